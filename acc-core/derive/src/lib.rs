@@ -1,0 +1,1 @@
+//! `#[derive(Elt)]`: structs as array elements.

@@ -1,0 +1,1 @@
+//! Shared benchmark programs.
