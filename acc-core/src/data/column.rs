@@ -1,0 +1,183 @@
+//! Columns: the memory of arrays, one per scalar leaf, owned by whoever made it.
+
+use super::scalar::scalar_types_list;
+use super::{HasScalarType, Lit, Prim, ScalarType};
+use std::fmt;
+use std::sync::Arc;
+
+macro_rules! columns {
+    ($(($V:ident, $t:ty)),*) => {
+        /// A borrowed, typed view of a column.
+        #[derive(Clone, Copy, Debug)]
+        #[allow(missing_docs)]
+        pub enum ColumnSlice<'a> { $($V(&'a [$t])),* }
+
+        impl<'a> ColumnSlice<'a> {
+            /// The scalar type.
+            pub fn ty(self) -> ScalarType {
+                match self { $(ColumnSlice::$V(_) => ScalarType::$V),* }
+            }
+            /// The number of scalars.
+            pub fn len(self) -> usize {
+                match self { $(ColumnSlice::$V(s) => s.len()),* }
+            }
+            /// Whether there are none.
+            pub fn is_empty(self) -> bool {
+                self.len() == 0
+            }
+            /// The scalar at a position, if there is one.
+            pub fn get(self, i: usize) -> Option<Lit> {
+                match self { $(ColumnSlice::$V(s) => s.get(i).map(|x| x.lit())),* }
+            }
+        }
+
+        $(
+            impl ColumnElt for $t {
+                fn of_slice(slice: ColumnSlice<'_>) -> Option<&[$t]> {
+                    match slice { ColumnSlice::$V(s) => Some(s), _ => None }
+                }
+            }
+            impl ColumnOwner for Vec<$t> {
+                fn slice(&self) -> ColumnSlice<'_> { ColumnSlice::$V(self) }
+            }
+        )*
+
+        /// Collects literals of one type into a column; literals of another type are read as bits of this one.
+        impl Column {
+            /// A column of these literals, all of type `ty`.
+            pub fn from_lits(ty: ScalarType, lits: impl IntoIterator<Item = Lit>) -> Column {
+                match ty {
+                    $(ScalarType::$V => Column::from_vec(lits.into_iter().map(|l| <$t>::from_bits64(l.bits)).collect::<Vec<$t>>())),*
+                }
+            }
+        }
+    };
+}
+scalar_types_list!(columns);
+
+/// Typed access to a column without a copy.
+pub trait ColumnElt: Prim {
+    /// The typed slice, if the column has this type.
+    fn of_slice(slice: ColumnSlice<'_>) -> Option<&[Self]>;
+}
+
+/// An owner of column memory: a `Vec`, a pooled buffer, a tensor.
+///
+/// The slice must stay the same (same address, length and contents) for as long as the owner lives: columns are
+/// immutable and shared.
+pub trait ColumnOwner: Send + Sync + 'static {
+    /// The memory.
+    fn slice(&self) -> ColumnSlice<'_>;
+
+    /// For a backend to recognise its own memory and use it without a copy.
+    fn as_any(&self) -> Option<&dyn std::any::Any> {
+        None
+    }
+}
+
+/// An immutable, shared column of scalars.
+#[derive(Clone)]
+pub struct Column(Arc<dyn ColumnOwner>);
+
+impl Column {
+    /// Takes over a vector, without a copy.
+    pub fn from_vec<T>(values: Vec<T>) -> Column
+    where
+        Vec<T>: ColumnOwner,
+    {
+        Column(Arc::new(values))
+    }
+
+    /// A column over foreign memory.
+    pub fn from_owner(owner: Arc<dyn ColumnOwner>) -> Column {
+        Column(owner)
+    }
+
+    /// Who owns the memory.
+    pub fn owner(&self) -> &Arc<dyn ColumnOwner> {
+        &self.0
+    }
+
+    /// The memory.
+    pub fn slice(&self) -> ColumnSlice<'_> {
+        self.0.slice()
+    }
+
+    /// The memory as a typed slice, if the type is `T`.
+    pub fn as_slice<T: ColumnElt>(&self) -> Option<&[T]> {
+        T::of_slice(self.slice())
+    }
+
+    /// The scalar type.
+    pub fn ty(&self) -> ScalarType {
+        self.slice().ty()
+    }
+
+    /// The number of scalars.
+    pub fn len(&self) -> usize {
+        self.slice().len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Whether both share their memory.
+    pub fn ptr_eq(&self, other: &Column) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+/// Bitwise: a NaN equals itself, `-0.0` differs from `0.0`.
+impl PartialEq for Column {
+    fn eq(&self, other: &Column) -> bool {
+        fn same<T: Prim>(a: &[T], b: &[T]) -> bool {
+            a.len() == b.len() && a.iter().zip(b).all(|(x, y)| x.to_bits64() == y.to_bits64())
+        }
+        if self.ptr_eq(other) {
+            return true;
+        }
+        macro_rules! eq {
+            ($(($V:ident, $t:ty)),*) => {
+                match (self.slice(), other.slice()) {
+                    $((ColumnSlice::$V(a), ColumnSlice::$V(b)) => same(a, b),)*
+                    _ => false,
+                }
+            };
+        }
+        scalar_types_list!(eq)
+    }
+}
+
+impl fmt::Debug for Column {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.slice().fmt(f)
+    }
+}
+
+/// A growing column of one scalar type.
+pub(crate) struct ColumnBuilder {
+    ty: ScalarType,
+    lits: Vec<u64>,
+}
+
+impl ColumnBuilder {
+    pub(crate) fn new(ty: ScalarType, capacity: usize) -> Self {
+        ColumnBuilder { ty, lits: Vec::with_capacity(capacity) }
+    }
+    pub(crate) fn push(&mut self, lit: Lit) {
+        debug_assert_eq!(lit.ty, self.ty);
+        self.lits.push(lit.bits);
+    }
+    pub(crate) fn finish(self) -> Column {
+        let ty = self.ty;
+        Column::from_lits(ty, self.lits.into_iter().map(|bits| Lit { ty, bits }))
+    }
+}
+
+const _: () = {
+    const fn assert_send_sync<T: Send + Sync>() {}
+    assert_send_sync::<Column>();
+    let _ = <f32 as HasScalarType>::TYPE;
+};

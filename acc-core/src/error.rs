@@ -1,0 +1,215 @@
+//! Errors.
+
+use crate::data::ShapeError;
+use crate::ir::Loc;
+use std::sync::Arc;
+
+/// What can go wrong when a program is built, prepared or run.
+#[derive(thiserror::Error, Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// The program cannot be built: a mistake in how the typed API was used.
+    #[error("invalid program: {0}")]
+    Build(#[from] Arc<BuildError>),
+    /// The program breaks a rule of the core IR: a defect in the front end or a pass, or a wrong program text.
+    #[error("malformed program: {0}")]
+    Verify(Box<VerifyError>),
+    /// The program text cannot be read.
+    #[error("{0}")]
+    Parse(Box<ParseError>),
+    /// A run-time fault of the user's program.
+    #[error("{}", fault_message(.fault, .op, .loc))]
+    Fault {
+        /// What happened.
+        fault: Fault,
+        /// The array operation during which it happened.
+        op: &'static str,
+        /// Where the user wrote the operation or expression that faulted.
+        loc: Loc,
+    },
+    /// The arguments of a call do not fit the program.
+    #[error("argument {position}: {error}")]
+    Argument {
+        /// Counted from 0.
+        position: usize,
+        /// What does not fit.
+        error: ShapeError,
+    },
+    /// The number of arguments is wrong.
+    #[error("the program takes {want} arguments, but {got} were given")]
+    ArgumentCount {
+        /// Wanted.
+        want: usize,
+        /// Given.
+        got: usize,
+    },
+    /// A limit of the run was reached.
+    #[error("stopped: {0}")]
+    Limit(LimitError),
+    /// The backend failed: out of memory, a library error, a missing device.
+    #[error("{backend}: {message}")]
+    Backend {
+        /// The backend's name.
+        backend: &'static str,
+        /// What happened.
+        message: String,
+    },
+}
+
+fn fault_message(fault: &Fault, op: &str, loc: &Loc) -> String {
+    format!("{fault}\n  in `{op}` at {loc}")
+}
+
+/// A run-time fault.
+#[derive(thiserror::Error, Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub enum Fault {
+    /// A read or a target position out of bounds.
+    #[error("index {} is out of bounds for {array} of shape {}", tuple(.index), tuple(.shape))]
+    IndexOutOfBounds {
+        /// The array's name in the program.
+        array: String,
+        /// The index.
+        index: Vec<i64>,
+        /// The array's extents.
+        shape: Vec<usize>,
+    },
+    /// An integer division or remainder by zero.
+    #[error("integer division by zero")]
+    DivisionByZero,
+    /// A negative extent.
+    #[error("negative extent in shape {}", tuple(.shape))]
+    NegativeExtent {
+        /// The shape asked for.
+        shape: Vec<i64>,
+    },
+    /// A shape too large to address.
+    #[error("shape {} has more elements than memory can address", tuple(.shape))]
+    ShapeOverflow {
+        /// The shape asked for.
+        shape: Vec<i64>,
+    },
+    /// A `fold1` over a dimension without elements.
+    #[error("empty array: a fold without an initial value needs at least one element, but the shape is {}", tuple(.shape))]
+    EmptyFold {
+        /// The shape of the array.
+        shape: Vec<usize>,
+    },
+    /// A `reshape` to a shape of another size.
+    #[error("cannot reshape {} to {}: the number of elements differs", tuple(.from), tuple(.to))]
+    ReshapeSize {
+        /// The shape of the array.
+        from: Vec<usize>,
+        /// The shape asked for.
+        to: Vec<usize>,
+    },
+    /// An array too small for the single reflection or wrap of a stencil's boundary.
+    #[error("an array of shape {} is too small for a {boundary} boundary of a stencil of extent {}", tuple(.shape), tuple(.window))]
+    StencilExtent {
+        /// The shape of the array.
+        shape: Vec<usize>,
+        /// The extents of the window.
+        window: Vec<usize>,
+        /// `mirror` or `wrap`.
+        boundary: &'static str,
+    },
+}
+
+fn tuple<T: std::fmt::Display>(v: &[T]) -> String {
+    let parts: Vec<String> = v.iter().map(T::to_string).collect();
+    format!("({}{})", parts.join(", "), if v.len() == 1 { "," } else { "" })
+}
+
+/// Why a run stopped early.
+#[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum LimitError {
+    /// The deadline passed.
+    #[error("the deadline passed")]
+    Deadline,
+    /// The run was cancelled.
+    #[error("the run was cancelled")]
+    Cancelled,
+    /// More memory was asked for than allowed.
+    #[error("{asked} bytes of array memory asked for, {allowed} allowed")]
+    Memory {
+        /// Bytes asked for.
+        asked: u64,
+        /// Bytes allowed.
+        allowed: u64,
+    },
+}
+
+/// A mistake in how the typed API was used.
+#[derive(thiserror::Error, Clone, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// A scalar expression left its closure.
+    #[error(
+        "scalar expression used after its closure ended\n  created in the closure opened at {created}\n  used at {used}\n  help: an `Exp` lives only inside the combinator closure that made it; return it, or pass it through an array"
+    )]
+    EscapedExp {
+        /// The closure that made it.
+        created: Loc,
+        /// The use.
+        used: Loc,
+    },
+    /// An array operation inside a scalar function depends on that function's argument.
+    #[error(
+        "nested data parallelism: an array operation at {used} depends on the per-element variable of the closure at {lambda}\n  help: hoist the inner array operation out, or use replicate/zip_with/segmented operations"
+    )]
+    NestedParallelism {
+        /// The closure.
+        lambda: Loc,
+        /// The array operation.
+        used: Loc,
+    },
+    /// An array of a function body was used outside of it.
+    #[error(
+        "array used outside the array function that made it\n  used at {used}\n  help: return the array from the function, or pass it in as an argument"
+    )]
+    EscapedArray {
+        /// The use.
+        used: Loc,
+    },
+}
+
+/// A rule of the core IR is broken.
+#[derive(thiserror::Error, Clone, PartialEq, Debug)]
+#[error("{op} at {loc}: {message} (rule {rule}{})", .pass.map(|p| format!(", after pass {p}")).unwrap_or_default())]
+pub struct VerifyError {
+    /// The number of the rule in the documentation of [`verify`](crate::verify).
+    pub rule: &'static str,
+    /// The array operation.
+    pub op: &'static str,
+    /// Where the user wrote it.
+    pub loc: Loc,
+    /// What is wrong.
+    pub message: String,
+    /// The pass that made it, if one did.
+    pub pass: Option<&'static str>,
+}
+
+/// A program text cannot be read.
+#[derive(thiserror::Error, Clone, PartialEq, Debug)]
+#[error("{file}:{line}:{col}: {message}\n{}", caret(.source_line, *.line, *.col))]
+pub struct ParseError {
+    /// The file's name.
+    pub file: String,
+    /// Counted from 1.
+    pub line: u32,
+    /// In characters, counted from 1.
+    pub col: u32,
+    /// What is wrong, and what was expected.
+    pub message: String,
+    /// The line's text.
+    pub source_line: String,
+}
+
+fn caret(text: &str, line: u32, col: u32) -> String {
+    let number = line.to_string();
+    let pad = " ".repeat(number.len());
+    let space: String =
+        text.chars().take(col.saturating_sub(1) as usize).map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
+    format!("{pad} |\n{number} | {text}\n{pad} | {space}^")
+}

@@ -1,0 +1,166 @@
+//! What an executor provides, and the cache of prepared programs.
+
+use crate::data::ArrayData;
+use crate::error::Error;
+use crate::ir::Program;
+use crate::limits::RunLimits;
+use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// An executor of programs.
+///
+/// A backend is a cheap handle: clones share the state behind it. Programs handed to `prepare` are verified;
+/// arguments handed to `execute` fit the program's parameters.
+pub trait Backend: Clone + Send + Sync + 'static {
+    /// A program made ready to run, for all extents and data.
+    type Prepared: Send + Sync + 'static;
+
+    /// The name in messages and tables.
+    fn name(&self) -> &'static str;
+
+    /// Where prepared programs are kept.
+    fn cache(&self) -> &ProgramCache<Self::Prepared>;
+
+    /// Compiles a program. Called through the cache: once per structurally different program.
+    fn prepare(&self, program: &Arc<Program>) -> Result<Self::Prepared, Error>;
+
+    /// Runs a prepared program on arguments, one array per parameter.
+    fn execute(
+        &self,
+        program: &Self::Prepared,
+        args: &[ArrayData],
+        limits: &RunLimits,
+    ) -> Result<Vec<ArrayData>, Error>;
+}
+
+/// Prepared programs by structure: a program equal to an earlier one but for source locations is not compiled again.
+///
+/// Bounded: the least recently prepared programs go first. A prepared program in use lives on until its user drops it.
+pub struct ProgramCache<P> {
+    entries: Mutex<Entries<P>>,
+    compiled: AtomicU64,
+    capacity: usize,
+}
+
+struct Entries<P> {
+    map: HashMap<Arc<Program>, Arc<P>>,
+    order: VecDeque<Arc<Program>>,
+}
+
+impl<P> ProgramCache<P> {
+    /// A cache of at most `capacity` programs.
+    pub fn new(capacity: usize) -> ProgramCache<P> {
+        let entries = Mutex::new(Entries { map: HashMap::new(), order: VecDeque::new() });
+        ProgramCache { entries, compiled: AtomicU64::new(0), capacity }
+    }
+
+    /// How many programs were compiled so far.
+    pub fn compiled(&self) -> u64 {
+        self.compiled.load(Ordering::Relaxed)
+    }
+
+    /// The prepared form of `program`, made by `prepare` if there is none yet.
+    pub fn get(
+        &self,
+        program: &Arc<Program>,
+        prepare: impl FnOnce(&Arc<Program>) -> Result<P, Error>,
+    ) -> Result<Arc<P>, Error> {
+        if let Some(p) = self.lock().map.get(program) {
+            return Ok(p.clone());
+        }
+        // Compiled outside the lock: two threads may compile one program at the same time, and the first one is kept.
+        let prepared = Arc::new(prepare(program)?);
+        self.compiled.fetch_add(1, Ordering::Relaxed);
+        let mut entries = self.lock();
+        if let Some(p) = entries.map.get(program) {
+            return Ok(p.clone());
+        }
+        while entries.order.len() >= self.capacity
+            && let Some(oldest) = entries.order.pop_front()
+        {
+            entries.map.remove(&oldest);
+        }
+        entries.map.insert(program.clone(), prepared.clone());
+        entries.order.push_back(program.clone());
+        Ok(prepared)
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Entries<P>> {
+        // A panic while the lock is held leaves at worst an entry missing, so the data are sound.
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<P> Default for ProgramCache<P> {
+    fn default() -> Self {
+        ProgramCache::new(1024)
+    }
+}
+
+/// Verifies, prepares (or finds prepared) and runs an untyped program: the way of the command line and of tests.
+pub trait Executor: Send + Sync {
+    /// The name in messages and tables.
+    fn name(&self) -> &'static str;
+    /// Compiles a program if it is not compiled yet.
+    fn prepare(&self, program: &Arc<Program>) -> Result<(), Error>;
+    /// Runs a program on arguments.
+    fn run_untyped(
+        &self,
+        program: &Arc<Program>,
+        args: &[ArrayData],
+        limits: &RunLimits,
+    ) -> Result<Vec<ArrayData>, Error>;
+    /// How many programs were compiled so far.
+    fn compiled(&self) -> u64;
+}
+
+/// The prepared form of a program, from the backend's cache.
+pub fn prepare<B: Backend>(backend: &B, program: &Arc<Program>) -> Result<Arc<B::Prepared>, Error> {
+    backend.cache().get(program, |p| {
+        crate::verify::verify(p, None).map_err(Error::Verify)?;
+        backend.prepare(p)
+    })
+}
+
+/// Checks that arguments have the types of the parameters.
+pub fn check_args(program: &Program, args: &[ArrayData]) -> Result<(), Error> {
+    let want = program.body.params.len();
+    if args.len() != want {
+        return Err(Error::ArgumentCount { want, got: args.len() });
+    }
+    for (position, (ty, arg)) in program.param_types().zip(args).enumerate() {
+        use crate::data::ShapeError;
+        if ty.rank != arg.rank() {
+            let error = ShapeError::Rank { want: ty.rank, got: arg.rank() };
+            return Err(Error::Argument { position, error });
+        }
+        if ty.elt != *arg.elt() {
+            let error = ShapeError::Element { want: ty.elt.to_string(), got: arg.elt().to_string() };
+            return Err(Error::Argument { position, error });
+        }
+    }
+    Ok(())
+}
+
+impl<B: Backend> Executor for B {
+    fn name(&self) -> &'static str {
+        Backend::name(self)
+    }
+    fn prepare(&self, program: &Arc<Program>) -> Result<(), Error> {
+        prepare(self, program).map(|_| ())
+    }
+    fn run_untyped(
+        &self,
+        program: &Arc<Program>,
+        args: &[ArrayData],
+        limits: &RunLimits,
+    ) -> Result<Vec<ArrayData>, Error> {
+        check_args(program, args)?;
+        let prepared = prepare(self, program)?;
+        self.execute(&prepared, args, limits)
+    }
+    fn compiled(&self) -> u64 {
+        self.cache().compiled()
+    }
+}

@@ -1,0 +1,87 @@
+//! Source locations.
+
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::panic::Location;
+use std::sync::Arc;
+
+/// Where in the user's source an operation was written.
+///
+/// All locations compare equal and hash alike: two programs that differ in nothing else are the same program.
+#[derive(Clone, Debug)]
+pub struct Loc {
+    file: File,
+    line: u32,
+    col: u32,
+}
+
+#[derive(Clone, Debug)]
+enum File {
+    Static(&'static str),
+    Named(Arc<str>),
+    Unknown,
+}
+
+impl Loc {
+    /// A position in a named file; line and column count from 1.
+    pub fn new(file: Arc<str>, line: u32, col: u32) -> Loc {
+        Loc { file: File::Named(file), line, col }
+    }
+
+    /// No position is known: the operation was made by a pass.
+    pub fn unknown() -> Loc {
+        Loc { file: File::Unknown, line: 0, col: 0 }
+    }
+
+    /// The caller's position.
+    #[track_caller]
+    pub fn caller() -> Loc {
+        Location::caller().into()
+    }
+
+    /// The file, if known.
+    pub fn file(&self) -> Option<&str> {
+        match &self.file {
+            File::Static(f) => Some(f),
+            File::Named(f) => Some(f),
+            File::Unknown => None,
+        }
+    }
+    /// The line, from 1; 0 if unknown.
+    pub fn line(&self) -> u32 {
+        self.line
+    }
+    /// The column, from 1; 0 if unknown.
+    pub fn col(&self) -> u32 {
+        self.col
+    }
+    /// Whether the position is known.
+    pub fn is_known(&self) -> bool {
+        !matches!(self.file, File::Unknown)
+    }
+}
+
+impl From<&'static Location<'static>> for Loc {
+    fn from(l: &'static Location<'static>) -> Loc {
+        Loc { file: File::Static(l.file()), line: l.line(), col: l.column() }
+    }
+}
+
+impl fmt::Display for Loc {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.file() {
+            Some(file) => write!(f, "{file}:{}:{}", self.line, self.col),
+            None => f.write_str("<unknown>"),
+        }
+    }
+}
+
+impl PartialEq for Loc {
+    fn eq(&self, _: &Loc) -> bool {
+        true
+    }
+}
+impl Eq for Loc {}
+impl Hash for Loc {
+    fn hash<H: Hasher>(&self, _: &mut H) {}
+}

@@ -1,0 +1,23 @@
+//! The core IR: what the typed API builds, passes rewrite and backends read.
+//!
+//! A [`Program`] is an array function: statements in SSA order, in blocks ([`array`](self::ArrayOp)). Each array
+//! operation carries scalar functions ([`Fun`]): SSA with regions for branches and loop bodies, over the scalar leaves
+//! of element types. Types are dynamic; the [verifier](crate::verify) checks them. Extents are run-time values.
+//!
+//! When things are evaluated:
+//!
+//! * Array statements by need, each at most once each time its block runs.
+//! * Scalar nodes in order, whenever control reaches their region. A node that can fault or fail to end (*partial*)
+//!   stands only in a region that needs its value.
+
+mod array;
+mod demand;
+mod loc;
+mod prim;
+mod scalar;
+
+pub use array::{ArrayId, ArrayOp, ArrayType, Axis, Block, Boundary, Dir, Program, Stmt};
+pub use demand::{Use, arrays_needed, arrays_of_fun, arrays_on_demand, free_arrays, strict_statements};
+pub use loc::Loc;
+pub use prim::{Domain, PrimOp, Yields, bitcast_exists, cast_exists};
+pub use scalar::{Fun, Node, Region, ScalarOp, Val, Vals};

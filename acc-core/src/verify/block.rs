@@ -1,0 +1,226 @@
+//! Rules V1, V2 and V4 to V8 for blocks and array statements.
+
+use super::{MAX_RANK, Result, Site, scalar};
+use crate::data::ScalarType::{self, Bool, I64, U8};
+use crate::ir::{ArrayId, ArrayOp, ArrayType, Axis, Block, Boundary, Fun, Loc, Program, Stmt};
+
+pub(super) fn program(p: &Program) -> Result {
+    let site = Site { op: "program", loc: Loc::unknown() };
+    let mut scope = Scope { program: p, visible: vec![false; p.types.len()], defined: vec![false; p.types.len()] };
+    for t in &p.types {
+        site.check(t.rank <= MAX_RANK, "V8", || format!("rank {} is above {MAX_RANK}", t.rank))?;
+    }
+    scope.block(&p.body, &site).map(|_| ())
+}
+
+struct Scope<'a> {
+    program: &'a Program,
+    visible: Vec<bool>,
+    defined: Vec<bool>,
+}
+
+impl<'a> Scope<'a> {
+    fn ty(&self, a: ArrayId, site: &Site) -> Result<&'a ArrayType> {
+        match self.visible.get(a.index()) {
+            Some(true) => Ok(&self.program.types[a.index()]),
+            Some(false) => site.fail("V1", format!("{a} is used before it is defined, or outside its block")),
+            None => site.fail("V1", format!("{a} is not in the type table")),
+        }
+    }
+
+    fn define(&mut self, a: ArrayId, site: &Site) -> Result {
+        match self.defined.get(a.index()) {
+            None => return site.fail("V1", format!("{a} is not in the type table")),
+            Some(true) => return site.fail("V1", format!("{a} is defined twice")),
+            Some(false) => {}
+        }
+        self.defined[a.index()] = true;
+        self.visible[a.index()] = true;
+        Ok(())
+    }
+
+    fn block(&mut self, b: &Block, site: &Site) -> Result<Vec<ArrayType>> {
+        for &p in &b.params {
+            self.define(p, site)?;
+        }
+        for s in &b.stmts {
+            let site = Site { op: s.op.name(), loc: s.loc.clone() };
+            let want = self.stmt(s, &site)?;
+            for &r in &s.results {
+                self.define(r, &site)?;
+            }
+            let got = s.results.iter().map(|&r| self.ty(r, &site)).collect::<Result<Vec<_>>>()?;
+            site.check(got.len() == want.len() && got.iter().zip(&want).all(|(g, w)| *g == w), "V4", || {
+                format!("the results have types {got:?}, computed {want:?}")
+            })?;
+        }
+        let types = b.results.iter().map(|&r| self.ty(r, site).cloned()).collect::<Result<Vec<_>>>()?;
+        if !std::ptr::eq(b, &self.program.body) {
+            for &a in b.params.iter().chain(b.stmts.iter().flat_map(|s| &s.results)) {
+                self.visible[a.index()] = false;
+            }
+        }
+        Ok(types)
+    }
+
+    fn fun(&self, f: &Fun, params: &[ScalarType], what: &str, site: &Site) -> Result<Vec<ScalarType>> {
+        let visible = |a: ArrayId| match self.visible.get(a.index()) {
+            Some(true) => Some(&self.program.types[a.index()]),
+            _ => None,
+        };
+        scalar::fun(f, params, what, site, &visible)
+    }
+
+    /// A closed function that yields integers; returns how many.
+    fn extents(&self, f: &Fun, what: &str, site: &Site) -> Result<usize> {
+        let got = self.fun(f, &[], what, site)?;
+        site.check(got.iter().all(|&t| t == I64), "V6", || format!("`{what}` yields {got:?}, not integers"))?;
+        Ok(got.len())
+    }
+
+    /// A combining function of two elements.
+    fn operator(&self, f: &Fun, leaves: &[ScalarType], what: &str, site: &Site) -> Result {
+        let got = self.fun(f, &[leaves, leaves].concat(), what, site)?;
+        site.types("V2", &format!("the result of `{what}`"), &got, leaves)
+    }
+
+    /// The element type of a result is not determined by scalar leaves alone: any with the right leaves will do.
+    fn elt_of(&self, s: &Stmt, leaves: &[ScalarType], site: &Site) -> Result<crate::data::EltType> {
+        let [r] = s.results[..] else {
+            return site.fail("V4", format!("the operation defines {} arrays, not one", s.results.len()));
+        };
+        let Some(ty) = self.program.types.get(r.index()) else {
+            return site.fail("V1", format!("{r} is not in the type table"));
+        };
+        site.types("V4", "the element", leaves, &ty.elt.leaves())?;
+        Ok(ty.elt.clone())
+    }
+
+    fn one_dim(&self, xs: ArrayId, site: &Site) -> Result<&'a ArrayType> {
+        let t = self.ty(xs, site)?;
+        site.check(t.rank >= 1, "V4", || "the array has rank 0, and no innermost dimension".into())?;
+        Ok(t)
+    }
+
+    fn stmt(&mut self, s: &Stmt, site: &Site) -> Result<Vec<ArrayType>> {
+        let one = |rank, elt| Ok(vec![ArrayType { rank, elt }]);
+        match &s.op {
+            ArrayOp::Generate { shape, f } => {
+                let rank = self.extents(shape, "shape", site)?;
+                let got = self.fun(f, &vec![I64; rank], "f", site)?;
+                one(rank, self.elt_of(s, &got, site)?)
+            }
+            ArrayOp::Map { f, xs, indexed } => {
+                let types = xs.iter().map(|&x| self.ty(x, site)).collect::<Result<Vec<_>>>()?;
+                let Some(first) = types.first() else { return site.fail("V4", "a map over no array") };
+                site.check(types.iter().all(|t| t.rank == first.rank), "V4", || "the ranks differ".into())?;
+                let mut params = vec![I64; if *indexed { first.rank } else { 0 }];
+                params.extend(types.iter().flat_map(|t| t.elt.leaves()));
+                let got = self.fun(f, &params, "f", site)?;
+                one(first.rank, self.elt_of(s, &got, site)?)
+            }
+            ArrayOp::Fold { f, init, xs } => {
+                let t = self.one_dim(*xs, site)?;
+                self.fold_funs(f, init.as_ref(), t, site)?;
+                one(t.rank - 1, t.elt.clone())
+            }
+            ArrayOp::Scan { f, init, xs, dir: _ } => {
+                let t = self.one_dim(*xs, site)?;
+                self.fold_funs(f, init.as_ref(), t, site)?;
+                one(t.rank, t.elt.clone())
+            }
+            ArrayOp::Permute { combine, defaults, target, xs } => {
+                let (to, from) = (self.ty(*defaults, site)?, self.ty(*xs, site)?);
+                site.check(to.elt == from.elt, "V4", || format!("elements of {} into {}", from.elt, to.elt))?;
+                self.operator(combine, &to.elt.leaves(), "combine", site)?;
+                let got = self.fun(target, &vec![I64; from.rank], "target", site)?;
+                let mut want = vec![U8];
+                want.extend(vec![I64; to.rank]);
+                site.types("V6", "the result of `target`", &got, &want)?;
+                one(to.rank, to.elt.clone())
+            }
+            ArrayOp::Backpermute { shape, index, xs } => {
+                let rank = self.extents(shape, "shape", site)?;
+                let t = self.ty(*xs, site)?;
+                let got = self.fun(index, &vec![I64; rank], "index", site)?;
+                site.types("V6", "the result of `index`", &got, &vec![I64; t.rank])?;
+                one(rank, t.elt.clone())
+            }
+            ArrayOp::Stencil { f, window, boundary, xs } => {
+                let t = self.ty(*xs, site)?;
+                site.check(window.len() == t.rank && window.iter().all(|w| w % 2 == 1), "V7", || {
+                    format!("a window of extents {window:?} over an array of rank {}", t.rank)
+                })?;
+                let leaves = t.elt.leaves();
+                if let Boundary::Function(b) = boundary {
+                    let got = self.fun(b, &vec![I64; t.rank], "boundary", site)?;
+                    site.types("V2", "the result of `boundary`", &got, &leaves)?;
+                }
+                let params = leaves.repeat(window.iter().product());
+                let got = self.fun(f, &params, "f", site)?;
+                one(t.rank, self.elt_of(s, &got, site)?)
+            }
+            ArrayOp::Reshape { shape, xs } => {
+                let rank = self.extents(shape, "shape", site)?;
+                one(rank, self.ty(*xs, site)?.elt.clone())
+            }
+            ArrayOp::Replicate { axes, extents, xs } => {
+                let t = self.ty(*xs, site)?;
+                self.slice_spec(axes, t.rank, self.extents(extents, "extents", site)?, site)?;
+                one(axes.len(), t.elt.clone())
+            }
+            ArrayOp::Slice { axes, index, xs } => {
+                let t = self.ty(*xs, site)?;
+                let all = axes.iter().filter(|a| **a == Axis::All).count();
+                site.check(axes.len() == t.rank, "V7", || format!("{} axes for rank {}", axes.len(), t.rank))?;
+                self.slice_spec(axes, all, self.extents(index, "index", site)?, site)?;
+                one(all, t.elt.clone())
+            }
+            ArrayOp::If { cond, then, else_ } => {
+                let got = self.fun(cond, &[], "cond", site)?;
+                site.types("V5", "the condition", &got, &[Bool])?;
+                let mut types = Vec::new();
+                for b in [then, else_] {
+                    site.check(b.params.is_empty(), "V5", || "a branch has parameters".into())?;
+                    types.push(self.block(b, site)?);
+                }
+                let else_types = types.pop();
+                site.check(else_types.as_ref() == types.first(), "V5", || {
+                    format!("the branches yield {types:?} and {else_types:?}")
+                })?;
+                Ok(types.pop().unwrap_or_default())
+            }
+            ArrayOp::While { init, test, step } => {
+                let state = init.iter().map(|&a| self.ty(a, site).cloned()).collect::<Result<Vec<_>>>()?;
+                let bool_scalar = ArrayType { rank: 0, elt: Bool.into() };
+                for (b, want) in [(test, std::slice::from_ref(&bool_scalar)), (step, &state[..])] {
+                    let got = self.block(b, site)?;
+                    let params = b.params.iter().map(|&a| self.program.types[a.index()].clone()).collect::<Vec<_>>();
+                    site.check(params == state, "V5", || format!("a loop of {state:?} takes {params:?}"))?;
+                    site.check(got == want, "V5", || {
+                        format!("a loop's block yields {got:?} where {want:?} is wanted")
+                    })?;
+                }
+                Ok(state)
+            }
+        }
+    }
+
+    fn fold_funs(&self, f: &Fun, init: Option<&Fun>, t: &ArrayType, site: &Site) -> Result {
+        let leaves = t.elt.leaves();
+        self.operator(f, &leaves, "f", site)?;
+        if let Some(init) = init {
+            let got = self.fun(init, &[], "init", site)?;
+            site.types("V2", "the result of `init`", &got, &leaves)?;
+        }
+        Ok(())
+    }
+
+    /// `all` axes are kept, `fixed` positions or extents are given.
+    fn slice_spec(&self, axes: &[Axis], all: usize, fixed: usize, site: &Site) -> Result {
+        let kept = axes.iter().filter(|a| **a == Axis::All).count();
+        site.check(kept == all && axes.len() - kept == fixed, "V7", || {
+            format!("{axes:?} for an array of rank {all} with {fixed} fixed axes")
+        })
+    }
+}

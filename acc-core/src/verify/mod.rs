@@ -1,0 +1,52 @@
+//! The verifier: what every program must obey. A verified program never makes a backend panic.
+//!
+//! * **V1** Every array and every scalar value is defined once, before its uses, in the same block or region or one
+//!   around it; ids are below the length of the type table.
+//! * **V2** Parameters and results of functions have the types that the operation asks for.
+//! * **V3** Scalar nodes: the number and types of operands and results fit the operation.
+//! * **V4** Array statements: ranks and element types of operands and results fit the operation.
+//! * **V5** Regions: the condition is a `bool`; branches yield the node's result types; a loop's test and step take
+//!   the state's types, the test yields one `bool`, the step the state's types. The same for blocks.
+//! * **V6** Extent, index and shape functions yield one `i64` per dimension; closed functions have no parameters.
+//! * **V7** Windows of stencils have one odd extent per dimension; slice specifications fit the ranks.
+//! * **V8** Ranks are at most [`MAX_RANK`].
+
+mod block;
+mod scalar;
+
+use crate::data::ScalarType;
+use crate::error::VerifyError;
+use crate::ir::{Loc, Program};
+
+/// The highest rank of an array.
+pub const MAX_RANK: usize = 9;
+
+/// Checks every rule; `pass` names the pass that made the program, if one did.
+pub fn verify(program: &Program, pass: Option<&'static str>) -> Result {
+    block::program(program).map_err(|mut e| {
+        e.pass = pass;
+        e
+    })
+}
+
+/// The outcome of a check.
+pub type Result<T = ()> = std::result::Result<T, Box<VerifyError>>;
+
+/// Where a check stands: the statement that an error is reported for.
+#[derive(Clone)]
+pub(crate) struct Site {
+    op: &'static str,
+    loc: Loc,
+}
+
+impl Site {
+    fn fail<T>(&self, rule: &'static str, message: impl Into<String>) -> Result<T> {
+        Err(Box::new(VerifyError { rule, op: self.op, loc: self.loc.clone(), message: message.into(), pass: None }))
+    }
+    fn check(&self, ok: bool, rule: &'static str, message: impl FnOnce() -> String) -> Result {
+        if ok { Ok(()) } else { self.fail(rule, message()) }
+    }
+    fn types(&self, rule: &'static str, what: &str, got: &[ScalarType], want: &[ScalarType]) -> Result {
+        self.check(got == want, rule, || format!("{what} has types {got:?} where {want:?} is wanted"))
+    }
+}
