@@ -1,1 +1,4 @@
 //! backend-graph
+
+#[cfg(feature = "libtorch")]
+pub mod torch;

@@ -1,0 +1,53 @@
+# make run and make test do everything on a fresh machine; docs/LIBTORCH.md says what they bring.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+
+CARGO ?= cargo
+# More arguments for acc: make run ARGS='--image photo.png'
+ARGS ?=
+
+# One profile for all that links to libtorch, so that its bindings, by far the longest compilation, compile once.
+TORCH := --release --features libtorch
+# Brings libtorch when it is missing, and lets the recipe's commands find it.
+WITH_LIBTORCH := env=$$(scripts/libtorch.sh --env) && eval "$$env" &&
+ACC := $(WITH_LIBTORCH) $(CARGO) run $(TORCH) --package conformance --bin acc --
+
+.PHONY: run test test-core matrix bench setup lint fmt doc help
+.DEFAULT_GOAL := help
+
+help:
+	@echo 'make run      set up what is missing, build, and run the tour of example programs on every executor'
+	@echo 'make test     set up what is missing, and run every test of the workspace'
+	@echo 'make matrix   print the conformance matrix'
+	@echo 'make bench    run the benchmarks on every executor'
+	@echo 'make setup    bring libtorch, and let plain cargo find it in this workspace'
+	@echo 'make lint     check formatting, clippy and rustdoc, with warnings denied'
+	@echo 'make fmt      format the sources'
+
+setup:
+	scripts/libtorch.sh
+
+run: setup
+	$(ACC) tour $(ARGS)
+
+matrix: setup
+	$(ACC) matrix $(ARGS)
+
+# Everything without libtorch first, with the assertions of debug builds; then everything with it, optimised.
+test: test-core setup
+	$(WITH_LIBTORCH) $(CARGO) test --workspace $(TORCH)
+
+test-core:
+	$(CARGO) test --workspace
+
+bench: setup
+	$(WITH_LIBTORCH) $(CARGO) bench --package acc-benches --features libtorch
+
+fmt:
+	$(CARGO) fmt --all
+
+lint: setup
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets -- -D warnings
+	$(WITH_LIBTORCH) $(CARGO) clippy --workspace --all-targets $(TORCH) -- -D warnings
+	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --workspace --no-deps

@@ -1,0 +1,84 @@
+//! Errors of libtorch as errors of ours.
+
+use acc_core::Error;
+use acc_core::ir::Loc;
+use tch::TchError;
+
+/// The name of the executor in messages.
+pub(crate) const BACKEND: &str = "graph";
+
+/// An error of libtorch: the text of its exception, without the stack trace.
+#[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
+#[error("libtorch: {message}")]
+#[non_exhaustive]
+pub struct TorchError {
+    /// What libtorch says.
+    pub message: String,
+}
+
+impl TorchError {
+    pub(crate) fn new(message: impl Into<String>) -> TorchError {
+        TorchError { message: message.into() }
+    }
+
+    /// The error, with the operation during which it happened and the user's line.
+    pub fn at(&self, op: &str, loc: &Loc) -> Error {
+        Error::Backend { backend: BACKEND, message: format!("{self}\n  in `{op}` at {loc}") }
+    }
+}
+
+impl From<TchError> for TorchError {
+    fn from(error: TchError) -> TorchError {
+        let text = match error {
+            TchError::Torch(text) => text,
+            other => other.to_string(),
+        };
+        // The lines after the first are the C++ stack trace.
+        TorchError::new(text.lines().next().unwrap_or_default().trim_end())
+    }
+}
+
+impl From<TorchError> for Error {
+    fn from(error: TorchError) -> Error {
+        Error::Backend { backend: BACKEND, message: error.to_string() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tch::{Kind, Tensor};
+
+    fn six() -> Tensor {
+        Tensor::f_arange(6, (Kind::Int64, tch::Device::Cpu)).unwrap()
+    }
+
+    #[test]
+    fn a_reshape_to_a_wrong_size_is_an_error() {
+        let error = TorchError::from(six().f_reshape([4]).unwrap_err());
+        assert_eq!(error.message, "shape '[4]' is invalid for input of size 6");
+    }
+
+    #[test]
+    fn an_index_out_of_bounds_is_an_error_and_the_next_call_works() {
+        let index = Tensor::f_from_slice(&[7i64]).unwrap();
+        let error = TorchError::from(six().f_index_select(0, &index).unwrap_err());
+        assert!(error.message.contains("out of range"), "{error}");
+        assert!(!error.message.contains('\n'), "the stack trace is cut off: {error}");
+        assert_eq!(six().f_sum(Kind::Int64).and_then(|s| s.f_int64_value(&[])).unwrap(), 15);
+    }
+
+    #[test]
+    fn an_allocation_that_cannot_succeed_is_an_error() {
+        let result = Tensor::f_empty([1 << 50], (Kind::Uint8, tch::Device::Cpu));
+        let error = TorchError::from(result.unwrap_err());
+        assert!(error.message.contains("memory"), "{error}");
+    }
+
+    #[test]
+    fn the_users_line_is_in_the_error() {
+        let loc = Loc::caller();
+        let error = TorchError::new("no").at("map", &loc).to_string();
+        assert_eq!(error, format!("graph: libtorch: no\n  in `map` at {loc}"));
+    }
+}
