@@ -12,7 +12,7 @@ TORCH := --release --features libtorch
 WITH_LIBTORCH := env=$$(scripts/libtorch.sh --env) && eval "$$env" &&
 ACC := $(WITH_LIBTORCH) $(CARGO) run $(TORCH) --package conformance --bin acc --
 
-.PHONY: run test test-core matrix bench setup lint fmt doc help
+.PHONY: run test test-core matrix bench setup lint fmt help
 .DEFAULT_GOAL := help
 
 help:
@@ -51,3 +51,4 @@ lint: setup
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
 	$(WITH_LIBTORCH) $(CARGO) clippy --workspace --all-targets $(TORCH) -- -D warnings
 	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --workspace --no-deps
+	$(WITH_LIBTORCH) RUSTDOCFLAGS='-D warnings' $(CARGO) doc --workspace --no-deps $(TORCH)

@@ -1,5 +1,6 @@
-//! Says early and plainly what is wrong with libtorch: without this, the user reads of it from the build script of a
-//! dependency, or when the finished program does not start.
+//! Says in our words what is wrong with libtorch, and warns of programs that would not find it when they start.
+//!
+//! Cargo may run the build script of the bindings first: docs/LIBTORCH.md lists its messages too.
 
 use std::path::Path;
 

@@ -194,11 +194,12 @@ PYTHON
 # A stub has the symbols of a library and none of its code. A program linked to it names, as the library that it
 # needs, the absolute path of the real one, and so finds it without LD_LIBRARY_PATH or an rpath: the loader takes a
 # needed entry with a slash for a path. (The linker copies that entry from the library's SONAME.)
-stub() { # library to imitate or '', absolute path to name, stub to write, symbols to claim besides
-    local library=$1 real=$2 out=$3 claims=${4-}
+stub() { # library to imitate or '', absolute path to name, stub to write, symbols (TYPE:NAME) to claim besides
+    local library=$1 real=$2 out=$3 claim
+    shift 3
     {
         if [ -n "$library" ]; then readelf --wide --dyn-syms "$library"; fi
-        for symbol in $claims; do echo "- - - FUNC GLOBAL DEFAULT 1 $symbol"; done
+        for claim in "$@"; do echo "- - - ${claim%%:*} GLOBAL DEFAULT 1 ${claim#*:}"; done
     } | awk '
         function define(section, kind, name) {
             if (section != current) { print section; current = section }
@@ -233,8 +234,10 @@ link_folder() { # real libtorch, folder to make
     stub '' "$lib/libtorch_cpu.so" "$partial/link/lib/libtorch.so"
     if [ -f "$lib/libtorch_cuda.so" ]; then
         # Nobody calls the CUDA library by name: it registers its kernels when it is loaded. The linker drops a library
-        # that resolves nothing, so its stub, which comes first, claims a symbol that every user of tch needs.
-        stub '' "$lib/libtorch_cuda.so" "$partial/link/lib/libtorch_cuda.so" _ZN2at13globalContextEv
+        # that resolves nothing, so its stub, which comes first, claims symbols: what every handle of a tensor refers
+        # to, and the question whether there is CUDA. The loader then finds both in their own libraries.
+        stub '' "$lib/libtorch_cuda.so" "$partial/link/lib/libtorch_cuda.so" \
+            OBJECT:_ZN3c1019UndefinedTensorImpl10_singletonE FUNC:_ZN5torch4cuda12is_availableEv
     fi
     rm -rf "$link"
     mv -T "$partial/link" "$link"
@@ -249,8 +252,14 @@ link=$cache/link
 named=
 if [ -n "${LIBTORCH_USE_PYTORCH-}" ] && [ "$LIBTORCH_USE_PYTORCH" != 0 ]; then
     named=LIBTORCH_USE_PYTORCH
-    real=$("$python" -c 'import pathlib, torch; print(pathlib.Path(torch.__file__).resolve().parent)') ||
-        die "LIBTORCH_USE_PYTORCH is set, but '$python' cannot import torch (its own message is above)." \
+    # Found without importing it, which takes seconds.
+    real=$("$python" -c '
+import importlib.util, pathlib, sys
+spec = importlib.util.find_spec("torch")
+if spec is None or spec.origin is None:
+    sys.exit(1)
+print(pathlib.Path(spec.origin).resolve().parent)') ||
+        die "LIBTORCH_USE_PYTORCH is set, but '$python' has no module torch." \
             "Install it (pip install torch==$VERSION), name the right Python in PYTHON, or unset LIBTORCH_USE_PYTORCH."
 elif [ -n "${LIBTORCH-}" ] && [ "$LIBTORCH" != "$link" ]; then
     named=LIBTORCH
@@ -266,6 +275,8 @@ if [ -n "$named" ]; then
     [ "$real" = "$cache/libtorch" ] || link=$cache/link-$key
     say "using libtorch $VERSION in $real ($named)"
 elif [ ! -d "$real" ]; then
+    # Before the download rather than after it.
+    need_compiler
     bring
 fi
 if [ ! -d "$link" ] || [ "$(cat "$link/stubs-of")" != "$real" ]; then link_folder "$real" "$link"; fi
