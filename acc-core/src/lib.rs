@@ -2,6 +2,8 @@
 //! interpreter.
 #![forbid(unsafe_code)]
 
+pub mod api;
+pub mod build;
 pub mod data;
 mod error;
 pub mod exec;
@@ -9,6 +11,17 @@ pub mod ir;
 mod limits;
 pub mod verify;
 
+pub use api::{Acc, Array, Dim, Elt, Exp, Matrix, Scalar, Vector};
 pub use error::{BuildError, Error, Fault, LimitError, ParseError, VerifyError};
 pub use exec::{Backend, Executor, ProgramCache};
 pub use limits::{CancelToken, RunLimits};
+
+/// What programs import.
+pub mod prelude {
+    pub use crate::api::*;
+    pub use crate::error::Error;
+    pub use crate::exec::Backend;
+    pub use crate::limits::{CancelToken, RunLimits};
+    pub use acc_core_derive::Elt;
+    pub use num_complex::Complex;
+}

@@ -1,0 +1,253 @@
+//! Array programs.
+
+use super::array::{Array, Scalar, Vector};
+use super::elt::Elt;
+use super::exp::{Exp, IntoExp};
+use super::shape::{IntoIx, Shape, ShapeOf};
+use crate::build::{self, AccFun, AccOp, AccRef, AccType, Frozen};
+use crate::data::ArrayData;
+use crate::error::Error;
+use crate::ir::Loc;
+use std::fmt;
+use std::marker::PhantomData;
+
+/// An array program that yields an `A`: an [`Array`] or a tuple of these.
+///
+/// Cheap to clone, `Send + Sync`; operations borrow it. A program used twice is computed once.
+pub struct Acc<A: ?Sized> {
+    pub(crate) node: AccRef,
+    _type: PhantomData<fn() -> A>,
+}
+
+impl<A: ?Sized> Clone for Acc<A> {
+    fn clone(&self) -> Self {
+        Acc { node: self.node.clone(), _type: PhantomData }
+    }
+}
+
+impl<A: Arrays> Acc<A> {
+    pub(crate) fn raw(node: AccRef) -> Self {
+        Acc { node, _type: PhantomData }
+    }
+    pub(crate) fn new(op: AccOp, loc: Loc) -> Self {
+        Self::raw(AccRef::new(op, A::ty(), loc))
+    }
+    /// Splits a tuple of arrays.
+    #[track_caller]
+    pub fn unlift(&self) -> A::Acc {
+        A::unlift(self.clone())
+    }
+    /// The untyped expression.
+    pub fn untyped(&self) -> &AccRef {
+        &self.node
+    }
+    /// The program as the core IR has it, without parameters, and the data embedded in it.
+    pub fn program(&self) -> Result<build::Built, Error> {
+        let f = AccFun { lambda: build::lambda_id(), params: Vec::new(), body: self.node.clone() };
+        Ok(build::build(&f)?)
+    }
+}
+
+impl<A: Arrays> fmt::Debug for Acc<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.program() {
+            Ok(p) => write!(f, "{:?}", p.program),
+            Err(e) => write!(f, "{e}"),
+        }
+    }
+}
+
+/// Types of program arguments and results: an array, or a tuple of these.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an array or a tuple of arrays",
+    note = "program arguments and results are `Array<Sh, E>` (`Scalar<E>`, `Vector<E>`, `Matrix<E>`) and tuples of these"
+)]
+pub trait Arrays: Sized + 'static {
+    /// What array functions receive: `Acc<Self>` for an array, a tuple of these for a tuple.
+    type Acc: IntoAcc<Self>;
+    /// The dynamic type.
+    fn ty() -> AccType;
+    /// Splits a tuple of arrays.
+    fn unlift(a: Acc<Self>) -> Self::Acc;
+    /// Takes the host arrays of a result, left to right.
+    fn from_parts(parts: &mut dyn Iterator<Item = ArrayData>) -> Result<Self, Error>;
+    /// Hands over the host arrays, left to right.
+    fn push_parts(&self, out: &mut Vec<ArrayData>);
+}
+
+impl<Sh: Shape, E: Elt> Arrays for Array<Sh, E> {
+    type Acc = Acc<Self>;
+    fn ty() -> AccType {
+        AccType::array(Sh::RANK, E::ty())
+    }
+    fn unlift(a: Acc<Self>) -> Acc<Self> {
+        a
+    }
+    fn from_parts(parts: &mut dyn Iterator<Item = ArrayData>) -> Result<Self, Error> {
+        let Some(data) = parts.next() else {
+            return Err(Error::Backend { backend: "result", message: "an array is missing".into() });
+        };
+        Array::from_data(data).map_err(|e| Error::Backend { backend: "result", message: e.to_string() })
+    }
+    fn push_parts(&self, out: &mut Vec<ArrayData>) {
+        out.push(self.data().clone());
+    }
+}
+
+/// Anything usable as an array program of type `A`: `Acc<A>`, `&Acc<A>`, a host `&Array` (embedded as by
+/// [`use_`](super::use_)), tuples of these.
+#[diagnostic::on_unimplemented(
+    message = "expected an array program of type `Acc<{A}>`, found `{Self}`",
+    label = "rank or element type differs, or this is not an array program",
+    note = "pass `&acc`, `acc` or a host `&Array` of that rank and element type"
+)]
+pub trait IntoAcc<A: Arrays> {
+    /// The program.
+    fn into_acc(self) -> Acc<A>;
+}
+
+#[diagnostic::do_not_recommend]
+impl<A: Arrays> IntoAcc<A> for Acc<A> {
+    fn into_acc(self) -> Acc<A> {
+        self
+    }
+}
+#[diagnostic::do_not_recommend]
+impl<A: Arrays> IntoAcc<A> for &Acc<A> {
+    fn into_acc(self) -> Acc<A> {
+        self.clone()
+    }
+}
+#[diagnostic::do_not_recommend]
+impl<Sh: Shape, E: Elt> IntoAcc<Array<Sh, E>> for &Array<Sh, E> {
+    #[track_caller]
+    fn into_acc(self) -> Acc<Array<Sh, E>> {
+        super::use_(self)
+    }
+}
+
+fn part(a: &AccRef, i: usize, ty: AccType, loc: Loc) -> AccRef {
+    match &a.op {
+        AccOp::Tuple(parts) => parts[i].clone(),
+        _ => AccRef::new(AccOp::Proj(a.clone(), i), ty, loc),
+    }
+}
+
+macro_rules! tuple_arrays {
+    ($($A:ident $X:ident $i:tt),*) => {
+        impl<$($A: Arrays),*> Arrays for ($($A,)*) {
+            type Acc = ($($A::Acc,)*);
+            fn ty() -> AccType { AccType::Tuple(vec![$($A::ty()),*]) }
+            #[track_caller]
+            fn unlift(a: Acc<Self>) -> Self::Acc {
+                let loc = Loc::caller();
+                ($(Acc::<$A>::raw(part(&a.node, $i, $A::ty(), loc.clone())).unlift(),)*)
+            }
+            fn from_parts(parts: &mut dyn Iterator<Item = ArrayData>) -> Result<Self, Error> {
+                Ok(($($A::from_parts(parts)?,)*))
+            }
+            fn push_parts(&self, out: &mut Vec<ArrayData>) { $(self.$i.push_parts(out);)* }
+        }
+        #[diagnostic::do_not_recommend]
+        impl<$($A: Arrays, $X: IntoAcc<$A>),*> IntoAcc<($($A,)*)> for ($($X,)*) {
+            #[track_caller]
+            fn into_acc(self) -> Acc<($($A,)*)> {
+                Acc::new(AccOp::Tuple(vec![$(self.$i.into_acc().node),*]), Loc::caller())
+            }
+        }
+    };
+}
+tuple_arrays!(A XA 0);
+tuple_arrays!(A XA 0, B XB 1);
+tuple_arrays!(A XA 0, B XB 1, C XC 2);
+tuple_arrays!(A XA 0, B XB 1, C XC 2, D XD 3);
+tuple_arrays!(A XA 0, B XB 1, C XC 2, D XD 3, E XE 4);
+tuple_arrays!(A XA 0, B XB 1, C XC 2, D XD 3, E XE 4, F XF 5);
+tuple_arrays!(A XA 0, B XB 1, C XC 2, D XD 3, E XE 4, F XF 5, G XG 6);
+tuple_arrays!(A XA 0, B XB 1, C XC 2, D XD 3, E XE 4, F XF 5, G XG 6, H XH 7);
+
+// ---- access
+
+impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
+    /// The extent, usable wherever an extent is wanted.
+    pub fn extent(&self) -> ShapeOf<Sh> {
+        ShapeOf::new(self.node.clone())
+    }
+    /// The extent taken apart: `let (n, m) = xs.shape();`
+    #[track_caller]
+    pub fn shape(&self) -> Sh::Exp {
+        self.extent().unlift()
+    }
+    /// The number of elements.
+    #[track_caller]
+    pub fn size(&self) -> Exp<i64> {
+        self.extent().size()
+    }
+    /// Whether there are no elements.
+    #[track_caller]
+    pub fn is_empty(&self) -> Exp<bool> {
+        self.size().eq(0)
+    }
+    /// Reads one element, inside a scalar closure or at array level. Out of bounds is a fault.
+    #[track_caller]
+    pub fn index(&self, ix: impl IntoIx<Sh>) -> E::Exp {
+        let loc = Loc::caller();
+        Exp::<E>::raw(build::element(&self.node, ix.into_ix().0, E::ty(), &loc)).unlift()
+    }
+}
+
+impl<E: Elt> Acc<Scalar<E>> {
+    /// The element of a rank-0 array.
+    #[track_caller]
+    pub fn the(&self) -> E::Exp {
+        self.index(())
+    }
+}
+
+impl<E: Elt> Acc<Vector<E>> {
+    /// The number of elements.
+    #[track_caller]
+    pub fn length(&self) -> Exp<i64> {
+        self.shape()
+    }
+}
+
+// A rank-0 program used directly as a scalar: `x / &total`.
+#[diagnostic::do_not_recommend]
+impl<E: Elt> IntoExp<E> for Acc<Scalar<E>> {
+    #[track_caller]
+    fn into_exp(self) -> Exp<E> {
+        self.the().into_exp()
+    }
+}
+#[diagnostic::do_not_recommend]
+impl<E: Elt> IntoExp<E> for &Acc<Scalar<E>> {
+    #[track_caller]
+    fn into_exp(self) -> Exp<E> {
+        self.the().into_exp()
+    }
+}
+
+// ---- freezing closures
+
+/// A function of an index.
+pub(crate) fn fun_ix<Sh: Shape, E: Elt, R: IntoExp<E>>(loc: &Loc, f: impl FnOnce(Sh::Exp) -> R) -> Frozen {
+    build::lambda(vec![crate::data::EltType::index(Sh::RANK)], loc.clone(), |p| f(Sh::unlift_index(p[0])).into_exp().r)
+}
+
+/// A function of two elements.
+pub(crate) fn fun2<A: Elt, B: Elt, E: Elt, R: IntoExp<E>>(loc: &Loc, f: impl FnOnce(A::Exp, B::Exp) -> R) -> Frozen {
+    build::lambda(vec![A::ty(), B::ty()], loc.clone(), |p| {
+        f(Exp::<A>::raw(p[0]).unlift(), Exp::<B>::raw(p[1]).unlift()).into_exp().r
+    })
+}
+
+/// A closed scalar.
+pub(crate) fn closed_exp<E: Elt>(loc: &Loc, x: impl IntoExp<E>) -> Frozen {
+    build::closed(loc.clone(), || x.into_exp().r)
+}
+
+/// A closed extent or index.
+pub(crate) fn closed_ix<Sh: Shape>(loc: &Loc, ix: impl IntoIx<Sh>) -> Frozen {
+    build::closed(loc.clone(), || ix.into_ix().0)
+}

@@ -1,0 +1,135 @@
+//! Scalar expressions.
+
+use super::elt::Elt;
+use crate::build::{self, ExpRef};
+use crate::ir::{Loc, PrimOp};
+use std::fmt;
+use std::marker::PhantomData;
+
+/// A scalar expression of type `T`.
+///
+/// `Copy`, not `Send`, and valid inside the closure that made it: an `Exp` used after its closure has ended gives
+/// [`BuildError::EscapedExp`](crate::BuildError::EscapedExp) when the program is run or compiled.
+pub struct Exp<T: ?Sized> {
+    pub(crate) r: ExpRef,
+    // A raw pointer makes it `!Send`: handles belong to the builder of one thread.
+    _type: PhantomData<(*const (), fn() -> T)>,
+}
+
+impl<T: ?Sized> Clone for Exp<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<T: ?Sized> Copy for Exp<T> {}
+
+impl<T: Elt> fmt::Debug for Exp<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Exp<{}>({:?})", T::ty(), self.r)
+    }
+}
+
+impl<T: Elt> Exp<T> {
+    pub(crate) fn raw(r: ExpRef) -> Self {
+        Exp { r, _type: PhantomData }
+    }
+
+    /// Splits a compound expression into its parts: `(Exp<A>, Exp<B>)` for a pair.
+    #[track_caller]
+    pub fn unlift(self) -> T::Exp {
+        T::unlift(self)
+    }
+
+    #[track_caller]
+    pub(crate) fn proj<U: Elt>(self, i: u32) -> Exp<U> {
+        Exp::raw(build::proj(self.r, i, U::ty(), &Loc::caller()))
+    }
+}
+
+/// Anything usable where a scalar expression of type `T` is wanted: an `Exp<T>`, a plain `T`, a tuple of these,
+/// `Some(x)`, a rank-0 array program.
+///
+/// Every implementing type implements it for exactly one `T`, which keeps inference working in both directions.
+#[diagnostic::on_unimplemented(
+    message = "expected a scalar expression of type `Exp<{T}>`, found `{Self}`",
+    label = "not usable as `Exp<{T}>`",
+    note = "types do not convert implicitly: use `x.to::<f32>()` for numeric casts, and write literals with the right type (`1.0`, not `1`, for floats)"
+)]
+pub trait IntoExp<T: Elt> {
+    /// The expression.
+    fn into_exp(self) -> Exp<T>;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: Elt> IntoExp<T> for Exp<T> {
+    fn into_exp(self) -> Exp<T> {
+        self
+    }
+}
+
+/// Turns a constant, or a tuple of constants and expressions, into one expression.
+#[track_caller]
+pub fn lift<T: Elt>(x: impl IntoExp<T>) -> Exp<T> {
+    x.into_exp()
+}
+
+/// A constant expression.
+#[track_caller]
+pub fn constant<T: Elt>(x: T) -> Exp<T> {
+    let loc = Loc::caller();
+    let mut leaves = Vec::new();
+    x.write(&mut |l| leaves.push(l));
+    let mut leaves = leaves.into_iter();
+    Exp::raw(constant_of(&T::ty(), &mut leaves, &loc))
+}
+
+fn constant_of(ty: &crate::data::EltType, leaves: &mut impl Iterator<Item = crate::data::Lit>, loc: &Loc) -> ExpRef {
+    match ty {
+        crate::data::EltType::Scalar(s) => build::constant(leaves.next().unwrap_or(crate::data::Lit::zero(*s)), loc),
+        crate::data::EltType::Tuple(parts) => {
+            let parts: Vec<ExpRef> = parts.iter().map(|p| constant_of(p, leaves, loc)).collect();
+            build::tuple(&parts, ty.clone(), loc)
+        }
+    }
+}
+
+#[track_caller]
+pub(crate) fn tuple_exp<T: Elt>(parts: &[ExpRef]) -> Exp<T> {
+    Exp::raw(build::tuple(parts, T::ty(), &Loc::caller()))
+}
+
+#[track_caller]
+pub(crate) fn prim1<A: Elt, R: super::elt::ScalarElt>(p: PrimOp, a: Exp<A>) -> Exp<R> {
+    Exp::raw(build::prim(p, &[a.r], R::TYPE, &Loc::caller()))
+}
+
+#[track_caller]
+pub(crate) fn prim2<A: Elt, R: super::elt::ScalarElt>(p: PrimOp, a: Exp<A>, b: Exp<A>) -> Exp<R> {
+    Exp::raw(build::prim(p, &[a.r, b.r], R::TYPE, &Loc::caller()))
+}
+
+// ---- for the code that `#[derive(Elt)]` makes
+
+/// A field of a struct expression.
+#[doc(hidden)]
+#[track_caller]
+pub fn project<S: Elt, F: Elt>(e: Exp<S>, i: u32) -> F::Exp {
+    e.proj::<F>(i).unlift()
+}
+
+/// A field on its way into a struct expression.
+#[doc(hidden)]
+pub struct ErasedExp(ExpRef);
+
+#[doc(hidden)]
+#[track_caller]
+pub fn erase<F: Elt>(x: F::Exp) -> ErasedExp {
+    ErasedExp(x.into_exp().r)
+}
+
+#[doc(hidden)]
+#[track_caller]
+pub fn build_struct<S: Elt>(fields: &[ErasedExp]) -> Exp<S> {
+    let parts: Vec<ExpRef> = fields.iter().map(|e| e.0).collect();
+    tuple_exp(&parts)
+}

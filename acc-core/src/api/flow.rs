@@ -1,0 +1,67 @@
+//! Control flow over arrays.
+
+use super::acc::{Acc, Arrays, IntoAcc, closed_exp};
+use super::array::Scalar;
+use super::construct::unit;
+use super::exp::{Exp, IntoExp};
+use crate::build::{self, AccFun, AccOp, AccRef};
+use crate::ir::Loc;
+
+/// `if c { then } else { else_ }` over arrays: only the side taken is evaluated. The shapes of the sides may differ.
+#[track_caller]
+pub fn acond<A: Arrays>(c: impl IntoExp<bool>, then: impl IntoAcc<A>, else_: impl IntoAcc<A>) -> A::Acc {
+    let loc = Loc::caller();
+    let cond = closed_exp(&loc, c);
+    let (then, else_) = (then.into_acc().node, else_.into_acc().node);
+    Acc::<A>::new(AccOp::If { cond, then, else_ }, loc).unlift()
+}
+
+#[track_caller]
+fn function<A: Arrays>(f: impl FnOnce(A::Acc) -> AccRef) -> AccFun {
+    let lambda = build::lambda_id();
+    let param = Acc::<A>::new(AccOp::Param { lambda, index: 0 }, Loc::caller());
+    build::scope(|| AccFun { lambda, params: vec![A::ty()], body: f(A::unlift(param)) })
+}
+
+/// A loop over arrays: while `test` holds of the state, the state becomes what `step` yields. Shapes may change from
+/// step to step. Yields the last state.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// let xs = Vector::from([1, 2]);
+/// let (_, doubled) = awhile((unit(0), &xs), |(i, _)| i.the().lt(3), |(i, xs)| (i.map(|i| i + 1), xs.map(|x| x * 2)));
+/// assert_eq!(Interpreter::new().run(doubled)?.to_vec(), [8, 16]);
+/// # Ok::<(), acc_core::Error>(())
+/// ```
+#[track_caller]
+pub fn awhile<A: Arrays, C: IntoTest, R: IntoAcc<A>>(
+    init: impl IntoAcc<A>,
+    test: impl FnOnce(A::Acc) -> C,
+    step: impl FnOnce(A::Acc) -> R,
+) -> A::Acc {
+    let loc = Loc::caller();
+    let init = init.into_acc().node;
+    let test = function::<A>(|a| test(a).into_test().node);
+    let step = function::<A>(|a| step(a).into_acc().node);
+    Acc::<A>::new(AccOp::While { init, test, step }, loc).unlift()
+}
+
+/// Conditions of [`awhile`]: `Exp<bool>` or `Acc<Scalar<bool>>`.
+#[diagnostic::on_unimplemented(
+    message = "the condition of `awhile` is `Exp<bool>` or `Acc<Scalar<bool>>`, not `{Self}`"
+)]
+pub trait IntoTest {
+    /// As an array of rank 0.
+    fn into_test(self) -> Acc<Scalar<bool>>;
+}
+impl IntoTest for Exp<bool> {
+    #[track_caller]
+    fn into_test(self) -> Acc<Scalar<bool>> {
+        unit(self)
+    }
+}
+impl IntoTest for Acc<Scalar<bool>> {
+    fn into_test(self) -> Acc<Scalar<bool>> {
+        self
+    }
+}

@@ -1,0 +1,134 @@
+//! Forward and backward permutations.
+
+use super::acc::{Acc, IntoAcc, closed_ix, fun2};
+use super::array::{Array, Matrix, Vector};
+use super::elt::Elt;
+use super::exp::{Exp, IntoExp, constant};
+use super::shape::{DIM1, IntoIx, IxExp, Shape};
+use crate::build::{self, AccOp};
+use crate::data::EltType;
+use crate::ir::Loc;
+
+/// The target of an element in [`Acc::permute`]: `Some(ix)`, `None` (the element is dropped), or an expression of type
+/// `Option` of an index tuple, e.g. `cond.then_some(i)`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an optional index of type `{Sh}`",
+    note = "the index function of `permute` returns `Some(ix)`, `cond.then_some(ix)` or `none()`"
+)]
+pub trait IntoMaybeIx<Sh: Shape> {
+    /// A tag and an index.
+    fn into_maybe_ix(self) -> IxExp;
+}
+
+#[track_caller]
+fn maybe(tag: u8, index: build::ExpRef, rank: usize) -> IxExp {
+    let ty = EltType::tuple([u8::ty(), EltType::index(rank)]);
+    IxExp(build::tuple(&[constant(tag).r, index], ty, &Loc::caller()))
+}
+
+impl<Sh: Shape, I: IntoIx<Sh>> IntoMaybeIx<Sh> for Option<I> {
+    #[track_caller]
+    fn into_maybe_ix(self) -> IxExp {
+        match self {
+            Some(i) => maybe(1, i.into_ix().0, Sh::RANK),
+            None => maybe(0, build::zero(&EltType::index(Sh::RANK), &Loc::caller()), Sh::RANK),
+        }
+    }
+}
+
+macro_rules! maybe_index {
+    ($($Sh:ty, $Ix:ty;)*) => { $(
+        impl IntoMaybeIx<$Sh> for Exp<Option<$Ix>> {
+            fn into_maybe_ix(self) -> IxExp { IxExp(self.r) }
+        }
+    )* };
+}
+maybe_index! {
+    super::DIM0, ();
+    super::DIM1, i64;
+    super::DIM2, (i64, i64);
+    super::DIM3, (i64, i64, i64);
+    super::DIM4, (i64, i64, i64, i64);
+    super::DIM5, (i64, i64, i64, i64, i64);
+    super::DIM6, (i64, i64, i64, i64, i64, i64);
+    super::DIM7, (i64, i64, i64, i64, i64, i64, i64);
+    super::DIM8, (i64, i64, i64, i64, i64, i64, i64, i64);
+    super::DIM9, (i64, i64, i64, i64, i64, i64, i64, i64, i64);
+}
+
+impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
+    /// Writes each element to a target position of a copy of `defaults`, combining it with what is there by
+    /// `combine(new, old)`. `target` gives the position from the source index, or `None` to drop the element. Out of
+    /// bounds is a fault. The function must be associative and commutative, unless targets are distinct.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([0, 2, 2, 1, 2]));
+    /// let counts = fill(xs.extent(), 1).permute(fill(4, 0), |a, b| a + b, |i| Some(xs.index(i)));
+    /// assert_eq!(Interpreter::new().run(counts)?.to_vec(), [1, 1, 3, 0]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn permute<Sh2: Shape, I: IntoMaybeIx<Sh2>, R: IntoExp<E>>(
+        &self,
+        defaults: impl IntoAcc<Array<Sh2, E>>,
+        combine: impl FnOnce(E::Exp, E::Exp) -> R,
+        target: impl FnOnce(Sh::Exp) -> I,
+    ) -> Acc<Array<Sh2, E>> {
+        let loc = Loc::caller();
+        let target = build::lambda(vec![EltType::index(Sh::RANK)], loc.clone(), |p| {
+            target(Sh::unlift_index(p[0])).into_maybe_ix().0
+        });
+        let combine = fun2::<E, E, E, R>(&loc, combine);
+        let defaults = defaults.into_acc().node;
+        Acc::new(AccOp::Permute { combine, defaults, target, xs: self.node.clone() }, loc)
+    }
+
+    /// An array of a shape, each element read at the position that `index` gives. Out of bounds is a fault.
+    #[track_caller]
+    pub fn backpermute<Sh2: Shape, I: IntoIx<Sh>>(
+        &self,
+        shape: impl IntoIx<Sh2>,
+        index: impl FnOnce(Sh2::Exp) -> I,
+    ) -> Acc<Array<Sh2, E>> {
+        let loc = Loc::caller();
+        let shape = closed_ix(&loc, shape);
+        let index =
+            build::lambda(vec![EltType::index(Sh2::RANK)], loc.clone(), |p| index(Sh2::unlift_index(p[0])).into_ix().0);
+        Acc::new(AccOp::Backpermute { shape, index, xs: self.node.clone() }, loc)
+    }
+}
+
+impl<E: Elt> Acc<Vector<E>> {
+    /// The elements at the positions in `indices`, in its shape. Out of bounds is a fault.
+    #[track_caller]
+    pub fn gather<Sh: Shape>(&self, indices: impl IntoAcc<Array<Sh, i64>>) -> Acc<Array<Sh, E>> {
+        let indices = indices.into_acc();
+        self.backpermute(indices.extent(), |ix| indices.index(ix))
+    }
+
+    /// Overwrites positions of `defaults`: element `k` goes to position `targets[k]`. Where positions repeat the last
+    /// element wins. Only as many elements are used as both vectors have. Out of bounds is a fault.
+    #[track_caller]
+    pub fn scatter(&self, targets: impl IntoAcc<Vector<i64>>, defaults: impl IntoAcc<Vector<E>>) -> Acc<Vector<E>> {
+        let targets = targets.into_acc();
+        let n = self.length().min(targets.length());
+        let xs = self.backpermute(n, |i: Exp<i64>| i);
+        xs.permute::<DIM1, _, _>(defaults, |new, _| new, |i| Some(targets.index(i)))
+    }
+
+    /// The elements in reverse order.
+    #[track_caller]
+    pub fn reverse(&self) -> Acc<Vector<E>> {
+        self.backpermute(self.extent(), |i| self.length() - 1 - i)
+    }
+}
+
+impl<E: Elt> Acc<Matrix<E>> {
+    /// Rows become columns.
+    #[track_caller]
+    pub fn transpose(&self) -> Acc<Matrix<E>> {
+        let (rows, columns) = self.shape();
+        self.backpermute((columns, rows), |(i, j)| (j, i))
+    }
+}

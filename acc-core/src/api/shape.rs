@@ -1,0 +1,280 @@
+//! Shapes, indices and extents.
+
+use super::class::{Integral, NumScalar};
+use super::elt::Elt;
+use super::exp::{Exp, constant, tuple_exp};
+use crate::build::{self, AccRef, ExpRef};
+use crate::ir::Loc;
+use std::fmt::Debug;
+use std::marker::PhantomData;
+
+/// A host-side array shape or index of rank `N`: extents, outermost first.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Dim<const N: usize>(pub [usize; N]);
+
+/// Rank 0.
+pub type DIM0 = Dim<0>;
+/// Rank 1.
+pub type DIM1 = Dim<1>;
+/// Rank 2.
+pub type DIM2 = Dim<2>;
+/// Rank 3.
+pub type DIM3 = Dim<3>;
+/// Rank 4.
+pub type DIM4 = Dim<4>;
+/// Rank 5.
+pub type DIM5 = Dim<5>;
+/// Rank 6.
+pub type DIM6 = Dim<6>;
+/// Rank 7.
+pub type DIM7 = Dim<7>;
+/// Rank 8.
+pub type DIM8 = Dim<8>;
+/// Rank 9.
+pub type DIM9 = Dim<9>;
+
+/// Array shapes: [`Dim<0>`](Dim) to `Dim<9>`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an array shape",
+    note = "shapes are DIM0 (scalar), DIM1, .. DIM9"
+)]
+pub trait Shape: Copy + PartialEq + Debug + 'static {
+    /// The number of dimensions.
+    const RANK: usize;
+    /// What closures over indices receive: `()`, `Exp<i64>`, `(Exp<i64>, Exp<i64>)`, ...
+    type Exp: IntoIx<Self> + Copy;
+    /// The dimension type of ndarray.
+    type Nd: ndarray::Dimension;
+    /// The extents, outermost first.
+    fn dims(&self) -> &[usize];
+    /// A shape of these extents; `None` if their number is not the rank.
+    fn from_dims(dims: &[usize]) -> Option<Self>;
+    #[doc(hidden)]
+    fn unlift_index(r: ExpRef) -> Self::Exp;
+}
+
+/// Shapes of rank 1 or more: these have an innermost dimension.
+#[diagnostic::on_unimplemented(
+    message = "this operation needs an array of rank 1 or more, but the array is a rank-0 `Scalar`",
+    label = "reduces or scans the innermost dimension, and `{Self}` has none"
+)]
+pub trait Reducible: Shape {
+    /// The shape without the innermost dimension.
+    type Inner: Extendable<Outer = Self>;
+}
+
+/// Shapes that can get one more dimension.
+#[diagnostic::on_unimplemented(message = "arrays of rank above 9 are not supported")]
+pub trait Extendable: Shape {
+    /// The shape with one more dimension.
+    type Outer: Reducible<Inner = Self>;
+}
+
+/// Anything usable as an index or extent of rank `Sh`: `i`, `(i, j)`, `[i, j]`, of `usize` or integer expressions.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an index or shape of type `{Sh}`",
+    label = "wrong rank or not integers",
+    note = "use `i` for DIM1, `(i, j)` for DIM2, `(i, j, k)` for DIM3, `()` for DIM0; each part a `usize` or an integer `Exp`"
+)]
+pub trait IntoIx<Sh: Shape> {
+    /// The index as an expression.
+    fn into_ix(self) -> IxExp;
+}
+
+/// An index or extent expression; its rank is in the trait parameter of what made it.
+#[derive(Clone, Copy, Debug)]
+pub struct IxExp(pub(crate) ExpRef);
+
+/// One component of an index: a `usize` or an integer expression.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an integer or integer expression (index component)",
+    note = "cast with `.to::<i64>()`"
+)]
+pub trait IxPart {
+    /// As `i64`.
+    fn part(self) -> Exp<i64>;
+}
+
+impl IxPart for usize {
+    #[track_caller]
+    fn part(self) -> Exp<i64> {
+        constant(self as i64)
+    }
+}
+impl<T: Integral + NumScalar> IxPart for Exp<T> {
+    #[track_caller]
+    fn part(self) -> Exp<i64> {
+        self.to()
+    }
+}
+
+// Of the plain integers only `usize` is an index: with more, `generate(10, |i| i.to::<f32>())` would not infer.
+impl IntoIx<DIM1> for usize {
+    #[track_caller]
+    fn into_ix(self) -> IxExp {
+        IxExp(self.part().r)
+    }
+}
+impl<T: Integral + NumScalar> IntoIx<DIM1> for Exp<T> {
+    #[track_caller]
+    fn into_ix(self) -> IxExp {
+        IxExp(self.part().r)
+    }
+}
+impl<const N: usize> IntoIx<Dim<N>> for Dim<N>
+where
+    Dim<N>: Shape,
+{
+    #[track_caller]
+    fn into_ix(self) -> IxExp {
+        IntoIx::<Dim<N>>::into_ix(self.0)
+    }
+}
+impl<const N: usize, I: IxPart> IntoIx<Dim<N>> for [I; N]
+where
+    Dim<N>: Shape,
+{
+    #[track_caller]
+    fn into_ix(self) -> IxExp {
+        index_of(&self.map(IxPart::part))
+    }
+}
+impl<Sh: Shape> IntoIx<Sh> for ShapeOf<Sh> {
+    #[track_caller]
+    fn into_ix(self) -> IxExp {
+        IxExp(self.push())
+    }
+}
+
+/// An index of these components.
+#[track_caller]
+pub(crate) fn index_of(parts: &[Exp<i64>]) -> IxExp {
+    match parts {
+        [one] => IxExp(one.r),
+        _ => IxExp(build::tuple(
+            &parts.iter().map(|p| p.r).collect::<Vec<_>>(),
+            crate::data::EltType::index(parts.len()),
+            &Loc::caller(),
+        )),
+    }
+}
+
+/// The extent of an array program; becomes an expression only where it is used.
+#[derive(Clone)]
+pub struct ShapeOf<Sh> {
+    array: AccRef,
+    _shape: PhantomData<fn() -> Sh>,
+}
+
+impl<Sh: Shape> ShapeOf<Sh> {
+    pub(crate) fn new(array: AccRef) -> Self {
+        ShapeOf { array, _shape: PhantomData }
+    }
+    #[track_caller]
+    fn push(&self) -> ExpRef {
+        build::extent(&self.array, Sh::RANK, &Loc::caller())
+    }
+    /// Takes it apart: `let (n, m) = xs.extent().unlift();`
+    #[track_caller]
+    pub fn unlift(&self) -> Sh::Exp {
+        Sh::unlift_index(self.push())
+    }
+    /// The components, outermost first.
+    #[track_caller]
+    pub fn parts(&self) -> Vec<Exp<i64>> {
+        parts_of(self.push(), Sh::RANK)
+    }
+    /// The number of elements.
+    #[track_caller]
+    pub fn size(&self) -> Exp<i64> {
+        self.parts().into_iter().product()
+    }
+}
+
+/// The components of an index expression.
+#[track_caller]
+pub(crate) fn parts_of(r: ExpRef, rank: usize) -> Vec<Exp<i64>> {
+    match rank {
+        1 => vec![Exp::raw(r)],
+        _ => (0..rank as u32).map(|i| Exp::raw(build::proj(r, i, i64::ty(), &Loc::caller()))).collect(),
+    }
+}
+
+/// Host-side shapes: `usize`, `(usize, usize)`, `[usize; N]`, `Dim<N>`.
+pub trait IntoShape<Sh: Shape> {
+    /// The shape.
+    fn into_shape(self) -> Sh;
+}
+impl<const N: usize> IntoShape<Dim<N>> for Dim<N>
+where
+    Dim<N>: Shape,
+{
+    fn into_shape(self) -> Self {
+        self
+    }
+}
+impl<const N: usize> IntoShape<Dim<N>> for [usize; N]
+where
+    Dim<N>: Shape,
+{
+    fn into_shape(self) -> Dim<N> {
+        Dim(self)
+    }
+}
+impl IntoShape<DIM1> for usize {
+    fn into_shape(self) -> DIM1 {
+        Dim([self])
+    }
+}
+
+/// Tuples of every rank as shapes, indices and host shapes.
+macro_rules! rank {
+    ($n:tt, $Exp:ty, $Lift:ty, ($($P:ident $i:tt),*), ($($U:ty),*)) => {
+        impl Shape for Dim<$n> {
+            const RANK: usize = $n;
+            type Exp = $Exp;
+            type Nd = rank!(@nd $n);
+            fn dims(&self) -> &[usize] { &self.0 }
+            fn from_dims(dims: &[usize]) -> Option<Self> { dims.try_into().ok().map(Dim) }
+            #[track_caller]
+            fn unlift_index(r: ExpRef) -> $Exp { Exp::<$Lift>::raw(r).unlift() }
+        }
+        rank!(@tuple $n, ($($P $i),*), ($($U),*));
+    };
+    (@nd 7) => { ndarray::IxDyn };
+    (@nd 8) => { ndarray::IxDyn };
+    (@nd 9) => { ndarray::IxDyn };
+    (@nd $n:tt) => { ndarray::Dim<[usize; $n]> };
+    (@tuple 1, $p:tt, $u:tt) => {};
+    (@tuple $n:tt, ($($P:ident $i:tt),*), ($($U:ty),*)) => {
+        impl<$($P: IxPart),*> IntoIx<Dim<$n>> for ($($P,)*) {
+            #[track_caller]
+            fn into_ix(self) -> IxExp {
+                IxExp(tuple_exp::<rank!(@ints $($P)*)>(&[$(self.$i.part().r),*]).r)
+            }
+        }
+        impl IntoShape<Dim<$n>> for ($($U,)*) {
+            fn into_shape(self) -> Dim<$n> { Dim([$(self.$i),*]) }
+        }
+    };
+    (@ints $($P:ident)*) => { ($(rank!(@i64 $P),)*) };
+    (@i64 $P:ident) => { i64 };
+}
+rank!(0, (), (), (), ());
+rank!(1, Exp<i64>, i64, (A 0), (usize));
+rank!(2, (Exp<i64>, Exp<i64>), (i64, i64), (A 0, B 1), (usize, usize));
+rank!(3, (Exp<i64>, Exp<i64>, Exp<i64>), (i64, i64, i64), (A 0, B 1, C 2), (usize, usize, usize));
+rank!(4, (Exp<i64>, Exp<i64>, Exp<i64>, Exp<i64>), (i64, i64, i64, i64), (A 0, B 1, C 2, D 3), (usize, usize, usize, usize));
+rank!(5, (Exp<i64>, Exp<i64>, Exp<i64>, Exp<i64>, Exp<i64>), (i64, i64, i64, i64, i64), (A 0, B 1, C 2, D 3, E 4), (usize, usize, usize, usize, usize));
+rank!(6, (Exp<i64>, Exp<i64>, Exp<i64>, Exp<i64>, Exp<i64>, Exp<i64>), (i64, i64, i64, i64, i64, i64), (A 0, B 1, C 2, D 3, E 4, F 5), (usize, usize, usize, usize, usize, usize));
+rank!(7, (Exp<i64>, Exp<i64>, Exp<i64>, Exp<i64>, Exp<i64>, Exp<i64>, Exp<i64>), (i64, i64, i64, i64, i64, i64, i64), (A 0, B 1, C 2, D 3, E 4, F 5, G 6), (usize, usize, usize, usize, usize, usize, usize));
+rank!(8, (Exp<i64>, Exp<i64>, Exp<i64>, Exp<i64>, Exp<i64>, Exp<i64>, Exp<i64>, Exp<i64>), (i64, i64, i64, i64, i64, i64, i64, i64), (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7), (usize, usize, usize, usize, usize, usize, usize, usize));
+rank!(9, (Exp<i64>, Exp<i64>, Exp<i64>, Exp<i64>, Exp<i64>, Exp<i64>, Exp<i64>, Exp<i64>, Exp<i64>), (i64, i64, i64, i64, i64, i64, i64, i64, i64), (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8), (usize, usize, usize, usize, usize, usize, usize, usize, usize));
+
+macro_rules! successor {
+    ($($a:tt $b:tt),*) => { $(
+        impl Extendable for Dim<$a> { type Outer = Dim<$b>; }
+        impl Reducible for Dim<$b> { type Inner = Dim<$a>; }
+    )* };
+}
+successor!(0 1, 1 2, 2 3, 3 4, 4 5, 5 6, 6 7, 7 8, 8 9);

@@ -1,0 +1,193 @@
+//! Stencils: maps over a fixed neighbourhood of each element.
+
+use super::acc::{Acc, fun_ix};
+use super::array::Array;
+use super::elt::Elt;
+use super::exp::{Exp, IntoExp, constant};
+use super::shape::{DIM1, DIM2, DIM3, Shape};
+use crate::build::{self, AccOp, Frozen, FrozenBoundary};
+use crate::ir::Loc;
+use std::ops::Index;
+
+/// What a stencil reads beyond the edges, each dimension handled on its own.
+#[derive(Clone, Debug)]
+pub enum Edge<E> {
+    /// The nearest element.
+    Clamp,
+    /// Reflected about the edge element, which is not repeated. The extent must be greater than the window's radius.
+    Mirror,
+    /// From the other side. The extent must be at least the window's radius.
+    Wrap,
+    /// This value.
+    Constant(E),
+    /// A function of the true, out-of-range index: see [`Acc::outside`].
+    Function(EdgeFunction),
+}
+
+/// A function of an index, made by [`Acc::outside`].
+#[derive(Clone, Debug)]
+pub struct EdgeFunction(Frozen);
+
+/// A neighbourhood in an array of shape `Sh` and element type `E`: what a stencil's closure receives.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a stencil over a {Sh} array of `{E}`",
+    note = "annotate the closure argument: `|s: Stencil3<f32>|` for vectors, `|s: Stencil3x3<f32>|` for matrices"
+)]
+pub trait Stencil<Sh, E: Elt>: Sized {
+    /// The extents, outermost first; all odd.
+    const EXTENT: &'static [usize];
+    /// From the elements in row-major order.
+    fn from_exps(elements: &[E::Exp]) -> Self;
+}
+
+/// A window of a vector, `W` wide: `s[-1]`, `s[0]`, `s[1]`, or `Window1([l, c, r])` as a pattern.
+#[derive(Clone, Copy)]
+pub struct Window1<E: Elt, const W: usize>(pub [E::Exp; W]);
+/// A window of a matrix, `H` rows of `W`: `s[(-1, 0)]` is the element above, or an array pattern.
+#[derive(Clone, Copy)]
+pub struct Window2<E: Elt, const H: usize, const W: usize>(pub [[E::Exp; W]; H]);
+/// A window of an array of rank 3, `D` planes of `H` rows of `W`: `s[(0, -1, 0)]`, or an array pattern.
+#[derive(Clone, Copy)]
+pub struct Window3<E: Elt, const D: usize, const H: usize, const W: usize>(pub [[[E::Exp; W]; H]; D]);
+
+macro_rules! windows {
+    ($($(#[doc = $doc:literal])* $Name:ident = $Window:ident<$($n:literal),*>;)*) => {
+        $($(#[doc = $doc])* pub type $Name<E> = $Window<E, $($n),*>;)*
+    };
+}
+windows! {
+    /// 3 wide.
+    Stencil3 = Window1<3>;
+    /// 5 wide.
+    Stencil5 = Window1<5>;
+    /// 7 wide.
+    Stencil7 = Window1<7>;
+    /// 9 wide.
+    Stencil9 = Window1<9>;
+    /// 3 rows of 3.
+    Stencil3x3 = Window2<3, 3>;
+    /// 3 rows of 5 (the first number is the innermost extent, as in Accelerate).
+    Stencil5x3 = Window2<3, 5>;
+    /// 5 rows of 3.
+    Stencil3x5 = Window2<5, 3>;
+    /// 5 rows of 5.
+    Stencil5x5 = Window2<5, 5>;
+    /// 7 rows of 7.
+    Stencil7x7 = Window2<7, 7>;
+    /// 9 rows of 9.
+    Stencil9x9 = Window2<9, 9>;
+    /// 3 planes of 3 rows of 3.
+    Stencil3x3x3 = Window3<3, 3, 3>;
+    /// 3 planes of 3 rows of 5.
+    Stencil5x3x3 = Window3<3, 3, 5>;
+    /// 3 planes of 5 rows of 3.
+    Stencil3x5x3 = Window3<3, 5, 3>;
+    /// 5 planes of 3 rows of 3.
+    Stencil3x3x5 = Window3<5, 3, 3>;
+    /// 5 planes of 5 rows of 5.
+    Stencil5x5x5 = Window3<5, 5, 5>;
+}
+
+/// Windows have a centre: even extents do not compile.
+const fn odd(n: usize) -> usize {
+    assert!(n % 2 == 1, "the extents of a stencil's window are odd");
+    n
+}
+
+impl<E: Elt, const W: usize> Stencil<DIM1, E> for Window1<E, W> {
+    const EXTENT: &'static [usize] = &[odd(W)];
+    fn from_exps(e: &[E::Exp]) -> Self {
+        Window1(std::array::from_fn(|i| e[i]))
+    }
+}
+impl<E: Elt, const H: usize, const W: usize> Stencil<DIM2, E> for Window2<E, H, W> {
+    const EXTENT: &'static [usize] = &[odd(H), odd(W)];
+    fn from_exps(e: &[E::Exp]) -> Self {
+        Window2(std::array::from_fn(|i| std::array::from_fn(|j| e[i * W + j])))
+    }
+}
+impl<E: Elt, const D: usize, const H: usize, const W: usize> Stencil<DIM3, E> for Window3<E, D, H, W> {
+    const EXTENT: &'static [usize] = &[odd(D), odd(H), odd(W)];
+    fn from_exps(e: &[E::Exp]) -> Self {
+        Window3(std::array::from_fn(|i| std::array::from_fn(|j| std::array::from_fn(|k| e[(i * H + j) * W + k]))))
+    }
+}
+
+/// The position of an offset in a window; like a slice index, an offset outside of it panics while the program is built.
+#[track_caller]
+fn at(offset: i32, width: usize) -> usize {
+    let k = i64::from(offset) + (width / 2) as i64;
+    assert!((0..width as i64).contains(&k), "stencil offset {offset} outside a window of extent {width}");
+    k as usize
+}
+
+impl<E: Elt, const W: usize> Index<i32> for Window1<E, W> {
+    type Output = E::Exp;
+    #[track_caller]
+    fn index(&self, i: i32) -> &E::Exp {
+        &self.0[at(i, W)]
+    }
+}
+impl<E: Elt, const H: usize, const W: usize> Index<(i32, i32)> for Window2<E, H, W> {
+    type Output = E::Exp;
+    #[track_caller]
+    fn index(&self, (i, j): (i32, i32)) -> &E::Exp {
+        &self.0[at(i, H)][at(j, W)]
+    }
+}
+impl<E: Elt, const D: usize, const H: usize, const W: usize> Index<(i32, i32, i32)> for Window3<E, D, H, W> {
+    type Output = E::Exp;
+    #[track_caller]
+    fn index(&self, (i, j, k): (i32, i32, i32)) -> &E::Exp {
+        &self.0[at(i, D)][at(j, H)][at(k, W)]
+    }
+}
+
+impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
+    /// Maps a neighbourhood of each element; the result has the array's shape.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([1, 2, 3]));
+    /// let sums = xs.stencil(Edge::Clamp, |s: Stencil3<i32>| s[-1] + s[0] + s[1]);
+    /// assert_eq!(Interpreter::new().run(sums)?.to_vec(), [4, 6, 8]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn stencil<S: Stencil<Sh, E>, B: Elt, R: IntoExp<B>>(
+        &self,
+        edge: Edge<E>,
+        f: impl FnOnce(S) -> R,
+    ) -> Acc<Array<Sh, B>> {
+        let loc = Loc::caller();
+        let n: usize = S::EXTENT.iter().product();
+        let f = build::lambda(vec![E::ty(); n], loc.clone(), |p| {
+            let elements: Vec<E::Exp> = p.iter().map(|r| Exp::<E>::raw(*r).unlift()).collect();
+            f(S::from_exps(&elements)).into_exp().r
+        });
+        let boundary = match edge {
+            Edge::Clamp => FrozenBoundary::Clamp,
+            Edge::Mirror => FrozenBoundary::Mirror,
+            Edge::Wrap => FrozenBoundary::Wrap,
+            Edge::Constant(x) => FrozenBoundary::Function(fun_ix::<Sh, E, Exp<E>>(&loc, |_| constant(x))),
+            Edge::Function(EdgeFunction(f)) => FrozenBoundary::Function(f),
+        };
+        let window = S::EXTENT.to_vec();
+        Acc::new(AccOp::Stencil { f, window, boundary, xs: self.node.clone() }, loc)
+    }
+
+    /// An edge for stencils over arrays of this shape and element type: outside the array, a function of the true,
+    /// out-of-range index.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([1i64, 2, 3]));
+    /// let left = xs.stencil(xs.outside(|i| i * 100), |s: Stencil3<i64>| s[-1]);
+    /// assert_eq!(Interpreter::new().run(left)?.to_vec(), [-100, 1, 2]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn outside<R: IntoExp<E>>(&self, f: impl FnOnce(Sh::Exp) -> R) -> Edge<E> {
+        Edge::Function(EdgeFunction(fun_ix::<Sh, E, R>(&Loc::caller(), f)))
+    }
+}

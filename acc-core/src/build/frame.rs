@@ -1,0 +1,375 @@
+//! Frames: where scalar expressions live while closures run.
+
+use super::freeze;
+use super::{AccRef, Frozen};
+use crate::data::{EltType, Lit, ScalarType};
+use crate::error::BuildError;
+use crate::ir::{Loc, PrimOp};
+use smallvec::SmallVec;
+use std::cell::RefCell;
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+/// A handle to a scalar expression: the serial number of its frame, never used twice on a thread, and its place there.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct ExpRef {
+    pub(super) frame: u64,
+    pub(super) index: u32,
+}
+
+/// A scalar expression under construction.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[allow(missing_docs)]
+pub enum ExpOp {
+    Const(Lit),
+    /// A parameter of the closure that the frame belongs to.
+    Param(u32),
+    Tuple(SmallVec<[ExpRef; 4]>),
+    Proj(ExpRef, u32),
+    Prim(PrimOp, SmallVec<[ExpRef; 2]>),
+    Cast(ExpRef),
+    Bitcast(ExpRef),
+    Cond(ExpRef, ExpRef, ExpRef),
+    /// A loop; `test` and `step` are results of loop frames.
+    While {
+        init: ExpRef,
+        test: ExpRef,
+        test_param: ExpRef,
+        step: ExpRef,
+        step_param: ExpRef,
+    },
+    Index(AccRef, ExpRef),
+    Extent(AccRef, u32),
+    Poison(Arc<BuildError>),
+}
+
+/// What a frame is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FrameKind {
+    /// The bottom of the stack: expressions made outside every closure.
+    Ambient,
+    /// The body of an array function, or a `scope`.
+    Arrays,
+    /// A combinator's closure over elements or indices.
+    Kernel,
+    /// A closure of a scalar loop.
+    Loop,
+}
+
+#[derive(Clone)]
+pub(super) struct ExpNode {
+    pub(super) op: ExpOp,
+    pub(super) ty: EltType,
+    pub(super) loc: Loc,
+}
+
+pub(super) struct Frame {
+    serial: u64,
+    kind: FrameKind,
+    loc: Loc,
+    nodes: Vec<ExpNode>,
+    /// Hash-consing: textually repeated expressions are one node.
+    memo: HashMap<(ExpOp, EltType), u32>,
+    /// The nodes of loop frames opened inside this one and closed: still part of its expressions, but out of reach for
+    /// new uses.
+    loops: HashMap<u64, Vec<ExpNode>>,
+}
+
+pub(super) struct Builder {
+    frames: Vec<Frame>,
+    next: u64,
+    /// Where closed frames were opened, for the message about escaped expressions.
+    history: VecDeque<(u64, Loc)>,
+}
+
+const HISTORY: usize = 1024;
+
+thread_local! {
+    static BUILDER: RefCell<Builder> = RefCell::new(Builder::new());
+}
+
+impl Builder {
+    fn new() -> Builder {
+        let mut b = Builder { frames: Vec::new(), next: 0, history: VecDeque::new() };
+        b.open(FrameKind::Ambient, Loc::unknown());
+        b
+    }
+
+    fn open(&mut self, kind: FrameKind, loc: Loc) -> u64 {
+        let serial = self.next;
+        self.next += 1;
+        self.frames.push(Frame { serial, kind, loc, nodes: Vec::new(), memo: HashMap::new(), loops: HashMap::new() });
+        serial
+    }
+
+    fn close(&mut self, serial: u64) {
+        while self.frames.len() > 1
+            && let Some(f) = self.frames.pop_if(|f| f.serial >= serial)
+        {
+            if self.history.len() >= HISTORY {
+                self.history.pop_front();
+            }
+            self.history.push_back((f.serial, f.loc));
+            if f.kind == FrameKind::Loop
+                && let Some(parent) = self.frames.last_mut()
+            {
+                parent.loops.extend(f.loops);
+                parent.loops.insert(f.serial, f.nodes);
+            }
+        }
+    }
+
+    fn top(&mut self) -> &mut Frame {
+        if self.frames.is_empty() {
+            self.open(FrameKind::Ambient, Loc::unknown());
+        }
+        let last = self.frames.len() - 1;
+        &mut self.frames[last]
+    }
+
+    /// The open frame with this serial number.
+    fn frame(&self, serial: u64) -> Option<&Frame> {
+        self.frames.iter().rev().find(|f| f.serial == serial)
+    }
+
+    /// A node that new expressions may use: its frame is open.
+    fn usable(&self, r: ExpRef) -> Option<&ExpNode> {
+        self.frame(r.frame)?.nodes.get(r.index as usize)
+    }
+
+    /// A node of an open frame, or of a loop inside one.
+    pub(super) fn node(&self, r: ExpRef) -> Option<&ExpNode> {
+        let of = |f: &'_ Frame| f.serial == r.frame;
+        if let Some(f) = self.frames.iter().rev().find(|f| of(f)) {
+            return f.nodes.get(r.index as usize);
+        }
+        self.frames.iter().rev().find_map(|f| f.loops.get(&r.frame)).and_then(|nodes| nodes.get(r.index as usize))
+    }
+
+    /// Where the closure was opened that a parameter belongs to.
+    pub(super) fn closure_of(&self, r: ExpRef) -> Loc {
+        self.frame(r.frame).map_or_else(Loc::unknown, |f| f.loc.clone())
+    }
+
+    fn freeze(&self, params: &[ExpRef], result: ExpRef, loc: &Loc) -> Frozen {
+        if self.usable(result).is_none() {
+            return Err(self.escaped(result, loc));
+        }
+        freeze::fun(self, params, result, loc)
+    }
+
+    pub(super) fn escaped(&self, r: ExpRef, used: &Loc) -> Arc<BuildError> {
+        let created = self.history.iter().rev().find(|h| h.0 == r.frame).map_or_else(Loc::unknown, |h| h.1.clone());
+        Arc::new(BuildError::EscapedExp { created, used: used.clone() })
+    }
+
+    fn push(&mut self, op: ExpOp, ty: EltType, loc: &Loc) -> ExpRef {
+        let mut bad = None;
+        op.operands(&mut |r| {
+            if bad.is_none() && self.usable(r).is_none() {
+                bad = Some(r);
+            }
+        });
+        if let Some(r) = bad {
+            let e = self.escaped(r, loc);
+            return self.insert(ExpOp::Poison(e), ty, loc);
+        }
+        self.insert(op, ty, loc)
+    }
+
+    fn insert(&mut self, op: ExpOp, ty: EltType, loc: &Loc) -> ExpRef {
+        let f = self.top();
+        let key = (op, ty);
+        let index = match f.memo.get(&key) {
+            Some(i) => *i,
+            None => {
+                let i = f.nodes.len() as u32;
+                f.nodes.push(ExpNode { op: key.0.clone(), ty: key.1.clone(), loc: loc.clone() });
+                f.memo.insert(key, i);
+                i
+            }
+        };
+        ExpRef { frame: f.serial, index }
+    }
+}
+
+impl ExpOp {
+    /// Calls `f` on every handle that must be usable where the expression is made. The results of a loop's closures
+    /// are of frames closed by then, and were checked when these closed.
+    fn operands(&self, f: &mut dyn FnMut(ExpRef)) {
+        match self {
+            ExpOp::Const(_) | ExpOp::Param(_) | ExpOp::Extent(..) | ExpOp::Poison(_) => {}
+            ExpOp::Tuple(v) => v.iter().for_each(|r| f(*r)),
+            ExpOp::Prim(_, v) => v.iter().for_each(|r| f(*r)),
+            ExpOp::Proj(a, _) | ExpOp::Cast(a) | ExpOp::Bitcast(a) | ExpOp::Index(_, a) => f(*a),
+            ExpOp::Cond(c, t, e) => [c, t, e].into_iter().for_each(|r| f(*r)),
+            ExpOp::While { init, .. } => f(*init),
+        }
+    }
+}
+
+fn with<R>(f: impl FnOnce(&mut Builder) -> R) -> R {
+    BUILDER.with(|b| f(&mut b.borrow_mut()))
+}
+
+/// Adds an expression to the innermost frame.
+pub fn push(op: ExpOp, ty: EltType, loc: &Loc) -> ExpRef {
+    with(|b| b.push(op, ty, loc))
+}
+
+/// A literal.
+pub fn constant(lit: Lit, loc: &Loc) -> ExpRef {
+    push(ExpOp::Const(lit), EltType::Scalar(lit.ty), loc)
+}
+
+/// A tuple; `ty` is its type.
+pub fn tuple(parts: &[ExpRef], ty: EltType, loc: &Loc) -> ExpRef {
+    push(ExpOp::Tuple(parts.iter().copied().collect()), ty, loc)
+}
+
+/// A component of a tuple; `ty` is its type.
+pub fn proj(of: ExpRef, index: u32, ty: EltType, loc: &Loc) -> ExpRef {
+    with(|b| {
+        // Taking apart what was just put together is no operation.
+        if let Some(ExpNode { op: ExpOp::Tuple(parts), .. }) = b.usable(of)
+            && let Some(part) = parts.get(index as usize)
+            && b.usable(*part).is_some()
+        {
+            return *part;
+        }
+        b.push(ExpOp::Proj(of, index), ty, loc)
+    })
+}
+
+/// A primitive operation; `ty` is its result's type.
+pub fn prim(op: PrimOp, args: &[ExpRef], ty: ScalarType, loc: &Loc) -> ExpRef {
+    push(ExpOp::Prim(op, args.iter().copied().collect()), EltType::Scalar(ty), loc)
+}
+
+/// A numeric conversion.
+pub fn cast(x: ExpRef, from: ScalarType, to: ScalarType, loc: &Loc) -> ExpRef {
+    if from == to { x } else { push(ExpOp::Cast(x), EltType::Scalar(to), loc) }
+}
+
+/// A conditional of type `ty`.
+pub fn cond(c: ExpRef, t: ExpRef, e: ExpRef, ty: EltType, loc: &Loc) -> ExpRef {
+    push(ExpOp::Cond(c, t, e), ty, loc)
+}
+
+/// The zero of any type: what stands where no value is defined.
+pub fn zero(ty: &EltType, loc: &Loc) -> ExpRef {
+    match ty {
+        EltType::Scalar(s) => constant(Lit::zero(*s), loc),
+        EltType::Tuple(parts) => {
+            let parts: Vec<ExpRef> = parts.iter().map(|p| zero(p, loc)).collect();
+            tuple(&parts, ty.clone(), loc)
+        }
+    }
+}
+
+/// An element of an array, of type `ty`.
+pub fn element(array: &AccRef, index: ExpRef, ty: EltType, loc: &Loc) -> ExpRef {
+    push(ExpOp::Index(array.clone(), index), ty, loc)
+}
+
+/// The extents of an array of this rank, as an index.
+pub fn extent(array: &AccRef, rank: usize, loc: &Loc) -> ExpRef {
+    let int = EltType::Scalar(ScalarType::I64);
+    let parts: Vec<ExpRef> =
+        (0..rank as u32).map(|axis| push(ExpOp::Extent(array.clone(), axis), int.clone(), loc)).collect();
+    match parts[..] {
+        [one] => one,
+        _ => tuple(&parts, EltType::index(rank), loc),
+    }
+}
+
+/// Closes its frame, also when the closure panics.
+struct Guard(u64);
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        // While the thread ends there is no builder left, and no frame to close.
+        let _ = BUILDER.try_with(|b| b.borrow_mut().close(self.0));
+    }
+}
+
+fn open(kind: FrameKind, loc: &Loc) -> Guard {
+    Guard(with(|b| b.open(kind, loc.clone())))
+}
+
+fn params(types: &[EltType], loc: &Loc) -> Vec<ExpRef> {
+    types.iter().enumerate().map(|(i, t)| push(ExpOp::Param(i as u32), t.clone(), loc)).collect()
+}
+
+/// Runs a combinator's closure on parameters of these types and freezes what it returns.
+pub fn lambda(types: Vec<EltType>, loc: Loc, f: impl FnOnce(&[ExpRef]) -> ExpRef) -> Frozen {
+    // The generic shell is thin: everything else is compiled once.
+    fn run(types: &[EltType], loc: &Loc, f: Box<dyn FnOnce(&[ExpRef]) -> ExpRef + '_>) -> Frozen {
+        let _guard = open(FrameKind::Kernel, loc);
+        let params = params(types, loc);
+        // User code: no borrow is held; it may open frames of its own, and panic.
+        let result = f(&params);
+        with(|b| b.freeze(&params, result, loc))
+    }
+    run(&types, &loc, Box::new(f))
+}
+
+/// Evaluates `f` in a frame of its own and freezes its result as a function without parameters.
+pub fn closed(loc: Loc, f: impl FnOnce() -> ExpRef) -> Frozen {
+    let _guard = open(FrameKind::Arrays, &loc);
+    let r = f();
+    with(|b| b.freeze(&[], r, &loc))
+}
+
+/// Runs a closure of a scalar loop; returns its parameter and its result.
+pub fn loop_body(ty: EltType, loc: &Loc, f: impl FnOnce(ExpRef) -> ExpRef) -> (ExpRef, ExpRef) {
+    let _guard = open(FrameKind::Loop, loc);
+    let param = params(&[ty.clone()], loc)[0];
+    let result = f(param);
+    let result = with(|b| {
+        if b.usable(result).is_some() {
+            return result;
+        }
+        let e = b.escaped(result, loc);
+        b.insert(ExpOp::Poison(e), ty, loc)
+    });
+    (param, result)
+}
+
+/// A scalar loop whose closures were run by [`loop_body`].
+pub fn while_loop(
+    init: ExpRef,
+    (test_param, test): (ExpRef, ExpRef),
+    (step_param, step): (ExpRef, ExpRef),
+    ty: EltType,
+    loc: &Loc,
+) -> ExpRef {
+    push(ExpOp::While { init, test, test_param, step, step_param }, ty, loc)
+}
+
+/// A scope for array-level code: scalar expressions built inside are freed at its end.
+#[track_caller]
+pub fn scope<R>(f: impl FnOnce() -> R) -> R {
+    let _guard = open(FrameKind::Arrays, &Loc::caller());
+    f()
+}
+
+/// The number of scalar expressions that this thread holds; for tests of what is retained.
+pub fn live_nodes() -> usize {
+    with(|b| b.frames.iter().map(|f| f.nodes.len() + f.loops.values().map(Vec::len).sum::<usize>()).sum())
+}
+
+/// Frees the scalar expressions made outside every closure and [`scope`] on this thread, with the arrays they read.
+/// Handles to them become stale: using one is an error. Inside a closure nothing happens.
+pub fn reset_ambient() {
+    with(|b| {
+        if let [ambient] = &mut b.frames[..] {
+            let old = std::mem::replace(&mut ambient.serial, b.next);
+            b.next += 1;
+            ambient.nodes.clear();
+            ambient.memo.clear();
+            ambient.loops.clear();
+            b.history.push_back((old, Loc::unknown()));
+        }
+    });
+}

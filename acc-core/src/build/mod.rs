@@ -1,0 +1,20 @@
+//! The builder behind the typed API: scalar expressions under construction, and how they become functions.
+//!
+//! Scalar expressions live in *frames* on a thread-local stack ([`frame`]); a handle ([`ExpRef`]) is a frame's serial
+//! number and an index. When a closure ends, [`freeze`] turns its result into a [`Fun`](crate::ir::Fun) with regions
+//! and the frame goes. Array expressions are immutable reference-counted nodes ([`AccRef`]); [`program`] numbers them
+//! into a [`Program`](crate::ir::Program).
+
+mod acc;
+mod frame;
+mod freeze;
+mod graph;
+mod program;
+mod schedule;
+
+pub use acc::{AccFun, AccNode, AccOp, AccRef, AccType, Frozen, FrozenBoundary, lambda_id};
+pub use frame::{
+    ExpOp, ExpRef, FrameKind, cast, closed, cond, constant, element, extent, lambda, live_nodes, loop_body, prim, proj,
+    push, reset_ambient, scope, tuple, while_loop, zero,
+};
+pub use program::{Built, build};

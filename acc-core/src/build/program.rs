@@ -1,0 +1,305 @@
+//! From array expressions to a program: numbering, blocks, common subexpressions.
+
+use super::schedule::{Dag, Inner, NodeId, NodeIds, place};
+use super::{AccFun, AccOp, AccRef, AccType, Frozen, FrozenBoundary};
+use crate::data::ArrayData;
+use crate::error::BuildError;
+use crate::ir::{ArrayId, ArrayOp, ArrayType, Block, Boundary, Fun, Program, Stmt};
+use smallvec::{SmallVec, smallvec};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// A program and the data embedded in it, which are its last parameters.
+#[derive(Clone, Debug)]
+pub struct Built {
+    /// The program.
+    pub program: Arc<Program>,
+    /// The arguments for the parameters after those of the function.
+    pub embedded: Vec<ArrayData>,
+}
+
+/// Numbers an array function.
+pub fn build(f: &AccFun) -> Result<Built, Arc<BuildError>> {
+    let dag = ArrayDag::collect(f)?;
+    let mut n = Numberer { dag: &dag, types: Vec::new(), arrays: HashMap::new(), known: HashMap::new() };
+    let mut params = Vec::new();
+    for (i, ty) in f.params.iter().enumerate() {
+        let ids = n.fresh(ty);
+        params.extend(ids.iter().copied());
+        if let Some(node) = dag.params.get(&(f.lambda, i)) {
+            n.arrays.insert(*node, ids);
+        }
+    }
+    let mut embedded: Vec<(ArrayData, ArrayId)> = Vec::new();
+    for (k, node) in dag.nodes.iter().enumerate() {
+        if let AccOp::Use(data) = &node.acc.op {
+            let id = match embedded.iter().find(|(d, _)| d.ptr_eq(data)) {
+                Some((_, id)) => *id,
+                None => {
+                    let id = n.fresh(&node.acc.ty)[0];
+                    params.push(id);
+                    embedded.push((data.clone(), id));
+                    id
+                }
+            };
+            n.arrays.insert(k, smallvec![id]);
+        }
+    }
+    let body = n.block(dag.root, params)?;
+    Ok(Built {
+        program: Arc::new(Program { types: n.types, body }),
+        embedded: embedded.into_iter().map(|(d, _)| d).collect(),
+    })
+}
+
+struct ArrayNode {
+    acc: AccRef,
+    strict: NodeIds,
+    inner: Vec<(NodeId, Option<NodeId>, bool)>,
+    variant: SmallVec<[NodeId; 2]>,
+}
+
+/// Array expressions numbered with operands first.
+struct ArrayDag {
+    nodes: Vec<ArrayNode>,
+    root: NodeId,
+    number: HashMap<usize, NodeId>,
+    /// The parameter nodes by function and position.
+    params: HashMap<(u64, usize), NodeId>,
+}
+
+impl ArrayDag {
+    fn collect(f: &AccFun) -> Result<ArrayDag, Arc<BuildError>> {
+        let mut dag = ArrayDag { nodes: Vec::new(), root: 0, number: HashMap::new(), params: HashMap::new() };
+        let mut lambdas = vec![f.lambda];
+        let mut stack = vec![(f.body.clone(), false)];
+        while let Some((acc, ready)) = stack.pop() {
+            if dag.number.contains_key(&acc.id()) {
+                continue;
+            }
+            if ready {
+                dag.add(acc);
+                continue;
+            }
+            match &acc.op {
+                AccOp::Param { lambda, index } => {
+                    if !lambdas.contains(lambda) {
+                        return Err(Arc::new(BuildError::EscapedArray { used: acc.loc.clone() }));
+                    }
+                    // Every handle to a parameter is one node.
+                    if let Some(n) = dag.params.get(&(*lambda, *index)) {
+                        dag.number.insert(acc.id(), *n);
+                        continue;
+                    }
+                }
+                AccOp::While { test, step, .. } => lambdas.extend([test.lambda, step.lambda]),
+                _ => {}
+            }
+            let children: Vec<AccRef> = acc.op.operands().into_iter().chain(acc.op.bodies()).collect();
+            stack.push((acc, true));
+            stack.extend(children.into_iter().rev().map(|c| (c, false)));
+        }
+        dag.root = dag.number[&f.body.id()];
+        Ok(dag)
+    }
+
+    fn add(&mut self, acc: AccRef) {
+        let id = |a: &AccRef| self.number[&a.id()];
+        let strict: NodeIds = acc.op.operands().iter().map(id).collect();
+        let param = |f: &AccFun| self.params.get(&(f.lambda, 0)).copied();
+        let inner = match &acc.op {
+            AccOp::If { then, else_, .. } => vec![(id(then), None, false), (id(else_), None, false)],
+            AccOp::While { test, step, .. } => {
+                vec![(id(&test.body), param(test), true), (id(&step.body), param(step), false)]
+            }
+            _ => vec![],
+        };
+        let this = self.nodes.len();
+        let mut variant: SmallVec<[NodeId; 2]> = SmallVec::new();
+        if let AccOp::Param { lambda, index } = &acc.op {
+            self.params.insert((*lambda, *index), this);
+            variant.push(this);
+        }
+        for n in strict.iter().copied().chain(inner.iter().map(|i| i.0)) {
+            variant.extend(self.nodes[n].variant.iter().copied());
+        }
+        variant.retain(|p| !inner.iter().any(|i| i.1 == Some(*p)));
+        variant.sort_unstable();
+        variant.dedup();
+        self.number.insert(acc.id(), this);
+        self.nodes.push(ArrayNode { acc, strict, inner, variant });
+    }
+}
+
+impl AccOp {
+    fn bodies(&self) -> Vec<AccRef> {
+        match self {
+            AccOp::If { then, else_, .. } => vec![then.clone(), else_.clone()],
+            AccOp::While { test, step, .. } => vec![test.body.clone(), step.body.clone()],
+            _ => vec![],
+        }
+    }
+}
+
+impl Dag for ArrayDag {
+    fn strict(&self, n: NodeId) -> NodeIds {
+        self.nodes[n].strict.clone()
+    }
+    fn inner(&self, n: NodeId) -> SmallVec<[Inner; 2]> {
+        // A loop whose body does not use the state has no parameter node; it is a loop all the same.
+        self.nodes[n].inner.iter().map(|&(result, param, always)| Inner { result, param, always }).collect()
+    }
+    fn variant(&self, n: NodeId) -> &[NodeId] {
+        &self.nodes[n].variant
+    }
+    fn harmless(&self, _: NodeId) -> bool {
+        // Statements are evaluated by need, wherever they stand.
+        true
+    }
+}
+
+type Ids = SmallVec<[ArrayId; 1]>;
+
+struct Numberer<'a> {
+    dag: &'a ArrayDag,
+    types: Vec<ArrayType>,
+    arrays: HashMap<NodeId, Ids>,
+    /// Statements in the blocks around, for common subexpressions.
+    known: HashMap<ArrayOp, Ids>,
+}
+
+impl Numberer<'_> {
+    fn fresh(&mut self, ty: &AccType) -> Ids {
+        ty.leaves()
+            .into_iter()
+            .map(|t| {
+                self.types.push(t.clone());
+                ArrayId(self.types.len() as u32 - 1)
+            })
+            .collect()
+    }
+
+    fn block(&mut self, result: NodeId, params: Vec<ArrayId>) -> Result<Block, Arc<BuildError>> {
+        let arrays = &self.arrays;
+        let in_scope: Vec<NodeId> = self.dag.params.values().copied().filter(|p| arrays.contains_key(p)).collect();
+        let placed = place(self.dag, &[result], &|n| arrays.contains_key(&n), &in_scope);
+        let mut stmts = Vec::new();
+        let mut added = Vec::new();
+        for &n in &placed {
+            let ids = self.emit(n, &mut stmts, &mut added)?;
+            self.arrays.insert(n, ids);
+        }
+        let results = self.arrays[&result].to_vec();
+        for n in &placed {
+            self.arrays.remove(n);
+        }
+        for op in &added {
+            self.known.remove(op);
+        }
+        Ok(Block { params, stmts, results })
+    }
+
+    fn loop_block(&mut self, f: &AccFun, result: &AccRef) -> Result<Block, Arc<BuildError>> {
+        let ids = self.fresh(&f.params[0]);
+        let param = self.dag.params.get(&(f.lambda, 0)).copied();
+        if let Some(p) = param {
+            self.arrays.insert(p, ids.clone());
+        }
+        let block = self.block(self.dag.number[&result.id()], ids.to_vec());
+        if let Some(p) = param {
+            self.arrays.remove(&p);
+        }
+        block
+    }
+
+    fn ids(&self, a: &AccRef) -> Ids {
+        self.arrays[&self.dag.number[&a.id()]].clone()
+    }
+
+    fn id(&self, a: &AccRef) -> ArrayId {
+        self.ids(a)[0]
+    }
+
+    fn fun(&self, f: &Frozen) -> Result<Fun, Arc<BuildError>> {
+        match f {
+            Ok(f) => Ok(f.map_arrays(&mut |a| self.id(a))),
+            Err(e) => Err(e.clone()),
+        }
+    }
+
+    fn opt(&self, f: &Option<Frozen>) -> Result<Option<Fun>, Arc<BuildError>> {
+        f.as_ref().map(|f| self.fun(f)).transpose()
+    }
+
+    fn emit(&mut self, n: NodeId, stmts: &mut Vec<Stmt>, added: &mut Vec<ArrayOp>) -> Result<Ids, Arc<BuildError>> {
+        let dag = self.dag;
+        let acc = &dag.nodes[n].acc;
+        let op = match &acc.op {
+            // Embedded data and parameters are evaluated on entry, never placed.
+            AccOp::Use(_) | AccOp::Param { .. } => return Ok(Ids::new()),
+            AccOp::Tuple(parts) => return Ok(parts.iter().flat_map(|p| self.ids(p)).collect()),
+            AccOp::Proj(of, i) => {
+                let AccType::Tuple(parts) = &of.ty else { return Ok(self.ids(of)) };
+                let start: usize = parts[..*i].iter().map(AccType::leaf_count).sum();
+                return Ok(self.ids(of)[start..start + parts[*i].leaf_count()].into());
+            }
+            AccOp::Generate { shape, f } => ArrayOp::Generate { shape: self.fun(shape)?, f: self.fun(f)? },
+            AccOp::Map { f, xs, indexed } => {
+                ArrayOp::Map { f: self.fun(f)?, xs: xs.iter().map(|x| self.id(x)).collect(), indexed: *indexed }
+            }
+            AccOp::Fold { f, init, xs } => ArrayOp::Fold { f: self.fun(f)?, init: self.opt(init)?, xs: self.id(xs) },
+            AccOp::Scan { dir, f, init, xs } => {
+                ArrayOp::Scan { dir: *dir, f: self.fun(f)?, init: self.opt(init)?, xs: self.id(xs) }
+            }
+            AccOp::Permute { combine, defaults, target, xs } => ArrayOp::Permute {
+                combine: self.fun(combine)?,
+                defaults: self.id(defaults),
+                target: self.fun(target)?,
+                xs: self.id(xs),
+            },
+            AccOp::Backpermute { shape, index, xs } => {
+                ArrayOp::Backpermute { shape: self.fun(shape)?, index: self.fun(index)?, xs: self.id(xs) }
+            }
+            AccOp::Stencil { f, window, boundary, xs } => ArrayOp::Stencil {
+                f: self.fun(f)?,
+                window: window.clone(),
+                boundary: match boundary {
+                    FrozenBoundary::Clamp => Boundary::Clamp,
+                    FrozenBoundary::Mirror => Boundary::Mirror,
+                    FrozenBoundary::Wrap => Boundary::Wrap,
+                    FrozenBoundary::Function(b) => Boundary::Function(self.fun(b)?),
+                },
+                xs: self.id(xs),
+            },
+            AccOp::Reshape { shape, xs } => ArrayOp::Reshape { shape: self.fun(shape)?, xs: self.id(xs) },
+            AccOp::Replicate { axes, extents, xs } => {
+                ArrayOp::Replicate { axes: axes.clone(), extents: self.fun(extents)?, xs: self.id(xs) }
+            }
+            AccOp::Slice { axes, index, xs } => {
+                ArrayOp::Slice { axes: axes.clone(), index: self.fun(index)?, xs: self.id(xs) }
+            }
+            AccOp::If { cond, then, else_ } => ArrayOp::If {
+                cond: self.fun(cond)?,
+                then: self.block(dag.number[&then.id()], Vec::new())?,
+                else_: self.block(dag.number[&else_.id()], Vec::new())?,
+            },
+            AccOp::While { init, test, step } => ArrayOp::While {
+                init: self.ids(init).to_vec(),
+                test: self.loop_block(test, &test.body)?,
+                step: self.loop_block(step, &step.body)?,
+            },
+        };
+        if let Some(ids) = self.known.get(&op) {
+            // The same operation on the same arrays, at the same type: its leaves decide, so the element type must agree.
+            let same = ids.iter().zip(acc.ty.leaves()).all(|(id, ty)| self.types[id.index()] == *ty);
+            if same {
+                return Ok(ids.clone());
+            }
+        }
+        let results = self.fresh(&acc.ty);
+        self.known.insert(op.clone(), results.clone());
+        added.push(op.clone());
+        stmts.push(Stmt { results: results.clone(), op, loc: acc.loc.clone() });
+        Ok(results)
+    }
+}
