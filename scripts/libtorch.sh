@@ -37,7 +37,7 @@ die() {
 mode=setup
 case "${1-}" in
     '') ;;
-    --env) mode=env ;;
+    --env) mode='env' ;;
     --config) mode=config ;;
     -h | --help) usage; exit 0 ;;
     *) usage >&2; die "unknown option '$1'" ;;
