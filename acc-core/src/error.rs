@@ -115,6 +115,32 @@ pub enum Fault {
     },
 }
 
+impl Fault {
+    /// Every kind of fault.
+    pub const KINDS: &'static [&'static str] = &[
+        "index_out_of_bounds",
+        "division_by_zero",
+        "negative_extent",
+        "shape_overflow",
+        "empty_fold",
+        "reshape_size",
+        "stencil_extent",
+    ];
+
+    /// The kind of fault, one of [`KINDS`](Fault::KINDS): what test files write.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Fault::IndexOutOfBounds { .. } => "index_out_of_bounds",
+            Fault::DivisionByZero => "division_by_zero",
+            Fault::NegativeExtent { .. } => "negative_extent",
+            Fault::ShapeOverflow { .. } => "shape_overflow",
+            Fault::EmptyFold { .. } => "empty_fold",
+            Fault::ReshapeSize { .. } => "reshape_size",
+            Fault::StencilExtent { .. } => "stencil_extent",
+        }
+    }
+}
+
 fn tuple<T: std::fmt::Display>(v: &[T]) -> String {
     let parts: Vec<String> = v.iter().map(T::to_string).collect();
     format!("({}{})", parts.join(", "), if v.len() == 1 { "," } else { "" })
@@ -206,10 +232,14 @@ pub struct ParseError {
     pub source_line: String,
 }
 
+/// The line with a caret under the column; of a long line, the part around it.
 fn caret(text: &str, line: u32, col: u32) -> String {
+    const SHOWN: usize = 120;
+    let at = col.saturating_sub(1) as usize;
+    let start = if at < SHOWN { 0 } else { at - SHOWN / 2 };
+    let shown: String = text.chars().skip(start).take(SHOWN.max(at - start + 1)).collect();
     let number = line.to_string();
     let pad = " ".repeat(number.len());
-    let space: String =
-        text.chars().take(col.saturating_sub(1) as usize).map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
-    format!("{pad} |\n{number} | {text}\n{pad} | {space}^")
+    let space: String = shown.chars().take(at - start).map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
+    format!("{pad} |\n{number} | {shown}\n{pad} | {space}^")
 }

@@ -7,13 +7,16 @@ pub mod build;
 pub mod data;
 mod error;
 pub mod exec;
+pub mod interp;
 pub mod ir;
 mod limits;
+pub mod text;
 pub mod verify;
 
 pub use api::{Acc, Array, Dim, Elt, Exp, Matrix, Scalar, Vector};
 pub use error::{BuildError, Error, Fault, LimitError, ParseError, VerifyError};
 pub use exec::{Backend, Executor, ProgramCache};
+pub use interp::Interpreter;
 pub use limits::{CancelToken, RunLimits};
 
 /// What programs import.
@@ -21,6 +24,7 @@ pub mod prelude {
     pub use crate::api::*;
     pub use crate::error::Error;
     pub use crate::exec::Backend;
+    pub use crate::interp::Interpreter;
     pub use crate::limits::{CancelToken, RunLimits};
     pub use acc_core_derive::Elt;
     pub use num_complex::Complex;

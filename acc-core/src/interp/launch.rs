@@ -1,0 +1,361 @@
+//! Evaluation of array operations.
+
+use super::machine::Machine;
+use super::scalar::{Launch, Lits, out_of_bounds};
+use super::{Host, fault, internal, stencil};
+use crate::data::{ArrayData, Column, EltType, Leaves, Lit, linear_index, shape_size, unlinear_index};
+use crate::error::{Error, Fault};
+use crate::ir::{ArrayId, ArrayOp, Axis, Dir, Fun, Loc, Stmt};
+use crate::limits::RunLimits;
+use smallvec::SmallVec;
+
+/// Evaluates a statement with one result whose operands are evaluated.
+pub(super) fn stmt<'p>(m: &mut Machine<'p>, s: &'p Stmt) -> Result<ArrayData, Error> {
+    match &s.op {
+        ArrayOp::Generate { shape, f } => {
+            let shape = extents(m, s, shape)?;
+            let mut f = launch(s, f);
+            each(m, s, shape, |m, _, index| f.call(index.iter().map(int), m))
+        }
+        ArrayOp::Map { f, xs, indexed } => {
+            let xs = xs.iter().map(|&x| m.value(x)).collect::<Result<Vec<_>, _>>()?;
+            let shape = intersection(&xs);
+            let mut f = launch(s, f);
+            each(m, s, shape, |m, _, index| {
+                let mut args: Lits = if *indexed { index.iter().map(int).collect() } else { Lits::new() };
+                for x in &xs {
+                    args.extend(read(x, index)?);
+                }
+                f.call(args, m)
+            })
+        }
+        ArrayOp::Fold { f, init, xs } => fold(m, s, f, init.as_ref(), *xs),
+        ArrayOp::Scan { dir, f, init, xs } => scan(m, s, *dir, f, init.as_ref(), *xs),
+        ArrayOp::Permute { combine, defaults, target, xs } => permute(m, s, combine, *defaults, target, *xs),
+        ArrayOp::Backpermute { shape, index: f, xs } => {
+            let shape = extents(m, s, shape)?;
+            let source = m.value(*xs)?;
+            let mut f = launch(s, f);
+            each(m, s, shape, |m, _, index| {
+                let from: SmallVec<[i64; 4]> =
+                    f.call(index.iter().map(int), m)?.iter().map(|l| l.bits as i64).collect();
+                match source.position(&from) {
+                    Some(at) => element(&source, at),
+                    None => Err(fault(out_of_bounds(*xs, &from, source.shape()), s.op.name(), &s.loc)),
+                }
+            })
+        }
+        ArrayOp::Stencil { f, window, boundary, xs } => stencil::stencil(m, s, f, window, boundary, *xs),
+        ArrayOp::Reshape { shape, xs } => {
+            let shape = extents(m, s, shape)?;
+            let source = m.value(*xs)?;
+            source.reshaped(&shape).map_err(|_| {
+                let from = source.shape().to_vec();
+                fault(Fault::ReshapeSize { from, to: shape }, s.op.name(), &s.loc)
+            })
+        }
+        ArrayOp::Replicate { axes, extents: f, xs } => {
+            let mut fixed = extents(m, s, f)?.into_iter();
+            let source = m.value(*xs)?;
+            let mut kept = source.shape().iter().copied();
+            let shape = axes.iter().map(|a| match a {
+                Axis::All => kept.next(),
+                Axis::Fixed => fixed.next(),
+            });
+            let shape: Option<Vec<usize>> = shape.collect();
+            let shape = shape.ok_or_else(|| internal("the axes of a replicate do not fit"))?;
+            each(m, s, shape, |_, _, index| {
+                let from: SmallVec<[i64; 4]> =
+                    index.iter().zip(axes).filter(|(_, a)| **a == Axis::All).map(|(i, _)| *i).collect();
+                read(&source, &from)
+            })
+        }
+        ArrayOp::Slice { axes, index, xs } => slice(m, s, axes, index, *xs),
+        ArrayOp::If { .. } | ArrayOp::While { .. } => Err(internal("control flow as an operation")),
+    }
+}
+
+/// The value of a conditional's condition.
+pub(super) fn condition<'p>(m: &mut Machine<'p>, s: &'p Stmt, cond: &'p Fun) -> Result<bool, Error> {
+    Ok(closed(m, s, cond)?.iter().all(|l| l.bits != 0))
+}
+
+/// Whether what a loop's test yields is true.
+pub(super) fn is_true(results: &[ArrayData]) -> Result<bool, Error> {
+    match results {
+        [one] => Ok(element(one, 0)?.iter().all(|l| l.bits != 0)),
+        _ => Err(internal("a loop's test does not yield one array")),
+    }
+}
+
+/// The shape that an extent function asks for: an error if an extent is negative or the shape too large.
+pub fn shape_of_extents(extents: &[i64], op: &'static str, loc: &Loc) -> Result<Vec<usize>, Error> {
+    let shape = extents.iter().map(|&e| usize::try_from(e)).collect::<Result<Vec<_>, _>>();
+    let shape = shape.map_err(|_| fault(Fault::NegativeExtent { shape: extents.to_vec() }, op, loc))?;
+    shape_size(&shape).map_err(|_| fault(Fault::ShapeOverflow { shape: extents.to_vec() }, op, loc))?;
+    Ok(shape)
+}
+
+pub(super) fn launch<'f>(s: &'f Stmt, f: &'f Fun) -> Launch<'f> {
+    Launch::new(f, s.op.name(), &s.loc)
+}
+
+fn closed<'p>(m: &mut Machine<'p>, s: &'p Stmt, f: &'p Fun) -> Result<Lits, Error> {
+    launch(s, f).call([], m)
+}
+
+fn extents<'p>(m: &mut Machine<'p>, s: &'p Stmt, f: &'p Fun) -> Result<Vec<usize>, Error> {
+    let extents: Vec<i64> = closed(m, s, f)?.iter().map(|l| l.bits as i64).collect();
+    shape_of_extents(&extents, s.op.name(), &s.loc)
+}
+
+pub(super) fn int(i: &i64) -> Lit {
+    crate::data::Prim::lit(*i)
+}
+
+/// The element at a row-major position.
+pub(super) fn element(a: &ArrayData, at: usize) -> Result<Lits, Error> {
+    a.element(at).ok_or_else(|| internal("an element that is not there"))
+}
+
+/// The element at an index that is in bounds.
+pub(super) fn read(a: &ArrayData, index: &[i64]) -> Result<Lits, Error> {
+    a.position(index).ok_or_else(|| internal("an index that is not there")).and_then(|at| element(a, at))
+}
+
+fn intersection(xs: &[ArrayData]) -> Vec<usize> {
+    let mut shapes = xs.iter().map(ArrayData::shape);
+    let first = shapes.next().unwrap_or_default().to_vec();
+    shapes.fold(first, |a, b| a.iter().zip(b).map(|(m, n)| *m.min(n)).collect())
+}
+
+/// Computes an array in row-major order; `f` gives each element from its position and index.
+pub(super) fn each<'p>(
+    m: &mut Machine<'p>,
+    s: &'p Stmt,
+    shape: Vec<usize>,
+    mut f: impl FnMut(&mut Machine<'p>, usize, &[i64]) -> Result<Lits, Error>,
+) -> Result<ArrayData, Error> {
+    let mut out = Output::new(shape.clone(), m.result_elt(s)?, s, m.limits)?;
+    for at in 0..out.size {
+        m.tick()?;
+        let element = f(m, at, &unlinear_index(&shape, at))?;
+        out.push(element);
+    }
+    out.finish()
+}
+
+/// An array in the making.
+struct Output {
+    shape: Vec<usize>,
+    size: usize,
+    elt: EltType,
+    leaves: Leaves,
+    columns: Vec<Vec<u64>>,
+}
+
+impl Output {
+    fn new(shape: Vec<usize>, elt: &EltType, s: &Stmt, limits: &RunLimits) -> Result<Output, Error> {
+        let overflow = || {
+            let shape = shape.iter().map(|&n| i64::try_from(n).unwrap_or(i64::MAX)).collect();
+            fault(Fault::ShapeOverflow { shape }, s.op.name(), &s.loc)
+        };
+        let size = shape_size(&shape).map_err(|_| overflow())?;
+        let bytes = size.checked_mul(elt.size()).filter(|&b| b <= isize::MAX as usize).ok_or_else(overflow)?;
+        limits.check_bytes(bytes as u64)?;
+        let leaves = elt.leaves();
+        let mut columns = Vec::new();
+        for _ in &leaves {
+            let mut column = Vec::new();
+            column.try_reserve_exact(size).map_err(|e| Error::Backend {
+                backend: super::NAME,
+                message: format!("no memory for an array of {size} elements: {e}"),
+            })?;
+            columns.push(column);
+        }
+        Ok(Output { shape, size, elt: elt.clone(), leaves, columns })
+    }
+
+    /// Appends an element, given as its leaves.
+    fn push(&mut self, leaves: Lits) {
+        for (c, l) in self.columns.iter_mut().zip(leaves) {
+            c.push(l.bits);
+        }
+    }
+
+    fn set(&mut self, at: usize, leaves: &[Lit]) {
+        for (c, l) in self.columns.iter_mut().zip(leaves) {
+            c[at] = l.bits;
+        }
+    }
+
+    fn get(&self, at: usize) -> Lits {
+        self.columns.iter().zip(&self.leaves).map(|(c, &ty)| Lit { ty, bits: c[at] }).collect()
+    }
+
+    fn finish(self) -> Result<ArrayData, Error> {
+        let columns = self
+            .leaves
+            .iter()
+            .zip(self.columns)
+            .map(|(&ty, bits)| Column::from_lits(ty, bits.into_iter().map(|bits| Lit { ty, bits })));
+        ArrayData::new(self.shape, self.elt, columns).map_err(|e| internal(e.to_string()))
+    }
+}
+
+/// The extents but the innermost one, and that one.
+fn rows(shape: &[usize]) -> Result<(Vec<usize>, usize), Error> {
+    let (&inner, outer) =
+        shape.split_last().ok_or_else(|| internal("an array of rank 0 has no innermost dimension"))?;
+    Ok((outer.to_vec(), inner))
+}
+
+fn fold<'p>(
+    m: &mut Machine<'p>,
+    s: &'p Stmt,
+    f: &'p Fun,
+    init: Option<&'p Fun>,
+    xs: ArrayId,
+) -> Result<ArrayData, Error> {
+    let init = init.map(|i| closed(m, s, i)).transpose()?;
+    let source = m.value(xs)?;
+    let (outer, inner) = rows(source.shape())?;
+    if init.is_none() && inner == 0 {
+        return Err(fault(Fault::EmptyFold { shape: source.shape().to_vec() }, s.op.name(), &s.loc));
+    }
+    let mut f = launch(s, f);
+    each(m, s, outer, |m, row, _| {
+        let mut row = row * inner..(row + 1) * inner;
+        let mut acc = match &init {
+            Some(init) => init.clone(),
+            None => element(&source, row.next().ok_or_else(|| internal("an empty row"))?)?,
+        };
+        for at in row {
+            let x = element(&source, at)?;
+            acc = f.call(acc.into_iter().chain(x), m)?;
+        }
+        Ok(acc)
+    })
+}
+
+fn scan<'p>(
+    m: &mut Machine<'p>,
+    s: &'p Stmt,
+    dir: Dir,
+    f: &'p Fun,
+    init: Option<&'p Fun>,
+    xs: ArrayId,
+) -> Result<ArrayData, Error> {
+    let init = init.map(|i| closed(m, s, i)).transpose()?;
+    let source = m.value(xs)?;
+    let (outer, inner) = rows(source.shape())?;
+    let mut shape = source.shape().to_vec();
+    let length = inner + usize::from(init.is_some());
+    if let Some(n) = shape.last_mut() {
+        *n = length;
+    }
+    let mut f = launch(s, f);
+    let mut out = Output::new(shape, m.result_elt(s)?, s, m.limits)?;
+    for row in 0..outer.iter().product() {
+        let start = row * inner;
+        // The row's elements, from the end where the scan starts.
+        let mut order: Box<dyn Iterator<Item = usize>> = match dir {
+            Dir::Left => Box::new(start..start + inner),
+            Dir::Right => Box::new((start..start + inner).rev()),
+        };
+        let mut acc = match &init {
+            Some(init) => Some(init.clone()),
+            None => order.next().map(|at| element(&source, at)).transpose()?,
+        };
+        let mut states = Vec::new();
+        while let Some(state) = acc.take() {
+            m.tick()?;
+            if let Some(at) = order.next() {
+                let x = element(&source, at)?;
+                let next = match dir {
+                    Dir::Left => f.call(state.iter().copied().chain(x), m)?,
+                    Dir::Right => f.call(x.into_iter().chain(state.iter().copied()), m)?,
+                };
+                acc = Some(next);
+            }
+            states.push(state);
+        }
+        if dir == Dir::Right {
+            states.reverse();
+        }
+        states.into_iter().for_each(|state| out.push(state));
+    }
+    out.finish()
+}
+
+fn permute<'p>(
+    m: &mut Machine<'p>,
+    s: &'p Stmt,
+    combine: &'p Fun,
+    defaults: ArrayId,
+    target: &'p Fun,
+    xs: ArrayId,
+) -> Result<ArrayData, Error> {
+    let (defaults, source) = (m.value(defaults)?, m.value(xs)?);
+    let mut out = Output::new(defaults.shape().to_vec(), m.result_elt(s)?, s, m.limits)?;
+    for at in 0..defaults.size() {
+        m.tick()?;
+        out.push(element(&defaults, at)?);
+    }
+    let (mut combine, mut target) = (launch(s, combine), launch(s, target));
+    for from in 0..source.size() {
+        m.tick()?;
+        let index = unlinear_index(source.shape(), from);
+        let answer = target.call(index.iter().map(int), m)?;
+        let Some((tag, to)) = answer.split_first() else { return Err(internal("a target without a tag")) };
+        if tag.bits == 0 {
+            continue;
+        }
+        let to: SmallVec<[i64; 4]> = to.iter().map(|l| l.bits as i64).collect();
+        let Some(at) = linear_index(defaults.shape(), &to) else {
+            let result = s.results.first().copied().unwrap_or(xs);
+            return Err(fault(out_of_bounds(result, &to, defaults.shape()), s.op.name(), &s.loc));
+        };
+        let (new, old) = (element(&source, from)?, out.get(at));
+        let combined = combine.call(new.into_iter().chain(old), m)?;
+        out.set(at, &combined);
+    }
+    out.finish()
+}
+
+fn slice<'p>(
+    m: &mut Machine<'p>,
+    s: &'p Stmt,
+    axes: &'p [Axis],
+    position: &'p Fun,
+    xs: ArrayId,
+) -> Result<ArrayData, Error> {
+    let fixed: Vec<i64> = closed(m, s, position)?.iter().map(|l| l.bits as i64).collect();
+    let source = m.value(xs)?;
+    // The fixed positions at their axes, 0 elsewhere.
+    let mut fixed = fixed.into_iter();
+    let first: Vec<i64> = axes
+        .iter()
+        .map(|a| match a {
+            Axis::All => 0,
+            Axis::Fixed => fixed.next().unwrap_or_default(),
+        })
+        .collect();
+    let mut shape = Vec::new();
+    for ((a, &i), &n) in axes.iter().zip(&first).zip(source.shape()) {
+        match a {
+            Axis::All => shape.push(n),
+            Axis::Fixed if usize::try_from(i).is_ok_and(|i| i < n) => {}
+            Axis::Fixed => return Err(fault(out_of_bounds(xs, &first, source.shape()), s.op.name(), &s.loc)),
+        }
+    }
+    each(m, s, shape, |_, _, index| {
+        let mut kept = index.iter();
+        let from: SmallVec<[i64; 4]> = axes
+            .iter()
+            .zip(&first)
+            .map(|(a, &i)| if *a == Axis::All { kept.next().copied().unwrap_or_default() } else { i })
+            .collect();
+        read(&source, &from)
+    })
+}

@@ -1,0 +1,140 @@
+//! Evaluation of blocks by need.
+
+use super::{Host, Ticker, grow_stack, internal, launch};
+use crate::data::ArrayData;
+use crate::error::Error;
+use crate::ir::{ArrayId, ArrayOp, Block, Program, Stmt, arrays_needed};
+use crate::limits::RunLimits;
+use std::collections::BTreeMap;
+
+/// One run of a program.
+pub(super) struct Machine<'p> {
+    program: &'p Program,
+    /// For each array the statement that defines it, with its position in program order; none for parameters.
+    definitions: Vec<Option<(usize, &'p Stmt)>>,
+    /// The arrays evaluated so far, in the blocks that are running.
+    values: Vec<Option<ArrayData>>,
+    pub(super) limits: &'p RunLimits,
+    ticker: Ticker<'p>,
+}
+
+impl<'p> Machine<'p> {
+    pub(super) fn new(program: &'p Program, limits: &'p RunLimits) -> Machine<'p> {
+        let n = program.types.len();
+        let mut definitions = vec![None; n];
+        define(&program.body, &mut definitions, &mut 0);
+        Machine { program, definitions, values: vec![None; n], limits, ticker: Ticker::new(limits) }
+    }
+
+    pub(super) fn run(mut self, args: &[ArrayData]) -> Result<Vec<ArrayData>, Error> {
+        self.block(&self.program.body, args)
+    }
+
+    /// Runs a block on its parameters' values.
+    fn block(&mut self, block: &'p Block, args: &[ArrayData]) -> Result<Vec<ArrayData>, Error> {
+        for (p, arg) in block.params.iter().zip(args) {
+            self.values[p.index()] = Some(arg.clone());
+        }
+        self.force(&block.results)?;
+        let results = block.results.iter().map(|&r| self.value(r)).collect();
+        // The next run of the block starts afresh.
+        for a in block.params.iter().chain(block.stmts.iter().flat_map(|s| &s.results)) {
+            self.values[a.index()] = None;
+        }
+        results
+    }
+
+    /// Evaluates what these arrays need for sure, in program order.
+    fn force(&mut self, wanted: &[ArrayId]) -> Result<(), Error> {
+        let mut stmts: BTreeMap<usize, &'p Stmt> = BTreeMap::new();
+        let mut todo = wanted.to_vec();
+        while let Some(a) = todo.pop() {
+            if self.values[a.index()].is_some() {
+                continue;
+            }
+            let Some((position, stmt)) = self.definitions[a.index()] else {
+                return Err(internal(format!("{a} is read outside its block")));
+            };
+            if stmts.insert(position, stmt).is_none() {
+                todo.extend(arrays_needed(stmt));
+            }
+        }
+        for stmt in stmts.into_values() {
+            // An earlier one of these may have needed it on the way.
+            if stmt.results.iter().any(|r| self.values[r.index()].is_none()) {
+                grow_stack(|| self.stmt(stmt))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// An array that is evaluated already.
+    pub(super) fn value(&self, a: ArrayId) -> Result<ArrayData, Error> {
+        self.values[a.index()].clone().ok_or_else(|| internal(format!("{a} has no value")))
+    }
+
+    fn stmt(&mut self, stmt: &'p Stmt) -> Result<(), Error> {
+        let results = match &stmt.op {
+            ArrayOp::If { cond, then, else_ } => {
+                let taken = if launch::condition(self, stmt, cond)? { then } else { else_ };
+                self.block(taken, &[])?
+            }
+            ArrayOp::While { init, test, step } => {
+                let mut state = init.iter().map(|&a| self.value(a)).collect::<Result<Vec<_>, _>>()?;
+                loop {
+                    self.limits.check()?;
+                    let go_on = self.block(test, &state)?;
+                    if !launch::is_true(&go_on)? {
+                        break state;
+                    }
+                    state = self.block(step, &state)?;
+                }
+            }
+            ArrayOp::Generate { .. }
+            | ArrayOp::Map { .. }
+            | ArrayOp::Fold { .. }
+            | ArrayOp::Scan { .. }
+            | ArrayOp::Permute { .. }
+            | ArrayOp::Backpermute { .. }
+            | ArrayOp::Stencil { .. }
+            | ArrayOp::Reshape { .. }
+            | ArrayOp::Replicate { .. }
+            | ArrayOp::Slice { .. } => vec![launch::stmt(self, stmt)?],
+        };
+        for (r, value) in stmt.results.iter().zip(results) {
+            // A component of a conditional has the type that its branches agree on, which is the result's too.
+            self.values[r.index()] = Some(value);
+        }
+        Ok(())
+    }
+
+    /// The type of the array that a statement with one result defines.
+    pub(super) fn result_elt(&self, stmt: &Stmt) -> Result<&'p crate::data::EltType, Error> {
+        let r = stmt.results.first().ok_or_else(|| internal("an operation without a result"))?;
+        Ok(&self.program.types[r.index()].elt)
+    }
+}
+
+impl Host for Machine<'_> {
+    fn array(&mut self, a: ArrayId) -> Result<ArrayData, Error> {
+        self.force(&[a])?;
+        self.value(a)
+    }
+    fn tick(&mut self) -> Result<(), Error> {
+        self.ticker.tick()
+    }
+}
+
+fn define<'p>(block: &'p Block, definitions: &mut [Option<(usize, &'p Stmt)>], position: &mut usize) {
+    grow_stack(|| {
+        for s in &block.stmts {
+            for r in &s.results {
+                definitions[r.index()] = Some((*position, s));
+            }
+            *position += 1;
+            for b in s.op.blocks() {
+                define(b, definitions, position);
+            }
+        }
+    });
+}

@@ -1,0 +1,209 @@
+//! Evaluation of scalar functions.
+
+use super::prim::{self, PrimError};
+use super::{Host, grow_stack, internal};
+use crate::data::{ArrayData, Lit};
+use crate::error::{Error, Fault};
+use crate::ir::{ArrayId, Fun, Loc, Node, Region, ScalarOp, Val};
+use smallvec::SmallVec;
+
+/// A few scalars.
+pub(super) type Lits = SmallVec<[Lit; 4]>;
+
+/// One scalar function during one launch: the evaluation of one array statement, or of a closed function.
+///
+/// Code that depends on no parameter is evaluated once per launch, when it is first reached: its values stay where
+/// they are from call to call. Values are indexed without a check of our own: the program is verified (rule V1).
+pub(super) struct Launch<'f> {
+    fun: &'f Fun,
+    op: &'static str,
+    loc: &'f Loc,
+    /// The values, by [`Val::index`].
+    values: Vec<Lit>,
+    /// Whether a value depends on no parameter of the function.
+    uniform: Vec<bool>,
+    /// Whether a uniform value is there already.
+    ready: Vec<bool>,
+    /// The arrays read so far.
+    arrays: Vec<(ArrayId, ArrayData)>,
+}
+
+impl<'f> Launch<'f> {
+    /// A launch of `fun` in the array operation `op` that stands at `loc`.
+    pub(super) fn new(fun: &'f Fun, op: &'static str, loc: &'f Loc) -> Launch<'f> {
+        let values = fun.types.iter().map(|&t| Lit::zero(t)).collect();
+        let ready = vec![false; fun.types.len()];
+        Launch { fun, op, loc, values, uniform: Uniformity::of(fun), ready, arrays: Vec::new() }
+    }
+
+    /// Calls the function.
+    pub(super) fn call(&mut self, args: impl IntoIterator<Item = Lit>, host: &mut dyn Host) -> Result<Lits, Error> {
+        for (&p, arg) in self.fun.body.params.iter().zip(args) {
+            self.values[p.index()] = arg;
+        }
+        self.region(&self.fun.body, host)?;
+        Ok(self.get(&self.fun.body.results))
+    }
+
+    fn get(&self, vals: &[Val]) -> Lits {
+        vals.iter().map(|&v| self.values[v.index()]).collect()
+    }
+
+    fn set(&mut self, vals: &[Val], lits: &[Lit]) {
+        for (v, l) in vals.iter().zip(lits) {
+            self.values[v.index()] = *l;
+        }
+    }
+
+    fn is_true(&self, v: Val) -> bool {
+        self.values[v.index()].bits != 0
+    }
+
+    fn region(&mut self, region: &'f Region, host: &mut dyn Host) -> Result<(), Error> {
+        grow_stack(|| region.nodes.iter().try_for_each(|n| self.node(n, host)))
+    }
+
+    fn node(&mut self, node: &'f Node, host: &mut dyn Host) -> Result<(), Error> {
+        let first = node.results.first().map(|v| v.index());
+        if first.is_some_and(|v| self.uniform[v] && self.ready[v]) {
+            return Ok(());
+        }
+        host.tick()?;
+        let results: Lits = match &node.op {
+            ScalarOp::Const(l) => smallvec::smallvec![*l],
+            ScalarOp::Prim(op, args) => {
+                let args = self.get(args);
+                smallvec::smallvec![prim::eval_prim(*op, &args).map_err(|e| self.prim_error(e, node))?]
+            }
+            ScalarOp::Cast(x) => {
+                let cast = prim::eval_cast(self.values[x.index()], self.fun.ty(node.results[0]));
+                smallvec::smallvec![cast.map_err(|e| self.prim_error(e, node))?]
+            }
+            ScalarOp::Bitcast(x) => {
+                let cast = prim::eval_bitcast(self.values[x.index()], self.fun.ty(node.results[0]));
+                smallvec::smallvec![cast.map_err(|e| self.prim_error(e, node))?]
+            }
+            ScalarOp::Select { cond, then, else_ } => self.get(&[if self.is_true(*cond) { *then } else { *else_ }]),
+            ScalarOp::If { cond, then, else_ } => {
+                let taken = if self.is_true(*cond) { then } else { else_ };
+                self.region(taken, host)?;
+                self.get(&taken.results)
+            }
+            ScalarOp::While { init, test, step } => {
+                let mut state = self.get(init);
+                loop {
+                    host.tick()?;
+                    self.set(&test.params, &state);
+                    self.region(test, host)?;
+                    if !test.results.iter().all(|&v| self.is_true(v)) {
+                        break state;
+                    }
+                    self.set(&step.params, &state);
+                    self.region(step, host)?;
+                    state = self.get(&step.results);
+                }
+            }
+            ScalarOp::Index { array, leaves, index } => {
+                let index: SmallVec<[i64; 4]> = index.iter().map(|&v| self.values[v.index()].bits as i64).collect();
+                let k = self.array(*array, host)?;
+                let source = &self.arrays[k].1;
+                match source.position(&index) {
+                    Some(at) => leaves
+                        .iter()
+                        .map(|&l| source.columns()[l as usize].slice().get(at))
+                        .collect::<Option<Lits>>()
+                        .ok_or_else(|| internal("a column is shorter than its array"))?,
+                    None => return Err(self.fault(out_of_bounds(*array, &index, source.shape()), node)),
+                }
+            }
+            ScalarOp::Extent { array, axis } => {
+                let k = self.array(*array, host)?;
+                let extent = self.arrays[k].1.shape()[*axis as usize];
+                smallvec::smallvec![crate::data::Prim::lit(extent as i64)]
+            }
+        };
+        self.set(&node.results, &results);
+        if let Some(v) = first {
+            self.ready[v] = true;
+        }
+        Ok(())
+    }
+
+    /// The position of an array in `self.arrays`; it is evaluated now if nobody needed it before.
+    fn array(&mut self, a: ArrayId, host: &mut dyn Host) -> Result<usize, Error> {
+        if let Some(k) = self.arrays.iter().position(|(id, _)| *id == a) {
+            return Ok(k);
+        }
+        self.arrays.push((a, host.array(a)?));
+        Ok(self.arrays.len() - 1)
+    }
+
+    fn fault(&self, fault: Fault, node: &Node) -> Error {
+        let loc = if node.loc.is_known() { &node.loc } else { self.loc };
+        Error::Fault { fault, op: self.op, loc: loc.clone() }
+    }
+
+    fn prim_error(&self, error: PrimError, node: &Node) -> Error {
+        match error {
+            PrimError::DivisionByZero => self.fault(Fault::DivisionByZero, node),
+            PrimError::IllTyped => internal(format!("{} at {}: {error}", self.op, node.loc)),
+        }
+    }
+}
+
+/// The fault of a read or write out of bounds.
+pub(super) fn out_of_bounds(array: ArrayId, index: &[i64], shape: &[usize]) -> Fault {
+    Fault::IndexOutOfBounds { array: array.to_string(), index: index.to_vec(), shape: shape.to_vec() }
+}
+
+/// Which values depend on no parameter of a function.
+///
+/// Each value has a level: how deep the outermost binding stands on which it depends, 0 for the function's own
+/// parameters, 1 for those of a loop in it, and so on. A loop's own parameters do not count for what the loop yields.
+struct Uniformity {
+    levels: Vec<u32>,
+}
+
+/// The level of what depends on no parameter at all.
+const UNIFORM: u32 = u32::MAX;
+
+impl Uniformity {
+    fn of(fun: &Fun) -> Vec<bool> {
+        let mut u = Uniformity { levels: vec![UNIFORM; fun.types.len()] };
+        for p in &fun.body.params {
+            u.levels[p.index()] = 0;
+        }
+        u.region(&fun.body, 0);
+        u.levels.into_iter().map(|l| l == UNIFORM).collect()
+    }
+
+    fn of_all(&self, vals: &[Val]) -> u32 {
+        vals.iter().map(|v| self.levels[v.index()]).min().unwrap_or(UNIFORM)
+    }
+
+    /// The least level of all that is used in a region that stands in `depth` loops.
+    fn region(&mut self, r: &Region, depth: u32) -> u32 {
+        grow_stack(|| {
+            let mut least = self.of_all(&r.results);
+            for n in &r.nodes {
+                let mut level = self.of_all(&n.op.operands());
+                let is_loop = matches!(n.op, ScalarOp::While { .. });
+                let inner = if is_loop { depth + 1 } else { depth };
+                for part in n.op.regions() {
+                    for p in &part.params {
+                        self.levels[p.index()] = inner;
+                    }
+                    level = level.min(self.region(part, inner));
+                }
+                if is_loop && level >= inner {
+                    level = UNIFORM;
+                }
+                for v in &n.results {
+                    self.levels[v.index()] = level;
+                }
+                least = least.min(level);
+            }
+            least.min(self.of_all(&r.results))
+        })
+    }
+}

@@ -1,0 +1,98 @@
+//! Stencils: neighbourhoods and what lies beyond the edges.
+
+use super::launch::{each, int, launch, read};
+use super::machine::Machine;
+use super::scalar::{Launch, Lits};
+use super::{Host, fault};
+use crate::data::{ArrayData, Lit, unlinear_index};
+use crate::error::{Error, Fault};
+use crate::ir::{ArrayId, Boundary, Fun, Stmt};
+use smallvec::SmallVec;
+
+pub(super) fn stencil<'p>(
+    m: &mut Machine<'p>,
+    s: &'p Stmt,
+    f: &'p Fun,
+    window: &'p [usize],
+    boundary: &'p Boundary,
+    xs: ArrayId,
+) -> Result<ArrayData, Error> {
+    let source = m.value(xs)?;
+    let shape = source.shape().to_vec();
+    if source.size() > 0 {
+        check_extents(s, &shape, window, boundary)?;
+    }
+    let mut f = launch(s, f);
+    let mut edge = match boundary {
+        Boundary::Clamp => Edge::Clamp,
+        Boundary::Mirror => Edge::Mirror,
+        Boundary::Wrap => Edge::Wrap,
+        Boundary::Function(b) => Edge::Function(launch(s, b)),
+    };
+    let neighbours: usize = window.iter().product();
+    each(m, s, shape, |m, _, index| {
+        let mut args: SmallVec<[Lit; 16]> = SmallVec::new();
+        for k in 0..neighbours {
+            let offset = unlinear_index(window, k);
+            let at: SmallVec<[i64; 4]> =
+                index.iter().zip(&offset).zip(window).map(|((i, o), &w)| i + o - (w / 2) as i64).collect();
+            args.extend(edge.read(&source, &at, m)?);
+        }
+        f.call(args, m)
+    })
+}
+
+/// What is read beyond the edges.
+enum Edge<'f> {
+    Clamp,
+    Mirror,
+    Wrap,
+    Function(Launch<'f>),
+}
+
+impl Edge<'_> {
+    fn read(&mut self, source: &ArrayData, at: &[i64], host: &mut dyn Host) -> Result<Lits, Error> {
+        if source.position(at).is_some() {
+            return read(source, at);
+        }
+        let inside: fn(i64, i64) -> i64 = match self {
+            Edge::Function(f) => return f.call(at.iter().map(int), host),
+            Edge::Clamp => |i, n| i.clamp(0, n - 1),
+            // One reflection about the edge element.
+            Edge::Mirror => |i, n| {
+                if i < 0 {
+                    -i
+                } else if i >= n {
+                    2 * (n - 1) - i
+                } else {
+                    i
+                }
+            },
+            Edge::Wrap => |i, n| {
+                if i < 0 {
+                    i + n
+                } else if i >= n {
+                    i - n
+                } else {
+                    i
+                }
+            },
+        };
+        let at: SmallVec<[i64; 4]> = at.iter().zip(source.shape()).map(|(&i, &n)| inside(i, n as i64)).collect();
+        read(source, &at)
+    }
+}
+
+/// One reflection or wrap must be enough.
+fn check_extents(s: &Stmt, shape: &[usize], window: &[usize], boundary: &Boundary) -> Result<(), Error> {
+    let (name, more) = match boundary {
+        Boundary::Mirror => ("mirror", 1),
+        Boundary::Wrap => ("wrap", 0),
+        Boundary::Clamp | Boundary::Function(_) => return Ok(()),
+    };
+    if shape.iter().zip(window).any(|(&n, &w)| w > 1 && n < w / 2 + more) {
+        let (shape, window) = (shape.to_vec(), window.to_vec());
+        return Err(fault(Fault::StencilExtent { shape, window, boundary: name }, s.op.name(), &s.loc));
+    }
+    Ok(())
+}

@@ -1,0 +1,313 @@
+//! The parser of programs, blocks and array operations.
+
+use super::cursor::Cursor;
+use super::lexer::{Tok, Token};
+use super::scalar;
+use crate::error::Error;
+use crate::ir::{ArrayId, ArrayOp, ArrayType, Axis, Block, Boundary, Dir, Fun, Program, Stmt};
+use std::collections::HashMap;
+
+/// The arrays of the program that is parsed, and the names that are visible.
+#[derive(Default)]
+pub(super) struct Arrays {
+    types: Vec<ArrayType>,
+    scopes: Vec<HashMap<String, ArrayId>>,
+}
+
+impl Arrays {
+    pub(super) fn ty(&self, a: ArrayId) -> &ArrayType {
+        &self.types[a.index()]
+    }
+
+    fn lookup(&self, name: &str) -> Option<ArrayId> {
+        self.scopes.iter().rev().find_map(|s| s.get(name)).copied()
+    }
+
+    fn define(&mut self, c: &Cursor<'_>, name: &str, token: &Token, ty: ArrayType) -> Result<ArrayId, Error> {
+        let a = ArrayId(self.types.len() as u32);
+        self.types.push(ty);
+        match self.scopes.last_mut().and_then(|scope| scope.insert(name.to_string(), a)) {
+            None => Ok(a),
+            Some(_) => c.error_at(token, format!("`{name}` is defined already")),
+        }
+    }
+
+    /// The name of an array that is visible.
+    pub(super) fn reference(&self, c: &mut Cursor<'_>) -> Result<ArrayId, Error> {
+        let (name, token) = c.word("the name of an array")?;
+        match self.lookup(&name) {
+            Some(a) => Ok(a),
+            None => c.error_at(&token, format!("there is no array `{name}` here")),
+        }
+    }
+}
+
+/// Parses a program; also gives the names of its parameters.
+pub(super) fn program(c: &mut Cursor<'_>) -> Result<(Program, Vec<String>), Error> {
+    c.expect_word("program")?;
+    let mut arrays = Arrays::default();
+    arrays.scopes.push(HashMap::new());
+    c.expect('(')?;
+    let params = params(c, &mut arrays, ')')?;
+    let mut names = vec![String::new(); params.len()];
+    for (name, a) in arrays.scopes.iter().flatten() {
+        if let Some(slot) = names.get_mut(a.index()) {
+            slot.clone_from(name);
+        }
+    }
+    let body = block(c, &mut arrays, params)?;
+    Ok((super::canonical(&Program { types: arrays.types, body }), names))
+}
+
+fn params(c: &mut Cursor<'_>, arrays: &mut Arrays, close: char) -> Result<Vec<ArrayId>, Error> {
+    c.list(close, |c| {
+        let (name, token) = c.word("the name of an array")?;
+        c.expect(':')?;
+        let ty = c.array_type()?;
+        arrays.define(c, &name, &token, ty)
+    })
+}
+
+/// `{ statements yield arrays }`
+fn block(c: &mut Cursor<'_>, arrays: &mut Arrays, params: Vec<ArrayId>) -> Result<Block, Error> {
+    c.expect('{')?;
+    c.nested(|c| {
+        let mut stmts = Vec::new();
+        while !c.eat_word("yield") {
+            stmts.push(stmt(c, arrays)?);
+            c.eat(';');
+        }
+        let results = c.list('}', |c| arrays.reference(c))?;
+        Ok(Block { params, stmts, results })
+    })
+}
+
+/// A block inside an operation: `|params| { ... }` or `{ ... }`
+fn inner_block(c: &mut Cursor<'_>, arrays: &mut Arrays) -> Result<Block, Error> {
+    arrays.scopes.push(HashMap::new());
+    let params = if c.eat('|') { params(c, arrays, '|')? } else { Vec::new() };
+    let b = block(c, arrays, params);
+    arrays.scopes.pop();
+    b
+}
+
+fn stmt(c: &mut Cursor<'_>, arrays: &mut Arrays) -> Result<Stmt, Error> {
+    let mut definitions = Vec::new();
+    if c.eat('(') {
+        c.expect(')')?;
+    } else {
+        loop {
+            let (name, token) = c.word("a definition, as in `a1: [1]f32 = ...`, or `yield`")?;
+            c.expect(':')?;
+            definitions.push((name, token, c.array_type()?));
+            if !c.eat(',') {
+                break;
+            }
+        }
+    }
+    c.expect('=')?;
+    let here = c.here();
+    let op = op(c, arrays)?;
+    let loc = c.location()?.unwrap_or(here);
+    let results = definitions.into_iter().map(|(name, token, ty)| arrays.define(c, &name, &token, ty));
+    Ok(Stmt { results: results.collect::<Result<_, _>>()?, op, loc })
+}
+
+/// What stands in the parentheses of an array operation.
+struct Args {
+    op: Token,
+    name: String,
+    arrays: Vec<ArrayId>,
+    keyed: HashMap<String, Arg>,
+}
+
+enum Arg {
+    Fun(Fun),
+    Block(Block),
+    Array(ArrayId),
+    Window(Vec<usize>),
+    Axes(Vec<Axis>),
+    Boundary(Boundary),
+}
+
+const OPS: &[&str] = &[
+    "generate",
+    "map",
+    "zip_with",
+    "imap",
+    "izip_with",
+    "fold",
+    "fold1",
+    "scanl",
+    "scanl1",
+    "scanr",
+    "scanr1",
+    "permute",
+    "backpermute",
+    "stencil",
+    "reshape",
+    "replicate",
+    "slice",
+    "acond",
+    "awhile",
+];
+
+fn op(c: &mut Cursor<'_>, arrays: &mut Arrays) -> Result<ArrayOp, Error> {
+    let (name, token) = c.word("an array operation")?;
+    if !OPS.contains(&&name[..]) {
+        return c.error_at(&token, format!("there is no array operation `{name}`; there are: {}", OPS.join(", ")));
+    }
+    c.expect('(')?;
+    let mut args = Args { op: token, name, arrays: Vec::new(), keyed: HashMap::new() };
+    c.list(')', |c| args.one(c, arrays))?;
+    let op = match &args.name[..] {
+        "generate" => ArrayOp::Generate { shape: args.fun(c, "shape")?, f: args.fun(c, "f")? },
+        "map" | "zip_with" | "imap" | "izip_with" => {
+            let indexed = args.name.starts_with('i');
+            ArrayOp::Map { f: args.fun(c, "f")?, xs: std::mem::take(&mut args.arrays), indexed }
+        }
+        "fold" => ArrayOp::Fold { f: args.fun(c, "f")?, init: Some(args.fun(c, "init")?), xs: args.array(c)? },
+        "fold1" => ArrayOp::Fold { f: args.fun(c, "f")?, init: None, xs: args.array(c)? },
+        "scanl" | "scanr" | "scanl1" | "scanr1" => {
+            let dir = if args.name.starts_with("scanl") { Dir::Left } else { Dir::Right };
+            let init = if args.name.ends_with('1') { None } else { Some(args.fun(c, "init")?) };
+            ArrayOp::Scan { dir, f: args.fun(c, "f")?, init, xs: args.array(c)? }
+        }
+        "permute" => {
+            let defaults = match args.take(c, "into")? {
+                Arg::Array(a) => a,
+                _ => return args.wrong(c, "into", "an array"),
+            };
+            let (combine, target) = (args.fun(c, "combine")?, args.fun(c, "target")?);
+            ArrayOp::Permute { combine, defaults, target, xs: args.array(c)? }
+        }
+        "backpermute" => {
+            ArrayOp::Backpermute { shape: args.fun(c, "shape")?, index: args.fun(c, "index")?, xs: args.array(c)? }
+        }
+        "stencil" => {
+            let window = match args.take(c, "window")? {
+                Arg::Window(w) => w,
+                _ => return args.wrong(c, "window", "a list of extents"),
+            };
+            let boundary = match args.take(c, "boundary")? {
+                Arg::Boundary(b) => b,
+                _ => return args.wrong(c, "boundary", "a boundary"),
+            };
+            ArrayOp::Stencil { f: args.fun(c, "f")?, window, boundary, xs: args.array(c)? }
+        }
+        "reshape" => ArrayOp::Reshape { shape: args.fun(c, "shape")?, xs: args.array(c)? },
+        "replicate" => ArrayOp::Replicate { axes: args.axes(c)?, extents: args.fun(c, "extents")?, xs: args.array(c)? },
+        "slice" => ArrayOp::Slice { axes: args.axes(c)?, index: args.fun(c, "index")?, xs: args.array(c)? },
+        "acond" => {
+            ArrayOp::If { cond: args.fun(c, "cond")?, then: args.block(c, "then")?, else_: args.block(c, "else")? }
+        }
+        _ => {
+            let (test, step) = (args.block(c, "test")?, args.block(c, "step")?);
+            ArrayOp::While { init: std::mem::take(&mut args.arrays), test, step }
+        }
+    };
+    args.nothing_left(c)?;
+    Ok(op)
+}
+
+impl Args {
+    /// An array, or `key: value`.
+    fn one(&mut self, c: &mut Cursor<'_>, arrays: &mut Arrays) -> Result<(), Error> {
+        if !c.is_word_before(':') {
+            self.arrays.push(arrays.reference(c)?);
+            return Ok(());
+        }
+        let (key, token) = c.word("a name")?;
+        c.expect(':')?;
+        let arg = match &key[..] {
+            "f" | "shape" | "init" | "combine" | "target" | "index" | "extents" | "cond" => {
+                Arg::Fun(scalar::fun(c, arrays)?)
+            }
+            "then" | "else" | "test" | "step" => Arg::Block(inner_block(c, arrays)?),
+            "into" => Arg::Array(arrays.reference(c)?),
+            "window" => {
+                c.expect('[')?;
+                Arg::Window(c.list(']', |c| c.natural("an extent"))?)
+            }
+            "axes" => {
+                c.expect('[')?;
+                Arg::Axes(c.list(']', |c| match c.peek() {
+                    Tok::Word(w) if w == "all" => {
+                        c.next();
+                        Ok(Axis::All)
+                    }
+                    Tok::Word(w) if w == "fixed" => {
+                        c.next();
+                        Ok(Axis::Fixed)
+                    }
+                    _ => c.expected("`all` or `fixed`"),
+                })?)
+            }
+            "boundary" if c.is('|') => Arg::Boundary(Boundary::Function(scalar::fun(c, arrays)?)),
+            "boundary" => {
+                let (name, token) = c.word("a boundary")?;
+                Arg::Boundary(match &name[..] {
+                    "clamp" => Boundary::Clamp,
+                    "mirror" => Boundary::Mirror,
+                    "wrap" => Boundary::Wrap,
+                    _ => return c.error_at(&token, "expected `clamp`, `mirror`, `wrap` or a function of the index"),
+                })
+            }
+            _ => return c.error_at(&token, format!("`{}` takes no `{key}`", self.name)),
+        };
+        if self.keyed.insert(key.clone(), arg).is_some() {
+            return c.error_at(&token, format!("`{key}` is given twice"));
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, c: &Cursor<'_>, key: &str) -> Result<Arg, Error> {
+        match self.keyed.remove(key) {
+            Some(arg) => Ok(arg),
+            None => c.error_at(&self.op, format!("`{}` needs `{key}: ...`", self.name)),
+        }
+    }
+
+    fn wrong<T>(&self, c: &Cursor<'_>, key: &str, what: &str) -> Result<T, Error> {
+        c.error_at(&self.op, format!("`{key}` of `{}` must be {what}", self.name))
+    }
+
+    fn fun(&mut self, c: &Cursor<'_>, key: &str) -> Result<Fun, Error> {
+        match self.take(c, key)? {
+            Arg::Fun(f) => Ok(f),
+            _ => self.wrong(c, key, "a function"),
+        }
+    }
+
+    fn block(&mut self, c: &Cursor<'_>, key: &str) -> Result<Block, Error> {
+        match self.take(c, key)? {
+            Arg::Block(b) => Ok(b),
+            _ => self.wrong(c, key, "a block"),
+        }
+    }
+
+    fn axes(&mut self, c: &Cursor<'_>) -> Result<Vec<Axis>, Error> {
+        match self.take(c, "axes")? {
+            Arg::Axes(a) => Ok(a),
+            _ => self.wrong(c, "axes", "a list of `all` and `fixed`"),
+        }
+    }
+
+    /// The one array that the operation works on.
+    fn array(&mut self, c: &Cursor<'_>) -> Result<ArrayId, Error> {
+        match std::mem::take(&mut self.arrays)[..] {
+            [a] => Ok(a),
+            ref found => {
+                c.error_at(&self.op, format!("`{}` takes one array, but {} are given", self.name, found.len()))
+            }
+        }
+    }
+
+    fn nothing_left(&self, c: &Cursor<'_>) -> Result<(), Error> {
+        match self.keyed.keys().min() {
+            Some(key) => c.error_at(&self.op, format!("`{}` takes no `{key}`", self.name)),
+            None if self.arrays.is_empty() => Ok(()),
+            None => c.error_at(&self.op, format!("`{}` takes no array", self.name)),
+        }
+    }
+}

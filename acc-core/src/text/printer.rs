@@ -1,0 +1,295 @@
+//! The printer of the text form.
+
+use super::literal::write_lit;
+use crate::data::ScalarType;
+use crate::interp::grow_stack;
+use crate::ir::{ArrayId, ArrayOp, Axis, Block, Boundary, Fun, Loc, Node, Program, Region, ScalarOp, Val};
+use std::fmt::{self, Write as _};
+
+/// Prints the text form, numbered in order of definition. `{:#}` leaves out the source locations.
+impl fmt::Display for Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let program = super::canonical(self);
+        let mut p = Printer { out: String::new(), program: &program, indent: 0, locations: !f.alternate() };
+        p.out.push_str("program(");
+        p.array_params(&program.body.params);
+        p.out.push_str(") ");
+        p.block(&program.body);
+        p.out.push('\n');
+        f.write_str(&p.out)
+    }
+}
+
+struct Printer<'p> {
+    out: String,
+    program: &'p Program,
+    indent: usize,
+    locations: bool,
+}
+
+impl Printer<'_> {
+    /// Writing to a string cannot fail.
+    fn put(&mut self, args: fmt::Arguments<'_>) {
+        let _ = self.out.write_fmt(args);
+    }
+
+    fn line(&mut self) {
+        self.out.push('\n');
+        self.out.extend(std::iter::repeat_n("  ", self.indent));
+    }
+
+    fn list<T>(&mut self, items: impl IntoIterator<Item = T>, mut one: impl FnMut(&mut Self, T)) {
+        for (i, item) in items.into_iter().enumerate() {
+            if i > 0 {
+                self.out.push_str(", ");
+            }
+            one(self, item);
+        }
+    }
+
+    fn array_type(&mut self, a: ArrayId) {
+        match self.program.types.get(a.index()) {
+            Some(t) => self.put(format_args!("{a}: {t}")),
+            None => self.put(format_args!("{a}: ?")),
+        }
+    }
+
+    fn array_params(&mut self, params: &[ArrayId]) {
+        self.list(params, |p, &a| p.array_type(a));
+    }
+
+    fn loc(&mut self, loc: &Loc) {
+        match loc.file() {
+            _ if !self.locations => {}
+            Some(file) => self.put(format_args!(" @{file:?}:{}:{}", loc.line(), loc.col())),
+            None => self.out.push_str(" @?"),
+        }
+    }
+
+    fn block(&mut self, b: &Block) {
+        self.out.push('{');
+        self.indent += 1;
+        for s in &b.stmts {
+            self.line();
+            if s.results.is_empty() {
+                self.out.push_str("()");
+            }
+            self.list(&s.results, |p, &a| p.array_type(a));
+            self.out.push_str(" = ");
+            grow_stack(|| self.op(&s.op));
+            self.loc(&s.loc);
+        }
+        self.line();
+        self.out.push_str("yield");
+        if !b.results.is_empty() {
+            self.out.push(' ');
+        }
+        self.list(&b.results, |p, a| p.put(format_args!("{a}")));
+        self.indent -= 1;
+        self.line();
+        self.out.push('}');
+    }
+
+    fn op(&mut self, op: &ArrayOp) {
+        self.put(format_args!("{}(", op.name()));
+        let args = Args { printer: self, first: true };
+        match op {
+            ArrayOp::Generate { shape, f } => args.fun("shape", shape).fun("f", f),
+            ArrayOp::Map { f, xs, indexed: _ } => args.arrays(xs).fun("f", f),
+            ArrayOp::Fold { f, init, xs } | ArrayOp::Scan { dir: _, f, init, xs } => {
+                let args = args.arrays(&[*xs]).fun("f", f);
+                match init {
+                    Some(init) => args.fun("init", init),
+                    None => args,
+                }
+            }
+            ArrayOp::Permute { combine, defaults, target, xs } => {
+                args.arrays(&[*xs]).word("into", defaults).fun("combine", combine).fun("target", target)
+            }
+            ArrayOp::Backpermute { shape, index, xs } => args.arrays(&[*xs]).fun("shape", shape).fun("index", index),
+            ArrayOp::Stencil { f, window, boundary, xs } => {
+                let args = args.arrays(&[*xs]).list("window", window);
+                let args = match boundary {
+                    Boundary::Clamp => args.word("boundary", &"clamp"),
+                    Boundary::Mirror => args.word("boundary", &"mirror"),
+                    Boundary::Wrap => args.word("boundary", &"wrap"),
+                    Boundary::Function(b) => args.fun("boundary", b),
+                };
+                args.fun("f", f)
+            }
+            ArrayOp::Reshape { shape, xs } => args.arrays(&[*xs]).fun("shape", shape),
+            ArrayOp::Replicate { axes, extents, xs } => {
+                args.arrays(&[*xs]).list("axes", &axis_names(axes)).fun("extents", extents)
+            }
+            ArrayOp::Slice { axes, index, xs } => {
+                args.arrays(&[*xs]).list("axes", &axis_names(axes)).fun("index", index)
+            }
+            ArrayOp::If { cond, then, else_ } => args.fun("cond", cond).block("then", then).block("else", else_),
+            ArrayOp::While { init, test, step } => args.arrays(init).block("test", test).block("step", step),
+        };
+        self.out.push(')');
+    }
+
+    fn fun(&mut self, f: &Fun) {
+        self.out.push('|');
+        self.vals_with_types(&f.body.params, f);
+        self.out.push_str("| ");
+        self.region(&f.body, f);
+    }
+
+    fn vals(&mut self, vals: &[Val]) {
+        self.list(vals, |p, v| p.put(format_args!("{v}")));
+    }
+
+    fn vals_with_types(&mut self, vals: &[Val], f: &Fun) {
+        self.list(vals, |p, &v| match f.types.get(v.index()) {
+            Some(t) => p.put(format_args!("{v}: {t}")),
+            None => p.put(format_args!("{v}: ?")),
+        });
+    }
+
+    fn region(&mut self, r: &Region, f: &Fun) {
+        self.out.push('{');
+        self.indent += 1;
+        for n in &r.nodes {
+            self.line();
+            if n.results.is_empty() {
+                self.out.push_str("()");
+            }
+            self.vals_with_types(&n.results, f);
+            self.out.push_str(" = ");
+            grow_stack(|| self.node(n, f));
+            self.loc(&n.loc);
+        }
+        if r.nodes.is_empty() {
+            self.out.push(' ')
+        } else {
+            self.line()
+        }
+        self.out.push_str("yield");
+        if !r.results.is_empty() {
+            self.out.push(' ');
+        }
+        self.vals(&r.results);
+        self.indent -= 1;
+        if r.nodes.is_empty() {
+            self.out.push(' ')
+        } else {
+            self.line()
+        }
+        self.out.push('}');
+    }
+
+    fn node(&mut self, n: &Node, f: &Fun) {
+        // The type that a conversion goes to is that of its result.
+        let to: Option<ScalarType> = n.results.first().and_then(|v| f.types.get(v.index()).copied());
+        let to = to.map_or("?", ScalarType::name);
+        match &n.op {
+            ScalarOp::Const(l) => {
+                let _ = write_lit(&mut self.out, *l);
+            }
+            ScalarOp::Prim(op, args) => {
+                self.put(format_args!("{}(", op.name()));
+                self.vals(args);
+                self.out.push(')');
+            }
+            ScalarOp::Cast(x) => self.put(format_args!("cast({x}, {to})")),
+            ScalarOp::Bitcast(x) => self.put(format_args!("bitcast({x}, {to})")),
+            ScalarOp::Select { cond, then, else_ } => self.put(format_args!("select({cond}, {then}, {else_})")),
+            ScalarOp::If { cond, then, else_ } => {
+                self.put(format_args!("if {cond} "));
+                self.region(then, f);
+                self.out.push_str(" else ");
+                self.region(else_, f);
+            }
+            ScalarOp::While { init, test, step } => {
+                self.out.push_str("while (");
+                self.vals(init);
+                for (name, r) in [(") test |", test), (" step |", step)] {
+                    self.out.push_str(name);
+                    self.vals_with_types(&r.params, f);
+                    self.out.push_str("| ");
+                    self.region(r, f);
+                }
+            }
+            ScalarOp::Index { array, leaves, index } => {
+                self.put(format_args!("{array}["));
+                self.vals(index);
+                self.out.push(']');
+                let all = self.program.types.get(array.index()).map(|t| t.elt.leaf_count());
+                if all != Some(leaves.len()) || leaves.iter().enumerate().any(|(k, &l)| k != l as usize) {
+                    self.out.push_str(".(");
+                    self.list(leaves, |p, l| p.put(format_args!("{l}")));
+                    self.out.push(')');
+                }
+            }
+            ScalarOp::Extent { array, axis } => self.put(format_args!("extent({array}, {axis})")),
+        }
+    }
+}
+
+fn axis_names(axes: &[Axis]) -> Vec<&'static str> {
+    let name = |a: &Axis| match a {
+        Axis::All => "all",
+        Axis::Fixed => "fixed",
+    };
+    axes.iter().map(name).collect()
+}
+
+/// The arguments of an array operation.
+struct Args<'a, 'p> {
+    printer: &'a mut Printer<'p>,
+    first: bool,
+}
+
+impl Args<'_, '_> {
+    fn sep(&mut self) {
+        if !std::mem::take(&mut self.first) {
+            self.printer.out.push_str(", ");
+        }
+    }
+
+    fn key(&mut self, key: &str) {
+        self.sep();
+        self.printer.put(format_args!("{key}: "));
+    }
+
+    fn arrays(mut self, xs: &[ArrayId]) -> Self {
+        for x in xs {
+            self.sep();
+            self.printer.put(format_args!("{x}"));
+        }
+        self
+    }
+
+    fn fun(mut self, key: &str, f: &Fun) -> Self {
+        self.key(key);
+        self.printer.fun(f);
+        self
+    }
+
+    fn word(mut self, key: &str, word: &dyn fmt::Display) -> Self {
+        self.key(key);
+        self.printer.put(format_args!("{word}"));
+        self
+    }
+
+    fn list<T: fmt::Display>(mut self, key: &str, items: &[T]) -> Self {
+        self.key(key);
+        self.printer.out.push('[');
+        self.printer.list(items, |p, i| p.put(format_args!("{i}")));
+        self.printer.out.push(']');
+        self
+    }
+
+    fn block(mut self, key: &str, b: &Block) -> Self {
+        self.key(key);
+        if !b.params.is_empty() {
+            self.printer.out.push('|');
+            self.printer.array_params(&b.params);
+            self.printer.out.push_str("| ");
+        }
+        self.printer.block(b);
+        self
+    }
+}

@@ -1,0 +1,231 @@
+//! Test files: a program with inputs and what is expected of it.
+
+use super::cursor::Cursor;
+use super::lexer::{Tok, Token};
+use super::{data, parser};
+use crate::data::ArrayData;
+use crate::error::{Error, Fault};
+use crate::ir::Program;
+use std::sync::Arc;
+
+/// A test file. Its grammar is in `docs/TEXT.md`.
+#[derive(Clone, Debug)]
+pub struct TestFile {
+    /// The components it covers (`component:`), by their ids.
+    pub components: Vec<String>,
+    /// The edge cases it covers (`case:`), by their ids.
+    pub cases: Vec<String>,
+    /// The executors it is for (`executors:`); all if empty.
+    pub executors: Vec<String>,
+    /// The program; not verified.
+    pub program: Arc<Program>,
+    /// The names of the program's parameters.
+    pub params: Vec<String>,
+    /// The runs, in order.
+    pub runs: Vec<Run>,
+}
+
+/// One run of a test file's program.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// Its name, if it has one.
+    pub name: Option<String>,
+    /// The line where it starts, from 1.
+    pub line: u32,
+    /// One array per parameter.
+    pub args: Vec<ArrayData>,
+    /// What is expected.
+    pub expect: Expect,
+    /// How near floats must be, if the file says so.
+    pub tolerance: Option<Tolerance>,
+    /// The time the run may take, in milliseconds, if it is limited.
+    pub deadline_ms: Option<u64>,
+}
+
+/// What is expected of a run.
+#[derive(Clone, Debug)]
+pub enum Expect {
+    /// These results.
+    Values(Vec<ArrayData>),
+    /// The interpreter's results, whatever they are.
+    Agree,
+    /// A fault of this kind (see [`Fault::kind`]), at this line if one is given.
+    Fault {
+        /// The kind.
+        kind: String,
+        /// The line of the operation that faults.
+        line: Option<u32>,
+    },
+    /// That the deadline stops it.
+    Stopped,
+}
+
+/// How near a float must be to the expected one.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Tolerance {
+    /// At most so many units in the last place.
+    Ulp(u64),
+    /// At most this absolute difference.
+    Absolute(f64),
+    /// At most this difference, relative to the greater magnitude.
+    Relative(f64),
+}
+
+/// Reads a test file.
+pub fn parse_test_file(file_name: &str, text: &str) -> Result<TestFile, Error> {
+    let header = Header::read(file_name, text)?;
+    let mut c = Cursor::new(file_name, text, header.lines)?;
+    let (program, params) = parser::program(&mut c)?;
+    let mut runs = Vec::new();
+    while *c.peek() != Tok::End {
+        runs.push(run(&mut c, &program, &params)?);
+    }
+    let Header { components, cases, executors, lines: _ } = header;
+    Ok(TestFile { components, cases, executors, program: Arc::new(program), params, runs })
+}
+
+/// The lines before the program: `key: words`, comments and empty lines.
+#[derive(Default)]
+struct Header {
+    components: Vec<String>,
+    cases: Vec<String>,
+    executors: Vec<String>,
+    lines: usize,
+}
+
+impl Header {
+    fn read(file_name: &str, text: &str) -> Result<Header, Error> {
+        let mut h = Header::default();
+        for (k, line) in text.lines().enumerate() {
+            let line = line.split("//").next().unwrap_or_default().trim();
+            h.lines = k;
+            if line.starts_with("program") {
+                break;
+            }
+            if line.is_empty() {
+                continue;
+            }
+            let Some((key, words)) = line.split_once(':') else {
+                return Cursor::header_error(file_name, text, k, "expected `key: ...` or the program");
+            };
+            let list = match key.trim() {
+                "component" => &mut h.components,
+                "case" => &mut h.cases,
+                "executors" => &mut h.executors,
+                _ => {
+                    let message = "the keys are `component`, `case` and `executors`";
+                    return Cursor::header_error(file_name, text, k, message);
+                }
+            };
+            list.extend(words.split([',', ' ']).filter(|w| !w.is_empty()).map(str::to_string));
+        }
+        Ok(h)
+    }
+}
+
+impl Cursor<'_> {
+    fn header_error<T>(file_name: &str, text: &str, line: usize, message: &str) -> Result<T, Error> {
+        let source = super::lexer::Source { file: Arc::from(file_name), text };
+        Err(source.error(u32::try_from(line + 1).unwrap_or(u32::MAX), 1, message))
+    }
+}
+
+/// `run "name" { inputs, expectations }`
+fn run(c: &mut Cursor<'_>, program: &Program, params: &[String]) -> Result<Run, Error> {
+    let start = c.token().clone();
+    c.expect_word("run")?;
+    let name = if let Tok::Str(_) = c.peek() { Some(c.string("a name")?) } else { None };
+    c.expect('{')?;
+    let mut args: Vec<Option<ArrayData>> = vec![None; params.len()];
+    let (mut values, mut expect, mut tolerance, mut deadline_ms) = (Vec::new(), None, None, None);
+    while !c.eat('}') {
+        if c.is_word_before('=') {
+            let (name, token) = c.word("an input")?;
+            c.expect('=')?;
+            let Some(k) = params.iter().position(|p| *p == name) else {
+                return c.error_at(&token, format!("the program has no parameter `{name}`"));
+            };
+            args[k] = Some(input(c, program, k, &token)?);
+        } else if c.eat_word("expect") {
+            match expectation(c)? {
+                None => values.push(data::array(c)?),
+                Some(e) => expect = Some(e),
+            }
+        } else if c.eat_word("within") {
+            tolerance = Some(self::tolerance(c)?);
+        } else if c.eat_word("deadline") {
+            deadline_ms = Some(c.natural("milliseconds")?);
+            c.expect_word("ms")?;
+        } else {
+            return c.expected("an input `name = ...`, `expect`, `within`, `deadline` or `}`");
+        }
+        c.eat(';');
+    }
+    let mut all = Vec::new();
+    for (arg, param) in args.into_iter().zip(params) {
+        match arg {
+            Some(a) => all.push(a),
+            None => return c.error_at(&start, format!("the run has no value for the parameter `{param}`")),
+        }
+    }
+    let expect = match expect {
+        Some(_) if !values.is_empty() => return c.error_at(&start, "the run expects values and something else"),
+        Some(e) => e,
+        None if values.len() == program.body.results.len() => Expect::Values(values),
+        None => {
+            let want = program.body.results.len();
+            let message = format!("the program yields {want} arrays, but {} are expected", values.len());
+            return c.error_at(&start, message);
+        }
+    };
+    Ok(Run { name, line: start.line, args: all, expect, tolerance, deadline_ms })
+}
+
+/// An input must have its parameter's type.
+fn input(c: &mut Cursor<'_>, program: &Program, k: usize, token: &Token) -> Result<ArrayData, Error> {
+    let a = data::array(c)?;
+    match program.param_types().nth(k) {
+        Some(t) if t.rank == a.rank() && t.elt == *a.elt() => Ok(a),
+        Some(t) => {
+            let message = format!("the parameter has type {t}, but the value has type [{}]{}", a.rank(), a.elt());
+            c.error_at(token, message)
+        }
+        None => c.error_at(token, "there is no such parameter"),
+    }
+}
+
+/// An expectation other than values.
+fn expectation(c: &mut Cursor<'_>) -> Result<Option<Expect>, Error> {
+    if c.eat_word("agree") {
+        return Ok(Some(Expect::Agree));
+    }
+    if c.eat_word("stopped") {
+        return Ok(Some(Expect::Stopped));
+    }
+    if !c.eat_word("fault") {
+        return Ok(None);
+    }
+    let (kind, token) = c.word("the kind of fault")?;
+    if !Fault::KINDS.contains(&&kind[..]) {
+        return c.error_at(&token, format!("there is no such fault; there are: {}", Fault::KINDS.join(", ")));
+    }
+    let line = if c.eat_word("at") {
+        c.expect_word("line")?;
+        Some(c.natural("a line")?)
+    } else {
+        None
+    };
+    Ok(Some(Expect::Fault { kind, line }))
+}
+
+fn tolerance(c: &mut Cursor<'_>) -> Result<Tolerance, Error> {
+    if c.eat_word("abs") {
+        return Ok(Tolerance::Absolute(c.natural("a difference")?));
+    }
+    if c.eat_word("rel") {
+        return Ok(Tolerance::Relative(c.natural("a difference")?));
+    }
+    let n = c.natural("`abs`, `rel` or a number of units in the last place")?;
+    c.expect_word("ulp")?;
+    Ok(Tolerance::Ulp(n))
+}
