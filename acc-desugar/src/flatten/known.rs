@@ -1,0 +1,51 @@
+//! Operators that tensor libraries know, recognised by what a function computes, not by how it was written.
+
+use crate::graph::Known;
+use acc_core::data::ScalarType;
+use acc_core::ir::{Fun, PrimOp, ScalarOp, Val};
+
+/// What an operator does to one component of its elements.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Component {
+    /// A known operation on the two components.
+    Op(Known),
+    /// The left operand's component.
+    First,
+    /// The right operand's component.
+    Second,
+}
+
+/// What an operator on elements of `n` leaves does, if it is known in every component.
+pub(super) fn components(f: &Fun) -> Option<Vec<Component>> {
+    let n = f.body.results.len();
+    if f.body.nodes.iter().any(|node| node.op.is_partial()) {
+        return None;
+    }
+    (0..n).map(|k| component(f, f.body.params[k], f.body.params[n + k], f.body.results[k])).collect()
+}
+
+fn component(f: &Fun, a: Val, b: Val, result: Val) -> Option<Component> {
+    if result == a {
+        return Some(Component::First);
+    }
+    if result == b {
+        return Some(Component::Second);
+    }
+    let node = f.body.nodes.iter().find(|n| n.results.contains(&result))?;
+    let ScalarOp::Prim(p, args) = &node.op else { return None };
+    // All of these commute, so either order is the operator.
+    if args[..] != [a, b] && args[..] != [b, a] {
+        return None;
+    }
+    let boolean = f.ty(a) == ScalarType::Bool;
+    let known = match p {
+        PrimOp::AddP => Known::Sum,
+        PrimOp::MulP => Known::Product,
+        PrimOp::MinP if !boolean => Known::Min,
+        PrimOp::MaxP if !boolean => Known::Max,
+        PrimOp::AndP | PrimOp::MinP if boolean => Known::All,
+        PrimOp::OrP | PrimOp::MaxP if boolean => Known::Any,
+        _ => return None,
+    };
+    Some(Component::Op(known))
+}

@@ -1,0 +1,112 @@
+//! Flattening: from second-order array programs to first-order tensor graphs.
+//!
+//! Each scalar function over an index space becomes tensor operations over that space ([`scalar`]). Uniform values stay
+//! on the host or in rank-0 tensors ([`level`]); the index along an axis is an iota, broadcast; a read at indices that
+//! are axes of the space is a view.
+//!
+//! Masks make the eager graph lazy. Under a condition that varies each branch runs with a refined lane mask: reads clamp
+//! their index, an empty source gets a pad element, divisors become 1 where they are 0, faults are noted only for lanes
+//! that are on, and `where` joins the results. A loop runs until no lane is on. Conditions that do not vary are branches
+//! of the graph.
+
+mod known;
+mod level;
+mod permute;
+mod reduce;
+mod scalar;
+mod stencil;
+mod stmt;
+
+use crate::graph::builder::Builder;
+use crate::graph::{Graph, Type, Value, Values};
+use acc_core::ir::{ArrayId, ArrayType, Program};
+use std::collections::{HashMap, HashSet};
+
+/// Flattens a verified program.
+pub fn flatten(program: &Program) -> Graph {
+    let mut f = Flattener {
+        b: Builder::new(),
+        program,
+        arrays: HashMap::new(),
+        eager: HashSet::new(),
+        tokens: vec![Vec::new()],
+        extents: HashSet::new(),
+        sites: 0,
+    };
+    for &a in &program.body.params {
+        f.array_param(a);
+    }
+    f.statements(&program.body);
+    let results = f.array_values(&program.body.results);
+    f.b.finish(results)
+}
+
+/// An array in the graph.
+#[derive(Clone)]
+pub(super) struct Flat {
+    /// The extents, sizes.
+    shape: Values,
+    /// One tensor per leaf, of the array's rank.
+    columns: Values,
+}
+
+pub(super) struct Flattener<'a> {
+    b: Builder,
+    program: &'a Program,
+    arrays: HashMap<ArrayId, Flat>,
+    /// Arrays that are evaluated whatever happens: parameters, and results of strict statements of the blocks around.
+    eager: HashSet<ArrayId>,
+    /// The checks made in each of the bodies open.
+    tokens: Vec<Vec<Value>>,
+    /// Sizes known not to be negative.
+    extents: HashSet<Value>,
+    /// The checks of the current statement so far.
+    sites: u32,
+}
+
+impl Flattener<'_> {
+    /// Adds an array parameter to the innermost body.
+    fn array_param(&mut self, a: ArrayId) {
+        let flat = self.flat_params(&self.program.ty(a).clone());
+        self.arrays.insert(a, flat);
+        self.eager.insert(a);
+    }
+
+    fn flat_params(&mut self, ty: &ArrayType) -> Flat {
+        let types = flat_types(ty);
+        let values = self.b.params(&types);
+        self.flat_of(ty, &values)
+    }
+
+    /// An array from its extents and columns.
+    fn flat_of(&mut self, ty: &ArrayType, values: &[Value]) -> Flat {
+        let (shape, columns) = values.split_at(ty.rank);
+        self.extents.extend(shape.iter().copied());
+        Flat { shape: shape.into(), columns: columns.into() }
+    }
+
+    fn array(&self, a: ArrayId) -> Flat {
+        self.arrays[&a].clone()
+    }
+
+    /// The extents and columns of arrays, one after the other.
+    fn array_values(&self, arrays: &[ArrayId]) -> Vec<Value> {
+        arrays
+            .iter()
+            .flat_map(|a| {
+                let flat = &self.arrays[a];
+                flat.shape.iter().chain(&flat.columns).copied().collect::<Vec<_>>()
+            })
+            .collect()
+    }
+
+    fn array_types(&self, arrays: &[ArrayId]) -> Vec<Type> {
+        arrays.iter().flat_map(|a| flat_types(self.program.ty(*a))).collect()
+    }
+}
+
+/// The types of an array's extents and columns.
+fn flat_types(ty: &ArrayType) -> Vec<Type> {
+    let sizes = std::iter::repeat_n(Type::Size, ty.rank);
+    sizes.chain(ty.elt.leaves().into_iter().map(|scalar| Type::Tensor { scalar, rank: ty.rank })).collect()
+}

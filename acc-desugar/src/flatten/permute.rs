@@ -1,0 +1,173 @@
+//! Forward permutations.
+
+use super::known::{Component, components};
+use super::scalar::Scalar;
+use super::{Flat, Flattener};
+use crate::graph::{FaultKind, ScatterMode, SizeOp, Type, Value};
+use acc_core::data::{Prim, ScalarType};
+use acc_core::ir::{ArrayId, Fun, PrimOp};
+
+impl Flattener<'_> {
+    pub(super) fn permute(&mut self, combine: &Fun, defaults: ArrayId, target: &Fun, xs: ArrayId) -> Flat {
+        let (to, from) = (self.array(defaults), self.array(xs));
+        let slots = self.b.product(&to.shape);
+        let at = self.targets(target, defaults, &to, &from.shape, slots);
+        let count = self.b.product(&from.shape);
+        let values: Vec<Value> = from.columns.iter().map(|c| self.b.reshape(*c, &[count])).collect();
+        // One slot more takes the elements that are dropped.
+        let one = self.b.size(1);
+        let base: Vec<Value> = to
+            .columns
+            .iter()
+            .map(|c| {
+                let flat = self.b.reshape(*c, &[slots]);
+                let zero = acc_core::data::Lit::zero(self.b.scalar(flat));
+                let zero = self.b.constant(zero);
+                let extra = self.b.full(zero, &[one]);
+                self.b.concat(&[flat, extra], 0)
+            })
+            .collect();
+        let stored = match components(combine) {
+            Some(parts) => parts
+                .iter()
+                .zip(base.iter().zip(&values))
+                .map(|(p, (b, v))| match p {
+                    Component::First => self.b.scatter(*b, at, *v, ScatterMode::Last),
+                    Component::Second => *b,
+                    Component::Op(k) => self.b.scatter(*b, at, *v, ScatterMode::Combine(*k)),
+                })
+                .collect(),
+            None => self.permute_any(combine, &base, at, &values, slots, count),
+        };
+        let zero = self.b.size(0);
+        let columns = stored
+            .into_iter()
+            .map(|c| {
+                let c = self.b.slice(c, 0, zero, slots, 1);
+                self.b.reshape(c, &to.shape)
+            })
+            .collect();
+        Flat { shape: to.shape, columns }
+    }
+
+    /// The row-major target position of each source element, `slots` for those dropped.
+    fn targets(&mut self, target: &Fun, defaults: ArrayId, to: &Flat, space: &[Value], slots: Value) -> Value {
+        let iotas = self.iotas(space);
+        let results = self.apply(target, &iotas, &[], space, None);
+        let tag = self.tensor(results[0], ScalarType::U8);
+        let none = self.b.constant(0u8.lit());
+        let keep = self.b.prim(PrimOp::NeP, &[tag, none]);
+        let mut bad: Option<Value> = None;
+        let mut linear: Option<Value> = None;
+        let mut details = Vec::new();
+        for (i, n) in results[1..].iter().zip(&to.shape) {
+            details.push(match i {
+                Scalar::Size(v) | Scalar::Tensor(v) => *v,
+            });
+            let (i, n) = (self.tensor(*i, ScalarType::I64), self.b.from_size(*n));
+            let zero = self.b.constant(0i64.lit());
+            let low = self.b.prim(PrimOp::LtP, &[i, zero]);
+            let high = self.b.prim(PrimOp::GeP, &[i, n]);
+            let out = self.b.prim(PrimOp::OrP, &[low, high]);
+            bad = Some(match bad {
+                Some(b) => self.b.prim(PrimOp::OrP, &[b, out]),
+                None => out,
+            });
+            linear = Some(match linear {
+                Some(k) => {
+                    let k = self.b.prim(PrimOp::MulP, &[k, n]);
+                    self.b.prim(PrimOp::AddP, &[k, i])
+                }
+                None => i,
+            });
+        }
+        let mut keep = keep;
+        if let Some(bad) = bad {
+            let fault = self.b.and(keep, bad);
+            details.extend(&to.shape);
+            self.check(FaultKind::IndexOutOfBounds { array: defaults.0 }, fault, space, details);
+            // A target out of bounds is dropped until the check ends the run.
+            let good = self.b.not(bad);
+            keep = self.b.and(keep, good);
+        }
+        let linear = match linear {
+            Some(k) => k,
+            None => self.b.constant(0i64.lit()),
+        };
+        let slot = self.b.from_size(slots);
+        let at = self.b.where_(keep, linear, slot);
+        let at = self.spread(at, space);
+        let count = self.b.product(space);
+        self.b.reshape(at, &[count])
+    }
+
+    /// Any operator: elements are sorted by target, reduced in runs of one target, and combined with what is there.
+    fn permute_any(
+        &mut self,
+        combine: &Fun,
+        base: &[Value],
+        at: Value,
+        values: &[Value],
+        slots: Value,
+        n: Value,
+    ) -> Vec<Value> {
+        let order = self.b.sort_permutation(at);
+        let at = self.b.gather(at, order);
+        let values: Vec<Value> = values.iter().map(|v| self.b.gather(*v, order)).collect();
+        let (zero, one) = (self.b.size(0), self.b.size(1));
+        let fewer = self.b.size_op(SizeOp::Sub, n, one);
+        let fewer = self.b.size_op(SizeOp::Max, fewer, zero);
+        let first = self.b.size_op(SizeOp::Min, n, one);
+        let (head, tail) = (self.b.slice(at, 0, zero, fewer, 1), self.b.slice(at, 0, first, fewer, 1));
+        let change = self.b.prim(PrimOp::NeP, &[head, tail]);
+        let yes = self.b.bool(true);
+        let yes = self.b.full(yes, &[first]);
+        let starts = self.b.concat(&[yes, change], 0);
+        let ends = self.b.concat(&[change, yes], 0);
+        let scanned = self.segmented(combine, starts, &values, n);
+        let last = self.b.nonzero(ends);
+        let at = self.b.gather(at, last);
+        let new: Vec<Value> = scanned.iter().map(|v| self.b.gather(*v, last)).collect();
+        let old: Vec<Value> = base.iter().map(|b| self.b.gather(*b, at)).collect();
+        let slot = self.b.from_size(slots);
+        let kept = self.b.prim(PrimOp::LtP, &[at, slot]);
+        // How many targets there are is known only when the graph runs.
+        let targets = self.b.extent(last, 0);
+        let args = [new, old].concat();
+        let combined = self.map_lanes(combine, &[], &args, &[targets], Some(kept));
+        base.iter().zip(combined).map(|(b, v)| self.b.scatter(*b, at, v, ScatterMode::Last)).collect()
+    }
+
+    /// An inclusive scan that starts afresh where `starts` is true; `combine` takes the later element first.
+    fn segmented(&mut self, combine: &Fun, starts: Value, values: &[Value], n: Value) -> Vec<Value> {
+        let one = self.b.size(1);
+        let mut state = vec![one, starts];
+        state.extend(values);
+        let types: Vec<Type> = state.iter().map(|v| self.b.ty(*v)).collect();
+        self.open();
+        let params = self.b.params(&types);
+        let more = self.b.size_op(SizeOp::Lt, params[0], n);
+        let test = self.close(vec![more], &[]);
+        self.open();
+        let params = self.b.params(&types);
+        let (d, flags, columns) = (params[0], params[1], &params[2..]);
+        let zero = self.b.size(0);
+        let len = self.b.size_op(SizeOp::Sub, n, d);
+        let cut = |this: &mut Self, c: Value, start: Value| this.b.slice(c, 0, start, len, 1);
+        let (flag_before, flag_after) = (cut(self, flags, zero), cut(self, flags, d));
+        let before: Vec<Value> = columns.iter().map(|c| cut(self, *c, zero)).collect();
+        let after: Vec<Value> = columns.iter().map(|c| cut(self, *c, d)).collect();
+        let on = self.b.not(flag_after);
+        let combined = self.map_lanes(combine, &[], &[after.clone(), before].concat(), &[len], Some(on));
+        let two = self.b.size(2);
+        let flag = self.b.prim(PrimOp::OrP, &[flag_before, flag_after]);
+        let mut next = vec![self.b.size_op(SizeOp::Mul, d, two)];
+        let new = combined.iter().zip(&after).map(|(c, a)| self.b.where_(flag_after, *a, *c)).collect::<Vec<_>>();
+        for (c, new) in std::iter::once((flags, flag)).chain(columns.iter().copied().zip(new)) {
+            let head = self.b.slice(c, 0, zero, d, 1);
+            next.push(self.b.concat(&[head, new], 0));
+        }
+        let step = self.close(next, &[]);
+        self.b.while_(&state, test, step)[2..].to_vec()
+    }
+}

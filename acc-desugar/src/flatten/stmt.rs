@@ -1,0 +1,274 @@
+//! Statements.
+
+use super::scalar::{Lookup, Scalar};
+use super::{Flat, Flattener, flat_types};
+use crate::graph::{Body, FaultKind, SizeOp, Value, Values};
+use acc_core::ir::{ArrayId, ArrayOp, Axis, Block, Fun, Stmt, strict_statements};
+use smallvec::SmallVec;
+
+impl Flattener<'_> {
+    /// The statements of a block, in the innermost body.
+    pub(super) fn statements(&mut self, block: &Block) {
+        let strict = strict_statements(block);
+        for (s, strict) in block.stmts.iter().zip(&strict) {
+            if *strict {
+                self.eager.extend(s.results.iter().copied());
+            }
+        }
+        for s in &block.stmts {
+            let around = self.b.source(s.op.name(), &s.loc);
+            let sites = std::mem::take(&mut self.sites);
+            self.tokens.push(Vec::new());
+            let flats = self.stmt(s);
+            let tokens = self.tokens.pop().unwrap_or_default();
+            self.b.at(&s.loc);
+            let flats = if self.sites > 0 { self.checked(flats, tokens) } else { flats };
+            for (a, flat) in s.results.iter().zip(flats) {
+                self.arrays.insert(*a, flat);
+            }
+            self.sites = sites;
+            self.b.resume(around);
+        }
+    }
+
+    /// The arrays, after the statement's checks.
+    fn checked(&mut self, flats: Vec<Flat>, tokens: Vec<Value>) -> Vec<Flat> {
+        // Extents too: an array without columns has nothing else, and extents may depend on what was checked.
+        let all: Vec<Value> = flats.iter().flat_map(|f| f.shape.iter().chain(&f.columns).copied()).collect();
+        let values = self.b.checked(&all, tokens, true);
+        let mut rest = &values[..];
+        flats
+            .iter()
+            .map(|f| {
+                let (shape, tail) = rest.split_at(f.shape.len());
+                let (columns, tail) = tail.split_at(f.columns.len());
+                rest = tail;
+                // The same extents, so that reads by lanes of this shape are recognised.
+                let _ = shape;
+                Flat { shape: f.shape.clone(), columns: columns.into() }
+            })
+            .collect()
+    }
+
+    /// Values of sizes or tensors after the checks made so far in this statement, which end the run if they found a
+    /// fault.
+    pub(super) fn after_raise(&mut self, values: &[Value]) -> Values {
+        let tokens = self.tokens.last().cloned().unwrap_or_default();
+        if tokens.is_empty() { values.into() } else { self.b.checked(values, tokens, true) }
+    }
+
+    fn stmt(&mut self, s: &Stmt) -> Vec<Flat> {
+        match &s.op {
+            ArrayOp::Generate { shape, f } => {
+                let space = self.shape_of(shape);
+                let iotas = self.iotas(&space);
+                let columns = self.map_lanes(f, &iotas, &[], &space, None);
+                vec![Flat { shape: space, columns: columns.into() }]
+            }
+            ArrayOp::Map { f, xs, indexed } => vec![self.map(f, xs, *indexed)],
+            ArrayOp::Fold { f, init, xs } => vec![self.fold(f, init.as_ref(), *xs)],
+            ArrayOp::Scan { dir, f, init, xs } => vec![self.scan(*dir, f, init.as_ref(), *xs)],
+            ArrayOp::Permute { combine, defaults, target, xs } => vec![self.permute(combine, *defaults, target, *xs)],
+            ArrayOp::Backpermute { shape, index, xs } => {
+                let space = self.shape_of(shape);
+                let iotas = self.iotas(&space);
+                let from = self.array(*xs);
+                let index = self.apply(index, &iotas, &[], &space, None);
+                let at = Lookup { array: *xs, space: &space, iotas: &iotas, mask: None };
+                let columns = self.read(&at, &from.shape, &from.columns, &index);
+                let columns = columns.into_iter().map(|c| self.spread(c, &space)).collect();
+                vec![Flat { shape: space, columns }]
+            }
+            ArrayOp::Stencil { f, window, boundary, xs } => vec![self.stencil(f, window, boundary, *xs)],
+            ArrayOp::Reshape { shape, xs } => {
+                let from = self.array(*xs);
+                let to = self.shape_of(shape);
+                let (a, b) = (self.b.product(&from.shape), self.b.product(&to));
+                let same = self.b.size_op(SizeOp::Eq, a, b);
+                let bad = self.b.not_size(same);
+                let details = from.shape.iter().chain(&to).copied().collect();
+                self.check(FaultKind::ReshapeSize { from: from.shape.len() as u32 }, bad, &[], details);
+                let checked = self.after_raise(&to);
+                let columns = from.columns.iter().map(|c| self.b.reshape(*c, &checked)).collect();
+                vec![Flat { shape: to, columns }]
+            }
+            ArrayOp::Replicate { axes, extents, xs } => vec![self.replicate(axes, extents, *xs)],
+            ArrayOp::Slice { axes, index, xs } => vec![self.slice(axes, index, *xs)],
+            ArrayOp::If { cond, then, else_ } => {
+                let cond = match self.closed(cond)[..] {
+                    [Scalar::Size(v) | Scalar::Tensor(v)] => self.after_raise(&[v])[0],
+                    _ => self.b.bool(true),
+                };
+                let [then, else_] = [then, else_].map(|b| self.body(b, &[]));
+                let values = self.b.if_(cond, then, else_);
+                self.split(&s.results, &values)
+            }
+            ArrayOp::While { init, test, step } => {
+                let state = self.array_values(init);
+                let (test, step) = (self.test_body(test), self.body(step, &step.params));
+                let values = self.b.while_(&state, test, step);
+                self.split(&s.results, &values)
+            }
+        }
+    }
+
+    /// Extents from a closed function; negative and too large ones are faults.
+    pub(super) fn shape_of(&mut self, f: &Fun) -> Values {
+        let sizes = self.closed_sizes(f);
+        self.valid_shape(&sizes)
+    }
+
+    fn valid_shape(&mut self, sizes: &[Value]) -> Values {
+        let (zero, mut negative) = (self.b.size(0), self.b.size(0));
+        let mut unknown = false;
+        for s in sizes {
+            let constant = self.b.const_size(*s);
+            if self.extents.contains(s) || constant.is_some_and(|n| n >= 0) {
+                continue;
+            }
+            unknown = true;
+            let bad = self.b.size_op(SizeOp::Lt, *s, zero);
+            negative = self.b.or_size(negative, bad);
+        }
+        self.check(FaultKind::NegativeExtent, negative, &[], sizes.to_vec());
+        if unknown || sizes.len() > 1 {
+            let n = self.b.product(sizes);
+            let limit = self.b.size(isize::MAX as i64 - 1);
+            let large = self.b.size_op(SizeOp::Lt, limit, n);
+            self.check(FaultKind::ShapeOverflow, large, &[], sizes.to_vec());
+        }
+        let sizes = self.after_raise(sizes);
+        self.extents.extend(sizes.iter().copied());
+        sizes
+    }
+
+    fn map(&mut self, f: &Fun, xs: &[ArrayId], indexed: bool) -> Flat {
+        let flats: Vec<Flat> = xs.iter().map(|x| self.array(*x)).collect();
+        let mut space = flats[0].shape.clone();
+        for f in &flats[1..] {
+            for (s, n) in space.iter_mut().zip(&f.shape) {
+                *s = self.b.size_op(SizeOp::Min, *s, *n);
+                self.extents.insert(*s);
+            }
+        }
+        let mut args = Vec::new();
+        for f in &flats {
+            args.extend(f.columns.iter().map(|c| self.cut(*c, &f.shape, &space)));
+        }
+        let iotas = if indexed { self.iotas(&space) } else { Vec::new() };
+        let columns = self.map_lanes(f, &iotas, &args, &space, None);
+        Flat { shape: space, columns: columns.into() }
+    }
+
+    /// The leading part of a column along every axis.
+    fn cut(&mut self, column: Value, from: &[Value], to: &[Value]) -> Value {
+        let zero = self.b.size(0);
+        let mut c = column;
+        for (axis, (a, b)) in from.iter().zip(to).enumerate() {
+            if a != b {
+                c = self.b.slice(c, axis as u32, zero, *b, 1);
+            }
+        }
+        c
+    }
+
+    fn replicate(&mut self, axes: &[Axis], extents: &Fun, xs: ArrayId) -> Flat {
+        let from = self.array(xs);
+        let fixed = self.closed_sizes(extents);
+        let (mut kept, mut new) = (from.shape.iter(), fixed.iter());
+        let shape: Values = axes
+            .iter()
+            .filter_map(|a| match a {
+                Axis::All => kept.next().copied(),
+                Axis::Fixed => new.next().copied(),
+            })
+            .collect();
+        let shape = self.valid_shape(&shape);
+        let inserted: SmallVec<[u32; 4]> =
+            (0..axes.len() as u32).filter(|i| axes[*i as usize] == Axis::Fixed).collect();
+        let columns = from
+            .columns
+            .iter()
+            .map(|c| {
+                let c = self.b.insert_axes(*c, inserted.clone());
+                self.b.broadcast(c, &shape)
+            })
+            .collect();
+        Flat { shape, columns }
+    }
+
+    fn slice(&mut self, axes: &[Axis], index: &Fun, xs: ArrayId) -> Flat {
+        let from = self.array(xs);
+        let fixed = self.closed_sizes(index);
+        let mut positions = fixed.iter();
+        let (mut bad, mut shape, mut at) = (self.b.size(0), Values::new(), Vec::new());
+        let mut details: Vec<Value> = Vec::new();
+        for (axis, (a, n)) in axes.iter().zip(&from.shape).enumerate() {
+            match (a, positions.clone().next()) {
+                (Axis::Fixed, Some(i)) => {
+                    positions.next();
+                    let (out, safe) = self.clamp_size(*i, *n);
+                    bad = self.b.or_size(bad, out);
+                    at.push((axis as u32, safe));
+                    details.push(*i);
+                }
+                _ => {
+                    shape.push(*n);
+                    let zero = self.b.size(0);
+                    details.push(zero);
+                }
+            }
+        }
+        details.extend(&from.shape);
+        self.check(FaultKind::IndexOutOfBounds { array: xs.0 }, bad, &[], details);
+        let columns = from
+            .columns
+            .iter()
+            .map(|c| {
+                let mut c = self.after_raise(&[*c])[0];
+                // The last axis first, so that the others keep their numbers.
+                for (axis, position) in at.iter().rev() {
+                    c = self.b.select(c, *axis, *position);
+                }
+                c
+            })
+            .collect();
+        Flat { shape, columns }
+    }
+
+    // ---- blocks
+
+    /// A block as a body: its parameters and results as extents and columns.
+    fn body(&mut self, block: &Block, params: &[ArrayId]) -> Body {
+        let eager = self.eager.clone();
+        self.b.open();
+        for &p in params {
+            self.array_param(p);
+        }
+        self.statements(block);
+        let results = self.array_values(&block.results);
+        self.eager = eager;
+        self.b.close(results)
+    }
+
+    /// The test of a loop: yields its one element.
+    fn test_body(&mut self, block: &Block) -> Body {
+        let mut body = self.body(block, &block.params);
+        // A rank-0 array has no extents and, of `bool`, one column.
+        body.results.truncate(1);
+        body
+    }
+
+    /// Arrays from the values of a body.
+    fn split(&mut self, arrays: &[ArrayId], values: &[Value]) -> Vec<Flat> {
+        let mut rest = values;
+        let mut out = Vec::new();
+        for a in arrays {
+            let ty = self.program.ty(*a).clone();
+            let (head, tail) = rest.split_at(flat_types(&ty).len());
+            rest = tail;
+            out.push(self.flat_of(&ty, head));
+        }
+        out
+    }
+}

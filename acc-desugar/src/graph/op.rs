@@ -1,0 +1,518 @@
+//! First-order graphs over tensors and sizes.
+
+use acc_core::data::{Lit, ScalarType};
+use acc_core::ir::{Loc, PrimOp};
+use smallvec::SmallVec;
+use std::fmt;
+
+/// A value of a [`Graph`]: a parameter or a result of a node.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Value(pub u32);
+
+impl Value {
+    /// The position in side tables.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "t{}", self.0)
+    }
+}
+impl fmt::Debug for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// The type of a value. Extents are run-time values.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Type {
+    /// An integer on the host: an extent, a position on an axis, or a condition (0 or not).
+    Size,
+    /// A tensor.
+    Tensor {
+        /// The type of its scalars, in the language's terms: how a library stores it is the library's matter.
+        scalar: ScalarType,
+        /// The number of dimensions.
+        rank: usize,
+    },
+    /// That a check was made: see [`Op::Fault`].
+    Token,
+}
+
+impl fmt::Display for Type {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Type::Size => f.write_str("size"),
+            Type::Tensor { scalar, rank } => write!(f, "{scalar}[{rank}]"),
+            Type::Token => f.write_str("token"),
+        }
+    }
+}
+
+/// A list of values.
+pub type Values = SmallVec<[Value; 4]>;
+
+/// A program as first-order tensor operations, made by [`flatten`](crate::flatten()).
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Graph {
+    /// The type of every value, by [`Value::index`]; each value is defined exactly once.
+    pub types: Vec<Type>,
+    /// The body. Parameters: for each array of the program its extents, then its columns; results likewise.
+    pub body: Body,
+    /// The statements of the program that nodes come from: name and source location.
+    pub sources: Vec<Source>,
+}
+
+/// A statement of the program.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Source {
+    /// The combinator.
+    pub name: &'static str,
+    /// Where the user wrote it.
+    pub loc: Loc,
+}
+
+/// Nodes with parameters and results: a graph, a branch, or a loop's test or step. A body sees the values of those
+/// around it.
+///
+/// Evaluation is by need: a node is evaluated when a result, or a node that is evaluated, uses its value; the values a
+/// branch or loop takes from outside are evaluated when control reaches their use.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Body {
+    /// Values defined on entry.
+    pub params: Vec<Value>,
+    /// The nodes, in order of definition.
+    pub nodes: Vec<Node>,
+    /// What the body yields.
+    pub results: Vec<Value>,
+}
+
+/// One operation and the values it defines.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Node {
+    /// The values defined.
+    pub results: Values,
+    /// The operation.
+    pub op: Op,
+    /// The statement it comes from: a position in [`Graph::sources`].
+    pub source: u32,
+    /// Where the user wrote the expression it comes from.
+    pub loc: Loc,
+}
+
+/// Arithmetic on sizes, in 64 bits, wrapping; comparisons yield 0 or 1.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[allow(missing_docs)]
+pub enum SizeOp {
+    Add,
+    Sub,
+    Mul,
+    /// Product that saturates: for numbers of elements.
+    Count,
+    /// Quotient rounded down; the divisor is a positive constant.
+    Div,
+    Min,
+    Max,
+    Eq,
+    Lt,
+}
+
+impl SizeOp {
+    /// The name in exports.
+    pub fn name(self) -> &'static str {
+        match self {
+            SizeOp::Add => "add",
+            SizeOp::Sub => "sub",
+            SizeOp::Mul => "mul",
+            SizeOp::Count => "count",
+            SizeOp::Div => "div",
+            SizeOp::Min => "min",
+            SizeOp::Max => "max",
+            SizeOp::Eq => "eq",
+            SizeOp::Lt => "lt",
+        }
+    }
+
+    /// The value.
+    pub fn apply(self, a: i64, b: i64) -> i64 {
+        match self {
+            SizeOp::Add => a.wrapping_add(b),
+            SizeOp::Sub => a.wrapping_sub(b),
+            SizeOp::Mul => a.wrapping_mul(b),
+            SizeOp::Count => a.saturating_mul(b),
+            SizeOp::Div => a.checked_div_euclid(b).unwrap_or(0),
+            SizeOp::Min => a.min(b),
+            SizeOp::Max => a.max(b),
+            SizeOp::Eq => i64::from(a == b),
+            SizeOp::Lt => i64::from(a < b),
+        }
+    }
+}
+
+/// An associative operation known to tensor libraries.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[allow(missing_docs)]
+pub enum Known {
+    Sum,
+    Product,
+    Min,
+    Max,
+    /// Of `bool`.
+    All,
+    /// Of `bool`.
+    Any,
+}
+
+impl Known {
+    /// The name in exports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Known::Sum => "sum",
+            Known::Product => "product",
+            Known::Min => "min",
+            Known::Max => "max",
+            Known::All => "all",
+            Known::Any => "any",
+        }
+    }
+
+    /// Whether reducing no element has a value: the neutral element.
+    pub fn has_neutral(self) -> bool {
+        match self {
+            Known::Sum | Known::Product | Known::All | Known::Any => true,
+            Known::Min | Known::Max => false,
+        }
+    }
+}
+
+/// How values are put into a tensor at positions.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum ScatterMode {
+    /// The last value wins, in order of the source.
+    Last,
+    /// Combined with what is there.
+    Combine(Known),
+}
+
+/// What a check found.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum FaultKind {
+    /// An index out of bounds. Details: the index, the extents.
+    IndexOutOfBounds {
+        /// The array, by its number in the program.
+        array: u32,
+    },
+    /// An integer division by zero.
+    DivisionByZero,
+    /// A negative extent. Details: the shape.
+    NegativeExtent,
+    /// A shape too large. Details: the shape.
+    ShapeOverflow,
+    /// A fold without initial value of no element. Details: the shape.
+    EmptyFold,
+    /// A reshape to another size. Details: the shapes, of `from` dimensions before.
+    ReshapeSize {
+        /// The rank before.
+        from: u32,
+    },
+    /// An array too small for a boundary. Details: the shape, the window.
+    StencilExtent {
+        /// `mirror` or `wrap`.
+        boundary: &'static str,
+    },
+}
+
+/// A tensor operation. Element-wise operations broadcast: operands have rank 0 or the result's, and extents of 1 repeat.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Op {
+    // ---- sizes
+    /// A constant size.
+    Size(i64),
+    /// Arithmetic on sizes.
+    SizeOp(SizeOp, Value, Value),
+    /// The value of a rank-0 tensor of `i64` or `bool`: read back from the device.
+    ReadBack(Value),
+    /// The extent of a tensor along an axis.
+    Extent(Value, u32),
+    /// A size as a rank-0 tensor of `i64`.
+    FromSize(Value),
+
+    // ---- sources
+    /// A rank-0 tensor.
+    Const(Lit),
+    /// `0, 1, ..` of this length, as `i64`.
+    Iota(Value),
+
+    // ---- element-wise
+    /// A primitive operation. Integer divisors are never zero here: flattening guards them.
+    Prim(PrimOp, Values),
+    /// A numeric conversion.
+    Cast(Value, ScalarType),
+    /// The same bits as another scalar type.
+    Bitcast(Value, ScalarType),
+    /// The second operand where the first (of `bool`) is true, else the third.
+    Where(Value, Value, Value),
+
+    // ---- views
+    /// The same elements in row-major order under another shape of the same size.
+    Reshape(Value, Values),
+    /// Extents of 1 repeated to this shape.
+    Broadcast(Value, Values),
+    /// Axes reordered: result axis `i` is operand axis `axes[i]`.
+    Transpose(Value, SmallVec<[u32; 4]>),
+    /// New axes of extent 1 at these positions of the result, in increasing order.
+    InsertAxes(Value, SmallVec<[u32; 4]>),
+    /// Every `step`-th position of an axis: `len` of them from `start`.
+    Slice {
+        /// The operand.
+        x: Value,
+        /// The axis.
+        axis: u32,
+        /// The first position.
+        start: Value,
+        /// How many.
+        len: Value,
+        /// The distance between them.
+        step: u32,
+    },
+    /// One position of an axis, which goes.
+    Select {
+        /// The operand.
+        x: Value,
+        /// The axis.
+        axis: u32,
+        /// The position.
+        at: Value,
+    },
+    /// An axis reversed.
+    Flip(Value, u32),
+
+    // ---- data movement
+    /// Elements of a rank-1 tensor at positions, which are in bounds; of the positions' shape.
+    Gather(Value, Value),
+    /// Slices of a tensor at positions (rank 1, in bounds) of an axis.
+    Take {
+        /// The operand.
+        x: Value,
+        /// The axis.
+        axis: u32,
+        /// The positions.
+        at: Value,
+    },
+    /// The operand (rank 1), or one zero if it is empty: something to read for lanes that are off.
+    PadIfEmpty(Value),
+    /// A rank-1 tensor with values put at positions, which are in bounds.
+    Scatter {
+        /// The tensor.
+        base: Value,
+        /// The positions (rank 1).
+        at: Value,
+        /// The values (rank 1).
+        values: Value,
+        /// What happens to what is there, and where positions repeat.
+        mode: ScatterMode,
+    },
+    /// Tensors joined along an axis.
+    Concat(Values, u32),
+    /// The permutation that sorts a rank-1 tensor, stable.
+    SortPermutation(Value),
+    /// The positions where a rank-1 tensor of `bool` is true.
+    Nonzero(Value),
+
+    // ---- reductions, along the innermost axis
+    /// A reduction.
+    Reduce(Known, Value),
+    /// An inclusive scan.
+    Cumulative(Known, Value),
+    /// Whether any element of a tensor of `bool`, of any rank, is true; of rank 0.
+    AnyLane(Value),
+
+    // ---- control
+    /// One of two bodies (without parameters), chosen by a size or a rank-0 `bool`.
+    If {
+        /// The condition.
+        cond: Value,
+        /// Evaluated if true.
+        then: Body,
+        /// Evaluated if false.
+        else_: Body,
+    },
+    /// While `test` yields true of the state, the state becomes what `step` yields.
+    While {
+        /// The initial state.
+        init: Values,
+        /// From the state to a size or a rank-0 `bool`.
+        test: Body,
+        /// From the state to the next state.
+        step: Body,
+    },
+
+    // ---- faults
+    /// Notes a fault for the first lane, in row-major order, where `bad` (a size or a tensor of `bool`) is true.
+    Fault {
+        /// What it is.
+        kind: FaultKind,
+        /// Where it happened; of the lanes' rank, or uniform.
+        bad: Value,
+        /// The extents of the index space.
+        space: Values,
+        /// Integers for the message: sizes, or tensors that broadcast to the space.
+        details: Vec<Value>,
+        /// The order of this check among those of the statement.
+        site: u32,
+    },
+    /// The values, after checks were made; if `raise`, and one of this statement's checks found a fault, the run ends
+    /// with it.
+    Checked {
+        /// The values.
+        values: Values,
+        /// The checks.
+        tokens: Vec<Value>,
+        /// Whether the run ends here.
+        raise: bool,
+    },
+    /// A mask without the lanes that need no more evaluation, because one before them or they themselves have a fault.
+    Confine {
+        /// The mask.
+        mask: Value,
+        /// The checks.
+        tokens: Vec<Value>,
+        /// The extents of the index space.
+        space: Values,
+    },
+}
+
+impl Op {
+    /// The name in exports.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Op::Size(_) => "size",
+            Op::SizeOp(op, ..) => op.name(),
+            Op::ReadBack(_) => "read_back",
+            Op::Extent(..) => "extent",
+            Op::FromSize(_) => "from_size",
+            Op::Const(_) => "const",
+            Op::Iota(_) => "iota",
+            Op::Prim(p, _) => p.name(),
+            Op::Cast(..) => "cast",
+            Op::Bitcast(..) => "bitcast",
+            Op::Where(..) => "where",
+            Op::Reshape(..) => "reshape",
+            Op::Broadcast(..) => "broadcast",
+            Op::Transpose(..) => "transpose",
+            Op::InsertAxes(..) => "insert_axes",
+            Op::Slice { .. } => "slice",
+            Op::Select { .. } => "select",
+            Op::Flip(..) => "flip",
+            Op::Gather(..) => "gather",
+            Op::Take { .. } => "take",
+            Op::PadIfEmpty(_) => "pad_if_empty",
+            Op::Scatter { .. } => "tensor_scatter",
+            Op::Concat(..) => "concat",
+            Op::SortPermutation(_) => "sort_permutation",
+            Op::Nonzero(_) => "nonzero",
+            Op::Reduce(..) => "reduce",
+            Op::Cumulative(..) => "cumulative",
+            Op::AnyLane(_) => "any_lane",
+            Op::If { .. } => "if",
+            Op::While { .. } => "while",
+            Op::Fault { .. } => "fault",
+            Op::Checked { .. } => "checked",
+            Op::Confine { .. } => "confine",
+        }
+    }
+
+    /// The values used directly, not those used inside bodies.
+    pub fn operands(&self) -> SmallVec<[Value; 6]> {
+        let mut out = SmallVec::new();
+        match self {
+            Op::Size(_) | Op::Const(_) => {}
+            Op::ReadBack(a)
+            | Op::Extent(a, _)
+            | Op::FromSize(a)
+            | Op::Iota(a)
+            | Op::Cast(a, _)
+            | Op::Bitcast(a, _)
+            | Op::Transpose(a, _)
+            | Op::InsertAxes(a, _)
+            | Op::Flip(a, _)
+            | Op::PadIfEmpty(a)
+            | Op::SortPermutation(a)
+            | Op::Nonzero(a)
+            | Op::Reduce(_, a)
+            | Op::Cumulative(_, a)
+            | Op::AnyLane(a)
+            | Op::If { cond: a, .. } => out.push(*a),
+            Op::SizeOp(_, a, b) | Op::Gather(a, b) => out.extend([*a, *b]),
+            Op::Where(c, t, e) => out.extend([*c, *t, *e]),
+            Op::Prim(_, v) | Op::Concat(v, _) => out.extend(v.iter().copied()),
+            Op::While { init, .. } => out.extend(init.iter().copied()),
+            Op::Reshape(x, shape) | Op::Broadcast(x, shape) => {
+                out.push(*x);
+                out.extend(shape.iter().copied());
+            }
+            Op::Slice { x, start, len, .. } => out.extend([*x, *start, *len]),
+            Op::Select { x, at, .. } | Op::Take { x, at, .. } => out.extend([*x, *at]),
+            Op::Scatter { base, at, values, .. } => out.extend([*base, *at, *values]),
+            Op::Fault { bad, space, details, .. } => {
+                out.push(*bad);
+                out.extend(space.iter().copied());
+                out.extend(details.iter().copied());
+            }
+            Op::Checked { values, tokens, .. } => {
+                out.extend(tokens.iter().copied());
+                out.extend(values.iter().copied());
+            }
+            Op::Confine { mask, tokens, space } => {
+                out.extend(tokens.iter().copied());
+                out.push(*mask);
+                out.extend(space.iter().copied());
+            }
+        }
+        out
+    }
+
+    /// The bodies inside.
+    pub fn bodies(&self) -> SmallVec<[&Body; 2]> {
+        match self {
+            Op::If { then, else_, .. } => smallvec::smallvec![then, else_],
+            Op::While { test, step, .. } => smallvec::smallvec![test, step],
+            _ => SmallVec::new(),
+        }
+    }
+}
+
+impl Graph {
+    /// The type of a value.
+    pub fn ty(&self, v: Value) -> Type {
+        self.types[v.index()]
+    }
+
+    /// The number of nodes, those of inner bodies included.
+    pub fn len(&self) -> usize {
+        fn count(b: &Body) -> usize {
+            b.nodes.iter().map(|n| 1 + n.op.bodies().iter().map(|b| count(b)).sum::<usize>()).sum()
+        }
+        count(&self.body)
+    }
+
+    /// Whether there are no nodes.
+    pub fn is_empty(&self) -> bool {
+        self.body.nodes.is_empty()
+    }
+}
+
+impl Body {
+    /// Calls `f` on every node, those of inner bodies included.
+    pub fn visit<'a>(&'a self, f: &mut dyn FnMut(&'a Node)) {
+        for n in &self.nodes {
+            f(n);
+            for b in n.op.bodies() {
+                b.visit(f);
+            }
+        }
+    }
+}

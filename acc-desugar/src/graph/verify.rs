@@ -1,0 +1,220 @@
+//! The verifier of graphs.
+//!
+//! * **G1** Every value is defined once, before its uses, in the same body or one around it.
+//! * **G2** Operands and results have the types that the operation asks for.
+//! * **G3** Conditions are sizes or rank-0 tensors of `bool`; the bodies of a conditional have no parameters and yield
+//!   its results' types; those of a loop take its state, its test yields a condition, its step the state's types.
+//! * **G4** Axes are below the rank.
+
+use super::{Body, Graph, Node, Op, ScatterMode, Type, Value};
+use acc_core::data::ScalarType::{Bool, I64};
+use acc_core::ir::{Loc, bitcast_exists, cast_exists};
+
+/// A rule of graphs is broken: a defect of flattening.
+#[derive(thiserror::Error, Clone, PartialEq, Debug)]
+#[error("graph node `{op}` at {loc}: {message} (rule {rule})")]
+pub struct GraphError {
+    /// The number of the rule.
+    pub rule: &'static str,
+    /// The operation.
+    pub op: &'static str,
+    /// Where the user wrote the expression it comes from.
+    pub loc: Loc,
+    /// What is wrong.
+    pub message: String,
+}
+
+type Result<T = ()> = std::result::Result<T, Box<GraphError>>;
+
+/// Checks every rule.
+pub fn verify(graph: &Graph) -> Result {
+    let mut v = Verifier { graph, visible: vec![false; graph.types.len()], defined: vec![false; graph.types.len()] };
+    v.body(&graph.body, None)
+}
+
+struct Verifier<'a> {
+    graph: &'a Graph,
+    visible: Vec<bool>,
+    defined: Vec<bool>,
+}
+
+struct At<'a>(Option<&'a Node>);
+
+impl At<'_> {
+    fn check(&self, ok: bool, rule: &'static str, message: impl FnOnce() -> String) -> Result {
+        if ok {
+            return Ok(());
+        }
+        let (op, loc) = self.0.map_or(("graph", Loc::unknown()), |n| (n.op.name(), n.loc.clone()));
+        Err(Box::new(GraphError { rule, op, loc, message: message() }))
+    }
+}
+
+impl Verifier<'_> {
+    fn body(&mut self, b: &Body, at: Option<&Node>) -> Result {
+        for &p in &b.params {
+            self.define(p, &At(at))?;
+        }
+        for n in &b.nodes {
+            let at = At(Some(n));
+            for o in n.op.operands() {
+                at.check(self.visible.get(o.index()) == Some(&true), "G1", || format!("{o} is not defined here"))?;
+            }
+            self.node(n, &at)?;
+            for &r in &n.results {
+                self.define(r, &at)?;
+            }
+        }
+        for r in &b.results {
+            At(at).check(self.visible.get(r.index()) == Some(&true), "G1", || format!("{r} is not defined here"))?;
+        }
+        for &v in b.params.iter().chain(b.nodes.iter().flat_map(|n| &n.results)) {
+            self.visible[v.index()] = false;
+        }
+        Ok(())
+    }
+
+    fn define(&mut self, v: Value, at: &At<'_>) -> Result {
+        at.check(v.index() < self.defined.len() && !self.defined[v.index()], "G1", || format!("{v} is defined twice"))?;
+        self.defined[v.index()] = true;
+        self.visible[v.index()] = true;
+        Ok(())
+    }
+
+    fn node(&mut self, n: &Node, at: &At<'_>) -> Result {
+        let g = self.graph;
+        let types_of = |vs: &[Value]| vs.iter().map(|v| g.ty(*v)).collect::<Vec<Type>>();
+        let sizes = |vs: &[Value]| vs.iter().all(|v| g.ty(*v) == Type::Size);
+        let condition = |v: Value| matches!(g.ty(v), Type::Size | Type::Tensor { scalar: Bool, rank: 0 });
+        let tensor = |v: Value| match g.ty(v) {
+            Type::Tensor { scalar, rank } => Some((scalar, rank)),
+            Type::Size | Type::Token => None,
+        };
+        let results = types_of(&n.results);
+        let show = |v: &[Value]| v.iter().map(|v| g.ty(*v).to_string()).collect::<Vec<_>>().join(", ");
+        let bad = || format!("operands ({}), results ({})", show(&n.op.operands()), show(&n.results));
+        let result = |scalar, rank| results == [Type::Tensor { scalar, rank }];
+        let is = |v: Value, scalar, rank| g.ty(v) == Type::Tensor { scalar, rank };
+        let same = |x: Value| results == [g.ty(x)] && tensor(x).is_some();
+        let rank_below = |x: Value, axis: u32| tensor(x).is_some_and(|(_, r)| (axis as usize) < r);
+        let broadcasts = |vs: &[Value]| {
+            let ranks: Vec<usize> = vs.iter().filter_map(|v| tensor(*v)).map(|(_, r)| r).collect();
+            let top = ranks.iter().copied().max().unwrap_or(0);
+            (ranks.len() == vs.len() && ranks.iter().all(|r| *r == 0 || *r == top)).then_some(top)
+        };
+        let ok = match &n.op {
+            Op::Size(_) => results == [Type::Size],
+            Op::SizeOp(_, a, b) => sizes(&[*a, *b]) && results == [Type::Size],
+            Op::ReadBack(x) => (is(*x, I64, 0) || is(*x, Bool, 0)) && results == [Type::Size],
+            Op::Extent(x, axis) => rank_below(*x, *axis) && results == [Type::Size],
+            Op::FromSize(s) => sizes(&[*s]) && result(I64, 0),
+            Op::Const(l) => result(l.ty, 0),
+            Op::Iota(s) => sizes(&[*s]) && result(I64, 1),
+            Op::Prim(p, v) => match (broadcasts(v), v.first().and_then(|x| tensor(*x))) {
+                (Some(rank), Some((t, _))) => {
+                    v.len() == p.arity()
+                        && p.domain().contains(t)
+                        && v.iter().all(|x| tensor(*x).is_some_and(|(s, _)| s == t))
+                        && result(p.result_type(t), rank)
+                }
+                _ => false,
+            },
+            Op::Cast(x, to) => tensor(*x).is_some_and(|(from, r)| cast_exists(from, *to) && result(*to, r)),
+            Op::Bitcast(x, to) => tensor(*x).is_some_and(|(from, r)| bitcast_exists(from, *to) && result(*to, r)),
+            Op::Where(c, t, e) => match (broadcasts(&[*c, *t, *e]), tensor(*t), tensor(*e)) {
+                (Some(rank), Some((a, _)), Some((b, _))) => {
+                    a == b && tensor(*c).is_some_and(|c| c.0 == Bool) && result(a, rank)
+                }
+                _ => false,
+            },
+            Op::Reshape(x, shape) => {
+                sizes(shape) && tensor(*x).is_some_and(|(s, _)| result(s, shape.len()))
+            }
+            Op::Broadcast(x, shape) => {
+                sizes(shape) && tensor(*x).is_some_and(|(s, r)| r == shape.len() && result(s, r))
+            }
+            Op::Transpose(x, axes) => {
+                let mut sorted = axes.clone();
+                sorted.sort_unstable();
+                same(*x) && tensor(*x).is_some_and(|(_, r)| sorted.iter().copied().eq(0..r as u32))
+            }
+            Op::InsertAxes(x, axes) => {
+                tensor(*x).is_some_and(|(s, r)| {
+                    result(s, r + axes.len()) && axes.iter().all(|a| (*a as usize) < r + axes.len())
+                }) && axes.is_sorted()
+            }
+            Op::Slice { x, axis, start, len, step } => {
+                same(*x) && rank_below(*x, *axis) && sizes(&[*start, *len]) && *step > 0
+            }
+            Op::Select { x, axis, at } => {
+                rank_below(*x, *axis)
+                    && sizes(&[*at])
+                    && tensor(*x).is_some_and(|(s, r)| result(s, r - 1))
+            }
+            Op::Flip(x, axis) => same(*x) && rank_below(*x, *axis),
+            Op::Gather(x, at) => match (tensor(*x), tensor(*at)) {
+                (Some((s, 1)), Some((I64, r))) => result(s, r),
+                _ => false,
+            },
+            Op::Take { x, axis, at } => same(*x) && rank_below(*x, *axis) && is(*at, I64, 1),
+            Op::PadIfEmpty(x) => same(*x) && tensor(*x).is_some_and(|(_, r)| r == 1),
+            Op::Scatter { base, at, values, mode } => {
+                let boolean = tensor(*base).is_some_and(|(s, _)| s == Bool);
+                let fits = match mode {
+                    ScatterMode::Last => true,
+                    ScatterMode::Combine(k) => matches!(k, super::Known::All | super::Known::Any) == boolean,
+                };
+                same(*base) && g.ty(*base) == g.ty(*values) && is(*at, I64, 1) && fits
+            }
+            Op::Concat(xs, axis) => {
+                xs.first().is_some_and(|x| same(*x) && rank_below(*x, *axis))
+                    && xs.iter().all(|x| g.ty(*x) == g.ty(xs[0]))
+            }
+            Op::SortPermutation(x) => tensor(*x).is_some_and(|(_, r)| r == 1) && result(I64, 1),
+            Op::Nonzero(x) => is(*x, Bool, 1) && result(I64, 1),
+            Op::Reduce(_, x) => tensor(*x).is_some_and(|(s, r)| r > 0 && result(s, r - 1)),
+            Op::AnyLane(x) => tensor(*x).is_some_and(|(s, _)| s == Bool) && result(Bool, 0),
+            Op::Cumulative(_, x) => same(*x) && tensor(*x).is_some_and(|(_, r)| r > 0),
+            Op::If { cond, then, else_ } => {
+                at.check(condition(*cond), "G3", bad)?;
+                for b in [then, else_] {
+                    self.body(b, at.0)?;
+                    let got = types_of(&b.results);
+                    at.check(b.params.is_empty() && got == results, "G3", || {
+                        format!("a branch yields {got:?}, wanted {results:?}")
+                    })?;
+                }
+                true
+            }
+            Op::While { init, test, step } => {
+                let state = types_of(init);
+                at.check(state == results, "G3", || format!("state {state:?}, results {results:?}"))?;
+                for b in [test, step] {
+                    let got = types_of(&b.params);
+                    at.check(got == state, "G3", || format!("a loop of {state:?} takes {got:?}"))?;
+                    self.body(b, at.0)?;
+                }
+                let got = types_of(&step.results);
+                at.check(got == state, "G3", || format!("a loop of {state:?} steps to {got:?}"))?;
+                matches!(test.results[..], [t] if condition(t))
+            }
+            Op::Fault { bad, space, .. } => {
+                let bad = g.ty(*bad);
+                sizes(space)
+                    && results == [Type::Token]
+                    && match bad {
+                        Type::Size => true,
+                        Type::Tensor { scalar, rank } => scalar == Bool && (rank == 0 || rank == space.len()),
+                        Type::Token => false,
+                    }
+            }
+            Op::Checked { values, tokens, .. } => {
+                results == types_of(values) && tokens.iter().all(|t| g.ty(*t) == Type::Token)
+            }
+            Op::Confine { mask, tokens, space } => {
+                is(*mask, Bool, space.len()) && same(*mask) && tokens.iter().all(|t| g.ty(*t) == Type::Token)
+            }
+        };
+        at.check(ok, "G2", || format!("operands ({}), results ({})", show(&n.op.operands()), show(&n.results)))
+    }
+}
