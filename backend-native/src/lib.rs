@@ -1,1 +1,128 @@
-//! backend-native
+//! The native CPU backend: array programs lowered to loop nests, run over cache-resident tiles on all cores.
+//!
+//! [`Native`] implements [`Backend`]. A program is lowered once, for all extents and data: element-wise producers are
+//! fused into their consumers, and each remaining statement becomes a kernel, a loop nest with a scalar body. Kernels
+//! run tile by tile on the cores of the machine. Results are the same, bit for bit, for any number of threads.
+//!
+//! ```
+//! use acc_core::data::{ArrayData, EltType, Prim, ScalarType};
+//! use acc_core::{Executor, RunLimits, text};
+//! use backend_native::Native;
+//!
+//! let program = text::parse("sum.acc", "
+//!     program(xs: [1]i64) {
+//!       total: [0]i64 = fold(xs, f: |%a: i64, %b: i64| add(%a, %b), init: || 0i64)
+//!       yield total
+//!     }")?;
+//! let xs = ArrayData::from_leaves([3], EltType::Scalar(ScalarType::I64), [1i64, 2, 3].map(|x| [x.lit()])).unwrap();
+//! let result = Native::new().run_untyped(&program.into(), &[xs], &RunLimits::none())?;
+//! assert_eq!(result[0].element(0).unwrap()[..], [6i64.lit()]);
+//! # Ok::<(), acc_core::Error>(())
+//! ```
+
+mod buffer;
+mod kernel;
+mod lower;
+mod run;
+mod tile;
+mod types;
+
+use acc_core::data::ArrayData;
+use acc_core::ir::Program;
+use acc_core::{Backend, Error, ProgramCache, RunLimits};
+use buffer::Pool;
+use lower::{Plan, lower};
+use run::launch::{Context, Threads};
+use std::sync::{Arc, OnceLock};
+
+/// The backend's name in messages and tables.
+const NAME: &str = "native-tile";
+
+/// The native CPU backend. Clones share the cache of prepared programs, the threads and the memory pool.
+#[derive(Clone)]
+pub struct Native(Arc<State>);
+
+struct State {
+    cache: ProgramCache<Prepared>,
+    threads: Threads,
+    memory: Arc<Pool>,
+}
+
+impl Native {
+    /// A backend on rayon's global threads.
+    pub fn new() -> Native {
+        Native::on(Threads { pool: None })
+    }
+
+    /// A backend with `n` threads of its own.
+    pub fn with_threads(n: usize) -> Result<Native, Error> {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(n).build();
+        let pool = pool.map_err(|e| Error::Backend { backend: NAME, message: e.to_string() })?;
+        Ok(Native::on(Threads { pool: Some(Arc::new(pool)) }))
+    }
+
+    fn on(threads: Threads) -> Native {
+        let memory = Arc::new(Pool::default());
+        Native(Arc::new(State { cache: ProgramCache::default(), threads, memory }))
+    }
+}
+
+impl Default for Native {
+    fn default() -> Native {
+        Native::new()
+    }
+}
+
+/// A program lowered to kernels.
+pub struct Prepared {
+    program: Arc<Program>,
+    plan: Plan,
+    /// The same without fusion: tells which of several faults is the first in program order.
+    unfused: OnceLock<Result<Plan, Error>>,
+}
+
+impl Prepared {
+    /// The kernels of the program, what was fused into them, and what was not and why.
+    pub fn explain(&self) -> String {
+        self.plan.to_string()
+    }
+}
+
+impl Backend for Native {
+    type Prepared = Prepared;
+
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn cache(&self) -> &ProgramCache<Prepared> {
+        &self.0.cache
+    }
+
+    fn prepare(&self, program: &Arc<Program>) -> Result<Prepared, Error> {
+        Ok(Prepared { program: program.clone(), plan: lower(program, true)?, unfused: OnceLock::new() })
+    }
+
+    fn execute(&self, program: &Prepared, args: &[ArrayData], limits: &RunLimits) -> Result<Vec<ArrayData>, Error> {
+        let cx = Context { threads: &self.0.threads, memory: &self.0.memory, limits };
+        match run::run(&program.plan, args, cx) {
+            // Fusion keeps whether a program faults, but not always at which of several faults. The fault to report is
+            // the one that statement after statement meets.
+            Err(fault @ Error::Fault { .. }) => {
+                let unfused = program.unfused.get_or_init(|| lower(&program.program, false));
+                match unfused.as_ref().map(|plan| run::run(plan, args, cx)) {
+                    Ok(Err(precise @ Error::Fault { .. })) => Err(precise),
+                    // A limit of time or memory: the fault is still one.
+                    Ok(_) | Err(_) => Err(fault),
+                }
+            }
+            done => done,
+        }
+    }
+}
+
+const _: () = {
+    const fn shared<T: Send + Sync>() {}
+    shared::<Prepared>();
+    shared::<Native>();
+};

@@ -1,0 +1,247 @@
+//! Column memory: aligned, zero-initialised on first use, recycled through a bounded pool.
+//!
+//! Blocks are kept apart by scalar type, so that what a recycled block holds are always valid values of its type.
+
+use acc_core::Error;
+use acc_core::data::{Column, ColumnOwner, ColumnSlice, HasScalarType, ScalarType};
+use std::alloc::Layout;
+use std::collections::HashMap;
+use std::ptr::NonNull;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::types::all_types;
+
+/// Start of every column: a cache line.
+const ALIGN: usize = 64;
+/// Blocks from this size on are worth huge pages, whose boundary they start at.
+const HUGE: usize = 4 << 20;
+/// Bytes the pool keeps at most.
+const POOL_BYTES: usize = 1 << 30;
+
+/// A raw block: zeroed when it was allocated, and since then written only as values of one scalar type.
+struct Block {
+    base: NonNull<u8>,
+    layout: Layout,
+    /// From `base` to the aligned start.
+    offset: usize,
+    /// Usable bytes from the aligned start.
+    bytes: usize,
+}
+
+// SAFETY: a block is plain memory owned by whoever holds the value; nothing in it is tied to a thread.
+unsafe impl Send for Block {}
+// SAFETY: shared access to a block reads it only through `Buffer`, which follows the borrow rules.
+unsafe impl Sync for Block {}
+
+impl Block {
+    fn new(bytes: usize) -> Option<Block> {
+        let align = if bytes >= HUGE { 2 << 20 } else { ALIGN };
+        let layout = Layout::from_size_align(bytes.checked_add(align)?, 16).ok()?;
+        // SAFETY: the layout's size is not zero, since `align` is not.
+        let base = NonNull::new(unsafe { std::alloc::alloc_zeroed(layout) })?;
+        let offset = base.as_ptr().align_offset(align);
+        // `align_offset` gives up only where no offset exists; for bytes and a power of two it is below `align`.
+        if offset >= align {
+            // SAFETY: allocated just above with this layout.
+            unsafe { std::alloc::dealloc(base.as_ptr(), layout) };
+            return None;
+        }
+        Some(Block { base, layout, offset, bytes })
+    }
+
+    fn start(&self) -> *mut u8 {
+        // SAFETY: `offset < align` and the block has `bytes + align` bytes, so the start lies inside it.
+        unsafe { self.base.as_ptr().add(self.offset) }
+    }
+}
+
+impl Drop for Block {
+    fn drop(&mut self) {
+        // SAFETY: allocated in `new` with this layout, and dropped once.
+        unsafe { std::alloc::dealloc(self.base.as_ptr(), self.layout) }
+    }
+}
+
+#[derive(Default)]
+struct Free {
+    blocks: HashMap<(ScalarType, usize), Vec<Block>>,
+    held: usize,
+}
+
+/// Recycles blocks; bounded.
+#[derive(Default)]
+pub(crate) struct Pool(Mutex<Free>);
+
+/// The capacity given for a request: a quarter of a power of two, so that at most a fifth is unused.
+fn size_class(bytes: usize) -> Option<usize> {
+    let bytes = bytes.max(64);
+    let quarter = (bytes.checked_next_power_of_two()? / 8).max(64);
+    bytes.checked_next_multiple_of(quarter)
+}
+
+impl Pool {
+    /// A column's worth of memory: `len` valid but arbitrary values.
+    pub(crate) fn take<T: PoolElt>(self: &Arc<Self>, len: usize) -> Result<Buffer<T>, Error> {
+        let full = || Error::Backend {
+            backend: crate::NAME,
+            message: format!("no memory for an array of {len} elements of {} bytes", size_of::<T>()),
+        };
+        let class = len.checked_mul(size_of::<T>()).and_then(size_class).ok_or_else(full)?;
+        let recycled = {
+            let mut free = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let block = free.blocks.get_mut(&(T::TYPE, class)).and_then(Vec::pop);
+            if block.is_some() {
+                free.held -= class;
+            }
+            block
+        };
+        let block = match recycled {
+            Some(b) => b,
+            None => Block::new(class).ok_or_else(full)?,
+        };
+        Ok(Buffer { block: Some(block), len, pool: self.clone(), of: std::marker::PhantomData })
+    }
+
+    fn put(&self, ty: ScalarType, block: Block) {
+        let mut free = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if free.held + block.bytes > POOL_BYTES {
+            // Drops everything kept: sizes that a program used once do not crowd out those it uses now.
+            free.blocks.clear();
+            free.held = 0;
+        }
+        if block.bytes <= POOL_BYTES / 2 {
+            free.held += block.bytes;
+            free.blocks.entry((ty, block.bytes)).or_default().push(block);
+        }
+    }
+
+    /// Bytes kept for reuse.
+    #[cfg(test)]
+    pub(crate) fn held(&self) -> usize {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).held
+    }
+}
+
+/// Scalars that buffers hold. For each of them memory of zero bytes is a valid value.
+pub(crate) trait PoolElt: HasScalarType + Copy + Send + Sync + 'static {
+    /// The buffer as a column.
+    fn column(buffer: Buffer<Self>) -> Column;
+}
+
+/// A column being filled; its memory goes back to the pool when it, or the column made of it, is dropped.
+pub(crate) struct Buffer<T: PoolElt> {
+    /// `None` only while being dropped.
+    block: Option<Block>,
+    len: usize,
+    pool: Arc<Pool>,
+    of: std::marker::PhantomData<T>,
+}
+
+impl<T: PoolElt> Buffer<T> {
+    pub(crate) fn slice(&self) -> &[T] {
+        match &self.block {
+            // SAFETY: the block has room for `len` values (`take`), its start is aligned, and it holds valid values
+            // of `T`: zeros or what was written through `slice_mut` of this type. The borrow of `self` guards it.
+            Some(b) => unsafe { std::slice::from_raw_parts(b.start().cast::<T>(), self.len) },
+            None => &[],
+        }
+    }
+
+    pub(crate) fn slice_mut(&mut self) -> &mut [T] {
+        match &self.block {
+            // SAFETY: as in `slice`; the unique borrow of `self` makes the access unique.
+            Some(b) => unsafe { std::slice::from_raw_parts_mut(b.start().cast::<T>(), self.len) },
+            None => &mut [],
+        }
+    }
+}
+
+impl<T: PoolElt> Drop for Buffer<T> {
+    fn drop(&mut self) {
+        if let Some(b) = self.block.take() {
+            self.pool.put(T::TYPE, b);
+        }
+    }
+}
+
+macro_rules! buffers {
+    ($(($V:ident, $t:ty)),*) => { $(
+        impl PoolElt for $t {
+            fn column(buffer: Buffer<$t>) -> Column {
+                Column::from_owner(Arc::new(buffer))
+            }
+        }
+        impl ColumnOwner for Buffer<$t> {
+            fn slice(&self) -> ColumnSlice<'_> {
+                ColumnSlice::$V(Buffer::slice(self))
+            }
+        }
+    )*
+
+        /// A buffer of any scalar type.
+        pub(crate) enum AnyBuffer { $($V(Buffer<$t>)),* }
+
+        /// Memory being filled, of any scalar type.
+        pub(crate) enum OutSlice<'a> { $($V(&'a mut [$t])),* }
+
+        impl AnyBuffer {
+            pub(crate) fn new(pool: &Arc<Pool>, ty: ScalarType, len: usize) -> Result<AnyBuffer, Error> {
+                Ok(match ty { $(ScalarType::$V => AnyBuffer::$V(pool.take(len)?)),* })
+            }
+            pub(crate) fn column(self) -> Column {
+                match self { $(AnyBuffer::$V(b) => <$t as PoolElt>::column(b)),* }
+            }
+            pub(crate) fn as_out(&mut self) -> OutSlice<'_> {
+                match self { $(AnyBuffer::$V(b) => OutSlice::$V(b.slice_mut())),* }
+            }
+            pub(crate) fn as_slice(&self) -> ColumnSlice<'_> {
+                match self { $(AnyBuffer::$V(b) => ColumnSlice::$V(b.slice())),* }
+            }
+        }
+
+        impl<'a> OutSlice<'a> {
+            /// The first `k` values, and the rest.
+            pub(crate) fn split_at(self, k: usize) -> (OutSlice<'a>, OutSlice<'a>) {
+                match self { $(OutSlice::$V(s) => {
+                    let (a, b) = s.split_at_mut(k.min(s.len()));
+                    (OutSlice::$V(a), OutSlice::$V(b))
+                }),* }
+            }
+            /// A shorter-lived view of the same memory.
+            pub(crate) fn reborrow(&mut self) -> OutSlice<'_> {
+                match self { $(OutSlice::$V(s) => OutSlice::$V(s)),* }
+            }
+        }
+    };
+}
+all_types!(buffers);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_returns_to_the_pool_and_is_aligned() {
+        let pool = Arc::new(Pool::default());
+        let mut b = pool.take::<f32>(1000).unwrap();
+        b.slice_mut()[999] = 3.0;
+        assert_eq!(b.slice().as_ptr().align_offset(ALIGN), 0);
+        let at = b.slice().as_ptr();
+        let column = f32::column(b);
+        let copy = column.clone();
+        drop(column);
+        assert_eq!(pool.held(), 0);
+        drop(copy);
+        assert!(pool.held() >= 4000);
+        let again = pool.take::<f32>(990).unwrap();
+        assert_eq!(again.slice().as_ptr(), at);
+        assert_eq!(pool.held(), 0);
+    }
+
+    #[test]
+    fn too_much_memory_is_an_error() {
+        let pool = Arc::new(Pool::default());
+        assert!(pool.take::<f64>(usize::MAX / 4).is_err());
+        assert!(pool.take::<u8>(isize::MAX as usize).is_err());
+    }
+}

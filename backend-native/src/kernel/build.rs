@@ -1,0 +1,402 @@
+//! Builds bodies: inlines scalar functions, tracks which values are affine in an axis, drops what nothing uses.
+
+use super::{Body, Ix, Load, Node, Op, Region};
+use acc_core::data::{Lit, ScalarType};
+use acc_core::ir::{ArrayId, Fun, Loc, PrimOp, ScalarOp, Val, Vals};
+use smallvec::{SmallVec, smallvec};
+use std::collections::{HashMap, HashSet};
+
+/// Constants beyond this are not folded into affine forms, so that folding never overflows.
+const AFFINE_LIMIT: i64 = 1 << 31;
+
+/// A value as `scale * axis + offset + base`.
+#[derive(Clone, Copy)]
+struct Affine {
+    axis: u32,
+    scale: i64,
+    offset: i64,
+    base: Option<Val>,
+}
+
+/// Builds one body.
+pub(crate) struct Builder {
+    types: Vec<ScalarType>,
+    uniform: Vec<bool>,
+    consts: Vec<(Val, Lit)>,
+    const_of: HashMap<Lit, Val>,
+    literal: HashMap<Val, Lit>,
+    affine: HashMap<Val, Affine>,
+    stack: Vec<Vec<Node>>,
+    params: Vec<Val>,
+    loc: Loc,
+}
+
+impl Builder {
+    /// A body with one `i64` parameter per axis.
+    pub(crate) fn over_axes(axes: usize, loc: Loc) -> Builder {
+        let mut b = Builder::with_params(&vec![ScalarType::I64; axes], loc);
+        for (axis, v) in b.params.clone().into_iter().enumerate() {
+            b.affine.insert(v, Affine { axis: axis as u32, scale: 1, offset: 0, base: None });
+        }
+        b
+    }
+
+    /// A body with these parameters, none of them an axis.
+    pub(crate) fn with_params(params: &[ScalarType], loc: Loc) -> Builder {
+        let mut b = Builder {
+            types: Vec::new(),
+            uniform: Vec::new(),
+            consts: Vec::new(),
+            const_of: HashMap::new(),
+            literal: HashMap::new(),
+            affine: HashMap::new(),
+            stack: vec![Vec::new()],
+            params: Vec::new(),
+            loc,
+        };
+        b.params = params.iter().map(|&t| b.value(t, false)).collect();
+        b
+    }
+
+    pub(crate) fn params(&self) -> Vec<Val> {
+        self.params.clone()
+    }
+
+    /// Sets the location of what is emitted next, if `loc` is known.
+    pub(crate) fn at(&mut self, loc: &Loc) {
+        if loc.is_known() {
+            self.loc = loc.clone();
+        }
+    }
+
+    fn value(&mut self, ty: ScalarType, uniform: bool) -> Val {
+        self.types.push(ty);
+        self.uniform.push(uniform);
+        Val(self.types.len() as u32 - 1)
+    }
+
+    pub(crate) fn constant(&mut self, l: Lit) -> Val {
+        if let Some(&v) = self.const_of.get(&l) {
+            return v;
+        }
+        let v = self.value(l.ty, true);
+        self.const_of.insert(l, v);
+        self.literal.insert(v, l);
+        self.consts.push((v, l));
+        v
+    }
+
+    /// Emits a node; the types of its results.
+    pub(crate) fn emit(&mut self, op: Op, types: &[ScalarType]) -> Vals {
+        let uniform = self.op_is_uniform(&op);
+        let results: Vals = types.iter().map(|&t| self.value(t, uniform)).collect();
+        if let (Op::Prim(p, v), [r]) = (&op, &results[..])
+            && !uniform
+            && let Some(a) = self.affine_of(*p, v)
+        {
+            self.affine.insert(*r, a);
+        }
+        let node = Node { results: results.clone(), op, loc: self.loc.clone() };
+        if let Some(top) = self.stack.last_mut() {
+            top.push(node);
+        }
+        results
+    }
+
+    pub(crate) fn emit1(&mut self, op: Op, ty: ScalarType) -> Val {
+        // One type gives one result.
+        self.emit(op, &[ty])[0]
+    }
+
+    fn op_is_uniform(&self, op: &Op) -> bool {
+        let mut uniform = op.index().iter().all(|i| matches!(i, Ix::At(_)));
+        op.operands(&mut |v| uniform &= self.uniform[v.index()]);
+        let mut inside = HashSet::new();
+        for r in op.regions() {
+            self.region_is_uniform(r, &mut inside, &mut uniform);
+        }
+        uniform
+    }
+
+    /// Whether a region uses no varying value from outside.
+    fn region_is_uniform(&self, r: &Region, inside: &mut HashSet<Val>, uniform: &mut bool) {
+        inside.extend(&r.params);
+        for n in &r.nodes {
+            *uniform &= n.op.index().iter().all(|i| matches!(i, Ix::At(_)));
+            n.op.operands(&mut |v| *uniform &= self.uniform[v.index()] || inside.contains(&v));
+            for r in n.op.regions() {
+                self.region_is_uniform(r, inside, uniform);
+            }
+            inside.extend(&n.results);
+        }
+        for v in &r.results {
+            *uniform &= self.uniform[v.index()] || inside.contains(v);
+        }
+    }
+
+    fn affine_of(&self, p: PrimOp, v: &[Val]) -> Option<Affine> {
+        if self.types[v.first()?.index()] != ScalarType::I64 {
+            return None;
+        }
+        let small = |v: &Val| self.literal.get(v).map(|l| l.bits as i64).filter(|c| c.abs() < AFFINE_LIMIT);
+        let shift = |a: &Affine, by: i64| {
+            let offset = a.offset + by;
+            (offset.abs() < AFFINE_LIMIT).then_some(Affine { offset, ..*a })
+        };
+        let based = |a: &Affine, v: Val| {
+            (a.base.is_none() && self.uniform[v.index()]).then_some(Affine { base: Some(v), ..*a })
+        };
+        match (p, v) {
+            (PrimOp::AddP, [x, y]) => match (self.affine.get(x), self.affine.get(y)) {
+                (Some(a), None) => small(y).map_or_else(|| based(a, *y), |c| shift(a, c)),
+                (None, Some(a)) => small(x).map_or_else(|| based(a, *x), |c| shift(a, c)),
+                _ => None,
+            },
+            (PrimOp::SubP, [x, y]) => match (self.affine.get(x), self.affine.get(y)) {
+                (Some(a), None) => shift(a, -small(y)?),
+                (None, Some(a)) if a.base.is_none() && self.uniform[x.index()] => {
+                    let negated = Affine { scale: -a.scale, offset: -a.offset, ..*a };
+                    small(x).map_or_else(|| based(&negated, *x), |c| shift(&negated, c))
+                }
+                _ => None,
+            },
+            (PrimOp::MulP, [x, y]) => {
+                let (a, c) = match (self.affine.get(x), self.affine.get(y)) {
+                    (Some(a), None) => (a, small(y)?),
+                    (None, Some(a)) => (a, small(x)?),
+                    _ => return None,
+                };
+                let (scale, offset) = (a.scale.checked_mul(c)?, a.offset.checked_mul(c)?);
+                let fits = scale.abs() < AFFINE_LIMIT && offset.abs() < AFFINE_LIMIT && a.base.is_none();
+                fits.then_some(Affine { scale, offset, ..*a })
+            }
+            (PrimOp::NegP, [x]) => {
+                let a = self.affine.get(x).filter(|a| a.base.is_none())?;
+                Some(Affine { scale: -a.scale, offset: -a.offset, ..*a })
+            }
+            _ => None,
+        }
+    }
+
+    /// An index value in the form that loads take.
+    pub(crate) fn ix(&self, v: Val) -> Ix {
+        match self.affine.get(&v) {
+            Some(&Affine { axis, scale, offset, base }) => Ix::Affine { axis, scale, offset, base },
+            None => Ix::At(v),
+        }
+    }
+
+    /// An index shifted by a constant.
+    pub(crate) fn shifted(&mut self, v: Val, by: i64) -> Val {
+        if by == 0 {
+            return v;
+        }
+        let c = self.constant(Lit { ty: ScalarType::I64, bits: by as u64 });
+        self.emit1(Op::Prim(PrimOp::AddP, smallvec![v, c]), ScalarType::I64)
+    }
+
+    /// All leaves of an array element.
+    pub(crate) fn load(
+        &mut self,
+        array: ArrayId,
+        types: &[ScalarType],
+        index: &[Val],
+        edge: Option<super::Edge>,
+    ) -> Vals {
+        let index = index.iter().map(|&v| self.ix(v)).collect();
+        self.emit(Op::Load(Load { array, leaves: (0..types.len() as u32).collect(), index, edge }), types)
+    }
+
+    /// Opens a region.
+    pub(crate) fn open(&mut self) {
+        self.stack.push(Vec::new());
+    }
+
+    /// Closes the region opened last.
+    pub(crate) fn close(&mut self, params: Vec<Val>, results: Vec<Val>) -> Region {
+        Region { params, nodes: self.stack.pop().unwrap_or_default(), results }
+    }
+
+    /// Copies a function's code here, its parameters replaced by `args`; yields its results.
+    pub(crate) fn inline(&mut self, f: &Fun, args: &[Val]) -> Vec<Val> {
+        let mut map: HashMap<Val, Val> = f.body.params.iter().copied().zip(args.iter().copied()).collect();
+        self.copy_nodes(f, &f.body, &mut map);
+        f.body.results.iter().map(|v| map[v]).collect()
+    }
+
+    fn copy_region(&mut self, f: &Fun, r: &acc_core::ir::Region, map: &mut HashMap<Val, Val>) -> Region {
+        self.open();
+        let params: Vec<Val> = r
+            .params
+            .iter()
+            .map(|&p| {
+                let v = self.value(f.ty(p), false);
+                map.insert(p, v);
+                v
+            })
+            .collect();
+        self.copy_nodes(f, r, map);
+        let results = r.results.iter().map(|v| map[v]).collect();
+        self.close(params, results)
+    }
+
+    fn copy_nodes(&mut self, f: &Fun, r: &acc_core::ir::Region, map: &mut HashMap<Val, Val>) {
+        let outer = self.loc.clone();
+        for n in &r.nodes {
+            self.loc = if n.loc.is_known() { n.loc.clone() } else { outer.clone() };
+            let loc = self.loc.clone();
+            let types: SmallVec<[ScalarType; 4]> = n.results.iter().map(|&v| f.ty(v)).collect();
+            let op = match &n.op {
+                ScalarOp::Const(l) => {
+                    let v = self.constant(*l);
+                    map.insert(n.results[0], v);
+                    continue;
+                }
+                ScalarOp::Prim(p, v) => Op::Prim(*p, v.iter().map(|x| map[x]).collect()),
+                ScalarOp::Cast(v) => Op::Cast(map[v]),
+                ScalarOp::Bitcast(v) => Op::Bitcast(map[v]),
+                ScalarOp::Select { cond, then, else_ } => {
+                    Op::Select { cond: map[cond], then: map[then], else_: map[else_] }
+                }
+                ScalarOp::If { cond, then, else_ } => {
+                    let then = self.copy_region(f, then, map);
+                    let else_ = self.copy_region(f, else_, map);
+                    Op::If { cond: map[cond], then, else_ }
+                }
+                ScalarOp::While { init, test, step } => {
+                    let test = self.copy_region(f, test, map);
+                    let step = self.copy_region(f, step, map);
+                    Op::While { init: init.iter().map(|x| map[x]).collect(), test, step }
+                }
+                ScalarOp::Index { array, leaves, index } => Op::Load(Load {
+                    array: *array,
+                    leaves: leaves.clone(),
+                    index: index.iter().map(|x| self.ix(map[x])).collect(),
+                    edge: None,
+                }),
+                ScalarOp::Extent { array, axis } => Op::Extent { array: *array, axis: *axis },
+            };
+            self.loc = loc;
+            if let Op::If { cond, then, else_ } = op {
+                self.branch(cond, then, else_, &types, &n.results, map);
+                continue;
+            }
+            let results = self.emit(op, &types);
+            for (&from, &to) in n.results.iter().zip(&results) {
+                map.insert(from, to);
+            }
+        }
+        self.loc = outer;
+    }
+
+    /// A conditional, or selects where both sides are total and cheaper than partitioning lanes.
+    fn branch(
+        &mut self,
+        cond: Val,
+        then: Region,
+        else_: Region,
+        types: &[ScalarType],
+        names: &[Val],
+        map: &mut HashMap<Val, Val>,
+    ) {
+        const CHEAP: usize = 10;
+        let cost = |r: &Region| r.nodes.iter().map(|n| op_cost(&n.op)).sum::<usize>();
+        let plain = |r: &Region| {
+            let total = !r.is_partial() && r.nodes.iter().all(|n| n.op.regions().is_empty());
+            total && cost(r) <= CHEAP
+        };
+        if plain(&then) && plain(&else_) {
+            for r in [&then, &else_] {
+                if let Some(top) = self.stack.last_mut() {
+                    top.extend(r.nodes.iter().cloned());
+                }
+            }
+            for (((&name, &ty), &a), &b) in names.iter().zip(types).zip(&then.results).zip(&else_.results) {
+                let v = if a == b { a } else { self.emit1(Op::Select { cond, then: a, else_: b }, ty) };
+                map.insert(name, v);
+            }
+            return;
+        }
+        let results = self.emit(Op::If { cond, then, else_ }, types);
+        for (&from, &to) in names.iter().zip(&results) {
+            map.insert(from, to);
+        }
+    }
+
+    /// The finished body, without nodes whose values nothing uses.
+    pub(crate) fn finish(mut self, results: Vec<Val>) -> Body {
+        let nodes = self.stack.pop().unwrap_or_default();
+        let mut region = Region { params: self.params, nodes, results };
+        let mut live = vec![false; self.types.len()];
+        sweep(&mut region, &mut live);
+        self.consts.retain(|(v, _)| live[v.index()]);
+        Body { types: self.types, uniform: self.uniform, consts: self.consts, region }
+    }
+}
+
+/// Removes what nothing uses. A fault that nobody needs goes with it; checks stay, for a load stands behind each.
+fn sweep(r: &mut Region, live: &mut [bool]) {
+    for v in &r.results {
+        live[v.index()] = true;
+    }
+    let mut keep = vec![true; r.nodes.len()];
+    for (k, n) in r.nodes.iter_mut().enumerate().rev() {
+        keep[k] = matches!(n.op, Op::Check { .. }) || n.results.iter().any(|v| live[v.index()]);
+        if !keep[k] {
+            continue;
+        }
+        if let Op::Load(l) = &mut n.op {
+            // Leaves that nothing uses are not read; one stays, for the bounds.
+            let used: Vec<bool> = n.results.iter().map(|v| live[v.index()]).collect();
+            let mut at = 0..used.len();
+            l.leaves.retain(|_| at.next().is_some_and(|k| used[k]));
+            let mut at = 0..used.len();
+            n.results.retain(|_| at.next().is_some_and(|k| used[k]));
+        }
+        match &mut n.op {
+            Op::If { then, else_, .. } => {
+                sweep(then, live);
+                sweep(else_, live);
+            }
+            Op::While { test, step, .. } => {
+                sweep(test, live);
+                sweep(step, live);
+            }
+            _ => {}
+        }
+        n.op.operands(&mut |v| live[v.index()] = true);
+    }
+    let mut at = keep.into_iter();
+    r.nodes.retain(|_| at.next().unwrap_or(true));
+}
+
+/// A rough cost, in units of one addition over a lane.
+pub(crate) fn op_cost(op: &Op) -> usize {
+    match op {
+        Op::Prim(p, _) => prim_cost(*p),
+        Op::Cast(_) | Op::Bitcast(_) | Op::Select { .. } => 1,
+        Op::Scalar { .. } | Op::Extent { .. } => 0,
+        Op::Load(l) => l.index.len().max(1) * if l.index.iter().any(|i| matches!(i, Ix::At(_))) { 4 } else { 1 },
+        Op::Inside { .. } | Op::Check { .. } => 2,
+        Op::If { then, else_, .. } => 4 + then.nodes.iter().chain(&else_.nodes).map(|n| op_cost(&n.op)).sum::<usize>(),
+        // How often a loop runs is unknown; that it is there at all makes the body worth a thread.
+        Op::While { test, step, .. } => {
+            64 * (1 + test.nodes.iter().chain(&step.nodes).map(|n| op_cost(&n.op)).sum::<usize>())
+        }
+    }
+}
+
+/// The rough cost of a primitive, in units of one addition.
+pub(crate) fn prim_cost(p: PrimOp) -> usize {
+    use PrimOp as P;
+    match p {
+        P::AddP | P::SubP | P::MulP | P::MinP | P::MaxP | P::AndP | P::OrP | P::XorP | P::ShlP | P::ShrP => 1,
+        P::EqP | P::NeP | P::LtP | P::LeP | P::GtP | P::GeP | P::NegP | P::AbsP | P::SignumP | P::NotP => 1,
+        P::PopCountP | P::LeadingZerosP | P::TrailingZerosP | P::IsNanP | P::IsInfiniteP => 1,
+        P::FloorP | P::CeilP | P::RoundP | P::TruncP => 1,
+        P::DivP | P::SqrtP => 3,
+        P::QuotP | P::RemP | P::DivFloorP | P::ModFloorP | P::FmodP => 8,
+        P::PowP | P::Atan2P | P::ExpP | P::LnP | P::Log2P | P::Log10P | P::SinP | P::CosP | P::TanP => 30,
+        P::AsinP | P::AcosP | P::AtanP | P::SinhP | P::CoshP | P::TanhP | P::AsinhP | P::AcoshP | P::AtanhP => 30,
+    }
+}

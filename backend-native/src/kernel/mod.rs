@@ -1,0 +1,351 @@
+//! The kernel IR: one loop nest with a scalar body.
+//!
+//! A [`Kernel`] computes one array. Its [`axes`](Kernel::axes) span an index space, outermost first, whose extents are
+//! run-time values; each axis is parallel, reduced or scanned. For every point of the space the
+//! [`element`](Kernel::element) body computes scalars from the point's index, and [`finish`](Kernel::finish) says what
+//! becomes of them: stored, folded along the innermost axis, scanned along it, or scattered.
+//!
+//! Bodies are SSA with structured control flow ([`Op::If`], [`Op::While`]). What an executor must know:
+//!
+//! * *Bit-exact.* Each operation is rounded on its own; nothing is contracted or reassociated. A fold or scan may
+//!   group as its executor documents, the same way for any number of threads.
+//! * *Nothing is speculated.* A node is evaluated only for the points whose control flow reaches its region. Loads,
+//!   integer divisions and loops may fault or not end. Of a kernel's faults, the one of the first point in row-major
+//!   order holds, and in it the first in the order of nodes.
+//! * *Loads* name an array and an index per dimension ([`Ix`]): affine in one axis where that is known, so that an
+//!   executor sees contiguous, strided and broadcast reads without analysis, or any value. A load out of bounds is a
+//!   fault; the launch proves most affine loads in bounds at once, from the extents.
+//! * *Uniform* values ([`Body::uniform`]) depend on no axis and no operand of a fold: the same for all points, to be
+//!   computed once per launch, when control first reaches them.
+//! * An array may be *unavailable* at launch: not evaluated, because nothing was known to need it. Reaching a load of
+//!   it stops the launch with a demand, in order with faults; the caller evaluates it and launches again.
+
+mod build;
+mod print;
+mod verify;
+
+pub(crate) use build::{Builder, op_cost, prim_cost};
+pub(crate) use verify::verify;
+
+use acc_core::data::{Lit, ScalarType};
+use acc_core::ir::{ArrayId, Dir, Loc, PrimOp, Val, Vals};
+use smallvec::SmallVec;
+
+/// A loop nest that computes one array.
+#[derive(Clone, Debug)]
+pub(crate) struct Kernel {
+    /// The array computed.
+    pub result: ArrayId,
+    /// The array operation, for messages.
+    pub op: &'static str,
+    /// Where the user wrote it.
+    pub loc: Loc,
+    /// The axes, outermost first.
+    pub axes: Vec<AxisKind>,
+    /// From the index (one `i64` per axis) to the scalars that `finish` takes.
+    pub element: Body,
+    /// What becomes of the elements.
+    pub finish: Finish,
+    /// The arrays fused into the body, which are never stored.
+    pub fused: Vec<ArrayId>,
+}
+
+/// How an axis runs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum AxisKind {
+    /// Independent points.
+    Parallel,
+    /// Combined to one element, in order.
+    Reduction,
+    /// Running combination from one end.
+    Scan(Dir),
+}
+
+/// What becomes of the elements.
+#[derive(Clone, Debug)]
+pub(crate) enum Finish {
+    /// Stored at their point.
+    Store,
+    /// Combined along the innermost axis, an initial value (from the launch) on the left if there is one.
+    Fold {
+        /// From the leaves of two elements to those of one.
+        combine: Body,
+        /// The operation of each leaf where that is all the combination does.
+        known: Option<Vec<PrimOp>>,
+        /// Whether the launch brings an initial value.
+        init: bool,
+    },
+    /// Combined along the innermost axis, every intermediate value stored.
+    Scan {
+        /// From the leaves of two elements to those of one; the left operand is the one of lesser index.
+        combine: Body,
+        /// As for a fold.
+        known: Option<Vec<PrimOp>>,
+        /// Whether the launch brings an initial value, which makes the result one longer.
+        init: bool,
+    },
+    /// Combined, in row-major order of the points, into the array `defaults`. The element body yields a `u8` (0: not
+    /// stored), the target index and the leaves.
+    Scatter {
+        /// What is there at first.
+        defaults: ArrayId,
+        /// From the leaves of the new element and those of the one present to those stored.
+        combine: Body,
+        /// What the combination is, where that is simple.
+        known: Option<Vec<Update>>,
+        /// The rank of the target.
+        rank: usize,
+    },
+}
+
+/// A simple combination of one leaf.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Update {
+    /// The new value replaces the old.
+    New,
+    /// The old value stays.
+    Old,
+    /// A primitive operation of both, new value first.
+    Prim(PrimOp),
+    /// A primitive operation of both, old value first.
+    PrimOldFirst(PrimOp),
+}
+
+/// A scalar function.
+#[derive(Clone, Debug)]
+pub(crate) struct Body {
+    /// The type of every value.
+    pub types: Vec<ScalarType>,
+    /// Whether a value is the same for all points.
+    pub uniform: Vec<bool>,
+    /// The constants, defined before everything else.
+    pub consts: Vec<(Val, Lit)>,
+    /// The code; its parameters are those of the body.
+    pub region: Region,
+}
+
+/// A straight-line piece of code.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Region {
+    /// Values defined on entry.
+    pub params: Vec<Val>,
+    /// The nodes, in order.
+    pub nodes: Vec<Node>,
+    /// What it yields.
+    pub results: Vec<Val>,
+}
+
+/// One operation and the values it defines.
+#[derive(Clone, Debug)]
+pub(crate) struct Node {
+    /// The values defined.
+    pub results: Vals,
+    /// The operation.
+    pub op: Op,
+    /// Where the user wrote it.
+    pub loc: Loc,
+}
+
+/// An operation of a body.
+#[derive(Clone, Debug)]
+pub(crate) enum Op {
+    /// A primitive operation.
+    Prim(PrimOp, Vals),
+    /// A numeric conversion.
+    Cast(Val),
+    /// The same bits as another type.
+    Bitcast(Val),
+    /// One of two values.
+    Select {
+        /// The condition.
+        cond: Val,
+        /// If true.
+        then: Val,
+        /// If false.
+        else_: Val,
+    },
+    /// Only the region taken is evaluated.
+    If {
+        /// The condition.
+        cond: Val,
+        /// If true.
+        then: Region,
+        /// If false.
+        else_: Region,
+    },
+    /// While `test` yields true of the state, the state becomes what `step` yields.
+    While {
+        /// The initial state.
+        init: Vals,
+        /// From the state to one `bool`.
+        test: Region,
+        /// From the state to the next.
+        step: Region,
+    },
+    /// A scalar of the launch: the `position`-th value of the closed function of the statement defining `array`.
+    Scalar {
+        /// The array whose statement it is.
+        array: ArrayId,
+        /// Which.
+        position: u32,
+    },
+    /// An extent of an array, also of one that is fused and never stored.
+    Extent {
+        /// The array.
+        array: ArrayId,
+        /// The axis.
+        axis: u32,
+    },
+    /// Some leaves of an array element.
+    Load(Load),
+    /// Whether an index is in bounds.
+    Inside {
+        /// The array.
+        array: ArrayId,
+        /// The index.
+        index: SmallVec<[Ix; 4]>,
+    },
+    /// A fault if an index of a fused array is out of bounds.
+    Check {
+        /// The array.
+        array: ArrayId,
+        /// The index.
+        index: SmallVec<[Ix; 4]>,
+    },
+}
+
+/// A read of an array.
+#[derive(Clone, Debug)]
+pub(crate) struct Load {
+    /// The array.
+    pub array: ArrayId,
+    /// Which leaves, one per result.
+    pub leaves: SmallVec<[u32; 4]>,
+    /// The index.
+    pub index: SmallVec<[Ix; 4]>,
+    /// What an index out of bounds reads; a fault if `None`.
+    pub edge: Option<Edge>,
+}
+
+/// What a stencil reads beyond the edges, each dimension on its own.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Edge {
+    /// The nearest element.
+    Clamp,
+    /// Reflected about the edge element.
+    Mirror,
+    /// From the other side.
+    Wrap,
+}
+
+/// An index along one dimension.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) enum Ix {
+    /// `scale * axis + offset + base`, in exact arithmetic modulo 2^64.
+    Affine {
+        /// The axis.
+        axis: u32,
+        /// Constant factor.
+        scale: i64,
+        /// Constant term.
+        offset: i64,
+        /// Uniform term.
+        base: Option<Val>,
+    },
+    /// Any value.
+    At(Val),
+}
+
+impl Op {
+    /// Calls `f` on the values used directly, those of affine bases included.
+    pub(crate) fn operands(&self, f: &mut dyn FnMut(Val)) {
+        let mut ix = |index: &[Ix]| {
+            for i in index {
+                match i {
+                    Ix::Affine { base: Some(v), .. } | Ix::At(v) => f(*v),
+                    Ix::Affine { base: None, .. } => {}
+                }
+            }
+        };
+        match self {
+            Op::Prim(_, v) => v.iter().for_each(|&v| f(v)),
+            Op::Cast(v) | Op::Bitcast(v) => f(*v),
+            Op::Select { cond, then, else_ } => {
+                f(*cond);
+                f(*then);
+                f(*else_);
+            }
+            Op::If { cond, .. } => f(*cond),
+            Op::While { init, .. } => init.iter().for_each(|&v| f(v)),
+            Op::Load(l) => ix(&l.index),
+            Op::Inside { index, .. } | Op::Check { index, .. } => ix(index),
+            Op::Scalar { .. } | Op::Extent { .. } => {}
+        }
+    }
+
+    /// The regions inside.
+    pub(crate) fn regions(&self) -> SmallVec<[&Region; 2]> {
+        match self {
+            Op::If { then, else_, .. } => smallvec::smallvec![then, else_],
+            Op::While { test, step, .. } => smallvec::smallvec![test, step],
+            Op::Prim(..)
+            | Op::Cast(_)
+            | Op::Bitcast(_)
+            | Op::Select { .. }
+            | Op::Scalar { .. }
+            | Op::Extent { .. }
+            | Op::Load(_)
+            | Op::Inside { .. }
+            | Op::Check { .. } => SmallVec::new(),
+        }
+    }
+
+    /// The indices of a load or check.
+    pub(crate) fn index(&self) -> &[Ix] {
+        match self {
+            Op::Load(l) => &l.index,
+            Op::Inside { index, .. } | Op::Check { index, .. } => index,
+            _ => &[],
+        }
+    }
+
+    /// Whether evaluating it can fault, demand an array, or fail to end.
+    pub(crate) fn is_partial(&self) -> bool {
+        match self {
+            Op::Prim(p, _) => p.is_partial(),
+            Op::Cast(_) | Op::Bitcast(_) | Op::Select { .. } | Op::Scalar { .. } => false,
+            // An extent demands its array, and a test against the bounds does too.
+            Op::Extent { .. } | Op::Inside { .. } | Op::Load(_) | Op::Check { .. } | Op::While { .. } => true,
+            Op::If { then, else_, .. } => then.is_partial() || else_.is_partial(),
+        }
+    }
+}
+
+impl Region {
+    /// Whether any node is partial.
+    pub(crate) fn is_partial(&self) -> bool {
+        self.nodes.iter().any(|n| n.op.is_partial())
+    }
+
+    /// Calls `f` on every node, those of inner regions included, with the depth of its region.
+    pub(crate) fn visit<'a>(&'a self, depth: usize, f: &mut dyn FnMut(&'a Node, usize)) {
+        for n in &self.nodes {
+            f(n, depth);
+            for r in n.op.regions() {
+                r.visit(depth + 1, f);
+            }
+        }
+    }
+}
+
+impl Body {
+    /// The type of a value.
+    pub(crate) fn ty(&self, v: Val) -> ScalarType {
+        self.types[v.index()]
+    }
+
+    /// Whether evaluating it can fault, demand an array, or fail to end.
+    pub(crate) fn is_partial(&self) -> bool {
+        self.region.is_partial()
+    }
+}

@@ -1,0 +1,157 @@
+//! The text form of kernels.
+
+use super::{AxisKind, Body, Finish, Ix, Kernel, Op, Region};
+use acc_core::ir::{Dir, Val};
+use std::fmt::{Display, Formatter, Result, Write};
+
+impl Display for Kernel {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        write!(f, "kernel {} = {}(", self.result, self.op)?;
+        for (k, axis) in self.axes.iter().enumerate() {
+            let kind = match axis {
+                AxisKind::Parallel => "parallel",
+                AxisKind::Reduction => "reduce",
+                AxisKind::Scan(Dir::Left) => "scan left",
+                AxisKind::Scan(Dir::Right) => "scan right",
+            };
+            write!(f, "{}i{k}: {kind}", if k > 0 { ", " } else { "" })?;
+        }
+        f.write_str(")")?;
+        for (k, a) in self.fused.iter().enumerate() {
+            write!(f, "{}{a}", if k > 0 { ", " } else { " with fused " })?;
+        }
+        f.write_str(" {\n")?;
+        body(f, "element", &self.element)?;
+        match &self.finish {
+            Finish::Store => f.write_str("  store\n")?,
+            Finish::Fold { combine, known, init } | Finish::Scan { combine, known, init } => {
+                let what = if matches!(self.finish, Finish::Fold { .. }) { "fold" } else { "scan" };
+                write!(f, "  {what}{}", if *init { " from init" } else { "" })?;
+                for op in known.iter().flatten() {
+                    write!(f, " {}", op.name())?;
+                }
+                f.write_str("\n")?;
+                body(f, "combine", combine)?;
+            }
+            Finish::Scatter { defaults, combine, .. } => {
+                writeln!(f, "  scatter into a copy of {defaults}")?;
+                body(f, "combine", combine)?;
+            }
+        }
+        f.write_str("}\n")
+    }
+}
+
+fn body(f: &mut Formatter<'_>, name: &str, b: &Body) -> Result {
+    write!(f, "  {name}")?;
+    params(f, b, &b.region.params)?;
+    f.write_str(":\n")?;
+    for (v, l) in &b.consts {
+        writeln!(f, "    {v} = {l:?}")?;
+    }
+    region(f, b, &b.region, 4)
+}
+
+fn params(f: &mut Formatter<'_>, b: &Body, vals: &[Val]) -> Result {
+    f.write_char('(')?;
+    for (k, v) in vals.iter().enumerate() {
+        write!(f, "{}{v}: {}", if k > 0 { ", " } else { "" }, b.ty(*v))?;
+    }
+    f.write_char(')')
+}
+
+fn list(f: &mut Formatter<'_>, vals: &[Val]) -> Result {
+    for (k, v) in vals.iter().enumerate() {
+        write!(f, "{}{v}", if k > 0 { ", " } else { "" })?;
+    }
+    Ok(())
+}
+
+fn index(f: &mut Formatter<'_>, ix: &[Ix]) -> Result {
+    f.write_char('[')?;
+    for (k, i) in ix.iter().enumerate() {
+        if k > 0 {
+            f.write_str(", ")?;
+        }
+        match i {
+            Ix::At(v) => write!(f, "{v}")?,
+            Ix::Affine { axis, scale, offset, base } => {
+                if *scale != 1 {
+                    write!(f, "{scale}*")?;
+                }
+                write!(f, "i{axis}")?;
+                if *offset != 0 {
+                    write!(f, "{offset:+}")?;
+                }
+                if let Some(v) = base {
+                    write!(f, "+{v}")?;
+                }
+            }
+        }
+    }
+    f.write_char(']')
+}
+
+fn region(f: &mut Formatter<'_>, b: &Body, r: &Region, indent: usize) -> Result {
+    for n in &r.nodes {
+        write!(f, "{:indent$}", "")?;
+        list(f, &n.results)?;
+        if !n.results.is_empty() {
+            f.write_str(" = ")?;
+        }
+        if n.results.first().is_some_and(|v| b.uniform[v.index()]) {
+            f.write_str("uniform ")?;
+        }
+        match &n.op {
+            Op::Prim(p, v) => {
+                write!(f, "{} ", p.name())?;
+                list(f, v)?;
+            }
+            Op::Cast(v) => write!(f, "cast {v} to {}", b.ty(n.results[0]))?,
+            Op::Bitcast(v) => write!(f, "bitcast {v} to {}", b.ty(n.results[0]))?,
+            Op::Select { cond, then, else_ } => write!(f, "select {cond}, {then}, {else_}")?,
+            Op::Scalar { array, position } => write!(f, "scalar {position} of {array}")?,
+            Op::Extent { array, axis } => write!(f, "extent {axis} of {array}")?,
+            Op::Load(l) => {
+                write!(f, "load {}", l.array)?;
+                index(f, &l.index)?;
+                write!(f, ".{:?}", l.leaves)?;
+                if let Some(e) = l.edge {
+                    write!(f, " {}", format!("{e:?}").to_lowercase())?;
+                }
+            }
+            Op::Inside { array, index: ix } => {
+                write!(f, "inside {array}")?;
+                index(f, ix)?;
+            }
+            Op::Check { array, index: ix } => {
+                write!(f, "check {array}")?;
+                index(f, ix)?;
+            }
+            Op::If { cond, then, else_ } => {
+                writeln!(f, "if {cond} {{")?;
+                region(f, b, then, indent + 2)?;
+                writeln!(f, "{:indent$}}} else {{", "")?;
+                region(f, b, else_, indent + 2)?;
+                write!(f, "{:indent$}}}", "")?;
+            }
+            Op::While { init, test, step } => {
+                f.write_str("while ")?;
+                list(f, init)?;
+                f.write_str(" test ")?;
+                params(f, b, &test.params)?;
+                f.write_str(" {\n")?;
+                region(f, b, test, indent + 2)?;
+                write!(f, "{:indent$}}} step ", "")?;
+                params(f, b, &step.params)?;
+                f.write_str(" {\n")?;
+                region(f, b, step, indent + 2)?;
+                write!(f, "{:indent$}}}", "")?;
+            }
+        }
+        f.write_char('\n')?;
+    }
+    write!(f, "{:indent$}yield ", "")?;
+    list(f, &r.results)?;
+    f.write_char('\n')
+}

@@ -1,0 +1,171 @@
+//! What every kernel obeys.
+//!
+//! * **K1** Values are defined once, before their uses, in the same region or one around it.
+//! * **K2** Operands and results have the types that the operation asks for.
+//! * **K3** The element body takes one `i64` per axis; affine indices name axes; their bases are uniform `i64`s.
+//! * **K4** A combination takes the leaves of two elements and yields those of one.
+//! * **K5** Uniform values depend on uniform values alone.
+
+use super::{Body, Finish, Ix, Kernel, Node, Op, Region};
+use acc_core::data::ScalarType::{self, Bool, I64};
+use acc_core::ir::{Val, bitcast_exists, cast_exists};
+
+type Result<T = ()> = std::result::Result<T, String>;
+
+/// Checks a kernel; the message names the rule.
+pub(crate) fn verify(k: &Kernel) -> Result {
+    let params = &k.element.region.params;
+    if params.len() != k.axes.len() || params.iter().any(|&p| k.element.ty(p) != I64) {
+        return Err(format!("K3: {} axes, parameters {params:?}", k.axes.len()));
+    }
+    body(&k.element, k.axes.len())?;
+    let results: Vec<ScalarType> = k.element.region.results.iter().map(|&v| k.element.ty(v)).collect();
+    let (combine, leaves) = match &k.finish {
+        Finish::Store => return Ok(()),
+        Finish::Fold { combine, .. } | Finish::Scan { combine, .. } => (combine, &results[..]),
+        Finish::Scatter { combine, rank, .. } => (combine, results.get(rank + 1..).unwrap_or(&[])),
+    };
+    body(combine, 0)?;
+    let types = |v: &[Val]| v.iter().map(|&v| combine.ty(v)).collect::<Vec<_>>();
+    if types(&combine.region.params) != [leaves, leaves].concat() || types(&combine.region.results) != leaves {
+        return Err(format!("K4: a combination of elements {leaves:?}"));
+    }
+    Ok(())
+}
+
+fn body(b: &Body, axes: usize) -> Result {
+    let mut c = Checker { b, axes, visible: vec![false; b.types.len()] };
+    for (v, l) in &b.consts {
+        c.define(*v)?;
+        if b.ty(*v) != l.ty {
+            return Err(format!("K2: constant {v} of {}", l.ty));
+        }
+    }
+    c.region(&b.region)
+}
+
+struct Checker<'a> {
+    b: &'a Body,
+    axes: usize,
+    visible: Vec<bool>,
+}
+
+impl Checker<'_> {
+    fn define(&mut self, v: Val) -> Result {
+        match self.visible.get_mut(v.index()) {
+            Some(seen) if !*seen => {
+                *seen = true;
+                Ok(())
+            }
+            _ => Err(format!("K1: {v} is defined twice or has no type")),
+        }
+    }
+
+    fn seen(&self, v: Val) -> Result<ScalarType> {
+        match self.visible.get(v.index()) {
+            Some(true) => Ok(self.b.ty(v)),
+            _ => Err(format!("K1: {v} is used where it is not defined")),
+        }
+    }
+
+    fn region(&mut self, r: &Region) -> Result {
+        r.params.iter().try_for_each(|&p| self.define(p))?;
+        for n in &r.nodes {
+            self.node(n)?;
+            n.results.iter().try_for_each(|&v| self.define(v))?;
+        }
+        r.results.iter().try_for_each(|&v| self.seen(v).map(|_| ()))?;
+        Ok(())
+    }
+
+    fn inner(&mut self, r: &Region, params: &[ScalarType], results: &[ScalarType]) -> Result {
+        let got: Vec<_> = r.params.iter().map(|&p| self.b.ty(p)).collect();
+        let yields: Vec<_> = r.results.iter().map(|&p| self.b.ty(p)).collect();
+        if got != params || yields != results {
+            return Err(format!("K2: a region from {got:?} to {yields:?}"));
+        }
+        self.region(r)?;
+        for v in r.params.iter().chain(r.nodes.iter().flat_map(|n| &n.results)) {
+            self.visible[v.index()] = false;
+        }
+        Ok(())
+    }
+
+    fn index(&self, index: &[Ix]) -> Result {
+        for i in index {
+            let (v, base) = match *i {
+                Ix::At(v) => (Some(v), false),
+                Ix::Affine { axis, base, .. } => {
+                    if axis as usize >= self.axes {
+                        return Err(format!("K3: no axis {axis}"));
+                    }
+                    (base, true)
+                }
+            };
+            if let Some(v) = v
+                && (self.seen(v)? != I64 || (base && !self.b.uniform[v.index()]))
+            {
+                return Err(format!("K3: {v} as an index"));
+            }
+        }
+        Ok(())
+    }
+
+    fn node(&mut self, n: &Node) -> Result {
+        let results: Vec<ScalarType> = n.results.iter().map(|&v| self.b.ty(v)).collect();
+        let mut operands = Vec::new();
+        let mut uniform = true;
+        n.op.operands(&mut |v| {
+            operands.push(v);
+            uniform &= self.b.uniform.get(v.index()).copied().unwrap_or(false);
+        });
+        let types = operands.iter().map(|&v| self.seen(v)).collect::<Result<Vec<_>>>()?;
+        if !uniform && n.results.iter().any(|v| self.b.uniform[v.index()]) {
+            return Err(format!("K5: {:?} is not uniform", n.results));
+        }
+        let wrong = || Err(format!("K2: {:?} of {types:?} yields {results:?}", n.op));
+        match &n.op {
+            Op::Prim(p, _) => {
+                let ok = types.len() == p.arity()
+                    && types.iter().all(|t| *t == types[0] && p.domain().contains(*t))
+                    && results == [p.result_type(types[0])];
+                if ok { Ok(()) } else { wrong() }
+            }
+            Op::Cast(_) if results.len() == 1 && cast_exists(types[0], results[0]) => Ok(()),
+            Op::Bitcast(_) if results.len() == 1 && bitcast_exists(types[0], results[0]) => Ok(()),
+            Op::Cast(_) | Op::Bitcast(_) => wrong(),
+            Op::Select { .. } if types == [Bool, results[0], results[0]] => Ok(()),
+            Op::Select { .. } => wrong(),
+            Op::Scalar { .. } | Op::Extent { .. } => {
+                if results == [I64] {
+                    Ok(())
+                } else {
+                    wrong()
+                }
+            }
+            Op::Load(l) => {
+                self.index(&l.index)?;
+                if l.leaves.len() == results.len() { Ok(()) } else { wrong() }
+            }
+            Op::Inside { index, .. } => {
+                self.index(index)?;
+                if results == [Bool] { Ok(()) } else { wrong() }
+            }
+            Op::Check { index, .. } => self.index(index),
+            Op::If { then, else_, .. } => {
+                if types != [Bool] {
+                    return wrong();
+                }
+                self.inner(then, &[], &results)?;
+                self.inner(else_, &[], &results)
+            }
+            Op::While { test, step, .. } => {
+                if types != results {
+                    return wrong();
+                }
+                self.inner(test, &results, &[Bool])?;
+                self.inner(step, &results, &results)
+            }
+        }
+    }
+}

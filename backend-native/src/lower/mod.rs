@@ -1,0 +1,331 @@
+//! From an array program to a plan: one step per statement, and kernels for those that compute.
+//!
+//! 1. [`fuse`] decides which statements are fused into their consumer and never stored.
+//! 2. [`element`] builds the body of each kernel, fused producers inlined.
+//! 3. [`tape::compile`](crate::tile::tape::compile) readies the bodies for the tile executor.
+//!
+//! Nothing here depends on extents or data: a plan serves all of them.
+
+mod element;
+mod explain;
+mod fuse;
+
+use crate::kernel::{self, AxisKind, Body, Finish, Kernel, Op, Update};
+use crate::tile::machine::Code;
+use crate::tile::scatter::supported;
+use crate::tile::tape;
+use acc_core::Error;
+use acc_core::data::ScalarType;
+use acc_core::ir::{
+    ArrayId, ArrayOp, ArrayType, Block, Fun, Loc, PrimOp, Program, Stmt, arrays_needed, strict_statements,
+};
+
+use fuse::{Fusion, decide};
+
+/// A program ready to run.
+pub(crate) struct Plan {
+    /// Every statement, those of inner blocks included.
+    pub steps: Vec<Step>,
+    /// The step that defines an array; none for parameters.
+    pub def: Vec<Option<usize>>,
+    pub types: Vec<ArrayType>,
+    pub body: BlockPlan,
+    /// Arrays that one statement consumes and that are stored all the same, and why.
+    pub kept: Vec<(ArrayId, &'static str)>,
+}
+
+/// A block's statements by step number.
+pub(crate) struct BlockPlan {
+    pub params: Vec<ArrayId>,
+    pub steps: Vec<usize>,
+    /// Whether the block's evaluation needs the step for sure.
+    pub strict: Vec<bool>,
+    pub results: Vec<ArrayId>,
+}
+
+/// One statement.
+pub(crate) struct Step {
+    pub results: Vec<ArrayId>,
+    pub loc: Loc,
+    pub op: &'static str,
+    /// Arrays that its evaluation needs for sure.
+    pub needs: Vec<ArrayId>,
+    pub work: Work,
+}
+
+/// What a step does.
+pub(crate) enum Work {
+    /// An array operation: its closed functions, in order, then how its elements come about.
+    Array {
+        op: ArrayOp,
+        closed: Vec<Closed>,
+        how: How,
+    },
+    If {
+        cond: Closed,
+        then: BlockPlan,
+        else_: BlockPlan,
+    },
+    While {
+        init: Vec<ArrayId>,
+        test: BlockPlan,
+        step: BlockPlan,
+    },
+}
+
+/// How the elements of an array come about.
+pub(crate) enum How {
+    /// Computed by the consumer; only the extents are computed here.
+    Fused,
+    /// The same columns under another shape.
+    View,
+    Launch(Box<Launch>),
+}
+
+/// A kernel ready to launch.
+pub(crate) struct Launch {
+    pub kernel: Kernel,
+    pub element: Code,
+    pub combine: Option<Code>,
+    /// Cost of a point, in units of one vectorised addition.
+    pub cost: usize,
+    /// Whether the combination can fault, demand an array or fail to end.
+    pub combine_partial: bool,
+}
+
+/// A closed function.
+pub(crate) enum Closed {
+    Known(Vec<u64>),
+    Code(Box<Code>),
+}
+
+/// Lowers a program; `fused` tells whether producers are fused into consumers.
+pub(crate) fn lower(program: &Program, fused: bool) -> Result<Plan, Error> {
+    let fusion = if fused { decide(program) } else { Fusion::none() };
+    let mut plan = Plan {
+        steps: Vec::new(),
+        def: vec![None; program.types.len()],
+        types: program.types.clone(),
+        body: BlockPlan { params: Vec::new(), steps: Vec::new(), strict: Vec::new(), results: Vec::new() },
+        kept: fusion.kept.clone(),
+    };
+    let mut stmts: Vec<Option<&Stmt>> = vec![None; program.types.len()];
+    index_statements(&program.body, &mut stmts);
+    let lowering = Lowering { program, fusion: &fusion, stmts };
+    plan.body = lowering.block(&program.body, &mut plan)?;
+    Ok(plan)
+}
+
+fn index_statements<'a>(b: &'a Block, out: &mut [Option<&'a Stmt>]) {
+    for s in &b.stmts {
+        for r in &s.results {
+            out[r.index()] = Some(s);
+        }
+        for b in s.op.blocks() {
+            index_statements(b, out);
+        }
+    }
+}
+
+/// What lowering reads.
+struct Lowering<'a> {
+    program: &'a Program,
+    fusion: &'a Fusion,
+    /// The statement that defines an array.
+    stmts: Vec<Option<&'a Stmt>>,
+}
+
+impl<'a> Lowering<'a> {
+    fn block(&self, b: &Block, plan: &mut Plan) -> Result<BlockPlan, Error> {
+        let mut steps = Vec::new();
+        for s in &b.stmts {
+            let work = match &s.op {
+                ArrayOp::If { cond, then, else_ } => Work::If {
+                    cond: closed(cond, &s.loc)?,
+                    then: self.block(then, plan)?,
+                    else_: self.block(else_, plan)?,
+                },
+                ArrayOp::While { init, test, step } => {
+                    Work::While { init: init.clone(), test: self.block(test, plan)?, step: self.block(step, plan)? }
+                }
+                ArrayOp::Generate { .. }
+                | ArrayOp::Map { .. }
+                | ArrayOp::Fold { .. }
+                | ArrayOp::Scan { .. }
+                | ArrayOp::Permute { .. }
+                | ArrayOp::Backpermute { .. }
+                | ArrayOp::Stencil { .. }
+                | ArrayOp::Reshape { .. }
+                | ArrayOp::Replicate { .. }
+                | ArrayOp::Slice { .. } => self.array_step(s)?,
+            };
+            for r in &s.results {
+                plan.def[r.index()] = Some(plan.steps.len());
+            }
+            steps.push(plan.steps.len());
+            plan.steps.push(Step {
+                results: s.results.to_vec(),
+                loc: s.loc.clone(),
+                op: s.op.name(),
+                needs: arrays_needed(s),
+                work,
+            });
+        }
+        let strict = strict_statements(b);
+        Ok(BlockPlan { params: b.params.clone(), steps, strict, results: b.results.clone() })
+    }
+
+    fn array_step(&self, s: &Stmt) -> Result<Work, Error> {
+        let closed = s
+            .op
+            .funs()
+            .iter()
+            .filter(|(role, _)| matches!(*role, "shape" | "init" | "extents") || (*role == "index" && is_slice(&s.op)))
+            .map(|(_, f)| closed(f, &s.loc))
+            .collect::<Result<Vec<_>, Error>>()?;
+        let result = s.results[0];
+        let how = if self.fusion.is_fused(result) {
+            How::Fused
+        } else if matches!(s.op, ArrayOp::Reshape { .. }) {
+            How::View
+        } else {
+            How::Launch(Box::new(self.launch(s, result)?))
+        };
+        Ok(Work::Array { op: s.op.clone(), closed, how })
+    }
+
+    fn launch(&self, s: &Stmt, result: ArrayId) -> Result<Launch, Error> {
+        let (kernel, combine) = self.kernel(s, result)?;
+        kernel::verify(&kernel).map_err(|message| Error::Backend {
+            backend: crate::NAME,
+            message: format!("defect: kernel of {result}: {message}\n{kernel}"),
+        })?;
+        let combine_partial = combine.as_ref().is_some_and(Body::is_partial);
+        let element = code(&kernel.element);
+        let nodes = kernel.element.region.nodes.iter();
+        let mut cost = 1 + nodes.map(|n| kernel::op_cost(&n.op)).sum::<usize>();
+        if let Some(c) = &combine {
+            cost += c.region.nodes.iter().map(|n| kernel::op_cost(&n.op)).sum::<usize>();
+        }
+        Ok(Launch { element, combine: combine.as_ref().map(code), cost, combine_partial, kernel })
+    }
+
+    fn kernel(&self, s: &Stmt, result: ArrayId) -> Result<(Kernel, Option<Body>), Error> {
+        let rank = self.program.ty(result).rank;
+        let leaves = self.program.ty(result).elt.leaves();
+        let (axes, finish, body, combine) = match &s.op {
+            ArrayOp::Fold { f, init, xs } => {
+                let mut axes = vec![AxisKind::Parallel; rank];
+                axes.push(AxisKind::Reduction);
+                let combine = operator(f, &leaves, &s.loc);
+                let known = known_operator(&combine, leaves.len());
+                let finish = Finish::Fold { combine: combine.clone(), known, init: init.is_some() };
+                (axes, finish, self.element_of(*xs, &s.loc)?, Some(combine))
+            }
+            ArrayOp::Scan { dir, f, init, xs } => {
+                let mut axes = vec![AxisKind::Parallel; rank - 1];
+                axes.push(AxisKind::Scan(*dir));
+                let combine = operator(f, &leaves, &s.loc);
+                let known = known_operator(&combine, leaves.len());
+                let finish = Finish::Scan { combine: combine.clone(), known, init: init.is_some() };
+                (axes, finish, self.element_of(*xs, &s.loc)?, Some(combine))
+            }
+            ArrayOp::Permute { combine, defaults, target, xs } => {
+                let source = self.program.ty(*xs).rank;
+                let combine = operator(combine, &leaves, &s.loc);
+                let known = known_update(&combine, leaves.len());
+                let body = self.scatter_of(*xs, target, &s.loc)?;
+                let finish = Finish::Scatter { defaults: *defaults, combine: combine.clone(), known, rank };
+                (vec![AxisKind::Parallel; source], finish, body, Some(combine))
+            }
+            ArrayOp::Generate { .. }
+            | ArrayOp::Map { .. }
+            | ArrayOp::Backpermute { .. }
+            | ArrayOp::Stencil { .. }
+            | ArrayOp::Reshape { .. }
+            | ArrayOp::Replicate { .. }
+            | ArrayOp::Slice { .. }
+            | ArrayOp::If { .. }
+            | ArrayOp::While { .. } => (vec![AxisKind::Parallel; rank], Finish::Store, self.body_of(s, rank)?, None),
+        };
+        let fused = self.fusion.into(result);
+        let kernel = Kernel { result, op: s.op.name(), loc: s.loc.clone(), axes, element: body, finish, fused };
+        Ok((kernel, combine))
+    }
+}
+
+fn is_slice(op: &ArrayOp) -> bool {
+    matches!(op, ArrayOp::Slice { .. })
+}
+
+/// Compiles a body for the tile executor, its tiles small enough that all buffers stay in the second-level cache.
+fn code(body: &Body) -> Code {
+    const BYTES: usize = 192 << 10;
+    const LANES: usize = 1024;
+    let tape = tape::compile(body);
+    let bytes: usize = tape.slots.iter().map(|t| t.size()).sum::<usize>().max(1);
+    let mut lanes = LANES;
+    while lanes > 128 && lanes * bytes > BYTES {
+        lanes /= 2;
+    }
+    Code::new(tape, lanes)
+}
+
+/// A closed function, ready to run with one lane.
+fn closed(f: &Fun, loc: &Loc) -> Result<Closed, Error> {
+    let mut b = kernel::Builder::with_params(&[], loc.clone());
+    let results = b.inline(f, &[]);
+    let body = b.finish(results);
+    let known: Option<Vec<u64>> =
+        body.region.results.iter().map(|v| body.consts.iter().find(|(c, _)| c == v).map(|(_, l)| l.bits)).collect();
+    Ok(match known {
+        Some(bits) if body.region.nodes.is_empty() => Closed::Known(bits),
+        _ => Closed::Code(Box::new(Code::new(tape::compile(&body), 1))),
+    })
+}
+
+fn operator(f: &Fun, leaves: &[ScalarType], loc: &Loc) -> Body {
+    let mut b = kernel::Builder::with_params(&[leaves, leaves].concat(), loc.clone());
+    let params = b.params();
+    let results = b.inline(f, &params);
+    b.finish(results)
+}
+
+/// How result `k` of a body with `2 * n` parameters comes from parameters `k` and `n + k`, if simply.
+fn simple_result(body: &Body, n: usize, k: usize) -> Option<Update> {
+    let (new, old) = (body.region.params[k], body.region.params[n + k]);
+    let v = body.region.results[k];
+    if v == new {
+        return Some(Update::New);
+    }
+    if v == old {
+        return Some(Update::Old);
+    }
+    let node = body.region.nodes.iter().find(|node| node.results.contains(&v))?;
+    match &node.op {
+        Op::Prim(p, args) if args[..] == [new, old] => Some(Update::Prim(*p)),
+        Op::Prim(p, args) if args[..] == [old, new] => Some(Update::PrimOldFirst(*p)),
+        _ => None,
+    }
+}
+
+/// The operations of a combination that is, leaf by leaf, one associative and commutative primitive.
+fn known_operator(body: &Body, n: usize) -> Option<Vec<PrimOp>> {
+    use PrimOp as P;
+    let ops = (0..n).map(|k| match simple_result(body, n, k)? {
+        Update::Prim(p) | Update::PrimOldFirst(p) => {
+            matches!(p, P::AddP | P::MulP | P::MinP | P::MaxP | P::AndP | P::OrP | P::XorP).then_some(p)
+        }
+        Update::New | Update::Old => None,
+    });
+    ops.collect()
+}
+
+/// What each leaf of a scatter's combination does, where that is simple and cannot fault.
+fn known_update(body: &Body, n: usize) -> Option<Vec<Update>> {
+    if body.is_partial() {
+        return None;
+    }
+    let simple = |k| simple_result(body, n, k).filter(|u| supported(*u, body.ty(body.region.results[k])));
+    (0..n).map(simple).collect()
+}

@@ -1,0 +1,230 @@
+//! What all launches share: binding, tiles with their events, tasks on threads.
+
+use crate::buffer::{AnyBuffer, OutSlice, Pool};
+use crate::lower::Launch;
+use crate::tile::lanes;
+use crate::tile::machine::{Bound, Code, Event, Input, Machine, Outcome, Space, Stop};
+use acc_core::data::{Column, ScalarType};
+use acc_core::ir::ArrayId;
+use acc_core::{Error, RunLimits};
+use rayon::prelude::*;
+use smallvec::SmallVec;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
+
+/// The threads that launches run on.
+#[derive(Clone)]
+pub(crate) struct Threads {
+    /// A pool of its own, or rayon's global one.
+    pub pool: Option<Arc<rayon::ThreadPool>>,
+}
+
+impl Threads {
+    pub(crate) fn count(&self) -> usize {
+        self.pool.as_ref().map_or_else(rayon::current_num_threads, |p| p.current_num_threads())
+    }
+}
+
+/// What a run has at hand.
+#[derive(Clone, Copy)]
+pub(crate) struct Context<'a> {
+    pub threads: &'a Threads,
+    pub memory: &'a Arc<Pool>,
+    pub limits: &'a RunLimits,
+}
+
+/// Vectorised additions over a lane below which a launch runs on the calling thread: waking another one costs as much.
+const SERIAL: usize = 1 << 18;
+
+impl Context<'_> {
+    /// Whether work of this size is spread over threads.
+    pub(crate) fn parallel(&self, points: usize, cost: usize) -> bool {
+        points.saturating_mul(cost) >= SERIAL && self.threads.count() > 1
+    }
+
+    /// Columns of `n` elements, within the limits.
+    pub(crate) fn columns(&self, types: &[ScalarType], n: usize) -> Result<Vec<AnyBuffer>, Error> {
+        let bytes: usize = types.iter().map(|t| t.size()).sum();
+        self.limits.check_bytes((n as u64).saturating_mul(bytes as u64))?;
+        types.iter().map(|&t| AnyBuffer::new(self.memory, t, n)).collect()
+    }
+
+    /// Runs tasks, in parallel or in order; the event of the first task that has one. `worker` makes what a thread
+    /// needs.
+    pub(crate) fn tasks<T: Send, W>(
+        &self,
+        parallel: bool,
+        tasks: Vec<T>,
+        worker: impl Fn() -> W + Sync + Send,
+        run: impl Fn(&mut W, T) -> Result<(), Stop> + Sync + Send,
+    ) -> Result<(), Stop> {
+        if !parallel || tasks.len() < 2 {
+            let mut w = worker();
+            return tasks.into_iter().try_for_each(|t| run(&mut w, t));
+        }
+        let first = AtomicUsize::new(usize::MAX);
+        let found: Mutex<Option<(usize, Stop)>> = Mutex::new(None);
+        let go = || {
+            tasks.into_par_iter().enumerate().with_max_len(1).for_each_init(&worker, |w, (k, task)| {
+                // A task after one that stopped cannot matter; one before it can.
+                if k > first.load(Ordering::Relaxed) {
+                    return;
+                }
+                if let Err(stop) = run(w, task) {
+                    first.fetch_min(k, Ordering::Relaxed);
+                    let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
+                    if found.as_ref().is_none_or(|(j, _)| k < *j) {
+                        *found = Some((k, stop));
+                    }
+                }
+            });
+        };
+        match &self.threads.pool {
+            Some(p) => p.install(go),
+            None => go(),
+        }
+        match found.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            Some((_, stop)) => Err(stop),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Looks up what a launch reads.
+pub(crate) trait Names {
+    /// An array, if it is evaluated.
+    fn input(&self, a: ArrayId) -> Option<Input<'_>>;
+    /// A scalar of a statement's closed function.
+    fn scalar(&self, a: ArrayId, position: u32) -> u64;
+}
+
+/// Binds the names of a body.
+pub(crate) fn bind<'a>(code: &Code, names: &'a dyn Names, limits: &'a RunLimits) -> Bound<'a> {
+    let tape = &code.tape;
+    Bound {
+        inputs: tape.arrays.iter().map(|&a| names.input(a)).collect(),
+        scalars: tape.scalars.iter().map(|&(a, p)| names.scalar(a, p)).collect(),
+        uniforms: (0..tape.groups).map(|_| OnceLock::new()).collect(),
+        limits,
+    }
+}
+
+/// A launch with its names bound.
+pub(crate) struct Job<'a> {
+    pub launch: &'a Launch,
+    pub element: Bound<'a>,
+    pub combine: Option<Bound<'a>>,
+    /// Extents of all axes.
+    pub extents: SmallVec<[usize; 4]>,
+    /// The initial value of a fold or scan.
+    pub init: Option<Vec<u64>>,
+    pub types: Vec<ScalarType>,
+    pub cx: Context<'a>,
+}
+
+/// The machine of a combination, which has no index space.
+pub(crate) static NO_SPACE: LazyLock<Space> = LazyLock::new(|| Space { extents: SmallVec::new(), lo: 0, hi: 0 });
+
+impl Job<'_> {
+    pub(crate) fn machine<'b>(&'b self, space: &'b Space) -> Machine<'b> {
+        Machine::new(&self.launch.element, &self.element, space)
+    }
+
+    pub(crate) fn combiner(&self) -> Option<Combiner<'_>> {
+        let (code, bound) = (self.launch.combine.as_ref()?, self.combine.as_ref()?);
+        Some(Combiner { machine: Machine::new(code, bound, &NO_SPACE) })
+    }
+
+    pub(crate) fn lanes(&self) -> usize {
+        let combine = self.launch.combine.as_ref().map_or(usize::MAX, |c| c.lanes);
+        self.launch.element.lanes.min(combine)
+    }
+}
+
+/// A machine that combines elements.
+pub(crate) struct Combiner<'a> {
+    pub machine: Machine<'a>,
+}
+
+impl Combiner<'_> {
+    /// Sets parameter `k` through its buffer.
+    pub(crate) fn set(&mut self, k: usize, write: impl FnOnce(OutSlice<'_>)) {
+        let slot = self.machine.tape.params[k];
+        let mut o = self.machine.take(slot);
+        write(o.out());
+        self.machine.put(slot, o);
+    }
+
+    pub(crate) fn call(&mut self, n: usize) -> Outcome {
+        self.machine.call(n)
+    }
+
+    /// Copies result `k` of the first `n` lanes.
+    pub(crate) fn result(&self, k: usize, n: usize, to: OutSlice<'_>) {
+        lanes::copy(self.machine.get(self.machine.tape.results[k], n), to);
+    }
+}
+
+/// Runs a tile so that its first event is found: one at a lane is followed by a run of the lanes before it, for an
+/// operation that comes later may stop one of them.
+pub(crate) fn first_event<M>(m: &mut M, n: usize, mut run: impl FnMut(&mut M, usize) -> Outcome) -> Result<(), Stop> {
+    let mut found: Option<Box<Event>> = None;
+    let mut n = n;
+    while n > 0 {
+        match run(m, n) {
+            Ok(()) => break,
+            Err(e) if matches!(e.stop, Stop::Error(_)) => return Err(e.stop),
+            Err(e) => {
+                n = e.lane;
+                found = Some(e);
+            }
+        }
+    }
+    found.map_or(Ok(()), |e| Err(e.stop))
+}
+
+/// Cuts columns into consecutive pieces of `len` elements each, the last one shorter.
+pub(crate) fn pieces<'a>(columns: &'a mut [AnyBuffer], n: usize, len: usize) -> Vec<Piece<'a>> {
+    let mut rest: SmallVec<[OutSlice<'a>; 2]> = columns.iter_mut().map(AnyBuffer::as_out).collect();
+    let mut out = Vec::new();
+    let mut start = 0;
+    while start < n {
+        let len = len.min(n - start);
+        let mut outs = SmallVec::new();
+        rest = rest
+            .into_iter()
+            .map(|s| {
+                let (a, b) = s.split_at(len);
+                outs.push(a);
+                b
+            })
+            .collect();
+        out.push(Piece { start, len, outs });
+        start += len;
+    }
+    out
+}
+
+/// A range of elements of a result, and its memory.
+pub(crate) struct Piece<'a> {
+    pub start: usize,
+    pub len: usize,
+    pub outs: SmallVec<[OutSlice<'a>; 2]>,
+}
+
+impl Piece<'_> {
+    /// The memory of column `k` from element `at` on, counted from the piece's start.
+    pub(crate) fn from(&mut self, k: usize, at: usize) -> OutSlice<'_> {
+        self.outs[k].reborrow().split_at(at).1
+    }
+}
+
+/// Filled buffers as columns.
+pub(crate) fn finish(buffers: Vec<AnyBuffer>) -> SmallVec<[Column; 2]> {
+    buffers.into_iter().map(AnyBuffer::column).collect()
+}
+
+/// The length of tasks over `n` points: a few per thread, whole tiles.
+pub(crate) fn task_len(n: usize, lanes: usize, threads: usize) -> usize {
+    (n / (threads.max(1) * 4)).next_multiple_of(lanes).max(lanes)
+}

@@ -1,0 +1,192 @@
+//! Launches that combine each element into a target position, as if one after the other in row-major order.
+
+use super::launch::{Job, finish, first_event};
+use crate::buffer::AnyBuffer;
+use crate::kernel::{Finish, Update};
+use crate::tile::lanes;
+use crate::tile::load::out_of_bounds;
+use crate::tile::machine::{Machine, Outcome, Space, Stop, event};
+use crate::tile::scatter::update;
+use acc_core::data::{Column, ColumnSlice};
+use smallvec::SmallVec;
+
+/// The targets of a tile's elements that are stored.
+#[derive(Default)]
+struct Targets {
+    /// Positions in the result.
+    at: Vec<usize>,
+    /// Lanes of the tile, ascending; empty if all lanes are stored.
+    kept: Vec<u32>,
+}
+
+pub(crate) fn scatter(
+    job: &Job<'_>,
+    shape: &[usize],
+    defaults: &[ColumnSlice<'_>],
+) -> Result<SmallVec<[Column; 2]>, Stop> {
+    let Finish::Scatter { known, .. } = &job.launch.kernel.finish else { return Ok(SmallVec::new()) };
+    let size: usize = shape.iter().product();
+    let mut out = job.cx.columns(&job.types, size).map_err(Stop::Error)?;
+    for (o, d) in out.iter_mut().zip(defaults) {
+        lanes::copy(*d, o.as_out());
+    }
+    let n: usize = job.extents.iter().product();
+    let space = Space { extents: job.extents.clone(), lo: 0, hi: job.extents.len() };
+    let mut m = job.machine(&space);
+    let mut targets = Targets::default();
+    let mut combiner = match known {
+        Some(_) => None,
+        None => Some(General::new(job)),
+    };
+    let mut start = 0;
+    while start < n {
+        let len = job.lanes().min(n - start);
+        let mut good = 0;
+        // What comes before the first event is combined, for that may stop at an earlier element.
+        let stop = first_event(&mut m, len, |m, len| {
+            good = 0;
+            m.tile(start, len)?;
+            positions(job, m, shape, len, &mut targets)?;
+            good = len;
+            Ok(())
+        });
+        match stop {
+            // Without a combination that can stop, the first event is known.
+            Err(stop) if !job.launch.combine_partial || matches!(stop, Stop::Error(_)) => return Err(stop),
+            Ok(()) | Err(_) => {}
+        }
+        if good > 0 {
+            match (&mut combiner, known) {
+                (Some(g), _) => g.combine(job, &m, &targets, good, &mut out)?,
+                (None, Some(updates)) => simple(job, &m, updates, shape.len(), &targets, good, &mut out),
+                (None, None) => {}
+            }
+        }
+        stop?;
+        start += len;
+    }
+    drop(m);
+    Ok(finish(out))
+}
+
+/// Computes the targets of the first `n` lanes; an event at the first out of bounds.
+fn positions(job: &Job<'_>, m: &Machine<'_>, shape: &[usize], n: usize, targets: &mut Targets) -> Outcome {
+    let results = &m.tape.results;
+    let flags = m.typed::<u8>(results[0], n);
+    targets.at.clear();
+    targets.at.resize(n, 0);
+    targets.kept.clear();
+    let mut bad = false;
+    for (d, &extent) in shape.iter().enumerate() {
+        for (p, &i) in targets.at.iter_mut().zip(m.typed::<i64>(results[1 + d], n)) {
+            bad |= i as u64 >= extent as u64;
+            *p = p.wrapping_mul(extent).wrapping_add(i as usize);
+        }
+    }
+    let all = flags.iter().all(|&f| f != 0);
+    if bad {
+        for (lane, &flag) in flags.iter().enumerate() {
+            let index: Vec<i64> = (0..shape.len()).map(|d| m.typed::<i64>(results[1 + d], n)[lane]).collect();
+            if flag != 0 && index.iter().zip(shape).any(|(&i, &n)| i as u64 >= n as u64) {
+                let kernel = &job.launch.kernel;
+                return event(lane, Stop::Fault(out_of_bounds(kernel.result, &index, shape), kernel.loc.clone()));
+            }
+        }
+    }
+    if !all {
+        targets.kept.extend(flags.iter().enumerate().filter(|(_, f)| **f != 0).map(|(k, _)| k as u32));
+        for (j, &k) in targets.kept.iter().enumerate() {
+            targets.at[j] = targets.at[k as usize];
+        }
+        targets.at.truncate(targets.kept.len());
+    }
+    Ok(())
+}
+
+/// Combines leaf by leaf with simple operations.
+fn simple(
+    job: &Job<'_>,
+    m: &Machine<'_>,
+    updates: &[Update],
+    rank: usize,
+    targets: &Targets,
+    n: usize,
+    out: &mut [AnyBuffer],
+) {
+    debug_assert_eq!(updates.len(), job.types.len());
+    for ((k, u), o) in updates.iter().enumerate().zip(out) {
+        let values = m.get(m.tape.results[1 + rank + k], n);
+        let list = if targets.at.len() < n { Some(&targets.kept[..]) } else { None };
+        update(*u, values, list, &targets.at, o.as_out());
+    }
+}
+
+/// Any combination: runs of lanes with distinct targets are combined at once.
+struct General<'a> {
+    combiner: Option<super::launch::Combiner<'a>>,
+    /// When each target, by a hash of it, was last seen: the number of the run.
+    seen: Vec<(usize, u64)>,
+    run: u64,
+}
+
+impl<'a> General<'a> {
+    const SLOTS: usize = 4096;
+
+    fn new(job: &'a Job<'_>) -> General<'a> {
+        General { combiner: job.combiner(), seen: vec![(0, 0); Self::SLOTS], run: 0 }
+    }
+
+    fn combine(
+        &mut self,
+        job: &Job<'_>,
+        m: &Machine<'_>,
+        targets: &Targets,
+        n: usize,
+        out: &mut [AnyBuffer],
+    ) -> Result<(), Stop> {
+        let rank = m.tape.results.len() - 1 - job.types.len();
+        let mut from = 0;
+        while from < targets.at.len() {
+            self.run += 1;
+            let mut to = from;
+            while let Some(&t) = targets.at.get(to) {
+                // Two targets with one hash end a run early, which does no harm.
+                let seen = &mut self.seen[t.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 52];
+                if seen.1 == self.run || to - from >= job.lanes() {
+                    break;
+                }
+                *seen = (t, self.run);
+                to += 1;
+            }
+            let list: Vec<u32> = match targets.at.len() < n {
+                true => targets.kept[from..to].to_vec(),
+                false => (from as u32..to as u32).collect(),
+            };
+            self.run_of(job, m, rank, &list, &targets.at[from..to], out)?;
+            from = to;
+        }
+        Ok(())
+    }
+
+    fn run_of(
+        &mut self,
+        job: &Job<'_>,
+        m: &Machine<'_>,
+        rank: usize,
+        list: &[u32],
+        at: &[usize],
+        out: &mut [AnyBuffer],
+    ) -> Result<(), Stop> {
+        let Some(c) = &mut self.combiner else { return Ok(()) };
+        let leaves = job.types.len();
+        for (k, o) in out.iter().enumerate() {
+            c.set(k, |to| lanes::gather(m.get(m.tape.results[1 + rank + k], usize::MAX), list, to));
+            c.set(leaves + k, |to| lanes::gather_at(o.as_slice(), at, to));
+        }
+        first_event(&mut *c, list.len(), |c, n| c.call(n))?;
+        for (k, o) in out.iter_mut().enumerate() {
+            lanes::scatter_at(c.machine.get(c.machine.tape.results[k], at.len()), at, o.as_out());
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,110 @@
+//! Extents of results, and the faults that belong to them.
+
+use super::{Value, int};
+use acc_core::Fault;
+use acc_core::ir::{ArrayId, ArrayOp, Axis, Boundary};
+use smallvec::SmallVec;
+
+type Shape = SmallVec<[usize; 4]>;
+
+/// The number of elements, if it fits.
+pub(super) fn size(shape: &[usize]) -> Option<usize> {
+    acc_core::data::shape_size(shape).ok()
+}
+
+fn asked(extents: Option<&Vec<u64>>) -> Result<Shape, Fault> {
+    let extents: Vec<i64> = extents.into_iter().flatten().map(|&b| int(b)).collect();
+    if extents.iter().any(|&e| e < 0) {
+        return Err(Fault::NegativeExtent { shape: extents });
+    }
+    let shape: Shape = extents.iter().map(|&e| e as usize).collect();
+    match size(&shape) {
+        Some(_) => Ok(shape),
+        None => Err(Fault::ShapeOverflow { shape: extents }),
+    }
+}
+
+/// The extents that an operation's result has; `closed` are the values of its closed functions. Operands are
+/// evaluated.
+pub(super) fn of(op: &ArrayOp, closed: &[Vec<u64>], values: &[Option<Value>]) -> Result<Shape, Fault> {
+    let shape = |a: &ArrayId| values[a.index()].as_ref().map(|v| v.shape.clone()).unwrap_or_default();
+    match op {
+        ArrayOp::Generate { .. } | ArrayOp::Backpermute { .. } => asked(closed.first()),
+        ArrayOp::Map { xs, .. } => {
+            let mut shapes = xs.iter().map(shape);
+            let first = shapes.next().unwrap_or_default();
+            Ok(shapes.fold(first, |a, b| a.iter().zip(&b).map(|(m, n)| *m.min(n)).collect()))
+        }
+        ArrayOp::Fold { init, xs, .. } => {
+            let mut s = shape(xs);
+            if init.is_none() && s.last() == Some(&0) {
+                return Err(Fault::EmptyFold { shape: s.to_vec() });
+            }
+            s.pop();
+            checked(s)
+        }
+        ArrayOp::Scan { init, xs, .. } => {
+            let mut s = shape(xs);
+            if let (Some(n), Some(_)) = (s.last_mut(), init) {
+                *n += 1;
+            }
+            checked(s)
+        }
+        ArrayOp::Permute { defaults, .. } => Ok(shape(defaults)),
+        ArrayOp::Stencil { window, boundary, xs, .. } => {
+            let s = shape(xs);
+            let (name, more) = match boundary {
+                Boundary::Mirror => ("mirror", 1),
+                Boundary::Wrap => ("wrap", 0),
+                Boundary::Clamp | Boundary::Function(_) => return Ok(s),
+            };
+            let small = s.iter().zip(window).any(|(&n, &w)| w > 1 && n < w / 2 + more);
+            if small && s.iter().all(|&n| n > 0) {
+                return Err(Fault::StencilExtent { shape: s.to_vec(), window: window.clone(), boundary: name });
+            }
+            Ok(s)
+        }
+        ArrayOp::Reshape { xs, .. } => {
+            let to = asked(closed.first())?;
+            let from = shape(xs);
+            if size(&from) != size(&to) {
+                return Err(Fault::ReshapeSize { from: from.to_vec(), to: to.to_vec() });
+            }
+            Ok(to)
+        }
+        ArrayOp::Replicate { axes, xs, .. } => {
+            let fixed = asked(closed.first())?;
+            let (mut fixed, kept) = (fixed.into_iter(), shape(xs));
+            let mut kept = kept.into_iter();
+            let from = |a: &Axis| if *a == Axis::All { kept.next() } else { fixed.next() };
+            checked(axes.iter().filter_map(from).collect())
+        }
+        ArrayOp::Slice { axes, xs, .. } => {
+            let source = shape(xs);
+            let mut fixed = closed.first().into_iter().flatten().map(|&b| int(b));
+            let at: Vec<i64> =
+                axes.iter().map(|a| if *a == Axis::All { 0 } else { fixed.next().unwrap_or_default() }).collect();
+            let mut out = Shape::new();
+            for ((a, &i), &n) in axes.iter().zip(&at).zip(&source) {
+                match a {
+                    Axis::All => out.push(n),
+                    Axis::Fixed if (i as u64) < n as u64 => {}
+                    Axis::Fixed => return Err(crate::tile::load::out_of_bounds(*xs, &at, &source)),
+                }
+            }
+            Ok(out)
+        }
+        // Control flow has no shape of its own.
+        ArrayOp::If { .. } | ArrayOp::While { .. } => Ok(Shape::new()),
+    }
+}
+
+/// A shape made of others, whose product may not fit.
+fn checked(shape: Shape) -> Result<Shape, Fault> {
+    match size(&shape) {
+        Some(_) => Ok(shape),
+        None => {
+            Err(Fault::ShapeOverflow { shape: shape.iter().map(|&n| i64::try_from(n).unwrap_or(i64::MAX)).collect() })
+        }
+    }
+}

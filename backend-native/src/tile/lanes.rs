@@ -1,0 +1,206 @@
+//! Lane buffers: the values of one scalar variable for the lanes of a tile.
+
+use crate::buffer::OutSlice;
+use crate::types::all_types;
+use acc_core::data::{ColumnElt, ColumnSlice, Prim, ScalarType};
+
+/// Scalars as lanes.
+pub(crate) trait Lane: Prim + ColumnElt + Default + PartialEq + PartialOrd + Send + Sync {
+    /// The lanes, if they have this type; none otherwise.
+    fn of(lanes: &Lanes) -> &[Self];
+    /// The lanes, if they have this type; none otherwise.
+    fn of_mut(lanes: &mut Lanes) -> &mut [Self];
+    /// A slice of this type, if it is one; empty otherwise.
+    fn of_slice_or_empty(slice: ColumnSlice<'_>) -> &[Self] {
+        <Self as ColumnElt>::of_slice(slice).unwrap_or(&[])
+    }
+}
+
+macro_rules! lanes {
+    ($(($V:ident, $t:ty)),*) => {
+        /// The lanes of one variable.
+        #[derive(Clone, Debug)]
+        pub(crate) enum Lanes { $($V(Vec<$t>)),* }
+
+        impl Lanes {
+            /// `n` lanes of zero.
+            pub(crate) fn new(ty: ScalarType, n: usize) -> Lanes {
+                match ty { $(ScalarType::$V => Lanes::$V(vec![<$t>::default(); n])),* }
+            }
+            /// The first `n` lanes.
+            pub(crate) fn slice(&self, n: usize) -> ColumnSlice<'_> {
+                match self { $(Lanes::$V(v) => ColumnSlice::$V(&v[..n.min(v.len())])),* }
+            }
+            /// Sets the first `n` lanes to one value.
+            pub(crate) fn fill(&mut self, n: usize, bits: u64) {
+                match self { $(Lanes::$V(v) => {
+                    let n = n.min(v.len());
+                    v[..n].fill(<$t>::from_bits64(bits))
+                }),* }
+            }
+            /// All lanes, to write.
+            pub(crate) fn out(&mut self) -> OutSlice<'_> {
+                match self { $(Lanes::$V(v) => OutSlice::$V(v)),* }
+            }
+        }
+
+        impl Default for Lanes {
+            fn default() -> Self {
+                Lanes::Bool(Vec::new())
+            }
+        }
+
+        $(impl Lane for $t {
+            fn of(lanes: &Lanes) -> &[$t] {
+                match lanes { Lanes::$V(v) => v, _ => &[] }
+            }
+            fn of_mut(lanes: &mut Lanes) -> &mut [$t] {
+                match lanes { Lanes::$V(v) => v, _ => &mut [] }
+            }
+        })*
+
+        /// A prefix of a slice.
+        pub(crate) fn prefix(s: ColumnSlice<'_>, n: usize) -> ColumnSlice<'_> {
+            match s { $(ColumnSlice::$V(v) => ColumnSlice::$V(&v[..n.min(v.len())])),* }
+        }
+
+        /// A part of a slice; empty if out of bounds.
+        pub(crate) fn part(s: ColumnSlice<'_>, start: usize, n: usize) -> ColumnSlice<'_> {
+            match s { $(ColumnSlice::$V(v) => ColumnSlice::$V(v.get(start..start + n).unwrap_or(&[]))),* }
+        }
+
+        /// Copies `from` to the start of `to`.
+        pub(crate) fn copy(from: ColumnSlice<'_>, to: OutSlice<'_>) {
+            match (from, to) {
+                $((ColumnSlice::$V(f), OutSlice::$V(t)) => {
+                    let n = f.len().min(t.len());
+                    t[..n].copy_from_slice(&f[..n]);
+                })*
+                _ => debug_assert!(false, "lanes of another type"),
+            }
+        }
+
+        /// `to[k] = from[list[k]]`.
+        pub(crate) fn gather(from: ColumnSlice<'_>, list: &[u32], to: OutSlice<'_>) {
+            match (from, to) {
+                $((ColumnSlice::$V(f), OutSlice::$V(t)) => {
+                    for (t, &k) in t.iter_mut().zip(list) { *t = f[k as usize]; }
+                })*
+                _ => debug_assert!(false, "lanes of another type"),
+            }
+        }
+
+        /// `to[targets[k]] = from[list[k]]`.
+        pub(crate) fn move_lanes(from: ColumnSlice<'_>, list: &[u32], targets: &[u32], to: OutSlice<'_>) {
+            match (from, to) {
+                $((ColumnSlice::$V(f), OutSlice::$V(t)) => {
+                    for (&k, &j) in list.iter().zip(targets) { t[j as usize] = f[k as usize]; }
+                })*
+                _ => debug_assert!(false, "lanes of another type"),
+            }
+        }
+
+        /// `lanes[k] = lanes[list[k]]`, the list ascending.
+        pub(crate) fn squeeze(lanes: OutSlice<'_>, list: &[u32]) {
+            match lanes {
+                $(OutSlice::$V(t) => {
+                    for (k, &j) in list.iter().enumerate() { t[k] = t[j as usize]; }
+                })*
+            }
+        }
+
+        /// `to[list[k]] = from[k]`.
+        pub(crate) fn scatter(from: ColumnSlice<'_>, list: &[u32], to: OutSlice<'_>) {
+            match (from, to) {
+                $((ColumnSlice::$V(f), OutSlice::$V(t)) => {
+                    for (f, &k) in f.iter().zip(list) { t[k as usize] = *f; }
+                })*
+                _ => debug_assert!(false, "lanes of another type"),
+            }
+        }
+
+        /// `to[k] = from[start + k * step]` for `n` values. Positions are in bounds.
+        pub(crate) fn strided(from: ColumnSlice<'_>, start: usize, step: isize, n: usize, to: OutSlice<'_>) {
+            match (from, to) {
+                $((ColumnSlice::$V(f), OutSlice::$V(t)) => match step {
+                    0 => t[..n].fill(f[start]),
+                    1 => t[..n].copy_from_slice(&f[start..start + n]),
+                    _ => {
+                        let mut at = start;
+                        for t in &mut t[..n] {
+                            *t = f[at];
+                            at = at.wrapping_add_signed(step);
+                        }
+                    }
+                },)*
+                _ => debug_assert!(false, "lanes of another type"),
+            }
+        }
+
+        /// `to[start + k * step] = from[k]` for all of `from`. Positions are in bounds.
+        pub(crate) fn store_strided(from: ColumnSlice<'_>, to: OutSlice<'_>, start: usize, step: usize) {
+            match (from, to) {
+                $((ColumnSlice::$V(f), OutSlice::$V(t)) => {
+                    for (x, t) in f.iter().zip(t[start..].iter_mut().step_by(step.max(1))) { *t = *x; }
+                })*
+                _ => debug_assert!(false, "lanes of another type"),
+            }
+        }
+
+        /// `to[k] = from[at[k]]`. Positions are in bounds.
+        pub(crate) fn gather_at(from: ColumnSlice<'_>, at: &[usize], to: OutSlice<'_>) {
+            match (from, to) {
+                $((ColumnSlice::$V(f), OutSlice::$V(t)) => {
+                    for (t, &k) in t.iter_mut().zip(at) { *t = f[k]; }
+                })*
+                _ => debug_assert!(false, "lanes of another type"),
+            }
+        }
+
+        /// `to[at[k]] = from[k]`. Positions are in bounds.
+        pub(crate) fn scatter_at(from: ColumnSlice<'_>, at: &[usize], to: OutSlice<'_>) {
+            match (from, to) {
+                $((ColumnSlice::$V(f), OutSlice::$V(t)) => {
+                    for (f, &k) in f.iter().zip(at) { t[k] = *f; }
+                })*
+                _ => debug_assert!(false, "lanes of another type"),
+            }
+        }
+
+        /// Copies `from` to the start of `to`.
+        pub(crate) fn copy_out(from: OutSlice<'_>, to: OutSlice<'_>) {
+            match from { $(OutSlice::$V(f) => copy(ColumnSlice::$V(f), to)),* }
+        }
+
+        /// Sets every value.
+        pub(crate) fn fill(out: OutSlice<'_>, bits: u64) {
+            match out { $(OutSlice::$V(t) => t.fill(<$t>::from_bits64(bits))),* }
+        }
+
+        /// Sets the first value.
+        pub(crate) fn fill_first(out: OutSlice<'_>, bits: u64) {
+            match out { $(OutSlice::$V(t) => if let Some(t) = t.first_mut() { *t = <$t>::from_bits64(bits) }),* }
+        }
+
+        /// The bits of one value, 0 if it does not exist.
+        pub(crate) fn bits_at(out: &OutSlice<'_>, at: usize) -> u64 {
+            match out { $(OutSlice::$V(t) => t.get(at).map_or(0, |x| x.to_bits64())),* }
+        }
+
+        /// Reverses the order.
+        pub(crate) fn reverse(out: OutSlice<'_>) {
+            match out { $(OutSlice::$V(t) => t.reverse()),* }
+        }
+
+        /// Copies lane `from` to lane `to`.
+        pub(crate) fn squeeze_one(lanes: &mut Lanes, from: usize, to: usize) {
+            match lanes { $(Lanes::$V(t) => t[to] = t[from]),* }
+        }
+
+        /// The bits of the first lane, 0 if there is none.
+        pub(crate) fn first_bits(s: ColumnSlice<'_>) -> u64 {
+            match s { $(ColumnSlice::$V(v) => v.first().map_or(0, |x| x.to_bits64())),* }
+        }
+    };
+}
+all_types!(lanes);

@@ -1,0 +1,411 @@
+//! Reads of arrays: contiguous, strided, with edges, and one by one.
+
+use super::lanes;
+use super::machine::{Input, Machine, Outcome, Pattern, Plan, Stop, event};
+use super::tape::{Access, Slot, TapeIx};
+use crate::kernel::Edge;
+use acc_core::Fault;
+use acc_core::ir::ArrayId;
+use smallvec::SmallVec;
+
+/// The position that an index beyond an edge stands for.
+pub(crate) fn edge_index(edge: Edge, i: i64, n: usize) -> i64 {
+    let n = n as i64;
+    match edge {
+        Edge::Clamp => i.clamp(0, (n - 1).max(0)),
+        Edge::Mirror if i < 0 => -i,
+        Edge::Mirror if i >= n => 2 * (n - 1) - i,
+        Edge::Wrap if i < 0 => i + n,
+        Edge::Wrap if i >= n => i - n,
+        Edge::Mirror | Edge::Wrap => i,
+    }
+}
+
+/// A read of an array outside its bounds.
+pub(crate) fn out_of_bounds(array: ArrayId, index: &[i64], shape: &[usize]) -> Fault {
+    Fault::IndexOutOfBounds { array: array.to_string(), index: index.to_vec(), shape: shape.to_vec() }
+}
+
+/// Row-major strides.
+fn row_major(shape: &[usize]) -> SmallVec<[i64; 4]> {
+    let mut out: SmallVec<[i64; 4]> = smallvec::smallvec![1; shape.len()];
+    for d in (1..shape.len()).rev() {
+        out[d - 1] = out[d].wrapping_mul(shape[d] as i64);
+    }
+    out
+}
+
+impl<'a> Machine<'a> {
+    fn input(&self, access: &Access) -> Result<&'a Input<'a>, Stop> {
+        let bound = self.bound;
+        bound.inputs[access.array as usize].as_ref().ok_or(Stop::Demand(self.tape.arrays[access.array as usize]))
+    }
+
+    /// Reads leaves of an array for each lane. Without leaves it only checks the bounds.
+    pub(crate) fn load(
+        &mut self,
+        access: &'a Access,
+        leaves: &[u32],
+        outs: &[Slot],
+        n: usize,
+        contiguous: bool,
+    ) -> Outcome {
+        let input = match self.input(access) {
+            Ok(i) => i,
+            Err(stop) => return event(0, stop),
+        };
+        let plan = access.plan as usize;
+        if contiguous {
+            if matches!(self.plans[plan], Plan::Unknown) {
+                self.plans[plan] = self.plan(access, input.shape);
+            }
+            match std::mem::replace(&mut self.plans[plan], Plan::Unknown) {
+                Plan::Proven { constant, coefficients, shape } => {
+                    self.read(input, leaves, outs, n, constant, &coefficients, shape);
+                    self.plans[plan] = Plan::Proven { constant, coefficients, shape };
+                    return Ok(());
+                }
+                Plan::Edges => {
+                    self.plans[plan] = Plan::Edges;
+                    if let Some(edge) = access.edge {
+                        self.read_edges(access, input, edge, leaves, outs, n);
+                    }
+                    return Ok(());
+                }
+                other => self.plans[plan] = other,
+            }
+        }
+        self.positions(access, input, n)?;
+        for (&leaf, &out) in leaves.iter().zip(outs) {
+            let mut o = self.take(out);
+            lanes::gather_at(input.columns[leaf as usize], &self.at[..n], o.out());
+            self.put(out, o);
+        }
+        Ok(())
+    }
+
+    fn base(&self, base: Option<Slot>) -> i64 {
+        base.map_or(0, |s| self.typed::<i64>(s, 1).first().copied().unwrap_or(0))
+    }
+
+    /// The smallest and largest value of an affine index over the launch, in exact arithmetic.
+    fn range(&self, scale: i64, offset: i64, base: i64, axis: usize) -> Option<(i128, i128)> {
+        let last = *self.space.extents.get(axis)? as i128 - 1;
+        let at = |i: i128| i128::from(scale) * i + i128::from(offset) + i128::from(base);
+        let (a, b) = (at(0), at(last.max(0)));
+        Some((a.min(b), a.max(b)))
+    }
+
+    /// How the whole launch can read this access.
+    fn plan(&self, access: &Access, shape: &[usize]) -> Plan {
+        let strides = row_major(shape);
+        let mut constant = 0i64;
+        let mut coefficients: SmallVec<[i64; 4]> = smallvec::smallvec![0; self.space.extents.len()];
+        let mut inside = true;
+        for ((ix, &stride), &n) in access.index.iter().zip(&strides).zip(shape) {
+            let TapeIx::Affine { axis, scale, offset, base, .. } = *ix else { return Plan::General };
+            let base = self.base(base);
+            match self.range(scale, offset, base, axis as usize) {
+                Some((lo, hi)) => inside &= lo >= 0 && hi < n as i128,
+                None => return Plan::General,
+            }
+            if inside {
+                // In bounds, so that neither product nor sum overflows.
+                constant += stride.wrapping_mul(offset.wrapping_add(base));
+                coefficients[axis as usize] += stride.wrapping_mul(scale);
+            }
+        }
+        if !inside {
+            let plain = |ix: &TapeIx| matches!(ix, TapeIx::Affine { scale: 1, base: None, .. });
+            // Rows with edges: each dimension follows its own axis, so that one dimension at most varies in a row.
+            let axes: SmallVec<[u32; 4]> = access
+                .index
+                .iter()
+                .filter_map(|ix| if let TapeIx::Affine { axis, .. } = ix { Some(*axis) } else { None })
+                .collect();
+            let distinct = axes.iter().enumerate().all(|(k, a)| !axes[..k].contains(a));
+            let rows = access.edge.is_some() && access.index.iter().all(plain) && distinct;
+            return if rows { Plan::Edges } else { Plan::General };
+        }
+        let (lo, hi) = (self.space.lo, self.space.hi);
+        let want = row_major(self.space.lane_extents());
+        let of_lanes = coefficients[lo..hi].iter().zip(self.space.lane_extents());
+        // An axis of extent 1 may have any stride.
+        let matches =
+            |f: &dyn Fn(usize, i64) -> bool| of_lanes.clone().enumerate().all(|(k, (&c, &n))| n <= 1 || f(k, c));
+        let pattern = if matches(&|k, c| c == want[k]) {
+            Pattern::Contiguous
+        } else if matches(&|_, c| c == 0) {
+            Pattern::Same
+        } else {
+            Pattern::Segments
+        };
+        Plan::Proven { constant, coefficients, shape: pattern }
+    }
+
+    #[allow(clippy::too_many_arguments)] // One call, the parts of one plan.
+    fn read(
+        &mut self,
+        input: &'a Input<'a>,
+        leaves: &[u32],
+        outs: &[Slot],
+        n: usize,
+        constant: i64,
+        coefficients: &[i64],
+        shape: Pattern,
+    ) {
+        let (lo, hi) = (self.space.lo, self.space.hi);
+        let mut origin = constant;
+        for (axis, &c) in coefficients.iter().enumerate() {
+            if axis < lo || axis >= hi {
+                origin += c * self.fixed[axis];
+            }
+        }
+        match shape {
+            Pattern::Contiguous => {
+                let at = (origin + self.start as i64) as usize;
+                for (&leaf, &out) in leaves.iter().zip(outs) {
+                    self.refs[out as usize] = Some(lanes::part(input.columns[leaf as usize], at, n));
+                }
+            }
+            Pattern::Same => {
+                for (&leaf, &out) in leaves.iter().zip(outs) {
+                    let mut o = self.take(out);
+                    lanes::strided(input.columns[leaf as usize], origin as usize, 0, n, o.out());
+                    self.put(out, o);
+                }
+            }
+            Pattern::Segments => {
+                let extents = self.space.lane_extents();
+                let (Some(&row), Some(&step)) = (extents.last(), coefficients[lo..hi].last()) else { return };
+                let first = self.start % row.max(1);
+                // One segment with unit stride is read in place.
+                if step == 1 && first + n <= row {
+                    let at = (origin + self.outer(coefficients, self.start / row.max(1)) + first as i64) as usize;
+                    for (&leaf, &out) in leaves.iter().zip(outs) {
+                        self.refs[out as usize] = Some(lanes::part(input.columns[leaf as usize], at, n));
+                    }
+                    return;
+                }
+                let mut taken: SmallVec<[_; 4]> = outs.iter().map(|&s| self.take(s)).collect();
+                let (mut k, mut j, mut line) = (0, first, self.start / row.max(1));
+                while k < n {
+                    let len = (row - j).min(n - k);
+                    let at = (origin + self.outer(coefficients, line) + step * j as i64) as usize;
+                    for (&leaf, o) in leaves.iter().zip(&mut taken) {
+                        let (_, to) = o.out().split_at(k);
+                        lanes::strided(input.columns[leaf as usize], at, step as isize, len, to);
+                    }
+                    k += len;
+                    j = 0;
+                    line += 1;
+                }
+                for (&s, o) in outs.iter().zip(taken) {
+                    self.put(s, o);
+                }
+            }
+        }
+    }
+
+    /// The part of an address that all lane axes but the last contribute, at a line (a position over those axes).
+    fn outer(&self, coefficients: &[i64], mut line: usize) -> i64 {
+        let (lo, hi) = (self.space.lo, self.space.hi);
+        let mut sum = 0;
+        for axis in (lo..hi.saturating_sub(1)).rev() {
+            let n = self.space.extents[axis].max(1);
+            sum += coefficients[axis] * (line % n) as i64;
+            line /= n;
+        }
+        sum
+    }
+
+    /// Reads rows of a stencil: the inside of a row as it lies, what is beyond the edges one by one.
+    fn read_edges(
+        &mut self,
+        access: &Access,
+        input: &'a Input<'a>,
+        edge: Edge,
+        leaves: &[u32],
+        outs: &[Slot],
+        n: usize,
+    ) {
+        let (lo, hi) = (self.space.lo, self.space.hi);
+        let strides = row_major(input.shape);
+        let row = self.space.lane_extents().last().copied().unwrap_or(1).max(1);
+        let mut taken: SmallVec<[_; 4]> = outs.iter().map(|&s| self.take(s)).collect();
+        let (mut k, mut j, mut line) = (0, self.start % row, self.start / row);
+        while k < n {
+            let len = (row - j).min(n - k);
+            // The address of the row's start, and how the index runs along it.
+            let mut at = 0i64;
+            let mut run: Option<(i64, i64, usize)> = None;
+            for ((ix, &stride), &extent) in access.index.iter().zip(&strides).zip(input.shape) {
+                let TapeIx::Affine { axis, offset, .. } = *ix else { continue };
+                let axis = axis as usize;
+                if hi > lo && axis == hi - 1 {
+                    run = Some((offset, stride, extent));
+                    continue;
+                }
+                let i = if axis < lo || axis >= hi { self.fixed[axis] } else { self.coordinate(axis, line) };
+                at += stride * edge_index(edge, i + offset, extent);
+            }
+            let (offset, stride, extent) = run.unwrap_or((0, 0, usize::MAX));
+            // Lanes j..j+len of the row; those in bounds are from `a` to `b`.
+            let a = (-offset).clamp(j as i64, (j + len) as i64);
+            let b = (extent as i64).saturating_sub(offset).clamp(a, (j + len) as i64);
+            for (&leaf, o) in leaves.iter().zip(&mut taken) {
+                let column = input.columns[leaf as usize];
+                let mut put = |from: i64, to: i64| {
+                    for i in from..to {
+                        let (_, out) = o.out().split_at(k + (i - j as i64) as usize);
+                        let p = at + stride * edge_index(edge, i + offset, extent);
+                        lanes::strided(column, p as usize, 0, 1, out);
+                    }
+                };
+                put(j as i64, a);
+                put(b, (j + len) as i64);
+                if b > a {
+                    let (_, out) = o.out().split_at(k + (a - j as i64) as usize);
+                    let p = at + stride * (a + offset);
+                    lanes::strided(column, p as usize, stride as isize, (b - a) as usize, out);
+                }
+            }
+            k += len;
+            j = 0;
+            line += 1;
+        }
+        for (&s, o) in outs.iter().zip(taken) {
+            self.put(s, o);
+        }
+    }
+
+    /// The index along a lane axis other than the last, at a line.
+    fn coordinate(&self, axis: usize, line: usize) -> i64 {
+        let (extents, hi) = (&self.space.extents, self.space.hi);
+        let inner: usize = extents[axis + 1..hi.saturating_sub(1).max(axis + 1)].iter().product::<usize>().max(1);
+        (line / inner % extents[axis].max(1)) as i64
+    }
+
+    /// The index along one dimension, for each lane.
+    fn index_lanes(&self, ix: &TapeIx, n: usize, out: &mut Vec<i64>) {
+        out.clear();
+        match *ix {
+            TapeIx::At(s) => out.extend_from_slice(self.typed::<i64>(s, n)),
+            TapeIx::Affine { axis, scale, offset, base, lanes } => {
+                match lanes {
+                    Some(s) => out.extend_from_slice(self.typed::<i64>(s, n)),
+                    None => {
+                        out.resize(n, 0);
+                        self.axis_index(axis as usize, out);
+                    }
+                }
+                let base = self.base(base).wrapping_add(offset);
+                if scale != 1 || base != 0 {
+                    for i in out.iter_mut() {
+                        *i = i.wrapping_mul(scale).wrapping_add(base);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Computes the row-major position that each lane reads, into `at`; an event at the first out of bounds.
+    fn positions(&mut self, access: &'a Access, input: &'a Input<'a>, n: usize) -> Outcome {
+        let mut at = std::mem::take(&mut self.at);
+        let mut index = std::mem::take(&mut self.index);
+        at.clear();
+        at.resize(n, 0);
+        let mut bad = false;
+        for (ix, &extent) in access.index.iter().zip(input.shape) {
+            self.index_lanes(ix, n, &mut index);
+            match access.edge {
+                Some(edge) => {
+                    for (p, &i) in at.iter_mut().zip(&index) {
+                        let i = edge_index(edge, i, extent);
+                        bad |= i as u64 >= extent as u64;
+                        *p = p.wrapping_mul(extent).wrapping_add(i as usize);
+                    }
+                }
+                None => {
+                    for (p, &i) in at.iter_mut().zip(&index) {
+                        bad |= i as u64 >= extent as u64;
+                        *p = p.wrapping_mul(extent).wrapping_add(i as usize);
+                    }
+                }
+            }
+        }
+        self.at = at;
+        self.index = index;
+        if bad { self.first_outside(access, input, n) } else { Ok(()) }
+    }
+
+    /// The event at the first lane whose index is out of bounds.
+    fn first_outside(&mut self, access: &Access, input: &Input<'_>, n: usize) -> Outcome {
+        let mut columns: Vec<Vec<i64>> = Vec::new();
+        for (ix, &extent) in access.index.iter().zip(input.shape) {
+            let mut index = Vec::new();
+            self.index_lanes(ix, n, &mut index);
+            if let Some(edge) = access.edge {
+                index.iter_mut().for_each(|i| *i = edge_index(edge, *i, extent));
+            }
+            columns.push(index);
+        }
+        for lane in 0..n {
+            let index: Vec<i64> = columns.iter().map(|c| c[lane]).collect();
+            if index.iter().zip(input.shape).any(|(&i, &n)| i as u64 >= n as u64) {
+                let array = self.tape.arrays[access.array as usize];
+                let fault = out_of_bounds(array, &index, input.shape);
+                return event(lane, Stop::Fault(fault, access.loc.clone()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the index of each lane is in bounds.
+    pub(crate) fn inside(&mut self, access: &'a Access, out: Slot, n: usize, contiguous: bool) -> Outcome {
+        let input = match self.input(access) {
+            Ok(i) => i,
+            Err(stop) => return event(0, stop),
+        };
+        let mut o = self.take(out);
+        let flags = &mut <bool as super::lanes::Lane>::of_mut(&mut o)[..n];
+        flags.fill(true);
+        for (ix, &extent) in access.index.iter().zip(input.shape) {
+            if let TapeIx::Affine { axis, scale, offset, base, .. } = *ix {
+                let base = self.base(base);
+                let range = self.range(scale, offset, base, axis as usize);
+                if range.is_some_and(|(lo, hi)| lo >= 0 && hi < extent as i128) {
+                    continue;
+                }
+                let (lo, hi) = (self.space.lo, self.space.hi);
+                if contiguous && scale == 1 && base == 0 && (axis as usize) >= lo && (axis as usize) + 1 == hi {
+                    self.inside_rows(flags, offset, extent);
+                    continue;
+                }
+            }
+            let mut index = std::mem::take(&mut self.index);
+            self.index_lanes(ix, n, &mut index);
+            for (f, &i) in flags.iter_mut().zip(&index) {
+                *f &= (i as u64) < extent as u64;
+            }
+            self.index = index;
+        }
+        self.put(out, o);
+        Ok(())
+    }
+
+    /// Clears the flags of the lanes whose index along the last lane axis, shifted, is out of bounds.
+    fn inside_rows(&self, flags: &mut [bool], offset: i64, extent: usize) {
+        let row = self.space.lane_extents().last().copied().unwrap_or(1).max(1);
+        let (mut k, mut j) = (0, self.start % row);
+        while k < flags.len() {
+            let len = (row - j).min(flags.len() - k);
+            let a = (-offset).clamp(j as i64, (j + len) as i64) as usize;
+            let b = (extent as i64 - offset).clamp(a as i64, (j + len) as i64) as usize;
+            flags[k..k + (a - j)].fill(false);
+            flags[k + (b - j)..k + len].fill(false);
+            k += len;
+            j = 0;
+        }
+    }
+}

@@ -1,0 +1,548 @@
+//! Runs tapes over tiles of lanes.
+
+use super::lanes::{self, Lane, Lanes};
+use super::prims;
+use super::tape::{Branch, Captures, Inst, Loop, Slot, Tape};
+use acc_core::data::ColumnSlice;
+use acc_core::ir::{ArrayId, Loc};
+use acc_core::{Error, Fault, RunLimits};
+use smallvec::SmallVec;
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+/// Why a body stopped.
+#[derive(Clone, Debug)]
+pub(crate) enum Stop {
+    /// A fault of the user's program.
+    Fault(Fault, Loc),
+    /// An array that is not evaluated yet is needed.
+    Demand(ArrayId),
+    /// A limit of the run, or no memory.
+    Error(Error),
+}
+
+/// A stop, and the first lane that it concerns.
+#[derive(Debug)]
+pub(crate) struct Event {
+    pub lane: usize,
+    pub stop: Stop,
+}
+
+/// Bodies stop rarely, so what they stop with is boxed.
+pub(crate) type Outcome<T = ()> = Result<T, Box<Event>>;
+
+pub(crate) fn event<T>(lane: usize, stop: Stop) -> Outcome<T> {
+    Err(Box::new(Event { lane, stop }))
+}
+
+/// A compiled body with the buffers of its runs, kept for the next.
+pub(crate) struct Code {
+    pub tape: Tape,
+    /// Lanes of a tile.
+    pub lanes: usize,
+    frames: Mutex<Vec<Vec<Lanes>>>,
+}
+
+impl Code {
+    pub(crate) fn new(tape: Tape, lanes: usize) -> Code {
+        Code { tape, lanes, frames: Mutex::new(Vec::new()) }
+    }
+
+    fn frame(&self) -> Vec<Lanes> {
+        let kept = self.frames.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        kept.unwrap_or_else(|| {
+            let mut own: Vec<Lanes> = self.tape.slots.iter().map(|&t| Lanes::new(t, self.lanes)).collect();
+            for &(s, bits) in &self.tape.consts {
+                own[s as usize].fill(self.lanes, bits);
+            }
+            own
+        })
+    }
+
+    fn keep(&self, frame: Vec<Lanes>) {
+        /// Frames kept per body: a program called from more threads at once makes new ones.
+        const KEPT: usize = 32;
+        let mut frames = self.frames.lock().unwrap_or_else(PoisonError::into_inner);
+        if frames.len() < KEPT {
+            frames.push(frame);
+        }
+    }
+}
+
+/// An array that a body reads.
+#[derive(Clone)]
+pub(crate) struct Input<'a> {
+    pub shape: &'a [usize],
+    /// The columns; none for an array that is fused and never stored.
+    pub columns: Vec<ColumnSlice<'a>>,
+}
+
+/// What a launch binds the names of a tape to.
+pub(crate) struct Bound<'a> {
+    /// By the tape's numbers; `None` if not evaluated.
+    pub inputs: Vec<Option<Input<'a>>>,
+    /// By the tape's numbers, as bits.
+    pub scalars: Vec<u64>,
+    /// Results of the uniform groups.
+    pub uniforms: Vec<OnceLock<Result<Vec<u64>, Stop>>>,
+    pub limits: &'a RunLimits,
+}
+
+/// The index space, and which axes the lanes of a tile run over: `lo..hi`, row-major; the others are fixed.
+#[derive(Clone, Debug)]
+pub(crate) struct Space {
+    pub extents: SmallVec<[usize; 4]>,
+    pub lo: usize,
+    pub hi: usize,
+}
+
+impl Space {
+    pub(crate) fn lane_extents(&self) -> &[usize] {
+        &self.extents[self.lo..self.hi]
+    }
+}
+
+/// How the addresses of an affine load depend on the lane.
+#[derive(Clone, Debug)]
+pub(crate) enum Plan {
+    /// Not made yet.
+    Unknown,
+    /// `constant + sum(coefficient * index)` over all axes, in bounds for the whole launch.
+    Proven { constant: i64, coefficients: SmallVec<[i64; 4]>, shape: Pattern },
+    /// Rows of an affine load with edges: see `load`.
+    Edges,
+    /// To be computed and checked lane by lane.
+    General,
+}
+
+/// The pattern of a proven load over the lanes of any tile.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Pattern {
+    /// One after the other.
+    Contiguous,
+    /// The same for all.
+    Same,
+    /// A stride per segment of the last lane axis.
+    Segments,
+}
+
+/// Runs one tape; one per worker and launch.
+pub(crate) struct Machine<'a> {
+    pub code: &'a Code,
+    pub tape: &'a Tape,
+    pub bound: &'a Bound<'a>,
+    pub space: &'a Space,
+    /// The values of the fixed axes.
+    pub fixed: SmallVec<[i64; 4]>,
+    /// The lane position of the tile's first lane.
+    pub start: usize,
+    pub own: Vec<Lanes>,
+    pub refs: Vec<Option<ColumnSlice<'a>>>,
+    pub plans: Vec<Plan>,
+    filled: Vec<bool>,
+    /// Scratch: positions of a gather.
+    pub at: Vec<usize>,
+    /// Scratch: one index.
+    pub index: Vec<i64>,
+    lists: Vec<Vec<u32>>,
+    /// Lane operations since the limits were last looked at.
+    work: usize,
+}
+
+impl Drop for Machine<'_> {
+    fn drop(&mut self) {
+        self.code.keep(std::mem::take(&mut self.own));
+    }
+}
+
+/// Lane operations between two looks at the clock: well below a millisecond.
+const WORK: usize = 1 << 17;
+
+impl<'a> Machine<'a> {
+    pub(crate) fn new(code: &'a Code, bound: &'a Bound<'a>, space: &'a Space) -> Machine<'a> {
+        let tape = &code.tape;
+        Machine {
+            code,
+            tape,
+            bound,
+            space,
+            fixed: smallvec::smallvec![0; space.extents.len()],
+            start: 0,
+            own: code.frame(),
+            refs: vec![None; tape.slots.len()],
+            plans: vec![Plan::Unknown; tape.plans],
+            filled: vec![false; tape.groups],
+            at: Vec::new(),
+            index: Vec::new(),
+            lists: Vec::new(),
+            work: 0,
+        }
+    }
+
+    /// Evaluates the body for `n` lanes from lane position `start` on.
+    pub(crate) fn tile(&mut self, start: usize, n: usize) -> Outcome {
+        self.start = start;
+        for axis in 0..self.space.extents.len() {
+            if self.tape.param_used[axis] {
+                self.fill_param(axis, n);
+            }
+        }
+        self.tick(n + 256)?;
+        self.run(&self.tape.code, n, true)
+    }
+
+    /// Evaluates the body for `n` lanes whose parameters are set already.
+    pub(crate) fn call(&mut self, n: usize) -> Outcome {
+        self.tick(n + 64)?;
+        self.run(&self.tape.code, n, true)
+    }
+
+    /// Looks at the clock and the token now and then.
+    pub(crate) fn tick(&mut self, work: usize) -> Outcome {
+        self.work += work;
+        if self.work >= WORK {
+            self.work = 0;
+            if let Err(e) = self.bound.limits.check() {
+                return event(0, Stop::Error(e));
+            }
+        }
+        Ok(())
+    }
+
+    fn fill_param(&mut self, axis: usize, n: usize) {
+        let slot = self.tape.params[axis] as usize;
+        let mut lanes = std::mem::take(&mut self.own[slot]);
+        self.axis_index(axis, &mut i64::of_mut(&mut lanes)[..n]);
+        self.own[slot] = lanes;
+        self.refs[slot] = None;
+    }
+
+    /// The index along an axis, for the first lanes of the tile.
+    pub(crate) fn axis_index(&self, axis: usize, out: &mut [i64]) {
+        let Space { extents, lo, hi } = self.space;
+        if axis < *lo || axis >= *hi {
+            out.fill(self.fixed[axis]);
+            return;
+        }
+        let extent = extents[axis].max(1);
+        let run: usize = extents[axis + 1..*hi].iter().product::<usize>().max(1);
+        let mut k = 0;
+        let mut pos = self.start;
+        while k < out.len() {
+            let value = (pos / run) % extent;
+            let len = if run == 1 { extent - value } else { run - pos % run }.min(out.len() - k);
+            if run == 1 {
+                for (j, o) in out[k..k + len].iter_mut().enumerate() {
+                    *o = (value + j) as i64;
+                }
+            } else {
+                out[k..k + len].fill(value as i64);
+            }
+            k += len;
+            pos += len;
+        }
+    }
+
+    /// The lanes of a buffer.
+    pub(crate) fn get(&self, s: Slot, n: usize) -> ColumnSlice<'_> {
+        match self.refs[s as usize] {
+            Some(r) => lanes::prefix(r, n),
+            None => self.own[s as usize].slice(n),
+        }
+    }
+
+    pub(crate) fn typed<T: Lane>(&self, s: Slot, n: usize) -> &[T] {
+        T::of_slice_or_empty(self.get(s, n))
+    }
+
+    /// Takes a buffer out to be written.
+    pub(crate) fn take(&mut self, s: Slot) -> Lanes {
+        self.refs[s as usize] = None;
+        std::mem::take(&mut self.own[s as usize])
+    }
+
+    pub(crate) fn put(&mut self, s: Slot, lanes: Lanes) {
+        self.own[s as usize] = lanes;
+    }
+
+    fn run(&mut self, code: &'a [Inst], n: usize, contiguous: bool) -> Outcome {
+        for inst in code {
+            self.step(inst, n, contiguous)?;
+        }
+        Ok(())
+    }
+
+    fn step(&mut self, inst: &'a Inst, n: usize, contiguous: bool) -> Outcome {
+        match inst {
+            Inst::Unary { op, a, out } => {
+                let mut o = self.take(*out);
+                prims::unary(*op, self.get(*a, n), &mut o);
+                self.put(*out, o);
+            }
+            Inst::Binary { op, a, b, out, loc } => {
+                let mut o = self.take(*out);
+                let done = prims::binary(*op, self.get(*a, n), self.get(*b, n), &mut o);
+                self.put(*out, o);
+                if let Err(lane) = done {
+                    return event(lane, Stop::Fault(Fault::DivisionByZero, loc.clone()));
+                }
+            }
+            Inst::Cast { a, out } => {
+                let mut o = self.take(*out);
+                prims::cast(self.get(*a, n), &mut o);
+                self.put(*out, o);
+            }
+            Inst::Bitcast { a, out } => {
+                let mut o = self.take(*out);
+                prims::bitcast(self.get(*a, n), &mut o);
+                self.put(*out, o);
+            }
+            Inst::Select { c, a, b, out } => {
+                let mut o = self.take(*out);
+                prims::select(self.typed::<bool>(*c, n), self.get(*a, n), self.get(*b, n), &mut o);
+                self.put(*out, o);
+            }
+            Inst::Scalar { scalar, out } => {
+                let bits = self.bound.scalars[*scalar as usize];
+                self.refs[*out as usize] = None;
+                self.own[*out as usize].fill(n, bits);
+            }
+            Inst::Extent { array, axis, out } => {
+                let Some(input) = &self.bound.inputs[*array as usize] else {
+                    return event(0, Stop::Demand(self.tape.arrays[*array as usize]));
+                };
+                let extent = input.shape[*axis as usize] as u64;
+                self.refs[*out as usize] = None;
+                self.own[*out as usize].fill(n, extent);
+            }
+            Inst::Load { access, leaves, outs } => return self.load(access, leaves, outs, n, contiguous),
+            Inst::Inside { access, out } => return self.inside(access, *out, n, contiguous),
+            Inst::Check { access } => return self.load(access, &[], &[], n, contiguous),
+            Inst::If { cond, then, else_, outs } => return self.branch(*cond, then, else_, outs, n, contiguous),
+            Inst::While(l) => return self.while_(l, n, contiguous),
+            Inst::Uniform { group, code, outs } => return self.uniform(*group, code, outs),
+        }
+        Ok(())
+    }
+
+    fn uniform(&mut self, group: u32, code: &'a [Inst], outs: &[Slot]) -> Outcome {
+        if self.filled[group as usize] {
+            return Ok(());
+        }
+        let bound = self.bound;
+        let computed = bound.uniforms[group as usize].get_or_init(|| match self.run(code, 1, false) {
+            Ok(()) => Ok(outs.iter().map(|&s| lanes::first_bits(self.get(s, 1))).collect()),
+            Err(e) => Err(e.stop),
+        });
+        match computed {
+            Ok(bits) => {
+                for (&s, &bits) in outs.iter().zip(bits) {
+                    self.refs[s as usize] = None;
+                    let all = self.code.lanes;
+                    self.own[s as usize].fill(all, bits);
+                }
+                self.filled[group as usize] = true;
+                Ok(())
+            }
+            Err(stop) => event(0, stop.clone()),
+        }
+    }
+
+    /// Lends the buffers of captured values to a region that all lanes enter, or takes them back.
+    fn exchange(&mut self, captures: &Captures) {
+        for &(outer, inner) in captures {
+            self.own.swap(outer as usize, inner as usize);
+            self.refs.swap(outer as usize, inner as usize);
+        }
+    }
+
+    /// Copies the lanes in `list` of one buffer to the start of another.
+    fn gather(&mut self, from: Slot, list: &[u32], to: Slot) {
+        let mut o = self.take(to);
+        lanes::gather(self.get(from, usize::MAX), list, o.out());
+        self.put(to, o);
+    }
+
+    /// Copies the first lanes of one buffer to the lanes in `list` of another.
+    fn scatter(&mut self, from: Slot, list: &[u32], to: Slot) {
+        let mut o = self.take(to);
+        lanes::scatter(self.get(from, list.len()), list, o.out());
+        self.put(to, o);
+    }
+
+    fn copy(&mut self, from: Slot, to: Slot, n: usize) {
+        let mut o = self.take(to);
+        lanes::copy(self.get(from, n), o.out());
+        self.put(to, o);
+    }
+
+    fn list(&mut self) -> Vec<u32> {
+        let mut l = self.lists.pop().unwrap_or_default();
+        l.clear();
+        l
+    }
+
+    fn branch(
+        &mut self,
+        cond: Slot,
+        then: &'a Branch,
+        else_: &'a Branch,
+        outs: &[Slot],
+        n: usize,
+        contiguous: bool,
+    ) -> Outcome {
+        let c = self.typed::<bool>(cond, n);
+        let yes = c.iter().filter(|c| **c).count();
+        if yes == n || yes == 0 {
+            let side = if yes == n { then } else { else_ };
+            self.exchange(&side.captures);
+            let done = self.run(&side.code, n, contiguous);
+            if done.is_ok() {
+                for (&from, &to) in side.results.iter().zip(outs) {
+                    self.copy(from, to, n);
+                }
+            }
+            self.exchange(&side.captures);
+            return done;
+        }
+        for (side, taken) in [(then, true), (else_, false)] {
+            let mut list = self.list();
+            let c = self.typed::<bool>(cond, n);
+            list.extend(c.iter().enumerate().filter(|(_, c)| **c == taken).map(|(k, _)| k as u32));
+            for &(outer, inner) in &side.captures {
+                self.gather(outer, &list, inner);
+            }
+            let done = self.run(&side.code, list.len(), false);
+            if let Err(mut e) = done {
+                e.lane = list[e.lane] as usize;
+                return Err(e);
+            }
+            for (&from, &to) in side.results.iter().zip(outs) {
+                self.scatter(from, &list, to);
+            }
+            self.lists.push(list);
+        }
+        Ok(())
+    }
+
+    fn while_(&mut self, l: &'a Loop, n: usize, contiguous: bool) -> Outcome {
+        for (&from, &to) in l.init.iter().zip(&l.state) {
+            self.copy(from, to, n);
+        }
+        // As long as no lane was dropped the captured values are the outer ones, lent.
+        self.exchange(&l.captures);
+        let mut lent = true;
+        let mut ids = self.list();
+        ids.extend(0..n as u32);
+        let mut alive = vec![true; n];
+        let done = self.iterate(l, contiguous, &mut ids, &mut alive, &mut lent);
+        if lent {
+            self.exchange(&l.captures);
+        }
+        let done = done.map_err(|mut e| {
+            e.lane = ids[e.lane] as usize;
+            e
+        });
+        self.lists.push(ids);
+        done
+    }
+
+    /// Runs a loop on the lanes whose numbers are `ids`; of those that still run `alive` is true.
+    fn iterate(
+        &mut self,
+        l: &'a Loop,
+        mut contiguous: bool,
+        ids: &mut Vec<u32>,
+        alive: &mut Vec<bool>,
+        lent: &mut bool,
+    ) -> Outcome {
+        let mut running = ids.len();
+        loop {
+            let m = ids.len();
+            self.tick(m + 256)?;
+            self.run(&l.test, m, contiguous)?;
+            let cond = match self.refs[l.cond as usize] {
+                Some(r) => bool::of_slice_or_empty(r),
+                None => bool::of(&self.own[l.cond as usize]),
+            };
+            let still = alive.iter().zip(cond).filter(|(a, c)| **a & **c).count();
+            if still < running {
+                // Results of the lanes that are done now, before the next step overwrites their state.
+                let mut at = self.lists.pop().unwrap_or_default();
+                let mut to = self.lists.pop().unwrap_or_default();
+                at.clear();
+                to.clear();
+                let cond = match self.refs[l.cond as usize] {
+                    Some(r) => bool::of_slice_or_empty(r),
+                    None => bool::of(&self.own[l.cond as usize]),
+                };
+                for (k, (a, c)) in alive.iter_mut().zip(cond).enumerate() {
+                    if *a && !*c {
+                        *a = false;
+                        at.push(k as u32);
+                        to.push(ids[k]);
+                    }
+                }
+                for (&state, &result) in l.state.iter().zip(&l.results) {
+                    let mut o = self.take(result);
+                    lanes::move_lanes(self.get(state, m), &at, &to, o.out());
+                    self.put(result, o);
+                }
+                running = still;
+                if running == 0 {
+                    self.lists.extend([at, to]);
+                    return Ok(());
+                }
+                // A lane that is done may run on if that can do no harm, until a quarter is idle.
+                if !l.total || running <= m - m / 4 {
+                    at.clear();
+                    at.extend(alive.iter().enumerate().filter(|(_, a)| **a).map(|(k, _)| k as u32));
+                    self.compact(l, &at, lent);
+                    for (k, &j) in at.iter().enumerate() {
+                        ids[k] = ids[j as usize];
+                    }
+                    ids.truncate(running);
+                    alive.clear();
+                    alive.resize(running, true);
+                    contiguous = false;
+                }
+                self.lists.extend([at, to]);
+            }
+            self.run(&l.step, ids.len(), contiguous)?;
+            for (&from, &to) in l.next.iter().zip(&l.shadow) {
+                if let Some(to) = to {
+                    self.copy(from, to, ids.len());
+                }
+            }
+            for ((&next, &shadow), &state) in l.next.iter().zip(&l.shadow).zip(&l.state) {
+                let from = shadow.unwrap_or(next) as usize;
+                self.own.swap(from, state as usize);
+                self.refs.swap(from, state as usize);
+            }
+        }
+    }
+
+    /// Keeps only the lanes in `list` of a loop's state and captures.
+    fn compact(&mut self, l: &Loop, list: &[u32], lent: &mut bool) {
+        if *lent {
+            self.exchange(&l.captures);
+            *lent = false;
+            for &(outer, inner) in &l.captures {
+                self.gather(outer, list, inner);
+            }
+        } else {
+            for &(_, inner) in &l.captures {
+                self.squeeze(inner, list);
+            }
+        }
+        for &s in &l.state {
+            self.squeeze(s, list);
+        }
+    }
+
+    fn squeeze(&mut self, s: Slot, list: &[u32]) {
+        match self.refs[s as usize].take() {
+            Some(r) => lanes::gather(r, list, self.own[s as usize].out()),
+            None => lanes::squeeze(self.own[s as usize].out(), list),
+        }
+    }
+}

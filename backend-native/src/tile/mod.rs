@@ -1,0 +1,13 @@
+//! The tile executor: runs bodies of the kernel IR over tiles of lanes that stay in the cache.
+//!
+//! Every value of a body has a buffer of lanes; an instruction is one vectorised loop over them. At a conditional the
+//! lanes are partitioned, so that each side runs on the lanes that take it; a loop runs on the lanes that still go
+//! on. Results do not depend on how lanes are grouped into tiles.
+
+pub(crate) mod lanes;
+pub(crate) mod load;
+pub(crate) mod machine;
+pub(crate) mod prims;
+pub(crate) mod reduce;
+pub(crate) mod scatter;
+pub(crate) mod tape;

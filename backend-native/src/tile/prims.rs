@@ -1,0 +1,500 @@
+//! Primitive operations over lanes: one loop per operation and type, written so that the compiler vectorises it.
+//!
+//! Each loop is compiled twice, for the baseline of the target and for AVX2; the processor decides at run time. Both
+//! compute the same: rustc never contracts or reorders floating-point operations.
+
+use super::lanes::{Lane, Lanes};
+use crate::types::all_types;
+use acc_core::data::{ColumnSlice, Prim};
+use acc_core::ir::PrimOp;
+
+/// The lane of a zero divisor.
+pub(crate) type Outcome = Result<(), usize>;
+
+#[inline(always)]
+fn map1<T: Copy, R>(a: &[T], out: &mut [R], f: impl Fn(T) -> R) {
+    for (o, &x) in out.iter_mut().zip(a) {
+        *o = f(x);
+    }
+}
+
+#[inline(always)]
+fn map2<T: Copy, R>(a: &[T], b: &[T], out: &mut [R], f: impl Fn(T, T) -> R) {
+    for ((o, &x), &y) in out.iter_mut().zip(a).zip(b) {
+        *o = f(x, y);
+    }
+}
+
+/// Integer arithmetic that generic loops need.
+pub(crate) trait Int: Lane + Ord {
+    fn add(self, y: Self) -> Self;
+    fn sub(self, y: Self) -> Self;
+    fn mul(self, y: Self) -> Self;
+    /// The divisor is not zero.
+    fn quot(self, y: Self) -> Self;
+    fn rem(self, y: Self) -> Self;
+    fn div_floor(self, y: Self) -> Self;
+    fn mod_floor(self, y: Self) -> Self;
+    fn and(self, y: Self) -> Self;
+    fn or(self, y: Self) -> Self;
+    fn xor(self, y: Self) -> Self;
+    fn shl(self, y: Self) -> Self;
+    fn shr(self, y: Self) -> Self;
+    fn neg(self) -> Self;
+    fn abs(self) -> Self;
+    fn signum(self) -> Self;
+    fn not(self) -> Self;
+    fn count_ones(self) -> i32;
+    fn leading_zeros(self) -> i32;
+    fn trailing_zeros(self) -> i32;
+}
+
+macro_rules! int_common {
+    ($t:ty) => {
+        #[inline(always)]
+        fn add(self, y: $t) -> $t {
+            self.wrapping_add(y)
+        }
+        #[inline(always)]
+        fn sub(self, y: $t) -> $t {
+            self.wrapping_sub(y)
+        }
+        #[inline(always)]
+        fn mul(self, y: $t) -> $t {
+            self.wrapping_mul(y)
+        }
+        #[inline(always)]
+        fn quot(self, y: $t) -> $t {
+            self.wrapping_div(y)
+        }
+        #[inline(always)]
+        fn rem(self, y: $t) -> $t {
+            self.wrapping_rem(y)
+        }
+        #[inline(always)]
+        fn and(self, y: $t) -> $t {
+            self & y
+        }
+        #[inline(always)]
+        fn or(self, y: $t) -> $t {
+            self | y
+        }
+        #[inline(always)]
+        fn xor(self, y: $t) -> $t {
+            self ^ y
+        }
+        #[inline(always)]
+        fn neg(self) -> $t {
+            self.wrapping_neg()
+        }
+        #[inline(always)]
+        fn not(self) -> $t {
+            !self
+        }
+        #[inline(always)]
+        fn count_ones(self) -> i32 {
+            self.count_ones() as i32
+        }
+        #[inline(always)]
+        fn leading_zeros(self) -> i32 {
+            self.leading_zeros() as i32
+        }
+        #[inline(always)]
+        fn trailing_zeros(self) -> i32 {
+            self.trailing_zeros() as i32
+        }
+    };
+}
+
+macro_rules! signed {
+    ($($t:ty),*) => { $(impl Int for $t {
+        int_common!($t);
+        #[inline(always)]
+        fn div_floor(self, y: $t) -> $t {
+            let q = self.wrapping_div(y);
+            if (self.wrapping_rem(y) != 0) && ((self < 0) != (y < 0)) { q.wrapping_sub(1) } else { q }
+        }
+        #[inline(always)]
+        fn mod_floor(self, y: $t) -> $t {
+            let r = self.wrapping_rem(y);
+            if r != 0 && ((r < 0) != (y < 0)) { r.wrapping_add(y) } else { r }
+        }
+        #[inline(always)]
+        fn shl(self, y: $t) -> $t {
+            if y >= 0 && (y as u64) < <$t>::BITS as u64 { self.wrapping_shl(y as u32) } else { 0 }
+        }
+        #[inline(always)]
+        fn shr(self, y: $t) -> $t {
+            let by = if y >= 0 && (y as u64) < <$t>::BITS as u64 { y as u32 } else { <$t>::BITS - 1 };
+            self.wrapping_shr(by)
+        }
+        #[inline(always)]
+        fn abs(self) -> $t { self.wrapping_abs() }
+        #[inline(always)]
+        fn signum(self) -> $t { self.signum() }
+    })* };
+}
+signed!(i8, i16, i32, i64);
+
+macro_rules! unsigned {
+    ($($t:ty),*) => { $(impl Int for $t {
+        int_common!($t);
+        #[inline(always)]
+        fn div_floor(self, y: $t) -> $t { self / y }
+        #[inline(always)]
+        fn mod_floor(self, y: $t) -> $t { self % y }
+        #[inline(always)]
+        fn shl(self, y: $t) -> $t {
+            if (y as u64) < <$t>::BITS as u64 { self.wrapping_shl(y as u32) } else { 0 }
+        }
+        #[inline(always)]
+        fn shr(self, y: $t) -> $t {
+            if (y as u64) < <$t>::BITS as u64 { self.wrapping_shr(y as u32) } else { 0 }
+        }
+        #[inline(always)]
+        fn abs(self) -> $t { self }
+        #[inline(always)]
+        fn signum(self) -> $t { <$t>::from(self != 0) }
+    })* };
+}
+unsigned!(u8, u16, u32, u64);
+
+/// The lesser; for floats NaN if either is NaN.
+#[inline(always)]
+#[allow(clippy::eq_op)] // `x != x` is the vectorisable test for NaN, and false for all other types.
+pub(crate) fn minimum<T: Lane>(x: T, y: T) -> T {
+    if x < y || x != x { x } else { y }
+}
+
+/// The greater; for floats NaN if either is NaN.
+#[inline(always)]
+#[allow(clippy::eq_op)] // As in `minimum`.
+pub(crate) fn maximum<T: Lane>(x: T, y: T) -> T {
+    if x > y || x != x { x } else { y }
+}
+
+#[inline(always)]
+fn compare<T: Lane>(op: PrimOp, a: &[T], b: &[T], out: &mut Lanes) -> bool {
+    let out = bool::of_mut(out);
+    match op {
+        PrimOp::EqP => map2(a, b, out, |x, y| x == y),
+        PrimOp::NeP => map2(a, b, out, |x, y| x != y),
+        PrimOp::LtP => map2(a, b, out, |x, y| x < y),
+        PrimOp::LeP => map2(a, b, out, |x, y| x <= y),
+        PrimOp::GtP => map2(a, b, out, |x, y| x > y),
+        PrimOp::GeP => map2(a, b, out, |x, y| x >= y),
+        _ => return false,
+    }
+    true
+}
+
+#[inline(always)]
+fn divide<T: Int>(a: &[T], b: &[T], out: &mut [T], f: impl Fn(T, T) -> T) -> Outcome {
+    if let Some(k) = b.iter().take(a.len()).position(|&y| y == T::default()) {
+        return Err(k);
+    }
+    map2(a, b, out, f);
+    Ok(())
+}
+
+#[inline(always)]
+fn int_binary<T: Int>(op: PrimOp, a: &[T], b: &[T], out: &mut Lanes) -> Outcome {
+    if compare(op, a, b, out) {
+        return Ok(());
+    }
+    let out = T::of_mut(out);
+    match op {
+        PrimOp::AddP => map2(a, b, out, T::add),
+        PrimOp::SubP => map2(a, b, out, T::sub),
+        PrimOp::MulP => map2(a, b, out, T::mul),
+        PrimOp::QuotP => return divide(a, b, out, T::quot),
+        PrimOp::RemP => return divide(a, b, out, T::rem),
+        PrimOp::DivFloorP => return divide(a, b, out, T::div_floor),
+        PrimOp::ModFloorP => return divide(a, b, out, T::mod_floor),
+        PrimOp::MinP => map2(a, b, out, minimum),
+        PrimOp::MaxP => map2(a, b, out, maximum),
+        PrimOp::AndP => map2(a, b, out, T::and),
+        PrimOp::OrP => map2(a, b, out, T::or),
+        PrimOp::XorP => map2(a, b, out, T::xor),
+        PrimOp::ShlP => map2(a, b, out, T::shl),
+        PrimOp::ShrP => map2(a, b, out, T::shr),
+        _ => debug_assert!(false, "{} of integers", op.name()),
+    }
+    Ok(())
+}
+
+#[inline(always)]
+fn int_unary<T: Int>(op: PrimOp, a: &[T], out: &mut Lanes) {
+    match op {
+        PrimOp::NegP => map1(a, T::of_mut(out), T::neg),
+        PrimOp::AbsP => map1(a, T::of_mut(out), T::abs),
+        PrimOp::SignumP => map1(a, T::of_mut(out), T::signum),
+        PrimOp::NotP => map1(a, T::of_mut(out), T::not),
+        PrimOp::PopCountP => map1(a, i32::of_mut(out), T::count_ones),
+        PrimOp::LeadingZerosP => map1(a, i32::of_mut(out), T::leading_zeros),
+        PrimOp::TrailingZerosP => map1(a, i32::of_mut(out), T::trailing_zeros),
+        _ => debug_assert!(false, "{} of an integer", op.name()),
+    }
+}
+
+macro_rules! float_ops {
+    ($binary:ident, $unary:ident, $t:ty) => {
+        #[inline(always)]
+        fn $binary(op: PrimOp, a: &[$t], b: &[$t], out: &mut Lanes) -> Outcome {
+            if compare(op, a, b, out) {
+                return Ok(());
+            }
+            let out = <$t>::of_mut(out);
+            match op {
+                PrimOp::AddP => map2(a, b, out, |x, y| x + y),
+                PrimOp::SubP => map2(a, b, out, |x, y| x - y),
+                PrimOp::MulP => map2(a, b, out, |x, y| x * y),
+                PrimOp::DivP => map2(a, b, out, |x, y| x / y),
+                PrimOp::FmodP => map2(a, b, out, |x, y| x % y),
+                PrimOp::MinP => map2(a, b, out, minimum),
+                PrimOp::MaxP => map2(a, b, out, maximum),
+                PrimOp::PowP => map2(a, b, out, <$t>::powf),
+                PrimOp::Atan2P => map2(a, b, out, <$t>::atan2),
+                _ => debug_assert!(false, "{} of floats", op.name()),
+            }
+            Ok(())
+        }
+
+        #[inline(always)]
+        fn $unary(op: PrimOp, a: &[$t], out: &mut Lanes) {
+            match op {
+                PrimOp::IsNanP => return map1(a, bool::of_mut(out), <$t>::is_nan),
+                PrimOp::IsInfiniteP => return map1(a, bool::of_mut(out), <$t>::is_infinite),
+                _ => {}
+            }
+            let out = <$t>::of_mut(out);
+            match op {
+                PrimOp::NegP => map1(a, out, |x| -x),
+                PrimOp::AbsP => map1(a, out, <$t>::abs),
+                PrimOp::SignumP => map1(a, out, |x| {
+                    if x > 0.0 {
+                        1.0
+                    } else if x < 0.0 {
+                        -1.0
+                    } else {
+                        x
+                    }
+                }),
+                PrimOp::SqrtP => map1(a, out, <$t>::sqrt),
+                PrimOp::ExpP => map1(a, out, <$t>::exp),
+                PrimOp::LnP => map1(a, out, <$t>::ln),
+                PrimOp::Log2P => map1(a, out, <$t>::log2),
+                PrimOp::Log10P => map1(a, out, <$t>::log10),
+                PrimOp::SinP => map1(a, out, <$t>::sin),
+                PrimOp::CosP => map1(a, out, <$t>::cos),
+                PrimOp::TanP => map1(a, out, <$t>::tan),
+                PrimOp::AsinP => map1(a, out, <$t>::asin),
+                PrimOp::AcosP => map1(a, out, <$t>::acos),
+                PrimOp::AtanP => map1(a, out, <$t>::atan),
+                PrimOp::SinhP => map1(a, out, <$t>::sinh),
+                PrimOp::CoshP => map1(a, out, <$t>::cosh),
+                PrimOp::TanhP => map1(a, out, <$t>::tanh),
+                PrimOp::AsinhP => map1(a, out, <$t>::asinh),
+                PrimOp::AcoshP => map1(a, out, <$t>::acosh),
+                PrimOp::AtanhP => map1(a, out, <$t>::atanh),
+                PrimOp::FloorP => map1(a, out, <$t>::floor),
+                PrimOp::CeilP => map1(a, out, <$t>::ceil),
+                PrimOp::RoundP => map1(a, out, <$t>::round_ties_even),
+                PrimOp::TruncP => map1(a, out, <$t>::trunc),
+                _ => debug_assert!(false, "{} of a float", op.name()),
+            }
+        }
+    };
+}
+float_ops!(binary_f32, unary_f32, f32);
+float_ops!(binary_f64, unary_f64, f64);
+
+#[inline(always)]
+fn bool_binary(op: PrimOp, a: &[bool], b: &[bool], out: &mut Lanes) -> Outcome {
+    if compare(op, a, b, out) {
+        return Ok(());
+    }
+    let out = bool::of_mut(out);
+    match op {
+        PrimOp::AndP | PrimOp::MinP => map2(a, b, out, |x, y| x & y),
+        PrimOp::OrP | PrimOp::MaxP => map2(a, b, out, |x, y| x | y),
+        PrimOp::XorP => map2(a, b, out, |x, y| x ^ y),
+        _ => debug_assert!(false, "{} of bools", op.name()),
+    }
+    Ok(())
+}
+
+#[inline(always)]
+fn char_binary(op: PrimOp, a: &[char], b: &[char], out: &mut Lanes) -> Outcome {
+    if compare(op, a, b, out) {
+        return Ok(());
+    }
+    let out = char::of_mut(out);
+    match op {
+        PrimOp::MinP => map2(a, b, out, minimum),
+        PrimOp::MaxP => map2(a, b, out, maximum),
+        _ => debug_assert!(false, "{} of chars", op.name()),
+    }
+    Ok(())
+}
+
+#[inline(always)]
+fn binary_impl(op: PrimOp, a: ColumnSlice<'_>, b: ColumnSlice<'_>, out: &mut Lanes) -> Outcome {
+    use ColumnSlice as C;
+    match (a, b) {
+        (C::I8(a), C::I8(b)) => int_binary(op, a, b, out),
+        (C::I16(a), C::I16(b)) => int_binary(op, a, b, out),
+        (C::I32(a), C::I32(b)) => int_binary(op, a, b, out),
+        (C::I64(a), C::I64(b)) => int_binary(op, a, b, out),
+        (C::U8(a), C::U8(b)) => int_binary(op, a, b, out),
+        (C::U16(a), C::U16(b)) => int_binary(op, a, b, out),
+        (C::U32(a), C::U32(b)) => int_binary(op, a, b, out),
+        (C::U64(a), C::U64(b)) => int_binary(op, a, b, out),
+        (C::F32(a), C::F32(b)) => binary_f32(op, a, b, out),
+        (C::F64(a), C::F64(b)) => binary_f64(op, a, b, out),
+        (C::Bool(a), C::Bool(b)) => bool_binary(op, a, b, out),
+        (C::Char(a), C::Char(b)) => char_binary(op, a, b, out),
+        _ => {
+            debug_assert!(false, "operands of two types");
+            Ok(())
+        }
+    }
+}
+
+#[inline(always)]
+fn unary_impl(op: PrimOp, a: ColumnSlice<'_>, out: &mut Lanes) {
+    use ColumnSlice as C;
+    match a {
+        C::I8(a) => int_unary(op, a, out),
+        C::I16(a) => int_unary(op, a, out),
+        C::I32(a) => int_unary(op, a, out),
+        C::I64(a) => int_unary(op, a, out),
+        C::U8(a) => int_unary(op, a, out),
+        C::U16(a) => int_unary(op, a, out),
+        C::U32(a) => int_unary(op, a, out),
+        C::U64(a) => int_unary(op, a, out),
+        C::F32(a) => unary_f32(op, a, out),
+        C::F64(a) => unary_f64(op, a, out),
+        C::Bool(a) => map1(a, bool::of_mut(out), |x| !x),
+        C::Char(_) => debug_assert!(false, "{} of a char", op.name()),
+    }
+}
+
+macro_rules! select_impl {
+    ($(($V:ident, $t:ty)),*) => {
+        #[inline(always)]
+        fn select_impl(c: &[bool], a: ColumnSlice<'_>, b: ColumnSlice<'_>, out: &mut Lanes) {
+            match (a, b) {
+                $((ColumnSlice::$V(a), ColumnSlice::$V(b)) => {
+                    for (((o, &c), &x), &y) in <$t>::of_mut(out).iter_mut().zip(c).zip(a).zip(b) {
+                        *o = if c { x } else { y };
+                    }
+                })*
+                _ => debug_assert!(false, "operands of two types"),
+            }
+        }
+    };
+}
+all_types!(select_impl);
+
+macro_rules! cast_row {
+    ($a:ident, $out:ident, $($V:ident $t:ty),*) => {
+        match $out { $(Lanes::$V(out) => map1($a, out, |x| x as $t),)* Lanes::Bool(_) | Lanes::Char(_) => {} }
+    };
+}
+macro_rules! cast_impl {
+    ($($V:ident $t:ty),*) => {
+        #[inline(always)]
+        fn cast_impl(a: ColumnSlice<'_>, out: &mut Lanes) {
+            use ColumnSlice as C;
+            match a {
+                C::I8(a) => cast_row!(a, out, I8 i8, I16 i16, I32 i32, I64 i64, U8 u8, U16 u16, U32 u32, U64 u64, F32 f32, F64 f64),
+                C::I16(a) => cast_row!(a, out, I8 i8, I16 i16, I32 i32, I64 i64, U8 u8, U16 u16, U32 u32, U64 u64, F32 f32, F64 f64),
+                C::I32(a) => cast_row!(a, out, I8 i8, I16 i16, I32 i32, I64 i64, U8 u8, U16 u16, U32 u32, U64 u64, F32 f32, F64 f64),
+                C::I64(a) => cast_row!(a, out, I8 i8, I16 i16, I32 i32, I64 i64, U8 u8, U16 u16, U32 u32, U64 u64, F32 f32, F64 f64),
+                C::U8(a) => cast_row!(a, out, I8 i8, I16 i16, I32 i32, I64 i64, U8 u8, U16 u16, U32 u32, U64 u64, F32 f32, F64 f64),
+                C::U16(a) => cast_row!(a, out, I8 i8, I16 i16, I32 i32, I64 i64, U8 u8, U16 u16, U32 u32, U64 u64, F32 f32, F64 f64),
+                C::U32(a) => match out {
+                    Lanes::Char(out) => map1(a, out, |x| char::from_u32(x).unwrap_or(char::REPLACEMENT_CHARACTER)),
+                    out => cast_row!(a, out, I8 i8, I16 i16, I32 i32, I64 i64, U8 u8, U16 u16, U32 u32, U64 u64, F32 f32, F64 f64),
+                },
+                C::U64(a) => cast_row!(a, out, I8 i8, I16 i16, I32 i32, I64 i64, U8 u8, U16 u16, U32 u32, U64 u64, F32 f32, F64 f64),
+                C::F32(a) => cast_row!(a, out, I8 i8, I16 i16, I32 i32, I64 i64, U8 u8, U16 u16, U32 u32, U64 u64, F32 f32, F64 f64),
+                C::F64(a) => cast_row!(a, out, I8 i8, I16 i16, I32 i32, I64 i64, U8 u8, U16 u16, U32 u32, U64 u64, F32 f32, F64 f64),
+                C::Bool(a) => match out {
+                    $(Lanes::$V(out) => map1(a, out, |x| u8::from(x) as $t),)*
+                    Lanes::Bool(_) | Lanes::Char(_) => {}
+                },
+                C::Char(a) => map1(a, u32::of_mut(out), u32::from),
+            }
+        }
+    };
+}
+cast_impl!(I8 i8, I16 i16, I32 i32, I64 i64, U8 u8, U16 u16, U32 u32, U64 u64, F32 f32, F64 f64);
+
+/// The same bits read as another type of the same width.
+pub(crate) fn bitcast(a: ColumnSlice<'_>, out: &mut Lanes) {
+    macro_rules! from {
+        ($(($V:ident, $t:ty)),*) => { match a { $(ColumnSlice::$V(a) => to(a, out)),* } };
+    }
+    fn to<T: Prim>(a: &[T], out: &mut Lanes) {
+        macro_rules! into {
+            ($(($V:ident, $t:ty)),*) => {
+                match out { $(Lanes::$V(out) => map1(a, out, |x| <$t>::from_bits64(x.to_bits64()))),* }
+            };
+        }
+        all_types!(into)
+    }
+    all_types!(from)
+}
+
+/// Whether the loops compiled for AVX2 run.
+#[inline]
+pub(crate) fn avx2() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    {
+        std::arch::is_x86_feature_detected!("avx2")
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        false
+    }
+}
+
+/// Defines a function twice, for the baseline and for AVX2, and one that picks.
+macro_rules! multiversion {
+    ($(#[$doc:meta])* $name:ident, $impl:ident, ($($arg:ident: $ty:ty),*) -> $ret:ty) => {
+        $(#[$doc])*
+        pub(crate) fn $name($($arg: $ty),*) -> $ret {
+            #[cfg(target_arch = "x86_64")]
+            #[target_feature(enable = "avx2")]
+            fn wide($($arg: $ty),*) -> $ret {
+                $impl($($arg),*)
+            }
+            #[cfg(target_arch = "x86_64")]
+            if $crate::tile::prims::avx2() {
+                // SAFETY: the processor has AVX2, checked just above.
+                return unsafe { wide($($arg),*) };
+            }
+            $impl($($arg),*)
+        }
+    };
+}
+pub(crate) use multiversion;
+
+multiversion!(
+    /// `out = op(a, b)` on the lanes of `a`; the lane of the first zero divisor if there is one.
+    binary, binary_impl, (op: PrimOp, a: ColumnSlice<'_>, b: ColumnSlice<'_>, out: &mut Lanes) -> Outcome
+);
+multiversion!(
+    /// `out = op(a)` on the lanes of `a`.
+    unary, unary_impl, (op: PrimOp, a: ColumnSlice<'_>, out: &mut Lanes) -> ()
+);
+multiversion!(
+    /// `out = if c { a } else { b }` on the lanes of `c`.
+    select, select_impl, (c: &[bool], a: ColumnSlice<'_>, b: ColumnSlice<'_>, out: &mut Lanes) -> ()
+);
+multiversion!(
+    /// `out = a` converted to the type of `out`.
+    cast, cast_impl, (a: ColumnSlice<'_>, out: &mut Lanes) -> ()
+);

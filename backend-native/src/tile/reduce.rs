@@ -1,0 +1,258 @@
+//! Known operators over lanes: accumulation, reduction and scan without the machine.
+
+use super::lanes::Lanes;
+use super::prims::{Int, maximum, minimum, multiversion};
+use crate::buffer::OutSlice;
+use crate::types::all_types;
+use acc_core::data::{ColumnSlice, Prim, ScalarType};
+use acc_core::ir::{Dir, PrimOp};
+
+/// Partial results that a reduction keeps at once: enough to hide the latency of an addition, few enough for
+/// registers. The tree of a reduction depends on it, so it is fixed.
+pub(crate) const WIDTH: usize = 32;
+
+/// The value that leaves every operand as it is, as bits. Of a float sum that is `-0.0`.
+pub(crate) fn identity(op: PrimOp, ty: ScalarType) -> u64 {
+    macro_rules! int {
+        ($t:ty) => {
+            match op {
+                PrimOp::MulP => <$t>::to_bits64(1),
+                PrimOp::MinP => <$t>::MAX.to_bits64(),
+                PrimOp::MaxP => <$t>::MIN.to_bits64(),
+                PrimOp::AndP => (!(0 as $t)).to_bits64(),
+                _ => 0,
+            }
+        };
+    }
+    macro_rules! float {
+        ($t:ty) => {
+            match op {
+                PrimOp::MulP => <$t>::to_bits64(1.0),
+                PrimOp::MinP => <$t>::INFINITY.to_bits64(),
+                PrimOp::MaxP => <$t>::NEG_INFINITY.to_bits64(),
+                _ => <$t>::to_bits64(-0.0),
+            }
+        };
+    }
+    match ty {
+        ScalarType::I8 => int!(i8),
+        ScalarType::I16 => int!(i16),
+        ScalarType::I32 => int!(i32),
+        ScalarType::I64 => int!(i64),
+        ScalarType::U8 => int!(u8),
+        ScalarType::U16 => int!(u16),
+        ScalarType::U32 => int!(u32),
+        ScalarType::U64 => int!(u64),
+        ScalarType::F32 => float!(f32),
+        ScalarType::F64 => float!(f64),
+        ScalarType::Bool => u64::from(matches!(op, PrimOp::MinP | PrimOp::AndP)),
+        ScalarType::Char => (if op == PrimOp::MinP { char::MAX } else { '\0' }).to_bits64(),
+    }
+}
+
+/// Calls `$go!(f)` with the closure of a known operator on values of a type.
+macro_rules! with_int {
+    ($op:expr, $T:ty, $go:ident) => {
+        match $op {
+            PrimOp::MulP => $go!(<$T as Int>::mul),
+            PrimOp::MinP => $go!(minimum::<$T>),
+            PrimOp::MaxP => $go!(maximum::<$T>),
+            PrimOp::AndP => $go!(<$T as Int>::and),
+            PrimOp::OrP => $go!(<$T as Int>::or),
+            PrimOp::XorP => $go!(<$T as Int>::xor),
+            _ => $go!(<$T as Int>::add),
+        }
+    };
+}
+macro_rules! with_float {
+    ($op:expr, $T:ty, $go:ident) => {
+        match $op {
+            PrimOp::MulP => $go!(|x: $T, y: $T| x * y),
+            PrimOp::MinP => $go!(minimum::<$T>),
+            PrimOp::MaxP => $go!(maximum::<$T>),
+            _ => $go!(|x: $T, y: $T| x + y),
+        }
+    };
+}
+macro_rules! with_bool {
+    ($op:expr, $T:ty, $go:ident) => {
+        match $op {
+            PrimOp::MinP | PrimOp::AndP => $go!(|x: bool, y: bool| x & y),
+            PrimOp::XorP => $go!(|x: bool, y: bool| x ^ y),
+            _ => $go!(|x: bool, y: bool| x | y),
+        }
+    };
+}
+macro_rules! with_char {
+    ($op:expr, $T:ty, $go:ident) => {
+        match $op {
+            PrimOp::MinP => $go!(minimum::<char>),
+            _ => $go!(maximum::<char>),
+        }
+    };
+}
+/// One arm per scalar type: `$body!(Variant, type, with_macro)`.
+macro_rules! by_type {
+    ($body:ident) => {
+        $body! { (I8, i8, with_int), (I16, i16, with_int), (I32, i32, with_int), (I64, i64, with_int), (U8, u8, with_int),
+        (U16, u16, with_int), (U32, u32, with_int), (U64, u64, with_int), (F32, f32, with_float),
+        (F64, f64, with_float), (Bool, bool, with_bool), (Char, char, with_char) }
+    };
+}
+
+#[inline(always)]
+fn accumulate_typed<T: Copy>(acc: &mut [T], x: &[T], f: impl Fn(T, T) -> T) {
+    for (a, &x) in acc.iter_mut().zip(x) {
+        *a = f(*a, x);
+    }
+}
+
+#[inline(always)]
+fn reduce_typed<T: Copy>(acc: &mut [T], x: &[T], f: impl Fn(T, T) -> T) {
+    let Some(acc) = acc.first_chunk_mut::<WIDTH>() else { return };
+    let mut a = *acc;
+    let (whole, rest) = x.as_chunks::<WIDTH>();
+    for x in whole {
+        for k in 0..WIDTH {
+            a[k] = f(a[k], x[k]);
+        }
+    }
+    for (a, &x) in a.iter_mut().zip(rest) {
+        *a = f(*a, x);
+    }
+    *acc = a;
+}
+
+#[inline(always)]
+fn scan_typed<T: Copy>(x: &[T], out: &mut [T], start: Option<T>, dir: Dir, f: impl Fn(T, T) -> T) -> Option<T> {
+    let mut acc = start;
+    let step = |acc: &mut Option<T>, x: T| {
+        let y = match *acc {
+            Some(a) => f(a, x),
+            None => x,
+        };
+        *acc = Some(y);
+        y
+    };
+    match dir {
+        Dir::Left => out.iter_mut().zip(x).for_each(|(o, &x)| *o = step(&mut acc, x)),
+        Dir::Right => {
+            let n = x.len();
+            out[..n].iter_mut().zip(x).rev().for_each(|(o, &x)| *o = step(&mut acc, x));
+        }
+    }
+    acc
+}
+
+#[inline(always)]
+fn accumulate_impl(op: PrimOp, acc: &mut Lanes, x: ColumnSlice<'_>) {
+    macro_rules! arms {
+        ($(($V:ident, $t:ty, $with:ident)),*) => {
+            match (acc, x) {
+                $((Lanes::$V(acc), ColumnSlice::$V(x)) => {
+                    macro_rules! go { ($f:expr) => { accumulate_typed::<$t>(acc, x, $f) }; }
+                    $with!(op, $t, go)
+                })*
+                _ => debug_assert!(false, "lanes of another type"),
+            }
+        };
+    }
+    by_type!(arms)
+}
+
+#[inline(always)]
+fn reduce_impl(op: PrimOp, acc: &mut Lanes, x: ColumnSlice<'_>) {
+    macro_rules! arms {
+        ($(($V:ident, $t:ty, $with:ident)),*) => {
+            match (acc, x) {
+                $((Lanes::$V(acc), ColumnSlice::$V(x)) => {
+                    macro_rules! go { ($f:expr) => { reduce_typed::<$t>(acc, x, $f) }; }
+                    $with!(op, $t, go)
+                })*
+                _ => debug_assert!(false, "lanes of another type"),
+            }
+        };
+    }
+    by_type!(arms)
+}
+
+multiversion!(
+    /// `acc = op(acc, x)`, lane by lane.
+    accumulate, accumulate_impl, (op: PrimOp, acc: &mut Lanes, x: ColumnSlice<'_>) -> ()
+);
+multiversion!(
+    /// Combines `x` into [`WIDTH`] partial results, element `k` into the one of number `k % WIDTH`.
+    reduce, reduce_impl, (op: PrimOp, acc: &mut Lanes, x: ColumnSlice<'_>) -> ()
+);
+
+/// Combines the partial results of [`reduce`] by halving; the bits of the result.
+pub(crate) fn collapse(op: PrimOp, acc: &mut Lanes) -> u64 {
+    let mut n = WIDTH;
+    while n > 1 {
+        n /= 2;
+        macro_rules! halves {
+            ($(($V:ident, $t:ty)),*) => {
+                match acc {
+                    $(Lanes::$V(v) => {
+                        let upper: smallvec::SmallVec<[$t; WIDTH]> = v[n..2 * n].into();
+                        accumulate(op, acc, ColumnSlice::$V(&upper));
+                    })*
+                }
+            };
+        }
+        all_types!(halves);
+    }
+    super::lanes::first_bits(acc.slice(1))
+}
+
+/// `op(a, b)` of two values given as bits.
+pub(crate) fn combine_bits(op: PrimOp, ty: ScalarType, a: u64, b: u64) -> u64 {
+    macro_rules! arms {
+        ($(($V:ident, $t:ty, $with:ident)),*) => {
+            match ty {
+                $(ScalarType::$V => {
+                    let (a, b) = (<$t>::from_bits64(a), <$t>::from_bits64(b));
+                    macro_rules! go { ($f:expr) => { ($f)(a, b).to_bits64() }; }
+                    $with!(op, $t, go)
+                })*
+            }
+        };
+    }
+    by_type!(arms)
+}
+
+/// Scans `x` into `out` from one end, beginning with `start`; the last value.
+pub(crate) fn scan(op: PrimOp, x: ColumnSlice<'_>, out: OutSlice<'_>, start: Option<u64>, dir: Dir) -> Option<u64> {
+    macro_rules! arms {
+        ($(($V:ident, $t:ty, $with:ident)),*) => {
+            match (x, out) {
+                $((ColumnSlice::$V(x), OutSlice::$V(out)) => {
+                    let start = start.map(<$t>::from_bits64);
+                    macro_rules! go { ($f:expr) => { scan_typed::<$t>(x, out, start, dir, $f).map(|y| y.to_bits64()) }; }
+                    $with!(op, $t, go)
+                })*
+                _ => {
+                    debug_assert!(false, "lanes of another type");
+                    None
+                }
+            }
+        };
+    }
+    by_type!(arms)
+}
+
+/// `out = op(value, out)` for all of `out`.
+pub(crate) fn prepend(op: PrimOp, out: OutSlice<'_>, value: u64) {
+    macro_rules! arms {
+        ($(($V:ident, $t:ty, $with:ident)),*) => {
+            match out {
+                $(OutSlice::$V(out) => {
+                    let value = <$t>::from_bits64(value);
+                    macro_rules! go { ($f:expr) => { out.iter_mut().for_each(|o| *o = ($f)(value, *o)) }; }
+                    $with!(op, $t, go)
+                })*
+            }
+        };
+    }
+    by_type!(arms)
+}
