@@ -1,1 +1,16 @@
-//! conformance
+//! Every executor held to the reference interpreter: test programs, how results are compared, and the matrix.
+//!
+//! * [`suite`]: the test programs, text files under `programs/` and the generated products of [`laziness`].
+//! * [`executors`]: who runs them.
+//! * [`runner`]: one program on one executor, and whether what comes out is what the program's file expects.
+//! * [`compare`] and [`bound`]: when two results are equal.
+//! * [`matrix`]: which components pass where.
+#![forbid(unsafe_code)]
+
+pub mod bound;
+pub mod compare;
+pub mod executors;
+pub mod laziness;
+pub mod matrix;
+pub mod runner;
+pub mod suite;

@@ -134,7 +134,8 @@ pub fn show_array(a: &ArrayData, limit: usize) -> String {
     let elements: Vec<String> =
         (0..a.size().min(limit)).filter_map(|k| a.element(k)).map(|l| Element(a.elt(), &l).to_string()).collect();
     let more = if a.size() > limit { format!(", ... {} more", a.size() - limit) } else { String::new() };
-    format!("[{}] {} {{ {}{more} }}", shape.join(", "), a.elt(), elements.join(", "))
+    let elements = if a.size() == 0 { "{}".into() } else { format!("{{ {}{more} }}", elements.join(", ")) };
+    format!("[{}] {} {elements}", shape.join(", "), a.elt())
 }
 
 fn write_element(f: &mut fmt::Formatter<'_>, elt: &EltType, leaves: &mut std::slice::Iter<'_, Lit>) -> fmt::Result {

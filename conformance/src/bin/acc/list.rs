@@ -1,0 +1,40 @@
+//! `acc list`
+
+use conformance::executors::{self, State};
+use conformance::{matrix, suite};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// List the executors, test programs and components.
+#[derive(clap::Args)]
+pub struct Args {
+    /// The folder of the test programs.
+    #[arg(long)]
+    programs: Option<PathBuf>,
+}
+
+pub fn main(args: &Args) -> crate::Outcome {
+    let folder = args.programs.clone().unwrap_or_else(suite::default_folder);
+    let tests = suite::load(&folder).map_err(|e| e.to_string())?;
+    println!("executors");
+    for e in executors::all() {
+        match &e.state {
+            State::Present(_) => println!("  {}", e.name),
+            State::Absent { what, why } => println!("  {} ({what}: {why})", e.name),
+        }
+    }
+    println!("test programs ({})", tests.len());
+    for t in &tests {
+        let rows: Vec<&str> = t.file.components.iter().chain(&t.file.cases).map(String::as_str).collect();
+        println!("  {}: {}", t.name, rows.join(" "));
+    }
+    let covered = |id: &str| tests.iter().filter(|t| t.file.components.iter().any(|c| c == id)).count();
+    println!("components with tests");
+    for (id, name, _) in matrix::components() {
+        let n = covered(id);
+        if n > 0 {
+            println!("  {id} {name}: {n} test programs");
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}

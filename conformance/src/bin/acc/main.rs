@@ -1,0 +1,46 @@
+//! `acc`: run, check and compare array programs.
+
+mod check;
+mod list;
+mod matrix;
+mod output;
+mod run;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+/// Array programs on every executor.
+#[derive(Parser)]
+#[command(name = "acc", version, arg_required_else_help = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// List the executors, test programs and components.
+    List(list::Args),
+    /// Read a program and check that it is well formed.
+    Check(check::Args),
+    /// Run the program of a test file on its inputs and compare the results with what it expects.
+    Run(run::Args),
+    /// Run every test program on every executor and print which components pass.
+    Matrix(matrix::Args),
+}
+
+/// What a command says when it cannot do its work; the exit status is then 1.
+type Outcome = Result<ExitCode, String>;
+
+fn main() -> ExitCode {
+    let outcome = match Cli::parse().command {
+        Command::List(args) => list::main(&args),
+        Command::Check(args) => check::main(&args),
+        Command::Run(args) => run::main(&args),
+        Command::Matrix(args) => matrix::main(&args),
+    };
+    outcome.unwrap_or_else(|message| {
+        eprintln!("error: {message}");
+        ExitCode::FAILURE
+    })
+}

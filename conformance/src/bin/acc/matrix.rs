@@ -1,0 +1,28 @@
+//! `acc matrix`
+
+use crate::output::write_file;
+use conformance::{executors, matrix, suite};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Run every test program on every executor and print which components pass.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Write the matrix as JSON to this file, too.
+    #[arg(long)]
+    json: Option<PathBuf>,
+    /// The folder of the test programs.
+    #[arg(long)]
+    programs: Option<PathBuf>,
+}
+
+pub fn main(args: &Args) -> crate::Outcome {
+    let folder = args.programs.clone().unwrap_or_else(suite::default_folder);
+    let tests = suite::load(&folder).map_err(|e| e.to_string())?;
+    let matrix = matrix::run(&tests, executors::all(), |_, _| {});
+    if let Some(path) = &args.json {
+        write_file(path, format!("{:#}\n", matrix.to_json()).as_bytes())?;
+    }
+    print!("{}", matrix.to_text());
+    Ok(if matrix.failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}

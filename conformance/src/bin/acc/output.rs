@@ -1,0 +1,31 @@
+//! Files in and out.
+
+use acc_core::text::{TestFile, parse_test_file};
+use acc_core::verify::verify;
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+
+/// Reads a test file or a bare program, and verifies it.
+pub fn read_program(path: &Path) -> Result<TestFile, String> {
+    let name = path.display().to_string();
+    let bytes = fs::read(path).map_err(|e| format!("cannot read {name}: {e}\n  help: give the path of a program in text form; `acc list` shows those that come with acc"))?;
+    let text = String::from_utf8(bytes).map_err(|_| {
+        format!("{name} is not UTF-8 text\n  help: a program is a text file; docs/TEXT.md describes it")
+    })?;
+    let file = parse_test_file(&name, &text).map_err(|e| e.to_string())?;
+    verify(&file.program, None).map_err(|e| format!("{name}: malformed program: {e}"))?;
+    Ok(file)
+}
+
+/// Writes a file whole or not at all: to a temporary one beside it, which then takes its name.
+pub fn write_file(path: &Path, contents: &[u8]) -> Result<(), String> {
+    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let write = || -> std::io::Result<()> {
+        let mut file = tempfile::NamedTempFile::new_in(folder)?;
+        file.write_all(contents)?;
+        file.persist(path).map_err(|e| e.error)?;
+        Ok(())
+    };
+    write().map_err(|e| format!("cannot write {}: {e}", path.display()))
+}

@@ -1,0 +1,66 @@
+//! `acc run FILE`
+
+use crate::output::read_program;
+use acc_core::text::show_array;
+use conformance::{executors, runner};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Instant;
+
+/// Run the program of a test file on its inputs and compare the results with what it expects.
+#[derive(clap::Args)]
+pub struct Args {
+    /// A test file: a program with `run { ... }` sections (docs/TEXT.md).
+    file: PathBuf,
+    /// Only this executor; all that are there if not given.
+    #[arg(long)]
+    executor: Option<String>,
+    /// The most elements to print of each result.
+    #[arg(long, default_value_t = 100)]
+    elements: usize,
+}
+
+pub fn main(args: &Args) -> crate::Outcome {
+    let file = read_program(&args.file)?;
+    let selected = executors::select(args.executor.as_deref())?;
+    if file.runs.is_empty() {
+        return Err(format!(
+            "{} has nothing to run\n  help: add a section `run {{ name = [extents] type {{ ... }}  expect agree }}` after the program",
+            args.file.display()
+        ));
+    }
+    let mut failed = 0;
+    for run in &file.runs {
+        println!("run {} at line {}", run.name.as_deref().unwrap_or("without a name"), run.line);
+        let mut shown: Option<String> = None;
+        for registered in &selected {
+            let Some(executor) = registered.present() else { continue };
+            let start = Instant::now();
+            let outcome = runner::execute(&**executor, &file, run);
+            let time = start.elapsed();
+            let text = match &outcome {
+                Ok(results) => {
+                    let results: Vec<String> = results.iter().map(|a| show_array(a, args.elements)).collect();
+                    results.join("\n  ")
+                }
+                Err(e) => e.to_string(),
+            };
+            // What an executor says again is not printed again.
+            if shown.as_ref() != Some(&text) {
+                println!("  {text}");
+                shown = Some(text);
+            }
+            match runner::judge(&file, run, &outcome, time) {
+                Ok(()) => println!("  {}: as expected, {time:.1?}", registered.name),
+                Err(why) => {
+                    failed += 1;
+                    println!("  {}: NOT as expected: {why}", registered.name);
+                }
+            }
+        }
+    }
+    if failed > 0 {
+        return Err(format!("{failed} results are not as expected"));
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,79 @@
+//! The executors there are.
+
+use acc_core::{Executor, Interpreter};
+use std::sync::Arc;
+
+/// An executor, or why it is not there.
+#[derive(Clone)]
+pub struct Registered {
+    /// Its name in test files, messages and tables.
+    pub name: &'static str,
+    /// Itself.
+    pub state: State,
+}
+
+/// Whether an executor can be used.
+#[derive(Clone)]
+pub enum State {
+    /// It can.
+    Present(Arc<dyn Executor>),
+    /// It cannot: why, and what to do about it.
+    Absent {
+        /// `not built` or `not run`.
+        what: &'static str,
+        /// The reason, and what to run.
+        why: &'static str,
+    },
+}
+
+/// The name of the executor that the others are held to.
+pub const REFERENCE: &str = "interpreter";
+
+/// Every executor, in the order of the matrix.
+pub fn all() -> Vec<Registered> {
+    vec![
+        Registered { name: REFERENCE, state: State::Present(Arc::new(Interpreter::new())) },
+        Registered { name: "native-tile", state: native_tile() },
+        Registered { name: "graph", state: graph() },
+        Registered { name: "graph-cuda", state: graph_cuda() },
+    ]
+}
+
+fn native_tile() -> State {
+    State::Absent { what: "not built", why: "this version has no tile executor" }
+}
+
+fn graph() -> State {
+    State::Absent { what: "not built", why: NO_LIBTORCH }
+}
+
+fn graph_cuda() -> State {
+    State::Absent { what: "not run", why: NO_LIBTORCH }
+}
+
+const NO_LIBTORCH: &str = "built without libtorch; run `make setup`, then build with `--features libtorch`";
+
+impl Registered {
+    /// The executor, if it is there.
+    pub fn present(&self) -> Option<&Arc<dyn Executor>> {
+        match &self.state {
+            State::Present(e) => Some(e),
+            State::Absent { .. } => None,
+        }
+    }
+}
+
+/// The executors of this name, or all; the error names those there are.
+pub fn select(name: Option<&str>) -> Result<Vec<Registered>, String> {
+    let all = all();
+    let Some(name) = name else { return Ok(all) };
+    let names: Vec<&str> = all.iter().map(|r| r.name).collect();
+    let names = names.join(", ");
+    match all.into_iter().find(|r| r.name == name) {
+        Some(r) => match &r.state {
+            State::Present(_) => Ok(vec![r]),
+            State::Absent { what, why } => Err(format!("the executor `{name}` is {what}: {why}")),
+        },
+        None => Err(format!("there is no executor `{name}`; there are: {names}")),
+    }
+}

@@ -1,0 +1,76 @@
+//! One run of a test file on one executor.
+
+use crate::bound;
+use crate::compare::{Near, compare};
+use acc_core::data::ArrayData;
+use acc_core::text::{Expect, Run, TestFile};
+use acc_core::{Error, Executor, Interpreter, LimitError, RunLimits};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::{Duration, Instant};
+
+/// How long a run may take that states no deadline: far beyond what any test needs, so that an endless one ends.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// How much later than its deadline a run may stop: 50 ms are promised, and a machine under load is given more.
+const GRACE: Duration = Duration::from_millis(1000);
+
+/// What an executor made of a run. A panic is an error like others here, so that one defect does not hide the rest.
+pub fn execute(executor: &dyn Executor, file: &TestFile, run: &Run) -> Result<Vec<ArrayData>, Error> {
+    let patience = run.deadline_ms.map_or(PATIENCE, Duration::from_millis);
+    let limits = RunLimits { deadline: Some(Instant::now() + patience), ..RunLimits::none() };
+    let result = catch_unwind(AssertUnwindSafe(|| executor.run_untyped(&file.program, &run.args, &limits)));
+    result.unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
+        Err(Error::Backend { backend: "panic", message: text.unwrap_or("without a message").to_string() })
+    })
+}
+
+/// Runs and checks; the error says what differs from the expectation.
+pub fn check(executor: &dyn Executor, file: &TestFile, run: &Run) -> Result<(), String> {
+    let start = Instant::now();
+    let got = execute(executor, file, run);
+    judge(file, run, &got, start.elapsed())
+}
+
+/// Whether the outcome of a run that took `time` is what its file expects.
+pub fn judge(file: &TestFile, run: &Run, got: &Result<Vec<ArrayData>, Error>, time: Duration) -> Result<(), String> {
+    match (&run.expect, got) {
+        (Expect::Values(want), Ok(got)) => compare_all(file, run, got, want),
+        (Expect::Agree, Ok(got)) => {
+            let want = execute(&Interpreter::new(), file, run).map_err(|e| format!("the interpreter fails: {e}"))?;
+            compare_all(file, run, got, &want)
+        }
+        (Expect::Values(_) | Expect::Agree, Err(e)) => Err(format!("results are expected, but the run fails: {e}")),
+        (Expect::Fault { kind, line }, Err(Error::Fault { fault, loc, .. })) => match line {
+            _ if fault.kind() != kind => Err(format!("the fault {kind} is expected, not {}: {fault}", fault.kind())),
+            Some(line) if *line != loc.line() => Err(format!("the fault is expected at line {line}, not at {loc}")),
+            Some(_) | None => Ok(()),
+        },
+        (Expect::Fault { kind, .. }, Err(e)) => Err(format!("the fault {kind} is expected, not: {e}")),
+        (Expect::Fault { kind, .. }, Ok(_)) => Err(format!("the fault {kind} is expected, but the run succeeds")),
+        (Expect::Stopped, Err(Error::Limit(LimitError::Deadline))) => {
+            let deadline = Duration::from_millis(run.deadline_ms.unwrap_or(0));
+            if time <= deadline + GRACE {
+                Ok(())
+            } else {
+                Err(format!("stopped after {time:?}, long after its deadline of {deadline:?}"))
+            }
+        }
+        (Expect::Stopped, Err(e)) => Err(format!("the deadline is expected to stop the run, not: {e}")),
+        (Expect::Stopped, Ok(_)) => Err("the deadline is expected to stop the run, but it ends".into()),
+    }
+}
+
+fn compare_all(file: &TestFile, run: &Run, got: &[ArrayData], want: &[ArrayData]) -> Result<(), String> {
+    if got.len() != want.len() {
+        return Err(format!("{} results where {} are expected", got.len(), want.len()));
+    }
+    let near = match run.tolerance {
+        Some(t) => Near::from(t),
+        None => bound::of_program(&file.program, &run.args)?,
+    };
+    for (k, (g, w)) in got.iter().zip(want).enumerate() {
+        compare(g, w, near).map_err(|e| format!("result {k}: {e}"))?;
+    }
+    Ok(())
+}
