@@ -70,9 +70,9 @@ impl FunParser<'_, '_> {
     fn short_body(&mut self, params: Vec<Val>) -> Result<Region, Error> {
         let mut nodes = Nodes::new();
         let results = if self.c.eat('(') {
-            self.c_list(')', |p| p.operand(&mut nodes))?
+            self.c_list(')', |p| p.values(&mut nodes))?.concat()
         } else {
-            vec![self.operand(&mut nodes)?]
+            self.values(&mut nodes)?
         };
         Ok(Region { params, nodes, results })
     }
@@ -110,7 +110,7 @@ impl FunParser<'_, '_> {
                 p.definition(&mut nodes)?;
                 p.c.eat(';');
             }
-            let results = p.c_list('}', |p| p.operand(&mut nodes))?;
+            let results = p.c_list('}', |p| p.values(&mut nodes))?.concat();
             Ok(Region { params, nodes, results })
         });
         self.scopes.pop();
@@ -168,24 +168,31 @@ impl FunParser<'_, '_> {
 
     /// A scalar's name, or an operation with one result in its place.
     fn operand(&mut self, nodes: &mut Nodes) -> Result<Val, Error> {
+        let start = self.c.token().clone();
+        match self.values(nodes)?[..] {
+            [v] => Ok(v),
+            ref vs => {
+                let message = format!("an operand is one value, but this operation yields {}", vs.len());
+                self.c.error_at(&start, message)
+            }
+        }
+    }
+
+    /// What a region yields, one item of it: a scalar's name, or an operation with any number of results.
+    fn values(&mut self, nodes: &mut Nodes) -> Result<Vec<Val>, Error> {
         if let Tok::Scalar(_) = self.c.peek() {
             let (name, token) = self.scalar_name()?;
             return match self.lookup(&name) {
-                Some(v) => Ok(v),
+                Some(v) => Ok(vec![v]),
                 None => self.c.error_at(&token, format!("`%{name}` is not defined here")),
             };
         }
-        let (start, here) = (self.c.token().clone(), self.c.here());
+        let here = self.c.here();
         let (op, types) = self.nested(|p| p.op(nodes, None))?;
         let loc = self.c.location()?.unwrap_or(here);
-        match types[..] {
-            [ty] => {
-                let v = self.new_val(ty);
-                nodes.push(Node { results: smallvec::smallvec![v], op, loc });
-                Ok(v)
-            }
-            _ => self.c.error_at(&start, format!("an operand is one value, but this operation yields {}", types.len())),
-        }
+        let results: Vec<Val> = types.into_iter().map(|ty| self.new_val(ty)).collect();
+        nodes.push(Node { results: results.iter().copied().collect(), op, loc });
+        Ok(results)
     }
 
     fn types_of(&self, vals: &[Val]) -> Vec<ScalarType> {
