@@ -1,6 +1,7 @@
 //! The executors there are.
 
 use acc_core::{Executor, Interpreter};
+use backend_native::Native;
 use std::sync::Arc;
 
 /// An executor, or why it is not there.
@@ -33,14 +34,10 @@ pub const REFERENCE: &str = "interpreter";
 pub fn all() -> Vec<Registered> {
     vec![
         Registered { name: REFERENCE, state: State::Present(Arc::new(Interpreter::new())) },
-        Registered { name: "native-tile", state: native_tile() },
+        Registered { name: "native-tile", state: State::Present(Arc::new(Native::new())) },
         Registered { name: "graph", state: graph() },
         Registered { name: "graph-cuda", state: graph_cuda() },
     ]
-}
-
-fn native_tile() -> State {
-    State::Absent { what: "not built", why: "this version has no tile executor" }
 }
 
 fn graph() -> State {
