@@ -125,7 +125,7 @@ impl Builder {
             *uniform &= n.op.index().iter().all(|i| matches!(i, Ix::At(_)));
             n.op.operands(&mut |v| *uniform &= self.uniform[v.index()] || inside.contains(&v));
             for r in n.op.regions() {
-                self.region_is_uniform(r, inside, uniform);
+                crate::grow_stack(|| self.region_is_uniform(r, inside, uniform));
             }
             inside.extend(&n.results);
         }
@@ -235,7 +235,7 @@ impl Builder {
                 v
             })
             .collect();
-        self.copy_nodes(f, r, map);
+        crate::grow_stack(|| self.copy_nodes(f, r, map));
         let results = r.results.iter().map(|v| map[v]).collect();
         self.close(params, results)
     }
@@ -300,10 +300,9 @@ impl Builder {
         map: &mut HashMap<Val, Val>,
     ) {
         const CHEAP: usize = 10;
-        let cost = |r: &Region| r.nodes.iter().map(|n| op_cost(&n.op)).sum::<usize>();
         let plain = |r: &Region| {
             let total = !r.is_partial() && r.nodes.iter().all(|n| n.op.regions().is_empty());
-            total && cost(r) <= CHEAP
+            total && region_cost(r) <= CHEAP
         };
         if plain(&then) && plain(&else_) {
             for r in [&then, &else_] {
@@ -355,12 +354,12 @@ fn sweep(r: &mut Region, live: &mut [bool]) {
         }
         match &mut n.op {
             Op::If { then, else_, .. } => {
-                sweep(then, live);
-                sweep(else_, live);
+                crate::grow_stack(|| sweep(then, live));
+                crate::grow_stack(|| sweep(else_, live));
             }
             Op::While { test, step, .. } => {
-                sweep(test, live);
-                sweep(step, live);
+                crate::grow_stack(|| sweep(test, live));
+                crate::grow_stack(|| sweep(step, live));
             }
             _ => {}
         }
@@ -371,19 +370,24 @@ fn sweep(r: &mut Region, live: &mut [bool]) {
 }
 
 /// A rough cost, in units of one addition over a lane.
-pub(crate) fn op_cost(op: &Op) -> usize {
+fn op_cost(op: &Op) -> usize {
     match op {
         Op::Prim(p, _) => prim_cost(*p),
         Op::Cast(_) | Op::Bitcast(_) | Op::Select { .. } => 1,
         Op::Scalar { .. } | Op::Extent { .. } => 0,
         Op::Load(l) => l.index.len().max(1) * if l.index.iter().any(|i| matches!(i, Ix::At(_))) { 4 } else { 1 },
         Op::Inside { .. } | Op::Check { .. } => 2,
-        Op::If { then, else_, .. } => 4 + then.nodes.iter().chain(&else_.nodes).map(|n| op_cost(&n.op)).sum::<usize>(),
+        Op::If { then, else_, .. } => 4 + crate::grow_stack(|| region_cost(then) + region_cost(else_)),
         // How often a loop runs is unknown; that it is there at all makes the body worth a thread.
         Op::While { test, step, .. } => {
-            64 * (1 + test.nodes.iter().chain(&step.nodes).map(|n| op_cost(&n.op)).sum::<usize>())
+            64usize.saturating_mul(1 + crate::grow_stack(|| region_cost(test) + region_cost(step)))
         }
     }
+}
+
+/// The rough cost of a region's nodes, each evaluated once.
+pub(crate) fn region_cost(r: &Region) -> usize {
+    r.nodes.iter().fold(0, |sum: usize, n| sum.saturating_add(op_cost(&n.op)).min(1 << 40))
 }
 
 /// The rough cost of a primitive, in units of one addition.

@@ -24,7 +24,7 @@ mod build;
 mod print;
 mod verify;
 
-pub(crate) use build::{Builder, op_cost, prim_cost};
+pub(crate) use build::{Builder, prim_cost, region_cost};
 pub(crate) use verify::verify;
 
 use acc_core::data::{Lit, ScalarType};
@@ -324,7 +324,7 @@ impl Op {
 impl Region {
     /// Whether any node is partial.
     pub(crate) fn is_partial(&self) -> bool {
-        self.nodes.iter().any(|n| n.op.is_partial())
+        crate::grow_stack(|| self.nodes.iter().any(|n| n.op.is_partial()))
     }
 
     /// Calls `f` on every node, those of inner regions included, with the depth of its region.
@@ -332,7 +332,7 @@ impl Region {
         for n in &self.nodes {
             f(n, depth);
             for r in n.op.regions() {
-                r.visit(depth + 1, f);
+                crate::grow_stack(|| r.visit(depth + 1, f));
             }
         }
     }

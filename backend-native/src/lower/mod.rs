@@ -202,11 +202,8 @@ impl<'a> Lowering<'a> {
         })?;
         let combine_partial = combine.as_ref().is_some_and(Body::is_partial);
         let element = code(&kernel.element);
-        let nodes = kernel.element.region.nodes.iter();
-        let mut cost = 1 + nodes.map(|n| kernel::op_cost(&n.op)).sum::<usize>();
-        if let Some(c) = &combine {
-            cost += c.region.nodes.iter().map(|n| kernel::op_cost(&n.op)).sum::<usize>();
-        }
+        let combine_cost = combine.as_ref().map_or(0, |c| kernel::region_cost(&c.region));
+        let cost = kernel::region_cost(&kernel.element.region) + combine_cost + 1;
         Ok(Launch { element, combine: combine.as_ref().map(code), cost, combine_partial, kernel })
     }
 

@@ -126,7 +126,7 @@ impl Run<'_> {
             at += 1;
         }
         needed.sort_unstable();
-        needed.into_iter().try_for_each(|s| self.step(&plan.steps[s]))
+        crate::grow_stack(|| needed.into_iter().try_for_each(|s| self.step(&plan.steps[s])))
     }
 
     fn step(&mut self, s: &Step) -> Result<(), Error> {

@@ -317,8 +317,10 @@ impl<'a> Machine<'a> {
             Inst::Load { access, leaves, outs } => return self.load(access, leaves, outs, n, contiguous),
             Inst::Inside { access, out } => return self.inside(access, *out, n, contiguous),
             Inst::Check { access } => return self.load(access, &[], &[], n, contiguous),
-            Inst::If { cond, then, else_, outs } => return self.branch(*cond, then, else_, outs, n, contiguous),
-            Inst::While(l) => return self.while_(l, n, contiguous),
+            Inst::If { cond, then, else_, outs } => {
+                return crate::grow_stack(|| self.branch(*cond, then, else_, outs, n, contiguous));
+            }
+            Inst::While(l) => return crate::grow_stack(|| self.while_(l, n, contiguous)),
             Inst::Uniform { group, code, outs } => return self.uniform(*group, code, outs),
         }
         Ok(())

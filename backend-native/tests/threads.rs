@@ -1,0 +1,117 @@
+//! Any number of threads, and many callers.
+
+mod common;
+
+use acc_core::data::{ArrayData, ScalarType};
+use acc_core::{Executor, RunLimits};
+use backend_native::Native;
+use common::{Rng, array, native, parse, reference, same};
+use std::sync::Arc;
+
+/// Programs over one array of floats and one of integers whose results depend on how operations are grouped.
+const PROGRAMS: [&str; 8] = [
+    "program(a: [1]f32, b: [1]i64) { r: [0]f32 = fold(a, f: |%x: f32, %y: f32| add(%x, %y), init: || 1.0f32) yield r }",
+    "program(a: [1]f32, b: [1]i64) { r: [1]f32 = scanl(a, f: |%x: f32, %y: f32| add(%x, %y), init: || 1.0f32) yield r }",
+    "program(a: [1]f32, b: [1]i64) { r: [1]f32 = scanr1(a, f: |%x: f32, %y: f32| mul(%x, %y)) yield r }",
+    "program(a: [1]f32, b: [1]i64) {
+       p: [1](f32, f32) = map(a, f: |%x: f32| (mul(%x, 0.125f32), add(%x, 0.3f32)))
+       r: [0](f32, f32) = fold1(p, f: |%a: f32, %b: f32, %c: f32, %d: f32| (mul(%a, %c), add(mul(%b, %c), %d)))
+       s: [1](f32, f32) = scanl1(p, f: |%a: f32, %b: f32, %c: f32, %d: f32| (mul(%a, %c), add(mul(%b, %c), %d)))
+       yield r, s
+     }",
+    "program(a: [1]f32, b: [1]i64) {
+       z: [1]f32 = generate(shape: || 50i64, f: |%i: i64| 0.0f32)
+       r: [1]f32 = permute(a, into: z, combine: |%x: f32, %y: f32| add(mul(%x, 0.5f32), %y), target: |%i: i64| (1u8, rem(mul(%i, %i), 50i64)))
+       s: [1]f32 = permute(a, into: z, combine: |%x: f32, %y: f32| add(%x, %y), target: |%i: i64| (1u8, rem(mul(%i, %i), 50i64)))
+       yield r, s
+     }",
+    "program(a: [1]f32, b: [1]i64) {
+       z: [1]i64 = generate(shape: || 50i64, f: |%i: i64| 0i64)
+       r: [1]i64 = permute(b, into: z, combine: |%x: i64, %y: i64| add(%x, %y), target: |%i: i64| (1u8, rem(mul(%i, %i), 50i64)))
+       yield r
+     }",
+    "program(a: [1]f32, b: [1]i64) {
+       m: [2]f32 = generate(shape: || (300i64, 1000i64), f: |%i: i64, %j: i64| a[add(mul(%i, 100i64), %j)])
+       r: [1]f32 = fold(m, f: |%x: f32, %y: f32| add(%x, %y), init: || 0.5f32)
+       s: [2]f32 = scanl1(m, f: |%x: f32, %y: f32| add(%x, %y))
+       yield r, s
+     }",
+    "program(a: [1]f32, b: [1]i64) {
+       r: [1]f32 = map(a, f: |%x: f32| if gt(%x, 0.0f32) { yield sin(exp(mul(%x, 0.1f32))) } else { yield sqrt(abs(%x)) })
+       yield r
+     }",
+];
+
+fn args() -> Vec<ArrayData> {
+    let mut r = Rng(77);
+    let n = 300_007;
+    let floats: Vec<f32> = (0..n).map(|_| (r.next() % 2000) as f32 / 1000.0 - 0.9).collect();
+    let floats = acc_core::data::Column::from_vec(floats);
+    let floats = ArrayData::new([n], ScalarType::F32.into(), [floats]).unwrap();
+    vec![floats, array(&[n], &ScalarType::I64.into(), &mut r)]
+}
+
+#[test]
+fn results_are_the_same_bits_for_any_number_of_threads() {
+    let args = args();
+    let backends: Vec<Native> = [1, 2, 3, 7, 16].map(|n| Native::with_threads(n).unwrap()).into();
+    for text in PROGRAMS {
+        let program = parse(text);
+        let want = native(&program, &args).unwrap();
+        for b in &backends {
+            assert_eq!(b.run_untyped(&program, &args, &RunLimits::none()).unwrap(), want, "{text}");
+        }
+        for (w, g) in reference(&program, &args).unwrap().iter().zip(&want) {
+            same(w, g, 1e-2).unwrap_or_else(|e| panic!("{e}\n{text}"));
+        }
+    }
+}
+
+#[test]
+fn the_first_fault_is_the_same_for_any_number_of_threads() {
+    let program = parse(
+        "program(a: [1]f32, b: [1]i64) {
+           r: [1]i64 = imap(b, f: |%i: i64, %x: i64| if lt(%i, 200000i64) { yield %x } else { yield b[add(%i, 200000i64)] })
+           yield r
+         }",
+    );
+    let args = args();
+    let want = reference(&program, &args).unwrap_err().to_string();
+    for n in [1, 2, 3, 7, 16] {
+        for _ in 0..5 {
+            let got = Native::with_threads(n).unwrap().run_untyped(&program, &args, &RunLimits::none());
+            assert_eq!(got.unwrap_err().to_string(), want);
+        }
+    }
+}
+
+#[test]
+fn a_prepared_program_is_called_from_many_threads_at_once() {
+    let native = Native::new();
+    let args = Arc::new(args());
+    let programs: Vec<_> = PROGRAMS.iter().map(|t| parse(t)).collect();
+    let want: Vec<_> = programs.iter().map(|p| native.run_untyped(p, &args, &RunLimits::none()).unwrap()).collect();
+    let compiled = native.compiled();
+    std::thread::scope(|s| {
+        for _ in 0..8 {
+            s.spawn(|| {
+                for (p, w) in programs.iter().zip(&want) {
+                    assert_eq!(native.run_untyped(p, &args, &RunLimits::none()).unwrap(), *w);
+                }
+            });
+        }
+    });
+    assert_eq!(native.compiled(), compiled);
+}
+
+#[test]
+fn a_program_is_prepared_once_for_all_data_and_extents() {
+    let native = Native::new();
+    let mut r = Rng(5);
+    for n in [0, 1, 5, 3000] {
+        let program = parse(PROGRAMS[0]);
+        let args = [array(&[n], &ScalarType::F32.into(), &mut r), array(&[n], &ScalarType::I64.into(), &mut r)];
+        native.run_untyped(&program, &args, &RunLimits::none()).unwrap();
+    }
+    assert_eq!(native.compiled(), 1);
+}
