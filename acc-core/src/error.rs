@@ -190,6 +190,15 @@ pub enum BuildError {
         /// The array operation.
         used: Loc,
     },
+    /// A value that may fault is shared by so many branches, within each other, that copying it into each of them makes
+    /// the function too large.
+    #[error(
+        "too many copies: values that may fault (array reads, integer divisions, loops) are shared by branches inside branches, at {used}\n  help: compute the shared value before the first branch, or in an array operation of its own"
+    )]
+    TooManyCopies {
+        /// The closure.
+        used: Loc,
+    },
     /// An array of a function body was used outside of it.
     #[error(
         "array used outside the array function that made it\n  used at {used}\n  help: return the array from the function, or pass it in as an argument"

@@ -51,7 +51,7 @@ impl<A: Arrays> Acc<A> {
 impl<A: Arrays> fmt::Debug for Acc<A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.program() {
-            Ok(p) => write!(f, "{:?}", p.program),
+            Ok(p) => write!(f, "{}", p.program),
             Err(e) => write!(f, "{e}"),
         }
     }

@@ -29,7 +29,7 @@ fn function<A: Arrays>(f: impl FnOnce(A::Acc) -> AccRef) -> AccFun {
 /// ```
 /// use acc_core::prelude::*;
 /// let xs = Vector::from([1, 2]);
-/// let (_, doubled) = awhile((unit(0), &xs), |(i, _)| i.the().lt(3), |(i, xs)| (i.map(|i| i + 1), xs.map(|x| x * 2)));
+/// let (_, doubled) = awhile((unit(0i32), &xs), |(i, _)| i.the().lt(3), |(i, xs)| (i.map(|i| i + 1), xs.map(|x| x * 2)));
 /// assert_eq!(Interpreter::new().run(doubled)?.to_vec(), [8, 16]);
 /// # Ok::<(), acc_core::Error>(())
 /// ```

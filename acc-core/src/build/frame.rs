@@ -324,7 +324,7 @@ pub fn closed(loc: Loc, f: impl FnOnce() -> ExpRef) -> Frozen {
 /// Runs a closure of a scalar loop; returns its parameter and its result.
 pub fn loop_body(ty: EltType, loc: &Loc, f: impl FnOnce(ExpRef) -> ExpRef) -> (ExpRef, ExpRef) {
     let _guard = open(FrameKind::Loop, loc);
-    let param = params(&[ty.clone()], loc)[0];
+    let param = params(std::slice::from_ref(&ty), loc)[0];
     let result = f(param);
     let result = with(|b| {
         if b.usable(result).is_some() {

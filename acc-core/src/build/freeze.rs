@@ -5,14 +5,19 @@ use super::graph::{Kind, ScalarGraph, collect};
 use super::schedule::{NodeId, place};
 use super::{AccRef, Frozen};
 use crate::data::{EltType, ScalarType};
+use crate::error::BuildError;
 use crate::ir::{Fun, Loc, Node, Region, ScalarOp, Val, Vals};
 use std::collections::HashMap;
 use std::sync::Arc;
 
+/// How many times larger than what the user wrote a function may become by copies of guarded values.
+const MAX_GROWTH: usize = 100;
+
 /// Freezes `result` as a function of `params`.
 pub(super) fn fun(b: &Builder, params: &[ExpRef], result: ExpRef, loc: &Loc) -> Frozen {
     let graph = collect(b, params, result, loc)?;
-    let mut f = Freezer { graph: &graph, types: Vec::new(), vals: HashMap::new(), loops: Vec::new() };
+    let limit = MAX_GROWTH * graph.nodes.len() + 10_000;
+    let mut f = Freezer { graph: &graph, types: Vec::new(), vals: HashMap::new(), loops: Vec::new(), limit };
     let mut all = Vec::new();
     for (i, _) in params.iter().enumerate() {
         // `collect` numbers the parameters first.
@@ -21,6 +26,9 @@ pub(super) fn fun(b: &Builder, params: &[ExpRef], result: ExpRef, loc: &Loc) -> 
         f.vals.insert(i, vals);
     }
     let body = f.region(graph.root, all);
+    if f.types.len() > limit {
+        return Err(Arc::new(BuildError::TooManyCopies { used: loc.clone() }));
+    }
     Ok(Arc::new(Fun { types: f.types, body }))
 }
 
@@ -31,6 +39,8 @@ struct Freezer<'a> {
     vals: HashMap<NodeId, Vals>,
     /// The parameters of the loops around.
     loops: Vec<NodeId>,
+    /// No more values than this: copies into branches can double at each of many levels.
+    limit: usize,
 }
 
 impl Freezer<'_> {
@@ -45,6 +55,9 @@ impl Freezer<'_> {
     }
 
     fn region(&mut self, result: NodeId, params: Vec<Val>) -> Region<AccRef> {
+        if self.types.len() > self.limit {
+            return Region { params, nodes: Vec::new(), results: Vec::new() };
+        }
         let vals = &self.vals;
         let placed = place(self.graph, &[result], &|n| vals.contains_key(&n), &self.loops);
         let mut nodes = Vec::new();

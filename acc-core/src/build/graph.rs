@@ -1,8 +1,8 @@
 //! The scalar expressions that a closure's result reaches, numbered with operands first.
 
-use super::AccRef;
 use super::frame::{Builder, ExpOp, ExpRef};
 use super::schedule::{Dag, Inner, NodeId, NodeIds};
+use super::{AccOp, AccRef};
 use crate::data::{EltType, Lit};
 use crate::error::BuildError;
 use crate::ir::{Loc, PrimOp};
@@ -206,8 +206,9 @@ impl Dag for ScalarGraph {
             | Kind::Proj(..)
             | Kind::Cast(_)
             | Kind::Bitcast(_)
-            | Kind::Cond(..)
-            | Kind::Extent(..) => true,
+            | Kind::Cond(..) => true,
+            // Measuring an array evaluates it, which may fault; arguments are there already.
+            Kind::Extent(array, _) => matches!(array.op, AccOp::Use(_) | AccOp::Param { .. }),
         }
     }
 }

@@ -6,6 +6,7 @@
 //! into a [`Program`](crate::ir::Program).
 
 mod acc;
+mod extents;
 mod frame;
 mod freeze;
 mod graph;

@@ -1,15 +1,17 @@
-//! From array expressions to a program: numbering, blocks, common subexpressions.
+//! From array expressions to a program: numbering, blocks, common subexpressions, extents as arguments.
 
+use super::extents::{extent_argument, lift_literals};
 use super::schedule::{Dag, Inner, NodeId, NodeIds, place};
 use super::{AccFun, AccOp, AccRef, AccType, Frozen, FrozenBoundary};
-use crate::data::ArrayData;
+use crate::data::{ArrayData, EltType, ScalarType};
 use crate::error::BuildError;
-use crate::ir::{ArrayId, ArrayOp, ArrayType, Block, Boundary, Fun, Program, Stmt};
+use crate::ir::{ArrayId, ArrayOp, ArrayType, Block, Boundary, Fun, Loc, Program, Stmt};
 use smallvec::{SmallVec, smallvec};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// A program and the data embedded in it, which are its last parameters.
+/// A program and the data embedded in it, which are its last parameters: the arrays of `use_`, then the literals among
+/// the extents, each a rank-0 array of `i64`. So one program serves all data and all extents.
 #[derive(Clone, Debug)]
 pub struct Built {
     /// The program.
@@ -21,7 +23,14 @@ pub struct Built {
 /// Numbers an array function.
 pub fn build(f: &AccFun) -> Result<Built, Arc<BuildError>> {
     let dag = ArrayDag::collect(f)?;
-    let mut n = Numberer { dag: &dag, types: Vec::new(), arrays: HashMap::new(), known: HashMap::new() };
+    let mut n = Numberer {
+        dag: &dag,
+        types: Vec::new(),
+        arrays: HashMap::new(),
+        known: HashMap::new(),
+        extents: Vec::new(),
+        lifted: HashMap::new(),
+    };
     let mut params = Vec::new();
     for (i, ty) in f.params.iter().enumerate() {
         let ids = n.fresh(ty);
@@ -45,11 +54,11 @@ pub fn build(f: &AccFun) -> Result<Built, Arc<BuildError>> {
             n.arrays.insert(k, smallvec![id]);
         }
     }
-    let body = n.block(dag.root, params)?;
-    Ok(Built {
-        program: Arc::new(Program { types: n.types, body }),
-        embedded: embedded.into_iter().map(|(d, _)| d).collect(),
-    })
+    let mut body = n.block(dag.root, params)?;
+    body.params.extend(n.extents.iter().map(|(_, id)| *id));
+    let extents = n.extents.iter().map(|(value, _)| extent_argument(*value));
+    let embedded = embedded.into_iter().map(|(d, _)| d).chain(extents).collect();
+    Ok(Built { program: Arc::new(Program { types: n.types, body }), embedded })
 }
 
 struct ArrayNode {
@@ -100,7 +109,25 @@ impl ArrayDag {
             stack.extend(children.into_iter().rev().map(|c| (c, false)));
         }
         dag.root = dag.number[&f.body.id()];
-        Ok(dag)
+        match dag.escaped(f.lambda) {
+            Some(used) => Err(Arc::new(BuildError::EscapedArray { used })),
+            None => Ok(dag),
+        }
+    }
+
+    /// Where the program uses a parameter of an array function from outside that function. (Such a function stands
+    /// elsewhere in the same program; where it does not, `collect` has said so already.)
+    fn escaped(&self, lambda: u64) -> Option<Loc> {
+        let own = |p: &NodeId| self.params.iter().any(|(key, n)| n == p && key.0 == lambda);
+        let param = *self.nodes[self.root].variant.iter().find(|p| !own(p))?;
+        let (mut at, mut used) = (self.root, self.nodes[self.root].acc.loc.clone());
+        while at != param {
+            let node = &self.nodes[at];
+            used = node.acc.loc.clone();
+            let children = node.strict.iter().copied().chain(node.inner.iter().map(|i| i.0));
+            at = children.into_iter().find(|n| self.nodes[*n].variant.contains(&param))?;
+        }
+        Some(used)
     }
 
     fn add(&mut self, acc: AccRef) {
@@ -166,6 +193,10 @@ struct Numberer<'a> {
     arrays: HashMap<NodeId, Ids>,
     /// Statements in the blocks around, for common subexpressions.
     known: HashMap<ArrayOp, Ids>,
+    /// The literal extents met so far, with the parameters that stand for them.
+    extents: Vec<(i64, ArrayId)>,
+    /// Extent functions done: one shared by two operations keeps its parameters.
+    lifted: HashMap<*const Fun<AccRef>, Fun>,
 }
 
 impl Numberer<'_> {
@@ -227,6 +258,27 @@ impl Numberer<'_> {
         }
     }
 
+    /// An extent function, or one of positions, with its literals as parameters of the program.
+    fn extent(&mut self, f: &Frozen) -> Result<Fun, Arc<BuildError>> {
+        let key = match f {
+            Ok(f) => Arc::as_ptr(f),
+            Err(e) => return Err(e.clone()),
+        };
+        if let Some(done) = self.lifted.get(&key) {
+            return Ok(done.clone());
+        }
+        let plain = self.fun(f)?;
+        let (types, extents) = (&mut self.types, &mut self.extents);
+        let lifted = lift_literals(&plain, &mut |value| {
+            types.push(ArrayType { rank: 0, elt: EltType::Scalar(ScalarType::I64) });
+            let id = ArrayId(types.len() as u32 - 1);
+            extents.push((value, id));
+            id
+        });
+        self.lifted.insert(key, lifted.clone());
+        Ok(lifted)
+    }
+
     fn opt(&self, f: &Option<Frozen>) -> Result<Option<Fun>, Arc<BuildError>> {
         f.as_ref().map(|f| self.fun(f)).transpose()
     }
@@ -243,7 +295,7 @@ impl Numberer<'_> {
                 let start: usize = parts[..*i].iter().map(AccType::leaf_count).sum();
                 return Ok(self.ids(of)[start..start + parts[*i].leaf_count()].into());
             }
-            AccOp::Generate { shape, f } => ArrayOp::Generate { shape: self.fun(shape)?, f: self.fun(f)? },
+            AccOp::Generate { shape, f } => ArrayOp::Generate { shape: self.extent(shape)?, f: self.fun(f)? },
             AccOp::Map { f, xs, indexed } => {
                 ArrayOp::Map { f: self.fun(f)?, xs: xs.iter().map(|x| self.id(x)).collect(), indexed: *indexed }
             }
@@ -258,7 +310,7 @@ impl Numberer<'_> {
                 xs: self.id(xs),
             },
             AccOp::Backpermute { shape, index, xs } => {
-                ArrayOp::Backpermute { shape: self.fun(shape)?, index: self.fun(index)?, xs: self.id(xs) }
+                ArrayOp::Backpermute { shape: self.extent(shape)?, index: self.fun(index)?, xs: self.id(xs) }
             }
             AccOp::Stencil { f, window, boundary, xs } => ArrayOp::Stencil {
                 f: self.fun(f)?,
@@ -271,12 +323,12 @@ impl Numberer<'_> {
                 },
                 xs: self.id(xs),
             },
-            AccOp::Reshape { shape, xs } => ArrayOp::Reshape { shape: self.fun(shape)?, xs: self.id(xs) },
+            AccOp::Reshape { shape, xs } => ArrayOp::Reshape { shape: self.extent(shape)?, xs: self.id(xs) },
             AccOp::Replicate { axes, extents, xs } => {
-                ArrayOp::Replicate { axes: axes.clone(), extents: self.fun(extents)?, xs: self.id(xs) }
+                ArrayOp::Replicate { axes: axes.clone(), extents: self.extent(extents)?, xs: self.id(xs) }
             }
             AccOp::Slice { axes, index, xs } => {
-                ArrayOp::Slice { axes: axes.clone(), index: self.fun(index)?, xs: self.id(xs) }
+                ArrayOp::Slice { axes: axes.clone(), index: self.extent(index)?, xs: self.id(xs) }
             }
             AccOp::If { cond, then, else_ } => ArrayOp::If {
                 cond: self.fun(cond)?,

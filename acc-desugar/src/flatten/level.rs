@@ -30,7 +30,18 @@ pub(super) fn on_host(p: PrimOp, ty: ScalarType) -> bool {
     match ty {
         ScalarType::I64 => matches!(
             p,
-            P::AddP | P::SubP | P::MulP | P::MinP | P::MaxP | P::EqP | P::NeP | P::LtP | P::LeP | P::GtP | P::GeP | P::NegP
+            P::AddP
+                | P::SubP
+                | P::MulP
+                | P::MinP
+                | P::MaxP
+                | P::EqP
+                | P::NeP
+                | P::LtP
+                | P::LeP
+                | P::GtP
+                | P::GeP
+                | P::NegP
         ),
         ScalarType::Bool => matches!(p, P::AndP | P::OrP | P::NotP),
         _ => false,

@@ -321,7 +321,8 @@ impl Flattener<'_> {
     ) -> SmallVec<[Scalar; 2]> {
         let c = self.val(lanes, cond);
         let level = lanes.levels[cond.index()];
-        let trivial = |r: &Region| r.nodes.len() <= 4 && r.nodes.iter().all(|n| !n.op.is_partial() && n.op.regions().is_empty());
+        let trivial =
+            |r: &Region| r.nodes.len() <= 4 && r.nodes.iter().all(|n| !n.op.is_partial() && n.op.regions().is_empty());
         if level == Level::Varying || (level == Level::Uniform && trivial(then) && trivial(else_)) {
             return self.select_lanes(lanes, n, c, then, else_, mask);
         }
@@ -579,13 +580,7 @@ impl Flattener<'_> {
     }
 
     /// Reads columns of an array at an index: a view where the index is the lanes' own, else a gather.
-    pub(super) fn read(
-        &mut self,
-        at: &Lookup<'_>,
-        shape: &[Value],
-        columns: &[Value],
-        index: &[Scalar],
-    ) -> Vec<Value> {
+    pub(super) fn read(&mut self, at: &Lookup<'_>, shape: &[Value], columns: &[Value], index: &[Scalar]) -> Vec<Value> {
         if let Some(axes) = self.axes_of(at, shape, index) {
             return columns.iter().map(|c| self.view(*c, &axes, at.space.len())).collect();
         }

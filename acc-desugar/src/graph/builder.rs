@@ -23,7 +23,8 @@ struct Open {
 
 impl Builder {
     pub(crate) fn new() -> Builder {
-        let mut b = Builder { types: Vec::new(), bodies: Vec::new(), sources: Vec::new(), source: 0, loc: Loc::unknown() };
+        let mut b =
+            Builder { types: Vec::new(), bodies: Vec::new(), sources: Vec::new(), source: 0, loc: Loc::unknown() };
         b.open();
         b
     }
@@ -113,7 +114,8 @@ impl Builder {
         let results: Values = types.iter().map(|t| self.fresh(*t)).collect();
         let (source, loc) = (self.source, self.loc.clone());
         // Loops are never shared, and comparing their bodies would cost; a fault is noted where it stands.
-        let sharable = op.bodies().is_empty() && !matches!(op, Op::Fault { .. } | Op::Checked { .. } | Op::Confine { .. });
+        let sharable =
+            op.bodies().is_empty() && !matches!(op, Op::Fault { .. } | Op::Checked { .. } | Op::Confine { .. });
         if sharable {
             self.top().known.insert(op.clone(), results.clone());
         }
@@ -159,7 +161,9 @@ impl Builder {
     pub(crate) fn size_op(&mut self, op: SizeOp, a: Value, b: Value) -> Value {
         match (op, self.const_size(a), self.const_size(b)) {
             (_, Some(x), Some(y)) => return self.size(op.apply(x, y)),
-            (SizeOp::Add | SizeOp::Sub, _, Some(0)) | (SizeOp::Mul | SizeOp::Count | SizeOp::Div, _, Some(1)) => return a,
+            (SizeOp::Add | SizeOp::Sub, _, Some(0)) | (SizeOp::Mul | SizeOp::Count | SizeOp::Div, _, Some(1)) => {
+                return a;
+            }
             (SizeOp::Add, Some(0), _) | (SizeOp::Mul | SizeOp::Count, Some(1), _) => return b,
             (SizeOp::Min | SizeOp::Max, ..) if a == b => return a,
             (SizeOp::Eq, ..) if a == b => return self.size(1),

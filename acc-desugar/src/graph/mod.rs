@@ -4,7 +4,5 @@ pub(crate) mod builder;
 mod op;
 mod verify;
 
-pub use op::{
-    Body, FaultKind, Graph, Known, Node, Op, ScatterMode, SizeOp, Source, Type, Value, Values,
-};
+pub use op::{Body, FaultKind, Graph, Known, Node, Op, ScatterMode, SizeOp, Source, Type, Value, Values};
 pub use verify::{GraphError, verify};

@@ -127,9 +127,7 @@ impl Verifier<'_> {
                 }
                 _ => false,
             },
-            Op::Reshape(x, shape) => {
-                sizes(shape) && tensor(*x).is_some_and(|(s, _)| result(s, shape.len()))
-            }
+            Op::Reshape(x, shape) => sizes(shape) && tensor(*x).is_some_and(|(s, _)| result(s, shape.len())),
             Op::Broadcast(x, shape) => {
                 sizes(shape) && tensor(*x).is_some_and(|(s, r)| r == shape.len() && result(s, r))
             }
@@ -147,9 +145,7 @@ impl Verifier<'_> {
                 same(*x) && rank_below(*x, *axis) && sizes(&[*start, *len]) && *step > 0
             }
             Op::Select { x, axis, at } => {
-                rank_below(*x, *axis)
-                    && sizes(&[*at])
-                    && tensor(*x).is_some_and(|(s, r)| result(s, r - 1))
+                rank_below(*x, *axis) && sizes(&[*at]) && tensor(*x).is_some_and(|(s, r)| result(s, r - 1))
             }
             Op::Flip(x, axis) => same(*x) && rank_below(*x, *axis),
             Op::Gather(x, at) => match (tensor(*x), tensor(*at)) {

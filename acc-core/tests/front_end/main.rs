@@ -1,0 +1,13 @@
+//! The typed front end, held against the interpreter and the core IR that it makes.
+
+mod caching;
+mod elements;
+mod forms;
+mod laziness;
+mod mistakes;
+mod programs;
+mod ranks;
+mod resources;
+mod sharing;
+mod stencils;
+mod support;
