@@ -1,4 +1,45 @@
-//! backend-graph
+//! The graph backend: programs flattened to first-order tensor operations, planned, exported, and run with libtorch.
+//!
+//! Running needs the cargo feature `libtorch` (see `docs/LIBTORCH.md` in the repository); flattening, planning and
+//! exporting do not.
 
+pub mod export;
+#[cfg(feature = "libtorch")]
+mod plan;
 #[cfg(feature = "libtorch")]
 pub mod torch;
+
+#[cfg(feature = "libtorch")]
+pub use torch::{Device, Libtorch};
+
+pub use acc_desugar::graph::Graph;
+pub use export::{Format, export};
+#[cfg(feature = "libtorch")]
+pub use plan::Plan;
+
+use acc_core::api::Compiled;
+use acc_core::ir::Program;
+use acc_core::{Backend, Error};
+
+/// The graph that a program becomes, verified.
+pub fn graph_of(program: &Program) -> Result<Graph, Error> {
+    let graph = acc_desugar::flatten(program);
+    acc_desugar::graph::verify(&graph)
+        .map_err(|e| Error::Backend { backend: "graph", message: format!("a defect of flattening: {e}") })?;
+    Ok(graph)
+}
+
+/// Compiled programs that are graphs: `compiled.graph()`.
+pub trait HasGraph {
+    /// The graph.
+    fn graph(&self) -> &Graph;
+}
+
+impl<B: Backend, Args, Out> HasGraph for Compiled<B, Args, Out>
+where
+    B::Prepared: HasGraph,
+{
+    fn graph(&self) -> &Graph {
+        self.prepared().graph()
+    }
+}

@@ -212,9 +212,22 @@ fn with<R>(f: impl FnOnce(&mut Builder) -> R) -> R {
     BUILDER.with(|b| f(&mut b.borrow_mut()))
 }
 
+/// The folder of this crate's sources, as the compiler names it.
+fn own_sources() -> &'static str {
+    file!().strip_suffix("build/frame.rs").unwrap_or_default()
+}
+
 /// Adds an expression to the innermost frame.
+///
+/// One that a combinator makes by itself, to convert what a closure returned, say, is the user's combinator call.
 pub fn push(op: ExpOp, ty: EltType, loc: &Loc) -> ExpRef {
-    with(|b| b.push(op, ty, loc))
+    with(|b| {
+        let ours = loc.file().is_some_and(|f| !own_sources().is_empty() && f.starts_with(own_sources()));
+        match b.frames.last().map(|f| f.loc.clone()).filter(|l| ours && l.is_known()) {
+            Some(call) => b.push(op, ty, &call),
+            None => b.push(op, ty, loc),
+        }
+    })
 }
 
 /// A literal.

@@ -19,7 +19,7 @@ mod stmt;
 
 use crate::graph::builder::Builder;
 use crate::graph::{Graph, Type, Value, Values};
-use acc_core::ir::{ArrayId, ArrayType, Program};
+use acc_core::ir::{ArrayId, ArrayType, Loc, Program};
 use std::collections::{HashMap, HashSet};
 
 /// Flattens a verified program.
@@ -32,6 +32,7 @@ pub fn flatten(program: &Program) -> Graph {
         tokens: vec![Vec::new()],
         extents: HashSet::new(),
         sites: 0,
+        loc: Loc::unknown(),
     };
     for &a in &program.body.params {
         f.array_param(a);
@@ -62,6 +63,8 @@ pub(super) struct Flattener<'a> {
     extents: HashSet<Value>,
     /// The checks of the current statement so far.
     sites: u32,
+    /// Where the user wrote the current statement.
+    loc: Loc,
 }
 
 impl Flattener<'_> {
@@ -98,10 +101,6 @@ impl Flattener<'_> {
                 flat.shape.iter().chain(&flat.columns).copied().collect::<Vec<_>>()
             })
             .collect()
-    }
-
-    fn array_types(&self, arrays: &[ArrayId]) -> Vec<Type> {
-        arrays.iter().flat_map(|a| flat_types(self.program.ty(*a))).collect()
     }
 }
 

@@ -8,10 +8,17 @@ use acc_core::data::{Prim, ScalarType};
 use acc_core::ir::{ArrayId, Fun, PrimOp};
 
 impl Flattener<'_> {
-    pub(super) fn permute(&mut self, combine: &Fun, defaults: ArrayId, target: &Fun, xs: ArrayId) -> Flat {
+    pub(super) fn permute(
+        &mut self,
+        combine: &Fun,
+        defaults: ArrayId,
+        target: &Fun,
+        xs: ArrayId,
+        result: ArrayId,
+    ) -> Flat {
         let (to, from) = (self.array(defaults), self.array(xs));
         let slots = self.b.product(&to.shape);
-        let at = self.targets(target, defaults, &to, &from.shape, slots);
+        let at = self.targets(target, result, &to, &from.shape, slots);
         let count = self.b.product(&from.shape);
         let values: Vec<Value> = from.columns.iter().map(|c| self.b.reshape(*c, &[count])).collect();
         // One slot more takes the elements that are dropped.
@@ -51,7 +58,7 @@ impl Flattener<'_> {
     }
 
     /// The row-major target position of each source element, `slots` for those dropped.
-    fn targets(&mut self, target: &Fun, defaults: ArrayId, to: &Flat, space: &[Value], slots: Value) -> Value {
+    fn targets(&mut self, target: &Fun, result: ArrayId, to: &Flat, space: &[Value], slots: Value) -> Value {
         let iotas = self.iotas(space);
         let results = self.apply(target, &iotas, &[], space, None);
         let tag = self.tensor(results[0], ScalarType::U8);
@@ -85,7 +92,7 @@ impl Flattener<'_> {
         if let Some(bad) = bad {
             let fault = self.b.and(keep, bad);
             details.extend(&to.shape);
-            self.check(FaultKind::IndexOutOfBounds { array: defaults.0 }, fault, space, details);
+            self.check_stmt(FaultKind::IndexOutOfBounds { array: result.0 }, fault, space, details);
             // A target out of bounds is dropped until the check ends the run.
             let good = self.b.not(bad);
             keep = self.b.and(keep, good);

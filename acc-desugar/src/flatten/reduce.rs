@@ -15,7 +15,7 @@ impl Flattener<'_> {
             None => {
                 let zero = self.b.size(0);
                 let empty = self.b.size_op(SizeOp::Eq, n, zero);
-                self.check(FaultKind::EmptyFold, empty, &[], from.shape.to_vec());
+                self.check_stmt(FaultKind::EmptyFold, empty, &[], from.shape.to_vec());
                 let columns = self.after_raise(&from.columns);
                 self.reduce(f, &columns, &outer, n)
             }

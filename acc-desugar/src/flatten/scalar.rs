@@ -160,7 +160,14 @@ impl Flattener<'_> {
         }
     }
 
-    /// Notes a check of the current statement.
+    /// Notes a check of the current statement as a whole, not of an expression in it.
+    pub(super) fn check_stmt(&mut self, kind: FaultKind, bad: Value, space: &[Value], details: Vec<Value>) {
+        let loc = self.loc.clone();
+        self.b.at(&loc);
+        self.check(kind, bad, space, details);
+    }
+
+    /// Notes a check of the current expression.
     pub(super) fn check(&mut self, kind: FaultKind, bad: Value, space: &[Value], details: Vec<Value>) {
         if self.b.const_size(bad) == Some(0) || self.b.const_bool(bad) == Some(false) {
             return;

@@ -60,7 +60,7 @@ impl Flattener<'_> {
         let bad = self.b.size_op(SizeOp::Min, bad, some);
         let mut details = shape.to_vec();
         details.extend(window.iter().map(|w| self.b.size(*w as i64)));
-        self.check(FaultKind::StencilExtent { boundary: name }, bad, &[], details);
+        self.check_stmt(FaultKind::StencilExtent { boundary: name }, bad, &[], details);
     }
 
     /// The extent of a padded axis and the position that each of its places reads.

@@ -18,6 +18,7 @@ impl Flattener<'_> {
         for s in &block.stmts {
             let around = self.b.source(s.op.name(), &s.loc);
             let sites = std::mem::take(&mut self.sites);
+            let outer = std::mem::replace(&mut self.loc, s.loc.clone());
             self.tokens.push(Vec::new());
             let flats = self.stmt(s);
             let tokens = self.tokens.pop().unwrap_or_default();
@@ -27,6 +28,7 @@ impl Flattener<'_> {
                 self.arrays.insert(*a, flat);
             }
             self.sites = sites;
+            self.loc = outer;
             self.b.resume(around);
         }
     }
@@ -68,13 +70,17 @@ impl Flattener<'_> {
             ArrayOp::Map { f, xs, indexed } => vec![self.map(f, xs, *indexed)],
             ArrayOp::Fold { f, init, xs } => vec![self.fold(f, init.as_ref(), *xs)],
             ArrayOp::Scan { dir, f, init, xs } => vec![self.scan(*dir, f, init.as_ref(), *xs)],
-            ArrayOp::Permute { combine, defaults, target, xs } => vec![self.permute(combine, *defaults, target, *xs)],
+            ArrayOp::Permute { combine, defaults, target, xs } => {
+                vec![self.permute(combine, *defaults, target, *xs, s.results[0])]
+            }
             ArrayOp::Backpermute { shape, index, xs } => {
                 let space = self.shape_of(shape);
                 let iotas = self.iotas(&space);
                 let from = self.array(*xs);
                 let index = self.apply(index, &iotas, &[], &space, None);
                 let at = Lookup { array: *xs, space: &space, iotas: &iotas, mask: None };
+                let loc = self.loc.clone();
+                self.b.at(&loc);
                 let columns = self.read(&at, &from.shape, &from.columns, &index);
                 let columns = columns.into_iter().map(|c| self.spread(c, &space)).collect();
                 vec![Flat { shape: space, columns }]
@@ -87,7 +93,7 @@ impl Flattener<'_> {
                 let same = self.b.size_op(SizeOp::Eq, a, b);
                 let bad = self.b.not_size(same);
                 let details = from.shape.iter().chain(&to).copied().collect();
-                self.check(FaultKind::ReshapeSize { from: from.shape.len() as u32 }, bad, &[], details);
+                self.check_stmt(FaultKind::ReshapeSize { from: from.shape.len() as u32 }, bad, &[], details);
                 let checked = self.after_raise(&to);
                 let columns = from.columns.iter().map(|c| self.b.reshape(*c, &checked)).collect();
                 vec![Flat { shape: to, columns }]
@@ -130,12 +136,12 @@ impl Flattener<'_> {
             let bad = self.b.size_op(SizeOp::Lt, *s, zero);
             negative = self.b.or_size(negative, bad);
         }
-        self.check(FaultKind::NegativeExtent, negative, &[], sizes.to_vec());
+        self.check_stmt(FaultKind::NegativeExtent, negative, &[], sizes.to_vec());
         if unknown || sizes.len() > 1 {
             let n = self.b.product(sizes);
             let limit = self.b.size(isize::MAX as i64 - 1);
             let large = self.b.size_op(SizeOp::Lt, limit, n);
-            self.check(FaultKind::ShapeOverflow, large, &[], sizes.to_vec());
+            self.check_stmt(FaultKind::ShapeOverflow, large, &[], sizes.to_vec());
         }
         let sizes = self.after_raise(sizes);
         self.extents.extend(sizes.iter().copied());
@@ -220,7 +226,7 @@ impl Flattener<'_> {
             }
         }
         details.extend(&from.shape);
-        self.check(FaultKind::IndexOutOfBounds { array: xs.0 }, bad, &[], details);
+        self.check_stmt(FaultKind::IndexOutOfBounds { array: xs.0 }, bad, &[], details);
         let columns = from
             .columns
             .iter()

@@ -1,0 +1,59 @@
+//! Graphs as JSON.
+
+use super::{attributes, roles};
+use acc_core::ir::Loc;
+use acc_desugar::graph::{Body, Graph, Value};
+use serde_json::{Map, Value as Json, json};
+
+pub(super) fn export(graph: &Graph) -> String {
+    let sources: Vec<Json> =
+        graph.sources.iter().map(|s| json!({ "name": s.name, "location": location(&s.loc) })).collect();
+    let document = json!({
+        "format": "acc-graph",
+        "version": 1,
+        "sources": sources,
+        "body": body(graph, &graph.body),
+    });
+    format!("{document:#}\n")
+}
+
+fn location(loc: &Loc) -> Json {
+    match loc.file() {
+        Some(file) => json!({ "file": file, "line": loc.line(), "column": loc.col() }),
+        None => Json::Null,
+    }
+}
+
+fn typed(graph: &Graph, values: &[Value]) -> Vec<Json> {
+    values.iter().map(|v| json!({ "value": v.to_string(), "type": graph.ty(*v).to_string() })).collect()
+}
+
+fn names(values: &[Value]) -> Vec<String> {
+    values.iter().map(Value::to_string).collect()
+}
+
+fn body(graph: &Graph, b: &Body) -> Json {
+    let nodes: Vec<Json> = b
+        .nodes
+        .iter()
+        .map(|n| {
+            let attributes: Map<String, Json> =
+                attributes(n).into_iter().map(|(k, v)| (k.to_string(), Json::String(v))).collect();
+            let bodies: Map<String, Json> = roles(&n.op)
+                .iter()
+                .zip(n.op.bodies())
+                .map(|(role, inner)| ((*role).to_string(), body(graph, inner)))
+                .collect();
+            json!({
+                "op": n.op.name(),
+                "attributes": attributes,
+                "operands": names(&n.op.operands()),
+                "results": typed(graph, &n.results),
+                "source": n.source,
+                "location": location(&n.loc),
+                "bodies": bodies,
+            })
+        })
+        .collect();
+    json!({ "params": typed(graph, &b.params), "nodes": nodes, "results": names(&b.results) })
+}

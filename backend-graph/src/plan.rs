@@ -1,0 +1,159 @@
+//! Plans: in which order a graph's nodes run, and when each value is freed. No library is named here.
+
+use acc_desugar::graph::{Body, Graph, Node, Op, Value};
+use std::collections::{HashMap, HashSet};
+
+/// A graph ready to run.
+#[derive(Debug)]
+pub struct Plan {
+    graph: Graph,
+    steps: Vec<Step>,
+    body: PlannedBody,
+    /// The step that defines each value; none for parameters.
+    definitions: Vec<Option<StepId>>,
+}
+
+/// The number of a step.
+pub(crate) type StepId = usize;
+
+/// A node, its bodies planned.
+#[derive(Debug)]
+pub(crate) struct Step {
+    /// The node; its bodies are empty, see `bodies`.
+    pub(crate) node: Node,
+    pub(crate) bodies: Vec<PlannedBody>,
+    /// What no later step uses.
+    pub(crate) last_use_of: Vec<Value>,
+}
+
+/// A body as steps.
+#[derive(Debug, Default)]
+pub(crate) struct PlannedBody {
+    pub(crate) params: Vec<Value>,
+    pub(crate) results: Vec<Value>,
+    /// The steps that run whenever the body does, in order. The others run when a value of theirs is demanded.
+    pub(crate) strict: Vec<StepId>,
+    /// Every value defined in the body, for starting afresh.
+    pub(crate) values: Vec<Value>,
+}
+
+impl Plan {
+    /// Plans a verified graph.
+    pub fn new(graph: Graph) -> Plan {
+        let mut p = Planner { steps: Vec::new(), definitions: vec![None; graph.types.len()] };
+        let body = p.body(&graph.body);
+        Plan { steps: p.steps, definitions: p.definitions, body, graph }
+    }
+
+    /// The graph.
+    pub fn graph(&self) -> &Graph {
+        &self.graph
+    }
+
+    pub(crate) fn body(&self) -> &PlannedBody {
+        &self.body
+    }
+
+    pub(crate) fn step(&self, id: StepId) -> Option<&Step> {
+        self.steps.get(id)
+    }
+
+    pub(crate) fn definition(&self, v: Value) -> Option<StepId> {
+        self.definitions.get(v.index()).copied().flatten()
+    }
+
+    /// Every step, those of inner bodies included.
+    pub(crate) fn steps(&self) -> &[Step] {
+        &self.steps
+    }
+}
+
+struct Planner {
+    steps: Vec<Step>,
+    definitions: Vec<Option<StepId>>,
+}
+
+/// The values that a body uses from outside.
+fn captures(body: &Body, out: &mut HashSet<Value>) {
+    let mut used = HashSet::new();
+    for n in &body.nodes {
+        used.extend(n.op.operands());
+        for b in n.op.bodies() {
+            captures(b, &mut used);
+        }
+    }
+    used.extend(body.results.iter().copied());
+    let inner: HashSet<Value> = body.params.iter().chain(body.nodes.iter().flat_map(|n| &n.results)).copied().collect();
+    out.extend(used.difference(&inner));
+}
+
+impl Planner {
+    fn body(&mut self, body: &Body) -> PlannedBody {
+        // Backwards from the results: which nodes are needed for sure.
+        let mut needed: HashSet<Value> = body.results.iter().copied().collect();
+        let mut strict = vec![false; body.nodes.len()];
+        for (n, strict) in body.nodes.iter().zip(&mut strict).rev() {
+            if n.results.iter().any(|r| needed.contains(r)) {
+                *strict = true;
+                needed.extend(n.op.operands());
+            }
+        }
+        // What a node uses, itself or inside its bodies. A value that a node off the strict path uses, or the results,
+        // lives as long as the body.
+        let results: HashSet<Value> = body.results.iter().copied().collect();
+        let mut kept: HashSet<Value> = results;
+        let mut last: HashMap<Value, usize> = HashMap::new();
+        for (k, (n, strict)) in body.nodes.iter().zip(&strict).enumerate() {
+            let mut used: HashSet<Value> = n.op.operands().into_iter().collect();
+            for b in n.op.bodies() {
+                captures(b, &mut used);
+            }
+            if *strict {
+                last.extend(used.into_iter().map(|v| (v, k)));
+            } else {
+                kept.extend(used);
+            }
+        }
+        let own: HashSet<Value> =
+            body.params.iter().chain(body.nodes.iter().flat_map(|n| &n.results)).copied().collect();
+        let mut frees: HashMap<usize, Vec<Value>> = HashMap::new();
+        for (v, k) in last {
+            if own.contains(&v) && !kept.contains(&v) {
+                frees.entry(k).or_default().push(v);
+            }
+        }
+        let mut planned = PlannedBody {
+            params: body.params.clone(),
+            results: body.results.clone(),
+            strict: Vec::new(),
+            values: own.into_iter().collect(),
+        };
+        planned.values.sort_unstable();
+        for (k, (n, strict)) in body.nodes.iter().zip(strict).enumerate() {
+            let bodies = n.op.bodies().into_iter().map(|b| self.body(b)).collect();
+            let id = self.steps.len();
+            for r in &n.results {
+                if let Some(d) = self.definitions.get_mut(r.index()) {
+                    *d = Some(id);
+                }
+            }
+            let mut last_use_of = frees.remove(&k).unwrap_or_default();
+            last_use_of.sort_unstable();
+            self.steps.push(Step { node: without_bodies(n), bodies, last_use_of });
+            if strict {
+                planned.strict.push(id);
+            }
+        }
+        planned
+    }
+}
+
+fn without_bodies(n: &Node) -> Node {
+    let empty = || Body { params: Vec::new(), nodes: Vec::new(), results: Vec::new() };
+    let op = match &n.op {
+        Op::If { cond, .. } => Op::If { cond: *cond, then: empty(), else_: empty() },
+        Op::While { init, .. } => Op::While { init: init.clone(), test: empty(), step: empty() },
+        op => op.clone(),
+    };
+    Node { results: n.results.clone(), op, source: n.source, loc: n.loc.clone() }
+}

@@ -1,0 +1,99 @@
+//! The graph backend.
+
+use super::Device;
+use super::exec::Executable;
+use crate::plan::Plan;
+use acc_core::data::ArrayData;
+use acc_core::ir::{ArrayType, Program};
+use acc_core::{Backend, Error, ProgramCache, RunLimits};
+use acc_desugar::graph::Graph;
+use std::sync::Arc;
+
+/// Runs programs, flattened to first-order tensor operations, with libtorch. A cheap handle: clones share their
+/// compiled programs.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// use backend_graph::Libtorch;
+/// let xs = Vector::from([1.0f32, 2.0, 3.0]);
+/// let dot = use_(&xs).zip_with(&xs, |x, y| x * y).sum();
+/// assert_eq!(Libtorch::cpu().run(dot)?.value(), 14.0);
+/// # Ok::<(), acc_core::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Libtorch {
+    device: Device,
+    cache: Arc<ProgramCache<Prepared>>,
+}
+
+/// A program compiled for libtorch.
+pub struct Prepared {
+    executable: Executable,
+    results: Vec<ArrayType>,
+}
+
+impl Prepared {
+    /// The graph it became.
+    pub fn graph(&self) -> &Graph {
+        self.executable.plan().graph()
+    }
+}
+
+impl crate::HasGraph for Prepared {
+    fn graph(&self) -> &Graph {
+        Prepared::graph(self)
+    }
+}
+
+impl Libtorch {
+    /// On the CPU.
+    pub fn cpu() -> Libtorch {
+        Libtorch { device: Device::Cpu, cache: Arc::default() }
+    }
+
+    /// On a device, which must be one of [`Device::available`].
+    pub fn new(device: Device) -> Result<Libtorch, Error> {
+        let available = Device::available();
+        if available.contains(&device) {
+            return Ok(Libtorch { device, cache: Arc::default() });
+        }
+        let names: Vec<String> = available.iter().map(Device::to_string).collect();
+        let message = format!(
+            "this libtorch finds no device {device}, only {}; see docs/LIBTORCH.md for how to use CUDA",
+            names.join(", ")
+        );
+        Err(Error::Backend { backend: "graph", message })
+    }
+
+    /// The device.
+    pub fn device(&self) -> Device {
+        self.device
+    }
+}
+
+impl Backend for Libtorch {
+    type Prepared = Prepared;
+
+    fn name(&self) -> &'static str {
+        match self.device {
+            Device::Cpu => "graph",
+            Device::Cuda(_) => "graph-cuda",
+        }
+    }
+
+    fn cache(&self) -> &ProgramCache<Prepared> {
+        &self.cache
+    }
+
+    fn prepare(&self, program: &Arc<Program>) -> Result<Prepared, Error> {
+        let plan = Plan::new(crate::graph_of(program)?);
+        Ok(Prepared {
+            executable: Executable::new(plan, self.device)?,
+            results: program.result_types().cloned().collect(),
+        })
+    }
+
+    fn execute(&self, program: &Prepared, args: &[ArrayData], limits: &RunLimits) -> Result<Vec<ArrayData>, Error> {
+        program.executable.run(args, &program.results, limits)
+    }
+}

@@ -1,0 +1,72 @@
+//! Numeric conversions with the meaning of Rust's `as`, which libtorch leaves to the processor.
+
+use super::prim::widen;
+use crate::torch::TorchError;
+use crate::torch::transfer::kind;
+use acc_core::data::ScalarType;
+use tch::{Kind, Tensor};
+
+type Result<T> = std::result::Result<T, TorchError>;
+
+pub(super) fn cast(x: &Tensor, from: ScalarType, to: ScalarType) -> Result<Tensor> {
+    if from == ScalarType::U32 && to == ScalarType::Char {
+        return chr(x);
+    }
+    if from.is_float() && to.is_int() {
+        return float_to_int(x, to);
+    }
+    if from == ScalarType::U64 && to.is_float() {
+        return u64_to_float(x, to);
+    }
+    // Integers wrap by dropping bits; unsigned ones of less than 64 bits are first widened to their value.
+    Ok(widen(x, from)?.f_to_kind(kind(to))?)
+}
+
+/// Code points that are no characters become U+FFFD.
+fn chr(x: &Tensor) -> Result<Tensor> {
+    let outside = x.f_lt(0)?.f_logical_or(&x.f_gt(0x10_ffffi64)?)?;
+    let surrogate = x.f_ge(0xd800i64)?.f_logical_and(&x.f_le(0xdfffi64)?)?;
+    Ok(x.f_masked_fill(&outside.f_logical_or(&surrogate)?, 0xfffdi64)?)
+}
+
+/// Saturates; NaN becomes 0.
+fn float_to_int(x: &Tensor, to: ScalarType) -> Result<Tensor> {
+    // Every bound below is exact in f64.
+    let x = x.f_to_kind(Kind::Double)?;
+    let x = x.f_masked_fill(&x.f_isnan()?, 0.0)?;
+    let clamped = |low: f64, high: f64| -> Result<Tensor> {
+        Ok(x.f_clamp(low, high)?.f_to_kind(Kind::Int64)?.f_to_kind(kind(to))?)
+    };
+    match to {
+        ScalarType::I8 => clamped(f64::from(i8::MIN), f64::from(i8::MAX)),
+        ScalarType::I16 => clamped(f64::from(i16::MIN), f64::from(i16::MAX)),
+        ScalarType::I32 => clamped(f64::from(i32::MIN), f64::from(i32::MAX)),
+        ScalarType::U8 => clamped(0.0, f64::from(u8::MAX)),
+        ScalarType::U16 => clamped(0.0, f64::from(u16::MAX)),
+        ScalarType::U32 => clamped(0.0, f64::from(u32::MAX)),
+        ScalarType::U64 => {
+            let (half, whole) = (2f64.powi(63), 2f64.powi(64));
+            // The upper half of the range, moved into that of i64 and back by flipping the sign bit.
+            let upper = x.f_ge(half)?;
+            let low = x.f_masked_fill(&upper, 0.0)?.f_clamp_min(0.0)?.f_to_kind(Kind::Int64)?;
+            let high = x.f_sub_scalar(half)?.f_masked_fill(&upper.f_logical_not()?, 0.0)?;
+            let high = high.f_masked_fill(&x.f_ge(whole)?, 0.0)?.f_to_kind(Kind::Int64)?.f_bitwise_xor(i64::MIN)?;
+            Ok(high.f_where_self(&upper, &low)?.f_masked_fill(&x.f_ge(whole)?, -1)?)
+        }
+        _ => {
+            let limit = 2f64.powi(63);
+            let (large, small) = (x.f_ge(limit)?, x.f_lt(-limit)?);
+            let inside = x.f_masked_fill(&large.f_logical_or(&small)?, 0.0)?.f_to_kind(Kind::Int64)?;
+            Ok(inside.f_masked_fill(&large, i64::MAX)?.f_masked_fill(&small, i64::MIN)?)
+        }
+    }
+}
+
+/// Rounded once: halving keeps the lowest bit, so that ties are still seen.
+fn u64_to_float(x: &Tensor, to: ScalarType) -> Result<Tensor> {
+    let negative = x.f_lt(0)?;
+    let half = x.f_bitwise_right_shift_tensor_scalar(1)?.f_bitwise_and(i64::MAX)?;
+    let half = half.f_bitwise_or_tensor(&x.f_bitwise_and(1i64)?)?;
+    let large = half.f_to_kind(kind(to))?.f_mul_scalar(2.0)?;
+    Ok(large.f_where_self(&negative, &x.f_to_kind(kind(to))?)?)
+}

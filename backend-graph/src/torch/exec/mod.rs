@@ -1,0 +1,329 @@
+//! Running a plan with libtorch.
+
+mod cast;
+mod fault;
+mod ops;
+mod prim;
+
+use super::setup::Session;
+use super::transfer::{Transfer, literal};
+use super::{Device, TorchError};
+use crate::plan::{Plan, PlannedBody, Step};
+use acc_core::data::ArrayData;
+use acc_core::ir::Loc;
+use acc_core::{Error, RunLimits};
+use acc_desugar::graph::{Op, Type, Value};
+use fault::Pending;
+use std::collections::HashMap;
+use tch::Tensor;
+
+type Result<T> = std::result::Result<T, Error>;
+type TorchResult<T> = std::result::Result<T, TorchError>;
+
+/// A plan with what one device needs to run it.
+pub(crate) struct Executable {
+    plan: Plan,
+    device: Device,
+    constants: Constants,
+}
+
+/// Literals as tensors on the device, made once: a rank-0 tensor is three times as fast an operand as a number.
+struct Constants(HashMap<Value, Tensor>);
+
+// SAFETY: the tensors are never written to; another thread only makes further handles of them, which counts references
+// atomically.
+unsafe impl Sync for Constants {}
+
+/// A value of a run.
+enum Rt {
+    Size(i64),
+    Tensor(Tensor),
+    Token,
+}
+
+impl Executable {
+    pub(crate) fn new(plan: Plan, device: Device) -> Result<Executable> {
+        let _session = Session::enter();
+        let mut constants = HashMap::new();
+        for step in plan.steps() {
+            if let (Op::Const(l), [v]) = (&step.node.op, &step.node.results[..]) {
+                let tensor = literal(*l, device).map_err(|e| e.at("const", &step.node.loc))?;
+                constants.insert(*v, tensor);
+            }
+        }
+        Ok(Executable { plan, device, constants: Constants(constants) })
+    }
+
+    pub(crate) fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// Runs the plan; `types` are those of the results.
+    pub(crate) fn run(
+        &self,
+        args: &[ArrayData],
+        types: &[acc_core::ir::ArrayType],
+        limits: &RunLimits,
+    ) -> Result<Vec<ArrayData>> {
+        let _session = Session::enter();
+        // Declared before the values: it owns the memory that argument tensors share, and is dropped after them.
+        let mut transfer = Transfer::new(self.device);
+        let mut run = Run {
+            exe: self,
+            limits,
+            values: std::iter::repeat_with(|| None).take(self.plan.graph().types.len()).collect(),
+            pending: HashMap::new(),
+        };
+        let mut params = self.plan.body().params.iter();
+        for (position, arg) in args.iter().enumerate() {
+            for &extent in arg.shape() {
+                if let Some(v) = params.next() {
+                    run.set(*v, Rt::Size(i64::try_from(extent).unwrap_or(i64::MAX)));
+                }
+            }
+            for column in arg.columns() {
+                // SAFETY: no operation here writes to an operand (every call is out of place), and all tensors of the
+                // run are in `run`, which is dropped before `transfer`, or go through `take`.
+                let tensor = unsafe { transfer.lend(column, arg.shape()) };
+                let tensor = tensor.map_err(|e| e.at(&format!("argument {position}"), &Loc::unknown()))?;
+                if let Some(v) = params.next() {
+                    run.set(*v, Rt::Tensor(tensor));
+                }
+            }
+        }
+        let results = run.body(self.plan.body())?;
+        let mut results = results.into_iter();
+        let mut out = Vec::new();
+        for ty in types {
+            let mut shape = Vec::new();
+            for _ in 0..ty.rank {
+                match results.next() {
+                    Some(Rt::Size(n)) => shape.push(usize::try_from(n).unwrap_or(0)),
+                    _ => return Err(TorchError::new("a result has no extent").into()),
+                }
+            }
+            let mut columns = Vec::new();
+            for leaf in ty.elt.leaves() {
+                let Some(Rt::Tensor(t)) = results.next() else {
+                    return Err(TorchError::new("a result has no column").into());
+                };
+                // SAFETY: nothing writes to tensors here.
+                columns.push(unsafe { transfer.take(t, leaf) }?);
+            }
+            let array = ArrayData::new(shape, ty.elt.clone(), columns);
+            out.push(array.map_err(|e| TorchError::new(e.to_string()))?);
+        }
+        Ok(out)
+    }
+}
+
+struct Run<'a> {
+    exe: &'a Executable,
+    limits: &'a RunLimits,
+    values: Vec<Option<Rt>>,
+    /// The first fault found in each statement that has not ended yet.
+    pending: HashMap<u32, Pending>,
+}
+
+impl Run<'_> {
+    fn set(&mut self, v: Value, rt: Rt) {
+        if let Some(slot) = self.values.get_mut(v.index()) {
+            *slot = Some(rt);
+        }
+    }
+
+    fn get(&self, v: Value) -> TorchResult<&Rt> {
+        match self.values.get(v.index()) {
+            Some(Some(rt)) => Ok(rt),
+            _ => Err(TorchError::new(format!("the value {v} was not evaluated"))),
+        }
+    }
+
+    fn size(&self, v: Value) -> TorchResult<i64> {
+        match self.get(v)? {
+            Rt::Size(n) => Ok(*n),
+            Rt::Tensor(_) | Rt::Token => Err(TorchError::new(format!("the value {v} is not a size"))),
+        }
+    }
+
+    fn tensor(&self, v: Value) -> TorchResult<&Tensor> {
+        match self.get(v)? {
+            Rt::Tensor(t) => Ok(t),
+            Rt::Size(_) | Rt::Token => Err(TorchError::new(format!("the value {v} is not a tensor"))),
+        }
+    }
+
+    fn sizes(&self, vs: &[Value]) -> TorchResult<Vec<i64>> {
+        vs.iter().map(|v| self.size(*v)).collect()
+    }
+
+    fn copy(&self, v: Value) -> TorchResult<Rt> {
+        Ok(match self.get(v)? {
+            Rt::Size(n) => Rt::Size(*n),
+            Rt::Tensor(t) => Rt::Tensor(t.shallow_clone()),
+            Rt::Token => Rt::Token,
+        })
+    }
+
+    /// Whether a condition, a size or a rank-0 tensor of `bool`, holds.
+    fn holds(&self, v: Value) -> TorchResult<bool> {
+        match self.get(v)? {
+            Rt::Size(n) => Ok(*n != 0),
+            Rt::Tensor(t) => Ok(t.f_int64_value(&[])? != 0),
+            Rt::Token => Err(TorchError::new(format!("the value {v} is not a condition"))),
+        }
+    }
+
+    /// Runs a body whose parameters are set.
+    fn body(&mut self, body: &PlannedBody) -> Result<Vec<Rt>> {
+        for &id in &body.strict {
+            if let Some(step) = self.exe.plan.step(id) {
+                self.step(step)?;
+                for v in &step.last_use_of {
+                    if let Some(slot) = self.values.get_mut(v.index()) {
+                        *slot = None;
+                    }
+                }
+            }
+        }
+        for v in &body.results {
+            self.force(*v)?;
+        }
+        let results = body.results.iter().map(|v| self.copy(*v)).collect::<TorchResult<Vec<_>>>()?;
+        for v in &body.values {
+            if let Some(slot) = self.values.get_mut(v.index()) {
+                *slot = None;
+            }
+        }
+        Ok(results)
+    }
+
+    fn is_set(&self, v: Value) -> bool {
+        matches!(self.values.get(v.index()), Some(Some(_)))
+    }
+
+    /// Evaluates a value that was left until somebody demands it, with what it needs.
+    fn force(&mut self, v: Value) -> Result<()> {
+        let mut stack = vec![v];
+        while let Some(&v) = stack.last() {
+            if self.is_set(v) {
+                stack.pop();
+                continue;
+            }
+            let Some(step) = self.exe.plan.definition(v).and_then(|id| self.exe.plan.step(id)) else {
+                return Err(TorchError::new(format!("the parameter {v} is not set")).into());
+            };
+            let before = stack.len();
+            stack.extend(step.node.op.operands().into_iter().filter(|o| !self.is_set(*o)));
+            if stack.len() == before {
+                self.step(step)?;
+                stack.pop();
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs a step; what it needs from outside its body may have to be evaluated first.
+    fn step(&mut self, step: &Step) -> Result<()> {
+        self.limits.check()?;
+        for o in step.node.op.operands() {
+            if !self.is_set(o) {
+                self.force(o)?;
+            }
+        }
+        let node = &step.node;
+        let failed = |e: TorchError| {
+            e.at(self.exe.plan.graph().sources.get(node.source as usize).map_or("graph", |s| s.name), &node.loc)
+        };
+        match &node.op {
+            Op::If { cond, .. } => {
+                let taken = if self.holds(*cond).map_err(failed)? { step.bodies.first() } else { step.bodies.get(1) };
+                let results = match taken {
+                    Some(b) => self.body(b)?,
+                    None => Vec::new(),
+                };
+                self.define(step, results);
+            }
+            Op::While { init, .. } => {
+                let mut state = init.iter().map(|v| self.copy(*v)).collect::<TorchResult<Vec<_>>>()?;
+                if let [test, next] = &step.bodies[..] {
+                    loop {
+                        self.limits.check()?;
+                        self.bind(test, &state)?;
+                        let go = match self.body(test)?.first() {
+                            Some(Rt::Size(n)) => *n != 0,
+                            Some(Rt::Tensor(t)) => t.f_int64_value(&[]).map_err(TorchError::from)? != 0,
+                            Some(Rt::Token) | None => false,
+                        };
+                        if !go {
+                            break;
+                        }
+                        self.bind(next, &state)?;
+                        // The old state must not outlive the step: it may be the largest tensors of the run.
+                        state.clear();
+                        state = self.body(next)?;
+                    }
+                }
+                self.define(step, state);
+            }
+            Op::Fault { kind, bad, space, details, site } => {
+                self.note_fault(node, *kind, *bad, space, details, *site).map_err(failed)?;
+                self.define(step, vec![Rt::Token]);
+            }
+            Op::Checked { values, raise, .. } => {
+                if *raise && let Some(p) = self.pending.remove(&node.source) {
+                    return Err(p.error);
+                }
+                let values = values.iter().map(|v| self.copy(*v)).collect::<TorchResult<Vec<_>>>()?;
+                self.define(step, values);
+            }
+            Op::Confine { mask, space, .. } => {
+                let mask = self.confine(node, *mask, space).map_err(failed)?;
+                self.define(step, vec![Rt::Tensor(mask)]);
+            }
+            op => {
+                let rt = match (op, node.results.first().and_then(|v| self.exe.constants.0.get(v))) {
+                    (Op::Const(_), Some(t)) => Rt::Tensor(t.shallow_clone()),
+                    _ => {
+                        let failed = |e: TorchError| {
+                            let source = self.exe.plan.graph().sources.get(node.source as usize);
+                            e.at(source.map_or("graph", |s| s.name), &node.loc)
+                        };
+                        let rt = self.simple(op, node).map_err(failed)?;
+                        self.check_bytes(&rt, node)?;
+                        rt
+                    }
+                };
+                self.define(step, vec![rt]);
+            }
+        }
+        Ok(())
+    }
+
+    fn check_bytes(&self, rt: &Rt, node: &acc_desugar::graph::Node) -> Result<()> {
+        if let (Rt::Tensor(t), Some(_), Some(Type::Tensor { scalar, .. })) =
+            (rt, self.limits.max_array_bytes, node.results.first().map(|v| self.exe.plan.graph().ty(*v)))
+        {
+            self.limits.check_bytes((t.numel() * scalar.size()) as u64)?;
+        }
+        Ok(())
+    }
+
+    fn define(&mut self, step: &Step, results: Vec<Rt>) {
+        for (v, rt) in step.node.results.iter().zip(results) {
+            self.set(*v, rt);
+        }
+    }
+
+    fn bind(&mut self, body: &PlannedBody, state: &[Rt]) -> Result<()> {
+        for (p, rt) in body.params.iter().zip(state) {
+            let rt = match rt {
+                Rt::Size(n) => Rt::Size(*n),
+                Rt::Tensor(t) => Rt::Tensor(t.shallow_clone()),
+                Rt::Token => Rt::Token,
+            };
+            self.set(*p, rt);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,226 @@
+//! Element-wise operations.
+//!
+//! libtorch has no arithmetic on u16, u32 and u64: these are held as signed bits of the same width. Sums, products and
+//! bitwise operations are the same on these; order, division and shifts to the right are not.
+
+use crate::torch::TorchError;
+use crate::torch::transfer::kind;
+use acc_core::data::{Lit, ScalarType};
+use acc_core::ir::PrimOp;
+use tch::{Kind, Tensor};
+
+type Result<T> = std::result::Result<T, TorchError>;
+
+/// Whether the type is held as bits of a signed one.
+fn is_encoded(ty: ScalarType) -> bool {
+    matches!(ty, ScalarType::U16 | ScalarType::U32 | ScalarType::U64)
+}
+
+/// Unsigned bits with the sign bit flipped: signed order is then unsigned order.
+pub(super) fn flip_sign(t: &Tensor, ty: ScalarType) -> Result<Tensor> {
+    let min = match ty {
+        ScalarType::U16 => i64::from(i16::MIN),
+        ScalarType::U32 => i64::from(i32::MIN),
+        _ => i64::MIN,
+    };
+    Ok(t.f_bitwise_xor(min)?)
+}
+
+/// The value of unsigned bits of at most 32, in a wider signed type.
+pub(super) fn widen(t: &Tensor, ty: ScalarType) -> Result<Tensor> {
+    Ok(match ty {
+        ScalarType::U16 => t.f_to_kind(Kind::Int)?.f_bitwise_and(0xffffi64)?,
+        ScalarType::U32 => t.f_to_kind(Kind::Int64)?.f_bitwise_and(0xffff_ffffi64)?,
+        _ => t.shallow_clone(),
+    })
+}
+
+/// Applies an operation to operands of type `ty`. Divisors are not zero; `divisor` is theirs, if it is a literal.
+pub(super) fn apply(p: PrimOp, ty: ScalarType, args: &[&Tensor], divisor: Option<Lit>) -> Result<Tensor> {
+    match args {
+        [x] => unary(p, ty, x),
+        [x, y] => binary(p, ty, x, y, divisor),
+        _ => Err(TorchError::new(format!("`{}` of {} operands", p.name(), args.len()))),
+    }
+}
+
+fn binary(p: PrimOp, ty: ScalarType, x: &Tensor, y: &Tensor, divisor: Option<Lit>) -> Result<Tensor> {
+    let boolean = ty == ScalarType::Bool;
+    Ok(match p {
+        PrimOp::AddP => x.f_add(y)?,
+        PrimOp::SubP => x.f_sub(y)?,
+        PrimOp::MulP => x.f_mul(y)?,
+        PrimOp::DivP => x.f_div(y)?,
+        PrimOp::QuotP => quot(ty, x, y, divisor)?,
+        PrimOp::RemP => rem(ty, x, y)?,
+        PrimOp::DivFloorP if is_encoded(ty) => quot(ty, x, y, divisor)?,
+        PrimOp::DivFloorP => x.f_div_tensor_mode(y, "floor")?,
+        PrimOp::ModFloorP if is_encoded(ty) => rem(ty, x, y)?,
+        PrimOp::ModFloorP => x.f_remainder_tensor(y)?,
+        PrimOp::FmodP => x.f_fmod_tensor(y)?,
+        PrimOp::MinP if boolean => x.f_logical_and(y)?,
+        PrimOp::MaxP if boolean => x.f_logical_or(y)?,
+        PrimOp::MinP if is_encoded(ty) => flip_sign(&flip_sign(x, ty)?.f_minimum(&flip_sign(y, ty)?)?, ty)?,
+        PrimOp::MaxP if is_encoded(ty) => flip_sign(&flip_sign(x, ty)?.f_maximum(&flip_sign(y, ty)?)?, ty)?,
+        PrimOp::MinP => x.f_minimum(y)?,
+        PrimOp::MaxP => x.f_maximum(y)?,
+        PrimOp::PowP => x.f_pow(y)?,
+        PrimOp::Atan2P => x.f_atan2(y)?,
+        PrimOp::AndP => x.f_bitwise_and_tensor(y)?,
+        PrimOp::OrP => x.f_bitwise_or_tensor(y)?,
+        PrimOp::XorP => x.f_bitwise_xor_tensor(y)?,
+        // By a negative amount libtorch shifts as by the width or more, as the language has it; unsigned amounts that
+        // large are negative bits.
+        PrimOp::ShlP => x.f_bitwise_left_shift(y)?,
+        PrimOp::ShrP => shift_right(ty, x, y)?,
+        PrimOp::EqP => x.f_eq_tensor(y)?,
+        PrimOp::NeP => x.f_ne_tensor(y)?,
+        PrimOp::LtP => compare(ty, x, y, Tensor::f_lt_tensor)?,
+        PrimOp::LeP => compare(ty, x, y, Tensor::f_le_tensor)?,
+        PrimOp::GtP => compare(ty, x, y, Tensor::f_gt_tensor)?,
+        PrimOp::GeP => compare(ty, x, y, Tensor::f_ge_tensor)?,
+        _ => return Err(TorchError::new(format!("`{}` of 2 operands", p.name()))),
+    })
+}
+
+fn compare(
+    ty: ScalarType,
+    x: &Tensor,
+    y: &Tensor,
+    f: impl Fn(&Tensor, &Tensor) -> std::result::Result<Tensor, tch::TchError>,
+) -> Result<Tensor> {
+    if is_encoded(ty) { Ok(f(&flip_sign(x, ty)?, &flip_sign(y, ty)?)?) } else { Ok(f(x, y)?) }
+}
+
+/// The quotient truncated towards zero. `MIN / -1` of 32 and 64 bits would kill the process: -1 is taken apart.
+fn quot(ty: ScalarType, x: &Tensor, y: &Tensor, divisor: Option<Lit>) -> Result<Tensor> {
+    let trunc = |x: &Tensor, y: &Tensor| x.f_div_tensor_mode(y, "trunc");
+    Ok(match ty {
+        ScalarType::U16 | ScalarType::U32 => trunc(&widen(x, ty)?, &widen(y, ty)?)?.f_to_kind(kind(ty))?,
+        ScalarType::U64 => unsigned_quot(x, y)?,
+        ScalarType::I32 | ScalarType::I64 if divisor.is_none_or(|l| l.bits == u64::MAX) => {
+            let minus_one = y.f_eq(-1)?;
+            let safe = y.f_masked_fill(&minus_one, 1)?;
+            x.f_neg()?.f_where_self(&minus_one, &trunc(x, &safe)?)?
+        }
+        _ => trunc(x, y)?,
+    })
+}
+
+/// The quotient of 64-bit unsigned numbers: half the dividend by the divisor, doubled and corrected.
+fn unsigned_quot(x: &Tensor, y: &Tensor) -> Result<Tensor> {
+    let big = y.f_lt(0)?;
+    let yp = y.f_masked_fill(&big, 1)?;
+    let half = x.f_bitwise_right_shift_tensor_scalar(1)?.f_bitwise_and(i64::MAX)?;
+    let q = half.f_div_tensor_mode(&yp, "trunc")?.f_bitwise_left_shift_tensor_scalar(1)?;
+    let r = x.f_sub(&q.f_mul(&yp)?)?;
+    let at_least = |a: &Tensor, b: &Tensor| compare(ScalarType::U64, a, b, Tensor::f_ge_tensor);
+    let q = q.f_add(&at_least(&r, &yp)?.f_to_kind(Kind::Int64)?)?;
+    Ok(at_least(x, y)?.f_to_kind(Kind::Int64)?.f_where_self(&big, &q)?)
+}
+
+fn rem(ty: ScalarType, x: &Tensor, y: &Tensor) -> Result<Tensor> {
+    Ok(match ty {
+        ScalarType::U16 | ScalarType::U32 => widen(x, ty)?.f_fmod_tensor(&widen(y, ty)?)?.f_to_kind(kind(ty))?,
+        ScalarType::U64 => x.f_sub(&unsigned_quot(x, y)?.f_mul(y)?)?,
+        _ => x.f_fmod_tensor(y)?,
+    })
+}
+
+fn shift_right(ty: ScalarType, x: &Tensor, y: &Tensor) -> Result<Tensor> {
+    Ok(match ty {
+        ScalarType::U16 | ScalarType::U32 => {
+            widen(x, ty)?.f_bitwise_right_shift(&widen(y, ty)?)?.f_to_kind(kind(ty))?
+        }
+        ScalarType::U64 => {
+            let zero = y.f_eq(0)?;
+            let keep = y.f_neg()?.f_add_scalar(64)?;
+            let ones = y.f_ones_like()?;
+            let mask = ones.f_bitwise_left_shift(&keep)?.f_sub_scalar(1)?;
+            let shifted = x.f_bitwise_right_shift(y)?.f_bitwise_and_tensor(&mask)?;
+            // By the width or more nothing is left; by zero everything is.
+            let out = y.f_lt(0)?.f_logical_or(&y.f_ge(64)?)?;
+            x.f_where_self(&zero, &shifted.f_masked_fill(&out, 0)?)?
+        }
+        _ => x.f_bitwise_right_shift(y)?,
+    })
+}
+
+fn unary(p: PrimOp, ty: ScalarType, x: &Tensor) -> Result<Tensor> {
+    Ok(match p {
+        PrimOp::NegP => x.f_neg()?,
+        PrimOp::AbsP if ty.is_signed() || ty.is_float() => x.f_abs()?,
+        PrimOp::AbsP => x.shallow_clone(),
+        PrimOp::SignumP if is_encoded(ty) => x.f_ne(0)?.f_to_kind(kind(ty))?,
+        PrimOp::SignumP if ty.is_float() => {
+            // Zeros and NaN stay what they are.
+            let keep = x.f_isnan()?.f_logical_or(&x.f_eq(0)?)?;
+            x.f_where_self(&keep, &x.f_sign()?)?
+        }
+        PrimOp::SignumP => x.f_sign()?,
+        PrimOp::NotP if ty == ScalarType::Bool => x.f_logical_not()?,
+        PrimOp::NotP => x.f_bitwise_not()?,
+        PrimOp::PopCountP => population(&bits64(x, ty)?)?.f_to_kind(Kind::Int)?,
+        PrimOp::LeadingZerosP => {
+            let mut v = bits64(x, ty)?;
+            for shift in [1, 2, 4, 8, 16, 32] {
+                v = v.f_bitwise_or_tensor(&logical_shift(&v, shift)?)?;
+            }
+            let ones = population(&v)?;
+            ones.f_neg()?.f_add_scalar(i64::from(ty.bits()))?.f_to_kind(Kind::Int)?
+        }
+        PrimOp::TrailingZerosP => {
+            let v = bits64(x, ty)?;
+            // The ones below the lowest one bit; for zero all 64, of which the width counts.
+            let below = v.f_bitwise_not()?.f_bitwise_and_tensor(&v.f_sub_scalar(1)?)?;
+            population(&below)?.f_clamp_max(i64::from(ty.bits()))?.f_to_kind(Kind::Int)?
+        }
+        PrimOp::SqrtP => x.f_sqrt()?,
+        PrimOp::ExpP => x.f_exp()?,
+        PrimOp::LnP => x.f_log()?,
+        PrimOp::Log2P => x.f_log2()?,
+        PrimOp::Log10P => x.f_log10()?,
+        PrimOp::SinP => x.f_sin()?,
+        PrimOp::CosP => x.f_cos()?,
+        PrimOp::TanP => x.f_tan()?,
+        PrimOp::AsinP => x.f_asin()?,
+        PrimOp::AcosP => x.f_acos()?,
+        PrimOp::AtanP => x.f_atan()?,
+        PrimOp::SinhP => x.f_sinh()?,
+        PrimOp::CoshP => x.f_cosh()?,
+        PrimOp::TanhP => x.f_tanh()?,
+        PrimOp::AsinhP => x.f_asinh()?,
+        PrimOp::AcoshP => x.f_acosh()?,
+        PrimOp::AtanhP => x.f_atanh()?,
+        PrimOp::FloorP => x.f_floor()?,
+        PrimOp::CeilP => x.f_ceil()?,
+        PrimOp::RoundP => x.f_round()?,
+        PrimOp::TruncP => x.f_trunc()?,
+        PrimOp::IsNanP => x.f_isnan()?,
+        PrimOp::IsInfiniteP => x.f_isinf()?,
+        _ => return Err(TorchError::new(format!("`{}` of 1 operand", p.name()))),
+    })
+}
+
+/// The bits, zero-extended to 64.
+fn bits64(x: &Tensor, ty: ScalarType) -> Result<Tensor> {
+    let wide = x.f_to_kind(Kind::Int64)?;
+    Ok(match ty.bits() {
+        64 => wide,
+        bits => wide.f_bitwise_and((1i64 << bits) - 1)?,
+    })
+}
+
+fn logical_shift(v: &Tensor, by: i64) -> Result<Tensor> {
+    let mask = ((1u64 << (64 - by)) - 1) as i64;
+    Ok(v.f_bitwise_right_shift_tensor_scalar(by)?.f_bitwise_and(mask)?)
+}
+
+/// The number of one bits of 64-bit words, by adding neighbours (Hacker's Delight, section 5-1).
+fn population(v: &Tensor) -> Result<Tensor> {
+    let pairs = v.f_sub(&logical_shift(v, 1)?.f_bitwise_and(0x5555_5555_5555_5555i64)?)?;
+    let fours = 0x3333_3333_3333_3333i64;
+    let nibbles = pairs.f_bitwise_and(fours)?.f_add(&logical_shift(&pairs, 2)?.f_bitwise_and(fours)?)?;
+    let bytes = nibbles.f_add(&logical_shift(&nibbles, 4)?)?.f_bitwise_and(0x0f0f_0f0f_0f0f_0f0fi64)?;
+    logical_shift(&bytes.f_mul_scalar(0x0101_0101_0101_0101i64)?, 56)
+}

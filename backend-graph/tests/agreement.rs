@@ -1,0 +1,282 @@
+//! The graph backend agrees with the interpreter: values, faults, laziness.
+#![cfg(feature = "libtorch")]
+
+use acc_core::interp::Interpreter;
+use acc_core::prelude::*;
+use backend_graph::Libtorch;
+use std::fmt::Debug;
+
+/// Runs a program on both and compares.
+#[track_caller]
+fn agree<A: Arrays + PartialEq + Debug>(program: impl IntoAcc<A>) -> A {
+    let program = program.into_acc();
+    let want = Interpreter::new().run(&program).unwrap();
+    let got = match Libtorch::cpu().run(&program) {
+        Ok(x) => x,
+        Err(e) => {
+            let graph = backend_graph::graph_of(&program.program().unwrap().program).unwrap();
+            panic!("{e}\n{}", backend_graph::export(&graph, backend_graph::Format::Text))
+        }
+    };
+    if got != want {
+        let graph = backend_graph::graph_of(&program.program().unwrap().program).unwrap();
+        panic!("got {got:?}\nwant {want:?}\n{}", backend_graph::export(&graph, backend_graph::Format::Text));
+    }
+    want
+}
+
+/// Both fault in the same way.
+#[track_caller]
+fn fault<A: Arrays + PartialEq + Debug>(program: impl IntoAcc<A>) -> String {
+    let program = program.into_acc();
+    let want = Interpreter::new().run(&program).unwrap_err();
+    let got = Libtorch::cpu().run(&program).unwrap_err();
+    assert_eq!(got.to_string(), want.to_string());
+    want.to_string()
+}
+
+fn floats() -> Acc<Vector<f32>> {
+    use_(&Vector::from([1.0f32, -2.5, 3.0, 0.0, 7.25]))
+}
+
+#[test]
+fn maps_and_zips() {
+    agree(floats().map(|x| x * x + 1.0));
+    agree(floats().zip_with(&Vector::from([1i32, 2, 3]), |x, n| x * n.to::<f32>()));
+    agree(floats().imap(|i, x| (i, x.gt(0.0), x.to::<i32>())));
+    agree(generate((3, 4), |(i, j)| i * 10 + j));
+    agree(generate((2, 0, 3), |(i, j, k)| i + j * k));
+    agree(fill((2, 3), (1u8, 'x', true)));
+    agree(unit(5i64));
+    agree(enum_from((2, 3), 250u8));
+    agree(use_(&Matrix::from([[1, 2, 3], [4, 5, 6]])).transpose());
+    let m = use_(&Matrix::from([[1, 2, 3], [4, 5, 6]]));
+    agree(m.zip_with(m.transpose(), |a, b| a * 10 + b));
+    agree(generate(4, |i| ((), i)).map(|(_, i)| i + 1));
+}
+
+#[test]
+fn folds_and_scans() {
+    for n in [0usize, 1, 2, 3, 5, 8, 13, 31] {
+        let xs = generate((2, n), |(i, j)| i * 100 + j);
+        agree(xs.fold(7, |a, b| a + b));
+        agree(xs.fold(7, |a, b| a.max(b)));
+        agree(xs.scanl(7, |a, b| a + b));
+        agree(xs.scanr(7, |a, b| a + b));
+        agree(xs.scanl1(|a, b| a.min(b)));
+        agree(xs.scanr1(|a, b| a + b));
+        agree(xs.fold_all(1, |a, b| a ^ b));
+        // Affine maps: associative, not commutative.
+        let aff = xs.map(|x| (x % 5 + 1, x));
+        agree(aff.fold((2, 9), |(a, b), (c, d)| (a * c, a * d + b)));
+        agree(aff.scanl((2, 9), |(a, b), (c, d)| (a * c, a * d + b)));
+        agree(aff.scanr((2, 9), |(a, b), (c, d)| (a * c, a * d + b)));
+        agree(aff.scanl1(|(a, b), (c, d)| (a * c, a * d + b)));
+        agree(aff.scanr1(|(a, b), (c, d)| (a * c, a * d + b)));
+        agree(xs.map(|x| x.lt(50)).and());
+        agree(xs.map(|x| x.eq(3)).or());
+        if n > 0 {
+            agree(aff.fold1(|(a, b), (c, d)| (a * c, a * d + b)));
+            agree(xs.maximum());
+            agree(xs.fold1(|a, _| a));
+            agree(xs.fold1(|_, b| b));
+        } else {
+            fault(xs.maximum());
+        }
+    }
+    agree(generate((0, 3), |(i, j)| i + j).fold1(|a, b| a + b));
+    agree(generate((2, 2, 3), |(i, j, k)| i + j + k).sum());
+}
+
+#[test]
+fn permutes() {
+    let xs = use_(&Vector::from([3i64, 1, 3, 0, 9, 1, 3]));
+    agree(fill(xs.extent(), 1i64).permute(
+        fill(5, 0),
+        |a, b| a + b,
+        |i| {
+            let v = xs.index(i);
+            v.lt(5).then_some(v)
+        },
+    ));
+    agree(xs.permute(fill(3, 100), |a, b| a.max(b), |i| Some(i % 3)));
+    agree(xs.permute(fill(3, 100), |new, _| new, |i| Some(i % 3)));
+    agree(xs.permute(fill(3, 100), |_, old| old, |i| Some(i % 3)));
+    agree(xs.permute(fill(3, 100), |a, b| a ^ b, |i| Some(i % 3)));
+    agree(xs.permute(fill((3, 3), 10), |a, b| a + b, |i| i.lt(3).then_some((i, i))));
+    let aff = xs.imap(|i, x| (x + 1, i));
+    agree(aff.permute(fill(4, (1, 0)), |(a, b), (c, d)| (a * c, a * d + b), |i| i.ne(2).then_some(i % 4)));
+    agree(use_(&Vector::from(Vec::<i64>::new())).permute(fill(2, 5), |a, b| a ^ b, |i| Some(i)));
+    fault(xs.permute(fill(3, 100), |a, b| a + b, |i| Some(i)));
+    agree(xs.scatter(&Vector::from([1i64, 3, 7, 2]), fill(10, 0)));
+    agree(xs.gather(&Matrix::from([[0i64, 1], [6, 5]])));
+}
+
+#[test]
+fn shapes() {
+    let m = use_(&Matrix::from([[1, 2, 3], [4, 5, 6]]));
+    agree(m.reshape((3, 2)));
+    agree(m.slice((All, 1)));
+    agree(m.slice((1, All)));
+    agree(m.replicate((All, 2, All)));
+    agree(m.replicate((0, All, All)));
+    fault(m.reshape((4, 2)));
+    fault(m.slice((2, All)));
+    fault(m.slice((All, lift(0i64) - 1)));
+    agree(m.backpermute((2, 2), |(i, j)| (i, j + 1)));
+    fault(m.backpermute((2, 3), |(i, j)| (i, j + 1)));
+    fault(fill(lift(2i64) - 5, 1));
+}
+
+#[test]
+fn stencils() {
+    for n in [0usize, 1, 2, 3, 6] {
+        let xs = generate(n, |i| i * i + 1);
+        agree(xs.stencil(Edge::Clamp, |s: Stencil5<i64>| s[-2] * 1000 + s[-1] * 100 + s[0] * 10 + s[2]));
+        agree(xs.stencil(Edge::Constant(-7), |s: Stencil3<i64>| s[-1] * 100 + s[1]));
+        agree(xs.stencil(xs.outside(|i| i * 1000), |s: Stencil3<i64>| s[-1] * 7 + s[1]));
+        if n == 0 || n > 2 {
+            agree(xs.stencil(Edge::Mirror, |s: Stencil5<i64>| s[-2] * 1000 + s[-1] * 100 + s[0] * 10 + s[2]));
+            agree(xs.stencil(Edge::Wrap, |s: Stencil5<i64>| s[-2] * 1000 + s[-1] * 100 + s[0] * 10 + s[2]));
+        }
+    }
+    fault(fill(2, 1i64).stencil(Edge::Mirror, |s: Stencil5<i64>| s[0]));
+    fault(fill(1, 1i64).stencil(Edge::Wrap, |s: Stencil5<i64>| s[0]));
+    let m = generate((4, 5), |(i, j)| i * 10 + j);
+    for edge in [Edge::Clamp, Edge::Mirror, Edge::Wrap, Edge::Constant(3), m.outside(|(i, j)| i * 1000 + j)] {
+        agree(m.stencil(edge.clone(), |s: Stencil3x3<i64>| s[(-1, -1)] * 7 + s[(1, 1)] * 3 + s[(0, 1)]));
+        agree(m.stencil(edge, |s: Stencil5x3<i64>| s[(-1, -2)] * 7 + s[(1, 2)] * 3));
+    }
+    let c = generate((3, 3, 3), |(i, j, k)| i * 9 + j * 3 + k);
+    for edge in [Edge::Clamp, Edge::Mirror, Edge::Wrap, Edge::Constant(3)] {
+        agree(c.stencil(edge, |s: Stencil3x3x3<i64>| s[(-1, 0, 1)] * 100 + s[(1, -1, 0)]));
+    }
+}
+
+#[test]
+fn control_flow() {
+    let xs = use_(&Vector::from([10i32, 20, 30]));
+    agree(generate(5, |i| i.lt(3).then_else(xs.index(i), 0)));
+    agree(generate(5, |i| i.lt(3).and(xs.index(i).gt(15))));
+    agree(generate(5, |i| {
+        let v = xs.index(i);
+        i.lt(3).then_else(v, 0) + i.lt(2).then_else(v * 2, 1)
+    }));
+    agree(generate(4, |i| i.gt(0).then_else(lift(12i64) / i, -1)));
+    // Collatz: loops of different lengths.
+    agree(generate(20, |i| {
+        let (_, n) =
+            while_((i + 1, 0i64), |(x, _)| x.ne(1), |(x, n)| ((x % 2).eq(0).then_else(x / 2, x * 3 + 1), n + 1));
+        n
+    }));
+    // A counted loop over an array, in lanes.
+    agree(generate(4, |i| {
+        let (_, s) = while_((0i64, 0i32), |(k, _)| k.lt(3), |(k, s)| (k + 1, s + xs.index(k) * (i.to::<i32>() + 1)));
+        s
+    }));
+    let (i, ys) = awhile(
+        (unit(0i64), &xs),
+        |(i, _)| i.the().lt(3),
+        |(i, ys)| (i.map(|i| i + 1), ys.backpermute(ys.length() * 2, |k: Exp<i64>| k / 2)),
+    );
+    agree((i, ys));
+    let small = acond(xs.sum().the().gt(100), &xs, xs.map(|x| -x));
+    agree(small);
+    let bad = xs.backpermute(10, |i: Exp<i64>| i);
+    agree(acond(lift(false), &bad, &xs));
+    fault(acond(lift(true), &bad, &xs));
+}
+
+#[test]
+fn branches_not_taken() {
+    let xs = use_(&Vector::from([1i64, 2, 3]));
+    let empty = use_(&Vector::from(Vec::<i64>::new()));
+    let out = xs.index(5);
+    agree(xs.map(|x| x.gt(100).then_else(out, x)));
+    agree(xs.map(|x| x.gt(100).then_else(empty.index(x), x)));
+    agree(xs.map(|x| x.gt(100).then_else(x / (x - x), x)));
+    let endless = while_(0i64, |i| i.ge(0), |i| i * 0);
+    agree(xs.map(|x| x.gt(100).then_else(endless, x)));
+    agree(xs.map(|x| x.gt(100).then_else(while_(x, |i| i.eq(i), |i| i), x)));
+    // An array that only such a branch reads.
+    let faulty = empty.fold1(|a, b| a + b);
+    agree(xs.map(|x| x.gt(100).then_else(faulty.the(), x)));
+    let forever = awhile(&xs, |_| lift(true), |xs: Acc<Vector<i64>>| xs);
+    agree(xs.map(|x| x.gt(100).then_else(forever.index(0), x)));
+    agree(generate(0, |_| faulty.the()));
+    fault(xs.map(|x| x.gt(2).then_else(faulty.the(), x)));
+    fault(xs.map(|x| x.gt(2).then_else(x / (x - x), x)));
+    fault(xs.map(|x| x.gt(1).then_else(out, x)));
+    agree(xs.map(|x| (x + i64::MIN - 1) / (x - 2 - (x - 1).gt(0).then_else(x * 0 + 5, 0))));
+}
+
+/// Lanes leave a loop with a fault at different times: the first in order is reported, not the first in time.
+#[test]
+fn the_first_lane_in_order_is_reported() {
+    let xs = use_(&Vector::from([5i64, 4, 3, 2, 1]));
+    fault(generate(4, |i| while_(lift(0i64), |k| k.lt(10), |k| k + xs.index(k + 5 - (i + 1)) * 0 + 1)));
+    fault(generate(3, |i| while_(i, |k| k.lt(10), |k| k + xs.index(k).min(1))));
+}
+
+#[test]
+fn every_type() {
+    macro_rules! ints {
+        ($($t:ty),*) => { $({
+            let values: Vec<$t> = vec![0, 1, 2, 3, 7, 100, <$t>::MAX, <$t>::MAX - 1, <$t>::MIN, <$t>::MIN.wrapping_add(1), <$t>::MAX / 2 + 1, (0 as $t).wrapping_sub(1)];
+            let xs = use_(&Vector::from(values.clone()));
+            let pairs = xs.replicate((12, All)).zip(&xs.replicate((All, 12)));
+            agree(pairs.map(|(a, b)| (a + b, a - b, a * b, a.min(b), a.max(b))));
+            agree(pairs.map(|(a, b)| (a & b, a | b, a ^ b, a << b, a >> b)));
+            agree(pairs.map(|(a, b)| (a.lt(b), a.le(b), a.gt(b), a.ge(b), a.eq(b), a.ne(b))));
+            agree(pairs.map(|(a, b)| b.eq(0).then_else((0, 0, 0, 0), (a / b, a % b, a.div_floor(b), a.mod_floor(b)))));
+            agree(xs.map(|a| (-a, a.abs(), a.signum(), !a)));
+            agree(xs.map(|a| (a.count_ones(), a.leading_zeros(), a.trailing_zeros())));
+            agree(xs.map(|a| (a.to::<i8>(), a.to::<i16>(), a.to::<i32>(), a.to::<i64>())));
+            agree(xs.map(|a| (a.to::<u8>(), a.to::<u16>(), a.to::<u32>(), a.to::<u64>())));
+            agree(xs.map(|a| (a.to::<f32>(), a.to::<f64>())));
+            agree((xs.sum(), xs.product(), xs.minimum(), xs.maximum()));
+            agree((xs.scanl1(|a, b| a + b), xs.scanl1(|a, b| a * b), xs.scanr1(|a, b| a.min(b)), xs.scanl1(|a, b| a.max(b))));
+            agree((xs.permute(fill(3, 1), |a, b| a + b, |i| Some(i % 3)), xs.permute(fill(3, 1), |a, b| a * b, |i| Some(i % 3)),
+                xs.permute(fill(3, 1), |a, b| a.min(b), |i| Some(i % 3)), xs.permute(fill(3, 1), |a, b| a.max(b), |i| Some(i % 3))));
+        })* };
+    }
+    ints!(i8, i16, i32, i64, u8, u16, u32, u64);
+    macro_rules! floats {
+        ($($t:ty, $bits:ty),*) => { $({
+            let xs = use_(&Vector::from(vec![0.0 as $t, -0.0, 1.0, -1.0, 0.5, 1.5, 2.5, -2.5, 1e10, -1e10, 1e30, <$t>::INFINITY, <$t>::NEG_INFINITY, <$t>::NAN, 255.7, 65536.0, -0.9]));
+            agree(xs.map(|a| (a.to::<i8>(), a.to::<i16>(), a.to::<i32>(), a.to::<i64>())));
+            agree(xs.map(|a| (a.to::<u8>(), a.to::<u16>(), a.to::<u32>(), a.to::<u64>())));
+            agree(xs.map(|a| (a.floor(), a.ceil(), a.round(), a.trunc(), a.sqrt().is_nan(), a.is_infinite())));
+            agree(xs.map(|a| (bitcast::<$t, $bits>(a.signum().is_nan().then_else(0.0, a.signum())), bitcast::<$t, $bits>(a.abs()).count_ones())));
+            agree(xs.map(|a| (a.lt(1.0), a.ge(1.0), a.eq(a), a.ne(a))));
+        })* };
+    }
+    floats!(f32, u32, f64, u64);
+    let bs = use_(&Vector::from([true, false, true]));
+    agree(bs.map(|b| (b & true, b | false, !b, b.to_num::<i32>(), b.lt(true), b.min(true))));
+    let cs = use_(&Vector::from(['a', 'λ', '\u{10ffff}']));
+    agree(cs.map(|c| (c.ord(), (c.ord() + 1).chr(), c.gt('b'))));
+    agree(use_(&Vector::from([0xd800u32, 0x11_0000, 97])).map(|c| c.chr()));
+}
+
+#[test]
+fn nothing_is_compiled_again_for_other_data_and_extents() {
+    let torch = Libtorch::cpu();
+    for n in 0..5usize {
+        let xs: Vector<f32> = (0..n).map(|i| i as f32).collect();
+        let dot = use_(&xs).zip_with(&xs, |x, y| x * y).sum();
+        assert_eq!(torch.run(dot).unwrap().value(), (0..n).map(|i| (i * i) as f32).sum::<f32>());
+    }
+    assert_eq!(torch.cache().compiled(), 1);
+}
+
+#[test]
+fn limits_stop_an_endless_loop() {
+    let limits = RunLimits {
+        deadline: Some(std::time::Instant::now() + std::time::Duration::from_millis(50)),
+        ..RunLimits::none()
+    };
+    let xs = use_(&Vector::from([1i64, 2]));
+    let endless = xs.map(|x| while_(x, |i| i.eq(i), |i| i));
+    assert!(matches!(Libtorch::cpu().run_with(endless, &limits), Err(Error::Limit(_))));
+}
