@@ -196,10 +196,8 @@ fn main() {
     let mut out = vec![0f32; h * w];
     let params: Vec<String> = (0..9).map(|k| format!("%x{k}: f32")).collect();
     let weights = [0.1f32, 0.2, 0.1, 0.2, 0.4, 0.2, 0.1, 0.2, 0.1];
-    let sum = weights
-        .iter()
-        .enumerate()
-        .fold("0.0f32".to_string(), |s, (k, w)| format!("add({s}, mul({w:?}f32, %x{k}))"));
+    let sum =
+        weights.iter().enumerate().fold("0.0f32".to_string(), |s, (k, w)| format!("add({s}, mul({w:?}f32, %x{k}))"));
     b.run(
         "stencil 3x3 2048x2048",
         &format!(
@@ -210,7 +208,8 @@ fn main() {
         || {
             let x = column(black_box(&image));
             for i in 1..h - 1 {
-                let (above, here, below) = (&x[(i - 1) * w..i * w], &x[i * w..(i + 1) * w], &x[(i + 1) * w..(i + 2) * w]);
+                let (above, here, below) =
+                    (&x[(i - 1) * w..i * w], &x[i * w..(i + 1) * w], &x[(i + 1) * w..(i + 2) * w]);
                 let o = &mut out[i * w..(i + 1) * w];
                 for j in 1..w - 1 {
                     let mut s = 0.0;

@@ -1,6 +1,7 @@
 //! Runs tapes over tiles of lanes.
 
 use super::lanes::{self, Lane, Lanes};
+use super::pairs;
 use super::prims;
 use super::tape::{Branch, Captures, Inst, Loop, Slot, Tape};
 use acc_core::data::ColumnSlice;
@@ -278,13 +279,18 @@ impl<'a> Machine<'a> {
                 prims::unary(*op, self.get(*a, n), &mut o);
                 self.put(*out, o);
             }
-            Inst::Binary { op, a, b, out, loc } => {
+            Inst::Binary { op, uniform, a, b, out, loc } => {
                 let mut o = self.take(*out);
-                let done = prims::binary(*op, self.get(*a, n), self.get(*b, n), &mut o);
+                let done = prims::binary(*op, *uniform, self.get(*a, n), self.get(*b, n), &mut o);
                 self.put(*out, o);
                 if let Err(lane) = done {
                     return event(lane, Stop::Fault(Fault::DivisionByZero, loc.clone()));
                 }
+            }
+            Inst::Pair { pair, a, b, c, out } => {
+                let mut o = self.take(*out);
+                pairs::pair(*pair, self.get(*a, n), self.get(*b, n), self.get(*c, n), &mut o);
+                self.put(*out, o);
             }
             Inst::Cast { a, out } => {
                 let mut o = self.take(*out);

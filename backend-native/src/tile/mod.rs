@@ -7,6 +7,7 @@
 pub(crate) mod lanes;
 pub(crate) mod load;
 pub(crate) mod machine;
+pub(crate) mod pairs;
 pub(crate) mod prims;
 pub(crate) mod reduce;
 pub(crate) mod scatter;

@@ -4,6 +4,8 @@
 //! any number of lanes finds them; other values used inside a branch or loop are *captured*: the region has buffers
 //! of its own for them, which get the values of the lanes that enter.
 
+use super::pairs::{Pair, Second};
+use super::prims::Uniform;
 use crate::kernel::{Body, Edge, Ix, Node, Op, Region};
 use acc_core::data::ScalarType;
 use acc_core::ir::{ArrayId, Loc, PrimOp, Val};
@@ -94,10 +96,19 @@ pub(crate) enum Inst {
     },
     Binary {
         op: PrimOp,
+        uniform: Uniform,
         a: Slot,
         b: Slot,
         out: Slot,
         loc: Loc,
+    },
+    /// Two float operations in one loop.
+    Pair {
+        pair: Pair,
+        a: Slot,
+        b: Slot,
+        c: Slot,
+        out: Slot,
     },
     Cast {
         a: Slot,
@@ -275,9 +286,13 @@ impl Compiler<'_> {
     /// Code of a region.
     fn code(&mut self, r: &Region, nested: bool) -> Vec<Inst> {
         let mut last: HashMap<Val, usize> = HashMap::new();
+        let (first_of, moved) = if self.in_group { Default::default() } else { self.pairs(r) };
         for (k, n) in r.nodes.iter().enumerate() {
+            // The operands of the first half of a pair are used where the second stands.
+            let at = moved.get(&k).copied().unwrap_or(k);
             self.uses(n, nested, &mut |v| {
-                last.insert(v, k);
+                let l = last.entry(v).or_insert(at);
+                *l = at.max(*l);
             });
         }
         for &v in &r.results {
@@ -294,8 +309,15 @@ impl Compiler<'_> {
                 k = end;
                 continue;
             }
+            if moved.contains_key(&k) {
+                k += 1;
+                continue;
+            }
             let n = &r.nodes[k];
-            out.push(self.inst(n, nested));
+            out.push(match first_of.get(&k) {
+                Some(&first) => self.pair(&r.nodes[first], n),
+                None => self.inst(n, nested),
+            });
             owned.extend(n.results.iter().copied().filter(|&v| !self.is_global(v)));
             owned.retain(|&v| {
                 let dead = last.get(&v).is_none_or(|&l| l <= k);
@@ -308,6 +330,54 @@ impl Compiler<'_> {
             k += 1;
         }
         out
+    }
+
+    /// The pairs of a region: for each second half its first, and the reverse. A first half is used once, by the
+    /// second.
+    fn pairs(&self, r: &Region) -> (HashMap<usize, usize>, HashMap<usize, usize>) {
+        let mut uses: HashMap<Val, usize> = HashMap::new();
+        for n in &r.nodes {
+            self.uses(n, true, &mut |v| *uses.entry(v).or_default() += 1);
+        }
+        for &v in &r.results {
+            *uses.entry(v).or_default() += 1;
+        }
+        let (mut first_of, mut moved) = (HashMap::new(), HashMap::new());
+        let mut defined: HashMap<Val, usize> = HashMap::new();
+        for (k, n) in r.nodes.iter().enumerate() {
+            let Op::Prim(op, v) = &n.op else { continue };
+            let [x] = n.results[..] else { continue };
+            if !self.body.ty(x).is_float() || self.is_global(x) || !Pair::first(*op) {
+                continue;
+            }
+            let first = v.iter().enumerate().find_map(|(side, t)| {
+                let d = *defined.get(t)?;
+                let free = uses.get(t) == Some(&1) && !first_of.contains_key(&d);
+                (free && Pair::second(*op, side == 0).is_some()).then_some(d)
+            });
+            if let Some(d) = first {
+                first_of.insert(k, d);
+                moved.insert(d, k);
+            }
+            defined.insert(x, k);
+        }
+        (first_of, moved)
+    }
+
+    /// Two operations as one instruction.
+    fn pair(&mut self, first: &Node, second: &Node) -> Inst {
+        let (Op::Prim(p, v), Op::Prim(q, w)) = (&first.op, &second.op) else { return self.inst(second, true) };
+        let left = w[0] == first.results[0];
+        let c = if left { w[1] } else { w[0] };
+        // A lane that is the same for all stands second where the order does not matter.
+        let (mut a, mut b) = (v[0], v[1]);
+        if p.is_commutative() && self.is_global(a) {
+            (a, b) = (b, a);
+        }
+        let second_op = Pair::second(*q, left).unwrap_or(Second::Add);
+        let pair = Pair { first: *p, second: second_op, b: self.is_global(b), c: self.is_global(c) };
+        let (a, b, c) = (self.at(a), self.at(b), self.at(c));
+        Inst::Pair { pair, a, b, c, out: self.define(second.results[0]) }
     }
 
     /// Releases what a region leaves behind.
@@ -363,7 +433,10 @@ impl Compiler<'_> {
             Op::Prim(op, v) => {
                 let a = self.at(v[0]);
                 match v.get(1).map(|&b| self.at(b)) {
-                    Some(b) => Inst::Binary { op: *op, a, b, out: self.define(n.results[0]), loc },
+                    Some(b) => {
+                        let uniform = Uniform { a: self.is_global(v[0]), b: self.is_global(v[1]) };
+                        Inst::Binary { op: *op, uniform, a, b, out: self.define(n.results[0]), loc }
+                    }
                     None => Inst::Unary { op: *op, a, out: self.define(n.results[0]) },
                 }
             }
