@@ -1,6 +1,6 @@
 //! The test programs.
 
-use crate::laziness;
+use crate::{laziness, matrix};
 use acc_core::Error;
 use acc_core::text::{TestFile, parse_test_file};
 use std::path::{Path, PathBuf};
@@ -39,12 +39,24 @@ impl std::fmt::Display for SuiteError {
 impl std::error::Error for SuiteError {}
 
 /// Where the test programs are when no other folder is named.
-pub fn default_folder() -> PathBuf {
+fn default_folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("programs")
 }
 
-/// All test programs in order of their names: the files `*.acc` below a folder, and the generated ones.
-pub fn load(folder: &Path) -> Result<Vec<Test>, SuiteError> {
+/// Test programs in order of their names: the files `*.acc` below a folder, or if none is named all there are, the
+/// generated ones included.
+pub fn load(folder: Option<&Path>) -> Result<Vec<Test>, SuiteError> {
+    let mut tests = read(folder.unwrap_or(&default_folder()))?;
+    if folder.is_none() {
+        for (name, text) in laziness::programs() {
+            tests.push(test(name.clone(), &format!("{name}.acc"), text)?);
+        }
+    }
+    tests.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(tests)
+}
+
+fn read(folder: &Path) -> Result<Vec<Test>, SuiteError> {
     let mut paths = Vec::new();
     find(folder, &mut paths)?;
     let mut tests = Vec::new();
@@ -54,10 +66,6 @@ pub fn load(folder: &Path) -> Result<Vec<Test>, SuiteError> {
         let name = below.components().map(|c| c.as_os_str().to_string_lossy()).collect::<Vec<_>>().join("/");
         tests.push(test(name, &path.display().to_string(), text)?);
     }
-    for (name, text) in laziness::programs() {
-        tests.push(test(name.clone(), &format!("{name}.acc"), text)?);
-    }
-    tests.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(tests)
 }
 
@@ -69,7 +77,25 @@ fn test(name: String, file_name: &str, text: String) -> Result<Test, SuiteError>
     if let Some(unknown) = file.executors.iter().find(|e| crate::executors::all().iter().all(|r| r.name != **e)) {
         return Err(SuiteError::Test(format!("{file_name}: there is no executor `{unknown}`")));
     }
+    if let Some(unknown) = file.components.iter().find(|c| matrix::components().all(|(id, _, _)| id != **c)) {
+        return Err(SuiteError::Test(format!("{file_name}: there is no component `{unknown}`; `acc list` shows them")));
+    }
+    if let Some(unknown) = file.cases.iter().find(|c| !is_case(c)) {
+        return Err(SuiteError::Test(format!(
+            "{file_name}: `{unknown}` is no edge case: they are named as in E-FD-06"
+        )));
+    }
     Ok(Test { name, text, file })
+}
+
+/// Whether an id has the form of an edge case's: `E-FD-06`.
+fn is_case(id: &str) -> bool {
+    let mut parts = id.split('-');
+    let all = |p: Option<&str>, f: fn(&char) -> bool| p.is_some_and(|p| p.len() == 2 && p.chars().all(|c| f(&c)));
+    parts.next() == Some("E")
+        && all(parts.next(), char::is_ascii_uppercase)
+        && all(parts.next(), char::is_ascii_digit)
+        && parts.next().is_none()
 }
 
 fn find(folder: &Path, out: &mut Vec<PathBuf>) -> Result<(), SuiteError> {

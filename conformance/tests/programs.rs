@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 fn main() -> ExitCode {
-    let tests = match suite::load(&suite::default_folder()) {
+    let tests = match suite::load(None) {
         Ok(tests) => tests,
         Err(e) => {
             eprintln!("{e}");

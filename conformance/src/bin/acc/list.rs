@@ -8,14 +8,13 @@ use std::process::ExitCode;
 /// List the executors, test programs and components.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The folder of the test programs.
+    /// Only the test programs in this folder.
     #[arg(long)]
     programs: Option<PathBuf>,
 }
 
 pub fn main(args: &Args) -> crate::Outcome {
-    let folder = args.programs.clone().unwrap_or_else(suite::default_folder);
-    let tests = suite::load(&folder).map_err(|e| e.to_string())?;
+    let tests = suite::load(args.programs.as_deref()).map_err(|e| e.to_string())?;
     println!("executors");
     for e in executors::all() {
         match &e.state {

@@ -11,14 +11,13 @@ pub struct Args {
     /// Write the matrix as JSON to this file, too.
     #[arg(long)]
     json: Option<PathBuf>,
-    /// The folder of the test programs.
+    /// Only the test programs in this folder.
     #[arg(long)]
     programs: Option<PathBuf>,
 }
 
 pub fn main(args: &Args) -> crate::Outcome {
-    let folder = args.programs.clone().unwrap_or_else(suite::default_folder);
-    let tests = suite::load(&folder).map_err(|e| e.to_string())?;
+    let tests = suite::load(args.programs.as_deref()).map_err(|e| e.to_string())?;
     let matrix = matrix::run(&tests, executors::all(), |_, _| {});
     if let Some(path) = &args.json {
         write_file(path, format!("{:#}\n", matrix.to_json()).as_bytes())?;

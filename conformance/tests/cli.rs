@@ -1,0 +1,212 @@
+//! The command line: what it prints, and what it says when its input is wrong.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use tempfile::TempDir;
+
+fn acc(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_acc")).args(args).output().expect("acc starts")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// The command fails, says all of `wanted` on stderr, and nothing on stdout but what it did before.
+fn fails(args: &[&str], wanted: &[&str]) {
+    let out = acc(args);
+    let said = text(&out.stderr);
+    assert!(!out.status.success(), "{args:?} succeeds: {}", text(&out.stdout));
+    for w in wanted {
+        assert!(said.contains(w), "{args:?}: {w:?} is not in: {said}");
+    }
+    assert!(!said.contains("panicked"), "{said}");
+}
+
+fn file(folder: &TempDir, name: &str, contents: &[u8]) -> String {
+    let path = folder.path().join(name);
+    std::fs::write(&path, contents).expect("a temporary file");
+    path.display().to_string()
+}
+
+fn program(name: &str) -> String {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("programs").join(name).display().to_string()
+}
+
+const DOUBLE: &str = "program(xs: [1]i64, n: [0]i64) {
+  a: [1]i64 = generate(shape: || n[], f: |%i: i64| mul(2i64, xs[%i]))
+  yield a
+}
+";
+
+fn double(run: &str) -> String {
+    format!("{DOUBLE}run \"it\" {{ {run} }}\n")
+}
+
+#[test]
+fn a_program_runs_on_every_executor_that_is_there() {
+    let out = acc(&["run", &program("fold/sum.acc")]);
+    assert!(out.status.success(), "{}", text(&out.stderr));
+    let said = text(&out.stdout);
+    assert!(said.contains("[2, 2] i64 { 3, 12, 21, 30 }"), "{said}");
+    assert!(said.contains("interpreter: as expected") && said.contains("native-tile: as expected"), "{said}");
+    let one = text(&acc(&["run", &program("fold/sum.acc"), "--executor", "interpreter"]).stdout);
+    assert!(!one.contains("native-tile"), "{one}");
+}
+
+#[test]
+fn a_mismatch_is_a_failure() {
+    let folder = TempDir::new().expect("a temporary folder");
+    let f = file(&folder, "m.acc", double("xs = [2] i64 { 1, 2 } n = [] i64 { 2 } expect [2] i64 { 2, 5 }").as_bytes());
+    let out = acc(&["run", &f]);
+    assert_eq!(out.status.code(), Some(1));
+    assert!(text(&out.stdout).contains("NOT as expected: result 0: 1 of 2 values differ"), "{}", text(&out.stdout));
+}
+
+#[test]
+fn a_missing_or_unreadable_file() {
+    fails(&["run", "no-such-file.acc"], &["cannot read no-such-file.acc", "help: give the path"]);
+    fails(&["check", "/"], &["cannot read /"]);
+    let folder = TempDir::new().expect("a temporary folder");
+    fails(&["check", &file(&folder, "b.acc", &[0xff, 0xfe, 0])], &["is not UTF-8 text", "docs/TEXT.md"]);
+    fails(&["check", &file(&folder, "e.acc", b"")], &["expected `program`, found the end of the text"]);
+}
+
+#[test]
+fn a_broken_text_is_shown_with_a_caret() {
+    let folder = TempDir::new().expect("a temporary folder");
+    let f = file(&folder, "b.acc", DOUBLE.replace("generate", "generat").as_bytes());
+    fails(&["run", &f], &["b.acc:2:15: there is no array operation `generat`", "^", "there are: generate, map"]);
+}
+
+#[test]
+fn an_ill_typed_program_names_its_line() {
+    let folder = TempDir::new().expect("a temporary folder");
+    let rank = file(&folder, "r.acc", DOUBLE.replace("a: [1]i64", "a: [2]i64").as_bytes());
+    fails(&["check", &rank], &["malformed program", "generate at", "r.acc:2:"]);
+    let dtype = file(&folder, "d.acc", DOUBLE.replace("a: [1]i64", "a: [1]f32").as_bytes());
+    fails(&["check", &dtype], &["malformed program", "F32", "d.acc:2:"]);
+}
+
+#[test]
+fn wrong_inputs_name_their_parameter() {
+    let folder = TempDir::new().expect("a temporary folder");
+    let f = |name: &str, run: &str| file(&folder, name, double(run).as_bytes());
+    let dtype = f("1.acc", "xs = [2] f32 { 1, 2 } n = [] i64 { 2 } expect agree");
+    fails(&["run", &dtype], &["the parameter has type [1]i64, but the value has type [1]f32", "1.acc:5:"]);
+    let rank = f("2.acc", "xs = [1, 2] i64 { 1, 2 } n = [] i64 { 2 } expect agree");
+    fails(&["run", &rank], &["the parameter has type [1]i64, but the value has type [2]i64"]);
+    let missing = f("3.acc", "xs = [2] i64 { 1, 2 } expect agree");
+    fails(&["run", &missing], &["no value for the parameter `n`"]);
+    let count = f("4.acc", "xs = [3] i64 { 1, 2 } n = [] i64 { 2 } expect agree");
+    fails(&["run", &count], &["2 elements do not fill shape [3]"]);
+    let huge = f("5.acc", "xs = [99999999999999999999] i64 { 1 } n = [] i64 { 2 } expect agree");
+    fails(&["run", &huge], &["expected an extent"]);
+    let big = f("6.acc", "xs = [9999999999] i64 fill(1) n = [] i64 { 2 } expect agree");
+    fails(&["run", &big], &["9999999999 elements are too many"]);
+    let negative = f("7.acc", "xs = [-2] i64 { } n = [] i64 { 2 } expect agree");
+    fails(&["run", &negative], &["expected an extent, found `-2`"]);
+}
+
+#[test]
+fn faults_are_reported_with_the_line() {
+    let folder = TempDir::new().expect("a temporary folder");
+    for (n, want) in [
+        ("-1", "negative extent in shape (-1,)"),
+        ("4611686018427387904", "more elements than memory"),
+        ("3", "index (2,) is out of bounds"),
+    ] {
+        let f = file(
+            &folder,
+            "f.acc",
+            double(&format!("xs = [2] i64 {{ 1, 2 }} n = [] i64 {{ {n} }} expect agree")).as_bytes(),
+        );
+        let out = acc(&["run", &f]);
+        assert_eq!(out.status.code(), Some(1));
+        let said = text(&out.stdout);
+        assert!(said.contains(want) && said.contains("f.acc:2:"), "{want}: {said}");
+    }
+}
+
+#[test]
+fn a_program_without_runs_has_nothing_to_run() {
+    let folder = TempDir::new().expect("a temporary folder");
+    let f = file(&folder, "p.acc", DOUBLE.as_bytes());
+    fails(&["run", &f], &["has nothing to run", "help: add a section"]);
+    let out = acc(&["check", &f]);
+    assert!(text(&out.stdout).contains("well formed: (xs: [1]i64, n: [0]i64) -> ([1]i64), 1 statements, 0 runs"));
+}
+
+#[test]
+fn an_unknown_executor_or_one_that_is_not_built() {
+    let f = program("fold/sum.acc");
+    fails(
+        &["run", &f, "--executor", "gpu"],
+        &["there is no executor `gpu`; there are: interpreter, native-tile, graph"],
+    );
+    if !cfg!(feature = "libtorch") {
+        fails(&["run", &f, "--executor", "graph"], &["not built", "--features libtorch"]);
+    }
+}
+
+#[test]
+fn the_list_says_what_is_there() {
+    let said = text(&acc(&["list"]).stdout);
+    for want in [
+        "interpreter\n",
+        "native-tile\n",
+        "graph",
+        "fold/sum: RED-05 FLD-01",
+        "laziness/if/index/in_place",
+        "FLD-01 fold:",
+    ] {
+        assert!(said.contains(want), "{want:?} is not in: {said}");
+    }
+    if !cfg!(feature = "libtorch") {
+        assert!(said.contains("graph (not built: built without libtorch; run `make setup`"), "{said}");
+    }
+}
+
+/// A folder with two small tests, one of which fails.
+fn small_suite() -> TempDir {
+    let folder = TempDir::new().expect("a temporary folder");
+    let run =
+        |values: &str| double(&format!("xs = [2] i64 {{ 1, 2 }} n = [] i64 {{ 2 }} expect [2] i64 {{ {values} }}"));
+    file(&folder, "good.acc", format!("component: CON-03\n{}", run("2, 4")).as_bytes());
+    file(&folder, "bad.acc", format!("component: IDX-01\ncase: E-IX-01\n{}", run("2, 5")).as_bytes());
+    folder
+}
+
+#[test]
+fn the_matrix_ends_with_its_summary_and_writes_json_whole_or_not_at_all() {
+    let folder = small_suite();
+    let json = folder.path().join("matrix.json");
+    let path = folder.path().display().to_string();
+    let out = acc(&["matrix", "--programs", &path, "--json", &json.display().to_string()]);
+    assert_eq!(out.status.code(), Some(1), "a test fails");
+    let said = text(&out.stdout);
+    let last = said.lines().last().unwrap_or_default();
+    assert!(
+        last.starts_with("matrix: interpreter ") && last.contains(" native-tile ") && last.contains(" graph-cuda "),
+        "{last}"
+    );
+    assert!(said.contains("FAILED bad on interpreter"), "{said}");
+    let written = std::fs::read_to_string(&json).expect("the JSON is there");
+    assert!(written.contains("\"summary\"") && written.contains(last), "{written}");
+    let nowhere: PathBuf = folder.path().join("no").join("matrix.json");
+    fails(&["matrix", "--programs", &path, "--json", &nowhere.display().to_string()], &["cannot write"]);
+    let left: Vec<_> = std::fs::read_dir(folder.path()).expect("the folder").flatten().map(|e| e.file_name()).collect();
+    assert_eq!(left.len(), 3, "{left:?}");
+}
+
+#[test]
+fn a_wrong_test_folder() {
+    fails(&["matrix", "--programs", "no-such-folder"], &["cannot read no-such-folder"]);
+    let folder = TempDir::new().expect("a temporary folder");
+    file(
+        &folder,
+        "x.acc",
+        format!("component: CON-99\n{}", double("xs = [0] i64 {} n = [] i64 { 0 } expect agree")).as_bytes(),
+    );
+    fails(&["list", "--programs", &folder.path().display().to_string()], &["there is no component `CON-99`"]);
+}
