@@ -210,3 +210,33 @@ fn a_wrong_test_folder() {
     );
     fails(&["list", "--programs", &folder.path().display().to_string()], &["there is no component `CON-99`"]);
 }
+
+#[test]
+fn graphs_are_exported_in_every_format() {
+    let folder = TempDir::new().expect("a temporary folder");
+    for (format, want) in [("text", "reduce"), ("dot", "digraph"), ("json", "\"acc-graph\"")] {
+        let printed = acc(&["export", "--program", "fold/sum", "--format", format]);
+        assert!(printed.status.success(), "{}", text(&printed.stderr));
+        assert!(text(&printed.stdout).contains(want), "{}", text(&printed.stdout));
+        let path = folder.path().join(format).display().to_string();
+        assert!(acc(&["export", &program("fold/sum.acc"), "--format", format, "-o", &path]).status.success());
+        let written = std::fs::read(&path).expect("the export is there");
+        assert!(text(&written).contains(want));
+    }
+}
+
+#[test]
+fn exports_that_cannot_be() {
+    let folder = TempDir::new().expect("a temporary folder");
+    fails(&["export", "--program", "no/such", "--format", "dot"], &["there is no program `no/such`", "`acc list`"]);
+    fails(&["export", "--program", "fold/sum", "--format", "png"], &["invalid value 'png'", "dot, json, text"]);
+    fails(&["export", "--format", "dot"], &["--program"]);
+    let broken = file(&folder, "b.acc", DOUBLE.replace("yield a", "yield b").as_bytes());
+    let output = folder.path().join("out.dot");
+    fails(
+        &["export", &broken, "--format", "dot", "-o", &output.display().to_string()],
+        &["there is no array `b` here"],
+    );
+    assert!(!output.exists(), "nothing is left of a failed export");
+    fails(&["export", "--program", "fold/sum", "--format", "dot", "-o", "/no/such/folder/x.dot"], &["cannot write"]);
+}

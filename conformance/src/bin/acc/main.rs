@@ -1,6 +1,7 @@
 //! `acc`: run, check and compare array programs.
 
 mod check;
+mod export;
 mod list;
 mod matrix;
 mod output;
@@ -25,6 +26,8 @@ enum Command {
     Check(check::Args),
     /// Run the program of a test file on its inputs and compare the results with what it expects.
     Run(run::Args),
+    /// Write the first-order graph that a program becomes.
+    Export(export::Args),
     /// Run every test program on every executor and print which components pass.
     Matrix(matrix::Args),
 }
@@ -37,6 +40,7 @@ fn main() -> ExitCode {
         Command::List(args) => list::main(&args),
         Command::Check(args) => check::main(&args),
         Command::Run(args) => run::main(&args),
+        Command::Export(args) => export::main(&args),
         Command::Matrix(args) => matrix::main(&args),
     };
     outcome.unwrap_or_else(|message| {

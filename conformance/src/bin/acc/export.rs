@@ -1,0 +1,53 @@
+//! `acc export (FILE | --program NAME)`
+
+use crate::output::{read_program, write_file};
+use acc_core::ir::Program;
+use backend_graph::Format;
+use conformance::suite;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+/// Write the first-order graph that a program becomes.
+#[derive(clap::Args)]
+#[command(override_usage = "acc export (FILE | --program NAME) --format FORMAT [-o OUTPUT]")]
+pub struct Args {
+    /// A program or test file in text form.
+    #[arg(required_unless_present = "program", conflicts_with = "program")]
+    file: Option<PathBuf>,
+    /// A program that comes with acc, by the name that `acc list` shows.
+    #[arg(long)]
+    program: Option<String>,
+    /// `dot` for Graphviz, `json` for programs, `text` for reading.
+    #[arg(long, value_parser = ["dot", "json", "text"])]
+    format: String,
+    /// The file to write; the standard output if not given.
+    #[arg(short, long)]
+    output: Option<PathBuf>,
+}
+
+pub fn main(args: &Args) -> crate::Outcome {
+    let program = program(args)?;
+    let format: Format = args.format.parse()?;
+    let graph = backend_graph::graph_of(&program).map_err(|e| e.to_string())?;
+    let text = backend_graph::export(&graph, format);
+    match &args.output {
+        Some(path) => write_file(path, text.as_bytes())?,
+        None => print!("{text}"),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn program(args: &Args) -> Result<Arc<Program>, String> {
+    match (&args.file, &args.program) {
+        (Some(file), _) => Ok(read_program(file)?.program),
+        (None, Some(name)) => {
+            let tests = suite::load(None).map_err(|e| e.to_string())?;
+            let found = tests.into_iter().find(|t| t.name == *name);
+            found
+                .map(|t| t.file.program)
+                .ok_or_else(|| format!("there is no program `{name}`; `acc list` shows those there are"))
+        }
+        (None, None) => Err("name a FILE or a --program".into()),
+    }
+}
