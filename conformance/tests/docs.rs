@@ -1,0 +1,42 @@
+//! The programs in the documentation are read, verified and run.
+
+use acc_core::text::parse_test_file;
+use acc_core::verify::verify;
+use acc_core::{Executor, Interpreter};
+use conformance::runner;
+use std::path::Path;
+
+/// The blocks marked `acc`, each with its text moved to where it stands in the page.
+fn blocks(page: &str) -> Vec<String> {
+    let mut out = Vec::new();
+    let mut block: Option<String> = None;
+    for (k, line) in page.lines().enumerate() {
+        match (&mut block, line) {
+            (None, "```acc") => block = Some("\n".repeat(k + 1)),
+            (Some(text), "```") => {
+                out.push(std::mem::take(text));
+                block = None;
+            }
+            (Some(text), line) => *text += &format!("{line}\n"),
+            (None, _) => {}
+        }
+    }
+    out
+}
+
+#[test]
+fn the_programs_of_the_text_form_page_work() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/TEXT.md");
+    let page = std::fs::read_to_string(&path).expect("docs/TEXT.md");
+    let blocks = blocks(&page);
+    assert!(blocks.len() >= 4);
+    for text in blocks {
+        let file = parse_test_file("docs/TEXT.md", &text).unwrap_or_else(|e| panic!("{e}"));
+        verify(&file.program, None).unwrap_or_else(|e| panic!("{e}"));
+        let interpreter = Interpreter::new();
+        interpreter.prepare(&file.program).unwrap_or_else(|e| panic!("{e}"));
+        for run in &file.runs {
+            runner::check(&interpreter, &file, run).unwrap_or_else(|e| panic!("docs/TEXT.md:{}: {e}", run.line));
+        }
+    }
+}
