@@ -3,5 +3,7 @@
 
 mod flatten;
 pub mod graph;
+mod simplify;
 
 pub use flatten::flatten;
+pub use simplify::{RULES, Rule, Rules, simplify, simplify_with};

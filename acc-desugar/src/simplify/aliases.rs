@@ -1,0 +1,94 @@
+//! Rule `aliases`: operations whose result is an array that exists already, and conditionals decided in advance.
+//!
+//! * a map of one array by the identity;
+//! * a reshape to the extents of the array itself;
+//! * `acond` with a constant condition: its branch, in the block around.
+
+use super::Rules;
+use super::walk::map_op;
+use acc_core::ir::{ArrayId, ArrayOp, Block, Fun, Program, ScalarOp, Stmt};
+use std::collections::HashMap;
+
+pub(super) fn pass(p: &Program, rules: &Rules) -> Program {
+    if !rules.on("aliases") {
+        return p.clone();
+    }
+    let mut a = Aliases { program: p, to: HashMap::new() };
+    let body = a.block(&p.body);
+    Program { types: p.types.clone(), body }
+}
+
+struct Aliases<'a> {
+    program: &'a Program,
+    to: HashMap<ArrayId, ArrayId>,
+}
+
+impl Aliases<'_> {
+    fn get(&self, a: ArrayId) -> ArrayId {
+        self.to.get(&a).copied().unwrap_or(a)
+    }
+
+    fn block(&mut self, b: &Block) -> Block {
+        let mut stmts = Vec::new();
+        self.stmts(b, &mut stmts);
+        Block { params: b.params.clone(), stmts, results: b.results.iter().map(|&a| self.get(a)).collect() }
+    }
+
+    fn stmts(&mut self, b: &Block, out: &mut Vec<Stmt>) {
+        for s in &b.stmts {
+            if let Some(source) = self.same_array(s) {
+                let source = self.get(source);
+                self.to.extend(s.results.iter().map(|r| (*r, source)));
+                continue;
+            }
+            if let ArrayOp::If { cond, then, else_ } = &s.op
+                && let Some(c) = constant(cond)
+            {
+                // Statements are evaluated by need, wherever they stand.
+                let taken = if c { then } else { else_ };
+                self.stmts(taken, out);
+                let results: Vec<ArrayId> = taken.results.iter().map(|&a| self.get(a)).collect();
+                self.to.extend(s.results.iter().copied().zip(results));
+                continue;
+            }
+            out.push(Stmt { results: s.results.clone(), op: self.op(&s.op), loc: s.loc.clone() });
+        }
+    }
+
+    fn op(&mut self, op: &ArrayOp) -> ArrayOp {
+        let to = self.to.clone();
+        let get = |a: ArrayId| to.get(&a).copied().unwrap_or(a);
+        map_op(op, &mut |f| f.map_arrays(&mut |a| get(*a)), &mut |a| get(a), &mut |b, _| self.block(b))
+    }
+
+    /// The array that the statement's result is equal to.
+    fn same_array(&self, s: &Stmt) -> Option<ArrayId> {
+        let source = match &s.op {
+            ArrayOp::Map { f, xs, indexed: false } if xs.len() == 1 && is_identity(f) => xs[0],
+            ArrayOp::Reshape { shape, xs } if is_shape_of(shape, *xs) => *xs,
+            _ => return None,
+        };
+        let result = *s.results.first()?;
+        (self.program.ty(result) == self.program.ty(source)).then_some(source)
+    }
+}
+
+fn is_identity(f: &Fun) -> bool {
+    f.body.nodes.is_empty() && f.body.params == f.body.results
+}
+
+fn is_shape_of(shape: &Fun, xs: ArrayId) -> bool {
+    shape.body.results.iter().enumerate().all(|(k, v)| {
+        let defined = shape.body.nodes.iter().find(|n| n.results.contains(v));
+        defined
+            .is_some_and(|n| matches!(&n.op, ScalarOp::Extent { array, axis } if *array == xs && *axis as usize == k))
+    })
+}
+
+fn constant(cond: &Fun) -> Option<bool> {
+    let v = cond.body.results.first()?;
+    cond.body.nodes.iter().find_map(|n| match &n.op {
+        ScalarOp::Const(l) if n.results.contains(v) => Some(l.bits != 0),
+        _ => None,
+    })
+}

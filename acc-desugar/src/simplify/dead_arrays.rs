@@ -1,0 +1,143 @@
+//! Rule `dead_arrays`: unused statements, results of conditionals, components of loops.
+//!
+//! After the pass every array but the parameters is one that the results depend on, and ids have no gaps.
+
+use super::Rules;
+use super::walk::map_op;
+use acc_core::ir::{ArrayId, ArrayOp, Block, Program, Stmt, arrays_of_fun};
+use std::collections::{HashMap, HashSet};
+
+pub(super) fn pass(p: &Program, rules: &Rules) -> Program {
+    if !rules.on("dead_arrays") {
+        return p.clone();
+    }
+    let live = live_arrays(&p.body);
+    renumber(&Program { types: p.types.clone(), body: sweep(&p.body, &live) })
+}
+
+/// A statement, or a component of a loop's state seen from inside.
+enum Definition<'a> {
+    Stmt(&'a Stmt, usize),
+    State(&'a Stmt, usize),
+}
+
+fn define<'a>(b: &'a Block, out: &mut HashMap<ArrayId, Definition<'a>>) {
+    for s in &b.stmts {
+        out.extend(s.results.iter().enumerate().map(|(k, a)| (*a, Definition::Stmt(s, k))));
+        if let ArrayOp::While { test, step, .. } = &s.op {
+            for inner in [test, step] {
+                out.extend(inner.params.iter().enumerate().map(|(k, a)| (*a, Definition::State(s, k))));
+            }
+        }
+        s.op.blocks().into_iter().for_each(|inner| define(inner, out));
+    }
+}
+
+fn live_arrays(body: &Block) -> HashSet<ArrayId> {
+    let mut definitions = HashMap::new();
+    define(body, &mut definitions);
+    let mut live: HashSet<ArrayId> = HashSet::new();
+    let mut todo = body.results.clone();
+    while let Some(a) = todo.pop() {
+        if !live.insert(a) {
+            continue;
+        }
+        let (s, k) = match definitions.get(&a) {
+            None => continue,
+            Some(Definition::State(s, k)) => {
+                todo.extend(s.results.get(*k));
+                continue;
+            }
+            Some(Definition::Stmt(s, k)) => (s, *k),
+        };
+        for (_, f) in s.op.funs() {
+            todo.extend(arrays_of_fun(f).into_iter().map(|(a, _)| a));
+        }
+        match &s.op {
+            ArrayOp::If { then, else_, .. } => {
+                todo.extend(then.results.get(k));
+                todo.extend(else_.results.get(k));
+            }
+            ArrayOp::While { init, test, step } => {
+                todo.extend(&test.results);
+                for part in [init, &step.results, &test.params, &step.params] {
+                    todo.extend(part.get(k));
+                }
+            }
+            ArrayOp::Generate { .. }
+            | ArrayOp::Map { .. }
+            | ArrayOp::Fold { .. }
+            | ArrayOp::Scan { .. }
+            | ArrayOp::Permute { .. }
+            | ArrayOp::Backpermute { .. }
+            | ArrayOp::Stencil { .. }
+            | ArrayOp::Reshape { .. }
+            | ArrayOp::Replicate { .. }
+            | ArrayOp::Slice { .. } => todo.extend(s.op.arrays()),
+        }
+    }
+    live
+}
+
+fn sweep(b: &Block, live: &HashSet<ArrayId>) -> Block {
+    let mut stmts = Vec::new();
+    for s in &b.stmts {
+        let keep: Vec<bool> = s.results.iter().map(|a| live.contains(a)).collect();
+        if !keep.contains(&true) {
+            continue;
+        }
+        let kept = |all: &[ArrayId]| all.iter().zip(&keep).filter(|(_, k)| **k).map(|(a, _)| *a).collect::<Vec<_>>();
+        let branch = |b: &Block| {
+            let mut out = sweep(b, live);
+            out.results = kept(&out.results);
+            out
+        };
+        let op = match &s.op {
+            ArrayOp::If { cond, then, else_ } => {
+                ArrayOp::If { cond: cond.clone(), then: branch(then), else_: branch(else_) }
+            }
+            ArrayOp::While { init, test, step } => {
+                let (mut test, mut step) = (sweep(test, live), branch(step));
+                test.params = kept(&test.params);
+                step.params = kept(&step.params);
+                ArrayOp::While { init: kept(init), test, step }
+            }
+            ArrayOp::Generate { .. }
+            | ArrayOp::Map { .. }
+            | ArrayOp::Fold { .. }
+            | ArrayOp::Scan { .. }
+            | ArrayOp::Permute { .. }
+            | ArrayOp::Backpermute { .. }
+            | ArrayOp::Stencil { .. }
+            | ArrayOp::Reshape { .. }
+            | ArrayOp::Replicate { .. }
+            | ArrayOp::Slice { .. } => s.op.clone(),
+        };
+        stmts.push(Stmt { results: kept(&s.results).into_iter().collect(), op, loc: s.loc.clone() });
+    }
+    Block { params: b.params.clone(), stmts, results: b.results.clone() }
+}
+
+fn renumber(p: &Program) -> Program {
+    fn visit(b: &Block, order: &mut Vec<ArrayId>) {
+        order.extend(&b.params);
+        for s in &b.stmts {
+            s.op.blocks().into_iter().for_each(|inner| visit(inner, order));
+            order.extend(s.results.iter().copied());
+        }
+    }
+    let mut order = Vec::new();
+    visit(&p.body, &mut order);
+    let number: HashMap<ArrayId, ArrayId> = order.iter().enumerate().map(|(i, a)| (*a, ArrayId(i as u32))).collect();
+    Program { types: order.iter().map(|a| p.ty(*a).clone()).collect(), body: block(&p.body, &number) }
+}
+
+fn block(b: &Block, number: &HashMap<ArrayId, ArrayId>) -> Block {
+    let all = |v: &[ArrayId]| v.iter().map(|a| number[a]).collect::<Vec<_>>();
+    let stmts = b.stmts.iter().map(|s| Stmt {
+        results: s.results.iter().map(|a| number[a]).collect(),
+        op: map_op(&s.op, &mut |f| f.map_arrays(&mut |a| number[a]), &mut |a| number[&a], &mut |b, _| block(b, number)),
+        loc: s.loc.clone(),
+    });
+    Block { params: all(&b.params), stmts: stmts.collect(), results: all(&b.results) }
+}

@@ -1,0 +1,136 @@
+//! Rule `dead_scalars`: unused nodes, leaves of reads, results of conditionals, components of loops.
+//!
+//! After the pass every value but the function's parameters is one that the results depend on.
+
+use super::Rules;
+use super::walk::map_funs;
+use acc_core::ir::{Fun, Node, Program, Region, ScalarOp, Val};
+use std::collections::{HashMap, HashSet};
+
+pub(super) fn pass(p: &Program, rules: &Rules) -> Program {
+    if !rules.on("dead_scalars") {
+        return p.clone();
+    }
+    map_funs(p, &mut |f| {
+        let live = live_values(f);
+        renumber(&Fun { types: f.types.clone(), body: sweep(&f.body, &live) })
+    })
+}
+
+/// A node, or a component of a loop's state seen from inside.
+enum Definition<'a> {
+    Node(&'a Node, usize),
+    State(&'a Node, usize),
+}
+
+fn define<'a>(r: &'a Region, out: &mut HashMap<Val, Definition<'a>>) {
+    for n in &r.nodes {
+        out.extend(n.results.iter().enumerate().map(|(k, v)| (*v, Definition::Node(n, k))));
+        if let ScalarOp::While { test, step, .. } = &n.op {
+            for inner in [test, step] {
+                out.extend(inner.params.iter().enumerate().map(|(k, v)| (*v, Definition::State(n, k))));
+            }
+        }
+        n.op.regions().into_iter().for_each(|inner| define(inner, out));
+    }
+}
+
+fn live_values(f: &Fun) -> HashSet<Val> {
+    let mut definitions = HashMap::new();
+    define(&f.body, &mut definitions);
+    let mut live: HashSet<Val> = HashSet::new();
+    let mut todo: Vec<Val> = f.body.results.clone();
+    while let Some(v) = todo.pop() {
+        if !live.insert(v) {
+            continue;
+        }
+        match definitions.get(&v) {
+            // A parameter of the function.
+            None => {}
+            Some(Definition::State(n, k)) => todo.extend(n.results.get(*k)),
+            Some(Definition::Node(n, k)) => match &n.op {
+                ScalarOp::If { cond, then, else_ } => {
+                    todo.push(*cond);
+                    todo.extend(then.results.get(*k));
+                    todo.extend(else_.results.get(*k));
+                }
+                ScalarOp::While { init, test, step } => {
+                    // How often it runs decides every component.
+                    todo.extend(&test.results);
+                    todo.extend(init.get(*k));
+                    todo.extend(step.results.get(*k));
+                    todo.extend(test.params.get(*k));
+                    todo.extend(step.params.get(*k));
+                }
+                ScalarOp::Const(_)
+                | ScalarOp::Prim(..)
+                | ScalarOp::Cast(_)
+                | ScalarOp::Bitcast(_)
+                | ScalarOp::Select { .. }
+                | ScalarOp::Index { .. }
+                | ScalarOp::Extent { .. } => todo.extend(n.op.operands()),
+            },
+        }
+    }
+    live
+}
+
+fn sweep(r: &Region, live: &HashSet<Val>) -> Region {
+    let mut nodes = Vec::new();
+    for n in &r.nodes {
+        let keep: Vec<bool> = n.results.iter().map(|v| live.contains(v)).collect();
+        if !keep.contains(&true) {
+            continue;
+        }
+        let op = match &n.op {
+            ScalarOp::If { cond, then, else_ } => {
+                ScalarOp::If { cond: *cond, then: branch(then, &keep, live), else_: branch(else_, &keep, live) }
+            }
+            ScalarOp::While { init, test, step } => {
+                let (mut test, mut step) = (sweep(test, live), branch(step, &keep, live));
+                test.params = kept(&test.params, &keep);
+                step.params = kept(&step.params, &keep);
+                ScalarOp::While { init: kept(init, &keep).into_iter().collect(), test, step }
+            }
+            ScalarOp::Index { array, leaves, index } => ScalarOp::Index {
+                array: *array,
+                leaves: kept(leaves, &keep).into_iter().collect(),
+                index: index.clone(),
+            },
+            ScalarOp::Const(_)
+            | ScalarOp::Prim(..)
+            | ScalarOp::Cast(_)
+            | ScalarOp::Bitcast(_)
+            | ScalarOp::Select { .. }
+            | ScalarOp::Extent { .. } => n.op.clone(),
+        };
+        nodes.push(Node { results: kept(&n.results, &keep).into_iter().collect(), op, loc: n.loc.clone() });
+    }
+    Region { params: r.params.clone(), nodes, results: r.results.clone() }
+}
+
+/// A region with fewer results.
+fn branch(r: &Region, keep: &[bool], live: &HashSet<Val>) -> Region {
+    let mut out = sweep(r, live);
+    out.results = kept(&out.results, keep);
+    out
+}
+
+fn kept<T: Copy>(all: &[T], keep: &[bool]) -> Vec<T> {
+    all.iter().zip(keep).filter(|(_, k)| **k).map(|(x, _)| *x).collect()
+}
+
+/// Values numbered in order of definition, so that equal functions are equal, and the type table has no gaps.
+fn renumber(f: &Fun) -> Fun {
+    fn visit(r: &Region, order: &mut Vec<Val>) {
+        order.extend(&r.params);
+        for n in &r.nodes {
+            n.op.regions().into_iter().for_each(|inner| visit(inner, order));
+            order.extend(n.results.iter().copied());
+        }
+    }
+    let mut order = Vec::new();
+    visit(&f.body, &mut order);
+    let number: HashMap<Val, Val> = order.iter().enumerate().map(|(i, v)| (*v, Val(i as u32))).collect();
+    Fun { types: order.iter().map(|v| f.ty(*v)).collect(), body: f.body.map(&mut |a| *a, &mut |v| number[&v]) }
+}

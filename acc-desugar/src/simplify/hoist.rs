@@ -1,0 +1,68 @@
+//! Rule `invariants`: total code that does not depend on a loop stands before it.
+//!
+//! After the pass, a loop's regions hold no such node except literals that nothing outside uses.
+
+use super::Rules;
+use super::walk::{is_speculable, map_funs};
+use acc_core::ir::{Fun, Node, Program, Region, ScalarOp, Val};
+use std::collections::HashSet;
+
+pub(super) fn pass(p: &Program, rules: &Rules) -> Program {
+    if !rules.on("invariants") {
+        return p.clone();
+    }
+    map_funs(p, &mut |f| Fun { types: f.types.clone(), body: region(&f.body) })
+}
+
+fn region(r: &Region) -> Region {
+    let mut nodes = Vec::new();
+    for n in &r.nodes {
+        let op = match &n.op {
+            ScalarOp::If { cond, then, else_ } => {
+                ScalarOp::If { cond: *cond, then: region(then), else_: region(else_) }
+            }
+            ScalarOp::While { init, test, step } => {
+                // Inner loops first: what leaves them may leave this one too.
+                let (mut test, mut step) = (region(test), region(step));
+                leave(&mut test, &mut nodes);
+                leave(&mut step, &mut nodes);
+                ScalarOp::While { init: init.clone(), test, step }
+            }
+            ScalarOp::Const(_)
+            | ScalarOp::Prim(..)
+            | ScalarOp::Cast(_)
+            | ScalarOp::Bitcast(_)
+            | ScalarOp::Select { .. }
+            | ScalarOp::Index { .. }
+            | ScalarOp::Extent { .. } => n.op.clone(),
+        };
+        nodes.push(Node { results: n.results.clone(), op, loc: n.loc.clone() });
+    }
+    Region { params: r.params.clone(), nodes, results: r.results.clone() }
+}
+
+/// Moves the invariant nodes of a loop's region to the end of `before`.
+fn leave(r: &mut Region, before: &mut Vec<Node>) {
+    let mut inside: HashSet<Val> = r.params.iter().copied().collect();
+    let mut moved: Vec<bool> = Vec::with_capacity(r.nodes.len());
+    for n in &r.nodes {
+        let invariant = is_speculable(&n.op) && n.op.operands().iter().all(|v| !inside.contains(v));
+        if !invariant {
+            inside.extend(n.results.iter().copied());
+        }
+        moved.push(invariant);
+    }
+    // A literal alone is nothing to save; it leaves with what needs it.
+    let mut needed: HashSet<Val> = HashSet::new();
+    for (n, moves) in r.nodes.iter().zip(&mut moved).rev() {
+        let literal = matches!(n.op, ScalarOp::Const(_));
+        *moves &= !literal || n.results.iter().any(|v| needed.contains(v));
+        if *moves {
+            needed.extend(n.op.operands());
+        }
+    }
+    let mut moves = moved.into_iter();
+    let (out, stay) = std::mem::take(&mut r.nodes).into_iter().partition(|_| moves.next().unwrap_or(false));
+    r.nodes = stay;
+    before.extend::<Vec<Node>>(out);
+}

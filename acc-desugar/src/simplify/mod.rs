@@ -1,0 +1,148 @@
+//! Simplification of the core IR, for both backends.
+//!
+//! The law that every rule obeys:
+//!
+//! 1. *Same meaning.* Where the program has a value, the result has the same, bit for bit. Floats are not reassociated,
+//!    and an identity that does not hold for NaN, infinities and `-0.0` is not used on them.
+//! 2. *Laziness kept.* A node that can fault or fail to end leaves no branch and no loop, and is never evaluated where
+//!    it was not. Measuring an array evaluates it, so an extent counts as such a node. A fault that nobody needs may be
+//!    dropped; none is added.
+//! 3. *Never worse.* No rule makes a program larger or does more work, except that a conditional of two small total
+//!    branches computes both, and that an invariant leaves a loop which may run no step.
+//!
+//! [`PASSES`] lists the passes in order; [`RULES`] lists the rules by name, each of which can be switched off. The
+//! verifier runs after every pass in debug builds.
+
+mod aliases;
+mod common;
+mod dead_arrays;
+mod dead_scalars;
+mod hoist;
+mod rewrite;
+mod rules;
+#[cfg(test)]
+mod tests;
+mod walk;
+
+use acc_core::ir::Program;
+use std::collections::BTreeSet;
+
+/// A rule's name and what it does.
+#[derive(Clone, Copy, Debug)]
+pub struct Rule {
+    /// The name by which it is switched off.
+    pub name: &'static str,
+    /// What it does.
+    pub what: &'static str,
+}
+
+const fn rule(name: &'static str, what: &'static str) -> Rule {
+    Rule { name, what }
+}
+
+/// All rules.
+pub const RULES: &[Rule] = &[
+    rule("constants", "operations on literals are computed"),
+    rule("identities", "x + 0, x * 1, - - x, x & x and other identities that are exact"),
+    rule("selects", "a choice between equal sides, by a constant, or of boolean literals"),
+    rule("branches", "a conditional with a constant condition is the branch taken"),
+    rule("small_branches", "a conditional of two small total branches is a select"),
+    rule("common_scalars", "an expression computed before is not computed again"),
+    rule("invariants", "total code that does not depend on a loop leaves it"),
+    rule("dead_scalars", "unused scalar values, leaves of reads, results and components of loops go"),
+    rule("aliases", "a map that changes nothing, a reshape to the array's own shape, a branch taken for sure"),
+    rule("common_arrays", "an array operation done before is not done again"),
+    rule("dead_arrays", "unused statements, results of branches and components of array loops go"),
+];
+
+/// A pass from a program and the rules that are on.
+type Pass = fn(&Program, &Rules) -> Program;
+
+/// The passes, in order. They are repeated while something changes, up to [`ROUNDS`] times.
+const PASSES: &[(&str, Pass)] = &[
+    ("rewrite", rewrite::pass),
+    ("hoist", hoist::pass),
+    ("dead_scalars", dead_scalars::pass),
+    ("aliases", aliases::pass),
+    ("common", common::pass),
+    ("dead_arrays", dead_arrays::pass),
+];
+
+/// Enough for rules that enable one another; what is left after that is small.
+const ROUNDS: usize = 4;
+
+/// Which rules are on.
+#[derive(Clone, Default, Debug)]
+pub struct Rules {
+    off: BTreeSet<&'static str>,
+}
+
+impl Rules {
+    /// All of them.
+    pub fn all() -> Rules {
+        Rules::default()
+    }
+
+    /// None.
+    pub fn none() -> Rules {
+        Rules { off: RULES.iter().map(|r| r.name).collect() }
+    }
+
+    /// These, without the one of this name; `None` if there is no such rule.
+    pub fn without(mut self, name: &str) -> Option<Rules> {
+        self.off.insert(RULES.iter().find(|r| r.name == name)?.name);
+        Some(self)
+    }
+
+    /// These, and the one of this name; `None` if there is no such rule.
+    pub fn with(mut self, name: &str) -> Option<Rules> {
+        self.off.remove(RULES.iter().find(|r| r.name == name)?.name);
+        Some(self)
+    }
+
+    fn on(&self, name: &'static str) -> bool {
+        debug_assert!(RULES.iter().any(|r| r.name == name), "{name} is no rule");
+        !self.off.contains(name)
+    }
+}
+
+/// Simplifies a verified program by all rules. Its parameters stay.
+///
+/// ```
+/// let program = acc_core::text::parse("p.acc", "
+///     program(xs: [1]i64) {
+///       ys: [1]i64 = map(xs, f: |%x: i64| mul(add(%x, 0i64), 1i64))
+///       yield ys
+///     }")?;
+/// // The map changes nothing, and goes.
+/// assert!(acc_desugar::simplify(&program).body.stmts.is_empty());
+/// # Ok::<(), acc_core::Error>(())
+/// ```
+pub fn simplify(program: &Program) -> Program {
+    simplify_with(program, &Rules::all())
+}
+
+/// Simplifies a verified program by the rules that are on.
+pub fn simplify_with(program: &Program, rules: &Rules) -> Program {
+    let mut p = program.clone();
+    for _ in 0..ROUNDS {
+        let before = p.clone();
+        for (name, pass) in PASSES {
+            p = pass(&p, rules);
+            if cfg!(debug_assertions) {
+                check(&p, name);
+            }
+        }
+        if p == before {
+            break;
+        }
+    }
+    p
+}
+
+/// In debug builds a pass that breaks a rule of the IR is named at once.
+fn check(p: &Program, pass: &'static str) {
+    if let Err(e) = acc_core::verify::verify(p, Some(pass)) {
+        unreachable!("{e}\n{p}");
+    }
+}

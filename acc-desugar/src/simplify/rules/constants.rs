@@ -1,0 +1,25 @@
+//! Operations on literals. One that faults stays, to fault when and if it is reached.
+
+use super::super::rewrite::Known;
+use super::Replace;
+use acc_core::data::{Lit, ScalarType};
+use acc_core::interp::prim::{eval_bitcast, eval_cast, eval_prim};
+use acc_core::ir::ScalarOp;
+
+pub(super) fn rule(op: &ScalarOp, ty: ScalarType, known: &Known) -> Option<Replace> {
+    let value = match op {
+        ScalarOp::Prim(p, args) => {
+            let args: Vec<Lit> = args.iter().map(|&v| known.lit(v)).collect::<Option<_>>()?;
+            eval_prim(*p, &args)
+        }
+        ScalarOp::Cast(x) => eval_cast(known.lit(*x)?, ty),
+        ScalarOp::Bitcast(x) => eval_bitcast(known.lit(*x)?, ty),
+        ScalarOp::Const(_)
+        | ScalarOp::Select { .. }
+        | ScalarOp::If { .. }
+        | ScalarOp::While { .. }
+        | ScalarOp::Index { .. }
+        | ScalarOp::Extent { .. } => return None,
+    };
+    Some(Replace::Op(ScalarOp::Const(value.ok()?)))
+}

@@ -1,0 +1,81 @@
+//! Programs and their operations, rebuilt with parts replaced.
+
+use acc_core::ir::{ArrayId, ArrayOp, Block, Boundary, Fun, Program, ScalarOp, Stmt};
+
+/// Whether a node may be evaluated where it was not: it cannot fault, it ends, and it evaluates no array.
+pub(super) fn is_speculable(op: &ScalarOp) -> bool {
+    match op {
+        ScalarOp::Const(_) | ScalarOp::Cast(_) | ScalarOp::Bitcast(_) | ScalarOp::Select { .. } => true,
+        ScalarOp::Prim(p, _) => !p.is_partial(),
+        ScalarOp::If { .. } | ScalarOp::While { .. } | ScalarOp::Index { .. } | ScalarOp::Extent { .. } => false,
+    }
+}
+
+/// The program with every scalar function replaced.
+pub(super) fn map_funs(p: &Program, f: &mut dyn FnMut(&Fun) -> Fun) -> Program {
+    Program { types: p.types.clone(), body: block_funs(&p.body, f) }
+}
+
+fn block_funs(b: &Block, f: &mut dyn FnMut(&Fun) -> Fun) -> Block {
+    let stmt = |s: &Stmt, f: &mut dyn FnMut(&Fun) -> Fun| Stmt {
+        results: s.results.clone(),
+        op: map_op(&s.op, f, &mut |a| a, &mut block_funs),
+        loc: s.loc.clone(),
+    };
+    let stmts = b.stmts.iter().map(|s| stmt(s, f)).collect();
+    Block { params: b.params.clone(), stmts, results: b.results.clone() }
+}
+
+/// What [`map_op`] does with an inner block, given what it does with functions.
+type OnBlock<'a> = dyn FnMut(&Block, &mut dyn FnMut(&Fun) -> Fun) -> Block + 'a;
+
+/// The operation with its functions, operands and blocks replaced.
+pub(super) fn map_op(
+    op: &ArrayOp,
+    fun: &mut dyn FnMut(&Fun) -> Fun,
+    array: &mut dyn FnMut(ArrayId) -> ArrayId,
+    block: &mut OnBlock<'_>,
+) -> ArrayOp {
+    match op {
+        ArrayOp::Generate { shape, f } => ArrayOp::Generate { shape: fun(shape), f: fun(f) },
+        ArrayOp::Map { f, xs, indexed } => {
+            ArrayOp::Map { f: fun(f), xs: xs.iter().map(|&x| array(x)).collect(), indexed: *indexed }
+        }
+        ArrayOp::Fold { f, init, xs } => {
+            ArrayOp::Fold { f: fun(f), init: init.as_ref().map(&mut *fun), xs: array(*xs) }
+        }
+        ArrayOp::Scan { dir, f, init, xs } => {
+            ArrayOp::Scan { dir: *dir, f: fun(f), init: init.as_ref().map(&mut *fun), xs: array(*xs) }
+        }
+        ArrayOp::Permute { combine, defaults, target, xs } => {
+            ArrayOp::Permute { combine: fun(combine), defaults: array(*defaults), target: fun(target), xs: array(*xs) }
+        }
+        ArrayOp::Backpermute { shape, index, xs } => {
+            ArrayOp::Backpermute { shape: fun(shape), index: fun(index), xs: array(*xs) }
+        }
+        ArrayOp::Stencil { f, window, boundary, xs } => ArrayOp::Stencil {
+            f: fun(f),
+            window: window.clone(),
+            boundary: match boundary {
+                Boundary::Clamp => Boundary::Clamp,
+                Boundary::Mirror => Boundary::Mirror,
+                Boundary::Wrap => Boundary::Wrap,
+                Boundary::Function(b) => Boundary::Function(fun(b)),
+            },
+            xs: array(*xs),
+        },
+        ArrayOp::Reshape { shape, xs } => ArrayOp::Reshape { shape: fun(shape), xs: array(*xs) },
+        ArrayOp::Replicate { axes, extents, xs } => {
+            ArrayOp::Replicate { axes: axes.clone(), extents: fun(extents), xs: array(*xs) }
+        }
+        ArrayOp::Slice { axes, index, xs } => ArrayOp::Slice { axes: axes.clone(), index: fun(index), xs: array(*xs) },
+        ArrayOp::If { cond, then, else_ } => {
+            ArrayOp::If { cond: fun(cond), then: block(then, fun), else_: block(else_, fun) }
+        }
+        ArrayOp::While { init, test, step } => ArrayOp::While {
+            init: init.iter().map(|&a| array(a)).collect(),
+            test: block(test, fun),
+            step: block(step, fun),
+        },
+    }
+}
