@@ -40,14 +40,30 @@ pub fn all() -> Vec<Registered> {
     ]
 }
 
+#[cfg(feature = "libtorch")]
+fn graph() -> State {
+    State::Present(Arc::new(backend_graph::Libtorch::cpu()))
+}
+
+#[cfg(not(feature = "libtorch"))]
 fn graph() -> State {
     State::Absent { what: "not built", why: NO_LIBTORCH }
 }
 
+#[cfg(feature = "libtorch")]
+fn graph_cuda() -> State {
+    match backend_graph::Libtorch::new(backend_graph::Device::Cuda(0)) {
+        Ok(cuda) => State::Present(Arc::new(cuda)),
+        Err(_) => State::Absent { what: "not run", why: "libtorch finds no CUDA device here; see docs/LIBTORCH.md" },
+    }
+}
+
+#[cfg(not(feature = "libtorch"))]
 fn graph_cuda() -> State {
     State::Absent { what: "not run", why: NO_LIBTORCH }
 }
 
+#[cfg(not(feature = "libtorch"))]
 const NO_LIBTORCH: &str = "built without libtorch; run `make setup`, then build with `--features libtorch`";
 
 impl Registered {

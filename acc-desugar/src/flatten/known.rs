@@ -49,3 +49,17 @@ fn component(f: &Fun, a: Val, b: Val, result: Val) -> Option<Component> {
     };
     Some(Component::Op(known))
 }
+
+/// Whether the operator is associative for sure: in every component an operation known to be.
+pub(super) fn is_associative(f: &Fun) -> bool {
+    let n = f.body.results.len();
+    (0..n).all(|k| {
+        let (a, b, result) = (f.body.params[k], f.body.params[n + k], f.body.results[k]);
+        let bitwise = f.body.nodes.iter().any(|node| {
+            node.results.contains(&result)
+                && matches!(&node.op, ScalarOp::Prim(PrimOp::AndP | PrimOp::OrP | PrimOp::XorP, args)
+                    if args[..] == [a, b] || args[..] == [b, a])
+        });
+        bitwise || component(f, a, b, result).is_some()
+    })
+}

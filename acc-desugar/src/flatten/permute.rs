@@ -1,9 +1,9 @@
 //! Forward permutations.
 
-use super::known::{Component, components};
+use super::known::{Component, components, is_associative};
 use super::scalar::Scalar;
 use super::{Flat, Flattener};
-use crate::graph::{FaultKind, ScatterMode, SizeOp, Type, Value};
+use crate::graph::{FaultKind, Known, ScatterMode, SizeOp, Type, Value};
 use acc_core::data::{Prim, ScalarType};
 use acc_core::ir::{ArrayId, Fun, PrimOp};
 
@@ -71,7 +71,7 @@ impl Flattener<'_> {
             details.push(match i {
                 Scalar::Size(v) | Scalar::Tensor(v) => *v,
             });
-            let (i, n) = (self.tensor(*i, ScalarType::I64), self.b.from_size(*n));
+            let (i, n) = (self.tensor(*i, ScalarType::I64), self.b.tensor_of_size(*n));
             let zero = self.b.constant(0i64.lit());
             let low = self.b.prim(PrimOp::LtP, &[i, zero]);
             let high = self.b.prim(PrimOp::GeP, &[i, n]);
@@ -101,14 +101,14 @@ impl Flattener<'_> {
             Some(k) => k,
             None => self.b.constant(0i64.lit()),
         };
-        let slot = self.b.from_size(slots);
+        let slot = self.b.tensor_of_size(slots);
         let at = self.b.where_(keep, linear, slot);
         let at = self.spread(at, space);
         let count = self.b.product(space);
         self.b.reshape(at, &[count])
     }
 
-    /// Any operator: elements are sorted by target, reduced in runs of one target, and combined with what is there.
+    /// Any operator: elements are sorted by target, and those of one target combined with what is there.
     fn permute_any(
         &mut self,
         combine: &Fun,
@@ -131,18 +131,71 @@ impl Flattener<'_> {
         let yes = self.b.full(yes, &[first]);
         let starts = self.b.concat(&[yes, change], 0);
         let ends = self.b.concat(&[change, yes], 0);
-        let scanned = self.segmented(combine, starts, &values, n);
         let last = self.b.nonzero(ends);
-        let at = self.b.gather(at, last);
-        let new: Vec<Value> = scanned.iter().map(|v| self.b.gather(*v, last)).collect();
-        let old: Vec<Value> = base.iter().map(|b| self.b.gather(*b, at)).collect();
-        let slot = self.b.from_size(slots);
-        let kept = self.b.prim(PrimOp::LtP, &[at, slot]);
+        let targets = self.b.gather(at, last);
+        let old: Vec<Value> = base.iter().map(|b| self.b.gather(*b, targets)).collect();
+        let slot = self.b.tensor_of_size(slots);
+        let kept = self.b.prim(PrimOp::LtP, &[targets, slot]);
         // How many targets there are is known only when the graph runs.
-        let targets = self.b.extent(last, 0);
-        let args = [new, old].concat();
-        let combined = self.map_lanes(combine, &[], &args, &[targets], Some(kept));
-        base.iter().zip(combined).map(|(b, v)| self.b.scatter(*b, at, v, ScatterMode::Last)).collect()
+        let count = self.b.extent(last, 0);
+        let combined = if is_associative(combine) {
+            let scanned = self.segmented(combine, starts, &values, n);
+            let new: Vec<Value> = scanned.iter().map(|v| self.b.gather(*v, last)).collect();
+            self.map_lanes(combine, &[], &[new, old].concat(), &[count], Some(kept))
+        } else {
+            let first = self.b.nonzero(starts);
+            self.rounds(combine, &values, (first, last), old, kept, count)
+        };
+        base.iter().zip(combined).map(|(b, v)| self.b.scatter(*b, targets, v, ScatterMode::Last)).collect()
+    }
+
+    /// Combines the elements of each target one after the other, all targets side by side: any operator, in order of
+    /// the source. `runs` are the first and last positions of each target's elements.
+    fn rounds(
+        &mut self,
+        combine: &Fun,
+        values: &[Value],
+        runs: (Value, Value),
+        old: Vec<Value>,
+        kept: Value,
+        count: Value,
+    ) -> Vec<Value> {
+        let (first, last) = runs;
+        let longest = {
+            let lengths = self.b.prim(PrimOp::SubP, &[last, first]);
+            // Of dropped elements there may be any number.
+            let none = self.b.constant((-1i64).lit());
+            let lengths = self.b.where_(kept, lengths, none);
+            let one = self.b.size(1);
+            let none = self.b.full(none, &[one]);
+            let lengths = self.b.concat(&[lengths, none], 0);
+            let longest = self.b.reduce(Known::Max, lengths);
+            self.b.read_back(longest)
+        };
+        let zero = self.b.size(0);
+        let mut state = vec![zero];
+        state.extend(old);
+        let types: Vec<Type> = state.iter().map(|v| self.b.ty(*v)).collect();
+        self.open();
+        let params = self.b.params(&types);
+        let past = self.b.size_op(SizeOp::Lt, longest, params[0]);
+        let more = self.b.not_size(past);
+        let test = self.close(vec![more], &[]);
+        self.open();
+        let params = self.b.params(&types);
+        let (round, stored) = (params[0], &params[1..]);
+        let round_t = self.b.tensor_of_size(round);
+        let at = self.b.prim(PrimOp::AddP, &[first, round_t]);
+        let more = self.b.prim(PrimOp::LeP, &[at, last]);
+        let on = self.b.and(kept, more);
+        let at = self.b.prim(PrimOp::MinP, &[at, last]);
+        let new: Vec<Value> = values.iter().map(|v| self.b.gather(*v, at)).collect();
+        let combined = self.map_lanes(combine, &[], &[new, stored.to_vec()].concat(), &[count], Some(on));
+        let one = self.b.size(1);
+        let mut next = vec![self.b.size_op(SizeOp::Add, round, one)];
+        next.extend(combined.iter().zip(stored).map(|(c, s)| self.b.where_(on, *c, *s)).collect::<Vec<_>>());
+        let step = self.close(next, &[]);
+        self.b.while_(&state, test, step)[1..].to_vec()
     }
 
     /// An inclusive scan that starts afresh where `starts` is true; `combine` takes the later element first.

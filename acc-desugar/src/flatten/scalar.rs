@@ -129,11 +129,11 @@ impl Flattener<'_> {
             Scalar::Size(v) if ty == ScalarType::Bool => match self.b.const_size(v) {
                 Some(n) => self.b.bool(n != 0),
                 None => {
-                    let (x, zero) = (self.b.from_size(v), self.b.constant(0i64.lit()));
+                    let (x, zero) = (self.b.tensor_of_size(v), self.b.constant(0i64.lit()));
                     self.b.prim(PrimOp::NeP, &[x, zero])
                 }
             },
-            Scalar::Size(v) => self.b.from_size(v),
+            Scalar::Size(v) => self.b.tensor_of_size(v),
         }
     }
 
@@ -595,13 +595,13 @@ impl Flattener<'_> {
         let mut linear: Option<Value> = None;
         let mut details = Vec::new();
         for (i, n) in index.iter().zip(shape) {
-            let n_t = self.b.from_size(*n);
+            let n_t = self.b.tensor_of_size(*n);
             let safe = match *i {
                 Scalar::Size(i) => {
                     details.push(i);
                     let (out, safe) = self.clamp_size(i, *n);
                     bad = Some(self.either(bad, Scalar::Size(out)));
-                    self.b.from_size(safe)
+                    self.b.tensor_of_size(safe)
                 }
                 Scalar::Tensor(i) if at.axis(i, *n).is_some() => {
                     details.push(i);
@@ -633,7 +633,7 @@ impl Flattener<'_> {
         };
         // A clamped index of one dimension does not say that the others have elements.
         let size = self.b.product(shape);
-        let size_t = self.b.from_size(size);
+        let size_t = self.b.tensor_of_size(size);
         let linear = if shape.len() > 1 {
             let (_, k) = self.clamp(linear, size_t);
             k

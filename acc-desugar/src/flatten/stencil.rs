@@ -72,7 +72,7 @@ impl Flattener<'_> {
         let iota = self.b.iota(len);
         let r = self.b.constant((radius as i64).lit());
         let i = self.b.prim(PrimOp::SubP, &[iota, r]);
-        let (zero, n_t, one_t) = (self.b.constant(0i64.lit()), self.b.from_size(n), self.b.constant(1i64.lit()));
+        let (zero, n_t, one_t) = (self.b.constant(0i64.lit()), self.b.tensor_of_size(n), self.b.constant(1i64.lit()));
         let last = self.b.prim(PrimOp::SubP, &[n_t, one_t]);
         let at = match boundary {
             // What a function yields replaces what is read here.
@@ -116,7 +116,7 @@ impl Flattener<'_> {
             let r = self.b.constant(((w / 2) as i64).lit());
             let i = self.b.prim(PrimOp::SubP, &[*iota, r]);
             index.push(i);
-            let (zero, n) = (self.b.constant(0i64.lit()), self.b.from_size(*n));
+            let (zero, n) = (self.b.constant(0i64.lit()), self.b.tensor_of_size(*n));
             let low = self.b.prim(PrimOp::LtP, &[i, zero]);
             let high = self.b.prim(PrimOp::GeP, &[i, n]);
             let out = self.b.prim(PrimOp::OrP, &[low, high]);

@@ -62,7 +62,7 @@ impl Flattener<'_> {
     fn stmt(&mut self, s: &Stmt) -> Vec<Flat> {
         match &s.op {
             ArrayOp::Generate { shape, f } => {
-                let space = self.shape_of(shape);
+                let space = self.shape_of(shape, s);
                 let iotas = self.iotas(&space);
                 let columns = self.map_lanes(f, &iotas, &[], &space, None);
                 vec![Flat { shape: space, columns: columns.into() }]
@@ -74,7 +74,7 @@ impl Flattener<'_> {
                 vec![self.permute(combine, *defaults, target, *xs, s.results[0])]
             }
             ArrayOp::Backpermute { shape, index, xs } => {
-                let space = self.shape_of(shape);
+                let space = self.shape_of(shape, s);
                 let iotas = self.iotas(&space);
                 let from = self.array(*xs);
                 let index = self.apply(index, &iotas, &[], &space, None);
@@ -88,7 +88,7 @@ impl Flattener<'_> {
             ArrayOp::Stencil { f, window, boundary, xs } => vec![self.stencil(f, window, boundary, *xs)],
             ArrayOp::Reshape { shape, xs } => {
                 let from = self.array(*xs);
-                let to = self.shape_of(shape);
+                let to = self.shape_of(shape, s);
                 let (a, b) = (self.b.product(&from.shape), self.b.product(&to));
                 let same = self.b.size_op(SizeOp::Eq, a, b);
                 let bad = self.b.not_size(same);
@@ -98,7 +98,7 @@ impl Flattener<'_> {
                 let columns = from.columns.iter().map(|c| self.b.reshape(*c, &checked)).collect();
                 vec![Flat { shape: to, columns }]
             }
-            ArrayOp::Replicate { axes, extents, xs } => vec![self.replicate(axes, extents, *xs)],
+            ArrayOp::Replicate { axes, extents, xs } => vec![self.replicate(axes, extents, *xs, s)],
             ArrayOp::Slice { axes, index, xs } => vec![self.slice(axes, index, *xs)],
             ArrayOp::If { cond, then, else_ } => {
                 let cond = match self.closed(cond)[..] {
@@ -119,12 +119,12 @@ impl Flattener<'_> {
     }
 
     /// Extents from a closed function; negative and too large ones are faults.
-    pub(super) fn shape_of(&mut self, f: &Fun) -> Values {
+    fn shape_of(&mut self, f: &Fun, s: &Stmt) -> Values {
         let sizes = self.closed_sizes(f);
-        self.valid_shape(&sizes)
+        self.valid_shape(&sizes, s)
     }
 
-    fn valid_shape(&mut self, sizes: &[Value]) -> Values {
+    fn valid_shape(&mut self, sizes: &[Value], s: &Stmt) -> Values {
         let (zero, mut negative) = (self.b.size(0), self.b.size(0));
         let mut unknown = false;
         for s in sizes {
@@ -139,7 +139,9 @@ impl Flattener<'_> {
         self.check_stmt(FaultKind::NegativeExtent, negative, &[], sizes.to_vec());
         if unknown || sizes.len() > 1 {
             let n = self.b.product(sizes);
-            let limit = self.b.size(isize::MAX as i64 - 1);
+            // What counts are the bytes of an element, all its columns together.
+            let bytes: usize = s.results.iter().map(|r| self.program.ty(*r).elt.size()).sum();
+            let limit = self.b.size(isize::MAX as i64 / bytes.max(1) as i64);
             let large = self.b.size_op(SizeOp::Lt, limit, n);
             self.check_stmt(FaultKind::ShapeOverflow, large, &[], sizes.to_vec());
         }
@@ -178,7 +180,7 @@ impl Flattener<'_> {
         c
     }
 
-    fn replicate(&mut self, axes: &[Axis], extents: &Fun, xs: ArrayId) -> Flat {
+    fn replicate(&mut self, axes: &[Axis], extents: &Fun, xs: ArrayId, s: &Stmt) -> Flat {
         let from = self.array(xs);
         let fixed = self.closed_sizes(extents);
         let (mut kept, mut new) = (from.shape.iter(), fixed.iter());
@@ -189,7 +191,7 @@ impl Flattener<'_> {
                 Axis::Fixed => new.next().copied(),
             })
             .collect();
-        let shape = self.valid_shape(&shape);
+        let shape = self.valid_shape(&shape, s);
         let inserted: SmallVec<[u32; 4]> =
             (0..axes.len() as u32).filter(|i| axes[*i as usize] == Axis::Fixed).collect();
         let columns = from

@@ -197,7 +197,7 @@ impl Builder {
         self.push1(Op::ReadBack(x), Type::Size)
     }
 
-    pub(crate) fn from_size(&mut self, s: Value) -> Value {
+    pub(crate) fn tensor_of_size(&mut self, s: Value) -> Value {
         if let Some(n) = self.const_size(s) {
             return self.constant(n.lit());
         }

@@ -50,6 +50,8 @@ fn binary(p: PrimOp, ty: ScalarType, x: &Tensor, y: &Tensor, divisor: Option<Lit
         PrimOp::AddP => x.f_add(y)?,
         PrimOp::SubP => x.f_sub(y)?,
         PrimOp::MulP => x.f_mul(y)?,
+        // By a rank-0 divisor libtorch multiplies with its reciprocal, which rounds twice.
+        PrimOp::DivP if y.dim() == 0 && x.dim() > 0 => x.f_div(&y.f_expand(x.size(), false)?)?,
         PrimOp::DivP => x.f_div(y)?,
         PrimOp::QuotP => quot(ty, x, y, divisor)?,
         PrimOp::RemP => rem(ty, x, y)?,
