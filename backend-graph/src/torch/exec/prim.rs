@@ -177,6 +177,8 @@ fn unary(p: PrimOp, ty: ScalarType, x: &Tensor) -> Result<Tensor> {
             let below = v.f_bitwise_not()?.f_bitwise_and_tensor(&v.f_sub_scalar(1)?)?;
             population(&below)?.f_clamp_max(i64::from(ty.bits()))?.f_to_kind(Kind::Int)?
         }
+        // libtorch's square root of f32 is not correctly rounded; that of f64, rounded to f32, is.
+        PrimOp::SqrtP if ty == ScalarType::F32 => x.f_to_kind(Kind::Double)?.f_sqrt()?.f_to_kind(Kind::Float)?,
         PrimOp::SqrtP => x.f_sqrt()?,
         PrimOp::ExpP => x.f_exp()?,
         PrimOp::LnP => x.f_log()?,
