@@ -21,9 +21,9 @@ use acc_core::api::Compiled;
 use acc_core::ir::Program;
 use acc_core::{Backend, Error};
 
-/// The graph that a program becomes, verified.
+/// The graph that a program becomes, simplified first; verified.
 pub fn graph_of(program: &Program) -> Result<Graph, Error> {
-    let graph = acc_desugar::flatten(program);
+    let graph = acc_desugar::flatten(&acc_desugar::simplify(program));
     acc_desugar::graph::verify(&graph)
         .map_err(|e| Error::Backend { backend: "graph", message: format!("a defect of flattening: {e}") })?;
     Ok(graph)
