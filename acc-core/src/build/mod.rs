@@ -1,8 +1,8 @@
 //! The builder behind the typed API: scalar expressions under construction, and how they become functions.
 //!
-//! Scalar expressions live in *frames* on a thread-local stack ([`frame`]); a handle ([`ExpRef`]) is a frame's serial
-//! number and an index. When a closure ends, [`freeze`] turns its result into a [`Fun`](crate::ir::Fun) with regions
-//! and the frame goes. Array expressions are immutable reference-counted nodes ([`AccRef`]); [`program`] numbers them
+//! Scalar expressions live in *frames* on a thread-local stack (`frame`); a handle ([`ExpRef`]) is a frame's serial
+//! number and an index. When a closure ends, `freeze` turns its result into a [`Fun`](crate::ir::Fun) with regions
+//! and the frame goes. Array expressions are immutable reference-counted nodes ([`AccRef`]); `program` numbers them
 //! into a [`Program`](crate::ir::Program).
 
 mod acc;

@@ -1,7 +1,7 @@
 //! The meaning of primitive operations and conversions on literals.
 //!
 //! This is the specification that constant folding and every backend are held to; the rules are in the documentation
-//! of [`PrimOp`], [`cast_exists`](crate::ir::cast_exists) and [`bitcast_exists`](crate::ir::bitcast_exists).
+//! of [`PrimOp`], [`cast_exists`] and [`bitcast_exists`].
 
 use crate::data::{Lit, Prim, ScalarType};
 use crate::ir::{PrimOp, bitcast_exists, cast_exists};

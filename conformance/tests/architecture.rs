@@ -1,0 +1,75 @@
+//! The rules of docs/ARCHITECTURE.md that a test can check.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+fn read(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+}
+
+fn sources(folder: &Path, out: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display())).flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            sources(&path, out);
+        } else if path.extension().is_some_and(|e| e == "rs") {
+            out.push(path);
+        }
+    }
+}
+
+/// The crates of the workspace that a crate's library depends on.
+fn dependencies(krate: &str) -> Vec<String> {
+    let manifest = read(&root().join(krate).join("Cargo.toml"));
+    let section = manifest.split("\n[dependencies]").nth(1).unwrap_or_default();
+    let section = section.split("\n[").next().unwrap_or_default();
+    let names = section.lines().filter_map(|l| l.split(['.', ' ', '=']).next());
+    const OURS: [&str; 6] =
+        ["acc-core", "acc-desugar", "backend-graph", "backend-native", "conformance", "acc-benches"];
+    names.filter(|n| OURS.contains(n)).map(str::to_string).collect()
+}
+
+#[test]
+fn dependencies_point_one_way() {
+    for (krate, allowed) in [
+        ("acc-core", &[][..]),
+        ("acc-desugar", &["acc-core"]),
+        ("backend-native", &["acc-core", "acc-desugar"]),
+        ("backend-graph", &["acc-core", "acc-desugar"]),
+        ("conformance", &["acc-core", "acc-desugar", "backend-native", "backend-graph"]),
+    ] {
+        for d in dependencies(krate) {
+            assert!(allowed.contains(&&*d), "{krate} must not depend on {d}");
+        }
+    }
+    assert!(dependencies("backend-graph").contains(&"acc-desugar".to_string()), "the test reads manifests wrongly");
+}
+
+#[test]
+fn the_front_and_the_middle_are_safe_code() {
+    for krate in ["acc-core", "acc-desugar", "conformance"] {
+        let lib = read(&root().join(krate).join("src/lib.rs"));
+        assert!(lib.contains("#![forbid(unsafe_code)]"), "{krate} must forbid unsafe code");
+    }
+}
+
+#[test]
+fn one_module_names_libtorch() {
+    for krate in ["acc-core", "acc-desugar", "backend-native", "backend-graph", "conformance", "benches"] {
+        let mut files = Vec::new();
+        sources(&root().join(krate), &mut files);
+        assert!(!files.is_empty());
+        for f in files.iter().filter(|f| !f.starts_with(root().join("backend-graph/src/torch"))) {
+            // Put together here, so that this file does not name it.
+            let name = ["tch", "::"].concat();
+            let named = read(f).lines().any(|l| {
+                l.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == ':')).any(|w| w.starts_with(&name))
+            });
+            assert!(!named, "{} names libtorch's crate; only backend-graph/src/torch may", f.display());
+        }
+    }
+}
