@@ -68,6 +68,49 @@ struct Free {
     held: usize,
 }
 
+/// A cache line's worth of bytes times 64: never padded, whatever the scalar.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(64))]
+struct Line<T>([T; 64]);
+
+/// A vector whose first value lies at the start of a cache line, so that vector loads never straddle two.
+#[derive(Clone, Debug)]
+pub(crate) struct AlignedVec<T> {
+    lines: Vec<Line<T>>,
+    len: usize,
+}
+
+impl<T: PoolElt + Default> AlignedVec<T> {
+    /// `len` zeros.
+    pub(crate) fn new(len: usize) -> AlignedVec<T> {
+        AlignedVec { lines: vec![Line([T::default(); 64]); len.div_ceil(64)], len }
+    }
+}
+
+impl<T> Default for AlignedVec<T> {
+    fn default() -> Self {
+        AlignedVec { lines: Vec::new(), len: 0 }
+    }
+}
+
+impl<T> std::ops::Deref for AlignedVec<T> {
+    type Target = [T];
+    fn deref(&self) -> &[T] {
+        const { assert!(size_of::<Line<T>>() == 64 * size_of::<T>()) }
+        // SAFETY: lines are 64 values each without padding (asserted), one after the other, and there are enough of
+        // them for `len` values (`new`).
+        unsafe { std::slice::from_raw_parts(self.lines.as_ptr().cast::<T>(), self.len) }
+    }
+}
+
+impl<T> std::ops::DerefMut for AlignedVec<T> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        const { assert!(size_of::<Line<T>>() == 64 * size_of::<T>()) }
+        // SAFETY: as in `deref`; the unique borrow of `self` makes the access unique.
+        unsafe { std::slice::from_raw_parts_mut(self.lines.as_mut_ptr().cast::<T>(), self.len) }
+    }
+}
+
 /// Recycles blocks; bounded.
 #[derive(Default)]
 pub(crate) struct Pool(Mutex<Free>);

@@ -7,7 +7,7 @@
 //! * *Elements as lanes*: a row is cut into chunks of fixed length, each reduced tile by tile; a known operator keeps
 //!   [`WIDTH`] partial results, any other combines neighbours pairwise. Chunks are combined from left to right.
 
-use super::launch::{Combiner, Job, Piece, finish, first_event, pieces, task_len};
+use super::launch::{Combiner, Cut, Job, Piece, finish, first_event, pieces, task_len};
 use crate::kernel::{AxisKind, Finish, Ix, Op};
 use crate::tile::lanes::{self, Lanes};
 use crate::tile::machine::{Machine, Outcome, Space, Stop};
@@ -32,17 +32,7 @@ pub(super) fn rows_as_lanes(job: &Job<'_>, rows: usize, row: usize) -> bool {
         return false;
     }
     // Lanes should run along the axis that lies one after the other in memory.
-    let kernel = &job.launch.kernel;
-    let inner = kernel.axes.len() as u32 - 1;
-    let (mut along, mut across) = (0, 0);
-    kernel.element.region.visit(0, &mut |n, _| {
-        if let Op::Load(l) = &n.op
-            && let Some(Ix::Affine { axis, scale: 1, .. }) = l.index.last()
-        {
-            along += usize::from(*axis == inner);
-            across += usize::from(*axis + 1 == inner);
-        }
-    });
+    let (along, across) = directions(job);
     across > 0 && across >= along
 }
 
@@ -105,10 +95,34 @@ pub(super) fn step(
     Ok(())
 }
 
+/// Rows per tile: full tiles where neighbouring rows lie side by side in memory, else few enough that the cache lines
+/// of all of them stay until their next element is read.
+pub(super) fn row_lanes(job: &Job<'_>) -> usize {
+    let (along, across) = directions(job);
+    if across > 0 && across >= along { job.lanes() } else { job.lanes().min(256) }
+}
+
+/// How many loads run along the reduced axis, and how many along the innermost parallel one.
+fn directions(job: &Job<'_>) -> (usize, usize) {
+    let kernel = &job.launch.kernel;
+    let inner = kernel.axes.len() as u32 - 1;
+    let (mut along, mut across) = (0, 0);
+    kernel.element.region.visit(0, &mut |n, _| {
+        if let Op::Load(l) = &n.op
+            && let Some(Ix::Affine { axis, scale: 1, .. }) = l.index.last()
+        {
+            along += usize::from(*axis == inner);
+            across += usize::from(*axis + 1 == inner);
+        }
+    });
+    (along, across)
+}
+
 fn by_rows(job: &Job<'_>, rows: usize, row: usize, out: &mut [crate::buffer::AnyBuffer]) -> Result<(), Stop> {
     let axis = job.extents.len() - 1;
     let space = Space { extents: job.extents.clone(), lo: 0, hi: axis };
-    let lanes = job.lanes().min(256);
+    let lanes = row_lanes(job);
+    let cut = Cut::new(&job.extents[..axis], lanes);
     let parallel = job.cx.parallel(rows.saturating_mul(row), job.launch.cost);
     let len = if parallel { task_len(rows, lanes, job.cx.threads.count() * 2) } else { rows };
     let worker = || {
@@ -119,7 +133,7 @@ fn by_rows(job: &Job<'_>, rows: usize, row: usize, out: &mut [crate::buffer::Any
         let mut done = 0;
         while done < piece.len {
             let start = piece.start + done;
-            let n = lanes.min(piece.len - done);
+            let n = cut.len(start, piece.len - done);
             first_event(&mut *m, n, |m, n| {
                 let first = match &job.init {
                     Some(init) => {

@@ -183,6 +183,31 @@ pub(crate) fn first_event<M>(m: &mut M, n: usize, mut run: impl FnMut(&mut M, us
     found.map_or(Ok(()), |e| Err(e.stop))
 }
 
+/// How a range of lane positions is cut into tiles.
+pub(crate) struct Cut {
+    row: usize,
+    tile: usize,
+}
+
+/// Rows from this extent on are cut into tiles of their own, so that reads see one segment per tile.
+const ROW: usize = 192;
+
+impl Cut {
+    /// Over lane axes of these extents.
+    pub(crate) fn new(extents: &[usize], lanes: usize) -> Cut {
+        match extents {
+            // A row is cut evenly: 1030 becomes two tiles of 515, not one of 1024 and one of 6.
+            [_, .., row] if *row >= ROW => Cut { row: *row, tile: row.div_ceil(row.div_ceil(lanes)) },
+            _ => Cut { row: usize::MAX, tile: lanes },
+        }
+    }
+
+    /// The length of the tile at a position, of which `left` remain.
+    pub(crate) fn len(&self, start: usize, left: usize) -> usize {
+        self.tile.min(left).min(self.row - start % self.row)
+    }
+}
+
 /// Cuts columns into consecutive pieces of `len` elements each, the last one shorter.
 pub(crate) fn pieces<'a>(columns: &'a mut [AnyBuffer], n: usize, len: usize) -> Vec<Piece<'a>> {
     let mut rest: SmallVec<[OutSlice<'a>; 2]> = columns.iter_mut().map(AnyBuffer::as_out).collect();

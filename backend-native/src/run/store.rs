@@ -1,13 +1,10 @@
 //! Launches that store each element at its point.
 
-use super::launch::{Job, finish, first_event, pieces, task_len};
+use super::launch::{Cut, Job, finish, first_event, pieces, task_len};
 use crate::tile::lanes;
 use crate::tile::machine::{Space, Stop};
 use acc_core::data::Column;
 use smallvec::SmallVec;
-
-/// Rows from this extent on are cut into tiles of their own, so that reads see one segment per tile.
-const ROW: usize = 192;
 
 pub(crate) fn store(job: &Job<'_>) -> Result<SmallVec<[Column; 2]>, Stop> {
     let n: usize = job.extents.iter().product();
@@ -15,13 +12,7 @@ pub(crate) fn store(job: &Job<'_>) -> Result<SmallVec<[Column; 2]>, Stop> {
     let space = Space { extents: job.extents.clone(), lo: 0, hi: job.extents.len() };
     let parallel = job.cx.parallel(n, job.launch.cost);
     let len = if parallel { task_len(n, job.lanes(), job.cx.threads.count()) } else { n.max(1) };
-    let row = match job.extents[..] {
-        [.., row] if job.extents.len() > 1 && row >= ROW => row,
-        _ => usize::MAX,
-    };
-    let lanes = job.lanes();
-    // A row is cut evenly: 1030 becomes two tiles of 515, not one of 1024 and one of 6.
-    let tile = if row == usize::MAX { lanes } else { row.div_ceil(row.div_ceil(lanes)) };
+    let cut = Cut::new(&job.extents, job.lanes());
     job.cx.tasks(
         parallel,
         pieces(&mut out, n, len),
@@ -30,7 +21,7 @@ pub(crate) fn store(job: &Job<'_>) -> Result<SmallVec<[Column; 2]>, Stop> {
             let mut done = 0;
             while done < piece.len {
                 let start = piece.start + done;
-                let n = tile.min(piece.len - done).min(row.saturating_sub(start % row));
+                let n = cut.len(start, piece.len - done);
                 first_event(m, n, |m, n| m.tile(start, n))?;
                 for k in 0..piece.outs.len() {
                     lanes::copy(m.get(m.tape.results[k], n), piece.from(k, done));

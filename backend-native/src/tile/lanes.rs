@@ -1,6 +1,6 @@
 //! Lane buffers: the values of one scalar variable for the lanes of a tile.
 
-use crate::buffer::OutSlice;
+use crate::buffer::{AlignedVec, OutSlice};
 use crate::types::all_types;
 use acc_core::data::{ColumnElt, ColumnSlice, Prim, ScalarType};
 
@@ -20,12 +20,12 @@ macro_rules! lanes {
     ($(($V:ident, $t:ty)),*) => {
         /// The lanes of one variable.
         #[derive(Clone, Debug)]
-        pub(crate) enum Lanes { $($V(Vec<$t>)),* }
+        pub(crate) enum Lanes { $($V(AlignedVec<$t>)),* }
 
         impl Lanes {
             /// `n` lanes of zero.
             pub(crate) fn new(ty: ScalarType, n: usize) -> Lanes {
-                match ty { $(ScalarType::$V => Lanes::$V(vec![<$t>::default(); n])),* }
+                match ty { $(ScalarType::$V => Lanes::$V(AlignedVec::new(n))),* }
             }
             /// The first `n` lanes.
             pub(crate) fn slice(&self, n: usize) -> ColumnSlice<'_> {
@@ -46,7 +46,7 @@ macro_rules! lanes {
 
         impl Default for Lanes {
             fn default() -> Self {
-                Lanes::Bool(Vec::new())
+                Lanes::Bool(AlignedVec::default())
             }
         }
 

@@ -232,6 +232,14 @@ impl<'a> Machine<'a> {
         let (lo, hi) = (self.space.lo, self.space.hi);
         let strides = row_major(input.shape);
         let row = self.space.lane_extents().last().copied().unwrap_or(1).max(1);
+        if self.start % row + n <= row
+            && let Some(at) = self.row_in_place(access, input.shape, &strides, edge, n)
+        {
+            for (&leaf, &out) in leaves.iter().zip(outs) {
+                self.refs[out as usize] = Some(lanes::part(input.columns[leaf as usize], at, n));
+            }
+            return;
+        }
         let mut taken: SmallVec<[_; 4]> = outs.iter().map(|&s| self.take(s)).collect();
         let (mut k, mut j, mut line) = (0, self.start % row, self.start / row);
         while k < n {
@@ -277,6 +285,28 @@ impl<'a> Machine<'a> {
         for (&s, o) in outs.iter().zip(taken) {
             self.put(s, o);
         }
+    }
+
+    /// Where a tile within one row lies in memory, if all of it is inside and one after the other.
+    fn row_in_place(&self, access: &Access, shape: &[usize], strides: &[i64], edge: Edge, n: usize) -> Option<usize> {
+        let (lo, hi) = (self.space.lo, self.space.hi);
+        let row = self.space.lane_extents().last().copied()?.max(1);
+        let (j, line) = ((self.start % row) as i64, self.start / row);
+        let mut at = 0i64;
+        for ((ix, &stride), &extent) in access.index.iter().zip(strides).zip(shape) {
+            let TapeIx::Affine { axis, offset, .. } = *ix else { return None };
+            let axis = axis as usize;
+            if axis + 1 == hi {
+                if stride != 1 || j + offset < 0 || j + offset + n as i64 > extent as i64 {
+                    return None;
+                }
+                at += j + offset;
+            } else {
+                let i = if axis < lo || axis >= hi { self.fixed[axis] } else { self.coordinate(axis, line) };
+                at += stride * edge_index(edge, i + offset, extent);
+            }
+        }
+        usize::try_from(at).ok()
     }
 
     /// The index along a lane axis other than the last, at a line.
