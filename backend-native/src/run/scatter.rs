@@ -6,9 +6,13 @@ use crate::kernel::{Finish, Update};
 use crate::tile::lanes;
 use crate::tile::load::out_of_bounds;
 use crate::tile::machine::{Machine, Outcome, Space, Stop, event};
+use crate::tile::position;
+use crate::tile::reduce;
 use crate::tile::scatter::update;
-use acc_core::data::{Column, ColumnSlice};
+use acc_core::data::{Column, ColumnSlice, ScalarType};
+use acc_core::ir::PrimOp;
 use smallvec::SmallVec;
+use std::sync::{Mutex, PoisonError};
 
 /// The targets of a tile's elements that are stored.
 #[derive(Default)]
@@ -32,6 +36,14 @@ pub(crate) fn scatter(
     }
     let n: usize = job.extents.iter().product();
     let space = Space { extents: job.extents.clone(), lo: 0, hi: job.extents.len() };
+    if let Some(updates) = known
+        && commute(updates, &job.types)
+        && size.saturating_mul(PRIVATE) <= n
+        && job.cx.parallel(n, job.launch.cost + 4)
+    {
+        private(job, shape, &space, updates, &mut out)?;
+        return Ok(finish(out));
+    }
     let mut m = job.machine(&space);
     let mut targets = Targets::default();
     let mut combiner = match known {
@@ -69,6 +81,68 @@ pub(crate) fn scatter(
     Ok(finish(out))
 }
 
+/// How many elements there are for each target, at least, where threads combine into targets of their own.
+const PRIVATE: usize = 8;
+
+/// Whether the order of elements does not matter, not even for one bit.
+fn commute(updates: &[Update], types: &[ScalarType]) -> bool {
+    use PrimOp as P;
+    updates.iter().zip(types).all(|(u, t)| match u {
+        Update::Old => true,
+        Update::New => false,
+        Update::Prim(p) | Update::PrimOldFirst(p) => {
+            t.is_int() && matches!(p, P::AddP | P::MulP | P::MinP | P::MaxP | P::AndP | P::OrP | P::XorP)
+        }
+    })
+}
+
+/// Each task combines its elements into targets of its own, which then are combined with those of the result.
+fn private(
+    job: &Job<'_>,
+    shape: &[usize],
+    space: &Space,
+    updates: &[Update],
+    out: &mut [AnyBuffer],
+) -> Result<(), Stop> {
+    let n: usize = job.extents.iter().product();
+    let size: usize = shape.iter().product();
+    let len = n.div_ceil(job.cx.threads.count()).next_multiple_of(job.lanes());
+    let tasks: Vec<usize> = (0..n).step_by(len).collect();
+    let result = Mutex::new(out);
+    job.cx.tasks(
+        true,
+        tasks,
+        || job.machine(space),
+        |m, first| {
+            let mut own = job.cx.columns(&job.types, size).map_err(Stop::Error)?;
+            let operators = updates.iter().zip(&job.types);
+            for (o, (u, &ty)) in own.iter_mut().zip(operators.clone()) {
+                if let Update::Prim(p) | Update::PrimOldFirst(p) = u {
+                    lanes::fill(o.as_out(), reduce::identity(*p, ty));
+                }
+            }
+            let mut targets = Targets::default();
+            let mut start = first;
+            while start < n.min(first + len) {
+                let count = job.lanes().min(n.min(first + len) - start);
+                first_event(m, count, |m, count| {
+                    m.tile(start, count)?;
+                    positions(job, m, shape, count, &mut targets)
+                })?;
+                simple(job, m, updates, shape.len(), &targets, count, &mut own);
+                start += count;
+            }
+            let mut result = result.lock().unwrap_or_else(PoisonError::into_inner);
+            for ((o, own), (u, _)) in result.iter_mut().zip(&own).zip(operators) {
+                if let Update::Prim(p) | Update::PrimOldFirst(p) = u {
+                    reduce::merge(*p, o.as_out(), own.as_slice());
+                }
+            }
+            Ok(())
+        },
+    )
+}
+
 /// Computes the targets of the first `n` lanes; an event at the first out of bounds.
 fn positions(job: &Job<'_>, m: &Machine<'_>, shape: &[usize], n: usize, targets: &mut Targets) -> Outcome {
     let results = &m.tape.results;
@@ -78,10 +152,7 @@ fn positions(job: &Job<'_>, m: &Machine<'_>, shape: &[usize], n: usize, targets:
     targets.kept.clear();
     let mut bad = false;
     for (d, &extent) in shape.iter().enumerate() {
-        for (p, &i) in targets.at.iter_mut().zip(m.typed::<i64>(results[1 + d], n)) {
-            bad |= i as u64 >= extent as u64;
-            *p = p.wrapping_mul(extent).wrapping_add(i as usize);
-        }
+        bad |= position::along(d, m.typed::<i64>(results[1 + d], n), extent, &mut targets.at);
     }
     let all = flags.iter().all(|&f| f != 0);
     if bad {

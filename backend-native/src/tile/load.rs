@@ -1,8 +1,8 @@
 //! Reads of arrays: contiguous, strided, with edges, and one by one.
 
-use super::lanes;
 use super::machine::{Input, Machine, Outcome, Pattern, Plan, Stop, event};
 use super::tape::{Access, Slot, TapeIx};
+use super::{lanes, position};
 use crate::kernel::Edge;
 use acc_core::Fault;
 use acc_core::ir::ArrayId;
@@ -346,23 +346,12 @@ impl<'a> Machine<'a> {
         at.clear();
         at.resize(n, 0);
         let mut bad = false;
-        for (ix, &extent) in access.index.iter().zip(input.shape) {
+        for (d, (ix, &extent)) in access.index.iter().zip(input.shape).enumerate() {
             self.index_lanes(ix, n, &mut index);
-            match access.edge {
-                Some(edge) => {
-                    for (p, &i) in at.iter_mut().zip(&index) {
-                        let i = edge_index(edge, i, extent);
-                        bad |= i as u64 >= extent as u64;
-                        *p = p.wrapping_mul(extent).wrapping_add(i as usize);
-                    }
-                }
-                None => {
-                    for (p, &i) in at.iter_mut().zip(&index) {
-                        bad |= i as u64 >= extent as u64;
-                        *p = p.wrapping_mul(extent).wrapping_add(i as usize);
-                    }
-                }
+            if let Some(edge) = access.edge {
+                index.iter_mut().for_each(|i| *i = edge_index(edge, *i, extent));
             }
+            bad |= position::along(d, &index, extent, &mut at);
         }
         self.at = at;
         self.index = index;

@@ -7,7 +7,9 @@
 pub(crate) mod lanes;
 pub(crate) mod load;
 pub(crate) mod machine;
+pub(crate) mod memory;
 pub(crate) mod pairs;
+pub(crate) mod position;
 pub(crate) mod prims;
 pub(crate) mod reduce;
 pub(crate) mod scatter;

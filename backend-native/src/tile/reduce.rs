@@ -241,6 +241,22 @@ pub(crate) fn scan(op: PrimOp, x: ColumnSlice<'_>, out: OutSlice<'_>, start: Opt
     by_type!(arms)
 }
 
+/// `out = op(out, x)`, value by value.
+pub(crate) fn merge(op: PrimOp, out: OutSlice<'_>, x: ColumnSlice<'_>) {
+    macro_rules! arms {
+        ($(($V:ident, $t:ty, $with:ident)),*) => {
+            match (out, x) {
+                $((OutSlice::$V(out), ColumnSlice::$V(x)) => {
+                    macro_rules! go { ($f:expr) => { accumulate_typed::<$t>(out, x, $f) }; }
+                    $with!(op, $t, go)
+                })*
+                _ => debug_assert!(false, "columns of another type"),
+            }
+        };
+    }
+    by_type!(arms)
+}
+
 /// `out = op(value, out)` for all of `out`.
 pub(crate) fn prepend(op: PrimOp, out: OutSlice<'_>, value: u64) {
     macro_rules! arms {

@@ -1,0 +1,38 @@
+//! Row-major positions of indices, lane by lane.
+
+use super::prims::multiversion;
+
+#[inline(always)]
+fn first_impl(index: &[i64], extent: usize, at: &mut Vec<usize>) -> bool {
+    let mut bad = false;
+    at.clear();
+    at.extend(index.iter().map(|&i| {
+        bad |= i < 0 || i >= extent as i64;
+        i as usize
+    }));
+    bad
+}
+
+#[inline(always)]
+fn next_impl(index: &[i64], extent: usize, at: &mut Vec<usize>) -> bool {
+    let mut bad = false;
+    for (p, &i) in at.iter_mut().zip(index) {
+        bad |= i < 0 || i >= extent as i64;
+        *p = p.wrapping_mul(extent).wrapping_add(i as usize);
+    }
+    bad
+}
+
+multiversion!(
+    /// Positions along the first dimension; whether any is out of bounds.
+    first, first_impl, (index: &[i64], extent: usize, at: &mut Vec<usize>) -> bool
+);
+multiversion!(
+    /// Positions with one dimension more; whether any is out of bounds along it.
+    next, next_impl, (index: &[i64], extent: usize, at: &mut Vec<usize>) -> bool
+);
+
+/// Positions along dimension `d`, after those before it.
+pub(crate) fn along(d: usize, index: &[i64], extent: usize, at: &mut Vec<usize>) -> bool {
+    if d == 0 { first(index, extent, at) } else { next(index, extent, at) }
+}
