@@ -4,6 +4,7 @@
 //! * [`executors`]: who runs them.
 //! * [`runner`]: one program on one executor, and whether what comes out is what the program's file expects.
 //! * [`compare`] and [`bound`]: when two results are equal.
+//! * [`random`]: random programs, to find what nobody thought of.
 //! * [`matrix`]: which components pass where.
 #![forbid(unsafe_code)]
 
@@ -12,5 +13,6 @@ pub mod compare;
 pub mod executors;
 pub mod laziness;
 pub mod matrix;
+pub mod random;
 pub mod runner;
 pub mod suite;
