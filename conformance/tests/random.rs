@@ -1,6 +1,6 @@
 //! Random programs on every executor.
 
-use acc_core::text::parse_test_file;
+use acc_core::text::{parse, parse_test_file};
 use acc_core::verify::verify;
 use acc_core::{Executor, Interpreter};
 use conformance::{executors, random, runner};
@@ -23,6 +23,9 @@ fn executors_agree_on_random_programs() {
         let text = random::program(seed);
         let file = parse_test_file("random.acc", &text).unwrap_or_else(|e| panic!("{e}\n{text}"));
         verify(&file.program, None).unwrap_or_else(|e| panic!("seed {seed}: {e}\n{text}"));
+        let printed = file.program.to_string();
+        let again = parse("printed.acc", &printed).unwrap_or_else(|e| panic!("seed {seed}: {e}\n{printed}"));
+        assert_eq!(again, *file.program, "seed {seed} does not survive printing\n{printed}");
         let run = &file.runs[0];
         let want = runner::execute(&Interpreter::new(), &file, run);
         faults += usize::from(want.is_err());
