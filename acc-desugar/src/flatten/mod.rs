@@ -9,9 +9,12 @@
 //! that are on, and `where` joins the results. A loop runs until no lane is on. Conditions that do not vary are branches
 //! of the graph.
 
+mod branch;
 mod known;
 mod level;
+mod loops;
 mod permute;
+mod read;
 mod reduce;
 mod scalar;
 mod stencil;

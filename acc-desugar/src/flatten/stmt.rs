@@ -1,6 +1,7 @@
 //! Statements.
 
-use super::scalar::{Lookup, Scalar};
+use super::read::Lookup;
+use super::scalar::Scalar;
 use super::{Flat, Flattener, flat_types};
 use crate::graph::{Body, FaultKind, SizeOp, Value, Values};
 use acc_core::ir::{ArrayId, ArrayOp, Axis, Block, Fun, Stmt, strict_statements};

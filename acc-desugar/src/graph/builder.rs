@@ -4,7 +4,7 @@ use super::{Body, Graph, Node, Op, SizeOp, Source, Type, Value, Values};
 use acc_core::data::{Lit, Prim, ScalarType};
 use acc_core::ir::{Loc, PrimOp};
 use smallvec::SmallVec;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// A graph under construction: a stack of bodies, the innermost of which gets the nodes.
 pub(crate) struct Builder {
@@ -84,8 +84,21 @@ impl Builder {
     }
 
     pub(crate) fn finish(mut self, results: Vec<Value>) -> Graph {
-        let body = self.close(results);
+        let mut body = self.close(results);
+        prune(&mut body, &mut HashSet::new());
         Graph { types: self.types, body, sources: self.sources }
+    }
+
+    /// The value that this one is, apart from checks made before it.
+    pub(crate) fn origin(&self, v: Value) -> Value {
+        let mut v = v;
+        while let Some((Op::Checked { values, .. }, results)) = self.defining(v)
+            && let Some(k) = results.iter().position(|r| *r == v)
+            && let Some(inner) = values.get(k)
+        {
+            v = *inner;
+        }
+        v
     }
 
     pub(crate) fn ty(&self, v: Value) -> Type {
@@ -151,10 +164,14 @@ impl Builder {
 
     /// The operation that defines a value, if it is a node's in the bodies open.
     pub(crate) fn def(&self, v: Value) -> Option<&Op> {
+        self.defining(v).map(|(op, _)| op)
+    }
+
+    fn defining(&self, v: Value) -> Option<(&Op, &Values)> {
         // Values are numbered in order of definition, also across bodies.
         self.bodies.iter().rev().find_map(|b| {
             let k = b.nodes.partition_point(|n| n.results.first().is_none_or(|r| *r <= v));
-            b.nodes[..k].last().filter(|n| n.results.contains(&v)).map(|n| &n.op)
+            b.nodes[..k].last().filter(|n| n.results.contains(&v)).map(|n| (&n.op, &n.results))
         })
     }
 
@@ -410,4 +427,25 @@ impl Builder {
     pub(crate) fn params(&mut self, types: &[Type]) -> Vec<Value> {
         types.iter().map(|t| self.param(*t)).collect()
     }
+}
+
+/// Removes nodes that no result needs. `live` are the values that the bodies around need.
+fn prune(body: &mut Body, live: &mut HashSet<Value>) {
+    live.extend(body.results.iter().copied());
+    let mut kept = Vec::new();
+    for mut n in std::mem::take(&mut body.nodes).into_iter().rev() {
+        if n.results.iter().any(|r| live.contains(r)) {
+            live.extend(n.op.operands());
+            match &mut n.op {
+                Op::If { then: a, else_: b, .. } | Op::While { test: a, step: b, .. } => {
+                    prune(a, live);
+                    prune(b, live);
+                }
+                _ => {}
+            }
+            kept.push(n);
+        }
+    }
+    kept.reverse();
+    body.nodes = kept;
 }

@@ -1,0 +1,105 @@
+//! Conditionals: branches of the graph where the condition is the same for all lanes, masks where it varies.
+
+use super::Flattener;
+use super::level::Level;
+use super::scalar::{Lanes, Scalar};
+use crate::graph::{Body, Type, Value};
+use acc_core::data::ScalarType;
+use acc_core::ir::{Node, Region, Val};
+use smallvec::SmallVec;
+
+impl Flattener<'_> {
+    pub(super) fn conditional(
+        &mut self,
+        lanes: &mut Lanes<'_>,
+        n: &Node,
+        cond: Val,
+        then: &Region,
+        else_: &Region,
+        mask: Option<Value>,
+    ) -> SmallVec<[Scalar; 2]> {
+        let c = self.val(lanes, cond);
+        let level = lanes.levels[cond.index()];
+        let trivial =
+            |r: &Region| r.nodes.len() <= 4 && r.nodes.iter().all(|n| !n.op.is_partial() && n.op.regions().is_empty());
+        if level == Level::Varying || (level == Level::Uniform && trivial(then) && trivial(else_)) {
+            return self.select_lanes(lanes, n, c, then, else_, mask);
+        }
+        // The condition is the same for all lanes: a branch of the graph.
+        let c = match c {
+            Scalar::Size(v) => v,
+            Scalar::Tensor(v) => self.after_checks(v),
+        };
+        let bodies = [then, else_].map(|r| {
+            self.open();
+            let results = self.region(lanes, r, mask);
+            let results = self.results_at(lanes, &n.results, results);
+            self.close(results, &lanes.space.clone())
+        });
+        let [t, e] = bodies;
+        let results = self.b.if_(c, t, e);
+        self.scalars_of(&results)
+    }
+
+    /// Both branches, each under its mask, joined.
+    pub(super) fn select_lanes(
+        &mut self,
+        lanes: &mut Lanes<'_>,
+        n: &Node,
+        c: Scalar,
+        then: &Region,
+        else_: &Region,
+        mask: Option<Value>,
+    ) -> SmallVec<[Scalar; 2]> {
+        let c = self.tensor(c, ScalarType::Bool);
+        let sides = [(then, false), (else_, true)].map(|(r, negate)| {
+            // Code that cannot fault needs no mask.
+            let m = r.is_partial().then(|| {
+                let on = if negate { self.b.not(c) } else { c };
+                self.masked(mask, on)
+            });
+            self.region(lanes, r, m.or(mask))
+        });
+        let mut out = SmallVec::new();
+        for (k, v) in n.results.iter().enumerate() {
+            let ty = lanes.fun.ty(*v);
+            let (t, e) = (self.tensor(sides[0][k], ty), self.tensor(sides[1][k], ty));
+            out.push(Scalar::Tensor(self.b.where_(c, t, e)));
+        }
+        out
+    }
+
+    /// Values as the levels of these results ask.
+    pub(super) fn results_at(&mut self, lanes: &Lanes<'_>, results: &[Val], scalars: Vec<Scalar>) -> Vec<Value> {
+        let rank = lanes.space.len();
+        results
+            .iter()
+            .zip(scalars)
+            .map(|(v, s)| match self.raise(s, lanes.fun.ty(*v), lanes.levels[v.index()], rank) {
+                Scalar::Size(v) | Scalar::Tensor(v) => v,
+            })
+            .collect()
+    }
+
+    pub(super) fn scalars_of(&self, values: &[Value]) -> SmallVec<[Scalar; 2]> {
+        values.iter().map(|v| if self.b.ty(*v) == Type::Size { Scalar::Size(*v) } else { Scalar::Tensor(*v) }).collect()
+    }
+
+    /// Opens a body inside the current one.
+    pub(super) fn open(&mut self) {
+        self.b.open();
+        self.tokens.push(Vec::new());
+    }
+
+    /// Closes it; its results wait for the checks made in it.
+    pub(super) fn close(&mut self, results: Vec<Value>, space: &[Value]) -> Body {
+        let tokens = self.tokens.pop().unwrap_or_default();
+        let results = if tokens.is_empty() {
+            results
+        } else {
+            // Of a single lane the first fault in time is the first in order, so the run may end with it.
+            self.b.checked(&results, tokens, space.is_empty()).to_vec()
+        };
+        self.b.close(results)
+    }
+}

@@ -1,0 +1,208 @@
+//! The structure of flattened programs: which operations they become, and which they do not.
+
+use acc_core::prelude::*;
+use acc_desugar::flatten;
+use acc_desugar::graph::{Body, FaultKind, Graph, Node, Op, Type, Value, verify};
+use std::collections::HashMap;
+
+fn graph<A: Arrays>(program: impl IntoAcc<A>) -> Graph {
+    let program = program.into_acc().program().unwrap().program;
+    let graph = flatten(&acc_desugar::simplify(&program));
+    verify(&graph).unwrap();
+    graph
+}
+
+/// How often each operation occurs, inner bodies included.
+fn counts(graph: &Graph) -> HashMap<&'static str, usize> {
+    let mut out = HashMap::new();
+    graph.body.visit(&mut |n| *out.entry(n.op.name()).or_default() += 1);
+    out
+}
+
+#[track_caller]
+fn has(graph: &Graph, want: &[(&str, usize)]) {
+    let counts = counts(graph);
+    for (name, n) in want {
+        assert_eq!(counts.get(name).copied().unwrap_or(0), *n, "{name} in {counts:?}");
+    }
+}
+
+fn floats() -> Acc<Vector<f32>> {
+    use_(&Vector::from([1.0f32, 2.0, 3.0]))
+}
+
+fn matrix() -> Acc<Matrix<f32>> {
+    use_(&Matrix::from([[1.0f32, 2.0], [3.0, 4.0]]))
+}
+
+#[test]
+fn a_dot_product_is_a_product_and_a_reduction() {
+    let dot = graph(floats().zip_with(floats().map(|x| x), |x, y| x * y).sum());
+    has(&dot, &[("mul", 1), ("reduce", 1), ("gather", 0), ("while", 0), ("fault", 0), ("read_back", 0)]);
+}
+
+#[test]
+fn a_helper_or_a_pair_changes_nothing() {
+    let times = |x: Exp<f32>, y: Exp<f32>| x * y;
+    let plain = graph(floats().zip_with(&Vector::from([1.0f32, 2.0]), |x, y| x * y).sum());
+    let paired = graph(floats().zip(&Vector::from([1.0f32, 2.0])).map(|(x, y)| times(x, y)).sum());
+    for op in ["mul", "reduce", "gather", "concat", "while", "where"] {
+        assert_eq!(counts(&plain).get(op), counts(&paired).get(op), "{op}");
+    }
+}
+
+#[test]
+fn known_operators_are_found_in_every_component() {
+    let pairs = graph(floats().map(|x| (x, x)).fold((0.0, 0.0), |(a, b), (c, d)| (d + b, a.max(c))));
+    // The components are crossed, so no operation is known.
+    has(&pairs, &[("reduce", 0), ("while", 1)]);
+    let pairs = graph(floats().map(|x| (x, x)).fold((0.0, 0.0), |(a, b), (c, d)| (c + a, b.max(d))));
+    has(&pairs, &[("reduce", 2), ("while", 0)]);
+    has(&graph(floats().scanl1(|a, b| b * a)), &[("cumulative", 1), ("while", 0)]);
+    has(&graph(floats().fold1(|a, _| a)), &[("select", 1), ("reduce", 0), ("while", 0)]);
+}
+
+#[test]
+fn views_are_no_gathers() {
+    has(&graph(matrix().transpose()), &[("transpose", 1), ("gather", 0)]);
+    has(&graph(matrix().replicate((All, 3, All))), &[("broadcast", 1), ("gather", 0)]);
+    has(&graph(matrix().slice((All, 1))), &[("select", 1), ("gather", 0)]);
+    let m = matrix();
+    has(&graph(m.imap(|(i, j), x| x + m.index((i, j)))), &[("gather", 0), ("fault", 0)]);
+    // A row for every element: read once, broadcast.
+    let xs = use_(&Vector::from([1.0f32, 2.0]));
+    let table = generate((xs.length(), 4), |(i, _)| xs.index(i));
+    has(&graph(table), &[("gather", 0), ("insert_axes", 1)]);
+}
+
+#[test]
+fn what_does_not_vary_is_not_filled() {
+    let total = floats().sum();
+    let scaled = graph(floats().map(|x| x / &total));
+    // The total stays of rank 0: only the result is of the array's size.
+    has(&scaled, &[("div", 1), ("gather", 0)]);
+    let ranks: Vec<Type> = scaled.types.clone();
+    assert!(ranks.iter().any(|t| matches!(t, Type::Tensor { rank: 0, .. })));
+    has(&graph(fill(1000, 1.0f32)), &[("broadcast", 1), ("iota", 0)]);
+}
+
+#[test]
+fn a_guarded_read_is_clamped_and_masked() {
+    let xs = floats();
+    let g = graph(xs.imap(|i, _| i.lt(3).then_else(xs.index(i + 1), 0.0)));
+    has(&g, &[("where", 1), ("gather", 1), ("fault", 1), ("pad_if_empty", 1), ("if", 0)]);
+    // The check is of lanes that are on: its condition is a conjunction with the mask.
+    let mut masked = false;
+    g.body.visit(&mut |n| {
+        if let Op::Fault { kind: FaultKind::IndexOutOfBounds { .. }, bad, .. } = &n.op {
+            g.body.visit(&mut |m| masked |= m.results.contains(bad) && m.op.name() == "and");
+        }
+    });
+    assert!(masked);
+}
+
+#[test]
+fn a_condition_that_does_not_vary_is_a_branch() {
+    let xs = floats();
+    let total = xs.sum();
+    let g = graph(xs.map(|x| total.the().gt(1.0).then_else(x / 2.0 + (x + 1.0).ln().sqrt().sin().exp(), xs.index(9))));
+    // One for the condition, one for the total, which an empty array does not need.
+    has(&g, &[("if", 2), ("where", 0)]);
+}
+
+#[test]
+fn an_array_that_only_a_branch_reads_is_taken_on_demand() {
+    let xs = floats();
+    let expensive =
+        awhile(&xs, |xs: Acc<Vector<f32>>| xs.index(0).lt(10.0), |xs: Acc<Vector<f32>>| xs.map(|x| x * 2.0));
+    let g = graph(xs.map(|x| x.gt(5.0).then_else(expensive.index(0), x)));
+    has(&g, &[("any_lane", 1), ("while", 1)]);
+    assert!(counts(&g)["if"] >= 1);
+}
+
+#[test]
+fn a_counted_loop_counts_on_the_host() {
+    let xs = floats();
+    let g = graph(generate(3, |i| while_((0i64, 0.0f32), |(k, _)| k.lt(3), |(k, s)| (k + 1, s + i.to::<f32>())).1));
+    has(&g, &[("while", 1), ("any_lane", 0)]);
+    let g = graph(xs.map(|x| while_(x, |y| y.lt(100.0), |y| y * 2.0)));
+    has(&g, &[("while", 1), ("any_lane", 1), ("where", 1)]);
+}
+
+#[test]
+fn permutes_scatter_where_the_operator_is_known() {
+    let at = use_(&Vector::from([0i64, 1, 0]));
+    let xs = floats();
+    let sums = graph(xs.permute(fill(2, 0.0), |a, b| a + b, |i| Some(at.index(i))));
+    has(&sums, &[("tensor_scatter", 1), ("sort_permutation", 0), ("while", 0)]);
+    let other = graph(xs.permute(fill(2, 0.0), |a, b| a - b, |i| Some(at.index(i))));
+    has(&other, &[("sort_permutation", 1), ("while", 1)]);
+}
+
+#[test]
+fn checks_that_cannot_fail_are_not_made() {
+    has(&graph(floats().map(|x| x + 1.0)), &[("fault", 0), ("checked", 0)]);
+    let n = use_(&Vector::from([1i64, 2]));
+    has(&graph(n.map(|x| x / 3)), &[("fault", 0)]);
+    has(&graph(n.map(|x| 3 / x)), &[("fault", 1)]);
+    has(&graph(floats().reverse()), &[("fault", 1)]);
+}
+
+// ---- the verifier of graphs
+
+fn broken(change: impl FnOnce(&mut Graph)) -> &'static str {
+    let mut g = graph(floats().map(|x| x * 2.0 + 1.0));
+    change(&mut g);
+    verify(&g).unwrap_err().rule
+}
+
+fn node(body: &mut Body, name: &str) -> Node {
+    body.nodes.iter().find(|n| n.op.name() == name).unwrap().clone()
+}
+
+#[test]
+fn the_verifier_finds_what_is_broken() {
+    // A value used before its definition.
+    assert_eq!(broken(|g| g.body.nodes.reverse()), "G1");
+    // A value defined twice.
+    assert_eq!(
+        broken(|g| {
+            let n = node(&mut g.body, "mul");
+            g.body.nodes.push(n);
+        }),
+        "G1"
+    );
+    // A result of another type.
+    assert_eq!(
+        broken(|g| {
+            let v = node(&mut g.body, "mul").results[0];
+            g.types[v.index()] = Type::Size;
+        }),
+        "G2"
+    );
+    // An axis that is not there.
+    assert_eq!(
+        broken(|g| {
+            let x = node(&mut g.body, "mul").results[0];
+            g.types.push(g.ty(x));
+            let v = Value(g.types.len() as u32 - 1);
+            let mut n = node(&mut g.body, "mul");
+            n.results = [v].into_iter().collect();
+            n.op = Op::Flip(x, 1);
+            g.body.nodes.push(n);
+        }),
+        "G2"
+    );
+    // A branch on a float.
+    assert_eq!(
+        broken(|g| {
+            let cond = node(&mut g.body, "mul").results[0];
+            let empty = || Body { params: vec![], nodes: vec![], results: vec![] };
+            let mut n = node(&mut g.body, "mul");
+            n.results.clear();
+            n.op = Op::If { cond, then: empty(), else_: empty() };
+            g.body.nodes.push(n);
+        }),
+        "G3"
+    );
+}
