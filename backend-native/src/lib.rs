@@ -105,7 +105,11 @@ impl Backend for Native {
     }
 
     fn prepare(&self, program: &Arc<Program>) -> Result<Prepared, Error> {
-        Ok(Prepared { program: program.clone(), plan: lower(&acc_desugar::simplify(program), true)?, unfused: OnceLock::new() })
+        Ok(Prepared {
+            program: program.clone(),
+            plan: lower(&acc_desugar::simplify(program), true)?,
+            unfused: OnceLock::new(),
+        })
     }
 
     fn execute(&self, program: &Prepared, args: &[ArrayData], limits: &RunLimits) -> Result<Vec<ArrayData>, Error> {

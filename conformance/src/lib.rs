@@ -5,6 +5,7 @@
 //! * [`runner`]: one program on one executor, and whether what comes out is what the program's file expects.
 //! * [`compare`] and [`bound`]: when two results are equal.
 //! * [`random`]: random programs, to find what nobody thought of.
+//! * [`tour`]: ten programs in the typed API, on real input.
 //! * [`matrix`]: which components pass where.
 #![forbid(unsafe_code)]
 
@@ -16,3 +17,4 @@ pub mod matrix;
 pub mod random;
 pub mod runner;
 pub mod suite;
+pub mod tour;

@@ -3,7 +3,7 @@
 use crate::output::{read_program, write_file};
 use acc_core::ir::Program;
 use backend_graph::Format;
-use conformance::suite;
+use conformance::{suite, tour};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -42,6 +42,11 @@ fn program(args: &Args) -> Result<Arc<Program>, String> {
     match (&args.file, &args.program) {
         (Some(file), _) => Ok(read_program(file)?.program),
         (None, Some(name)) => {
+            let input = tour::Input::small().map_err(|e| e.to_string())?;
+            let examples = tour::examples(&input).map_err(|e| e.to_string())?;
+            if let Some(e) = examples.into_iter().find(|e| e.name == *name) {
+                return Ok(e.program);
+            }
             let tests = suite::load(None).map_err(|e| e.to_string())?;
             let found = tests.into_iter().find(|t| t.name == *name);
             found

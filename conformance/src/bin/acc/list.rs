@@ -1,11 +1,11 @@
 //! `acc list`
 
 use conformance::executors::{self, State};
-use conformance::{matrix, suite};
+use conformance::{matrix, suite, tour};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// List the executors, test programs and components.
+/// List the executors, programs and components.
 #[derive(clap::Args)]
 pub struct Args {
     /// Only the test programs in this folder.
@@ -21,6 +21,11 @@ pub fn main(args: &Args) -> crate::Outcome {
             State::Present(_) => println!("  {}", e.name),
             State::Absent { what, why } => println!("  {} ({what}: {why})", e.name),
         }
+    }
+    let input = tour::Input::small().map_err(|e| e.to_string())?;
+    println!("programs of the tour");
+    for e in tour::examples(&input).map_err(|e| e.to_string())? {
+        println!("  {}", e.name);
     }
     println!("test programs ({})", tests.len());
     for t in &tests {

@@ -6,6 +6,7 @@ mod list;
 mod matrix;
 mod output;
 mod run;
+mod tour;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -30,6 +31,8 @@ enum Command {
     Export(export::Args),
     /// Run every test program on every executor and print which components pass.
     Matrix(matrix::Args),
+    /// Run ten example programs on every executor, on real input, and write what they make.
+    Tour(tour::Args),
 }
 
 /// What a command says when it cannot do its work; the exit status is then 1.
@@ -42,6 +45,7 @@ fn main() -> ExitCode {
         Command::Run(args) => run::main(&args),
         Command::Export(args) => export::main(&args),
         Command::Matrix(args) => matrix::main(&args),
+        Command::Tour(args) => tour::main(&args),
     };
     outcome.unwrap_or_else(|message| {
         eprintln!("error: {message}");

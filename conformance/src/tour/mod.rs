@@ -1,0 +1,78 @@
+//! Ten programs that a user would recognise, in the typed API, on an image and a set of points.
+//!
+//! One file per family. The command line shows them (`acc tour`, `acc export --program NAME`), the benches time them.
+
+mod clusters;
+mod finance;
+mod fractal;
+pub mod input;
+mod life;
+mod linear;
+mod picture;
+mod pixels;
+mod vectors;
+
+use crate::compare::Near;
+use acc_core::Error;
+use acc_core::api::AccFn;
+use acc_core::data::ArrayData;
+use acc_core::ir::Program;
+use std::sync::Arc;
+
+pub use input::Input;
+pub use picture::Picture;
+
+/// A program of the tour with its arguments.
+pub struct Example {
+    /// The name on the command line, and of its files.
+    pub name: &'static str,
+    /// What it computes.
+    pub what: String,
+    /// The program.
+    pub program: Arc<Program>,
+    /// Its arguments.
+    pub args: Vec<ArrayData>,
+    /// How near the floats of its results must be to those of the interpreter.
+    pub near: Near,
+    /// The results as a picture.
+    pub picture: Option<fn(&[ArrayData]) -> Option<Picture>>,
+}
+
+/// All programs, on this input. Their structure is the same for every input.
+pub fn examples(input: &Input) -> Result<Vec<Example>, Error> {
+    Ok(vec![
+        vectors::dot()?,
+        vectors::saxpy()?,
+        pixels::equalise(input)?,
+        pixels::sobel(input)?,
+        fractal::mandelbrot()?,
+        life::life(input)?,
+        linear::matmul()?,
+        clusters::kmeans(input)?,
+        vectors::segmented_sums()?,
+        finance::black_scholes()?,
+    ])
+}
+
+/// A program from an array function and its arguments.
+fn example<Args, Out>(
+    name: &'static str,
+    what: String,
+    f: impl AccFn<Args, Out>,
+    mut args: Vec<ArrayData>,
+    near: Near,
+) -> Result<Example, Error> {
+    let built = acc_core::build::build(&f.build())?;
+    args.extend(built.embedded);
+    Ok(Example { name, what, program: built.program, args, near, picture: None })
+}
+
+/// Numbers that look random and are the same everywhere: the fraction of `k` times the golden ratio, from 0 to 1.
+fn scatter(n: usize) -> impl Iterator<Item = f64> {
+    (1..=n).map(|k| (k as f64 * 0.618_033_988_749_894_9).fract())
+}
+
+/// A host array of the tour that cannot be made.
+fn tour_error(e: acc_core::data::ShapeError) -> Error {
+    Error::Backend { backend: "tour", message: e.to_string() }
+}
