@@ -156,14 +156,14 @@ fn add(f: &Fun, times: usize, out: &mut Facts) {
 fn block(b: &Block, uses: &[Uses], fusion: &mut Fusion) {
     // In order: when a statement is looked at, what is fused into it is known.
     let mut known: HashMap<ArrayId, Facts> = HashMap::new();
-    for (k, s) in b.stmts.iter().enumerate() {
+    let mut producers: HashMap<ArrayId, &Stmt> = HashMap::new();
+    for s in &b.stmts {
         for inner in s.op.blocks() {
             block(inner, uses, fusion);
         }
         let mut all = facts(s);
         for p in s.op.arrays() {
-            let Some(producer) = b.stmts[..k].iter().find(|t| t.results.contains(&p)) else { continue };
-            let Some(&of) = known.get(&p) else { continue };
+            let (Some(&producer), Some(&of)) = (producers.get(&p), known.get(&p)) else { continue };
             if uses[p.index()].other || uses[p.index()].operand_of[..] != [s.results[0]] {
                 continue;
             }
@@ -180,6 +180,7 @@ fn block(b: &Block, uses: &[Uses], fusion: &mut Fusion) {
         }
         if let Some(&r) = s.results.first() {
             known.insert(r, all);
+            producers.insert(r, s);
         }
     }
 }

@@ -17,8 +17,10 @@ use crate::tile::tape;
 use acc_core::Error;
 use acc_core::data::ScalarType;
 use acc_core::ir::{
-    ArrayId, ArrayOp, ArrayType, Block, Fun, Loc, PrimOp, Program, Stmt, arrays_needed, strict_statements,
+    ArrayId, ArrayOp, ArrayType, Block, Fun, Loc, PrimOp, Program, Stmt, arrays_needed, arrays_on_demand,
+    strict_statements,
 };
+use std::collections::HashSet;
 
 use fuse::{Fusion, decide};
 
@@ -40,6 +42,8 @@ pub(crate) struct BlockPlan {
     pub steps: Vec<usize>,
     /// Whether the block's evaluation needs the step for sure.
     pub strict: Vec<bool>,
+    /// The arrays that nothing needs any more once the step is evaluated.
+    pub dead: Vec<Vec<ArrayId>>,
     pub results: Vec<ArrayId>,
 }
 
@@ -106,7 +110,13 @@ pub(crate) fn lower(program: &Program, fused: bool) -> Result<Plan, Error> {
         steps: Vec::new(),
         def: vec![None; program.types.len()],
         types: program.types.clone(),
-        body: BlockPlan { params: Vec::new(), steps: Vec::new(), strict: Vec::new(), results: Vec::new() },
+        body: BlockPlan {
+            params: Vec::new(),
+            steps: Vec::new(),
+            strict: Vec::new(),
+            dead: Vec::new(),
+            results: Vec::new(),
+        },
         kept: fusion.kept.clone(),
     };
     let mut stmts: Vec<Option<&Stmt>> = vec![None; program.types.len()];
@@ -172,7 +182,44 @@ impl<'a> Lowering<'a> {
             });
         }
         let strict = strict_statements(b);
-        Ok(BlockPlan { params: b.params.clone(), steps, strict, results: b.results.clone() })
+        let dead = self.dead(b, &strict);
+        Ok(BlockPlan { params: b.params.clone(), steps, strict, dead, results: b.results.clone() })
+    }
+
+    /// For each statement, the block's own arrays that are used last by it. What a statement on demand uses, and what
+    /// the block yields, stays.
+    fn dead(&self, b: &Block, strict: &[bool]) -> Vec<Vec<ArrayId>> {
+        let own: HashSet<ArrayId> = b.stmts.iter().flat_map(|s| s.results.iter().copied()).collect();
+        let mut kept: HashSet<ArrayId> = b.results.iter().copied().collect();
+        for (s, _) in b.stmts.iter().zip(strict).filter(|(_, strict)| !**strict) {
+            kept.extend(self.uses(s));
+        }
+        let mut dead = vec![Vec::new(); b.stmts.len()];
+        for (k, s) in b.stmts.iter().enumerate().rev() {
+            for a in self.uses(s) {
+                if own.contains(&a) && kept.insert(a) {
+                    dead[k].push(a);
+                }
+            }
+        }
+        dead
+    }
+
+    /// The arrays that evaluating a statement may read, through fused producers too.
+    fn uses(&self, s: &Stmt) -> Vec<ArrayId> {
+        let mut out = arrays_needed(s);
+        out.extend(arrays_on_demand(s));
+        let mut at = 0;
+        while at < out.len() {
+            if self.fusion.is_fused(out[at])
+                && let Some(p) = self.stmts[out[at].index()]
+            {
+                out.extend(arrays_needed(p));
+                out.extend(arrays_on_demand(p));
+            }
+            at += 1;
+        }
+        out
     }
 
     fn array_step(&self, s: &Stmt) -> Result<Work, Error> {

@@ -84,9 +84,12 @@ impl Run<'_> {
                 self.values[r.index()] = None;
             }
         }
-        for (&s, &strict) in b.steps.iter().zip(&b.strict) {
+        for ((&s, &strict), dead) in b.steps.iter().zip(&b.strict).zip(&b.dead) {
             if strict {
                 self.force_step(s)?;
+                for a in dead {
+                    self.values[a.index()] = None;
+                }
             }
         }
         b.results.iter().map(|&a| self.force(a)).collect()

@@ -154,7 +154,7 @@ fn positions(job: &Job<'_>, m: &Machine<'_>, shape: &[usize], n: usize, targets:
     for (d, &extent) in shape.iter().enumerate() {
         bad |= position::along(d, m.typed::<i64>(results[1 + d], n), extent, &mut targets.at);
     }
-    let all = flags.iter().all(|&f| f != 0);
+    let all = !flags.contains(&0);
     if bad {
         for (lane, &flag) in flags.iter().enumerate() {
             let index: Vec<i64> = (0..shape.len()).map(|d| m.typed::<i64>(results[1 + d], n)[lane]).collect();

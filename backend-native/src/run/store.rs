@@ -34,6 +34,9 @@ pub(crate) fn store(job: &Job<'_>) -> Result<SmallVec<[Column; 2]>, Stop> {
                 }
                 done += n;
             }
+            if stream {
+                memory::finish();
+            }
             Ok(())
         },
     )?;

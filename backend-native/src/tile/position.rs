@@ -14,7 +14,7 @@ fn first_impl(index: &[i64], extent: usize, at: &mut Vec<usize>) -> bool {
 }
 
 #[inline(always)]
-fn next_impl(index: &[i64], extent: usize, at: &mut Vec<usize>) -> bool {
+fn next_impl(index: &[i64], extent: usize, at: &mut [usize]) -> bool {
     let mut bad = false;
     for (p, &i) in at.iter_mut().zip(index) {
         bad |= i < 0 || i >= extent as i64;
@@ -29,7 +29,7 @@ multiversion!(
 );
 multiversion!(
     /// Positions with one dimension more; whether any is out of bounds along it.
-    next, next_impl, (index: &[i64], extent: usize, at: &mut Vec<usize>) -> bool
+    next, next_impl, (index: &[i64], extent: usize, at: &mut [usize]) -> bool
 );
 
 /// Positions along dimension `d`, after those before it.

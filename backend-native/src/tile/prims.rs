@@ -5,7 +5,7 @@
 
 use super::lanes::{Lane, Lanes};
 use crate::types::all_types;
-use acc_core::data::{ColumnSlice, HasScalarType, Prim, ScalarType};
+use acc_core::data::{ColumnSlice, Prim, ScalarType};
 use acc_core::ir::PrimOp;
 
 /// The lane of a zero divisor.
