@@ -1,20 +1,17 @@
-//! A crate of a user's, outside the workspace: it builds with what `scripts/libtorch.sh --config` prints, and its
-//! program finds libtorch when it starts, without `LD_LIBRARY_PATH`.
+//! A crate of a user's, outside the workspace, with the README's program: it builds with what
+//! `scripts/libtorch.sh --config` prints, and runs on all executors without `LD_LIBRARY_PATH`.
 #![cfg(feature = "libtorch")]
 
 use std::error::Error;
 use std::path::Path;
 use std::process::Command;
 
-const PROGRAM: &str = r#"
-use backend_graph::torch::Device;
-
-fn main() {
-    for device in Device::available() {
-        println!("{device}");
-    }
+/// The first program of the README.
+fn readme_program(root: &Path) -> Result<String, Box<dyn Error>> {
+    let readme = std::fs::read_to_string(root.join("README.md"))?;
+    let code = readme.split("```rust\n").nth(1).and_then(|rest| rest.split("```").next());
+    Ok(code.ok_or("the README has no program")?.to_string())
 }
-"#;
 
 /// Standard output; an error with what it wrote to standard error if it fails.
 fn output(command: &mut Command) -> Result<String, Box<dyn Error>> {
@@ -39,7 +36,7 @@ fn profiles(manifest: &str) -> String {
 }
 
 #[test]
-fn a_crate_outside_the_workspace_finds_libtorch() -> Result<(), Box<dyn Error>> {
+fn the_readme_s_program_in_a_crate_outside_the_workspace() -> Result<(), Box<dyn Error>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().ok_or("the package is in a workspace")?;
     let dir = tempfile::tempdir()?;
     let dir = dir.path();
@@ -66,7 +63,7 @@ fn a_crate_outside_the_workspace_finds_libtorch() -> Result<(), Box<dyn Error>> 
     );
     std::fs::write(dir.join("Cargo.toml"), manifest)?;
     std::fs::create_dir(dir.join("src"))?;
-    std::fs::write(dir.join("src/main.rs"), PROGRAM)?;
+    std::fs::write(dir.join("src/main.rs"), readme_program(root)?)?;
     std::fs::create_dir(dir.join(".cargo"))?;
     let config = output(Command::new(root.join("scripts/libtorch.sh")).arg("--config"))?;
     std::fs::write(dir.join(".cargo/config.toml"), config)?;
@@ -80,12 +77,13 @@ fn a_crate_outside_the_workspace_finds_libtorch() -> Result<(), Box<dyn Error>> 
             .env_remove("LIBTORCH")
             .env_remove("LD_LIBRARY_PATH"),
     )?;
-    let devices = output(
+    let results = output(
         Command::new(profile_dir.join("downstream"))
             .current_dir(dir)
             .env_remove("LIBTORCH")
             .env_remove("LD_LIBRARY_PATH"),
     )?;
-    assert_eq!(devices.lines().next(), Some("cpu"));
+    // One line for each executor.
+    assert_eq!(results.lines().collect::<Vec<_>>(), ["5.0"; 3]);
     Ok(())
 }
