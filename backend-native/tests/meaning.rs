@@ -115,6 +115,12 @@ fn the_first_fault_wins() {
         "program(xs: [1]i64) { b: [1]i64 = generate(shape: || sub(xs[0i64], 1i64), f: |%i: i64| %i) yield b }",
         "program(xs: [1]i64) { b: [1]i64 = reshape(xs, shape: || 7i64) yield b }",
         "program(xs: [1]i64) { e: [1]i64 = generate(shape: || 0i64, f: |%i: i64| %i) b: [0]i64 = fold1(e, f: |%x: i64, %y: i64| %x) yield b }",
+        // A transposition, read in panels of columns, that leaves its source in the middle of a row.
+        "program(xs: [1]i64) {
+           m: [2]i64 = reshape(xs, shape: || (300i64, 10i64))
+           b: [2]i64 = backpermute(m, shape: || (20i64, 400i64), index: |%i: i64, %j: i64| (%j, %i))
+           yield b
+         }",
         // A backpermute of what is fused, out of bounds of it.
         "program(xs: [1]i64) {
            g: [1]i64 = generate(shape: || 10i64, f: |%i: i64| %i)

@@ -2,7 +2,7 @@
 //!
 //! 1. [`fuse`] decides which statements are fused into their consumer and never stored.
 //! 2. [`element`] builds the body of each kernel, fused producers inlined.
-//! 3. [`tape::compile`](crate::tile::tape::compile) readies the bodies for the tile executor.
+//! 3. [`compile`](crate::tile::compile::compile) readies the bodies for the tile executor.
 //!
 //! Nothing here depends on extents or data: a plan serves all of them.
 
@@ -11,9 +11,9 @@ mod explain;
 mod fuse;
 
 use crate::kernel::{self, AxisKind, Body, Finish, Kernel, Op, Update};
+use crate::tile::compile::compile;
 use crate::tile::machine::Code;
 use crate::tile::scatter::supported;
-use crate::tile::tape;
 use acc_core::Error;
 use acc_core::data::ScalarType;
 use acc_core::ir::{
@@ -306,7 +306,7 @@ fn is_slice(op: &ArrayOp) -> bool {
 fn code(body: &Body) -> Code {
     const BYTES: usize = 192 << 10;
     const LANES: usize = 1024;
-    let tape = tape::compile(body);
+    let tape = compile(body);
     let bytes: usize = tape.slots.iter().map(|t| t.size()).sum::<usize>().max(1);
     let mut lanes = LANES;
     while lanes > 128 && lanes * bytes > BYTES {
@@ -324,7 +324,7 @@ fn closed(f: &Fun, loc: &Loc) -> Result<Closed, Error> {
         body.region.results.iter().map(|v| body.consts.iter().find(|(c, _)| c == v).map(|(_, l)| l.bits)).collect();
     Ok(match known {
         Some(bits) if body.region.nodes.is_empty() => Closed::Known(bits),
-        _ => Closed::Code(Box::new(Code::new(tape::compile(&body), 1))),
+        _ => Closed::Code(Box::new(Code::new(compile(&body), 1))),
     })
 }
 

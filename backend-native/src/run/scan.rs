@@ -182,6 +182,20 @@ fn local(
     chunk: &mut Chunk<'_>,
 ) -> Result<(), Stop> {
     let lanes = job.lanes();
+    if let (Some(ops), Dir::Left) = (known(job), dir) {
+        // Straight from the tile, while it is in the cache.
+        let mut carry: Vec<Option<u64>> = vec![None; ops.len()];
+        let mut done = 0;
+        while done < chunk.len {
+            let n = lanes.min(chunk.len - done);
+            first_event(&mut *m, n, |m, n| m.tile(chunk.from + done, n))?;
+            for (k, (&op, carry)) in ops.iter().zip(&mut carry).enumerate() {
+                *carry = reduce::scan(op, m.get(m.tape.results[k], n), chunk.part(k, done, n), *carry, dir);
+            }
+            done += n;
+        }
+        return Ok(());
+    }
     // Events are found in the order of elements, so that elements come first, then the scan.
     let mut done = 0;
     while done < chunk.len {

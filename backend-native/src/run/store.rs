@@ -1,44 +1,83 @@
 //! Launches that store each element at its point.
 
-use super::launch::{Cut, Job, finish, first_event, pieces, task_len};
-use crate::tile::machine::{Space, Stop};
+use super::launch::{Cut, Job, Piece, finish, first_event, pieces, task_len};
+use crate::kernel::{Ix, Kernel, Op};
+use crate::tile::machine::{Machine, Space, Stop};
 use crate::tile::{lanes, memory};
 use acc_core::data::Column;
 use smallvec::SmallVec;
 
 /// Bytes of a result from which on it is written past the caches.
 const STREAM: usize = 16 << 20;
+/// Lanes of a tile that reads across rows: the cache lines of all of them stay until the next row needs them.
+const PANEL: usize = 128;
 
 pub(crate) fn store(job: &Job<'_>) -> Result<SmallVec<[Column; 2]>, Stop> {
     let n: usize = job.extents.iter().product();
     let mut out = job.cx.columns(&job.types, n).map_err(Stop::Error)?;
     let space = Space { extents: job.extents.clone(), lo: 0, hi: job.extents.len() };
     let parallel = job.cx.parallel(n, job.launch.cost);
-    let len = if parallel { task_len(n, job.lanes(), job.cx.threads.count()) } else { n.max(1) };
+    let mut len = if parallel { task_len(n, job.lanes(), job.cx.threads.count()) } else { n.max(1) };
     let bytes: usize = job.types.iter().map(|t| t.size()).sum();
     let stream = n.saturating_mul(bytes) >= STREAM;
-    let cut = Cut::new(&job.extents, job.lanes());
-    job.cx.tasks(
-        parallel,
-        pieces(&mut out, n, len),
-        || job.machine(&space),
-        |m, mut piece| {
-            let mut done = 0;
-            while done < piece.len {
-                let start = piece.start + done;
-                let n = cut.len(start, piece.len - done);
-                first_event(m, n, |m, n| m.tile(start, n))?;
-                for k in 0..piece.outs.len() {
-                    let (from, to) = (m.get(m.tape.results[k], n), piece.from(k, done));
-                    if stream { memory::stream(from, to) } else { lanes::copy(from, to) }
-                }
-                done += n;
-            }
-            if stream {
-                memory::finish();
-            }
-            Ok(())
-        },
-    )?;
+    let row = match job.extents[..] {
+        [_, .., row] if row > PANEL && reads_across(&job.launch.kernel) => Some(row),
+        _ => None,
+    };
+    if let Some(row) = row {
+        len = len.next_multiple_of(row);
+    }
+    let worker = || job.machine(&space);
+    job.cx.tasks(parallel, pieces(&mut out, n, len), worker, |m, mut piece| {
+        let in_panels = row.is_some_and(|row| panels(&mut piece, m, row).is_ok());
+        if !in_panels {
+            // In order, so that the first event is found.
+            in_order(&mut piece, m, &Cut::new(&job.extents, job.lanes()), stream)?;
+        }
+        Ok(())
+    })?;
     Ok(finish(out))
+}
+
+/// Computes a piece from its first element to its last.
+fn in_order(piece: &mut Piece<'_>, m: &mut Machine<'_>, cut: &Cut, stream: bool) -> Result<(), Stop> {
+    let mut done = 0;
+    while done < piece.len {
+        let start = piece.start + done;
+        let n = cut.len(start, piece.len - done);
+        first_event(m, n, |m, n| m.tile(start, n))?;
+        for k in 0..piece.outs.len() {
+            let (from, to) = (m.get(m.tape.results[k], n), piece.from(k, done));
+            if stream { memory::stream(from, to) } else { lanes::copy(from, to) }
+        }
+        done += n;
+    }
+    if stream {
+        memory::finish();
+    }
+    Ok(())
+}
+
+/// Computes a piece of whole rows in panels of neighbouring columns.
+fn panels(piece: &mut Piece<'_>, m: &mut Machine<'_>, row: usize) -> Result<(), Stop> {
+    for column in (0..row).step_by(PANEL) {
+        let n = PANEL.min(row - column);
+        for line in (0..piece.len).step_by(row) {
+            m.tile(piece.start + line + column, n).map_err(|e| e.stop)?;
+            for k in 0..piece.outs.len() {
+                lanes::copy(m.get(m.tape.results[k], n), piece.from(k, line + column));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Whether a load runs along the innermost axis with a stride, as in a transposition.
+fn reads_across(kernel: &Kernel) -> bool {
+    let inner = kernel.axes.len().saturating_sub(1) as u32;
+    let follows = |i: &Ix| matches!(i, Ix::Affine { axis, .. } if *axis == inner);
+    kernel.element.region.nodes.iter().any(|n| match &n.op {
+        Op::Load(l) => l.index.split_last().is_some_and(|(last, outer)| !follows(last) && outer.iter().any(follows)),
+        _ => false,
+    })
 }

@@ -3,7 +3,7 @@
 use super::lanes::{self, Lane, Lanes};
 use super::pairs;
 use super::prims;
-use super::tape::{Branch, Captures, Inst, Loop, Slot, Tape};
+use super::tape::{Inst, Slot, Tape};
 use acc_core::data::ColumnSlice;
 use acc_core::ir::{ArrayId, Loc};
 use acc_core::{Error, Fault, RunLimits};
@@ -144,7 +144,7 @@ pub(crate) struct Machine<'a> {
     pub at: Vec<usize>,
     /// Scratch: one index.
     pub index: Vec<i64>,
-    lists: Vec<Vec<u32>>,
+    pub(super) lists: Vec<Vec<u32>>,
     /// Lane operations since the limits were last looked at.
     work: usize,
 }
@@ -265,7 +265,7 @@ impl<'a> Machine<'a> {
         self.own[s as usize] = lanes;
     }
 
-    fn run(&mut self, code: &'a [Inst], n: usize, contiguous: bool) -> Outcome {
+    pub(super) fn run(&mut self, code: &'a [Inst], n: usize, contiguous: bool) -> Outcome {
         for inst in code {
             self.step(inst, n, contiguous)?;
         }
@@ -352,205 +352,6 @@ impl<'a> Machine<'a> {
                 Ok(())
             }
             Err(stop) => event(0, stop.clone()),
-        }
-    }
-
-    /// Lends the buffers of captured values to a region that all lanes enter, or takes them back.
-    fn exchange(&mut self, captures: &Captures) {
-        for &(outer, inner) in captures {
-            self.own.swap(outer as usize, inner as usize);
-            self.refs.swap(outer as usize, inner as usize);
-        }
-    }
-
-    /// Copies the lanes in `list` of one buffer to the start of another.
-    fn gather(&mut self, from: Slot, list: &[u32], to: Slot) {
-        let mut o = self.take(to);
-        lanes::gather(self.get(from, usize::MAX), list, o.out());
-        self.put(to, o);
-    }
-
-    /// Copies the first lanes of one buffer to the lanes in `list` of another.
-    fn scatter(&mut self, from: Slot, list: &[u32], to: Slot) {
-        let mut o = self.take(to);
-        lanes::scatter(self.get(from, list.len()), list, o.out());
-        self.put(to, o);
-    }
-
-    fn copy(&mut self, from: Slot, to: Slot, n: usize) {
-        let mut o = self.take(to);
-        lanes::copy(self.get(from, n), o.out());
-        self.put(to, o);
-    }
-
-    fn list(&mut self) -> Vec<u32> {
-        let mut l = self.lists.pop().unwrap_or_default();
-        l.clear();
-        l
-    }
-
-    fn branch(
-        &mut self,
-        cond: Slot,
-        then: &'a Branch,
-        else_: &'a Branch,
-        outs: &[Slot],
-        n: usize,
-        contiguous: bool,
-    ) -> Outcome {
-        let c = self.typed::<bool>(cond, n);
-        let yes = c.iter().filter(|c| **c).count();
-        if yes == n || yes == 0 {
-            let side = if yes == n { then } else { else_ };
-            self.exchange(&side.captures);
-            let done = self.run(&side.code, n, contiguous);
-            if done.is_ok() {
-                for (&from, &to) in side.results.iter().zip(outs) {
-                    self.copy(from, to, n);
-                }
-            }
-            self.exchange(&side.captures);
-            return done;
-        }
-        for (side, taken) in [(then, true), (else_, false)] {
-            let mut list = self.list();
-            let c = self.typed::<bool>(cond, n);
-            list.extend(c.iter().enumerate().filter(|(_, c)| **c == taken).map(|(k, _)| k as u32));
-            for &(outer, inner) in &side.captures {
-                self.gather(outer, &list, inner);
-            }
-            let done = self.run(&side.code, list.len(), false);
-            if let Err(mut e) = done {
-                e.lane = list[e.lane] as usize;
-                return Err(e);
-            }
-            for (&from, &to) in side.results.iter().zip(outs) {
-                self.scatter(from, &list, to);
-            }
-            self.lists.push(list);
-        }
-        Ok(())
-    }
-
-    fn while_(&mut self, l: &'a Loop, n: usize, contiguous: bool) -> Outcome {
-        for (&from, &to) in l.init.iter().zip(&l.state) {
-            self.copy(from, to, n);
-        }
-        // As long as no lane was dropped the captured values are the outer ones, lent.
-        self.exchange(&l.captures);
-        let mut lent = true;
-        let mut ids = self.list();
-        ids.extend(0..n as u32);
-        let mut alive = vec![true; n];
-        let done = self.iterate(l, contiguous, &mut ids, &mut alive, &mut lent);
-        if lent {
-            self.exchange(&l.captures);
-        }
-        let done = done.map_err(|mut e| {
-            e.lane = ids[e.lane] as usize;
-            e
-        });
-        self.lists.push(ids);
-        done
-    }
-
-    /// Runs a loop on the lanes whose numbers are `ids`; of those that still run `alive` is true.
-    fn iterate(
-        &mut self,
-        l: &'a Loop,
-        mut contiguous: bool,
-        ids: &mut Vec<u32>,
-        alive: &mut Vec<bool>,
-        lent: &mut bool,
-    ) -> Outcome {
-        let mut running = ids.len();
-        loop {
-            let m = ids.len();
-            self.tick(m + 256)?;
-            self.run(&l.test, m, contiguous)?;
-            let cond = match self.refs[l.cond as usize] {
-                Some(r) => bool::of_slice_or_empty(r),
-                None => bool::of(&self.own[l.cond as usize]),
-            };
-            let still = alive.iter().zip(cond).filter(|(a, c)| **a & **c).count();
-            if still < running {
-                // Results of the lanes that are done now, before the next step overwrites their state.
-                let mut at = self.lists.pop().unwrap_or_default();
-                let mut to = self.lists.pop().unwrap_or_default();
-                at.clear();
-                to.clear();
-                let cond = match self.refs[l.cond as usize] {
-                    Some(r) => bool::of_slice_or_empty(r),
-                    None => bool::of(&self.own[l.cond as usize]),
-                };
-                for (k, (a, c)) in alive.iter_mut().zip(cond).enumerate() {
-                    if *a && !*c {
-                        *a = false;
-                        at.push(k as u32);
-                        to.push(ids[k]);
-                    }
-                }
-                for (&state, &result) in l.state.iter().zip(&l.results) {
-                    let mut o = self.take(result);
-                    lanes::move_lanes(self.get(state, m), &at, &to, o.out());
-                    self.put(result, o);
-                }
-                running = still;
-                if running == 0 {
-                    self.lists.extend([at, to]);
-                    return Ok(());
-                }
-                // A lane that is done may run on if that can do no harm, until a quarter is idle.
-                if !l.total || running <= m - m / 4 {
-                    at.clear();
-                    at.extend(alive.iter().enumerate().filter(|(_, a)| **a).map(|(k, _)| k as u32));
-                    self.compact(l, &at, lent);
-                    for (k, &j) in at.iter().enumerate() {
-                        ids[k] = ids[j as usize];
-                    }
-                    ids.truncate(running);
-                    alive.clear();
-                    alive.resize(running, true);
-                    contiguous = false;
-                }
-                self.lists.extend([at, to]);
-            }
-            self.run(&l.step, ids.len(), contiguous)?;
-            for (&from, &to) in l.next.iter().zip(&l.shadow) {
-                if let Some(to) = to {
-                    self.copy(from, to, ids.len());
-                }
-            }
-            for ((&next, &shadow), &state) in l.next.iter().zip(&l.shadow).zip(&l.state) {
-                let from = shadow.unwrap_or(next) as usize;
-                self.own.swap(from, state as usize);
-                self.refs.swap(from, state as usize);
-            }
-        }
-    }
-
-    /// Keeps only the lanes in `list` of a loop's state and captures.
-    fn compact(&mut self, l: &Loop, list: &[u32], lent: &mut bool) {
-        if *lent {
-            self.exchange(&l.captures);
-            *lent = false;
-            for &(outer, inner) in &l.captures {
-                self.gather(outer, list, inner);
-            }
-        } else {
-            for &(_, inner) in &l.captures {
-                self.squeeze(inner, list);
-            }
-        }
-        for &s in &l.state {
-            self.squeeze(s, list);
-        }
-    }
-
-    fn squeeze(&mut self, s: Slot, list: &[u32]) {
-        match self.refs[s as usize].take() {
-            Some(r) => lanes::gather(r, list, self.own[s as usize].out()),
-            None => lanes::squeeze(self.own[s as usize].out(), list),
         }
     }
 }

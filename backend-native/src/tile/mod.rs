@@ -4,6 +4,9 @@
 //! lanes are partitioned, so that each side runs on the lanes that take it; a loop runs on the lanes that still go
 //! on. Results do not depend on how lanes are grouped into tiles.
 
+pub(crate) mod compile;
+mod control;
+mod int;
 pub(crate) mod lanes;
 pub(crate) mod load;
 pub(crate) mod machine;

@@ -1,7 +1,8 @@
 //! Known operators over lanes: accumulation, reduction and scan without the machine.
 
+use super::int::Int;
 use super::lanes::Lanes;
-use super::prims::{Int, maximum, minimum, multiversion};
+use super::prims::{maximum, minimum, multiversion};
 use crate::buffer::OutSlice;
 use crate::types::all_types;
 use acc_core::data::{ColumnSlice, Prim, ScalarType};

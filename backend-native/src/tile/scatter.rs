@@ -1,6 +1,7 @@
 //! Simple scatters: one loop per operation and type.
 
-use super::prims::{Int, maximum, minimum};
+use super::int::Int;
+use super::prims::{maximum, minimum};
 use crate::buffer::OutSlice;
 use crate::kernel::Update;
 use acc_core::data::ColumnSlice;

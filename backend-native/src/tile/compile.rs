@@ -1,0 +1,409 @@
+//! Compiles bodies to tapes: buffers for values, captures of regions, pairs of operations.
+
+use super::pairs::{Pair, Second};
+use super::prims::Uniform;
+use super::tape::{Access, Branch, Captures, Inst, Loop, Slot, Slots, Tape, TapeIx};
+use crate::kernel::{Body, Edge, Ix, Node, Op, Region};
+use acc_core::data::ScalarType;
+use acc_core::ir::{ArrayId, Loc, Val};
+use smallvec::SmallVec;
+use std::collections::HashMap;
+
+/// Compiles a body.
+pub(crate) fn compile(body: &Body) -> Tape {
+    let mut c = Compiler {
+        body,
+        slots: Vec::new(),
+        free: HashMap::new(),
+        slot_of: vec![None; body.types.len()],
+        groups: 0,
+        plans: 0,
+        arrays: Vec::new(),
+        scalars: Vec::new(),
+        in_group: false,
+    };
+    let consts: Vec<(Slot, u64)> = body.consts.iter().map(|(v, l)| (c.define(*v), l.bits)).collect();
+    let params: Vec<Slot> = body.region.params.iter().map(|&v| c.define(v)).collect();
+    let code = c.code(&body.region, false);
+    let results: Vec<Slot> = body.region.results.iter().map(|&v| c.at(v)).collect();
+    let mut used = vec![false; body.types.len()];
+    for v in &body.region.results {
+        used[v.index()] = true;
+    }
+    for n in &body.region.nodes {
+        c.uses(n, false, &mut |v| used[v.index()] = true);
+    }
+    let param_used = body.region.params.iter().map(|v| used[v.index()]).collect();
+    Tape {
+        slots: c.slots,
+        consts,
+        params,
+        param_used,
+        code,
+        results,
+        groups: c.groups as usize,
+        plans: c.plans as usize,
+        arrays: c.arrays,
+        scalars: c.scalars,
+    }
+}
+
+struct Compiler<'a> {
+    body: &'a Body,
+    slots: Vec<ScalarType>,
+    free: HashMap<ScalarType, Vec<Slot>>,
+    slot_of: Vec<Option<Slot>>,
+    groups: u32,
+    plans: u32,
+    arrays: Vec<ArrayId>,
+    scalars: Vec<(ArrayId, u32)>,
+    in_group: bool,
+}
+
+impl Compiler<'_> {
+    fn alloc(&mut self, ty: ScalarType) -> Slot {
+        if let Some(s) = self.free.get_mut(&ty).and_then(Vec::pop) {
+            return s;
+        }
+        self.slots.push(ty);
+        self.slots.len() as Slot - 1
+    }
+
+    fn release(&mut self, s: Slot) {
+        let ty = self.slots[s as usize];
+        self.free.entry(ty).or_default().push(s);
+    }
+
+    fn define(&mut self, v: Val) -> Slot {
+        let global = self.body.uniform[v.index()];
+        let ty = self.body.ty(v);
+        let s = if global {
+            // Never shared: it keeps its value from tile to tile.
+            self.slots.push(ty);
+            self.slots.len() as Slot - 1
+        } else {
+            self.alloc(ty)
+        };
+        self.slot_of[v.index()] = Some(s);
+        s
+    }
+
+    /// The buffer of a value. Verified bodies define values before their uses; slot 0 never stands for a missing one.
+    fn at(&self, v: Val) -> Slot {
+        debug_assert!(self.slot_of[v.index()].is_some(), "{v} has no buffer");
+        self.slot_of[v.index()].unwrap_or(0)
+    }
+
+    fn is_global(&self, v: Val) -> bool {
+        self.body.uniform[v.index()]
+    }
+
+    /// The values a node uses, those that its regions use from outside included.
+    fn uses(&self, n: &Node, nested: bool, f: &mut dyn FnMut(Val)) {
+        n.op.operands(f);
+        if nested {
+            for i in n.op.index() {
+                if let Ix::Affine { axis, .. } = i {
+                    f(self.body.region.params[*axis as usize]);
+                }
+            }
+        }
+        for r in n.op.regions() {
+            crate::grow_stack(|| self.free_values(r, f));
+        }
+    }
+
+    fn free_values(&self, r: &Region, f: &mut dyn FnMut(Val)) {
+        let mut inside: Vec<Val> = r.params.clone();
+        for n in &r.nodes {
+            let mut used: Vec<Val> = Vec::new();
+            self.uses(n, true, &mut |v| used.push(v));
+            used.into_iter().filter(|v| !inside.contains(v)).for_each(&mut *f);
+            inside.extend(&n.results);
+        }
+        r.results.iter().copied().filter(|v| !inside.contains(v)).for_each(f);
+    }
+
+    fn array(&mut self, a: ArrayId) -> u32 {
+        let k = self.arrays.iter().position(|&x| x == a).unwrap_or_else(|| {
+            self.arrays.push(a);
+            self.arrays.len() - 1
+        });
+        k as u32
+    }
+
+    /// Code of a region.
+    fn code(&mut self, r: &Region, nested: bool) -> Vec<Inst> {
+        let mut last: HashMap<Val, usize> = HashMap::new();
+        let (first_of, moved) = if self.in_group { Default::default() } else { self.pairs(r) };
+        for (k, n) in r.nodes.iter().enumerate() {
+            // The operands of the first half of a pair are used where the second stands.
+            let at = moved.get(&k).copied().unwrap_or(k);
+            self.uses(n, nested, &mut |v| {
+                let l = last.entry(v).or_insert(at);
+                *l = at.max(*l);
+            });
+        }
+        for &v in &r.results {
+            last.insert(v, usize::MAX);
+        }
+        let mut owned: Vec<Val> = Vec::new();
+        let mut out = Vec::new();
+        let mut k = 0;
+        while k < r.nodes.len() {
+            let uniform = |n: &Node| !n.results.is_empty() && n.results.iter().all(|&v| self.is_global(v));
+            if !self.in_group && uniform(&r.nodes[k]) {
+                let end = (k..r.nodes.len()).find(|&j| !uniform(&r.nodes[j])).unwrap_or(r.nodes.len());
+                out.push(self.group(&r.nodes[k..end], nested));
+                k = end;
+                continue;
+            }
+            if moved.contains_key(&k) {
+                k += 1;
+                continue;
+            }
+            let n = &r.nodes[k];
+            out.push(match first_of.get(&k) {
+                Some(&first) => self.pair(&r.nodes[first], n),
+                None => self.inst(n, nested),
+            });
+            owned.extend(n.results.iter().copied().filter(|&v| !self.is_global(v)));
+            owned.retain(|&v| {
+                let dead = last.get(&v).is_none_or(|&l| l <= k);
+                if dead && let Some(s) = self.slot_of[v.index()].take() {
+                    let ty = self.slots[s as usize];
+                    self.free.entry(ty).or_default().push(s);
+                }
+                !dead
+            });
+            k += 1;
+        }
+        out
+    }
+
+    /// The pairs of a region: for each second half its first, and the reverse. A first half is used once, by the
+    /// second.
+    fn pairs(&self, r: &Region) -> (HashMap<usize, usize>, HashMap<usize, usize>) {
+        let mut uses: HashMap<Val, usize> = HashMap::new();
+        for n in &r.nodes {
+            self.uses(n, true, &mut |v| *uses.entry(v).or_default() += 1);
+        }
+        for &v in &r.results {
+            *uses.entry(v).or_default() += 1;
+        }
+        let (mut first_of, mut moved) = (HashMap::new(), HashMap::new());
+        let mut defined: HashMap<Val, usize> = HashMap::new();
+        for (k, n) in r.nodes.iter().enumerate() {
+            let Op::Prim(op, v) = &n.op else { continue };
+            let [x] = n.results[..] else { continue };
+            if !self.body.ty(x).is_float() || self.is_global(x) || !Pair::first(*op) {
+                continue;
+            }
+            let first = v.iter().enumerate().find_map(|(side, t)| {
+                let d = *defined.get(t)?;
+                let free = uses.get(t) == Some(&1) && !first_of.contains_key(&d);
+                (free && Pair::second(*op, side == 0).is_some()).then_some(d)
+            });
+            if let Some(d) = first {
+                first_of.insert(k, d);
+                moved.insert(d, k);
+            }
+            defined.insert(x, k);
+        }
+        (first_of, moved)
+    }
+
+    /// Two operations as one instruction.
+    fn pair(&mut self, first: &Node, second: &Node) -> Inst {
+        let (Op::Prim(p, v), Op::Prim(q, w)) = (&first.op, &second.op) else { return self.inst(second, true) };
+        let left = w[0] == first.results[0];
+        let c = if left { w[1] } else { w[0] };
+        // A lane that is the same for all stands second where the order does not matter.
+        let (mut a, mut b) = (v[0], v[1]);
+        if p.is_commutative() && self.is_global(a) {
+            (a, b) = (b, a);
+        }
+        let second_op = Pair::second(*q, left).unwrap_or(Second::Add);
+        let pair = Pair { first: *p, second: second_op, b: self.is_global(b), c: self.is_global(c) };
+        let (a, b, c) = (self.at(a), self.at(b), self.at(c));
+        Inst::Pair { pair, a, b, c, out: self.define(second.results[0]) }
+    }
+
+    /// Releases what a region leaves behind.
+    fn leave(&mut self, r: &Region) {
+        for v in r.nodes.iter().flat_map(|n| n.results.iter()) {
+            if !self.is_global(*v)
+                && let Some(s) = self.slot_of[v.index()].take()
+            {
+                self.release(s);
+            }
+        }
+    }
+
+    /// Gives captured values their outer buffers back.
+    fn restore(&mut self, outer: Vec<(Val, Slot)>) {
+        for (v, s) in outer {
+            if let Some(inner) = self.slot_of[v.index()].replace(s) {
+                self.release(inner);
+            }
+        }
+    }
+
+    fn group(&mut self, nodes: &[Node], nested: bool) -> Inst {
+        self.in_group = true;
+        let code = nodes.iter().map(|n| self.inst(n, nested)).collect();
+        self.in_group = false;
+        let outs = nodes.iter().flat_map(|n| n.results.iter().map(|&v| self.at(v))).collect();
+        self.groups += 1;
+        Inst::Uniform { group: self.groups - 1, code, outs }
+    }
+
+    fn access(&mut self, array: ArrayId, index: &[Ix], edge: Option<Edge>, nested: bool, loc: &Loc) -> Box<Access> {
+        let index = index
+            .iter()
+            .map(|i| match *i {
+                Ix::Affine { axis, scale, offset, base } => TapeIx::Affine {
+                    axis,
+                    scale,
+                    offset,
+                    base: base.map(|v| self.at(v)),
+                    lanes: nested.then(|| self.at(self.body.region.params[axis as usize])),
+                },
+                Ix::At(v) => TapeIx::At(self.at(v)),
+            })
+            .collect();
+        self.plans += 1;
+        Box::new(Access { array: self.array(array), index, edge, plan: self.plans - 1, loc: loc.clone() })
+    }
+
+    fn inst(&mut self, n: &Node, nested: bool) -> Inst {
+        let loc = n.loc.clone();
+        match &n.op {
+            Op::Prim(op, v) => {
+                let a = self.at(v[0]);
+                match v.get(1).map(|&b| self.at(b)) {
+                    Some(b) => {
+                        let uniform = Uniform { a: self.is_global(v[0]), b: self.is_global(v[1]) };
+                        Inst::Binary { op: *op, uniform, a, b, out: self.define(n.results[0]), loc }
+                    }
+                    None => Inst::Unary { op: *op, a, out: self.define(n.results[0]) },
+                }
+            }
+            Op::Cast(v) => Inst::Cast { a: self.at(*v), out: self.define(n.results[0]) },
+            Op::Bitcast(v) => Inst::Bitcast { a: self.at(*v), out: self.define(n.results[0]) },
+            Op::Select { cond, then, else_ } => Inst::Select {
+                c: self.at(*cond),
+                a: self.at(*then),
+                b: self.at(*else_),
+                out: self.define(n.results[0]),
+            },
+            Op::Scalar { array, position } => {
+                let key = (*array, *position);
+                let scalar = self.scalars.iter().position(|&s| s == key).unwrap_or_else(|| {
+                    self.scalars.push(key);
+                    self.scalars.len() - 1
+                });
+                Inst::Scalar { scalar: scalar as u32, out: self.define(n.results[0]) }
+            }
+            Op::Extent { array, axis } => {
+                Inst::Extent { array: self.array(*array), axis: *axis, out: self.define(n.results[0]) }
+            }
+            Op::Load(l) => {
+                let access = self.access(l.array, &l.index, l.edge, nested, &loc);
+                let outs = n.results.iter().map(|&v| self.define(v)).collect();
+                Inst::Load { access, leaves: l.leaves.clone(), outs }
+            }
+            Op::Inside { array, index } => {
+                let access = self.access(*array, index, None, nested, &loc);
+                Inst::Inside { access, out: self.define(n.results[0]) }
+            }
+            Op::Check { array, index } => Inst::Check { access: self.access(*array, index, None, nested, &loc) },
+            Op::If { cond, then, else_ } => {
+                let cond = self.at(*cond);
+                let outs: Slots = n.results.iter().map(|&v| self.define(v)).collect();
+                let then = Box::new(self.branch(then));
+                let else_ = Box::new(self.branch(else_));
+                Inst::If { cond, then, else_, outs }
+            }
+            Op::While { init, test, step } => self.loop_(n, init, test, step),
+        }
+    }
+
+    /// Gives the outer values that regions use buffers of their own; returns what to restore.
+    fn capture(&mut self, regions: &[&Region]) -> (Captures, Vec<(Val, Slot)>) {
+        let mut used: Vec<Val> = Vec::new();
+        for r in regions {
+            self.free_values(r, &mut |v| {
+                if !self.is_global(v) && !used.contains(&v) {
+                    used.push(v);
+                }
+            });
+        }
+        let mut captures = Captures::new();
+        let mut outer = Vec::new();
+        for v in used {
+            let from = self.at(v);
+            let to = self.alloc(self.body.ty(v));
+            self.slot_of[v.index()] = Some(to);
+            captures.push((from, to));
+            outer.push((v, from));
+        }
+        (captures, outer)
+    }
+
+    fn branch(&mut self, r: &Region) -> Branch {
+        // The region never reuses the buffers of its captures: they may be the outer ones, lent to it.
+        let (captures, outer) = self.capture(&[r]);
+        let code = crate::grow_stack(|| self.code(r, true));
+        let results = r.results.iter().map(|&v| self.at(v)).collect();
+        self.leave(r);
+        self.restore(outer);
+        Branch { captures, code, results }
+    }
+
+    fn loop_(&mut self, n: &Node, init: &[Val], test: &Region, step: &Region) -> Inst {
+        let init: Slots = init.iter().map(|&v| self.at(v)).collect();
+        let results: Slots = n.results.iter().map(|&v| self.define(v)).collect();
+        let state: Slots = test.params.iter().map(|&v| self.alloc(self.body.ty(v))).collect();
+        let (captures, outer) = self.capture(&[test, step]);
+        // State and captures live through the whole loop: neither region releases them.
+        let bind = |c: &mut Self, params: &[Val]| {
+            for (&p, &s) in params.iter().zip(&state) {
+                c.slot_of[p.index()] = Some(s);
+            }
+        };
+        bind(self, &test.params);
+        let test_code = crate::grow_stack(|| self.code(test, true));
+        let cond = self.at(test.results[0]);
+        self.leave(test);
+        bind(self, &step.params);
+        let step_code = crate::grow_stack(|| self.code(step, true));
+        let next: Slots = step.results.iter().map(|&v| self.at(v)).collect();
+        let own = |v: &Val| step.nodes.iter().any(|n| n.results.contains(v)) && !self.is_global(*v);
+        let plain: Vec<bool> =
+            step.results.iter().enumerate().map(|(k, v)| own(v) && !step.results[..k].contains(v)).collect();
+        let shadow: SmallVec<[Option<Slot>; 4]> =
+            plain.iter().zip(&state).map(|(&plain, &s)| (!plain).then(|| self.alloc(self.slots[s as usize]))).collect();
+        self.leave(step);
+        for s in shadow.iter().flatten().chain(&state) {
+            self.release(*s);
+        }
+        for p in test.params.iter().chain(&step.params) {
+            self.slot_of[p.index()] = None;
+        }
+        self.restore(outer);
+        let total = !test.is_partial() && !step.is_partial();
+        Inst::While(Box::new(Loop {
+            init,
+            state,
+            captures,
+            test: test_code,
+            cond,
+            step: step_code,
+            next,
+            shadow,
+            results,
+            total,
+        }))
+    }
+}
