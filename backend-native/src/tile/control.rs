@@ -116,7 +116,6 @@ impl<'a> Machine<'a> {
         let mut running = ids.len();
         loop {
             let m = ids.len();
-            self.tick(m + 256)?;
             self.run(&l.test, m, contiguous)?;
             let cond = match self.refs[l.cond as usize] {
                 Some(r) => bool::of_slice_or_empty(r),

@@ -155,7 +155,7 @@ impl Drop for Machine<'_> {
     }
 }
 
-/// Lane operations between two looks at the clock: well below a millisecond.
+/// Lane operations between two looks at the clock: a few milliseconds even of the dearest ones.
 const WORK: usize = 1 << 17;
 
 impl<'a> Machine<'a> {
@@ -187,13 +187,11 @@ impl<'a> Machine<'a> {
                 self.fill_param(axis, n);
             }
         }
-        self.tick(n + 256)?;
         self.run(&self.tape.code, n, true)
     }
 
     /// Evaluates the body for `n` lanes whose parameters are set already.
     pub(crate) fn call(&mut self, n: usize) -> Outcome {
-        self.tick(n + 64)?;
         self.run(&self.tape.code, n, true)
     }
 
@@ -266,6 +264,7 @@ impl<'a> Machine<'a> {
     }
 
     pub(super) fn run(&mut self, code: &'a [Inst], n: usize, contiguous: bool) -> Outcome {
+        self.tick((n + 64) * (1 + code.len()))?;
         for inst in code {
             self.step(inst, n, contiguous)?;
         }
