@@ -86,7 +86,14 @@ impl Builder {
     pub(crate) fn finish(mut self, results: Vec<Value>) -> Graph {
         let mut body = self.close(results);
         prune(&mut body, &mut HashSet::new());
-        Graph { types: self.types, body, sources: self.sources }
+        // The values that are left are numbered without gaps.
+        let mut defined = Vec::new();
+        body.definitions(&mut defined);
+        let types = defined.iter().map(|v| self.types[v.index()]).collect();
+        let number: HashMap<Value, Value> =
+            defined.into_iter().enumerate().map(|(k, v)| (v, Value(k as u32))).collect();
+        body.rename(&|v| number.get(&v).copied().unwrap_or(v));
+        Graph { types, body, sources: self.sources }
     }
 
     /// The value that this one is, apart from checks made before it.

@@ -3,6 +3,7 @@
 pub(crate) mod builder;
 mod op;
 mod verify;
+mod walk;
 
 pub use op::{Body, FaultKind, Graph, Known, Node, Op, ScatterMode, SizeOp, Source, Type, Value, Values};
 pub use verify::{GraphError, verify};

@@ -424,65 +424,6 @@ impl Op {
             Op::Confine { .. } => "confine",
         }
     }
-
-    /// The values used directly, not those used inside bodies.
-    pub fn operands(&self) -> SmallVec<[Value; 6]> {
-        let mut out = SmallVec::new();
-        match self {
-            Op::Size(_) | Op::Const(_) => {}
-            Op::ReadBack(a)
-            | Op::Extent(a, _)
-            | Op::FromSize(a)
-            | Op::Iota(a)
-            | Op::Cast(a, _)
-            | Op::Bitcast(a, _)
-            | Op::Transpose(a, _)
-            | Op::InsertAxes(a, _)
-            | Op::Flip(a, _)
-            | Op::PadIfEmpty(a)
-            | Op::SortPermutation(a)
-            | Op::Nonzero(a)
-            | Op::Reduce(_, a)
-            | Op::Cumulative(_, a)
-            | Op::AnyLane(a)
-            | Op::If { cond: a, .. } => out.push(*a),
-            Op::SizeOp(_, a, b) | Op::Gather(a, b) => out.extend([*a, *b]),
-            Op::Where(c, t, e) => out.extend([*c, *t, *e]),
-            Op::Prim(_, v) | Op::Concat(v, _) => out.extend(v.iter().copied()),
-            Op::While { init, .. } => out.extend(init.iter().copied()),
-            Op::Reshape(x, shape) | Op::Broadcast(x, shape) => {
-                out.push(*x);
-                out.extend(shape.iter().copied());
-            }
-            Op::Slice { x, start, len, .. } => out.extend([*x, *start, *len]),
-            Op::Select { x, at, .. } | Op::Take { x, at, .. } => out.extend([*x, *at]),
-            Op::Scatter { base, at, values, .. } => out.extend([*base, *at, *values]),
-            Op::Fault { bad, space, details, .. } => {
-                out.push(*bad);
-                out.extend(space.iter().copied());
-                out.extend(details.iter().copied());
-            }
-            Op::Checked { values, tokens, .. } => {
-                out.extend(tokens.iter().copied());
-                out.extend(values.iter().copied());
-            }
-            Op::Confine { mask, tokens, space } => {
-                out.extend(tokens.iter().copied());
-                out.push(*mask);
-                out.extend(space.iter().copied());
-            }
-        }
-        out
-    }
-
-    /// The bodies inside.
-    pub fn bodies(&self) -> SmallVec<[&Body; 2]> {
-        match self {
-            Op::If { then, else_, .. } => smallvec::smallvec![then, else_],
-            Op::While { test, step, .. } => smallvec::smallvec![test, step],
-            _ => SmallVec::new(),
-        }
-    }
 }
 
 impl Graph {
@@ -502,17 +443,5 @@ impl Graph {
     /// Whether there are no nodes.
     pub fn is_empty(&self) -> bool {
         self.body.nodes.is_empty()
-    }
-}
-
-impl Body {
-    /// Calls `f` on every node, those of inner bodies included.
-    pub fn visit<'a>(&'a self, f: &mut dyn FnMut(&'a Node)) {
-        for n in &self.nodes {
-            f(n);
-            for b in n.op.bodies() {
-                b.visit(f);
-            }
-        }
     }
 }

@@ -1,0 +1,156 @@
+//! Walking graphs: what operations use and define.
+
+use super::{Body, Node, Op, Value};
+use smallvec::SmallVec;
+
+impl Op {
+    /// The values used directly, not those used inside bodies.
+    pub fn operands(&self) -> SmallVec<[Value; 6]> {
+        let mut out = SmallVec::new();
+        match self {
+            Op::Size(_) | Op::Const(_) => {}
+            Op::ReadBack(a)
+            | Op::Extent(a, _)
+            | Op::FromSize(a)
+            | Op::Iota(a)
+            | Op::Cast(a, _)
+            | Op::Bitcast(a, _)
+            | Op::Transpose(a, _)
+            | Op::InsertAxes(a, _)
+            | Op::Flip(a, _)
+            | Op::PadIfEmpty(a)
+            | Op::SortPermutation(a)
+            | Op::Nonzero(a)
+            | Op::Reduce(_, a)
+            | Op::Cumulative(_, a)
+            | Op::AnyLane(a)
+            | Op::If { cond: a, .. } => out.push(*a),
+            Op::SizeOp(_, a, b) | Op::Gather(a, b) => out.extend([*a, *b]),
+            Op::Where(c, t, e) => out.extend([*c, *t, *e]),
+            Op::Prim(_, v) | Op::Concat(v, _) => out.extend(v.iter().copied()),
+            Op::While { init, .. } => out.extend(init.iter().copied()),
+            Op::Reshape(x, shape) | Op::Broadcast(x, shape) => {
+                out.push(*x);
+                out.extend(shape.iter().copied());
+            }
+            Op::Slice { x, start, len, .. } => out.extend([*x, *start, *len]),
+            Op::Select { x, at, .. } | Op::Take { x, at, .. } => out.extend([*x, *at]),
+            Op::Scatter { base, at, values, .. } => out.extend([*base, *at, *values]),
+            Op::Fault { bad, space, details, .. } => {
+                out.push(*bad);
+                out.extend(space.iter().copied());
+                out.extend(details.iter().copied());
+            }
+            Op::Checked { values, tokens, .. } => {
+                out.extend(tokens.iter().copied());
+                out.extend(values.iter().copied());
+            }
+            Op::Confine { mask, tokens, space } => {
+                out.extend(tokens.iter().copied());
+                out.push(*mask);
+                out.extend(space.iter().copied());
+            }
+        }
+        out
+    }
+
+    /// Replaces every value, those inside bodies included.
+    pub(crate) fn rename(&mut self, f: &dyn Fn(Value) -> Value) {
+        let one = |v: &mut Value| *v = f(*v);
+        let all = |vs: &mut [Value]| vs.iter_mut().for_each(one);
+        match self {
+            Op::Size(_) | Op::Const(_) => {}
+            Op::ReadBack(a)
+            | Op::FromSize(a)
+            | Op::Extent(a, _)
+            | Op::Iota(a)
+            | Op::Cast(a, _)
+            | Op::Bitcast(a, _)
+            | Op::Transpose(a, _)
+            | Op::InsertAxes(a, _)
+            | Op::Flip(a, _)
+            | Op::PadIfEmpty(a)
+            | Op::SortPermutation(a)
+            | Op::Nonzero(a)
+            | Op::Reduce(_, a)
+            | Op::Cumulative(_, a)
+            | Op::AnyLane(a) => one(a),
+            Op::SizeOp(_, a, b) | Op::Gather(a, b) => [a, b].into_iter().for_each(one),
+            Op::Where(c, t, e) => [c, t, e].into_iter().for_each(one),
+            Op::Prim(_, v) | Op::Concat(v, _) => all(v),
+            Op::Reshape(x, shape) | Op::Broadcast(x, shape) => {
+                one(x);
+                all(shape);
+            }
+            Op::Slice { x, start, len, .. } => [x, start, len].into_iter().for_each(one),
+            Op::Select { x, at, .. } | Op::Take { x, at, .. } => [x, at].into_iter().for_each(one),
+            Op::Scatter { base, at, values, .. } => [base, at, values].into_iter().for_each(one),
+            Op::If { cond, then, else_ } => {
+                one(cond);
+                then.rename(f);
+                else_.rename(f);
+            }
+            Op::While { init, test, step } => {
+                all(init);
+                test.rename(f);
+                step.rename(f);
+            }
+            Op::Fault { bad, space, details, .. } => {
+                one(bad);
+                all(space);
+                all(details);
+            }
+            Op::Checked { values, tokens, .. } => {
+                all(values);
+                all(tokens);
+            }
+            Op::Confine { mask, tokens, space } => {
+                one(mask);
+                all(tokens);
+                all(space);
+            }
+        }
+    }
+
+    /// The bodies inside.
+    pub fn bodies(&self) -> SmallVec<[&Body; 2]> {
+        match self {
+            Op::If { then, else_, .. } => smallvec::smallvec![then, else_],
+            Op::While { test, step, .. } => smallvec::smallvec![test, step],
+            _ => SmallVec::new(),
+        }
+    }
+}
+
+impl Body {
+    /// Replaces every value, definitions included.
+    pub(crate) fn rename(&mut self, f: &dyn Fn(Value) -> Value) {
+        self.params.iter_mut().for_each(|v| *v = f(*v));
+        for n in &mut self.nodes {
+            n.results.iter_mut().for_each(|v| *v = f(*v));
+            n.op.rename(f);
+        }
+        self.results.iter_mut().for_each(|v| *v = f(*v));
+    }
+
+    /// Every value defined in the body and those inside it, in order of definition.
+    pub(crate) fn definitions(&self, out: &mut Vec<Value>) {
+        out.extend(&self.params);
+        for n in &self.nodes {
+            for b in n.op.bodies() {
+                b.definitions(out);
+            }
+            out.extend(&n.results);
+        }
+    }
+
+    /// Calls `f` on every node, those of inner bodies included.
+    pub fn visit<'a>(&'a self, f: &mut dyn FnMut(&'a Node)) {
+        for n in &self.nodes {
+            f(n);
+            for b in n.op.bodies() {
+                b.visit(f);
+            }
+        }
+    }
+}
