@@ -280,3 +280,33 @@ fn limits_stop_an_endless_loop() {
     let endless = xs.map(|x| while_(x, |i| i.eq(i), |i| i));
     assert!(matches!(Libtorch::cpu().run_with(endless, &limits), Err(Error::Limit(_))));
 }
+
+/// libtorch's functions are near the correctly rounded ones: within 8 units in the last place of f64.
+#[test]
+fn functions_of_floats() {
+    macro_rules! each {
+        ($(($f:ident, $from:expr, $to:expr)),*) => { $({
+            let at = |i: i64| $from + ($to - $from) * i as f64 / 1000.0;
+            let ys = Libtorch::cpu().run(generate(1001usize, |i| ($from + ($to - $from) * i.to::<f64>() / 1000.0).$f())).unwrap();
+            for (i, y) in ys.iter().enumerate() {
+                approx::assert_ulps_eq!(y, at(i as i64).$f(), max_ulps = 8, epsilon = 1e-16);
+            }
+        })* };
+    }
+    each!(
+        (exp, -20.0, 20.0),
+        (ln, 0.01, 100.0),
+        (log2, 0.01, 100.0),
+        (log10, 0.01, 100.0),
+        (sin, -10.0, 10.0),
+        (cos, -10.0, 10.0),
+        (tan, -1.4, 1.4),
+        (asin, -1.0, 1.0),
+        (acos, -1.0, 1.0),
+        (atan, -10.0, 10.0),
+        (sinh, -5.0, 5.0),
+        (cosh, -5.0, 5.0),
+        (tanh, -5.0, 5.0),
+        (sqrt, 0.0, 50.0)
+    );
+}
