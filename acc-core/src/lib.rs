@@ -10,6 +10,7 @@ pub mod exec;
 pub mod interp;
 pub mod ir;
 mod limits;
+mod stack;
 pub mod text;
 pub mod verify;
 
@@ -18,6 +19,7 @@ pub use error::{BuildError, Error, Fault, LimitError, ParseError, VerifyError};
 pub use exec::{Backend, Executor, ProgramCache};
 pub use interp::Interpreter;
 pub use limits::{CancelToken, RunLimits};
+pub use stack::grow_stack;
 
 /// What programs import.
 pub mod prelude {

@@ -79,7 +79,7 @@ fn captures(body: &Body, out: &mut HashSet<Value>) {
     for n in &body.nodes {
         used.extend(n.op.operands());
         for b in n.op.bodies() {
-            captures(b, &mut used);
+            acc_core::grow_stack(|| captures(b, &mut used));
         }
     }
     used.extend(body.results.iter().copied());
@@ -130,7 +130,7 @@ impl Planner {
         };
         planned.values.sort_unstable();
         for (k, (n, strict)) in body.nodes.iter().zip(strict).enumerate() {
-            let bodies = n.op.bodies().into_iter().map(|b| self.body(b)).collect();
+            let bodies = n.op.bodies().into_iter().map(|b| acc_core::grow_stack(|| self.body(b))).collect();
             let id = self.steps.len();
             for r in &n.results {
                 if let Some(d) = self.definitions.get_mut(r.index()) {

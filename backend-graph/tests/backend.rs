@@ -129,3 +129,25 @@ fn the_graph_of_a_compiled_function() {
     );
     assert!(text.contains("// map at ") && text.contains("backend.rs:"), "{text}");
 }
+
+/// Code nested deeper than a thread's stack would allow is compiled and run.
+#[test]
+fn deep_nesting_does_not_overflow_the_stack() {
+    let deep = use_(&Vector::from([5i64, 700])).map(|x| {
+        let mut y = x;
+        for k in 0..600i64 {
+            y = x.gt(k).then_else(y, x / (x - k));
+        }
+        y
+    });
+    let nested = use_(&Vector::from([5i64, 300])).map(|x| {
+        let mut y = lift(0i64);
+        for k in (0..400i64).rev() {
+            y = x.eq(k).then_else(x / (x + k), y);
+        }
+        y
+    });
+    let torch = Libtorch::cpu();
+    assert_eq!(torch.run(deep).unwrap().to_vec(), [0, 700]);
+    assert_eq!(torch.run(nested).unwrap().to_vec(), [0, 0]);
+}

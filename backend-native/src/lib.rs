@@ -38,11 +38,6 @@ use std::sync::{Arc, OnceLock};
 /// The backend's name in messages and tables.
 const NAME: &str = "native-tile";
 
-/// Runs `f` with enough stack for one more level of nesting.
-fn grow_stack<R>(f: impl FnOnce() -> R) -> R {
-    stacker::maybe_grow(128 * 1024, 2 * 1024 * 1024, f)
-}
-
 /// The native CPU backend. Clones share the cache of prepared programs, the threads and the memory pool.
 #[derive(Clone)]
 pub struct Native(Arc<State>);

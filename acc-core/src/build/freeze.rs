@@ -62,7 +62,7 @@ impl Freezer<'_> {
         let placed = place(self.graph, &[result], &|n| vals.contains_key(&n), &self.loops);
         let mut nodes = Vec::new();
         for &n in &placed {
-            let leaves = self.emit(n, &mut nodes);
+            let leaves = crate::grow_stack(|| self.emit(n, &mut nodes));
             self.vals.insert(n, leaves);
         }
         let results = self.vals[&result].to_vec();

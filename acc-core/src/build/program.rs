@@ -217,7 +217,7 @@ impl Numberer<'_> {
         let mut stmts = Vec::new();
         let mut added = Vec::new();
         for &n in &placed {
-            let ids = self.emit(n, &mut stmts, &mut added)?;
+            let ids = crate::grow_stack(|| self.emit(n, &mut stmts, &mut added))?;
             self.arrays.insert(n, ids);
         }
         let results = self.arrays[&result].to_vec();

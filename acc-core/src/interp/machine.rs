@@ -1,8 +1,9 @@
 //! Evaluation of blocks by need.
 
-use super::{Host, Ticker, grow_stack, internal, launch};
+use super::{Host, Ticker, internal, launch};
 use crate::data::ArrayData;
 use crate::error::Error;
+use crate::grow_stack;
 use crate::ir::{ArrayId, ArrayOp, Block, Program, Stmt, arrays_needed};
 use crate::limits::RunLimits;
 use std::collections::BTreeMap;

@@ -142,8 +142,3 @@ fn internal(message: impl Into<String>) -> Error {
 fn fault(fault: Fault, op: &'static str, loc: &Loc) -> Error {
     Error::Fault { fault, op, loc: loc.clone() }
 }
-
-/// Runs `f` with enough stack for one more level of nesting.
-pub(crate) fn grow_stack<R>(f: impl FnOnce() -> R) -> R {
-    stacker::maybe_grow(128 * 1024, 2 * 1024 * 1024, f)
-}

@@ -1,9 +1,10 @@
 //! Evaluation of scalar functions.
 
 use super::prim::{self, PrimError};
-use super::{Host, grow_stack, internal};
+use super::{Host, internal};
 use crate::data::{ArrayData, Lit};
 use crate::error::{Error, Fault};
+use crate::grow_stack;
 use crate::ir::{ArrayId, Fun, Loc, Node, Region, ScalarOp, Val};
 use smallvec::SmallVec;
 

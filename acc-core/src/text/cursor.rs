@@ -4,7 +4,7 @@ use super::lexer::{Source, Tok, Token};
 use super::literal::{read_lit, read_nan};
 use crate::data::{EltType, Lit, Prim, ScalarType};
 use crate::error::Error;
-use crate::interp::grow_stack;
+use crate::grow_stack;
 use crate::ir::{ArrayType, Loc};
 use std::sync::Arc;
 

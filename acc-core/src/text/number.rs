@@ -1,6 +1,6 @@
 //! The canonical numbering of a program: arrays and scalars in the order in which the text form defines them.
 
-use crate::interp::grow_stack;
+use crate::grow_stack;
 use crate::ir::{ArrayId, ArrayOp, Block, Boundary, Fun, Program, Region, Stmt, Val};
 
 /// The same program with arrays and scalar values numbered from 0 in the order in which its text defines them, and

@@ -2,7 +2,7 @@
 
 use super::literal::write_lit;
 use crate::data::ScalarType;
-use crate::interp::grow_stack;
+use crate::grow_stack;
 use crate::ir::{ArrayId, ArrayOp, Axis, Block, Boundary, Fun, Loc, Node, Program, Region, ScalarOp, Val};
 use std::fmt::{self, Write as _};
 

@@ -5,7 +5,7 @@ use super::lexer::{Tok, Token};
 use super::parser::Arrays;
 use crate::data::ScalarType;
 use crate::error::Error;
-use crate::interp::grow_stack;
+use crate::grow_stack;
 use crate::ir::{Fun, Node, PrimOp, Region, ScalarOp, Val, Vals};
 use smallvec::SmallVec;
 use std::collections::HashMap;

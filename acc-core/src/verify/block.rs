@@ -45,7 +45,7 @@ impl<'a> Scope<'a> {
         }
         for s in &b.stmts {
             let site = Site { op: s.op.name(), loc: s.loc.clone() };
-            let want = self.stmt(s, &site)?;
+            let want = crate::grow_stack(|| self.stmt(s, &site))?;
             for &r in &s.results {
                 self.define(r, &site)?;
             }

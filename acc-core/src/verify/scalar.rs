@@ -68,7 +68,7 @@ impl Scope<'_> {
             if n.loc.is_known() {
                 self.site.loc = n.loc.clone();
             }
-            self.node(n)?;
+            crate::grow_stack(|| self.node(n))?;
             for &v in &n.results {
                 self.define(v)?;
             }

@@ -75,8 +75,8 @@ fn region(f: &Fun, r: &Region, env: &mut Vec<Level>) {
                 }
             }
             ScalarOp::If { cond, then, else_ } => {
-                region(f, then, env);
-                region(f, else_, env);
+                acc_core::grow_stack(|| region(f, then, env));
+                acc_core::grow_stack(|| region(f, else_, env));
                 let cond = env[cond.index()];
                 for (k, v) in n.results.iter().enumerate() {
                     let sides = join(env, [then.results[k], else_.results[k]]);
@@ -91,8 +91,8 @@ fn region(f: &Fun, r: &Region, env: &mut Vec<Level>) {
                         env[test.params[k].index()] = *level;
                         env[step.params[k].index()] = *level;
                     }
-                    region(f, test, env);
-                    region(f, step, env);
+                    acc_core::grow_stack(|| region(f, test, env));
+                    acc_core::grow_stack(|| region(f, step, env));
                     let varying = join(env, test.results.iter().copied()) == Level::Varying;
                     let next: Vec<Level> = state
                         .iter()

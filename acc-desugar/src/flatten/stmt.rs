@@ -21,7 +21,7 @@ impl Flattener<'_> {
             let sites = std::mem::take(&mut self.sites);
             let outer = std::mem::replace(&mut self.loc, s.loc.clone());
             self.tokens.push(Vec::new());
-            let flats = self.stmt(s);
+            let flats = acc_core::grow_stack(|| self.stmt(s));
             let tokens = self.tokens.pop().unwrap_or_default();
             self.b.at(&s.loc);
             let flats = if self.sites > 0 { self.checked(flats, tokens) } else { flats };

@@ -445,8 +445,8 @@ fn prune(body: &mut Body, live: &mut HashSet<Value>) {
             live.extend(n.op.operands());
             match &mut n.op {
                 Op::If { then: a, else_: b, .. } | Op::While { test: a, step: b, .. } => {
-                    prune(a, live);
-                    prune(b, live);
+                    acc_core::grow_stack(|| prune(a, live));
+                    acc_core::grow_stack(|| prune(b, live));
                 }
                 _ => {}
             }

@@ -60,7 +60,7 @@ impl Verifier<'_> {
             for o in n.op.operands() {
                 at.check(self.visible.get(o.index()) == Some(&true), "G1", || format!("{o} is not defined here"))?;
             }
-            self.node(n, &at)?;
+            acc_core::grow_stack(|| self.node(n, &at))?;
             for &r in &n.results {
                 self.define(r, &at)?;
             }

@@ -87,13 +87,13 @@ impl Op {
             Op::Scatter { base, at, values, .. } => [base, at, values].into_iter().for_each(one),
             Op::If { cond, then, else_ } => {
                 one(cond);
-                then.rename(f);
-                else_.rename(f);
+                acc_core::grow_stack(|| then.rename(f));
+                acc_core::grow_stack(|| else_.rename(f));
             }
             Op::While { init, test, step } => {
                 all(init);
-                test.rename(f);
-                step.rename(f);
+                acc_core::grow_stack(|| test.rename(f));
+                acc_core::grow_stack(|| step.rename(f));
             }
             Op::Fault { bad, space, details, .. } => {
                 one(bad);
@@ -138,7 +138,7 @@ impl Body {
         out.extend(&self.params);
         for n in &self.nodes {
             for b in n.op.bodies() {
-                b.definitions(out);
+                acc_core::grow_stack(|| b.definitions(out));
             }
             out.extend(&n.results);
         }
@@ -149,7 +149,7 @@ impl Body {
         for n in &self.nodes {
             f(n);
             for b in n.op.bodies() {
-                b.visit(f);
+                acc_core::grow_stack(|| b.visit(f));
             }
         }
     }

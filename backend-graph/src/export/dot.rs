@@ -127,7 +127,7 @@ impl Dot<'_> {
             self.clusters += 1;
             let _ = writeln!(self.out, "{pad}subgraph cluster_{} {{", self.clusters);
             let _ = writeln!(self.out, "{pad}  label={}; style=dashed;", quote(role));
-            self.body(inner, depth + 1);
+            acc_core::grow_stack(|| self.body(inner, depth + 1));
             let _ = writeln!(self.out, "{pad}}}");
         }
     }

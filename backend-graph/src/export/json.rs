@@ -42,7 +42,7 @@ fn body(graph: &Graph, b: &Body) -> Json {
             let bodies: Map<String, Json> = roles(&n.op)
                 .iter()
                 .zip(n.op.bodies())
-                .map(|(role, inner)| ((*role).to_string(), body(graph, inner)))
+                .map(|(role, inner)| ((*role).to_string(), acc_core::grow_stack(|| body(graph, inner))))
                 .collect();
             json!({
                 "op": n.op.name(),

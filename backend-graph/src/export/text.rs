@@ -28,7 +28,7 @@ fn body(graph: &Graph, b: &Body, depth: usize, out: &mut String) {
         let _ = writeln!(out, "  // {source} at {}", n.loc);
         for (role, inner) in roles(&n.op).iter().zip(n.op.bodies()) {
             let _ = writeln!(out, "{pad}  {role}({}) {{", typed(graph, &inner.params));
-            body(graph, inner, depth + 2, out);
+            acc_core::grow_stack(|| body(graph, inner, depth + 2, out));
             let _ = writeln!(out, "{pad}  }}");
         }
     }

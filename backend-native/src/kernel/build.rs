@@ -125,7 +125,7 @@ impl Builder {
             *uniform &= n.op.index().iter().all(|i| matches!(i, Ix::At(_)));
             n.op.operands(&mut |v| *uniform &= self.uniform[v.index()] || inside.contains(&v));
             for r in n.op.regions() {
-                crate::grow_stack(|| self.region_is_uniform(r, inside, uniform));
+                acc_core::grow_stack(|| self.region_is_uniform(r, inside, uniform));
             }
             inside.extend(&n.results);
         }
@@ -235,7 +235,7 @@ impl Builder {
                 v
             })
             .collect();
-        crate::grow_stack(|| self.copy_nodes(f, r, map));
+        acc_core::grow_stack(|| self.copy_nodes(f, r, map));
         let results = r.results.iter().map(|v| map[v]).collect();
         self.close(params, results)
     }
@@ -354,12 +354,12 @@ fn sweep(r: &mut Region, live: &mut [bool]) {
         }
         match &mut n.op {
             Op::If { then, else_, .. } => {
-                crate::grow_stack(|| sweep(then, live));
-                crate::grow_stack(|| sweep(else_, live));
+                acc_core::grow_stack(|| sweep(then, live));
+                acc_core::grow_stack(|| sweep(else_, live));
             }
             Op::While { test, step, .. } => {
-                crate::grow_stack(|| sweep(test, live));
-                crate::grow_stack(|| sweep(step, live));
+                acc_core::grow_stack(|| sweep(test, live));
+                acc_core::grow_stack(|| sweep(step, live));
             }
             _ => {}
         }
@@ -377,10 +377,10 @@ fn op_cost(op: &Op) -> usize {
         Op::Scalar { .. } | Op::Extent { .. } => 0,
         Op::Load(l) => l.index.len().max(1) * if l.index.iter().any(|i| matches!(i, Ix::At(_))) { 4 } else { 1 },
         Op::Inside { .. } | Op::Check { .. } => 2,
-        Op::If { then, else_, .. } => 4 + crate::grow_stack(|| region_cost(then) + region_cost(else_)),
+        Op::If { then, else_, .. } => 4 + acc_core::grow_stack(|| region_cost(then) + region_cost(else_)),
         // How often a loop runs is unknown; that it is there at all makes the body worth a thread.
         Op::While { test, step, .. } => {
-            64usize.saturating_mul(1 + crate::grow_stack(|| region_cost(test) + region_cost(step)))
+            64usize.saturating_mul(1 + acc_core::grow_stack(|| region_cost(test) + region_cost(step)))
         }
     }
 }

@@ -324,7 +324,7 @@ impl Op {
 impl Region {
     /// Whether any node is partial.
     pub(crate) fn is_partial(&self) -> bool {
-        crate::grow_stack(|| self.nodes.iter().any(|n| n.op.is_partial()))
+        acc_core::grow_stack(|| self.nodes.iter().any(|n| n.op.is_partial()))
     }
 
     /// Calls `f` on every node, those of inner regions included, with the depth of its region.
@@ -332,7 +332,7 @@ impl Region {
         for n in &self.nodes {
             f(n, depth);
             for r in n.op.regions() {
-                crate::grow_stack(|| r.visit(depth + 1, f));
+                acc_core::grow_stack(|| r.visit(depth + 1, f));
             }
         }
     }

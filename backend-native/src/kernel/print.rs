@@ -130,9 +130,9 @@ fn region(f: &mut Formatter<'_>, b: &Body, r: &Region, indent: usize) -> Result 
             }
             Op::If { cond, then, else_ } => {
                 writeln!(f, "if {cond} {{")?;
-                crate::grow_stack(|| region(f, b, then, indent + 2))?;
+                acc_core::grow_stack(|| region(f, b, then, indent + 2))?;
                 writeln!(f, "{:indent$}}} else {{", "")?;
-                crate::grow_stack(|| region(f, b, else_, indent + 2))?;
+                acc_core::grow_stack(|| region(f, b, else_, indent + 2))?;
                 write!(f, "{:indent$}}}", "")?;
             }
             Op::While { init, test, step } => {
@@ -141,11 +141,11 @@ fn region(f: &mut Formatter<'_>, b: &Body, r: &Region, indent: usize) -> Result 
                 f.write_str(" test ")?;
                 params(f, b, &test.params)?;
                 f.write_str(" {\n")?;
-                crate::grow_stack(|| region(f, b, test, indent + 2))?;
+                acc_core::grow_stack(|| region(f, b, test, indent + 2))?;
                 write!(f, "{:indent$}}} step ", "")?;
                 params(f, b, &step.params)?;
                 f.write_str(" {\n")?;
-                crate::grow_stack(|| region(f, b, step, indent + 2))?;
+                acc_core::grow_stack(|| region(f, b, step, indent + 2))?;
                 write!(f, "{:indent$}}}", "")?;
             }
         }

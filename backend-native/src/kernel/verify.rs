@@ -84,7 +84,7 @@ impl Checker<'_> {
         if got != params || yields != results {
             return Err(format!("K2: a region from {got:?} to {yields:?}"));
         }
-        crate::grow_stack(|| self.region(r))?;
+        acc_core::grow_stack(|| self.region(r))?;
         for v in r.params.iter().chain(r.nodes.iter().flat_map(|n| &n.results)) {
             self.visible[v.index()] = false;
         }

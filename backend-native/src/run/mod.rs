@@ -129,7 +129,7 @@ impl Run<'_> {
             at += 1;
         }
         needed.sort_unstable();
-        crate::grow_stack(|| needed.into_iter().try_for_each(|s| self.step(&plan.steps[s])))
+        acc_core::grow_stack(|| needed.into_iter().try_for_each(|s| self.step(&plan.steps[s])))
     }
 
     fn step(&mut self, s: &Step) -> Result<(), Error> {

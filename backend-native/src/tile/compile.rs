@@ -109,7 +109,7 @@ impl Compiler<'_> {
             }
         }
         for r in n.op.regions() {
-            crate::grow_stack(|| self.free_values(r, f));
+            acc_core::grow_stack(|| self.free_values(r, f));
         }
     }
 
@@ -354,7 +354,7 @@ impl Compiler<'_> {
     fn branch(&mut self, r: &Region) -> Branch {
         // The region never reuses the buffers of its captures: they may be the outer ones, lent to it.
         let (captures, outer) = self.capture(&[r]);
-        let code = crate::grow_stack(|| self.code(r, true));
+        let code = acc_core::grow_stack(|| self.code(r, true));
         let results = r.results.iter().map(|&v| self.at(v)).collect();
         self.leave(r);
         self.restore(outer);
@@ -373,11 +373,11 @@ impl Compiler<'_> {
             }
         };
         bind(self, &test.params);
-        let test_code = crate::grow_stack(|| self.code(test, true));
+        let test_code = acc_core::grow_stack(|| self.code(test, true));
         let cond = self.at(test.results[0]);
         self.leave(test);
         bind(self, &step.params);
-        let step_code = crate::grow_stack(|| self.code(step, true));
+        let step_code = acc_core::grow_stack(|| self.code(step, true));
         let next: Slots = step.results.iter().map(|&v| self.at(v)).collect();
         let own = |v: &Val| step.nodes.iter().any(|n| n.results.contains(v)) && !self.is_global(*v);
         let plain: Vec<bool> =

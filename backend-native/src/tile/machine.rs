@@ -323,9 +323,9 @@ impl<'a> Machine<'a> {
             Inst::Inside { access, out } => return self.inside(access, *out, n, contiguous),
             Inst::Check { access } => return self.load(access, &[], &[], n, contiguous),
             Inst::If { cond, then, else_, outs } => {
-                return crate::grow_stack(|| self.branch(*cond, then, else_, outs, n, contiguous));
+                return acc_core::grow_stack(|| self.branch(*cond, then, else_, outs, n, contiguous));
             }
-            Inst::While(l) => return crate::grow_stack(|| self.while_(l, n, contiguous)),
+            Inst::While(l) => return acc_core::grow_stack(|| self.while_(l, n, contiguous)),
             Inst::Uniform { group, code, outs } => return self.uniform(*group, code, outs),
         }
         Ok(())

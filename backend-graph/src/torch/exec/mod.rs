@@ -178,7 +178,7 @@ impl Run<'_> {
     fn body(&mut self, body: &PlannedBody) -> Result<Vec<Rt>> {
         for &id in &body.strict {
             if let Some(step) = self.exe.plan.step(id) {
-                self.step(step)?;
+                acc_core::grow_stack(|| self.step(step))?;
                 for v in &step.last_use_of {
                     if let Some(slot) = self.values.get_mut(v.index()) {
                         *slot = None;
@@ -216,7 +216,7 @@ impl Run<'_> {
             let before = stack.len();
             stack.extend(step.node.op.operands().into_iter().filter(|o| !self.is_set(*o)));
             if stack.len() == before {
-                self.step(step)?;
+                acc_core::grow_stack(|| self.step(step))?;
                 stack.pop();
             }
         }
