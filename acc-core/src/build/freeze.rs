@@ -2,7 +2,7 @@
 
 use super::frame::{Builder, ExpRef};
 use super::graph::{Kind, ScalarGraph, collect};
-use super::schedule::{NodeId, place};
+use super::schedule::{Needs, NodeId, place};
 use super::{AccRef, Frozen};
 use crate::data::{EltType, ScalarType};
 use crate::error::BuildError;
@@ -17,7 +17,8 @@ const MAX_GROWTH: usize = 100;
 pub(super) fn fun(b: &Builder, params: &[ExpRef], result: ExpRef, loc: &Loc) -> Frozen {
     let graph = collect(b, params, result, loc)?;
     let limit = MAX_GROWTH * graph.nodes.len() + 10_000;
-    let mut f = Freezer { graph: &graph, types: Vec::new(), vals: HashMap::new(), loops: Vec::new(), limit };
+    let needs = Needs::of(&graph, graph.nodes.len());
+    let mut f = Freezer { graph: &graph, types: Vec::new(), vals: HashMap::new(), loops: Vec::new(), limit, needs };
     let mut all = Vec::new();
     for (i, _) in params.iter().enumerate() {
         // `collect` numbers the parameters first.
@@ -41,6 +42,7 @@ struct Freezer<'a> {
     loops: Vec<NodeId>,
     /// No more values than this: copies into branches can double at each of many levels.
     limit: usize,
+    needs: Needs,
 }
 
 impl Freezer<'_> {
@@ -59,7 +61,7 @@ impl Freezer<'_> {
             return Region { params, nodes: Vec::new(), results: Vec::new() };
         }
         let vals = &self.vals;
-        let placed = place(self.graph, &[result], &|n| vals.contains_key(&n), &self.loops);
+        let placed = place(self.graph, &[result], &|n| vals.contains_key(&n), &self.loops, &self.needs);
         let mut nodes = Vec::new();
         for &n in &placed {
             let leaves = crate::grow_stack(|| self.emit(n, &mut nodes));

@@ -1,7 +1,7 @@
 //! From array expressions to a program: numbering, blocks, common subexpressions, extents as arguments.
 
 use super::extents::{extent_argument, lift_literals};
-use super::schedule::{Dag, Inner, NodeId, NodeIds, place};
+use super::schedule::{Dag, Inner, Needs, NodeId, NodeIds, place};
 use super::{AccFun, AccOp, AccRef, AccType, Frozen, FrozenBoundary};
 use crate::data::{ArrayData, EltType, ScalarType};
 use crate::error::BuildError;
@@ -213,7 +213,7 @@ impl Numberer<'_> {
     fn block(&mut self, result: NodeId, params: Vec<ArrayId>) -> Result<Block, Arc<BuildError>> {
         let arrays = &self.arrays;
         let in_scope: Vec<NodeId> = self.dag.params.values().copied().filter(|p| arrays.contains_key(p)).collect();
-        let placed = place(self.dag, &[result], &|n| arrays.contains_key(&n), &in_scope);
+        let placed = place(self.dag, &[result], &|n| arrays.contains_key(&n), &in_scope, &Needs::none());
         let mut stmts = Vec::new();
         let mut added = Vec::new();
         for &n in &placed {

@@ -2,7 +2,7 @@
 //!
 //! A DAG of expressions with branches and loops becomes nested regions. In a region stand
 //!
-//! * what its results need for sure (*strictly*);
+//! * what its results need for sure (*strictly*), which is also what both branches of a conditional there need;
 //! * what two of its branches or loop bodies share, and what a loop body uses without depending on the loop, provided
 //!   that evaluating it for nothing is harmless (*speculable*).
 //!
@@ -40,6 +40,54 @@ pub(super) trait Dag {
     fn harmless(&self, n: NodeId) -> bool;
 }
 
+/// For each node, which others that must not be speculated it needs for sure, itself included.
+///
+/// The sets are cut to [`Needs::MOST`] nodes, the last ones, so that they stay linear in all: a node left out may be
+/// copied into branches though it need not be.
+pub(super) struct Needs(Vec<NodeIds>);
+
+impl Needs {
+    const MOST: usize = 32;
+
+    /// Of the nodes below `len`.
+    pub(super) fn of<D: Dag>(dag: &D, len: usize) -> Needs {
+        let mut sets: Vec<NodeIds> = Vec::with_capacity(len);
+        for n in 0..len {
+            let inner = dag.inner(n);
+            let mut all: BTreeSet<NodeId> = BTreeSet::new();
+            for m in dag.strict(n) {
+                all.extend(&sets[m]);
+            }
+            if let [then, else_] = &inner[..]
+                && then.param.is_none()
+            {
+                all.extend(sets[then.result].iter().filter(|m| sets[else_.result].contains(m)));
+            }
+            if !dag.harmless(n) || !inner.is_empty() {
+                all.insert(n);
+            }
+            sets.push(all.iter().copied().skip(all.len().saturating_sub(Self::MOST)).collect());
+        }
+        Needs(sets)
+    }
+
+    /// Where everything may be speculated.
+    pub(super) fn none() -> Needs {
+        Needs(Vec::new())
+    }
+
+    /// What both branches of `n` need.
+    fn of_both_branches(&self, inner: &[Inner]) -> NodeIds {
+        let set = |i: &Inner| self.0.get(i.result).map_or(&[][..], |s| &s[..]);
+        match inner {
+            [then, else_] if then.param.is_none() => {
+                set(then).iter().copied().filter(|m| set(else_).contains(m)).collect()
+            }
+            _ => NodeIds::new(),
+        }
+    }
+}
+
 /// The nodes to evaluate in a region that yields `results`, in order. `available` tells what is evaluated in the
 /// regions around it already; `in_scope` are the loop parameters there.
 pub(super) fn place<D: Dag>(
@@ -47,9 +95,10 @@ pub(super) fn place<D: Dag>(
     results: &[NodeId],
     available: &dyn Fn(NodeId) -> bool,
     in_scope: &[NodeId],
+    needs: &Needs,
 ) -> BTreeSet<NodeId> {
     let mut placed = BTreeSet::new();
-    strict_closure(dag, results, available, &mut placed);
+    strict_closure(dag, results, available, needs, &mut placed);
     // What inner regions reach, and from how many of them.
     let mut count: HashMap<NodeId, u32> = HashMap::new();
     let mut in_loop: HashSet<NodeId> = HashSet::new();
@@ -85,6 +134,7 @@ fn strict_closure<D: Dag>(
     dag: &D,
     roots: &[NodeId],
     available: &dyn Fn(NodeId) -> bool,
+    needs: &Needs,
     placed: &mut BTreeSet<NodeId>,
 ) {
     let mut stack: Vec<NodeId> = roots.to_vec();
@@ -93,7 +143,9 @@ fn strict_closure<D: Dag>(
             continue;
         }
         stack.extend(dag.strict(n));
-        for inner in dag.inner(n).into_iter().filter(|i| i.always) {
+        let inner = dag.inner(n);
+        stack.extend(needs.of_both_branches(&inner));
+        for inner in inner.into_iter().filter(|i| i.always) {
             stack.extend(invariant_needs(dag, &inner));
         }
     }

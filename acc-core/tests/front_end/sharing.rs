@@ -1,8 +1,15 @@
 //! Programs are graphs: their size is that of what the user wrote, not of its expansion.
 
 use crate::support::{core_of, count, count_nodes, error_of, function, run};
-use acc_core::ir::ScalarOp;
+use acc_core::ir::{Program, ScalarOp};
 use acc_core::prelude::*;
+
+/// How often the function of elements reads an array.
+fn reads(p: &Program) -> usize {
+    let mut n = 0;
+    function(p, "f").body.visit(0, &mut |node, _| n += usize::from(matches!(node.op, ScalarOp::Index { .. })));
+    n
+}
 
 #[test]
 fn two_hundred_squarings_are_401_nodes() {
@@ -100,7 +107,23 @@ fn nested_conditionals_share_a_partial_value() {
         let v = xs.index(i);
         (0..25).fold(v, |acc, k| cond(i.gt(k), acc, acc + v))
     });
-    let nodes = count_nodes(&function(&core_of(&p), "f").body);
-    assert!(nodes < 2_000, "{nodes} nodes");
+    let program = core_of(&p);
+    // Both branches need it, so it is read before them.
+    assert_eq!(reads(&program), 1);
+    let nodes = count_nodes(&function(&program, "f").body);
+    assert!(nodes < 120, "{nodes} nodes");
     assert_eq!(run(p).to_vec(), [26, 50]);
+}
+
+/// Needed by both branches of an inner conditional that is in one branch of the outer: read in that branch, once.
+#[test]
+fn what_both_branches_need_is_evaluated_once() {
+    let xs = use_(&Vector::from([1i64, 2]));
+    let p = generate(4, |i: Exp<i64>| {
+        let v = xs.index(i);
+        cond(i.lt(2), cond(i.lt(1), v + 1, v * v), 0)
+    });
+    let program = core_of(&p);
+    assert_eq!(reads(&program), 1);
+    assert_eq!(run(p).to_vec(), [2, 4, 0, 0]);
 }
