@@ -205,7 +205,7 @@ impl<A> Region<A> {
         for n in &self.nodes {
             f(n, depth);
             for r in n.op.regions() {
-                r.visit(depth + 1, f);
+                crate::grow_stack(|| r.visit(depth + 1, f));
             }
         }
     }
@@ -218,7 +218,7 @@ impl<A> Region<A> {
                 .nodes
                 .iter()
                 .map(|n| {
-                    let op = n.op.map(array, val);
+                    let op = crate::grow_stack(|| n.op.map(array, val));
                     Node { results: n.results.iter().map(|&v| val(v)).collect(), op, loc: n.loc.clone() }
                 })
                 .collect(),

@@ -46,7 +46,7 @@ impl Aliases<'_> {
             {
                 // Statements are evaluated by need, wherever they stand.
                 let taken = if c { then } else { else_ };
-                self.stmts(taken, out);
+                acc_core::grow_stack(|| self.stmts(taken, out));
                 let results: Vec<ArrayId> = taken.results.iter().map(|&a| self.get(a)).collect();
                 self.to.extend(s.results.iter().copied().zip(results));
                 continue;

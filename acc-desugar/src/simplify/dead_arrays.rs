@@ -4,6 +4,7 @@
 
 use super::Rules;
 use super::walk::map_op;
+use acc_core::grow_stack;
 use acc_core::ir::{ArrayId, ArrayOp, Block, Program, Stmt, arrays_of_fun};
 use std::collections::{HashMap, HashSet};
 
@@ -29,7 +30,7 @@ fn define<'a>(b: &'a Block, out: &mut HashMap<ArrayId, Definition<'a>>) {
                 out.extend(inner.params.iter().enumerate().map(|(k, a)| (*a, Definition::State(s, k))));
             }
         }
-        s.op.blocks().into_iter().for_each(|inner| define(inner, out));
+        s.op.blocks().into_iter().for_each(|inner| grow_stack(|| define(inner, out)));
     }
 }
 
@@ -88,7 +89,7 @@ fn sweep(b: &Block, live: &HashSet<ArrayId>) -> Block {
         }
         let kept = |all: &[ArrayId]| all.iter().zip(&keep).filter(|(_, k)| **k).map(|(a, _)| *a).collect::<Vec<_>>();
         let branch = |b: &Block| {
-            let mut out = sweep(b, live);
+            let mut out = grow_stack(|| sweep(b, live));
             out.results = kept(&out.results);
             out
         };
@@ -97,7 +98,7 @@ fn sweep(b: &Block, live: &HashSet<ArrayId>) -> Block {
                 ArrayOp::If { cond: cond.clone(), then: branch(then), else_: branch(else_) }
             }
             ArrayOp::While { init, test, step } => {
-                let (mut test, mut step) = (sweep(test, live), branch(step));
+                let (mut test, mut step) = (grow_stack(|| sweep(test, live)), branch(step));
                 test.params = kept(&test.params);
                 step.params = kept(&step.params);
                 ArrayOp::While { init: kept(init), test, step }
@@ -122,7 +123,7 @@ fn renumber(p: &Program) -> Program {
     fn visit(b: &Block, order: &mut Vec<ArrayId>) {
         order.extend(&b.params);
         for s in &b.stmts {
-            s.op.blocks().into_iter().for_each(|inner| visit(inner, order));
+            s.op.blocks().into_iter().for_each(|inner| grow_stack(|| visit(inner, order)));
             order.extend(s.results.iter().copied());
         }
     }

@@ -4,6 +4,7 @@
 
 use super::Rules;
 use super::walk::map_funs;
+use acc_core::grow_stack;
 use acc_core::ir::{Fun, Node, Program, Region, ScalarOp, Val};
 use std::collections::{HashMap, HashSet};
 
@@ -31,7 +32,7 @@ fn define<'a>(r: &'a Region, out: &mut HashMap<Val, Definition<'a>>) {
                 out.extend(inner.params.iter().enumerate().map(|(k, v)| (*v, Definition::State(n, k))));
             }
         }
-        n.op.regions().into_iter().for_each(|inner| define(inner, out));
+        n.op.regions().into_iter().for_each(|inner| grow_stack(|| define(inner, out)));
     }
 }
 
@@ -87,7 +88,7 @@ fn sweep(r: &Region, live: &HashSet<Val>) -> Region {
                 ScalarOp::If { cond: *cond, then: branch(then, &keep, live), else_: branch(else_, &keep, live) }
             }
             ScalarOp::While { init, test, step } => {
-                let (mut test, mut step) = (sweep(test, live), branch(step, &keep, live));
+                let (mut test, mut step) = (grow_stack(|| sweep(test, live)), branch(step, &keep, live));
                 test.params = kept(&test.params, &keep);
                 step.params = kept(&step.params, &keep);
                 ScalarOp::While { init: kept(init, &keep).into_iter().collect(), test, step }
@@ -111,7 +112,7 @@ fn sweep(r: &Region, live: &HashSet<Val>) -> Region {
 
 /// A region with fewer results.
 fn branch(r: &Region, keep: &[bool], live: &HashSet<Val>) -> Region {
-    let mut out = sweep(r, live);
+    let mut out = grow_stack(|| sweep(r, live));
     out.results = kept(&out.results, keep);
     out
 }
@@ -125,7 +126,7 @@ fn renumber(f: &Fun) -> Fun {
     fn visit(r: &Region, order: &mut Vec<Val>) {
         order.extend(&r.params);
         for n in &r.nodes {
-            n.op.regions().into_iter().for_each(|inner| visit(inner, order));
+            n.op.regions().into_iter().for_each(|inner| grow_stack(|| visit(inner, order)));
             order.extend(n.results.iter().copied());
         }
     }

@@ -14,16 +14,18 @@ pub(super) fn pass(p: &Program, rules: &Rules) -> Program {
     map_funs(p, &mut |f| Fun { types: f.types.clone(), body: region(&f.body) })
 }
 
+fn inner(r: &Region) -> Region {
+    acc_core::grow_stack(|| region(r))
+}
+
 fn region(r: &Region) -> Region {
     let mut nodes = Vec::new();
     for n in &r.nodes {
         let op = match &n.op {
-            ScalarOp::If { cond, then, else_ } => {
-                ScalarOp::If { cond: *cond, then: region(then), else_: region(else_) }
-            }
+            ScalarOp::If { cond, then, else_ } => ScalarOp::If { cond: *cond, then: inner(then), else_: inner(else_) },
             ScalarOp::While { init, test, step } => {
                 // Inner loops first: what leaves them may leave this one too.
-                let (mut test, mut step) = (region(test), region(step));
+                let (mut test, mut step) = (inner(test), inner(step));
                 leave(&mut test, &mut nodes);
                 leave(&mut step, &mut nodes);
                 ScalarOp::While { init: init.clone(), test, step }

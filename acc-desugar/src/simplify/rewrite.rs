@@ -6,6 +6,7 @@ use super::Rules;
 use super::rules::{LOCAL, Replace};
 use super::walk::{is_speculable, map_funs};
 use acc_core::data::{Lit, ScalarType};
+use acc_core::grow_stack;
 use acc_core::ir::{Fun, Loc, Node, PrimOp, Program, Region, ScalarOp, Val, Vals};
 use std::collections::HashMap;
 
@@ -88,7 +89,7 @@ impl<'a> Rewriter<'a> {
     /// Rewrites the nodes of a region onto the end of `nodes`; returns its results.
     fn inline(&mut self, r: &Region, nodes: &mut Vec<Node>) -> Vals {
         for n in &r.nodes {
-            let results = self.node(n, nodes);
+            let results = grow_stack(|| self.node(n, nodes));
             self.vals.extend(n.results.iter().copied().zip(results));
         }
         r.results.iter().map(|v| self.vals[v]).collect()

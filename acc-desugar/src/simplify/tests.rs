@@ -407,3 +407,14 @@ fn a_reshape_to_the_own_shape_goes() {
         "program(xs: [1]i64) { yield xs }",
     );
 }
+
+/// Nesting is no limit of the stack.
+#[test]
+fn deeply_nested_branches() {
+    const DEPTH: usize = 1_500;
+    let open: String = (0..DEPTH).map(|k| format!("{{ yield if lt(%x, {k}i64) ")).collect();
+    let text = map_i64(&format!("{open}{{ yield xs[%x] }}{}", " else { yield %x } }".repeat(DEPTH)));
+    let p = parse(&text);
+    let after = simplify(&p);
+    assert_eq!(scalar_nodes(&after), scalar_nodes(&p));
+}

@@ -1,5 +1,6 @@
 //! Programs and their operations, rebuilt with parts replaced.
 
+use acc_core::grow_stack;
 use acc_core::ir::{ArrayId, ArrayOp, Block, Boundary, Fun, Program, ScalarOp, Stmt};
 
 /// Whether a node may be evaluated where it was not: it cannot fault, it ends, and it evaluates no array.
@@ -69,13 +70,15 @@ pub(super) fn map_op(
             ArrayOp::Replicate { axes: axes.clone(), extents: fun(extents), xs: array(*xs) }
         }
         ArrayOp::Slice { axes, index, xs } => ArrayOp::Slice { axes: axes.clone(), index: fun(index), xs: array(*xs) },
-        ArrayOp::If { cond, then, else_ } => {
-            ArrayOp::If { cond: fun(cond), then: block(then, fun), else_: block(else_, fun) }
-        }
+        ArrayOp::If { cond, then, else_ } => ArrayOp::If {
+            cond: fun(cond),
+            then: grow_stack(|| block(then, fun)),
+            else_: grow_stack(|| block(else_, fun)),
+        },
         ArrayOp::While { init, test, step } => ArrayOp::While {
             init: init.iter().map(|&a| array(a)).collect(),
-            test: block(test, fun),
-            step: block(step, fun),
+            test: grow_stack(|| block(test, fun)),
+            step: grow_stack(|| block(step, fun)),
         },
     }
 }
