@@ -2,8 +2,10 @@
 
 pub(crate) mod builder;
 mod op;
+mod shape;
 mod verify;
 mod walk;
 
 pub use op::{Body, FaultKind, Graph, Known, Node, Op, ScatterMode, SizeOp, Source, Type, Value, Values};
+pub use shape::{Extent, Shapes};
 pub use verify::{GraphError, verify};

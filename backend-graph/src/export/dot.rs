@@ -1,12 +1,13 @@
 //! Graphs in the language of Graphviz.
 
 use super::{attributes, roles};
-use acc_desugar::graph::{Body, Graph, Node, Op, Value};
+use acc_desugar::graph::{Body, Graph, Node, Op, Shapes, Value};
 use std::collections::HashMap;
 use std::fmt::Write;
 
 pub(super) fn export(graph: &Graph) -> String {
-    let mut d = Dot { graph, out: String::new(), names: HashMap::new(), nodes: 0, clusters: 0 };
+    let mut d =
+        Dot { graph, shapes: Shapes::of(graph), out: String::new(), names: HashMap::new(), nodes: 0, clusters: 0 };
     d.out.push_str(
         "digraph acc {\n  rankdir=TB;\n  node [shape=box, fontname=\"Helvetica\", fontsize=10];\n  edge [fontname=\"Helvetica\", fontsize=8];\n",
     );
@@ -17,6 +18,7 @@ pub(super) fn export(graph: &Graph) -> String {
 
 struct Dot<'a> {
     graph: &'a Graph,
+    shapes: Shapes,
     out: String,
     /// The box that a value comes from.
     names: HashMap<Value, String>,
@@ -68,7 +70,7 @@ impl Dot<'_> {
         let pad = "  ".repeat(depth);
         for p in &b.params {
             let name = self.fresh();
-            let label = quote(&format!("{p}: {}", self.graph.ty(*p)));
+            let label = quote(&format!("{p}: {}", self.shapes.show(*p)));
             let _ = writeln!(self.out, "{pad}{name} [label={label}, shape=ellipse];");
             self.names.insert(*p, name);
         }
@@ -100,7 +102,7 @@ impl Dot<'_> {
 
     fn edge(&mut self, from: Value, to: &str, pad: &str) {
         if let Some(name) = self.names.get(&from) {
-            let label = quote(&self.graph.ty(from).to_string());
+            let label = quote(&self.shapes.show(from));
             let _ = writeln!(self.out, "{pad}{name} -> {to} [label={label}];");
         }
     }
@@ -113,7 +115,7 @@ impl Dot<'_> {
             let _ = write!(label, "\n{k} = {v}");
         }
         for r in &n.results {
-            let _ = write!(label, "\n{r}: {}", self.graph.ty(*r));
+            let _ = write!(label, "\n{r}: {}", self.shapes.show(*r));
         }
         let tooltip = quote(&n.loc.to_string());
         let _ = writeln!(self.out, "{pad}{name} [label={}, tooltip={tooltip}, {}];", quote(&label), style(&n.op));

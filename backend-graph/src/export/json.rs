@@ -2,7 +2,7 @@
 
 use super::{attributes, roles};
 use acc_core::ir::Loc;
-use acc_desugar::graph::{Body, Graph, Value};
+use acc_desugar::graph::{Body, Extent, Graph, Shapes, Value};
 use serde_json::{Map, Value as Json, json};
 
 pub(super) fn export(graph: &Graph) -> String {
@@ -12,7 +12,7 @@ pub(super) fn export(graph: &Graph) -> String {
         "format": "acc-graph",
         "version": 1,
         "sources": sources,
-        "body": body(graph, &graph.body),
+        "body": body(graph, &Shapes::of(graph), &graph.body),
     });
     format!("{document:#}\n")
 }
@@ -24,15 +24,29 @@ fn location(loc: &Loc) -> Json {
     }
 }
 
-fn typed(graph: &Graph, values: &[Value]) -> Vec<Json> {
-    values.iter().map(|v| json!({ "value": v.to_string(), "type": graph.ty(*v).to_string() })).collect()
+fn typed(graph: &Graph, shapes: &Shapes, values: &[Value]) -> Vec<Json> {
+    let value = |v: &Value| {
+        let mut out = json!({ "value": v.to_string(), "type": graph.ty(*v).to_string() });
+        if let Some(fields) = out.as_object_mut()
+            && matches!(graph.ty(*v), acc_desugar::graph::Type::Tensor { .. })
+        {
+            let extents = shapes.get(*v).iter().map(|e| match e {
+                Extent::Const(n) => json!(n),
+                Extent::Size(size) => json!(size.to_string()),
+                Extent::Unknown => Json::Null,
+            });
+            fields.insert("shape".to_string(), extents.collect());
+        }
+        out
+    };
+    values.iter().map(value).collect()
 }
 
 fn names(values: &[Value]) -> Vec<String> {
     values.iter().map(Value::to_string).collect()
 }
 
-fn body(graph: &Graph, b: &Body) -> Json {
+fn body(graph: &Graph, shapes: &Shapes, b: &Body) -> Json {
     let nodes: Vec<Json> = b
         .nodes
         .iter()
@@ -42,18 +56,18 @@ fn body(graph: &Graph, b: &Body) -> Json {
             let bodies: Map<String, Json> = roles(&n.op)
                 .iter()
                 .zip(n.op.bodies())
-                .map(|(role, inner)| ((*role).to_string(), acc_core::grow_stack(|| body(graph, inner))))
+                .map(|(role, inner)| ((*role).to_string(), acc_core::grow_stack(|| body(graph, shapes, inner))))
                 .collect();
             json!({
                 "op": n.op.name(),
                 "attributes": attributes,
                 "operands": names(&n.op.operands()),
-                "results": typed(graph, &n.results),
+                "results": typed(graph, shapes, &n.results),
                 "source": n.source,
                 "location": location(&n.loc),
                 "bodies": bodies,
             })
         })
         .collect();
-    json!({ "params": typed(graph, &b.params), "nodes": nodes, "results": names(&b.results) })
+    json!({ "params": typed(graph, shapes, &b.params), "nodes": nodes, "results": names(&b.results) })
 }

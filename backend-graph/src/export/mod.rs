@@ -29,12 +29,16 @@ impl std::str::FromStr for Format {
     }
 }
 
-/// A graph in a format, with types, ranks and source lines.
+/// A graph in a format, with types, shapes and source lines.
 ///
-/// Types are written `f32[2]`: the scalar type and the rank; extents are run-time values, of type `size`. JSON is an
-/// object `{"format": "acc-graph", "version": 1, "sources": [..], "body": {..}}`; a body has `params`
-/// (`{"value", "type"}`), `nodes` (`{"op", "attributes", "operands", "results", "source", "location", "bodies"}`) and
-/// `results`.
+/// Text and DOT show a tensor's type with its shape, `f32[t0, 3]`, in terms of the graph's sizes: extents are run-time
+/// values, and one that only a run tells is `?`.
+///
+/// JSON is an object `{"format": "acc-graph", "version": 1, "sources": [..], "body": {..}}`. A body has `params`, `nodes`
+/// and `results` (names of values). A parameter or a node's result is `{"value", "type", "shape"}`: the type as `f32[2]`,
+/// scalar type and rank, or `size`; of a tensor the shape, a list of numbers, names of sizes, or null. A node is
+/// `{"op", "attributes", "operands", "results", "source", "location", "bodies"}`; `source` is a position in `sources`,
+/// the combinators of the program with their locations.
 pub fn export(graph: &Graph, format: Format) -> String {
     match format {
         Format::Text => text::export(graph),
