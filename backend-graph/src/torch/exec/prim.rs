@@ -37,14 +37,11 @@ pub(super) fn widen(t: &Tensor, ty: ScalarType) -> Result<Tensor> {
 
 /// Applies an operation to operands of type `ty`. Divisors are not zero; `divisor` is theirs, if it is a literal.
 pub(super) fn apply(p: PrimOp, ty: ScalarType, args: &[&Tensor], divisor: Option<Lit>) -> Result<Tensor> {
-    match args {
-        [x] => unary(p, ty, x),
-        [x, y] => binary(p, ty, x, y, divisor),
-        _ => Err(TorchError::new(format!("`{}` of {} operands", p.name(), args.len()))),
-    }
-}
-
-fn binary(p: PrimOp, ty: ScalarType, x: &Tensor, y: &Tensor, divisor: Option<Lit>) -> Result<Tensor> {
+    let (x, y) = match args {
+        [x] if p.arity() == 1 => (*x, *x),
+        [x, y] if p.arity() == 2 => (*x, *y),
+        _ => return Err(TorchError::new(format!("`{}` of {} operands", p.name(), args.len()))),
+    };
     let boolean = ty == ScalarType::Bool;
     Ok(match p {
         PrimOp::AddP => x.f_add(y)?,
@@ -81,7 +78,58 @@ fn binary(p: PrimOp, ty: ScalarType, x: &Tensor, y: &Tensor, divisor: Option<Lit
         PrimOp::LeP => compare(ty, x, y, Tensor::f_le_tensor)?,
         PrimOp::GtP => compare(ty, x, y, Tensor::f_gt_tensor)?,
         PrimOp::GeP => compare(ty, x, y, Tensor::f_ge_tensor)?,
-        _ => return Err(TorchError::new(format!("`{}` of 2 operands", p.name()))),
+        PrimOp::NegP => x.f_neg()?,
+        PrimOp::AbsP if ty.is_signed() || ty.is_float() => x.f_abs()?,
+        PrimOp::AbsP => x.shallow_clone(),
+        PrimOp::SignumP if is_encoded(ty) => x.f_ne(0)?.f_to_kind(kind(ty))?,
+        PrimOp::SignumP if ty.is_float() => {
+            // Zeros and NaN stay what they are.
+            let keep = x.f_isnan()?.f_logical_or(&x.f_eq(0)?)?;
+            x.f_where_self(&keep, &x.f_sign()?)?
+        }
+        PrimOp::SignumP => x.f_sign()?,
+        PrimOp::NotP if ty == ScalarType::Bool => x.f_logical_not()?,
+        PrimOp::NotP => x.f_bitwise_not()?,
+        PrimOp::PopCountP => population(&bits64(x, ty)?)?.f_to_kind(Kind::Int)?,
+        PrimOp::LeadingZerosP => {
+            let mut v = bits64(x, ty)?;
+            for shift in [1, 2, 4, 8, 16, 32] {
+                v = v.f_bitwise_or_tensor(&logical_shift(&v, shift)?)?;
+            }
+            let ones = population(&v)?;
+            ones.f_neg()?.f_add_scalar(i64::from(ty.bits()))?.f_to_kind(Kind::Int)?
+        }
+        PrimOp::TrailingZerosP => {
+            let v = bits64(x, ty)?;
+            // The ones below the lowest one bit; for zero all 64, of which the width counts.
+            let below = v.f_bitwise_not()?.f_bitwise_and_tensor(&v.f_sub_scalar(1)?)?;
+            population(&below)?.f_clamp_max(i64::from(ty.bits()))?.f_to_kind(Kind::Int)?
+        }
+        // libtorch's square root of f32 is not correctly rounded; that of f64, rounded to f32, is.
+        PrimOp::SqrtP if ty == ScalarType::F32 => x.f_to_kind(Kind::Double)?.f_sqrt()?.f_to_kind(Kind::Float)?,
+        PrimOp::SqrtP => x.f_sqrt()?,
+        PrimOp::ExpP => x.f_exp()?,
+        PrimOp::LnP => x.f_log()?,
+        PrimOp::Log2P => x.f_log2()?,
+        PrimOp::Log10P => x.f_log10()?,
+        PrimOp::SinP => x.f_sin()?,
+        PrimOp::CosP => x.f_cos()?,
+        PrimOp::TanP => x.f_tan()?,
+        PrimOp::AsinP => x.f_asin()?,
+        PrimOp::AcosP => x.f_acos()?,
+        PrimOp::AtanP => x.f_atan()?,
+        PrimOp::SinhP => x.f_sinh()?,
+        PrimOp::CoshP => x.f_cosh()?,
+        PrimOp::TanhP => x.f_tanh()?,
+        PrimOp::AsinhP => x.f_asinh()?,
+        PrimOp::AcoshP => x.f_acosh()?,
+        PrimOp::AtanhP => x.f_atanh()?,
+        PrimOp::FloorP => x.f_floor()?,
+        PrimOp::CeilP => x.f_ceil()?,
+        PrimOp::RoundP => x.f_round()?,
+        PrimOp::TruncP => x.f_trunc()?,
+        PrimOp::IsNanP => x.f_isnan()?,
+        PrimOp::IsInfiniteP => x.f_isinf()?,
     })
 }
 
@@ -145,64 +193,6 @@ fn shift_right(ty: ScalarType, x: &Tensor, y: &Tensor) -> Result<Tensor> {
             x.f_where_self(&zero, &shifted.f_masked_fill(&out, 0)?)?
         }
         _ => x.f_bitwise_right_shift(y)?,
-    })
-}
-
-fn unary(p: PrimOp, ty: ScalarType, x: &Tensor) -> Result<Tensor> {
-    Ok(match p {
-        PrimOp::NegP => x.f_neg()?,
-        PrimOp::AbsP if ty.is_signed() || ty.is_float() => x.f_abs()?,
-        PrimOp::AbsP => x.shallow_clone(),
-        PrimOp::SignumP if is_encoded(ty) => x.f_ne(0)?.f_to_kind(kind(ty))?,
-        PrimOp::SignumP if ty.is_float() => {
-            // Zeros and NaN stay what they are.
-            let keep = x.f_isnan()?.f_logical_or(&x.f_eq(0)?)?;
-            x.f_where_self(&keep, &x.f_sign()?)?
-        }
-        PrimOp::SignumP => x.f_sign()?,
-        PrimOp::NotP if ty == ScalarType::Bool => x.f_logical_not()?,
-        PrimOp::NotP => x.f_bitwise_not()?,
-        PrimOp::PopCountP => population(&bits64(x, ty)?)?.f_to_kind(Kind::Int)?,
-        PrimOp::LeadingZerosP => {
-            let mut v = bits64(x, ty)?;
-            for shift in [1, 2, 4, 8, 16, 32] {
-                v = v.f_bitwise_or_tensor(&logical_shift(&v, shift)?)?;
-            }
-            let ones = population(&v)?;
-            ones.f_neg()?.f_add_scalar(i64::from(ty.bits()))?.f_to_kind(Kind::Int)?
-        }
-        PrimOp::TrailingZerosP => {
-            let v = bits64(x, ty)?;
-            // The ones below the lowest one bit; for zero all 64, of which the width counts.
-            let below = v.f_bitwise_not()?.f_bitwise_and_tensor(&v.f_sub_scalar(1)?)?;
-            population(&below)?.f_clamp_max(i64::from(ty.bits()))?.f_to_kind(Kind::Int)?
-        }
-        // libtorch's square root of f32 is not correctly rounded; that of f64, rounded to f32, is.
-        PrimOp::SqrtP if ty == ScalarType::F32 => x.f_to_kind(Kind::Double)?.f_sqrt()?.f_to_kind(Kind::Float)?,
-        PrimOp::SqrtP => x.f_sqrt()?,
-        PrimOp::ExpP => x.f_exp()?,
-        PrimOp::LnP => x.f_log()?,
-        PrimOp::Log2P => x.f_log2()?,
-        PrimOp::Log10P => x.f_log10()?,
-        PrimOp::SinP => x.f_sin()?,
-        PrimOp::CosP => x.f_cos()?,
-        PrimOp::TanP => x.f_tan()?,
-        PrimOp::AsinP => x.f_asin()?,
-        PrimOp::AcosP => x.f_acos()?,
-        PrimOp::AtanP => x.f_atan()?,
-        PrimOp::SinhP => x.f_sinh()?,
-        PrimOp::CoshP => x.f_cosh()?,
-        PrimOp::TanhP => x.f_tanh()?,
-        PrimOp::AsinhP => x.f_asinh()?,
-        PrimOp::AcoshP => x.f_acosh()?,
-        PrimOp::AtanhP => x.f_atanh()?,
-        PrimOp::FloorP => x.f_floor()?,
-        PrimOp::CeilP => x.f_ceil()?,
-        PrimOp::RoundP => x.f_round()?,
-        PrimOp::TruncP => x.f_trunc()?,
-        PrimOp::IsNanP => x.f_isnan()?,
-        PrimOp::IsInfiniteP => x.f_isinf()?,
-        _ => return Err(TorchError::new(format!("`{}` of 1 operand", p.name()))),
     })
 }
 
