@@ -93,15 +93,16 @@ impl ArrayData {
         I::Item: AsRef<[Lit]>,
     {
         let mut builders: Vec<_> = elt.leaves().into_iter().map(|t| ColumnBuilder::new(t, 0)).collect();
+        let shape: Vec<usize> = shape.into_iter().collect();
+        let want = shape_size(&shape)?;
         let mut got = 0;
-        for element in elements {
+        // One too many is enough to know: the elements may be endless.
+        for element in elements.into_iter().take(want.saturating_add(1)) {
             got += 1;
             for (b, l) in builders.iter_mut().zip(element.as_ref()) {
                 b.push(*l);
             }
         }
-        let shape: Vec<usize> = shape.into_iter().collect();
-        let want = shape_size(&shape)?;
         if got != want {
             return Err(ShapeError::Size { shape, want, got });
         }

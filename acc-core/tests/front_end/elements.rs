@@ -124,5 +124,8 @@ fn options() {
 fn host_arrays_report_a_wrong_count() {
     let e = Array::<Dim<2>, i32>::from_elts((2, 3), 0..5).unwrap_err();
     assert!(e.to_string().contains('5') && e.to_string().contains('6'), "{e}");
+    // Elements without end are too many, and no more of them are made than it takes to know.
+    let e = Array::<Dim<2>, i32>::from_elts((2, 3), 0..).unwrap_err();
+    assert!(e.to_string().contains('7') && e.to_string().contains('6'), "{e}");
     assert_eq!(Matrix::from([[1, 2], [3, 4]]).to_string(), "[[1, 2],\n [3, 4]]");
 }

@@ -127,3 +127,14 @@ fn what_both_branches_need_is_evaluated_once() {
     assert_eq!(reads(&program), 1);
     assert_eq!(run(p).to_vec(), [2, 4, 0, 0]);
 }
+
+/// What only one branch needs is evaluated there alone, also where the other one needs a part of it.
+#[test]
+fn only_what_both_branches_need_is_hoisted() {
+    let xs = use_(&Vector::from([6i64, 0]));
+    let p = generate(2, |i: Exp<i64>| {
+        let x = xs.index(i);
+        x.gt(0).then_else(12 / x + x, cond(x.lt(0), 12 / x, 1))
+    });
+    assert_eq!(run(p).to_vec(), [8, 1]);
+}
