@@ -99,6 +99,9 @@ fn broken_files() {
 
 #[test]
 fn arrays_of_another_kind() {
+    let header = "{'descr': '<f4', 'fortran_order': False, 'shape': (9999999999999, 2), }";
+    let huge = [b"\x93NUMPY\x01\x00\x76\x00", format!("{header:<117}\n").as_bytes(), &[0; 8]].concat();
+    fails("--npy", Some(&huge), &["too few for the 19999999999998 elements"]);
     fails("--npy", Some(&npy(&ndarray::arr2(&[[1i32, 2]]))), &["float32 or float64"]);
     fails("--npy", Some(&npy(&ndarray::arr1(&[1f32, 2.0]))), &["shape [2]", "(n, 2)"]);
     fails("--npy", Some(&npy(&ndarray::arr2(&[[1f32, 2.0, 3.0]]))), &["shape [1, 3]"]);

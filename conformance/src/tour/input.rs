@@ -3,7 +3,7 @@
 use acc_core::prelude::*;
 use ndarray_npy::{ReadNpyError, ReadNpyExt};
 use std::fs::File;
-use std::io::BufReader;
+use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 
 /// An image and points in the plane.
@@ -89,6 +89,7 @@ fn read_points(path: &Path) -> Result<Matrix<f32>, String> {
     let name = path.display();
     let wanted = "`--npy` takes an array of float32 or float64 of shape (n, 2): two coordinates of each of n points";
     let read = |e: ReadNpyError| format!("{name} cannot be read as such a .npy file: {e}\n  help: {wanted}");
+    fits_its_file(path, wanted)?;
     let points = match ndarray::ArrayD::<f32>::read_npy(open(path, "--npy")?) {
         Err(ReadNpyError::WrongDescriptor(_)) => {
             ndarray::ArrayD::<f64>::read_npy(open(path, "--npy")?).map_err(read)?.mapv(|x| x as f32)
@@ -105,4 +106,24 @@ fn read_points(path: &Path) -> Result<Matrix<f32>, String> {
         return Err(format!("{name} holds {x}\n  help: `--npy` takes coordinates that are finite as float32"));
     }
     Matrix::from_vec((n, 2), points.iter().copied().collect()).map_err(|e| format!("{name}: {e}"))
+}
+
+/// An error if a .npy file has less than a byte for each element of its header: memory for all of them would be asked
+/// for before any is read. A header that is not understood is left to the reader.
+fn fits_its_file(path: &Path, wanted: &str) -> Result<(), String> {
+    let name = path.display();
+    let file = open(path, "--npy")?;
+    let bytes = file.get_ref().metadata().map_or(u64::MAX, |m| m.len());
+    let mut start = Vec::new();
+    file.take(4096).read_to_end(&mut start).map_err(|e| format!("cannot read {name}: {e}"))?;
+    let header = String::from_utf8_lossy(&start);
+    let shape = header.split_once("'shape':").and_then(|(_, rest)| rest.split_once('(')?.1.split_once(')'));
+    let extents = shape.map_or("0", |(list, _)| list).split(',').filter_map(|n| n.trim().parse::<u64>().ok());
+    let elements = extents.fold(1, u64::saturating_mul);
+    if elements > bytes {
+        return Err(format!(
+            "{name} has {bytes} bytes, too few for the {elements} elements that its header says\n  help: {wanted}"
+        ));
+    }
+    Ok(())
 }
