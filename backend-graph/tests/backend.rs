@@ -53,6 +53,16 @@ fn an_allocation_that_fails_is_an_error_with_the_users_line() {
     assert_eq!(Libtorch::cpu().run(generate(3, |i| i).sum()).unwrap().value(), 3);
 }
 
+/// tch panics where an operation that takes a number fails.
+#[test]
+fn an_allocation_by_an_operation_with_a_number_is_an_error_too() {
+    let error = Libtorch::cpu().run(generate(1usize << 45, |i| i)).unwrap_err();
+    assert!(matches!(error, Error::Backend { .. }), "{error}");
+    let text = error.to_string();
+    assert!(text.contains("memory") && text.contains("backend.rs:") && !text.contains("frame #"), "{text}");
+    assert_eq!(Libtorch::cpu().run(generate(3, |i| i).sum()).unwrap().value(), 3);
+}
+
 #[test]
 fn a_fault_names_the_array_the_index_the_extent_and_the_line() {
     let xs = Vector::from([1i64, 2, 3]);

@@ -289,7 +289,7 @@ impl Run<'_> {
                             let source = self.exe.plan.graph().sources.get(node.source as usize);
                             e.at(source.map_or("graph", |s| s.name), &node.loc)
                         };
-                        let rt = self.simple(op, node).map_err(failed)?;
+                        let rt = without_panics(|| self.simple(op, node)).map_err(failed)?;
                         self.check_bytes(&rt, node)?;
                         rt
                     }
@@ -326,4 +326,15 @@ impl Run<'_> {
         }
         Ok(())
     }
+}
+
+/// Calls libtorch. Where an operation with a number as operand fails, tch panics when it drops the number, before the
+/// error is looked at; the panic's message is that error.
+fn without_panics<T>(f: impl FnOnce() -> TorchResult<T>) -> TorchResult<T> {
+    // Operations are out of place and their results come by value, so nothing half-made is seen after a panic.
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(f)).unwrap_or_else(|panic| {
+        let message = panic.downcast_ref::<String>().map_or("an operation failed", String::as_str);
+        let message = message.split_once("Torch(\"").map_or(message, |(_, m)| m);
+        Err(TorchError::new(message.split("\\n").next().unwrap_or(message)))
+    })
 }
