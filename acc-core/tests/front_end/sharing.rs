@@ -138,3 +138,10 @@ fn only_what_both_branches_need_is_hoisted() {
     });
     assert_eq!(run(p).to_vec(), [8, 1]);
 }
+
+#[test]
+fn array_branches_within_each_other_overflow_no_stack() {
+    let xs = use_(&Vector::from([1i64, 2]));
+    let p = (0..1_000).fold(xs.clone(), |a, k| acond(xs.index(0).gt(k), a.map(|x| x + k), &xs));
+    assert_eq!(run(p).to_vec(), [1, 2]);
+}
