@@ -23,7 +23,12 @@ use acc_core::{Backend, Error};
 
 /// The graph that a program becomes, simplified first; verified.
 pub fn graph_of(program: &Program) -> Result<Graph, Error> {
-    let graph = acc_desugar::flatten(&acc_desugar::simplify(program));
+    unsimplified_graph_of(&acc_desugar::simplify(program))
+}
+
+/// The graph that a program becomes as it is, verified.
+fn unsimplified_graph_of(program: &Program) -> Result<Graph, Error> {
+    let graph = acc_desugar::flatten(program);
     acc_desugar::graph::verify(&graph)
         .map_err(|e| Error::Backend { backend: "graph", message: format!("a defect of flattening: {e}") })?;
     Ok(graph)

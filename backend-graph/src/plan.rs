@@ -41,7 +41,7 @@ impl Plan {
     /// Plans a verified graph.
     pub fn new(graph: Graph) -> Plan {
         let mut p = Planner { steps: Vec::new(), definitions: vec![None; graph.types.len()] };
-        let body = p.body(&graph.body);
+        let (body, _) = p.body(&graph.body);
         Plan { steps: p.steps, definitions: p.definitions, body, graph }
     }
 
@@ -73,22 +73,9 @@ struct Planner {
     definitions: Vec<Option<StepId>>,
 }
 
-/// The values that a body uses from outside.
-fn captures(body: &Body, out: &mut HashSet<Value>) {
-    let mut used = HashSet::new();
-    for n in &body.nodes {
-        used.extend(n.op.operands());
-        for b in n.op.bodies() {
-            acc_core::grow_stack(|| captures(b, &mut used));
-        }
-    }
-    used.extend(body.results.iter().copied());
-    let inner: HashSet<Value> = body.params.iter().chain(body.nodes.iter().flat_map(|n| &n.results)).copied().collect();
-    out.extend(used.difference(&inner));
-}
-
 impl Planner {
-    fn body(&mut self, body: &Body) -> PlannedBody {
+    /// Plans a body; also returns the values that it uses from outside.
+    fn body(&mut self, body: &Body) -> (PlannedBody, HashSet<Value>) {
         // Backwards from the results: which nodes are needed for sure.
         let mut needed: HashSet<Value> = body.results.iter().copied().collect();
         let mut strict = vec![false; body.nodes.len()];
@@ -100,14 +87,20 @@ impl Planner {
         }
         // What a node uses, itself or inside its bodies. A value that a node off the strict path uses, or the results,
         // lives as long as the body.
-        let results: HashSet<Value> = body.results.iter().copied().collect();
-        let mut kept: HashSet<Value> = results;
+        let mut kept: HashSet<Value> = body.results.iter().copied().collect();
+        let mut captured = kept.clone();
         let mut last: HashMap<Value, usize> = HashMap::new();
+        let mut planned_bodies = Vec::new();
         for (k, (n, strict)) in body.nodes.iter().zip(&strict).enumerate() {
             let mut used: HashSet<Value> = n.op.operands().into_iter().collect();
+            let mut bodies = Vec::new();
             for b in n.op.bodies() {
-                captures(b, &mut used);
+                let (planned, inner) = acc_core::grow_stack(|| self.body(b));
+                bodies.push(planned);
+                used.extend(inner);
             }
+            planned_bodies.push(bodies);
+            captured.extend(&used);
             if *strict {
                 last.extend(used.into_iter().map(|v| (v, k)));
             } else {
@@ -116,6 +109,7 @@ impl Planner {
         }
         let own: HashSet<Value> =
             body.params.iter().chain(body.nodes.iter().flat_map(|n| &n.results)).copied().collect();
+        captured.retain(|v| !own.contains(v));
         let mut frees: HashMap<usize, Vec<Value>> = HashMap::new();
         for (v, k) in last {
             if own.contains(&v) && !kept.contains(&v) {
@@ -129,8 +123,7 @@ impl Planner {
             values: own.into_iter().collect(),
         };
         planned.values.sort_unstable();
-        for (k, (n, strict)) in body.nodes.iter().zip(strict).enumerate() {
-            let bodies = n.op.bodies().into_iter().map(|b| acc_core::grow_stack(|| self.body(b))).collect();
+        for (k, ((n, strict), bodies)) in body.nodes.iter().zip(strict).zip(planned_bodies).enumerate() {
             let id = self.steps.len();
             for r in &n.results {
                 if let Some(d) = self.definitions.get_mut(r.index()) {
@@ -144,7 +137,7 @@ impl Planner {
                 planned.strict.push(id);
             }
         }
-        planned
+        (planned, captured)
     }
 }
 

@@ -126,6 +126,9 @@ fn shapes() {
     agree(m.backpermute((2, 2), |(i, j)| (i, j + 1)));
     fault(m.backpermute((2, 3), |(i, j)| (i, j + 1)));
     fault(fill(lift(2i64) - 5, 1));
+    fault(m.slice((0, All)).replicate((lift(1i64) - 3, All)));
+    // Elements without columns are checked too.
+    fault(generate(3, |_| ()).backpermute(4, |i: Exp<i64>| i));
 }
 
 #[test]

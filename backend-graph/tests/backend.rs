@@ -115,6 +115,8 @@ fn a_memory_limit_holds() {
     let limits = RunLimits { max_array_bytes: Some(1000), ..RunLimits::none() };
     let torch = Libtorch::cpu();
     assert!(matches!(torch.run_with(generate(1000, |i| i + 1), &limits), Err(Error::Limit(_))));
+    // Before libtorch is asked for the memory.
+    assert!(matches!(torch.run_with(generate((1 << 20, 1 << 20), |(i, j)| i + j), &limits), Err(Error::Limit(_))));
     assert_eq!(torch.run_with(generate(10, |i| i + 1).sum(), &limits).unwrap().value(), 55);
 }
 

@@ -341,7 +341,9 @@ impl Numberer<'_> {
                 step: self.loop_block(step, &step.body)?,
             },
         };
-        if let Some(ids) = self.known.get(&op) {
+        // Branches and loops are not compared: their blocks may be as large as the program, and nested deep.
+        let comparable = op.blocks().is_empty();
+        if comparable && let Some(ids) = self.known.get(&op) {
             // The same operation on the same arrays, at the same type: its leaves decide, so the element type must agree.
             let same = ids.iter().zip(acc.ty.leaves()).all(|(id, ty)| self.types[id.index()] == *ty);
             if same {
@@ -349,8 +351,10 @@ impl Numberer<'_> {
             }
         }
         let results = self.fresh(&acc.ty);
-        self.known.insert(op.clone(), results.clone());
-        added.push(op.clone());
+        if comparable {
+            self.known.insert(op.clone(), results.clone());
+            added.push(op.clone());
+        }
         stmts.push(Stmt { results: results.clone(), op, loc: acc.loc.clone() });
         Ok(results)
     }

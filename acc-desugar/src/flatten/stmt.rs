@@ -46,9 +46,9 @@ impl Flattener<'_> {
                 let (shape, tail) = rest.split_at(f.shape.len());
                 let (columns, tail) = tail.split_at(f.columns.len());
                 rest = tail;
-                // The same extents, so that reads by lanes of this shape are recognised.
-                let _ = shape;
-                Flat { shape: f.shape.clone(), columns: columns.into() }
+                // Without columns the extents are all that can wait for the checks.
+                let shape = if columns.is_empty() { shape.into() } else { f.shape.clone() };
+                Flat { shape, columns: columns.into() }
             })
             .collect()
     }
@@ -125,7 +125,8 @@ impl Flattener<'_> {
         self.valid_shape(&sizes, s)
     }
 
-    fn valid_shape(&mut self, sizes: &[Value], s: &Stmt) -> Values {
+    /// Negative extents are faults; returns whether any might be one.
+    fn check_extents_of(&mut self, sizes: &[Value]) -> bool {
         let (zero, mut negative) = (self.b.size(0), self.b.size(0));
         let mut unknown = false;
         for s in sizes {
@@ -138,6 +139,11 @@ impl Flattener<'_> {
             negative = self.b.or_size(negative, bad);
         }
         self.check_stmt(FaultKind::NegativeExtent, negative, &[], sizes.to_vec());
+        unknown
+    }
+
+    fn valid_shape(&mut self, sizes: &[Value], s: &Stmt) -> Values {
+        let unknown = self.check_extents_of(sizes);
         if unknown || sizes.len() > 1 {
             let n = self.b.product(sizes);
             // What counts are the bytes of an element, all its columns together.
@@ -184,6 +190,7 @@ impl Flattener<'_> {
     fn replicate(&mut self, axes: &[Axis], extents: &Fun, xs: ArrayId, s: &Stmt) -> Flat {
         let from = self.array(xs);
         let fixed = self.closed_sizes(extents);
+        self.check_extents_of(&fixed);
         let (mut kept, mut new) = (from.shape.iter(), fixed.iter());
         let shape: Values = axes
             .iter()

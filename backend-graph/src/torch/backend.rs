@@ -7,7 +7,7 @@ use acc_core::data::ArrayData;
 use acc_core::ir::{ArrayType, Program};
 use acc_core::{Backend, Error, ProgramCache, RunLimits};
 use acc_desugar::graph::Graph;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Runs programs, flattened to first-order tensor operations, with libtorch. A cheap handle: clones share their
 /// compiled programs.
@@ -29,6 +29,9 @@ pub struct Libtorch {
 /// A program compiled for libtorch.
 pub struct Prepared {
     executable: Executable,
+    /// The program as it was written, and what it becomes without simplification, made when a run has a fault.
+    program: Arc<Program>,
+    unsimplified: OnceLock<Result<Executable, Error>>,
     results: Vec<ArrayType>,
 }
 
@@ -89,11 +92,23 @@ impl Backend for Libtorch {
         let plan = Plan::new(crate::graph_of(program)?);
         Ok(Prepared {
             executable: Executable::new(plan, self.device)?,
+            program: program.clone(),
+            unsimplified: OnceLock::new(),
             results: program.result_types().cloned().collect(),
         })
     }
 
     fn execute(&self, program: &Prepared, args: &[ArrayData], limits: &RunLimits) -> Result<Vec<ArrayData>, Error> {
-        program.executable.run(args, &program.results, limits)
+        let outcome = program.executable.run(args, &program.results, limits);
+        let Err(Error::Fault { .. }) = &outcome else { return outcome };
+        // Simplification may change which fault is the first, and the numbers of arrays: the report is that of the
+        // program as it was written.
+        let unsimplified = program
+            .unsimplified
+            .get_or_init(|| Executable::new(Plan::new(crate::unsimplified_graph_of(&program.program)?), self.device));
+        match unsimplified.as_ref().map(|e| e.run(args, &program.results, limits)) {
+            Ok(Err(fault @ Error::Fault { .. })) => Err(fault),
+            _ => outcome,
+        }
     }
 }

@@ -289,6 +289,7 @@ impl Run<'_> {
                             let source = self.exe.plan.graph().sources.get(node.source as usize);
                             e.at(source.map_or("graph", |s| s.name), &node.loc)
                         };
+                        self.check_bytes_ahead(op, node)?;
                         let rt = without_panics(|| self.simple(op, node)).map_err(failed)?;
                         self.check_bytes(&rt, node)?;
                         rt
@@ -298,6 +299,28 @@ impl Run<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Holds an element-wise result to the limit before it is allocated: it has the extents of its operands together.
+    fn check_bytes_ahead(&self, op: &Op, node: &acc_desugar::graph::Node) -> Result<()> {
+        let (Op::Prim(..) | Op::Where(..) | Op::Iota(_), Some(_)) = (op, self.limits.max_array_bytes) else {
+            return Ok(());
+        };
+        let Some(Type::Tensor { scalar, rank }) = node.results.first().map(|v| self.exe.plan.graph().ty(*v)) else {
+            return Ok(());
+        };
+        let mut extents = vec![1i64; rank];
+        for v in op.operands() {
+            match self.get(v)? {
+                Rt::Size(n) => extents.fill(*n),
+                Rt::Tensor(t) if t.dim() == rank => {
+                    extents.iter_mut().zip(t.size()).for_each(|(e, n)| *e = if *e == 1 { n } else { *e });
+                }
+                Rt::Tensor(_) | Rt::Token => {}
+            }
+        }
+        let count = extents.iter().fold(1u64, |n, e| n.saturating_mul(u64::try_from(*e).unwrap_or(0)));
+        self.limits.check_bytes(count.saturating_mul(scalar.size() as u64))
     }
 
     fn check_bytes(&self, rt: &Rt, node: &acc_desugar::graph::Node) -> Result<()> {
