@@ -240,3 +240,17 @@ fn exports_that_cannot_be() {
     assert!(!output.exists(), "nothing is left of a failed export");
     fails(&["export", "--program", "fold/sum", "--format", "dot", "-o", "/no/such/folder/x.dot"], &["cannot write"]);
 }
+
+#[test]
+fn a_reader_that_has_seen_enough_is_no_error() {
+    let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_acc"))
+        .arg("list")
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success() && stderr.is_empty(), "{stderr}");
+}

@@ -1,6 +1,7 @@
 //! `acc check FILE`
 
 use crate::output::read_program;
+use crate::output::say;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -16,7 +17,7 @@ pub fn main(args: &Args) -> crate::Outcome {
     let params: Vec<String> =
         file.params.iter().zip(file.program.param_types()).map(|(n, t)| format!("{n}: {t}")).collect();
     let results: Vec<String> = file.program.result_types().map(ToString::to_string).collect();
-    println!(
+    say!(
         "{}: well formed: ({}) -> ({}), {} statements, {} runs",
         args.file.display(),
         params.join(", "),

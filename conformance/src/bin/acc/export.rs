@@ -1,6 +1,6 @@
 //! `acc export (FILE | --program NAME)`
 
-use crate::output::{read_program, write_file};
+use crate::output::{read_program, say, write_file};
 use acc_core::ir::Program;
 use backend_graph::Format;
 use conformance::{suite, tour};
@@ -33,7 +33,7 @@ pub fn main(args: &Args) -> crate::Outcome {
     let text = backend_graph::export(&graph, format);
     match &args.output {
         Some(path) => write_file(path, text.as_bytes())?,
-        None => print!("{text}"),
+        None => say!("{}", text.trim_end()),
     }
     Ok(ExitCode::SUCCESS)
 }

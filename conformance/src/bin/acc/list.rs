@@ -1,5 +1,6 @@
 //! `acc list`
 
+use crate::output::say;
 use conformance::executors::{self, State};
 use conformance::{matrix, suite, tour};
 use std::path::PathBuf;
@@ -15,29 +16,29 @@ pub struct Args {
 
 pub fn main(args: &Args) -> crate::Outcome {
     let tests = suite::load(args.programs.as_deref()).map_err(|e| e.to_string())?;
-    println!("executors");
+    say!("executors");
     for e in executors::all() {
         match &e.state {
-            State::Present(_) => println!("  {}", e.name),
-            State::Absent { what, why } => println!("  {} ({what}: {why})", e.name),
+            State::Present(_) => say!("  {}", e.name),
+            State::Absent { what, why } => say!("  {} ({what}: {why})", e.name),
         }
     }
     let input = tour::Input::small().map_err(|e| e.to_string())?;
-    println!("programs of the tour");
+    say!("programs of the tour");
     for e in tour::examples(&input).map_err(|e| e.to_string())? {
-        println!("  {}", e.name);
+        say!("  {}", e.name);
     }
-    println!("test programs ({})", tests.len());
+    say!("test programs ({})", tests.len());
     for t in &tests {
         let rows: Vec<&str> = t.file.components.iter().chain(&t.file.cases).map(String::as_str).collect();
-        println!("  {}: {}", t.name, rows.join(" "));
+        say!("  {}: {}", t.name, rows.join(" "));
     }
     let covered = |id: &str| tests.iter().filter(|t| t.file.components.iter().any(|c| c == id)).count();
-    println!("components with tests");
+    say!("components with tests");
     for (id, name, _) in matrix::components() {
         let n = covered(id);
         if n > 0 {
-            println!("  {id} {name}: {n} test programs");
+            say!("  {id} {name}: {n} test programs");
         }
     }
     Ok(ExitCode::SUCCESS)

@@ -1,6 +1,6 @@
 //! `acc matrix`
 
-use crate::output::write_file;
+use crate::output::{say, write_file};
 use conformance::{executors, matrix, suite};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -18,10 +18,16 @@ pub struct Args {
 
 pub fn main(args: &Args) -> crate::Outcome {
     let tests = suite::load(args.programs.as_deref()).map_err(|e| e.to_string())?;
+    if tests.is_empty() {
+        let folder = args.programs.as_deref().unwrap_or(std::path::Path::new(".")).display();
+        return Err(format!(
+            "there is no test program in {folder}\n  help: test programs are files whose names end in .acc"
+        ));
+    }
     let matrix = matrix::run(&tests, executors::all(), |_, _| {});
     if let Some(path) = &args.json {
         write_file(path, format!("{:#}\n", matrix.to_json()).as_bytes())?;
     }
-    print!("{}", matrix.to_text());
+    say!("{}", matrix.to_text().trim_end());
     Ok(if matrix.failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -6,6 +6,24 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 
+/// Prints a line to standard output.
+macro_rules! say {
+    ($($arg:tt)*) => { $crate::output::line(format_args!($($arg)*)) };
+}
+pub(crate) use say;
+
+/// Prints a line; a reader that has seen enough (`acc list | head`) ends the command without an error.
+pub(crate) fn line(text: std::fmt::Arguments<'_>) {
+    use std::io::Write;
+    if let Err(e) = writeln!(std::io::stdout().lock(), "{text}") {
+        let enough = e.kind() == std::io::ErrorKind::BrokenPipe;
+        if !enough {
+            eprintln!("error: cannot write to standard output: {e}");
+        }
+        std::process::exit(i32::from(!enough));
+    }
+}
+
 /// Reads a test file or a bare program, and verifies it.
 pub fn read_program(path: &Path) -> Result<TestFile, String> {
     let name = path.display().to_string();
@@ -22,7 +40,11 @@ pub fn read_program(path: &Path) -> Result<TestFile, String> {
 pub fn write_file(path: &Path, contents: &[u8]) -> Result<(), String> {
     let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let write = || -> std::io::Result<()> {
-        let mut file = tempfile::NamedTempFile::new_in(folder)?;
+        let mut builder = tempfile::Builder::new();
+        // A temporary file is private; a file that the user asked for has the permissions of any other.
+        #[cfg(unix)]
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+        let mut file = builder.tempfile_in(folder)?;
         file.write_all(contents)?;
         file.persist(path).map_err(|e| e.error)?;
         Ok(())

@@ -1,6 +1,7 @@
 //! `acc run FILE`
 
 use crate::output::read_program;
+use crate::output::say;
 use acc_core::text::show_array;
 use conformance::{executors, runner};
 use std::path::PathBuf;
@@ -31,7 +32,7 @@ pub fn main(args: &Args) -> crate::Outcome {
     }
     let mut failed = 0;
     for run in &file.runs {
-        println!("run {} at line {}", run.name.as_deref().unwrap_or("without a name"), run.line);
+        say!("run {} at line {}", run.name.as_deref().unwrap_or("without a name"), run.line);
         let mut shown: Option<String> = None;
         for registered in &selected {
             let Some(executor) = registered.present() else { continue };
@@ -47,14 +48,14 @@ pub fn main(args: &Args) -> crate::Outcome {
             };
             // What an executor says again is not printed again.
             if shown.as_ref() != Some(&text) {
-                println!("  {text}");
+                say!("  {text}");
                 shown = Some(text);
             }
             match runner::judge(&file, run, &outcome, time) {
-                Ok(()) => println!("  {}: as expected, {time:.1?}", registered.name),
+                Ok(()) => say!("  {}: as expected, {time:.1?}", registered.name),
                 Err(why) => {
                     failed += 1;
-                    println!("  {}: NOT as expected: {why}", registered.name);
+                    say!("  {}: NOT as expected: {why}", registered.name);
                 }
             }
         }

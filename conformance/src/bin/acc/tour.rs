@@ -1,6 +1,6 @@
 //! `acc tour`
 
-use crate::output::write_file;
+use crate::output::{say, write_file};
 use acc_core::data::ArrayData;
 use acc_core::{Executor, RunLimits};
 use backend_graph::Format;
@@ -29,12 +29,18 @@ pub struct Args {
 pub fn main(args: &Args) -> crate::Outcome {
     let (image, points) = Input::shipped();
     let input = Input::read(args.image.as_deref().unwrap_or(&image), args.npy.as_deref().unwrap_or(&points))?;
+    if args.out.exists() && !args.out.is_dir() {
+        return Err(format!(
+            "cannot write to {}: it is no folder\n  help: --out names the folder for images and graphs",
+            args.out.display()
+        ));
+    }
     let examples = examples(&input).map_err(|e| e.to_string())?;
     let registered = executors::all();
     let present: Vec<&Registered> = registered.iter().filter(|r| r.present().is_some()).collect();
     for r in &registered {
         if let State::Absent { what, why } = &r.state {
-            println!("{}: {what} ({why})", r.name);
+            say!("{}: {what} ({why})", r.name);
         }
     }
 
@@ -47,7 +53,7 @@ pub fn main(args: &Args) -> crate::Outcome {
     for e in &examples {
         let line = compare_executors(e, &present, &bar, &mut files)?;
         wrong += line.wrong;
-        bar.suspend(|| println!("{}", line.text));
+        bar.suspend(|| say!("{}", line.text));
         files.extend(graphs(e)?);
     }
     bar.finish_and_clear();
@@ -57,11 +63,11 @@ pub fn main(args: &Args) -> crate::Outcome {
     for (name, contents) in &files {
         write_file(&args.out.join(name), contents)?;
     }
-    println!("images and graphs are in {}", args.out.display());
+    say!("images and graphs are in {}", args.out.display());
     let what = format!("tour: {} programs, {} executors", examples.len(), present.len());
     match wrong {
-        0 => println!("{what}, all agree"),
-        n => println!("{what}, {n} runs failed or disagree"),
+        0 => say!("{what}, all agree"),
+        n => say!("{what}, {n} runs failed or disagree"),
     }
     Ok(if wrong == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
