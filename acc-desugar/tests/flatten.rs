@@ -148,6 +148,16 @@ fn checks_that_cannot_fail_are_not_made() {
     has(&graph(floats().reverse()), &[("fault", 1)]);
 }
 
+#[test]
+fn branches_within_branches_grow_the_graph_in_proportion() {
+    let nested = |n: i64| {
+        let xs = use_(&Vector::from([1i64, 2]));
+        (0..n).fold(xs.clone(), |ys, k| acond(xs.index(0).gt(k), ys.map(|y| y + 1), &xs))
+    };
+    let (small, large) = (graph(nested(10)).len(), graph(nested(300)).len());
+    assert!(large < 30 * (small + 10), "{small} nodes, then {large}");
+}
+
 // ---- the verifier of graphs
 
 fn broken(change: impl FnOnce(&mut Graph)) -> &'static str {

@@ -128,14 +128,15 @@ impl Builder {
 
     /// Adds a node of these result types, or finds the same operation in the bodies around.
     pub(crate) fn push(&mut self, op: Op, types: &[Type]) -> Values {
-        if let Some(v) = self.bodies.iter().rev().find_map(|b| b.known.get(&op)) {
+        // Branches and loops are never compared, since that would take as long as they are large; a fault is noted where
+        // it stands.
+        let sharable =
+            op.bodies().is_empty() && !matches!(op, Op::Fault { .. } | Op::Checked { .. } | Op::Confine { .. });
+        if sharable && let Some(v) = self.bodies.iter().rev().find_map(|b| b.known.get(&op)) {
             return v.clone();
         }
         let results: Values = types.iter().map(|t| self.fresh(*t)).collect();
         let (source, loc) = (self.source, self.loc.clone());
-        // Loops are never shared, and comparing their bodies would cost; a fault is noted where it stands.
-        let sharable =
-            op.bodies().is_empty() && !matches!(op, Op::Fault { .. } | Op::Checked { .. } | Op::Confine { .. });
         if sharable {
             self.top().known.insert(op.clone(), results.clone());
         }
