@@ -1,7 +1,7 @@
 //! Columns: the memory of arrays, one per scalar leaf, owned by whoever made it.
 
 use super::scalar::scalar_types_list;
-use super::{HasScalarType, Lit, Prim, ScalarType};
+use super::{Lit, Prim, ScalarType};
 use std::fmt;
 use std::sync::Arc;
 
@@ -175,9 +175,3 @@ impl ColumnBuilder {
         Column::from_lits(ty, self.lits.into_iter().map(|bits| Lit { ty, bits }))
     }
 }
-
-const _: () = {
-    const fn assert_send_sync<T: Send + Sync>() {}
-    assert_send_sync::<Column>();
-    let _ = <f32 as HasScalarType>::TYPE;
-};

@@ -39,7 +39,7 @@ impl Run<'_> {
                 Rt::Token => 0,
             });
         }
-        let op = self.exe.plan.graph().sources.get(node.source as usize).map_or("graph", |s| s.name);
+        let op = self.exe.source_name(node);
         let error = Error::Fault { fault: fault(kind, &numbers), op, loc: node.loc.clone() };
         self.pending.insert(node.source, Pending { lane, site, error });
         Ok(())

@@ -12,7 +12,7 @@ use crate::plan::{Plan, PlannedBody, Step};
 use acc_core::data::ArrayData;
 use acc_core::ir::Loc;
 use acc_core::{Error, RunLimits};
-use acc_desugar::graph::{Op, Type, Value};
+use acc_desugar::graph::{Node, Op, Type, Value};
 use fault::Pending;
 use std::collections::HashMap;
 use tch::Tensor;
@@ -56,6 +56,11 @@ impl Executable {
 
     pub(crate) fn plan(&self) -> &Plan {
         &self.plan
+    }
+
+    /// The combinator that a node comes from.
+    fn source_name(&self, node: &Node) -> &'static str {
+        self.plan.graph().sources.get(node.source as usize).map_or("graph", |s| s.name)
     }
 
     /// Runs the plan; `types` are those of the results.
@@ -117,6 +122,26 @@ impl Executable {
     }
 }
 
+impl Rt {
+    /// Another handle of the value.
+    fn handle(&self) -> Rt {
+        match self {
+            Rt::Size(n) => Rt::Size(*n),
+            Rt::Tensor(t) => Rt::Tensor(t.shallow_clone()),
+            Rt::Token => Rt::Token,
+        }
+    }
+
+    /// Whether a condition, a size or a rank-0 tensor of `bool`, holds.
+    fn holds(&self) -> TorchResult<bool> {
+        match self {
+            Rt::Size(n) => Ok(*n != 0),
+            Rt::Tensor(t) => Ok(t.f_int64_value(&[])? != 0),
+            Rt::Token => Err(TorchError::new("a check is no condition")),
+        }
+    }
+}
+
 struct Run<'a> {
     exe: &'a Executable,
     limits: &'a RunLimits,
@@ -158,20 +183,7 @@ impl Run<'_> {
     }
 
     fn copy(&self, v: Value) -> TorchResult<Rt> {
-        Ok(match self.get(v)? {
-            Rt::Size(n) => Rt::Size(*n),
-            Rt::Tensor(t) => Rt::Tensor(t.shallow_clone()),
-            Rt::Token => Rt::Token,
-        })
-    }
-
-    /// Whether a condition, a size or a rank-0 tensor of `bool`, holds.
-    fn holds(&self, v: Value) -> TorchResult<bool> {
-        match self.get(v)? {
-            Rt::Size(n) => Ok(*n != 0),
-            Rt::Tensor(t) => Ok(t.f_int64_value(&[])? != 0),
-            Rt::Token => Err(TorchError::new(format!("the value {v} is not a condition"))),
-        }
+        Ok(self.get(v)?.handle())
     }
 
     /// Runs a body whose parameters are set.
@@ -232,12 +244,15 @@ impl Run<'_> {
             }
         }
         let node = &step.node;
-        let failed = |e: TorchError| {
-            e.at(self.exe.plan.graph().sources.get(node.source as usize).map_or("graph", |s| s.name), &node.loc)
-        };
+        let exe = self.exe;
+        let failed = |e: TorchError| e.at(exe.source_name(node), &node.loc);
         match &node.op {
             Op::If { cond, .. } => {
-                let taken = if self.holds(*cond).map_err(failed)? { step.bodies.first() } else { step.bodies.get(1) };
+                let taken = if self.get(*cond).and_then(Rt::holds).map_err(failed)? {
+                    step.bodies.first()
+                } else {
+                    step.bodies.get(1)
+                };
                 let results = match taken {
                     Some(b) => self.body(b)?,
                     None => Vec::new(),
@@ -249,16 +264,15 @@ impl Run<'_> {
                 if let [test, next] = &step.bodies[..] {
                     loop {
                         self.limits.check()?;
-                        self.bind(test, &state)?;
+                        self.bind(test, &state);
                         let go = match self.body(test)?.first() {
-                            Some(Rt::Size(n)) => *n != 0,
-                            Some(Rt::Tensor(t)) => t.f_int64_value(&[]).map_err(TorchError::from)? != 0,
-                            Some(Rt::Token) | None => false,
+                            Some(condition) => condition.holds()?,
+                            None => false,
                         };
                         if !go {
                             break;
                         }
-                        self.bind(next, &state)?;
+                        self.bind(next, &state);
                         // The old state must not outlive the step: it may be the largest tensors of the run.
                         state.clear();
                         state = self.body(next)?;
@@ -285,10 +299,6 @@ impl Run<'_> {
                 let rt = match (op, node.results.first().and_then(|v| self.exe.constants.0.get(v))) {
                     (Op::Const(_), Some(t)) => Rt::Tensor(t.shallow_clone()),
                     _ => {
-                        let failed = |e: TorchError| {
-                            let source = self.exe.plan.graph().sources.get(node.source as usize);
-                            e.at(source.map_or("graph", |s| s.name), &node.loc)
-                        };
                         self.check_bytes_ahead(op, node)?;
                         let rt = without_panics(|| self.simple(op, node)).map_err(failed)?;
                         self.check_bytes(&rt, node)?;
@@ -302,7 +312,7 @@ impl Run<'_> {
     }
 
     /// Holds an element-wise result to the limit before it is allocated: it has the extents of its operands together.
-    fn check_bytes_ahead(&self, op: &Op, node: &acc_desugar::graph::Node) -> Result<()> {
+    fn check_bytes_ahead(&self, op: &Op, node: &Node) -> Result<()> {
         let (Op::Prim(..) | Op::Where(..) | Op::Iota(_), Some(_)) = (op, self.limits.max_array_bytes) else {
             return Ok(());
         };
@@ -323,7 +333,7 @@ impl Run<'_> {
         self.limits.check_bytes(count.saturating_mul(scalar.size() as u64))
     }
 
-    fn check_bytes(&self, rt: &Rt, node: &acc_desugar::graph::Node) -> Result<()> {
+    fn check_bytes(&self, rt: &Rt, node: &Node) -> Result<()> {
         if let (Rt::Tensor(t), Some(_), Some(Type::Tensor { scalar, .. })) =
             (rt, self.limits.max_array_bytes, node.results.first().map(|v| self.exe.plan.graph().ty(*v)))
         {
@@ -338,16 +348,10 @@ impl Run<'_> {
         }
     }
 
-    fn bind(&mut self, body: &PlannedBody, state: &[Rt]) -> Result<()> {
+    fn bind(&mut self, body: &PlannedBody, state: &[Rt]) {
         for (p, rt) in body.params.iter().zip(state) {
-            let rt = match rt {
-                Rt::Size(n) => Rt::Size(*n),
-                Rt::Tensor(t) => Rt::Tensor(t.shallow_clone()),
-                Rt::Token => Rt::Token,
-            };
-            self.set(*p, rt);
+            self.set(*p, rt.handle());
         }
-        Ok(())
     }
 }
 
