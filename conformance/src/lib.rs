@@ -1,16 +1,19 @@
 //! Every executor held to the reference interpreter: test programs, how results are compared, and the matrix.
 //!
-//! * [`suite`]: the test programs, text files under `programs/` and the generated products of [`laziness`].
+//! * [`suite`]: the tests: text files under `programs/`, the generated products of [`laziness`], and the [`cases`].
+//! * [`cases`]: tests of the typed API, a file for each family of combinators.
 //! * [`executors`]: who runs them.
 //! * [`runner`]: one program on one executor, and whether what comes out is what the program's file expects.
 //! * [`compare`] and [`bound`]: when two results are equal.
 //! * [`random`]: random programs, to find what nobody thought of.
 //! * [`tour`]: ten programs in the typed API, on real input.
-//! * [`matrix`]: which components pass where.
+//! * [`components`]: the components of the language and its edge cases; [`matrix`]: which of them pass where.
 #![forbid(unsafe_code)]
 
 pub mod bound;
+pub mod cases;
 pub mod compare;
+pub mod components;
 pub mod executors;
 pub mod laziness;
 pub mod matrix;

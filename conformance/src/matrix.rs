@@ -1,7 +1,10 @@
 //! Which components and edge cases pass on which executor.
+//!
+//! Cells come from tests alone. A row passes on an executor if every test that names it passed there, at least one of
+//! them compared a value, and at least one saw an empty array or looked at a shape.
 
+use crate::components::{CATEGORIES, Component, Owed, Thesis, components, edge_cases};
 use crate::executors::{Registered, State};
-use crate::runner;
 use crate::suite::Test;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -13,52 +16,48 @@ pub struct Cell {
     pub passed: usize,
     /// Tests that ran.
     pub ran: usize,
+    /// Whether one of those that passed compared a value.
+    pub value: bool,
+    /// Whether one of those that passed saw an empty array or looked at a shape.
+    pub shape: bool,
 }
 
 impl Cell {
-    /// Whether tests ran and all passed.
-    pub fn ok(self) -> bool {
+    /// Whether tests ran, and all passed.
+    pub fn clean(self) -> bool {
         self.ran > 0 && self.passed == self.ran
+    }
+    /// Whether a component with these tests passes.
+    pub fn ok(self) -> bool {
+        self.clean() && self.value && self.shape
+    }
+    /// In one word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Cell { ran: 0, .. } => "no test",
+            _ if !self.clean() => "FAILED",
+            Cell { value: false, .. } => "no value",
+            Cell { shape: false, .. } => "no shape",
+            Cell { .. } => "passed",
+        }
     }
 }
 
-/// A component or edge case that tests name.
-pub struct Row {
-    /// Its id, as in `FLD-01` or `E-FD-06`.
-    pub id: String,
-    /// What it is, if the table of components has it.
-    pub name: &'static str,
-    /// How the thesis reports on it (`passed`, `failed`, `untested`, `absent`, `-`), if it is a component.
-    pub thesis: &'static str,
-    /// One cell per executor that is there.
-    pub cells: Vec<Cell>,
-}
-
-/// The matrix: rows that tests name, columns for every executor.
+/// The matrix: rows for every component and edge case, columns for every executor.
 pub struct Matrix {
     /// Every executor.
     pub executors: Vec<Registered>,
-    /// In order of their ids; components first.
-    pub rows: Vec<Row>,
+    /// The components, each with one cell per executor.
+    pub components: Vec<(Component, Vec<Cell>)>,
+    /// The edge cases, each with one cell per executor.
+    pub edge_cases: Vec<(&'static str, Owed, Vec<Cell>)>,
     /// Tests that failed: test, executor and why.
     pub failures: Vec<(String, &'static str, String)>,
-    /// Components that no test names.
-    pub untested: usize,
-}
-
-const COMPONENTS: &str = include_str!("../components.tsv");
-
-/// The components there are: id, name, and what the thesis says.
-pub fn components() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
-    COMPONENTS.lines().filter(|l| !l.starts_with('#')).filter_map(|l| {
-        let mut cells = l.split('\t');
-        Some((cells.next()?, cells.next()?, cells.next()?))
-    })
 }
 
 /// Runs every test on every executor that is there; `progress` is told each pair before it runs.
 pub fn run(tests: &[Test], executors: Vec<Registered>, mut progress: impl FnMut(&str, &str)) -> Matrix {
-    let mut rows: BTreeMap<(bool, String), Vec<Cell>> = BTreeMap::new();
+    let mut rows: BTreeMap<String, Vec<Cell>> = BTreeMap::new();
     let mut failures = Vec::new();
     for test in tests {
         for (column, registered) in executors.iter().enumerate() {
@@ -67,53 +66,63 @@ pub fn run(tests: &[Test], executors: Vec<Registered>, mut progress: impl FnMut(
                 continue;
             }
             progress(&test.name, registered.name);
-            let mut why = None;
-            for r in &test.file.runs {
-                if let Err(e) = runner::check(&**executor, &test.file, r) {
-                    why.get_or_insert(format!("run at line {}: {e}", r.line));
-                }
+            let outcome = test.run(&**executor);
+            let passed = outcome.failures.is_empty();
+            for id in &test.rows {
+                let cells = rows.entry(id.clone()).or_insert_with(|| vec![Cell::default(); executors.len()]);
+                let cell = &mut cells[column];
+                cell.ran += 1;
+                cell.passed += usize::from(passed);
+                cell.value |= passed && outcome.value;
+                cell.shape |= passed && outcome.shape;
             }
-            for id in test.file.components.iter().chain(&test.file.cases) {
-                let cells = rows
-                    .entry((id.starts_with("E-"), id.clone()))
-                    .or_insert_with(|| vec![Cell::default(); executors.len()]);
-                cells[column].ran += 1;
-                cells[column].passed += usize::from(why.is_none());
-            }
-            if let Some(why) = why {
-                failures.push((test.name.clone(), registered.name, why));
+            if !passed {
+                failures.push((test.name.clone(), registered.name, outcome.failures.join("\n")));
             }
         }
     }
-    let known: BTreeMap<&str, (&str, &str)> = components().map(|(id, name, thesis)| (id, (name, thesis))).collect();
-    let untested = known.keys().filter(|id| !rows.contains_key(&(false, id.to_string()))).count();
-    let rows = rows.into_iter().map(|((_, id), cells)| {
-        let (name, thesis) = known.get(&*id).copied().unwrap_or_default();
-        Row { id, name, thesis, cells }
-    });
-    Matrix { rows: rows.collect(), executors, failures, untested }
+    let mut cells = |id: &str| rows.remove(id).unwrap_or_else(|| vec![Cell::default(); executors.len()]);
+    Matrix {
+        components: components().into_iter().map(|c| (c, cells(c.id))).collect(),
+        edge_cases: edge_cases().into_iter().map(|(id, owed)| (id, owed, cells(id))).collect(),
+        failures,
+        executors,
+    }
 }
 
 impl Matrix {
-    /// For people: a table, what failed, and the summary as the last line.
+    fn category<'a>(&'a self, letters: &'a str) -> impl Iterator<Item = &'a (Component, Vec<Cell>)> {
+        self.components.iter().filter(move |(c, _)| c.id.starts_with(letters))
+    }
+
+    /// Of these components, those with a form that pass on the executor in this column, and those with a form.
+    fn count<'a>(rows: impl Iterator<Item = &'a (Component, Vec<Cell>)>, column: usize) -> (usize, usize) {
+        rows.filter(|(c, _)| c.instead.is_none())
+            .fold((0, 0), |(ok, all), (_, cells)| (ok + usize::from(cells[column].ok()), all + 1))
+    }
+
+    /// For people: every component by category, what failed, what is missing, and the summary as the last line.
     pub fn to_text(&self) -> String {
         let mut out = String::new();
-        let _ = write!(out, "{:<10} {:<18} {:<9}", "row", "component", "thesis");
-        for e in &self.executors {
-            let _ = write!(out, " {:>12}", e.name);
-        }
-        out.push('\n');
-        for row in &self.rows {
-            let name: String = row.name.chars().take(18).collect();
-            let _ = write!(out, "{:<10} {name:<18} {:<9}", row.id, row.thesis);
-            for (e, c) in self.executors.iter().zip(&row.cells) {
-                let cell = match &e.state {
-                    State::Present(_) => format!("{}/{}", c.passed, c.ran),
-                    State::Absent { what, .. } => what.to_string(),
-                };
-                let _ = write!(out, " {cell:>12}");
+        for (letters, category) in CATEGORIES {
+            let _ = write!(out, "{:<34} {:<9}", format!("{letters} {category}"), "thesis");
+            for e in &self.executors {
+                let _ = write!(out, " {:>12}", e.name);
             }
             out.push('\n');
+            for (c, cells) in self.category(letters) {
+                let name: String = c.name.chars().take(24).collect();
+                let _ = write!(out, "  {} {name:<25} {:<9}", c.id, c.thesis);
+                for (e, cell) in self.executors.iter().zip(cells) {
+                    let word = match (&e.state, c.instead) {
+                        (_, Some(_)) => "no form",
+                        (State::Present(_), None) => cell.word(),
+                        (State::Absent { what, .. }, None) => what,
+                    };
+                    let _ = write!(out, " {word:>12}");
+                }
+                out.push('\n');
+            }
         }
         for (test, executor, why) in &self.failures {
             let _ = writeln!(out, "\nFAILED {test} on {executor}\n  {}", why.replace('\n', "\n  "));
@@ -123,45 +132,120 @@ impl Matrix {
                 let _ = writeln!(out, "{} is {what}: {why}", e.name);
             }
         }
-        let _ = writeln!(out, "{} components have no test yet", self.untested);
+        let without: Vec<&str> = self.without_test().collect();
+        if !without.is_empty() {
+            let _ = writeln!(out, "edge cases that no test names: {}", without.join(" "));
+        }
+        let _ = writeln!(out, "{}", self.edge_summary());
         out + &self.summary() + "\n"
     }
 
-    /// `matrix: interpreter A/B native-tile A/B ...`: of B rows with tests, A pass all of them.
-    pub fn summary(&self) -> String {
-        let mut out = "matrix:".to_string();
-        for (k, e) in self.executors.iter().enumerate() {
-            let cells = self.rows.iter().filter_map(|r| r.cells.get(k)).filter(|c| c.ran > 0);
+    /// Edge cases that are owed something, and that no test names.
+    pub fn without_test(&self) -> impl Iterator<Item = &'static str> + '_ {
+        let untested = |cells: &[Cell]| cells.iter().all(|c| c.ran == 0);
+        self.edge_cases.iter().filter(move |(_, owed, c)| *owed != Owed::Free && untested(c)).map(|(id, _, _)| *id)
+    }
+
+    /// One part per executor: its name, and what was counted there.
+    fn per_executor(&self, title: &str, count: impl Fn(usize) -> (usize, usize)) -> String {
+        self.executors.iter().enumerate().fold(title.to_string(), |mut out, (column, e)| {
             let _ = match &e.state {
                 State::Present(_) => {
-                    let (ok, all) = cells.fold((0, 0), |(ok, all), c| (ok + usize::from(c.ok()), all + 1));
+                    let (ok, all) = count(column);
                     write!(out, " {} {ok}/{all}", e.name)
                 }
                 State::Absent { .. } => write!(out, " {} not run", e.name),
             };
+            out
+        })
+    }
+
+    /// `edge cases: interpreter A/B ...`: of B edge cases that are owed something, all tests of A pass.
+    pub fn edge_summary(&self) -> String {
+        self.per_executor("edge cases:", |column| {
+            let owed = self.edge_cases.iter().filter(|(_, owed, _)| *owed != Owed::Free);
+            owed.fold((0, 0), |(ok, all), (_, _, cells)| (ok + usize::from(cells[column].clean()), all + 1))
+        })
+    }
+
+    /// `matrix: interpreter A/B native-tile A/B ...`: of B components with a form in Rust, A pass.
+    pub fn summary(&self) -> String {
+        self.per_executor("matrix:", |column| Self::count(self.components.iter(), column))
+    }
+
+    /// Whether every component and edge case passes on every executor that is there, and no test failed.
+    pub fn complete(&self) -> bool {
+        let owing = |cells: &[Cell], ok: fn(Cell) -> bool| {
+            self.executors.iter().zip(cells).any(|(e, c)| e.present().is_some() && !ok(*c))
+        };
+        self.failures.is_empty()
+            && !self.components.iter().any(|(c, cells)| c.instead.is_none() && owing(cells, Cell::ok))
+            && !self.edge_cases.iter().any(|(_, owed, cells)| *owed != Owed::Free && owing(cells, Cell::clean))
+    }
+
+    /// The table of the README: a line for each category.
+    pub fn to_markdown(&self) -> String {
+        let mut out = String::from("| category | rows | thesis |");
+        for e in &self.executors {
+            let _ = write!(out, " {} |", e.name);
         }
-        out
+        out += "\n|---|--:|--:|";
+        out += &"--:|".repeat(self.executors.len());
+        let mut line = |name: &str, letters: &str| {
+            let (rows, columns) = (|| self.category(letters), 0..self.executors.len());
+            let passed = rows().filter(|(c, _)| c.thesis == Thesis::Passed).count();
+            let asked = rows().filter(|(c, _)| c.thesis != Thesis::NoQuestion).count();
+            let thesis = if asked == 0 { "-".into() } else { format!("{passed}/{asked}") };
+            let _ = write!(out, "\n| {name} | {} | {thesis} |", rows().count());
+            for column in columns {
+                let cell = match &self.executors[column].state {
+                    State::Present(_) => {
+                        let (ok, all) = Self::count(rows(), column);
+                        format!("{ok}/{all}")
+                    }
+                    State::Absent { what, .. } => what.to_string(),
+                };
+                let _ = write!(out, " {cell} |");
+            }
+        };
+        for (letters, category) in CATEGORIES {
+            line(category, letters);
+        }
+        line("**all**", "");
+        out + "\n"
     }
 
     /// For programs.
     pub fn to_json(&self) -> serde_json::Value {
-        let cell = |e: &Registered, c: &Cell| match &e.state {
-            State::Present(_) => serde_json::json!({ "passed": c.passed, "ran": c.ran }),
-            State::Absent { what, .. } => serde_json::json!(what),
+        let cells = |cells: &[Cell]| -> serde_json::Map<String, serde_json::Value> {
+            let one = |(e, c): (&Registered, &Cell)| {
+                let value = match &e.state {
+                    State::Present(_) => serde_json::json!({
+                        "outcome": c.word(), "passed": c.passed, "ran": c.ran, "value": c.value, "shape": c.shape
+                    }),
+                    State::Absent { what, .. } => serde_json::json!(what),
+                };
+                (e.name.to_string(), value)
+            };
+            self.executors.iter().zip(cells).map(one).collect()
         };
-        let rows = self.rows.iter().map(|r| {
-            let cells: serde_json::Map<String, serde_json::Value> =
-                self.executors.iter().zip(&r.cells).map(|(e, c)| (e.name.to_string(), cell(e, c))).collect();
-            serde_json::json!({ "id": r.id, "name": r.name, "thesis": r.thesis, "executors": cells })
+        let components = self.components.iter().map(|(c, row)| {
+            serde_json::json!({
+                "id": c.id, "name": c.name, "thesis": c.thesis.to_string(), "rust": c.rust, "instead": c.instead,
+                "executors": cells(row),
+            })
+        });
+        let edge_cases = self.edge_cases.iter().map(|(id, owed, row)| {
+            serde_json::json!({ "id": id, "owed": format!("{owed:?}").to_lowercase(), "executors": cells(row) })
         });
         let failures = self
             .failures
             .iter()
             .map(|(test, executor, why)| serde_json::json!({ "test": test, "executor": executor, "why": why }));
         serde_json::json!({
-            "rows": rows.collect::<Vec<_>>(),
+            "components": components.collect::<Vec<_>>(),
+            "edge_cases": edge_cases.collect::<Vec<_>>(),
             "failures": failures.collect::<Vec<_>>(),
-            "untested_components": self.untested,
             "summary": self.summary(),
         })
     }

@@ -1,11 +1,14 @@
-//! One run of a test file on one executor.
+//! Running tests on one executor.
 
 use crate::bound;
+use crate::cases::Outcome;
 use crate::compare::{Near, compare};
 use acc_core::data::ArrayData;
+use acc_core::ir::Program;
 use acc_core::text::{Expect, Run, TestFile};
 use acc_core::{Error, Executor, Interpreter, LimitError, RunLimits};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How long a run may take that states no deadline: far beyond what any test needs, so that an endless one ends.
@@ -14,15 +17,49 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// How much later than its deadline a run may stop: 50 ms are promised, and a machine under load is given more.
 const GRACE: Duration = Duration::from_millis(1000);
 
-/// What an executor made of a run. A panic is an error like others here, so that one defect does not hide the rest.
+/// What an executor made of a run.
 pub fn execute(executor: &dyn Executor, file: &TestFile, run: &Run) -> Result<Vec<ArrayData>, Error> {
-    let patience = run.deadline_ms.map_or(PATIENCE, Duration::from_millis);
+    self::run(executor, &file.program, &run.args, run.deadline_ms)
+}
+
+/// What an executor makes of a program, within the deadline if there is one. A panic is an error like others here, so
+/// that one defect does not hide the rest.
+pub(crate) fn run(
+    executor: &dyn Executor,
+    program: &Arc<Program>,
+    args: &[ArrayData],
+    deadline_ms: Option<u64>,
+) -> Result<Vec<ArrayData>, Error> {
+    let patience = deadline_ms.map_or(PATIENCE, Duration::from_millis);
     let limits = RunLimits { deadline: Some(Instant::now() + patience), ..RunLimits::none() };
-    let result = catch_unwind(AssertUnwindSafe(|| executor.run_untyped(&file.program, &run.args, &limits)));
-    result.unwrap_or_else(|panic| {
+    caught(|| executor.run_untyped(program, args, &limits))
+        .unwrap_or_else(|message| Err(Error::Backend { backend: "panic", message }))
+}
+
+/// The message of a panic, if there is one.
+pub(crate) fn caught<T>(f: impl FnOnce() -> T) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(f)).map_err(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
-        Err(Error::Backend { backend: "panic", message: text.unwrap_or("without a message").to_string() })
+        text.unwrap_or("without a message").to_string()
     })
+}
+
+/// Every run of a test file.
+pub(crate) fn check_file(executor: &dyn Executor, file: &TestFile) -> Outcome {
+    let mut outcome = Outcome::default();
+    for r in &file.runs {
+        let start = Instant::now();
+        let got = execute(executor, file, r);
+        if let Err(e) = judge(file, r, &got, start.elapsed()) {
+            outcome.failures.push(format!("run {:?} at line {}: {e}", r.name.as_deref().unwrap_or_default(), r.line));
+            continue;
+        }
+        match &got {
+            Ok(results) => outcome.saw(&r.args, results),
+            Err(_) => outcome.value = true,
+        }
+    }
+    outcome
 }
 
 /// Runs and checks; the error says what differs from the expectation.

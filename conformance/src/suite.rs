@@ -1,19 +1,29 @@
-//! The test programs.
+//! The tests: programs in text form, and cases of the typed API.
 
-use crate::{laziness, matrix};
+use crate::cases::{self, Case, Check, Outcome};
+use crate::{components, laziness, runner};
 use acc_core::Error;
+use acc_core::Executor;
 use acc_core::text::{TestFile, parse_test_file};
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-/// A test program: a file, or a generated one.
+/// A test: a file, a generated program, or a case of the typed API.
 pub struct Test {
-    /// Its name: the path below `programs/` without the ending, as in `fold/sum`.
+    /// Its name: for a file the path below `programs/` without the ending, as in `fold/sum`.
     pub name: String,
-    /// Its text.
-    pub text: String,
-    /// What the text says.
-    pub file: TestFile,
+    /// The components and edge cases it covers, by their ids.
+    pub rows: Vec<String>,
+    /// What it is.
+    pub body: Body,
+}
+
+/// What a test consists of.
+pub enum Body {
+    /// A program in text form with its runs.
+    Program(TestFile),
+    /// Checks in Rust.
+    Case(Case),
 }
 
 /// Why the test programs cannot be had.
@@ -43,16 +53,23 @@ fn default_folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("programs")
 }
 
-/// Test programs in order of their names: the files `*.acc` below a folder, or if none is named all there are, the
-/// generated ones included.
+/// Tests in order of their names: the files `*.acc` below a folder, or if none is named all tests there are.
 pub fn load(folder: Option<&Path>) -> Result<Vec<Test>, SuiteError> {
     let mut tests = read(folder.unwrap_or(&default_folder()))?;
     if folder.is_none() {
         for (name, text) in laziness::programs() {
-            tests.push(test(name.clone(), &format!("{name}.acc"), text)?);
+            tests.push(test(name.clone(), &format!("{name}.acc"), &text)?);
+        }
+        for case in cases::all() {
+            let rows: Vec<String> = case.rows.split_whitespace().map(str::to_string).collect();
+            check_rows(case.name, &rows)?;
+            tests.push(Test { name: case.name.to_string(), rows, body: Body::Case(case) });
         }
     }
     tests.sort_by(|a, b| a.name.cmp(&b.name));
+    if let Some(twice) = tests.windows(2).find(|w| w[0].name == w[1].name) {
+        return Err(SuiteError::Test(format!("two tests are named `{}`", twice[0].name)));
+    }
     Ok(tests)
 }
 
@@ -64,38 +81,34 @@ fn read(folder: &Path) -> Result<Vec<Test>, SuiteError> {
         let text = fs::read_to_string(&path).map_err(|e| SuiteError::Read(path.clone(), e))?;
         let below = path.strip_prefix(folder).unwrap_or(&path).with_extension("");
         let name = below.components().map(|c| c.as_os_str().to_string_lossy()).collect::<Vec<_>>().join("/");
-        tests.push(test(name, &path.display().to_string(), text)?);
+        tests.push(test(name, &path.display().to_string(), &text)?);
     }
     Ok(tests)
 }
 
-fn test(name: String, file_name: &str, text: String) -> Result<Test, SuiteError> {
-    let file = parse_test_file(file_name, &text).map_err(SuiteError::Text)?;
+fn test(name: String, file_name: &str, text: &str) -> Result<Test, SuiteError> {
+    let file = parse_test_file(file_name, text).map_err(SuiteError::Text)?;
     if file.runs.is_empty() {
         return Err(SuiteError::Test(format!("{file_name} has no `run {{ ... }}`: it would test nothing")));
     }
     if let Some(unknown) = file.executors.iter().find(|e| crate::executors::all().iter().all(|r| r.name != **e)) {
         return Err(SuiteError::Test(format!("{file_name}: there is no executor `{unknown}`")));
     }
-    if let Some(unknown) = file.components.iter().find(|c| matrix::components().all(|(id, _, _)| id != **c)) {
-        return Err(SuiteError::Test(format!("{file_name}: there is no component `{unknown}`; `acc list` shows them")));
-    }
-    if let Some(unknown) = file.cases.iter().find(|c| !is_case(c)) {
-        return Err(SuiteError::Test(format!(
-            "{file_name}: `{unknown}` is no edge case: they are named as in E-FD-06"
-        )));
-    }
-    Ok(Test { name, text, file })
+    let rows: Vec<String> = file.components.iter().chain(&file.cases).cloned().collect();
+    check_rows(file_name, &rows)?;
+    Ok(Test { name, rows, body: Body::Program(file) })
 }
 
-/// Whether an id has the form of an edge case's: `E-FD-06`.
-fn is_case(id: &str) -> bool {
-    let mut parts = id.split('-');
-    let all = |p: Option<&str>, f: fn(&char) -> bool| p.is_some_and(|p| p.len() == 2 && p.chars().all(|c| f(&c)));
-    parts.next() == Some("E")
-        && all(parts.next(), char::is_ascii_uppercase)
-        && all(parts.next(), char::is_ascii_digit)
-        && parts.next().is_none()
+fn check_rows(test: &str, rows: &[String]) -> Result<(), SuiteError> {
+    let components = components::components();
+    let edge_cases = components::edge_cases();
+    let unknown = |id: &&String| components.iter().all(|c| c.id != **id) && edge_cases.iter().all(|(c, _)| c != *id);
+    match rows.iter().find(unknown) {
+        Some(id) => {
+            Err(SuiteError::Test(format!("{test}: there is no component or edge case `{id}`; `acc list` shows them")))
+        }
+        None => Ok(()),
+    }
 }
 
 fn find(folder: &Path, out: &mut Vec<PathBuf>) -> Result<(), SuiteError> {
@@ -114,6 +127,25 @@ fn find(folder: &Path, out: &mut Vec<PathBuf>) -> Result<(), SuiteError> {
 impl Test {
     /// Whether the test is for this executor.
     pub fn is_for(&self, executor: &str) -> bool {
-        self.file.executors.is_empty() || self.file.executors.iter().any(|e| e == executor)
+        match &self.body {
+            Body::Program(file) => file.executors.is_empty() || file.executors.iter().any(|e| e == executor),
+            Body::Case(_) => true,
+        }
+    }
+
+    /// Runs the test on an executor.
+    pub fn run(&self, executor: &dyn Executor) -> Outcome {
+        match &self.body {
+            Body::Program(file) => runner::check_file(executor, file),
+            Body::Case(case) => Check::run_case(case, executor),
+        }
+    }
+
+    /// The program in text form, if it is one.
+    pub fn file(&self) -> Option<&TestFile> {
+        match &self.body {
+            Body::Program(file) => Some(file),
+            Body::Case(_) => None,
+        }
     }
 }

@@ -1,16 +1,14 @@
 //! One compiled program serves all extents and data, on every executor.
 
 use acc_core::Executor;
-use conformance::{executors, runner, suite};
+use conformance::{executors, suite};
 
-/// Runs every run of a test program on an executor, twice, the second time from a text that is read again.
+/// Runs a test program on an executor, twice, the second time from a text that is read again.
 fn run_twice(executor: &dyn Executor, name: &str) {
     for _ in 0..2 {
         let tests = suite::load(None).unwrap_or_else(|e| panic!("{e}"));
         let test = tests.into_iter().find(|t| t.name == name).unwrap_or_else(|| panic!("no test {name}"));
-        for run in &test.file.runs {
-            runner::check(executor, &test.file, run).unwrap_or_else(|e| panic!("{name} on {}: {e}", executor.name()));
-        }
+        assert_eq!(test.run(executor).failures, [""; 0], "{name} on {}", executor.name());
     }
 }
 

@@ -1,6 +1,6 @@
-//! Every test program on every executor that is there, each pair a test of its own.
+//! Every test on every executor that is there, each pair a test of its own.
 
-use conformance::{executors, runner, suite};
+use conformance::{executors, suite};
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -23,14 +23,8 @@ fn main() -> ExitCode {
             let name = format!("{}::{}", test.name, registered.name);
             let test = test.clone();
             trials.push(Trial::test(name, move || {
-                let mut failures = String::new();
-                for run in &test.file.runs {
-                    if let Err(e) = runner::check(&*executor, &test.file, run) {
-                        let name = run.name.as_deref().unwrap_or_default();
-                        failures += &format!("run {name:?} at line {}: {e}\n", run.line);
-                    }
-                }
-                if failures.is_empty() { Ok(()) } else { Err(Failed::from(failures)) }
+                let failures = test.run(&*executor).failures;
+                if failures.is_empty() { Ok(()) } else { Err(Failed::from(failures.join("\n"))) }
             }));
         }
     }

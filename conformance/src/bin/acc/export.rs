@@ -48,9 +48,10 @@ fn program(args: &Args) -> Result<Arc<Program>, String> {
                 return Ok(e.program);
             }
             let tests = suite::load(None).map_err(|e| e.to_string())?;
-            let found = tests.into_iter().find(|t| t.name == *name);
+            let found = tests.iter().find(|t| t.name == *name);
             found
-                .map(|t| t.file.program)
+                .and_then(|t| t.file())
+                .map(|file| file.program.clone())
                 .ok_or_else(|| format!("there is no program `{name}`; `acc list` shows those there are"))
         }
         (None, None) => Err("name a FILE or a --program".into()),

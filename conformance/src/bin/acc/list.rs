@@ -2,7 +2,8 @@
 
 use crate::output::say;
 use conformance::executors::{self, State};
-use conformance::{matrix, suite, tour};
+use conformance::suite::{self, Test};
+use conformance::{components, tour};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -28,18 +29,21 @@ pub fn main(args: &Args) -> crate::Outcome {
     for e in tour::examples(&input).map_err(|e| e.to_string())? {
         say!("  {}", e.name);
     }
-    say!("test programs ({})", tests.len());
-    for t in &tests {
-        let rows: Vec<&str> = t.file.components.iter().chain(&t.file.cases).map(String::as_str).collect();
-        say!("  {}: {}", t.name, rows.join(" "));
-    }
-    let covered = |id: &str| tests.iter().filter(|t| t.file.components.iter().any(|c| c == id)).count();
-    say!("components with tests");
-    for (id, name, _) in matrix::components() {
-        let n = covered(id);
-        if n > 0 {
-            say!("  {id} {name}: {n} test programs");
+    let (programs, cases): (Vec<&Test>, Vec<&Test>) = tests.iter().partition(|t| t.file().is_some());
+    for (title, tests) in [("test programs", programs), ("cases of the typed API", cases)] {
+        say!("{title} ({})", tests.len());
+        for t in tests {
+            say!("  {}: {}", t.name, t.rows.join(" "));
         }
+    }
+    let covered = |id: &str| tests.iter().filter(|t| t.rows.iter().any(|row| row == id)).count();
+    say!("components, and how many tests name them");
+    for c in components::components() {
+        say!("  {} {}: {}", c.id, c.name, covered(c.id));
+    }
+    say!("edge cases, and how many tests name them");
+    for (id, _) in components::edge_cases() {
+        say!("  {id}: {}", covered(id));
     }
     Ok(ExitCode::SUCCESS)
 }
