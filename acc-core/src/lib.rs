@@ -29,5 +29,6 @@ pub mod prelude {
     pub use crate::interp::Interpreter;
     pub use crate::limits::{CancelToken, RunLimits};
     pub use acc_core_derive::Elt;
+    pub use half::f16;
     pub use num_complex::Complex;
 }

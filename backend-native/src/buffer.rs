@@ -10,6 +10,7 @@ use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::types::all_types;
+use half::f16;
 
 /// Start of every column: a cache line.
 const ALIGN: usize = 64;

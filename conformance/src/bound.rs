@@ -16,7 +16,7 @@
 //! must state one (`within`).
 
 use crate::compare::Near;
-use acc_core::data::ArrayData;
+use acc_core::data::{ArrayData, ScalarType};
 use acc_core::ir::{ArrayId, ArrayOp, Block, Fun, PrimOp, Program, Region, ScalarOp, Stmt, Val};
 
 /// How near the results of a run must be; an error if the program has no bound of its own.
@@ -121,7 +121,8 @@ impl Bounds {
                     self.zeros |= float && matches!(op, PrimOp::MinP | PrimOp::MaxP);
                     if float { own_bound(*op, operands) } else { 0 }
                 }
-                ScalarOp::Cast(_) | ScalarOp::Bitcast(_) | ScalarOp::Select { .. } => operands,
+                ScalarOp::Cast(x) => n.results.first().map_or(operands, |r| cast_bound(operands, f.ty(*x), f.ty(*r))),
+                ScalarOp::Bitcast(_) | ScalarOp::Select { .. } => operands,
                 ScalarOp::Index { array, .. } => self.arrays[ArrayId::index(*array)],
                 ScalarOp::If { then, else_, .. } => self.region(f, then, values).max(self.region(f, else_, values)),
                 ScalarOp::While { test, step, .. } => {
@@ -157,6 +158,21 @@ fn rounds(f: &Fun) -> bool {
         }
     });
     found
+}
+
+/// The bound of a conversion: units in the last place of a wider float are smaller.
+fn cast_bound(operand: u64, from: ScalarType, to: ScalarType) -> u64 {
+    let digits = |ty: ScalarType| match ty {
+        ScalarType::F16 => Some(11),
+        ScalarType::F32 => Some(24),
+        ScalarType::F64 => Some(53),
+        _ => None,
+    };
+    match (digits(from), digits(to)) {
+        (Some(a), Some(b)) if a < b => operand.saturating_mul(1 << (b - a)),
+        (Some(a), Some(b)) if a > b && operand > 0 => operand.div_ceil(1 << (a - b)) + 1,
+        _ => operand,
+    }
 }
 
 /// The bound of an operation on floats whose operands have the bound `operands`.

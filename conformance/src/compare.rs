@@ -5,6 +5,7 @@
 //! infinity only itself. There is no tolerance that holds for all programs.
 
 use acc_core::data::{ArrayData, Column, ColumnSlice};
+use acc_core::prelude::f16;
 use acc_core::text::Tolerance;
 
 /// How near a float must be to the expected one.
@@ -68,6 +69,11 @@ fn differences(got: &Column, want: &Column, near: Near) -> (usize, Option<usize>
         }};
     }
     match (got.slice(), want.slice()) {
+        (ColumnSlice::F16(g), ColumnSlice::F16(w)) => {
+            let scale = w.iter().filter(|x| x.is_finite()).fold(0f32, |m, x| m.max(x.to_f32().abs()));
+            let scale = Float::of16(f16::from_f32(scale));
+            count!(g, w, |g, w| same(Float::of16(g), Float::of16(w), scale, near))
+        }
         (ColumnSlice::F32(g), ColumnSlice::F32(w)) => {
             let scale = w.iter().filter(|x| x.is_finite()).fold(0f32, |m, x| m.max(x.abs()));
             count!(g, w, |g, w| same(Float::of32(g), Float::of32(w), Float::of32(scale), near))
@@ -97,6 +103,16 @@ struct Float {
 }
 
 impl Float {
+    fn of16(x: f16) -> Float {
+        let magnitude = x.to_bits() & 0x7fff;
+        let next = f16::from_bits(magnitude + 1);
+        Float {
+            value: x.to_f64(),
+            rank: if x.is_sign_negative() { -i64::from(magnitude) } else { i64::from(magnitude) },
+            bits: u64::from(x.to_bits()),
+            ulp: next.to_f64() - f16::from_bits(magnitude).to_f64(),
+        }
+    }
     fn of32(x: f32) -> Float {
         let magnitude = i64::from(x.to_bits() & 0x7fff_ffff);
         Float {

@@ -2,14 +2,16 @@
 
 use super::elt::{Elt, ScalarElt};
 use super::exp::{Exp, IntoExp, prim1, prim2};
+use crate::data::nearest_f16;
 use crate::ir::PrimOp;
+use half::f16;
 
 /// Types with arithmetic: `+ - * /` and unary `-`.
 ///
 /// Integers wrap. `/` of integers truncates towards zero; a zero divisor is a fault and `MIN / -1 = MIN`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no arithmetic (`Num`)",
-    note = "arithmetic is defined for i8..i64, u8..u64, f32, f64 and Complex; take tuples apart first: `|(a, b)| a + b`"
+    note = "arithmetic is defined for i8..i64, u8..u64, f16, f32, f64 and Complex; take tuples apart first: `|(a, b)| a + b`"
 )]
 pub trait Num: Elt<Exp = Exp<Self>> + IntoExp<Self> {
     /// The number as this type, as by Rust's `as`.
@@ -65,7 +67,7 @@ pub trait Bits: ScalarElt {}
 /// Numeric scalar types: source and target of [`Exp::to`].
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a scalar number (`NumScalar`)",
-    note = "scalar numbers are i8..i64, u8..u64, f32 and f64"
+    note = "scalar numbers are i8..i64, u8..u64, f16, f32 and f64"
 )]
 pub trait NumScalar: Num + ScalarElt {}
 
@@ -77,9 +79,9 @@ pub trait HasRem: NumScalar {
 }
 
 macro_rules! num {
-    ($div:ident, $rem:ident; $($t:ty),*) => { $(
+    ($div:ident, $rem:ident, |$x:ident| $from:expr; $($t:ty),*) => { $(
         impl Num for $t {
-            fn from_i64(x: i64) -> Self { x as $t }
+            fn from_i64($x: i64) -> Self { $from }
             #[track_caller]
             fn add(a: Exp<Self>, b: Exp<Self>) -> Exp<Self> { prim2(PrimOp::AddP, a, b) }
             #[track_caller]
@@ -97,8 +99,9 @@ macro_rules! num {
         }
     )* };
 }
-num!(QuotP, RemP; i8, i16, i32, i64, u8, u16, u32, u64);
-num!(DivP, FmodP; f32, f64);
+num!(QuotP, RemP, |x| x as Self; i8, i16, i32, i64, u8, u16, u32, u64);
+num!(DivP, FmodP, |x| nearest_f16(x as f64); f16);
+num!(DivP, FmodP, |x| x as Self; f32, f64);
 
 macro_rules! ints {
     ($($t:ty),*) => { $(
@@ -113,9 +116,9 @@ macro_rules! ints {
 ints!(i8, i16, i32, i64, u8, u16, u32, u64);
 
 macro_rules! floats {
-    ($($t:ty),*) => { $(
+    (|$x:ident| $from:expr; $($t:ty),*) => { $(
         impl Floating for $t {
-            fn from_f64(x: f64) -> $t { x as $t }
+            fn from_f64($x: f64) -> $t { $from }
         }
         impl ExpOrd for $t {
             const LEAST: $t = <$t>::NEG_INFINITY;
@@ -123,7 +126,8 @@ macro_rules! floats {
         }
     )* };
 }
-floats!(f32, f64);
+floats!(|x| nearest_f16(x); f16);
+floats!(|x| x as Self; f32, f64);
 
 impl Bits for bool {}
 impl ExpOrd for bool {

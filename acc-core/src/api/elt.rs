@@ -2,13 +2,14 @@
 
 use super::exp::{Exp, IntoExp, constant, tuple_exp};
 use crate::data::{Column, ColumnElt, ColumnOwner, EltType, HasScalarType, Lit, Prim};
+use half::f16;
 
-/// Types that may be array elements and scalar values: `i8` to `i64`, `u8` to `u64`, `f32`, `f64`, `bool`, `char`, `()`,
+/// Types that may be array elements and scalar values: `i8` to `i64`, `u8` to `u64`, `f16`, `f32`, `f64`, `bool`, `char`, `()`,
 /// tuples, `Option`, `Complex`, and structs with `#[derive(Elt)]`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an array element",
     label = "not an element type (`Elt`)",
-    note = "element types are i8..i64, u8..u64, f32, f64, bool, char, (), tuples, Option<T>, Complex<T> and structs with #[derive(Elt)]; `usize`/`isize` are not: use i64 or u64"
+    note = "element types are i8..i64, u8..u64, f16, f32, f64, bool, char, (), tuples, Option<T>, Complex<T> and structs with #[derive(Elt)]; `usize`/`isize` are not: use i64 or u64"
 )]
 pub trait Elt: Clone + 'static {
     /// What closures receive: `Exp<Self>` for scalars, a tuple of these for tuples, `FooExp` for a derived struct `Foo`.
@@ -51,7 +52,7 @@ macro_rules! scalar_elt {
         }
     )* };
 }
-scalar_elt!(i8, i16, i32, i64, u8, u16, u32, u64, f32, f64, bool, char);
+scalar_elt!(i8, i16, i32, i64, u8, u16, u32, u64, f16, f32, f64, bool, char);
 
 macro_rules! tuple_elt {
     ($($A:ident $X:ident $i:tt),*) => {

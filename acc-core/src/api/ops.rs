@@ -6,6 +6,7 @@ use super::exp::{Exp, IntoExp, constant, prim1, prim2};
 use crate::build;
 use crate::data::HasScalarType;
 use crate::ir::{Loc, PrimOp};
+use half::f16;
 use std::ops;
 
 /// One blanket implementation per operator; the right-hand side is anything that is an expression.
@@ -95,7 +96,7 @@ macro_rules! left_constant {
     )* };
 }
 left_constant!(Add add Num::add, Sub sub Num::sub, Mul mul Num::mul, Div div Num::div, Rem rem rem_of;
-    (i8, i16, i32, i64, u8, u16, u32, u64, f32, f64));
+    (i8, i16, i32, i64, u8, u16, u32, u64, f16, f32, f64));
 left_constant!(BitAnd bitand and_of, BitOr bitor or_of, BitXor bitxor xor_of;
     (i8, i16, i32, i64, u8, u16, u32, u64, bool));
 
@@ -296,4 +297,4 @@ macro_rules! same_width {
     (@group ($($a:ty),*) $all:tt) => { $(same_width!(@one $a, $all);)* };
     (@one $a:ty, ($($b:ty),*)) => { $(impl SameWidth<$b> for $a {})* };
 }
-same_width!((i8, u8), (i16, u16), (i32, u32, f32), (i64, u64, f64));
+same_width!((i8, u8), (i16, u16, f16), (i32, u32, f32), (i64, u64, f64));

@@ -12,6 +12,7 @@ mod freeze;
 mod graph;
 mod program;
 mod schedule;
+mod wide;
 
 pub use acc::{AccFun, AccNode, AccOp, AccRef, AccType, Frozen, FrozenBoundary, lambda_id};
 pub use frame::{

@@ -2,6 +2,7 @@
 
 use super::extents::{extent_argument, lift_literals};
 use super::schedule::{Dag, Inner, Needs, NodeId, NodeIds, place};
+use super::wide::{cast_results, conversion, wide_elt, widened};
 use super::{AccFun, AccOp, AccRef, AccType, Frozen, FrozenBoundary};
 use crate::data::{ArrayData, EltType, ScalarType};
 use crate::error::BuildError;
@@ -341,21 +342,83 @@ impl Numberer<'_> {
                 step: self.loop_block(step, &step.body)?,
             },
         };
+        let types: Vec<ArrayType> = acc.ty.leaves().into_iter().cloned().collect();
+        Ok(match &op {
+            ArrayOp::Fold { xs, .. } | ArrayOp::Scan { xs, .. } => match wide_elt(&self.types[xs.index()].elt) {
+                Some(wide) => self.accumulate_wide(op, wide, types, &acc.loc, &mut Out { stmts, added }),
+                None => self.statement(op, types, &acc.loc, &mut Out { stmts, added }),
+            },
+            _ => self.statement(op, types, &acc.loc, &mut Out { stmts, added }),
+        })
+    }
+
+    /// A fold or scan with `f16` in its elements, in `f32`.
+    fn accumulate_wide(
+        &mut self,
+        op: ArrayOp,
+        wide: EltType,
+        types: Vec<ArrayType>,
+        loc: &Loc,
+        out: &mut Out<'_>,
+    ) -> Ids {
+        let widen = |this: &mut Self, xs: ArrayId, out: &mut Out<'_>| {
+            let ty = this.types[xs.index()].clone();
+            let map = ArrayOp::Map { f: conversion(&ty.elt, &wide, loc), xs: vec![xs].into(), indexed: false };
+            this.statement(map, vec![ArrayType { rank: ty.rank, elt: wide.clone() }], loc, out)[0]
+        };
+        let start = |init: &Option<Fun>| {
+            init.clone().map(|mut f| {
+                cast_results(&mut f, &wide, loc);
+                f
+            })
+        };
+        let op = match op {
+            ArrayOp::Fold { f, init, xs } => {
+                ArrayOp::Fold { f: widened(&f), init: start(&init), xs: widen(self, xs, out) }
+            }
+            ArrayOp::Scan { dir, f, init, xs } => {
+                ArrayOp::Scan { dir, f: widened(&f), init: start(&init), xs: widen(self, xs, out) }
+            }
+            other => other,
+        };
+        let wide_types = types.iter().map(|t| ArrayType { rank: t.rank, elt: wide.clone() }).collect();
+        let results = self.statement(op, wide_types, loc, out);
+        let mut narrow = Ids::new();
+        for (x, ty) in results.into_iter().zip(types) {
+            let map = ArrayOp::Map { f: conversion(&wide, &ty.elt, loc), xs: vec![x].into(), indexed: false };
+            narrow.extend(self.statement(map, vec![ty], loc, out));
+        }
+        narrow
+    }
+
+    /// A statement, or the earlier one that is the same.
+    fn statement(&mut self, op: ArrayOp, types: Vec<ArrayType>, loc: &Loc, out: &mut Out<'_>) -> Ids {
         // Branches and loops are not compared: their blocks may be as large as the program, and nested deep.
         let comparable = op.blocks().is_empty();
         if comparable && let Some(ids) = self.known.get(&op) {
             // The same operation on the same arrays, at the same type: its leaves decide, so the element type must agree.
-            let same = ids.iter().zip(acc.ty.leaves()).all(|(id, ty)| self.types[id.index()] == *ty);
-            if same {
-                return Ok(ids.clone());
+            if ids.iter().zip(&types).all(|(id, ty)| self.types[id.index()] == *ty) {
+                return ids.clone();
             }
         }
-        let results = self.fresh(&acc.ty);
+        let results: Ids = types
+            .into_iter()
+            .map(|ty| {
+                self.types.push(ty);
+                ArrayId(self.types.len() as u32 - 1)
+            })
+            .collect();
         if comparable {
             self.known.insert(op.clone(), results.clone());
-            added.push(op.clone());
+            out.added.push(op.clone());
         }
-        stmts.push(Stmt { results: results.clone(), op, loc: acc.loc.clone() });
-        Ok(results)
+        out.stmts.push(Stmt { results: results.clone(), op, loc: loc.clone() });
+        results
     }
+}
+
+/// A block being made: its statements, and which operations are now known.
+struct Out<'a> {
+    stmts: &'a mut Vec<Stmt>,
+    added: &'a mut Vec<ArrayOp>,
 }

@@ -2,6 +2,7 @@
 
 use super::scalar::scalar_types_list;
 use super::{Lit, Prim, ScalarType};
+use half::f16;
 use std::fmt;
 use std::sync::Arc;
 

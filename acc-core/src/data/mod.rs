@@ -9,4 +9,4 @@ pub use array::{ArrayData, ShapeError, linear_index, shape_size, unlinear_index}
 pub(crate) use column::ColumnBuilder;
 pub use column::{Column, ColumnElt, ColumnOwner, ColumnSlice};
 pub use elt::{EltType, Leaves};
-pub use scalar::{HasScalarType, Lit, Prim, ScalarType};
+pub use scalar::{HasScalarType, Lit, Prim, ScalarType, nearest_f16};

@@ -1,12 +1,13 @@
 //! Scalar types and literals.
 
+use half::f16;
 use std::fmt;
 
 /// Calls `$mac!` with the list of (variant, Rust type) pairs of all scalar types.
 macro_rules! scalar_types_list {
     ($mac:ident) => {
         $mac! { (I8, i8), (I16, i16), (I32, i32), (I64, i64), (U8, u8), (U16, u16), (U32, u32), (U64, u64),
-        (F32, f32), (F64, f64), (Bool, bool), (Char, char) }
+        (F16, f16), (F32, f32), (F64, f64), (Bool, bool), (Char, char) }
     };
 }
 
@@ -45,13 +46,13 @@ macro_rules! scalar_types {
 scalar_types! {
     (I8, i8, "i8", 1), (I16, i16, "i16", 2), (I32, i32, "i32", 4), (I64, i64, "i64", 8),
     (U8, u8, "u8", 1), (U16, u16, "u16", 2), (U32, u32, "u32", 4), (U64, u64, "u64", 8),
-    (F32, f32, "f32", 4), (F64, f64, "f64", 8), (Bool, bool, "bool", 1), (Char, char, "char", 4),
+    (F16, f16, "f16", 2), (F32, f32, "f32", 4), (F64, f64, "f64", 8), (Bool, bool, "bool", 1), (Char, char, "char", 4),
 }
 
 impl ScalarType {
-    /// `f32` or `f64`.
+    /// `f16`, `f32` or `f64`.
     pub fn is_float(self) -> bool {
-        matches!(self, Self::F32 | Self::F64)
+        matches!(self, Self::F16 | Self::F32 | Self::F64)
     }
     /// A signed or unsigned integer (not `bool`, not `char`).
     pub fn is_int(self) -> bool {
@@ -115,6 +116,14 @@ macro_rules! prim_int {
 }
 prim_int!(i8, i16, i32, i64, u8, u16, u32, u64);
 
+impl Prim for f16 {
+    fn to_bits64(self) -> u64 {
+        u64::from(self.to_bits())
+    }
+    fn from_bits64(bits: u64) -> Self {
+        f16::from_bits(bits as u16)
+    }
+}
 impl Prim for f32 {
     fn to_bits64(self) -> u64 {
         u64::from(self.to_bits())
@@ -158,6 +167,7 @@ impl Lit {
     /// One in any numeric type.
     pub fn one(ty: ScalarType) -> Lit {
         match ty {
+            ScalarType::F16 => f16::ONE.lit(),
             ScalarType::F32 => 1f32.lit(),
             ScalarType::F64 => 1f64.lit(),
             _ => Lit { ty, bits: 1 },
@@ -182,4 +192,20 @@ impl fmt::Debug for Lit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{self}{}", self.ty)
     }
+}
+
+/// The `f16` nearest to a number, ties to even. (`f16::from_f64` rounds to `f32` first, on some processors.)
+///
+/// ```
+/// use acc_core::data::nearest_f16;
+///
+/// // A little above the middle between 1 and the next number: the way over `f32` would forget the little.
+/// assert_eq!(nearest_f16(1.0 + 0.5f64.powi(11) + 0.5f64.powi(40)).to_bits(), 0x3c01);
+/// ```
+pub fn nearest_f16(x: f64) -> f16 {
+    // To `f32` rounded to odd: an inexact result gets an odd last digit, so that it is no tie for the second rounding.
+    let near = x as f32;
+    let exact = f64::from(near) == x || x.is_nan();
+    let towards_zero = if f64::from(near).abs() > x.abs() { near.to_bits() - 1 } else { near.to_bits() };
+    f16::from_f32(if exact { near } else { f32::from_bits(towards_zero | 1) })
 }

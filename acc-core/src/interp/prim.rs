@@ -3,8 +3,9 @@
 //! This is the specification that constant folding and every backend are held to; the rules are in the documentation
 //! of [`PrimOp`], [`cast_exists`] and [`bitcast_exists`].
 
-use crate::data::{Lit, Prim, ScalarType};
+use crate::data::{Lit, Prim, ScalarType, nearest_f16};
 use crate::ir::{PrimOp, bitcast_exists, cast_exists};
+use half::f16;
 
 /// Why an operation has no value.
 #[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
@@ -49,6 +50,7 @@ pub fn eval_prim(op: PrimOp, args: &[Lit]) -> Result<Lit, PrimError> {
         ScalarType::U16 => typed!(on_u16, u16),
         ScalarType::U32 => typed!(on_u32, u32),
         ScalarType::U64 => typed!(on_u64, u64),
+        ScalarType::F16 => typed!(on_f16, f16),
         ScalarType::F32 => typed!(on_f32, f32),
         ScalarType::F64 => typed!(on_f64, f64),
         ScalarType::Bool => typed!(on_bool, bool),
@@ -206,6 +208,12 @@ macro_rules! on_float {
 on_float!(on_f32, f32);
 on_float!(on_f64, f64);
 
+/// In f32, rounded once.
+fn on_f16(op: PrimOp, x: f16, y: f16) -> Result<Lit, PrimError> {
+    let wide = on_f32(op, x.to_f32(), y.to_f32())?;
+    Ok(wide.get::<f32>().map_or(wide, |r| f16::from_f32(r).lit()))
+}
+
 macro_rules! on_ordered {
     ($name:ident, $t:ty, |$x:ident, $y:ident| $and:expr, $or:expr, $xor:expr, $not:expr) => {
         fn $name(op: PrimOp, $x: $t, $y: $t) -> Result<Lit, PrimError> {
@@ -308,6 +316,8 @@ pub fn eval_cast(x: Lit, to: ScalarType) -> Result<Lit, PrimError> {
                 ScalarType::U16 => (x as u16).lit(),
                 ScalarType::U32 => (x as u32).lit(),
                 ScalarType::U64 => (x as u64).lit(),
+                // No integer beyond the precision of f64 is in the range of f16.
+                ScalarType::F16 => nearest_f16(x as f64).lit(),
                 ScalarType::F32 => (x as f32).lit(),
                 ScalarType::F64 => (x as f64).lit(),
                 ScalarType::Bool | ScalarType::Char => return Err(PrimError::IllTyped),
@@ -315,6 +325,7 @@ pub fn eval_cast(x: Lit, to: ScalarType) -> Result<Lit, PrimError> {
         }};
     }
     Ok(match x.ty {
+        ScalarType::F16 => convert!(f16::from_bits64(x.bits).to_f32()),
         ScalarType::F32 => convert!(f32::from_bits64(x.bits)),
         ScalarType::F64 => convert!(f64::from_bits64(x.bits)),
         ScalarType::I8 | ScalarType::I16 | ScalarType::I32 | ScalarType::I64 => convert!(x.bits as i64 as i128),

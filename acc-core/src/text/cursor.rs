@@ -178,7 +178,7 @@ impl<'a> Cursor<'a> {
                 self.next();
                 Ok(t)
             }
-            None => self.expected("a scalar type (i8 ... i64, u8 ... u64, f32, f64, bool, char)"),
+            None => self.expected("a scalar type (i8 ... i64, u8 ... u64, f16, f32, f64, bool, char)"),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::cursor::Cursor;
 use super::literal::write_lit;
-use crate::data::{ArrayData, EltType, Lit, Prim, ScalarType, shape_size};
+use crate::data::{ArrayData, EltType, Lit, Prim, ScalarType, nearest_f16, shape_size};
 use crate::error::Error;
 use crate::interp::prim::eval_cast;
 use std::fmt;
@@ -99,6 +99,7 @@ fn number(c: &mut Cursor<'_>) -> Result<f64, Error> {
 fn of_number(x: f64, ty: ScalarType) -> Lit {
     let whole = (x as i64).lit();
     match ty {
+        ScalarType::F16 => nearest_f16(x).lit(),
         ScalarType::F32 => (x as f32).lit(),
         ScalarType::F64 => x.lit(),
         ScalarType::Bool => (x as i64 % 2 != 0).lit(),

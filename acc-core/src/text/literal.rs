@@ -1,11 +1,13 @@
 //! Literals in text.
 
-use crate::data::{Lit, Prim, ScalarType};
+use crate::data::{Lit, Prim, ScalarType, nearest_f16};
+use half::f16;
 use std::fmt::{self, Write};
 
 /// Writes a literal so that [`read_lit`] gives the same bits; its type is not written.
 pub(super) fn write_lit(out: &mut impl Write, l: Lit) -> fmt::Result {
     let quiet = match l.ty {
+        ScalarType::F16 if f16::from_bits64(l.bits).is_nan() => u64::from(QUIET_F16),
         ScalarType::F32 if f32::from_bits64(l.bits).is_nan() => u64::from(QUIET_F32),
         ScalarType::F64 if f64::from_bits64(l.bits).is_nan() => QUIET_F64,
         _ => return write!(out, "{l}"),
@@ -13,6 +15,7 @@ pub(super) fn write_lit(out: &mut impl Write, l: Lit) -> fmt::Result {
     if l.bits == quiet { out.write_str("nan") } else { write!(out, "nan(0x{:x})", l.bits) }
 }
 
+const QUIET_F16: u16 = 0x7e00;
 const QUIET_F32: u32 = 0x7fc0_0000;
 const QUIET_F64: u64 = 0x7ff8_0000_0000_0000;
 
@@ -32,12 +35,14 @@ pub(super) fn read_lit(text: &str, ty: ScalarType) -> Result<Lit, String> {
         ScalarType::U16 => parsed::<u16>(text),
         ScalarType::U32 => parsed::<u32>(text),
         ScalarType::U64 => parsed::<u64>(text),
+        ScalarType::F16 if text == "nan" => Some(f16::from_bits(QUIET_F16).lit()),
         ScalarType::F32 if text == "nan" => Some(f32::from_bits(QUIET_F32).lit()),
         ScalarType::F64 if text == "nan" => Some(f64::from_bits(QUIET_F64).lit()),
+        ScalarType::F16 if float => text.parse::<f64>().ok().map(|x| nearest_f16(x).lit()),
         ScalarType::F32 if float => parsed::<f32>(text),
         ScalarType::F64 if float => parsed::<f64>(text),
         ScalarType::Bool => parsed::<bool>(text),
-        ScalarType::F32 | ScalarType::F64 | ScalarType::Char => None,
+        ScalarType::F16 | ScalarType::F32 | ScalarType::F64 | ScalarType::Char => None,
     };
     lit.ok_or_else(|| format!("`{text}` is not a value of type {ty}"))
 }
@@ -46,6 +51,7 @@ pub(super) fn read_lit(text: &str, ty: ScalarType) -> Result<Lit, String> {
 pub(super) fn read_nan(text: &str, ty: ScalarType) -> Result<Lit, String> {
     let bits = text.strip_prefix("0x").and_then(|d| u64::from_str_radix(d, 16).ok());
     let lit = match (ty, bits) {
+        (ScalarType::F16, Some(b)) => u16::try_from(b).is_ok_and(|b| f16::from_bits(b).is_nan()).then_some(b),
         (ScalarType::F32, Some(b)) => u32::try_from(b).is_ok_and(|b| f32::from_bits(b).is_nan()).then_some(b),
         (ScalarType::F64, Some(b)) => f64::from_bits(b).is_nan().then_some(b),
         _ => None,

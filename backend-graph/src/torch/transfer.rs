@@ -5,6 +5,7 @@
 
 use super::{Device, TorchError};
 use acc_core::data::{Column, ColumnOwner, ColumnSlice, Lit, ScalarType};
+use half::f16;
 use std::any::Any;
 use std::sync::Arc;
 use tch::{Kind, Tensor};
@@ -17,6 +18,7 @@ pub(crate) fn kind(ty: ScalarType) -> Kind {
         ScalarType::I16 | ScalarType::U16 => Kind::Int16,
         ScalarType::I32 | ScalarType::U32 | ScalarType::Char => Kind::Int,
         ScalarType::I64 | ScalarType::U64 => Kind::Int64,
+        ScalarType::F16 => Kind::Half,
         ScalarType::F32 => Kind::Float,
         ScalarType::F64 => Kind::Double,
         ScalarType::Bool => Kind::Bool,
@@ -41,7 +43,7 @@ fn bytes(slice: ColumnSlice<'_>) -> (*const u8, usize) {
             match slice { $(ColumnSlice::$variant(s) => (s.as_ptr().cast(), size_of_val(s))),* }
         };
     }
-    each!(I8, I16, I32, I64, U8, U16, U32, U64, F32, F64, Bool, Char)
+    each!(I8, I16, I32, I64, U8, U16, U32, U64, F16, F32, F64, Bool, Char)
 }
 
 /// Takes columns to libtorch and tensors back, for one run.
@@ -187,6 +189,7 @@ impl TensorOwner {
             ScalarType::U16 => vector!(u16),
             ScalarType::U32 => vector!(u32),
             ScalarType::U64 => vector!(u64),
+            ScalarType::F16 => vector!(f16),
             ScalarType::F32 => vector!(f32),
             ScalarType::F64 => vector!(f64),
             ScalarType::Bool => literals!(u8),
@@ -206,7 +209,7 @@ impl ColumnOwner for TensorOwner {
                 }
             };
         }
-        typed!(I8, I16, I32, I64, U8, U16, U32, U64, F32, F64, Bool, Char)
+        typed!(I8, I16, I32, I64, U8, U16, U32, U64, F16, F32, F64, Bool, Char)
     }
 
     fn as_any(&self) -> Option<&dyn Any> {
@@ -239,6 +242,7 @@ mod tests {
             Column::from_vec(vec![0u16, 1, 1 << 15, u16::MAX]),
             Column::from_vec(vec![0u32, 1, 1 << 31, u32::MAX]),
             Column::from_vec(vec![0u64, 1, 1 << 63, u64::MAX]),
+            Column::from_vec(vec![f16::NEG_ZERO, f16::NAN, f16::INFINITY, f16::MIN_POSITIVE_SUBNORMAL]),
             Column::from_vec(vec![-0.0f32, f32::NAN, f32::INFINITY, f32::MIN_POSITIVE / 2.0]),
             Column::from_vec(vec![-0.0f64, f64::NAN, f64::INFINITY, f64::MIN_POSITIVE / 2.0]),
             Column::from_vec(vec![true, false, true]),

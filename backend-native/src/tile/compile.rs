@@ -196,7 +196,7 @@ impl Compiler<'_> {
         for (k, n) in r.nodes.iter().enumerate() {
             let Op::Prim(op, v) = &n.op else { continue };
             let [x] = n.results[..] else { continue };
-            if !self.body.ty(x).is_float() || self.is_global(x) || !Pair::first(*op) {
+            if !Pair::on(self.body.ty(x)) || self.is_global(x) || !Pair::first(*op) {
                 continue;
             }
             let first = v.iter().enumerate().find_map(|(side, t)| {

@@ -3,6 +3,7 @@
 use crate::buffer::{AlignedVec, OutSlice};
 use crate::types::all_types;
 use acc_core::data::{ColumnElt, ColumnSlice, Prim, ScalarType};
+use half::f16;
 
 /// Scalars as lanes.
 pub(crate) trait Lane: Prim + ColumnElt + Default + PartialEq + PartialOrd + Send + Sync {

@@ -4,7 +4,7 @@
 
 use super::lanes::{Lane, Lanes};
 use super::prims::multiversion;
-use acc_core::data::ColumnSlice;
+use acc_core::data::{ColumnSlice, ScalarType};
 use acc_core::ir::PrimOp;
 
 /// The second operation, of the first one's result `t` and `c`.
@@ -42,6 +42,11 @@ impl Pair {
             (PrimOp::MulP, _) => Some(Second::Mul),
             _ => None,
         }
+    }
+
+    /// Whether there is a loop for operands of this type.
+    pub(crate) fn on(ty: ScalarType) -> bool {
+        matches!(ty, ScalarType::F32 | ScalarType::F64)
     }
 
     /// Whether an operator can come first.

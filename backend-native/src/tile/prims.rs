@@ -6,8 +6,10 @@
 use super::int::Int;
 use super::lanes::{Lane, Lanes};
 use crate::types::all_types;
-use acc_core::data::{ColumnSlice, Prim, ScalarType};
+use acc_core::data::{ColumnSlice, Prim, ScalarType, nearest_f16};
 use acc_core::ir::PrimOp;
+use half::f16;
+use half::slice::HalfFloatSliceExt;
 
 /// The lane of a zero divisor.
 pub(crate) type Outcome = Result<(), usize>;
@@ -195,6 +197,39 @@ macro_rules! float_ops {
 float_ops!(binary_f32, unary_f32, f32);
 float_ops!(binary_f64, unary_f64, f64);
 
+/// Lanes of f16 as f32.
+fn widened(a: &[f16]) -> Vec<f32> {
+    let mut wide = vec![0.0; a.len()];
+    a.convert_to_f32_slice(&mut wide);
+    wide
+}
+
+/// Results in f32, rounded once.
+fn narrow(wide: &Lanes, n: usize, out: &mut Lanes) {
+    if let (Some(wide), Some(out)) = (f32::of(wide).get(..n), f16::of_mut(out).get_mut(..n)) {
+        out.convert_from_f32_slice(wide);
+    }
+}
+
+fn binary_f16(u: Uniform, op: PrimOp, a: &[f16], b: &[f16], out: &mut Lanes) -> Outcome {
+    if compare(u, op, a, b, out) {
+        return Ok(());
+    }
+    let mut wide = Lanes::new(ScalarType::F32, a.len());
+    binary_f32(u, op, &widened(a), &widened(b), &mut wide)?;
+    narrow(&wide, a.len(), out);
+    Ok(())
+}
+
+fn unary_f16(op: PrimOp, a: &[f16], out: &mut Lanes) {
+    if op.result_type(ScalarType::F16) == ScalarType::Bool {
+        return unary_f32(op, &widened(a), out);
+    }
+    let mut wide = Lanes::new(ScalarType::F32, a.len());
+    unary_f32(op, &widened(a), &mut wide);
+    narrow(&wide, a.len(), out);
+}
+
 #[inline(always)]
 fn bool_binary(u: Uniform, op: PrimOp, a: &[bool], b: &[bool], out: &mut Lanes) -> Outcome {
     if compare(u, op, a, b, out) {
@@ -236,6 +271,7 @@ fn binary_impl(op: PrimOp, u: Uniform, a: ColumnSlice<'_>, b: ColumnSlice<'_>, o
         (C::U16(a), C::U16(b)) => int_binary(u, op, a, b, out),
         (C::U32(a), C::U32(b)) => int_binary(u, op, a, b, out),
         (C::U64(a), C::U64(b)) => int_binary(u, op, a, b, out),
+        (C::F16(a), C::F16(b)) => binary_f16(u, op, a, b, out),
         (C::F32(a), C::F32(b)) => binary_f32(u, op, a, b, out),
         (C::F64(a), C::F64(b)) => binary_f64(u, op, a, b, out),
         (C::Bool(a), C::Bool(b)) => bool_binary(u, op, a, b, out),
@@ -259,6 +295,7 @@ fn unary_impl(op: PrimOp, a: ColumnSlice<'_>, out: &mut Lanes) {
         C::U16(a) => int_unary(op, a, out),
         C::U32(a) => int_unary(op, a, out),
         C::U64(a) => int_unary(op, a, out),
+        C::F16(a) => unary_f16(op, a, out),
         C::F32(a) => unary_f32(op, a, out),
         C::F64(a) => unary_f64(op, a, out),
         C::Bool(a) => map1(a, bool::of_mut(out), |x| !x),
@@ -285,38 +322,39 @@ all_types!(select_impl);
 
 macro_rules! cast_row {
     ($a:ident, $out:ident, $($V:ident $t:ty),*) => {
-        match $out { $(Lanes::$V(out) => map1($a, out, |x| x as $t),)* Lanes::Bool(_) | Lanes::Char(_) => {} }
+        match $out {
+            $(Lanes::$V(out) => map1($a, out, |x| x as $t),)*
+            // No integer beyond the precision of f64 is in the range of f16.
+            Lanes::F16(out) => map1($a, out, |x| nearest_f16(x as f64)),
+            Lanes::Bool(_) | Lanes::Char(_) => {}
+        }
     };
 }
 macro_rules! cast_impl {
-    ($($V:ident $t:ty),*) => {
+    ($($from:ident),*; $all:tt) => {
         #[inline(always)]
         fn cast_impl(a: ColumnSlice<'_>, out: &mut Lanes) {
             use ColumnSlice as C;
             match a {
-                C::I8(a) => cast_row!(a, out, I8 i8, I16 i16, I32 i32, I64 i64, U8 u8, U16 u16, U32 u32, U64 u64, F32 f32, F64 f64),
-                C::I16(a) => cast_row!(a, out, I8 i8, I16 i16, I32 i32, I64 i64, U8 u8, U16 u16, U32 u32, U64 u64, F32 f32, F64 f64),
-                C::I32(a) => cast_row!(a, out, I8 i8, I16 i16, I32 i32, I64 i64, U8 u8, U16 u16, U32 u32, U64 u64, F32 f32, F64 f64),
-                C::I64(a) => cast_row!(a, out, I8 i8, I16 i16, I32 i32, I64 i64, U8 u8, U16 u16, U32 u32, U64 u64, F32 f32, F64 f64),
-                C::U8(a) => cast_row!(a, out, I8 i8, I16 i16, I32 i32, I64 i64, U8 u8, U16 u16, U32 u32, U64 u64, F32 f32, F64 f64),
-                C::U16(a) => cast_row!(a, out, I8 i8, I16 i16, I32 i32, I64 i64, U8 u8, U16 u16, U32 u32, U64 u64, F32 f32, F64 f64),
+                $(C::$from(a) => cast_impl!(@row a, out, $all),)*
                 C::U32(a) => match out {
                     Lanes::Char(out) => map1(a, out, |x| char::from_u32(x).unwrap_or(char::REPLACEMENT_CHARACTER)),
-                    out => cast_row!(a, out, I8 i8, I16 i16, I32 i32, I64 i64, U8 u8, U16 u16, U32 u32, U64 u64, F32 f32, F64 f64),
+                    out => cast_impl!(@row a, out, $all),
                 },
-                C::U64(a) => cast_row!(a, out, I8 i8, I16 i16, I32 i32, I64 i64, U8 u8, U16 u16, U32 u32, U64 u64, F32 f32, F64 f64),
-                C::F32(a) => cast_row!(a, out, I8 i8, I16 i16, I32 i32, I64 i64, U8 u8, U16 u16, U32 u32, U64 u64, F32 f32, F64 f64),
-                C::F64(a) => cast_row!(a, out, I8 i8, I16 i16, I32 i32, I64 i64, U8 u8, U16 u16, U32 u32, U64 u64, F32 f32, F64 f64),
-                C::Bool(a) => match out {
-                    $(Lanes::$V(out) => map1(a, out, |x| u8::from(x) as $t),)*
-                    Lanes::Bool(_) | Lanes::Char(_) => {}
-                },
+                C::F16(a) => cast(C::F32(&widened(a)), out),
+                C::Bool(a) => {
+                    let mut bits = Lanes::new(ScalarType::U8, a.len());
+                    map1(a, u8::of_mut(&mut bits), u8::from);
+                    cast(bits.slice(a.len()), out);
+                }
                 C::Char(a) => map1(a, u32::of_mut(out), u32::from),
             }
         }
     };
+    (@row $a:ident, $out:ident, ($($V:ident $t:ty),*)) => { cast_row!($a, $out, $($V $t),*) };
 }
-cast_impl!(I8 i8, I16 i16, I32 i32, I64 i64, U8 u8, U16 u16, U32 u32, U64 u64, F32 f32, F64 f64);
+cast_impl!(I8, I16, I32, I64, U8, U16, U64, F32, F64;
+    (I8 i8, I16 i16, I32 i32, I64 i64, U8 u8, U16 u16, U32 u32, U64 u64, F32 f32, F64 f64));
 
 /// The same bits read as another type of the same width.
 pub(crate) fn bitcast(a: ColumnSlice<'_>, out: &mut Lanes) {

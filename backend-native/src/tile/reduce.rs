@@ -7,6 +7,7 @@ use crate::buffer::OutSlice;
 use crate::types::all_types;
 use acc_core::data::{ColumnSlice, Prim, ScalarType};
 use acc_core::ir::{Dir, PrimOp};
+use half::f16;
 
 /// Partial results that a reduction keeps at once: enough to hide the latency of an addition, few enough for
 /// registers. The tree of a reduction depends on it, so it is fixed.
@@ -28,10 +29,10 @@ pub(crate) fn identity(op: PrimOp, ty: ScalarType) -> u64 {
     macro_rules! float {
         ($t:ty) => {
             match op {
-                PrimOp::MulP => <$t>::to_bits64(1.0),
+                PrimOp::MulP => <$t>::from(1i8).to_bits64(),
                 PrimOp::MinP => <$t>::INFINITY.to_bits64(),
                 PrimOp::MaxP => <$t>::NEG_INFINITY.to_bits64(),
-                _ => <$t>::to_bits64(-0.0),
+                _ => (-<$t>::from(0i8)).to_bits64(),
             }
         };
     }
@@ -44,6 +45,7 @@ pub(crate) fn identity(op: PrimOp, ty: ScalarType) -> u64 {
         ScalarType::U16 => int!(u16),
         ScalarType::U32 => int!(u32),
         ScalarType::U64 => int!(u64),
+        ScalarType::F16 => float!(f16),
         ScalarType::F32 => float!(f32),
         ScalarType::F64 => float!(f64),
         ScalarType::Bool => u64::from(matches!(op, PrimOp::MinP | PrimOp::AndP)),
@@ -96,7 +98,7 @@ macro_rules! with_char {
 macro_rules! by_type {
     ($body:ident) => {
         $body! { (I8, i8, with_int), (I16, i16, with_int), (I32, i32, with_int), (I64, i64, with_int), (U8, u8, with_int),
-        (U16, u16, with_int), (U32, u32, with_int), (U64, u64, with_int), (F32, f32, with_float),
+        (U16, u16, with_int), (U32, u32, with_int), (U64, u64, with_int), (F16, f16, with_float), (F32, f32, with_float),
         (F64, f64, with_float), (Bool, bool, with_bool), (Char, char, with_char) }
     };
 }

@@ -6,6 +6,7 @@ use crate::buffer::OutSlice;
 use crate::kernel::Update;
 use acc_core::data::ColumnSlice;
 use acc_core::ir::PrimOp;
+use half::f16;
 
 #[inline(always)]
 fn each<T: Copy>(values: &[T], list: Option<&[u32]>, at: &[usize], out: &mut [T], f: impl Fn(T, T) -> T) {
@@ -54,6 +55,7 @@ macro_rules! float {
         }
     };
 }
+float!(float16, f16);
 float!(float32, f32);
 float!(float64, f64);
 
@@ -98,6 +100,7 @@ pub(crate) fn update(u: Update, values: ColumnSlice<'_>, list: Option<&[u32]>, a
         (C::U16(x), OutSlice::U16(o)) => int(op, x, list, at, o),
         (C::U32(x), OutSlice::U32(o)) => int(op, x, list, at, o),
         (C::U64(x), OutSlice::U64(o)) => int(op, x, list, at, o),
+        (C::F16(x), OutSlice::F16(o)) => float16(op, x, list, at, o),
         (C::F32(x), OutSlice::F32(o)) => float32(op, x, list, at, o),
         (C::F64(x), OutSlice::F64(o)) => float64(op, x, list, at, o),
         _ => false,

@@ -4,6 +4,7 @@ use super::super::rewrite::Known;
 use super::Replace;
 use acc_core::data::{Lit, Prim, ScalarType};
 use acc_core::ir::{PrimOp, ScalarOp, Val};
+use acc_core::prelude::f16;
 
 pub(super) fn rule(op: &ScalarOp, ty: ScalarType, known: &Known) -> Option<Replace> {
     match op {
@@ -60,7 +61,7 @@ fn unary(p: PrimOp, x: Val, known: &Known) -> Option<Replace> {
 /// The comparison that holds exactly where `p` does not. With NaN around, only equality has one.
 fn opposite(p: PrimOp, ty: ScalarType) -> Option<PrimOp> {
     use PrimOp as P;
-    let total = !matches!(ty, ScalarType::F32 | ScalarType::F64);
+    let total = !ty.is_float();
     match p {
         P::EqP => Some(P::NeP),
         P::NeP => Some(P::EqP),
@@ -98,10 +99,10 @@ fn binary(p: PrimOp, x: Val, y: Val, known: &Known) -> Option<Replace> {
 /// Whether `p(x, l)` is `x` for every `x`.
 fn is_right_unit(p: PrimOp, l: Lit) -> bool {
     use PrimOp as P;
-    use ScalarType::{Bool, F32, F64};
+    use ScalarType::Bool;
     let (zero, one) = (l == Lit::zero(l.ty), l == Lit::one(l.ty));
-    let float = matches!(l.ty, F32 | F64);
-    let minus_zero = l == (-0f32).lit() || l == (-0f64).lit();
+    let float = l.ty.is_float();
+    let minus_zero = l == f16::NEG_ZERO.lit() || l == (-0f32).lit() || l == (-0f64).lit();
     let ones = l.ty != Bool && !float && l.bits == all_ones(l.ty);
     match p {
         // -0.0 + 0.0 is 0.0, but x + -0.0 is x.

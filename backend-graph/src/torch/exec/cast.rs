@@ -12,6 +12,9 @@ pub(super) fn cast(x: &Tensor, from: ScalarType, to: ScalarType) -> Result<Tenso
     if from == ScalarType::U32 && to == ScalarType::Char {
         return chr(x);
     }
+    if to == ScalarType::F16 {
+        return to_half(x, from);
+    }
     if from.is_float() && to.is_int() {
         return float_to_int(x, to);
     }
@@ -60,6 +63,24 @@ fn float_to_int(x: &Tensor, to: ScalarType) -> Result<Tensor> {
             Ok(inside.f_masked_fill(&large, i64::MAX)?.f_masked_fill(&small, i64::MIN)?)
         }
     }
+}
+
+/// Rounded once.
+fn to_half(x: &Tensor, from: ScalarType) -> Result<Tensor> {
+    let x = match from {
+        // By way of the float that holds it, or is as much out of range as it is.
+        ScalarType::F64 => x.shallow_clone(),
+        ScalarType::F32 => return Ok(x.f_to_kind(Kind::Half)?),
+        _ => cast(x, from, ScalarType::F64)?,
+    };
+    // libtorch goes from f64 by way of f32: rounded to odd, so that no tie arises on the way.
+    let near = x.f_to_kind(Kind::Float)?;
+    let bits = near.f_view_dtype(Kind::Int)?;
+    let back = near.f_to_kind(Kind::Double)?;
+    let beyond = back.f_abs()?.f_gt_tensor(&x.f_abs()?)?.f_to_kind(Kind::Int)?;
+    let odd = bits.f_sub(&beyond)?.f_bitwise_or(1i64)?.f_view_dtype(Kind::Float)?;
+    let exact = back.f_eq_tensor(&x)?.f_logical_or(&x.f_isnan()?)?;
+    Ok(near.f_where_self(&exact, &odd)?.f_to_kind(Kind::Half)?)
 }
 
 /// Rounded once: halving keeps the lowest bit, so that ties are still seen.

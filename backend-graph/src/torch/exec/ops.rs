@@ -146,6 +146,9 @@ fn unordered(t: &Tensor, ty: ScalarType) -> Result<Tensor> {
 }
 
 fn reduce(k: Known, t: &Tensor, ty: ScalarType) -> Result<Tensor> {
+    if ty == ScalarType::F16 {
+        return Ok(reduce(k, &t.f_to_kind(Kind::Float)?, ScalarType::F32)?.f_to_kind(Kind::Half)?);
+    }
     let empty = t.size().last() == Some(&0);
     Ok(match k {
         Known::Sum => t.f_sum_dim_intlist([-1i64].as_slice(), false, kind(ty))?,
@@ -158,6 +161,9 @@ fn reduce(k: Known, t: &Tensor, ty: ScalarType) -> Result<Tensor> {
 }
 
 fn cumulative(k: Known, t: &Tensor, ty: ScalarType) -> Result<Tensor> {
+    if ty == ScalarType::F16 {
+        return Ok(cumulative(k, &t.f_to_kind(Kind::Float)?, ScalarType::F32)?.f_to_kind(Kind::Half)?);
+    }
     Ok(match k {
         Known::Sum => t.f_cumsum(-1, kind(ty))?,
         Known::Product => t.f_cumprod(-1, kind(ty))?,
@@ -169,6 +175,10 @@ fn cumulative(k: Known, t: &Tensor, ty: ScalarType) -> Result<Tensor> {
 }
 
 fn scatter(base: &Tensor, at: &Tensor, values: &Tensor, ty: ScalarType, mode: ScatterMode) -> Result<Tensor> {
+    if ty == ScalarType::F16 && matches!(mode, ScatterMode::Combine(_)) {
+        let wide = |t: &Tensor| t.f_to_kind(Kind::Float);
+        return Ok(scatter(&wide(base)?, at, &wide(values)?, ScalarType::F32, mode)?.f_to_kind(Kind::Half)?);
+    }
     Ok(match mode {
         // On the CPU the last of several writers wins; that is so of no other indexed write of libtorch.
         ScatterMode::Last => base.f_scatter(0, at, values)?,

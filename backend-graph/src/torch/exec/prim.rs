@@ -42,6 +42,9 @@ pub(super) fn apply(p: PrimOp, ty: ScalarType, args: &[&Tensor], divisor: Option
         [x, y] if p.arity() == 2 => (*x, *y),
         _ => return Err(TorchError::new(format!("`{}` of {} operands", p.name(), args.len()))),
     };
+    if ty == ScalarType::F16 {
+        return half(p, x, y);
+    }
     let boolean = ty == ScalarType::Bool;
     Ok(match p {
         PrimOp::AddP => x.f_add(y)?,
@@ -131,6 +134,14 @@ pub(super) fn apply(p: PrimOp, ty: ScalarType, args: &[&Tensor], divisor: Option
         PrimOp::IsNanP => x.f_isnan()?,
         PrimOp::IsInfiniteP => x.f_isinf()?,
     })
+}
+
+/// An operation on f16: in f32, rounded once.
+fn half(p: PrimOp, x: &Tensor, y: &Tensor) -> Result<Tensor> {
+    let (x, y) = (x.f_to_kind(Kind::Float)?, y.f_to_kind(Kind::Float)?);
+    let args: &[&Tensor] = if p.arity() == 1 { &[&x] } else { &[&x, &y] };
+    let wide = apply(p, ScalarType::F32, args, None)?;
+    Ok(wide.f_to_kind(kind(p.result_type(ScalarType::F16)))?)
 }
 
 fn compare(
