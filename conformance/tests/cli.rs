@@ -208,7 +208,10 @@ fn a_wrong_test_folder() {
         "x.acc",
         format!("component: CON-99\n{}", double("xs = [0] i64 {} n = [] i64 { 0 } expect agree")).as_bytes(),
     );
-    fails(&["list", "--programs", &folder.path().display().to_string()], &["there is no component or edge case `CON-99`"]);
+    fails(
+        &["list", "--programs", &folder.path().display().to_string()],
+        &["there is no component or edge case `CON-99`"],
+    );
 }
 
 #[test]

@@ -363,7 +363,7 @@ impl Numberer<'_> {
     ) -> Ids {
         let widen = |this: &mut Self, xs: ArrayId, out: &mut Out<'_>| {
             let ty = this.types[xs.index()].clone();
-            let map = ArrayOp::Map { f: conversion(&ty.elt, &wide, loc), xs: vec![xs].into(), indexed: false };
+            let map = ArrayOp::Map { f: conversion(&ty.elt, &wide, loc), xs: vec![xs], indexed: false };
             this.statement(map, vec![ArrayType { rank: ty.rank, elt: wide.clone() }], loc, out)[0]
         };
         let start = |init: &Option<Fun>| {
@@ -385,7 +385,7 @@ impl Numberer<'_> {
         let results = self.statement(op, wide_types, loc, out);
         let mut narrow = Ids::new();
         for (x, ty) in results.into_iter().zip(types) {
-            let map = ArrayOp::Map { f: conversion(&wide, &ty.elt, loc), xs: vec![x].into(), indexed: false };
+            let map = ArrayOp::Map { f: conversion(&wide, &ty.elt, loc), xs: vec![x], indexed: false };
             narrow.extend(self.statement(map, vec![ty], loc, out));
         }
         narrow

@@ -6,6 +6,7 @@
 mod check;
 
 mod fold;
+mod half;
 
 pub use check::{Check, Outcome};
 
@@ -27,5 +28,5 @@ fn case(name: &'static str, rows: &'static str, run: fn(&mut Check<'_>)) -> Case
 
 /// Every case.
 pub fn all() -> Vec<Case> {
-    [fold::cases()].concat()
+    [fold::cases(), half::cases()].concat()
 }
