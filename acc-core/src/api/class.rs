@@ -1,17 +1,24 @@
-//! Classes of scalar types: which operations a type has.
+//! Classes of element types: which operations a type has.
+//!
+//! They are Accelerate's: every number is [`Num`]; [`Integral`] are the integers; [`Fractional`] has division without
+//! remainder, [`Floating`] the elementary functions, [`RealFrac`] rounding to integers, [`RealFloat`] an encoding of
+//! sign, exponent and mantissa.
 
+use super::bits::Bits;
+use super::compare::ExpOrd;
 use super::elt::{Elt, ScalarElt};
 use super::exp::{Exp, IntoExp, prim1, prim2};
+use super::ops::FromScalar;
 use crate::data::nearest_f16;
 use crate::ir::PrimOp;
 use half::f16;
 
-/// Types with arithmetic: `+ - * /` and unary `-`.
+/// Types with arithmetic: `+ - * /`, and unary `-`.
 ///
 /// Integers wrap. `/` of integers truncates towards zero; a zero divisor is a fault and `MIN / -1 = MIN`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no arithmetic (`Num`)",
-    note = "arithmetic is defined for i8..i64, u8..u64, f16, f32, f64 and Complex; take tuples apart first: `|(a, b)| a + b`"
+    note = "arithmetic is defined for i8..i64, u8..u64, f16, f32, f64, Complex and Ratio; take tuples apart first: `|(a, b)| a + b`"
 )]
 pub trait Num: Elt<Exp = Exp<Self>> + IntoExp<Self> {
     /// The number as this type, as by Rust's `as`.
@@ -28,48 +35,46 @@ pub trait Num: Elt<Exp = Exp<Self>> + IntoExp<Self> {
     fn neg(a: Exp<Self>) -> Exp<Self>;
 }
 
+/// Numbers with an absolute value and a sign: all but complex numbers of integers.
+#[diagnostic::on_unimplemented(message = "`{Self}` has no absolute value and sign (`Signed`)")]
+pub trait Signed: Num {
+    /// Absolute value.
+    fn abs(a: Exp<Self>) -> Exp<Self>;
+    /// Sign: `x = signum(x) * abs(x)`.
+    fn signum(a: Exp<Self>) -> Exp<Self>;
+}
+
 /// Integer types.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an integer type (`Integral`)",
     note = "for floats use `.floor()`, `.round()`, `.to::<i64>()`"
 )]
-pub trait Integral: NumScalar + ExpOrd + Bits {}
+pub trait Integral: NumScalar + Bits + HasRem {}
 
-/// Floating-point types.
+/// Numeric scalar types: the source of [`Exp::to`].
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is not a floating-point type (`Floating`)",
-    note = "cast first: `x.to::<f64>().sqrt()`"
+    message = "`{Self}` is not a scalar number (`NumScalar`)",
+    note = "scalar numbers are i8..i64, u8..u64, f16, f32 and f64"
 )]
-pub trait Floating: NumScalar + ExpOrd {
-    /// The nearest value of this type.
-    fn from_f64(x: f64) -> Self;
-}
+pub trait NumScalar: Signed + ScalarElt + ExpOrd + Extremes + FromScalar {}
 
-/// Types with comparisons, `min` and `max`.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be compared (`ExpOrd`)",
-    note = "comparisons are defined for numbers, bool and char; compare the parts of tuples and structs"
-)]
-pub trait ExpOrd: ScalarElt {
+/// Scalar types with a least and a greatest value.
+pub trait Extremes: ScalarElt + ExpOrd {
     /// The least value (floats: negative infinity).
     const LEAST: Self;
     /// The greatest value (floats: infinity).
     const GREATEST: Self;
 }
 
-/// Types with `& | ^ !`: integers and `bool`.
+/// Types whose division has no remainder: floats, `Complex` of these, `Ratio`.
 #[diagnostic::on_unimplemented(
-    message = "no bitwise operators on `{Self}` (`Bits`)",
-    note = "`&`, `|`, `^`, `!` work on integers and bool"
+    message = "`{Self}` has no exact division (`Fractional`)",
+    note = "cast first: `x.to::<f64>().recip()`"
 )]
-pub trait Bits: ScalarElt {}
-
-/// Numeric scalar types: source and target of [`Exp::to`].
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` is not a scalar number (`NumScalar`)",
-    note = "scalar numbers are i8..i64, u8..u64, f16, f32 and f64"
-)]
-pub trait NumScalar: Num + ScalarElt {}
+pub trait Fractional: Num {
+    /// The fraction `numer / denom`, rounded once.
+    fn from_ratio(numer: i64, denom: i64) -> Self;
+}
 
 /// `%` exists.
 #[diagnostic::on_unimplemented(message = "`{Self}` has no remainder (`%`)")]
@@ -93,6 +98,12 @@ macro_rules! num {
             #[track_caller]
             fn neg(a: Exp<Self>) -> Exp<Self> { prim1(PrimOp::NegP, a) }
         }
+        impl Signed for $t {
+            #[track_caller]
+            fn abs(a: Exp<Self>) -> Exp<Self> { prim1(PrimOp::AbsP, a) }
+            #[track_caller]
+            fn signum(a: Exp<Self>) -> Exp<Self> { prim1(PrimOp::SignumP, a) }
+        }
         impl NumScalar for $t {}
         impl HasRem for $t {
             const REM: PrimOp = PrimOp::$rem;
@@ -103,38 +114,59 @@ num!(QuotP, RemP, |x| x as Self; i8, i16, i32, i64, u8, u16, u32, u64);
 num!(DivP, FmodP, |x| nearest_f16(x as f64); f16);
 num!(DivP, FmodP, |x| x as Self; f32, f64);
 
-macro_rules! ints {
-    ($($t:ty),*) => { $(
-        impl Integral for $t {}
-        impl Bits for $t {}
-        impl ExpOrd for $t {
-            const LEAST: $t = <$t>::MIN;
-            const GREATEST: $t = <$t>::MAX;
+macro_rules! extremes {
+    ($least:ident, $greatest:ident; $($t:ty),*) => { $(
+        impl Extremes for $t {
+            const LEAST: $t = <$t>::$least;
+            const GREATEST: $t = <$t>::$greatest;
         }
     )* };
 }
-ints!(i8, i16, i32, i64, u8, u16, u32, u64);
-
-macro_rules! floats {
-    (|$x:ident| $from:expr; $($t:ty),*) => { $(
-        impl Floating for $t {
-            fn from_f64($x: f64) -> $t { $from }
-        }
-        impl ExpOrd for $t {
-            const LEAST: $t = <$t>::NEG_INFINITY;
-            const GREATEST: $t = <$t>::INFINITY;
-        }
-    )* };
-}
-floats!(|x| nearest_f16(x); f16);
-floats!(|x| x as Self; f32, f64);
-
-impl Bits for bool {}
-impl ExpOrd for bool {
+extremes!(MIN, MAX; i8, i16, i32, i64, u8, u16, u32, u64);
+extremes!(NEG_INFINITY, INFINITY; f16, f32, f64);
+impl Extremes for bool {
     const LEAST: bool = false;
     const GREATEST: bool = true;
 }
-impl ExpOrd for char {
+impl Extremes for char {
     const LEAST: char = '\0';
     const GREATEST: char = char::MAX;
+}
+
+macro_rules! integral {
+    ($($t:ty),*) => { $(impl Integral for $t {})* };
+}
+integral!(i8, i16, i32, i64, u8, u16, u32, u64);
+
+/// `numer / denom` in 62 bits or more, of which the last is set if anything was cut off: `(q, k)` stands for `q / 2^k`.
+/// Neither is zero.
+fn long_quotient(numer: u64, denom: u64) -> (u128, i32) {
+    let k = (62 + numer.leading_zeros()).saturating_sub(denom.leading_zeros());
+    let (n, d) = (u128::from(numer) << k, u128::from(denom));
+    ((n / d) | u128::from(n % d != 0), k as i32)
+}
+
+macro_rules! fractional {
+    ($($t:ty, |$q:ident, $k:ident| $round:expr;)*) => { $(
+        impl Fractional for $t {
+            fn from_ratio(numer: i64, denom: i64) -> $t {
+                if numer == 0 || denom == 0 {
+                    return Self::from_i64(numer.signum()) / Self::from_i64(denom.signum());
+                }
+                let ($q, $k) = long_quotient(numer.unsigned_abs(), denom.unsigned_abs());
+                let magnitude: $t = $round;
+                if (numer < 0) != (denom < 0) { -magnitude } else { magnitude }
+            }
+        }
+    )* };
+}
+fractional! {
+    // Fifty bits, the last of which is set if anything was cut off, are exact in f64.
+    f16, |q, k| {
+        let cut = (128 - q.leading_zeros()).saturating_sub(50);
+        let top = (q >> cut) | u128::from(q & ((1 << cut) - 1) != 0);
+        nearest_f16(top as f64 * 2f64.powi(cut as i32 - k))
+    };
+    f32, |q, k| q as f32 * 2f32.powi(-k);
+    f64, |q, k| q as f64 * 2f64.powi(-k);
 }

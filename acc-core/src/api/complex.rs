@@ -1,9 +1,14 @@
 //! `Complex` as an element type: real part, imaginary part.
 
-use super::class::Num;
+use super::class::{Fractional, Num, NumScalar, Signed};
+use super::compare::{ExpEq, choose};
 use super::elt::{Elt, ScalarElt};
 use super::exp::{Exp, IntoExp, constant, tuple_exp};
+use super::floating::Floating;
+use super::ops::FromScalar;
+use super::real::RealFloat;
 use crate::data::{EltType, Lit};
+use half::f16;
 use num_complex::Complex;
 
 impl<F: ScalarElt + Num> Elt for Complex<F> {
@@ -40,6 +45,11 @@ pub fn complex<F: ScalarElt + Num>(re: impl IntoExp<F>, im: impl IntoExp<F>) -> 
 }
 
 impl<F: ScalarElt + Num> Exp<Complex<F>> {
+    #[track_caller]
+    fn parts(self) -> (Exp<F>, Exp<F>) {
+        (self.re(), self.im())
+    }
+
     /// The real part.
     #[track_caller]
     pub fn re(self) -> Exp<F> {
@@ -62,7 +72,7 @@ impl<F: ScalarElt + Num> Exp<Complex<F>> {
     }
 }
 
-impl<F: ScalarElt + Num> Num for Complex<F> {
+impl<F: Part> Num for Complex<F> {
     fn from_i64(x: i64) -> Self {
         Complex::new(F::from_i64(x), F::from_i64(0))
     }
@@ -80,12 +90,214 @@ impl<F: ScalarElt + Num> Num for Complex<F> {
     }
     #[track_caller]
     fn div(a: Exp<Self>, b: Exp<Self>) -> Exp<Self> {
-        let d = b.norm_sqr();
-        let n = a * b.conj();
-        complex(n.re() / d, n.im() / d)
+        // The divisor times a number of its own size: neither can leave the range of floats where the quotient does not.
+        let (x, y) = F::small(b.re(), b.im());
+        let d = b.re() * x + b.im() * y;
+        complex((a.re() * x + a.im() * y) / d, (a.im() * x - a.re() * y) / d)
     }
     #[track_caller]
     fn neg(a: Exp<Self>) -> Exp<Self> {
         complex(-a.re(), -a.im())
+    }
+}
+
+/// Parts of complex numbers with arithmetic: scalar numbers.
+pub trait Part: NumScalar {
+    /// Both divided by a power of two, so that the greater is near 1; of integers, the same.
+    #[doc(hidden)]
+    fn small(x: Exp<Self>, y: Exp<Self>) -> (Exp<Self>, Exp<Self>);
+}
+macro_rules! parts {
+    (|$x:ident, $y:ident| $small:expr; $($t:ty),*) => { $(
+        impl Part for $t {
+            #[track_caller]
+            fn small($x: Exp<$t>, $y: Exp<$t>) -> (Exp<$t>, Exp<$t>) { $small }
+        }
+    )* };
+}
+parts!(|x, y| (x, y); i8, i16, i32, i64, u8, u16, u32, u64);
+parts!(|x, y| { let k = greatest_exponent(x, y); (x.scale_float(-k), y.scale_float(-k)) }; f16, f32, f64);
+
+#[track_caller]
+fn greatest_exponent<F: RealFloat>(x: Exp<F>, y: Exp<F>) -> Exp<i64> {
+    x.exponent().max(y.exponent())
+}
+
+impl<F: ScalarElt + Num + ExpEq> ExpEq for Complex<F> {
+    #[track_caller]
+    fn equal(a: Exp<Self>, b: Exp<Self>) -> Exp<bool> {
+        a.re().eq(b.re()) & a.im().eq(b.im())
+    }
+}
+
+impl<F: Part + FromScalar> FromScalar for Complex<F> {
+    #[track_caller]
+    fn from_scalar<T: NumScalar>(x: Exp<T>) -> Exp<Self> {
+        complex(x.to::<F>(), F::from_i64(0))
+    }
+}
+
+/// The complex number of this magnitude and phase.
+#[track_caller]
+pub fn mk_polar<F: Floating + ScalarElt>(magnitude: impl IntoExp<F>, phase: impl IntoExp<F>) -> Exp<Complex<F>> {
+    let (r, phase) = (magnitude.into_exp(), phase.into_exp());
+    complex(F::mul(r, phase.cos()), F::mul(r, phase.sin()))
+}
+
+/// The complex number of magnitude 1 and this phase.
+#[track_caller]
+pub fn cis<F: Floating + ScalarElt>(phase: impl IntoExp<F>) -> Exp<Complex<F>> {
+    let phase = phase.into_exp();
+    complex(phase.cos(), phase.sin())
+}
+
+impl<F: RealFloat> Exp<Complex<F>> {
+    /// The absolute value, also where the squares of the parts are out of range.
+    #[track_caller]
+    pub fn magnitude(self) -> Exp<F> {
+        let (x, y) = self.parts();
+        let k = greatest_exponent(x, y);
+        let (x, y) = (x.scale_float(-k), y.scale_float(-k));
+        (x * x + y * y).sqrt().scale_float(k)
+    }
+    /// The absolute value as the root of the sum of squares, which may be out of range (Accelerate's `magnitude'`).
+    #[track_caller]
+    pub fn magnitude_unscaled(self) -> Exp<F> {
+        self.norm_sqr().sqrt()
+    }
+    /// The angle, from -pi (exclusive, but for a negative zero as imaginary part) to pi; of zeros 0.
+    #[track_caller]
+    pub fn phase(self) -> Exp<F> {
+        let (x, y, zero) = (self.re(), self.im(), F::from_i64(0));
+        choose(x.eq(zero) & y.eq(zero), constant(zero), y.atan2(x))
+    }
+    /// Magnitude and phase.
+    #[track_caller]
+    pub fn polar(self) -> (Exp<F>, Exp<F>) {
+        (self.magnitude(), self.phase())
+    }
+    /// Multiplied by i.
+    #[track_caller]
+    fn turned(self) -> Self {
+        complex(-self.im(), self.re())
+    }
+    /// Divided by i.
+    #[track_caller]
+    fn turned_back(self) -> Self {
+        complex(self.im(), -self.re())
+    }
+}
+
+impl<F: RealFloat + Part> Signed for Complex<F> {
+    #[track_caller]
+    fn abs(z: Exp<Self>) -> Exp<Self> {
+        complex(z.magnitude(), F::from_i64(0))
+    }
+    #[track_caller]
+    fn signum(z: Exp<Self>) -> Exp<Self> {
+        let (r, zero) = (z.magnitude(), constant(Self::from_i64(0)));
+        choose(z.eq(zero), zero, complex(z.re() / r, z.im() / r))
+    }
+}
+
+impl<F: RealFloat + Part> Fractional for Complex<F> {
+    fn from_ratio(numer: i64, denom: i64) -> Self {
+        Complex::new(F::from_ratio(numer, denom), F::from_i64(0))
+    }
+}
+
+fn one<F: RealFloat + Part>() -> Exp<Complex<F>> {
+    constant(Complex::from_i64(1))
+}
+
+/// The formulas of Haskell's `Data.Complex`.
+impl<F: RealFloat + Part> Floating for Complex<F> {
+    fn from_f64(x: f64) -> Self {
+        Complex::new(F::from_f64(x), F::from_i64(0))
+    }
+    #[track_caller]
+    fn powf(z: Exp<Self>, w: Exp<Self>) -> Exp<Self> {
+        let number = |x: f64| constant(Self::from_f64(x));
+        let (zero, infinity) = (number(0.0), number(f64::INFINITY));
+        let nan = constant(Complex::new(F::from_f64(f64::NAN), F::from_f64(f64::NAN)));
+        let by_sign =
+            |more, less| choose(w.re().gt(F::from_i64(0)), more, choose(w.re().lt(F::from_i64(0)), less, nan));
+        let infinite = z.re().is_infinite() | z.im().is_infinite();
+        let usual = Self::exp(Self::ln(z) * w);
+        let value = choose(infinite, by_sign(infinity, zero), usual);
+        choose(w.eq(zero), one(), choose(z.eq(zero), by_sign(zero, infinity), value))
+    }
+    #[track_caller]
+    fn sqrt(z: Exp<Self>) -> Exp<Self> {
+        let ((x, y), zero) = (z.parts(), F::from_i64(0));
+        let two = F::from_i64(2);
+        let u = ((z.magnitude() + x.abs()) / two).sqrt();
+        let v = y.abs() / (u * two);
+        let left = x.lt(zero);
+        let (re, im) = (choose(left, v, u), choose(left, u, v));
+        let root = complex(re, choose(y.lt(zero), -im, im));
+        let zero = constant(Self::from_i64(0));
+        choose(z.eq(zero), zero, root)
+    }
+    #[track_caller]
+    fn exp(z: Exp<Self>) -> Exp<Self> {
+        mk_polar(z.re().exp(), z.im())
+    }
+    #[track_caller]
+    fn ln(z: Exp<Self>) -> Exp<Self> {
+        complex(z.magnitude().ln(), z.phase())
+    }
+    #[track_caller]
+    fn sin(z: Exp<Self>) -> Exp<Self> {
+        let (x, y) = z.parts();
+        complex(x.sin() * y.cosh(), x.cos() * y.sinh())
+    }
+    #[track_caller]
+    fn cos(z: Exp<Self>) -> Exp<Self> {
+        let (x, y) = z.parts();
+        complex(x.cos() * y.cosh(), -x.sin() * y.sinh())
+    }
+    #[track_caller]
+    fn tan(z: Exp<Self>) -> Exp<Self> {
+        Self::sin(z) / Self::cos(z)
+    }
+    #[track_caller]
+    fn asin(z: Exp<Self>) -> Exp<Self> {
+        Self::ln(z.turned() + Self::sqrt(one() - z * z)).turned_back()
+    }
+    #[track_caller]
+    fn acos(z: Exp<Self>) -> Exp<Self> {
+        Self::ln(z + Self::sqrt(one() - z * z).turned()).turned_back()
+    }
+    #[track_caller]
+    fn atan(z: Exp<Self>) -> Exp<Self> {
+        Self::ln((one() + z.turned()) / Self::sqrt(one() + z * z)).turned_back()
+    }
+    #[track_caller]
+    fn sinh(z: Exp<Self>) -> Exp<Self> {
+        let (x, y) = z.parts();
+        complex(y.cos() * x.sinh(), y.sin() * x.cosh())
+    }
+    #[track_caller]
+    fn cosh(z: Exp<Self>) -> Exp<Self> {
+        let (x, y) = z.parts();
+        complex(y.cos() * x.cosh(), y.sin() * x.sinh())
+    }
+    #[track_caller]
+    fn tanh(z: Exp<Self>) -> Exp<Self> {
+        Self::sinh(z) / Self::cosh(z)
+    }
+    #[track_caller]
+    fn asinh(z: Exp<Self>) -> Exp<Self> {
+        Self::ln(z + Self::sqrt(z * z + one()))
+    }
+    #[track_caller]
+    fn acosh(z: Exp<Self>) -> Exp<Self> {
+        Self::ln(z + Self::sqrt(z + one()) * Self::sqrt(z - one()))
+    }
+    #[track_caller]
+    fn atanh(z: Exp<Self>) -> Exp<Self> {
+        let log = Self::ln((one() + z) / (one() - z));
+        complex(log.re() / F::from_i64(2), log.im() / F::from_i64(2))
     }
 }

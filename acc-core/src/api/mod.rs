@@ -2,18 +2,27 @@
 
 mod acc;
 mod array;
+mod bits;
+mod bounded;
 mod class;
+mod compare;
 mod complex;
 mod construct;
 mod control;
 mod elementwise;
 mod elt;
 mod exp;
+mod floating;
 mod flow;
 pub mod functions;
+mod index;
+mod integral;
 mod ops;
 mod option;
 mod permute;
+mod random;
+mod ratio;
+mod real;
 mod reduce;
 mod reshape;
 mod run;
@@ -23,18 +32,29 @@ mod stencil;
 
 pub use acc::{Acc, Arrays, IntoAcc};
 pub use array::{Array, Matrix, NdShape, Scalar, Vector};
-pub use class::{Bits, ExpOrd, Floating, HasRem, Integral, Num, NumScalar};
-pub use complex::complex;
+pub use bits::{Bits, bit, zero_bits};
+pub use bounded::{Bounded, max_value, min_value};
+pub use class::{Extremes, Fractional, HasRem, Integral, Num, NumScalar, Signed};
+pub use compare::{ExpEq, ExpOrd};
+pub use complex::{Part, cis, complex, mk_polar};
 pub use construct::{enum_from, enum_from_step, fill, generate, unit, use_};
 pub use control::{cond, while_};
 pub use elt::{Elt, ExpOf, ScalarElt};
 #[doc(hidden)]
 pub use exp::{ErasedExp, build_struct, erase, project};
 pub use exp::{Exp, IntoExp, constant, lift};
+pub use floating::{Floating, from_rational, pi};
 pub use flow::{IntoTest, acond, awhile};
-pub use ops::{SameWidth, bitcast};
+pub use index::{
+    from_index, index_head, index_tail, index0, index1, index2, index3, intersect, shape_size, to_index, unindex1,
+    unindex2, unindex3,
+};
+pub use ops::{FromScalar, SameWidth, bitcast};
 pub use option::{none, some};
 pub use permute::IntoMaybeIx;
+pub use random::{Words, philox, random_f32, random_f64, random_normal, random_u32, random_u64};
+pub use ratio::{Ratio, Rational, ratio, ratio_raw};
+pub use real::{RealFloat, RealFrac, encode_float};
 pub use run::{AccFn, Compiled, HostArgs, Run};
 pub use shape::{
     DIM0, DIM1, DIM2, DIM3, DIM4, DIM5, DIM6, DIM7, DIM8, DIM9, Dim, Extendable, IntoIx, IntoShape, IxExp, IxPart,

@@ -1,7 +1,8 @@
 //! Operators and methods of scalar expressions.
 
-use super::class::{Bits, ExpOrd, Floating, HasRem, Integral, Num, NumScalar};
-use super::elt::ScalarElt;
+use super::bits::Bits;
+use super::class::{HasRem, Integral, Num, NumScalar};
+use super::elt::{Elt, ScalarElt};
 use super::exp::{Exp, IntoExp, constant, prim1, prim2};
 use crate::build;
 use crate::data::HasScalarType;
@@ -111,152 +112,35 @@ impl<T: Num> std::iter::Product for Exp<T> {
     }
 }
 
-macro_rules! binary {
-    ($($(#[doc = $doc:literal])* $m:ident $P:ident -> $R:ty;)*) => { $(
-        $(#[doc = $doc])*
-        #[track_caller]
-        #[allow(clippy::should_implement_trait)]
-        pub fn $m(self, other: impl IntoExp<T>) -> Exp<$R> { prim2(PrimOp::$P, self, other.into_exp()) }
-    )* };
-}
-macro_rules! unary {
-    ($($(#[doc = $doc:literal])* $m:ident $P:ident -> $R:ty;)*) => { $(
-        $(#[doc = $doc])*
-        #[track_caller]
-        pub fn $m(self) -> Exp<$R> { prim1(PrimOp::$P, self) }
-    )* };
-}
-
-impl<T: ExpOrd> Exp<T> {
-    binary! {
-        /// Whether equal (floats: IEEE 754).
-        eq EqP -> bool;
-        /// Whether different.
-        ne NeP -> bool;
-        /// Whether less.
-        lt LtP -> bool;
-        /// Whether less or equal.
-        le LeP -> bool;
-        /// Whether greater.
-        gt GtP -> bool;
-        /// Whether greater or equal.
-        ge GeP -> bool;
-        /// The lesser; of floats, NaN if either is NaN.
-        min MinP -> T;
-        /// The greater; of floats, NaN if either is NaN.
-        max MaxP -> T;
-    }
-
-    /// The value between `low` and `high` nearest to this.
-    #[track_caller]
-    pub fn clamp(self, low: impl IntoExp<T>, high: impl IntoExp<T>) -> Exp<T> {
-        self.max(low).min(high)
-    }
-}
-
 impl<T: NumScalar> Exp<T> {
     /// Converts with the meaning of Rust's `as`: integers wrap, floats saturate to integers (NaN becomes 0), to floats
-    /// rounds to nearest.
+    /// rounds to nearest. To `Complex`, the imaginary part is 0.
     #[track_caller]
-    pub fn to<U: NumScalar>(self) -> Exp<U> {
-        Exp::raw(build::cast(self.r, T::TYPE, U::TYPE, &Loc::caller()))
-    }
-    unary! {
-        /// Absolute value; `MIN` stays `MIN`.
-        abs AbsP -> T;
-        /// -1, 0 or 1; of floats, zeros keep their sign and NaN stays NaN.
-        signum SignumP -> T;
+    pub fn to<U: FromScalar>(self) -> Exp<U> {
+        U::from_scalar(self)
     }
 }
 
-impl<T: Integral> Exp<T> {
-    binary! {
-        /// Quotient rounded down (Accelerate's `div`).
-        div_floor DivFloorP -> T;
-        /// Remainder with the sign of the divisor (Accelerate's `mod`).
-        mod_floor ModFloorP -> T;
-    }
-    unary! {
-        /// The number of one bits.
-        count_ones PopCountP -> i32;
-        /// The number of leading zero bits.
-        leading_zeros LeadingZerosP -> i32;
-        /// The number of trailing zero bits; the width for zero.
-        trailing_zeros TrailingZerosP -> i32;
-    }
+/// Targets of [`Exp::to`]: scalar numbers, and `Complex` of these.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a number to convert to (`FromScalar`)",
+    note = "scalar numbers are i8..i64, u8..u64, f16, f32 and f64"
+)]
+pub trait FromScalar: Elt {
+    /// The number, converted.
+    fn from_scalar<T: NumScalar>(x: Exp<T>) -> Exp<Self>;
 }
-
-impl<T: Floating> Exp<T> {
-    unary! {
-        /// Square root.
-        sqrt SqrtP -> T;
-        /// e to the power of this.
-        exp ExpP -> T;
-        /// Natural logarithm.
-        ln LnP -> T;
-        /// Base-2 logarithm.
-        log2 Log2P -> T;
-        /// Base-10 logarithm.
-        log10 Log10P -> T;
-        /// Sine of an angle in radians.
-        sin SinP -> T;
-        /// Cosine of an angle in radians.
-        cos CosP -> T;
-        /// Tangent of an angle in radians.
-        tan TanP -> T;
-        /// Inverse sine, in radians.
-        asin AsinP -> T;
-        /// Inverse cosine, in radians.
-        acos AcosP -> T;
-        /// Inverse tangent, in radians.
-        atan AtanP -> T;
-        /// Hyperbolic sine.
-        sinh SinhP -> T;
-        /// Hyperbolic cosine.
-        cosh CoshP -> T;
-        /// Hyperbolic tangent.
-        tanh TanhP -> T;
-        /// Inverse hyperbolic sine.
-        asinh AsinhP -> T;
-        /// Inverse hyperbolic cosine.
-        acosh AcoshP -> T;
-        /// Inverse hyperbolic tangent.
-        atanh AtanhP -> T;
-        /// Rounded down.
-        floor FloorP -> T;
-        /// Rounded up.
-        ceil CeilP -> T;
-        /// Rounded to nearest, ties to even (as Accelerate; std's `round` goes away from zero).
-        round RoundP -> T;
-        /// Rounded towards zero.
-        trunc TruncP -> T;
-        /// Whether it is NaN.
-        is_nan IsNanP -> bool;
-        /// Whether it is an infinity.
-        is_infinite IsInfiniteP -> bool;
-    }
-    binary! {
-        /// This to the power of `other`.
-        powf PowP -> T;
-        /// The angle of the point `(other, self)`, in radians.
-        atan2 Atan2P -> T;
-    }
-
-    /// 1 divided by this.
-    #[track_caller]
-    pub fn recip(self) -> Exp<T> {
-        T::div(constant(T::from_i64(1)), self)
-    }
-
-    /// Rounded to nearest, ties away from zero.
-    #[track_caller]
-    pub fn round_half_away(self) -> Exp<T> {
-        // Adding a half would round up the largest value below one half; comparing the fraction does not.
-        let whole = self.trunc();
-        let fraction = (self - whole).abs();
-        fraction.ge(T::from_f64(0.5)).then_else(whole + self.signum(), whole)
-    }
+macro_rules! from_scalar {
+    ($($t:ty),*) => { $(
+        impl FromScalar for $t {
+            #[track_caller]
+            fn from_scalar<T: NumScalar>(x: Exp<T>) -> Exp<$t> {
+                Exp::raw(build::cast(x.r, T::TYPE, <$t>::TYPE, &Loc::caller()))
+            }
+        }
+    )* };
 }
+from_scalar!(i8, i16, i32, i64, u8, u16, u32, u64, f16, f32, f64);
 
 impl Exp<bool> {
     /// 1 where true, else 0.

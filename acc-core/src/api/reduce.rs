@@ -2,7 +2,8 @@
 
 use super::acc::{Acc, closed_exp, fun2};
 use super::array::{Array, Scalar};
-use super::class::{ExpOrd, Num};
+use super::class::Num;
+use super::compare::ExpOrd;
 use super::elt::Elt;
 use super::exp::{Exp, IntoExp, constant};
 use super::shape::{DIM1, Reducible, Shape};
@@ -88,7 +89,7 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
         Sh: Reducible<Inner = In>,
         E: ExpOrd,
     {
-        self.fold1(|a, b| a.min(b))
+        self.fold1(|a, b| E::lesser(a.into_exp(), b.into_exp()))
     }
 
     /// The greatest elements of the rows, none of which may be empty; NaN if there is one.
@@ -98,7 +99,7 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
         Sh: Reducible<Inner = In>,
         E: ExpOrd,
     {
-        self.fold1(|a, b| a.max(b))
+        self.fold1(|a, b| E::greater(a.into_exp(), b.into_exp()))
     }
 
     /// Whether the predicate holds of all elements of a row.

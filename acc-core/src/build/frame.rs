@@ -235,6 +235,14 @@ pub fn constant(lit: Lit, loc: &Loc) -> ExpRef {
     push(ExpOp::Const(lit), EltType::Scalar(lit.ty), loc)
 }
 
+/// The value of an expression that is a literal.
+pub fn literal(x: ExpRef) -> Option<Lit> {
+    with(|b| match b.usable(x)?.op {
+        ExpOp::Const(l) => Some(l),
+        _ => None,
+    })
+}
+
 /// A tuple; `ty` is its type.
 pub fn tuple(parts: &[ExpRef], ty: EltType, loc: &Loc) -> ExpRef {
     push(ExpOp::Tuple(parts.iter().copied().collect()), ty, loc)

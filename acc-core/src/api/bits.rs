@@ -1,0 +1,187 @@
+//! Bits of integers and `bool`.
+
+use super::compare::choose;
+use super::elt::ScalarElt;
+use super::exp::{Exp, IntoExp, constant, prim1, prim2};
+use super::ops::bitcast;
+use crate::build;
+use crate::data::HasScalarType;
+use crate::ir::{Loc, PrimOp};
+
+/// Types with `& | ^ !` and single bits: integers and `bool`, which has one bit.
+#[diagnostic::on_unimplemented(
+    message = "no bitwise operators on `{Self}` (`Bits`)",
+    note = "`&`, `|`, `^`, `!` work on integers and bool"
+)]
+pub trait Bits: ScalarElt {
+    /// The width in bits.
+    const WIDTH: i64;
+    /// Whether the type is signed.
+    const SIGNED: bool;
+    /// No bit set.
+    const ZERO_BITS: Self;
+    #[doc(hidden)]
+    fn shl_bits(x: Exp<Self>, k: Exp<i64>) -> Exp<Self>;
+    #[doc(hidden)]
+    fn shr_bits(x: Exp<Self>, k: Exp<i64>) -> Exp<Self>;
+    #[doc(hidden)]
+    fn rotl_bits(x: Exp<Self>, k: Exp<i64>) -> Exp<Self>;
+    #[doc(hidden)]
+    fn bit_at(k: Exp<i64>) -> Exp<Self>;
+    #[doc(hidden)]
+    fn count(op: PrimOp, x: Exp<Self>) -> Exp<i32>;
+}
+
+/// A shift amount in the type of what is shifted: negative ones and those beyond the width count as the width.
+#[track_caller]
+fn amount<T: Bits>(k: Exp<i64>) -> Exp<T> {
+    let k = bitcast::<i64, u64>(k).min(T::WIDTH as u64);
+    Exp::raw(build::cast(k.r, u64::TYPE, T::TYPE, &Loc::caller()))
+}
+
+macro_rules! bits {
+    ($signed:literal; $($t:ty),*) => { $(
+        impl Bits for $t {
+            const WIDTH: i64 = <$t>::BITS as i64;
+            const SIGNED: bool = $signed;
+            const ZERO_BITS: $t = 0;
+            #[track_caller]
+            fn shl_bits(x: Exp<$t>, k: Exp<i64>) -> Exp<$t> { x << amount::<$t>(k) }
+            #[track_caller]
+            fn shr_bits(x: Exp<$t>, k: Exp<i64>) -> Exp<$t> { x >> amount::<$t>(k) }
+            #[track_caller]
+            fn rotl_bits(x: Exp<$t>, k: Exp<i64>) -> Exp<$t> {
+                // The width is a power of two.
+                let k = (k & (Self::WIDTH - 1)).to::<$t>();
+                let around = (x >> (constant(Self::WIDTH as $t) - k)) & ((constant(1 as $t) << k) - 1);
+                (x << k) | around
+            }
+            #[track_caller]
+            fn bit_at(k: Exp<i64>) -> Exp<$t> { constant(1 as $t) << amount::<$t>(k) }
+            #[track_caller]
+            fn count(op: PrimOp, x: Exp<$t>) -> Exp<i32> { prim1(op, x) }
+        }
+    )* };
+}
+bits!(true; i8, i16, i32, i64);
+bits!(false; u8, u16, u32, u64);
+
+impl Bits for bool {
+    const WIDTH: i64 = 1;
+    const SIGNED: bool = false;
+    const ZERO_BITS: bool = false;
+    #[track_caller]
+    fn shl_bits(x: Exp<bool>, k: Exp<i64>) -> Exp<bool> {
+        x & k.eq(0)
+    }
+    #[track_caller]
+    fn shr_bits(x: Exp<bool>, k: Exp<i64>) -> Exp<bool> {
+        x & k.eq(0)
+    }
+    #[track_caller]
+    fn rotl_bits(x: Exp<bool>, _: Exp<i64>) -> Exp<bool> {
+        x
+    }
+    #[track_caller]
+    fn bit_at(k: Exp<i64>) -> Exp<bool> {
+        k.eq(0)
+    }
+    #[track_caller]
+    fn count(op: PrimOp, x: Exp<bool>) -> Exp<i32> {
+        // Of one bit: it is set, or it is a zero at either end.
+        if op == PrimOp::PopCountP { x.to_num() } else { (!x).to_num() }
+    }
+}
+
+/// The value with bit `k` alone set; out of range: no bit (Accelerate's `bit`).
+#[track_caller]
+pub fn bit<T: Bits>(k: impl IntoExp<i64>) -> Exp<T> {
+    T::bit_at(k.into_exp())
+}
+
+/// The value with no bit set.
+#[track_caller]
+pub fn zero_bits<T: Bits>() -> Exp<T> {
+    constant(T::ZERO_BITS)
+}
+
+/// Bits are numbered from 0, the lowest. A shift by the width or more, or by a negative amount, leaves no bit of the value:
+/// 0, or -1 to the right of a negative number.
+impl<T: Bits> Exp<T> {
+    /// The bits shifted left.
+    #[track_caller]
+    pub fn shift_left(self, k: impl IntoExp<i64>) -> Exp<T> {
+        T::shl_bits(self, k.into_exp())
+    }
+    /// The bits shifted right; of signed numbers copies of the sign come in.
+    #[track_caller]
+    pub fn shift_right(self, k: impl IntoExp<i64>) -> Exp<T> {
+        T::shr_bits(self, k.into_exp())
+    }
+    /// The bits shifted left by `k`, or right by `-k` if it is negative.
+    #[track_caller]
+    pub fn shift(self, k: impl IntoExp<i64>) -> Exp<T> {
+        let k = k.into_exp();
+        choose(k.ge(0), T::shl_bits(self, k), T::shr_bits(self, -k))
+    }
+    /// The bits rotated left, by `k` modulo the width; by a negative amount right.
+    #[track_caller]
+    pub fn rotate_left(self, k: impl IntoExp<i64>) -> Exp<T> {
+        T::rotl_bits(self, k.into_exp())
+    }
+    /// The bits rotated right, by `k` modulo the width; by a negative amount left.
+    #[track_caller]
+    pub fn rotate_right(self, k: impl IntoExp<i64>) -> Exp<T> {
+        T::rotl_bits(self, -k.into_exp())
+    }
+    /// As [`rotate_left`](Exp::rotate_left) (Accelerate's `rotate`).
+    #[track_caller]
+    pub fn rotate(self, k: impl IntoExp<i64>) -> Exp<T> {
+        self.rotate_left(k)
+    }
+    /// The value with bit `k` set; out of range: the value.
+    #[track_caller]
+    pub fn set_bit(self, k: impl IntoExp<i64>) -> Exp<T> {
+        self | bit::<T>(k)
+    }
+    /// The value with bit `k` clear; out of range: the value.
+    #[track_caller]
+    pub fn clear_bit(self, k: impl IntoExp<i64>) -> Exp<T> {
+        self & !bit::<T>(k)
+    }
+    /// The value with bit `k` flipped; out of range: the value.
+    #[track_caller]
+    pub fn complement_bit(self, k: impl IntoExp<i64>) -> Exp<T> {
+        self ^ bit::<T>(k)
+    }
+    /// Whether bit `k` is set; out of range: false.
+    #[track_caller]
+    pub fn test_bit(self, k: impl IntoExp<i64>) -> Exp<bool> {
+        prim2(PrimOp::NeP, self & bit::<T>(k), zero_bits::<T>())
+    }
+    /// Whether the type is signed.
+    #[track_caller]
+    pub fn is_signed(self) -> Exp<bool> {
+        constant(T::SIGNED)
+    }
+    /// The width of the type in bits.
+    #[track_caller]
+    pub fn bit_size(self) -> Exp<i64> {
+        constant(T::WIDTH)
+    }
+    /// The number of one bits.
+    #[track_caller]
+    pub fn count_ones(self) -> Exp<i32> {
+        T::count(PrimOp::PopCountP, self)
+    }
+    /// The number of leading zero bits; the width for zero.
+    #[track_caller]
+    pub fn leading_zeros(self) -> Exp<i32> {
+        T::count(PrimOp::LeadingZerosP, self)
+    }
+    /// The number of trailing zero bits; the width for zero.
+    #[track_caller]
+    pub fn trailing_zeros(self) -> Exp<i32> {
+        T::count(PrimOp::TrailingZerosP, self)
+    }
+}

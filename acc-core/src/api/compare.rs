@@ -1,0 +1,208 @@
+//! Comparisons.
+
+use super::elt::Elt;
+use super::exp::{Exp, IntoExp, constant, prim2};
+use crate::ir::PrimOp;
+use half::f16;
+
+/// Types with equality.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be compared (`ExpEq`)",
+    note = "equality is defined for numbers, bool, char, and tuples of these; compare the parts of structs"
+)]
+pub trait ExpEq: Elt {
+    /// Whether equal.
+    fn equal(a: Exp<Self>, b: Exp<Self>) -> Exp<bool>;
+    /// Whether different.
+    #[track_caller]
+    fn different(a: Exp<Self>, b: Exp<Self>) -> Exp<bool> {
+        !Self::equal(a, b)
+    }
+}
+
+/// Types with comparisons, `min` and `max`. Tuples are compared lexicographically, the first component first.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be compared (`ExpOrd`)",
+    note = "comparisons are defined for numbers, bool, char, and tuples of these; compare the parts of structs"
+)]
+pub trait ExpOrd: ExpEq {
+    /// Whether `a` comes before `b`.
+    fn less(a: Exp<Self>, b: Exp<Self>) -> Exp<bool>;
+    /// Whether `a` comes before `b` or equals it.
+    fn less_or_equal(a: Exp<Self>, b: Exp<Self>) -> Exp<bool>;
+    /// Whether `a` comes after `b`.
+    #[track_caller]
+    fn more(a: Exp<Self>, b: Exp<Self>) -> Exp<bool> {
+        Self::less(b, a)
+    }
+    /// Whether `a` comes after `b` or equals it.
+    #[track_caller]
+    fn more_or_equal(a: Exp<Self>, b: Exp<Self>) -> Exp<bool> {
+        Self::less_or_equal(b, a)
+    }
+    /// The lesser; of equal ones `a`.
+    #[track_caller]
+    fn lesser(a: Exp<Self>, b: Exp<Self>) -> Exp<Self> {
+        choose(Self::less_or_equal(a, b), a, b)
+    }
+    /// The greater; of equal ones `a`.
+    #[track_caller]
+    fn greater(a: Exp<Self>, b: Exp<Self>) -> Exp<Self> {
+        choose(Self::less_or_equal(b, a), a, b)
+    }
+}
+
+#[track_caller]
+pub(super) fn choose<T: Elt>(c: Exp<bool>, then: Exp<T>, else_: Exp<T>) -> Exp<T> {
+    c.then_else::<T>(then, else_).into_exp()
+}
+
+macro_rules! scalars {
+    ($($t:ty),*) => { $(
+        impl ExpEq for $t {
+            #[track_caller]
+            fn equal(a: Exp<$t>, b: Exp<$t>) -> Exp<bool> { prim2(PrimOp::EqP, a, b) }
+            #[track_caller]
+            fn different(a: Exp<$t>, b: Exp<$t>) -> Exp<bool> { prim2(PrimOp::NeP, a, b) }
+        }
+        impl ExpOrd for $t {
+            #[track_caller]
+            fn less(a: Exp<$t>, b: Exp<$t>) -> Exp<bool> { prim2(PrimOp::LtP, a, b) }
+            #[track_caller]
+            fn less_or_equal(a: Exp<$t>, b: Exp<$t>) -> Exp<bool> { prim2(PrimOp::LeP, a, b) }
+            #[track_caller]
+            fn more(a: Exp<$t>, b: Exp<$t>) -> Exp<bool> { prim2(PrimOp::GtP, a, b) }
+            #[track_caller]
+            fn more_or_equal(a: Exp<$t>, b: Exp<$t>) -> Exp<bool> { prim2(PrimOp::GeP, a, b) }
+            #[track_caller]
+            fn lesser(a: Exp<$t>, b: Exp<$t>) -> Exp<$t> { prim2(PrimOp::MinP, a, b) }
+            #[track_caller]
+            fn greater(a: Exp<$t>, b: Exp<$t>) -> Exp<$t> { prim2(PrimOp::MaxP, a, b) }
+        }
+    )* };
+}
+scalars!(i8, i16, i32, i64, u8, u16, u32, u64, f16, f32, f64, bool, char);
+
+impl ExpEq for () {
+    #[track_caller]
+    fn equal(_: Exp<()>, _: Exp<()>) -> Exp<bool> {
+        constant(true)
+    }
+}
+impl ExpOrd for () {
+    #[track_caller]
+    fn less(_: Exp<()>, _: Exp<()>) -> Exp<bool> {
+        constant(false)
+    }
+    #[track_caller]
+    fn less_or_equal(_: Exp<()>, _: Exp<()>) -> Exp<bool> {
+        constant(true)
+    }
+}
+
+macro_rules! tuples {
+    ($($A:ident $i:tt),*; $Last:ident $last:tt) => {
+        impl<$($A: ExpEq,)* $Last: ExpEq> ExpEq for ($($A,)* $Last,) {
+            #[track_caller]
+            fn equal(a: Exp<Self>, b: Exp<Self>) -> Exp<bool> {
+                let last = $Last::equal(a.proj($last), b.proj($last));
+                $(let last = $A::equal(a.proj($i), b.proj($i)) & last;)*
+                last
+            }
+        }
+        impl<$($A: ExpOrd,)* $Last: ExpOrd> ExpOrd for ($($A,)* $Last,) {
+            #[track_caller]
+            fn less(a: Exp<Self>, b: Exp<Self>) -> Exp<bool> {
+                let rest = $Last::less(a.proj($last), b.proj($last));
+                tuples!(@first a, b, rest, [$($A $i),*]);
+                rest
+            }
+            #[track_caller]
+            fn less_or_equal(a: Exp<Self>, b: Exp<Self>) -> Exp<bool> {
+                let rest = $Last::less_or_equal(a.proj($last), b.proj($last));
+                tuples!(@first a, b, rest, [$($A $i),*]);
+                rest
+            }
+        }
+    };
+    // The components before, the last of them first.
+    (@first $a:ident, $b:ident, $rest:ident, []) => {};
+    (@first $a:ident, $b:ident, $rest:ident, [$A:ident $i:tt $(, $B:ident $j:tt)*]) => {
+        tuples!(@first $a, $b, $rest, [$($B $j),*]);
+        let (x, y) = ($a.proj::<$A>($i), $b.proj::<$A>($i));
+        let $rest = $A::less(x, y) | ($A::equal(x, y) & $rest);
+    };
+}
+tuples!(; A 0);
+tuples!(A 0; B 1);
+tuples!(A 0, B 1; C 2);
+tuples!(A 0, B 1, C 2; D 3);
+tuples!(A 0, B 1, C 2, D 3; E 4);
+tuples!(A 0, B 1, C 2, D 3, E 4; F 5);
+tuples!(A 0, B 1, C 2, D 3, E 4, F 5; G 6);
+tuples!(A 0, B 1, C 2, D 3, E 4, F 5, G 6; H 7);
+tuples!(A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7; I 8);
+tuples!(A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8; J 9);
+tuples!(A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9; K 10);
+tuples!(A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10; L 11);
+
+impl<T: ExpEq> Exp<T> {
+    /// Whether equal (floats: IEEE 754, a NaN equals nothing).
+    #[track_caller]
+    #[allow(clippy::should_implement_trait)]
+    pub fn eq(self, other: impl IntoExp<T>) -> Exp<bool> {
+        T::equal(self, other.into_exp())
+    }
+    /// Whether different.
+    #[track_caller]
+    #[allow(clippy::should_implement_trait)]
+    pub fn ne(self, other: impl IntoExp<T>) -> Exp<bool> {
+        T::different(self, other.into_exp())
+    }
+}
+
+/// Tuples are compared lexicographically: `lift((a, b)).lt((c, d))`.
+impl<T: ExpOrd> Exp<T> {
+    /// Whether less.
+    #[track_caller]
+    #[allow(clippy::should_implement_trait)]
+    pub fn lt(self, other: impl IntoExp<T>) -> Exp<bool> {
+        T::less(self, other.into_exp())
+    }
+    /// Whether less or equal.
+    #[track_caller]
+    #[allow(clippy::should_implement_trait)]
+    pub fn le(self, other: impl IntoExp<T>) -> Exp<bool> {
+        T::less_or_equal(self, other.into_exp())
+    }
+    /// Whether greater.
+    #[track_caller]
+    #[allow(clippy::should_implement_trait)]
+    pub fn gt(self, other: impl IntoExp<T>) -> Exp<bool> {
+        T::more(self, other.into_exp())
+    }
+    /// Whether greater or equal.
+    #[track_caller]
+    #[allow(clippy::should_implement_trait)]
+    pub fn ge(self, other: impl IntoExp<T>) -> Exp<bool> {
+        T::more_or_equal(self, other.into_exp())
+    }
+    /// The lesser; of floats, NaN if either is NaN.
+    #[track_caller]
+    #[allow(clippy::should_implement_trait)]
+    pub fn min(self, other: impl IntoExp<T>) -> Exp<T> {
+        T::lesser(self, other.into_exp())
+    }
+    /// The greater; of floats, NaN if either is NaN.
+    #[track_caller]
+    #[allow(clippy::should_implement_trait)]
+    pub fn max(self, other: impl IntoExp<T>) -> Exp<T> {
+        T::greater(self, other.into_exp())
+    }
+    /// The value between `low` and `high` nearest to this.
+    #[track_caller]
+    #[allow(clippy::should_implement_trait)]
+    pub fn clamp(self, low: impl IntoExp<T>, high: impl IntoExp<T>) -> Exp<T> {
+        T::lesser(T::greater(self, low.into_exp()), high.into_exp())
+    }
+}

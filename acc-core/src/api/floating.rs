@@ -1,0 +1,130 @@
+//! Elementary functions, of floats and of complex numbers.
+
+use super::class::{Fractional, Num, Signed};
+use super::exp::{Exp, IntoExp, constant, prim1, prim2};
+use crate::data::nearest_f16;
+use crate::ir::PrimOp;
+use half::f16;
+
+macro_rules! elementary {
+    ($($(#[doc = $doc:literal])* $f:ident $P:ident;)*) => {
+        /// Types with the elementary functions: floats, and `Complex` of these.
+        #[diagnostic::on_unimplemented(
+            message = "`{Self}` is not a floating-point type (`Floating`)",
+            note = "cast first: `x.to::<f64>().sqrt()`"
+        )]
+        pub trait Floating: Fractional {
+            /// The nearest value of this type.
+            fn from_f64(x: f64) -> Self;
+            /// `x` to the power of `y`.
+            fn powf(x: Exp<Self>, y: Exp<Self>) -> Exp<Self>;
+            $($(#[doc = $doc])* fn $f(x: Exp<Self>) -> Exp<Self>;)*
+        }
+
+        macro_rules! floats {
+            (|$x:ident| $from:expr; $t:ty) => {
+                impl Floating for $t {
+                    fn from_f64($x: f64) -> $t { $from }
+                    #[track_caller]
+                    fn powf(x: Exp<$t>, y: Exp<$t>) -> Exp<$t> { prim2(PrimOp::PowP, x, y) }
+                    $(#[track_caller]
+                    fn $f(x: Exp<$t>) -> Exp<$t> { prim1(PrimOp::$P, x) })*
+                }
+            };
+        }
+
+        impl<T: Floating> Exp<T> {
+            $($(#[doc = $doc])*
+            #[track_caller]
+            pub fn $f(self) -> Exp<T> { T::$f(self) })*
+
+            /// This to the power of `other`.
+            #[track_caller]
+            pub fn powf(self, other: impl IntoExp<T>) -> Exp<T> {
+                T::powf(self, other.into_exp())
+            }
+            /// The logarithm to a base: `ln(self) / ln(base)`.
+            #[track_caller]
+            pub fn log_base(self, base: impl IntoExp<T>) -> Exp<T> {
+                T::div(T::ln(self), T::ln(base.into_exp()))
+            }
+        }
+    };
+}
+elementary! {
+    /// Square root.
+    sqrt SqrtP;
+    /// e to the power of this.
+    exp ExpP;
+    /// Natural logarithm.
+    ln LnP;
+    /// Sine of an angle in radians.
+    sin SinP;
+    /// Cosine of an angle in radians.
+    cos CosP;
+    /// Tangent of an angle in radians.
+    tan TanP;
+    /// Inverse sine, in radians.
+    asin AsinP;
+    /// Inverse cosine, in radians.
+    acos AcosP;
+    /// Inverse tangent, in radians.
+    atan AtanP;
+    /// Hyperbolic sine.
+    sinh SinhP;
+    /// Hyperbolic cosine.
+    cosh CoshP;
+    /// Hyperbolic tangent.
+    tanh TanhP;
+    /// Inverse hyperbolic sine.
+    asinh AsinhP;
+    /// Inverse hyperbolic cosine.
+    acosh AcoshP;
+    /// Inverse hyperbolic tangent.
+    atanh AtanhP;
+}
+floats!(|x| nearest_f16(x); f16);
+floats!(|x| x as f32; f32);
+floats!(|x| x; f64);
+
+/// The ratio of a circle's circumference to its diameter.
+#[track_caller]
+pub fn pi<T: Floating>() -> Exp<T> {
+    constant(T::from_f64(std::f64::consts::PI))
+}
+
+/// The fraction `numer / denom`, rounded once.
+#[track_caller]
+pub fn from_rational<T: Fractional>(numer: i64, denom: i64) -> Exp<T> {
+    constant(T::from_ratio(numer, denom))
+}
+
+impl<T: Fractional> Exp<T> {
+    /// 1 divided by this.
+    #[track_caller]
+    pub fn recip(self) -> Exp<T> {
+        T::div(constant(T::from_i64(1)), self)
+    }
+}
+
+impl<T: Signed> Exp<T> {
+    /// Absolute value; of integers, `MIN` stays `MIN`; of complex numbers, the magnitude with an imaginary part of 0.
+    #[track_caller]
+    pub fn abs(self) -> Exp<T> {
+        T::abs(self)
+    }
+    /// -1, 0 or 1; of floats, zeros keep their sign and NaN stays NaN; of complex numbers, the number of magnitude 1 in
+    /// the same direction.
+    #[track_caller]
+    pub fn signum(self) -> Exp<T> {
+        T::signum(self)
+    }
+}
+
+impl<T: Num> Exp<T> {
+    /// `other - self` (Accelerate's `subtract`).
+    #[track_caller]
+    pub fn subtract(self, other: impl IntoExp<T>) -> Exp<T> {
+        T::sub(other.into_exp(), self)
+    }
+}
