@@ -39,9 +39,9 @@ pub trait Num: Elt<Exp = Exp<Self>> + IntoExp<Self> {
 #[diagnostic::on_unimplemented(message = "`{Self}` has no absolute value and sign (`Signed`)")]
 pub trait Signed: Num {
     /// Absolute value.
-    fn abs(a: Exp<Self>) -> Exp<Self>;
+    fn abs_of(a: Exp<Self>) -> Exp<Self>;
     /// Sign: `x = signum(x) * abs(x)`.
-    fn signum(a: Exp<Self>) -> Exp<Self>;
+    fn signum_of(a: Exp<Self>) -> Exp<Self>;
 }
 
 /// Integer types.
@@ -100,9 +100,9 @@ macro_rules! num {
         }
         impl Signed for $t {
             #[track_caller]
-            fn abs(a: Exp<Self>) -> Exp<Self> { prim1(PrimOp::AbsP, a) }
+            fn abs_of(a: Exp<Self>) -> Exp<Self> { prim1(PrimOp::AbsP, a) }
             #[track_caller]
-            fn signum(a: Exp<Self>) -> Exp<Self> { prim1(PrimOp::SignumP, a) }
+            fn signum_of(a: Exp<Self>) -> Exp<Self> { prim1(PrimOp::SignumP, a) }
         }
         impl NumScalar for $t {}
         impl HasRem for $t {

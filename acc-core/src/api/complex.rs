@@ -190,11 +190,11 @@ impl<F: RealFloat> Exp<Complex<F>> {
 
 impl<F: RealFloat + Part> Signed for Complex<F> {
     #[track_caller]
-    fn abs(z: Exp<Self>) -> Exp<Self> {
+    fn abs_of(z: Exp<Self>) -> Exp<Self> {
         complex(z.magnitude(), F::from_i64(0))
     }
     #[track_caller]
-    fn signum(z: Exp<Self>) -> Exp<Self> {
+    fn signum_of(z: Exp<Self>) -> Exp<Self> {
         let (r, zero) = (z.magnitude(), constant(Self::from_i64(0)));
         choose(z.eq(zero), zero, complex(z.re() / r, z.im() / r))
     }
@@ -216,19 +216,19 @@ impl<F: RealFloat + Part> Floating for Complex<F> {
         Complex::new(F::from_f64(x), F::from_i64(0))
     }
     #[track_caller]
-    fn powf(z: Exp<Self>, w: Exp<Self>) -> Exp<Self> {
+    fn powf_of(z: Exp<Self>, w: Exp<Self>) -> Exp<Self> {
         let number = |x: f64| constant(Self::from_f64(x));
         let (zero, infinity) = (number(0.0), number(f64::INFINITY));
         let nan = constant(Complex::new(F::from_f64(f64::NAN), F::from_f64(f64::NAN)));
         let by_sign =
             |more, less| choose(w.re().gt(F::from_i64(0)), more, choose(w.re().lt(F::from_i64(0)), less, nan));
         let infinite = z.re().is_infinite() | z.im().is_infinite();
-        let usual = Self::exp(Self::ln(z) * w);
+        let usual = Self::exp_of(Self::ln_of(z) * w);
         let value = choose(infinite, by_sign(infinity, zero), usual);
         choose(w.eq(zero), one(), choose(z.eq(zero), by_sign(zero, infinity), value))
     }
     #[track_caller]
-    fn sqrt(z: Exp<Self>) -> Exp<Self> {
+    fn sqrt_of(z: Exp<Self>) -> Exp<Self> {
         let ((x, y), zero) = (z.parts(), F::from_i64(0));
         let two = F::from_i64(2);
         let u = ((z.magnitude() + x.abs()) / two).sqrt();
@@ -240,64 +240,64 @@ impl<F: RealFloat + Part> Floating for Complex<F> {
         choose(z.eq(zero), zero, root)
     }
     #[track_caller]
-    fn exp(z: Exp<Self>) -> Exp<Self> {
+    fn exp_of(z: Exp<Self>) -> Exp<Self> {
         mk_polar(z.re().exp(), z.im())
     }
     #[track_caller]
-    fn ln(z: Exp<Self>) -> Exp<Self> {
+    fn ln_of(z: Exp<Self>) -> Exp<Self> {
         complex(z.magnitude().ln(), z.phase())
     }
     #[track_caller]
-    fn sin(z: Exp<Self>) -> Exp<Self> {
+    fn sin_of(z: Exp<Self>) -> Exp<Self> {
         let (x, y) = z.parts();
         complex(x.sin() * y.cosh(), x.cos() * y.sinh())
     }
     #[track_caller]
-    fn cos(z: Exp<Self>) -> Exp<Self> {
+    fn cos_of(z: Exp<Self>) -> Exp<Self> {
         let (x, y) = z.parts();
         complex(x.cos() * y.cosh(), -x.sin() * y.sinh())
     }
     #[track_caller]
-    fn tan(z: Exp<Self>) -> Exp<Self> {
-        Self::sin(z) / Self::cos(z)
+    fn tan_of(z: Exp<Self>) -> Exp<Self> {
+        Self::sin_of(z) / Self::cos_of(z)
     }
     #[track_caller]
-    fn asin(z: Exp<Self>) -> Exp<Self> {
-        Self::ln(z.turned() + Self::sqrt(one() - z * z)).turned_back()
+    fn asin_of(z: Exp<Self>) -> Exp<Self> {
+        Self::ln_of(z.turned() + Self::sqrt_of(one() - z * z)).turned_back()
     }
     #[track_caller]
-    fn acos(z: Exp<Self>) -> Exp<Self> {
-        Self::ln(z + Self::sqrt(one() - z * z).turned()).turned_back()
+    fn acos_of(z: Exp<Self>) -> Exp<Self> {
+        Self::ln_of(z + Self::sqrt_of(one() - z * z).turned()).turned_back()
     }
     #[track_caller]
-    fn atan(z: Exp<Self>) -> Exp<Self> {
-        Self::ln((one() + z.turned()) / Self::sqrt(one() + z * z)).turned_back()
+    fn atan_of(z: Exp<Self>) -> Exp<Self> {
+        Self::ln_of((one() + z.turned()) / Self::sqrt_of(one() + z * z)).turned_back()
     }
     #[track_caller]
-    fn sinh(z: Exp<Self>) -> Exp<Self> {
+    fn sinh_of(z: Exp<Self>) -> Exp<Self> {
         let (x, y) = z.parts();
         complex(y.cos() * x.sinh(), y.sin() * x.cosh())
     }
     #[track_caller]
-    fn cosh(z: Exp<Self>) -> Exp<Self> {
+    fn cosh_of(z: Exp<Self>) -> Exp<Self> {
         let (x, y) = z.parts();
         complex(y.cos() * x.cosh(), y.sin() * x.sinh())
     }
     #[track_caller]
-    fn tanh(z: Exp<Self>) -> Exp<Self> {
-        Self::sinh(z) / Self::cosh(z)
+    fn tanh_of(z: Exp<Self>) -> Exp<Self> {
+        Self::sinh_of(z) / Self::cosh_of(z)
     }
     #[track_caller]
-    fn asinh(z: Exp<Self>) -> Exp<Self> {
-        Self::ln(z + Self::sqrt(z * z + one()))
+    fn asinh_of(z: Exp<Self>) -> Exp<Self> {
+        Self::ln_of(z + Self::sqrt_of(z * z + one()))
     }
     #[track_caller]
-    fn acosh(z: Exp<Self>) -> Exp<Self> {
-        Self::ln(z + Self::sqrt(z + one()) * Self::sqrt(z - one()))
+    fn acosh_of(z: Exp<Self>) -> Exp<Self> {
+        Self::ln_of(z + Self::sqrt_of(z + one()) * Self::sqrt_of(z - one()))
     }
     #[track_caller]
-    fn atanh(z: Exp<Self>) -> Exp<Self> {
-        let log = Self::ln((one() + z) / (one() - z));
+    fn atanh_of(z: Exp<Self>) -> Exp<Self> {
+        let log = Self::ln_of((one() + z) / (one() - z));
         complex(log.re() / F::from_i64(2), log.im() / F::from_i64(2))
     }
 }

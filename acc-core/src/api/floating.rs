@@ -7,7 +7,7 @@ use crate::ir::PrimOp;
 use half::f16;
 
 macro_rules! elementary {
-    ($($(#[doc = $doc:literal])* $f:ident $P:ident;)*) => {
+    ($($(#[doc = $doc:literal])* $f:ident $of:ident $P:ident;)*) => {
         /// Types with the elementary functions: floats, and `Complex` of these.
         #[diagnostic::on_unimplemented(
             message = "`{Self}` is not a floating-point type (`Floating`)",
@@ -17,8 +17,8 @@ macro_rules! elementary {
             /// The nearest value of this type.
             fn from_f64(x: f64) -> Self;
             /// `x` to the power of `y`.
-            fn powf(x: Exp<Self>, y: Exp<Self>) -> Exp<Self>;
-            $($(#[doc = $doc])* fn $f(x: Exp<Self>) -> Exp<Self>;)*
+            fn powf_of(x: Exp<Self>, y: Exp<Self>) -> Exp<Self>;
+            $($(#[doc = $doc])* fn $of(x: Exp<Self>) -> Exp<Self>;)*
         }
 
         macro_rules! floats {
@@ -26,9 +26,9 @@ macro_rules! elementary {
                 impl Floating for $t {
                     fn from_f64($x: f64) -> $t { $from }
                     #[track_caller]
-                    fn powf(x: Exp<$t>, y: Exp<$t>) -> Exp<$t> { prim2(PrimOp::PowP, x, y) }
+                    fn powf_of(x: Exp<$t>, y: Exp<$t>) -> Exp<$t> { prim2(PrimOp::PowP, x, y) }
                     $(#[track_caller]
-                    fn $f(x: Exp<$t>) -> Exp<$t> { prim1(PrimOp::$P, x) })*
+                    fn $of(x: Exp<$t>) -> Exp<$t> { prim1(PrimOp::$P, x) })*
                 }
             };
         }
@@ -36,52 +36,52 @@ macro_rules! elementary {
         impl<T: Floating> Exp<T> {
             $($(#[doc = $doc])*
             #[track_caller]
-            pub fn $f(self) -> Exp<T> { T::$f(self) })*
+            pub fn $f(self) -> Exp<T> { T::$of(self) })*
 
             /// This to the power of `other`.
             #[track_caller]
             pub fn powf(self, other: impl IntoExp<T>) -> Exp<T> {
-                T::powf(self, other.into_exp())
+                T::powf_of(self, other.into_exp())
             }
             /// The logarithm to a base: `ln(self) / ln(base)`.
             #[track_caller]
             pub fn log_base(self, base: impl IntoExp<T>) -> Exp<T> {
-                T::div(T::ln(self), T::ln(base.into_exp()))
+                T::div(T::ln_of(self), T::ln_of(base.into_exp()))
             }
         }
     };
 }
 elementary! {
     /// Square root.
-    sqrt SqrtP;
+    sqrt sqrt_of SqrtP;
     /// e to the power of this.
-    exp ExpP;
+    exp exp_of ExpP;
     /// Natural logarithm.
-    ln LnP;
+    ln ln_of LnP;
     /// Sine of an angle in radians.
-    sin SinP;
+    sin sin_of SinP;
     /// Cosine of an angle in radians.
-    cos CosP;
+    cos cos_of CosP;
     /// Tangent of an angle in radians.
-    tan TanP;
+    tan tan_of TanP;
     /// Inverse sine, in radians.
-    asin AsinP;
+    asin asin_of AsinP;
     /// Inverse cosine, in radians.
-    acos AcosP;
+    acos acos_of AcosP;
     /// Inverse tangent, in radians.
-    atan AtanP;
+    atan atan_of AtanP;
     /// Hyperbolic sine.
-    sinh SinhP;
+    sinh sinh_of SinhP;
     /// Hyperbolic cosine.
-    cosh CoshP;
+    cosh cosh_of CoshP;
     /// Hyperbolic tangent.
-    tanh TanhP;
+    tanh tanh_of TanhP;
     /// Inverse hyperbolic sine.
-    asinh AsinhP;
+    asinh asinh_of AsinhP;
     /// Inverse hyperbolic cosine.
-    acosh AcoshP;
+    acosh acosh_of AcoshP;
     /// Inverse hyperbolic tangent.
-    atanh AtanhP;
+    atanh atanh_of AtanhP;
 }
 floats!(|x| nearest_f16(x); f16);
 floats!(|x| x as f32; f32);
@@ -111,13 +111,13 @@ impl<T: Signed> Exp<T> {
     /// Absolute value; of integers, `MIN` stays `MIN`; of complex numbers, the magnitude with an imaginary part of 0.
     #[track_caller]
     pub fn abs(self) -> Exp<T> {
-        T::abs(self)
+        T::abs_of(self)
     }
     /// -1, 0 or 1; of floats, zeros keep their sign and NaN stays NaN; of complex numbers, the number of magnitude 1 in
     /// the same direction.
     #[track_caller]
     pub fn signum(self) -> Exp<T> {
-        T::signum(self)
+        T::signum_of(self)
     }
 }
 

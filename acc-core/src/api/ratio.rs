@@ -182,11 +182,11 @@ impl<T: Integral> Num for Ratio<T> {
 
 impl<T: Integral> Signed for Ratio<T> {
     #[track_caller]
-    fn abs(a: Exp<Self>) -> Exp<Self> {
+    fn abs_of(a: Exp<Self>) -> Exp<Self> {
         ratio_raw(a.numer().abs(), a.denom())
     }
     #[track_caller]
-    fn signum(a: Exp<Self>) -> Exp<Self> {
+    fn signum_of(a: Exp<Self>) -> Exp<Self> {
         ratio_raw(a.numer().signum(), int::<T>(1))
     }
 }
