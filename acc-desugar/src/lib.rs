@@ -6,4 +6,4 @@ pub mod graph;
 mod simplify;
 
 pub use flatten::flatten;
-pub use simplify::{RULES, Rule, Rules, simplify, simplify_with};
+pub use simplify::{RULES, Rule, Rules, map_funs, map_op, pass_names, simplify, simplify_until, simplify_with};

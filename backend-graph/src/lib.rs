@@ -12,6 +12,7 @@ pub mod torch;
 #[cfg(feature = "libtorch")]
 pub use torch::{Device, Libtorch};
 
+pub use acc_desugar::Rules;
 pub use acc_desugar::graph::Graph;
 pub use export::{Format, export};
 #[cfg(feature = "libtorch")]
@@ -23,12 +24,12 @@ use acc_core::{Backend, Error};
 
 /// The graph that a program becomes, simplified first; verified.
 pub fn graph_of(program: &Program) -> Result<Graph, Error> {
-    unsimplified_graph_of(&acc_desugar::simplify(program))
+    graph_with(program, &Rules::all())
 }
 
-/// The graph that a program becomes as it is, verified.
-fn unsimplified_graph_of(program: &Program) -> Result<Graph, Error> {
-    let graph = acc_desugar::flatten(program);
+/// The graph that a program becomes, simplified by these rules first; verified.
+pub fn graph_with(program: &Program, rules: &Rules) -> Result<Graph, Error> {
+    let graph = acc_desugar::flatten(&acc_desugar::simplify_with(program, rules));
     acc_desugar::graph::verify(&graph)
         .map_err(|e| Error::Backend { backend: "graph", message: format!("a defect of flattening: {e}") })?;
     Ok(graph)

@@ -30,6 +30,7 @@ mod types;
 use acc_core::data::ArrayData;
 use acc_core::ir::Program;
 use acc_core::{Backend, Error, ProgramCache, RunLimits};
+pub use acc_desugar::Rules;
 use buffer::Pool;
 use lower::{Plan, lower};
 use run::launch::{Context, Threads};
@@ -46,24 +47,49 @@ struct State {
     cache: ProgramCache<Prepared>,
     threads: Threads,
     memory: Arc<Pool>,
+    rules: Rules,
+    fuse: bool,
+}
+
+/// How a backend compiles and runs programs.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// So many threads of its own; without it, rayon's global ones.
+    pub threads: Option<usize>,
+    /// The rules of simplification.
+    pub rules: Rules,
+    /// Whether producers are fused into consumers.
+    pub fuse: bool,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { threads: None, rules: Rules::all(), fuse: true }
+    }
 }
 
 impl Native {
     /// A backend on rayon's global threads.
     pub fn new() -> Native {
-        Native::on(Threads { pool: None })
+        Native::on(Threads { pool: None }, Options::default())
     }
 
     /// A backend with `n` threads of its own.
     pub fn with_threads(n: usize) -> Result<Native, Error> {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(n).build();
-        let pool = pool.map_err(|e| Error::Backend { backend: NAME, message: e.to_string() })?;
-        Ok(Native::on(Threads { pool: Some(Arc::new(pool)) }))
+        Native::with(Options { threads: Some(n), ..Options::default() })
     }
 
-    fn on(threads: Threads) -> Native {
-        let memory = Arc::new(Pool::default());
-        Native(Arc::new(State { cache: ProgramCache::default(), threads, memory }))
+    /// A backend with these options; an error if its threads cannot be started.
+    pub fn with(options: Options) -> Result<Native, Error> {
+        let pool = options.threads.map(|n| rayon::ThreadPoolBuilder::new().num_threads(n).build().map(Arc::new));
+        let pool = pool.transpose().map_err(|e| Error::Backend { backend: NAME, message: e.to_string() })?;
+        Ok(Native::on(Threads { pool }, options))
+    }
+
+    fn on(threads: Threads, options: Options) -> Native {
+        let Options { threads: _, rules, fuse } = options;
+        let (cache, memory) = (ProgramCache::default(), Arc::new(Pool::default()));
+        Native(Arc::new(State { cache, threads, memory, rules, fuse }))
     }
 }
 
@@ -102,7 +128,7 @@ impl Backend for Native {
     fn prepare(&self, program: &Arc<Program>) -> Result<Prepared, Error> {
         Ok(Prepared {
             program: program.clone(),
-            plan: lower(&acc_desugar::simplify(program), true)?,
+            plan: lower(&acc_desugar::simplify_with(program, &self.0.rules), self.0.fuse)?,
             unfused: OnceLock::new(),
         })
     }

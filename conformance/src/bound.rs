@@ -5,7 +5,8 @@
 //!
 //! | operation | bound |
 //! |---|---|
-//! | `+ - * /`, `fmod`, `sqrt`, `abs`, `min`, rounding, conversions, ... | 0: exactly rounded in a fixed order |
+//! | `sqrt` | 1 |
+//! | `+ - * /`, `fmod`, `abs`, `min`, rounding, conversions, ... | 0: exactly rounded in a fixed order |
 //! | the same, on operands that carry a bound | 1 more than the greatest of theirs |
 //! | `exp ln log2 log10 sin cos atan atan2 tanh` | 4 |
 //! | `pow tan asin acos sinh cosh asinh acosh atanh` | 8 |
@@ -176,11 +177,12 @@ fn cast_bound(operand: u64, from: ScalarType, to: ScalarType) -> u64 {
 }
 
 /// The bound of an operation on floats whose operands have the bound `operands`.
-fn own_bound(op: PrimOp, operands: u64) -> u64 {
+pub(crate) fn own_bound(op: PrimOp, operands: u64) -> u64 {
     use PrimOp as P;
     let rounded = if operands == 0 { 0 } else { operands + 1 };
     match op {
-        P::AddP | P::SubP | P::MulP | P::DivP | P::FmodP | P::SqrtP => rounded,
+        P::AddP | P::SubP | P::MulP | P::DivP | P::FmodP => rounded,
+        P::SqrtP => operands + 1,
         P::NegP | P::AbsP | P::MinP | P::MaxP | P::SignumP | P::FloorP | P::CeilP | P::RoundP | P::TruncP => operands,
         P::ExpP | P::LnP | P::Log2P | P::Log10P | P::SinP | P::CosP | P::AtanP | P::Atan2P | P::TanhP => operands + 4,
         P::PowP | P::TanP | P::AsinP | P::AcosP | P::SinhP | P::CoshP | P::AsinhP | P::AcoshP | P::AtanhP => {

@@ -15,6 +15,7 @@ pub mod cases;
 pub mod compare;
 pub mod components;
 pub mod executors;
+pub mod fuzz;
 pub mod laziness;
 pub mod matrix;
 pub mod random;

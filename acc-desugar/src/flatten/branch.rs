@@ -1,7 +1,7 @@
 //! Conditionals: branches of the graph where the condition is the same for all lanes, masks where it varies.
 
 use super::Flattener;
-use super::level::Level;
+use super::level::selects;
 use super::scalar::{Lanes, Scalar};
 use crate::graph::{Body, Type, Value};
 use acc_core::data::ScalarType;
@@ -19,10 +19,7 @@ impl Flattener<'_> {
         mask: Option<Value>,
     ) -> SmallVec<[Scalar; 2]> {
         let c = self.val(lanes, cond);
-        let level = lanes.levels[cond.index()];
-        let trivial =
-            |r: &Region| r.nodes.len() <= 4 && r.nodes.iter().all(|n| !n.op.is_partial() && n.op.regions().is_empty());
-        if level == Level::Varying || (level == Level::Uniform && trivial(then) && trivial(else_)) {
+        if selects(lanes.levels[cond.index()], then, else_) {
             return self.select_lanes(lanes, n, c, then, else_, mask);
         }
         // The condition is the same for all lanes: a branch of the graph.

@@ -48,6 +48,17 @@ pub(super) fn on_host(p: PrimOp, ty: ScalarType) -> bool {
     }
 }
 
+/// Whether a conditional computes both branches and selects, instead of becoming a branch of the graph.
+pub(super) fn selects(cond: Level, then: &Region, else_: &Region) -> bool {
+    let trivial =
+        |r: &Region| r.nodes.len() <= 4 && r.nodes.iter().all(|n| !n.op.is_partial() && n.op.regions().is_empty());
+    match cond {
+        Level::Varying => true,
+        Level::Uniform => trivial(then) && trivial(else_),
+        Level::Size => false,
+    }
+}
+
 fn join(env: &[Level], vals: impl IntoIterator<Item = Val>) -> Level {
     vals.into_iter().map(|v| env[v.index()]).max().unwrap_or(Level::Size)
 }
@@ -78,9 +89,10 @@ fn region(f: &Fun, r: &Region, env: &mut Vec<Level>) {
                 acc_core::grow_stack(|| region(f, then, env));
                 acc_core::grow_stack(|| region(f, else_, env));
                 let cond = env[cond.index()];
+                // A branch of the graph may yield sizes; what is selected is a tensor.
+                let least = if selects(cond, then, else_) { cond } else { Level::Size };
                 for (k, v) in n.results.iter().enumerate() {
-                    let sides = join(env, [then.results[k], else_.results[k]]);
-                    env[v.index()] = if cond == Level::Varying { Level::Varying } else { sides };
+                    env[v.index()] = join(env, [then.results[k], else_.results[k]]).max(least);
                 }
             }
             ScalarOp::While { init, test, step } => {

@@ -24,6 +24,8 @@ mod rules;
 mod tests;
 mod walk;
 
+pub use walk::{map_funs, map_op};
+
 use acc_core::ir::Program;
 use std::collections::BTreeSet;
 
@@ -138,6 +140,17 @@ pub fn simplify_with(program: &Program, rules: &Rules) -> Program {
         }
     }
     p
+}
+
+/// The names of the passes, in order.
+pub fn pass_names() -> impl Iterator<Item = &'static str> {
+    PASSES.iter().map(|(name, _)| *name)
+}
+
+/// A verified program after the passes up to the one of this name, each once; `None` if there is no such pass.
+pub fn simplify_until(program: &Program, pass: &str) -> Option<Program> {
+    let last = PASSES.iter().position(|(name, _)| *name == pass)?;
+    Some(PASSES[..=last].iter().fold(program.clone(), |p, (_, pass)| pass(&p, &Rules::all())))
 }
 
 /// In debug builds a pass that breaks a rule of the IR is named at once.

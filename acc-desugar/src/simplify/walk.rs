@@ -13,7 +13,7 @@ pub(super) fn is_speculable(op: &ScalarOp) -> bool {
 }
 
 /// The program with every scalar function replaced.
-pub(super) fn map_funs(p: &Program, f: &mut dyn FnMut(&Fun) -> Fun) -> Program {
+pub fn map_funs(p: &Program, f: &mut dyn FnMut(&Fun) -> Fun) -> Program {
     Program { types: p.types.clone(), body: block_funs(&p.body, f) }
 }
 
@@ -28,10 +28,10 @@ fn block_funs(b: &Block, f: &mut dyn FnMut(&Fun) -> Fun) -> Block {
 }
 
 /// What [`map_op`] does with an inner block, given what it does with functions.
-type OnBlock<'a> = dyn FnMut(&Block, &mut dyn FnMut(&Fun) -> Fun) -> Block + 'a;
+pub type OnBlock<'a> = dyn FnMut(&Block, &mut dyn FnMut(&Fun) -> Fun) -> Block + 'a;
 
 /// The operation with its functions, operands and blocks replaced.
-pub(super) fn map_op(
+pub fn map_op(
     op: &ArrayOp,
     fun: &mut dyn FnMut(&Fun) -> Fun,
     array: &mut dyn FnMut(ArrayId) -> ArrayId,

@@ -6,6 +6,7 @@ use crate::plan::Plan;
 use acc_core::data::ArrayData;
 use acc_core::ir::{ArrayType, Program};
 use acc_core::{Backend, Error, ProgramCache, RunLimits};
+use acc_desugar::Rules;
 use acc_desugar::graph::Graph;
 use std::sync::{Arc, OnceLock};
 
@@ -23,6 +24,7 @@ use std::sync::{Arc, OnceLock};
 #[derive(Clone)]
 pub struct Libtorch {
     device: Device,
+    rules: Arc<Rules>,
     cache: Arc<ProgramCache<Prepared>>,
 }
 
@@ -51,14 +53,23 @@ impl crate::HasGraph for Prepared {
 impl Libtorch {
     /// On the CPU.
     pub fn cpu() -> Libtorch {
-        Libtorch { device: Device::Cpu, cache: Arc::default() }
+        Libtorch::on(Device::Cpu)
+    }
+
+    fn on(device: Device) -> Libtorch {
+        Libtorch { device, rules: Arc::default(), cache: Arc::default() }
+    }
+
+    /// The same, with these rules of simplification, and nothing compiled yet.
+    pub fn with_rules(self, rules: Rules) -> Libtorch {
+        Libtorch { rules: Arc::new(rules), cache: Arc::default(), ..self }
     }
 
     /// On a device, which must be one of [`Device::available`].
     pub fn new(device: Device) -> Result<Libtorch, Error> {
         let available = Device::available();
         if available.contains(&device) {
-            return Ok(Libtorch { device, cache: Arc::default() });
+            return Ok(Libtorch::on(device));
         }
         let names: Vec<String> = available.iter().map(Device::to_string).collect();
         let message = format!(
@@ -89,7 +100,7 @@ impl Backend for Libtorch {
     }
 
     fn prepare(&self, program: &Arc<Program>) -> Result<Prepared, Error> {
-        let plan = Plan::new(crate::graph_of(program)?);
+        let plan = Plan::new(crate::graph_with(program, &self.rules)?);
         Ok(Prepared {
             executable: Executable::new(plan, self.device)?,
             program: program.clone(),
@@ -103,9 +114,9 @@ impl Backend for Libtorch {
         let Err(Error::Fault { .. }) = &outcome else { return outcome };
         // Simplification may change which fault is the first, and the numbers of arrays: the report is that of the
         // program as it was written.
-        let unsimplified = program
-            .unsimplified
-            .get_or_init(|| Executable::new(Plan::new(crate::unsimplified_graph_of(&program.program)?), self.device));
+        let unsimplified = program.unsimplified.get_or_init(|| {
+            Executable::new(Plan::new(crate::graph_with(&program.program, &Rules::none())?), self.device)
+        });
         match unsimplified.as_ref().map(|e| e.run(args, &program.results, limits)) {
             Ok(Err(fault @ Error::Fault { .. })) => Err(fault),
             _ => outcome,

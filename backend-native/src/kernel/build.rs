@@ -7,7 +7,11 @@ use smallvec::{SmallVec, smallvec};
 use std::collections::{HashMap, HashSet};
 
 /// Constants beyond this are not folded into affine forms, so that folding never overflows.
-const AFFINE_LIMIT: i64 = 1 << 31;
+const AFFINE_LIMIT: u64 = 1 << 31;
+
+fn is_small(c: i64) -> bool {
+    c.unsigned_abs() < AFFINE_LIMIT
+}
 
 /// A value as `scale * axis + offset + base`.
 #[derive(Clone, Copy)]
@@ -138,10 +142,10 @@ impl Builder {
         if self.types[v.first()?.index()] != ScalarType::I64 {
             return None;
         }
-        let small = |v: &Val| self.literal.get(v).map(|l| l.bits as i64).filter(|c| c.abs() < AFFINE_LIMIT);
+        let small = |v: &Val| self.literal.get(v).map(|l| l.bits as i64).filter(|&c| is_small(c));
         let shift = |a: &Affine, by: i64| {
             let offset = a.offset + by;
-            (offset.abs() < AFFINE_LIMIT).then_some(Affine { offset, ..*a })
+            is_small(offset).then_some(Affine { offset, ..*a })
         };
         let based = |a: &Affine, v: Val| {
             (a.base.is_none() && self.uniform[v.index()]).then_some(Affine { base: Some(v), ..*a })
@@ -167,7 +171,7 @@ impl Builder {
                     _ => return None,
                 };
                 let (scale, offset) = (a.scale.checked_mul(c)?, a.offset.checked_mul(c)?);
-                let fits = scale.abs() < AFFINE_LIMIT && offset.abs() < AFFINE_LIMIT && a.base.is_none();
+                let fits = is_small(scale) && is_small(offset) && a.base.is_none();
                 fits.then_some(Affine { scale, offset, ..*a })
             }
             (PrimOp::NegP, [x]) => {
@@ -333,14 +337,14 @@ impl Builder {
     }
 }
 
-/// Removes what nothing uses. A fault that nobody needs goes with it; checks stay, for a load stands behind each.
+/// Removes what nothing uses, but for what may fault.
 fn sweep(r: &mut Region, live: &mut [bool]) {
     for v in &r.results {
         live[v.index()] = true;
     }
     let mut keep = vec![true; r.nodes.len()];
     for (k, n) in r.nodes.iter_mut().enumerate().rev() {
-        keep[k] = matches!(n.op, Op::Check { .. }) || n.results.iter().any(|v| live[v.index()]);
+        keep[k] = n.results.iter().any(|v| live[v.index()]) || may_fault(&n.op);
         if !keep[k] {
             continue;
         }
@@ -367,6 +371,11 @@ fn sweep(r: &mut Region, live: &mut [bool]) {
     }
     let mut at = keep.into_iter();
     r.nodes.retain(|_| at.next().unwrap_or(true));
+}
+
+fn may_fault(op: &Op) -> bool {
+    let inside = |r: &Region| acc_core::grow_stack(|| r.nodes.iter().any(|n| may_fault(&n.op)));
+    matches!(op, Op::Check { .. }) || op.regions().into_iter().any(inside)
 }
 
 /// A rough cost, in units of one addition over a lane.

@@ -59,6 +59,11 @@ pub(super) fn apply(p: PrimOp, ty: ScalarType, args: &[&Tensor], divisor: Option
         PrimOp::DivFloorP => x.f_div_tensor_mode(y, "floor")?,
         PrimOp::ModFloorP if is_encoded(ty) => rem(ty, x, y)?,
         PrimOp::ModFloorP => x.f_remainder_tensor(y)?,
+        // Exact in f64, where libtorch's own is NaN for denormal divisors.
+        PrimOp::FmodP if ty == ScalarType::F32 => {
+            let wide = x.f_to_kind(Kind::Double)?.f_fmod_tensor(&y.f_to_kind(Kind::Double)?)?;
+            wide.f_to_kind(Kind::Float)?
+        }
         PrimOp::FmodP => x.f_fmod_tensor(y)?,
         PrimOp::MinP if boolean => x.f_logical_and(y)?,
         PrimOp::MaxP if boolean => x.f_logical_or(y)?,

@@ -2,9 +2,12 @@
 
 mod check;
 mod export;
+mod fuzz;
 mod list;
 mod matrix;
 mod output;
+mod print;
+mod reduce;
 mod run;
 mod tour;
 
@@ -29,7 +32,13 @@ enum Command {
     Run(run::Args),
     /// Write the first-order graph that a program becomes.
     Export(export::Args),
-    /// Run every test program on every executor and print which components pass.
+    /// Print a program in text form, as it is or after a pass.
+    Print(print::Args),
+    /// Make a program small that makes a command fail, while it still does.
+    Reduce(reduce::Args),
+    /// Run random programs on every executor, and make small those on which executors differ.
+    Fuzz(fuzz::Args),
+    /// Run every test on every executor and print which components pass.
     Matrix(matrix::Args),
     /// Run ten example programs on every executor, on real input, and write what they make.
     Tour(tour::Args),
@@ -44,6 +53,9 @@ fn main() -> ExitCode {
         Command::Check(args) => check::main(&args),
         Command::Run(args) => run::main(&args),
         Command::Export(args) => export::main(&args),
+        Command::Print(args) => print::main(&args),
+        Command::Reduce(args) => reduce::main(&args),
+        Command::Fuzz(args) => fuzz::main(&args),
         Command::Matrix(args) => matrix::main(&args),
         Command::Tour(args) => tour::main(&args),
     };

@@ -1,0 +1,68 @@
+//! `acc fuzz`
+
+use crate::output::{say, write_file};
+use conformance::executors;
+use conformance::fuzz::oracle::Oracle;
+use conformance::fuzz::{self, minimised};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Instant;
+
+/// Run random programs on every executor, and make small those on which executors differ.
+#[derive(clap::Args)]
+pub struct Args {
+    /// How many programs.
+    #[arg(long, default_value_t = 10_000)]
+    programs: u64,
+    /// The first program's seed; the others follow it.
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// Only this executor; all that are there if not given.
+    #[arg(long)]
+    executor: Option<String>,
+    /// So many programs at the same time; as many as there are cores if not given.
+    #[arg(long)]
+    jobs: Option<usize>,
+    /// Stop after so many differences.
+    #[arg(long, default_value_t = 10)]
+    differences: usize,
+    /// Where to write the small programs that show differences, as test files.
+    #[arg(long, value_name = "FOLDER")]
+    save: Option<PathBuf>,
+    /// Print the program of the first seed, and run nothing.
+    #[arg(long)]
+    show: bool,
+}
+
+pub fn main(args: &Args) -> crate::Outcome {
+    if args.show {
+        say!("{}", fuzz::program(fuzz::Choices::seeded(args.seed), fuzz::mode_of(args.seed)).trim_end());
+        return Ok(ExitCode::SUCCESS);
+    }
+    let oracle = Oracle::new(executors::select(args.executor.as_deref())?).map_err(|e| e.to_string())?;
+    let jobs = args.jobs.or_else(|| std::thread::available_parallelism().ok().map(Into::into)).unwrap_or(1);
+    let bar = indicatif::ProgressBar::new(args.programs);
+    let start = Instant::now();
+    let seeds = args.seed..args.seed.saturating_add(args.programs);
+    let (statistics, differences) = fuzz::run(&oracle, seeds, jobs, args.differences, |done| {
+        if done % 64 == 0 {
+            bar.set_position(done);
+        }
+    });
+    bar.finish_and_clear();
+    let seconds = start.elapsed().as_secs_f64();
+    for d in &differences {
+        say!("seed {} on {} {}: {}", d.seed, d.executor, d.variation, d.why);
+        let small = minimised(&oracle, d);
+        say!("{}", small.trim_end());
+        if let Some(folder) = &args.save {
+            std::fs::create_dir_all(folder).map_err(|e| format!("cannot make {}: {e}", folder.display()))?;
+            write_file(&folder.join(format!("seed-{}-{}.acc", d.seed, d.executor)), small.as_bytes())?;
+        }
+    }
+    say!("{statistics}");
+    say!("{:.0} programs a second", statistics.programs as f64 / seconds.max(1e-9));
+    let (programs, excluded) = (statistics.programs, statistics.excluded);
+    say!("fuzz: {programs} programs, {} differences, {excluded} excluded elements", differences.len());
+    Ok(if differences.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}

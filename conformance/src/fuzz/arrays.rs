@@ -1,0 +1,374 @@
+//! Random array operations.
+
+use super::generate::{ArrayVar, Generator, elt};
+use acc_core::data::ScalarType as T;
+use std::fmt::Write;
+
+/// The operations, and how often each is chosen.
+const OPERATIONS: &[(usize, Op)] = &[
+    (3, Op::Generate),
+    (5, Op::Map),
+    (4, Op::ZipWith),
+    (5, Op::Fold),
+    (5, Op::Scan),
+    (4, Op::Permute),
+    (4, Op::Backpermute),
+    (4, Op::Stencil),
+    (2, Op::Reshape),
+    (2, Op::Replicate),
+    (2, Op::Slice),
+    (3, Op::Acond),
+    (2, Op::Awhile),
+];
+
+#[derive(Clone, Copy)]
+enum Op {
+    Generate,
+    Map,
+    ZipWith,
+    Fold,
+    Scan,
+    Permute,
+    Backpermute,
+    Stencil,
+    Reshape,
+    Replicate,
+    Slice,
+    Acond,
+    Awhile,
+}
+
+/// The most elements an array gets, where the generator can know.
+const MOST: usize = 500;
+
+fn size(dims: &[Option<usize>]) -> Option<usize> {
+    dims.iter().try_fold(1usize, |n, d| n.checked_mul((*d)?))
+}
+
+impl Generator {
+    /// Writes a statement and gives the arrays it defines; none if the operation chosen does not fit.
+    pub(super) fn statement(&mut self, arrays: &[ArrayVar], text: &mut String) -> Vec<ArrayVar> {
+        let op = self.choices.weighted(OPERATIONS);
+        let a = self.choices.pick(arrays).clone();
+        let made = match op {
+            Op::Generate => self.generate(arrays),
+            Op::Map => self.map(&[a], arrays),
+            Op::ZipWith => {
+                let same: Vec<&ArrayVar> = arrays.iter().filter(|b| b.rank() == a.rank()).collect();
+                let others = 1 + self.choices.below(2);
+                let picked: Vec<ArrayVar> = (0..others).map(|_| (*self.choices.pick(&same)).clone()).collect();
+                self.map(&[vec![a], picked].concat(), arrays)
+            }
+            Op::Fold => self.fold(&a, arrays),
+            Op::Scan => self.scan(&a, arrays),
+            Op::Permute => self.permute(&a, arrays),
+            Op::Backpermute => self.backpermute(&a, arrays),
+            Op::Stencil => self.stencil(&a, arrays),
+            Op::Reshape => self.reshape(&a),
+            Op::Replicate => self.replicate(&a),
+            Op::Slice => self.slice(&a),
+            Op::Acond if self.blocks < 2 => return self.acond(arrays, text),
+            Op::Awhile if self.blocks < 2 => return self.awhile(arrays, text),
+            Op::Acond | Op::Awhile => None,
+        };
+        let Some((leaves, dims, operation)) = made else { return Vec::new() };
+        let name = self.array_name();
+        let _ = writeln!(text, "  {name}: [{}]{} = {operation}", dims.len(), elt(&leaves));
+        vec![ArrayVar { name, leaves, dims }]
+    }
+
+    /// The extent of an axis: text, and what it comes to in the first run.
+    fn extent(&mut self, arrays: &[ArrayVar]) -> (String, Option<usize>) {
+        let axes: Vec<(&ArrayVar, usize)> = arrays.iter().flat_map(|a| (0..a.rank()).map(move |k| (a, k))).collect();
+        if axes.is_empty() || self.choices.chance(30) {
+            let n = *self.choices.pick(&[0, 1, 2, 3, 5, 8, 17]);
+            return (format!("{n}i64"), Some(n));
+        }
+        let (a, k) = self.choices.pick(&axes);
+        let (x, n) = (format!("extent({}, {k})", a.name), a.dims[*k]);
+        match self.choices.below(6) {
+            0 => {
+                let (y, m) = self.extent(arrays);
+                (format!("min({x}, {y})"), n.zip(m).map(|(n, m)| n.min(m)))
+            }
+            1 => (format!("max(0i64, sub({x}, 1i64))"), n.map(|n| n.saturating_sub(1))),
+            _ => (x, n),
+        }
+    }
+
+    /// The extents of a new array of at most [`MOST`] elements.
+    fn shape(&mut self, rank: usize, arrays: &[ArrayVar]) -> (String, Vec<Option<usize>>) {
+        let mut extents: Vec<(String, Option<usize>)> = (0..rank).map(|_| self.extent(arrays)).collect();
+        let dims: Vec<Option<usize>> = extents.iter().map(|e| e.1).collect();
+        if rank > 1 && size(&dims).is_none_or(|n| n > MOST) {
+            extents = (0..rank).map(|_| (format!("min(4i64, {})", "3i64"), Some(3))).collect();
+        }
+        let text: Vec<String> = extents.iter().map(|e| e.0.clone()).collect();
+        (format!("|| ({})", text.join(", ")), extents.into_iter().map(|e| e.1).collect())
+    }
+
+    fn rank(&mut self) -> usize {
+        self.choices.weighted(&[(8, 0), (50, 1), (25, 2), (10, 3), (7, 4)])
+    }
+
+    fn generate(&mut self, arrays: &[ArrayVar]) -> Made {
+        let rank = self.rank();
+        let (shape, dims) = self.shape(rank, arrays);
+        let leaves = self.leaves();
+        let f = self.function(&vec![T::I64; rank], &leaves, arrays);
+        Some((leaves, dims, format!("generate(shape: {shape}, f: {f})")))
+    }
+
+    fn map(&mut self, xs: &[ArrayVar], arrays: &[ArrayVar]) -> Made {
+        let indexed = self.choices.chance(30);
+        let rank = xs[0].rank();
+        let dims =
+            (0..rank).map(|k| xs.iter().map(|x| x.dims[k]).reduce(|a, b| a.zip(b).map(|(a, b)| a.min(b))).flatten());
+        let dims: Vec<Option<usize>> = dims.collect();
+        let mut params = if indexed { vec![T::I64; rank] } else { Vec::new() };
+        params.extend(xs.iter().flat_map(|x| &x.leaves));
+        let leaves = self.leaves();
+        let f = self.function(&params, &leaves, arrays);
+        let name = match (xs.len(), indexed) {
+            (1, false) => "map",
+            (1, true) => "imap",
+            (_, false) => "zip_with",
+            (_, true) => "izip_with",
+        };
+        let names: Vec<&str> = xs.iter().map(|x| x.name.as_str()).collect();
+        Some((leaves, dims, format!("{name}({}, f: {f})", names.join(", "))))
+    }
+
+    fn fold(&mut self, a: &ArrayVar, arrays: &[ArrayVar]) -> Made {
+        let (inner, outer) = a.dims.split_last()?;
+        let f = self.associative(&a.leaves);
+        let text = if a.at_least(outer.len(), 1) && self.choices.chance(40) {
+            format!("fold1({}, f: {f})", a.name)
+        } else {
+            let init = self.function(&[], &a.leaves, arrays);
+            format!("fold({}, f: {f}, init: {init})", a.name)
+        };
+        let _ = inner;
+        Some((a.leaves.clone(), outer.to_vec(), text))
+    }
+
+    fn scan(&mut self, a: &ArrayVar, arrays: &[ArrayVar]) -> Made {
+        let (inner, outer) = a.dims.split_last()?;
+        let f = self.associative(&a.leaves);
+        let dir = *self.choices.pick(&["scanl", "scanr"]);
+        let mut dims = outer.to_vec();
+        let text = if self.choices.chance(50) {
+            dims.push(*inner);
+            format!("{dir}1({}, f: {f})", a.name)
+        } else {
+            dims.push(inner.map(|n| n + 1));
+            let init = self.function(&[], &a.leaves, arrays);
+            format!("{dir}({}, f: {f}, init: {init})", a.name)
+        };
+        Some((a.leaves.clone(), dims, text))
+    }
+
+    /// Any function combines, since the order is that of the source; but for floats that may reassociate.
+    fn permute(&mut self, a: &ArrayVar, arrays: &[ArrayVar]) -> Made {
+        let fitting: Vec<&ArrayVar> = arrays.iter().filter(|d| d.leaves == a.leaves).collect();
+        let into = (*self.choices.pick(&fitting)).clone();
+        let combine = match self.choices.below(3) {
+            0 => self.function(&[a.leaves.clone(), a.leaves.clone()].concat(), &a.leaves, arrays),
+            _ => self.associative(&a.leaves),
+        };
+        let index: Vec<(String, T)> = (0..a.rank()).map(|_| (self.fresh(), T::I64)).collect();
+        let mut r = super::scalar::Region::new(&index);
+        self.budget = 8;
+        let keep = self.value(T::Bool, &mut r, arrays);
+        let mut any = keep;
+        let mut target = Vec::new();
+        for k in 0..into.rank() {
+            let to = self.value(T::I64, &mut r, arrays);
+            let least = format!("max(1i64, extent({}, {k}))", into.name);
+            target.push(format!("mod_floor({to}, {least})"));
+            any = format!("and({any}, gt(extent({}, {k}), 0i64))", into.name);
+        }
+        let results = [vec![format!("cast({any}, u8)")], target].concat();
+        let f = format!("|{}| {}", super::generate::list(&index), r.close(&results));
+        let text = format!("permute({}, into: {}, combine: {combine}, target: {f})", a.name, into.name);
+        Some((a.leaves.clone(), into.dims, text))
+    }
+
+    fn backpermute(&mut self, a: &ArrayVar, arrays: &[ArrayVar]) -> Made {
+        let rank = a.rank();
+        if rank > 0 && (size(&a.dims).is_none_or(|n| n == 0) || self.choices.chance(40)) {
+            // A permutation of axes, some of them reversed: in bounds for all extents.
+            let mut order: Vec<usize> = (0..rank).collect();
+            order.rotate_left(self.choices.below(rank));
+            let shape: Vec<String> = order.iter().map(|k| format!("extent({}, {k})", a.name)).collect();
+            let index: Vec<String> = (0..rank).map(|_| self.fresh()).collect();
+            let from = (0..rank).map(|k| {
+                let i = order.iter().position(|&o| o == k).map_or("0i64", |p| index[p].as_str());
+                match self.choices.chance(40) {
+                    true => format!("sub(sub(extent({}, {k}), 1i64), {i})", a.name),
+                    false => i.to_string(),
+                }
+            });
+            let from: Vec<String> = from.collect();
+            let params: Vec<String> = index.iter().map(|i| format!("{i}: i64")).collect();
+            let dims = order.iter().map(|&k| a.dims[k]).collect();
+            let text = format!(
+                "backpermute({}, shape: || ({}), index: |{}| ({}))",
+                a.name,
+                shape.join(", "),
+                params.join(", "),
+                from.join(", ")
+            );
+            return Some((a.leaves.clone(), dims, text));
+        }
+        let rank = self.rank();
+        let (shape, dims) = self.shape(rank, arrays);
+        let index: Vec<(String, T)> = (0..rank).map(|_| (self.fresh(), T::I64)).collect();
+        let mut r = super::scalar::Region::new(&index);
+        self.budget = 6;
+        let mut from = Vec::new();
+        for k in 0..a.rank() {
+            let i = self.value(T::I64, &mut r, arrays);
+            from.push(format!("mod_floor({i}, max(1i64, extent({}, {k})))", a.name));
+        }
+        let f = format!("|{}| {}", super::generate::list(&index), r.close(&from));
+        Some((a.leaves.clone(), dims, format!("backpermute({}, shape: {shape}, index: {f})", a.name)))
+    }
+
+    fn stencil(&mut self, a: &ArrayVar, arrays: &[ArrayVar]) -> Made {
+        let rank = a.rank();
+        if rank == 0 || rank > 3 || a.leaves.len() > 2 {
+            return None;
+        }
+        let widths: &[usize] = if rank == 1 { &[1, 3, 3, 5, 7, 9] } else { &[1, 3, 3, 5] };
+        let window: Vec<usize> = (0..rank).map(|_| *self.choices.pick(widths)).collect();
+        if window.iter().product::<usize>() > 30 {
+            return None;
+        }
+        let radius = |k: usize| window[k] / 2;
+        let mirrors = (0..rank).all(|k| a.at_least(k, radius(k) + 1));
+        let wraps = (0..rank).all(|k| a.at_least(k, radius(k)));
+        let boundary = match self.choices.below(5) {
+            0 if mirrors => "mirror".to_string(),
+            1 if wraps => "wrap".to_string(),
+            2 => self.function(&vec![T::I64; rank], &a.leaves, arrays),
+            _ => "clamp".to_string(),
+        };
+        let count = window.iter().product();
+        let params: Vec<T> = std::iter::repeat_n(&a.leaves, count).flatten().copied().collect();
+        let leaves = self.leaves();
+        let f = self.function(&params, &leaves, arrays);
+        let window = window.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
+        let text = format!("stencil({}, window: [{window}], boundary: {boundary}, f: {f})", a.name);
+        Some((leaves, a.dims.clone(), text))
+    }
+
+    fn reshape(&mut self, a: &ArrayVar) -> Made {
+        let extents: Vec<String> = (0..a.rank()).map(|k| format!("extent({}, {k})", a.name)).collect();
+        let total = extents.iter().fold("1i64".to_string(), |p, e| format!("mul({p}, {e})"));
+        let (shape, dims): (Vec<String>, Vec<Option<usize>>) = match self.choices.below(3) {
+            0 => (vec![total], vec![size(&a.dims)]),
+            1 if a.rank() > 1 => (extents.into_iter().rev().collect(), a.dims.iter().rev().copied().collect()),
+            _ if a.rank() < 4 => {
+                let at = self.choices.below(a.rank() + 1);
+                let (mut shape, mut dims) = (extents, a.dims.clone());
+                shape.insert(at, "1i64".into());
+                dims.insert(at, Some(1));
+                (shape, dims)
+            }
+            _ => return None,
+        };
+        Some((a.leaves.clone(), dims, format!("reshape({}, shape: || ({}))", a.name, shape.join(", "))))
+    }
+
+    fn replicate(&mut self, a: &ArrayVar) -> Made {
+        if a.rank() >= 4 || size(&a.dims).is_none_or(|n| n * 3 > MOST) {
+            return None;
+        }
+        let (at, n) = (self.choices.below(a.rank() + 1), *self.choices.pick(&[0, 1, 2, 3]));
+        let mut axes = vec!["all"; a.rank()];
+        axes.insert(at, "fixed");
+        let mut dims = a.dims.clone();
+        dims.insert(at, Some(n));
+        let text = format!("replicate({}, axes: [{}], extents: || {n}i64)", a.name, axes.join(", "));
+        Some((a.leaves.clone(), dims, text))
+    }
+
+    fn slice(&mut self, a: &ArrayVar) -> Made {
+        let mut positions = Vec::new();
+        let (mut axes, mut dims) = (Vec::new(), Vec::new());
+        for k in 0..a.rank() {
+            if a.at_least(k, 1) && self.choices.chance(60) {
+                let below = a.dims[k].unwrap_or(1);
+                let at = self.choices.below(below);
+                positions.push(match self.choices.chance(50) {
+                    true => format!("{at}i64"),
+                    false => format!("mod_floor({at}i64, extent({}, {k}))", a.name),
+                });
+                axes.push("fixed");
+            } else {
+                axes.push("all");
+                dims.push(a.dims[k]);
+            }
+        }
+        let index = if positions.is_empty() { "()".into() } else { format!("({})", positions.join(", ")) };
+        Some((a.leaves.clone(), dims, format!("slice({}, axes: [{}], index: || {index})", a.name, axes.join(", "))))
+    }
+
+    /// The body of a block: some statements, and one array of this rank and these leaves that it yields.
+    fn block(&mut self, from: &ArrayVar, arrays: &[ArrayVar]) -> String {
+        self.blocks += 1;
+        let mut inner = arrays.to_vec();
+        let count = self.choices.below(3);
+        let mut text = self.statements(count, &mut inner);
+        self.blocks -= 1;
+        let fitting: Vec<&ArrayVar> =
+            inner.iter().filter(|a| a.leaves == from.leaves && a.rank() == from.rank()).collect();
+        let last = (*self.choices.pick(&fitting)).clone();
+        let result = if self.choices.chance(60) {
+            let (name, f) = (self.array_name(), self.function(&last.leaves, &last.leaves, &inner));
+            let _ = writeln!(text, "  {name}: [{}]{} = map({}, f: {f})", last.rank(), last.elt(), last.name);
+            name
+        } else {
+            last.name
+        };
+        format!("{text}  yield {result}\n")
+    }
+
+    fn acond(&mut self, arrays: &[ArrayVar], text: &mut String) -> Vec<ArrayVar> {
+        let a = self.choices.pick(arrays).clone();
+        let cond = self.function(&[], &[T::Bool], arrays);
+        let (then, else_) = (self.block(&a, arrays), self.block(&a, arrays));
+        let name = self.array_name();
+        let ty = format!("[{}]{}", a.rank(), a.elt());
+        let _ = writeln!(text, "  {name}: {ty} = acond(cond: {cond}, then: {{\n{then}}}, else: {{\n{else_}}})");
+        vec![ArrayVar { name, leaves: a.leaves, dims: vec![None; a.dims.len()] }]
+    }
+
+    /// A loop of a few steps over a counter and an array.
+    fn awhile(&mut self, arrays: &[ArrayVar], text: &mut String) -> Vec<ArrayVar> {
+        let a = self.choices.pick(arrays).clone();
+        let [zero, count, state, test, next, last, result] = std::array::from_fn(|_| self.array_name());
+        let ty = format!("[{}]{}", a.rank(), a.elt());
+        let steps = self.choices.below(4);
+        let inner = ArrayVar { name: state.clone(), leaves: a.leaves.clone(), dims: vec![None; a.dims.len()] };
+        let visible = [arrays, &[inner.clone()]].concat();
+        let body = self.block(&inner, &visible);
+        let (body, yielded) = body.rsplit_once("yield ").unwrap_or((&body, &state));
+        let _ = writeln!(
+            text,
+            "  {zero}: [0]i64 = generate(shape: || (), f: || 0i64)\n  \
+             {last}: [0]i64, {result}: {ty} = awhile({zero}, {}, test: |{count}: [0]i64, {state}: {ty}| {{\n  \
+             {test}: [0]bool = generate(shape: || (), f: || lt({count}[], {steps}i64))\n  yield {test}\n}}, \
+             step: |{count}: [0]i64, {state}: {ty}| {{\n{body}  \
+             {next}: [0]i64 = generate(shape: || (), f: || add({count}[], 1i64))\n  yield {next}, {}\n}})",
+            a.name,
+            yielded.trim()
+        );
+        let counter = ArrayVar { name: last, leaves: vec![T::I64], dims: Vec::new() };
+        vec![counter, ArrayVar { name: result, leaves: a.leaves, dims: vec![None; a.dims.len()] }]
+    }
+}
+
+/// Leaves, extents and text of an operation.
+type Made = Option<(Vec<T>, Vec<Option<usize>>, String)>;

@@ -1,0 +1,175 @@
+//! Random programs, and what must hold of them.
+//!
+//! * [`generate`]: well-typed programs with two runs, from a seed or from the bytes of a fuzzing engine.
+//! * [`oracle`]: what must hold; [`interval`]: where floats may lie.
+//! * [`shrink`]: a program that shows a difference made small.
+//! * [`statistics`]: what the programs were made of.
+//!
+//! The command `acc fuzz` and the target in `fuzz/` are glue around [`run`] and [`check`].
+
+mod arrays;
+mod choices;
+mod generate;
+pub mod interval;
+mod literal;
+mod operators;
+pub mod oracle;
+mod scalar;
+pub mod shrink;
+pub mod statistics;
+
+pub use choices::Choices;
+pub use generate::{Mode, program};
+
+use acc_core::data::ArrayData;
+use acc_core::text::{Expect, Run, TestFile, parse_test_file};
+use acc_core::verify::verify;
+use oracle::{Findings, Oracle, Variation};
+use shrink::Sample;
+use statistics::Statistics;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// A program that executors do not agree on.
+pub struct Difference {
+    /// Where it comes from.
+    pub seed: u64,
+    /// The program, as a test file.
+    pub text: String,
+    /// The executor that differs.
+    pub executor: String,
+    /// How the program was compiled and run.
+    pub variation: Variation,
+    /// What floats it computes with.
+    pub mode: Mode,
+    /// What differs.
+    pub why: String,
+}
+
+/// The mode of the program with this number: every fourth is tolerant.
+pub fn mode_of(seed: u64) -> Mode {
+    if seed % 4 == 3 { Mode::Tolerant } else { Mode::Exact }
+}
+
+/// Makes the program of a decision source and checks it; an error if it is not even well formed.
+pub fn check(oracle: &Oracle, choices: Choices, mode: Mode, variation: Variation) -> (String, Result<Checked, String>) {
+    let text = program(choices, mode);
+    let file = match parse_test_file("random.acc", &text) {
+        Ok(file) => file,
+        Err(e) => return (text, Err(e.to_string())),
+    };
+    if let Err(e) = verify(&file.program, None) {
+        return (text, Err(e.to_string()));
+    }
+    let findings = oracle.check(&file, mode, variation);
+    (text, Ok(Checked { file, findings }))
+}
+
+/// A program, and what was found of it.
+pub struct Checked {
+    /// The program.
+    pub file: TestFile,
+    /// What was found.
+    pub findings: Findings,
+}
+
+/// Checks the programs of these seeds on so many threads, until there are too many differences. `progress` is told
+/// how many are done.
+pub fn run(
+    oracle: &Oracle,
+    seeds: std::ops::Range<u64>,
+    jobs: usize,
+    most_differences: usize,
+    progress: impl Fn(u64) + Sync,
+) -> (Statistics, Vec<Difference>) {
+    let (next, stop) = (AtomicU64::new(seeds.start), AtomicBool::new(false));
+    let total = Mutex::new((Statistics::default(), Vec::new()));
+    std::thread::scope(|scope| {
+        for _ in 0..jobs.max(1) {
+            scope.spawn(|| {
+                let mut statistics = Statistics::default();
+                while !stop.load(Ordering::Relaxed) {
+                    let seed = next.fetch_add(1, Ordering::Relaxed);
+                    if seed >= seeds.end {
+                        break;
+                    }
+                    let differences = one(oracle, seed, &mut statistics);
+                    if !differences.is_empty() {
+                        let mut total = total.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+                        total.1.extend(differences);
+                        stop.store(total.1.len() >= most_differences, Ordering::Relaxed);
+                    }
+                    progress(seed - seeds.start);
+                }
+                total.lock().unwrap_or_else(std::sync::PoisonError::into_inner).0.add(statistics);
+            });
+        }
+    });
+    total.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+fn one(oracle: &Oracle, seed: u64, statistics: &mut Statistics) -> Vec<Difference> {
+    let (mode, variation) = (mode_of(seed), Variation::draw(seed / 4));
+    let (text, checked) = check(oracle, Choices::seeded(seed), mode, variation);
+    let difference =
+        |executor: String, variation, why| Difference { seed, text: text.clone(), executor, variation, mode, why };
+    match checked {
+        Ok(Checked { file, findings }) => {
+            statistics.see(&file.program, seed % 64 == 0);
+            statistics.valid += u64::from(findings.valid);
+            statistics.elements += findings.elements;
+            statistics.excluded += findings.excluded;
+            findings.differences.into_iter().map(|(e, v, why)| difference(e, v, why)).collect()
+        }
+        Err(e) => vec![difference("generator".into(), Variation::Plain, e)],
+    }
+}
+
+/// The program of a difference made small, as a test file.
+pub fn minimised(oracle: &Oracle, d: &Difference) -> String {
+    /// Enough for a program of the generator's size.
+    const ATTEMPTS: usize = 3000;
+    let Ok(file) = parse_test_file("random.acc", &d.text) else { return d.text.clone() };
+    let oracle = oracle.impatient();
+    let differs = |file: &TestFile| {
+        let found = oracle.check(file, d.mode, d.variation);
+        found.differences.iter().any(|(executor, variation, _)| *executor == d.executor && *variation == d.variation)
+    };
+    let alone = |s: &Sample| {
+        let run = |args: &Vec<ArrayData>| Run {
+            name: None,
+            line: 0,
+            args: args.clone(),
+            expect: Expect::Agree,
+            tolerance: None,
+            deadline_ms: None,
+        };
+        // On other extents, the program was compiled for these before.
+        let runs = if d.variation == Variation::OtherExtents { vec![run(&s.args); 2] } else { vec![run(&s.args)] };
+        TestFile { program: s.program.clone(), runs, ..file.clone() }
+    };
+    let samples = file.runs.iter().map(|r| Sample { program: file.program.clone(), args: r.args.clone() });
+    match samples.into_iter().find(|s| differs(&alone(s))) {
+        Some(sample) => shrink::shrink(&sample, ATTEMPTS, |s| differs(&alone(s))).text(),
+        None => d.text.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::executors;
+
+    #[test]
+    fn programs_are_well_formed_nearly_all_run_and_executors_agree() {
+        let oracle = Oracle::new(executors::all()).unwrap_or_else(|e| panic!("{e}"));
+        let (statistics, differences) = run(&oracle, 0..600, 2, 3, |_| {});
+        for d in &differences {
+            eprintln!("seed {} on {} {}: {}\n{}", d.seed, d.executor, d.variation, d.why, d.text);
+        }
+        assert!(differences.is_empty());
+        assert!(statistics.valid * 100 >= statistics.programs * 95, "{statistics}");
+        assert!(statistics.excluded * 50 <= statistics.elements, "{statistics}");
+        eprintln!("{statistics}");
+    }
+}

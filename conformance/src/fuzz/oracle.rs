@@ -1,0 +1,260 @@
+//! What must hold of a random program.
+//!
+//! Every executor gives what the interpreter gives. Beside that, one variation of how a program is compiled and run is
+//! drawn for each program, under which the same must hold.
+//!
+//! Faults: where the interpreter has a result, everybody has it. Where it has a fault, an executor that simplifies or
+//! fuses may have found that nobody needs the value; one that does not has a fault, too.
+
+use super::generate::Mode;
+use super::interval;
+use crate::compare::{Near, compare};
+use crate::executors::{REFERENCE, Registered};
+use crate::runner;
+use acc_core::data::ArrayData;
+use acc_core::ir::Program;
+use acc_core::text::{Run, TestFile, canonical, parse};
+use acc_core::{Error, Executor, Interpreter};
+use acc_desugar::{RULES, Rules};
+use backend_native::{Native, Options};
+use std::sync::Arc;
+
+/// How long a program may run; far beyond what one needs that the generator makes.
+const DEADLINE_MS: u64 = 20_000;
+
+/// Threads of the native executors that are compared.
+const THREADS: [usize; 3] = [1, 2, 7];
+
+/// A way to compile and run a program that must change nothing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Variation {
+    /// None.
+    Plain,
+    /// This rule of simplification is off.
+    RuleOff(&'static str),
+    /// All rules, and fusion, are off.
+    AllOff,
+    /// The native executor has so many threads.
+    Threads(usize),
+    /// The program is printed and read again.
+    Reread,
+    /// The compiled program runs on other extents.
+    OtherExtents,
+}
+
+impl std::fmt::Display for Variation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Variation::Plain => write!(f, "as it is"),
+            Variation::RuleOff(rule) => write!(f, "without the rule {rule}"),
+            Variation::AllOff => write!(f, "without simplification and fusion"),
+            Variation::Threads(n) => write!(f, "on {n} threads"),
+            Variation::Reread => write!(f, "printed and read again"),
+            Variation::OtherExtents => write!(f, "on other extents"),
+        }
+    }
+}
+
+impl Variation {
+    /// The variation that a number stands for: each is as likely as the next.
+    pub fn draw(number: u64) -> Variation {
+        let all = RULES.len() + THREADS.len() + 4;
+        match (number % all as u64) as usize {
+            0 => Variation::AllOff,
+            1 => Variation::Reread,
+            2 | 3 => Variation::OtherExtents,
+            n if n < 4 + THREADS.len() => Variation::Threads(THREADS[n - 4]),
+            n => Variation::RuleOff(RULES[n - 4 - THREADS.len()].name),
+        }
+    }
+}
+
+/// What was found of one program.
+#[derive(Default)]
+pub struct Findings {
+    /// The interpreter had a result in the first run.
+    pub valid: bool,
+    /// Elements compared.
+    pub elements: u64,
+    /// Elements left out, since their values are not stable.
+    pub excluded: u64,
+    /// What must not be: the executor, the variation, and what differs.
+    pub differences: Vec<(String, Variation, String)>,
+}
+
+/// Executors, kept from program to program.
+pub struct Oracle {
+    executors: Vec<Registered>,
+    threads: Vec<(usize, Native)>,
+    deadline_ms: u64,
+}
+
+impl Oracle {
+    /// The same with less patience: a program that is being made small may come not to end.
+    pub fn impatient(&self) -> Oracle {
+        Oracle { executors: self.executors.clone(), threads: self.threads.clone(), deadline_ms: 500 }
+    }
+
+    /// Holds these executors to the interpreter.
+    pub fn new(executors: Vec<Registered>) -> Result<Oracle, Error> {
+        let native = |n| Native::with(Options { threads: Some(n), ..Options::default() }).map(|native| (n, native));
+        let threads = THREADS.into_iter().map(native).collect::<Result<_, _>>()?;
+        Ok(Oracle { executors, threads, deadline_ms: DEADLINE_MS })
+    }
+
+    /// Checks a program whose file has a run, or a second one on other extents.
+    pub fn check(&self, file: &TestFile, mode: Mode, variation: Variation) -> Findings {
+        let mut found = Findings::default();
+        let [run, others @ ..] = &file.runs[..] else { return found };
+        let execute = |executor: &dyn Executor, program: &Arc<Program>, run: &Run| {
+            runner::run(executor, program, &run.args, Some(self.deadline_ms))
+        };
+        let reference = |run: &Run| reference(file, run, mode, execute(&Interpreter::new(), &file.program, run));
+        let want = reference(run);
+        found.valid = want.is_ok();
+        for registered in &self.executors {
+            let Some(executor) = registered.present() else { continue };
+            if registered.name == REFERENCE {
+                continue;
+            }
+            let got = execute(&**executor, &file.program, run);
+            found.judge(registered.name, Variation::Plain, &want, &got);
+            match variation {
+                Variation::OtherExtents => {
+                    for other in others {
+                        let got = execute(&**executor, &file.program, other);
+                        found.judge(registered.name, variation, &reference(other), &got);
+                    }
+                }
+                Variation::RuleOff(_) | Variation::AllOff => {
+                    if let Some(varied) = varied(registered.name, variation) {
+                        found.judge(registered.name, variation, &want, &execute(&*varied, &file.program, run));
+                    }
+                }
+                Variation::Plain | Variation::Threads(_) | Variation::Reread => {}
+            }
+        }
+        match variation {
+            Variation::Threads(n) => {
+                for (_, native) in self.threads.iter().filter(|(threads, _)| *threads == n) {
+                    found.judge("native-tile", variation, &want, &execute(native, &file.program, run));
+                }
+            }
+            Variation::Reread => {
+                let text = file.program.to_string();
+                let outcome = match parse("printed", &text) {
+                    Ok(again) if canonical(&again) == canonical(&file.program) => Ok(Arc::new(again)),
+                    Ok(again) => Err(format!("reads back as\n{again}")),
+                    Err(e) => Err(e.to_string()),
+                };
+                match outcome {
+                    Ok(again) => {
+                        found.judge(REFERENCE, variation, &want, &execute(&Interpreter::new(), &again, run));
+                    }
+                    Err(e) => found.differences.push((REFERENCE.into(), variation, e)),
+                }
+            }
+            Variation::Plain | Variation::RuleOff(_) | Variation::AllOff | Variation::OtherExtents => {}
+        }
+        found
+    }
+}
+
+/// What is right: the interpreter's results, and in the tolerant mode the intervals around them.
+struct Reference {
+    results: Vec<ArrayData>,
+    /// In the tolerant mode; without results if not even the shapes are stable.
+    intervals: Option<Intervals>,
+}
+
+#[derive(Default)]
+struct Intervals {
+    results: Vec<interval::Bounds>,
+    may_fault: bool,
+}
+
+fn reference(
+    file: &TestFile,
+    run: &Run,
+    mode: Mode,
+    results: Result<Vec<ArrayData>, Error>,
+) -> Result<Reference, Error> {
+    let results = results?;
+    let intervals = (mode == Mode::Tolerant).then(|| match interval::evaluate(&file.program, &run.args) {
+        Some(e) => Intervals { results: e.results, may_fault: e.may_fault },
+        None => Intervals { results: Vec::new(), may_fault: true },
+    });
+    Ok(Reference { results, intervals })
+}
+
+/// An executor that compiles in another way.
+fn varied(name: &str, variation: Variation) -> Option<Box<dyn Executor>> {
+    let (rules, fuse) = match variation {
+        Variation::RuleOff(rule) => (Rules::all().without(rule)?, true),
+        Variation::AllOff => (Rules::none(), false),
+        Variation::Plain | Variation::Threads(_) | Variation::Reread | Variation::OtherExtents => return None,
+    };
+    match name {
+        "native-tile" => {
+            let native = Native::with(Options { rules, fuse, ..Options::default() }).ok()?;
+            Some(Box::new(native))
+        }
+        #[cfg(feature = "libtorch")]
+        "graph" => Some(Box::new(backend_graph::Libtorch::cpu().with_rules(rules))),
+        _ => None,
+    }
+}
+
+impl Findings {
+    fn judge(
+        &mut self,
+        executor: &str,
+        variation: Variation,
+        want: &Result<Reference, Error>,
+        got: &Result<Vec<ArrayData>, Error>,
+    ) {
+        let differs = match (want, got) {
+            (Ok(want), Ok(got)) => self.equal(want, got),
+            // Another executor may decide otherwise, and meet a fault there.
+            (Ok(want), Err(Error::Fault { .. })) if want.intervals.as_ref().is_some_and(|i| i.may_fault) => {
+                self.excluded += want.results.iter().map(|r| r.size() as u64).sum::<u64>();
+                Ok(())
+            }
+            (Ok(_), Err(e)) => Err(format!("fails, where the interpreter has a result: {e}")),
+            (Err(Error::Fault { .. }), Err(Error::Fault { .. })) => Ok(()),
+            (Err(Error::Fault { fault, .. }), Ok(_)) if variation == Variation::AllOff => {
+                Err(format!("has a result, where the interpreter has a fault: {fault}"))
+            }
+            (Err(Error::Fault { .. }), Ok(_)) => Ok(()),
+            (Err(Error::Fault { .. }), Err(e)) => Err(format!("fails, but with no fault: {e}")),
+            (Err(e), _) => {
+                let why = format!("fails, but with no fault: {e}");
+                return self.differences.push((REFERENCE.into(), Variation::Plain, why));
+            }
+        };
+        if let Err(why) = differs {
+            self.differences.push((executor.to_string(), variation, why));
+        }
+    }
+
+    fn equal(&mut self, want: &Reference, got: &[ArrayData]) -> Result<(), String> {
+        if let Some(i) = &want.intervals
+            && i.results.is_empty()
+        {
+            self.excluded += want.results.iter().map(|r| r.size() as u64).sum::<u64>();
+            return Ok(());
+        }
+        if want.results.len() != got.len() {
+            return Err(format!("{} results where {} are expected", got.len(), want.results.len()));
+        }
+        for (k, (w, g)) in want.results.iter().zip(got).enumerate() {
+            self.elements += w.size() as u64;
+            let named = |e| format!("result {k}: {e}");
+            match want.intervals.as_ref().and_then(|i| i.results.get(k)) {
+                None => compare(g, w, Near::Exact).map_err(named)?,
+                Some(bounds) => self.excluded += bounds.compare(g).map_err(named)?,
+            }
+        }
+        Ok(())
+    }
+}
