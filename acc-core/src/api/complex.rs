@@ -118,9 +118,10 @@ macro_rules! parts {
 parts!(|x, y| (x, y); i8, i16, i32, i64, u8, u16, u32, u64);
 parts!(|x, y| { let k = greatest_exponent(x, y); (x.scale_float(-k), y.scale_float(-k)) }; f16, f32, f64);
 
+/// The exponent of the greater of two magnitudes.
 #[track_caller]
 fn greatest_exponent<F: RealFloat>(x: Exp<F>, y: Exp<F>) -> Exp<i64> {
-    x.exponent().max(y.exponent())
+    x.abs().max(y.abs()).exponent()
 }
 
 impl<F: ScalarElt + Num + ExpEq> ExpEq for Complex<F> {

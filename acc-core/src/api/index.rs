@@ -88,9 +88,8 @@ pub fn shape_size<Sh: Shape>(shape: impl IntoIx<Sh>) -> Exp<i64> {
 ///
 /// ```
 /// use acc_core::prelude::*;
-/// let ixs = use_(&Vector::from([(1i64, 2i64), (0, 1)]));
-/// let positions = ixs.map(|ix| to_index((2, 3), ix));
-/// assert_eq!(Interpreter::new().run(positions)?.to_vec(), [5, 1]);
+/// let positions = generate((2, 2), |ix| to_index((2, 3), ix));
+/// assert_eq!(Interpreter::new().run(positions)?, Matrix::from([[0, 1], [3, 4]]));
 /// # Ok::<(), acc_core::Error>(())
 /// ```
 #[track_caller]

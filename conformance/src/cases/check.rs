@@ -8,7 +8,7 @@ use acc_core::data::ArrayData;
 use acc_core::exec::Executor;
 use acc_core::prelude::{Acc, Vector, use_};
 use acc_core::text::{canonical, parse};
-use acc_core::{Elt, Error, Interpreter};
+use acc_core::{Elt, Error, Exp, Interpreter};
 use std::fmt::Debug;
 use std::panic::Location;
 
@@ -271,4 +271,57 @@ impl<'a> Check<'a> {
         self.outcome.value |= equal;
         self.note(if equal { Ok(()) } else { Err(format!("{got:?} where {want:?} is expected")) });
     }
+
+    /// As [`Check::maps`]; the function says the argument's type, so that numbers among the arguments need not.
+    #[track_caller]
+    pub fn table<P: Argument, Y: Elt, R: IntoExp<Y>>(&mut self, f: impl Fn(P) -> R, rows: &[(P::Elt, Y)]) {
+        self.maps_judged::<P::Elt, Y, R>(f, rows, None);
+    }
+
+    /// As [`Check::maps_within`]; the function says the argument's type.
+    #[track_caller]
+    pub fn table_within<P: Argument, Y: Elt, R: IntoExp<Y>>(
+        &mut self,
+        f: impl Fn(P) -> R,
+        rows: &[(P::Elt, Y)],
+        near: Near,
+    ) {
+        self.maps_judged::<P::Elt, Y, R>(f, rows, Some(near));
+    }
+
+    /// As [`Check::table`], of functions of two arguments.
+    #[track_caller]
+    pub fn table2<P: Argument, Q: Argument, Z: Elt, R: IntoExp<Z>>(
+        &mut self,
+        f: impl Fn(P, Q) -> R,
+        rows: &[(P::Elt, Q::Elt, Z)],
+    ) {
+        self.maps2(f, rows);
+    }
+
+    /// As [`Check::table_within`], of functions of two arguments.
+    #[track_caller]
+    pub fn table2_within<P: Argument, Q: Argument, Z: Elt, R: IntoExp<Z>>(
+        &mut self,
+        f: impl Fn(P, Q) -> R,
+        rows: &[(P::Elt, Q::Elt, Z)],
+        near: Near,
+    ) {
+        self.maps2_within(f, rows, near);
+    }
+}
+
+/// What a scalar function receives: an expression, or a tuple of these.
+pub trait Argument {
+    /// Of elements of this type.
+    type Elt: Elt<Exp = Self>;
+}
+impl<T: Elt<Exp = Exp<T>>> Argument for Exp<T> {
+    type Elt = T;
+}
+impl<A: Argument, B: Argument> Argument for (A, B)
+where
+    (A, B): IntoExp<(A::Elt, B::Elt)> + Copy,
+{
+    type Elt = (A::Elt, B::Elt);
 }

@@ -10,7 +10,7 @@ fn h(x: f32) -> f16 {
 pub fn cases() -> Vec<Case> {
     vec![
         case("half/E-TY-14-arithmetic", "E-TY-14 REX-11", |t| {
-            t.maps2(
+            t.table2(
                 |x: Exp<f16>, y: Exp<f16>| (x + y, x - y, x * y, x / y),
                 &[
                     (h(1.0), h(3.0), (h(4.0), h(-2.0), h(3.0), h(0.333_251_95))),
@@ -18,8 +18,8 @@ pub fn cases() -> Vec<Case> {
                     (h(65504.0), h(32.0), (f16::INFINITY, h(65472.0), f16::INFINITY, h(2047.0))),
                 ],
             );
-            t.maps(|x: Exp<f64>| x.to::<f16>(), &[(70000.0, f16::INFINITY), (1.0 / 3.0, h(0.333_251_95))]);
-            t.maps(|x: Exp<f16>| bitcast::<_, u16>(x), &[(h(1.0), 0x3c00), (f16::NEG_ZERO, 0x8000)]);
+            t.table(|x: Exp<f64>| x.to::<f16>(), &[(70000.0, f16::INFINITY), (1.0 / 3.0, h(0.333_251_95))]);
+            t.table(|x: Exp<f16>| bitcast::<_, u16>(x), &[(h(1.0), 0x3c00), (f16::NEG_ZERO, 0x8000)]);
         }),
         case("half/E-TY-14-folds-and-scans-accumulate-in-f32", "E-TY-14 FLD-01 SCN-01", |t| {
             let xs = Vector::from([h(1.0), h(2.0), h(3.5)]);

@@ -5,8 +5,18 @@
 
 mod check;
 
+mod bits;
+mod compare;
+mod complex;
+mod exact;
+mod floats;
 mod fold;
 mod half;
+mod index;
+mod num;
+mod random;
+mod ratio;
+mod real;
 
 pub use check::{Check, Outcome};
 
@@ -28,5 +38,19 @@ fn case(name: &'static str, rows: &'static str, run: fn(&mut Check<'_>)) -> Case
 
 /// Every case.
 pub fn all() -> Vec<Case> {
-    [fold::cases(), half::cases()].concat()
+    [
+        bits::cases(),
+        compare::cases(),
+        complex::cases(),
+        exact::cases(),
+        floats::cases(),
+        fold::cases(),
+        half::cases(),
+        index::cases(),
+        num::cases(),
+        random::cases(),
+        ratio::cases(),
+        real::cases(),
+    ]
+    .concat()
 }
