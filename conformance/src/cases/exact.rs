@@ -76,7 +76,7 @@ macro_rules! integers {
                     (-x, x.abs(), x.signum(), !x, x.count_ones(), x.leading_zeros(), x.trailing_zeros(), x.succ(), x.pred())
                 }),
                 want(&all, |x, _| (
-                    (-x) as T, x.abs() as T, x.signum() as T, (!x) as T, bits(x).count_ones() as i32,
+                    (-x) as T, x.unsigned_abs() as T, x.signum() as T, (!x) as T, bits(x).count_ones() as i32,
                     (bits(x).leading_zeros() + w - 64) as i32, bits(x).trailing_zeros().min(w) as i32, (x + 1) as T, (x - 1) as T,
                 )),
             );

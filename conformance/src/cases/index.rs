@@ -24,7 +24,7 @@ pub fn cases() -> Vec<Case> {
         case("index/head-and-tail", "SHP-08 SHP-09", |t| {
             t.table(|i: Exp<i64>| (index_head((i, i + 1, i + 2)), index_tail((i, i + 1, i + 2))), &[(1, (3, (1, 2)))]);
             t.table(|i: Exp<i64>| (index_head((i, 9)), index_tail((i, 9))), &[(1, (9, 1))]);
-            t.gives(unit(index_tail(5)), Scalar::scalar(()));
+            let () = index_tail(5);
             let m = generate((2, 3), |(i, j)| i * 10 + j);
             t.gives(unit(index_head(m.extent())), Scalar::scalar(3i64));
             t.gives(unit(index_tail(m.extent())), Scalar::scalar(2i64));
