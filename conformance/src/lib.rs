@@ -5,7 +5,7 @@
 //! * [`executors`]: who runs them.
 //! * [`runner`]: one program on one executor, and whether what comes out is what the program's file expects.
 //! * [`compare`] and [`bound`]: when two results are equal.
-//! * [`random`]: random programs, to find what nobody thought of.
+//! * [`fuzz`]: random programs, to find what nobody thought of.
 //! * [`tour`]: ten programs in the typed API, on real input.
 //! * [`components`]: the components of the language and its edge cases; [`matrix`]: which of them pass where.
 #![forbid(unsafe_code)]
@@ -18,7 +18,6 @@ pub mod executors;
 pub mod fuzz;
 pub mod laziness;
 pub mod matrix;
-pub mod random;
 pub mod runner;
 pub mod suite;
 pub mod tour;

@@ -3,6 +3,7 @@
 //! This is the specification that constant folding and every backend are held to; the rules are in the documentation
 //! of [`PrimOp`], [`cast_exists`] and [`bitcast_exists`].
 
+use super::inverse_hyperbolic::InverseHyperbolic;
 use crate::data::{Lit, Prim, ScalarType, nearest_f16};
 use crate::ir::{PrimOp, bitcast_exists, cast_exists};
 use half::f16;
@@ -178,10 +179,9 @@ macro_rules! on_float {
                 P::SinhP => x.sinh().lit(),
                 P::CoshP => x.cosh().lit(),
                 P::TanhP => x.tanh().lit(),
-                P::AsinhP => x.asinh().lit(),
-                P::AcoshP => x.acosh().lit(),
-                // Of the absolute value: near -1 the formula behind std's loses digits.
-                P::AtanhP => x.abs().atanh().copysign(x).lit(),
+                P::AsinhP => x.inverse_sinh().lit(),
+                P::AcoshP => x.inverse_cosh().lit(),
+                P::AtanhP => x.inverse_tanh().lit(),
                 P::FloorP => x.floor().lit(),
                 P::CeilP => x.ceil().lit(),
                 P::RoundP => x.round_ties_even().lit(),

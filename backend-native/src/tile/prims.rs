@@ -7,6 +7,7 @@ use super::int::Int;
 use super::lanes::{Lane, Lanes};
 use crate::types::all_types;
 use acc_core::data::{ColumnSlice, Prim, ScalarType, nearest_f16};
+use acc_core::interp::InverseHyperbolic;
 use acc_core::ir::PrimOp;
 use half::f16;
 use half::slice::HalfFloatSliceExt;
@@ -181,10 +182,9 @@ macro_rules! float_ops {
                 PrimOp::SinhP => map1(a, out, <$t>::sinh),
                 PrimOp::CoshP => map1(a, out, <$t>::cosh),
                 PrimOp::TanhP => map1(a, out, <$t>::tanh),
-                PrimOp::AsinhP => map1(a, out, <$t>::asinh),
-                PrimOp::AcoshP => map1(a, out, <$t>::acosh),
-                // Of the absolute value: near -1 the formula behind std's loses digits.
-                PrimOp::AtanhP => map1(a, out, |x: $t| x.abs().atanh().copysign(x)),
+                PrimOp::AsinhP => map1(a, out, <$t>::inverse_sinh),
+                PrimOp::AcoshP => map1(a, out, <$t>::inverse_cosh),
+                PrimOp::AtanhP => map1(a, out, <$t>::inverse_tanh),
                 PrimOp::FloorP => map1(a, out, <$t>::floor),
                 PrimOp::CeilP => map1(a, out, <$t>::ceil),
                 PrimOp::RoundP => map1(a, out, <$t>::round_ties_even),

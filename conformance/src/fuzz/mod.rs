@@ -115,7 +115,7 @@ fn one(oracle: &Oracle, seed: u64, statistics: &mut Statistics) -> Vec<Differenc
         |executor: String, variation, why| Difference { seed, text: text.clone(), executor, variation, mode, why };
     match checked {
         Ok(Checked { file, findings }) => {
-            statistics.see(&file.program, seed % 64 == 0);
+            statistics.see(&file.program, seed % 8 == 0);
             statistics.valid += u64::from(findings.valid);
             statistics.elements += findings.elements;
             statistics.excluded += findings.excluded;
@@ -152,24 +152,5 @@ pub fn minimised(oracle: &Oracle, d: &Difference) -> String {
     match samples.into_iter().find(|s| differs(&alone(s))) {
         Some(sample) => shrink::shrink(&sample, ATTEMPTS, |s| differs(&alone(s))).text(),
         None => d.text.clone(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::executors;
-
-    #[test]
-    fn programs_are_well_formed_nearly_all_run_and_executors_agree() {
-        let oracle = Oracle::new(executors::all()).unwrap_or_else(|e| panic!("{e}"));
-        let (statistics, differences) = run(&oracle, 0..600, 2, 3, |_| {});
-        for d in &differences {
-            eprintln!("seed {} on {} {}: {}\n{}", d.seed, d.executor, d.variation, d.why, d.text);
-        }
-        assert!(differences.is_empty());
-        assert!(statistics.valid * 100 >= statistics.programs * 95, "{statistics}");
-        assert!(statistics.excluded * 50 <= statistics.elements, "{statistics}");
-        eprintln!("{statistics}");
     }
 }

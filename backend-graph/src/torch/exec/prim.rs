@@ -16,6 +16,13 @@ fn is_encoded(ty: ScalarType) -> bool {
     matches!(ty, ScalarType::U16 | ScalarType::U32 | ScalarType::U64)
 }
 
+/// The remainder of floats. libtorch's vector code is NaN for small divisors; it is not taken for operands that do not
+/// lie next to one another, and C's `fmod` is exact.
+fn fmod(x: &Tensor, y: &Tensor) -> Result<Tensor> {
+    let apart = |t: &Tensor| Tensor::f_stack(&[t, t], -1)?.f_select(-1, 0);
+    Ok(apart(x)?.f_fmod_tensor(&apart(y)?)?)
+}
+
 /// Unsigned bits with the sign bit flipped: signed order is then unsigned order.
 pub(super) fn flip_sign(t: &Tensor, ty: ScalarType) -> Result<Tensor> {
     let min = match ty {
@@ -59,12 +66,7 @@ pub(super) fn apply(p: PrimOp, ty: ScalarType, args: &[&Tensor], divisor: Option
         PrimOp::DivFloorP => x.f_div_tensor_mode(y, "floor")?,
         PrimOp::ModFloorP if is_encoded(ty) => rem(ty, x, y)?,
         PrimOp::ModFloorP => x.f_remainder_tensor(y)?,
-        // Exact in f64, where libtorch's own is NaN for denormal divisors.
-        PrimOp::FmodP if ty == ScalarType::F32 => {
-            let wide = x.f_to_kind(Kind::Double)?.f_fmod_tensor(&y.f_to_kind(Kind::Double)?)?;
-            wide.f_to_kind(Kind::Float)?
-        }
-        PrimOp::FmodP => x.f_fmod_tensor(y)?,
+        PrimOp::FmodP => fmod(x, y)?,
         PrimOp::MinP if boolean => x.f_logical_and(y)?,
         PrimOp::MaxP if boolean => x.f_logical_or(y)?,
         PrimOp::MinP if is_encoded(ty) => flip_sign(&flip_sign(x, ty)?.f_minimum(&flip_sign(y, ty)?)?, ty)?,

@@ -1,0 +1,25 @@
+//! A sample of random programs on every executor.
+
+use conformance::executors;
+use conformance::fuzz::oracle::Oracle;
+use conformance::fuzz::{minimised, run};
+
+/// Fixed seeds, so that the test says the same each time; about two minutes' worth on two cores where the graph
+/// executor is built, less where it is not. `acc fuzz` takes others.
+const PROGRAMS: u64 = if cfg!(debug_assertions) { 3_000 } else { 12_000 };
+
+#[test]
+fn executors_agree_on_random_programs() {
+    let oracle = Oracle::new(executors::all()).unwrap_or_else(|e| panic!("{e}"));
+    let (statistics, differences) = run(&oracle, 0..PROGRAMS, 2, 3, |_| {});
+    for d in &differences {
+        eprintln!("seed {} on {} {}: {}\n{}", d.seed, d.executor, d.variation, d.why, minimised(&oracle, d));
+    }
+    assert!(differences.is_empty(), "{statistics}");
+    assert!(statistics.valid * 100 >= statistics.programs * 95, "{statistics}");
+    assert!(statistics.excluded * 50 <= statistics.elements, "{statistics}");
+    // Nearly every operation follows every other, and every rule has something to do.
+    let operations = statistics.operations.len();
+    assert!(statistics.pairs.len() * 10 >= operations * operations * 9, "{statistics}");
+    assert!(statistics.rules.values().all(|n| *n > 0), "{statistics}");
+}
