@@ -32,5 +32,52 @@ pub fn cases() -> Vec<Case> {
             t.gives_within(pairs, Scalar::scalar((h(3000.0), 3000)), crate::compare::Near::Exact);
             t.gives(fill((2, 0), h(1.0)).sum(), Vector::from([h(0.0), h(0.0)]));
         }),
+        case("half/operators-of-folds-that-look-at-bits", "E-TY-14 FLD-01", |t| {
+            let xs = Vector::from([h(1.5), h(-2.0), h(0.25)]);
+            let bits = [h(1.5), h(-2.0), h(0.25)].iter().fold(0, |a, x| a ^ x.to_bits());
+            let xor = |a: Exp<f16>, b: Exp<f16>| bitcast::<u16, f16>(bitcast::<_, u16>(a) ^ bitcast::<_, u16>(b));
+            t.gives(use_(&xs).fold(h(0.0), xor), Scalar::scalar(f16::from_bits(bits)));
+            // A sum by way of a loop, a branch and a read of an array of f16.
+            let table = use_(&xs);
+            let picked = use_(&xs).fold1(|a, b| {
+                let steps = while_::<(f16, i32), _, _>((a, 0), |(_, n)| n.lt(3), |(a, n)| (a + h(0.5), n + 1)).0;
+                b.lt(h(0.0)).then_else(table.index(0) + steps - h(3.0) + b, steps - h(1.5) + b)
+            });
+            t.gives(picked, Scalar::scalar(h(-0.25)));
+            t.gives(use_(&Vector::from([h(0.0); 0])).fold(h(2.5), xor), Scalar::scalar(h(2.5)));
+        }),
+        case(
+            "half/every-value",
+            "E-TY-14 REX-11 NUM-05 NUM-06 NUM-07 RFR-03 RFR-04 RFR-05 RFR-06 FLO-16 CNV-02",
+            |t| {
+                let all: Vector<f16> = (0..=u16::MAX).map(f16::from_bits).collect();
+                let all = use_(&all);
+                t.agrees(all.map(|x| (-x, x.abs(), x.signum(), x.floor(), x.ceil(), x.round(), x.trunc(), x.sqrt())));
+                t.agrees(all.map(|x| {
+                    (x.to::<i8>(), x.to::<u16>(), x.to::<i64>(), x.to::<u64>(), x.to::<f32>(), x.to::<f64>())
+                }));
+                t.agrees(
+                    all.map(|x| {
+                        (x.is_nan(), x.is_infinite(), x.is_denormalized(), x.exponent(), x.to_rational::<i64>())
+                    }),
+                );
+                // Against every other one, far apart.
+                let others = generate(65_536, |i| bitcast::<u16, f16>((i * 40_503).to::<u16>()));
+                t.agrees(all.zip_with(&others, |x, y| (x + y, x - y, x * y, x / y, x % y, x.min(y), x.max(y))));
+                t.agrees(all.zip_with(&others, |x, y| (x.eq(y), x.ne(y), x.lt(y), x.le(y), x.gt(y), x.ge(y))));
+                // Between neighbours: the middle, a little less and a little more.
+                let middles = all.map(|x| {
+                    let next = bitcast::<u16, f16>(bitcast::<f16, u16>(x) + 1);
+                    let middle = (x.to::<f64>() + next.to::<f64>()) / 2.0;
+                    let little = middle * 2f64.powi(-50);
+                    (middle, middle - little, middle + little)
+                });
+                t.agrees(middles.map(|(a, b, c)| (a.to::<f16>(), b.to::<f16>(), c.to::<f16>())));
+                t.agrees(middles.map(|(a, b, c)| {
+                    (a.to::<f32>().to::<f16>(), b.to::<f32>().to::<f16>(), c.to::<f32>().to::<f16>())
+                }));
+                t.gives(fill(0, h(1.0)).map(|x| -x), Vector::from([h(0.0); 0]));
+            },
+        ),
     ]
 }
