@@ -199,6 +199,18 @@ pub enum BuildError {
         /// The closure.
         used: Loc,
     },
+    /// A value was read as a type with other scalar leaves.
+    #[error(
+        "`coerce` from {from} to {to} at {used}\n  help: the types must have the same scalar leaves in the same order"
+    )]
+    Coerce {
+        /// The type of the value.
+        from: String,
+        /// The type asked for.
+        to: String,
+        /// The use.
+        used: Loc,
+    },
     /// An array of a function body was used outside of it.
     #[error(
         "array used outside the array function that made it\n  used at {used}\n  help: return the array from the function, or pass it in as an argument"

@@ -29,6 +29,7 @@ pub mod prelude {
     pub use crate::interp::Interpreter;
     pub use crate::limits::{CancelToken, RunLimits};
     pub use acc_core_derive::Elt;
+    pub use either::Either;
     pub use half::f16;
     pub use num_complex::Complex;
 }

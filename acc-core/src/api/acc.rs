@@ -165,6 +165,27 @@ tuple_arrays!(A XA 0, B XB 1, C XC 2, D XD 3, E XE 4);
 tuple_arrays!(A XA 0, B XB 1, C XC 2, D XD 3, E XE 4, F XF 5);
 tuple_arrays!(A XA 0, B XB 1, C XC 2, D XD 3, E XE 4, F XF 5, G XG 6);
 tuple_arrays!(A XA 0, B XB 1, C XC 2, D XD 3, E XE 4, F XF 5, G XG 6, H XH 7);
+tuple_arrays!(A XA 0, B XB 1, C XC 2, D XD 3, E XE 4, F XF 5, G XG 6, H XH 7, I XI 8);
+tuple_arrays!(A XA 0, B XB 1, C XC 2, D XD 3, E XE 4, F XF 5, G XG 6, H XH 7, I XI 8, J XJ 9);
+tuple_arrays!(A XA 0, B XB 1, C XC 2, D XD 3, E XE 4, F XF 5, G XG 6, H XH 7, I XI 8, J XJ 9, K XK 10);
+tuple_arrays!(A XA 0, B XB 1, C XC 2, D XD 3, E XE 4, F XF 5, G XG 6, H XH 7, I XI 8, J XJ 9, K XK 10, L XL 11);
+tuple_arrays!(A XA 0, B XB 1, C XC 2, D XD 3, E XE 4, F XF 5, G XG 6, H XH 7, I XI 8, J XJ 9, K XK 10, L XL 11, M XM 12);
+tuple_arrays!(A XA 0, B XB 1, C XC 2, D XD 3, E XE 4, F XF 5, G XG 6, H XH 7, I XI 8, J XJ 9, K XK 10, L XL 11, M XM 12, N XN 13);
+tuple_arrays!(A XA 0, B XB 1, C XC 2, D XD 3, E XE 4, F XF 5, G XG 6, H XH 7, I XI 8, J XJ 9, K XK 10, L XL 11, M XM 12, N XN 13, O XO 14);
+tuple_arrays!(A XA 0, B XB 1, C XC 2, D XD 3, E XE 4, F XF 5, G XG 6, H XH 7, I XI 8, J XJ 9, K XK 10, L XL 11, M XM 12, N XN 13, O XO 14, P XP 15);
+
+impl<A: Arrays, B: Arrays> Acc<(A, B)> {
+    /// The first component of a pair of arrays.
+    #[track_caller]
+    pub fn afst(&self) -> A::Acc {
+        Acc::<A>::raw(part(&self.node, 0, A::ty(), Loc::caller())).unlift()
+    }
+    /// The second component of a pair of arrays.
+    #[track_caller]
+    pub fn asnd(&self) -> B::Acc {
+        Acc::<B>::raw(part(&self.node, 1, B::ty(), Loc::caller())).unlift()
+    }
+}
 
 // ---- access
 

@@ -1,8 +1,11 @@
 //! Scalar control flow: conditionals and loops.
 
+use super::acc::Acc;
+use super::array::Array;
 use super::elt::Elt;
 use super::exp::{Exp, IntoExp, constant};
 use super::option::{none, some};
+use super::shape::{IntoIx, Reducible, Shape, index_of, parts_of};
 use crate::build;
 use crate::ir::Loc;
 
@@ -58,4 +61,62 @@ pub fn while_<T: Elt, C: IntoExp<bool>, R: IntoExp<T>>(
     let test = build::loop_body(T::ty(), &loc, |p| test(Exp::<T>::raw(p).unlift()).into_exp().r);
     let step = build::loop_body(T::ty(), &loc, |p| step(Exp::<T>::raw(p).unlift()).into_exp().r);
     Exp::<T>::raw(build::while_loop(init.r, test, step, T::ty(), &loc)).unlift()
+}
+
+/// Applies `step` to `init` `n` times; for `n` below 1 the result is `init`.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// let powers = generate(5, |i| iterate(i, 1i64, |x| x * 3));
+/// assert_eq!(Interpreter::new().run(powers)?.to_vec(), [1, 3, 9, 27, 81]);
+/// # Ok::<(), acc_core::Error>(())
+/// ```
+#[track_caller]
+pub fn iterate<T: Elt, R: IntoExp<T>>(
+    n: impl IntoExp<i64>,
+    init: impl IntoExp<T>,
+    step: impl FnOnce(T::Exp) -> R,
+) -> T::Exp {
+    let n = n.into_exp();
+    let (_, last) =
+        while_::<(i64, T), _, _>((0, init.into_exp()), |(i, _)| i.lt(n), |(i, x)| (i + 1, step(x).into_exp()));
+    last
+}
+
+impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
+    /// The elements of one innermost row, combined from left to right, starting with `init`: a loop inside a scalar
+    /// expression, which may stand in the function of a `map`. `ix` is the index of the row; `f` need not be
+    /// associative.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let m = use_(&Matrix::from([[1, 2, 3], [4, 5, 6]]));
+    /// let ys = generate(2, |i| m.sfoldl(10, i, |a, x| a - x));
+    /// assert_eq!(Interpreter::new().run(ys)?.to_vec(), [4, -5]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn sfoldl<In: Shape, A: Elt, R: IntoExp<A>>(
+        &self,
+        init: impl IntoExp<A>,
+        ix: impl IntoIx<In>,
+        f: impl FnOnce(A::Exp, E::Exp) -> R,
+    ) -> A::Exp
+    where
+        Sh: Reducible<Inner = In>,
+    {
+        let loc = Loc::caller();
+        let row = parts_of(ix.into_ix().0, In::RANK);
+        let n = Exp::<i64>::raw(build::push(build::ExpOp::Extent(self.node.clone(), In::RANK as u32), i64::ty(), &loc));
+        let element = |i: Exp<i64>| {
+            let index: Vec<Exp<i64>> = row.iter().copied().chain([i]).collect();
+            Exp::<E>::raw(build::element(&self.node, index_of(&index).0, E::ty(), &loc)).unlift()
+        };
+        let (_, last) = while_::<(i64, A), _, _>(
+            (0, init.into_exp()),
+            |(i, _)| i.lt(n),
+            |(i, a)| (i + 1, f(a, element(i)).into_exp()),
+        );
+        last
+    }
 }

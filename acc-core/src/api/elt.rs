@@ -86,3 +86,7 @@ tuple_elt!(A XA 0, B XB 1, C XC 2, D XD 3, E XE 4, F XF 5, G XG 6, H XH 7, I XI 
 tuple_elt!(A XA 0, B XB 1, C XC 2, D XD 3, E XE 4, F XF 5, G XG 6, H XH 7, I XI 8, J XJ 9);
 tuple_elt!(A XA 0, B XB 1, C XC 2, D XD 3, E XE 4, F XF 5, G XG 6, H XH 7, I XI 8, J XJ 9, K XK 10);
 tuple_elt!(A XA 0, B XB 1, C XC 2, D XD 3, E XE 4, F XF 5, G XG 6, H XH 7, I XI 8, J XJ 9, K XK 10, L XL 11);
+tuple_elt!(A XA 0, B XB 1, C XC 2, D XD 3, E XE 4, F XF 5, G XG 6, H XH 7, I XI 8, J XJ 9, K XK 10, L XL 11, M XM 12);
+tuple_elt!(A XA 0, B XB 1, C XC 2, D XD 3, E XE 4, F XF 5, G XG 6, H XH 7, I XI 8, J XJ 9, K XK 10, L XL 11, M XM 12, N XN 13);
+tuple_elt!(A XA 0, B XB 1, C XC 2, D XD 3, E XE 4, F XF 5, G XG 6, H XH 7, I XI 8, J XJ 9, K XK 10, L XL 11, M XM 12, N XN 13, O XO 14);
+tuple_elt!(A XA 0, B XB 1, C XC 2, D XD 3, E XE 4, F XF 5, G XG 6, H XH 7, I XI 8, J XJ 9, K XK 10, L XL 11, M XM 12, N XN 13, O XO 14, P XP 15);

@@ -46,6 +46,19 @@ impl<T: Elt> Exp<T> {
     }
 }
 
+impl<A: Elt, B: Elt> Exp<(A, B)> {
+    /// The first component of a pair.
+    #[track_caller]
+    pub fn fst(self) -> A::Exp {
+        self.proj::<A>(0).unlift()
+    }
+    /// The second component of a pair.
+    #[track_caller]
+    pub fn snd(self) -> B::Exp {
+        self.proj::<B>(1).unlift()
+    }
+}
+
 /// Anything usable where a scalar expression of type `T` is wanted: an `Exp<T>`, a plain `T`, a tuple of these,
 /// `Some(x)`, a rank-0 array program.
 ///
@@ -81,6 +94,20 @@ pub fn constant<T: Elt>(x: T) -> Exp<T> {
     x.write(&mut |l| leaves.push(l));
     let mut leaves = leaves.into_iter();
     Exp::raw(constant_of(&T::ty(), &mut leaves, &loc))
+}
+
+/// An expression without a particular value, for what is overwritten before it is read: zero, on every executor.
+#[track_caller]
+pub fn undef<T: Elt>() -> Exp<T> {
+    Exp::raw(build::zero(&T::ty(), &Loc::caller()))
+}
+
+/// The same scalars read as another type with the same scalar leaves: `Sum<f32>` as `f32`, `((A, B), C)` as
+/// `(A, B, C)`. Types with other leaves are an error when the program is run or compiled.
+#[track_caller]
+pub fn coerce<A: Elt, B: Elt>(x: impl IntoExp<A>) -> B::Exp {
+    let loc = Loc::caller();
+    Exp::<B>::raw(build::coerce(x.into_exp().r, &A::ty(), &B::ty(), &loc)).unlift()
 }
 
 fn constant_of(ty: &crate::data::EltType, leaves: &mut impl Iterator<Item = crate::data::Lit>, loc: &Loc) -> ExpRef {
@@ -125,6 +152,13 @@ pub struct ErasedExp(ExpRef);
 #[track_caller]
 pub fn erase<F: Elt>(x: F::Exp) -> ErasedExp {
     ErasedExp(x.into_exp().r)
+}
+
+/// A field that is not there.
+#[doc(hidden)]
+#[track_caller]
+pub fn erase_zero<F: Elt>() -> ErasedExp {
+    ErasedExp(build::zero(&F::ty(), &Loc::caller()))
 }
 
 #[doc(hidden)]

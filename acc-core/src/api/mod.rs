@@ -9,16 +9,21 @@ mod compare;
 mod complex;
 mod construct;
 mod control;
+mod either;
 mod elementwise;
 mod elt;
 mod exp;
 mod floating;
 mod flow;
+mod fold;
 pub mod functions;
 mod index;
 mod integral;
+mod functor;
+mod monoid;
 mod ops;
 mod option;
+mod ordering;
 mod permute;
 mod random;
 mod ratio;
@@ -27,8 +32,11 @@ mod reduce;
 mod reshape;
 mod run;
 mod shape;
+mod simd;
 mod slice;
 mod stencil;
+mod sum;
+mod wrappers;
 
 pub use acc::{Acc, Arrays, IntoAcc};
 pub use array::{Array, Matrix, NdShape, Scalar, Vector};
@@ -38,18 +46,24 @@ pub use class::{Extremes, Fractional, HasRem, Integral, Num, NumScalar, Signed};
 pub use compare::{ExpEq, ExpOrd};
 pub use complex::{Part, cis, complex, mk_polar};
 pub use construct::{enum_from, enum_from_step, fill, generate, unit, use_};
-pub use control::{cond, while_};
+pub use control::{cond, iterate, while_};
+pub use either::{left, right};
 pub use elt::{Elt, ExpOf, ScalarElt};
 #[doc(hidden)]
-pub use exp::{ErasedExp, build_struct, erase, project};
-pub use exp::{Exp, IntoExp, constant, lift};
 pub use floating::{Floating, from_rational, pi};
-pub use flow::{IntoTest, acond, awhile};
 pub use index::{
     from_index, index_head, index_tail, index0, index1, index2, index3, intersect, shape_size, to_index, unindex1,
     unindex2, unindex3,
 };
 pub use ops::{FromScalar, SameWidth, bitcast};
+pub use exp::{ErasedExp, build_struct, erase, erase_zero, project};
+pub use exp::{Exp, IntoExp, coerce, constant, lift, undef};
+pub use flow::{IntoTest, acond, awhile};
+pub use fold::Fold;
+pub use functor::Functor;
+pub use monoid::{Monoid, Semigroup, mempty};
+#[doc(hidden)]
+pub use option::write_zeros;
 pub use option::{none, some};
 pub use permute::IntoMaybeIx;
 pub use random::{Words, philox, random_f32, random_f64, random_normal, random_u32, random_u64};
@@ -60,9 +74,14 @@ pub use shape::{
     DIM0, DIM1, DIM2, DIM3, DIM4, DIM5, DIM6, DIM7, DIM8, DIM9, Dim, Extendable, IntoIx, IntoShape, IxExp, IxPart,
     Reducible, Shape, ShapeOf,
 };
+pub use simd::{Simd, simd};
 pub use slice::{All, Count, SlicePart, SliceSpec, TooDeep};
 pub use stencil::{
     Edge, EdgeFunction, Stencil, Stencil3, Stencil3x3, Stencil3x3x3, Stencil3x3x5, Stencil3x5, Stencil3x5x3, Stencil5,
     Stencil5x3, Stencil5x3x3, Stencil5x5, Stencil5x5x5, Stencil7, Stencil7x7, Stencil9, Stencil9x9, Window1, Window2,
     Window3,
 };
+#[doc(hidden)]
+pub use sum::tag_is;
+pub use sum::{Match, SumElt};
+pub use wrappers::{Max, Min, Product, Sum, max_, min_, product_, sum_};

@@ -2,6 +2,7 @@
 
 use super::elt::Elt;
 use super::exp::{Exp, IntoExp, constant, tuple_exp};
+use super::sum::{Match, SumElt};
 use crate::build;
 use crate::data::{EltType, Lit};
 use crate::ir::Loc;
@@ -22,7 +23,7 @@ impl<T: Elt> Elt for Option<T> {
             }
             None => {
                 0u8.write(out);
-                T::ty().leaves().into_iter().for_each(|s| out(Lit::zero(s)));
+                write_zeros::<T>(out);
             }
         }
     }
@@ -31,6 +32,18 @@ impl<T: Elt> Elt for Option<T> {
         let payload = T::read(leaves);
         (tag != 0).then_some(payload)
     }
+}
+
+/// The leaves of a field that is not there.
+#[doc(hidden)]
+pub fn write_zeros<T: Elt>(out: &mut dyn FnMut(Lit)) {
+    T::ty().leaves().into_iter().for_each(|s| out(Lit::zero(s)));
+}
+
+/// The zero of a type: a field that is not there.
+#[track_caller]
+pub(crate) fn zero_exp<T: Elt>() -> Exp<T> {
+    Exp::raw(build::zero(&T::ty(), &Loc::caller()))
 }
 
 #[diagnostic::do_not_recommend]
@@ -44,6 +57,17 @@ impl<T: Elt, X: IntoExp<T>> IntoExp<Option<T>> for Option<X> {
     }
 }
 
+impl<T: Elt> SumElt for Option<T> {
+    type Case = Option<T::Exp>;
+    const CASES: usize = 2;
+    fn is_case(e: Exp<Self>, _: usize) -> Exp<bool> {
+        e.is_some()
+    }
+    fn case(e: Exp<Self>, k: usize) -> Option<T::Exp> {
+        (k == 0).then(|| e.from_just())
+    }
+}
+
 /// `Some(x)`.
 #[track_caller]
 pub fn some<T: Elt>(x: impl IntoExp<T>) -> Exp<Option<T>> {
@@ -54,8 +78,7 @@ pub fn some<T: Elt>(x: impl IntoExp<T>) -> Exp<Option<T>> {
 /// `None`.
 #[track_caller]
 pub fn none<T: Elt>() -> Exp<Option<T>> {
-    let payload = build::zero(&T::ty(), &Loc::caller());
-    tuple_exp(&[constant(0u8).r, payload])
+    tuple_exp(&[constant(0u8).r, zero_exp::<T>().r])
 }
 
 impl<T: Elt> Exp<Option<T>> {
@@ -69,14 +92,50 @@ impl<T: Elt> Exp<Option<T>> {
     pub fn is_none(self) -> Exp<bool> {
         self.proj::<u8>(0).eq(0)
     }
+    /// The value; unspecified, and no fault, where there is none.
+    #[track_caller]
+    pub fn from_just(self) -> T::Exp {
+        self.proj::<T>(1).unlift()
+    }
     /// `f` of the value, or `default`; only one of the two is evaluated.
     #[track_caller]
     pub fn map_or<R: Elt, X: IntoExp<R>>(self, default: impl IntoExp<R>, f: impl FnOnce(T::Exp) -> X) -> R::Exp {
-        self.is_some().then_else(f(self.proj::<T>(1).unlift()), default)
+        let value = f(self.from_just()).into_exp();
+        self.is_some().then_else(value, default)
     }
     /// The value, or `default`, which is evaluated only where there is none.
     #[track_caller]
     pub fn unwrap_or(self, default: impl IntoExp<T>) -> T::Exp {
         self.is_some().then_else(self.proj::<T>(1), default)
+    }
+    /// `f` of the value, where there is one.
+    #[track_caller]
+    pub fn map<R: Elt, X: IntoExp<R>>(self, f: impl FnOnce(T::Exp) -> X) -> Exp<Option<R>> {
+        let value = f(self.from_just()).into_exp();
+        self.is_some().then_some(value)
+    }
+    /// What `f` makes of the value, where there is one.
+    #[track_caller]
+    pub fn and_then<R: Elt, X: IntoExp<Option<R>>>(self, f: impl FnOnce(T::Exp) -> X) -> Exp<Option<R>> {
+        let value = f(self.from_just()).into_exp();
+        self.is_some().then_else(value, none::<R>())
+    }
+    /// `other` where there is a value, which is dropped.
+    #[track_caller]
+    pub fn and<R: Elt>(self, other: impl IntoExp<Option<R>>) -> Exp<Option<R>> {
+        self.and_then(|_| other)
+    }
+    /// This where there is a value, else `other`.
+    #[track_caller]
+    pub fn or(self, other: impl IntoExp<Option<T>>) -> Exp<Option<T>> {
+        self.is_some().then_else(self, other)
+    }
+    /// Both values, where there are two.
+    #[track_caller]
+    pub fn zip<U: Elt>(self, other: impl IntoExp<Option<U>>) -> Exp<Option<(T, U)>> {
+        (self, other.into_exp()).match_(|both| match both {
+            (Some(a), Some(b)) => some((a, b)),
+            (None, _) | (_, None) => none(),
+        })
     }
 }

@@ -288,6 +288,42 @@ pub fn zero(ty: &EltType, loc: &Loc) -> ExpRef {
     }
 }
 
+/// The leaves of `x`, of type `from`, as a value of type `to`; an error if these differ in their leaves.
+pub fn coerce(x: ExpRef, from: &EltType, to: &EltType, loc: &Loc) -> ExpRef {
+    fn leaves(x: ExpRef, ty: &EltType, loc: &Loc, out: &mut Vec<ExpRef>) {
+        match ty {
+            EltType::Scalar(_) => out.push(x),
+            EltType::Tuple(parts) => {
+                for (i, part) in parts.iter().enumerate() {
+                    leaves(proj(x, i as u32, part.clone(), loc), part, loc, out);
+                }
+            }
+        }
+    }
+    fn pack(ty: &EltType, leaves: &mut std::vec::IntoIter<ExpRef>, loc: &Loc) -> Option<ExpRef> {
+        match ty {
+            EltType::Scalar(_) => leaves.next(),
+            EltType::Tuple(parts) => {
+                let parts = parts.iter().map(|p| pack(p, leaves, loc)).collect::<Option<Vec<_>>>()?;
+                Some(tuple(&parts, ty.clone(), loc))
+            }
+        }
+    }
+    let mut parts = Vec::new();
+    leaves(x, from, loc, &mut parts);
+    match pack(to, &mut parts.into_iter(), loc).filter(|_| from.leaves() == to.leaves()) {
+        Some(packed) => packed,
+        None => {
+            let from = from.to_string();
+            push(
+                ExpOp::Poison(Arc::new(BuildError::Coerce { from, to: to.to_string(), used: loc.clone() })),
+                to.clone(),
+                loc,
+            )
+        }
+    }
+}
+
 /// An element of an array, of type `ty`.
 pub fn element(array: &AccRef, index: ExpRef, ty: EltType, loc: &Loc) -> ExpRef {
     push(ExpOp::Index(array.clone(), index), ty, loc)

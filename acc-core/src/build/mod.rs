@@ -16,7 +16,7 @@ mod wide;
 
 pub use acc::{AccFun, AccNode, AccOp, AccRef, AccType, Frozen, FrozenBoundary, lambda_id};
 pub use frame::{
-    ExpOp, ExpRef, FrameKind, cast, closed, cond, constant, element, extent, lambda, literal, live_nodes, loop_body,
+    ExpOp, ExpRef, FrameKind, cast, closed, coerce, cond, constant, element, extent, lambda, literal, live_nodes, loop_body,
     prim, proj, push, reset_ambient, scope, tuple, while_loop, zero,
 };
 pub use program::{Built, build};

@@ -129,3 +129,55 @@ fn host_arrays_report_a_wrong_count() {
     assert!(e.to_string().contains('7') && e.to_string().contains('6'), "{e}");
     assert_eq!(Matrix::from([[1, 2], [3, 4]]).to_string(), "[[1, 2],\n [3, 4]]");
 }
+
+#[derive(Elt, Clone, Debug, PartialEq)]
+enum Figure {
+    Circle(f32),
+    Rect { w: f32, h: f32 },
+    Point,
+}
+#[derive(Elt, Clone, Copy, Debug, PartialEq)]
+enum Colour {
+    Red,
+    Green,
+    Blue,
+}
+#[derive(Elt, Clone, Debug, PartialEq)]
+enum Tree<T, U> {
+    Leaf(T),
+    Node(Colour, (U, T), Option<U>),
+}
+
+#[test]
+fn enums_go_through_arrays() {
+    let xs: Vector<Figure> =
+        [Figure::Circle(1.5), Figure::Rect { w: 2.0, h: 3.0 }, Figure::Point].into_iter().collect();
+    assert_eq!(run(use_(&xs).map(|x| x)).to_vec(), xs.to_vec());
+    let trees: Vector<Tree<i8, char>> =
+        [Tree::Leaf(1), Tree::Node(Colour::Green, ('x', 2), Some('y')), Tree::Node(Colour::Blue, ('z', 3), None)]
+            .into_iter()
+            .collect();
+    assert_eq!(run(use_(&trees).reverse()).to_vec()[1], trees.to_vec()[1]);
+    assert_eq!(run(fill(2, Figure::Point)).to_vec(), [Figure::Point, Figure::Point]);
+}
+
+#[test]
+fn matches_of_enums() {
+    let trees: Vector<Tree<i32, i64>> =
+        [Tree::Leaf(1), Tree::Node(Colour::Green, (5, 2), Some(10)), Tree::Node(Colour::Blue, (7, 3), None)]
+            .into_iter()
+            .collect();
+    let mapped = use_(&trees).map(|t| {
+        t.match_(|t| match t {
+            TreeExp::Leaf(n) => lift(TreeExp::Node(lift(Colour::Red), (n.to::<i64>(), n), none())),
+            TreeExp::Node(colour, (u, n), more) => colour.match_(|c| match c {
+                ColourExp::Green => TreeExp::Leaf(n + more.unwrap_or(0).to::<i32>()),
+                _ => TreeExp::Node(colour, (u + 1, n), more),
+            }),
+        })
+    });
+    assert_eq!(
+        run(mapped).to_vec(),
+        [Tree::Node(Colour::Red, (1, 1), None), Tree::Leaf(12), Tree::Node(Colour::Blue, (8, 3), None)]
+    );
+}

@@ -1,0 +1,120 @@
+//! Monoids: element types with an associative way to combine them.
+
+use super::control::while_;
+use super::elt::Elt;
+use super::exp::{Exp, IntoExp, constant, lift};
+use super::option::{none, some};
+use super::sum::Match;
+use either::Either;
+use std::cmp::Ordering;
+
+/// Element types with an associative combination.
+///
+/// Instances: `()`, tuples of two to five, [`Sum`](super::Sum), [`Product`](super::Product), [`Min`](super::Min),
+/// [`Max`](super::Max), `Option` (`None` combines to the other operand), `Either` (the first `Right`, else the last
+/// operand), `Ordering` (the first that is not `Equal`).
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no combination (`Semigroup`)",
+    note = "wrap numbers to say which: Sum<T>, Product<T>, Min<T>, Max<T>"
+)]
+pub trait Semigroup: Elt {
+    /// The combination.
+    fn append(a: Exp<Self>, b: Exp<Self>) -> Exp<Self>;
+}
+
+/// Semigroups with a neutral element.
+#[diagnostic::on_unimplemented(message = "`{Self}` has no neutral element (`Monoid`)")]
+pub trait Monoid: Semigroup {
+    /// The neutral element.
+    fn empty() -> Exp<Self>;
+}
+
+/// The neutral element.
+#[track_caller]
+pub fn mempty<T: Monoid>() -> Exp<T> {
+    T::empty()
+}
+
+impl<T: Semigroup> Exp<T> {
+    /// Combines two values (Accelerate's `<>`).
+    #[track_caller]
+    pub fn mappend(self, other: impl IntoExp<T>) -> Exp<T> {
+        T::append(self, other.into_exp())
+    }
+
+    /// Combines `n` copies, in about log2 n steps; for `n` below 1 the value itself.
+    #[track_caller]
+    pub fn stimes(self, n: impl IntoExp<i64>) -> Exp<T> {
+        let more = n.into_exp() - 1;
+        // The power so far, what is left of the exponent, the result.
+        let (_, _, result) = while_::<(T, i64, T), _, _>(
+            (self, more, self),
+            |(_, left, _)| left.gt(0),
+            |(power, left, result)| {
+                let (power, result) = (lift::<T>(power), lift::<T>(result));
+                let result = (left % 2).eq(1).then_else(result.mappend(power), result);
+                (power.mappend(power), left / 2, lift::<T>(result))
+            },
+        );
+        result.into_exp()
+    }
+}
+
+macro_rules! product {
+    ($($A:ident $i:tt),*) => {
+        impl<$($A: Semigroup),*> Semigroup for ($($A,)*) {
+            #[track_caller]
+            fn append(_a: Exp<Self>, _b: Exp<Self>) -> Exp<Self> {
+                lift(($(_a.proj::<$A>($i).mappend(_b.proj::<$A>($i)),)*))
+            }
+        }
+        impl<$($A: Monoid),*> Monoid for ($($A,)*) {
+            #[track_caller]
+            fn empty() -> Exp<Self> {
+                lift(($($A::empty(),)*))
+            }
+        }
+    };
+}
+product!();
+product!(A 0, B 1);
+product!(A 0, B 1, C 2);
+product!(A 0, B 1, C 2, D 3);
+product!(A 0, B 1, C 2, D 3, E 4);
+
+impl<T: Semigroup> Semigroup for Option<T> {
+    #[track_caller]
+    fn append(a: Exp<Self>, b: Exp<Self>) -> Exp<Self> {
+        (a, b).match_(|both| match both {
+            (Some(x), Some(y)) => some(lift::<T>(x).mappend(y)),
+            (Some(_), None) => a,
+            (None, _) => b,
+        })
+    }
+}
+impl<T: Semigroup> Monoid for Option<T> {
+    #[track_caller]
+    fn empty() -> Exp<Self> {
+        none()
+    }
+}
+
+impl<A: Elt, B: Elt> Semigroup for Either<A, B> {
+    #[track_caller]
+    fn append(a: Exp<Self>, b: Exp<Self>) -> Exp<Self> {
+        a.is_left().then_else(b, a)
+    }
+}
+
+impl Semigroup for Ordering {
+    #[track_caller]
+    fn append(a: Exp<Self>, b: Exp<Self>) -> Exp<Self> {
+        a.then(b)
+    }
+}
+impl Monoid for Ordering {
+    #[track_caller]
+    fn empty() -> Exp<Self> {
+        constant(Ordering::Equal)
+    }
+}

@@ -1,0 +1,129 @@
+//! `Sum`, `Product`, `Min`, `Max`: numbers with a chosen way to combine them.
+
+use super::class::{ExpOrd, Num};
+use super::elt::{Elt, ScalarElt};
+use super::exp::{Exp, IntoExp, constant};
+use super::functor::Functor;
+use super::monoid::{Monoid, Semigroup};
+use crate::data::{EltType, Lit};
+
+macro_rules! wrapper {
+    ($(#[doc = $doc:literal])* $W:ident $wrap:ident $get:ident) => {
+        $(#[doc = $doc])*
+        ///
+        /// The same representation as the number alone.
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+        pub struct $W<T>(
+            /// The number.
+            pub T,
+        );
+
+        impl<T: ScalarElt> Elt for $W<T> {
+            type Exp = Exp<Self>;
+            fn ty() -> EltType { T::ty() }
+            fn unlift(e: Exp<Self>) -> Exp<Self> { e }
+            fn write(&self, out: &mut dyn FnMut(Lit)) { self.0.write(out) }
+            fn read(leaves: &mut dyn FnMut() -> Lit) -> Self { $W(T::read(leaves)) }
+        }
+        #[diagnostic::do_not_recommend]
+        impl<T: ScalarElt> IntoExp<Self> for $W<T> {
+            #[track_caller]
+            fn into_exp(self) -> Exp<Self> { constant(self) }
+        }
+
+        #[doc = concat!("An expression wrapped as [`", stringify!($W), "`].")]
+        #[track_caller]
+        pub fn $wrap<T: ScalarElt>(x: impl IntoExp<T>) -> Exp<$W<T>> {
+            Exp::raw(x.into_exp().r)
+        }
+        impl<T: ScalarElt> Exp<$W<T>> {
+            /// The number.
+            pub fn $get(self) -> Exp<T> { Exp::raw(self.r) }
+        }
+        impl<T: ScalarElt, U: ScalarElt> Functor<U> for $W<T> {
+            type Item = T;
+            type Of = $W<U>;
+            #[track_caller]
+            fn fmap(e: Exp<Self>, mut f: impl FnMut(Exp<T>) -> Exp<U>) -> Exp<$W<U>> { $wrap(f(e.$get())) }
+        }
+        impl<T: ScalarElt + Num> Num for $W<T> {
+            fn from_i64(x: i64) -> Self { $W(T::from_i64(x)) }
+            #[track_caller]
+            fn add(a: Exp<Self>, b: Exp<Self>) -> Exp<Self> { $wrap(T::add(a.$get(), b.$get())) }
+            #[track_caller]
+            fn sub(a: Exp<Self>, b: Exp<Self>) -> Exp<Self> { $wrap(T::sub(a.$get(), b.$get())) }
+            #[track_caller]
+            fn mul(a: Exp<Self>, b: Exp<Self>) -> Exp<Self> { $wrap(T::mul(a.$get(), b.$get())) }
+            #[track_caller]
+            fn div(a: Exp<Self>, b: Exp<Self>) -> Exp<Self> { $wrap(T::div(a.$get(), b.$get())) }
+            #[track_caller]
+            fn neg(a: Exp<Self>) -> Exp<Self> { $wrap(T::neg(a.$get())) }
+        }
+    };
+}
+
+wrapper! {
+    /// Combined by addition.
+    Sum sum_ get_sum
+}
+wrapper! {
+    /// Combined by multiplication.
+    Product product_ get_product
+}
+wrapper! {
+    /// Combined by taking the lesser.
+    Min min_ get_min
+}
+wrapper! {
+    /// Combined by taking the greater.
+    Max max_ get_max
+}
+
+impl<T: ScalarElt + Num> Semigroup for Sum<T> {
+    #[track_caller]
+    fn append(a: Exp<Self>, b: Exp<Self>) -> Exp<Self> {
+        a + b
+    }
+}
+impl<T: ScalarElt + Num> Monoid for Sum<T> {
+    #[track_caller]
+    fn empty() -> Exp<Self> {
+        constant(Self::from_i64(0))
+    }
+}
+impl<T: ScalarElt + Num> Semigroup for Product<T> {
+    #[track_caller]
+    fn append(a: Exp<Self>, b: Exp<Self>) -> Exp<Self> {
+        a * b
+    }
+}
+impl<T: ScalarElt + Num> Monoid for Product<T> {
+    #[track_caller]
+    fn empty() -> Exp<Self> {
+        constant(Self::from_i64(1))
+    }
+}
+impl<T: ExpOrd> Semigroup for Min<T> {
+    #[track_caller]
+    fn append(a: Exp<Self>, b: Exp<Self>) -> Exp<Self> {
+        min_(a.get_min().min(b.get_min()))
+    }
+}
+impl<T: ExpOrd> Monoid for Min<T> {
+    #[track_caller]
+    fn empty() -> Exp<Self> {
+        min_(constant(T::GREATEST))
+    }
+}
+impl<T: ExpOrd> Semigroup for Max<T> {
+    #[track_caller]
+    fn append(a: Exp<Self>, b: Exp<Self>) -> Exp<Self> {
+        max_(a.get_max().max(b.get_max()))
+    }
+}
+impl<T: ExpOrd> Monoid for Max<T> {
+    #[track_caller]
+    fn empty() -> Exp<Self> {
+        max_(constant(T::LEAST))
+    }
+}
