@@ -7,11 +7,13 @@ pub mod build;
 pub mod data;
 mod error;
 pub mod exec;
+pub mod foreign;
 pub mod interp;
 pub mod ir;
 mod limits;
 mod stack;
 pub mod text;
+pub mod trace;
 pub mod verify;
 
 pub use api::{Acc, Array, Dim, Elt, Exp, Matrix, Scalar, Vector};

@@ -96,7 +96,14 @@ impl Bounds {
             | ArrayOp::Stencil { .. }
             | ArrayOp::Reshape { .. }
             | ArrayOp::Replicate { .. }
-            | ArrayOp::Slice { .. } => {}
+            | ArrayOp::Slice { .. }
+            | ArrayOp::Compute { .. } => {}
+            ArrayOp::Foreign { xs, fallback, .. } => {
+                for (p, x) in fallback.params.iter().zip(xs) {
+                    self.arrays[p.index()] = self.arrays[x.index()];
+                }
+                bound = bound.max(self.block(fallback));
+            }
         }
         for r in &s.results {
             self.arrays[r.index()] = bound;
@@ -126,6 +133,12 @@ impl Bounds {
                 ScalarOp::Bitcast(_) | ScalarOp::Select { .. } => operands,
                 ScalarOp::Index { array, .. } => self.arrays[ArrayId::index(*array)],
                 ScalarOp::If { then, else_, .. } => self.region(f, then, values).max(self.region(f, else_, values)),
+                ScalarOp::Foreign { args, fallback, .. } => {
+                    for (p, a) in fallback.params.iter().zip(args) {
+                        values[p.index()] = values[a.index()];
+                    }
+                    self.region(f, fallback, values)
+                }
                 ScalarOp::While { test, step, .. } => {
                     for p in test.params.iter().chain(&step.params) {
                         values[p.index()] = if f.ty(*p).is_float() { operands } else { 0 };

@@ -17,10 +17,8 @@ pub fn acond<A: Arrays>(c: impl IntoExp<bool>, then: impl IntoAcc<A>, else_: imp
 }
 
 #[track_caller]
-fn function<A: Arrays>(f: impl FnOnce(A::Acc) -> AccRef) -> AccFun {
-    let lambda = build::lambda_id();
-    let param = Acc::<A>::new(AccOp::Param { lambda, index: 0 }, Loc::caller());
-    build::scope(|| AccFun { lambda, params: vec![A::ty()], body: f(A::unlift(param)) })
+pub(crate) fn function<A: Arrays>(f: impl FnOnce(A::Acc) -> AccRef) -> AccFun {
+    build::array_function(A::ty(), &Loc::caller(), |a| f(Acc::<A>::raw(a).unlift()))
 }
 
 /// A loop over arrays: while `test` holds of the state, the state becomes what `step` yields. Shapes may change from

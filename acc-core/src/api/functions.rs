@@ -1,6 +1,6 @@
 //! Combinators as free functions, arguments in Accelerate's order.
 
-use super::acc::{Acc, IntoAcc};
+use super::acc::{Acc, Arrays, IntoAcc};
 use super::array::Array;
 use super::elt::Elt;
 use super::exp::{Exp, IntoExp};
@@ -147,9 +147,10 @@ pub fn uncurry<A, B, C>(f: impl FnOnce(A, B) -> C) -> impl FnOnce((A, B)) -> C {
     |(a, b)| f(a, b)
 }
 
-/// One function after the other, from left to right: of array programs, a pipe.
-pub fn pipe<A, B, C>(f: impl FnOnce(A) -> B, g: impl FnOnce(B) -> C) -> impl FnOnce(A) -> C {
-    |a| g(f(a))
+/// [`Acc::compute`].
+#[track_caller]
+pub fn compute<A: Arrays>(xs: impl IntoAcc<A>) -> A::Acc {
+    xs.into_acc().compute().unlift()
 }
 
 /// Swaps the arguments of a function.

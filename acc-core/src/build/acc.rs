@@ -2,7 +2,7 @@
 
 use crate::data::{ArrayData, EltType};
 use crate::error::BuildError;
-use crate::ir::{ArrayType, Axis, Dir, Fun, Loc};
+use crate::ir::{ArrayType, Axis, Dir, ForeignFun, Fun, Loc};
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -178,6 +178,14 @@ pub enum AccOp {
         index: Frozen,
         xs: AccRef,
     },
+    /// The same arrays, stored.
+    Compute(AccRef),
+    /// A foreign function of arrays, a tuple if there are many.
+    Foreign {
+        function: ForeignFun,
+        xs: AccRef,
+        fallback: AccFun,
+    },
     If {
         cond: Frozen,
         then: AccRef,
@@ -201,6 +209,13 @@ pub struct AccFun {
     pub body: AccRef,
 }
 
+/// The array function that `f` is of its one parameter.
+pub fn array_function(param: AccType, loc: &Loc, f: impl FnOnce(AccRef) -> AccRef) -> AccFun {
+    let lambda = lambda_id();
+    let node = AccRef::new(AccOp::Param { lambda, index: 0 }, param.clone(), loc.clone());
+    super::scope(|| AccFun { lambda, params: vec![param], body: f(node) })
+}
+
 /// A fresh number for an array function.
 pub fn lambda_id() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(0);
@@ -221,7 +236,9 @@ impl AccOp {
             | AccOp::Stencil { xs, .. }
             | AccOp::Reshape { xs, .. }
             | AccOp::Replicate { xs, .. }
-            | AccOp::Slice { xs, .. } => vec![xs.clone()],
+            | AccOp::Slice { xs, .. }
+            | AccOp::Compute(xs)
+            | AccOp::Foreign { xs, .. } => vec![xs.clone()],
             AccOp::While { init, .. } => vec![init.clone()],
         };
         for f in self.funs().into_iter().flatten() {
@@ -236,7 +253,13 @@ impl AccOp {
 
     fn funs(&self) -> Vec<&Frozen> {
         match self {
-            AccOp::Use(_) | AccOp::Param { .. } | AccOp::Tuple(_) | AccOp::Proj(..) | AccOp::While { .. } => vec![],
+            AccOp::Use(_)
+            | AccOp::Param { .. }
+            | AccOp::Tuple(_)
+            | AccOp::Proj(..)
+            | AccOp::Compute(_)
+            | AccOp::Foreign { .. }
+            | AccOp::While { .. } => vec![],
             AccOp::Generate { shape, f } => vec![shape, f],
             AccOp::Map { f, .. } => vec![f],
             AccOp::Stencil { f, boundary, .. } => match boundary {
@@ -269,6 +292,7 @@ impl Drop for AccNode {
                 AccOp::Permute { defaults, xs, .. } => out.extend([defaults, xs]),
                 AccOp::If { then, else_, .. } => out.extend([then, else_]),
                 AccOp::While { init, test, step } => out.extend([init, test.body, step.body]),
+                AccOp::Foreign { xs, fallback, .. } => out.extend([xs, fallback.body]),
                 AccOp::Proj(xs, _)
                 | AccOp::Fold { xs, .. }
                 | AccOp::Scan { xs, .. }
@@ -276,7 +300,8 @@ impl Drop for AccNode {
                 | AccOp::Stencil { xs, .. }
                 | AccOp::Reshape { xs, .. }
                 | AccOp::Replicate { xs, .. }
-                | AccOp::Slice { xs, .. } => out.push(xs),
+                | AccOp::Slice { xs, .. }
+                | AccOp::Compute(xs) => out.push(xs),
             }
         }
         let mut pending = Vec::new();

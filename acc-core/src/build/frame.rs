@@ -38,6 +38,13 @@ pub enum ExpOp {
         step: ExpRef,
         step_param: ExpRef,
     },
+    /// A foreign function; `fallback` is the result of a loop frame.
+    Foreign {
+        name: Arc<str>,
+        arg: ExpRef,
+        param: ExpRef,
+        fallback: ExpRef,
+    },
     Index(AccRef, ExpRef),
     Extent(AccRef, u32),
     Poison(Arc<BuildError>),
@@ -52,7 +59,7 @@ pub enum FrameKind {
     Arrays,
     /// A combinator's closure over elements or indices.
     Kernel,
-    /// A closure of a scalar loop.
+    /// A closure of a scalar loop, or a fallback.
     Loop,
 }
 
@@ -204,6 +211,7 @@ impl ExpOp {
             ExpOp::Proj(a, _) | ExpOp::Cast(a) | ExpOp::Bitcast(a) | ExpOp::Index(_, a) => f(*a),
             ExpOp::Cond(c, t, e) => [c, t, e].into_iter().for_each(|r| f(*r)),
             ExpOp::While { init, .. } => f(*init),
+            ExpOp::Foreign { arg, .. } => f(*arg),
         }
     }
 }
@@ -378,7 +386,7 @@ pub fn closed(loc: Loc, f: impl FnOnce() -> ExpRef) -> Frozen {
     with(|b| b.freeze(&[], r, &loc))
 }
 
-/// Runs a closure of a scalar loop; returns its parameter and its result.
+/// Runs a closure of a scalar loop, or a fallback; returns its parameter and its result.
 pub fn loop_body(ty: EltType, loc: &Loc, f: impl FnOnce(ExpRef) -> ExpRef) -> (ExpRef, ExpRef) {
     let _guard = open(FrameKind::Loop, loc);
     let param = params(std::slice::from_ref(&ty), loc)[0];
@@ -402,6 +410,11 @@ pub fn while_loop(
     loc: &Loc,
 ) -> ExpRef {
     push(ExpOp::While { init, test, test_param, step, step_param }, ty, loc)
+}
+
+/// A foreign function of `arg`, of result type `ty`, whose fallback was run by [`loop_body`].
+pub fn foreign(name: &str, arg: ExpRef, (param, fallback): (ExpRef, ExpRef), ty: EltType, loc: &Loc) -> ExpRef {
+    push(ExpOp::Foreign { name: name.into(), arg, param, fallback }, ty, loc)
 }
 
 /// A scope for array-level code: scalar expressions built inside are freed at its end.

@@ -111,6 +111,11 @@ impl Freezer<'_> {
                 }
                 ScalarOp::If { cond, then, else_ }
             }
+            Kind::Foreign { name, arg, param, fallback } => ScalarOp::Foreign {
+                name: name.clone(),
+                args: self.vals[arg].clone(),
+                fallback: self.loop_region(*fallback, *param),
+            },
             Kind::While { init, test, test_param, step, step_param } => ScalarOp::While {
                 init: self.vals[init].clone(),
                 test: self.loop_region(*test, *test_param),

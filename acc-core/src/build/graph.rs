@@ -41,6 +41,12 @@ pub(super) enum Kind {
         step: NodeId,
         step_param: NodeId,
     },
+    Foreign {
+        name: Arc<str>,
+        arg: NodeId,
+        param: NodeId,
+        fallback: NodeId,
+    },
     Index(AccRef, NodeId),
     Extent(AccRef, u32),
 }
@@ -76,6 +82,9 @@ pub(super) fn collect(
             stack.push((r, true));
             match &node.op {
                 ExpOp::While { test_param, step_param, .. } => loop_params.extend([*test_param, *step_param]),
+                ExpOp::Foreign { param, .. } => {
+                    loop_params.insert(*param);
+                }
                 ExpOp::Poison(e) => return Err(e.clone()),
                 ExpOp::Param(_) if !loop_params.contains(&r) => {
                     let lambda = b.closure_of(r);
@@ -108,6 +117,9 @@ fn variant(nodes: &[GraphNode], kind: &Kind, this: NodeId) -> SmallVec<[NodeId; 
     if let Kind::While { test_param, step_param, .. } = kind {
         out.retain(|p| p != test_param && p != step_param);
     }
+    if let Kind::Foreign { param, .. } = kind {
+        out.retain(|p| p != param);
+    }
     out.sort_unstable();
     out.dedup();
     out
@@ -124,6 +136,7 @@ impl ExpOp {
             ExpOp::While { init, test, test_param, step, step_param } => {
                 [init, test_param, test, step_param, step].into_iter().for_each(|r| f(*r));
             }
+            ExpOp::Foreign { arg, param, fallback, .. } => [arg, param, fallback].into_iter().for_each(|r| f(*r)),
         }
     }
 
@@ -146,6 +159,9 @@ impl ExpOp {
                 step: id(*step),
                 step_param: id(*step_param),
             },
+            ExpOp::Foreign { name, arg, param, fallback } => {
+                Kind::Foreign { name: name.clone(), arg: id(*arg), param: id(*param), fallback: id(*fallback) }
+            }
             ExpOp::Index(a, i) => Kind::Index(a.clone(), id(*i)),
             ExpOp::Extent(a, axis) => Kind::Extent(a.clone(), *axis),
         }
@@ -160,6 +176,7 @@ impl Kind {
             Kind::Proj(a, _) | Kind::Cast(a) | Kind::Bitcast(a) | Kind::Index(_, a) => smallvec![*a],
             Kind::Cond(c, ..) => smallvec![*c],
             Kind::While { init, .. } => smallvec![*init],
+            Kind::Foreign { arg, .. } => smallvec![*arg],
         }
     }
 
@@ -172,6 +189,9 @@ impl Kind {
                 Inner { result: *test, param: Some(*test_param), always: true },
                 Inner { result: *step, param: Some(*step_param), always: false },
             ],
+            Kind::Foreign { param, fallback, .. } => {
+                smallvec![Inner { result: *fallback, param: Some(*param), always: false }]
+            }
             Kind::Const(_)
             | Kind::Param
             | Kind::LoopParam
@@ -199,7 +219,7 @@ impl Dag for ScalarGraph {
     fn harmless(&self, n: NodeId) -> bool {
         match &self.nodes[n].kind {
             Kind::Prim(p, _) => !p.is_partial(),
-            Kind::While { .. } | Kind::Index(..) | Kind::LoopParam => false,
+            Kind::While { .. } | Kind::Foreign { .. } | Kind::Index(..) | Kind::LoopParam => false,
             Kind::Const(_)
             | Kind::Param
             | Kind::Tuple(_)

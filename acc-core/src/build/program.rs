@@ -103,6 +103,7 @@ impl ArrayDag {
                     }
                 }
                 AccOp::While { test, step, .. } => lambdas.extend([test.lambda, step.lambda]),
+                AccOp::Foreign { fallback, .. } => lambdas.push(fallback.lambda),
                 _ => {}
             }
             let children: Vec<AccRef> = acc.op.operands().into_iter().chain(acc.op.bodies()).collect();
@@ -140,6 +141,7 @@ impl ArrayDag {
             AccOp::While { test, step, .. } => {
                 vec![(id(&test.body), param(test), true), (id(&step.body), param(step), false)]
             }
+            AccOp::Foreign { fallback, .. } => vec![(id(&fallback.body), param(fallback), false)],
             _ => vec![],
         };
         let this = self.nodes.len();
@@ -164,6 +166,7 @@ impl AccOp {
         match self {
             AccOp::If { then, else_, .. } => vec![then.clone(), else_.clone()],
             AccOp::While { test, step, .. } => vec![test.body.clone(), step.body.clone()],
+            AccOp::Foreign { fallback, .. } => vec![fallback.body.clone()],
             _ => vec![],
         }
     }
@@ -331,6 +334,22 @@ impl Numberer<'_> {
             AccOp::Slice { axes, index, xs } => {
                 ArrayOp::Slice { axes: axes.clone(), index: self.extent(index)?, xs: self.id(xs) }
             }
+            AccOp::Compute(xs) => {
+                // One statement per array, each evaluated by its own need.
+                let (loc, of) = (&acc.loc, self.ids(xs));
+                let stored = of.iter().map(|&xs| {
+                    self.types.push(self.types[xs.index()].clone());
+                    let result = ArrayId(self.types.len() as u32 - 1);
+                    stmts.push(Stmt { results: smallvec![result], op: ArrayOp::Compute { xs }, loc: loc.clone() });
+                    result
+                });
+                return Ok(stored.collect());
+            }
+            AccOp::Foreign { function, xs, fallback } => ArrayOp::Foreign {
+                function: function.clone(),
+                xs: self.ids(xs).to_vec(),
+                fallback: self.loop_block(fallback, &fallback.body)?,
+            },
             AccOp::If { cond, then, else_ } => ArrayOp::If {
                 cond: self.fun(cond)?,
                 then: self.block(dag.number[&then.id()], Vec::new())?,

@@ -71,7 +71,9 @@ pub(super) fn stmt<'p>(m: &mut Machine<'p>, s: &'p Stmt) -> Result<ArrayData, Er
             })
         }
         ArrayOp::Slice { axes, index, xs } => slice(m, s, axes, index, *xs),
-        ArrayOp::If { .. } | ArrayOp::While { .. } => Err(internal("control flow as an operation")),
+        ArrayOp::Compute { .. } | ArrayOp::Foreign { .. } | ArrayOp::If { .. } | ArrayOp::While { .. } => {
+            Err(internal("control flow as an operation"))
+        }
     }
 }
 

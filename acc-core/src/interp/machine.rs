@@ -4,7 +4,7 @@ use super::{Host, Ticker, internal, launch};
 use crate::data::ArrayData;
 use crate::error::Error;
 use crate::grow_stack;
-use crate::ir::{ArrayId, ArrayOp, Block, Program, Stmt, arrays_needed};
+use crate::ir::{ArrayId, ArrayOp, Block, ForeignFun, Program, Stmt, arrays_needed};
 use crate::limits::RunLimits;
 use std::collections::BTreeMap;
 
@@ -90,6 +90,16 @@ impl<'p> Machine<'p> {
                     }
                     state = self.block(step, &state)?;
                 }
+            }
+            ArrayOp::Compute { xs } => vec![self.value(*xs)?],
+            ArrayOp::Foreign { function, xs, fallback } => {
+                let args = xs.iter().map(|&a| self.value(a)).collect::<Result<Vec<_>, _>>()?;
+                match function {
+                    // What the function means: the interpreter runs no host functions.
+                    ForeignFun::Host(_) => {}
+                    ForeignFun::Trace(message) => crate::trace::emit(message, &args, fallback.results.len()),
+                }
+                self.block(fallback, &args)?
             }
             ArrayOp::Generate { .. }
             | ArrayOp::Map { .. }

@@ -104,6 +104,12 @@ impl<'f> Launch<'f> {
                     state = self.get(&step.results);
                 }
             }
+            ScalarOp::Foreign { args, fallback, .. } => {
+                let args = self.get(args);
+                self.set(&fallback.params, &args);
+                self.region(fallback, host)?;
+                self.get(&fallback.results)
+            }
             ScalarOp::Index { array, leaves, index } => {
                 let index: SmallVec<[i64; 4]> = index.iter().map(|&v| self.values[v.index()].bits as i64).collect();
                 let k = self.array(*array, host)?;
@@ -160,7 +166,8 @@ pub(super) fn out_of_bounds(array: ArrayId, index: &[i64], shape: &[usize]) -> F
 /// Which values depend on no parameter of a function.
 ///
 /// Each value has a level: how deep the outermost binding stands on which it depends, 0 for the function's own
-/// parameters, 1 for those of a loop in it, and so on. A loop's own parameters do not count for what the loop yields.
+/// parameters, 1 for those of a loop or a fallback in it, and so on. Their own parameters do not count for what these
+/// yield.
 struct Uniformity {
     levels: Vec<u32>,
 }
@@ -182,21 +189,21 @@ impl Uniformity {
         vals.iter().map(|v| self.levels[v.index()]).min().unwrap_or(UNIFORM)
     }
 
-    /// The least level of all that is used in a region that stands in `depth` loops.
+    /// The least level of all that is used in a region that stands in `depth` loops and fallbacks.
     fn region(&mut self, r: &Region, depth: u32) -> u32 {
         grow_stack(|| {
             let mut least = self.of_all(&r.results);
             for n in &r.nodes {
                 let mut level = self.of_all(&n.op.operands());
-                let is_loop = matches!(n.op, ScalarOp::While { .. });
-                let inner = if is_loop { depth + 1 } else { depth };
+                let binds = matches!(n.op, ScalarOp::While { .. } | ScalarOp::Foreign { .. });
+                let inner = if binds { depth + 1 } else { depth };
                 for part in n.op.regions() {
                     for p in &part.params {
                         self.levels[p.index()] = inner;
                     }
                     level = level.min(self.region(part, inner));
                 }
-                if is_loop && level >= inner {
+                if binds && level >= inner {
                     level = UNIFORM;
                 }
                 for v in &n.results {

@@ -4,6 +4,7 @@ use super::{Fun, Loc};
 use crate::data::EltType;
 use smallvec::SmallVec;
 use std::fmt;
+use std::sync::Arc;
 
 /// An array of a [`Program`]: a parameter, a result of a statement, or a parameter of a loop's block.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -74,7 +75,7 @@ pub struct Block {
 /// One array operation and the arrays it defines.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Stmt {
-    /// The arrays defined: one, or for `If` and `While` one per component of the state.
+    /// The arrays defined: one, or for `If`, `While` and `Foreign` any number.
     pub results: SmallVec<[ArrayId; 1]>,
     /// The operation.
     pub op: ArrayOp,
@@ -210,6 +211,20 @@ pub enum ArrayOp {
         /// The array.
         xs: ArrayId,
     },
+    /// The array itself, stored: no operation after it is fused with one before it.
+    Compute {
+        /// The array.
+        xs: ArrayId,
+    },
+    /// A function that is not of the language, with one that is and means the same.
+    Foreign {
+        /// Which.
+        function: ForeignFun,
+        /// The arguments; of a trace, the arrays to show, then those that the block yields.
+        xs: Vec<ArrayId>,
+        /// The same function in the language: from the arguments to the results.
+        fallback: Block,
+    },
     /// A conditional: only the block taken is evaluated. The blocks have no parameters.
     If {
         /// Closed; one `bool`.
@@ -228,6 +243,16 @@ pub enum ArrayOp {
         /// From the state to the next state.
         step: Block,
     },
+}
+
+/// A function that is not of the language.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum ForeignFun {
+    /// The host function defined under this name (see [`foreign`](crate::foreign)), where an executor can run it.
+    Host(Arc<str>),
+    /// Prints a message and the arrays to show (see [`trace`](crate::trace)). On every executor, and once each time
+    /// that the results are needed.
+    Trace(Arc<str>),
 }
 
 impl ArrayOp {
@@ -261,6 +286,9 @@ impl ArrayOp {
             ArrayOp::Reshape { .. } => "reshape",
             ArrayOp::Replicate { .. } => "replicate",
             ArrayOp::Slice { .. } => "slice",
+            ArrayOp::Compute { .. } => "compute",
+            ArrayOp::Foreign { function: ForeignFun::Host(_), .. } => "foreign",
+            ArrayOp::Foreign { function: ForeignFun::Trace(_), .. } => "trace",
             ArrayOp::If { .. } => "acond",
             ArrayOp::While { .. } => "awhile",
         }
@@ -270,7 +298,7 @@ impl ArrayOp {
     pub fn arrays(&self) -> SmallVec<[ArrayId; 2]> {
         match self {
             ArrayOp::Generate { .. } | ArrayOp::If { .. } => SmallVec::new(),
-            ArrayOp::Map { xs, .. } => xs.iter().copied().collect(),
+            ArrayOp::Map { xs, .. } | ArrayOp::Foreign { xs, .. } => xs.iter().copied().collect(),
             ArrayOp::While { init, .. } => init.iter().copied().collect(),
             ArrayOp::Permute { defaults, xs, .. } => smallvec::smallvec![*defaults, *xs],
             ArrayOp::Fold { xs, .. }
@@ -279,7 +307,8 @@ impl ArrayOp {
             | ArrayOp::Stencil { xs, .. }
             | ArrayOp::Reshape { xs, .. }
             | ArrayOp::Replicate { xs, .. }
-            | ArrayOp::Slice { xs, .. } => smallvec::smallvec![*xs],
+            | ArrayOp::Slice { xs, .. }
+            | ArrayOp::Compute { xs } => smallvec::smallvec![*xs],
         }
     }
 
@@ -305,7 +334,7 @@ impl ArrayOp {
             ArrayOp::Replicate { extents, .. } => out.push(("extents", extents)),
             ArrayOp::Slice { index, .. } => out.push(("index", index)),
             ArrayOp::If { cond, .. } => out.push(("cond", cond)),
-            ArrayOp::While { .. } => {}
+            ArrayOp::Compute { .. } | ArrayOp::Foreign { .. } | ArrayOp::While { .. } => {}
         }
         out
     }
@@ -315,6 +344,7 @@ impl ArrayOp {
         match self {
             ArrayOp::If { then, else_, .. } => smallvec::smallvec![then, else_],
             ArrayOp::While { test, step, .. } => smallvec::smallvec![test, step],
+            ArrayOp::Foreign { fallback, .. } => smallvec::smallvec![fallback],
             ArrayOp::Generate { .. }
             | ArrayOp::Map { .. }
             | ArrayOp::Fold { .. }
@@ -324,7 +354,8 @@ impl ArrayOp {
             | ArrayOp::Stencil { .. }
             | ArrayOp::Reshape { .. }
             | ArrayOp::Replicate { .. }
-            | ArrayOp::Slice { .. } => SmallVec::new(),
+            | ArrayOp::Slice { .. }
+            | ArrayOp::Compute { .. } => SmallVec::new(),
         }
     }
 }

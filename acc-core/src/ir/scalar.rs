@@ -4,6 +4,7 @@ use super::{Loc, PrimOp};
 use crate::data::{Lit, ScalarType};
 use smallvec::SmallVec;
 use std::fmt;
+use std::sync::Arc;
 
 /// A scalar value of a [`Fun`]: a parameter, a result of a node, or a parameter of a loop's region.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -104,6 +105,15 @@ pub enum ScalarOp<A = super::ArrayId> {
         /// From the state to the next state.
         step: Region<A>,
     },
+    /// A function that is not of the language, with one that is and means the same.
+    Foreign {
+        /// The host function defined under this name (see [`foreign`](crate::foreign)), where an executor can run it.
+        name: Arc<str>,
+        /// The arguments.
+        args: Vals,
+        /// The same function in the language: from the arguments to the results.
+        fallback: Region<A>,
+    },
     /// Some leaves of an array element. An index out of bounds is a fault.
     Index {
         /// The array.
@@ -133,7 +143,7 @@ impl<A> ScalarOp<A> {
             | ScalarOp::Extent { .. } => false,
             ScalarOp::Prim(p, _) => p.is_partial(),
             ScalarOp::If { then, else_, .. } => then.is_partial() || else_.is_partial(),
-            ScalarOp::While { .. } | ScalarOp::Index { .. } => true,
+            ScalarOp::While { .. } | ScalarOp::Index { .. } | ScalarOp::Foreign { .. } => true,
         }
     }
 
@@ -141,7 +151,7 @@ impl<A> ScalarOp<A> {
     pub fn operands(&self) -> SmallVec<[Val; 4]> {
         match self {
             ScalarOp::Const(_) | ScalarOp::Extent { .. } => SmallVec::new(),
-            ScalarOp::Prim(_, v) => v.iter().copied().collect(),
+            ScalarOp::Prim(_, v) | ScalarOp::Foreign { args: v, .. } => v.iter().copied().collect(),
             ScalarOp::Cast(a) | ScalarOp::Bitcast(a) => smallvec::smallvec![*a],
             ScalarOp::Select { cond, then, else_ } => smallvec::smallvec![*cond, *then, *else_],
             ScalarOp::If { cond, .. } => smallvec::smallvec![*cond],
@@ -155,6 +165,7 @@ impl<A> ScalarOp<A> {
         match self {
             ScalarOp::If { then, else_, .. } => smallvec::smallvec![then, else_],
             ScalarOp::While { test, step, .. } => smallvec::smallvec![test, step],
+            ScalarOp::Foreign { fallback, .. } => smallvec::smallvec![fallback],
             ScalarOp::Const(_)
             | ScalarOp::Prim(..)
             | ScalarOp::Cast(_)
@@ -182,6 +193,11 @@ impl<A> ScalarOp<A> {
                 init: init.iter().map(|&x| val(x)).collect(),
                 test: test.map(array, val),
                 step: step.map(array, val),
+            },
+            ScalarOp::Foreign { name, args, fallback } => ScalarOp::Foreign {
+                name: name.clone(),
+                args: args.iter().map(|&x| val(x)).collect(),
+                fallback: fallback.map(array, val),
             },
             ScalarOp::Index { array: a, leaves, index } => ScalarOp::Index {
                 array: array(a),

@@ -138,6 +138,12 @@ impl Numbering {
             ArrayOp::Slice { axes, index, xs } => {
                 ArrayOp::Slice { axes: axes.clone(), index: self.fun(index), xs: self.array(*xs) }
             }
+            ArrayOp::Compute { xs } => ArrayOp::Compute { xs: self.array(*xs) },
+            ArrayOp::Foreign { function, xs, fallback } => ArrayOp::Foreign {
+                function: function.clone(),
+                xs: xs.iter().map(|&a| self.array(a)).collect(),
+                fallback: self.block(fallback),
+            },
             ArrayOp::If { cond, then, else_ } => {
                 ArrayOp::If { cond: self.fun(cond), then: self.block(then), else_: self.block(else_) }
             }

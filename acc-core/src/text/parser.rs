@@ -4,8 +4,9 @@ use super::cursor::Cursor;
 use super::lexer::{Tok, Token};
 use super::scalar;
 use crate::error::Error;
-use crate::ir::{ArrayId, ArrayOp, ArrayType, Axis, Block, Boundary, Dir, Fun, Program, Stmt};
+use crate::ir::{ArrayId, ArrayOp, ArrayType, Axis, Block, Boundary, Dir, ForeignFun, Fun, Program, Stmt};
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// The arrays of the program that is parsed, and the names that are visible.
 #[derive(Default)]
@@ -128,6 +129,7 @@ enum Arg {
     Window(Vec<usize>),
     Axes(Vec<Axis>),
     Boundary(Boundary),
+    Text(Arc<str>),
 }
 
 const OPS: &[&str] = &[
@@ -148,6 +150,9 @@ const OPS: &[&str] = &[
     "reshape",
     "replicate",
     "slice",
+    "compute",
+    "foreign",
+    "trace",
     "acond",
     "awhile",
 ];
@@ -198,6 +203,9 @@ fn op(c: &mut Cursor<'_>, arrays: &mut Arrays) -> Result<ArrayOp, Error> {
         "reshape" => ArrayOp::Reshape { shape: args.fun(c, "shape")?, xs: args.array(c)? },
         "replicate" => ArrayOp::Replicate { axes: args.axes(c)?, extents: args.fun(c, "extents")?, xs: args.array(c)? },
         "slice" => ArrayOp::Slice { axes: args.axes(c)?, index: args.fun(c, "index")?, xs: args.array(c)? },
+        "compute" => ArrayOp::Compute { xs: args.array(c)? },
+        "foreign" => args.foreign(c, "name", ForeignFun::Host)?,
+        "trace" => args.foreign(c, "message", ForeignFun::Trace)?,
         "acond" => {
             ArrayOp::If { cond: args.fun(c, "cond")?, then: args.block(c, "then")?, else_: args.block(c, "else")? }
         }
@@ -223,7 +231,8 @@ impl Args {
             "f" | "shape" | "init" | "combine" | "target" | "index" | "extents" | "cond" => {
                 Arg::Fun(scalar::fun(c, arrays)?)
             }
-            "then" | "else" | "test" | "step" => Arg::Block(inner_block(c, arrays)?),
+            "then" | "else" | "test" | "step" | "fallback" => Arg::Block(inner_block(c, arrays)?),
+            "name" | "message" => Arg::Text(c.string("a text")?.into()),
             "into" => Arg::Array(arrays.reference(c)?),
             "window" => {
                 c.expect('[')?;
@@ -284,6 +293,16 @@ impl Args {
             Arg::Block(b) => Ok(b),
             _ => self.wrong(c, key, "a block"),
         }
+    }
+
+    /// A foreign function that is known by the text `key`.
+    fn foreign(&mut self, c: &Cursor<'_>, key: &str, of: fn(Arc<str>) -> ForeignFun) -> Result<ArrayOp, Error> {
+        let function = match self.take(c, key)? {
+            Arg::Text(text) => of(text),
+            _ => return self.wrong(c, key, "a text"),
+        };
+        let fallback = self.block(c, "fallback")?;
+        Ok(ArrayOp::Foreign { function, xs: std::mem::take(&mut self.arrays), fallback })
     }
 
     fn axes(&mut self, c: &Cursor<'_>) -> Result<Vec<Axis>, Error> {

@@ -3,7 +3,7 @@
 use super::literal::write_lit;
 use crate::data::ScalarType;
 use crate::grow_stack;
-use crate::ir::{ArrayId, ArrayOp, Axis, Block, Boundary, Fun, Loc, Node, Program, Region, ScalarOp, Val};
+use crate::ir::{ArrayId, ArrayOp, Axis, Block, Boundary, ForeignFun, Fun, Loc, Node, Program, Region, ScalarOp, Val};
 use std::fmt::{self, Write as _};
 
 /// Prints the text form, numbered in order of definition. `{:#}` leaves out the source locations.
@@ -124,6 +124,14 @@ impl Printer<'_> {
             ArrayOp::Slice { axes, index, xs } => {
                 args.arrays(&[*xs]).list("axes", &axis_names(axes)).fun("index", index)
             }
+            ArrayOp::Compute { xs } => args.arrays(&[*xs]),
+            ArrayOp::Foreign { function, xs, fallback } => {
+                let args = match function {
+                    ForeignFun::Host(name) => args.arrays(xs).string("name", name),
+                    ForeignFun::Trace(message) => args.arrays(xs).string("message", message),
+                };
+                args.block("fallback", fallback)
+            }
             ArrayOp::If { cond, then, else_ } => args.fun("cond", cond).block("then", then).block("else", else_),
             ArrayOp::While { init, test, step } => args.arrays(init).block("test", test).block("step", step),
         };
@@ -212,6 +220,14 @@ impl Printer<'_> {
                     self.region(r, f);
                 }
             }
+            ScalarOp::Foreign { name, args, fallback } => {
+                self.put(format_args!("foreign {name:?} ("));
+                self.vals(args);
+                self.out.push_str(") |");
+                self.vals_with_types(&fallback.params, f);
+                self.out.push_str("| ");
+                self.region(fallback, f);
+            }
             ScalarOp::Index { array, leaves, index } => {
                 self.put(format_args!("{array}["));
                 self.vals(index);
@@ -271,6 +287,12 @@ impl Args<'_, '_> {
     fn word(mut self, key: &str, word: &dyn fmt::Display) -> Self {
         self.key(key);
         self.printer.put(format_args!("{word}"));
+        self
+    }
+
+    fn string(mut self, key: &str, text: &str) -> Self {
+        self.key(key);
+        self.printer.put(format_args!("{text:?}"));
         self
     }
 

@@ -237,6 +237,14 @@ impl FunParser<'_, '_> {
                 let types = self.types_of(&init);
                 Ok((ScalarOp::While { init: init.into(), test, step }, types))
             }
+            "foreign" => {
+                let name = self.c.string("the name of a function")?;
+                self.c.expect('(')?;
+                let args = self.operands(')', nodes)?;
+                let fallback = self.region_with_params(false)?;
+                let types = self.types_of(&fallback.results);
+                Ok((ScalarOp::Foreign { name: name.into(), args: args.into(), fallback }, types))
+            }
             "cast" | "bitcast" => {
                 self.c.expect('(')?;
                 let x = self.operand(nodes)?;

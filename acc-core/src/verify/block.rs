@@ -2,7 +2,7 @@
 
 use super::{MAX_RANK, Result, Site, scalar};
 use crate::data::ScalarType::{self, Bool, I64, U8};
-use crate::ir::{ArrayId, ArrayOp, ArrayType, Axis, Block, Boundary, Fun, Loc, Program, Stmt};
+use crate::ir::{ArrayId, ArrayOp, ArrayType, Axis, Block, Boundary, ForeignFun, Fun, Loc, Program, Stmt};
 
 pub(super) fn program(p: &Program) -> Result {
     let site = Site { op: "program", loc: Loc::unknown() };
@@ -175,6 +175,20 @@ impl<'a> Scope<'a> {
                 site.check(axes.len() == t.rank, "V7", || format!("{} axes for rank {}", axes.len(), t.rank))?;
                 self.slice_spec(axes, all, self.extents(index, "index", site)?, site)?;
                 one(all, t.elt.clone())
+            }
+            ArrayOp::Compute { xs } => Ok(vec![self.ty(*xs, site)?.clone()]),
+            ArrayOp::Foreign { function, xs, fallback } => {
+                let args = xs.iter().map(|&a| self.ty(a, site).cloned()).collect::<Result<Vec<_>>>()?;
+                let got = self.block(fallback, site)?;
+                let params = fallback.params.iter().map(|&a| self.program.types[a.index()].clone()).collect::<Vec<_>>();
+                site.check(params == args, "V5", || format!("a function of {args:?} falls back on one of {params:?}"))?;
+                if let ForeignFun::Trace(_) = function {
+                    let shown = args.len().checked_sub(got.len());
+                    site.check(shown.is_some_and(|k| args[k..] == got), "V4", || {
+                        format!("a trace of {args:?} yields {got:?}")
+                    })?;
+                }
+                Ok(got)
             }
             ArrayOp::If { cond, then, else_ } => {
                 let got = self.fun(cond, &[], "cond", site)?;

@@ -6,7 +6,8 @@
 //! * **V3** Scalar nodes: the number and types of operands and results fit the operation.
 //! * **V4** Array statements: ranks and element types of operands and results fit the operation.
 //! * **V5** Regions: the condition is a `bool`; branches yield the node's result types; a loop's test and step take
-//!   the state's types, the test yields one `bool`, the step the state's types. The same for blocks.
+//!   the state's types, the test yields one `bool`, the step the state's types. The same for blocks. A
+//!   foreign function's fallback takes its arguments' types and yields the results'.
 //! * **V6** Extent, index and shape functions yield one `i64` per dimension; closed functions have no parameters.
 //! * **V7** Windows of stencils have one odd extent per dimension; slice specifications fit the ranks.
 //! * **V8** Ranks are at most [`MAX_RANK`].

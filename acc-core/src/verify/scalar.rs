@@ -137,6 +137,12 @@ impl Scope<'_> {
                 }
                 Ok(())
             }
+            ScalarOp::Foreign { fallback, .. } => {
+                let params = self.region_types(fallback)?;
+                site.types("V5", "the parameters of a fallback", &params, &operands)?;
+                let got = self.region(fallback)?;
+                site.types("V5", "a fallback", &got, &results)
+            }
             ScalarOp::Index { array, leaves, .. } => {
                 let ty = self.array(*array)?;
                 let all = ty.elt.leaves();

@@ -95,6 +95,15 @@ fn region(f: &Fun, r: &Region, env: &mut Vec<Level>) {
                     env[v.index()] = join(env, [then.results[k], else_.results[k]]).max(least);
                 }
             }
+            ScalarOp::Foreign { args, fallback, .. } => {
+                for (p, a) in fallback.params.iter().zip(args) {
+                    env[p.index()] = env[a.index()];
+                }
+                acc_core::grow_stack(|| region(f, fallback, env));
+                for (v, r) in n.results.iter().zip(&fallback.results) {
+                    env[v.index()] = env[r.index()];
+                }
+            }
             ScalarOp::While { init, test, step } => {
                 let mut state: Vec<Level> = init.iter().map(|v| env[v.index()]).collect();
                 // The state's levels only rise, so this ends.

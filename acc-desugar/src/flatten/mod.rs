@@ -108,7 +108,7 @@ impl Flattener<'_> {
 }
 
 /// The types of an array's extents and columns.
-fn flat_types(ty: &ArrayType) -> Vec<Type> {
+pub(crate) fn flat_types(ty: &ArrayType) -> Vec<Type> {
     let sizes = std::iter::repeat_n(Type::Size, ty.rank);
     sizes.chain(ty.elt.leaves().into_iter().map(|scalar| Type::Tensor { scalar, rank: ty.rank })).collect()
 }

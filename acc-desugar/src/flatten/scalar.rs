@@ -238,6 +238,12 @@ impl Flattener<'_> {
             }
             ScalarOp::If { cond, then, else_ } => self.conditional(lanes, n, *cond, then, else_, mask),
             ScalarOp::While { init, test, step } => self.scalar_loop(lanes, n, init, test, step, mask),
+            ScalarOp::Foreign { args, fallback, .. } => {
+                for (p, a) in fallback.params.iter().zip(args) {
+                    lanes.vals[p.index()] = Some(self.val(lanes, *a));
+                }
+                self.region(lanes, fallback, mask).into()
+            }
             ScalarOp::Index { array, leaves, index } => {
                 let flat = self.readable(*array, lanes, mask);
                 let index: Vec<Scalar> = index.iter().map(|v| self.val(lanes, *v)).collect();

@@ -4,7 +4,7 @@ use super::read::Lookup;
 use super::scalar::Scalar;
 use super::{Flat, Flattener, flat_types};
 use crate::graph::{Body, FaultKind, SizeOp, Value, Values};
-use acc_core::ir::{ArrayId, ArrayOp, Axis, Block, Fun, Stmt, strict_statements};
+use acc_core::ir::{ArrayId, ArrayOp, Axis, Block, ForeignFun, Fun, Stmt, strict_statements};
 use smallvec::SmallVec;
 
 impl Flattener<'_> {
@@ -16,6 +16,10 @@ impl Flattener<'_> {
                 self.eager.extend(s.results.iter().copied());
             }
         }
+        self.each_statement(block);
+    }
+
+    fn each_statement(&mut self, block: &Block) {
         for s in &block.stmts {
             let around = self.b.source(s.op.name(), &s.loc);
             let sites = std::mem::take(&mut self.sites);
@@ -101,6 +105,29 @@ impl Flattener<'_> {
             }
             ArrayOp::Replicate { axes, extents, xs } => vec![self.replicate(axes, extents, *xs, s)],
             ArrayOp::Slice { axes, index, xs } => vec![self.slice(axes, index, *xs)],
+            ArrayOp::Compute { xs } => vec![self.array(*xs)],
+            ArrayOp::Foreign { function: ForeignFun::Host(_), xs, fallback } => {
+                for (p, x) in fallback.params.iter().zip(xs) {
+                    self.arrays.insert(*p, self.array(*x));
+                    if self.eager.contains(x) {
+                        self.eager.insert(*p);
+                    }
+                }
+                // What the fallback needs for sure is needed for sure only where the statement is.
+                if s.results.iter().any(|r| self.eager.contains(r)) {
+                    self.statements(fallback);
+                } else {
+                    self.each_statement(fallback);
+                }
+                fallback.results.iter().map(|a| self.array(*a)).collect()
+            }
+            ArrayOp::Foreign { function: ForeignFun::Trace(message), xs, .. } => {
+                let (shown, rest) = xs.split_at(xs.len() - s.results.len());
+                let types = shown.iter().map(|a| self.program.ty(*a).clone()).collect();
+                let (shown, values) = (self.array_values(shown), self.array_values(rest));
+                let values = self.b.trace(message.clone(), types, &shown, &values);
+                self.split(&s.results, &values)
+            }
             ArrayOp::If { cond, then, else_ } => {
                 let cond = match self.closed(cond)[..] {
                     [Scalar::Size(v) | Scalar::Tensor(v)] => self.after_raise(&[v])[0],

@@ -2,9 +2,11 @@
 
 use super::{Body, Graph, Node, Op, SizeOp, Source, Type, Value, Values};
 use acc_core::data::{Lit, Prim, ScalarType};
+use acc_core::ir::ArrayType;
 use acc_core::ir::{Loc, PrimOp};
 use smallvec::SmallVec;
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 /// A graph under construction: a stack of bodies, the innermost of which gets the nodes.
 pub(crate) struct Builder {
@@ -99,7 +101,7 @@ impl Builder {
     /// The value that this one is, apart from checks made before it.
     pub(crate) fn origin(&self, v: Value) -> Value {
         let mut v = v;
-        while let Some((Op::Checked { values, .. }, results)) = self.defining(v)
+        while let Some((Op::Checked { values, .. } | Op::Trace { values, .. }, results)) = self.defining(v)
             && let Some(k) = results.iter().position(|r| *r == v)
             && let Some(inner) = values.get(k)
         {
@@ -128,10 +130,10 @@ impl Builder {
 
     /// Adds a node of these result types, or finds the same operation in the bodies around.
     pub(crate) fn push(&mut self, op: Op, types: &[Type]) -> Values {
-        // Branches and loops are never compared, since that would take as long as they are large; a fault is noted where
-        // it stands.
-        let sharable =
-            op.bodies().is_empty() && !matches!(op, Op::Fault { .. } | Op::Checked { .. } | Op::Confine { .. });
+        // Branches and loops are never compared, since that would take as long as they are large; a fault is noted, and
+        // a message printed, where it stands.
+        let noted = matches!(op, Op::Fault { .. } | Op::Checked { .. } | Op::Trace { .. } | Op::Confine { .. });
+        let sharable = op.bodies().is_empty() && !noted;
         if sharable && let Some(v) = self.bodies.iter().rev().find_map(|b| b.known.get(&op)) {
             return v.clone();
         }
@@ -426,6 +428,17 @@ impl Builder {
     pub(crate) fn checked(&mut self, values: &[Value], tokens: Vec<Value>, raise: bool) -> Values {
         let types: Vec<Type> = values.iter().map(|v| self.ty(*v)).collect();
         self.push(Op::Checked { values: values.into(), tokens, raise }, &types)
+    }
+
+    pub(crate) fn trace(
+        &mut self,
+        message: Arc<str>,
+        arrays: Vec<ArrayType>,
+        shown: &[Value],
+        values: &[Value],
+    ) -> Values {
+        let types: Vec<Type> = values.iter().map(|v| self.ty(*v)).collect();
+        self.push(Op::Trace { message, types: arrays, shown: shown.into(), values: values.into() }, &types)
     }
 
     pub(crate) fn confine(&mut self, mask: Value, tokens: Vec<Value>, space: &[Value]) -> Value {

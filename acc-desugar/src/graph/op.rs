@@ -1,9 +1,10 @@
 //! First-order graphs over tensors and sizes.
 
 use acc_core::data::{Lit, ScalarType};
-use acc_core::ir::{Loc, PrimOp};
+use acc_core::ir::{ArrayType, Loc, PrimOp};
 use smallvec::SmallVec;
 use std::fmt;
+use std::sync::Arc;
 
 /// A value of a [`Graph`]: a parameter or a result of a node.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -374,6 +375,17 @@ pub enum Op {
         /// Whether the run ends here.
         raise: bool,
     },
+    /// The values, after a message that shows arrays was printed.
+    Trace {
+        /// The message.
+        message: Arc<str>,
+        /// The types of the arrays shown.
+        types: Vec<ArrayType>,
+        /// The extents and columns of each.
+        shown: Values,
+        /// The values.
+        values: Values,
+    },
     /// A mask without the lanes that need no more evaluation, because one before them or they themselves have a fault.
     Confine {
         /// The mask.
@@ -421,6 +433,7 @@ impl Op {
             Op::While { .. } => "while",
             Op::Fault { .. } => "fault",
             Op::Checked { .. } => "checked",
+            Op::Trace { .. } => "trace",
             Op::Confine { .. } => "confine",
         }
     }

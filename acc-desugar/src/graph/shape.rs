@@ -148,7 +148,7 @@ impl Infer<'_> {
                     self.layout(&n.results);
                     continue;
                 }
-                Op::Checked { values, .. } => {
+                Op::Checked { values, .. } | Op::Trace { values, .. } => {
                     for (r, v) in n.results.iter().zip(values) {
                         let origin = self.origins.get(v).copied().unwrap_or(*v);
                         self.origins.insert(*r, origin);

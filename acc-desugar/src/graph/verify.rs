@@ -207,6 +207,10 @@ impl Verifier<'_> {
             Op::Checked { values, tokens, .. } => {
                 results == types_of(values) && tokens.iter().all(|t| g.ty(*t) == Type::Token)
             }
+            Op::Trace { types, shown, values, .. } => {
+                let wanted: Vec<Type> = types.iter().flat_map(crate::flatten::flat_types).collect();
+                results == types_of(values) && types_of(shown) == wanted
+            }
             Op::Confine { mask, tokens, space } => {
                 is(*mask, Bool, space.len()) && same(*mask) && tokens.iter().all(|t| g.ty(*t) == Type::Token)
             }

@@ -45,6 +45,7 @@ impl Op {
                 out.extend(tokens.iter().copied());
                 out.extend(values.iter().copied());
             }
+            Op::Trace { shown, values, .. } => out.extend(shown.iter().chain(values).copied()),
             Op::Confine { mask, tokens, space } => {
                 out.extend(tokens.iter().copied());
                 out.push(*mask);
@@ -103,6 +104,10 @@ impl Op {
             Op::Checked { values, tokens, .. } => {
                 all(values);
                 all(tokens);
+            }
+            Op::Trace { shown, values, .. } => {
+                all(shown);
+                all(values);
             }
             Op::Confine { mask, tokens, space } => {
                 one(mask);

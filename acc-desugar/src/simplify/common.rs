@@ -29,6 +29,11 @@ impl Common<'_> {
             let to = self.to.clone();
             let get = |a: ArrayId| to.get(&a).copied().unwrap_or(a);
             let op = map_op(&s.op, &mut |f| f.map_arrays(&mut |a| get(*a)), &mut |a| get(a), &mut |b, _| self.block(b));
+            if let ArrayOp::Foreign { .. } = op {
+                // Two traces print twice.
+                stmts.push(Stmt { results: s.results.clone(), op, loc: s.loc.clone() });
+                continue;
+            }
             let key = (op, s.results.iter().map(|&r| self.program.ty(r).clone()).collect::<Vec<_>>());
             if let Some(done) = self.scopes.iter().rev().find_map(|scope| scope.get(&key)) {
                 self.to.extend(s.results.iter().copied().zip(done.iter().copied()));

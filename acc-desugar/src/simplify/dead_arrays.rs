@@ -65,6 +65,13 @@ fn live_arrays(body: &Block) -> HashSet<ArrayId> {
                     todo.extend(part.get(k));
                 }
             }
+            // The host function wants all its arguments and gives all its results.
+            ArrayOp::Foreign { xs, fallback, .. } => {
+                for part in [xs, &fallback.results, &fallback.params] {
+                    todo.extend(part);
+                }
+                todo.extend(&s.results);
+            }
             ArrayOp::Generate { .. }
             | ArrayOp::Map { .. }
             | ArrayOp::Fold { .. }
@@ -74,7 +81,8 @@ fn live_arrays(body: &Block) -> HashSet<ArrayId> {
             | ArrayOp::Stencil { .. }
             | ArrayOp::Reshape { .. }
             | ArrayOp::Replicate { .. }
-            | ArrayOp::Slice { .. } => todo.extend(s.op.arrays()),
+            | ArrayOp::Slice { .. }
+            | ArrayOp::Compute { .. } => todo.extend(s.op.arrays()),
         }
     }
     live
@@ -112,7 +120,13 @@ fn sweep(b: &Block, live: &HashSet<ArrayId>) -> Block {
             | ArrayOp::Stencil { .. }
             | ArrayOp::Reshape { .. }
             | ArrayOp::Replicate { .. }
-            | ArrayOp::Slice { .. } => s.op.clone(),
+            | ArrayOp::Slice { .. }
+            | ArrayOp::Compute { .. } => s.op.clone(),
+            ArrayOp::Foreign { function, xs, fallback } => ArrayOp::Foreign {
+                function: function.clone(),
+                xs: xs.clone(),
+                fallback: grow_stack(|| sweep(fallback, live)),
+            },
         };
         stmts.push(Stmt { results: kept(&s.results).into_iter().collect(), op, loc: s.loc.clone() });
     }

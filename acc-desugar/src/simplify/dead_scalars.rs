@@ -63,6 +63,13 @@ fn live_values(f: &Fun) -> HashSet<Val> {
                     todo.extend(test.params.get(*k));
                     todo.extend(step.params.get(*k));
                 }
+                // The host function wants all its arguments and gives all its results.
+                ScalarOp::Foreign { args, fallback, .. } => {
+                    todo.extend(args);
+                    todo.extend(&fallback.results);
+                    todo.extend(&n.results);
+                    todo.extend(&fallback.params);
+                }
                 ScalarOp::Const(_)
                 | ScalarOp::Prim(..)
                 | ScalarOp::Cast(_)
@@ -93,6 +100,11 @@ fn sweep(r: &Region, live: &HashSet<Val>) -> Region {
                 step.params = kept(&step.params, &keep);
                 ScalarOp::While { init: kept(init, &keep).into_iter().collect(), test, step }
             }
+            ScalarOp::Foreign { name, args, fallback } => ScalarOp::Foreign {
+                name: name.clone(),
+                args: args.clone(),
+                fallback: grow_stack(|| sweep(fallback, live)),
+            },
             ScalarOp::Index { array, leaves, index } => ScalarOp::Index {
                 array: *array,
                 leaves: kept(leaves, &keep).into_iter().collect(),

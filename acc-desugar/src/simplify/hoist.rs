@@ -30,6 +30,9 @@ fn region(r: &Region) -> Region {
                 leave(&mut step, &mut nodes);
                 ScalarOp::While { init: init.clone(), test, step }
             }
+            ScalarOp::Foreign { name, args, fallback } => {
+                ScalarOp::Foreign { name: name.clone(), args: args.clone(), fallback: inner(fallback) }
+            }
             ScalarOp::Const(_)
             | ScalarOp::Prim(..)
             | ScalarOp::Cast(_)

@@ -103,6 +103,11 @@ impl<'a> Rewriter<'a> {
                 let (test, step) = (self.region(test), self.region(step));
                 self.push(n, ScalarOp::While { init, test, step }, nodes)
             }
+            ScalarOp::Foreign { name, args, fallback } => {
+                let args = args.iter().map(|v| self.vals[v]).collect();
+                let fallback = self.region(fallback);
+                self.push(n, ScalarOp::Foreign { name: name.clone(), args, fallback }, nodes)
+            }
             ScalarOp::Const(_)
             | ScalarOp::Prim(..)
             | ScalarOp::Cast(_)

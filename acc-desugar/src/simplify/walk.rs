@@ -8,7 +8,11 @@ pub(super) fn is_speculable(op: &ScalarOp) -> bool {
     match op {
         ScalarOp::Const(_) | ScalarOp::Cast(_) | ScalarOp::Bitcast(_) | ScalarOp::Select { .. } => true,
         ScalarOp::Prim(p, _) => !p.is_partial(),
-        ScalarOp::If { .. } | ScalarOp::While { .. } | ScalarOp::Index { .. } | ScalarOp::Extent { .. } => false,
+        ScalarOp::If { .. }
+        | ScalarOp::While { .. }
+        | ScalarOp::Foreign { .. }
+        | ScalarOp::Index { .. }
+        | ScalarOp::Extent { .. } => false,
     }
 }
 
@@ -70,6 +74,12 @@ pub fn map_op(
             ArrayOp::Replicate { axes: axes.clone(), extents: fun(extents), xs: array(*xs) }
         }
         ArrayOp::Slice { axes, index, xs } => ArrayOp::Slice { axes: axes.clone(), index: fun(index), xs: array(*xs) },
+        ArrayOp::Compute { xs } => ArrayOp::Compute { xs: array(*xs) },
+        ArrayOp::Foreign { function, xs, fallback } => ArrayOp::Foreign {
+            function: function.clone(),
+            xs: xs.iter().map(|&a| array(a)).collect(),
+            fallback: grow_stack(|| block(fallback, fun)),
+        },
         ArrayOp::If { cond, then, else_ } => ArrayOp::If {
             cond: fun(cond),
             then: grow_stack(|| block(then, fun)),

@@ -55,7 +55,9 @@ fn style(op: &Op) -> &'static str {
         Op::Reduce(..) | Op::Cumulative(..) | Op::AnyLane(_) => "style=filled, fillcolor=\"#d5ecd4\"",
         Op::ReadBack(_) => "style=filled, fillcolor=\"#f6c9c9\"",
         Op::If { .. } | Op::While { .. } => "shape=diamond, style=filled, fillcolor=\"#fff3b0\"",
-        Op::Fault { .. } | Op::Checked { .. } | Op::Confine { .. } => "shape=octagon, fontcolor=\"#aa0000\"",
+        Op::Fault { .. } | Op::Checked { .. } | Op::Trace { .. } | Op::Confine { .. } => {
+            "shape=octagon, fontcolor=\"#aa0000\""
+        }
     }
 }
 

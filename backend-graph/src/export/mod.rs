@@ -70,6 +70,9 @@ fn attributes(node: &Node) -> Vec<(&'static str, String)> {
         )],
         Op::Reduce(k, _) | Op::Cumulative(k, _) => vec![("with", k.name().to_string())],
         Op::Fault { kind, site, .. } => vec![("kind", format!("{kind:?}")), ("site", site.to_string())],
+        Op::Trace { message, types, .. } => {
+            vec![("message", format!("{message:?}")), ("arrays", types.len().to_string())]
+        }
         Op::Checked { raise, .. } => vec![("raise", raise.to_string())],
         Op::SizeOp(..)
         | Op::ReadBack(_)

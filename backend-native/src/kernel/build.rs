@@ -272,6 +272,20 @@ impl Builder {
                     let step = self.copy_region(f, step, map);
                     Op::While { init: init.iter().map(|x| map[x]).collect(), test, step }
                 }
+                ScalarOp::Foreign { name, args, fallback } => {
+                    let params: Vec<ScalarType> = args.iter().map(|&x| f.ty(x)).collect();
+                    let args: Vals = args.iter().map(|x| map[x]).collect();
+                    if acc_core::foreign::scalars(name, &params, &types).is_none() {
+                        map.extend(fallback.params.iter().copied().zip(args));
+                        acc_core::grow_stack(|| self.copy_nodes(f, fallback, map));
+                        for (&v, r) in n.results.iter().zip(&fallback.results) {
+                            map.insert(v, map[r]);
+                        }
+                        self.loc = loc;
+                        continue;
+                    }
+                    Op::Call { name: name.clone(), args }
+                }
                 ScalarOp::Index { array, leaves, index } => Op::Load(Load {
                     array: *array,
                     leaves: leaves.clone(),
@@ -387,6 +401,7 @@ fn op_cost(op: &Op) -> usize {
         Op::Load(l) => l.index.len().max(1) * if l.index.iter().any(|i| matches!(i, Ix::At(_))) { 4 } else { 1 },
         Op::Inside { .. } | Op::Check { .. } => 2,
         Op::If { then, else_, .. } => 4 + acc_core::grow_stack(|| region_cost(then) + region_cost(else_)),
+        Op::Call { .. } => 100,
         // How often a loop runs is unknown; that it is there at all makes the body worth a thread.
         Op::While { test, step, .. } => {
             64usize.saturating_mul(1 + acc_core::grow_stack(|| region_cost(test) + region_cost(step)))

@@ -30,6 +30,7 @@ pub(crate) use verify::verify;
 use acc_core::data::{Lit, ScalarType};
 use acc_core::ir::{ArrayId, Dir, Loc, PrimOp, Val, Vals};
 use smallvec::SmallVec;
+use std::sync::Arc;
 
 /// A loop nest that computes one array.
 #[derive(Clone, Debug)]
@@ -182,6 +183,13 @@ pub(crate) enum Op {
         /// From the state to the next.
         step: Region,
     },
+    /// A host function, looked up by name when it is called; its types are those of the values.
+    Call {
+        /// The name.
+        name: Arc<str>,
+        /// The arguments.
+        args: Vals,
+    },
     /// A scalar of the launch: the `position`-th value of the closed function of the statement defining `array`.
     Scalar {
         /// The array whose statement it is.
@@ -268,7 +276,7 @@ impl Op {
             }
         };
         match self {
-            Op::Prim(_, v) => v.iter().for_each(|&v| f(v)),
+            Op::Prim(_, v) | Op::Call { args: v, .. } => v.iter().for_each(|&v| f(v)),
             Op::Cast(v) | Op::Bitcast(v) => f(*v),
             Op::Select { cond, then, else_ } => {
                 f(*cond);
@@ -289,6 +297,7 @@ impl Op {
             Op::If { then, else_, .. } => smallvec::smallvec![then, else_],
             Op::While { test, step, .. } => smallvec::smallvec![test, step],
             Op::Prim(..)
+            | Op::Call { .. }
             | Op::Cast(_)
             | Op::Bitcast(_)
             | Op::Select { .. }
@@ -316,6 +325,8 @@ impl Op {
             Op::Cast(_) | Op::Bitcast(_) | Op::Select { .. } | Op::Scalar { .. } => false,
             // An extent demands its array, and a test against the bounds does too.
             Op::Extent { .. } | Op::Inside { .. } | Op::Load(_) | Op::Check { .. } | Op::While { .. } => true,
+            // What the user's function does for lanes that are off must not be seen.
+            Op::Call { .. } => true,
             Op::If { then, else_, .. } => then.is_partial() || else_.is_partial(),
         }
     }

@@ -108,6 +108,7 @@ fn region(f: &mut Formatter<'_>, b: &Body, r: &Region, indent: usize) -> Result 
                 list(f, v)?;
             }
             Op::Cast(v) => write!(f, "cast {v} to {}", b.ty(n.results[0]))?,
+            Op::Call { name, args } => write!(f, "call {name:?} {args:?}")?,
             Op::Bitcast(v) => write!(f, "bitcast {v} to {}", b.ty(n.results[0]))?,
             Op::Select { cond, then, else_ } => write!(f, "select {cond}, {then}, {else_}")?,
             Op::Scalar { array, position } => write!(f, "scalar {position} of {array}")?,

@@ -136,6 +136,10 @@ impl Checker<'_> {
             Op::Cast(_) | Op::Bitcast(_) => wrong(),
             Op::Select { .. } if types == [Bool, results[0], results[0]] => Ok(()),
             Op::Select { .. } => wrong(),
+            Op::Call { name, .. } => match acc_core::foreign::scalars(name, &types, &results) {
+                Some(_) => Ok(()),
+                None => wrong(),
+            },
             Op::Scalar { .. } | Op::Extent { .. } => {
                 if results == [I64] {
                     Ok(())

@@ -101,6 +101,8 @@ impl Lowering<'_> {
             | ArrayOp::Scan { .. }
             | ArrayOp::Permute { .. }
             | ArrayOp::Reshape { .. }
+            | ArrayOp::Compute { .. }
+            | ArrayOp::Foreign { .. }
             | ArrayOp::If { .. }
             | ArrayOp::While { .. } => Err(Error::Backend {
                 backend: crate::NAME,

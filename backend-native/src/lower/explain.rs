@@ -36,6 +36,11 @@ fn block(p: &Plan, b: &BlockPlan, indent: usize, f: &mut Formatter<'_>) -> Resul
                 block(p, else_, indent + 2, f)?;
                 writeln!(f, "{:indent$}}}", "")?;
             }
+            Work::Foreign { xs, fallback, .. } => {
+                writeln!(f, "{:indent$}{lazy}{:?} = {} of {xs:?}, or {{", "", step.results, step.op)?;
+                block(p, fallback, indent + 2, f)?;
+                writeln!(f, "{:indent$}}}", "")?;
+            }
             Work::While { test, step: body, .. } => {
                 writeln!(f, "{:indent$}{lazy}{:?} = while {{", "", step.results)?;
                 block(p, test, indent + 2, f)?;

@@ -75,7 +75,7 @@ fn count(b: &Block, uses: &mut [Uses]) {
     for s in &b.stmts {
         for a in s.op.arrays() {
             match s.op {
-                ArrayOp::While { .. } => uses[a.index()].other = true,
+                ArrayOp::While { .. } | ArrayOp::Foreign { .. } => uses[a.index()].other = true,
                 _ if !uses[a.index()].operand_of.contains(&s.results[0]) => {
                     uses[a.index()].operand_of.push(s.results[0]);
                 }
@@ -146,6 +146,11 @@ fn add(f: &Fun, times: usize, out: &mut Facts) {
                 out.cost += 100 * times;
                 out.loops = true;
             }
+            // A host function may do anything, but is expected to end.
+            ScalarOp::Foreign { .. } => {
+                out.cost += 100 * times;
+                out.can_fault = true;
+            }
             ScalarOp::If { .. } => out.cost += 4 * times,
             ScalarOp::Cast(_) | ScalarOp::Bitcast(_) | ScalarOp::Select { .. } => out.cost += times,
             ScalarOp::Const(_) | ScalarOp::Extent { .. } => {}
@@ -198,6 +203,8 @@ fn refusal(producer: &Stmt, of: &Facts, consumer: &Stmt, p: ArrayId, all: &Facts
             return Some("its elements depend on each other");
         }
         ArrayOp::Reshape { .. } => return Some("a view costs nothing"),
+        ArrayOp::Compute { .. } => return Some("it is a barrier"),
+        ArrayOp::Foreign { .. } => return Some("it is a foreign function"),
         ArrayOp::If { .. } | ArrayOp::While { .. } => return Some("it is control flow"),
     }
     match &consumer.op {
@@ -211,7 +218,10 @@ fn refusal(producer: &Stmt, of: &Facts, consumer: &Stmt, p: ArrayId, all: &Facts
         }
         ArrayOp::Stencil { .. } => return Some("a stencil reads its elements many times"),
         ArrayOp::Reshape { .. } => return Some("a view needs it stored"),
-        ArrayOp::Generate { .. } | ArrayOp::If { .. } | ArrayOp::While { .. } => return Some("it is not an operand"),
+        ArrayOp::Compute { .. } => return Some("it is stored for a barrier"),
+        ArrayOp::Generate { .. } | ArrayOp::If { .. } | ArrayOp::While { .. } | ArrayOp::Foreign { .. } => {
+            return Some("it is not an operand");
+        }
     }
     if all.nodes + of.nodes > KERNEL_NODES {
         return Some("the kernel would become too large");

@@ -17,7 +17,7 @@ use crate::tile::scatter::supported;
 use acc_core::Error;
 use acc_core::data::ScalarType;
 use acc_core::ir::{
-    ArrayId, ArrayOp, ArrayType, Block, Fun, Loc, PrimOp, Program, Stmt, arrays_needed, arrays_on_demand,
+    ArrayId, ArrayOp, ArrayType, Block, ForeignFun, Fun, Loc, PrimOp, Program, Stmt, arrays_needed, arrays_on_demand,
     strict_statements,
 };
 use std::collections::HashSet;
@@ -74,6 +74,11 @@ pub(crate) enum Work {
         init: Vec<ArrayId>,
         test: BlockPlan,
         step: BlockPlan,
+    },
+    Foreign {
+        function: ForeignFun,
+        xs: Vec<ArrayId>,
+        fallback: BlockPlan,
     },
 }
 
@@ -158,6 +163,9 @@ impl<'a> Lowering<'a> {
                 ArrayOp::While { init, test, step } => {
                     Work::While { init: init.clone(), test: self.block(test, plan)?, step: self.block(step, plan)? }
                 }
+                ArrayOp::Foreign { function, xs, fallback } => {
+                    Work::Foreign { function: function.clone(), xs: xs.clone(), fallback: self.block(fallback, plan)? }
+                }
                 ArrayOp::Generate { .. }
                 | ArrayOp::Map { .. }
                 | ArrayOp::Fold { .. }
@@ -167,7 +175,8 @@ impl<'a> Lowering<'a> {
                 | ArrayOp::Stencil { .. }
                 | ArrayOp::Reshape { .. }
                 | ArrayOp::Replicate { .. }
-                | ArrayOp::Slice { .. } => self.array_step(s)?,
+                | ArrayOp::Slice { .. }
+                | ArrayOp::Compute { .. } => self.array_step(s)?,
             };
             for r in &s.results {
                 plan.def[r.index()] = Some(plan.steps.len());
@@ -233,7 +242,7 @@ impl<'a> Lowering<'a> {
         let result = s.results[0];
         let how = if self.fusion.is_fused(result) {
             How::Fused
-        } else if matches!(s.op, ArrayOp::Reshape { .. }) {
+        } else if matches!(s.op, ArrayOp::Reshape { .. } | ArrayOp::Compute { .. }) {
             How::View
         } else {
             How::Launch(Box::new(self.launch(s, result)?))
@@ -289,6 +298,8 @@ impl<'a> Lowering<'a> {
             | ArrayOp::Reshape { .. }
             | ArrayOp::Replicate { .. }
             | ArrayOp::Slice { .. }
+            | ArrayOp::Compute { .. }
+            | ArrayOp::Foreign { .. }
             | ArrayOp::If { .. }
             | ArrayOp::While { .. } => (vec![AxisKind::Parallel; rank], Finish::Store, self.body_of(s, rank)?, None),
         };

@@ -12,8 +12,8 @@ use crate::lower::{BlockPlan, Closed, How, Launch, Plan, Step, Work};
 use crate::tile::lanes::first_bits;
 use crate::tile::machine::{Code, Input, Machine, Space, Stop};
 use acc_core::data::{ArrayData, Column, ColumnSlice, Prim, ScalarType};
-use acc_core::ir::{ArrayId, Loc};
-use acc_core::{Error, Fault};
+use acc_core::ir::{ArrayId, ArrayType, ForeignFun, Loc};
+use acc_core::{Error, Fault, foreign, trace};
 use launch::{Context, Job, NO_SPACE, Names, bind};
 use smallvec::SmallVec;
 
@@ -61,15 +61,15 @@ impl Names for View<'_> {
 pub(crate) fn run(plan: &Plan, args: &[ArrayData], cx: Context<'_>) -> Result<Vec<ArrayData>, Error> {
     let mut r = Run { plan, values: vec![None; plan.types.len()], cx };
     for (p, a) in plan.body.params.iter().zip(args) {
-        let columns = Some(a.columns().iter().cloned().collect());
-        r.values[p.index()] = Some(Value { shape: a.shape().into(), columns, scalars: Vec::new() });
+        r.values[p.index()] = Some(value_of(a));
     }
     let results = r.block(&plan.body)?;
-    let typed = results.into_iter().zip(&plan.body.results).map(|(v, a)| {
-        let elt = plan.types[a.index()].elt.clone();
-        ArrayData::new(v.shape, elt, v.columns.into_iter().flatten()).map_err(|e| defect(e.to_string()))
-    });
-    typed.collect()
+    results.into_iter().zip(&plan.body.results).map(|(v, &a)| r.host_array(v, a)).collect()
+}
+
+fn value_of(a: &ArrayData) -> Value {
+    let columns = Some(a.columns().iter().cloned().collect());
+    Value { shape: a.shape().into(), columns, scalars: Vec::new() }
 }
 
 fn defect(message: String) -> Error {
@@ -154,6 +154,12 @@ impl Run<'_> {
                     self.values[r.index()] = Some(v);
                 }
             }
+            Work::Foreign { function, xs, fallback } => {
+                let values = self.foreign(s, function, xs, fallback)?;
+                for (r, v) in s.results.iter().zip(values) {
+                    self.values[r.index()] = Some(v);
+                }
+            }
             Work::While { init, test, step } => {
                 let mut state = init.iter().map(|&a| self.force(a)).collect::<Result<Vec<_>, _>>()?;
                 loop {
@@ -173,6 +179,44 @@ impl Run<'_> {
             }
         }
         Ok(())
+    }
+
+    /// A foreign function: the host's, if there is one of these types, else the fallback.
+    fn foreign(
+        &mut self,
+        s: &Step,
+        function: &ForeignFun,
+        xs: &[ArrayId],
+        fallback: &BlockPlan,
+    ) -> Result<Vec<Value>, Error> {
+        let args = xs.iter().map(|&a| self.force(a)).collect::<Result<Vec<_>, _>>()?;
+        let host_args = || {
+            let arrays = args.iter().zip(xs).map(|(v, &a)| self.host_array(v.clone(), a));
+            arrays.collect::<Result<Vec<ArrayData>, Error>>()
+        };
+        let type_of = |a: &ArrayId| self.plan.types[a.index()].clone();
+        match function {
+            ForeignFun::Trace(message) => trace::emit(message, &host_args()?, s.results.len()),
+            ForeignFun::Host(name) => {
+                let params: Vec<ArrayType> = xs.iter().map(type_of).collect();
+                let wanted: Vec<ArrayType> = s.results.iter().map(type_of).collect();
+                if let Some(function) = foreign::arrays(name, &params, &wanted) {
+                    let failed = |message: String| Error::Backend {
+                        backend: crate::NAME,
+                        message: format!("the foreign function `{name}` at {} failed: {message}", s.loc),
+                    };
+                    let results = function(&host_args()?).map_err(failed)?;
+                    return Ok(results.into_iter().map(|a| value_of(&a)).collect());
+                }
+            }
+        }
+        self.enter(fallback, &args);
+        self.block(fallback)
+    }
+
+    fn host_array(&self, v: Value, a: ArrayId) -> Result<ArrayData, Error> {
+        let elt = self.plan.types[a.index()].elt.clone();
+        ArrayData::new(v.shape, elt, v.columns.into_iter().flatten()).map_err(|e| defect(e.to_string()))
     }
 
     fn enter(&mut self, b: &BlockPlan, state: &[Value]) {

@@ -95,7 +95,8 @@ pub(super) fn of(op: &ArrayOp, closed: &[Vec<u64>], values: &[Option<Value>]) ->
             Ok(out)
         }
         // Control flow has no shape of its own.
-        ArrayOp::If { .. } | ArrayOp::While { .. } => Ok(Shape::new()),
+        ArrayOp::If { .. } | ArrayOp::While { .. } | ArrayOp::Foreign { .. } => Ok(Shape::new()),
+        ArrayOp::Compute { xs } => Ok(shape(xs)),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::pairs::{Pair, Second};
 use super::prims::Uniform;
-use super::tape::{Access, Branch, Captures, Inst, Loop, Slot, Slots, Tape, TapeIx};
+use super::tape::{Access, Branch, Call, Captures, Inst, Loop, Slot, Slots, Tape, TapeIx};
 use crate::kernel::{Body, Edge, Ix, Node, Op, Region};
 use acc_core::data::ScalarType;
 use acc_core::ir::{ArrayId, Loc, Val};
@@ -297,6 +297,13 @@ impl Compiler<'_> {
                 b: self.at(*else_),
                 out: self.define(n.results[0]),
             },
+            Op::Call { name, args } => {
+                let types = |v: &[Val]| v.iter().map(|&v| self.body.ty(v)).collect();
+                let (params, results) = (types(args), types(&n.results));
+                let args = args.iter().map(|&v| self.at(v)).collect();
+                let outs = n.results.iter().map(|&v| self.define(v)).collect();
+                Inst::Call(Box::new(Call { name: name.clone(), params, results, args, outs, loc }))
+            }
             Op::Scalar { array, position } => {
                 let key = (*array, *position);
                 let scalar = self.scalars.iter().position(|&s| s == key).unwrap_or_else(|| {

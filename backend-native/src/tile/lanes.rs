@@ -193,6 +193,11 @@ macro_rules! lanes {
             match out { $(OutSlice::$V(t) => t.reverse()),* }
         }
 
+        /// Sets one lane, if it exists.
+        pub(crate) fn set(lanes: &mut Lanes, at: usize, bits: u64) {
+            match lanes { $(Lanes::$V(t) => if let Some(t) = t.get_mut(at) { *t = <$t>::from_bits64(bits) }),* }
+        }
+
         /// Copies lane `from` to lane `to`.
         pub(crate) fn squeeze_one(lanes: &mut Lanes, from: usize, to: usize) {
             match lanes { $(Lanes::$V(t) => t[to] = t[from]),* }

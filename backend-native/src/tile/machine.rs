@@ -3,8 +3,8 @@
 use super::lanes::{self, Lane, Lanes};
 use super::pairs;
 use super::prims;
-use super::tape::{Inst, Slot, Tape};
-use acc_core::data::ColumnSlice;
+use super::tape::{Call, Inst, Slot, Tape};
+use acc_core::data::{ColumnSlice, Lit};
 use acc_core::ir::{ArrayId, Loc};
 use acc_core::{Error, Fault, RunLimits};
 use smallvec::SmallVec;
@@ -306,6 +306,7 @@ impl<'a> Machine<'a> {
                 prims::select(self.typed::<bool>(*c, n), self.get(*a, n), self.get(*b, n), &mut o);
                 self.put(*out, o);
             }
+            Inst::Call(call) => return self.call_host(call, n),
             Inst::Scalar { scalar, out } => {
                 let bits = self.bound.scalars[*scalar as usize];
                 self.refs[*out as usize] = None;
@@ -329,6 +330,29 @@ impl<'a> Machine<'a> {
             Inst::Uniform { group, code, outs } => return self.uniform(*group, code, outs),
         }
         Ok(())
+    }
+
+    /// Calls a host function for each lane.
+    fn call_host(&mut self, call: &Call, n: usize) -> Outcome {
+        let Some(function) = acc_core::foreign::scalars(&call.name, &call.params, &call.results) else {
+            let message =
+                format!("the foreign function `{}` at {} was defined anew with other types", call.name, call.loc);
+            return event(0, Stop::Error(Error::Backend { backend: crate::NAME, message }));
+        };
+        let mut outs: SmallVec<[Lanes; 4]> = call.outs.iter().map(|&s| self.take(s)).collect();
+        let mut args: SmallVec<[Lit; 4]> = SmallVec::new();
+        for lane in 0..n {
+            args.clear();
+            args.extend(call.args.iter().filter_map(|&s| self.get(s, n).get(lane)));
+            for (out, l) in outs.iter_mut().zip(function(&args)) {
+                lanes::set(out, lane, l.bits);
+            }
+        }
+        for (&s, lanes) in call.outs.iter().zip(outs) {
+            self.put(s, lanes);
+        }
+        // A host function may take its time.
+        self.tick(n * 64)
     }
 
     fn uniform(&mut self, group: u32, code: &'a [Inst], outs: &[Slot]) -> Outcome {

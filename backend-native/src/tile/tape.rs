@@ -10,6 +10,7 @@ use crate::kernel::Edge;
 use acc_core::data::ScalarType;
 use acc_core::ir::{ArrayId, Loc, PrimOp};
 use smallvec::SmallVec;
+use std::sync::Arc;
 
 /// A lane buffer of a frame.
 pub(crate) type Slot = u32;
@@ -87,6 +88,16 @@ pub(crate) struct Loop {
     pub total: bool,
 }
 
+/// A call of a host function, lane by lane.
+pub(crate) struct Call {
+    pub name: Arc<str>,
+    pub params: Vec<ScalarType>,
+    pub results: Vec<ScalarType>,
+    pub args: Slots,
+    pub outs: Slots,
+    pub loc: Loc,
+}
+
 pub(crate) enum Inst {
     Unary {
         op: PrimOp,
@@ -123,6 +134,7 @@ pub(crate) enum Inst {
         b: Slot,
         out: Slot,
     },
+    Call(Box<Call>),
     Scalar {
         scalar: u32,
         out: Slot,

@@ -18,6 +18,7 @@ pub(super) fn rule(op: &ScalarOp, ty: ScalarType, known: &Known) -> Option<Repla
         | ScalarOp::Select { .. }
         | ScalarOp::If { .. }
         | ScalarOp::While { .. }
+        | ScalarOp::Foreign { .. }
         | ScalarOp::Index { .. }
         | ScalarOp::Extent { .. } => return None,
     };

@@ -10,7 +10,7 @@ use super::transfer::{Transfer, literal};
 use super::{Device, TorchError};
 use crate::plan::{Plan, PlannedBody, Step};
 use acc_core::data::ArrayData;
-use acc_core::ir::Loc;
+use acc_core::ir::{ArrayType, Loc};
 use acc_core::{Error, RunLimits};
 use acc_desugar::graph::{Node, Op, Type, Value};
 use fault::Pending;
@@ -64,12 +64,7 @@ impl Executable {
     }
 
     /// Runs the plan; `types` are those of the results.
-    pub(crate) fn run(
-        &self,
-        args: &[ArrayData],
-        types: &[acc_core::ir::ArrayType],
-        limits: &RunLimits,
-    ) -> Result<Vec<ArrayData>> {
+    pub(crate) fn run(&self, args: &[ArrayData], types: &[ArrayType], limits: &RunLimits) -> Result<Vec<ArrayData>> {
         let _session = Session::enter();
         // Declared before the values: it owns the memory that argument tensors share, and is dropped after them.
         let mut transfer = Transfer::new(self.device);
@@ -100,26 +95,30 @@ impl Executable {
         let mut results = results.into_iter();
         let mut out = Vec::new();
         for ty in types {
-            let mut shape = Vec::new();
-            for _ in 0..ty.rank {
-                match results.next() {
-                    Some(Rt::Size(n)) => shape.push(usize::try_from(n).unwrap_or(0)),
-                    _ => return Err(TorchError::new("a result has no extent").into()),
-                }
-            }
-            let mut columns = Vec::new();
-            for leaf in ty.elt.leaves() {
-                let Some(Rt::Tensor(t)) = results.next() else {
-                    return Err(TorchError::new("a result has no column").into());
-                };
-                // SAFETY: nothing writes to tensors here.
-                columns.push(unsafe { transfer.take(t, leaf) }?);
-            }
-            let array = ArrayData::new(shape, ty.elt.clone(), columns);
-            out.push(array.map_err(|e| TorchError::new(e.to_string()))?);
+            out.push(host_array(&transfer, ty, &mut results)?);
         }
         Ok(out)
     }
+}
+
+/// A host array from its extents and columns, the next of `values`.
+fn host_array(transfer: &Transfer, ty: &ArrayType, values: &mut dyn Iterator<Item = Rt>) -> Result<ArrayData> {
+    let mut shape = Vec::new();
+    for _ in 0..ty.rank {
+        match values.next() {
+            Some(Rt::Size(n)) => shape.push(usize::try_from(n).unwrap_or(0)),
+            _ => return Err(TorchError::new("an array has no extent").into()),
+        }
+    }
+    let mut columns = Vec::new();
+    for leaf in ty.elt.leaves() {
+        let Some(Rt::Tensor(t)) = values.next() else {
+            return Err(TorchError::new("an array has no column").into());
+        };
+        // SAFETY: nothing writes to tensors here.
+        columns.push(unsafe { transfer.take(t, leaf) }?);
+    }
+    Ok(ArrayData::new(shape, ty.elt.clone(), columns).map_err(|e| TorchError::new(e.to_string()))?)
 }
 
 impl Rt {
@@ -288,6 +287,16 @@ impl Run<'_> {
                 if *raise && let Some(p) = self.pending.remove(&node.source) {
                     return Err(p.error);
                 }
+                let values = values.iter().map(|v| self.copy(*v)).collect::<TorchResult<Vec<_>>>()?;
+                self.define(step, values);
+            }
+            Op::Trace { message, types, shown, values } => {
+                let transfer = Transfer::new(exe.device);
+                let shown = shown.iter().map(|v| self.copy(*v)).collect::<TorchResult<Vec<_>>>()?;
+                let mut shown = shown.into_iter();
+                let arrays =
+                    types.iter().map(|ty| host_array(&transfer, ty, &mut shown)).collect::<Result<Vec<_>>>()?;
+                acc_core::trace::emit(message, &arrays, 0);
                 let values = values.iter().map(|v| self.copy(*v)).collect::<TorchResult<Vec<_>>>()?;
                 self.define(step, values);
             }

@@ -86,7 +86,12 @@ impl Run<'_> {
                 let any = any_lane(self.tensor(*x)?)?;
                 Tensor::f_full([0i64; 0], i64::from(any), (Kind::Bool, device))?
             }
-            Op::If { .. } | Op::While { .. } | Op::Fault { .. } | Op::Checked { .. } | Op::Confine { .. } => {
+            Op::If { .. }
+            | Op::While { .. }
+            | Op::Fault { .. }
+            | Op::Checked { .. }
+            | Op::Trace { .. }
+            | Op::Confine { .. } => {
                 return Err(TorchError::new(format!("`{}` is not a simple operation", node.op.name())));
             }
         };

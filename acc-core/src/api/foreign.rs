@@ -1,0 +1,186 @@
+//! Foreign functions and traces.
+
+use super::acc::{Acc, Arrays, IntoAcc};
+use super::construct::unit;
+use super::elt::Elt;
+use super::exp::{Exp, IntoExp};
+use super::flow::function as function_of;
+use crate::build::{self, AccOp, AccRef, AccType};
+use crate::error::Error;
+use crate::foreign;
+use crate::ir::{ArrayType, ForeignFun, Loc};
+use smallvec::SmallVec;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+/// A host function from arrays `A` to arrays `B` that programs may call: see [`foreign_acc`].
+pub struct ForeignAcc<A, B> {
+    name: Arc<str>,
+    _type: PhantomData<fn(A) -> B>,
+}
+
+fn array_types<A: Arrays>() -> Vec<ArrayType> {
+    A::ty().leaves().into_iter().cloned().collect()
+}
+
+impl<A: Arrays, B: Arrays> ForeignAcc<A, B> {
+    /// Defines a function under a name, for the whole process; a second one of the same name replaces the first. It
+    /// must give the same result as the fallback of its calls, up to rounding, and may fail with a message.
+    pub fn new(name: &str, f: impl Fn(A) -> Result<B, String> + Send + Sync + 'static) -> Self {
+        let fun = move |args: &[crate::data::ArrayData]| {
+            let args = A::from_parts(&mut args.iter().cloned()).map_err(|e: Error| e.to_string())?;
+            let mut results = Vec::new();
+            f(args)?.push_parts(&mut results);
+            Ok(results)
+        };
+        foreign::define_arrays(name, array_types::<A>(), array_types::<B>(), Arc::new(fun));
+        ForeignAcc { name: name.into(), _type: PhantomData }
+    }
+}
+
+/// Calls a host function on arrays. An executor that cannot run it evaluates `fallback`, the same function in the
+/// language. The native executor runs host functions; the interpreter and the graph executor do not.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// let sort = ForeignAcc::new("doc.sort", |xs: Vector<i32>| {
+///     let mut xs = xs.to_vec();
+///     xs.sort();
+///     Ok(Vector::from(xs))
+/// });
+/// let xs = Vector::from([3, 1, 2, 1]);
+/// let sorted = foreign_acc(
+///     &sort,
+///     |xs| {
+///         // The place of an element is the number of those that come before it.
+///         let place = xs.imap(|i, x| {
+///             let before = |j: Exp<i64>, y: Exp<i32>| y.lt(x).or(y.eq(x).and(j.lt(i))).then_else(1i64, 0);
+///             xs.indexed().sfoldl(0, (), |n: Exp<i64>, (j, y)| n + before(j, y))
+///         });
+///         xs.scatter(&place, &xs)
+///     },
+///     &xs,
+/// );
+/// assert_eq!(Interpreter::new().run(sorted)?.to_vec(), [1, 1, 2, 3]);
+/// # Ok::<(), acc_core::Error>(())
+/// ```
+#[track_caller]
+pub fn foreign_acc<A: Arrays, B: Arrays, R: IntoAcc<B>>(
+    function: &ForeignAcc<A, B>,
+    fallback: impl FnOnce(A::Acc) -> R,
+    xs: impl IntoAcc<A>,
+) -> B::Acc {
+    let loc = Loc::caller();
+    let fallback = function_of::<A>(|a| fallback(a).into_acc().node);
+    let function = ForeignFun::Host(function.name.clone());
+    Acc::<B>::new(AccOp::Foreign { function, xs: xs.into_acc().node, fallback }, loc).unlift()
+}
+
+/// A host function from `A` to `B` that scalar code may call: see [`foreign_exp`].
+pub struct ForeignExp<A, B> {
+    name: Arc<str>,
+    _type: PhantomData<fn(A) -> B>,
+}
+
+impl<A: Elt, B: Elt> ForeignExp<A, B> {
+    /// Defines a function under a name, for the whole process; a second one of the same name replaces the first. It
+    /// must give the same result as the fallback of its calls, up to rounding.
+    pub fn new(name: &str, f: impl Fn(A) -> B + Send + Sync + 'static) -> Self {
+        let zeros = A::ty().leaves();
+        let fun = move |args: &[crate::data::Lit]| {
+            let mut leaves = args.iter().copied().chain(zeros.iter().map(|t| crate::data::Lit::zero(*t)));
+            let zero = crate::data::Lit::zero(crate::data::ScalarType::U8);
+            let mut results = SmallVec::new();
+            f(A::read(&mut || leaves.next().unwrap_or(zero))).write(&mut |l| results.push(l));
+            results
+        };
+        foreign::define_scalars(name, A::ty().leaves(), B::ty().leaves(), Arc::new(fun));
+        ForeignExp { name: name.into(), _type: PhantomData }
+    }
+}
+
+/// Calls a host function in scalar code. An executor that cannot run it evaluates `fallback`, the same function in the
+/// language. The native executor runs host functions; the interpreter and the graph executor do not.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// let cbrt = ForeignExp::new("doc.cbrt", |x: f64| x.cbrt());
+/// let xs = use_(&Vector::from([8.0, 27.0]));
+/// let ys = xs.map(|x| foreign_exp(&cbrt, |x| x.powf(1.0 / 3.0), x).round());
+/// assert_eq!(Interpreter::new().run(ys)?.to_vec(), [2.0, 3.0]);
+/// # Ok::<(), acc_core::Error>(())
+/// ```
+#[track_caller]
+pub fn foreign_exp<A: Elt, B: Elt, R: IntoExp<B>>(
+    function: &ForeignExp<A, B>,
+    fallback: impl FnOnce(A::Exp) -> R,
+    x: impl IntoExp<A>,
+) -> B::Exp {
+    let loc = Loc::caller();
+    let x = x.into_exp();
+    let fallback = build::loop_body(A::ty(), &loc, |p| fallback(Exp::<A>::raw(p).unlift()).into_exp().r);
+    Exp::<B>::raw(build::foreign(&function.name, x.r, fallback, B::ty(), &loc)).unlift()
+}
+
+// ---- traces
+
+impl<A: Arrays> Acc<A> {
+    /// These arrays, with a message when they are evaluated, and only if they are: see [`trace`](crate::trace).
+    #[track_caller]
+    pub fn atrace(&self, message: &str) -> Acc<A> {
+        let loc = Loc::caller();
+        let nothing = AccRef::new(AccOp::Tuple(Vec::new()), AccType::Tuple(Vec::new()), loc.clone());
+        traced(message, nothing, self, loc)
+    }
+
+    /// These arrays, with a message that shows `shown` when these are evaluated.
+    #[track_caller]
+    pub fn atrace_array<B: Arrays>(&self, message: &str, shown: impl IntoAcc<B>) -> Acc<A> {
+        traced(message, shown.into_acc().node, self, Loc::caller())
+    }
+
+    /// These arrays, with a message that shows them when they are evaluated.
+    #[track_caller]
+    pub fn atrace_id(&self, message: &str) -> Acc<A> {
+        traced(message, self.node.clone(), self, Loc::caller())
+    }
+
+    /// These arrays, with a message that shows the value of `shown` when they are evaluated.
+    #[track_caller]
+    pub fn atrace_exp<E: Elt>(&self, message: &str, shown: impl IntoExp<E>) -> Acc<A> {
+        traced(message, unit(shown).node, self, Loc::caller())
+    }
+}
+
+fn traced<A: Arrays>(message: &str, shown: AccRef, of: &Acc<A>, loc: Loc) -> Acc<A> {
+    let types = AccType::Tuple(vec![shown.ty.clone(), A::ty()]);
+    let xs = AccRef::new(AccOp::Tuple(vec![shown, of.node.clone()]), types.clone(), loc.clone());
+    let fallback = build::array_function(types, &loc, |both| AccRef::new(AccOp::Proj(both, 1), A::ty(), loc.clone()));
+    Acc::new(AccOp::Foreign { function: ForeignFun::Trace(message.into()), xs, fallback }, loc)
+}
+
+// ---- barriers
+
+impl<A: Arrays> Acc<A> {
+    /// The same arrays, stored: what comes after is not fused with what comes before. The result is the same.
+    #[track_caller]
+    pub fn compute(&self) -> Acc<A> {
+        Acc::new(AccOp::Compute(self.node.clone()), Loc::caller())
+    }
+}
+
+/// One array function after another, with what is between them stored (Accelerate's `>->`).
+///
+/// ```
+/// use acc_core::prelude::*;
+/// let f = pipe(|xs: Acc<Vector<f32>>| xs.map(|x| x * 2.0), |ys: Acc<Vector<f32>>| ys.sum());
+/// let f = Interpreter::new().compile(f)?;
+/// assert_eq!(f.call((&Vector::from([1.0, 2.0]),))?.value(), 6.0);
+/// # Ok::<(), acc_core::Error>(())
+/// ```
+pub fn pipe<X, B: Arrays, R: IntoAcc<B>, Y>(
+    f: impl FnOnce(X) -> R,
+    g: impl FnOnce(B::Acc) -> Y,
+) -> impl FnOnce(X) -> Y {
+    |x| g(f(x).into_acc().compute().unlift())
+}
