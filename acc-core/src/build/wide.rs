@@ -80,6 +80,12 @@ fn region(r: &Region, from: &Fun, to: &mut Fun) -> Region {
                 test: region(test, from, to),
                 step: region(step, from, to),
             }),
+            // A host function of `f16` is none of `f32`: the fallback runs.
+            ScalarOp::Foreign { name, args, fallback } => crate::grow_stack(|| ScalarOp::Foreign {
+                name: name.clone(),
+                args: args.clone(),
+                fallback: region(fallback, from, to),
+            }),
             ScalarOp::Const(Lit { .. })
             | ScalarOp::Prim(..)
             | ScalarOp::Cast(_)
