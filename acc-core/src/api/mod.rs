@@ -25,6 +25,7 @@ mod monoid;
 mod ops;
 mod option;
 mod ordering;
+mod pending;
 mod permute;
 mod random;
 mod ratio;
@@ -67,6 +68,7 @@ pub use monoid::{Monoid, Semigroup, mempty};
 #[doc(hidden)]
 pub use option::write_zeros;
 pub use option::{none, some};
+pub use pending::Pending;
 pub use permute::IntoMaybeIx;
 pub use random::{Words, philox, random_f32, random_f64, random_normal, random_u32, random_u64};
 pub use ratio::{Ratio, Rational, ratio, ratio_raw};

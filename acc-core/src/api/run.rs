@@ -1,6 +1,7 @@
 //! Running and compiling typed programs.
 
 use super::acc::{Acc, Arrays, IntoAcc};
+use super::pending::Pending;
 use crate::build::{self, AccFun, AccOp, AccRef};
 use crate::data::ArrayData;
 use crate::error::Error;
@@ -23,6 +24,31 @@ pub trait Run: Backend {
         let prepared = prepare(self, &built.program)?;
         let results = self.execute(&prepared, &built.embedded, limits)?;
         A::from_parts(&mut results.into_iter())
+    }
+
+    /// Starts a run on a thread of its own.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let total = Interpreter::new().run_async(use_(&Vector::from([1, 2, 3])).sum())?;
+    /// assert_eq!(total.wait()?.value(), 6);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
+    fn run_async<A: Arrays + Send>(&self, program: impl IntoAcc<A>) -> Result<Pending<A>, Error> {
+        self.run_async_with(program, &RunLimits::none())
+    }
+
+    /// Starts a run within limits on a thread of its own. Programs that cannot be built are an error at once.
+    fn run_async_with<A: Arrays + Send>(
+        &self,
+        program: impl IntoAcc<A>,
+        limits: &RunLimits,
+    ) -> Result<Pending<A>, Error> {
+        let (backend, built) = (self.clone(), program.into_acc().program()?);
+        Pending::start(limits, move |limits| {
+            let prepared = prepare(&backend, &built.program)?;
+            A::from_parts(&mut backend.execute(&prepared, &built.embedded, limits)?.into_iter())
+        })
     }
 
     /// Compiles an array function, to be called many times with arguments of any extents.
@@ -69,10 +95,50 @@ impl<B: Backend, Args, Out: Arrays> Compiled<B, Args, Out> {
 
     /// Applies the function, within limits.
     pub fn call_with(&self, args: impl HostArgs<Args>, limits: &RunLimits) -> Result<Out, Error> {
+        let results = self.backend.execute(&self.prepared, &self.data(args), limits)?;
+        Out::from_parts(&mut results.into_iter())
+    }
+
+    fn data(&self, args: impl HostArgs<Args>) -> Vec<ArrayData> {
         let mut data = args.into_data();
         data.extend(self.embedded.iter().cloned());
-        let results = self.backend.execute(&self.prepared, &data, limits)?;
-        Out::from_parts(&mut results.into_iter())
+        data
+    }
+
+    /// Applies the function on a thread of its own.
+    pub fn call_async(&self, args: impl HostArgs<Args>) -> Result<Pending<Out>, Error>
+    where
+        Out: Send,
+    {
+        self.call_async_with(args, &RunLimits::none())
+    }
+
+    /// Applies the function, within limits, on a thread of its own.
+    pub fn call_async_with(&self, args: impl HostArgs<Args>, limits: &RunLimits) -> Result<Pending<Out>, Error>
+    where
+        Out: Send,
+    {
+        let (backend, prepared, data) = (self.backend.clone(), self.prepared.clone(), self.data(args));
+        Pending::start(limits, move |limits| {
+            Out::from_parts(&mut backend.execute(&prepared, &data, limits)?.into_iter())
+        })
+    }
+
+    /// Applies the function to one input after the other: an input is taken when its result is asked for.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let sum = Interpreter::new().compile(|xs: Acc<Vector<i64>>| xs.sum())?;
+    /// let inputs = (1..4).map(|n| (Vector::from(vec![2; n]),));
+    /// let sums: Result<Vec<_>, _> = sum.stream(inputs).map(|s| s.map(|s| s.value())).collect();
+    /// assert_eq!(sums?, [2, 4, 6]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
+    pub fn stream<I: HostArgs<Args>>(
+        &self,
+        inputs: impl IntoIterator<Item = I>,
+    ) -> impl Iterator<Item = Result<Out, Error>> {
+        inputs.into_iter().map(|args| self.call(args))
     }
 }
 
@@ -101,7 +167,7 @@ pub trait AccFn<Args, Out> {
     fn build(self) -> AccFun;
 }
 
-/// Arguments of a call, by reference: `f.call((&xs, &k))`.
+/// Arguments of a call, by reference, `f.call((&xs, &k))`, or by value.
 #[diagnostic::on_unimplemented(
     message = "the compiled function takes `{P}`, but is called with `{Self}`",
     note = "pass a tuple of references to host arrays, one per parameter, e.g. `f.call((&xs, &k))`"
@@ -112,6 +178,17 @@ pub trait HostArgs<P> {
 }
 
 macro_rules! acc_fn {
+    // No arguments are none either way.
+    (@owned) => {};
+    (@owned $($A:ident $i:tt),*) => {
+        impl<$($A: Arrays),*> HostArgs<($($A,)*)> for ($($A,)*) {
+            fn into_data(self) -> Vec<ArrayData> {
+                let mut out = Vec::new();
+                $(self.$i.push_parts(&mut out);)*
+                out
+            }
+        }
+    };
     ($($A:ident $i:tt),*) => {
         impl<Fun, Out: Arrays, Ret: IntoAcc<Out>, $($A: Arrays),*> AccFn<($($A,)*), Out> for Fun
         where
@@ -129,6 +206,7 @@ macro_rules! acc_fn {
                 })
             }
         }
+        acc_fn!(@owned $($A $i),*);
         impl<'a, $($A: Arrays),*> HostArgs<($($A,)*)> for ($(&'a $A,)*) {
             #[allow(unused_mut)]
             fn into_data(self) -> Vec<ArrayData> {

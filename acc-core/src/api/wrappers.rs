@@ -1,6 +1,6 @@
 //! `Sum`, `Product`, `Min`, `Max`: numbers with a chosen way to combine them.
 
-use super::class::{ExpOrd, Num};
+use super::class::{ExpOrd, Num, NumScalar};
 use super::elt::{Elt, ScalarElt};
 use super::exp::{Exp, IntoExp, constant};
 use super::functor::Functor;
@@ -39,6 +39,14 @@ macro_rules! wrapper {
         impl<T: ScalarElt> Exp<$W<T>> {
             /// The number.
             pub fn $get(self) -> Exp<T> { Exp::raw(self.r) }
+        }
+        impl<T: NumScalar> Exp<$W<T>> {
+            /// The absolute value.
+            #[track_caller]
+            pub fn abs(self) -> Exp<$W<T>> { $wrap(self.$get().abs()) }
+            /// The sign.
+            #[track_caller]
+            pub fn signum(self) -> Exp<$W<T>> { $wrap(self.$get().signum()) }
         }
         impl<T: ScalarElt, U: ScalarElt> Functor<U> for $W<T> {
             type Item = T;

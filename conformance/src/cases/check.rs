@@ -6,11 +6,13 @@ use crate::{bound, runner};
 use acc_core::api::{Arrays, IntoAcc, IntoExp};
 use acc_core::data::ArrayData;
 use acc_core::exec::Executor;
+use acc_core::ir::Program;
 use acc_core::prelude::{Acc, Vector, use_};
 use acc_core::text::{canonical, parse};
 use acc_core::{Elt, Error, Exp, Interpreter};
 use std::fmt::Debug;
 use std::panic::Location;
+use std::sync::Arc;
 
 /// What the checks of a case, or the runs of a test file, came to on one executor.
 #[derive(Default, Debug)]
@@ -255,6 +257,21 @@ impl<'a> Check<'a> {
     ) {
         let pairs: Vec<((X, Y), Z)> = triples.iter().cloned().map(|(x, y, z)| ((x, y), z)).collect();
         self.maps_judged(|(x, y)| f(x, y), &pairs, Some(near));
+    }
+
+    /// An untyped program gives these results.
+    #[track_caller]
+    pub fn runs(&mut self, program: &Program, args: &[ArrayData], want: &[ArrayData]) {
+        let results = runner::run(self.executor, &Arc::new(program.clone()), args, None);
+        let judged = match &results {
+            Ok(results) if results == want => {
+                self.outcome.saw(args, results);
+                Ok(())
+            }
+            Ok(results) => Err(format!("{results:?} where {want:?} is expected")),
+            Err(e) => Err(format!("results are expected, but the run fails: {e}")),
+        };
+        self.note(judged);
     }
 
     /// Something that must hold.

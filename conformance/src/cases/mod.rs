@@ -8,15 +8,22 @@ mod check;
 mod bits;
 mod compare;
 mod complex;
+mod control;
 mod exact;
 mod floats;
 mod fold;
+mod foreign;
 mod half;
 mod index;
+mod lifting;
+mod monoids;
 mod num;
 mod random;
 mod ratio;
 mod real;
+mod runs;
+mod sums;
+mod tuples;
 
 pub use check::{Check, Outcome};
 
@@ -42,15 +49,22 @@ pub fn all() -> Vec<Case> {
         bits::cases(),
         compare::cases(),
         complex::cases(),
+        control::cases(),
         exact::cases(),
         floats::cases(),
         fold::cases(),
+        foreign::cases(),
         half::cases(),
         index::cases(),
+        lifting::cases(),
+        monoids::cases(),
         num::cases(),
         random::cases(),
         ratio::cases(),
         real::cases(),
+        runs::cases(),
+        sums::cases(),
+        tuples::cases(),
     ]
     .concat()
 }
