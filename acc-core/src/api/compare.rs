@@ -4,11 +4,12 @@ use super::elt::Elt;
 use super::exp::{Exp, IntoExp, constant, prim2};
 use crate::ir::PrimOp;
 use half::f16;
+use std::cmp::Ordering;
 
 /// Types with equality.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be compared (`ExpEq`)",
-    note = "equality is defined for numbers, bool, char, and tuples of these; compare the parts of structs"
+    note = "equality is defined for numbers, bool, char, Ordering, and tuples, Option and Either of these; compare the parts of structs"
 )]
 pub trait ExpEq: Elt {
     /// Whether equal.
@@ -23,7 +24,7 @@ pub trait ExpEq: Elt {
 /// Types with comparisons, `min` and `max`. Tuples are compared lexicographically, the first component first.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be compared (`ExpOrd`)",
-    note = "comparisons are defined for numbers, bool, char, and tuples of these; compare the parts of structs"
+    note = "comparisons are defined for numbers, bool, char, Ordering, and tuples, Option and Either of these; compare the parts of structs"
 )]
 pub trait ExpOrd: ExpEq {
     /// Whether `a` comes before `b`.
@@ -145,6 +146,10 @@ tuples!(A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7; I 8);
 tuples!(A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8; J 9);
 tuples!(A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9; K 10);
 tuples!(A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10; L 11);
+tuples!(A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10, L 11; M 12);
+tuples!(A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10, L 11, M 12; N 13);
+tuples!(A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10, L 11, M 12, N 13; O 14);
+tuples!(A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10, L 11, M 12, N 13, O 14; P 15);
 
 impl<T: ExpEq> Exp<T> {
     /// Whether equal (floats: IEEE 754, a NaN equals nothing).
@@ -198,6 +203,13 @@ impl<T: ExpOrd> Exp<T> {
     #[allow(clippy::should_implement_trait)]
     pub fn max(self, other: impl IntoExp<T>) -> Exp<T> {
         T::greater(self, other.into_exp())
+    }
+    /// Which of the two comes first; of floats, `Greater` if either is NaN.
+    #[track_caller]
+    pub fn compare(self, other: impl IntoExp<T>) -> Exp<Ordering> {
+        let other = other.into_exp();
+        let rest = choose(T::equal(self, other), constant(Ordering::Equal), constant(Ordering::Greater));
+        choose(T::less(self, other), constant(Ordering::Less), rest)
     }
     /// The value between `low` and `high` nearest to this.
     #[track_caller]

@@ -1,9 +1,10 @@
 //! `Either` as an element type: a tag (`u8`, 0 for `Left`) and both sides, zero where not there.
 
+use super::compare::{ExpEq, ExpOrd};
 use super::elt::Elt;
 use super::exp::{Exp, IntoExp, constant, tuple_exp};
 use super::option::{write_zeros, zero_exp};
-use super::sum::SumElt;
+use super::sum::{Match, SumElt};
 use crate::data::{EltType, Lit};
 use either::Either;
 
@@ -117,5 +118,39 @@ impl<A: Elt, B: Elt> Exp<Either<A, B>> {
     #[track_caller]
     pub fn and<R: Elt>(self, other: impl IntoExp<Either<A, R>>) -> Exp<Either<A, R>> {
         self.and_then(|_| other)
+    }
+}
+
+/// Whether both are of the same side, and equal.
+impl<A: ExpEq, B: ExpEq> ExpEq for Either<A, B> {
+    #[track_caller]
+    fn equal(a: Exp<Self>, b: Exp<Self>) -> Exp<bool> {
+        (a, b).match_(|both| match both {
+            (Either::Left(x), Either::Left(y)) => A::equal(x.into_exp(), y.into_exp()),
+            (Either::Right(x), Either::Right(y)) => B::equal(x.into_exp(), y.into_exp()),
+            (Either::Left(_), Either::Right(_)) | (Either::Right(_), Either::Left(_)) => constant(false),
+        })
+    }
+}
+
+/// Every `Left` comes before every `Right`.
+impl<A: ExpOrd, B: ExpOrd> ExpOrd for Either<A, B> {
+    #[track_caller]
+    fn less(a: Exp<Self>, b: Exp<Self>) -> Exp<bool> {
+        (a, b).match_(|both| match both {
+            (Either::Left(x), Either::Left(y)) => A::less(x.into_exp(), y.into_exp()),
+            (Either::Right(x), Either::Right(y)) => B::less(x.into_exp(), y.into_exp()),
+            (Either::Left(_), Either::Right(_)) => constant(true),
+            (Either::Right(_), Either::Left(_)) => constant(false),
+        })
+    }
+    #[track_caller]
+    fn less_or_equal(a: Exp<Self>, b: Exp<Self>) -> Exp<bool> {
+        (a, b).match_(|both| match both {
+            (Either::Left(x), Either::Left(y)) => A::less_or_equal(x.into_exp(), y.into_exp()),
+            (Either::Right(x), Either::Right(y)) => B::less_or_equal(x.into_exp(), y.into_exp()),
+            (Either::Left(_), Either::Right(_)) => constant(true),
+            (Either::Right(_), Either::Left(_)) => constant(false),
+        })
     }
 }

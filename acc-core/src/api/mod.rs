@@ -18,9 +18,9 @@ mod flow;
 mod fold;
 mod foreign;
 pub mod functions;
+mod functor;
 mod index;
 mod integral;
-mod functor;
 mod monoid;
 mod ops;
 mod option;
@@ -51,20 +51,20 @@ pub use construct::{enum_from, enum_from_step, fill, generate, unit, use_};
 pub use control::{cond, iterate, while_};
 pub use either::{left, right};
 pub use elt::{Elt, ExpOf, ScalarElt};
-pub use floating::{Floating, from_rational, pi};
-pub use index::{
-    from_index, index_head, index_tail, index0, index1, index2, index3, intersect, shape_size, to_index, unindex1,
-    unindex2, unindex3,
-};
-pub use ops::{FromScalar, SameWidth, bitcast};
 #[doc(hidden)]
 pub use exp::{ErasedExp, build_struct, erase, erase_zero, project};
 pub use exp::{Exp, IntoExp, coerce, constant, lift, undef};
+pub use floating::{Floating, from_rational, pi};
 pub use flow::{IntoTest, acond, awhile};
 pub use fold::Fold;
 pub use foreign::{ForeignAcc, ForeignExp, foreign_acc, foreign_exp, pipe};
 pub use functor::Functor;
+pub use index::{
+    from_index, index_head, index_tail, index0, index1, index2, index3, intersect, shape_size, to_index, unindex1,
+    unindex2, unindex3,
+};
 pub use monoid::{Monoid, Semigroup, mempty};
+pub use ops::{FromScalar, SameWidth, bitcast};
 #[doc(hidden)]
 pub use option::write_zeros;
 pub use option::{none, some};

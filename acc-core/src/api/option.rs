@@ -1,5 +1,6 @@
 //! `Option` as an element type: a tag (`u8`, 0 for `None`) and the payload, zero where there is none.
 
+use super::compare::{ExpEq, ExpOrd};
 use super::elt::Elt;
 use super::exp::{Exp, IntoExp, constant, tuple_exp};
 use super::sum::{Match, SumElt};
@@ -136,6 +137,38 @@ impl<T: Elt> Exp<Option<T>> {
         (self, other.into_exp()).match_(|both| match both {
             (Some(a), Some(b)) => some((a, b)),
             (None, _) | (_, None) => none(),
+        })
+    }
+}
+
+/// Whether both are there and equal, or neither is there.
+impl<T: ExpEq> ExpEq for Option<T> {
+    #[track_caller]
+    fn equal(a: Exp<Self>, b: Exp<Self>) -> Exp<bool> {
+        (a, b).match_(|both| match both {
+            (Some(x), Some(y)) => T::equal(x.into_exp(), y.into_exp()),
+            (None, None) => constant(true),
+            (Some(_), None) | (None, Some(_)) => constant(false),
+        })
+    }
+}
+
+/// `None` comes before all others.
+impl<T: ExpOrd> ExpOrd for Option<T> {
+    #[track_caller]
+    fn less(a: Exp<Self>, b: Exp<Self>) -> Exp<bool> {
+        (a, b).match_(|both| match both {
+            (Some(x), Some(y)) => T::less(x.into_exp(), y.into_exp()),
+            (None, Some(_)) => constant(true),
+            (_, None) => constant(false),
+        })
+    }
+    #[track_caller]
+    fn less_or_equal(a: Exp<Self>, b: Exp<Self>) -> Exp<bool> {
+        (a, b).match_(|both| match both {
+            (Some(x), Some(y)) => T::less_or_equal(x.into_exp(), y.into_exp()),
+            (None, _) => constant(true),
+            (Some(_), None) => constant(false),
         })
     }
 }

@@ -1,5 +1,6 @@
 //! `Ordering` as an element type: a `u8`, 0 for `Less`, 1 for `Equal`, 2 for `Greater`.
 
+use super::compare::{ExpEq, ExpOrd};
 use super::elt::Elt;
 use super::exp::{Exp, IntoExp, constant};
 use super::sum::SumElt;
@@ -67,5 +68,24 @@ impl Exp<Ordering> {
     pub fn then(self, other: impl IntoExp<Ordering>) -> Exp<Ordering> {
         let other = other.into_exp();
         self.code().eq(1).then_else(other, self)
+    }
+}
+
+impl ExpEq for Ordering {
+    #[track_caller]
+    fn equal(a: Exp<Self>, b: Exp<Self>) -> Exp<bool> {
+        a.code().eq(b.code())
+    }
+}
+
+/// `Less` comes before `Equal`, and that before `Greater`.
+impl ExpOrd for Ordering {
+    #[track_caller]
+    fn less(a: Exp<Self>, b: Exp<Self>) -> Exp<bool> {
+        a.code().lt(b.code())
+    }
+    #[track_caller]
+    fn less_or_equal(a: Exp<Self>, b: Exp<Self>) -> Exp<bool> {
+        a.code().le(b.code())
     }
 }

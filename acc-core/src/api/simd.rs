@@ -1,6 +1,6 @@
 //! Short vectors of a fixed length as elements.
 
-use super::class::Num;
+use super::class::{Num, Signed};
 use super::elt::{Elt, ScalarElt};
 use super::exp::{Exp, IntoExp, constant, tuple_exp};
 use crate::data::{EltType, Lit};
@@ -117,5 +117,16 @@ impl<T: ScalarElt + Num, const N: usize> Num for Simd<T, N> {
     #[track_caller]
     fn neg(a: Exp<Self>) -> Exp<Self> {
         simd(a.lanes().map(T::neg))
+    }
+}
+
+impl<T: ScalarElt + Signed, const N: usize> Signed for Simd<T, N> {
+    #[track_caller]
+    fn abs_of(a: Exp<Self>) -> Exp<Self> {
+        simd(a.lanes().map(T::abs_of))
+    }
+    #[track_caller]
+    fn signum_of(a: Exp<Self>) -> Exp<Self> {
+        simd(a.lanes().map(T::signum_of))
     }
 }

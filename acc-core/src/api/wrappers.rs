@@ -1,6 +1,7 @@
 //! `Sum`, `Product`, `Min`, `Max`: numbers with a chosen way to combine them.
 
-use super::class::{ExpOrd, Num, NumScalar};
+use super::class::{Extremes, Num, Signed};
+use super::compare::{ExpEq, ExpOrd};
 use super::elt::{Elt, ScalarElt};
 use super::exp::{Exp, IntoExp, constant};
 use super::functor::Functor;
@@ -40,13 +41,27 @@ macro_rules! wrapper {
             /// The number.
             pub fn $get(self) -> Exp<T> { Exp::raw(self.r) }
         }
-        impl<T: NumScalar> Exp<$W<T>> {
-            /// The absolute value.
+        impl<T: ScalarElt + Signed> Signed for $W<T> {
             #[track_caller]
-            pub fn abs(self) -> Exp<$W<T>> { $wrap(self.$get().abs()) }
-            /// The sign.
+            fn abs_of(a: Exp<Self>) -> Exp<Self> { $wrap(T::abs_of(a.$get())) }
             #[track_caller]
-            pub fn signum(self) -> Exp<$W<T>> { $wrap(self.$get().signum()) }
+            fn signum_of(a: Exp<Self>) -> Exp<Self> { $wrap(T::signum_of(a.$get())) }
+        }
+        impl<T: ScalarElt + ExpEq> ExpEq for $W<T> {
+            #[track_caller]
+            fn equal(a: Exp<Self>, b: Exp<Self>) -> Exp<bool> { T::equal(a.$get(), b.$get()) }
+            #[track_caller]
+            fn different(a: Exp<Self>, b: Exp<Self>) -> Exp<bool> { T::different(a.$get(), b.$get()) }
+        }
+        impl<T: ScalarElt + ExpOrd> ExpOrd for $W<T> {
+            #[track_caller]
+            fn less(a: Exp<Self>, b: Exp<Self>) -> Exp<bool> { T::less(a.$get(), b.$get()) }
+            #[track_caller]
+            fn less_or_equal(a: Exp<Self>, b: Exp<Self>) -> Exp<bool> { T::less_or_equal(a.$get(), b.$get()) }
+            #[track_caller]
+            fn lesser(a: Exp<Self>, b: Exp<Self>) -> Exp<Self> { $wrap(T::lesser(a.$get(), b.$get())) }
+            #[track_caller]
+            fn greater(a: Exp<Self>, b: Exp<Self>) -> Exp<Self> { $wrap(T::greater(a.$get(), b.$get())) }
         }
         impl<T: ScalarElt, U: ScalarElt> Functor<U> for $W<T> {
             type Item = T;
@@ -111,25 +126,25 @@ impl<T: ScalarElt + Num> Monoid for Product<T> {
         constant(Self::from_i64(1))
     }
 }
-impl<T: ExpOrd> Semigroup for Min<T> {
+impl<T: ScalarElt + ExpOrd> Semigroup for Min<T> {
     #[track_caller]
     fn append(a: Exp<Self>, b: Exp<Self>) -> Exp<Self> {
         min_(a.get_min().min(b.get_min()))
     }
 }
-impl<T: ExpOrd> Monoid for Min<T> {
+impl<T: Extremes> Monoid for Min<T> {
     #[track_caller]
     fn empty() -> Exp<Self> {
         min_(constant(T::GREATEST))
     }
 }
-impl<T: ExpOrd> Semigroup for Max<T> {
+impl<T: ScalarElt + ExpOrd> Semigroup for Max<T> {
     #[track_caller]
     fn append(a: Exp<Self>, b: Exp<Self>) -> Exp<Self> {
         max_(a.get_max().max(b.get_max()))
     }
 }
-impl<T: ExpOrd> Monoid for Max<T> {
+impl<T: Extremes> Monoid for Max<T> {
     #[track_caller]
     fn empty() -> Exp<Self> {
         max_(constant(T::LEAST))

@@ -16,7 +16,7 @@ mod wide;
 
 pub use acc::{AccFun, AccNode, AccOp, AccRef, AccType, Frozen, FrozenBoundary, array_function, lambda_id};
 pub use frame::{
-    ExpOp, ExpRef, FrameKind, cast, closed, coerce, cond, constant, element, extent, foreign, lambda, literal, live_nodes,
-    loop_body, prim, proj, push, reset_ambient, scope, tuple, while_loop, zero,
+    ExpOp, ExpRef, FrameKind, cast, closed, coerce, cond, constant, element, extent, foreign, lambda, literal,
+    live_nodes, loop_body, prim, proj, push, reset_ambient, scope, tuple, while_loop, zero,
 };
 pub use program::{Built, build};

@@ -333,6 +333,64 @@ fn orderings() -> Vec<Case> {
             t.gives(use_(&all).reverse(), vector([Greater, Equal, Less]));
             t.maps(|o: Exp<Ordering>| o.reverse(), &[(Less, Greater), (Equal, Equal), (Greater, Less)]);
         }),
+        case("ordering/compare", "EQO-11 E-TY-03", |t| {
+            t.maps2(|a: Exp<i32>, b: Exp<i32>| a.compare(b), &[(1, 2, Less), (2, 2, Equal), (3, 2, Greater)]);
+            t.maps2(|a: Exp<u64>, b: Exp<u64>| a.compare(b), &[(1, u64::MAX, Less), (u64::MAX, 1, Greater)]);
+            t.maps2(|a: Exp<char>, b: Exp<char>| a.compare(b), &[('a', 'b', Less), ('b', 'b', Equal)]);
+            t.maps2(|a: Exp<bool>, b: Exp<bool>| a.compare(b), &[(false, true, Less), (true, true, Equal)]);
+            t.maps2(
+                |a, b| lift::<(i32, char)>(a).compare(lift::<(i32, char)>(b)),
+                &[((1, 'b'), (2, 'a'), Less), ((1, 'b'), (1, 'a'), Greater), ((1, 'b'), (1, 'b'), Equal)],
+            );
+        }),
+        case("ordering/E-FP-02-compare-with-NaN", "EQO-11 E-FP-02 E-FP-05", |t| {
+            t.maps2(
+                |a: Exp<f64>, b: Exp<f64>| a.compare(b),
+                &[
+                    (f64::NAN, 1.0, Greater),
+                    (1.0, f64::NAN, Greater),
+                    (f64::NAN, f64::NAN, Greater),
+                    (0.0, -0.0, Equal),
+                ],
+            );
+        }),
+        case("ordering/E-TY-08-orders-of-sum-types", "EQO-12 E-TY-06 E-TY-08 MAY-01 EIT-03", |t| {
+            type O = Option<i32>;
+            t.maps2(
+                |a: Exp<O>, b: Exp<O>| a.compare(b),
+                &[
+                    (None, Some(i32::MIN), Less),
+                    (Some(-1), None, Greater),
+                    (None, None, Equal),
+                    (Some(1), Some(2), Less),
+                    (Some(2), Some(2), Equal),
+                ],
+            );
+            t.maps2(
+                |a: Exp<O>, b: Exp<O>| a.eq(b),
+                &[(Some(0), None, false), (None, None, true), (Some(1), Some(1), true)],
+            );
+            t.maps2(
+                |a: Exp<O>, b: Exp<O>| a.ge(b),
+                &[(Some(0), None, true), (None, Some(0), false), (None, None, true)],
+            );
+            t.maps2(|a: Exp<O>, b: Exp<O>| a.max(b), &[(Some(0), None, Some(0)), (None, Some(-3), Some(-3))]);
+            t.maps2(
+                |a: Exp<Either<i32, bool>>, b: Exp<Either<i32, bool>>| a.compare(b),
+                &[
+                    (Either::Left(9), Either::Right(false), Less),
+                    (Either::Right(false), Either::Left(9), Greater),
+                    (Either::Left(1), Either::Left(1), Equal),
+                    (Either::Right(true), Either::Right(false), Greater),
+                ],
+            );
+            t.maps2(
+                |a: Exp<Ordering>, b: Exp<Ordering>| a.lt(b),
+                &[(Less, Greater, true), (Equal, Equal, false), (Greater, Less, false)],
+            );
+            t.maps2(|a: Exp<Sum<i32>>, b: Exp<Sum<i32>>| a.min(b), &[(Sum(3), Sum(2), Sum(2))]);
+            t.maps2(|a: Exp<Max<i32>>, b: Exp<Max<i32>>| a.eq(b), &[(Max(3), Max(2), false), (Max(2), Max(2), true)]);
+        }),
         case("ordering/LT_-EQ_-GT_", "EQO-13 EQO-14 EQO-15 E-TY-06", |t| {
             t.maps(
                 |o: Exp<Ordering>| {

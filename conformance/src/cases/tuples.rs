@@ -36,6 +36,14 @@ fn tuples() -> Vec<Case> {
         tuple_case!("tuples/T14", "PAT-14 E-TY-01", a 1, b 2, c 3, d 4, e 5, f 6, g 7, h 8, i 9, j 10, k 11, l 12, m 13, n 14),
         tuple_case!("tuples/T15", "PAT-15 E-TY-01", a 1, b 2, c 3, d 4, e 5, f 6, g 7, h 8, i 9, j 10, k 11, l 12, m 13, n 14, o 15),
         tuple_case!("tuples/T16", "PAT-16 E-TY-01 TYP-03", a 1, b 2, c 3, d 4, e 5, f 6, g 7, h 8, i 9, j 10, k 11, l 12, m 13, n 14, o 15, p 16),
+        case("tuples/comparisons-of-sixteen", "E-TY-01 E-TY-03", |t| {
+            type T = (u8, u8, u8, u8, u8, u8, u8, u8, u8, u8, u8, u8, u8, u8, u8, u8);
+            let t16 = |last: u8| -> T { (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, last) };
+            t.maps2(
+                |a, b| (lift::<T>(a).lt(lift::<T>(b)), lift::<T>(a).eq(lift::<T>(b))),
+                &[(t16(1), t16(2), (true, false)), (t16(2), t16(2), (false, true)), (t16(3), t16(2), (false, false))],
+            );
+        }),
         case("tuples/E-TY-02-nested-and-unit", "E-TY-02 TYP-08 PAT-01", |t| {
             t.maps(|(a, (b, c))| ((c, b), a), &[((1, (2u8, 'x')), (('x', 2u8), 1))]);
             t.maps(|((), a)| (a, ()), &[(((), 1), (1, ()))]);
