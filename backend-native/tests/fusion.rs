@@ -55,6 +55,27 @@ fn what_is_used_twice_or_dearly_is_stored() {
 }
 
 #[test]
+fn nothing_is_fused_across_a_barrier_a_trace_or_a_foreign_function() {
+    let barrier = "program(x: [1]f32) {
+        a: [1]f32 = map(x, f: |%x: f32| mul(%x, 2.0f32))
+        b: [1]f32 = compute(a)
+        c: [1]f32 = map(b, f: |%x: f32| add(%x, 1.0f32))
+        yield c }";
+    assert_eq!(kernels(barrier), 2);
+    assert!(explain(barrier).contains("a1 is stored: it is stored for a barrier"), "{}", explain(barrier));
+    for name in ["foreign(a, name: \"f\"", "trace(a, message: \"m\""] {
+        let opaque = format!(
+            "program(x: [1]f32) {{
+            a: [1]f32 = map(x, f: |%x: f32| mul(%x, 2.0f32))
+            b: [1]f32 = {name}, fallback: |p: [1]f32| {{ yield p }})
+            c: [1]f32 = map(b, f: |%x: f32| add(%x, 1.0f32))
+            yield c }}"
+        );
+        assert_eq!(kernels(&opaque), 2, "{}", explain(&opaque));
+    }
+}
+
+#[test]
 fn uniform_code_and_access_patterns_are_explained() {
     let text = explain(
         "program(x: [2]f32, k: [0]f32) {

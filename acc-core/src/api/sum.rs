@@ -46,6 +46,10 @@ pub trait Match: Copy {
 }
 
 /// Element types with cases. Implemented by `#[derive(Elt)]` for enums.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no cases to match",
+    note = "`match_` is for expressions of bool, Ordering, Option, Either and enums with #[derive(Elt)]"
+)]
 pub trait SumElt: Elt<Exp = Exp<Self>> {
     /// One case, with its fields as expressions.
     type Case: Copy;

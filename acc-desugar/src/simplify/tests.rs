@@ -78,7 +78,7 @@ impl Maker<'_> {
 
     fn node(&mut self, visible: &mut Vec<Val>, nodes: &mut Vec<Node>, depth: usize) {
         let ty = self.dice.pick(&TYPES);
-        match self.dice.roll(if depth > 0 { 10 } else { 7 }) {
+        match self.dice.roll(if depth > 0 { 11 } else { 7 }) {
             0..=3 => {
                 let p = self.dice.pick(PrimOp::ALL);
                 let from = self.dice.pick(&TYPES);
@@ -108,6 +108,13 @@ impl Maker<'_> {
                 let then = self.region(vec![], visible, &types, depth - 1);
                 let else_ = self.region(vec![], visible, &types, depth - 1);
                 self.push(ScalarOp::If { cond, then, else_ }, &types, visible, nodes);
+            }
+            9 => {
+                let types = [ty, self.dice.pick(&TYPES)];
+                let args = types.iter().map(|&t| self.value(t, visible, nodes)).collect();
+                let params = types.iter().map(|&t| self.fresh(t)).collect();
+                let fallback = self.region(params, visible, &types, depth - 1);
+                self.push(ScalarOp::Foreign { name: "f".into(), args, fallback }, &types, visible, nodes);
             }
             _ => self.counted_loop(ty, visible, nodes, depth),
         }
@@ -398,6 +405,39 @@ fn equal_operations_are_done_once_and_unused_arrays_leave_a_loop() {
     let copy = "d: [1]i64 = map(a, f: |%x: i64| mul(%x, 2i64))
                 e: [1]i64 = zip_with(c, d, f: |%x: i64, %y: i64| sub(%x, %y))";
     becomes(&p(", xs", ", t: [1]i64", ", e", copy), &p("", "", "", ""));
+}
+
+#[test]
+fn traces_are_not_merged_and_go_only_where_nothing_needs_them() {
+    let trace = |name: &str| format!("{name}: [1]i64 = trace(xs, message: \"m\", fallback: |p: [1]i64| {{ yield p }})");
+    let sum = "r: [1]i64 = zip_with(a, b, f: |%x: i64, %y: i64| add(%x, %y)) yield r";
+    let text = |traces: &[&str]| {
+        let traces: Vec<String> = traces.iter().map(|t| trace(t)).collect();
+        format!("program(xs: [1]i64) {{ {} {sum} }}", traces.join(" "))
+    };
+    becomes(&text(&["a", "b", "c"]), &text(&["a", "b"]));
+    // Equal operations beside them are merged.
+    becomes(
+        "program(xs: [1]i64) { a: [1]i64 = compute(xs) b: [1]i64 = compute(xs)
+           r: [1]i64 = zip_with(a, b, f: |%x: i64, %y: i64| add(%x, %y)) yield r }",
+        "program(xs: [1]i64) { a: [1]i64 = compute(xs)
+           r: [1]i64 = zip_with(a, a, f: |%x: i64, %y: i64| add(%x, %y)) yield r }",
+    );
+}
+
+#[test]
+fn a_foreign_function_keeps_its_arguments_and_results() {
+    let text = "program(xs: [1]i64) { ys: [1]i64 = map(xs, f: |%x: i64| {
+        %one = 1i64
+        %a, %b = foreign \"f\" (%x, %one) |%p: i64, %q: i64| { yield %p, %p }
+        yield %a
+      }) yield ys }";
+    becomes(text, text);
+    let arrays = "program(xs: [1]i64) {
+        one: [0]i64 = generate(shape: || (), f: || 1i64)
+        a: [1]i64, b: [0]i64 = foreign(xs, one, name: \"f\", fallback: |p: [1]i64, q: [0]i64| { yield p, q })
+        yield a }";
+    becomes(arrays, arrays);
 }
 
 #[test]

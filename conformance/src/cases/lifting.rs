@@ -158,6 +158,12 @@ fn exports() -> Vec<Case> {
             );
             through!(4 as std::ffi::c_uchar, 5 as std::ffi::c_schar, 0.5 as std::ffi::c_float, 6 as std::ffi::c_long);
         }),
+        case("exports/All_", "N14-01 TYP-14", |t| {
+            let m = use_(&Matrix::from([[1, 2, 3], [4, 5, 6]]));
+            t.gives(m.slice((All, 1usize)), Vector::from([2, 5]));
+            t.gives(m.slice((1usize, All)), Vector::from([4, 5, 6]));
+            t.gives(fill((0, 3), 1).slice((All, 1usize)), Vector::from([0; 0]));
+        }),
         case("exports/list-literals", "N14-05", |t| {
             t.gives(use_(&Vector::from([1, 2, 3])), (1..4).collect::<Vector<i32>>());
             t.gives(use_(&Vector::from([0i32; 0])), Vector::from_iter([]));
