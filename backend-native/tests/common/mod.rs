@@ -4,6 +4,7 @@
 use acc_core::data::{ArrayData, Column, ColumnSlice, EltType, Lit, Prim, ScalarType};
 use acc_core::interp::Interpreter;
 use acc_core::ir::Program;
+use acc_core::prelude::f16;
 use acc_core::{Error, Executor, RunLimits, text};
 use backend_native::Native;
 use std::sync::Arc;
@@ -35,6 +36,10 @@ pub fn scalar(ty: ScalarType, r: &mut Rng) -> Lit {
     match ty {
         ScalarType::F32 if special => [f32::NAN, -0.0, f32::INFINITY, f32::MIN_POSITIVE, -1e30][pick as usize].lit(),
         ScalarType::F64 if special => [f64::NAN, -0.0, f64::NEG_INFINITY, 1e300, -5e-324][pick as usize].lit(),
+        ScalarType::F16 if special => {
+            [f16::NAN, f16::NEG_ZERO, f16::INFINITY, f16::MIN_POSITIVE, f16::MIN][pick as usize].lit()
+        }
+        ScalarType::F16 => f16::from_f64(small as f64 / 2.0 - 4.0).lit(),
         ScalarType::F32 => (small as f32 - 8.0).lit(),
         ScalarType::F64 => (small as f64 / 2.0 - 4.0).lit(),
         ScalarType::Bool => (small.is_multiple_of(2)).lit(),

@@ -57,7 +57,8 @@ impl Statistics {
                     | ScalarOp::Bitcast(_)
                     | ScalarOp::Select { .. }
                     | ScalarOp::If { .. }
-                    | ScalarOp::While { .. } => {}
+                    | ScalarOp::While { .. }
+                    | ScalarOp::Foreign { .. } => {}
                 });
             }
             s.results.iter().for_each(|r| makers[r.index()] = Some(name));

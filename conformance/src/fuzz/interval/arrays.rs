@@ -96,6 +96,11 @@ impl<'p> Machine<'p> {
                     state = self.block(step, state)?;
                 }
             }
+            ArrayOp::Compute { xs } => self.array(*xs)?,
+            ArrayOp::Foreign { xs, fallback, .. } => {
+                let args = xs.iter().map(|&a| self.array(a)).collect::<Option<Vec<_>>>()?;
+                return self.block(fallback, args);
+            }
             ArrayOp::Generate { shape, f } => {
                 let shape = self.extents(shape)?;
                 self.each(s, shape, |m, index| scalar::call(m, f, &ints(index)))?

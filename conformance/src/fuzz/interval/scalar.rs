@@ -74,6 +74,11 @@ impl Call<'_, '_, '_> {
                 }
                 self.decided(stable, state)
             }
+            ScalarOp::Foreign { args, fallback, .. } => {
+                let args = self.get(args)?;
+                self.set(&fallback.params, &args);
+                self.region(fallback)?
+            }
             ScalarOp::Index { array, leaves, index } => {
                 let index = self.get(index)?;
                 let source = self.machine.array(*array)?;
