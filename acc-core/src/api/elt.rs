@@ -5,11 +5,11 @@ use crate::data::{Column, ColumnElt, ColumnOwner, EltType, HasScalarType, Lit, P
 use half::f16;
 
 /// Types that may be array elements and scalar values: `i8` to `i64`, `u8` to `u64`, `f16`, `f32`, `f64`, `bool`, `char`, `()`,
-/// tuples, `Option`, `Complex`, and structs with `#[derive(Elt)]`.
+/// tuples, `Option`, `Either`, `Ordering`, `Complex`, `Simd`, and structs and enums with `#[derive(Elt)]`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an array element",
     label = "not an element type (`Elt`)",
-    note = "element types are i8..i64, u8..u64, f16, f32, f64, bool, char, (), tuples, Option<T>, Complex<T> and structs with #[derive(Elt)]; `usize`/`isize` are not: use i64 or u64"
+    note = "element types are i8..i64, u8..u64, f16, f32, f64, bool, char, (), tuples, Option<T>, Complex<T>, structs and enums with #[derive(Elt)]; `usize`/`isize` are not: use i64 or u64"
 )]
 pub trait Elt: Clone + 'static {
     /// What closures receive: `Exp<Self>` for scalars, a tuple of these for tuples, `FooExp` for a derived struct `Foo`.

@@ -1,0 +1,6 @@
+use acc_core::prelude::*;
+
+#[derive(Elt, Clone)]
+enum Never {}
+
+fn main() {}
