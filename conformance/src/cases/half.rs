@@ -44,7 +44,7 @@ pub fn cases() -> Vec<Case> {
                 b.lt(h(0.0)).then_else(table.index(0) + steps - h(3.0) + b, steps - h(1.5) + b)
             });
             t.gives(picked, Scalar::scalar(h(-0.25)));
-            t.gives(use_(&Vector::from([h(0.0); 0])).fold(h(2.5), xor), Scalar::scalar(h(2.5)));
+            t.gives(use_(&Vector::<f16>::from_iter([])).fold(h(2.5), xor), Scalar::scalar(h(2.5)));
         }),
         case(
             "half/every-value",
@@ -76,7 +76,7 @@ pub fn cases() -> Vec<Case> {
                 t.agrees(middles.map(|(a, b, c)| {
                     (a.to::<f32>().to::<f16>(), b.to::<f32>().to::<f16>(), c.to::<f32>().to::<f16>())
                 }));
-                t.gives(fill(0, h(1.0)).map(|x| -x), Vector::from([h(0.0); 0]));
+                t.gives(fill(0, h(1.0)).map(|x| -x), Vector::<f16>::from_iter([]));
             },
         ),
     ]
