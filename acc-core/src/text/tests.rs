@@ -259,3 +259,31 @@ run { xs = [3] (i64, f32) fill((1, nan)) expect stopped }";
         assert!(matches!(e, Error::Parse(_)) && e.to_string().contains(want), "{e}");
     }
 }
+
+#[test]
+fn foreign_functions_are_kept_and_their_fallbacks_checked() {
+    let program = |fallback: &str| {
+        format!(
+            "program(xs: [1]i32, n: [0]i64) {{
+               a: [1]i32 = foreign(xs, n, name: \"a \\\"b\\\" \\u{{e9}}\\n\", fallback: |p: [1]i32, q: [0]i64| {{ yield p }})
+               b: [1]i32 = trace(n, a, message: \"\", fallback: {fallback})
+               c: [1]i32 = map(b, f: |%x: i32| {{
+                 %y, %z = foreign \"f\" (%x) |%u: i32| {{ yield %u, 1.5f32 }}
+                 yield %y
+               }})
+               yield c
+             }}"
+        )
+    };
+    let good = parse("test.acc", &program("|q: [0]i64, p: [1]i32| { yield p }")).unwrap_or_else(|e| panic!("{e}"));
+    verify(&good, None).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(parse("again.acc", &good.to_string()).unwrap_or_else(|e| panic!("{e}")), good);
+    for (fallback, rule) in [
+        ("|q: [0]i64, p: [1]i32| { r: [1]i32 = map(p, f: |%x: i32| neg(%x)) yield r }", "V4"),
+        ("|q: [0]i64| { yield xs }", "V5"),
+        ("|q: [0]i64, p: [1]i32| { yield q }", "V4"),
+    ] {
+        let bad = parse("test.acc", &program(fallback)).unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(verify(&bad, None).map_err(|e| e.rule), Err(rule), "{fallback}");
+    }
+}

@@ -183,9 +183,9 @@ impl<'a> Scope<'a> {
                 let params = fallback.params.iter().map(|&a| self.program.types[a.index()].clone()).collect::<Vec<_>>();
                 site.check(params == args, "V5", || format!("a function of {args:?} falls back on one of {params:?}"))?;
                 if let ForeignFun::Trace(_) = function {
-                    let shown = args.len().checked_sub(got.len());
-                    site.check(shown.is_some_and(|k| args[k..] == got), "V4", || {
-                        format!("a trace of {args:?} yields {got:?}")
+                    let passed = args.len().checked_sub(got.len()).map(|k| &fallback.params[k..]);
+                    site.check(passed == Some(&fallback.results[..]), "V4", || {
+                        format!("a trace yields {:?}, not the last of {:?}", fallback.results, fallback.params)
                     })?;
                 }
                 Ok(got)
