@@ -147,6 +147,30 @@ pub fn edge_cases() -> Vec<(&'static str, Owed)> {
         .collect()
 }
 
+/// For those who come from Accelerate: the table of names, as `docs/ACCELERATE.md` has it.
+pub fn to_markdown() -> String {
+    let mut out = String::from(
+        "# Coming from Accelerate\n\n\
+         <!-- Made by `acc list --accelerate` from conformance/components.tsv; a test compares. -->\n\n\
+         What each name of Accelerate 1.3, and those that 1.4 adds, is here. `xs`, `ys` are array programs, `x`, `y` scalars.\n",
+    );
+    // A bar would end the cell.
+    let cell = |text: &str| text.replace('|', "\\|");
+    for (letters, category) in CATEGORIES {
+        let title = category[..1].to_uppercase() + &category[1..];
+        out += &format!("\n## {title}\n\n| | Accelerate | here | |\n|---|---|---|---|\n");
+        for c in components().iter().filter(|c| c.id.starts_with(letters)) {
+            let names: Vec<String> = c.name.split(' ').map(|n| format!("`{}`", cell(n))).collect();
+            let (rust, note) = match c.instead {
+                Some(instead) => (String::from("no form"), instead),
+                None => (cell(c.rust), c.note),
+            };
+            out += &format!("| {} | {} | {rust} | {} |\n", c.id, names.join(" "), cell(note));
+        }
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -215,6 +215,14 @@ impl Matrix {
         out + "\n"
     }
 
+    /// A text with the table between its marks; `None` if it has none.
+    pub fn put_into(&self, text: &str) -> Option<String> {
+        const MARKS: [&str; 2] = ["<!-- matrix -->\n", "<!-- end of the matrix -->\n"];
+        let (before, rest) = text.split_once(MARKS[0])?;
+        let (_, after) = rest.split_once(MARKS[1])?;
+        Some(format!("{before}{}{}{}{after}", MARKS[0], self.to_markdown(), MARKS[1]))
+    }
+
     /// For programs.
     pub fn to_json(&self) -> serde_json::Value {
         let cells = |cells: &[Cell]| -> serde_json::Map<String, serde_json::Value> {

@@ -13,9 +13,16 @@ pub struct Args {
     /// Only the test programs in this folder.
     #[arg(long)]
     programs: Option<PathBuf>,
+    /// Print docs/ACCELERATE.md instead: what the names of Accelerate are here.
+    #[arg(long)]
+    accelerate: bool,
 }
 
 pub fn main(args: &Args) -> crate::Outcome {
+    if args.accelerate {
+        say!("{}", components::to_markdown().trim_end());
+        return Ok(ExitCode::SUCCESS);
+    }
     let tests = suite::load(args.programs.as_deref()).map_err(|e| e.to_string())?;
     say!("executors");
     for e in executors::all() {

@@ -14,6 +14,9 @@ pub struct Args {
     /// Only the test programs in this folder.
     #[arg(long)]
     programs: Option<PathBuf>,
+    /// Put the table of categories into this file, between `<!-- matrix -->` and `<!-- end of the matrix -->`.
+    #[arg(long, value_name = "FILE")]
+    markdown: Option<PathBuf>,
 }
 
 pub fn main(args: &Args) -> crate::Outcome {
@@ -27,6 +30,11 @@ pub fn main(args: &Args) -> crate::Outcome {
     let matrix = matrix::run(&tests, executors::all(), |_, _| {});
     if let Some(path) = &args.json {
         write_file(path, format!("{:#}\n", matrix.to_json()).as_bytes())?;
+    }
+    if let Some(path) = &args.markdown {
+        let text = std::fs::read_to_string(path).map_err(|e| format!("cannot read {}: {e}", path.display()))?;
+        let text = matrix.put_into(&text).ok_or_else(|| format!("{} has no place for the matrix", path.display()))?;
+        write_file(path, text.as_bytes())?;
     }
     say!("{}", matrix.to_text().trim_end());
     Ok(if matrix.failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
