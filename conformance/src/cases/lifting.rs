@@ -64,11 +64,11 @@ fn lifts() -> Vec<Case> {
 fn pairs() -> Vec<Case> {
     vec![
         case("pairs/fst", "SCA-02", |t| {
-            t.maps(|p| functions::fst(p), &[((1, 'x'), 1), ((2, 'y'), 2)]);
+            t.maps(functions::fst, &[((1, 'x'), 1), ((2, 'y'), 2)]);
             t.maps(|x: Exp<i32>| lift::<(i32, bool)>((x, true)).fst(), &[(1, 1)]);
         }),
         case("pairs/snd", "SCA-04", |t| {
-            t.maps(|p| functions::snd(p), &[((1, 'x'), 'x'), ((2, 'y'), 'y')]);
+            t.maps(functions::snd, &[((1, 'x'), 'x'), ((2, 'y'), 'y')]);
             t.maps(|x: Exp<i32>| lift::<(bool, i32)>((true, x)).snd(), &[(1, 1)]);
         }),
         case("pairs/afst", "SCA-03", |t| {
@@ -101,7 +101,7 @@ fn unsafe_() -> Vec<Case> {
     vec![
         case("unsafe/undef", "UNS-01", |t| {
             t.shape(fill((2, 3), undef::<(i32, Option<f64>)>()), [2, 3]);
-            t.gives(fill(3, undef::<i32>()).permute(fill(3, 5), |_, old| old, |i| Some(i)), Vector::from([5, 5, 5]));
+            t.gives(fill(3, undef::<i32>()).permute(fill(3, 5), |_, old| old, Some), Vector::from([5, 5, 5]));
             t.maps(|x: Exp<i32>| x.gt(0).then_else(x, undef()), &[(1, 1), (2, 2)]);
         }),
         case("unsafe/coerce", "UNS-02 UNS-03", |t| {

@@ -202,7 +202,7 @@ fn laziness() -> Vec<Case> {
             // A sum, with a division by what is not zero.
             let add = |a: Exp<i32>, b: Exp<i32>| {
                 b.ne(0).then_some(b).match_(|b| match b {
-                    Some(b) => a + b * (b / b),
+                    Some(b) => a + b * b / b,
                     None => a,
                 })
             };
