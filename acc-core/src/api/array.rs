@@ -46,6 +46,11 @@ impl<Sh: Shape, E: Elt> Array<Sh, E> {
         &self.data
     }
 
+    /// The untyped data.
+    pub fn into_data(self) -> ArrayData {
+        self.data
+    }
+
     /// From elements in row-major order; an error if their number is not the shape's.
     pub fn from_elts(shape: impl IntoShape<Sh>, elements: impl IntoIterator<Item = E>) -> Result<Self, ShapeError> {
         let shape = shape.into_shape();

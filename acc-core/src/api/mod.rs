@@ -19,9 +19,12 @@ mod fold;
 mod foreign;
 pub mod functions;
 mod functor;
+mod host;
 mod index;
 mod integral;
 mod monoid;
+#[cfg(feature = "npy")]
+pub mod npy;
 mod ops;
 mod option;
 mod ordering;

@@ -156,6 +156,11 @@ impl ArrayData {
         Ok(ArrayData { shape: shape.into(), elt: self.elt.clone(), columns: self.columns.clone() })
     }
 
+    /// The columns.
+    pub fn into_columns(self) -> Vec<Column> {
+        self.columns.into_iter().collect()
+    }
+
     /// The same columns under another element type with the same leaves.
     pub fn retyped(&self, elt: &EltType) -> Option<ArrayData> {
         (elt.leaves() == self.elt.leaves()).then(|| ArrayData { elt: elt.clone(), ..self.clone() })

@@ -3,6 +3,7 @@
 use super::scalar::scalar_types_list;
 use super::{Lit, Prim, ScalarType};
 use half::f16;
+use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
@@ -40,6 +41,8 @@ macro_rules! columns {
             }
             impl ColumnOwner for Vec<$t> {
                 fn slice(&self) -> ColumnSlice<'_> { ColumnSlice::$V(self) }
+                fn as_any(&self) -> Option<&dyn Any> { Some(self) }
+                fn into_any(self: Arc<Self>) -> Option<Arc<dyn Any + Send + Sync>> { Some(self) }
             }
         )*
 
@@ -71,7 +74,12 @@ pub trait ColumnOwner: Send + Sync + 'static {
     fn slice(&self) -> ColumnSlice<'_>;
 
     /// For a backend to recognise its own memory and use it without a copy.
-    fn as_any(&self) -> Option<&dyn std::any::Any> {
+    fn as_any(&self) -> Option<&dyn Any> {
+        None
+    }
+
+    /// For taking the memory back from a column that nobody shares.
+    fn into_any(self: Arc<Self>) -> Option<Arc<dyn Any + Send + Sync>> {
         None
     }
 }
@@ -122,6 +130,17 @@ impl Column {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// The owner of the memory, if it is a `T` and nobody else has it; the column itself if not.
+    pub fn into_owner<T: ColumnOwner>(self) -> Result<T, Column> {
+        let mine = Arc::strong_count(&self.0) == 1 && self.0.as_any().is_some_and(|owner| owner.is::<T>());
+        if !mine {
+            return Err(self);
+        }
+        // An owner that gives itself away as a `T`, and gives nothing when asked for it, would contradict itself.
+        let owner = self.0.into_any().and_then(|owner| Arc::into_inner(owner.downcast::<T>().ok()?));
+        owner.map_or_else(|| unreachable!("a column's owner is of one type"), Ok)
     }
 
     /// Whether both share their memory.

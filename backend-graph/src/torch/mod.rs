@@ -9,9 +9,11 @@ mod device;
 mod error;
 mod exec;
 mod setup;
+mod tensors;
 mod transfer;
 
 pub use backend::{Libtorch, Prepared};
 pub use device::Device;
 pub use error::TorchError;
 pub use setup::Setup;
+pub use tensors::{array_of_tensor, tensor_of_array};

@@ -67,11 +67,7 @@ impl Transfer {
     /// Nothing may write to the tensor or to one that shares its memory, and all of these must be dropped, or handed to
     /// [`take`](Transfer::take), before `self` is.
     pub(crate) unsafe fn lend(&mut self, column: &Column, shape: &[usize]) -> Result<Tensor, TorchError> {
-        let extents = shape
-            .iter()
-            .map(|&extent| i64::try_from(extent))
-            .collect::<Result<Vec<i64>, _>>()
-            .map_err(|_| TorchError::new(format!("shape {shape:?} is too large")))?;
+        let extents = extents(shape)?;
         if acc_core::data::shape_size(shape).ok() != Some(column.len()) {
             let length = column.len();
             return Err(TorchError::new(format!("shape {shape:?} is invalid for a column of {length} elements")));
@@ -120,6 +116,27 @@ impl Transfer {
             let (start, length) = bytes(column.slice());
             (start as usize..start as usize + length).contains(&owner.address)
         })
+    }
+}
+
+/// A shape as libtorch takes it.
+pub(super) fn extents(shape: &[usize]) -> Result<Vec<i64>, TorchError> {
+    let extents = shape.iter().map(|&extent| i64::try_from(extent)).collect::<Result<Vec<i64>, _>>();
+    extents.map_err(|_| TorchError::new(format!("shape {shape:?} is too large")))
+}
+
+/// A column as a tensor of rank 1 that nobody else writes to: its own memory, if that is a tensor's and nobody shares
+/// it, else a copy.
+pub(super) fn tensor_of_column(column: Column) -> Result<Tensor, TorchError> {
+    match column.into_owner::<TensorOwner>() {
+        Ok(owner) => Ok(owner.tensor.f_view(-1)?),
+        Err(column) => {
+            let shape = [column.len()];
+            let mut transfer = Transfer::new(Device::Cpu);
+            // SAFETY: the tensor, which nobody writes to, is dropped before `transfer` is; the copy has its own memory.
+            let lent = unsafe { transfer.lend(&column, &shape) }?;
+            Ok(lent.f_detach_copy()?)
+        }
     }
 }
 
@@ -210,6 +227,10 @@ impl ColumnOwner for TensorOwner {
             };
         }
         typed!(I8, I16, I32, I64, U8, U16, U32, U64, F16, F32, F64, Bool, Char)
+    }
+
+    fn into_any(self: Arc<Self>) -> Option<Arc<dyn Any + Send + Sync>> {
+        Some(self)
     }
 
     fn as_any(&self) -> Option<&dyn Any> {

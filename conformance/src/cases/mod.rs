@@ -18,6 +18,7 @@ mod index;
 mod lifting;
 mod monoids;
 mod num;
+mod plain;
 mod random;
 mod ratio;
 mod real;
@@ -59,6 +60,7 @@ pub fn all() -> Vec<Case> {
         lifting::cases(),
         monoids::cases(),
         num::cases(),
+        plain::cases(),
         random::cases(),
         ratio::cases(),
         real::cases(),

@@ -1,0 +1,119 @@
+//! Host arrays: other ways to make them, look at them and hand them on.
+
+use super::array::{Array, NdShape, Vector};
+use super::elt::{Elt, ScalarElt};
+use super::shape::{IntoShape, Shape};
+use crate::data::{Column, ColumnOwner, ShapeError, shape_size};
+
+impl<Sh: Shape, E: Elt> Array<Sh, E> {
+    /// The number of dimensions.
+    pub fn rank(&self) -> usize {
+        Sh::RANK
+    }
+
+    /// As many elements as the shape has, in row-major order; what the iterator has beyond them is not asked for, so
+    /// that it may be endless. An error if there are too few.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let m: Matrix<i32> = Array::from_list((2, 3), 1..)?;
+    /// assert_eq!(m.to_vec(), [1, 2, 3, 4, 5, 6]);
+    /// assert!(Matrix::from_list((2, 3), [1, 2]).is_err());
+    /// # Ok::<(), acc_core::data::ShapeError>(())
+    /// ```
+    pub fn from_list(shape: impl IntoShape<Sh>, elements: impl IntoIterator<Item = E>) -> Result<Self, ShapeError> {
+        let shape = shape.into_shape();
+        let size = shape_size(shape.dims())?;
+        Self::from_elts(Exactly(shape), elements.into_iter().take(size))
+    }
+
+    /// Each element from its index, in row-major order, by a function that may fail; its first error ends it.
+    pub fn try_from_fn<Err: From<ShapeError>>(
+        shape: impl IntoShape<Sh>,
+        mut f: impl FnMut(&[usize]) -> Result<E, Err>,
+    ) -> Result<Self, Err> {
+        let shape = shape.into_shape();
+        let mut elements = Vec::new();
+        for k in 0..shape_size(shape.dims())? {
+            let index: Vec<usize> = crate::data::unlinear_index(shape.dims(), k).iter().map(|i| *i as usize).collect();
+            elements.push(f(&index)?);
+        }
+        Ok(Self::from_elts(Exactly(shape), elements)?)
+    }
+
+    /// The element at a row-major position, if it is in bounds.
+    pub fn get_linear(&self, position: usize) -> Option<E> {
+        (position < self.len()).then(|| self.iter().nth(position)).flatten()
+    }
+
+    /// The same elements in row-major order under another shape of the same size, without a copy.
+    pub fn reshaped<To: Shape>(&self, shape: impl IntoShape<To>) -> Result<Array<To, E>, ShapeError> {
+        Array::from_data(self.data().reshaped(shape.into_shape().dims())?)
+    }
+}
+
+/// A shape of any rank, as itself.
+struct Exactly<Sh>(Sh);
+impl<Sh: Shape> IntoShape<Sh> for Exactly<Sh> {
+    fn into_shape(self) -> Sh {
+        self.0
+    }
+}
+
+impl<Sh: Shape, E: ScalarElt> Array<Sh, E>
+where
+    Vec<E>: ColumnOwner,
+{
+    /// The elements in row-major order: the memory itself, if it is a vector's that nobody shares, else a copy.
+    pub fn into_vec(self) -> Vec<E> {
+        match self.into_data().into_columns().pop().map(Column::into_owner::<Vec<E>>) {
+            Some(Ok(values)) => values,
+            Some(Err(column)) => column.as_slice::<E>().map(<[E]>::to_vec).unwrap_or_default(),
+            // A scalar has one column.
+            None => Vec::new(),
+        }
+    }
+}
+
+impl<E: ScalarElt, D: NdShape> From<ndarray::Array<E, D>> for Array<D::Shape, E> {
+    /// Takes over the memory of an array in row-major order; copies others.
+    fn from(a: ndarray::Array<E, D>) -> Self {
+        if !a.is_standard_layout() {
+            return Array::from(&a);
+        }
+        let shape = D::Shape::from_dims(a.shape());
+        let (values, offset) = a.into_raw_vec_and_offset();
+        let size = shape.as_ref().and_then(|s| shape_size(s.dims()).ok()).unwrap_or_default();
+        let start = offset.unwrap_or_default();
+        let values = if start == 0 && values.len() == size {
+            values
+        } else {
+            values.into_iter().skip(start).take(size).collect()
+        };
+        match shape.map(|shape| Array::from_vec(Exactly(shape), values)) {
+            Some(Ok(a)) => a,
+            // `Shape` has the rank of `D`, and the vector holds as many elements as the shape has.
+            other => unreachable!("{:?}", other.map(|r| r.err())),
+        }
+    }
+}
+
+impl<Sh: Shape, E: ScalarElt> Array<Sh, E> {
+    /// The elements as an ndarray view, without a copy.
+    #[allow(clippy::missing_panics_doc)]
+    pub fn view(&self) -> ndarray::ArrayView<'_, E, Sh::Nd> {
+        let dynamic = ndarray::ArrayViewD::from_shape(self.data().shape(), self.as_slice());
+        match dynamic.and_then(|a| a.into_dimensionality()) {
+            Ok(a) => a,
+            // The number of elements is the product of the extents, and `Nd` has the shape's rank.
+            Err(e) => unreachable!("{e}"),
+        }
+    }
+}
+
+impl From<&str> for Vector<char> {
+    /// The characters of a text.
+    fn from(text: &str) -> Self {
+        text.chars().collect()
+    }
+}
