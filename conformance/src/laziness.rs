@@ -5,51 +5,63 @@
 //! must.
 
 /// Control flow around the hazard.
-const CONTEXTS: [(&str, &str, &str); 5] = [
-    // The name, the cases it covers, the text; `P` are nodes that come before the hazard, `H` the hazard as an operand.
-    (
-        "if",
-        "FLW-03 E-CF-02 E-CF-05",
-        "  r: [1]i64 = map(xs, f: |%x: i64| if gt(%x, t[]) { P yield H } else { yield %x })",
-    ),
-    (
-        "and_or",
-        "LOG-01 LOG-02 E-CF-03",
-        "  r: [1]i64 = map(xs, f: |%x: i64| {
-    %a: bool = if gt(%x, t[]) { P yield lt(H, 0i64) } else { yield false }
+struct Context {
+    name: &'static str,
+    /// The rows it covers.
+    rows: &'static str,
+    /// Scalar code over `%x`: nodes that define `%r`. `P` are nodes that come before the hazard, `H` the hazard as an
+    /// operand. Of array code the scalar code is the hazard alone.
+    code: &'static str,
+    /// Array code around the statements `S`, which define `h1`; it defines `r`. Empty if there is none.
+    around: &'static str,
+}
+
+const CONTEXTS: [Context; 6] = [
+    Context {
+        name: "if",
+        rows: "FLW-01 FLW-03 E-CF-02 E-CF-05",
+        code: "%r: i64 = if gt(%x, t[]) { P yield H } else { yield %x }",
+        around: "",
+    },
+    Context {
+        name: "and_or",
+        rows: "LOG-01 LOG-02 E-CF-03",
+        code: "%a: bool = if gt(%x, t[]) { P yield lt(H, 0i64) } else { yield false }
     %b: bool = if le(%x, t[]) { yield true } else { P yield lt(H, 0i64) }
-    yield add(cast(%a, i64), mul(2i64, cast(%b, i64)))
-  })",
-    ),
-    (
-        "while",
-        "FLW-04 E-CF-06",
-        "  r: [1]i64 = map(xs, f: |%y: i64| {
-    %r: i64 = while (%y) test |%s: i64| { yield gt(%s, t[]) } step |%x: i64| { P yield H }
-    yield %r
-  })",
-    ),
-    (
-        "acond",
-        "CMP-02 E-CF-01",
-        "  r: [1]i64 = acond(cond: || gt(5i64, t[]), then: {
-    h1: [1]i64 = map(xs, f: |%x: i64| { P yield H })
-    yield h1
-  }, else: { yield xs })",
-    ),
-    (
-        "awhile",
-        "CMP-03 E-CF-06",
-        "  r: [1]i64 = awhile(xs,
+    %r: i64 = add(cast(%a, i64), mul(2i64, cast(%b, i64)))",
+        around: "",
+    },
+    Context {
+        // Three arms, as the tag of an enum chooses them.
+        name: "match",
+        rows: "FLW-02 E-TY-09",
+        code: "%tag: u8 = cast(gt(%x, t[]), u8)
+    %r: i64 = if eq(%tag, 0u8) { yield %x } else { yield if eq(%tag, 1u8) { P yield H } else { P yield neg(H) } }",
+        around: "",
+    },
+    Context {
+        name: "while",
+        rows: "FLW-04 E-CF-06",
+        code: "%r: i64 = while (%x) test |%s: i64| { yield gt(%s, t[]) } step |%x: i64| { P yield H }",
+        around: "",
+    },
+    Context {
+        name: "acond",
+        rows: "CMP-02 E-CF-01",
+        code: "",
+        around: "  r: [1]i64 = acond(cond: || gt(5i64, t[]), then: {\nS    yield h1\n  }, else: { yield xs })\n",
+    },
+    Context {
+        name: "awhile",
+        rows: "CMP-03 E-CF-06",
+        code: "",
+        around: "  r: [1]i64 = awhile(xs,
     test: |s: [1]i64| {
       c: [0]bool = generate(shape: || (), f: || gt(s[4i64], t[]))
       yield c
     },
-    step: |s: [1]i64| {
-      n: [1]i64 = map(s, f: |%x: i64| { P yield H })
-      yield n
-    })",
-    ),
+    step: |s: [1]i64| {\nS      yield h1\n    })\n",
+    },
 ];
 
 /// Hazards: the name, the text with the element `%x`, the text without (closed), what it comes to when it is reached.
@@ -75,42 +87,102 @@ enum Outcome {
     Endless,
 }
 
-/// How the hazard gets into the branch.
-const PLACEMENTS: [&str; 5] = ["in_place", "captured", "captured_array", "shared", "shared_array"];
+/// How the hazard gets into the branch, and where the branch is: in a map if it does not say.
+const PLACEMENTS: [&str; 10] = [
+    "in_place",
+    "captured",
+    "captured_array",
+    "shared",
+    "shared_array",
+    "fold",
+    "scan",
+    "permute",
+    "stencil",
+    "nested",
+];
 
 /// An array of rank 0 that holds the closed hazard, for placements that read one.
 const ARRAY: &str = "  h: [0]i64 = generate(shape: || (), f: || HAZARD)\n";
 
+/// Statements that define `result` from the scalar code for each element of `from`.
+fn site(placement: &str, from: &str, result: &str, code: &str) -> String {
+    // Each row has one element, so that an operator that is not associative has a defined result.
+    let column = format!("    c1: [2]i64 = reshape({from}, shape: || (extent({from}, 0), 1i64))\n");
+    let summed = format!("|%acc: i64, %x: i64| {{\n    {code}\n    yield add(%acc, %r)\n  }}, init: || 0i64");
+    match placement {
+        "fold" => format!("{column}    {result}: [1]i64 = fold(c1, f: {summed})\n"),
+        "scan" => format!(
+            "{column}    c2: [2]i64 = scanl(c1, f: {summed})\n    \
+             {result}: [1]i64 = slice(c2, axes: [all, fixed], index: || 1i64)\n"
+        ),
+        "permute" => format!(
+            "    z: [1]i64 = map({from}, f: |%x: i64| 0i64)\n    {result}: [1]i64 = permute({from}, into: z, \
+             combine: |%x: i64, %old: i64| {{\n    {code}\n    yield add(%r, %old)\n  }}, \
+             target: |%i: i64| (1u8, %i))\n"
+        ),
+        "stencil" => format!(
+            "    {result}: [1]i64 = stencil({from}, window: [3], boundary: clamp, \
+             f: |%left: i64, %x: i64, %right: i64| {{\n    {code}\n    yield %r\n  }})\n"
+        ),
+        "nested" => format!(
+            "    {result}: [1]i64 = map({from}, f: |%x: i64| {{\n    %n: i64 = if le(%x, 1000i64) {{\n    {code}\n    \
+             yield %r }} else {{ yield 0i64 }}\n    yield %n\n  }})\n"
+        ),
+        _ => format!("    {result}: [1]i64 = map({from}, f: |%x: i64| {{\n    {code}\n    yield %r\n  }})\n"),
+    }
+}
+
 /// The generated test programs: names and texts.
 pub fn programs() -> Vec<(String, String)> {
     let mut out = Vec::new();
-    for (context, rows, body) in CONTEXTS {
+    for context in &CONTEXTS {
         for (hazard, in_place, closed, outcome) in HAZARDS {
             for placement in PLACEMENTS {
-                let array = ARRAY.replace("HAZARD", closed);
                 let both = |h: &str| format!("if gt(zero[], 0i64) {{ yield {h} }} else {{ yield add({h}, zero[]) }}");
                 let (array, nodes, operand) = match placement {
-                    "in_place" => (String::new(), String::new(), in_place.to_string()),
-                    "captured" => (String::new(), String::new(), closed.to_string()),
-                    "captured_array" => (array, String::new(), "h[]".to_string()),
-                    "shared" => (String::new(), format!("%h: i64 = {in_place}"), both("%h")),
-                    _ => (array, String::new(), both("h[]")),
+                    "captured" => (false, String::new(), closed.to_string()),
+                    "captured_array" => (true, String::new(), "h[]".to_string()),
+                    "shared" => (false, format!("%h: i64 = {in_place}"), both("%h")),
+                    "shared_array" => (true, String::new(), both("h[]")),
+                    _ => (false, String::new(), in_place.to_string()),
                 };
+                let array = if array { ARRAY.replace("HAZARD", closed) } else { String::new() };
+                // Of a context of arrays, the hazard is all the code there is.
+                let code = if context.code.is_empty() { "{ P yield H }" } else { context.code };
                 // `P` and `H` stand alone in the text, between spaces or before punctuation.
-                let body =
-                    body.replace("{ P ", &format!("{{ {nodes} ")).replace("yield H", &format!("yield {operand}"));
-                let body = body.replace("lt(H,", &format!("lt({operand},"));
-                let (components, cases): (Vec<&str>, Vec<&str>) = rows.split(' ').partition(|r| !r.starts_with("E-"));
+                let code =
+                    code.replace("{ P ", &format!("{{ {nodes} ")).replace("yield H", &format!("yield {operand}"));
+                let code =
+                    code.replace("lt(H,", &format!("lt({operand},")).replace("neg(H)", &format!("neg({operand})"));
+                let statements = match context.around {
+                    "" => site(placement, "xs", "r", &code),
+                    around => {
+                        let code = format!("%r: i64 = if true {code} else {{ yield 0i64 }}");
+                        let from = if context.name == "awhile" { "s" } else { "xs" };
+                        let inner = site(placement, from, "h1", &code);
+                        let inner = if placement == "nested" {
+                            format!(
+                                "    h1: [1]i64 = acond(cond: || gt(5i64, t[]), then: {{\n{}    yield h2\n  }}, else: {{ yield xs }})\n",
+                                site("in_place", from, "h2", &code)
+                            )
+                        } else {
+                            inner
+                        };
+                        around.replace('S', &inner)
+                    }
+                };
+                let (components, cases): (Vec<&str>, Vec<&str>) =
+                    context.rows.split(' ').partition(|r| !r.starts_with("E-"));
                 let text = format!(
                     "component: {}\ncase: {}\n\n\
                      program(xs: [1]i64, none: [1]i64, t: [0]i64, zero: [0]i64, min: [0]i64, minus: [0]i64) {{\n\
-                     {array}{body}\n  yield r\n}}\n\n{}\n{}",
+                     {array}{statements}  yield r\n}}\n\n{}\n{}",
                     components.join(" "),
                     cases.join(" "),
-                    run("no lane in the branch", 100, &not_taken(context)),
-                    run("some lanes in the branch", 3, &taken(context, outcome)),
+                    run("no lane in the branch", 100, &not_taken(context.name)),
+                    run("some lanes in the branch", 3, &taken(context.name, outcome)),
                 );
-                out.push((format!("laziness/{context}/{hazard}/{placement}"), text));
+                out.push((format!("laziness/{}/{hazard}/{placement}", context.name), text));
             }
         }
     }
