@@ -113,9 +113,27 @@ pub enum Fault {
         /// `mirror` or `wrap`.
         boundary: &'static str,
     },
+    /// A condition of the program does not hold: see [`Acc::check`](crate::Acc::check).
+    #[error("{message}")]
+    CheckFailed {
+        /// What is wrong.
+        message: String,
+    },
 }
 
 impl Fault {
+    /// A condition that does not hold: each `{}` of the message stands for the next of the numbers.
+    pub fn check_failed(message: &str, numbers: &[i64]) -> Fault {
+        let mut parts = message.split("{}");
+        let mut text = parts.next().unwrap_or_default().to_string();
+        let mut numbers = numbers.iter();
+        for part in parts {
+            text.push_str(&numbers.next().map_or("{}".into(), i64::to_string));
+            text.push_str(part);
+        }
+        Fault::CheckFailed { message: text }
+    }
+
     /// Every kind of fault.
     pub const KINDS: &'static [&'static str] = &[
         "index_out_of_bounds",
@@ -125,6 +143,7 @@ impl Fault {
         "empty_fold",
         "reshape_size",
         "stencil_extent",
+        "check_failed",
     ];
 
     /// The kind of fault, one of [`KINDS`](Fault::KINDS): what test files write.
@@ -137,6 +156,7 @@ impl Fault {
             Fault::EmptyFold { .. } => "empty_fold",
             Fault::ReshapeSize { .. } => "reshape_size",
             Fault::StencilExtent { .. } => "stencil_extent",
+            Fault::CheckFailed { .. } => "check_failed",
         }
     }
 }

@@ -94,6 +94,8 @@ impl Bounds {
             | ArrayOp::Permute { .. }
             | ArrayOp::Backpermute { .. }
             | ArrayOp::Stencil { .. }
+            | ArrayOp::Argsort { .. }
+            | ArrayOp::Check { .. }
             | ArrayOp::Reshape { .. }
             | ArrayOp::Replicate { .. }
             | ArrayOp::Slice { .. }

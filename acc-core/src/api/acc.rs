@@ -3,7 +3,7 @@
 use super::array::{Array, Scalar, Vector};
 use super::elt::Elt;
 use super::exp::{Exp, IntoExp};
-use super::shape::{IntoIx, Shape, ShapeOf};
+use super::shape::{IntoIx, IxPart, Shape, ShapeOf};
 use crate::build::{self, AccFun, AccOp, AccRef, AccType, Frozen};
 use crate::data::ArrayData;
 use crate::error::Error;
@@ -208,6 +208,34 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     #[track_caller]
     pub fn is_empty(&self) -> Exp<bool> {
         self.size().eq(0)
+    }
+    /// Reads the element at a position in row-major order. Out of bounds is a fault.
+    #[track_caller]
+    pub fn index_linear(&self, i: impl IxPart) -> E::Exp {
+        self.flatten().index(i.part())
+    }
+    /// The same array, if a condition holds; else a fault with this message.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([1, 2, 3]));
+    /// let same = xs.check(xs.length().lt(3), "there are too many");
+    /// assert!(Interpreter::new().run(same).unwrap_err().to_string().starts_with("there are too many"));
+    /// ```
+    #[track_caller]
+    pub fn check(&self, ok: impl IntoExp<bool>, message: &str) -> Acc<Array<Sh, E>> {
+        self.check_with(ok, message, &[])
+    }
+    /// As [`check`](Acc::check); each `{}` of the message stands for the next of the numbers.
+    #[track_caller]
+    pub fn check_with(&self, ok: impl IntoExp<bool>, message: &str, numbers: &[Exp<i64>]) -> Acc<Array<Sh, E>> {
+        let loc = Loc::caller();
+        let ok = build::closed(loc.clone(), || {
+            let parts: Vec<_> = std::iter::once(ok.into_exp().r).chain(numbers.iter().map(|n| n.r)).collect();
+            let types = std::iter::once(bool::ty()).chain(numbers.iter().map(|_| i64::ty()));
+            build::tuple(&parts, crate::data::EltType::tuple(types), &loc)
+        });
+        Acc::new(AccOp::Check { ok, message: message.into(), xs: self.node.clone() }, loc)
     }
     /// Reads one element, inside a scalar closure or at array level. Out of bounds is a fault.
     #[track_caller]

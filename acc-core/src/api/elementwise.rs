@@ -41,7 +41,7 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
         Acc::new(AccOp::Map { f, xs, indexed }, loc)
     }
 
-    /// Applies a function to the elements of 2 arrays at each index of the intersection of their shapes.
+    /// Applies a function to the elements of two arrays at each index of the intersection of their shapes.
     #[track_caller]
     pub fn zip_with<B: Elt, X: Elt, R: IntoExp<X>>(
         &self,
@@ -56,7 +56,7 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
         self.mapped(f, vec![bs.into_acc().node], false, loc)
     }
 
-    /// Applies a function to the index and the elements of 2 arrays, on the intersection of their shapes.
+    /// Applies a function to the index and the elements of two arrays, on the intersection of their shapes.
     #[track_caller]
     pub fn izip_with<B: Elt, X: Elt, R: IntoExp<X>>(
         &self,
@@ -71,119 +71,10 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
         self.mapped(f, vec![bs.into_acc().node], true, loc)
     }
 
-    /// The tuples of the elements of 2 arrays, on the intersection of their shapes.
+    /// The pairs of the elements of two arrays, on the intersection of their shapes.
     #[track_caller]
     pub fn zip<B: Elt>(&self, bs: impl IntoAcc<Array<Sh, B>>) -> Acc<Array<Sh, (E, B)>> {
         self.zip_with(bs, |a, b| (a, b))
-    }
-
-    /// Applies a function to the elements of 3 arrays at each index of the intersection of their shapes.
-    #[track_caller]
-    pub fn zip_with3<B: Elt, C: Elt, X: Elt, R: IntoExp<X>>(
-        &self,
-        bs: impl IntoAcc<Array<Sh, B>>,
-        cs: impl IntoAcc<Array<Sh, C>>,
-        f: impl FnOnce(E::Exp, B::Exp, C::Exp) -> R,
-    ) -> Acc<Array<Sh, X>> {
-        let loc = Loc::caller();
-        let types = vec![E::ty(), B::ty(), C::ty()];
-        let f = build::lambda(types, loc.clone(), |p| {
-            f(Exp::<E>::raw(p[0]).unlift(), Exp::<B>::raw(p[1]).unlift(), Exp::<C>::raw(p[2]).unlift()).into_exp().r
-        });
-        self.mapped(f, vec![bs.into_acc().node, cs.into_acc().node], false, loc)
-    }
-
-    /// Applies a function to the index and the elements of 3 arrays, on the intersection of their shapes.
-    #[track_caller]
-    pub fn izip_with3<B: Elt, C: Elt, X: Elt, R: IntoExp<X>>(
-        &self,
-        bs: impl IntoAcc<Array<Sh, B>>,
-        cs: impl IntoAcc<Array<Sh, C>>,
-        f: impl FnOnce(Sh::Exp, E::Exp, B::Exp, C::Exp) -> R,
-    ) -> Acc<Array<Sh, X>> {
-        let loc = Loc::caller();
-        let types = vec![EltType::index(Sh::RANK), E::ty(), B::ty(), C::ty()];
-        let f = build::lambda(types, loc.clone(), |p| {
-            f(
-                Sh::unlift_index(p[0]),
-                Exp::<E>::raw(p[1]).unlift(),
-                Exp::<B>::raw(p[2]).unlift(),
-                Exp::<C>::raw(p[3]).unlift(),
-            )
-            .into_exp()
-            .r
-        });
-        self.mapped(f, vec![bs.into_acc().node, cs.into_acc().node], true, loc)
-    }
-
-    /// The tuples of the elements of 3 arrays, on the intersection of their shapes.
-    #[track_caller]
-    pub fn zip3<B: Elt, C: Elt>(
-        &self,
-        bs: impl IntoAcc<Array<Sh, B>>,
-        cs: impl IntoAcc<Array<Sh, C>>,
-    ) -> Acc<Array<Sh, (E, B, C)>> {
-        self.zip_with3(bs, cs, |a, b, c| (a, b, c))
-    }
-
-    /// Applies a function to the elements of 4 arrays at each index of the intersection of their shapes.
-    #[track_caller]
-    pub fn zip_with4<B: Elt, C: Elt, D: Elt, X: Elt, R: IntoExp<X>>(
-        &self,
-        bs: impl IntoAcc<Array<Sh, B>>,
-        cs: impl IntoAcc<Array<Sh, C>>,
-        ds: impl IntoAcc<Array<Sh, D>>,
-        f: impl FnOnce(E::Exp, B::Exp, C::Exp, D::Exp) -> R,
-    ) -> Acc<Array<Sh, X>> {
-        let loc = Loc::caller();
-        let types = vec![E::ty(), B::ty(), C::ty(), D::ty()];
-        let f = build::lambda(types, loc.clone(), |p| {
-            f(
-                Exp::<E>::raw(p[0]).unlift(),
-                Exp::<B>::raw(p[1]).unlift(),
-                Exp::<C>::raw(p[2]).unlift(),
-                Exp::<D>::raw(p[3]).unlift(),
-            )
-            .into_exp()
-            .r
-        });
-        self.mapped(f, vec![bs.into_acc().node, cs.into_acc().node, ds.into_acc().node], false, loc)
-    }
-
-    /// Applies a function to the index and the elements of 4 arrays, on the intersection of their shapes.
-    #[track_caller]
-    pub fn izip_with4<B: Elt, C: Elt, D: Elt, X: Elt, R: IntoExp<X>>(
-        &self,
-        bs: impl IntoAcc<Array<Sh, B>>,
-        cs: impl IntoAcc<Array<Sh, C>>,
-        ds: impl IntoAcc<Array<Sh, D>>,
-        f: impl FnOnce(Sh::Exp, E::Exp, B::Exp, C::Exp, D::Exp) -> R,
-    ) -> Acc<Array<Sh, X>> {
-        let loc = Loc::caller();
-        let types = vec![EltType::index(Sh::RANK), E::ty(), B::ty(), C::ty(), D::ty()];
-        let f = build::lambda(types, loc.clone(), |p| {
-            f(
-                Sh::unlift_index(p[0]),
-                Exp::<E>::raw(p[1]).unlift(),
-                Exp::<B>::raw(p[2]).unlift(),
-                Exp::<C>::raw(p[3]).unlift(),
-                Exp::<D>::raw(p[4]).unlift(),
-            )
-            .into_exp()
-            .r
-        });
-        self.mapped(f, vec![bs.into_acc().node, cs.into_acc().node, ds.into_acc().node], true, loc)
-    }
-
-    /// The tuples of the elements of 4 arrays, on the intersection of their shapes.
-    #[track_caller]
-    pub fn zip4<B: Elt, C: Elt, D: Elt>(
-        &self,
-        bs: impl IntoAcc<Array<Sh, B>>,
-        cs: impl IntoAcc<Array<Sh, C>>,
-        ds: impl IntoAcc<Array<Sh, D>>,
-    ) -> Acc<Array<Sh, (E, B, C, D)>> {
-        self.zip_with4(bs, cs, ds, |a, b, c, d| (a, b, c, d))
     }
 
     /// Each element with its index.
@@ -196,26 +87,77 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     }
 }
 
-impl<Sh: Shape, A: Elt, B: Elt> Acc<Array<Sh, (A, B)>> {
-    /// The components as arrays of their own.
-    #[track_caller]
-    pub fn unzip(&self) -> (Acc<Array<Sh, A>>, Acc<Array<Sh, B>>) {
-        (self.map(|(a, _)| a), self.map(|(_, b)| b))
-    }
-}
+/// The operations on three arrays and more (those on two are written out, for the messages of rustc): the array itself, and the others with their element types and the positions of their
+/// elements among the parameters, without and with an index before them.
+macro_rules! zips {
+    ($n:literal $zip_with:ident $izip_with:ident $zip:ident; $($X:ident $x:ident $i:tt $j:tt),*) => {
+        impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
+            #[doc = concat!("Applies a function to the elements of ", $n, " arrays at each index of the intersection of their shapes.")]
+            #[track_caller]
+            #[allow(clippy::too_many_arguments)]
+            pub fn $zip_with<$($X: Elt,)* Z: Elt, R: IntoExp<Z>>(
+                &self,
+                $($x: impl IntoAcc<Array<Sh, $X>>,)*
+                f: impl FnOnce(E::Exp, $($X::Exp),*) -> R,
+            ) -> Acc<Array<Sh, Z>> {
+                let loc = Loc::caller();
+                let f = build::lambda(vec![E::ty(), $($X::ty()),*], loc.clone(), |p| {
+                    f(Exp::<E>::raw(p[0]).unlift(), $(Exp::<$X>::raw(p[$i]).unlift()),*).into_exp().r
+                });
+                self.mapped(f, vec![$($x.into_acc().node),*], false, loc)
+            }
 
-impl<Sh: Shape, A: Elt, B: Elt, C: Elt> Acc<Array<Sh, (A, B, C)>> {
-    /// The components as arrays of their own.
-    #[track_caller]
-    pub fn unzip3(&self) -> (Acc<Array<Sh, A>>, Acc<Array<Sh, B>>, Acc<Array<Sh, C>>) {
-        (self.map(|(a, _, _)| a), self.map(|(_, b, _)| b), self.map(|(_, _, c)| c))
-    }
-}
+            #[doc = concat!("Applies a function to the index and the elements of ", $n, " arrays, on the intersection of their shapes.")]
+            #[track_caller]
+            #[allow(clippy::too_many_arguments)]
+            pub fn $izip_with<$($X: Elt,)* Z: Elt, R: IntoExp<Z>>(
+                &self,
+                $($x: impl IntoAcc<Array<Sh, $X>>,)*
+                f: impl FnOnce(Sh::Exp, E::Exp, $($X::Exp),*) -> R,
+            ) -> Acc<Array<Sh, Z>> {
+                let loc = Loc::caller();
+                let f = build::lambda(vec![EltType::index(Sh::RANK), E::ty(), $($X::ty()),*], loc.clone(), |p| {
+                    let index = Sh::unlift_index(p[0]);
+                    f(index, Exp::<E>::raw(p[1]).unlift(), $(Exp::<$X>::raw(p[$j]).unlift()),*).into_exp().r
+                });
+                self.mapped(f, vec![$($x.into_acc().node),*], true, loc)
+            }
 
-impl<Sh: Shape, A: Elt, B: Elt, C: Elt, D: Elt> Acc<Array<Sh, (A, B, C, D)>> {
-    /// The components as arrays of their own.
-    #[track_caller]
-    pub fn unzip4(&self) -> (Acc<Array<Sh, A>>, Acc<Array<Sh, B>>, Acc<Array<Sh, C>>, Acc<Array<Sh, D>>) {
-        (self.map(|(a, _, _, _)| a), self.map(|(_, b, _, _)| b), self.map(|(_, _, c, _)| c), self.map(|(_, _, _, d)| d))
-    }
+            #[doc = concat!("The tuples of the elements of ", $n, " arrays, on the intersection of their shapes.")]
+            #[track_caller]
+            #[allow(clippy::too_many_arguments)]
+            pub fn $zip<$($X: Elt),*>(&self, $($x: impl IntoAcc<Array<Sh, $X>>),*) -> Acc<Array<Sh, (E, $($X),*)>> {
+                self.$zip_with($($x,)* |e, $($x),*| (e, $($x),*))
+            }
+        }
+    };
+}
+zips!(3 zip_with3 izip_with3 zip3; A a 1 2, B b 2 3);
+zips!(4 zip_with4 izip_with4 zip4; A a 1 2, B b 2 3, C c 3 4);
+zips!(5 zip_with5 izip_with5 zip5; A a 1 2, B b 2 3, C c 3 4, D d 4 5);
+zips!(6 zip_with6 izip_with6 zip6; A a 1 2, B b 2 3, C c 3 4, D d 4 5, F g 5 6);
+zips!(7 zip_with7 izip_with7 zip7; A a 1 2, B b 2 3, C c 3 4, D d 4 5, F g 5 6, G h 6 7);
+zips!(8 zip_with8 izip_with8 zip8; A a 1 2, B b 2 3, C c 3 4, D d 4 5, F g 5 6, G h 6 7, H k 7 8);
+zips!(9 zip_with9 izip_with9 zip9; A a 1 2, B b 2 3, C c 3 4, D d 4 5, F g 5 6, G h 6 7, H k 7 8, I l 8 9);
+
+macro_rules! unzips {
+    ($($unzip:ident: $($A:ident $i:tt),*;)*) => { $(
+        impl<Sh: Shape, $($A: Elt),*> Acc<Array<Sh, ($($A,)*)>> {
+            /// The components as arrays of their own.
+            #[track_caller]
+            pub fn $unzip(&self) -> ($(Acc<Array<Sh, $A>>,)*) {
+                ($(self.map(|t| t.$i),)*)
+            }
+        }
+    )* };
+}
+unzips! {
+    unzip: A 0, B 1;
+    unzip3: A 0, B 1, C 2;
+    unzip4: A 0, B 1, C 2, D 3;
+    unzip5: A 0, B 1, C 2, D 3, E 4;
+    unzip6: A 0, B 1, C 2, D 3, E 4, F 5;
+    unzip7: A 0, B 1, C 2, D 3, E 4, F 5, G 6;
+    unzip8: A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7;
+    unzip9: A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8;
 }

@@ -1,7 +1,9 @@
 //! The typed API: combinators over [`Acc`], scalar code over [`Exp`], host [`Array`]s, running and compiling.
 
 mod acc;
+mod arithmetic;
 mod array;
+mod axis;
 mod bits;
 mod bounded;
 mod class;
@@ -13,6 +15,7 @@ mod either;
 mod elementwise;
 mod elt;
 mod exp;
+mod filter;
 mod floating;
 mod flow;
 mod fold;
@@ -36,14 +39,17 @@ mod real;
 mod reduce;
 mod reshape;
 mod run;
+mod segments;
 mod shape;
 mod simd;
 mod slice;
+mod sort;
 mod stencil;
 mod sum;
 mod wrappers;
 
 pub use acc::{Acc, Arrays, IntoAcc};
+pub use arithmetic::ArrayOperand;
 pub use array::{Array, Matrix, NdShape, Scalar, Vector};
 pub use bits::{Bits, bit, zero_bits};
 pub use bounded::{Bounded, max_value, min_value};
@@ -77,16 +83,18 @@ pub use random::{Words, philox, random_f32, random_f64, random_normal, random_u3
 pub use ratio::{Ratio, Rational, ratio, ratio_raw};
 pub use real::{RealFloat, RealFrac, encode_float};
 pub use run::{AccFn, Compiled, HostArgs, Run};
+pub use segments::Segments;
 pub use shape::{
     DIM0, DIM1, DIM2, DIM3, DIM4, DIM5, DIM6, DIM7, DIM8, DIM9, Dim, Extendable, IntoIx, IntoShape, IxExp, IxPart,
     Reducible, Shape, ShapeOf,
 };
 pub use simd::{Simd, simd};
-pub use slice::{All, Count, SlicePart, SliceSpec, TooDeep};
+pub use slice::{All, Any, Count, NoRank, ReplicateSpec, SlicePart, SliceParts, SliceSpec};
 pub use stencil::{
-    Edge, EdgeFunction, Stencil, Stencil3, Stencil3x3, Stencil3x3x3, Stencil3x3x5, Stencil3x5, Stencil3x5x3, Stencil5,
-    Stencil5x3, Stencil5x3x3, Stencil5x5, Stencil5x5x5, Stencil7, Stencil7x7, Stencil9, Stencil9x9, Window1, Window2,
-    Window3,
+    Edge, EdgeFunction, Stencil, Stencil3, Stencil3x3, Stencil3x3x3, Stencil3x3x5, Stencil3x5, Stencil3x5x3,
+    Stencil3x5x5, Stencil3x7, Stencil3x9, Stencil5, Stencil5x3, Stencil5x3x3, Stencil5x3x5, Stencil5x5, Stencil5x5x3,
+    Stencil5x5x5, Stencil5x7, Stencil5x9, Stencil7, Stencil7x3, Stencil7x5, Stencil7x7, Stencil7x9, Stencil9,
+    Stencil9x3, Stencil9x5, Stencil9x7, Stencil9x9, Window1, Window2, Window3,
 };
 #[doc(hidden)]
 pub use sum::tag_is;

@@ -1,7 +1,7 @@
 //! Forward and backward permutations.
 
 use super::acc::{Acc, IntoAcc, closed_ix, fun2};
-use super::array::{Array, Matrix, Vector};
+use super::array::{Array, Vector};
 use super::elt::Elt;
 use super::exp::{Exp, IntoExp, constant};
 use super::shape::{DIM1, IntoIx, IxExp, Shape};
@@ -115,20 +115,5 @@ impl<E: Elt> Acc<Vector<E>> {
         let n = self.length().min(targets.length());
         let xs = self.backpermute(n, |i: Exp<i64>| i);
         xs.permute::<DIM1, _, _>(defaults, |new, _| new, |i| Some(targets.index(i)))
-    }
-
-    /// The elements in reverse order.
-    #[track_caller]
-    pub fn reverse(&self) -> Acc<Vector<E>> {
-        self.backpermute(self.extent(), |i| self.length() - 1 - i)
-    }
-}
-
-impl<E: Elt> Acc<Matrix<E>> {
-    /// Rows become columns.
-    #[track_caller]
-    pub fn transpose(&self) -> Acc<Matrix<E>> {
-        let (rows, columns) = self.shape();
-        self.backpermute((columns, rows), |(i, j)| (j, i))
     }
 }

@@ -2,12 +2,13 @@
 
 use super::acc::{Acc, closed_exp, fun2};
 use super::array::{Array, Scalar};
-use super::class::Num;
+use super::class::{Num, NumScalar};
 use super::compare::ExpOrd;
 use super::elt::Elt;
-use super::exp::{Exp, IntoExp, constant};
-use super::shape::{DIM1, Reducible, Shape};
-use crate::build::{AccOp, Frozen};
+use super::exp::{Exp, IntoExp, constant, lift};
+use super::floating::Floating;
+use super::shape::{DIM1, Parts, Reducible, Shape, innermost, parts};
+use crate::build::{AccOp, Frozen, compose};
 use crate::ir::{Dir, Loc};
 
 // `In: Shape` with `Reducible<Inner = In>` instead of `Sh: Reducible`: the bound is then checked late, and its own
@@ -102,6 +103,60 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
         self.fold1(|a, b| E::greater(a.into_exp(), b.into_exp()))
     }
 
+    /// The position of the least element of each row: the first if there are several; that of the first NaN if there is
+    /// one. A row without elements is a fault.
+    #[track_caller]
+    pub fn arg_min<In: Shape>(&self) -> Acc<Array<In, i64>>
+    where
+        Sh: Reducible<Inner = In>,
+        E: ExpOrd,
+    {
+        self.arg_first(|b, a| b.lt(a))
+    }
+
+    /// The position of the greatest element of each row: the first if there are several; that of the first NaN if there
+    /// is one. A row without elements is a fault.
+    #[track_caller]
+    pub fn arg_max<In: Shape>(&self) -> Acc<Array<In, i64>>
+    where
+        Sh: Reducible<Inner = In>,
+        E: ExpOrd,
+    {
+        self.arg_first(|b, a| b.gt(a))
+    }
+
+    /// The position of the first element that none is `better` than.
+    #[track_caller]
+    fn arg_first<In: Shape>(&self, better: impl Fn(Exp<E>, Exp<E>) -> Exp<bool>) -> Acc<Array<In, i64>>
+    where
+        Sh: Reducible<Inner = In>,
+        E: ExpOrd,
+    {
+        compose(|| {
+            let pairs: Acc<Array<Sh, (E, i64)>> = self.imap(|ix, x| (x, innermost::<Sh>(ix)));
+            let best = pairs.fold1(|(a, i), (b, j)| {
+                let (a, b) = (lift::<E>(a), lift::<E>(b));
+                // Only a NaN differs from itself.
+                let later = a.eq(a) & (better(b, a) | b.ne(b));
+                (later.then_else(b, a), later.then_else(j, i))
+            });
+            best.map(|(_, i)| i)
+        })
+    }
+
+    /// The means of the rows: NaN of a row without elements.
+    #[track_caller]
+    pub fn mean<In: Shape>(&self) -> Acc<Array<In, E>>
+    where
+        Sh: Reducible<Inner = In>,
+        E: Floating + NumScalar,
+    {
+        compose(|| {
+            let n = self.extent().parts()[Sh::RANK - 1].to::<E>();
+            self.sum().map(|sum| sum / n)
+        })
+    }
+
     /// Whether the predicate holds of all elements of a row.
     #[track_caller]
     pub fn all<In: Shape, R: IntoExp<bool>>(&self, p: impl FnOnce(E::Exp) -> R) -> Acc<Array<In, bool>>
@@ -175,6 +230,118 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     {
         let loc = Loc::caller();
         self.scan(Dir::Right, fun2::<E, E, E, R>(&loc, f), None, loc)
+    }
+
+    /// Exclusive left scan from `init`: `init` of [`scanl`](Acc::scanl).
+    #[track_caller]
+    pub fn prescanl<R: IntoExp<E>, In: Shape>(
+        &self,
+        init: impl IntoExp<E>,
+        f: impl FnOnce(E::Exp, E::Exp) -> R,
+    ) -> Acc<Array<Sh, E>>
+    where
+        Sh: Reducible<Inner = In>,
+    {
+        self.scanl(init, f).init()
+    }
+
+    /// Inclusive left scan from `init`: as [`scanl1`](Acc::scanl1), `init` combined with each element on the left.
+    #[track_caller]
+    pub fn postscanl<R: IntoExp<E>, In: Shape>(
+        &self,
+        init: impl IntoExp<E>,
+        f: impl Fn(E::Exp, E::Exp) -> R,
+    ) -> Acc<Array<Sh, E>>
+    where
+        Sh: Reducible<Inner = In>,
+    {
+        compose(|| {
+            let (init, f) = (init.into_exp(), |a, b| Loc::of_user(|| f(a, b)));
+            self.scanl1(f).map(|x| f(init.unlift(), x))
+        })
+    }
+
+    /// Exclusive left scan from `init`, and the row's reduction beside it (Accelerate's `scanl'`).
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let (before, total) = use_(&Vector::from([1, 2, 3])).scanl_with_total(10, |a, b| a + b);
+    /// let (before, total) = Interpreter::new().run((before, total))?;
+    /// assert_eq!((before.to_vec(), total.value()), (vec![10, 11, 13], 16));
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn scanl_with_total<R: IntoExp<E>, In: Shape>(
+        &self,
+        init: impl IntoExp<E>,
+        f: impl FnOnce(E::Exp, E::Exp) -> R,
+    ) -> (Acc<Array<Sh, E>>, Acc<Array<In, E>>)
+    where
+        Sh: Reducible<Inner = In>,
+    {
+        let all = self.scanl(init, f);
+        (all.init(), all.column(|n| n - 1))
+    }
+
+    /// Exclusive right scan from `init`: `tail` of [`scanr`](Acc::scanr).
+    #[track_caller]
+    pub fn prescanr<R: IntoExp<E>, In: Shape>(
+        &self,
+        init: impl IntoExp<E>,
+        f: impl FnOnce(E::Exp, E::Exp) -> R,
+    ) -> Acc<Array<Sh, E>>
+    where
+        Sh: Reducible<Inner = In>,
+    {
+        self.scanr(init, f).tail()
+    }
+
+    /// Inclusive right scan from `init`: as [`scanr1`](Acc::scanr1), `init` combined with each element on the right.
+    #[track_caller]
+    pub fn postscanr<R: IntoExp<E>, In: Shape>(
+        &self,
+        init: impl IntoExp<E>,
+        f: impl Fn(E::Exp, E::Exp) -> R,
+    ) -> Acc<Array<Sh, E>>
+    where
+        Sh: Reducible<Inner = In>,
+    {
+        compose(|| {
+            let (init, f) = (init.into_exp(), |a, b| Loc::of_user(|| f(a, b)));
+            self.scanr1(f).map(|x| f(x, init.unlift()))
+        })
+    }
+
+    /// Exclusive right scan from `init`, and the row's reduction beside it (Accelerate's `scanr'`).
+    #[track_caller]
+    pub fn scanr_with_total<R: IntoExp<E>, In: Shape>(
+        &self,
+        init: impl IntoExp<E>,
+        f: impl FnOnce(E::Exp, E::Exp) -> R,
+    ) -> (Acc<Array<Sh, E>>, Acc<Array<In, E>>)
+    where
+        Sh: Reducible<Inner = In>,
+    {
+        let all = self.scanr(init, f);
+        (all.tail(), all.column(|_| lift(0i64)))
+    }
+
+    /// One element of each row, at a position that depends on their number.
+    #[track_caller]
+    fn column<In: Shape>(&self, at: impl FnOnce(Exp<i64>) -> Exp<i64>) -> Acc<Array<In, E>>
+    where
+        Sh: Reducible<Inner = In>,
+    {
+        compose(|| {
+            let mut outer = self.extent().parts();
+            let Some(n) = outer.pop() else { unreachable!("a shape of rank 1 or more has extents") };
+            let at = at(n);
+            self.backpermute(Parts(outer), |ix: In::Exp| {
+                let mut ix = parts::<In>(ix);
+                ix.push(at);
+                Parts(ix)
+            })
+        })
     }
 
     fn scan(&self, dir: Dir, f: Frozen, init: Option<Frozen>, loc: Loc) -> Acc<Array<Sh, E>> {

@@ -4,9 +4,9 @@ use super::acc::{Acc, closed_ix};
 use super::array::Array;
 use super::elt::Elt;
 use super::shape::{IntoIx, Shape, index_of};
-use super::slice::SliceSpec;
+use super::slice::{ReplicateSpec, SliceParts, SliceSpec};
 use crate::build::{self, AccOp};
-use crate::ir::Loc;
+use crate::ir::{Axis, Loc};
 
 impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     /// The same elements in row-major order under another shape; another size is a fault.
@@ -16,22 +16,34 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
         Acc::new(AccOp::Reshape { shape: closed_ix(&loc, shape), xs: self.node.clone() }, loc)
     }
 
-    /// Copies along new axes: `xs.replicate((n, All))` has `n` rows, each `xs`.
+    /// Copies along new axes: `xs.replicate((n, All))` has `n` rows, each `xs`, and `xs.replicate((Any, n))` of any rank
+    /// has each element `n` times.
     #[track_caller]
-    pub fn replicate<S: SliceSpec<Slice = Sh>>(&self, spec: S) -> Acc<Array<S::Full, E>> {
+    pub fn replicate<S: ReplicateSpec<Sh>>(&self, spec: S) -> Acc<Array<S::Full, E>>
+    where
+        S::Full: Shape,
+    {
         let loc = Loc::caller();
         let extents = build::closed(loc.clone(), || index_of(&spec.fixed()).0);
-        Acc::new(AccOp::Replicate { axes: S::AXES.to_vec(), extents, xs: self.node.clone() }, loc)
+        let axes = axes::<S>(S::Full::RANK);
+        Acc::new(AccOp::Replicate { axes, extents, xs: self.node.clone() }, loc)
     }
 
-    /// Fixes axes at positions: `m.slice((All, 0))` is the first column. Out of bounds is a fault.
+    /// Fixes axes at positions: `m.slice((All, 0))` is the first column, and `xs.slice((Any, 0))` of any rank has the
+    /// first elements of the rows. Out of bounds is a fault.
     #[track_caller]
-    pub fn slice<S: SliceSpec<Full = Sh>>(&self, spec: S) -> Acc<Array<S::Slice, E>>
+    pub fn slice<S: SliceSpec<Sh>>(&self, spec: S) -> Acc<Array<S::Slice, E>>
     where
         S::Slice: Shape,
     {
         let loc = Loc::caller();
         let index = build::closed(loc.clone(), || index_of(&spec.fixed()).0);
-        Acc::new(AccOp::Slice { axes: S::AXES.to_vec(), index, xs: self.node.clone() }, loc)
+        Acc::new(AccOp::Slice { axes: axes::<S>(Sh::RANK), index, xs: self.node.clone() }, loc)
     }
+}
+
+/// One entry per axis of the larger array.
+fn axes<S: SliceParts>(rank: usize) -> Vec<Axis> {
+    let any = if S::ANY { rank.saturating_sub(S::AXES.len()) } else { 0 };
+    std::iter::repeat_n(Axis::All, any).chain(S::AXES.iter().copied()).collect()
 }

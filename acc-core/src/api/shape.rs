@@ -3,6 +3,7 @@
 use super::class::{Integral, NumScalar};
 use super::elt::Elt;
 use super::exp::{Exp, constant, tuple_exp};
+use super::slice::Count;
 use crate::build::{self, AccRef, ExpRef};
 use crate::ir::Loc;
 use std::fmt::Debug;
@@ -38,7 +39,7 @@ pub type DIM9 = Dim<9>;
     message = "`{Self}` is not an array shape",
     note = "shapes are DIM0 (scalar), DIM1, .. DIM9"
 )]
-pub trait Shape: Copy + PartialEq + Debug + 'static {
+pub trait Shape: Count + Copy + PartialEq + Debug + 'static {
     /// The number of dimensions.
     const RANK: usize;
     /// What closures over indices receive: `()`, `Exp<i64>`, `(Exp<i64>, Exp<i64>)`, ...
@@ -157,6 +158,36 @@ pub(crate) fn index_of(parts: &[Exp<i64>]) -> IxExp {
             &Loc::caller(),
         )),
     }
+}
+
+/// An index given by its components, which must be as many as the rank.
+pub(crate) struct Parts(pub(crate) Vec<Exp<i64>>);
+
+impl<Sh: Shape> IntoIx<Sh> for Parts {
+    #[track_caller]
+    fn into_ix(self) -> IxExp {
+        index_of(&self.0)
+    }
+}
+
+/// The components of an index, outermost first.
+#[track_caller]
+pub(crate) fn parts<Sh: Shape>(ix: Sh::Exp) -> Vec<Exp<i64>> {
+    parts_of(ix.into_ix().0, Sh::RANK)
+}
+
+/// The component along the innermost dimension of an index of rank 1 or more.
+#[track_caller]
+pub(crate) fn innermost<Sh: Reducible>(ix: Sh::Exp) -> Exp<i64> {
+    parts::<Sh>(ix)[Sh::RANK - 1]
+}
+
+/// The index with another component along the innermost dimension.
+#[track_caller]
+pub(crate) fn with_innermost<Sh: Reducible>(ix: Sh::Exp, i: Exp<i64>) -> Parts {
+    let mut ix = parts::<Sh>(ix);
+    ix[Sh::RANK - 1] = i;
+    Parts(ix)
 }
 
 /// The extent of an array program; becomes an expression only where it is used.

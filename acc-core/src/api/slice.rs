@@ -1,4 +1,4 @@
-//! Slice specifications: tuples of [`All`] and integers.
+//! Slice specifications: tuples of [`All`] and integers, perhaps after [`Any`].
 
 use super::class::{Integral, NumScalar};
 use super::exp::Exp;
@@ -8,6 +8,10 @@ use crate::ir::Axis;
 /// Keeps a whole axis.
 #[derive(Clone, Copy, Debug)]
 pub struct All;
+
+/// Keeps the outer axes, however many there are: the first component of a specification.
+#[derive(Clone, Copy, Debug)]
+pub struct Any;
 
 /// One component of a slice specification: `All`, or an integer.
 #[diagnostic::on_unimplemented(
@@ -19,28 +23,45 @@ pub trait SlicePart {
     const AXIS: Axis;
     /// The slice's shape with this component's axis added.
     type Push<S: Count>: Count;
+    /// The slice's shape without this component's axis.
+    type Pop<S: Count>: Count;
     /// The position or extent, if it is an integer.
     fn fixed(self) -> Option<Exp<i64>>;
 }
 
-/// Ranks under construction: they saturate into [`TooDeep`], so that signatures need no limit.
+/// Ranks under construction: they saturate into [`NoRank`], so that signatures need no limit.
 pub trait Count {
     /// One more.
     type Next: Count;
+    /// One less.
+    type Pred: Count;
 }
-/// A rank above the highest.
-pub struct TooDeep;
-impl Count for TooDeep {
-    type Next = TooDeep;
+/// A rank below 0 or above the highest.
+pub struct NoRank;
+impl Count for NoRank {
+    type Next = NoRank;
+    type Pred = NoRank;
 }
 macro_rules! count {
-    ($($a:tt $b:ty),*) => { $(impl Count for Dim<$a> { type Next = $b; })* };
+    ($($a:tt $next:ty, $pred:ty;)*) => { $(impl Count for Dim<$a> { type Next = $next; type Pred = $pred; })* };
 }
-count!(0 Dim<1>, 1 Dim<2>, 2 Dim<3>, 3 Dim<4>, 4 Dim<5>, 5 Dim<6>, 6 Dim<7>, 7 Dim<8>, 8 Dim<9>, 9 TooDeep);
+count! {
+    0 Dim<1>, NoRank;
+    1 Dim<2>, Dim<0>;
+    2 Dim<3>, Dim<1>;
+    3 Dim<4>, Dim<2>;
+    4 Dim<5>, Dim<3>;
+    5 Dim<6>, Dim<4>;
+    6 Dim<7>, Dim<5>;
+    7 Dim<8>, Dim<6>;
+    8 Dim<9>, Dim<7>;
+    9 NoRank, Dim<8>;
+}
 
 impl SlicePart for All {
     const AXIS: Axis = Axis::All;
     type Push<S: Count> = S::Next;
+    type Pop<S: Count> = S::Pred;
     fn fixed(self) -> Option<Exp<i64>> {
         None
     }
@@ -48,6 +69,7 @@ impl SlicePart for All {
 impl SlicePart for usize {
     const AXIS: Axis = Axis::Fixed;
     type Push<S: Count> = S;
+    type Pop<S: Count> = S;
     #[track_caller]
     fn fixed(self) -> Option<Exp<i64>> {
         Some(self.part())
@@ -56,38 +78,82 @@ impl SlicePart for usize {
 impl<T: Integral + NumScalar> SlicePart for Exp<T> {
     const AXIS: Axis = Axis::Fixed;
     type Push<S: Count> = S;
+    type Pop<S: Count> = S;
     #[track_caller]
     fn fixed(self) -> Option<Exp<i64>> {
         Some(self.part())
     }
 }
 
-/// `(All, i)`: one component per axis of the larger array, `Full`; the `All`s are the axes of the smaller, `Slice`.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` is not a slice specification",
-    note = "use a tuple of `All` and integers, one per axis of the larger array, e.g. `(All, 0)`"
-)]
-pub trait SliceSpec {
-    /// The shape of the larger array.
-    type Full: Shape;
-    /// The shape of the smaller array.
-    type Slice;
-    /// One entry per axis of the larger array.
+/// The components of a slice specification: `(All, i)`, one for each axis of the larger array; or `Any`, `(Any, i)`, ...,
+/// which keep the axes that are left.
+pub trait SliceParts {
+    /// Whether `Any` comes first.
+    const ANY: bool;
+    /// The other components.
     const AXES: &'static [Axis];
     /// The integers, in order.
     fn fixed(self) -> Vec<Exp<i64>>;
 }
 
+/// Specifications of slices of arrays of shape `Sh`: one component per axis, `All` or an integer. The `All`s are the
+/// axes of the slice.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a slice specification for an array of shape `{Sh}`",
+    note = "use a tuple of `All` and integers, one per axis, e.g. `(All, 0)` for a matrix; or `(Any, 0)` for any rank"
+)]
+pub trait SliceSpec<Sh: Shape>: SliceParts {
+    /// The shape of the slice.
+    type Slice;
+}
+
+/// Specifications of replications of arrays of shape `Sh`: one component per axis of the result, `All` or an integer.
+/// The `All`s are the axes of the array.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not say how to replicate an array of shape `{Sh}`",
+    note = "use a tuple of `All`, one per axis of the array, and integers, e.g. `(3, All)` for a vector; or `(Any, 3)` for any rank"
+)]
+pub trait ReplicateSpec<Sh: Shape>: SliceParts {
+    /// The shape of the result.
+    type Full;
+}
+
+impl SliceParts for Any {
+    const ANY: bool = true;
+    const AXES: &'static [Axis] = &[];
+    fn fixed(self) -> Vec<Exp<i64>> {
+        Vec::new()
+    }
+}
+impl<Sh: Shape> SliceSpec<Sh> for Any {
+    type Slice = Sh;
+}
+impl<Sh: Shape> ReplicateSpec<Sh> for Any {
+    type Full = Sh;
+}
+
+type Next<S> = <S as Count>::Next;
+type Pred<S> = <S as Count>::Pred;
+
+/// Components that are one per axis of the larger array.
 macro_rules! slice_spec {
     ($n:tt $($A:ident $i:tt),*; $Slice:ty) => {
-        impl<$($A: SlicePart),*> SliceSpec for ($($A,)*) {
-            type Full = Dim<$n>;
-            type Slice = $Slice;
+        impl<$($A: SlicePart),*> SliceParts for ($($A,)*) {
+            const ANY: bool = false;
             const AXES: &'static [Axis] = &[$($A::AXIS),*];
             #[track_caller]
             fn fixed(self) -> Vec<Exp<i64>> {
                 [$(self.$i.fixed()),*].into_iter().flatten().collect()
             }
+        }
+        impl<$($A: SlicePart),*> SliceSpec<Dim<$n>> for ($($A,)*) {
+            type Slice = $Slice;
+        }
+        impl<Sh: Shape, $($A: SlicePart),*> ReplicateSpec<Sh> for ($($A,)*)
+        where
+            ($($A,)*): SliceSpec<Dim<$n>, Slice = Sh>,
+        {
+            type Full = Dim<$n>;
         }
     };
 }
@@ -98,7 +164,33 @@ slice_spec!(4 A 0, B 1, C 2, D 3; D::Push<C::Push<B::Push<A::Push<DIM0>>>>);
 slice_spec!(5 A 0, B 1, C 2, D 3, E 4; E::Push<D::Push<C::Push<B::Push<A::Push<DIM0>>>>>);
 slice_spec!(6 A 0, B 1, C 2, D 3, E 4, F 5; F::Push<E::Push<D::Push<C::Push<B::Push<A::Push<DIM0>>>>>>);
 slice_spec!(7 A 0, B 1, C 2, D 3, E 4, F 5, G 6; G::Push<F::Push<E::Push<D::Push<C::Push<B::Push<A::Push<DIM0>>>>>>>);
-slice_spec!(8 A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7;
-    H::Push<G::Push<F::Push<E::Push<D::Push<C::Push<B::Push<A::Push<DIM0>>>>>>>>);
-slice_spec!(9 A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8;
-    I::Push<H::Push<G::Push<F::Push<E::Push<D::Push<C::Push<B::Push<A::Push<DIM0>>>>>>>>>);
+slice_spec!(8 A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7; H::Push<G::Push<F::Push<E::Push<D::Push<C::Push<B::Push<A::Push<DIM0>>>>>>>>);
+slice_spec!(9 A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8; I::Push<H::Push<G::Push<F::Push<E::Push<D::Push<C::Push<B::Push<A::Push<DIM0>>>>>>>>>);
+
+/// Components after `Any`.
+macro_rules! any_spec {
+    ($($A:ident $i:tt),*; $Slice:ty; $Full:ty) => {
+        impl<$($A: SlicePart),*> SliceParts for (Any, $($A,)*) {
+            const ANY: bool = true;
+            const AXES: &'static [Axis] = &[$($A::AXIS),*];
+            #[track_caller]
+            fn fixed(self) -> Vec<Exp<i64>> {
+                [$(self.$i.fixed()),*].into_iter().flatten().collect()
+            }
+        }
+        impl<Sh: Shape, $($A: SlicePart),*> SliceSpec<Sh> for (Any, $($A,)*) {
+            type Slice = $Slice;
+        }
+        impl<Sh: Shape, $($A: SlicePart),*> ReplicateSpec<Sh> for (Any, $($A,)*) {
+            type Full = $Full;
+        }
+    };
+}
+any_spec!(A 1; A::Push<Pred<Sh>>; Next<A::Pop<Sh>>);
+any_spec!(A 1, B 2; B::Push<A::Push<Pred<Pred<Sh>>>>; Next<Next<A::Pop<B::Pop<Sh>>>>);
+any_spec!(A 1, B 2, C 3; C::Push<B::Push<A::Push<Pred<Pred<Pred<Sh>>>>>>; Next<Next<Next<A::Pop<B::Pop<C::Pop<Sh>>>>>>);
+any_spec!(A 1, B 2, C 3, D 4; D::Push<C::Push<B::Push<A::Push<Pred<Pred<Pred<Pred<Sh>>>>>>>>; Next<Next<Next<Next<A::Pop<B::Pop<C::Pop<D::Pop<Sh>>>>>>>>);
+any_spec!(A 1, B 2, C 3, D 4, E 5; E::Push<D::Push<C::Push<B::Push<A::Push<Pred<Pred<Pred<Pred<Pred<Sh>>>>>>>>>>; Next<Next<Next<Next<Next<A::Pop<B::Pop<C::Pop<D::Pop<E::Pop<Sh>>>>>>>>>>);
+any_spec!(A 1, B 2, C 3, D 4, E 5, F 6; F::Push<E::Push<D::Push<C::Push<B::Push<A::Push<Pred<Pred<Pred<Pred<Pred<Pred<Sh>>>>>>>>>>>>; Next<Next<Next<Next<Next<Next<A::Pop<B::Pop<C::Pop<D::Pop<E::Pop<F::Pop<Sh>>>>>>>>>>>>);
+any_spec!(A 1, B 2, C 3, D 4, E 5, F 6, G 7; G::Push<F::Push<E::Push<D::Push<C::Push<B::Push<A::Push<Pred<Pred<Pred<Pred<Pred<Pred<Pred<Sh>>>>>>>>>>>>>>; Next<Next<Next<Next<Next<Next<Next<A::Pop<B::Pop<C::Pop<D::Pop<E::Pop<F::Pop<G::Pop<Sh>>>>>>>>>>>>>>);
+any_spec!(A 1, B 2, C 3, D 4, E 5, F 6, G 7, H 8; H::Push<G::Push<F::Push<E::Push<D::Push<C::Push<B::Push<A::Push<Pred<Pred<Pred<Pred<Pred<Pred<Pred<Pred<Sh>>>>>>>>>>>>>>>>; Next<Next<Next<Next<Next<Next<Next<Next<A::Pop<B::Pop<C::Pop<D::Pop<E::Pop<F::Pop<G::Pop<H::Pop<Sh>>>>>>>>>>>>>>>>);

@@ -1,11 +1,12 @@
 //! Stencils: maps over a fixed neighbourhood of each element.
 
-use super::acc::{Acc, fun_ix};
+use super::acc::{Acc, IntoAcc, fun_ix};
 use super::array::Array;
 use super::elt::Elt;
 use super::exp::{Exp, IntoExp, constant};
-use super::shape::{DIM1, DIM2, DIM3, Shape};
-use crate::build::{self, AccOp, Frozen, FrozenBoundary};
+use super::shape::{DIM1, DIM2, DIM3, Reducible, Shape};
+use crate::build::{self, AccOp, ExpRef, Frozen, FrozenBoundary, FrozenInput};
+use crate::data::unlinear_index;
 use crate::ir::Loc;
 use std::ops::Index;
 
@@ -35,7 +36,7 @@ pub struct EdgeFunction(Frozen);
 )]
 pub trait Stencil<Sh, E: Elt>: Sized {
     /// The extents, outermost first; all odd.
-    const EXTENT: &'static [usize];
+    fn extent() -> Vec<usize>;
     /// From the elements in row-major order.
     fn from_exps(elements: &[E::Exp]) -> Self;
 }
@@ -66,24 +67,50 @@ windows! {
     Stencil9 = Window1<9>;
     /// 3 rows of 3.
     Stencil3x3 = Window2<3, 3>;
-    /// 3 rows of 5 (the first number is the innermost extent, as in Accelerate).
-    Stencil5x3 = Window2<3, 5>;
     /// 5 rows of 3.
     Stencil3x5 = Window2<5, 3>;
+    /// 7 rows of 3.
+    Stencil3x7 = Window2<7, 3>;
+    /// 9 rows of 3.
+    Stencil3x9 = Window2<9, 3>;
+    /// 3 rows of 5 (the first number is the innermost extent, as in Accelerate).
+    Stencil5x3 = Window2<3, 5>;
     /// 5 rows of 5.
     Stencil5x5 = Window2<5, 5>;
+    /// 7 rows of 5.
+    Stencil5x7 = Window2<7, 5>;
+    /// 9 rows of 5.
+    Stencil5x9 = Window2<9, 5>;
+    /// 3 rows of 7.
+    Stencil7x3 = Window2<3, 7>;
+    /// 5 rows of 7.
+    Stencil7x5 = Window2<5, 7>;
     /// 7 rows of 7.
     Stencil7x7 = Window2<7, 7>;
+    /// 9 rows of 7.
+    Stencil7x9 = Window2<9, 7>;
+    /// 3 rows of 9.
+    Stencil9x3 = Window2<3, 9>;
+    /// 5 rows of 9.
+    Stencil9x5 = Window2<5, 9>;
+    /// 7 rows of 9.
+    Stencil9x7 = Window2<7, 9>;
     /// 9 rows of 9.
     Stencil9x9 = Window2<9, 9>;
     /// 3 planes of 3 rows of 3.
     Stencil3x3x3 = Window3<3, 3, 3>;
-    /// 3 planes of 3 rows of 5.
-    Stencil5x3x3 = Window3<3, 3, 5>;
-    /// 3 planes of 5 rows of 3.
-    Stencil3x5x3 = Window3<3, 5, 3>;
     /// 5 planes of 3 rows of 3.
     Stencil3x3x5 = Window3<5, 3, 3>;
+    /// 3 planes of 5 rows of 3.
+    Stencil3x5x3 = Window3<3, 5, 3>;
+    /// 5 planes of 5 rows of 3.
+    Stencil3x5x5 = Window3<5, 5, 3>;
+    /// 3 planes of 3 rows of 5.
+    Stencil5x3x3 = Window3<3, 3, 5>;
+    /// 5 planes of 3 rows of 5.
+    Stencil5x3x5 = Window3<5, 3, 5>;
+    /// 3 planes of 5 rows of 5.
+    Stencil5x5x3 = Window3<3, 5, 5>;
     /// 5 planes of 5 rows of 5.
     Stencil5x5x5 = Window3<5, 5, 5>;
 }
@@ -95,22 +122,62 @@ const fn odd(n: usize) -> usize {
 }
 
 impl<E: Elt, const W: usize> Stencil<DIM1, E> for Window1<E, W> {
-    const EXTENT: &'static [usize] = &[odd(W)];
+    fn extent() -> Vec<usize> {
+        vec![const { odd(W) }]
+    }
     fn from_exps(e: &[E::Exp]) -> Self {
         Window1(std::array::from_fn(|i| e[i]))
     }
 }
 impl<E: Elt, const H: usize, const W: usize> Stencil<DIM2, E> for Window2<E, H, W> {
-    const EXTENT: &'static [usize] = &[odd(H), odd(W)];
+    fn extent() -> Vec<usize> {
+        const { [odd(H), odd(W)] }.to_vec()
+    }
     fn from_exps(e: &[E::Exp]) -> Self {
         Window2(std::array::from_fn(|i| std::array::from_fn(|j| e[i * W + j])))
     }
 }
 impl<E: Elt, const D: usize, const H: usize, const W: usize> Stencil<DIM3, E> for Window3<E, D, H, W> {
-    const EXTENT: &'static [usize] = &[odd(D), odd(H), odd(W)];
+    fn extent() -> Vec<usize> {
+        const { [odd(D), odd(H), odd(W)] }.to_vec()
+    }
     fn from_exps(e: &[E::Exp]) -> Self {
         Window3(std::array::from_fn(|i| std::array::from_fn(|j| std::array::from_fn(|k| e[(i * H + j) * W + k]))))
     }
+}
+
+/// Ragged windows: 3, 5, 7 or 9 windows of one rank less, which may differ in their extents.
+macro_rules! ragged {
+    ($n:literal: $($S:ident $i:tt),*) => {
+        impl<Sh: Reducible, E: Elt, $($S: Stencil<Sh::Inner, E>),*> Stencil<Sh, E> for ($($S,)*) {
+            fn extent() -> Vec<usize> {
+                let mut widest = vec![1; Sh::RANK - 1];
+                $(widest.iter_mut().zip($S::extent()).for_each(|(w, e)| *w = e.max(*w));)*
+                widest.insert(0, $n);
+                widest
+            }
+            fn from_exps(e: &[E::Exp]) -> Self {
+                let widest = &<Self as Stencil<Sh, E>>::extent()[1..];
+                let size = widest.iter().product::<usize>();
+                ($($S::from_exps(&middle(&e[$i * size..][..size], widest, &$S::extent())),)*)
+            }
+        }
+    };
+}
+ragged!(3: A 0, B 1, C 2);
+ragged!(5: A 0, B 1, C 2, D 3, F 4);
+ragged!(7: A 0, B 1, C 2, D 3, F 4, G 5, H 6);
+ragged!(9: A 0, B 1, C 2, D 3, F 4, G 5, H 6, I 7, J 8);
+
+/// The elements of a window about the centre of a larger one, in row-major order.
+fn middle<T: Copy>(elements: &[T], larger: &[usize], window: &[usize]) -> Vec<T> {
+    let inside = |k: &usize| {
+        let at = unlinear_index(larger, *k);
+        at.iter()
+            .zip(larger.iter().zip(window))
+            .all(|(&i, (&l, &w))| (l - w) / 2 <= i as usize && (i as usize) < (l + w) / 2)
+    };
+    (0..elements.len()).filter(inside).map(|k| elements[k]).collect()
 }
 
 /// The position of an offset in a window; like a slice index, an offset outside of it panics while the program is built.
@@ -143,6 +210,12 @@ impl<E: Elt, const D: usize, const H: usize, const W: usize> Index<(i32, i32, i3
     }
 }
 
+/// A window of a stencil's parameters.
+fn window<Sh, E: Elt, S: Stencil<Sh, E>>(params: &[ExpRef]) -> S {
+    let elements: Vec<E::Exp> = params.iter().map(|r| Exp::<E>::raw(*r).unlift()).collect();
+    S::from_exps(&elements)
+}
+
 impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     /// Maps a neighbourhood of each element; the result has the array's shape.
     ///
@@ -160,20 +233,50 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
         f: impl FnOnce(S) -> R,
     ) -> Acc<Array<Sh, B>> {
         let loc = Loc::caller();
-        let n: usize = S::EXTENT.iter().product();
-        let f = build::lambda(vec![E::ty(); n], loc.clone(), |p| {
-            let elements: Vec<E::Exp> = p.iter().map(|r| Exp::<E>::raw(*r).unlift()).collect();
-            f(S::from_exps(&elements)).into_exp().r
+        let n: usize = S::extent().iter().product();
+        let f = build::lambda(vec![E::ty(); n], loc.clone(), |p| f(window::<Sh, E, S>(p)).into_exp().r);
+        Acc::new(AccOp::Stencil { f, inputs: vec![self.input::<S>(edge, &loc)] }, loc)
+    }
+
+    /// Maps a neighbourhood of each element of two arrays, on the intersection of their shapes. Each array has its own
+    /// window and edge, which is where that array ends.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let (xs, ys) = (use_(&Vector::from([1, 2, 3, 4])), Vector::from([10, 20, 30]));
+    /// let both = xs.stencil2(Edge::Clamp, &ys, Edge::Wrap, |x: Stencil3<i32>, y: Stencil3<i32>| x[-1] + y[1]);
+    /// assert_eq!(Interpreter::new().run(both)?.to_vec(), [21, 31, 12]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn stencil2<S: Stencil<Sh, E>, B: Elt, T: Stencil<Sh, B>, X: Elt, R: IntoExp<X>>(
+        &self,
+        edge: Edge<E>,
+        other: impl IntoAcc<Array<Sh, B>>,
+        other_edge: Edge<B>,
+        f: impl FnOnce(S, T) -> R,
+    ) -> Acc<Array<Sh, X>> {
+        let loc = Loc::caller();
+        let other = other.into_acc();
+        let [n, m] = [S::extent(), T::extent()].map(|e| e.iter().product::<usize>());
+        let mut types = vec![E::ty(); n];
+        types.extend(vec![B::ty(); m]);
+        let f = build::lambda(types, loc.clone(), |p| {
+            f(window::<Sh, E, S>(&p[..n]), window::<Sh, B, T>(&p[n..])).into_exp().r
         });
+        let inputs = vec![self.input::<S>(edge, &loc), other.input::<T>(other_edge, &loc)];
+        Acc::new(AccOp::Stencil { f, inputs }, loc)
+    }
+
+    fn input<S: Stencil<Sh, E>>(&self, edge: Edge<E>, loc: &Loc) -> FrozenInput {
         let boundary = match edge {
             Edge::Clamp => FrozenBoundary::Clamp,
             Edge::Mirror => FrozenBoundary::Mirror,
             Edge::Wrap => FrozenBoundary::Wrap,
-            Edge::Constant(x) => FrozenBoundary::Function(fun_ix::<Sh, E, Exp<E>>(&loc, |_| constant(x))),
+            Edge::Constant(x) => FrozenBoundary::Function(fun_ix::<Sh, E, Exp<E>>(loc, |_| constant(x))),
             Edge::Function(EdgeFunction(f)) => FrozenBoundary::Function(f),
         };
-        let window = S::EXTENT.to_vec();
-        Acc::new(AccOp::Stencil { f, window, boundary, xs: self.node.clone() }, loc)
+        FrozenInput { xs: self.node.clone(), window: S::extent(), boundary }
     }
 
     /// An edge for stencils over arrays of this shape and element type: outside the array, a function of the true,

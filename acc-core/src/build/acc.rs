@@ -113,6 +113,17 @@ pub enum FrozenBoundary {
     Function(Frozen),
 }
 
+/// An array that a stencil reads, and how: [`StencilInput`](crate::ir::StencilInput) over array expressions.
+#[derive(Debug)]
+pub struct FrozenInput {
+    /// The array.
+    pub xs: AccRef,
+    /// The extents of its window.
+    pub window: Vec<usize>,
+    /// What is read beyond its edges.
+    pub boundary: FrozenBoundary,
+}
+
 /// An array operation under construction: [`ArrayOp`](crate::ir::ArrayOp) over array expressions, with embedded data,
 /// parameters and tuples beside.
 #[derive(Debug)]
@@ -160,8 +171,14 @@ pub enum AccOp {
     },
     Stencil {
         f: Frozen,
-        window: Vec<usize>,
-        boundary: FrozenBoundary,
+        inputs: Vec<FrozenInput>,
+    },
+    Argsort {
+        xs: AccRef,
+    },
+    Check {
+        ok: Frozen,
+        message: Arc<str>,
         xs: AccRef,
     },
     Reshape {
@@ -233,12 +250,14 @@ impl AccOp {
             | AccOp::Fold { xs, .. }
             | AccOp::Scan { xs, .. }
             | AccOp::Backpermute { xs, .. }
-            | AccOp::Stencil { xs, .. }
+            | AccOp::Argsort { xs }
+            | AccOp::Check { xs, .. }
             | AccOp::Reshape { xs, .. }
             | AccOp::Replicate { xs, .. }
             | AccOp::Slice { xs, .. }
             | AccOp::Compute(xs)
             | AccOp::Foreign { xs, .. } => vec![xs.clone()],
+            AccOp::Stencil { inputs, .. } => inputs.iter().map(|i| i.xs.clone()).collect(),
             AccOp::While { init, .. } => vec![init.clone()],
         };
         for f in self.funs().into_iter().flatten() {
@@ -262,10 +281,15 @@ impl AccOp {
             | AccOp::While { .. } => vec![],
             AccOp::Generate { shape, f } => vec![shape, f],
             AccOp::Map { f, .. } => vec![f],
-            AccOp::Stencil { f, boundary, .. } => match boundary {
-                FrozenBoundary::Function(b) => vec![f, b],
-                FrozenBoundary::Clamp | FrozenBoundary::Mirror | FrozenBoundary::Wrap => vec![f],
-            },
+            AccOp::Stencil { f, inputs } => {
+                let edges = inputs.iter().filter_map(|i| match &i.boundary {
+                    FrozenBoundary::Function(b) => Some(b),
+                    FrozenBoundary::Clamp | FrozenBoundary::Mirror | FrozenBoundary::Wrap => None,
+                });
+                std::iter::once(f).chain(edges).collect()
+            }
+            AccOp::Argsort { .. } => vec![],
+            AccOp::Check { ok, .. } => vec![ok],
             AccOp::Fold { f, init, .. } | AccOp::Scan { f, init, .. } => {
                 let mut v = vec![f];
                 v.extend(init);
@@ -291,13 +315,15 @@ impl Drop for AccNode {
                 AccOp::Tuple(xs) | AccOp::Map { xs, .. } => out.extend(xs),
                 AccOp::Permute { defaults, xs, .. } => out.extend([defaults, xs]),
                 AccOp::If { then, else_, .. } => out.extend([then, else_]),
+                AccOp::Stencil { inputs, .. } => out.extend(inputs.into_iter().map(|i| i.xs)),
                 AccOp::While { init, test, step } => out.extend([init, test.body, step.body]),
                 AccOp::Foreign { xs, fallback, .. } => out.extend([xs, fallback.body]),
                 AccOp::Proj(xs, _)
                 | AccOp::Fold { xs, .. }
                 | AccOp::Scan { xs, .. }
                 | AccOp::Backpermute { xs, .. }
-                | AccOp::Stencil { xs, .. }
+                | AccOp::Argsort { xs }
+                | AccOp::Check { xs, .. }
                 | AccOp::Reshape { xs, .. }
                 | AccOp::Replicate { xs, .. }
                 | AccOp::Slice { xs, .. }

@@ -424,6 +424,13 @@ pub fn scope<R>(f: impl FnOnce() -> R) -> R {
     f()
 }
 
+/// Runs code that composes a combinator of others: what it builds is at the caller's position, and scalar expressions
+/// are freed at its end.
+#[track_caller]
+pub(crate) fn compose<R>(f: impl FnOnce() -> R) -> R {
+    Loc::composed(|| scope(f))
+}
+
 /// The number of scalar expressions that this thread holds; for tests of what is retained.
 pub fn live_nodes() -> usize {
     with(|b| b.frames.iter().map(|f| f.nodes.len() + f.loops.values().map(Vec::len).sum::<usize>()).sum())

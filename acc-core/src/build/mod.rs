@@ -14,7 +14,10 @@ mod program;
 mod schedule;
 mod wide;
 
-pub use acc::{AccFun, AccNode, AccOp, AccRef, AccType, Frozen, FrozenBoundary, array_function, lambda_id};
+pub use acc::{
+    AccFun, AccNode, AccOp, AccRef, AccType, Frozen, FrozenBoundary, FrozenInput, array_function, lambda_id,
+};
+pub(crate) use frame::compose;
 pub use frame::{
     ExpOp, ExpRef, FrameKind, cast, closed, coerce, cond, constant, element, extent, foreign, lambda, literal,
     live_nodes, loop_body, prim, proj, push, reset_ambient, scope, tuple, while_loop, zero,

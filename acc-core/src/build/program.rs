@@ -3,10 +3,10 @@
 use super::extents::{extent_argument, lift_literals};
 use super::schedule::{Dag, Inner, Needs, NodeId, NodeIds, place};
 use super::wide::{cast_results, conversion, wide_elt, widened};
-use super::{AccFun, AccOp, AccRef, AccType, Frozen, FrozenBoundary};
+use super::{AccFun, AccOp, AccRef, AccType, Frozen, FrozenBoundary, FrozenInput};
 use crate::data::{ArrayData, EltType, ScalarType};
 use crate::error::BuildError;
-use crate::ir::{ArrayId, ArrayOp, ArrayType, Block, Boundary, Fun, Loc, Program, Stmt};
+use crate::ir::{ArrayId, ArrayOp, ArrayType, Block, Boundary, Fun, Loc, Program, StencilInput, Stmt};
 use smallvec::{SmallVec, smallvec};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -283,6 +283,16 @@ impl Numberer<'_> {
         Ok(lifted)
     }
 
+    fn stencil_input(&self, input: &FrozenInput) -> Result<StencilInput, Arc<BuildError>> {
+        let boundary = match &input.boundary {
+            FrozenBoundary::Clamp => Boundary::Clamp,
+            FrozenBoundary::Mirror => Boundary::Mirror,
+            FrozenBoundary::Wrap => Boundary::Wrap,
+            FrozenBoundary::Function(b) => Boundary::Function(self.fun(b)?),
+        };
+        Ok(StencilInput { xs: self.id(&input.xs), window: input.window.clone(), boundary })
+    }
+
     fn opt(&self, f: &Option<Frozen>) -> Result<Option<Fun>, Arc<BuildError>> {
         f.as_ref().map(|f| self.fun(f)).transpose()
     }
@@ -316,17 +326,14 @@ impl Numberer<'_> {
             AccOp::Backpermute { shape, index, xs } => {
                 ArrayOp::Backpermute { shape: self.extent(shape)?, index: self.fun(index)?, xs: self.id(xs) }
             }
-            AccOp::Stencil { f, window, boundary, xs } => ArrayOp::Stencil {
+            AccOp::Stencil { f, inputs } => ArrayOp::Stencil {
                 f: self.fun(f)?,
-                window: window.clone(),
-                boundary: match boundary {
-                    FrozenBoundary::Clamp => Boundary::Clamp,
-                    FrozenBoundary::Mirror => Boundary::Mirror,
-                    FrozenBoundary::Wrap => Boundary::Wrap,
-                    FrozenBoundary::Function(b) => Boundary::Function(self.fun(b)?),
-                },
-                xs: self.id(xs),
+                inputs: inputs.iter().map(|i| self.stencil_input(i)).collect::<Result<_, _>>()?,
             },
+            AccOp::Argsort { xs } => ArrayOp::Argsort { xs: self.id(xs) },
+            AccOp::Check { ok, message, xs } => {
+                ArrayOp::Check { ok: self.fun(ok)?, message: message.clone(), xs: self.id(xs) }
+            }
             AccOp::Reshape { shape, xs } => ArrayOp::Reshape { shape: self.extent(shape)?, xs: self.id(xs) },
             AccOp::Replicate { axes, extents, xs } => {
                 ArrayOp::Replicate { axes: axes.clone(), extents: self.extent(extents)?, xs: self.id(xs) }

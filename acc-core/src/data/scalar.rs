@@ -174,6 +174,33 @@ impl Lit {
         }
     }
 
+    /// A number that sorts as the value does among those of its type: floats by value, with zeros of either sign equal
+    /// and every NaN after all numbers.
+    pub fn sort_key(self) -> u64 {
+        const SIGN: u64 = 1 << 63;
+        let float = |x: f64| {
+            // Of zeros the sum is the positive one.
+            let bits = (x + 0.0).to_bits();
+            match bits & SIGN {
+                _ if x.is_nan() => u64::MAX,
+                0 => bits | SIGN,
+                _ => !bits,
+            }
+        };
+        match self.ty {
+            ScalarType::F16 => float(f64::from(f16::from_bits64(self.bits))),
+            ScalarType::F32 => float(f64::from(f32::from_bits64(self.bits))),
+            ScalarType::F64 => float(f64::from_bits64(self.bits)),
+            ScalarType::I8 | ScalarType::I16 | ScalarType::I32 | ScalarType::I64 => self.bits ^ SIGN,
+            ScalarType::U8
+            | ScalarType::U16
+            | ScalarType::U32
+            | ScalarType::U64
+            | ScalarType::Bool
+            | ScalarType::Char => self.bits,
+        }
+    }
+
     /// The typed value, if the type is `T`.
     pub fn get<T: Prim>(self) -> Option<T> {
         (self.ty == T::TYPE).then(|| T::from_bits64(self.bits))

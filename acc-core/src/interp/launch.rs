@@ -2,7 +2,7 @@
 
 use super::machine::Machine;
 use super::scalar::{Launch, Lits, out_of_bounds};
-use super::{Host, fault, internal, stencil};
+use super::{Host, fault, internal, sort, stencil};
 use crate::data::{ArrayData, Column, EltType, Leaves, Lit, linear_index, shape_size, unlinear_index};
 use crate::error::{Error, Fault};
 use crate::ir::{ArrayId, ArrayOp, Axis, Dir, Fun, Loc, Stmt};
@@ -45,7 +45,16 @@ pub(super) fn stmt<'p>(m: &mut Machine<'p>, s: &'p Stmt) -> Result<ArrayData, Er
                 }
             })
         }
-        ArrayOp::Stencil { f, window, boundary, xs } => stencil::stencil(m, s, f, window, boundary, *xs),
+        ArrayOp::Stencil { f, inputs } => stencil::stencil(m, s, f, inputs),
+        ArrayOp::Argsort { xs } => sort::argsort(m, s, *xs),
+        ArrayOp::Check { ok, message, xs } => {
+            let answer = closed(m, s, ok)?;
+            let numbers: Vec<i64> = answer.iter().skip(1).map(|l| l.bits as i64).collect();
+            match answer.first() {
+                Some(ok) if ok.bits == 0 => Err(fault(Fault::check_failed(message, &numbers), s.op.name(), &s.loc)),
+                _ => m.value(*xs),
+            }
+        }
         ArrayOp::Reshape { shape, xs } => {
             let shape = extents(m, s, shape)?;
             let source = m.value(*xs)?;
@@ -125,7 +134,7 @@ pub(super) fn read(a: &ArrayData, index: &[i64]) -> Result<Lits, Error> {
     a.position(index).ok_or_else(|| internal("an index that is not there")).and_then(|at| element(a, at))
 }
 
-fn intersection(xs: &[ArrayData]) -> Vec<usize> {
+pub(super) fn intersection(xs: &[ArrayData]) -> Vec<usize> {
     let mut shapes = xs.iter().map(ArrayData::shape);
     let first = shapes.next().unwrap_or_default().to_vec();
     shapes.fold(first, |a, b| a.iter().zip(b).map(|(m, n)| *m.min(n)).collect())
@@ -206,7 +215,7 @@ impl Output {
 }
 
 /// The extents but the innermost one, and that one.
-fn rows(shape: &[usize]) -> Result<(Vec<usize>, usize), Error> {
+pub(super) fn rows(shape: &[usize]) -> Result<(Vec<usize>, usize), Error> {
     let (&inner, outer) =
         shape.split_last().ok_or_else(|| internal("an array of rank 0 has no innermost dimension"))?;
     Ok((outer.to_vec(), inner))

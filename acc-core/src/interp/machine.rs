@@ -108,6 +108,8 @@ impl<'p> Machine<'p> {
             | ArrayOp::Permute { .. }
             | ArrayOp::Backpermute { .. }
             | ArrayOp::Stencil { .. }
+            | ArrayOp::Argsort { .. }
+            | ArrayOp::Check { .. }
             | ArrayOp::Reshape { .. }
             | ArrayOp::Replicate { .. }
             | ArrayOp::Slice { .. } => vec![launch::stmt(self, stmt)?],

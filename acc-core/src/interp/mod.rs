@@ -13,6 +13,7 @@ mod launch;
 mod machine;
 pub mod prim;
 mod scalar;
+mod sort;
 mod stencil;
 #[cfg(test)]
 mod tests;

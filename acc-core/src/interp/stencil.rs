@@ -1,42 +1,46 @@
 //! Stencils: neighbourhoods and what lies beyond the edges.
 
-use super::launch::{each, int, launch, read};
+use super::launch::{each, int, intersection, launch, read};
 use super::machine::Machine;
 use super::scalar::{Launch, Lits};
 use super::{Host, fault};
 use crate::data::{ArrayData, Lit, unlinear_index};
 use crate::error::{Error, Fault};
-use crate::ir::{ArrayId, Boundary, Fun, Stmt};
+use crate::ir::{Boundary, Fun, StencilInput, Stmt};
 use smallvec::SmallVec;
 
 pub(super) fn stencil<'p>(
     m: &mut Machine<'p>,
     s: &'p Stmt,
     f: &'p Fun,
-    window: &'p [usize],
-    boundary: &'p Boundary,
-    xs: ArrayId,
+    inputs: &'p [StencilInput],
 ) -> Result<ArrayData, Error> {
-    let source = m.value(xs)?;
-    let shape = source.shape().to_vec();
-    if source.size() > 0 {
-        check_extents(s, &shape, window, boundary)?;
+    let sources = inputs.iter().map(|i| m.value(i.xs)).collect::<Result<Vec<_>, _>>()?;
+    for (source, input) in sources.iter().zip(inputs) {
+        if source.size() > 0 {
+            check_extents(s, source.shape(), &input.window, &input.boundary)?;
+        }
     }
     let mut f = launch(s, f);
-    let mut edge = match boundary {
-        Boundary::Clamp => Edge::Clamp,
-        Boundary::Mirror => Edge::Mirror,
-        Boundary::Wrap => Edge::Wrap,
-        Boundary::Function(b) => Edge::Function(launch(s, b)),
-    };
-    let neighbours: usize = window.iter().product();
-    each(m, s, shape, |m, _, index| {
+    let mut edges: Vec<Edge<'_>> = inputs
+        .iter()
+        .map(|i| match &i.boundary {
+            Boundary::Clamp => Edge::Clamp,
+            Boundary::Mirror => Edge::Mirror,
+            Boundary::Wrap => Edge::Wrap,
+            Boundary::Function(b) => Edge::Function(launch(s, b)),
+        })
+        .collect();
+    each(m, s, intersection(&sources), |m, _, index| {
         let mut args: SmallVec<[Lit; 16]> = SmallVec::new();
-        for k in 0..neighbours {
-            let offset = unlinear_index(window, k);
-            let at: SmallVec<[i64; 4]> =
-                index.iter().zip(&offset).zip(window).map(|((i, o), &w)| i + o - (w / 2) as i64).collect();
-            args.extend(edge.read(&source, &at, m)?);
+        for ((source, input), edge) in sources.iter().zip(inputs).zip(&mut edges) {
+            let window = &input.window;
+            for k in 0..input.neighbours() {
+                let offset = unlinear_index(window, k);
+                let at: SmallVec<[i64; 4]> =
+                    index.iter().zip(&offset).zip(window).map(|((i, o), &w)| i + o - (w / 2) as i64).collect();
+                args.extend(edge.read(source, &at, m)?);
+            }
         }
         f.call(args, m)
     })

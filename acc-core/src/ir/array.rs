@@ -114,6 +114,24 @@ pub enum Boundary {
     Function(Fun),
 }
 
+/// An array that a stencil reads, and how.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct StencilInput {
+    /// The array.
+    pub xs: ArrayId,
+    /// The extents of its window, all odd, one per dimension.
+    pub window: Vec<usize>,
+    /// What is read beyond its edges.
+    pub boundary: Boundary,
+}
+
+impl StencilInput {
+    /// The number of elements in the window.
+    pub fn neighbours(&self) -> usize {
+        self.window.iter().product()
+    }
+}
+
 /// An array operation. "Leaves" are the scalar leaves of an element type; a function of `rank` indices takes that
 /// many `i64`; an extent function is closed and yields one `i64` per dimension.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -175,14 +193,25 @@ pub enum ArrayOp {
         /// The source.
         xs: ArrayId,
     },
-    /// Maps a fixed neighbourhood of each element.
+    /// Maps a fixed neighbourhood of each element, on the intersection of the shapes of one or more arrays of one rank.
     Stencil {
-        /// From the leaves of the window's elements, in row-major order, to the result's leaves.
+        /// From the leaves of each window's elements, in row-major order, window after window, to the result's leaves.
         f: Fun,
-        /// The extents of the window, all odd, one per dimension.
-        window: Vec<usize>,
-        /// What is read beyond the edges.
-        boundary: Boundary,
+        /// The arrays with their windows.
+        inputs: Vec<StencilInput>,
+    },
+    /// The positions (`i64`) that sort each row along the innermost dimension: ascending, stable. Elements are compared
+    /// leaf by leaf, the first one first; floats by value, NaN (any) after all numbers.
+    Argsort {
+        /// The array, of rank 1 or more.
+        xs: ArrayId,
+    },
+    /// The same array, if a condition holds; else a fault.
+    Check {
+        /// Closed; a `bool`, then integers for the message.
+        ok: Fun,
+        /// What is wrong if the condition does not hold; each `{}` stands for the next integer.
+        message: Arc<str>,
         /// The array.
         xs: ArrayId,
     },
@@ -283,6 +312,8 @@ impl ArrayOp {
             ArrayOp::Permute { .. } => "permute",
             ArrayOp::Backpermute { .. } => "backpermute",
             ArrayOp::Stencil { .. } => "stencil",
+            ArrayOp::Argsort { .. } => "argsort",
+            ArrayOp::Check { .. } => "check",
             ArrayOp::Reshape { .. } => "reshape",
             ArrayOp::Replicate { .. } => "replicate",
             ArrayOp::Slice { .. } => "slice",
@@ -300,11 +331,13 @@ impl ArrayOp {
             ArrayOp::Generate { .. } | ArrayOp::If { .. } => SmallVec::new(),
             ArrayOp::Map { xs, .. } | ArrayOp::Foreign { xs, .. } => xs.iter().copied().collect(),
             ArrayOp::While { init, .. } => init.iter().copied().collect(),
+            ArrayOp::Stencil { inputs, .. } => inputs.iter().map(|i| i.xs).collect(),
             ArrayOp::Permute { defaults, xs, .. } => smallvec::smallvec![*defaults, *xs],
             ArrayOp::Fold { xs, .. }
             | ArrayOp::Scan { xs, .. }
             | ArrayOp::Backpermute { xs, .. }
-            | ArrayOp::Stencil { xs, .. }
+            | ArrayOp::Argsort { xs }
+            | ArrayOp::Check { xs, .. }
             | ArrayOp::Reshape { xs, .. }
             | ArrayOp::Replicate { xs, .. }
             | ArrayOp::Slice { xs, .. }
@@ -318,12 +351,16 @@ impl ArrayOp {
         match self {
             ArrayOp::Generate { shape, f } => out.extend([("shape", shape), ("f", f)]),
             ArrayOp::Map { f, .. } => out.push(("f", f)),
-            ArrayOp::Stencil { f, boundary, .. } => {
+            ArrayOp::Stencil { f, inputs } => {
                 out.push(("f", f));
-                if let Boundary::Function(b) = boundary {
-                    out.push(("boundary", b));
+                for i in inputs {
+                    if let Boundary::Function(b) = &i.boundary {
+                        out.push(("boundary", b));
+                    }
                 }
             }
+            ArrayOp::Argsort { .. } => {}
+            ArrayOp::Check { ok, .. } => out.push(("ok", ok)),
             ArrayOp::Fold { f, init, .. } | ArrayOp::Scan { f, init, .. } => {
                 out.push(("f", f));
                 out.extend(init.iter().map(|i| ("init", i)));
@@ -352,6 +389,8 @@ impl ArrayOp {
             | ArrayOp::Permute { .. }
             | ArrayOp::Backpermute { .. }
             | ArrayOp::Stencil { .. }
+            | ArrayOp::Argsort { .. }
+            | ArrayOp::Check { .. }
             | ArrayOp::Reshape { .. }
             | ArrayOp::Replicate { .. }
             | ArrayOp::Slice { .. }

@@ -1,5 +1,6 @@
 //! Source locations.
 
+use std::cell::RefCell;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::panic::Location;
@@ -22,6 +23,11 @@ enum File {
     Unknown,
 }
 
+thread_local! {
+    /// Where the user wrote the combinator that is being composed of others, if one is.
+    static COMPOSED: RefCell<Option<Loc>> = const { RefCell::new(None) };
+}
+
 impl Loc {
     /// A position in a named file; line and column count from 1.
     pub fn new(file: Arc<str>, line: u32, col: u32) -> Loc {
@@ -33,10 +39,42 @@ impl Loc {
         Loc { file: File::Unknown, line: 0, col: 0 }
     }
 
-    /// The caller's position.
+    /// The caller's position; that of the user's call inside of a combinator that is composed of others.
     #[track_caller]
     pub fn caller() -> Loc {
-        Location::caller().into()
+        match COMPOSED.with_borrow(Option::clone) {
+            Some(loc) => loc,
+            None => Location::caller().into(),
+        }
+    }
+
+    /// Runs code that composes a combinator of others: all that it builds is at the caller's position, which is the
+    /// user's. (The position of a closure's code would be the library's.)
+    #[track_caller]
+    pub(crate) fn composed<R>(f: impl FnOnce() -> R) -> R {
+        Self::with_composed(Some(Loc::caller()), f)
+    }
+
+    /// Runs a closure of the user's inside of [`composed`](Loc::composed): what it builds has its own positions.
+    pub(crate) fn of_user<R>(f: impl FnOnce() -> R) -> R {
+        Self::with_composed(None, f)
+    }
+
+    /// Runs code whose position is this one.
+    pub(crate) fn at<R>(self, f: impl FnOnce() -> R) -> R {
+        Self::with_composed(Some(self), f)
+    }
+
+    fn with_composed<R>(loc: Option<Loc>, f: impl FnOnce() -> R) -> R {
+        /// Restores what was there also after a panic.
+        struct Restore(Option<Loc>);
+        impl Drop for Restore {
+            fn drop(&mut self) {
+                COMPOSED.set(self.0.take());
+            }
+        }
+        let _restore = Restore(COMPOSED.replace(loc));
+        f()
     }
 
     /// The file, if known.

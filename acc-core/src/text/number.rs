@@ -1,7 +1,7 @@
 //! The canonical numbering of a program: arrays and scalars in the order in which the text form defines them.
 
 use crate::grow_stack;
-use crate::ir::{ArrayId, ArrayOp, Block, Boundary, Fun, Program, Region, Stmt, Val};
+use crate::ir::{ArrayId, ArrayOp, Block, Boundary, Fun, Program, Region, StencilInput, Stmt, Val};
 
 /// The same program with arrays and scalar values numbered from 0 in the order in which its text defines them, and
 /// nothing unused in the type tables. Two programs with the same text are structurally equal in this form.
@@ -120,17 +120,24 @@ impl Numbering {
             ArrayOp::Backpermute { shape, index, xs } => {
                 ArrayOp::Backpermute { shape: self.fun(shape), index: self.fun(index), xs: self.array(*xs) }
             }
-            ArrayOp::Stencil { f, window, boundary, xs } => ArrayOp::Stencil {
-                f: self.fun(f),
-                window: window.clone(),
-                boundary: match boundary {
-                    Boundary::Clamp => Boundary::Clamp,
-                    Boundary::Mirror => Boundary::Mirror,
-                    Boundary::Wrap => Boundary::Wrap,
-                    Boundary::Function(b) => Boundary::Function(self.fun(b)),
-                },
-                xs: self.array(*xs),
-            },
+            ArrayOp::Stencil { f, inputs } => {
+                let f = self.fun(f);
+                let input = |i: &StencilInput| StencilInput {
+                    xs: self.array(i.xs),
+                    window: i.window.clone(),
+                    boundary: match &i.boundary {
+                        Boundary::Clamp => Boundary::Clamp,
+                        Boundary::Mirror => Boundary::Mirror,
+                        Boundary::Wrap => Boundary::Wrap,
+                        Boundary::Function(b) => Boundary::Function(self.fun(b)),
+                    },
+                };
+                ArrayOp::Stencil { f, inputs: inputs.iter().map(input).collect() }
+            }
+            ArrayOp::Argsort { xs } => ArrayOp::Argsort { xs: self.array(*xs) },
+            ArrayOp::Check { ok, message, xs } => {
+                ArrayOp::Check { ok: self.fun(ok), message: message.clone(), xs: self.array(*xs) }
+            }
             ArrayOp::Reshape { shape, xs } => ArrayOp::Reshape { shape: self.fun(shape), xs: self.array(*xs) },
             ArrayOp::Replicate { axes, extents, xs } => {
                 ArrayOp::Replicate { axes: axes.clone(), extents: self.fun(extents), xs: self.array(*xs) }

@@ -4,7 +4,9 @@ use super::cursor::Cursor;
 use super::lexer::{Tok, Token};
 use super::scalar;
 use crate::error::Error;
-use crate::ir::{ArrayId, ArrayOp, ArrayType, Axis, Block, Boundary, Dir, ForeignFun, Fun, Program, Stmt};
+use crate::ir::{
+    ArrayId, ArrayOp, ArrayType, Axis, Block, Boundary, Dir, ForeignFun, Fun, Program, StencilInput, Stmt,
+};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -126,9 +128,9 @@ enum Arg {
     Fun(Fun),
     Block(Block),
     Array(ArrayId),
-    Window(Vec<usize>),
+    Windows(Vec<Vec<usize>>),
     Axes(Vec<Axis>),
-    Boundary(Boundary),
+    Boundaries(Vec<Boundary>),
     Text(Arc<str>),
 }
 
@@ -147,6 +149,8 @@ const OPS: &[&str] = &[
     "permute",
     "backpermute",
     "stencil",
+    "argsort",
+    "check",
     "reshape",
     "replicate",
     "slice",
@@ -190,15 +194,16 @@ fn op(c: &mut Cursor<'_>, arrays: &mut Arrays) -> Result<ArrayOp, Error> {
             ArrayOp::Backpermute { shape: args.fun(c, "shape")?, index: args.fun(c, "index")?, xs: args.array(c)? }
         }
         "stencil" => {
-            let window = match args.take(c, "window")? {
-                Arg::Window(w) => w,
-                _ => return args.wrong(c, "window", "a list of extents"),
+            let inputs = args.stencil_inputs(c)?;
+            ArrayOp::Stencil { f: args.fun(c, "f")?, inputs }
+        }
+        "argsort" => ArrayOp::Argsort { xs: args.array(c)? },
+        "check" => {
+            let message = match args.take(c, "message")? {
+                Arg::Text(text) => text,
+                _ => return args.wrong(c, "message", "a text"),
             };
-            let boundary = match args.take(c, "boundary")? {
-                Arg::Boundary(b) => b,
-                _ => return args.wrong(c, "boundary", "a boundary"),
-            };
-            ArrayOp::Stencil { f: args.fun(c, "f")?, window, boundary, xs: args.array(c)? }
+            ArrayOp::Check { ok: args.fun(c, "ok")?, message, xs: args.array(c)? }
         }
         "reshape" => ArrayOp::Reshape { shape: args.fun(c, "shape")?, xs: args.array(c)? },
         "replicate" => ArrayOp::Replicate { axes: args.axes(c)?, extents: args.fun(c, "extents")?, xs: args.array(c)? },
@@ -218,6 +223,25 @@ fn op(c: &mut Cursor<'_>, arrays: &mut Arrays) -> Result<ArrayOp, Error> {
     Ok(op)
 }
 
+/// `[3, 5]`
+fn window(c: &mut Cursor<'_>) -> Result<Vec<usize>, Error> {
+    c.expect('[')?;
+    c.list(']', |c| c.natural("an extent"))
+}
+
+fn boundary(c: &mut Cursor<'_>, arrays: &mut Arrays) -> Result<Boundary, Error> {
+    if c.is('|') {
+        return Ok(Boundary::Function(scalar::fun(c, arrays)?));
+    }
+    let (name, token) = c.word("a boundary")?;
+    match &name[..] {
+        "clamp" => Ok(Boundary::Clamp),
+        "mirror" => Ok(Boundary::Mirror),
+        "wrap" => Ok(Boundary::Wrap),
+        _ => c.error_at(&token, "expected `clamp`, `mirror`, `wrap` or a function of the index"),
+    }
+}
+
 impl Args {
     /// An array, or `key: value`.
     fn one(&mut self, c: &mut Cursor<'_>, arrays: &mut Arrays) -> Result<(), Error> {
@@ -228,15 +252,16 @@ impl Args {
         let (key, token) = c.word("a name")?;
         c.expect(':')?;
         let arg = match &key[..] {
-            "f" | "shape" | "init" | "combine" | "target" | "index" | "extents" | "cond" => {
+            "f" | "shape" | "init" | "combine" | "target" | "index" | "extents" | "cond" | "ok" => {
                 Arg::Fun(scalar::fun(c, arrays)?)
             }
             "then" | "else" | "test" | "step" | "fallback" => Arg::Block(inner_block(c, arrays)?),
             "name" | "message" => Arg::Text(c.string("a text")?.into()),
             "into" => Arg::Array(arrays.reference(c)?),
-            "window" => {
+            "window" => Arg::Windows(vec![window(c)?]),
+            "windows" => {
                 c.expect('[')?;
-                Arg::Window(c.list(']', |c| c.natural("an extent"))?)
+                Arg::Windows(c.list(']', window)?)
             }
             "axes" => {
                 c.expect('[')?;
@@ -252,15 +277,10 @@ impl Args {
                     _ => c.expected("`all` or `fixed`"),
                 })?)
             }
-            "boundary" if c.is('|') => Arg::Boundary(Boundary::Function(scalar::fun(c, arrays)?)),
-            "boundary" => {
-                let (name, token) = c.word("a boundary")?;
-                Arg::Boundary(match &name[..] {
-                    "clamp" => Boundary::Clamp,
-                    "mirror" => Boundary::Mirror,
-                    "wrap" => Boundary::Wrap,
-                    _ => return c.error_at(&token, "expected `clamp`, `mirror`, `wrap` or a function of the index"),
-                })
+            "boundary" => Arg::Boundaries(vec![boundary(c, arrays)?]),
+            "boundaries" => {
+                c.expect('[')?;
+                Arg::Boundaries(c.list(']', |c| boundary(c, arrays))?)
             }
             _ => return c.error_at(&token, format!("`{}` takes no `{key}`", self.name)),
         };
@@ -310,6 +330,27 @@ impl Args {
             Arg::Axes(a) => Ok(a),
             _ => self.wrong(c, "axes", "a list of `all` and `fixed`"),
         }
+    }
+
+    /// The arrays of a stencil: one with `window` and `boundary`, or several with `windows` and `boundaries`.
+    fn stencil_inputs(&mut self, c: &Cursor<'_>) -> Result<Vec<StencilInput>, Error> {
+        let several = self.keyed.contains_key("windows") || self.keyed.contains_key("boundaries");
+        let (window, boundary) = if several { ("windows", "boundaries") } else { ("window", "boundary") };
+        let windows = match self.take(c, window)? {
+            Arg::Windows(w) => w,
+            _ => return self.wrong(c, window, "a list of extents"),
+        };
+        let boundaries = match self.take(c, boundary)? {
+            Arg::Boundaries(b) => b,
+            _ => return self.wrong(c, boundary, "a boundary"),
+        };
+        let arrays = std::mem::take(&mut self.arrays);
+        if windows.len() != arrays.len() || boundaries.len() != arrays.len() {
+            let counts = format!("{} arrays, {} windows, {} boundaries", arrays.len(), windows.len(), boundaries.len());
+            return c.error_at(&self.op, format!("a stencil needs a window and a boundary for each array: {counts}"));
+        }
+        let inputs = arrays.into_iter().zip(windows).zip(boundaries);
+        Ok(inputs.map(|((xs, window), boundary)| StencilInput { xs, window, boundary }).collect())
     }
 
     /// The one array that the operation works on.

@@ -3,7 +3,9 @@
 use super::literal::write_lit;
 use crate::data::ScalarType;
 use crate::grow_stack;
-use crate::ir::{ArrayId, ArrayOp, Axis, Block, Boundary, ForeignFun, Fun, Loc, Node, Program, Region, ScalarOp, Val};
+use crate::ir::{
+    ArrayId, ArrayOp, Axis, Block, Boundary, ForeignFun, Fun, Loc, Node, Program, Region, ScalarOp, StencilInput, Val,
+};
 use std::fmt::{self, Write as _};
 
 /// Prints the text form, numbered in order of definition. `{:#}` leaves out the source locations.
@@ -107,16 +109,20 @@ impl Printer<'_> {
                 args.arrays(&[*xs]).word("into", defaults).fun("combine", combine).fun("target", target)
             }
             ArrayOp::Backpermute { shape, index, xs } => args.arrays(&[*xs]).fun("shape", shape).fun("index", index),
-            ArrayOp::Stencil { f, window, boundary, xs } => {
-                let args = args.arrays(&[*xs]).list("window", window);
-                let args = match boundary {
-                    Boundary::Clamp => args.word("boundary", &"clamp"),
-                    Boundary::Mirror => args.word("boundary", &"mirror"),
-                    Boundary::Wrap => args.word("boundary", &"wrap"),
-                    Boundary::Function(b) => args.fun("boundary", b),
+            ArrayOp::Stencil { f, inputs } => {
+                let arrays: Vec<ArrayId> = inputs.iter().map(|i| i.xs).collect();
+                let args = args.arrays(&arrays);
+                let args = match &inputs[..] {
+                    [one] => args.window("window", one).boundary("boundary", one),
+                    _ => {
+                        let args = args.each("windows", inputs, |p, i| p.window(&i.window));
+                        args.each("boundaries", inputs, |p, i| p.boundary(&i.boundary))
+                    }
                 };
                 args.fun("f", f)
             }
+            ArrayOp::Argsort { xs } => args.arrays(&[*xs]),
+            ArrayOp::Check { ok, message, xs } => args.arrays(&[*xs]).fun("ok", ok).string("message", message),
             ArrayOp::Reshape { shape, xs } => args.arrays(&[*xs]).fun("shape", shape),
             ArrayOp::Replicate { axes, extents, xs } => {
                 args.arrays(&[*xs]).list("axes", &axis_names(axes)).fun("extents", extents)
@@ -136,6 +142,21 @@ impl Printer<'_> {
             ArrayOp::While { init, test, step } => args.arrays(init).block("test", test).block("step", step),
         };
         self.out.push(')');
+    }
+
+    fn window(&mut self, window: &[usize]) {
+        self.out.push('[');
+        self.list(window, |p, w| p.put(format_args!("{w}")));
+        self.out.push(']');
+    }
+
+    fn boundary(&mut self, boundary: &Boundary) {
+        match boundary {
+            Boundary::Clamp => self.out.push_str("clamp"),
+            Boundary::Mirror => self.out.push_str("mirror"),
+            Boundary::Wrap => self.out.push_str("wrap"),
+            Boundary::Function(b) => self.fun(b),
+        }
     }
 
     fn fun(&mut self, f: &Fun) {
@@ -296,11 +317,28 @@ impl Args<'_, '_> {
         self
     }
 
-    fn list<T: fmt::Display>(mut self, key: &str, items: &[T]) -> Self {
+    fn list<T: fmt::Display>(self, key: &str, items: &[T]) -> Self {
+        self.each(key, items, |p, i| p.put(format_args!("{i}")))
+    }
+
+    /// A list, each item printed by `f`.
+    fn each<T>(mut self, key: &str, items: &[T], f: impl Fn(&mut Printer<'_>, &T)) -> Self {
         self.key(key);
         self.printer.out.push('[');
-        self.printer.list(items, |p, i| p.put(format_args!("{i}")));
+        self.printer.list(items, |p, i| f(p, i));
         self.printer.out.push(']');
+        self
+    }
+
+    fn window(mut self, key: &str, input: &StencilInput) -> Self {
+        self.key(key);
+        self.printer.window(&input.window);
+        self
+    }
+
+    fn boundary(mut self, key: &str, input: &StencilInput) -> Self {
+        self.key(key);
+        self.printer.boundary(&input.boundary);
         self
     }
 

@@ -146,19 +146,34 @@ impl<'a> Scope<'a> {
                 site.types("V6", "the result of `index`", &got, &vec![I64; t.rank])?;
                 one(rank, t.elt.clone())
             }
-            ArrayOp::Stencil { f, window, boundary, xs } => {
-                let t = self.ty(*xs, site)?;
-                site.check(window.len() == t.rank && window.iter().all(|w| w % 2 == 1), "V7", || {
-                    format!("a window of extents {window:?} over an array of rank {}", t.rank)
-                })?;
-                let leaves = t.elt.leaves();
-                if let Boundary::Function(b) = boundary {
-                    let got = self.fun(b, &vec![I64; t.rank], "boundary", site)?;
-                    site.types("V2", "the result of `boundary`", &got, &leaves)?;
+            ArrayOp::Stencil { f, inputs } => {
+                let Some(first) = inputs.first() else { return site.fail("V4", "a stencil over no array") };
+                let rank = self.ty(first.xs, site)?.rank;
+                let mut params = Vec::new();
+                for input in inputs {
+                    let t = self.ty(input.xs, site)?;
+                    site.check(t.rank == rank, "V4", || "the ranks differ".into())?;
+                    let window = &input.window;
+                    site.check(window.len() == rank && window.iter().all(|w| w % 2 == 1), "V7", || {
+                        format!("a window of extents {window:?} over an array of rank {rank}")
+                    })?;
+                    let leaves = t.elt.leaves();
+                    if let Boundary::Function(b) = &input.boundary {
+                        let got = self.fun(b, &vec![I64; rank], "boundary", site)?;
+                        site.types("V2", "the result of `boundary`", &got, &leaves)?;
+                    }
+                    params.extend(leaves.repeat(input.neighbours()));
                 }
-                let params = leaves.repeat(window.iter().product());
                 let got = self.fun(f, &params, "f", site)?;
-                one(t.rank, self.elt_of(s, &got, site)?)
+                one(rank, self.elt_of(s, &got, site)?)
+            }
+            ArrayOp::Argsort { xs } => one(self.one_dim(*xs, site)?.rank, I64.into()),
+            ArrayOp::Check { ok, message: _, xs } => {
+                let got = self.fun(ok, &[], "ok", site)?;
+                let numbers = vec![I64; got.len().saturating_sub(1)];
+                site.types("V2", "the result of `ok`", &got, &[&[Bool], &numbers[..]].concat())?;
+                let t = self.ty(*xs, site)?;
+                one(t.rank, t.elt.clone())
             }
             ArrayOp::Reshape { shape, xs } => {
                 let rank = self.extents(shape, "shape", site)?;

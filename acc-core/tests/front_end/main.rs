@@ -1,6 +1,7 @@
 //! The typed front end, held against the interpreter and the core IR that it makes.
 
 mod caching;
+mod composed;
 mod elements;
 mod forms;
 mod laziness;

@@ -17,6 +17,7 @@ mod permute;
 mod read;
 mod reduce;
 mod scalar;
+mod sort;
 mod stencil;
 mod stmt;
 

@@ -206,7 +206,7 @@ impl Flattener<'_> {
 }
 
 /// The outer extents and the innermost one.
-fn innermost(shape: &[Value]) -> (Values, Value) {
+pub(super) fn innermost(shape: &[Value]) -> (Values, Value) {
     match shape.split_last() {
         Some((n, outer)) => (outer.into(), *n),
         // The verifier has seen that the rank is 1 or more.

@@ -3,12 +3,26 @@
 use super::{Flat, Flattener};
 use crate::graph::{FaultKind, SizeOp, Value, Values};
 use acc_core::data::Prim;
-use acc_core::ir::{ArrayId, Boundary, Fun, PrimOp};
+use acc_core::ir::{Boundary, Fun, PrimOp, StencilInput};
 
 impl Flattener<'_> {
-    pub(super) fn stencil(&mut self, f: &Fun, window: &[usize], boundary: &Boundary, xs: ArrayId) -> Flat {
-        let from = self.array(xs);
-        self.check_extents(window, boundary, &from.shape);
+    pub(super) fn stencil(&mut self, f: &Fun, inputs: &[StencilInput]) -> Flat {
+        let flats: Vec<Flat> = inputs.iter().map(|i| self.array(i.xs)).collect();
+        for (input, from) in inputs.iter().zip(&flats) {
+            self.check_extents(&input.window, &input.boundary, &from.shape);
+        }
+        let space = self.intersection(&flats);
+        let mut args = Vec::new();
+        for (input, from) in inputs.iter().zip(&flats) {
+            args.extend(self.neighbours(input, from, &space));
+        }
+        let columns = self.map_lanes(f, &[], &args, &space, None);
+        Flat { shape: space, columns: columns.into() }
+    }
+
+    /// The leaves of the window's elements in row-major order, each over the index space of the result.
+    fn neighbours(&mut self, input: &StencilInput, from: &Flat, space: &[Value]) -> Vec<Value> {
+        let StencilInput { window, boundary, xs: _ } = input;
         let columns = self.after_raise(&from.columns);
         // Each axis by its own positions; an empty one stays empty.
         let mut padded = columns.to_vec();
@@ -31,15 +45,14 @@ impl Flattener<'_> {
             }
             for c in &padded {
                 let mut v = *c;
-                for (axis, (o, n)) in offsets.iter().zip(&from.shape).enumerate() {
+                for (axis, (o, n)) in offsets.iter().zip(space).enumerate() {
                     let start = self.b.size(*o);
                     v = self.b.slice(v, axis as u32, start, *n, 1);
                 }
                 args.push(v);
             }
         }
-        let columns = self.map_lanes(f, &[], &args, &from.shape, None);
-        Flat { shape: from.shape, columns: columns.into() }
+        args
     }
 
     /// Reflections and wraps are single: an array that needs more is a fault, unless it is empty.

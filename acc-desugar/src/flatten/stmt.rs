@@ -3,9 +3,10 @@
 use super::read::Lookup;
 use super::scalar::Scalar;
 use super::{Flat, Flattener, flat_types};
-use crate::graph::{Body, FaultKind, SizeOp, Value, Values};
+use crate::graph::{Body, FaultKind, SizeOp, Type, Value, Values};
 use acc_core::ir::{ArrayId, ArrayOp, Axis, Block, ForeignFun, Fun, Stmt, strict_statements};
 use smallvec::SmallVec;
+use std::sync::Arc;
 
 impl Flattener<'_> {
     /// The statements of a block, in the innermost body.
@@ -90,7 +91,9 @@ impl Flattener<'_> {
                 let columns = columns.into_iter().map(|c| self.spread(c, &space)).collect();
                 vec![Flat { shape: space, columns }]
             }
-            ArrayOp::Stencil { f, window, boundary, xs } => vec![self.stencil(f, window, boundary, *xs)],
+            ArrayOp::Stencil { f, inputs } => vec![self.stencil(f, inputs)],
+            ArrayOp::Argsort { xs } => vec![self.argsort(*xs)],
+            ArrayOp::Check { ok, message, xs } => vec![self.check_array(ok, message, *xs)],
             ArrayOp::Reshape { shape, xs } => {
                 let from = self.array(*xs);
                 let to = self.shape_of(shape, s);
@@ -146,6 +149,21 @@ impl Flattener<'_> {
         }
     }
 
+    /// An array whose extents, too, are had only if a condition holds.
+    fn check_array(&mut self, ok: &Fun, message: &Arc<str>, xs: ArrayId) -> Flat {
+        let from = self.array(xs);
+        let mut answer = self.closed(ok).into_iter().map(|s| match s {
+            Scalar::Size(v) | Scalar::Tensor(v) => v,
+        });
+        if let Some(ok) = answer.next() {
+            let bad = if self.b.ty(ok) == Type::Size { self.b.not_size(ok) } else { self.b.not(ok) };
+            self.check_stmt(FaultKind::CheckFailed { message: message.clone() }, bad, &[], answer.collect());
+        }
+        let (shape, columns) = (self.after_raise(&from.shape), self.after_raise(&from.columns));
+        self.extents.extend(shape.iter().copied());
+        Flat { shape, columns }
+    }
+
     /// Extents from a closed function; negative and too large ones are faults.
     fn shape_of(&mut self, f: &Fun, s: &Stmt) -> Values {
         let sizes = self.closed_sizes(f);
@@ -186,13 +204,7 @@ impl Flattener<'_> {
 
     fn map(&mut self, f: &Fun, xs: &[ArrayId], indexed: bool) -> Flat {
         let flats: Vec<Flat> = xs.iter().map(|x| self.array(*x)).collect();
-        let mut space = flats[0].shape.clone();
-        for f in &flats[1..] {
-            for (s, n) in space.iter_mut().zip(&f.shape) {
-                *s = self.b.size_op(SizeOp::Min, *s, *n);
-                self.extents.insert(*s);
-            }
-        }
+        let space = self.intersection(&flats);
         let mut args = Vec::new();
         for f in &flats {
             args.extend(f.columns.iter().map(|c| self.cut(*c, &f.shape, &space)));
@@ -200,6 +212,18 @@ impl Flattener<'_> {
         let iotas = if indexed { self.iotas(&space) } else { Vec::new() };
         let columns = self.map_lanes(f, &iotas, &args, &space, None);
         Flat { shape: space, columns: columns.into() }
+    }
+
+    /// The least extents of one or more arrays of one rank.
+    pub(super) fn intersection(&mut self, flats: &[Flat]) -> Values {
+        let mut space = flats[0].shape.clone();
+        for f in &flats[1..] {
+            for (s, n) in space.iter_mut().zip(&f.shape) {
+                *s = self.b.size_op(SizeOp::Min, *s, *n);
+                self.extents.insert(*s);
+            }
+        }
+        space
     }
 
     /// The leading part of a column along every axis.

@@ -378,7 +378,8 @@ impl Builder {
     }
 
     pub(crate) fn sort_permutation(&mut self, x: Value) -> Value {
-        self.tensor(Op::SortPermutation(x), ScalarType::I64, 1)
+        let rank = self.rank(x);
+        self.tensor(Op::SortPermutation(x), ScalarType::I64, rank)
     }
 
     pub(crate) fn nonzero(&mut self, x: Value) -> Value {

@@ -199,7 +199,7 @@ pub enum ScatterMode {
 }
 
 /// What a check found.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum FaultKind {
     /// An index out of bounds. Details: the index, the extents.
     IndexOutOfBounds {
@@ -223,6 +223,11 @@ pub enum FaultKind {
     StencilExtent {
         /// `mirror` or `wrap`.
         boundary: &'static str,
+    },
+    /// A condition of the program that does not hold. Details: the numbers of the message.
+    CheckFailed {
+        /// What is wrong.
+        message: Arc<str>,
     },
 }
 
@@ -318,7 +323,7 @@ pub enum Op {
     },
     /// Tensors joined along an axis.
     Concat(Values, u32),
-    /// The permutation that sorts a rank-1 tensor, stable.
+    /// The positions that sort a tensor of rank 1 or more along its innermost axis: ascending, stable, NaN last.
     SortPermutation(Value),
     /// The positions where a rank-1 tensor of `bool` is true.
     Nonzero(Value),

@@ -166,7 +166,7 @@ impl Verifier<'_> {
                 xs.first().is_some_and(|x| same(*x) && rank_below(*x, *axis))
                     && xs.iter().all(|x| g.ty(*x) == g.ty(xs[0]))
             }
-            Op::SortPermutation(x) => tensor(*x).is_some_and(|(_, r)| r == 1) && result(I64, 1),
+            Op::SortPermutation(x) => tensor(*x).is_some_and(|(_, r)| r >= 1 && result(I64, r)),
             Op::Nonzero(x) => is(*x, Bool, 1) && result(I64, 1),
             Op::Reduce(_, x) => tensor(*x).is_some_and(|(s, r)| r > 0 && result(s, r - 1)),
             Op::AnyLane(x) => tensor(*x).is_some_and(|(s, _)| s == Bool) && result(Bool, 0),

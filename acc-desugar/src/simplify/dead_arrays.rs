@@ -79,6 +79,8 @@ fn live_arrays(body: &Block) -> HashSet<ArrayId> {
             | ArrayOp::Permute { .. }
             | ArrayOp::Backpermute { .. }
             | ArrayOp::Stencil { .. }
+            | ArrayOp::Argsort { .. }
+            | ArrayOp::Check { .. }
             | ArrayOp::Reshape { .. }
             | ArrayOp::Replicate { .. }
             | ArrayOp::Slice { .. }
@@ -118,6 +120,8 @@ fn sweep(b: &Block, live: &HashSet<ArrayId>) -> Block {
             | ArrayOp::Permute { .. }
             | ArrayOp::Backpermute { .. }
             | ArrayOp::Stencil { .. }
+            | ArrayOp::Argsort { .. }
+            | ArrayOp::Check { .. }
             | ArrayOp::Reshape { .. }
             | ArrayOp::Replicate { .. }
             | ArrayOp::Slice { .. }

@@ -1,7 +1,7 @@
 //! Programs and their operations, rebuilt with parts replaced.
 
 use acc_core::grow_stack;
-use acc_core::ir::{ArrayId, ArrayOp, Block, Boundary, Fun, Program, ScalarOp, Stmt};
+use acc_core::ir::{ArrayId, ArrayOp, Block, Boundary, Fun, Program, ScalarOp, StencilInput, Stmt};
 
 /// Whether a node may be evaluated where it was not: it cannot fault, it ends, and it evaluates no array.
 pub(super) fn is_speculable(op: &ScalarOp) -> bool {
@@ -58,17 +58,22 @@ pub fn map_op(
         ArrayOp::Backpermute { shape, index, xs } => {
             ArrayOp::Backpermute { shape: fun(shape), index: fun(index), xs: array(*xs) }
         }
-        ArrayOp::Stencil { f, window, boundary, xs } => ArrayOp::Stencil {
-            f: fun(f),
-            window: window.clone(),
-            boundary: match boundary {
-                Boundary::Clamp => Boundary::Clamp,
-                Boundary::Mirror => Boundary::Mirror,
-                Boundary::Wrap => Boundary::Wrap,
-                Boundary::Function(b) => Boundary::Function(fun(b)),
-            },
-            xs: array(*xs),
-        },
+        ArrayOp::Stencil { f, inputs } => {
+            let f = fun(f);
+            let input = |i: &StencilInput| StencilInput {
+                xs: array(i.xs),
+                window: i.window.clone(),
+                boundary: match &i.boundary {
+                    Boundary::Clamp => Boundary::Clamp,
+                    Boundary::Mirror => Boundary::Mirror,
+                    Boundary::Wrap => Boundary::Wrap,
+                    Boundary::Function(b) => Boundary::Function(fun(b)),
+                },
+            };
+            ArrayOp::Stencil { f, inputs: inputs.iter().map(input).collect() }
+        }
+        ArrayOp::Argsort { xs } => ArrayOp::Argsort { xs: array(*xs) },
+        ArrayOp::Check { ok, message, xs } => ArrayOp::Check { ok: fun(ok), message: message.clone(), xs: array(*xs) },
         ArrayOp::Reshape { shape, xs } => ArrayOp::Reshape { shape: fun(shape), xs: array(*xs) },
         ArrayOp::Replicate { axes, extents, xs } => {
             ArrayOp::Replicate { axes: axes.clone(), extents: fun(extents), xs: array(*xs) }

@@ -4,7 +4,7 @@ use super::Lowering;
 use crate::kernel::{Body, Builder, Edge, Op};
 use acc_core::Error;
 use acc_core::data::ScalarType;
-use acc_core::ir::{ArrayId, ArrayOp, Axis, Boundary, Fun, Loc, Stmt, Val};
+use acc_core::ir::{ArrayId, ArrayOp, Axis, Boundary, Fun, Loc, StencilInput, Stmt, Val};
 use std::collections::HashMap;
 
 /// Elements that a body computes already, by array and index.
@@ -93,13 +93,18 @@ impl Lowering<'_> {
                 }
                 self.read(b, memo, *xs, &source)
             }
-            ArrayOp::Stencil { f, window, boundary, xs } => {
-                let args = self.window(b, window, boundary, *xs, index)?;
+            ArrayOp::Stencil { f, inputs } => {
+                let mut args = Vec::new();
+                for i in inputs {
+                    args.extend(self.window(b, i, index)?);
+                }
                 Ok(b.inline(f, &args))
             }
             ArrayOp::Fold { .. }
             | ArrayOp::Scan { .. }
             | ArrayOp::Permute { .. }
+            | ArrayOp::Argsort { .. }
+            | ArrayOp::Check { .. }
             | ArrayOp::Reshape { .. }
             | ArrayOp::Compute { .. }
             | ArrayOp::Foreign { .. }
@@ -112,14 +117,8 @@ impl Lowering<'_> {
     }
 
     /// The leaves of a stencil's window around an index, in row-major order.
-    fn window(
-        &self,
-        b: &mut Builder,
-        window: &[usize],
-        boundary: &Boundary,
-        xs: ArrayId,
-        index: &[Val],
-    ) -> Result<Vec<Val>, Error> {
+    fn window(&self, b: &mut Builder, input: &StencilInput, index: &[Val]) -> Result<Vec<Val>, Error> {
+        let (xs, window, boundary) = (input.xs, &input.window[..], &input.boundary);
         let leaves = self.program.ty(xs).elt.leaves();
         let count: usize = window.iter().product();
         let mut args = Vec::with_capacity(count * leaves.len());

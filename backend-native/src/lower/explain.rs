@@ -24,6 +24,9 @@ fn block(p: &Plan, b: &BlockPlan, indent: usize, f: &mut Formatter<'_>) -> Resul
             Work::Array { how: How::View, .. } => {
                 writeln!(f, "{:indent$}{lazy}{} = {} is a view", "", step.results[0], step.op)?;
             }
+            Work::Array { how: How::Sort, .. } => {
+                writeln!(f, "{:indent$}{lazy}{} = {} sorts rows", "", step.results[0], step.op)?;
+            }
             Work::Array { how: How::Launch(l), .. } => {
                 for (k, line) in l.kernel.to_string().lines().enumerate() {
                     writeln!(f, "{:indent$}{}{line}", "", if k == 0 { lazy } else { "" })?;

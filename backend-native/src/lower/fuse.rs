@@ -11,7 +11,9 @@
 //!   that reads an array on demand;
 //! * the kernel stays small.
 
-use acc_core::ir::{ArrayId, ArrayOp, Block, Fun, Program, ScalarOp, Stmt, arrays_of_fun, arrays_on_demand};
+use acc_core::ir::{
+    ArrayId, ArrayOp, Block, Fun, Program, ScalarOp, StencilInput, Stmt, arrays_of_fun, arrays_on_demand,
+};
 use std::collections::HashMap;
 
 /// Nodes of a kernel's body at most.
@@ -110,17 +112,17 @@ struct Facts {
 fn facts(s: &Stmt) -> Facts {
     let mut out = Facts::default();
     for (role, f) in s.op.funs() {
-        if matches!(role, "shape" | "init" | "extents") || matches!(s.op, ArrayOp::Slice { .. }) {
+        if matches!(role, "shape" | "init" | "extents" | "ok") || matches!(s.op, ArrayOp::Slice { .. }) {
             continue;
         }
         let window = match &s.op {
-            ArrayOp::Stencil { window, .. } if role == "boundary" => window.iter().product(),
+            ArrayOp::Stencil { inputs, .. } if role == "boundary" => reads(inputs),
             _ => 1,
         };
         add(f, window, &mut out);
     }
-    if let ArrayOp::Stencil { window, .. } = &s.op {
-        let reads: usize = window.iter().product();
+    if let ArrayOp::Stencil { inputs, .. } = &s.op {
+        let reads = reads(inputs);
         out.cost += 2 * reads;
         out.nodes += 3 * reads;
     }
@@ -128,6 +130,11 @@ fn facts(s: &Stmt) -> Facts {
         out.can_fault = true;
     }
     out
+}
+
+/// How many elements a stencil reads for one of its result.
+fn reads(inputs: &[StencilInput]) -> usize {
+    inputs.iter().map(StencilInput::neighbours).sum()
 }
 
 fn add(f: &Fun, times: usize, out: &mut Facts) {
@@ -199,10 +206,10 @@ fn refusal(producer: &Stmt, of: &Facts, consumer: &Stmt, p: ArrayId, all: &Facts
         | ArrayOp::Replicate { .. }
         | ArrayOp::Slice { .. }
         | ArrayOp::Stencil { .. } => {}
-        ArrayOp::Fold { .. } | ArrayOp::Scan { .. } | ArrayOp::Permute { .. } => {
+        ArrayOp::Fold { .. } | ArrayOp::Scan { .. } | ArrayOp::Permute { .. } | ArrayOp::Argsort { .. } => {
             return Some("its elements depend on each other");
         }
-        ArrayOp::Reshape { .. } => return Some("a view costs nothing"),
+        ArrayOp::Reshape { .. } | ArrayOp::Check { .. } => return Some("a view costs nothing"),
         ArrayOp::Compute { .. } => return Some("it is a barrier"),
         ArrayOp::Foreign { .. } => return Some("it is a foreign function"),
         ArrayOp::If { .. } | ArrayOp::While { .. } => return Some("it is control flow"),
@@ -217,7 +224,8 @@ fn refusal(producer: &Stmt, of: &Facts, consumer: &Stmt, p: ArrayId, all: &Facts
             return Some("its elements would be computed more than once");
         }
         ArrayOp::Stencil { .. } => return Some("a stencil reads its elements many times"),
-        ArrayOp::Reshape { .. } => return Some("a view needs it stored"),
+        ArrayOp::Argsort { .. } => return Some("a sort needs it stored"),
+        ArrayOp::Reshape { .. } | ArrayOp::Check { .. } => return Some("a view needs it stored"),
         ArrayOp::Compute { .. } => return Some("it is stored for a barrier"),
         ArrayOp::Generate { .. } | ArrayOp::If { .. } | ArrayOp::While { .. } | ArrayOp::Foreign { .. } => {
             return Some("it is not an operand");

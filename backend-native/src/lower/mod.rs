@@ -88,6 +88,8 @@ pub(crate) enum How {
     Fused,
     /// The same columns under another shape.
     View,
+    /// The positions that sort the operand.
+    Sort,
     Launch(Box<Launch>),
 }
 
@@ -173,6 +175,8 @@ impl<'a> Lowering<'a> {
                 | ArrayOp::Permute { .. }
                 | ArrayOp::Backpermute { .. }
                 | ArrayOp::Stencil { .. }
+                | ArrayOp::Argsort { .. }
+                | ArrayOp::Check { .. }
                 | ArrayOp::Reshape { .. }
                 | ArrayOp::Replicate { .. }
                 | ArrayOp::Slice { .. }
@@ -232,18 +236,21 @@ impl<'a> Lowering<'a> {
     }
 
     fn array_step(&self, s: &Stmt) -> Result<Work, Error> {
-        let closed = s
-            .op
-            .funs()
-            .iter()
-            .filter(|(role, _)| matches!(*role, "shape" | "init" | "extents") || (*role == "index" && is_slice(&s.op)))
-            .map(|(_, f)| closed(f, &s.loc))
-            .collect::<Result<Vec<_>, Error>>()?;
+        let closed =
+            s.op.funs()
+                .iter()
+                .filter(|(role, _)| {
+                    matches!(*role, "shape" | "init" | "extents" | "ok") || (*role == "index" && is_slice(&s.op))
+                })
+                .map(|(_, f)| closed(f, &s.loc))
+                .collect::<Result<Vec<_>, Error>>()?;
         let result = s.results[0];
         let how = if self.fusion.is_fused(result) {
             How::Fused
-        } else if matches!(s.op, ArrayOp::Reshape { .. } | ArrayOp::Compute { .. }) {
+        } else if matches!(s.op, ArrayOp::Reshape { .. } | ArrayOp::Compute { .. } | ArrayOp::Check { .. }) {
             How::View
+        } else if matches!(s.op, ArrayOp::Argsort { .. }) {
+            How::Sort
         } else {
             How::Launch(Box::new(self.launch(s, result)?))
         };
@@ -295,6 +302,8 @@ impl<'a> Lowering<'a> {
             | ArrayOp::Map { .. }
             | ArrayOp::Backpermute { .. }
             | ArrayOp::Stencil { .. }
+            | ArrayOp::Argsort { .. }
+            | ArrayOp::Check { .. }
             | ArrayOp::Reshape { .. }
             | ArrayOp::Replicate { .. }
             | ArrayOp::Slice { .. }

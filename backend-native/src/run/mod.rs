@@ -5,6 +5,7 @@ pub(crate) mod launch;
 mod scan;
 mod scatter;
 mod shape;
+mod sort;
 mod store;
 
 use crate::kernel::Finish;
@@ -243,6 +244,11 @@ impl Run<'_> {
             How::View => {
                 let source = op.arrays().first().and_then(|a| self.values[a.index()].as_ref()?.columns.clone());
                 Ok(Value { shape, columns: source, scalars })
+            }
+            How::Sort => {
+                let source = op.arrays().first().and_then(|a| self.values[a.index()].as_ref()?.columns.clone());
+                let columns: Vec<ColumnSlice<'_>> = source.iter().flatten().map(Column::slice).collect();
+                Ok(Value { columns: Some(sort::argsort(&columns, &shape, self.cx)?), shape, scalars })
             }
             How::Launch(launch) => {
                 let init = closed.into_iter().next().filter(|_| has_init(launch));

@@ -2,7 +2,7 @@
 
 use super::{Value, int};
 use acc_core::Fault;
-use acc_core::ir::{ArrayId, ArrayOp, Axis, Boundary};
+use acc_core::ir::{ArrayId, ArrayOp, Axis, Boundary, StencilInput};
 use smallvec::SmallVec;
 
 type Shape = SmallVec<[usize; 4]>;
@@ -30,11 +30,7 @@ pub(super) fn of(op: &ArrayOp, closed: &[Vec<u64>], values: &[Option<Value>]) ->
     let shape = |a: &ArrayId| values[a.index()].as_ref().map(|v| v.shape.clone()).unwrap_or_default();
     match op {
         ArrayOp::Generate { .. } | ArrayOp::Backpermute { .. } => asked(closed.first()),
-        ArrayOp::Map { xs, .. } => {
-            let mut shapes = xs.iter().map(shape);
-            let first = shapes.next().unwrap_or_default();
-            Ok(shapes.fold(first, |a, b| a.iter().zip(&b).map(|(m, n)| *m.min(n)).collect()))
-        }
+        ArrayOp::Map { xs, .. } => Ok(intersection(xs.iter().map(shape))),
         ArrayOp::Fold { init, xs, .. } => {
             let mut s = shape(xs);
             if init.is_none() && s.last() == Some(&0) {
@@ -51,19 +47,20 @@ pub(super) fn of(op: &ArrayOp, closed: &[Vec<u64>], values: &[Option<Value>]) ->
             checked(s)
         }
         ArrayOp::Permute { defaults, .. } => Ok(shape(defaults)),
-        ArrayOp::Stencil { window, boundary, xs, .. } => {
-            let s = shape(xs);
-            let (name, more) = match boundary {
-                Boundary::Mirror => ("mirror", 1),
-                Boundary::Wrap => ("wrap", 0),
-                Boundary::Clamp | Boundary::Function(_) => return Ok(s),
-            };
-            let small = s.iter().zip(window).any(|(&n, &w)| w > 1 && n < w / 2 + more);
-            if small && s.iter().all(|&n| n > 0) {
-                return Err(Fault::StencilExtent { shape: s.to_vec(), window: window.clone(), boundary: name });
+        ArrayOp::Stencil { inputs, .. } => {
+            for i in inputs {
+                wide_enough(i, &shape(&i.xs))?;
             }
-            Ok(s)
+            Ok(intersection(inputs.iter().map(|i| shape(&i.xs))))
         }
+        ArrayOp::Argsort { xs } => Ok(shape(xs)),
+        ArrayOp::Check { message, xs, .. } => match closed.first().and_then(|answer| answer.split_first()) {
+            Some((0, numbers)) => {
+                let numbers: Vec<i64> = numbers.iter().map(|&b| int(b)).collect();
+                Err(Fault::check_failed(message, &numbers))
+            }
+            _ => Ok(shape(xs)),
+        },
         ArrayOp::Reshape { xs, .. } => {
             let to = asked(closed.first())?;
             let from = shape(xs);
@@ -98,6 +95,25 @@ pub(super) fn of(op: &ArrayOp, closed: &[Vec<u64>], values: &[Option<Value>]) ->
         ArrayOp::If { .. } | ArrayOp::While { .. } | ArrayOp::Foreign { .. } => Ok(Shape::new()),
         ArrayOp::Compute { xs } => Ok(shape(xs)),
     }
+}
+
+fn intersection(mut shapes: impl Iterator<Item = Shape>) -> Shape {
+    let first = shapes.next().unwrap_or_default();
+    shapes.fold(first, |a, b| a.iter().zip(&b).map(|(m, n)| *m.min(n)).collect())
+}
+
+/// One reflection or wrap must be enough, unless there is nothing to read.
+fn wide_enough(input: &StencilInput, shape: &Shape) -> Result<(), Fault> {
+    let (boundary, more) = match input.boundary {
+        Boundary::Mirror => ("mirror", 1),
+        Boundary::Wrap => ("wrap", 0),
+        Boundary::Clamp | Boundary::Function(_) => return Ok(()),
+    };
+    let small = shape.iter().zip(&input.window).any(|(&n, &w)| w > 1 && n < w / 2 + more);
+    if small && shape.iter().all(|&n| n > 0) {
+        return Err(Fault::StencilExtent { shape: shape.to_vec(), window: input.window.clone(), boundary });
+    }
+    Ok(())
 }
 
 /// A shape made of others, whose product may not fit.

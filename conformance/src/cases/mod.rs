@@ -5,10 +5,13 @@
 
 mod check;
 
+mod access;
 mod bits;
 mod compare;
 mod complex;
+mod construct;
 mod control;
+mod elementwise;
 mod exact;
 mod floats;
 mod fold;
@@ -16,16 +19,24 @@ mod foreign;
 mod half;
 mod index;
 mod lifting;
+mod modify;
 mod monoids;
 mod num;
+mod permute;
 mod plain;
 mod random;
 mod ratio;
 mod real;
+mod reduce;
 mod runs;
+mod scan;
+mod segments;
+mod sort;
+mod stencil;
 mod sums;
 mod tuples;
 
+use acc_core::prelude::*;
 pub use check::{Check, Outcome};
 
 /// A test of the typed API.
@@ -44,13 +55,24 @@ fn case(name: &'static str, rows: &'static str, run: fn(&mut Check<'_>)) -> Case
     Case { name, rows, run }
 }
 
+/// A host array of these elements, as many as its shape has.
+fn host<Sh: Shape, E: Elt>(shape: impl IntoShape<Sh>, elements: impl IntoIterator<Item = E>) -> Array<Sh, E> {
+    match Array::from_elts(shape, elements) {
+        Ok(a) => a,
+        Err(e) => unreachable!("a case gives other elements than its shape has: {e}"),
+    }
+}
+
 /// Every case.
 pub fn all() -> Vec<Case> {
     [
+        access::cases(),
         bits::cases(),
         compare::cases(),
         complex::cases(),
+        construct::cases(),
         control::cases(),
+        elementwise::cases(),
         exact::cases(),
         floats::cases(),
         fold::cases(),
@@ -58,13 +80,20 @@ pub fn all() -> Vec<Case> {
         half::cases(),
         index::cases(),
         lifting::cases(),
+        modify::cases(),
         monoids::cases(),
         num::cases(),
+        permute::cases(),
         plain::cases(),
         random::cases(),
         ratio::cases(),
         real::cases(),
+        reduce::cases(),
         runs::cases(),
+        scan::cases(),
+        segments::cases(),
+        sort::cases(),
+        stencil::cases(),
         sums::cases(),
         tuples::cases(),
     ]

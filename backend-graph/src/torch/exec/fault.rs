@@ -20,7 +20,7 @@ impl Run<'_> {
     pub(super) fn note_fault(
         &mut self,
         node: &Node,
-        kind: FaultKind,
+        kind: &FaultKind,
         bad: Value,
         space: &[Value],
         details: &[Value],
@@ -85,7 +85,7 @@ fn at_lane(t: &Tensor, space: &[i64], lane: i64) -> Result<i64, TorchError> {
     Ok(t.f_expand(space, false)?.f_reshape([-1])?.f_int64_value(&[lane])?)
 }
 
-fn fault(kind: FaultKind, numbers: &[i64]) -> Fault {
+fn fault(kind: &FaultKind, numbers: &[i64]) -> Fault {
     let sizes = |v: &[i64]| v.iter().map(|n| usize::try_from(*n).unwrap_or(0)).collect::<Vec<_>>();
     let half = numbers.split_at(numbers.len() / 2);
     match kind {
@@ -97,11 +97,12 @@ fn fault(kind: FaultKind, numbers: &[i64]) -> Fault {
         FaultKind::ShapeOverflow => Fault::ShapeOverflow { shape: numbers.to_vec() },
         FaultKind::EmptyFold => Fault::EmptyFold { shape: sizes(numbers) },
         FaultKind::ReshapeSize { from } => {
-            let (from, to) = numbers.split_at((from as usize).min(numbers.len()));
+            let (from, to) = numbers.split_at((*from as usize).min(numbers.len()));
             Fault::ReshapeSize { from: sizes(from), to: sizes(to) }
         }
         FaultKind::StencilExtent { boundary } => {
             Fault::StencilExtent { shape: sizes(half.0), window: sizes(half.1), boundary }
         }
+        FaultKind::CheckFailed { message } => Fault::check_failed(message, numbers),
     }
 }

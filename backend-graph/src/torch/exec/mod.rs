@@ -280,7 +280,7 @@ impl Run<'_> {
                 self.define(step, state);
             }
             Op::Fault { kind, bad, space, details, site } => {
-                self.note_fault(node, *kind, *bad, space, details, *site).map_err(failed)?;
+                self.note_fault(node, kind, *bad, space, details, *site).map_err(failed)?;
                 self.define(step, vec![Rt::Token]);
             }
             Op::Checked { values, raise, .. } => {

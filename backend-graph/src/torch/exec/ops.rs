@@ -78,7 +78,7 @@ impl Run<'_> {
                 let xs = xs.iter().map(|x| self.tensor(*x)).collect::<Result<Vec<_>>>()?;
                 Tensor::f_cat(&xs, i64::from(*axis))?
             }
-            Op::SortPermutation(x) => self.tensor(*x)?.f_sort_stable(true, 0, false)?.1,
+            Op::SortPermutation(x) => self.sort_permutation(*x)?,
             Op::Nonzero(x) => self.tensor(*x)?.f_nonzero()?.f_reshape([-1])?,
             Op::Reduce(k, x) => reduce(*k, self.tensor(*x)?, self.scalar(*x))?,
             Op::Cumulative(k, x) => cumulative(*k, self.tensor(*x)?, self.scalar(*x))?,
@@ -96,6 +96,11 @@ impl Run<'_> {
             }
         };
         Ok(Rt::Tensor(tensor))
+    }
+
+    /// The positions that sort a tensor along its innermost axis.
+    fn sort_permutation(&self, x: Value) -> Result<Tensor> {
+        Ok(ordered(self.tensor(x)?, self.scalar(x))?.f_sort_stable(true, -1, false)?.1)
     }
 
     /// Whether the divisor of an operation is a literal, which then needs no guard unless it is -1.

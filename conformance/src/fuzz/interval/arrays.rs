@@ -130,17 +130,25 @@ impl<'p> Machine<'p> {
                     Some(if stable { element } else { element.into_iter().map(Near::unstable).collect() })
                 })?
             }
-            ArrayOp::Stencil { f, window, boundary, xs } => {
-                let source = self.array(*xs)?;
-                self.each(s, source.shape.clone(), |m, index| {
+            ArrayOp::Stencil { f, inputs } => {
+                let sources = inputs.iter().map(|i| self.array(i.xs)).collect::<Option<Vec<_>>>()?;
+                self.each(s, intersection(&sources)?, |m, index| {
                     let mut args = Vec::new();
-                    for k in 0..window.iter().product() {
-                        let offset = unlinear_index(window, k);
-                        let at = index.iter().zip(&offset).zip(window).map(|((i, o), &w)| i + o - (w / 2) as i64);
-                        args.extend(neighbour(m, &source, &at.collect::<Vec<_>>(), boundary)?);
+                    for (source, input) in sources.iter().zip(inputs) {
+                        let window = &input.window;
+                        for k in 0..input.neighbours() {
+                            let offset = unlinear_index(window, k);
+                            let at = index.iter().zip(&offset).zip(window).map(|((i, o), &w)| i + o - (w / 2) as i64);
+                            args.extend(neighbour(m, source, &at.collect::<Vec<_>>(), &input.boundary)?);
+                        }
                     }
                     scalar::call(m, f, &args)
                 })?
+            }
+            ArrayOp::Argsort { xs } => self.argsort(*xs)?,
+            ArrayOp::Check { ok, message: _, xs } => {
+                let source = self.array(*xs)?;
+                (self.closed(ok)?.first() != Some(&0)).then_some(source)?
             }
             ArrayOp::Reshape { shape, xs } => {
                 let (shape, source) = (self.extents(shape)?, self.array(*xs)?);
@@ -172,6 +180,22 @@ impl<'p> Machine<'p> {
             }
         };
         Some(vec![one])
+    }
+
+    /// Positions are the same everywhere if the keys of their row are.
+    fn argsort(&mut self, xs: ArrayId) -> Option<Rc<Bounds>> {
+        let source = self.array(xs)?;
+        let (&inner, outer) = source.shape.split_last()?;
+        let mut positions = Vec::new();
+        for row in 0..outer.iter().product() {
+            let mut keys: Vec<(Vec<Near>, i64)> =
+                (0..inner).map(|k| (source.element(row * inner + k), k as i64)).collect();
+            let exact = keys.iter().flat_map(|(key, _)| key).all(Near::is_exact);
+            keys.sort_by_key(|(key, _)| key.iter().map(|leaf| leaf.lit.sort_key()).collect::<Vec<_>>());
+            let places = keys.into_iter().map(|(_, k)| Near::exact(k.lit()));
+            positions.extend(places.map(|place| if exact { place } else { place.unstable() }));
+        }
+        Some(Rc::new(Bounds { shape: source.shape.clone(), columns: vec![positions] }))
     }
 
     fn fold(&mut self, s: &Stmt, f: &Fun, init: Option<&Fun>, xs: ArrayId) -> Option<Rc<Bounds>> {

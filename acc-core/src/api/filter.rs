@@ -1,0 +1,164 @@
+//! Operations whose results are as long as the data say: filter, compact, expand; gather and scatter under a condition.
+
+use super::acc::{Acc, IntoAcc};
+use super::array::{Array, Vector};
+use super::construct::{fill, generate};
+use super::elt::Elt;
+use super::exp::{Exp, IntoExp};
+use super::shape::{DIM1, Reducible, Shape};
+use crate::build::compose;
+use crate::ir::Loc;
+
+impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
+    /// The elements that the predicate holds of, in row-major order, and how many there are in each row (usable as a
+    /// [segment descriptor](super::Segments)).
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let m = use_(&Matrix::from([[3i32, 4, 5], [6, 7, 8]]));
+    /// let (odd, counts) = Interpreter::new().run(m.filter(|x| (x % 2).eq(1)))?;
+    /// assert_eq!((odd.to_vec(), counts.to_vec()), (vec![3, 5, 7], vec![2, 1]));
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn filter<In: Shape, R: IntoExp<bool>>(
+        &self,
+        predicate: impl FnOnce(E::Exp) -> R,
+    ) -> (Acc<Vector<E>>, Acc<Array<In, i64>>)
+    where
+        Sh: Reducible<Inner = In>,
+    {
+        self.kept(&self.map(predicate))
+    }
+
+    /// The elements where the mask is true, in row-major order, and how many there are in each row. A mask of another
+    /// shape is a fault.
+    #[track_caller]
+    pub fn compact<In: Shape>(&self, mask: impl IntoAcc<Array<Sh, bool>>) -> (Acc<Vector<E>>, Acc<Array<In, i64>>)
+    where
+        Sh: Reducible<Inner = In>,
+    {
+        let mask = mask.into_acc();
+        compose(|| {
+            let shapes = self.extent().parts().into_iter().zip(mask.extent().parts());
+            let mut mask = mask.clone();
+            for (own, its) in shapes {
+                let message = "compact: an extent of the mask is {}, that of the array {}";
+                mask = mask.check_with(own.eq(its), message, &[its, own]);
+            }
+            self.kept(&mask)
+        })
+    }
+
+    #[track_caller]
+    fn kept<In: Shape>(&self, mask: &Acc<Array<Sh, bool>>) -> (Acc<Vector<E>>, Acc<Array<In, i64>>)
+    where
+        Sh: Reducible<Inner = In>,
+    {
+        compose(|| {
+            let ones = mask.map(|keep| keep.to_num::<i64>());
+            let positions = positions(&mask.flatten());
+            let elements = self.flatten();
+            (elements.gather(positions), ones.sum())
+        })
+    }
+}
+
+/// The positions where a vector is true.
+fn positions(mask: &Acc<Vector<bool>>) -> Acc<Vector<i64>> {
+    let counted = mask.map(|keep| keep.to_num::<i64>()).scanl(0, |a, b| a + b);
+    let count = counted.index(mask.length());
+    let own = generate(mask.length(), |i: Exp<i64>| i);
+    own.permute::<DIM1, _, _>(fill(count, 0i64), |new, _| new, |i| mask.index(i).then_some(counted.index(i)))
+}
+
+impl<Sh: Shape, E: Elt> Acc<Array<Sh, Option<E>>> {
+    /// The values that there are, in row-major order, and how many there are in each row.
+    #[track_caller]
+    pub fn justs<In: Shape>(&self) -> (Acc<Vector<E>>, Acc<Array<In, i64>>)
+    where
+        Sh: Reducible<Inner = In>,
+    {
+        compose(|| {
+            let (some, counts) = self.filter(|x| x.is_some());
+            (some.map(|x| x.proj::<E>(1)), counts)
+        })
+    }
+}
+
+impl<E: Elt> Acc<Vector<E>> {
+    /// Each element makes a number of others: `count(x)` many, the `i`-th of which is `get(x, i)`. A negative number is
+    /// a fault.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([2i64, 0, 3]));
+    /// let all = xs.expand(|x| x, |x, i| x * 10 + i);
+    /// assert_eq!(Interpreter::new().run(all)?.to_vec(), [20, 21, 30, 31, 32]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn expand<B: Elt, N: IntoExp<i64>, R: IntoExp<B>>(
+        &self,
+        count: impl FnOnce(E::Exp) -> N,
+        get: impl FnOnce(E::Exp, Exp<i64>) -> R,
+    ) -> Acc<Vector<B>> {
+        let counts: Acc<Vector<i64>> = self.map(count);
+        compose(|| {
+            let least = counts.fold(0, |a, b| a.min(b)).the();
+            let counts = counts.check_with(least.ge(0), "expand: {} is a negative number of elements", &[least]);
+            let offsets = counts.scanl(0, |a, b| a + b);
+            let least = offsets.fold(0, |a, b| a.min(b)).the();
+            let offsets = offsets.check(least.ge(0), "expand: too many elements");
+            let total = offsets.index(counts.length());
+            // Elements that make none mark the place where the next one begins once more, so that they are passed over.
+            let ones = fill(counts.length(), 1i64);
+            let marks = ones.permute::<DIM1, _, _>(
+                fill(total, 0i64),
+                |new, old| new + old,
+                |k| {
+                    let at = offsets.index(k);
+                    at.lt(total).then_some(at)
+                },
+            );
+            let sources = marks.scanl1(|a, b| a + b);
+            sources.imap(|place: Exp<i64>, number| {
+                let k = number - 1;
+                Loc::of_user(|| get(self.index(k), place - offsets.index(k)).into_exp())
+            })
+        })
+    }
+
+    /// [`gather`](Acc::gather) where the predicate holds of the mask's element, else the element of `defaults`. The
+    /// result is as long as the shortest of the three.
+    #[track_caller]
+    pub fn gather_if<M: Elt, R: IntoExp<bool>>(
+        &self,
+        indices: impl IntoAcc<Vector<i64>>,
+        mask: impl IntoAcc<Vector<M>>,
+        predicate: impl FnOnce(M::Exp) -> R,
+        defaults: impl IntoAcc<Vector<E>>,
+    ) -> Acc<Vector<E>> {
+        let mask = mask.into_acc().map(predicate);
+        let (indices, defaults) = (indices.into_acc(), defaults.into_acc());
+        compose(|| indices.zip_with3(mask, defaults, |at, read, default| read.then_else(self.index(at), default)))
+    }
+
+    /// [`scatter`](Acc::scatter) of the elements whose mask's element the predicate holds of.
+    #[track_caller]
+    pub fn scatter_if<M: Elt, R: IntoExp<bool>>(
+        &self,
+        targets: impl IntoAcc<Vector<i64>>,
+        mask: impl IntoAcc<Vector<M>>,
+        predicate: impl FnOnce(M::Exp) -> R,
+        defaults: impl IntoAcc<Vector<E>>,
+    ) -> Acc<Vector<E>> {
+        let mask = mask.into_acc().map(predicate);
+        let (targets, defaults) = (targets.into_acc(), defaults.into_acc());
+        compose(|| {
+            let targets = targets.zip_with(mask, |at, keep| keep.then_some(at));
+            let n = self.length().min(targets.length());
+            self.take(n).permute::<DIM1, _, _>(defaults, |new, _| new, |i| targets.index(i))
+        })
+    }
+}

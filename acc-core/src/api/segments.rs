@@ -1,0 +1,389 @@
+//! Segmented folds and scans: each row is a sequence of segments, the same for every row.
+//!
+//! A *descriptor* is a vector of the segments' lengths, of any integer type, or (the methods `.._offsets`) of the
+//! positions where they begin, with the end of the last one. Elements after the last segment are ignored. A negative
+//! length, and segments with more elements than a row has, are faults.
+
+use super::acc::{Acc, IntoAcc};
+use super::array::{Array, Vector};
+use super::class::Integral;
+use super::construct::{fill, generate};
+use super::elt::Elt;
+use super::exp::{Exp, IntoExp};
+use super::shape::{DIM1, Parts, Reducible, Shape, innermost, with_innermost};
+use crate::build::compose;
+use crate::ir::Loc;
+
+/// A segment descriptor: the lengths of segments.
+pub type Segments<I> = Vector<I>;
+
+/// Whether segments may be empty.
+#[derive(Clone, Copy, PartialEq)]
+enum Empty {
+    Allowed,
+    Fault,
+}
+
+/// The rows' elements that are in segments, and where these begin and end among them.
+struct Segmented<Sh, E> {
+    rows: Acc<Array<Sh, E>>,
+    /// One more than there are segments; the first is 0.
+    offsets: Acc<Vector<i64>>,
+}
+
+/// Lengths that are checked.
+fn checked_lengths(lengths: &Acc<Vector<i64>>, empty: Empty) -> Acc<Vector<i64>> {
+    let least = lengths.fold(1, |a, b| a.min(b));
+    let lengths = lengths.check(least.the().ge(0), "segment descriptor: a length is negative");
+    match empty {
+        Empty::Allowed => lengths,
+        Empty::Fault => {
+            let message = "segment descriptor: a segment is empty, and there is no initial value";
+            lengths.check(least.the().ge(1), message)
+        }
+    }
+}
+
+impl<Sh: Reducible, E: Elt> Segmented<Sh, E> {
+    fn of_lengths<I: Integral>(rows: &Acc<Array<Sh, E>>, lengths: Acc<Vector<I>>, empty: Empty) -> Self {
+        let lengths = checked_lengths(&lengths.map(|n| n.to::<i64>()), empty);
+        let offsets = lengths.scanl(0, |a, b| a + b);
+        // Of lengths that are not negative, a sum that does not fit gives a negative offset first.
+        let least = offsets.fold(0, |a, b| a.min(b));
+        let offsets = offsets.check(least.the().ge(0), "segment descriptor: the sum of the lengths is too large");
+        Self::within(rows, offsets)
+    }
+
+    fn of_offsets<I: Integral>(rows: &Acc<Array<Sh, E>>, offsets: Acc<Vector<I>>, empty: Empty) -> Self {
+        let offsets = offsets.map(|n| n.to::<i64>());
+        let some = offsets.length().ge(1);
+        let offsets = offsets.check(some, "empty segment descriptor: offsets are one more than segments");
+        let first = offsets.index(0);
+        let offsets = offsets.check_with(first.ge(0), "segment descriptor: the first offset is {}", &[first]);
+        let lengths = checked_lengths(&offsets.tail().zip_with(offsets.init(), |end, start| end - start), empty);
+        // The extents of the lengths, so that they are checked.
+        let offsets = offsets.take(lengths.length() + 1);
+        Self::within(rows, offsets)
+    }
+
+    /// Takes from the rows what is in segments.
+    fn within(rows: &Acc<Array<Sh, E>>, offsets: Acc<Vector<i64>>) -> Self {
+        let extent = rows.extent().parts()[Sh::RANK - 1];
+        let last = offsets.index(offsets.length() - 1);
+        let message = "segment descriptor: the segments need {} elements, but a row has {}";
+        let offsets = offsets.check_with(last.le(extent), message, &[last, extent]);
+        let (first, last) = (offsets.index(0), offsets.index(offsets.length() - 1));
+        Segmented { rows: rows.slit(first, last - first), offsets: offsets.map(|k| k - first) }
+    }
+
+    /// The number of segments.
+    fn count(&self) -> Exp<i64> {
+        self.offsets.length() - 1
+    }
+
+    /// The number of elements in all segments.
+    fn total(&self) -> Exp<i64> {
+        self.rows.extent().parts()[Sh::RANK - 1]
+    }
+
+    fn start(&self, segment: Exp<i64>) -> Exp<i64> {
+        self.offsets.index(segment)
+    }
+
+    fn end(&self, segment: Exp<i64>) -> Exp<i64> {
+        self.offsets.index(segment + 1)
+    }
+
+    /// The rows' shape with another innermost extent.
+    fn shape(&self, inner: Exp<i64>) -> Parts {
+        let mut shape = self.rows.extent().parts();
+        shape[Sh::RANK - 1] = inner;
+        Parts(shape)
+    }
+
+    /// Where a segment begins, among the elements of all.
+    fn heads(&self) -> Acc<Vector<bool>> {
+        self.marks(|s, k| s.start(k))
+    }
+
+    /// Where a segment ends, among the elements of all.
+    fn tails(&self) -> Acc<Vector<bool>> {
+        self.marks(|s, k| s.end(k) - 1)
+    }
+
+    fn marks(&self, at: impl FnOnce(&Self, Exp<i64>) -> Exp<i64>) -> Acc<Vector<bool>> {
+        let all = fill(self.count(), true);
+        all.permute(fill(self.total(), false), |new, _| new, |k| self.start(k).lt(self.end(k)).then_some(at(self, k)))
+    }
+
+    /// The inclusive left scan of each segment, by a scan of all elements whose operator starts afresh at marks: it is
+    /// balanced however long the segments are.
+    fn scan_left<R: IntoExp<E>>(&self, f: &impl Fn(E::Exp, E::Exp) -> R) -> Acc<Array<Sh, E>> {
+        let heads = self.heads();
+        let marked: Acc<Array<Sh, (bool, E)>> = self.rows.imap(|ix, x| (heads.index(innermost::<Sh>(ix)), x));
+        let scanned = marked.scanl1(|(head_a, a), (head_b, b)| (head_a | head_b, head_b.then_else(b, user(f, a, b))));
+        scanned.map(|(_, x)| x)
+    }
+
+    /// The inclusive right scan of each segment.
+    fn scan_right<R: IntoExp<E>>(&self, f: &impl Fn(E::Exp, E::Exp) -> R) -> Acc<Array<Sh, E>> {
+        let tails = self.tails();
+        let marked: Acc<Array<Sh, (bool, E)>> = self.rows.imap(|ix, x| (tails.index(innermost::<Sh>(ix)), x));
+        let scanned = marked.scanr1(|(tail_a, a), (tail_b, b)| (tail_a | tail_b, tail_a.then_else(a, user(f, a, b))));
+        scanned.map(|(_, x)| x)
+    }
+
+    /// The reduction of each segment, which must have elements.
+    fn fold1<R: IntoExp<E>>(&self, f: &impl Fn(E::Exp, E::Exp) -> R) -> Acc<Array<Sh, E>> {
+        let scanned = self.scan_left(f);
+        scanned.backpermute(self.shape(self.count()), |ix: Sh::Exp| {
+            with_innermost::<Sh>(ix, self.end(innermost::<Sh>(ix)) - 1)
+        })
+    }
+
+    /// The reduction of each segment, with an initial value on the left.
+    fn fold<R: IntoExp<E>>(&self, init: Exp<E>, f: &impl Fn(E::Exp, E::Exp) -> R) -> Acc<Array<Sh, E>> {
+        let scanned = self.scan_left(f);
+        generate(self.shape(self.count()), |ix: Sh::Exp| {
+            let k = innermost::<Sh>(ix);
+            let (start, end) = (self.start(k), self.end(k));
+            let sum = scanned.index(with_innermost::<Sh>(ix, end - 1));
+            start.lt(end).then_else(user(f, init.unlift(), sum), init)
+        })
+    }
+
+    /// The reduction of each segment, with an initial value on the right.
+    fn fold_right<R: IntoExp<E>>(&self, init: Exp<E>, f: &impl Fn(E::Exp, E::Exp) -> R) -> Acc<Array<Sh, E>> {
+        let scanned = self.scan_right(f);
+        generate(self.shape(self.count()), |ix: Sh::Exp| {
+            let k = innermost::<Sh>(ix);
+            let (start, end) = (self.start(k), self.end(k));
+            let sum = scanned.index(with_innermost::<Sh>(ix, start));
+            start.lt(end).then_else(user(f, sum, init.unlift()), init)
+        })
+    }
+
+    /// For each place of a scan with initial values, which takes one more per segment: the segment's number.
+    fn numbers(&self) -> Acc<Vector<i64>> {
+        let places = self.total() + self.count();
+        let ones = fill(self.count(), 1i64);
+        let marks = ones.permute::<DIM1, _, _>(fill(places, 0i64), |new, _| new, |k| Some(self.start(k) + k));
+        marks.scanl1(|a, b| a + b).map(|n| n - 1)
+    }
+
+    fn scanl<R: IntoExp<E>>(&self, init: Exp<E>, f: &impl Fn(E::Exp, E::Exp) -> R) -> Acc<Array<Sh, E>> {
+        let (numbers, scanned) = (self.numbers(), self.scan_left(f));
+        generate(self.shape(numbers.length()), |ix: Sh::Exp| {
+            let place = innermost::<Sh>(ix);
+            let k = numbers.index(place);
+            let before = scanned.index(with_innermost::<Sh>(ix, place - k - 1));
+            place.eq(self.start(k) + k).then_else(init, user(f, init.unlift(), before))
+        })
+    }
+
+    fn scanr<R: IntoExp<E>>(&self, init: Exp<E>, f: &impl Fn(E::Exp, E::Exp) -> R) -> Acc<Array<Sh, E>> {
+        let (numbers, scanned) = (self.numbers(), self.scan_right(f));
+        generate(self.shape(numbers.length()), |ix: Sh::Exp| {
+            let place = innermost::<Sh>(ix);
+            let k = numbers.index(place);
+            let after = scanned.index(with_innermost::<Sh>(ix, place - k));
+            place.eq(self.end(k) + k).then_else(init, user(f, after, init.unlift()))
+        })
+    }
+
+    fn prescanl<R: IntoExp<E>>(&self, init: Exp<E>, f: &impl Fn(E::Exp, E::Exp) -> R) -> Acc<Array<Sh, E>> {
+        let (heads, scanned) = (self.heads(), self.scan_left(f));
+        generate(self.rows.extent(), |ix: Sh::Exp| {
+            let i = innermost::<Sh>(ix);
+            let before = scanned.index(with_innermost::<Sh>(ix, i - 1));
+            heads.index(i).then_else(init, user(f, init.unlift(), before))
+        })
+    }
+
+    fn prescanr<R: IntoExp<E>>(&self, init: Exp<E>, f: &impl Fn(E::Exp, E::Exp) -> R) -> Acc<Array<Sh, E>> {
+        let (tails, scanned) = (self.tails(), self.scan_right(f));
+        generate(self.rows.extent(), |ix: Sh::Exp| {
+            let i = innermost::<Sh>(ix);
+            let after = scanned.index(with_innermost::<Sh>(ix, i + 1));
+            tails.index(i).then_else(init, user(f, after, init.unlift()))
+        })
+    }
+}
+
+impl<Sh: Reducible, E: Elt> Segmented<Sh, E> {
+    fn postscanl<R: IntoExp<E>>(&self, init: Exp<E>, f: &impl Fn(E::Exp, E::Exp) -> R) -> Acc<Array<Sh, E>> {
+        self.scan_left(f).map(|x| user(f, init.unlift(), x))
+    }
+
+    fn postscanr<R: IntoExp<E>>(&self, init: Exp<E>, f: &impl Fn(E::Exp, E::Exp) -> R) -> Acc<Array<Sh, E>> {
+        self.scan_right(f).map(|x| user(f, x, init.unlift()))
+    }
+}
+
+fn user<E: Elt, R: IntoExp<E>>(f: &impl Fn(E::Exp, E::Exp) -> R, a: E::Exp, b: E::Exp) -> Exp<E> {
+    Loc::of_user(|| f(a, b).into_exp())
+}
+
+impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
+    /// Reduces the segments of each row with an associative function; `init` is included once per segment, on the left.
+    /// The result has an element for each segment.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]));
+    /// let sums = xs.fold_seg(&Vector::from([1i64, 4, 0, 3]), 100, |a, b| a + b);
+    /// assert_eq!(Interpreter::new().run(sums)?.to_vec(), [100, 110, 100, 118]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn fold_seg<I: Integral, R: IntoExp<E>, In: Shape>(
+        &self,
+        segments: impl IntoAcc<Segments<I>>,
+        init: impl IntoExp<E>,
+        f: impl Fn(E::Exp, E::Exp) -> R,
+    ) -> Acc<Array<Sh, E>>
+    where
+        Sh: Reducible<Inner = In>,
+    {
+        compose(|| Segmented::of_lengths(self, segments.into_acc(), Empty::Allowed).fold(init.into_exp(), &f))
+    }
+
+    /// Reduces the segments of each row, none of which may be empty: that is a fault.
+    #[track_caller]
+    pub fn fold1_seg<I: Integral, R: IntoExp<E>, In: Shape>(
+        &self,
+        segments: impl IntoAcc<Segments<I>>,
+        f: impl Fn(E::Exp, E::Exp) -> R,
+    ) -> Acc<Array<Sh, E>>
+    where
+        Sh: Reducible<Inner = In>,
+    {
+        compose(|| Segmented::of_lengths(self, segments.into_acc(), Empty::Fault).fold1(&f))
+    }
+
+    /// [`fold_seg`](Acc::fold_seg) with offsets: where each segment begins, and where the last one ends. The first need
+    /// not be 0.
+    #[track_caller]
+    pub fn fold_seg_offsets<I: Integral, R: IntoExp<E>, In: Shape>(
+        &self,
+        offsets: impl IntoAcc<Segments<I>>,
+        init: impl IntoExp<E>,
+        f: impl Fn(E::Exp, E::Exp) -> R,
+    ) -> Acc<Array<Sh, E>>
+    where
+        Sh: Reducible<Inner = In>,
+    {
+        compose(|| Segmented::of_offsets(self, offsets.into_acc(), Empty::Allowed).fold(init.into_exp(), &f))
+    }
+
+    /// [`fold1_seg`](Acc::fold1_seg) with offsets.
+    #[track_caller]
+    pub fn fold1_seg_offsets<I: Integral, R: IntoExp<E>, In: Shape>(
+        &self,
+        offsets: impl IntoAcc<Segments<I>>,
+        f: impl Fn(E::Exp, E::Exp) -> R,
+    ) -> Acc<Array<Sh, E>>
+    where
+        Sh: Reducible<Inner = In>,
+    {
+        compose(|| Segmented::of_offsets(self, offsets.into_acc(), Empty::Fault).fold1(&f))
+    }
+}
+
+/// The scans of segments with an initial value.
+macro_rules! scans_with_init {
+    ($($(#[doc = $doc:literal])* $name:ident = $scan:ident;)*) => { $(
+        $(#[doc = $doc])*
+        #[track_caller]
+        pub fn $name<I: Integral, R: IntoExp<E>, In: Shape>(
+            &self,
+            segments: impl IntoAcc<Segments<I>>,
+            init: impl IntoExp<E>,
+            f: impl Fn(E::Exp, E::Exp) -> R,
+        ) -> Acc<Array<Sh, E>>
+        where
+            Sh: Reducible<Inner = In>,
+        {
+            compose(|| Segmented::of_lengths(self, segments.into_acc(), Empty::Allowed).$scan(init.into_exp(), &f))
+        }
+    )* };
+}
+
+/// The inclusive scans of segments.
+macro_rules! inclusive_scans {
+    ($($(#[doc = $doc:literal])* $name:ident = $scan:ident;)*) => { $(
+        $(#[doc = $doc])*
+        #[track_caller]
+        pub fn $name<I: Integral, R: IntoExp<E>, In: Shape>(
+            &self,
+            segments: impl IntoAcc<Segments<I>>,
+            f: impl Fn(E::Exp, E::Exp) -> R,
+        ) -> Acc<Array<Sh, E>>
+        where
+            Sh: Reducible<Inner = In>,
+        {
+            compose(|| Segmented::of_lengths(self, segments.into_acc(), Empty::Allowed).$scan(&f))
+        }
+    )* };
+}
+
+/// The exclusive scans of segments, with the reductions of the segments beside.
+macro_rules! scans_with_totals {
+    ($($(#[doc = $doc:literal])* $name:ident = $scan:ident $total:ident;)*) => { $(
+        $(#[doc = $doc])*
+        #[track_caller]
+        pub fn $name<I: Integral, R: IntoExp<E>, In: Shape>(
+            &self,
+            segments: impl IntoAcc<Segments<I>>,
+            init: impl IntoExp<E>,
+            f: impl Fn(E::Exp, E::Exp) -> R,
+        ) -> (Acc<Array<Sh, E>>, Acc<Array<Sh, E>>)
+        where
+            Sh: Reducible<Inner = In>,
+        {
+            compose(|| {
+                let segmented = Segmented::of_lengths(self, segments.into_acc(), Empty::Allowed);
+                let init = init.into_exp();
+                (segmented.$scan(init, &f), segmented.$total(init, &f))
+            })
+        }
+    )* };
+}
+
+impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
+    scans_with_init! {
+        /// [`scanl`](Acc::scanl) of each segment, which becomes one longer.
+        ///
+        /// ```
+        /// use acc_core::prelude::*;
+        /// let xs = use_(&Vector::from([1, 2, 3, 4, 5]));
+        /// let scanned = xs.scanl_seg(&Vector::from([2u8, 3]), 9, |a, b| a + b);
+        /// assert_eq!(Interpreter::new().run(scanned)?.to_vec(), [9, 10, 12, 9, 12, 16, 21]);
+        /// # Ok::<(), acc_core::Error>(())
+        /// ```
+        scanl_seg = scanl;
+        /// [`prescanl`](Acc::prescanl) of each segment: exclusive.
+        prescanl_seg = prescanl;
+        /// [`postscanl`](Acc::postscanl) of each segment: inclusive, from `init`.
+        postscanl_seg = postscanl;
+        /// [`scanr`](Acc::scanr) of each segment, which becomes one longer.
+        scanr_seg = scanr;
+        /// [`prescanr`](Acc::prescanr) of each segment: exclusive, from the right.
+        prescanr_seg = prescanr;
+        /// [`postscanr`](Acc::postscanr) of each segment: inclusive, from `init` on the right.
+        postscanr_seg = postscanr;
+    }
+    inclusive_scans! {
+        /// [`scanl1`](Acc::scanl1) of each segment. Empty segments add nothing.
+        scanl1_seg = scan_left;
+        /// [`scanr1`](Acc::scanr1) of each segment. Empty segments add nothing.
+        scanr1_seg = scan_right;
+    }
+    scans_with_totals! {
+        /// [`scanl_with_total`](Acc::scanl_with_total) of each segment: the exclusive scan, and the segments' reductions.
+        scanl_with_total_seg = prescanl fold;
+        /// [`scanr_with_total`](Acc::scanr_with_total) of each segment: the exclusive scan from the right, and the
+        /// segments' reductions, `init` on the right.
+        scanr_with_total_seg = prescanr fold_right;
+    }
+}
