@@ -28,8 +28,9 @@ pub fn cases() -> Vec<Case> {
             t.gives(acond::<Vector<i32>>(xs.length().gt(1), &xs, fill(3, 7)), Vector::from([1, 2]));
             t.gives(acond::<Vector<i32>>(xs.length().gt(2), &xs, fill(0, 7)), Vector::from([0; 0]));
         }),
-        case("control/E-CF-06-a-test-that-fails-at-once", "FLW-04 CMP-03 E-CF-06", |t| {
+        case("control/E-CF-06-a-test-that-fails-at-once", "FLW-04 CMP-03 E-CF-06 NOFIB-288", |t| {
             t.maps(|x: Exp<i32>| while_(x, |_| lift(false), |x| x + 1), &[(3, 3), (-3, -3)]);
+            t.maps(|p: (Exp<i32>, Exp<i32>)| while_(lift(p), |_| lift(false), |(a, b)| (b, a)), &[((1, 2), (1, 2))]);
             let xs = Vector::from([1, 2]);
             t.gives(awhile(&xs, |_| lift(false), |xs| xs.map(|x| x + 1)), xs);
             let none = Vector::from([0; 0]);
@@ -63,15 +64,26 @@ pub fn cases() -> Vec<Case> {
             t.maps(|n: Exp<i64>| iterate(n, 1i32, |x| x * 3), &[(4, 81), (1, 3), (0, 1), (-2, 1), (i64::MIN, 1)]);
             t.maps(|x: Exp<i32>| functions::iterate(3i64, |x| x + 2, x), &[(1, 7), (2, 8)]);
         }),
-        case("control/E-CF-11-a-rotation", "FLW-05 E-CF-11", |t| {
+        case("control/E-CF-11-a-rotation", "FLW-05 E-CF-11 NOFIB-168", |t| {
             t.maps(
                 |n: Exp<i64>| iterate::<(i32, i32, i32), _>(n, (1, 2, 3), |(a, b, c)| (b, c, a)),
                 &[(0i64, (1, 2, 3)), (1, (2, 3, 1)), (2, (3, 1, 2)), (3, (1, 2, 3)), (4, (2, 3, 1))],
+            );
+            let unrolled = |p: (Exp<i32>, Exp<i32>)| {
+                let turn = |(a, b): (Exp<i32>, Exp<i32>)| (b, a);
+                turn(turn(turn(p)))
+            };
+            t.maps(unrolled, &[((1, 2), (2, 1))]);
+            type Six = (i32, i32, i32, i32, i32, i32);
+            t.maps(
+                |n: Exp<i64>| iterate::<Six, _>(n, (1, 2, 3, 4, 5, 6), |(a, b, c, d, e, f)| (c, a, b, f, d, e)),
+                &[(1i64, (3, 1, 2, 6, 4, 5)), (2, (2, 3, 1, 5, 6, 4)), (3, (1, 2, 3, 4, 5, 6))],
             );
         }),
         case("control/E-CF-12-sfoldl", "FLW-06 E-CF-12", |t| {
             let xs = use_(&Vector::from([1, 2, 3]));
             t.gives(unit(xs.sfoldl(10, (), |a, x| a - x)), Scalar::scalar(4));
+            t.gives(generate(0, |_| xs.sfoldl(10, (), |a, x| a - x)), Vector::from([0; 0]));
             t.gives(unit(fill(0, 1).sfoldl(10, (), |a, x| a - x)), Scalar::scalar(10));
             let m = use_(&Matrix::from([[1, 2, 3], [4, 5, 6]]));
             t.gives(generate(2, |i| m.sfoldl(10, i, |a, x| a - x)), Vector::from([4, -5]));
@@ -83,11 +95,12 @@ pub fn cases() -> Vec<Case> {
             // A row that is not read is not looked up.
             t.gives(generate(3, |i| fill((2, 0), 1).sfoldl(7, i, |a, x| a + x)), Vector::from([7, 7, 7]));
         }),
-        case("control/compute", "CMP-06 E-CF-14", |t| {
+        case("control/compute", "CMP-06 E-CF-14 NOFIB-439", |t| {
             let xs = Vector::from([1.0f32, 2.0, 3.0]);
             let stored = use_(&xs).map(|x| x * 2.0).compute();
             t.gives(stored.map(|x| x + 1.0), Vector::from([3.0, 5.0, 7.0]));
             t.gives(fill(0, 1).compute(), Vector::from([0; 0]));
+            t.gives(fill(2, 1).compute().map(|x| x + 1).compute(), Vector::from([2, 2]));
             let (a, b) = functions::compute((use_(&xs).sum(), use_(&xs).map(|x| x / 2.0)));
             t.gives((a, b), (Scalar::scalar(6.0), Vector::from([0.5, 1.0, 1.5])));
             // Of two arrays computed together, only what is needed is evaluated.

@@ -158,7 +158,7 @@ fn exports() -> Vec<Case> {
             );
             through!(4 as std::ffi::c_uchar, 5 as std::ffi::c_schar, 0.5 as std::ffi::c_float, 6 as std::ffi::c_long);
         }),
-        case("exports/All_", "N14-01 TYP-14", |t| {
+        case("exports/All_", "N14-01 TYP-14 TYP-06", |t| {
             let m = use_(&Matrix::from([[1, 2, 3], [4, 5, 6]]));
             t.gives(m.slice((All, 1usize)), Vector::from([2, 5]));
             t.gives(m.slice((1usize, All)), Vector::from([4, 5, 6]));

@@ -52,7 +52,7 @@ fn monoids() -> Vec<Case> {
             t.gives(mconcat(&vector::<(Sum<i32>, Product<i32>)>([])), Scalar::scalar((Sum(0), Product(1))));
             t.gives(mconcat(&vector([(), ()])), Scalar::scalar(()));
         }),
-        case("monoid/E-TY-17-Maybe", "MON-02 MON-03 E-TY-17 BUG-11", |t| {
+        case("monoid/E-TY-17-Maybe", "MON-02 MON-03 E-TY-17 BUG-11 NOFIB-517", |t| {
             t.maps2(
                 |a: Exp<Option<Sum<i32>>>, b: Exp<Option<Sum<i32>>>| a.mappend(b),
                 &[

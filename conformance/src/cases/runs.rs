@@ -55,7 +55,7 @@ fn stopped<A>(result: Result<A, Error>) -> Option<LimitError> {
 
 pub fn cases() -> Vec<Case> {
     vec![
-        backend_case!("runs/run", "RUN-01 TYP-01 TYP-02", |t, backend| {
+        backend_case!("runs/run", "RUN-01 TYP-01 TYP-02 TYP-04 TYP-05", |t, backend| {
             let xs = Vector::from([1, 2, 3]);
             t.equal(backend.run(use_(&xs).map(|x| x * 2)), Ok(Vector::from([2, 4, 6])));
             t.equal(backend.run(fill(0, 1)), Ok(Vector::from([0; 0])));
@@ -63,7 +63,7 @@ pub fn cases() -> Vec<Case> {
             t.equal(backend.run(use_(&Vector::from([5])).map(|x| x * 2)), Ok(Vector::from([10])));
             t.equal(Backend::cache(&backend).compiled(), compiled);
         }),
-        backend_case!("runs/run1-runN", "RUN-02 RUN-03", |t, backend| {
+        backend_case!("runs/run1-runN", "RUN-02 RUN-03 TYP-04 TYP-05", |t, backend| {
             let Ok(f) = backend.compile(|xs: Acc<Vector<i32>>| xs.sum()) else {
                 return t.check(false, "the function compiles");
             };

@@ -99,6 +99,23 @@ fn matches() -> Vec<Case> {
                 &[(Some(3), Red, 3), (Some(3), Blue, 30), (None, Red, 0)],
             );
         }),
+        case("sums/every-pair-of-cases-of-an-enum", "FLW-02 E-TY-09 NOFIB-551", |t| {
+            use Colour::{Blue, Green, Red};
+            let code = |c: ColourExp| match c {
+                ColourExp::Red => 0,
+                ColourExp::Green => 1,
+                ColourExp::Blue => 2,
+            };
+            let all = [Red, Green, Blue];
+            let pairs: Vec<(Colour, Colour, (bool, i32))> =
+                (0..9).map(|k| (all[k / 3], all[k % 3], (k / 3 == k % 3, k as i32))).collect();
+            t.maps2(
+                |a: Exp<Colour>, b: Exp<Colour>| {
+                    (a, b).match_(|(a, b)| lift::<(bool, i32)>((code(a) == code(b), 3 * code(a) + code(b))))
+                },
+                &pairs,
+            );
+        }),
         case("sums/generic-enums", "FLW-02 E-TY-07 TYP-08", |t| {
             let all = [Generic::One(1i16), Generic::Both(2, ('x', Some(3))), Generic::Both(4, ('y', None))];
             t.gives(use_(&vector(all.clone())).reverse(), vector(all.clone().into_iter().rev()));
