@@ -16,7 +16,7 @@ pub(crate) use scalar_types_list;
 macro_rules! scalar_types {
     ($(($Variant:ident, $rust:ty, $name:literal, $size:literal)),* $(,)?) => {
         /// The type of one scalar: one leaf of an element type, one column of an array.
-        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[allow(missing_docs)]
         pub enum ScalarType { $($Variant),* }
 
@@ -75,6 +75,11 @@ impl ScalarType {
 impl fmt::Display for ScalarType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
+    }
+}
+impl fmt::Debug for ScalarType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

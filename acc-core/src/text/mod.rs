@@ -29,7 +29,7 @@ use lexer::Tok;
 
 pub use data::show_array;
 pub use number::canonical;
-pub use test_file::{Expect, Run, TestFile, Tolerance, parse_test_file};
+pub use test_file::{Expect, Run, TestFile, Tolerance, parse_test_file, verified_test_file};
 
 /// Reads a program. What it reads is well formed as text but not verified: see [`verify`](crate::verify::verify).
 ///

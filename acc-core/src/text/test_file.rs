@@ -123,6 +123,19 @@ impl Header {
     }
 }
 
+/// Reads a test file and verifies its program. An error of either is shown where it is in the text.
+pub fn verified_test_file(file_name: &str, text: &str) -> Result<TestFile, Error> {
+    let file = parse_test_file(file_name, text)?;
+    match crate::verify::verify(&file.program, None) {
+        Ok(()) => Ok(file),
+        Err(e) if e.loc.file() == Some(file_name) => {
+            let source = super::lexer::Source { file: Arc::from(file_name), text };
+            Err(source.error(e.loc.line(), e.loc.col(), format!("{}: {} (rule {})", e.op, e.message, e.rule)))
+        }
+        Err(e) => Err(Error::Verify(e)),
+    }
+}
+
 impl Cursor<'_> {
     fn header_error<T>(file_name: &str, text: &str, line: usize, message: &str) -> Result<T, Error> {
         let source = super::lexer::Source { file: Arc::from(file_name), text };
@@ -145,7 +158,9 @@ fn run(c: &mut Cursor<'_>, program: &Program, params: &[String]) -> Result<Run, 
             let Some(k) = params.iter().position(|p| *p == name) else {
                 return c.error_at(&token, format!("the program has no parameter `{name}`"));
             };
-            args[k] = Some(input(c, program, k, &token)?);
+            if args[k].replace(input(c, program, k, &token)?).is_some() {
+                return c.error_at(&token, format!("the run has a value for `{name}` already"));
+            }
         } else if c.eat_word("expect") {
             match expectation(c)? {
                 None => values.push(data::array(c)?),

@@ -51,7 +51,7 @@ impl<'a> Scope<'a> {
             }
             let got = s.results.iter().map(|&r| self.ty(r, &site)).collect::<Result<Vec<_>>>()?;
             site.check(got.len() == want.len() && got.iter().zip(&want).all(|(g, w)| *g == w), "V4", || {
-                format!("the results have types {got:?}, computed {want:?}")
+                format!("it is defined as {got:?}, but the operation yields {want:?}")
             })?;
         }
         let types = b.results.iter().map(|&r| self.ty(r, site).cloned()).collect::<Result<Vec<_>>>()?;
@@ -213,9 +213,10 @@ impl<'a> Scope<'a> {
                     site.check(b.params.is_empty(), "V5", || "a branch has parameters".into())?;
                     types.push(self.block(b, site)?);
                 }
-                let else_types = types.pop();
-                site.check(else_types.as_ref() == types.first(), "V5", || {
-                    format!("the branches yield {types:?} and {else_types:?}")
+                let else_types = types.pop().unwrap_or_default();
+                site.check(types.first() == Some(&else_types), "V5", || {
+                    let then_types = types.first().cloned().unwrap_or_default();
+                    format!("the branches yield {then_types:?} and {else_types:?}")
                 })?;
                 Ok(types.pop().unwrap_or_default())
             }

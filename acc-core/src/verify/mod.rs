@@ -48,6 +48,6 @@ impl Site {
         if ok { Ok(()) } else { self.fail(rule, message()) }
     }
     fn types(&self, rule: &'static str, what: &str, got: &[ScalarType], want: &[ScalarType]) -> Result {
-        self.check(got == want, rule, || format!("{what} has types {got:?} where {want:?} is wanted"))
+        self.check(got == want, rule, || format!("{what}: types {got:?} where {want:?} are wanted"))
     }
 }

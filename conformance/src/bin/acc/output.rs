@@ -1,7 +1,6 @@
 //! Files in and out.
 
-use acc_core::text::{TestFile, parse_test_file};
-use acc_core::verify::verify;
+use acc_core::text::{TestFile, verified_test_file};
 use std::fs;
 use std::io::Write;
 use std::path::Path;
@@ -31,9 +30,7 @@ pub fn read_program(path: &Path) -> Result<TestFile, String> {
     let text = String::from_utf8(bytes).map_err(|_| {
         format!("{name} is not UTF-8 text\n  help: a program is a text file; docs/TEXT.md describes it")
     })?;
-    let file = parse_test_file(&name, &text).map_err(|e| e.to_string())?;
-    verify(&file.program, None).map_err(|e| format!("{name}: malformed program: {e}"))?;
-    Ok(file)
+    verified_test_file(&name, &text).map_err(|e| e.to_string())
 }
 
 /// Writes a file whole or not at all: to a temporary one beside it, which then takes its name.
