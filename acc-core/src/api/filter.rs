@@ -8,6 +8,7 @@ use super::exp::{Exp, IntoExp};
 use super::shape::{DIM1, Reducible, Shape};
 use crate::build::compose;
 use crate::ir::Loc;
+use either::Either;
 
 impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     /// The elements that the predicate holds of, in row-major order, and how many there are in each row (usable as a
@@ -82,6 +83,32 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, Option<E>>> {
         compose(|| {
             let (some, counts) = self.filter(|x| x.is_some());
             (some.map(|x| x.proj::<E>(1)), counts)
+        })
+    }
+}
+
+impl<Sh: Shape, A: Elt, B: Elt> Acc<Array<Sh, Either<A, B>>> {
+    /// The values of the `Left`s, in row-major order, and how many there are in each row.
+    #[track_caller]
+    pub fn lefts<In: Shape>(&self) -> (Acc<Vector<A>>, Acc<Array<In, i64>>)
+    where
+        Sh: Reducible<Inner = In>,
+    {
+        compose(|| {
+            let (lefts, counts) = self.filter(|x| x.is_left());
+            (lefts.map(|x| x.from_left()), counts)
+        })
+    }
+
+    /// The values of the `Right`s, in row-major order, and how many there are in each row.
+    #[track_caller]
+    pub fn rights<In: Shape>(&self) -> (Acc<Vector<B>>, Acc<Array<In, i64>>)
+    where
+        Sh: Reducible<Inner = In>,
+    {
+        compose(|| {
+            let (rights, counts) = self.filter(|x| x.is_right());
+            (rights.map(|x| x.from_right()), counts)
         })
     }
 }

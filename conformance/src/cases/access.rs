@@ -52,7 +52,7 @@ pub fn cases() -> Vec<Case> {
             }
             t.gives(generate((2, 3), |(i, j)| i * 10 + j), Matrix::from([[0i64, 1, 2], [10, 11, 12]]));
         }),
-        case("access/slices", "TYP-13 TYP-14 TYP-15", |t| {
+        case("access/slices", "TYP-13 TYP-14 TYP-15 N14-01 N14-02", |t| {
             let m = use_(&Matrix::from([[1, 2, 3], [4, 5, 6]]));
             t.gives(m.slice((All, 1)), Vector::from([2, 5]));
             t.gives(m.slice((Any, 1)), Vector::from([2, 5]));

@@ -66,6 +66,7 @@ pub fn cases() -> Vec<Case> {
             t.faults(xs.scatter(&Vector::from([1i64, 10]), fill(10, 0)), "index_out_of_bounds");
             t.faults(xs.scatter(&Vector::from([-1i64]), fill(10, 0)), "index_out_of_bounds");
             t.gives(fill(0, 1).scatter(&Vector::from([7i64]), fill(2, 0)), Vector::from([0, 0]));
+            t.gives(fill(0, 1).scatter(&Vector::from([0i64; 0]), fill(0, 0)), Vector::from([0; 0]));
         }),
         case("permutations/E-PM-16-backpermute", "PRM-03 E-PM-16 E-PM-17 E-PM-18", |t| {
             let xs = enum_from(4, 0i64);
@@ -148,6 +149,15 @@ pub fn cases() -> Vec<Case> {
             t.gives(use_(&m).justs(), (Vector::from([0.5]), Vector::from([1, 0])));
             let none: Vector<Option<i32>> = Vector::from_iter([None; 0]);
             t.gives(use_(&none).justs(), (Vector::from([0; 0]), Scalar::scalar(0)));
+        }),
+        case("permutations/lefts-and-rights", "EIT-08 EIT-09", |t| {
+            let m: Array<DIM2, Either<i32, bool>> =
+                host((2, 2), [Either::Left(1), Either::Right(true), Either::Left(3), Either::Left(4)]);
+            t.gives(use_(&m).lefts(), (Vector::from([1, 3, 4]), Vector::from([1, 2])));
+            t.gives(use_(&m).rights(), (Vector::from([true]), Vector::from([1, 0])));
+            let none: Vector<Either<i32, bool>> = Vector::from_iter([]);
+            t.gives(use_(&none).lefts(), (Vector::from([0; 0]), Scalar::scalar(0)));
+            t.gives(use_(&none).rights(), (Vector::from([true; 0]), Scalar::scalar(0)));
         }),
         case("permutations/NOFIB-436-filter-after-take", "FLT-01 NOFIB-436", |t| {
             t.gives(enum_from(10, 0i64).take(5).filter(|x| x.gt(1)), (Vector::from([2, 3, 4]), Scalar::scalar(3)));

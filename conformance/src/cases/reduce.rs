@@ -27,6 +27,7 @@ pub fn cases() -> Vec<Case> {
             t.gives(m.product(), Vector::from([252, 120]));
             t.gives(fill(0, 1i64).sum(), Scalar::scalar(0));
             t.gives(fill(0, 1i64).product(), Scalar::scalar(1));
+            t.gives(use_(&Vector::from([1i64; 0])).product(), Scalar::scalar(1));
             t.gives(fill((2, 0), 1.0f32).sum(), Vector::from([0.0, 0.0]));
             t.gives(fill((2, 0), Complex::new(1.0, 0.0)).product(), Vector::from_iter([Complex::new(1.0f64, 0.0); 2]));
         }),

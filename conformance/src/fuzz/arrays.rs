@@ -17,6 +17,9 @@ const OPERATIONS: &[(usize, Op)] = &[
     (2, Op::Reshape),
     (2, Op::Replicate),
     (2, Op::Slice),
+    (2, Op::Argsort),
+    (1, Op::Check),
+    (1, Op::Compute),
     (3, Op::Acond),
     (2, Op::Awhile),
 ];
@@ -34,6 +37,9 @@ enum Op {
     Reshape,
     Replicate,
     Slice,
+    Argsort,
+    Check,
+    Compute,
     Acond,
     Awhile,
 }
@@ -67,6 +73,9 @@ impl Generator {
             Op::Reshape => self.reshape(&a),
             Op::Replicate => self.replicate(&a),
             Op::Slice => self.slice(&a),
+            Op::Argsort => Self::argsort(&a),
+            Op::Check => self.check(&a, arrays),
+            Op::Compute => Some((a.leaves.clone(), a.dims.clone(), format!("compute({})", a.name))),
             Op::Acond if self.blocks < 2 => return self.acond(arrays, text),
             Op::Awhile if self.blocks < 2 => return self.awhile(arrays, text),
             Op::Acond | Op::Awhile => None,
@@ -255,12 +264,33 @@ impl Generator {
             _ => "clamp".to_string(),
         };
         let count = window.iter().product();
-        let params: Vec<T> = std::iter::repeat_n(&a.leaves, count).flatten().copied().collect();
+        let mut params: Vec<T> = std::iter::repeat_n(&a.leaves, count).flatten().copied().collect();
+        // Now and then over a second array, on the intersection of both.
+        let others: Vec<&ArrayVar> =
+            arrays.iter().filter(|b| rank < 3 && b.rank() == rank && b.leaves.len() == 1).collect();
+        let second = if others.is_empty() || self.choices.chance(75) {
+            None
+        } else {
+            Some((*self.choices.pick(&others)).clone())
+        };
+        let mut dims = a.dims.clone();
+        if let Some(b) = &second {
+            params.extend(vec![b.leaves[0]; 3usize.pow(rank as u32)]);
+            dims = dims.iter().zip(&b.dims).map(|(m, n)| m.zip(*n).map(|(m, n)| m.min(n))).collect();
+        }
         let leaves = self.leaves();
         let f = self.function(&params, &leaves, arrays);
         let window = window.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
-        let text = format!("stencil({}, window: [{window}], boundary: {boundary}, f: {f})", a.name);
-        Some((leaves, a.dims.clone(), text))
+        let text = match second {
+            Some(b) => format!(
+                "stencil({}, {}, windows: [[{window}], [{}]], boundaries: [{boundary}, clamp], f: {f})",
+                a.name,
+                b.name,
+                vec!["3"; rank].join(", ")
+            ),
+            None => format!("stencil({}, window: [{window}], boundary: {boundary}, f: {f})", a.name),
+        };
+        Some((leaves, dims, text))
     }
 
     fn reshape(&mut self, a: &ArrayVar) -> Made {
@@ -315,6 +345,20 @@ impl Generator {
         Some((a.leaves.clone(), dims, format!("slice({}, axes: [{}], index: || {index})", a.name, axes.join(", "))))
     }
 
+    fn argsort(a: &ArrayVar) -> Made {
+        let sortable = a.rank() > 0 && !a.leaves.is_empty();
+        sortable.then(|| (vec![T::I64], a.dims.clone(), format!("argsort({})", a.name)))
+    }
+
+    /// A check that holds, since it is of something or the other way round.
+    fn check(&mut self, a: &ArrayVar, arrays: &[ArrayVar]) -> Made {
+        let mut r = super::scalar::Region::new(&[]);
+        self.budget = 4;
+        let c = self.value(T::Bool, &mut r, arrays);
+        let holds = r.close(&[format!("or({c}, not({c}))")]);
+        Some((a.leaves.clone(), a.dims.clone(), format!("check({}, ok: || {holds}, message: \"never\")", a.name)))
+    }
+
     /// The body of a block: some statements, and one array of this rank and these leaves that it yields.
     fn block(&mut self, from: &ArrayVar, arrays: &[ArrayVar]) -> String {
         self.blocks += 1;
@@ -352,7 +396,7 @@ impl Generator {
         let ty = format!("[{}]{}", a.rank(), a.elt());
         let steps = self.choices.below(4);
         let inner = ArrayVar { name: state.clone(), leaves: a.leaves.clone(), dims: vec![None; a.dims.len()] };
-        let visible = [arrays, &[inner.clone()]].concat();
+        let visible = [arrays, std::slice::from_ref(&inner)].concat();
         let body = self.block(&inner, &visible);
         let (body, yielded) = body.rsplit_once("yield ").unwrap_or((&body, &state));
         let _ = writeln!(

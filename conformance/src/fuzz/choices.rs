@@ -2,24 +2,24 @@
 
 /// A source of decisions. The same source gives the same program.
 pub struct Choices {
-    bytes: std::vec::IntoIter<u8>,
+    bytes: std::collections::VecDeque<u8>,
     state: u64,
 }
 
 impl Choices {
     /// Decisions that look random.
     pub fn seeded(seed: u64) -> Choices {
-        Choices { bytes: Vec::new().into_iter(), state: seed }
+        Choices { bytes: Default::default(), state: seed }
     }
 
     /// Decisions from bytes, two for each; when there are none left, those that look random follow.
     pub fn from_bytes(bytes: &[u8]) -> Choices {
-        Choices { bytes: bytes.to_vec().into_iter(), state: bytes.len() as u64 }
+        Choices { bytes: bytes.iter().copied().collect(), state: bytes.len() as u64 }
     }
 
     /// The next 64 bits (splitmix64: Steele, Lea, Flood 2014).
     pub fn bits(&mut self) -> u64 {
-        if let (Some(low), Some(high)) = (self.bytes.next(), self.bytes.next()) {
+        if let (Some(low), Some(high)) = (self.bytes.pop_front(), self.bytes.pop_front()) {
             self.state ^= u64::from(u16::from_le_bytes([low, high])).rotate_left(31);
             return u64::from(u16::from_le_bytes([low, high]));
         }

@@ -33,7 +33,7 @@ pub struct Bounds {
 /// Evaluates a program whose run on the interpreter has a result; `None` if not even the shapes are stable.
 pub fn evaluate(program: &Program, args: &[ArrayData]) -> Option<Evaluated> {
     let mut machine = arrays::Machine::new(program);
-    let args = args.iter().map(|a| Bounds::exact(a)).collect::<Option<Vec<_>>>()?;
+    let args = args.iter().map(Bounds::exact).collect::<Option<Vec<_>>>()?;
     let results = machine.run(args)?;
     Some(Evaluated { results, may_fault: machine.may_fault })
 }
