@@ -21,6 +21,9 @@ mod index;
 mod lifting;
 mod modify;
 mod monoids;
+mod nofib_control;
+mod nofib_permutes;
+mod nofib_reductions;
 mod num;
 mod permute;
 mod plain;
@@ -82,6 +85,9 @@ pub fn all() -> Vec<Case> {
         lifting::cases(),
         modify::cases(),
         monoids::cases(),
+        nofib_control::cases(),
+        nofib_permutes::cases(),
+        nofib_reductions::cases(),
         num::cases(),
         permute::cases(),
         plain::cases(),
