@@ -48,6 +48,12 @@ struct Entries<P> {
     order: VecDeque<Arc<Program>>,
 }
 
+impl<P> Entries<P> {
+    fn find(&self, program: &Arc<Program>) -> Option<(Arc<Program>, Arc<P>)> {
+        self.map.get_key_value(program).map(|(k, p)| (k.clone(), p.clone()))
+    }
+}
+
 impl<P> ProgramCache<P> {
     /// A cache of at most `capacity` programs.
     pub fn new(capacity: usize) -> ProgramCache<P> {
@@ -60,21 +66,22 @@ impl<P> ProgramCache<P> {
         self.compiled.load(Ordering::Relaxed)
     }
 
-    /// The prepared form of `program`, made by `prepare` if there is none yet.
+    /// The prepared form of `program`, made by `prepare` if there is none yet, and the program that it was made of: an
+    /// equal one, whose source locations may be others.
     pub fn get(
         &self,
         program: &Arc<Program>,
         prepare: impl FnOnce(&Arc<Program>) -> Result<P, Error>,
-    ) -> Result<Arc<P>, Error> {
-        if let Some(p) = self.lock().map.get(program) {
-            return Ok(p.clone());
+    ) -> Result<(Arc<Program>, Arc<P>), Error> {
+        if let Some(found) = self.lock().find(program) {
+            return Ok(found);
         }
         // Compiled outside the lock: two threads may compile one program at the same time, and the first one is kept.
         let prepared = Arc::new(prepare(program)?);
         self.compiled.fetch_add(1, Ordering::Relaxed);
         let mut entries = self.lock();
-        if let Some(p) = entries.map.get(program) {
-            return Ok(p.clone());
+        if let Some(found) = entries.find(program) {
+            return Ok(found);
         }
         while entries.order.len() >= self.capacity
             && let Some(oldest) = entries.order.pop_front()
@@ -83,7 +90,7 @@ impl<P> ProgramCache<P> {
         }
         entries.map.insert(program.clone(), prepared.clone());
         entries.order.push_back(program.clone());
-        Ok(prepared)
+        Ok((program.clone(), prepared))
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Entries<P>> {
@@ -115,12 +122,62 @@ pub trait Executor: Send + Sync {
     fn compiled(&self) -> u64;
 }
 
-/// The prepared form of a program, from the backend's cache.
-pub fn prepare<B: Backend>(backend: &B, program: &Arc<Program>) -> Result<Arc<B::Prepared>, Error> {
-    backend.cache().get(program, |p| {
-        crate::verify::verify(p, None).map_err(Error::Verify)?;
-        backend.prepare(p)
-    })
+/// A program made ready to run on a backend.
+pub struct Ready<B: Backend> {
+    backend: B,
+    prepared: Arc<B::Prepared>,
+    /// The program that was prepared, at its place in the source.
+    first: Arc<Program>,
+    /// The program that runs: the same one, maybe from another place.
+    program: Arc<Program>,
+}
+
+impl<B: Backend> Clone for Ready<B> {
+    fn clone(&self) -> Self {
+        let Ready { backend, prepared, first, program } = self;
+        Ready { backend: backend.clone(), prepared: prepared.clone(), first: first.clone(), program: program.clone() }
+    }
+}
+
+impl<B: Backend> Ready<B> {
+    /// Makes a program ready, from the backend's cache if it has an equal one.
+    pub fn new(backend: &B, program: &Arc<Program>) -> Result<Ready<B>, Error> {
+        let (first, prepared) = backend.cache().get(program, |p| {
+            crate::verify::verify(p, None).map_err(Error::Verify)?;
+            backend.prepare(p)
+        })?;
+        Ok(Ready { backend: backend.clone(), prepared, first, program: program.clone() })
+    }
+
+    /// Runs the program on arguments that fit its parameters.
+    pub fn run(&self, args: &[ArrayData], limits: &RunLimits) -> Result<Vec<ArrayData>, Error> {
+        self.backend.execute(&self.prepared, args, limits).map_err(|e| self.here(e))
+    }
+
+    /// A fault of the program that was prepared, at the place of this one.
+    fn here(&self, error: Error) -> Error {
+        match error {
+            Error::Fault { fault, op, loc } if !Arc::ptr_eq(&self.first, &self.program) => {
+                let (from, to) = (self.first.locations(), self.program.locations());
+                let found = from.iter().position(|l| l.is_at(&loc)).and_then(|k| to.get(k).cloned());
+                Error::Fault { fault, op, loc: found.unwrap_or(loc) }
+            }
+            other => other,
+        }
+    }
+
+    /// The program.
+    pub fn program(&self) -> &Arc<Program> {
+        &self.program
+    }
+    /// What the backend made of it.
+    pub fn prepared(&self) -> &Arc<B::Prepared> {
+        &self.prepared
+    }
+    /// The backend.
+    pub fn backend(&self) -> &B {
+        &self.backend
+    }
 }
 
 /// Checks that arguments have the types of the parameters.
@@ -148,7 +205,7 @@ impl<B: Backend> Executor for B {
         Backend::name(self)
     }
     fn prepare(&self, program: &Arc<Program>) -> Result<(), Error> {
-        prepare(self, program).map(|_| ())
+        Ready::new(self, program).map(|_| ())
     }
     fn run_untyped(
         &self,
@@ -157,8 +214,7 @@ impl<B: Backend> Executor for B {
         limits: &RunLimits,
     ) -> Result<Vec<ArrayData>, Error> {
         check_args(program, args)?;
-        let prepared = prepare(self, program)?;
-        self.execute(&prepared, args, limits)
+        Ready::new(self, program)?.run(args, limits)
     }
     fn compiled(&self) -> u64 {
         self.cache().compiled()

@@ -5,7 +5,7 @@ use super::pending::Pending;
 use crate::build::{self, AccFun, AccOp, AccRef};
 use crate::data::ArrayData;
 use crate::error::Error;
-use crate::exec::{Backend, prepare};
+use crate::exec::{Backend, Ready};
 use crate::ir::{Loc, Program};
 use crate::limits::RunLimits;
 use std::marker::PhantomData;
@@ -21,8 +21,7 @@ pub trait Run: Backend {
     /// Runs a program once, within limits.
     fn run_with<A: Arrays>(&self, program: impl IntoAcc<A>, limits: &RunLimits) -> Result<A, Error> {
         let built = program.into_acc().program()?;
-        let prepared = prepare(self, &built.program)?;
-        let results = self.execute(&prepared, &built.embedded, limits)?;
+        let results = Ready::new(self, &built.program)?.run(&built.embedded, limits)?;
         A::from_parts(&mut results.into_iter())
     }
 
@@ -46,8 +45,8 @@ pub trait Run: Backend {
     ) -> Result<Pending<A>, Error> {
         let (backend, built) = (self.clone(), program.into_acc().program()?);
         Pending::start(limits, move |limits| {
-            let prepared = prepare(&backend, &built.program)?;
-            A::from_parts(&mut backend.execute(&prepared, &built.embedded, limits)?.into_iter())
+            let results = Ready::new(&backend, &built.program)?.run(&built.embedded, limits)?;
+            A::from_parts(&mut results.into_iter())
         })
     }
 
@@ -65,14 +64,8 @@ pub trait Run: Backend {
     #[track_caller]
     fn compile<Args, Out: Arrays, F: AccFn<Args, Out>>(&self, f: F) -> Result<Compiled<Self, Args, Out>, Error> {
         let built = build::build(&f.build())?;
-        let prepared = prepare(self, &built.program)?;
-        Ok(Compiled {
-            backend: self.clone(),
-            prepared,
-            program: built.program,
-            embedded: built.embedded,
-            _type: PhantomData,
-        })
+        let ready = Ready::new(self, &built.program)?;
+        Ok(Compiled { ready, embedded: built.embedded, _type: PhantomData })
     }
 }
 
@@ -80,9 +73,7 @@ impl<B: Backend> Run for B {}
 
 /// A compiled array function. `Send + Sync`: many threads may call it at once.
 pub struct Compiled<B: Backend, Args, Out> {
-    backend: B,
-    prepared: Arc<B::Prepared>,
-    program: Arc<Program>,
+    ready: Ready<B>,
     embedded: Vec<ArrayData>,
     _type: PhantomData<fn(Args) -> Out>,
 }
@@ -95,7 +86,7 @@ impl<B: Backend, Args, Out: Arrays> Compiled<B, Args, Out> {
 
     /// Applies the function, within limits.
     pub fn call_with(&self, args: impl HostArgs<Args>, limits: &RunLimits) -> Result<Out, Error> {
-        let results = self.backend.execute(&self.prepared, &self.data(args), limits)?;
+        let results = self.ready.run(&self.data(args), limits)?;
         Out::from_parts(&mut results.into_iter())
     }
 
@@ -118,10 +109,8 @@ impl<B: Backend, Args, Out: Arrays> Compiled<B, Args, Out> {
     where
         Out: Send,
     {
-        let (backend, prepared, data) = (self.backend.clone(), self.prepared.clone(), self.data(args));
-        Pending::start(limits, move |limits| {
-            Out::from_parts(&mut backend.execute(&prepared, &data, limits)?.into_iter())
-        })
+        let (ready, data) = (self.ready.clone(), self.data(args));
+        Pending::start(limits, move |limits| Out::from_parts(&mut ready.run(&data, limits)?.into_iter()))
     }
 
     /// Applies the function to one input after the other: an input is taken when its result is asked for.
@@ -145,15 +134,15 @@ impl<B: Backend, Args, Out: Arrays> Compiled<B, Args, Out> {
 impl<B: Backend, Args, Out> Compiled<B, Args, Out> {
     /// The program in the core IR.
     pub fn program(&self) -> &Arc<Program> {
-        &self.program
+        self.ready.program()
     }
     /// What the backend made of it.
     pub fn prepared(&self) -> &Arc<B::Prepared> {
-        &self.prepared
+        self.ready.prepared()
     }
     /// The backend.
     pub fn backend(&self) -> &B {
-        &self.backend
+        self.ready.backend()
     }
 }
 

@@ -408,6 +408,22 @@ impl Program {
     pub fn param_types(&self) -> impl ExactSizeIterator<Item = &ArrayType> + '_ {
         self.body.params.iter().map(|&a| self.ty(a))
     }
+    /// Where all its statements and scalar nodes were written, in an order that equal programs share.
+    pub fn locations(&self) -> Vec<Loc> {
+        fn block(b: &Block, out: &mut Vec<Loc>) {
+            for s in &b.stmts {
+                out.push(s.loc.clone());
+                for (_, f) in s.op.funs() {
+                    f.body.visit(0, &mut |n, _| out.push(n.loc.clone()));
+                }
+                s.op.blocks().into_iter().for_each(|b| crate::grow_stack(|| block(b, out)));
+            }
+        }
+        let mut out = Vec::new();
+        block(&self.body, &mut out);
+        out
+    }
+
     /// The types of the results.
     pub fn result_types(&self) -> impl ExactSizeIterator<Item = &ArrayType> + '_ {
         self.body.results.iter().map(|&a| self.ty(a))

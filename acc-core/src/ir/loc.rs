@@ -93,6 +93,10 @@ impl Loc {
     pub fn col(&self) -> u32 {
         self.col
     }
+    /// Whether both are the same position; `==` does not tell.
+    pub fn is_at(&self, other: &Loc) -> bool {
+        (self.file(), self.line, self.col) == (other.file(), other.line, other.col)
+    }
     /// Whether the position is known.
     pub fn is_known(&self) -> bool {
         !matches!(self.file, File::Unknown)

@@ -68,3 +68,23 @@ fn extents_inside_loops_and_branches() {
     }
     assert_eq!(acc_core::Executor::compiled(&backend), 1);
 }
+
+/// A program that was compiled at another place in the source reports its faults at its own.
+#[test]
+fn faults_of_equal_programs_are_at_their_own_place() {
+    let (backend, xs) = (Interpreter::new(), vector(3));
+    let line_of = |program: Acc<Vector<f32>>| match backend.run(program) {
+        Err(Error::Fault { loc, .. }) => loc.line(),
+        other => panic!("{other:?}"),
+    };
+    let first = line_of(generate(4, |i: Exp<i64>| use_(&xs).index(i)));
+    let second = line_of(generate(4, |i: Exp<i64>| use_(&xs).index(i)));
+    assert_eq!((backend.cache().compiled(), second), (1, first + 1));
+    let compiled = backend.compile(|xs: Acc<Vector<f32>>| xs.map(|_| xs.index(9))).expect("it compiles");
+    let again = backend.compile(|xs: Acc<Vector<f32>>| xs.map(|_| xs.index(9))).expect("it compiles");
+    let lines = [compiled, again].map(|f| match f.call((&xs,)) {
+        Err(Error::Fault { loc, .. }) => loc.line(),
+        other => panic!("{other:?}"),
+    });
+    assert_eq!(lines[0] + 1, lines[1]);
+}

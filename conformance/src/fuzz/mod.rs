@@ -46,9 +46,9 @@ pub struct Difference {
     pub why: String,
 }
 
-/// The mode of the program with this number: every fourth is tolerant.
+/// The mode of the program with this number: every sixth is tolerant.
 pub fn mode_of(seed: u64) -> Mode {
-    if seed % 4 == 3 { Mode::Tolerant } else { Mode::Exact }
+    if seed % 6 == 5 { Mode::Tolerant } else { Mode::Exact }
 }
 
 /// Makes the program of a decision source and checks it; an error if it is not even well formed.
@@ -109,7 +109,7 @@ pub fn run(
 }
 
 fn one(oracle: &Oracle, seed: u64, statistics: &mut Statistics) -> Vec<Difference> {
-    let (mode, variation) = (mode_of(seed), Variation::draw(seed / 4));
+    let (mode, variation) = (mode_of(seed), Variation::draw(seed / 6));
     let (text, checked) = check(oracle, Choices::seeded(seed), mode, variation);
     let difference =
         |executor: String, variation, why| Difference { seed, text: text.clone(), executor, variation, mode, why };
