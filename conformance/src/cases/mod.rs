@@ -22,8 +22,15 @@ mod lifting;
 mod modify;
 mod monoids;
 mod nofib_control;
+mod nofib_data;
+mod nofib_folds;
+mod nofib_movements;
 mod nofib_permutes;
+mod nofib_programs;
 mod nofib_reductions;
+mod nofib_scans;
+mod nofib_sharing;
+mod nofib_stencils;
 mod num;
 mod permute;
 mod plain;
@@ -86,8 +93,14 @@ pub fn all() -> Vec<Case> {
         modify::cases(),
         monoids::cases(),
         nofib_control::cases(),
+        nofib_folds::cases(),
+        nofib_movements::cases(),
         nofib_permutes::cases(),
+        nofib_programs::cases(),
         nofib_reductions::cases(),
+        nofib_scans::cases(),
+        nofib_sharing::cases(),
+        nofib_stencils::cases(),
         num::cases(),
         permute::cases(),
         plain::cases(),
