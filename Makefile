@@ -18,7 +18,7 @@ ACC := $(WITH_LIBTORCH) $(CARGO) run $(TORCH) --package conformance --bin acc --
 help:
 	@echo 'make run      set up what is missing, build, and run the tour of example programs on every executor'
 	@echo 'make test     set up what is missing, and run every test of the workspace'
-	@echo 'make matrix   print the conformance matrix'
+	@echo 'make matrix   print the conformance matrix, and put its table into the README'
 	@echo 'make bench    run the benchmarks on every executor'
 	@echo 'make setup    bring libtorch, and let plain cargo find it in this workspace'
 	@echo 'make lint     check formatting, clippy and rustdoc, with warnings denied'
@@ -31,7 +31,7 @@ run: setup
 	$(ACC) tour $(ARGS)
 
 matrix: setup
-	$(ACC) matrix $(ARGS)
+	$(ACC) matrix --markdown README.md $(ARGS)
 
 # Everything without libtorch first, with the assertions of debug builds; then everything with it, optimised.
 test: test-core setup

@@ -40,3 +40,13 @@ fn the_programs_of_the_text_form_page_work() {
         }
     }
 }
+
+#[test]
+fn the_page_for_those_who_come_from_accelerate_is_that_of_the_table() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/ACCELERATE.md");
+    let page = std::fs::read_to_string(&path).expect("docs/ACCELERATE.md");
+    assert!(
+        page == conformance::components::to_markdown(),
+        "docs/ACCELERATE.md is not what conformance/components.tsv says: acc list --accelerate > docs/ACCELERATE.md"
+    );
+}

@@ -5,7 +5,8 @@ use acc_core::ir::{ArrayOp, Block, Dir, PrimOp, Program, ScalarOp, Stmt};
 use acc_core::{Error, Executor, Interpreter, RunLimits};
 use acc_desugar::{map_funs, map_op};
 use conformance::executors::{Registered, State};
-use conformance::{matrix, suite};
+use conformance::{executors, matrix, suite};
+use std::path::Path;
 use std::sync::Arc;
 
 /// An interpreter with a fault in it.
@@ -81,6 +82,23 @@ fn permutations_combined_the_other_way(p: &Program) -> Program {
         }
         _ => None,
     })
+}
+
+/// Every row has its tests, and they pass. The README's table is what they say; it is made where the graph executor is
+/// there, and CUDA is not.
+#[test]
+fn every_component_and_edge_case_passes_on_every_executor() {
+    let tests = suite::load(None).unwrap_or_else(|e| panic!("{e}"));
+    let matrix = matrix::run(&tests, executors::all(), |_, _| {});
+    let rows = matrix.to_text();
+    let lines: Vec<&str> = rows.lines().filter(|l| l.contains("no ") || l.contains("FAILED ")).collect();
+    assert!(matrix.complete(), "{}\n{}\n{}", lines.join("\n"), matrix.edge_summary(), matrix.summary());
+    let there = |name: &str| matrix.executors.iter().any(|e| e.name == name && e.present().is_some());
+    if there("graph") && !there("graph-cuda") {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../README.md");
+        let page = std::fs::read_to_string(&path).expect("README.md");
+        assert!(matrix.put_into(&page).as_ref() == Some(&page), "the README's table is another: run make matrix");
+    }
 }
 
 /// Components whose tests have none of the operations with faults.
