@@ -204,19 +204,20 @@ fn memory() -> Vec<Case> {
     vec![
         case("nofib/255-loops-over-large-vectors", "NOFIB-255 CMP-03", |t| {
             // Each round makes two vectors.
-            let n = 20_000i64;
-            let (rounds, last) = awhile(
-                (unit(0i64), enum_from(n as usize, 0i64)),
-                |(k, _)| k.the().lt(200),
-                |(k, xs)| {
-                    let ahead = xs.reverse().compute();
-                    (k.map(|k| k + 1), ahead.map(|x| x + 1))
-                },
-            );
-            t.gives(rounds, Scalar::scalar(200));
-            let found = t.run(last);
-            let right = |xs: Vector<i64>| xs.iter().eq((0..n).map(|x| x + 200));
-            t.check(found.is_some_and(right), "an even number of reversals, and 200 more everywhere");
+            for n in [20_000i64, 0] {
+                let (rounds, last) = awhile(
+                    (unit(0i64), enum_from(n as usize, 0i64)),
+                    |(k, _)| k.the().lt(200),
+                    |(k, xs)| {
+                        let ahead = xs.reverse().compute();
+                        (k.map(|k| k + 1), ahead.map(|x| x + 1))
+                    },
+                );
+                t.gives(rounds, Scalar::scalar(200));
+                let found = t.run(last);
+                let right = |xs: Vector<i64>| xs.iter().eq((0..n).map(|x| x + 200));
+                t.check(found.is_some_and(right), "an even number of reversals, and 200 more everywhere");
+            }
         }),
         case("nofib/255-loops-with-sums", "NOFIB-255 CMP-03 FLD-01", |t| {
             let n = 20_000i64;
@@ -229,6 +230,7 @@ fn memory() -> Vec<Case> {
                     (k.map(|k| k + 1), sum.zip_with(total, |a, b| a + b))
                 },
             );
+            t.shape(&total, []);
             t.gives(total, Scalar::scalar(120 * (n * (n - 1) / 2) + n * (119 * 120 / 2)));
         }),
         case("nofib/437-identity", "NOFIB-437 CON-01", |t| {

@@ -15,6 +15,8 @@ pub fn cases() -> Vec<Case> {
             t.gives(m.permute(fill((1, 1), 7), |_, old| old, Some), Matrix::from([[7]]));
             let none = fill((0, 1), 1i64).permute(fill((1, 1), 7), |new, _| new, Some);
             t.gives(none, Matrix::from([[7]]));
+            let nowhere = fill((0, 1), 1i64).permute(fill((0, 1), 7), |new, _| new, Some);
+            t.gives(nowhere, host((0, 1), [0; 0]));
         }),
         case("nofib/137-the-two-smallest-of-each-bucket", "NOFIB-137 PRM-01", |t| {
             let (n, buckets) = (3000i64, 384i64);
@@ -34,6 +36,8 @@ pub fn cases() -> Vec<Case> {
             t.gives(found, want.into_iter().collect());
             let none = pairs.take(0).permute(fill(2, (1i64, 2i64)), two, |i: Exp<i64>| Some(i));
             t.gives(none, Vector::from_iter([(1, 2), (1, 2)]));
+            let nowhere = pairs.take(0).permute(fill(0, (1i64, 2i64)), two, |i: Exp<i64>| Some(i));
+            t.gives(nowhere, Vector::from_iter([(1, 2); 0]));
         }),
         case("nofib/185-scatter", "NOFIB-185 PRM-02", |t| {
             let (to, defaults) = (Vector::from([1i64, 3, 7, 2, 5, 8]), fill(10, 0i64));
@@ -41,6 +45,7 @@ pub fn cases() -> Vec<Case> {
             t.gives(all.scatter(&to, &defaults), Vector::from([0, 1, 4, 9, 0, 4, 0, 6, 2, 0]));
             t.gives(all.take(3).scatter(&to, &defaults), Vector::from([0, 1, 0, 9, 0, 0, 0, 6, 0, 0]));
             t.gives(all.take(0).scatter(&to, &defaults), Vector::from([0; 10]));
+            t.gives(all.scatter(&Vector::from([0i64; 0]), fill(0, 0i64)), Vector::from([0; 0]));
         }),
         case("nofib/185-scatter-if", "NOFIB-185", |t| {
             let (to, defaults) = (Vector::from([1i64, 3, 7, 2, 5, 8]), fill(10, 0i64));
@@ -49,6 +54,8 @@ pub fn cases() -> Vec<Case> {
             t.gives(all.scatter_if(&to, &mask, even, &defaults), Vector::from([0, 0, 4, 9, 0, 0, 0, 0, 0, 0]));
             t.gives(all.take(3).scatter_if(&to, &mask, even, &defaults), Vector::from([0, 0, 0, 9, 0, 0, 0, 0, 0, 0]));
             t.gives(all.take(0).scatter_if(&to, &mask, even, &defaults), Vector::from([0; 10]));
+            let nowhere = all.scatter_if(&Vector::from([0i64; 0]), &mask, even, fill(0, 0i64));
+            t.gives(nowhere, Vector::from([0; 0]));
         }),
         case("nofib/185-gather", "NOFIB-185 PRM-04", |t| {
             let xs = use_(&Vector::from([1i64, 9, 6, 4, 4, 2, 0, 1, 2]));

@@ -41,9 +41,9 @@ fn table(rows: usize, columns: usize) -> (Matrix<i64>, i64) {
     (host((rows, columns), values), sum)
 }
 
-/// Segments of 0 to 22 elements, each as long as no simple rule says, and 750 elements or so.
+/// Segments of 0 to 22 elements, 750 or so in all: their lengths, and themselves.
 fn irregular() -> (Vec<i64>, Vec<Vec<i64>>) {
-    let lengths: Vec<i64> = (0..75i64).map(|k| (k * k * 13 + k * 5) % 23 * i64::from(k % 4 != 1)).collect();
+    let lengths: Vec<i64> = (0..90i64).map(|k| (k * k * 13 + k * 5) % 23 * i64::from(k % 4 != 1)).collect();
     let mut values = numbers(lengths.iter().sum::<i64>() as usize).into_iter();
     let segments = lengths.iter().map(|n| values.by_ref().take(*n as usize).collect()).collect();
     (lengths, segments)
@@ -92,6 +92,7 @@ fn folds() -> Vec<Case> {
                 t.gives(use_(&m).fold_all(0, |a, b| a + b), Scalar::scalar(sum));
             }
             t.gives(fill((0, 5), 1i64).fold_all(0, |a, b| a + b), Scalar::scalar(0));
+            t.shape(fill((5, 28), 1i64).fold_all(0, |a, b| a + b), []);
         }),
         case("nofib/119-E-fold-of-one-long-row", "NOFIB-119 FLD-01", |t| {
             let (m, sum) = table(1, 130);
@@ -102,6 +103,7 @@ fn folds() -> Vec<Case> {
             t.gives(fill(100, 1i64).fold(0, |a, b| a + b), Scalar::scalar(100));
             t.gives(fill(100, 1.0f32).fold(0.0, |a, b| a + b), Scalar::scalar(100.0));
             t.gives(fill(0, 1i64).fold(0, |a, b| a + b), Scalar::scalar(0));
+            t.gives(fill((0, 100), 1i64).fold(0, |a, b| a + b), Vector::from([0; 0]));
         }),
         case("nofib/228-fold-of-a-non-commutative-operator", "NOFIB-228 FLD-01 FLD-02", |t| {
             // The first of the left pair, the second of the right one.
@@ -120,6 +122,7 @@ fn folds() -> Vec<Case> {
                 let last: Acc<Scalar<Interval>> = use_(&row).take(gap as usize).fold((-1, -1), join);
                 t.gives(last, Scalar::scalar((-1, gap - 1)));
             }
+            t.gives(fill((0, 3), (0i64, 0i64)).fold1(join), Vector::from_iter([(0, 0); 0]));
         }),
     ]
 }
@@ -127,38 +130,44 @@ fn folds() -> Vec<Case> {
 fn irregular_segments() -> Vec<Case> {
     vec![
         case("nofib/119-F-scanl1-seg", "NOFIB-119 SSC-02", |t| {
-            let (lengths, segments) = irregular();
-            let scan = use_(&each(&segments, <[_]>::to_vec)).scanl1_seg(&Vector::from(lengths), |a, b| a + b);
-            t.gives(scan, each(&segments, |s| (1..=s.len()).map(|i| sum(&s[..i])).collect()));
+            for (lengths, segments) in [irregular(), (vec![], vec![])] {
+                let scan = use_(&each(&segments, <[_]>::to_vec)).scanl1_seg(&Vector::from(lengths), |a, b| a + b);
+                t.gives(scan, each(&segments, |s| (1..=s.len()).map(|i| sum(&s[..i])).collect()));
+            }
         }),
         case("nofib/119-G-scanr1-seg", "NOFIB-119 SSC-07", |t| {
-            let (lengths, segments) = irregular();
-            let scan = use_(&each(&segments, <[_]>::to_vec)).scanr1_seg(&Vector::from(lengths), |a, b| a + b);
-            t.gives(scan, each(&segments, |s| (0..s.len()).map(|i| sum(&s[i..])).collect()));
+            for (lengths, segments) in [irregular(), (vec![], vec![])] {
+                let scan = use_(&each(&segments, <[_]>::to_vec)).scanr1_seg(&Vector::from(lengths), |a, b| a + b);
+                t.gives(scan, each(&segments, |s| (0..s.len()).map(|i| sum(&s[i..])).collect()));
+            }
         }),
         case("nofib/119-H-scanl-seg", "NOFIB-119 SSC-01", |t| {
-            let (lengths, segments) = irregular();
-            let scan = use_(&each(&segments, <[_]>::to_vec)).scanl_seg(&Vector::from(lengths), 7, |a, b| a + b);
-            t.gives(scan, each(&segments, |s| (0..=s.len()).map(|i| 7 + sum(&s[..i])).collect()));
+            for (lengths, segments) in [irregular(), (vec![], vec![])] {
+                let scan = use_(&each(&segments, <[_]>::to_vec)).scanl_seg(&Vector::from(lengths), 7, |a, b| a + b);
+                t.gives(scan, each(&segments, |s| (0..=s.len()).map(|i| 7 + sum(&s[..i])).collect()));
+            }
         }),
         case("nofib/119-I-scanr-seg", "NOFIB-119 SSC-06", |t| {
-            let (lengths, segments) = irregular();
-            let scan = use_(&each(&segments, <[_]>::to_vec)).scanr_seg(&Vector::from(lengths), 7, |a, b| a + b);
-            t.gives(scan, each(&segments, |s| (0..=s.len()).map(|i| 7 + sum(&s[i..])).collect()));
+            for (lengths, segments) in [irregular(), (vec![], vec![])] {
+                let scan = use_(&each(&segments, <[_]>::to_vec)).scanr_seg(&Vector::from(lengths), 7, |a, b| a + b);
+                t.gives(scan, each(&segments, |s| (0..=s.len()).map(|i| 7 + sum(&s[i..])).collect()));
+            }
         }),
         case("nofib/119-J-scanl-with-total-seg", "NOFIB-119 SSC-03", |t| {
-            let (lengths, segments) = irregular();
-            let xs = use_(&each(&segments, <[_]>::to_vec));
-            let scan = each(&segments, |s| (0..s.len()).map(|i| 7 + sum(&s[..i])).collect());
-            let totals = each(&segments, |s| vec![7 + sum(s)]);
-            t.gives(xs.scanl_with_total_seg(&Vector::from(lengths), 7, |a, b| a + b), (scan, totals));
+            for (lengths, segments) in [irregular(), (vec![], vec![])] {
+                let xs = use_(&each(&segments, <[_]>::to_vec));
+                let scan = each(&segments, |s| (0..s.len()).map(|i| 7 + sum(&s[..i])).collect());
+                let totals = each(&segments, |s| vec![7 + sum(s)]);
+                t.gives(xs.scanl_with_total_seg(&Vector::from(lengths), 7, |a, b| a + b), (scan, totals));
+            }
         }),
         case("nofib/119-K-scanr-with-total-seg", "NOFIB-119 SSC-08", |t| {
-            let (lengths, segments) = irregular();
-            let xs = use_(&each(&segments, <[_]>::to_vec));
-            let scan = each(&segments, |s| (1..=s.len()).map(|i| 7 + sum(&s[i..])).collect());
-            let totals = each(&segments, |s| vec![7 + sum(s)]);
-            t.gives(xs.scanr_with_total_seg(&Vector::from(lengths), 7, |a, b| a + b), (scan, totals));
+            for (lengths, segments) in [irregular(), (vec![], vec![])] {
+                let xs = use_(&each(&segments, <[_]>::to_vec));
+                let scan = each(&segments, |s| (1..=s.len()).map(|i| 7 + sum(&s[i..])).collect());
+                let totals = each(&segments, |s| vec![7 + sum(s)]);
+                t.gives(xs.scanr_with_total_seg(&Vector::from(lengths), 7, |a, b| a + b), (scan, totals));
+            }
         }),
     ]
 }
