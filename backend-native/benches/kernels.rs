@@ -1,9 +1,9 @@
 //! Times of typical kernels beside a plain Rust loop on one thread. `cargo bench -p backend-native [filter]`
 
 use acc_core::data::{ArrayData, Column, ScalarType};
-use acc_core::exec::prepare;
+use acc_core::exec::Ready;
 use acc_core::ir::Program;
-use acc_core::{Backend, RunLimits, text};
+use acc_core::{RunLimits, text};
 use backend_native::Native;
 use std::hint::black_box;
 use std::sync::Arc;
@@ -71,8 +71,8 @@ impl Bench {
         let program = parse(program);
         let limits = RunLimits::none();
         let call = |b: &Native| {
-            let prepared = prepare(b, &program).unwrap();
-            time(|| drop(black_box(b.execute(&prepared, black_box(args), &limits).unwrap())))
+            let ready = Ready::new(b, &program).unwrap();
+            time(|| drop(black_box(ready.run(black_box(args), &limits).unwrap())))
         };
         let limit = time(&mut plain);
         let (one, all) = (call(&self.one), call(&self.all));

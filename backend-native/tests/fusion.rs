@@ -2,13 +2,13 @@
 
 mod common;
 
-use acc_core::exec::prepare;
+use acc_core::exec::Ready;
 use backend_native::Native;
 use common::parse;
 use std::time::Instant;
 
 fn explain(text: &str) -> String {
-    prepare(&Native::new(), &parse(text)).unwrap().explain()
+    Ready::new(&Native::new(), &parse(text)).unwrap().prepared().explain()
 }
 
 fn kernels(text: &str) -> usize {
@@ -98,7 +98,7 @@ fn a_long_program_is_lowered_quickly() {
     text += &format!("yield {last} }}");
     let program = parse(&text);
     let start = Instant::now();
-    prepare(&Native::new(), &program).unwrap();
+    Ready::new(&Native::new(), &program).unwrap();
     // Generous, for a build without optimisation on a machine under load.
     assert!(start.elapsed().as_secs_f64() < 2.0, "{:?}", start.elapsed());
     common::agree(&text, &[common::ints(&[1, 2, 3])]);
