@@ -1,6 +1,6 @@
 //! Random programs, and what must hold of them.
 //!
-//! * [`generate`]: well-typed programs with two runs, from a seed or from the bytes of a fuzzing engine.
+//! * [`program`]: well-typed programs with two runs, from a seed or from the bytes of a fuzzing engine.
 //! * [`oracle`]: what must hold; [`interval`]: where floats may lie.
 //! * [`shrink`]: a program that shows a difference made small.
 //! * [`statistics`]: what the programs were made of.
