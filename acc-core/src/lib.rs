@@ -20,7 +20,7 @@ pub use api::{Acc, Array, Dim, Elt, Exp, Matrix, Scalar, Vector};
 pub use error::{BuildError, Error, Fault, LimitError, ParseError, VerifyError};
 pub use exec::{Backend, Executor, ProgramCache};
 pub use interp::Interpreter;
-pub use limits::{CancelToken, RunLimits};
+pub use limits::{CancelToken, Charge, Meter, RunLimits};
 pub use stack::grow_stack;
 
 /// What programs import.

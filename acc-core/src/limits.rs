@@ -1,8 +1,9 @@
 //! Limits of a run.
 
+use crate::data::{Column, ColumnOwner, ColumnSlice};
 use crate::error::{Error, LimitError};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
 /// Limits of a run: memory, time, and a token to stop it from another thread.
@@ -10,8 +11,9 @@ use std::time::Instant;
 /// Executors look at the clock and the token at least every 50 ms, also inside scalar loops.
 #[derive(Clone, Debug, Default)]
 pub struct RunLimits {
-    /// The most bytes that one array of the run may take.
-    pub max_array_bytes: Option<u64>,
+    /// The most bytes that the arrays made by the run may take at one time, its results included. Its arguments count
+    /// nothing, and nor does an array that shares the memory of another.
+    pub max_bytes: Option<u64>,
     /// When to stop.
     pub deadline: Option<Instant>,
     /// A token that stops the run.
@@ -54,11 +56,70 @@ impl RunLimits {
         Ok(())
     }
 
-    /// An error if an array of `asked` bytes is more than allowed.
-    pub fn check_bytes(&self, asked: u64) -> Result<(), Error> {
-        match self.max_array_bytes {
-            Some(allowed) if asked > allowed => Err(Error::Limit(LimitError::Memory { asked, allowed })),
-            _ => Ok(()),
+    /// What counts the bytes of a run with these limits.
+    pub fn meter(&self) -> Meter {
+        Meter(self.max_bytes.map(|allowed| Arc::new(Held { allowed, bytes: AtomicU64::new(0) })))
+    }
+}
+
+/// Counts the bytes that the arrays of one run take, where they are limited. Clones share the count.
+#[derive(Clone, Debug)]
+pub struct Meter(Option<Arc<Held>>);
+
+#[derive(Debug)]
+struct Held {
+    allowed: u64,
+    bytes: AtomicU64,
+}
+
+impl Meter {
+    /// Whether bytes are limited.
+    pub fn is_limited(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// Counts `bytes` until the charge is dropped; an error if the run would then hold more than allowed.
+    pub fn charge(&self, bytes: u64) -> Result<Charge, Error> {
+        let Some(held) = &self.0 else { return Ok(Charge(None)) };
+        let before = held.bytes.fetch_add(bytes, Ordering::Relaxed);
+        let charge = Charge(Some((held.clone(), bytes)));
+        let (asked, allowed) = (before.saturating_add(bytes), held.allowed);
+        if asked > allowed { Err(Error::Limit(LimitError::Memory { asked, allowed })) } else { Ok(charge) }
+    }
+}
+
+/// Bytes that count for a run while this lives.
+#[derive(Debug)]
+pub struct Charge(Option<(Arc<Held>, u64)>);
+
+impl Charge {
+    /// The column, charged for as long as it lives.
+    pub(crate) fn of(self: &Arc<Charge>, column: Column) -> Column {
+        match self.0 {
+            Some(_) => Column::from_owner(Arc::new(Charged { column, _charge: self.clone() })),
+            None => column,
         }
+    }
+}
+
+impl Drop for Charge {
+    fn drop(&mut self) {
+        if let Some((held, bytes)) = &self.0 {
+            held.bytes.fetch_sub(*bytes, Ordering::Relaxed);
+        }
+    }
+}
+
+struct Charged {
+    column: Column,
+    _charge: Arc<Charge>,
+}
+
+impl ColumnOwner for Charged {
+    fn slice(&self) -> ColumnSlice<'_> {
+        self.column.slice()
+    }
+    fn as_any(&self) -> Option<&dyn std::any::Any> {
+        self.column.owner().as_any()
     }
 }

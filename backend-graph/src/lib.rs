@@ -24,12 +24,12 @@ use acc_core::{Backend, Error};
 
 /// The graph that a program becomes, simplified first; verified.
 pub fn graph_of(program: &Program) -> Result<Graph, Error> {
-    graph_with(program, &Rules::all())
+    graph_with(program, &Rules::all(), true)
 }
 
-/// The graph that a program becomes, simplified by these rules first; verified.
-pub fn graph_with(program: &Program, rules: &Rules) -> Result<Graph, Error> {
-    let graph = acc_desugar::flatten(&acc_desugar::simplify_with(program, rules));
+/// The graph that a program becomes, simplified by these rules first, with or without checks for faults; verified.
+pub fn graph_with(program: &Program, rules: &Rules, checks: bool) -> Result<Graph, Error> {
+    let graph = acc_desugar::flatten_with(&acc_desugar::simplify_with(program, rules), checks);
     acc_desugar::graph::verify(&graph)
         .map_err(|e| Error::Backend { backend: "graph", message: format!("a defect of flattening: {e}") })?;
     Ok(graph)

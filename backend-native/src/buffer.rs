@@ -2,8 +2,8 @@
 //!
 //! Blocks are kept apart by scalar type, so that what a recycled block holds are always valid values of its type.
 
-use acc_core::Error;
 use acc_core::data::{Column, ColumnOwner, ColumnSlice, HasScalarType, ScalarType};
+use acc_core::{Charge, Error, Meter};
 use std::alloc::Layout;
 use std::collections::HashMap;
 use std::ptr::NonNull;
@@ -125,12 +125,13 @@ fn size_class(bytes: usize) -> Option<usize> {
 
 impl Pool {
     /// A column's worth of memory: `len` valid but arbitrary values.
-    pub(crate) fn take<T: PoolElt>(self: &Arc<Self>, len: usize) -> Result<Buffer<T>, Error> {
+    pub(crate) fn take<T: PoolElt>(self: &Arc<Self>, len: usize, meter: &Meter) -> Result<Buffer<T>, Error> {
         let full = || Error::Backend {
             backend: crate::NAME,
             message: format!("no memory for an array of {len} elements of {} bytes", size_of::<T>()),
         };
         let class = len.checked_mul(size_of::<T>()).and_then(size_class).ok_or_else(full)?;
+        let charge = meter.charge((len * size_of::<T>()) as u64)?;
         let recycled = {
             let mut free = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             let block = free.blocks.get_mut(&(T::TYPE, class)).and_then(Vec::pop);
@@ -143,7 +144,7 @@ impl Pool {
             Some(b) => b,
             None => Block::new(class).ok_or_else(full)?,
         };
-        Ok(Buffer { block: Some(block), len, pool: self.clone(), of: std::marker::PhantomData })
+        Ok(Buffer { block: Some(block), len, pool: self.clone(), _charge: charge, of: std::marker::PhantomData })
     }
 
     fn put(&self, ty: ScalarType, block: Block) {
@@ -178,6 +179,7 @@ pub(crate) struct Buffer<T: PoolElt> {
     block: Option<Block>,
     len: usize,
     pool: Arc<Pool>,
+    _charge: Charge,
     of: std::marker::PhantomData<T>,
 }
 
@@ -229,8 +231,8 @@ macro_rules! buffers {
         pub(crate) enum OutSlice<'a> { $($V(&'a mut [$t])),* }
 
         impl AnyBuffer {
-            pub(crate) fn new(pool: &Arc<Pool>, ty: ScalarType, len: usize) -> Result<AnyBuffer, Error> {
-                Ok(match ty { $(ScalarType::$V => AnyBuffer::$V(pool.take(len)?)),* })
+            pub(crate) fn new(pool: &Arc<Pool>, ty: ScalarType, len: usize, meter: &Meter) -> Result<AnyBuffer, Error> {
+                Ok(match ty { $(ScalarType::$V => AnyBuffer::$V(pool.take(len, meter)?)),* })
             }
             pub(crate) fn column(self) -> Column {
                 match self { $(AnyBuffer::$V(b) => <$t as PoolElt>::column(b)),* }
@@ -263,11 +265,13 @@ all_types!(buffers);
 #[cfg(test)]
 mod tests {
     use super::*;
+    use acc_core::RunLimits;
 
     #[test]
     fn memory_returns_to_the_pool_and_is_aligned() {
         let pool = Arc::new(Pool::default());
-        let mut b = pool.take::<f32>(1000).unwrap();
+        let free = RunLimits::none().meter();
+        let mut b = pool.take::<f32>(1000, &free).unwrap();
         b.slice_mut()[999] = 3.0;
         assert_eq!(b.slice().as_ptr().align_offset(ALIGN), 0);
         let at = b.slice().as_ptr();
@@ -277,7 +281,7 @@ mod tests {
         assert_eq!(pool.held(), 0);
         drop(copy);
         assert!(pool.held() >= 4000);
-        let again = pool.take::<f32>(990).unwrap();
+        let again = pool.take::<f32>(990, &free).unwrap();
         assert_eq!(again.slice().as_ptr(), at);
         assert_eq!(pool.held(), 0);
     }
@@ -285,7 +289,7 @@ mod tests {
     #[test]
     fn too_much_memory_is_an_error() {
         let pool = Arc::new(Pool::default());
-        assert!(pool.take::<f64>(usize::MAX / 4).is_err());
-        assert!(pool.take::<u8>(isize::MAX as usize).is_err());
+        assert!(pool.take::<f64>(usize::MAX / 4, &RunLimits::none().meter()).is_err());
+        assert!(pool.take::<u8>(isize::MAX as usize, &RunLimits::none().meter()).is_err());
     }
 }

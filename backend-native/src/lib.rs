@@ -49,6 +49,7 @@ struct State {
     memory: Arc<Pool>,
     rules: Rules,
     fuse: bool,
+    checks: bool,
 }
 
 /// How a backend compiles and runs programs.
@@ -60,11 +61,15 @@ pub struct Options {
     pub rules: Rules,
     /// Whether producers are fused into consumers.
     pub fuse: bool,
+    /// Whether an index out of bounds is an error. Without checks it stands for some index in bounds: programs that
+    /// have no such error run faster, the others yield unspecified values where they would have stopped. Nothing
+    /// outside of arrays is ever read or written.
+    pub checks: bool,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { threads: None, rules: Rules::all(), fuse: true }
+        Options { threads: None, rules: Rules::all(), fuse: true, checks: true }
     }
 }
 
@@ -87,9 +92,9 @@ impl Native {
     }
 
     fn on(threads: Threads, options: Options) -> Native {
-        let Options { threads: _, rules, fuse } = options;
+        let Options { threads: _, rules, fuse, checks } = options;
         let (cache, memory) = (ProgramCache::default(), Arc::new(Pool::default()));
-        Native(Arc::new(State { cache, threads, memory, rules, fuse }))
+        Native(Arc::new(State { cache, threads, memory, rules, fuse, checks }))
     }
 }
 
@@ -128,18 +133,18 @@ impl Backend for Native {
     fn prepare(&self, program: &Arc<Program>) -> Result<Prepared, Error> {
         Ok(Prepared {
             program: program.clone(),
-            plan: lower(&acc_desugar::simplify_with(program, &self.0.rules), self.0.fuse)?,
+            plan: lower(&acc_desugar::simplify_with(program, &self.0.rules), self.0.fuse, self.0.checks)?,
             unfused: OnceLock::new(),
         })
     }
 
     fn execute(&self, program: &Prepared, args: &[ArrayData], limits: &RunLimits) -> Result<Vec<ArrayData>, Error> {
-        let cx = Context { threads: &self.0.threads, memory: &self.0.memory, limits };
+        let cx = Context { threads: &self.0.threads, memory: &self.0.memory, limits, meter: &limits.meter() };
         match run::run(&program.plan, args, cx) {
             // Fusion keeps whether a program faults, but not always at which of several faults. The fault to report is
             // the one that statement after statement meets.
             Err(fault @ Error::Fault { .. }) => {
-                let unfused = program.unfused.get_or_init(|| lower(&program.program, false));
+                let unfused = program.unfused.get_or_init(|| lower(&program.program, false, self.0.checks));
                 match unfused.as_ref().map(|plan| run::run(plan, args, cx)) {
                     Ok(Err(precise @ Error::Fault { .. })) => Err(precise),
                     // A limit of time or memory: the fault is still one.

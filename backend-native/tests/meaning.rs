@@ -251,7 +251,7 @@ fn limits_are_honoured_in_loops() {
 #[test]
 fn memory_is_checked_before_an_array_is_made() {
     let program = parse("program() { r: [1]i64 = generate(shape: || 1000000000000i64, f: |%i: i64| %i) yield r }");
-    let limits = RunLimits { max_array_bytes: Some(1 << 20), ..RunLimits::none() };
+    let limits = RunLimits { max_bytes: Some(1 << 20), ..RunLimits::none() };
     let got = Native::new().run_untyped(&program, &[], &limits);
     assert_eq!(got, Err(Error::Limit(LimitError::Memory { asked: 8_000_000_000_000, allowed: 1 << 20 })));
     let huge = parse("program() { r: [1]i64 = generate(shape: || 4611686018427387904i64, f: |%i: i64| %i) yield r }");

@@ -230,7 +230,7 @@ pub struct AccFun {
 pub fn array_function(param: AccType, loc: &Loc, f: impl FnOnce(AccRef) -> AccRef) -> AccFun {
     let lambda = lambda_id();
     let node = AccRef::new(AccOp::Param { lambda, index: 0 }, param.clone(), loc.clone());
-    super::scope(|| AccFun { lambda, params: vec![param], body: f(node) })
+    super::scope(|| AccFun { lambda, params: vec![param], body: crate::grow_stack(|| f(node)) })
 }
 
 /// A fresh number for an array function.

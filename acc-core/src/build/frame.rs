@@ -373,7 +373,7 @@ pub fn lambda(types: Vec<EltType>, loc: Loc, f: impl FnOnce(&[ExpRef]) -> ExpRef
         let _guard = open(FrameKind::Kernel, loc);
         let params = params(types, loc);
         // User code: no borrow is held; it may open frames of its own, and panic.
-        let result = f(&params);
+        let result = crate::grow_stack(|| f(&params));
         with(|b| b.freeze(&params, result, loc))
     }
     run(&types, &loc, Box::new(f))
@@ -390,7 +390,7 @@ pub fn closed(loc: Loc, f: impl FnOnce() -> ExpRef) -> Frozen {
 pub fn loop_body(ty: EltType, loc: &Loc, f: impl FnOnce(ExpRef) -> ExpRef) -> (ExpRef, ExpRef) {
     let _guard = open(FrameKind::Loop, loc);
     let param = params(std::slice::from_ref(&ty), loc)[0];
-    let result = f(param);
+    let result = crate::grow_stack(|| f(param));
     let result = with(|b| {
         if b.usable(result).is_some() {
             return result;

@@ -2,12 +2,11 @@
 
 use super::frame::{Builder, ExpRef};
 use super::graph::{Kind, ScalarGraph, collect};
-use super::schedule::{Needs, NodeId, place};
+use super::schedule::{Needs, NodeId, Placer};
 use super::{AccRef, Frozen};
 use crate::data::{EltType, ScalarType};
 use crate::error::BuildError;
 use crate::ir::{Fun, Loc, Node, Region, ScalarOp, Val, Vals};
-use std::collections::HashMap;
 use std::sync::Arc;
 
 /// How many times larger than what the user wrote a function may become by copies of guarded values.
@@ -18,13 +17,22 @@ pub(super) fn fun(b: &Builder, params: &[ExpRef], result: ExpRef, loc: &Loc) -> 
     let graph = collect(b, params, result, loc)?;
     let limit = MAX_GROWTH * graph.nodes.len() + 10_000;
     let needs = Needs::of(&graph, graph.nodes.len());
-    let mut f = Freezer { graph: &graph, types: Vec::new(), vals: HashMap::new(), loops: Vec::new(), limit, needs };
+    let len = graph.nodes.len();
+    let mut f = Freezer {
+        graph: &graph,
+        types: Vec::new(),
+        vals: vec![None; len],
+        loops: Vec::new(),
+        limit,
+        needs,
+        placer: Placer::new(len),
+    };
     let mut all = Vec::new();
     for (i, _) in params.iter().enumerate() {
         // `collect` numbers the parameters first.
         let vals = f.fresh(&graph.nodes[i].ty);
         all.extend(vals.iter().copied());
-        f.vals.insert(i, vals);
+        f.vals[i] = Some(vals);
     }
     let body = f.region(graph.root, all);
     if f.types.len() > limit {
@@ -37,12 +45,13 @@ struct Freezer<'a> {
     graph: &'a ScalarGraph,
     types: Vec<ScalarType>,
     /// The leaves of each node evaluated so far in the regions around.
-    vals: HashMap<NodeId, Vals>,
+    vals: Vec<Option<Vals>>,
     /// The parameters of the loops around.
     loops: Vec<NodeId>,
     /// No more values than this: copies into branches can double at each of many levels.
     limit: usize,
     needs: Needs,
+    placer: Placer,
 }
 
 impl Freezer<'_> {
@@ -56,20 +65,25 @@ impl Freezer<'_> {
             .collect()
     }
 
+    /// The leaves of a node that is evaluated.
+    fn leaves(&self, n: NodeId) -> &[Val] {
+        self.vals[n].as_deref().unwrap_or_default()
+    }
+
     fn region(&mut self, result: NodeId, params: Vec<Val>) -> Region<AccRef> {
         if self.types.len() > self.limit {
             return Region { params, nodes: Vec::new(), results: Vec::new() };
         }
         let vals = &self.vals;
-        let placed = place(self.graph, &[result], &|n| vals.contains_key(&n), &self.loops, &self.needs);
+        let placed = self.placer.place(self.graph, &[result], &|n| vals[n].is_some(), &self.loops, &self.needs);
         let mut nodes = Vec::new();
         for &n in &placed {
             let leaves = crate::grow_stack(|| self.emit(n, &mut nodes));
-            self.vals.insert(n, leaves);
+            self.vals[n] = Some(leaves);
         }
-        let results = self.vals[&result].to_vec();
-        for n in &placed {
-            self.vals.remove(n);
+        let results = self.leaves(result).to_vec();
+        for n in placed {
+            self.vals[n] = None;
         }
         Region { params, nodes, results }
     }
@@ -77,11 +91,11 @@ impl Freezer<'_> {
     /// A region of a loop, with the loop's state as its parameters.
     fn loop_region(&mut self, result: NodeId, param: NodeId) -> Region<AccRef> {
         let vals = self.fresh(&self.graph.nodes[param].ty);
-        self.vals.insert(param, vals.clone());
+        self.vals[param] = Some(vals.clone());
         self.loops.push(param);
         let region = self.region(result, vals.to_vec());
         self.loops.pop();
-        self.vals.remove(&param);
+        self.vals[param] = None;
         region
     }
 
@@ -91,20 +105,20 @@ impl Freezer<'_> {
         let op = match &node.kind {
             // Parameters are evaluated on entry, never placed.
             Kind::Param | Kind::LoopParam => return Vals::new(),
-            Kind::Tuple(parts) => return parts.iter().flat_map(|p| self.vals[p].clone()).collect(),
+            Kind::Tuple(parts) => return parts.iter().flat_map(|p| self.leaves(*p).iter().copied()).collect(),
             Kind::Proj(of, i) => return self.component(*of, *i as usize),
             Kind::Const(l) => ScalarOp::Const(*l),
-            Kind::Prim(p, args) => ScalarOp::Prim(*p, args.iter().map(|a| self.vals[a][0]).collect()),
-            Kind::Cast(a) => ScalarOp::Cast(self.vals[a][0]),
-            Kind::Bitcast(a) => ScalarOp::Bitcast(self.vals[a][0]),
+            Kind::Prim(p, args) => ScalarOp::Prim(*p, args.iter().map(|a| self.leaves(*a)[0]).collect()),
+            Kind::Cast(a) => ScalarOp::Cast(self.leaves(*a)[0]),
+            Kind::Bitcast(a) => ScalarOp::Bitcast(self.leaves(*a)[0]),
             Kind::Index(array, index) => ScalarOp::Index {
                 array: array.clone(),
                 leaves: (0..node.ty.leaf_count() as u32).collect(),
-                index: self.vals[index].iter().copied().collect(),
+                index: self.leaves(*index).iter().copied().collect(),
             },
             Kind::Extent(array, axis) => ScalarOp::Extent { array: array.clone(), axis: *axis },
             Kind::Cond(c, t, e) => {
-                let cond = self.vals[c][0];
+                let cond = self.leaves(*c)[0];
                 let (then, else_) = (self.region(*t, Vec::new()), self.region(*e, Vec::new()));
                 if then.nodes.is_empty() && else_.nodes.is_empty() {
                     return self.selects(n, cond, &then.results, &else_.results, nodes);
@@ -113,11 +127,11 @@ impl Freezer<'_> {
             }
             Kind::Foreign { name, arg, param, fallback } => ScalarOp::Foreign {
                 name: name.clone(),
-                args: self.vals[arg].clone(),
+                args: self.leaves(*arg).into(),
                 fallback: self.loop_region(*fallback, *param),
             },
             Kind::While { init, test, test_param, step, step_param } => ScalarOp::While {
-                init: self.vals[init].clone(),
+                init: self.leaves(*init).into(),
                 test: self.loop_region(*test, *test_param),
                 step: self.loop_region(*step, *step_param),
             },
@@ -141,10 +155,10 @@ impl Freezer<'_> {
     /// The leaves of a component of a tuple.
     fn component(&self, of: NodeId, i: usize) -> Vals {
         let EltType::Tuple(parts) = &self.graph.nodes[of].ty else {
-            return self.vals[&of].clone();
+            return self.leaves(of).into();
         };
         let start: usize = parts[..i].iter().map(EltType::leaf_count).sum();
         let len = parts[i].leaf_count();
-        self.vals[&of][start..start + len].iter().copied().collect()
+        self.leaves(of)[start..start + len].into()
     }
 }

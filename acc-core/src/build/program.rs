@@ -1,7 +1,7 @@
 //! From array expressions to a program: numbering, blocks, common subexpressions, extents as arguments.
 
 use super::extents::{extent_argument, lift_literals};
-use super::schedule::{Dag, Inner, Needs, NodeId, NodeIds, place};
+use super::schedule::{Dag, Inner, Needs, NodeId, NodeIds, Placer};
 use super::wide::{cast_results, conversion, wide_elt, widened};
 use super::{AccFun, AccOp, AccRef, AccType, Frozen, FrozenBoundary, FrozenInput};
 use crate::data::{ArrayData, EltType, ScalarType};
@@ -27,7 +27,8 @@ pub fn build(f: &AccFun) -> Result<Built, Arc<BuildError>> {
     let mut n = Numberer {
         dag: &dag,
         types: Vec::new(),
-        arrays: HashMap::new(),
+        arrays: vec![None; dag.nodes.len()],
+        placer: Placer::new(dag.nodes.len()),
         known: HashMap::new(),
         extents: Vec::new(),
         lifted: HashMap::new(),
@@ -37,7 +38,7 @@ pub fn build(f: &AccFun) -> Result<Built, Arc<BuildError>> {
         let ids = n.fresh(ty);
         params.extend(ids.iter().copied());
         if let Some(node) = dag.params.get(&(f.lambda, i)) {
-            n.arrays.insert(*node, ids);
+            n.arrays[*node] = Some(ids);
         }
     }
     let mut embedded: Vec<(ArrayData, ArrayId)> = Vec::new();
@@ -52,7 +53,7 @@ pub fn build(f: &AccFun) -> Result<Built, Arc<BuildError>> {
                     id
                 }
             };
-            n.arrays.insert(k, smallvec![id]);
+            n.arrays[k] = Some(smallvec![id]);
         }
     }
     let mut body = n.block(dag.root, params)?;
@@ -194,7 +195,8 @@ type Ids = SmallVec<[ArrayId; 1]>;
 struct Numberer<'a> {
     dag: &'a ArrayDag,
     types: Vec<ArrayType>,
-    arrays: HashMap<NodeId, Ids>,
+    arrays: Vec<Option<Ids>>,
+    placer: Placer,
     /// Statements in the blocks around, for common subexpressions.
     known: HashMap<ArrayOp, Ids>,
     /// The literal extents met so far, with the parameters that stand for them.
@@ -216,17 +218,17 @@ impl Numberer<'_> {
 
     fn block(&mut self, result: NodeId, params: Vec<ArrayId>) -> Result<Block, Arc<BuildError>> {
         let arrays = &self.arrays;
-        let in_scope: Vec<NodeId> = self.dag.params.values().copied().filter(|p| arrays.contains_key(p)).collect();
-        let placed = place(self.dag, &[result], &|n| arrays.contains_key(&n), &in_scope, &Needs::none());
+        let in_scope: Vec<NodeId> = self.dag.params.values().copied().filter(|p| arrays[*p].is_some()).collect();
+        let placed = self.placer.place(self.dag, &[result], &|n| arrays[n].is_some(), &in_scope, &Needs::none());
         let mut stmts = Vec::new();
         let mut added = Vec::new();
         for &n in &placed {
             let ids = crate::grow_stack(|| self.emit(n, &mut stmts, &mut added))?;
-            self.arrays.insert(n, ids);
+            self.arrays[n] = Some(ids);
         }
-        let results = self.arrays[&result].to_vec();
-        for n in &placed {
-            self.arrays.remove(n);
+        let results = self.arrays[result].clone().unwrap_or_default().into_vec();
+        for n in placed {
+            self.arrays[n] = None;
         }
         for op in &added {
             self.known.remove(op);
@@ -238,17 +240,17 @@ impl Numberer<'_> {
         let ids = self.fresh(&f.params[0]);
         let param = self.dag.params.get(&(f.lambda, 0)).copied();
         if let Some(p) = param {
-            self.arrays.insert(p, ids.clone());
+            self.arrays[p] = Some(ids.clone());
         }
         let block = self.block(self.dag.number[&result.id()], ids.to_vec());
         if let Some(p) = param {
-            self.arrays.remove(&p);
+            self.arrays[p] = None;
         }
         block
     }
 
     fn ids(&self, a: &AccRef) -> Ids {
-        self.arrays[&self.dag.number[&a.id()]].clone()
+        self.arrays[self.dag.number[&a.id()]].clone().unwrap_or_default()
     }
 
     fn id(&self, a: &AccRef) -> ArrayId {

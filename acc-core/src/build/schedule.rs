@@ -10,7 +10,7 @@
 //! copied into the branches rather than evaluated where no branch may want it.
 
 use smallvec::SmallVec;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashSet};
 
 /// A node number; operands have lower numbers than their users.
 pub(super) type NodeId = usize;
@@ -88,65 +88,122 @@ impl Needs {
     }
 }
 
-/// The nodes to evaluate in a region that yields `results`, in order. `available` tells what is evaluated in the
-/// regions around it already; `in_scope` are the loop parameters there.
-pub(super) fn place<D: Dag>(
-    dag: &D,
-    results: &[NodeId],
-    available: &dyn Fn(NodeId) -> bool,
-    in_scope: &[NodeId],
-    needs: &Needs,
-) -> BTreeSet<NodeId> {
-    let mut placed = BTreeSet::new();
-    strict_closure(dag, results, available, needs, &mut placed);
-    // What inner regions reach, and from how many of them.
-    let mut count: HashMap<NodeId, u32> = HashMap::new();
-    let mut in_loop: HashSet<NodeId> = HashSet::new();
-    for &n in &placed {
-        for inner in dag.inner(n) {
-            for m in reach(dag, inner.result, available, &placed) {
-                *count.entry(m).or_default() += 1;
-                if inner.param.is_some() {
-                    in_loop.insert(m);
-                }
-            }
-        }
-    }
-    let mut candidates: Vec<NodeId> =
-        count.iter().filter(|(n, c)| **c > 1 || in_loop.contains(n)).map(|(n, _)| *n).collect();
-    // Operands first, so that whether they were placed is known.
-    candidates.sort_unstable();
-    for n in candidates {
-        let ready = |m: &NodeId| available(*m) || placed.contains(m);
-        let speculable = dag.harmless(n)
-            && dag.strict(n).iter().all(ready)
-            && dag.inner(n).iter().all(|i| i.param.is_none() && ready(&i.result))
-            && dag.variant(n).iter().all(|p| in_scope.contains(p));
-        if speculable {
-            placed.insert(n);
-        }
-    }
-    placed
+/// Places the nodes of one DAG; its marks are reused from region to region.
+pub(super) struct Placer {
+    /// Marks given out so far.
+    last: u64,
+    /// By node: the mark of the region that it was placed in last.
+    placed: Vec<u64>,
+    /// By node: the mark of the walk that met it last.
+    seen: Vec<u64>,
+    /// By node: the mark of the region below which it was met last, and in how many inner regions.
+    met: Vec<(u64, u32)>,
+    /// By node: the mark of the region in which the loop parameter was in scope last.
+    scope: Vec<u64>,
 }
 
-/// Adds what `roots` need for sure.
-fn strict_closure<D: Dag>(
-    dag: &D,
-    roots: &[NodeId],
-    available: &dyn Fn(NodeId) -> bool,
-    needs: &Needs,
-    placed: &mut BTreeSet<NodeId>,
-) {
-    let mut stack: Vec<NodeId> = roots.to_vec();
-    while let Some(n) = stack.pop() {
-        if available(n) || !placed.insert(n) {
-            continue;
+impl Placer {
+    /// For a DAG of `len` nodes.
+    pub(super) fn new(len: usize) -> Placer {
+        Placer { last: 0, placed: vec![0; len], seen: vec![0; len], met: vec![(0, 0); len], scope: vec![0; len] }
+    }
+
+    fn mark(&mut self) -> u64 {
+        self.last += 1;
+        self.last
+    }
+
+    /// The nodes to evaluate in a region that yields `results`, in order. `available` tells what is evaluated in the
+    /// regions around it already; `in_scope` are the loop parameters there.
+    pub(super) fn place<D: Dag>(
+        &mut self,
+        dag: &D,
+        results: &[NodeId],
+        available: &dyn Fn(NodeId) -> bool,
+        in_scope: &[NodeId],
+        needs: &Needs,
+    ) -> Vec<NodeId> {
+        let region = self.mark();
+        let mut placed = self.strict_closure(dag, results, available, needs, region);
+        // What inner regions reach: a candidate if two of them do, or a loop does.
+        let mut candidates: Vec<NodeId> = Vec::new();
+        for &n in &placed {
+            for inner in dag.inner(n) {
+                let enough = if inner.param.is_some() { 1 } else { 2 };
+                self.reach(dag, inner.result, available, region, enough, &mut candidates);
+            }
         }
-        stack.extend(dag.strict(n));
-        let inner = dag.inner(n);
-        stack.extend(needs.of_both_branches(&inner));
-        for inner in inner.into_iter().filter(|i| i.always) {
-            stack.extend(invariant_needs(dag, &inner));
+        for &p in in_scope {
+            self.scope[p] = region;
+        }
+        candidates.retain(|&n| dag.harmless(n) && dag.variant(n).iter().all(|p| self.scope[*p] == region));
+        // Operands first, so that whether they were placed is known.
+        candidates.sort_unstable();
+        candidates.dedup();
+        for n in candidates {
+            let ready = |m: &NodeId| available(*m) || self.placed[*m] == region;
+            let speculable =
+                dag.strict(n).iter().all(ready) && dag.inner(n).iter().all(|i| i.param.is_none() && ready(&i.result));
+            if speculable {
+                self.placed[n] = region;
+                placed.push(n);
+            }
+        }
+        placed.sort_unstable();
+        placed
+    }
+
+    /// What `roots` need for sure.
+    fn strict_closure<D: Dag>(
+        &mut self,
+        dag: &D,
+        roots: &[NodeId],
+        available: &dyn Fn(NodeId) -> bool,
+        needs: &Needs,
+        region: u64,
+    ) -> Vec<NodeId> {
+        let (mut out, mut stack) = (Vec::new(), roots.to_vec());
+        while let Some(n) = stack.pop() {
+            if self.placed[n] == region || available(n) {
+                continue;
+            }
+            self.placed[n] = region;
+            out.push(n);
+            stack.extend(dag.strict(n));
+            let inner = dag.inner(n);
+            stack.extend(needs.of_both_branches(&inner));
+            for inner in inner.into_iter().filter(|i| i.always) {
+                stack.extend(invariant_needs(dag, &inner));
+            }
+        }
+        out
+    }
+
+    /// Counts everything that `root` may need and that is not evaluated yet; what was met `enough` times is appended
+    /// to `candidates`.
+    fn reach<D: Dag>(
+        &mut self,
+        dag: &D,
+        root: NodeId,
+        available: &dyn Fn(NodeId) -> bool,
+        region: u64,
+        enough: u32,
+        candidates: &mut Vec<NodeId>,
+    ) {
+        let walk = self.mark();
+        let mut stack = vec![root];
+        while let Some(n) = stack.pop() {
+            if self.seen[n] == walk || self.placed[n] == region || available(n) {
+                continue;
+            }
+            self.seen[n] = walk;
+            let before = if self.met[n].0 == region { self.met[n].1 } else { 0 };
+            self.met[n] = (region, before + 1);
+            if before + 1 >= enough {
+                candidates.push(n);
+            }
+            stack.extend(dag.strict(n));
+            stack.extend(dag.inner(n).into_iter().map(|i| i.result));
         }
     }
 }
@@ -166,22 +223,4 @@ fn invariant_needs<D: Dag>(dag: &D, inner: &Inner) -> Vec<NodeId> {
         }
     }
     out
-}
-
-/// Everything that `root` may need and that is not evaluated yet.
-fn reach<D: Dag>(
-    dag: &D,
-    root: NodeId,
-    available: &dyn Fn(NodeId) -> bool,
-    placed: &BTreeSet<NodeId>,
-) -> HashSet<NodeId> {
-    let (mut seen, mut stack) = (HashSet::new(), vec![root]);
-    while let Some(n) = stack.pop() {
-        if available(n) || placed.contains(&n) || !seen.insert(n) {
-            continue;
-        }
-        stack.extend(dag.strict(n));
-        stack.extend(dag.inner(n).into_iter().map(|i| i.result));
-    }
-    seen
 }

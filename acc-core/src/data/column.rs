@@ -4,6 +4,7 @@ use super::scalar::scalar_types_list;
 use super::{Lit, Prim, ScalarType};
 use half::f16;
 use std::any::Any;
+use std::collections::TryReserveError;
 use std::fmt;
 use std::sync::Arc;
 
@@ -52,6 +53,17 @@ macro_rules! columns {
             pub fn from_lits(ty: ScalarType, lits: impl IntoIterator<Item = Lit>) -> Column {
                 match ty {
                     $(ScalarType::$V => Column::from_vec(lits.into_iter().map(|l| <$t>::from_bits64(l.bits)).collect::<Vec<$t>>())),*
+                }
+            }
+            /// A column of these bits, all of type `ty`; an error if there is no memory for it.
+            pub(crate) fn try_from_bits(ty: ScalarType, bits: &[u64]) -> Result<Column, TryReserveError> {
+                match ty {
+                    $(ScalarType::$V => {
+                        let mut column: Vec<$t> = Vec::new();
+                        column.try_reserve_exact(bits.len())?;
+                        column.extend(bits.iter().map(|&b| <$t>::from_bits64(b)));
+                        Ok(Column::from_vec(column))
+                    })*
                 }
             }
         }

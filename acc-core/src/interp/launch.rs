@@ -6,8 +6,10 @@ use super::{Host, fault, internal, sort, stencil};
 use crate::data::{ArrayData, Column, EltType, Leaves, Lit, linear_index, shape_size, unlinear_index};
 use crate::error::{Error, Fault};
 use crate::ir::{ArrayId, ArrayOp, Axis, Dir, Fun, Loc, Stmt};
-use crate::limits::RunLimits;
+use crate::limits::{Charge, Meter};
 use smallvec::SmallVec;
+use std::collections::TryReserveError;
+use std::sync::Arc;
 
 /// Evaluates a statement with one result whose operands are evaluated.
 pub(super) fn stmt<'p>(m: &mut Machine<'p>, s: &'p Stmt) -> Result<ArrayData, Error> {
@@ -147,7 +149,7 @@ pub(super) fn each<'p>(
     shape: Vec<usize>,
     mut f: impl FnMut(&mut Machine<'p>, usize, &[i64]) -> Result<Lits, Error>,
 ) -> Result<ArrayData, Error> {
-    let mut out = Output::new(shape.clone(), m.result_elt(s)?, s, m.limits)?;
+    let mut out = Output::new(shape.clone(), m.result_elt(s)?, s, &m.meter)?;
     for at in 0..out.size {
         m.tick()?;
         let element = f(m, at, &unlinear_index(&shape, at))?;
@@ -163,28 +165,31 @@ struct Output {
     elt: EltType,
     leaves: Leaves,
     columns: Vec<Vec<u64>>,
+    charge: Arc<Charge>,
 }
 
 impl Output {
-    fn new(shape: Vec<usize>, elt: &EltType, s: &Stmt, limits: &RunLimits) -> Result<Output, Error> {
+    fn new(shape: Vec<usize>, elt: &EltType, s: &Stmt, meter: &Meter) -> Result<Output, Error> {
         let overflow = || {
             let shape = shape.iter().map(|&n| i64::try_from(n).unwrap_or(i64::MAX)).collect();
             fault(Fault::ShapeOverflow { shape }, s.op.name(), &s.loc)
         };
         let size = shape_size(&shape).map_err(|_| overflow())?;
         let bytes = size.checked_mul(elt.size()).filter(|&b| b <= isize::MAX as usize).ok_or_else(overflow)?;
-        limits.check_bytes(bytes as u64)?;
+        let charge = Arc::new(meter.charge(bytes as u64)?);
         let leaves = elt.leaves();
         let mut columns = Vec::new();
         for _ in &leaves {
             let mut column = Vec::new();
-            column.try_reserve_exact(size).map_err(|e| Error::Backend {
-                backend: super::NAME,
-                message: format!("no memory for an array of {size} elements: {e}"),
-            })?;
+            column.try_reserve_exact(size).map_err(|e| no_memory(size, &e))?;
             columns.push(column);
         }
-        Ok(Output { shape, size, elt: elt.clone(), leaves, columns })
+        Ok(Output { shape, size, elt: elt.clone(), leaves, columns, charge })
+    }
+
+    /// Zeros everywhere, to be set in any order.
+    fn fill(&mut self) {
+        self.columns.iter_mut().for_each(|c| c.resize(self.size, 0));
     }
 
     /// Appends an element, given as its leaves.
@@ -205,13 +210,17 @@ impl Output {
     }
 
     fn finish(self) -> Result<ArrayData, Error> {
-        let columns = self
-            .leaves
-            .iter()
-            .zip(self.columns)
-            .map(|(&ty, bits)| Column::from_lits(ty, bits.into_iter().map(|bits| Lit { ty, bits })));
+        let mut columns = Vec::new();
+        for (&ty, bits) in self.leaves.iter().zip(self.columns) {
+            let column = Column::try_from_bits(ty, &bits).map_err(|e| no_memory(self.size, &e))?;
+            columns.push(self.charge.of(column));
+        }
         ArrayData::new(self.shape, self.elt, columns).map_err(|e| internal(e.to_string()))
     }
+}
+
+fn no_memory(size: usize, e: &TryReserveError) -> Error {
+    Error::Backend { backend: super::NAME, message: format!("no memory for an array of {size} elements: {e}") }
 }
 
 /// The extents but the innermost one, and that one.
@@ -266,7 +275,8 @@ fn scan<'p>(
         *n = length;
     }
     let mut f = launch(s, f);
-    let mut out = Output::new(shape, m.result_elt(s)?, s, m.limits)?;
+    let mut out = Output::new(shape, m.result_elt(s)?, s, &m.meter)?;
+    out.fill();
     for row in 0..outer.iter().product() {
         let start = row * inner;
         // The row's elements, from the end where the scan starts.
@@ -278,7 +288,7 @@ fn scan<'p>(
             Some(init) => Some(init.clone()),
             None => order.next().map(|at| element(&source, at)).transpose()?,
         };
-        let mut states = Vec::new();
+        let mut states = 0..length;
         while let Some(state) = acc.take() {
             m.tick()?;
             if let Some(at) = order.next() {
@@ -289,12 +299,12 @@ fn scan<'p>(
                 };
                 acc = Some(next);
             }
-            states.push(state);
+            let at = match dir {
+                Dir::Left => states.next(),
+                Dir::Right => states.next_back(),
+            };
+            out.set(row * length + at.ok_or_else(|| internal("a state too many"))?, &state);
         }
-        if dir == Dir::Right {
-            states.reverse();
-        }
-        states.into_iter().for_each(|state| out.push(state));
     }
     out.finish()
 }
@@ -308,7 +318,7 @@ fn permute<'p>(
     xs: ArrayId,
 ) -> Result<ArrayData, Error> {
     let (defaults, source) = (m.value(defaults)?, m.value(xs)?);
-    let mut out = Output::new(defaults.shape().to_vec(), m.result_elt(s)?, s, m.limits)?;
+    let mut out = Output::new(defaults.shape().to_vec(), m.result_elt(s)?, s, &m.meter)?;
     for at in 0..defaults.size() {
         m.tick()?;
         out.push(element(&defaults, at)?);

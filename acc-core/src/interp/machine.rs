@@ -5,7 +5,7 @@ use crate::data::ArrayData;
 use crate::error::Error;
 use crate::grow_stack;
 use crate::ir::{ArrayId, ArrayOp, Block, ForeignFun, Program, Stmt, arrays_needed};
-use crate::limits::RunLimits;
+use crate::limits::{Meter, RunLimits};
 use std::collections::BTreeMap;
 
 /// One run of a program.
@@ -15,7 +15,8 @@ pub(super) struct Machine<'p> {
     definitions: Vec<Option<(usize, &'p Stmt)>>,
     /// The arrays evaluated so far, in the blocks that are running.
     values: Vec<Option<ArrayData>>,
-    pub(super) limits: &'p RunLimits,
+    limits: &'p RunLimits,
+    pub(super) meter: Meter,
     ticker: Ticker<'p>,
 }
 
@@ -24,7 +25,14 @@ impl<'p> Machine<'p> {
         let n = program.types.len();
         let mut definitions = vec![None; n];
         define(&program.body, &mut definitions, &mut 0);
-        Machine { program, definitions, values: vec![None; n], limits, ticker: Ticker::new(limits) }
+        Machine {
+            program,
+            definitions,
+            values: vec![None; n],
+            limits,
+            meter: limits.meter(),
+            ticker: Ticker::new(limits),
+        }
     }
 
     pub(super) fn run(mut self, args: &[ArrayData]) -> Result<Vec<ArrayData>, Error> {

@@ -174,7 +174,7 @@ fn limits_are_honoured_in_loops() {
 
 #[test]
 fn memory_is_checked_before_an_array_is_made() {
-    let limits = RunLimits { max_array_bytes: Some(1 << 20), ..RunLimits::none() };
+    let limits = RunLimits { max_bytes: Some(1 << 20), ..RunLimits::none() };
     let e = run_within(ENDLESS[2], &[i64s(&[1])], &limits).unwrap_err();
     assert_eq!(e, Error::Limit(LimitError::Memory { asked: 8_000_000_000, allowed: 1 << 20 }));
 }

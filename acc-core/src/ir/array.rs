@@ -4,6 +4,7 @@ use super::{Fun, Loc};
 use crate::data::EltType;
 use smallvec::SmallVec;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 /// An array of a [`Program`]: a parameter, a result of a statement, or a parameter of a loop's block.
@@ -62,7 +63,7 @@ pub struct Program {
 ///
 /// Evaluation is by need: a statement is evaluated when the block's results, or another statement that is evaluated,
 /// need it, and at most once each time the block runs. See [`strict_statements`](super::strict_statements).
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Debug)]
 pub struct Block {
     /// Arrays defined on entry.
     pub params: Vec<ArrayId>,
@@ -70,6 +71,32 @@ pub struct Block {
     pub stmts: Vec<Stmt>,
     /// What the block yields.
     pub results: Vec<ArrayId>,
+}
+
+// What a block inside a block does recursively must not depend on the stack that is left.
+impl Clone for Block {
+    fn clone(&self) -> Block {
+        let stmts = crate::grow_stack(|| self.stmts.clone());
+        Block { params: self.params.clone(), stmts, results: self.results.clone() }
+    }
+}
+impl PartialEq for Block {
+    fn eq(&self, other: &Block) -> bool {
+        self.params == other.params && self.results == other.results && crate::grow_stack(|| self.stmts == other.stmts)
+    }
+}
+impl Eq for Block {}
+impl Hash for Block {
+    fn hash<H: Hasher>(&self, h: &mut H) {
+        self.params.hash(h);
+        self.results.hash(h);
+        crate::grow_stack(|| self.stmts.hash(h));
+    }
+}
+impl Drop for Block {
+    fn drop(&mut self) {
+        crate::grow_stack(|| self.stmts.clear());
+    }
 }
 
 /// One array operation and the arrays it defines.

@@ -4,6 +4,7 @@ use super::{Loc, PrimOp};
 use crate::data::{Lit, ScalarType};
 use smallvec::SmallVec;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 /// A scalar value of a [`Fun`]: a parameter, a result of a node, or a parameter of a loop's region.
@@ -46,7 +47,7 @@ pub struct Fun<A = super::ArrayId> {
 /// It sees the values defined before it in the regions around it. Nothing in it is evaluated unless control reaches
 /// it, and then all of it may be: a partial node stands in a region only if the region's results, or its partial
 /// nodes, need it whenever the region runs.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Debug)]
 pub struct Region<A = super::ArrayId> {
     /// Values defined on entry.
     pub params: Vec<Val>,
@@ -132,6 +133,32 @@ pub enum ScalarOp<A = super::ArrayId> {
     },
 }
 
+// What a region inside a region does recursively must not depend on the stack that is left.
+impl<A: Clone> Clone for Region<A> {
+    fn clone(&self) -> Region<A> {
+        let nodes = crate::grow_stack(|| self.nodes.clone());
+        Region { params: self.params.clone(), nodes, results: self.results.clone() }
+    }
+}
+impl<A: PartialEq> PartialEq for Region<A> {
+    fn eq(&self, other: &Region<A>) -> bool {
+        self.params == other.params && self.results == other.results && crate::grow_stack(|| self.nodes == other.nodes)
+    }
+}
+impl<A: Eq> Eq for Region<A> {}
+impl<A: Hash> Hash for Region<A> {
+    fn hash<H: Hasher>(&self, h: &mut H) {
+        self.params.hash(h);
+        self.results.hash(h);
+        crate::grow_stack(|| self.nodes.hash(h));
+    }
+}
+impl<A> Drop for Region<A> {
+    fn drop(&mut self) {
+        crate::grow_stack(|| self.nodes.clear());
+    }
+}
+
 impl<A> ScalarOp<A> {
     /// Whether evaluating the node itself can fault or fail to end, regions included.
     pub fn is_partial(&self) -> bool {
@@ -212,7 +239,7 @@ impl<A> ScalarOp<A> {
 impl<A> Region<A> {
     /// Whether any node is partial.
     pub fn is_partial(&self) -> bool {
-        self.nodes.iter().any(|n| n.op.is_partial())
+        crate::grow_stack(|| self.nodes.iter().any(|n| n.op.is_partial()))
     }
 
     /// Calls `f` on every node, those of inner regions included, with how deep in conditionals and loops it stands

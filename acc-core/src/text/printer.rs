@@ -22,6 +22,9 @@ impl fmt::Display for Program {
     }
 }
 
+/// Levels of indentation beyond which lines move no further: the length of a text stays linear in its program's.
+const MAX_INDENT: usize = 32;
+
 struct Printer<'p> {
     out: String,
     program: &'p Program,
@@ -37,7 +40,7 @@ impl Printer<'_> {
 
     fn line(&mut self) {
         self.out.push('\n');
-        self.out.extend(std::iter::repeat_n("  ", self.indent));
+        self.out.extend(std::iter::repeat_n("  ", self.indent.min(MAX_INDENT)));
     }
 
     fn list<T>(&mut self, items: impl IntoIterator<Item = T>, mut one: impl FnMut(&mut Self, T)) {

@@ -28,6 +28,12 @@ use std::collections::{HashMap, HashSet};
 
 /// Flattens a verified program.
 pub fn flatten(program: &Program) -> Graph {
+    flatten_with(program, true)
+}
+
+/// Flattens a verified program; without `checks` nothing is a fault: an index out of bounds is the nearest one in bounds,
+/// and a divisor that is 0 is 1.
+pub fn flatten_with(program: &Program, checks: bool) -> Graph {
     let mut f = Flattener {
         b: Builder::new(),
         program,
@@ -36,6 +42,7 @@ pub fn flatten(program: &Program) -> Graph {
         tokens: vec![Vec::new()],
         extents: HashSet::new(),
         sites: 0,
+        checks,
         loc: Loc::unknown(),
     };
     for &a in &program.body.params {
@@ -67,6 +74,8 @@ pub(super) struct Flattener<'a> {
     extents: HashSet<Value>,
     /// The checks of the current statement so far.
     sites: u32,
+    /// Whether what is a fault is checked.
+    checks: bool,
     /// Where the user wrote the current statement.
     loc: Loc,
 }

@@ -170,7 +170,7 @@ impl Flattener<'_> {
 
     /// Notes a check of the current expression.
     pub(super) fn check(&mut self, kind: FaultKind, bad: Value, space: &[Value], details: Vec<Value>) {
-        if self.b.const_size(bad) == Some(0) || self.b.const_bool(bad) == Some(false) {
+        if !self.checks || self.b.const_size(bad) == Some(0) || self.b.const_bool(bad) == Some(false) {
             return;
         }
         let site = self.sites;

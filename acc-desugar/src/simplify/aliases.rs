@@ -7,6 +7,7 @@
 use super::Rules;
 use super::walk::map_op;
 use acc_core::ir::{ArrayId, ArrayOp, Block, Fun, Program, ScalarOp, Stmt};
+use std::cell::RefCell;
 use std::collections::HashMap;
 
 pub(super) fn pass(p: &Program, rules: &Rules) -> Program {
@@ -56,9 +57,10 @@ impl Aliases<'_> {
     }
 
     fn op(&mut self, op: &ArrayOp) -> ArrayOp {
-        let to = self.to.clone();
-        let get = |a: ArrayId| to.get(&a).copied().unwrap_or(a);
-        map_op(op, &mut |f| f.map_arrays(&mut |a| get(*a)), &mut |a| get(a), &mut |b, _| self.block(b))
+        let this = RefCell::new(self);
+        let get = |a: ArrayId| this.borrow().get(a);
+        let mut block = |b: &Block, _: &mut dyn FnMut(&Fun) -> Fun| this.borrow_mut().block(b);
+        map_op(op, &mut |f| f.map_arrays(&mut |a| get(*a)), &mut |a| get(a), &mut block)
     }
 
     /// The array that the statement's result is equal to.

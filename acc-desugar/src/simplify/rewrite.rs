@@ -49,20 +49,25 @@ impl Known {
     }
 }
 
+/// An operation and the types of its results.
+type Key = (ScalarOp, Vec<ScalarType>);
+
 struct Rewriter<'a> {
     old: &'a Fun,
     rules: &'a Rules,
     known: Known,
     /// From old values to new ones.
     vals: HashMap<Val, Val>,
-    /// What was computed in the regions around, innermost last.
-    scopes: Vec<HashMap<(ScalarOp, Vec<ScalarType>), Vals>>,
+    /// What was computed in this region and those around.
+    done: HashMap<Key, Vals>,
+    /// What each of these regions, innermost last, added to it.
+    added: Vec<Vec<Key>>,
 }
 
 impl<'a> Rewriter<'a> {
     fn run(old: &'a Fun, rules: &'a Rules) -> Fun {
         let known = Known { types: Vec::new(), definitions: HashMap::new() };
-        let mut r = Rewriter { old, rules, known, vals: HashMap::new(), scopes: Vec::new() };
+        let mut r = Rewriter { old, rules, known, vals: HashMap::new(), done: HashMap::new(), added: Vec::new() };
         let body = r.region(&old.body);
         Fun { types: r.known.types, body }
     }
@@ -79,10 +84,12 @@ impl<'a> Rewriter<'a> {
             self.vals.insert(p, v);
             params.push(v);
         }
-        self.scopes.push(HashMap::new());
+        self.added.push(Vec::new());
         let mut nodes = Vec::new();
         let results = self.inline(r, &mut nodes).to_vec();
-        self.scopes.pop();
+        for key in self.added.pop().into_iter().flatten() {
+            self.done.remove(&key);
+        }
         Region { params, nodes, results }
     }
 
@@ -170,7 +177,7 @@ impl<'a> Rewriter<'a> {
         }
         let key = (op, types);
         if self.rules.on("common_scalars")
-            && let Some(v) = self.scopes.iter().rev().find_map(|s| s.get(&key))
+            && let Some(v) = self.done.get(&key)
         {
             return v.clone();
         }
@@ -179,8 +186,11 @@ impl<'a> Rewriter<'a> {
             self.known.definitions.insert(v, key.0.clone());
         }
         nodes.push(Node { results: results.clone(), op: key.0.clone(), loc: loc.clone() });
-        if let Some(scope) = self.scopes.last_mut() {
-            scope.insert(key, results.clone());
+        if self.rules.on("common_scalars")
+            && let Some(added) = self.added.last_mut()
+        {
+            added.push(key.clone());
+            self.done.insert(key, results.clone());
         }
         results
     }

@@ -25,6 +25,7 @@ use std::sync::{Arc, OnceLock};
 pub struct Libtorch {
     device: Device,
     rules: Arc<Rules>,
+    checks: bool,
     cache: Arc<ProgramCache<Prepared>>,
 }
 
@@ -57,12 +58,21 @@ impl Libtorch {
     }
 
     fn on(device: Device) -> Libtorch {
-        Libtorch { device, rules: Arc::default(), cache: Arc::default() }
+        Libtorch { device, rules: Arc::default(), checks: true, cache: Arc::default() }
     }
 
     /// The same, with these rules of simplification, and nothing compiled yet.
     pub fn with_rules(self, rules: Rules) -> Libtorch {
         Libtorch { rules: Arc::new(rules), cache: Arc::default(), ..self }
+    }
+
+    /// The same, with or without checks for faults, and nothing compiled yet.
+    ///
+    /// Without them an index out of bounds stands for some index in bounds, and a divisor of 0 for 1: programs that have
+    /// no fault run faster, the others yield unspecified values where they would have stopped, or an error of libtorch
+    /// for a shape that cannot be. Nothing outside of arrays is ever read or written.
+    pub fn with_checks(self, checks: bool) -> Libtorch {
+        Libtorch { checks, cache: Arc::default(), ..self }
     }
 
     /// On a device, which must be one of [`Device::available`].
@@ -100,7 +110,7 @@ impl Backend for Libtorch {
     }
 
     fn prepare(&self, program: &Arc<Program>) -> Result<Prepared, Error> {
-        let plan = Plan::new(crate::graph_with(program, &self.rules)?);
+        let plan = Plan::new(crate::graph_with(program, &self.rules, self.checks)?);
         Ok(Prepared {
             executable: Executable::new(plan, self.device)?,
             program: program.clone(),
@@ -115,7 +125,7 @@ impl Backend for Libtorch {
         // Simplification may change which fault is the first, and the numbers of arrays: the report is that of the
         // program as it was written.
         let unsimplified = program.unsimplified.get_or_init(|| {
-            Executable::new(Plan::new(crate::graph_with(&program.program, &Rules::none())?), self.device)
+            Executable::new(Plan::new(crate::graph_with(&program.program, &Rules::none(), self.checks)?), self.device)
         });
         match unsimplified.as_ref().map(|e| e.run(args, &program.results, limits)) {
             Ok(Err(fault @ Error::Fault { .. })) => Err(fault),

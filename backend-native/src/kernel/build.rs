@@ -117,7 +117,9 @@ impl Builder {
         op.operands(&mut |v| uniform &= self.uniform[v.index()]);
         let mut inside = HashSet::new();
         for r in op.regions() {
-            self.region_is_uniform(r, &mut inside, &mut uniform);
+            if uniform {
+                self.region_is_uniform(r, &mut inside, &mut uniform);
+            }
         }
         uniform
     }
@@ -126,6 +128,9 @@ impl Builder {
     fn region_is_uniform(&self, r: &Region, inside: &mut HashSet<Val>, uniform: &mut bool) {
         inside.extend(&r.params);
         for n in &r.nodes {
+            if !*uniform {
+                return;
+            }
             *uniform &= n.op.index().iter().all(|i| matches!(i, Ix::At(_)));
             n.op.operands(&mut |v| *uniform &= self.uniform[v.index()] || inside.contains(&v));
             for r in n.op.regions() {
@@ -319,7 +324,7 @@ impl Builder {
     ) {
         const CHEAP: usize = 10;
         let plain = |r: &Region| {
-            let total = !r.is_partial() && r.nodes.iter().all(|n| n.op.regions().is_empty());
+            let total = r.nodes.iter().all(|n| n.op.regions().is_empty() && !n.op.is_partial());
             total && region_cost(r) <= CHEAP
         };
         if plain(&then) && plain(&else_) {

@@ -244,6 +244,8 @@ pub(crate) enum Edge {
     Mirror,
     /// From the other side.
     Wrap,
+    /// An element, whichever; zero if there is none. What a read without a check becomes.
+    Any,
 }
 
 /// An index along one dimension.
@@ -349,7 +351,38 @@ impl Region {
     }
 }
 
+impl Region {
+    /// The same without checks: a read out of bounds reads some element.
+    fn unchecked(&mut self) {
+        self.nodes.retain(|n| !matches!(n.op, Op::Check { .. }));
+        for n in &mut self.nodes {
+            match &mut n.op {
+                Op::Load(l) => l.edge = l.edge.or(Some(Edge::Any)),
+                Op::If { then: a, else_: b, .. } | Op::While { test: a, step: b, .. } => {
+                    acc_core::grow_stack(|| a.unchecked());
+                    acc_core::grow_stack(|| b.unchecked());
+                }
+                Op::Prim(..)
+                | Op::Call { .. }
+                | Op::Cast(_)
+                | Op::Bitcast(_)
+                | Op::Select { .. }
+                | Op::Scalar { .. }
+                | Op::Extent { .. }
+                | Op::Inside { .. }
+                | Op::Check { .. } => {}
+            }
+        }
+    }
+}
+
 impl Body {
+    /// The same without checks: a read out of bounds reads some element.
+    pub(crate) fn unchecked(mut self) -> Body {
+        self.region.unchecked();
+        self
+    }
+
     /// The type of a value.
     pub(crate) fn ty(&self, v: Val) -> ScalarType {
         self.types[v.index()]

@@ -26,6 +26,8 @@ const CHEAP_COPY: usize = 2;
 /// The fused arrays, each with its consumer and why.
 pub(crate) struct Fusion {
     into: HashMap<ArrayId, ArrayId>,
+    /// The same from the consumer's side.
+    direct: HashMap<ArrayId, Vec<ArrayId>>,
     /// Producers that stay stored although one statement consumes them, and why.
     pub kept: Vec<(ArrayId, &'static str)>,
 }
@@ -33,7 +35,7 @@ pub(crate) struct Fusion {
 impl Fusion {
     /// Nothing fused.
     pub(crate) fn none() -> Fusion {
-        Fusion { into: HashMap::new(), kept: Vec::new() }
+        Fusion { into: HashMap::new(), direct: HashMap::new(), kept: Vec::new() }
     }
 
     pub(crate) fn is_fused(&self, a: ArrayId) -> bool {
@@ -45,9 +47,8 @@ impl Fusion {
         let mut out = Vec::new();
         let mut work = vec![a];
         while let Some(c) = work.pop() {
-            let mut direct: Vec<ArrayId> = self.into.iter().filter(|(_, to)| **to == c).map(|(p, _)| *p).collect();
-            direct.sort();
-            work.extend(&direct);
+            let direct = self.direct.get(&c).into_iter().flatten();
+            work.extend(direct.clone());
             out.extend(direct);
         }
         out.sort();
@@ -92,7 +93,7 @@ fn count(b: &Block, uses: &mut [Uses]) {
             });
         }
         for b in s.op.blocks() {
-            count(b, uses);
+            acc_core::grow_stack(|| count(b, uses));
         }
     }
     for r in &b.results {
@@ -171,7 +172,7 @@ fn block(b: &Block, uses: &[Uses], fusion: &mut Fusion) {
     let mut producers: HashMap<ArrayId, &Stmt> = HashMap::new();
     for s in &b.stmts {
         for inner in s.op.blocks() {
-            block(inner, uses, fusion);
+            acc_core::grow_stack(|| block(inner, uses, fusion));
         }
         let mut all = facts(s);
         for p in s.op.arrays() {
@@ -182,6 +183,7 @@ fn block(b: &Block, uses: &[Uses], fusion: &mut Fusion) {
             match refusal(producer, &of, s, p, &all) {
                 None => {
                     fusion.into.insert(p, s.results[0]);
+                    fusion.direct.entry(s.results[0]).or_default().push(p);
                     all.cost += of.cost;
                     all.nodes += of.nodes;
                     all.can_fault |= of.can_fault;

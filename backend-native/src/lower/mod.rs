@@ -17,10 +17,12 @@ use crate::tile::scatter::supported;
 use acc_core::Error;
 use acc_core::data::ScalarType;
 use acc_core::ir::{
-    ArrayId, ArrayOp, ArrayType, Block, ForeignFun, Fun, Loc, PrimOp, Program, Stmt, arrays_needed, arrays_on_demand,
+    ArrayId, ArrayOp, ArrayType, Block, ForeignFun, Fun, Loc, PrimOp, Program, Stmt, arrays_needed, arrays_of_fun,
     strict_statements,
 };
-use std::collections::HashSet;
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 
 use fuse::{Fusion, decide};
 
@@ -102,6 +104,8 @@ pub(crate) struct Launch {
     pub cost: usize,
     /// Whether the combination can fault, demand an array or fail to end.
     pub combine_partial: bool,
+    /// Whether an index out of bounds is a fault; else it stands for another one.
+    pub checks: bool,
 }
 
 /// A closed function.
@@ -110,8 +114,9 @@ pub(crate) enum Closed {
     Code(Box<Code>),
 }
 
-/// Lowers a program; `fused` tells whether producers are fused into consumers.
-pub(crate) fn lower(program: &Program, fused: bool) -> Result<Plan, Error> {
+/// Lowers a program; `fused` tells whether producers are fused into consumers, `checks` whether an index out of bounds
+/// is a fault.
+pub(crate) fn lower(program: &Program, fused: bool, checks: bool) -> Result<Plan, Error> {
     let fusion = if fused { decide(program) } else { Fusion::none() };
     let mut plan = Plan {
         steps: Vec::new(),
@@ -128,7 +133,7 @@ pub(crate) fn lower(program: &Program, fused: bool) -> Result<Plan, Error> {
     };
     let mut stmts: Vec<Option<&Stmt>> = vec![None; program.types.len()];
     index_statements(&program.body, &mut stmts);
-    let lowering = Lowering { program, fusion: &fusion, stmts };
+    let lowering = Lowering { program, fusion: &fusion, checks, stmts, free_arrays: RefCell::default() };
     plan.body = lowering.block(&program.body, &mut plan)?;
     Ok(plan)
 }
@@ -139,7 +144,7 @@ fn index_statements<'a>(b: &'a Block, out: &mut [Option<&'a Stmt>]) {
             out[r.index()] = Some(s);
         }
         for b in s.op.blocks() {
-            index_statements(b, out);
+            acc_core::grow_stack(|| index_statements(b, out));
         }
     }
 }
@@ -148,17 +153,24 @@ fn index_statements<'a>(b: &'a Block, out: &mut [Option<&'a Stmt>]) {
 struct Lowering<'a> {
     program: &'a Program,
     fusion: &'a Fusion,
+    checks: bool,
     /// The statement that defines an array.
     stmts: Vec<Option<&'a Stmt>>,
+    /// The arrays that each block met so far uses from outside, by its address in the program.
+    free_arrays: RefCell<HashMap<*const Block, Rc<[ArrayId]>>>,
 }
 
 impl<'a> Lowering<'a> {
     fn block(&self, b: &Block, plan: &mut Plan) -> Result<BlockPlan, Error> {
+        acc_core::grow_stack(|| self.statements(b, plan))
+    }
+
+    fn statements(&self, b: &Block, plan: &mut Plan) -> Result<BlockPlan, Error> {
         let mut steps = Vec::new();
         for s in &b.stmts {
             let work = match &s.op {
                 ArrayOp::If { cond, then, else_ } => Work::If {
-                    cond: closed(cond, &s.loc)?,
+                    cond: self.closed(cond, &s.loc)?,
                     then: self.block(then, plan)?,
                     else_: self.block(else_, plan)?,
                 },
@@ -220,19 +232,47 @@ impl<'a> Lowering<'a> {
 
     /// The arrays that evaluating a statement may read, through fused producers too.
     fn uses(&self, s: &Stmt) -> Vec<ArrayId> {
-        let mut out = arrays_needed(s);
-        out.extend(arrays_on_demand(s));
+        let mut out = self.own_uses(s);
         let mut at = 0;
         while at < out.len() {
             if self.fusion.is_fused(out[at])
                 && let Some(p) = self.stmts[out[at].index()]
             {
-                out.extend(arrays_needed(p));
-                out.extend(arrays_on_demand(p));
+                out.extend(self.own_uses(p));
             }
             at += 1;
         }
         out
+    }
+
+    /// The arrays that a statement itself may read.
+    fn own_uses(&self, s: &Stmt) -> Vec<ArrayId> {
+        let mut out = s.op.arrays().into_vec();
+        for (_, f) in s.op.funs() {
+            out.extend(arrays_of_fun(f).into_iter().map(|(a, _)| a));
+        }
+        for b in s.op.blocks() {
+            out.extend(self.free_arrays(b).iter());
+        }
+        out
+    }
+
+    /// The arrays that a block may read from outside, each once. Blocks may be nested deep: each is looked at once.
+    fn free_arrays(&self, b: &Block) -> Rc<[ArrayId]> {
+        if let Some(known) = self.free_arrays.borrow().get(&std::ptr::from_ref(b)) {
+            return known.clone();
+        }
+        let mut met: HashSet<ArrayId> = b.params.iter().copied().collect();
+        let mut free: Vec<ArrayId> = Vec::new();
+        for s in &b.stmts {
+            let used = acc_core::grow_stack(|| self.own_uses(s));
+            free.extend(used.into_iter().filter(|a| met.insert(*a)));
+            met.extend(&s.results);
+        }
+        free.extend(b.results.iter().filter(|a| met.insert(**a)));
+        let free: Rc<[ArrayId]> = free.into();
+        self.free_arrays.borrow_mut().insert(b, free.clone());
+        free
     }
 
     fn array_step(&self, s: &Stmt) -> Result<Work, Error> {
@@ -242,7 +282,7 @@ impl<'a> Lowering<'a> {
                 .filter(|(role, _)| {
                     matches!(*role, "shape" | "init" | "extents" | "ok") || (*role == "index" && is_slice(&s.op))
                 })
-                .map(|(_, f)| closed(f, &s.loc))
+                .map(|(_, f)| self.closed(f, &s.loc))
                 .collect::<Result<Vec<_>, Error>>()?;
         let result = s.results[0];
         let how = if self.fusion.is_fused(result) {
@@ -267,7 +307,8 @@ impl<'a> Lowering<'a> {
         let element = code(&kernel.element);
         let combine_cost = combine.as_ref().map_or(0, |c| kernel::region_cost(&c.region));
         let cost = kernel::region_cost(&kernel.element.region) + combine_cost + 1;
-        Ok(Launch { element, combine: combine.as_ref().map(code), cost, combine_partial, kernel })
+        let combine = combine.as_ref().map(code);
+        Ok(Launch { element, combine, cost, combine_partial, checks: self.checks, kernel })
     }
 
     fn kernel(&self, s: &Stmt, result: ArrayId) -> Result<(Kernel, Option<Body>), Error> {
@@ -277,7 +318,7 @@ impl<'a> Lowering<'a> {
             ArrayOp::Fold { f, init, xs } => {
                 let mut axes = vec![AxisKind::Parallel; rank];
                 axes.push(AxisKind::Reduction);
-                let combine = operator(f, &leaves, &s.loc);
+                let combine = self.operator(f, &leaves, &s.loc);
                 let known = known_operator(&combine, leaves.len());
                 let finish = Finish::Fold { combine: combine.clone(), known, init: init.is_some() };
                 (axes, finish, self.element_of(*xs, &s.loc)?, Some(combine))
@@ -285,14 +326,14 @@ impl<'a> Lowering<'a> {
             ArrayOp::Scan { dir, f, init, xs } => {
                 let mut axes = vec![AxisKind::Parallel; rank - 1];
                 axes.push(AxisKind::Scan(*dir));
-                let combine = operator(f, &leaves, &s.loc);
+                let combine = self.operator(f, &leaves, &s.loc);
                 let known = known_operator(&combine, leaves.len());
                 let finish = Finish::Scan { combine: combine.clone(), known, init: init.is_some() };
                 (axes, finish, self.element_of(*xs, &s.loc)?, Some(combine))
             }
             ArrayOp::Permute { combine, defaults, target, xs } => {
                 let source = self.program.ty(*xs).rank;
-                let combine = operator(combine, &leaves, &s.loc);
+                let combine = self.operator(combine, &leaves, &s.loc);
                 let known = known_update(&combine, leaves.len());
                 let body = self.scatter_of(*xs, target, &s.loc)?;
                 let finish = Finish::Scatter { defaults: *defaults, combine: combine.clone(), known, rank };
@@ -313,8 +354,34 @@ impl<'a> Lowering<'a> {
             | ArrayOp::While { .. } => (vec![AxisKind::Parallel; rank], Finish::Store, self.body_of(s, rank)?, None),
         };
         let fused = self.fusion.into(result);
-        let kernel = Kernel { result, op: s.op.name(), loc: s.loc.clone(), axes, element: body, finish, fused };
+        let kernel =
+            Kernel { result, op: s.op.name(), loc: s.loc.clone(), axes, element: self.finished(body), finish, fused };
         Ok((kernel, combine))
+    }
+
+    /// A body as it will run.
+    fn finished(&self, body: Body) -> Body {
+        if self.checks { body } else { body.unchecked() }
+    }
+
+    /// A closed function, ready to run with one lane.
+    fn closed(&self, f: &Fun, loc: &Loc) -> Result<Closed, Error> {
+        let mut b = kernel::Builder::with_params(&[], loc.clone());
+        let results = b.inline(f, &[]);
+        let body = self.finished(b.finish(results));
+        let known: Option<Vec<u64>> =
+            body.region.results.iter().map(|v| body.consts.iter().find(|(c, _)| c == v).map(|(_, l)| l.bits)).collect();
+        Ok(match known {
+            Some(bits) if body.region.nodes.is_empty() => Closed::Known(bits),
+            _ => Closed::Code(Box::new(Code::new(compile(&body), 1))),
+        })
+    }
+
+    fn operator(&self, f: &Fun, leaves: &[ScalarType], loc: &Loc) -> Body {
+        let mut b = kernel::Builder::with_params(&[leaves, leaves].concat(), loc.clone());
+        let params = b.params();
+        let results = b.inline(f, &params);
+        self.finished(b.finish(results))
     }
 }
 
@@ -333,26 +400,6 @@ fn code(body: &Body) -> Code {
         lanes /= 2;
     }
     Code::new(tape, lanes)
-}
-
-/// A closed function, ready to run with one lane.
-fn closed(f: &Fun, loc: &Loc) -> Result<Closed, Error> {
-    let mut b = kernel::Builder::with_params(&[], loc.clone());
-    let results = b.inline(f, &[]);
-    let body = b.finish(results);
-    let known: Option<Vec<u64>> =
-        body.region.results.iter().map(|v| body.consts.iter().find(|(c, _)| c == v).map(|(_, l)| l.bits)).collect();
-    Ok(match known {
-        Some(bits) if body.region.nodes.is_empty() => Closed::Known(bits),
-        _ => Closed::Code(Box::new(Code::new(compile(&body), 1))),
-    })
-}
-
-fn operator(f: &Fun, leaves: &[ScalarType], loc: &Loc) -> Body {
-    let mut b = kernel::Builder::with_params(&[leaves, leaves].concat(), loc.clone());
-    let params = b.params();
-    let results = b.inline(f, &params);
-    b.finish(results)
 }
 
 /// How result `k` of a body with `2 * n` parameters comes from parameters `k` and `n + k`, if simply.

@@ -6,7 +6,7 @@ use crate::tile::lanes;
 use crate::tile::machine::{Bound, Code, Event, Input, Machine, Outcome, Space, Stop};
 use acc_core::data::{Column, ScalarType};
 use acc_core::ir::ArrayId;
-use acc_core::{Error, RunLimits};
+use acc_core::{Error, Meter, RunLimits};
 use rayon::prelude::*;
 use smallvec::SmallVec;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -31,6 +31,7 @@ pub(crate) struct Context<'a> {
     pub threads: &'a Threads,
     pub memory: &'a Arc<Pool>,
     pub limits: &'a RunLimits,
+    pub meter: &'a Meter,
 }
 
 /// Vectorised additions over a lane below which a launch runs on the calling thread: waking another one costs as much.
@@ -44,9 +45,10 @@ impl Context<'_> {
 
     /// Columns of `n` elements, within the limits.
     pub(crate) fn columns(&self, types: &[ScalarType], n: usize) -> Result<Vec<AnyBuffer>, Error> {
+        // All at once, so that the error names what the array would take.
         let bytes: usize = types.iter().map(|t| t.size()).sum();
-        self.limits.check_bytes((n as u64).saturating_mul(bytes as u64))?;
-        types.iter().map(|&t| AnyBuffer::new(self.memory, t, n)).collect()
+        self.meter.charge((n as u64).saturating_mul(bytes as u64))?;
+        types.iter().map(|&t| AnyBuffer::new(self.memory, t, n, self.meter)).collect()
     }
 
     /// Runs tasks, in parallel or in order; the event of the first task that has one. `worker` makes what a thread

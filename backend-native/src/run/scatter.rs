@@ -150,8 +150,16 @@ fn positions(job: &Job<'_>, m: &Machine<'_>, shape: &[usize], n: usize, targets:
     targets.at.clear();
     targets.at.resize(n, 0);
     targets.kept.clear();
+    if !job.launch.checks && shape.contains(&0) {
+        targets.at.clear();
+        return Ok(());
+    }
     let mut bad = false;
     for (d, &extent) in shape.iter().enumerate() {
+        if !job.launch.checks {
+            position::nearest(d, m.typed::<i64>(results[1 + d], n), extent, &mut targets.at);
+            continue;
+        }
         bad |= position::along(d, m.typed::<i64>(results[1 + d], n), extent, &mut targets.at);
     }
     let all = !flags.contains(&0);

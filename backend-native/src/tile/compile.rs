@@ -7,7 +7,8 @@ use crate::kernel::{Body, Edge, Ix, Node, Op, Region};
 use acc_core::data::ScalarType;
 use acc_core::ir::{ArrayId, Loc, Val};
 use smallvec::SmallVec;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 
 /// Compiles a body.
 pub(crate) fn compile(body: &Body) -> Tape {
@@ -21,6 +22,7 @@ pub(crate) fn compile(body: &Body) -> Tape {
         arrays: Vec::new(),
         scalars: Vec::new(),
         in_group: false,
+        free_values: HashMap::new(),
     };
     let consts: Vec<(Slot, u64)> = body.consts.iter().map(|(v, l)| (c.define(*v), l.bits)).collect();
     let params: Vec<Slot> = body.region.params.iter().map(|&v| c.define(v)).collect();
@@ -58,6 +60,8 @@ struct Compiler<'a> {
     arrays: Vec<ArrayId>,
     scalars: Vec<(ArrayId, u32)>,
     in_group: bool,
+    /// The values that each region met so far uses from outside, by its address in the body.
+    free_values: HashMap<*const Region, Rc<[Val]>>,
 }
 
 impl Compiler<'_> {
@@ -99,7 +103,7 @@ impl Compiler<'_> {
     }
 
     /// The values a node uses, those that its regions use from outside included.
-    fn uses(&self, n: &Node, nested: bool, f: &mut dyn FnMut(Val)) {
+    fn uses(&mut self, n: &Node, nested: bool, f: &mut dyn FnMut(Val)) {
         n.op.operands(f);
         if nested {
             for i in n.op.index() {
@@ -109,19 +113,31 @@ impl Compiler<'_> {
             }
         }
         for r in n.op.regions() {
-            acc_core::grow_stack(|| self.free_values(r, f));
+            self.free_values(r).iter().for_each(|&v| f(v));
         }
     }
 
-    fn free_values(&self, r: &Region, f: &mut dyn FnMut(Val)) {
-        let mut inside: Vec<Val> = r.params.clone();
-        for n in &r.nodes {
-            let mut used: Vec<Val> = Vec::new();
-            self.uses(n, true, &mut |v| used.push(v));
-            used.into_iter().filter(|v| !inside.contains(v)).for_each(&mut *f);
-            inside.extend(&n.results);
+    /// The values that a region uses from outside, each once, in order of first use.
+    fn free_values(&mut self, r: &Region) -> Rc<[Val]> {
+        if let Some(known) = self.free_values.get(&std::ptr::from_ref(r)) {
+            return known.clone();
         }
-        r.results.iter().copied().filter(|v| !inside.contains(v)).for_each(f);
+        // What was met: defined inside, or noted already.
+        let mut met: HashSet<Val> = r.params.iter().copied().collect();
+        let mut free: Vec<Val> = Vec::new();
+        let mut note = |met: &mut HashSet<Val>, v: Val| {
+            if met.insert(v) {
+                free.push(v);
+            }
+        };
+        for n in &r.nodes {
+            acc_core::grow_stack(|| self.uses(n, true, &mut |v| note(&mut met, v)));
+            met.extend(&n.results);
+        }
+        r.results.iter().for_each(|&v| note(&mut met, v));
+        let free: Rc<[Val]> = free.into();
+        self.free_values.insert(r, free.clone());
+        free
     }
 
     fn array(&mut self, a: ArrayId) -> u32 {
@@ -183,7 +199,7 @@ impl Compiler<'_> {
 
     /// The pairs of a region: for each second half its first, and the reverse. A first half is used once, by the
     /// second.
-    fn pairs(&self, r: &Region) -> (HashMap<usize, usize>, HashMap<usize, usize>) {
+    fn pairs(&mut self, r: &Region) -> (HashMap<usize, usize>, HashMap<usize, usize>) {
         let mut uses: HashMap<Val, usize> = HashMap::new();
         for n in &r.nodes {
             self.uses(n, true, &mut |v| *uses.entry(v).or_default() += 1);
@@ -338,14 +354,12 @@ impl Compiler<'_> {
 
     /// Gives the outer values that regions use buffers of their own; returns what to restore.
     fn capture(&mut self, regions: &[&Region]) -> (Captures, Vec<(Val, Slot)>) {
+        let mut seen: HashSet<Val> = HashSet::new();
         let mut used: Vec<Val> = Vec::new();
         for r in regions {
-            self.free_values(r, &mut |v| {
-                if !self.is_global(v) && !used.contains(&v) {
-                    used.push(v);
-                }
-            });
+            used.extend(self.free_values(r).iter().filter(|v| seen.insert(**v)));
         }
+        used.retain(|&v| !self.is_global(v));
         let mut captures = Captures::new();
         let mut outer = Vec::new();
         for v in used {

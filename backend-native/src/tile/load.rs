@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 pub(crate) fn edge_index(edge: Edge, i: i64, n: usize) -> i64 {
     let n = n as i64;
     match edge {
-        Edge::Clamp => i.clamp(0, (n - 1).max(0)),
+        Edge::Clamp | Edge::Any => i.clamp(0, (n - 1).max(0)),
         Edge::Mirror if i < 0 => -i,
         Edge::Mirror if i >= n => 2 * (n - 1) - i,
         Edge::Wrap if i < 0 => i + n,
@@ -54,6 +54,13 @@ impl<'a> Machine<'a> {
             Ok(i) => i,
             Err(stop) => return event(0, stop),
         };
+        if access.edge == Some(Edge::Any) && input.shape.contains(&0) {
+            for &out in outs {
+                self.refs[out as usize] = None;
+                self.own[out as usize].fill(n, 0);
+            }
+            return Ok(());
+        }
         let plan = access.plan as usize;
         if contiguous {
             if matches!(self.plans[plan], Plan::Unknown) {
@@ -348,8 +355,13 @@ impl<'a> Machine<'a> {
         let mut bad = false;
         for (d, (ix, &extent)) in access.index.iter().zip(input.shape).enumerate() {
             self.index_lanes(ix, n, &mut index);
-            if let Some(edge) = access.edge {
-                index.iter_mut().for_each(|i| *i = edge_index(edge, *i, extent));
+            match access.edge {
+                Some(Edge::Any) => {
+                    position::nearest(d, &index, extent, &mut at);
+                    continue;
+                }
+                Some(edge) => index.iter_mut().for_each(|i| *i = edge_index(edge, *i, extent)),
+                None => {}
             }
             bad |= position::along(d, &index, extent, &mut at);
         }

@@ -8,6 +8,7 @@ use acc_core::data::{ColumnSlice, Lit};
 use acc_core::ir::{ArrayId, Loc};
 use acc_core::{Error, Fault, RunLimits};
 use smallvec::SmallVec;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// Why a body stopped.
@@ -50,6 +51,9 @@ impl Code {
 
     fn frame(&self) -> Vec<Lanes> {
         let kept = self.frames.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        if kept.is_some() {
+            KEPT_BYTES.fetch_sub(self.frame_bytes(), Ordering::Relaxed);
+        }
         kept.unwrap_or_else(|| {
             let mut own: Vec<Lanes> = self.tape.slots.iter().map(|&t| Lanes::new(t, self.lanes)).collect();
             for &(s, bits) in &self.tape.consts {
@@ -60,14 +64,32 @@ impl Code {
     }
 
     fn keep(&self, frame: Vec<Lanes>) {
-        /// Frames kept per body: a program called from more threads at once makes new ones.
-        const KEPT: usize = 32;
         let mut frames = self.frames.lock().unwrap_or_else(PoisonError::into_inner);
-        if frames.len() < KEPT {
+        let kept = KEPT_BYTES.fetch_add(self.frame_bytes(), Ordering::Relaxed);
+        if frames.len() < KEPT && kept <= MOST_KEPT_BYTES {
             frames.push(frame);
+        } else {
+            KEPT_BYTES.fetch_sub(self.frame_bytes(), Ordering::Relaxed);
         }
     }
+
+    fn frame_bytes(&self) -> usize {
+        self.lanes * self.tape.slots.iter().map(|t| t.size()).sum::<usize>()
+    }
 }
+
+impl Drop for Code {
+    fn drop(&mut self) {
+        let frames = self.frames.get_mut().unwrap_or_else(PoisonError::into_inner).len();
+        KEPT_BYTES.fetch_sub(frames * self.frame_bytes(), Ordering::Relaxed);
+    }
+}
+
+/// Frames kept per body: a program called from more threads at once makes new ones.
+const KEPT: usize = 32;
+/// Bytes of frames kept by all bodies: there may be many bodies.
+const MOST_KEPT_BYTES: usize = 128 << 20;
+static KEPT_BYTES: AtomicUsize = AtomicUsize::new(0);
 
 /// An array that a body reads.
 #[derive(Clone)]

@@ -32,6 +32,27 @@ multiversion!(
     next, next_impl, (index: &[i64], extent: usize, at: &mut [usize]) -> bool
 );
 
+#[inline(always)]
+fn nearest_impl(index: &[i64], extent: usize, at: &mut [usize]) -> bool {
+    for (p, &i) in at.iter_mut().zip(index) {
+        *p = *p * extent + i.clamp(0, extent as i64 - 1) as usize;
+    }
+    false
+}
+
+multiversion!(
+    /// Positions with one dimension more, of the nearest index in bounds; never out of bounds.
+    next_nearest, nearest_impl, (index: &[i64], extent: usize, at: &mut [usize]) -> bool
+);
+
+/// Positions along dimension `d`, after those before it, of the nearest index in bounds. The extent is not 0.
+pub(crate) fn nearest(d: usize, index: &[i64], extent: usize, at: &mut [usize]) {
+    if d == 0 {
+        at.fill(0);
+    }
+    next_nearest(index, extent, at);
+}
+
 /// Positions along dimension `d`, after those before it.
 pub(crate) fn along(d: usize, index: &[i64], extent: usize, at: &mut Vec<usize>) -> bool {
     if d == 0 { first(index, extent, at) } else { next(index, extent, at) }

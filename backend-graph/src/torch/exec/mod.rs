@@ -11,10 +11,11 @@ use super::{Device, TorchError};
 use crate::plan::{Plan, PlannedBody, Step};
 use acc_core::data::ArrayData;
 use acc_core::ir::{ArrayType, Loc};
-use acc_core::{Error, RunLimits};
+use acc_core::{Charge, Error, Meter, RunLimits};
 use acc_desugar::graph::{Node, Op, Type, Value};
 use fault::Pending;
 use std::collections::HashMap;
+use std::sync::Arc;
 use tch::Tensor;
 
 type Result<T> = std::result::Result<T, Error>;
@@ -37,8 +38,34 @@ unsafe impl Sync for Constants {}
 /// A value of a run.
 enum Rt {
     Size(i64),
-    Tensor(Tensor),
+    Tensor(Held),
     Token,
+}
+
+/// A tensor, with what its memory counts for; a view shares the charge of what it views.
+struct Held {
+    tensor: Tensor,
+    charge: Option<Arc<Charge>>,
+}
+
+impl std::ops::Deref for Held {
+    type Target = Tensor;
+    fn deref(&self) -> &Tensor {
+        &self.tensor
+    }
+}
+
+impl From<Tensor> for Held {
+    /// Memory that does not count: an argument's, or too little to count.
+    fn from(tensor: Tensor) -> Held {
+        Held { tensor, charge: None }
+    }
+}
+
+impl Held {
+    fn handle(&self) -> Held {
+        Held { tensor: self.tensor.shallow_clone(), charge: self.charge.clone() }
+    }
 }
 
 impl Executable {
@@ -71,6 +98,7 @@ impl Executable {
         let mut run = Run {
             exe: self,
             limits,
+            meter: limits.meter(),
             values: std::iter::repeat_with(|| None).take(self.plan.graph().types.len()).collect(),
             pending: HashMap::new(),
         };
@@ -87,7 +115,7 @@ impl Executable {
                 let tensor = unsafe { transfer.lend(column, arg.shape()) };
                 let tensor = tensor.map_err(|e| e.at(&format!("argument {position}"), &Loc::unknown()))?;
                 if let Some(v) = params.next() {
-                    run.set(*v, Rt::Tensor(tensor));
+                    run.set(*v, Rt::Tensor(tensor.into()));
                 }
             }
         }
@@ -116,7 +144,7 @@ fn host_array(transfer: &Transfer, ty: &ArrayType, values: &mut dyn Iterator<Ite
             return Err(TorchError::new("an array has no column").into());
         };
         // SAFETY: nothing writes to tensors here.
-        columns.push(unsafe { transfer.take(t, leaf) }?);
+        columns.push(unsafe { transfer.take(t.tensor, leaf) }?);
     }
     Ok(ArrayData::new(shape, ty.elt.clone(), columns).map_err(|e| TorchError::new(e.to_string()))?)
 }
@@ -126,7 +154,7 @@ impl Rt {
     fn handle(&self) -> Rt {
         match self {
             Rt::Size(n) => Rt::Size(*n),
-            Rt::Tensor(t) => Rt::Tensor(t.shallow_clone()),
+            Rt::Tensor(t) => Rt::Tensor(t.handle()),
             Rt::Token => Rt::Token,
         }
     }
@@ -144,6 +172,7 @@ impl Rt {
 struct Run<'a> {
     exe: &'a Executable,
     limits: &'a RunLimits,
+    meter: Meter,
     values: Vec<Option<Rt>>,
     /// The first fault found in each statement that has not ended yet.
     pending: HashMap<u32, Pending>,
@@ -170,11 +199,15 @@ impl Run<'_> {
         }
     }
 
-    fn tensor(&self, v: Value) -> TorchResult<&Tensor> {
+    fn held(&self, v: Value) -> TorchResult<&Held> {
         match self.get(v)? {
             Rt::Tensor(t) => Ok(t),
             Rt::Size(_) | Rt::Token => Err(TorchError::new(format!("the value {v} is not a tensor"))),
         }
+    }
+
+    fn tensor(&self, v: Value) -> TorchResult<&Tensor> {
+        Ok(&self.held(v)?.tensor)
     }
 
     fn sizes(&self, vs: &[Value]) -> TorchResult<Vec<i64>> {
@@ -302,16 +335,15 @@ impl Run<'_> {
             }
             Op::Confine { mask, space, .. } => {
                 let mask = self.confine(node, *mask, space).map_err(failed)?;
-                self.define(step, vec![Rt::Tensor(mask)]);
+                self.define(step, vec![Rt::Tensor(mask.into())]);
             }
             op => {
                 let rt = match (op, node.results.first().and_then(|v| self.exe.constants.0.get(v))) {
-                    (Op::Const(_), Some(t)) => Rt::Tensor(t.shallow_clone()),
+                    (Op::Const(_), Some(t)) => Rt::Tensor(t.shallow_clone().into()),
                     _ => {
                         self.check_bytes_ahead(op, node)?;
                         let rt = without_panics(|| self.simple(op, node)).map_err(failed)?;
-                        self.check_bytes(&rt, node)?;
-                        rt
+                        self.charged(rt, node)?
                     }
                 };
                 self.define(step, vec![rt]);
@@ -322,7 +354,7 @@ impl Run<'_> {
 
     /// Holds an element-wise result to the limit before it is allocated: it has the extents of its operands together.
     fn check_bytes_ahead(&self, op: &Op, node: &Node) -> Result<()> {
-        let (Op::Prim(..) | Op::Where(..) | Op::Iota(_), Some(_)) = (op, self.limits.max_array_bytes) else {
+        let (Op::Prim(..) | Op::Where(..) | Op::Iota(_), true) = (op, self.meter.is_limited()) else {
             return Ok(());
         };
         let Some(Type::Tensor { scalar, rank }) = node.results.first().map(|v| self.exe.plan.graph().ty(*v)) else {
@@ -339,16 +371,26 @@ impl Run<'_> {
             }
         }
         let count = extents.iter().fold(1u64, |n, e| n.saturating_mul(u64::try_from(*e).unwrap_or(0)));
-        self.limits.check_bytes(count.saturating_mul(scalar.size() as u64))
+        self.meter.charge(count.saturating_mul(scalar.size() as u64)).map(|_| ())
     }
 
-    fn check_bytes(&self, rt: &Rt, node: &Node) -> Result<()> {
-        if let (Rt::Tensor(t), Some(_), Some(Type::Tensor { scalar, .. })) =
-            (rt, self.limits.max_array_bytes, node.results.first().map(|v| self.exe.plan.graph().ty(*v)))
-        {
-            self.limits.check_bytes((t.numel() * scalar.size()) as u64)?;
+    /// Counts the memory of a result, unless it is that of an operand.
+    fn charged(&self, rt: Rt, node: &Node) -> Result<Rt> {
+        let Rt::Tensor(Held { tensor, charge: None }) = rt else { return Ok(rt) };
+        if !self.meter.is_limited() {
+            return Ok(Rt::Tensor(tensor.into()));
         }
-        Ok(())
+        let is_view = matches!(node.op, Op::Slice { .. } | Op::Select { .. });
+        for v in node.op.operands() {
+            if let Rt::Tensor(of) = self.get(v)?
+                && (is_view || of.data_ptr() == tensor.data_ptr())
+            {
+                return Ok(Rt::Tensor(Held { tensor, charge: of.charge.clone() }));
+            }
+        }
+        let bytes = tensor.numel() * tensor.kind().elt_size_in_bytes();
+        let charge = Some(Arc::new(self.meter.charge(bytes as u64)?));
+        Ok(Rt::Tensor(Held { tensor, charge }))
     }
 
     fn define(&mut self, step: &Step, results: Vec<Rt>) {

@@ -95,7 +95,7 @@ impl Run<'_> {
                 return Err(TorchError::new(format!("`{}` is not a simple operation", node.op.name())));
             }
         };
-        Ok(Rt::Tensor(tensor))
+        Ok(Rt::Tensor(tensor.into()))
     }
 
     /// The positions that sort a tensor along its innermost axis.

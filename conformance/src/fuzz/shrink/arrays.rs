@@ -47,7 +47,7 @@ pub(super) fn proposals(s: &Sample, at: usize) -> Proposal {
 }
 
 fn results(s: &Sample, results: Vec<ArrayId>) -> Option<Sample> {
-    let body = Block { results, ..s.program.body.clone() };
+    let body = yielding(&s.program.body, results);
     Sample::cleaned(&Program { types: s.program.types.clone(), body }, &s.args)
 }
 
@@ -68,7 +68,7 @@ fn replaced(p: &Program, from: ArrayId, to: ArrayId) -> Program {
 
 /// An array of the program's body becomes an input, with the value that the interpreter gives it.
 fn as_input(s: &Sample, a: ArrayId) -> Option<Sample> {
-    let alone = Program { types: s.program.types.clone(), body: Block { results: vec![a], ..s.program.body.clone() } };
+    let alone = Program { types: s.program.types.clone(), body: yielding(&s.program.body, vec![a]) };
     let limits = RunLimits { deadline: Some(Instant::now() + Duration::from_secs(5)), ..RunLimits::none() };
     let value = Interpreter::new().run_untyped(&Arc::new(alone), &s.args, &limits).ok()?.pop()?;
     let mut p = (*s.program).clone();
@@ -120,4 +120,9 @@ pub(super) fn without_unused_inputs(s: Sample) -> Sample {
         }
     }
     Sample { program: Arc::new(acc_core::text::canonical(&best.program)), args: best.args }
+}
+
+/// The block with other results.
+fn yielding(b: &Block, results: Vec<ArrayId>) -> Block {
+    Block { params: b.params.clone(), stmts: b.stmts.clone(), results }
 }
