@@ -37,7 +37,9 @@ fn bytes_are_those_held_at_one_time() {
     }
     let all = stored.iter().skip(1).fold(stored[0].clone(), |a, b| a.zip_with(b, |x, y| x + y).compute());
     each(|e| {
-        assert_eq!(run(e, &chain, &within(10 * ARRAY)), Ok(()), "{}", e.name());
+        // The interpreter drops arrays at the end of their block.
+        let few = if e.name() == executors::REFERENCE { 50 } else { 10 };
+        assert_eq!(run(e, &chain, &within(few * ARRAY)), Ok(()), "{}", e.name());
         assert!(is_memory(&run(e, &chain, &within(ARRAY / 2))), "{}", e.name());
         assert!(is_memory(&run(e, &all, &within(10 * ARRAY))), "{}", e.name());
         assert_eq!(run(e, &all, &within(100 * ARRAY)), Ok(()), "{}", e.name());
@@ -98,6 +100,7 @@ fn endless() -> Vec<(&'static str, Acc<Vector<i64>>)> {
                 xs.permute(&fill(xs.length(), 0i64), |a, b| a.max(b), |i| Some(xs.index(i).abs() % 64))
             }),
         ),
+        ("sorts", forever(some.clone(), |xs| xs.map(|x| x * 31 % 1009).sort())),
         ("scans", forever(some.clone(), |xs| xs.scanl1(|a, b| a.max(b) + 1))),
         (
             "reductions",

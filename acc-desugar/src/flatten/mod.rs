@@ -31,8 +31,8 @@ pub fn flatten(program: &Program) -> Graph {
     flatten_with(program, true)
 }
 
-/// Flattens a verified program; without `checks` nothing is a fault: an index out of bounds is the nearest one in bounds,
-/// and a divisor that is 0 is 1.
+/// Flattens a verified program; without `checks` nothing but a check that the program states itself is a fault: an index
+/// out of bounds is the nearest one in bounds, and a divisor that is 0 is 1.
 pub fn flatten_with(program: &Program, checks: bool) -> Graph {
     let mut f = Flattener {
         b: Builder::new(),

@@ -170,7 +170,8 @@ impl Flattener<'_> {
 
     /// Notes a check of the current expression.
     pub(super) fn check(&mut self, kind: FaultKind, bad: Value, space: &[Value], details: Vec<Value>) {
-        if !self.checks || self.b.const_size(bad) == Some(0) || self.b.const_bool(bad) == Some(false) {
+        let wanted = self.checks || matches!(kind, FaultKind::CheckFailed { .. });
+        if !wanted || self.b.const_size(bad) == Some(0) || self.b.const_bool(bad) == Some(false) {
             return;
         }
         let site = self.sites;
