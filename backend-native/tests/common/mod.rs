@@ -86,6 +86,7 @@ pub fn same(a: &ArrayData, b: &ArrayData, tolerance: f64) -> Result<(), String> 
     for (ca, cb) in a.columns().iter().zip(b.columns()) {
         for k in 0..ca.len() {
             let ok = match (ca.slice(), cb.slice()) {
+                (ColumnSlice::F16(x), ColumnSlice::F16(y)) => close(x[k].into(), y[k].into(), tolerance),
                 (ColumnSlice::F32(x), ColumnSlice::F32(y)) => close(x[k].into(), y[k].into(), tolerance),
                 (ColumnSlice::F64(x), ColumnSlice::F64(y)) => close(x[k], y[k], tolerance),
                 (x, y) => x.get(k) == y.get(k),
