@@ -98,7 +98,7 @@ fn endless() -> Vec<(&'static str, Acc<Vector<i64>>)> {
         (
             "permutations",
             forever(some.clone(), |xs| {
-                xs.permute(&fill(xs.length(), 0i64), |a, b| a.max(b), |i| Some(xs.index(i).abs() % 64))
+                xs.permute(fill(xs.length(), 0i64), |a, b| a.max(b), |i| Some(xs.index(i).abs() % 64))
             }),
         ),
         ("sorts", forever(some.clone(), |xs| xs.map(|x| x * 31 % 1009).sort())),
