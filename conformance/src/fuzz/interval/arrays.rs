@@ -385,12 +385,14 @@ impl Sums {
                 _ => return x,
             };
             let mut x = x;
+            // How far roundings on the way may take a partial result: in one order it may overflow, in another not.
+            let off = 2.0 * self.count * epsilon;
             if self.count > 1.0 && rounds.sums {
-                x = if sum < greatest { x.widened(2.0 * self.count * epsilon * sum) } else { x.unstable() };
+                x = if sum * (1.0 + off) < greatest { x.widened(off * sum) } else { x.unstable() };
             }
             if self.count > 1.0 && rounds.products {
-                let safe = above < greatest && below > least;
-                x = if safe { x.widened(2.0 * self.count * epsilon * x.magnitude()) } else { x.unstable() };
+                let safe = above * (1.0 + off) < greatest && below > least * (1.0 + off);
+                x = if safe { x.widened(off * x.magnitude()) } else { x.unstable() };
             }
             x
         });
