@@ -102,15 +102,28 @@ struct Float {
     ulp: f64,
 }
 
+/// The distance to the next float away from zero.
+pub(crate) fn ulp16(x: f16) -> f64 {
+    let magnitude = x.to_bits() & 0x7fff;
+    f16::from_bits(magnitude + 1).to_f64() - f16::from_bits(magnitude).to_f64()
+}
+/// The same for single precision.
+pub(crate) fn ulp32(x: f32) -> f64 {
+    f64::from(x.abs().next_up()) - f64::from(x.abs())
+}
+/// The same for double precision.
+pub(crate) fn ulp64(x: f64) -> f64 {
+    x.abs().next_up() - x.abs()
+}
+
 impl Float {
     fn of16(x: f16) -> Float {
         let magnitude = x.to_bits() & 0x7fff;
-        let next = f16::from_bits(magnitude + 1);
         Float {
             value: x.to_f64(),
             rank: if x.is_sign_negative() { -i64::from(magnitude) } else { i64::from(magnitude) },
             bits: u64::from(x.to_bits()),
-            ulp: next.to_f64() - f16::from_bits(magnitude).to_f64(),
+            ulp: ulp16(x),
         }
     }
     fn of32(x: f32) -> Float {
@@ -119,7 +132,7 @@ impl Float {
             value: f64::from(x),
             rank: if x.is_sign_negative() { -magnitude } else { magnitude },
             bits: u64::from(x.to_bits()),
-            ulp: f64::from(x.abs().next_up()) - f64::from(x.abs()),
+            ulp: ulp32(x),
         }
     }
     fn of64(x: f64) -> Float {
@@ -128,7 +141,7 @@ impl Float {
             value: x,
             rank: if x.is_sign_negative() { -magnitude } else { magnitude },
             bits: x.to_bits(),
-            ulp: x.abs().next_up() - x.abs(),
+            ulp: ulp64(x),
         }
     }
 }

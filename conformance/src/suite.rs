@@ -5,7 +5,9 @@ use crate::{components, laziness, runner};
 use acc_core::Error;
 use acc_core::Executor;
 use acc_core::text::{TestFile, parse_test_file};
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 use std::{fs, io};
 
 /// A test: a file, a generated program, or a case of the typed API.
@@ -99,11 +101,14 @@ fn test(name: String, file_name: &str, text: &str) -> Result<Test, SuiteError> {
     Ok(Test { name, rows, body: Body::Program(file) })
 }
 
+/// The ids of all components and edge cases.
+static ROWS: LazyLock<HashSet<String>> = LazyLock::new(|| {
+    let components = components::components().into_iter().map(|c| c.id.to_string());
+    components.chain(components::edge_cases().into_iter().map(|(id, _)| id.to_string())).collect()
+});
+
 fn check_rows(test: &str, rows: &[String]) -> Result<(), SuiteError> {
-    let components = components::components();
-    let edge_cases = components::edge_cases();
-    let unknown = |id: &&String| components.iter().all(|c| c.id != **id) && edge_cases.iter().all(|(c, _)| c != *id);
-    match rows.iter().find(unknown) {
+    match rows.iter().find(|id| !ROWS.contains(*id)) {
         Some(id) => {
             Err(SuiteError::Test(format!("{test}: there is no component or edge case `{id}`; `acc list` shows them")))
         }

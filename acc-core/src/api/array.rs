@@ -2,7 +2,7 @@
 
 use super::elt::{Elt, ScalarElt};
 use super::shape::{DIM0, DIM1, DIM2, Dim, IntoShape, Shape};
-use crate::data::{ArrayData, ColumnSlice, Lit, ShapeError, shape_size, unlinear_index};
+use crate::data::{ArrayData, ColumnSlice, Lit, ShapeError};
 use smallvec::SmallVec;
 use std::fmt;
 use std::marker::PhantomData;
@@ -65,13 +65,7 @@ impl<Sh: Shape, E: Elt> Array<Sh, E> {
 
     /// Each element from its index; an error if the shape is too large.
     pub fn from_fn(shape: impl IntoShape<Sh>, mut f: impl FnMut(&[usize]) -> E) -> Result<Self, ShapeError> {
-        let shape = shape.into_shape();
-        let n = shape_size(shape.dims())?;
-        let elements = (0..n).map(|k| {
-            let ix: SmallVec<[usize; 4]> = unlinear_index(shape.dims(), k).iter().map(|i| *i as usize).collect();
-            f(&ix)
-        });
-        Self::from_elts(Shaped(shape), elements)
+        Self::try_from_fn(shape, |index| Ok::<E, ShapeError>(f(index)))
     }
 
     /// The shape.
@@ -136,7 +130,7 @@ impl<Sh: Shape, E: Elt> Array<Sh, E> {
 }
 
 /// A shape of any rank, as itself.
-struct Shaped<Sh>(Sh);
+pub(super) struct Shaped<Sh>(pub(super) Sh);
 impl<Sh: Shape> IntoShape<Sh> for Shaped<Sh> {
     fn into_shape(self) -> Sh {
         self.0

@@ -1,9 +1,10 @@
 //! Host arrays: other ways to make them, look at them and hand them on.
 
-use super::array::{Array, NdShape, Vector};
+use super::array::{Array, NdShape, Shaped, Vector};
 use super::elt::{Elt, ScalarElt};
 use super::shape::{IntoShape, Shape};
-use crate::data::{Column, ColumnOwner, ShapeError, shape_size};
+use crate::data::{Column, ColumnOwner, ShapeError, shape_size, unlinear_index};
+use smallvec::SmallVec;
 
 impl<Sh: Shape, E: Elt> Array<Sh, E> {
     /// The number of dimensions.
@@ -24,7 +25,7 @@ impl<Sh: Shape, E: Elt> Array<Sh, E> {
     pub fn from_list(shape: impl IntoShape<Sh>, elements: impl IntoIterator<Item = E>) -> Result<Self, ShapeError> {
         let shape = shape.into_shape();
         let size = shape_size(shape.dims())?;
-        Self::from_elts(Exactly(shape), elements.into_iter().take(size))
+        Self::from_elts(Shaped(shape), elements.into_iter().take(size))
     }
 
     /// Each element from its index, in row-major order, by a function that may fail; its first error ends it.
@@ -35,10 +36,10 @@ impl<Sh: Shape, E: Elt> Array<Sh, E> {
         let shape = shape.into_shape();
         let mut elements = Vec::new();
         for k in 0..shape_size(shape.dims())? {
-            let index: Vec<usize> = crate::data::unlinear_index(shape.dims(), k).iter().map(|i| *i as usize).collect();
+            let index: SmallVec<[usize; 4]> = unlinear_index(shape.dims(), k).iter().map(|i| *i as usize).collect();
             elements.push(f(&index)?);
         }
-        Ok(Self::from_elts(Exactly(shape), elements)?)
+        Ok(Self::from_elts(Shaped(shape), elements)?)
     }
 
     /// The element at a row-major position, if it is in bounds.
@@ -49,14 +50,6 @@ impl<Sh: Shape, E: Elt> Array<Sh, E> {
     /// The same elements in row-major order under another shape of the same size, without a copy.
     pub fn reshaped<To: Shape>(&self, shape: impl IntoShape<To>) -> Result<Array<To, E>, ShapeError> {
         Array::from_data(self.data().reshaped(shape.into_shape().dims())?)
-    }
-}
-
-/// A shape of any rank, as itself.
-struct Exactly<Sh>(Sh);
-impl<Sh: Shape> IntoShape<Sh> for Exactly<Sh> {
-    fn into_shape(self) -> Sh {
-        self.0
     }
 }
 
@@ -75,22 +68,21 @@ where
     }
 }
 
+/// The extents, and the elements in row-major order: the array's own memory where that is in this order.
+pub(super) fn row_major<E: Clone, D: ndarray::Dimension>(a: ndarray::Array<E, D>) -> (SmallVec<[usize; 4]>, Vec<E>) {
+    let a = if a.is_standard_layout() { a } else { a.as_standard_layout().into_owned() };
+    let (extents, size) = (a.shape().into(), a.len());
+    let (mut values, start) = a.into_raw_vec_and_offset();
+    values.drain(..start.unwrap_or_default());
+    values.truncate(size);
+    (extents, values)
+}
+
 impl<E: ScalarElt, D: NdShape> From<ndarray::Array<E, D>> for Array<D::Shape, E> {
     /// Takes over the memory of an array in row-major order; copies others.
     fn from(a: ndarray::Array<E, D>) -> Self {
-        if !a.is_standard_layout() {
-            return Array::from(&a);
-        }
-        let shape = D::Shape::from_dims(a.shape());
-        let (values, offset) = a.into_raw_vec_and_offset();
-        let size = shape.as_ref().and_then(|s| shape_size(s.dims()).ok()).unwrap_or_default();
-        let start = offset.unwrap_or_default();
-        let values = if start == 0 && values.len() == size {
-            values
-        } else {
-            values.into_iter().skip(start).take(size).collect()
-        };
-        match shape.map(|shape| Array::from_vec(Exactly(shape), values)) {
+        let (extents, values) = row_major(a);
+        match D::Shape::from_dims(&extents).map(|shape| Array::from_vec(Shaped(shape), values)) {
             Some(Ok(a)) => a,
             // `Shape` has the rank of `D`, and the vector holds as many elements as the shape has.
             other => unreachable!("{:?}", other.map(|r| r.err())),

@@ -1,15 +1,18 @@
 //! Files of NumPy: `.npy`, one array, and `.npz`, several by name.
 //!
-//! Types are those of NumPy's numbers and booleans, of native byte order; `f16`, `char` and elements of several columns have
-//! no form there. Formats: NEP 1 and the documentation of `numpy.savez`.
+//! Types are those of NumPy's numbers and booleans, read in either byte order and written in the machine's; `f16`, `char` and
+//! elements of several columns have no form there. Formats: NEP 1 and the documentation of `numpy.savez`.
 
 use super::array::Array;
 use super::elt::ScalarElt;
+use super::host::row_major;
 use super::shape::Shape;
-use ndarray::Dimension;
-use ndarray_npy::{NpzReader, NpzWriter, ReadNpyError, ReadNpyExt, ReadableElement, WritableElement, WriteNpyExt};
+use crate::data::ArrayData;
+use ndarray_npy::{
+    NpzReader, NpzWriter, ReadNpyError, ReadNpyExt, ReadNpzError, ReadableElement, WritableElement, WriteNpyExt,
+};
 use std::fs::File;
-use std::io::{BufReader, BufWriter, Read};
+use std::io::{BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
 /// Why a file of NumPy cannot be read or written.
@@ -24,83 +27,125 @@ pub enum NpyError {
         /// What went wrong.
         error: std::io::Error,
     },
-    /// The file's contents are no array, or one of another type or rank.
-    #[error("{path}{}: {message}", name.as_ref().map(|n| format!(", array {n:?}")).unwrap_or_default())]
+    /// The array's elements are of another type.
+    #[error("{place}: its elements are of type {found}, not {wanted}")]
+    Type {
+        /// The array.
+        place: NpyPlace,
+        /// NumPy's name of the type, such as `<i4`.
+        found: String,
+        /// The element type asked for.
+        wanted: String,
+    },
+    /// The array is of another rank.
+    #[error("{place}: it has shape {shape:?}, which is not of rank {rank}")]
+    Rank {
+        /// The array.
+        place: NpyPlace,
+        /// Its extents.
+        shape: Vec<usize>,
+        /// The rank asked for.
+        rank: usize,
+    },
+    /// The file's contents are no array.
+    #[error("{place}: {message}")]
     Contents {
-        /// The file.
-        path: PathBuf,
-        /// The array's name, in a `.npz` file.
-        name: Option<String>,
+        /// The array.
+        place: NpyPlace,
         /// What is wrong.
         message: String,
     },
 }
 
-/// Where an array is in which file.
-struct Place<'a> {
-    path: &'a Path,
-    name: Option<&'a str>,
+/// Where an array is: in which file, and in a `.npz` file under which name.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct NpyPlace {
+    /// The file.
+    pub path: PathBuf,
+    /// The array's name, in a `.npz` file.
+    pub name: Option<String>,
 }
 
-impl Place<'_> {
+impl std::fmt::Display for NpyPlace {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}", self.path.display())?;
+        self.name.iter().try_for_each(|n| write!(f, ", array {n:?}"))
+    }
+}
+
+impl NpyPlace {
+    fn new(path: &Path, name: Option<&str>) -> NpyPlace {
+        NpyPlace { path: path.to_path_buf(), name: name.map(str::to_string) }
+    }
+    fn open(&self) -> Result<File, NpyError> {
+        File::open(&self.path).map_err(|e| self.file(e))
+    }
+    fn create(&self) -> Result<BufWriter<File>, NpyError> {
+        File::create(&self.path).map(BufWriter::new).map_err(|e| self.file(e))
+    }
+    fn flush(&self, mut file: BufWriter<File>) -> Result<(), NpyError> {
+        file.flush().map_err(|e| self.file(e))
+    }
     fn file(&self, error: std::io::Error) -> NpyError {
-        NpyError::File { path: self.path.to_path_buf(), error }
+        NpyError::File { path: self.path.clone(), error }
     }
     fn contents(&self, message: impl ToString) -> NpyError {
-        let name = self.name.map(str::to_string);
-        NpyError::Contents { path: self.path.to_path_buf(), name, message: message.to_string() }
+        NpyError::Contents { place: self.clone(), message: message.to_string() }
+    }
+    fn unread(&self, error: ReadNpyError, wanted: impl ToString) -> NpyError {
+        match error {
+            ReadNpyError::WrongDescriptor(found) => {
+                let found = found.to_string().trim_matches('\'').to_string();
+                NpyError::Type { place: self.clone(), found, wanted: wanted.to_string() }
+            }
+            ReadNpyError::Io(e) if e.kind() == std::io::ErrorKind::UnexpectedEof => {
+                self.contents("the file ends within its header")
+            }
+            other => self.contents(other),
+        }
     }
 }
 
 impl<Sh: Shape, E: ScalarElt + ReadableElement> Array<Sh, E> {
     /// Reads a `.npy` file; an array in column-major order is brought into row-major order.
     pub fn read_npy(path: impl AsRef<Path>) -> Result<Self, NpyError> {
-        let place = Place { path: path.as_ref(), name: None };
-        let file = File::open(place.path).map_err(|e| place.file(e))?;
-        Self::read(file, &place)
+        let place = NpyPlace::new(path.as_ref(), None);
+        // The header is believed only as far as the file is long: memory for all it claims would be asked for first.
+        let mut bytes = Vec::new();
+        place.open()?.read_to_end(&mut bytes).map_err(|e| place.file(e))?;
+        if let Some(elements) = claimed_elements(&bytes)
+            && elements > bytes.len() as u128
+        {
+            let bytes = bytes.len();
+            let message = format!("it has {bytes} bytes, too few for the {elements} elements that its header says");
+            return Err(place.contents(message));
+        }
+        let array = ndarray::ArrayD::read_npy(&bytes[..]).map_err(|e| place.unread(e, E::ty()))?;
+        Self::of_dynamic(array, place)
     }
 
     /// Reads an array of a `.npz` file by its name.
     pub fn read_npz(path: impl AsRef<Path>, name: &str) -> Result<Self, NpyError> {
-        let place = Place { path: path.as_ref(), name: Some(name) };
-        let file = File::open(place.path).map_err(|e| place.file(e))?;
-        let mut npz = NpzReader::new(BufReader::new(file)).map_err(|e| place.contents(e))?;
+        let place = NpyPlace::new(path.as_ref(), Some(name));
+        let mut npz = NpzReader::new(BufReader::new(place.open()?)).map_err(|e| place.contents(e))?;
         let names = npz.names().map_err(|e| place.contents(e))?;
         if !names.iter().any(|n| n == name) {
             let there = names.join(", ");
             return Err(place.contents(format!("there is no such array in the file; there are: {there}")));
         }
-        let array = npz.by_name::<ndarray::OwnedRepr<E>, ndarray::IxDyn>(name).map_err(|e| place.contents(e))?;
-        Self::of_dynamic(array, &place)
-    }
-
-    fn read(mut file: File, place: &Place<'_>) -> Result<Self, NpyError> {
-        // The header is believed only as far as the file is long: memory for all it claims would be asked for first.
-        let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes).map_err(|e| place.file(e))?;
-        if let Some(elements) = claimed_elements(&bytes)
-            && elements > bytes.len() as u128
-        {
-            let message = format!("its header claims {elements} elements, but it has {} bytes", bytes.len());
-            return Err(place.contents(message));
-        }
-        let array = ndarray::ArrayD::<E>::read_npy(&bytes[..]).map_err(|e| match e {
-            ReadNpyError::WrongDescriptor(found) => {
-                place.contents(format!("its elements are of type {found}, not {}", E::ty()))
-            }
+        let array = npz.by_name::<ndarray::OwnedRepr<E>, ndarray::IxDyn>(name).map_err(|e| match e {
+            ReadNpzError::Npy(e) => place.unread(e, E::ty()),
             other => place.contents(other),
         })?;
         Self::of_dynamic(array, place)
     }
 
-    fn of_dynamic(array: ndarray::ArrayD<E>, place: &Place<'_>) -> Result<Self, NpyError> {
+    fn of_dynamic(array: ndarray::ArrayD<E>, place: NpyPlace) -> Result<Self, NpyError> {
         if array.ndim() != Sh::RANK {
-            return Err(place.contents(format!("it has shape {:?}, which is not of rank {}", array.shape(), Sh::RANK)));
+            return Err(NpyError::Rank { place, shape: array.shape().to_vec(), rank: Sh::RANK });
         }
-        let shape = array.raw_dim();
-        let array = if array.is_standard_layout() { array } else { array.as_standard_layout().into_owned() };
-        let values = array.into_iter().collect::<Vec<E>>();
-        let data = crate::data::ArrayData::new(shape.slice().iter().copied(), E::ty(), [E::into_column(values)]);
+        let (shape, values) = row_major(array);
+        let data = ArrayData::new(shape, E::ty(), [E::into_column(values)]);
         data.and_then(Self::from_data).map_err(|e| place.contents(e))
     }
 }
@@ -122,10 +167,10 @@ fn claimed_elements(bytes: &[u8]) -> Option<u128> {
 impl<Sh: Shape, E: ScalarElt + WritableElement> Array<Sh, E> {
     /// Writes a `.npy` file, over what is there.
     pub fn write_npy(&self, path: impl AsRef<Path>) -> Result<(), NpyError> {
-        let place = Place { path: path.as_ref(), name: None };
-        let mut file = BufWriter::new(File::create(place.path).map_err(|e| place.file(e))?);
+        let place = NpyPlace::new(path.as_ref(), None);
+        let mut file = place.create()?;
         self.view().write_npy(&mut file).map_err(|e| place.contents(e))?;
-        std::io::Write::flush(&mut file).map_err(|e| place.file(e))
+        place.flush(file)
     }
 }
 
@@ -147,9 +192,8 @@ pub struct Npz {
 impl Npz {
     /// A compressed file, over what is there.
     pub fn create(path: impl AsRef<Path>) -> Result<Npz, NpyError> {
-        let place = Place { path: path.as_ref(), name: None };
-        let file = File::create(place.path).map_err(|e| place.file(e))?;
-        Ok(Npz { path: place.path.to_path_buf(), writer: NpzWriter::new_compressed(BufWriter::new(file)) })
+        let place = NpyPlace::new(path.as_ref(), None);
+        Ok(Npz { writer: NpzWriter::new_compressed(place.create()?), path: place.path })
     }
 
     /// Adds an array under a name.
@@ -158,14 +202,13 @@ impl Npz {
         name: &str,
         array: &Array<Sh, E>,
     ) -> Result<(), NpyError> {
-        let place = Place { path: &self.path, name: Some(name) };
+        let place = NpyPlace::new(&self.path, Some(name));
         self.writer.add_array(name, &array.view()).map_err(|e| place.contents(e))
     }
 
     /// Writes what is left, and the file's index.
     pub fn finish(self) -> Result<(), NpyError> {
-        let place = Place { path: &self.path, name: None };
-        let mut file = self.writer.finish().map_err(|e| place.contents(e))?;
-        std::io::Write::flush(&mut file).map_err(|e| place.file(e))
+        let place = NpyPlace::new(&self.path, None);
+        place.flush(self.writer.finish().map_err(|e| place.contents(e))?)
     }
 }

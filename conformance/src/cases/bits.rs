@@ -3,13 +3,6 @@
 use super::{Case, case};
 use acc_core::prelude::*;
 
-macro_rules! each {
-    ([$($t:ty),*] $T:ident $body:block) => { $({
-        type $T = $t;
-        $body
-    })* };
-}
-
 pub fn cases() -> Vec<Case> {
     vec![
         case("bits/E-BT-14-logic", "BIT-01 BIT-02 BIT-03 BIT-04 BIT-07 E-BT-14", |t| {

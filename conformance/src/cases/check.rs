@@ -243,8 +243,7 @@ impl<'a> Check<'a> {
         f: impl Fn(X::Exp, Y::Exp) -> R,
         triples: &[(X, Y, Z)],
     ) {
-        let pairs: Vec<((X, Y), Z)> = triples.iter().cloned().map(|(x, y, z)| ((x, y), z)).collect();
-        self.maps_judged(|(x, y)| f(x, y), &pairs, None);
+        self.maps_judged(|(x, y)| f(x, y), &paired(triples), None);
     }
 
     /// As [`Check::maps_within`], of functions of two arguments.
@@ -255,8 +254,7 @@ impl<'a> Check<'a> {
         triples: &[(X, Y, Z)],
         near: Near,
     ) {
-        let pairs: Vec<((X, Y), Z)> = triples.iter().cloned().map(|(x, y, z)| ((x, y), z)).collect();
-        self.maps_judged(|(x, y)| f(x, y), &pairs, Some(near));
+        self.maps_judged(|(x, y)| f(x, y), &paired(triples), Some(near));
     }
 
     /// An untyped program gives these results.
@@ -341,4 +339,9 @@ where
     (A, B): IntoExp<(A::Elt, B::Elt)> + Copy,
 {
     type Elt = (A::Elt, B::Elt);
+}
+
+/// Two arguments as one.
+fn paired<X: Clone, Y: Clone, Z: Clone>(triples: &[(X, Y, Z)]) -> Vec<((X, Y), Z)> {
+    triples.iter().cloned().map(|(x, y, z)| ((x, y), z)).collect()
 }

@@ -5,6 +5,14 @@
 
 mod check;
 
+/// The same checks for each of these types.
+macro_rules! each {
+    ([$($t:ty),*] $T:ident $body:block) => { $({
+        type $T = $t;
+        $body
+    })* };
+}
+
 mod access;
 mod bits;
 mod compare;

@@ -3,13 +3,6 @@
 use super::{Case, case};
 use acc_core::prelude::*;
 
-macro_rules! each {
-    ([$($t:ty),*] $T:ident $body:block) => { $({
-        type $T = $t;
-        $body
-    })* };
-}
-
 fn h(x: f32) -> f16 {
     f16::from_f32(x)
 }

@@ -3,13 +3,6 @@
 use super::{Case, case};
 use acc_core::prelude::*;
 
-macro_rules! each {
-    ([$($t:ty),*] $T:ident $body:block) => { $({
-        type $T = $t;
-        $body
-    })* };
-}
-
 fn r<T>(numer: T, denom: T) -> Ratio<T> {
     Ratio { numer, denom }
 }

@@ -7,13 +7,6 @@ fn h(x: f64) -> f16 {
     f16::from_f64(x)
 }
 
-macro_rules! each {
-    ([$($t:ty),*] $T:ident $body:block) => { $({
-        type $T = $t;
-        $body
-    })* };
-}
-
 pub fn cases() -> Vec<Case> {
     vec![
         case(

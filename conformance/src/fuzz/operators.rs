@@ -5,7 +5,7 @@
 //! bijection. In the tolerant mode also `+` and `*` of floats, whose association is free.
 
 use super::generate::{Generator, Mode, list};
-use super::scalar::is_inexact;
+use crate::bound::own_bound;
 use acc_core::data::ScalarType as T;
 
 /// An operator's text over the names of two operands' leaves: nodes, and what they come to.
@@ -120,6 +120,6 @@ impl Generator {
 
     /// Whether a primitive may be used in this mode.
     pub(super) fn allows(&self, op: acc_core::ir::PrimOp) -> bool {
-        self.mode == Mode::Tolerant || !is_inexact(op)
+        self.mode == Mode::Tolerant || own_bound(op, 0) == 0
     }
 }

@@ -36,30 +36,6 @@ impl Region {
     }
 }
 
-/// Primitives whose results no two implementations need to agree on in the last bit.
-pub(super) fn is_inexact(op: PrimOp) -> bool {
-    use PrimOp as P;
-    match op {
-        P::SqrtP
-        | P::PowP
-        | P::Atan2P
-        | P::ExpP
-        | P::LnP
-        | P::Log2P
-        | P::Log10P
-        | P::SinP
-        | P::CosP
-        | P::TanP
-        | P::AsinP => true,
-        P::AcosP | P::AtanP | P::SinhP | P::CoshP | P::TanhP | P::AsinhP | P::AcoshP | P::AtanhP => true,
-        P::AddP | P::SubP | P::MulP | P::DivP | P::QuotP | P::RemP | P::DivFloorP | P::ModFloorP | P::FmodP => false,
-        P::MinP | P::MaxP | P::AndP | P::OrP | P::XorP | P::ShlP | P::ShrP | P::EqP | P::NeP | P::LtP | P::LeP => false,
-        P::GtP | P::GeP | P::NegP | P::AbsP | P::SignumP | P::NotP | P::PopCountP | P::LeadingZerosP => false,
-        P::TrailingZerosP | P::FloorP | P::CeilP | P::RoundP | P::TruncP | P::IsNanP => false,
-        P::IsInfiniteP => false,
-    }
-}
-
 impl Generator {
     /// A scalar type, those of everyday programs more often.
     pub(super) fn scalar_type(&mut self) -> T {

@@ -1,9 +1,9 @@
 //! The tour's input: a PNG image and a .npy file of points, from disk.
 
+use acc_core::prelude::npy::NpyError;
 use acc_core::prelude::*;
-use ndarray_npy::{ReadNpyError, ReadNpyExt};
 use std::fs::File;
-use std::io::{BufReader, Read};
+use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 /// An image and points in the plane.
@@ -41,15 +41,8 @@ impl Input {
     }
 }
 
-fn open(path: &Path, option: &str) -> Result<BufReader<File>, String> {
-    let failed = |e: std::io::Error| {
-        format!("cannot read {}: {e}\n  help: give the path of another file with `{option}`", path.display())
-    };
-    let file = File::open(path).map_err(failed)?;
-    if file.metadata().map_err(failed)?.is_dir() {
-        return Err(format!("{} is a folder\n  help: `{option}` takes the path of a file", path.display()));
-    }
-    Ok(BufReader::new(file))
+fn cannot_read(path: &Path, option: &str, error: &std::io::Error) -> String {
+    format!("cannot read {}: {error}\n  help: give the path of another file with `{option}`", path.display())
 }
 
 /// An 8-bit or deeper PNG image of any colour type, as grey levels.
@@ -58,7 +51,8 @@ fn read_image(path: &Path) -> Result<Matrix<u8>, String> {
     let broken = |e: png::DecodingError| {
         format!("{name} is not a PNG image that can be read: {e}\n  help: `--image` takes a PNG file")
     };
-    let mut decoder = png::Decoder::new_with_limits(open(path, "--image")?, png::Limits { bytes: 1 << 28 });
+    let file = File::open(path).map_err(|e| cannot_read(path, "--image", &e))?;
+    let mut decoder = png::Decoder::new_with_limits(BufReader::new(file), png::Limits { bytes: 1 << 28 });
     decoder.set_transformations(png::Transformations::normalize_to_color8());
     let mut reader = decoder.read_info().map_err(broken)?;
     let (width, height) = (reader.info().width as usize, reader.info().height as usize);
@@ -88,42 +82,23 @@ fn read_image(path: &Path) -> Result<Matrix<u8>, String> {
 fn read_points(path: &Path) -> Result<Matrix<f32>, String> {
     let name = path.display();
     let wanted = "`--npy` takes an array of float32 or float64 of shape (n, 2): two coordinates of each of n points";
-    let read = |e: ReadNpyError| format!("{name} cannot be read as such a .npy file: {e}\n  help: {wanted}");
-    fits_its_file(path, wanted)?;
-    let points = match ndarray::ArrayD::<f32>::read_npy(open(path, "--npy")?) {
-        Err(ReadNpyError::WrongDescriptor(_)) => {
-            ndarray::ArrayD::<f64>::read_npy(open(path, "--npy")?).map_err(read)?.mapv(|x| x as f32)
-        }
-        other => other.map_err(read)?,
+    let points = match Matrix::<f32>::read_npy(path) {
+        Err(NpyError::Type { .. }) => Matrix::<f64>::read_npy(path).map(|m| m.to_ndarray().mapv(|x| x as f32).into()),
+        other => other,
     };
-    let &[n, 2] = points.shape() else {
-        return Err(format!("{name} has shape {:?}\n  help: {wanted}", points.shape()));
-    };
+    let points: Matrix<f32> = points.map_err(|e| match e {
+        NpyError::File { error, .. } => cannot_read(path, "--npy", &error),
+        other => format!("cannot be read as such a .npy file: {other}\n  help: {wanted}"),
+    })?;
+    let Dim([n, columns]) = points.shape();
+    if columns != 2 {
+        return Err(format!("{name} has shape {:?}\n  help: {wanted}", [n, columns]));
+    }
     if n == 0 || n > MAX_POINTS {
         return Err(format!("{name} has {n} points\n  help: `--npy` takes between 1 and {MAX_POINTS} points"));
     }
-    if let Some(x) = points.iter().find(|x| !x.is_finite()) {
+    if let Some(x) = points.as_slice().iter().find(|x| !x.is_finite()) {
         return Err(format!("{name} holds {x}\n  help: `--npy` takes coordinates that are finite as float32"));
     }
-    Matrix::from_vec((n, 2), points.iter().copied().collect()).map_err(|e| format!("{name}: {e}"))
-}
-
-/// An error if a .npy file has less than a byte for each element of its header: memory for all of them would be asked
-/// for before any is read. A header that is not understood is left to the reader.
-fn fits_its_file(path: &Path, wanted: &str) -> Result<(), String> {
-    let name = path.display();
-    let file = open(path, "--npy")?;
-    let bytes = file.get_ref().metadata().map_or(u64::MAX, |m| m.len());
-    let mut start = Vec::new();
-    file.take(4096).read_to_end(&mut start).map_err(|e| format!("cannot read {name}: {e}"))?;
-    let header = String::from_utf8_lossy(&start);
-    let shape = header.split_once("'shape':").and_then(|(_, rest)| rest.split_once('(')?.1.split_once(')'));
-    let extents = shape.map_or("0", |(list, _)| list).split(',').filter_map(|n| n.trim().parse::<u64>().ok());
-    let elements = extents.fold(1, u64::saturating_mul);
-    if elements > bytes {
-        return Err(format!(
-            "{name} has {bytes} bytes, too few for the {elements} elements that its header says\n  help: {wanted}"
-        ));
-    }
-    Ok(())
+    Ok(points)
 }

@@ -1,8 +1,10 @@
 //! Scalars with the interval in which every correct implementation's value lies.
 
+use crate::compare::{ulp16, ulp32, ulp64};
 use acc_core::data::{Lit, Prim, ScalarType as T};
 use acc_core::interp::prim::{eval_bitcast, eval_cast, eval_prim};
 use acc_core::ir::PrimOp;
+use acc_core::prelude::f16;
 
 /// A scalar: the interpreter's value, and where that of another executor may lie.
 #[derive(Clone, Copy, Debug)]
@@ -29,13 +31,10 @@ fn rounded(x: f64, ty: T) -> Lit {
 /// The distance between a float of this type and the next one.
 fn ulp(x: f64, ty: T) -> f64 {
     match ty {
-        T::F64 => x.abs().next_up() - x.abs(),
-        T::F32 => {
-            let x = (x.abs() as f32).min(f32::MAX);
-            f64::from(x.next_up()) - f64::from(x)
-        }
-        // Half precision, of which the least normal number is 2^-14.
-        _ => x.abs().log2().floor().clamp(-14.0, 15.0).exp2() * 2f64.powi(-10),
+        T::F64 => ulp64(x),
+        T::F32 => ulp32((x as f32).clamp(f32::MIN, f32::MAX)),
+        T::F16 => ulp16(f16::from_f64(x).clamp(f16::MIN, f16::MAX)),
+        T::I8 | T::I16 | T::I32 | T::I64 | T::U8 | T::U16 | T::U32 | T::U64 | T::Bool | T::Char => 0.0,
     }
 }
 

@@ -107,9 +107,9 @@ fn inlined(s: &Sample, stmt: usize, which: usize) -> Option<Sample> {
 
 /// Inputs that nothing reads go.
 pub(super) fn without_unused_inputs(s: Sample) -> Sample {
-    let text = s.program.body.params.clone();
+    let params = s.program.body.params.clone();
     let mut best = s;
-    for a in text.into_iter().rev() {
+    for a in params.into_iter().rev() {
         let mut p = (*best.program).clone();
         let Some(k) = p.body.params.iter().position(|b| *b == a) else { continue };
         p.body.params.remove(k);
