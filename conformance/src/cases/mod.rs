@@ -31,6 +31,7 @@ mod modify;
 mod monoids;
 mod nofib_control;
 mod nofib_data;
+mod nofib_elementwise;
 mod nofib_folds;
 mod nofib_movements;
 mod nofib_permutes;
@@ -101,6 +102,7 @@ pub fn all() -> Vec<Case> {
         modify::cases(),
         monoids::cases(),
         nofib_control::cases(),
+        nofib_elementwise::cases(),
         nofib_folds::cases(),
         nofib_movements::cases(),
         nofib_permutes::cases(),
