@@ -1,9 +1,16 @@
 //! The kernel IR: one loop nest with a scalar body.
 //!
-//! A [`Kernel`] computes one array. Its [`axes`](Kernel::axes) span an index space, outermost first, whose extents are
-//! run-time values; each axis is parallel, reduced or scanned. For every point of the space the
-//! [`element`](Kernel::element) body computes scalars from the point's index, and [`finish`](Kernel::finish) says what
-//! becomes of them: stored, folded along the innermost axis, scanned along it, or scattered.
+//! A [`Kernel`] computes one or more arrays. Its [`axes`](Kernel::axes) span an index space, outermost first, whose
+//! extents are run-time values; each axis is parallel, reduced or scanned. For every point of the space the
+//! [`element`](Kernel::element) body computes scalars from the point's index. Each of the [`outputs`](Kernel::outputs)
+//! takes some of them, and its [`finish`](Output::finish) says what becomes of them: stored, folded along the innermost
+//! axis, scanned along it, or scattered. Outputs of one kernel agree on the axes:
+//!
+//! | innermost axis | outputs |
+//! |---|---|
+//! | parallel | `Store`, any number; or one `Scatter` |
+//! | reduced | `Fold` and `Store`, at least one `Fold` |
+//! | scanned | `Scan`, all from one end, and `Store`; from the left also `Fold` |
 //!
 //! Bodies are SSA with structured control flow ([`Op::If`], [`Op::While`]). What an executor must know:
 //!
@@ -30,25 +37,35 @@ pub(crate) use verify::verify;
 use acc_core::data::{Lit, ScalarType};
 use acc_core::ir::{ArrayId, Dir, Loc, PrimOp, Val, Vals};
 use smallvec::SmallVec;
+use std::ops::Range;
 use std::sync::Arc;
 
-/// A loop nest that computes one array.
+/// A loop nest that computes arrays over one index space.
 #[derive(Clone, Debug)]
 pub(crate) struct Kernel {
-    /// The array computed.
+    /// The axes, outermost first.
+    pub axes: Vec<AxisKind>,
+    /// From the index (one `i64` per axis) to the scalars that the outputs take.
+    pub element: Body,
+    /// The arrays computed, at least one.
+    pub outputs: Vec<Output>,
+    /// The arrays fused into the body, which are never stored.
+    pub fused: Vec<ArrayId>,
+}
+
+/// An array that a kernel computes.
+#[derive(Clone, Debug)]
+pub(crate) struct Output {
+    /// The array.
     pub result: ArrayId,
     /// The array operation, for messages.
     pub op: &'static str,
     /// Where the user wrote it.
     pub loc: Loc,
-    /// The axes, outermost first.
-    pub axes: Vec<AxisKind>,
-    /// From the index (one `i64` per axis) to the scalars that `finish` takes.
-    pub element: Body,
-    /// What becomes of the elements.
+    /// Which results of the element body it takes.
+    pub values: Range<usize>,
+    /// What becomes of them.
     pub finish: Finish,
-    /// The arrays fused into the body, which are never stored.
-    pub fused: Vec<ArrayId>,
 }
 
 /// How an axis runs.
@@ -62,7 +79,7 @@ pub(crate) enum AxisKind {
     Scan(Dir),
 }
 
-/// What becomes of the elements.
+/// What becomes of the values that an output takes.
 #[derive(Clone, Debug)]
 pub(crate) enum Finish {
     /// Stored at their point.
@@ -85,8 +102,8 @@ pub(crate) enum Finish {
         /// Whether the launch brings an initial value, which makes the result one longer.
         init: bool,
     },
-    /// Combined, in row-major order of the points, into the array `defaults`. The element body yields a `u8` (0: not
-    /// stored), the target index and the leaves.
+    /// Combined, in row-major order of the points, into the array `defaults`. The values are a `u8` (0: not stored),
+    /// the target index and the leaves.
     Scatter {
         /// What is there at first.
         defaults: ArrayId,
@@ -264,6 +281,41 @@ pub(crate) enum Ix {
     },
     /// Any value.
     At(Val),
+}
+
+impl Kernel {
+    /// The results of the element body that an output takes.
+    pub(crate) fn values(&self, o: &Output) -> &[Val] {
+        self.element.region.results.get(o.values.clone()).unwrap_or(&[])
+    }
+}
+
+impl Finish {
+    /// The combination of a fold, scan or scatter.
+    pub(crate) fn combine(&self) -> Option<&Body> {
+        match self {
+            Finish::Store => None,
+            Finish::Fold { combine, .. } | Finish::Scan { combine, .. } | Finish::Scatter { combine, .. } => {
+                Some(combine)
+            }
+        }
+    }
+
+    /// A fold's or scan's operation of each leaf, where that is all the combination does.
+    pub(crate) fn known(&self) -> Option<&[PrimOp]> {
+        match self {
+            Finish::Fold { known, .. } | Finish::Scan { known, .. } => known.as_deref(),
+            Finish::Store | Finish::Scatter { .. } => None,
+        }
+    }
+
+    /// Whether the launch brings an initial value.
+    pub(crate) fn has_init(&self) -> bool {
+        match self {
+            Finish::Fold { init, .. } | Finish::Scan { init, .. } => *init,
+            Finish::Store | Finish::Scatter { .. } => false,
+        }
+    }
 }
 
 impl Op {

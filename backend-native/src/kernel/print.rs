@@ -1,12 +1,16 @@
 //! The text form of kernels.
 
-use super::{AxisKind, Body, Finish, Ix, Kernel, Op, Region};
+use super::{AxisKind, Body, Finish, Ix, Kernel, Op, Output, Region};
 use acc_core::ir::{Dir, Val};
 use std::fmt::{Display, Formatter, Result, Write};
 
 impl Display for Kernel {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
-        write!(f, "kernel {} = {}(", self.result, self.op)?;
+        f.write_str("kernel ")?;
+        for (k, o) in self.outputs.iter().enumerate() {
+            write!(f, "{}{} = {}", if k > 0 { ", " } else { "" }, o.result, o.op)?;
+        }
+        f.write_char('(')?;
         for (k, axis) in self.axes.iter().enumerate() {
             let kind = match axis {
                 AxisKind::Parallel => "parallel",
@@ -22,24 +26,26 @@ impl Display for Kernel {
         }
         f.write_str(" {\n")?;
         body(f, "element", &self.element)?;
-        match &self.finish {
-            Finish::Store => f.write_str("  store\n")?,
-            Finish::Fold { combine, known, init } | Finish::Scan { combine, known, init } => {
-                let what = if matches!(self.finish, Finish::Fold { .. }) { "fold" } else { "scan" };
-                write!(f, "  {what}{}", if *init { " from init" } else { "" })?;
-                for op in known.iter().flatten() {
-                    write!(f, " {}", op.name())?;
-                }
-                f.write_str("\n")?;
-                body(f, "combine", combine)?;
-            }
-            Finish::Scatter { defaults, combine, .. } => {
-                writeln!(f, "  scatter into a copy of {defaults}")?;
-                body(f, "combine", combine)?;
-            }
-        }
+        self.outputs.iter().try_for_each(|o| output(f, self, o))?;
         f.write_str("}\n")
     }
+}
+
+fn output(f: &mut Formatter<'_>, k: &Kernel, o: &Output) -> Result {
+    write!(f, "  {} ", o.result)?;
+    match &o.finish {
+        Finish::Store => f.write_str("store")?,
+        Finish::Fold { .. } => f.write_str("fold")?,
+        Finish::Scan { .. } => f.write_str("scan")?,
+        Finish::Scatter { defaults, .. } => write!(f, "scatter into a copy of {defaults}")?,
+    }
+    f.write_str(if o.finish.has_init() { " from init of " } else { " of " })?;
+    list(f, k.values(o))?;
+    for op in o.finish.known().into_iter().flatten() {
+        write!(f, " {}", op.name())?;
+    }
+    f.write_char('\n')?;
+    o.finish.combine().map_or(Ok(()), |c| body(f, "combine", c))
 }
 
 fn body(f: &mut Formatter<'_>, name: &str, b: &Body) -> Result {

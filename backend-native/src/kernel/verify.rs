@@ -5,10 +5,11 @@
 //! * **K3** The element body takes one `i64` per axis; affine indices name axes; their bases are uniform `i64`s.
 //! * **K4** A combination takes the leaves of two elements and yields those of one.
 //! * **K5** Uniform values depend on uniform values alone.
+//! * **K6** There is an output; each takes results that exist; outputs agree on the axes (see [`super`]).
 
-use super::{Body, Finish, Ix, Kernel, Node, Op, Region};
+use super::{AxisKind, Body, Finish, Ix, Kernel, Node, Op, Output, Region};
 use acc_core::data::ScalarType::{self, Bool, I64};
-use acc_core::ir::{Val, bitcast_exists, cast_exists};
+use acc_core::ir::{Dir, Val, bitcast_exists, cast_exists};
 
 type Result<T = ()> = std::result::Result<T, String>;
 
@@ -19,11 +20,32 @@ pub(crate) fn verify(k: &Kernel) -> Result {
         return Err(format!("K3: {} axes, parameters {params:?}", k.axes.len()));
     }
     body(&k.element, k.axes.len())?;
-    let results: Vec<ScalarType> = k.element.region.results.iter().map(|&v| k.element.ty(v)).collect();
-    let (combine, leaves) = match &k.finish {
+    if k.outputs.is_empty() {
+        return Err("K6: no output".into());
+    }
+    k.outputs.iter().try_for_each(|o| output(k, o))
+}
+
+fn output(k: &Kernel, o: &Output) -> Result {
+    let taken = k.element.region.results.get(o.values.clone()).ok_or_else(|| format!("K6: {:?}", o.values))?;
+    let (inner, outer) = match k.axes.split_last() {
+        Some((inner, outer)) => (*inner, outer),
+        None => (AxisKind::Parallel, &[][..]),
+    };
+    let fits = match o.finish {
+        Finish::Store => true,
+        Finish::Fold { .. } => matches!(inner, AxisKind::Reduction | AxisKind::Scan(Dir::Left)),
+        Finish::Scan { .. } => matches!(inner, AxisKind::Scan(_)),
+        Finish::Scatter { .. } => inner == AxisKind::Parallel && k.outputs.len() == 1,
+    };
+    if !fits || outer.iter().any(|a| *a != AxisKind::Parallel) {
+        return Err(format!("K6: axes {:?} for {}", k.axes, o.result));
+    }
+    let values: Vec<ScalarType> = taken.iter().map(|&v| k.element.ty(v)).collect();
+    let (combine, leaves) = match &o.finish {
         Finish::Store => return Ok(()),
-        Finish::Fold { combine, .. } | Finish::Scan { combine, .. } => (combine, &results[..]),
-        Finish::Scatter { combine, rank, .. } => (combine, results.get(rank + 1..).unwrap_or(&[])),
+        Finish::Fold { combine, .. } | Finish::Scan { combine, .. } => (combine, &values[..]),
+        Finish::Scatter { combine, rank, .. } => (combine, values.get(rank + 1..).unwrap_or(&[])),
     };
     body(combine, 0)?;
     let types = |v: &[Val]| v.iter().map(|&v| combine.ty(v)).collect::<Vec<_>>();

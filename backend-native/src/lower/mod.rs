@@ -10,7 +10,7 @@ mod element;
 mod explain;
 mod fuse;
 
-use crate::kernel::{self, AxisKind, Body, Finish, Kernel, Op, Update};
+use crate::kernel::{self, AxisKind, Body, Finish, Kernel, Op, Output, Update};
 use crate::tile::compile::compile;
 use crate::tile::machine::Code;
 use crate::tile::scatter::supported;
@@ -99,10 +99,11 @@ pub(crate) enum How {
 pub(crate) struct Launch {
     pub kernel: Kernel,
     pub element: Code,
-    pub combine: Option<Code>,
+    /// The combination of each output that has one.
+    pub combine: Vec<Option<Code>>,
     /// Cost of a point, in units of one vectorised addition.
     pub cost: usize,
-    /// Whether the combination can fault, demand an array or fail to end.
+    /// Whether a combination can fault, demand an array or fail to end.
     pub combine_partial: bool,
     /// Whether an index out of bounds is a fault; else it stands for another one.
     pub checks: bool,
@@ -298,46 +299,43 @@ impl<'a> Lowering<'a> {
     }
 
     fn launch(&self, s: &Stmt, result: ArrayId) -> Result<Launch, Error> {
-        let (kernel, combine) = self.kernel(s, result)?;
+        let kernel = self.kernel(s, result)?;
         kernel::verify(&kernel).map_err(|message| Error::Backend {
             backend: crate::NAME,
             message: format!("defect: kernel of {result}: {message}\n{kernel}"),
         })?;
-        let combine_partial = combine.as_ref().is_some_and(Body::is_partial);
-        let element = code(&kernel.element);
-        let combine_cost = combine.as_ref().map_or(0, |c| kernel::region_cost(&c.region));
+        let combines = || kernel.outputs.iter().filter_map(|o| o.finish.combine());
+        let combine_partial = combines().any(Body::is_partial);
+        let combine_cost: usize = combines().map(|c| kernel::region_cost(&c.region)).sum();
         let cost = kernel::region_cost(&kernel.element.region) + combine_cost + 1;
-        let combine = combine.as_ref().map(code);
-        Ok(Launch { element, combine, cost, combine_partial, checks: self.checks, kernel })
+        let combine = kernel.outputs.iter().map(|o| o.finish.combine().map(code)).collect();
+        Ok(Launch { element: code(&kernel.element), combine, cost, combine_partial, checks: self.checks, kernel })
     }
 
-    fn kernel(&self, s: &Stmt, result: ArrayId) -> Result<(Kernel, Option<Body>), Error> {
+    fn kernel(&self, s: &Stmt, result: ArrayId) -> Result<Kernel, Error> {
         let rank = self.program.ty(result).rank;
         let leaves = self.program.ty(result).elt.leaves();
-        let (axes, finish, body, combine) = match &s.op {
+        let (axes, finish, body) = match &s.op {
             ArrayOp::Fold { f, init, xs } => {
                 let mut axes = vec![AxisKind::Parallel; rank];
                 axes.push(AxisKind::Reduction);
                 let combine = self.operator(f, &leaves, &s.loc);
                 let known = known_operator(&combine, leaves.len());
-                let finish = Finish::Fold { combine: combine.clone(), known, init: init.is_some() };
-                (axes, finish, self.element_of(*xs, &s.loc)?, Some(combine))
+                (axes, Finish::Fold { combine, known, init: init.is_some() }, self.element_of(*xs, &s.loc)?)
             }
             ArrayOp::Scan { dir, f, init, xs } => {
                 let mut axes = vec![AxisKind::Parallel; rank - 1];
                 axes.push(AxisKind::Scan(*dir));
                 let combine = self.operator(f, &leaves, &s.loc);
                 let known = known_operator(&combine, leaves.len());
-                let finish = Finish::Scan { combine: combine.clone(), known, init: init.is_some() };
-                (axes, finish, self.element_of(*xs, &s.loc)?, Some(combine))
+                (axes, Finish::Scan { combine, known, init: init.is_some() }, self.element_of(*xs, &s.loc)?)
             }
             ArrayOp::Permute { combine, defaults, target, xs } => {
                 let source = self.program.ty(*xs).rank;
                 let combine = self.operator(combine, &leaves, &s.loc);
                 let known = known_update(&combine, leaves.len());
                 let body = self.scatter_of(*xs, target, &s.loc)?;
-                let finish = Finish::Scatter { defaults: *defaults, combine: combine.clone(), known, rank };
-                (vec![AxisKind::Parallel; source], finish, body, Some(combine))
+                (vec![AxisKind::Parallel; source], Finish::Scatter { defaults: *defaults, combine, known, rank }, body)
             }
             ArrayOp::Generate { .. }
             | ArrayOp::Map { .. }
@@ -351,12 +349,12 @@ impl<'a> Lowering<'a> {
             | ArrayOp::Compute { .. }
             | ArrayOp::Foreign { .. }
             | ArrayOp::If { .. }
-            | ArrayOp::While { .. } => (vec![AxisKind::Parallel; rank], Finish::Store, self.body_of(s, rank)?, None),
+            | ArrayOp::While { .. } => (vec![AxisKind::Parallel; rank], Finish::Store, self.body_of(s, rank)?),
         };
-        let fused = self.fusion.into(result);
-        let kernel =
-            Kernel { result, op: s.op.name(), loc: s.loc.clone(), axes, element: self.finished(body), finish, fused };
-        Ok((kernel, combine))
+        let element = self.finished(body);
+        let values = 0..element.region.results.len();
+        let output = Output { result, op: s.op.name(), loc: s.loc.clone(), values, finish };
+        Ok(Kernel { axes, element, outputs: vec![output], fused: self.fusion.into(result) })
     }
 
     /// A body as it will run.

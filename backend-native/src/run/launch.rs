@@ -1,11 +1,13 @@
 //! What all launches share: binding, tiles with their events, tasks on threads.
 
 use crate::buffer::{AnyBuffer, OutSlice, Pool};
+use crate::kernel::Output;
 use crate::lower::Launch;
 use crate::tile::lanes;
 use crate::tile::machine::{Bound, Code, Event, Input, Machine, Outcome, Space, Stop};
-use acc_core::data::{Column, ScalarType};
-use acc_core::ir::ArrayId;
+use crate::tile::tape::Slot;
+use acc_core::data::{Column, ColumnSlice, ScalarType};
+use acc_core::ir::{ArrayId, PrimOp};
 use acc_core::{Error, Meter, RunLimits};
 use rayon::prelude::*;
 use smallvec::SmallVec;
@@ -115,14 +117,45 @@ pub(crate) fn bind<'a>(code: &Code, names: &'a dyn Names, limits: &'a RunLimits)
 pub(crate) struct Job<'a> {
     pub launch: &'a Launch,
     pub element: Bound<'a>,
-    pub combine: Option<Bound<'a>>,
+    pub outputs: Vec<JobOutput<'a>>,
     /// Extents of all axes.
     pub extents: SmallVec<[usize; 4]>,
+    pub cx: Context<'a>,
+}
+
+/// An output of a launch.
+pub(crate) struct JobOutput<'a> {
+    pub output: &'a Output,
+    pub combine: Option<(&'a Code, Bound<'a>)>,
     /// The initial value of a fold or scan.
     pub init: Option<Vec<u64>>,
     pub types: Vec<ScalarType>,
-    pub cx: Context<'a>,
 }
+
+impl JobOutput<'_> {
+    pub(crate) fn combiner(&self) -> Option<Combiner<'_>> {
+        let (code, bound) = self.combine.as_ref()?;
+        Some(Combiner { machine: Machine::new(code, bound, &NO_SPACE) })
+    }
+
+    /// A known operator per leaf.
+    pub(crate) fn known(&self) -> Option<&[PrimOp]> {
+        self.output.finish.known()
+    }
+
+    /// The buffer of the element body that holds leaf `k`.
+    pub(crate) fn slot(&self, m: &Machine<'_>, k: usize) -> Slot {
+        m.tape.results[self.output.values.start + k]
+    }
+
+    /// Leaf `k` of the first `n` elements of a tile.
+    pub(crate) fn leaf<'m>(&self, m: &'m Machine<'_>, k: usize, n: usize) -> ColumnSlice<'m> {
+        m.get(self.slot(m, k), n)
+    }
+}
+
+/// The columns of an array that a launch computed.
+pub(crate) type Columns = SmallVec<[Column; 2]>;
 
 /// The machine of a combination, which has no index space.
 pub(crate) static NO_SPACE: LazyLock<Space> = LazyLock::new(|| Space { extents: SmallVec::new(), lo: 0, hi: 0 });
@@ -132,14 +165,9 @@ impl Job<'_> {
         Machine::new(&self.launch.element, &self.element, space)
     }
 
-    pub(crate) fn combiner(&self) -> Option<Combiner<'_>> {
-        let (code, bound) = (self.launch.combine.as_ref()?, self.combine.as_ref()?);
-        Some(Combiner { machine: Machine::new(code, bound, &NO_SPACE) })
-    }
-
     pub(crate) fn lanes(&self) -> usize {
-        let combine = self.launch.combine.as_ref().map_or(usize::MAX, |c| c.lanes);
-        self.launch.element.lanes.min(combine)
+        let combines = self.launch.combine.iter().flatten().map(|c| c.lanes);
+        combines.fold(self.launch.element.lanes, usize::min)
     }
 }
 
@@ -247,7 +275,7 @@ impl Piece<'_> {
 }
 
 /// Filled buffers as columns.
-pub(crate) fn finish(buffers: Vec<AnyBuffer>) -> SmallVec<[Column; 2]> {
+pub(crate) fn finish(buffers: Vec<AnyBuffer>) -> Columns {
     buffers.into_iter().map(AnyBuffer::column).collect()
 }
 

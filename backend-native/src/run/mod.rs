@@ -2,6 +2,7 @@
 
 mod fold;
 pub(crate) mod launch;
+mod rows;
 mod scan;
 mod scatter;
 mod shape;
@@ -15,7 +16,7 @@ use crate::tile::machine::{Code, Input, Machine, Space, Stop};
 use acc_core::data::{ArrayData, Column, ColumnSlice, Prim, ScalarType};
 use acc_core::ir::{ArrayId, ArrayType, ForeignFun, Loc};
 use acc_core::{Error, Fault, foreign, trace};
-use launch::{Context, Job, NO_SPACE, Names, bind};
+use launch::{Context, Job, JobOutput, NO_SPACE, Names, bind};
 use smallvec::SmallVec;
 
 /// An array of a run.
@@ -251,7 +252,8 @@ impl Run<'_> {
                 Ok(Value { columns: Some(sort::argsort(&columns, &shape, self.cx)?), shape, scalars })
             }
             How::Launch(launch) => {
-                let init = closed.into_iter().next().filter(|_| has_init(launch));
+                let has_init = launch.kernel.outputs.iter().any(|o| o.finish.has_init());
+                let init = closed.into_iter().next().filter(|_| has_init);
                 let columns = self.launch(s, result, op, launch, &shape, &scalars, init)?;
                 Ok(Value { shape, columns: Some(columns), scalars })
             }
@@ -279,7 +281,8 @@ impl Run<'_> {
             let shape = shape.iter().map(|&n| i64::try_from(n).unwrap_or(i64::MAX)).collect();
             return Err(located(Fault::ShapeOverflow { shape }, s, &s.loc));
         }
-        let extents: SmallVec<[usize; 4]> = match (op, &launch.kernel.finish) {
+        let Some(output) = launch.kernel.outputs.first() else { return Err(defect(format!("no output {result}"))) };
+        let extents: SmallVec<[usize; 4]> = match (op, &output.finish) {
             (_, Finish::Store) => shape.into(),
             (op, _) => {
                 let source = op.arrays().last().and_then(|a| self.values[a.index()].as_ref());
@@ -289,29 +292,29 @@ impl Run<'_> {
         loop {
             let done = {
                 let view = View { values: &self.values, own: Some((result, scalars)) };
+                let bound = |c| (c, bind(c, &view, self.cx.limits));
+                let combine = launch.combine.first().and_then(Option::as_ref).map(bound);
+                let output = JobOutput { output, combine, init: init.clone(), types: types.clone() };
                 let job = Job {
                     launch,
                     element: bind(&launch.element, &view, self.cx.limits),
-                    combine: launch.combine.as_ref().map(|c| bind(c, &view, self.cx.limits)),
+                    outputs: vec![output],
                     extents: extents.clone(),
-                    init: init.clone(),
-                    types: types.clone(),
                     cx: self.cx,
                 };
-                match &launch.kernel.finish {
+                match &job.outputs[0].output.finish {
                     Finish::Store => store::store(&job),
-                    Finish::Fold { .. } => fold::fold(&job),
-                    Finish::Scan { .. } => scan::scan(&job),
+                    Finish::Fold { .. } | Finish::Scan { .. } => rows::rows(&job),
                     Finish::Scatter { defaults, .. } => {
                         let defaults = self.values[defaults.index()].as_ref().and_then(|v| v.columns.as_ref());
                         let defaults: Vec<ColumnSlice<'_>> =
                             defaults.into_iter().flatten().map(Column::slice).collect();
-                        scatter::scatter(&job, shape, &defaults)
+                        scatter::scatter(&job, &job.outputs[0], shape, &defaults).map(|c| vec![c])
                     }
                 }
             };
             match done {
-                Ok(columns) => return Ok(columns),
+                Ok(columns) => return Ok(columns.into_iter().next().unwrap_or_default()),
                 Err(stop) => self.resolve(stop, s)?,
             }
         }
@@ -338,13 +341,6 @@ impl Run<'_> {
                 Err(stop) => self.resolve(stop, s)?,
             }
         }
-    }
-}
-
-fn has_init(launch: &Launch) -> bool {
-    match launch.kernel.finish {
-        Finish::Fold { init, .. } | Finish::Scan { init, .. } => init,
-        Finish::Store | Finish::Scatter { .. } => false,
     }
 }
 

@@ -1,6 +1,6 @@
 //! Launches that combine each element into a target position, as if one after the other in row-major order.
 
-use super::launch::{Job, finish, first_event};
+use super::launch::{Columns, Job, JobOutput, finish, first_event};
 use crate::buffer::AnyBuffer;
 use crate::kernel::{Finish, Update};
 use crate::tile::lanes;
@@ -9,9 +9,8 @@ use crate::tile::machine::{Machine, Outcome, Space, Stop, event};
 use crate::tile::position;
 use crate::tile::reduce;
 use crate::tile::scatter::update;
-use acc_core::data::{Column, ColumnSlice, ScalarType};
+use acc_core::data::{ColumnSlice, ScalarType};
 use acc_core::ir::PrimOp;
-use smallvec::SmallVec;
 use std::sync::{Mutex, PoisonError};
 
 /// The targets of a tile's elements that are stored.
@@ -25,30 +24,31 @@ struct Targets {
 
 pub(crate) fn scatter(
     job: &Job<'_>,
+    o: &JobOutput<'_>,
     shape: &[usize],
     defaults: &[ColumnSlice<'_>],
-) -> Result<SmallVec<[Column; 2]>, Stop> {
-    let Finish::Scatter { known, .. } = &job.launch.kernel.finish else { return Ok(SmallVec::new()) };
+) -> Result<Columns, Stop> {
+    let Finish::Scatter { known, .. } = &o.output.finish else { return Ok(Columns::new()) };
     let size: usize = shape.iter().product();
-    let mut out = job.cx.columns(&job.types, size).map_err(Stop::Error)?;
+    let mut out = job.cx.columns(&o.types, size).map_err(Stop::Error)?;
     for (o, d) in out.iter_mut().zip(defaults) {
         lanes::copy(*d, o.as_out());
     }
     let n: usize = job.extents.iter().product();
     let space = Space { extents: job.extents.clone(), lo: 0, hi: job.extents.len() };
     if let Some(updates) = known
-        && commute(updates, &job.types)
+        && commute(updates, &o.types)
         && size.saturating_mul(PRIVATE) <= n
         && job.cx.parallel(n, job.launch.cost + 4)
     {
-        private(job, shape, &space, updates, &mut out)?;
+        private(job, o, shape, &space, updates, &mut out)?;
         return Ok(finish(out));
     }
     let mut m = job.machine(&space);
     let mut targets = Targets::default();
     let mut combiner = match known {
         Some(_) => None,
-        None => Some(General::new(job)),
+        None => Some(General::new(o)),
     };
     let mut start = 0;
     while start < n {
@@ -58,7 +58,7 @@ pub(crate) fn scatter(
         let stop = first_event(&mut m, len, |m, len| {
             good = 0;
             m.tile(start, len)?;
-            positions(job, m, shape, len, &mut targets)?;
+            positions(job, o, m, shape, len, &mut targets)?;
             good = len;
             Ok(())
         });
@@ -69,8 +69,8 @@ pub(crate) fn scatter(
         }
         if good > 0 {
             match (&mut combiner, known) {
-                (Some(g), _) => g.combine(job, &m, &targets, good, &mut out)?,
-                (None, Some(updates)) => simple(job, &m, updates, shape.len(), &targets, good, &mut out),
+                (Some(g), _) => g.combine(job, o, &m, &targets, good, &mut out)?,
+                (None, Some(updates)) => simple(o, &m, updates, shape.len(), &targets, good, &mut out),
                 (None, None) => {}
             }
         }
@@ -99,6 +99,7 @@ fn commute(updates: &[Update], types: &[ScalarType]) -> bool {
 /// Each task combines its elements into targets of its own, which then are combined with those of the result.
 fn private(
     job: &Job<'_>,
+    o: &JobOutput<'_>,
     shape: &[usize],
     space: &Space,
     updates: &[Update],
@@ -114,11 +115,11 @@ fn private(
         tasks,
         || job.machine(space),
         |m, first| {
-            let mut own = job.cx.columns(&job.types, size).map_err(Stop::Error)?;
-            let operators = updates.iter().zip(&job.types);
-            for (o, (u, &ty)) in own.iter_mut().zip(operators.clone()) {
+            let mut own = job.cx.columns(&o.types, size).map_err(Stop::Error)?;
+            let operators = updates.iter().zip(&o.types);
+            for (own, (u, &ty)) in own.iter_mut().zip(operators.clone()) {
                 if let Update::Prim(p) | Update::PrimOldFirst(p) = u {
-                    lanes::fill(o.as_out(), reduce::identity(*p, ty));
+                    lanes::fill(own.as_out(), reduce::identity(*p, ty));
                 }
             }
             let mut targets = Targets::default();
@@ -127,9 +128,9 @@ fn private(
                 let count = job.lanes().min(n.min(first + len) - start);
                 first_event(m, count, |m, count| {
                     m.tile(start, count)?;
-                    positions(job, m, shape, count, &mut targets)
+                    positions(job, o, m, shape, count, &mut targets)
                 })?;
-                simple(job, m, updates, shape.len(), &targets, count, &mut own);
+                simple(o, m, updates, shape.len(), &targets, count, &mut own);
                 start += count;
             }
             let mut result = result.lock().unwrap_or_else(PoisonError::into_inner);
@@ -144,8 +145,15 @@ fn private(
 }
 
 /// Computes the targets of the first `n` lanes; an event at the first out of bounds.
-fn positions(job: &Job<'_>, m: &Machine<'_>, shape: &[usize], n: usize, targets: &mut Targets) -> Outcome {
-    let results = &m.tape.results;
+fn positions(
+    job: &Job<'_>,
+    o: &JobOutput<'_>,
+    m: &Machine<'_>,
+    shape: &[usize],
+    n: usize,
+    targets: &mut Targets,
+) -> Outcome {
+    let results = &m.tape.results[o.output.values.start..];
     let flags = m.typed::<u8>(results[0], n);
     targets.at.clear();
     targets.at.resize(n, 0);
@@ -167,8 +175,8 @@ fn positions(job: &Job<'_>, m: &Machine<'_>, shape: &[usize], n: usize, targets:
         for (lane, &flag) in flags.iter().enumerate() {
             let index: Vec<i64> = (0..shape.len()).map(|d| m.typed::<i64>(results[1 + d], n)[lane]).collect();
             if flag != 0 && index.iter().zip(shape).any(|(&i, &n)| i as u64 >= n as u64) {
-                let kernel = &job.launch.kernel;
-                return event(lane, Stop::Fault(out_of_bounds(kernel.result, &index, shape), kernel.loc.clone()));
+                let fault = out_of_bounds(o.output.result, &index, shape);
+                return event(lane, Stop::Fault(fault, o.output.loc.clone()));
             }
         }
     }
@@ -184,7 +192,7 @@ fn positions(job: &Job<'_>, m: &Machine<'_>, shape: &[usize], n: usize, targets:
 
 /// Combines leaf by leaf with simple operations.
 fn simple(
-    job: &Job<'_>,
+    o: &JobOutput<'_>,
     m: &Machine<'_>,
     updates: &[Update],
     rank: usize,
@@ -192,11 +200,11 @@ fn simple(
     n: usize,
     out: &mut [AnyBuffer],
 ) {
-    debug_assert_eq!(updates.len(), job.types.len());
-    for ((k, u), o) in updates.iter().enumerate().zip(out) {
-        let values = m.get(m.tape.results[1 + rank + k], n);
+    debug_assert_eq!(updates.len(), o.types.len());
+    for ((k, u), out) in updates.iter().enumerate().zip(out) {
+        let values = o.leaf(m, 1 + rank + k, n);
         let list = if targets.at.len() < n { Some(&targets.kept[..]) } else { None };
-        update(*u, values, list, &targets.at, o.as_out());
+        update(*u, values, list, &targets.at, out.as_out());
     }
 }
 
@@ -211,19 +219,20 @@ struct General<'a> {
 impl<'a> General<'a> {
     const SLOTS: usize = 4096;
 
-    fn new(job: &'a Job<'_>) -> General<'a> {
-        General { combiner: job.combiner(), seen: vec![(0, 0); Self::SLOTS], run: 0 }
+    fn new(o: &'a JobOutput<'_>) -> General<'a> {
+        General { combiner: o.combiner(), seen: vec![(0, 0); Self::SLOTS], run: 0 }
     }
 
     fn combine(
         &mut self,
         job: &Job<'_>,
+        o: &JobOutput<'_>,
         m: &Machine<'_>,
         targets: &Targets,
         n: usize,
         out: &mut [AnyBuffer],
     ) -> Result<(), Stop> {
-        let rank = m.tape.results.len() - 1 - job.types.len();
+        let rank = o.output.values.len() - 1 - o.types.len();
         let mut from = 0;
         while from < targets.at.len() {
             self.run += 1;
@@ -241,7 +250,7 @@ impl<'a> General<'a> {
                 true => targets.kept[from..to].to_vec(),
                 false => (from as u32..to as u32).collect(),
             };
-            self.run_of(job, m, rank, &list, &targets.at[from..to], out)?;
+            self.run_of(o, m, rank, &list, &targets.at[from..to], out)?;
             from = to;
         }
         Ok(())
@@ -249,7 +258,7 @@ impl<'a> General<'a> {
 
     fn run_of(
         &mut self,
-        job: &Job<'_>,
+        o: &JobOutput<'_>,
         m: &Machine<'_>,
         rank: usize,
         list: &[u32],
@@ -257,10 +266,10 @@ impl<'a> General<'a> {
         out: &mut [AnyBuffer],
     ) -> Result<(), Stop> {
         let Some(c) = &mut self.combiner else { return Ok(()) };
-        let leaves = job.types.len();
-        for (k, o) in out.iter().enumerate() {
-            c.set(k, |to| lanes::gather(m.get(m.tape.results[1 + rank + k], usize::MAX), list, to));
-            c.set(leaves + k, |to| lanes::gather_at(o.as_slice(), at, to));
+        let leaves = o.types.len();
+        for (k, out) in out.iter().enumerate() {
+            c.set(k, |to| lanes::gather(o.leaf(m, 1 + rank + k, usize::MAX), list, to));
+            c.set(leaves + k, |to| lanes::gather_at(out.as_slice(), at, to));
         }
         first_event(&mut *c, list.len(), |c, n| c.call(n))?;
         for (k, o) in out.iter_mut().enumerate() {

@@ -1,24 +1,25 @@
 //! Launches that store each element at its point.
 
-use super::launch::{Cut, Job, Piece, finish, first_event, pieces, task_len};
+use super::launch::{Columns, Cut, Job, Piece, finish, first_event, pieces, task_len};
 use crate::kernel::{Ix, Kernel, Op};
 use crate::tile::machine::{Machine, Space, Stop};
 use crate::tile::{lanes, memory};
-use acc_core::data::Column;
-use smallvec::SmallVec;
+use acc_core::data::ScalarType;
 
 /// Bytes of a result from which on it is written past the caches.
 const STREAM: usize = 16 << 20;
 /// Lanes of a tile that reads across rows: the cache lines of all of them stay until the next row needs them.
 const PANEL: usize = 128;
 
-pub(crate) fn store(job: &Job<'_>) -> Result<SmallVec<[Column; 2]>, Stop> {
+pub(crate) fn store(job: &Job<'_>) -> Result<Vec<Columns>, Stop> {
     let n: usize = job.extents.iter().product();
-    let mut out = job.cx.columns(&job.types, n).map_err(Stop::Error)?;
+    let types: Vec<ScalarType> = job.outputs.iter().flat_map(|o| o.types.iter().copied()).collect();
+    let mut out = job.cx.columns(&types, n).map_err(Stop::Error)?;
+    let results: Vec<usize> = job.outputs.iter().flat_map(|o| o.output.values.clone()).collect();
     let space = Space { extents: job.extents.clone(), lo: 0, hi: job.extents.len() };
     let parallel = job.cx.parallel(n, job.launch.cost);
     let mut len = if parallel { task_len(n, job.lanes(), job.cx.threads.count()) } else { n.max(1) };
-    let bytes: usize = job.types.iter().map(|t| t.size()).sum();
+    let bytes: usize = types.iter().map(|t| t.size()).sum();
     let stream = n.saturating_mul(bytes) >= STREAM;
     let row = match job.extents[..] {
         [_, .., row] if row > PANEL && reads_across(&job.launch.kernel) => Some(row),
@@ -29,25 +30,32 @@ pub(crate) fn store(job: &Job<'_>) -> Result<SmallVec<[Column; 2]>, Stop> {
     }
     let worker = || job.machine(&space);
     job.cx.tasks(parallel, pieces(&mut out, n, len), worker, |m, mut piece| {
-        let in_panels = row.is_some_and(|row| panels(&mut piece, m, row).is_ok());
+        let in_panels = row.is_some_and(|row| panels(&mut piece, m, &results, row).is_ok());
         if !in_panels {
             // In order, so that the first event is found.
-            in_order(&mut piece, m, &Cut::new(&job.extents, job.lanes()), stream)?;
+            in_order(&mut piece, m, &results, &Cut::new(&job.extents, job.lanes()), stream)?;
         }
         Ok(())
     })?;
-    Ok(finish(out))
+    let mut columns = finish(out).into_iter();
+    Ok(job.outputs.iter().map(|o| columns.by_ref().take(o.types.len()).collect()).collect())
 }
 
 /// Computes a piece from its first element to its last.
-fn in_order(piece: &mut Piece<'_>, m: &mut Machine<'_>, cut: &Cut, stream: bool) -> Result<(), Stop> {
+fn in_order(
+    piece: &mut Piece<'_>,
+    m: &mut Machine<'_>,
+    results: &[usize],
+    cut: &Cut,
+    stream: bool,
+) -> Result<(), Stop> {
     let mut done = 0;
     while done < piece.len {
         let start = piece.start + done;
         let n = cut.len(start, piece.len - done);
         first_event(m, n, |m, n| m.tile(start, n))?;
-        for k in 0..piece.outs.len() {
-            let (from, to) = (m.get(m.tape.results[k], n), piece.from(k, done));
+        for (k, &r) in results.iter().enumerate() {
+            let (from, to) = (m.get(m.tape.results[r], n), piece.from(k, done));
             if stream { memory::stream(from, to) } else { lanes::copy(from, to) }
         }
         done += n;
@@ -59,13 +67,13 @@ fn in_order(piece: &mut Piece<'_>, m: &mut Machine<'_>, cut: &Cut, stream: bool)
 }
 
 /// Computes a piece of whole rows in panels of neighbouring columns.
-fn panels(piece: &mut Piece<'_>, m: &mut Machine<'_>, row: usize) -> Result<(), Stop> {
+fn panels(piece: &mut Piece<'_>, m: &mut Machine<'_>, results: &[usize], row: usize) -> Result<(), Stop> {
     for column in (0..row).step_by(PANEL) {
         let n = PANEL.min(row - column);
         for line in (0..piece.len).step_by(row) {
             m.tile(piece.start + line + column, n).map_err(|e| e.stop)?;
-            for k in 0..piece.outs.len() {
-                lanes::copy(m.get(m.tape.results[k], n), piece.from(k, line + column));
+            for (k, &r) in results.iter().enumerate() {
+                lanes::copy(m.get(m.tape.results[r], n), piece.from(k, line + column));
             }
         }
     }

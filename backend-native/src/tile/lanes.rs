@@ -183,11 +183,6 @@ macro_rules! lanes {
             match out { $(OutSlice::$V(t) => if let Some(t) = t.first_mut() { *t = <$t>::from_bits64(bits) }),* }
         }
 
-        /// The bits of one value, 0 if it does not exist.
-        pub(crate) fn bits_at(out: &OutSlice<'_>, at: usize) -> u64 {
-            match out { $(OutSlice::$V(t) => t.get(at).map_or(0, |x| x.to_bits64())),* }
-        }
-
         /// Reverses the order.
         pub(crate) fn reverse(out: OutSlice<'_>) {
             match out { $(OutSlice::$V(t) => t.reverse()),* }
