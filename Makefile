@@ -12,14 +12,15 @@ TORCH := --release --features libtorch
 WITH_LIBTORCH := env=$$(scripts/libtorch.sh --env) && eval "$$env" &&
 ACC := $(WITH_LIBTORCH) $(CARGO) run $(TORCH) --package conformance --bin acc --
 
-.PHONY: run test test-core matrix bench setup lint fmt help
+.PHONY: run test test-core matrix bench bench-peers setup lint fmt help
 .DEFAULT_GOAL := help
 
 help:
 	@echo 'make run      set up what is missing, build, and run the tour of example programs on every executor'
 	@echo 'make test     set up what is missing, and run every test of the workspace'
 	@echo 'make matrix   print the conformance matrix, and put its table into the README'
-	@echo 'make bench    run the benchmarks on every executor'
+	@echo 'make bench    time kernels on every executor, and put the table into docs/BENCHMARKS.md'
+	@echo 'make bench-peers   the same kernels in NumPy, Numba, JAX and PyTorch, in turn with ours'
 	@echo 'make setup    bring libtorch, and let plain cargo find it in this workspace'
 	@echo 'make lint     check formatting, clippy and rustdoc, with warnings denied'
 	@echo 'make fmt      format the sources'
@@ -41,7 +42,11 @@ test-core:
 	$(CARGO) test --workspace
 
 bench: setup
-	$(WITH_LIBTORCH) $(CARGO) bench --package acc-benches --features libtorch
+	$(WITH_LIBTORCH) OMP_WAIT_POLICY=PASSIVE $(CARGO) bench --package acc-benches --features libtorch --bench kernels -- \
+	  --markdown docs/BENCHMARKS.md $(ARGS)
+
+bench-peers:
+	benches/peers/run.py $(ARGS)
 
 fmt:
 	$(CARGO) fmt --all

@@ -1,0 +1,179 @@
+//! One pass over vectors: saxpy, a polynomial of ten operations, a dot product.
+
+use super::{label, vector};
+use crate::data::floats;
+use crate::pool::{Shared, part, run, split, threads};
+use crate::row::{Row, hand, program};
+use acc_core::prelude::*;
+use std::arch::x86_64::*;
+
+/// Outputs from here on do not fit in the cache: they are written past it.
+const STREAMS: usize = 1 << 22;
+/// Below, a second thread costs more than it brings.
+const SERIAL: usize = 1 << 15;
+
+pub fn rows() -> Vec<Box<dyn Fn() -> Row>> {
+    let mut out: Vec<Box<dyn Fn() -> Row>> = Vec::new();
+    for n in [10_000, 1_000_000, 16_000_000] {
+        out.push(Box::new(move || saxpy(n)));
+        out.push(Box::new(move || polynomial(n)));
+    }
+    for n in [1_000_000, 16_000_000] {
+        out.push(Box::new(move || dot(n)));
+    }
+    out
+}
+
+/// Runs a kernel on parts of a vector, or on all of it if it is short.
+fn over(n: usize, kernel: impl Fn(std::ops::Range<usize>) + Sync) {
+    if n < SERIAL { kernel(0..n) } else { split(n, 64, kernel) }
+}
+
+fn saxpy(n: usize) -> Row {
+    let (x, y) = (floats(1, n, -1.0, 1.0), floats(2, n, -1.0, 1.0));
+    let (program, args) = program(
+        |x: Acc<Vector<f32>>, y: Acc<Vector<f32>>| x.zip_with(&y, |x, y| 2.5 * x + y),
+        (&vector(&x), &vector(&y)).into_data(),
+    );
+    let hand = hand(vec![0f32; n], move |out| {
+        let out = Shared::new(out);
+        // SAFETY: the parts are disjoint; the caller has seen the features.
+        over(n, |r| unsafe { saxpy_part(out.part(r.clone()), &x[r.clone()], &y[r], n >= STREAMS) });
+    });
+    Row {
+        name: "saxpy",
+        size: label(n),
+        bytes: 12.0 * n as f64,
+        flops: 2.0 * n as f64,
+        program,
+        args,
+        hand,
+        tolerance: 1e-6,
+    }
+}
+
+#[target_feature(enable = "avx2,fma")]
+fn saxpy_part(out: &mut [f32], x: &[f32], y: &[f32], streams: bool) {
+    let a = _mm256_set1_ps(2.5);
+    map2(out, x, y, streams, |x, y| _mm256_fmadd_ps(a, x, y));
+}
+
+/// An element-wise kernel over two vectors, four registers at a time.
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+fn map2(out: &mut [f32], x: &[f32], y: &[f32], streams: bool, f: impl Fn(__m256, __m256) -> __m256) {
+    let n = out.len();
+    let streams = streams && out.as_ptr().align_offset(32) == 0;
+    let mut i = 0;
+    // SAFETY: all three have `n` elements.
+    unsafe {
+        let (o, x, y) = (out.as_mut_ptr(), x.as_ptr(), y.as_ptr());
+        while i + 32 <= n {
+            for k in (i..i + 32).step_by(8) {
+                let v = f(_mm256_loadu_ps(x.add(k)), _mm256_loadu_ps(y.add(k)));
+                if streams { _mm256_stream_ps(o.add(k), v) } else { _mm256_storeu_ps(o.add(k), v) }
+            }
+            i += 32;
+        }
+        while i < n {
+            *o.add(i) = _mm256_cvtss_f32(f(_mm256_set1_ps(*x.add(i)), _mm256_set1_ps(*y.add(i))));
+            i += 1;
+        }
+        if streams {
+            _mm_sfence();
+        }
+    }
+}
+
+fn polynomial(n: usize) -> Row {
+    let x = floats(3, n, -1.0, 1.0);
+    let (program, args) = program(
+        |x: Acc<Vector<f32>>| {
+            x.map(|x| {
+                let t = x * 1.3 - 0.7;
+                let u = t * t;
+                let v = u - x;
+                let w = (v * 0.25 + t).max(-0.7);
+                (w * u + x).min(1.3) * v
+            })
+        },
+        (&vector(&x),).into_data(),
+    );
+    let hand = hand(vec![0f32; n], move |out| {
+        let out = Shared::new(out);
+        // SAFETY: as for saxpy.
+        over(n, |r| unsafe { polynomial_part(out.part(r.clone()), &x[r], n >= STREAMS) });
+    });
+    Row {
+        name: "polynomial",
+        size: label(n),
+        bytes: 8.0 * n as f64,
+        flops: 10.0 * n as f64,
+        program,
+        args,
+        hand,
+        tolerance: 1e-5,
+    }
+}
+
+#[target_feature(enable = "avx2,fma")]
+fn polynomial_part(out: &mut [f32], x: &[f32], streams: bool) {
+    let s = |x: f32| _mm256_set1_ps(x);
+    map2(out, x, x, streams, |x, _| {
+        let t = _mm256_fmadd_ps(x, s(1.3), s(-0.7));
+        let u = _mm256_mul_ps(t, t);
+        let v = _mm256_sub_ps(u, x);
+        let w = _mm256_max_ps(_mm256_fmadd_ps(v, s(0.25), t), s(-0.7));
+        _mm256_mul_ps(_mm256_min_ps(_mm256_fmadd_ps(w, u, x), s(1.3)), v)
+    });
+}
+
+fn dot(n: usize) -> Row {
+    let (x, y) = (floats(4, n, -1.0, 1.0), floats(5, n, -1.0, 1.0));
+    let (program, args) = program(
+        |x: Acc<Vector<f32>>, y: Acc<Vector<f32>>| x.zip_with(&y, |x, y| x * y).sum(),
+        (&vector(&x), &vector(&y)).into_data(),
+    );
+    let hand = hand(0f32, move |out| {
+        let mut sums = vec![0f32; threads()];
+        let shared = Shared::new(&mut sums);
+        run(&|t| {
+            let r = part(n, 64, t);
+            // SAFETY: each thread writes its own sum; the caller has seen the features.
+            unsafe { shared.part(t..t + 1)[0] = dot_part(&x[r.clone()], &y[r]) }
+        });
+        *out = sums.iter().sum();
+    });
+    // The sum of products of both signs is small against them.
+    Row {
+        name: "dot product",
+        size: label(n),
+        bytes: 8.0 * n as f64,
+        flops: 2.0 * n as f64,
+        program,
+        args,
+        hand,
+        tolerance: 1e-2,
+    }
+}
+
+#[target_feature(enable = "avx2,fma")]
+fn dot_part(x: &[f32], y: &[f32]) -> f32 {
+    const U: usize = 8;
+    let mut sums = [_mm256_setzero_ps(); U];
+    let (xs, ys) = (x.chunks_exact(8 * U), y.chunks_exact(8 * U));
+    let rest: f32 = xs.remainder().iter().zip(ys.remainder()).map(|(x, y)| x * y).sum();
+    for (x, y) in xs.zip(ys) {
+        for (k, s) in sums.iter_mut().enumerate() {
+            // SAFETY: `8 * k + 8` is at most the length of a chunk.
+            *s = unsafe {
+                _mm256_fmadd_ps(_mm256_loadu_ps(x.as_ptr().add(8 * k)), _mm256_loadu_ps(y.as_ptr().add(8 * k)), *s)
+            };
+        }
+    }
+    let total = sums.into_iter().reduce(|a, b| _mm256_add_ps(a, b)).unwrap_or(_mm256_setzero_ps());
+    let mut lanes = [0f32; 8];
+    // SAFETY: eight lanes fit.
+    unsafe { _mm256_storeu_ps(lanes.as_mut_ptr(), total) };
+    lanes.iter().sum::<f32>() + rest
+}

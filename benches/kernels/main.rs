@@ -1,0 +1,108 @@
+//! Kernels as programs on every executor, against the same kernels written by hand for this machine.
+//!
+//! `cargo bench --bench kernels -- [--rounds N] [--only TEXT] [--markdown FILE] [--peers FILE] [--serve]`
+
+mod data;
+mod families;
+mod measure;
+mod pool;
+mod report;
+mod roofline;
+mod row;
+mod serve;
+
+use backend_native::Native;
+use measure::Contender;
+use report::Line;
+use roofline::Roofline;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+struct Options {
+    rounds: usize,
+    only: Option<String>,
+    markdown: Option<PathBuf>,
+    peers: Option<PathBuf>,
+    serve: bool,
+}
+
+fn options() -> Result<Options, String> {
+    let mut options = Options { rounds: 7, only: None, markdown: None, peers: None, serve: false };
+    let mut args = std::env::args().skip(1);
+    while let Some(arg) = args.next() {
+        let mut value = || args.next().ok_or(format!("{arg} takes a value"));
+        match arg.as_str() {
+            "--rounds" => options.rounds = value()?.parse().map_err(|e| format!("--rounds: {e}"))?,
+            "--only" => options.only = Some(value()?),
+            "--markdown" => options.markdown = Some(value()?.into()),
+            "--peers" => options.peers = Some(value()?.into()),
+            "--serve" => options.serve = true,
+            // What cargo hands to every benchmark.
+            "--bench" => {}
+            other => return Err(format!("there is no option {other}")),
+        }
+    }
+    Ok(options)
+}
+
+/// Milliseconds of other libraries by row, and by library.
+type Peers = BTreeMap<String, BTreeMap<String, f64>>;
+
+fn peers(file: Option<&PathBuf>) -> Result<Peers, String> {
+    let Some(file) = file else { return Ok(Peers::new()) };
+    let text = std::fs::read_to_string(file).map_err(|e| format!("{}: {e}", file.display()))?;
+    serde_json::from_str(&text).map_err(|e| format!("{}: {e}", file.display()))
+}
+
+fn contenders(row: &row::Row) -> Result<Vec<Contender>, acc_core::Error> {
+    let mut out = vec![fastest(row)?];
+    #[cfg(feature = "libtorch")]
+    out.push(Contender::new("graph", &backend_graph::Libtorch::cpu(), row)?);
+    out.shrink_to_fit();
+    Ok(out)
+}
+
+fn fastest(row: &row::Row) -> Result<Contender, acc_core::Error> {
+    Contender::new(FASTEST, &Native::new(), row)
+}
+
+/// The executor whose summary is the last line.
+const FASTEST: &str = "native-tile";
+
+fn main() -> Result<(), String> {
+    let options = options()?;
+    if !(is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma")) {
+        return Err("the kernels written by hand need AVX2 and FMA".into());
+    }
+    if options.serve {
+        return serve::serve(fastest);
+    }
+    let peers = peers(options.peers.as_ref())?;
+    let roof = Roofline::measure();
+    let mut lines = Vec::new();
+    for make in families::all() {
+        let mut row = make();
+        let id = row.id();
+        if options.only.as_ref().is_some_and(|only| !id.contains(only.as_str())) {
+            continue;
+        }
+        let contenders = contenders(&row).map_err(|e| format!("{id}: {e}"))?;
+        let timed = measure::time(&mut row, contenders, options.rounds);
+        let line = Line::new(&row, &timed, &roof, peers.get(&id).cloned().unwrap_or_default());
+        println!("{}", report::text(&line));
+        lines.push(line);
+    }
+    if let Some(file) = &options.markdown {
+        let about = format!("{} threads, {}.", pool::threads(), machine());
+        acc_benches::page::replace(file, "kernels", &report::markdown(&lines, &roof, options.rounds, &about))?;
+    }
+    println!("{}", report::summary(&lines, FASTEST));
+    Ok(())
+}
+
+/// The processor's name, as the system knows it.
+fn machine() -> String {
+    let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let name = info.lines().find_map(|l| l.strip_prefix("model name")?.split_once(": ").map(|(_, n)| n.to_string()));
+    name.unwrap_or_else(|| std::env::consts::ARCH.to_string())
+}

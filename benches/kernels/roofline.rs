@@ -1,0 +1,94 @@
+//! What the machine can do at best, measured in the same run (Williams, Waterman, Patterson: Roofline, 2009).
+
+use crate::measure::median;
+use crate::pool::{Shared, run, split, threads};
+use std::arch::x86_64::*;
+use std::hint::black_box;
+use std::time::Instant;
+
+/// The machine's limits on all threads.
+#[derive(Clone, Copy)]
+pub struct Roofline {
+    /// Bytes a second, reading.
+    pub read: f64,
+    /// Bytes a second, reading as much as is written, past the cache.
+    pub copy: f64,
+    /// Floating-point operations a second: fused multiplications and additions of single precision.
+    pub flops: f64,
+}
+
+const FLOATS: usize = 1 << 24;
+const ROUNDS: usize = 7;
+
+fn best(work: f64, mut call: impl FnMut()) -> f64 {
+    call();
+    let rates: Vec<f64> = (0..ROUNDS)
+        .map(|_| {
+            let start = Instant::now();
+            call();
+            work / start.elapsed().as_secs_f64()
+        })
+        .collect();
+    median(&rates)
+}
+
+impl Roofline {
+    /// Measures them.
+    pub fn measure() -> Roofline {
+        let a = vec![1f32; FLOATS];
+        let mut b = vec![0f32; FLOATS];
+        let bytes = 4.0 * FLOATS as f64;
+        let read = best(bytes, || {
+            split(FLOATS, 64, |r| {
+                // SAFETY: the caller has seen the features.
+                black_box(unsafe { total(&a[r]) });
+            });
+        });
+        let copy = best(2.0 * bytes, || {
+            let b = Shared::new(&mut b);
+            // SAFETY: the parts are disjoint; the caller has seen the features.
+            split(FLOATS, 64, |r| unsafe { streamed(b.part(r.clone()), &a[r]) });
+        });
+        const STEPS: usize = 4_000_000;
+        let flops = best((STEPS * 12 * 16 * threads()) as f64, || {
+            // SAFETY: the caller has seen the features.
+            run(&|_| _ = black_box(unsafe { fused(STEPS) }));
+        });
+        Roofline { read, copy, flops }
+    }
+}
+
+#[target_feature(enable = "avx2,fma")]
+fn total(a: &[f32]) -> f32 {
+    let mut sums = [_mm256_setzero_ps(); 8];
+    for chunk in a.chunks_exact(64) {
+        for (k, s) in sums.iter_mut().enumerate() {
+            // SAFETY: the chunk has 64 elements.
+            *s = _mm256_add_ps(*s, unsafe { _mm256_loadu_ps(chunk.as_ptr().add(8 * k)) });
+        }
+    }
+    sums.into_iter().map(|s| _mm256_cvtss_f32(s)).sum()
+}
+
+#[target_feature(enable = "avx2,fma")]
+fn streamed(out: &mut [f32], a: &[f32]) {
+    let skip = out.as_ptr().align_offset(32).min(out.len());
+    out[..skip].copy_from_slice(&a[..skip]);
+    for (o, a) in out[skip..].chunks_exact_mut(8).zip(a[skip..].chunks_exact(8)) {
+        // SAFETY: both have eight elements, and `o` is aligned.
+        unsafe { _mm256_stream_ps(o.as_mut_ptr(), _mm256_loadu_ps(a.as_ptr())) };
+    }
+    _mm_sfence();
+}
+
+#[target_feature(enable = "avx2,fma")]
+fn fused(steps: usize) -> f32 {
+    let (a, b) = (_mm256_set1_ps(black_box(0.999)), _mm256_set1_ps(black_box(1e-4)));
+    let mut x = [_mm256_set1_ps(0.1); 12];
+    for _ in 0..steps {
+        for x in &mut x {
+            *x = _mm256_fmadd_ps(*x, a, b);
+        }
+    }
+    x.into_iter().map(|x| _mm256_cvtss_f32(x)).sum()
+}

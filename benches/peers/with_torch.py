@@ -1,0 +1,176 @@
+"""The kernels in PyTorch: its own operations where there is one, else compiled by `torch.compile`."""
+
+import sys
+
+import numpy as np
+import torch
+
+import data as d
+from serve import serve
+from with_numpy import kernels
+
+torch.set_grad_enabled(False)
+
+
+def ready(f, *arrays, compiled=True):
+    f = torch.compile(f) if compiled else f
+    tensors = [torch.from_numpy(a) for a in arrays]
+    return lambda: f(*tensors)
+
+
+def saxpy(n):
+    return ready(lambda x, y: torch.add(y, x, alpha=2.5), d.uniform(1, n), d.uniform(2, n), compiled=False)
+
+
+def polynomial(n):
+    def f(x):
+        t = x * 1.3 - 0.7
+        u = t * t
+        v = u - x
+        w = torch.clamp(v * 0.25 + t, min=-0.7)
+        return torch.clamp(w * u + x, max=1.3) * v
+
+    return ready(f, d.uniform(3, n))
+
+
+def dot(n):
+    return ready(torch.dot, d.uniform(4, n), d.uniform(5, n), compiled=False)
+
+
+def normal(x):
+    k = 1 / (1 + 0.2316419 * torch.abs(x))
+    p = torch.zeros_like(x)
+    for c in d.TAIL:
+        p = (p + c) * k
+    tail = torch.exp(-0.5 * x * x) * 0.3989423 * p
+    return torch.where(x > 0, 1 - tail, tail)
+
+
+def black_scholes(n):
+    rate, volatility = float(d.RATE), float(d.VOLATILITY)
+
+    def f(price, strike, years):
+        root = volatility * torch.sqrt(years)
+        d1 = (torch.log(price / strike) + (rate + 0.5 * volatility * volatility) * years) / root
+        discounted = strike * torch.exp(-rate * years)
+        call = price * normal(d1) - discounted * normal(d1 - root)
+        return call, call + discounted - price
+
+    return ready(f, *d.options(n))
+
+
+def mandelbrot():
+    n = d.MANDELBROT
+    i = torch.arange(n, dtype=torch.float32) * (3.0 / n)
+    cx, cy = (i - 2.0).expand(n, n).contiguous(), (i - 1.5)[:, None].expand(n, n).contiguous()
+
+    @torch.compile
+    def step(x, y, count):
+        xx, yy = x * x, y * y
+        on = xx + yy <= 4
+        return torch.where(on, xx - yy + cx, x), torch.where(on, 2 * x * y + cy, y), count + on
+
+    def run():
+        x, y = torch.zeros(n, n), torch.zeros(n, n)
+        count = torch.zeros(n, n, dtype=torch.int32)
+        for _ in range(d.STEPS):
+            x, y, count = step(x, y, count)
+        return count
+
+    return run
+
+
+def bodies(n):
+    def f(x, y, z, m):
+        dx, dy, dz = x[None] - x[:, None], y[None] - y[:, None], z[None] - z[:, None]
+        g = m[None] * torch.rsqrt(dx * dx + dy * dy + dz * dz + float(d.SOFTENING)) ** 3
+        return (g * dx).sum(1), (g * dy).sum(1), (g * dz).sum(1)
+
+    return ready(f, *d.bodies(n))
+
+
+def padded(a):
+    return torch.nn.functional.pad(a[None, None], (1, 1, 1, 1), mode="replicate")[0, 0]
+
+
+def five_point(n):
+    def f(a):
+        p = padded(a)
+        return 0.5 * a + 0.125 * (p[:-2, 1:-1] + p[2:, 1:-1] + p[1:-1, :-2] + p[1:-1, 2:])
+
+    return ready(f, d.matrix(13, n))
+
+
+def three_by_three(n):
+    corner, side, middle = float(d.CORNER), float(d.SIDE), float(d.MIDDLE)
+
+    def f(a):
+        p = padded(a)
+        corners = p[:-2, :-2] + p[:-2, 2:] + p[2:, :-2] + p[2:, 2:]
+        sides = p[:-2, 1:-1] + p[1:-1, :-2] + p[1:-1, 2:] + p[2:, 1:-1]
+        return corner * corners + side * sides + middle * a
+
+    return ready(f, d.matrix(14, n))
+
+
+def reduced(n, axis):
+    return ready(lambda a: a.sum(axis), d.matrix(15, n), compiled=False)
+
+
+def transposed(n):
+    return ready(lambda a: a.T.contiguous(), d.matrix(17, n), compiled=False)
+
+
+def inclusive(n):
+    return ready(lambda x: torch.cumsum(x, 0), d.uniform(18, n, 0, 1), compiled=False)
+
+
+def segmented(n):
+    x, (lengths, _) = d.uniform(19, n, 0, 1), d.segments(20, n)
+
+    def f(x, lengths):
+        # In doubles, since what came before the segment is subtracted again.
+        sums = torch.cumsum(x, 0, dtype=torch.float64)
+        before = torch.cat([sums.new_zeros(1), sums])[torch.cumsum(lengths, 0) - lengths]
+        return (sums - torch.repeat_interleave(before, lengths)).float()
+
+    return ready(f, x, lengths.astype(np.int64), compiled=False)
+
+
+def filtered(n):
+    return ready(lambda x: x[x > 0], d.uniform(21, n), compiled=False)
+
+
+def radix_sort(n):
+    # There is no sort of unsigned 32-bit numbers; of the signed ones there is.
+    return ready(lambda x: torch.sort(x).values, d.keys(22, n, 1 << 32).view(np.int32), compiled=False)
+
+
+def histogram(n, bins):
+    return ready(lambda x: torch.bincount(x, minlength=bins), d.keys(23, n, bins).astype(np.int32), compiled=False)
+
+
+def kmeans(n):
+    (x, y), (cx, cy) = d.points(n)
+
+    def f(x, y, cx, cy):
+        label = ((x[:, None] - cx) ** 2 + (y[:, None] - cy) ** 2).argmin(1)
+        sums = torch.zeros(3, d.CENTRES).index_add_(1, label, torch.stack([x, y, torch.ones_like(x)]))
+        return sums[0] / sums[2], sums[1] / sums[2]
+
+    return ready(f, x, y, cx, cy)
+
+
+def product(n, dtype):
+    return ready(torch.matmul, d.matrix(28, n, -1, 1, dtype), d.matrix(29, n, -1, 1, dtype), compiled=False)
+
+
+def sparse(n):
+    lengths, _, columns, values, x = d.sparse(n)
+    starts = torch.from_numpy(np.concatenate([[0], np.cumsum(lengths)]))
+    a = torch.sparse_csr_tensor(starts, torch.from_numpy(columns), torch.from_numpy(values), (n, n))
+    return ready(lambda x: a @ x, x, compiled=False)
+
+
+if __name__ == "__main__":
+    serve(kernels(sys.modules[__name__]))
