@@ -27,8 +27,7 @@ pub enum State {
     },
 }
 
-/// The name of the executor that the others are held to.
-pub const REFERENCE: &str = "interpreter";
+pub use conformance_cases::REFERENCE;
 
 /// Every executor, in the order of the matrix.
 pub fn all() -> Vec<Registered> {

@@ -10,14 +10,13 @@
 //! * [`components`]: the components of the language and its edge cases; [`matrix`]: which of them pass where.
 #![forbid(unsafe_code)]
 
-pub mod bound;
-pub mod cases;
-pub mod compare;
 pub mod components;
 pub mod executors;
 pub mod fuzz;
 pub mod laziness;
 pub mod matrix;
-pub mod runner;
+pub mod runs;
 pub mod suite;
 pub mod tour;
+
+pub use conformance_cases::{bound, cases, compare, runner};

@@ -1,7 +1,7 @@
 //! The tests: programs in text form, and cases of the typed API.
 
 use crate::cases::{self, Case, Check, Outcome};
-use crate::{components, laziness, runner};
+use crate::{components, laziness, runner, runs};
 use acc_core::Error;
 use acc_core::Executor;
 use acc_core::text::{TestFile, parse_test_file};
@@ -62,7 +62,7 @@ pub fn load(folder: Option<&Path>) -> Result<Vec<Test>, SuiteError> {
         for (name, text) in laziness::programs() {
             tests.push(test(name.clone(), &format!("{name}.acc"), &text)?);
         }
-        for case in cases::all() {
+        for case in cases::all().into_iter().chain(runs::cases()) {
             let rows: Vec<String> = case.rows.split_whitespace().map(str::to_string).collect();
             check_rows(case.name, &rows)?;
             tests.push(Test { name: case.name.to_string(), rows, body: Body::Case(case) });

@@ -3,7 +3,7 @@
 //! Extents are tracked while a program is made, as far as they follow from those of its inputs, so that nearly all of
 //! its operations are valid on them. On other extents, of which each file has a second run, more may fault.
 
-use super::choices::Choices;
+use super::Choices;
 use super::scalar::Region;
 use acc_core::data::ScalarType as T;
 use std::fmt::Write;

@@ -8,7 +8,6 @@
 //! The command `acc fuzz` and the target in `fuzz/` are glue around [`run`] and [`check`].
 
 mod arrays;
-mod choices;
 mod generate;
 pub mod interval;
 mod literal;
@@ -18,7 +17,7 @@ mod scalar;
 pub mod shrink;
 pub mod statistics;
 
-pub use choices::Choices;
+pub use conformance_cases::choices::Choices;
 pub use generate::{Mode, program};
 
 use acc_core::data::ArrayData;

@@ -3,8 +3,8 @@
 use super::fold::{Affine, compose};
 use super::nofib_data::{Rows, Sample, Try, left, left1, lengths, right, right1, segments};
 use super::{Case, Check, case, host};
+use crate::choices::Choices;
 use crate::compare::Near;
-use crate::fuzz::Choices;
 use acc_core::prelude::*;
 
 /// How many random arrays a property is tried on.

@@ -2,7 +2,7 @@
 
 use super::nofib_data::{Sample, Try, array, extents};
 use super::{Case, case};
-use crate::fuzz::Choices;
+use crate::choices::Choices;
 use acc_core::prelude::*;
 
 /// How many random arrays a property is tried on, for each rank up to 2.

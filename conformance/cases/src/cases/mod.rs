@@ -47,7 +47,6 @@ mod random;
 mod ratio;
 mod real;
 mod reduce;
-mod runs;
 mod scan;
 mod segments;
 mod sort;
@@ -70,7 +69,7 @@ pub struct Case {
 }
 
 /// A case: its name, the rows it covers, separated by spaces, and its checks.
-fn case(name: &'static str, rows: &'static str, run: fn(&mut Check<'_>)) -> Case {
+pub fn case(name: &'static str, rows: &'static str, run: fn(&mut Check<'_>)) -> Case {
     Case { name, rows, run }
 }
 
@@ -118,7 +117,6 @@ pub fn all() -> Vec<Case> {
         ratio::cases(),
         real::cases(),
         reduce::cases(),
-        runs::cases(),
         scan::cases(),
         segments::cases(),
         sort::cases(),

@@ -103,16 +103,16 @@ struct Float {
 }
 
 /// The distance to the next float away from zero.
-pub(crate) fn ulp16(x: f16) -> f64 {
+pub fn ulp16(x: f16) -> f64 {
     let magnitude = x.to_bits() & 0x7fff;
     f16::from_bits(magnitude + 1).to_f64() - f16::from_bits(magnitude).to_f64()
 }
 /// The same for single precision.
-pub(crate) fn ulp32(x: f32) -> f64 {
+pub fn ulp32(x: f32) -> f64 {
     f64::from(x.abs().next_up()) - f64::from(x.abs())
 }
 /// The same for double precision.
-pub(crate) fn ulp64(x: f64) -> f64 {
+pub fn ulp64(x: f64) -> f64 {
     x.abs().next_up() - x.abs()
 }
 

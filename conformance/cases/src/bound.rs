@@ -192,7 +192,7 @@ fn cast_bound(operand: u64, from: ScalarType, to: ScalarType) -> u64 {
 }
 
 /// The bound of an operation on floats whose operands have the bound `operands`.
-pub(crate) fn own_bound(op: PrimOp, operands: u64) -> u64 {
+pub fn own_bound(op: PrimOp, operands: u64) -> u64 {
     use PrimOp as P;
     let rounded = if operands == 0 { 0 } else { operands + 1 };
     match op {

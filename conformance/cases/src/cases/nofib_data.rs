@@ -1,6 +1,6 @@
 //! Random arrays for the properties of Accelerate's own suite, and the same on the host, as rows.
 
-use crate::fuzz::Choices;
+use crate::choices::Choices;
 use acc_core::data::{ArrayData, Lit};
 use acc_core::prelude::*;
 use std::ops::Range;

@@ -2,8 +2,8 @@
 
 use super::nofib_data::Sample;
 use super::{Case, Check, case};
+use crate::choices::Choices;
 use crate::compare::Near;
-use crate::fuzz::Choices;
 use acc_core::prelude::*;
 
 /// The lengths of the vectors: none, one, what does not divide, and many.

@@ -24,7 +24,7 @@ pub fn execute(executor: &dyn Executor, file: &TestFile, run: &Run) -> Result<Ve
 
 /// What an executor makes of a program, within the deadline if there is one. A panic is an error like others here, so
 /// that one defect does not hide the rest.
-pub(crate) fn run(
+pub fn run(
     executor: &dyn Executor,
     program: &Arc<Program>,
     args: &[ArrayData],
@@ -37,7 +37,7 @@ pub(crate) fn run(
 }
 
 /// The message of a panic, if there is one.
-pub(crate) fn caught<T>(f: impl FnOnce() -> T) -> Result<T, String> {
+pub fn caught<T>(f: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(f)).map_err(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
         text.unwrap_or("without a message").to_string()
@@ -45,7 +45,7 @@ pub(crate) fn caught<T>(f: impl FnOnce() -> T) -> Result<T, String> {
 }
 
 /// Every run of a test file.
-pub(crate) fn check_file(executor: &dyn Executor, file: &TestFile) -> Outcome {
+pub fn check_file(executor: &dyn Executor, file: &TestFile) -> Outcome {
     let mut outcome = Outcome::default();
     for r in &file.runs {
         let start = Instant::now();

@@ -2,8 +2,8 @@
 
 use super::nofib_data::{Rows, Sample, Try, lengths, segments};
 use super::{Case, Check, case};
+use crate::choices::Choices;
 use crate::compare::Near;
-use crate::fuzz::Choices;
 use acc_core::prelude::*;
 
 /// How many random arrays a property is tried on.

@@ -2,8 +2,8 @@
 
 use super::nofib_data::{Sample, array};
 use super::{Case, Check, case};
+use crate::choices::Choices;
 use crate::compare::Near;
-use crate::fuzz::Choices;
 use acc_core::api::Stencil;
 use acc_core::data::unlinear_index;
 use acc_core::prelude::*;

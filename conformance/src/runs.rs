@@ -1,9 +1,9 @@
 //! Running: once and many times, at once and one after the other, within limits.
 
-use super::{Case, Check, case};
 use acc_core::api::Run;
 use acc_core::prelude::*;
 use acc_core::{Backend, LimitError};
+use conformance_cases::cases::{Case, Check, case};
 use std::time::{Duration, Instant};
 
 /// What to do with an executor of a known type.
@@ -53,6 +53,7 @@ fn stopped<A>(result: Result<A, Error>) -> Option<LimitError> {
     }
 }
 
+/// The cases of running: those that need an executor's own type.
 pub fn cases() -> Vec<Case> {
     vec![
         backend_case!("runs/run", "RUN-01 TYP-01 TYP-02 TYP-04 TYP-05", |t, backend| {
