@@ -5,5 +5,5 @@ mod flatten;
 pub mod graph;
 mod simplify;
 
-pub use flatten::{flatten, flatten_with};
+pub use flatten::{Faults, flatten, flatten_with};
 pub use simplify::{RULES, Rule, Rules, map_funs, map_op, pass_names, simplify, simplify_until, simplify_with};

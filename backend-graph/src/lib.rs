@@ -12,6 +12,7 @@ pub mod torch;
 #[cfg(feature = "libtorch")]
 pub use torch::{Device, Libtorch};
 
+use acc_desugar::Faults;
 pub use acc_desugar::Rules;
 pub use acc_desugar::graph::Graph;
 pub use export::{Format, export};
@@ -29,7 +30,12 @@ pub fn graph_of(program: &Program) -> Result<Graph, Error> {
 
 /// The graph that a program becomes, simplified by these rules first, with or without checks for faults; verified.
 pub fn graph_with(program: &Program, rules: &Rules, checks: bool) -> Result<Graph, Error> {
-    let graph = acc_desugar::flatten_with(&acc_desugar::simplify_with(program, rules), checks);
+    flattened(program, rules, if checks { Faults::Detect } else { Faults::Ignore })
+}
+
+/// The graph that a program becomes, simplified by these rules first; verified.
+pub(crate) fn flattened(program: &Program, rules: &Rules, faults: Faults) -> Result<Graph, Error> {
+    let graph = acc_desugar::flatten_with(&acc_desugar::simplify_with(program, rules), faults);
     acc_desugar::graph::verify(&graph)
         .map_err(|e| Error::Backend { backend: "graph", message: format!("a defect of flattening: {e}") })?;
     Ok(graph)

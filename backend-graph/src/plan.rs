@@ -1,6 +1,6 @@
 //! Plans: in which order a graph's nodes run, and when each value is freed. No library is named here.
 
-use acc_desugar::graph::{Body, Graph, Node, Op, Value};
+use acc_desugar::graph::{Body, Graph, Node, Value};
 use std::collections::{HashMap, HashSet};
 
 /// A graph ready to run.
@@ -142,11 +142,9 @@ impl Planner {
 }
 
 fn without_bodies(n: &Node) -> Node {
-    let empty = || Body { params: Vec::new(), nodes: Vec::new(), results: Vec::new() };
-    let op = match &n.op {
-        Op::If { cond, .. } => Op::If { cond: *cond, then: empty(), else_: empty() },
-        Op::While { init, .. } => Op::While { init: init.clone(), test: empty(), step: empty() },
-        op => op.clone(),
-    };
-    Node { results: n.results.clone(), op, source: n.source, loc: n.loc.clone() }
+    let mut n = n.clone();
+    for b in n.op.bodies_mut() {
+        *b = Body { params: Vec::new(), nodes: Vec::new(), results: Vec::new() };
+    }
+    n
 }

@@ -25,7 +25,10 @@ impl Flattener<'_> {
         // The condition is the same for all lanes: a branch of the graph.
         let c = match c {
             Scalar::Size(v) => v,
-            Scalar::Tensor(v) => self.after_checks(v),
+            s => {
+                let v = self.value(s);
+                self.after_checks(v)
+            }
         };
         let bodies = [then, else_].map(|r| {
             self.open();
@@ -72,8 +75,9 @@ impl Flattener<'_> {
         results
             .iter()
             .zip(scalars)
-            .map(|(v, s)| match self.raise(s, lanes.fun.ty(*v), lanes.levels[v.index()], rank) {
-                Scalar::Size(v) | Scalar::Tensor(v) => v,
+            .map(|(v, s)| {
+                let s = self.raise(s, lanes.fun.ty(*v), lanes.levels[v.index()], rank);
+                self.value(s)
             })
             .collect()
     }

@@ -5,8 +5,9 @@ use super::level::Level;
 use super::scalar::{Lanes, Scalar};
 use crate::graph::{Type, Value};
 use acc_core::data::ScalarType;
-use acc_core::ir::{Node, Region, Val};
+use acc_core::ir::{Fun, Node, Region, Val};
 use smallvec::SmallVec;
+use std::collections::HashSet;
 
 impl Flattener<'_> {
     pub(super) fn scalar_loop(
@@ -19,14 +20,16 @@ impl Flattener<'_> {
         mask: Option<Value>,
     ) -> SmallVec<[Scalar; 2]> {
         let rank = lanes.space.len();
+        let varying = lanes.levels[test.results[0].index()] == Level::Varying;
+        if varying && rank > 0 && !self.faults.exact() {
+            return self.lane_loop(lanes, n, init, test, step, mask);
+        }
         let mut state = Vec::new();
         for (v, r) in init.iter().zip(&n.results) {
             let s = self.val(lanes, *v);
-            match self.raise(s, lanes.fun.ty(*v), lanes.levels[r.index()], rank) {
-                Scalar::Size(v) | Scalar::Tensor(v) => state.push(v),
-            }
+            let s = self.raise(s, lanes.fun.ty(*v), lanes.levels[r.index()], rank);
+            state.push(self.value(s));
         }
-        let varying = lanes.levels[test.results[0].index()] == Level::Varying;
         let partial = test.is_partial() || step.is_partial();
         if varying || (rank > 0 && partial) || mask.is_some() {
             return self.masked_loop(lanes, state, test, step, mask, varying);
@@ -37,9 +40,7 @@ impl Flattener<'_> {
         let params = self.b.params(&types);
         self.bind(lanes, &test.params, &params);
         let t = self.region(lanes, test, None);
-        let t = match t[0] {
-            Scalar::Size(v) | Scalar::Tensor(v) => v,
-        };
+        let t = self.value(t[0]);
         let test_body = self.close(vec![t], &space);
         self.open();
         let params = self.b.params(&types);
@@ -55,6 +56,71 @@ impl Flattener<'_> {
         for (p, s) in params.iter().zip(self.scalars_of(values)) {
             lanes.vals[p.index()] = Some(s);
         }
+    }
+
+    /// A loop that lanes leave at different times.
+    fn lane_loop(
+        &mut self,
+        lanes: &mut Lanes<'_>,
+        n: &Node,
+        init: &[Val],
+        test: &Region,
+        step: &Region,
+        mask: Option<Value>,
+    ) -> SmallVec<[Scalar; 2]> {
+        let rank = lanes.space.len();
+        let init: Vec<Value> = init.iter().map(|v| self.val_tensor(lanes, *v)).collect();
+        // What lanes have of their own is given to the loop, so that it can drop lanes.
+        let mut own: Vec<(Val, Value)> = Vec::new();
+        for v in free_values([test, step]) {
+            let s = self.val(lanes, v);
+            let uniform = match s {
+                Scalar::Size(_) => true,
+                Scalar::Tensor(t) => self.b.rank(t) == 0,
+                Scalar::Affine(_) => false,
+            };
+            if !uniform {
+                own.push((v, self.value(s)));
+            }
+        }
+        let captured: Vec<Value> = own.iter().map(|(_, t)| *t).collect();
+        let on = mask.unwrap_or_else(|| self.b.bool(true));
+        let on = if self.b.rank(on) == 0 { on } else { self.b.lift(on, rank) };
+        let used = used_values(lanes.fun);
+        let kept = n.results.iter().map(|v| used.contains(v)).collect();
+        let bodies = [(test, true), (step, false)].map(|(region, is_test)| {
+            self.open();
+            let count = self.b.param(Type::Size);
+            let active = self.b.param(Type::Tensor { scalar: ScalarType::Bool, rank: 1 });
+            let mut params = |values: &[Value]| -> Vec<Value> {
+                let types: Vec<Type> =
+                    values.iter().map(|v| Type::Tensor { scalar: self.b.scalar(*v), rank: 1 }).collect();
+                self.b.params(&types)
+            };
+            let (state, others) = (params(&init), params(&captured));
+            let space = std::mem::replace(&mut lanes.space, [count].into_iter().collect());
+            let outside = lanes.vals.clone();
+            self.bind(lanes, &region.params, &state);
+            for ((v, _), inside) in own.iter().zip(others) {
+                lanes.vals[v.index()] = Some(Scalar::Tensor(inside));
+            }
+            let results = self.region(lanes, region, Some(active));
+            let results = results
+                .into_iter()
+                .zip(&region.results)
+                .map(|(s, v)| {
+                    let t = self.tensor(s, lanes.fun.ty(*v));
+                    let t = if is_test { self.b.and(active, t) } else { t };
+                    self.spread(t, &[count])
+                })
+                .collect();
+            lanes.vals = outside;
+            lanes.space = space;
+            self.close(results, &[count])
+        });
+        let space = lanes.space.clone();
+        let results = self.b.lane_loop(on, &space, &init, &captured, kept, bodies);
+        self.scalars_of(&results)
     }
 
     /// A loop on the lanes that are on and whose test holds, until there are none. Lanes with a fault, and those after
@@ -146,4 +212,34 @@ impl Flattener<'_> {
         };
         if tokens.is_empty() { mask } else { self.b.confine(mask, tokens, space) }
     }
+}
+
+/// The values that regions use and do not define, in order of first use.
+fn free_values(regions: [&Region; 2]) -> Vec<Val> {
+    let (mut defined, mut out) = (HashSet::new(), Vec::new());
+    for r in regions {
+        free_in(r, &mut defined, &mut out);
+    }
+    let mut seen = HashSet::new();
+    out.retain(|v| !defined.contains(v) && seen.insert(*v));
+    out
+}
+
+fn free_in(r: &Region, defined: &mut HashSet<Val>, used: &mut Vec<Val>) {
+    defined.extend(&r.params);
+    for n in &r.nodes {
+        used.extend(n.op.operands());
+        for inner in n.op.regions() {
+            acc_core::grow_stack(|| free_in(inner, defined, used));
+        }
+        defined.extend(&n.results);
+    }
+    used.extend(&r.results);
+}
+
+/// The values that a function uses anywhere.
+fn used_values(f: &Fun) -> HashSet<Val> {
+    let mut used = Vec::new();
+    free_in(&f.body, &mut HashSet::new(), &mut used);
+    used.into_iter().collect()
 }

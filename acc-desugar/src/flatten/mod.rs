@@ -1,14 +1,15 @@
 //! Flattening: from second-order array programs to first-order tensor graphs.
 //!
 //! Each scalar function over an index space becomes tensor operations over that space ([`scalar`]). Uniform values stay
-//! on the host or in rank-0 tensors ([`level`]); the index along an axis is an iota, broadcast; a read at indices that
-//! are axes of the space is a view.
+//! on the host or in rank-0 tensors ([`level`]); the index along an axis is an iota, broadcast; a read at an index that is
+//! affine in that of the space ([`affine`]) is a view ([`read`]).
 //!
 //! Masks make the eager graph lazy. Under a condition that varies each branch runs with a refined lane mask: reads clamp
-//! their index, an empty source gets a pad element, divisors become 1 where they are 0, faults are noted only for lanes
-//! that are on, and `where` joins the results. A loop runs until no lane is on. Conditions that do not vary are branches
+//! their index, divisors become 1 where they are 0, faults are noted only for lanes that are on, and `where` joins the
+//! results. A loop runs until no lane is on. Conditions that do not vary are branches
 //! of the graph.
 
+mod affine;
 mod branch;
 mod known;
 mod level;
@@ -26,14 +27,46 @@ use crate::graph::{Graph, Type, Value, Values};
 use acc_core::ir::{ArrayId, ArrayType, Loc, Program};
 use std::collections::{HashMap, HashSet};
 
-/// Flattens a verified program.
-pub fn flatten(program: &Program) -> Graph {
-    flatten_with(program, true)
+/// What a graph does about faults.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Faults {
+    /// It finds out whether there is one.
+    Detect,
+    /// It finds the first one, where it is, and what its numbers are. Every position is clamped and every divisor
+    /// guarded, so that nothing goes on with what is wrong.
+    Report,
+    /// None is looked for, but for checks that the program states itself. Positions out of bounds and divisors that are
+    /// 0 are errors of the library.
+    Ignore,
+    /// The same, but positions out of bounds are clamped and divisors that are 0 are 1.
+    Mend,
 }
 
-/// Flattens a verified program; without `checks` nothing but a check that the program states itself is a fault: an index
-/// out of bounds is the nearest one in bounds, and a divisor that is 0 is 1.
-pub fn flatten_with(program: &Program, checks: bool) -> Graph {
+impl Faults {
+    /// Whether faults are looked for.
+    fn checked(self) -> bool {
+        match self {
+            Faults::Detect | Faults::Report => true,
+            Faults::Ignore | Faults::Mend => false,
+        }
+    }
+
+    /// Whether every position is clamped and every divisor guarded.
+    pub fn exact(self) -> bool {
+        match self {
+            Faults::Report | Faults::Mend => true,
+            Faults::Detect | Faults::Ignore => false,
+        }
+    }
+}
+
+/// Flattens a verified program to a graph that detects faults.
+pub fn flatten(program: &Program) -> Graph {
+    flatten_with(program, Faults::Detect)
+}
+
+/// Flattens a verified program.
+pub fn flatten_with(program: &Program, faults: Faults) -> Graph {
     let mut f = Flattener {
         b: Builder::new(),
         program,
@@ -41,8 +74,9 @@ pub fn flatten_with(program: &Program, checks: bool) -> Graph {
         eager: HashSet::new(),
         tokens: vec![Vec::new()],
         extents: HashSet::new(),
+        affines: Vec::new(),
         sites: 0,
-        checks,
+        faults,
         loc: Loc::unknown(),
     };
     for &a in &program.body.params {
@@ -72,10 +106,11 @@ pub(super) struct Flattener<'a> {
     tokens: Vec<Vec<Value>>,
     /// Sizes known not to be negative.
     extents: HashSet<Value>,
+    /// The affine integers met so far.
+    affines: Vec<affine::Affine>,
     /// The checks of the current statement so far.
     sites: u32,
-    /// Whether what is a fault is checked.
-    checks: bool,
+    faults: Faults,
     /// Where the user wrote the current statement.
     loc: Loc,
 }

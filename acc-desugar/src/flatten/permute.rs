@@ -18,22 +18,19 @@ impl Flattener<'_> {
     ) -> Flat {
         let (to, from) = (self.array(defaults), self.array(xs));
         let slots = self.b.product(&to.shape);
-        let at = self.targets(target, result, &to, &from.shape, slots);
+        let (at, dropped) = self.targets(target, result, &to, &from.shape, slots);
         let count = self.b.product(&from.shape);
         let values: Vec<Value> = from.columns.iter().map(|c| self.b.reshape(*c, &[count])).collect();
-        // One slot more takes the elements that are dropped.
-        let one = self.b.size(1);
-        let base: Vec<Value> = to
-            .columns
-            .iter()
-            .map(|c| {
-                let flat = self.b.reshape(*c, &[slots]);
-                let zero = acc_core::data::Lit::zero(self.b.scalar(flat));
-                let zero = self.b.constant(zero);
+        let mut base: Vec<Value> = to.columns.iter().map(|c| self.b.reshape(*c, &[slots])).collect();
+        if dropped {
+            // One slot more takes the elements that are dropped.
+            let one = self.b.size(1);
+            for c in &mut base {
+                let zero = self.b.constant(acc_core::data::Lit::zero(self.b.scalar(*c)));
                 let extra = self.b.full(zero, &[one]);
-                self.b.concat(&[flat, extra], 0)
-            })
-            .collect();
+                *c = self.b.concat(&[*c, extra], 0);
+            }
+        }
         let stored = match components(combine) {
             Some(parts) => parts
                 .iter()
@@ -50,62 +47,85 @@ impl Flattener<'_> {
         let columns = stored
             .into_iter()
             .map(|c| {
-                let c = self.b.slice(c, 0, zero, slots, 1);
+                let c = if dropped { self.b.slice(c, 0, zero, slots, 1) } else { c };
                 self.b.reshape(c, &to.shape)
             })
             .collect();
         Flat { shape: to.shape, columns }
     }
 
-    /// The row-major target position of each source element, `slots` for those dropped.
-    fn targets(&mut self, target: &Fun, result: ArrayId, to: &Flat, space: &[Value], slots: Value) -> Value {
-        let iotas = self.iotas(space);
-        let results = self.apply(target, &iotas, &[], space, None);
+    /// The row-major target position of each source element, and whether some may be dropped: to position `slots`.
+    fn targets(
+        &mut self,
+        target: &Fun,
+        result: ArrayId,
+        to: &Flat,
+        space: &[Value],
+        slots: Value,
+    ) -> (Value, bool) {
+        let results = self.apply(target, true, &[], space, None);
         let tag = self.tensor(results[0], ScalarType::U8);
         let none = self.b.constant(0u8.lit());
-        let keep = self.b.prim(PrimOp::NeP, &[tag, none]);
-        let mut bad: Option<Value> = None;
+        let all_kept = self.b.constant_of(tag).is_some_and(|l| l.bits != 0);
+        let guarded = !all_kept || self.faults.exact();
+        let mut keep = self.b.prim(PrimOp::NeP, &[tag, none]);
+        let mut bad: Option<Scalar> = None;
         let mut linear: Option<Value> = None;
         let mut details = Vec::new();
-        for (i, n) in results[1..].iter().zip(&to.shape) {
-            details.push(match i {
-                Scalar::Size(v) | Scalar::Tensor(v) => *v,
-            });
-            let (i, n) = (self.tensor(*i, ScalarType::I64), self.b.tensor_of_size(*n));
-            let zero = self.b.constant(0i64.lit());
-            let low = self.b.prim(PrimOp::LtP, &[i, zero]);
-            let high = self.b.prim(PrimOp::GeP, &[i, n]);
-            let out = self.b.prim(PrimOp::OrP, &[low, high]);
-            bad = Some(match bad {
-                Some(b) => self.b.prim(PrimOp::OrP, &[b, out]),
-                None => out,
-            });
+        for (s, n) in results[1..].iter().zip(&to.shape) {
+            let i = self.tensor(*s, ScalarType::I64);
+            details.push(i);
+            let affine = self.affine_of(*s);
+            let i = match affine {
+                Some(a) if self.is_own_axis(&a, *n) => i,
+                Some(a) if !guarded => {
+                    let out = self.outside(&a, *n);
+                    bad = Some(self.either(bad, Scalar::Size(out)));
+                    i
+                }
+                _ if guarded => {
+                    let (out, _) = self.clamp_at(i, *n);
+                    bad = Some(self.either(bad, Scalar::Tensor(out)));
+                    i
+                }
+                _ => self.b.in_bounds(i, *n, to.shape.len() == 1),
+            };
             linear = Some(match linear {
                 Some(k) => {
+                    let n = self.b.tensor_of_size(*n);
                     let k = self.b.prim(PrimOp::MulP, &[k, n]);
                     self.b.prim(PrimOp::AddP, &[k, i])
                 }
                 None => i,
             });
         }
-        let mut keep = keep;
         if let Some(bad) = bad {
-            let fault = self.b.and(keep, bad);
             details.extend(&to.shape);
-            self.check_stmt(FaultKind::IndexOutOfBounds { array: result.0 }, fault, space, details);
-            // A target out of bounds is dropped until the check ends the run.
-            let good = self.b.not(bad);
-            keep = self.b.and(keep, good);
+            if guarded {
+                let bad = self.tensor(bad, ScalarType::Bool);
+                let fault = self.b.and(keep, bad);
+                self.check_stmt(FaultKind::IndexOutOfBounds { array: result.0 }, fault, space, details);
+                // A target out of bounds is dropped until the check ends the run.
+                let good = self.b.not(bad);
+                keep = self.b.and(keep, good);
+            } else {
+                let bad = self.value(bad);
+                self.check_stmt(FaultKind::IndexOutOfBounds { array: result.0 }, bad, space, details);
+            }
         }
         let linear = match linear {
             Some(k) => k,
             None => self.b.constant(0i64.lit()),
         };
-        let slot = self.b.tensor_of_size(slots);
-        let at = self.b.where_(keep, linear, slot);
+        let at = if guarded {
+            let slot = self.b.tensor_of_size(slots);
+            self.b.where_(keep, linear, slot)
+        } else {
+            linear
+        };
         let at = self.spread(at, space);
         let count = self.b.product(space);
-        self.b.reshape(at, &[count])
+        (self.b.reshape(at, &[count]), guarded)
     }
 
     /// Any operator: elements are sorted by target, and those of one target combined with what is there.
@@ -139,9 +159,9 @@ impl Flattener<'_> {
         // How many targets there are is known only when the graph runs.
         let count = self.b.extent(last, 0);
         let combined = if is_associative(combine) {
-            let scanned = self.segmented(combine, starts, &values, n);
+            let scanned = self.segmented(combine, starts, &values);
             let new: Vec<Value> = scanned.iter().map(|v| self.b.gather(*v, last)).collect();
-            self.map_lanes(combine, &[], &[new, old].concat(), &[count], Some(kept))
+            self.map_lanes(combine, false, &[new, old].concat(), &[count], Some(kept))
         } else {
             let first = self.b.nonzero(starts);
             self.rounds(combine, &values, (first, last), old, kept, count)
@@ -190,7 +210,7 @@ impl Flattener<'_> {
         let on = self.b.and(kept, more);
         let at = self.b.prim(PrimOp::MinP, &[at, last]);
         let new: Vec<Value> = values.iter().map(|v| self.b.gather(*v, at)).collect();
-        let combined = self.map_lanes(combine, &[], &[new, stored.to_vec()].concat(), &[count], Some(on));
+        let combined = self.map_lanes(combine, false, &[new, stored.to_vec()].concat(), &[count], Some(on));
         let one = self.b.size(1);
         let mut next = vec![self.b.size_op(SizeOp::Add, round, one)];
         next.extend(combined.iter().zip(stored).map(|(c, s)| self.b.where_(on, *c, *s)).collect::<Vec<_>>());
@@ -199,35 +219,20 @@ impl Flattener<'_> {
     }
 
     /// An inclusive scan that starts afresh where `starts` is true; `combine` takes the later element first.
-    fn segmented(&mut self, combine: &Fun, starts: Value, values: &[Value], n: Value) -> Vec<Value> {
-        let one = self.b.size(1);
-        let mut state = vec![one, starts];
+    fn segmented(&mut self, combine: &Fun, starts: Value, values: &[Value]) -> Vec<Value> {
+        let mut state = vec![starts];
         state.extend(values);
         let types: Vec<Type> = state.iter().map(|v| self.b.ty(*v)).collect();
         self.open();
-        let params = self.b.params(&types);
-        let more = self.b.size_op(SizeOp::Lt, params[0], n);
-        let test = self.close(vec![more], &[]);
-        self.open();
-        let params = self.b.params(&types);
-        let (d, flags, columns) = (params[0], params[1], &params[2..]);
-        let zero = self.b.size(0);
-        let len = self.b.size_op(SizeOp::Sub, n, d);
-        let cut = |this: &mut Self, c: Value, start: Value| this.b.slice(c, 0, start, len, 1);
-        let (flag_before, flag_after) = (cut(self, flags, zero), cut(self, flags, d));
-        let before: Vec<Value> = columns.iter().map(|c| cut(self, *c, zero)).collect();
-        let after: Vec<Value> = columns.iter().map(|c| cut(self, *c, d)).collect();
-        let on = self.b.not(flag_after);
-        let combined = self.map_lanes(combine, &[], &[after.clone(), before].concat(), &[len], Some(on));
-        let two = self.b.size(2);
-        let flag = self.b.prim(PrimOp::OrP, &[flag_before, flag_after]);
-        let mut next = vec![self.b.size_op(SizeOp::Mul, d, two)];
-        let new = combined.iter().zip(&after).map(|(c, a)| self.b.where_(flag_after, *a, *c)).collect::<Vec<_>>();
-        for (c, new) in std::iter::once((flags, flag)).chain(columns.iter().copied().zip(new)) {
-            let head = self.b.slice(c, 0, zero, d, 1);
-            next.push(self.b.concat(&[head, new], 0));
-        }
-        let step = self.close(next, &[]);
-        self.b.while_(&state, test, step)[2..].to_vec()
+        let len = self.b.param(Type::Size);
+        let (before, after) = (self.b.params(&types), self.b.params(&types));
+        let starts_after = after[0];
+        let on = self.b.not(starts_after);
+        let args = [&after[1..], &before[1..]].concat();
+        let combined = self.map_lanes(combine, false, &args, &[len], Some(on));
+        let mut next = vec![self.b.prim(PrimOp::OrP, &[before[0], starts_after])];
+        next.extend(combined.iter().zip(&after[1..]).map(|(c, a)| self.b.where_(starts_after, *a, *c)).collect::<Vec<_>>());
+        let body = self.close(next, &[]);
+        self.b.scan(&state, body)[1..].to_vec()
     }
 }

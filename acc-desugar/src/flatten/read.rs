@@ -1,5 +1,10 @@
-//! Reads of arrays by lanes: views where the index is the lanes' own, else gathers with clamped indices.
+//! Reads of arrays by lanes: views where the index is affine in the lanes', gathers elsewhere.
+//!
+//! Each component of an index belongs to an axis of the array. If it varies along one axis of the lanes at most, and no
+//! two along the same, the array is read axis by axis; if all are affine, at once, as a strided view; else at linear
+//! positions.
 
+use super::affine::Affine;
 use super::scalar::{Lanes, Scalar};
 use super::{Flat, Flattener};
 use crate::graph::{FaultKind, SizeOp, Value, Values};
@@ -11,17 +16,24 @@ use smallvec::SmallVec;
 pub(super) struct Lookup<'a> {
     pub(super) array: ArrayId,
     pub(super) space: &'a [Value],
-    pub(super) iotas: &'a [Value],
     pub(super) mask: Option<Value>,
 }
 
-impl Flattener<'_> {
-    /// The axis that an index component runs along, if it is one of the lanes' own and in bounds of `extent`.
-    fn axis(&self, at: &Lookup<'_>, component: Value, extent: Value) -> Option<usize> {
-        let k = at.iotas.iter().position(|i| *i == component)?;
-        (self.b.origin(at.space[k]) == self.b.origin(extent)).then_some(k)
-    }
+/// How one axis of an array is read.
+enum Along {
+    /// At one position, a size.
+    Position(Value),
+    /// At one position, a rank-0 tensor.
+    Uniform(Value),
+    /// From end to end, along an axis of the lanes.
+    Whole(usize),
+    /// `len` positions from `start`, `step` apart, along an axis of the lanes.
+    Strided { axis: usize, start: Value, len: Value, step: i64 },
+    /// At positions, of rank 1, along an axis of the lanes.
+    Positions(usize, Value),
+}
 
+impl Flattener<'_> {
     /// An array that lanes may read. One that nothing else needs is evaluated only if a lane demands it.
     pub(super) fn readable(&mut self, a: ArrayId, lanes: &Lanes<'_>, mask: Option<Value>) -> Flat {
         let flat = self.array(a);
@@ -55,32 +67,299 @@ impl Flattener<'_> {
         self.flat_of(&ty, &values)
     }
 
-    /// Reads columns of an array at an index: a view where the index is the lanes' own, else a gather.
+    /// Reads columns of an array at an index; the results are of rank 0, or of the lanes' with extents of 1 where they
+    /// do not vary.
     pub(super) fn read(&mut self, at: &Lookup<'_>, shape: &[Value], columns: &[Value], index: &[Scalar]) -> Vec<Value> {
-        if let Some(axes) = self.axes_of(at, shape, index) {
-            return columns.iter().map(|c| self.view(*c, &axes, at.space.len())).collect();
+        let index: Vec<Scalar> = index
+            .iter()
+            .map(|s| match *s {
+                Scalar::Tensor(v) => self.on_host_if_known(v),
+                s => s,
+            })
+            .collect();
+        if self.faults.exact() && !self.is_whole(shape, &index) {
+            return self.read_linear(at, shape, columns, &index);
         }
+        if let Some(axes) = self.separable(at, &index) {
+            return self.read_axes(at, shape, columns, &index, &axes);
+        }
+        let affine: Option<Vec<Affine>> = index.iter().map(|s| self.affine_of(*s)).collect();
+        match affine {
+            Some(parts) if at.mask.is_none() => self.read_strided(at, shape, columns, &parts),
+            _ => self.read_linear(at, shape, columns, &index),
+        }
+    }
+
+    /// Whether the index runs along whole axes, each another.
+    fn is_whole(&self, shape: &[Value], index: &[Scalar]) -> bool {
+        let mut axes = 0u32;
+        index.iter().zip(shape).all(|(s, n)| {
+            let Some(a) = self.affine_of(*s) else { return false };
+            let own = self.is_own_axis(&a, *n);
+            let bit = a.terms.first().map_or(0, |t| 1 << t.axis);
+            own && axes & bit == 0 && {
+                axes |= bit;
+                true
+            }
+        })
+    }
+
+    /// The axis of the lanes that each component varies along, if that is one at most, and each time another.
+    fn separable(&self, at: &Lookup<'_>, index: &[Scalar]) -> Option<Vec<Option<usize>>> {
+        let (mut axes, mut seen) = (Vec::new(), 0u32);
+        for s in index {
+            let set = match *s {
+                Scalar::Size(_) => 0,
+                Scalar::Affine(_) => self.affine_of(*s)?.terms.iter().fold(0, |set, t| set | (1 << t.axis)),
+                Scalar::Tensor(v) if self.b.rank(v) == 0 => 0,
+                Scalar::Tensor(v) => self.b.axes(v),
+            };
+            if set.count_ones() > 1 || seen & set != 0 || set >> at.space.len() != 0 {
+                return None;
+            }
+            seen |= set;
+            axes.push((set != 0).then_some(set.trailing_zeros() as usize));
+        }
+        Some(axes)
+    }
+
+    /// Reads axis by axis.
+    fn read_axes(
+        &mut self,
+        at: &Lookup<'_>,
+        shape: &[Value],
+        columns: &[Value],
+        index: &[Scalar],
+        axes: &[Option<usize>],
+    ) -> Vec<Value> {
+        let mut bad: Option<Scalar> = None;
+        let mut details = Vec::new();
+        let mut along = Vec::new();
+        for ((s, n), axis) in index.iter().zip(shape).zip(axes) {
+            let (how, out) = self.along(at, *s, *n, *axis);
+            if let Some(out) = out {
+                bad = Some(self.either(bad, out));
+            }
+            details.push(self.value(*s));
+            along.push(how);
+        }
+        self.check_index(at, bad, details, shape);
+        columns.iter().map(|c| self.column_along(*c, &along, at.space.len())).collect()
+    }
+
+    /// How to read along an axis of extent `n`, and what to check.
+    fn along(&mut self, at: &Lookup<'_>, s: Scalar, n: Value, axis: Option<usize>) -> (Along, Option<Scalar>) {
+        let masked = at.mask.is_some();
+        match (s, axis) {
+            (Scalar::Size(i), _) => {
+                let (out, safe) = self.clamp_size(i, n);
+                (Along::Position(safe), Some(Scalar::Size(out)))
+            }
+            (Scalar::Affine(id), Some(axis)) => {
+                let Some(a) = self.affine_of(s) else { return (Along::Whole(axis), None) };
+                if self.is_own_axis(&a, n) {
+                    return (Along::Whole(axis), None);
+                }
+                let term = a.terms[0];
+                let step = self.b.const_size(term.step).filter(|k| *k != i64::MIN);
+                match step {
+                    Some(step) if !masked => {
+                        let out = self.outside(&a, n);
+                        (Along::Strided { axis, start: a.base, len: term.len, step }, Some(Scalar::Size(out)))
+                    }
+                    _ => {
+                        let positions = self.b.iota_from(term.len, a.base, term.step);
+                        if masked {
+                            let lanes = self.materialised(id);
+                            let (out, _) = self.clamp_at(lanes, n);
+                            let safe = self.b.clamp(positions, n);
+                            (Along::Positions(axis, safe), Some(Scalar::Tensor(out)))
+                        } else {
+                            let out = self.outside(&a, n);
+                            (Along::Positions(axis, positions), Some(Scalar::Size(out)))
+                        }
+                    }
+                }
+            }
+            // An affine integer without an axis is a size.
+            (Scalar::Affine(id), None) => {
+                let v = self.materialised(id);
+                (Along::Uniform(v), None)
+            }
+            (Scalar::Tensor(v), axis) => {
+                let (safe, out) = if masked {
+                    let (out, safe) = self.clamp_at(v, n);
+                    (safe, Some(Scalar::Tensor(out)))
+                } else {
+                    (self.b.in_bounds(v, n, true), None)
+                };
+                let line = self.along_axis(safe, axis);
+                match axis {
+                    Some(axis) => (Along::Positions(axis, line), out),
+                    None => (Along::Uniform(line), out),
+                }
+            }
+        }
+    }
+
+    /// A tensor that varies along one axis at most, of rank 1 along it or of rank 0.
+    fn along_axis(&mut self, v: Value, axis: Option<usize>) -> Value {
+        let zero = self.b.size(0);
+        let mut v = v;
+        for k in (0..self.b.rank(v)).rev() {
+            if Some(k) != axis {
+                v = self.b.select(v, k as u32, zero);
+            }
+        }
+        v
+    }
+
+    fn column_along(&mut self, column: Value, along: &[Along], rank: usize) -> Value {
+        let (one, mut c) = (self.b.size(1), column);
+        // Single positions first, which leave less to move; the last axis before the others, whose numbers then stay.
+        for (axis, how) in along.iter().enumerate().rev() {
+            match how {
+                Along::Position(i) => c = self.b.select(c, axis as u32, *i),
+                Along::Uniform(i) => {
+                    let i = self.b.reshape(*i, &[one]);
+                    let taken = self.b.take(c, axis as u32, i);
+                    let zero = self.b.size(0);
+                    c = self.b.select(taken, axis as u32, zero);
+                }
+                Along::Whole(_) | Along::Strided { .. } | Along::Positions(..) => {}
+            }
+        }
+        let mut lanes: Vec<usize> = Vec::new();
+        for how in along {
+            let here = lanes.len() as u32;
+            match *how {
+                Along::Position(_) | Along::Uniform(_) => {}
+                Along::Whole(axis) => lanes.push(axis),
+                Along::Strided { axis, start, len, step } => {
+                    c = self.strided_axis(c, here, start, len, step);
+                    lanes.push(axis);
+                }
+                Along::Positions(axis, at) => {
+                    c = self.b.take(c, here, at);
+                    lanes.push(axis);
+                }
+            }
+        }
+        self.laid_out(c, &lanes, rank)
+    }
+
+    /// `len` positions from `start` along an axis, `step` apart.
+    fn strided_axis(&mut self, c: Value, axis: u32, start: Value, len: Value, step: i64) -> Value {
+        match u32::try_from(step) {
+            Ok(step) => self.b.slice(c, axis, start, len, step),
+            Err(_) => {
+                // From the last one on, and then turned round.
+                let (one, steps) = (self.b.size(1), self.b.size(step));
+                let before = self.b.size_op(SizeOp::Sub, len, one);
+                let back = self.b.size_op(SizeOp::Mul, before, steps);
+                let first = self.b.size_op(SizeOp::Add, start, back);
+                match u32::try_from(step.unsigned_abs()) {
+                    Ok(step) => {
+                        let c = self.b.slice(c, axis, first, len, step);
+                        self.b.flip(c, axis)
+                    }
+                    Err(_) => {
+                        let at = self.b.iota_from(len, start, steps);
+                        self.b.take(c, axis, at)
+                    }
+                }
+            }
+        }
+    }
+
+    /// A tensor whose axis `i` runs along axis `lanes[i]`, with axes of extent 1 for the others.
+    fn laid_out(&mut self, c: Value, lanes: &[usize], rank: usize) -> Value {
+        // What is the same for all lanes stays of rank 0.
+        if lanes.is_empty() {
+            return c;
+        }
+        let mut order: Vec<u32> = (0..lanes.len() as u32).collect();
+        order.sort_by_key(|i| lanes[*i as usize]);
+        let c = self.b.transpose(c, &order);
+        let missing: SmallVec<[u32; 4]> = (0..rank as u32).filter(|a| !lanes.contains(&(*a as usize))).collect();
+        self.b.insert_axes(c, missing)
+    }
+
+    /// Reads at an index whose components are all affine: one strided view of the elements in row-major order.
+    fn read_strided(&mut self, at: &Lookup<'_>, shape: &[Value], columns: &[Value], index: &[Affine]) -> Vec<Value> {
+        let mut bad: Option<Scalar> = None;
+        let mut details = Vec::new();
+        for (a, n) in index.iter().zip(shape) {
+            let out = self.outside(a, *n);
+            bad = Some(self.either(bad, Scalar::Size(out)));
+            details.push(a.base);
+        }
+        self.check_index(at, bad, details, shape);
+        let (mut start, mut stride) = (self.b.size(0), self.b.size(1));
+        let mut steps: Vec<Option<(Value, Value)>> = vec![None; at.space.len()];
+        for (a, n) in index.iter().zip(shape).rev() {
+            let base = self.b.size_op(SizeOp::Mul, a.base, stride);
+            start = self.b.size_op(SizeOp::Add, start, base);
+            for t in &a.terms {
+                let step = self.b.size_op(SizeOp::Mul, t.step, stride);
+                steps[t.axis] = Some(match steps[t.axis] {
+                    Some((len, sum)) => (len, self.b.size_op(SizeOp::Add, sum, step)),
+                    None => (t.len, step),
+                });
+            }
+            stride = self.b.size_op(SizeOp::Mul, stride, *n);
+        }
+        let lanes: Vec<usize> = (0..steps.len()).filter(|k| steps[*k].is_some()).collect();
+        let (lens, steps): (Vec<Value>, Vec<Value>) = steps.into_iter().flatten().unzip();
+        let size = self.b.product(shape);
+        columns
+            .iter()
+            .map(|c| {
+                let flat = self.b.reshape(*c, &[size]);
+                let view = self.b.unfold(flat, start, &lens, &steps);
+                self.laid_out(view, &lanes, at.space.len())
+            })
+            .collect()
+    }
+
+    /// Reads at linear positions.
+    fn read_linear(&mut self, at: &Lookup<'_>, shape: &[Value], columns: &[Value], index: &[Scalar]) -> Vec<Value> {
+        let guarded = at.mask.is_some() || self.faults.exact();
         let mut bad: Option<Scalar> = None;
         let mut linear: Option<Value> = None;
         let mut details = Vec::new();
-        for (i, n) in index.iter().zip(shape) {
+        for (s, n) in index.iter().zip(shape) {
             let n_t = self.b.tensor_of_size(*n);
-            let safe = match *i {
-                Scalar::Size(i) => {
+            let safe = match (*s, self.affine_of(*s)) {
+                (Scalar::Size(i), _) => {
                     details.push(i);
                     let (out, safe) = self.clamp_size(i, *n);
                     bad = Some(self.either(bad, Scalar::Size(out)));
                     self.b.tensor_of_size(safe)
                 }
-                Scalar::Tensor(i) if self.axis(at, i, *n).is_some() => {
-                    details.push(i);
-                    i
+                (s, Some(a)) if self.is_own_axis(&a, *n) => {
+                    let v = self.value(s);
+                    details.push(v);
+                    v
                 }
-                Scalar::Tensor(i) => {
+                (s, Some(a)) if !guarded => {
+                    let v = self.value(s);
+                    details.push(v);
+                    let out = self.outside(&a, *n);
+                    bad = Some(self.either(bad, Scalar::Size(out)));
+                    v
+                }
+                (s, _) => {
+                    let i = self.value(s);
                     details.push(i);
-                    let (out, safe) = self.clamp(i, n_t);
-                    bad = Some(self.either(bad, Scalar::Tensor(out)));
-                    safe
+                    if guarded {
+                        let (out, safe) = self.clamp_at(i, *n);
+                        bad = Some(self.either(bad, Scalar::Tensor(out)));
+                        safe
+                    } else {
+                        // Of one dimension the gather finds it; of more, another lane's position may hide it.
+                        self.b.in_bounds(i, *n, shape.len() == 1)
+                    }
                 }
             };
             linear = Some(match linear {
@@ -91,46 +370,42 @@ impl Flattener<'_> {
                 None => safe,
             });
         }
-        if let Some(Scalar::Size(bad) | Scalar::Tensor(bad)) = bad {
-            let bad = self.masked(at.mask, bad);
-            details.extend(shape);
-            self.check(FaultKind::IndexOutOfBounds { array: at.array.0 }, bad, at.space, details);
-        }
+        self.check_index(at, bad, details, shape);
         let linear = match linear {
             Some(k) => k,
             None => self.b.constant(0i64.lit()),
         };
-        // A clamped index of one dimension does not say that the others have elements.
         let size = self.b.product(shape);
-        let size_t = self.b.tensor_of_size(size);
-        let linear = if shape.len() > 1 {
-            let (_, k) = self.clamp(linear, size_t);
-            k
-        } else {
-            linear
-        };
+        // A clamped index of one dimension does not say that the others have elements.
+        let linear = if shape.len() > 1 && guarded { self.b.clamp(linear, size) } else { linear };
         columns
             .iter()
             .map(|c| {
                 let flat = self.b.reshape(*c, &[size]);
-                let flat = self.b.pad_if_empty(flat);
                 self.b.gather(flat, linear)
             })
             .collect()
     }
 
-    /// Whether an index component is out of an extent's bounds, and the nearest one in bounds (0 if there is none).
-    pub(super) fn clamp(&mut self, i: Value, n: Value) -> (Value, Value) {
-        let (zero, one) = (self.b.constant(0i64.lit()), self.b.constant(1i64.lit()));
-        let low = self.b.prim(PrimOp::LtP, &[i, zero]);
-        let high = self.b.prim(PrimOp::GeP, &[i, n]);
-        let out = self.b.prim(PrimOp::OrP, &[low, high]);
-        let last = self.b.prim(PrimOp::SubP, &[n, one]);
-        let i = self.b.prim(PrimOp::MinP, &[i, last]);
-        (out, self.b.prim(PrimOp::MaxP, &[i, zero]))
+    /// Notes that a lane's index is out of bounds.
+    fn check_index(&mut self, at: &Lookup<'_>, bad: Option<Scalar>, mut details: Vec<Value>, shape: &[Value]) {
+        if let Some(Scalar::Size(bad) | Scalar::Tensor(bad)) = bad {
+            if self.b.const_size(bad) == Some(0) {
+                return;
+            }
+            let bad = self.masked(at.mask, bad);
+            details.extend(shape);
+            self.check(FaultKind::IndexOutOfBounds { array: at.array.0 }, bad, at.space, details);
+        }
     }
 
-    /// The same on the host.
+    /// Whether a position is out of an extent's bounds, and the nearest one in bounds, if there is one.
+    pub(super) fn clamp_at(&mut self, i: Value, n: Value) -> (Value, Value) {
+        let safe = self.b.clamp(i, n);
+        (self.b.prim(PrimOp::NeP, &[i, safe]), safe)
+    }
+
+    /// The same of sizes.
     pub(super) fn clamp_size(&mut self, i: Value, n: Value) -> (Value, Value) {
         let (zero, one) = (self.b.size(0), self.b.size(1));
         let last = self.b.size_op(SizeOp::Sub, n, one);
@@ -151,29 +426,5 @@ impl Flattener<'_> {
                 Scalar::Tensor(self.b.prim(PrimOp::OrP, &[a, b]))
             }
         }
-    }
-
-    /// The axis of the space that each component of an index runs along, if all do, in bounds and each along another.
-    pub(super) fn axes_of(&mut self, at: &Lookup<'_>, shape: &[Value], index: &[Scalar]) -> Option<Vec<usize>> {
-        let mut axes = Vec::new();
-        for (i, n) in index.iter().zip(shape) {
-            let Scalar::Tensor(v) = i else { return None };
-            let axis = self.axis(at, *v, *n)?;
-            if axes.contains(&axis) {
-                return None;
-            }
-            axes.push(axis);
-        }
-        Some(axes)
-    }
-
-    /// A column whose axis `i` runs along axis `axes[i]` of the lanes.
-    pub(super) fn view(&mut self, column: Value, axes: &[usize], rank: usize) -> Value {
-        let mut order: Vec<u32> = (0..axes.len() as u32).collect();
-        order.sort_by_key(|i| axes[*i as usize]);
-        let v = self.b.transpose(column, &order);
-        let missing: SmallVec<[u32; 4]> = (0..rank as u32).filter(|a| !axes.contains(&(*a as usize))).collect();
-        // An array of rank 0 is the same for all lanes, and stays so.
-        if axes.is_empty() { v } else { self.b.insert_axes(v, missing) }
     }
 }

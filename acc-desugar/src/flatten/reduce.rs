@@ -3,7 +3,7 @@
 use super::known::{Component, components};
 use super::scalar::Scalar;
 use super::{Flat, Flattener};
-use crate::graph::{FaultKind, SizeOp, Type, Value, Values};
+use crate::graph::{Body, FaultKind, Known, SizeOp, Type, Value, Values};
 use acc_core::data::ScalarType;
 use acc_core::ir::{ArrayId, Dir, Fun};
 
@@ -21,15 +21,22 @@ impl Flattener<'_> {
             }
             Some(init) => {
                 let init = self.init(init);
-                match components(f) {
+                match components(f).and_then(known) {
                     // Reducing no element has a value, so the initial value can come after.
-                    Some(parts) if parts.iter().all(|p| matches!(p, Component::Op(k) if k.has_neutral())) => {
+                    Some(known) => {
                         let sums = self.reduce(f, &from.columns, &outer, n);
-                        let init: Vec<Value> = init.iter().map(|v| self.b.lift(*v, outer.len())).collect();
-                        let args: Vec<Value> = init.into_iter().chain(sums).collect();
-                        self.map_lanes(f, &[], &args, &outer, None)
+                        let neutral = known.iter().zip(&init).all(|(k, v)| {
+                            self.b.constant_of(*v) == Some(k.neutral(self.b.scalar(*v)))
+                        });
+                        if neutral {
+                            sums
+                        } else {
+                            let init: Vec<Value> = init.iter().map(|v| self.b.lift(*v, outer.len())).collect();
+                            let args: Vec<Value> = init.into_iter().chain(sums).collect();
+                            self.map_lanes(f, false, &args, &outer, None)
+                        }
                     }
-                    _ => {
+                    None => {
                         let (columns, n) = self.with_init(&from, &init, Dir::Left);
                         self.reduce(f, &columns, &outer, n)
                     }
@@ -87,49 +94,25 @@ impl Flattener<'_> {
                 })
                 .collect();
         }
-        // Neighbours are combined, so that the order of operands stays: half as many elements each time.
-        let mut state = vec![n];
-        state.extend(columns);
-        let types: Vec<Type> = state.iter().map(|v| self.b.ty(*v)).collect();
+        let combine = self.operator(f, columns, outer, Dir::Left);
+        self.b.fold(columns, combine).to_vec()
+    }
+
+    /// An operator on many pairs at once. From the right, of columns that are flipped, what comes first is of greater
+    /// index: the right operand.
+    fn operator(&mut self, f: &Fun, columns: &[Value], outer: &[Value], dir: Dir) -> Body {
+        let types: Vec<Type> = columns.iter().map(|c| self.b.ty(*c)).collect();
         self.open();
-        let params = self.b.params(&types);
-        let one = self.b.size(1);
-        let more = self.b.size_op(SizeOp::Lt, one, params[0]);
-        let test = self.close(vec![more], &[]);
-        self.open();
-        let params = self.b.params(&types);
-        let (n, columns) = (params[0], &params[1..]);
-        let (zero, one, two) = (self.b.size(0), self.b.size(1), self.b.size(2));
-        let half = self.b.size_op(SizeOp::Div, n, two);
-        let even = self.b.size_op(SizeOp::Mul, half, two);
-        let odd = self.b.size_op(SizeOp::Sub, n, even);
-        let left = columns.iter().map(|c| (*c, zero)).collect::<Vec<_>>();
-        let right = columns.iter().map(|c| (*c, one));
-        let args: Vec<Value> =
-            left.into_iter().chain(right).map(|(c, start)| self.b.slice(c, axis, start, half, 2)).collect();
+        let len = self.b.param(Type::Size);
+        let (first, second) = (self.b.params(&types), self.b.params(&types));
+        let args = match dir {
+            Dir::Left => [first, second].concat(),
+            Dir::Right => [second, first].concat(),
+        };
         let mut space: Values = outer.into();
-        space.push(half);
-        let pairs = self.map_lanes(f, &[], &args, &space, None);
-        // The last of an odd number waits for the next round.
-        self.b.open();
-        let with_last: Vec<Value> = pairs
-            .iter()
-            .zip(columns)
-            .map(|(p, c)| {
-                let last = self.b.slice(*c, axis, even, odd, 1);
-                self.b.concat(&[*p, last], axis)
-            })
-            .collect();
-        let then = self.b.close(with_last);
-        self.b.open();
-        let else_ = self.b.close(pairs);
-        let columns = self.b.if_(odd, then, else_);
-        let mut next = vec![self.b.size_op(SizeOp::Add, half, odd)];
-        next.extend(columns);
-        let step = self.close(next, &[]);
-        let results = self.b.while_(&state, test, step);
-        let zero = self.b.size(0);
-        results[1..].iter().map(|c| self.b.select(*c, axis, zero)).collect()
+        space.push(len);
+        let results = self.map_lanes(f, false, &args, &space, None);
+        self.close(results, &[])
     }
 
     pub(super) fn scan(&mut self, dir: Dir, f: &Fun, init: Option<&Fun>, xs: ArrayId) -> Flat {
@@ -148,7 +131,7 @@ impl Flattener<'_> {
             Dir::Right => columns.into_iter().map(|c| this.b.flip(c, axis)).collect(),
         };
         let columns = flipped(self, columns);
-        let columns = self.scan_columns(f, &columns, &outer, n, dir);
+        let columns = self.scan_columns(f, &columns, &outer, dir);
         let columns = flipped(self, columns);
         let mut shape = outer;
         shape.push(n);
@@ -156,53 +139,25 @@ impl Flattener<'_> {
     }
 
     /// An inclusive scan; from the right, of columns that are flipped already.
-    fn scan_columns(&mut self, f: &Fun, columns: &[Value], outer: &[Value], n: Value, dir: Dir) -> Vec<Value> {
-        let axis = outer.len() as u32;
-        let known = components(f).and_then(|parts| {
-            parts
-                .into_iter()
-                .map(|p| match p {
-                    Component::Op(k) => Some(k),
-                    Component::First | Component::Second => None,
-                })
-                .collect::<Option<Vec<_>>>()
-        });
+    fn scan_columns(&mut self, f: &Fun, columns: &[Value], outer: &[Value], dir: Dir) -> Vec<Value> {
+        let known = components(f).and_then(known);
         if let Some(known) = known {
             return known.into_iter().zip(columns).map(|(k, c)| self.b.cumulative(k, *c)).collect();
         }
-        // Hillis and Steele: after each round every element covers twice as many before it.
-        let one = self.b.size(1);
-        let mut state = vec![one];
-        state.extend(columns);
-        let types: Vec<Type> = state.iter().map(|v| self.b.ty(*v)).collect();
-        self.open();
-        let params = self.b.params(&types);
-        let more = self.b.size_op(SizeOp::Lt, params[0], n);
-        let test = self.close(vec![more], &[]);
-        self.open();
-        let params = self.b.params(&types);
-        let (d, columns) = (params[0], &params[1..]);
-        let zero = self.b.size(0);
-        let len = self.b.size_op(SizeOp::Sub, n, d);
-        let before: Vec<Value> = columns.iter().map(|c| self.b.slice(*c, axis, zero, len, 1)).collect();
-        let after: Vec<Value> = columns.iter().map(|c| self.b.slice(*c, axis, d, len, 1)).collect();
-        // In flipped columns what comes before is of greater index: the right operand.
-        let args = match dir {
-            Dir::Left => [before, after].concat(),
-            Dir::Right => [after, before].concat(),
-        };
-        let mut space: Values = outer.into();
-        space.push(len);
-        let combined = self.map_lanes(f, &[], &args, &space, None);
-        let two = self.b.size(2);
-        let mut next = vec![self.b.size_op(SizeOp::Mul, d, two)];
-        for (c, new) in columns.iter().zip(combined) {
-            let head = self.b.slice(*c, axis, zero, d, 1);
-            next.push(self.b.concat(&[head, new], axis));
-        }
-        let step = self.close(next, &[]);
-        self.b.while_(&state, test, step)[1..].to_vec()
+        let combine = self.operator(f, columns, outer, dir);
+        self.b.scan(columns, combine).to_vec()
     }
+}
+
+/// The operations, if every component has one.
+fn known(parts: Vec<Component>) -> Option<Vec<Known>> {
+    parts
+        .into_iter()
+        .map(|p| match p {
+            Component::Op(k) => Some(k),
+            Component::First | Component::Second => None,
+        })
+        .collect()
 }
 
 /// The outer extents and the innermost one.

@@ -1,6 +1,7 @@
 //! Scalar code over an index space, under masks.
 
 use super::Flattener;
+use super::affine::AffineId;
 use super::level::{Level, levels, on_host};
 use super::read::Lookup;
 use crate::graph::{FaultKind, SizeOp, Type, Value, Values};
@@ -15,6 +16,8 @@ pub(super) enum Scalar {
     Size(Value),
     /// A tensor: of rank 0 if uniform, else of the space's rank.
     Tensor(Value),
+    /// An `i64` that is affine in the index of the space.
+    Affine(AffineId),
 }
 
 /// A scalar function on its way into the graph.
@@ -24,29 +27,15 @@ pub(super) struct Lanes<'f> {
     pub(super) vals: Vec<Option<Scalar>>,
     /// The extents of the index space.
     pub(super) space: Values,
-    /// The index along each axis, if the function takes it: a read at these is a view.
-    pub(super) iotas: Vec<Value>,
 }
 
 impl Flattener<'_> {
-    /// The index along each axis of a space, as lanes.
-    pub(super) fn iotas(&mut self, space: &[Value]) -> Vec<Value> {
-        let rank = space.len();
-        (0..rank)
-            .map(|axis| {
-                let iota = self.b.iota(space[axis]);
-                let others = (0..rank as u32).filter(|a| *a as usize != axis).collect();
-                self.b.insert_axes(iota, others)
-            })
-            .collect()
-    }
-
-    /// Applies a function to lanes. Its parameters are the space's `iotas`, if it takes the index, then `args`, tensors
-    /// of the space's rank.
+    /// Applies a function to lanes. Its parameters are the index, if it is `indexed`, then `args`, tensors of the
+    /// space's rank.
     pub(super) fn apply(
         &mut self,
         f: &Fun,
-        iotas: &[Value],
+        indexed: bool,
         args: &[Value],
         space: &[Value],
         mask: Option<Value>,
@@ -56,10 +45,11 @@ impl Flattener<'_> {
             levels: levels(f),
             vals: vec![None; f.types.len()],
             space: space.into(),
-            iotas: iotas.to_vec(),
         };
-        for (p, a) in f.body.params.iter().zip(iotas.iter().chain(args)) {
-            lanes.vals[p.index()] = Some(Scalar::Tensor(*a));
+        let index = if indexed { self.index_of(space) } else { Vec::new() };
+        let args = index.into_iter().chain(args.iter().map(|a| Scalar::Tensor(*a)));
+        for (p, a) in f.body.params.iter().zip(args) {
+            lanes.vals[p.index()] = Some(a);
         }
         self.region(&mut lanes, &f.body, mask)
     }
@@ -68,12 +58,12 @@ impl Flattener<'_> {
     pub(super) fn map_lanes(
         &mut self,
         f: &Fun,
-        iotas: &[Value],
+        indexed: bool,
         args: &[Value],
         space: &[Value],
         mask: Option<Value>,
     ) -> Vec<Value> {
-        let results = self.apply(f, iotas, args, space, mask);
+        let results = self.apply(f, indexed, args, space, mask);
         let types: Vec<ScalarType> = f.result_types().collect();
         results
             .into_iter()
@@ -93,7 +83,7 @@ impl Flattener<'_> {
 
     /// A closed function's results: on the host where that is possible.
     pub(super) fn closed(&mut self, f: &Fun) -> Vec<Scalar> {
-        self.apply(f, &[], &[], &[], None)
+        self.apply(f, false, &[], &[], None)
     }
 
     /// A closed function's results as sizes.
@@ -105,7 +95,8 @@ impl Flattener<'_> {
     pub(super) fn size(&mut self, s: Scalar) -> Value {
         match s {
             Scalar::Size(v) => v,
-            Scalar::Tensor(v) => {
+            s => {
+                let v = self.value(s);
                 let v = self.after_checks(v);
                 self.b.read_back(v)
             }
@@ -126,7 +117,7 @@ impl Flattener<'_> {
     /// A scalar as a tensor; `ty` is its type.
     pub(super) fn tensor(&mut self, s: Scalar, ty: ScalarType) -> Value {
         match s {
-            Scalar::Tensor(v) => v,
+            Scalar::Tensor(_) | Scalar::Affine(_) => self.value(s),
             Scalar::Size(v) if ty == ScalarType::Bool => match self.b.const_size(v) {
                 Some(n) => self.b.bool(n != 0),
                 None => {
@@ -170,7 +161,7 @@ impl Flattener<'_> {
 
     /// Notes a check of the current expression.
     pub(super) fn check(&mut self, kind: FaultKind, bad: Value, space: &[Value], details: Vec<Value>) {
-        let wanted = self.checks || matches!(kind, FaultKind::CheckFailed { .. });
+        let wanted = self.faults.checked() || matches!(kind, FaultKind::CheckFailed { .. });
         if !wanted || self.b.const_size(bad) == Some(0) || self.b.const_bool(bad) == Some(false) {
             return;
         }
@@ -248,9 +239,10 @@ impl Flattener<'_> {
             ScalarOp::Index { array, leaves, index } => {
                 let flat = self.readable(*array, lanes, mask);
                 let index: Vec<Scalar> = index.iter().map(|v| self.val(lanes, *v)).collect();
-                let at = Lookup { array: *array, space: &lanes.space, iotas: &lanes.iotas, mask };
+                let at = Lookup { array: *array, space: &lanes.space, mask };
                 let columns: Vec<Value> = leaves.iter().map(|l| flat.columns[*l as usize]).collect();
-                self.read(&at, &flat.shape, &columns, &index).into_iter().map(Scalar::Tensor).collect()
+                let read = self.read(&at, &flat.shape, &columns, &index);
+                read.into_iter().map(|v| self.on_host_if_known(v)).collect()
             }
         }
     }
@@ -268,6 +260,11 @@ impl Flattener<'_> {
         if on_host(p, ty) && scalars.iter().all(|s| matches!(s, Scalar::Size(_))) {
             let sizes: SmallVec<[Value; 2]> = scalars.iter().map(|s| self.size(*s)).collect();
             return Scalar::Size(self.host_prim(p, &sizes));
+        }
+        if ty == ScalarType::I64
+            && let Some(affine) = self.affine_prim(p, &scalars)
+        {
+            return affine;
         }
         let mut tensors: SmallVec<[Value; 2]> = scalars.into_iter().map(|s| self.tensor(s, ty)).collect();
         if p.is_partial() {
@@ -308,13 +305,16 @@ impl Flattener<'_> {
         }
     }
 
-    /// A divisor that is never zero: where it was, a fault is noted for lanes that are on.
+    /// A divisor that is never zero: where it was, a fault is noted for lanes that are on, or found by its use.
     pub(super) fn divisor(&mut self, y: Value, ty: ScalarType, lanes: &Lanes<'_>, mask: Option<Value>) -> Value {
         let zero = Lit::zero(ty);
         if let Some(crate::graph::Op::Const(l)) = self.b.def(y)
             && *l != zero
         {
             return y;
+        }
+        if mask.is_none() && !self.faults.exact() {
+            return self.b.divisor(y);
         }
         let (zero, one) = (self.b.constant(zero), self.b.constant(Lit::one(ty)));
         let is_zero = self.b.prim(PrimOp::EqP, &[y, zero]);

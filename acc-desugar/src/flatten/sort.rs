@@ -21,9 +21,12 @@ impl Flattener<'_> {
             });
         }
         // Elements without leaves are all equal.
-        let order = match (order, self.iotas(&from.shape).pop()) {
+        let order = match (order, self.index_of(&from.shape).pop()) {
             (Some(order), _) => order,
-            (None, Some(iota)) => self.spread(iota, &from.shape),
+            (None, Some(index)) => {
+                let index = self.value(index);
+                self.spread(index, &from.shape)
+            }
             (None, None) => self.b.constant(acc_core::data::Prim::lit(0i64)),
         };
         Flat { shape: from.shape, columns: [order].into_iter().collect() }

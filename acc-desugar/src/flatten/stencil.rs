@@ -1,9 +1,10 @@
 //! Stencils: shifted views of one padded tensor.
 
 use super::{Flat, Flattener};
-use crate::graph::{FaultKind, SizeOp, Value, Values};
+use crate::graph::{FaultKind, PadMode, SizeOp, Value, Values};
 use acc_core::data::Prim;
 use acc_core::ir::{Boundary, Fun, PrimOp, StencilInput};
+use smallvec::SmallVec;
 
 impl Flattener<'_> {
     pub(super) fn stencil(&mut self, f: &Fun, inputs: &[StencilInput]) -> Flat {
@@ -16,7 +17,7 @@ impl Flattener<'_> {
         for (input, from) in inputs.iter().zip(&flats) {
             args.extend(self.neighbours(input, from, &space));
         }
-        let columns = self.map_lanes(f, &[], &args, &space, None);
+        let columns = self.map_lanes(f, false, &args, &space, None);
         Flat { shape: space, columns: columns.into() }
     }
 
@@ -24,14 +25,15 @@ impl Flattener<'_> {
     fn neighbours(&mut self, input: &StencilInput, from: &Flat, space: &[Value]) -> Vec<Value> {
         let StencilInput { window, boundary, xs: _ } = input;
         let columns = self.after_raise(&from.columns);
-        // Each axis by its own positions; an empty one stays empty.
-        let mut padded = columns.to_vec();
-        let mut shape = Values::new();
-        for (axis, (n, w)) in from.shape.iter().zip(window).enumerate() {
-            let (len, at) = self.positions(*n, w / 2, boundary);
-            shape.push(len);
-            padded = padded.into_iter().map(|c| self.b.take(c, axis as u32, at)).collect();
-        }
+        let widths: SmallVec<[u32; 4]> = window.iter().map(|w| (w / 2) as u32).collect();
+        let mode = match boundary {
+            // What a function yields replaces what is there.
+            Boundary::Clamp | Boundary::Function(_) => PadMode::Nearest,
+            Boundary::Mirror => PadMode::Mirror,
+            Boundary::Wrap => PadMode::Wrap,
+        };
+        let mut padded: Vec<Value> = columns.iter().map(|c| self.b.pad(*c, widths.clone(), mode)).collect();
+        let shape: Values = from.shape.iter().zip(&widths).map(|(n, w)| self.padded_extent(*n, *w)).collect();
         if let Boundary::Function(g) = boundary {
             padded = self.rim(g, window, &from.shape, &shape, padded);
         }
@@ -76,53 +78,17 @@ impl Flattener<'_> {
         self.check_stmt(FaultKind::StencilExtent { boundary: name }, bad, &[], details);
     }
 
-    /// The extent of a padded axis and the position that each of its places reads.
-    fn positions(&mut self, n: Value, radius: usize, boundary: &Boundary) -> (Value, Value) {
-        let (one, r2) = (self.b.size(1), self.b.size(2 * radius as i64));
+    /// The extent of a padded axis.
+    fn padded_extent(&mut self, n: Value, width: u32) -> Value {
+        let (one, both) = (self.b.size(1), self.b.size(2 * i64::from(width)));
         let some = self.b.size_op(SizeOp::Min, n, one);
-        let pad = self.b.size_op(SizeOp::Mul, some, r2);
-        let len = self.b.size_op(SizeOp::Add, n, pad);
-        let iota = self.b.iota(len);
-        let r = self.b.constant((radius as i64).lit());
-        let i = self.b.prim(PrimOp::SubP, &[iota, r]);
-        let (zero, n_t, one_t) = (self.b.constant(0i64.lit()), self.b.tensor_of_size(n), self.b.constant(1i64.lit()));
-        let last = self.b.prim(PrimOp::SubP, &[n_t, one_t]);
-        let at = match boundary {
-            // What a function yields replaces what is read here.
-            Boundary::Clamp | Boundary::Function(_) => {
-                let i = self.b.prim(PrimOp::MinP, &[i, last]);
-                self.b.prim(PrimOp::MaxP, &[i, zero])
-            }
-            // |i| reflects about the first element; last - |last - i| about the last.
-            Boundary::Mirror => {
-                let i = self.b.prim(PrimOp::AbsP, &[i]);
-                let d = self.b.prim(PrimOp::SubP, &[last, i]);
-                let d = self.b.prim(PrimOp::AbsP, &[d]);
-                let i = self.b.prim(PrimOp::SubP, &[last, d]);
-                self.in_bounds(i, last)
-            }
-            Boundary::Wrap => {
-                let low = self.b.prim(PrimOp::LtP, &[i, zero]);
-                let high = self.b.prim(PrimOp::GtP, &[i, last]);
-                let (up, down) = (self.b.prim(PrimOp::AddP, &[i, n_t]), self.b.prim(PrimOp::SubP, &[i, n_t]));
-                let i = self.b.where_(high, down, i);
-                let i = self.b.where_(low, up, i);
-                self.in_bounds(i, last)
-            }
-        };
-        (len, at)
-    }
-
-    /// Positions of an array whose other extents make it empty may need more than one reflection; nothing reads them.
-    fn in_bounds(&mut self, i: Value, last: Value) -> Value {
-        let zero = self.b.constant(0i64.lit());
-        let i = self.b.prim(PrimOp::MinP, &[i, last]);
-        self.b.prim(PrimOp::MaxP, &[i, zero])
+        let more = self.b.size_op(SizeOp::Mul, some, both);
+        self.b.size_op(SizeOp::Add, n, more)
     }
 
     /// Padded columns with a function of the index outside the array.
     fn rim(&mut self, g: &Fun, window: &[usize], inner: &[Value], shape: &[Value], padded: Vec<Value>) -> Vec<Value> {
-        let iotas = self.iotas(shape);
+        let iotas: Vec<Value> = self.index_of(shape).into_iter().map(|s| self.value(s)).collect();
         let mut outside: Option<Value> = None;
         let mut index = Vec::new();
         for ((iota, n), w) in iotas.iter().zip(inner).zip(window) {
@@ -139,7 +105,7 @@ impl Flattener<'_> {
             });
         }
         let Some(outside) = outside else { return padded };
-        let values = self.map_lanes(g, &[], &index, shape, Some(outside));
+        let values = self.map_lanes(g, false, &index, shape, Some(outside));
         padded.into_iter().zip(values).map(|(p, v)| self.b.where_(outside, v, p)).collect()
     }
 }

@@ -1,7 +1,6 @@
 //! Statements.
 
 use super::read::Lookup;
-use super::scalar::Scalar;
 use super::{Flat, Flattener, flat_types};
 use crate::graph::{Body, FaultKind, SizeOp, Type, Value, Values};
 use acc_core::ir::{ArrayId, ArrayOp, Axis, Block, ForeignFun, Fun, Stmt, strict_statements};
@@ -69,8 +68,7 @@ impl Flattener<'_> {
         match &s.op {
             ArrayOp::Generate { shape, f } => {
                 let space = self.shape_of(shape, s);
-                let iotas = self.iotas(&space);
-                let columns = self.map_lanes(f, &iotas, &[], &space, None);
+                let columns = self.map_lanes(f, true, &[], &space, None);
                 vec![Flat { shape: space, columns: columns.into() }]
             }
             ArrayOp::Map { f, xs, indexed } => vec![self.map(f, xs, *indexed)],
@@ -81,10 +79,9 @@ impl Flattener<'_> {
             }
             ArrayOp::Backpermute { shape, index, xs } => {
                 let space = self.shape_of(shape, s);
-                let iotas = self.iotas(&space);
                 let from = self.array(*xs);
-                let index = self.apply(index, &iotas, &[], &space, None);
-                let at = Lookup { array: *xs, space: &space, iotas: &iotas, mask: None };
+                let index = self.apply(index, true, &[], &space, None);
+                let at = Lookup { array: *xs, space: &space, mask: None };
                 let loc = self.loc.clone();
                 self.b.at(&loc);
                 let columns = self.read(&at, &from.shape, &from.columns, &index);
@@ -133,7 +130,10 @@ impl Flattener<'_> {
             }
             ArrayOp::If { cond, then, else_ } => {
                 let cond = match self.closed(cond)[..] {
-                    [Scalar::Size(v) | Scalar::Tensor(v)] => self.after_raise(&[v])[0],
+                    [s] => {
+                        let v = self.value(s);
+                        self.after_raise(&[v])[0]
+                    }
                     _ => self.b.bool(true),
                 };
                 let [then, else_] = [then, else_].map(|b| self.body(b, &[]));
@@ -152,9 +152,8 @@ impl Flattener<'_> {
     /// An array whose extents, too, are had only if a condition holds.
     fn check_array(&mut self, ok: &Fun, message: &Arc<str>, xs: ArrayId) -> Flat {
         let from = self.array(xs);
-        let mut answer = self.closed(ok).into_iter().map(|s| match s {
-            Scalar::Size(v) | Scalar::Tensor(v) => v,
-        });
+        let answer = self.closed(ok);
+        let mut answer = answer.into_iter().map(|s| self.value(s)).collect::<Vec<_>>().into_iter();
         if let Some(ok) = answer.next() {
             let bad = if self.b.ty(ok) == Type::Size { self.b.not_size(ok) } else { self.b.not(ok) };
             self.check_stmt(FaultKind::CheckFailed { message: message.clone() }, bad, &[], answer.collect());
@@ -209,8 +208,7 @@ impl Flattener<'_> {
         for f in &flats {
             args.extend(f.columns.iter().map(|c| self.cut(*c, &f.shape, &space)));
         }
-        let iotas = if indexed { self.iotas(&space) } else { Vec::new() };
-        let columns = self.map_lanes(f, &iotas, &args, &space, None);
+        let columns = self.map_lanes(f, indexed, &args, &space, None);
         Flat { shape: space, columns: columns.into() }
     }
 

@@ -11,11 +11,16 @@ use std::sync::Arc;
 /// A graph under construction: a stack of bodies, the innermost of which gets the nodes.
 pub(crate) struct Builder {
     types: Vec<Type>,
+    /// The axes of each tensor whose extent may be other than 1.
+    axes: Vec<AxisSet>,
     bodies: Vec<Open>,
     sources: Vec<Source>,
     source: u32,
     loc: Loc,
 }
+
+/// A set of axes, as bits.
+pub(crate) type AxisSet = u32;
 
 struct Open {
     params: Vec<Value>,
@@ -26,7 +31,7 @@ struct Open {
 impl Builder {
     pub(crate) fn new() -> Builder {
         let mut b =
-            Builder { types: Vec::new(), bodies: Vec::new(), sources: Vec::new(), source: 0, loc: Loc::unknown() };
+            Builder { types: Vec::new(), axes: Vec::new(), bodies: Vec::new(), sources: Vec::new(), source: 0, loc: Loc::unknown() };
         b.open();
         b
     }
@@ -61,6 +66,7 @@ impl Builder {
 
     fn fresh(&mut self, ty: Type) -> Value {
         self.types.push(ty);
+        self.axes.push(all_axes(&ty));
         Value(self.types.len() as u32 - 1)
     }
 
@@ -138,12 +144,54 @@ impl Builder {
             return v.clone();
         }
         let results: Values = types.iter().map(|t| self.fresh(*t)).collect();
+        self.set_axes(&op, &results);
         let (source, loc) = (self.source, self.loc.clone());
         if sharable {
             self.top().known.insert(op.clone(), results.clone());
         }
         self.top().nodes.push(Node { results: results.clone(), op, source, loc });
         results
+    }
+
+    /// The axes of a tensor whose extent may be other than 1.
+    pub(crate) fn axes(&self, v: Value) -> AxisSet {
+        self.axes[v.index()]
+    }
+
+    fn set_axes(&mut self, op: &Op, results: &[Value]) {
+        let known = match op {
+            Op::Prim(..) | Op::Where(..) => Some(op.operands().iter().fold(0, |set, v| set | self.axes(*v))),
+            Op::Cast(x, _)
+            | Op::Bitcast(x, _)
+            | Op::Clamp(x, _)
+            | Op::InBounds { at: x, .. }
+            | Op::Divisor(x)
+            | Op::Gather(_, x) => Some(self.axes(*x)),
+            Op::Checked { values, .. } => {
+                for (r, v) in results.iter().zip(values) {
+                    self.axes[r.index()] = self.axes(*v);
+                }
+                None
+            }
+            Op::InsertAxes(x, at) => {
+                let (mut rest, mut set) = (self.axes(*x), 0);
+                for axis in 0..self.rank(results[0]) as u32 {
+                    if !at.contains(&axis) {
+                        set |= (rest & 1) << axis;
+                        rest >>= 1;
+                    }
+                }
+                Some(set)
+            }
+            Op::Transpose(x, axes) => {
+                let from = self.axes(*x);
+                Some(axes.iter().enumerate().fold(0, |set, (to, a)| set | (((from >> a) & 1) << to)))
+            }
+            _ => None,
+        };
+        if let (Some(set), [r]) = (known, results) {
+            self.axes[r.index()] = set;
+        }
     }
 
     fn push1(&mut self, op: Op, ty: Type) -> Value {
@@ -221,7 +269,31 @@ impl Builder {
             let n = l.bits as i64;
             return self.size(n);
         }
+        let origin = self.origin(x);
+        if self.is_argument(origin) {
+            // The host has it, and it is what it is whatever checks come before.
+            return self.push1(Op::Argument(origin), Type::Size);
+        }
         self.push1(Op::ReadBack(x), Type::Size)
+    }
+
+    /// Whether the host has the value: a rank-0 parameter of the graph, of a type that a size can be.
+    pub(crate) fn is_argument(&self, x: Value) -> bool {
+        let kind = matches!(self.ty(x), Type::Tensor { scalar: ScalarType::I64 | ScalarType::Bool, rank: 0 });
+        kind && self.bodies.first().is_some_and(|b| b.params.contains(&x))
+    }
+
+    /// The size that a rank-0 tensor is, if reading it costs nothing: it is known on the host, or read back already.
+    pub(crate) fn known_size(&mut self, x: Value) -> Option<Value> {
+        let known = matches!(self.def(x), Some(Op::FromSize(_) | Op::Const(_)))
+            || self.is_argument(self.origin(x))
+            || self.bodies.iter().any(|b| b.known.contains_key(&Op::ReadBack(x)));
+        known.then(|| self.read_back(x))
+    }
+
+    /// Whether some lane's position is out of bounds: see [`Op::Outside`].
+    pub(crate) fn outside(&mut self, base: Value, steps: Values, lens: Values, extent: Value) -> Value {
+        self.push1(Op::Outside { base, steps, lens, extent }, Type::Size)
     }
 
     pub(crate) fn tensor_of_size(&mut self, s: Value) -> Value {
@@ -245,8 +317,13 @@ impl Builder {
         self.constant(x.lit())
     }
 
-    pub(crate) fn iota(&mut self, n: Value) -> Value {
-        self.tensor(Op::Iota(n), ScalarType::I64, 1)
+    pub(crate) fn iota(&mut self, len: Value) -> Value {
+        let (start, step) = (self.size(0), self.size(1));
+        self.iota_from(len, start, step)
+    }
+
+    pub(crate) fn iota_from(&mut self, len: Value, start: Value, step: Value) -> Value {
+        self.tensor(Op::Iota { len, start, step }, ScalarType::I64, 1)
     }
 
     /// A 0-d tensor repeated to a shape.
@@ -270,8 +347,13 @@ impl Builder {
     }
 
     pub(crate) fn const_bool(&self, v: Value) -> Option<bool> {
+        self.constant_of(v).and_then(|l| l.get::<bool>())
+    }
+
+    /// The literal that a tensor is.
+    pub(crate) fn constant_of(&self, v: Value) -> Option<Lit> {
         match self.def(v) {
-            Some(Op::Const(l)) => l.get::<bool>(),
+            Some(Op::Const(l)) => Some(*l),
             _ => None,
         }
     }
@@ -304,6 +386,18 @@ impl Builder {
         let rank = [c, t, e].iter().map(|v| self.rank(*v)).max().unwrap_or(0);
         let scalar = self.scalar(t);
         self.tensor(Op::Where(c, t, e), scalar, rank)
+    }
+
+    pub(crate) fn clamp(&mut self, at: Value, extent: Value) -> Value {
+        self.like(Op::Clamp(at, extent), at)
+    }
+
+    pub(crate) fn in_bounds(&mut self, at: Value, extent: Value, by_use: bool) -> Value {
+        self.like(Op::InBounds { at, extent, by_use }, at)
+    }
+
+    pub(crate) fn divisor(&mut self, y: Value) -> Value {
+        self.like(Op::Divisor(y), y)
     }
 
     // ---- views
@@ -354,6 +448,11 @@ impl Builder {
         self.like(Op::Flip(x, axis), x)
     }
 
+    pub(crate) fn unfold(&mut self, x: Value, start: Value, lens: &[Value], steps: &[Value]) -> Value {
+        let scalar = self.scalar(x);
+        self.tensor(Op::Unfold { x, start, lens: lens.into(), steps: steps.into() }, scalar, lens.len())
+    }
+
     // ---- data movement
 
     pub(crate) fn gather(&mut self, source: Value, at: Value) -> Value {
@@ -365,8 +464,11 @@ impl Builder {
         self.like(Op::Take { x, axis, at }, x)
     }
 
-    pub(crate) fn pad_if_empty(&mut self, x: Value) -> Value {
-        self.like(Op::PadIfEmpty(x), x)
+    pub(crate) fn pad(&mut self, x: Value, widths: SmallVec<[u32; 4]>, mode: super::PadMode) -> Value {
+        if widths.iter().all(|w| *w == 0) {
+            return x;
+        }
+        self.like(Op::Pad { x, widths, mode }, x)
     }
 
     pub(crate) fn scatter(&mut self, base: Value, at: Value, values: Value, mode: super::ScatterMode) -> Value {
@@ -415,6 +517,38 @@ impl Builder {
         self.push(Op::While { init: init.into(), test, step }, &types)
     }
 
+    /// A fold of rows with an operator.
+    pub(crate) fn fold(&mut self, columns: &[Value], combine: Body) -> Values {
+        let types: Vec<Type> = columns
+            .iter()
+            .map(|c| Type::Tensor { scalar: self.scalar(*c), rank: self.rank(*c).saturating_sub(1) })
+            .collect();
+        self.push(Op::Fold { columns: columns.into(), combine }, &types)
+    }
+
+    /// A scan of rows with an operator.
+    pub(crate) fn scan(&mut self, columns: &[Value], combine: Body) -> Values {
+        let types: Vec<Type> = columns.iter().map(|c| self.ty(*c)).collect();
+        self.push(Op::Scan { columns: columns.into(), combine }, &types)
+    }
+
+    /// A loop that lanes leave one by one.
+    pub(crate) fn lane_loop(
+        &mut self,
+        on: Value,
+        space: &[Value],
+        init: &[Value],
+        captured: &[Value],
+        kept: SmallVec<[bool; 4]>,
+        bodies: [Body; 2],
+    ) -> Values {
+        let rank = space.len();
+        let types: Vec<Type> = init.iter().map(|v| Type::Tensor { scalar: self.scalar(*v), rank }).collect();
+        let [test, step] = bodies;
+        let (space, init, captured) = (space.into(), init.into(), captured.into());
+        self.push(Op::LaneLoop { on, space, init, captured, kept, test, step }, &types)
+    }
+
     pub(crate) fn fault(
         &mut self,
         kind: super::FaultKind,
@@ -451,6 +585,13 @@ impl Builder {
     }
 }
 
+fn all_axes(ty: &Type) -> AxisSet {
+    match ty {
+        Type::Tensor { rank, .. } => (1 << rank) - 1,
+        Type::Size | Type::Token => 0,
+    }
+}
+
 /// Removes nodes that no result needs. `live` are the values that the bodies around need.
 fn prune(body: &mut Body, live: &mut HashSet<Value>) {
     live.extend(body.results.iter().copied());
@@ -458,12 +599,8 @@ fn prune(body: &mut Body, live: &mut HashSet<Value>) {
     for mut n in std::mem::take(&mut body.nodes).into_iter().rev() {
         if n.results.iter().any(|r| live.contains(r)) {
             live.extend(n.op.operands());
-            match &mut n.op {
-                Op::If { then: a, else_: b, .. } | Op::While { test: a, step: b, .. } => {
-                    acc_core::grow_stack(|| prune(a, live));
-                    acc_core::grow_stack(|| prune(b, live));
-                }
-                _ => {}
+            for b in n.op.bodies_mut() {
+                acc_core::grow_stack(|| prune(b, live));
             }
             kept.push(n);
         }

@@ -6,6 +6,6 @@ mod shape;
 mod verify;
 mod walk;
 
-pub use op::{Body, FaultKind, Graph, Known, Node, Op, ScatterMode, SizeOp, Source, Type, Value, Values};
+pub use op::{Body, FaultKind, Graph, Known, Node, Op, PadMode, ScatterMode, SizeOp, Source, Type, Value, Values};
 pub use shape::{Extent, Shapes};
 pub use verify::{GraphError, verify};

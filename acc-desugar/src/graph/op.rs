@@ -1,6 +1,6 @@
 //! First-order graphs over tensors and sizes.
 
-use acc_core::data::{Lit, ScalarType};
+use acc_core::data::{Lit, Prim, ScalarType};
 use acc_core::ir::{ArrayType, Loc, PrimOp};
 use smallvec::SmallVec;
 use std::fmt;
@@ -167,6 +167,44 @@ pub enum Known {
     Any,
 }
 
+/// The greatest value of a type; of floats infinity.
+fn greatest(ty: ScalarType) -> Lit {
+    match ty {
+        ScalarType::I8 => i8::MAX.lit(),
+        ScalarType::I16 => i16::MAX.lit(),
+        ScalarType::I32 => i32::MAX.lit(),
+        ScalarType::I64 => i64::MAX.lit(),
+        ScalarType::U8 => u8::MAX.lit(),
+        ScalarType::U16 => u16::MAX.lit(),
+        ScalarType::U32 => u32::MAX.lit(),
+        ScalarType::U64 => u64::MAX.lit(),
+        ScalarType::F16 => Lit { ty, bits: 0x7c00 },
+        ScalarType::F32 => f32::INFINITY.lit(),
+        ScalarType::F64 => f64::INFINITY.lit(),
+        ScalarType::Bool => true.lit(),
+        ScalarType::Char => char::MAX.lit(),
+    }
+}
+
+/// The least value of a type; of floats minus infinity.
+fn least(ty: ScalarType) -> Lit {
+    match ty {
+        ScalarType::I8 => i8::MIN.lit(),
+        ScalarType::I16 => i16::MIN.lit(),
+        ScalarType::I32 => i32::MIN.lit(),
+        ScalarType::I64 => i64::MIN.lit(),
+        ScalarType::F16 => Lit { ty, bits: 0xfc00 },
+        ScalarType::F32 => f32::NEG_INFINITY.lit(),
+        ScalarType::F64 => f64::NEG_INFINITY.lit(),
+        ScalarType::U8
+        | ScalarType::U16
+        | ScalarType::U32
+        | ScalarType::U64
+        | ScalarType::Bool
+        | ScalarType::Char => Lit::zero(ty),
+    }
+}
+
 impl Known {
     /// The name in exports.
     pub fn name(self) -> &'static str {
@@ -180,11 +218,13 @@ impl Known {
         }
     }
 
-    /// Whether reducing no element has a value: the neutral element.
-    pub fn has_neutral(self) -> bool {
+    /// The neutral element among scalars of a type: what the reduction of no element is.
+    pub fn neutral(self, ty: ScalarType) -> Lit {
         match self {
-            Known::Sum | Known::Product | Known::All | Known::Any => true,
-            Known::Min | Known::Max => false,
+            Known::Sum | Known::Any => Lit::zero(ty),
+            Known::Product | Known::All => Lit::one(ty),
+            Known::Min => greatest(ty),
+            Known::Max => least(ty),
         }
     }
 }
@@ -196,6 +236,28 @@ pub enum ScatterMode {
     Last,
     /// Combined with what is there.
     Combine(Known),
+}
+
+/// What stands beyond the ends of an axis.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum PadMode {
+    /// The nearest element.
+    Nearest,
+    /// What lies as far on the other side of the last element, which is not repeated.
+    Mirror,
+    /// The axis again.
+    Wrap,
+}
+
+impl PadMode {
+    /// The name in exports.
+    pub fn name(self) -> &'static str {
+        match self {
+            PadMode::Nearest => "nearest",
+            PadMode::Mirror => "mirror",
+            PadMode::Wrap => "wrap",
+        }
+    }
 }
 
 /// What a check found.
@@ -241,6 +303,20 @@ pub enum Op {
     SizeOp(SizeOp, Value, Value),
     /// The value of a rank-0 tensor of `i64` or `bool`: read back from the device.
     ReadBack(Value),
+    /// The value of a rank-0 parameter of the graph, of `i64` or `bool`: the host has it.
+    Argument(Value),
+    /// Whether some lane's position `base + Σ steps[k]·i[k]`, with `i[k]` in `0..lens[k]`, is out of `0..extent`: 0 or 1,
+    /// computed without wrapping.
+    Outside {
+        /// The position of the first lane.
+        base: Value,
+        /// The distance along each axis.
+        steps: Values,
+        /// The extent of each axis.
+        lens: Values,
+        /// The extent of what is read.
+        extent: Value,
+    },
     /// The extent of a tensor along an axis.
     Extent(Value, u32),
     /// A size as a rank-0 tensor of `i64`.
@@ -249,11 +325,19 @@ pub enum Op {
     // ---- sources
     /// A rank-0 tensor.
     Const(Lit),
-    /// `0, 1, ..` of this length, as `i64`.
-    Iota(Value),
+    /// `start, start + step, ..` as `i64`.
+    Iota {
+        /// How many.
+        len: Value,
+        /// The first.
+        start: Value,
+        /// The distance, not 0.
+        step: Value,
+    },
 
     // ---- element-wise
-    /// A primitive operation. Integer divisors are never zero here: flattening guards them.
+    /// A primitive operation. Integer divisors are never zero here: flattening guards them, or they are
+    /// [`Op::Divisor`]s.
     Prim(PrimOp, Values),
     /// A numeric conversion.
     Cast(Value, ScalarType),
@@ -261,6 +345,19 @@ pub enum Op {
     Bitcast(Value, ScalarType),
     /// The second operand where the first (of `bool`) is true, else the third.
     Where(Value, Value, Value),
+    /// The nearest position in `0..extent`; if there is none, one that differs from what it was.
+    Clamp(Value, Value),
+    /// Positions, all of them in `0..extent`: if one is not, the run has a fault.
+    InBounds {
+        /// The positions.
+        at: Value,
+        /// The extent, a size.
+        extent: Value,
+        /// Whether all of it goes into reads or writes that find such a position themselves.
+        by_use: bool,
+    },
+    /// Divisors, none of them 0: if one is, the run has a fault. All of it goes into divisions.
+    Divisor(Value),
 
     // ---- views
     /// The same elements in row-major order under another shape of the same size.
@@ -271,7 +368,8 @@ pub enum Op {
     Transpose(Value, SmallVec<[u32; 4]>),
     /// New axes of extent 1 at these positions of the result, in increasing order.
     InsertAxes(Value, SmallVec<[u32; 4]>),
-    /// Every `step`-th position of an axis: `len` of them from `start`.
+    /// Every `step`-th position of an axis: `len` of them from `start`. If they are not all there, zeros: then the run
+    /// has a fault, or nobody looks at the result.
     Slice {
         /// The operand.
         x: Value,
@@ -284,7 +382,7 @@ pub enum Op {
         /// The distance between them.
         step: u32,
     },
-    /// One position of an axis, which goes.
+    /// One position of an axis, which goes; zeros as for a slice.
     Select {
         /// The operand.
         x: Value,
@@ -295,11 +393,32 @@ pub enum Op {
     },
     /// An axis reversed.
     Flip(Value, u32),
+    /// The elements of a rank-1 tensor at `start + Σ steps[k]·i[k]`, with `i[k]` in `0..lens[k]`; zeros as for
+    /// a slice.
+    Unfold {
+        /// The operand.
+        x: Value,
+        /// The position of the first element.
+        start: Value,
+        /// The shape of the result.
+        lens: Values,
+        /// The distance along each axis; may be negative or 0.
+        steps: Values,
+    },
 
     // ---- data movement
-    /// Elements of a rank-1 tensor at positions, which are in bounds; of the positions' shape.
+    /// Elements of a rank-1 tensor at positions, which are in bounds, or zeros if it is empty; of the positions' shape.
     Gather(Value, Value),
-    /// Slices of a tensor at positions (rank 1, in bounds) of an axis.
+    /// A tensor with places more at both ends of its axes; none on an axis without elements.
+    Pad {
+        /// The operand.
+        x: Value,
+        /// How many at each end of each axis.
+        widths: SmallVec<[u32; 4]>,
+        /// What is there.
+        mode: PadMode,
+    },
+    /// Slices of a tensor at positions (rank 1) of an axis, which are in bounds, or zeros if that is empty.
     Take {
         /// The operand.
         x: Value,
@@ -308,8 +427,6 @@ pub enum Op {
         /// The positions.
         at: Value,
     },
-    /// The operand (rank 1), or one zero if it is empty: something to read for lanes that are off.
-    PadIfEmpty(Value),
     /// A rank-1 tensor with values put at positions, which are in bounds.
     Scatter {
         /// The tensor.
@@ -333,6 +450,21 @@ pub enum Op {
     Reduce(Known, Value),
     /// An inclusive scan.
     Cumulative(Known, Value),
+    /// A reduction of rows, which are not empty, with an associative operator, in order.
+    Fold {
+        /// The rows' columns, of one shape.
+        columns: Values,
+        /// The operator, on many pairs at once: from their number, and the columns of the left and of the right
+        /// operands, of the rows' shape with that number as the innermost extent, to those of the results.
+        combine: Body,
+    },
+    /// An inclusive scan of rows with an associative operator, in order.
+    Scan {
+        /// The rows' columns, of one shape.
+        columns: Values,
+        /// As of a fold.
+        combine: Body,
+    },
     /// Whether any element of a tensor of `bool`, of any rank, is true; of rank 0.
     AnyLane(Value),
 
@@ -353,6 +485,25 @@ pub enum Op {
         /// From the state to a size or a rank-0 `bool`.
         test: Body,
         /// From the state to the next state.
+        step: Body,
+    },
+
+    /// A loop that lanes leave one by one: while `test` holds for a lane, its state becomes what `step` yields.
+    LaneLoop {
+        /// Which lanes enter: of the space's rank, or uniform.
+        on: Value,
+        /// The extents of the index space.
+        space: Values,
+        /// The initial state, which broadcasts to the space.
+        init: Values,
+        /// What else differs between lanes; it broadcasts to the space.
+        captured: Values,
+        /// Which results are used; the others are unspecified.
+        kept: SmallVec<[bool; 4]>,
+        /// From a number of lanes, which of them are on, their state and what they captured, all of rank 1, to which
+        /// of them go on.
+        test: Body,
+        /// From the same to the next state; of a lane that is off anything.
         step: Body,
     },
 
@@ -409,14 +560,19 @@ impl Op {
             Op::Size(_) => "size",
             Op::SizeOp(op, ..) => op.name(),
             Op::ReadBack(_) => "read_back",
+            Op::Argument(_) => "argument",
+            Op::Outside { .. } => "outside",
             Op::Extent(..) => "extent",
             Op::FromSize(_) => "from_size",
             Op::Const(_) => "const",
-            Op::Iota(_) => "iota",
+            Op::Iota { .. } => "iota",
             Op::Prim(p, _) => p.name(),
             Op::Cast(..) => "cast",
             Op::Bitcast(..) => "bitcast",
             Op::Where(..) => "where",
+            Op::Clamp(..) => "clamp",
+            Op::InBounds { .. } => "in_bounds",
+            Op::Divisor(_) => "divisor",
             Op::Reshape(..) => "reshape",
             Op::Broadcast(..) => "broadcast",
             Op::Transpose(..) => "transpose",
@@ -424,9 +580,12 @@ impl Op {
             Op::Slice { .. } => "slice",
             Op::Select { .. } => "select",
             Op::Flip(..) => "flip",
+            Op::Unfold { .. } => "unfold",
             Op::Gather(..) => "gather",
             Op::Take { .. } => "take",
-            Op::PadIfEmpty(_) => "pad_if_empty",
+            Op::Pad { .. } => "pad",
+            Op::Fold { .. } => "fold",
+            Op::Scan { .. } => "scan",
             Op::Scatter { .. } => "tensor_scatter",
             Op::Concat(..) => "concat",
             Op::SortPermutation(_) => "sort_permutation",
@@ -436,6 +595,7 @@ impl Op {
             Op::AnyLane(_) => "any_lane",
             Op::If { .. } => "if",
             Op::While { .. } => "while",
+            Op::LaneLoop { .. } => "lane_loop",
             Op::Fault { .. } => "fault",
             Op::Checked { .. } => "checked",
             Op::Trace { .. } => "trace",

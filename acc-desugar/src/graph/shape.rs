@@ -157,9 +157,14 @@ impl Infer<'_> {
                     }
                     continue;
                 }
-                Op::SizeOp(..) | Op::ReadBack(_) | Op::Extent(..) | Op::Fault { .. } => continue,
+                Op::SizeOp(..)
+                | Op::ReadBack(_)
+                | Op::Argument(_)
+                | Op::Outside { .. }
+                | Op::Extent(..)
+                | Op::Fault { .. } => continue,
                 Op::FromSize(_) | Op::Const(_) | Op::AnyLane(_) => vec![],
-                Op::Iota(len) => vec![self.size(*len)],
+                Op::Iota { len, .. } => vec![self.size(*len)],
                 Op::Prim(..) | Op::Where(..) => self.broadcast(&n.op.operands(), rank),
                 Op::Cast(x, _)
                 | Op::Bitcast(x, _)
@@ -167,6 +172,9 @@ impl Infer<'_> {
                 | Op::Cumulative(_, x)
                 | Op::SortPermutation(x)
                 | Op::Scatter { base: x, .. }
+                | Op::Clamp(x, _)
+                | Op::InBounds { at: x, .. }
+                | Op::Divisor(x)
                 | Op::Confine { mask: x, .. } => self.of(*x),
                 Op::Reshape(_, shape) | Op::Broadcast(_, shape) => shape.iter().map(|s| self.size(*s)).collect(),
                 Op::Transpose(x, axes) => {
@@ -190,11 +198,35 @@ impl Infer<'_> {
                     out.remove(*axis as usize);
                     out
                 }
+                Op::Unfold { lens, .. } => lens.iter().map(|s| self.size(*s)).collect(),
                 Op::Gather(_, at) => self.of(*at),
                 Op::Take { x, axis, at } => {
                     let mut out = self.of(*x);
                     out[*axis as usize] = self.of(*at)[0];
                     out
+                }
+                Op::Pad { x, .. } => vec![Extent::Unknown; self.of(*x).len()],
+                Op::Fold { columns, .. } => {
+                    for (r, c) in n.results.iter().zip(columns) {
+                        let mut out = self.of(*c);
+                        out.pop();
+                        self.set(*r, out);
+                    }
+                    continue;
+                }
+                Op::LaneLoop { space, .. } => {
+                    let extents: Vec<Extent> = space.iter().map(|s| self.size(*s)).collect();
+                    for r in &n.results {
+                        self.set(*r, extents.clone());
+                    }
+                    continue;
+                }
+                Op::Scan { columns, .. } => {
+                    for (r, c) in n.results.iter().zip(columns) {
+                        let out = self.of(*c);
+                        self.set(*r, out);
+                    }
+                    continue;
                 }
                 Op::Concat(xs, axis) => {
                     let mut out = self.of(xs[0]);
@@ -206,7 +238,7 @@ impl Infer<'_> {
                     out.pop();
                     out
                 }
-                Op::PadIfEmpty(_) | Op::Nonzero(_) => vec![Extent::Unknown],
+                Op::Nonzero(_) => vec![Extent::Unknown],
             };
             self.set(r, extents);
         }

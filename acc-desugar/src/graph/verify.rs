@@ -3,7 +3,9 @@
 //! * **G1** Every value is defined once, before its uses, in the same body or one around it.
 //! * **G2** Operands and results have the types that the operation asks for.
 //! * **G3** Conditions are sizes or rank-0 tensors of `bool`; the bodies of a conditional have no parameters and yield
-//!   its results' types; those of a loop take its state, its test yields a condition, its step the state's types.
+//!   its results' types; those of a loop take its state, its test yields a condition, its step the state's types; that of
+//!   a loop of lanes takes a size, a mask, its state and what it captured, of rank 1; that of
+//!   a fold or scan takes a size and two operands of the columns' types, and yields these types.
 //! * **G4** Axes are below the rank.
 
 use super::{Body, Graph, Node, Op, ScatterMode, Type, Value};
@@ -106,10 +108,20 @@ impl Verifier<'_> {
             Op::Size(_) => results == [Type::Size],
             Op::SizeOp(_, a, b) => sizes(&[*a, *b]) && results == [Type::Size],
             Op::ReadBack(x) => (is(*x, I64, 0) || is(*x, Bool, 0)) && results == [Type::Size],
+            Op::Argument(x) => {
+                (is(*x, I64, 0) || is(*x, Bool, 0)) && g.body.params.contains(x) && results == [Type::Size]
+            }
+            Op::Outside { base, steps, lens, extent } => {
+                sizes(&[*base, *extent])
+                    && sizes(steps)
+                    && sizes(lens)
+                    && steps.len() == lens.len()
+                    && results == [Type::Size]
+            }
             Op::Extent(x, axis) => rank_below(*x, *axis) && results == [Type::Size],
             Op::FromSize(s) => sizes(&[*s]) && result(I64, 0),
             Op::Const(l) => result(l.ty, 0),
-            Op::Iota(s) => sizes(&[*s]) && result(I64, 1),
+            Op::Iota { len, start, step } => sizes(&[*len, *start, *step]) && result(I64, 1),
             Op::Prim(p, v) => match (broadcasts(v), v.first().and_then(|x| tensor(*x))) {
                 (Some(rank), Some((t, _))) => {
                     v.len() == p.arity()
@@ -127,6 +139,10 @@ impl Verifier<'_> {
                 }
                 _ => false,
             },
+            Op::Clamp(at, extent) | Op::InBounds { at, extent, .. } => {
+                sizes(&[*extent]) && same(*at) && tensor(*at).is_some_and(|(s, _)| s == I64)
+            }
+            Op::Divisor(y) => same(*y) && tensor(*y).is_some_and(|(s, _)| s.is_int()),
             Op::Reshape(x, shape) => sizes(shape) && tensor(*x).is_some_and(|(s, _)| result(s, shape.len())),
             Op::Broadcast(x, shape) => {
                 sizes(shape) && tensor(*x).is_some_and(|(s, r)| r == shape.len() && result(s, r))
@@ -148,12 +164,40 @@ impl Verifier<'_> {
                 rank_below(*x, *axis) && sizes(&[*at]) && tensor(*x).is_some_and(|(s, r)| result(s, r - 1))
             }
             Op::Flip(x, axis) => same(*x) && rank_below(*x, *axis),
+            Op::Unfold { x, start, lens, steps } => {
+                sizes(&[*start])
+                    && sizes(lens)
+                    && sizes(steps)
+                    && steps.len() == lens.len()
+                    && tensor(*x).is_some_and(|(s, r)| r == 1 && result(s, lens.len()))
+            }
             Op::Gather(x, at) => match (tensor(*x), tensor(*at)) {
                 (Some((s, 1)), Some((I64, r))) => result(s, r),
                 _ => false,
             },
+            Op::Pad { x, widths, .. } => same(*x) && tensor(*x).is_some_and(|(_, r)| r == widths.len()),
+            Op::Fold { columns, combine } | Op::Scan { columns, combine } => {
+                let types = types_of(columns);
+                let is_fold = matches!(n.op, Op::Fold { .. });
+                let wanted: Vec<Type> = types
+                    .iter()
+                    .map(|t| match *t {
+                        Type::Tensor { scalar, rank } if is_fold => {
+                            Type::Tensor { scalar, rank: rank.saturating_sub(1) }
+                        }
+                        t => t,
+                    })
+                    .collect();
+                let operands: Vec<Type> =
+                    std::iter::once(Type::Size).chain(types.iter().copied()).chain(types.iter().copied()).collect();
+                let got = types_of(&combine.params);
+                at.check(got == operands, "G3", || format!("an operator on {types:?} takes {got:?}"))?;
+                self.body(combine, at.0)?;
+                let got = types_of(&combine.results);
+                at.check(got == types, "G3", || format!("an operator on {types:?} yields {got:?}"))?;
+                results == wanted && columns.iter().all(|c| tensor(*c).is_some_and(|(_, r)| r > 0))
+            }
             Op::Take { x, axis, at } => same(*x) && rank_below(*x, *axis) && is(*at, I64, 1),
-            Op::PadIfEmpty(x) => same(*x) && tensor(*x).is_some_and(|(_, r)| r == 1),
             Op::Scatter { base, at, values, mode } => {
                 let boolean = tensor(*base).is_some_and(|(s, _)| s == Bool);
                 let fits = match mode {
@@ -193,6 +237,30 @@ impl Verifier<'_> {
                 let got = types_of(&step.results);
                 at.check(got == state, "G3", || format!("a loop of {state:?} steps to {got:?}"))?;
                 matches!(test.results[..], [t] if condition(t))
+            }
+            Op::LaneLoop { on, space, init, captured, kept, test, step } => {
+                let rank = space.len();
+                let lanes = |vs: &[Value], rank: usize| -> Option<Vec<Type>> {
+                    vs.iter().map(|v| tensor(*v).map(|(scalar, _)| Type::Tensor { scalar, rank })).collect()
+                };
+                let fits = |v: &Value| tensor(*v).is_some_and(|(_, r)| r == 0 || r == rank);
+                let (Some(state), Some(others)) = (lanes(init, 1), lanes(captured, 1)) else {
+                    return at.check(false, "G2", bad);
+                };
+                let mut params = vec![Type::Size, Type::Tensor { scalar: Bool, rank: 1 }];
+                params.extend(state.iter().chain(&others));
+                for (b, wanted) in [(test, &vec![Type::Tensor { scalar: Bool, rank: 1 }]), (step, &state)] {
+                    let got = types_of(&b.params);
+                    at.check(got == params, "G3", || format!("a loop of lanes of {params:?} takes {got:?}"))?;
+                    self.body(b, at.0)?;
+                    let got = types_of(&b.results);
+                    at.check(got == *wanted, "G3", || format!("a loop of lanes wants {wanted:?}, not {got:?}"))?;
+                }
+                (is(*on, Bool, 0) || is(*on, Bool, rank))
+                    && sizes(space)
+                    && init.iter().chain(captured).all(fits)
+                    && kept.len() == init.len()
+                    && lanes(init, rank).is_some_and(|wanted| results == wanted)
             }
             Op::Fault { bad, space, .. } => {
                 let bad = g.ty(*bad);

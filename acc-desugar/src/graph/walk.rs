@@ -10,25 +10,40 @@ impl Op {
         match self {
             Op::Size(_) | Op::Const(_) => {}
             Op::ReadBack(a)
+            | Op::Argument(a)
             | Op::Extent(a, _)
             | Op::FromSize(a)
-            | Op::Iota(a)
+            | Op::Divisor(a)
             | Op::Cast(a, _)
             | Op::Bitcast(a, _)
             | Op::Transpose(a, _)
             | Op::InsertAxes(a, _)
             | Op::Flip(a, _)
-            | Op::PadIfEmpty(a)
+            | Op::Pad { x: a, .. }
             | Op::SortPermutation(a)
             | Op::Nonzero(a)
             | Op::Reduce(_, a)
             | Op::Cumulative(_, a)
             | Op::AnyLane(a)
             | Op::If { cond: a, .. } => out.push(*a),
-            Op::SizeOp(_, a, b) | Op::Gather(a, b) => out.extend([*a, *b]),
+            Op::SizeOp(_, a, b) | Op::Gather(a, b) | Op::Clamp(a, b) => out.extend([*a, *b]),
+            Op::InBounds { at, extent, .. } => out.extend([*at, *extent]),
+            Op::Iota { len, start, step } => out.extend([*len, *start, *step]),
+            Op::Outside { base, steps, lens, extent } => {
+                out.extend([*base, *extent]);
+                out.extend(steps.iter().chain(lens).copied());
+            }
+            Op::Unfold { x, start, lens, steps } => {
+                out.extend([*x, *start]);
+                out.extend(lens.iter().chain(steps).copied());
+            }
             Op::Where(c, t, e) => out.extend([*c, *t, *e]),
-            Op::Prim(_, v) | Op::Concat(v, _) => out.extend(v.iter().copied()),
+            Op::Prim(_, v) | Op::Concat(v, _) | Op::Fold { columns: v, .. } | Op::Scan { columns: v, .. } => out.extend(v.iter().copied()),
             Op::While { init, .. } => out.extend(init.iter().copied()),
+            Op::LaneLoop { on, space, init, captured, .. } => {
+                out.push(*on);
+                out.extend(space.iter().chain(init).chain(captured).copied());
+            }
             Op::Reshape(x, shape) | Op::Broadcast(x, shape) => {
                 out.push(*x);
                 out.extend(shape.iter().copied());
@@ -62,23 +77,40 @@ impl Op {
         match self {
             Op::Size(_) | Op::Const(_) => {}
             Op::ReadBack(a)
+            | Op::Argument(a)
             | Op::FromSize(a)
             | Op::Extent(a, _)
-            | Op::Iota(a)
+            | Op::Divisor(a)
             | Op::Cast(a, _)
             | Op::Bitcast(a, _)
             | Op::Transpose(a, _)
             | Op::InsertAxes(a, _)
             | Op::Flip(a, _)
-            | Op::PadIfEmpty(a)
+            | Op::Pad { x: a, .. }
             | Op::SortPermutation(a)
             | Op::Nonzero(a)
             | Op::Reduce(_, a)
             | Op::Cumulative(_, a)
             | Op::AnyLane(a) => one(a),
-            Op::SizeOp(_, a, b) | Op::Gather(a, b) => [a, b].into_iter().for_each(one),
+            Op::SizeOp(_, a, b) | Op::Gather(a, b) | Op::Clamp(a, b) => [a, b].into_iter().for_each(one),
+            Op::InBounds { at, extent, .. } => [at, extent].into_iter().for_each(one),
+            Op::Iota { len, start, step } => [len, start, step].into_iter().for_each(one),
+            Op::Outside { base, steps, lens, extent } => {
+                [base, extent].into_iter().for_each(one);
+                all(steps);
+                all(lens);
+            }
+            Op::Unfold { x, start, lens, steps } => {
+                [x, start].into_iter().for_each(one);
+                all(lens);
+                all(steps);
+            }
             Op::Where(c, t, e) => [c, t, e].into_iter().for_each(one),
             Op::Prim(_, v) | Op::Concat(v, _) => all(v),
+            Op::Fold { columns, combine } | Op::Scan { columns, combine } => {
+                all(columns);
+                acc_core::grow_stack(|| combine.rename(f));
+            }
             Op::Reshape(x, shape) | Op::Broadcast(x, shape) => {
                 one(x);
                 all(shape);
@@ -90,6 +122,14 @@ impl Op {
                 one(cond);
                 acc_core::grow_stack(|| then.rename(f));
                 acc_core::grow_stack(|| else_.rename(f));
+            }
+            Op::LaneLoop { on, space, init, captured, kept: _, test, step } => {
+                one(on);
+                all(space);
+                all(init);
+                all(captured);
+                acc_core::grow_stack(|| test.rename(f));
+                acc_core::grow_stack(|| step.rename(f));
             }
             Op::While { init, test, step } => {
                 all(init);
@@ -121,7 +161,18 @@ impl Op {
     pub fn bodies(&self) -> SmallVec<[&Body; 2]> {
         match self {
             Op::If { then, else_, .. } => smallvec::smallvec![then, else_],
-            Op::While { test, step, .. } => smallvec::smallvec![test, step],
+            Op::While { test, step, .. } | Op::LaneLoop { test, step, .. } => smallvec::smallvec![test, step],
+            Op::Fold { combine, .. } | Op::Scan { combine, .. } => smallvec::smallvec![combine],
+            _ => SmallVec::new(),
+        }
+    }
+
+    /// The bodies inside.
+    pub fn bodies_mut(&mut self) -> SmallVec<[&mut Body; 2]> {
+        match self {
+            Op::If { then, else_, .. } => smallvec::smallvec![then, else_],
+            Op::While { test, step, .. } | Op::LaneLoop { test, step, .. } => smallvec::smallvec![test, step],
+            Op::Fold { combine, .. } | Op::Scan { combine, .. } => smallvec::smallvec![combine],
             _ => SmallVec::new(),
         }
     }

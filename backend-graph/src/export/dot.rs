@@ -33,7 +33,13 @@ fn quote(text: &str) -> String {
 /// Small arithmetic on the host is drawn smaller than what moves data.
 fn style(op: &Op) -> &'static str {
     match op {
-        Op::Size(_) | Op::SizeOp(..) | Op::FromSize(_) | Op::Extent(..) | Op::Const(_) => {
+        Op::Size(_)
+        | Op::SizeOp(..)
+        | Op::Argument(_)
+        | Op::Outside { .. }
+        | Op::FromSize(_)
+        | Op::Extent(..)
+        | Op::Const(_) => {
             "shape=plaintext, fontcolor=\"#777777\""
         }
         Op::Reshape(..)
@@ -42,20 +48,26 @@ fn style(op: &Op) -> &'static str {
         | Op::InsertAxes(..)
         | Op::Slice { .. }
         | Op::Select { .. }
-        | Op::PadIfEmpty(_)
-        | Op::Iota(_) => "style=filled, fillcolor=\"#eeeeee\"",
-        Op::Prim(..) | Op::Cast(..) | Op::Bitcast(..) | Op::Where(..) => "style=filled, fillcolor=\"#dbe9f6\"",
+        | Op::Unfold { .. }
+        | Op::Iota { .. } => "style=filled, fillcolor=\"#eeeeee\"",
+        Op::Prim(..) | Op::Cast(..) | Op::Bitcast(..) | Op::Where(..) | Op::Clamp(..) => "style=filled, fillcolor=\"#dbe9f6\"",
         Op::Gather(..)
         | Op::Take { .. }
+        | Op::Pad { .. }
         | Op::Scatter { .. }
         | Op::Concat(..)
         | Op::Flip(..)
         | Op::SortPermutation(_)
         | Op::Nonzero(_) => "style=filled, fillcolor=\"#fde2c8\"",
-        Op::Reduce(..) | Op::Cumulative(..) | Op::AnyLane(_) => "style=filled, fillcolor=\"#d5ecd4\"",
+        Op::Reduce(..) | Op::Cumulative(..) | Op::Fold { .. } | Op::Scan { .. } | Op::AnyLane(_) => "style=filled, fillcolor=\"#d5ecd4\"",
         Op::ReadBack(_) => "style=filled, fillcolor=\"#f6c9c9\"",
-        Op::If { .. } | Op::While { .. } => "shape=diamond, style=filled, fillcolor=\"#fff3b0\"",
-        Op::Fault { .. } | Op::Checked { .. } | Op::Trace { .. } | Op::Confine { .. } => {
+        Op::If { .. } | Op::While { .. } | Op::LaneLoop { .. } => "shape=diamond, style=filled, fillcolor=\"#fff3b0\"",
+        Op::Fault { .. }
+        | Op::InBounds { .. }
+        | Op::Divisor(_)
+        | Op::Checked { .. }
+        | Op::Trace { .. }
+        | Op::Confine { .. } => {
             "shape=octagon, fontcolor=\"#aa0000\""
         }
     }

@@ -61,6 +61,8 @@ fn attributes(node: &Node) -> Vec<(&'static str, String)> {
         | Op::Take { axis, .. }
         | Op::Concat(_, axis)
         | Op::Extent(_, axis) => vec![("axis", axis.to_string())],
+        Op::Pad { widths, mode, .. } => vec![("widths", list(widths)), ("mode", mode.name().to_string())],
+        Op::InBounds { by_use, .. } => vec![("by_use", by_use.to_string())],
         Op::Scatter { mode, .. } => vec![(
             "mode",
             match mode {
@@ -76,19 +78,26 @@ fn attributes(node: &Node) -> Vec<(&'static str, String)> {
         Op::Checked { raise, .. } => vec![("raise", raise.to_string())],
         Op::SizeOp(..)
         | Op::ReadBack(_)
+        | Op::Argument(_)
+        | Op::Outside { .. }
         | Op::FromSize(_)
-        | Op::Iota(_)
+        | Op::Iota { .. }
         | Op::Prim(..)
         | Op::Where(..)
         | Op::Reshape(..)
         | Op::Broadcast(..)
+        | Op::Clamp(..)
+        | Op::Divisor(_)
+        | Op::Unfold { .. }
         | Op::Gather(..)
-        | Op::PadIfEmpty(_)
         | Op::SortPermutation(_)
         | Op::Nonzero(_)
         | Op::AnyLane(_)
+        | Op::Fold { .. }
+        | Op::Scan { .. }
         | Op::If { .. }
         | Op::While { .. }
+        | Op::LaneLoop { .. }
         | Op::Confine { .. } => vec![],
     }
 }
@@ -96,7 +105,8 @@ fn attributes(node: &Node) -> Vec<(&'static str, String)> {
 /// The roles of an operation's bodies.
 fn roles(op: &Op) -> [&'static str; 2] {
     match op {
-        Op::While { .. } => ["test", "step"],
+        Op::While { .. } | Op::LaneLoop { .. } => ["test", "step"],
+        Op::Fold { .. } | Op::Scan { .. } => ["combine", ""],
         _ => ["then", "else"],
     }
 }

@@ -1,12 +1,13 @@
 //! The graph backend.
 
 use super::Device;
-use super::exec::Executable;
+use super::error::BACKEND;
+use super::exec::{Executable, Stop};
 use crate::plan::Plan;
 use acc_core::data::ArrayData;
 use acc_core::ir::{ArrayType, Program};
 use acc_core::{Backend, Error, ProgramCache, RunLimits};
-use acc_desugar::Rules;
+use acc_desugar::{Faults, Rules};
 use acc_desugar::graph::Graph;
 use std::sync::{Arc, OnceLock};
 
@@ -32,9 +33,10 @@ pub struct Libtorch {
 /// A program compiled for libtorch.
 pub struct Prepared {
     executable: Executable,
-    /// The program as it was written, and what it becomes without simplification, made when a run has a fault.
+    /// The program as it was written, and what it becomes when nothing is simplified and every fault is looked at, made
+    /// when a run may have one.
     program: Arc<Program>,
-    unsimplified: OnceLock<Result<Executable, Error>>,
+    exact: OnceLock<Result<Executable, Error>>,
     results: Vec<ArrayType>,
 }
 
@@ -110,26 +112,49 @@ impl Backend for Libtorch {
     }
 
     fn prepare(&self, program: &Arc<Program>) -> Result<Prepared, Error> {
-        let plan = Plan::new(crate::graph_with(program, &self.rules, self.checks)?);
+        let faults = if self.checks { Faults::Detect } else { Faults::Ignore };
         Ok(Prepared {
-            executable: Executable::new(plan, self.device)?,
+            executable: self.executable(program, &self.rules, faults)?,
             program: program.clone(),
-            unsimplified: OnceLock::new(),
+            exact: OnceLock::new(),
             results: program.result_types().cloned().collect(),
         })
     }
 
     fn execute(&self, program: &Prepared, args: &[ArrayData], limits: &RunLimits) -> Result<Vec<ArrayData>, Error> {
         let outcome = program.executable.run(args, &program.results, limits);
-        let Err(Error::Fault { .. }) = &outcome else { return outcome };
-        // Simplification may change which fault is the first, and the numbers of arrays: the report is that of the
-        // program as it was written.
-        let unsimplified = program.unsimplified.get_or_init(|| {
-            Executable::new(Plan::new(crate::graph_with(&program.program, &Rules::none(), self.checks)?), self.device)
+        let suspected = match outcome {
+            Ok(results) => return Ok(results),
+            Err(Stop::Error(e)) if !matches!(e, Error::Fault { .. }) => return Err(e),
+            Err(Stop::Error(e)) => Some(e),
+            Err(Stop::Suspected(e)) => e,
+        };
+        // The report is that of the program as it was written: simplification may change which fault is the first, and
+        // the numbers of arrays. Without checks it is no report, but a run that nothing stops.
+        let exact = program.exact.get_or_init(|| {
+            let faults = if self.checks { Faults::Report } else { Faults::Mend };
+            self.executable(&program.program, &Rules::none(), faults)
         });
-        match unsimplified.as_ref().map(|e| e.run(args, &program.results, limits)) {
-            Ok(Err(fault @ Error::Fault { .. })) => Err(fault),
-            _ => outcome,
+        match exact.as_ref().map_err(Error::clone)?.run(args, &program.results, limits) {
+            Ok(results) => Ok(results),
+            Err(Stop::Error(Error::Backend { .. })) | Err(Stop::Suspected(None)) if suspected.is_some() => {
+                Err(suspected.unwrap_or_else(fault_lost))
+            }
+            Err(Stop::Error(e)) | Err(Stop::Suspected(Some(e))) => Err(e),
+            Err(Stop::Suspected(None)) => Err(fault_lost()),
         }
+    }
+}
+
+/// Two runs of one program differ in whether it has a fault: a defect.
+fn fault_lost() -> Error {
+    Error::Backend { backend: BACKEND, message: "a fault was found that a second run does not have".to_string() }
+}
+
+impl Libtorch {
+    fn executable(&self, program: &Program, rules: &Rules, faults: Faults) -> Result<Executable, Error> {
+        let plan = Plan::new(crate::flattened(program, rules, faults)?);
+        let params: Vec<ArrayType> = program.param_types().cloned().collect();
+        Executable::new(plan, self.device, faults, &params)
     }
 }

@@ -1,6 +1,8 @@
-//! Faults: noted where they happen, raised at the end of their statement.
+//! Faults. A graph that reports them notes each where it happens, and raises it at the end of its statement. One that
+//! detects them gathers flags on the device, and looks at them when it looks at anything there, at the latest at the end.
 
-use super::{Rt, Run};
+use super::ops::any;
+use super::{Held, Rt, Run, Stop};
 use crate::torch::TorchError;
 use acc_core::{Error, Fault};
 use acc_desugar::graph::{FaultKind, Node, Value};
@@ -15,7 +17,87 @@ pub(super) struct Pending {
     pub(super) error: Error,
 }
 
+/// Something on the device that tells of faults.
+pub(super) enum Flag {
+    /// True if there is one; of rank 0.
+    Bad(Tensor),
+    /// The least and the greatest position, and the extent that they must be in.
+    Range(Tensor, Tensor, i64),
+}
+
+impl Flag {
+    fn is_bad(&self) -> Result<bool, TorchError> {
+        Ok(match self {
+            Flag::Bad(t) => t.f_int64_value(&[])? != 0,
+            Flag::Range(least, greatest, extent) => {
+                least.f_int64_value(&[])? < 0 || greatest.f_int64_value(&[])? >= *extent
+            }
+        })
+    }
+}
+
+/// How many flags are gathered before they are looked at.
+const MOST_FLAGS: usize = 256;
+
 impl Run<'_> {
+    /// Looks at the flags gathered so far: the run stops if one tells of a fault.
+    pub(super) fn settle(&mut self) -> Result<(), Stop> {
+        for flag in std::mem::take(&mut self.flags) {
+            if flag.is_bad()? {
+                return Err(Stop::Suspected(None));
+            }
+        }
+        Ok(())
+    }
+
+    /// Gathers whether `bad` holds for some lane; what the host knows stops the run at once.
+    pub(super) fn flag_fault(&mut self, bad: Value, space: &[Value]) -> Result<(), Stop> {
+        if self.sizes(space)?.contains(&0) {
+            return Ok(());
+        }
+        let flag = match self.get(bad)? {
+            Rt::Size(0) | Rt::Token => return Ok(()),
+            Rt::Size(_) => return Err(Stop::Suspected(None)),
+            Rt::Tensor(t) if t.numel() == 0 => return Ok(()),
+            Rt::Tensor(t) => any(t)?,
+        };
+        self.flags.push(Flag::Bad(flag));
+        // A loop that the host counts gathers without end.
+        if self.flags.len() >= MOST_FLAGS { self.settle() } else { Ok(()) }
+    }
+
+    /// Positions, and a flag for those out of bounds, unless what uses them finds these.
+    pub(super) fn in_bounds(&mut self, at: Value, extent: Value, by_use: bool) -> Result<Held, Stop> {
+        let extent = self.size(extent)?;
+        let held = self.held(at)?.handle();
+        if held.numel() == 0 {
+            return Ok(held);
+        }
+        if extent <= 0 {
+            return Err(Stop::Suspected(None));
+        }
+        let on_cpu = held.device() == tch::Device::Cpu;
+        if by_use && on_cpu {
+            return Ok(held);
+        }
+        let (least, greatest) = held.f_aminmax(None, false)?;
+        self.flags.push(Flag::Range(least, greatest, extent));
+        // A bad position ends a CUDA context for good.
+        Ok(if on_cpu { held } else { super::ops::clamp(&held, extent)?.into() })
+    }
+
+    /// Divisors; on CUDA, where dividing by 0 is no error, with a flag for those that are 0.
+    pub(super) fn divisor(&mut self, y: Value) -> Result<Held, TorchError> {
+        let held = self.held(y)?.handle();
+        if held.device() == tch::Device::Cpu || held.numel() == 0 {
+            return Ok(held);
+        }
+        let zero = held.f_eq(0)?;
+        let mended = held.f_masked_fill(&zero, 1)?;
+        self.flags.push(Flag::Bad(any(&zero)?));
+        Ok(mended.into())
+    }
+
     /// Notes a fault for the first lane where `bad` is true, unless an earlier one is noted.
     pub(super) fn note_fault(
         &mut self,

@@ -2,8 +2,10 @@
 
 mod cast;
 mod fault;
+mod lanes;
 mod ops;
 mod prim;
+mod rows;
 
 use super::setup::Session;
 use super::transfer::{Transfer, literal};
@@ -13,19 +15,49 @@ use acc_core::data::ArrayData;
 use acc_core::ir::{ArrayType, Loc};
 use acc_core::{Charge, Error, Meter, RunLimits};
 use acc_desugar::graph::{Node, Op, Type, Value};
-use fault::Pending;
+use acc_desugar::Faults;
+use fault::{Flag, Pending};
 use std::collections::HashMap;
 use std::sync::Arc;
 use tch::Tensor;
 
-type Result<T> = std::result::Result<T, Error>;
+type Result<T> = std::result::Result<T, Stop>;
 type TorchResult<T> = std::result::Result<T, TorchError>;
+
+/// Why a run stopped.
+pub(crate) enum Stop {
+    /// The program has a fault, or an operation that finds faults by itself failed with this error.
+    Suspected(Option<Error>),
+    /// Anything else.
+    Error(Error),
+}
+
+impl From<Error> for Stop {
+    fn from(e: Error) -> Stop {
+        Stop::Error(e)
+    }
+}
+
+impl From<tch::TchError> for Stop {
+    fn from(e: tch::TchError) -> Stop {
+        TorchError::from(e).into()
+    }
+}
+
+impl From<TorchError> for Stop {
+    fn from(e: TorchError) -> Stop {
+        Stop::Error(e.into())
+    }
+}
 
 /// A plan with what one device needs to run it.
 pub(crate) struct Executable {
     plan: Plan,
     device: Device,
+    faults: Faults,
     constants: Constants,
+    /// For each [`Op::Argument`]'s operand: which argument, and which leaf of it.
+    arguments: HashMap<Value, (usize, usize)>,
 }
 
 /// Literals as tensors on the device, made once: a rank-0 tensor is three times as fast an operand as a number.
@@ -69,7 +101,7 @@ impl Held {
 }
 
 impl Executable {
-    pub(crate) fn new(plan: Plan, device: Device) -> Result<Executable> {
+    pub(crate) fn new(plan: Plan, device: Device, faults: Faults, params: &[ArrayType]) -> std::result::Result<Executable, Error> {
         let _session = Session::enter();
         let mut constants = HashMap::new();
         for step in plan.steps() {
@@ -78,7 +110,15 @@ impl Executable {
                 constants.insert(*v, tensor);
             }
         }
-        Ok(Executable { plan, device, constants: Constants(constants) })
+        let mut arguments = HashMap::new();
+        let mut values = plan.body().params.iter();
+        for (position, ty) in params.iter().enumerate() {
+            values.by_ref().take(ty.rank).for_each(drop);
+            for (leaf, v) in values.by_ref().take(ty.elt.leaves().len()).enumerate() {
+                arguments.insert(*v, (position, leaf));
+            }
+        }
+        Ok(Executable { plan, device, faults, constants: Constants(constants), arguments })
     }
 
     pub(crate) fn plan(&self) -> &Plan {
@@ -97,10 +137,12 @@ impl Executable {
         let mut transfer = Transfer::new(self.device);
         let mut run = Run {
             exe: self,
+            args,
             limits,
             meter: limits.meter(),
             values: std::iter::repeat_with(|| None).take(self.plan.graph().types.len()).collect(),
             pending: HashMap::new(),
+            flags: Vec::new(),
         };
         let mut params = self.plan.body().params.iter();
         for (position, arg) in args.iter().enumerate() {
@@ -120,6 +162,7 @@ impl Executable {
             }
         }
         let results = run.body(self.plan.body())?;
+        run.settle()?;
         let mut results = results.into_iter();
         let mut out = Vec::new();
         for ty in types {
@@ -171,11 +214,14 @@ impl Rt {
 
 struct Run<'a> {
     exe: &'a Executable,
+    args: &'a [ArrayData],
     limits: &'a RunLimits,
     meter: Meter,
     values: Vec<Option<Rt>>,
     /// The first fault found in each statement that has not ended yet.
     pending: HashMap<u32, Pending>,
+    /// What was found out on the device about faults and not looked at yet.
+    flags: Vec<Flag>,
 }
 
 impl Run<'_> {
@@ -242,6 +288,14 @@ impl Run<'_> {
         Ok(results)
     }
 
+    /// Whether a condition holds; of a tensor after what was found out before.
+    fn holds(&mut self, condition: Value) -> Result<bool> {
+        if let Rt::Tensor(_) = self.get(condition)? {
+            self.settle()?;
+        }
+        Ok(self.get(condition)?.holds()?)
+    }
+
     fn is_set(&self, v: Value) -> bool {
         matches!(self.values.get(v.index()), Some(Some(_)))
     }
@@ -280,7 +334,7 @@ impl Run<'_> {
         let failed = |e: TorchError| e.at(exe.source_name(node), &node.loc);
         match &node.op {
             Op::If { cond, .. } => {
-                let taken = if self.get(*cond).and_then(Rt::holds).map_err(failed)? {
+                let taken = if self.holds(*cond)? {
                     step.bodies.first()
                 } else {
                     step.bodies.get(1)
@@ -297,7 +351,11 @@ impl Run<'_> {
                     loop {
                         self.limits.check()?;
                         self.bind(test, &state);
-                        let go = match self.body(test)?.first() {
+                        let condition = self.body(test)?;
+                        if matches!(condition.first(), Some(Rt::Tensor(_))) {
+                            self.settle()?;
+                        }
+                        let go = match condition.first() {
                             Some(condition) => condition.holds()?,
                             None => false,
                         };
@@ -312,13 +370,35 @@ impl Run<'_> {
                 }
                 self.define(step, state);
             }
+            Op::LaneLoop { on, space, init, captured, kept, .. } => {
+                self.lane_loop(step, *on, space, [init, captured], kept)?;
+            }
+            Op::Fold { columns, .. } => self.fold_rows(step, columns)?,
+            Op::Scan { columns, .. } => self.scan_rows(step, columns)?,
             Op::Fault { kind, bad, space, details, site } => {
-                self.note_fault(node, kind, *bad, space, details, *site).map_err(failed)?;
+                if exe.faults.exact() {
+                    self.note_fault(node, kind, *bad, space, details, *site).map_err(failed)?;
+                } else {
+                    self.flag_fault(*bad, space)?;
+                }
                 self.define(step, vec![Rt::Token]);
+            }
+            Op::ReadBack(x) => {
+                self.settle()?;
+                let n = self.tensor(*x).and_then(|t| Ok(t.f_int64_value(&[])?)).map_err(failed)?;
+                self.define(step, vec![Rt::Size(n)]);
+            }
+            Op::InBounds { at, extent, by_use } => {
+                let at = self.in_bounds(*at, *extent, *by_use)?;
+                self.define(step, vec![Rt::Tensor(at)]);
+            }
+            Op::Divisor(y) => {
+                let y = self.divisor(*y).map_err(failed)?;
+                self.define(step, vec![Rt::Tensor(y)]);
             }
             Op::Checked { values, raise, .. } => {
                 if *raise && let Some(p) = self.pending.remove(&node.source) {
-                    return Err(p.error);
+                    return Err(p.error.into());
                 }
                 let values = values.iter().map(|v| self.copy(*v)).collect::<TorchResult<Vec<_>>>()?;
                 self.define(step, values);
@@ -342,7 +422,10 @@ impl Run<'_> {
                     (Op::Const(_), Some(t)) => Rt::Tensor(t.shallow_clone().into()),
                     _ => {
                         self.check_bytes_ahead(op, node)?;
-                        let rt = without_panics(|| self.simple(op, node)).map_err(failed)?;
+                        let rt = without_panics(|| self.simple(op, node)).map_err(|e| {
+                            let e = failed(e);
+                            if finds_faults(op) { Stop::Suspected(Some(e)) } else { Stop::Error(e) }
+                        })?;
                         self.charged(rt, node)?
                     }
                 };
@@ -354,7 +437,7 @@ impl Run<'_> {
 
     /// Holds an element-wise result to the limit before it is allocated: it has the extents of its operands together.
     fn check_bytes_ahead(&self, op: &Op, node: &Node) -> Result<()> {
-        let (Op::Prim(..) | Op::Where(..) | Op::Iota(_), true) = (op, self.meter.is_limited()) else {
+        let (Op::Prim(..) | Op::Where(..) | Op::Iota { .. }, true) = (op, self.meter.is_limited()) else {
             return Ok(());
         };
         let Some(Type::Tensor { scalar, rank }) = node.results.first().map(|v| self.exe.plan.graph().ty(*v)) else {
@@ -363,7 +446,9 @@ impl Run<'_> {
         let mut extents = vec![1i64; rank];
         for v in op.operands() {
             match self.get(v)? {
-                Rt::Size(n) => extents.fill(*n),
+                // The first size of an iota is its length.
+                Rt::Size(n) if extents == [1] => extents.fill(*n),
+                Rt::Size(_) => {}
                 Rt::Tensor(t) if t.dim() == rank => {
                     extents.iter_mut().zip(t.size()).for_each(|(e, n)| *e = if *e == 1 { n } else { *e });
                 }
@@ -371,7 +456,8 @@ impl Run<'_> {
             }
         }
         let count = extents.iter().fold(1u64, |n, e| n.saturating_mul(u64::try_from(*e).unwrap_or(0)));
-        self.meter.charge(count.saturating_mul(scalar.size() as u64)).map(|_| ())
+        self.meter.charge(count.saturating_mul(scalar.size() as u64))?;
+        Ok(())
     }
 
     /// Counts the memory of a result, unless it is that of an operand.
@@ -403,6 +489,15 @@ impl Run<'_> {
         for (p, rt) in body.params.iter().zip(state) {
             self.set(*p, rt.handle());
         }
+    }
+}
+
+/// Whether the operation itself finds positions out of bounds, or divisors that are 0.
+fn finds_faults(op: &Op) -> bool {
+    match op {
+        Op::Gather(..) | Op::Take { .. } | Op::Scatter { .. } => true,
+        Op::Prim(p, _) => p.is_partial(),
+        _ => false,
     }
 }
 

@@ -1,10 +1,10 @@
 //! Everything but element-wise operations and control.
 
 use super::{Rt, Run, cast, prim};
-use crate::torch::TorchError;
+use crate::torch::{Device, TorchError};
 use crate::torch::transfer::kind;
 use acc_core::data::ScalarType;
-use acc_desugar::graph::{Known, Node, Op, ScatterMode, Type, Value};
+use acc_desugar::graph::{Known, Node, Op, PadMode, ScatterMode, Type, Value};
 use tch::{Kind, Tensor};
 
 type Result<T> = std::result::Result<T, TorchError>;
@@ -17,20 +17,35 @@ impl Run<'_> {
         }
     }
 
+    /// The value of a rank-0 argument, which the host has.
+    fn argument(&self, v: Value) -> Result<i64> {
+        let found = self.exe.arguments.get(&v).and_then(|(position, leaf)| {
+            self.args.get(*position)?.columns().get(*leaf)?.slice().get(0)
+        });
+        Ok(found.ok_or_else(|| TorchError::new(format!("the value {v} is no argument")))?.bits as i64)
+    }
+
     /// Runs an operation without bodies.
     pub(super) fn simple(&self, op: &Op, node: &Node) -> Result<Rt> {
         let device = self.exe.device.tch();
         let tensor = match op {
             Op::Size(n) => return Ok(Rt::Size(*n)),
             Op::SizeOp(op, a, b) => return Ok(Rt::Size(op.apply(self.size(*a)?, self.size(*b)?))),
-            Op::ReadBack(x) => return Ok(Rt::Size(self.tensor(*x)?.f_int64_value(&[])?)),
+            Op::Argument(x) => return Ok(Rt::Size(self.argument(*x)?)),
+            Op::Outside { base, steps, lens, extent } => {
+                let out = outside(self.size(*base)?, &self.sizes(steps)?, &self.sizes(lens)?, self.size(*extent)?);
+                return Ok(Rt::Size(i64::from(out)));
+            }
             Op::Extent(x, axis) => {
                 let sizes = self.tensor(*x)?.size();
                 return Ok(Rt::Size(sizes.get(*axis as usize).copied().unwrap_or(0)));
             }
             Op::FromSize(s) => Tensor::f_full([0i64; 0], self.size(*s)?, (Kind::Int64, device))?,
             Op::Const(l) => crate::torch::transfer::literal(*l, self.exe.device)?,
-            Op::Iota(n) => Tensor::f_arange(self.size(*n)?, (Kind::Int64, device))?,
+            Op::Iota { len, start, step } => {
+                let (len, start, step) = (self.size(*len)?, self.size(*start)?, self.size(*step)?);
+                iota(len, start, step, device)?
+            }
             Op::Prim(p, args) => {
                 let ty = args.first().map_or(ScalarType::I64, |a| self.scalar(*a));
                 let args = args.iter().map(|a| self.tensor(*a)).collect::<Result<Vec<_>>>()?;
@@ -42,7 +57,8 @@ impl Run<'_> {
                 let t = self.tensor(*x)?;
                 if t.f_kind()? == kind(*to) { t.shallow_clone() } else { t.f_view_dtype(kind(*to))? }
             }
-            Op::Where(c, t, e) => self.tensor(*t)?.f_where_self(self.tensor(*c)?, self.tensor(*e)?)?,
+            Op::Where(c, t, e) => select_lanes(self.tensor(*c)?, self.tensor(*t)?, self.tensor(*e)?)?,
+            Op::Clamp(at, extent) => clamp(self.tensor(*at)?, self.size(*extent)?)?,
             Op::Reshape(x, shape) => self.tensor(*x)?.f_reshape(self.sizes(shape)?)?,
             Op::Broadcast(x, shape) => self.tensor(*x)?.f_expand(self.sizes(shape)?, false)?,
             Op::Transpose(x, axes) => {
@@ -57,19 +73,16 @@ impl Run<'_> {
                 t
             }
             Op::Slice { x, axis, start, len, step } => {
-                slice(self.tensor(*x)?, i64::from(*axis), self.size(*start)?, self.size(*len)?, i64::from(*step))?
+                slice(self.tensor(*x)?, *axis as usize, self.size(*start)?, self.size(*len)?, i64::from(*step))?
             }
-            Op::Select { x, axis, at } => self.tensor(*x)?.f_select(i64::from(*axis), self.size(*at)?)?,
+            Op::Select { x, axis, at } => select(self.tensor(*x)?, *axis as usize, self.size(*at)?)?,
+            Op::Unfold { x, start, lens, steps } => {
+                unfold(self.tensor(*x)?, self.size(*start)?, &self.sizes(lens)?, &self.sizes(steps)?)?
+            }
             Op::Flip(x, axis) => self.tensor(*x)?.f_flip([i64::from(*axis)])?,
-            Op::Gather(source, at) => {
-                let (source, at) = (self.tensor(*source)?, self.tensor(*at)?);
-                source.f_index_select(0, &at.f_reshape([-1])?)?.f_reshape(at.size())?
-            }
-            Op::Take { x, axis, at } => self.tensor(*x)?.f_index_select(i64::from(*axis), self.tensor(*at)?)?,
-            Op::PadIfEmpty(x) => {
-                let t = self.tensor(*x)?;
-                if t.numel() == 0 { Tensor::f_zeros([1], (t.f_kind()?, t.device()))? } else { t.shallow_clone() }
-            }
+            Op::Gather(source, at) => gather(self.tensor(*source)?, self.tensor(*at)?)?,
+            Op::Take { x, axis, at } => take(self.tensor(*x)?, *axis as usize, self.tensor(*at)?)?,
+            Op::Pad { x, widths, mode } => pad(self.tensor(*x)?, widths, *mode)?,
             Op::Scatter { base, at, values, mode } => {
                 let ty = self.scalar(*base);
                 scatter(self.tensor(*base)?, self.tensor(*at)?, self.tensor(*values)?, ty, *mode)?
@@ -83,10 +96,16 @@ impl Run<'_> {
             Op::Reduce(k, x) => reduce(*k, self.tensor(*x)?, self.scalar(*x))?,
             Op::Cumulative(k, x) => cumulative(*k, self.tensor(*x)?, self.scalar(*x))?,
             Op::AnyLane(x) => {
-                let any = any_lane(self.tensor(*x)?)?;
-                Tensor::f_full([0i64; 0], i64::from(any), (Kind::Bool, device))?
+                let x = self.tensor(*x)?;
+                if x.numel() == 0 { Tensor::f_zeros([0i64; 0], (Kind::Bool, device))? } else { any(x)? }
             }
-            Op::If { .. }
+            Op::ReadBack(_)
+            | Op::InBounds { .. }
+            | Op::Divisor(_)
+            | Op::Fold { .. }
+            | Op::Scan { .. }
+            | Op::LaneLoop { .. }
+            | Op::If { .. }
             | Op::While { .. }
             | Op::Fault { .. }
             | Op::Checked { .. }
@@ -117,24 +136,208 @@ impl Run<'_> {
     }
 }
 
-/// `len` positions from `start`, `step` apart, along an axis; the part of them that exists.
-fn slice(t: &Tensor, axis: i64, start: i64, len: i64, step: i64) -> Result<Tensor> {
-    if len <= 0 {
-        return Ok(t.f_narrow(axis, 0, 0)?);
+/// Whether a position of a lane is out of bounds: see [`Op::Outside`].
+fn outside(base: i64, steps: &[i64], lens: &[i64], extent: i64) -> bool {
+    if lens.iter().any(|n| *n <= 0) {
+        return false;
     }
-    Ok(t.f_slice(axis, start, start.saturating_add((len - 1).saturating_mul(step)).saturating_add(1), step)?)
+    let (mut least, mut greatest) = (i128::from(base), i128::from(base));
+    for (step, len) in steps.iter().zip(lens) {
+        let way = i128::from(*step) * i128::from(len - 1);
+        if way < 0 { least += way } else { greatest += way }
+    }
+    least < 0 || greatest >= i128::from(extent)
+}
+
+fn iota(len: i64, start: i64, step: i64, device: tch::Device) -> Result<Tensor> {
+    let options = (Kind::Int64, device);
+    if start == 0 && step == 1 {
+        return Ok(Tensor::f_arange(len, options)?);
+    }
+    match step.checked_mul(len).and_then(|way| start.checked_add(way)) {
+        _ if step == 0 => Ok(Tensor::f_full([len], start, options)?),
+        Some(end) => Ok(Tensor::f_arange_start_step(start, end, step, options)?),
+        // Wrapping arithmetic, which a range is not.
+        None => Ok(Tensor::f_arange(len, options)?.f_mul_scalar(step)?.f_add_scalar(start)?),
+    }
+}
+
+/// Positions moved into `0..extent`; off their place if there is nothing in it.
+pub(super) fn clamp(at: &Tensor, extent: i64) -> Result<Tensor> {
+    Ok(if extent > 0 { at.f_clamp(0, extent - 1)? } else { at.f_bitwise_not()? })
+}
+
+/// Zeros that take no memory to speak of.
+fn zeros(shape: &[i64], like: &Tensor) -> Result<Tensor> {
+    Ok(Tensor::f_zeros([0i64; 0], (like.f_kind()?, like.device()))?.f_expand(shape, false)?)
+}
+
+/// `len` positions from `start`, `step` apart, along an axis; zeros if they are not all there.
+fn slice(t: &Tensor, axis: usize, start: i64, len: i64, step: i64) -> Result<Tensor> {
+    let mut shape = t.size();
+    let extent = shape.get(axis).copied().unwrap_or(0);
+    if len > 0 && outside(start, &[step], &[len], extent) {
+        if let Some(n) = shape.get_mut(axis) {
+            *n = len;
+        }
+        return zeros(&shape, t);
+    }
+    Ok(match (len, step) {
+        (..=0, _) => t.f_narrow(axis as i64, 0, 0)?,
+        (_, 1) => t.f_narrow(axis as i64, start, len)?,
+        _ => t.f_slice(axis as i64, start, start + (len - 1) * step + 1, step)?,
+    })
+}
+
+/// One position of an axis; zeros if it is not there.
+fn select(t: &Tensor, axis: usize, at: i64) -> Result<Tensor> {
+    let mut shape = t.size();
+    if axis < shape.len() && !(0..shape.remove(axis)).contains(&at) {
+        return zeros(&shape, t);
+    }
+    Ok(t.f_select(axis as i64, at)?)
+}
+
+/// The elements at `start + Σ steps·index`; zeros if they are not all there.
+fn unfold(t: &Tensor, start: i64, lens: &[i64], steps: &[i64]) -> Result<Tensor> {
+    let extent = t.size().first().copied().unwrap_or(0);
+    if lens.iter().any(|n| *n <= 0) || outside(start, steps, lens, extent) {
+        return zeros(lens, t);
+    }
+    let stride = t.stride().first().copied().unwrap_or(1);
+    // A stride is not negative: such an axis is taken from its other end, and turned round.
+    let (mut first, mut strides, mut turned) = (start, Vec::new(), Vec::new());
+    for (axis, (step, len)) in steps.iter().zip(lens).enumerate() {
+        if *step < 0 {
+            first += step * (len - 1);
+            turned.push(axis as i64);
+        }
+        strides.push(step.abs() * stride);
+    }
+    let view = t.f_narrow(0, first, extent - first)?.f_as_strided(lens, strides.as_slice(), None)?;
+    Ok(if turned.is_empty() { view } else { view.f_flip(turned.as_slice())? })
+}
+
+fn gather(source: &Tensor, at: &Tensor) -> Result<Tensor> {
+    if source.numel() == 0 {
+        return zeros(&at.size(), source);
+    }
+    if at.dim() == 1 {
+        return Ok(source.f_index_select(0, at)?);
+    }
+    Ok(source.f_index_select(0, &at.f_reshape([-1])?)?.f_reshape(at.size())?)
+}
+
+fn take(t: &Tensor, axis: usize, at: &Tensor) -> Result<Tensor> {
+    let mut shape = t.size();
+    if let Some(n) = shape.get_mut(axis)
+        && *n == 0
+    {
+        *n = at.numel() as i64;
+        return zeros(&shape, t);
+    }
+    Ok(t.f_index_select(axis as i64, at)?)
+}
+
+/// A tensor with places more at both ends of its axes, but for those without elements.
+fn pad(t: &Tensor, widths: &[u32], mode: PadMode) -> Result<Tensor> {
+    let shape = t.size();
+    let widths: Vec<i64> =
+        widths.iter().zip(&shape).map(|(w, n)| if *n == 0 { 0 } else { i64::from(*w) }).collect();
+    if t.numel() == 0 {
+        let shape: Vec<i64> = shape.iter().zip(&widths).map(|(n, w)| n + 2 * w).collect();
+        return zeros(&shape, t);
+    }
+    if shape.len() > 3 {
+        // libtorch pads three axes at most.
+        let mut t = t.shallow_clone();
+        for (axis, (n, w)) in shape.iter().zip(&widths).enumerate().filter(|(_, (_, w))| **w > 0) {
+            let at = padded_positions(*n, *w, mode);
+            t = t.f_index_select(axis as i64, &Tensor::f_from_slice(&at)?.f_to_device(t.device())?)?;
+        }
+        return Ok(t);
+    }
+    let name = match mode {
+        PadMode::Nearest => "replicate",
+        PadMode::Mirror => "reflect",
+        PadMode::Wrap => "circular",
+    };
+    let both: Vec<i64> = widths.iter().rev().flat_map(|w| [*w, *w]).collect();
+    let kind = t.f_kind()?;
+    let t = if kind == Kind::Bool { t.f_view_dtype(Kind::Uint8)? } else { t.shallow_clone() };
+    let padded = t.f_unsqueeze(0)?.f_unsqueeze(0)?.f_pad(both.as_slice(), name, None)?.f_squeeze_dim(0)?.f_squeeze_dim(0)?;
+    Ok(if kind == Kind::Bool { padded.f_view_dtype(kind)? } else { padded })
+}
+
+/// Which position each place of a padded axis of `n` elements shows.
+fn padded_positions(n: i64, width: i64, mode: PadMode) -> Vec<i64> {
+    let last = n - 1;
+    (-width..n + width)
+        .map(|i| match mode {
+            PadMode::Nearest => i.clamp(0, last),
+            PadMode::Mirror => (last - (last - i.abs()).abs()).clamp(0, last),
+            PadMode::Wrap => i.rem_euclid(n),
+        })
+        .collect()
+}
+
+/// Whether any element of a tensor of `bool`, which has elements, is true; of rank 0.
+pub(super) fn any(t: &Tensor) -> Result<Tensor> {
+    if t.dim() == 0 {
+        return Ok(t.shallow_clone());
+    }
+    // The maximum of bytes is vectorised; `any` is not.
+    Ok(t.f_view_dtype(Kind::Uint8)?.f_amax([0i64; 0], false)?.f_view_dtype(Kind::Bool)?)
+}
+
+/// How many elements of a tensor of `bool` are true.
+pub(super) fn count_lanes(t: &Tensor) -> Result<i64> {
+    Ok(t.f_sum(Kind::Int64)?.f_int64_value(&[])?)
+}
+
+/// From so many elements on, `where`, which branches for each element, loses to arithmetic on bits.
+const MANY: usize = 1 << 16;
+
+/// The first value where the condition holds, else the second.
+pub(super) fn select_lanes(c: &Tensor, t: &Tensor, e: &Tensor) -> Result<Tensor> {
+    let kind = t.f_kind()?;
+    let bits = match kind {
+        Kind::Int | Kind::Float => Kind::Int,
+        Kind::Int64 | Kind::Double => Kind::Int64,
+        Kind::Int16 | Kind::Half => Kind::Int16,
+        _ => kind,
+    };
+    // A predictable mask costs nothing, but nobody knows it.
+    let dense = c.numel() >= MANY && c.dim() > 0 && t.dim() + e.dim() > 0;
+    if !dense || !matches!(bits, Kind::Int | Kind::Int64) {
+        return Ok(t.f_where_self(c, e)?);
+    }
+    let as_bits = |t: &Tensor| if kind == bits { Ok(t.shallow_clone()) } else { t.f_view_dtype(bits) };
+    let (t, e) = (as_bits(t)?, as_bits(e)?);
+    // ((t ^ e) & -c) ^ e
+    let all_ones = c.f_to_kind(bits)?.f_neg_()?;
+    let differing = t.f_bitwise_xor_tensor(&e)?;
+    let taken = in_place_if(differing, &all_ones, Tensor::f_bitwise_and_tensor_, Tensor::f_bitwise_and_tensor)?;
+    let chosen = in_place_if(taken, &e, Tensor::f_bitwise_xor_tensor_, Tensor::f_bitwise_xor_tensor)?;
+    Ok(if kind == bits { chosen } else { chosen.f_view_dtype(kind)? })
+}
+
+/// An operation that writes into its first operand, which nobody else has, if that has the shape of the result.
+fn in_place_if(
+    mut x: Tensor,
+    y: &Tensor,
+    write: impl Fn(&mut Tensor, &Tensor) -> std::result::Result<Tensor, tch::TchError>,
+    make: impl Fn(&Tensor, &Tensor) -> std::result::Result<Tensor, tch::TchError>,
+) -> Result<Tensor> {
+    let (shape, other) = (x.size(), y.size());
+    let covers = other.len() <= shape.len()
+        && other.iter().rev().zip(shape.iter().rev()).all(|(b, a)| b == a || *b == 1);
+    Ok(if covers { write(&mut x, y)? } else { make(&x, y)? })
 }
 
 /// Whether any element of a tensor of `bool` is true.
 pub(super) fn any_lane(t: &Tensor) -> Result<bool> {
-    if t.numel() == 0 {
-        return Ok(false);
-    }
-    if t.dim() == 0 {
-        return Ok(t.f_int64_value(&[])? != 0);
-    }
-    // The maximum of bytes is vectorised; `any` is not.
-    Ok(t.f_view_dtype(Kind::Uint8)?.f_amax([0i64; 0], false)?.f_int64_value(&[])? != 0)
+    Ok(t.numel() > 0 && any(t)?.f_int64_value(&[])? != 0)
 }
 
 /// The tensor with the order of unsigned numbers as that of signed ones.
@@ -159,12 +362,17 @@ fn reduce(k: Known, t: &Tensor, ty: ScalarType) -> Result<Tensor> {
     if ty == ScalarType::F16 {
         return Ok(reduce(k, &t.f_to_kind(Kind::Float)?, ScalarType::F32)?.f_to_kind(Kind::Half)?);
     }
-    let empty = t.size().last() == Some(&0);
+    if t.size().last() == Some(&0) {
+        let outer = t.size();
+        let neutral = crate::torch::transfer::literal(k.neutral(ty), Device::Cpu)?.f_to_device(t.device())?;
+        return Ok(neutral.f_expand(outer.split_last().map_or(&[][..], |(_, outer)| outer), false)?);
+    }
     Ok(match k {
         Known::Sum => t.f_sum_dim_intlist([-1i64].as_slice(), false, kind(ty))?,
         Known::Product => t.f_prod_dim_int(-1, false, kind(ty))?,
-        Known::All if empty => t.f_all_dim(-1, false)?,
-        Known::Any if empty => t.f_any_dim(-1, false)?,
+        // Reducing along no axis in particular is vectorised for integers.
+        Known::Min if t.dim() == 1 && ty == ScalarType::I64 => t.f_min()?,
+        Known::Max if t.dim() == 1 && ty == ScalarType::I64 => t.f_max()?,
         Known::Min | Known::All => unordered(&ordered(t, ty)?.f_amin([-1i64], false)?, ty)?,
         Known::Max | Known::Any => unordered(&ordered(t, ty)?.f_amax([-1i64], false)?, ty)?,
     })
