@@ -12,7 +12,7 @@ TORCH := --release --features libtorch
 WITH_LIBTORCH := env=$$(scripts/libtorch.sh --env) && eval "$$env" &&
 ACC := $(WITH_LIBTORCH) $(CARGO) run $(TORCH) --package conformance --bin acc --
 
-.PHONY: run test test-core matrix bench bench-peers setup lint fmt help
+.PHONY: run test test-core matrix bench bench-graph bench-peers setup lint fmt help
 .DEFAULT_GOAL := help
 
 help:
@@ -21,6 +21,7 @@ help:
 	@echo 'make matrix   print the conformance matrix, and put its table into the README'
 	@echo 'make bench    time kernels on every executor, and put the table into docs/BENCHMARKS.md'
 	@echo 'make bench-peers   the same kernels in NumPy, Numba, JAX and PyTorch, in turn with ours'
+	@echo 'make bench-graph   time the graph executor beside programs written by hand for libtorch'
 	@echo 'make setup    bring libtorch, and let plain cargo find it in this workspace'
 	@echo 'make lint     check formatting, clippy and rustdoc, with warnings denied'
 	@echo 'make fmt      format the sources'
@@ -40,6 +41,10 @@ test: test-core setup
 
 test-core:
 	$(CARGO) test --workspace
+
+# libgomp's threads wait without spinning, so that they do not take the cores from others.
+bench-graph: setup
+	$(WITH_LIBTORCH) OMP_WAIT_POLICY=passive $(CARGO) run $(TORCH) --package acc-graph-benches -- --markdown docs/BENCHMARKS.md $(ARGS)
 
 bench: setup
 	$(WITH_LIBTORCH) OMP_WAIT_POLICY=PASSIVE $(CARGO) bench --package acc-benches --features libtorch --bench kernels -- \

@@ -3,6 +3,7 @@
 //! Running needs the cargo feature `libtorch` (see `docs/LIBTORCH.md` in the repository); flattening, planning and
 //! exporting do not.
 
+mod counts;
 pub mod export;
 #[cfg(feature = "libtorch")]
 mod plan;
@@ -15,6 +16,7 @@ pub use torch::{Device, Libtorch};
 use acc_desugar::Faults;
 pub use acc_desugar::Rules;
 pub use acc_desugar::graph::Graph;
+pub use counts::Counts;
 pub use export::{Format, export};
 #[cfg(feature = "libtorch")]
 pub use plan::Plan;

@@ -1,4 +1,7 @@
-//! Plans: in which order a graph's nodes run, and when each value is freed. No library is named here.
+//! Plans: in which order a graph's nodes run, when each value is freed, and which memory is written again. No library is
+//! named here.
+
+mod storage;
 
 use acc_desugar::graph::{Body, Graph, Node, Value};
 use std::collections::{HashMap, HashSet};
@@ -22,8 +25,12 @@ pub(crate) struct Step {
     /// The node; its bodies are empty, see `bodies`.
     pub(crate) node: Node,
     pub(crate) bodies: Vec<PlannedBody>,
+    /// Operands that may have to be evaluated first.
+    pub(crate) demands: Vec<Value>,
     /// What no later step uses.
     pub(crate) last_use_of: Vec<Value>,
+    /// An operand whose memory nobody looks at after this step: the result may go there if it is as large.
+    pub(crate) overwrites: Option<Value>,
 }
 
 /// A body as steps.
@@ -33,15 +40,17 @@ pub(crate) struct PlannedBody {
     pub(crate) results: Vec<Value>,
     /// The steps that run whenever the body does, in order. The others run when a value of theirs is demanded.
     pub(crate) strict: Vec<StepId>,
-    /// Every value defined in the body, for starting afresh.
+    /// Results that may have to be evaluated at the end.
+    pub(crate) demands: Vec<Value>,
+    /// Every value defined in the body that is not freed before its end.
     pub(crate) values: Vec<Value>,
 }
 
 impl Plan {
     /// Plans a verified graph.
     pub fn new(graph: Graph) -> Plan {
-        let mut p = Planner { steps: Vec::new(), definitions: vec![None; graph.types.len()] };
-        let (body, _) = p.body(&graph.body);
+        let mut p = Planner { steps: Vec::new(), definitions: vec![None; graph.types.len()], graph: &graph };
+        let (body, _) = p.body(&graph.body, &HashSet::new());
         Plan { steps: p.steps, definitions: p.definitions, body, graph }
     }
 
@@ -66,16 +75,23 @@ impl Plan {
     pub(crate) fn steps(&self) -> &[Step] {
         &self.steps
     }
+
+    /// How many steps write into the memory of an operand.
+    pub fn in_place(&self) -> usize {
+        self.steps.iter().filter(|s| s.overwrites.is_some()).count()
+    }
 }
 
-struct Planner {
+struct Planner<'a> {
+    graph: &'a Graph,
     steps: Vec<Step>,
     definitions: Vec<Option<StepId>>,
 }
 
-impl Planner {
-    /// Plans a body; also returns the values that it uses from outside.
-    fn body(&mut self, body: &Body) -> (PlannedBody, HashSet<Value>) {
+impl Planner<'_> {
+    /// Plans a body, around which `lazy` values are evaluated on demand; also returns the values that it uses from
+    /// outside.
+    fn body(&mut self, body: &Body, lazy: &HashSet<Value>) -> (PlannedBody, HashSet<Value>) {
         // Backwards from the results: which nodes are needed for sure.
         let mut needed: HashSet<Value> = body.results.iter().copied().collect();
         let mut strict = vec![false; body.nodes.len()];
@@ -84,6 +100,10 @@ impl Planner {
                 *strict = true;
                 needed.extend(n.op.operands());
             }
+        }
+        let mut demanded = lazy.clone();
+        for (n, _) in body.nodes.iter().zip(&strict).filter(|(_, strict)| !**strict) {
+            demanded.extend(n.results.iter().copied());
         }
         // What a node uses, itself or inside its bodies. A value that a node off the strict path uses, or the results,
         // lives as long as the body.
@@ -95,7 +115,7 @@ impl Planner {
             let mut used: HashSet<Value> = n.op.operands().into_iter().collect();
             let mut bodies = Vec::new();
             for b in n.op.bodies() {
-                let (planned, inner) = acc_core::grow_stack(|| self.body(b));
+                let (planned, inner) = acc_core::grow_stack(|| self.body(b, &demanded));
                 bodies.push(planned);
                 used.extend(inner);
             }
@@ -110,19 +130,23 @@ impl Planner {
         let own: HashSet<Value> =
             body.params.iter().chain(body.nodes.iter().flat_map(|n| &n.results)).copied().collect();
         captured.retain(|v| !own.contains(v));
+        let overwrites = storage::overwrites(self.graph, body, &strict, &last, &kept);
         let mut frees: HashMap<usize, Vec<Value>> = HashMap::new();
-        for (v, k) in last {
-            if own.contains(&v) && !kept.contains(&v) {
-                frees.entry(k).or_default().push(v);
+        let mut values = Vec::new();
+        for v in own {
+            match last.get(&v) {
+                Some(k) if !kept.contains(&v) => frees.entry(*k).or_default().push(v),
+                _ => values.push(v),
             }
         }
+        values.sort_unstable();
         let mut planned = PlannedBody {
             params: body.params.clone(),
             results: body.results.clone(),
             strict: Vec::new(),
-            values: own.into_iter().collect(),
+            demands: body.results.iter().filter(|r| demanded.contains(r)).copied().collect(),
+            values,
         };
-        planned.values.sort_unstable();
         for (k, ((n, strict), bodies)) in body.nodes.iter().zip(strict).zip(planned_bodies).enumerate() {
             let id = self.steps.len();
             for r in &n.results {
@@ -132,7 +156,9 @@ impl Planner {
             }
             let mut last_use_of = frees.remove(&k).unwrap_or_default();
             last_use_of.sort_unstable();
-            self.steps.push(Step { node: without_bodies(n), bodies, last_use_of });
+            let demands = n.op.operands().into_iter().filter(|v| demanded.contains(v)).collect();
+            let overwrites = overwrites.get(k).copied().flatten();
+            self.steps.push(Step { node: without_bodies(n), bodies, demands, last_use_of, overwrites });
             if strict {
                 planned.strict.push(id);
             }

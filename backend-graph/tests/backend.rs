@@ -130,11 +130,8 @@ fn the_graph_of_a_compiled_function() {
         [
             "graph(t0: size, t1: f32[t0]) {",
             "  t2: f32[t0] = mul(t1, t1)",
-            "  t3: f32[t0] = broadcast(t2, t0)",
-            "  t4: f32[] = const() [value = 0.0]",
-            "  t5: f32[] = reduce(t3) [with = sum]",
-            "  t6: f32[] = add(t4, t5)",
-            "  yield t6",
+            "  t3: f32[] = reduce(t2) [with = sum]",
+            "  yield t3",
             "}",
         ],
         "{text}"

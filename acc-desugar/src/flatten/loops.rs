@@ -98,6 +98,9 @@ impl Flattener<'_> {
                 self.b.params(&types)
             };
             let (state, others) = (params(&init), params(&captured));
+            for v in state.iter().chain(&others).chain([&active]) {
+                self.b.set_full(*v);
+            }
             let space = std::mem::replace(&mut lanes.space, [count].into_iter().collect());
             let outside = lanes.vals.clone();
             self.bind(lanes, &region.params, &state);

@@ -133,6 +133,9 @@ impl Flattener<'_> {
     fn flat_of(&mut self, ty: &ArrayType, values: &[Value]) -> Flat {
         let (shape, columns) = values.split_at(ty.rank);
         self.extents.extend(shape.iter().copied());
+        for c in columns {
+            self.b.set_full(*c);
+        }
         Flat { shape: shape.into(), columns: columns.into() }
     }
 

@@ -55,14 +55,7 @@ impl Flattener<'_> {
     }
 
     /// The row-major target position of each source element, and whether some may be dropped: to position `slots`.
-    fn targets(
-        &mut self,
-        target: &Fun,
-        result: ArrayId,
-        to: &Flat,
-        space: &[Value],
-        slots: Value,
-    ) -> (Value, bool) {
+    fn targets(&mut self, target: &Fun, result: ArrayId, to: &Flat, space: &[Value], slots: Value) -> (Value, bool) {
         let results = self.apply(target, true, &[], space, None);
         let tag = self.tensor(results[0], ScalarType::U8);
         let none = self.b.constant(0u8.lit());
@@ -226,12 +219,17 @@ impl Flattener<'_> {
         self.open();
         let len = self.b.param(Type::Size);
         let (before, after) = (self.b.params(&types), self.b.params(&types));
+        for c in before.iter().chain(&after) {
+            self.b.set_full(*c);
+        }
         let starts_after = after[0];
         let on = self.b.not(starts_after);
         let args = [&after[1..], &before[1..]].concat();
         let combined = self.map_lanes(combine, false, &args, &[len], Some(on));
         let mut next = vec![self.b.prim(PrimOp::OrP, &[before[0], starts_after])];
-        next.extend(combined.iter().zip(&after[1..]).map(|(c, a)| self.b.where_(starts_after, *a, *c)).collect::<Vec<_>>());
+        next.extend(
+            combined.iter().zip(&after[1..]).map(|(c, a)| self.b.where_(starts_after, *a, *c)).collect::<Vec<_>>(),
+        );
         let body = self.close(next, &[]);
         self.b.scan(&state, body)[1..].to_vec()
     }

@@ -25,9 +25,10 @@ impl Flattener<'_> {
                     // Reducing no element has a value, so the initial value can come after.
                     Some(known) => {
                         let sums = self.reduce(f, &from.columns, &outer, n);
-                        let neutral = known.iter().zip(&init).all(|(k, v)| {
-                            self.b.constant_of(*v) == Some(k.neutral(self.b.scalar(*v)))
-                        });
+                        let neutral = known
+                            .iter()
+                            .zip(&init)
+                            .all(|(k, v)| self.b.constant_of(*v) == Some(k.neutral(self.b.scalar(*v))));
                         if neutral {
                             sums
                         } else {
@@ -105,6 +106,9 @@ impl Flattener<'_> {
         self.open();
         let len = self.b.param(Type::Size);
         let (first, second) = (self.b.params(&types), self.b.params(&types));
+        for c in first.iter().chain(&second) {
+            self.b.set_full(*c);
+        }
         let args = match dir {
             Dir::Left => [first, second].concat(),
             Dir::Right => [second, first].concat(),

@@ -40,12 +40,7 @@ impl Flattener<'_> {
         space: &[Value],
         mask: Option<Value>,
     ) -> Vec<Scalar> {
-        let mut lanes = Lanes {
-            fun: f,
-            levels: levels(f),
-            vals: vec![None; f.types.len()],
-            space: space.into(),
-        };
+        let mut lanes = Lanes { fun: f, levels: levels(f), vals: vec![None; f.types.len()], space: space.into() };
         let index = if indexed { self.index_of(space) } else { Vec::new() };
         let args = index.into_iter().chain(args.iter().map(|a| Scalar::Tensor(*a)));
         for (p, a) in f.body.params.iter().zip(args) {
@@ -78,7 +73,7 @@ impl Flattener<'_> {
     /// A tensor of lanes with the whole space's extents.
     pub(super) fn spread(&mut self, v: Value, space: &[Value]) -> Value {
         let v = self.b.lift(v, space.len());
-        self.b.broadcast(v, space)
+        if self.b.is_full(v) { v } else { self.b.broadcast(v, space) }
     }
 
     /// A closed function's results: on the host where that is possible.

@@ -13,6 +13,8 @@ pub(crate) struct Builder {
     types: Vec<Type>,
     /// The axes of each tensor whose extent may be other than 1.
     axes: Vec<AxisSet>,
+    /// The axes of each tensor that for sure have the extent of what it is a column of, or of the space of its lanes.
+    full: Vec<AxisSet>,
     bodies: Vec<Open>,
     sources: Vec<Source>,
     source: u32,
@@ -30,8 +32,15 @@ struct Open {
 
 impl Builder {
     pub(crate) fn new() -> Builder {
-        let mut b =
-            Builder { types: Vec::new(), axes: Vec::new(), bodies: Vec::new(), sources: Vec::new(), source: 0, loc: Loc::unknown() };
+        let mut b = Builder {
+            types: Vec::new(),
+            axes: Vec::new(),
+            full: Vec::new(),
+            bodies: Vec::new(),
+            sources: Vec::new(),
+            source: 0,
+            loc: Loc::unknown(),
+        };
         b.open();
         b
     }
@@ -67,6 +76,7 @@ impl Builder {
     fn fresh(&mut self, ty: Type) -> Value {
         self.types.push(ty);
         self.axes.push(all_axes(&ty));
+        self.full.push(0);
         Value(self.types.len() as u32 - 1)
     }
 
@@ -158,40 +168,61 @@ impl Builder {
         self.axes[v.index()]
     }
 
+    /// Whether a tensor has the whole extents of what it is a column of, or of the space of its lanes.
+    pub(crate) fn is_full(&self, v: Value) -> bool {
+        self.full[v.index()] == all_axes(&self.types[v.index()])
+    }
+
+    /// Says so of a column.
+    pub(crate) fn set_full(&mut self, v: Value) {
+        self.full[v.index()] = all_axes(&self.types[v.index()]);
+    }
+
     fn set_axes(&mut self, op: &Op, results: &[Value]) {
-        let known = match op {
-            Op::Prim(..) | Op::Where(..) => Some(op.operands().iter().fold(0, |set, v| set | self.axes(*v))),
+        if let Op::Checked { values, .. } = op {
+            for (r, v) in results.iter().zip(values) {
+                self.axes[r.index()] = self.axes(*v);
+                self.full[r.index()] = self.full[v.index()];
+            }
+        }
+        let [r] = *results else { return };
+        let all = all_axes(&self.types[r.index()]);
+        let of = |sets: &[AxisSet], x: &Value| sets[x.index()];
+        let (axes, full) = match op {
+            Op::Prim(..) | Op::Where(..) => {
+                let union = |sets: &[AxisSet]| op.operands().iter().fold(0, |set, v| set | sets[v.index()]);
+                (union(&self.axes), union(&self.full))
+            }
             Op::Cast(x, _)
             | Op::Bitcast(x, _)
             | Op::Clamp(x, _)
             | Op::InBounds { at: x, .. }
             | Op::Divisor(x)
-            | Op::Gather(_, x) => Some(self.axes(*x)),
-            Op::Checked { values, .. } => {
-                for (r, v) in results.iter().zip(values) {
-                    self.axes[r.index()] = self.axes(*v);
-                }
-                None
+            | Op::Gather(_, x) => (of(&self.axes, x), of(&self.full, x)),
+            Op::Slice { x, .. } | Op::Flip(x, _) | Op::Take { x, .. } | Op::Cumulative(_, x) | Op::Pad { x, .. } => {
+                (all, of(&self.full, x))
             }
+            Op::Iota { .. } | Op::Broadcast(..) | Op::Reshape(..) | Op::Unfold { .. } => (all, all),
             Op::InsertAxes(x, at) => {
-                let (mut rest, mut set) = (self.axes(*x), 0);
-                for axis in 0..self.rank(results[0]) as u32 {
-                    if !at.contains(&axis) {
+                let spread = |mut rest: AxisSet| {
+                    let mut set = 0;
+                    for axis in (0..all.count_ones()).filter(|axis| !at.contains(axis)) {
                         set |= (rest & 1) << axis;
                         rest >>= 1;
                     }
-                }
-                Some(set)
+                    set
+                };
+                (spread(of(&self.axes, x)), spread(of(&self.full, x)))
             }
             Op::Transpose(x, axes) => {
-                let from = self.axes(*x);
-                Some(axes.iter().enumerate().fold(0, |set, (to, a)| set | (((from >> a) & 1) << to)))
+                let moved =
+                    |from: AxisSet| axes.iter().enumerate().fold(0, |set, (to, a)| set | (((from >> a) & 1) << to));
+                (moved(of(&self.axes, x)), moved(of(&self.full, x)))
             }
-            _ => None,
+            _ => return,
         };
-        if let (Some(set), [r]) = (known, results) {
-            self.axes[r.index()] = set;
-        }
+        self.axes[r.index()] = axes;
+        self.full[r.index()] = full;
     }
 
     fn push1(&mut self, op: Op, ty: Type) -> Value {

@@ -196,12 +196,9 @@ fn least(ty: ScalarType) -> Lit {
         ScalarType::F16 => Lit { ty, bits: 0xfc00 },
         ScalarType::F32 => f32::NEG_INFINITY.lit(),
         ScalarType::F64 => f64::NEG_INFINITY.lit(),
-        ScalarType::U8
-        | ScalarType::U16
-        | ScalarType::U32
-        | ScalarType::U64
-        | ScalarType::Bool
-        | ScalarType::Char => Lit::zero(ty),
+        ScalarType::U8 | ScalarType::U16 | ScalarType::U32 | ScalarType::U64 | ScalarType::Bool | ScalarType::Char => {
+            Lit::zero(ty)
+        }
     }
 }
 

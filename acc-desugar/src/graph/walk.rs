@@ -38,7 +38,9 @@ impl Op {
                 out.extend(lens.iter().chain(steps).copied());
             }
             Op::Where(c, t, e) => out.extend([*c, *t, *e]),
-            Op::Prim(_, v) | Op::Concat(v, _) | Op::Fold { columns: v, .. } | Op::Scan { columns: v, .. } => out.extend(v.iter().copied()),
+            Op::Prim(_, v) | Op::Concat(v, _) | Op::Fold { columns: v, .. } | Op::Scan { columns: v, .. } => {
+                out.extend(v.iter().copied())
+            }
             Op::While { init, .. } => out.extend(init.iter().copied()),
             Op::LaneLoop { on, space, init, captured, .. } => {
                 out.push(*on);

@@ -39,9 +39,7 @@ fn style(op: &Op) -> &'static str {
         | Op::Outside { .. }
         | Op::FromSize(_)
         | Op::Extent(..)
-        | Op::Const(_) => {
-            "shape=plaintext, fontcolor=\"#777777\""
-        }
+        | Op::Const(_) => "shape=plaintext, fontcolor=\"#777777\"",
         Op::Reshape(..)
         | Op::Broadcast(..)
         | Op::Transpose(..)
@@ -50,7 +48,9 @@ fn style(op: &Op) -> &'static str {
         | Op::Select { .. }
         | Op::Unfold { .. }
         | Op::Iota { .. } => "style=filled, fillcolor=\"#eeeeee\"",
-        Op::Prim(..) | Op::Cast(..) | Op::Bitcast(..) | Op::Where(..) | Op::Clamp(..) => "style=filled, fillcolor=\"#dbe9f6\"",
+        Op::Prim(..) | Op::Cast(..) | Op::Bitcast(..) | Op::Where(..) | Op::Clamp(..) => {
+            "style=filled, fillcolor=\"#dbe9f6\""
+        }
         Op::Gather(..)
         | Op::Take { .. }
         | Op::Pad { .. }
@@ -59,7 +59,9 @@ fn style(op: &Op) -> &'static str {
         | Op::Flip(..)
         | Op::SortPermutation(_)
         | Op::Nonzero(_) => "style=filled, fillcolor=\"#fde2c8\"",
-        Op::Reduce(..) | Op::Cumulative(..) | Op::Fold { .. } | Op::Scan { .. } | Op::AnyLane(_) => "style=filled, fillcolor=\"#d5ecd4\"",
+        Op::Reduce(..) | Op::Cumulative(..) | Op::Fold { .. } | Op::Scan { .. } | Op::AnyLane(_) => {
+            "style=filled, fillcolor=\"#d5ecd4\""
+        }
         Op::ReadBack(_) => "style=filled, fillcolor=\"#f6c9c9\"",
         Op::If { .. } | Op::While { .. } | Op::LaneLoop { .. } => "shape=diamond, style=filled, fillcolor=\"#fff3b0\"",
         Op::Fault { .. }
@@ -67,9 +69,7 @@ fn style(op: &Op) -> &'static str {
         | Op::Divisor(_)
         | Op::Checked { .. }
         | Op::Trace { .. }
-        | Op::Confine { .. } => {
-            "shape=octagon, fontcolor=\"#aa0000\""
-        }
+        | Op::Confine { .. } => "shape=octagon, fontcolor=\"#aa0000\"",
     }
 }
 

@@ -7,8 +7,8 @@ use crate::plan::Plan;
 use acc_core::data::ArrayData;
 use acc_core::ir::{ArrayType, Program};
 use acc_core::{Backend, Error, ProgramCache, RunLimits};
-use acc_desugar::{Faults, Rules};
 use acc_desugar::graph::Graph;
+use acc_desugar::{Faults, Rules};
 use std::sync::{Arc, OnceLock};
 
 /// Runs programs, flattened to first-order tensor operations, with libtorch. A cheap handle: clones share their
@@ -44,6 +44,13 @@ impl Prepared {
     /// The graph it became.
     pub fn graph(&self) -> &Graph {
         self.executable.plan().graph()
+    }
+}
+
+impl Prepared {
+    /// What a run costs in calls of libtorch.
+    pub fn counts(&self) -> crate::Counts {
+        crate::Counts::of(self.graph())
     }
 }
 

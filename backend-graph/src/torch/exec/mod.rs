@@ -14,8 +14,8 @@ use crate::plan::{Plan, PlannedBody, Step};
 use acc_core::data::ArrayData;
 use acc_core::ir::{ArrayType, Loc};
 use acc_core::{Charge, Error, Meter, RunLimits};
-use acc_desugar::graph::{Node, Op, Type, Value};
 use acc_desugar::Faults;
+use acc_desugar::graph::{Node, Op, Type, Value};
 use fault::{Flag, Pending};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -61,7 +61,7 @@ pub(crate) struct Executable {
 }
 
 /// Literals as tensors on the device, made once: a rank-0 tensor is three times as fast an operand as a number.
-struct Constants(HashMap<Value, Tensor>);
+struct Constants(Vec<Option<Tensor>>);
 
 // SAFETY: the tensors are never written to; another thread only makes further handles of them, which counts references
 // atomically.
@@ -101,13 +101,20 @@ impl Held {
 }
 
 impl Executable {
-    pub(crate) fn new(plan: Plan, device: Device, faults: Faults, params: &[ArrayType]) -> std::result::Result<Executable, Error> {
+    pub(crate) fn new(
+        plan: Plan,
+        device: Device,
+        faults: Faults,
+        params: &[ArrayType],
+    ) -> std::result::Result<Executable, Error> {
         let _session = Session::enter();
-        let mut constants = HashMap::new();
+        let mut constants: Vec<Option<Tensor>> = plan.graph().types.iter().map(|_| None).collect();
         for step in plan.steps() {
             if let (Op::Const(l), [v]) = (&step.node.op, &step.node.results[..]) {
                 let tensor = literal(*l, device).map_err(|e| e.at("const", &step.node.loc))?;
-                constants.insert(*v, tensor);
+                if let Some(slot) = constants.get_mut(v.index()) {
+                    *slot = Some(tensor);
+                }
             }
         }
         let mut arguments = HashMap::new();
@@ -152,8 +159,8 @@ impl Executable {
                 }
             }
             for column in arg.columns() {
-                // SAFETY: no operation here writes to an operand (every call is out of place), and all tensors of the
-                // run are in `run`, which is dropped before `transfer`, or go through `take`.
+                // SAFETY: operations write to memory that a step of this run made, alone (see `Step::overwrites`); all
+                // tensors of the run are in `run`, which is dropped before `transfer`, or go through `take`.
                 let tensor = unsafe { transfer.lend(column, arg.shape()) };
                 let tensor = tensor.map_err(|e| e.at(&format!("argument {position}"), &Loc::unknown()))?;
                 if let Some(v) = params.next() {
@@ -266,9 +273,13 @@ impl Run<'_> {
 
     /// Runs a body whose parameters are set.
     fn body(&mut self, body: &PlannedBody) -> Result<Vec<Rt>> {
+        acc_core::grow_stack(|| self.body_here(body))
+    }
+
+    fn body_here(&mut self, body: &PlannedBody) -> Result<Vec<Rt>> {
         for &id in &body.strict {
             if let Some(step) = self.exe.plan.step(id) {
-                acc_core::grow_stack(|| self.step(step))?;
+                self.step(step)?;
                 for v in &step.last_use_of {
                     if let Some(slot) = self.values.get_mut(v.index()) {
                         *slot = None;
@@ -276,7 +287,7 @@ impl Run<'_> {
                 }
             }
         }
-        for v in &body.results {
+        for v in &body.demands {
             self.force(*v)?;
         }
         let results = body.results.iter().map(|v| self.copy(*v)).collect::<TorchResult<Vec<_>>>()?;
@@ -324,9 +335,9 @@ impl Run<'_> {
     /// Runs a step; what it needs from outside its body may have to be evaluated first.
     fn step(&mut self, step: &Step) -> Result<()> {
         self.limits.check()?;
-        for o in step.node.op.operands() {
-            if !self.is_set(o) {
-                self.force(o)?;
+        for o in &step.demands {
+            if !self.is_set(*o) {
+                self.force(*o)?;
             }
         }
         let node = &step.node;
@@ -334,11 +345,7 @@ impl Run<'_> {
         let failed = |e: TorchError| e.at(exe.source_name(node), &node.loc);
         match &node.op {
             Op::If { cond, .. } => {
-                let taken = if self.holds(*cond)? {
-                    step.bodies.first()
-                } else {
-                    step.bodies.get(1)
-                };
+                let taken = if self.holds(*cond)? { step.bodies.first() } else { step.bodies.get(1) };
                 let results = match taken {
                     Some(b) => self.body(b)?,
                     None => Vec::new(),
@@ -418,21 +425,32 @@ impl Run<'_> {
                 self.define(step, vec![Rt::Tensor(mask.into())]);
             }
             op => {
-                let rt = match (op, node.results.first().and_then(|v| self.exe.constants.0.get(v))) {
-                    (Op::Const(_), Some(t)) => Rt::Tensor(t.shallow_clone().into()),
+                let rt = match op {
+                    Op::Const(_) => self.constant(node)?,
+                    Op::Size(n) => Rt::Size(*n),
                     _ => {
                         self.check_bytes_ahead(op, node)?;
-                        let rt = without_panics(|| self.simple(op, node)).map_err(|e| {
+                        let rt = without_panics(|| self.simple(op, node, step.overwrites)).map_err(|e| {
                             let e = failed(e);
                             if finds_faults(op) { Stop::Suspected(Some(e)) } else { Stop::Error(e) }
                         })?;
                         self.charged(rt, node)?
                     }
                 };
-                self.define(step, vec![rt]);
+                if let Some(v) = node.results.first() {
+                    self.set(*v, rt);
+                }
             }
         }
         Ok(())
+    }
+
+    fn constant(&self, node: &Node) -> TorchResult<Rt> {
+        let found = node.results.first().and_then(|v| self.exe.constants.0.get(v.index()));
+        match found {
+            Some(Some(t)) => Ok(Rt::Tensor(t.shallow_clone().into())),
+            _ => Err(TorchError::new("a literal is missing")),
+        }
     }
 
     /// Holds an element-wise result to the limit before it is allocated: it has the extents of its operands together.

@@ -1,8 +1,8 @@
 //! Everything but element-wise operations and control.
 
 use super::{Rt, Run, cast, prim};
-use crate::torch::{Device, TorchError};
 use crate::torch::transfer::kind;
+use crate::torch::{Device, TorchError};
 use acc_core::data::ScalarType;
 use acc_desugar::graph::{Known, Node, Op, PadMode, ScatterMode, Type, Value};
 use tch::{Kind, Tensor};
@@ -19,14 +19,17 @@ impl Run<'_> {
 
     /// The value of a rank-0 argument, which the host has.
     fn argument(&self, v: Value) -> Result<i64> {
-        let found = self.exe.arguments.get(&v).and_then(|(position, leaf)| {
-            self.args.get(*position)?.columns().get(*leaf)?.slice().get(0)
-        });
+        let found = self
+            .exe
+            .arguments
+            .get(&v)
+            .and_then(|(position, leaf)| self.args.get(*position)?.columns().get(*leaf)?.slice().get(0));
         Ok(found.ok_or_else(|| TorchError::new(format!("the value {v} is no argument")))?.bits as i64)
     }
 
     /// Runs an operation without bodies.
-    pub(super) fn simple(&self, op: &Op, node: &Node) -> Result<Rt> {
+    /// The result may take the place of the operand that it `overwrites`.
+    pub(super) fn simple(&self, op: &Op, node: &Node, overwrites: Option<Value>) -> Result<Rt> {
         let device = self.exe.device.tch();
         let tensor = match op {
             Op::Size(n) => return Ok(Rt::Size(*n)),
@@ -48,9 +51,16 @@ impl Run<'_> {
             }
             Op::Prim(p, args) => {
                 let ty = args.first().map_or(ScalarType::I64, |a| self.scalar(*a));
-                let args = args.iter().map(|a| self.tensor(*a)).collect::<Result<Vec<_>>>()?;
+                let place = match overwrites {
+                    Some(v) => Some(self.tensor(v)?),
+                    None => None,
+                };
                 let constant = self.constant_divisor(op);
-                prim::apply(*p, ty, &args, constant)?
+                match args[..] {
+                    [x] => prim::apply(*p, ty, &[self.tensor(x)?], constant, place)?,
+                    [x, y] => prim::apply(*p, ty, &[self.tensor(x)?, self.tensor(y)?], constant, place)?,
+                    _ => return Err(TorchError::new("an element-wise operation has one or two operands")),
+                }
             }
             Op::Cast(x, to) => cast::cast(self.tensor(*x)?, self.scalar(*x), *to)?,
             Op::Bitcast(x, to) => {
@@ -154,10 +164,12 @@ fn iota(len: i64, start: i64, step: i64, device: tch::Device) -> Result<Tensor> 
     if start == 0 && step == 1 {
         return Ok(Tensor::f_arange(len, options)?);
     }
-    match step.checked_mul(len).and_then(|way| start.checked_add(way)) {
+    // libtorch computes the length of a range in floats, in which only smaller numbers are exact.
+    let exact = |n: &i64| n.unsigned_abs() < 1 << 52;
+    let end = step.checked_mul(len).filter(exact).and_then(|way| start.checked_add(way)).filter(exact);
+    match end {
         _ if step == 0 => Ok(Tensor::f_full([len], start, options)?),
         Some(end) => Ok(Tensor::f_arange_start_step(start, end, step, options)?),
-        // Wrapping arithmetic, which a range is not.
         None => Ok(Tensor::f_arange(len, options)?.f_mul_scalar(step)?.f_add_scalar(start)?),
     }
 }
@@ -242,8 +254,7 @@ fn take(t: &Tensor, axis: usize, at: &Tensor) -> Result<Tensor> {
 /// A tensor with places more at both ends of its axes, but for those without elements.
 fn pad(t: &Tensor, widths: &[u32], mode: PadMode) -> Result<Tensor> {
     let shape = t.size();
-    let widths: Vec<i64> =
-        widths.iter().zip(&shape).map(|(w, n)| if *n == 0 { 0 } else { i64::from(*w) }).collect();
+    let widths: Vec<i64> = widths.iter().zip(&shape).map(|(w, n)| if *n == 0 { 0 } else { i64::from(*w) }).collect();
     if t.numel() == 0 {
         let shape: Vec<i64> = shape.iter().zip(&widths).map(|(n, w)| n + 2 * w).collect();
         return zeros(&shape, t);
@@ -265,7 +276,8 @@ fn pad(t: &Tensor, widths: &[u32], mode: PadMode) -> Result<Tensor> {
     let both: Vec<i64> = widths.iter().rev().flat_map(|w| [*w, *w]).collect();
     let kind = t.f_kind()?;
     let t = if kind == Kind::Bool { t.f_view_dtype(Kind::Uint8)? } else { t.shallow_clone() };
-    let padded = t.f_unsqueeze(0)?.f_unsqueeze(0)?.f_pad(both.as_slice(), name, None)?.f_squeeze_dim(0)?.f_squeeze_dim(0)?;
+    let padded =
+        t.f_unsqueeze(0)?.f_unsqueeze(0)?.f_pad(both.as_slice(), name, None)?.f_squeeze_dim(0)?.f_squeeze_dim(0)?;
     Ok(if kind == Kind::Bool { padded.f_view_dtype(kind)? } else { padded })
 }
 
@@ -330,8 +342,8 @@ fn in_place_if(
     make: impl Fn(&Tensor, &Tensor) -> std::result::Result<Tensor, tch::TchError>,
 ) -> Result<Tensor> {
     let (shape, other) = (x.size(), y.size());
-    let covers = other.len() <= shape.len()
-        && other.iter().rev().zip(shape.iter().rev()).all(|(b, a)| b == a || *b == 1);
+    let covers =
+        other.len() <= shape.len() && other.iter().rev().zip(shape.iter().rev()).all(|(b, a)| b == a || *b == 1);
     Ok(if covers { write(&mut x, y)? } else { make(&x, y)? })
 }
 

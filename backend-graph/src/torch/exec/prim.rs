@@ -42,13 +42,25 @@ pub(super) fn widen(t: &Tensor, ty: ScalarType) -> Result<Tensor> {
     })
 }
 
-/// Applies an operation to operands of type `ty`. Divisors are not zero; `divisor` is theirs, if it is a literal.
-pub(super) fn apply(p: PrimOp, ty: ScalarType, args: &[&Tensor], divisor: Option<Lit>) -> Result<Tensor> {
+/// Applies an operation to operands of type `ty`. Divisors are not zero; `divisor` is theirs, if it is a literal. The
+/// result goes to `place`, an operand that nobody needs any more, if that has its shape.
+pub(super) fn apply(
+    p: PrimOp,
+    ty: ScalarType,
+    args: &[&Tensor],
+    divisor: Option<Lit>,
+    place: Option<&Tensor>,
+) -> Result<Tensor> {
     let (x, y) = match args {
         [x] if p.arity() == 1 => (*x, *x),
         [x, y] if p.arity() == 2 => (*x, *y),
         _ => return Err(TorchError::new(format!("`{}` of {} operands", p.name(), args.len()))),
     };
+    if let Some(out) = place
+        && let Some(result) = in_place(p, ty, x, y, out)?
+    {
+        return Ok(result);
+    }
     if ty == ScalarType::F16 {
         return half(p, x, y);
     }
@@ -57,9 +69,7 @@ pub(super) fn apply(p: PrimOp, ty: ScalarType, args: &[&Tensor], divisor: Option
         PrimOp::AddP => x.f_add(y)?,
         PrimOp::SubP => x.f_sub(y)?,
         PrimOp::MulP => x.f_mul(y)?,
-        // By a rank-0 divisor libtorch multiplies with its reciprocal, which rounds twice.
-        PrimOp::DivP if y.dim() == 0 && x.dim() > 0 => x.f_div(&y.f_expand(x.size(), false)?)?,
-        PrimOp::DivP => x.f_div(y)?,
+        PrimOp::DivP => x.f_div(&spread_divisor(x, y)?)?,
         PrimOp::QuotP => quot(ty, x, y, divisor)?,
         PrimOp::RemP => rem(ty, x, y)?,
         PrimOp::DivFloorP if is_encoded(ty) => quot(ty, x, y, divisor)?,
@@ -115,8 +125,6 @@ pub(super) fn apply(p: PrimOp, ty: ScalarType, args: &[&Tensor], divisor: Option
             let below = v.f_bitwise_not()?.f_bitwise_and_tensor(&v.f_sub_scalar(1)?)?;
             population(&below)?.f_clamp_max(i64::from(ty.bits()))?.f_to_kind(Kind::Int)?
         }
-        // libtorch's square root of f32 is not correctly rounded; that of f64, rounded to f32, is.
-        PrimOp::SqrtP if ty == ScalarType::F32 => x.f_to_kind(Kind::Double)?.f_sqrt()?.f_to_kind(Kind::Float)?,
         PrimOp::SqrtP => x.f_sqrt()?,
         PrimOp::ExpP => x.f_exp()?,
         PrimOp::LnP => x.f_log()?,
@@ -143,11 +151,59 @@ pub(super) fn apply(p: PrimOp, ty: ScalarType, args: &[&Tensor], divisor: Option
     })
 }
 
+/// A divisor of the dividend's shape: by one of rank 0 libtorch multiplies with its reciprocal, which rounds twice.
+fn spread_divisor(x: &Tensor, y: &Tensor) -> Result<Tensor> {
+    Ok(if y.dim() == 0 && x.dim() > 0 { y.f_expand(x.size(), false)? } else { y.shallow_clone() })
+}
+
+/// An operation whose result takes the place of an operand, if it is one of those that libtorch writes where it is told,
+/// and that operand has the shape of the result.
+fn in_place(p: PrimOp, ty: ScalarType, x: &Tensor, y: &Tensor, out: &Tensor) -> Result<Option<Tensor>> {
+    if ty == ScalarType::F16 || is_encoded(ty) && matches!(p, PrimOp::MinP | PrimOp::MaxP) {
+        return Ok(None);
+    }
+    let shape = out.size();
+    let fits = |t: &Tensor| t.dim() == 0 || t.size() == shape;
+    // What is repeated, zeros for instance, is not in memory element by element.
+    if !fits(x) || !fits(y) || !out.is_contiguous() {
+        return Ok(None);
+    }
+    let float = ty.is_float();
+    let boolean = ty == ScalarType::Bool;
+    Ok(Some(match p {
+        PrimOp::AddP => x.f_add_out(out, y)?,
+        PrimOp::SubP => x.f_sub_out(out, y)?,
+        PrimOp::MulP => x.f_mul_out(out, y)?,
+        PrimOp::DivP if float => x.f_div_out(out, &spread_divisor(x, y)?)?,
+        PrimOp::MinP if !boolean => x.f_minimum_out(out, y)?,
+        PrimOp::MaxP if !boolean => x.f_maximum_out(out, y)?,
+        PrimOp::AndP => x.f_bitwise_and_tensor_out(out, y)?,
+        PrimOp::OrP => x.f_bitwise_or_tensor_out(out, y)?,
+        PrimOp::XorP => x.f_bitwise_xor_tensor_out(out, y)?,
+        PrimOp::NegP => x.f_neg_out(out)?,
+        PrimOp::AbsP if float => x.f_abs_out(out)?,
+        PrimOp::SqrtP => x.f_sqrt_out(out)?,
+        PrimOp::ExpP => x.f_exp_out(out)?,
+        PrimOp::LnP => x.f_log_out(out)?,
+        PrimOp::Log2P => x.f_log2_out(out)?,
+        PrimOp::Log10P => x.f_log10_out(out)?,
+        PrimOp::SinP => x.f_sin_out(out)?,
+        PrimOp::CosP => x.f_cos_out(out)?,
+        PrimOp::TanP => x.f_tan_out(out)?,
+        PrimOp::AtanP => x.f_atan_out(out)?,
+        PrimOp::TanhP => x.f_tanh_out(out)?,
+        PrimOp::FloorP if float => x.f_floor_out(out)?,
+        PrimOp::CeilP if float => x.f_ceil_out(out)?,
+        PrimOp::RoundP if float => x.f_round_out(out)?,
+        _ => return Ok(None),
+    }))
+}
+
 /// An operation on f16: in f32, rounded once.
 fn half(p: PrimOp, x: &Tensor, y: &Tensor) -> Result<Tensor> {
     let (x, y) = (x.f_to_kind(Kind::Float)?, y.f_to_kind(Kind::Float)?);
     let args: &[&Tensor] = if p.arity() == 1 { &[&x] } else { &[&x, &y] };
-    let wide = apply(p, ScalarType::F32, args, None)?;
+    let wide = apply(p, ScalarType::F32, args, None, None)?;
     Ok(wide.f_to_kind(kind(p.result_type(ScalarType::F16)))?)
 }
 

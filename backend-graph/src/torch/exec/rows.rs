@@ -110,7 +110,10 @@ impl Run<'_> {
     }
 
     fn columns(&self, columns: &[Value]) -> Result<Columns> {
-        Ok(columns.iter().map(|v| Ok(self.tensor(*v)?.shallow_clone())).collect::<std::result::Result<_, TorchError>>()?)
+        Ok(columns
+            .iter()
+            .map(|v| Ok(self.tensor(*v)?.shallow_clone()))
+            .collect::<std::result::Result<_, TorchError>>()?)
     }
 
     fn define_columns(&mut self, step: &Step, columns: Columns) -> Result<()> {

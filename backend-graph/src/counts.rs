@@ -1,0 +1,225 @@
+//! What running a graph costs in calls of libtorch, on the CPU, counted before a run.
+//!
+//! A call *launches work* if it computes elements or moves them. Views and what happens on the host alone do not. Bodies
+//! count once, whichever way a run takes and however often. Some calls depend on the extents: the counts are those of
+//! small tensors (a selection among many elements is several calls).
+
+use acc_core::data::ScalarType;
+use acc_core::ir::PrimOp;
+use acc_desugar::graph::{Body, Graph, Node, Op, Type, Value};
+use std::collections::{HashMap, HashSet};
+
+/// How many calls of each kind.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Counts {
+    /// Calls that launch work of the program.
+    pub launches: usize,
+    /// Calls that make a view.
+    pub views: usize,
+    /// Calls that launch work only to find faults.
+    pub checks: usize,
+    /// How often the host waits for the device: reads of sizes and conditions, and one for what the checks found.
+    pub read_backs: usize,
+}
+
+impl Counts {
+    /// Counts the calls of a graph.
+    pub fn of(graph: &Graph) -> Counts {
+        let mut counter = Counter { graph, counts: Counts::default(), constants: HashMap::new(), uses: HashMap::new() };
+        counter.used(&graph.body);
+        let checks = counter.checks_only(&graph.body);
+        counter.body(&graph.body, &checks);
+        if counter.counts.checks > 0 {
+            counter.counts.read_backs += 1;
+        }
+        counter.counts
+    }
+}
+
+struct Counter<'a> {
+    graph: &'a Graph,
+    counts: Counts,
+    constants: HashMap<Value, u64>,
+    /// How often each value is used, other than by checks.
+    uses: HashMap<Value, usize>,
+}
+
+impl Counter<'_> {
+    fn used(&mut self, b: &Body) {
+        for n in &b.nodes {
+            if !matches!(n.op, Op::Fault { .. }) {
+                for v in n.op.operands() {
+                    *self.uses.entry(v).or_default() += 1;
+                }
+            }
+            if let (Op::Const(l), [v]) = (&n.op, &n.results[..]) {
+                self.constants.insert(*v, l.bits);
+            }
+            for inner in n.op.bodies() {
+                acc_core::grow_stack(|| self.used(inner));
+            }
+        }
+        for r in &b.results {
+            *self.uses.entry(*r).or_default() += 1;
+        }
+    }
+
+    /// The values that only checks use, directly or not.
+    fn checks_only(&mut self, b: &Body) -> HashSet<Value> {
+        let mut out = HashSet::new();
+        self.mark(b, &mut out);
+        out
+    }
+
+    fn mark(&mut self, b: &Body, out: &mut HashSet<Value>) {
+        for n in b.nodes.iter().rev() {
+            for inner in n.op.bodies().into_iter().rev() {
+                acc_core::grow_stack(|| self.mark(inner, out));
+            }
+            let is_check = matches!(n.op, Op::Fault { .. });
+            let unused = n.results.iter().all(|r| self.uses.get(r).copied().unwrap_or(0) == 0);
+            if !is_check && unused && n.op.bodies().is_empty() {
+                out.extend(n.results.iter().copied());
+                for v in n.op.operands() {
+                    if let Some(uses) = self.uses.get_mut(&v) {
+                        *uses -= 1;
+                    }
+                }
+            }
+        }
+    }
+
+    fn body(&mut self, b: &Body, checks: &HashSet<Value>) {
+        for n in &b.nodes {
+            let (launches, views) = self.node(n);
+            let for_checks = n.results.iter().all(|r| checks.contains(r));
+            if for_checks || matches!(n.op, Op::Fault { .. } | Op::InBounds { .. }) {
+                self.counts.checks += launches;
+            } else {
+                self.counts.launches += launches;
+            }
+            self.counts.views += views;
+            for inner in n.op.bodies() {
+                acc_core::grow_stack(|| self.body(inner, checks));
+            }
+        }
+    }
+
+    fn scalar(&self, v: Value) -> (ScalarType, usize) {
+        match self.graph.ty(v) {
+            Type::Tensor { scalar, rank } => (scalar, rank),
+            Type::Size | Type::Token => (ScalarType::I64, 0),
+        }
+    }
+
+    /// The calls that launch work, and those that make views.
+    fn node(&mut self, n: &Node) -> (usize, usize) {
+        match &n.op {
+            Op::Size(_) | Op::SizeOp(..) | Op::Argument(_) | Op::Outside { .. } | Op::Extent(..) | Op::Const(_) => {
+                (0, 0)
+            }
+            Op::ReadBack(_) => {
+                self.counts.read_backs += 1;
+                (0, 0)
+            }
+            Op::If { cond: c, .. } => {
+                self.condition(*c);
+                (0, 0)
+            }
+            Op::While { test, .. } => {
+                if let Some(c) = test.results.first() {
+                    self.condition(*c);
+                }
+                (0, 0)
+            }
+            // Whether any lane goes on, and what is held back for those that do not.
+            Op::LaneLoop { kept, .. } => {
+                self.counts.read_backs += 1;
+                (1 + kept.iter().filter(|k| **k).count(), 0)
+            }
+            Op::FromSize(_) | Op::Iota { .. } | Op::Where(..) | Op::Clamp(..) | Op::Flip(..) => (1, 0),
+            Op::Prim(p, v) => {
+                let (ty, rank) = v.first().map_or((ScalarType::I64, 0), |x| self.scalar(*x));
+                let divisor = v.get(1).and_then(|y| self.constants.get(y)).copied();
+                let narrow = v.get(1).is_some_and(|y| self.scalar(*y).1 == 0) && rank > 0;
+                prim(*p, ty, divisor, narrow)
+            }
+            Op::Cast(x, to) => (cast(self.scalar(*x).0, *to), 0),
+            Op::Bitcast(..) | Op::Reshape(..) | Op::Broadcast(..) | Op::Transpose(..) | Op::Slice { .. } => (0, 1),
+            Op::Select { .. } => (0, 1),
+            Op::InsertAxes(_, axes) => (0, axes.len()),
+            Op::Unfold { .. } => (0, 2),
+            Op::Gather(_, at) => (1, if self.scalar(*at).1 == 1 { 0 } else { 2 }),
+            Op::Take { .. } => (1, 0),
+            Op::Pad { .. } => (1, 4),
+            Op::Scatter { base, .. } => (if self.scalar(*base).0 == ScalarType::F16 { 4 } else { 1 }, 0),
+            Op::Concat(..) | Op::Nonzero(_) | Op::SortPermutation(_) => (1, 0),
+            Op::Reduce(_, x) | Op::Cumulative(_, x) => (if self.scalar(*x).0 == ScalarType::F16 { 3 } else { 1 }, 0),
+            Op::AnyLane(_) => (1, 2),
+            Op::Fold { .. } | Op::Scan { columns: _, .. } => (0, 0),
+            Op::Fault { bad, .. } => match self.graph.ty(*bad) {
+                Type::Tensor { rank, .. } if rank > 0 => (1, 2),
+                Type::Tensor { .. } => (0, 0),
+                Type::Size | Type::Token => (0, 0),
+            },
+            Op::InBounds { by_use, .. } => (usize::from(!by_use), 0),
+            Op::Divisor(_) | Op::Checked { .. } | Op::Confine { .. } => (0, 0),
+            Op::Trace { .. } => (0, 0),
+        }
+    }
+
+    fn condition(&mut self, c: Value) {
+        if matches!(self.graph.ty(c), Type::Tensor { .. }) {
+            self.counts.read_backs += 1;
+        }
+    }
+}
+
+/// The calls of a conversion.
+fn cast(from: ScalarType, to: ScalarType) -> usize {
+    use ScalarType as T;
+    let widened = usize::from(matches!(from, T::U16 | T::U32)) * 2;
+    match (from, to) {
+        (T::U32, T::Char) => 7,
+        (T::F32, T::F16) => 1,
+        (T::F64, T::F16) => 11,
+        (_, T::F16) => 11 + cast(from, T::F64),
+        (T::F16 | T::F32 | T::F64, T::U64) => 16,
+        (T::F16 | T::F32 | T::F64, T::I64) => 9,
+        (T::F16 | T::F32 | T::F64, to) if to.is_int() => 6,
+        (T::U64, to) if to.is_float() => 8,
+        _ => 1 + widened,
+    }
+}
+
+/// The calls of an element-wise operation. `divisor` are the bits of a constant second operand; `narrow` whether it is of
+/// rank 0 while the first is not.
+fn prim(p: PrimOp, ty: ScalarType, divisor: Option<u64>, narrow: bool) -> (usize, usize) {
+    use PrimOp as P;
+    use ScalarType as T;
+    if ty == T::F16 {
+        let (launches, views) = prim(p, T::F32, None, narrow);
+        return (launches + p.arity() + 1, views);
+    }
+    let encoded = matches!(ty, T::U16 | T::U32 | T::U64);
+    let launches = match p {
+        P::DivP if narrow && ty.is_float() => return (1, 1),
+        P::FmodP => return (3, 2),
+        P::MinP | P::MaxP if encoded => 4,
+        P::LtP | P::LeP | P::GtP | P::GeP if encoded => 3,
+        P::QuotP | P::DivFloorP | P::RemP | P::ModFloorP if matches!(ty, T::U16 | T::U32) => 6,
+        P::QuotP | P::DivFloorP if ty == T::U64 => 19,
+        P::RemP | P::ModFloorP if ty == T::U64 => 21,
+        P::QuotP if matches!(ty, T::I32 | T::I64) && divisor.is_none_or(|d| d == u64::MAX) => 5,
+        P::ShrP if matches!(ty, T::U16 | T::U32) => 6,
+        P::ShrP if ty == T::U64 => 13,
+        P::AbsP if !(ty.is_signed() || ty.is_float()) => 0,
+        P::SignumP if encoded => 2,
+        P::SignumP if ty.is_float() => 5,
+        P::PopCountP => 18,
+        P::LeadingZerosP => 37,
+        P::TrailingZerosP => 21,
+        _ => 1,
+    };
+    (launches, 0)
+}

@@ -1,0 +1,113 @@
+//! The graph executor, checked and unchecked, beside the same programs written by hand for libtorch and the interpreter:
+//! `make bench-graph`. All are interleaved in one process, and medians compared.
+
+mod kernels;
+mod report;
+mod row;
+mod thesis;
+
+use row::Row;
+use std::time::{Duration, Instant};
+
+/// How often each is timed.
+const ROUNDS: usize = 9;
+/// How long one sample takes at least.
+const SAMPLE: Duration = Duration::from_millis(4);
+
+/// What was measured of a row: medians, in nanoseconds.
+struct Measured {
+    checked: f64,
+    unchecked: f64,
+    hand: f64,
+    interpreter: f64,
+}
+
+fn main() {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let file = args.iter().position(|a| a == "--markdown").and_then(|i| args.get(i + 1));
+    let filter = args.iter().position(|a| a == "--only").and_then(|i| args.get(i + 1));
+    let mut all = Vec::new();
+    for make in thesis::rows().into_iter().chain(kernels::rows()) {
+        if filter.is_none_or(|f| make.0.contains(f.as_str())) {
+            let row = (make.1)();
+            let measured = measure(&row);
+            println!("{}", report::line(&row, &measured));
+            all.push((Summary::of(row), measured));
+        }
+    }
+    let text = report::report(&all);
+    println!("{}", text.lines().last().unwrap_or_default());
+    if let Some(file) = file {
+        report::write(file, &text);
+    }
+}
+
+/// What is kept of a row when its data are dropped.
+struct Summary {
+    name: String,
+    group: &'static str,
+    size: usize,
+    source: &'static str,
+    launches: usize,
+    compile: Duration,
+}
+
+impl Summary {
+    fn of(row: Row) -> Summary {
+        let Row { name, group, size, source, launches, compile, .. } = row;
+        Summary { name, group, size, source, launches, compile }
+    }
+}
+
+/// A call as often as makes a sample.
+struct Timed<'a> {
+    call: &'a dyn Fn(),
+    repeat: u32,
+    samples: Vec<f64>,
+}
+
+impl<'a> Timed<'a> {
+    fn new(call: &'a dyn Fn()) -> Timed<'a> {
+        call();
+        let start = Instant::now();
+        call();
+        let once = start.elapsed().max(Duration::from_nanos(100));
+        let repeat = (SAMPLE.as_nanos() / once.as_nanos()).clamp(1, 10_000) as u32;
+        Timed { call, repeat, samples: Vec::new() }
+    }
+
+    fn sample(&mut self) {
+        let start = Instant::now();
+        for _ in 0..self.repeat {
+            (self.call)();
+        }
+        self.samples.push(start.elapsed().as_nanos() as f64 / f64::from(self.repeat));
+    }
+
+    fn median(mut self) -> f64 {
+        self.samples.sort_by(f64::total_cmp);
+        self.samples.get(self.samples.len() / 2).copied().unwrap_or(f64::NAN)
+    }
+}
+
+fn measure(row: &Row) -> Measured {
+    let mut timed = [&row.hand, &row.checked, &row.unchecked].map(|c| Timed::new(c.as_ref()));
+    // The interpreter is slow: it is timed fewer times.
+    let start = Instant::now();
+    (row.interpreter)();
+    let once = start.elapsed();
+    let mut interpreter = vec![once.as_nanos() as f64];
+    for round in 0..ROUNDS {
+        for t in &mut timed {
+            t.sample();
+        }
+        if once < Duration::from_millis(200) && round < 5 {
+            let start = Instant::now();
+            (row.interpreter)();
+            interpreter.push(start.elapsed().as_nanos() as f64);
+        }
+    }
+    interpreter.sort_by(f64::total_cmp);
+    let [hand, checked, unchecked] = timed.map(Timed::median);
+    Measured { checked, unchecked, hand, interpreter: interpreter[interpreter.len() / 2] }
+}

@@ -1,0 +1,116 @@
+//! The table.
+
+use crate::row::Row;
+use crate::{Measured, Summary};
+use std::fmt::Write;
+
+const BEGIN: &str = "<!-- bench-graph -->";
+const END: &str = "<!-- end of bench-graph -->";
+
+/// From so many elements on a row counts for the means.
+const LARGE: usize = 1_000_000;
+
+/// One row while it is measured.
+pub(crate) fn line(row: &Row, m: &Measured) -> String {
+    format!(
+        "{:<28} {:>9}  hand {:>11.1} us  checked {:>11.1} us ({:.2})  unchecked {:>11.1} us ({:.2})  interpreter {:>12.1} us ({:.1})  {} launches, compiled in {:.1} ms",
+        row.name,
+        row.size,
+        m.hand / 1e3,
+        m.checked / 1e3,
+        m.checked / m.hand,
+        m.unchecked / 1e3,
+        m.unchecked / m.hand,
+        m.interpreter / 1e3,
+        m.interpreter / m.checked,
+        row.launches,
+        row.compile.as_secs_f64() * 1e3
+    )
+}
+
+fn geometric_mean(xs: impl Iterator<Item = f64>) -> f64 {
+    let (sum, n) = xs.fold((0.0, 0), |(s, n), x| (s + x.ln(), n + 1));
+    if n == 0 { f64::NAN } else { (sum / f64::from(n)).exp() }
+}
+
+/// The section of the document.
+// Writing to a string cannot fail, so the results of `writeln!` say nothing.
+pub(crate) fn report(rows: &[(Summary, Measured)]) -> String {
+    let mut out = String::new();
+    let _ = writeln!(
+        out,
+        "| program | elements | launches | by hand (µs) | checked | of hand | unchecked | of hand | interpreter / checked |"
+    );
+    let _ = writeln!(out, "|---|--:|--:|--:|--:|--:|--:|--:|--:|");
+    for (s, m) in rows {
+        let _ = writeln!(
+            out,
+            "| {}: {} | {} | {} | {:.1} | {:.1} | {:.2} | {:.1} | {:.2} | {:.1} |",
+            s.group,
+            s.name,
+            s.size,
+            s.launches,
+            m.hand / 1e3,
+            m.checked / 1e3,
+            m.checked / m.hand,
+            m.unchecked / 1e3,
+            m.unchecked / m.hand,
+            m.interpreter / m.checked
+        );
+    }
+    let _ = writeln!(out, "\nBy hand:\n");
+    let mut seen = Vec::new();
+    for (s, _) in rows {
+        if !seen.contains(&&s.name) {
+            seen.push(&s.name);
+            let source = s.source.split_whitespace().collect::<Vec<_>>().join(" ");
+            let _ = writeln!(out, "* {}: `{source}`", s.name);
+        }
+    }
+    let small: Vec<&(Summary, Measured)> = rows.iter().filter(|(s, _)| s.size < 100).collect();
+    if !small.is_empty() {
+        let mean =
+            |f: &dyn Fn(&(Summary, Measured)) -> f64| small.iter().map(|r| f(r)).sum::<f64>() / small.len() as f64;
+        let mut compile: Vec<f64> = small.iter().map(|(s, _)| s.compile.as_secs_f64() * 1e3).collect();
+        compile.sort_by(f64::total_cmp);
+        let _ = writeln!(
+            out,
+            "\nAt the thesis's sizes a cached call takes {:.1} µs in the mean ({:.1} µs by hand), compilation {:.2} ms in the median.",
+            mean(&|r| r.1.checked) / 1e3,
+            mean(&|r| r.1.hand) / 1e3,
+            compile[compile.len() / 2]
+        );
+    }
+    let large = || rows.iter().filter(|(s, _)| s.size >= LARGE);
+    let worst = large().max_by(|a, b| (a.1.checked / a.1.hand).total_cmp(&(b.1.checked / b.1.hand)));
+    if let Some((s, m)) = worst {
+        let _ = writeln!(
+            out,
+            "\nOf the rows of at least a million elements the worst is {}, at {:.2} of by hand.",
+            s.name,
+            m.checked / m.hand
+        );
+    }
+    let _ = writeln!(
+        out,
+        "\nbench-graph: geometric mean {:.2} of hand-written tch, {:.1} of the interpreter",
+        geometric_mean(large().map(|(_, m)| m.checked / m.hand)),
+        geometric_mean(large().map(|(_, m)| m.interpreter / m.checked))
+    );
+    out
+}
+
+/// Puts the section into a document, in place of the one before.
+pub(crate) fn write(file: &str, text: &str) {
+    let old = std::fs::read_to_string(file).unwrap_or_default();
+    let section = format!("{BEGIN}\n{text}{END}\n");
+    let new = match (old.find(BEGIN), old.find(END)) {
+        (Some(a), Some(b)) if a < b => {
+            format!("{}{section}{}", &old[..a], old[b + END.len()..].trim_start_matches('\n'))
+        }
+        _ => format!("{old}\n{section}"),
+    };
+    if let Err(e) = std::fs::write(file, new) {
+        eprintln!("{file}: {e}");
+    }
+}
