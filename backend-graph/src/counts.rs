@@ -155,6 +155,8 @@ impl Counter<'_> {
             Op::Scatter { base, .. } => (if self.scalar(*base).0 == ScalarType::F16 { 4 } else { 1 }, 0),
             Op::Concat(..) | Op::Nonzero(_) | Op::SortPermutation(_) => (1, 0),
             Op::Reduce(_, x) | Op::Cumulative(_, x) => (if self.scalar(*x).0 == ScalarType::F16 { 3 } else { 1 }, 0),
+            Op::Contract(a, _) => (1, if self.scalar(*a).1 == 1 { 0 } else { 4 }),
+            Op::ArgExtreme(..) => (1, 0),
             Op::AnyLane(_) => (1, 2),
             Op::Fold { .. } | Op::Scan { columns: _, .. } => (0, 0),
             Op::Fault { bad, .. } => match self.graph.ty(*bad) {

@@ -47,7 +47,7 @@ impl Flattener<'_> {
             .collect()
     }
 
-    fn affine(&mut self, a: Affine) -> Scalar {
+    pub(super) fn affine(&mut self, a: Affine) -> Scalar {
         if a.terms.is_empty() {
             return Scalar::Size(a.base);
         }
@@ -158,9 +158,17 @@ impl Flattener<'_> {
         }
     }
 
+    /// Whether every position is in bounds for sure: it runs along an axis, and the extent is that axis's and more.
+    pub(super) fn is_inside(&self, a: &Affine, extent: Value) -> bool {
+        let [t] = a.terms[..] else { return false };
+        let (Some(1), Some(base)) = (self.b.const_size(t.step), self.b.const_size(a.base)) else { return false };
+        let more = self.b.beyond(extent, t.len);
+        base >= 0 && more.is_some_and(|more| base <= more)
+    }
+
     /// Whether some lane's position is out of bounds: a size.
     pub(super) fn outside(&mut self, a: &Affine, extent: Value) -> Value {
-        if self.is_own_axis(a, extent) {
+        if self.is_inside(a, extent) {
             return self.b.size(0);
         }
         let steps = a.terms.iter().map(|t| t.step).collect();

@@ -52,6 +52,9 @@ impl Flattener<'_> {
         mask: Option<Value>,
     ) -> SmallVec<[Scalar; 2]> {
         let c = self.tensor(c, ScalarType::Bool);
+        if let Some(results) = self.pieces(lanes, n, c, [then, else_], mask) {
+            return results;
+        }
         let sides = [(then, false), (else_, true)].map(|(r, negate)| {
             // Code that cannot fault needs no mask.
             let m = r.is_partial().then(|| {

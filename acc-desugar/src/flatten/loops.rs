@@ -218,7 +218,7 @@ impl Flattener<'_> {
 }
 
 /// The values that regions use and do not define, in order of first use.
-fn free_values(regions: [&Region; 2]) -> Vec<Val> {
+pub(super) fn free_values(regions: [&Region; 2]) -> Vec<Val> {
     let (mut defined, mut out) = (HashSet::new(), Vec::new());
     for r in regions {
         free_in(r, &mut defined, &mut out);

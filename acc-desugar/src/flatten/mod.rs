@@ -15,6 +15,7 @@ mod known;
 mod level;
 mod loops;
 mod permute;
+mod pieces;
 mod read;
 mod reduce;
 mod scalar;
@@ -74,6 +75,7 @@ pub fn flatten_with(program: &Program, faults: Faults) -> Graph {
         eager: HashSet::new(),
         tokens: vec![Vec::new()],
         extents: HashSet::new(),
+        borders: HashMap::new(),
         affines: Vec::new(),
         sites: 0,
         faults,
@@ -106,6 +108,8 @@ pub(super) struct Flattener<'a> {
     tokens: Vec<Vec<Value>>,
     /// Sizes known not to be negative.
     extents: HashSet<Value>,
+    /// The conditions met that hold up to a position of an axis, or from there on.
+    borders: HashMap<Value, pieces::Border>,
     /// The affine integers met so far.
     affines: Vec<affine::Affine>,
     /// The checks of the current statement so far.

@@ -3,7 +3,7 @@
 use super::known::{Component, components, is_associative};
 use super::scalar::Scalar;
 use super::{Flat, Flattener};
-use crate::graph::{FaultKind, Known, ScatterMode, SizeOp, Type, Value};
+use crate::graph::{FaultKind, Known, Op, ScatterMode, SizeOp, Type, Value};
 use acc_core::data::{Prim, ScalarType};
 use acc_core::ir::{ArrayId, Fun, PrimOp};
 
@@ -18,6 +18,15 @@ impl Flattener<'_> {
     ) -> Flat {
         let (to, from) = (self.array(defaults), self.array(xs));
         let slots = self.b.product(&to.shape);
+        if components(combine).is_some_and(|parts| parts.iter().all(|p| *p == Component::First)) {
+            let checks = self.tokens.last().map_or(0, Vec::len);
+            if let Some(compacted) = self.compacted(target, &to, &from) {
+                return compacted;
+            }
+            if let Some(tokens) = self.tokens.last_mut() {
+                tokens.truncate(checks);
+            }
+        }
         let (at, dropped) = self.targets(target, result, &to, &from.shape, slots);
         let count = self.b.product(&from.shape);
         let values: Vec<Value> = from.columns.iter().map(|c| self.b.reshape(*c, &[count])).collect();
@@ -54,6 +63,68 @@ impl Flattener<'_> {
         Flat { shape: to.shape, columns }
     }
 
+    /// The elements where a mask holds, if that is what the permutation yields: their targets count the elements kept
+    /// before them, and there is a place for each.
+    fn compacted(&mut self, target: &Fun, to: &Flat, from: &Flat) -> Option<Flat> {
+        let ([n], [count]) = (&from.shape[..], &to.shape[..]) else { return None };
+        if self.faults.exact() {
+            return None;
+        }
+        let results = self.apply(target, true, &[], &from.shape.clone(), None);
+        let [tag, Scalar::Tensor(at)] = results[..] else { return None };
+        let (tag, none) = (self.tensor(tag, ScalarType::U8), self.b.constant(0u8.lit()));
+        let keep = self.b.prim(PrimOp::NeP, &[tag, none]);
+        let at = match self.b.def(at) {
+            Some(Op::Where(c, x, _)) if *c == keep => *x,
+            _ => at,
+        };
+        // The first elements of an exclusive sum: of a scan of one element more.
+        let Op::Slice { x: counted, start, len, step: 1, .. } = *self.b.def(self.b.origin(at))? else { return None };
+        if self.b.const_size(start) != Some(0) || self.b.origin(len) != self.b.origin(*n) {
+            return None;
+        }
+        let counted = self.b.origin(counted);
+        let Op::Cumulative(Known::Sum, ones) = *self.b.def(counted)? else { return None };
+        let Op::Concat(parts, _) = self.b.def(self.b.origin(ones))?.clone() else { return None };
+        let [zero, kept] = parts[..] else { return None };
+        let Op::Broadcast(zero, _) = *self.b.def(zero)? else { return None };
+        let Op::InsertAxes(zero, _) = *self.b.def(zero)? else { return None };
+        let Op::Cast(mask, _) = *self.b.def(self.b.origin(kept))? else { return None };
+        let is_zero = self.b.constant_of(zero).is_some_and(|l| l.bits == 0);
+        if !is_zero || self.b.origin(mask) != self.b.origin(keep) || !self.is_last(*count, counted, *n) {
+            return None;
+        }
+        let at = self.b.nonzero(keep);
+        let count = self.b.extent(at, 0);
+        self.extents.insert(count);
+        let columns =
+            from.columns.iter().map(|c| if self.is_own_index(*c, 0) { at } else { self.b.gather(*c, at) }).collect();
+        Some(Flat { shape: [count].into_iter().collect(), columns })
+    }
+
+    /// Whether a size is the last of the counts, of which there are `n` and one.
+    fn is_last(&self, size: Value, counted: Value, n: Value) -> bool {
+        let Some(Op::ReadBack(last)) = self.b.def(self.b.origin(size)) else { return false };
+        match self.b.def(self.b.origin(*last)) {
+            Some(Op::Select { x, at, .. }) => self.b.origin(*x) == counted && self.is_extent(*at, n),
+            _ => false,
+        }
+    }
+
+    /// Whether a position is an extent, perhaps clamped to what is one longer.
+    fn is_extent(&self, at: Value, n: Value) -> bool {
+        let mut v = self.b.origin(at);
+        loop {
+            if v == self.b.origin(n) {
+                return true;
+            }
+            match self.b.def(v) {
+                Some(Op::SizeOp(SizeOp::Min, a, _) | Op::SizeOp(SizeOp::Max, a, _)) => v = self.b.origin(*a),
+                _ => return false,
+            }
+        }
+    }
+
     /// The row-major target position of each source element, and whether some may be dropped: to position `slots`.
     fn targets(&mut self, target: &Fun, result: ArrayId, to: &Flat, space: &[Value], slots: Value) -> (Value, bool) {
         let results = self.apply(target, true, &[], space, None);
@@ -76,12 +147,18 @@ impl Flattener<'_> {
                     bad = Some(self.either(bad, Scalar::Size(out)));
                     i
                 }
-                _ if guarded => {
+                _ if guarded && self.faults.exact() => {
                     let (out, _) = self.clamp_at(i, *n);
                     bad = Some(self.either(bad, Scalar::Tensor(out)));
                     i
                 }
-                _ => self.b.in_bounds(i, *n, to.shape.len() == 1),
+                // Those that are dropped stand for the first position.
+                _ if guarded => {
+                    let zero = self.b.constant(0i64.lit());
+                    let i = self.b.where_(keep, i, zero);
+                    self.within(i, *n, false)
+                }
+                _ => self.within(i, *n, to.shape.len() == 1),
             };
             linear = Some(match linear {
                 Some(k) => {
@@ -113,6 +190,8 @@ impl Flattener<'_> {
         let at = if guarded {
             let slot = self.b.tensor_of_size(slots);
             self.b.where_(keep, linear, slot)
+        } else if to.shape.len() > 1 {
+            self.b.in_bounds(linear, slots, true)
         } else {
             linear
         };

@@ -163,7 +163,7 @@ impl Flattener<'_> {
                 let term = a.terms[0];
                 let step = self.b.const_size(term.step).filter(|k| *k != i64::MIN);
                 match step {
-                    Some(step) if !masked => {
+                    Some(step) if !masked || self.is_inside(&a, n) => {
                         let out = self.outside(&a, n);
                         (Along::Strided { axis, start: a.base, len: term.len, step }, Some(Scalar::Size(out)))
                     }
@@ -358,7 +358,7 @@ impl Flattener<'_> {
                         safe
                     } else {
                         // Of one dimension the gather finds it; of more, another lane's position may hide it.
-                        self.b.in_bounds(i, *n, shape.len() == 1)
+                        self.within(i, *n, shape.len() == 1)
                     }
                 }
             };
@@ -377,7 +377,11 @@ impl Flattener<'_> {
         };
         let size = self.b.product(shape);
         // A clamped index of one dimension does not say that the others have elements.
-        let linear = if shape.len() > 1 && guarded { self.b.clamp(linear, size) } else { linear };
+        let linear = match (shape.len() > 1, guarded) {
+            (true, true) => self.b.clamp(linear, size),
+            (true, false) => self.b.in_bounds(linear, size, true),
+            (false, _) => linear,
+        };
         columns
             .iter()
             .map(|c| {
@@ -397,6 +401,12 @@ impl Flattener<'_> {
             details.extend(shape);
             self.check(FaultKind::IndexOutOfBounds { array: at.array.0 }, bad, at.space, details);
         }
+    }
+
+    /// Positions that must be in bounds. Where faults do not count only what uses them as they are need find that they
+    /// are not.
+    pub(super) fn within(&mut self, at: Value, extent: Value, by_use: bool) -> Value {
+        if by_use || self.faults.checked() { self.b.in_bounds(at, extent, by_use) } else { at }
     }
 
     /// Whether a position is out of an extent's bounds, and the nearest one in bounds, if there is one.

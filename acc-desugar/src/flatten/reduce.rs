@@ -1,11 +1,11 @@
 //! Folds and scans along the innermost dimension.
 
-use super::known::{Component, components};
+use super::known::{Component, components, extreme};
 use super::scalar::Scalar;
 use super::{Flat, Flattener};
-use crate::graph::{Body, FaultKind, Known, SizeOp, Type, Value, Values};
+use crate::graph::{Body, FaultKind, Known, Op, SizeOp, Type, Value, Values};
 use acc_core::data::ScalarType;
-use acc_core::ir::{ArrayId, Dir, Fun};
+use acc_core::ir::{ArrayId, Dir, Fun, PrimOp};
 
 impl Flattener<'_> {
     pub(super) fn fold(&mut self, f: &Fun, init: Option<&Fun>, xs: ArrayId) -> Flat {
@@ -89,14 +89,77 @@ impl Flattener<'_> {
                 .iter()
                 .zip(columns)
                 .map(|(p, c)| match p {
-                    Component::Op(k) => self.b.reduce(*k, *c),
+                    Component::Op(k) => self.reduce_known(*k, *c),
                     Component::First => self.b.select(*c, axis, zero),
                     Component::Second => self.b.select(*c, axis, last),
                 })
                 .collect();
         }
+        if let (Some(k), Some(first)) = (extreme(f), columns.first()) {
+            let at = self.b.arg_extreme(k, *first);
+            return columns.iter().map(|c| self.at_positions(*c, at, outer, n)).collect();
+        }
         let combine = self.operator(f, columns, outer, Dir::Left);
         self.b.fold(columns, combine).to_vec()
+    }
+
+    /// A reduction with a known operation; a sum of products is a contraction.
+    fn reduce_known(&mut self, k: Known, column: Value) -> Value {
+        let (inner, checks) = self.b.beneath_checks(column);
+        if k == Known::Sum
+            && matches!(self.b.scalar(column), ScalarType::F32 | ScalarType::F64)
+            && let Some(Op::Prim(PrimOp::MulP, args)) = self.b.def(inner)
+            && let [a, b] = args[..]
+            && self.b.rank(a) == self.b.rank(b)
+        {
+            let operands = self.b.after(checks, &[a, b]);
+            return self.b.contract(operands[0], operands[1]);
+        }
+        self.b.reduce(k, column)
+    }
+
+    /// Of each row the element at a position.
+    fn at_positions(&mut self, column: Value, at: Value, outer: &[Value], n: Value) -> Value {
+        let axis = outer.len() as u32;
+        if self.is_own_index(column, axis) {
+            return at;
+        }
+        if outer.is_empty() {
+            return self.b.gather(column, at);
+        }
+        let mut shape: Values = outer.into();
+        let rows = self.b.product(outer);
+        let row = self.b.iota(rows);
+        let row = self.b.reshape(row, &shape);
+        let n_t = self.b.tensor_of_size(n);
+        let start = self.b.prim(PrimOp::MulP, &[row, n_t]);
+        let at = self.b.prim(PrimOp::AddP, &[start, at]);
+        shape.push(n);
+        let count = self.b.product(&shape);
+        let flat = self.b.reshape(column, &[count]);
+        self.b.gather(flat, at)
+    }
+
+    /// Whether a column holds the index along an axis.
+    pub(super) fn is_own_index(&self, column: Value, axis: u32) -> bool {
+        let mut v = self.b.origin(column);
+        loop {
+            match self.b.def(v) {
+                Some(Op::Broadcast(x, _)) => v = *x,
+                Some(Op::InsertAxes(x, at)) => {
+                    // The one axis that is not new is the one of the index.
+                    let kept = (0..self.b.rank(v) as u32).find(|k| !at.contains(k));
+                    if self.b.rank(*x) != 1 || kept != Some(axis) {
+                        return false;
+                    }
+                    v = *x;
+                }
+                Some(Op::Iota { start, step, .. }) => {
+                    return self.b.const_size(*start) == Some(0) && self.b.const_size(*step) == Some(1);
+                }
+                _ => return false,
+            }
+        }
     }
 
     /// An operator on many pairs at once. From the right, of columns that are flipped, what comes first is of greater

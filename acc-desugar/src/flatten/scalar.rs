@@ -160,6 +160,8 @@ impl Flattener<'_> {
         if !wanted || self.b.const_size(bad) == Some(0) || self.b.const_bool(bad) == Some(false) {
             return;
         }
+        // Only a report has numbers.
+        let details = if self.faults.exact() { details } else { Vec::new() };
         let site = self.sites;
         self.sites += 1;
         let token = self.b.fault(kind, bad, space, details, site);
@@ -261,11 +263,16 @@ impl Flattener<'_> {
         {
             return affine;
         }
+        let given = scalars.clone();
         let mut tensors: SmallVec<[Value; 2]> = scalars.into_iter().map(|s| self.tensor(s, ty)).collect();
         if p.is_partial() {
             tensors[1] = self.divisor(tensors[1], ty, lanes, mask);
         }
-        Scalar::Tensor(self.b.prim(p, &tensors))
+        let result = self.b.prim(p, &tensors);
+        if ty == ScalarType::I64 {
+            self.note_border(p, &given, result);
+        }
+        Scalar::Tensor(result)
     }
 
     pub(super) fn host_prim(&mut self, p: PrimOp, v: &[Value]) -> Value {

@@ -2,7 +2,7 @@
 
 use super::read::Lookup;
 use super::{Flat, Flattener, flat_types};
-use crate::graph::{Body, FaultKind, SizeOp, Type, Value, Values};
+use crate::graph::{Body, FaultKind, Op, SizeOp, Type, Value, Values};
 use acc_core::ir::{ArrayId, ArrayOp, Axis, Block, ForeignFun, Fun, Stmt, strict_statements};
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -206,7 +206,10 @@ impl Flattener<'_> {
         let space = self.intersection(&flats);
         let mut args = Vec::new();
         for f in &flats {
-            args.extend(f.columns.iter().map(|c| self.cut(*c, &f.shape, &space)));
+            for c in &f.columns {
+                let whole = self.narrow(*c);
+                args.push(if f.shape == space { whole } else { self.cut(*c, &f.shape, &space) });
+            }
         }
         let columns = self.map_lanes(f, indexed, &args, &space, None);
         Flat { shape: space, columns: columns.into() }
@@ -222,6 +225,18 @@ impl Flattener<'_> {
             }
         }
         space
+    }
+
+    /// What a column repeats, with extents of 1 where it does: as operand of element-wise code it is as good.
+    fn narrow(&mut self, column: Value) -> Value {
+        let (inner, checks) = self.b.beneath_checks(column);
+        match self.b.def(inner) {
+            Some(Op::Broadcast(x, _)) if self.b.rank(*x) == self.b.rank(column) => {
+                let x = *x;
+                self.b.after(checks, &[x])[0]
+            }
+            _ => column,
+        }
     }
 
     /// The leading part of a column along every axis.

@@ -256,6 +256,52 @@ impl Builder {
         self.defining(v).map(|(op, _)| op)
     }
 
+    /// How much more than another extent an extent is, at least, if that is known and not negative.
+    pub(crate) fn beyond(&self, extent: Value, other: Value) -> Option<i64> {
+        let (mut v, mut more) = (self.origin(extent), 0i64);
+        let other = self.origin(other);
+        loop {
+            if v == other {
+                return Some(more);
+            }
+            match self.def(v) {
+                Some(Op::SizeOp(SizeOp::Add, a, b)) => {
+                    // Extents do not overflow: one that is a sum was checked, or is of memory that exists.
+                    let k = self.const_size(*b).filter(|k| *k >= 0)?;
+                    more = more.checked_add(k)?;
+                    v = self.origin(*a);
+                }
+                _ => break,
+            }
+        }
+        // A least of two is no more than either.
+        match self.def(other) {
+            Some(Op::SizeOp(SizeOp::Min, a, b)) => {
+                let (a, b) = (self.origin(*a), self.origin(*b));
+                (v == a || v == b).then_some(more)
+            }
+            _ => None,
+        }
+    }
+
+    /// The value that this one is apart from the checks right before it, and these.
+    pub(crate) fn beneath_checks(&self, v: Value) -> (Value, Option<(Vec<Value>, bool)>) {
+        if let Some((Op::Checked { values, tokens, raise }, results)) = self.defining(v)
+            && let Some(inner) = results.iter().position(|r| *r == v).and_then(|k| values.get(k))
+        {
+            return (*inner, Some((tokens.clone(), *raise)));
+        }
+        (v, None)
+    }
+
+    /// Values after checks.
+    pub(crate) fn after(&mut self, checks: Option<(Vec<Value>, bool)>, values: &[Value]) -> Values {
+        match checks {
+            Some((tokens, raise)) => self.checked(values, tokens, raise),
+            None => values.into(),
+        }
+    }
+
     fn defining(&self, v: Value) -> Option<(&Op, &Values)> {
         // Values are numbered in order of definition, also across bodies.
         self.bodies.iter().rev().find_map(|b| {
@@ -273,6 +319,17 @@ impl Builder {
             (SizeOp::Add, Some(0), _) | (SizeOp::Mul | SizeOp::Count, Some(1), _) => return b,
             (SizeOp::Min | SizeOp::Max, ..) if a == b => return a,
             (SizeOp::Eq, ..) if a == b => return self.size(1),
+            (SizeOp::Lt | SizeOp::Sub, ..) if a == b => return self.size(0),
+            (SizeOp::Sub | SizeOp::Add, _, Some(k)) => {
+                // Constants come together.
+                let k = if op == SizeOp::Sub { k.wrapping_neg() } else { k };
+                if let Some(&Op::SizeOp(SizeOp::Add, x, by)) = self.def(a)
+                    && let Some(by) = self.const_size(by)
+                {
+                    let sum = self.size(by.wrapping_add(k));
+                    return self.size_op(SizeOp::Add, x, sum);
+                }
+            }
             _ => {}
         }
         self.push1(Op::SizeOp(op, a, b), Type::Size)
@@ -374,7 +431,31 @@ impl Builder {
                 }
             }
         }
+        if let Some(v) = self.test_of_choice(p, args) {
+            return v;
+        }
         self.tensor(Op::Prim(p, args.into()), scalar, rank)
+    }
+
+    /// A comparison of a choice between two literals with a third is the choice's condition, or its negation, or neither.
+    fn test_of_choice(&mut self, p: PrimOp, args: &[Value]) -> Option<Value> {
+        let [x, y] = *args else { return None };
+        let (c, t, e) = match self.def(x)? {
+            Op::Where(c, t, e) => (*c, self.constant_of(*t)?, self.constant_of(*e)?),
+            Op::Cast(c, ty) if self.scalar(*c) == ScalarType::Bool => (*c, Lit::one(*ty), Lit::zero(*ty)),
+            _ => return None,
+        };
+        let with = self.constant_of(y)?;
+        let (then, otherwise) = match p {
+            PrimOp::EqP if !with.ty.is_float() => (t == with, e == with),
+            PrimOp::NeP if !with.ty.is_float() => (t != with, e != with),
+            _ => return None,
+        };
+        match (then, otherwise) {
+            (true, false) => Some(c),
+            (false, true) => Some(self.not(c)),
+            (true, true) | (false, false) => None,
+        }
     }
 
     pub(crate) fn const_bool(&self, v: Value) -> Option<bool> {
@@ -414,8 +495,21 @@ impl Builder {
         if t == e {
             return t;
         }
+        // What the same condition chose before.
+        let t = match self.def(t) {
+            Some(Op::Where(again, x, _)) if *again == c => *x,
+            _ => t,
+        };
         let rank = [c, t, e].iter().map(|v| self.rank(*v)).max().unwrap_or(0);
         let scalar = self.scalar(t);
+        if let (Some(one), Some(zero)) = (self.constant_of(t), self.constant_of(e))
+            && scalar.is_num()
+            && self.rank(c) == rank
+            && one == Lit::one(scalar)
+            && zero == Lit::zero(scalar)
+        {
+            return self.cast(c, scalar);
+        }
         self.tensor(Op::Where(c, t, e), scalar, rank)
     }
 
@@ -522,6 +616,18 @@ impl Builder {
     pub(crate) fn reduce(&mut self, k: super::Known, x: Value) -> Value {
         let (scalar, rank) = (self.scalar(x), self.rank(x) - 1);
         self.tensor(Op::Reduce(k, x), scalar, rank)
+    }
+
+    /// Sums of products along the innermost axis.
+    pub(crate) fn contract(&mut self, a: Value, b: Value) -> Value {
+        let (scalar, rank) = (self.scalar(a), self.rank(a) - 1);
+        self.tensor(Op::Contract(a, b), scalar, rank)
+    }
+
+    /// The first position of an extreme along the innermost axis.
+    pub(crate) fn arg_extreme(&mut self, k: super::Known, x: Value) -> Value {
+        let rank = self.rank(x) - 1;
+        self.tensor(Op::ArgExtreme(k, x), ScalarType::I64, rank)
     }
 
     pub(crate) fn cumulative(&mut self, k: super::Known, x: Value) -> Value {

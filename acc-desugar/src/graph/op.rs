@@ -445,6 +445,10 @@ pub enum Op {
     // ---- reductions, along the innermost axis
     /// A reduction.
     Reduce(Known, Value),
+    /// The sums of the products of two tensors, which broadcast: a matrix product of some kind.
+    Contract(Value, Value),
+    /// The position of the first least or greatest element, or of the first NaN; of rows that are not empty.
+    ArgExtreme(Known, Value),
     /// An inclusive scan.
     Cumulative(Known, Value),
     /// A reduction of rows, which are not empty, with an associative operator, in order.
@@ -588,6 +592,8 @@ impl Op {
             Op::SortPermutation(_) => "sort_permutation",
             Op::Nonzero(_) => "nonzero",
             Op::Reduce(..) => "reduce",
+            Op::Contract(..) => "contract",
+            Op::ArgExtreme(..) => "arg_extreme",
             Op::Cumulative(..) => "cumulative",
             Op::AnyLane(_) => "any_lane",
             Op::If { .. } => "if",

@@ -233,7 +233,12 @@ impl Infer<'_> {
                     out[*axis as usize] = Extent::Unknown;
                     out
                 }
-                Op::Reduce(_, x) => {
+                Op::Contract(a, b) => {
+                    let mut out = self.broadcast(&[*a, *b], rank + 1);
+                    out.pop();
+                    out
+                }
+                Op::Reduce(_, x) | Op::ArgExtreme(_, x) => {
                     let mut out = self.of(*x);
                     out.pop();
                     out

@@ -24,9 +24,10 @@ impl Op {
             | Op::Nonzero(a)
             | Op::Reduce(_, a)
             | Op::Cumulative(_, a)
+            | Op::ArgExtreme(_, a)
             | Op::AnyLane(a)
             | Op::If { cond: a, .. } => out.push(*a),
-            Op::SizeOp(_, a, b) | Op::Gather(a, b) | Op::Clamp(a, b) => out.extend([*a, *b]),
+            Op::SizeOp(_, a, b) | Op::Gather(a, b) | Op::Clamp(a, b) | Op::Contract(a, b) => out.extend([*a, *b]),
             Op::InBounds { at, extent, .. } => out.extend([*at, *extent]),
             Op::Iota { len, start, step } => out.extend([*len, *start, *step]),
             Op::Outside { base, steps, lens, extent } => {
@@ -93,8 +94,11 @@ impl Op {
             | Op::Nonzero(a)
             | Op::Reduce(_, a)
             | Op::Cumulative(_, a)
+            | Op::ArgExtreme(_, a)
             | Op::AnyLane(a) => one(a),
-            Op::SizeOp(_, a, b) | Op::Gather(a, b) | Op::Clamp(a, b) => [a, b].into_iter().for_each(one),
+            Op::SizeOp(_, a, b) | Op::Gather(a, b) | Op::Clamp(a, b) | Op::Contract(a, b) => {
+                [a, b].into_iter().for_each(one)
+            }
             Op::InBounds { at, extent, .. } => [at, extent].into_iter().for_each(one),
             Op::Iota { len, start, step } => [len, start, step].into_iter().for_each(one),
             Op::Outside { base, steps, lens, extent } => {

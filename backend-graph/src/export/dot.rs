@@ -59,9 +59,13 @@ fn style(op: &Op) -> &'static str {
         | Op::Flip(..)
         | Op::SortPermutation(_)
         | Op::Nonzero(_) => "style=filled, fillcolor=\"#fde2c8\"",
-        Op::Reduce(..) | Op::Cumulative(..) | Op::Fold { .. } | Op::Scan { .. } | Op::AnyLane(_) => {
-            "style=filled, fillcolor=\"#d5ecd4\""
-        }
+        Op::Reduce(..)
+        | Op::Contract(..)
+        | Op::ArgExtreme(..)
+        | Op::Cumulative(..)
+        | Op::Fold { .. }
+        | Op::Scan { .. }
+        | Op::AnyLane(_) => "style=filled, fillcolor=\"#d5ecd4\"",
         Op::ReadBack(_) => "style=filled, fillcolor=\"#f6c9c9\"",
         Op::If { .. } | Op::While { .. } | Op::LaneLoop { .. } => "shape=diamond, style=filled, fillcolor=\"#fff3b0\"",
         Op::Fault { .. }

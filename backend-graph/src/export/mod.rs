@@ -70,7 +70,7 @@ fn attributes(node: &Node) -> Vec<(&'static str, String)> {
                 ScatterMode::Combine(k) => k.name().to_string(),
             },
         )],
-        Op::Reduce(k, _) | Op::Cumulative(k, _) => vec![("with", k.name().to_string())],
+        Op::Reduce(k, _) | Op::Cumulative(k, _) | Op::ArgExtreme(k, _) => vec![("with", k.name().to_string())],
         Op::Fault { kind, site, .. } => vec![("kind", format!("{kind:?}")), ("site", site.to_string())],
         Op::Trace { message, types, .. } => {
             vec![("message", format!("{message:?}")), ("arrays", types.len().to_string())]
@@ -87,6 +87,7 @@ fn attributes(node: &Node) -> Vec<(&'static str, String)> {
         | Op::Reshape(..)
         | Op::Broadcast(..)
         | Op::Clamp(..)
+        | Op::Contract(..)
         | Op::Divisor(_)
         | Op::Unfold { .. }
         | Op::Gather(..)

@@ -103,7 +103,7 @@ fn memory(graph: &Graph, n: &Node, result: usize) -> Memory {
             values.get(result).map_or(Memory::Foreign, |v| Memory::Shared(*v))
         }
         // Of no element it is the neutral one, repeated.
-        Op::Reduce(..) => Memory::Own,
+        Op::Reduce(..) | Op::Contract(..) | Op::ArgExtreme(..) => Memory::Own,
         Op::Size(_)
         | Op::SizeOp(..)
         | Op::ReadBack(_)

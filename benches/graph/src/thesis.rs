@@ -80,7 +80,7 @@ pub(crate) fn rows() -> Rows {
             |xs: Acc<Vector<f32>>| { let n = xs.length(); xs.reshape((n / 10, 10)) }, (Vector::from(xs),), move || vec![x.view([-1, 10])];
         "Modifying arrays", "replicate", 1e-6, |n| { let xs = floats((n / 10).max(1)); let x = t(&xs); }
             |xs: Acc<Vector<f32>>| xs.replicate((10, All)).map(|x| x + 1.0), (Vector::from(xs),),
-            move || vec![(&x + 1.0).unsqueeze(0).expand([10, -1], false)];
+            move || vec![(&x + 1.0).unsqueeze(0).expand([10, -1], false).contiguous()];
         "Extracting subarrays", "slit", 1e-6, |n| { let xs = floats(n); let x = t(&xs); }
             |xs: Acc<Vector<f32>>| xs.slit(1, xs.length() - 2).map(|x| x * 2.0), (Vector::from(xs),),
             move || vec![x.narrow(0, 1, x.size()[0] - 2) * 2.0];
@@ -91,7 +91,7 @@ pub(crate) fn rows() -> Rows {
             |xs: Acc<Vector<f32>>| xs.reverse(), (Vector::from(xs),), move || vec![x.flip([0])];
         "Permutations", "transpose", 1e-6, |n| { let xs = floats(n); let x = t(&xs).view([-1, 10]); let rows = n / 10; }
             |xs: Acc<Matrix<f32>>| xs.transpose().map(|x| x + 1.0), (Matrix::from_vec((rows, 10), xs).unwrap_or_else(|e| panic!("{e}")),),
-            move || vec![x.transpose(0, 1) + 1.0];
+            move || vec![(x.transpose(0, 1) + 1.0).contiguous()];
         "Permutations", "gather", 0.0, |n| { let xs = floats(n); let at = below(n, n); let (x, i) = (t(&xs), ti(&at)); }
             |xs: Acc<Vector<f32>>, at: Acc<Vector<i64>>| at.map(|i| xs.index(i)), (Vector::from(xs), Vector::from(at)),
             move || vec![x.index_select(0, &i)];

@@ -104,6 +104,8 @@ impl Run<'_> {
             Op::SortPermutation(x) => self.sort_permutation(*x)?,
             Op::Nonzero(x) => self.tensor(*x)?.f_nonzero()?.f_reshape([-1])?,
             Op::Reduce(k, x) => reduce(*k, self.tensor(*x)?, self.scalar(*x))?,
+            Op::Contract(a, b) => contract(self.tensor(*a)?, self.tensor(*b)?)?,
+            Op::ArgExtreme(k, x) => arg_extreme(*k, self.tensor(*x)?, self.scalar(*x))?,
             Op::Cumulative(k, x) => cumulative(*k, self.tensor(*x)?, self.scalar(*x))?,
             Op::AnyLane(x) => {
                 let x = self.tensor(*x)?;
@@ -387,6 +389,41 @@ fn reduce(k: Known, t: &Tensor, ty: ScalarType) -> Result<Tensor> {
         Known::Max if t.dim() == 1 && ty == ScalarType::I64 => t.f_max()?,
         Known::Min | Known::All => unordered(&ordered(t, ty)?.f_amin([-1i64], false)?, ty)?,
         Known::Max | Known::Any => unordered(&ordered(t, ty)?.f_amax([-1i64], false)?, ty)?,
+    })
+}
+
+/// Sums of products along the last axis: a matrix product where each operand has axes of its own.
+fn contract(a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    if a.dim() == 1 && a.size() == b.size() {
+        return Ok(a.f_dot(b)?);
+    }
+    let (left, right) = (a.size(), b.size());
+    let (Some((m, rows)), Some((n, columns))) = (left.split_last(), right.split_last()) else {
+        return Err(TorchError::new("a contraction of no axis"));
+    };
+    // Each outer axis is one of the left operand alone, or of the right one alone.
+    let axes = || rows.iter().zip(columns).filter(|(x, y)| **x != 1 || **y != 1);
+    let parted = axes().all(|(x, y)| *x == 1 || *y == 1);
+    // Those of the left one come first.
+    let in_order = axes().map(|(x, _)| *x == 1).is_sorted();
+    let whole = |xs: &[i64]| xs.iter().product::<i64>();
+    let (rows, columns) = (whole(rows), whole(columns));
+    if m != n || !parted || !in_order || *m == 0 || rows == 0 || columns == 0 {
+        let kind = a.f_kind()?;
+        return Ok(a.f_mul(b)?.f_sum_dim_intlist([-1i64].as_slice(), false, kind)?);
+    }
+    let shape: Vec<i64> = left.iter().zip(&right).map(|(x, y)| *x.max(y)).take(left.len() - 1).collect();
+    let (a, b) = (a.f_reshape([rows, *m])?, b.f_reshape([columns, *n])?);
+    Ok(a.f_matmul(&b.f_transpose(0, 1)?)?.f_reshape(shape)?)
+}
+
+/// The position of the first extreme of each row.
+fn arg_extreme(k: Known, t: &Tensor, ty: ScalarType) -> Result<Tensor> {
+    let t = ordered(t, ty)?;
+    let t = if ty == ScalarType::F16 { t.f_to_kind(Kind::Float)? } else { t };
+    Ok(match k {
+        Known::Min => t.f_min_dim(-1, false)?.1,
+        Known::Max | Known::Sum | Known::Product | Known::All | Known::Any => t.f_max_dim(-1, false)?.1,
     })
 }
 

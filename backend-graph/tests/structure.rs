@@ -1,0 +1,265 @@
+//! The exact number of calls that programs become: calls of libtorch that launch work, views, and calls that only look
+//! for faults. Each program is there twice: a variant that means the same, with other names, other tuples or helper
+//! functions, becomes as many.
+
+use acc_core::ir::ScalarOp;
+use acc_core::prelude::*;
+use backend_graph::{Counts, graph_of};
+
+type Floats = Acc<Vector<f32>>;
+type Ints = Acc<Vector<i64>>;
+type Grid = Acc<Matrix<f32>>;
+
+fn floats() -> Floats {
+    use_(&Vector::from([0.5f32, 1.5, 2.5, 3.5]))
+}
+
+fn others() -> Floats {
+    use_(&Vector::from([1.0f32, 2.0, 3.0, 4.0]))
+}
+
+fn ints() -> Ints {
+    use_(&Vector::from([3i64, 1, 2, 0]))
+}
+
+fn grid() -> Grid {
+    use_(&Matrix::from([[1.0f32, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 9.0]]))
+}
+
+fn cells() -> Acc<Matrix<bool>> {
+    use_(&Matrix::from([[true, false, true], [false, true, true], [false, false, true]]))
+}
+
+fn counts<A: Arrays>(program: impl IntoAcc<A>) -> [usize; 3] {
+    let program = program.into_acc().program().unwrap().program;
+    let Counts { launches, views, checks, .. } = Counts::of(&graph_of(&program).unwrap());
+    [launches, views, checks]
+}
+
+/// One line for each program: its name, what it becomes, itself, and a variant.
+macro_rules! structure {
+    ($($name:literal [$launches:literal, $views:literal, $checks:literal] $program:expr, $variant:expr;)*) => {
+        #[test]
+        fn programs_become_exactly_so_many_calls() {
+            let mut wrong = Vec::new();
+            let mut rows = 0;
+            $(
+                rows += 1;
+                let (want, got, variant) = ([$launches, $views, $checks], counts($program), counts($variant));
+                if got != want {
+                    wrong.push(format!("{}: {got:?}, not {want:?}", $name));
+                }
+                if variant != got {
+                    wrong.push(format!("{}: {got:?}, but the variant {variant:?}", $name));
+                }
+            )*
+            assert!(wrong.is_empty(), "[launches, views, checks]\n{}", wrong.join("\n"));
+            assert!(rows >= 60, "{rows}");
+        }
+    };
+}
+
+fn twice(x: Exp<f32>) -> Exp<f32> {
+    x * 2.0
+}
+
+fn dot(xs: &Floats, ys: &Floats) -> Acc<Scalar<f32>> {
+    xs.zip(ys).map(|(a, b)| a * b).sum()
+}
+
+fn normal(x: Exp<f32>) -> Exp<f32> {
+    let k = 1.0 / (1.0 + 0.231_641_9 * x.abs());
+    let coefficients = [1.330_274_4f32, -1.821_255_9, 1.781_477_9, -0.356_563_78, 0.319_381_53];
+    let poly = coefficients.iter().fold(constant(0.0), |p, c| (p + *c) * k);
+    let tail = (-0.5 * x * x).exp() * 0.398_942_3 * poly;
+    x.gt(0.0).then_else(1.0 - tail, tail)
+}
+
+fn black_scholes((price, strike, years): (Exp<f32>, Exp<f32>, Exp<f32>)) -> (Exp<f32>, Exp<f32>) {
+    let root = years.sqrt();
+    let d1 = ((price / strike).ln() + 0.065 * years) / (0.3 * root);
+    let d2 = d1 - 0.3 * root;
+    let discounted = strike * (-0.02 * years).exp();
+    let call = price * normal(d1) - discounted * normal(d2);
+    (call, call + discounted - price)
+}
+
+/// The same, with the discount in a function of its own, and all of it in one tuple.
+fn black_scholes_split(deal: ((Exp<f32>, Exp<f32>), Exp<f32>)) -> (Exp<f32>, Exp<f32>) {
+    let ((price, strike), years) = deal;
+    let discount = |amount: Exp<f32>| amount * (-0.02 * years).exp();
+    let spread = |root: Exp<f32>| ((price / strike).ln() + 0.065 * years) / (0.3 * root);
+    let root = years.sqrt();
+    let first = spread(root);
+    let second = first - 0.3 * root;
+    let later = discount(strike);
+    let call = price * normal(first) - later * normal(second);
+    (call, call + later - price)
+}
+
+fn life(world: &Acc<Matrix<bool>>) -> Acc<Matrix<bool>> {
+    world.map(|alive| alive.then_else(1, 0)).stencil(Edge::Wrap, |s: Stencil3x3<i32>| {
+        let above = s[(-1, -1)] + s[(-1, 0)] + s[(-1, 1)];
+        let below = s[(1, -1)] + s[(1, 0)] + s[(1, 1)];
+        let around = above + below + s[(0, -1)] + s[(0, 1)];
+        around.eq(3) | (s[(0, 0)].eq(1) & around.eq(2))
+    })
+}
+
+fn survives(alive: Exp<i32>, around: Exp<i32>) -> Exp<bool> {
+    around.eq(3) | (alive.eq(1) & around.eq(2))
+}
+
+fn life_split(world: &Acc<Matrix<bool>>) -> Acc<Matrix<bool>> {
+    let numbers = world.map(|cell| cell.then_else(1, 0));
+    numbers.stencil(Edge::Wrap, |s: Stencil3x3<i32>| {
+        let row = |i: i32| s[(i, -1)] + s[(i, 0)] + s[(i, 1)];
+        survives(s[(0, 0)], row(-1) + row(1) + s[(0, -1)] + s[(0, 1)])
+    })
+}
+
+fn mandelbrot() -> Acc<Matrix<i32>> {
+    generate((8, 8), |(j, i)| {
+        let (cx, cy) = (i.to::<f32>() * 0.3 - 2.0, j.to::<f32>() * 0.2 - 1.0);
+        let inside = |(x, y, n): (Exp<f32>, Exp<f32>, Exp<i32>)| (x * x + y * y).lt(4.0).and(n.lt(50));
+        let step = |(x, y, n): (Exp<f32>, Exp<f32>, Exp<i32>)| (x * x - y * y + cx, 2.0 * x * y + cy, n + 1);
+        let (_, _, n) = while_((cx, cy, 0i32), inside, step);
+        n
+    })
+}
+
+fn mandelbrot_nested() -> Acc<Matrix<i32>> {
+    generate((8, 8), |(row, column)| {
+        let cx = column.to::<f32>() * 0.3 - 2.0;
+        let cy = row.to::<f32>() * 0.2 - 1.0;
+        let inside = |((x, y), n): ((Exp<f32>, Exp<f32>), Exp<i32>)| (x * x + y * y).lt(4.0).and(n.lt(50));
+        let step = |((x, y), n): ((Exp<f32>, Exp<f32>), Exp<i32>)| ((x * x - y * y + cx, 2.0 * x * y + cy), n + 1);
+        let (_, n) = while_(((cx, cy), 0i32), inside, step);
+        n
+    })
+}
+
+fn product(a: &Grid, b: &Grid) -> Grid {
+    let ((rows, _), (_, columns)) = (a.shape(), b.shape());
+    a.replicate((All, columns, All)).zip_with(b.transpose().replicate((rows, All, All)), |x, y| x * y).sum()
+}
+
+fn product_split(left: &Grid, right: &Grid) -> Grid {
+    let ((rows, _), (_, columns)) = (left.shape(), right.shape());
+    let (repeated, turned) = (left.replicate((All, columns, All)), right.transpose());
+    let pairs = repeated.zip(turned.replicate((rows, All, All)));
+    pairs.map(|(x, y)| y * x).fold(0.0, |a, b| a + b)
+}
+
+fn product_by_index(a: &Grid, b: &Grid) -> Grid {
+    let ((rows, inner), (_, columns)) = (a.shape(), b.shape());
+    generate((rows, columns, inner), |(i, j, k)| a.index((i, k)) * b.index((k, j))).sum()
+}
+
+fn product_by_index_split(a: &Grid, b: &Grid) -> Grid {
+    let ((rows, inner), (_, columns)) = (a.shape(), b.shape());
+    let (left, right) = (|r: Exp<i64>, k: Exp<i64>| a.index((r, k)), |k: Exp<i64>, c: Exp<i64>| b.index((k, c)));
+    generate((rows, columns, inner), |(r, c, k)| left(r, k) * right(k, c)).fold(0.0, |x, y| y + x)
+}
+
+structure! {
+    // ---- element-wise
+    "map" [1, 0, 0] floats().map(|x| x * 2.0), floats().map(twice);
+    "polynomial" [4, 0, 0] floats().map(|x| (x * 0.5 + 1.0) * x - 2.0), floats().map(|y| { let z = y * 0.5; (z + 1.0) * y }).map(|y| y - 2.0);
+    "zip_with" [1, 2, 0] floats().zip_with(others(), |x, y| x + y), floats().zip(others()).map(|(a, b)| a + b);
+    "saxpy" [2, 2, 0] floats().zip_with(others(), |x, y| x * 2.5 + y), floats().zip(others()).map(|p| { let (x, y) = p; x * 2.5 + y });
+    "unzip" [1, 0, 0] floats().map(|x| (x, x * 2.0)).map(|(_, y)| y), floats().map(|x| (x, (x * 2.0, x))).map(|(_, (y, _))| y);
+    "select" [4, 0, 0] floats().map(|x| x.gt(1.0).then_else(x * 2.0, x + 1.0)), floats().map(|x| { let big = x.gt(1.0); cond(big, twice(x), x + 1.0) });
+    "bool_to_int" [2, 0, 0] floats().map(|x| x.gt(1.0).then_else(1i32, 0)), floats().map(|x| x.gt(1.0)).map(|b| b.then_else(1i32, 0));
+    "sqrt" [1, 0, 0] floats().map(|x| x.sqrt()), floats().map(|x| { let r = x.sqrt(); r });
+    "division by a literal" [1, 0, 0] ints().map(|x| x / 7), ints().map(|n| { let q = n / 7; q });
+    "division by an element" [2, 2, 0] ints().zip_with(ints(), |x, y| x % (y + 4)), ints().zip(ints()).map(|(x, y)| x % (y + 4));
+    "black_scholes" [58, 5, 0] floats().zip(others()).zip_with(others(), |(p, s), y| black_scholes((p, s, y))), floats().zip(others()).zip(others()).map(black_scholes_split);
+    // ---- index generation
+    "fill" [0, 2, 0] fill(10, 1.5f32), generate(10, |_| constant(1.5f32));
+    "generate" [3, 0, 0] generate(10, |i| i.to::<f32>() * 0.5), generate(10, |k| { let x = k.to::<f32>(); x * 0.5 });
+    "enum_from_step" [1, 0, 0] enum_from_step(10, 3i64, 2i64), generate(10, |i| i * 2 + 3);
+    "generate of two axes" [3, 2, 0] generate((3, 4), |(i, j)| i * 4 + j), generate((3, 4), |(r, c)| c + r * 4);
+    "imap" [3, 0, 0] floats().imap(|i, x| x + i.to::<f32>()), floats().imap(|k, y| { let place = k.to::<f32>(); y + place });
+    // ---- views
+    "take" [0, 1, 0] floats().take(2), { let firsts = floats(); firsts.take(2) };
+    "drop" [1, 1, 0] floats().drop(2).map(twice), floats().drop(2).map(|x| x * 2.0);
+    "init and tail" [1, 4, 0] floats().init().zip_with(floats().tail(), |a, b| b - a), floats().tail().zip(floats().init()).map(|(b, a)| b - a);
+    "slit" [0, 1, 0] floats().slit(1, 2), { let (start, n) = (1, 2); floats().slit(start, n) };
+    "reverse" [1, 1, 0] floats().reverse(), { let xs = floats(); xs.backpermute(xs.length(), |i| xs.length() - 1 - i) };
+    "transpose" [0, 1, 0] grid().transpose(), { let m = grid(); let (r, c) = m.shape(); m.backpermute((c, r), |(i, j)| (j, i)) };
+    "diagonal" [0, 3, 0] { let m = grid(); generate(m.shape().0, |i| m.index((i, i))) }, { let m = grid(); m.backpermute(m.shape().0, |k| (k, k)) };
+    "every second" [0, 1, 0] floats().backpermute(2, |i| i * 2), { let xs = floats(); generate(2, |i| xs.index(i + i)) };
+    "windows" [0, 3, 0] { let xs = floats(); generate((2, 3), |(i, j)| xs.index(i + j)) }, { let xs = floats(); xs.backpermute((2, 3), |(a, b)| b + a) };
+    "row of a matrix" [0, 1, 0] grid().slice((1, All)), { let row = (1, All); grid().slice(row) };
+    "column, repeated" [1, 2, 0] { let m = grid(); m.imap(|(i, _), x| x - m.index((i, constant(0i64)))) }, { let m = grid(); let first = |row: Exp<i64>| m.index((row, constant(0i64))); m.imap(|(r, _), y| y - first(r)) };
+    "replicate" [1, 2, 0] floats().replicate((3, All)).map(twice), floats().map(|x| x * 2.0).replicate((3, All));
+    "outer product" [1, 4, 0] { let (xs, ys) = (floats(), others()); generate((4, 4), |(i, j)| xs.index(i) * ys.index(j)) }, { let (xs, ys) = (floats(), others()); let times = |a: Exp<f32>, b: Exp<f32>| a * b; generate((4, 4), |(r, c)| times(xs.index(r), ys.index(c))) };
+    "reshape" [1, 1, 0] floats().reshape((2, 2)).map(twice), floats().map(twice).reshape((2, 2));
+    "shifted difference" [1, 2, 0] { let xs = floats(); generate(3, |i| xs.index(i + 1) - xs.index(i)) }, { let xs = floats(); let next = |i: Exp<i64>| xs.index(i + 1); generate(3, |k| next(k) - xs.index(k)) };
+    "flip of rows" [1, 1, 0] grid().reverse_on::<2>(), { let m = grid(); let (r, c) = m.shape(); m.backpermute((r, c), |(i, j)| (r - 1 - i, j)) };
+    // ---- gathers
+    "gather" [1, 0, 0] { let xs = floats(); ints().map(|i| xs.index(i)) }, floats().gather(ints());
+    "gather of rows" [2, 4, 0] { let (m, at) = (grid(), ints()); generate((4, 3), |(i, j)| m.index((at.index(i) % 3, j))) }, { let (m, at) = (grid(), ints()); let row = |i: Exp<i64>| at.index(i) % 3; generate((4, 3), |(r, c)| m.index((row(r), c))) };
+    "gather of two indices" [6, 1, 2] { let m = grid(); ints().map(|i| m.index((i % 3, i % 2))) }, { let m = grid(); ints().map(|i| (i % 3, i % 2)).map(|(a, b)| m.index((a, b))) };
+    "guarded read" [4, 2, 3] { let (xs, at) = (floats(), ints()); at.map(|i| i.lt(2).then_else(xs.index(i), 0.0)) }, { let (xs, at) = (floats(), ints()); at.map(|k| { let read = |k: Exp<i64>| xs.index(k); cond(k.lt(2), read(k), 0.0) }) };
+    "concat" [1, 2, 0] floats().concat(others()), { let (xs, ys) = (floats(), others()); let n = xs.length(); generate(n + ys.length(), |i| i.lt(n).then_else(xs.index(i), ys.index(i - n))) };
+    // ---- folds
+    "sum" [1, 0, 0] floats().sum(), floats().fold(0.0, |a, b| b + a);
+    "dot" [1, 2, 0] floats().zip_with(others(), |x, y| x * y).sum(), dot(&floats(), &others());
+    "norm" [2, 0, 0] floats().map(|x| x * x).sum().map(|s| s.sqrt()), floats().map(|y| (y, y)).map(|(a, b)| a * b).sum().map(|s| s.sqrt());
+    "mean" [4, 0, 0] floats().mean(), { let xs = floats(); xs.sum().map(|s| s / xs.length().to::<f32>()) };
+    "maximum" [1, 0, 0] floats().maximum(), floats().fold1(|a, b| b.max(a));
+    "least and greatest" [2, 0, 0] floats().map(|x| (x, x)).fold1(|(a, b), (c, d)| (a.min(c), b.max(d))), floats().map(|x| (x, x)).fold1(|p, q| (q.0.min(p.0), q.1.max(p.1)));
+    "sum and product" [2, 0, 0] floats().map(|x| (x, x)).fold((0.0, 1.0), |(a, b), (c, d)| (a + c, b * d)), floats().map(|x| (x, x)).fold((0.0, 1.0), |(a, b), (c, d)| (c + a, d * b));
+    "arg_max" [3, 2, 0] floats().arg_max(), floats().imap(|i, x| (x, i)).fold1(|(a, i), (b, j)| { let later = a.eq(a) & (b.gt(a) | b.ne(b)); (later.then_else(b, a), later.then_else(j, i)) }).map(|(_, i)| i);
+    "any" [2, 0, 0] floats().map(|x| x.gt(2.0)).fold(false, |a, b| a | b), floats().map(|x| x.gt(2.0)).fold(false, |a, b| b | a);
+    "row sums" [1, 0, 0] grid().sum(), grid().fold(0.0, |a, b| b + a);
+    "column sums" [1, 1, 0] grid().transpose().sum(), { let m = grid(); let (r, c) = m.shape(); generate((c, r), |(j, i)| m.index((i, j))).sum() };
+    "matrix product" [1, 15, 0] product(&grid(), &grid()), product_split(&grid(), &grid());
+    "matrix product by index" [1, 8, 0] product_by_index(&grid(), &grid()), product_by_index_split(&grid(), &grid());
+    "matrix times vector" [1, 6, 0] { let (m, v) = (grid(), use_(&Vector::from([1.0f32, 2.0, 3.0]))); m.imap(|(_, j), x| x * v.index(j)).sum() }, { let (m, v) = (grid(), use_(&Vector::from([1.0f32, 2.0, 3.0]))); let weight = |k: Exp<i64>| v.index(k); m.imap(|(_, c), y| y * weight(c)).fold(0.0, |a, b| b + a) };
+    "affine maps" [5, 4, 0] floats().map(|x| (x, x)).fold((1.0, 0.0), |(a, b), (c, d)| (a * c, b * c + d)), floats().map(|x| (x, x)).fold((1.0, 0.0), |p, q| (p.0 * q.0, p.1 * q.0 + q.1));
+    // ---- scans
+    "scanl1" [1, 0, 0] floats().scanl1(|a, b| a + b), floats().scanl1(|a, b| b + a);
+    "scanl" [2, 2, 0] floats().scanl(0.0, |a, b| a + b), floats().scanl(0.0, |x, y| y + x);
+    "prescanl" [2, 4, 0] floats().prescanl(0.0, |a, b| a + b), floats().scanl(0.0, |a, b| a + b).init();
+    "scanr1" [3, 0, 0] floats().scanr1(|a, b| a + b), floats().scanr1(|a, b| b + a);
+    "running maximum" [1, 0, 0] floats().scanl1(|a, b| a.max(b)), floats().scanl1(|a, b| b.max(a));
+    "scan of affine maps" [3, 0, 0] floats().map(|x| (x, x)).scanl1(|(a, b), (c, d)| (a * c, b * c + d)), floats().map(|x| (x, x)).scanl1(|p, q| (p.0 * q.0, p.1 * q.0 + q.1));
+    // ---- permutes
+    "histogram" [1, 8, 0] { let at = ints(); fill(at.length(), 1i64).permute(fill(4, 0i64), |a, b| a + b, |i| Some(at.index(i))) }, { let at = ints(); at.map(|_| constant(1i64)).permute(fill(4, 0i64), |new, old| old + new, |k| Some(at.index(k))) };
+    "scatter" [1, 5, 0] { let at = ints(); floats().permute(others(), |new, _| new, |i| Some(at.index(i))) }, { let targets = ints(); let last = |new: Exp<f32>, _: Exp<f32>| new; floats().permute(others(), last, |k| Some(targets.index(k))) };
+    "filter" [3, 0, 0] floats().filter(|x| x.gt(1.0)).0, floats().filter(|x| { let big = x.gt(1.0); big }).0;
+    // ---- stencils
+    "3-point stencil" [3, 7, 0] floats().stencil(Edge::Clamp, |s: Stencil3<f32>| s[-1] + s[0] + s[1]), floats().stencil(Edge::Clamp, |w: Stencil3<f32>| { let (a, b, c) = (w[-1], w[0], w[1]); a + b + c });
+    "5-point stencil" [4, 11, 0] grid().stencil(Edge::Clamp, |s: Stencil3x3<f32>| s[(-1, 0)] + s[(1, 0)] + s[(0, -1)] + s[(0, 1)]), grid().stencil(Edge::Clamp, |s: Stencil3x3<f32>| { let v = s[(-1, 0)] + s[(1, 0)]; v + s[(0, -1)] + s[(0, 1)] });
+    "game of life" [14, 16, 0] life(&cells()), life_split(&cells());
+    // ---- loops
+    "counted loop" [1, 1, 0] floats().map(|x| iterate(3, x, |y| y * 2.0)), floats().map(|x| while_((0i64, x), |(k, _)| k.lt(3), |(k, y)| (k + 1, twice(y))).1);
+    "mandelbrot" [25, 3, 0] mandelbrot(), mandelbrot_nested();
+    "awhile" [3, 0, 0] awhile(floats(), |xs: Floats| xs.sum().map(|s| s.lt(100.0)), |xs: Floats| xs.map(twice)), awhile(floats(), |xs: Floats| xs.fold(0.0, |a, b| a + b).map(|s| s.lt(100.0)), |xs: Floats| xs.map(|x| x * 2.0));
+    // ---- sorting
+    "sort" [2, 0, 0] ints().sort(), { let xs = ints(); xs.sort() };
+}
+
+#[test]
+fn the_bounds_that_were_set_hold() {
+    let launches = |c: [usize; 3]| c[0];
+    assert!(launches(counts(dot(&floats(), &others()))) <= 2);
+    let at = ints();
+    let histogram = fill(at.length(), 1i64).permute(fill(4, 0i64), |a, b| a + b, |i| Some(at.index(i)));
+    assert!(launches(counts(histogram)) <= 4);
+    assert!(launches(counts(life(&cells()))) <= 15);
+    let prices = floats().zip(others()).zip_with(others(), |(p, s), y| black_scholes((p, s, y)));
+    let program = prices.program().unwrap().program;
+    let mut arithmetic = 0;
+    for stmt in &acc_desugar::simplify(&program).body.stmts {
+        for (_, f) in stmt.op.funs() {
+            f.body.visit(0, &mut |n, _| {
+                arithmetic += usize::from(matches!(n.op, ScalarOp::Prim(..) | ScalarOp::Select { .. }))
+            });
+        }
+    }
+    assert!(launches(counts(prices)) <= arithmetic);
+}
