@@ -171,8 +171,8 @@ structure! {
     "unzip" [1, 0, 0] floats().map(|x| (x, x * 2.0)).map(|(_, y)| y), floats().map(|x| (x, (x * 2.0, x))).map(|(_, (y, _))| y);
     "select" [4, 0, 0] floats().map(|x| x.gt(1.0).then_else(x * 2.0, x + 1.0)), floats().map(|x| { let big = x.gt(1.0); cond(big, twice(x), x + 1.0) });
     "bool_to_int" [2, 0, 0] floats().map(|x| x.gt(1.0).then_else(1i32, 0)), floats().map(|x| x.gt(1.0)).map(|b| b.then_else(1i32, 0));
-    "sqrt" [1, 0, 0] floats().map(|x| x.sqrt()), floats().map(|x| { let r = x.sqrt(); r });
-    "division by a literal" [1, 0, 0] ints().map(|x| x / 7), ints().map(|n| { let q = n / 7; q });
+    "sqrt" [1, 0, 0] floats().map(|x| x.sqrt()), { let root = |y: Exp<f32>| y.sqrt(); floats().map(root) };
+    "division by a literal" [1, 0, 0] ints().map(|x| x / 7), { let weeks = |days: Exp<i64>| days / 7; ints().map(weeks) };
     "division by an element" [2, 2, 0] ints().zip_with(ints(), |x, y| x % (y + 4)), ints().zip(ints()).map(|(x, y)| x % (y + 4));
     "black_scholes" [58, 5, 0] floats().zip(others()).zip_with(others(), |(p, s), y| black_scholes((p, s, y))), floats().zip(others()).zip(others()).map(black_scholes_split);
     // ---- index generation
@@ -230,7 +230,7 @@ structure! {
     // ---- permutes
     "histogram" [1, 8, 0] { let at = ints(); fill(at.length(), 1i64).permute(fill(4, 0i64), |a, b| a + b, |i| Some(at.index(i))) }, { let at = ints(); at.map(|_| constant(1i64)).permute(fill(4, 0i64), |new, old| old + new, |k| Some(at.index(k))) };
     "scatter" [1, 5, 0] { let at = ints(); floats().permute(others(), |new, _| new, |i| Some(at.index(i))) }, { let targets = ints(); let last = |new: Exp<f32>, _: Exp<f32>| new; floats().permute(others(), last, |k| Some(targets.index(k))) };
-    "filter" [3, 0, 0] floats().filter(|x| x.gt(1.0)).0, floats().filter(|x| { let big = x.gt(1.0); big }).0;
+    "filter" [3, 0, 0] floats().filter(|x| x.gt(1.0)).0, { let big = |x: Exp<f32>| x.gt(1.0); let (kept, _) = floats().filter(big); kept };
     // ---- stencils
     "3-point stencil" [3, 7, 0] floats().stencil(Edge::Clamp, |s: Stencil3<f32>| s[-1] + s[0] + s[1]), floats().stencil(Edge::Clamp, |w: Stencil3<f32>| { let (a, b, c) = (w[-1], w[0], w[1]); a + b + c });
     "5-point stencil" [4, 11, 0] grid().stencil(Edge::Clamp, |s: Stencil3x3<f32>| s[(-1, 0)] + s[(1, 0)] + s[(0, -1)] + s[(0, 1)]), grid().stencil(Edge::Clamp, |s: Stencil3x3<f32>| { let v = s[(-1, 0)] + s[(1, 0)]; v + s[(0, -1)] + s[(0, 1)] });

@@ -75,7 +75,7 @@ pub(super) fn extreme(f: &Fun) -> Option<Known> {
     // Whether `b` is better than `a`.
     let better = |v: Val| {
         let (p, args) = prim(v)?;
-        match (p, &args[..] == [a, b], &args[..] == [b, a]) {
+        match (p, args[..] == [a, b], args[..] == [b, a]) {
             (PrimOp::LtP, true, _) | (PrimOp::GtP, _, true) => Some(Known::Max),
             (PrimOp::GtP, true, _) | (PrimOp::LtP, _, true) => Some(Known::Min),
             _ => None,

@@ -73,7 +73,9 @@ impl Flattener<'_> {
         let index: Vec<Scalar> = index
             .iter()
             .map(|s| match *s {
-                Scalar::Tensor(v) => self.on_host_if_known(v),
+                Scalar::Tensor(v) if self.b.rank(v) == 0 => self.on_host_if_known(v),
+                // What came out of a branch or loop may be the same for all lanes, or not.
+                Scalar::Tensor(v) if !self.b.is_settled(v) => Scalar::Tensor(self.spread(v, at.space)),
                 s => s,
             })
             .collect();

@@ -173,7 +173,12 @@ impl Builder {
         self.full[v.index()] == all_axes(&self.types[v.index()])
     }
 
-    /// Says so of a column.
+    /// Whether each axis is known to have an extent of 1, or the whole one.
+    pub(crate) fn is_settled(&self, v: Value) -> bool {
+        self.axes(v) & !self.full[v.index()] == 0
+    }
+
+    /// Says of a column that it is full.
     pub(crate) fn set_full(&mut self, v: Value) {
         self.full[v.index()] = all_axes(&self.types[v.index()]);
     }
@@ -202,7 +207,15 @@ impl Builder {
             Op::Slice { x, .. } | Op::Flip(x, _) | Op::Take { x, .. } | Op::Cumulative(_, x) | Op::Pad { x, .. } => {
                 (all, of(&self.full, x))
             }
-            Op::Iota { .. } | Op::Broadcast(..) | Op::Reshape(..) | Op::Unfold { .. } => (all, all),
+            Op::Iota { .. }
+            | Op::Broadcast(..)
+            | Op::Reshape(..)
+            | Op::Unfold { .. }
+            | Op::Nonzero(_)
+            | Op::SortPermutation(_) => (all, all),
+            Op::Reduce(_, x) | Op::ArgExtreme(_, x) => (all, of(&self.full, x) & all),
+            Op::Scatter { base, .. } => (all, of(&self.full, base)),
+            Op::Concat(xs, _) => (all, xs.iter().fold(all, |set, x| set & of(&self.full, x))),
             Op::InsertAxes(x, at) => {
                 let spread = |mut rest: AxisSet| {
                     let mut set = 0;
