@@ -36,9 +36,12 @@ fn matrix() -> Acc<Matrix<f32>> {
 }
 
 #[test]
-fn a_dot_product_is_a_product_and_a_reduction() {
+fn a_dot_product_is_a_contraction() {
     let dot = graph(floats().zip_with(floats().map(|x| x), |x, y| x * y).sum());
-    has(&dot, &[("mul", 1), ("reduce", 1), ("gather", 0), ("while", 0), ("fault", 0), ("read_back", 0)]);
+    has(
+        &dot,
+        &[("contract", 1), ("mul", 0), ("reduce", 0), ("gather", 0), ("while", 0), ("fault", 0), ("read_back", 0)],
+    );
 }
 
 #[test]
@@ -89,7 +92,7 @@ fn what_does_not_vary_is_not_filled() {
 #[test]
 fn a_guarded_read_is_clamped_and_masked() {
     let xs = floats();
-    let g = graph(xs.imap(|i, _| i.lt(3).then_else(xs.index(i + 1), 0.0)));
+    let g = graph(xs.imap(|i, x| x.lt(3.0).then_else(xs.index(i + 1), 0.0)));
     has(&g, &[("where", 1), ("take", 1), ("clamp", 1), ("fault", 1), ("if", 0)]);
     // The check is of lanes that are on: its condition is a conjunction with the mask.
     let mut masked = false;
@@ -126,7 +129,16 @@ fn a_counted_loop_counts_on_the_host() {
     let g = graph(generate(3, |i| while_((0i64, 0.0f32), |(k, _)| k.lt(3), |(k, s)| (k + 1, s + i.to::<f32>())).1));
     has(&g, &[("while", 1), ("any_lane", 0)]);
     let g = graph(xs.map(|x| while_(x, |y| y.lt(100.0), |y| y * 2.0)));
-    has(&g, &[("while", 1), ("any_lane", 1), ("where", 1)]);
+    has(&g, &[("lane_loop", 1), ("while", 0), ("where", 0)]);
+}
+
+#[test]
+fn a_condition_on_the_position_divides_the_space() {
+    let (xs, ys) = (floats(), floats());
+    has(&graph(xs.concat(&ys)), &[("concat", 1), ("where", 0), ("gather", 0), ("take", 0)]);
+    let n = xs.length();
+    let shifted = graph(xs.imap(|i, x| i.lt(n - 1).then_else(xs.index(i + 1), x)));
+    has(&shifted, &[("concat", 1), ("where", 0), ("gather", 0), ("take", 0), ("clamp", 0)]);
 }
 
 #[test]

@@ -223,7 +223,7 @@ structure! {
     // ---- scans
     "scanl1" [1, 0, 0] floats().scanl1(|a, b| a + b), floats().scanl1(|a, b| b + a);
     "scanl" [2, 2, 0] floats().scanl(0.0, |a, b| a + b), floats().scanl(0.0, |x, y| y + x);
-    "prescanl" [2, 4, 0] floats().prescanl(0.0, |a, b| a + b), floats().scanl(0.0, |a, b| a + b).init();
+    "prescanl" [2, 3, 0] floats().prescanl(0.0, |a, b| a + b), floats().scanl(0.0, |a, b| a + b).init();
     "scanr1" [3, 0, 0] floats().scanr1(|a, b| a + b), floats().scanr1(|a, b| b + a);
     "running maximum" [1, 0, 0] floats().scanl1(|a, b| a.max(b)), floats().scanl1(|a, b| b.max(a));
     "scan of affine maps" [3, 0, 0] floats().map(|x| (x, x)).scanl1(|(a, b), (c, d)| (a * c, b * c + d)), floats().map(|x| (x, x)).scanl1(|p, q| (p.0 * q.0, p.1 * q.0 + q.1));
