@@ -110,6 +110,8 @@ impl Planner<'_> {
         let mut kept: HashSet<Value> = body.results.iter().copied().collect();
         let mut captured = kept.clone();
         let mut last: HashMap<Value, usize> = HashMap::new();
+        // What goes into branches and loops may come out of them as another value.
+        let mut shared: HashSet<Value> = kept.clone();
         let mut planned_bodies = Vec::new();
         for (k, (n, strict)) in body.nodes.iter().zip(&strict).enumerate() {
             let mut used: HashSet<Value> = n.op.operands().into_iter().collect();
@@ -118,6 +120,9 @@ impl Planner<'_> {
                 let (planned, inner) = acc_core::grow_stack(|| self.body(b, &demanded));
                 bodies.push(planned);
                 used.extend(inner);
+            }
+            if !bodies.is_empty() {
+                shared.extend(&used);
             }
             planned_bodies.push(bodies);
             captured.extend(&used);
@@ -130,7 +135,8 @@ impl Planner<'_> {
         let own: HashSet<Value> =
             body.params.iter().chain(body.nodes.iter().flat_map(|n| &n.results)).copied().collect();
         captured.retain(|v| !own.contains(v));
-        let overwrites = storage::overwrites(self.graph, body, &strict, &last, &kept);
+        shared.extend(&kept);
+        let overwrites = storage::overwrites(self.graph, body, &strict, &last, &shared);
         let mut frees: HashMap<usize, Vec<Value>> = HashMap::new();
         let mut values = Vec::new();
         for v in own {

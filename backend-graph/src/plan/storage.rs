@@ -16,7 +16,7 @@ enum Memory {
 
 /// For each node of a body the operand whose place its result may take: an element-wise operation whose operand is in
 /// memory of its own that nothing looks at later. `last` is the last node that uses each value, and `kept` are those that
-/// live on.
+/// live on, perhaps under another name.
 pub(super) fn overwrites(
     graph: &Graph,
     body: &Body,
@@ -156,6 +156,17 @@ mod tests {
         }));
         // The sum is new; the product takes a place.
         assert_eq!(shared.in_place(), 1);
+    }
+
+    #[test]
+    fn what_a_loop_may_yield_as_it_is_is_not_written_to() {
+        // A loop of no step yields what it was given.
+        let same = |x: Exp<f64>| while_(x, |_| constant(false), |y| y + 1.0);
+        let program = use_(&Vector::from([1.5f64])).map(|x| {
+            let up = x.ceil();
+            (same(up), 3.0 / up)
+        });
+        assert_eq!(plan(program).in_place(), 0);
     }
 
     #[test]
