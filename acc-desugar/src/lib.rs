@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod flatten;
+pub mod fuse;
 pub mod graph;
 mod simplify;
 

@@ -253,6 +253,10 @@ macro_rules! buffers {
                     (OutSlice::$V(a), OutSlice::$V(b))
                 }),* }
             }
+            /// The values, to read.
+            pub(crate) fn as_slice(&self) -> ColumnSlice<'_> {
+                match self { $(OutSlice::$V(s) => ColumnSlice::$V(s)),* }
+            }
             /// A shorter-lived view of the same memory.
             pub(crate) fn reborrow(&mut self) -> OutSlice<'_> {
                 match self { $(OutSlice::$V(s) => OutSlice::$V(s)),* }

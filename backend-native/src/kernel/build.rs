@@ -1,8 +1,10 @@
 //! Builds bodies: inlines scalar functions, tracks which values are affine in an axis, drops what nothing uses.
 
 use super::{Body, Ix, Load, Node, Op, Region};
+use acc_core::Error;
 use acc_core::data::{Lit, ScalarType};
 use acc_core::ir::{ArrayId, Fun, Loc, PrimOp, ScalarOp, Val, Vals};
+use acc_desugar::fuse::prim_cost;
 use smallvec::{SmallVec, smallvec};
 use std::collections::{HashMap, HashSet};
 
@@ -22,7 +24,28 @@ struct Affine {
     base: Option<Val>,
 }
 
-/// Builds one body.
+/// Reads of arrays that are computed where they are read.
+pub(crate) trait Reads {
+    /// The leaves of an array's element, unless it is to be loaded.
+    fn element(&mut self, b: &mut Builder, array: ArrayId, index: &[Val]) -> Result<Option<Vec<Val>>, Error>;
+}
+
+/// All arrays are loaded.
+pub(crate) struct Loads;
+
+impl Reads for Loads {
+    fn element(&mut self, _: &mut Builder, _: ArrayId, _: &[Val]) -> Result<Option<Vec<Val>>, Error> {
+        Ok(None)
+    }
+}
+
+/// A region being built. Values that it defines are seen in it and inside of it.
+struct Open {
+    id: usize,
+    nodes: Vec<Node>,
+}
+
+/// Builds one body. An operation that was done before in the same region, or in one around it, is not done again.
 pub(crate) struct Builder {
     types: Vec<ScalarType>,
     uniform: Vec<bool>,
@@ -30,7 +53,9 @@ pub(crate) struct Builder {
     const_of: HashMap<Lit, Val>,
     literal: HashMap<Val, Lit>,
     affine: HashMap<Val, Affine>,
-    stack: Vec<Vec<Node>>,
+    stack: Vec<Open>,
+    regions: usize,
+    done: HashMap<(Op, SmallVec<[ScalarType; 4]>), (usize, Vals)>,
     params: Vec<Val>,
     loc: Loc,
 }
@@ -45,6 +70,16 @@ impl Builder {
         b
     }
 
+    /// A body with one `i64` parameter per axis, then these.
+    pub(crate) fn over_axes_and(axes: usize, params: &[ScalarType], loc: Loc) -> Builder {
+        let mut b = Builder::over_axes(axes, loc);
+        for &ty in params {
+            let v = b.value(ty, false);
+            b.params.push(v);
+        }
+        b
+    }
+
     /// A body with these parameters, none of them an axis.
     pub(crate) fn with_params(params: &[ScalarType], loc: Loc) -> Builder {
         let mut b = Builder {
@@ -54,7 +89,9 @@ impl Builder {
             const_of: HashMap::new(),
             literal: HashMap::new(),
             affine: HashMap::new(),
-            stack: vec![Vec::new()],
+            stack: vec![Open { id: 0, nodes: Vec::new() }],
+            regions: 1,
+            done: HashMap::new(),
             params: Vec::new(),
             loc,
         };
@@ -92,6 +129,12 @@ impl Builder {
 
     /// Emits a node; the types of its results.
     pub(crate) fn emit(&mut self, op: Op, types: &[ScalarType]) -> Vals {
+        let key = is_repeatable(&op).then(|| (op.clone(), SmallVec::from_slice(types)));
+        if let Some((region, known)) = key.as_ref().and_then(|key| self.done.get(key))
+            && self.is_open(*region)
+        {
+            return known.clone();
+        }
         let uniform = self.op_is_uniform(&op);
         let results: Vals = types.iter().map(|&t| self.value(t, uniform)).collect();
         if let (Op::Prim(p, v), [r]) = (&op, &results[..])
@@ -102,9 +145,22 @@ impl Builder {
         }
         let node = Node { results: results.clone(), op, loc: self.loc.clone() };
         if let Some(top) = self.stack.last_mut() {
-            top.push(node);
+            top.nodes.push(node);
+        }
+        if let Some(key) = key {
+            self.done.insert(key, (self.region(), results.clone()));
         }
         results
+    }
+
+    /// The number of the innermost region that is open.
+    pub(crate) fn region(&self) -> usize {
+        self.stack.last().map_or(0, |r| r.id)
+    }
+
+    /// Whether the values of a region are seen here.
+    pub(crate) fn is_open(&self, region: usize) -> bool {
+        self.stack.iter().any(|r| r.id == region)
     }
 
     pub(crate) fn emit1(&mut self, op: Op, ty: ScalarType) -> Val {
@@ -218,22 +274,29 @@ impl Builder {
 
     /// Opens a region.
     pub(crate) fn open(&mut self) {
-        self.stack.push(Vec::new());
+        self.stack.push(Open { id: self.regions, nodes: Vec::new() });
+        self.regions += 1;
     }
 
     /// Closes the region opened last.
     pub(crate) fn close(&mut self, params: Vec<Val>, results: Vec<Val>) -> Region {
-        Region { params, nodes: self.stack.pop().unwrap_or_default(), results }
+        Region { params, nodes: self.stack.pop().map(|r| r.nodes).unwrap_or_default(), results }
     }
 
     /// Copies a function's code here, its parameters replaced by `args`; yields its results.
-    pub(crate) fn inline(&mut self, f: &Fun, args: &[Val]) -> Vec<Val> {
+    pub(crate) fn inline(&mut self, f: &Fun, args: &[Val], reads: &mut dyn Reads) -> Result<Vec<Val>, Error> {
         let mut map: HashMap<Val, Val> = f.body.params.iter().copied().zip(args.iter().copied()).collect();
-        self.copy_nodes(f, &f.body, &mut map);
-        f.body.results.iter().map(|v| map[v]).collect()
+        self.copy_nodes(f, &f.body, &mut map, reads)?;
+        Ok(f.body.results.iter().map(|v| map[v]).collect())
     }
 
-    fn copy_region(&mut self, f: &Fun, r: &acc_core::ir::Region, map: &mut HashMap<Val, Val>) -> Region {
+    fn copy_region(
+        &mut self,
+        f: &Fun,
+        r: &acc_core::ir::Region,
+        map: &mut HashMap<Val, Val>,
+        reads: &mut dyn Reads,
+    ) -> Result<Region, Error> {
         self.open();
         let params: Vec<Val> = r
             .params
@@ -244,12 +307,18 @@ impl Builder {
                 v
             })
             .collect();
-        acc_core::grow_stack(|| self.copy_nodes(f, r, map));
+        acc_core::grow_stack(|| self.copy_nodes(f, r, map, reads))?;
         let results = r.results.iter().map(|v| map[v]).collect();
-        self.close(params, results)
+        Ok(self.close(params, results))
     }
 
-    fn copy_nodes(&mut self, f: &Fun, r: &acc_core::ir::Region, map: &mut HashMap<Val, Val>) {
+    fn copy_nodes(
+        &mut self,
+        f: &Fun,
+        r: &acc_core::ir::Region,
+        map: &mut HashMap<Val, Val>,
+        reads: &mut dyn Reads,
+    ) -> Result<(), Error> {
         let outer = self.loc.clone();
         for n in &r.nodes {
             self.loc = if n.loc.is_known() { n.loc.clone() } else { outer.clone() };
@@ -268,13 +337,13 @@ impl Builder {
                     Op::Select { cond: map[cond], then: map[then], else_: map[else_] }
                 }
                 ScalarOp::If { cond, then, else_ } => {
-                    let then = self.copy_region(f, then, map);
-                    let else_ = self.copy_region(f, else_, map);
+                    let then = self.copy_region(f, then, map, reads)?;
+                    let else_ = self.copy_region(f, else_, map, reads)?;
                     Op::If { cond: map[cond], then, else_ }
                 }
                 ScalarOp::While { init, test, step } => {
-                    let test = self.copy_region(f, test, map);
-                    let step = self.copy_region(f, step, map);
+                    let test = self.copy_region(f, test, map, reads)?;
+                    let step = self.copy_region(f, step, map, reads)?;
                     Op::While { init: init.iter().map(|x| map[x]).collect(), test, step }
                 }
                 ScalarOp::Foreign { name, args, fallback } => {
@@ -282,7 +351,7 @@ impl Builder {
                     let args: Vals = args.iter().map(|x| map[x]).collect();
                     if acc_core::foreign::scalars(name, &params, &types).is_none() {
                         map.extend(fallback.params.iter().copied().zip(args));
-                        acc_core::grow_stack(|| self.copy_nodes(f, fallback, map));
+                        acc_core::grow_stack(|| self.copy_nodes(f, fallback, map, reads))?;
                         for (&v, r) in n.results.iter().zip(&fallback.results) {
                             map.insert(v, map[r]);
                         }
@@ -291,12 +360,15 @@ impl Builder {
                     }
                     Op::Call { name: name.clone(), args }
                 }
-                ScalarOp::Index { array, leaves, index } => Op::Load(Load {
-                    array: *array,
-                    leaves: leaves.clone(),
-                    index: index.iter().map(|x| self.ix(map[x])).collect(),
-                    edge: None,
-                }),
+                ScalarOp::Index { array, leaves, index } => {
+                    let index: Vec<Val> = index.iter().map(|x| map[x]).collect();
+                    if let Some(all) = reads.element(self, *array, &index)? {
+                        map.extend(n.results.iter().copied().zip(leaves.iter().map(|&k| all[k as usize])));
+                        continue;
+                    }
+                    let index = index.into_iter().map(|v| self.ix(v)).collect();
+                    Op::Load(Load { array: *array, leaves: leaves.clone(), index, edge: None })
+                }
                 ScalarOp::Extent { array, axis } => Op::Extent { array: *array, axis: *axis },
             };
             self.loc = loc;
@@ -310,6 +382,7 @@ impl Builder {
             }
         }
         self.loc = outer;
+        Ok(())
     }
 
     /// A conditional, or selects where both sides are total and cheaper than partitioning lanes.
@@ -330,7 +403,7 @@ impl Builder {
         if plain(&then) && plain(&else_) {
             for r in [&then, &else_] {
                 if let Some(top) = self.stack.last_mut() {
-                    top.extend(r.nodes.iter().cloned());
+                    top.nodes.extend(r.nodes.iter().cloned());
                 }
             }
             for (((&name, &ty), &a), &b) in names.iter().zip(types).zip(&then.results).zip(&else_.results) {
@@ -347,7 +420,7 @@ impl Builder {
 
     /// The finished body, without nodes whose values nothing uses.
     pub(crate) fn finish(mut self, results: Vec<Val>) -> Body {
-        let nodes = self.stack.pop().unwrap_or_default();
+        let nodes = self.stack.pop().map(|r| r.nodes).unwrap_or_default();
         let mut region = Region { params: self.params, nodes, results };
         let mut live = vec![false; self.types.len()];
         sweep(&mut region, &mut live);
@@ -392,6 +465,22 @@ fn sweep(r: &mut Region, live: &mut [bool]) {
     r.nodes.retain(|_| at.next().unwrap_or(true));
 }
 
+/// Whether doing it twice yields the same, and once is enough.
+fn is_repeatable(op: &Op) -> bool {
+    match op {
+        Op::Prim(..)
+        | Op::Cast(_)
+        | Op::Bitcast(_)
+        | Op::Select { .. }
+        | Op::Scalar { .. }
+        | Op::Extent { .. }
+        | Op::Load(_)
+        | Op::Inside { .. }
+        | Op::Check { .. } => true,
+        Op::If { .. } | Op::While { .. } | Op::Call { .. } => false,
+    }
+}
+
 fn may_fault(op: &Op) -> bool {
     let inside = |r: &Region| acc_core::grow_stack(|| r.nodes.iter().any(|n| may_fault(&n.op)));
     matches!(op, Op::Check { .. }) || op.regions().into_iter().any(inside)
@@ -417,19 +506,4 @@ fn op_cost(op: &Op) -> usize {
 /// The rough cost of a region's nodes, each evaluated once.
 pub(crate) fn region_cost(r: &Region) -> usize {
     r.nodes.iter().fold(0, |sum: usize, n| sum.saturating_add(op_cost(&n.op)).min(1 << 40))
-}
-
-/// The rough cost of a primitive, in units of one addition.
-pub(crate) fn prim_cost(p: PrimOp) -> usize {
-    use PrimOp as P;
-    match p {
-        P::AddP | P::SubP | P::MulP | P::MinP | P::MaxP | P::AndP | P::OrP | P::XorP | P::ShlP | P::ShrP => 1,
-        P::EqP | P::NeP | P::LtP | P::LeP | P::GtP | P::GeP | P::NegP | P::AbsP | P::SignumP | P::NotP => 1,
-        P::PopCountP | P::LeadingZerosP | P::TrailingZerosP | P::IsNanP | P::IsInfiniteP => 1,
-        P::FloorP | P::CeilP | P::RoundP | P::TruncP => 1,
-        P::DivP | P::SqrtP => 3,
-        P::QuotP | P::RemP | P::DivFloorP | P::ModFloorP | P::FmodP => 8,
-        P::PowP | P::Atan2P | P::ExpP | P::LnP | P::Log2P | P::Log10P | P::SinP | P::CosP | P::TanP => 30,
-        P::AsinP | P::AcosP | P::AtanP | P::SinhP | P::CoshP | P::TanhP | P::AsinhP | P::AcoshP | P::AtanhP => 30,
-    }
 }

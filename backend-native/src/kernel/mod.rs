@@ -12,6 +12,9 @@
 //! | reduced | `Fold` and `Store`, at least one `Fold` |
 //! | scanned | `Scan`, all from one end, and `Store`; from the left also `Fold` |
 //!
+//! What is computed of complete results of folds, scans or a scatter, at the same index, is the
+//! [`epilogue`](Kernel::epilogue).
+//!
 //! Bodies are SSA with structured control flow ([`Op::If`], [`Op::While`]). What an executor must know:
 //!
 //! * *Bit-exact.* Each operation is rounded on its own; nothing is contracted or reassociated. A fold or scan may
@@ -31,7 +34,7 @@ mod build;
 mod print;
 mod verify;
 
-pub(crate) use build::{Builder, prim_cost, region_cost};
+pub(crate) use build::{Builder, Loads, Reads, region_cost};
 pub(crate) use verify::verify;
 
 use acc_core::data::{Lit, ScalarType};
@@ -49,6 +52,8 @@ pub(crate) struct Kernel {
     pub element: Body,
     /// The arrays computed, at least one.
     pub outputs: Vec<Output>,
+    /// What is computed of them, once they are complete.
+    pub epilogue: Option<Epilogue>,
     /// The arrays fused into the body, which are never stored.
     pub fused: Vec<ArrayId>,
 }
@@ -66,6 +71,18 @@ pub(crate) struct Output {
     pub values: Range<usize>,
     /// What becomes of them.
     pub finish: Finish,
+    /// Whether the array is stored; else the epilogue alone needs it.
+    pub stored: bool,
+}
+
+/// Arrays over the index space of the folds', scans' or scatter's results: without the innermost axis for folds.
+#[derive(Clone, Debug)]
+pub(crate) struct Epilogue {
+    /// From the index of an element, then the leaves of that element of every output that is not a `Store`, in order, to
+    /// the scalars that the epilogue's outputs take.
+    pub body: Body,
+    /// The arrays, all of them `Store`.
+    pub outputs: Vec<Output>,
 }
 
 /// How an axis runs.
@@ -102,11 +119,11 @@ pub(crate) enum Finish {
         /// Whether the launch brings an initial value, which makes the result one longer.
         init: bool,
     },
-    /// Combined, in row-major order of the points, into the array `defaults`. The values are a `u8` (0: not stored),
+    /// Combined, in row-major order of the points, into what is there at first. The values are a `u8` (0: not stored),
     /// the target index and the leaves.
     Scatter {
         /// What is there at first.
-        defaults: ArrayId,
+        initial: Initial,
         /// From the leaves of the new element and those of the one present to those stored.
         combine: Body,
         /// What the combination is, where that is simple.
@@ -114,6 +131,15 @@ pub(crate) enum Finish {
         /// The rank of the target.
         rank: usize,
     },
+}
+
+/// What a scatter begins with.
+#[derive(Clone, Debug)]
+pub(crate) enum Initial {
+    /// A copy of an array, or its memory if nothing else needs it.
+    Array(ArrayId),
+    /// Computed from the index in the result.
+    Computed(Body),
 }
 
 /// A simple combination of one leaf.
@@ -143,7 +169,7 @@ pub(crate) struct Body {
 }
 
 /// A straight-line piece of code.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(crate) struct Region {
     /// Values defined on entry.
     pub params: Vec<Val>,
@@ -154,7 +180,7 @@ pub(crate) struct Region {
 }
 
 /// One operation and the values it defines.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Node {
     /// The values defined.
     pub results: Vals,
@@ -165,7 +191,7 @@ pub(crate) struct Node {
 }
 
 /// An operation of a body.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Op {
     /// A primitive operation.
     Prim(PrimOp, Vals),
@@ -240,7 +266,7 @@ pub(crate) enum Op {
 }
 
 /// A read of an array.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Load {
     /// The array.
     pub array: ArrayId,
@@ -253,7 +279,7 @@ pub(crate) struct Load {
 }
 
 /// What a stencil reads beyond the edges, each dimension on its own.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Edge {
     /// The nearest element.
     Clamp,
@@ -266,7 +292,7 @@ pub(crate) enum Edge {
 }
 
 /// An index along one dimension.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Ix {
     /// `scale * axis + offset + base`, in exact arithmetic modulo 2^64.
     Affine {

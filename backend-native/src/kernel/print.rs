@@ -1,13 +1,14 @@
 //! The text form of kernels.
 
-use super::{AxisKind, Body, Finish, Ix, Kernel, Op, Output, Region};
+use super::{AxisKind, Body, Finish, Initial, Ix, Kernel, Op, Output, Region};
 use acc_core::ir::{Dir, Val};
 use std::fmt::{Display, Formatter, Result, Write};
 
 impl Display for Kernel {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         f.write_str("kernel ")?;
-        for (k, o) in self.outputs.iter().enumerate() {
+        let stored = self.outputs.iter().filter(|o| o.stored).chain(self.epilogue.iter().flat_map(|e| &e.outputs));
+        for (k, o) in stored.enumerate() {
             write!(f, "{}{} = {}", if k > 0 { ", " } else { "" }, o.result, o.op)?;
         }
         f.write_char('(')?;
@@ -26,25 +27,34 @@ impl Display for Kernel {
         }
         f.write_str(" {\n")?;
         body(f, "element", &self.element)?;
-        self.outputs.iter().try_for_each(|o| output(f, self, o))?;
+        self.outputs.iter().try_for_each(|o| output(f, o, self.values(o)))?;
+        if let Some(e) = &self.epilogue {
+            body(f, "epilogue", &e.body)?;
+            let values = |o: &Output| e.body.region.results.get(o.values.clone()).unwrap_or(&[]).to_vec();
+            e.outputs.iter().try_for_each(|o| output(f, o, &values(o)))?;
+        }
         f.write_str("}\n")
     }
 }
 
-fn output(f: &mut Formatter<'_>, k: &Kernel, o: &Output) -> Result {
+fn output(f: &mut Formatter<'_>, o: &Output, values: &[Val]) -> Result {
     write!(f, "  {} ", o.result)?;
     match &o.finish {
         Finish::Store => f.write_str("store")?,
         Finish::Fold { .. } => f.write_str("fold")?,
         Finish::Scan { .. } => f.write_str("scan")?,
-        Finish::Scatter { defaults, .. } => write!(f, "scatter into a copy of {defaults}")?,
+        Finish::Scatter { initial: Initial::Array(a), .. } => write!(f, "scatter into {a}")?,
+        Finish::Scatter { initial: Initial::Computed(_), .. } => f.write_str("scatter into what is computed")?,
     }
     f.write_str(if o.finish.has_init() { " from init of " } else { " of " })?;
-    list(f, k.values(o))?;
+    list(f, values)?;
     for op in o.finish.known().into_iter().flatten() {
         write!(f, " {}", op.name())?;
     }
     f.write_char('\n')?;
+    if let Finish::Scatter { initial: Initial::Computed(b), .. } = &o.finish {
+        body(f, "initial", b)?;
+    }
     o.finish.combine().map_or(Ok(()), |c| body(f, "combine", c))
 }
 

@@ -6,8 +6,9 @@
 //! * **K4** A combination takes the leaves of two elements and yields those of one.
 //! * **K5** Uniform values depend on uniform values alone.
 //! * **K6** There is an output; each takes results that exist; outputs agree on the axes (see [`super`]).
+//! * **K7** An epilogue takes the index and the leaves of the outputs that are combined, and stores.
 
-use super::{AxisKind, Body, Finish, Ix, Kernel, Node, Op, Output, Region};
+use super::{AxisKind, Body, Epilogue, Finish, Initial, Ix, Kernel, Node, Op, Output, Region};
 use acc_core::data::ScalarType::{self, Bool, I64};
 use acc_core::ir::{Dir, Val, bitcast_exists, cast_exists};
 
@@ -23,7 +24,38 @@ pub(crate) fn verify(k: &Kernel) -> Result {
     if k.outputs.is_empty() {
         return Err("K6: no output".into());
     }
-    k.outputs.iter().try_for_each(|o| output(k, o))
+    k.outputs.iter().try_for_each(|o| output(k, o))?;
+    k.epilogue.iter().try_for_each(|e| epilogue(k, e))
+}
+
+fn epilogue(k: &Kernel, e: &Epilogue) -> Result {
+    let mut want = Vec::new();
+    let mut rank = k.axes.len();
+    for o in &k.outputs {
+        let values = k.values(o);
+        let leaves = match &o.finish {
+            Finish::Store => continue,
+            Finish::Fold { .. } => {
+                rank = k.axes.len() - 1;
+                values
+            }
+            Finish::Scan { .. } => values,
+            Finish::Scatter { rank: target, .. } => {
+                rank = *target;
+                values.get(target + 1..).unwrap_or(&[])
+            }
+        };
+        want.extend(leaves.iter().map(|&v| k.element.ty(v)));
+    }
+    let all = [vec![I64; rank], want].concat();
+    let params: Vec<ScalarType> = e.body.region.params.iter().map(|&v| e.body.ty(v)).collect();
+    if params != all {
+        return Err(format!("K7: an epilogue from {params:?}, not from {all:?}"));
+    }
+    if e.outputs.iter().any(|o| !matches!(o.finish, Finish::Store) || o.values.end > e.body.region.results.len()) {
+        return Err("K7: an output of the epilogue".into());
+    }
+    body(&e.body, rank)
 }
 
 fn output(k: &Kernel, o: &Output) -> Result {
@@ -45,7 +77,12 @@ fn output(k: &Kernel, o: &Output) -> Result {
     let (combine, leaves) = match &o.finish {
         Finish::Store => return Ok(()),
         Finish::Fold { combine, .. } | Finish::Scan { combine, .. } => (combine, &values[..]),
-        Finish::Scatter { combine, rank, .. } => (combine, values.get(rank + 1..).unwrap_or(&[])),
+        Finish::Scatter { combine, rank, initial, .. } => {
+            if let Initial::Computed(b) = initial {
+                body(b, *rank)?;
+            }
+            (combine, values.get(rank + 1..).unwrap_or(&[]))
+        }
     };
     body(combine, 0)?;
     let types = |v: &[Val]| v.iter().map(|&v| combine.ty(v)).collect::<Vec<_>>();

@@ -1,82 +1,118 @@
 //! Bodies of kernels: the operation's function with fused producers inlined.
 
 use super::Lowering;
-use crate::kernel::{Body, Builder, Edge, Op};
+use crate::kernel::{Builder, Edge, Op, Reads};
 use acc_core::Error;
 use acc_core::data::ScalarType;
-use acc_core::ir::{ArrayId, ArrayOp, Axis, Boundary, Fun, Loc, StencilInput, Stmt, Val};
+use acc_core::ir::{ArrayId, ArrayOp, Axis, Boundary, StencilInput, Stmt, Val};
 use std::collections::HashMap;
 
-/// Elements that a body computes already, by array and index.
-type Memo = HashMap<(ArrayId, Vec<Val>), Vec<Val>>;
+/// Where an element is, and what edges stand for: the key of what a body computes already.
+type Key = (ArrayId, Vec<Val>, Option<Edge>);
 
-impl Lowering<'_> {
-    /// The body of a kernel that stores what a statement computes at each index.
-    pub(super) fn body_of(&self, s: &Stmt, rank: usize) -> Result<Body, Error> {
-        let mut b = Builder::over_axes(rank, s.loc.clone());
-        let index = b.params();
-        let results = self.compute(&mut b, &mut Memo::new(), s, &index)?;
-        Ok(b.finish(results))
+/// Computes elements in one body.
+pub(super) struct Elements<'l, 'p> {
+    lowering: &'l Lowering<'p>,
+    /// The index of the body's own point.
+    point: Vec<Val>,
+    /// Arrays of the kernel itself that the body computes at its own point, though they are stored, too.
+    own: &'l [ArrayId],
+    /// Leaves at the body's own point that are given to it.
+    given: HashMap<ArrayId, Vec<Val>>,
+    /// What was computed, and in which region.
+    memo: HashMap<Key, (usize, Vec<Val>)>,
+}
+
+impl Reads for Elements<'_, '_> {
+    fn element(&mut self, b: &mut Builder, array: ArrayId, index: &[Val]) -> Result<Option<Vec<Val>>, Error> {
+        if !self.lowering.fusion.is_inlined(array) {
+            return Ok(None);
+        }
+        self.check(b, array, index);
+        self.read(b, array, index).map(Some)
+    }
+}
+
+impl<'l, 'p> Elements<'l, 'p> {
+    pub(super) fn new(lowering: &'l Lowering<'p>, point: Vec<Val>, own: &'l [ArrayId]) -> Elements<'l, 'p> {
+        Elements { lowering, point, own, given: HashMap::new(), memo: HashMap::new() }
     }
 
-    /// The body of a kernel over the elements of an array.
-    pub(super) fn element_of(&self, xs: ArrayId, loc: &Loc) -> Result<Body, Error> {
-        let mut b = Builder::over_axes(self.program.ty(xs).rank, loc.clone());
-        let index = b.params();
-        let results = self.read(&mut b, &mut Memo::new(), xs, &index)?;
-        Ok(b.finish(results))
+    /// Gives the body the leaves of an array at its own point.
+    pub(super) fn give(&mut self, array: ArrayId, leaves: Vec<Val>) {
+        self.given.insert(array, leaves);
     }
 
-    /// The body of a scatter: the target, then the element.
-    pub(super) fn scatter_of(&self, xs: ArrayId, target: &Fun, loc: &Loc) -> Result<Body, Error> {
-        let mut b = Builder::over_axes(self.program.ty(xs).rank, loc.clone());
-        let index = b.params();
-        let element = self.read(&mut b, &mut Memo::new(), xs, &index)?;
-        let mut results = b.inline(target, &index);
-        results.extend(element);
-        Ok(b.finish(results))
+    /// The producer may not read memory at this index, so that no load would find it out of bounds.
+    fn check(&self, b: &mut Builder, array: ArrayId, index: &[Val]) {
+        let index = index.iter().map(|&v| b.ix(v)).collect();
+        b.emit(Op::Check { array, index }, &[]);
     }
 
     /// The leaves of an array's element at an index: computed where the array is fused, loaded where it is stored.
-    fn read(&self, b: &mut Builder, memo: &mut Memo, array: ArrayId, index: &[Val]) -> Result<Vec<Val>, Error> {
-        let key = (array, index.to_vec());
-        if let Some(v) = memo.get(&key) {
+    pub(super) fn read(&mut self, b: &mut Builder, array: ArrayId, index: &[Val]) -> Result<Vec<Val>, Error> {
+        self.read_at(b, array, index, None)
+    }
+
+    /// The same, an index beyond an edge standing for another one.
+    fn read_at(
+        &mut self,
+        b: &mut Builder,
+        array: ArrayId,
+        index: &[Val],
+        edge: Option<Edge>,
+    ) -> Result<Vec<Val>, Error> {
+        let here = index == self.point && edge.is_none();
+        if here && let Some(v) = self.given.get(&array) {
             return Ok(v.clone());
         }
-        let leaves = match self.stmts[array.index()].filter(|_| self.fusion.is_fused(array)) {
-            Some(s) => self.compute(b, memo, s, index)?,
-            None => b.load(array, &self.program.ty(array).elt.leaves(), index, None).to_vec(),
+        let key = (array, index.to_vec(), edge);
+        if let Some((region, v)) = self.memo.get(&key)
+            && b.is_open(*region)
+        {
+            return Ok(v.clone());
+        }
+        let computed = self.lowering.fusion.is_inlined(array) || (here && self.own.contains(&array));
+        let region = b.region();
+        let leaves = match self.lowering.stmts[array.index()].filter(|_| computed) {
+            Some(s) => acc_core::grow_stack(|| self.compute(b, s, index, edge))?,
+            None => b.load(array, &self.lowering.program.ty(array).elt.leaves(), index, edge).to_vec(),
         };
-        memo.insert(key, leaves.clone());
+        self.memo.insert(key, (region, leaves.clone()));
         Ok(leaves)
     }
 
     /// The leaves that an element-wise statement computes at an index of its result.
-    fn compute(&self, b: &mut Builder, memo: &mut Memo, s: &Stmt, index: &[Val]) -> Result<Vec<Val>, Error> {
+    pub(super) fn compute(
+        &mut self,
+        b: &mut Builder,
+        s: &Stmt,
+        index: &[Val],
+        edge: Option<Edge>,
+    ) -> Result<Vec<Val>, Error> {
         b.at(&s.loc);
         match &s.op {
-            ArrayOp::Generate { f, .. } => Ok(b.inline(f, index)),
+            ArrayOp::Generate { f, .. } => b.inline(f, index, self),
             ArrayOp::Map { f, xs, indexed } => {
                 let mut args = if *indexed { index.to_vec() } else { Vec::new() };
                 for &x in xs {
-                    args.extend(self.read(b, memo, x, index)?);
+                    args.extend(self.read_at(b, x, index, edge)?);
                 }
                 b.at(&s.loc);
-                Ok(b.inline(f, &args))
+                b.inline(f, &args, self)
             }
+            ArrayOp::Check { xs, .. } => self.read_at(b, *xs, index, edge),
             ArrayOp::Backpermute { index: f, xs, .. } => {
-                let source = b.inline(f, index);
-                if self.fusion.is_fused(*xs) {
-                    // The producer may not read memory at this index, so that no load would find it out of bounds.
-                    let index = source.iter().map(|&v| b.ix(v)).collect();
-                    b.emit(Op::Check { array: *xs, index }, &[]);
+                let source = b.inline(f, index, self)?;
+                if self.lowering.fusion.is_inlined(*xs) {
+                    self.check(b, *xs, &source);
                 }
-                self.read(b, memo, *xs, &source)
+                self.read(b, *xs, &source)
             }
             ArrayOp::Replicate { axes, xs, .. } => {
                 let source: Vec<Val> =
                     axes.iter().zip(index).filter(|(a, _)| **a == Axis::All).map(|(_, &v)| v).collect();
-                self.read(b, memo, *xs, &source)
+                self.read(b, *xs, &source)
             }
             ArrayOp::Slice { axes, xs, .. } => {
                 let mut all = index.iter();
@@ -91,20 +127,20 @@ impl Lowering<'_> {
                         }
                     }
                 }
-                self.read(b, memo, *xs, &source)
+                self.read(b, *xs, &source)
             }
             ArrayOp::Stencil { f, inputs } => {
                 let mut args = Vec::new();
                 for i in inputs {
                     args.extend(self.window(b, i, index)?);
                 }
-                Ok(b.inline(f, &args))
+                b.at(&s.loc);
+                b.inline(f, &args, self)
             }
             ArrayOp::Fold { .. }
             | ArrayOp::Scan { .. }
             | ArrayOp::Permute { .. }
             | ArrayOp::Argsort { .. }
-            | ArrayOp::Check { .. }
             | ArrayOp::Reshape { .. }
             | ArrayOp::Compute { .. }
             | ArrayOp::Foreign { .. }
@@ -117,9 +153,9 @@ impl Lowering<'_> {
     }
 
     /// The leaves of a stencil's window around an index, in row-major order.
-    fn window(&self, b: &mut Builder, input: &StencilInput, index: &[Val]) -> Result<Vec<Val>, Error> {
+    fn window(&mut self, b: &mut Builder, input: &StencilInput, index: &[Val]) -> Result<Vec<Val>, Error> {
         let (xs, window, boundary) = (input.xs, &input.window[..], &input.boundary);
-        let leaves = self.program.ty(xs).elt.leaves();
+        let leaves = self.lowering.program.ty(xs).elt.leaves();
         let count: usize = window.iter().product();
         let mut args = Vec::with_capacity(count * leaves.len());
         for position in 0..count {
@@ -142,14 +178,14 @@ impl Lowering<'_> {
                     let ix = at.iter().map(|&v| b.ix(v)).collect();
                     let cond = b.emit1(Op::Inside { array: xs, index: ix }, ScalarType::Bool);
                     b.open();
-                    let inside = b.load(xs, &leaves, &at, None).to_vec();
+                    let inside = self.read(b, xs, &at)?;
                     let then = b.close(Vec::new(), inside);
                     b.open();
-                    let outside = b.inline(f, &at);
+                    let outside = b.inline(f, &at, self)?;
                     let else_ = b.close(Vec::new(), outside);
-                    b.emit(Op::If { cond, then, else_ }, &leaves)
+                    b.emit(Op::If { cond, then, else_ }, &leaves).to_vec()
                 }
-                _ => b.load(xs, &leaves, &at, edge.filter(|_| !centre)),
+                _ => self.read_at(b, xs, &at, edge.filter(|_| !centre))?,
             });
         }
         Ok(args)

@@ -6,9 +6,7 @@ use std::fmt::{Display, Formatter, Result};
 impl Display for Plan {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         block(self, &self.body, 0, f)?;
-        for (a, why) in &self.kept {
-            writeln!(f, "{a} is stored: {why}")?;
-        }
+        self.notes.iter().try_for_each(|n| writeln!(f, "{n}"))?;
         Ok(())
     }
 }
@@ -19,7 +17,7 @@ fn block(p: &Plan, b: &BlockPlan, indent: usize, f: &mut Formatter<'_>) -> Resul
         let lazy = if *strict { "" } else { "on demand: " };
         match &step.work {
             Work::Array { how: How::Fused, .. } => {
-                writeln!(f, "{:indent$}{lazy}{} = {} is fused into its consumer", "", step.results[0], step.op)?;
+                writeln!(f, "{:indent$}{lazy}{} = {} is fused", "", step.results[0], step.op)?;
             }
             Work::Array { how: How::View, .. } => {
                 writeln!(f, "{:indent$}{lazy}{} = {} is a view", "", step.results[0], step.op)?;
@@ -27,8 +25,8 @@ fn block(p: &Plan, b: &BlockPlan, indent: usize, f: &mut Formatter<'_>) -> Resul
             Work::Array { how: How::Sort, .. } => {
                 writeln!(f, "{:indent$}{lazy}{} = {} sorts rows", "", step.results[0], step.op)?;
             }
-            Work::Array { how: How::Launch(l), .. } => {
-                for (k, line) in l.kernel.to_string().lines().enumerate() {
+            Work::Kernel { launch, .. } => {
+                for (k, line) in launch.kernel.to_string().lines().enumerate() {
                     writeln!(f, "{:indent$}{}{line}", "", if k == 0 { lazy } else { "" })?;
                 }
             }

@@ -1,30 +1,29 @@
 //! From an array program to a plan: one step per statement, and kernels for those that compute.
 //!
-//! 1. [`fuse`] decides which statements are fused into their consumer and never stored.
-//! 2. [`element`] builds the body of each kernel, fused producers inlined.
+//! 1. [`fuse`](acc_desugar::fuse) decides which statements become one kernel, and which are computed where they are read.
+//! 2. [`group`] puts a kernel together, [`element`] builds its bodies, fused producers inlined.
 //! 3. [`compile`](crate::tile::compile::compile) readies the bodies for the tile executor.
 //!
 //! Nothing here depends on extents or data: a plan serves all of them.
 
 mod element;
 mod explain;
-mod fuse;
+mod group;
 
-use crate::kernel::{self, AxisKind, Body, Finish, Kernel, Op, Output, Update};
+use crate::kernel::{self, Body, Kernel, Loads};
 use crate::tile::compile::compile;
 use crate::tile::machine::Code;
-use crate::tile::scatter::supported;
 use acc_core::Error;
 use acc_core::data::ScalarType;
 use acc_core::ir::{
-    ArrayId, ArrayOp, ArrayType, Block, ForeignFun, Fun, Loc, PrimOp, Program, Stmt, arrays_needed, arrays_of_fun,
+    ArrayId, ArrayOp, ArrayType, Block, ForeignFun, Fun, Loc, Program, Stmt, arrays_needed, arrays_of_fun,
     strict_statements,
 };
+use acc_desugar::fuse::{Fusion, Note};
+use element::Elements;
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
-
-use fuse::{Fusion, decide};
 
 /// A program ready to run.
 pub(crate) struct Plan {
@@ -34,8 +33,8 @@ pub(crate) struct Plan {
     pub def: Vec<Option<usize>>,
     pub types: Vec<ArrayType>,
     pub body: BlockPlan,
-    /// Arrays that one statement consumes and that are stored all the same, and why.
-    pub kept: Vec<(ArrayId, &'static str)>,
+    /// What was fused and what was not, and why.
+    pub notes: Vec<Note>,
 }
 
 /// A block's statements by step number.
@@ -67,6 +66,11 @@ pub(crate) enum Work {
         closed: Vec<Closed>,
         how: How,
     },
+    /// A kernel, and the statements whose results it computes: those of its outputs, then those of its epilogue.
+    Kernel {
+        launch: Box<Launch>,
+        parts: Vec<Part>,
+    },
     If {
         cond: Closed,
         then: BlockPlan,
@@ -92,7 +96,16 @@ pub(crate) enum How {
     View,
     /// The positions that sort the operand.
     Sort,
-    Launch(Box<Launch>),
+}
+
+/// A statement of a kernel.
+pub(crate) struct Part {
+    pub result: ArrayId,
+    pub name: &'static str,
+    pub loc: Loc,
+    pub op: ArrayOp,
+    /// Its closed functions, in order.
+    pub closed: Vec<Closed>,
 }
 
 /// A kernel ready to launch.
@@ -101,6 +114,9 @@ pub(crate) struct Launch {
     pub element: Code,
     /// The combination of each output that has one.
     pub combine: Vec<Option<Code>>,
+    /// What a scatter begins with, if that is computed.
+    pub initial: Option<Code>,
+    pub epilogue: Option<Code>,
     /// Cost of a point, in units of one vectorised addition.
     pub cost: usize,
     /// Whether a combination can fault, demand an array or fail to end.
@@ -118,7 +134,7 @@ pub(crate) enum Closed {
 /// Lowers a program; `fused` tells whether producers are fused into consumers, `checks` whether an index out of bounds
 /// is a fault.
 pub(crate) fn lower(program: &Program, fused: bool, checks: bool) -> Result<Plan, Error> {
-    let fusion = if fused { decide(program) } else { Fusion::none() };
+    let fusion = if fused { acc_desugar::fuse::fuse(program) } else { Fusion::none(program) };
     let mut plan = Plan {
         steps: Vec::new(),
         def: vec![None; program.types.len()],
@@ -130,7 +146,7 @@ pub(crate) fn lower(program: &Program, fused: bool, checks: bool) -> Result<Plan
             dead: Vec::new(),
             results: Vec::new(),
         },
-        kept: fusion.kept.clone(),
+        notes: fusion.notes.clone(),
     };
     let mut stmts: Vec<Option<&Stmt>> = vec![None; program.types.len()];
     index_statements(&program.body, &mut stmts);
@@ -167,66 +183,124 @@ impl<'a> Lowering<'a> {
     }
 
     fn statements(&self, b: &Block, plan: &mut Plan) -> Result<BlockPlan, Error> {
+        let strict = strict_statements(b);
         let mut steps = Vec::new();
-        for s in &b.stmts {
-            let work = match &s.op {
-                ArrayOp::If { cond, then, else_ } => Work::If {
-                    cond: self.closed(cond, &s.loc)?,
-                    then: self.block(then, plan)?,
-                    else_: self.block(else_, plan)?,
-                },
-                ArrayOp::While { init, test, step } => {
-                    Work::While { init: init.clone(), test: self.block(test, plan)?, step: self.block(step, plan)? }
-                }
-                ArrayOp::Foreign { function, xs, fallback } => {
-                    Work::Foreign { function: function.clone(), xs: xs.clone(), fallback: self.block(fallback, plan)? }
-                }
-                ArrayOp::Generate { .. }
-                | ArrayOp::Map { .. }
-                | ArrayOp::Fold { .. }
-                | ArrayOp::Scan { .. }
-                | ArrayOp::Permute { .. }
-                | ArrayOp::Backpermute { .. }
-                | ArrayOp::Stencil { .. }
-                | ArrayOp::Argsort { .. }
-                | ArrayOp::Check { .. }
-                | ArrayOp::Reshape { .. }
-                | ArrayOp::Replicate { .. }
-                | ArrayOp::Slice { .. }
-                | ArrayOp::Compute { .. } => self.array_step(s)?,
+        let mut step_is_strict = Vec::new();
+        let units = self.units(b);
+        for unit in &units {
+            let stmts: Vec<&Stmt> = unit.iter().map(|&k| &b.stmts[k]).collect();
+            let work = match stmts[..] {
+                [s] => self.work(s, plan)?,
+                _ => self.kernel_of(&stmts)?,
             };
-            for r in &s.results {
+            let results: Vec<ArrayId> = stmts.iter().flat_map(|s| s.results.iter().copied()).collect();
+            for r in &results {
                 plan.def[r.index()] = Some(plan.steps.len());
             }
+            let mut needs: Vec<ArrayId> = stmts.iter().flat_map(|s| arrays_needed(s)).collect();
+            needs.retain(|a| !results.contains(a));
+            let (loc, op) = stmts.first().map_or((Loc::unknown(), ""), |s| (s.loc.clone(), s.op.name()));
             steps.push(plan.steps.len());
-            plan.steps.push(Step {
-                results: s.results.to_vec(),
-                loc: s.loc.clone(),
-                op: s.op.name(),
-                needs: arrays_needed(s),
-                work,
-            });
+            step_is_strict.push(unit.iter().any(|&k| strict[k]));
+            plan.steps.push(Step { results, loc, op, needs, work });
         }
-        let strict = strict_statements(b);
-        let dead = self.dead(b, &strict);
-        Ok(BlockPlan { params: b.params.clone(), steps, strict, dead, results: b.results.clone() })
+        let dead = self.dead(b, &units, &step_is_strict);
+        Ok(BlockPlan { params: b.params.clone(), steps, strict: step_is_strict, dead, results: b.results.clone() })
     }
 
-    /// For each statement, the block's own arrays that are used last by it. What a statement on demand uses, and what
-    /// the block yields, stays.
-    fn dead(&self, b: &Block, strict: &[bool]) -> Vec<Vec<ArrayId>> {
-        let own: HashSet<ArrayId> = b.stmts.iter().flat_map(|s| s.results.iter().copied()).collect();
-        let mut kept: HashSet<ArrayId> = b.results.iter().copied().collect();
-        for (s, _) in b.stmts.iter().zip(strict).filter(|(_, strict)| !**strict) {
-            kept.extend(self.uses(s));
+    /// The statements of a block in an order in which they can be evaluated, those of one kernel together.
+    fn units(&self, b: &Block) -> Vec<Vec<usize>> {
+        let number: HashMap<ArrayId, usize> =
+            b.stmts.iter().enumerate().flat_map(|(k, s)| s.results.iter().map(move |r| (*r, k))).collect();
+        let mut done = vec![false; b.stmts.len()];
+        let mut units = Vec::new();
+        for k in 0..b.stmts.len() {
+            self.unit(b, k, &number, &mut done, &mut units);
         }
-        let mut dead = vec![Vec::new(); b.stmts.len()];
-        for (k, s) in b.stmts.iter().enumerate().rev() {
-            for a in self.uses(s) {
-                if own.contains(&a) && kept.insert(a) {
-                    dead[k].push(a);
+        units
+    }
+
+    /// Adds the unit of a statement, after those that a later statement of it needs.
+    fn unit(
+        &self,
+        b: &Block,
+        k: usize,
+        number: &HashMap<ArrayId, usize>,
+        done: &mut [bool],
+        units: &mut Vec<Vec<usize>>,
+    ) {
+        if done[k] {
+            return;
+        }
+        let group = b.stmts[k].results.first().and_then(|&r| self.fusion.kernel(r));
+        let mut unit: Vec<usize> = match group {
+            Some(g) => g.main.iter().chain(&g.epilogue).filter_map(|a| number.get(a).copied()).collect(),
+            None => vec![k],
+        };
+        if unit.is_empty() {
+            unit.push(k);
+        }
+        unit.iter().for_each(|&k| done[k] = true);
+        if unit.len() > 1 {
+            for &member in &unit {
+                for a in self.uses(&b.stmts[member]) {
+                    if let Some(&d) = number.get(&a) {
+                        acc_core::grow_stack(|| self.unit(b, d, number, done, units));
+                    }
                 }
             }
+        }
+        units.push(unit);
+    }
+
+    fn work(&self, s: &Stmt, plan: &mut Plan) -> Result<Work, Error> {
+        Ok(match &s.op {
+            ArrayOp::If { cond, then, else_ } => Work::If {
+                cond: self.closed(cond, &s.loc)?,
+                then: self.block(then, plan)?,
+                else_: self.block(else_, plan)?,
+            },
+            ArrayOp::While { init, test, step } => {
+                Work::While { init: init.clone(), test: self.block(test, plan)?, step: self.block(step, plan)? }
+            }
+            ArrayOp::Foreign { function, xs, fallback } => {
+                Work::Foreign { function: function.clone(), xs: xs.clone(), fallback: self.block(fallback, plan)? }
+            }
+            ArrayOp::Argsort { .. } => self.apart(s, How::Sort)?,
+            ArrayOp::Reshape { .. } | ArrayOp::Compute { .. } => self.apart(s, How::View)?,
+            ArrayOp::Generate { .. }
+            | ArrayOp::Map { .. }
+            | ArrayOp::Fold { .. }
+            | ArrayOp::Scan { .. }
+            | ArrayOp::Permute { .. }
+            | ArrayOp::Backpermute { .. }
+            | ArrayOp::Stencil { .. }
+            | ArrayOp::Check { .. }
+            | ArrayOp::Replicate { .. }
+            | ArrayOp::Slice { .. } => {
+                if self.fusion.is_inlined(s.results[0]) {
+                    self.apart(s, How::Fused)?
+                } else if self.fusion.kernel(s.results[0]).is_some() {
+                    self.kernel_of(&[s])?
+                } else {
+                    self.apart(s, How::View)?
+                }
+            }
+        })
+    }
+
+    /// For each unit, the block's own arrays that are used last by it. What a unit on demand uses, and what the block
+    /// yields, stays.
+    fn dead(&self, b: &Block, units: &[Vec<usize>], strict: &[bool]) -> Vec<Vec<ArrayId>> {
+        let own: HashSet<ArrayId> = b.stmts.iter().flat_map(|s| s.results.iter().copied()).collect();
+        let mut kept: HashSet<ArrayId> = b.results.iter().copied().collect();
+        let uses = |unit: &Vec<usize>| unit.iter().flat_map(|&k| self.uses(&b.stmts[k])).collect::<Vec<_>>();
+        for (unit, _) in units.iter().zip(strict).filter(|(_, strict)| !**strict) {
+            kept.extend(uses(unit));
+        }
+        let mut dead = vec![Vec::new(); units.len()];
+        for (unit, dead) in units.iter().zip(&mut dead).rev() {
+            dead.extend(uses(unit).into_iter().filter(|a| own.contains(a) && kept.insert(*a)));
         }
         dead
     }
@@ -236,7 +310,7 @@ impl<'a> Lowering<'a> {
         let mut out = self.own_uses(s);
         let mut at = 0;
         while at < out.len() {
-            if self.fusion.is_fused(out[at])
+            if self.fusion.is_inlined(out[at])
                 && let Some(p) = self.stmts[out[at].index()]
             {
                 out.extend(self.own_uses(p));
@@ -276,85 +350,14 @@ impl<'a> Lowering<'a> {
         free
     }
 
-    fn array_step(&self, s: &Stmt) -> Result<Work, Error> {
-        let closed =
-            s.op.funs()
-                .iter()
-                .filter(|(role, _)| {
-                    matches!(*role, "shape" | "init" | "extents" | "ok") || (*role == "index" && is_slice(&s.op))
-                })
-                .map(|(_, f)| self.closed(f, &s.loc))
-                .collect::<Result<Vec<_>, Error>>()?;
-        let result = s.results[0];
-        let how = if self.fusion.is_fused(result) {
-            How::Fused
-        } else if matches!(s.op, ArrayOp::Reshape { .. } | ArrayOp::Compute { .. } | ArrayOp::Check { .. }) {
-            How::View
-        } else if matches!(s.op, ArrayOp::Argsort { .. }) {
-            How::Sort
-        } else {
-            How::Launch(Box::new(self.launch(s, result)?))
-        };
-        Ok(Work::Array { op: s.op.clone(), closed, how })
+    /// A statement that no kernel computes.
+    fn apart(&self, s: &Stmt, how: How) -> Result<Work, Error> {
+        Ok(Work::Array { op: s.op.clone(), closed: self.closed_functions(s)?, how })
     }
 
-    fn launch(&self, s: &Stmt, result: ArrayId) -> Result<Launch, Error> {
-        let kernel = self.kernel(s, result)?;
-        kernel::verify(&kernel).map_err(|message| Error::Backend {
-            backend: crate::NAME,
-            message: format!("defect: kernel of {result}: {message}\n{kernel}"),
-        })?;
-        let combines = || kernel.outputs.iter().filter_map(|o| o.finish.combine());
-        let combine_partial = combines().any(Body::is_partial);
-        let combine_cost: usize = combines().map(|c| kernel::region_cost(&c.region)).sum();
-        let cost = kernel::region_cost(&kernel.element.region) + combine_cost + 1;
-        let combine = kernel.outputs.iter().map(|o| o.finish.combine().map(code)).collect();
-        Ok(Launch { element: code(&kernel.element), combine, cost, combine_partial, checks: self.checks, kernel })
-    }
-
-    fn kernel(&self, s: &Stmt, result: ArrayId) -> Result<Kernel, Error> {
-        let rank = self.program.ty(result).rank;
-        let leaves = self.program.ty(result).elt.leaves();
-        let (axes, finish, body) = match &s.op {
-            ArrayOp::Fold { f, init, xs } => {
-                let mut axes = vec![AxisKind::Parallel; rank];
-                axes.push(AxisKind::Reduction);
-                let combine = self.operator(f, &leaves, &s.loc);
-                let known = known_operator(&combine, leaves.len());
-                (axes, Finish::Fold { combine, known, init: init.is_some() }, self.element_of(*xs, &s.loc)?)
-            }
-            ArrayOp::Scan { dir, f, init, xs } => {
-                let mut axes = vec![AxisKind::Parallel; rank - 1];
-                axes.push(AxisKind::Scan(*dir));
-                let combine = self.operator(f, &leaves, &s.loc);
-                let known = known_operator(&combine, leaves.len());
-                (axes, Finish::Scan { combine, known, init: init.is_some() }, self.element_of(*xs, &s.loc)?)
-            }
-            ArrayOp::Permute { combine, defaults, target, xs } => {
-                let source = self.program.ty(*xs).rank;
-                let combine = self.operator(combine, &leaves, &s.loc);
-                let known = known_update(&combine, leaves.len());
-                let body = self.scatter_of(*xs, target, &s.loc)?;
-                (vec![AxisKind::Parallel; source], Finish::Scatter { defaults: *defaults, combine, known, rank }, body)
-            }
-            ArrayOp::Generate { .. }
-            | ArrayOp::Map { .. }
-            | ArrayOp::Backpermute { .. }
-            | ArrayOp::Stencil { .. }
-            | ArrayOp::Argsort { .. }
-            | ArrayOp::Check { .. }
-            | ArrayOp::Reshape { .. }
-            | ArrayOp::Replicate { .. }
-            | ArrayOp::Slice { .. }
-            | ArrayOp::Compute { .. }
-            | ArrayOp::Foreign { .. }
-            | ArrayOp::If { .. }
-            | ArrayOp::While { .. } => (vec![AxisKind::Parallel; rank], Finish::Store, self.body_of(s, rank)?),
-        };
-        let element = self.finished(body);
-        let values = 0..element.region.results.len();
-        let output = Output { result, op: s.op.name(), loc: s.loc.clone(), values, finish };
-        Ok(Kernel { axes, element, outputs: vec![output], fused: self.fusion.into(result) })
+    fn closed_functions(&self, s: &Stmt) -> Result<Vec<Closed>, Error> {
+        let is_closed = |role: &str| matches!(role, "shape" | "init" | "extents" | "ok") || is_slice(&s.op);
+        s.op.funs().iter().filter(|(role, _)| is_closed(role)).map(|(_, f)| self.closed(f, &s.loc)).collect()
     }
 
     /// A body as it will run.
@@ -365,7 +368,7 @@ impl<'a> Lowering<'a> {
     /// A closed function, ready to run with one lane.
     fn closed(&self, f: &Fun, loc: &Loc) -> Result<Closed, Error> {
         let mut b = kernel::Builder::with_params(&[], loc.clone());
-        let results = b.inline(f, &[]);
+        let results = b.inline(f, &[], &mut Elements::new(self, Vec::new(), &[]))?;
         let body = self.finished(b.finish(results));
         let known: Option<Vec<u64>> =
             body.region.results.iter().map(|v| body.consts.iter().find(|(c, _)| c == v).map(|(_, l)| l.bits)).collect();
@@ -375,11 +378,11 @@ impl<'a> Lowering<'a> {
         })
     }
 
-    fn operator(&self, f: &Fun, leaves: &[ScalarType], loc: &Loc) -> Body {
+    fn operator(&self, f: &Fun, leaves: &[ScalarType], loc: &Loc) -> Result<Body, Error> {
         let mut b = kernel::Builder::with_params(&[leaves, leaves].concat(), loc.clone());
         let params = b.params();
-        let results = b.inline(f, &params);
-        self.finished(b.finish(results))
+        let results = b.inline(f, &params, &mut Loads)?;
+        Ok(self.finished(b.finish(results)))
     }
 }
 
@@ -398,43 +401,4 @@ fn code(body: &Body) -> Code {
         lanes /= 2;
     }
     Code::new(tape, lanes)
-}
-
-/// How result `k` of a body with `2 * n` parameters comes from parameters `k` and `n + k`, if simply.
-fn simple_result(body: &Body, n: usize, k: usize) -> Option<Update> {
-    let (new, old) = (body.region.params[k], body.region.params[n + k]);
-    let v = body.region.results[k];
-    if v == new {
-        return Some(Update::New);
-    }
-    if v == old {
-        return Some(Update::Old);
-    }
-    let node = body.region.nodes.iter().find(|node| node.results.contains(&v))?;
-    match &node.op {
-        Op::Prim(p, args) if args[..] == [new, old] => Some(Update::Prim(*p)),
-        Op::Prim(p, args) if args[..] == [old, new] => Some(Update::PrimOldFirst(*p)),
-        _ => None,
-    }
-}
-
-/// The operations of a combination that is, leaf by leaf, one associative and commutative primitive.
-fn known_operator(body: &Body, n: usize) -> Option<Vec<PrimOp>> {
-    use PrimOp as P;
-    let ops = (0..n).map(|k| match simple_result(body, n, k)? {
-        Update::Prim(p) | Update::PrimOldFirst(p) => {
-            matches!(p, P::AddP | P::MulP | P::MinP | P::MaxP | P::AndP | P::OrP | P::XorP).then_some(p)
-        }
-        Update::New | Update::Old => None,
-    });
-    ops.collect()
-}
-
-/// What each leaf of a scatter's combination does, where that is simple and cannot fault.
-fn known_update(body: &Body, n: usize) -> Option<Vec<Update>> {
-    if body.is_partial() {
-        return None;
-    }
-    let simple = |k| simple_result(body, n, k).filter(|u| supported(*u, body.ty(body.region.results[k])));
-    (0..n).map(simple).collect()
 }

@@ -11,6 +11,7 @@ use acc_core::ir::{ArrayId, PrimOp};
 use acc_core::{Error, Meter, RunLimits};
 use rayon::prelude::*;
 use smallvec::SmallVec;
+use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
 
@@ -118,6 +119,7 @@ pub(crate) struct Job<'a> {
     pub launch: &'a Launch,
     pub element: Bound<'a>,
     pub outputs: Vec<JobOutput<'a>>,
+    pub epilogue: Option<JobEpilogue<'a>>,
     /// Extents of all axes.
     pub extents: SmallVec<[usize; 4]>,
     pub cx: Context<'a>,
@@ -138,6 +140,11 @@ impl JobOutput<'_> {
         Some(Combiner { machine: Machine::new(code, bound, &NO_SPACE) })
     }
 
+    /// Whether elements are combined, so that an epilogue takes the results.
+    pub(crate) fn is_combined(&self) -> bool {
+        self.output.finish.combine().is_some()
+    }
+
     /// A known operator per leaf.
     pub(crate) fn known(&self) -> Option<&[PrimOp]> {
         self.output.finish.known()
@@ -154,6 +161,35 @@ impl JobOutput<'_> {
     }
 }
 
+/// The epilogue of a launch.
+pub(crate) struct JobEpilogue<'a> {
+    pub code: &'a Code,
+    pub bound: Bound<'a>,
+    /// Which results of the body each output takes, and their types.
+    pub outputs: Vec<(Range<usize>, Vec<ScalarType>)>,
+}
+
+impl JobEpilogue<'_> {
+    pub(crate) fn machine<'b>(&'b self, space: &'b Space) -> Machine<'b> {
+        Machine::new(self.code, &self.bound, space)
+    }
+
+    /// Columns for `n` elements of each output.
+    pub(crate) fn columns(&self, cx: Context<'_>, n: usize) -> Result<Vec<Vec<AnyBuffer>>, Stop> {
+        self.outputs.iter().map(|(_, types)| cx.columns(types, n).map_err(Stop::Error)).collect()
+    }
+}
+
+/// Gives an epilogue's machine the leaves of the outputs it takes, `n` elements of each; `axes` is the rank of its index.
+pub(crate) fn give<'b>(m: &mut Machine<'_>, axes: usize, leaves: impl Iterator<Item = ColumnSlice<'b>>) {
+    for (k, leaf) in leaves.enumerate() {
+        let slot = m.tape.params[axes + k];
+        let mut lanes = m.take(slot);
+        lanes::copy(leaf, lanes.out());
+        m.put(slot, lanes);
+    }
+}
+
 /// The columns of an array that a launch computed.
 pub(crate) type Columns = SmallVec<[Column; 2]>;
 
@@ -167,7 +203,8 @@ impl Job<'_> {
 
     pub(crate) fn lanes(&self) -> usize {
         let combines = self.launch.combine.iter().flatten().map(|c| c.lanes);
-        combines.fold(self.launch.element.lanes, usize::min)
+        let least = combines.fold(self.launch.element.lanes, usize::min);
+        self.launch.epilogue.as_ref().map_or(least, |e| least.min(e.lanes))
     }
 }
 

@@ -1,5 +1,6 @@
 //! Runs plans: array statements by need.
 
+mod after;
 mod fold;
 pub(crate) mod launch;
 mod rows;
@@ -9,14 +10,15 @@ mod shape;
 mod sort;
 mod store;
 
-use crate::kernel::Finish;
-use crate::lower::{BlockPlan, Closed, How, Launch, Plan, Step, Work};
+use crate::buffer::AnyBuffer;
+use crate::kernel::{AxisKind, Finish, Initial};
+use crate::lower::{BlockPlan, Closed, How, Launch, Part, Plan, Step, Work};
 use crate::tile::lanes::first_bits;
 use crate::tile::machine::{Code, Input, Machine, Space, Stop};
-use acc_core::data::{ArrayData, Column, ColumnSlice, Prim, ScalarType};
-use acc_core::ir::{ArrayId, ArrayType, ForeignFun, Loc};
+use acc_core::data::{ArrayData, Column, ColumnSlice, Prim};
+use acc_core::ir::{ArrayId, ArrayOp, ArrayType, ForeignFun, Loc};
 use acc_core::{Error, Fault, foreign, trace};
-use launch::{Context, Job, JobOutput, NO_SPACE, Names, bind};
+use launch::{Columns, Context, Job, JobEpilogue, JobOutput, NO_SPACE, Names, bind};
 use smallvec::SmallVec;
 
 /// An array of a run.
@@ -39,8 +41,6 @@ pub(crate) struct Run<'a> {
 /// Arrays and scalars as a launch sees them.
 struct View<'a> {
     values: &'a [Option<Value>],
-    /// The array being computed, and its scalars.
-    own: Option<(ArrayId, &'a [u64])>,
 }
 
 impl Names for View<'_> {
@@ -51,11 +51,8 @@ impl Names for View<'_> {
     }
 
     fn scalar(&self, a: ArrayId, position: u32) -> u64 {
-        let scalars = match self.own {
-            Some((own, scalars)) if own == a => Some(scalars),
-            _ => self.values[a.index()].as_ref().map(|v| &v.scalars[..]),
-        };
-        scalars.and_then(|s| s.get(position as usize)).copied().unwrap_or(0)
+        let value = self.values[a.index()].as_ref();
+        value.and_then(|v| v.scalars.get(position as usize)).copied().unwrap_or(0)
     }
 }
 
@@ -146,9 +143,10 @@ impl Run<'_> {
                 for c in closed {
                     scalars.push(self.closed(c, s)?);
                 }
-                let value = self.array(s, result, op, how, scalars)?;
+                let value = self.array(s, op, how, scalars)?;
                 self.values[result.index()] = Some(value);
             }
+            Work::Kernel { launch, parts } => self.kernel(s, launch, parts)?,
             Work::If { cond, then, else_ } => {
                 let taken = self.closed(cond, s)?.first().is_some_and(|&c| c != 0);
                 let values = self.block(if taken { then } else { else_ })?;
@@ -227,104 +225,131 @@ impl Run<'_> {
         }
     }
 
-    fn array(
-        &mut self,
-        s: &Step,
-        result: ArrayId,
-        op: &acc_core::ir::ArrayOp,
-        how: &How,
-        closed: Vec<Vec<u64>>,
-    ) -> Result<Value, Error> {
-        let shape = shape::of(op, &closed, &self.values).map_err(|fault| located(fault, s, &s.loc))?;
-        let scalars = match op {
-            acc_core::ir::ArrayOp::Slice { .. } => closed.first().cloned().unwrap_or_default(),
-            _ => Vec::new(),
-        };
-        match how {
-            How::Fused => Ok(Value { shape, columns: None, scalars }),
-            How::View => {
-                let source = op.arrays().first().and_then(|a| self.values[a.index()].as_ref()?.columns.clone());
-                Ok(Value { shape, columns: source, scalars })
-            }
+    fn array(&mut self, s: &Step, op: &ArrayOp, how: &How, closed: Vec<Vec<u64>>) -> Result<Value, Error> {
+        let shape = shape::of(op, &closed, &self.values).map_err(|fault| located(fault, s.op, &s.loc))?;
+        let scalars = scalars_of(op, &closed);
+        let source = || op.arrays().first().and_then(|a| self.values[a.index()].as_ref()?.columns.clone());
+        let columns = match how {
+            How::Fused => None,
+            How::View => source(),
             How::Sort => {
-                let source = op.arrays().first().and_then(|a| self.values[a.index()].as_ref()?.columns.clone());
+                let source = source();
                 let columns: Vec<ColumnSlice<'_>> = source.iter().flatten().map(Column::slice).collect();
-                Ok(Value { columns: Some(sort::argsort(&columns, &shape, self.cx)?), shape, scalars })
+                Some(sort::argsort(&columns, &shape, self.cx)?)
             }
-            How::Launch(launch) => {
-                let has_init = launch.kernel.outputs.iter().any(|o| o.finish.has_init());
-                let init = closed.into_iter().next().filter(|_| has_init);
-                let columns = self.launch(s, result, op, launch, &shape, &scalars, init)?;
-                Ok(Value { shape, columns: Some(columns), scalars })
+        };
+        Ok(Value { shape, columns, scalars })
+    }
+
+    /// Launches a kernel until it demands nothing more.
+    fn kernel(&mut self, s: &Step, launch: &Launch, parts: &[Part]) -> Result<(), Error> {
+        let mut inits = Vec::with_capacity(parts.len());
+        let outputs = launch.kernel.outputs.iter().chain(launch.kernel.epilogue.iter().flat_map(|e| &e.outputs));
+        for (p, o) in parts.iter().zip(outputs) {
+            let mut closed = Vec::with_capacity(p.closed.len());
+            for c in &p.closed {
+                closed.push(self.closed(c, s)?);
+            }
+            let fault = |fault| located(fault, p.name, &p.loc);
+            let shape = shape::of(&p.op, &closed, &self.values).map_err(fault)?;
+            self.addressable(p.result, &shape).map_err(fault)?;
+            let scalars = scalars_of(&p.op, &closed);
+            inits.push(closed.into_iter().next().filter(|_| o.finish.has_init()));
+            self.values[p.result.index()] = Some(Value { shape, columns: None, scalars });
+        }
+        loop {
+            match self.launch(launch, parts, &inits) {
+                Ok(columns) => {
+                    for (p, c) in parts.iter().zip(columns) {
+                        if let Some(v) = &mut self.values[p.result.index()] {
+                            v.columns = Some(c);
+                        }
+                    }
+                    return Ok(());
+                }
+                Err(stop) => self.resolve(stop, s)?,
             }
         }
     }
 
-    /// Launches a kernel until it demands nothing more.
-    #[allow(clippy::too_many_arguments)] // What a statement's evaluation brings together.
-    fn launch(
-        &mut self,
-        s: &Step,
-        result: ArrayId,
-        op: &acc_core::ir::ArrayOp,
-        launch: &Launch,
-        shape: &[usize],
-        scalars: &[u64],
-        init: Option<Vec<u64>>,
-    ) -> Result<SmallVec<[Column; 2]>, Error> {
-        let types: Vec<ScalarType> = self.plan.types[result.index()].elt.leaves().to_vec();
-        let bytes = types.iter().try_fold(0usize, |b, t| {
+    /// That the bytes of an array can be addressed.
+    fn addressable(&self, a: ArrayId, shape: &[usize]) -> Result<(), Fault> {
+        let bytes = self.plan.types[a.index()].elt.leaves().iter().try_fold(0usize, |b, t| {
             let column = shape::size(shape)?.checked_mul(t.size())?;
             b.checked_add(column).filter(|&b| b <= isize::MAX as usize)
         });
-        if bytes.is_none() {
-            let shape = shape.iter().map(|&n| i64::try_from(n).unwrap_or(i64::MAX)).collect();
-            return Err(located(Fault::ShapeOverflow { shape }, s, &s.loc));
-        }
-        let Some(output) = launch.kernel.outputs.first() else { return Err(defect(format!("no output {result}"))) };
-        let extents: SmallVec<[usize; 4]> = match (op, &output.finish) {
-            (_, Finish::Store) => shape.into(),
-            (op, _) => {
-                let source = op.arrays().last().and_then(|a| self.values[a.index()].as_ref());
-                source.map(|v| v.shape.clone()).unwrap_or_default()
-            }
+        let shape = || shape.iter().map(|&n| i64::try_from(n).unwrap_or(i64::MAX)).collect();
+        bytes.map(|_| ()).ok_or_else(|| Fault::ShapeOverflow { shape: shape() })
+    }
+
+    /// Launches a kernel whose results have their extents.
+    fn launch(&self, launch: &Launch, parts: &[Part], inits: &[Option<Vec<u64>>]) -> Result<Vec<Columns>, Stop> {
+        let view = View { values: &self.values };
+        let shape = |a: ArrayId| self.values[a.index()].as_ref().map(|v| v.shape.clone()).unwrap_or_default();
+        let types = |a: ArrayId| self.plan.types[a.index()].elt.leaves().to_vec();
+        // Every output is over the same space: that of what the folds, scans and scatters read.
+        let over = parts.iter().zip(&launch.kernel.outputs).fold(None, |over, (p, o)| match o.finish {
+            Finish::Store => over.or(Some(p.result)),
+            Finish::Fold { .. } | Finish::Scan { .. } | Finish::Scatter { .. } => p.op.arrays().last().copied(),
+        });
+        let outputs = launch.kernel.outputs.iter().zip(&launch.combine).zip(inits).map(|((output, combine), init)| {
+            let combine = combine.as_ref().map(|c| (c, bind(c, &view, self.cx.limits)));
+            JobOutput { output, combine, init: init.clone(), types: types(output.result) }
+        });
+        let epilogue = launch.epilogue.as_ref().zip(launch.kernel.epilogue.as_ref()).map(|(code, e)| JobEpilogue {
+            code,
+            bound: bind(code, &view, self.cx.limits),
+            outputs: e.outputs.iter().map(|o| (o.values.clone(), types(o.result))).collect(),
+        });
+        let job = Job {
+            launch,
+            element: bind(&launch.element, &view, self.cx.limits),
+            outputs: outputs.collect(),
+            epilogue,
+            extents: over.map(shape).unwrap_or_default(),
+            cx: self.cx,
         };
-        loop {
-            let done = {
-                let view = View { values: &self.values, own: Some((result, scalars)) };
-                let bound = |c| (c, bind(c, &view, self.cx.limits));
-                let combine = launch.combine.first().and_then(Option::as_ref).map(bound);
-                let output = JobOutput { output, combine, init: init.clone(), types: types.clone() };
-                let job = Job {
-                    launch,
-                    element: bind(&launch.element, &view, self.cx.limits),
-                    outputs: vec![output],
-                    extents: extents.clone(),
-                    cx: self.cx,
-                };
-                match &job.outputs[0].output.finish {
-                    Finish::Store => store::store(&job),
-                    Finish::Fold { .. } | Finish::Scan { .. } => rows::rows(&job),
-                    Finish::Scatter { defaults, .. } => {
-                        let defaults = self.values[defaults.index()].as_ref().and_then(|v| v.columns.as_ref());
-                        let defaults: Vec<ColumnSlice<'_>> =
-                            defaults.into_iter().flatten().map(Column::slice).collect();
-                        scatter::scatter(&job, &job.outputs[0], shape, &defaults).map(|c| vec![c])
-                    }
+        match launch.kernel.axes.last() {
+            Some(AxisKind::Reduction | AxisKind::Scan(_)) => rows::rows(&job),
+            Some(AxisKind::Parallel) | None => match &job.outputs[..] {
+                [o] if matches!(o.output.finish, Finish::Scatter { .. }) => {
+                    let shape = shape(o.output.result);
+                    let initial = self.initial(&job, o, &shape, &view)?;
+                    let columns = scatter::scatter(&job, o, &shape, initial)?;
+                    after::epilogue(&job, &shape, vec![columns])
                 }
-            };
-            match done {
-                Ok(columns) => return Ok(columns.into_iter().next().unwrap_or_default()),
-                Err(stop) => self.resolve(stop, s)?,
-            }
+                _ => store::store(&job),
+            },
         }
+    }
+
+    /// What a scatter begins with.
+    fn initial(
+        &self,
+        job: &Job<'_>,
+        o: &JobOutput<'_>,
+        shape: &[usize],
+        view: &View<'_>,
+    ) -> Result<Vec<AnyBuffer>, Stop> {
+        let computed = match (&o.output.finish, &job.launch.initial) {
+            (Finish::Scatter { initial: Initial::Array(a), .. }, _) => {
+                let columns = self.values[a.index()].as_ref().and_then(|v| v.columns.as_ref());
+                let columns: Vec<ColumnSlice<'_>> = columns.into_iter().flatten().map(Column::slice).collect();
+                return scatter::copied(self.cx, &o.types, shape.iter().product(), &columns);
+            }
+            (_, Some(code)) => code,
+            (_, None) => return Ok(Vec::new()),
+        };
+        let bound = bind(computed, view, self.cx.limits);
+        let results: Vec<usize> = (0..o.types.len()).collect();
+        store::fill(self.cx, computed, &bound, shape, &o.types, &results, job.launch.cost, false)
     }
 
     /// Answers a demand; anything else ends the run.
     fn resolve(&mut self, stop: Stop, s: &Step) -> Result<(), Error> {
         match stop {
             Stop::Demand(a) => self.force(a).map(|_| ()),
-            Stop::Fault(fault, loc) => Err(located(fault, s, &loc)),
+            Stop::Fault(fault, loc) => Err(located(fault, s.op, if loc.is_known() { &loc } else { &s.loc })),
             Stop::Error(e) => Err(e),
         }
     }
@@ -336,7 +361,7 @@ impl Run<'_> {
             Closed::Code(code) => code,
         };
         loop {
-            match evaluate(code, &View { values: &self.values, own: None }, self.cx) {
+            match evaluate(code, &View { values: &self.values }, self.cx) {
                 Ok(bits) => return Ok(bits),
                 Err(stop) => self.resolve(stop, s)?,
             }
@@ -353,8 +378,16 @@ fn evaluate(code: &Code, view: &View<'_>, cx: Context<'_>) -> Result<Vec<u64>, S
     Ok(results.iter().map(|&r| first_bits(m.get(r, 1))).collect())
 }
 
-fn located(fault: Fault, s: &Step, loc: &Loc) -> Error {
-    Error::Fault { fault, op: s.op, loc: if loc.is_known() { loc.clone() } else { s.loc.clone() } }
+fn located(fault: Fault, op: &'static str, loc: &Loc) -> Error {
+    Error::Fault { fault, op, loc: loc.clone() }
+}
+
+/// The values of the closed function that an array's elements depend on.
+fn scalars_of(op: &ArrayOp, closed: &[Vec<u64>]) -> Vec<u64> {
+    match op {
+        ArrayOp::Slice { .. } => closed.first().cloned().unwrap_or_default(),
+        _ => Vec::new(),
+    }
 }
 
 /// The bits of an integer, for tests of extents.

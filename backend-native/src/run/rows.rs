@@ -9,12 +9,13 @@
 //!   the elements again: reading them twice costs less than storing and reading what was scanned.
 
 use super::fold::Acc;
-use super::launch::{Columns, Cut, Job, JobOutput, finish, first_event, task_len};
+use super::launch::{Columns, Cut, Job, JobOutput, finish, first_event, give, task_len};
 use super::scan::Scan;
 use crate::buffer::{AnyBuffer, OutSlice};
 use crate::kernel::{AxisKind, Finish, Ix, Op};
-use crate::tile::lanes;
-use crate::tile::machine::{Machine, Space, Stop};
+use crate::tile::lanes::{self, Lanes};
+use crate::tile::machine::{Machine, Outcome, Space, Stop};
+use crate::tile::reduce::WIDTH;
 use acc_core::ir::Dir;
 use smallvec::SmallVec;
 
@@ -35,8 +36,15 @@ type Outs<'a> = SmallVec<[OutSlice<'a>; 2]>;
 pub(crate) fn rows(job: &Job<'_>) -> Result<Vec<Columns>, Stop> {
     let Some((&row, outer)) = job.extents.split_last() else { return Ok(Vec::new()) };
     let rows: usize = outer.iter().product();
-    let columns = |o: &JobOutput<'_>| job.cx.columns(&o.types, rows * width(o, row)).map_err(Stop::Error);
+    let columns = |o: &JobOutput<'_>| {
+        let n = if is_transient_scan(o) { 0 } else { rows * width(o, row) };
+        job.cx.columns(&o.types, n).map_err(Stop::Error)
+    };
     let mut out = job.outputs.iter().map(columns).collect::<Result<Vec<_>, Stop>>()?;
+    let scans = matches!(job.launch.kernel.axes.last(), Some(AxisKind::Scan(_)));
+    if let Some(e) = job.epilogue.as_ref().filter(|_| scans) {
+        out.extend(e.columns(job.cx, rows * row)?);
+    }
     if row == 0 {
         // What has elements all the same has initial values.
         for (out, o) in out.iter_mut().zip(&job.outputs) {
@@ -52,7 +60,13 @@ pub(crate) fn rows(job: &Job<'_>) -> Result<Vec<Columns>, Stop> {
         let all = Rows { job, dir, row, rows };
         if all.as_lanes() { all.by_rows(&mut out)? } else { all.by_chunks(&mut out)? }
     }
-    Ok(out.into_iter().map(finish).collect())
+    let columns = out.into_iter().map(finish).collect();
+    if scans { Ok(columns) } else { super::after::epilogue(job, outer, columns) }
+}
+
+/// Whether the results of a scan are taken by the epilogue alone.
+fn is_transient_scan(o: &JobOutput<'_>) -> bool {
+    matches!(o.output.finish, Finish::Scan { .. }) && !o.output.stored
 }
 
 /// The elements of an output per row.
@@ -73,14 +87,34 @@ struct Rows<'a> {
     rows: usize,
 }
 
-/// Some rows, and the memory of each output for them.
+/// How the memory of an array is laid out.
+struct Memory {
+    /// Elements per row.
+    width: usize,
+    /// Elements of a row before those of its points.
+    lead: usize,
+    /// Whether there is an element for each point.
+    points: bool,
+}
+
+/// What a thread needs.
+struct Worker<'b> {
+    machine: Machine<'b>,
+    accs: Vec<Acc<'b>>,
+    /// Scanned elements that are not stored, by output.
+    scratch: Vec<Vec<Lanes>>,
+    /// The epilogue of scans.
+    after: Option<Machine<'b>>,
+}
+
+/// Some rows, and the memory of each array for them.
 struct Block<'a> {
     first: usize,
     count: usize,
     outs: Vec<Outs<'a>>,
 }
 
-/// Consecutive chunks: their numbers, the memory of each output from the first one's elements on, and the totals of what
+/// Consecutive chunks: their numbers, the memory of each array from the first one's elements on, and the totals of what
 /// is combined, leaves after leaves.
 struct Chunks<'a> {
     first: usize,
@@ -130,14 +164,45 @@ impl<'a> Rows<'a> {
         across > 0 && across >= along
     }
 
+    /// The arrays that are computed: of the outputs, then, for scans, of the epilogue.
+    fn memories(&self) -> Vec<Memory> {
+        let row = self.row;
+        let output = |o: &JobOutput<'_>| match o.output.finish {
+            Finish::Fold { .. } => Memory { width: 1, lead: 0, points: false },
+            Finish::Scan { .. } if is_transient_scan(o) => Memory { width: 0, lead: 0, points: false },
+            Finish::Store | Finish::Scan { .. } | Finish::Scatter { .. } => {
+                let width = width(o, row);
+                let lead = if self.dir == Some(Dir::Left) { width.saturating_sub(row) } else { 0 };
+                Memory { width, lead, points: true }
+            }
+        };
+        let after = self.job.epilogue.iter().filter(|_| self.dir.is_some()).flat_map(|e| &e.outputs);
+        let after = after.map(|_| Memory { width: row, lead: 0, points: true });
+        self.job.outputs.iter().map(output).chain(after).collect()
+    }
+
+    fn worker<'b>(&'b self, space: &'b Space, lanes: usize) -> Worker<'b> {
+        let job = self.job;
+        let scratch = |o: &JobOutput<'_>| {
+            let n = if is_transient_scan(o) { lanes } else { 0 };
+            o.types.iter().map(|&t| Lanes::new(t, n)).collect()
+        };
+        Worker {
+            machine: job.machine(space),
+            accs: job.outputs.iter().map(|o| Acc::new(o, lanes)).collect(),
+            scratch: job.outputs.iter().map(scratch).collect(),
+            after: job.epilogue.as_ref().filter(|_| self.dir.is_some()).map(|e| e.machine(space)),
+        }
+    }
+
     /// Cuts results into blocks of `len` rows.
     fn blocks<'b>(&self, out: &'b mut [Vec<AnyBuffer>], len: usize) -> Vec<Block<'b>> {
+        let memories = self.memories();
         let mut rest: Vec<Outs<'b>> = out.iter_mut().map(|o| o.iter_mut().map(AnyBuffer::as_out).collect()).collect();
         let mut blocks = Vec::new();
         for first in (0..self.rows).step_by(len) {
             let count = len.min(self.rows - first);
-            let take = |(rest, o): (&mut Outs<'b>, &JobOutput<'_>)| take(rest, count * width(o, self.row));
-            let outs = rest.iter_mut().zip(&self.job.outputs).map(take).collect();
+            let outs = rest.iter_mut().zip(&memories).map(|(rest, m)| take(rest, count * m.width)).collect();
             blocks.push(Block { first, count, outs });
         }
         blocks
@@ -153,34 +218,28 @@ impl<'a> Rows<'a> {
         let cut = Cut::new(&job.extents[..axis], lanes);
         let parallel = job.cx.parallel(self.rows.saturating_mul(self.row), job.launch.cost);
         let len = if parallel { task_len(self.rows, lanes, job.cx.threads.count() * 2) } else { self.rows };
-        let worker = || {
-            let accs: Vec<Acc<'_>> = job.outputs.iter().map(|o| Acc::new(o, lanes)).collect();
-            (job.machine(&space), accs)
-        };
-        job.cx.tasks(parallel, self.blocks(out, len), worker, |(m, accs), mut block| {
-            let mut done = 0;
-            while done < block.count {
-                let n = cut.len(block.first + done, block.count - done);
-                first_event(&mut *m, n, |m, n| self.tile_of_rows(m, accs, &mut block, done, n))?;
-                done += n;
-            }
-            Ok(())
-        })
+        job.cx.tasks(
+            parallel,
+            self.blocks(out, len),
+            || self.worker(&space, lanes),
+            |worker, mut block| {
+                let mut done = 0;
+                while done < block.count {
+                    let n = cut.len(block.first + done, block.count - done);
+                    first_event(&mut *worker, n, |worker, n| self.tile_of_rows(worker, &mut block, done, n))?;
+                    done += n;
+                }
+                Ok(())
+            },
+        )
     }
 
     /// Takes `n` rows of a block, from row `done` on, from one end to the other.
-    fn tile_of_rows(
-        &self,
-        m: &mut Machine<'_>,
-        accs: &mut [Acc<'_>],
-        block: &mut Block<'_>,
-        done: usize,
-        n: usize,
-    ) -> crate::tile::machine::Outcome {
-        let (row, right) = (self.row, self.dir == Some(Dir::Right));
-        // Where the element of number `t` stands in a row of a scan's result.
-        let place = |width: usize, t: usize| if right { t } else { t + width - row };
-        for ((o, acc), outs) in self.job.outputs.iter().zip(&mut *accs).zip(&mut block.outs) {
+    fn tile_of_rows(&self, worker: &mut Worker<'_>, block: &mut Block<'_>, done: usize, n: usize) -> Outcome {
+        let (job, row, right) = (self.job, self.row, self.dir == Some(Dir::Right));
+        let Worker { machine: m, accs, after, scratch: _ } = worker;
+        let start = block.first + done;
+        for ((o, acc), outs) in job.outputs.iter().zip(&mut *accs).zip(&mut block.outs) {
             for (k, (a, &bits)) in acc.lanes.iter_mut().zip(o.init.iter().flatten()).enumerate() {
                 a.fill(n, bits);
                 if let Finish::Scan { .. } = o.output.finish {
@@ -191,9 +250,9 @@ impl<'a> Rows<'a> {
         }
         for t in 0..row {
             let at = if right { row - 1 - t } else { t };
-            m.fixed[row_axis(self.job)] = at as i64;
-            m.tile(block.first + done, n)?;
-            for ((o, acc), outs) in self.job.outputs.iter().zip(&mut *accs).zip(&mut block.outs) {
+            m.fixed[row_axis(job)] = at as i64;
+            m.tile(start, n)?;
+            for ((o, acc), outs) in job.outputs.iter().zip(&mut *accs).zip(&mut block.outs) {
                 let width = width(o, row);
                 let mut store = |k: usize, values, at| {
                     lanes::store_strided(values, outs[k].reborrow(), done * width + at, width);
@@ -206,15 +265,28 @@ impl<'a> Rows<'a> {
                         } else {
                             acc.step(o, m, n, right)?
                         }
-                        if let Finish::Scan { .. } = o.output.finish {
-                            acc.lanes.iter().enumerate().for_each(|(k, a)| store(k, a.slice(n), place(width, at)));
+                        if matches!(o.output.finish, Finish::Scan { .. }) && o.output.stored {
+                            let place = if right { at } else { at + width - row };
+                            acc.lanes.iter().enumerate().for_each(|(k, a)| store(k, a.slice(n), place));
                         }
                     }
                     Finish::Scatter { .. } => {}
                 }
             }
+            if let (Some(after), Some(e)) = (after.as_mut(), &job.epilogue) {
+                let combined = job.outputs.iter().zip(&*accs).filter(|(o, _)| o.is_combined());
+                give(after, job.extents.len(), combined.flat_map(|(_, acc)| acc.lanes.iter().map(|a| a.slice(n))));
+                after.fixed[row_axis(job)] = at as i64;
+                after.tile(start, n)?;
+                for ((values, _), outs) in e.outputs.iter().zip(&mut block.outs[job.outputs.len()..]) {
+                    for (r, out) in values.clone().zip(outs) {
+                        let leaf = after.get(after.tape.results[r], n);
+                        lanes::store_strided(leaf, out.reborrow(), done * row + at, row);
+                    }
+                }
+            }
         }
-        for ((o, acc), outs) in self.job.outputs.iter().zip(&*accs).zip(&mut block.outs) {
+        for ((o, acc), outs) in job.outputs.iter().zip(&*accs).zip(&mut block.outs) {
             if let Finish::Fold { .. } = o.output.finish {
                 for (a, out) in acc.lanes.iter().zip(outs) {
                     lanes::copy(a.slice(n), out.reborrow().split_at(done).1);
@@ -234,7 +306,7 @@ impl<'a> Rows<'a> {
             self.pass(parallel, out, &mut totals, &self.initial(), both)?;
         } else if !parallel {
             self.in_turn(out, &mut totals)?;
-        } else if job.launch.cost <= CHEAP {
+        } else if job.launch.cost <= CHEAP || job.epilogue.is_some() {
             self.pass(true, out, &mut totals, &self.nothing(), Pass { totals: true, results: false })?;
             let before = self.before(&totals)?;
             self.pass(true, out, &mut totals, &before, Pass { totals: false, results: true })?;
@@ -267,14 +339,9 @@ impl<'a> Rows<'a> {
         (from, self.chunk_len().min(self.row - from))
     }
 
-    /// Where a chunk's first element stands in the memory of an output.
-    fn place(&self, o: &JobOutput<'_>, chunk: usize) -> usize {
-        let width = width(o, self.row);
-        let lead = if self.dir == Some(Dir::Left) { width.saturating_sub(self.row) } else { 0 };
-        match o.output.finish {
-            Finish::Store | Finish::Scan { .. } => chunk / self.per_row() * width + lead + self.span(chunk).0,
-            Finish::Fold { .. } | Finish::Scatter { .. } => 0,
-        }
+    /// Where a chunk's first element stands in the memory of an array.
+    fn place(&self, m: &Memory, chunk: usize) -> usize {
+        if m.points { chunk / self.per_row() * m.width + m.lead + self.span(chunk).0 } else { 0 }
     }
 
     /// Writes the initial values of scans.
@@ -292,18 +359,18 @@ impl<'a> Rows<'a> {
 
     /// Cuts all chunks into tasks of `len` chunks.
     fn tasks<'b>(&self, out: &'b mut [Vec<AnyBuffer>], totals: &'b mut PerChunk, len: usize) -> Vec<Chunks<'b>> {
-        let outputs = &self.job.outputs;
+        let memories = self.memories();
         let mut rest: Vec<Outs<'b>> = out.iter_mut().map(|o| o.iter_mut().map(AnyBuffer::as_out).collect()).collect();
         let mut totals: Vec<&'b mut [u64]> = totals.iter_mut().map(|t| &mut t[..]).collect();
-        for (rest, o) in rest.iter_mut().zip(outputs) {
-            take(rest, self.place(o, 0));
+        for (rest, m) in rest.iter_mut().zip(&memories) {
+            take(rest, self.place(m, 0));
         }
         let mut tasks = Vec::new();
         for first in (0..self.count()).step_by(len) {
             let count = len.min(self.count() - first);
-            let size = |o: &JobOutput<'_>| self.place(o, first + count) - self.place(o, first);
-            let outs = rest.iter_mut().zip(outputs).map(|(rest, o)| take(rest, size(o))).collect();
-            let own = totals.iter_mut().zip(outputs).map(|(rest, o)| {
+            let size = |m: &Memory| self.place(m, first + count) - self.place(m, first);
+            let outs = rest.iter_mut().zip(&memories).map(|(rest, m)| take(rest, size(m))).collect();
+            let own = totals.iter_mut().zip(&self.job.outputs).map(|(rest, o)| {
                 let (own, after) = std::mem::take(rest).split_at_mut(count * o.types.len());
                 *rest = after;
                 own
@@ -344,9 +411,9 @@ impl<'a> Rows<'a> {
         vec![Vec::new(); self.job.outputs.len()]
     }
 
-    fn worker<'b>(&'b self, space: &'b Space) -> (Machine<'b>, Vec<Acc<'b>>) {
-        let lanes = self.job.lanes().max(crate::tile::reduce::WIDTH);
-        (self.job.machine(space), self.job.outputs.iter().map(|o| Acc::new(o, lanes)).collect())
+    /// Lanes of a thread's buffers.
+    fn lanes(&self) -> usize {
+        self.job.lanes().max(WIDTH)
     }
 
     fn space(&self) -> Space {
@@ -370,9 +437,9 @@ impl<'a> Rows<'a> {
         self.job.cx.tasks(
             parallel,
             tasks,
-            || self.worker(&space),
-            |(m, accs), mut task| {
-                (task.first..task.first + task.count).try_for_each(|c| self.chunk(m, accs, &mut task, c, before, pass))
+            || self.worker(&space, self.lanes()),
+            |worker, mut task| {
+                (task.first..task.first + task.count).try_for_each(|c| self.chunk(worker, &mut task, c, before, pass))
             },
         )
     }
@@ -380,14 +447,14 @@ impl<'a> Rows<'a> {
     /// One pass on one thread: what comes before a chunk is known when it is met.
     fn in_turn(&self, out: &mut [Vec<AnyBuffer>], totals: &mut PerChunk) -> Result<(), Stop> {
         let space = self.space();
-        let (mut m, mut accs) = self.worker(&space);
+        let mut worker = self.worker(&space, self.lanes());
         let mut before = self.initial();
         let mut tasks = self.tasks(out, totals, self.count());
         let Some(all) = tasks.first_mut() else { return Ok(()) };
         for chunk in self.in_order() {
-            self.chunk(&mut m, &mut accs, all, chunk, &before, Pass { totals: true, results: true })?;
+            self.chunk(&mut worker, all, chunk, &before, Pass { totals: true, results: true })?;
             let totals: Vec<&[u64]> = all.totals.iter().map(|t| &**t).collect();
-            self.advance(&mut accs, &mut before, &totals, chunk)?;
+            self.advance(&mut worker.accs, &mut before, &totals, chunk)?;
         }
         Ok(())
     }
@@ -459,8 +526,7 @@ impl<'a> Rows<'a> {
     /// Computes a chunk's elements and combines them.
     fn chunk(
         &self,
-        m: &mut Machine<'_>,
-        accs: &mut [Acc<'_>],
+        worker: &mut Worker<'_>,
         task: &mut Chunks<'_>,
         chunk: usize,
         before: &PerChunk,
@@ -468,9 +534,12 @@ impl<'a> Rows<'a> {
     ) -> Result<(), Stop> {
         let job = self.job;
         let axis = row_axis(job);
-        m.fixed[..axis].copy_from_slice(&acc_core::data::unlinear_index(&job.extents[..axis], chunk / self.per_row()));
-        let right = self.dir == Some(Dir::Right);
+        let Worker { machine: m, accs, scratch, after } = worker;
+        let outer = acc_core::data::unlinear_index(&job.extents[..axis], chunk / self.per_row());
+        m.fixed[..axis].copy_from_slice(&outer);
+        let dir = if self.dir == Some(Dir::Right) { Dir::Right } else { Dir::Left };
         let (from, len) = self.span(chunk);
+        let memories = self.memories();
         let mut scans: SmallVec<[Scan<'_>; 2]> = SmallVec::new();
         for ((o, acc), before) in job.outputs.iter().zip(&mut *accs).zip(before) {
             scans.push(Scan { before: self.before_of(o, before, chunk), carry: None });
@@ -479,22 +548,41 @@ impl<'a> Rows<'a> {
         let mut done = 0;
         while done < len {
             let n = job.lanes().min(len - done);
-            let at = if right { len - done - n } else { done };
+            let at = if dir == Dir::Right { len - done - n } else { done };
             first_event(&mut *m, n, |m, n| m.tile(from + at, n))?;
+            let own = |m: &Memory| self.place(m, chunk) - self.place(m, task.first) + at;
+            let mut outs: SmallVec<[Outs<'_>; 2]> =
+                task.outs.iter_mut().zip(&memories).map(|(outs, m)| part(outs, own(m), n)).collect();
+            for (out, scratch) in outs.iter_mut().zip(&mut *scratch).filter(|(_, s)| !s.is_empty()) {
+                if scratch.iter().any(|s| !s.slice(1).is_empty()) {
+                    *out = scratch.iter_mut().map(|s| s.out().split_at(n).0).collect();
+                }
+            }
             for (k, (o, acc)) in job.outputs.iter().zip(&mut *accs).enumerate() {
-                let memory = if pass.results { &mut task.outs[k] } else { &mut Outs::new() };
-                let mut outs = part(memory, self.place(o, chunk) - self.place(o, task.first) + at, n);
                 match &o.output.finish {
-                    Finish::Store => outs.into_iter().enumerate().for_each(|(k, to)| lanes::copy(o.leaf(m, k, n), to)),
+                    Finish::Store if pass.results => {
+                        outs[k].iter_mut().enumerate().for_each(|(k, to)| lanes::copy(o.leaf(m, k, n), to.reborrow()));
+                    }
                     Finish::Fold { .. } if pass.totals => {
                         acc.reduce(o, m, n, &mut scans[k].carry).map_err(|e| e.stop)?
                     }
                     Finish::Scan { .. } => {
-                        let to = pass.results.then_some(&mut outs[..]);
-                        let dir = if right { Dir::Right } else { Dir::Left };
+                        let to = pass.results.then_some(&mut outs[k][..]);
                         scans[k].tile(o, dir, acc, m, n, to).map_err(|e| e.stop)?;
                     }
-                    Finish::Fold { .. } | Finish::Scatter { .. } => {}
+                    Finish::Store | Finish::Fold { .. } | Finish::Scatter { .. } => {}
+                }
+            }
+            if let (Some(after), Some(e), true) = (after.as_mut(), &job.epilogue, pass.results) {
+                let (scanned, results) = outs.split_at_mut(job.outputs.len());
+                let combined = job.outputs.iter().zip(&*scanned).filter(|(o, _)| o.is_combined());
+                give(after, job.extents.len(), combined.flat_map(|(_, outs)| outs.iter().map(OutSlice::as_slice)));
+                after.fixed[..axis].copy_from_slice(&outer);
+                first_event(&mut *after, n, |m, n| m.tile(from + at, n))?;
+                for ((values, _), outs) in e.outputs.iter().zip(results) {
+                    for (r, out) in values.clone().zip(outs) {
+                        lanes::copy(after.get(after.tape.results[r], n), out.reborrow());
+                    }
                 }
             }
             done += n;

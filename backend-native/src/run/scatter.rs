@@ -1,6 +1,6 @@
 //! Launches that combine each element into a target position, as if one after the other in row-major order.
 
-use super::launch::{Columns, Job, JobOutput, finish, first_event};
+use super::launch::{Columns, Context, Job, JobOutput, finish, first_event};
 use crate::buffer::AnyBuffer;
 use crate::kernel::{Finish, Update};
 use crate::tile::lanes;
@@ -26,14 +26,10 @@ pub(crate) fn scatter(
     job: &Job<'_>,
     o: &JobOutput<'_>,
     shape: &[usize],
-    defaults: &[ColumnSlice<'_>],
+    mut out: Vec<AnyBuffer>,
 ) -> Result<Columns, Stop> {
     let Finish::Scatter { known, .. } = &o.output.finish else { return Ok(Columns::new()) };
     let size: usize = shape.iter().product();
-    let mut out = job.cx.columns(&o.types, size).map_err(Stop::Error)?;
-    for (o, d) in out.iter_mut().zip(defaults) {
-        lanes::copy(*d, o.as_out());
-    }
     let n: usize = job.extents.iter().product();
     let space = Space { extents: job.extents.clone(), lo: 0, hi: job.extents.len() };
     if let Some(updates) = known
@@ -79,6 +75,20 @@ pub(crate) fn scatter(
     }
     drop(m);
     Ok(finish(out))
+}
+
+/// What a scatter begins with: a copy of an array.
+pub(crate) fn copied(
+    cx: Context<'_>,
+    types: &[ScalarType],
+    size: usize,
+    array: &[ColumnSlice<'_>],
+) -> Result<Vec<AnyBuffer>, Stop> {
+    let mut out = cx.columns(types, size).map_err(Stop::Error)?;
+    for (o, d) in out.iter_mut().zip(array) {
+        lanes::copy(*d, o.as_out());
+    }
+    Ok(out)
 }
 
 /// How many elements there are for each target, at least, where threads combine into targets of their own.

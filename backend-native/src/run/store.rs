@@ -1,8 +1,9 @@
 //! Launches that store each element at its point.
 
-use super::launch::{Columns, Cut, Job, Piece, finish, first_event, pieces, task_len};
+use super::launch::{Columns, Context, Cut, Job, Piece, finish, first_event, pieces, task_len};
+use crate::buffer::AnyBuffer;
 use crate::kernel::{Ix, Kernel, Op};
-use crate::tile::machine::{Machine, Space, Stop};
+use crate::tile::machine::{Bound, Code, Machine, Space, Stop};
 use crate::tile::{lanes, memory};
 use acc_core::data::ScalarType;
 
@@ -12,33 +13,51 @@ const STREAM: usize = 16 << 20;
 const PANEL: usize = 128;
 
 pub(crate) fn store(job: &Job<'_>) -> Result<Vec<Columns>, Stop> {
-    let n: usize = job.extents.iter().product();
     let types: Vec<ScalarType> = job.outputs.iter().flat_map(|o| o.types.iter().copied()).collect();
-    let mut out = job.cx.columns(&types, n).map_err(Stop::Error)?;
     let results: Vec<usize> = job.outputs.iter().flat_map(|o| o.output.values.clone()).collect();
-    let space = Space { extents: job.extents.clone(), lo: 0, hi: job.extents.len() };
-    let parallel = job.cx.parallel(n, job.launch.cost);
-    let mut len = if parallel { task_len(n, job.lanes(), job.cx.threads.count()) } else { n.max(1) };
+    let across = reads_across(&job.launch.kernel);
+    let out = fill(job.cx, &job.launch.element, &job.element, &job.extents, &types, &results, job.launch.cost, across)?;
+    let mut columns = finish(out).into_iter();
+    Ok(job.outputs.iter().map(|o| columns.by_ref().take(o.types.len()).collect()).collect())
+}
+
+/// Columns of these types over an index space, computed by a body, of which they are these results; `across` tells that
+/// the body reads across rows.
+#[allow(clippy::too_many_arguments)] // A body, its space, and what is made of it.
+pub(crate) fn fill(
+    cx: Context<'_>,
+    code: &Code,
+    bound: &Bound<'_>,
+    extents: &[usize],
+    types: &[ScalarType],
+    results: &[usize],
+    cost: usize,
+    across: bool,
+) -> Result<Vec<AnyBuffer>, Stop> {
+    let n: usize = extents.iter().product();
+    let mut out = cx.columns(types, n).map_err(Stop::Error)?;
+    let space = Space { extents: extents.into(), lo: 0, hi: extents.len() };
+    let parallel = cx.parallel(n, cost);
+    let mut len = if parallel { task_len(n, code.lanes, cx.threads.count()) } else { n.max(1) };
     let bytes: usize = types.iter().map(|t| t.size()).sum();
     let stream = n.saturating_mul(bytes) >= STREAM;
-    let row = match job.extents[..] {
-        [_, .., row] if row > PANEL && reads_across(&job.launch.kernel) => Some(row),
+    let row = match *extents {
+        [_, .., row] if row > PANEL && across => Some(row),
         _ => None,
     };
     if let Some(row) = row {
         len = len.next_multiple_of(row);
     }
-    let worker = || job.machine(&space);
-    job.cx.tasks(parallel, pieces(&mut out, n, len), worker, |m, mut piece| {
-        let in_panels = row.is_some_and(|row| panels(&mut piece, m, &results, row).is_ok());
+    let worker = || Machine::new(code, bound, &space);
+    cx.tasks(parallel, pieces(&mut out, n, len), worker, |m, mut piece| {
+        let in_panels = row.is_some_and(|row| panels(&mut piece, m, results, row).is_ok());
         if !in_panels {
             // In order, so that the first event is found.
-            in_order(&mut piece, m, &results, &Cut::new(&job.extents, job.lanes()), stream)?;
+            in_order(&mut piece, m, results, &Cut::new(extents, code.lanes), stream)?;
         }
         Ok(())
     })?;
-    let mut columns = finish(out).into_iter();
-    Ok(job.outputs.iter().map(|o| columns.by_ref().take(o.types.len()).collect()).collect())
+    Ok(out)
 }
 
 /// Computes a piece from its first element to its last.

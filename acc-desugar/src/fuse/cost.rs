@@ -1,0 +1,123 @@
+//! What computing an element costs, and whether it may fault or run on.
+
+use super::STORE;
+use super::uses::is_closed;
+use acc_core::ir::{ArrayOp, Fun, PrimOp, ScalarOp, StencilInput, Stmt};
+
+/// What is known of a statement's element, or of all that a kernel computes.
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct Facts {
+    /// In additions over a vector of lanes.
+    pub cost: usize,
+    /// Nodes of its body.
+    pub nodes: usize,
+    /// Whether it may fault.
+    pub can_fault: bool,
+    /// Whether it may not end.
+    pub loops: bool,
+}
+
+impl Facts {
+    /// Of both together, the second one in so many copies.
+    pub(super) fn with(self, other: Facts, copies: usize) -> Facts {
+        Facts {
+            cost: self.cost.saturating_add(other.cost.saturating_mul(copies)),
+            nodes: self.nodes.saturating_add(other.nodes.saturating_mul(copies)),
+            can_fault: self.can_fault || other.can_fault,
+            loops: self.loops || other.loops,
+        }
+    }
+}
+
+/// Of a statement alone.
+pub(super) fn facts(s: &Stmt) -> Facts {
+    let mut out = Facts::default();
+    for (role, f) in s.op.funs() {
+        if is_closed(&s.op, role) {
+            continue;
+        }
+        let times = match &s.op {
+            ArrayOp::Stencil { inputs, .. } if role == "boundary" => reads(inputs),
+            _ => 1,
+        };
+        add(f, times, &mut out);
+    }
+    match &s.op {
+        ArrayOp::Stencil { inputs, .. } => {
+            let reads = reads(inputs);
+            out.cost += 2 * reads;
+            out.nodes += 3 * reads;
+        }
+        ArrayOp::Backpermute { .. } => out.can_fault = true,
+        // Reading several leaves to yield fewer costs more than reading what was stored.
+        ArrayOp::Map { xs, f, .. } => out.cost += 2 * xs.len().saturating_sub(f.body.results.len().max(1)),
+        ArrayOp::Generate { .. }
+        | ArrayOp::Fold { .. }
+        | ArrayOp::Scan { .. }
+        | ArrayOp::Permute { .. }
+        | ArrayOp::Argsort { .. }
+        | ArrayOp::Check { .. }
+        | ArrayOp::Reshape { .. }
+        | ArrayOp::Replicate { .. }
+        | ArrayOp::Slice { .. }
+        | ArrayOp::Compute { .. }
+        | ArrayOp::Foreign { .. }
+        | ArrayOp::If { .. }
+        | ArrayOp::While { .. } => {}
+    }
+    out
+}
+
+/// How many elements a stencil reads for one of its result.
+fn reads(inputs: &[StencilInput]) -> usize {
+    inputs.iter().map(StencilInput::neighbours).sum()
+}
+
+fn add(f: &Fun, times: usize, out: &mut Facts) {
+    f.body.visit(0, &mut |n, _| {
+        out.nodes += times;
+        match &n.op {
+            ScalarOp::Prim(p, _) => {
+                out.cost += times * prim_cost(*p);
+                out.can_fault |= p.is_partial();
+            }
+            ScalarOp::Index { .. } => {
+                out.cost += 4 * times;
+                out.can_fault = true;
+            }
+            ScalarOp::While { .. } => {
+                out.cost += 100 * times;
+                out.loops = true;
+            }
+            // A host function may do anything, but is expected to end.
+            ScalarOp::Foreign { .. } => {
+                out.cost += 100 * times;
+                out.can_fault = true;
+            }
+            ScalarOp::If { .. } => out.cost += 4 * times,
+            ScalarOp::Cast(_) | ScalarOp::Bitcast(_) | ScalarOp::Select { .. } => out.cost += times,
+            ScalarOp::Const(_) | ScalarOp::Extent { .. } => {}
+        }
+    });
+}
+
+/// Whether work of this cost may be done `times` times in place of once, when consumers do `again` more again.
+pub(super) fn is_cheaper_than_memory(cost: usize, times: usize, again: usize) -> Option<usize> {
+    let all = cost.saturating_mul(times.saturating_sub(1)).saturating_add(again);
+    (times <= 1 || all <= STORE).then_some(all)
+}
+
+/// The rough cost of a primitive, in units of one addition over a vector of lanes.
+pub fn prim_cost(p: PrimOp) -> usize {
+    use PrimOp as P;
+    match p {
+        P::AddP | P::SubP | P::MulP | P::MinP | P::MaxP | P::AndP | P::OrP | P::XorP | P::ShlP | P::ShrP => 1,
+        P::EqP | P::NeP | P::LtP | P::LeP | P::GtP | P::GeP | P::NegP | P::AbsP | P::SignumP | P::NotP => 1,
+        P::PopCountP | P::LeadingZerosP | P::TrailingZerosP | P::IsNanP | P::IsInfiniteP => 1,
+        P::FloorP | P::CeilP | P::RoundP | P::TruncP => 1,
+        P::DivP | P::SqrtP => 3,
+        P::QuotP | P::RemP | P::DivFloorP | P::ModFloorP | P::FmodP => 8,
+        P::PowP | P::Atan2P | P::ExpP | P::LnP | P::Log2P | P::Log10P | P::SinP | P::CosP | P::TanP => 30,
+        P::AsinP | P::AcosP | P::AtanP | P::SinhP | P::CoshP | P::TanhP | P::AsinhP | P::AcoshP | P::AtanhP => 30,
+    }
+}

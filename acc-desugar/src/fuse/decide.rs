@@ -1,0 +1,581 @@
+//! The decisions: consumers first, so that it is known how often each element of a producer is needed, and where.
+
+use super::cost::{Facts, facts, is_cheaper_than_memory};
+use super::extents::{Extent, Extents};
+use super::uses::{By, Read, Uses};
+use super::{Fusion, Group, KERNEL_NODES, Note, What};
+use acc_core::ir::{ArrayId, ArrayOp, Dir, Program, Stmt, arrays_on_demand};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+/// Statements of a program from which on siblings stay apart: to find out whether one depends on another takes long.
+const MANY: usize = 4096;
+
+/// Readers of an array that are compared with each other.
+const TRIED: usize = 16;
+
+/// Where a statement's result comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Place {
+    /// No kernel: control flow, a view, a sort, a foreign function.
+    Apart,
+    /// Computed by the kernel of this number, and stored or taken by its epilogue.
+    Kernel(usize),
+    Inlined,
+}
+
+/// How a kernel's statement reads an array, also through inlined ones.
+#[derive(Clone, Copy, Default, Debug)]
+struct Reads {
+    /// At its own point.
+    point: bool,
+    /// As what a permute begins with.
+    initial: bool,
+    /// At other points, so many times.
+    times: usize,
+    /// Once for a launch.
+    once: bool,
+    /// With edges.
+    window: bool,
+}
+
+impl Reads {
+    fn count(&self) -> usize {
+        usize::from(self.point) + usize::from(self.initial) + self.times
+    }
+
+    fn only_point(&self) -> bool {
+        self.point && !self.initial && self.times == 0 && !self.once
+    }
+
+    /// Of what a statement reads in this way that is itself read as `self`.
+    fn through(self, read: Read) -> Reads {
+        match read {
+            Read::Point => self,
+            Read::Initial => Reads { initial: true, ..Reads::default() },
+            Read::Times(n) => Reads { times: n * self.count(), once: self.once, ..Reads::default() },
+            Read::Window(n) => Reads { times: n * self.count(), once: self.once, window: true, ..Reads::default() },
+            Read::Once => Reads { once: true, ..Reads::default() },
+            Read::Stored(_) => Reads::default(),
+        }
+    }
+
+    fn add(&mut self, other: Reads) {
+        self.point |= other.point;
+        self.initial |= other.initial;
+        self.times = self.times.saturating_add(other.times);
+        self.once |= other.once;
+        self.window |= other.window;
+    }
+}
+
+/// What a kernel does along its innermost axis.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Kind {
+    Points,
+    Fold,
+    Scan(Dir),
+    Scatter,
+}
+
+impl Kind {
+    /// Of one kernel that does both.
+    fn with(self, other: Kind) -> Option<Kind> {
+        match (self, other) {
+            (Kind::Scatter, _) | (_, Kind::Scatter) => None,
+            (Kind::Points, k) | (k, Kind::Points) => Some(k),
+            (Kind::Fold, Kind::Fold) => Some(Kind::Fold),
+            (Kind::Fold, Kind::Scan(Dir::Left)) | (Kind::Scan(Dir::Left), Kind::Fold) => Some(Kind::Scan(Dir::Left)),
+            (Kind::Scan(a), Kind::Scan(b)) if a == b => Some(Kind::Scan(a)),
+            (Kind::Fold | Kind::Scan(_), Kind::Fold | Kind::Scan(_)) => None,
+        }
+    }
+}
+
+/// A kernel in the making.
+#[derive(Clone, Debug)]
+struct Kernel {
+    main: BTreeSet<usize>,
+    epilogue: BTreeSet<usize>,
+    kind: Kind,
+    /// The extents of the index space, and those of the epilogue's.
+    space: Vec<Extent>,
+    after: Vec<Extent>,
+    facts: Facts,
+    /// Whether it evaluates an array on demand.
+    demands: bool,
+    strict: bool,
+    block: usize,
+}
+
+impl Kernel {
+    fn members(&self) -> impl Iterator<Item = usize> + '_ {
+        self.main.iter().chain(&self.epilogue).copied()
+    }
+}
+
+struct Decider<'a> {
+    uses: Uses<'a>,
+    extents: Extents,
+    place: Vec<Place>,
+    kernels: Vec<Option<Kernel>>,
+    /// How the statements of kernels read each statement's result.
+    reads: Vec<BTreeMap<usize, Reads>>,
+    /// Work that consumers of an inlined statement do again.
+    again: Vec<usize>,
+    notes: Vec<Note>,
+}
+
+/// Every statement a kernel of its own.
+pub(super) fn alone(p: &Program) -> Fusion {
+    let uses = Uses::new(p);
+    let mut fusion =
+        Fusion { kernel_of: vec![None; p.types.len()], inlined: vec![false; p.types.len()], ..Fusion::default() };
+    for site in &uses.sites {
+        if kind(site.stmt).is_some()
+            && !matches!(site.stmt.op, ArrayOp::Check { .. })
+            && let Some(&r) = site.stmt.results.first()
+        {
+            fusion.kernel_of[r.index()] = Some(fusion.kernels.len());
+            fusion.kernels.push(Group { main: vec![r], ..Group::default() });
+        }
+    }
+    fusion
+}
+
+pub(super) fn decide(p: &Program) -> Fusion {
+    let uses = Uses::new(p);
+    let n = uses.sites.len();
+    let mut d = Decider {
+        extents: Extents::new(p),
+        place: vec![Place::Apart; n],
+        kernels: Vec::new(),
+        reads: vec![BTreeMap::new(); n],
+        again: vec![0; n],
+        notes: Vec::new(),
+        uses,
+    };
+    for k in (0..n).rev() {
+        d.statement(k);
+    }
+    for a in 0..p.types.len() {
+        let element_wise = d.uses.def[a].is_some_and(|k| is_element_wise(&d.uses.sites[k].stmt.op));
+        if !element_wise {
+            let (reads, _) = d.reads_of(ArrayId(a as u32));
+            d.join_siblings(&reads);
+        }
+    }
+    d.finish(p)
+}
+
+/// What kind of kernel computes a statement; none if none does.
+fn kind(s: &Stmt) -> Option<Kind> {
+    match &s.op {
+        ArrayOp::Generate { .. }
+        | ArrayOp::Map { .. }
+        | ArrayOp::Backpermute { .. }
+        | ArrayOp::Replicate { .. }
+        | ArrayOp::Slice { .. }
+        | ArrayOp::Check { .. }
+        | ArrayOp::Stencil { .. } => Some(Kind::Points),
+        ArrayOp::Fold { .. } => Some(Kind::Fold),
+        ArrayOp::Scan { dir, .. } => Some(Kind::Scan(*dir)),
+        ArrayOp::Permute { .. } => Some(Kind::Scatter),
+        ArrayOp::Argsort { .. }
+        | ArrayOp::Reshape { .. }
+        | ArrayOp::Compute { .. }
+        | ArrayOp::Foreign { .. }
+        | ArrayOp::If { .. }
+        | ArrayOp::While { .. } => None,
+    }
+}
+
+fn is_element_wise(op: &ArrayOp) -> bool {
+    match op {
+        ArrayOp::Generate { .. }
+        | ArrayOp::Map { .. }
+        | ArrayOp::Backpermute { .. }
+        | ArrayOp::Replicate { .. }
+        | ArrayOp::Slice { .. }
+        | ArrayOp::Check { .. }
+        | ArrayOp::Stencil { .. } => true,
+        ArrayOp::Fold { .. }
+        | ArrayOp::Scan { .. }
+        | ArrayOp::Permute { .. }
+        | ArrayOp::Argsort { .. }
+        | ArrayOp::Reshape { .. }
+        | ArrayOp::Compute { .. }
+        | ArrayOp::Foreign { .. }
+        | ArrayOp::If { .. }
+        | ArrayOp::While { .. } => false,
+    }
+}
+
+impl Decider<'_> {
+    fn result(&self, k: usize) -> ArrayId {
+        self.uses.sites[k].stmt.results[0]
+    }
+
+    /// How kernels read an array, and why it must be stored, if it must.
+    fn reads_of(&self, a: ArrayId) -> (BTreeMap<usize, Reads>, Option<&'static str>) {
+        let mut reads: BTreeMap<usize, Reads> = BTreeMap::new();
+        let mut why = None;
+        for u in &self.uses.of[a.index()] {
+            let by = match (u.read, u.by) {
+                (Read::Stored(reason), _) => {
+                    why.get_or_insert(reason);
+                    continue;
+                }
+                (_, By::Block(_)) => continue,
+                (_, By::Stmt(by)) => by,
+            };
+            match self.place[by] {
+                Place::Apart if u.read == Read::Point => {
+                    why.get_or_insert("a view needs it stored");
+                }
+                Place::Apart => {}
+                Place::Kernel(_) => {
+                    let own = Reads { point: true, ..Reads::default() };
+                    reads.entry(by).or_default().add(own.through(u.read));
+                }
+                Place::Inlined => {
+                    for (&root, r) in &self.reads[by] {
+                        reads.entry(root).or_default().add(r.through(u.read));
+                    }
+                }
+            }
+        }
+        (reads, why)
+    }
+
+    fn statement(&mut self, k: usize) {
+        let s = self.uses.sites[k].stmt;
+        let (Some(kind), Some(&result)) = (kind(s), s.results.first()) else { return };
+        let (reads, why) = self.reads_of(result);
+        if is_element_wise(&s.op) {
+            let refused = match why {
+                Some(why) => Some(why),
+                None => {
+                    self.join_siblings(&reads);
+                    self.refusal(k, &reads)
+                }
+            };
+            match refused {
+                None => self.inline(k, reads),
+                // A check of a stored array is a view of it.
+                Some(_) if matches!(s.op, ArrayOp::Check { .. }) => {}
+                Some(why) => self.store(k, kind, reads, why),
+            }
+        } else {
+            self.reads[k] = reads;
+            self.open(k, kind);
+            self.take_epilogue(k, why.is_none());
+        }
+    }
+
+    /// Why an element-wise statement is not inlined, if so.
+    fn refusal(&mut self, k: usize, reads: &BTreeMap<usize, Reads>) -> Option<&'static str> {
+        let s = self.uses.sites[k].stmt;
+        let own = facts(s);
+        // By kernel and part of it: at its own point an element is computed once.
+        let mut parts: BTreeMap<(usize, bool), Reads> = BTreeMap::new();
+        for (&root, r) in reads {
+            let Place::Kernel(kernel) = self.place[root] else { continue };
+            let epilogue = self.kernel(kernel).epilogue.contains(&root);
+            parts.entry((kernel, epilogue)).or_default().add(*r);
+        }
+        if parts.values().any(|r| r.window) && !self.keeps_extents(s) {
+            return Some("a stencil reads its elements beyond the edges");
+        }
+        let times: usize = parts.values().map(Reads::count).sum();
+        let consumers = self.uses.of[self.result(k).index()].iter().filter_map(|u| match u.by {
+            By::Stmt(by) if self.place[by] == Place::Inlined => Some(self.again[by]),
+            By::Stmt(_) | By::Block(_) => None,
+        });
+        let Some(again) = is_cheaper_than_memory(own.cost, times, consumers.max().unwrap_or(0)) else {
+            return Some("its elements would be computed more than once");
+        };
+        for (&(kernel, _), r) in &parts {
+            let kernel = self.kernel(kernel);
+            let copies = if r.window { r.times } else { 1 };
+            if kernel.facts.with(own, copies).nodes > KERNEL_NODES {
+                return Some("the kernel would become too large");
+            }
+            if own.can_fault && (kernel.facts.loops || kernel.demands) {
+                return Some("its fault could be lost to a loop");
+            }
+        }
+        self.again[k] = again;
+        None
+    }
+
+    /// Whether it maps arrays of the very extents of its result, so that edges are the same.
+    fn keeps_extents(&self, s: &Stmt) -> bool {
+        let own = self.extents.of(s.results[0]);
+        match &s.op {
+            ArrayOp::Map { xs, indexed: false, .. } => xs.iter().all(|&x| self.extents.of(x) == own),
+            ArrayOp::Check { .. } => true,
+            _ => false,
+        }
+    }
+
+    fn inline(&mut self, k: usize, reads: BTreeMap<usize, Reads>) {
+        let own = facts(self.uses.sites[k].stmt);
+        let demands = self.demands(k);
+        let mut into: BTreeSet<usize> = BTreeSet::new();
+        for (&root, r) in &reads {
+            let Place::Kernel(number) = self.place[root] else { continue };
+            if into.insert(number)
+                && let Some(kernel) = &mut self.kernels[number]
+            {
+                kernel.facts = kernel.facts.with(own, if r.window { r.times } else { 1 });
+                kernel.demands |= demands;
+            }
+        }
+        self.reads[k] = reads;
+        self.place[k] = Place::Inlined;
+    }
+
+    fn store(&mut self, k: usize, kind: Kind, reads: BTreeMap<usize, Reads>, why: &'static str) {
+        self.open(k, kind);
+        self.reads[k] = reads.clone();
+        // A kernel that reads it at its own points computes and stores it on the way.
+        let kernels: BTreeSet<usize> = reads.keys().filter_map(|&root| self.number(root)).collect();
+        for number in kernels {
+            let kernel = self.kernel(number);
+            let all_points = reads
+                .iter()
+                .all(|(root, r)| !kernel.epilogue.contains(root) && (!kernel.main.contains(root) || r.only_point()));
+            let Some(own) = self.number(k) else { return };
+            if all_points && self.may_share(own, number) && self.depends(own, number) != Path::Around {
+                let with = kernel.main.first().map(|&m| self.result(m));
+                self.merge(own, number);
+                self.notes.extend(with.map(|w| Note { array: self.result(k), what: What::With(w) }));
+                return;
+            }
+        }
+        self.notes.push(Note { array: self.result(k), what: What::Stored(why) });
+    }
+
+    fn kernel(&self, number: usize) -> &Kernel {
+        match &self.kernels[number] {
+            Some(k) => k,
+            None => unreachable!("kernel {number} was merged into another one"),
+        }
+    }
+
+    fn number(&self, k: usize) -> Option<usize> {
+        match self.place[k] {
+            Place::Kernel(number) => Some(number),
+            Place::Apart | Place::Inlined => None,
+        }
+    }
+
+    /// A kernel for one statement.
+    fn open(&mut self, k: usize, kind: Kind) {
+        let site = self.uses.sites[k];
+        let result = site.stmt.results[0];
+        let over = match &site.stmt.op {
+            ArrayOp::Fold { xs, .. } | ArrayOp::Scan { xs, .. } | ArrayOp::Permute { xs, .. } => *xs,
+            _ => result,
+        };
+        self.place[k] = Place::Kernel(self.kernels.len());
+        self.kernels.push(Some(Kernel {
+            main: BTreeSet::from([k]),
+            epilogue: BTreeSet::new(),
+            kind,
+            space: self.extents.of(over).to_vec(),
+            after: Vec::new(),
+            facts: Facts::default().with(facts(site.stmt), 1),
+            demands: self.demands(k),
+            strict: site.strict,
+            block: site.block,
+        }));
+    }
+
+    /// Whether a statement may have to evaluate an array in the middle of its own evaluation.
+    fn demands(&self, k: usize) -> bool {
+        let late = |a: &ArrayId| self.uses.def[a.index()].is_some_and(|d| !self.uses.sites[d].strict);
+        arrays_on_demand(self.uses.sites[k].stmt).iter().any(late)
+    }
+
+    /// Whether two kernels may be one as far as their spaces, sizes and faults go.
+    fn may_share(&self, a: usize, b: usize) -> bool {
+        let (a, b) = (self.kernel(a), self.kernel(b));
+        let (one, other) = (a.epilogue.is_empty(), b.epilogue.is_empty());
+        // An epilogue is over the results of one kind.
+        let same_end = match (one, other) {
+            (true, true) => true,
+            (false, true) => a.kind == b.kind || b.kind == Kind::Points,
+            (true, false) => a.kind == b.kind || a.kind == Kind::Points,
+            (false, false) => a.kind == b.kind && a.after == b.after,
+        };
+        a.space == b.space && same_end && a.strict && b.strict && a.kind.with(b.kind).is_some() && self.fit(a, b)
+    }
+
+    /// Whether two kernels fit into one: sizes and faults.
+    fn fit(&self, a: &Kernel, b: &Kernel) -> bool {
+        let ends = |x: &Kernel, y: &Kernel| !(x.facts.can_fault && (y.facts.loops || y.demands));
+        let small = a.facts.with(b.facts, 1).nodes <= KERNEL_NODES;
+        a.block == b.block && small && ends(a, b) && ends(b, a) && self.uses.sites.len() <= MANY
+    }
+
+    /// Makes kernels one that read the same array at their own points.
+    fn join_siblings(&mut self, reads: &BTreeMap<usize, Reads>) {
+        let mut kernels: Vec<usize> = Vec::new();
+        for (&root, r) in reads {
+            if r.point
+                && let Some(number) = self.number(root)
+                && self.kernel(number).main.contains(&root)
+                && !kernels.contains(&number)
+                && kernels.len() < TRIED
+            {
+                kernels.push(number);
+            }
+        }
+        for i in 0..kernels.len() {
+            for j in i + 1..kernels.len() {
+                let (a, b) = (kernels[i], kernels[j]);
+                if self.kernels[a].is_some()
+                    && self.kernels[b].is_some()
+                    && self.may_share(a, b)
+                    && self.depends(a, b) == Path::None
+                    && self.depends(b, a) == Path::None
+                {
+                    self.merge(b, a);
+                }
+            }
+        }
+    }
+
+    /// Moves all of kernel `from` to kernel `to`.
+    fn merge(&mut self, from: usize, to: usize) {
+        let Some(old) = self.kernels[from].take() else { return };
+        for m in old.members() {
+            self.place[m] = Place::Kernel(to);
+        }
+        if let Some(new) = &mut self.kernels[to] {
+            new.kind = new.kind.with(old.kind).unwrap_or(new.kind);
+            new.facts = new.facts.with(old.facts, 1);
+            new.demands |= old.demands;
+            if new.epilogue.is_empty() {
+                new.after = old.after;
+            }
+            new.main.extend(old.main);
+            new.epilogue.extend(old.epilogue);
+        }
+    }
+
+    /// Makes the element-wise kernel that reads the results of a fold, scan or permute at its own points its epilogue,
+    /// or lets it join the folds that have one already.
+    fn take_epilogue(&mut self, k: usize, fused: bool) {
+        let s = self.uses.sites[k].stmt;
+        if matches!(s.op, ArrayOp::Scan { init: Some(_), .. }) {
+            return;
+        }
+        let result = self.extents.of(s.results[0]).to_vec();
+        let readers: BTreeSet<usize> = self.reads[k].keys().filter_map(|&root| self.number(root)).collect();
+        let only = fused && readers.len() == 1;
+        for number in readers {
+            let Some(own) = self.number(k) else { return };
+            let (fold, after) = (self.kernel(own), self.kernel(number));
+            let points = |part: &BTreeSet<usize>| {
+                self.reads[k]
+                    .iter()
+                    .filter(|(root, _)| after.members().any(|m| m == **root))
+                    .all(|(root, r)| part.contains(root) && r.only_point())
+            };
+            let together = if fold.strict { after.strict } else { only && !after.strict };
+            if !together || !self.fit(fold, after) || self.depends(own, number) == Path::Around {
+                continue;
+            }
+            if after.kind == Kind::Points && after.epilogue.is_empty() && after.space == result && points(&after.main) {
+                let epilogue = after.main.clone();
+                let (space, kind) = (fold.space.clone(), fold.kind);
+                self.merge(own, number);
+                if let Some(new) = &mut self.kernels[number] {
+                    new.main.retain(|m| !epilogue.contains(m));
+                    new.epilogue = epilogue;
+                    new.after = result.clone();
+                    new.space = space;
+                    new.kind = kind;
+                }
+                return;
+            }
+            let joins = !after.epilogue.is_empty() && after.after == result && after.space == fold.space;
+            if joins && after.kind == fold.kind && after.kind.with(fold.kind).is_some() && points(&after.epilogue) {
+                self.merge(own, number);
+                return;
+            }
+        }
+    }
+
+    /// How what a kernel computes reaches another one.
+    fn depends(&self, from: usize, to: usize) -> Path {
+        let (from, to) = (self.kernel(from), self.kernel(to));
+        let target: HashSet<usize> = to.members().collect();
+        let mut seen: HashSet<(usize, bool)> = from.members().map(|m| (m, false)).collect();
+        let mut todo: Vec<(usize, bool)> = seen.iter().copied().collect();
+        let mut path = Path::None;
+        while let Some((k, around)) = todo.pop() {
+            for u in self.uses.sites[k].stmt.results.iter().flat_map(|r| &self.uses.of[r.index()]) {
+                let Some(by) = self.uses.within(u.by, from.block) else { continue };
+                if target.contains(&by) {
+                    if around {
+                        return Path::Around;
+                    }
+                    path = Path::Direct;
+                    continue;
+                }
+                let next: Vec<(usize, bool)> = match self.place[by] {
+                    Place::Inlined => vec![(by, around)],
+                    Place::Apart => vec![(by, true)],
+                    Place::Kernel(other) => self.kernel(other).members().map(|m| (m, true)).collect(),
+                };
+                todo.extend(next.into_iter().filter(|n| !seen.contains(&(n.0, false)) && seen.insert(*n)));
+            }
+        }
+        path
+    }
+
+    fn finish(mut self, p: &Program) -> Fusion {
+        let mut fusion =
+            Fusion { kernel_of: vec![None; p.types.len()], inlined: vec![false; p.types.len()], ..Fusion::default() };
+        for kernel in self.kernels.iter().flatten() {
+            let results = |part: &BTreeSet<usize>| part.iter().map(|&m| self.result(m)).collect::<Vec<_>>();
+            let (main, epilogue) = (results(&kernel.main), results(&kernel.epilogue));
+            let inside = |m: &usize| {
+                let (reads, why) = self.reads_of(self.result(*m));
+                why.is_none() && !reads.is_empty() && reads.keys().all(|root| kernel.epilogue.contains(root))
+            };
+            let transient = results(&kernel.main.iter().copied().filter(inside).collect());
+            for a in main.iter().chain(&epilogue) {
+                fusion.kernel_of[a.index()] = Some(fusion.kernels.len());
+            }
+            fusion.kernels.push(Group { main, epilogue, transient });
+        }
+        for k in 0..self.place.len() {
+            if self.place[k] == Place::Inlined {
+                let array = self.result(k);
+                fusion.inlined[array.index()] = true;
+                let kernels: BTreeSet<usize> = self.reads[k].keys().filter_map(|&root| self.number(root)).collect();
+                let first = |n: usize| self.kernel(n).members().min().map(|m| self.result(m));
+                let into = kernels.into_iter().filter_map(first).collect();
+                self.notes.push(Note { array, what: What::Inlined(into) });
+            }
+        }
+        self.notes.sort_by_key(|n| n.array);
+        fusion.notes = self.notes;
+        fusion
+    }
+}
+
+/// How one kernel needs another.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Path {
+    /// It does not.
+    None,
+    /// It reads its results, also through inlined statements.
+    Direct,
+    /// Also through something else that is stored.
+    Around,
+}

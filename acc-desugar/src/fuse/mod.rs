@@ -1,0 +1,136 @@
+//! Second-order fusion: which statements of a program become one kernel.
+//!
+//! A *kernel* runs over one index space once. What it stores are the results of its *main* statements, computed at the
+//! points of the space (stored, folded, scanned or permuted), and of its *epilogue*, element-wise statements over the
+//! results of its folds, scans or permutes. Every other element-wise statement that it needs is *inlined*: computed
+//! where it is read, never stored.
+//!
+//! | what | file |
+//! |---|---|
+//! | how statements read arrays | `uses` |
+//! | what they cost, and whether they fault or loop | `cost` |
+//! | which arrays have the same extents | `extents` |
+//! | the decisions, consumers first | `decide` |
+//!
+//! The rules:
+//!
+//! 1. *Element-wise* statements may be inlined: `generate`, `map`, `backpermute`, `replicate`, `slice`, `stencil`, and
+//!    `check`, whose condition is still tested. Any other result is stored, except that of a fold, scan or permute
+//!    that its epilogue alone reads.
+//! 2. *Cost.* Work is done again only where that is cheaper than memory: a statement whose element costs `c` additions
+//!    and is computed `r` times is inlined if `c * (r - 1)`, with the same of the consumers it is inlined into, is at
+//!    most [`STORE`]. It is computed once at each kernel's own points, however many statements read it there. A gather
+//!    counts as [`GATHER`], a new axis, and a read inside of a loop, as [`COPIES`], a window as its extent.
+//! 3. *Siblings* over one index space that read an array at their own point become one kernel, with what they read, if
+//!    every evaluation of the block needs all of them and none depends on another in any other way.
+//! 4. *Barriers.* What a barrier, a sort, a view, a foreign function, a loop or a conditional takes, and what a block
+//!    yields, is stored.
+//! 5. *Faults.* What may fault does not join what comes after it and may not end, nor what then evaluates an array on
+//!    demand: its fault could be lost.
+//! 6. *Size.* The body of a kernel has at most [`KERNEL_NODES`] nodes.
+
+mod cost;
+mod decide;
+mod extents;
+mod uses;
+
+pub use cost::prim_cost;
+
+use acc_core::ir::{ArrayId, Program};
+use std::fmt;
+
+/// What storing an element and reading it again costs, in additions over a vector of lanes.
+pub const STORE: usize = 10;
+/// How often a gather is taken to read an element.
+pub const GATHER: usize = 2;
+/// How often an element is taken to be read along a new axis, or by a loop.
+pub const COPIES: usize = 6;
+/// Nodes of a kernel's body at most.
+pub const KERNEL_NODES: usize = 600;
+
+/// The kernels of a program.
+#[derive(Debug, Default)]
+pub struct Fusion {
+    /// The kernels, in no order.
+    pub kernels: Vec<Group>,
+    /// For each array the kernel that computes it, if one does.
+    kernel_of: Vec<Option<usize>>,
+    /// For each array whether it is computed where it is read.
+    inlined: Vec<bool>,
+    /// What was decided for each array that might have been fused, in program order.
+    pub notes: Vec<Note>,
+}
+
+/// The statements of one kernel, by their results.
+#[derive(Debug, Default, Clone)]
+pub struct Group {
+    /// Over the kernel's index space, in program order.
+    pub main: Vec<ArrayId>,
+    /// Over the results of its folds, scans or permutes, in program order.
+    pub epilogue: Vec<ArrayId>,
+    /// Those of the main results that nothing but the epilogue reads: they are not stored.
+    pub transient: Vec<ArrayId>,
+}
+
+impl Group {
+    /// The results that are stored.
+    pub fn stored(&self) -> impl Iterator<Item = ArrayId> + '_ {
+        let main = self.main.iter().filter(|a| !self.transient.contains(a));
+        main.chain(&self.epilogue).copied()
+    }
+}
+
+/// A decision.
+#[derive(Debug, Clone)]
+pub struct Note {
+    /// The array.
+    pub array: ArrayId,
+    /// What became of it.
+    pub what: What,
+}
+
+/// What became of an array that might have been fused.
+#[derive(Debug, Clone)]
+pub enum What {
+    /// Computed where these kernels read it; a kernel is named by its first result.
+    Inlined(Vec<ArrayId>),
+    /// Stored by the kernel that also computes the array named.
+    With(ArrayId),
+    /// Stored, with the reason.
+    Stored(&'static str),
+}
+
+impl fmt::Display for Note {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.what {
+            What::Inlined(into) => {
+                write!(f, "{} is fused into ", self.array)?;
+                into.iter().enumerate().try_for_each(|(k, a)| write!(f, "{}{a}", if k > 0 { ", " } else { "" }))
+            }
+            What::With(other) => write!(f, "{} is computed with {other}", self.array),
+            What::Stored(why) => write!(f, "{} is stored: {why}", self.array),
+        }
+    }
+}
+
+impl Fusion {
+    /// Every statement a kernel of its own.
+    pub fn none(program: &Program) -> Fusion {
+        decide::alone(program)
+    }
+
+    /// Whether an array is computed where it is read.
+    pub fn is_inlined(&self, a: ArrayId) -> bool {
+        self.inlined.get(a.index()).copied().unwrap_or(false)
+    }
+
+    /// The kernel that computes an array.
+    pub fn kernel(&self, a: ArrayId) -> Option<&Group> {
+        self.kernels.get(self.kernel_of.get(a.index()).copied().flatten()?)
+    }
+}
+
+/// Decides for a verified program.
+pub fn fuse(program: &Program) -> Fusion {
+    decide::decide(program)
+}

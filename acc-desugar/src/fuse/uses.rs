@@ -1,0 +1,199 @@
+//! How statements read arrays.
+
+use super::{COPIES, GATHER};
+use acc_core::ir::{ArrayId, ArrayOp, Block, Boundary, Fun, PrimOp, Program, Region, ScalarOp, Stmt, Val};
+use std::collections::HashMap;
+
+/// How a statement reads an array.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Read {
+    /// At its own point: of its result, or of what it folds, scans or permutes.
+    Point,
+    /// As what a permute begins with.
+    Initial,
+    /// At other points, so many times for each element.
+    Times(usize),
+    /// As `Times`, with edges: only through maps that keep the extents.
+    Window(usize),
+    /// Once for a whole launch.
+    Once,
+    /// It must be stored, and why.
+    Stored(&'static str),
+}
+
+/// Who reads an array.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum By {
+    /// The statement of this number.
+    Stmt(usize),
+    /// The block of this number, which yields it.
+    Block(usize),
+}
+
+/// A read of an array.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Use {
+    pub by: By,
+    pub read: Read,
+}
+
+/// A statement, and where it stands.
+#[derive(Clone, Copy)]
+pub(super) struct Site<'a> {
+    pub stmt: &'a Stmt,
+    /// The number of its block.
+    pub block: usize,
+    /// Whether the block's evaluation needs it for sure.
+    pub strict: bool,
+}
+
+/// All statements, those of inner blocks before the statement that holds them, and the uses of every array.
+pub(super) struct Uses<'a> {
+    pub sites: Vec<Site<'a>>,
+    /// The statement that defines an array.
+    pub def: Vec<Option<usize>>,
+    /// The statement that holds a block.
+    holder: Vec<Option<usize>>,
+    /// By array.
+    pub of: Vec<Vec<Use>>,
+}
+
+/// Whether a function is evaluated once per launch.
+pub(super) fn is_closed(op: &ArrayOp, role: &str) -> bool {
+    matches!(role, "shape" | "init" | "extents" | "ok" | "cond") || matches!(op, ArrayOp::Slice { .. })
+}
+
+impl<'a> Uses<'a> {
+    pub(super) fn new(p: &'a Program) -> Uses<'a> {
+        let (def, of) = (vec![None; p.types.len()], vec![Vec::new(); p.types.len()]);
+        let mut out = Uses { sites: Vec::new(), def, holder: Vec::new(), of };
+        out.block(&p.body);
+        for k in 0..out.sites.len() {
+            out.reads(p, k);
+        }
+        out
+    }
+
+    fn block(&mut self, b: &'a Block) -> usize {
+        let block = self.holder.len();
+        self.holder.push(None);
+        let strict = acc_core::ir::strict_statements(b);
+        for (s, strict) in b.stmts.iter().zip(strict) {
+            let inner: Vec<usize> = s.op.blocks().into_iter().map(|b| acc_core::grow_stack(|| self.block(b))).collect();
+            inner.into_iter().for_each(|b| self.holder[b] = Some(self.sites.len()));
+            for r in &s.results {
+                self.def[r.index()] = Some(self.sites.len());
+            }
+            self.sites.push(Site { stmt: s, block, strict });
+        }
+        for r in &b.results {
+            self.of[r.index()].push(Use { by: By::Block(block), read: Read::Stored("it is a result") });
+        }
+        block
+    }
+
+    /// The statement of a block that a reader is, or stands in; none if it is the block itself or around it.
+    pub(super) fn within(&self, by: By, block: usize) -> Option<usize> {
+        let mut at = match by {
+            By::Stmt(s) => Some(s),
+            By::Block(b) => self.holder[b],
+        };
+        while let Some(s) = at.filter(|s| self.sites[*s].block != block) {
+            at = self.holder[self.sites[s].block];
+        }
+        at
+    }
+
+    fn reads(&mut self, p: &Program, by: usize) {
+        let s = self.sites[by].stmt;
+        let mut all: Vec<(ArrayId, Read)> = s.op.arrays().into_iter().map(|a| (a, Read::Point)).collect();
+        let every = |all: &mut Vec<(ArrayId, Read)>, read| all.iter_mut().for_each(|(_, r)| *r = read);
+        match &s.op {
+            ArrayOp::Map { .. } | ArrayOp::Fold { .. } | ArrayOp::Scan { .. } | ArrayOp::Check { .. } => {}
+            ArrayOp::Permute { .. } => {
+                if let Some(defaults) = all.first_mut() {
+                    defaults.1 = Read::Initial;
+                }
+            }
+            ArrayOp::Backpermute { index, .. } => {
+                every(&mut all, Read::Times(if reads_once(index) { 1 } else { GATHER }));
+            }
+            ArrayOp::Replicate { .. } => every(&mut all, Read::Times(COPIES)),
+            ArrayOp::Slice { .. } => every(&mut all, Read::Times(1)),
+            ArrayOp::Stencil { inputs, .. } => {
+                for ((_, r), i) in all.iter_mut().zip(inputs) {
+                    *r = match i.boundary {
+                        Boundary::Clamp | Boundary::Mirror | Boundary::Wrap => Read::Window(i.neighbours()),
+                        Boundary::Function(_) => Read::Times(i.neighbours()),
+                    };
+                }
+            }
+            ArrayOp::Argsort { .. } => every(&mut all, Read::Stored("a sort needs it stored")),
+            ArrayOp::Reshape { .. } => every(&mut all, Read::Stored("a view needs it stored")),
+            ArrayOp::Compute { .. } => every(&mut all, Read::Stored("it is stored for a barrier")),
+            ArrayOp::Foreign { .. } => every(&mut all, Read::Stored("a foreign function takes it")),
+            ArrayOp::While { .. } => every(&mut all, Read::Stored("a loop begins with it")),
+            ArrayOp::Generate { .. } | ArrayOp::If { .. } => {}
+        }
+        for (role, f) in s.op.funs() {
+            let folded = matches!(s.op, ArrayOp::Fold { .. } | ArrayOp::Scan { .. }) && role == "f";
+            let apart = folded || role == "combine" || matches!(s.op, ArrayOp::If { .. } | ArrayOp::Foreign { .. });
+            let window = match &s.op {
+                ArrayOp::Stencil { inputs, .. } if role == "boundary" => inputs.iter().map(|i| i.neighbours()).sum(),
+                _ => 1,
+            };
+            indexed(&f.body, 1, &mut |a, times| {
+                let read = match (apart, p.ty(a).rank, is_closed(&s.op, role)) {
+                    (true, ..) => Read::Stored("a combination or a condition reads it"),
+                    (_, 0, _) | (_, _, true) => Read::Once,
+                    _ => Read::Times(times * GATHER * window),
+                };
+                all.push((a, read));
+            });
+        }
+        let block = self.sites[by].block;
+        for (a, read) in all {
+            let inside = self.def[a.index()].is_none_or(|d| self.sites[d].block == block);
+            let read = if inside { read } else { Read::Stored("an inner block reads it") };
+            self.of[a.index()].push(Use { by: By::Stmt(by), read });
+        }
+    }
+}
+
+/// Calls `f` on the arrays that a region reads, with how often it is taken to read them.
+fn indexed(r: &Region, times: usize, f: &mut dyn FnMut(ArrayId, usize)) {
+    for n in &r.nodes {
+        if let ScalarOp::Index { array, .. } = &n.op {
+            f(*array, times);
+        }
+        let inner = if matches!(n.op, ScalarOp::While { .. }) { times.max(COPIES) } else { times };
+        n.op.regions().into_iter().for_each(|r| acc_core::grow_stack(|| indexed(r, inner, f)));
+    }
+}
+
+/// Whether no two points read the same element: each axis moves one index, by constant steps.
+fn reads_once(index: &Fun) -> bool {
+    // The axis that a value moves with, if it is one alone.
+    let mut axis: HashMap<Val, usize> = index.body.params.iter().enumerate().map(|(k, v)| (*v, k)).collect();
+    // Values that may vary in any other way.
+    let mut other: Vec<Val> = Vec::new();
+    for n in &index.body.nodes {
+        let moves: Vec<Val> = n.op.operands().into_iter().filter(|v| axis.contains_key(v)).collect();
+        let steady = n.op.operands().iter().all(|v| !other.contains(v)) && n.op.regions().is_empty();
+        let linear = match (&n.op, &moves[..]) {
+            (_, []) if steady => continue,
+            (ScalarOp::Prim(PrimOp::AddP | PrimOp::SubP | PrimOp::NegP, _), [one]) if steady => axis.get(one).copied(),
+            _ => None,
+        };
+        match (linear, &n.results[..]) {
+            (Some(k), [v]) => {
+                axis.insert(*v, k);
+            }
+            _ => other.extend(&n.results),
+        }
+    }
+    let mut seen: Vec<usize> = index.body.results.iter().filter_map(|v| axis.get(v).copied()).collect();
+    seen.sort_unstable();
+    seen.dedup();
+    seen.len() == index.body.params.len()
+}

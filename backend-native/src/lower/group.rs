@@ -1,0 +1,213 @@
+//! Kernels from groups of statements.
+
+use super::element::Elements;
+use super::{Launch, Lowering, Part, Work, code};
+use crate::kernel::{self, AxisKind, Body, Builder, Epilogue, Finish, Initial, Kernel, Op, Output, Update};
+use crate::tile::scatter::supported;
+use acc_core::Error;
+use acc_core::data::ScalarType;
+use acc_core::ir::{ArrayId, ArrayOp, Loc, PrimOp, Stmt, Val};
+
+impl Lowering<'_> {
+    /// The kernel of some statements, those of the epilogue last.
+    pub(super) fn kernel_of(&self, stmts: &[&Stmt]) -> Result<Work, Error> {
+        let kernel = self.kernel(stmts)?;
+        kernel::verify(&kernel)
+            .map_err(|message| defect(format!("kernel of {}: {message}\n{kernel}", stmts[0].results[0])))?;
+        let combines = || kernel.outputs.iter().filter_map(|o| o.finish.combine());
+        let combine_partial = combines().any(Body::is_partial);
+        let combine_cost: usize = combines().map(|c| kernel::region_cost(&c.region)).sum();
+        let cost = kernel::region_cost(&kernel.element.region) + combine_cost + 1;
+        let combine = kernel.outputs.iter().map(|o| o.finish.combine().map(code)).collect();
+        let initial = kernel.outputs.iter().find_map(|o| match &o.finish {
+            Finish::Scatter { initial: Initial::Computed(b), .. } => Some(code(b)),
+            Finish::Scatter { .. } | Finish::Store | Finish::Fold { .. } | Finish::Scan { .. } => None,
+        });
+        let (element, epilogue) = (code(&kernel.element), kernel.epilogue.as_ref().map(|e| code(&e.body)));
+        let part = |s: &&Stmt| {
+            let closed = self.closed_functions(s)?;
+            Ok(Part { result: s.results[0], name: s.op.name(), loc: s.loc.clone(), op: s.op.clone(), closed })
+        };
+        let parts = stmts.iter().map(part).collect::<Result<Vec<_>, Error>>()?;
+        let checks = self.checks;
+        let launch = Launch { element, combine, initial, epilogue, cost, combine_partial, checks, kernel };
+        Ok(Work::Kernel { launch: Box::new(launch), parts })
+    }
+
+    fn kernel(&self, stmts: &[&Stmt]) -> Result<Kernel, Error> {
+        let first = stmts[0];
+        let group = self.fusion.kernel(first.results[0]).cloned().unwrap_or_default();
+        let is_main = |s: &&&Stmt| group.main.contains(&s.results[0]);
+        let main: Vec<&Stmt> = stmts.iter().filter(is_main).copied().collect();
+        let last: Vec<&Stmt> = stmts.iter().filter(|s| !is_main(s)).copied().collect();
+        let axes = self.axes(&main);
+        let mut b = Builder::over_axes(axes.len(), first.loc.clone());
+        let point = b.params();
+        let mut elements = Elements::new(self, point.clone(), &group.main);
+        let mut results: Vec<Val> = Vec::new();
+        let mut outputs = Vec::new();
+        for s in main {
+            let from = results.len();
+            let result = s.results[0];
+            results.extend(match &s.op {
+                ArrayOp::Fold { xs, .. } | ArrayOp::Scan { xs, .. } => elements.read(&mut b, *xs, &point)?,
+                ArrayOp::Permute { target, xs, .. } => {
+                    let element = elements.read(&mut b, *xs, &point)?;
+                    b.at(&s.loc);
+                    let mut values = b.inline(target, &point, &mut elements)?;
+                    values.extend(element);
+                    values
+                }
+                _ => elements.compute(&mut b, s, &point, None)?,
+            });
+            let stored = !group.transient.contains(&result);
+            outputs.push(self.output(s, from..results.len(), self.finish(s)?, stored));
+        }
+        let element = self.finished(b.finish(results));
+        let epilogue = if last.is_empty() { None } else { Some(self.epilogue(&outputs, &last, &group.epilogue)?) };
+        let mut fused: Vec<ArrayId> = Vec::new();
+        for s in stmts {
+            fused.extend(self.uses(s).into_iter().filter(|a| self.fusion.is_inlined(*a)));
+        }
+        fused.sort_unstable();
+        fused.dedup();
+        Ok(Kernel { axes, element, outputs, epilogue, fused })
+    }
+
+    fn output(&self, s: &Stmt, values: std::ops::Range<usize>, finish: Finish, stored: bool) -> Output {
+        Output { result: s.results[0], op: s.op.name(), loc: s.loc.clone(), values, finish, stored }
+    }
+
+    /// The axes of a kernel's space: what its statements do along the innermost one.
+    fn axes(&self, main: &[&Stmt]) -> Vec<AxisKind> {
+        let mut axes = Vec::new();
+        for s in main {
+            let over = match &s.op {
+                ArrayOp::Fold { xs, .. } | ArrayOp::Scan { xs, .. } | ArrayOp::Permute { xs, .. } => *xs,
+                _ => s.results[0],
+            };
+            axes.resize(self.program.ty(over).rank, AxisKind::Parallel);
+            if let Some(inner) = axes.last_mut() {
+                match &s.op {
+                    ArrayOp::Fold { .. } if *inner == AxisKind::Parallel => *inner = AxisKind::Reduction,
+                    ArrayOp::Scan { dir, .. } => *inner = AxisKind::Scan(*dir),
+                    _ => {}
+                }
+            }
+        }
+        axes
+    }
+
+    /// What becomes of a statement's elements.
+    fn finish(&self, s: &Stmt) -> Result<Finish, Error> {
+        let ty = self.program.ty(s.results[0]);
+        let leaves = ty.elt.leaves();
+        Ok(match &s.op {
+            ArrayOp::Fold { f, init, .. } => {
+                let combine = self.operator(f, &leaves, &s.loc)?;
+                let known = known_operator(&combine, leaves.len());
+                Finish::Fold { combine, known, init: init.is_some() }
+            }
+            ArrayOp::Scan { f, init, .. } => {
+                let combine = self.operator(f, &leaves, &s.loc)?;
+                let known = known_operator(&combine, leaves.len());
+                Finish::Scan { combine, known, init: init.is_some() }
+            }
+            ArrayOp::Permute { combine, defaults, .. } => {
+                let combine = self.operator(combine, &leaves, &s.loc)?;
+                let known = known_update(&combine, leaves.len());
+                Finish::Scatter { initial: self.initial(*defaults, &s.loc)?, combine, known, rank: ty.rank }
+            }
+            ArrayOp::Generate { .. }
+            | ArrayOp::Map { .. }
+            | ArrayOp::Backpermute { .. }
+            | ArrayOp::Stencil { .. }
+            | ArrayOp::Argsort { .. }
+            | ArrayOp::Check { .. }
+            | ArrayOp::Reshape { .. }
+            | ArrayOp::Replicate { .. }
+            | ArrayOp::Slice { .. }
+            | ArrayOp::Compute { .. }
+            | ArrayOp::Foreign { .. }
+            | ArrayOp::If { .. }
+            | ArrayOp::While { .. } => Finish::Store,
+        })
+    }
+
+    fn initial(&self, defaults: ArrayId, loc: &Loc) -> Result<Initial, Error> {
+        if !self.fusion.is_inlined(defaults) {
+            return Ok(Initial::Array(defaults));
+        }
+        let mut b = Builder::over_axes(self.program.ty(defaults).rank, loc.clone());
+        let point = b.params();
+        let results = Elements::new(self, point.clone(), &[]).read(&mut b, defaults, &point)?;
+        Ok(Initial::Computed(self.finished(b.finish(results))))
+    }
+
+    fn epilogue(&self, outputs: &[Output], last: &[&Stmt], own: &[ArrayId]) -> Result<Epilogue, Error> {
+        let combined: Vec<&Output> = outputs.iter().filter(|o| !matches!(o.finish, Finish::Store)).collect();
+        let leaves = |o: &Output| self.program.ty(o.result).elt.leaves();
+        let types: Vec<ScalarType> = combined.iter().flat_map(|o| leaves(o).to_vec()).collect();
+        let rank = self.program.ty(last[0].results[0]).rank;
+        let mut b = Builder::over_axes_and(rank, &types, last[0].loc.clone());
+        let params = b.params();
+        let (point, mut rest) = params.split_at(rank);
+        let mut elements = Elements::new(self, point.to_vec(), own);
+        for o in combined {
+            let (given, after) = rest.split_at(leaves(o).len());
+            elements.give(o.result, given.to_vec());
+            rest = after;
+        }
+        let mut results: Vec<Val> = Vec::new();
+        let mut outputs = Vec::new();
+        for s in last {
+            let from = results.len();
+            results.extend(elements.compute(&mut b, s, point, None)?);
+            outputs.push(self.output(s, from..results.len(), Finish::Store, true));
+        }
+        Ok(Epilogue { body: self.finished(b.finish(results)), outputs })
+    }
+}
+
+fn defect(message: String) -> Error {
+    Error::Backend { backend: crate::NAME, message: format!("defect: {message}") }
+}
+
+/// How result `k` of a body with `2 * n` parameters comes from parameters `k` and `n + k`, if simply.
+fn simple_result(body: &Body, n: usize, k: usize) -> Option<Update> {
+    let (new, old) = (body.region.params[k], body.region.params[n + k]);
+    let v = body.region.results[k];
+    if v == new {
+        return Some(Update::New);
+    }
+    if v == old {
+        return Some(Update::Old);
+    }
+    let node = body.region.nodes.iter().find(|node| node.results.contains(&v))?;
+    match &node.op {
+        Op::Prim(p, args) if args[..] == [new, old] => Some(Update::Prim(*p)),
+        Op::Prim(p, args) if args[..] == [old, new] => Some(Update::PrimOldFirst(*p)),
+        _ => None,
+    }
+}
+
+/// The operations of a combination that is, leaf by leaf, one associative and commutative primitive.
+fn known_operator(body: &Body, n: usize) -> Option<Vec<PrimOp>> {
+    use PrimOp as P;
+    let ops = (0..n).map(|k| match simple_result(body, n, k)? {
+        Update::Prim(p) | Update::PrimOldFirst(p) => {
+            matches!(p, P::AddP | P::MulP | P::MinP | P::MaxP | P::AndP | P::OrP | P::XorP).then_some(p)
+        }
+        Update::New | Update::Old => None,
+    });
+    ops.collect()
+}
+
+/// What each leaf of a scatter's combination does, where that is simple and cannot fault.
+fn known_update(body: &Body, n: usize) -> Option<Vec<Update>> {
+    if body.is_partial() {
+        return None;
+    }
+    let simple = |k| simple_result(body, n, k).filter(|u| supported(*u, body.ty(body.region.results[k])));
+    (0..n).map(simple).collect()
+}
