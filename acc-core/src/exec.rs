@@ -25,6 +25,11 @@ pub trait Backend: Clone + Send + Sync + 'static {
     /// Compiles a program. Called through the cache: once per structurally different program.
     fn prepare(&self, program: &Arc<Program>) -> Result<Self::Prepared, Error>;
 
+    /// What the backend made of a program, for people; empty where it has nothing to tell.
+    fn explain(&self, _program: &Self::Prepared) -> String {
+        String::new()
+    }
+
     /// Runs a prepared program on arguments, one array per parameter.
     fn execute(
         &self,

@@ -21,6 +21,7 @@
 //! ```
 
 mod buffer;
+mod explain;
 mod kernel;
 mod lower;
 mod run;
@@ -32,6 +33,7 @@ use acc_core::ir::Program;
 use acc_core::{Backend, Error, ProgramCache, RunLimits};
 pub use acc_desugar::Rules;
 use buffer::Pool;
+pub use explain::{Explanation, KernelReport};
 use lower::{Plan, lower};
 use run::launch::{Context, Threads};
 use std::sync::{Arc, OnceLock};
@@ -114,8 +116,8 @@ pub struct Prepared {
 
 impl Prepared {
     /// The kernels of the program, what was fused into them, and what was not and why.
-    pub fn explain(&self) -> String {
-        self.plan.to_string()
+    pub fn explain(&self) -> Explanation {
+        Explanation::new(&self.plan)
     }
 }
 
@@ -124,6 +126,10 @@ impl Backend for Native {
 
     fn name(&self) -> &'static str {
         NAME
+    }
+
+    fn explain(&self, program: &Prepared) -> String {
+        program.explain().to_string()
     }
 
     fn cache(&self) -> &ProgramCache<Prepared> {

@@ -140,6 +140,10 @@ impl<B: Backend, Args, Out> Compiled<B, Args, Out> {
     pub fn prepared(&self) -> &Arc<B::Prepared> {
         self.ready.prepared()
     }
+    /// What the backend made of it, for people: on the native backend the kernels, what was fused and what was not.
+    pub fn explain(&self) -> String {
+        self.backend().explain(self.prepared())
+    }
     /// The backend.
     pub fn backend(&self) -> &B {
         self.ready.backend()

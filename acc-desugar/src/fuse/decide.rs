@@ -4,7 +4,7 @@ use super::cost::{Facts, facts, is_cheaper_than_memory};
 use super::extents::{Extent, Extents};
 use super::uses::{By, Read, Uses};
 use super::{Fusion, Group, KERNEL_NODES, Note, What};
-use acc_core::ir::{ArrayId, ArrayOp, Dir, Program, Stmt, arrays_on_demand};
+use acc_core::ir::{ArrayId, ArrayOp, Dir, Program, Stmt, arrays_of_fun, arrays_on_demand};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// Statements of a program from which on siblings stay apart: to find out whether one depends on another takes long.
@@ -101,9 +101,12 @@ struct Kernel {
     space: Vec<Extent>,
     after: Vec<Extent>,
     facts: Facts,
-    /// Whether it evaluates an array on demand.
-    demands: bool,
+    /// The arrays that it evaluates on demand.
+    demands: BTreeSet<ArrayId>,
+    /// Whether the block's evaluation needs it for sure.
     strict: bool,
+    /// Whether it may be evaluated even if it is not needed: it ends, and without a fault.
+    total: bool,
     block: usize,
 }
 
@@ -122,6 +125,8 @@ struct Decider<'a> {
     reads: Vec<BTreeMap<usize, Reads>>,
     /// Work that consumers of an inlined statement do again.
     again: Vec<usize>,
+    /// Whether a statement may be evaluated even if it is not needed.
+    total: Vec<bool>,
     notes: Vec<Note>,
 }
 
@@ -151,6 +156,7 @@ pub(super) fn decide(p: &Program) -> Fusion {
         kernels: Vec::new(),
         reads: vec![BTreeMap::new(); n],
         again: vec![0; n],
+        total: total_statements(&uses),
         notes: Vec::new(),
         uses,
     };
@@ -300,7 +306,8 @@ impl Decider<'_> {
             if kernel.facts.with(own, copies).nodes > KERNEL_NODES {
                 return Some("the kernel would become too large");
             }
-            if own.can_fault && (kernel.facts.loops || kernel.demands) {
+            let demands = kernel.demands.iter().any(|a| *a != s.results[0]);
+            if own.can_fault && (kernel.facts.loops || demands) {
                 return Some("its fault could be lost to a loop");
             }
         }
@@ -320,7 +327,8 @@ impl Decider<'_> {
 
     fn inline(&mut self, k: usize, reads: BTreeMap<usize, Reads>) {
         let own = facts(self.uses.sites[k].stmt);
-        let demands = self.demands(k);
+        let (demands, result) = (self.demands(k), self.result(k));
+        let total = self.total[k];
         let mut into: BTreeSet<usize> = BTreeSet::new();
         for (&root, r) in &reads {
             let Place::Kernel(number) = self.place[root] else { continue };
@@ -328,7 +336,9 @@ impl Decider<'_> {
                 && let Some(kernel) = &mut self.kernels[number]
             {
                 kernel.facts = kernel.facts.with(own, if r.window { r.times } else { 1 });
-                kernel.demands |= demands;
+                kernel.demands.remove(&result);
+                kernel.demands.extend(&demands);
+                kernel.total &= total;
             }
         }
         self.reads[k] = reads;
@@ -388,14 +398,15 @@ impl Decider<'_> {
             facts: Facts::default().with(facts(site.stmt), 1),
             demands: self.demands(k),
             strict: site.strict,
+            total: self.total[k],
             block: site.block,
         }));
     }
 
-    /// Whether a statement may have to evaluate an array in the middle of its own evaluation.
-    fn demands(&self, k: usize) -> bool {
+    /// The arrays that a statement may have to evaluate in the middle of its own evaluation.
+    fn demands(&self, k: usize) -> BTreeSet<ArrayId> {
         let late = |a: &ArrayId| self.uses.def[a.index()].is_some_and(|d| !self.uses.sites[d].strict);
-        arrays_on_demand(self.uses.sites[k].stmt).iter().any(late)
+        arrays_on_demand(self.uses.sites[k].stmt).into_iter().filter(late).collect()
     }
 
     /// Whether two kernels may be one as far as their spaces, sizes and faults go.
@@ -409,12 +420,12 @@ impl Decider<'_> {
             (true, false) => a.kind == b.kind || a.kind == Kind::Points,
             (false, false) => a.kind == b.kind && a.after == b.after,
         };
-        a.space == b.space && same_end && a.strict && b.strict && a.kind.with(b.kind).is_some() && self.fit(a, b)
+        a.space == b.space && same_end && together(a, b) && a.kind.with(b.kind).is_some() && self.fit(a, b)
     }
 
     /// Whether two kernels fit into one: sizes and faults.
     fn fit(&self, a: &Kernel, b: &Kernel) -> bool {
-        let ends = |x: &Kernel, y: &Kernel| !(x.facts.can_fault && (y.facts.loops || y.demands));
+        let ends = |x: &Kernel, y: &Kernel| !(x.facts.can_fault && (y.facts.loops || !y.demands.is_empty()));
         let small = a.facts.with(b.facts, 1).nodes <= KERNEL_NODES;
         a.block == b.block && small && ends(a, b) && ends(b, a) && self.uses.sites.len() <= MANY
     }
@@ -456,7 +467,9 @@ impl Decider<'_> {
         if let Some(new) = &mut self.kernels[to] {
             new.kind = new.kind.with(old.kind).unwrap_or(new.kind);
             new.facts = new.facts.with(old.facts, 1);
-            new.demands |= old.demands;
+            new.demands.extend(old.demands);
+            new.strict |= old.strict;
+            new.total &= old.total;
             if new.epilogue.is_empty() {
                 new.after = old.after;
             }
@@ -484,8 +497,9 @@ impl Decider<'_> {
                     .filter(|(root, _)| after.members().any(|m| m == **root))
                     .all(|(root, r)| part.contains(root) && r.only_point())
             };
-            let together = if fold.strict { after.strict } else { only && !after.strict };
-            if !together || !self.fit(fold, after) || self.depends(own, number) == Path::Around {
+            let alone = only && !fold.strict && !after.strict;
+            if !(alone || together(fold, after)) || !self.fit(fold, after) || self.depends(own, number) == Path::Around
+            {
                 continue;
             }
             if after.kind == Kind::Points && after.epilogue.is_empty() && after.space == result && points(&after.main) {
@@ -567,6 +581,46 @@ impl Decider<'_> {
         fusion.notes = self.notes;
         fusion
     }
+}
+
+/// Whether two kernels may be evaluated together: both are needed for sure, or one is and the other does no harm.
+fn together(a: &Kernel, b: &Kernel) -> bool {
+    (a.strict && b.strict) || (a.strict && b.total) || (a.total && b.strict)
+}
+
+/// For each statement, whether it and all it needs end without a fault or are needed anyway.
+fn total_statements(uses: &Uses<'_>) -> Vec<bool> {
+    let mut total: Vec<bool> = Vec::with_capacity(uses.sites.len());
+    for site in &uses.sites {
+        let s = site.stmt;
+        let shape = match &s.op {
+            ArrayOp::Map { .. } | ArrayOp::Fold { init: Some(_), .. } | ArrayOp::Scan { .. } => true,
+            ArrayOp::Generate { .. }
+            | ArrayOp::Fold { init: None, .. }
+            | ArrayOp::Permute { .. }
+            | ArrayOp::Backpermute { .. }
+            | ArrayOp::Stencil { .. }
+            | ArrayOp::Argsort { .. }
+            | ArrayOp::Check { .. }
+            | ArrayOp::Reshape { .. }
+            | ArrayOp::Replicate { .. }
+            | ArrayOp::Slice { .. }
+            | ArrayOp::Compute { .. }
+            | ArrayOp::Foreign { .. }
+            | ArrayOp::If { .. }
+            | ArrayOp::While { .. } => false,
+        };
+        let there =
+            |a: ArrayId| uses.def[a.index()].is_none_or(|d| uses.sites[d].strict || total.get(d) == Some(&true));
+        let operands = s.op.arrays().into_iter().all(there);
+        let code =
+            s.op.funs()
+                .iter()
+                .all(|(_, f)| !f.body.is_partial() && arrays_of_fun(f).into_iter().all(|(a, _)| there(a)));
+        let total_here = shape && operands && code;
+        total.push(total_here);
+    }
+    total
 }
 
 /// How one kernel needs another.

@@ -22,7 +22,8 @@
 //!    most [`STORE`]. It is computed once at each kernel's own points, however many statements read it there. A gather
 //!    counts as [`GATHER`], a new axis, and a read inside of a loop, as [`COPIES`], a window as its extent.
 //! 3. *Siblings* over one index space that read an array at their own point become one kernel, with what they read, if
-//!    every evaluation of the block needs all of them and none depends on another in any other way.
+//!    every evaluation of the block needs one of them, the others are needed too or end without a fault, and none depends
+//!    on another in any other way.
 //! 4. *Barriers.* What a barrier, a sort, a view, a foreign function, a loop or a conditional takes, and what a block
 //!    yields, is stored.
 //! 5. *Faults.* What may fault does not join what comes after it and may not end, nor what then evaluates an array on

@@ -142,10 +142,12 @@ impl<'a> Uses<'a> {
                 ArrayOp::Stencil { inputs, .. } if role == "boundary" => inputs.iter().map(|i| i.neighbours()).sum(),
                 _ => 1,
             };
-            indexed(&f.body, 1, &mut |a, times| {
+            let point = point(&s.op, role, f);
+            indexed(&f.body, 1, &mut |a, index, times| {
                 let read = match (apart, p.ty(a).rank, is_closed(&s.op, role)) {
                     (true, ..) => Read::Stored("a combination or a condition reads it"),
                     (_, 0, _) | (_, _, true) => Read::Once,
+                    _ if point == Some(index) => Read::Point,
                     _ => Read::Times(times * GATHER * window),
                 };
                 all.push((a, read));
@@ -160,11 +162,21 @@ impl<'a> Uses<'a> {
     }
 }
 
-/// Calls `f` on the arrays that a region reads, with how often it is taken to read them.
-fn indexed(r: &Region, times: usize, f: &mut dyn FnMut(ArrayId, usize)) {
+/// The parameters of a function that are the point of the statement's space at which it is called.
+fn point<'f>(op: &ArrayOp, role: &str, f: &'f Fun) -> Option<&'f [Val]> {
+    match op {
+        ArrayOp::Generate { .. } if role == "f" => Some(&f.body.params),
+        ArrayOp::Backpermute { .. } if role == "index" => Some(&f.body.params),
+        ArrayOp::Permute { .. } if role == "target" => Some(&f.body.params),
+        _ => None,
+    }
+}
+
+/// Calls `f` on the arrays that a region reads, with the index and with how often it is taken to read them.
+fn indexed(r: &Region, times: usize, f: &mut dyn FnMut(ArrayId, &[Val], usize)) {
     for n in &r.nodes {
-        if let ScalarOp::Index { array, .. } = &n.op {
-            f(*array, times);
+        if let ScalarOp::Index { array, index, .. } = &n.op {
+            f(*array, index, times);
         }
         let inner = if matches!(n.op, ScalarOp::While { .. }) { times.max(COPIES) } else { times };
         n.op.regions().into_iter().for_each(|r| acc_core::grow_stack(|| indexed(r, inner, f)));

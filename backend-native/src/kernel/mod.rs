@@ -96,6 +96,17 @@ pub(crate) enum AxisKind {
     Scan(Dir),
 }
 
+impl AxisKind {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            AxisKind::Parallel => "parallel",
+            AxisKind::Reduction => "reduce",
+            AxisKind::Scan(Dir::Left) => "scan left",
+            AxisKind::Scan(Dir::Right) => "scan right",
+        }
+    }
+}
+
 /// What becomes of the values that an output takes.
 #[derive(Clone, Debug)]
 pub(crate) enum Finish {

@@ -1,7 +1,7 @@
 //! The text form of kernels.
 
-use super::{AxisKind, Body, Finish, Initial, Ix, Kernel, Op, Output, Region};
-use acc_core::ir::{Dir, Val};
+use super::{Body, Finish, Initial, Ix, Kernel, Op, Output, Region};
+use acc_core::ir::Val;
 use std::fmt::{Display, Formatter, Result, Write};
 
 impl Display for Kernel {
@@ -13,13 +13,7 @@ impl Display for Kernel {
         }
         f.write_char('(')?;
         for (k, axis) in self.axes.iter().enumerate() {
-            let kind = match axis {
-                AxisKind::Parallel => "parallel",
-                AxisKind::Reduction => "reduce",
-                AxisKind::Scan(Dir::Left) => "scan left",
-                AxisKind::Scan(Dir::Right) => "scan right",
-            };
-            write!(f, "{}i{k}: {kind}", if k > 0 { ", " } else { "" })?;
+            write!(f, "{}i{k}: {}", if k > 0 { ", " } else { "" }, axis.name())?;
         }
         f.write_str(")")?;
         for (k, a) in self.fused.iter().enumerate() {

@@ -25,10 +25,12 @@ pub(super) struct Elements<'l, 'p> {
 
 impl Reads for Elements<'_, '_> {
     fn element(&mut self, b: &mut Builder, array: ArrayId, index: &[Val]) -> Result<Option<Vec<Val>>, Error> {
-        if !self.lowering.fusion.is_inlined(array) {
+        let here = index == self.point && (self.own.contains(&array) || self.given.contains_key(&array));
+        if self.lowering.fusion.is_inlined(array) {
+            self.check(b, array, index);
+        } else if !here {
             return Ok(None);
         }
-        self.check(b, array, index);
         self.read(b, array, index).map(Some)
     }
 }

@@ -7,7 +7,6 @@
 //! Nothing here depends on extents or data: a plan serves all of them.
 
 mod element;
-mod explain;
 mod group;
 
 use crate::kernel::{self, Body, Kernel, Loads};

@@ -119,7 +119,8 @@ pub fn agree_within(text: &str, args: &[ArrayData], tolerance: f64) {
             assert_eq!(w.len(), g.len());
             for (w, g) in w.iter().zip(g) {
                 if let Err(e) = same(w, g, tolerance) {
-                    let explain = acc_core::exec::Ready::new(&Native::new(), &program).unwrap().prepared().explain();
+                    let explain =
+                        acc_core::exec::Ready::new(&Native::new(), &program).unwrap().prepared().explain().kernel_ir();
                     panic!("{e} (interpreter, native)\n{text}\narguments {shapes:?}\n{explain}");
                 }
             }

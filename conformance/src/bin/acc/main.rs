@@ -1,6 +1,7 @@
 //! `acc`: run, check and compare array programs.
 
 mod check;
+mod explain;
 mod export;
 mod fuzz;
 mod list;
@@ -32,6 +33,8 @@ enum Command {
     Run(run::Args),
     /// Write the first-order graph that a program becomes.
     Export(export::Args),
+    /// Show the kernels that a program becomes on the native executor, what was fused and what was not, and why.
+    Explain(explain::Args),
     /// Print a program in text form, as it is or after a pass.
     Print(print::Args),
     /// Make a program small that makes a command fail, while it still does.
@@ -53,6 +56,7 @@ fn main() -> ExitCode {
         Command::Check(args) => check::main(&args),
         Command::Run(args) => run::main(&args),
         Command::Export(args) => export::main(&args),
+        Command::Explain(args) => explain::main(&args),
         Command::Print(args) => print::main(&args),
         Command::Reduce(args) => reduce::main(&args),
         Command::Fuzz(args) => fuzz::main(&args),

@@ -31,7 +31,7 @@ pub fn main(args: &Args) -> crate::Outcome {
         }
         Some("lower") => {
             use acc_core::Backend;
-            backend_native::Native::new().prepare(&program).map_err(|e| e.to_string())?.explain()
+            backend_native::Native::new().prepare(&program).map_err(|e| e.to_string())?.explain().kernel_ir()
         }
         Some(pass) => match simplify_until(&program, pass) {
             Some(p) => show(&p),

@@ -1,0 +1,134 @@
+//! What became of a program: its kernels, what was fused into what, what was not and why.
+
+use crate::kernel::{AxisKind, Finish, Ix, Kernel, Op, Output};
+use crate::lower::{BlockPlan, How, Plan, Work};
+use acc_core::data::ScalarType;
+use acc_core::ir::{ArrayId, ArrayType, Val};
+use acc_desugar::fuse::Note;
+use std::collections::BTreeSet;
+use std::fmt::{self, Display, Formatter};
+
+/// The kernels of a program and the decisions behind them. Its text form names arrays as the simplified program does.
+#[derive(Clone, Debug)]
+pub struct Explanation {
+    /// The kernels, in the order in which they run; those of loops and conditionals where these stand.
+    pub kernels: Vec<KernelReport>,
+    /// Arrays that are stored and are no results of the program, but for views and the state of loops.
+    pub intermediates: Vec<ArrayId>,
+    /// What was decided for each array that might have been fused.
+    pub notes: Vec<Note>,
+}
+
+/// A kernel: one launch over one index space, with the combination of its partial results.
+#[derive(Clone, Debug)]
+pub struct KernelReport {
+    /// The arrays that it stores, with their operations.
+    pub results: Vec<(ArrayId, &'static str)>,
+    /// The arrays computed inside and never stored.
+    pub fused: Vec<ArrayId>,
+    /// The axes of its index space, such as `parallel, reduce`.
+    pub axes: String,
+    /// Bytes read of arrays for each point: of each column once, however often a point reads it.
+    pub bytes_read: usize,
+    /// Bytes stored for each point; what folds and permutes store is not counted.
+    pub bytes_stored: usize,
+    /// The kernel IR.
+    pub ir: String,
+}
+
+impl Explanation {
+    pub(crate) fn new(plan: &Plan) -> Explanation {
+        let mut out = Explanation { kernels: Vec::new(), intermediates: Vec::new(), notes: plan.notes.clone() };
+        let mut yielded = BTreeSet::new();
+        out.block(plan, &plan.body, &mut yielded);
+        out.intermediates.retain(|a| !yielded.contains(a));
+        out
+    }
+
+    fn block(&mut self, plan: &Plan, b: &BlockPlan, yielded: &mut BTreeSet<ArrayId>) {
+        yielded.extend(&b.results);
+        for step in b.steps.iter().map(|&s| &plan.steps[s]) {
+            match &step.work {
+                Work::Array { how: How::View, op, .. } => {
+                    // What a view that is yielded shows is yielded, too.
+                    if step.results.iter().any(|r| yielded.contains(r)) {
+                        yielded.extend(op.arrays());
+                    }
+                }
+                Work::Array { how: How::Sort, .. } => self.intermediates.extend(&step.results),
+                Work::Array { how: How::Fused, .. } => {}
+                Work::Kernel { launch, .. } => {
+                    let report = KernelReport::new(&launch.kernel, &plan.types);
+                    self.intermediates.extend(report.results.iter().map(|(a, _)| a));
+                    self.kernels.push(report);
+                }
+                Work::If { then, else_, .. } => {
+                    acc_core::grow_stack(|| self.block(plan, then, yielded));
+                    acc_core::grow_stack(|| self.block(plan, else_, yielded));
+                }
+                Work::Foreign { fallback, .. } => acc_core::grow_stack(|| self.block(plan, fallback, yielded)),
+                Work::While { test, step, .. } => {
+                    acc_core::grow_stack(|| self.block(plan, test, yielded));
+                    acc_core::grow_stack(|| self.block(plan, step, yielded));
+                }
+            }
+        }
+    }
+
+    /// The kernel IR of all kernels.
+    pub fn kernel_ir(&self) -> String {
+        self.kernels.iter().map(|k| k.ir.as_str()).collect()
+    }
+}
+
+impl KernelReport {
+    fn new(k: &Kernel, types: &[ArrayType]) -> KernelReport {
+        let outputs = || k.outputs.iter().filter(|o| o.stored).chain(k.epilogue.iter().flat_map(|e| &e.outputs));
+        let mut columns: BTreeSet<(ArrayId, u32)> = BTreeSet::new();
+        k.element.region.visit(0, &mut |n, _| {
+            if let Op::Load(l) = &n.op {
+                let varies = |i: &Ix| match i {
+                    Ix::Affine { .. } => true,
+                    Ix::At(v) => !k.element.uniform[v.index()],
+                };
+                if l.index.iter().any(varies) {
+                    columns.extend(l.leaves.iter().map(|&leaf| (l.array, leaf)));
+                }
+            }
+        });
+        let leaf =
+            |(a, leaf): &(ArrayId, u32)| types[a.index()].elt.leaves().get(*leaf as usize).map_or(0, |t| t.size());
+        let size = |vals: &[Val], ty: &dyn Fn(Val) -> ScalarType| vals.iter().map(|&v| ty(v).size()).sum::<usize>();
+        let stored = |o: &Output| match o.finish {
+            Finish::Store | Finish::Scan { .. } if o.stored => size(k.values(o), &|v| k.element.ty(v)),
+            Finish::Store | Finish::Scan { .. } | Finish::Fold { .. } | Finish::Scatter { .. } => 0,
+        };
+        let scans = matches!(k.axes.last(), Some(AxisKind::Scan(_)));
+        let after = k.epilogue.iter().filter(|_| scans).map(|e| size(&e.body.region.results, &|v| e.body.ty(v)));
+        let kinds: Vec<&str> = k.axes.iter().map(|a| a.name()).collect();
+        KernelReport {
+            results: outputs().map(|o| (o.result, o.op)).collect(),
+            fused: k.fused.iter().copied().chain(k.outputs.iter().filter(|o| !o.stored).map(|o| o.result)).collect(),
+            axes: kinds.join(", "),
+            bytes_read: columns.iter().map(leaf).sum(),
+            bytes_stored: k.outputs.iter().map(stored).sum::<usize>() + after.sum::<usize>(),
+            ir: k.to_string(),
+        }
+    }
+}
+
+impl Display for Explanation {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        for (number, k) in self.kernels.iter().enumerate() {
+            let results: Vec<String> = k.results.iter().map(|(a, op)| format!("{a} = {op}")).collect();
+            writeln!(f, "kernel {number} over ({}): {}", k.axes, results.join(", "))?;
+            if !k.fused.is_empty() {
+                let fused: Vec<String> = k.fused.iter().map(ArrayId::to_string).collect();
+                writeln!(f, "  with {}", fused.join(", "))?;
+            }
+            writeln!(f, "  {} bytes read and {} stored for each point", k.bytes_read, k.bytes_stored)?;
+        }
+        self.notes.iter().try_for_each(|n| writeln!(f, "{n}"))?;
+        writeln!(f, "kernels: {}, intermediate arrays: {}", self.kernels.len(), self.intermediates.len())
+    }
+}

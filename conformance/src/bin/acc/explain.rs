@@ -1,0 +1,33 @@
+//! `acc explain FILE`
+
+use crate::output::{read_program, say};
+use acc_core::Backend;
+use backend_native::Native;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Show what the native executor makes of a program.
+#[derive(clap::Args)]
+pub struct Args {
+    /// A program or test file in text form.
+    file: PathBuf,
+    /// With the simplified program, whose names the explanation uses.
+    #[arg(long)]
+    program: bool,
+    /// With the kernels in the kernel IR.
+    #[arg(long)]
+    kernel_ir: bool,
+}
+
+pub fn main(args: &Args) -> crate::Outcome {
+    let program = read_program(&args.file)?.program;
+    let explanation = Native::new().prepare(&program).map_err(|e| e.to_string())?.explain();
+    if args.program {
+        say!("{:#}", acc_desugar::simplify(&program));
+    }
+    if args.kernel_ir {
+        say!("{}", explanation.kernel_ir().trim_end());
+    }
+    say!("{}", explanation.to_string().trim_end());
+    Ok(ExitCode::SUCCESS)
+}
