@@ -1,6 +1,7 @@
 //! From second-order array programs to first-order tensor graphs: simplification and flattening.
 #![forbid(unsafe_code)]
 
+pub mod contraction;
 mod flatten;
 pub mod fuse;
 pub mod graph;

@@ -108,3 +108,50 @@ fn a_long_program_is_lowered_quickly() {
     assert!(start.elapsed().as_secs_f64() < 2.0, "{:?}", start.elapsed());
     common::agree(&text, &[common::ints(&[1, 2, 3])]);
 }
+
+/// The extents of what is computed between two statements of one kernel are known only when the first one's are.
+#[test]
+fn arrays_between_the_parts_of_a_kernel_have_extents() {
+    let after_a_fold = "program(a: [2]i64) {
+        f: [1]i64 = fold1(a, f: |%x: i64, %y: i64| add(%x, %y))
+        z: [1]i64 = zip_with(f, f, f: |%x: i64, %y: i64| mul(%x, %y))
+        r: [1]i64 = map(z, f: |%x: i64| add(%x, 1i64))
+        yield r }";
+    common::agree_on(after_a_fold, &[&[&[3, 4]], &[&[0, 4]], &[&[5, 1]]]);
+    let beside = "program(a: [1]i64) {
+        b: [1]i64 = backpermute(a, shape: || 0i64, index: |%i: i64| %i)
+        m: [1]bool = map(b, f: |%x: i64| gt(%x, 1i64))
+        s: [1]bool = scanr(m, f: |%x: bool, %y: bool| or(%x, %y), init: || true)
+        yield b, s }";
+    common::agree_on(beside, &[&[&[0]], &[&[3]]]);
+    let after_a_permute = "program(a: [1]i64) {
+        p: [1]i64 = permute(a, into: a, combine: |%x: i64, %y: i64| add(%x, %y), target: |%i: i64| (1u8, %i))
+        m: [1]i64 = imap(p, f: |%i: i64, %x: i64| add(%x, %i))
+        z: [1]i64 = zip_with(a, p, m, f: |%x: i64, %y: i64, %z: i64| add(%x, mul(%y, %z)))
+        yield z }";
+    common::agree_on(after_a_permute, &[&[&[0]], &[&[1]], &[&[70]]]);
+}
+
+/// A statement that measures an array depends on it, though it reads no element.
+#[test]
+fn a_kernel_that_measures_another_one_comes_after_it() {
+    let text = "program(a: [2]u64) {
+        f: [1]u64 = fold(a, f: |%x: u64, %y: u64| add(%x, %y), init: || 0u64)
+        b: [1]u64 = backpermute(f, shape: || extent(f, 0), index: |%i: i64| %i)
+        g: [1]u8 = generate(shape: || extent(b, 0), f: |%i: i64| 7u8)
+        r: [2]i64 = imap(a, f: |%i: i64, %j: i64, %x: u64| cast(g[%i], i64))
+        yield b, r }";
+    common::agree_on(text, &[&[&[1, 1]], &[&[3, 5]], &[&[70, 80]]]);
+}
+
+/// A scalar that a view's extents depend on is stored, also if an epilogue reads it.
+#[test]
+fn a_fold_that_a_view_reads_is_stored() {
+    let text = "program(a: [1]i64) {
+        n: [0]i64 = fold(a, f: |%x: i64, %y: i64| add(%x, %y), init: || 0i64)
+        m: [0]i64 = map(n, f: |%x: i64| add(%x, 1i64))
+        v: [2]i64 = reshape(a, shape: || (n[], 1i64))
+        yield m, v }";
+    common::agree(text, &[common::ints(&[1, 1, 1])]);
+    common::agree(text, &[common::ints(&[2, 1, 1])]);
+}

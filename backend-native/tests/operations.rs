@@ -2,7 +2,7 @@
 
 mod common;
 
-use acc_core::data::{EltType, ScalarType};
+use acc_core::data::{ArrayData, EltType, Prim, ScalarType};
 use acc_core::ir::PrimOp;
 use common::{LENGTHS, Rng, agree, agree_on, agree_within, array};
 
@@ -213,4 +213,48 @@ fn moves() {
     );
     on_matrices("program(a: [2]i64) { r: [1]i64 = slice(a, axes: [fixed, all], index: || 2i64) yield r }");
     on_matrices("program(a: [2]i64) { r: [1]i64 = slice(a, axes: [all, fixed], index: || 1i64) yield r }");
+}
+
+/// Matrix products of all forms, of small extents and of those that are cut into blocks and parts, agree with the
+/// interpreter, which adds in order.
+#[test]
+fn matrix_products() {
+    let plain = "program(a: [2]F, b: [2]F) {
+        l: [3]F = replicate(a, axes: [all, fixed, all], extents: || extent(b, 1))
+        t: [2]F = backpermute(b, shape: || (extent(b, 1), extent(b, 0)), index: |%i: i64, %j: i64| (%j, %i))
+        r: [3]F = replicate(t, axes: [fixed, all, all], extents: || extent(a, 0))
+        p: [3]F = zip_with(l, r, f: |%x: F, %y: F| mul(%x, %y))
+        c: [2]F = fold(p, f: |%x: F, %y: F| add(%x, %y), init: || 2.0F)
+        yield c }";
+    let transposed = "program(a: [2]F, b: [2]F) {
+        p: [3]F = generate(shape: || (extent(a, 1), extent(b, 0), extent(a, 0)),
+          f: |%i: i64, %j: i64, %k: i64| mul(a[%k, %i], b[%j, %k]))
+        c: [2]F = fold(p, f: |%x: F, %y: F| add(%y, %x), init: || 0.0F)
+        d: [2]F = map(c, f: |%x: F| add(%x, 1.0F))
+        yield d }";
+    let batched = "program(a: [3]F, b: [3]F) {
+        p: [4]F = generate(shape: || (extent(a, 0), extent(a, 1), extent(b, 2), extent(a, 2)),
+          f: |%b: i64, %i: i64, %j: i64, %k: i64| mul(b[%b, %k, %j], a[%b, %i, %k]))
+        c: [3]F = fold(p, f: |%x: F, %y: F| add(%x, %y), init: || 0.0F)
+        yield c }";
+    for ty in ["f32", "f64"] {
+        let tolerance = if ty == "f32" { 2e-4 } else { 1e-12 };
+        let mut r = common::Rng(77);
+        let mut matrix = |shape: &[usize]| {
+            let n: usize = shape.iter().product();
+            let values = (0..n).map(|_| (r.next() % 64) as f64 / 16.0 - 2.0);
+            let lit = |x: f64| if ty == "f32" { [(x as f32).lit()] } else { [x.lit()] };
+            let elt = if ty == "f32" { ScalarType::F32 } else { ScalarType::F64 };
+            ArrayData::from_leaves(shape.iter().copied(), elt.into(), values.map(lit)).unwrap()
+        };
+        for [m, n, k] in [[1, 1, 1], [3, 5, 2], [4, 4, 4], [7, 65, 33], [64, 64, 64], [130, 9, 17], [5, 6, 9000]] {
+            let text = |t: &str| t.replace('F', ty);
+            common::agree_within(&text(plain), &[matrix(&[m, k]), matrix(&[k, n])], tolerance);
+            common::agree_within(&text(transposed), &[matrix(&[k, m]), matrix(&[n, k])], tolerance);
+            if k < 100 {
+                common::agree_within(&text(batched), &[matrix(&[2, m, k]), matrix(&[2, k, n])], tolerance);
+                common::agree_within(&text(batched), &[matrix(&[3, m, k]), matrix(&[2, k, n])], tolerance);
+            }
+        }
+    }
 }

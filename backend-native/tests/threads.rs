@@ -2,7 +2,7 @@
 
 mod common;
 
-use acc_core::data::{ArrayData, ScalarType};
+use acc_core::data::{ArrayData, Prim, ScalarType};
 use acc_core::{Executor, RunLimits};
 use backend_native::Native;
 use common::{Rng, array, native, parse, reference, same};
@@ -114,4 +114,34 @@ fn a_program_is_prepared_once_for_all_data_and_extents() {
         native.run_untyped(&program, &args, &RunLimits::none()).unwrap();
     }
     assert_eq!(native.compiled(), 1);
+}
+
+/// Blocks of matrix products, and parts of their inner dimension, do not depend on the threads.
+#[test]
+fn matrix_products_are_the_same_bits_for_any_number_of_threads() {
+    let backends: Vec<Native> = [1, 2, 3, 7, 16].map(|n| Native::with_threads(n).unwrap()).into();
+    for ty in [ScalarType::F32, ScalarType::F64] {
+        let text = "program(a: [2]F, b: [2]F) {
+            p: [3]F = generate(shape: || (extent(a, 0), extent(b, 1), extent(a, 1)),
+              f: |%i: i64, %j: i64, %k: i64| mul(a[%i, %k], b[%k, %j]))
+            c: [2]F = fold(p, f: |%x: F, %y: F| add(%x, %y), init: || 0.0F)
+            yield c }";
+        let program = parse(&text.replace('F', &ty.to_string()));
+        let mut r = Rng(5);
+        let mut matrix = |rows: usize, columns: usize| {
+            let values = (0..rows * columns).map(|_| (r.next() % 1000) as f64 / 7.0 - 60.0);
+            let lit = |x: f64| if ty == ScalarType::F32 { [(x as f32).lit()] } else { [x.lit()] };
+            ArrayData::from_leaves([rows, columns], ty.into(), values.map(lit)).unwrap()
+        };
+        let sizes =
+            (1..65).map(|m| (m, 65 - m, 40)).chain([(512, 512, 64), (300, 1500, 8), (8, 8, 20_000), (512, 5, 9000)]);
+        for (m, n, k) in sizes {
+            let args = [matrix(m, k), matrix(k, n)];
+            let run = |b: &Native| b.run_untyped(&program, &args, &RunLimits::none()).unwrap();
+            let want = run(&backends[0]);
+            for b in &backends[1..] {
+                assert_eq!(run(b), want, "{m} {n} {k} {ty}");
+            }
+        }
+    }
 }

@@ -55,7 +55,7 @@ impl Reads {
             Read::Times(n) => Reads { times: n * self.count(), once: self.once, ..Reads::default() },
             Read::Window(n) => Reads { times: n * self.count(), once: self.once, window: true, ..Reads::default() },
             Read::Once => Reads { once: true, ..Reads::default() },
-            Read::Stored(_) => Reads::default(),
+            Read::Stored(_) | Read::Measured => Reads::default(),
         }
     }
 
@@ -221,6 +221,12 @@ impl Decider<'_> {
         self.uses.sites[k].stmt.results[0]
     }
 
+    /// Whether a statement that no kernel computes reads an array.
+    fn is_read_apart(&self, a: ArrayId) -> bool {
+        let apart = |by| matches!(by, By::Stmt(by) if self.place[by] == Place::Apart);
+        self.uses.of[a.index()].iter().any(|u| u.read != Read::Measured && apart(u.by))
+    }
+
     /// How kernels read an array, and why it must be stored, if it must.
     fn reads_of(&self, a: ArrayId) -> (BTreeMap<usize, Reads>, Option<&'static str>) {
         let mut reads: BTreeMap<usize, Reads> = BTreeMap::new();
@@ -231,7 +237,7 @@ impl Decider<'_> {
                     why.get_or_insert(reason);
                     continue;
                 }
-                (_, By::Block(_)) => continue,
+                (_, By::Block(_)) | (Read::Measured, _) => continue,
                 (_, By::Stmt(by)) => by,
             };
             match self.place[by] {
@@ -274,7 +280,7 @@ impl Decider<'_> {
         } else {
             self.reads[k] = reads;
             self.open(k, kind);
-            self.take_epilogue(k, why.is_none());
+            self.take_epilogue(k, why.is_none() && !self.is_read_apart(result));
         }
     }
 
@@ -559,7 +565,10 @@ impl Decider<'_> {
             let (main, epilogue) = (results(&kernel.main), results(&kernel.epilogue));
             let inside = |m: &usize| {
                 let (reads, why) = self.reads_of(self.result(*m));
-                why.is_none() && !reads.is_empty() && reads.keys().all(|root| kernel.epilogue.contains(root))
+                why.is_none()
+                    && !self.is_read_apart(self.result(*m))
+                    && !reads.is_empty()
+                    && reads.keys().all(|root| kernel.epilogue.contains(root))
             };
             let transient = results(&kernel.main.iter().copied().filter(inside).collect());
             for a in main.iter().chain(&epilogue) {

@@ -37,7 +37,13 @@ mod uses;
 
 pub use cost::prim_cost;
 
-use acc_core::ir::{ArrayId, Program};
+/// The matrix product that a statement is, if fusion stores its factors for one.
+pub fn matrix_product(p: &Program, defs: &Definitions<'_>, s: &Stmt) -> Option<Contraction> {
+    contraction(p, defs, s).filter(uses::is_matrix_product)
+}
+
+use crate::contraction::{Contraction, Definitions, contraction};
+use acc_core::ir::{ArrayId, Program, Stmt};
 use std::fmt;
 
 /// What storing an element and reading it again costs, in additions over a vector of lanes.

@@ -1,6 +1,8 @@
 //! How statements read arrays.
 
 use super::{COPIES, GATHER};
+use crate::contraction::{Contraction, Definitions, contraction};
+use acc_core::data::ScalarType;
 use acc_core::ir::{ArrayId, ArrayOp, Block, Boundary, Fun, PrimOp, Program, Region, ScalarOp, Stmt, Val};
 use std::collections::HashMap;
 
@@ -17,6 +19,8 @@ pub(super) enum Read {
     Window(usize),
     /// Once for a whole launch.
     Once,
+    /// Only its extents.
+    Measured,
     /// It must be stored, and why.
     Stored(&'static str),
 }
@@ -58,6 +62,12 @@ pub(super) struct Uses<'a> {
     pub of: Vec<Vec<Use>>,
 }
 
+/// Whether a contraction is worth more than a fold: numbers that processors multiply and add in vectors, and reused.
+pub(super) fn is_matrix_product(c: &Contraction) -> bool {
+    let [rows, columns, _] = c.roles();
+    matches!(c.ty, ScalarType::F32 | ScalarType::F64) && !rows.is_empty() && !columns.is_empty()
+}
+
 /// Whether a function is evaluated once per launch.
 pub(super) fn is_closed(op: &ArrayOp, role: &str) -> bool {
     matches!(role, "shape" | "init" | "extents" | "ok" | "cond") || matches!(op, ArrayOp::Slice { .. })
@@ -68,7 +78,14 @@ impl<'a> Uses<'a> {
         let (def, of) = (vec![None; p.types.len()], vec![Vec::new(); p.types.len()]);
         let mut out = Uses { sites: Vec::new(), def, holder: Vec::new(), of };
         out.block(&p.body);
+        let defs = Definitions::new(p);
         for k in 0..out.sites.len() {
+            if let Some(c) = contraction(p, &defs, out.sites[k].stmt).filter(is_matrix_product) {
+                for factor in &c.factors {
+                    let read = Read::Stored("a matrix product takes it");
+                    out.of[factor.array.index()].push(Use { by: By::Stmt(k), read });
+                }
+            }
             out.reads(p, k);
         }
         out
@@ -142,6 +159,11 @@ impl<'a> Uses<'a> {
                 ArrayOp::Stencil { inputs, .. } if role == "boundary" => inputs.iter().map(|i| i.neighbours()).sum(),
                 _ => 1,
             };
+            f.body.visit(0, &mut |n, _| {
+                if let ScalarOp::Extent { array, .. } = &n.op {
+                    all.push((*array, Read::Measured));
+                }
+            });
             let point = point(&s.op, role, f);
             indexed(&f.body, 1, &mut |a, index, times| {
                 let read = match (apart, p.ty(a).rank, is_closed(&s.op, role)) {
@@ -156,7 +178,11 @@ impl<'a> Uses<'a> {
         let block = self.sites[by].block;
         for (a, read) in all {
             let inside = self.def[a.index()].is_none_or(|d| self.sites[d].block == block);
-            let read = if inside { read } else { Read::Stored("an inner block reads it") };
+            let read = match read {
+                Read::Measured => read,
+                _ if inside => read,
+                _ => Read::Stored("an inner block reads it"),
+            };
             self.of[a.index()].push(Use { by: By::Stmt(by), read });
         }
     }

@@ -6,7 +6,8 @@ use crate::kernel::{self, AxisKind, Body, Builder, Epilogue, Finish, Initial, Ke
 use crate::tile::scatter::supported;
 use acc_core::Error;
 use acc_core::data::ScalarType;
-use acc_core::ir::{ArrayId, ArrayOp, Loc, PrimOp, Stmt, Val};
+use acc_core::ir::{ArrayId, ArrayOp, Loc, PrimOp, Stmt, Val, arrays_needed};
+use acc_desugar::fuse::matrix_product;
 
 impl Lowering<'_> {
     /// The kernel of some statements, those of the epilogue last.
@@ -25,12 +26,15 @@ impl Lowering<'_> {
         });
         let (element, epilogue) = (code(&kernel.element), kernel.epilogue.as_ref().map(|e| code(&e.body)));
         let part = |s: &&Stmt| {
-            let closed = self.closed_functions(s)?;
-            Ok(Part { result: s.results[0], name: s.op.name(), loc: s.loc.clone(), op: s.op.clone(), closed })
+            let (closed, needs) = (self.closed_functions(s)?, arrays_needed(s));
+            Ok(Part { result: s.results[0], name: s.op.name(), loc: s.loc.clone(), op: s.op.clone(), closed, needs })
         };
         let parts = stmts.iter().map(part).collect::<Result<Vec<_>, Error>>()?;
         let checks = self.checks;
-        let launch = Launch { element, combine, initial, epilogue, cost, combine_partial, checks, kernel };
+        // The fold, if it is the only one of the kernel, that an epilogue may follow.
+        let fold = stmts.first().filter(|_| kernel.outputs.len() == 1);
+        let product = fold.zip(self.products.as_ref()).and_then(|(s, d)| matrix_product(self.program, d, s));
+        let launch = Launch { product, element, combine, initial, epilogue, cost, combine_partial, checks, kernel };
         Ok(Work::Kernel { launch: Box::new(launch), parts })
     }
 

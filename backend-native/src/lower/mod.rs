@@ -18,6 +18,7 @@ use acc_core::ir::{
     ArrayId, ArrayOp, ArrayType, Block, ForeignFun, Fun, Loc, Program, Stmt, arrays_needed, arrays_of_fun,
     strict_statements,
 };
+use acc_desugar::contraction::{Contraction, Definitions};
 use acc_desugar::fuse::{Fusion, Note};
 use element::Elements;
 use std::cell::RefCell;
@@ -105,6 +106,8 @@ pub(crate) struct Part {
     pub op: ArrayOp,
     /// Its closed functions, in order.
     pub closed: Vec<Closed>,
+    /// The arrays that it needs once the parts before it have their extents.
+    pub needs: Vec<ArrayId>,
 }
 
 /// A kernel ready to launch.
@@ -122,6 +125,8 @@ pub(crate) struct Launch {
     pub combine_partial: bool,
     /// Whether an index out of bounds is a fault; else it stands for another one.
     pub checks: bool,
+    /// The matrix product that the kernel's fold is.
+    pub product: Option<Contraction>,
 }
 
 /// A closed function.
@@ -149,7 +154,8 @@ pub(crate) fn lower(program: &Program, fused: bool, checks: bool) -> Result<Plan
     };
     let mut stmts: Vec<Option<&Stmt>> = vec![None; program.types.len()];
     index_statements(&program.body, &mut stmts);
-    let lowering = Lowering { program, fusion: &fusion, checks, stmts, free_arrays: RefCell::default() };
+    let products = fused.then(|| Definitions::new(program));
+    let lowering = Lowering { program, fusion: &fusion, checks, stmts, products, free_arrays: RefCell::default() };
     plan.body = lowering.block(&program.body, &mut plan)?;
     Ok(plan)
 }
@@ -172,6 +178,8 @@ struct Lowering<'a> {
     checks: bool,
     /// The statement that defines an array.
     stmts: Vec<Option<&'a Stmt>>,
+    /// The same, to find matrix products; none where a kernel is to be a loop nest.
+    products: Option<Definitions<'a>>,
     /// The arrays that each block met so far uses from outside, by its address in the program.
     free_arrays: RefCell<HashMap<*const Block, Rc<[ArrayId]>>>,
 }
@@ -197,7 +205,7 @@ impl<'a> Lowering<'a> {
                 plan.def[r.index()] = Some(plan.steps.len());
             }
             let mut needs: Vec<ArrayId> = stmts.iter().flat_map(|s| arrays_needed(s)).collect();
-            needs.retain(|a| !results.contains(a));
+            needs.retain(|a| stmts.len() == 1 || !self.follows(*a, &results));
             let (loc, op) = stmts.first().map_or((Loc::unknown(), ""), |s| (s.loc.clone(), s.op.name()));
             steps.push(plan.steps.len());
             step_is_strict.push(unit.iter().any(|&k| strict[k]));
@@ -241,15 +249,22 @@ impl<'a> Lowering<'a> {
         }
         unit.iter().for_each(|&k| done[k] = true);
         if unit.len() > 1 {
+            let results: Vec<ArrayId> = unit.iter().flat_map(|&k| b.stmts[k].results.iter().copied()).collect();
             for &member in &unit {
                 for a in self.uses(&b.stmts[member]) {
-                    if let Some(&d) = number.get(&a) {
+                    if let Some(&d) = number.get(&a).filter(|_| !self.follows(a, &results)) {
                         acc_core::grow_stack(|| self.unit(b, d, number, done, units));
                     }
                 }
             }
         }
         units.push(unit);
+    }
+
+    /// Whether an array is one of these, or is computed where it is read, of one of them.
+    fn follows(&self, a: ArrayId, results: &[ArrayId]) -> bool {
+        let inlined = || self.stmts[a.index()].filter(|_| self.fusion.is_inlined(a));
+        results.contains(&a) || inlined().is_some_and(|s| self.uses(s).iter().any(|u| results.contains(u)))
     }
 
     fn work(&self, s: &Stmt, plan: &mut Plan) -> Result<Work, Error> {
@@ -304,15 +319,16 @@ impl<'a> Lowering<'a> {
         dead
     }
 
-    /// The arrays that evaluating a statement may read, through fused producers too.
+    /// The arrays that evaluating a statement may read, through fused producers too, each once.
     fn uses(&self, s: &Stmt) -> Vec<ArrayId> {
-        let mut out = self.own_uses(s);
+        let mut met: HashSet<ArrayId> = HashSet::new();
+        let mut out: Vec<ArrayId> = self.own_uses(s).into_iter().filter(|a| met.insert(*a)).collect();
         let mut at = 0;
-        while at < out.len() {
-            if self.fusion.is_inlined(out[at])
-                && let Some(p) = self.stmts[out[at].index()]
+        while let Some(&a) = out.get(at) {
+            if self.fusion.is_inlined(a)
+                && let Some(p) = self.stmts[a.index()]
             {
-                out.extend(self.own_uses(p));
+                out.extend(self.own_uses(p).into_iter().filter(|a| met.insert(*a)));
             }
             at += 1;
         }

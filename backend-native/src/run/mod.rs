@@ -3,6 +3,8 @@
 mod after;
 mod fold;
 pub(crate) mod launch;
+mod product;
+mod radix;
 mod rows;
 mod scan;
 mod scatter;
@@ -119,7 +121,8 @@ impl Run<'_> {
         let mut needed = vec![s];
         let mut at = 0;
         while at < needed.len() {
-            let needs = plan.steps[needed[at]].needs.iter();
+            // An array of a kernel that is being evaluated has its extents already, and that is all that is needed here.
+            let needs = plan.steps[needed[at]].needs.iter().filter(|a| self.values[a.index()].is_none());
             for d in needs.filter_map(|a| plan.def[a.index()]) {
                 if !self.is_done(d) && !needed.contains(&d) {
                     needed.push(d);
@@ -246,6 +249,12 @@ impl Run<'_> {
         let mut inits = Vec::with_capacity(parts.len());
         let outputs = launch.kernel.outputs.iter().chain(launch.kernel.epilogue.iter().flat_map(|e| &e.outputs));
         for (p, o) in parts.iter().zip(outputs) {
+            // What is computed of results of the kernel itself has its extents only now.
+            for a in &p.needs {
+                if self.values[a.index()].is_none() {
+                    self.force(*a)?;
+                }
+            }
             let mut closed = Vec::with_capacity(p.closed.len());
             for c in &p.closed {
                 closed.push(self.closed(c, s)?);
@@ -310,7 +319,13 @@ impl Run<'_> {
             cx: self.cx,
         };
         match launch.kernel.axes.last() {
-            Some(AxisKind::Reduction | AxisKind::Scan(_)) => rows::rows(&job),
+            Some(AxisKind::Reduction | AxisKind::Scan(_)) => {
+                let product = launch.product.as_ref().map(|c| product::product(&job, c, &self.values)).transpose()?;
+                match (product.flatten(), job.extents.split_last()) {
+                    (Some(columns), Some((_, outer))) => after::epilogue(&job, outer, vec![columns]),
+                    _ => rows::rows(&job),
+                }
+            }
             Some(AxisKind::Parallel) | None => match &job.outputs[..] {
                 [o] if matches!(o.output.finish, Finish::Scatter { .. }) => {
                     let shape = shape(o.output.result);

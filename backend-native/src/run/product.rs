@@ -1,0 +1,262 @@
+//! Matrix products: contractions of large enough extents, by the `gemm` crate.
+//!
+//! The result is cut into blocks of fixed size, one call on one thread each; a long inner dimension over a small result
+//! is cut into parts whose products are added pairwise. How it is cut depends on the extents alone, so that the bits
+//! are the same for any number of threads. Products and sums may be fused (one rounding for both).
+
+use super::Value;
+use super::launch::{Columns, Job, finish};
+use crate::buffer::{AnyBuffer, OutSlice};
+use crate::tile::lanes;
+use crate::tile::machine::Stop;
+use acc_core::data::{ColumnElt, ColumnSlice};
+use acc_desugar::contraction::{Contraction, Factor};
+use smallvec::SmallVec;
+use std::marker::PhantomData;
+
+/// Rows and columns of a block.
+const ROWS: usize = 128;
+const COLUMNS: usize = 1024;
+/// Terms of a part of the inner dimension, and the results up to which it is cut.
+const TERMS: usize = 4096;
+const SMALL: usize = 1 << 16;
+/// Extents below which the generic way is as good.
+const LEAST: usize = 4;
+/// Multiplications below which it is, too.
+const WORK: usize = 1 << 12;
+
+/// How a matrix product runs over its operands' memory. Strides are in elements.
+struct Plan {
+    /// Rows, columns, terms.
+    extents: [usize; 3],
+    /// Of the first factor along rows and terms, of the second along terms and columns, of the result along rows and
+    /// columns.
+    strides: [[usize; 2]; 3],
+    /// The axes that are neither: extents, and the strides of factors and result.
+    loops: Vec<(usize, [usize; 3])>,
+}
+
+/// The result of a product, if the extents are worth a call and no index is out of bounds.
+pub(super) fn product(job: &Job<'_>, c: &Contraction, values: &[Option<Value>]) -> Result<Option<Columns>, Stop> {
+    let [o] = &job.outputs[..] else { return Ok(None) };
+    let Some((_, outer)) = job.extents.split_last() else { return Ok(None) };
+    let Some(plan) = plan(job, c, values) else { return Ok(None) };
+    let column = |f: &Factor| values[f.array.index()].as_ref()?.columns.as_ref()?.get(f.leaf as usize);
+    let (Some(a), Some(b)) = (column(&c.factors[0]), column(&c.factors[1])) else { return Ok(None) };
+    let mut out = job.cx.columns(&o.types, outer.iter().product()).map_err(Stop::Error)?;
+    for (out, &bits) in out.iter_mut().zip(o.init.iter().flatten()) {
+        lanes::fill(out.as_out(), bits);
+    }
+    let done = match (a.slice(), b.slice(), out.first_mut().map(AnyBuffer::as_out)) {
+        (ColumnSlice::F32(a), ColumnSlice::F32(b), Some(OutSlice::F32(out))) => multiply(job, &plan, a, b, out)?,
+        (ColumnSlice::F64(a), ColumnSlice::F64(b), Some(OutSlice::F64(out))) => multiply(job, &plan, a, b, out)?,
+        _ => false,
+    };
+    Ok(done.then(|| finish(out)))
+}
+
+fn row_major(shape: &[usize]) -> Vec<usize> {
+    let mut out = vec![1; shape.len()];
+    for d in (1..shape.len()).rev() {
+        out[d - 1] = out[d] * shape[d];
+    }
+    out
+}
+
+fn plan(job: &Job<'_>, c: &Contraction, values: &[Option<Value>]) -> Option<Plan> {
+    let extents = &job.extents;
+    let inner = extents.len() - 1;
+    // The stride of a factor along an axis of the space; none if an index may be out of bounds.
+    let along = |f: &Factor| {
+        let shape = &values[f.array.index()].as_ref()?.shape;
+        let mut strides = vec![0; extents.len()];
+        for ((&axis, &extent), stride) in f.axes.iter().zip(shape).zip(row_major(shape)) {
+            if *extents.get(axis)? > extent {
+                return None;
+            }
+            strides[axis] = stride;
+        }
+        Some(strides)
+    };
+    let (a, b) = (along(&c.factors[0])?, along(&c.factors[1])?);
+    let out = row_major(&extents[..inner]);
+    let [rows, columns, _] = c.roles();
+    let longest = |axes: &[usize]| axes.iter().copied().max_by_key(|&k| (extents[k], k));
+    let (row, column) = (longest(&rows)?, longest(&columns)?);
+    let [m, n, k] = [extents[row], extents[column], extents[inner]];
+    if m.min(n).min(k) < LEAST || m.saturating_mul(n).saturating_mul(k) < WORK {
+        return None;
+    }
+    let loops = (0..inner).filter(|&axis| axis != row && axis != column);
+    Some(Plan {
+        extents: [m, n, k],
+        strides: [[a[row], a[inner]], [b[inner], b[column]], [out[row], out[column]]],
+        loops: loops.map(|axis| (extents[axis], [a[axis], b[axis], out[axis]])).collect(),
+    })
+}
+
+/// A scalar that `gemm` multiplies.
+trait Number: ColumnElt + Copy + Send + Sync + std::ops::Add<Output = Self> + 'static {
+    const ONE: Self;
+    const ZERO: Self;
+}
+impl Number for f32 {
+    const ONE: f32 = 1.0;
+    const ZERO: f32 = 0.0;
+}
+impl Number for f64 {
+    const ONE: f64 = 1.0;
+    const ZERO: f64 = 0.0;
+}
+
+/// A matrix in memory that blocks of it are computed in, each by one task.
+struct Target<'a, T> {
+    start: *mut T,
+    len: usize,
+    of: PhantomData<&'a mut [T]>,
+}
+
+// SAFETY: tasks write through it to elements that no other task touches (the contract of `block`), as if each had a
+// unique borrow of them; `T: Send` lets values go to other threads.
+unsafe impl<T: Send> Sync for Target<'_, T> {}
+
+impl<'a, T: Number> Target<'a, T> {
+    fn new(memory: &'a mut [T]) -> Target<'a, T> {
+        Target { start: memory.as_mut_ptr(), len: memory.len(), of: PhantomData }
+    }
+
+    /// Adds a product of `extents` rows, columns and terms to the elements from `at[2]` on; the factors start at `at[0]`
+    /// and `at[1]`. False if any element would lie outside of its memory.
+    ///
+    /// # Safety
+    /// No other thread uses the elements `at[2] + i * strides[2][0] + j * strides[2][1]` while this runs, and they are
+    /// distinct.
+    unsafe fn block(&self, a: &[T], b: &[T], at: [usize; 3], extents: [usize; 3], strides: &[[usize; 2]; 3]) -> bool {
+        let [m, n, k] = extents;
+        if m == 0 || n == 0 || k == 0 {
+            return true;
+        }
+        let last = |at: usize, counts: [usize; 2], s: [usize; 2]| at + (counts[0] - 1) * s[0] + (counts[1] - 1) * s[1];
+        let inside = last(at[0], [m, k], strides[0]) < a.len()
+            && last(at[1], [k, n], strides[1]) < b.len()
+            && last(at[2], [m, n], strides[2]) < self.len;
+        if !inside {
+            return false;
+        }
+        let s = strides.map(|s| s.map(|s| s as isize));
+        // SAFETY: all elements that the call reads and writes lie inside of `a`, `b` and the target (checked above: the
+        // last one of each is the one farthest from the first, strides being positive); those written are used by no
+        // one else (the contract). The types are those that `gemm` knows.
+        unsafe {
+            gemm::gemm(
+                m,
+                n,
+                k,
+                self.start.add(at[2]),
+                s[2][1],
+                s[2][0],
+                true,
+                a.as_ptr().add(at[0]),
+                s[0][1],
+                s[0][0],
+                b.as_ptr().add(at[1]),
+                s[1][1],
+                s[1][0],
+                T::ONE,
+                T::ONE,
+                false,
+                false,
+                false,
+                gemm::Parallelism::None,
+            );
+        }
+        true
+    }
+}
+
+/// Adds the product to `out`. False if an element would lie outside of its memory, which is a defect of the plan.
+fn multiply<T: Number>(job: &Job<'_>, p: &Plan, a: &[T], b: &[T], out: &mut [T]) -> Result<bool, Stop> {
+    let [m, n, k] = p.extents;
+    let parallel = job.cx.parallel(m * n, k);
+    let times: usize = p.loops.iter().map(|(extent, _)| extent).product();
+    let parts = if m * n <= SMALL && times == 1 { k.div_ceil(TERMS) } else { 1 };
+    if parts > 1 {
+        return by_parts(job, p, parts, parallel, a, b, out);
+    }
+    let mut tasks: Vec<[usize; 5]> = Vec::new();
+    for turn in 0..times {
+        let (mut left, mut at) = (turn, [0; 3]);
+        for (extent, strides) in p.loops.iter().rev() {
+            (0..3).for_each(|f| at[f] += left % extent * strides[f]);
+            left /= extent;
+        }
+        for i in (0..m).step_by(ROWS) {
+            tasks.extend((0..n).step_by(COLUMNS).map(|j| [at[0], at[1], at[2], i, j]));
+        }
+    }
+    let target = Target::new(out);
+    let inside = std::sync::atomic::AtomicBool::new(true);
+    job.cx.tasks(
+        parallel,
+        tasks,
+        || (),
+        |(), [a0, b0, c0, i, j]| {
+            job.cx.limits.check().map_err(Stop::Error)?;
+            let [sa, sb, sc] = p.strides;
+            let at = [a0 + i * sa[0], b0 + j * sb[1], c0 + i * sc[0] + j * sc[1]];
+            // SAFETY: a task's elements are those of the result at one index of the loops, rows from `i` on and columns
+            // from `j` on; blocks do not overlap, and the strides of the result are those of a row-major array, so that
+            // different indices are different elements.
+            let ok = unsafe { target.block(a, b, at, [ROWS.min(m - i), COLUMNS.min(n - j), k], &p.strides) };
+            inside.fetch_and(ok, std::sync::atomic::Ordering::Relaxed);
+            Ok(())
+        },
+    )?;
+    Ok(inside.into_inner())
+}
+
+/// The same, the inner dimension cut into parts.
+fn by_parts<T: Number>(
+    job: &Job<'_>,
+    p: &Plan,
+    parts: usize,
+    parallel: bool,
+    a: &[T],
+    b: &[T],
+    out: &mut [T],
+) -> Result<bool, Stop> {
+    let [m, n, k] = p.extents;
+    let mut sums: SmallVec<[Vec<T>; 8]> = (0..parts).map(|_| vec![T::ZERO; m * n]).collect();
+    let tasks: Vec<_> = sums.iter_mut().enumerate().collect();
+    let inside = std::sync::atomic::AtomicBool::new(true);
+    job.cx.tasks(
+        parallel,
+        tasks,
+        || (),
+        |(), (part, sum)| {
+            job.cx.limits.check().map_err(Stop::Error)?;
+            let from = part * TERMS;
+            let at = [from * p.strides[0][1], from * p.strides[1][0], 0];
+            let strides = [p.strides[0], p.strides[1], [n, 1]];
+            // SAFETY: the sum belongs to this task alone.
+            let ok = unsafe { Target::new(sum).block(a, b, at, [m, n, TERMS.min(k - from)], &strides) };
+            inside.fetch_and(ok, std::sync::atomic::Ordering::Relaxed);
+            Ok(())
+        },
+    )?;
+    // Neighbours are added pairwise, in a tree that the number of parts gives.
+    let mut step = 1;
+    while step < parts {
+        for left in (0..parts - step).step_by(2 * step) {
+            let (first, second) = sums.split_at_mut(left + step);
+            first[left].iter_mut().zip(&second[0]).for_each(|(x, y)| *x = *x + *y);
+        }
+        step *= 2;
+    }
+    let [row, column] = p.strides[2];
+    for (at, sum) in sums.first().into_iter().flatten().enumerate() {
+        let to = &mut out[at / n * row + at % n * column];
+        *to = *to + *sum;
+    }
+    Ok(inside.into_inner())
+}
