@@ -40,10 +40,15 @@ pub(crate) struct Context<'a> {
 /// Vectorised additions over a lane below which a launch runs on the calling thread: waking another one costs as much.
 const SERIAL: usize = 1 << 18;
 
+/// Whether work of this size is worth several threads.
+pub(crate) fn is_large(points: usize, cost: usize) -> bool {
+    points.saturating_mul(cost) >= SERIAL
+}
+
 impl Context<'_> {
     /// Whether work of this size is spread over threads.
     pub(crate) fn parallel(&self, points: usize, cost: usize) -> bool {
-        points.saturating_mul(cost) >= SERIAL && self.threads.count() > 1
+        is_large(points, cost) && self.threads.count() > 1
     }
 
     /// Columns of `n` elements, within the limits.

@@ -1,6 +1,6 @@
 //! Launches that combine each element into a target position, as if one after the other in row-major order.
 
-use super::launch::{Columns, Context, Job, JobOutput, finish, first_event};
+use super::launch::{Columns, Context, Job, JobOutput, finish, first_event, is_large};
 use crate::buffer::AnyBuffer;
 use crate::kernel::{Finish, Update};
 use crate::tile::lanes;
@@ -11,7 +11,6 @@ use crate::tile::reduce;
 use crate::tile::scatter::update;
 use acc_core::data::{ColumnSlice, ScalarType};
 use acc_core::ir::PrimOp;
-use std::sync::{Mutex, PoisonError};
 
 /// The targets of a tile's elements that are stored.
 #[derive(Default)]
@@ -33,9 +32,9 @@ pub(crate) fn scatter(
     let n: usize = job.extents.iter().product();
     let space = Space { extents: job.extents.clone(), lo: 0, hi: job.extents.len() };
     if let Some(updates) = known
-        && commute(updates, &o.types)
-        && size.saturating_mul(PRIVATE) <= n
-        && job.cx.parallel(n, job.launch.cost + 4)
+        && updates.iter().all(is_combination)
+        && size.saturating_mul(2 * PRIVATE) <= n
+        && is_large(n, job.launch.cost + 4)
     {
         private(job, o, shape, &space, updates, &mut out)?;
         return Ok(finish(out));
@@ -94,19 +93,26 @@ pub(crate) fn copied(
 /// How many elements there are for each target, at least, where threads combine into targets of their own.
 const PRIVATE: usize = 8;
 
-/// Whether the order of elements does not matter, not even for one bit.
-fn commute(updates: &[Update], types: &[ScalarType]) -> bool {
+/// Parts of the elements at most that are combined into targets of their own.
+const PARTS: usize = 32;
+/// Elements of a part at least.
+const PART: usize = 1 << 15;
+
+/// Whether the values for a target can be combined first, and then with what is there. Floats may be added in another
+/// order, which does not depend on the number of threads.
+fn is_combination(u: &Update) -> bool {
     use PrimOp as P;
-    updates.iter().zip(types).all(|(u, t)| match u {
+    match u {
         Update::Old => true,
         Update::New => false,
         Update::Prim(p) | Update::PrimOldFirst(p) => {
-            t.is_int() && matches!(p, P::AddP | P::MulP | P::MinP | P::MaxP | P::AndP | P::OrP | P::XorP)
+            matches!(p, P::AddP | P::MulP | P::MinP | P::MaxP | P::AndP | P::OrP | P::XorP)
         }
-    })
+    }
 }
 
-/// Each task combines its elements into targets of its own, which then are combined with those of the result.
+/// Parts of the elements, whose number depends on theirs alone, are combined into targets of their own, which then are
+/// combined with those of the result, part after part.
 fn private(
     job: &Job<'_>,
     o: &JobOutput<'_>,
@@ -117,17 +123,21 @@ fn private(
 ) -> Result<(), Stop> {
     let n: usize = job.extents.iter().product();
     let size: usize = shape.iter().product();
-    let len = n.div_ceil(job.cx.threads.count()).next_multiple_of(job.lanes());
-    let tasks: Vec<usize> = (0..n).step_by(len).collect();
-    let result = Mutex::new(out);
+    let parts = (n / (size * PRIVATE).max(PART)).clamp(1, PARTS);
+    let len = n.div_ceil(parts).next_multiple_of(job.lanes());
+    let mut targets: Vec<(usize, Vec<AnyBuffer>)> = Vec::new();
+    for first in (0..n).step_by(len) {
+        targets.push((first, job.cx.columns(&o.types, size).map_err(Stop::Error)?));
+    }
+    let tasks: Vec<_> = targets.iter_mut().map(|(first, own)| (*first, own)).collect();
+    let parallel = job.cx.parallel(n, job.launch.cost + 4);
     job.cx.tasks(
-        true,
+        parallel,
         tasks,
         || job.machine(space),
-        |m, first| {
-            let mut own = job.cx.columns(&o.types, size).map_err(Stop::Error)?;
+        |m, (first, own)| {
             let operators = updates.iter().zip(&o.types);
-            for (own, (u, &ty)) in own.iter_mut().zip(operators.clone()) {
+            for (own, (u, &ty)) in own.iter_mut().zip(operators) {
                 if let Update::Prim(p) | Update::PrimOldFirst(p) = u {
                     lanes::fill(own.as_out(), reduce::identity(*p, ty));
                 }
@@ -140,18 +150,20 @@ fn private(
                     m.tile(start, count)?;
                     positions(job, o, m, shape, count, &mut targets)
                 })?;
-                simple(o, m, updates, shape.len(), &targets, count, &mut own);
+                simple(o, m, updates, shape.len(), &targets, count, own);
                 start += count;
-            }
-            let mut result = result.lock().unwrap_or_else(PoisonError::into_inner);
-            for ((o, own), (u, _)) in result.iter_mut().zip(&own).zip(operators) {
-                if let Update::Prim(p) | Update::PrimOldFirst(p) = u {
-                    reduce::merge(*p, o.as_out(), own.as_slice());
-                }
             }
             Ok(())
         },
-    )
+    )?;
+    for (_, own) in &targets {
+        for ((result, own), u) in out.iter_mut().zip(own).zip(updates) {
+            if let Update::Prim(p) | Update::PrimOldFirst(p) = u {
+                reduce::merge(*p, result.as_out(), own.as_slice());
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Computes the targets of the first `n` lanes; an event at the first out of bounds.
