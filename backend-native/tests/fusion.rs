@@ -155,3 +155,15 @@ fn a_fold_that_a_view_reads_is_stored() {
     common::agree(text, &[common::ints(&[1, 1, 1])]);
     common::agree(text, &[common::ints(&[2, 1, 1])]);
 }
+
+/// A kernel that runs at the place of its first statement comes after all that its others need, however far.
+#[test]
+fn what_a_later_part_of_a_kernel_needs_comes_before_it() {
+    let text = "program(a: [1]i64) {
+        b: [1]i64 = imap(a, f: |%i: i64, %x: i64| mul(%x, %i))
+        c: [1]i64 = stencil(a, window: [3], boundary: clamp, f: |%x: i64, %y: i64, %z: i64| add(%x, %z))
+        d: [1]i64 = compute(c)
+        e: [1]i64 = zip_with(b, d, b, f: |%x: i64, %y: i64, %z: i64| add(%x, add(%y, %z)))
+        yield b, e }";
+    common::agree_on(text, &[&[&[0]], &[&[1]], &[&[70]]]);
+}

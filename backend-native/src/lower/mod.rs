@@ -222,17 +222,19 @@ impl<'a> Lowering<'a> {
         let mut done = vec![false; b.stmts.len()];
         let mut units = Vec::new();
         for k in 0..b.stmts.len() {
-            self.unit(b, k, &number, &mut done, &mut units);
+            self.unit(b, k, &number, false, &mut done, &mut units);
         }
         units
     }
 
-    /// Adds the unit of a statement, after those that a later statement of it needs.
+    /// Adds the unit of a statement, after those that it needs; only if it comes `ahead` of its place, or has statements
+    /// that do, may these not be there yet.
     fn unit(
         &self,
         b: &Block,
         k: usize,
         number: &HashMap<ArrayId, usize>,
+        ahead: bool,
         done: &mut [bool],
         units: &mut Vec<Vec<usize>>,
     ) {
@@ -248,12 +250,12 @@ impl<'a> Lowering<'a> {
             unit.push(k);
         }
         unit.iter().for_each(|&k| done[k] = true);
-        if unit.len() > 1 {
+        if ahead || unit.len() > 1 {
             let results: Vec<ArrayId> = unit.iter().flat_map(|&k| b.stmts[k].results.iter().copied()).collect();
             for &member in &unit {
                 for a in self.uses(&b.stmts[member]) {
                     if let Some(&d) = number.get(&a).filter(|_| !self.follows(a, &results)) {
-                        acc_core::grow_stack(|| self.unit(b, d, number, done, units));
+                        acc_core::grow_stack(|| self.unit(b, d, number, true, done, units));
                     }
                 }
             }
