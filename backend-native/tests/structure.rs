@@ -202,7 +202,7 @@ structure! {
             let zero = |x: Exp<f32>| x.max(0.0);
             let starts = xs.map(zero);
             let segments = starts.zip(&xs).map(|(b, x)| (b, b, b, x));
-            segments.fold((0.0, 0.0, 0.0, 0.0), |a, b| join(a, b)).map(|s| s.0)
+            segments.fold((0.0, 0.0, 0.0, 0.0), join).map(|s| s.0)
         };
     position_of_the_least: 1 kernels, 0 arrays;
         |xs: Acc<V>| xs.map(square).arg_min();
@@ -217,7 +217,7 @@ structure! {
             let n = bodies.length();
             let at = bodies.map(|(x, y, z, _)| (x, y, z));
             let pulls = at.replicate((All, n)).zip(bodies.replicate((n, All))).map(|(a, b)| pull(a, b));
-            pulls.fold((0.0, 0.0, 0.0), |a, b| plus(a, b))
+            pulls.fold((0.0, 0.0, 0.0), plus)
         };
     matrix_times_vector: 1 kernels, 0 arrays;
         |m: Acc<M>, v: Acc<V>| m.zip_with(v.replicate((m.shape().0, All)), |a, x| a * x).sum();

@@ -594,7 +594,7 @@ impl Decider<'_> {
 
 /// Whether two kernels may be evaluated together: both are needed for sure, or one is and the other does no harm.
 fn together(a: &Kernel, b: &Kernel) -> bool {
-    (a.strict && b.strict) || (a.strict && b.total) || (a.total && b.strict)
+    (a.strict && (b.strict || b.total)) || (a.total && b.strict)
 }
 
 /// For each statement, whether it and all it needs end without a fault or are needed anyway.
