@@ -167,3 +167,15 @@ fn what_a_later_part_of_a_kernel_needs_comes_before_it() {
         yield b, e }";
     common::agree_on(text, &[&[&[0]], &[&[1]], &[&[70]]]);
 }
+
+/// A statement that is read both directly and by way of a fold is not computed with what comes after the fold.
+#[test]
+fn what_comes_after_a_fold_of_its_own_operand_is_a_kernel_of_its_own() {
+    let text = "program(a: [1]i64) {
+        m: [1]i64 = map(a, f: |%x: i64| mod_floor(%x, 5i64))
+        least: [0]i64 = fold(m, f: |%x: i64, %y: i64| min(%x, %y), init: || 1i64)
+        c: [1]i64 = check(m, ok: || ge(least[], -9i64), message: \"too small\")
+        s: [1]i64 = scanl(c, f: |%x: i64, %y: i64| add(%x, %y), init: || 0i64)
+        yield s }";
+    common::agree_on(text, &[&[&[0]], &[&[1]], &[&[70]]]);
+}

@@ -551,7 +551,7 @@ impl Decider<'_> {
                     Place::Apart => vec![(by, true)],
                     Place::Kernel(other) => self.kernel(other).members().map(|m| (m, true)).collect(),
                 };
-                todo.extend(next.into_iter().filter(|n| !seen.contains(&(n.0, false)) && seen.insert(*n)));
+                todo.extend(next.into_iter().filter(|n| seen.insert(*n)));
             }
         }
         path
