@@ -12,13 +12,14 @@ TORCH := --release --features libtorch
 WITH_LIBTORCH := env=$$(scripts/libtorch.sh --env) && eval "$$env" &&
 ACC := $(WITH_LIBTORCH) $(CARGO) run $(TORCH) --package conformance --bin acc --
 
-.PHONY: run test test-core matrix bench bench-graph bench-peers setup lint fmt help
+.PHONY: run test test-core matrix bench bench-graph bench-peers check-onnx setup lint fmt help
 .DEFAULT_GOAL := help
 
 help:
 	@echo 'make run      set up what is missing, build, and run the tour of example programs on every executor'
 	@echo 'make test     set up what is missing, and run every test of the workspace'
 	@echo 'make matrix   print the conformance matrix, and put its table into the README'
+	@echo 'make check-onnx   run every test program as an ONNX model in onnxruntime, and compare'
 	@echo 'make bench    time kernels on every executor, and put the table into docs/BENCHMARKS.md'
 	@echo 'make bench-peers   the same kernels in NumPy, Numba, JAX and PyTorch, in turn with ours'
 	@echo 'make bench-graph   time the graph executor beside programs written by hand for libtorch'
@@ -49,6 +50,13 @@ bench-graph: setup
 bench: setup
 	$(WITH_LIBTORCH) OMP_WAIT_POLICY=PASSIVE $(CARGO) bench --package acc-benches --features libtorch --bench kernels -- \
 	  --markdown docs/BENCHMARKS.md $(ARGS)
+
+# Every test program as an ONNX model in onnxruntime, which comes into a virtual environment of its own.
+check-onnx: export OUT := target/onnx
+check-onnx:
+	test -x $$OUT/bin/python || python3 -m venv $$OUT
+	$$OUT/bin/python -m pip install --quiet numpy onnxruntime
+	$(CARGO) run --release --package conformance --bin acc -- check-onnx --python $$OUT/bin/python $(ARGS)
 
 bench-peers:
 	benches/peers/run.py $(ARGS)

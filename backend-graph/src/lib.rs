@@ -17,6 +17,7 @@ use acc_desugar::Faults;
 pub use acc_desugar::Rules;
 pub use acc_desugar::graph::Graph;
 pub use counts::Counts;
+pub use export::onnx::{Unsupported, onnx};
 pub use export::{Format, export};
 #[cfg(feature = "libtorch")]
 pub use plan::Plan;

@@ -15,6 +15,7 @@ pub mod executors;
 pub mod fuzz;
 pub mod laziness;
 pub mod matrix;
+pub mod onnx;
 pub mod runs;
 pub mod suite;
 pub mod tour;

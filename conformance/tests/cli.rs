@@ -226,6 +226,14 @@ fn graphs_are_exported_in_every_format() {
         let written = std::fs::read(&path).expect("the export is there");
         assert!(text(&written).contains(want));
     }
+    // A message of protocol buffers: the version of the format comes first, and the tensors' names are in it.
+    let path = folder.path().join("model.onnx").display().to_string();
+    acc(&["export", "--program", "fold/sum", "--format", "onnx", "-o", &path]);
+    let model = std::fs::read(&path).expect("a model");
+    assert!(model.starts_with(&[8, 10]), "{:?}", &model[..8]);
+    for name in ["in0_0", "out0_0", "fault"] {
+        assert!(model.windows(name.len()).any(|w| w == name.as_bytes()), "{name}");
+    }
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 mod dot;
 mod json;
+pub mod onnx;
 mod text;
 
 use acc_desugar::graph::{Graph, Node, Op, ScatterMode};

@@ -4,6 +4,7 @@ use crate::output::{read_program, say, write_file};
 use acc_core::ir::Program;
 use backend_graph::Format;
 use conformance::{suite, tour};
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -18,8 +19,8 @@ pub struct Args {
     /// A program that comes with acc, by the name that `acc list` shows.
     #[arg(long)]
     program: Option<String>,
-    /// `dot` for Graphviz, `json` for programs, `text` for reading.
-    #[arg(long, value_parser = ["dot", "json", "text"])]
+    /// `dot` for Graphviz, `json` for programs, `text` for reading, `onnx` for Netron and ONNX runtimes.
+    #[arg(long, value_parser = ["dot", "json", "text", "onnx"])]
     format: String,
     /// The file to write; the standard output if not given.
     #[arg(short, long)]
@@ -28,8 +29,18 @@ pub struct Args {
 
 pub fn main(args: &Args) -> crate::Outcome {
     let program = program(args)?;
-    let format: Format = args.format.parse()?;
     let graph = backend_graph::graph_of(&program).map_err(|e| e.to_string())?;
+    if args.format == "onnx" {
+        let inputs: Vec<_> = program.param_types().cloned().collect();
+        let outputs: Vec<_> = program.body.results.iter().map(|a| program.ty(*a).clone()).collect();
+        let model = backend_graph::onnx(&graph, &inputs, &outputs).map_err(|e| e.to_string())?;
+        match &args.output {
+            Some(path) => write_file(path, &model)?,
+            None => std::io::stdout().write_all(&model).map_err(|e| e.to_string())?,
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    let format: Format = args.format.parse()?;
     let text = backend_graph::export(&graph, format);
     match &args.output {
         Some(path) => write_file(path, text.as_bytes())?,

@@ -1,6 +1,7 @@
 //! `acc`: run, check and compare array programs.
 
 mod check;
+mod check_onnx;
 mod explain;
 mod export;
 mod fuzz;
@@ -43,6 +44,8 @@ enum Command {
     Fuzz(fuzz::Args),
     /// Run every test on every executor and print which components pass.
     Matrix(matrix::Args),
+    /// Run every test program as an ONNX model in onnxruntime, and compare.
+    CheckOnnx(check_onnx::Args),
     /// Run ten example programs on every executor, on real input, and write what they make.
     Tour(tour::Args),
 }
@@ -61,6 +64,7 @@ fn main() -> ExitCode {
         Command::Reduce(args) => reduce::main(&args),
         Command::Fuzz(args) => fuzz::main(&args),
         Command::Matrix(args) => matrix::main(&args),
+        Command::CheckOnnx(args) => check_onnx::main(&args),
         Command::Tour(args) => tour::main(&args),
     };
     outcome.unwrap_or_else(|message| {

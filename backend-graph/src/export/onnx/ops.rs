@@ -1,0 +1,560 @@
+//! Tensor operations.
+
+use super::Unsupported;
+use super::body::Exporter;
+use super::proto::DataType;
+use super::stored::stored;
+use super::writer::{Name, Writer, graph_attribute, int_attribute, ints_attribute, text_attribute};
+use acc_core::data::{Lit, ScalarType as T};
+use acc_core::ir::PrimOp;
+use acc_desugar::graph::{Known, Node, Op, PadMode, ScatterMode, SizeOp, Type, Value};
+
+/// An attribute `axis`.
+fn along(axis: i64) -> Vec<super::proto::Attribute> {
+    vec![int_attribute("axis", axis)]
+}
+
+impl Writer {
+    /// Rank 0 as rank 1.
+    pub(super) fn lifted(&mut self, x: &Name) -> Name {
+        let zero = self.ints(&[0]);
+        self.op2("Unsqueeze", x, &zero)
+    }
+
+    /// `0, 1, ..`.
+    pub(super) fn range(&mut self, len: &Name) -> Name {
+        let (zero, one) = (self.int(0), self.int(1));
+        let len = self.op2("Max", len, &zero);
+        self.node("Range", &[&zero, &len, &one], Vec::new())
+    }
+
+    /// The extent of an axis.
+    pub(super) fn extent(&mut self, x: &Name, axis: i64) -> Name {
+        let (shape, at) = (self.op1("Shape", x), self.int(axis));
+        self.op2("Gather", &shape, &at)
+    }
+
+    /// A tensor with a slice of these more at the end of an axis.
+    pub(super) fn with_one_more(&mut self, x: &Name, axis: i64, rank: usize, what: &Name) -> Name {
+        let shape = self.op1("Shape", x);
+        let (at, one) = (self.ints(&[axis]), self.ints(&[1]));
+        let shape = if rank == 1 { one } else { self.node("ScatterElements", &[&shape, &at, &one], along(0)) };
+        let more = self.op2("Expand", what, &shape);
+        self.node("Concat", &[x, &more], along(axis))
+    }
+
+    /// The elements of a vector at positions; zero where there is none.
+    fn looked_up(&mut self, x: &Name, at: &Name, zero: &Name) -> Name {
+        let n = self.extent(x, 0);
+        let first = self.int(0);
+        let (low, high) = (self.op2("GreaterOrEqual", at, &first), self.op2("Less", at, &n));
+        let there = self.op2("And", &low, &high);
+        let at = self.node("Where", &[&there, at, &n], Vec::new());
+        let padded = self.with_one_more(x, 0, 1, zero);
+        self.node("Gather", &[&padded, &at], along(0))
+    }
+
+    /// Whether any element is true, of any rank.
+    pub(super) fn any(&mut self, x: &Name) -> Name {
+        let (flat, none) = (self.ints(&[-1]), self.ints(&[0]));
+        let x = self.cast(x, DataType::Int64);
+        let x = self.op2("Reshape", &x, &flat);
+        let x = self.node("Concat", &[&x, &none], along(0));
+        let y = self.node("ReduceMax", &[&x], vec![int_attribute("keepdims", 0)]);
+        self.cast(&y, DataType::Bool)
+    }
+}
+
+impl<'g> Exporter<'g> {
+    /// Writes a node; the names of its results.
+    pub(super) fn node(&mut self, node: &'g Node) -> Result<Vec<Name>, Unsupported> {
+        let one = match &node.op {
+            Op::If { cond, then, else_ } => return self.branch(*cond, then, else_),
+            Op::While { init, test, step } => return self.whiles(init, test, step),
+            Op::LaneLoop { on, space, init, captured, test, step, .. } => {
+                return self.lanes(*on, space, init, captured, test, step);
+            }
+            Op::Fold { columns, combine } => return self.fold(columns, combine),
+            Op::Scan { columns, combine } => return self.scan(columns, combine),
+            Op::Checked { values, raise, .. } => return self.checked(values, *raise),
+            Op::Trace { values, .. } => return self.values(values),
+            Op::Confine { mask, .. } => self.value(*mask)?,
+            Op::Fault { bad, .. } => {
+                let x = self.value(*bad)?;
+                let bad = match self.graph.ty(*bad) {
+                    Type::Size => self.w.cast(&x, DataType::Bool),
+                    Type::Tensor { .. } | Type::Token => self.w.any(&x),
+                };
+                self.fault(bad.clone());
+                bad
+            }
+            op => self.simple(op)?,
+        };
+        Ok(vec![one])
+    }
+
+    fn simple(&mut self, op: &Op) -> Result<Name, Unsupported> {
+        Ok(match op {
+            Op::Size(n) => self.w.int(*n),
+            Op::SizeOp(op, a, b) => {
+                let (a, b) = (self.value(*a)?, self.value(*b)?);
+                self.size_op(*op, &a, &b)
+            }
+            Op::ReadBack(x) | Op::Argument(x) => {
+                let (name, ty) = (self.value(*x)?, self.scalar(*x));
+                self.w.convert(&name, stored(ty), DataType::Int64)
+            }
+            Op::Outside { base, steps, lens, extent } => self.outside(*base, steps, lens, *extent)?,
+            Op::Extent(x, axis) => {
+                let x = self.value(*x)?;
+                self.w.extent(&x, i64::from(*axis))
+            }
+            Op::FromSize(n) => self.value(*n)?,
+            Op::Const(l) => self.w.literal(*l),
+            Op::Iota { len, start, step } => {
+                let [len, start, step] = [self.value(*len)?, self.value(*start)?, self.value(*step)?];
+                let k = self.w.range(&len);
+                let k = self.w.op2("Mul", &k, &step);
+                self.w.op2("Add", &k, &start)
+            }
+            Op::Prim(p, args) => {
+                let (names, ty) = (self.values(args)?, self.scalar(args[0]));
+                self.w.prim(*p, ty, &names)?
+            }
+            Op::Cast(x, to) => {
+                let (name, from) = (self.value(*x)?, self.scalar(*x));
+                self.w.converted(&name, from, *to)
+            }
+            Op::Bitcast(x, to) => {
+                let (name, from) = (self.value(*x)?, self.scalar(*x));
+                self.w.same_bits(&name, from, *to)?
+            }
+            Op::Where(c, a, b) => {
+                let [c, x, y] = [self.value(*c)?, self.value(*a)?, self.value(*b)?];
+                self.w.select(&c, &x, &y, self.scalar(*a))
+            }
+            Op::Clamp(at, extent) => {
+                let (at, n) = (self.value(*at)?, self.value(*extent)?);
+                self.clamped(&at, &n)
+            }
+            Op::InBounds { at, extent, .. } => {
+                let (at, n) = (self.value(*at)?, self.value(*extent)?);
+                let zero = self.w.int(0);
+                let (low, high) = (self.w.op2("Less", &at, &zero), self.w.op2("GreaterOrEqual", &at, &n));
+                let bad = self.w.op2("Or", &low, &high);
+                let bad = self.w.any(&bad);
+                self.fault(bad);
+                self.clamped(&at, &n)
+            }
+            Op::Divisor(y) => {
+                let (name, ty) = (self.value(*y)?, self.scalar(*y));
+                let (zero, one) = (self.w.literal(Lit::zero(ty)), self.w.literal(Lit::one(ty)));
+                let none = self.w.op2("Equal", &name, &zero);
+                let bad = self.w.any(&none);
+                self.fault(bad);
+                self.w.node("Where", &[&none, &one, &name], Vec::new())
+            }
+            Op::Reshape(x, shape) => {
+                let (x, shape) = (self.value(*x)?, self.shape(shape)?);
+                self.w.node("Reshape", &[&x, &shape], vec![int_attribute("allowzero", 1)])
+            }
+            Op::Broadcast(x, shape) => {
+                let (x, shape) = (self.value(*x)?, self.shape(shape)?);
+                self.w.op2("Expand", &x, &shape)
+            }
+            Op::Transpose(x, axes) => {
+                let x = self.value(*x)?;
+                let axes = axes.iter().map(|a| i64::from(*a)).collect();
+                self.w.node("Transpose", &[&x], vec![ints_attribute("perm", axes)])
+            }
+            Op::InsertAxes(x, axes) => {
+                let x = self.value(*x)?;
+                let axes: Vec<i64> = axes.iter().map(|a| i64::from(*a)).collect();
+                if axes.is_empty() {
+                    return Ok(x);
+                }
+                let axes = self.w.ints(&axes);
+                self.w.op2("Unsqueeze", &x, &axes)
+            }
+            Op::Slice { x, axis, start, len, step } => {
+                let [start, len] = [self.value(*start)?, self.value(*len)?];
+                self.slice(*x, i64::from(*axis), &start, &len, i64::from(*step))?
+            }
+            Op::Select { x, axis, at } => {
+                let (at, one) = (self.value(*at)?, self.w.int(1));
+                let y = self.slice(*x, i64::from(*axis), &at, &one, 1)?;
+                let axes = self.w.ints(&[i64::from(*axis)]);
+                self.w.op2("Squeeze", &y, &axes)
+            }
+            Op::Flip(x, axis) => {
+                let x = self.value(*x)?;
+                let (start, end) = (self.w.ints(&[-1]), self.w.ints(&[i64::MIN]));
+                let (axes, step) = (self.w.ints(&[i64::from(*axis)]), self.w.ints(&[-1]));
+                self.w.node("Slice", &[&x, &start, &end, &axes, &step], Vec::new())
+            }
+            Op::Unfold { x, start, lens, steps } => {
+                let ty = self.scalar(*x);
+                let mut at = self.value(*start)?;
+                for (axis, (len, step)) in lens.iter().zip(steps).enumerate() {
+                    let (len, step) = (self.value(*len)?, self.value(*step)?);
+                    let k = self.w.range(&len);
+                    let k = self.w.op2("Mul", &k, &step);
+                    let others: Vec<i64> = (0..lens.len() as i64).filter(|a| *a != axis as i64).collect();
+                    let k = if others.is_empty() {
+                        k
+                    } else {
+                        let others = self.w.ints(&others);
+                        self.w.op2("Unsqueeze", &k, &others)
+                    };
+                    at = self.w.op2("Add", &at, &k);
+                }
+                let x = self.value(*x)?;
+                self.gathered(&x, &at, ty)
+            }
+            Op::Gather(x, at) => {
+                let (name, at, ty) = (self.value(*x)?, self.value(*at)?, self.scalar(*x));
+                self.gathered(&name, &at, ty)
+            }
+            Op::Take { x, axis, at } => {
+                let (name, at) = (self.value(*x)?, self.value(*at)?);
+                let zero = self.w.literal(Lit::zero(self.scalar(*x)));
+                let (axis, rank) = (i64::from(*axis), self.rank(*x));
+                let padded = self.w.with_one_more(&name, axis, rank, &zero);
+                self.w.node("Gather", &[&padded, &at], along(axis))
+            }
+            Op::Pad { x, widths, mode } => {
+                let name = self.value(*x)?;
+                let widths: Vec<i64> = widths.iter().map(|w| i64::from(*w)).collect();
+                let (shape, one, widths) = (self.w.op1("Shape", &name), self.w.int(1), self.w.ints(&widths));
+                let some = self.w.op2("Min", &shape, &one);
+                let widths = self.w.op2("Mul", &widths, &some);
+                let both = self.w.node("Concat", &[&widths, &widths], along(0));
+                let mode = match mode {
+                    PadMode::Nearest => "edge",
+                    PadMode::Mirror => "reflect",
+                    PadMode::Wrap => "wrap",
+                };
+                self.w.node("Pad", &[&name, &both], vec![text_attribute("mode", mode)])
+            }
+            Op::Scatter { base, at, values, mode } => {
+                let ty = self.scalar(*base);
+                let names = self.values(&[*base, *at, *values])?;
+                self.scatter(&names, *mode, ty)
+            }
+            Op::Concat(xs, axis) => {
+                let xs = self.values(xs)?;
+                let xs: Vec<&Name> = xs.iter().collect();
+                self.w.node("Concat", &xs, along(i64::from(*axis)))
+            }
+            Op::SortPermutation(x) => {
+                let (name, ty) = (self.value(*x)?, self.scalar(*x));
+                self.sorted(&name, ty)
+            }
+            Op::Nonzero(x) => {
+                let (x, zero) = (self.value(*x)?, self.w.ints(&[0]));
+                let at = self.w.op1("NonZero", &x);
+                self.w.op2("Squeeze", &at, &zero)
+            }
+            Op::Reduce(k, x) => {
+                let (name, ty, rank) = (self.value(*x)?, self.scalar(*x), self.rank(*x));
+                self.reduced(*k, &name, ty, rank)
+            }
+            Op::Contract(a, b) => {
+                let (x, y, ty) = (self.value(*a)?, self.value(*b)?, self.scalar(*a));
+                let product = self.w.prim(PrimOp::MulP, ty, &[x, y])?;
+                let rank = self.rank(*a).max(self.rank(*b));
+                self.reduced(Known::Sum, &product, ty, rank)
+            }
+            Op::ArgExtreme(k, x) => {
+                let (name, ty) = (self.value(*x)?, self.scalar(*x));
+                self.arg_extreme(*k, &name, ty)
+            }
+            Op::Cumulative(k, x) => {
+                let (name, ty, rank) = (self.value(*x)?, self.scalar(*x), self.rank(*x));
+                self.cumulative(*k, &name, ty, rank)?
+            }
+            Op::AnyLane(x) => {
+                let x = self.value(*x)?;
+                self.w.any(&x)
+            }
+            Op::If { .. }
+            | Op::While { .. }
+            | Op::LaneLoop { .. }
+            | Op::Fold { .. }
+            | Op::Scan { .. }
+            | Op::Fault { .. }
+            | Op::Checked { .. }
+            | Op::Trace { .. }
+            | Op::Confine { .. } => return Err(Unsupported { what: op.name().to_string() }),
+        })
+    }
+
+    fn size_op(&mut self, op: SizeOp, a: &Name, b: &Name) -> Name {
+        let w = &mut self.w;
+        match op {
+            SizeOp::Add => w.op2("Add", a, b),
+            SizeOp::Sub => w.op2("Sub", a, b),
+            SizeOp::Mul => w.op2("Mul", a, b),
+            SizeOp::Min => w.op2("Min", a, b),
+            SizeOp::Max => w.op2("Max", a, b),
+            SizeOp::Count => {
+                // Doubles show whether the product is too large for 64 bits.
+                let (product, x, y) = (w.op2("Mul", a, b), w.cast(a, DataType::Double), w.cast(b, DataType::Double));
+                let (wide, bound) = (w.op2("Mul", &x, &y), w.double(2f64.powi(63)));
+                let (over, most) = (w.op2("GreaterOrEqual", &wide, &bound), w.int(i64::MAX));
+                w.node("Where", &[&over, &most, &product], Vec::new())
+            }
+            SizeOp::Div => {
+                let rest = w.node("Mod", &[a, b], vec![int_attribute("fmod", 0)]);
+                let whole = w.op2("Sub", a, &rest);
+                w.op2("Div", &whole, b)
+            }
+            SizeOp::Eq => {
+                let y = w.op2("Equal", a, b);
+                w.cast(&y, DataType::Int64)
+            }
+            SizeOp::Lt => {
+                let y = w.op2("Less", a, b);
+                w.cast(&y, DataType::Int64)
+            }
+        }
+    }
+
+    fn outside(&mut self, base: Value, steps: &[Value], lens: &[Value], extent: Value) -> Result<Name, Unsupported> {
+        // In doubles, which do not wrap, and are exact as far as memory reaches.
+        let [base, extent] = [self.value(base)?, self.value(extent)?].map(|n| self.w.cast(&n, DataType::Double));
+        let (zero, one, none) = (self.w.double(0.0), self.w.double(1.0), self.w.truth(false));
+        let (mut low, mut high, mut empty) = (base.clone(), base, none);
+        for (step, len) in steps.iter().zip(lens) {
+            let [step, len] = [self.value(*step)?, self.value(*len)?].map(|n| self.w.cast(&n, DataType::Double));
+            let no = self.w.op2("LessOrEqual", &len, &zero);
+            empty = self.w.op2("Or", &empty, &no);
+            let last = self.w.op2("Sub", &len, &one);
+            let far = self.w.op2("Mul", &step, &last);
+            let (down, up) = (self.w.op2("Min", &far, &zero), self.w.op2("Max", &far, &zero));
+            low = self.w.op2("Add", &low, &down);
+            high = self.w.op2("Add", &high, &up);
+        }
+        let (under, over) = (self.w.op2("Less", &low, &zero), self.w.op2("GreaterOrEqual", &high, &extent));
+        let out = self.w.op2("Or", &under, &over);
+        let some = self.w.op1("Not", &empty);
+        let out = self.w.op2("And", &out, &some);
+        Ok(self.w.cast(&out, DataType::Int64))
+    }
+
+    /// The nearest position; without any, one that differs.
+    fn clamped(&mut self, at: &Name, n: &Name) -> Name {
+        let (zero, one) = (self.w.int(0), self.w.int(1));
+        let last = self.w.op2("Sub", n, &one);
+        let y = self.w.op2("Min", at, &last);
+        let y = self.w.op2("Max", &y, &zero);
+        let (some, other) = (self.w.op2("Greater", n, &zero), self.w.op1("BitwiseNot", at));
+        self.w.node("Where", &[&some, &y, &other], Vec::new())
+    }
+
+    fn gathered(&mut self, x: &Name, at: &Name, ty: T) -> Name {
+        let zero = self.w.literal(Lit::zero(ty));
+        self.w.looked_up(x, at, &zero)
+    }
+
+    /// Positions of an axis, zeros if they are not all there.
+    fn slice(&mut self, x: Value, axis: i64, start: &Name, len: &Name, step: i64) -> Result<Name, Unsupported> {
+        let (ty, name) = (self.scalar(x), self.value(x)?);
+        let (zero, one, stride) = (self.w.int(0), self.w.int(1), self.w.int(step));
+        let n = self.w.extent(&name, axis);
+        let steps = self.w.op2("Sub", len, &one);
+        let far = self.w.op2("Mul", &steps, &stride);
+        let last = self.w.op2("Add", start, &far);
+        let (low, high) = (self.w.op2("GreaterOrEqual", start, &zero), self.w.op2("Less", &last, &n));
+        let fits = self.w.op2("And", &low, &high);
+        let none = self.w.op2("LessOrEqual", len, &zero);
+        let some = self.w.op1("Not", &none);
+        let fits = self.w.op2("And", &fits, &some);
+        self.w.open();
+        let end = self.w.op2("Add", &last, &one);
+        let (from, to) = (self.w.lifted(start), self.w.lifted(&end));
+        let (axes, by) = (self.w.ints(&[axis]), self.w.ints(&[step]));
+        let y = self.w.node("Slice", &[&name, &from, &to, &axes, &by], Vec::new());
+        let then = self.w.close(Vec::new(), &[y]);
+        self.w.open();
+        let shape = self.w.op1("Shape", &name);
+        let (at, len) = (self.w.ints(&[axis]), self.w.op2("Max", len, &zero));
+        let len = self.w.lifted(&len);
+        let shape = self.w.node("ScatterElements", &[&shape, &at, &len], along(0));
+        let nought = self.w.literal(Lit::zero(ty));
+        let y = self.w.op2("Expand", &nought, &shape);
+        let else_ = self.w.close(Vec::new(), &[y]);
+        let bodies = vec![graph_attribute("then_branch", then), graph_attribute("else_branch", else_)];
+        Ok(self.w.node("If", &[&fits], bodies))
+    }
+
+    fn scatter(&mut self, of: &[Name], mode: ScatterMode, ty: T) -> Name {
+        let [base, at, values] = of else { return of[0].clone() };
+        let reduction = match mode {
+            ScatterMode::Last => "none",
+            ScatterMode::Combine(Known::Sum) => "add",
+            ScatterMode::Combine(Known::Product) => "mul",
+            ScatterMode::Combine(Known::Min | Known::All) => "min",
+            ScatterMode::Combine(Known::Max | Known::Any) => "max",
+        };
+        let booleans = ty == T::Bool;
+        let shifted = ty == T::U64 && matches!(mode, ScatterMode::Combine(Known::Min | Known::Max));
+        let least = self.w.int(i64::MIN);
+        let mut enter = |x: &Name| match (booleans, shifted) {
+            (true, _) => self.w.cast(x, DataType::Int64),
+            (_, true) => self.w.op2("Add", x, &least),
+            (false, false) => x.clone(),
+        };
+        let (base, values) = (enter(base), enter(values));
+        let attributes = vec![int_attribute("axis", 0), text_attribute("reduction", reduction)];
+        let y = self.w.node("ScatterElements", &[&base, at, &values], attributes);
+        match (booleans, shifted) {
+            (true, _) => self.w.cast(&y, DataType::Bool),
+            (_, true) => self.w.op2("Add", &y, &least),
+            (false, false) => self.w.wrapped(&y, ty),
+        }
+    }
+
+    /// The positions that sort the innermost axis: stable, since equal elements stay in order.
+    fn sorted(&mut self, x: &Name, ty: T) -> Name {
+        let key = if ty.is_float() {
+            let (nan, zero) = (self.w.op1("IsNaN", x), self.w.literal(Lit::zero(ty)));
+            self.w.node("Where", &[&nan, &zero, x], Vec::new())
+        } else {
+            self.key(x, ty)
+        };
+        let at = self.top(&key, false, None);
+        if !ty.is_float() {
+            return at;
+        }
+        // Then the NaNs to the end.
+        let nan = self.w.op1("IsNaN", x);
+        let nan = self.w.cast(&nan, DataType::Int64);
+        let nan = self.w.node("GatherElements", &[&nan, &at], along(-1));
+        let last = self.top(&nan, false, None);
+        self.w.node("GatherElements", &[&at, &last], along(-1))
+    }
+
+    /// Integers in the order of the values.
+    fn key(&mut self, x: &Name, ty: T) -> Name {
+        match ty {
+            T::Bool => self.w.cast(x, DataType::Int64),
+            T::U64 => {
+                let least = self.w.int(i64::MIN);
+                self.w.op2("Add", x, &least)
+            }
+            _ => x.clone(),
+        }
+    }
+
+    /// The positions of the least or greatest elements of rows, in order: all, or so many.
+    fn top(&mut self, x: &Name, largest: bool, count: Option<i64>) -> Name {
+        let count = match count {
+            Some(n) => self.w.ints(&[n]),
+            None => {
+                let n = self.w.extent(x, -1);
+                self.w.lifted(&n)
+            }
+        };
+        let (values, at) = (self.w.fresh(), self.w.fresh());
+        let attributes = vec![int_attribute("axis", -1), int_attribute("largest", i64::from(largest))];
+        self.w.node_into("TopK", &[x, &count], attributes, vec![values, at.clone()]);
+        at
+    }
+
+    /// A reduction of the innermost axis.
+    fn reduced(&mut self, k: Known, x: &Name, ty: T, rank: usize) -> Name {
+        let axis = rank as i64 - 1;
+        let shape = self.w.op1("Shape", x);
+        let (start, end) = (self.w.ints(&[0]), self.w.ints(&[axis]));
+        let outer = self.w.node("Slice", &[&shape, &start, &end], Vec::new());
+        // One neutral element more, so that no row is empty.
+        let neutral = self.w.literal(k.neutral(ty));
+        let x = self.w.with_one_more(x, axis, rank, &neutral);
+        let last = self.w.ints(&[-1]);
+        // Of no rows at all runtimes may keep the axis, which is why the shape is said.
+        let reduce = |w: &mut Writer, op: &str, x: &Name| {
+            let y = w.node(op, &[x, &last], vec![int_attribute("keepdims", 0)]);
+            w.node("Reshape", &[&y, &outer], vec![int_attribute("allowzero", 1)])
+        };
+        match (k, ty) {
+            (Known::All | Known::Any, _) | (_, T::Bool) => {
+                let least = matches!(k, Known::All | Known::Min | Known::Product);
+                let x = self.w.cast(&x, DataType::Int64);
+                let y = reduce(&mut self.w, if least { "ReduceMin" } else { "ReduceMax" }, &x);
+                self.w.cast(&y, DataType::Bool)
+            }
+            // Sums of 64 bits must wrap; runtimes may add them as floats, but for running sums.
+            (Known::Sum, T::I64 | T::U64) => {
+                let end = self.w.int(-1);
+                let sums = self.w.op2("CumSum", &x, &end);
+                self.w.node("Gather", &[&sums, &end], along(-1))
+            }
+            (Known::Sum, _) => {
+                let y = reduce(&mut self.w, "ReduceSum", &x);
+                self.w.wrapped(&y, ty)
+            }
+            (Known::Product, _) => {
+                let y = reduce(&mut self.w, "ReduceProd", &x);
+                self.w.wrapped(&y, ty)
+            }
+            (Known::Min | Known::Max, _) => {
+                let op = if k == Known::Min { "ReduceMin" } else { "ReduceMax" };
+                if ty.is_float() {
+                    let nan = self.w.op1("IsNaN", &x);
+                    let nan = self.w.cast(&nan, DataType::Int64);
+                    let nan = reduce(&mut self.w, "ReduceMax", &nan);
+                    let nan = self.w.cast(&nan, DataType::Bool);
+                    let (y, not) = (reduce(&mut self.w, op, &x), self.not_a_number(ty));
+                    return self.w.node("Where", &[&nan, &not, &y], Vec::new());
+                }
+                let least = self.w.int(i64::MIN);
+                let key = self.key(&x, ty);
+                let y = reduce(&mut self.w, op, &key);
+                if ty == T::U64 { self.w.op2("Add", &y, &least) } else { y }
+            }
+        }
+    }
+
+    fn not_a_number(&mut self, ty: T) -> Name {
+        let bits = match ty {
+            T::F64 => f64::NAN.to_bits(),
+            T::F32 => u64::from(f32::NAN.to_bits()),
+            _ => 0x7e00,
+        };
+        self.w.literal(Lit { ty, bits })
+    }
+
+    fn arg_extreme(&mut self, k: Known, x: &Name, ty: T) -> Name {
+        let largest = k == Known::Max;
+        let last = self.w.ints(&[-1]);
+        if !ty.is_float() {
+            let key = self.key(x, ty);
+            let at = self.top(&key, largest, Some(1));
+            return self.w.op2("Squeeze", &at, &last);
+        }
+        let (nan, zero) = (self.w.op1("IsNaN", x), self.w.literal(Lit::zero(ty)));
+        let key = self.w.node("Where", &[&nan, &zero, x], Vec::new());
+        let at = self.top(&key, largest, Some(1));
+        let flags = self.w.cast(&nan, DataType::Int64);
+        let first = self.top(&flags, true, Some(1));
+        let there = self.w.node("GatherElements", &[&flags, &first], along(-1));
+        let there = self.w.cast(&there, DataType::Bool);
+        let at = self.w.node("Where", &[&there, &first, &at], Vec::new());
+        self.w.op2("Squeeze", &at, &last)
+    }
+
+    fn checked(&mut self, values: &[Value], raise: bool) -> Result<Vec<Name>, Unsupported> {
+        let names = self.values(values)?;
+        if !raise {
+            return Ok(names);
+        }
+        // The run would end here. What goes on must not ask for much memory.
+        let (fault, zero) = (self.faulted(), self.w.int(0));
+        let safe = names.into_iter().zip(values).map(|(x, v)| match self.graph.ty(*v) {
+            Type::Size => self.w.node("Where", &[&fault, &zero, &x], Vec::new()),
+            Type::Tensor { .. } | Type::Token => x,
+        });
+        Ok(safe.collect())
+    }
+}
