@@ -1,8 +1,9 @@
 """Runs ONNX models in onnxruntime for `acc check-onnx`: requests and answers through the standard streams.
 
 A message is two lengths (64 bits, little-endian), a head in JSON and a body of bytes. Requests: {"load": id} with a
-model as body, {"forget": true}, {"run": id, "inputs": [{"name", "type", "shape"}..]} with the inputs' bytes one after
-the other. Answers: {} or {"outputs": [{"name", "shape", "bytes"}..]} with their bytes, or {"error": text}.
+model as body, {"forget": true}, {"run": id, "seconds": s, "inputs": [{"name", "type", "shape"}..]} with the inputs'
+bytes one after the other. Answers: {} or {"outputs": [{"name", "shape", "bytes"}..]} with their bytes, {"stopped": true}
+if a run takes longer than it may, or {"error": text}.
 """
 
 import json
@@ -12,9 +13,6 @@ import threading
 
 import numpy as np
 import onnxruntime as ort
-
-# How long a run may take.
-SECONDS = 10
 
 ort.set_default_logger_severity(4)
 
@@ -42,7 +40,7 @@ def load(model):
     return ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
 
 
-def run(session, inputs, body):
+def run(session, inputs, seconds, body):
     feed, at = {}, 0
     wanted = {i.name for i in session.get_inputs()}
     for i in inputs:
@@ -54,11 +52,14 @@ def run(session, inputs, body):
             feed[i["name"]] = value
     names = [o.name for o in session.get_outputs()]
     options = ort.RunOptions()
-    # A loop that the language would not evaluate may not end.
-    timer = threading.Timer(SECONDS, lambda: setattr(options, "terminate", True))
+    timer = threading.Timer(seconds, lambda: setattr(options, "terminate", True))
     timer.start()
     try:
         values = session.run(names, feed, options)
+    except Exception:
+        if options.terminate:
+            return ({"stopped": True},)
+        raise
     finally:
         timer.cancel()
     parts = [np.ascontiguousarray(v).tobytes() for v in values]
@@ -79,7 +80,7 @@ def main():
                 sessions.clear()
                 write(sink, {})
             else:
-                write(sink, *run(sessions[head["run"]], head["inputs"], body))
+                write(sink, *run(sessions[head["run"]], head["inputs"], head["seconds"], body))
         except Exception as e:
             write(sink, {"error": f"{type(e).__name__}: {e}"})
 

@@ -5,7 +5,7 @@
 
 use acc_core::data::{ArrayData, Column, Lit, ScalarType as T};
 use acc_core::ir::{ArrayType, Program};
-use acc_core::{Error, Executor, Interpreter, RunLimits};
+use acc_core::{Error, Executor, Interpreter, LimitError, RunLimits};
 use backend_graph::export::onnx::onnx;
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -14,9 +14,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 /// The name in messages.
 const NAME: &str = "onnxruntime";
+
+/// How long a run may take that has no deadline.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Models that a worker keeps.
 const KEPT: usize = 64;
@@ -131,7 +135,14 @@ impl Worker {
         Ok(id)
     }
 
-    fn run(&mut self, id: usize, program: &Program, args: &[ArrayData]) -> Result<Option<Vec<ArrayData>>, Error> {
+    /// Runs a model; nothing if it reports a fault.
+    fn run(
+        &mut self,
+        id: usize,
+        program: &Program,
+        args: &[ArrayData],
+        limits: &RunLimits,
+    ) -> Result<Option<Vec<ArrayData>>, Error> {
         let (mut inputs, mut body) = (Vec::new(), Vec::new());
         for (k, a) in args.iter().enumerate() {
             for (axis, n) in a.shape().iter().enumerate().filter(|_| a.columns().is_empty()) {
@@ -145,7 +156,12 @@ impl Worker {
                 scalars.for_each(|l| body.extend(&l.bits.to_le_bytes()[..bytes_of(l.ty)]));
             }
         }
-        let (head, body) = self.ask(&json!({ "run": id, "inputs": inputs }), &body)?;
+        let left = limits.deadline.map(|end| end.saturating_duration_since(Instant::now()));
+        let seconds = left.unwrap_or(PATIENCE).min(PATIENCE).as_secs_f64();
+        let (head, body) = self.ask(&json!({ "run": id, "seconds": seconds, "inputs": inputs }), &body)?;
+        if head.get("stopped").is_some() {
+            return Err(Error::Limit(LimitError::Deadline));
+        }
         let mut tensors = HashMap::new();
         let mut rest = &body[..];
         for t in head["outputs"].as_array().into_iter().flatten() {
@@ -244,7 +260,7 @@ impl Executor for OnnxRuntime {
         limits.check()?;
         let results = self.with(|w| {
             let id = w.model(program, &self.compiled)?;
-            w.run(id, program, args)
+            w.run(id, program, args, limits)
         })?;
         match results {
             Some(results) => Ok(results),
