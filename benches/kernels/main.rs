@@ -2,6 +2,9 @@
 //!
 //! `cargo bench --bench kernels -- [--rounds N] [--only TEXT] [--markdown FILE] [--peers FILE] [--serve]`
 
+// The kernels written by hand run through several arrays at once.
+#![allow(clippy::needless_range_loop)]
+
 mod data;
 mod families;
 mod measure;

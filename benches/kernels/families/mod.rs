@@ -8,7 +8,7 @@ pub mod scans;
 pub mod stream;
 
 use crate::row::Row;
-use acc_core::prelude::{Elt, Vector};
+use acc_core::prelude::{ScalarElt, Vector};
 
 /// Every kernel at every size, made when it is its turn.
 pub fn all() -> Vec<Box<dyn Fn() -> Row>> {
@@ -26,9 +26,6 @@ pub fn label(n: usize) -> String {
     format!("{:e}", n as f64)
 }
 
-fn vector<E: acc_core::api::ScalarElt>(values: &[E]) -> Vector<E>
-where
-    E: Elt + Copy,
-{
+fn vector<E: ScalarElt + Copy>(values: &[E]) -> Vector<E> {
     Vector::from(values.to_vec())
 }
