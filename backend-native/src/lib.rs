@@ -23,6 +23,7 @@
 mod buffer;
 mod explain;
 mod kernel;
+pub mod llvm;
 mod lower;
 mod run;
 mod tile;
@@ -38,8 +39,8 @@ use lower::{Plan, lower};
 use run::launch::{Context, Threads};
 use std::sync::{Arc, OnceLock};
 
-/// The backend's name in messages and tables.
-const NAME: &str = "native-tile";
+/// The backend's name in messages.
+const NAME: &str = "native";
 
 /// The native CPU backend. Clones share the cache of prepared programs, the threads and the memory pool.
 #[derive(Clone)]
@@ -52,6 +53,21 @@ struct State {
     rules: Rules,
     fuse: bool,
     checks: bool,
+    compile: Compile,
+}
+
+/// Whether kernels are compiled to machine code, with an [LLVM found](llvm) at run time.
+///
+/// Results are the same, bit for bit. What is not compiled, tiles run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Compile {
+    /// They are not.
+    Never,
+    /// Each when it is first run. Tiles run it until its code is there.
+    #[default]
+    Background,
+    /// Each when it is first run, which waits for its code.
+    Now,
 }
 
 /// How a backend compiles and runs programs.
@@ -67,11 +83,13 @@ pub struct Options {
     /// have no such error run faster, the others yield unspecified values where they would have stopped. Nothing
     /// outside of arrays is ever read or written.
     pub checks: bool,
+    /// Whether kernels are compiled to machine code.
+    pub compile: Compile,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { threads: None, rules: Rules::all(), fuse: true, checks: true }
+        Options { threads: None, rules: Rules::all(), fuse: true, checks: true, compile: Compile::default() }
     }
 }
 
@@ -79,6 +97,16 @@ impl Native {
     /// A backend on rayon's global threads.
     pub fn new() -> Native {
         Native::on(Threads { pool: None }, Options::default())
+    }
+
+    /// A backend that compiles nothing: tiles run every kernel.
+    pub fn tiles() -> Native {
+        Native::on(Threads { pool: None }, Options { compile: Compile::Never, ..Options::default() })
+    }
+
+    /// A backend that waits for the machine code of each kernel, where others would begin on tiles.
+    pub fn compiled() -> Native {
+        Native::on(Threads { pool: None }, Options { compile: Compile::Now, ..Options::default() })
     }
 
     /// A backend with `n` threads of its own.
@@ -94,10 +122,15 @@ impl Native {
     }
 
     fn on(threads: Threads, options: Options) -> Native {
-        let Options { threads: _, rules, fuse, checks } = options;
+        let Options { threads: _, rules, fuse, checks, compile } = options;
         let (cache, memory) = (ProgramCache::default(), Arc::new(Pool::default()));
-        Native(Arc::new(State { cache, threads, memory, rules, fuse, checks }))
+        Native(Arc::new(State { cache, threads, memory, rules, fuse, checks, compile }))
     }
+}
+
+/// The threads that a backend without threads of its own runs on.
+pub fn threads() -> usize {
+    Threads { pool: None }.count()
 }
 
 impl Default for Native {
@@ -119,13 +152,29 @@ impl Prepared {
     pub fn explain(&self) -> Explanation {
         Explanation::new(&self.plan)
     }
+
+    /// The code that LLVM makes of each kernel, as IR and in assembly language; or why there is none.
+    pub fn listing(&self) -> String {
+        let mut out = String::new();
+        for launch in self.plan.launches() {
+            out += &format!("{}\n", launch.kernel);
+            for &form in llvm::Form::of(&launch.kernel) {
+                let code = llvm::listing(&launch.kernel, form);
+                out += &format!("{form:?}:\n{}\n", code.unwrap_or_else(|why| format!("on tiles: {why}\n")));
+            }
+        }
+        out
+    }
 }
 
 impl Backend for Native {
     type Prepared = Prepared;
 
     fn name(&self) -> &'static str {
-        NAME
+        match self.0.compile {
+            Compile::Never => "native-tile",
+            Compile::Background | Compile::Now => NAME,
+        }
     }
 
     fn explain(&self, program: &Prepared) -> String {
@@ -145,7 +194,9 @@ impl Backend for Native {
     }
 
     fn execute(&self, program: &Prepared, args: &[ArrayData], limits: &RunLimits) -> Result<Vec<ArrayData>, Error> {
-        let cx = Context { threads: &self.0.threads, memory: &self.0.memory, limits, meter: &limits.meter() };
+        let Native(state) = self;
+        let meter = &limits.meter();
+        let cx = Context { threads: &state.threads, memory: &state.memory, limits, meter, compile: state.compile };
         match run::run(&program.plan, args, cx) {
             // Fusion keeps whether a program faults, but not always at which of several faults. The fault to report is
             // the one that statement after statement meets.

@@ -58,7 +58,7 @@ fn peers(file: Option<&PathBuf>) -> Result<Peers, String> {
 }
 
 fn contenders(row: &row::Row) -> Result<Vec<Contender>, acc_core::Error> {
-    let mut out = vec![fastest(row)?];
+    let mut out = vec![fastest(row)?, Contender::new("native-tile", &Native::tiles(), row)?];
     #[cfg(feature = "libtorch")]
     out.push(Contender::new("graph", &backend_graph::Libtorch::cpu(), row)?);
     out.shrink_to_fit();
@@ -66,11 +66,11 @@ fn contenders(row: &row::Row) -> Result<Vec<Contender>, acc_core::Error> {
 }
 
 fn fastest(row: &row::Row) -> Result<Contender, acc_core::Error> {
-    Contender::new(FASTEST, &Native::new(), row)
+    Contender::new(FASTEST, &Native::compiled(), row)
 }
 
 /// The executor whose summary is the last line.
-const FASTEST: &str = "native-tile";
+const FASTEST: &str = "native";
 
 fn main() -> Result<(), String> {
     let options = options()?;

@@ -33,10 +33,18 @@ pub use conformance_cases::REFERENCE;
 pub fn all() -> Vec<Registered> {
     vec![
         Registered { name: REFERENCE, state: State::Present(Arc::new(Interpreter::new())) },
-        Registered { name: "native-tile", state: State::Present(Arc::new(Native::new())) },
+        Registered { name: "native", state: native() },
+        Registered { name: "native-tile", state: State::Present(Arc::new(Native::tiles())) },
         Registered { name: "graph", state: graph() },
         Registered { name: "graph-cuda", state: graph_cuda() },
     ]
+}
+
+fn native() -> State {
+    match backend_native::llvm::status().library {
+        Some(_) => State::Present(Arc::new(Native::compiled())),
+        None => State::Absent { what: "not run", why: "no LLVM is found; `acc doctor` says what was tried" },
+    }
 }
 
 #[cfg(feature = "libtorch")]

@@ -15,7 +15,8 @@ trait WithBackend {
 fn with_backend(t: &mut Check<'_>, f: impl WithBackend) {
     match t.executor_name() {
         "interpreter" => f.run(t, acc_core::Interpreter::new()),
-        "native-tile" => f.run(t, backend_native::Native::new()),
+        "native" => f.run(t, backend_native::Native::compiled()),
+        "native-tile" => f.run(t, backend_native::Native::tiles()),
         #[cfg(feature = "libtorch")]
         "graph" => f.run(t, backend_graph::Libtorch::cpu()),
         #[cfg(feature = "libtorch")]

@@ -142,11 +142,24 @@ fn an_unknown_executor_or_one_that_is_not_built() {
     let f = program("fold/sum.acc");
     fails(
         &["run", &f, "--executor", "gpu"],
-        &["there is no executor `gpu`; there are: interpreter, native-tile, graph"],
+        &["there is no executor `gpu`; there are: interpreter, native, native-tile, graph"],
     );
     if !cfg!(feature = "libtorch") {
         fails(&["run", &f, "--executor", "graph"], &["not built", "--features libtorch"]);
     }
+}
+
+#[test]
+fn the_doctor_says_what_is_found_and_why_the_rest_is_not_used() {
+    let said = text(&acc(&["doctor"]).stdout);
+    for want in ["llvm: ", "threads: ", "libtorch: ", "executor interpreter: present", "executor native-tile: present"]
+    {
+        assert!(said.contains(want), "{want} in {said}");
+    }
+    let out = Command::new(env!("CARGO_BIN_EXE_acc")).arg("doctor").env("ACC_LLVM", "/nowhere/libLLVM.so").output();
+    let said = text(&out.expect("acc runs").stdout);
+    assert!(said.contains("llvm: none") && said.contains("not used: /nowhere/libLLVM.so"), "{said}");
+    assert!(said.contains("executor native: not run"), "{said}");
 }
 
 #[test]

@@ -472,6 +472,8 @@ fn is_repeatable(op: &Op) -> bool {
         | Op::Cast(_)
         | Op::Bitcast(_)
         | Op::Select { .. }
+        | Op::Fma(..)
+        | Op::Table { .. }
         | Op::Scalar { .. }
         | Op::Extent { .. }
         | Op::Load(_)
@@ -490,7 +492,8 @@ fn may_fault(op: &Op) -> bool {
 fn op_cost(op: &Op) -> usize {
     match op {
         Op::Prim(p, _) => prim_cost(*p),
-        Op::Cast(_) | Op::Bitcast(_) | Op::Select { .. } => 1,
+        Op::Cast(_) | Op::Bitcast(_) | Op::Select { .. } | Op::Fma(..) => 1,
+        Op::Table { .. } => 4,
         Op::Scalar { .. } | Op::Extent { .. } => 0,
         Op::Load(l) => l.index.len().max(1) * if l.index.iter().any(|i| matches!(i, Ix::At(_))) { 4 } else { 1 },
         Op::Inside { .. } | Op::Check { .. } => 2,

@@ -31,10 +31,12 @@
 //!   it stops the launch with a demand, in order with faults; the caller evaluates it and launches again.
 
 mod build;
+mod math;
 mod print;
 mod verify;
 
 pub(crate) use build::{Builder, Loads, Reads, region_cost};
+pub(crate) use math::expand;
 pub(crate) use verify::verify;
 
 use acc_core::data::{Lit, ScalarType};
@@ -219,6 +221,15 @@ pub(crate) enum Op {
         /// If false.
         else_: Val,
     },
+    /// The first times the second, plus the third, rounded once.
+    Fma(Val, Val, Val),
+    /// A word of a table of constants; an index beyond it reads the last one.
+    Table {
+        /// The table, not empty.
+        words: Arc<[u64]>,
+        /// Which word, an `i64`.
+        index: Val,
+    },
     /// Only the region taken is evaluated.
     If {
         /// The condition.
@@ -368,7 +379,8 @@ impl Op {
         };
         match self {
             Op::Prim(_, v) | Op::Call { args: v, .. } => v.iter().for_each(|&v| f(v)),
-            Op::Cast(v) | Op::Bitcast(v) => f(*v),
+            Op::Cast(v) | Op::Bitcast(v) | Op::Table { index: v, .. } => f(*v),
+            Op::Fma(a, b, c) => [a, b, c].into_iter().for_each(|v| f(*v)),
             Op::Select { cond, then, else_ } => {
                 f(*cond);
                 f(*then);
@@ -391,6 +403,8 @@ impl Op {
             | Op::Call { .. }
             | Op::Cast(_)
             | Op::Bitcast(_)
+            | Op::Fma(..)
+            | Op::Table { .. }
             | Op::Select { .. }
             | Op::Scalar { .. }
             | Op::Extent { .. }
@@ -414,6 +428,7 @@ impl Op {
         match self {
             Op::Prim(p, _) => p.is_partial(),
             Op::Cast(_) | Op::Bitcast(_) | Op::Select { .. } | Op::Scalar { .. } => false,
+            Op::Fma(..) | Op::Table { .. } => false,
             // An extent demands its array, and a test against the bounds does too.
             Op::Extent { .. } | Op::Inside { .. } | Op::Load(_) | Op::Check { .. } | Op::While { .. } => true,
             // What the user's function does for lanes that are off must not be seen.
@@ -455,6 +470,8 @@ impl Region {
                 | Op::Call { .. }
                 | Op::Cast(_)
                 | Op::Bitcast(_)
+                | Op::Fma(..)
+                | Op::Table { .. }
                 | Op::Select { .. }
                 | Op::Scalar { .. }
                 | Op::Extent { .. }

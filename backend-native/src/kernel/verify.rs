@@ -9,7 +9,7 @@
 //! * **K7** An epilogue takes the index and the leaves of the outputs that are combined, and stores.
 
 use super::{AxisKind, Body, Epilogue, Finish, Initial, Ix, Kernel, Node, Op, Output, Region};
-use acc_core::data::ScalarType::{self, Bool, I64};
+use acc_core::data::ScalarType::{self, Bool, F32, F64, I64, U64};
 use acc_core::ir::{Dir, Val, bitcast_exists, cast_exists};
 
 type Result<T = ()> = std::result::Result<T, String>;
@@ -193,6 +193,9 @@ impl Checker<'_> {
             Op::Cast(_) if results.len() == 1 && cast_exists(types[0], results[0]) => Ok(()),
             Op::Bitcast(_) if results.len() == 1 && bitcast_exists(types[0], results[0]) => Ok(()),
             Op::Cast(_) | Op::Bitcast(_) => wrong(),
+            Op::Fma(..) if matches!(results[..], [F32 | F64]) && types == [results[0]; 3] => Ok(()),
+            Op::Table { words, .. } if types == [I64] && results == [U64] && !words.is_empty() => Ok(()),
+            Op::Fma(..) | Op::Table { .. } => wrong(),
             Op::Select { .. } if types == [Bool, results[0], results[0]] => Ok(()),
             Op::Select { .. } => wrong(),
             Op::Call { name, .. } => match acc_core::foreign::scalars(name, &types, &results) {

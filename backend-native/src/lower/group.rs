@@ -3,6 +3,7 @@
 use super::element::Elements;
 use super::{Launch, Lowering, Part, Work, code};
 use crate::kernel::{self, AxisKind, Body, Builder, Epilogue, Finish, Initial, Kernel, Op, Output, Update};
+use crate::llvm::Codes;
 use crate::tile::scatter::supported;
 use acc_core::Error;
 use acc_core::data::ScalarType;
@@ -34,7 +35,9 @@ impl Lowering<'_> {
         // The fold, if it is the only one of the kernel, that an epilogue may follow.
         let fold = stmts.first().filter(|_| kernel.outputs.len() == 1);
         let product = fold.zip(self.products.as_ref()).and_then(|(s, d)| matrix_product(self.program, d, s));
-        let launch = Launch { product, element, combine, initial, epilogue, cost, combine_partial, checks, kernel };
+        let codes = Codes::default();
+        let launch =
+            Launch { product, codes, element, combine, initial, epilogue, cost, combine_partial, checks, kernel };
         Ok(Work::Kernel { launch: Box::new(launch), parts })
     }
 

@@ -10,6 +10,7 @@ mod element;
 mod group;
 
 use crate::kernel::{self, Body, Kernel, Loads};
+use crate::llvm::Codes;
 use crate::tile::compile::compile;
 use crate::tile::machine::Code;
 use acc_core::Error;
@@ -35,6 +36,16 @@ pub(crate) struct Plan {
     pub body: BlockPlan,
     /// What was fused and what was not, and why.
     pub notes: Vec<Note>,
+}
+
+impl Plan {
+    /// The kernels, in order.
+    pub(crate) fn launches(&self) -> impl Iterator<Item = &Launch> {
+        self.steps.iter().filter_map(|s| match &s.work {
+            Work::Kernel { launch, .. } => Some(&**launch),
+            Work::Array { .. } | Work::If { .. } | Work::While { .. } | Work::Foreign { .. } => None,
+        })
+    }
 }
 
 /// A block's statements by step number.
@@ -127,6 +138,8 @@ pub(crate) struct Launch {
     pub checks: bool,
     /// The matrix product that the kernel's fold is.
     pub product: Option<Contraction>,
+    /// The kernel's machine code.
+    pub codes: Codes,
 }
 
 /// A closed function.
@@ -379,6 +392,7 @@ impl<'a> Lowering<'a> {
 
     /// A body as it will run.
     fn finished(&self, body: Body) -> Body {
+        let body = kernel::expand(body);
         if self.checks { body } else { body.unchecked() }
     }
 

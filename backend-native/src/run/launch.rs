@@ -1,7 +1,10 @@
 //! What all launches share: binding, tiles with their events, tasks on threads.
 
+use crate::Compile;
 use crate::buffer::{AnyBuffer, OutSlice, Pool};
 use crate::kernel::Output;
+use crate::llvm::Form;
+use crate::llvm::code::{Call, Ended};
 use crate::lower::Launch;
 use crate::tile::lanes;
 use crate::tile::machine::{Bound, Code, Event, Input, Machine, Outcome, Space, Stop};
@@ -35,10 +38,14 @@ pub(crate) struct Context<'a> {
     pub memory: &'a Arc<Pool>,
     pub limits: &'a RunLimits,
     pub meter: &'a Meter,
+    pub compile: Compile,
 }
 
 /// Vectorised additions over a lane below which a launch runs on the calling thread: waking another one costs as much.
 const SERIAL: usize = 1 << 18;
+
+/// The same between two looks at the clock: a few milliseconds.
+pub(crate) const CALL: usize = 1 << 24;
 
 /// Whether work of this size is worth several threads.
 pub(crate) fn is_large(points: usize, cost: usize) -> bool {
@@ -101,7 +108,7 @@ impl Context<'_> {
 }
 
 /// Looks up what a launch reads.
-pub(crate) trait Names {
+pub(crate) trait Names: Sync {
     /// An array, if it is evaluated.
     fn input(&self, a: ArrayId) -> Option<Input<'_>>;
     /// A scalar of a statement's closed function.
@@ -127,6 +134,7 @@ pub(crate) struct Job<'a> {
     pub epilogue: Option<JobEpilogue<'a>>,
     /// Extents of all axes.
     pub extents: SmallVec<[usize; 4]>,
+    pub names: &'a dyn Names,
     pub cx: Context<'a>,
 }
 
@@ -204,6 +212,26 @@ pub(crate) static NO_SPACE: LazyLock<Space> = LazyLock::new(|| Space { extents: 
 impl Job<'_> {
     pub(crate) fn machine<'b>(&'b self, space: &'b Space) -> Machine<'b> {
         Machine::new(&self.launch.element, &self.element, space)
+    }
+
+    /// The kernel's machine code in a form, bound to what it reads; none if tiles are to run it.
+    pub(crate) fn call(&self, form: Form) -> Option<Call<'_>> {
+        let wait = match self.cx.compile {
+            Compile::Never => return None,
+            Compile::Background => false,
+            Compile::Now => true,
+        };
+        let code = self.launch.codes.get(form, &self.launch.kernel, wait)?;
+        Call::new(code, self.names, form, &self.extents, self.cx.limits)
+    }
+
+    /// Whether machine code has done its work; if not, tiles must do it.
+    pub(crate) fn ended(&self, ended: Ended) -> Result<bool, Stop> {
+        match ended {
+            Ended::Done => Ok(true),
+            Ended::Declined => Ok(false),
+            Ended::Stopped => self.cx.limits.check().map_err(Stop::Error).map(|()| false),
+        }
     }
 
     pub(crate) fn lanes(&self) -> usize {

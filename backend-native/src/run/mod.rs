@@ -316,6 +316,7 @@ impl Run<'_> {
             outputs: outputs.collect(),
             epilogue,
             extents: over.map(shape).unwrap_or_default(),
+            names: &view,
             cx: self.cx,
         };
         match launch.kernel.axes.last() {
@@ -357,7 +358,7 @@ impl Run<'_> {
         };
         let bound = bind(computed, view, self.cx.limits);
         let results: Vec<usize> = (0..o.types.len()).collect();
-        store::fill(self.cx, computed, &bound, shape, &o.types, &results, job.launch.cost, false)
+        store::fill(self.cx, (computed, &bound), shape, &o.types, &results, job.launch.cost, false, None)
     }
 
     /// Answers a demand; anything else ends the run.

@@ -9,13 +9,15 @@
 //!   the elements again: reading them twice costs less than storing and reading what was scanned.
 
 use super::fold::Acc;
-use super::launch::{Columns, Cut, Job, JobOutput, finish, first_event, give, task_len};
+use super::launch::{CALL, Columns, Cut, Job, JobOutput, finish, first_event, give, task_len};
 use super::scan::Scan;
 use crate::buffer::{AnyBuffer, OutSlice};
 use crate::kernel::{AxisKind, Finish, Ix, Op};
+use crate::llvm::Form;
+use crate::llvm::code::{self, Call};
 use crate::tile::lanes::{self, Lanes};
 use crate::tile::machine::{Machine, Outcome, Space, Stop};
-use crate::tile::reduce::WIDTH;
+use crate::tile::reduce::{WIDTH, identity};
 use acc_core::ir::Dir;
 use smallvec::SmallVec;
 
@@ -218,11 +220,16 @@ impl<'a> Rows<'a> {
         let cut = Cut::new(&job.extents[..axis], lanes);
         let parallel = job.cx.parallel(self.rows.saturating_mul(self.row), job.launch.cost);
         let len = if parallel { task_len(self.rows, lanes, job.cx.threads.count() * 2) } else { self.rows };
+        let call = job.call(Form::Rows);
         job.cx.tasks(
             parallel,
             self.blocks(out, len),
-            || self.worker(&space, lanes),
+            || None,
             |worker, mut block| {
+                if self.compiled_rows(call.as_ref(), &mut block)? {
+                    return Ok(());
+                }
+                let worker = worker.get_or_insert_with(|| self.worker(&space, lanes));
                 let mut done = 0;
                 while done < block.count {
                     let n = cut.len(block.first + done, block.count - done);
@@ -232,6 +239,71 @@ impl<'a> Rows<'a> {
                 Ok(())
             },
         )
+    }
+
+    /// Takes a block's rows by machine code; whether that is done.
+    fn compiled_rows(&self, call: Option<&Call<'_>>, block: &mut Block<'_>) -> Result<bool, Stop> {
+        let Some(call) = call else { return Ok(false) };
+        let job = self.job;
+        let before: Vec<u64> =
+            job.outputs.iter().flat_map(|o| (0..o.types.len()).map(|k| o.init.as_ref().map_or(0, |i| i[k]))).collect();
+        let mut outs: Vec<_> = block.outs.iter_mut().flatten().map(|o| Some(o.reborrow())).collect();
+        let part = code::Part {
+            positions: block.first..block.first + block.count,
+            row: job.extents.iter().rev().nth(1).copied().unwrap_or(1),
+            most: CALL / job.launch.cost.max(1) / self.row,
+            panel: usize::MAX,
+        };
+        job.ended(call.run(part, &mut outs, &before, &mut []))
+    }
+
+    /// Computes and combines a chunk's elements by machine code; whether that is done.
+    fn compiled_chunk(
+        &self,
+        call: Option<&Call<'_>>,
+        task: &mut Chunks<'_>,
+        chunk: usize,
+        before: &PerChunk,
+        pass: Pass,
+    ) -> Result<bool, Stop> {
+        let Some(call) = call else { return Ok(false) };
+        let (from, len) = self.span(chunk);
+        let (mut starts, mut outs, mut totals) = (Vec::new(), Vec::new(), Vec::new());
+        let outputs = self.job.outputs.iter().zip(before).zip(self.memories());
+        for (((o, before), place), memory) in outputs.zip(&mut task.outs) {
+            match self.before_of(o, before, chunk) {
+                Some(before) => starts.extend_from_slice(before),
+                None => starts.extend(
+                    o.known().iter().flat_map(|ops| ops.iter().zip(&o.types)).map(|(&op, &ty)| identity(op, ty)),
+                ),
+            }
+            starts.resize(totals.len() + o.types.len(), 0);
+            totals.resize(starts.len(), 0);
+            let at = self.place(&place, chunk) - self.place(&place, task.first);
+            let stored = pass.results && place.points;
+            let memory = memory.iter_mut().map(|m| stored.then(|| m.reborrow().split_at(at).1.split_at(len).0));
+            outs.extend(memory);
+        }
+        let first = chunk / self.per_row() * self.row + from;
+        let part = code::Part { positions: first..first + len, row: self.row, most: usize::MAX, panel: usize::MAX };
+        if !self.job.ended(call.run(part, &mut outs, &starts, &mut totals))? {
+            return Ok(false);
+        }
+        if pass.totals {
+            let mut totals = &totals[..];
+            for (o, place) in self.job.outputs.iter().zip(&mut task.totals) {
+                let n = o.types.len();
+                let (own, rest) = totals.split_at(n);
+                place[(chunk - task.first) * n..][..n].copy_from_slice(own);
+                totals = rest;
+            }
+        }
+        Ok(true)
+    }
+
+    /// The machine code of a pass over chunks.
+    fn chunk_call(&self, pass: Pass) -> Option<Call<'_>> {
+        self.job.call(if pass.results { Form::Chunk } else { Form::Totals })
     }
 
     /// Takes `n` rows of a block, from row `done` on, from one end to the other.
@@ -320,7 +392,8 @@ impl<'a> Rows<'a> {
 
     /// The elements of a chunk but the last one of a row: a number that depends on the row's length alone.
     fn chunk_len(&self) -> usize {
-        CHUNK.max(self.row.div_ceil(MOST_CHUNKS))
+        // Whole groups of a scan.
+        self.row.div_ceil(MOST_CHUNKS).next_multiple_of(CHUNK)
     }
 
     /// The chunks of a row.
@@ -434,12 +507,19 @@ impl<'a> Rows<'a> {
         let count = self.count();
         let len = if parallel { (count / (self.job.cx.threads.count() * 4)).max(1) } else { count };
         let tasks = self.tasks(out, totals, len);
+        let call = self.chunk_call(pass);
         self.job.cx.tasks(
             parallel,
             tasks,
-            || self.worker(&space, self.lanes()),
+            || None,
             |worker, mut task| {
-                (task.first..task.first + task.count).try_for_each(|c| self.chunk(worker, &mut task, c, before, pass))
+                (task.first..task.first + task.count).try_for_each(|c| {
+                    if self.compiled_chunk(call.as_ref(), &mut task, c, before, pass)? {
+                        return Ok(());
+                    }
+                    let worker = worker.get_or_insert_with(|| self.worker(&space, self.lanes()));
+                    self.chunk(worker, &mut task, c, before, pass)
+                })
             },
         )
     }
@@ -447,14 +527,20 @@ impl<'a> Rows<'a> {
     /// One pass on one thread: what comes before a chunk is known when it is met.
     fn in_turn(&self, out: &mut [Vec<AnyBuffer>], totals: &mut PerChunk) -> Result<(), Stop> {
         let space = self.space();
-        let mut worker = self.worker(&space, self.lanes());
+        let both = Pass { totals: true, results: true };
+        let call = self.chunk_call(both);
+        let mut worker: Option<Worker<'_>> = None;
+        let mut accs: Vec<Acc<'_>> = self.job.outputs.iter().map(|o| Acc::new(o, 1)).collect();
         let mut before = self.initial();
         let mut tasks = self.tasks(out, totals, self.count());
         let Some(all) = tasks.first_mut() else { return Ok(()) };
         for chunk in self.in_order() {
-            self.chunk(&mut worker, all, chunk, &before, Pass { totals: true, results: true })?;
+            if !self.compiled_chunk(call.as_ref(), all, chunk, &before, both)? {
+                let worker = worker.get_or_insert_with(|| self.worker(&space, self.lanes()));
+                self.chunk(worker, all, chunk, &before, both)?;
+            }
             let totals: Vec<&[u64]> = all.totals.iter().map(|t| &**t).collect();
-            self.advance(&mut worker.accs, &mut before, &totals, chunk)?;
+            self.advance(&mut accs, &mut before, &totals, chunk)?;
         }
         Ok(())
     }

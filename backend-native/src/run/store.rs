@@ -1,11 +1,14 @@
 //! Launches that store each element at its point.
 
-use super::launch::{Columns, Context, Cut, Job, Piece, finish, first_event, pieces, task_len};
+use super::launch::{CALL, Columns, Context, Cut, Job, Piece, finish, first_event, pieces, task_len};
 use crate::buffer::AnyBuffer;
 use crate::kernel::{Ix, Kernel, Op};
+use crate::llvm::code::{Call, Part};
+use crate::llvm::{Form, reads_element_by_element};
 use crate::tile::machine::{Bound, Code, Machine, Space, Stop};
 use crate::tile::{lanes, memory};
 use acc_core::data::ScalarType;
+use smallvec::SmallVec;
 
 /// Bytes of a result from which on it is written past the caches.
 const STREAM: usize = 16 << 20;
@@ -16,23 +19,24 @@ pub(crate) fn store(job: &Job<'_>) -> Result<Vec<Columns>, Stop> {
     let types: Vec<ScalarType> = job.outputs.iter().flat_map(|o| o.types.iter().copied()).collect();
     let results: Vec<usize> = job.outputs.iter().flat_map(|o| o.output.values.clone()).collect();
     let across = reads_across(&job.launch.kernel);
-    let out = fill(job.cx, &job.launch.element, &job.element, &job.extents, &types, &results, job.launch.cost, across)?;
+    let element = (&job.launch.element, &job.element);
+    let out = fill(job.cx, element, &job.extents, &types, &results, job.launch.cost, across, Some(job))?;
     let mut columns = finish(out).into_iter();
     Ok(job.outputs.iter().map(|o| columns.by_ref().take(o.types.len()).collect()).collect())
 }
 
 /// Columns of these types over an index space, computed by a body, of which they are these results; `across` tells that
-/// the body reads across rows.
+/// the body reads across rows. The body may be that of a kernel which has machine code.
 #[allow(clippy::too_many_arguments)] // A body, its space, and what is made of it.
 pub(crate) fn fill(
     cx: Context<'_>,
-    code: &Code,
-    bound: &Bound<'_>,
+    (code, bound): (&Code, &Bound<'_>),
     extents: &[usize],
     types: &[ScalarType],
     results: &[usize],
     cost: usize,
     across: bool,
+    kernel: Option<&Job<'_>>,
 ) -> Result<Vec<AnyBuffer>, Stop> {
     let n: usize = extents.iter().product();
     let mut out = cx.columns(types, n).map_err(Stop::Error)?;
@@ -48,17 +52,74 @@ pub(crate) fn fill(
     if let Some(row) = row {
         len = len.next_multiple_of(row);
     }
-    let worker = || Machine::new(code, bound, &space);
-    cx.tasks(parallel, pieces(&mut out, n, len), worker, |m, mut piece| {
-        let in_panels = row.is_some_and(|row| panels(&mut piece, m, results, row).is_ok());
-        if !in_panels {
-            // In order, so that the first event is found.
-            in_order(&mut piece, m, results, &Cut::new(extents, code.lanes), stream)?;
-        }
-        Ok(())
-    })?;
+    let native = kernel.and_then(|job| Native::new(job, row.is_some(), stream));
+    cx.tasks(
+        parallel,
+        pieces(&mut out, n, len),
+        || None,
+        |m, mut piece| {
+            if let Some(native) = &native
+                && native.run(&mut piece)?
+            {
+                return Ok(());
+            }
+            let m = m.get_or_insert_with(|| Machine::new(code, bound, &space));
+            let in_panels = row.is_some_and(|row| panels(&mut piece, m, results, row).is_ok());
+            if !in_panels {
+                // In order, so that the first event is found.
+                in_order(&mut piece, m, results, &Cut::new(extents, code.lanes), stream)?;
+            }
+            Ok(())
+        },
+    )?;
     Ok(out)
 }
+
+/// The machine code of a launch.
+struct Native<'a> {
+    job: &'a Job<'a>,
+    call: Call<'a>,
+    /// The extent of the axis of lanes.
+    row: usize,
+    /// Columns taken at a time.
+    panel: usize,
+    stream: bool,
+}
+
+impl<'a> Native<'a> {
+    fn new(job: &'a Job<'a>, panels: bool, stream: bool) -> Option<Native<'a>> {
+        let n = job.extents.iter().product();
+        let whole = |a| job.names.input(a).is_some_and(|i| i.shape == &job.extents[..]);
+        let flat = job.extents.len() > 1 && reads_element_by_element(&job.launch.kernel, whole);
+        let row = if flat { n } else { job.extents.last().copied().unwrap_or(1) };
+        // Past the caches only where each row of each result begins at a line of them.
+        let types = || job.outputs.iter().flat_map(|o| &o.types);
+        let stream = stream && !panels && (row == n || types().all(|t| (row * t.size()).is_multiple_of(LINE)));
+        let call = job.call(Form::Store { flat, stream })?;
+        Some(Native { job, call, row, panel: if panels { PANEL } else { usize::MAX }, stream })
+    }
+
+    /// Computes a piece; whether that is done. If not, tiles must do it, to find what stops it.
+    fn run(&self, piece: &mut Piece<'_>) -> Result<bool, Stop> {
+        let mut outs: SmallVec<[_; 2]> = piece.outs.iter_mut().map(|o| Some(o.reborrow())).collect();
+        if self.stream && outs.iter().flatten().any(|o| !memory::starts_at(o, LINE)) {
+            return Ok(false);
+        }
+        let positions = piece.start..piece.start + piece.len;
+        // Whole cache lines, and whole rows of panels.
+        let most = (CALL / self.job.launch.cost.max(1)).next_multiple_of(LINE);
+        let most = if self.panel < self.row { most.next_multiple_of(self.row) } else { most };
+        let part = Part { positions, row: self.row, most, panel: self.panel };
+        let ended = self.call.run(part, &mut outs, &[], &mut []);
+        if self.stream {
+            memory::finish();
+        }
+        self.job.ended(ended)
+    }
+}
+
+/// Bytes of a cache line.
+const LINE: usize = 64;
 
 /// Computes a piece from its first element to its last.
 fn in_order(

@@ -307,6 +307,13 @@ impl Compiler<'_> {
             }
             Op::Cast(v) => Inst::Cast { a: self.at(*v), out: self.define(n.results[0]) },
             Op::Bitcast(v) => Inst::Bitcast { a: self.at(*v), out: self.define(n.results[0]) },
+            Op::Fma(a, b, c) => {
+                let [a, b, c] = [a, b, c].map(|v| self.at(*v));
+                Inst::Fma { a, b, c, out: self.define(n.results[0]) }
+            }
+            Op::Table { words, index } => {
+                Inst::Table { words: words.clone(), a: self.at(*index), out: self.define(n.results[0]) }
+            }
             Op::Select { cond, then, else_ } => Inst::Select {
                 c: self.at(*cond),
                 a: self.at(*then),

@@ -313,6 +313,16 @@ impl<'a> Machine<'a> {
                 pairs::pair(*pair, self.get(*a, n), self.get(*b, n), self.get(*c, n), &mut o);
                 self.put(*out, o);
             }
+            Inst::Fma { a, b, c, out } => {
+                let mut o = self.take(*out);
+                prims::fma(self.get(*a, n), self.get(*b, n), self.get(*c, n), &mut o);
+                self.put(*out, o);
+            }
+            Inst::Table { words, a, out } => {
+                let mut o = self.take(*out);
+                prims::table(words, self.typed::<i64>(*a, n), &mut o);
+                self.put(*out, o);
+            }
             Inst::Cast { a, out } => {
                 let mut o = self.take(*out);
                 prims::cast(self.get(*a, n), &mut o);

@@ -45,6 +45,14 @@ fn stream_typed<T: Copy>(from: &[T], to: &mut [T]) {
     to.copy_from_slice(from);
 }
 
+/// Whether memory begins at a multiple of so many bytes.
+pub(crate) fn starts_at(out: &OutSlice<'_>, bytes: usize) -> bool {
+    macro_rules! typed {
+        ($(($V:ident, $t:ty)),*) => { match out { $(OutSlice::$V(t) => t.as_ptr().addr().is_multiple_of(bytes)),* } };
+    }
+    all_types!(typed)
+}
+
 /// Makes what [`stream`] wrote visible to other threads.
 pub(crate) fn finish() {
     #[cfg(target_arch = "x86_64")]

@@ -356,6 +356,45 @@ macro_rules! cast_impl {
 cast_impl!(I8, I16, I32, I64, U8, U16, U64, F32, F64;
     (I8 i8, I16 i16, I32 i32, I64 i64, U8 u8, U16 u16, U32 u32, U64 u64, F32 f32, F64 f64));
 
+/// `out = words[index]`; the last word beyond the table.
+pub(crate) fn table(words: &[u64], index: &[i64], out: &mut Lanes) {
+    let last = words.len().saturating_sub(1);
+    map1(index, u64::of_mut(out), |i| words.get(usize::try_from(i).unwrap_or(0).min(last)).copied().unwrap_or(0));
+}
+
+/// `out = a * b + c`, rounded once. Without the processor's instruction it takes a function of the C library per lane.
+pub(crate) fn fma(a: ColumnSlice<'_>, b: ColumnSlice<'_>, c: ColumnSlice<'_>, out: &mut Lanes) {
+    #[inline(always)]
+    fn each<T: Copy>(a: &[T], b: &[T], c: &[T], out: &mut [T], f: impl Fn(T, T, T) -> T) {
+        for (((o, &x), &y), &z) in out.iter_mut().zip(a).zip(b).zip(c) {
+            *o = f(x, y, z);
+        }
+    }
+    #[inline(always)]
+    fn all(a: ColumnSlice<'_>, b: ColumnSlice<'_>, c: ColumnSlice<'_>, out: &mut Lanes) {
+        match (a, b, c) {
+            (ColumnSlice::F32(a), ColumnSlice::F32(b), ColumnSlice::F32(c)) => {
+                each(a, b, c, f32::of_mut(out), f32::mul_add);
+            }
+            (ColumnSlice::F64(a), ColumnSlice::F64(b), ColumnSlice::F64(c)) => {
+                each(a, b, c, f64::of_mut(out), f64::mul_add);
+            }
+            _ => debug_assert!(false, "a fused multiply-add of other than floats"),
+        }
+    }
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,fma")]
+    fn wide(a: ColumnSlice<'_>, b: ColumnSlice<'_>, c: ColumnSlice<'_>, out: &mut Lanes) {
+        all(a, b, c, out);
+    }
+    #[cfg(target_arch = "x86_64")]
+    if avx2() && std::arch::is_x86_feature_detected!("fma") {
+        // SAFETY: the processor has both features, checked just above.
+        return unsafe { wide(a, b, c, out) };
+    }
+    all(a, b, c, out);
+}
+
 /// The same bits read as another type of the same width.
 pub(crate) fn bitcast(a: ColumnSlice<'_>, out: &mut Lanes) {
     macro_rules! from {

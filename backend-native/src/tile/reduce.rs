@@ -13,6 +13,10 @@ use half::f16;
 /// registers. The tree of a reduction depends on it, so it is fixed.
 pub(crate) const WIDTH: usize = 32;
 
+/// Elements of a scan that are scanned on their own, in three steps, before what comes before them is put in front. The
+/// tree of a scan depends on it, so it is fixed.
+pub(crate) const GROUP: usize = 8;
+
 /// The value that leaves every operand as it is, as bits. Of a float sum that is `-0.0`.
 pub(crate) fn identity(op: PrimOp, ty: ScalarType) -> u64 {
     macro_rules! int {
@@ -126,25 +130,44 @@ fn reduce_typed<T: Copy>(acc: &mut [T], x: &[T], f: impl Fn(T, T) -> T) {
     *acc = a;
 }
 
+/// Scans the values from one end to the other, `start` before them; the last one. Each group is scanned by doubling
+/// steps, so that only one operation per group waits for the group before.
 #[inline(always)]
 fn scan_typed<T: Copy>(x: &[T], out: &mut [T], start: Option<T>, dir: Dir, f: impl Fn(T, T) -> T) -> Option<T> {
-    let mut acc = start;
-    let step = |acc: &mut Option<T>, x: T| {
-        let y = match *acc {
-            Some(a) => f(a, x),
-            None => x,
-        };
-        *acc = Some(y);
-        y
+    let mut carry = start;
+    let n = x.len();
+    let mut group = |from: usize, len: usize| {
+        let (x, out) = (&x[from..from + len], &mut out[from..from + len]);
+        let Some(&first) = x.first() else { return };
+        let mut y = [first; GROUP];
+        match dir {
+            Dir::Left => y[..len].copy_from_slice(x),
+            Dir::Right => y[..len].iter_mut().zip(x.iter().rev()).for_each(|(y, x)| *y = *x),
+        }
+        let mut by = 1;
+        while by < GROUP {
+            for k in (by..GROUP).rev() {
+                y[k] = f(y[k - by], y[k]);
+            }
+            by *= 2;
+        }
+        if let Some(c) = carry {
+            y.iter_mut().for_each(|y| *y = f(c, *y));
+        }
+        carry = y[..len].last().copied();
+        match dir {
+            Dir::Left => out.copy_from_slice(&y[..len]),
+            Dir::Right => out.iter_mut().rev().zip(&y).for_each(|(o, y)| *o = *y),
+        }
     };
     match dir {
-        Dir::Left => out.iter_mut().zip(x).for_each(|(o, &x)| *o = step(&mut acc, x)),
-        Dir::Right => {
-            let n = x.len();
-            out[..n].iter_mut().zip(x).rev().for_each(|(o, &x)| *o = step(&mut acc, x));
-        }
+        Dir::Left => (0..n).step_by(GROUP).for_each(|from| group(from, GROUP.min(n - from))),
+        Dir::Right => (0..n).step_by(GROUP).for_each(|done| {
+            let len = GROUP.min(n - done);
+            group(n - done - len, len);
+        }),
     }
-    acc
+    carry
 }
 
 #[inline(always)]

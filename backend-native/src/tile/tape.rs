@@ -120,6 +120,17 @@ pub(crate) enum Inst {
         c: Slot,
         out: Slot,
     },
+    Fma {
+        a: Slot,
+        b: Slot,
+        c: Slot,
+        out: Slot,
+    },
+    Table {
+        words: Arc<[u64]>,
+        a: Slot,
+        out: Slot,
+    },
     Cast {
         a: Slot,
         out: Slot,

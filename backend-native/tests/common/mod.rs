@@ -70,7 +70,7 @@ pub fn int(x: i64) -> ArrayData {
 }
 
 pub fn native(program: &Arc<Program>, args: &[ArrayData]) -> Result<Vec<ArrayData>, Error> {
-    Native::new().run_untyped(program, args, &RunLimits::none())
+    Native::compiled().run_untyped(program, args, &RunLimits::none())
 }
 
 pub fn reference(program: &Arc<Program>, args: &[ArrayData]) -> Result<Vec<ArrayData>, Error> {
@@ -108,20 +108,29 @@ fn close(x: f64, y: f64, tolerance: f64) -> bool {
         || (tolerance > 0.0 && x == y)
 }
 
-/// Checks that both executors agree on a program: values, or the fault.
+/// Checks that the executors agree on a program: values, or the fault; tiles and machine code on every bit.
 pub fn agree_within(text: &str, args: &[ArrayData], tolerance: f64) {
     let program = parse(text);
     let want = reference(&program, args);
-    let got = native(&program, args);
+    let tiles = Native::tiles().run_untyped(&program, args, &RunLimits::none());
+    let compiled = native(&program, args);
+    same_outcome(text, args, ("interpreter", &want), ("tiles", &tiles), tolerance);
+    same_outcome(text, args, ("tiles", &tiles), ("machine code", &compiled), 0.0);
+    assert_eq!(backend_native::llvm::defects(), Vec::<String>::new());
+}
+
+type Outcome = Result<Vec<ArrayData>, Error>;
+
+fn same_outcome(text: &str, args: &[ArrayData], want: (&str, &Outcome), got: (&str, &Outcome), tolerance: f64) {
     let shapes: Vec<_> = args.iter().map(|a| a.shape().to_vec()).collect();
-    match (&want, &got) {
+    match (want.1, got.1) {
         (Ok(w), Ok(g)) => {
             assert_eq!(w.len(), g.len());
             for (w, g) in w.iter().zip(g) {
                 if let Err(e) = same(w, g, tolerance) {
-                    let explain =
-                        acc_core::exec::Ready::new(&Native::new(), &program).unwrap().prepared().explain().kernel_ir();
-                    panic!("{e} (interpreter, native)\n{text}\narguments {shapes:?}\n{explain}");
+                    let ready = acc_core::exec::Ready::new(&Native::new(), &parse(text)).unwrap();
+                    let explain = ready.prepared().explain().kernel_ir();
+                    panic!("{e} ({}, {})\n{text}\narguments {shapes:?}\n{explain}", want.0, got.0);
                 }
             }
         }
@@ -132,7 +141,7 @@ pub fn agree_within(text: &str, args: &[ArrayData], tolerance: f64) {
                 "{text}\narguments {shapes:?}"
             );
         }
-        _ => panic!("interpreter {want:?}\nnative {got:?}\n{text}\narguments {shapes:?}"),
+        (w, g) => panic!("{} {w:?}\n{} {g:?}\n{text}\narguments {shapes:?}", want.0, got.0),
     }
 }
 

@@ -17,14 +17,15 @@ use acc_core::ir::Program;
 use acc_core::text::{Run, TestFile, canonical, parse};
 use acc_core::{Error, Executor, Interpreter};
 use acc_desugar::{RULES, Rules};
-use backend_native::{Native, Options};
+use backend_native::{Compile, Native, Options};
 use std::sync::Arc;
 
 /// How long a program may run; far beyond what one needs that the generator makes.
 const DEADLINE_MS: u64 = 20_000;
 
-/// The executor that evaluates whatever is needed, and all of it, unless it is told to simplify or fuse.
-const EVALUATES_ALL: &str = "native-tile";
+/// The executors that evaluate whatever is needed, and all of it, unless they are told to simplify or fuse. Their
+/// results are the same, bit for bit.
+const EVALUATE_ALL: [&str; 2] = ["native", "native-tile"];
 
 /// Threads of the native executors that are compared.
 const THREADS: [usize; 3] = [1, 2, 7];
@@ -89,7 +90,7 @@ pub struct Findings {
 /// Executors, kept from program to program.
 pub struct Oracle {
     executors: Vec<Registered>,
-    threads: Vec<(usize, Native)>,
+    threads: Vec<(usize, &'static str, Native)>,
     deadline_ms: u64,
 }
 
@@ -101,8 +102,15 @@ impl Oracle {
 
     /// Holds these executors to the interpreter.
     pub fn new(executors: Vec<Registered>) -> Result<Oracle, Error> {
-        let native = |n| Native::with(Options { threads: Some(n), ..Options::default() }).map(|native| (n, native));
-        let threads = THREADS.into_iter().map(native).collect::<Result<_, _>>()?;
+        let mut threads = Vec::new();
+        for (name, compile) in [("native", Compile::Now), ("native-tile", Compile::Never)] {
+            if executors.iter().any(|e| e.name == name && e.present().is_some()) {
+                for n in THREADS {
+                    let options = Options { threads: Some(n), compile, ..Options::default() };
+                    threads.push((n, name, Native::with(options)?));
+                }
+            }
+        }
         Ok(Oracle { executors, threads, deadline_ms: DEADLINE_MS })
     }
 
@@ -116,12 +124,19 @@ impl Oracle {
         let reference = |run: &Run| reference(file, run, mode, execute(&Interpreter::new(), &file.program, run));
         let want = reference(run);
         found.valid = want.is_ok();
+        let mut native: Option<Result<Vec<ArrayData>, Error>> = None;
         for registered in &self.executors {
             let Some(executor) = registered.present() else { continue };
             if registered.name == REFERENCE {
                 continue;
             }
             let got = execute(&**executor, &file.program, run);
+            if EVALUATE_ALL.contains(&registered.name) {
+                if let Some(other) = &native {
+                    found.judge_bits(registered.name, other, &got);
+                }
+                native = Some(got.clone());
+            }
             found.judge(registered.name, Variation::Plain, &want, &got);
             match variation {
                 Variation::OtherExtents => {
@@ -140,8 +155,8 @@ impl Oracle {
         }
         match variation {
             Variation::Threads(n) => {
-                for (_, native) in self.threads.iter().filter(|(threads, _)| *threads == n) {
-                    found.judge("native-tile", variation, &want, &execute(native, &file.program, run));
+                for (_, name, native) in self.threads.iter().filter(|(threads, ..)| *threads == n) {
+                    found.judge(name, variation, &want, &execute(native, &file.program, run));
                 }
             }
             Variation::Reread => {
@@ -199,8 +214,9 @@ fn varied(name: &str, variation: Variation) -> Option<Box<dyn Executor>> {
         Variation::Plain | Variation::Threads(_) | Variation::Reread | Variation::OtherExtents => return None,
     };
     match name {
-        "native-tile" => {
-            let native = Native::with(Options { rules, fuse, ..Options::default() }).ok()?;
+        "native" | "native-tile" => {
+            let compile = if name == "native" { Compile::Now } else { Compile::Never };
+            let native = Native::with(Options { rules, fuse, compile, ..Options::default() }).ok()?;
             Some(Box::new(native))
         }
         #[cfg(feature = "libtorch")]
@@ -226,7 +242,9 @@ impl Findings {
             }
             (Ok(_), Err(e)) => Err(format!("fails, where the interpreter has a result: {e}")),
             (Err(Error::Fault { .. }), Err(Error::Fault { .. })) => Ok(()),
-            (Err(Error::Fault { fault, .. }), Ok(_)) if variation == Variation::AllOff && executor == EVALUATES_ALL => {
+            (Err(Error::Fault { fault, .. }), Ok(_))
+                if variation == Variation::AllOff && EVALUATE_ALL.contains(&executor) =>
+            {
                 Err(format!("has a result, where the interpreter has a fault: {fault}"))
             }
             (Err(Error::Fault { .. }), Ok(_)) => Ok(()),
@@ -238,6 +256,27 @@ impl Findings {
         };
         if let Err(why) = differs {
             self.differences.push((executor.to_string(), variation, why));
+        }
+    }
+
+    /// Two executors that must give the same bits.
+    fn judge_bits(
+        &mut self,
+        executor: &str,
+        want: &Result<Vec<ArrayData>, Error>,
+        got: &Result<Vec<ArrayData>, Error>,
+    ) {
+        let differs = match (want, got) {
+            (Ok(want), Ok(got)) => want
+                .iter()
+                .zip(got)
+                .enumerate()
+                .find_map(|(k, (w, g))| compare(g, w, Near::Exact).err().map(|e| format!("result {k}: {e}"))),
+            (want, got) => (want.as_ref().err() != got.as_ref().err()).then(|| format!("{want:?} and {got:?}")),
+        };
+        if let Some(why) = differs {
+            let why = format!("other bits than the other native executor: {why}");
+            self.differences.push((executor.to_string(), Variation::Plain, why));
         }
     }
 

@@ -2,6 +2,7 @@
 
 mod check;
 mod check_onnx;
+mod doctor;
 mod explain;
 mod export;
 mod fuzz;
@@ -46,6 +47,8 @@ enum Command {
     Matrix(matrix::Args),
     /// Run every test program as an ONNX model in onnxruntime, and compare.
     CheckOnnx(check_onnx::Args),
+    /// Say what this machine offers the executors: LLVM, threads, libtorch.
+    Doctor(doctor::Args),
     /// Run ten example programs on every executor, on real input, and write what they make.
     Tour(tour::Args),
 }
@@ -65,6 +68,7 @@ fn main() -> ExitCode {
         Command::Fuzz(args) => fuzz::main(&args),
         Command::Matrix(args) => matrix::main(&args),
         Command::CheckOnnx(args) => check_onnx::main(&args),
+        Command::Doctor(args) => doctor::main(&args),
         Command::Tour(args) => tour::main(&args),
     };
     outcome.unwrap_or_else(|message| {

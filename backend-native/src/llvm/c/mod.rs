@@ -1,0 +1,371 @@
+//! LLVM's C interface behind safe functions: from the text of a module to machine code in memory.
+//!
+//! LLVM ends the process where its input breaks its rules in ways that it does not check. What is compiled here is
+//! made by [`emit`](super::emit), and each module passes LLVM's verifier first.
+
+mod functions;
+
+use functions::{Functions, Ref};
+use std::ffi::{CStr, CString, c_char};
+use std::path::{Path, PathBuf};
+use std::ptr::{NonNull, null_mut};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The name of a module's one function; each copy that is loaded gets a number of its own in place of the zeros.
+pub(super) const ENTRY: &str = "acc_kernel_0000000000000000";
+
+/// A library, the machine it generates code for, and the code loaded.
+pub(super) struct Engine {
+    functions: Functions,
+    pub path: PathBuf,
+    pub version: (u32, u32, u32),
+    pub cpu: String,
+    pub features: String,
+    triple: CString,
+    /// One module at a time: a target machine is not made for more.
+    machine: Mutex<Handle>,
+    jit: Handle,
+    dylib: Handle,
+    symbols: Handle,
+    loaded: AtomicU64,
+}
+
+/// Something of LLVM's that lives as long as the process.
+struct Handle(NonNull<std::ffi::c_void>);
+
+// SAFETY: handles are used under a lock (the target machine) or are of types that lock themselves (ORC's session,
+// libraries and string pool).
+unsafe impl Send for Handle {}
+// SAFETY: as above.
+unsafe impl Sync for Handle {}
+
+impl Handle {
+    fn new(raw: Ref, what: &str) -> Result<Handle, String> {
+        NonNull::new(raw).map(Handle).ok_or_else(|| format!("LLVM made no {what}"))
+    }
+
+    fn raw(&self) -> Ref {
+        self.0.as_ptr()
+    }
+}
+
+/// Machine code for one module, as bytes of an object file.
+pub(super) type Object = Vec<u8>;
+
+/// What is asked of a module.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Output {
+    Assembly = 0,
+    Object = 1,
+}
+
+/// Code in memory; unloaded when dropped.
+pub(super) struct Loaded {
+    engine: Arc<Engine>,
+    tracker: Handle,
+    /// Where the function of the module starts.
+    pub address: NonNull<std::ffi::c_void>,
+}
+
+// SAFETY: the address is of code, which any thread may run; the tracker is used once, when the value is dropped.
+unsafe impl Send for Loaded {}
+// SAFETY: as above.
+unsafe impl Sync for Loaded {}
+
+impl Engine {
+    /// Loads a library and readies it for this machine; the error says why it is not of use.
+    pub(super) fn open(path: &Path) -> Result<Engine, String> {
+        let functions = Functions::load(path)?;
+        let f = &functions;
+        let (mut major, mut minor, mut patch) = (0, 0, 0);
+        // SAFETY: three places to write to.
+        unsafe { (f.LLVMGetVersion)(&mut major, &mut minor, &mut patch) };
+        if major < 17 {
+            return Err(format!("version {major}.{minor}.{patch} is older than 17"));
+        }
+        functions::initialize(path)?;
+        // SAFETY: each function yields a message that is its caller's to dispose.
+        let (triple, cpu, features) = unsafe {
+            let texts = [(f.LLVMGetDefaultTargetTriple)(), (f.LLVMGetHostCPUName)(), (f.LLVMGetHostCPUFeatures)()];
+            let [triple, cpu, features] = texts.map(|t| message(f, t));
+            (c_text(&triple)?, cpu, features)
+        };
+        let machine = machine(f, &triple, &c_text(&cpu)?, &c_text(&features)?)?;
+        let mut jit = null_mut();
+        // SAFETY: without a builder LLVM makes one for this machine, which is known to it by now.
+        check(f, unsafe { (f.LLVMOrcCreateLLJIT)(&mut jit, null_mut()) })?;
+        let jit = Handle::new(jit, "place for code")?;
+        // SAFETY: parts of the JIT, which live as long as it does: for good.
+        let (dylib, symbols) = unsafe {
+            let session = (f.LLVMOrcLLJITGetExecutionSession)(jit.raw());
+            let symbols = (f.LLVMOrcExecutionSessionGetSymbolStringPool)(session);
+            ((f.LLVMOrcLLJITGetMainJITDylib)(jit.raw()), symbols)
+        };
+        Ok(Engine {
+            path: path.to_path_buf(),
+            version: (major, minor, patch),
+            cpu,
+            features,
+            triple,
+            machine: Mutex::new(machine),
+            jit,
+            dylib: Handle::new(dylib, "library")?,
+            symbols: Handle::new(symbols, "string pool")?,
+            loaded: AtomicU64::new(0),
+            functions,
+        })
+    }
+
+    /// Compiles a module, given as text, after these passes; the error is a defect of the text.
+    pub(super) fn object(&self, text: &str, passes: &str) -> Result<Object, String> {
+        self.with_module(text, passes, |module, machine| self.emit(module, machine, Output::Object))
+    }
+
+    /// The module after the passes, and its machine code in assembly language, for people.
+    pub(super) fn listing(&self, text: &str, passes: &str) -> Result<(String, String), String> {
+        self.with_module(text, passes, |module, machine| {
+            // SAFETY: a verified module; the message is ours to dispose.
+            let ir = unsafe { message(&self.functions, (self.functions.LLVMPrintModuleToString)(module)) };
+            let assembly = self.emit(module, machine, Output::Assembly)?;
+            Ok((ir, String::from_utf8_lossy(&assembly).into_owned()))
+        })
+    }
+
+    /// Parses, verifies and optimises a module, then hands it on with the target machine.
+    fn with_module<T>(
+        &self,
+        text: &str,
+        passes: &str,
+        then: impl FnOnce(Ref, Ref) -> Result<T, String>,
+    ) -> Result<T, String> {
+        let f = &self.functions;
+        let passes = c_text(passes)?;
+        let machine = self.machine.lock().unwrap_or_else(PoisonError::into_inner);
+        let context = Context::new(f);
+        let module = context.parse(text)?;
+        // SAFETY: module, machine, layout and options are alive; what is made here is disposed here.
+        unsafe {
+            (f.LLVMSetTarget)(module.raw, self.triple.as_ptr());
+            let layout = (f.LLVMCreateTargetDataLayout)(machine.raw());
+            (f.LLVMSetModuleDataLayout)(module.raw, layout);
+            (f.LLVMDisposeTargetData)(layout);
+        }
+        module.verify()?;
+        // SAFETY: as above; a verified module, and names of passes.
+        let done = unsafe {
+            let options = (f.LLVMCreatePassBuilderOptions)();
+            let done = (f.LLVMRunPasses)(module.raw, passes.as_ptr(), machine.raw(), options);
+            (f.LLVMDisposePassBuilderOptions)(options);
+            done
+        };
+        check(f, done)?;
+        let result = then(module.raw, machine.raw())?;
+        context.errors()?;
+        Ok(result)
+    }
+
+    fn emit(&self, module: Ref, machine: Ref, output: Output) -> Result<Vec<u8>, String> {
+        let f = &self.functions;
+        let (mut error, mut buffer) = (null_mut(), null_mut());
+        // SAFETY: a verified module, a machine under its lock, and places to write to. The buffer's bytes are read
+        // before it is disposed.
+        unsafe {
+            if (f.LLVMTargetMachineEmitToMemoryBuffer)(machine, module, output as i32, &mut error, &mut buffer) != 0 {
+                return Err(message(f, error));
+            }
+            let bytes = std::slice::from_raw_parts((f.LLVMGetBufferStart)(buffer), (f.LLVMGetBufferSize)(buffer));
+            let bytes = bytes.to_vec();
+            (f.LLVMDisposeMemoryBuffer)(buffer);
+            Ok(bytes)
+        }
+    }
+
+    /// Loads an object made by [`object`](Engine::object).
+    pub(super) fn load(self: &Arc<Engine>, object: &[u8]) -> Result<Loaded, String> {
+        let f = &self.functions;
+        let (object, name) = self.named(object)?;
+        // SAFETY: the buffer copies the bytes and goes to the JIT, which checks that they are an object file. The
+        // tracker is released in `drop`, with the code.
+        unsafe {
+            let tracker = (f.LLVMOrcJITDylibCreateResourceTracker)(self.dylib.raw());
+            let tracker = Handle::new(tracker, "resource tracker")?;
+            let mut loaded = Loaded { engine: self.clone(), tracker, address: NonNull::dangling() };
+            let buffer =
+                (f.LLVMCreateMemoryBufferWithMemoryRangeCopy)(object.as_ptr().cast(), object.len(), name.as_ptr());
+            check(f, (f.LLVMOrcLLJITAddObjectFileWithRT)(self.jit.raw(), loaded.tracker.raw(), buffer))?;
+            let mut address = 0u64;
+            check(f, (f.LLVMOrcLLJITLookup)(self.jit.raw(), &mut address, name.as_ptr()))?;
+            let address = std::ptr::with_exposed_provenance_mut(address as usize);
+            loaded.address = NonNull::new(address).ok_or("the code has no address")?;
+            Ok(loaded)
+        }
+    }
+
+    /// The object with a name for its function that no other has.
+    fn named(&self, object: &[u8]) -> Result<(Vec<u8>, CString), String> {
+        let number = self.loaded.fetch_add(1, Ordering::Relaxed);
+        let name = format!("acc_kernel_{number:016x}");
+        let at = object.windows(ENTRY.len()).position(|w| w == ENTRY.as_bytes());
+        let at = at.ok_or("the object has no function of the name that kernels have")?;
+        let mut object = object.to_vec();
+        object[at..at + name.len()].copy_from_slice(name.as_bytes());
+        Ok((object, c_text(&name)?))
+    }
+}
+
+impl Drop for Loaded {
+    fn drop(&mut self) {
+        let f = &self.engine.functions;
+        // SAFETY: the tracker of this code alone; nobody runs the code, since whoever does holds this value.
+        unsafe {
+            let removed = (f.LLVMOrcResourceTrackerRemove)(self.tracker.raw());
+            // Code that cannot be removed stays; there is nothing else to do about it.
+            let _ = check(f, removed);
+            (f.LLVMOrcReleaseResourceTracker)(self.tracker.raw());
+            if self.engine.loaded.load(Ordering::Relaxed) % 256 == 0 {
+                (f.LLVMOrcSymbolStringPoolClearDeadEntries)(self.engine.symbols.raw());
+            }
+        }
+    }
+}
+
+fn c_text(s: &str) -> Result<CString, String> {
+    CString::new(s).map_err(|e| e.to_string())
+}
+
+/// A message of LLVM's as text; disposes it.
+///
+/// # Safety
+/// `raw` is null, or a message that LLVM gave away.
+unsafe fn message(f: &Functions, raw: *mut c_char) -> String {
+    if raw.is_null() {
+        return "LLVM gives no reason".to_string();
+    }
+    // SAFETY: a C string, by the contract above, copied before it is disposed.
+    unsafe {
+        let text = CStr::from_ptr(raw).to_string_lossy().into_owned();
+        (f.LLVMDisposeMessage)(raw);
+        text
+    }
+}
+
+/// An error value of LLVM's as a result.
+fn check(f: &Functions, error: Ref) -> Result<(), String> {
+    if error.is_null() {
+        return Ok(());
+    }
+    // SAFETY: an error that is not null is its receiver's to consume, and the message to dispose.
+    unsafe {
+        let raw = (f.LLVMGetErrorMessage)(error);
+        let text = CStr::from_ptr(raw).to_string_lossy().into_owned();
+        (f.LLVMDisposeErrorMessage)(raw);
+        Err(text)
+    }
+}
+
+fn machine(f: &Functions, triple: &CStr, cpu: &CStr, features: &CStr) -> Result<Handle, String> {
+    /// `LLVMCodeGenLevelDefault`, `LLVMRelocPIC`, `LLVMCodeModelDefault`.
+    const HOW: (i32, i32, i32) = (2, 2, 0);
+    let (mut target, mut error) = (null_mut(), null_mut());
+    // SAFETY: C strings that live through the calls, and places to write to.
+    unsafe {
+        if (f.LLVMGetTargetFromTriple)(triple.as_ptr(), &mut target, &mut error) != 0 {
+            return Err(message(f, error));
+        }
+        let (cpu, features) = (cpu.as_ptr(), features.as_ptr());
+        let machine = (f.LLVMCreateTargetMachine)(target, triple.as_ptr(), cpu, features, HOW.0, HOW.1, HOW.2);
+        Handle::new(machine, "target machine")
+    }
+}
+
+/// What a module is parsed in; collects errors, which LLVM would otherwise answer by ending the process.
+struct Context<'a> {
+    f: &'a Functions,
+    raw: Ref,
+    report: Box<Report<'a>>,
+}
+
+struct Report<'a> {
+    f: &'a Functions,
+    errors: Mutex<Vec<String>>,
+}
+
+unsafe extern "C" fn diagnose(info: Ref, report: Ref) {
+    const ERROR: i32 = 0;
+    // SAFETY: `report` is the one given with this function, alive as long as its context; `info` is LLVM's for the
+    // time of the call.
+    unsafe {
+        let report = &*report.cast::<Report<'_>>();
+        if (report.f.LLVMGetDiagInfoSeverity)(info) == ERROR {
+            let text = message(report.f, (report.f.LLVMGetDiagInfoDescription)(info));
+            report.errors.lock().unwrap_or_else(PoisonError::into_inner).push(text);
+        }
+    }
+}
+
+impl<'a> Context<'a> {
+    fn new(f: &'a Functions) -> Context<'a> {
+        let report = Box::new(Report { f, errors: Mutex::new(Vec::new()) });
+        // SAFETY: the report is boxed, so that it stays where it is until the context is disposed.
+        unsafe {
+            let raw = (f.LLVMContextCreate)();
+            (f.LLVMContextSetDiagnosticHandler)(raw, diagnose, std::ptr::from_ref(&*report).cast_mut().cast());
+            Context { f, raw, report }
+        }
+    }
+
+    fn parse(&self, text: &str) -> Result<Module<'_>, String> {
+        let f = self.f;
+        let (mut module, mut error) = (null_mut(), null_mut());
+        // SAFETY: the buffer copies the text and is consumed by the parser, whether that succeeds or not.
+        let failed = unsafe {
+            let start = text.as_ptr().cast();
+            let buffer = (f.LLVMCreateMemoryBufferWithMemoryRangeCopy)(start, text.len(), c"kernel".as_ptr());
+            (f.LLVMParseIRInContext)(self.raw, buffer, &mut module, &mut error)
+        };
+        if failed != 0 {
+            // SAFETY: the parser gives a message where it fails.
+            return Err(unsafe { message(f, error) });
+        }
+        Ok(Module { f, raw: module, _context: self })
+    }
+
+    fn errors(&self) -> Result<(), String> {
+        let errors = self.report.errors.lock().unwrap_or_else(PoisonError::into_inner);
+        if errors.is_empty() { Ok(()) } else { Err(errors.join("; ")) }
+    }
+}
+
+impl Drop for Context<'_> {
+    fn drop(&mut self) {
+        // SAFETY: made in `new`, disposed once, after its modules, which borrow it.
+        unsafe { (self.f.LLVMContextDispose)(self.raw) }
+    }
+}
+
+struct Module<'a> {
+    f: &'a Functions,
+    raw: Ref,
+    _context: &'a Context<'a>,
+}
+
+impl Module<'_> {
+    fn verify(&self) -> Result<(), String> {
+        const RETURN_STATUS: i32 = 2;
+        let mut error = null_mut();
+        // SAFETY: a module and a place to write to; the message is ours whether there is an error or not.
+        unsafe {
+            let broken = (self.f.LLVMVerifyModule)(self.raw, RETURN_STATUS, &mut error) != 0;
+            let text = message(self.f, error);
+            if broken { Err(text) } else { Ok(()) }
+        }
+    }
+}
+
+impl Drop for Module<'_> {
+    fn drop(&mut self) {
+        // SAFETY: made by the parser, disposed once.
+        unsafe { (self.f.LLVMDisposeModule)(self.raw) }
+    }
+}

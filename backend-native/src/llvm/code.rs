@@ -1,0 +1,222 @@
+//! Running compiled kernels.
+
+use super::c::Loaded;
+use super::{Compiled, Form, Word};
+use crate::buffer::OutSlice;
+use crate::run::launch::Names;
+use crate::tile::machine::Input;
+use crate::types::all_types;
+use acc_core::RunLimits;
+use acc_core::data::ColumnSlice;
+use acc_core::ir::ArrayId;
+use half::f16;
+use std::collections::HashMap;
+use std::ffi::c_void;
+use std::ops::Range;
+
+/// The function of a module.
+pub(crate) struct Entry(Loaded);
+
+/// Arguments, rows and columns: see [`emit`](super::emit).
+type Function = unsafe extern "C" fn(*const c_void, i64, i64, i64, i64) -> i64;
+
+/// How a call ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Ended {
+    /// Everything is computed.
+    Done,
+    /// Something faults, or is not evaluated: tiles must run it.
+    Declined,
+    /// A limit of the run was reached.
+    Stopped,
+}
+
+impl Entry {
+    pub(super) fn new(code: Loaded) -> Entry {
+        Entry(code)
+    }
+
+    fn function(&self) -> Function {
+        // SAFETY: the address is that of the module's one function, which has this type; `Loaded` keeps it in memory.
+        unsafe { std::mem::transmute::<*mut c_void, Function>(self.0.address.as_ptr()) }
+    }
+
+    /// Runs the small kernel that a library is tried with.
+    pub(super) fn probe(&self, x: &mut [f32; 4]) -> i64 {
+        // SAFETY: that kernel squares four floats in place and adds two of the numbers.
+        unsafe { (self.function())(x.as_mut_ptr().cast(), 40, 0, 0, 2) }
+    }
+}
+
+/// A part of an index space: positions over the outer axes and that of lanes, in row-major order.
+pub(crate) struct Part {
+    pub positions: Range<usize>,
+    /// The extent of the axis of lanes.
+    pub row: usize,
+    /// So many positions between two looks at the limits.
+    pub most: usize,
+    /// Columns taken at a time, row after row.
+    pub panel: usize,
+}
+
+/// A compiled kernel with what it reads.
+pub(crate) struct Call<'a> {
+    code: &'a Compiled,
+    entry: &'a Entry,
+    words: Vec<u64>,
+    limits: &'a RunLimits,
+}
+
+extern "C" fn tick(limits: *const c_void) -> i32 {
+    // SAFETY: the word `Ticker` is the address of the limits that the call borrows.
+    let limits = unsafe { &*limits.cast::<RunLimits>() };
+    i32::from(limits.check().is_err())
+}
+
+fn address<T>(p: *const T) -> u64 {
+    p.expose_provenance() as u64
+}
+
+fn column_address(c: ColumnSlice<'_>) -> u64 {
+    macro_rules! typed {
+        ($(($V:ident, $t:ty)),*) => { match c { $(ColumnSlice::$V(x) => address::<$t>(x.as_ptr())),* } };
+    }
+    all_types!(typed)
+}
+
+fn out_address(out: &mut OutSlice<'_>) -> u64 {
+    macro_rules! typed {
+        ($(($V:ident, $t:ty)),*) => { match out { $(OutSlice::$V(x) => address::<$t>(x.as_mut_ptr())),* } };
+    }
+    all_types!(typed)
+}
+
+impl<'a> Call<'a> {
+    /// Binds what a kernel reads; none while its code is not there. Arrays that are not evaluated have no elements, as far as the code sees.
+    pub(crate) fn new(
+        code: &'a Compiled,
+        names: &'a dyn Names,
+        form: Form,
+        extents: &[usize],
+        limits: &'a RunLimits,
+    ) -> Option<Call<'a>> {
+        let entry = code.entry()?;
+        let flat = matches!(form, Form::Store { flat: true, .. });
+        let mut inputs: HashMap<ArrayId, Option<Input<'a>>> = HashMap::new();
+        for word in &code.words {
+            if let Word::ArrayExtent(a, _) | Word::Evaluated(a) | Word::Column(a, _) = *word {
+                inputs.entry(a).or_insert_with(|| names.input(a));
+            }
+        }
+        let input = |a: ArrayId| inputs.get(&a).and_then(Option::as_ref);
+        let words = code.words.iter().map(|word| match *word {
+            Word::Tick => address(tick as *const ()),
+            Word::Ticker => address(std::ptr::from_ref(limits)),
+            Word::Extent(_) if flat => extents.iter().product::<usize>() as u64,
+            Word::Extent(axis) => extents.get(axis as usize).map_or(1, |&n| n as u64),
+            Word::ArrayExtent(a, _) if flat => input(a).map_or(0, |i| i.shape.iter().product::<usize>() as u64),
+            Word::ArrayExtent(a, axis) => input(a).and_then(|i| i.shape.get(axis as usize)).map_or(0, |&n| n as u64),
+            Word::Evaluated(a) => u64::from(input(a).is_some()),
+            Word::Column(a, leaf) => {
+                input(a).and_then(|i| i.columns.get(leaf as usize)).map_or(0, |&c| column_address(c))
+            }
+            Word::Scalar(a, position) => names.scalar(a, position),
+            Word::Out(_) | Word::Base | Word::Before(_) | Word::Total(_) => 0,
+        });
+        let words = words.collect();
+        Some(Call { code, entry, words, limits })
+    }
+
+    /// Computes a part of the index space: what belongs to it of each leaf of the results, if that is stored, into memory
+    /// for just that. `before` and `totals` have a place for each leaf, if the code's form asks for them.
+    pub(crate) fn run(
+        &self,
+        part: Part,
+        outs: &mut [Option<OutSlice<'_>>],
+        before: &[u64],
+        totals: &mut [u64],
+    ) -> Ended {
+        let Part { positions, row, most, panel } = part;
+        let mut words = self.words.clone();
+        for (word, place) in self.code.words.iter().zip(&mut words) {
+            match *word {
+                Word::Out(k) => {
+                    *place = outs.get_mut(k as usize).and_then(Option::as_mut).map_or(0, out_address);
+                }
+                Word::Base => *place = positions.start as u64,
+                Word::Before(k) => *place = before.get(k as usize).copied().unwrap_or(0),
+                Word::Total(k) => *place = totals.get_mut(k as usize).map_or(0, |t| address(std::ptr::from_mut(t))),
+                Word::Tick | Word::Ticker | Word::Extent(_) | Word::ArrayExtent(..) => {}
+                Word::Evaluated(_) | Word::Column(..) | Word::Scalar(..) => {}
+            }
+        }
+        let Range { mut start, end } = positions;
+        while start < end {
+            let next = end.min(start.saturating_add(most.max(1)));
+            for (rows, columns) in rectangles(start..next, row.max(1)) {
+                for first in columns.clone().step_by(panel.max(1)) {
+                    let columns = first..columns.end.min(first.saturating_add(panel));
+                    let ended = self.call(&words, rows.clone(), columns);
+                    if ended != Ended::Done {
+                        return ended;
+                    }
+                }
+            }
+            if self.limits.check().is_err() {
+                return Ended::Stopped;
+            }
+            start = next;
+        }
+        Ended::Done
+    }
+
+    fn call(&self, words: &[u64], rows: Range<usize>, columns: Range<usize>) -> Ended {
+        let [r0, r1, c0, c1] = [rows.start, rows.end, columns.start, columns.end].map(|n| n as i64);
+        // SAFETY: the words are those that the code was generated for, and hold what they are named for: extents, and
+        // the start of each column, of as many elements as its array's extents say, of the type that the kernel, which
+        // is verified, has for it. The code reads a column only at indices that it compared with those extents, and
+        // writes results only at the positions asked for, for which there is memory.
+        let said = unsafe { (self.entry.function())(words.as_ptr().cast(), r0, r1, c0, c1) };
+        match said {
+            0 => Ended::Done,
+            1 => Ended::Declined,
+            _ => Ended::Stopped,
+        }
+    }
+}
+
+/// Cuts a range of row-major positions into rows and columns: a part of a row, whole rows, a part of a row.
+fn rectangles(positions: Range<usize>, row: usize) -> impl Iterator<Item = (Range<usize>, Range<usize>)> {
+    let Range { mut start, end } = positions;
+    std::iter::from_fn(move || {
+        if start >= end {
+            return None;
+        }
+        let (r, c) = (start / row, start % row);
+        let whole = if c == 0 { (end - start) / row } else { 0 };
+        let (rows, columns) = match whole {
+            0 => (r..r + 1, c..row.min(c + end - start)),
+            n => (r..r + n, 0..row),
+        };
+        start += rows.len() * columns.len();
+        Some((rows, columns))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::rectangles;
+
+    #[test]
+    fn rectangles_cover_a_range_once() {
+        for (start, end, row) in [(0, 0, 3), (0, 12, 4), (1, 2, 4), (3, 22, 5), (5, 10, 5), (7, 9, 1), (2, 9, 100)] {
+            let mut positions = Vec::new();
+            for (rows, columns) in rectangles(start..end, row) {
+                for r in rows {
+                    positions.extend(columns.clone().map(|c| r * row + c));
+                }
+            }
+            assert_eq!(positions, (start..end).collect::<Vec<_>>());
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! Conversions.
+
+use super::Emitter;
+use super::prim::is_signed;
+use super::text::{Operand, element, put};
+use super::value::{Shape, V};
+use acc_core::data::ScalarType;
+use acc_core::ir::Val;
+
+impl Emitter<'_> {
+    /// f16 bits as f32.
+    pub(super) fn widen(&mut self, shape: Shape, x: &Operand) -> Operand {
+        let (bits, half, float) = (shape.of("i16"), shape.of("half"), shape.of("float"));
+        let h = put!(self, "bitcast {bits} {x} to {half}");
+        put!(self, "fpext {half} {h} to {float}")
+    }
+
+    /// f32 as f16 bits, rounded to nearest.
+    pub(super) fn narrow(&mut self, shape: Shape, x: &Operand) -> Operand {
+        let (bits, half, float) = (shape.of("i16"), shape.of("half"), shape.of("float"));
+        let h = put!(self, "fptrunc {float} {x} to {half}");
+        put!(self, "bitcast {half} {h} to {bits}")
+    }
+
+    pub(super) fn cast(&mut self, v: Val, result: Val) -> V {
+        let (from, to) = (self.ty(v), self.ty(result));
+        self.each(&[v], &mut |e, shape, a| e.convert(from, to, shape, &a[0]))
+    }
+
+    pub(super) fn bitcast(&mut self, v: Val, result: Val) -> V {
+        let (from, to) = (element(self.ty(v)), element(self.ty(result)));
+        if from == to {
+            return self.value(v);
+        }
+        self.each(&[v], &mut |e, shape, a| {
+            let (f, t, x) = (shape.of(from), shape.of(to), &a[0]);
+            put!(e, "bitcast {f} {x} to {t}")
+        })
+    }
+
+    fn convert(&mut self, from: ScalarType, to: ScalarType, shape: Shape, x: &Operand) -> Operand {
+        use ScalarType as S;
+        let (f, t) = (shape.of(element(from)), shape.of(element(to)));
+        match (from, to) {
+            _ if from == to => x.clone(),
+            (S::F16, _) => {
+                let wide = self.widen(shape, x);
+                self.convert(S::F32, to, shape, &wide)
+            }
+            (S::F64, S::F16) => {
+                let odd = self.round_to_odd(shape, x);
+                self.narrow(shape, &odd)
+            }
+            (_, S::F16) => {
+                // No integer that f32 does not hold is within the range of f16.
+                let wide = self.convert(from, S::F32, shape, x);
+                self.narrow(shape, &wide)
+            }
+            (S::F32, S::F64) => put!(self, "fpext {f} {x} to {t}"),
+            (S::F64, S::F32) => put!(self, "fptrunc {f} {x} to {t}"),
+            (S::F32 | S::F64, _) => {
+                let kind = if is_signed(to) { "si" } else { "ui" };
+                let (a, b) = (shape.suffix(element(to)), shape.suffix(element(from)));
+                put!(self, "call {t} @llvm.fpto{kind}.sat.{a}.{b}({f} {x})")
+            }
+            (_, S::F32 | S::F64) => {
+                let kind = if is_signed(from) { "si" } else { "ui" };
+                put!(self, "{kind}tofp {f} {x} to {t}")
+            }
+            (S::U32, S::Char) => self.code_point(shape, x),
+            // Between integers; `bool` counts as 0 or 1.
+            _ => {
+                let bits = |ty: ScalarType| if ty == S::Bool { 1 } else { ty.size() * 8 };
+                match bits(from).cmp(&bits(to)) {
+                    std::cmp::Ordering::Greater => put!(self, "trunc {f} {x} to {t}"),
+                    std::cmp::Ordering::Equal => x.clone(),
+                    std::cmp::Ordering::Less if is_signed(from) => put!(self, "sext {f} {x} to {t}"),
+                    std::cmp::Ordering::Less => put!(self, "zext {f} {x} to {t}"),
+                }
+            }
+        }
+    }
+
+    /// A `u32` as a `char`: U+FFFD if it is no code point.
+    fn code_point(&mut self, shape: Shape, x: &Operand) -> Operand {
+        let (t, flags) = (shape.of("i32"), shape.of("i1"));
+        let [surrogates, count, last, replacement] =
+            [0xd800, 0x800, 0x10_ffff, 0xfffd].map(|c: i32| self.constant(shape, "i32", &c.to_string()));
+        let from_first = put!(self, "sub {t} {x}, {surrogates}");
+        let surrogate = put!(self, "icmp ult {t} {from_first}, {count}");
+        let beyond = put!(self, "icmp ugt {t} {x}, {last}");
+        let bad = put!(self, "or {flags} {surrogate}, {beyond}");
+        put!(self, "select {flags} {bad}, {t} {replacement}, {t} {x}")
+    }
+
+    /// A double as a float, rounded to odd: rounding that again, to fewer digits, rounds the double once
+    /// (Boldo and Melquiond, "When double rounding is odd").
+    fn round_to_odd(&mut self, shape: Shape, x: &Operand) -> Operand {
+        let (double, float, bits, flags) = (shape.of("double"), shape.of("float"), shape.of("i32"), shape.of("i1"));
+        let suffix = shape.suffix("double");
+        let near = put!(self, "fptrunc {double} {x} to {float}");
+        let back = put!(self, "fpext {float} {near} to {double}");
+        let [size, given] =
+            [&back, x].map(|v| self.w.put(format_args!("call {double} @llvm.fabs.{suffix}({double} {v})")));
+        let one = self.constant(shape, "i32", "1");
+        let raw = put!(self, "bitcast {float} {near} to {bits}");
+        // Towards zero first: what was rounded away from it is one less.
+        let over = put!(self, "fcmp ogt {double} {size}, {given}");
+        let over = put!(self, "zext {flags} {over} to {bits}");
+        let below = put!(self, "sub {bits} {raw}, {over}");
+        let odd = put!(self, "or {bits} {below}, {one}");
+        let inexact = put!(self, "fcmp one {double} {back}, {x}");
+        let chosen = put!(self, "select {flags} {inexact}, {bits} {odd}, {bits} {raw}");
+        put!(self, "bitcast {bits} {chosen} to {float}")
+    }
+}

@@ -1,0 +1,186 @@
+//! Combinations: known operations over lanes, and bodies of users.
+
+use super::levels::levels;
+use super::text::{Operand, element, literal, put, stored};
+use super::value::{Mask, Parts, Shape, V};
+use super::{Emitter, Level, nest, used};
+use crate::kernel::Body;
+use crate::tile::reduce;
+use acc_core::data::{Lit, ScalarType};
+use acc_core::ir::PrimOp;
+
+impl<'a> Emitter<'a> {
+    /// Writes a body where the code stands, its parameters bound to `args`; the vectors of its results.
+    pub(super) fn inline(&mut self, body: &'a Body, args: &[V]) -> Vec<Parts> {
+        let params: Vec<Level> = args
+            .iter()
+            .map(|v| match v {
+                V::One(_) => Level::One,
+                V::Linear(_, step) => Level::Linear(*step),
+                V::Lanes(_) => Level::Lanes,
+            })
+            .collect();
+        let outer_body = std::mem::replace(&mut self.body, body);
+        let outer_levels = std::mem::replace(&mut self.levels, levels(body, &params));
+        let outer_values = std::mem::replace(&mut self.values, vec![None; body.types.len()]);
+        let outer_used = std::mem::replace(&mut self.used, used(body));
+        let outer_axes = std::mem::take(&mut self.axes);
+        let outer_proven = std::mem::replace(&mut self.proven, nest::Proven::default());
+        self.constants_of(body);
+        for (&p, v) in body.region.params.iter().zip(args) {
+            self.set(p, v.clone());
+        }
+        self.region(&body.region);
+        let results = body.region.results.iter().map(|&v| self.lanes(v)).collect();
+        self.body = outer_body;
+        self.levels = outer_levels;
+        self.values = outer_values;
+        self.used = outer_used;
+        self.axes = outer_axes;
+        self.proven = outer_proven;
+        results
+    }
+
+    /// `op(acc, x)` in the lanes of a part that are on, `acc` in the others.
+    pub(super) fn accumulate(
+        &mut self,
+        op: PrimOp,
+        ty: ScalarType,
+        part: usize,
+        acc: &Operand,
+        x: &Operand,
+    ) -> Operand {
+        let next = self.operation(op, ty, self.shape(), &[acc.clone(), x.clone()]);
+        match self.mask_of(part) {
+            None => next,
+            Some(m) => {
+                let (flags, t) = (self.mask_type(), self.vector(ty));
+                put!(self, "select {flags} {m}, {t} {next}, {t} {acc}")
+            }
+        }
+    }
+
+    /// Combines [`reduce::WIDTH`] partial results by halving; the scalar.
+    pub(super) fn collapse(&mut self, op: PrimOp, ty: ScalarType, mut parts: Parts) -> Operand {
+        while parts.len() > 1 {
+            let half = parts.len() / 2;
+            parts = (0..half)
+                .map(|k| self.operation(op, ty, self.shape(), &[parts[k].clone(), parts[k + half].clone()]))
+                .collect();
+        }
+        let (mut lanes, mut x) = (self.width.lanes, parts.swap_remove(0));
+        while lanes > 2 {
+            let (t, half) = (Shape::Lanes(lanes).of(element(ty)), lanes / 2);
+            let [lower, upper] = [0, half].map(|first| {
+                let order: Vec<String> = (first..first + half).map(|k| format!("i32 {k}")).collect();
+                put!(self, "shufflevector {t} {x}, {t} poison, <{half} x i32> <{}>", order.join(", "))
+            });
+            x = self.operation(op, ty, Shape::Lanes(half), &[lower, upper]);
+            lanes = half;
+        }
+        let t = Shape::Lanes(2).of(element(ty));
+        let [first, second] = [0, 1].map(|k| put!(self, "extractelement {t} {x}, i64 {k}"));
+        self.operation(op, ty, Shape::One, &[first, second])
+    }
+
+    /// Scans the elements of a step after `carry`, in groups of [`reduce::GROUP`] lanes; what it carries on.
+    pub(super) fn scan(&mut self, op: PrimOp, ty: ScalarType, parts: &Parts, carry: Operand) -> (Parts, Operand) {
+        const GROUP: usize = reduce::GROUP;
+        let (el, t, lanes, shape) = (element(ty), self.vector(ty), self.width.lanes, self.shape());
+        let neutral = literal(Lit { ty, bits: reduce::identity(op, ty) });
+        let neutral = self.constant(shape, el, &neutral);
+        let mut carry = carry;
+        let mut scanned = Parts::new();
+        for (part, x) in parts.iter().enumerate() {
+            let mut x = x.clone();
+            if let Some(m) = self.mask_of(part) {
+                let flags = self.mask_type();
+                x = put!(self, "select {flags} {m}, {t} {x}, {t} {neutral}");
+            }
+            let mut by = 1;
+            while by < GROUP {
+                let order: Vec<String> =
+                    (0..lanes).map(|k| format!("i32 {}", if k % GROUP >= by { k - by } else { lanes + k })).collect();
+                let earlier =
+                    put!(self, "shufflevector {t} {x}, {t} {neutral}, <{lanes} x i32> <{}>", order.join(", "));
+                x = self.operation(op, ty, shape, &[earlier, x]);
+                by *= 2;
+            }
+            // What each group comes after.
+            let mut before = self.splat(&carry, el);
+            for group in 0..lanes / GROUP {
+                let total = put!(self, "extractelement {t} {x}, i64 {}", group * GROUP + GROUP - 1);
+                carry = self.operation(op, ty, Shape::One, &[carry, total]);
+                if group + 1 < lanes / GROUP {
+                    let next = self.splat(&carry, el);
+                    let order: Vec<String> =
+                        (0..lanes).map(|k| format!("i32 {}", if k / GROUP <= group { k } else { lanes + k })).collect();
+                    before =
+                        put!(self, "shufflevector {t} {before}, {t} {next}, <{lanes} x i32> <{}>", order.join(", "));
+                }
+            }
+            scanned.push(self.operation(op, ty, shape, &[before, x]));
+        }
+        (scanned, carry)
+    }
+
+    /// A scalar of bits.
+    pub(super) fn from_bits(&mut self, ty: ScalarType, bits: &Operand) -> Operand {
+        match ty {
+            ScalarType::I64 | ScalarType::U64 => bits.clone(),
+            ScalarType::F64 => put!(self, "bitcast i64 {bits} to double"),
+            ScalarType::F32 => {
+                let bits = put!(self, "trunc i64 {bits} to i32");
+                put!(self, "bitcast i32 {bits} to float")
+            }
+            _ => put!(self, "trunc i64 {bits} to {}", element(ty)),
+        }
+    }
+
+    /// The bits of a scalar.
+    pub(super) fn to_bits(&mut self, ty: ScalarType, x: &Operand) -> Operand {
+        match ty {
+            ScalarType::I64 | ScalarType::U64 => x.clone(),
+            ScalarType::F64 => put!(self, "bitcast double {x} to i64"),
+            ScalarType::F32 => {
+                let bits = put!(self, "bitcast float {x} to i32");
+                put!(self, "zext i32 {bits} to i64")
+            }
+            ScalarType::I8 | ScalarType::I16 | ScalarType::I32 => put!(self, "sext {} {x} to i64", element(ty)),
+            _ => put!(self, "zext {} {x} to i64", element(ty)),
+        }
+    }
+
+    /// Stores the lanes that are on, `stride` elements apart, from position `first` on.
+    pub(super) fn store_strided(
+        &mut self,
+        ty: ScalarType,
+        parts: &Parts,
+        out: &Operand,
+        first: &Operand,
+        stride: &Operand,
+    ) {
+        let (lanes, size, mem, indices) = (self.width.lanes, ty.size(), stored(ty), self.shape().of("i64"));
+        let (vector, suffix) = (self.shape().of(mem), self.shape().suffix(mem));
+        let (start, by) = (self.splat(first, "i64"), self.splat(stride, "i64"));
+        for (part, x) in parts.iter().enumerate() {
+            let numbers = self.offsets(1, part);
+            let offsets = put!(self, "mul {indices} {numbers}, {by}");
+            let at = put!(self, "add {indices} {start}, {offsets}");
+            let p = put!(self, "getelementptr {mem}, ptr {out}, {indices} {at}");
+            let x = if ty == ScalarType::Bool {
+                let flags = self.mask_type();
+                put!(self, "zext {flags} {x} to {vector}")
+            } else {
+                x.clone()
+            };
+            let mask = match &self.mask {
+                Mask::All => self.constant(self.shape(), "i1", "true"),
+                Mask::Lanes(m) => m[part].clone(),
+            };
+            self.w.line(format_args!(
+                "call void @llvm.masked.scatter.{suffix}.v{lanes}p0({vector} {x}, <{lanes} x ptr> {p}, i32 {size}, <{lanes} x i1> {mask}), !noalias !2"
+            ));
+        }
+    }
+}

@@ -1,0 +1,313 @@
+//! Nodes in order, conditionals and loops.
+
+use super::text::{Operand, element, put};
+use super::value::{Mask, Parts, V};
+use super::{Emitter, Level, Word};
+use crate::kernel::{Node, Op, Region, region_cost};
+use acc_core::ir::Val;
+
+/// Vector operations of loops between two looks at the clock: a few milliseconds even of the dearest.
+pub(super) const FUEL: i64 = 1 << 19;
+
+impl Emitter<'_> {
+    pub(super) fn node(&mut self, n: &Node) {
+        match &n.op {
+            Op::Prim(p, args) => {
+                let v = self.prim(*p, args, n.results[0]);
+                self.set(n.results[0], v);
+            }
+            Op::Cast(v) => {
+                let x = self.cast(*v, n.results[0]);
+                self.set(n.results[0], x);
+            }
+            Op::Bitcast(v) => {
+                let x = self.bitcast(*v, n.results[0]);
+                let x = self.at_level(x, n.results[0]);
+                self.set(n.results[0], x);
+            }
+            Op::Fma(a, b, c) => {
+                let el = element(self.ty(*a));
+                let v = self.each(&[*a, *b, *c], &mut |e, shape, a| {
+                    let (t, suffix, [x, y, z]) = (shape.of(el), shape.suffix(el), [&a[0], &a[1], &a[2]]);
+                    put!(e, "call {t} @llvm.fma.{suffix}({t} {x}, {t} {y}, {t} {z})")
+                });
+                self.set(n.results[0], v);
+            }
+            Op::Table { words, index } => {
+                let v = self.table(words, *index);
+                self.set(n.results[0], v);
+            }
+            Op::Select { cond, then, else_ } => {
+                let v = self.select(*cond, *then, *else_);
+                self.set(n.results[0], v);
+            }
+            Op::Scalar { array, position } => {
+                let word = self.word(Word::Scalar(*array, *position));
+                self.set(n.results[0], V::One(word));
+            }
+            Op::Extent { array, axis } => {
+                self.demand(*array);
+                let word = self.word(Word::ArrayExtent(*array, *axis));
+                self.set(n.results[0], V::One(word));
+            }
+            Op::Load(l) => {
+                self.load(n, l);
+                for &r in &n.results {
+                    let v = self.value(r);
+                    let v = self.at_level(v, r);
+                    self.set(r, v);
+                }
+            }
+            Op::Inside { array, index } => self.inside(n, *array, index),
+            Op::Check { array, index } => self.check(*array, index),
+            Op::If { cond, then, else_ } => {
+                self.settle();
+                if self.levels[cond.index()] == Level::One {
+                    self.branch(n, *cond, then, else_);
+                } else {
+                    self.partition(n, *cond, then, else_);
+                }
+            }
+            Op::While { init, test, step } => {
+                self.settle();
+                self.while_(n, init, test, step);
+            }
+            // Bodies with calls are not compiled.
+            Op::Call { .. } => {}
+        }
+    }
+
+    /// The value in the form that its level asks for.
+    fn at_level(&mut self, value: V, v: Val) -> V {
+        match (self.levels[v.index()], &value) {
+            (Level::Lanes, V::One(_) | V::Linear(..)) => V::Lanes(self.spread(&value, element(self.ty(v)))),
+            _ => value,
+        }
+    }
+
+    fn select(&mut self, cond: Val, then: Val, else_: Val) -> V {
+        let el = element(self.ty(then));
+        if self.levels[cond.index()] != Level::One {
+            return self.each(&[cond, then, else_], &mut |e, shape, a| {
+                let (t, flags, [c, x, y]) = (shape.of(el), shape.of("i1"), [&a[0], &a[1], &a[2]]);
+                put!(e, "select {flags} {c}, {t} {x}, {t} {y}")
+            });
+        }
+        // One condition chooses whole vectors.
+        let c = self.one(cond);
+        self.each(&[then, else_], &mut |e, shape, a| {
+            let (t, x, y) = (shape.of(el), &a[0], &a[1]);
+            put!(e, "select i1 {c}, {t} {x}, {t} {y}")
+        })
+    }
+
+    /// The operands that carry a value of a level between blocks, and their type.
+    fn carried(&mut self, v: Val, level: Level) -> (Parts, String) {
+        let el = element(self.ty(v));
+        match level {
+            Level::One | Level::Linear(_) => (smallvec::smallvec![self.one(v)], el.to_string()),
+            Level::Lanes => (self.lanes(v), self.shape().of(el)),
+        }
+    }
+
+    /// The value that these operands carry.
+    fn delivered(level: Level, operands: Parts) -> V {
+        match (level, operands.first()) {
+            (Level::One, Some(o)) => V::One(o.clone()),
+            (Level::Linear(step), Some(o)) => V::Linear(o.clone(), step),
+            _ => V::Lanes(operands),
+        }
+    }
+
+    /// A conditional whose condition is the same for all lanes.
+    fn branch(&mut self, n: &Node, cond: Val, then: &Region, else_: &Region) {
+        let c = self.one(cond);
+        let (yes, no, join) = (self.w.label(), self.w.label(), self.w.label());
+        self.w.branch(&c, yes, no);
+        let mut sides = Vec::new();
+        for (start, region) in [(yes, then), (no, else_)] {
+            self.w.start(start);
+            self.region(region);
+            let results = n.results.iter().zip(&region.results);
+            let carried: Vec<_> = results.map(|(r, &v)| self.carried(v, self.levels[r.index()])).collect();
+            sides.push((carried, self.w.block));
+            self.w.jump(join);
+        }
+        self.w.start(join);
+        for (k, &r) in n.results.iter().enumerate() {
+            let ty = &sides[0].0[k].1;
+            let operands = (0..sides[0].0[k].0.len()).map(|p| {
+                let [(a, from), (b, or)] = [0, 1].map(|s| (&sides[s].0[k].0[p], sides[s].1));
+                put!(self, "phi {ty} [ {a}, {from} ], [ {b}, {or} ]")
+            });
+            let operands: Parts = operands.collect();
+            self.set(r, Self::delivered(self.levels[r.index()], operands));
+        }
+    }
+
+    /// A conditional that lanes take or not: each side runs under a mask, if a lane takes it.
+    fn partition(&mut self, n: &Node, cond: Val, then: &Region, else_: &Region) {
+        let outer = self.mask.clone();
+        let conds = self.lanes(cond);
+        let (ty, yes) = (self.mask_type(), self.constant(self.shape(), "i1", "true"));
+        let nots: Parts = conds.iter().map(|c| put!(self, "xor {ty} {c}, {yes}")).collect();
+        let mut sides: Vec<Vec<Parts>> = Vec::new();
+        for (region, flags) in [(then, &conds), (else_, &nots)] {
+            self.mask = outer.clone();
+            if region.nodes.is_empty() {
+                let values = region.results.iter().map(|&v| self.lanes(v));
+                sides.push(values.collect());
+                continue;
+            }
+            let mask: Parts = (0..self.width.parts).map(|p| self.masked(p, &flags[p])).collect();
+            let some = self.any(&mask);
+            let (run, join, before) = (self.w.label(), self.w.label(), self.w.block);
+            self.w.branch(&some, run, join);
+            self.w.start(run);
+            self.mask = Mask::Lanes(mask);
+            self.region(region);
+            let results: Vec<(Parts, String)> =
+                region.results.iter().map(|&v| (self.lanes(v), self.vector(self.ty(v)))).collect();
+            let after = self.w.block;
+            self.w.jump(join);
+            self.w.start(join);
+            let merged = results.iter().map(|(parts, t)| {
+                // Zero where no lane runs: never poison, which would spread through masks.
+                let phi = parts.iter().map(|x| put!(self, "phi {t} [ {x}, {after} ], [ zeroinitializer, {before} ]"));
+                phi.collect()
+            });
+            let merged = merged.collect();
+            sides.push(merged);
+        }
+        self.mask = outer;
+        for (k, &r) in n.results.iter().enumerate() {
+            let t = self.vector(self.ty(r));
+            let parts = (0..self.width.parts).map(|p| {
+                let (c, x, y) = (&conds[p], &sides[0][k][p], &sides[1][k][p]);
+                put!(self, "select {ty} {c}, {t} {x}, {t} {y}")
+            });
+            let parts = parts.collect();
+            self.set(r, V::Lanes(parts));
+        }
+    }
+
+    fn while_(&mut self, n: &Node, init: &[Val], test: &Region, step: &Region) {
+        let outer = self.mask.clone();
+        let levels: Vec<Level> = test.params.iter().map(|p| self.levels[p.index()]).collect();
+        let uniform = test.results.iter().all(|v| self.levels[v.index()] == Level::One);
+        let entering: Vec<_> = init.iter().zip(&levels).map(|(&v, &l)| self.carried(v, l)).collect();
+        let (head, body, exit, before) = (self.w.label(), self.w.label(), self.w.label(), self.w.block);
+        self.w.jump(head);
+        self.w.start(head);
+        let mark = self.w.mark();
+        let state: Vec<Parts> =
+            entering.iter().map(|(parts, _)| parts.iter().map(|_| self.w.promise()).collect()).collect();
+        for ((p, &level), s) in test.params.iter().zip(&levels).zip(&state) {
+            self.set(*p, Self::delivered(level, s.clone()));
+        }
+        for ((p, &level), s) in step.params.iter().zip(&levels).zip(&state) {
+            self.set(*p, Self::delivered(level, s.clone()));
+        }
+        // Where lanes leave at different times: those that run, and what the others left with.
+        let running: Parts = match uniform {
+            true => Parts::new(),
+            false => (0..self.width.parts).map(|_| self.w.promise()).collect(),
+        };
+        let mut left: Vec<(Parts, Parts)> = Vec::new();
+        if !uniform {
+            self.mask = Mask::Lanes(running.clone());
+            let flags = self.mask_type();
+            for (&p, r) in test.params.iter().zip(&n.results) {
+                if !self.used[r.index()] {
+                    left.push((Parts::new(), Parts::new()));
+                    continue;
+                }
+                let now = self.lanes(p);
+                let t = self.vector(self.ty(p));
+                let kept: Parts = now.iter().map(|_| self.w.promise()).collect();
+                let next = now.iter().zip(&kept).zip(&running).map(|((now, kept), m)| {
+                    // A lane that runs may leave at this test.
+                    put!(self, "select {flags} {m}, {t} {now}, {t} {kept}")
+                });
+                let next = next.collect();
+                left.push((kept, next));
+            }
+        }
+        self.region(test);
+        let go: Parts = if uniform {
+            let c = self.one(test.results[0]);
+            self.w.branch(&c, body, exit);
+            Parts::new()
+        } else {
+            let conds = self.lanes(test.results[0]);
+            let go: Parts = (0..self.width.parts).map(|p| self.masked(p, &conds[p])).collect();
+            let some = self.any(&go);
+            self.w.branch(&some, body, exit);
+            self.mask = Mask::Lanes(go.clone());
+            go
+        };
+        let leaving = self.w.block;
+        self.w.start(body);
+        self.region(step);
+        self.tick(region_cost(test) + region_cost(step));
+        let next: Vec<_> = step.results.iter().zip(&levels).map(|(&v, &l)| self.carried(v, l)).collect();
+        let back = self.w.block;
+        self.w.jump(head);
+        // The phis of the head, now that both ends are known.
+        let mut phis = String::new();
+        let mut phi = |register: &Operand, ty: &str, first: &Operand, next: &Operand| {
+            phis.push_str(&format!("  {register} = phi {ty} [ {first}, {before} ], [ {next}, {back} ]\n"));
+        };
+        for (s, ((first, ty), (next, _))) in state.iter().zip(entering.iter().zip(&next)) {
+            for (r, (a, b)) in s.iter().zip(first.iter().zip(next)) {
+                phi(r, ty, a, b);
+            }
+        }
+        if !uniform {
+            let ty = self.mask_type();
+            let all = self.constant(self.shape(), "i1", "true");
+            for (p, (r, go)) in running.iter().zip(&go).enumerate() {
+                let first = match &outer {
+                    Mask::All => &all,
+                    Mask::Lanes(m) => &m[p],
+                };
+                phi(r, &ty, first, go);
+            }
+            for ((kept, next), &p) in left.iter().zip(&test.params) {
+                let ty = self.vector(self.ty(p));
+                for (r, b) in kept.iter().zip(next) {
+                    phi(r, &ty, &Operand::text("zeroinitializer"), b);
+                }
+            }
+        }
+        self.w.insert(mark, &phis);
+        self.w.start(exit);
+        self.mask = outer;
+        debug_assert_ne!(leaving, exit);
+        for (k, &r) in n.results.iter().enumerate() {
+            if uniform {
+                self.set(r, Self::delivered(levels[k], state[k].clone()));
+            } else if self.used[r.index()] {
+                self.set(r, V::Lanes(left[k].1.clone()));
+            }
+        }
+    }
+
+    /// Counts what a step of a loop costs; looks at the clock now and then.
+    pub(super) fn tick(&mut self, cost: usize) {
+        let cost = cost.max(1) * self.width.parts;
+        let fuel = put!(self, "load i64, ptr %fuel, align 8");
+        let rest = put!(self, "sub i64 {fuel}, {cost}");
+        self.w.line(format_args!("store i64 {rest}, ptr %fuel, align 8"));
+        let empty = put!(self, "icmp slt i64 {rest}, 0");
+        let (look, go_on) = (self.w.label(), self.w.label());
+        self.w.rare(&empty, look, go_on);
+        self.w.start(look);
+        let (tick, ticker) = (self.word(Word::Tick), self.word(Word::Ticker));
+        let stop = put!(self, "call i32 {tick}(ptr {ticker})");
+        self.w.line(format_args!("store i64 {FUEL}, ptr %fuel, align 8"));
+        let stop = put!(self, "icmp ne i32 {stop}, 0");
+        self.w.rare(&stop, self.stop, go_on);
+        self.w.start(go_on);
+    }
+}

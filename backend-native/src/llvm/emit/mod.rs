@@ -1,0 +1,391 @@
+//! From kernels to the text of LLVM modules: explicit vectors, masks for control flow.
+//!
+//! One function per kernel and [`Form`]. It covers a rectangle of the index space: rows, which are positions over the
+//! outer axes, by columns along the axis whose points are the *lanes* of vectors. A step of the innermost loop
+//! evaluates the body for [`Width::parts`] vectors of [`Width::lanes`] lanes each:
+//!
+//! * values that are the same in all lanes are scalars ([`levels`]); what depends on no axis is computed before the
+//!   loops, what depends on outer axes alone once a row;
+//! * a conditional runs each side under a mask of the lanes that take it, if there are any; a loop runs until no lane
+//!   is left, and what a lane yields is taken when it leaves;
+//! * reads along the lanes are vector loads, others gathers; indices are checked for a whole row at once where they
+//!   follow an axis.
+//!
+//! The code of a kernel computes what the tile executor computes, bit for bit: each operation is written out as the
+//! language defines it, and no flag allows LLVM more. A fault is not described: the function *declines* the rectangle,
+//! and the tile executor runs it again and finds the fault. So it does with an array that is not evaluated yet.
+
+mod access;
+mod cast;
+mod combine;
+mod control;
+mod ending;
+mod flat;
+mod levels;
+mod nest;
+mod prim;
+mod text;
+mod value;
+
+use super::Target;
+use crate::kernel::{AxisKind, Body, Finish, Kernel, Op, Region};
+use acc_core::data::ScalarType;
+use acc_core::ir::{ArrayId, Dir, Val};
+pub(crate) use flat::reads_element_by_element;
+use levels::Level;
+use std::collections::HashMap;
+use std::fmt::Write;
+use std::sync::Arc;
+use text::{Label, Operand, Writer};
+use value::{Mask, V};
+
+/// What a function does with the elements of a kernel.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Form {
+    /// Stores each at its point. Lanes run along the innermost axis.
+    Store {
+        /// Whether all axes are taken as one: every array that is read has the extents of the index space.
+        flat: bool,
+        /// Whether results are written past the caches: each row of each begins at a cache line.
+        stream: bool,
+    },
+    /// Folds and scans rows from end to end, and stores beside. Lanes are rows: they run along the second axis from
+    /// within.
+    Rows,
+    /// Folds and scans a chunk of one row, and stores beside. Lanes run along the row.
+    Chunk,
+    /// The same, for the totals of the chunk alone.
+    Totals,
+}
+
+impl Form {
+    /// How many there are.
+    pub(crate) const COUNT: usize = 7;
+
+    /// A number below [`COUNT`](Form::COUNT), another for each.
+    pub(crate) fn number(self) -> usize {
+        match self {
+            Form::Store { flat, stream } => usize::from(flat) + 2 * usize::from(stream),
+            Form::Rows => 4,
+            Form::Chunk => 5,
+            Form::Totals => 6,
+        }
+    }
+
+    /// The forms that launches of a kernel choose from.
+    pub(crate) fn of(kernel: &Kernel) -> &'static [Form] {
+        match kernel.axes.last() {
+            Some(AxisKind::Reduction) => &[Form::Rows, Form::Chunk],
+            Some(AxisKind::Scan(_)) => &[Form::Rows, Form::Chunk, Form::Totals],
+            Some(AxisKind::Parallel) | None => &[Form::Store { flat: false, stream: false }],
+        }
+    }
+
+    /// The axis of lanes, and the one of the loop inside a step.
+    fn axes(self, rank: usize) -> (usize, Option<usize>) {
+        match self {
+            Form::Store { .. } | Form::Chunk | Form::Totals => (rank - 1, None),
+            Form::Rows => (rank - 2, Some(rank - 1)),
+        }
+    }
+}
+
+/// A word of a function's arguments.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Word {
+    /// A host function that tells whether to stop.
+    Tick,
+    /// Its argument.
+    Ticker,
+    /// The extent of an axis of the index space.
+    Extent(u32),
+    /// The extent of an array along an axis; 0 if it is not evaluated.
+    ArrayExtent(ArrayId, u32),
+    /// Whether an array is evaluated.
+    Evaluated(ArrayId),
+    /// The memory of a leaf of an array.
+    Column(ArrayId, u32),
+    /// A scalar of the launch.
+    Scalar(ArrayId, u32),
+    /// The memory of a leaf of a result, counted over all outputs.
+    Out(u32),
+    /// The position, among those of rows and columns, of the first element of `Out`.
+    Base,
+    /// What a fold or scan begins with: for rows the initial value, for a chunk what comes before it.
+    Before(u32),
+    /// Where the total of a chunk is to be put, as bits.
+    Total(u32),
+}
+
+/// The text of a module, and what its function takes.
+pub(crate) struct Emitted {
+    pub text: String,
+    pub words: Vec<Word>,
+}
+
+/// The vectors of a function.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Width {
+    /// Lanes of one vector.
+    pub lanes: usize,
+    /// Vectors that a step of the innermost loop computes side by side.
+    pub parts: usize,
+}
+
+impl Width {
+    /// Elements of a step.
+    fn step(self) -> usize {
+        self.lanes * self.parts
+    }
+}
+
+/// What this module does not compile, and the tile executor runs.
+pub(crate) type Unsupported = String;
+
+/// Nodes from which on a body is compiled once, for any mask, and not for full vectors too.
+const LARGE: usize = 200;
+/// Nodes of the largest body compiled.
+const MOST: usize = 4000;
+/// Regions within one another.
+const DEEPEST: usize = 12;
+
+/// The module of a kernel.
+pub(crate) fn emit(kernel: &Kernel, form: Form, target: &Target) -> Result<Emitted, Unsupported> {
+    let flat;
+    let kernel = match form {
+        Form::Store { flat: true, .. } => {
+            flat = flat::flattened(kernel).ok_or("a kernel that is not element by element")?;
+            &flat
+        }
+        Form::Store { .. } | Form::Rows | Form::Chunk | Form::Totals => kernel,
+    };
+    let size = supported(&kernel.element)?;
+    for o in &kernel.outputs {
+        if let Some(combine) = o.finish.combine() {
+            supported(combine)?;
+        }
+        match &o.finish {
+            Finish::Store => {}
+            Finish::Scan { .. } if kernel.epilogue.is_some() => return Err("a scan whose results are used on".into()),
+            Finish::Fold { known, .. } | Finish::Scan { known, .. } => {
+                if known.is_none() && form != Form::Rows {
+                    return Err(format!("a {} of a long row with an operator of the user's", o.op));
+                }
+            }
+            Finish::Scatter { .. } => return Err("a scatter".into()),
+        }
+    }
+    if form == Form::Chunk && kernel.axes.last() == Some(&AxisKind::Scan(Dir::Right)) {
+        return Err("a scan of a long row from the right".into());
+    }
+    if kernel.axes.len() < if form == Form::Rows { 2 } else { 1 } {
+        return Err("too few axes for lanes".into());
+    }
+    let mut width = width(&kernel.element, size, target);
+    if matches!(form, Form::Chunk | Form::Totals) {
+        // Groups of a scan do not straddle vectors.
+        width.lanes = width.lanes.max(crate::tile::reduce::GROUP);
+        width.parts = crate::tile::reduce::WIDTH / width.lanes;
+    }
+    let mut e = Emitter::new(&kernel.element, width, target);
+    e.stream = matches!(form, Form::Store { stream: true, .. });
+    e.nest(kernel, form, size >= LARGE);
+    Ok(e.finish())
+}
+
+/// The number of nodes of a body; an error if it has something that is not compiled.
+fn supported(body: &Body) -> Result<usize, Unsupported> {
+    let (mut size, mut deepest) = (0, 0);
+    let mut problem = None;
+    body.region.visit(0, &mut |n, depth| {
+        size += 1;
+        deepest = deepest.max(depth);
+        match &n.op {
+            Op::Call { name, .. } => problem = Some(format!("a call of the host function `{name}`")),
+            Op::Prim(p, _) if !prim::is_written(*p) => problem = Some(p.name().to_string()),
+            _ => {}
+        }
+    });
+    match problem {
+        Some(p) => Err(p),
+        None if size > MOST => Err(format!("a body of {size} nodes")),
+        None if deepest > DEEPEST => Err(format!("regions {deepest} deep")),
+        None => Ok(size),
+    }
+}
+
+/// Whether anything in a body takes a value.
+fn used(body: &Body) -> Vec<bool> {
+    let mut used = vec![false; body.types.len()];
+    let results = |r: &Region, used: &mut Vec<bool>| r.results.iter().for_each(|v| used[v.index()] = true);
+    results(&body.region, &mut used);
+    body.region.visit(0, &mut |n, _| {
+        n.op.operands(&mut |v| used[v.index()] = true);
+        n.op.regions().into_iter().for_each(|r| results(r, &mut used));
+    });
+    used
+}
+
+/// As many lanes as a register has of the type that most of the body computes with.
+fn width(body: &Body, size: usize, target: &Target) -> Width {
+    let mut by_size = [0usize; 9];
+    body.region.visit(0, &mut |n, _| {
+        for &v in n.results.iter().filter(|v| !body.uniform[v.index()] && body.ty(**v) != ScalarType::Bool) {
+            // Indices take no vectors where reads follow the lanes.
+            let weight = if body.ty(v) == ScalarType::I64 { 1 } else { 3 };
+            by_size[body.ty(v).size()] += weight;
+        }
+    });
+    for &v in &body.region.results {
+        by_size[body.ty(v).size()] += 1;
+    }
+    let widest = (1..=8).rev().max_by_key(|&s| by_size[s]).unwrap_or(4);
+    let lanes = (target.register / widest).clamp(4, 32);
+    let parts = if size > 80 || lanes >= 32 { 1 } else { 2 };
+    Width { lanes, parts }
+}
+
+/// Writes the function of a kernel.
+struct Emitter<'a> {
+    w: Writer,
+    target: &'a Target,
+    width: Width,
+    /// The body being written: the element or the combination.
+    body: &'a Body,
+    levels: Vec<Level>,
+    values: Vec<Option<V>>,
+    /// Whether anything takes a value.
+    used: Vec<bool>,
+    mask: Mask,
+    /// Lanes that met a fault since this was last looked at.
+    faults: Option<Operand>,
+    /// Where a rectangle is declined.
+    decline: Label,
+    stop: Label,
+    words: Vec<Word>,
+    word_of: HashMap<Word, Operand>,
+    /// Text before the first block: arguments, constants that are long to write.
+    entry: String,
+    constants: HashMap<(i64, usize), Operand>,
+    tables: Vec<Arc<[u64]>>,
+    strides: HashMap<(ArrayId, usize, usize), Operand>,
+    /// How axes are bound where code is written.
+    axes: Vec<nest::Axis>,
+    /// Indices known to be in bounds: everywhere, or in steps of full vectors.
+    proven: nest::Proven,
+    /// Whether the step being written is one of full vectors away from edges.
+    inner: bool,
+    /// Whether full vectors of results are written past the caches.
+    stream: bool,
+}
+
+impl<'a> Emitter<'a> {
+    fn new(body: &'a Body, width: Width, target: &'a Target) -> Emitter<'a> {
+        let mut w = Writer::new();
+        let (decline, stop) = (w.label(), w.label());
+        Emitter {
+            w,
+            target,
+            width,
+            body,
+            levels: Vec::new(),
+            values: vec![None; body.types.len()],
+            used: used(body),
+            mask: Mask::All,
+            faults: None,
+            decline,
+            stop,
+            words: Vec::new(),
+            word_of: HashMap::new(),
+            entry: String::new(),
+            constants: HashMap::new(),
+            tables: Vec::new(),
+            strides: HashMap::new(),
+            axes: Vec::new(),
+            proven: nest::Proven::default(),
+            inner: false,
+            stream: false,
+        }
+    }
+
+    /// A word of the arguments, read once, before everything else.
+    fn word(&mut self, word: Word) -> Operand {
+        if let Some(known) = self.word_of.get(&word) {
+            return known.clone();
+        }
+        let k = self.words.len();
+        let ty = match word {
+            Word::Tick | Word::Ticker | Word::Column(..) | Word::Out(_) | Word::Total(_) => "ptr",
+            Word::Extent(_) | Word::ArrayExtent(..) | Word::Evaluated(_) | Word::Scalar(..) => "i64",
+            Word::Base | Word::Before(_) => "i64",
+        };
+        // Writing to a string does not fail.
+        let _ = writeln!(self.entry, "  %p{k} = getelementptr i64, ptr %args, i64 {k}");
+        let _ = writeln!(self.entry, "  %w{k} = load {ty}, ptr %p{k}, align 8");
+        self.words.push(word);
+        let operand = Operand::text(format!("%w{k}"));
+        self.word_of.insert(word, operand.clone());
+        operand
+    }
+
+    /// The row-major stride of an array along an axis, of `rank` axes.
+    fn stride(&mut self, array: ArrayId, axis: usize, rank: usize) -> Operand {
+        if axis + 1 >= rank {
+            return Operand::int(1);
+        }
+        if let Some(known) = self.strides.get(&(array, axis, rank)) {
+            return known.clone();
+        }
+        let inner = self.stride(array, axis + 1, rank);
+        let extent = self.word(Word::ArrayExtent(array, axis as u32 + 1));
+        let k = self.strides.len();
+        let _ = writeln!(self.entry, "  %s{k} = mul i64 {inner}, {extent}");
+        let operand = Operand::text(format!("%s{k}"));
+        self.strides.insert((array, axis, rank), operand.clone());
+        operand
+    }
+
+    /// The number of a table.
+    fn table_of(&mut self, words: &Arc<[u64]>) -> usize {
+        self.tables.iter().position(|t| t == words).unwrap_or_else(|| {
+            self.tables.push(words.clone());
+            self.tables.len() - 1
+        })
+    }
+
+    fn ty(&self, v: Val) -> ScalarType {
+        self.body.ty(v)
+    }
+
+    /// Writes the nodes of a region.
+    fn region(&mut self, r: &Region) {
+        for n in &r.nodes {
+            acc_core::grow_stack(|| self.node(n));
+        }
+        self.settle();
+    }
+
+    fn finish(mut self) -> Emitted {
+        let first = "b0";
+        self.w.start(self.decline);
+        self.w.line(format_args!("ret i64 1"));
+        self.w.start(self.stop);
+        self.w.line(format_args!("ret i64 2"));
+        let mut tables = String::new();
+        for (k, words) in self.tables.iter().enumerate() {
+            let each: Vec<String> = words.iter().map(|w| format!("i64 {}", *w as i64)).collect();
+            let _ = writeln!(tables, "@t{k} = private constant [{} x i64] [{}]", words.len(), each.join(", "));
+        }
+        let text = format!(
+            "{tables}define i64 @{}(ptr noalias %args, i64 %r0, i64 %r1, i64 %c0, i64 %c1) nounwind {{\nentry:\n  %fuel = alloca i64, align 8\n  store i64 {}, ptr %fuel, align 8\n{}  br label %{first}\n{}}}\n{METADATA}",
+            super::c::ENTRY,
+            control::FUEL,
+            self.entry,
+            self.w.finish(),
+        );
+        Emitted { text, words: self.words }
+    }
+}
+
+/// Reads of arrays, and writes of results, never meet; and what is rare.
+const METADATA: &str = "!0 = distinct !{!0}\n!1 = distinct !{!1, !0}\n!2 = !{!1}\n!3 = !{!\"branch_weights\", i32 1, i32 65536}\n!4 = !{i32 1}\n";

@@ -1,0 +1,431 @@
+//! The loops around a body: rows, then steps of vectors along the lane axis.
+//!
+//! ```text
+//! what depends on no axis
+//! for each row
+//!     what depends on outer axes alone; checks of indices for the whole row
+//!     for each step of full vectors away from edges: the body
+//!     for each other step: the body under a mask
+//! ```
+//!
+//! What a step does with the elements is up to the [`Form`]; where lanes are rows that are folded or scanned, a step has
+//! a loop along that axis inside.
+
+use super::ending::Ending;
+use super::levels::levels;
+use super::text::{Operand, literal, put};
+use super::value::{Mask, V};
+use super::{Emitter, Form, Level, Word};
+use crate::kernel::{Body, Edge, Ix, Kernel, Node, Op, Region};
+use acc_core::ir::{ArrayId, Val};
+use std::collections::{HashMap, HashSet};
+
+/// An axis where code is written.
+#[derive(Clone, Debug)]
+pub(super) enum Axis {
+    /// The same index for all lanes.
+    One(Operand),
+    /// The index of the first lane of a step.
+    Lanes(Operand),
+}
+
+/// That an index along a dimension of an array is in bounds.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Bound {
+    array: ArrayId,
+    dim: usize,
+    index: IndexKey,
+}
+
+/// An index by what it is made of.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum IndexKey {
+    Affine(u32, i64, i64, Option<Val>),
+    At(Val),
+}
+
+impl Bound {
+    fn of(array: ArrayId, dim: usize, ix: &Ix) -> Bound {
+        let index = match *ix {
+            Ix::Affine { axis, scale, offset, base } => IndexKey::Affine(axis, scale, offset, base),
+            Ix::At(v) => IndexKey::At(v),
+        };
+        Bound { array, dim, index }
+    }
+}
+
+/// What is known of indices before a step.
+#[derive(Default)]
+pub(super) struct Proven {
+    /// In bounds for the whole row.
+    rows: HashSet<Bound>,
+    /// In bounds in steps away from edges.
+    inner: HashSet<Bound>,
+    /// Indices along outer axes, brought back from beyond an edge, in bounds.
+    brought_back: HashMap<(Bound, Edge), Operand>,
+}
+
+impl<'a> Emitter<'a> {
+    /// Whether an index is known to be in bounds for every lane that is on.
+    pub(super) fn is_proven(&self, array: ArrayId, dim: usize, ix: &Ix) -> bool {
+        let bound = Bound::of(array, dim, ix);
+        self.proven.rows.contains(&bound) || (self.inner && self.proven.inner.contains(&bound))
+    }
+
+    /// The index that one beyond an edge stands for, where it is the same for the whole row.
+    pub(super) fn brought_back(&self, array: ArrayId, dim: usize, ix: &Ix, edge: Edge) -> Option<Operand> {
+        self.proven.brought_back.get(&(Bound::of(array, dim, ix), edge)).cloned()
+    }
+
+    /// Writes the function's loops.
+    pub(super) fn nest(&mut self, kernel: &'a Kernel, form: Form, large: bool) {
+        let (lane, along) = form.axes(kernel.axes.len());
+        let params: Vec<Level> =
+            (0..kernel.axes.len()).map(|k| if k == lane { Level::Linear(1) } else { Level::One }).collect();
+        self.levels = levels(self.body, &params);
+        self.constants_of(self.body);
+        let body = self.body;
+        let stages = stages(&body.region, lane);
+        let of_stage = |s: Stage| {
+            let nodes = body.region.nodes.iter().zip(&stages).filter(move |(_, t)| **t == s);
+            nodes.map(|(n, _)| n).collect::<Vec<&'a Node>>()
+        };
+        of_stage(Stage::Launch).into_iter().for_each(|n| self.node(n));
+        self.settle();
+
+        let (row, next_row, done, before) = (self.w.label(), self.w.label(), self.w.label(), self.w.block);
+        self.w.jump(row);
+        self.w.start(row);
+        let r = self.w.promise();
+        let mark = self.w.mark();
+        self.outer_axes(lane, kernel.axes.len(), &r);
+        of_stage(Stage::Row).into_iter().for_each(|n| self.node(n));
+        self.settle();
+        for n in of_stage(Stage::Step).into_iter().chain(of_stage(Stage::Along)) {
+            self.row_bounds(n, lane, along);
+        }
+        let edges = self.inner_range(&body.region, lane);
+        let mut finish = Ending::new(self, kernel, form, &r, lane);
+        let work = Work { step: of_stage(Stage::Step), along: of_stage(Stage::Along), lane, edges, large };
+        let state = finish.begin(self);
+        let state = self.steps(&work, &mut finish, state, next_row);
+        self.w.start(next_row);
+        finish.end(self, state);
+        let next = put!(self, "add i64 {r}, 1");
+        let more = put!(self, "icmp slt i64 {next}, %r1");
+        let last = self.w.block;
+        self.w.branch(&more, row, done);
+        self.w.insert(mark, &format!("  {r} = phi i64 [ %r0, {before} ], [ {next}, {last} ]\n"));
+        self.w.start(done);
+        self.w.line(format_args!("ret i64 0"));
+    }
+
+    /// Writes the constants of a body.
+    pub(super) fn constants_of(&mut self, body: &Body) {
+        for (v, l) in &body.consts {
+            self.values[v.index()] = Some(V::One(Operand::text(literal(*l))));
+        }
+    }
+
+    /// Binds the outer axes at a row.
+    fn outer_axes(&mut self, lane: usize, rank: usize, row: &Operand) {
+        let mut rest = row.clone();
+        let mut at = Vec::new();
+        for axis in (0..lane).rev() {
+            if axis == 0 {
+                at.push(rest.clone());
+                break;
+            }
+            let extent = self.word(Word::Extent(axis as u32));
+            at.push(put!(self, "urem i64 {rest}, {extent}"));
+            rest = put!(self, "udiv i64 {rest}, {extent}");
+        }
+        at.reverse();
+        for (k, i) in at.iter().enumerate() {
+            self.set(self.body.region.params[k], V::One(i.clone()));
+        }
+        self.axes = at.into_iter().map(Axis::One).collect();
+        // Bound anew in every step.
+        self.axes.push(Axis::Lanes(Operand::text("%c0")));
+        self.axes.resize(rank, Axis::One(Operand::int(0)));
+    }
+
+    /// Whether everything that an index is made of is written already.
+    fn is_written(&self, base: Option<Val>) -> bool {
+        base.is_none_or(|v| self.values[v.index()].is_some() && self.levels[v.index()] == Level::One)
+    }
+
+    /// Checks what a node of every point reads, as far as that can be done for the whole row.
+    fn row_bounds(&mut self, n: &Node, lane: usize, along: Option<usize>) {
+        let (array, index) = match &n.op {
+            Op::Load(l) if l.edge.is_none() => (l.array, &l.index),
+            Op::Check { array, index } => (*array, index),
+            _ => return,
+        };
+        for (dim, ix) in index.iter().enumerate() {
+            if self.is_proven(array, dim, ix) {
+                continue;
+            }
+            let ends = match *ix {
+                Ix::At(v) if self.is_written(Some(v)) => vec![self.one(v)],
+                Ix::Affine { axis, scale, offset, base } if self.is_written(base) => {
+                    let base = base.map(|v| self.one(v));
+                    if axis as usize == lane || Some(axis as usize) == along {
+                        // In bounds at both ends, and so in between: the constants are small (`kernel::build`).
+                        let (first, end) = match axis as usize == lane {
+                            true => (Operand::text("%c0"), Operand::text("%c1")),
+                            false => (Operand::int(0), self.word(Word::Extent(axis))),
+                        };
+                        let ends = [first, put!(self, "sub i64 {end}, 1")];
+                        ends.iter().map(|at| self.affine(at, scale, offset, base.clone())).collect()
+                    } else {
+                        let (V::One(i) | V::Linear(i, _)) = self.index(ix) else { continue };
+                        vec![i]
+                    }
+                }
+                Ix::At(_) | Ix::Affine { .. } => continue,
+            };
+            let extent = self.word(Word::ArrayExtent(array, dim as u32));
+            for i in ends {
+                let outside = put!(self, "icmp uge i64 {i}, {extent}");
+                self.decline_if(&outside);
+            }
+            self.proven.rows.insert(Bound::of(array, dim, ix));
+        }
+    }
+
+    /// The columns of a row between which no index reaches beyond an edge; none if nothing asks for edges. Indices
+    /// along outer axes are brought back from edges for the whole row.
+    fn inner_range(&mut self, region: &Region, lane: usize) -> Option<(Operand, Operand)> {
+        let mut wanted: Vec<(ArrayId, &[Ix], Option<Edge>)> = Vec::new();
+        region.visit(0, &mut |n, _| match &n.op {
+            Op::Load(l) if l.edge.is_some() => wanted.push((l.array, &l.index, l.edge)),
+            Op::Inside { array, index } => wanted.push((*array, index, None)),
+            _ => {}
+        });
+        let mut range: Option<(Operand, Operand)> = None;
+        for (array, index, edge) in wanted {
+            for (dim, ix) in index.iter().enumerate() {
+                let Ix::Affine { axis, scale: 1, offset, base: None } = *ix else { continue };
+                let bound = Bound::of(array, dim, ix);
+                let extent = self.word(Word::ArrayExtent(array, dim as u32));
+                match edge {
+                    _ if axis as usize == lane => {
+                        if !self.proven.inner.insert(bound) {
+                            continue;
+                        }
+                        let (lo, hi) = range.take().unwrap_or_else(|| (Operand::text("%c0"), Operand::text("%c1")));
+                        let first = -offset;
+                        let end = put!(self, "sub i64 {extent}, {offset}");
+                        range = Some((
+                            put!(self, "call i64 @llvm.smax.i64(i64 {lo}, i64 {first})"),
+                            put!(self, "call i64 @llvm.smin.i64(i64 {hi}, i64 {end})"),
+                        ));
+                    }
+                    // Where there is no element, tiles say what to read.
+                    Some(edge) if (axis as usize) < lane && !self.proven.brought_back.contains_key(&(bound, edge)) => {
+                        let V::One(i) = self.index(ix) else { continue };
+                        let i = self.beyond_one(edge, "i64", "i1", &i, &extent);
+                        let outside = put!(self, "icmp uge i64 {i}, {extent}");
+                        self.decline_if(&outside);
+                        self.proven.brought_back.insert((bound, edge), i);
+                    }
+                    Some(_) | None => {}
+                }
+            }
+        }
+        range
+    }
+
+    /// The steps of a row; yields what they carry, at the block where the row is done, which is to be started next.
+    fn steps(&mut self, work: &Work<'a>, ending: &mut Ending<'a>, state: State, done: super::Label) -> State {
+        let step = self.width.step();
+        let (head, choose, masked, before) = (self.w.label(), self.w.label(), self.w.label(), self.w.block);
+        let first = state.with(Operand::text("%c0"), "i64");
+        self.w.jump(head);
+        self.w.start(head);
+        let here = first.promised(self);
+        let mark = self.w.mark();
+        let (j, carried) = here.split();
+        let more = put!(self, "icmp slt i64 {j}, %c1");
+        self.w.branch(&more, choose, done);
+        self.w.start(choose);
+        let mut arrivals = vec![(first, before)];
+        let (mut lo, hi) = work.edges.clone().unwrap_or_else(|| (Operand::text("%c0"), Operand::text("%c1")));
+        if self.stream && work.edges.is_some() {
+            // Full vectors begin at cache lines.
+            const LINE: i64 = 64;
+            lo = put!(self, "add i64 {lo}, {}", LINE - 1);
+            lo = put!(self, "and i64 {lo}, {}", -LINE);
+        }
+        if !work.large || work.edges.is_some() {
+            let inner = self.w.label();
+            let end = put!(self, "add i64 {j}, {step}");
+            let mut fits = put!(self, "icmp sle i64 {end}, {hi}");
+            if work.edges.is_some() {
+                let from = put!(self, "icmp sge i64 {j}, {lo}");
+                fits = put!(self, "and i1 {from}, {fits}");
+            }
+            let from = self.w.block;
+            self.w.branch(&fits, inner, masked);
+            self.w.start(inner);
+            let at = here.promised(self);
+            let inner_mark = self.w.mark();
+            let (i, carried) = at.split();
+            self.inner = true;
+            let after = self.step(work, ending, &i, carried);
+            self.inner = false;
+            let next = put!(self, "add i64 {i}, {step}");
+            let end = put!(self, "add i64 {next}, {step}");
+            let again = put!(self, "icmp sle i64 {end}, {hi}");
+            let last = self.w.block;
+            self.w.branch(&again, inner, head);
+            let after = after.with(next, "i64");
+            at.arrive(self, inner_mark, &[(here.clone(), from), (after.clone(), last)]);
+            arrivals.push((after, last));
+        } else {
+            self.w.jump(masked);
+        }
+        self.w.start(masked);
+        let mut end = Operand::text("%c1");
+        if work.edges.is_some() {
+            let early = put!(self, "icmp slt i64 {j}, {lo}");
+            let until = put!(self, "call i64 @llvm.smin.i64(i64 {lo}, i64 %c1)");
+            end = put!(self, "select i1 {early}, i64 {until}, i64 %c1");
+        }
+        self.mask = self.first_lanes(&j, &end);
+        let after = self.step(work, ending, &j, carried.clone());
+        self.mask = Mask::All;
+        let next = put!(self, "add i64 {j}, {step}");
+        let next = put!(self, "call i64 @llvm.smin.i64(i64 {next}, i64 {end})");
+        arrivals.push((after.with(next, "i64"), self.w.block));
+        self.w.jump(head);
+        here.arrive(self, mark, &arrivals);
+        carried
+    }
+
+    /// The lanes whose index is below `end`, from `first` on.
+    fn first_lanes(&mut self, first: &Operand, end: &Operand) -> Mask {
+        let (lanes, step) = (self.width.lanes, self.width.step());
+        let left = put!(self, "sub i64 {end}, {first}");
+        let left = put!(self, "call i64 @llvm.smin.i64(i64 {left}, i64 {step})");
+        let left = put!(self, "trunc i64 {left} to i32");
+        let left = self.splat(&left, "i32");
+        let parts = (0..self.width.parts).map(|p| {
+            let numbers: Vec<String> = (0..lanes).map(|k| format!("i32 {}", p * lanes + k)).collect();
+            put!(self, "icmp slt <{lanes} x i32> <{}>, {left}", numbers.join(", "))
+        });
+        Mask::Lanes(parts.collect())
+    }
+
+    /// The body for the lanes of a step, and what becomes of its results.
+    fn step(&mut self, work: &Work<'a>, ending: &mut Ending<'a>, first: &Operand, state: State) -> State {
+        self.axes[work.lane] = Axis::Lanes(first.clone());
+        self.set(self.body.region.params[work.lane], V::Linear(first.clone(), 1));
+        for n in &work.step {
+            self.node(n);
+        }
+        // Before anything is written: what is declined is run again, and may read what lies there now.
+        self.settle();
+        ending.step(self, &work.along, first, state)
+    }
+}
+
+/// What a row's steps compute.
+struct Work<'a> {
+    /// Nodes of a step.
+    step: Vec<&'a Node>,
+    /// Nodes of the loop inside a step.
+    along: Vec<&'a Node>,
+    lane: usize,
+    /// The columns without edges.
+    edges: Option<(Operand, Operand)>,
+    large: bool,
+}
+
+/// Values carried from step to step, with their types.
+#[derive(Clone, Default)]
+pub(super) struct State(pub Vec<(Operand, String)>);
+
+impl State {
+    fn with(&self, o: Operand, ty: &str) -> State {
+        let mut all = vec![(o, ty.to_string())];
+        all.extend(self.0.iter().cloned());
+        State(all)
+    }
+
+    /// The first value, and the others.
+    pub(super) fn split(&self) -> (Operand, State) {
+        match self.0.split_first() {
+            Some(((o, _), rest)) => (o.clone(), State(rest.to_vec())),
+            None => (Operand::int(0), State::default()),
+        }
+    }
+
+    /// Registers for the same values at the start of a block, to be defined by [`arrive`](State::arrive).
+    pub(super) fn promised(&self, e: &mut Emitter<'_>) -> State {
+        State(self.0.iter().map(|(_, ty)| (e.w.promise(), ty.clone())).collect())
+    }
+
+    /// Writes the phis of promised registers at a mark.
+    pub(super) fn arrive(&self, e: &mut Emitter<'_>, mark: usize, from: &[(State, super::Label)]) {
+        let mut lines = String::new();
+        for (k, (register, ty)) in self.0.iter().enumerate() {
+            let ends: Vec<String> = from.iter().map(|(s, l)| format!("[ {}, {l} ]", s.0[k].0)).collect();
+            lines += &format!("  {register} = phi {ty} {}\n", ends.join(", "));
+        }
+        e.w.insert(mark, &lines);
+    }
+}
+
+/// How often a node of every point is evaluated.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Stage {
+    Launch,
+    Row,
+    Step,
+    /// In the loop inside a step.
+    Along,
+}
+
+/// The stage of each node of the outermost region: that of what it depends on.
+fn stages(region: &Region, lane: usize) -> Vec<Stage> {
+    let mut of: HashMap<Val, Stage> = HashMap::new();
+    let axis = |a: usize| match a.cmp(&lane) {
+        std::cmp::Ordering::Less => Stage::Row,
+        std::cmp::Ordering::Equal => Stage::Step,
+        std::cmp::Ordering::Greater => Stage::Along,
+    };
+    for (k, &p) in region.params.iter().enumerate() {
+        of.insert(p, axis(k));
+    }
+    let mut stages = Vec::with_capacity(region.nodes.len());
+    for n in &region.nodes {
+        let mut stage = Stage::Launch;
+        uses(n, &of, &axis, &mut stage);
+        for &r in &n.results {
+            of.insert(r, stage);
+        }
+        stages.push(stage);
+    }
+    stages
+}
+
+/// Raises a stage to that of all that a node uses, inside its regions too. Values of the regions themselves have no
+/// stage of their own.
+fn uses(n: &Node, of: &HashMap<Val, Stage>, axis: &dyn Fn(usize) -> Stage, stage: &mut Stage) {
+    n.op.operands(&mut |v| *stage = (*stage).max(of.get(&v).copied().unwrap_or(Stage::Launch)));
+    for i in n.op.index() {
+        if let Ix::Affine { axis: a, .. } = i {
+            *stage = (*stage).max(axis(*a as usize));
+        }
+    }
+    for r in n.op.regions() {
+        for n in &r.nodes {
+            acc_core::grow_stack(|| uses(n, of, axis, stage));
+        }
+        for v in &r.results {
+            *stage = (*stage).max(of.get(v).copied().unwrap_or(Stage::Launch));
+        }
+    }
+}

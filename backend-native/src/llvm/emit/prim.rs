@@ -1,0 +1,314 @@
+//! Primitive operations.
+
+use super::text::{Operand, element, put};
+use super::value::{Parts, Shape, V};
+use super::{Emitter, Level};
+use acc_core::data::ScalarType;
+use acc_core::ir::{PrimOp, Val};
+
+/// Whether an operation is written out here. The others are expanded in the kernel IR, or left to tiles.
+pub(super) fn is_written(p: PrimOp) -> bool {
+    use PrimOp as P;
+    match p {
+        P::AddP | P::SubP | P::MulP | P::DivP | P::QuotP | P::RemP | P::DivFloorP | P::ModFloorP => true,
+        P::MinP | P::MaxP | P::AndP | P::OrP | P::XorP | P::ShlP | P::ShrP => true,
+        P::EqP | P::NeP | P::LtP | P::LeP | P::GtP | P::GeP => true,
+        P::NegP | P::AbsP | P::SignumP | P::NotP | P::PopCountP | P::LeadingZerosP | P::TrailingZerosP => true,
+        P::SqrtP | P::FloorP | P::CeilP | P::RoundP | P::TruncP | P::IsNanP | P::IsInfiniteP => true,
+        P::FmodP | P::PowP | P::Atan2P | P::ExpP | P::LnP | P::Log2P | P::Log10P => false,
+        P::SinP | P::CosP | P::TanP | P::AsinP | P::AcosP | P::AtanP => false,
+        P::SinhP | P::CoshP | P::TanhP | P::AsinhP | P::AcoshP | P::AtanhP => false,
+    }
+}
+
+pub(super) fn is_signed(ty: ScalarType) -> bool {
+    matches!(ty, ScalarType::I8 | ScalarType::I16 | ScalarType::I32 | ScalarType::I64)
+}
+
+/// A comparison in LLVM's words.
+fn comparison(p: PrimOp, ty: ScalarType) -> Option<&'static str> {
+    use PrimOp as P;
+    let float = ty.is_float();
+    let signed = is_signed(ty);
+    Some(match p {
+        P::EqP if float => "fcmp oeq",
+        P::NeP if float => "fcmp une",
+        P::LtP if float => "fcmp olt",
+        P::LeP if float => "fcmp ole",
+        P::GtP if float => "fcmp ogt",
+        P::GeP if float => "fcmp oge",
+        P::EqP => "icmp eq",
+        P::NeP => "icmp ne",
+        P::LtP if signed => "icmp slt",
+        P::LeP if signed => "icmp sle",
+        P::GtP if signed => "icmp sgt",
+        P::GeP if signed => "icmp sge",
+        P::LtP => "icmp ult",
+        P::LeP => "icmp ule",
+        P::GtP => "icmp ugt",
+        P::GeP => "icmp uge",
+        _ => return None,
+    })
+}
+
+impl Emitter<'_> {
+    /// The value of an operation.
+    pub(super) fn prim(&mut self, p: PrimOp, args: &[Val], result: Val) -> V {
+        let ty = self.ty(args[0]);
+        if p.is_partial() {
+            return self.divide(p, ty, args);
+        }
+        let level = self.levels[result.index()];
+        if level == Level::Lanes {
+            return self.each(args, &mut |e, shape, a| e.operation(p, ty, shape, a));
+        }
+        // Of linear operands the first lanes: what they grow by is known.
+        let firsts: Vec<Operand> = args.iter().map(|&v| self.one(v)).collect();
+        let first = self.operation(p, ty, Shape::One, &firsts);
+        if let Level::Linear(step) = level { V::Linear(first, step) } else { V::One(first) }
+    }
+
+    /// An operation on operands of one shape.
+    pub(super) fn operation(&mut self, p: PrimOp, ty: ScalarType, shape: Shape, a: &[Operand]) -> Operand {
+        if ty == ScalarType::F16 {
+            let wide: Vec<Operand> = a.iter().map(|x| self.widen(shape, x)).collect();
+            let result = self.operation(p, ScalarType::F32, shape, &wide);
+            return if p.result_type(ty) == ScalarType::F16 { self.narrow(shape, &result) } else { result };
+        }
+        if let Some(compare) = comparison(p, ty) {
+            let (t, x, y) = (shape.of(element(ty)), &a[0], &a[1]);
+            return put!(self, "{compare} {t} {x}, {y}");
+        }
+        match ty {
+            ScalarType::F32 | ScalarType::F64 => self.float(p, ty, shape, a),
+            ScalarType::Bool => self.boolean(p, shape, a),
+            // A `char` has an order and nothing else.
+            _ => self.int(p, ty, shape, a),
+        }
+    }
+
+    fn int(&mut self, p: PrimOp, ty: ScalarType, shape: Shape, a: &[Operand]) -> Operand {
+        use PrimOp as P;
+        let (el, x) = (element(ty), &a[0]);
+        let (t, flags, bits) = (shape.of(el), shape.of("i1"), ty.size() * 8);
+        let y = a.get(1).unwrap_or(x);
+        let of = |e: &Self, text: &str| e.constant(shape, el, text);
+        let name = match p {
+            P::AddP => "add",
+            P::SubP => "sub",
+            P::MulP => "mul",
+            P::AndP => "and",
+            P::OrP => "or",
+            P::XorP => "xor",
+            P::MinP | P::MaxP => {
+                let less = if p == P::MinP { P::LtP } else { P::GtP };
+                let first = self.operation(less, ty, shape, &[x.clone(), y.clone()]);
+                return put!(self, "select {flags} {first}, {t} {x}, {t} {y}");
+            }
+            P::ShlP | P::ShrP => {
+                // Amounts beyond the width, negative ones among them, shift all bits out.
+                let (width, most, zero) =
+                    (of(self, &bits.to_string()), of(self, &(bits - 1).to_string()), of(self, "0"));
+                let within = put!(self, "icmp ult {t} {y}, {width}");
+                if p == P::ShrP && is_signed(ty) {
+                    let by = put!(self, "select {flags} {within}, {t} {y}, {t} {most}");
+                    return put!(self, "ashr {t} {x}, {by}");
+                }
+                let by = put!(self, "select {flags} {within}, {t} {y}, {t} {zero}");
+                let shift = if p == P::ShlP { "shl" } else { "lshr" };
+                let shifted = put!(self, "{shift} {t} {x}, {by}");
+                return put!(self, "select {flags} {within}, {t} {shifted}, {t} {zero}");
+            }
+            P::NegP => {
+                let zero = of(self, "0");
+                return put!(self, "sub {t} {zero}, {x}");
+            }
+            P::AbsP if !is_signed(ty) => return x.clone(),
+            P::AbsP => {
+                let suffix = shape.suffix(el);
+                return put!(self, "call {t} @llvm.abs.{suffix}({t} {x}, i1 false)");
+            }
+            P::SignumP => {
+                let zero = of(self, "0");
+                let some = put!(self, "icmp ne {t} {x}, {zero}");
+                let some = put!(self, "zext {flags} {some} to {t}");
+                if !is_signed(ty) {
+                    return some;
+                }
+                let most = of(self, &(bits - 1).to_string());
+                let sign = put!(self, "ashr {t} {x}, {most}");
+                return put!(self, "or {t} {sign}, {some}");
+            }
+            P::NotP => {
+                let ones = of(self, "-1");
+                return put!(self, "xor {t} {x}, {ones}");
+            }
+            P::PopCountP | P::LeadingZerosP | P::TrailingZerosP => {
+                let suffix = shape.suffix(el);
+                let count = match p {
+                    P::PopCountP => put!(self, "call {t} @llvm.ctpop.{suffix}({t} {x})"),
+                    P::LeadingZerosP => put!(self, "call {t} @llvm.ctlz.{suffix}({t} {x}, i1 false)"),
+                    _ => put!(self, "call {t} @llvm.cttz.{suffix}({t} {x}, i1 false)"),
+                };
+                let to = shape.of("i32");
+                return match bits.cmp(&32) {
+                    std::cmp::Ordering::Less => put!(self, "zext {t} {count} to {to}"),
+                    std::cmp::Ordering::Equal => count,
+                    std::cmp::Ordering::Greater => put!(self, "trunc {t} {count} to {to}"),
+                };
+            }
+            _ => {
+                debug_assert!(false, "{} of integers", p.name());
+                return x.clone();
+            }
+        };
+        put!(self, "{name} {t} {x}, {y}")
+    }
+
+    fn boolean(&mut self, p: PrimOp, shape: Shape, a: &[Operand]) -> Operand {
+        use PrimOp as P;
+        let (t, x) = (shape.of("i1"), &a[0]);
+        let y = a.get(1).unwrap_or(x);
+        match p {
+            P::AndP | P::MinP => put!(self, "and {t} {x}, {y}"),
+            P::OrP | P::MaxP => put!(self, "or {t} {x}, {y}"),
+            P::XorP => put!(self, "xor {t} {x}, {y}"),
+            _ => {
+                let yes = self.constant(shape, "i1", "true");
+                put!(self, "xor {t} {x}, {yes}")
+            }
+        }
+    }
+
+    fn float(&mut self, p: PrimOp, ty: ScalarType, shape: Shape, a: &[Operand]) -> Operand {
+        use PrimOp as P;
+        let (el, x) = (element(ty), &a[0]);
+        let (t, flags, suffix) = (shape.of(el), shape.of("i1"), shape.suffix(el));
+        let y = a.get(1).unwrap_or(x);
+        match p {
+            P::AddP => put!(self, "fadd {t} {x}, {y}"),
+            P::SubP => put!(self, "fsub {t} {x}, {y}"),
+            P::MulP => put!(self, "fmul {t} {x}, {y}"),
+            P::DivP => put!(self, "fdiv {t} {x}, {y}"),
+            P::NegP => put!(self, "fneg {t} {x}"),
+            P::MinP | P::MaxP => {
+                // The first where it is less (or greater) or NaN.
+                let less = if p == P::MinP { "olt" } else { "ogt" };
+                let less = put!(self, "fcmp {less} {t} {x}, {y}");
+                let nan = put!(self, "fcmp uno {t} {x}, {x}");
+                let lesser = put!(self, "select {flags} {less}, {t} {x}, {t} {y}");
+                put!(self, "select {flags} {nan}, {t} {x}, {t} {lesser}")
+            }
+            P::AbsP | P::SqrtP | P::FloorP | P::CeilP | P::RoundP | P::TruncP => {
+                let name = match p {
+                    P::AbsP => "fabs",
+                    P::SqrtP => "sqrt",
+                    P::FloorP => "floor",
+                    P::CeilP => "ceil",
+                    P::RoundP => "roundeven",
+                    _ => "trunc",
+                };
+                put!(self, "call {t} @llvm.{name}.{suffix}({t} {x})")
+            }
+            P::SignumP => {
+                let [zero, one, minus] = ["0.0", "1.0", "-1.0"].map(|c| self.constant(shape, el, c));
+                let above = put!(self, "fcmp ogt {t} {x}, {zero}");
+                let below = put!(self, "fcmp olt {t} {x}, {zero}");
+                let rest = put!(self, "select {flags} {below}, {t} {minus}, {t} {x}");
+                put!(self, "select {flags} {above}, {t} {one}, {t} {rest}")
+            }
+            P::IsNanP => put!(self, "fcmp uno {t} {x}, {x}"),
+            P::IsInfiniteP => {
+                let infinity = self.constant(shape, el, "0x7FF0000000000000");
+                let magnitude = put!(self, "call {t} @llvm.fabs.{suffix}({t} {x})");
+                put!(self, "fcmp oeq {t} {magnitude}, {infinity}")
+            }
+            _ => {
+                debug_assert!(false, "{} of floats", p.name());
+                x.clone()
+            }
+        }
+    }
+
+    /// An integer division or remainder; lanes whose divisor is zero meet a fault.
+    fn divide(&mut self, p: PrimOp, ty: ScalarType, args: &[Val]) -> V {
+        let known = match self.value(args[1]) {
+            V::One(Operand::Text(t)) => t.parse::<i64>().ok().filter(|&d| d != 0 && d != -1),
+            V::One(Operand::Register(_)) | V::Linear(..) | V::Lanes(_) => None,
+        };
+        if args.iter().all(|&v| matches!(self.value(v), V::One(_))) {
+            let (x, y) = (self.one(args[0]), self.one(args[1]));
+            if known.is_none() {
+                let zero = put!(self, "icmp eq {} {y}, 0", element(ty));
+                self.decline_if(&zero);
+            }
+            return V::One(self.quotient(p, ty, Shape::One, known.is_some(), &x, &y));
+        }
+        let (xs, ys) = (self.lanes(args[0]), self.lanes(args[1]));
+        let shape = self.shape();
+        let mut parts = Parts::new();
+        for part in 0..self.width.parts {
+            if known.is_none() {
+                let (t, y) = (shape.of(element(ty)), &ys[part]);
+                let zero = put!(self, "icmp eq {t} {y}, zeroinitializer");
+                self.fault(part, &zero);
+            }
+            parts.push(self.quotient(p, ty, shape, known.is_some(), &xs[part], &ys[part]));
+        }
+        V::Lanes(parts)
+    }
+
+    /// The same on operands of one shape. A divisor of zero yields anything; a `safe` one is neither 0 nor -1.
+    fn quotient(&mut self, p: PrimOp, ty: ScalarType, shape: Shape, safe: bool, x: &Operand, y: &Operand) -> Operand {
+        let el = element(ty);
+        let (t, flags, signed) = (shape.of(el), shape.of("i1"), is_signed(ty));
+        let zero = self.constant(shape, el, "0");
+        let one = self.constant(shape, el, "1");
+        let wants_quotient = matches!(p, PrimOp::QuotP | PrimOp::DivFloorP);
+        let floor = signed && matches!(p, PrimOp::DivFloorP | PrimOp::ModFloorP);
+        // What LLVM divides by is neither 0 nor -1, which it leaves undefined (-1 with the least dividend). Nor is it 1
+        // in their place: LLVM 22 takes a choice between a divisor and 1 for one between the quotient and the dividend,
+        // and divides all the same.
+        let (mut divisor, mut minus) = (y.clone(), None);
+        if !safe {
+            let two = self.constant(shape, el, "2");
+            let is_zero = put!(self, "icmp eq {t} {divisor}, {zero}");
+            divisor = put!(self, "select {flags} {is_zero}, {t} {two}, {t} {divisor}");
+            if signed {
+                let ones = self.constant(shape, el, "-1");
+                let is_minus = put!(self, "icmp eq {t} {y}, {ones}");
+                divisor = put!(self, "select {flags} {is_minus}, {t} {two}, {t} {divisor}");
+                minus = Some(is_minus);
+            }
+        }
+        let kind = if signed { "s" } else { "u" };
+        if !floor && !wants_quotient {
+            let r = put!(self, "{kind}rem {t} {x}, {divisor}");
+            return match minus {
+                Some(minus) => put!(self, "select {flags} {minus}, {t} {zero}, {t} {r}"),
+                None => r,
+            };
+        }
+        let mut q = put!(self, "{kind}div {t} {x}, {divisor}");
+        if let Some(minus) = minus {
+            let negated = put!(self, "sub {t} {zero}, {x}");
+            q = put!(self, "select {flags} {minus}, {t} {negated}, {t} {q}");
+        }
+        if !floor {
+            return q;
+        }
+        let product = put!(self, "mul {t} {q}, {y}");
+        let r = put!(self, "sub {t} {x}, {product}");
+        let inexact = put!(self, "icmp ne {t} {r}, {zero}");
+        let signs = put!(self, "xor {t} {r}, {y}");
+        let opposite = put!(self, "icmp slt {t} {signs}, {zero}");
+        let lower = put!(self, "and {flags} {inexact}, {opposite}");
+        if wants_quotient {
+            let below = put!(self, "sub {t} {q}, {one}");
+            put!(self, "select {flags} {lower}, {t} {below}, {t} {q}")
+        } else {
+            let above = put!(self, "add {t} {r}, {y}");
+            put!(self, "select {flags} {lower}, {t} {above}, {t} {r}")
+        }
+    }
+}

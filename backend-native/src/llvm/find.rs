@@ -1,0 +1,139 @@
+//! Finding an LLVM at run time: one library after the other is tried, until one compiles and runs a small kernel.
+
+use super::c::{self, Engine};
+use super::passes;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Arc, OnceLock};
+
+/// The environment variable that names the library to use; `off` for none.
+const LIBRARY: &str = "ACC_LLVM";
+
+/// The versions looked for among the system's libraries, the preferred one first.
+const VERSIONS: std::ops::RangeInclusive<u32> = 17..=22;
+
+/// What was found.
+pub(super) struct Found {
+    pub engine: Option<Arc<Engine>>,
+    /// The libraries that were not used, in the order tried, and why.
+    pub refused: Vec<(PathBuf, String)>,
+}
+
+/// The LLVM of this process, looked for once.
+pub(super) fn llvm() -> &'static Found {
+    static FOUND: OnceLock<Found> = OnceLock::new();
+    FOUND.get_or_init(search)
+}
+
+fn search() -> Found {
+    let mut found = Found { engine: None, refused: Vec::new() };
+    let mut tried: Vec<PathBuf> = Vec::new();
+    for place in places() {
+        for path in place() {
+            let same = path.canonicalize().unwrap_or_else(|_| path.clone());
+            if tried.contains(&same) {
+                continue;
+            }
+            tried.push(same);
+            match open(&path) {
+                Ok(engine) => {
+                    found.engine = Some(engine);
+                    return found;
+                }
+                Err(why) => found.refused.push((path, why)),
+            }
+        }
+    }
+    found
+}
+
+/// Where libraries are looked for, in order.
+fn places() -> Vec<fn() -> Vec<PathBuf>> {
+    match std::env::var_os(LIBRARY) {
+        // The one named, and no other.
+        Some(_) => vec![named],
+        None => vec![build_toolchain, current_toolchain, other_toolchains, system],
+    }
+}
+
+fn named() -> Vec<PathBuf> {
+    std::env::var_os(LIBRARY).filter(|name| name != "off" && !name.is_empty()).into_iter().map(PathBuf::from).collect()
+}
+
+fn build_toolchain() -> Vec<PathBuf> {
+    option_env!("ACC_BUILD_SYSROOT").map_or_else(Vec::new, |root| libraries(Path::new(root)))
+}
+
+fn current_toolchain() -> Vec<PathBuf> {
+    let said = Command::new("rustc").args(["--print", "sysroot"]).output();
+    let root = said.ok().filter(|s| s.status.success()).and_then(|s| String::from_utf8(s.stdout).ok());
+    root.map_or_else(Vec::new, |root| libraries(Path::new(root.trim())))
+}
+
+fn other_toolchains() -> Vec<PathBuf> {
+    #[allow(deprecated)] // Was wrong on Windows alone, where no library is loaded.
+    let home =
+        std::env::var_os("RUSTUP_HOME").map(PathBuf::from).or_else(|| Some(std::env::home_dir()?.join(".rustup")));
+    let Some(entries) = home.and_then(|h| std::fs::read_dir(h.join("toolchains")).ok()) else { return Vec::new() };
+    let mut roots: Vec<PathBuf> = entries.flatten().map(|e| e.path()).collect();
+    roots.sort();
+    roots.iter().rev().flat_map(|root| libraries(root)).collect()
+}
+
+/// The libraries of LLVM in a toolchain.
+fn libraries(root: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = std::fs::read_dir(root.join("lib")) else { return Vec::new() };
+    let named = |p: &PathBuf| {
+        let name = p.file_name().and_then(|n| n.to_str()).unwrap_or_default();
+        // Beside the library lies a text for linkers, of the name that ends in `.so`.
+        name.starts_with("libLLVM.so.") || name.starts_with("libLLVM") && name.ends_with(".dylib")
+    };
+    let mut paths: Vec<PathBuf> = entries.flatten().map(|e| e.path()).filter(named).collect();
+    paths.sort();
+    paths
+}
+
+/// Names that the dynamic loader resolves, and places where packages put their library.
+fn system() -> Vec<PathBuf> {
+    let mut paths = Vec::new();
+    for v in VERSIONS.rev() {
+        if cfg!(target_os = "macos") {
+            paths.push(format!("/opt/homebrew/opt/llvm@{v}/lib/libLLVM.dylib"));
+            paths.push(format!("/usr/local/opt/llvm@{v}/lib/libLLVM.dylib"));
+        } else {
+            paths.extend([format!("libLLVM.so.{v}.1"), format!("libLLVM-{v}.so.1"), format!("libLLVM-{v}.so")]);
+            paths.push(format!("/usr/lib/llvm-{v}/lib/libLLVM.so"));
+            paths.push(format!("/usr/lib/llvm{v}/lib/libLLVM.so"));
+        }
+    }
+    paths.into_iter().map(PathBuf::from).collect()
+}
+
+/// Loads a library and tries it.
+fn open(path: &Path) -> Result<Arc<Engine>, String> {
+    let engine = Arc::new(Engine::open(path)?);
+    super::Target::of(&engine)?;
+    probe(&engine)?;
+    Ok(engine)
+}
+
+/// Compiles a small kernel and runs it.
+fn probe(engine: &Arc<Engine>) -> Result<(), String> {
+    let text = format!(
+        "define i64 @{}(ptr %x, i64 %a, i64 %b, i64 %c, i64 %d) {{\n\
+         %v = load <4 x float>, ptr %x, align 4\n\
+         %w = fmul <4 x float> %v, %v\n\
+         store <4 x float> %w, ptr %x, align 4\n\
+         %s = add i64 %a, %d\n\
+         ret i64 %s\n}}\n",
+        c::ENTRY
+    );
+    let object = engine.object(&text, passes(engine.version.0))?;
+    let code = super::code::Entry::new(engine.load(&object)?);
+    let mut x = [1.0f32, -2.0, 3.5, 0.5];
+    let said = code.probe(&mut x);
+    match (said, x) {
+        (42, [1.0, 4.0, 12.25, 0.25]) => Ok(()),
+        _ => Err(format!("a small kernel yields {said} and {x:?}")),
+    }
+}

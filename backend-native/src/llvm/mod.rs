@@ -1,0 +1,167 @@
+//! The LLVM executor: kernels as machine code, compiled at run time.
+//!
+//! * [`find`] looks for a shared library of LLVM. Nothing is linked: without one the tile executor runs everything.
+//! * [`emit`] writes a kernel as the text of an LLVM module.
+//! * [`compile`] asks for its machine code: from memory, from the [`disk`], or from LLVM, through its C interface ([`c`]).
+//! * [`code`] binds the code's arguments, and runs it on a part of an index space.
+//!
+//! The executor yields the same bits as the [tile executor](crate::tile). What it does not compile, and what declines
+//! at run time because something in it faults, that one runs.
+
+mod c;
+pub(crate) mod code;
+mod compile;
+mod disk;
+mod emit;
+mod find;
+mod hash;
+
+pub use compile::{Counts, counts};
+pub use disk::folder;
+pub(crate) use emit::{Emitted, Form, Word, reads_element_by_element};
+
+use crate::kernel::Kernel;
+use c::Engine;
+use code::Entry;
+use compile::Slot;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+/// What code is generated for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Target {
+    /// Bytes of a vector register.
+    pub register: usize,
+    /// Whether the text may say `splat (...)`.
+    pub splats: bool,
+}
+
+impl Target {
+    /// The target of a library on this machine; the error says what the machine lacks.
+    fn of(engine: &Engine) -> Result<Target, String> {
+        let has = |feature: &str| engine.features.split(',').any(|f| f.strip_prefix('+') == Some(feature));
+        let register = if cfg!(target_arch = "x86_64") {
+            for needed in ["avx2", "fma", "f16c"] {
+                if !has(needed) {
+                    return Err(format!("this processor ({}) has no {needed}", engine.cpu));
+                }
+            }
+            if ["avx512f", "avx512vl", "avx512bw", "avx512dq"].iter().all(|f| has(f)) { 64 } else { 32 }
+        } else {
+            16
+        };
+        Ok(Target { register, splats: engine.version.0 >= 18 })
+    }
+}
+
+/// The LLVM that this process uses, if any.
+#[derive(Clone, Debug)]
+pub struct Status {
+    /// The library in use.
+    pub library: Option<Library>,
+    /// The libraries that were tried before it and are of no use, each with the reason.
+    pub refused: Vec<(PathBuf, String)>,
+}
+
+/// A library of LLVM.
+#[derive(Clone, Debug)]
+pub struct Library {
+    /// The file, or the name that the dynamic loader resolves.
+    pub path: PathBuf,
+    /// Major, minor and patch number.
+    pub version: (u32, u32, u32),
+    /// The processor that code is generated for, as LLVM names it.
+    pub cpu: String,
+    /// Its features, as LLVM names them.
+    pub features: String,
+    /// The bits of its vector registers.
+    pub vector_bits: usize,
+}
+
+/// Looks for an LLVM, once per process, and says what was found.
+///
+/// In order: the library that the environment variable `ACC_LLVM` names, and then no other (`off` for none); that of
+/// the Rust toolchain that built this crate; of the toolchain in use, of those that rustup has; the system's, from
+/// version 22 down to 17. The first that compiles and runs a small kernel is used.
+pub fn status() -> Status {
+    let found = find::llvm();
+    let library = found.engine.as_ref().and_then(|e| {
+        let vector_bits = Target::of(e).ok()?.register * 8;
+        let (cpu, features) = (e.cpu.clone(), e.features.clone());
+        Some(Library { path: e.path.clone(), version: e.version, cpu, features, vector_bits })
+    });
+    Status { library, refused: found.refused.clone() }
+}
+
+/// What is run over a module: little, for the code is written as it should run.
+fn passes(version: u32) -> &'static str {
+    // From 18 on this pass, named in a list, ends the process where it does not reach a fixed point, unless told not
+    // to look.
+    if version >= 18 {
+        "function(mem2reg,early-cse,instcombine<no-verify-fixpoint>,simplifycfg,loop-mssa(licm),gvn,adce)"
+    } else {
+        "function(mem2reg,early-cse,instcombine,simplifycfg,loop-mssa(licm),gvn,adce)"
+    }
+}
+
+/// A kernel as machine code.
+pub(crate) struct Compiled {
+    /// The words of its arguments, in order.
+    pub words: Vec<Word>,
+    slot: Arc<Slot>,
+}
+
+impl Compiled {
+    /// The function, if it is there.
+    pub(crate) fn entry(&self) -> Option<&Entry> {
+        self.slot.get()?.as_ref()
+    }
+}
+
+/// Asks for a kernel's code; the error says why there is none.
+fn compile(kernel: &Kernel, form: Form) -> Result<Compiled, String> {
+    let engine = find::llvm().engine.as_ref().ok_or("no LLVM is found")?;
+    let Emitted { text, words } = emit::emit(kernel, form, &Target::of(engine)?)?;
+    let slot = compile::request(engine, text).ok_or("the compiling thread cannot be started")?;
+    Ok(Compiled { words, slot })
+}
+
+/// The machine code of one kernel, in the forms that were asked for.
+#[derive(Default)]
+pub(crate) struct Codes([OnceLock<Option<Compiled>>; Form::COUNT]);
+
+impl Codes {
+    /// The code in a form, asked for now if it was not before; none if there is none, or if it is not there yet and is
+    /// not to be waited for.
+    pub(crate) fn get(&self, form: Form, kernel: &Kernel, wait: bool) -> Option<&Compiled> {
+        let compiled = self.0.get(form.number())?.get_or_init(|| compile(kernel, form).ok()).as_ref()?;
+        if wait {
+            compiled.slot.wait();
+        }
+        compiled.entry().map(|_| compiled)
+    }
+}
+
+/// What a kernel becomes in a form: the module before and after LLVM's passes, and the machine code.
+pub(crate) fn listing(kernel: &Kernel, form: Form) -> Result<String, String> {
+    let engine = find::llvm().engine.as_ref().ok_or("no LLVM is found")?;
+    let Emitted { text, words } = emit::emit(kernel, form, &Target::of(engine)?)?;
+    let (optimised, assembly) = engine.listing(&text, passes(engine.version.0))?;
+    Ok(format!("arguments: {words:?}\n\n{text}\nafter LLVM's passes:\n\n{optimised}\n{assembly}"))
+}
+
+/// Modules that LLVM refused: defects of this executor. Tiles ran their kernels.
+static DEFECTS: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+fn note_defect(defect: String) {
+    const KEPT: usize = 16;
+    let mut defects = DEFECTS.lock().unwrap_or_else(PoisonError::into_inner);
+    if defects.len() < KEPT {
+        defects.push(defect);
+    }
+}
+
+/// The first modules that LLVM refused in this process, and why.
+pub fn defects() -> Vec<String> {
+    DEFECTS.lock().unwrap_or_else(PoisonError::into_inner).clone()
+}

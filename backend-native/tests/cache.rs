@@ -1,0 +1,65 @@
+//! Machine code is kept: what one process compiled, the next one finds.
+
+mod common;
+
+use acc_core::{Executor, RunLimits};
+use backend_native::{Native, llvm};
+use common::{ints, parse};
+use std::process::Command;
+
+/// The folder of the child process that this process is, if it is one.
+const CHILD: &str = "ACC_TEST_CHILD";
+
+/// In a child process: runs some programs and says what was compiled. Does nothing in others.
+#[test]
+fn a_child_process_runs_some_programs() {
+    if std::env::var_os(CHILD).is_none() {
+        return;
+    }
+    let native = Native::compiled();
+    for k in 0..5 {
+        let program = parse(&format!(
+            "program(xs: [1]i64) {{
+               a: [1]i64 = map(xs, f: |%x: i64| add(mul(%x, {k}i64), 7i64))
+               b: [0]i64 = fold(a, f: |%x: i64, %y: i64| add(%x, %y), init: || 0i64)
+               yield a, b
+             }}"
+        ));
+        let args = [ints(&[1, 2, 3])];
+        let got = native.run_untyped(&program, &args, &RunLimits::none()).unwrap();
+        assert_eq!(got, common::reference(&program, &args).unwrap());
+    }
+    let counts = llvm::counts();
+    println!("compiled {} read {}", counts.compiled, counts.read);
+}
+
+fn start(folder: &std::path::Path) -> String {
+    let out = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "a_child_process_runs_some_programs", "--nocapture"])
+        .env(CHILD, "1")
+        .env("ACC_CACHE", folder)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&out.stdout).into_owned();
+    assert!(out.status.success(), "{said}{}", String::from_utf8_lossy(&out.stderr));
+    said.lines().find(|l| l.contains("compiled ")).unwrap().to_string()
+}
+
+#[test]
+fn the_second_start_of_a_process_compiles_nothing() {
+    if llvm::status().library.is_none() {
+        return;
+    }
+    let folder = std::env::temp_dir().join(format!("acc-cache-{}", std::process::id()));
+    let kernels = |said: &str| said.split(' ').filter_map(|w| w.parse().ok()).collect::<Vec<u64>>();
+    let first = kernels(&start(&folder));
+    assert!(first[0] >= 5 && first[1] == 0, "{first:?}");
+    assert_eq!(kernels(&start(&folder)), [0, first[0]]);
+    // Damaged files are made anew.
+    for file in std::fs::read_dir(&folder).unwrap().flatten() {
+        std::fs::write(file.path(), b"no code").unwrap();
+    }
+    assert_eq!(kernels(&start(&folder)), first);
+    assert_eq!(kernels(&start(&folder)), [0, first[0]]);
+    std::fs::remove_dir_all(&folder).unwrap();
+}

@@ -1,0 +1,284 @@
+//! The greatest errors of the mathematical functions, beside results of 160 bits.
+
+mod common;
+
+use acc_core::data::{ArrayData, Column, ScalarType};
+use acc_core::{Executor, RunLimits};
+use astro_float_num::{BigFloat, Consts, RoundingMode};
+use backend_native::Native;
+use common::{Rng, parse};
+
+const PRECISION: usize = 160;
+const ROUND: RoundingMode = RoundingMode::ToEven;
+
+/// Where arguments are drawn from.
+#[derive(Clone, Copy)]
+enum Range {
+    /// Between two numbers, each number as likely as the next.
+    Line(f64, f64),
+    /// Between two positive numbers or their opposites, each exponent as likely as the next.
+    Exponents(f64, f64),
+    /// The same, of positive numbers alone.
+    Positive(f64, f64),
+}
+
+impl Range {
+    fn draw(self, r: &mut Rng) -> f64 {
+        let unit = |r: &mut Rng| (r.next() >> 11) as f64 / (1u64 << 53) as f64;
+        match self {
+            Range::Line(a, b) => a + (b - a) * unit(r),
+            Range::Positive(a, b) => (a.ln() + (b.ln() - a.ln()) * unit(r)).exp(),
+            Range::Exponents(a, b) => {
+                let x = Range::Positive(a, b).draw(r);
+                if r.next() % 2 == 0 { x } else { -x }
+            }
+        }
+    }
+}
+
+type Exact = fn(&BigFloat, &BigFloat, &mut Consts) -> BigFloat;
+
+/// A function: its name, the value to many digits, where arguments of `f32` and of `f64` come from, and the errors that
+/// the documentation states.
+struct Function {
+    name: &'static str,
+    exact: Exact,
+    /// For `f32` and `f64`: of the argument, or of both.
+    args: [&'static [(Range, Range)]; 2],
+    errors: [f64; 2],
+}
+
+/// One argument.
+macro_rules! one {
+    ($name:literal, $method:ident, [$($f32:expr),*], [$($f64:expr),*], $e32:literal, $e64:literal) => {
+        Function {
+            name: $name,
+            exact: |x, _, c| x.$method(PRECISION, ROUND, c),
+            args: [&[$(($f32, Range::Line(0.0, 0.0))),*], &[$(($f64, Range::Line(0.0, 0.0))),*]],
+            errors: [$e32, $e64],
+        }
+    };
+}
+
+fn functions() -> Vec<Function> {
+    use Range::{Exponents, Line, Positive};
+    const TINY: f64 = 1e-300;
+    const SMALL: f64 = 1e-37;
+    vec![
+        one!(
+            "exp",
+            exp,
+            [Line(-103.0, 88.7), Exponents(SMALL, 10.0)],
+            [Line(-745.0, 709.7), Exponents(TINY, 10.0)],
+            0.9,
+            0.9
+        ),
+        one!("ln", ln, [Positive(1e-45, 3e38), Line(0.5, 2.0)], [Positive(1e-310, 1e308), Line(0.5, 2.0)], 0.8, 0.8),
+        one!(
+            "log2",
+            log2,
+            [Positive(1e-45, 3e38), Line(0.5, 2.0)],
+            [Positive(1e-310, 1e308), Line(0.5, 2.0)],
+            0.7,
+            0.7
+        ),
+        one!(
+            "log10",
+            log10,
+            [Positive(1e-45, 3e38), Line(0.5, 2.0)],
+            [Positive(1e-310, 1e308), Line(0.5, 2.0)],
+            0.7,
+            0.7
+        ),
+        one!(
+            "sin",
+            sin,
+            [Line(-10.0, 10.0), Exponents(SMALL, 3e38)],
+            [Line(-10.0, 10.0), Exponents(TINY, 1e300)],
+            1.4,
+            0.8
+        ),
+        one!(
+            "cos",
+            cos,
+            [Line(-10.0, 10.0), Exponents(SMALL, 3e38)],
+            [Line(-10.0, 10.0), Exponents(TINY, 1e300)],
+            1.4,
+            0.8
+        ),
+        one!(
+            "tan",
+            tan,
+            [Line(-10.0, 10.0), Exponents(SMALL, 3e38)],
+            [Line(-10.0, 10.0), Exponents(TINY, 1e300)],
+            2.5,
+            1.8
+        ),
+        one!(
+            "asin",
+            asin,
+            [Line(-1.0, 1.0), Exponents(SMALL, 1.0)],
+            [Line(-1.0, 1.0), Exponents(TINY, 1.0)],
+            0.51,
+            0.6
+        ),
+        one!(
+            "acos",
+            acos,
+            [Line(-1.0, 1.0), Exponents(SMALL, 1.0)],
+            [Line(-1.0, 1.0), Exponents(TINY, 1.0)],
+            0.51,
+            0.6
+        ),
+        one!(
+            "atan",
+            atan,
+            [Line(-5.0, 5.0), Exponents(SMALL, 3e38)],
+            [Line(-5.0, 5.0), Exponents(TINY, 1e300)],
+            0.51,
+            0.7
+        ),
+        one!(
+            "sinh",
+            sinh,
+            [Line(-89.0, 89.0), Exponents(SMALL, 10.0)],
+            [Line(-710.0, 710.0), Exponents(TINY, 10.0)],
+            1.3,
+            1.2
+        ),
+        one!(
+            "cosh",
+            cosh,
+            [Line(-89.0, 89.0), Exponents(SMALL, 10.0)],
+            [Line(-710.0, 710.0), Exponents(TINY, 10.0)],
+            1.3,
+            1.2
+        ),
+        one!(
+            "tanh",
+            tanh,
+            [Line(-10.0, 10.0), Exponents(SMALL, 50.0)],
+            [Line(-20.0, 20.0), Exponents(TINY, 50.0)],
+            1.1,
+            1.1
+        ),
+        one!(
+            "asinh",
+            asinh,
+            [Line(-5.0, 5.0), Exponents(SMALL, 3e38)],
+            [Line(-5.0, 5.0), Exponents(1e-50, 1e300)],
+            0.51,
+            1.4
+        ),
+        one!("acosh", acosh, [Line(1.0, 5.0), Positive(1.0, 3e38)], [Line(1.0, 5.0), Positive(1.0, 1e300)], 0.51, 1.4),
+        one!(
+            "atanh",
+            atanh,
+            [Line(-1.0, 1.0), Exponents(SMALL, 1.0)],
+            [Line(-1.0, 1.0), Exponents(1e-50, 1.0)],
+            0.51,
+            1.5
+        ),
+        Function {
+            name: "pow",
+            exact: |x, y, c| x.pow(y, PRECISION, ROUND, c),
+            args: [
+                &[(Positive(1e-37, 1e38), Line(-1.0, 1.0)), (Line(0.5, 2.0), Line(-80.0, 80.0))],
+                &[(Positive(1e-300, 1e300), Line(-1.0, 1.0)), (Line(0.5, 2.0), Line(-600.0, 600.0))],
+            ],
+            errors: [0.51, 1.4],
+        },
+        Function {
+            name: "atan2",
+            exact: |y, x, c| y.div(x, PRECISION, ROUND).atan(PRECISION, ROUND, c),
+            args: [
+                &[(Line(-9.0, 9.0), Line(1e-3, 9.0)), (Exponents(1e-18, 1e18), Positive(1e-18, 1e18))],
+                &[(Line(-9.0, 9.0), Line(1e-3, 9.0)), (Exponents(1e-100, 1e100), Positive(1e-100, 1e100))],
+            ],
+            errors: [0.51, 1.1],
+        },
+    ]
+}
+
+fn column(values: &[f64], double: bool) -> ArrayData {
+    let (ty, column) = if double {
+        (ScalarType::F64, Column::from_vec(values.to_vec()))
+    } else {
+        (ScalarType::F32, Column::from_vec(values.iter().map(|&x| x as f32).collect::<Vec<f32>>()))
+    };
+    ArrayData::new([values.len()], ty.into(), [column]).unwrap()
+}
+
+fn values(a: &ArrayData) -> Vec<f64> {
+    match a.columns()[0].slice() {
+        acc_core::data::ColumnSlice::F32(x) => x.iter().map(|&x| f64::from(x)).collect(),
+        acc_core::data::ColumnSlice::F64(x) => x.to_vec(),
+        _ => Vec::new(),
+    }
+}
+
+/// A number as it is: made large first, for subnormal ones are read wrongly.
+fn big(x: f64) -> BigFloat {
+    let up = 2f64.powi(120);
+    if x.abs() < 1e-200 {
+        return BigFloat::from_f64(x * up, PRECISION).div(&BigFloat::from_f64(up, PRECISION), PRECISION, ROUND);
+    }
+    BigFloat::from_f64(x, PRECISION)
+}
+
+/// The distance of a result in units in the last place, at the exact value's exponent.
+fn error(got: f64, exact: &BigFloat, double: bool, c: &mut Consts) -> f64 {
+    let (digits, least) = if double { (53, -1074) } else { (24, -149) };
+    let exponent = exact.exponent().unwrap_or(0);
+    let unit = (exponent - digits).max(least);
+    let distance = big(got).sub(exact, PRECISION, ROUND);
+    let two = BigFloat::from_i32(2, PRECISION).powi(unit.unsigned_abs() as usize, PRECISION, ROUND);
+    let scaled = if unit < 0 { distance.mul(&two, PRECISION, ROUND) } else { distance.div(&two, PRECISION, ROUND) };
+    let text = scaled.format(astro_float_num::Radix::Dec, ROUND, c).unwrap();
+    text.parse::<f64>().unwrap().abs()
+}
+
+#[test]
+fn errors_are_as_documented() {
+    const POINTS: usize = 1500;
+    let mut c = Consts::new().unwrap();
+    let mut r = Rng(0x9e37_79b9_7f4a_7c15);
+    let (native, tiles) = (Native::compiled(), Native::tiles());
+    let mut wrong = Vec::new();
+    for f in functions() {
+        let mut measured = Vec::new();
+        for double in [false, true] {
+            let arguments = f.args[usize::from(double)];
+            let mut pairs = Vec::new();
+            for &(x, y) in arguments {
+                pairs.extend((0..POINTS).map(|_| (x.draw(&mut r), y.draw(&mut r))));
+            }
+            let (xs, ys): (Vec<f64>, Vec<f64>) = pairs.into_iter().unzip();
+            let args = [column(&xs, double), column(&ys, double)];
+            let ty = if double { "f64" } else { "f32" };
+            let call = if matches!(f.name, "pow" | "atan2") { "%x, %y" } else { "%x" };
+            let program = parse(&format!(
+                "program(xs: [1]{ty}, ys: [1]{ty}) {{ r: [1]{ty} = zip_with(xs, ys, f: |%x: {ty}, %y: {ty}| {}({call})) yield r }}",
+                f.name
+            ));
+            let run = |n: &Native| n.run_untyped(&program, &args, &RunLimits::none()).unwrap();
+            let (got, same) = (run(&native), run(&tiles));
+            common::same(&got[0], &same[0], 0.0).unwrap_or_else(|e| panic!("{} of {ty}: {e}", f.name));
+            let (xs, ys) = (values(&args[0]), values(&args[1]));
+            let mut greatest = (0.0f64, 0.0, 0.0);
+            for ((&x, &y), &got) in xs.iter().zip(&ys).zip(&values(&got[0])) {
+                let exact = (f.exact)(&big(x), &big(y), &mut c);
+                let e = if got.is_finite() { error(got, &exact, double, &mut c) } else { f64::INFINITY };
+                if e > greatest.0 {
+                    greatest = (e, x, y);
+                }
+            }
+            if greatest.0 > f.errors[usize::from(double)] {
+                wrong.push(format!("{} of {ty}: {:.3} ulp at {:e}, {:e}", f.name, greatest.0, greatest.1, greatest.2));
+            }
+            measured.push(greatest.0);
+        }
+        println!("//! | `{}` | {:.2} | {:.2} |", f.name, measured[0], measured[1]);
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
