@@ -2,7 +2,8 @@
 //!
 //! [`Native`] implements [`Backend`]. A program is lowered once, for all extents and data: element-wise producers are
 //! fused into their consumers, and each remaining statement becomes a kernel, a loop nest with a scalar body. Kernels
-//! run tile by tile on the cores of the machine. Results are the same, bit for bit, for any number of threads.
+//! run on the cores of the machine: as machine code, where an [LLVM](llvm) is found at run time, else tile by tile.
+//! Results are the same, bit for bit, either way and for any number of threads.
 //!
 //! ```
 //! use acc_core::data::{ArrayData, EltType, Prim, ScalarType};

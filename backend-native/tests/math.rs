@@ -30,7 +30,7 @@ impl Range {
             Range::Positive(a, b) => (a.ln() + (b.ln() - a.ln()) * unit(r)).exp(),
             Range::Exponents(a, b) => {
                 let x = Range::Positive(a, b).draw(r);
-                if r.next() % 2 == 0 { x } else { -x }
+                if r.next().is_multiple_of(2) { x } else { -x }
             }
         }
     }

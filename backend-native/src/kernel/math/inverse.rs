@@ -4,7 +4,7 @@
 use super::write::Writer;
 use acc_core::ir::{PrimOp, Val};
 
-const HALF_PI: [f64; 2] = [1.570_796_326_794_896_6, 6.123_233_995_736_766e-17];
+const HALF_PI: [f64; 2] = [std::f64::consts::FRAC_PI_2, 6.123_233_995_736_766e-17];
 
 /// `(asin x - x) / x^3` of `z = x^2 <= 1/4`, times z.
 fn rational(w: &mut Writer<'_>, z: Val) -> Val {
@@ -120,7 +120,7 @@ fn positive_atan(w: &mut Writer<'_>, a: Val) -> (Val, Val) {
     let minus_one = w.c(-1.0);
     let centres: [(f64, f64, f64); 3] = [
         (0.5, 4.636_476_090_008_060_935_15e-01, 2.269_877_745_296_168_709_24e-17),
-        (1.0, 7.853_981_633_974_482_789_99e-01, 3.061_616_997_868_383_017_93e-17),
+        (1.0, std::f64::consts::FRAC_PI_4, 3.061_616_997_868_383_017_93e-17),
         (1.5, 9.827_937_232_473_290_540_82e-01, 1.390_331_103_123_099_845_16e-17),
     ];
     let (mut over, mut under, mut high, mut low) = (minus_one, a, w.c(HALF_PI[0]), w.c(HALF_PI[1]));

@@ -42,7 +42,7 @@ fn take_apart(w: &mut Writer<'_>, x: Val, normal: bool) -> Parts {
     let k = w.binary(PrimOp::ShrP, above, digits);
     let exponent = w.binary(PrimOp::ShlP, k, digits);
     let m = w.sub(bits, exponent);
-    let m = w.from_bits(m);
+    let m = w.float_of(m);
     let f = w.add_c(m, -1.0);
     let float = w.float;
     let k = w.cast(k, float);

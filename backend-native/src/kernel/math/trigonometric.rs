@@ -16,7 +16,7 @@ const LIMIT: (f64, f64) = (131_072.0, 1_073_741_824.0);
 
 /// pi/2 in parts whose sum is exact to three times the digits of the type.
 const HALF_PI_32: [f64; 3] = [1.570_796_370_506_286_6, -4.371_138_828_673_793e-8, -1.715_124_510_005_881_9e-15];
-const HALF_PI_64: [f64; 3] = [1.570_796_326_794_896_6, 6.123_233_995_736_766e-17, -1.497_384_904_859_169_8e-33];
+const HALF_PI_64: [f64; 3] = [std::f64::consts::FRAC_PI_2, 6.123_233_995_736_766e-17, -1.497_384_904_859_169_8e-33];
 
 /// An angle of at most pi/4, what it lacks, and the quarter turns to it, as an integer of the float's width.
 struct Reduced {

@@ -25,7 +25,7 @@ impl Values {
         }
     }
 
-    fn new(&mut self, ty: ScalarType, uniform: bool) -> Val {
+    fn fresh(&mut self, ty: ScalarType, uniform: bool) -> Val {
         self.types.push(ty);
         self.uniform.push(uniform);
         Val(self.types.len() as u32 - 1)
@@ -35,7 +35,7 @@ impl Values {
         if let Some(&v) = self.known.get(&l) {
             return v;
         }
-        let v = self.new(l.ty, true);
+        let v = self.fresh(l.ty, true);
         self.known.insert(l, v);
         self.consts.push((v, l));
         v
@@ -67,7 +67,7 @@ impl Writer<'_> {
     }
 
     fn emit(&mut self, op: Op, ty: ScalarType) -> Val {
-        let v = self.values.new(ty, self.uniform);
+        let v = self.values.fresh(ty, self.uniform);
         self.nodes.push(Node { results: smallvec![v], op, loc: self.loc.clone() });
         v
     }
@@ -198,7 +198,7 @@ impl Writer<'_> {
     }
 
     /// The float of these bits.
-    pub(super) fn from_bits(&mut self, a: Val) -> Val {
+    pub(super) fn float_of(&mut self, a: Val) -> Val {
         let float = self.float;
         self.bitcast(a, float)
     }
@@ -224,7 +224,7 @@ impl Writer<'_> {
         let (bias, digits) = (self.i(bias), self.i(digits));
         let exponent = self.add(n, bias);
         let bits = self.binary(PrimOp::ShlP, exponent, digits);
-        self.from_bits(bits)
+        self.float_of(bits)
     }
 
     /// `x * 2^n`, also where neither the power nor a half of it is normal, but a quarter is.
@@ -259,7 +259,7 @@ impl Writer<'_> {
     pub(super) fn with_sign(&mut self, x: Val, sign: Val) -> Val {
         let bits = self.bits(x);
         let bits = self.xor(bits, sign);
-        self.from_bits(bits)
+        self.float_of(bits)
     }
 
     /// A conditional. Both sides yield values of the same types.
@@ -277,7 +277,7 @@ impl Writer<'_> {
         let else_ = Region { params: Vec::new(), nodes: std::mem::replace(&mut self.nodes, outer), results };
         self.uniform = uniform;
         let types: Vec<ScalarType> = then.results.iter().map(|&v| self.ty(v)).collect();
-        let results: Vec<Val> = types.into_iter().map(|ty| self.values.new(ty, self.uniform)).collect();
+        let results: Vec<Val> = types.into_iter().map(|ty| self.values.fresh(ty, self.uniform)).collect();
         let op = Op::If { cond, then, else_ };
         self.nodes.push(Node { results: results.iter().copied().collect(), op, loc: self.loc.clone() });
         results
@@ -294,10 +294,10 @@ impl Writer<'_> {
         let outer = std::mem::take(&mut self.nodes);
         // Values of regions are not uniform, but what they yield may be.
         let uniform = std::mem::replace(&mut self.uniform, false);
-        let x = self.values.new(ty, self.uniform);
+        let x = self.values.fresh(ty, self.uniform);
         let results = vec![test(self, x)];
         let test = Region { params: vec![x], nodes: std::mem::take(&mut self.nodes), results };
-        let x = self.values.new(ty, self.uniform);
+        let x = self.values.fresh(ty, self.uniform);
         let results = vec![step(self, x)];
         let step = Region { params: vec![x], nodes: std::mem::replace(&mut self.nodes, outer), results };
         self.uniform = uniform;

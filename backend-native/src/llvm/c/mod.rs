@@ -223,7 +223,7 @@ impl Drop for Loaded {
             // Code that cannot be removed stays; there is nothing else to do about it.
             let _ = check(f, removed);
             (f.LLVMOrcReleaseResourceTracker)(self.tracker.raw());
-            if self.engine.loaded.load(Ordering::Relaxed) % 256 == 0 {
+            if self.engine.loaded.load(Ordering::Relaxed).is_multiple_of(256) {
                 (f.LLVMOrcSymbolStringPoolClearDeadEntries)(self.engine.symbols.raw());
             }
         }

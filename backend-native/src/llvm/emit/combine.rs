@@ -3,7 +3,7 @@
 use super::levels::levels;
 use super::text::{Operand, element, literal, put, stored};
 use super::value::{Mask, Parts, Shape, V};
-use super::{Emitter, Level, nest, used};
+use super::{Emitter, Level, used};
 use crate::kernel::Body;
 use crate::tile::reduce;
 use acc_core::data::{Lit, ScalarType};
@@ -25,7 +25,7 @@ impl<'a> Emitter<'a> {
         let outer_values = std::mem::replace(&mut self.values, vec![None; body.types.len()]);
         let outer_used = std::mem::replace(&mut self.used, used(body));
         let outer_axes = std::mem::take(&mut self.axes);
-        let outer_proven = std::mem::replace(&mut self.proven, nest::Proven::default());
+        let outer_proven = std::mem::take(&mut self.proven);
         self.constants_of(body);
         for (&p, v) in body.region.params.iter().zip(args) {
             self.set(p, v.clone());
@@ -125,7 +125,7 @@ impl<'a> Emitter<'a> {
     }
 
     /// A scalar of bits.
-    pub(super) fn from_bits(&mut self, ty: ScalarType, bits: &Operand) -> Operand {
+    pub(super) fn scalar_of(&mut self, ty: ScalarType, bits: &Operand) -> Operand {
         match ty {
             ScalarType::I64 | ScalarType::U64 => bits.clone(),
             ScalarType::F64 => put!(self, "bitcast i64 {bits} to double"),
@@ -138,7 +138,7 @@ impl<'a> Emitter<'a> {
     }
 
     /// The bits of a scalar.
-    pub(super) fn to_bits(&mut self, ty: ScalarType, x: &Operand) -> Operand {
+    pub(super) fn bits_of(&mut self, ty: ScalarType, x: &Operand) -> Operand {
         match ty {
             ScalarType::I64 | ScalarType::U64 => x.clone(),
             ScalarType::F64 => put!(self, "bitcast double {x} to i64"),

@@ -118,7 +118,7 @@ impl<'a> Ending<'a> {
                     }
                 };
                 let to = e.word(Word::Total(leaf.number));
-                let bits = e.to_bits(leaf.ty, &total);
+                let bits = e.bits_of(leaf.ty, &total);
                 e.w.line(format_args!("store i64 {bits}, ptr {to}, align 8, !noalias !2"));
             }
         }
@@ -155,7 +155,7 @@ impl<'a> Ending<'a> {
                         after.0.push((carry, ty));
                         if self.form == Form::Chunk {
                             let bits = e.word(Word::Before(leaf.number));
-                            let chunk = e.from_bits(leaf.ty, &bits);
+                            let chunk = e.scalar_of(leaf.ty, &bits);
                             let chunk = e.splat(&chunk, element(leaf.ty));
                             let all = scanned
                                 .iter()
@@ -277,7 +277,7 @@ impl<'a> Ending<'a> {
             Finish::Store | Finish::Scatter { .. } => return None,
             Finish::Fold { init: true, .. } | Finish::Scan { init: true, .. } => {
                 let bits = e.word(Word::Before(leaf.number));
-                e.from_bits(leaf.ty, &bits)
+                e.scalar_of(leaf.ty, &bits)
             }
             Finish::Fold { .. } | Finish::Scan { .. } => {
                 let op = o.known.map(|ops| ops[k]);

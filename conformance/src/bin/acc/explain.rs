@@ -17,16 +17,23 @@ pub struct Args {
     /// With the kernels in the kernel IR.
     #[arg(long)]
     kernel_ir: bool,
+    /// With the code that LLVM makes of the kernels, as its IR before and after optimisation and in assembly language.
+    #[arg(long)]
+    code: bool,
 }
 
 pub fn main(args: &Args) -> crate::Outcome {
     let program = read_program(&args.file)?.program;
-    let explanation = Native::new().prepare(&program).map_err(|e| e.to_string())?.explain();
+    let prepared = Native::new().prepare(&program).map_err(|e| e.to_string())?;
+    let explanation = prepared.explain();
     if args.program {
         say!("{:#}", acc_desugar::simplify(&program));
     }
     if args.kernel_ir {
         say!("{}", explanation.kernel_ir().trim_end());
+    }
+    if args.code {
+        say!("{}", prepared.listing().trim_end());
     }
     say!("{}", explanation.to_string().trim_end());
     Ok(ExitCode::SUCCESS)
