@@ -282,3 +282,28 @@ fn errors_are_as_documented() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
+
+#[test]
+fn remainders_are_exact() {
+    let extreme =
+        [0.0, 5e-324, 63.0 * 5e-324, 2.2e-308, 1e-300, 0.1, 1.0, 3.5, 7.25, 1e16, 1.7e308, f64::INFINITY, f64::NAN];
+    let mut r = Rng(0xabcd_ef01_2345_6789);
+    let mut pairs: Vec<(f64, f64)> = extreme.iter().flat_map(|&x| extreme.map(|y| (x, -y))).collect();
+    pairs.extend((0..2000).map(|_| (f64::from_bits(r.next()), f64::from_bits(r.next()))));
+    for double in [false, true] {
+        let (xs, ys): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
+        let args = [column(&xs, double), column(&ys, double)];
+        let ty = if double { "f64" } else { "f32" };
+        let program = parse(&format!(
+            "program(xs: [1]{ty}, ys: [1]{ty}) {{ r: [1]{ty} = zip_with(xs, ys, f: |%x: {ty}, %y: {ty}| fmod(%x, %y)) yield r }}"
+        ));
+        for native in [Native::compiled(), Native::tiles()] {
+            let got = native.run_untyped(&program, &args, &RunLimits::none()).unwrap();
+            let (xs, ys) = (values(&args[0]), values(&args[1]));
+            for ((x, y), got) in xs.iter().zip(&ys).zip(values(&got[0])) {
+                let want = if double { x % y } else { f64::from(*x as f32 % *y as f32) };
+                assert!(got.to_bits() == want.to_bits() || (got.is_nan() && want.is_nan()), "{x:e} % {y:e}: {got:e}");
+            }
+        }
+    }
+}

@@ -4,7 +4,7 @@ use super::write::Writer;
 use acc_core::data::ScalarType;
 use acc_core::ir::{PrimOp, Val};
 
-/// `x - trunc(x / y) y`, with the sign of x: what is left of `|x|` loses a multiple of `|y|`, of at most 50 bits, until it
+/// `x - trunc(x / y) y`, with the sign of x: what is left of `|x|` loses a multiple of `|y|`, of at most 53 bits, until it
 /// is less.
 pub(super) fn fmod(w: &mut Writer<'_>, x: Val, y: Val) -> Val {
     if w.is_double() {
@@ -35,10 +35,10 @@ fn double(w: &mut Writer<'_>, x: Val, y: Val) -> Val {
             w.and(more, divides)
         },
         |w, r| {
-            // t = b 2^k, not greater than r, and r / t below 2^51.
+            // t = b 2^k, not greater than r, and r / t below 2^53.
             let r_exponent = exponent(w, r);
             let above = w.sub(r_exponent, b_exponent);
-            let most = w.i(50);
+            let most = w.i(52);
             let k = w.sub(above, most);
             let none = w.i(0);
             let k = w.binary(PrimOp::MaxP, k, none);
@@ -64,11 +64,15 @@ fn double(w: &mut Writer<'_>, x: Val, y: Val) -> Val {
     w.select(nan, none, r)
 }
 
-/// The exponent of a number that is not negative, as it is written; that of subnormal numbers is 1.
+/// The exponent of a number that is not negative, as it would be written if there were no subnormal ones.
 fn exponent(w: &mut Writer<'_>, a: Val) -> Val {
-    let bits = w.bits(a);
-    let digits = w.i(52);
+    const UP: i64 = 54;
+    let (least, zero) = (w.min_normal(), w.i(0));
+    let small = w.lt(a, least);
+    let larger = w.mul_c(a, 2f64.powi(UP as i32));
+    let normal = w.select(small, larger, a);
+    let (bits, digits, up) = (w.bits(normal), w.i(52), w.i(UP));
     let e = w.binary(PrimOp::ShrP, bits, digits);
-    let one = w.i(1);
-    w.binary(PrimOp::MaxP, e, one)
+    let less = w.select(small, up, zero);
+    w.sub(e, less)
 }
