@@ -1,11 +1,11 @@
 //! The LLVM executor: kernels as machine code, compiled at run time.
 //!
-//! * [`find`] looks for a shared library of LLVM. Nothing is linked: without one the tile executor runs everything.
-//! * [`emit`] writes a kernel as the text of an LLVM module.
-//! * [`compile`] asks for its machine code: from memory, from the [`disk`], or from LLVM, through its C interface ([`c`]).
-//! * [`code`] binds the code's arguments, and runs it on a part of an index space.
+//! * `find` looks for a shared library of LLVM. Nothing is linked: without one the tile executor runs everything.
+//! * `emit` writes a kernel as the text of an LLVM module.
+//! * `compile` asks for its machine code: from memory, from the `disk`, or from LLVM, through its C interface (`c`).
+//! * `code` binds the code's arguments, and runs it on a part of an index space.
 //!
-//! The executor yields the same bits as the [tile executor](crate::tile). What it does not compile, and what declines
+//! The executor yields the same bits as the tile executor. What it does not compile, and what declines
 //! at run time because something in it faults, that one runs.
 
 mod c;
