@@ -1,7 +1,7 @@
 //! Graphs as ONNX models (<https://onnx.ai/onnx/repo-docs/IR.html>), opset 21.
 //!
 //! A model computes what the graph does, by operations and types that runtimes have: integers in `int64` with explicit
-//! wrap-around ([`stored`]), loops and branches as `Loop` and `If`, folds and scans with other operators as loops. Lanes
+//! wrap-around (`stored`), loops and branches as `Loop` and `If`, folds and scans with other operators as loops. Lanes
 //! that are off are masked as in the graph.
 //!
 //! Inputs are the columns of the program's arrays, `in<array>_<column>`, with symbolic extents; an array without
