@@ -89,7 +89,10 @@ impl Disk {
     /// Keeps an object under a key.
     pub(super) fn put(&self, key: u128, object: &[u8]) {
         let number = self.written.fetch_add(1, Ordering::Relaxed);
-        let draft = self.folder.join(format!("{key:032x}.{}.{number}", std::process::id()));
+        // Several of a process may keep their files in one folder.
+        static DRAFTS: AtomicU64 = AtomicU64::new(0);
+        let draft = DRAFTS.fetch_add(1, Ordering::Relaxed);
+        let draft = self.folder.join(format!("{key:032x}.{}.{draft}", std::process::id()));
         let write = || {
             let mut file = File::create(&draft)?;
             file.write_all(MAGIC)?;
