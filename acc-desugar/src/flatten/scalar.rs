@@ -259,6 +259,11 @@ impl Flattener<'_> {
             return Scalar::Size(self.host_prim(p, &sizes));
         }
         if ty == ScalarType::I64
+            && let Some(quotient) = self.host_quotient(p, &scalars)
+        {
+            return quotient;
+        }
+        if ty == ScalarType::I64
             && let Some(affine) = self.affine_prim(p, &scalars)
         {
             return affine;
@@ -273,6 +278,20 @@ impl Flattener<'_> {
             self.note_border(p, &given, result);
         }
         Scalar::Tensor(result)
+    }
+
+    /// A quotient or remainder of a size by a literal, on the host.
+    fn host_quotient(&mut self, p: PrimOp, operands: &[Scalar]) -> Option<Scalar> {
+        let [Scalar::Size(a), Scalar::Size(b)] = *operands else { return None };
+        let op = match p {
+            PrimOp::QuotP => SizeOp::Quot,
+            PrimOp::RemP => SizeOp::Rem,
+            PrimOp::DivFloorP => SizeOp::Div,
+            PrimOp::ModFloorP => SizeOp::Mod,
+            _ => return None,
+        };
+        let literal = self.b.const_size(b).is_some_and(|n| n != 0);
+        literal.then(|| Scalar::Size(self.b.size_op(op, a, b)))
     }
 
     pub(super) fn host_prim(&mut self, p: PrimOp, v: &[Value]) -> Value {

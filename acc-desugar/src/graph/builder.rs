@@ -326,7 +326,8 @@ impl Builder {
     pub(crate) fn size_op(&mut self, op: SizeOp, a: Value, b: Value) -> Value {
         match (op, self.const_size(a), self.const_size(b)) {
             (_, Some(x), Some(y)) => return self.size(op.apply(x, y)),
-            (SizeOp::Add | SizeOp::Sub, _, Some(0)) | (SizeOp::Mul | SizeOp::Count | SizeOp::Div, _, Some(1)) => {
+            (SizeOp::Add | SizeOp::Sub, _, Some(0))
+            | (SizeOp::Mul | SizeOp::Count | SizeOp::Quot | SizeOp::Div, _, Some(1)) => {
                 return a;
             }
             (SizeOp::Add, Some(0), _) | (SizeOp::Mul | SizeOp::Count, Some(1), _) => return b,

@@ -9,17 +9,25 @@ mod thesis;
 use row::Row;
 use std::time::{Duration, Instant};
 
-/// How often each is timed.
-const ROUNDS: usize = 9;
+/// How often each is timed, but for rows that take long.
+const ROUNDS: usize = 15;
+/// The least number of rounds,
+const LEAST: usize = 5;
+/// if a row takes longer than this.
+const LONG: Duration = Duration::from_secs(5);
 /// How long one sample takes at least.
 const SAMPLE: Duration = Duration::from_millis(4);
 
-/// What was measured of a row: medians, in nanoseconds.
+/// What was measured of a row: medians.
 struct Measured {
+    /// Nanoseconds.
     checked: f64,
     unchecked: f64,
     hand: f64,
     interpreter: f64,
+    /// The ratios to the code by hand, each of two samples of one round.
+    checked_of_hand: f64,
+    unchecked_of_hand: f64,
 }
 
 fn main() {
@@ -84,10 +92,20 @@ impl<'a> Timed<'a> {
         self.samples.push(start.elapsed().as_nanos() as f64 / f64::from(self.repeat));
     }
 
-    fn median(mut self) -> f64 {
-        self.samples.sort_by(f64::total_cmp);
-        self.samples.get(self.samples.len() / 2).copied().unwrap_or(f64::NAN)
+    fn median(&self) -> f64 {
+        median(&self.samples)
     }
+
+    /// The median of the ratios of samples taken in one round.
+    fn of(&self, other: &Timed<'_>) -> f64 {
+        median(&self.samples.iter().zip(&other.samples).map(|(a, b)| a / b).collect::<Vec<_>>())
+    }
+}
+
+fn median(samples: &[f64]) -> f64 {
+    let mut sorted = samples.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
 fn measure(row: &Row) -> Measured {
@@ -97,9 +115,14 @@ fn measure(row: &Row) -> Measured {
     (row.interpreter)();
     let once = start.elapsed();
     let mut interpreter = vec![once.as_nanos() as f64];
+    let begun = Instant::now();
     for round in 0..ROUNDS {
-        for t in &mut timed {
-            t.sample();
+        if round >= LEAST && begun.elapsed() > LONG {
+            break;
+        }
+        // Who is first changes: what one leaves in caches and in the heap is another's luck.
+        for k in 0..timed.len() {
+            timed[(round + k) % 3].sample();
         }
         if once < Duration::from_millis(200) && round < 5 {
             let start = Instant::now();
@@ -107,7 +130,13 @@ fn measure(row: &Row) -> Measured {
             interpreter.push(start.elapsed().as_nanos() as f64);
         }
     }
-    interpreter.sort_by(f64::total_cmp);
-    let [hand, checked, unchecked] = timed.map(Timed::median);
-    Measured { checked, unchecked, hand, interpreter: interpreter[interpreter.len() / 2] }
+    let [hand, checked, unchecked] = &timed;
+    Measured {
+        checked: checked.median(),
+        unchecked: unchecked.median(),
+        hand: hand.median(),
+        interpreter: median(&interpreter),
+        checked_of_hand: checked.of(hand),
+        unchecked_of_hand: unchecked.of(hand),
+    }
 }
