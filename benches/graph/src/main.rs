@@ -34,6 +34,11 @@ fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let file = args.iter().position(|a| a == "--markdown").and_then(|i| args.get(i + 1));
     let filter = args.iter().position(|a| a == "--only").and_then(|i| args.get(i + 1));
+    if let Some(threads) = args.iter().position(|a| a == "--threads").and_then(|i| args.get(i + 1)?.parse().ok()) {
+        let mut setup = backend_graph::torch::Setup::default();
+        setup.threads = threads;
+        setup.apply();
+    }
     let mut all = Vec::new();
     for make in thesis::rows().into_iter().chain(kernels::rows()) {
         if filter.is_none_or(|f| make.0.contains(f.as_str())) {

@@ -84,6 +84,8 @@ pub(crate) fn report(rows: &[(Summary, Measured)]) -> String {
         );
     }
     let large = || rows.iter().filter(|(s, m)| s.size >= LARGE && m.hand >= MOVES);
+    let threads = backend_graph::torch::Setup::default().apply().threads;
+    let _ = writeln!(out, "\nlibtorch ran on {threads} {}.", if threads == 1 { "thread" } else { "threads" });
     let worst = large().max_by(|a, b| a.1.checked_of_hand.total_cmp(&b.1.checked_of_hand));
     if let Some((s, m)) = worst {
         let _ = writeln!(
