@@ -98,7 +98,7 @@ impl<'g> Exporter<'g> {
             Op::Size(n) => self.w.int(*n),
             Op::SizeOp(op, a, b) => {
                 let (a, b) = (self.value(*a)?, self.value(*b)?);
-                self.size_op(*op, &a, &b)
+                self.size_op(*op, &a, &b)?
             }
             Op::ReadBack(x) | Op::Argument(x) => {
                 let (name, ty) = (self.value(*x)?, self.scalar(*x));
@@ -289,9 +289,9 @@ impl<'g> Exporter<'g> {
         })
     }
 
-    fn size_op(&mut self, op: SizeOp, a: &Name, b: &Name) -> Name {
+    fn size_op(&mut self, op: SizeOp, a: &Name, b: &Name) -> Result<Name, Unsupported> {
         let w = &mut self.w;
-        match op {
+        Ok(match op {
             SizeOp::Add => w.op2("Add", a, b),
             SizeOp::Sub => w.op2("Sub", a, b),
             SizeOp::Mul => w.op2("Mul", a, b),
@@ -304,11 +304,10 @@ impl<'g> Exporter<'g> {
                 let (over, most) = (w.op2("GreaterOrEqual", &wide, &bound), w.int(i64::MAX));
                 w.node("Where", &[&over, &most, &product], Vec::new())
             }
-            SizeOp::Div => {
-                let rest = w.node("Mod", &[a, b], vec![int_attribute("fmod", 0)]);
-                let whole = w.op2("Sub", a, &rest);
-                w.op2("Div", &whole, b)
-            }
+            SizeOp::Quot => w.prim(PrimOp::QuotP, T::I64, &[a.clone(), b.clone()])?,
+            SizeOp::Rem => w.prim(PrimOp::RemP, T::I64, &[a.clone(), b.clone()])?,
+            SizeOp::Div => w.prim(PrimOp::DivFloorP, T::I64, &[a.clone(), b.clone()])?,
+            SizeOp::Mod => w.prim(PrimOp::ModFloorP, T::I64, &[a.clone(), b.clone()])?,
             SizeOp::Eq => {
                 let y = w.op2("Equal", a, b);
                 w.cast(&y, DataType::Int64)
@@ -317,7 +316,7 @@ impl<'g> Exporter<'g> {
                 let y = w.op2("Less", a, b);
                 w.cast(&y, DataType::Int64)
             }
-        }
+        })
     }
 
     fn outside(&mut self, base: Value, steps: &[Value], lens: &[Value], extent: Value) -> Result<Name, Unsupported> {
