@@ -3,8 +3,8 @@
 mod common;
 
 use acc_core::{CancelToken, Error, Executor, LimitError, RunLimits};
-use backend_native::Native;
-use common::{agree, int, ints, native, parse};
+use backend_native::{Compile, Native, Options, Rules};
+use common::{agree, int, ints, native, parse, reference, same_outcome};
 use std::time::{Duration, Instant};
 
 fn ramp(n: i64) -> acc_core::data::ArrayData {
@@ -40,6 +40,31 @@ fn an_endless_operand_that_nobody_demands_is_not_evaluated() {
         yield zs
     }";
     agree(program, &[ramp(3000)]);
+}
+
+/// Nothing is left out that may fault: neither an element of the window, nor a division, nor a loop.
+#[test]
+fn without_rules_and_fusion_all_that_functions_say_is_evaluated() {
+    let program = "program(xs: [1]i64, ys: [1]i64) {
+        zs: [1]i64 = stencil(xs, window: [3], boundary: |%i: i64| { yield ys[%i] },
+                             f: |%a: i64, %b: i64, %c: i64| { yield %b })
+        yield zs
+    }";
+    let quotient = program.replace("yield ys[%i]", "yield quot(%i, 0i64)");
+    let looped = program.replace(
+        "yield ys[%i]",
+        "%k: i64 = while (0i64) test |%j: i64| { yield lt(%j, 1i64) } step |%j: i64| { yield ys[%j] }\n yield %k",
+    );
+    let args = [ramp(4), ramp(0)];
+    for compile in [Compile::Never, Compile::Now] {
+        let options = Options { rules: Rules::none(), fuse: false, compile, ..Options::default() };
+        let plain = Native::with(options).expect("no threads of its own");
+        for text in [program, &quotient, &looped] {
+            let found = plain.run_untyped(&parse(text), &args, &RunLimits::none());
+            assert!(found.is_err(), "{text}");
+            same_outcome(text, &args, ("interpreter", &reference(&parse(text), &args)), ("native", &found), 0.0);
+        }
+    }
 }
 
 /// The demand is the later element's: the earlier one's fault ends the run before it.

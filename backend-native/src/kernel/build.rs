@@ -418,31 +418,36 @@ impl Builder {
         }
     }
 
-    /// The finished body, without nodes whose values nothing uses.
-    pub(crate) fn finish(mut self, results: Vec<Val>) -> Body {
+    /// The finished body, without nodes whose values nothing uses, but for those to be kept.
+    pub(crate) fn finish(mut self, results: Vec<Val>, keep: Keep) -> Body {
         let nodes = self.stack.pop().map(|r| r.nodes).unwrap_or_default();
         let mut region = Region { params: self.params, nodes, results };
         let mut live = vec![false; self.types.len()];
-        sweep(&mut region, &mut live);
+        sweep(&mut region, &mut live, keep);
         self.consts.retain(|(v, _)| live[v.index()]);
         Body { types: self.types, uniform: self.uniform, consts: self.consts, region }
     }
 }
 
-/// Removes what nothing uses, but for what may fault.
-fn sweep(r: &mut Region, live: &mut [bool]) {
+/// Removes what nothing uses, but for what is to be kept.
+fn sweep(r: &mut Region, live: &mut [bool], unused: Keep) {
     for v in &r.results {
         live[v.index()] = true;
     }
     let mut keep = vec![true; r.nodes.len()];
     for (k, n) in r.nodes.iter_mut().enumerate().rev() {
-        keep[k] = n.results.iter().any(|v| live[v.index()]) || may_fault(&n.op);
+        keep[k] = n.results.iter().any(|v| live[v.index()]) || unused.keeps(&n.op);
         if !keep[k] {
             continue;
         }
         if let Op::Load(l) = &mut n.op {
             // Leaves that nothing uses are not read; one stays, for the bounds.
-            let used: Vec<bool> = n.results.iter().map(|v| live[v.index()]).collect();
+            let mut used: Vec<bool> = n.results.iter().map(|v| live[v.index()]).collect();
+            if let Some(first) = used.first_mut()
+                && !n.results.iter().any(|v| live[v.index()])
+            {
+                *first = true;
+            }
             let mut at = 0..used.len();
             l.leaves.retain(|_| at.next().is_some_and(|k| used[k]));
             let mut at = 0..used.len();
@@ -450,12 +455,12 @@ fn sweep(r: &mut Region, live: &mut [bool]) {
         }
         match &mut n.op {
             Op::If { then, else_, .. } => {
-                acc_core::grow_stack(|| sweep(then, live));
-                acc_core::grow_stack(|| sweep(else_, live));
+                acc_core::grow_stack(|| sweep(then, live, unused));
+                acc_core::grow_stack(|| sweep(else_, live, unused));
             }
             Op::While { test, step, .. } => {
-                acc_core::grow_stack(|| sweep(test, live));
-                acc_core::grow_stack(|| sweep(step, live));
+                acc_core::grow_stack(|| sweep(test, live, unused));
+                acc_core::grow_stack(|| sweep(step, live, unused));
             }
             _ => {}
         }
@@ -483,9 +488,23 @@ fn is_repeatable(op: &Op) -> bool {
     }
 }
 
-fn may_fault(op: &Op) -> bool {
-    let inside = |r: &Region| acc_core::grow_stack(|| r.nodes.iter().any(|n| may_fault(&n.op)));
-    matches!(op, Op::Check { .. }) || op.regions().into_iter().any(inside)
+/// Which nodes stay in a body though nothing uses their values.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Keep {
+    /// Checks that stand for themselves.
+    Checks,
+    /// Whatever may fault, demand an array or not end: the body does what its function says, step by step.
+    Partial,
+}
+
+impl Keep {
+    fn keeps(self, op: &Op) -> bool {
+        let inside = |r: &Region| acc_core::grow_stack(|| r.nodes.iter().any(|n| self.keeps(&n.op)));
+        match self {
+            Keep::Checks => matches!(op, Op::Check { .. }) || op.regions().into_iter().any(inside),
+            Keep::Partial => op.is_partial(),
+        }
+    }
 }
 
 /// A rough cost, in units of one addition over a lane.

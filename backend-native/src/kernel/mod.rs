@@ -36,7 +36,7 @@ mod math;
 mod print;
 mod verify;
 
-pub(crate) use build::{Builder, Loads, Reads, region_cost};
+pub(crate) use build::{Builder, Keep, Loads, Reads, region_cost};
 pub(crate) use math::expand;
 pub(crate) use verify::verify;
 

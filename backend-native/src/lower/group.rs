@@ -70,7 +70,7 @@ impl Lowering<'_> {
             let stored = !group.transient.contains(&result);
             outputs.push(self.output(s, from..results.len(), self.finish(s)?, stored));
         }
-        let element = self.finished(b.finish(results));
+        let element = self.finished(b, results);
         let epilogue = if last.is_empty() { None } else { Some(self.epilogue(&outputs, &last, &group.epilogue)?) };
         let mut fused: Vec<ArrayId> = Vec::new();
         for s in stmts {
@@ -148,7 +148,7 @@ impl Lowering<'_> {
         let mut b = Builder::over_axes(self.program.ty(defaults).rank, loc.clone());
         let point = b.params();
         let results = Elements::new(self, point.clone(), &[]).read(&mut b, defaults, &point)?;
-        Ok(Initial::Computed(self.finished(b.finish(results))))
+        Ok(Initial::Computed(self.finished(b, results)))
     }
 
     fn epilogue(&self, outputs: &[Output], last: &[&Stmt], own: &[ArrayId]) -> Result<Epilogue, Error> {
@@ -172,7 +172,7 @@ impl Lowering<'_> {
             results.extend(elements.compute(&mut b, s, point, None)?);
             outputs.push(self.output(s, from..results.len(), Finish::Store, true));
         }
-        Ok(Epilogue { body: self.finished(b.finish(results)), outputs })
+        Ok(Epilogue { body: self.finished(b, results), outputs })
     }
 }
 

@@ -168,7 +168,8 @@ pub(crate) fn lower(program: &Program, fused: bool, checks: bool) -> Result<Plan
     let mut stmts: Vec<Option<&Stmt>> = vec![None; program.types.len()];
     index_statements(&program.body, &mut stmts);
     let products = fused.then(|| Definitions::new(program));
-    let lowering = Lowering { program, fusion: &fusion, checks, stmts, products, free_arrays: RefCell::default() };
+    let lowering =
+        Lowering { program, fusion: &fusion, fused, checks, stmts, products, free_arrays: RefCell::default() };
     plan.body = lowering.block(&program.body, &mut plan)?;
     Ok(plan)
 }
@@ -188,6 +189,7 @@ fn index_statements<'a>(b: &'a Block, out: &mut [Option<&'a Stmt>]) {
 struct Lowering<'a> {
     program: &'a Program,
     fusion: &'a Fusion,
+    fused: bool,
     checks: bool,
     /// The statement that defines an array.
     stmts: Vec<Option<&'a Stmt>>,
@@ -390,9 +392,10 @@ impl<'a> Lowering<'a> {
         s.op.funs().iter().filter(|(role, _)| is_closed(role)).map(|(_, f)| self.closed(f, &s.loc)).collect()
     }
 
-    /// A body as it will run.
-    fn finished(&self, body: Body) -> Body {
-        let body = kernel::expand(body);
+    /// A body as it will run. Without fusion it does all that its functions say, so that its faults are theirs.
+    fn finished(&self, b: kernel::Builder, results: Vec<acc_core::ir::Val>) -> Body {
+        let keep = if self.fused { kernel::Keep::Checks } else { kernel::Keep::Partial };
+        let body = kernel::expand(b.finish(results, keep));
         if self.checks { body } else { body.unchecked() }
     }
 
@@ -400,7 +403,7 @@ impl<'a> Lowering<'a> {
     fn closed(&self, f: &Fun, loc: &Loc) -> Result<Closed, Error> {
         let mut b = kernel::Builder::with_params(&[], loc.clone());
         let results = b.inline(f, &[], &mut Elements::new(self, Vec::new(), &[]))?;
-        let body = self.finished(b.finish(results));
+        let body = self.finished(b, results);
         let known: Option<Vec<u64>> =
             body.region.results.iter().map(|v| body.consts.iter().find(|(c, _)| c == v).map(|(_, l)| l.bits)).collect();
         Ok(match known {
@@ -413,7 +416,7 @@ impl<'a> Lowering<'a> {
         let mut b = kernel::Builder::with_params(&[leaves, leaves].concat(), loc.clone());
         let params = b.params();
         let results = b.inline(f, &params, &mut Loads)?;
-        Ok(self.finished(b.finish(results)))
+        Ok(self.finished(b, results))
     }
 }
 

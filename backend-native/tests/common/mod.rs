@@ -121,7 +121,8 @@ pub fn agree_within(text: &str, args: &[ArrayData], tolerance: f64) {
 
 type Outcome = Result<Vec<ArrayData>, Error>;
 
-fn same_outcome(text: &str, args: &[ArrayData], want: (&str, &Outcome), got: (&str, &Outcome), tolerance: f64) {
+/// Checks that one of two named executors gives what the other one does: values, or the fault.
+pub fn same_outcome(text: &str, args: &[ArrayData], want: (&str, &Outcome), got: (&str, &Outcome), tolerance: f64) {
     let shapes: Vec<_> = args.iter().map(|a| a.shape().to_vec()).collect();
     match (want.1, got.1) {
         (Ok(w), Ok(g)) => {
