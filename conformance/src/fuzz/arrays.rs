@@ -22,6 +22,7 @@ const OPERATIONS: &[(usize, Op)] = &[
     (1, Op::Compute),
     (3, Op::Acond),
     (2, Op::Awhile),
+    (1, Op::Foreign),
 ];
 
 #[derive(Clone, Copy)]
@@ -42,6 +43,7 @@ enum Op {
     Compute,
     Acond,
     Awhile,
+    Foreign,
 }
 
 /// The most elements an array gets, where the generator can know.
@@ -78,7 +80,8 @@ impl Generator {
             Op::Compute => Some((a.leaves.clone(), a.dims.clone(), format!("compute({})", a.name))),
             Op::Acond if self.blocks < 2 => return self.acond(arrays, text),
             Op::Awhile if self.blocks < 2 => return self.awhile(arrays, text),
-            Op::Acond | Op::Awhile => None,
+            Op::Foreign if self.blocks < 2 => return self.foreign(arrays, text),
+            Op::Acond | Op::Awhile | Op::Foreign => None,
         };
         let Some((leaves, dims, operation)) = made else { return Vec::new() };
         let name = self.array_name();
@@ -411,6 +414,31 @@ impl Generator {
         );
         let counter = ArrayVar { name: last, leaves: vec![T::I64], dims: Vec::new() };
         vec![counter, ArrayVar { name: result, leaves: a.leaves, dims: vec![None; a.dims.len()] }]
+    }
+
+    /// A call of a host function that nobody has, so that its fallback runs.
+    fn foreign(&mut self, arrays: &[ArrayVar], text: &mut String) -> Vec<ArrayVar> {
+        let (a, b) = (self.choices.pick(arrays).clone(), self.choices.pick(arrays).clone());
+        let [p, q, result] = std::array::from_fn(|_| self.array_name());
+        let param = |name: &str, of: &ArrayVar| ArrayVar {
+            name: name.to_string(),
+            leaves: of.leaves.clone(),
+            dims: vec![None; of.dims.len()],
+        };
+        let params = [param(&p, &a), param(&q, &b)];
+        let types: Vec<String> = params.iter().map(|v| format!("{}: [{}]{}", v.name, v.rank(), v.elt())).collect();
+        let visible = [arrays, &params].concat();
+        let body = self.block(&params[0], &visible);
+        let _ = writeln!(
+            text,
+            "  {result}: [{}]{} = foreign({}, {}, name: \"nobody's\", fallback: |{}| {{\n{body}}})",
+            a.rank(),
+            a.elt(),
+            a.name,
+            b.name,
+            types.join(", ")
+        );
+        vec![param(&result, &a)]
     }
 }
 

@@ -3,7 +3,7 @@
 //! A node is made because something in its region needs its value, so that partial nodes stand where the verifier
 //! wants them; values made before are used again.
 
-use super::generate::{ArrayVar, Generator};
+use super::generate::{ArrayVar, Generator, list};
 use acc_core::data::ScalarType as T;
 use acc_core::ir::{Domain, PrimOp, Yields, bitcast_exists, cast_exists};
 
@@ -85,6 +85,7 @@ impl Generator {
             3 | 4 => self.read(ty, r, arrays),
             5 => self.scalar_loop(ty, r, arrays),
             6 | 7 => self.converted(ty, r, arrays),
+            8 if self.choices.chance(40) => self.foreign_scalar(ty, r, arrays),
             _ => self.primitive(ty, r, arrays),
         }
     }
@@ -94,6 +95,18 @@ impl Generator {
         let (mut then, mut else_) = (r.inner(&[]), r.inner(&[]));
         let (x, y) = (self.value(ty, &mut then, arrays), self.value(ty, &mut else_, arrays));
         let operation = format!("if {c} {} else {}", then.close(&[x]), else_.close(&[y]));
+        self.define(ty, r, operation)
+    }
+
+    /// A call of a host function that nobody has, so that its fallback runs.
+    fn foreign_scalar(&mut self, ty: T, r: &mut Region, arrays: &[ArrayVar]) -> String {
+        let types = [ty, self.scalar_type()];
+        let args = types.map(|t| self.value(t, r, arrays));
+        let params = types.map(|t| (self.fresh(), t));
+        let mut fallback = r.inner(&params);
+        let x = self.value(ty, &mut fallback, arrays);
+        let operation =
+            format!("foreign \"nobody's\" ({}) |{}| {}", args.join(", "), list(&params), fallback.close(&[x]));
         self.define(ty, r, operation)
     }
 
