@@ -164,19 +164,12 @@ impl Planner<'_> {
             last_use_of.sort_unstable();
             let demands = n.op.operands().into_iter().filter(|v| demanded.contains(v)).collect();
             let overwrites = overwrites.get(k).copied().flatten();
-            self.steps.push(Step { node: without_bodies(n), bodies, demands, last_use_of, overwrites });
+            let node = Node { results: n.results.clone(), op: n.op.without_bodies(), source: n.source };
+            self.steps.push(Step { node, bodies, demands, last_use_of, overwrites });
             if strict {
                 planned.strict.push(id);
             }
         }
         (planned, captured)
     }
-}
-
-fn without_bodies(n: &Node) -> Node {
-    let mut n = n.clone();
-    for b in n.op.bodies_mut() {
-        *b = Body { params: Vec::new(), nodes: Vec::new(), results: Vec::new() };
-    }
-    n
 }

@@ -1,9 +1,11 @@
 //! First-order graphs over tensors and sizes.
 
 use acc_core::data::{Lit, Prim, ScalarType};
+use acc_core::grow_stack;
 use acc_core::ir::{ArrayType, Loc, PrimOp};
 use smallvec::SmallVec;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 /// A value of a [`Graph`]: a parameter or a result of a node.
@@ -81,7 +83,7 @@ pub struct Source {
 ///
 /// Evaluation is by need: a node is evaluated when a result, or a node that is evaluated, uses its value; the values a
 /// branch or loop takes from outside are evaluated when control reaches their use.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Default, Debug)]
 pub struct Body {
     /// Values defined on entry.
     pub params: Vec<Value>,
@@ -89,6 +91,32 @@ pub struct Body {
     pub nodes: Vec<Node>,
     /// What the body yields.
     pub results: Vec<Value>,
+}
+
+// What a body inside a body does recursively must not depend on the stack that is left.
+impl Clone for Body {
+    fn clone(&self) -> Body {
+        let nodes = grow_stack(|| self.nodes.clone());
+        Body { params: self.params.clone(), nodes, results: self.results.clone() }
+    }
+}
+impl PartialEq for Body {
+    fn eq(&self, other: &Body) -> bool {
+        self.params == other.params && self.results == other.results && grow_stack(|| self.nodes == other.nodes)
+    }
+}
+impl Eq for Body {}
+impl Hash for Body {
+    fn hash<H: Hasher>(&self, h: &mut H) {
+        self.params.hash(h);
+        self.results.hash(h);
+        grow_stack(|| self.nodes.hash(h));
+    }
+}
+impl Drop for Body {
+    fn drop(&mut self) {
+        grow_stack(|| self.nodes.clear());
+    }
 }
 
 /// One operation and the values it defines.

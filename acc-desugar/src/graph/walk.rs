@@ -182,6 +182,26 @@ impl Op {
             _ => SmallVec::new(),
         }
     }
+
+    /// The same, its bodies empty: a copy that is as small as the operation itself.
+    pub fn without_bodies(&self) -> Op {
+        match self {
+            Op::If { cond, .. } => Op::If { cond: *cond, then: Body::default(), else_: Body::default() },
+            Op::While { init, .. } => Op::While { init: init.clone(), test: Body::default(), step: Body::default() },
+            Op::LaneLoop { on, space, init, captured, kept, .. } => Op::LaneLoop {
+                on: *on,
+                space: space.clone(),
+                init: init.clone(),
+                captured: captured.clone(),
+                kept: kept.clone(),
+                test: Body::default(),
+                step: Body::default(),
+            },
+            Op::Fold { columns, .. } => Op::Fold { columns: columns.clone(), combine: Body::default() },
+            Op::Scan { columns, .. } => Op::Scan { columns: columns.clone(), combine: Body::default() },
+            plain => plain.clone(),
+        }
+    }
 }
 
 impl Body {
