@@ -164,7 +164,8 @@ impl Planner<'_> {
             last_use_of.sort_unstable();
             let demands = n.op.operands().into_iter().filter(|v| demanded.contains(v)).collect();
             let overwrites = overwrites.get(k).copied().flatten();
-            let node = Node { results: n.results.clone(), op: n.op.without_bodies(), source: n.source };
+            let node =
+                Node { results: n.results.clone(), op: n.op.without_bodies(), source: n.source, loc: n.loc.clone() };
             self.steps.push(Step { node, bodies, demands, last_use_of, overwrites });
             if strict {
                 planned.strict.push(id);
