@@ -5,10 +5,13 @@ mod common;
 use acc_core::{Executor, RunLimits};
 use backend_native::{Native, llvm};
 use common::{ints, parse};
-use std::process::Command;
+use std::process::{Command, Output};
 
 /// The folder of the child process that this process is, if it is one.
 const CHILD: &str = "ACC_TEST_CHILD";
+
+/// How many milliseconds it waits before it ends.
+const WAIT: &str = "ACC_TEST_WAIT";
 
 /// In a child process: runs some programs and says what was compiled. Does nothing in others.
 #[test]
@@ -33,13 +36,18 @@ fn a_child_process_runs_some_programs() {
     println!("compiled {} read {}", counts.compiled, counts.read);
 }
 
-fn start(folder: &std::path::Path) -> String {
-    let out = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "a_child_process_runs_some_programs", "--nocapture"])
+fn child(test: &str, folder: &std::path::Path, wait: u64) -> Output {
+    Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", test, "--nocapture"])
         .env(CHILD, "1")
         .env("ACC_CACHE", folder)
+        .env(WAIT, wait.to_string())
         .output()
-        .unwrap();
+        .unwrap()
+}
+
+fn start(folder: &std::path::Path) -> String {
+    let out = child("a_child_process_runs_some_programs", folder, 0);
     let said = String::from_utf8_lossy(&out.stdout).into_owned();
     assert!(out.status.success(), "{said}{}", String::from_utf8_lossy(&out.stderr));
     said.lines().find(|l| l.contains("compiled ")).unwrap().to_string()
@@ -62,4 +70,37 @@ fn the_second_start_of_a_process_compiles_nothing() {
     assert_eq!(kernels(&start(&folder)), first);
     assert_eq!(kernels(&start(&folder)), [0, first[0]]);
     std::fs::remove_dir_all(&folder).unwrap();
+}
+
+/// In a child process: ends it while kernels are compiled, or are about to be.
+#[test]
+fn a_child_process_ends_early() {
+    if std::env::var_os(CHILD).is_none() {
+        return;
+    }
+    let native = Native::new();
+    for k in 0..8 {
+        let program = parse(&format!(
+            "program(xs: [1]i64) {{
+               a: [1]f64 = map(xs, f: |%x: i64| sin(exp(mul(cast(%x, f64), {k}.5f64))))
+               yield a
+             }}"
+        ));
+        native.run_untyped(&program, &[ints(&[1, 2, 3])], &RunLimits::none()).unwrap();
+    }
+    let wait = std::env::var(WAIT).unwrap().parse().unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(wait));
+    std::process::exit(7);
+}
+
+#[test]
+fn a_process_may_end_while_kernels_are_compiled() {
+    for nth in 0..20 {
+        let folder = std::env::temp_dir().join(format!("acc-exit-{}-{nth}", std::process::id()));
+        let out = child("a_child_process_ends_early", &folder, 5 * nth);
+        assert_eq!(out.status.code(), Some(7), "{:?} {}", out.status, String::from_utf8_lossy(&out.stderr));
+        if folder.exists() {
+            std::fs::remove_dir_all(&folder).unwrap();
+        }
+    }
 }

@@ -166,6 +166,6 @@ impl<'g> Exporter<'g> {
         let axis = super::writer::int_attribute("axis", 0);
         let all = self.w.node("Concat", &parts, vec![axis]);
         let zero = self.w.int(0);
-        Ok(self.w.op2("Max", &all, &zero))
+        Ok(self.w.greater(&all, &zero))
     }
 }

@@ -171,7 +171,7 @@ impl<'g> Exporter<'g> {
         for (v, ty) in columns.iter().zip(&types) {
             let (x, nought) = (self.value(*v)?, self.w.literal(Lit::zero(*ty)));
             let n = self.w.extent(&x, -1);
-            count = self.w.op2("Max", &n, &one);
+            count = self.w.greater(&n, &one);
             let rank = self.rank(*v);
             let x = self.w.with_one_more(&x, rank as i64 - 1, rank, &nought);
             state.push((self.column(&x, &zero), self.element(*v)));

@@ -24,7 +24,7 @@ impl Writer {
     /// `0, 1, ..`.
     pub(super) fn range(&mut self, len: &Name) -> Name {
         let (zero, one) = (self.int(0), self.int(1));
-        let len = self.op2("Max", len, &zero);
+        let len = self.greater(len, &zero);
         self.node("Range", &[&zero, &len, &one], Vec::new())
     }
 
@@ -54,6 +54,33 @@ impl Writer {
         self.node("Gather", &[&padded, &at], along(0))
     }
 
+    /// Places more at both ends of an axis, as reads at positions: `Pad` of onnxruntime 1.31 wraps no empty tensor.
+    fn padded(&mut self, x: &Name, axis: i64, width: i64, mode: PadMode) -> Name {
+        let (n, zero, one, width) = (self.extent(x, axis), self.int(0), self.int(1), self.int(width));
+        let some = self.lesser(&n, &one);
+        let width = self.op2("Mul", &width, &some);
+        let (both, last) = (self.op2("Add", &width, &width), self.op2("Sub", &n, &one));
+        let len = self.op2("Add", &n, &both);
+        let at = self.range(&len);
+        let at = self.op2("Sub", &at, &width);
+        let at = match mode {
+            PadMode::Nearest => at,
+            PadMode::Mirror => {
+                let from_start = self.op1("Abs", &at);
+                let from_end = self.op2("Sub", &last, &from_start);
+                let from_end = self.op1("Abs", &from_end);
+                self.op2("Sub", &last, &from_end)
+            }
+            PadMode::Wrap => {
+                let n = self.greater(&n, &one);
+                self.node("Mod", &[&at, &n], vec![int_attribute("fmod", 0)])
+            }
+        };
+        let at = self.greater(&at, &zero);
+        let at = self.lesser(&at, &last);
+        self.node("Gather", &[x, &at], along(axis))
+    }
+
     /// Whether any element is true, of any rank.
     pub(super) fn any(&mut self, x: &Name) -> Name {
         let (flat, none) = (self.ints(&[-1]), self.ints(&[0]));
@@ -76,15 +103,24 @@ impl<'g> Exporter<'g> {
             }
             Op::Fold { columns, combine } => return self.fold(columns, combine),
             Op::Scan { columns, combine } => return self.scan(columns, combine),
-            Op::Checked { values, raise, .. } => return self.checked(values, *raise),
+            Op::Checked { values, tokens, raise } => return self.checked(values, tokens, *raise),
             Op::Trace { values, .. } => return self.values(values),
-            Op::Confine { mask, .. } => self.value(*mask)?,
-            Op::Fault { bad, .. } => {
+            Op::Confine { mask, tokens, .. } => {
+                self.values(tokens)?;
+                self.value(*mask)?
+            }
+            Op::Fault { bad, space, .. } => {
                 let x = self.value(*bad)?;
-                let bad = match self.graph.ty(*bad) {
+                let mut bad = match self.graph.ty(*bad) {
                     Type::Size => self.w.cast(&x, DataType::Bool),
                     Type::Tensor { .. } | Type::Token => self.w.any(&x),
                 };
+                // Where there is no point, nothing is evaluated.
+                for len in self.values(space)? {
+                    let zero = self.w.int(0);
+                    let some = self.w.op2("Greater", &len, &zero);
+                    bad = self.w.op2("And", &bad, &some);
+                }
                 self.fault(bad.clone());
                 bad
             }
@@ -219,22 +255,19 @@ impl<'g> Exporter<'g> {
                 let (name, at) = (self.value(*x)?, self.value(*at)?);
                 let zero = self.w.literal(Lit::zero(self.scalar(*x)));
                 let (axis, rank) = (i64::from(*axis), self.rank(*x));
+                let (n, first) = (self.w.extent(&name, axis), self.w.int(0));
                 let padded = self.w.with_one_more(&name, axis, rank, &zero);
+                // Where there is nothing to take, positions are none.
+                let at = self.w.greater(&at, &first);
+                let at = self.w.lesser(&at, &n);
                 self.w.node("Gather", &[&padded, &at], along(axis))
             }
             Op::Pad { x, widths, mode } => {
-                let name = self.value(*x)?;
-                let widths: Vec<i64> = widths.iter().map(|w| i64::from(*w)).collect();
-                let (shape, one, widths) = (self.w.op1("Shape", &name), self.w.int(1), self.w.ints(&widths));
-                let some = self.w.op2("Min", &shape, &one);
-                let widths = self.w.op2("Mul", &widths, &some);
-                let both = self.w.node("Concat", &[&widths, &widths], along(0));
-                let mode = match mode {
-                    PadMode::Nearest => "edge",
-                    PadMode::Mirror => "reflect",
-                    PadMode::Wrap => "wrap",
-                };
-                self.w.node("Pad", &[&name, &both], vec![text_attribute("mode", mode)])
+                let mut name = self.value(*x)?;
+                for (axis, width) in widths.iter().enumerate().filter(|(_, w)| **w > 0) {
+                    name = self.w.padded(&name, axis as i64, i64::from(*width), *mode);
+                }
+                name
             }
             Op::Scatter { base, at, values, mode } => {
                 let ty = self.scalar(*base);
@@ -257,13 +290,13 @@ impl<'g> Exporter<'g> {
             }
             Op::Reduce(k, x) => {
                 let (name, ty, rank) = (self.value(*x)?, self.scalar(*x), self.rank(*x));
-                self.reduced(*k, &name, ty, rank)
+                self.reduced(*k, &name, ty, rank)?
             }
             Op::Contract(a, b) => {
                 let (x, y, ty) = (self.value(*a)?, self.value(*b)?, self.scalar(*a));
                 let product = self.w.prim(PrimOp::MulP, ty, &[x, y])?;
                 let rank = self.rank(*a).max(self.rank(*b));
-                self.reduced(Known::Sum, &product, ty, rank)
+                self.reduced(Known::Sum, &product, ty, rank)?
             }
             Op::ArgExtreme(k, x) => {
                 let (name, ty) = (self.value(*x)?, self.scalar(*x));
@@ -295,8 +328,8 @@ impl<'g> Exporter<'g> {
             SizeOp::Add => w.op2("Add", a, b),
             SizeOp::Sub => w.op2("Sub", a, b),
             SizeOp::Mul => w.op2("Mul", a, b),
-            SizeOp::Min => w.op2("Min", a, b),
-            SizeOp::Max => w.op2("Max", a, b),
+            SizeOp::Min => w.lesser(a, b),
+            SizeOp::Max => w.greater(a, b),
             SizeOp::Count => {
                 // Doubles show whether the product is too large for 64 bits.
                 let (product, x, y) = (w.op2("Mul", a, b), w.cast(a, DataType::Double), w.cast(b, DataType::Double));
@@ -345,8 +378,8 @@ impl<'g> Exporter<'g> {
     fn clamped(&mut self, at: &Name, n: &Name) -> Name {
         let (zero, one) = (self.w.int(0), self.w.int(1));
         let last = self.w.op2("Sub", n, &one);
-        let y = self.w.op2("Min", at, &last);
-        let y = self.w.op2("Max", &y, &zero);
+        let y = self.w.lesser(at, &last);
+        let y = self.w.greater(&y, &zero);
         let (some, other) = (self.w.op2("Greater", n, &zero), self.w.op1("BitwiseNot", at));
         self.w.node("Where", &[&some, &y, &other], Vec::new())
     }
@@ -377,7 +410,7 @@ impl<'g> Exporter<'g> {
         let then = self.w.close(Vec::new(), &[y]);
         self.w.open();
         let shape = self.w.op1("Shape", &name);
-        let (at, len) = (self.w.ints(&[axis]), self.w.op2("Max", len, &zero));
+        let (at, len) = (self.w.ints(&[axis]), self.w.greater(len, &zero));
         let len = self.w.lifted(&len);
         let shape = self.w.node("ScatterElements", &[&shape, &at, &len], along(0));
         let nought = self.w.literal(Lit::zero(ty));
@@ -462,7 +495,7 @@ impl<'g> Exporter<'g> {
     }
 
     /// A reduction of the innermost axis.
-    fn reduced(&mut self, k: Known, x: &Name, ty: T, rank: usize) -> Name {
+    fn reduced(&mut self, k: Known, x: &Name, ty: T, rank: usize) -> Result<Name, Unsupported> {
         let axis = rank as i64 - 1;
         let shape = self.w.op1("Shape", x);
         let (start, end) = (self.w.ints(&[0]), self.w.ints(&[axis]));
@@ -476,7 +509,7 @@ impl<'g> Exporter<'g> {
             let y = w.node(op, &[x, &last], vec![int_attribute("keepdims", 0)]);
             w.node("Reshape", &[&y, &outer], vec![int_attribute("allowzero", 1)])
         };
-        match (k, ty) {
+        Ok(match (k, ty) {
             (Known::All | Known::Any, _) | (_, T::Bool) => {
                 let least = matches!(k, Known::All | Known::Min | Known::Product);
                 let x = self.w.cast(&x, DataType::Int64);
@@ -493,6 +526,11 @@ impl<'g> Exporter<'g> {
                 let y = reduce(&mut self.w, "ReduceSum", &x);
                 self.w.wrapped(&y, ty)
             }
+            // Products of integers must wrap at each step.
+            (Known::Product, _) if !ty.is_float() => {
+                let (products, end) = (self.cumulative(k, &x, ty, rank)?, self.w.int(-1));
+                self.w.node("Gather", &[&products, &end], along(-1))
+            }
             (Known::Product, _) => {
                 let y = reduce(&mut self.w, "ReduceProd", &x);
                 self.w.wrapped(&y, ty)
@@ -505,14 +543,15 @@ impl<'g> Exporter<'g> {
                     let nan = reduce(&mut self.w, "ReduceMax", &nan);
                     let nan = self.w.cast(&nan, DataType::Bool);
                     let (y, not) = (reduce(&mut self.w, op, &x), self.not_a_number(ty));
-                    return self.w.node("Where", &[&nan, &not, &y], Vec::new());
+                    return Ok(self.w.node("Where", &[&nan, &not, &y], Vec::new()));
                 }
-                let least = self.w.int(i64::MIN);
+                // `ReduceMin` and `ReduceMax` of onnxruntime 1.31 compare the low 32 bits of long rows.
                 let key = self.key(&x, ty);
-                let y = reduce(&mut self.w, op, &key);
-                if ty == T::U64 { self.w.op2("Add", &y, &least) } else { y }
+                let at = self.top(&key, k == Known::Max, Some(1));
+                let y = self.w.node("GatherElements", &[&x, &at], along(-1));
+                self.w.node("Reshape", &[&y, &outer], vec![int_attribute("allowzero", 1)])
             }
-        }
+        })
     }
 
     fn not_a_number(&mut self, ty: T) -> Name {
@@ -543,7 +582,8 @@ impl<'g> Exporter<'g> {
         self.w.op2("Squeeze", &at, &last)
     }
 
-    fn checked(&mut self, values: &[Value], raise: bool) -> Result<Vec<Name>, Unsupported> {
+    fn checked(&mut self, values: &[Value], tokens: &[Value], raise: bool) -> Result<Vec<Name>, Unsupported> {
+        self.values(tokens)?;
         let names = self.values(values)?;
         if !raise {
             return Ok(names);

@@ -149,7 +149,13 @@ impl Writer {
                 let some = self.op2("Greater", &magnitude, &zero);
                 self.either(&some, &sign, x)
             }
-            _ => self.op1("Sign", x),
+            // `Sign` of onnxruntime 1.31 looks at the low 32 bits alone.
+            _ => {
+                let zero = self.int(0);
+                let (over, under) = (self.op2("Greater", x, &zero), self.op2("Less", x, &zero));
+                let (over, under) = (self.cast(&over, DataType::Int64), self.cast(&under, DataType::Int64));
+                self.op2("Sub", &over, &under)
+            }
         }
     }
 
@@ -185,8 +191,14 @@ impl Writer {
                 if p == P::ModFloorP {
                     return Ok(m);
                 }
-                let rest = self.op2("Sub", a, &m);
-                self.quotient(&rest, b, ty)
+                // One less than the truncated quotient where that is not whole and negative.
+                let (q, zero) = (self.quotient(a, b, ty), self.int(0));
+                let (left, right) = (self.op2("Less", a, &zero), self.op2("Less", b, &zero));
+                let (negative, whole) = (self.op2("Xor", &left, &right), self.op2("Equal", &m, &zero));
+                let broken = self.op1("Not", &whole);
+                let down = self.op2("And", &negative, &broken);
+                let less = self.op2("Sub", &q, &one);
+                return Ok(self.either(&down, &less, &q));
             }
             P::FmodP => self.node("Mod", &[a, b], vec![int_attribute("fmod", 1)]),
             P::MinP | P::MaxP => return Ok(self.extreme(p == P::MinP, ty, a, b)),
@@ -297,27 +309,37 @@ impl Writer {
         self.convert(&y, DataType::Double, stored(ty))
     }
 
+    /// The lesser of two stored integers. `Min` and `Max` of onnxruntime 1.31 compare the low 32 bits alone.
+    pub(super) fn lesser(&mut self, a: &Name, b: &Name) -> Name {
+        let less = self.op2("Less", a, b);
+        self.either(&less, a, b)
+    }
+
+    /// The greater of two stored integers.
+    pub(super) fn greater(&mut self, a: &Name, b: &Name) -> Name {
+        let less = self.op2("Less", a, b);
+        self.either(&less, b, a)
+    }
+
     fn extreme(&mut self, least: bool, ty: T, a: &Name, b: &Name) -> Name {
-        match ty {
-            T::Bool => self.op2(if least { "And" } else { "Or" }, a, b),
-            T::U64 => {
-                let (x, y) = (self.ordered(a, ty), self.ordered(b, ty));
-                let less = self.op2("Less", &x, &y);
-                if least { self.either(&less, a, b) } else { self.either(&less, b, a) }
-            }
-            _ => {
-                let y = self.op2(if least { "Min" } else { "Max" }, a, b);
-                if ty.is_float() { self.keep_nan(&[a, b], &y) } else { y }
-            }
+        if ty == T::Bool {
+            return self.op2(if least { "And" } else { "Or" }, a, b);
         }
+        if ty.is_float() {
+            let y = self.op2(if least { "Min" } else { "Max" }, a, b);
+            return self.keep_nan(&[a, b], &y);
+        }
+        let (x, y) = (self.ordered(a, ty), self.ordered(b, ty));
+        let less = self.op2("Less", &x, &y);
+        if least { self.either(&less, a, b) } else { self.either(&less, b, a) }
     }
 
     fn shifted(&mut self, left: bool, ty: T, x: &Name, by: &Name) -> Name {
         let (zero, most, bits) = (self.int(0), self.int(63), self.int(width(ty)));
         let (low, high) = (self.op2("GreaterOrEqual", by, &zero), self.op2("Less", by, &bits));
         let fits = self.op2("And", &low, &high);
-        let safe = self.op2("Max", by, &zero);
-        let safe = self.op2("Min", &safe, &most);
+        let safe = self.greater(by, &zero);
+        let safe = self.lesser(&safe, &most);
         if left {
             let y = self.shift(x, &safe, "LEFT");
             let y = self.either(&fits, &y, &zero);

@@ -3,6 +3,7 @@
 //! LLVM ends the process where its input breaks its rules in ways that it does not check. What is compiled here is
 //! made by [`emit`](super::emit), and each module passes LLVM's verifier first.
 
+mod exit;
 mod functions;
 
 use functions::{Functions, Ref};
@@ -28,6 +29,7 @@ pub(super) struct Engine {
     jit: Handle,
     dylib: Handle,
     symbols: Handle,
+    compiled: AtomicU64,
     loaded: AtomicU64,
 }
 
@@ -76,7 +78,9 @@ unsafe impl Sync for Loaded {}
 impl Engine {
     /// Loads a library and readies it for this machine; the error says why it is not of use.
     pub(super) fn open(path: &Path) -> Result<Engine, String> {
+        let _inside = exit::enter();
         let functions = Functions::load(path)?;
+        exit::watch();
         let f = &functions;
         let (mut major, mut minor, mut patch) = (0, 0, 0);
         // SAFETY: three places to write to.
@@ -112,6 +116,7 @@ impl Engine {
             jit,
             dylib: Handle::new(dylib, "library")?,
             symbols: Handle::new(symbols, "string pool")?,
+            compiled: AtomicU64::new(0),
             loaded: AtomicU64::new(0),
             functions,
         })
@@ -140,6 +145,7 @@ impl Engine {
         then: impl FnOnce(Ref, Ref) -> Result<T, String>,
     ) -> Result<T, String> {
         let f = &self.functions;
+        let _inside = exit::enter();
         let passes = c_text(passes)?;
         let machine = self.machine.lock().unwrap_or_else(PoisonError::into_inner);
         let context = Context::new(f);
@@ -162,6 +168,10 @@ impl Engine {
         check(f, done)?;
         let result = then(module.raw, machine.raw())?;
         context.errors()?;
+        // Passes make data of theirs when they are first needed, more and more rarely.
+        if (self.compiled.fetch_add(1, Ordering::Relaxed) + 1).is_power_of_two() {
+            exit::watch();
+        }
         Ok(result)
     }
 
@@ -184,6 +194,7 @@ impl Engine {
     /// Loads an object made by [`object`](Engine::object).
     pub(super) fn load(self: &Arc<Engine>, object: &[u8]) -> Result<Loaded, String> {
         let f = &self.functions;
+        let _inside = exit::enter();
         let (object, name) = self.named(object)?;
         // SAFETY: the buffer copies the bytes and goes to the JIT, which checks that they are an object file. The
         // tracker is released in `drop`, with the code.
@@ -216,6 +227,8 @@ impl Engine {
 
 impl Drop for Loaded {
     fn drop(&mut self) {
+        // At the end of the process all goes anyway.
+        let Some(_inside) = exit::try_enter() else { return };
         let f = &self.engine.functions;
         // SAFETY: the tracker of this code alone; nobody runs the code, since whoever does holds this value.
         unsafe {
