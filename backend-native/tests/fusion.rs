@@ -179,3 +179,15 @@ fn what_comes_after_a_fold_of_its_own_operand_is_a_kernel_of_its_own() {
         yield s }";
     common::agree_on(text, &[&[&[0]], &[&[1]], &[&[70]]]);
 }
+
+/// What follows scans takes each element of theirs, what follows folds one of each row: a kernel has one of both.
+#[test]
+fn what_comes_after_scans_is_no_kernel_with_folds() {
+    let text = "program(a: [1]i64) {
+        p: [1]i64 = scanl(a, f: |%x: i64, %y: i64| add(%x, %y), init: || 0i64)
+        s: [0]i64 = fold(a, f: |%x: i64, %y: i64| min(%x, %y), init: || 1i64)
+        q: [1]i64 = scanl1(a, f: |%x: i64, %y: i64| max(%x, %y))
+        m: [1]i64 = map(q, f: |%x: i64| mul(%x, 3i64))
+        yield s, p, m }";
+    common::agree_on(text, &[&[&[0]], &[&[1]], &[&[70]]]);
+}

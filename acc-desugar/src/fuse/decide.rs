@@ -420,13 +420,20 @@ impl Decider<'_> {
         let (a, b) = (self.kernel(a), self.kernel(b));
         let (one, other) = (a.epilogue.is_empty(), b.epilogue.is_empty());
         // An epilogue is over the results of one kind.
+        let ends_as = |a: &Kernel, b: &Kernel| a.kind == b.kind && !self.is_mixed(b);
         let same_end = match (one, other) {
             (true, true) => true,
-            (false, true) => a.kind == b.kind || b.kind == Kind::Points,
-            (true, false) => a.kind == b.kind || a.kind == Kind::Points,
+            (false, true) => ends_as(a, b) || b.kind == Kind::Points,
+            (true, false) => ends_as(b, a) || a.kind == Kind::Points,
             (false, false) => a.kind == b.kind && a.after == b.after,
         };
         a.space == b.space && same_end && together(a, b) && a.kind.with(b.kind).is_some() && self.fit(a, b)
+    }
+
+    /// Whether a kernel of scans folds, too.
+    fn is_mixed(&self, kernel: &Kernel) -> bool {
+        let folds = |m: &usize| matches!(self.uses.sites[*m].stmt.op, ArrayOp::Fold { .. });
+        matches!(kernel.kind, Kind::Scan(_)) && kernel.main.iter().any(folds)
     }
 
     /// Whether two kernels fit into one: sizes and faults.
@@ -504,7 +511,10 @@ impl Decider<'_> {
                     .all(|(root, r)| part.contains(root) && r.only_point())
             };
             let alone = only && !fold.strict && !after.strict;
-            if !(alone || together(fold, after)) || !self.fit(fold, after) || self.depends(own, number) == Path::Around
+            if self.is_mixed(fold)
+                || !(alone || together(fold, after))
+                || !self.fit(fold, after)
+                || self.depends(own, number) == Path::Around
             {
                 continue;
             }
