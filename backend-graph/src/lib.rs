@@ -31,6 +31,12 @@ pub fn graph_of(program: &Program) -> Result<Graph, Error> {
     graph_with(program, &Rules::all(), true)
 }
 
+/// The graph that a program becomes whose faults are exact: it clamps every position, guards every divisor, and looks
+/// for faults where something is evaluated only. Simplified first; verified. What [`onnx`] writes.
+pub fn graph_with_exact_faults(program: &Program) -> Result<Graph, Error> {
+    flattened(program, &Rules::all(), Faults::Report)
+}
+
 /// The graph that a program becomes, simplified by these rules first, with or without checks for faults; verified.
 pub fn graph_with(program: &Program, rules: &Rules, checks: bool) -> Result<Graph, Error> {
     flattened(program, rules, if checks { Faults::Detect } else { Faults::Ignore })

@@ -120,7 +120,7 @@ impl Worker {
         if let Some(id) = self.models.get(program) {
             return Ok(*id);
         }
-        let graph = backend_graph::graph_of(program)?;
+        let graph = backend_graph::graph_with_exact_faults(program)?;
         let inputs: Vec<ArrayType> = program.param_types().cloned().collect();
         let outputs: Vec<ArrayType> = program.body.results.iter().map(|a| program.ty(*a).clone()).collect();
         let bytes = onnx(&graph, &inputs, &outputs).map_err(failed)?;
