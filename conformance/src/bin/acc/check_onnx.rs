@@ -49,7 +49,7 @@ pub fn main(args: &Args) -> crate::Outcome {
         }
         match outcome.failures.first() {
             None => agree += 1,
-            Some(why) => reasons.entry(reason(why)).or_default().push(format!("{}: {why}", test.name)),
+            Some(why) => reasons.entry(reason(&test.name, why)).or_default().push(format!("{}: {why}", test.name)),
         }
     }
     for (reason, tests) in &reasons {
@@ -66,13 +66,22 @@ pub fn main(args: &Args) -> crate::Outcome {
 /// Failures that name nothing that is missing.
 const OTHER: &str = "disagree or fail";
 
-/// What a failure says is missing.
-fn reason(why: &str) -> String {
+/// What a test's failure says is missing.
+fn reason(test: &str, why: &str) -> String {
+    let line = |what: &str| what.lines().next().unwrap_or(what).to_string();
     if let Some((_, what)) = why.split_once("ONNX runtimes lack ") {
-        return format!("ONNX runtimes lack {}", what.lines().next().unwrap_or(what));
+        return format!("ONNX runtimes lack {}", line(what));
     }
     if let Some((_, what)) = why.split_once("NOT_IMPLEMENTED : ") {
-        return format!("onnxruntime lacks {}", what.lines().next().unwrap_or(what));
+        return format!("onnxruntime lacks {}", line(what));
     }
-    OTHER.to_string()
+    if let Some((_, what)) = why.split_once("returned while running ") {
+        let node = what.split_once(' ').map_or(what, |(node, _)| node);
+        return format!("onnxruntime ends the run in {node}, where the program has a fault");
+    }
+    match test.split_once('/') {
+        Some(("trace", _)) => "ONNX has no operation that prints".to_string(),
+        Some(("runs", _)) => "onnxruntime has no runs in the background, and no limits".to_string(),
+        Some(_) | None => OTHER.to_string(),
+    }
 }
