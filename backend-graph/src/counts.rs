@@ -218,6 +218,7 @@ fn prim(p: PrimOp, ty: ScalarType, divisor: Option<u64>, narrow: bool) -> (usize
         P::AbsP if !(ty.is_signed() || ty.is_float()) => 0,
         P::SignumP if encoded => 2,
         P::SignumP if ty.is_float() => 5,
+        P::SinhP | P::CoshP => 9,
         P::PopCountP => 18,
         P::LeadingZerosP => 37,
         P::TrailingZerosP => 21,

@@ -30,9 +30,38 @@ impl Flattener<'_> {
             let s = self.raise(s, lanes.fun.ty(*v), lanes.levels[r.index()], rank);
             state.push(self.value(s));
         }
-        let partial = test.is_partial() || step.is_partial();
-        if varying || (rank > 0 && partial) || mask.is_some() {
+        if varying {
             return self.masked_loop(lanes, state, test, step, mask, varying);
+        }
+        // Without a lane there is no loop, even if it is the same for all.
+        let some = self.some_lane(&lanes.space.clone());
+        if self.b.const_size(some).is_some_and(|c| c != 0) {
+            return self.common_loop(lanes, n, state, test, step, mask);
+        }
+        let space = lanes.space.clone();
+        self.open();
+        let results = self.common_loop(lanes, n, state.clone(), test, step, mask);
+        let results = results.into_iter().map(|s| self.value(s)).collect();
+        let then = self.close(results, &space);
+        self.open();
+        let else_ = self.close(state, &space);
+        let results = self.b.if_(some, then, else_);
+        self.scalars_of(&results)
+    }
+
+    /// A loop that all lanes leave at the same time.
+    fn common_loop(
+        &mut self,
+        lanes: &mut Lanes<'_>,
+        n: &Node,
+        state: Vec<Value>,
+        test: &Region,
+        step: &Region,
+        mask: Option<Value>,
+    ) -> SmallVec<[Scalar; 2]> {
+        let partial = test.is_partial() || step.is_partial();
+        if (!lanes.space.is_empty() && partial) || mask.is_some() {
+            return self.masked_loop(lanes, state, test, step, mask, false);
         }
         let types: Vec<Type> = state.iter().map(|v| self.b.ty(*v)).collect();
         let space = lanes.space.clone();

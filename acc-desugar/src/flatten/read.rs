@@ -34,6 +34,12 @@ enum Along {
 }
 
 impl Flattener<'_> {
+    /// Whether a space has any lane.
+    pub(super) fn some_lane(&mut self, space: &[Value]) -> Value {
+        let (n, zero) = (self.b.product(space), self.b.size(0));
+        self.b.size_op(SizeOp::Lt, zero, n)
+    }
+
     /// An array that lanes may read. One that nothing else needs is evaluated only if a lane demands it.
     pub(super) fn readable(&mut self, a: ArrayId, lanes: &Lanes<'_>, mask: Option<Value>) -> Flat {
         let flat = self.array(a);
@@ -42,11 +48,7 @@ impl Flattener<'_> {
         }
         let cond = match mask {
             Some(m) => self.b.any(m),
-            None => {
-                let n = self.b.product(&lanes.space.clone());
-                let zero = self.b.size(0);
-                self.b.size_op(SizeOp::Lt, zero, n)
-            }
+            None => self.some_lane(&lanes.space.clone()),
         };
         if self.b.const_size(cond).is_some_and(|c| c != 0) {
             return flat;

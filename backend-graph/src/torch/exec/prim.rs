@@ -23,6 +23,16 @@ fn fmod(x: &Tensor, y: &Tensor) -> Result<Tensor> {
     Ok(apart(x)?.f_fmod_tensor(&apart(y)?)?)
 }
 
+/// Results of the hyperbolic sine or cosine of `x`. libtorch's vector code makes them infinite where e to the power of `|x|`
+/// is, though half of that is not.
+fn mended(x: &Tensor, ty: ScalarType, y: &Tensor) -> Result<Tensor> {
+    let most = if ty == ScalarType::F32 { 88.0 } else { 709.0 };
+    let size = x.f_abs()?;
+    let root = size.f_mul_scalar(0.5)?.f_exp()?;
+    let large = root.f_mul_scalar(0.5)?.f_mul(&root)?.f_copysign(y)?;
+    Ok(large.f_where_self(&size.f_gt(most)?, y)?)
+}
+
 /// Unsigned bits with the sign bit flipped: signed order is then unsigned order.
 pub(super) fn flip_sign(t: &Tensor, ty: ScalarType) -> Result<Tensor> {
     let min = match ty {
@@ -136,8 +146,8 @@ pub(super) fn apply(
         PrimOp::AsinP => x.f_asin()?,
         PrimOp::AcosP => x.f_acos()?,
         PrimOp::AtanP => x.f_atan()?,
-        PrimOp::SinhP => x.f_sinh()?,
-        PrimOp::CoshP => x.f_cosh()?,
+        PrimOp::SinhP => mended(x, ty, &x.f_sinh()?)?,
+        PrimOp::CoshP => mended(x, ty, &x.f_cosh()?)?,
         PrimOp::TanhP => x.f_tanh()?,
         PrimOp::AsinhP => x.f_asinh()?,
         PrimOp::AcoshP => x.f_acosh()?,
