@@ -1,0 +1,309 @@
+//! Building graphs: types are computed, repeated operations are one node.
+
+mod control;
+mod size;
+mod tensor;
+
+use super::{Body, Graph, Node, Op, Source, Type, Value, Values};
+use acc_core::data::ScalarType;
+use acc_core::ir::Loc;
+use std::collections::{HashMap, HashSet};
+
+/// A graph under construction: a stack of bodies, the innermost of which gets the nodes.
+pub(crate) struct Builder {
+    types: Vec<Type>,
+    /// The axes of each tensor whose extent may be other than 1.
+    axes: Vec<AxisSet>,
+    /// The axes of each tensor that for sure have the extent of what it is a column of, or of the space of its lanes.
+    full: Vec<AxisSet>,
+    bodies: Vec<Open>,
+    sources: Vec<Source>,
+    source: u32,
+    loc: Loc,
+}
+
+/// A set of axes, as bits.
+pub(crate) type AxisSet = u32;
+
+struct Open {
+    params: Vec<Value>,
+    nodes: Vec<Node>,
+    known: HashMap<Op, Values>,
+}
+
+impl Builder {
+    pub(crate) fn new() -> Builder {
+        let mut b = Builder {
+            types: Vec::new(),
+            axes: Vec::new(),
+            full: Vec::new(),
+            bodies: Vec::new(),
+            sources: Vec::new(),
+            source: 0,
+            loc: Loc::unknown(),
+        };
+        b.open();
+        b
+    }
+
+    /// Starts a statement: the nodes that follow belong to it. Returns what [`resume`](Builder::resume) takes to go on
+    /// with the statement around it.
+    pub(crate) fn source(&mut self, name: &'static str, loc: &Loc) -> (u32, Loc) {
+        self.sources.push(Source { name, loc: loc.clone() });
+        let before = (self.source, std::mem::replace(&mut self.loc, loc.clone()));
+        self.source = self.sources.len() as u32 - 1;
+        before
+    }
+
+    /// Goes on with a statement.
+    pub(crate) fn resume(&mut self, (source, loc): (u32, Loc)) {
+        self.source = source;
+        self.loc = loc;
+    }
+
+    /// The location of the expression whose nodes follow.
+    pub(crate) fn at(&mut self, loc: &Loc) {
+        if loc.is_known() {
+            self.loc = loc.clone();
+        }
+    }
+
+    pub(crate) fn param(&mut self, ty: Type) -> Value {
+        let v = self.fresh(ty);
+        self.top().params.push(v);
+        v
+    }
+
+    fn fresh(&mut self, ty: Type) -> Value {
+        self.types.push(ty);
+        self.axes.push(all_axes(&ty));
+        self.full.push(0);
+        Value(self.types.len() as u32 - 1)
+    }
+
+    fn top(&mut self) -> &mut Open {
+        if self.bodies.is_empty() {
+            self.open();
+        }
+        let last = self.bodies.len() - 1;
+        &mut self.bodies[last]
+    }
+
+    /// Opens a body inside the current one.
+    pub(crate) fn open(&mut self) {
+        self.bodies.push(Open { params: Vec::new(), nodes: Vec::new(), known: HashMap::new() });
+    }
+
+    /// Closes the innermost body.
+    pub(crate) fn close(&mut self, results: Vec<Value>) -> Body {
+        match self.bodies.pop() {
+            Some(b) => Body { params: b.params, nodes: b.nodes, results },
+            None => Body { params: Vec::new(), nodes: Vec::new(), results },
+        }
+    }
+
+    pub(crate) fn finish(mut self, results: Vec<Value>) -> Graph {
+        let mut body = self.close(results);
+        prune(&mut body, &mut HashSet::new());
+        // The values that are left are numbered without gaps.
+        let mut defined = Vec::new();
+        body.definitions(&mut defined);
+        let types = defined.iter().map(|v| self.types[v.index()]).collect();
+        let number: HashMap<Value, Value> =
+            defined.into_iter().enumerate().map(|(k, v)| (v, Value(k as u32))).collect();
+        body.rename(&|v| number.get(&v).copied().unwrap_or(v));
+        Graph { types, body, sources: self.sources }
+    }
+
+    /// The value that this one is, apart from checks made before it.
+    pub(crate) fn origin(&self, v: Value) -> Value {
+        let mut v = v;
+        while let Some((Op::Checked { values, .. } | Op::Trace { values, .. }, results)) = self.defining(v)
+            && let Some(k) = results.iter().position(|r| *r == v)
+            && let Some(inner) = values.get(k)
+        {
+            v = *inner;
+        }
+        v
+    }
+
+    pub(crate) fn ty(&self, v: Value) -> Type {
+        self.types[v.index()]
+    }
+
+    pub(crate) fn rank(&self, v: Value) -> usize {
+        match self.ty(v) {
+            Type::Tensor { rank, .. } => rank,
+            Type::Size | Type::Token => 0,
+        }
+    }
+
+    pub(crate) fn scalar(&self, v: Value) -> ScalarType {
+        match self.ty(v) {
+            Type::Tensor { scalar, .. } => scalar,
+            Type::Size | Type::Token => ScalarType::I64,
+        }
+    }
+
+    /// Adds a node of these result types, or finds the same operation in the bodies around.
+    pub(crate) fn push(&mut self, op: Op, types: &[Type]) -> Values {
+        // Branches and loops are never compared, since that would take as long as they are large; a fault is noted, and
+        // a message printed, where it stands.
+        let noted = matches!(op, Op::Fault { .. } | Op::Checked { .. } | Op::Trace { .. } | Op::Confine { .. });
+        let sharable = op.bodies().is_empty() && !noted;
+        if sharable && let Some(v) = self.bodies.iter().rev().find_map(|b| b.known.get(&op)) {
+            return v.clone();
+        }
+        let results: Values = types.iter().map(|t| self.fresh(*t)).collect();
+        self.set_axes(&op, &results);
+        let (source, loc) = (self.source, self.loc.clone());
+        if sharable {
+            self.top().known.insert(op.clone(), results.clone());
+        }
+        self.top().nodes.push(Node { results: results.clone(), op, source, loc });
+        results
+    }
+
+    /// The axes of a tensor whose extent may be other than 1.
+    pub(crate) fn axes(&self, v: Value) -> AxisSet {
+        self.axes[v.index()]
+    }
+
+    /// Whether a tensor has the whole extents of what it is a column of, or of the space of its lanes.
+    pub(crate) fn is_full(&self, v: Value) -> bool {
+        self.full[v.index()] == all_axes(&self.types[v.index()])
+    }
+
+    /// Whether each axis is known to have an extent of 1, or the whole one.
+    pub(crate) fn is_settled(&self, v: Value) -> bool {
+        self.axes(v) & !self.full[v.index()] == 0
+    }
+
+    /// Says of a column that it is full.
+    pub(crate) fn set_full(&mut self, v: Value) {
+        self.full[v.index()] = all_axes(&self.types[v.index()]);
+    }
+
+    fn set_axes(&mut self, op: &Op, results: &[Value]) {
+        if let Op::Checked { values, .. } = op {
+            for (r, v) in results.iter().zip(values) {
+                self.axes[r.index()] = self.axes(*v);
+                self.full[r.index()] = self.full[v.index()];
+            }
+        }
+        let [r] = *results else { return };
+        let all = all_axes(&self.types[r.index()]);
+        let of = |sets: &[AxisSet], x: &Value| sets[x.index()];
+        let (axes, full) = match op {
+            Op::Prim(..) | Op::Where(..) => {
+                let union = |sets: &[AxisSet]| op.operands().iter().fold(0, |set, v| set | sets[v.index()]);
+                (union(&self.axes), union(&self.full))
+            }
+            Op::Cast(x, _)
+            | Op::Bitcast(x, _)
+            | Op::Clamp(x, _)
+            | Op::InBounds { at: x, .. }
+            | Op::Divisor(x)
+            | Op::Gather(_, x) => (of(&self.axes, x), of(&self.full, x)),
+            Op::Slice { x, .. } | Op::Flip(x, _) | Op::Take { x, .. } | Op::Cumulative(_, x) | Op::Pad { x, .. } => {
+                (all, of(&self.full, x))
+            }
+            Op::Iota { .. }
+            | Op::Broadcast(..)
+            | Op::Reshape(..)
+            | Op::Unfold { .. }
+            | Op::Nonzero(_)
+            | Op::SortPermutation(_) => (all, all),
+            Op::Reduce(_, x) | Op::ArgExtreme(_, x) => (all, of(&self.full, x) & all),
+            Op::Scatter { base, .. } => (all, of(&self.full, base)),
+            Op::Concat(xs, _) => (all, xs.iter().fold(all, |set, x| set & of(&self.full, x))),
+            Op::InsertAxes(x, at) => {
+                let spread = |mut rest: AxisSet| {
+                    let mut set = 0;
+                    for axis in (0..all.count_ones()).filter(|axis| !at.contains(axis)) {
+                        set |= (rest & 1) << axis;
+                        rest >>= 1;
+                    }
+                    set
+                };
+                (spread(of(&self.axes, x)), spread(of(&self.full, x)))
+            }
+            Op::Transpose(x, axes) => {
+                let moved =
+                    |from: AxisSet| axes.iter().enumerate().fold(0, |set, (to, a)| set | (((from >> a) & 1) << to));
+                (moved(of(&self.axes, x)), moved(of(&self.full, x)))
+            }
+            _ => return,
+        };
+        self.axes[r.index()] = axes;
+        self.full[r.index()] = full;
+    }
+
+    fn push1(&mut self, op: Op, ty: Type) -> Value {
+        self.push(op, &[ty])[0]
+    }
+
+    fn tensor(&mut self, op: Op, scalar: ScalarType, rank: usize) -> Value {
+        self.push1(op, Type::Tensor { scalar, rank })
+    }
+
+    fn like(&mut self, op: Op, x: Value) -> Value {
+        let ty = self.ty(x);
+        self.push1(op, ty)
+    }
+
+    /// The operation that defines a value, if it is a node's in the bodies open.
+    pub(crate) fn def(&self, v: Value) -> Option<&Op> {
+        self.defining(v).map(|(op, _)| op)
+    }
+
+    /// The value that this one is apart from the checks right before it, and these.
+    pub(crate) fn beneath_checks(&self, v: Value) -> (Value, Option<(Vec<Value>, bool)>) {
+        if let Some((Op::Checked { values, tokens, raise }, results)) = self.defining(v)
+            && let Some(inner) = results.iter().position(|r| *r == v).and_then(|k| values.get(k))
+        {
+            return (*inner, Some((tokens.clone(), *raise)));
+        }
+        (v, None)
+    }
+
+    /// Values after checks.
+    pub(crate) fn after(&mut self, checks: Option<(Vec<Value>, bool)>, values: &[Value]) -> Values {
+        match checks {
+            Some((tokens, raise)) => self.checked(values, tokens, raise),
+            None => values.into(),
+        }
+    }
+
+    fn defining(&self, v: Value) -> Option<(&Op, &Values)> {
+        // Values are numbered in order of definition, also across bodies.
+        self.bodies.iter().rev().find_map(|b| {
+            let k = b.nodes.partition_point(|n| n.results.first().is_none_or(|r| *r <= v));
+            b.nodes[..k].last().filter(|n| n.results.contains(&v)).map(|n| (&n.op, &n.results))
+        })
+    }
+}
+
+fn all_axes(ty: &Type) -> AxisSet {
+    match ty {
+        Type::Tensor { rank, .. } => (1 << rank) - 1,
+        Type::Size | Type::Token => 0,
+    }
+}
+
+/// Removes nodes that no result needs. `live` are the values that the bodies around need.
+fn prune(body: &mut Body, live: &mut HashSet<Value>) {
+    live.extend(body.results.iter().copied());
+    let mut kept = Vec::new();
+    for mut n in std::mem::take(&mut body.nodes).into_iter().rev() {
+        if n.results.iter().any(|r| live.contains(r)) {
+            live.extend(n.op.operands());
+            for b in n.op.bodies_mut() {
+                acc_core::grow_stack(|| prune(b, live));
+            }
+            kept.push(n);
+        }
+    }
+    kept.reverse();
+    body.nodes = kept;
+}

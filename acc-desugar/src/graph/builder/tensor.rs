@@ -1,0 +1,250 @@
+//! Nodes of tensors: element-wise operations, views, movement of data, reductions.
+
+use super::Builder;
+use crate::graph::{Known, Op, PadMode, ScatterMode, Value};
+use acc_core::data::{Lit, Prim, ScalarType};
+use acc_core::ir::PrimOp;
+use smallvec::SmallVec;
+
+impl Builder {
+    pub(crate) fn constant(&mut self, l: Lit) -> Value {
+        self.tensor(Op::Const(l), l.ty, 0)
+    }
+
+    pub(crate) fn bool(&mut self, x: bool) -> Value {
+        self.constant(x.lit())
+    }
+
+    pub(crate) fn iota(&mut self, len: Value) -> Value {
+        let (start, step) = (self.size(0), self.size(1));
+        self.iota_from(len, start, step)
+    }
+
+    pub(crate) fn iota_from(&mut self, len: Value, start: Value, step: Value) -> Value {
+        self.tensor(Op::Iota { len, start, step }, ScalarType::I64, 1)
+    }
+
+    /// A 0-d tensor repeated to a shape.
+    pub(crate) fn full(&mut self, x: Value, shape: &[Value]) -> Value {
+        let one = self.lift(x, shape.len());
+        self.broadcast(one, shape)
+    }
+
+    pub(crate) fn prim(&mut self, p: PrimOp, args: &[Value]) -> Value {
+        let rank = args.iter().map(|a| self.rank(*a)).max().unwrap_or(0);
+        let scalar = p.result_type(self.scalar(args[0]));
+        // Masks are often trivially true.
+        if p == PrimOp::AndP && scalar == ScalarType::Bool {
+            for (a, b) in [(args[0], args[1]), (args[1], args[0])] {
+                if self.const_bool(a) == Some(true) && self.rank(b) == rank {
+                    return b;
+                }
+            }
+        }
+        if let Some(v) = self.test_of_choice(p, args) {
+            return v;
+        }
+        self.tensor(Op::Prim(p, args.into()), scalar, rank)
+    }
+
+    /// A comparison of a choice between two literals with a third is the choice's condition, or its negation, or neither.
+    fn test_of_choice(&mut self, p: PrimOp, args: &[Value]) -> Option<Value> {
+        let [x, y] = *args else { return None };
+        let (c, t, e) = match self.def(x)? {
+            Op::Where(c, t, e) => (*c, self.constant_of(*t)?, self.constant_of(*e)?),
+            Op::Cast(c, ty) if self.scalar(*c) == ScalarType::Bool => (*c, Lit::one(*ty), Lit::zero(*ty)),
+            _ => return None,
+        };
+        let with = self.constant_of(y)?;
+        let (then, otherwise) = match p {
+            PrimOp::EqP if !with.ty.is_float() => (t == with, e == with),
+            PrimOp::NeP if !with.ty.is_float() => (t != with, e != with),
+            _ => return None,
+        };
+        match (then, otherwise) {
+            (true, false) => Some(c),
+            (false, true) => Some(self.not(c)),
+            (true, true) | (false, false) => None,
+        }
+    }
+
+    pub(crate) fn const_bool(&self, v: Value) -> Option<bool> {
+        self.constant_of(v).and_then(|l| l.get::<bool>())
+    }
+
+    /// The literal that a tensor is.
+    pub(crate) fn constant_of(&self, v: Value) -> Option<Lit> {
+        match self.def(v) {
+            Some(Op::Const(l)) => Some(*l),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn and(&mut self, a: Value, b: Value) -> Value {
+        self.prim(PrimOp::AndP, &[a, b])
+    }
+
+    pub(crate) fn not(&mut self, a: Value) -> Value {
+        self.prim(PrimOp::NotP, &[a])
+    }
+
+    pub(crate) fn cast(&mut self, x: Value, to: ScalarType) -> Value {
+        if self.scalar(x) == to {
+            return x;
+        }
+        let rank = self.rank(x);
+        self.tensor(Op::Cast(x, to), to, rank)
+    }
+
+    pub(crate) fn bitcast(&mut self, x: Value, to: ScalarType) -> Value {
+        let rank = self.rank(x);
+        self.tensor(Op::Bitcast(x, to), to, rank)
+    }
+
+    pub(crate) fn where_(&mut self, c: Value, t: Value, e: Value) -> Value {
+        if t == e {
+            return t;
+        }
+        // What the same condition chose before.
+        let t = match self.def(t) {
+            Some(Op::Where(again, x, _)) if *again == c => *x,
+            _ => t,
+        };
+        let rank = [c, t, e].iter().map(|v| self.rank(*v)).max().unwrap_or(0);
+        let scalar = self.scalar(t);
+        if let (Some(one), Some(zero)) = (self.constant_of(t), self.constant_of(e))
+            && scalar.is_num()
+            && self.rank(c) == rank
+            && one == Lit::one(scalar)
+            && zero == Lit::zero(scalar)
+        {
+            return self.cast(c, scalar);
+        }
+        self.tensor(Op::Where(c, t, e), scalar, rank)
+    }
+
+    pub(crate) fn clamp(&mut self, at: Value, extent: Value) -> Value {
+        self.like(Op::Clamp(at, extent), at)
+    }
+
+    pub(crate) fn in_bounds(&mut self, at: Value, extent: Value, by_use: bool) -> Value {
+        self.like(Op::InBounds { at, extent, by_use }, at)
+    }
+
+    pub(crate) fn divisor(&mut self, y: Value) -> Value {
+        self.like(Op::Divisor(y), y)
+    }
+
+    pub(crate) fn reshape(&mut self, x: Value, shape: &[Value]) -> Value {
+        let scalar = self.scalar(x);
+        self.tensor(Op::Reshape(x, shape.into()), scalar, shape.len())
+    }
+
+    pub(crate) fn broadcast(&mut self, x: Value, shape: &[Value]) -> Value {
+        if shape.is_empty() {
+            return x;
+        }
+        let scalar = self.scalar(x);
+        self.tensor(Op::Broadcast(x, shape.into()), scalar, shape.len())
+    }
+
+    pub(crate) fn transpose(&mut self, x: Value, axes: &[u32]) -> Value {
+        if axes.iter().enumerate().all(|(i, a)| i == *a as usize) {
+            return x;
+        }
+        self.like(Op::Transpose(x, axes.into()), x)
+    }
+
+    pub(crate) fn insert_axes(&mut self, x: Value, at: SmallVec<[u32; 4]>) -> Value {
+        if at.is_empty() {
+            return x;
+        }
+        let (scalar, rank) = (self.scalar(x), self.rank(x) + at.len());
+        self.tensor(Op::InsertAxes(x, at), scalar, rank)
+    }
+
+    /// `x` with as many leading axes of extent 1 as make its rank `rank`; only for rank 0 operands.
+    pub(crate) fn lift(&mut self, x: Value, rank: usize) -> Value {
+        if self.rank(x) == rank { x } else { self.insert_axes(x, (0..rank as u32).collect()) }
+    }
+
+    pub(crate) fn slice(&mut self, x: Value, axis: u32, start: Value, len: Value, step: u32) -> Value {
+        self.like(Op::Slice { x, axis, start, len, step }, x)
+    }
+
+    pub(crate) fn select(&mut self, x: Value, axis: u32, at: Value) -> Value {
+        let (scalar, rank) = (self.scalar(x), self.rank(x) - 1);
+        self.tensor(Op::Select { x, axis, at }, scalar, rank)
+    }
+
+    pub(crate) fn flip(&mut self, x: Value, axis: u32) -> Value {
+        self.like(Op::Flip(x, axis), x)
+    }
+
+    pub(crate) fn unfold(&mut self, x: Value, start: Value, lens: &[Value], steps: &[Value]) -> Value {
+        let scalar = self.scalar(x);
+        self.tensor(Op::Unfold { x, start, lens: lens.into(), steps: steps.into() }, scalar, lens.len())
+    }
+
+    pub(crate) fn gather(&mut self, source: Value, at: Value) -> Value {
+        let (scalar, rank) = (self.scalar(source), self.rank(at));
+        self.tensor(Op::Gather(source, at), scalar, rank)
+    }
+
+    pub(crate) fn take(&mut self, x: Value, axis: u32, at: Value) -> Value {
+        self.like(Op::Take { x, axis, at }, x)
+    }
+
+    pub(crate) fn pad(&mut self, x: Value, widths: SmallVec<[u32; 4]>, mode: PadMode) -> Value {
+        if widths.iter().all(|w| *w == 0) {
+            return x;
+        }
+        self.like(Op::Pad { x, widths, mode }, x)
+    }
+
+    pub(crate) fn scatter(&mut self, base: Value, at: Value, values: Value, mode: ScatterMode) -> Value {
+        self.like(Op::Scatter { base, at, values, mode }, base)
+    }
+
+    pub(crate) fn concat(&mut self, xs: &[Value], axis: u32) -> Value {
+        self.like(Op::Concat(xs.into(), axis), xs[0])
+    }
+
+    pub(crate) fn sort_permutation(&mut self, x: Value) -> Value {
+        let rank = self.rank(x);
+        self.tensor(Op::SortPermutation(x), ScalarType::I64, rank)
+    }
+
+    pub(crate) fn nonzero(&mut self, x: Value) -> Value {
+        self.tensor(Op::Nonzero(x), ScalarType::I64, 1)
+    }
+
+    pub(crate) fn reduce(&mut self, k: Known, x: Value) -> Value {
+        let (scalar, rank) = (self.scalar(x), self.rank(x) - 1);
+        self.tensor(Op::Reduce(k, x), scalar, rank)
+    }
+
+    /// Sums of products along the innermost axis.
+    pub(crate) fn contract(&mut self, a: Value, b: Value) -> Value {
+        let (scalar, rank) = (self.scalar(a), self.rank(a) - 1);
+        self.tensor(Op::Contract(a, b), scalar, rank)
+    }
+
+    /// The first position of an extreme along the innermost axis.
+    pub(crate) fn arg_extreme(&mut self, k: Known, x: Value) -> Value {
+        let rank = self.rank(x) - 1;
+        self.tensor(Op::ArgExtreme(k, x), ScalarType::I64, rank)
+    }
+
+    pub(crate) fn cumulative(&mut self, k: Known, x: Value) -> Value {
+        self.like(Op::Cumulative(k, x), x)
+    }
+
+    /// Whether any lane of a mask is on, as a rank-0 tensor.
+    pub(crate) fn any(&mut self, mask: Value) -> Value {
+        if self.rank(mask) == 0 {
+            return mask;
+        }
+        self.tensor(Op::AnyLane(mask), ScalarType::Bool, 0)
+    }
+}
