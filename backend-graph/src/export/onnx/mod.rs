@@ -12,8 +12,10 @@ mod body;
 mod control;
 mod ops;
 mod proto;
+mod rows;
 mod scalar;
 mod stored;
+mod tensor;
 mod writer;
 
 use acc_core::ir::ArrayType;

@@ -128,3 +128,8 @@ pub(super) fn text_attribute(name: &str, s: &str) -> Attribute {
 pub(super) fn graph_attribute(name: &str, g: Graph) -> Attribute {
     Attribute { name: name.to_string(), g: Some(g), kind: kind::GRAPH, ..Attribute::default() }
 }
+
+/// The attribute `axis` alone.
+pub(super) fn along(axis: i64) -> Vec<Attribute> {
+    vec![int_attribute("axis", axis)]
+}
