@@ -59,6 +59,21 @@ pub(crate) struct Part {
     pub panel: usize,
 }
 
+/// The memory that a part of an index space is computed into.
+#[derive(Default)]
+pub(crate) struct Memory<'m, 'o> {
+    /// For each leaf of the results the place of what belongs to the part, if that is stored; of a scatter all of it.
+    pub outs: &'m mut [Option<OutSlice<'o>>],
+    /// For each leaf what a fold or scan begins with.
+    pub before: &'m [u64],
+    /// For each leaf the total of a chunk.
+    pub totals: &'m mut [u64],
+    /// The extents of what a scatter combines into.
+    pub target: &'m [usize],
+    /// How many positions a scatter has combined, if it did not combine all.
+    pub progress: u64,
+}
+
 /// A compiled kernel with what it reads.
 pub(crate) struct Call<'a> {
     code: &'a Compiled,
@@ -122,21 +137,16 @@ impl<'a> Call<'a> {
             }
             Word::Scalar(a, position) => names.scalar(a, position),
             Word::Out(_) | Word::Base | Word::Before(_) | Word::Total(_) => 0,
+            Word::TargetExtent(_) | Word::Progress => 0,
         });
         let words = words.collect();
         Some(Call { code, entry, words, limits })
     }
 
-    /// Computes a part of the index space: what belongs to it of each leaf of the results, if that is stored, into memory
-    /// for just that. `before` and `totals` have a place for each leaf, if the code's form asks for them.
-    pub(crate) fn run(
-        &self,
-        part: Part,
-        outs: &mut [Option<OutSlice<'_>>],
-        before: &[u64],
-        totals: &mut [u64],
-    ) -> Ended {
+    /// Computes a part of the index space.
+    pub(crate) fn run(&self, part: Part, memory: &mut Memory<'_, '_>) -> Ended {
         let Part { positions, row, most, panel } = part;
+        let Memory { outs, before, totals, target, progress } = memory;
         let mut words = self.words.clone();
         for (word, place) in self.code.words.iter().zip(&mut words) {
             match *word {
@@ -146,6 +156,8 @@ impl<'a> Call<'a> {
                 Word::Base => *place = positions.start as u64,
                 Word::Before(k) => *place = before.get(k as usize).copied().unwrap_or(0),
                 Word::Total(k) => *place = totals.get_mut(k as usize).map_or(0, |t| address(std::ptr::from_mut(t))),
+                Word::TargetExtent(axis) => *place = target.get(axis as usize).map_or(0, |&n| n as u64),
+                Word::Progress => *place = address(std::ptr::from_mut(progress)),
                 Word::Tick | Word::Ticker | Word::Extent(_) | Word::ArrayExtent(..) => {}
                 Word::Evaluated(_) | Word::Column(..) | Word::Scalar(..) => {}
             }

@@ -14,7 +14,7 @@ use super::scan::Scan;
 use crate::buffer::{AnyBuffer, OutSlice};
 use crate::kernel::{AxisKind, Finish, Ix, Op};
 use crate::llvm::Form;
-use crate::llvm::code::{self, Call};
+use crate::llvm::code::{self, Call, Memory as Places};
 use crate::tile::lanes::{self, Lanes};
 use crate::tile::machine::{Machine, Outcome, Space, Stop};
 use crate::tile::reduce::{WIDTH, identity};
@@ -254,7 +254,7 @@ impl<'a> Rows<'a> {
             most: CALL / job.launch.cost.max(1) / self.row,
             panel: usize::MAX,
         };
-        job.ended(call.run(part, &mut outs, &before, &mut []))
+        job.ended(call.run(part, &mut Places { outs: &mut outs, before: &before, ..Places::default() }))
     }
 
     /// Computes and combines a chunk's elements by machine code; whether that is done.
@@ -286,7 +286,8 @@ impl<'a> Rows<'a> {
         }
         let first = chunk / self.per_row() * self.row + from;
         let part = code::Part { positions: first..first + len, row: self.row, most: usize::MAX, panel: usize::MAX };
-        if !self.job.ended(call.run(part, &mut outs, &starts, &mut totals))? {
+        let mut memory = Places { outs: &mut outs, before: &starts, totals: &mut totals, ..Places::default() };
+        if !self.job.ended(call.run(part, &mut memory))? {
             return Ok(false);
         }
         if pass.totals {

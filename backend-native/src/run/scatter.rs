@@ -1,8 +1,10 @@
 //! Launches that combine each element into a target position, as if one after the other in row-major order.
 
-use super::launch::{Columns, Context, Job, JobOutput, finish, first_event, is_large};
+use super::launch::{CALL, Columns, Context, Job, JobOutput, finish, first_event, is_large};
 use crate::buffer::AnyBuffer;
 use crate::kernel::{Finish, Update};
+use crate::llvm::Form;
+use crate::llvm::code::{Call, Memory, Part};
 use crate::tile::lanes;
 use crate::tile::load::out_of_bounds;
 use crate::tile::machine::{Machine, Outcome, Space, Stop, event};
@@ -11,6 +13,8 @@ use crate::tile::reduce;
 use crate::tile::scatter::update;
 use acc_core::data::{ColumnSlice, ScalarType};
 use acc_core::ir::PrimOp;
+use smallvec::SmallVec;
+use std::ops::Range;
 
 /// The targets of a tile's elements that are stored.
 #[derive(Default)]
@@ -39,13 +43,18 @@ pub(crate) fn scatter(
         private(job, o, shape, &space, updates, &mut out)?;
         return Ok(finish(out));
     }
+    // Where machine code stops tiles go on, to find out why.
+    let call = compiled(job);
+    let mut start = run(job, call.as_ref(), shape, 0..n, &mut out)?;
+    if start == n {
+        return Ok(finish(out));
+    }
     let mut m = job.machine(&space);
     let mut targets = Targets::default();
     let mut combiner = match known {
         Some(_) => None,
         None => Some(General::new(o)),
     };
-    let mut start = 0;
     while start < n {
         let len = job.lanes().min(n - start);
         let mut good = 0;
@@ -74,6 +83,34 @@ pub(crate) fn scatter(
     }
     drop(m);
     Ok(finish(out))
+}
+
+/// The machine code of a launch.
+fn compiled<'a>(job: &'a Job<'_>) -> Option<Call<'a>> {
+    // Without checks an index out of bounds is one in bounds, which machine code does not look for.
+    if job.launch.checks { job.call(Form::Scatter) } else { None }
+}
+
+/// Combines a range of elements by machine code; the first one that is not combined.
+fn run(
+    job: &Job<'_>,
+    call: Option<&Call<'_>>,
+    shape: &[usize],
+    elements: Range<usize>,
+    out: &mut [AnyBuffer],
+) -> Result<usize, Stop> {
+    let Some(call) = call else { return Ok(elements.start) };
+    let mut outs: SmallVec<[_; 4]> = out.iter_mut().map(|o| Some(o.as_out())).collect();
+    let mut memory = Memory { outs: &mut outs, target: shape, ..Memory::default() };
+    let part = Part {
+        positions: elements.clone(),
+        row: job.extents.last().copied().unwrap_or(1),
+        most: CALL / (job.launch.cost + 8),
+        panel: usize::MAX,
+    };
+    let ended = call.run(part, &mut memory);
+    let done = elements.start + memory.progress as usize;
+    Ok(if job.ended(ended)? { elements.end } else { done })
 }
 
 /// What a scatter begins with: a copy of an array.
@@ -131,10 +168,11 @@ fn private(
     }
     let tasks: Vec<_> = targets.iter_mut().map(|(first, own)| (*first, own)).collect();
     let parallel = job.cx.parallel(n, job.launch.cost + 4);
+    let call = compiled(job);
     job.cx.tasks(
         parallel,
         tasks,
-        || job.machine(space),
+        || None,
         |m, (first, own)| {
             let operators = updates.iter().zip(&o.types);
             for (own, (u, &ty)) in own.iter_mut().zip(operators) {
@@ -142,11 +180,16 @@ fn private(
                     lanes::fill(own.as_out(), reduce::identity(*p, ty));
                 }
             }
+            let end = n.min(first + len);
+            let mut start = run(job, call.as_ref(), shape, first..end, own)?;
+            if start == end {
+                return Ok(());
+            }
+            let m = m.get_or_insert_with(|| job.machine(space));
             let mut targets = Targets::default();
-            let mut start = first;
-            while start < n.min(first + len) {
-                let count = job.lanes().min(n.min(first + len) - start);
-                first_event(m, count, |m, count| {
+            while start < end {
+                let count = job.lanes().min(end - start);
+                first_event(&mut *m, count, |m, count| {
                     m.tile(start, count)?;
                     positions(job, o, m, shape, count, &mut targets)
                 })?;

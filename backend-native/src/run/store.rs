@@ -3,7 +3,7 @@
 use super::launch::{CALL, Columns, Context, Cut, Job, Piece, finish, first_event, pieces, task_len};
 use crate::buffer::AnyBuffer;
 use crate::kernel::{Ix, Kernel, Op};
-use crate::llvm::code::{Call, Part};
+use crate::llvm::code::{Call, Memory, Part};
 use crate::llvm::{Form, reads_element_by_element};
 use crate::tile::machine::{Bound, Code, Machine, Space, Stop};
 use crate::tile::{lanes, memory};
@@ -110,7 +110,7 @@ impl<'a> Native<'a> {
         let most = (CALL / self.job.launch.cost.max(1)).next_multiple_of(LINE);
         let most = if self.panel < self.row { most.next_multiple_of(self.row) } else { most };
         let part = Part { positions, row: self.row, most, panel: self.panel };
-        let ended = self.call.run(part, &mut outs, &[], &mut []);
+        let ended = self.call.run(part, &mut Memory { outs: &mut outs, ..Memory::default() });
         if self.stream {
             memory::finish();
         }

@@ -12,6 +12,15 @@ use acc_core::ir::PrimOp;
 impl<'a> Emitter<'a> {
     /// Writes a body where the code stands, its parameters bound to `args`; the vectors of its results.
     pub(super) fn inline(&mut self, body: &'a Body, args: &[V]) -> Vec<Parts> {
+        self.inlined(body, args, |e| body.region.results.iter().map(|&v| e.lanes(v)).collect())
+    }
+
+    /// The same of a body whose parameters are scalars; the scalars of its results.
+    pub(super) fn inline_one(&mut self, body: &'a Body, args: &[V]) -> Vec<Operand> {
+        self.inlined(body, args, |e| body.region.results.iter().map(|&v| e.one(v)).collect())
+    }
+
+    fn inlined<T>(&mut self, body: &'a Body, args: &[V], results: impl FnOnce(&mut Self) -> T) -> T {
         let params: Vec<Level> = args
             .iter()
             .map(|v| match v {
@@ -31,7 +40,7 @@ impl<'a> Emitter<'a> {
             self.set(p, v.clone());
         }
         self.region(&body.region);
-        let results = body.region.results.iter().map(|&v| self.lanes(v)).collect();
+        let results = results(self);
         self.body = outer_body;
         self.levels = outer_levels;
         self.values = outer_values;
@@ -160,20 +169,33 @@ impl<'a> Emitter<'a> {
         first: &Operand,
         stride: &Operand,
     ) {
-        let (lanes, size, mem, indices) = (self.width.lanes, ty.size(), stored(ty), self.shape().of("i64"));
-        let (vector, suffix) = (self.shape().of(mem), self.shape().suffix(mem));
+        let indices = self.shape().of("i64");
         let (start, by) = (self.splat(first, "i64"), self.splat(stride, "i64"));
-        for (part, x) in parts.iter().enumerate() {
+        let positions = (0..self.width.parts).map(|part| {
             let numbers = self.offsets(1, part);
             let offsets = put!(self, "mul {indices} {numbers}, {by}");
-            let at = put!(self, "add {indices} {start}, {offsets}");
+            put!(self, "add {indices} {start}, {offsets}")
+        });
+        let positions = positions.collect();
+        self.store_at(ty, parts, out, &positions);
+    }
+
+    /// Vectors as they are stored.
+    pub(super) fn in_memory(&mut self, ty: ScalarType, parts: &Parts) -> Parts {
+        if ty != ScalarType::Bool {
+            return parts.clone();
+        }
+        let (flags, bytes) = (self.mask_type(), self.shape().of("i8"));
+        parts.iter().map(|x| put!(self, "zext {flags} {x} to {bytes}")).collect()
+    }
+
+    /// Stores the lanes that are on at positions of their own, in order.
+    pub(super) fn store_at(&mut self, ty: ScalarType, parts: &Parts, out: &Operand, positions: &Parts) {
+        let (lanes, size, mem, indices) = (self.width.lanes, ty.size(), stored(ty), self.shape().of("i64"));
+        let (vector, suffix) = (self.shape().of(mem), self.shape().suffix(mem));
+        let parts = self.in_memory(ty, parts);
+        for (part, (x, at)) in parts.iter().zip(positions).enumerate() {
             let p = put!(self, "getelementptr {mem}, ptr {out}, {indices} {at}");
-            let x = if ty == ScalarType::Bool {
-                let flags = self.mask_type();
-                put!(self, "zext {flags} {x} to {vector}")
-            } else {
-                x.clone()
-            };
             let mask = match &self.mask {
                 Mask::All => self.constant(self.shape(), "i1", "true"),
                 Mask::Lanes(m) => m[part].clone(),

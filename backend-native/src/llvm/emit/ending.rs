@@ -3,6 +3,7 @@
 //! Folds and scans group as those of the tile executor do: see `tile::reduce` and `run::rows`.
 
 use super::nest::{Axis, State};
+use super::scatter::Combining;
 use super::text::{Operand, element, literal, put, stored};
 use super::value::{Parts, V};
 use super::{Emitter, Form, Word};
@@ -32,10 +33,10 @@ struct Out<'a> {
 
 /// A leaf of an output: its number over all outputs, and the value of the element body that it takes.
 #[derive(Clone, Copy)]
-struct Leaf {
-    number: u32,
-    value: Val,
-    ty: ScalarType,
+pub(super) struct Leaf {
+    pub number: u32,
+    pub value: Val,
+    pub ty: ScalarType,
 }
 
 impl Leaf {
@@ -48,12 +49,22 @@ impl<'a> Ending<'a> {
     pub(super) fn new(e: &mut Emitter<'a>, kernel: &'a Kernel, form: Form, row: &Operand, lane: usize) -> Ending<'a> {
         let mut number = 0;
         let mut outs = Vec::new();
+        if form == Form::Scatter {
+            e.word(Word::Progress);
+        }
         for output in &kernel.outputs {
-            let leaves = kernel.element.region.results[output.values.clone()].iter().map(|&value| {
-                number += 1;
-                Leaf { number: number - 1, value, ty: kernel.element.ty(value) }
+            let before = match output.finish {
+                // Whether there is an element, and its target.
+                Finish::Scatter { rank, .. } => 1 + rank as u32,
+                Finish::Store | Finish::Fold { .. } | Finish::Scan { .. } => 0,
+            };
+            let leaves = kernel.element.region.results[output.values.clone()].iter().zip(0..).map(|(&value, k)| {
+                let own = if k < before { 0 } else { number + k - before };
+                Leaf { number: own, value, ty: kernel.element.ty(value) }
             });
-            outs.push(Out { output, leaves: leaves.collect(), known: output.finish.known() });
+            let leaves: Vec<Leaf> = leaves.collect();
+            number += leaves.len() as u32 - before;
+            outs.push(Out { output, leaves, known: output.finish.known() });
         }
         let (base, extent) = (e.word(Word::Base), e.word(Word::Extent(lane as u32)));
         let position = put!(e, "mul i64 {row}, {extent}");
@@ -64,10 +75,19 @@ impl<'a> Ending<'a> {
         Ending { form, kernel, right, outs, row, cost }
     }
 
+    /// Notes how far elements are combined: up to a column of the row.
+    pub(super) fn progress(&self, e: &mut Emitter<'a>, column: &Operand) {
+        if self.form == Form::Scatter {
+            let (place, row) = (e.word(Word::Progress), &self.row);
+            let position = put!(e, "add i64 {row}, {column}");
+            e.w.line(format_args!("store i64 {position}, ptr {place}, align 8"));
+        }
+    }
+
     /// What the steps of a row begin with.
     pub(super) fn begin(&mut self, e: &mut Emitter<'a>) -> State {
         let mut state = State::default();
-        if matches!(self.form, Form::Store { .. } | Form::Rows) {
+        if matches!(self.form, Form::Store { .. } | Form::Rows | Form::Scatter) {
             return state;
         }
         for o in &self.outs {
@@ -96,6 +116,10 @@ impl<'a> Ending<'a> {
                 }
                 state
             }
+            Form::Scatter => {
+                self.scatter(e);
+                state
+            }
             Form::Chunk | Form::Totals => self.chunk(e, first, state),
             Form::Rows => {
                 self.rows(e, along, first);
@@ -110,7 +134,7 @@ impl<'a> Ending<'a> {
         for o in &self.outs {
             for (leaf, &op) in o.leaves.iter().zip(o.known.unwrap_or_default()) {
                 let total = match o.output.finish {
-                    _ if matches!(self.form, Form::Store { .. } | Form::Rows) => continue,
+                    _ if matches!(self.form, Form::Store { .. } | Form::Rows | Form::Scatter) => continue,
                     Finish::Scan { .. } => rest.next().unwrap_or_else(|| Operand::int(0)),
                     Finish::Fold { .. } | Finish::Store | Finish::Scatter { .. } => {
                         let parts: Parts = rest.by_ref().take(e.width.parts).collect();
@@ -134,6 +158,18 @@ impl<'a> Ending<'a> {
         let (out, mem, row) = (e.word(Word::Out(leaf.number)), stored(leaf.ty), &self.row);
         let start = put!(e, "getelementptr {mem}, ptr {out}, i64 {row}");
         e.store(leaf.ty, parts, &start, first);
+    }
+
+    fn scatter(&self, e: &mut Emitter<'a>) {
+        for o in &self.outs {
+            let Finish::Scatter { combine, known, rank, .. } = &o.output.finish else { continue };
+            let how = match known {
+                Some(updates) => Combining::Known(updates),
+                None => Combining::Body(combine),
+            };
+            let (index, leaves) = o.leaves[1..].split_at(*rank);
+            e.scatter(o.leaves[0], index, leaves, &how);
+        }
     }
 
     fn chunk(&self, e: &mut Emitter<'a>, first: &Operand, state: State) -> State {

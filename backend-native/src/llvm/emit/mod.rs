@@ -24,6 +24,7 @@ mod flat;
 mod levels;
 mod nest;
 mod prim;
+mod scatter;
 mod text;
 mod value;
 
@@ -56,11 +57,13 @@ pub(crate) enum Form {
     Chunk,
     /// The same, for the totals of the chunk alone.
     Totals,
+    /// Combines each into its target. Lanes run along the innermost axis.
+    Scatter,
 }
 
 impl Form {
     /// How many there are.
-    pub(crate) const COUNT: usize = 7;
+    pub(crate) const COUNT: usize = 8;
 
     /// A number below [`COUNT`](Form::COUNT), another for each.
     pub(crate) fn number(self) -> usize {
@@ -69,6 +72,7 @@ impl Form {
             Form::Rows => 4,
             Form::Chunk => 5,
             Form::Totals => 6,
+            Form::Scatter => 7,
         }
     }
 
@@ -77,14 +81,17 @@ impl Form {
         match kernel.axes.last() {
             Some(AxisKind::Reduction) => &[Form::Rows, Form::Chunk],
             Some(AxisKind::Scan(_)) => &[Form::Rows, Form::Chunk, Form::Totals],
-            Some(AxisKind::Parallel) | None => &[Form::Store { flat: false, stream: false }],
+            Some(AxisKind::Parallel) | None => match kernel.outputs.first().map(|o| &o.finish) {
+                Some(Finish::Scatter { .. }) => &[Form::Scatter],
+                _ => &[Form::Store { flat: false, stream: false }],
+            },
         }
     }
 
     /// The axis of lanes, and the one of the loop inside a step.
     fn axes(self, rank: usize) -> (usize, Option<usize>) {
         match self {
-            Form::Store { .. } | Form::Chunk | Form::Totals => (rank - 1, None),
+            Form::Store { .. } | Form::Chunk | Form::Totals | Form::Scatter => (rank - 1, None),
             Form::Rows => (rank - 2, Some(rank - 1)),
         }
     }
@@ -115,6 +122,10 @@ pub(crate) enum Word {
     Before(u32),
     /// Where the total of a chunk is to be put, as bits.
     Total(u32),
+    /// The extent of the target of a scatter.
+    TargetExtent(u32),
+    /// Where a scatter notes how far it came: positions, from `Base` on.
+    Progress,
 }
 
 /// The text of a module, and what its function takes.
@@ -157,7 +168,7 @@ pub(crate) fn emit(kernel: &Kernel, form: Form, target: &Target) -> Result<Emitt
             flat = flat::flattened(kernel).ok_or("a kernel that is not element by element")?;
             &flat
         }
-        Form::Store { .. } | Form::Rows | Form::Chunk | Form::Totals => kernel,
+        Form::Store { .. } | Form::Rows | Form::Chunk | Form::Totals | Form::Scatter => kernel,
     };
     let size = supported(&kernel.element)?;
     for o in &kernel.outputs {
@@ -172,7 +183,10 @@ pub(crate) fn emit(kernel: &Kernel, form: Form, target: &Target) -> Result<Emitt
                     return Err(format!("a {} of a long row with an operator of the user's", o.op));
                 }
             }
-            Finish::Scatter { .. } => return Err("a scatter".into()),
+            Finish::Scatter { combine, known: None, .. } if combine.is_partial() => {
+                return Err("a scatter whose combination may fault".into());
+            }
+            Finish::Scatter { .. } => {}
         }
     }
     if form == Form::Chunk && kernel.axes.last() == Some(&AxisKind::Scan(Dir::Right)) {
@@ -268,6 +282,8 @@ struct Emitter<'a> {
     entry: String,
     constants: HashMap<(i64, usize), Operand>,
     tables: Vec<Arc<[u64]>>,
+    /// Memory of the function itself.
+    buffers: usize,
     strides: HashMap<(ArrayId, usize, usize), Operand>,
     /// How axes are bound where code is written.
     axes: Vec<nest::Axis>,
@@ -300,6 +316,7 @@ impl<'a> Emitter<'a> {
             entry: String::new(),
             constants: HashMap::new(),
             tables: Vec::new(),
+            buffers: 0,
             strides: HashMap::new(),
             axes: Vec::new(),
             proven: nest::Proven::default(),
@@ -315,9 +332,9 @@ impl<'a> Emitter<'a> {
         }
         let k = self.words.len();
         let ty = match word {
-            Word::Tick | Word::Ticker | Word::Column(..) | Word::Out(_) | Word::Total(_) => "ptr",
+            Word::Tick | Word::Ticker | Word::Column(..) | Word::Out(_) | Word::Total(_) | Word::Progress => "ptr",
             Word::Extent(_) | Word::ArrayExtent(..) | Word::Evaluated(_) | Word::Scalar(..) => "i64",
-            Word::Base | Word::Before(_) => "i64",
+            Word::Base | Word::Before(_) | Word::TargetExtent(_) => "i64",
         };
         // Writing to a string does not fail.
         let _ = writeln!(self.entry, "  %p{k} = getelementptr i64, ptr %args, i64 {k}");

@@ -99,13 +99,14 @@ impl<'a> Emitter<'a> {
         let r = self.w.promise();
         let mark = self.w.mark();
         self.outer_axes(lane, kernel.axes.len(), &r);
+        let mut finish = Ending::new(self, kernel, form, &r, lane);
+        finish.progress(self, &Operand::text("%c0"));
         of_stage(Stage::Row).into_iter().for_each(|n| self.node(n));
         self.settle();
         for n in of_stage(Stage::Step).into_iter().chain(of_stage(Stage::Along)) {
             self.row_bounds(n, lane, along);
         }
         let edges = self.inner_range(&body.region, lane);
-        let mut finish = Ending::new(self, kernel, form, &r, lane);
         let work = Work { step: of_stage(Stage::Step), along: of_stage(Stage::Along), lane, edges, large };
         let state = finish.begin(self);
         let state = self.steps(&work, &mut finish, state, next_row);
@@ -322,6 +323,7 @@ impl<'a> Emitter<'a> {
     fn step(&mut self, work: &Work<'a>, ending: &mut Ending<'a>, first: &Operand, state: State) -> State {
         self.axes[work.lane] = Axis::Lanes(first.clone());
         self.set(self.body.region.params[work.lane], V::Linear(first.clone(), 1));
+        ending.progress(self, first);
         for n in &work.step {
             self.node(n);
         }

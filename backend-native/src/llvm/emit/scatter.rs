@@ -1,0 +1,197 @@
+//! Elements combined into targets of their own choosing, one after the other in row-major order.
+//!
+//! Positions and values of a step are computed in vectors; then they are combined one by one, for two lanes may have one
+//! target. Where the new value replaces the old, a scatter of vectors does: it writes lanes in order.
+
+use super::ending::Leaf;
+use super::text::{Operand, element, put, stored};
+use super::value::{Mask, Parts, Shape, V};
+use super::{Emitter, Word};
+use crate::kernel::{Body, Update};
+use acc_core::data::ScalarType;
+use std::fmt::Write;
+
+/// How a step's elements are combined with what is there.
+pub(super) enum Combining<'a> {
+    /// Leaf by leaf.
+    Known(&'a [Update]),
+    /// By a body, from the leaves of the new and of the old element.
+    Body(&'a Body),
+}
+
+impl<'a> Emitter<'a> {
+    /// Combines the elements of a step. `keep` is not 0 where there is one, `index` is its target.
+    pub(super) fn scatter(&mut self, keep: Leaf, index: &[Leaf], leaves: &[Leaf], how: &Combining<'a>) {
+        let kept = self.kept(keep);
+        let outer = std::mem::replace(&mut self.mask, kept);
+        let positions = self.targets(index);
+        // Before anything is written: tiles start again with this step.
+        self.settle();
+        let all_new = matches!(how, Combining::Known(updates) if updates.iter().all(|u| *u == Update::New));
+        if all_new {
+            for leaf in leaves {
+                let values = self.lanes(leaf.value);
+                let out = self.word(Word::Out(leaf.number));
+                self.store_at(leaf.ty, &values, &out, &positions);
+            }
+        } else {
+            self.one_by_one(leaves, &positions, how);
+        }
+        self.mask = outer;
+    }
+
+    /// The lanes whose element is kept.
+    fn kept(&mut self, keep: Leaf) -> Mask {
+        match self.value(keep.value) {
+            V::One(Operand::Text(t)) if t.parse::<i64>().is_ok_and(|k| k != 0) => self.mask.clone(),
+            value => {
+                let bytes = self.shape().of("i8");
+                let flags = self.spread(&value, "i8");
+                let parts = (0..self.width.parts).map(|p| {
+                    let flag = put!(self, "icmp ne {bytes} {}, zeroinitializer", flags[p]);
+                    self.masked(p, &flag)
+                });
+                Mask::Lanes(parts.collect())
+            }
+        }
+    }
+
+    /// The row-major positions of targets; lanes out of bounds meet a fault.
+    fn targets(&mut self, index: &[Leaf]) -> Parts {
+        let ty = self.shape().of("i64");
+        let mut positions: Option<Parts> = None;
+        for (d, leaf) in index.iter().enumerate() {
+            let extent = self.word(Word::TargetExtent(d as u32));
+            let n = self.splat(&extent, "i64");
+            let lanes = self.lanes(leaf.value);
+            for (part, i) in lanes.iter().enumerate() {
+                let outside = put!(self, "icmp uge {ty} {i}, {n}");
+                self.fault(part, &outside);
+            }
+            positions = Some(match positions {
+                None => lanes,
+                Some(before) => {
+                    let pairs = before.iter().zip(&lanes);
+                    pairs
+                        .map(|(p, i)| {
+                            let scaled = put!(self, "mul {ty} {p}, {n}");
+                            put!(self, "add {ty} {scaled}, {i}")
+                        })
+                        .collect()
+                }
+            });
+        }
+        positions.unwrap_or_else(|| smallvec::smallvec![Operand::text("zeroinitializer"); self.width.parts])
+    }
+
+    /// Memory of the function for a value per lane of a step.
+    fn buffer(&mut self, element: &str) -> Operand {
+        let k = self.buffers;
+        self.buffers += 1;
+        // Writing to a string does not fail.
+        let _ = writeln!(self.entry, "  %buffer{k} = alloca [{} x {element}], align 64", self.width.step());
+        Operand::text(format!("%buffer{k}"))
+    }
+
+    /// Writes the vectors of a step one after the other.
+    fn spill(&mut self, element: &str, parts: &Parts) -> Operand {
+        let buffer = self.buffer(element);
+        let (vector, lanes) = (self.shape().of(element), self.width.lanes);
+        for (part, x) in parts.iter().enumerate() {
+            let p = put!(self, "getelementptr {element}, ptr {buffer}, i64 {}", part * lanes);
+            self.w.line(format_args!("store {vector} {x}, ptr {p}, align 8"));
+        }
+        buffer
+    }
+
+    /// A loop over the lanes of a step that are on.
+    fn one_by_one(&mut self, leaves: &[Leaf], positions: &Parts, how: &Combining<'a>) {
+        let flags = match self.mask.clone() {
+            Mask::All => None,
+            Mask::Lanes(m) => {
+                let (from, to) = (self.mask_type(), self.shape().of("i8"));
+                let bytes = m.iter().map(|m| put!(self, "zext {from} {m} to {to}")).collect();
+                Some(self.spill("i8", &bytes))
+            }
+        };
+        let at = self.spill("i64", positions);
+        let values: Vec<Operand> = leaves
+            .iter()
+            .map(|l| {
+                let lanes = self.lanes(l.value);
+                let lanes = self.in_memory(l.ty, &lanes);
+                self.spill(stored(l.ty), &lanes)
+            })
+            .collect();
+        let (head, combine, next, done, before) =
+            (self.w.label(), self.w.label(), self.w.label(), self.w.label(), self.w.block);
+        self.w.jump(head);
+        self.w.start(head);
+        let k = self.w.promise();
+        let mark = self.w.mark();
+        match flags {
+            None => self.w.jump(combine),
+            Some(flags) => {
+                let p = put!(self, "getelementptr i8, ptr {flags}, i64 {k}");
+                let flag = put!(self, "load i8, ptr {p}, align 1");
+                let on = put!(self, "icmp ne i8 {flag}, 0");
+                self.w.branch(&on, combine, next);
+            }
+        }
+        self.w.start(combine);
+        let p = put!(self, "getelementptr i64, ptr {at}, i64 {k}");
+        let position = put!(self, "load i64, ptr {p}, align 8");
+        let mut new = Vec::new();
+        let mut old = Vec::new();
+        let mut places = Vec::new();
+        for (leaf, values) in leaves.iter().zip(&values) {
+            let (mem, size) = (stored(leaf.ty), leaf.ty.size());
+            let p = put!(self, "getelementptr {mem}, ptr {values}, i64 {k}");
+            let x = put!(self, "load {mem}, ptr {p}, align {size}");
+            new.push(self.one_in_register(leaf.ty, x));
+            let out = self.word(Word::Out(leaf.number));
+            let p = put!(self, "getelementptr {mem}, ptr {out}, i64 {position}");
+            let y = put!(self, "load {mem}, ptr {p}, align {size}");
+            old.push(self.one_in_register(leaf.ty, y));
+            places.push(p);
+        }
+        let combined: Vec<Operand> = match how {
+            Combining::Known(updates) => {
+                let all = leaves.iter().zip(*updates).zip(new.iter().zip(&old));
+                all.map(|((leaf, u), (x, y))| match u {
+                    Update::New => x.clone(),
+                    Update::Old => y.clone(),
+                    // As the tile executor: the operation commutes where the old value stands first.
+                    Update::Prim(p) | Update::PrimOldFirst(p) => {
+                        self.operation(*p, leaf.ty, Shape::One, &[x.clone(), y.clone()])
+                    }
+                })
+                .collect()
+            }
+            Combining::Body(body) => {
+                let args: Vec<V> = new.into_iter().chain(old).map(V::One).collect();
+                let outer = std::mem::replace(&mut self.mask, Mask::All);
+                let results = self.inline_one(body, &args);
+                self.mask = outer;
+                results
+            }
+        };
+        for ((leaf, x), p) in leaves.iter().zip(combined).zip(places) {
+            let (mem, size) = (stored(leaf.ty), leaf.ty.size());
+            let x = if leaf.ty == ScalarType::Bool { put!(self, "zext i1 {x} to i8") } else { x };
+            self.w.line(format_args!("store {mem} {x}, ptr {p}, align {size}"));
+        }
+        self.w.jump(next);
+        self.w.start(next);
+        let following = put!(self, "add i64 {k}, 1");
+        let more = put!(self, "icmp slt i64 {following}, {}", self.width.step());
+        self.w.branch(&more, head, done);
+        self.w.insert(mark, &format!("  {k} = phi i64 [ 0, {before} ], [ {following}, {next} ]\n"));
+        self.w.start(done);
+    }
+
+    fn one_in_register(&mut self, ty: ScalarType, x: Operand) -> Operand {
+        debug_assert_eq!(element(ty) == stored(ty), ty != ScalarType::Bool);
+        if ty == ScalarType::Bool { put!(self, "icmp ne i8 {x}, 0") } else { x }
+    }
+}
