@@ -64,6 +64,11 @@ impl<'a> Definitions<'a> {
         block(&p.body, &mut of);
         Definitions { of }
     }
+
+    /// The statement that defines an array; none if it is a parameter.
+    pub fn get(&self, a: ArrayId) -> Option<&'a Stmt> {
+        self.of.get(&a).copied()
+    }
 }
 
 /// What a statement contracts, if it does.

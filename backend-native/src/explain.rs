@@ -101,7 +101,8 @@ impl KernelReport {
         let size = |vals: &[Val], ty: &dyn Fn(Val) -> ScalarType| vals.iter().map(|&v| ty(v).size()).sum::<usize>();
         let stored = |o: &Output| match o.finish {
             Finish::Store | Finish::Scan { .. } if o.stored => size(k.values(o), &|v| k.element.ty(v)),
-            Finish::Store | Finish::Scan { .. } | Finish::Fold { .. } | Finish::Scatter { .. } => 0,
+            Finish::Store | Finish::Scan { .. } | Finish::Fold { .. } => 0,
+            Finish::Scatter { .. } | Finish::Compact => 0,
         };
         let scans = matches!(k.axes.last(), Some(AxisKind::Scan(_)));
         let after = k.epilogue.iter().filter(|_| scans).map(|e| size(&e.body.region.results, &|v| e.body.ty(v)));

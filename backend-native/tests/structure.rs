@@ -310,7 +310,41 @@ structure! {
             let sums = ones.permute::<DIM1, _, _>(none, plus, |i| Some(labels.index(i)));
             sums.map(|(n, x, y)| (x / n, y / n))
         };
-    filtered: 2 kernels, 1 arrays;
+    // Compactions.
+    filtered: 1 kernels, 0 arrays;
         |xs: Acc<V>| xs.filter(|x| x.gt(0.0)).0;
         |xs: Acc<V>| { let (kept, _) = xs.filter(|v| v.gt(0.0)); kept };
+    filtered_and_used: 1 kernels, 0 arrays;
+        |xs: Acc<V>| xs.map(|x| x * 2.0).filter(|x| x.gt(1.0)).0.map(|x| x + 1.0);
+        |xs: Acc<V>| { let twice = double(&xs); let kept = twice.filter(|x| x.gt(1.0)).0; kept.zip(&kept).map(|(x, _)| x + 1.0) };
+    two_vectors_filtered_alike: 1 kernels, 0 arrays;
+        |xs: Acc<V>, ys: Acc<V>| { let kept = xs.zip(&ys).filter(|(x, y)| x.gt(y)).0; kept.map(|(x, y)| x - y) };
+        |xs: Acc<V>, ys: Acc<V>| { let both = xs.zip_with(&ys, |x, y| (y, x)); both.filter(|(y, x)| x.gt(y)).0.map(|(y, x)| x - y) };
+    compacted_by_a_scan: 1 kernels, 0 arrays;
+        |xs: Acc<V>| {
+            let ones = xs.map(|x| x.gt(0.0).to_num::<i64>());
+            let before = ones.scanl(0, |a, b| a + b);
+            let none = fill(before.index(xs.length()), 0.0f32);
+            xs.permute::<DIM1, _, _>(none, |new, _| new, |i| xs.index(i).gt(0.0).then_some(before.index(i)))
+        };
+        |xs: Acc<V>| {
+            let ones = xs.map(|x| x.gt(0.0).then_else(1i64, 0i64));
+            let upto = ones.scanl1(|a, b| b + a);
+            let kept = ones.sum();
+            xs.permute::<DIM1, _, _>(fill(kept.the(), 0.0f32), |new, _| new, |i| xs.index(i).gt(0.0).then_some(upto.index(i) - 1))
+        };
+    // Places that are not counts: a scan and a permute.
+    spread_by_a_scan: 2 kernels, 1 arrays;
+        |xs: Acc<V>| {
+            let steps = xs.map(|x| x.gt(0.0).then_else(2i64, 0i64));
+            let before = steps.scanl(0, |a, b| a + b);
+            let none = fill(before.index(xs.length()), 0.0f32);
+            xs.permute::<DIM1, _, _>(none, |new, _| new, |i| xs.index(i).gt(0.0).then_some(before.index(i)))
+        };
+        |xs: Acc<V>| {
+            let steps = xs.map(|x| x.gt(0.0).to_num::<i64>() * 2);
+            let before = steps.scanl(0, |a, b| a + b);
+            let none = fill(before.index(xs.length()), 0.0f32);
+            xs.permute::<DIM1, _, _>(none, |new, _| new, |i| xs.index(i).gt(0.0).then_some(before.index(i)))
+        };
 }

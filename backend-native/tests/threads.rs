@@ -9,7 +9,7 @@ use common::{Rng, array, native, parse, reference, same};
 use std::sync::Arc;
 
 /// Programs over one array of floats and one of integers whose results depend on how operations are grouped.
-const PROGRAMS: [&str; 8] = [
+const PROGRAMS: [&str; 11] = [
     "program(a: [1]f32, b: [1]i64) { r: [0]f32 = fold(a, f: |%x: f32, %y: f32| add(%x, %y), init: || 1.0f32) yield r }",
     "program(a: [1]f32, b: [1]i64) { r: [1]f32 = scanl(a, f: |%x: f32, %y: f32| add(%x, %y), init: || 1.0f32) yield r }",
     "program(a: [1]f32, b: [1]i64) { r: [1]f32 = scanr1(a, f: |%x: f32, %y: f32| mul(%x, %y)) yield r }",
@@ -35,6 +35,26 @@ const PROGRAMS: [&str; 8] = [
        r: [1]f32 = fold(m, f: |%x: f32, %y: f32| add(%x, %y), init: || 0.5f32)
        s: [2]f32 = scanl1(m, f: |%x: f32, %y: f32| add(%x, %y))
        yield r, s
+     }",
+    // A segmented scan, and what is made of it.
+    "program(a: [1]f32, b: [1]i64) {
+       p: [1](bool, f32) = zip_with(a, b, f: |%x: f32, %k: i64| (eq(rem(%k, 5i64), 0i64), %x))
+       s: [1](bool, f32) = scanl1(p, f: |%f: bool, %x: f32, %g: bool, %y: f32| (or(%f, %g), select(%g, %y, add(%x, %y))))
+       r: [1]f32 = map(s, f: |%f: bool, %x: f32| mul(%x, 0.5f32))
+       yield r
+     }",
+    "program(a: [1]f32, b: [1]i64) {
+       p: [1](bool, f32) = zip_with(a, b, f: |%x: f32, %k: i64| (eq(rem(%k, 5i64), 0i64), %x))
+       s: [1](bool, f32) = scanr1(p, f: |%f: bool, %x: f32, %g: bool, %y: f32| (or(%f, %g), select(%f, %x, add(%x, %y))))
+       yield s
+     }",
+    // A compaction.
+    "program(a: [1]f32, b: [1]i64) {
+       c: [1]i64 = map(a, f: |%x: f32| select(gt(%x, 0.0f32), 1i64, 0i64))
+       s: [1]i64 = scanl(c, f: |%x: i64, %y: i64| add(%x, %y), init: || 0i64)
+       z: [1]f32 = generate(shape: || s[extent(a, 0)], f: |%i: i64| 0.0f32)
+       r: [1]f32 = permute(a, into: z, combine: |%n: f32, %o: f32| %n, target: |%i: i64| if gt(a[%i], 0.0f32) { yield 1u8, s[%i] } else { yield 0u8, 0i64 })
+       yield r
      }",
     "program(a: [1]f32, b: [1]i64) {
        r: [1]f32 = map(a, f: |%x: f32| if gt(%x, 0.0f32) { yield sin(exp(mul(%x, 0.1f32))) } else { yield sqrt(abs(%x)) })

@@ -1,11 +1,14 @@
 //! The decisions: consumers first, so that it is known how often each element of a producer is needed, and where.
 
+use super::compaction::{Compaction, compaction};
 use super::cost::{Facts, facts, is_cheaper_than_memory};
-use super::extents::{Extent, Extents};
+use super::extents::Extents;
+use super::kernel::{Kernel, Kind, Reads, is_element_wise, kind, together, total_statements};
 use super::uses::{By, Read, Uses};
 use super::{Fusion, Group, KERNEL_NODES, Note, What};
-use acc_core::ir::{ArrayId, ArrayOp, Dir, Program, Stmt, arrays_of_fun, arrays_on_demand};
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use crate::contraction::Definitions;
+use acc_core::ir::{ArrayId, ArrayOp, Program, Stmt, arrays_on_demand};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// Statements of a program from which on siblings stay apart: to find out whether one depends on another takes long.
 const MANY: usize = 4096;
@@ -23,99 +26,6 @@ enum Place {
     Inlined,
 }
 
-/// How a kernel's statement reads an array, also through inlined ones.
-#[derive(Clone, Copy, Default, Debug)]
-struct Reads {
-    /// At its own point.
-    point: bool,
-    /// As what a permute begins with.
-    initial: bool,
-    /// At other points, so many times.
-    times: usize,
-    /// Once for a launch.
-    once: bool,
-    /// With edges.
-    window: bool,
-}
-
-impl Reads {
-    fn count(&self) -> usize {
-        usize::from(self.point) + usize::from(self.initial) + self.times
-    }
-
-    fn only_point(&self) -> bool {
-        self.point && !self.initial && self.times == 0 && !self.once
-    }
-
-    /// Of what a statement reads in this way that is itself read as `self`.
-    fn through(self, read: Read) -> Reads {
-        match read {
-            Read::Point => self,
-            Read::Initial => Reads { initial: true, ..Reads::default() },
-            Read::Times(n) => Reads { times: n * self.count(), once: self.once, ..Reads::default() },
-            Read::Window(n) => Reads { times: n * self.count(), once: self.once, window: true, ..Reads::default() },
-            Read::Once => Reads { once: true, ..Reads::default() },
-            Read::Stored(_) | Read::Measured => Reads::default(),
-        }
-    }
-
-    fn add(&mut self, other: Reads) {
-        self.point |= other.point;
-        self.initial |= other.initial;
-        self.times = self.times.saturating_add(other.times);
-        self.once |= other.once;
-        self.window |= other.window;
-    }
-}
-
-/// What a kernel does along its innermost axis.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Kind {
-    Points,
-    Fold,
-    Scan(Dir),
-    Scatter,
-}
-
-impl Kind {
-    /// Of one kernel that does both.
-    fn with(self, other: Kind) -> Option<Kind> {
-        match (self, other) {
-            (Kind::Scatter, _) | (_, Kind::Scatter) => None,
-            (Kind::Points, k) | (k, Kind::Points) => Some(k),
-            (Kind::Fold, Kind::Fold) => Some(Kind::Fold),
-            (Kind::Fold, Kind::Scan(Dir::Left)) | (Kind::Scan(Dir::Left), Kind::Fold) => Some(Kind::Scan(Dir::Left)),
-            (Kind::Scan(a), Kind::Scan(b)) if a == b => Some(Kind::Scan(a)),
-            (Kind::Fold | Kind::Scan(_), Kind::Fold | Kind::Scan(_)) => None,
-        }
-    }
-}
-
-/// A kernel in the making.
-#[derive(Clone, Debug)]
-struct Kernel {
-    main: BTreeSet<usize>,
-    epilogue: BTreeSet<usize>,
-    kind: Kind,
-    /// The extents of the index space, and those of the epilogue's.
-    space: Vec<Extent>,
-    after: Vec<Extent>,
-    facts: Facts,
-    /// The arrays that it evaluates on demand.
-    demands: BTreeSet<ArrayId>,
-    /// Whether the block's evaluation needs it for sure.
-    strict: bool,
-    /// Whether it may be evaluated even if it is not needed: it ends, and without a fault.
-    total: bool,
-    block: usize,
-}
-
-impl Kernel {
-    fn members(&self) -> impl Iterator<Item = usize> + '_ {
-        self.main.iter().chain(&self.epilogue).copied()
-    }
-}
-
 struct Decider<'a> {
     uses: Uses<'a>,
     extents: Extents,
@@ -127,6 +37,10 @@ struct Decider<'a> {
     again: Vec<usize>,
     /// Whether a statement may be evaluated even if it is not needed.
     total: Vec<bool>,
+    /// By the result of the permute.
+    compactions: HashMap<ArrayId, Compaction>,
+    /// Arrays that nothing computes, for a compaction does without.
+    absorbed: HashSet<ArrayId>,
     notes: Vec<Note>,
 }
 
@@ -148,17 +62,33 @@ pub(super) fn alone(p: &Program) -> Fusion {
 }
 
 pub(super) fn decide(p: &Program) -> Fusion {
-    let uses = Uses::new(p);
+    let (mut uses, mut extents) = (Uses::new(p), Extents::new(p));
     let n = uses.sites.len();
+    let defs = Definitions::new(p);
+    let mut compactions: HashMap<ArrayId, Compaction> = HashMap::new();
+    let mut absorbed: HashSet<ArrayId> = HashSet::new();
+    let mut notes = Vec::new();
+    for k in 0..n {
+        if let Some(c) = compaction(p, &defs, &uses, &mut extents, k) {
+            uses.absorb(k, &c);
+            let result = uses.sites[k].stmt.results[0];
+            let all = || c.absorbed.iter().chain([&c.defaults]).copied();
+            absorbed.extend(all());
+            notes.extend(all().map(|array| Note { array, what: What::With(result) }));
+            compactions.insert(result, c);
+        }
+    }
     let mut d = Decider {
-        extents: Extents::new(p),
+        extents,
         place: vec![Place::Apart; n],
         kernels: Vec::new(),
         reads: vec![BTreeMap::new(); n],
         again: vec![0; n],
         total: total_statements(&uses),
-        notes: Vec::new(),
+        notes,
         uses,
+        compactions,
+        absorbed,
     };
     for k in (0..n).rev() {
         d.statement(k);
@@ -171,49 +101,6 @@ pub(super) fn decide(p: &Program) -> Fusion {
         }
     }
     d.finish(p)
-}
-
-/// What kind of kernel computes a statement; none if none does.
-fn kind(s: &Stmt) -> Option<Kind> {
-    match &s.op {
-        ArrayOp::Generate { .. }
-        | ArrayOp::Map { .. }
-        | ArrayOp::Backpermute { .. }
-        | ArrayOp::Replicate { .. }
-        | ArrayOp::Slice { .. }
-        | ArrayOp::Check { .. }
-        | ArrayOp::Stencil { .. } => Some(Kind::Points),
-        ArrayOp::Fold { .. } => Some(Kind::Fold),
-        ArrayOp::Scan { dir, .. } => Some(Kind::Scan(*dir)),
-        ArrayOp::Permute { .. } => Some(Kind::Scatter),
-        ArrayOp::Argsort { .. }
-        | ArrayOp::Reshape { .. }
-        | ArrayOp::Compute { .. }
-        | ArrayOp::Foreign { .. }
-        | ArrayOp::If { .. }
-        | ArrayOp::While { .. } => None,
-    }
-}
-
-fn is_element_wise(op: &ArrayOp) -> bool {
-    match op {
-        ArrayOp::Generate { .. }
-        | ArrayOp::Map { .. }
-        | ArrayOp::Backpermute { .. }
-        | ArrayOp::Replicate { .. }
-        | ArrayOp::Slice { .. }
-        | ArrayOp::Check { .. }
-        | ArrayOp::Stencil { .. } => true,
-        ArrayOp::Fold { .. }
-        | ArrayOp::Scan { .. }
-        | ArrayOp::Permute { .. }
-        | ArrayOp::Argsort { .. }
-        | ArrayOp::Reshape { .. }
-        | ArrayOp::Compute { .. }
-        | ArrayOp::Foreign { .. }
-        | ArrayOp::If { .. }
-        | ArrayOp::While { .. } => false,
-    }
 }
 
 impl Decider<'_> {
@@ -262,6 +149,9 @@ impl Decider<'_> {
     fn statement(&mut self, k: usize) {
         let s = self.uses.sites[k].stmt;
         let (Some(kind), Some(&result)) = (kind(s), s.results.first()) else { return };
+        if self.absorbed.contains(&result) {
+            return;
+        }
         let (reads, why) = self.reads_of(result);
         if is_element_wise(&s.op) {
             let refused = match why {
@@ -411,7 +301,9 @@ impl Decider<'_> {
 
     /// The arrays that a statement may have to evaluate in the middle of its own evaluation.
     fn demands(&self, k: usize) -> BTreeSet<ArrayId> {
-        let late = |a: &ArrayId| self.uses.def[a.index()].is_some_and(|d| !self.uses.sites[d].strict);
+        let late = |a: &ArrayId| {
+            self.uses.def[a.index()].is_some_and(|d| !self.uses.sites[d].strict) && !self.absorbed.contains(a)
+        };
         arrays_on_demand(self.uses.sites[k].stmt).into_iter().filter(late).collect()
     }
 
@@ -598,48 +490,9 @@ impl Decider<'_> {
         }
         self.notes.sort_by_key(|n| n.array);
         fusion.notes = self.notes;
+        fusion.compactions = self.compactions;
         fusion
     }
-}
-
-/// Whether two kernels may be evaluated together: both are needed for sure, or one is and the other does no harm.
-fn together(a: &Kernel, b: &Kernel) -> bool {
-    (a.strict && (b.strict || b.total)) || (a.total && b.strict)
-}
-
-/// For each statement, whether it and all it needs end without a fault or are needed anyway.
-fn total_statements(uses: &Uses<'_>) -> Vec<bool> {
-    let mut total: Vec<bool> = Vec::with_capacity(uses.sites.len());
-    for site in &uses.sites {
-        let s = site.stmt;
-        let shape = match &s.op {
-            ArrayOp::Map { .. } | ArrayOp::Fold { init: Some(_), .. } | ArrayOp::Scan { .. } => true,
-            ArrayOp::Generate { .. }
-            | ArrayOp::Fold { init: None, .. }
-            | ArrayOp::Permute { .. }
-            | ArrayOp::Backpermute { .. }
-            | ArrayOp::Stencil { .. }
-            | ArrayOp::Argsort { .. }
-            | ArrayOp::Check { .. }
-            | ArrayOp::Reshape { .. }
-            | ArrayOp::Replicate { .. }
-            | ArrayOp::Slice { .. }
-            | ArrayOp::Compute { .. }
-            | ArrayOp::Foreign { .. }
-            | ArrayOp::If { .. }
-            | ArrayOp::While { .. } => false,
-        };
-        let there =
-            |a: ArrayId| uses.def[a.index()].is_none_or(|d| uses.sites[d].strict || total.get(d) == Some(&true));
-        let operands = s.op.arrays().into_iter().all(there);
-        let code =
-            s.op.funs()
-                .iter()
-                .all(|(_, f)| !f.body.is_partial() && arrays_of_fun(f).into_iter().all(|(a, _)| there(a)));
-        let total_here = shape && operands && code;
-        total.push(total_here);
-    }
-    total
 }
 
 /// How one kernel needs another.

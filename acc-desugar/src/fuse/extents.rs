@@ -1,8 +1,9 @@
-//! Which arrays have the same extents, whatever the arguments: extents as interned expressions.
+//! Which arrays have the same extents, whatever the arguments: extents, and other numbers, as interned expressions.
 
+use crate::contraction::Definitions;
 use acc_core::data::{Lit, ScalarType};
-use acc_core::ir::{ArrayId, ArrayOp, Axis, Block, Fun, PrimOp, Program, ScalarOp, Stmt, Val};
-use std::collections::HashMap;
+use acc_core::ir::{ArrayId, ArrayOp, Axis, Block, Fun, PrimOp, Program, Region, ScalarOp, Stmt, Val};
+use std::collections::{HashMap, HashSet};
 
 /// An extent. Equal numbers are equal extents; others may be equal, too.
 pub(super) type Extent = u32;
@@ -17,6 +18,8 @@ enum Expr {
     Of(ArrayId, usize),
     /// The least of several, in ascending order.
     Min(Vec<Extent>),
+    /// An index along an axis, whichever.
+    Point(usize),
     /// Equal to nothing else.
     Unknown(u32),
 }
@@ -24,13 +27,27 @@ enum Expr {
 /// The extents of every array.
 pub(super) struct Extents {
     interned: HashMap<Expr, Extent>,
+    /// By number.
+    exprs: Vec<Expr>,
+    /// Truth values.
+    flags: HashSet<Extent>,
+    /// Elements that were asked for.
+    elements: HashMap<(ArrayId, Vec<Extent>), Vec<Extent>>,
     of: Vec<Vec<Extent>>,
     unknown: u32,
 }
 
 impl Extents {
     pub(super) fn new(p: &Program) -> Extents {
-        let mut e = Extents { interned: HashMap::new(), of: vec![Vec::new(); p.types.len()], unknown: 0 };
+        let of = vec![Vec::new(); p.types.len()];
+        let mut e = Extents {
+            interned: HashMap::new(),
+            exprs: Vec::new(),
+            flags: HashSet::new(),
+            elements: HashMap::new(),
+            of,
+            unknown: 0,
+        };
         e.block(p, &p.body);
         e
     }
@@ -41,8 +58,13 @@ impl Extents {
     }
 
     fn intern(&mut self, e: Expr) -> Extent {
-        let next = self.interned.len() as Extent;
-        *self.interned.entry(e).or_insert(next)
+        if let Some(&known) = self.interned.get(&e) {
+            return known;
+        }
+        let next = self.exprs.len() as Extent;
+        self.exprs.push(e.clone());
+        self.interned.insert(e, next);
+        next
     }
 
     fn own(&mut self, p: &Program, a: ArrayId) -> Vec<Extent> {
@@ -110,26 +132,176 @@ impl Extents {
 
     /// The values of a closed function.
     fn closed(&mut self, f: &Fun) -> Vec<Extent> {
-        let mut known: HashMap<Val, Extent> = HashMap::new();
-        for n in &f.body.nodes {
+        self.values(f, &[], None)
+    }
+
+    /// The number of a literal.
+    pub(super) fn literal(&mut self, l: Lit) -> Extent {
+        self.intern(Expr::Const(l))
+    }
+
+    /// An index along an axis, whichever.
+    pub(super) fn point(&mut self, axis: usize) -> Extent {
+        self.intern(Expr::Point(axis))
+    }
+
+    /// The number of a primitive operation.
+    pub(super) fn prim(&mut self, p: PrimOp, mut args: Vec<Extent>) -> Extent {
+        if p.is_commutative() {
+            args.sort_unstable();
+        }
+        self.intern(Expr::Prim(p, args))
+    }
+
+    /// The number of a leaf of an array at an index, that of a stored array.
+    pub(super) fn read(&mut self, array: ArrayId, leaf: u32, index: &[Extent]) -> Extent {
+        self.intern(Expr::Read(array, leaf, index.to_vec()))
+    }
+
+    /// The condition under which a number is not zero, if it is a literal on one side of it and 0 on the other; with the
+    /// literal, as bits.
+    pub(super) fn indicated(&self, e: Extent) -> Option<(Extent, u64)> {
+        match *self.expr(e)? {
+            // Numbers made of truth values.
+            Expr::Convert(_, true, flag) if self.is_flag(flag) => Some((flag, 1)),
+            Expr::Select([flag, then, else_]) => match (self.expr(then)?, self.expr(else_)?) {
+                (Expr::Const(yes), Expr::Const(no)) if no.bits == 0 && yes.bits != 0 => Some((flag, yes.bits)),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// What a number is where a condition holds.
+    pub(super) fn under(&self, e: Extent, flag: Extent) -> Extent {
+        match self.expr(e) {
+            Some(&Expr::Select([c, then, _])) if c == flag => self.under(then, flag),
+            _ => e,
+        }
+    }
+
+    /// The array of rank 0 that a number is read from.
+    pub(super) fn scalar_read(&self, e: Extent) -> Option<ArrayId> {
+        match self.expr(e)? {
+            Expr::Read(a, 0, index) if index.is_empty() => Some(*a),
+            _ => None,
+        }
+    }
+
+    /// Whether a number is known to be a truth value: a comparison, a connective or what a program reads as one.
+    fn is_flag(&self, e: Extent) -> bool {
+        self.flags.contains(&e)
+    }
+
+    fn expr(&self, e: Extent) -> Option<&Expr> {
+        self.exprs.get(e as usize)
+    }
+
+    /// The leaves of an array's element: computed where its definition says how, else read.
+    pub(super) fn element(&mut self, inside: &Inside<'_>, a: ArrayId, index: &[Extent], depth: usize) -> Vec<Extent> {
+        let key = (a, index.to_vec());
+        if let Some(known) = self.elements.get(&key) {
+            return known.clone();
+        }
+        let leaves = self.new_element(inside, a, index, depth);
+        self.elements.insert(key, leaves.clone());
+        leaves
+    }
+
+    fn new_element(&mut self, inside: &Inside<'_>, a: ArrayId, index: &[Extent], depth: usize) -> Vec<Extent> {
+        let types = inside.program.ty(a).elt.leaves();
+        let computed = match inside.defs.get(a).filter(|_| depth > 0).map(|s| &s.op) {
+            Some(ArrayOp::Generate { f, .. }) => Some(self.values(f, index, Some((inside, depth)))),
+            Some(ArrayOp::Map { f, xs, indexed }) => {
+                let mut args = if *indexed { index.to_vec() } else { Vec::new() };
+                for &x in xs {
+                    args.extend(self.element(inside, x, index, depth - 1));
+                }
+                Some(self.values(f, &args, Some((inside, depth))))
+            }
+            Some(ArrayOp::Backpermute { index: f, xs, .. }) => {
+                let source = self.values(f, index, Some((inside, depth)));
+                Some(self.element(inside, *xs, &source, depth - 1))
+            }
+            Some(ArrayOp::Check { xs, .. } | ArrayOp::Compute { xs }) => {
+                Some(self.element(inside, *xs, index, depth - 1))
+            }
+            _ => None,
+        };
+        let read = |e: &mut Extents, leaf: usize| {
+            let read = e.read(a, leaf as u32, index);
+            if types.get(leaf) == Some(&ScalarType::Bool) {
+                e.flags.insert(read);
+            }
+            read
+        };
+        match computed {
+            // What has no expression of its own is that leaf, all the same.
+            Some(leaves) => leaves
+                .into_iter()
+                .enumerate()
+                .map(|(k, v)| if matches!(self.expr(v), Some(Expr::Unknown(_))) { read(self, k) } else { v })
+                .collect(),
+            None => (0..types.len()).map(|k| read(self, k)).collect(),
+        }
+    }
+
+    /// The values of a function of these arguments; of arrays that it reads `inside` tells the definitions.
+    pub(super) fn values(&mut self, f: &Fun, args: &[Extent], inside: Option<(&Inside<'_>, usize)>) -> Vec<Extent> {
+        let mut known: HashMap<Val, Extent> = f.body.params.iter().copied().zip(args.iter().copied()).collect();
+        self.region(f, &f.body, &mut known, inside);
+        let value = |v: &Val| known.get(v).copied();
+        let results: Vec<Option<Extent>> = f.body.results.iter().map(value).collect();
+        results.into_iter().map(|r| r.unwrap_or_else(|| self.unknown())).collect()
+    }
+
+    fn unknown(&mut self) -> Extent {
+        self.unknown += 1;
+        self.intern(Expr::Unknown(self.unknown))
+    }
+
+    fn region(&mut self, f: &Fun, r: &Region, known: &mut HashMap<Val, Extent>, inside: Option<(&Inside<'_>, usize)>) {
+        for n in &r.nodes {
+            if let ScalarOp::If { then, else_, .. } = &n.op {
+                acc_core::grow_stack(|| self.region(f, then, known, inside));
+                acc_core::grow_stack(|| self.region(f, else_, known, inside));
+            }
             let values = |v: &[Val]| v.iter().map(|v| known.get(v).copied()).collect::<Option<Vec<Extent>>>();
             let expr = match &n.op {
                 ScalarOp::Const(l) => Some(Expr::Const(*l)),
-                ScalarOp::Prim(p, v) => values(v).map(|mut v| {
-                    if p.is_commutative() {
-                        v.sort_unstable();
-                    }
-                    Expr::Prim(*p, v)
-                }),
+                ScalarOp::Prim(p, v) => {
+                    let Some(v) = values(v) else { continue };
+                    let value = self.prim(*p, v);
+                    self.define(f, n.results[0], value, known);
+                    continue;
+                }
                 ScalarOp::Cast(v) => values(&[*v]).map(|v| Expr::Convert(f.ty(n.results[0]), true, v[0])),
                 ScalarOp::Bitcast(v) => values(&[*v]).map(|v| Expr::Convert(f.ty(n.results[0]), false, v[0])),
                 ScalarOp::Select { cond, then, else_ } => {
                     values(&[*cond, *then, *else_]).map(|v| Expr::Select([v[0], v[1], v[2]]))
                 }
+                ScalarOp::If { cond, then, else_ } => {
+                    let sides = then.results.iter().zip(&else_.results);
+                    let sides: Vec<_> = sides.map(|(&a, &b)| values(&[*cond, a, b])).collect();
+                    for (&v, side) in n.results.iter().zip(sides) {
+                        if let Some(e) = side {
+                            known.insert(v, self.intern(Expr::Select([e[0], e[1], e[2]])));
+                        }
+                    }
+                    continue;
+                }
                 ScalarOp::Index { array, leaves, index } => {
                     let Some(index) = values(index) else { continue };
+                    let element = match inside {
+                        Some((inside, depth)) if depth > 0 => self.element(inside, *array, &index, depth - 1),
+                        _ => Vec::new(),
+                    };
                     for (&v, &leaf) in n.results.iter().zip(leaves) {
-                        known.insert(v, self.intern(Expr::Read(*array, leaf, index.clone())));
+                        let value = match element.get(leaf as usize) {
+                            Some(&value) => value,
+                            None => self.read(*array, leaf, &index),
+                        };
+                        self.define(f, v, value, known);
                     }
                     continue;
                 }
@@ -138,21 +310,25 @@ impl Extents {
                     known.extend(n.results.iter().copied().zip(extent));
                     continue;
                 }
-                ScalarOp::If { .. } | ScalarOp::While { .. } | ScalarOp::Foreign { .. } => None,
+                ScalarOp::While { .. } | ScalarOp::Foreign { .. } => None,
             };
             if let (Some(expr), [v]) = (expr, &n.results[..]) {
-                known.insert(*v, self.intern(expr));
+                let value = self.intern(expr);
+                known.insert(*v, value);
             }
         }
-        f.body
-            .results
-            .iter()
-            .map(|v| {
-                known.get(v).copied().unwrap_or_else(|| {
-                    self.unknown += 1;
-                    self.intern(Expr::Unknown(self.unknown))
-                })
-            })
-            .collect()
     }
+
+    fn define(&mut self, f: &Fun, v: Val, value: Extent, known: &mut HashMap<Val, Extent>) {
+        if f.ty(v) == ScalarType::Bool {
+            self.flags.insert(value);
+        }
+        known.insert(v, value);
+    }
+}
+
+/// What tells how elements of arrays are computed.
+pub(super) struct Inside<'a> {
+    pub program: &'a Program,
+    pub defs: &'a Definitions<'a>,
 }

@@ -10,6 +10,8 @@
 //! | how statements read arrays | `uses` |
 //! | what they cost, and whether they fault or loop | `cost` |
 //! | which arrays have the same extents | `extents` |
+//! | which permutes keep elements in order | `compaction` |
+//! | what a kernel in the making holds | `kernel` |
 //! | the decisions, consumers first | `decide` |
 //!
 //! The rules:
@@ -28,13 +30,18 @@
 //!    yields, is stored.
 //! 5. *Faults.* What may fault does not join what comes after it and may not end, nor what then evaluates an array on
 //!    demand: its fault could be lost.
-//! 6. *Size.* The body of a kernel has at most [`KERNEL_NODES`] nodes.
+//! 6. *Compactions.* A permute that puts elements one after the other needs no counts: what counts them for it alone is
+//!    not computed.
+//! 7. *Size.* The body of a kernel has at most [`KERNEL_NODES`] nodes.
 
+mod compaction;
 mod cost;
 mod decide;
 mod extents;
+mod kernel;
 mod uses;
 
+pub use compaction::Compaction;
 pub use cost::prim_cost;
 
 /// The matrix product that a statement is, if fusion stores its factors for one.
@@ -44,6 +51,7 @@ pub fn matrix_product(p: &Program, defs: &Definitions<'_>, s: &Stmt) -> Option<C
 
 use crate::contraction::{Contraction, Definitions, contraction};
 use acc_core::ir::{ArrayId, Program, Stmt};
+use std::collections::HashMap;
 use std::fmt;
 
 /// What storing an element and reading it again costs, in additions over a vector of lanes.
@@ -64,6 +72,8 @@ pub struct Fusion {
     kernel_of: Vec<Option<usize>>,
     /// For each array whether it is computed where it is read.
     inlined: Vec<bool>,
+    /// The permutes that are compactions, by their results.
+    compactions: HashMap<ArrayId, Compaction>,
     /// What was decided for each array that might have been fused, in program order.
     pub notes: Vec<Note>,
 }
@@ -129,6 +139,16 @@ impl Fusion {
     /// Whether an array is computed where it is read.
     pub fn is_inlined(&self, a: ArrayId) -> bool {
         self.inlined.get(a.index()).copied().unwrap_or(false)
+    }
+
+    /// The compaction that a permute is.
+    pub fn compaction(&self, a: ArrayId) -> Option<&Compaction> {
+        self.compactions.get(&a)
+    }
+
+    /// All compactions, by the results of their permutes.
+    pub fn compactions(&self) -> impl Iterator<Item = (ArrayId, &Compaction)> {
+        self.compactions.iter().map(|(a, c)| (*a, c))
     }
 
     /// The kernel that computes an array.

@@ -1,5 +1,6 @@
 //! How statements read arrays.
 
+use super::compaction::Compaction;
 use super::{COPIES, GATHER};
 use crate::contraction::{Contraction, Definitions, contraction};
 use acc_core::data::ScalarType;
@@ -107,6 +108,18 @@ impl<'a> Uses<'a> {
             self.of[r.index()].push(Use { by: By::Block(block), read: Read::Stored("it is a result") });
         }
         block
+    }
+
+    /// Forgets what a compaction does not compute: reads by what is absorbed, and reads of it.
+    pub(super) fn absorb(&mut self, permute: usize, c: &Compaction) {
+        let mut gone: Vec<usize> = c.absorbed.iter().chain([&c.defaults]).filter_map(|a| self.def[a.index()]).collect();
+        for uses in &mut self.of {
+            uses.retain(|u| !matches!(u.by, By::Stmt(by) if gone.contains(&by)));
+        }
+        gone.push(permute);
+        for a in c.absorbed.iter().chain([&c.defaults]) {
+            self.of[a.index()].retain(|u| !matches!(u.by, By::Stmt(by) if gone.contains(&by)));
+        }
     }
 
     /// The statement of a block that a reader is, or stands in; none if it is the block itself or around it.

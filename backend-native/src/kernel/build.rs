@@ -429,6 +429,16 @@ impl Builder {
     }
 }
 
+/// The body that yields only these of its values, and computes no more than they need.
+pub(crate) fn only(body: &Body, results: Vec<Val>) -> Body {
+    let mut body = body.clone();
+    body.region.results = results;
+    let mut live = vec![false; body.types.len()];
+    sweep(&mut body.region, &mut live, Keep::Checks);
+    body.consts.retain(|(v, _)| live[v.index()]);
+    body
+}
+
 /// Removes what nothing uses, but for what is to be kept.
 fn sweep(r: &mut Region, live: &mut [bool], unused: Keep) {
     for v in &r.results {

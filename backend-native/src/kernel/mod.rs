@@ -8,11 +8,11 @@
 //!
 //! | innermost axis | outputs |
 //! |---|---|
-//! | parallel | `Store`, any number; or one `Scatter` |
+//! | parallel | `Store`, any number; or one `Scatter`; or, of one axis, one `Compact` |
 //! | reduced | `Fold` and `Store`, at least one `Fold` |
 //! | scanned | `Scan`, all from one end, and `Store`; from the left also `Fold` |
 //!
-//! What is computed of complete results of folds, scans or a scatter, at the same index, is the
+//! What is computed of complete results of folds, scans, a scatter or a compaction, at the same index, is the
 //! [`epilogue`](Kernel::epilogue).
 //!
 //! Bodies are SSA with structured control flow ([`Op::If`], [`Op::While`]). What an executor must know:
@@ -35,8 +35,9 @@ mod build;
 mod math;
 mod print;
 mod verify;
+mod walk;
 
-pub(crate) use build::{Builder, Keep, Loads, Reads, region_cost};
+pub(crate) use build::{Builder, Keep, Loads, Reads, only, region_cost};
 pub(crate) use math::expand;
 pub(crate) use verify::verify;
 
@@ -78,12 +79,14 @@ pub(crate) struct Output {
     pub stored: bool,
 }
 
-/// Arrays over the index space of the folds', scans' or scatter's results: without the innermost axis for folds.
+/// Arrays over the index space of the folds', scans', scatter's or compaction's results: without the innermost axis for folds.
 #[derive(Clone, Debug)]
 pub(crate) struct Epilogue {
     /// From the index of an element, then the leaves of that element of every output that is not a `Store`, in order, to
     /// the scalars that the epilogue's outputs take.
     pub body: Body,
+    /// How many of its parameters are leaves.
+    pub leaves: usize,
     /// The arrays, all of them `Store`.
     pub outputs: Vec<Output>,
 }
@@ -145,6 +148,8 @@ pub(crate) enum Finish {
         /// The rank of the target.
         rank: usize,
     },
+    /// Stored one after the other, those that are kept. The values are a `u8` (0: not kept) and the leaves.
+    Compact,
 }
 
 /// What a scatter begins with.
@@ -333,6 +338,22 @@ pub(crate) enum Ix {
 }
 
 impl Kernel {
+    /// Whether points next to each other along the second axis from within, more than along the innermost, are read
+    /// from one place after the other in memory.
+    pub(crate) fn lies_across(&self) -> bool {
+        let inner = self.axes.len() as u32 - 1;
+        let (mut along, mut across) = (0, 0);
+        self.element.region.visit(0, &mut |n, _| {
+            if let Op::Load(l) = &n.op
+                && let Some(Ix::Affine { axis, scale: 1, .. }) = l.index.last()
+            {
+                along += usize::from(*axis == inner);
+                across += usize::from(*axis + 1 == inner);
+            }
+        });
+        across > 0 && across >= along
+    }
+
     /// The results of the element body that an output takes.
     pub(crate) fn values(&self, o: &Output) -> &[Val] {
         self.element.region.results.get(o.values.clone()).unwrap_or(&[])
@@ -343,7 +364,7 @@ impl Finish {
     /// The combination of a fold, scan or scatter.
     pub(crate) fn combine(&self) -> Option<&Body> {
         match self {
-            Finish::Store => None,
+            Finish::Store | Finish::Compact => None,
             Finish::Fold { combine, .. } | Finish::Scan { combine, .. } | Finish::Scatter { combine, .. } => {
                 Some(combine)
             }
@@ -354,7 +375,7 @@ impl Finish {
     pub(crate) fn known(&self) -> Option<&[PrimOp]> {
         match self {
             Finish::Fold { known, .. } | Finish::Scan { known, .. } => known.as_deref(),
-            Finish::Store | Finish::Scatter { .. } => None,
+            Finish::Store | Finish::Scatter { .. } | Finish::Compact => None,
         }
     }
 
@@ -362,124 +383,37 @@ impl Finish {
     pub(crate) fn has_init(&self) -> bool {
         match self {
             Finish::Fold { init, .. } | Finish::Scan { init, .. } => *init,
-            Finish::Store | Finish::Scatter { .. } => false,
+            Finish::Store | Finish::Scatter { .. } | Finish::Compact => false,
+        }
+    }
+
+    /// Whether an epilogue takes the results.
+    pub(crate) fn is_combined(&self) -> bool {
+        !matches!(self, Finish::Store)
+    }
+
+    /// How many values come before the leaves: whether there is an element, and where it goes.
+    pub(crate) fn lead(&self) -> usize {
+        match self {
+            Finish::Store | Finish::Fold { .. } | Finish::Scan { .. } => 0,
+            Finish::Compact => 1,
+            Finish::Scatter { rank, .. } => 1 + rank,
         }
     }
 }
 
-impl Op {
-    /// Calls `f` on the values used directly, those of affine bases included.
-    pub(crate) fn operands(&self, f: &mut dyn FnMut(Val)) {
-        let mut ix = |index: &[Ix]| {
-            for i in index {
-                match i {
-                    Ix::Affine { base: Some(v), .. } | Ix::At(v) => f(*v),
-                    Ix::Affine { base: None, .. } => {}
-                }
-            }
-        };
-        match self {
-            Op::Prim(_, v) | Op::Call { args: v, .. } => v.iter().for_each(|&v| f(v)),
-            Op::Cast(v) | Op::Bitcast(v) | Op::Table { index: v, .. } => f(*v),
-            Op::Fma(a, b, c) => [a, b, c].into_iter().for_each(|v| f(*v)),
-            Op::Select { cond, then, else_ } => {
-                f(*cond);
-                f(*then);
-                f(*else_);
-            }
-            Op::If { cond, .. } => f(*cond),
-            Op::While { init, .. } => init.iter().for_each(|&v| f(v)),
-            Op::Load(l) => ix(&l.index),
-            Op::Inside { index, .. } | Op::Check { index, .. } => ix(index),
-            Op::Scalar { .. } | Op::Extent { .. } => {}
-        }
-    }
-
-    /// The regions inside.
-    pub(crate) fn regions(&self) -> SmallVec<[&Region; 2]> {
-        match self {
-            Op::If { then, else_, .. } => smallvec::smallvec![then, else_],
-            Op::While { test, step, .. } => smallvec::smallvec![test, step],
-            Op::Prim(..)
-            | Op::Call { .. }
-            | Op::Cast(_)
-            | Op::Bitcast(_)
-            | Op::Fma(..)
-            | Op::Table { .. }
-            | Op::Select { .. }
-            | Op::Scalar { .. }
-            | Op::Extent { .. }
-            | Op::Load(_)
-            | Op::Inside { .. }
-            | Op::Check { .. } => SmallVec::new(),
-        }
-    }
-
-    /// The indices of a load or check.
-    pub(crate) fn index(&self) -> &[Ix] {
-        match self {
-            Op::Load(l) => &l.index,
-            Op::Inside { index, .. } | Op::Check { index, .. } => index,
-            _ => &[],
-        }
-    }
-
-    /// Whether evaluating it can fault, demand an array, or fail to end.
-    pub(crate) fn is_partial(&self) -> bool {
-        match self {
-            Op::Prim(p, _) => p.is_partial(),
-            Op::Cast(_) | Op::Bitcast(_) | Op::Select { .. } | Op::Scalar { .. } => false,
-            Op::Fma(..) | Op::Table { .. } => false,
-            // An extent demands its array, and a test against the bounds does too.
-            Op::Extent { .. } | Op::Inside { .. } | Op::Load(_) | Op::Check { .. } | Op::While { .. } => true,
-            // What the user's function does for lanes that are off must not be seen.
-            Op::Call { .. } => true,
-            Op::If { then, else_, .. } => then.is_partial() || else_.is_partial(),
-        }
-    }
-}
-
-impl Region {
-    /// Whether any node is partial.
-    pub(crate) fn is_partial(&self) -> bool {
-        acc_core::grow_stack(|| self.nodes.iter().any(|n| n.op.is_partial()))
-    }
-
-    /// Calls `f` on every node, those of inner regions included, with the depth of its region.
-    pub(crate) fn visit<'a>(&'a self, depth: usize, f: &mut dyn FnMut(&'a Node, usize)) {
-        for n in &self.nodes {
-            f(n, depth);
-            for r in n.op.regions() {
-                acc_core::grow_stack(|| r.visit(depth + 1, f));
-            }
-        }
-    }
-}
-
-impl Region {
-    /// The same without checks: a read out of bounds reads some element.
-    fn unchecked(&mut self) {
-        self.nodes.retain(|n| !matches!(n.op, Op::Check { .. }));
-        for n in &mut self.nodes {
-            match &mut n.op {
-                Op::Load(l) => l.edge = l.edge.or(Some(Edge::Any)),
-                Op::If { then: a, else_: b, .. } | Op::While { test: a, step: b, .. } => {
-                    acc_core::grow_stack(|| a.unchecked());
-                    acc_core::grow_stack(|| b.unchecked());
-                }
-                Op::Prim(..)
-                | Op::Call { .. }
-                | Op::Cast(_)
-                | Op::Bitcast(_)
-                | Op::Fma(..)
-                | Op::Table { .. }
-                | Op::Select { .. }
-                | Op::Scalar { .. }
-                | Op::Extent { .. }
-                | Op::Inside { .. }
-                | Op::Check { .. } => {}
-            }
-        }
+impl Epilogue {
+    /// Whether it computes of the elements alone, not of their places.
+    pub(crate) fn is_placeless(&self) -> bool {
+        let region = &self.body.region;
+        let places = region.params.len() - self.leaves;
+        let mut used = region.results.iter().any(|v| region.params[..places].contains(v));
+        region.visit(0, &mut |n, _| {
+            n.op.operands(&mut |v| used |= region.params[..places].contains(&v));
+            used |= n.op.index().iter().any(|i| matches!(i, Ix::Affine { .. }));
+            used |= n.op.regions().iter().any(|r| r.results.iter().any(|v| region.params[..places].contains(v)));
+        });
+        !used
     }
 }
 

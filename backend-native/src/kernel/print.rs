@@ -35,6 +35,7 @@ fn output(f: &mut Formatter<'_>, o: &Output, values: &[Val]) -> Result {
     write!(f, "  {} ", o.result)?;
     match &o.finish {
         Finish::Store => f.write_str("store")?,
+        Finish::Compact => f.write_str("compact")?,
         Finish::Fold { .. } => f.write_str("fold")?,
         Finish::Scan { .. } => f.write_str("scan")?,
         Finish::Scatter { initial: Initial::Array(a), .. } => write!(f, "scatter into {a}")?,

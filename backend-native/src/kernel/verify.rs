@@ -44,12 +44,13 @@ fn epilogue(k: &Kernel, e: &Epilogue) -> Result {
                 rank = *target;
                 values.get(target + 1..).unwrap_or(&[])
             }
+            Finish::Compact => values.get(1..).unwrap_or(&[]),
         };
         want.extend(leaves.iter().map(|&v| k.element.ty(v)));
     }
     let all = [vec![I64; rank], want].concat();
     let params: Vec<ScalarType> = e.body.region.params.iter().map(|&v| e.body.ty(v)).collect();
-    if params != all {
+    if params != all || e.leaves + rank != params.len() {
         return Err(format!("K7: an epilogue from {params:?}, not from {all:?}"));
     }
     if e.outputs.iter().any(|o| !matches!(o.finish, Finish::Store) || o.values.end > e.body.region.results.len()) {
@@ -69,6 +70,7 @@ fn output(k: &Kernel, o: &Output) -> Result {
         Finish::Fold { .. } => matches!(inner, AxisKind::Reduction | AxisKind::Scan(Dir::Left)),
         Finish::Scan { .. } => matches!(inner, AxisKind::Scan(_)),
         Finish::Scatter { .. } => inner == AxisKind::Parallel && k.outputs.len() == 1,
+        Finish::Compact => k.axes == [AxisKind::Parallel] && k.outputs.len() == 1,
     };
     if !fits || outer.iter().any(|a| *a != AxisKind::Parallel) {
         return Err(format!("K6: axes {:?} for {}", k.axes, o.result));
@@ -76,6 +78,8 @@ fn output(k: &Kernel, o: &Output) -> Result {
     let values: Vec<ScalarType> = taken.iter().map(|&v| k.element.ty(v)).collect();
     let (combine, leaves) = match &o.finish {
         Finish::Store => return Ok(()),
+        Finish::Compact if values.first() == Some(&ScalarType::U8) => return Ok(()),
+        Finish::Compact => return Err(format!("K6: whether an element is kept: {:?}", values.first())),
         Finish::Fold { combine, .. } | Finish::Scan { combine, .. } => (combine, &values[..]),
         Finish::Scatter { combine, rank, initial, .. } => {
             if let Initial::Computed(b) = initial {

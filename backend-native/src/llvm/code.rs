@@ -66,6 +66,8 @@ pub(crate) struct Memory<'m, 'o> {
     pub outs: &'m mut [Option<OutSlice<'o>>],
     /// For each leaf what a fold or scan begins with.
     pub before: &'m [u64],
+    /// For each leaf whether anything comes before a chunk.
+    pub preceded: &'m [bool],
     /// For each leaf the total of a chunk.
     pub totals: &'m mut [u64],
     /// The extents of what a scatter combines into.
@@ -136,7 +138,7 @@ impl<'a> Call<'a> {
                 input(a).and_then(|i| i.columns.get(leaf as usize)).map_or(0, |&c| column_address(c))
             }
             Word::Scalar(a, position) => names.scalar(a, position),
-            Word::Out(_) | Word::Base | Word::Before(_) | Word::Total(_) => 0,
+            Word::Out(_) | Word::Base | Word::Before(_) | Word::Preceded(_) | Word::Total(_) => 0,
             Word::TargetExtent(_) | Word::Progress => 0,
         });
         let words = words.collect();
@@ -146,7 +148,7 @@ impl<'a> Call<'a> {
     /// Computes a part of the index space.
     pub(crate) fn run(&self, part: Part, memory: &mut Memory<'_, '_>) -> Ended {
         let Part { positions, row, most, panel } = part;
-        let Memory { outs, before, totals, target, progress } = memory;
+        let Memory { outs, before, preceded, totals, target, progress } = memory;
         let mut words = self.words.clone();
         for (word, place) in self.code.words.iter().zip(&mut words) {
             match *word {
@@ -155,6 +157,7 @@ impl<'a> Call<'a> {
                 }
                 Word::Base => *place = positions.start as u64,
                 Word::Before(k) => *place = before.get(k as usize).copied().unwrap_or(0),
+                Word::Preceded(k) => *place = preceded.get(k as usize).map_or(0, |&p| u64::from(p)),
                 Word::Total(k) => *place = totals.get_mut(k as usize).map_or(0, |t| address(std::ptr::from_mut(t))),
                 Word::TargetExtent(axis) => *place = target.get(axis as usize).map_or(0, |&n| n as u64),
                 Word::Progress => *place = address(std::ptr::from_mut(progress)),

@@ -6,7 +6,7 @@ use crate::kernel::{self, AxisKind, Body, Builder, Epilogue, Finish, Initial, Ke
 use crate::llvm::Codes;
 use crate::tile::scatter::supported;
 use acc_core::Error;
-use acc_core::data::ScalarType;
+use acc_core::data::{Lit, ScalarType};
 use acc_core::ir::{ArrayId, ArrayOp, Loc, PrimOp, Stmt, Val, arrays_needed};
 use acc_desugar::fuse::matrix_product;
 
@@ -23,11 +23,14 @@ impl Lowering<'_> {
         let combine = kernel.outputs.iter().map(|o| o.finish.combine().map(code)).collect();
         let initial = kernel.outputs.iter().find_map(|o| match &o.finish {
             Finish::Scatter { initial: Initial::Computed(b), .. } => Some(code(b)),
-            Finish::Scatter { .. } | Finish::Store | Finish::Fold { .. } | Finish::Scan { .. } => None,
+            Finish::Scatter { .. } | Finish::Compact | Finish::Store | Finish::Fold { .. } | Finish::Scan { .. } => {
+                None
+            }
         });
         let (element, epilogue) = (code(&kernel.element), kernel.epilogue.as_ref().map(|e| code(&e.body)));
         let part = |s: &&Stmt| {
-            let (closed, needs) = (self.closed_functions(s)?, arrays_needed(s));
+            let (closed, mut needs) = (self.closed_functions(s)?, arrays_needed(s));
+            needs.retain(|a| !self.absorbed.contains(a));
             Ok(Part { result: s.results[0], name: s.op.name(), loc: s.loc.clone(), op: s.op.clone(), closed, needs })
         };
         let parts = stmts.iter().map(part).collect::<Result<Vec<_>, Error>>()?;
@@ -61,7 +64,16 @@ impl Lowering<'_> {
                 ArrayOp::Permute { target, xs, .. } => {
                     let element = elements.read(&mut b, *xs, &point)?;
                     b.at(&s.loc);
+                    let compaction = self.fusion.compaction(result);
+                    for &count in compaction.iter().flat_map(|c| &c.counts) {
+                        // Where elements go follows from which are kept.
+                        let zero = b.constant(Lit { ty: ScalarType::I64, bits: 0 });
+                        elements.give(count, vec![zero]);
+                    }
                     let mut values = b.inline(target, &point, &mut elements)?;
+                    if compaction.is_some() {
+                        values.truncate(1);
+                    }
                     values.extend(element);
                     values
                 }
@@ -120,6 +132,7 @@ impl Lowering<'_> {
                 let known = known_operator(&combine, leaves.len());
                 Finish::Scan { combine, known, init: init.is_some() }
             }
+            ArrayOp::Permute { .. } if self.fusion.compaction(s.results[0]).is_some() => Finish::Compact,
             ArrayOp::Permute { combine, defaults, .. } => {
                 let combine = self.operator(combine, &leaves, &s.loc)?;
                 let known = known_update(&combine, leaves.len());
@@ -152,7 +165,7 @@ impl Lowering<'_> {
     }
 
     fn epilogue(&self, outputs: &[Output], last: &[&Stmt], own: &[ArrayId]) -> Result<Epilogue, Error> {
-        let combined: Vec<&Output> = outputs.iter().filter(|o| !matches!(o.finish, Finish::Store)).collect();
+        let combined: Vec<&Output> = outputs.iter().filter(|o| o.finish.is_combined()).collect();
         let leaves = |o: &Output| self.program.ty(o.result).elt.leaves();
         let types: Vec<ScalarType> = combined.iter().flat_map(|o| leaves(o).to_vec()).collect();
         let rank = self.program.ty(last[0].results[0]).rank;
@@ -172,7 +185,7 @@ impl Lowering<'_> {
             results.extend(elements.compute(&mut b, s, point, None)?);
             outputs.push(self.output(s, from..results.len(), Finish::Store, true));
         }
-        Ok(Epilogue { body: self.finished(b, results), outputs })
+        Ok(Epilogue { body: self.finished(b, results), leaves: types.len(), outputs })
     }
 }
 

@@ -9,7 +9,7 @@
 mod element;
 mod group;
 
-use crate::kernel::{self, Body, Kernel, Loads};
+use crate::kernel::{self, Body, Finish, Kernel, Loads};
 use crate::llvm::Codes;
 use crate::tile::compile::compile;
 use crate::tile::machine::Code;
@@ -142,6 +142,13 @@ pub(crate) struct Launch {
     pub codes: Codes,
 }
 
+impl Launch {
+    /// Whether the kernel is a compaction.
+    pub(crate) fn is_compaction(&self) -> bool {
+        matches!(self.kernel.outputs.first().map(|o| &o.finish), Some(Finish::Compact))
+    }
+}
+
 /// A closed function.
 pub(crate) enum Closed {
     Known(Vec<u64>),
@@ -168,8 +175,9 @@ pub(crate) fn lower(program: &Program, fused: bool, checks: bool) -> Result<Plan
     let mut stmts: Vec<Option<&Stmt>> = vec![None; program.types.len()];
     index_statements(&program.body, &mut stmts);
     let products = fused.then(|| Definitions::new(program));
-    let lowering =
-        Lowering { program, fusion: &fusion, fused, checks, stmts, products, free_arrays: RefCell::default() };
+    let absorbed = fusion.compactions().flat_map(|(_, c)| c.absorbed.iter().chain([&c.defaults])).copied().collect();
+    let free_arrays = RefCell::default();
+    let lowering = Lowering { program, fusion: &fusion, fused, checks, stmts, products, absorbed, free_arrays };
     plan.body = lowering.block(&program.body, &mut plan)?;
     Ok(plan)
 }
@@ -195,6 +203,8 @@ struct Lowering<'a> {
     stmts: Vec<Option<&'a Stmt>>,
     /// The same, to find matrix products; none where a kernel is to be a loop nest.
     products: Option<Definitions<'a>>,
+    /// The arrays that no step computes: a compaction does without them.
+    absorbed: HashSet<ArrayId>,
     /// The arrays that each block met so far uses from outside, by its address in the program.
     free_arrays: RefCell<HashMap<*const Block, Rc<[ArrayId]>>>,
 }
@@ -215,12 +225,16 @@ impl<'a> Lowering<'a> {
                 [s] => self.work(s, plan)?,
                 _ => self.kernel_of(&stmts)?,
             };
-            let results: Vec<ArrayId> = stmts.iter().flat_map(|s| s.results.iter().copied()).collect();
+            let mut results: Vec<ArrayId> = stmts.iter().flat_map(|s| s.results.iter().copied()).collect();
+            // What a compaction begins with has extents, which are those of its result.
+            let begun = results.iter().filter_map(|&r| self.fusion.compaction(r)).map(|c| c.defaults);
+            results.extend(begun.collect::<Vec<_>>());
             for r in &results {
                 plan.def[r.index()] = Some(plan.steps.len());
             }
             let mut needs: Vec<ArrayId> = stmts.iter().flat_map(|s| arrays_needed(s)).collect();
             needs.retain(|a| stmts.len() == 1 || !self.follows(*a, &results));
+            needs.retain(|a| results.iter().all(|r| !self.is_of_compaction(*r, *a)));
             let (loc, op) = stmts.first().map_or((Loc::unknown(), ""), |s| (s.loc.clone(), s.op.name()));
             steps.push(plan.steps.len());
             step_is_strict.push(unit.iter().any(|&k| strict[k]));
@@ -232,9 +246,15 @@ impl<'a> Lowering<'a> {
 
     /// The statements of a block in an order in which they can be evaluated, those of one kernel together.
     fn units(&self, b: &Block) -> Vec<Vec<usize>> {
-        let number: HashMap<ArrayId, usize> =
+        let mut number: HashMap<ArrayId, usize> =
             b.stmts.iter().enumerate().flat_map(|(k, s)| s.results.iter().map(move |r| (*r, k))).collect();
-        let mut done = vec![false; b.stmts.len()];
+        let absorbed = |s: &Stmt| !s.results.is_empty() && s.results.iter().all(|r| self.absorbed.contains(r));
+        let mut done: Vec<bool> = b.stmts.iter().map(absorbed).collect();
+        for (permute, c) in self.fusion.compactions() {
+            if let Some(&k) = number.get(&permute) {
+                number.insert(c.defaults, k);
+            }
+        }
         let mut units = Vec::new();
         for k in 0..b.stmts.len() {
             self.unit(b, k, &number, false, &mut done, &mut units);
@@ -276,6 +296,11 @@ impl<'a> Lowering<'a> {
             }
         }
         units.push(unit);
+    }
+
+    /// Whether an array is what a compaction of this result does without.
+    fn is_of_compaction(&self, result: ArrayId, a: ArrayId) -> bool {
+        self.fusion.compaction(result).is_some_and(|c| c.defaults == a || c.absorbed.contains(&a))
     }
 
     /// Whether an array is one of these, or is computed where it is read, of one of them.

@@ -155,7 +155,7 @@ impl JobOutput<'_> {
 
     /// Whether elements are combined, so that an epilogue takes the results.
     pub(crate) fn is_combined(&self) -> bool {
-        self.output.finish.combine().is_some()
+        self.output.finish.is_combined()
     }
 
     /// A known operator per leaf.
@@ -259,9 +259,14 @@ impl Combiner<'_> {
         self.machine.call(n)
     }
 
+    /// Result `k` of the first `n` lanes.
+    pub(crate) fn results(&self, k: usize, n: usize) -> ColumnSlice<'_> {
+        self.machine.get(self.machine.tape.results[k], n)
+    }
+
     /// Copies result `k` of the first `n` lanes.
     pub(crate) fn result(&self, k: usize, n: usize, to: OutSlice<'_>) {
-        lanes::copy(self.machine.get(self.machine.tape.results[k], n), to);
+        lanes::copy(self.results(k, n), to);
     }
 }
 
@@ -342,6 +347,23 @@ impl Piece<'_> {
     pub(crate) fn from(&mut self, k: usize, at: usize) -> OutSlice<'_> {
         self.outs[k].reborrow().split_at(at).1
     }
+}
+
+/// The memory of an output's columns.
+pub(crate) type Outs<'a> = SmallVec<[OutSlice<'a>; 2]>;
+
+/// Takes the first `n` elements off each column.
+pub(crate) fn take<'a>(rest: &mut Outs<'a>, n: usize) -> Outs<'a> {
+    let mut taken = Outs::new();
+    *rest = std::mem::take(rest)
+        .into_iter()
+        .map(|s| {
+            let (a, b) = s.split_at(n);
+            taken.push(a);
+            b
+        })
+        .collect();
+    taken
 }
 
 /// Filled buffers as columns.

@@ -1,6 +1,8 @@
 //! Runs plans: array statements by need.
 
 mod after;
+mod chunks;
+mod compact;
 mod fold;
 pub(crate) mod launch;
 mod product;
@@ -247,8 +249,13 @@ impl Run<'_> {
     /// Launches a kernel until it demands nothing more.
     fn kernel(&mut self, s: &Step, launch: &Launch, parts: &[Part]) -> Result<(), Error> {
         let mut inits = Vec::with_capacity(parts.len());
+        let counts = if launch.is_compaction() { Some(self.counted(s, launch, parts)?) } else { None };
         let outputs = launch.kernel.outputs.iter().chain(launch.kernel.epilogue.iter().flat_map(|e| &e.outputs));
         for (p, o) in parts.iter().zip(outputs) {
+            if matches!(o.finish, Finish::Compact) {
+                inits.push(None);
+                continue;
+            }
             // What is computed of results of the kernel itself has its extents only now.
             for a in &p.needs {
                 if self.values[a.index()].is_none() {
@@ -267,7 +274,7 @@ impl Run<'_> {
             self.values[p.result.index()] = Some(Value { shape, columns: None, scalars });
         }
         loop {
-            match self.launch(launch, parts, &inits) {
+            match self.launch(launch, parts, &inits, counts.as_ref()) {
                 Ok(columns) => {
                     for (p, c) in parts.iter().zip(columns) {
                         if let Some(v) = &mut self.values[p.result.index()] {
@@ -291,15 +298,58 @@ impl Run<'_> {
         bytes.map(|_| ()).ok_or_else(|| Fault::ShapeOverflow { shape: shape() })
     }
 
-    /// Launches a kernel whose results have their extents.
-    fn launch(&self, launch: &Launch, parts: &[Part], inits: &[Option<Vec<u64>>]) -> Result<Vec<Columns>, Stop> {
+    /// Counts the elements that a compaction keeps: then its result has extents.
+    fn counted(&mut self, s: &Step, launch: &Launch, parts: &[Part]) -> Result<compact::Counts, Error> {
+        for a in parts.iter().take(1).flat_map(|p| &p.needs) {
+            self.force(*a)?;
+        }
+        let counts = loop {
+            match self.job(launch, parts, &[None], |job, _| compact::count(job)) {
+                Ok(counts) => break counts,
+                Err(stop) => self.resolve(stop, s)?,
+            }
+        };
+        let shape = SmallVec::from_slice(&[counts.total()]);
+        // Of what the permute begins with, too.
+        let own = parts.iter().take(1).map(|p| p.result);
+        let begun = s.results.iter().copied().filter(|r| parts.iter().all(|p| p.result != *r));
+        for a in own.chain(begun) {
+            self.values[a.index()] = Some(Value { shape: shape.clone(), columns: None, scalars: Vec::new() });
+        }
+        for p in parts.iter().take(1) {
+            self.addressable(p.result, &shape).map_err(|fault| located(fault, p.name, &p.loc))?;
+        }
+        Ok(counts)
+    }
+
+    /// Launches a kernel whose results have their extents; of a compaction the counts are known.
+    fn launch(
+        &self,
+        launch: &Launch,
+        parts: &[Part],
+        inits: &[Option<Vec<u64>>],
+        counts: Option<&compact::Counts>,
+    ) -> Result<Vec<Columns>, Stop> {
+        self.job(launch, parts, inits, |job, view| self.launched(job, launch, view, counts))
+    }
+
+    /// Binds a launch to what it reads.
+    fn job<T>(
+        &self,
+        launch: &Launch,
+        parts: &[Part],
+        inits: &[Option<Vec<u64>>],
+        run: impl FnOnce(&Job<'_>, &View<'_>) -> Result<T, Stop>,
+    ) -> Result<T, Stop> {
         let view = View { values: &self.values };
         let shape = |a: ArrayId| self.values[a.index()].as_ref().map(|v| v.shape.clone()).unwrap_or_default();
         let types = |a: ArrayId| self.plan.types[a.index()].elt.leaves().to_vec();
         // Every output is over the same space: that of what the folds, scans and scatters read.
         let over = parts.iter().zip(&launch.kernel.outputs).fold(None, |over, (p, o)| match o.finish {
             Finish::Store => over.or(Some(p.result)),
-            Finish::Fold { .. } | Finish::Scan { .. } | Finish::Scatter { .. } => p.op.arrays().last().copied(),
+            Finish::Fold { .. } | Finish::Scan { .. } | Finish::Scatter { .. } | Finish::Compact => {
+                p.op.arrays().last().copied()
+            }
         });
         let outputs = launch.kernel.outputs.iter().zip(&launch.combine).zip(inits).map(|((output, combine), init)| {
             let combine = combine.as_ref().map(|c| (c, bind(c, &view, self.cx.limits)));
@@ -319,22 +369,36 @@ impl Run<'_> {
             names: &view,
             cx: self.cx,
         };
+        run(&job, &view)
+    }
+
+    fn launched(
+        &self,
+        job: &Job<'_>,
+        launch: &Launch,
+        view: &View<'_>,
+        counts: Option<&compact::Counts>,
+    ) -> Result<Vec<Columns>, Stop> {
+        if let Some(counts) = counts {
+            return compact::compact(job, counts);
+        }
         match launch.kernel.axes.last() {
             Some(AxisKind::Reduction | AxisKind::Scan(_)) => {
-                let product = launch.product.as_ref().map(|c| product::product(&job, c, &self.values)).transpose()?;
+                let product = launch.product.as_ref().map(|c| product::product(job, c, &self.values)).transpose()?;
                 match (product.flatten(), job.extents.split_last()) {
-                    (Some(columns), Some((_, outer))) => after::epilogue(&job, outer, vec![columns]),
-                    _ => rows::rows(&job),
+                    (Some(columns), Some((_, outer))) => after::epilogue(job, outer, vec![columns]),
+                    _ => rows::rows(job),
                 }
             }
             Some(AxisKind::Parallel) | None => match &job.outputs[..] {
                 [o] if matches!(o.output.finish, Finish::Scatter { .. }) => {
-                    let shape = shape(o.output.result);
-                    let initial = self.initial(&job, o, &shape, &view)?;
-                    let columns = scatter::scatter(&job, o, &shape, initial)?;
-                    after::epilogue(&job, &shape, vec![columns])
+                    let shape = self.values[o.output.result.index()].as_ref().map(|v| v.shape.clone());
+                    let shape = shape.unwrap_or_default();
+                    let initial = self.initial(job, o, &shape, view)?;
+                    let columns = scatter::scatter(job, o, &shape, initial)?;
+                    after::epilogue(job, &shape, vec![columns])
                 }
-                _ => store::store(&job),
+                _ => store::store(job),
             },
         }
     }

@@ -5,7 +5,8 @@ use super::launch::{Combiner, JobOutput};
 use crate::buffer::OutSlice;
 use crate::tile::lanes::{self, Lanes};
 use crate::tile::machine::{Machine, Outcome};
-use crate::tile::reduce;
+use crate::tile::reduce::{self, GROUP, WIDTH};
+use acc_core::data::ScalarType;
 use acc_core::ir::Dir;
 
 /// A chunk's scan in progress.
@@ -74,8 +75,7 @@ impl Scan<'_> {
         acc.take(o, m, n);
         let Some(c) = &mut acc.combiner else { return Ok(()) };
         turn(dir, &mut acc.lanes, n);
-        scan_tile(dir, c, &mut acc.lanes, n, self.carry.as_deref())?;
-        self.carry = Some(acc.lanes.iter().map(|a| lanes::first_bits(lanes::part(a.slice(n), n - 1, 1))).collect());
+        self.carry = Some(scan_tile(dir, c, &o.types, &mut acc.lanes, n, self.carry.take())?);
         let Some(to) = to else { return Ok(()) };
         if let Some(before) = self.before {
             prepend(dir, c, &mut acc.lanes, n, before)?;
@@ -100,41 +100,97 @@ fn sides(dir: Dir, leaves: usize) -> (usize, usize) {
     if dir == Dir::Left { (0, leaves) } else { (leaves, 0) }
 }
 
-/// Scans the first `n` lanes with any operator: columns of consecutive lanes step by step, then the columns one after
-/// the other.
-fn scan_tile(dir: Dir, c: &mut Combiner<'_>, values: &mut [Lanes], n: usize, carry: Option<&[u64]>) -> Outcome {
-    const COLUMNS: usize = 32;
+/// Groups of a step.
+const GROUPS: usize = WIDTH / GROUP;
+
+/// Scans the first `n` lanes with any operator, `carry` before them; what is carried on. The lanes of a group of
+/// [`GROUP`], and then the groups of a step of [`WIDTH`] lanes, are scanned by doubling, so that only one operation per
+/// step waits for the step before. The tree depends on these numbers alone: machine code has the same.
+fn scan_tile(
+    dir: Dir,
+    c: &mut Combiner<'_>,
+    types: &[ScalarType],
+    values: &mut [Lanes],
+    n: usize,
+    carry: Option<Vec<u64>>,
+) -> Outcome<Vec<u64>> {
     let (first, second) = sides(dir, values.len());
-    let len = n.div_ceil(COLUMNS);
-    for t in 1..len {
-        let count = (n - t).div_ceil(len);
-        for (k, v) in values.iter().enumerate() {
-            c.set(first + k, |o| lanes::strided(v.slice(n), t - 1, len as isize, count, o));
-            c.set(second + k, |o| lanes::strided(v.slice(n), t, len as isize, count, o));
-        }
-        c.call(count)?;
-        for (k, v) in values.iter_mut().enumerate() {
-            lanes::store_strided(c.machine.get(c.machine.tape.results[k], count), v.out(), t, len);
+    doubling(dir, c, values, n, GROUP)?;
+    let groups = n.div_ceil(GROUP);
+    let mut totals: Vec<Lanes> = types.iter().map(|&t| Lanes::new(t, groups)).collect();
+    for (v, total) in values.iter().zip(&mut totals) {
+        lanes::strided(v.slice(n), GROUP - 1, GROUP as isize, n / GROUP, total.out());
+        if !n.is_multiple_of(GROUP) {
+            lanes::copy(lanes::part(v.slice(n), n - 1, 1), total.out().split_at(n / GROUP).1);
         }
     }
-    let mut carry: Option<Vec<u64>> = carry.map(<[u64]>::to_vec);
-    let mut at = 0;
-    while at < n {
-        let count = len.min(n - at);
-        if let Some(before) = &carry {
-            for (k, v) in values.iter().enumerate() {
-                c.set(first + k, |o| lanes::fill(o.split_at(count).0, before[k]));
-                c.set(second + k, |o| lanes::copy(lanes::part(v.slice(n), at, count), o));
-            }
-            c.call(count)?;
-            for (k, v) in values.iter_mut().enumerate() {
-                c.result(k, count, v.out().split_at(at).1);
+    doubling(dir, c, &mut totals, groups, GROUPS)?;
+    // What comes before the groups: before the first one of a step what was carried, then that and the groups between.
+    let mut before: Vec<Lanes> = types.iter().map(|&t| Lanes::new(t, groups)).collect();
+    let begins = carry.is_none();
+    let mut carried = carry.unwrap_or_default();
+    for from in (0..groups).step_by(GROUPS) {
+        let end = groups.min(from + GROUPS);
+        let total: Vec<u64> =
+            totals.iter().map(|t| lanes::first_bits(lanes::part(t.slice(groups), end - 1, 1))).collect();
+        for (b, &bits) in before.iter_mut().zip(&carried) {
+            lanes::fill(b.out().split_at(from).1.split_at(end - from).0, bits);
+        }
+        carried = if carried.is_empty() { total } else { one(dir, c, &carried, &total)? };
+    }
+    if groups > 1 {
+        for (k, (b, t)) in before.iter().zip(&totals).enumerate() {
+            c.set(first + k, |o| lanes::copy(lanes::part(b.slice(groups), 1, groups - 1), o));
+            c.set(second + k, |o| lanes::copy(lanes::part(t.slice(groups), 0, groups - 1), o));
+        }
+        c.call(groups - 1)?;
+        for (k, (b, t)) in before.iter_mut().zip(&totals).enumerate() {
+            lanes::copy_within_groups(c.results(k, groups - 1), 1, GROUPS, b.out());
+            if begins {
+                let alone = groups.min(GROUPS) - 1;
+                lanes::copy(lanes::part(t.slice(groups), 0, alone), b.out().split_at(1).1);
             }
         }
-        at += count;
-        carry = Some(values.iter().map(|v| lanes::first_bits(lanes::part(v.slice(n), at - 1, 1))).collect());
+    }
+    for (k, (b, v)) in before.iter().zip(&*values).enumerate() {
+        c.set(first + k, |o| lanes::repeat_each(b.slice(groups), GROUP, o.split_at(n).0));
+        c.set(second + k, |o| lanes::copy(v.slice(n), o));
+    }
+    c.call(n)?;
+    let from = if begins { GROUP.min(n) } else { 0 };
+    for (k, v) in values.iter_mut().enumerate() {
+        lanes::copy(lanes::part(c.results(k, n), from, n - from), v.out().split_at(from).1);
+    }
+    Ok(carried)
+}
+
+/// Scans each group of the first `n` lanes in steps that double what a lane has combined.
+fn doubling(dir: Dir, c: &mut Combiner<'_>, values: &mut [Lanes], n: usize, group: usize) -> Outcome {
+    let (first, second) = sides(dir, values.len());
+    let mut by = 1;
+    while by < group.min(n) {
+        for (k, v) in values.iter().enumerate() {
+            c.set(first + k, |o| lanes::copy(lanes::part(v.slice(n), 0, n - by), o));
+            c.set(second + k, |o| lanes::copy(lanes::part(v.slice(n), by, n - by), o));
+        }
+        c.call(n - by)?;
+        for (k, v) in values.iter_mut().enumerate() {
+            lanes::copy_within_groups(c.results(k, n - by), by, group, v.out().split_at(n).0);
+        }
+        by *= 2;
     }
     Ok(())
+}
+
+/// The combination of two elements.
+fn one(dir: Dir, c: &mut Combiner<'_>, earlier: &[u64], later: &[u64]) -> Outcome<Vec<u64>> {
+    let (first, second) = sides(dir, earlier.len());
+    for (k, (&a, &b)) in earlier.iter().zip(later).enumerate() {
+        c.set(first + k, |o| lanes::fill_first(o, a));
+        c.set(second + k, |o| lanes::fill_first(o, b));
+    }
+    c.call(1)?;
+    Ok((0..earlier.len()).map(|k| lanes::first_bits(c.results(k, 1))).collect())
 }
 
 /// Combines the first `n` lanes with what comes before them all.

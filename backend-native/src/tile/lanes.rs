@@ -148,6 +148,28 @@ macro_rules! lanes {
             }
         }
 
+        /// `to[k] = from[k - by]` for the lanes `k` that are not the first `by` ones of a group of `group` lanes.
+        pub(crate) fn copy_within_groups(from: ColumnSlice<'_>, by: usize, group: usize, to: OutSlice<'_>) {
+            match (from, to) {
+                $((ColumnSlice::$V(f), OutSlice::$V(t)) => {
+                    for (f, t) in f.chunks(group).zip(t.chunks_mut(group)) {
+                        for (f, t) in f.iter().zip(t.iter_mut().skip(by)) { *t = *f; }
+                    }
+                })*
+                _ => debug_assert!(false, "lanes of another type"),
+            }
+        }
+
+        /// `to[k] = from[k / times]`.
+        pub(crate) fn repeat_each(from: ColumnSlice<'_>, times: usize, to: OutSlice<'_>) {
+            match (from, to) {
+                $((ColumnSlice::$V(f), OutSlice::$V(t)) => {
+                    for (f, t) in f.iter().zip(t.chunks_mut(times)) { t.fill(*f); }
+                })*
+                _ => debug_assert!(false, "lanes of another type"),
+            }
+        }
+
         /// `to[k] = from[at[k]]`. Positions are in bounds.
         pub(crate) fn gather_at(from: ColumnSlice<'_>, at: &[usize], to: OutSlice<'_>) {
             match (from, to) {

@@ -226,6 +226,10 @@ impl Emitter<'_> {
     pub(super) fn load(&mut self, n: &Node, l: &Load) {
         let (index, good) = self.checked(l.array, &l.index, l.edge);
         let place = self.place(l.array, &index);
+        let place = match place {
+            Place::Any(positions) => Place::Any(self.safe(l.array, index.len(), positions)),
+            Place::One(_) | Place::Run(..) => place,
+        };
         for (&leaf, &result) in l.leaves.iter().zip(&n.results) {
             let ty = self.ty(result);
             let column = self.word(Word::Column(l.array, leaf));
@@ -237,7 +241,7 @@ impl Emitter<'_> {
                     V::One(if ty == ScalarType::Bool { put!(self, "icmp ne i8 {x}, 0") } else { x })
                 }
                 Place::Run(first, step) => self.run(ty, &column, first, *step, good.as_ref()),
-                Place::Any(positions) => self.gather(ty, &column, positions, good.as_ref()),
+                Place::Any(positions) => self.gather(ty, &column, positions),
             };
             self.set(result, value);
         }
@@ -294,13 +298,24 @@ impl Emitter<'_> {
         put!(self, "icmp ne {bytes} {x}, zeroinitializer")
     }
 
-    fn gather(&mut self, ty: ScalarType, column: &Operand, positions: &Parts, good: Option<&Parts>) -> V {
+    /// Positions of which each can be read: lanes that are off read the first element.
+    fn safe(&mut self, array: ArrayId, rank: usize, positions: Parts) -> Parts {
+        // Reads of single lanes, each under a condition of its own, would cost more than the check of all.
+        self.settle();
+        let Mask::Lanes(mask) = self.mask.clone() else { return positions };
+        self.decline_if_empty(array, rank);
+        let (flags, ty) = (self.mask_type(), self.shape().of("i64"));
+        let all = positions.iter().zip(&mask);
+        all.map(|(at, m)| put!(self, "select {flags} {m}, {ty} {at}, {ty} zeroinitializer")).collect()
+    }
+
+    /// Reads at positions of which each has an element.
+    fn gather(&mut self, ty: ScalarType, column: &Operand, positions: &Parts) -> V {
         let (mem, size, lanes) = (stored(ty), ty.size(), self.width.lanes);
         let (vector, suffix, indices) = (self.shape().of(mem), self.shape().suffix(mem), self.shape().of("i64"));
         let mut parts = Parts::new();
-        for (part, at) in positions.iter().enumerate() {
-            let all = self.constant(self.shape(), "i1", "true");
-            let mask = self.readable(part, good).unwrap_or(all);
+        let mask = self.constant(self.shape(), "i1", "true");
+        for at in positions {
             let p = put!(self, "getelementptr {mem}, ptr {column}, {indices} {at}");
             let x = put!(
                 self,
@@ -330,10 +345,7 @@ impl Emitter<'_> {
         let positions = self.spread(&value, "i64");
         let shape = self.shape();
         let positions: Parts = positions.iter().map(|i| of(self, shape, i)).collect();
-        let outer = std::mem::replace(&mut self.mask, Mask::All);
-        let words = self.gather(ScalarType::U64, &Operand::text(format!("@t{number}")), &positions, None);
-        self.mask = outer;
-        words
+        self.gather(ScalarType::U64, &Operand::text(format!("@t{number}")), &positions)
     }
 
     /// Whether an index is in bounds.

@@ -1,26 +1,33 @@
 //! Combinations: known operations over lanes, and bodies of users.
 
 use super::levels::levels;
-use super::text::{Operand, element, literal, put, stored};
+use super::nest::Axis;
+use super::text::{Operand, element, put, stored};
 use super::value::{Mask, Parts, Shape, V};
 use super::{Emitter, Level, used};
 use crate::kernel::Body;
-use crate::tile::reduce;
-use acc_core::data::{Lit, ScalarType};
+use acc_core::data::ScalarType;
 use acc_core::ir::PrimOp;
 
 impl<'a> Emitter<'a> {
     /// Writes a body where the code stands, its parameters bound to `args`; the vectors of its results.
     pub(super) fn inline(&mut self, body: &'a Body, args: &[V]) -> Vec<Parts> {
-        self.inlined(body, args, |e| body.region.results.iter().map(|&v| e.lanes(v)).collect())
+        self.inlined(body, args, |e| body.region.results.iter().map(|&v| e.lanes(v)).collect(), Vec::new())
     }
 
     /// The same of a body whose parameters are scalars; the scalars of its results.
     pub(super) fn inline_one(&mut self, body: &'a Body, args: &[V]) -> Vec<Operand> {
-        self.inlined(body, args, |e| body.region.results.iter().map(|&v| e.one(v)).collect())
+        self.inlined(body, args, |e| body.region.results.iter().map(|&v| e.one(v)).collect(), Vec::new())
     }
 
-    fn inlined<T>(&mut self, body: &'a Body, args: &[V], results: impl FnOnce(&mut Self) -> T) -> T {
+    /// Writes a body; `axes` are those that its indices follow.
+    pub(super) fn inlined<T>(
+        &mut self,
+        body: &'a Body,
+        args: &[V],
+        results: impl FnOnce(&mut Self) -> T,
+        axes: Vec<Axis>,
+    ) -> T {
         let params: Vec<Level> = args
             .iter()
             .map(|v| match v {
@@ -33,7 +40,7 @@ impl<'a> Emitter<'a> {
         let outer_levels = std::mem::replace(&mut self.levels, levels(body, &params));
         let outer_values = std::mem::replace(&mut self.values, vec![None; body.types.len()]);
         let outer_used = std::mem::replace(&mut self.used, used(body));
-        let outer_axes = std::mem::take(&mut self.axes);
+        let outer_axes = std::mem::replace(&mut self.axes, axes);
         let outer_proven = std::mem::take(&mut self.proven);
         self.constants_of(body);
         for (&p, v) in body.region.params.iter().zip(args) {
@@ -90,47 +97,6 @@ impl<'a> Emitter<'a> {
         let t = Shape::Lanes(2).of(element(ty));
         let [first, second] = [0, 1].map(|k| put!(self, "extractelement {t} {x}, i64 {k}"));
         self.operation(op, ty, Shape::One, &[first, second])
-    }
-
-    /// Scans the elements of a step after `carry`, in groups of [`reduce::GROUP`] lanes; what it carries on.
-    pub(super) fn scan(&mut self, op: PrimOp, ty: ScalarType, parts: &Parts, carry: Operand) -> (Parts, Operand) {
-        const GROUP: usize = reduce::GROUP;
-        let (el, t, lanes, shape) = (element(ty), self.vector(ty), self.width.lanes, self.shape());
-        let neutral = literal(Lit { ty, bits: reduce::identity(op, ty) });
-        let neutral = self.constant(shape, el, &neutral);
-        let mut carry = carry;
-        let mut scanned = Parts::new();
-        for (part, x) in parts.iter().enumerate() {
-            let mut x = x.clone();
-            if let Some(m) = self.mask_of(part) {
-                let flags = self.mask_type();
-                x = put!(self, "select {flags} {m}, {t} {x}, {t} {neutral}");
-            }
-            let mut by = 1;
-            while by < GROUP {
-                let order: Vec<String> =
-                    (0..lanes).map(|k| format!("i32 {}", if k % GROUP >= by { k - by } else { lanes + k })).collect();
-                let earlier =
-                    put!(self, "shufflevector {t} {x}, {t} {neutral}, <{lanes} x i32> <{}>", order.join(", "));
-                x = self.operation(op, ty, shape, &[earlier, x]);
-                by *= 2;
-            }
-            // What each group comes after.
-            let mut before = self.splat(&carry, el);
-            for group in 0..lanes / GROUP {
-                let total = put!(self, "extractelement {t} {x}, i64 {}", group * GROUP + GROUP - 1);
-                carry = self.operation(op, ty, Shape::One, &[carry, total]);
-                if group + 1 < lanes / GROUP {
-                    let next = self.splat(&carry, el);
-                    let order: Vec<String> =
-                        (0..lanes).map(|k| format!("i32 {}", if k / GROUP <= group { k } else { lanes + k })).collect();
-                    before =
-                        put!(self, "shufflevector {t} {before}, {t} {next}, <{lanes} x i32> <{}>", order.join(", "));
-                }
-            }
-            scanned.push(self.operation(op, ty, shape, &[before, x]));
-        }
-        (scanned, carry)
     }
 
     /// A scalar of bits.

@@ -1,11 +1,12 @@
 //! What becomes of the elements of a step: stored, folded, scanned.
 //!
-//! Folds and scans group as those of the tile executor do: see `tile::reduce` and `run::rows`.
+//! Folds and scans group as those of the tile executor do: see `tile::reduce`, `run::chunks` and `run::scan`.
 
-use super::nest::{Axis, State};
+use super::nest::State;
+use super::scan::Carry;
 use super::scatter::Combining;
 use super::text::{Operand, element, literal, put, stored};
-use super::value::{Parts, V};
+use super::value::{Mask, Parts, V};
 use super::{Emitter, Form, Word};
 use crate::kernel::{AxisKind, Finish, Kernel, Node, Output, region_cost};
 use crate::tile::reduce;
@@ -15,20 +16,22 @@ use acc_core::ir::{Dir, PrimOp, Val};
 /// What a form does with the elements, row by row and step by step.
 pub(super) struct Ending<'a> {
     form: Form,
-    kernel: &'a Kernel,
+    pub kernel: &'a Kernel,
     /// Whether scans run from the right.
-    right: bool,
-    outs: Vec<Out<'a>>,
+    pub right: bool,
+    pub outs: Vec<Out<'a>>,
+    /// The results of the epilogue of scans: numbers over all outputs, positions in the body's results, types.
+    pub after: Vec<(u32, usize, ScalarType)>,
     /// The position of the row's first column, counted from the first element of the results' memory.
-    row: Operand,
-    cost: usize,
+    pub row: Operand,
+    pub cost: usize,
 }
 
 /// An output while code is written.
-struct Out<'a> {
-    output: &'a Output,
-    leaves: Vec<Leaf>,
-    known: Option<&'a [PrimOp]>,
+pub(super) struct Out<'a> {
+    pub output: &'a Output,
+    pub leaves: Vec<Leaf>,
+    pub known: Option<&'a [PrimOp]>,
 }
 
 /// A leaf of an output: its number over all outputs, and the value of the element body that it takes.
@@ -40,8 +43,31 @@ pub(super) struct Leaf {
 }
 
 impl Leaf {
-    fn identity(self, op: PrimOp) -> Lit {
+    pub(super) fn identity(self, op: PrimOp) -> Lit {
         Lit { ty: self.ty, bits: reduce::identity(op, self.ty) }
+    }
+}
+
+impl Out<'_> {
+    /// Whether steps hand on what an operator without a neutral element has combined.
+    fn carries(&self) -> bool {
+        self.known.is_none() && matches!(self.output.finish, Finish::Scan { .. })
+    }
+
+    fn types(&self) -> Vec<ScalarType> {
+        self.leaves.iter().map(|l| l.ty).collect()
+    }
+
+    /// Takes what is handed on from the state of a step.
+    fn carried(&self, state: &mut impl Iterator<Item = (Operand, String)>) -> Option<Carry> {
+        let (there, _) = state.next()?;
+        Some(Carry { there, leaves: state.take(self.leaves.len()).map(|(o, _)| o).collect() })
+    }
+
+    fn carry(&self, e: &Emitter<'_>, next: Carry, state: &mut State) {
+        state.0.push((next.there, "i1".to_string()));
+        let leaves = next.leaves.into_iter().zip(&self.leaves);
+        state.0.extend(leaves.map(|(o, leaf)| (o, e.vector(leaf.ty))));
     }
 }
 
@@ -53,11 +79,7 @@ impl<'a> Ending<'a> {
             e.word(Word::Progress);
         }
         for output in &kernel.outputs {
-            let before = match output.finish {
-                // Whether there is an element, and its target.
-                Finish::Scatter { rank, .. } => 1 + rank as u32,
-                Finish::Store | Finish::Fold { .. } | Finish::Scan { .. } => 0,
-            };
+            let before = output.finish.lead() as u32;
             let leaves = kernel.element.region.results[output.values.clone()].iter().zip(0..).map(|(&value, k)| {
                 let own = if k < before { 0 } else { number + k - before };
                 Leaf { number: own, value, ty: kernel.element.ty(value) }
@@ -66,13 +88,20 @@ impl<'a> Ending<'a> {
             number += leaves.len() as u32 - before;
             outs.push(Out { output, leaves, known: output.finish.known() });
         }
+        let mut after = Vec::new();
+        for (epilogue, o) in kernel.epilogue.iter().flat_map(|e| e.outputs.iter().map(move |o| (e, o))) {
+            for k in o.values.clone() {
+                after.push((number, k, epilogue.body.ty(epilogue.body.region.results[k])));
+                number += 1;
+            }
+        }
         let (base, extent) = (e.word(Word::Base), e.word(Word::Extent(lane as u32)));
         let position = put!(e, "mul i64 {row}, {extent}");
         let row = put!(e, "sub i64 {position}, {base}");
         let combines = kernel.outputs.iter().filter_map(|o| o.finish.combine());
         let cost = combines.map(|c| region_cost(&c.region)).sum::<usize>() + region_cost(&kernel.element.region);
         let right = kernel.axes.last() == Some(&AxisKind::Scan(Dir::Right));
-        Ending { form, kernel, right, outs, row, cost }
+        Ending { form, kernel, right, outs, after, row, cost }
     }
 
     /// Notes how far elements are combined: up to a column of the row.
@@ -87,10 +116,19 @@ impl<'a> Ending<'a> {
     /// What the steps of a row begin with.
     pub(super) fn begin(&mut self, e: &mut Emitter<'a>) -> State {
         let mut state = State::default();
+        if matches!(self.form, Form::Count | Form::Compact) {
+            return State(vec![(Operand::int(0), "i64".to_string())]);
+        }
         if matches!(self.form, Form::Store { .. } | Form::Rows | Form::Scatter) {
             return state;
         }
         for o in &self.outs {
+            if o.carries() {
+                state.0.push((Operand::text("false"), "i1".to_string()));
+                for leaf in &o.leaves {
+                    state.0.push((Operand::text("zeroinitializer"), e.vector(leaf.ty)));
+                }
+            }
             for (leaf, &op) in o.leaves.iter().zip(o.known.unwrap_or_default()) {
                 let identity = literal(leaf.identity(op));
                 if let Finish::Scan { .. } = o.output.finish {
@@ -121,6 +159,7 @@ impl<'a> Ending<'a> {
                 state
             }
             Form::Chunk | Form::Totals => self.chunk(e, first, state),
+            Form::Count | Form::Compact => self.kept(e, state),
             Form::Rows => {
                 self.rows(e, along, first);
                 state
@@ -131,21 +170,41 @@ impl<'a> Ending<'a> {
     /// What is left to do when the steps of a row are done.
     pub(super) fn end(&mut self, e: &mut Emitter<'a>, state: State) {
         let mut rest = state.0.into_iter().map(|(o, _)| o);
+        if self.form == Form::Count
+            && let Some(count) = rest.next()
+        {
+            let to = e.word(Word::Total(0));
+            e.w.line(format_args!("store i64 {count}, ptr {to}, align 8, !noalias !2"));
+        }
         for o in &self.outs {
+            if o.carries() && matches!(self.form, Form::Chunk | Form::Totals) {
+                rest.next();
+                for leaf in &o.leaves {
+                    let Some(total) = rest.next() else { continue };
+                    let t = e.vector(leaf.ty);
+                    let total = put!(e, "extractelement {t} {total}, i64 0");
+                    self.total(e, *leaf, &total);
+                }
+            }
             for (leaf, &op) in o.leaves.iter().zip(o.known.unwrap_or_default()) {
                 let total = match o.output.finish {
-                    _ if matches!(self.form, Form::Store { .. } | Form::Rows | Form::Scatter) => continue,
+                    _ if !matches!(self.form, Form::Chunk | Form::Totals) => continue,
                     Finish::Scan { .. } => rest.next().unwrap_or_else(|| Operand::int(0)),
-                    Finish::Fold { .. } | Finish::Store | Finish::Scatter { .. } => {
+                    Finish::Fold { .. } | Finish::Store | Finish::Scatter { .. } | Finish::Compact => {
                         let parts: Parts = rest.by_ref().take(e.width.parts).collect();
                         e.collapse(op, leaf.ty, parts)
                     }
                 };
-                let to = e.word(Word::Total(leaf.number));
-                let bits = e.bits_of(leaf.ty, &total);
-                e.w.line(format_args!("store i64 {bits}, ptr {to}, align 8, !noalias !2"));
+                self.total(e, *leaf, &total);
             }
         }
+    }
+
+    /// Notes the total of a chunk.
+    fn total(&self, e: &mut Emitter<'a>, leaf: Leaf, total: &Operand) {
+        let to = e.word(Word::Total(leaf.number));
+        let bits = e.bits_of(leaf.ty, total);
+        e.w.line(format_args!("store i64 {bits}, ptr {to}, align 8, !noalias !2"));
     }
 
     /// All leaves, as numbers of output and leaf.
@@ -154,7 +213,7 @@ impl<'a> Ending<'a> {
     }
 
     /// Stores neighbours of a row.
-    fn store(&self, e: &mut Emitter<'a>, leaf: Leaf, parts: &Parts, first: &Operand) {
+    pub(super) fn store(&self, e: &mut Emitter<'a>, leaf: Leaf, parts: &Parts, first: &Operand) {
         let (out, mem, row) = (e.word(Word::Out(leaf.number)), stored(leaf.ty), &self.row);
         let start = put!(e, "getelementptr {mem}, ptr {out}, i64 {row}");
         e.store(leaf.ty, parts, &start, first);
@@ -175,202 +234,120 @@ impl<'a> Ending<'a> {
     fn chunk(&self, e: &mut Emitter<'a>, first: &Operand, state: State) -> State {
         let mut before = state.0.into_iter();
         let mut after = State::default();
+        let last = matches!(e.mask, Mask::Lanes(_)).then(|| {
+            let left = put!(e, "sub i64 %c1, {first}");
+            let count = put!(e, "call i64 @llvm.smin.i64(i64 {left}, i64 {})", e.width.step());
+            put!(e, "sub i64 {count}, 1")
+        });
+        let mut results: Vec<(Leaf, Parts)> = Vec::new();
+        let mut combined: Vec<Parts> = Vec::new();
         for o in &self.outs {
-            for (k, &leaf) in o.leaves.iter().enumerate() {
-                let parts = e.lanes(leaf.value);
-                match (&o.output.finish, o.known.map(|ops| ops[k])) {
-                    (Finish::Fold { .. }, Some(op)) => {
+            let elements: Vec<Parts> = o.leaves.iter().map(|l| e.lanes(l.value)).collect();
+            match (&o.output.finish, o.known) {
+                (Finish::Fold { .. }, Some(ops)) => {
+                    for ((leaf, &op), parts) in o.leaves.iter().zip(ops).zip(&elements) {
                         for (part, x) in parts.iter().enumerate() {
                             let Some((acc, ty)) = before.next() else { continue };
                             after.0.push((e.accumulate(op, leaf.ty, part, &acc, x), ty));
                         }
                     }
-                    (Finish::Scan { .. }, Some(op)) => {
+                }
+                (Finish::Scan { .. }, Some(ops)) => {
+                    for ((leaf, &op), parts) in o.leaves.iter().zip(ops).zip(&elements) {
                         let Some((carry, ty)) = before.next() else { continue };
-                        let (scanned, carry) = e.scan(op, leaf.ty, &parts, carry);
+                        let (scanned, carry) = e.scan(op, leaf.ty, parts, carry);
                         after.0.push((carry, ty));
                         if self.form == Form::Chunk {
-                            let bits = e.word(Word::Before(leaf.number));
-                            let chunk = e.scalar_of(leaf.ty, &bits);
+                            let chunk = self.before(e, *leaf);
                             let chunk = e.splat(&chunk, element(leaf.ty));
                             let all = scanned
                                 .iter()
                                 .map(|x| e.operation(op, leaf.ty, e.shape(), &[chunk.clone(), x.clone()]));
-                            let all = all.collect();
-                            self.store(e, leaf, &all, first);
+                            combined.push(all.collect());
                         }
                     }
-                    (Finish::Store, _) if self.form == Form::Chunk => self.store(e, leaf, &parts, first),
-                    // What is not combined by a known operation is not compiled in this form.
-                    _ => {}
                 }
+                // Not compiled in this form.
+                (Finish::Fold { .. }, None) => {}
+                (Finish::Scan { combine, .. }, None) => {
+                    let (types, Some(carry)) = (o.types(), o.carried(&mut before)) else { continue };
+                    if self.form == Form::Totals {
+                        let next = e.fold_by(combine, &types, &elements, &carry, last.as_ref());
+                        o.carry(e, next, &mut after);
+                        continue;
+                    }
+                    let (scanned, next) = e.scan_by(combine, &types, &elements, &carry, last.as_ref());
+                    o.carry(e, next, &mut after);
+                    let leaves = o.leaves.iter().map(|l| {
+                        let before = self.before(e, *l);
+                        e.splat(&before, element(l.ty))
+                    });
+                    let leaves = leaves.collect();
+                    let there = e.word(Word::Preceded(o.leaves.first().map_or(0, |l| l.number)));
+                    let there = put!(e, "icmp ne i64 {there}, 0");
+                    combined.extend(e.prepend_by(combine, &types, &Carry { there, leaves }, &scanned));
+                }
+                (Finish::Store, _) => results.extend(o.leaves.iter().copied().zip(elements)),
+                (Finish::Scatter { .. } | Finish::Compact, _) => {}
             }
+        }
+        if self.form == Form::Totals {
+            return after;
+        }
+        if let Some(epilogue) = self.kernel.epilogue.as_ref().filter(|_| self.scans()) {
+            let values = e.inline_here(&epilogue.body, &combined);
+            for &(number, k, ty) in &self.after {
+                let leaf = Leaf { number, value: epilogue.body.region.results[k], ty };
+                results.push((leaf, values[k].clone()));
+            }
+        }
+        let mut combined = combined.into_iter();
+        for o in self.outs.iter().filter(|o| matches!(o.output.finish, Finish::Scan { .. })) {
+            let own = o.leaves.iter().copied().zip(combined.by_ref().take(o.leaves.len()));
+            if o.output.stored { results.extend(own) } else { own.for_each(drop) }
+        }
+        for (leaf, parts) in results {
+            self.store(e, leaf, &parts, first);
         }
         after
     }
 
-    /// Rows from one end to the other, one per lane.
-    fn rows(&self, e: &mut Emitter<'a>, along: &[&'a Node], first: &Operand) {
-        let axis = self.kernel.axes.len() - 1;
-        let row = e.word(Word::Extent(axis as u32));
-        let at = &self.row;
-        // The lane of the first row, and what each row takes in the memory of an output.
-        let position = put!(e, "add i64 {at}, {first}");
-        let widths: Vec<Operand> = self.outs.iter().map(|o| self.width(e, o, &row)).collect();
-        let mut state = State(vec![(Operand::int(0), "i64".to_string())]);
-        for (o, width) in self.outs.iter().zip(&widths) {
-            for (k, &leaf) in o.leaves.iter().enumerate() {
-                let Some(start) = self.start(e, o, k) else { continue };
-                if o.output.finish.has_init() && matches!(o.output.finish, Finish::Scan { .. }) {
-                    let place = if self.right { row.clone() } else { Operand::int(0) };
-                    self.store_in_rows(e, leaf, &start, &position, width, &place);
-                }
-                let ty = e.vector(leaf.ty);
-                state.0.extend(start.into_iter().map(|x| (x, ty.clone())));
-            }
-        }
-        let (head, exit, before) = (e.w.label(), e.w.label(), e.w.block);
-        e.w.jump(head);
-        e.w.start(head);
-        let here = state.promised(e);
-        let mark = e.w.mark();
-        let (t, accs) = here.split();
-        let index = if self.right {
-            let last = put!(e, "sub i64 {row}, 1");
-            put!(e, "sub i64 {last}, {t}")
+    /// Counts or stores the elements that are kept.
+    fn kept(&self, e: &mut Emitter<'a>, state: State) -> State {
+        let (at, _) = state.split();
+        let Some(o) = self.outs.first() else { return state };
+        let kept = e.kept(o.leaves[0]);
+        let outer = std::mem::replace(&mut e.mask, kept);
+        let next = if self.form == Form::Count {
+            e.count_lanes(at)
         } else {
-            t.clone()
+            let mut results: Vec<(Leaf, Parts)> = Vec::new();
+            if o.output.stored {
+                results.extend(o.leaves[1..].iter().map(|&leaf| (leaf, e.lanes(leaf.value))));
+            }
+            if let Some(epilogue) = &self.kernel.epilogue {
+                // The place is not asked for.
+                let leaves = o.leaves[1..].iter().map(|leaf| e.value(leaf.value));
+                let args: Vec<V> = [V::One(Operand::int(0))].into_iter().chain(leaves).collect();
+                let values = e.inline(&epilogue.body, &args);
+                for &(number, k, ty) in &self.after {
+                    let leaf = Leaf { number, value: epilogue.body.region.results[k], ty };
+                    results.push((leaf, values[k].clone()));
+                }
+            }
+            e.compact(&results, at)
         };
-        e.axes[axis] = Axis::One(index.clone());
-        e.set(e.body.region.params[axis], V::One(index.clone()));
-        for n in along {
-            e.node(n);
-        }
-        e.settle();
-        let mut before_accs = accs.0.iter().map(|(o, _)| o.clone());
-        let mut after: Vec<Parts> = Vec::new();
-        for (o, width) in self.outs.iter().zip(&widths) {
-            let elements: Vec<Parts> = o.leaves.iter().map(|l| e.lanes(l.value)).collect();
-            let combined = match o.output.finish {
-                Finish::Store | Finish::Scatter { .. } => elements,
-                Finish::Fold { .. } | Finish::Scan { .. } => {
-                    let accs: Vec<Parts> =
-                        elements.iter().map(|x| before_accs.by_ref().take(x.len()).collect()).collect();
-                    let next = self.combine(e, o, &t, &accs, &elements);
-                    after.extend(next.iter().cloned());
-                    next
-                }
-            };
-            let place = match o.output.finish {
-                Finish::Store => index.clone(),
-                Finish::Scan { .. } if self.right => index.clone(),
-                Finish::Scan { .. } => {
-                    let lead = put!(e, "sub i64 {width}, {row}");
-                    put!(e, "add i64 {index}, {lead}")
-                }
-                Finish::Fold { .. } | Finish::Scatter { .. } => continue,
-            };
-            for (&leaf, parts) in o.leaves.iter().zip(&combined) {
-                self.store_in_rows(e, leaf, parts, &position, width, &place);
-            }
-        }
-        e.tick(self.cost);
-        let next = put!(e, "add i64 {t}, 1");
-        let more = put!(e, "icmp slt i64 {next}, {row}");
-        let last = e.w.block;
-        e.w.branch(&more, head, exit);
-        let types = accs.0.iter().map(|(_, ty)| ty.clone());
-        let mut arrived = State(vec![(next, "i64".to_string())]);
-        arrived.0.extend(after.iter().flatten().cloned().zip(types));
-        here.arrive(e, mark, &[(state, before), (arrived, last)]);
-        e.w.start(exit);
-        let mut after = after.into_iter();
-        for o in &self.outs {
-            if let Finish::Fold { .. } = o.output.finish {
-                for (&leaf, parts) in o.leaves.iter().zip(after.by_ref()) {
-                    self.store(e, leaf, &parts, first);
-                }
-            } else if let Finish::Scan { .. } = o.output.finish {
-                after.by_ref().take(o.leaves.len()).for_each(drop);
-            }
-        }
+        e.mask = outer;
+        State(vec![(next, "i64".to_string())])
     }
 
-    /// The elements of an output per row.
-    fn width(&self, e: &mut Emitter<'a>, o: &Out<'a>, row: &Operand) -> Operand {
-        match o.output.finish {
-            Finish::Scan { .. } if o.output.finish.has_init() => put!(e, "add i64 {row}, 1"),
-            Finish::Scan { .. } | Finish::Store => row.clone(),
-            Finish::Fold { .. } | Finish::Scatter { .. } => Operand::int(1),
-        }
+    pub(super) fn scans(&self) -> bool {
+        matches!(self.kernel.axes.last(), Some(AxisKind::Scan(_)))
     }
 
-    /// What a leaf's fold or scan of a row begins with. Without an initial value that is the neutral element of a known
-    /// operation; of others the first element takes its place.
-    fn start(&self, e: &mut Emitter<'a>, o: &Out<'a>, k: usize) -> Option<Parts> {
-        let leaf = o.leaves[k];
-        let value = match o.output.finish {
-            Finish::Store | Finish::Scatter { .. } => return None,
-            Finish::Fold { init: true, .. } | Finish::Scan { init: true, .. } => {
-                let bits = e.word(Word::Before(leaf.number));
-                e.scalar_of(leaf.ty, &bits)
-            }
-            Finish::Fold { .. } | Finish::Scan { .. } => {
-                let op = o.known.map(|ops| ops[k]);
-                Operand::text(op.map_or("zeroinitializer".to_string(), |op| literal(leaf.identity(op))))
-            }
-        };
-        let splat = e.splat(&value, element(leaf.ty));
-        Some(smallvec::smallvec![splat; e.width.parts])
-    }
-
-    /// Combines elements, lane by lane, with what came before them; `t` is their number in the order of the row.
-    fn combine(&self, e: &mut Emitter<'a>, o: &Out<'a>, t: &Operand, accs: &[Parts], xs: &[Parts]) -> Vec<Parts> {
-        if let Some(ops) = o.known {
-            let leaves = accs.iter().zip(xs).zip(ops.iter().zip(&o.leaves));
-            return leaves
-                .map(|((accs, xs), (&op, leaf))| {
-                    let pairs = accs.iter().zip(xs);
-                    pairs.map(|(a, x)| e.operation(op, leaf.ty, e.shape(), &[a.clone(), x.clone()])).collect()
-                })
-                .collect();
-        }
-        let Some(body) = o.output.finish.combine() else { return xs.to_vec() };
-        let (left, right) = if self.right { (xs, accs) } else { (accs, xs) };
-        let args: Vec<V> = left.iter().chain(right).map(|p| V::Lanes(p.clone())).collect();
-        if o.output.finish.has_init() {
-            return e.inline(body, &args);
-        }
-        let is_first = put!(e, "icmp eq i64 {t}, 0");
-        let (rest, join, from) = (e.w.label(), e.w.label(), e.w.block);
-        e.w.branch(&is_first, join, rest);
-        e.w.start(rest);
-        let combined = e.inline(body, &args);
-        let last = e.w.block;
-        e.w.jump(join);
-        e.w.start(join);
-        let leaves = o.leaves.iter().zip(xs.iter().zip(&combined));
-        leaves
-            .map(|(leaf, (xs, ys))| {
-                let ty = e.vector(leaf.ty);
-                xs.iter().zip(ys).map(|(x, y)| put!(e, "phi {ty} [ {x}, {from} ], [ {y}, {last} ]")).collect()
-            })
-            .collect()
-    }
-
-    /// Stores an element of each row, `place` elements from the row's start.
-    fn store_in_rows(
-        &self,
-        e: &mut Emitter<'a>,
-        leaf: Leaf,
-        parts: &Parts,
-        position: &Operand,
-        width: &Operand,
-        place: &Operand,
-    ) {
-        let out = e.word(Word::Out(leaf.number));
-        let start = put!(e, "mul i64 {position}, {width}");
-        let start = put!(e, "add i64 {start}, {place}");
-        e.store_strided(leaf.ty, parts, &out, &start, width);
+    /// What comes before a chunk, of a leaf.
+    fn before(&self, e: &mut Emitter<'a>, leaf: Leaf) -> Operand {
+        let bits = e.word(Word::Before(leaf.number));
+        e.scalar_of(leaf.ty, &bits)
     }
 }

@@ -18,12 +18,15 @@
 mod access;
 mod cast;
 mod combine;
+mod compact;
 mod control;
 mod ending;
 mod flat;
 mod levels;
 mod nest;
 mod prim;
+mod rows;
+mod scan;
 mod scatter;
 mod text;
 mod value;
@@ -59,11 +62,15 @@ pub(crate) enum Form {
     Totals,
     /// Combines each into its target. Lanes run along the innermost axis.
     Scatter,
+    /// Counts those that are kept.
+    Count,
+    /// Stores those that are kept, one after the other, and what the epilogue makes of them.
+    Compact,
 }
 
 impl Form {
     /// How many there are.
-    pub(crate) const COUNT: usize = 8;
+    pub(crate) const COUNT: usize = 10;
 
     /// A number below [`COUNT`](Form::COUNT), another for each.
     pub(crate) fn number(self) -> usize {
@@ -73,6 +80,8 @@ impl Form {
             Form::Chunk => 5,
             Form::Totals => 6,
             Form::Scatter => 7,
+            Form::Count => 8,
+            Form::Compact => 9,
         }
     }
 
@@ -83,6 +92,7 @@ impl Form {
             Some(AxisKind::Scan(_)) => &[Form::Rows, Form::Chunk, Form::Totals],
             Some(AxisKind::Parallel) | None => match kernel.outputs.first().map(|o| &o.finish) {
                 Some(Finish::Scatter { .. }) => &[Form::Scatter],
+                Some(Finish::Compact) => &[Form::Count, Form::Compact],
                 _ => &[Form::Store { flat: false, stream: false }],
             },
         }
@@ -92,6 +102,7 @@ impl Form {
     fn axes(self, rank: usize) -> (usize, Option<usize>) {
         match self {
             Form::Store { .. } | Form::Chunk | Form::Totals | Form::Scatter => (rank - 1, None),
+            Form::Count | Form::Compact => (rank - 1, None),
             Form::Rows => (rank - 2, Some(rank - 1)),
         }
     }
@@ -120,6 +131,8 @@ pub(crate) enum Word {
     Base,
     /// What a fold or scan begins with: for rows the initial value, for a chunk what comes before it.
     Before(u32),
+    /// Whether anything comes before a chunk.
+    Preceded(u32),
     /// Where the total of a chunk is to be put, as bits.
     Total(u32),
     /// The extent of the target of a scatter.
@@ -155,6 +168,10 @@ pub(crate) type Unsupported = String;
 
 /// Nodes from which on a body is compiled once, for any mask, and not for full vectors too.
 const LARGE: usize = 200;
+/// Nodes up to which a body leaves registers for many vectors.
+const SMALL: usize = 12;
+/// Bytes of a row that a step takes where rows are walked across.
+const STRIP: usize = 256;
 /// Nodes of the largest body compiled.
 const MOST: usize = 4000;
 /// Regions within one another.
@@ -162,13 +179,17 @@ const DEEPEST: usize = 12;
 
 /// The module of a kernel.
 pub(crate) fn emit(kernel: &Kernel, form: Form, target: &Target) -> Result<Emitted, Unsupported> {
-    let flat;
+    let (flat, counted);
     let kernel = match form {
         Form::Store { flat: true, .. } => {
             flat = flat::flattened(kernel).ok_or("a kernel that is not element by element")?;
             &flat
         }
-        Form::Store { .. } | Form::Rows | Form::Chunk | Form::Totals | Form::Scatter => kernel,
+        Form::Count => {
+            counted = compact::counted(kernel);
+            &counted
+        }
+        Form::Store { .. } | Form::Rows | Form::Chunk | Form::Totals | Form::Scatter | Form::Compact => kernel,
     };
     let size = supported(&kernel.element)?;
     for o in &kernel.outputs {
@@ -177,17 +198,31 @@ pub(crate) fn emit(kernel: &Kernel, form: Form, target: &Target) -> Result<Emitt
         }
         match &o.finish {
             Finish::Store => {}
-            Finish::Scan { .. } if kernel.epilogue.is_some() => return Err("a scan whose results are used on".into()),
-            Finish::Fold { known, .. } | Finish::Scan { known, .. } => {
-                if known.is_none() && form != Form::Rows {
-                    return Err(format!("a {} of a long row with an operator of the user's", o.op));
-                }
+            Finish::Fold { known: None, .. } if form != Form::Rows => {
+                return Err("a fold of a long row with an operator of the user's".into());
             }
+            Finish::Scan { combine, known: None, .. } if form != Form::Rows && combine.is_partial() => {
+                return Err("a scan of a long row with an operator that may fault".into());
+            }
+            Finish::Fold { .. } | Finish::Scan { .. } => {}
             Finish::Scatter { combine, known: None, .. } if combine.is_partial() => {
                 return Err("a scatter whose combination may fault".into());
             }
-            Finish::Scatter { .. } => {}
+            Finish::Scatter { .. } | Finish::Compact => {}
         }
+    }
+    if form == Form::Compact
+        && let Some(e) = &kernel.epilogue
+    {
+        supported(&e.body)?;
+        if !e.is_placeless() {
+            return Err("a compaction whose places are used on".into());
+        }
+    }
+    if matches!(kernel.axes.last(), Some(AxisKind::Scan(_)))
+        && let Some(e) = &kernel.epilogue
+    {
+        supported(&e.body)?;
     }
     if form == Form::Chunk && kernel.axes.last() == Some(&AxisKind::Scan(Dir::Right)) {
         return Err("a scan of a long row from the right".into());
@@ -200,6 +235,10 @@ pub(crate) fn emit(kernel: &Kernel, form: Form, target: &Target) -> Result<Emitt
         // Groups of a scan do not straddle vectors.
         width.lanes = width.lanes.max(crate::tile::reduce::GROUP);
         width.parts = crate::tile::reduce::WIDTH / width.lanes;
+    }
+    if form == Form::Rows && size <= SMALL && kernel.lies_across() {
+        // Several cache lines of each row, so that few pages are met again and again.
+        width.parts = (STRIP / (width.lanes * 4)).max(width.parts);
     }
     let mut e = Emitter::new(&kernel.element, width, target);
     e.stream = matches!(form, Form::Store { stream: true, .. });
@@ -334,7 +373,7 @@ impl<'a> Emitter<'a> {
         let ty = match word {
             Word::Tick | Word::Ticker | Word::Column(..) | Word::Out(_) | Word::Total(_) | Word::Progress => "ptr",
             Word::Extent(_) | Word::ArrayExtent(..) | Word::Evaluated(_) | Word::Scalar(..) => "i64",
-            Word::Base | Word::Before(_) | Word::TargetExtent(_) => "i64",
+            Word::Base | Word::Before(_) | Word::Preceded(_) | Word::TargetExtent(_) => "i64",
         };
         // Writing to a string does not fail.
         let _ = writeln!(self.entry, "  %p{k} = getelementptr i64, ptr %args, i64 {k}");

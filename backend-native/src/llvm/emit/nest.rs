@@ -107,7 +107,8 @@ impl<'a> Emitter<'a> {
             self.row_bounds(n, lane, along);
         }
         let edges = self.inner_range(&body.region, lane);
-        let work = Work { step: of_stage(Stage::Step), along: of_stage(Stage::Along), lane, edges, large };
+        let whole = matches!(form, Form::Chunk | Form::Totals);
+        let work = Work { step: of_stage(Stage::Step), along: of_stage(Stage::Along), lane, edges, large, whole };
         let state = finish.begin(self);
         let state = self.steps(&work, &mut finish, state, next_row);
         self.w.start(next_row);
@@ -289,7 +290,8 @@ impl<'a> Emitter<'a> {
         }
         self.w.start(masked);
         let mut end = Operand::text("%c1");
-        if work.edges.is_some() {
+        // Where lanes combine along a row, steps stay whole.
+        if work.edges.is_some() && !work.whole {
             let early = put!(self, "icmp slt i64 {j}, {lo}");
             let until = put!(self, "call i64 @llvm.smin.i64(i64 {lo}, i64 %c1)");
             end = put!(self, "select i1 {early}, i64 {until}, i64 %c1");
@@ -343,6 +345,8 @@ struct Work<'a> {
     /// The columns without edges.
     edges: Option<(Operand, Operand)>,
     large: bool,
+    /// Whether only the last step of a row may be of fewer lanes.
+    whole: bool,
 }
 
 /// Values carried from step to step, with their types.

@@ -41,7 +41,7 @@ impl<'a> Emitter<'a> {
     }
 
     /// The lanes whose element is kept.
-    fn kept(&mut self, keep: Leaf) -> Mask {
+    pub(super) fn kept(&mut self, keep: Leaf) -> Mask {
         match self.value(keep.value) {
             V::One(Operand::Text(t)) if t.parse::<i64>().is_ok_and(|k| k != 0) => self.mask.clone(),
             value => {
@@ -94,7 +94,7 @@ impl<'a> Emitter<'a> {
     }
 
     /// Writes the vectors of a step one after the other.
-    fn spill(&mut self, element: &str, parts: &Parts) -> Operand {
+    pub(super) fn spill(&mut self, element: &str, parts: &Parts) -> Operand {
         let buffer = self.buffer(element);
         let (vector, lanes) = (self.shape().of(element), self.width.lanes);
         for (part, x) in parts.iter().enumerate() {

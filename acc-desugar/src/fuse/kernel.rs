@@ -1,0 +1,183 @@
+//! Kernels in the making: what they do along their innermost axis, what they hold, how they read.
+
+use super::cost::Facts;
+use super::extents::Extent;
+use super::uses::{Read, Uses};
+use acc_core::ir::{ArrayId, ArrayOp, Dir, Stmt, arrays_of_fun};
+use std::collections::BTreeSet;
+
+/// How a kernel's statement reads an array, also through inlined ones.
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct Reads {
+    /// At its own point.
+    pub point: bool,
+    /// As what a permute begins with.
+    pub initial: bool,
+    /// At other points, so many times.
+    pub times: usize,
+    /// Once for a launch.
+    pub once: bool,
+    /// With edges.
+    pub window: bool,
+}
+
+impl Reads {
+    pub(super) fn count(&self) -> usize {
+        usize::from(self.point) + usize::from(self.initial) + self.times
+    }
+
+    pub(super) fn only_point(&self) -> bool {
+        self.point && !self.initial && self.times == 0 && !self.once
+    }
+
+    /// Of what a statement reads in this way that is itself read as `self`.
+    pub(super) fn through(self, read: Read) -> Reads {
+        match read {
+            Read::Point => self,
+            Read::Initial => Reads { initial: true, ..Reads::default() },
+            Read::Times(n) => Reads { times: n * self.count(), once: self.once, ..Reads::default() },
+            Read::Window(n) => Reads { times: n * self.count(), once: self.once, window: true, ..Reads::default() },
+            Read::Once => Reads { once: true, ..Reads::default() },
+            Read::Stored(_) | Read::Measured => Reads::default(),
+        }
+    }
+
+    pub(super) fn add(&mut self, other: Reads) {
+        self.point |= other.point;
+        self.initial |= other.initial;
+        self.times = self.times.saturating_add(other.times);
+        self.once |= other.once;
+        self.window |= other.window;
+    }
+}
+
+/// What a kernel does along its innermost axis.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Kind {
+    Points,
+    Fold,
+    Scan(Dir),
+    Scatter,
+}
+
+impl Kind {
+    /// Of one kernel that does both.
+    pub(super) fn with(self, other: Kind) -> Option<Kind> {
+        match (self, other) {
+            (Kind::Scatter, _) | (_, Kind::Scatter) => None,
+            (Kind::Points, k) | (k, Kind::Points) => Some(k),
+            (Kind::Fold, Kind::Fold) => Some(Kind::Fold),
+            (Kind::Fold, Kind::Scan(Dir::Left)) | (Kind::Scan(Dir::Left), Kind::Fold) => Some(Kind::Scan(Dir::Left)),
+            (Kind::Scan(a), Kind::Scan(b)) if a == b => Some(Kind::Scan(a)),
+            (Kind::Fold | Kind::Scan(_), Kind::Fold | Kind::Scan(_)) => None,
+        }
+    }
+}
+
+/// A kernel in the making.
+#[derive(Clone, Debug)]
+pub(super) struct Kernel {
+    pub main: BTreeSet<usize>,
+    pub epilogue: BTreeSet<usize>,
+    pub kind: Kind,
+    /// The extents of the index space, and those of the epilogue's.
+    pub space: Vec<Extent>,
+    pub after: Vec<Extent>,
+    pub facts: Facts,
+    /// The arrays that it evaluates on demand.
+    pub demands: BTreeSet<ArrayId>,
+    /// Whether the block's evaluation needs it for sure.
+    pub strict: bool,
+    /// Whether it may be evaluated even if it is not needed: it ends, and without a fault.
+    pub total: bool,
+    pub block: usize,
+}
+
+impl Kernel {
+    pub(super) fn members(&self) -> impl Iterator<Item = usize> + '_ {
+        self.main.iter().chain(&self.epilogue).copied()
+    }
+}
+
+/// What kind of kernel computes a statement; none if none does.
+pub(super) fn kind(s: &Stmt) -> Option<Kind> {
+    match &s.op {
+        ArrayOp::Generate { .. }
+        | ArrayOp::Map { .. }
+        | ArrayOp::Backpermute { .. }
+        | ArrayOp::Replicate { .. }
+        | ArrayOp::Slice { .. }
+        | ArrayOp::Check { .. }
+        | ArrayOp::Stencil { .. } => Some(Kind::Points),
+        ArrayOp::Fold { .. } => Some(Kind::Fold),
+        ArrayOp::Scan { dir, .. } => Some(Kind::Scan(*dir)),
+        ArrayOp::Permute { .. } => Some(Kind::Scatter),
+        ArrayOp::Argsort { .. }
+        | ArrayOp::Reshape { .. }
+        | ArrayOp::Compute { .. }
+        | ArrayOp::Foreign { .. }
+        | ArrayOp::If { .. }
+        | ArrayOp::While { .. } => None,
+    }
+}
+
+pub(super) fn is_element_wise(op: &ArrayOp) -> bool {
+    match op {
+        ArrayOp::Generate { .. }
+        | ArrayOp::Map { .. }
+        | ArrayOp::Backpermute { .. }
+        | ArrayOp::Replicate { .. }
+        | ArrayOp::Slice { .. }
+        | ArrayOp::Check { .. }
+        | ArrayOp::Stencil { .. } => true,
+        ArrayOp::Fold { .. }
+        | ArrayOp::Scan { .. }
+        | ArrayOp::Permute { .. }
+        | ArrayOp::Argsort { .. }
+        | ArrayOp::Reshape { .. }
+        | ArrayOp::Compute { .. }
+        | ArrayOp::Foreign { .. }
+        | ArrayOp::If { .. }
+        | ArrayOp::While { .. } => false,
+    }
+}
+
+/// Whether two kernels may be evaluated together: both are needed for sure, or one is and the other does no harm.
+pub(super) fn together(a: &Kernel, b: &Kernel) -> bool {
+    (a.strict && (b.strict || b.total)) || (a.total && b.strict)
+}
+
+/// For each statement, whether it and all it needs end without a fault or are needed anyway.
+pub(super) fn total_statements(uses: &Uses<'_>) -> Vec<bool> {
+    let mut total: Vec<bool> = Vec::with_capacity(uses.sites.len());
+    for site in &uses.sites {
+        let s = site.stmt;
+        let shape = match &s.op {
+            ArrayOp::Map { .. } | ArrayOp::Fold { init: Some(_), .. } | ArrayOp::Scan { .. } => true,
+            ArrayOp::Generate { .. }
+            | ArrayOp::Fold { init: None, .. }
+            | ArrayOp::Permute { .. }
+            | ArrayOp::Backpermute { .. }
+            | ArrayOp::Stencil { .. }
+            | ArrayOp::Argsort { .. }
+            | ArrayOp::Check { .. }
+            | ArrayOp::Reshape { .. }
+            | ArrayOp::Replicate { .. }
+            | ArrayOp::Slice { .. }
+            | ArrayOp::Compute { .. }
+            | ArrayOp::Foreign { .. }
+            | ArrayOp::If { .. }
+            | ArrayOp::While { .. } => false,
+        };
+        let there =
+            |a: ArrayId| uses.def[a.index()].is_none_or(|d| uses.sites[d].strict || total.get(d) == Some(&true));
+        let operands = s.op.arrays().into_iter().all(there);
+        let code =
+            s.op.funs()
+                .iter()
+                .all(|(_, f)| !f.body.is_partial() && arrays_of_fun(f).into_iter().all(|(a, _)| there(a)));
+        let total_here = shape && operands && code;
+        total.push(total_here);
+    }
+    total
+}

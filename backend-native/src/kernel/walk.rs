@@ -1,0 +1,121 @@
+//! What operations and regions are made of.
+
+use super::{Edge, Ix, Node, Op, Region};
+use acc_core::ir::Val;
+use smallvec::SmallVec;
+
+impl Op {
+    /// Calls `f` on the values used directly, those of affine bases included.
+    pub(crate) fn operands(&self, f: &mut dyn FnMut(Val)) {
+        let mut ix = |index: &[Ix]| {
+            for i in index {
+                match i {
+                    Ix::Affine { base: Some(v), .. } | Ix::At(v) => f(*v),
+                    Ix::Affine { base: None, .. } => {}
+                }
+            }
+        };
+        match self {
+            Op::Prim(_, v) | Op::Call { args: v, .. } => v.iter().for_each(|&v| f(v)),
+            Op::Cast(v) | Op::Bitcast(v) | Op::Table { index: v, .. } => f(*v),
+            Op::Fma(a, b, c) => [a, b, c].into_iter().for_each(|v| f(*v)),
+            Op::Select { cond, then, else_ } => {
+                f(*cond);
+                f(*then);
+                f(*else_);
+            }
+            Op::If { cond, .. } => f(*cond),
+            Op::While { init, .. } => init.iter().for_each(|&v| f(v)),
+            Op::Load(l) => ix(&l.index),
+            Op::Inside { index, .. } | Op::Check { index, .. } => ix(index),
+            Op::Scalar { .. } | Op::Extent { .. } => {}
+        }
+    }
+
+    /// The regions inside.
+    pub(crate) fn regions(&self) -> SmallVec<[&Region; 2]> {
+        match self {
+            Op::If { then, else_, .. } => smallvec::smallvec![then, else_],
+            Op::While { test, step, .. } => smallvec::smallvec![test, step],
+            Op::Prim(..)
+            | Op::Call { .. }
+            | Op::Cast(_)
+            | Op::Bitcast(_)
+            | Op::Fma(..)
+            | Op::Table { .. }
+            | Op::Select { .. }
+            | Op::Scalar { .. }
+            | Op::Extent { .. }
+            | Op::Load(_)
+            | Op::Inside { .. }
+            | Op::Check { .. } => SmallVec::new(),
+        }
+    }
+
+    /// The indices of a load or check.
+    pub(crate) fn index(&self) -> &[Ix] {
+        match self {
+            Op::Load(l) => &l.index,
+            Op::Inside { index, .. } | Op::Check { index, .. } => index,
+            _ => &[],
+        }
+    }
+
+    /// Whether evaluating it can fault, demand an array, or fail to end.
+    pub(crate) fn is_partial(&self) -> bool {
+        match self {
+            Op::Prim(p, _) => p.is_partial(),
+            Op::Cast(_) | Op::Bitcast(_) | Op::Select { .. } | Op::Scalar { .. } => false,
+            Op::Fma(..) | Op::Table { .. } => false,
+            // An extent demands its array, and a test against the bounds does too.
+            Op::Extent { .. } | Op::Inside { .. } | Op::Load(_) | Op::Check { .. } | Op::While { .. } => true,
+            // What the user's function does for lanes that are off must not be seen.
+            Op::Call { .. } => true,
+            Op::If { then, else_, .. } => then.is_partial() || else_.is_partial(),
+        }
+    }
+}
+
+impl Region {
+    /// Whether any node is partial.
+    pub(crate) fn is_partial(&self) -> bool {
+        acc_core::grow_stack(|| self.nodes.iter().any(|n| n.op.is_partial()))
+    }
+
+    /// Calls `f` on every node, those of inner regions included, with the depth of its region.
+    pub(crate) fn visit<'a>(&'a self, depth: usize, f: &mut dyn FnMut(&'a Node, usize)) {
+        for n in &self.nodes {
+            f(n, depth);
+            for r in n.op.regions() {
+                acc_core::grow_stack(|| r.visit(depth + 1, f));
+            }
+        }
+    }
+}
+
+impl Region {
+    /// The same without checks: a read out of bounds reads some element.
+    pub(super) fn unchecked(&mut self) {
+        self.nodes.retain(|n| !matches!(n.op, Op::Check { .. }));
+        for n in &mut self.nodes {
+            match &mut n.op {
+                Op::Load(l) => l.edge = l.edge.or(Some(Edge::Any)),
+                Op::If { then: a, else_: b, .. } | Op::While { test: a, step: b, .. } => {
+                    acc_core::grow_stack(|| a.unchecked());
+                    acc_core::grow_stack(|| b.unchecked());
+                }
+                Op::Prim(..)
+                | Op::Call { .. }
+                | Op::Cast(_)
+                | Op::Bitcast(_)
+                | Op::Fma(..)
+                | Op::Table { .. }
+                | Op::Select { .. }
+                | Op::Scalar { .. }
+                | Op::Extent { .. }
+                | Op::Inside { .. }
+                | Op::Check { .. } => {}
+            }
+        }
+    }
+}

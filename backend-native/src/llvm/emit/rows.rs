@@ -1,0 +1,191 @@
+//! Rows that are folded or scanned from one end to the other, one per lane.
+
+use super::ending::{Ending, Leaf, Out};
+use super::nest::{Axis, State};
+use super::text::{Operand, element, literal, put};
+use super::value::{Parts, V};
+use super::{Emitter, Word};
+use crate::kernel::{Finish, Node};
+
+impl<'a> Ending<'a> {
+    /// Rows from one end to the other, one per lane.
+    pub(super) fn rows(&self, e: &mut Emitter<'a>, along: &[&'a Node], first: &Operand) {
+        let axis = self.kernel.axes.len() - 1;
+        let row = e.word(Word::Extent(axis as u32));
+        let at = &self.row;
+        // The lane of the first row, and what each row takes in the memory of an output.
+        let position = put!(e, "add i64 {at}, {first}");
+        let widths: Vec<Operand> = self.outs.iter().map(|o| self.width(e, o, &row)).collect();
+        let mut state = State(vec![(Operand::int(0), "i64".to_string())]);
+        for (o, width) in self.outs.iter().zip(&widths) {
+            for (k, &leaf) in o.leaves.iter().enumerate() {
+                let Some(start) = self.start(e, o, k) else { continue };
+                if o.output.finish.has_init() && matches!(o.output.finish, Finish::Scan { .. }) {
+                    let place = if self.right { row.clone() } else { Operand::int(0) };
+                    self.store_in_rows(e, leaf, &start, &position, width, &place);
+                }
+                let ty = e.vector(leaf.ty);
+                state.0.extend(start.into_iter().map(|x| (x, ty.clone())));
+            }
+        }
+        let (head, exit, before) = (e.w.label(), e.w.label(), e.w.block);
+        e.w.jump(head);
+        e.w.start(head);
+        let here = state.promised(e);
+        let mark = e.w.mark();
+        let (t, accs) = here.split();
+        let index = if self.right {
+            let last = put!(e, "sub i64 {row}, 1");
+            put!(e, "sub i64 {last}, {t}")
+        } else {
+            t.clone()
+        };
+        e.axes[axis] = Axis::One(index.clone());
+        e.set(e.body.region.params[axis], V::One(index.clone()));
+        for n in along {
+            e.node(n);
+        }
+        e.settle();
+        let mut before_accs = accs.0.iter().map(|(o, _)| o.clone());
+        let mut results: Vec<(Leaf, Parts, Operand, Operand)> = Vec::new();
+        let mut scanned: Vec<Parts> = Vec::new();
+        let mut after: Vec<Parts> = Vec::new();
+        for (o, width) in self.outs.iter().zip(&widths) {
+            let elements: Vec<Parts> = o.leaves.iter().map(|l| e.lanes(l.value)).collect();
+            let combined = match o.output.finish {
+                Finish::Store | Finish::Scatter { .. } | Finish::Compact => elements,
+                Finish::Fold { .. } | Finish::Scan { .. } => {
+                    let accs: Vec<Parts> =
+                        elements.iter().map(|x| before_accs.by_ref().take(x.len()).collect()).collect();
+                    let next = self.combine(e, o, &t, &accs, &elements);
+                    after.extend(next.iter().cloned());
+                    next
+                }
+            };
+            let place = match o.output.finish {
+                Finish::Store => index.clone(),
+                Finish::Scan { .. } if self.right => index.clone(),
+                Finish::Scan { .. } => {
+                    let lead = put!(e, "sub i64 {width}, {row}");
+                    put!(e, "add i64 {index}, {lead}")
+                }
+                Finish::Fold { .. } | Finish::Scatter { .. } | Finish::Compact => continue,
+            };
+            if let Finish::Scan { .. } = o.output.finish {
+                scanned.extend(combined.iter().cloned());
+            }
+            if o.output.stored {
+                let leaves = o.leaves.iter().copied().zip(combined);
+                results.extend(leaves.map(|(leaf, parts)| (leaf, parts, width.clone(), place.clone())));
+            }
+        }
+        if let Some(epilogue) = self.kernel.epilogue.as_ref().filter(|_| self.scans()) {
+            let values = e.inline_here(&epilogue.body, &scanned);
+            for &(number, k, ty) in &self.after {
+                let leaf = Leaf { number, value: epilogue.body.region.results[k], ty };
+                results.push((leaf, values[k].clone(), row.clone(), index.clone()));
+            }
+        }
+        for (leaf, parts, width, place) in results {
+            self.store_in_rows(e, leaf, &parts, &position, &width, &place);
+        }
+        e.tick(self.cost);
+        let next = put!(e, "add i64 {t}, 1");
+        let more = put!(e, "icmp slt i64 {next}, {row}");
+        let last = e.w.block;
+        e.w.branch(&more, head, exit);
+        let types = accs.0.iter().map(|(_, ty)| ty.clone());
+        let mut arrived = State(vec![(next, "i64".to_string())]);
+        arrived.0.extend(after.iter().flatten().cloned().zip(types));
+        here.arrive(e, mark, &[(state, before), (arrived, last)]);
+        e.w.start(exit);
+        let mut after = after.into_iter();
+        for o in &self.outs {
+            if let Finish::Fold { .. } = o.output.finish {
+                for (&leaf, parts) in o.leaves.iter().zip(after.by_ref()) {
+                    self.store(e, leaf, &parts, first);
+                }
+            } else if let Finish::Scan { .. } = o.output.finish {
+                after.by_ref().take(o.leaves.len()).for_each(drop);
+            }
+        }
+    }
+
+    /// The elements of an output per row.
+    fn width(&self, e: &mut Emitter<'a>, o: &Out<'a>, row: &Operand) -> Operand {
+        match o.output.finish {
+            Finish::Scan { .. } if o.output.finish.has_init() => put!(e, "add i64 {row}, 1"),
+            Finish::Scan { .. } | Finish::Store => row.clone(),
+            Finish::Fold { .. } | Finish::Scatter { .. } | Finish::Compact => Operand::int(1),
+        }
+    }
+
+    /// What a leaf's fold or scan of a row begins with. Without an initial value that is the neutral element of a known
+    /// operation; of others the first element takes its place.
+    fn start(&self, e: &mut Emitter<'a>, o: &Out<'a>, k: usize) -> Option<Parts> {
+        let leaf = o.leaves[k];
+        let value = match o.output.finish {
+            Finish::Store | Finish::Scatter { .. } | Finish::Compact => return None,
+            Finish::Fold { init: true, .. } | Finish::Scan { init: true, .. } => {
+                let bits = e.word(Word::Before(leaf.number));
+                e.scalar_of(leaf.ty, &bits)
+            }
+            Finish::Fold { .. } | Finish::Scan { .. } => {
+                let op = o.known.map(|ops| ops[k]);
+                Operand::text(op.map_or("zeroinitializer".to_string(), |op| literal(leaf.identity(op))))
+            }
+        };
+        let splat = e.splat(&value, element(leaf.ty));
+        Some(smallvec::smallvec![splat; e.width.parts])
+    }
+
+    /// Combines elements, lane by lane, with what came before them; `t` is their number in the order of the row.
+    fn combine(&self, e: &mut Emitter<'a>, o: &Out<'a>, t: &Operand, accs: &[Parts], xs: &[Parts]) -> Vec<Parts> {
+        if let Some(ops) = o.known {
+            let leaves = accs.iter().zip(xs).zip(ops.iter().zip(&o.leaves));
+            return leaves
+                .map(|((accs, xs), (&op, leaf))| {
+                    let pairs = accs.iter().zip(xs);
+                    pairs.map(|(a, x)| e.operation(op, leaf.ty, e.shape(), &[a.clone(), x.clone()])).collect()
+                })
+                .collect();
+        }
+        let Some(body) = o.output.finish.combine() else { return xs.to_vec() };
+        let (left, right) = if self.right { (xs, accs) } else { (accs, xs) };
+        let args: Vec<V> = left.iter().chain(right).map(|p| V::Lanes(p.clone())).collect();
+        if o.output.finish.has_init() {
+            return e.inline(body, &args);
+        }
+        let is_first = put!(e, "icmp eq i64 {t}, 0");
+        let (rest, join, from) = (e.w.label(), e.w.label(), e.w.block);
+        e.w.branch(&is_first, join, rest);
+        e.w.start(rest);
+        let combined = e.inline(body, &args);
+        let last = e.w.block;
+        e.w.jump(join);
+        e.w.start(join);
+        let leaves = o.leaves.iter().zip(xs.iter().zip(&combined));
+        leaves
+            .map(|(leaf, (xs, ys))| {
+                let ty = e.vector(leaf.ty);
+                xs.iter().zip(ys).map(|(x, y)| put!(e, "phi {ty} [ {x}, {from} ], [ {y}, {last} ]")).collect()
+            })
+            .collect()
+    }
+
+    /// Stores an element of each row, `place` elements from the row's start.
+    fn store_in_rows(
+        &self,
+        e: &mut Emitter<'a>,
+        leaf: Leaf,
+        parts: &Parts,
+        position: &Operand,
+        width: &Operand,
+        place: &Operand,
+    ) {
+        let out = e.word(Word::Out(leaf.number));
+        let start = put!(e, "mul i64 {position}, {width}");
+        let start = put!(e, "add i64 {start}, {place}");
+        e.store_strided(leaf.ty, parts, &out, &start, width);
+    }
+}

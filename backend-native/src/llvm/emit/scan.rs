@@ -1,0 +1,278 @@
+//! Folds and scans along the lanes of a step, carried on from step to step.
+//!
+//! Lanes combine in groups of [`reduce::GROUP`], by steps that double what a lane has combined; a step has
+//! [`reduce::WIDTH`] lanes. Only one operation waits for the group before, or, with an operator of the user's, for the
+//! step before. The tile executor has the same tree.
+
+use super::Emitter;
+use super::text::{Operand, element, literal, put};
+use super::value::{Mask, Parts, Shape, V};
+use crate::kernel::Body;
+use crate::tile::reduce::{self, GROUP, WIDTH};
+use acc_core::data::{Lit, ScalarType};
+use acc_core::ir::PrimOp;
+
+/// Groups of a step.
+const GROUPS: usize = WIDTH / GROUP;
+
+/// What is carried from step to step of an operator that has no neutral element.
+#[derive(Clone)]
+pub(super) struct Carry {
+    /// Whether there is anything yet, an `i1`.
+    pub there: Operand,
+    /// The leaves, each the same in all lanes of a vector.
+    pub leaves: Vec<Operand>,
+}
+
+/// The elements of a step, scanned group by group.
+struct Groups {
+    /// The vectors of each leaf.
+    scanned: Vec<Parts>,
+    /// For each leaf a vector with a lane for each group: all groups of the step up to it, combined.
+    through: Vec<Operand>,
+}
+
+impl<'a> Emitter<'a> {
+    /// Scans the elements of a step after `carry`, in groups of [`reduce::GROUP`] lanes; what it carries on.
+    pub(super) fn scan(&mut self, op: PrimOp, ty: ScalarType, parts: &Parts, carry: Operand) -> (Parts, Operand) {
+        let (el, t, lanes, shape) = (element(ty), self.vector(ty), self.width.lanes, self.shape());
+        let neutral = literal(Lit { ty, bits: reduce::identity(op, ty) });
+        let neutral = self.constant(shape, el, &neutral);
+        let mut carry = carry;
+        let mut scanned = Parts::new();
+        for (part, x) in parts.iter().enumerate() {
+            let mut x = x.clone();
+            if let Some(m) = self.mask_of(part) {
+                let flags = self.mask_type();
+                x = put!(self, "select {flags} {m}, {t} {x}, {t} {neutral}");
+            }
+            let mut by = 1;
+            while by < GROUP {
+                let order: Vec<String> =
+                    (0..lanes).map(|k| format!("i32 {}", if k % GROUP >= by { k - by } else { lanes + k })).collect();
+                let earlier =
+                    put!(self, "shufflevector {t} {x}, {t} {neutral}, <{lanes} x i32> <{}>", order.join(", "));
+                x = self.operation(op, ty, shape, &[earlier, x]);
+                by *= 2;
+            }
+            // What each group comes after.
+            let mut before = self.splat(&carry, el);
+            for group in 0..lanes / GROUP {
+                let total = put!(self, "extractelement {t} {x}, i64 {}", group * GROUP + GROUP - 1);
+                carry = self.operation(op, ty, Shape::One, &[carry, total]);
+                if group + 1 < lanes / GROUP {
+                    let next = self.splat(&carry, el);
+                    let order: Vec<String> =
+                        (0..lanes).map(|k| format!("i32 {}", if k / GROUP <= group { k } else { lanes + k })).collect();
+                    before =
+                        put!(self, "shufflevector {t} {before}, {t} {next}, <{lanes} x i32> <{}>", order.join(", "));
+                }
+            }
+            scanned.push(self.operation(op, ty, shape, &[before, x]));
+        }
+        (scanned, carry)
+    }
+
+    /// Folds the elements of a step after `carry` with an operator of the user's; what it carries on. Of the lanes that
+    /// are on, if not all are, `last` is the last one's number.
+    pub(super) fn fold_by(
+        &mut self,
+        body: &'a Body,
+        types: &[ScalarType],
+        xs: &[Parts],
+        carry: &Carry,
+        last: Option<&Operand>,
+    ) -> Carry {
+        let groups = self.groups(body, types, xs, last);
+        let after = self.after(body, types, carry, &groups.through);
+        self.carried_on(types, &after, last)
+    }
+
+    /// Scans the elements of a step after `carry`; what it carries on.
+    pub(super) fn scan_by(
+        &mut self,
+        body: &'a Body,
+        types: &[ScalarType],
+        xs: &[Parts],
+        carry: &Carry,
+        last: Option<&Operand>,
+    ) -> (Vec<Parts>, Carry) {
+        let Groups { scanned, through } = self.groups(body, types, xs, last);
+        let after = self.after(body, types, carry, &through);
+        // What comes before each lane's group: after the one before it, or carried.
+        let (lanes, parts) = (self.width.lanes, self.width.parts);
+        let mut args: Vec<V> = Vec::new();
+        for ((after, carried), &ty) in after.iter().zip(&carry.leaves).zip(types) {
+            let before = (0..parts).map(|part| {
+                let group = |k: usize| (part * lanes + k) / GROUP;
+                self.picked(ty, after, carried, &|k| if group(k) == 0 { lanes + k } else { group(k) - 1 })
+            });
+            args.push(V::Lanes(before.collect()));
+        }
+        args.extend(scanned.iter().cloned().map(V::Lanes));
+        let mut combined = self.inline(body, &args);
+        // Nothing comes before the first group of all.
+        let flags = self.mask_type();
+        let later: Vec<String> = (0..lanes).map(|k| format!("i1 {}", k >= GROUP)).collect();
+        let there = self.splat(&carry.there, "i1");
+        let there = put!(self, "or {flags} {there}, <{}>", later.join(", "));
+        for ((parts, alone), &ty) in combined.iter_mut().zip(&scanned).zip(types) {
+            let t = self.vector(ty);
+            parts[0] = put!(self, "select {flags} {there}, {t} {}, {t} {}", parts[0], alone[0]);
+        }
+        let next = self.carried_on(types, &after, last);
+        (combined, next)
+    }
+
+    /// Combines what comes before a chunk, if anything does, with elements.
+    pub(super) fn prepend_by(
+        &mut self,
+        body: &'a Body,
+        types: &[ScalarType],
+        before: &Carry,
+        xs: &[Parts],
+    ) -> Vec<Parts> {
+        let parts = self.width.parts;
+        let firsts = before.leaves.iter().map(|b| V::Lanes(smallvec::smallvec![b.clone(); parts]));
+        let args: Vec<V> = firsts.chain(xs.iter().cloned().map(V::Lanes)).collect();
+        let combined = self.inline(body, &args);
+        let there = &before.there;
+        let leaves = combined.iter().zip(xs).zip(types);
+        leaves
+            .map(|((combined, alone), &ty)| {
+                let t = self.vector(ty);
+                let pairs = combined.iter().zip(alone);
+                pairs.map(|(c, a)| put!(self, "select i1 {there}, {t} {c}, {t} {a}")).collect()
+            })
+            .collect()
+    }
+
+    /// For each group what is carried after it, a lane for each.
+    fn after(&mut self, body: &'a Body, types: &[ScalarType], carry: &Carry, through: &[Operand]) -> Vec<Operand> {
+        let both = carry.leaves.iter().chain(through).map(|x| V::Lanes(smallvec::smallvec![x.clone()]));
+        let args: Vec<V> = both.collect();
+        let combined = self.on_groups(|e| e.inline(body, &args));
+        let flags = self.mask_type();
+        let there = self.splat(&carry.there, "i1");
+        let leaves = combined.iter().zip(through).zip(types);
+        leaves
+            .map(|((both, alone), &ty)| {
+                let t = self.vector(ty);
+                put!(self, "select {flags} {there}, {t} {}, {t} {alone}", both[0])
+            })
+            .collect()
+    }
+
+    /// What is carried after the last group that has elements.
+    fn carried_on(&mut self, types: &[ScalarType], after: &[Operand], last: Option<&Operand>) -> Carry {
+        let leaves = after.iter().zip(types).map(|(after, &ty)| match last {
+            None => self.picked(ty, after, after, &|_| GROUPS - 1),
+            Some(last) => {
+                let t = self.vector(ty);
+                let group = put!(self, "udiv i64 {last}, {GROUP}");
+                let one = put!(self, "extractelement {t} {after}, i64 {group}");
+                self.splat(&one, element(ty))
+            }
+        });
+        Carry { leaves: leaves.collect(), there: Operand::text("true") }
+    }
+
+    /// Writes code over vectors of groups: one for each value, all lanes on.
+    fn on_groups<T>(&mut self, write: impl FnOnce(&mut Self) -> T) -> T {
+        let parts = std::mem::replace(&mut self.width.parts, 1);
+        let mask = std::mem::replace(&mut self.mask, Mask::All);
+        let result = write(self);
+        self.width.parts = parts;
+        self.mask = mask;
+        result
+    }
+
+    /// A vector of lanes of two: lane `k` is that of number `from(k)`, those of the second counted on.
+    fn picked(&mut self, ty: ScalarType, a: &Operand, b: &Operand, from: &dyn Fn(usize) -> usize) -> Operand {
+        let lanes = self.width.lanes;
+        let order: Vec<String> = (0..lanes).map(|k| format!("i32 {}", from(k))).collect();
+        let (t, order) = (self.vector(ty), order.join(", "));
+        if ty != ScalarType::Bool {
+            return put!(self, "shufflevector {t} {a}, {t} {b}, <{lanes} x i32> <{order}>");
+        }
+        // As integers that fill a register, as the vectors are that truth values choose from.
+        let wide = format!("<{lanes} x i{}>", (256 / lanes).clamp(8, 64));
+        let a = put!(self, "sext {t} {a} to {wide}");
+        let b = put!(self, "sext {t} {b} to {wide}");
+        let x = put!(self, "shufflevector {wide} {a}, {wide} {b}, <{lanes} x i32> <{order}>");
+        put!(self, "icmp slt {wide} {x}, zeroinitializer")
+    }
+
+    /// Combines each lane but the first `by` ones of each group of lanes with the one `by` lanes before it.
+    fn doubled(&mut self, body: &'a Body, types: &[ScalarType], xs: &[Parts], by: usize, group: usize) -> Vec<Parts> {
+        let (lanes, flags) = (self.width.lanes, self.mask_type());
+        let mut args: Vec<V> = Vec::new();
+        for (parts, &ty) in xs.iter().zip(types) {
+            let earlier = parts.iter().map(|x| self.picked(ty, x, x, &|k| if k % group >= by { k - by } else { k }));
+            args.push(V::Lanes(earlier.collect()));
+        }
+        args.extend(xs.iter().cloned().map(V::Lanes));
+        let combined = self.inline(body, &args);
+        let later: Vec<String> = (0..lanes).map(|k| format!("i1 {}", k % group >= by)).collect();
+        let later = later.join(", ");
+        let leaves = combined.iter().zip(xs).zip(types);
+        leaves
+            .map(|((combined, alone), &ty)| {
+                let t = self.vector(ty);
+                let pairs = combined.iter().zip(alone);
+                pairs.map(|(y, x)| put!(self, "select {flags} <{later}>, {t} {y}, {t} {x}")).collect()
+            })
+            .collect()
+    }
+
+    fn groups(&mut self, body: &'a Body, types: &[ScalarType], xs: &[Parts], last: Option<&Operand>) -> Groups {
+        let mut scanned = xs.to_vec();
+        let mut by = 1;
+        while by < GROUP {
+            scanned = self.doubled(body, types, &scanned, by, GROUP);
+            by *= 2;
+        }
+        let ends = scanned.iter().zip(types).map(|(parts, &ty)| smallvec::smallvec![self.ends(ty, parts, last)]);
+        let mut through: Vec<Parts> = ends.collect();
+        let mut by = 1;
+        while by < GROUPS {
+            through = self.on_groups(|e| e.doubled(body, types, &through, by, GROUPS));
+            by *= 2;
+        }
+        Groups { scanned, through: through.iter().map(|t| t[0].clone()).collect() }
+    }
+
+    /// The last elements of the groups, a lane for each; of a group that has none, any.
+    fn ends(&mut self, ty: ScalarType, parts: &Parts, last: Option<&Operand>) -> Operand {
+        let lanes = self.width.lanes;
+        let end = |group: usize| (group * GROUP / lanes, group * GROUP + GROUP - 1);
+        let Some(last) = last else {
+            let mut all = parts[0].clone();
+            for (part, x) in parts.iter().enumerate() {
+                let from = |k: usize| match end(k) {
+                    (p, lane) if k < GROUPS && p == part => lanes + lane - part * lanes,
+                    _ => k,
+                };
+                all = self.picked(ty, &all, x, &from);
+            }
+            return all;
+        };
+        let (t, el) = (self.vector(ty), element(ty));
+        (0..GROUPS).fold(Operand::text("zeroinitializer"), |all, group| {
+            let (part, lane) = end(group);
+            let lane = put!(self, "call i64 @llvm.smin.i64(i64 {last}, i64 {lane})");
+            let lane = put!(self, "sub i64 {lane}, {}", part * lanes);
+            let lane = put!(self, "call i64 @llvm.smax.i64(i64 {lane}, i64 0)");
+            let one = put!(self, "extractelement {t} {}, i64 {lane}", parts[part]);
+            put!(self, "insertelement {t} {all}, {el} {one}, i64 {group}")
+        })
+    }
+
+    /// Writes a body over the point and some leaves where the code stands, at the point of the step.
+    pub(super) fn inline_here(&mut self, body: &'a Body, leaves: &[Parts]) -> Vec<Parts> {
+        let point = self.body.region.params.iter().map(|&p| self.value(p));
+        let args: Vec<V> = point.chain(leaves.iter().cloned().map(V::Lanes)).collect();
+        let axes = self.axes.clone();
+        self.inlined(body, &args, |e| body.region.results.iter().map(|&v| e.lanes(v)).collect(), axes)
+    }
+}

@@ -1,0 +1,125 @@
+//! Permutes that keep some elements in order: filters, however they are written.
+
+mod common;
+
+use acc_core::data::{ArrayData, Column, ScalarType};
+use acc_core::{Executor, RunLimits};
+use backend_native::Native;
+use common::{LENGTHS, Rng, agree, agree_on, array, parse};
+
+/// A filter of floats, `kept` telling of `%x` whether it is kept.
+fn filter(kept: &str) -> String {
+    format!(
+        "program(a: [1]f32, b: [1]i64) {{
+           c: [1]i64 = map(a, f: |%x: f32| select({kept}, 1i64, 0i64))
+           s: [1]i64 = scanl(c, f: |%x: i64, %y: i64| add(%x, %y), init: || 0i64)
+           z: [1]f32 = generate(shape: || s[extent(a, 0)], f: |%i: i64| 0.0f32)
+           r: [1]f32 = permute(a, into: z, combine: |%n: f32, %o: f32| %n, target: |%i: i64| {{
+             %x: f32 = a[%i]
+             %t: u8, %to: i64 = if {kept} {{ yield 1u8, s[%i] }} else {{ yield 0u8, 0i64 }}
+             yield %t, %to
+           }})
+           yield r
+         }}"
+    )
+}
+
+/// The same with inclusive counts, the places counted apart, and a map after it that takes places.
+const BY_INCLUSIVE_COUNTS: &str = "program(a: [1]f32, b: [1]i64) {
+   m: [1]bool = map(a, f: |%x: f32| gt(%x, 0.0f32))
+   c: [1]i64 = map(m, f: |%k: bool| if %k { yield 1i64 } else { yield 0i64 })
+   s: [1]i64 = scanl1(c, f: |%x: i64, %y: i64| add(%x, %y))
+   n: [0]i64 = fold(c, f: |%x: i64, %y: i64| add(%x, %y), init: || 0i64)
+   z: [1]i64 = generate(shape: || n[], f: |%i: i64| 0i64)
+   i: [1]i64 = generate(shape: || extent(a, 0), f: |%i: i64| %i)
+   p: [1]i64 = permute(i, into: z, combine: |%n: i64, %o: i64| %n, target: |%i: i64| {
+     %t: u8, %to: i64 = if m[%i] { yield 1u8, sub(s[%i], 1i64) } else { yield 0u8, 0i64 }
+     yield %t, %to
+   })
+   r: [1](f32, i64) = imap(p, f: |%k: i64, %i: i64| (a[%i], add(mul(%k, 3i64), %i)))
+   yield r
+ }";
+
+fn kernels(text: &str) -> usize {
+    let ready = acc_core::exec::Ready::new(&Native::new(), &parse(text)).unwrap();
+    ready.prepared().explain().kernels.len()
+}
+
+#[test]
+fn filters_keep_what_they_should() {
+    let shapes: Vec<Vec<Vec<usize>>> = LENGTHS.iter().map(|&n| vec![vec![n], vec![n]]).collect();
+    let shapes: Vec<Vec<&[usize]>> = shapes.iter().map(|s| s.iter().map(|s| &s[..]).collect()).collect();
+    let shapes: Vec<&[&[usize]]> = shapes.iter().map(|s| &s[..]).collect();
+    for kept in ["gt(%x, 0.0f32)", "eq(%x, %x)", "lt(%x, -1000000000.0f32)", "lt(%x, 1000.0f32)"] {
+        let text = filter(kept);
+        assert_eq!(kernels(&text), 1, "{text}");
+        agree_on(&text, &shapes);
+    }
+    assert_eq!(kernels(BY_INCLUSIVE_COUNTS), 1);
+    agree_on(BY_INCLUSIVE_COUNTS, &shapes);
+}
+
+#[test]
+fn filters_of_many_chunks() {
+    let mut r = Rng(3);
+    let n = 200_001;
+    let floats: Vec<f32> =
+        (0..n).map(|k| ((r.next() % 100) as f32 - 50.0) * if k < 70_000 { -0.0 } else { 1.0 }).collect();
+    let floats = ArrayData::new([n], ScalarType::F32.into(), [Column::from_vec(floats)]).unwrap();
+    let args = [floats, array(&[n], &ScalarType::I64.into(), &mut r)];
+    agree(&filter("gt(%x, 0.0f32)"), &args);
+    agree(BY_INCLUSIVE_COUNTS, &args);
+    let program = parse(BY_INCLUSIVE_COUNTS);
+    let want = Native::with_threads(1).unwrap().run_untyped(&program, &args, &RunLimits::none()).unwrap();
+    for threads in [2, 3, 7, 16] {
+        let got = Native::with_threads(threads).unwrap().run_untyped(&program, &args, &RunLimits::none()).unwrap();
+        assert_eq!(got, want);
+    }
+}
+
+#[test]
+fn what_only_looks_like_a_filter_is_none() {
+    // Counts of another condition, of another array, that begin with one, or from the right; a place more.
+    let good = filter("gt(%x, 0.0f32)");
+    let variants = [
+        good.replacen("gt(%x, 0.0f32)", "lt(%x, 0.0f32)", 1),
+        good.replacen("map(a, f: |%x: f32| select(gt(%x, 0.0f32)", "map(b, f: |%x: i64| select(gt(%x, 0i64)", 1),
+        good.replace("init: || 0i64", "init: || 1i64"),
+        good.replace("scanl(", "scanr("),
+        good.replace("s[extent(a, 0)]", "add(s[extent(a, 0)], 1i64)"),
+        good.replace("%o: f32| %n", "%o: f32| add(%n, %o)"),
+        // The elements need to know how many are kept.
+        good.replace(
+            "r: [1]f32 = permute(a,",
+            "d: [1]f32 = map(a, f: |%x: f32| mul(%x, cast(extent(z, 0), f32)))
+           r: [1]f32 = permute(d,",
+        ),
+    ];
+    for text in variants {
+        assert_ne!(text, good);
+        assert!(kernels(&text) > 1, "{text}");
+        agree_on(&text, &[&[&[100], &[100]], &[&[0], &[0]]]);
+    }
+}
+
+#[test]
+fn faults_of_filters_are_those_of_the_interpreter() {
+    // The elements divide by what they are, whether they are kept or not; the epilogue reads beyond the end.
+    let divides = "program(b: [1]i64) {
+       d: [1]i64 = map(b, f: |%x: i64| quot(100i64, %x))
+       c: [1]i64 = map(b, f: |%x: i64| select(gt(%x, 0i64), 1i64, 0i64))
+       s: [1]i64 = scanl(c, f: |%x: i64, %y: i64| add(%x, %y), init: || 0i64)
+       z: [1]i64 = generate(shape: || s[extent(b, 0)], f: |%i: i64| 0i64)
+       r: [1]i64 = permute(d, into: z, combine: |%n: i64, %o: i64| %n, target: |%i: i64| {
+         %t: u8, %to: i64 = if gt(b[%i], 0i64) { yield 1u8, s[%i] } else { yield 0u8, 0i64 }
+         yield %t, %to
+       })
+       e: [1]i64 = map(r, f: |%x: i64| b[%x])
+       yield e
+     }";
+    assert_eq!(kernels(divides), 1);
+    agree_on(divides, &[&[&[0]], &[&[1]], &[&[3]], &[&[300]]]);
+    for numbers in [&[1, 100, 50][..], &[100, -3, 0], &[100, -3, 100], &[-1, -2]] {
+        agree(divides, &[common::ints(numbers)]);
+    }
+}
