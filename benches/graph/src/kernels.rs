@@ -119,9 +119,9 @@ pub(crate) fn rows() -> Rows {
             (Vector::from(xs),), move || vec![((((&x * 0.5 + 1.0) * &x - 2.0) * &x + 3.0) * &x - 4.0) * &x + 5.0];
     }
     table! { out, [MILLION, 16 * MILLION];
-        "kernel", "dot", 1e-3, |n| { let xs = floats(n); let x = t(&xs); }
+        "kernel", "dot", 1e-3, |n| { let xs = floats(n); let ys: Vec<f32> = xs.iter().rev().copied().collect(); let (x, y) = (t(&xs), t(&ys)); }
             |xs: Acc<Vector<f32>>, ys: Acc<Vector<f32>>| xs.zip_with(&ys, |x, y| x * y).sum(),
-            (Vector::from(xs.clone()), Vector::from(xs)), move || vec![x.dot(&x)];
+            (Vector::from(xs), Vector::from(ys)), move || vec![x.dot(&y)];
     }
     table! { out, [MILLION];
         "kernel", "black_scholes", 1e-4, |n| {

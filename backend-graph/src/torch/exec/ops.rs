@@ -392,29 +392,68 @@ fn reduce(k: Known, t: &Tensor, ty: ScalarType) -> Result<Tensor> {
     })
 }
 
-/// Sums of products along the last axis: a matrix product where each operand has axes of its own.
+/// Sums of products along the last axis: matrix products, a batch of them over the axes that both operands have.
 fn contract(a: &Tensor, b: &Tensor) -> Result<Tensor> {
     if a.dim() == 1 && a.size() == b.size() {
         return Ok(a.f_dot(b)?);
     }
+    let full: Vec<i64> =
+        a.size().iter().zip(b.size()).map(|(x, y)| *x.max(&y)).take(a.dim().saturating_sub(1)).collect();
+    let products = contract_parted(&without_copies(a)?, &without_copies(b)?)?;
+    // Along an axis of neither operand all is the same.
+    Ok(if products.size() == full { products } else { products.f_expand(full, false)? })
+}
+
+fn contract_parted(a: &Tensor, b: &Tensor) -> Result<Tensor> {
     let (left, right) = (a.size(), b.size());
     let (Some((m, rows)), Some((n, columns))) = (left.split_last(), right.split_last()) else {
         return Err(TorchError::new("a contraction of no axis"));
     };
-    // Each outer axis is one of the left operand alone, or of the right one alone.
-    let axes = || rows.iter().zip(columns).filter(|(x, y)| **x != 1 || **y != 1);
-    let parted = axes().all(|(x, y)| *x == 1 || *y == 1);
-    // Those of the left one come first.
-    let in_order = axes().map(|(x, _)| *x == 1).is_sorted();
-    let whole = |xs: &[i64]| xs.iter().product::<i64>();
-    let (rows, columns) = (whole(rows), whole(columns));
-    if m != n || !parted || !in_order || *m == 0 || rows == 0 || columns == 0 {
+    // The axes of both operands, then those of the left one alone, then those of the right one alone.
+    let role = |k: usize| match (rows[k], columns[k]) {
+        (x, y) if x != 1 && y != 1 => 0,
+        (x, _) if x != 1 => 1,
+        _ => 2,
+    };
+    let mut order: Vec<usize> = (0..rows.len()).collect();
+    order.sort_by_key(|k| role(*k));
+    let shape: Vec<i64> = rows.iter().zip(columns).map(|(x, y)| *x.max(y)).collect();
+    let size = |of: usize| order.iter().filter(|k| role(**k) == of).map(|k| shape[*k]).product::<i64>();
+    let [batch, rows, columns] = [size(0), size(1), size(2)];
+    let one_each = rows == 1 && columns == 1;
+    if m != n || *m == 0 || batch * rows * columns == 0 || one_each {
         let kind = a.f_kind()?;
         return Ok(a.f_mul(b)?.f_sum_dim_intlist([-1i64].as_slice(), false, kind)?);
     }
-    let shape: Vec<i64> = left.iter().zip(&right).map(|(x, y)| *x.max(y)).take(left.len() - 1).collect();
-    let (a, b) = (a.f_reshape([rows, *m])?, b.f_reshape([columns, *n])?);
-    Ok(a.f_matmul(&b.f_transpose(0, 1)?)?.f_reshape(shape)?)
+    let axes: Vec<i64> = order.iter().copied().chain([shape.len()]).map(|k| k as i64).collect();
+    let a = a.f_permute(axes.as_slice())?.f_reshape([batch, rows, *m])?;
+    let b = b.f_permute(axes.as_slice())?.f_reshape([batch, columns, *m])?.f_transpose(1, 2)?;
+    let products = match batch {
+        1 => a.f_select(0, 0)?.f_matmul(&b.f_select(0, 0)?)?,
+        _ => a.f_bmm(&b)?,
+    };
+    let sorted: Vec<i64> = order.iter().map(|k| shape[*k]).collect();
+    let products = products.f_reshape(sorted)?;
+    if order.is_sorted() {
+        return Ok(products);
+    }
+    let mut back = vec![0; order.len()];
+    for (at, k) in order.iter().enumerate() {
+        back[*k] = at as i64;
+    }
+    Ok(products.f_permute(back.as_slice())?)
+}
+
+/// A tensor with one element along each axis, but for the last, along which all are the same one in memory.
+fn without_copies(t: &Tensor) -> Result<Tensor> {
+    let mut t = t.shallow_clone();
+    let (sizes, strides) = (t.size(), t.stride());
+    for axis in 0..sizes.len().saturating_sub(1) {
+        if strides[axis] == 0 && sizes[axis] > 1 {
+            t = t.f_narrow(axis as i64, 0, 1)?;
+        }
+    }
+    Ok(t)
 }
 
 /// The position of the first extreme of each row.
