@@ -4,6 +4,7 @@ use crate::data::ArrayData;
 use crate::error::Error;
 use crate::ir::Program;
 use crate::limits::RunLimits;
+use crate::timeline::{self, Kind};
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -148,7 +149,9 @@ impl<B: Backend> Ready<B> {
     /// Makes a program ready, from the backend's cache if it has an equal one.
     pub fn new(backend: &B, program: &Arc<Program>) -> Result<Ready<B>, Error> {
         let (first, prepared) = backend.cache().get(program, |p| {
-            crate::verify::verify(p, None).map_err(Error::Verify)?;
+            let mut span = timeline::span(Kind::Pass, || "prepare");
+            span.note("executor", || backend.name());
+            timeline::pass("verify", || crate::verify::verify(p, None)).map_err(Error::Verify)?;
             backend.prepare(p)
         })?;
         Ok(Ready { backend: backend.clone(), prepared, first, program: program.clone() })
@@ -156,6 +159,7 @@ impl<B: Backend> Ready<B> {
 
     /// Runs the program on arguments that fit its parameters.
     pub fn run(&self, args: &[ArrayData], limits: &RunLimits) -> Result<Vec<ArrayData>, Error> {
+        let _span = timeline::span(Kind::Run, || self.backend.name());
         self.backend.execute(&self.prepared, args, limits).map_err(|e| self.here(e))
     }
 

@@ -13,6 +13,7 @@ pub mod ir;
 mod limits;
 mod stack;
 pub mod text;
+pub mod timeline;
 pub mod trace;
 pub mod verify;
 

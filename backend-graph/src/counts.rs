@@ -25,26 +25,49 @@ pub struct Counts {
 impl Counts {
     /// Counts the calls of a graph.
     pub fn of(graph: &Graph) -> Counts {
-        let mut counter = Counter { graph, counts: Counts::default(), constants: HashMap::new(), uses: HashMap::new() };
-        counter.used(&graph.body);
-        let checks = counter.checks_only(&graph.body);
-        counter.body(&graph.body, &checks);
-        if counter.counts.checks > 0 {
-            counter.counts.read_backs += 1;
+        let mut counts = Counter::new(graph).counts;
+        if counts.checks > 0 {
+            counts.read_backs += 1;
         }
-        counter.counts
+        counts
+    }
+
+    /// Counts the calls of each node, without those of its bodies, by the node's first result.
+    pub fn of_nodes(graph: &Graph) -> HashMap<Value, Counts> {
+        Counter::new(graph).of_nodes
+    }
+
+    /// What is counted since another count.
+    fn since(self, before: Counts) -> Counts {
+        Counts {
+            launches: self.launches - before.launches,
+            views: self.views - before.views,
+            checks: self.checks - before.checks,
+            read_backs: self.read_backs - before.read_backs,
+        }
     }
 }
 
 struct Counter<'a> {
     graph: &'a Graph,
     counts: Counts,
+    of_nodes: HashMap<Value, Counts>,
     constants: HashMap<Value, u64>,
     /// How often each value is used, other than by checks.
     uses: HashMap<Value, usize>,
 }
 
-impl Counter<'_> {
+impl<'a> Counter<'a> {
+    /// Counts the calls of a graph.
+    fn new(graph: &'a Graph) -> Counter<'a> {
+        let (counts, of_nodes) = (Counts::default(), HashMap::new());
+        let mut counter = Counter { graph, counts, of_nodes, constants: HashMap::new(), uses: HashMap::new() };
+        counter.used(&graph.body);
+        let checks = counter.checks_only(&graph.body);
+        counter.body(&graph.body, &checks);
+        counter
+    }
+
     fn used(&mut self, b: &Body) {
         for n in &b.nodes {
             if !matches!(n.op, Op::Fault { .. }) {
@@ -91,6 +114,7 @@ impl Counter<'_> {
 
     fn body(&mut self, b: &Body, checks: &HashSet<Value>) {
         for n in &b.nodes {
+            let before = self.counts;
             let (launches, views) = self.node(n);
             let for_checks = n.results.iter().all(|r| checks.contains(r));
             if for_checks || matches!(n.op, Op::Fault { .. } | Op::InBounds { .. }) {
@@ -99,6 +123,9 @@ impl Counter<'_> {
                 self.counts.launches += launches;
             }
             self.counts.views += views;
+            if let Some(v) = n.results.first() {
+                self.of_nodes.insert(*v, self.counts.since(before));
+            }
             for inner in n.op.bodies() {
                 acc_core::grow_stack(|| self.body(inner, checks));
             }

@@ -5,7 +5,6 @@
 
 mod counts;
 pub mod export;
-#[cfg(feature = "libtorch")]
 mod plan;
 #[cfg(feature = "libtorch")]
 pub mod torch;
@@ -17,9 +16,9 @@ use acc_desugar::Faults;
 pub use acc_desugar::Rules;
 pub use acc_desugar::graph::Graph;
 pub use counts::Counts;
+pub use export::json::{JsonError, from_json};
 pub use export::onnx::{Unsupported, onnx};
 pub use export::{Format, export};
-#[cfg(feature = "libtorch")]
 pub use plan::Plan;
 
 use acc_core::api::Compiled;
@@ -63,4 +62,38 @@ where
     fn graph(&self) -> &Graph {
         self.prepared().graph()
     }
+}
+
+/// Compiled programs, on whatever backend, as graphs: `compiled.export(Format::Dot)`.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// use backend_graph::{Export, Format};
+/// let total = Interpreter::new().compile(|xs: Acc<Vector<f32>>| xs.sum())?;
+/// assert!(total.export(Format::Text)?.contains("reduce"));
+/// # Ok::<(), acc_core::Error>(())
+/// ```
+pub trait Export {
+    /// The graph that the program becomes, simplified and with checks for faults, in a format.
+    fn export(&self, format: Format) -> Result<String, Error>;
+    /// The program as an ONNX model, the bytes of its file: of the graph whose faults are exact.
+    fn export_onnx(&self) -> Result<Vec<u8>, Error>;
+}
+
+impl<B: Backend, Args, Out> Export for Compiled<B, Args, Out> {
+    fn export(&self, format: Format) -> Result<String, Error> {
+        Ok(export(&graph_of(self.program())?, format))
+    }
+
+    fn export_onnx(&self) -> Result<Vec<u8>, Error> {
+        onnx_of(self.program())
+    }
+}
+
+/// The ONNX model of the graph that a program becomes whose faults are exact, the bytes of its file.
+pub fn onnx_of(program: &Program) -> Result<Vec<u8>, Error> {
+    let inputs: Vec<_> = program.param_types().cloned().collect();
+    let outputs: Vec<_> = program.result_types().cloned().collect();
+    onnx(&graph_with_exact_faults(program)?, &inputs, &outputs)
+        .map_err(|e| Error::Backend { backend: "graph", message: e.to_string() })
 }

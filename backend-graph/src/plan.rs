@@ -1,8 +1,10 @@
 //! Plans: in which order a graph's nodes run, when each value is freed, and which memory is written again. No library is
 //! named here.
 
+mod show;
 mod storage;
 
+use acc_core::timeline;
 use acc_desugar::graph::{Body, Graph, Node, Value};
 use std::collections::{HashMap, HashSet};
 
@@ -49,6 +51,7 @@ pub(crate) struct PlannedBody {
 impl Plan {
     /// Plans a verified graph.
     pub fn new(graph: Graph) -> Plan {
+        let _span = timeline::span(timeline::Kind::Pass, || "plan");
         let mut p = Planner { steps: Vec::new(), definitions: vec![None; graph.types.len()], graph: &graph };
         let (body, _) = p.body(&graph.body, &HashSet::new());
         Plan { steps: p.steps, definitions: p.definitions, body, graph }
@@ -71,7 +74,7 @@ impl Plan {
         self.definitions.get(v.index()).copied().flatten()
     }
 
-    /// Every step, those of inner bodies included.
+    /// Every step, those of inner bodies included: first those, then the step whose they are.
     pub(crate) fn steps(&self) -> &[Step] {
         &self.steps
     }

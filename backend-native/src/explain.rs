@@ -1,9 +1,9 @@
 //! What became of a program: its kernels, what was fused into what, what was not and why.
 
-use crate::kernel::{AxisKind, Finish, Ix, Kernel, Op, Output};
+use crate::kernel::{AxisKind, Finish, Initial, Ix, Kernel, Op, Output};
 use crate::lower::{BlockPlan, How, Plan, Work};
 use acc_core::data::ScalarType;
-use acc_core::ir::{ArrayId, ArrayType, Val};
+use acc_core::ir::{ArrayId, ArrayType, Loc, Val};
 use acc_desugar::fuse::Note;
 use std::collections::BTreeSet;
 use std::fmt::{self, Display, Formatter};
@@ -22,8 +22,14 @@ pub struct Explanation {
 /// A kernel: one launch over one index space, with the combination of its partial results.
 #[derive(Clone, Debug)]
 pub struct KernelReport {
+    /// What it is called, also on [timelines](acc_core::timeline): `a3 = map, a5 = fold`.
+    pub title: String,
+    /// Where the user wrote the operations whose results it stores.
+    pub locs: Vec<Loc>,
     /// The arrays that it stores, with their operations.
     pub results: Vec<(ArrayId, &'static str)>,
+    /// The arrays that it reads at its points, or begins with.
+    pub reads: BTreeSet<ArrayId>,
     /// The arrays computed inside and never stored.
     pub fused: Vec<ArrayId>,
     /// The axes of its index space, such as `parallel, reduce`.
@@ -83,10 +89,19 @@ impl Explanation {
 
 impl KernelReport {
     fn new(k: &Kernel, types: &[ArrayType]) -> KernelReport {
-        let outputs = || k.outputs.iter().filter(|o| o.stored).chain(k.epilogue.iter().flat_map(|e| &e.outputs));
         let mut columns: BTreeSet<(ArrayId, u32)> = BTreeSet::new();
+        let initial = |o: &Output| match &o.finish {
+            Finish::Scatter { initial: Initial::Array(a), .. } => Some(*a),
+            Finish::Scatter { initial: Initial::Computed(_), .. }
+            | Finish::Store
+            | Finish::Compact
+            | Finish::Scan { .. }
+            | Finish::Fold { .. } => None,
+        };
+        let mut reads: BTreeSet<ArrayId> = k.outputs.iter().filter_map(initial).collect();
         k.element.region.visit(0, &mut |n, _| {
             if let Op::Load(l) = &n.op {
+                reads.insert(l.array);
                 let varies = |i: &Ix| match i {
                     Ix::Affine { .. } => true,
                     Ix::At(v) => !k.element.uniform[v.index()],
@@ -108,7 +123,10 @@ impl KernelReport {
         let after = k.epilogue.iter().filter(|_| scans).map(|e| size(&e.body.region.results, &|v| e.body.ty(v)));
         let kinds: Vec<&str> = k.axes.iter().map(|a| a.name()).collect();
         KernelReport {
-            results: outputs().map(|o| (o.result, o.op)).collect(),
+            title: k.title(),
+            results: k.stored().map(|o| (o.result, o.op)).collect(),
+            locs: k.stored().map(|o| o.loc.clone()).collect(),
+            reads,
             fused: k.fused.iter().copied().chain(k.outputs.iter().filter(|o| !o.stored).map(|o| o.result)).collect(),
             axes: kinds.join(", "),
             bytes_read: columns.iter().map(leaf).sum(),
@@ -121,8 +139,7 @@ impl KernelReport {
 impl Display for Explanation {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         for (number, k) in self.kernels.iter().enumerate() {
-            let results: Vec<String> = k.results.iter().map(|(a, op)| format!("{a} = {op}")).collect();
-            writeln!(f, "kernel {number} over ({}): {}", k.axes, results.join(", "))?;
+            writeln!(f, "kernel {number} over ({}): {}", k.axes, k.title)?;
             if !k.fused.is_empty() {
                 let fused: Vec<String> = k.fused.iter().map(ArrayId::to_string).collect();
                 writeln!(f, "  with {}", fused.join(", "))?;

@@ -6,6 +6,7 @@
 //! * [`runner`]: one program on one executor, and whether what comes out is what the program's file expects.
 //! * [`compare`] and [`bound`]: when two results are equal.
 //! * [`fuzz`]: random programs, to find what nobody thought of.
+//! * [`inspect`]: a program as a page: its stages and its graph, with times of a run.
 //! * [`tour`]: ten programs in the typed API, on real input.
 //! * [`components`]: the components of the language and its edge cases; [`matrix`]: which of them pass where.
 #![forbid(unsafe_code)]
@@ -13,6 +14,7 @@
 pub mod components;
 pub mod executors;
 pub mod fuzz;
+pub mod inspect;
 pub mod laziness;
 pub mod matrix;
 pub mod onnx;

@@ -230,7 +230,13 @@ fn a_wrong_test_folder() {
 #[test]
 fn graphs_are_exported_in_every_format() {
     let folder = TempDir::new().expect("a temporary folder");
-    for (format, want) in [("text", "reduce"), ("dot", "digraph"), ("json", "\"acc-graph\"")] {
+    for (format, want) in [
+        ("text", "reduce"),
+        ("dot", "digraph"),
+        ("json", "\"acc-graph\""),
+        ("mermaid", "flowchart"),
+        ("onnx-text", "opset 21"),
+    ] {
         let printed = acc(&["export", "--program", "fold/sum", "--format", format]);
         assert!(printed.status.success(), "{}", text(&printed.stderr));
         assert!(text(&printed.stdout).contains(want), "{}", text(&printed.stdout));
@@ -250,10 +256,28 @@ fn graphs_are_exported_in_every_format() {
 }
 
 #[test]
+fn a_graph_as_json_is_exported_again() {
+    let folder = TempDir::new().expect("a temporary folder");
+    let json = folder.path().join("sum.json").display().to_string();
+    assert!(acc(&["export", "--program", "fold/sum", "--format", "json", "-o", &json]).status.success());
+    for format in ["text", "json"] {
+        let again = acc(&["export", &json, "--format", format]);
+        assert!(again.status.success(), "{}", text(&again.stderr));
+        assert_eq!(text(&again.stdout), text(&acc(&["export", "--program", "fold/sum", "--format", format]).stdout));
+    }
+    let broken = file(&folder, "b.json", b"{ \"format\": \"acc-graph\" }");
+    fails(&["export", &broken, "--format", "dot"], &["b.json: the document: `version` is missing"]);
+    fails(&["export", "no-such.json", "--format", "dot"], &["cannot read no-such.json"]);
+}
+
+#[test]
 fn exports_that_cannot_be() {
     let folder = TempDir::new().expect("a temporary folder");
     fails(&["export", "--program", "no/such", "--format", "dot"], &["there is no program `no/such`", "`acc list`"]);
-    fails(&["export", "--program", "fold/sum", "--format", "png"], &["invalid value 'png'", "dot, json, text"]);
+    fails(
+        &["export", "--program", "fold/sum", "--format", "png"],
+        &["invalid value 'png'", "dot, mermaid, json, text"],
+    );
     fails(&["export", "--format", "dot"], &["--program"]);
     let broken = file(&folder, "b.acc", DOUBLE.replace("yield a", "yield b").as_bytes());
     let output = folder.path().join("out.dot");

@@ -27,7 +27,7 @@ fn every_executor_agrees_on_the_shipped_input() {
     let last = said.lines().last().unwrap_or_default();
     assert!(last.starts_with("tour: 10 programs, ") && last.ends_with(" executors, all agree"), "{said}");
     for name in PROGRAMS {
-        for end in ["txt", "dot", "json"] {
+        for end in ["txt", "dot", "json", "mmd"] {
             let graph = std::fs::read_to_string(out.join(format!("{name}.{end}"))).expect("a graph");
             assert!(!graph.is_empty(), "{name}.{end}");
         }

@@ -23,6 +23,7 @@ pub struct Built {
 
 /// Numbers an array function.
 pub fn build(f: &AccFun) -> Result<Built, Arc<BuildError>> {
+    let _span = crate::timeline::span(crate::timeline::Kind::Pass, || "build");
     let dag = ArrayDag::collect(f)?;
     let mut n = Numberer {
         dag: &dag,

@@ -23,8 +23,11 @@ mod test_file;
 #[cfg(test)]
 mod tests;
 
+use crate::data::{Lit, ScalarType};
 use crate::error::Error;
-use crate::ir::Program;
+use crate::ir::{ArrayType, Program};
+use crate::timeline;
+use cursor::Cursor;
 use lexer::Tok;
 
 pub use data::show_array;
@@ -35,10 +38,38 @@ pub use test_file::{Expect, Run, TestFile, Tolerance, parse_test_file, verified_
 ///
 /// `file_name` is for messages, and for the source locations of operations that say none.
 pub fn parse(file_name: &str, text: &str) -> Result<Program, Error> {
-    let mut c = cursor::Cursor::new(file_name, text, 0)?;
-    let (program, _) = parser::program(&mut c)?;
+    timeline::pass("parse", || whole(file_name, text, "the program", |c| Ok(parser::program(c)?.0)))
+}
+
+/// Reads what a whole text is.
+fn whole<T>(
+    file_name: &str,
+    text: &str,
+    what: &str,
+    read: impl FnOnce(&mut Cursor<'_>) -> Result<T, Error>,
+) -> Result<T, Error> {
+    let mut c = Cursor::new(file_name, text, 0)?;
+    let found = read(&mut c)?;
     match c.peek() {
-        Tok::End => Ok(program),
-        _ => c.expected("the end of the text after the program"),
+        Tok::End => Ok(found),
+        _ => c.expected(&format!("the end of the text after {what}")),
     }
+}
+
+/// A literal as text, without its type: [`parse_literal`] gives the same bits.
+pub fn show_literal(literal: Lit) -> String {
+    let mut out = String::new();
+    // Writing to a string cannot fail.
+    let _ = literal::write_lit(&mut out, literal);
+    out
+}
+
+/// Reads a literal of a type: `1.5`, `-3`, `true`, `'x'`, `nan(0x7fc00001)`.
+pub fn parse_literal(ty: ScalarType, text: &str) -> Result<Lit, Error> {
+    whole("literal", text, "the literal", |c| c.literal(ty))
+}
+
+/// Reads the type of an array: `[2](f32, i64)`.
+pub fn parse_array_type(text: &str) -> Result<ArrayType, Error> {
+    whole("type", text, "the type", |c| c.array_type())
 }

@@ -6,6 +6,7 @@ use super::{data, parser};
 use crate::data::ArrayData;
 use crate::error::{Error, Fault};
 use crate::ir::Program;
+use crate::timeline;
 use std::sync::Arc;
 
 /// A test file. Its grammar is in `docs/TEXT.md`.
@@ -125,8 +126,8 @@ impl Header {
 
 /// Reads a test file and verifies its program. An error of either is shown where it is in the text.
 pub fn verified_test_file(file_name: &str, text: &str) -> Result<TestFile, Error> {
-    let file = parse_test_file(file_name, text)?;
-    match crate::verify::verify(&file.program, None) {
+    let file = timeline::pass("parse", || parse_test_file(file_name, text))?;
+    match timeline::pass("verify", || crate::verify::verify(&file.program, None)) {
         Ok(()) => Ok(file),
         Err(e) if e.loc.file() == Some(file_name) => {
             let source = super::lexer::Source { file: Arc::from(file_name), text };

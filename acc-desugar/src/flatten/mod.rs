@@ -26,6 +26,7 @@ mod stmt;
 use crate::graph::builder::Builder;
 use crate::graph::{Graph, Type, Value, Values};
 use acc_core::ir::{ArrayId, ArrayType, Loc, Program};
+use acc_core::timeline;
 use std::collections::{HashMap, HashSet};
 
 /// What a graph does about faults.
@@ -68,6 +69,7 @@ pub fn flatten(program: &Program) -> Graph {
 
 /// Flattens a verified program.
 pub fn flatten_with(program: &Program, faults: Faults) -> Graph {
+    let _span = timeline::span(timeline::Kind::Pass, || "flatten");
     let mut f = Flattener {
         b: Builder::new(),
         program,

@@ -51,6 +51,7 @@ pub fn matrix_product(p: &Program, defs: &Definitions<'_>, s: &Stmt) -> Option<C
 
 use crate::contraction::{Contraction, Definitions, contraction};
 use acc_core::ir::{ArrayId, Program, Stmt};
+use acc_core::timeline;
 use std::collections::HashMap;
 use std::fmt;
 
@@ -159,5 +160,5 @@ impl Fusion {
 
 /// Decides for a verified program.
 pub fn fuse(program: &Program) -> Fusion {
-    decide::decide(program)
+    timeline::pass("fuse", || decide::decide(program))
 }

@@ -156,6 +156,22 @@ pub enum SizeOp {
 }
 
 impl SizeOp {
+    /// Every operation.
+    pub const ALL: [SizeOp; 12] = [
+        SizeOp::Add,
+        SizeOp::Sub,
+        SizeOp::Mul,
+        SizeOp::Count,
+        SizeOp::Quot,
+        SizeOp::Rem,
+        SizeOp::Div,
+        SizeOp::Mod,
+        SizeOp::Min,
+        SizeOp::Max,
+        SizeOp::Eq,
+        SizeOp::Lt,
+    ];
+
     /// The name in exports.
     pub fn name(self) -> &'static str {
         match self {
@@ -250,6 +266,9 @@ fn least(ty: ScalarType) -> Lit {
 }
 
 impl Known {
+    /// Every operation.
+    pub const ALL: [Known; 6] = [Known::Sum, Known::Product, Known::Min, Known::Max, Known::All, Known::Any];
+
     /// The name in exports.
     pub fn name(self) -> &'static str {
         match self {
@@ -294,6 +313,9 @@ pub enum PadMode {
 }
 
 impl PadMode {
+    /// Every mode.
+    pub const ALL: [PadMode; 3] = [PadMode::Nearest, PadMode::Mirror, PadMode::Wrap];
+
     /// The name in exports.
     pub fn name(self) -> &'static str {
         match self {

@@ -27,6 +27,7 @@ mod walk;
 pub use walk::{map_funs, map_op};
 
 use acc_core::ir::Program;
+use acc_core::timeline;
 use std::collections::BTreeSet;
 
 /// A rule's name and what it does.
@@ -126,11 +127,12 @@ pub fn simplify(program: &Program) -> Program {
 
 /// Simplifies a verified program by the rules that are on.
 pub fn simplify_with(program: &Program, rules: &Rules) -> Program {
+    let _span = timeline::span(timeline::Kind::Pass, || "simplify");
     let mut p = program.clone();
     for _ in 0..ROUNDS {
         let before = p.clone();
         for (name, pass) in PASSES {
-            p = pass(&p, rules);
+            p = timeline::pass(name, || pass(&p, rules));
             if cfg!(debug_assertions) {
                 check(&p, name);
             }

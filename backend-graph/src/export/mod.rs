@@ -1,11 +1,13 @@
-//! Graphs for people and for programs: text, DOT and JSON.
+//! Graphs for people and for programs: text, DOT, Mermaid, JSON and ONNX.
 
+pub mod cost;
 mod dot;
-mod json;
+pub mod json;
+mod mermaid;
 pub mod onnx;
 mod text;
 
-use acc_desugar::graph::{Graph, Node, Op, ScatterMode};
+use acc_desugar::graph::{Body, Graph, Node, Op, ScatterMode, Shapes};
 
 /// A format of [`export`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -14,42 +16,63 @@ pub enum Format {
     Text,
     /// The language of Graphviz: a cluster for each combinator of the program.
     Dot,
-    /// One object: see [`export`].
+    /// For programs, which [`from_json`](json::from_json) reads again; [`schema`](json::schema) describes it.
     Json,
+    /// The language of Mermaid, which pages in Markdown show: as DOT.
+    Mermaid,
+}
+
+impl Format {
+    /// Every format, by its name.
+    pub const ALL: [(&'static str, Format); 4] =
+        [("text", Format::Text), ("dot", Format::Dot), ("json", Format::Json), ("mermaid", Format::Mermaid)];
 }
 
 impl std::str::FromStr for Format {
     type Err = String;
     fn from_str(s: &str) -> Result<Format, String> {
-        match s {
-            "text" => Ok(Format::Text),
-            "dot" => Ok(Format::Dot),
-            "json" => Ok(Format::Json),
-            other => Err(format!("there is no format `{other}`: use text, dot or json")),
-        }
+        let found = Format::ALL.into_iter().find(|(name, _)| *name == s);
+        found.map(|(_, format)| format).ok_or_else(|| {
+            let names = Format::ALL.map(|(name, _)| name);
+            format!("there is no format `{s}`; there are: {}", names.join(", "))
+        })
     }
 }
 
 /// A graph in a format, with types, shapes and source lines.
 ///
-/// Text and DOT show a tensor's type with its shape, `f32[t0, 3]`, in terms of the graph's sizes: extents are run-time
-/// values, and one that only a run tells is `?`.
-///
-/// JSON is an object `{"format": "acc-graph", "version": 1, "sources": [..], "body": {..}}`. A body has `params`, `nodes`
-/// and `results` (names of values). A parameter or a node's result is `{"value", "type", "shape"}`: the type as `f32[2]`,
-/// scalar type and rank, or `size`; of a tensor the shape, a list of numbers, names of sizes, or null. A node is
-/// `{"op", "attributes", "operands", "results", "source", "location", "bodies"}`; `source` is a position in `sources`,
-/// the combinators of the program with their locations.
+/// Text, DOT and Mermaid show a tensor's type with its shape, `f32[t0, 3]`, in terms of the graph's sizes: extents are
+/// run-time values, and one that only a run tells is `?`. `docs/GRAPHS.md` says what each format holds.
 pub fn export(graph: &Graph, format: Format) -> String {
     match format {
         Format::Text => text::export(graph),
         Format::Dot => dot::export(graph),
         Format::Json => json::export(graph),
+        Format::Mermaid => mermaid::export(graph),
     }
 }
 
+/// What a node is called in a drawing: its operation, attributes, and results with their types and shapes.
+fn label(node: &Node, shapes: &Shapes) -> Vec<String> {
+    let mut out = vec![node.op.name().to_string()];
+    out.extend(attributes(node).into_iter().map(|(k, v)| format!("{k} = {v}")));
+    out.extend(node.results.iter().map(|r| format!("{r}: {}", shapes.show(*r))));
+    out
+}
+
+/// The nodes of a body, those of one statement that stand together as one run.
+fn runs(body: &Body) -> impl Iterator<Item = &[Node]> {
+    body.nodes.chunk_by(|a, b| a.source == b.source)
+}
+
+/// What a cluster of nodes is called: the combinator that they come from, and where it stands.
+fn cluster(graph: &Graph, nodes: &[Node]) -> String {
+    let source = nodes.first().and_then(|n| graph.sources.get(n.source as usize));
+    source.map_or(String::new(), |s| format!("{} at {}", s.name, s.loc))
+}
+
 /// What an operation has beside operands: names and values, the same in every format.
-fn attributes(node: &Node) -> Vec<(&'static str, String)> {
+pub fn attributes(node: &Node) -> Vec<(&'static str, String)> {
     let list = |v: &[u32]| format!("[{}]", v.iter().map(u32::to_string).collect::<Vec<_>>().join(", "));
     match &node.op {
         Op::Size(n) => vec![("value", n.to_string())],
@@ -105,7 +128,7 @@ fn attributes(node: &Node) -> Vec<(&'static str, String)> {
 }
 
 /// The roles of an operation's bodies.
-fn roles(op: &Op) -> [&'static str; 2] {
+pub fn roles(op: &Op) -> [&'static str; 2] {
     match op {
         Op::While { .. } | Op::LaneLoop { .. } => ["test", "step"],
         Op::Fold { .. } | Op::Scan { .. } => ["combine", ""],

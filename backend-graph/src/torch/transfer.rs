@@ -5,6 +5,7 @@
 
 use super::{Device, TorchError};
 use acc_core::data::{Column, ColumnOwner, ColumnSlice, Lit, ScalarType};
+use acc_core::timeline;
 use half::f16;
 use std::any::Any;
 use std::sync::Arc;
@@ -68,6 +69,8 @@ impl Transfer {
     /// [`take`](Transfer::take), before `self` is.
     pub(crate) unsafe fn lend(&mut self, column: &Column, shape: &[usize]) -> Result<Tensor, TorchError> {
         let extents = extents(shape)?;
+        let mut span = timeline::span(timeline::Kind::Transfer, || "argument");
+        span.note("bytes", || column.len() * column.ty().size());
         if acc_core::data::shape_size(shape).ok() != Some(column.len()) {
             let length = column.len();
             return Err(TorchError::new(format!("shape {shape:?} is invalid for a column of {length} elements")));
@@ -95,6 +98,8 @@ impl Transfer {
     /// Nothing may write to the tensor's memory from now on, through another tensor that shares it.
     pub(crate) unsafe fn take(&self, tensor: Tensor, ty: ScalarType) -> Result<Column, TorchError> {
         let found = tensor.f_kind()?;
+        let mut span = timeline::span(timeline::Kind::Transfer, || "result");
+        span.note("bytes", || tensor.numel() * ty.size());
         if found != kind(ty) {
             return Err(TorchError::new(format!("a tensor of {found:?} where {:?} holds {ty}", kind(ty))));
         }

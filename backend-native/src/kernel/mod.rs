@@ -62,6 +62,18 @@ pub(crate) struct Kernel {
     pub fused: Vec<ArrayId>,
 }
 
+impl Kernel {
+    /// The arrays that it stores, with their operations.
+    pub fn stored(&self) -> impl Iterator<Item = &Output> {
+        self.outputs.iter().filter(|o| o.stored).chain(self.epilogue.iter().flat_map(|e| &e.outputs))
+    }
+
+    /// What it is called: the arrays that it stores, and their operations.
+    pub fn title(&self) -> String {
+        self.stored().map(|o| format!("{} = {}", o.result, o.op)).collect::<Vec<_>>().join(", ")
+    }
+}
+
 /// An array that a kernel computes.
 #[derive(Clone, Debug)]
 pub(crate) struct Output {

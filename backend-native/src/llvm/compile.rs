@@ -5,6 +5,7 @@ use super::code::Entry;
 use super::disk::Disk;
 use super::hash::hash;
 use super::{find, note_defect, passes};
+use acc_core::timeline;
 use std::collections::{HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -96,6 +97,7 @@ fn code(engine: &Arc<Engine>, disk: Option<&Disk>, request: &Request) -> Option<
             Err(_) => disk.into_iter().for_each(|d| d.forget(request.key)),
         }
     }
+    let span = timeline::span(timeline::Kind::Pass, || "compile");
     let start = Instant::now();
     let object = engine.object(&request.text, passes(engine.version.0));
     let loaded = object.and_then(|object| {
@@ -103,6 +105,7 @@ fn code(engine: &Arc<Engine>, disk: Option<&Disk>, request: &Request) -> Option<
         disk.into_iter().for_each(|d| d.put(request.key, &object));
         Ok(loaded)
     });
+    drop(span);
     COMPILED.fetch_add(1, Ordering::Relaxed);
     MICROSECONDS.fetch_add(start.elapsed().as_micros() as u64, Ordering::Relaxed);
     loaded.map_err(|e| note_defect(format!("{e}\n{}", request.text))).ok()

@@ -13,12 +13,12 @@ use crate::kernel::{self, Body, Finish, Kernel, Loads};
 use crate::llvm::Codes;
 use crate::tile::compile::compile;
 use crate::tile::machine::Code;
-use acc_core::Error;
 use acc_core::data::ScalarType;
 use acc_core::ir::{
     ArrayId, ArrayOp, ArrayType, Block, ForeignFun, Fun, Loc, Program, Stmt, arrays_needed, arrays_of_fun,
     strict_statements,
 };
+use acc_core::{Error, timeline};
 use acc_desugar::contraction::{Contraction, Definitions};
 use acc_desugar::fuse::{Fusion, Note};
 use element::Elements;
@@ -158,6 +158,7 @@ pub(crate) enum Closed {
 /// Lowers a program; `fused` tells whether producers are fused into consumers, `checks` whether an index out of bounds
 /// is a fault.
 pub(crate) fn lower(program: &Program, fused: bool, checks: bool) -> Result<Plan, Error> {
+    let _span = timeline::span(timeline::Kind::Pass, || "lower");
     let fusion = if fused { acc_desugar::fuse::fuse(program) } else { Fusion::none(program) };
     let mut plan = Plan {
         steps: Vec::new(),

@@ -21,7 +21,7 @@ use crate::tile::lanes::first_bits;
 use crate::tile::machine::{Code, Input, Machine, Space, Stop};
 use acc_core::data::{ArrayData, Column, ColumnSlice, Prim};
 use acc_core::ir::{ArrayId, ArrayOp, ArrayType, ForeignFun, Loc};
-use acc_core::{Error, Fault, foreign, trace};
+use acc_core::{Error, Fault, foreign, timeline, trace};
 use launch::{Columns, Context, Job, JobEpilogue, JobOutput, NO_SPACE, Names, bind};
 use smallvec::SmallVec;
 
@@ -274,8 +274,11 @@ impl Run<'_> {
             self.values[p.result.index()] = Some(Value { shape, columns: None, scalars });
         }
         loop {
+            let mut span = timeline::span(timeline::Kind::Kernel, || launch.kernel.title());
             match self.launch(launch, parts, &inits, counts.as_ref()) {
                 Ok(columns) => {
+                    span.note("bytes", || bytes(&columns));
+                    drop(span);
                     for (p, c) in parts.iter().zip(columns) {
                         if let Some(v) = &mut self.values[p.result.index()] {
                             v.columns = Some(c);
@@ -283,7 +286,10 @@ impl Run<'_> {
                     }
                     return Ok(());
                 }
-                Err(stop) => self.resolve(stop, s)?,
+                Err(stop) => {
+                    drop(span);
+                    self.resolve(stop, s)?;
+                }
             }
         }
     }
@@ -447,6 +453,11 @@ impl Run<'_> {
             }
         }
     }
+}
+
+/// What the results of a kernel take.
+fn bytes(arrays: &[Columns]) -> usize {
+    arrays.iter().flatten().map(|c| c.len() * c.ty().size()).sum()
 }
 
 fn evaluate(code: &Code, view: &View<'_>, cx: Context<'_>) -> Result<Vec<u64>, Stop> {

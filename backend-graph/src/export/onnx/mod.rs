@@ -16,6 +16,7 @@ mod rows;
 mod scalar;
 mod stored;
 mod tensor;
+mod text;
 mod writer;
 
 use acc_core::ir::ArrayType;
@@ -24,6 +25,7 @@ use body::Exporter;
 use prost::Message;
 use proto::{DataType, Dimension, Model, OperatorSet, Shape, TensorType, ValueInfo, ValueType};
 use stored::{natural, stored};
+pub use text::text;
 
 /// The version of the operators.
 const OPSET: i64 = 21;

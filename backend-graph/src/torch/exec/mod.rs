@@ -13,7 +13,7 @@ use super::{Device, TorchError};
 use crate::plan::{Plan, PlannedBody, Step};
 use acc_core::data::ArrayData;
 use acc_core::ir::{ArrayType, Loc};
-use acc_core::{Charge, Error, Meter, RunLimits};
+use acc_core::{Charge, Error, Meter, RunLimits, timeline};
 use acc_desugar::Faults;
 use acc_desugar::graph::{Node, Op, Type, Value};
 use fault::{Flag, Pending};
@@ -279,7 +279,7 @@ impl Run<'_> {
     fn body_here(&mut self, body: &PlannedBody) -> Result<Vec<Rt>> {
         for &id in &body.strict {
             if let Some(step) = self.exe.plan.step(id) {
-                self.step(step)?;
+                self.recorded(step)?;
                 for v in &step.last_use_of {
                     if let Some(slot) = self.values.get_mut(v.index()) {
                         *slot = None;
@@ -325,10 +325,25 @@ impl Run<'_> {
             let before = stack.len();
             stack.extend(step.node.op.operands().into_iter().filter(|o| !self.is_set(*o)));
             if stack.len() == before {
-                acc_core::grow_stack(|| self.step(step))?;
+                acc_core::grow_stack(|| self.recorded(step))?;
                 stack.pop();
             }
         }
+        Ok(())
+    }
+
+    /// Runs a step, in a span if somebody records.
+    fn recorded(&mut self, step: &Step) -> Result<()> {
+        if !timeline::is_on() {
+            return self.step(step);
+        }
+        let node = &step.node;
+        let mut span = timeline::span(timeline::Kind::Tensor, || node.op.name());
+        span.note("values", || node.results.iter().map(Value::to_string).collect::<Vec<_>>().join(" "));
+        span.note("source", || format!("{} at {}", self.exe.source_name(node), node.loc));
+        self.step(step)?;
+        let bytes = |v: &Value| self.tensor(*v).map_or(0, |t| t.numel() * t.kind().elt_size_in_bytes());
+        span.note("bytes", || node.results.iter().map(bytes).sum::<usize>());
         Ok(())
     }
 

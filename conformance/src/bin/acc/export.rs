@@ -1,10 +1,9 @@
 //! `acc export (FILE | --program NAME)`
 
-use crate::output::{read_program, say, write_file};
+use crate::output::{bytes, read_program, write_file};
 use acc_core::ir::Program;
-use backend_graph::Format;
+use backend_graph::{Format, Graph};
 use conformance::{suite, tour};
-use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -13,14 +12,15 @@ use std::sync::Arc;
 #[derive(clap::Args)]
 #[command(override_usage = "acc export (FILE | --program NAME) --format FORMAT [-o OUTPUT]")]
 pub struct Args {
-    /// A program or test file in text form.
+    /// A program or test file in text form, or a graph as JSON (`*.json`).
     #[arg(required_unless_present = "program", conflicts_with = "program")]
     file: Option<PathBuf>,
     /// A program that comes with acc, by the name that `acc list` shows.
     #[arg(long)]
     program: Option<String>,
-    /// `dot` for Graphviz, `json` for programs, `text` for reading, `onnx` for Netron and ONNX runtimes.
-    #[arg(long, value_parser = ["dot", "json", "text", "onnx"])]
+    /// `dot` for Graphviz, `mermaid` for Markdown, `json` for programs, `text` for reading, `onnx` for Netron and ONNX
+    /// runtimes, `onnx-text` for reading what that holds.
+    #[arg(long, value_parser = ["dot", "mermaid", "json", "text", "onnx", "onnx-text"])]
     format: String,
     /// The file to write; the standard output if not given.
     #[arg(short, long)]
@@ -28,25 +28,34 @@ pub struct Args {
 }
 
 pub fn main(args: &Args) -> crate::Outcome {
-    let program = program(args)?;
-    let graph = backend_graph::graph_of(&program).map_err(|e| e.to_string())?;
-    if args.format == "onnx" {
-        let inputs: Vec<_> = program.param_types().cloned().collect();
-        let outputs: Vec<_> = program.body.results.iter().map(|a| program.ty(*a).clone()).collect();
-        let model = backend_graph::onnx(&graph, &inputs, &outputs).map_err(|e| e.to_string())?;
-        match &args.output {
-            Some(path) => write_file(path, &model)?,
-            None => std::io::stdout().write_all(&model).map_err(|e| e.to_string())?,
+    let contents = match args.format.as_str() {
+        "onnx" => backend_graph::onnx_of(program(args)?.as_ref()).map_err(|e| e.to_string())?,
+        "onnx-text" => {
+            let model = backend_graph::onnx_of(program(args)?.as_ref()).map_err(|e| e.to_string())?;
+            backend_graph::export::onnx::text(&model)?.into_bytes()
         }
-        return Ok(ExitCode::SUCCESS);
-    }
-    let format: Format = args.format.parse()?;
-    let text = backend_graph::export(&graph, format);
+        name => {
+            let format: Format = name.parse()?;
+            backend_graph::export(&graph(args)?, format).into_bytes()
+        }
+    };
     match &args.output {
-        Some(path) => write_file(path, text.as_bytes())?,
-        None => say!("{}", text.trim_end()),
+        Some(path) => write_file(path, &contents)?,
+        None => bytes(&contents),
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The graph of a program, or one that was exported as JSON.
+fn graph(args: &Args) -> Result<Graph, String> {
+    match &args.file {
+        Some(file) if file.extension().is_some_and(|end| end == "json") => {
+            let name = file.display();
+            let text = std::fs::read_to_string(file).map_err(|e| format!("cannot read {name}: {e}"))?;
+            backend_graph::from_json(&text).map_err(|e| format!("{name}: {e}"))
+        }
+        _ => backend_graph::graph_of(program(args)?.as_ref()).map_err(|e| e.to_string()),
+    }
 }
 
 fn program(args: &Args) -> Result<Arc<Program>, String> {

@@ -6,6 +6,7 @@ mod doctor;
 mod explain;
 mod export;
 mod fuzz;
+mod inspect;
 mod list;
 mod matrix;
 mod output;
@@ -14,7 +15,9 @@ mod reduce;
 mod run;
 mod tour;
 
+use acc_core::timeline;
 use clap::{Parser, Subcommand};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// Array programs on every executor.
@@ -23,6 +26,10 @@ use std::process::ExitCode;
 struct Cli {
     #[command(subcommand)]
     command: Command,
+    /// Write what the command does when as a Chrome trace, which Perfetto opens: passes, kernels, tensor operations,
+    /// transfers.
+    #[arg(long, global = true, value_name = "FILE")]
+    trace: Option<PathBuf>,
 }
 
 #[derive(Subcommand)]
@@ -37,6 +44,8 @@ enum Command {
     Export(export::Args),
     /// Show the kernels that a program becomes on the native executor, what was fused and what was not, and why.
     Explain(explain::Args),
+    /// Write a page that shows a program, what every stage makes of it, and times and memory from a run.
+    Inspect(inspect::Args),
     /// Print a program in text form, as it is or after a pass.
     Print(print::Args),
     /// Make a program small that makes a command fail, while it still does.
@@ -57,12 +66,27 @@ enum Command {
 type Outcome = Result<ExitCode, String>;
 
 fn main() -> ExitCode {
-    let outcome = match Cli::parse().command {
+    let cli = Cli::parse();
+    let recording = cli.trace.map(|path| (path, timeline::record()));
+    let mut outcome = command(cli.command);
+    if let Some((path, recording)) = recording {
+        let written = output::write_file(&path, recording.stop().to_chrome().as_bytes());
+        outcome = outcome.and_then(|code| written.map(|()| code));
+    }
+    outcome.unwrap_or_else(|message| {
+        eprintln!("error: {message}");
+        ExitCode::FAILURE
+    })
+}
+
+fn command(command: Command) -> Outcome {
+    match command {
         Command::List(args) => list::main(&args),
         Command::Check(args) => check::main(&args),
         Command::Run(args) => run::main(&args),
         Command::Export(args) => export::main(&args),
         Command::Explain(args) => explain::main(&args),
+        Command::Inspect(args) => inspect::main(&args),
         Command::Print(args) => print::main(&args),
         Command::Reduce(args) => reduce::main(&args),
         Command::Fuzz(args) => fuzz::main(&args),
@@ -70,9 +94,5 @@ fn main() -> ExitCode {
         Command::CheckOnnx(args) => check_onnx::main(&args),
         Command::Doctor(args) => doctor::main(&args),
         Command::Tour(args) => tour::main(&args),
-    };
-    outcome.unwrap_or_else(|message| {
-        eprintln!("error: {message}");
-        ExitCode::FAILURE
-    })
+    }
 }

@@ -13,8 +13,13 @@ pub(crate) use say;
 
 /// Prints a line; a reader that has seen enough (`acc list | head`) ends the command without an error.
 pub(crate) fn line(text: std::fmt::Arguments<'_>) {
-    use std::io::Write;
-    if let Err(e) = writeln!(std::io::stdout().lock(), "{text}") {
+    bytes(format!("{text}\n").as_bytes());
+}
+
+/// Prints bytes, with the same mercy.
+pub(crate) fn bytes(bytes: &[u8]) {
+    let mut out = std::io::stdout().lock();
+    if let Err(e) = out.write_all(bytes).and_then(|()| out.flush()) {
         let enough = e.kind() == std::io::ErrorKind::BrokenPipe;
         if !enough {
             eprintln!("error: cannot write to standard output: {e}");
@@ -25,12 +30,18 @@ pub(crate) fn line(text: std::fmt::Arguments<'_>) {
 
 /// Reads a test file or a bare program, and verifies it.
 pub fn read_program(path: &Path) -> Result<TestFile, String> {
+    Ok(read_program_text(path)?.0)
+}
+
+/// Reads a test file or a bare program, and verifies it; with its text.
+pub fn read_program_text(path: &Path) -> Result<(TestFile, String), String> {
     let name = path.display().to_string();
     let bytes = fs::read(path).map_err(|e| format!("cannot read {name}: {e}\n  help: give the path of a program in text form; `acc list` shows those that come with acc"))?;
     let text = String::from_utf8(bytes).map_err(|_| {
         format!("{name} is not UTF-8 text\n  help: a program is a text file; docs/TEXT.md describes it")
     })?;
-    verified_test_file(&name, &text).map_err(|e| e.to_string())
+    let file = verified_test_file(&name, &text).map_err(|e| e.to_string())?;
+    Ok((file, text))
 }
 
 /// Writes a file whole or not at all: to a temporary one beside it, which then takes its name.

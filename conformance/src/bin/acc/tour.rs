@@ -142,5 +142,7 @@ fn run(e: &Example, executor: &dyn Executor) -> Result<(Vec<ArrayData>, Duration
 fn graphs(e: &Example) -> Result<Files, String> {
     let graph = backend_graph::graph_of(&e.program).map_err(|m| format!("{}: {m}", e.name))?;
     let export = |(format, end)| (format!("{}.{end}", e.name), backend_graph::export(&graph, format).into_bytes());
-    Ok([(Format::Text, "txt"), (Format::Dot, "dot"), (Format::Json, "json")].map(export).into())
+    Ok([(Format::Text, "txt"), (Format::Dot, "dot"), (Format::Json, "json"), (Format::Mermaid, "mmd")]
+        .map(export)
+        .into())
 }

@@ -1,0 +1,344 @@
+//! Timelines: what a process does when, from the front end to the kernels, for tools that draw it.
+//!
+//! Passes and executors open [`span`]s. While nobody records, that is one look at a flag. A recording takes the spans of
+//! the whole process, whatever thread they are on; Perfetto (<https://ui.perfetto.dev>) and `chrome://tracing` open what
+//! [`Timeline::to_chrome`] writes.
+//!
+//! ```
+//! use acc_core::{prelude::*, timeline};
+//! let recording = timeline::record();
+//! Interpreter::new().run(use_(&Vector::from([1, 2, 3])).sum())?;
+//! let timeline = recording.stop();
+//! assert!(timeline.spans.iter().any(|s| s.name == "interpreter"));
+//! # Ok::<(), acc_core::Error>(())
+//! ```
+//!
+//! (Messages from inside programs are another thing: see [`trace`](crate::trace).)
+
+use std::cell::Cell;
+use std::fmt::Write;
+use std::marker::PhantomData;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+/// What a span is about.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum Kind {
+    /// A pass over a program, from the front end to the code.
+    Pass,
+    /// A run of a program on an executor.
+    Run,
+    /// A kernel of the native executor.
+    Kernel,
+    /// A step of the graph executor.
+    Tensor,
+    /// An array that goes to a device or comes back.
+    Transfer,
+}
+
+impl Kind {
+    /// The name: the category in Chrome's format.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Pass => "pass",
+            Kind::Run => "run",
+            Kind::Kernel => "kernel",
+            Kind::Tensor => "tensor",
+            Kind::Transfer => "transfer",
+        }
+    }
+}
+
+/// Something that was done: from when to when, on which thread.
+#[derive(Clone, Debug)]
+pub struct SpanRecord {
+    /// What it is about.
+    pub kind: Kind,
+    /// What was done.
+    pub name: String,
+    /// When it began, in nanoseconds since the recording did.
+    pub start: u64,
+    /// How long it took, in nanoseconds.
+    pub duration: u64,
+    /// The thread, by a number. Spans of one thread lie inside of each other, or apart.
+    pub thread: u64,
+    /// More about it.
+    pub notes: Vec<(&'static str, String)>,
+}
+
+/// What a recording saw.
+#[derive(Clone, Debug, Default)]
+pub struct Timeline {
+    /// The spans, in the order in which they ended.
+    pub spans: Vec<SpanRecord>,
+    /// The names of threads that have one, by their numbers.
+    pub threads: Vec<(u64, String)>,
+    /// How many more spans there were than a recording takes.
+    pub lost: u64,
+}
+
+/// How many spans a recording takes, so that a long one does not fill the memory.
+const MOST: usize = 1 << 20;
+
+static ON: AtomicBool = AtomicBool::new(false);
+static RECORDED: Mutex<Vec<Recorded>> = Mutex::new(Vec::new());
+
+/// A recording under way.
+struct Recorded {
+    number: u64,
+    start: Instant,
+    timeline: Timeline,
+}
+
+fn recorded() -> MutexGuard<'static, Vec<Recorded>> {
+    // A panic while the lock is held leaves at worst a span missing.
+    RECORDED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether spans are recorded now.
+#[inline]
+pub fn is_on() -> bool {
+    ON.load(Ordering::Relaxed)
+}
+
+/// Starts to record the spans of this process that begin from now on.
+pub fn record() -> Recording {
+    static NUMBERS: AtomicU64 = AtomicU64::new(0);
+    let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
+    recorded().push(Recorded { number, start: Instant::now(), timeline: Timeline::default() });
+    ON.store(true, Ordering::Relaxed);
+    Recording(number)
+}
+
+/// A recording under way. It ends when it is stopped or dropped.
+#[must_use = "a recording that is dropped is over"]
+#[derive(Debug)]
+pub struct Recording(u64);
+
+impl Recording {
+    /// Ends the recording.
+    pub fn stop(self) -> Timeline {
+        self.end()
+    }
+
+    fn end(&self) -> Timeline {
+        let mut recorded = recorded();
+        let found = recorded.iter().position(|r| r.number == self.0);
+        let timeline = found.map(|k| recorded.swap_remove(k).timeline);
+        ON.store(!recorded.is_empty(), Ordering::Relaxed);
+        timeline.unwrap_or_default()
+    }
+}
+
+impl Drop for Recording {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// Opens a span, which ends when what this returns is dropped. The name is made only if somebody records.
+#[inline]
+pub fn span<N: Into<String>>(kind: Kind, name: impl FnOnce() -> N) -> Span {
+    if !is_on() {
+        return Span { open: None, _thread: PhantomData };
+    }
+    Span {
+        open: Some(Box::new(Open { kind, name: name().into(), start: Instant::now(), notes: Vec::new() })),
+        _thread: PhantomData,
+    }
+}
+
+/// Runs a pass in a span of this name.
+#[inline]
+pub fn pass<R>(name: &'static str, run: impl FnOnce() -> R) -> R {
+    let _span = span(Kind::Pass, || name);
+    run()
+}
+
+/// A span that has not ended.
+#[must_use = "a span ends when it is dropped"]
+#[derive(Debug)]
+pub struct Span {
+    open: Option<Box<Open>>,
+    /// It ends on the thread on which it began.
+    _thread: PhantomData<*const ()>,
+}
+
+#[derive(Debug)]
+struct Open {
+    kind: Kind,
+    name: String,
+    start: Instant,
+    notes: Vec<(&'static str, String)>,
+}
+
+impl Span {
+    /// Adds to what is known about it. The text is made only if the span is recorded.
+    pub fn note<V: ToString>(&mut self, key: &'static str, value: impl FnOnce() -> V) {
+        if let Some(open) = &mut self.open {
+            open.notes.push((key, value().to_string()));
+        }
+    }
+}
+
+impl Drop for Span {
+    fn drop(&mut self) {
+        let Some(open) = self.open.take() else { return };
+        let end = Instant::now();
+        let (thread, current) = (thread_number(), std::thread::current());
+        for r in recorded().iter_mut().filter(|r| r.start <= open.start) {
+            r.take(&open, end, thread, current.name());
+        }
+    }
+}
+
+impl Recorded {
+    fn take(&mut self, open: &Open, end: Instant, thread: u64, thread_name: Option<&str>) {
+        let timeline = &mut self.timeline;
+        if timeline.spans.len() >= MOST {
+            timeline.lost += 1;
+            return;
+        }
+        let since = |t: Instant| u64::try_from(t.duration_since(self.start).as_nanos()).unwrap_or(u64::MAX);
+        let (start, duration) = (since(open.start), since(end) - since(open.start));
+        let Open { kind, name, notes, .. } = open;
+        timeline.spans.push(SpanRecord {
+            kind: *kind,
+            name: name.clone(),
+            start,
+            duration,
+            thread,
+            notes: notes.clone(),
+        });
+        if let Some(name) = thread_name
+            && !timeline.threads.iter().any(|(number, _)| *number == thread)
+        {
+            timeline.threads.push((thread, name.to_string()));
+        }
+    }
+}
+
+/// A number for each thread of the process.
+fn thread_number() -> u64 {
+    static NUMBERS: AtomicU64 = AtomicU64::new(1);
+    thread_local! {
+        static NUMBER: Cell<u64> = const { Cell::new(0) };
+    }
+    NUMBER.with(|n| {
+        if n.get() == 0 {
+            n.set(NUMBERS.fetch_add(1, Ordering::Relaxed));
+        }
+        n.get()
+    })
+}
+
+impl Timeline {
+    /// The timeline as JSON in the trace event format of Chrome: complete events, with times in microseconds.
+    ///
+    /// <https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU>
+    pub fn to_chrome(&self) -> String {
+        let mut out = String::from("{\"displayTimeUnit\":\"ns\",");
+        // Writing to a string cannot fail, so the results of `write!` say nothing.
+        let _ = write!(out, "\"otherData\":{{\"spans lost\":\"{}\"}},\"traceEvents\":[", self.lost);
+        let mut first = true;
+        let mut event = |out: &mut String, text: std::fmt::Arguments<'_>| {
+            let _ = write!(out, "{}\n{text}", if std::mem::take(&mut first) { "" } else { "," });
+        };
+        for (thread, name) in &self.threads {
+            let name = json_text(name);
+            event(
+                &mut out,
+                format_args!(
+                    "{{\"ph\":\"M\",\"pid\":1,\"tid\":{thread},\"name\":\"thread_name\",\"args\":{{\"name\":{name}}}}}"
+                ),
+            );
+        }
+        for s in &self.spans {
+            let notes: Vec<String> =
+                s.notes.iter().map(|(key, value)| format!("{}:{}", json_text(key), json_text(value))).collect();
+            event(
+                &mut out,
+                format_args!(
+                    "{{\"ph\":\"X\",\"pid\":1,\"tid\":{},\"cat\":\"{}\",\"name\":{},\"ts\":{},\"dur\":{},\"args\":{{{}}}}}",
+                    s.thread,
+                    s.kind.name(),
+                    json_text(&s.name),
+                    Micros(s.start),
+                    Micros(s.duration),
+                    notes.join(",")
+                ),
+            );
+        }
+        out.push_str("\n]}\n");
+        out
+    }
+}
+
+/// Nanoseconds as microseconds.
+struct Micros(u64);
+
+impl std::fmt::Display for Micros {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}.{:03}", self.0 / 1000, self.0 % 1000)
+    }
+}
+
+/// A text as JSON has it (RFC 8259, section 7).
+fn json_text(text: &str) -> String {
+    let mut out = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            c if u32::from(c) < 0x20 => {
+                let _ = write!(out, "\\u{:04x}", u32::from(c));
+            }
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spans_are_recorded_while_somebody_records() {
+        let early = span(Kind::Pass, || "early");
+        let recording = record();
+        {
+            let mut outer = span(Kind::Pass, || "outer");
+            outer.note("bytes", || 3);
+            let _inner = span(Kind::Kernel, || "with \"quotes\"\n");
+            std::thread::spawn(|| drop(span(Kind::Run, || "elsewhere"))).join().expect("it ends");
+        }
+        let late = span(Kind::Pass, || "late");
+        drop(early);
+        let timeline = recording.stop();
+        drop(late);
+        let spans: Vec<&SpanRecord> =
+            timeline.spans.iter().filter(|s| ["outer", "with \"quotes\"\n", "elsewhere"].contains(&&*s.name)).collect();
+        let [elsewhere, inner, outer] = spans[..] else { panic!("{timeline:?}") };
+        assert!(!timeline.spans.iter().any(|s| ["early", "late"].contains(&&*s.name)), "{timeline:?}");
+        assert!(elsewhere.thread != inner.thread && inner.thread == outer.thread);
+        assert!(outer.start <= inner.start && inner.start + inner.duration <= outer.start + outer.duration);
+        assert_eq!(outer.notes, [("bytes", "3".to_string())]);
+        let chrome = timeline.to_chrome();
+        assert!(chrome.contains(r#""cat":"kernel","name":"with \"quotes\"\u000a""#), "{chrome}");
+    }
+
+    #[test]
+    fn recordings_do_not_disturb_each_other() {
+        let outer = record();
+        drop(span(Kind::Pass, || "first of two"));
+        let inner = record();
+        drop(span(Kind::Pass, || "second of two"));
+        let count = |t: &Timeline| t.spans.iter().filter(|s| s.name.ends_with(" of two")).count();
+        assert_eq!(count(&inner.stop()), 1);
+        drop(span(Kind::Pass, || "third of two"));
+        assert_eq!(count(&outer.stop()), 3);
+    }
+}
