@@ -410,46 +410,44 @@ fn contract_parted(a: &Tensor, b: &Tensor) -> Result<Tensor> {
         return Err(TorchError::new("a contraction of no axis"));
     };
     // The axes of both operands, then those of the left one alone, then those of the right one alone.
-    let role = |k: usize| match (rows[k], columns[k]) {
-        (x, y) if x != 1 && y != 1 => 0,
-        (x, _) if x != 1 => 1,
-        _ => 2,
+    let role = |&(_, (x, y)): &(usize, (&i64, &i64))| match (x, y) {
+        (1, _) => 2,
+        (_, 1) => 1,
+        _ => 0,
     };
-    let mut order: Vec<usize> = (0..rows.len()).collect();
-    order.sort_by_key(|k| role(*k));
-    let shape: Vec<i64> = rows.iter().zip(columns).map(|(x, y)| *x.max(y)).collect();
-    let size = |of: usize| order.iter().filter(|k| role(**k) == of).map(|k| shape[*k]).product::<i64>();
+    let mut outer: Vec<_> = rows.iter().zip(columns).enumerate().collect();
+    outer.sort_by_key(role);
+    let extents: Vec<i64> = outer.iter().map(|(_, (x, y))| *(*x).max(*y)).collect();
+    let size = |of: usize| outer.iter().zip(&extents).filter(|(o, _)| role(o) == of).map(|(_, n)| n).product::<i64>();
     let [batch, rows, columns] = [size(0), size(1), size(2)];
     let one_each = rows == 1 && columns == 1;
     if m != n || *m == 0 || batch * rows * columns == 0 || one_each {
         let kind = a.f_kind()?;
         return Ok(a.f_mul(b)?.f_sum_dim_intlist([-1i64].as_slice(), false, kind)?);
     }
-    let axes: Vec<i64> = order.iter().copied().chain([shape.len()]).map(|k| k as i64).collect();
-    let a = a.f_permute(axes.as_slice())?.f_reshape([batch, rows, *m])?;
-    let b = b.f_permute(axes.as_slice())?.f_reshape([batch, columns, *m])?.f_transpose(1, 2)?;
+    let axes: Vec<i64> = outer.iter().map(|(k, _)| *k as i64).collect();
+    let all: Vec<i64> = axes.iter().copied().chain([axes.len() as i64]).collect();
+    let a = a.f_permute(all.as_slice())?.f_reshape([batch, rows, *m])?;
+    let b = b.f_permute(all.as_slice())?.f_reshape([batch, columns, *m])?.f_transpose(1, 2)?;
     let products = match batch {
         1 => a.f_select(0, 0)?.f_matmul(&b.f_select(0, 0)?)?,
         _ => a.f_bmm(&b)?,
     };
-    let sorted: Vec<i64> = order.iter().map(|k| shape[*k]).collect();
-    let products = products.f_reshape(sorted)?;
-    if order.is_sorted() {
+    let products = products.f_reshape(extents)?;
+    if axes.is_sorted() {
         return Ok(products);
     }
-    let mut back = vec![0; order.len()];
-    for (at, k) in order.iter().enumerate() {
-        back[*k] = at as i64;
-    }
+    let mut back: Vec<i64> = (0..axes.len() as i64).collect();
+    back.sort_by_key(|k| axes.get(*k as usize));
     Ok(products.f_permute(back.as_slice())?)
 }
 
 /// A tensor with one element along each axis, but for the last, along which all are the same one in memory.
 fn without_copies(t: &Tensor) -> Result<Tensor> {
     let mut t = t.shallow_clone();
-    let (sizes, strides) = (t.size(), t.stride());
-    for axis in 0..sizes.len().saturating_sub(1) {
-        if strides[axis] == 0 && sizes[axis] > 1 {
+    let outer = t.dim().saturating_sub(1);
+    for (axis, (size, stride)) in t.size().into_iter().zip(t.stride()).take(outer).enumerate() {
+        if stride == 0 && size > 1 {
             t = t.f_narrow(axis as i64, 0, 1)?;
         }
     }
