@@ -312,35 +312,37 @@ pub enum ForeignFun {
 }
 
 impl ArrayOp {
+    /// The names of all operations.
+    pub const NAMES: [&str; 24] = [
+        "generate",
+        "map",
+        "zip_with",
+        "imap",
+        "izip_with",
+        "fold",
+        "fold1",
+        "scanl",
+        "scanl1",
+        "scanr",
+        "scanr1",
+        "permute",
+        "backpermute",
+        "stencil",
+        "argsort",
+        "check",
+        "reshape",
+        "replicate",
+        "slice",
+        "compute",
+        "foreign",
+        "trace",
+        "acond",
+        "awhile",
+    ];
+
     /// The name among those of all operations, if it is one.
     pub fn known_name(name: &str) -> Option<&'static str> {
-        const NAMES: [&str; 24] = [
-            "generate",
-            "map",
-            "zip_with",
-            "imap",
-            "izip_with",
-            "fold",
-            "fold1",
-            "scanl",
-            "scanl1",
-            "scanr",
-            "scanr1",
-            "permute",
-            "backpermute",
-            "stencil",
-            "argsort",
-            "check",
-            "reshape",
-            "replicate",
-            "slice",
-            "compute",
-            "foreign",
-            "trace",
-            "acond",
-            "awhile",
-        ];
-        NAMES.into_iter().find(|n| *n == name)
+        ArrayOp::NAMES.into_iter().find(|n| *n == name)
     }
 
     /// The name in the text form and in messages.

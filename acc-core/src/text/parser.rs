@@ -134,37 +134,13 @@ enum Arg {
     Text(Arc<str>),
 }
 
-const OPS: &[&str] = &[
-    "generate",
-    "map",
-    "zip_with",
-    "imap",
-    "izip_with",
-    "fold",
-    "fold1",
-    "scanl",
-    "scanl1",
-    "scanr",
-    "scanr1",
-    "permute",
-    "backpermute",
-    "stencil",
-    "argsort",
-    "check",
-    "reshape",
-    "replicate",
-    "slice",
-    "compute",
-    "foreign",
-    "trace",
-    "acond",
-    "awhile",
-];
-
 fn op(c: &mut Cursor<'_>, arrays: &mut Arrays) -> Result<ArrayOp, Error> {
     let (name, token) = c.word("an array operation")?;
-    if !OPS.contains(&&name[..]) {
-        return c.error_at(&token, format!("there is no array operation `{name}`; there are: {}", OPS.join(", ")));
+    if !ArrayOp::NAMES.contains(&&name[..]) {
+        return c.error_at(
+            &token,
+            format!("there is no array operation `{name}`; there are: {}", ArrayOp::NAMES.join(", ")),
+        );
     }
     c.expect('(')?;
     let mut args = Args { op: token, name, arrays: Vec::new(), keyed: HashMap::new() };
