@@ -6,7 +6,7 @@ use conformance::fuzz::{minimised, run};
 
 /// Fixed seeds, so that the test says the same each time; about two minutes' worth on two cores where the graph
 /// executor is built, less where it is not. `acc fuzz` takes others.
-const PROGRAMS: u64 = if cfg!(debug_assertions) { 3_000 } else { 20_000 };
+const PROGRAMS: u64 = if cfg!(debug_assertions) { 3_000 } else { 6_000 };
 
 #[test]
 fn executors_agree_on_random_programs() {
