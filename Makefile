@@ -45,11 +45,11 @@ test-core:
 
 # libgomp's threads wait without spinning, so that they do not take the cores from others.
 bench-graph: setup
-	$(WITH_LIBTORCH) OMP_WAIT_POLICY=passive $(CARGO) run $(TORCH) --package acc-graph-benches -- --markdown docs/BENCHMARKS.md $(ARGS)
+	$(WITH_LIBTORCH) OMP_WAIT_POLICY=passive $(CARGO) run $(TORCH) --package acc-graph-benches -- --markdown $(CURDIR)/docs/BENCHMARKS.md $(ARGS)
 
 bench: setup
 	$(WITH_LIBTORCH) OMP_WAIT_POLICY=PASSIVE $(CARGO) bench --package acc-benches --features libtorch --bench kernels -- \
-	  --markdown docs/BENCHMARKS.md $(ARGS)
+	  --markdown $(CURDIR)/docs/BENCHMARKS.md $(ARGS)
 
 # Every test program as an ONNX model in onnxruntime, which comes into a virtual environment of its own.
 check-onnx: export OUT := target/onnx

@@ -16,6 +16,8 @@ use half::f16;
 const ALIGN: usize = 64;
 /// Blocks from this size on are worth huge pages, whose boundary they start at.
 const HUGE: usize = 4 << 20;
+/// The size of a huge page.
+const HUGE_PAGE: usize = 2 << 20;
 /// Bytes the pool keeps at most.
 const POOL_BYTES: usize = 1 << 30;
 
@@ -36,7 +38,7 @@ unsafe impl Sync for Block {}
 
 impl Block {
     fn new(bytes: usize) -> Option<Block> {
-        let align = if bytes >= HUGE { 2 << 20 } else { ALIGN };
+        let align = if bytes >= HUGE { HUGE_PAGE } else { ALIGN };
         let layout = Layout::from_size_align(bytes.checked_add(align)?, 16).ok()?;
         // SAFETY: the layout's size is not zero, since `align` is not.
         let base = NonNull::new(unsafe { std::alloc::alloc_zeroed(layout) })?;
@@ -47,7 +49,14 @@ impl Block {
             unsafe { std::alloc::dealloc(base.as_ptr(), layout) };
             return None;
         }
-        Some(Block { base, layout, offset, bytes })
+        let block = Block { base, layout, offset, bytes };
+        #[cfg(target_os = "linux")]
+        if bytes >= HUGE {
+            // Advice: without huge pages the block is as good.
+            // SAFETY: whole pages that lie inside the block, whose contents stay what they are.
+            unsafe { libc::madvise(block.start().cast(), bytes & !(HUGE_PAGE - 1), libc::MADV_HUGEPAGE) };
+        }
+        Some(block)
     }
 
     fn start(&self) -> *mut u8 {
