@@ -12,7 +12,6 @@ use crate::tile::tape::Slot;
 use acc_core::data::{Column, ColumnSlice, ScalarType};
 use acc_core::ir::{ArrayId, PrimOp};
 use acc_core::{Error, Meter, RunLimits};
-use rayon::prelude::*;
 use smallvec::SmallVec;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -79,32 +78,47 @@ impl Context<'_> {
             let mut w = worker();
             return tasks.into_iter().try_for_each(|t| run(&mut w, t));
         }
+        let threads = self.threads.count().min(tasks.len());
         let first = AtomicUsize::new(usize::MAX);
         let found: Mutex<Option<(usize, Stop)>> = Mutex::new(None);
-        let go = || {
-            tasks.into_par_iter().enumerate().with_max_len(1).for_each_init(&worker, |w, (k, task)| {
+        let queue = Mutex::new(tasks.into_iter().enumerate());
+        let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).next();
+        let work = || {
+            let Some(mut task) = next() else { return };
+            let mut w = worker();
+            loop {
+                let (k, t) = task;
                 // A task after one that stopped cannot matter; one before it can.
-                if k > first.load(Ordering::Relaxed) {
-                    return;
-                }
-                if let Err(stop) = run(w, task) {
+                if k < first.load(Ordering::Relaxed)
+                    && let Err(stop) = run(&mut w, t)
+                {
                     first.fetch_min(k, Ordering::Relaxed);
                     let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
                     if found.as_ref().is_none_or(|(j, _)| k < *j) {
                         *found = Some((k, stop));
                     }
                 }
-            });
+                match next() {
+                    Some(another) => task = another,
+                    None => return,
+                }
+            }
         };
         match &self.threads.pool {
-            Some(p) => p.install(go),
-            None => go(),
+            Some(p) => p.in_place_scope(|s| fork(s, threads, &work)),
+            None => rayon::in_place_scope(|s| fork(s, threads, &work)),
         }
         match found.into_inner().unwrap_or_else(PoisonError::into_inner) {
             Some((_, stop)) => Err(stop),
             None => Ok(()),
         }
     }
+}
+
+/// Does the work of so many threads. The calling one begins at once, while the others wake.
+fn fork<'s>(s: &rayon::Scope<'s>, threads: usize, work: &'s (impl Fn() + Sync)) {
+    (1..threads).for_each(|_| s.spawn(move |_| work()));
+    work();
 }
 
 /// Looks up what a launch reads.
