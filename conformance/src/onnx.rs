@@ -4,9 +4,8 @@
 //! model tells that there is a fault, not which: then the interpreter says it, if it finds one, too.
 
 use acc_core::data::{ArrayData, Column, Lit, ScalarType as T};
-use acc_core::ir::{ArrayType, Program};
+use acc_core::ir::Program;
 use acc_core::{Error, Executor, Interpreter, LimitError, RunLimits};
-use backend_graph::export::onnx::onnx;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::io::{BufReader, Read, Write};
@@ -120,10 +119,7 @@ impl Worker {
         if let Some(id) = self.models.get(program) {
             return Ok(*id);
         }
-        let graph = backend_graph::graph_with_exact_faults(program)?;
-        let inputs: Vec<ArrayType> = program.param_types().cloned().collect();
-        let outputs: Vec<ArrayType> = program.body.results.iter().map(|a| program.ty(*a).clone()).collect();
-        let bytes = onnx(&graph, &inputs, &outputs).map_err(failed)?;
+        let bytes = backend_graph::onnx_of(program)?;
         if self.models.len() >= KEPT {
             self.models.clear();
             self.ask(&json!({ "forget": true }), &[])?;

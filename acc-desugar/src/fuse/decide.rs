@@ -3,7 +3,7 @@
 use super::compaction::{Compaction, compaction};
 use super::cost::{Facts, facts, is_cheaper_than_memory};
 use super::extents::Extents;
-use super::kernel::{Kernel, Kind, Reads, is_element_wise, kind, together, total_statements};
+use super::kernel::{Kernel, Kind, Reads, kind, together, total_statements};
 use super::uses::{By, Read, Uses};
 use super::{Fusion, Group, KERNEL_NODES, Note, What};
 use crate::contraction::Definitions;
@@ -94,7 +94,7 @@ pub(super) fn decide(p: &Program) -> Fusion {
         d.statement(k);
     }
     for a in 0..p.types.len() {
-        let element_wise = d.uses.def[a].is_some_and(|k| is_element_wise(&d.uses.sites[k].stmt.op));
+        let element_wise = d.uses.def[a].is_some_and(|k| kind(d.uses.sites[k].stmt) == Some(Kind::Points));
         if !element_wise {
             let (reads, _) = d.reads_of(ArrayId(a as u32));
             d.join_siblings(&reads);
@@ -153,7 +153,7 @@ impl Decider<'_> {
             return;
         }
         let (reads, why) = self.reads_of(result);
-        if is_element_wise(&s.op) {
+        if kind == Kind::Points {
             let refused = match why {
                 Some(why) => Some(why),
                 None => {

@@ -121,27 +121,6 @@ pub(super) fn kind(s: &Stmt) -> Option<Kind> {
     }
 }
 
-pub(super) fn is_element_wise(op: &ArrayOp) -> bool {
-    match op {
-        ArrayOp::Generate { .. }
-        | ArrayOp::Map { .. }
-        | ArrayOp::Backpermute { .. }
-        | ArrayOp::Replicate { .. }
-        | ArrayOp::Slice { .. }
-        | ArrayOp::Check { .. }
-        | ArrayOp::Stencil { .. } => true,
-        ArrayOp::Fold { .. }
-        | ArrayOp::Scan { .. }
-        | ArrayOp::Permute { .. }
-        | ArrayOp::Argsort { .. }
-        | ArrayOp::Reshape { .. }
-        | ArrayOp::Compute { .. }
-        | ArrayOp::Foreign { .. }
-        | ArrayOp::If { .. }
-        | ArrayOp::While { .. } => false,
-    }
-}
-
 /// Whether two kernels may be evaluated together: both are needed for sure, or one is and the other does no harm.
 pub(super) fn together(a: &Kernel, b: &Kernel) -> bool {
     (a.strict && (b.strict || b.total)) || (a.total && b.strict)

@@ -2,6 +2,7 @@
 
 pub mod cost;
 mod dot;
+mod drawing;
 pub mod json;
 mod mermaid;
 pub mod onnx;

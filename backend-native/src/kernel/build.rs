@@ -463,16 +463,8 @@ fn sweep(r: &mut Region, live: &mut [bool], unused: Keep) {
             let mut at = 0..used.len();
             n.results.retain(|_| at.next().is_some_and(|k| used[k]));
         }
-        match &mut n.op {
-            Op::If { then, else_, .. } => {
-                acc_core::grow_stack(|| sweep(then, live, unused));
-                acc_core::grow_stack(|| sweep(else_, live, unused));
-            }
-            Op::While { test, step, .. } => {
-                acc_core::grow_stack(|| sweep(test, live, unused));
-                acc_core::grow_stack(|| sweep(step, live, unused));
-            }
-            _ => {}
+        for inner in n.op.regions_mut() {
+            acc_core::grow_stack(|| sweep(inner, live, unused));
         }
         n.op.operands(&mut |v| live[v.index()] = true);
     }

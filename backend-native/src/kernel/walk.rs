@@ -52,6 +52,26 @@ impl Op {
         }
     }
 
+    /// The regions inside, to be changed.
+    pub(crate) fn regions_mut(&mut self) -> SmallVec<[&mut Region; 2]> {
+        match self {
+            Op::If { then, else_, .. } => smallvec::smallvec![then, else_],
+            Op::While { test, step, .. } => smallvec::smallvec![test, step],
+            Op::Prim(..)
+            | Op::Call { .. }
+            | Op::Cast(_)
+            | Op::Bitcast(_)
+            | Op::Fma(..)
+            | Op::Table { .. }
+            | Op::Select { .. }
+            | Op::Scalar { .. }
+            | Op::Extent { .. }
+            | Op::Load(_)
+            | Op::Inside { .. }
+            | Op::Check { .. } => SmallVec::new(),
+        }
+    }
+
     /// The indices of a load or check.
     pub(crate) fn index(&self) -> &[Ix] {
         match self {
@@ -98,23 +118,11 @@ impl Region {
     pub(super) fn unchecked(&mut self) {
         self.nodes.retain(|n| !matches!(n.op, Op::Check { .. }));
         for n in &mut self.nodes {
-            match &mut n.op {
-                Op::Load(l) => l.edge = l.edge.or(Some(Edge::Any)),
-                Op::If { then: a, else_: b, .. } | Op::While { test: a, step: b, .. } => {
-                    acc_core::grow_stack(|| a.unchecked());
-                    acc_core::grow_stack(|| b.unchecked());
-                }
-                Op::Prim(..)
-                | Op::Call { .. }
-                | Op::Cast(_)
-                | Op::Bitcast(_)
-                | Op::Fma(..)
-                | Op::Table { .. }
-                | Op::Select { .. }
-                | Op::Scalar { .. }
-                | Op::Extent { .. }
-                | Op::Inside { .. }
-                | Op::Check { .. } => {}
+            if let Op::Load(l) = &mut n.op {
+                l.edge = l.edge.or(Some(Edge::Any));
+            }
+            for inner in n.op.regions_mut() {
+                acc_core::grow_stack(|| inner.unchecked());
             }
         }
     }

@@ -311,14 +311,12 @@ impl Writer {
 
     /// The lesser of two stored integers. `Min` and `Max` of onnxruntime 1.31 compare the low 32 bits alone.
     pub(super) fn lesser(&mut self, a: &Name, b: &Name) -> Name {
-        let less = self.op2("Less", a, b);
-        self.either(&less, a, b)
+        self.extreme(true, T::I64, a, b)
     }
 
     /// The greater of two stored integers.
     pub(super) fn greater(&mut self, a: &Name, b: &Name) -> Name {
-        let less = self.op2("Less", a, b);
-        self.either(&less, b, a)
+        self.extreme(false, T::I64, a, b)
     }
 
     fn extreme(&mut self, least: bool, ty: T, a: &Name, b: &Name) -> Name {

@@ -52,6 +52,16 @@ fn from_one(w: &mut Writer<'_>, a: Val) -> (Val, Val) {
     (twice, w.add(low, low))
 }
 
+/// The difference of two numbers in two parts each, what the parts lose among it.
+fn less(w: &mut Writer<'_>, [from, from_low]: [Val; 2], (high, low): (Val, Val)) -> Val {
+    let rest = w.sub(from, high);
+    let back = w.sub(from, rest);
+    let lost = w.sub(back, high);
+    let lows = w.sub(from_low, low);
+    let lows = w.add(lows, lost);
+    w.add(rest, lows)
+}
+
 pub(super) fn asin(w: &mut Writer<'_>, x: Val) -> Val {
     let sign = w.sign(x);
     let a = w.abs(x);
@@ -59,14 +69,8 @@ pub(super) fn asin(w: &mut Writer<'_>, x: Val) -> Val {
     let r = rational(w, z);
     let small = w.fma(a, r, a);
     let (high, low) = from_one(w, a);
-    // pi/2 - (high + low)
-    let [half_pi, half_pi_low] = HALF_PI.map(|c| w.c(c));
-    let rest = w.sub(half_pi, high);
-    let back = w.sub(half_pi, rest);
-    let lost = w.sub(back, high);
-    let lows = w.sub(half_pi_low, low);
-    let lows = w.add(lows, lost);
-    let large = w.add(rest, lows);
+    let half_pi = HALF_PI.map(|c| w.c(c));
+    let large = less(w, half_pi, (high, low));
     let near = w.lt_c(a, 0.5);
     let y = w.select(near, small, large);
     let y = proper(w, a, y);
@@ -75,27 +79,17 @@ pub(super) fn asin(w: &mut Writer<'_>, x: Val) -> Val {
 
 pub(super) fn acos(w: &mut Writer<'_>, x: Val) -> Val {
     let a = w.abs(x);
-    let [half_pi, half_pi_low] = HALF_PI.map(|c| w.c(c));
+    let half_pi = HALF_PI.map(|c| w.c(c));
     // Near 0: pi/2 - (x + x R)
     let z = w.mul(x, x);
     let r = rational(w, z);
     let low = w.mul(x, r);
-    let low = w.sub(half_pi_low, low);
-    let rest = w.sub(half_pi, x);
-    let back = w.sub(half_pi, rest);
-    let lost = w.sub(back, x);
-    let lows = w.add(low, lost);
-    let small = w.add(rest, lows);
+    let small = less(w, half_pi, (x, low));
     // Near 1, and near -1, where it is pi less that of 1.
     let (high, low) = from_one(w, a);
     let positive = w.add(high, low);
-    let (pi, pi_low) = (w.add(half_pi, half_pi), w.add(half_pi_low, half_pi_low));
-    let rest = w.sub(pi, high);
-    let back = w.sub(pi, rest);
-    let lost = w.sub(back, high);
-    let lows = w.sub(pi_low, low);
-    let lows = w.add(lows, lost);
-    let negative = w.add(rest, lows);
+    let pi = half_pi.map(|part| w.add(part, part));
+    let negative = less(w, pi, (high, low));
     let below = w.lt_c(x, 0.0);
     let large = w.select(below, negative, positive);
     let near = w.lt_c(a, 0.5);

@@ -67,24 +67,8 @@ fn expand_region(r: Region, values: &mut Values) -> Region {
             nodes.extend(written(function, args, &n, values));
             continue;
         }
-        match &mut n.op {
-            Op::If { then: a, else_: b, .. } | Op::While { test: a, step: b, .. } => {
-                for inner in [a, b] {
-                    *inner = acc_core::grow_stack(|| expand_region(std::mem::take(inner), values));
-                }
-            }
-            Op::Prim(..)
-            | Op::Cast(_)
-            | Op::Bitcast(_)
-            | Op::Select { .. }
-            | Op::Fma(..)
-            | Op::Table { .. }
-            | Op::Call { .. }
-            | Op::Scalar { .. }
-            | Op::Extent { .. }
-            | Op::Load(_)
-            | Op::Inside { .. }
-            | Op::Check { .. } => {}
+        for inner in n.op.regions_mut() {
+            *inner = acc_core::grow_stack(|| expand_region(std::mem::take(inner), values));
         }
         nodes.push(n);
     }

@@ -49,23 +49,11 @@ pub(super) fn flattened(kernel: &Kernel) -> Option<Kernel> {
 
 fn flatten(r: &mut Region) {
     for n in &mut r.nodes {
-        match &mut n.op {
-            Op::Load(l) => l.index.truncate(1),
-            Op::If { then: a, else_: b, .. } | Op::While { test: a, step: b, .. } => {
-                acc_core::grow_stack(|| flatten(a));
-                acc_core::grow_stack(|| flatten(b));
-            }
-            Op::Prim(..)
-            | Op::Cast(_)
-            | Op::Bitcast(_)
-            | Op::Select { .. }
-            | Op::Fma(..)
-            | Op::Table { .. }
-            | Op::Call { .. }
-            | Op::Scalar { .. }
-            | Op::Extent { .. }
-            | Op::Inside { .. }
-            | Op::Check { .. } => {}
+        if let Op::Load(l) = &mut n.op {
+            l.index.truncate(1);
+        }
+        for inner in n.op.regions_mut() {
+            acc_core::grow_stack(|| flatten(inner));
         }
     }
 }

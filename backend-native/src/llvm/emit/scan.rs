@@ -136,13 +136,17 @@ impl<'a> Emitter<'a> {
         let firsts = before.leaves.iter().map(|b| V::Lanes(smallvec::smallvec![b.clone(); parts]));
         let args: Vec<V> = firsts.chain(xs.iter().cloned().map(V::Lanes)).collect();
         let combined = self.inline(body, &args);
-        let there = &before.there;
-        let leaves = combined.iter().zip(xs).zip(types);
+        self.either(&format!("i1 {}", before.there), types, &combined, xs)
+    }
+
+    /// The first of two values of each leaf where a condition, with its type, holds, else the second.
+    fn either(&mut self, condition: &str, types: &[ScalarType], then: &[Parts], else_: &[Parts]) -> Vec<Parts> {
+        let leaves = then.iter().zip(else_).zip(types);
         leaves
-            .map(|((combined, alone), &ty)| {
+            .map(|((then, else_), &ty)| {
                 let t = self.vector(ty);
-                let pairs = combined.iter().zip(alone);
-                pairs.map(|(c, a)| put!(self, "select i1 {there}, {t} {c}, {t} {a}")).collect()
+                let pairs = then.iter().zip(else_);
+                pairs.map(|(x, y)| put!(self, "select {condition}, {t} {x}, {t} {y}")).collect()
             })
             .collect()
     }
@@ -214,15 +218,7 @@ impl<'a> Emitter<'a> {
         args.extend(xs.iter().cloned().map(V::Lanes));
         let combined = self.inline(body, &args);
         let later: Vec<String> = (0..lanes).map(|k| format!("i1 {}", k % group >= by)).collect();
-        let later = later.join(", ");
-        let leaves = combined.iter().zip(xs).zip(types);
-        leaves
-            .map(|((combined, alone), &ty)| {
-                let t = self.vector(ty);
-                let pairs = combined.iter().zip(alone);
-                pairs.map(|(y, x)| put!(self, "select {flags} <{later}>, {t} {y}, {t} {x}")).collect()
-            })
-            .collect()
+        self.either(&format!("{flags} <{}>", later.join(", ")), types, &combined, xs)
     }
 
     fn groups(&mut self, body: &'a Body, types: &[ScalarType], xs: &[Parts], last: Option<&Operand>) -> Groups {
