@@ -5,6 +5,7 @@ pub mod contraction;
 mod flatten;
 pub mod fuse;
 pub mod graph;
+pub mod restart;
 mod simplify;
 
 pub use flatten::{Faults, flatten, flatten_with};
