@@ -9,10 +9,17 @@ use common::{Rng, array, native, parse, reference, same};
 use std::sync::Arc;
 
 /// Programs over one array of floats and one of integers whose results depend on how operations are grouped.
-const PROGRAMS: [&str; 11] = [
+const PROGRAMS: [&str; 13] = [
     "program(a: [1]f32, b: [1]i64) { r: [0]f32 = fold(a, f: |%x: f32, %y: f32| add(%x, %y), init: || 1.0f32) yield r }",
     "program(a: [1]f32, b: [1]i64) { r: [1]f32 = scanl(a, f: |%x: f32, %y: f32| add(%x, %y), init: || 1.0f32) yield r }",
     "program(a: [1]f32, b: [1]i64) { r: [1]f32 = scanr1(a, f: |%x: f32, %y: f32| mul(%x, %y)) yield r }",
+    "program(a: [1]f32, b: [1]i64) { r: [1]f32 = scanr1(a, f: |%x: f32, %y: f32| add(%x, %y)) yield r }",
+    "program(a: [1]f32, b: [1]i64) {
+       p: [1](bool, f32) = zip_with(a, b, f: |%x: f32, %k: i64| (eq(%k, 7i64), %x))
+       s: [1](bool, f32) = scanl1(p, f: |%f: bool, %x: f32, %g: bool, %y: f32| (or(%f, %g), select(%g, %y, add(%x, %y))))
+       t: [1](bool, f32) = scanr1(p, f: |%f: bool, %x: f32, %g: bool, %y: f32| (or(%f, %g), select(%f, %x, add(%x, %y))))
+       yield s, t
+     }",
     "program(a: [1]f32, b: [1]i64) {
        p: [1](f32, f32) = map(a, f: |%x: f32| (mul(%x, 0.125f32), add(%x, 0.3f32)))
        r: [0](f32, f32) = fold1(p, f: |%a: f32, %b: f32, %c: f32, %d: f32| (mul(%a, %c), add(mul(%b, %c), %d)))

@@ -43,6 +43,7 @@ pub(crate) use verify::verify;
 
 use acc_core::data::{Lit, ScalarType};
 use acc_core::ir::{ArrayId, Dir, Loc, PrimOp, Val, Vals};
+use acc_desugar::restart::Restart;
 use smallvec::SmallVec;
 use std::ops::Range;
 use std::sync::Arc;
@@ -145,6 +146,8 @@ pub(crate) enum Finish {
         combine: Body,
         /// As for a fold.
         known: Option<Vec<PrimOp>>,
+        /// The same of a combination that starts afresh at marks.
+        restart: Option<Restart>,
         /// Whether the launch brings an initial value, which makes the result one longer.
         init: bool,
     },
@@ -388,6 +391,14 @@ impl Finish {
         match self {
             Finish::Fold { known, .. } | Finish::Scan { known, .. } => known.as_deref(),
             Finish::Store | Finish::Scatter { .. } | Finish::Compact => None,
+        }
+    }
+
+    /// What a scan's combination does, if it starts afresh at marks.
+    pub(crate) fn restart(&self) -> Option<&Restart> {
+        match self {
+            Finish::Scan { restart, .. } => restart.as_ref(),
+            Finish::Store | Finish::Fold { .. } | Finish::Scatter { .. } | Finish::Compact => None,
         }
     }
 

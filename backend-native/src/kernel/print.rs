@@ -46,6 +46,10 @@ fn output(f: &mut Formatter<'_>, o: &Output, values: &[Val]) -> Result {
     for op in o.finish.known().into_iter().flatten() {
         write!(f, " {}", op.name())?;
     }
+    if let Some(r) = o.finish.restart() {
+        write!(f, " afresh at .{}", r.mark)?;
+        r.ops.iter().try_for_each(|op| write!(f, " {}", op.name()))?;
+    }
     f.write_char('\n')?;
     if let Finish::Scatter { initial: Initial::Computed(b), .. } = &o.finish {
         body(f, "initial", b)?;

@@ -9,6 +9,7 @@ use acc_core::Error;
 use acc_core::data::{Lit, ScalarType};
 use acc_core::ir::{ArrayId, ArrayOp, Loc, PrimOp, Stmt, Val, arrays_needed};
 use acc_desugar::fuse::matrix_product;
+use acc_desugar::restart::restart;
 
 impl Lowering<'_> {
     /// The kernel of some statements, those of the epilogue last.
@@ -127,10 +128,10 @@ impl Lowering<'_> {
                 let known = known_operator(&combine, leaves.len());
                 Finish::Fold { combine, known, init: init.is_some() }
             }
-            ArrayOp::Scan { f, init, .. } => {
+            ArrayOp::Scan { dir, f, init, .. } => {
                 let combine = self.operator(f, &leaves, &s.loc)?;
                 let known = known_operator(&combine, leaves.len());
-                Finish::Scan { combine, known, init: init.is_some() }
+                Finish::Scan { combine, known, restart: restart(f, *dir), init: init.is_some() }
             }
             ArrayOp::Permute { .. } if self.fusion.compaction(s.results[0]).is_some() => Finish::Compact,
             ArrayOp::Permute { combine, defaults, .. } => {

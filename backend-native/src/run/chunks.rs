@@ -12,7 +12,7 @@ use crate::llvm::Form;
 use crate::llvm::code::{self, Call, Memory as Places};
 use crate::tile::lanes;
 use crate::tile::machine::{Space, Stop};
-use crate::tile::reduce::{WIDTH, identity};
+use crate::tile::reduce::WIDTH;
 use acc_core::ir::Dir;
 use smallvec::SmallVec;
 
@@ -20,6 +20,9 @@ use smallvec::SmallVec;
 const CHUNK: usize = 1 << 16;
 /// Chunks of a row at most: a longer row has longer ones.
 const MOST_CHUNKS: usize = 1 << 16;
+/// Elements of a chunk, the last ones in the order of the scan, among which a mark is looked for first. Steps of a scan begin
+/// where they would if the whole chunk was scanned.
+const TAIL: usize = 1 << 10;
 /// Cost of an element that a scan on several threads computes twice.
 const CHEAP: usize = 40;
 
@@ -87,6 +90,27 @@ impl Rows<'_> {
     fn span(&self, chunk: usize) -> (usize, usize) {
         let from = chunk % self.per_row() * self.chunk_len();
         (from, self.chunk_len().min(self.row - from))
+    }
+
+    /// The same of a chunk's last elements in the order of the scan, about `most` of them.
+    fn tail(&self, chunk: usize, most: usize) -> (usize, usize) {
+        let (from, len) = self.span(chunk);
+        let skipped = len.saturating_sub(most) / TAIL * TAIL;
+        let from = if self.dir == Some(Dir::Right) { from } else { from + skipped };
+        (from, len - skipped)
+    }
+
+    /// Whether all that is combined starts afresh at marks.
+    fn restarts(&self) -> bool {
+        self.job.outputs.iter().filter(|o| o.is_combined()).all(|o| o.restart().is_some())
+    }
+
+    /// Whether a chunk's totals come after a mark of each scan.
+    fn is_marked(&self, task: &Chunks<'_>, chunk: usize) -> bool {
+        self.job.outputs.iter().zip(&task.totals).all(|(o, totals)| {
+            let total = &totals[(chunk - task.first) * o.types.len()..];
+            o.restart().is_none_or(|r| total[r.mark] != 0)
+        })
     }
 
     /// Where a chunk's first element stands in the memory of an array.
@@ -191,11 +215,19 @@ impl Rows<'_> {
             || None,
             |worker, mut task| {
                 (task.first..task.first + task.count).try_for_each(|c| {
-                    if self.compiled_chunk(call.as_ref(), &mut task, c, before, pass)? {
-                        return Ok(());
+                    let mut tail = if pass.results || !self.restarts() { usize::MAX } else { TAIL };
+                    loop {
+                        let span = self.tail(c, tail);
+                        if !self.compiled_chunk(call.as_ref(), &mut task, c, span, before, pass)? {
+                            let worker = worker.get_or_insert_with(|| self.worker(&space, self.lanes()));
+                            self.chunk(worker, &mut task, c, span, before, pass)?;
+                        }
+                        // What comes before a mark does not matter.
+                        if span == self.span(c) || self.is_marked(&task, c) {
+                            return Ok(());
+                        }
+                        tail *= 8;
                     }
-                    let worker = worker.get_or_insert_with(|| self.worker(&space, self.lanes()));
-                    self.chunk(worker, &mut task, c, before, pass)
                 })
             },
         )
@@ -212,9 +244,10 @@ impl Rows<'_> {
         let mut tasks = self.tasks(out, totals, self.count());
         let Some(all) = tasks.first_mut() else { return Ok(()) };
         for chunk in self.in_order() {
-            if !self.compiled_chunk(call.as_ref(), all, chunk, &before, both)? {
+            let span = self.span(chunk);
+            if !self.compiled_chunk(call.as_ref(), all, chunk, span, &before, both)? {
                 let worker = worker.get_or_insert_with(|| self.worker(&space, self.lanes()));
-                self.chunk(worker, all, chunk, &before, both)?;
+                self.chunk(worker, all, chunk, span, &before, both)?;
             }
             let totals: Vec<&[u64]> = all.totals.iter().map(|t| &**t).collect();
             self.advance(&mut accs, &mut before, &totals, chunk)?;
@@ -286,12 +319,13 @@ impl Rows<'_> {
         })
     }
 
-    /// Computes a chunk's elements and combines them.
+    /// Computes elements of a chunk, given by the first one and their number, and combines them.
     fn chunk(
         &self,
         worker: &mut Worker<'_>,
         task: &mut Chunks<'_>,
         chunk: usize,
+        (from, len): (usize, usize),
         before: &PerChunk,
         pass: Pass,
     ) -> Result<(), Stop> {
@@ -301,7 +335,6 @@ impl Rows<'_> {
         let outer = acc_core::data::unlinear_index(&job.extents[..axis], chunk / self.per_row());
         m.fixed[..axis].copy_from_slice(&outer);
         let dir = if self.dir == Some(Dir::Right) { Dir::Right } else { Dir::Left };
-        let (from, len) = self.span(chunk);
         let memories = self.memories();
         let mut scans: SmallVec<[Scan<'_>; 2]> = SmallVec::new();
         for ((o, acc), before) in job.outputs.iter().zip(&mut *accs).zip(before) {
@@ -387,17 +420,17 @@ impl Rows<'_> {
         Ok(())
     }
 
-    /// Computes and combines a chunk's elements by machine code; whether that is done.
+    /// The same by machine code; whether that is done.
     fn compiled_chunk(
         &self,
         call: Option<&Call<'_>>,
         task: &mut Chunks<'_>,
         chunk: usize,
+        (from, len): (usize, usize),
         before: &PerChunk,
         pass: Pass,
     ) -> Result<bool, Stop> {
         let Some(call) = call else { return Ok(false) };
-        let (from, len) = self.span(chunk);
         let (mut starts, mut outs, mut totals) = (Vec::new(), Vec::new(), Vec::new());
         let mut preceded = Vec::new();
         let memories = self.memories();
@@ -408,9 +441,7 @@ impl Rows<'_> {
             preceded.extend(o.types.iter().map(|_| before.is_some()));
             match before {
                 Some(before) => starts.extend_from_slice(before),
-                None => starts.extend(
-                    o.known().iter().flat_map(|ops| ops.iter().zip(&o.types)).map(|(&op, &ty)| identity(op, ty)),
-                ),
+                None => starts.extend(o.neutral().into_iter().flatten()),
             }
             starts.resize(totals.len() + o.types.len(), 0);
             totals.resize(starts.len(), 0);

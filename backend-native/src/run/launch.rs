@@ -8,10 +8,12 @@ use crate::llvm::code::{Call, Ended};
 use crate::lower::Launch;
 use crate::tile::lanes;
 use crate::tile::machine::{Bound, Code, Event, Input, Machine, Outcome, Space, Stop};
+use crate::tile::reduce::identity;
 use crate::tile::tape::Slot;
 use acc_core::data::{Column, ColumnSlice, ScalarType};
 use acc_core::ir::{ArrayId, PrimOp};
 use acc_core::{Error, Meter, RunLimits};
+use acc_desugar::restart::Restart;
 use smallvec::SmallVec;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -175,6 +177,17 @@ impl JobOutput<'_> {
     /// A known operator per leaf.
     pub(crate) fn known(&self) -> Option<&[PrimOp]> {
         self.output.finish.known()
+    }
+
+    /// What the combination of a scan does, if it starts afresh at marks.
+    pub(crate) fn restart(&self) -> Option<&Restart> {
+        self.output.finish.restart()
+    }
+
+    /// The values that change nothing, as bits, if they are known: a neutral element of each leaf.
+    pub(crate) fn neutral(&self) -> Option<Vec<u64>> {
+        let ops = self.known().or_else(|| self.restart().map(|r| &r.ops[..]))?;
+        Some(ops.iter().zip(&self.types).map(|(&op, &ty)| identity(op, ty)).collect())
     }
 
     /// The buffer of the element body that holds leaf `k`.

@@ -6,8 +6,10 @@ use crate::buffer::OutSlice;
 use crate::tile::lanes::{self, Lanes};
 use crate::tile::machine::{Machine, Outcome};
 use crate::tile::reduce::{self, GROUP, WIDTH};
-use acc_core::data::ScalarType;
+use acc_core::data::{ColumnSlice, ScalarType};
 use acc_core::ir::Dir;
+use acc_desugar::restart::Restart;
+use std::ops::Range;
 
 /// A chunk's scan in progress.
 pub(super) struct Scan<'a> {
@@ -29,11 +31,43 @@ impl Scan<'_> {
         n: usize,
         to: Option<&mut [OutSlice<'_>]>,
     ) -> Outcome {
-        match o.known() {
-            Some(ops) => self.known(o, ops, dir, acc, m, n, to),
-            None => return self.general(o, dir, acc, m, n, to),
+        match (o.known(), o.restart()) {
+            (Some(ops), _) => self.known(o, ops, dir, acc, m, n, to),
+            (None, Some(restart)) => self.restarting(o, restart, dir, acc, m, n, to),
+            (None, None) => return self.general(o, dir, acc, m, n, to),
         }
         Ok(())
+    }
+
+    /// The same with an operator that starts afresh at marks: what comes before the chunk comes before its first mark.
+    #[allow(clippy::too_many_arguments)] // As for a known operator.
+    fn restarting(
+        &mut self,
+        o: &JobOutput<'_>,
+        restart: &Restart,
+        dir: Dir,
+        acc: &mut Acc<'_>,
+        m: &Machine<'_>,
+        n: usize,
+        mut to: Option<&mut [OutSlice<'_>]>,
+    ) {
+        let ColumnSlice::Bool(marks) = o.leaf(m, restart.mark, n) else { return };
+        let marked = self.carry.as_ref().is_some_and(|c| c[restart.mark] != 0);
+        let before = self.before.filter(|_| !marked);
+        let mut carry = Vec::with_capacity(restart.ops.len());
+        for (k, (&op, a)) in restart.ops.iter().zip(&mut acc.lanes).enumerate() {
+            let start = self.carry.as_ref().map(|c| c[k]);
+            let (x, mut out) = (o.leaf(m, k, n), to.as_deref_mut().map_or_else(|| a.out(), |to| to[k].reborrow()));
+            carry.extend(if k == restart.mark {
+                reduce::scan(op, x, out.reborrow(), start, dir)
+            } else {
+                reduce::scan_afresh(op, marks, x, out.reborrow(), start, dir)
+            });
+            if let Some(before) = before {
+                reduce::prepend(op, part(out, &unmarked(marks, dir)), before[k]);
+            }
+        }
+        self.carry = Some(carry);
     }
 
     #[allow(clippy::too_many_arguments)] // A tile and all that it meets.
@@ -86,6 +120,18 @@ impl Scan<'_> {
         }
         Ok(())
     }
+}
+
+/// Where no mark is yet, in the order of the scan.
+fn unmarked(marks: &[bool], dir: Dir) -> Range<usize> {
+    match dir {
+        Dir::Left => 0..marks.iter().position(|m| *m).unwrap_or(marks.len()),
+        Dir::Right => marks.iter().rposition(|m| *m).map_or(0, |k| k + 1)..marks.len(),
+    }
+}
+
+fn part<'a>(values: OutSlice<'a>, range: &Range<usize>) -> OutSlice<'a> {
+    values.split_at(range.end).0.split_at(range.start).1
 }
 
 /// Puts the first `n` lanes in the order of the scan, or back.
@@ -219,6 +265,14 @@ pub(super) fn prepend_all(
     if let Some(ops) = o.known() {
         for ((&op, out), &before) in ops.iter().zip(outs).zip(before) {
             reduce::prepend(op, out.reborrow(), before);
+        }
+        return Ok(());
+    }
+    if let Some(restart) = o.restart() {
+        let ColumnSlice::Bool(marks) = outs[restart.mark].as_slice() else { return Ok(()) };
+        let free = unmarked(marks, dir);
+        for ((&op, out), &before) in restart.ops.iter().zip(outs).zip(before) {
+            reduce::prepend(op, part(out.reborrow(), &free), before);
         }
         return Ok(());
     }

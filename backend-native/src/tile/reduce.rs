@@ -8,6 +8,7 @@ use crate::types::all_types;
 use acc_core::data::{ColumnSlice, Prim, ScalarType};
 use acc_core::ir::{Dir, PrimOp};
 use half::f16;
+use std::ops::Range;
 
 /// Partial results that a reduction keeps at once: enough to hide the latency of an addition, few enough for
 /// registers. The tree of a reduction depends on it, so it is fixed.
@@ -135,15 +136,11 @@ fn reduce_typed<T: Copy>(acc: &mut [T], x: &[T], f: impl Fn(T, T) -> T) {
 #[inline(always)]
 fn scan_typed<T: Copy>(x: &[T], out: &mut [T], start: Option<T>, dir: Dir, f: impl Fn(T, T) -> T) -> Option<T> {
     let mut carry = start;
-    let n = x.len();
-    let mut group = |from: usize, len: usize| {
-        let (x, out) = (&x[from..from + len], &mut out[from..from + len]);
-        let Some(&first) = x.first() else { return };
+    for group in groups(x.len(), dir) {
+        let (x, out) = (&x[group.clone()], &mut out[group]);
+        let Some(&first) = x.first() else { continue };
         let mut y = [first; GROUP];
-        match dir {
-            Dir::Left => y[..len].copy_from_slice(x),
-            Dir::Right => y[..len].iter_mut().zip(x.iter().rev()).for_each(|(y, x)| *y = *x),
-        }
+        turned(x, &mut y, dir);
         let mut by = 1;
         while by < GROUP {
             for k in (by..GROUP).rev() {
@@ -154,20 +151,62 @@ fn scan_typed<T: Copy>(x: &[T], out: &mut [T], start: Option<T>, dir: Dir, f: im
         if let Some(c) = carry {
             y.iter_mut().for_each(|y| *y = f(c, *y));
         }
-        carry = y[..len].last().copied();
-        match dir {
-            Dir::Left => out.copy_from_slice(&y[..len]),
-            Dir::Right => out.iter_mut().rev().zip(&y).for_each(|(o, y)| *o = *y),
-        }
-    };
-    match dir {
-        Dir::Left => (0..n).step_by(GROUP).for_each(|from| group(from, GROUP.min(n - from))),
-        Dir::Right => (0..n).step_by(GROUP).for_each(|done| {
-            let len = GROUP.min(n - done);
-            group(n - done - len, len);
-        }),
+        carry = y[..x.len()].last().copied();
+        turned(&y[..x.len()], out, dir);
     }
     carry
+}
+
+/// The same, afresh at each mark.
+#[inline(always)]
+fn scan_afresh_typed<T: Copy>(
+    marks: &[bool],
+    x: &[T],
+    out: &mut [T],
+    start: Option<T>,
+    dir: Dir,
+    f: impl Fn(T, T) -> T,
+) -> Option<T> {
+    let mut carry = start;
+    for group in groups(x.len(), dir) {
+        let (marks, x, out) = (&marks[group.clone()], &x[group.clone()], &mut out[group]);
+        let Some(&first) = x.first() else { continue };
+        let (mut y, mut m) = ([first; GROUP], [false; GROUP]);
+        turned(x, &mut y, dir);
+        turned(marks, &mut m, dir);
+        let mut by = 1;
+        while by < GROUP {
+            for k in (by..GROUP).rev() {
+                y[k] = if m[k] { y[k] } else { f(y[k - by], y[k]) };
+                m[k] |= m[k - by];
+            }
+            by *= 2;
+        }
+        if let Some(c) = carry {
+            y.iter_mut().zip(&m).for_each(|(y, m)| *y = if *m { *y } else { f(c, *y) });
+        }
+        carry = y[..x.len()].last().copied();
+        turned(&y[..x.len()], out, dir);
+    }
+    carry
+}
+
+/// The groups of a scan of `n` values, from the end at which it begins.
+fn groups(n: usize, dir: Dir) -> impl Iterator<Item = Range<usize>> {
+    (0..n).step_by(GROUP).map(move |done| {
+        let len = GROUP.min(n - done);
+        let from = if dir == Dir::Left { done } else { n - done - len };
+        from..from + len
+    })
+}
+
+/// Copies values in the order of a scan, or back.
+#[inline(always)]
+fn turned<T: Copy>(from: &[T], to: &mut [T], dir: Dir) {
+    match dir {
+        Dir::Left => to[..from.len()].copy_from_slice(from),
+        Dir::Right => to.iter_mut().zip(from.iter().rev()).for_each(|(to, x)| *to = *x),
+    }
 }
 
 #[inline(always)]
@@ -255,6 +294,35 @@ pub(crate) fn scan(op: PrimOp, x: ColumnSlice<'_>, out: OutSlice<'_>, start: Opt
                 $((ColumnSlice::$V(x), OutSlice::$V(out)) => {
                     let start = start.map(<$t>::from_bits64);
                     macro_rules! go { ($f:expr) => { scan_typed::<$t>(x, out, start, dir, $f).map(|y| y.to_bits64()) }; }
+                    $with!(op, $t, go)
+                })*
+                _ => {
+                    debug_assert!(false, "lanes of another type");
+                    None
+                }
+            }
+        };
+    }
+    by_type!(arms)
+}
+
+/// The same, beginning afresh at each mark.
+pub(crate) fn scan_afresh(
+    op: PrimOp,
+    marks: &[bool],
+    x: ColumnSlice<'_>,
+    out: OutSlice<'_>,
+    start: Option<u64>,
+    dir: Dir,
+) -> Option<u64> {
+    macro_rules! arms {
+        ($(($V:ident, $t:ty, $with:ident)),*) => {
+            match (x, out) {
+                $((ColumnSlice::$V(x), OutSlice::$V(out)) => {
+                    let start = start.map(<$t>::from_bits64);
+                    macro_rules! go {
+                        ($f:expr) => { scan_afresh_typed::<$t>(marks, x, out, start, dir, $f).map(|y| y.to_bits64()) };
+                    }
                     $with!(op, $t, go)
                 })*
                 _ => {

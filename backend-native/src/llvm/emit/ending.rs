@@ -31,7 +31,10 @@ pub(super) struct Ending<'a> {
 pub(super) struct Out<'a> {
     pub output: &'a Output,
     pub leaves: Vec<Leaf>,
+    /// What it does to each leaf, if that is known.
     pub known: Option<&'a [PrimOp]>,
+    /// Of a scan the leaf whose marks make it start afresh.
+    pub mark: Option<usize>,
 }
 
 /// A leaf of an output: its number over all outputs, and the value of the element body that it takes.
@@ -86,7 +89,9 @@ impl<'a> Ending<'a> {
             });
             let leaves: Vec<Leaf> = leaves.collect();
             number += leaves.len() as u32 - before;
-            outs.push(Out { output, leaves, known: output.finish.known() });
+            let restart = output.finish.restart();
+            let known = output.finish.known().or_else(|| restart.map(|r| &r.ops[..]));
+            outs.push(Out { output, leaves, known, mark: restart.map(|r| r.mark) });
         }
         let mut after = Vec::new();
         for (epilogue, o) in kernel.epilogue.iter().flat_map(|e| e.outputs.iter().map(move |o| (e, o))) {
@@ -249,6 +254,21 @@ impl<'a> Ending<'a> {
                         for (part, x) in parts.iter().enumerate() {
                             let Some((acc, ty)) = before.next() else { continue };
                             after.0.push((e.accumulate(op, leaf.ty, part, &acc, x), ty));
+                        }
+                    }
+                }
+                (Finish::Scan { .. }, Some(ops)) if let Some(mark) = o.mark => {
+                    let carries = before.by_ref().take(ops.len()).map(|(carry, _)| carry).collect();
+                    let (scanned, carries) = e.scan_afresh(ops, &o.types(), mark, &elements, carries);
+                    let types = o.leaves.iter().map(|l| element(l.ty).to_string());
+                    after.0.extend(carries.into_iter().zip(types));
+                    if self.form == Form::Chunk {
+                        let marks = scanned[mark].clone();
+                        for ((leaf, &op), parts) in o.leaves.iter().zip(ops).zip(&scanned) {
+                            let chunk = self.before(e, *leaf);
+                            let chunk = e.splat(&chunk, element(leaf.ty));
+                            let all = parts.iter().zip(&marks).map(|(x, m)| e.afresh(op, leaf.ty, &chunk, x, m));
+                            combined.push(all.collect());
                         }
                     }
                 }

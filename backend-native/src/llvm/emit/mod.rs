@@ -224,7 +224,7 @@ pub(crate) fn emit(kernel: &Kernel, form: Form, target: &Target) -> Result<Emitt
     {
         supported(&e.body)?;
     }
-    if form == Form::Chunk && kernel.axes.last() == Some(&AxisKind::Scan(Dir::Right)) {
+    if matches!(form, Form::Chunk | Form::Totals) && kernel.axes.last() == Some(&AxisKind::Scan(Dir::Right)) {
         return Err("a scan of a long row from the right".into());
     }
     if kernel.axes.len() < if form == Form::Rows { 2 } else { 1 } {

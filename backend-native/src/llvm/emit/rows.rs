@@ -141,7 +141,7 @@ impl<'a> Ending<'a> {
 
     /// Combines elements, lane by lane, with what came before them; `t` is their number in the order of the row.
     fn combine(&self, e: &mut Emitter<'a>, o: &Out<'a>, t: &Operand, accs: &[Parts], xs: &[Parts]) -> Vec<Parts> {
-        if let Some(ops) = o.known {
+        if let (Some(ops), None) = (o.known, o.mark) {
             let leaves = accs.iter().zip(xs).zip(ops.iter().zip(&o.leaves));
             return leaves
                 .map(|((accs, xs), (&op, leaf))| {

@@ -15,6 +15,9 @@ use acc_core::ir::PrimOp;
 /// Groups of a step.
 const GROUPS: usize = WIDTH / GROUP;
 
+/// How far the steps that scan a group reach.
+const DOUBLING: [usize; 3] = [1, 2, 4];
+
 /// What is carried from step to step of an operator that has no neutral element.
 #[derive(Clone)]
 pub(super) struct Carry {
@@ -36,24 +39,14 @@ impl<'a> Emitter<'a> {
     /// Scans the elements of a step after `carry`, in groups of [`reduce::GROUP`] lanes; what it carries on.
     pub(super) fn scan(&mut self, op: PrimOp, ty: ScalarType, parts: &Parts, carry: Operand) -> (Parts, Operand) {
         let (el, t, lanes, shape) = (element(ty), self.vector(ty), self.width.lanes, self.shape());
-        let neutral = literal(Lit { ty, bits: reduce::identity(op, ty) });
-        let neutral = self.constant(shape, el, &neutral);
+        let neutral = self.neutral(op, ty);
         let mut carry = carry;
         let mut scanned = Parts::new();
         for (part, x) in parts.iter().enumerate() {
-            let mut x = x.clone();
-            if let Some(m) = self.mask_of(part) {
-                let flags = self.mask_type();
-                x = put!(self, "select {flags} {m}, {t} {x}, {t} {neutral}");
-            }
-            let mut by = 1;
-            while by < GROUP {
-                let order: Vec<String> =
-                    (0..lanes).map(|k| format!("i32 {}", if k % GROUP >= by { k - by } else { lanes + k })).collect();
-                let earlier =
-                    put!(self, "shufflevector {t} {x}, {t} {neutral}, <{lanes} x i32> <{}>", order.join(", "));
+            let mut x = self.or_neutral(ty, part, x, &neutral);
+            for by in DOUBLING {
+                let earlier = self.earlier(ty, &x, &neutral, by);
                 x = self.operation(op, ty, shape, &[earlier, x]);
-                by *= 2;
             }
             // What each group comes after.
             let mut before = self.splat(&carry, el);
@@ -62,15 +55,116 @@ impl<'a> Emitter<'a> {
                 carry = self.operation(op, ty, Shape::One, &[carry, total]);
                 if group + 1 < lanes / GROUP {
                     let next = self.splat(&carry, el);
-                    let order: Vec<String> =
-                        (0..lanes).map(|k| format!("i32 {}", if k / GROUP <= group { k } else { lanes + k })).collect();
-                    before =
-                        put!(self, "shufflevector {t} {before}, {t} {next}, <{lanes} x i32> <{}>", order.join(", "));
+                    before = self.picked(ty, &before, &next, &|k| if k / GROUP <= group { k } else { lanes + k });
                 }
             }
             scanned.push(self.operation(op, ty, shape, &[before, x]));
         }
         (scanned, carry)
+    }
+
+    /// The same of all leaves with an operator that starts afresh where leaf `mark` is set.
+    pub(super) fn scan_afresh(
+        &mut self,
+        ops: &[PrimOp],
+        types: &[ScalarType],
+        mark: usize,
+        xs: &[Parts],
+        mut carries: Vec<Operand>,
+    ) -> (Vec<Parts>, Vec<Operand>) {
+        let lanes = self.width.lanes;
+        let mut scanned = vec![Parts::new(); xs.len()];
+        for (part, marks) in xs[mark].iter().enumerate() {
+            let marks = self.marks(part, marks);
+            let Some(all) = marks.last().cloned() else { continue };
+            for (k, (&op, &ty)) in ops.iter().zip(types).enumerate() {
+                let x = if k == mark { all.clone() } else { self.doubled_afresh(op, ty, part, &xs[k][part], &marks) };
+                let (t, el) = (self.vector(ty), element(ty));
+                let mut before = self.splat(&carries[k], el);
+                for group in 0..lanes / GROUP {
+                    let last = group * GROUP + GROUP - 1;
+                    let total = put!(self, "extractelement {t} {x}, i64 {last}");
+                    let both = self.operation(op, ty, Shape::One, &[carries[k].clone(), total.clone()]);
+                    carries[k] = if k == mark {
+                        both
+                    } else {
+                        let marked = put!(self, "extractelement <{lanes} x i1> {all}, i64 {last}");
+                        put!(self, "select i1 {marked}, {el} {total}, {el} {both}")
+                    };
+                    if group + 1 < lanes / GROUP {
+                        let next = self.splat(&carries[k], el);
+                        before = self.picked(ty, &before, &next, &|k| if k / GROUP <= group { k } else { lanes + k });
+                    }
+                }
+                let x = if k == mark {
+                    self.operation(op, ty, self.shape(), &[before, x])
+                } else {
+                    self.afresh(op, ty, &before, &x, &all)
+                };
+                scanned[k].push(x);
+            }
+        }
+        (scanned, carries)
+    }
+
+    /// `x` in the lanes that are marked, `op(before, x)` in the others.
+    pub(super) fn afresh(
+        &mut self,
+        op: PrimOp,
+        ty: ScalarType,
+        before: &Operand,
+        x: &Operand,
+        marks: &Operand,
+    ) -> Operand {
+        let (t, flags) = (self.vector(ty), self.mask_type());
+        let both = self.operation(op, ty, self.shape(), &[before.clone(), x.clone()]);
+        put!(self, "select {flags} {marks}, {t} {x}, {t} {both}")
+    }
+
+    /// Whether there is a mark among the lanes that a group's steps of doubling have combined, before and after each.
+    fn marks(&mut self, part: usize, marks: &Operand) -> Vec<Operand> {
+        let flags = self.mask_type();
+        let mut last = self.masked(part, marks);
+        let mut all = vec![last.clone()];
+        for by in DOUBLING {
+            let earlier = self.earlier(ScalarType::Bool, &last, &Operand::text("zeroinitializer"), by);
+            last = put!(self, "or {flags} {last}, {earlier}");
+            all.push(last.clone());
+        }
+        all
+    }
+
+    /// Scans each group, afresh at marks, which are given for each step of doubling.
+    fn doubled_afresh(&mut self, op: PrimOp, ty: ScalarType, part: usize, x: &Operand, marks: &[Operand]) -> Operand {
+        let neutral = self.neutral(op, ty);
+        let mut x = self.or_neutral(ty, part, x, &neutral);
+        for (by, marks) in DOUBLING.into_iter().zip(marks) {
+            let earlier = self.earlier(ty, &x, &neutral, by);
+            x = self.afresh(op, ty, &earlier, &x, marks);
+        }
+        x
+    }
+
+    /// In each lane but the first `by` ones of a group what is `by` lanes before it, in those `none`.
+    fn earlier(&mut self, ty: ScalarType, x: &Operand, none: &Operand, by: usize) -> Operand {
+        let lanes = self.width.lanes;
+        self.picked(ty, x, none, &|k| if k % GROUP >= by { k - by } else { lanes + k })
+    }
+
+    fn neutral(&self, op: PrimOp, ty: ScalarType) -> Operand {
+        let neutral = literal(Lit { ty, bits: reduce::identity(op, ty) });
+        self.constant(self.shape(), element(ty), &neutral)
+    }
+
+    /// A part in the lanes that are on.
+    fn or_neutral(&mut self, ty: ScalarType, part: usize, x: &Operand, neutral: &Operand) -> Operand {
+        match self.mask_of(part) {
+            None => x.clone(),
+            Some(m) => {
+                let (t, flags) = (self.vector(ty), self.mask_type());
+                put!(self, "select {flags} {m}, {t} {x}, {t} {neutral}")
+            }
+        }
     }
 
     /// Folds the elements of a step after `carry` with an operator of the user's; what it carries on. Of the lanes that
