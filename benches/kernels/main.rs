@@ -1,18 +1,21 @@
 //! Kernels as programs on every executor, against the same kernels written by hand for this machine.
 //!
-//! `cargo bench --bench kernels -- [--rounds N] [--only TEXT] [--markdown FILE] [--peers FILE] [--serve]`
+//! `cargo bench --bench kernels -- [--rounds N] [--only TEXT] [--executors NAME,..] [--markdown FILE] [--peers FILE] [--serve]`
 
 // The kernels written by hand run through several arrays at once.
 #![allow(clippy::needless_range_loop)]
 
+mod chain;
 mod data;
 mod families;
 mod measure;
+mod pages;
 mod pool;
 mod report;
 mod roofline;
 mod row;
 mod serve;
+mod vectors;
 
 use backend_native::Native;
 use measure::Contender;
@@ -21,22 +24,28 @@ use roofline::Roofline;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+/// So that all arrays lie in memory of one kind.
+#[global_allocator]
+static MEMORY: pages::HugePages = pages::HugePages;
+
 struct Options {
     rounds: usize,
     only: Option<String>,
+    executors: Option<String>,
     markdown: Option<PathBuf>,
     peers: Option<PathBuf>,
     serve: bool,
 }
 
 fn options() -> Result<Options, String> {
-    let mut options = Options { rounds: 7, only: None, markdown: None, peers: None, serve: false };
+    let mut options = Options { rounds: 7, only: None, executors: None, markdown: None, peers: None, serve: false };
     let mut args = std::env::args().skip(1);
     while let Some(arg) = args.next() {
         let mut value = || args.next().ok_or(format!("{arg} takes a value"));
         match arg.as_str() {
             "--rounds" => options.rounds = value()?.parse().map_err(|e| format!("--rounds: {e}"))?,
             "--only" => options.only = Some(value()?),
+            "--executors" => options.executors = Some(value()?),
             "--markdown" => options.markdown = Some(value()?.into()),
             "--peers" => options.peers = Some(value()?.into()),
             "--serve" => options.serve = true,
@@ -57,12 +66,17 @@ fn peers(file: Option<&PathBuf>) -> Result<Peers, String> {
     serde_json::from_str(&text).map_err(|e| format!("{}: {e}", file.display()))
 }
 
-fn contenders(row: &row::Row) -> Result<Vec<Contender>, acc_core::Error> {
-    let mut out = vec![fastest(row)?, Contender::new("native-tile", &Native::tiles(), row)?];
-    #[cfg(feature = "libtorch")]
-    out.push(Contender::new("graph", &backend_graph::Libtorch::cpu(), row)?);
-    out.shrink_to_fit();
-    Ok(out)
+/// Compiles a row for an executor.
+type Compile = fn(&row::Row) -> Result<Contender, acc_core::Error>;
+
+/// The executors, by name.
+fn executors() -> Vec<(&'static str, Compile)> {
+    vec![
+        (FASTEST, fastest),
+        ("native-tile", |row| Contender::new("native-tile", &Native::tiles(), row)),
+        #[cfg(feature = "libtorch")]
+        ("graph", |row| Contender::new("graph", &backend_graph::Libtorch::cpu(), row)),
+    ]
 }
 
 fn fastest(row: &row::Row) -> Result<Contender, acc_core::Error> {
@@ -89,7 +103,9 @@ fn main() -> Result<(), String> {
         if options.only.as_ref().is_some_and(|only| !id.contains(only.as_str())) {
             continue;
         }
-        let contenders = contenders(&row).map_err(|e| format!("{id}: {e}"))?;
+        let wanted = |name: &&str| options.executors.as_ref().is_none_or(|e| e.split(',').any(|e| e == *name));
+        let contenders = executors().into_iter().filter(|(name, _)| wanted(name)).map(|(_, compile)| compile(&row));
+        let contenders = contenders.collect::<Result<_, _>>().map_err(|e| format!("{id}: {e}"))?;
         let timed = measure::time(&mut row, contenders, options.rounds);
         let line = Line::new(&row, &timed, &roof, peers.get(&id).cloned().unwrap_or_default());
         println!("{}", report::text(&line));

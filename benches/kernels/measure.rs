@@ -29,8 +29,10 @@ pub struct Timed {
     pub contenders: Vec<(&'static str, Result<Vec<f64>, String>)>,
 }
 
-/// Seconds that one call takes, from `times` in a row.
+/// Seconds that one call takes, from `times` in a row, after one that brings its threads and its memory back from what
+/// ran before.
 fn seconds(times: usize, call: &mut dyn FnMut()) -> f64 {
+    call();
     let start = Instant::now();
     for _ in 0..times {
         call();
@@ -40,7 +42,6 @@ fn seconds(times: usize, call: &mut dyn FnMut()) -> f64 {
 
 /// How often a call is repeated for one measurement.
 fn repeats(call: &mut dyn FnMut()) -> usize {
-    call();
     let once = seconds(1, call);
     (LEAST_SECONDS / once.max(1e-9)).ceil().clamp(1.0, 10_000.0) as usize
 }

@@ -25,8 +25,7 @@ pub struct Line {
 impl Line {
     pub fn new(row: &Row, timed: &Timed, roof: &Roofline, peers: BTreeMap<String, f64>) -> Line {
         let hand = median(&timed.hand);
-        // Writing is slower than reading; the copy is half of each.
-        let memory = row.bytes / if row.flops > 0.0 && row.bytes < 4.1 * row.flops { roof.read } else { roof.copy };
+        let memory = row.read / roof.read + row.written / roof.write();
         let arithmetic = row.flops / roof.flops;
         let bound = memory.max(arithmetic);
         let best_peer = peers.values().copied().fold(f64::INFINITY, f64::min) / 1e3;

@@ -2,6 +2,7 @@
 
 use crate::measure::median;
 use crate::pool::{Shared, run, split, threads};
+use crate::vectors::{streamed, sum};
 use std::arch::x86_64::*;
 use std::hint::black_box;
 use std::time::Instant;
@@ -41,7 +42,7 @@ impl Roofline {
         let read = best(bytes, || {
             split(FLOATS, 64, |r| {
                 // SAFETY: the caller has seen the features.
-                black_box(unsafe { total(&a[r]) });
+                black_box(unsafe { sum(&a[r]) });
             });
         });
         let copy = best(2.0 * bytes, || {
@@ -56,29 +57,12 @@ impl Roofline {
         });
         Roofline { read, copy, flops }
     }
-}
 
-#[target_feature(enable = "avx2,fma")]
-fn total(a: &[f32]) -> f32 {
-    let mut sums = [_mm256_setzero_ps(); 8];
-    for chunk in a.chunks_exact(64) {
-        for (k, s) in sums.iter_mut().enumerate() {
-            // SAFETY: the chunk has 64 elements.
-            *s = _mm256_add_ps(*s, unsafe { _mm256_loadu_ps(chunk.as_ptr().add(8 * k)) });
-        }
+    /// Bytes a second, writing: what is left of a copy's time when its reading is taken off, which is not less than half
+    /// of what reading takes.
+    pub fn write(&self) -> f64 {
+        1.0 / (2.0 / self.copy - 1.0 / self.read).max(0.5 / self.read)
     }
-    sums.into_iter().map(|s| _mm256_cvtss_f32(s)).sum()
-}
-
-#[target_feature(enable = "avx2,fma")]
-fn streamed(out: &mut [f32], a: &[f32]) {
-    let skip = out.as_ptr().align_offset(32).min(out.len());
-    out[..skip].copy_from_slice(&a[..skip]);
-    for (o, a) in out[skip..].chunks_exact_mut(8).zip(a[skip..].chunks_exact(8)) {
-        // SAFETY: both have eight elements, and `o` is aligned.
-        unsafe { _mm256_stream_ps(o.as_mut_ptr(), _mm256_loadu_ps(a.as_ptr())) };
-    }
-    _mm_sfence();
 }
 
 #[target_feature(enable = "avx2,fma")]

@@ -9,8 +9,10 @@ use std::sync::Arc;
 pub struct Row {
     pub name: &'static str,
     pub size: String,
-    /// Bytes that must be read or written at least.
-    pub bytes: f64,
+    /// Bytes that must be read at least.
+    pub read: f64,
+    /// Bytes that must be written at least.
+    pub written: f64,
     /// Arithmetic operations on floats.
     pub flops: f64,
     pub program: Arc<Program>,

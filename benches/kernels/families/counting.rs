@@ -2,8 +2,9 @@
 
 use super::{label, vector};
 use crate::data::{Numbers, floats};
-use crate::pool::{Shared, part, run, threads};
+use crate::pool::{Shared, part, run, split, threads};
 use crate::row::{Row, hand, program};
+use crate::vectors::all;
 use acc_core::prelude::*;
 use std::arch::x86_64::*;
 
@@ -25,28 +26,81 @@ fn histogram(n: usize, bins: usize) -> Row {
         },
         (&vector(&keys),).into_data(),
     );
-    // Four for each thread, so that equal neighbours do not wait for each other; one where they are large.
-    let copies = if bins <= 4096 { 4 } else { 1 };
+    // Several for each thread, so that equal neighbours do not wait for each other; one where they are large.
+    let copies = if bins <= 4096 { COPIES } else { 1 };
     let mut counts = vec![0u32; bins * copies * threads()];
     let hand = hand(vec![0u32; bins], move |out| {
         counts.fill(0);
         let shared = Shared::new(&mut counts);
         run(&|t| {
-            // SAFETY: each thread has counts of its own.
-            let own = unsafe { shared.part(t * copies * bins..(t + 1) * copies * bins) };
-            for keys in keys[part(n, 64, t)].chunks(copies) {
-                for (k, key) in keys.iter().enumerate() {
-                    own[k * bins + *key as usize] += 1;
+            // SAFETY: each thread has counts of its own, and keys are below `bins`.
+            unsafe {
+                let own = shared.part(t * copies * bins..(t + 1) * copies * bins);
+                let count = if copies == 1 { count_far } else { count_near };
+                count(own, bins, &keys[part(n, 64, t)]);
+            }
+        });
+        let (out, counts) = (Shared::new(out), &counts);
+        split(bins, 64, |r| {
+            // SAFETY: the parts are disjoint.
+            let out = unsafe { out.part(r.clone()) };
+            out.copy_from_slice(&counts[r.clone()]);
+            for k in 1..copies * threads() {
+                for (o, c) in out.iter_mut().zip(&counts[k * bins..][r.clone()]) {
+                    *o += c;
                 }
             }
         });
-        for (k, o) in out.iter_mut().enumerate() {
-            *o = counts.iter().skip(k).step_by(bins).sum();
-        }
     });
-    let bytes = (4 * n + 4 * bins) as f64;
-    let size = format!("{}, {} bins", label(n), label(bins));
-    Row { name: "histogram", size, bytes, flops: 0.0, program, args, hand, tolerance: 0.0 }
+    Row {
+        name: "histogram",
+        size: format!("{}, {} bins", label(n), label(bins)),
+        read: 4.0 * n as f64,
+        written: 4.0 * bins as f64,
+        flops: 0.0,
+        program,
+        args,
+        hand,
+        tolerance: 0.0,
+    }
+}
+
+/// Counts of each bin that a thread has.
+const COPIES: usize = 8;
+
+/// Counts keys, one of eight in each of the copies.
+///
+/// # Safety
+///
+/// There are so many bins in each copy, and keys are below.
+unsafe fn count_near(counts: &mut [u32], bins: usize, keys: &[u32]) {
+    let (eights, rest) = keys.as_chunks::<COPIES>();
+    for keys in eights {
+        for k in 0..COPIES {
+            // SAFETY: by the contract.
+            unsafe { *counts.get_unchecked_mut(k * bins + keys[k] as usize) += 1 };
+        }
+    }
+    for key in rest {
+        counts[*key as usize] += 1;
+    }
+}
+
+/// Counts keys in bins that are fetched before they are needed.
+///
+/// # Safety
+///
+/// There are so many bins, and keys are below.
+unsafe fn count_far(counts: &mut [u32], _: usize, keys: &[u32]) {
+    const AHEAD: usize = 32;
+    for (k, key) in keys.iter().enumerate() {
+        let next = keys[(k + AHEAD).min(keys.len() - 1)];
+        // SAFETY: by the contract.
+        unsafe {
+            _mm_prefetch::<_MM_HINT_T0>(counts.as_ptr().add(next as usize).cast());
+            *counts.get_unchecked_mut(*key as usize) += 1;
+        }
+    }
 }
 
 const CENTRES: usize = 16;
@@ -76,9 +130,9 @@ fn kmeans(n: usize) -> Row {
         },
         (&vector(&x), &vector(&y), &vector(&cx), &vector(&cy)).into_data(),
     );
-    let mut sums = vec![[0f32; 3]; CENTRES * threads()];
+    let mut sums = vec![[0f32; 4]; CENTRES * threads()];
     let hand = hand((vec![0f32; CENTRES], vec![0f32; CENTRES]), move |(mx, my)| {
-        sums.fill([0.0; 3]);
+        sums.fill([0.0; 4]);
         let shared = Shared::new(&mut sums);
         run(&|t| {
             let r = part(n, 8, t);
@@ -90,12 +144,12 @@ fn kmeans(n: usize) -> Row {
             (mx[k], my[k]) = (of(0) / of(2), of(1) / of(2));
         }
     });
-    let (bytes, flops) = (8.0 * n as f64, (6 * CENTRES * n) as f64);
     Row {
         name: "k-means step",
         size: format!("{}, {CENTRES} centres", label(n)),
-        bytes,
-        flops,
+        read: 8.0 * n as f64,
+        written: 0.0,
+        flops: (6 * CENTRES * n) as f64,
         program,
         args,
         hand,
@@ -103,32 +157,43 @@ fn kmeans(n: usize) -> Row {
     }
 }
 
+/// Adds x, y and 1 of each point to the sums of the nearest centre. The number of points is a multiple of eight.
 #[target_feature(enable = "avx2,fma")]
-fn assign(sums: &mut [[f32; 3]], [x, y]: [&[f32]; 2], [cx, cy]: [&[f32]; 2]) {
-    let n = x.len() / 8 * 8;
-    let mut labels = [0i32; 8];
-    for i in (0..n).step_by(8) {
-        // SAFETY: both have eight elements from `i` on.
-        let (px, py) = unsafe { (_mm256_loadu_ps(x.as_ptr().add(i)), _mm256_loadu_ps(y.as_ptr().add(i))) };
-        let (mut least, mut best) = (_mm256_set1_ps(f32::MAX), _mm256_setzero_si256());
-        for k in 0..CENTRES {
-            let (dx, dy) = (_mm256_sub_ps(px, _mm256_set1_ps(cx[k])), _mm256_sub_ps(py, _mm256_set1_ps(cy[k])));
-            let d = _mm256_fmadd_ps(dx, dx, _mm256_mul_ps(dy, dy));
+fn assign(sums: &mut [[f32; 4]], [x, y]: [&[f32]; 2], [cx, cy]: [&[f32]; 2]) {
+    // The square of a distance, less what all centres have in common: that of the point.
+    let mut centres = [[0f32; 3]; CENTRES];
+    for k in 0..CENTRES {
+        centres[k] = [-2.0 * cx[k], -2.0 * cy[k], cx[k] * cx[k] + cy[k] * cy[k]];
+    }
+    let one = _mm256_setr_ps(1., 0., 1., 0., 1., 0., 1., 0.);
+    for (x, y) in x.as_chunks::<8>().0.iter().zip(y.as_chunks::<8>().0) {
+        // SAFETY: both have eight elements.
+        let (px, py) = unsafe { (_mm256_loadu_ps(x.as_ptr()), _mm256_loadu_ps(y.as_ptr())) };
+        let (mut least, mut best) = (all(f32::MAX), _mm256_setzero_si256());
+        for (k, [a, b, c]) in centres.iter().enumerate() {
+            let d = _mm256_fmadd_ps(px, all(*a), _mm256_fmadd_ps(py, all(*b), all(*c)));
             let closer = _mm256_cmp_ps::<_CMP_LT_OQ>(d, least);
             least = _mm256_min_ps(d, least);
             best = _mm256_blendv_epi8(best, _mm256_set1_epi32(k as i32), _mm256_castps_si256(closer));
         }
+        let mut labels = [0u32; 8];
         // SAFETY: eight lanes fit.
         unsafe { _mm256_storeu_si256(labels.as_mut_ptr().cast(), best) };
-        for (k, label) in labels.iter().enumerate() {
-            let s = &mut sums[*label as usize];
-            (s[0], s[1], s[2]) = (s[0] + x[i + k], s[1] + y[i + k], s[2] + 1.0);
+        // From (x, y) of two points in each half to (x, y, 1, 0) of one.
+        let pairs = [_mm256_unpacklo_ps(px, py), _mm256_unpackhi_ps(px, py)];
+        for k in 0..2 {
+            let even = _mm256_shuffle_ps::<0x44>(pairs[k], one);
+            let odd = _mm256_shuffle_ps::<0x4e>(pairs[k], one);
+            for (point, points) in [(0, even), (1, odd)] {
+                let halves = [_mm256_castps256_ps128(points), _mm256_extractf128_ps::<1>(points)];
+                for h in 0..2 {
+                    // SAFETY: labels are those of centres, and a centre has four sums.
+                    unsafe {
+                        let s = sums.as_mut_ptr().add(labels[4 * h + 2 * k + point] as usize).cast::<f32>();
+                        _mm_storeu_ps(s, _mm_add_ps(_mm_loadu_ps(s), halves[h]));
+                    }
+                }
+            }
         }
-    }
-    for i in n..x.len() {
-        let apart = |k: &usize| (x[i] - cx[*k]).powi(2) + (y[i] - cy[*k]).powi(2);
-        let nearest = (0..CENTRES).min_by(|a, b| apart(a).total_cmp(&apart(b))).unwrap_or(0);
-        let s = &mut sums[nearest];
-        (s[0], s[1], s[2]) = (s[0] + x[i], s[1] + y[i], s[2] + 1.0);
     }
 }

@@ -1,24 +1,38 @@
 //! The kernels, by family.
 
+pub mod axes;
+pub mod bodies;
 pub mod counting;
-pub mod grids;
-pub mod linear;
-pub mod math;
+pub mod filter;
+pub mod mandelbrot;
+pub mod options;
+pub mod products;
 pub mod scans;
+pub mod sort;
+pub mod sparse;
+pub mod stencils;
 pub mod stream;
 
 use crate::row::Row;
-use acc_core::prelude::{ScalarElt, Vector};
+use acc_core::prelude::{Matrix, ScalarElt, Vector};
 
 /// Every kernel at every size, made when it is its turn.
 pub fn all() -> Vec<Box<dyn Fn() -> Row>> {
-    let mut out = stream::rows();
-    out.extend(math::rows());
-    out.extend(grids::rows());
-    out.extend(scans::rows());
-    out.extend(counting::rows());
-    out.extend(linear::rows());
-    out
+    let families = [
+        stream::rows,
+        options::rows,
+        mandelbrot::rows,
+        bodies::rows,
+        stencils::rows,
+        axes::rows,
+        scans::rows,
+        filter::rows,
+        sort::rows,
+        counting::rows,
+        products::rows,
+        sparse::rows,
+    ];
+    families.iter().flat_map(|rows| rows()).collect()
 }
 
 /// A number of elements as in `1.6e7`.
@@ -28,4 +42,8 @@ pub fn label(n: usize) -> String {
 
 fn vector<E: ScalarElt + Copy>(values: &[E]) -> Vector<E> {
     Vector::from(values.to_vec())
+}
+
+fn matrix<E: ScalarElt + Copy>(n: usize, values: &[E]) -> Matrix<E> {
+    Matrix::from_vec((n, n), values.to_vec()).unwrap_or_else(|e| panic!("a square matrix: {e}"))
 }

@@ -4,6 +4,7 @@ use super::{label, vector};
 use crate::data::floats;
 use crate::pool::{Shared, part, run, split, threads};
 use crate::row::{Row, hand, program};
+use crate::vectors::{across, all, store};
 use acc_core::prelude::*;
 use std::arch::x86_64::*;
 
@@ -43,7 +44,8 @@ fn saxpy(n: usize) -> Row {
     Row {
         name: "saxpy",
         size: label(n),
-        bytes: 12.0 * n as f64,
+        read: 8.0 * n as f64,
+        written: 4.0 * n as f64,
         flops: 2.0 * n as f64,
         program,
         args,
@@ -54,33 +56,33 @@ fn saxpy(n: usize) -> Row {
 
 #[target_feature(enable = "avx2,fma")]
 fn saxpy_part(out: &mut [f32], x: &[f32], y: &[f32], streams: bool) {
-    let a = _mm256_set1_ps(2.5);
-    map2(out, x, y, streams, |x, y| _mm256_fmadd_ps(a, x, y));
+    map2(out, x, y, streams, |x, y| _mm256_fmadd_ps(all(2.5), x, y));
 }
 
-/// An element-wise kernel over two vectors, four registers at a time.
+/// An element-wise kernel over two vectors, past the cache or into it.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 fn map2(out: &mut [f32], x: &[f32], y: &[f32], streams: bool, f: impl Fn(__m256, __m256) -> __m256) {
+    if streams && out.as_ptr().align_offset(32) == 0 {
+        map2_to::<true>(out, x, y, f);
+        _mm_sfence();
+    } else {
+        map2_to::<false>(out, x, y, f);
+    }
+}
+
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+fn map2_to<const STREAM: bool>(out: &mut [f32], x: &[f32], y: &[f32], f: impl Fn(__m256, __m256) -> __m256) {
     let n = out.len();
-    let streams = streams && out.as_ptr().align_offset(32) == 0;
-    let mut i = 0;
-    // SAFETY: all three have `n` elements.
+    // SAFETY: all three have `n` elements, and where the first is streamed to, it is aligned.
     unsafe {
         let (o, x, y) = (out.as_mut_ptr(), x.as_ptr(), y.as_ptr());
-        while i + 32 <= n {
-            for k in (i..i + 32).step_by(8) {
-                let v = f(_mm256_loadu_ps(x.add(k)), _mm256_loadu_ps(y.add(k)));
-                if streams { _mm256_stream_ps(o.add(k), v) } else { _mm256_storeu_ps(o.add(k), v) }
-            }
-            i += 32;
+        for i in (0..n / 8 * 8).step_by(8) {
+            store::<STREAM>(o.add(i), f(_mm256_loadu_ps(x.add(i)), _mm256_loadu_ps(y.add(i))));
         }
-        while i < n {
-            *o.add(i) = _mm256_cvtss_f32(f(_mm256_set1_ps(*x.add(i)), _mm256_set1_ps(*y.add(i))));
-            i += 1;
-        }
-        if streams {
-            _mm_sfence();
+        for i in n / 8 * 8..n {
+            *o.add(i) = _mm256_cvtss_f32(f(all(*x.add(i)), all(*y.add(i))));
         }
     }
 }
@@ -107,7 +109,8 @@ fn polynomial(n: usize) -> Row {
     Row {
         name: "polynomial",
         size: label(n),
-        bytes: 8.0 * n as f64,
+        read: 4.0 * n as f64,
+        written: 4.0 * n as f64,
         flops: 10.0 * n as f64,
         program,
         args,
@@ -118,13 +121,12 @@ fn polynomial(n: usize) -> Row {
 
 #[target_feature(enable = "avx2,fma")]
 fn polynomial_part(out: &mut [f32], x: &[f32], streams: bool) {
-    let s = |x: f32| _mm256_set1_ps(x);
     map2(out, x, x, streams, |x, _| {
-        let t = _mm256_fmadd_ps(x, s(1.3), s(-0.7));
+        let t = _mm256_fmadd_ps(x, all(1.3), all(-0.7));
         let u = _mm256_mul_ps(t, t);
         let v = _mm256_sub_ps(u, x);
-        let w = _mm256_max_ps(_mm256_fmadd_ps(v, s(0.25), t), s(-0.7));
-        _mm256_mul_ps(_mm256_min_ps(_mm256_fmadd_ps(w, u, x), s(1.3)), v)
+        let w = _mm256_max_ps(_mm256_fmadd_ps(v, all(0.25), t), all(-0.7));
+        _mm256_mul_ps(_mm256_min_ps(_mm256_fmadd_ps(w, u, x), all(1.3)), v)
     });
 }
 
@@ -148,7 +150,8 @@ fn dot(n: usize) -> Row {
     Row {
         name: "dot product",
         size: label(n),
-        bytes: 8.0 * n as f64,
+        read: 8.0 * n as f64,
+        written: 0.0,
         flops: 2.0 * n as f64,
         program,
         args,
@@ -171,9 +174,9 @@ fn dot_part(x: &[f32], y: &[f32]) -> f32 {
             };
         }
     }
-    let total = sums.into_iter().reduce(|a, b| _mm256_add_ps(a, b)).unwrap_or(_mm256_setzero_ps());
-    let mut lanes = [0f32; 8];
-    // SAFETY: eight lanes fit.
-    unsafe { _mm256_storeu_ps(lanes.as_mut_ptr(), total) };
-    lanes.iter().sum::<f32>() + rest
+    let mut total = all(0.0);
+    for s in sums {
+        total = _mm256_add_ps(total, s);
+    }
+    across(total) + rest
 }

@@ -1,0 +1,176 @@
+//! Sums along each axis of a matrix, and its transposition.
+
+use super::matrix;
+use crate::data::floats;
+use crate::pool::{Shared, each, part, run, split, threads};
+use crate::row::{Row, hand, program};
+use crate::vectors::{all, sum};
+use acc_core::prelude::*;
+use std::arch::x86_64::*;
+
+pub fn rows() -> Vec<Box<dyn Fn() -> Row>> {
+    vec![Box::new(|| row_sums(4096)), Box::new(|| column_sums(4096)), Box::new(|| transposed(4096))]
+}
+
+fn row_sums(n: usize) -> Row {
+    let a = floats(15, n * n, 0.0, 1.0);
+    let (program, args) = program(|a: Acc<Matrix<f32>>| a.sum(), (&matrix(n, &a),).into_data());
+    let hand = hand(vec![0f32; n], move |out| {
+        let out = Shared::new(out);
+        split(n, 1, |rows| {
+            // SAFETY: the parts are disjoint; the caller has seen the features.
+            let sums = unsafe { out.part(rows.clone()) };
+            for (s, i) in sums.iter_mut().zip(rows) {
+                *s = unsafe { sum(&a[i * n..][..n]) };
+            }
+        });
+    });
+    let cells = (n * n) as f64;
+    Row {
+        name: "sum of each row",
+        size: format!("{n}²"),
+        read: 4.0 * cells,
+        written: 4.0 * n as f64,
+        flops: cells,
+        program,
+        args,
+        hand,
+        tolerance: 1e-5,
+    }
+}
+
+fn column_sums(n: usize) -> Row {
+    let a = floats(16, n * n, 0.0, 1.0);
+    let (program, args) = program(|a: Acc<Matrix<f32>>| a.transpose().sum(), (&matrix(n, &a),).into_data());
+    let mut partial = vec![0f32; n * threads()];
+    let hand = hand(vec![0f32; n], move |out| {
+        let sums = Shared::new(&mut partial);
+        run(&|t| {
+            // SAFETY: each thread has sums of its own; the caller has seen the features.
+            unsafe { columns(sums.part(t * n..(t + 1) * n), &a, part(n, BAND, t)) };
+        });
+        for (j, o) in out.iter_mut().enumerate() {
+            *o = partial.iter().skip(j).step_by(n).sum();
+        }
+    });
+    let cells = (n * n) as f64;
+    Row {
+        name: "sum of each column",
+        size: format!("{n}²"),
+        read: 4.0 * cells,
+        written: 4.0 * n as f64,
+        flops: cells,
+        program,
+        args,
+        hand,
+        tolerance: 1e-5,
+    }
+}
+
+/// Rows that are added before their sums are, so that these are seldom read and written.
+const BAND: usize = 8;
+
+/// Adds rows, whose number is a multiple of that of a band.
+#[target_feature(enable = "avx2,fma")]
+fn columns(sums: &mut [f32], a: &[f32], rows: std::ops::Range<usize>) {
+    let n = sums.len();
+    sums.fill(0.0);
+    for band in a[rows.start * n..rows.end * n].chunks_exact(BAND * n) {
+        for j in (0..n).step_by(8) {
+            // SAFETY: each row, and the sums, have eight elements from `j` on.
+            unsafe {
+                let mut total = _mm256_loadu_ps(sums.as_ptr().add(j));
+                for k in 0..BAND {
+                    total = _mm256_add_ps(total, _mm256_loadu_ps(band.as_ptr().add(k * n + j)));
+                }
+                _mm256_storeu_ps(sums.as_mut_ptr().add(j), total);
+            }
+        }
+    }
+}
+
+fn transposed(n: usize) -> Row {
+    let a = floats(17, n * n, 0.0, 1.0);
+    let (program, args) = program(|a: Acc<Matrix<f32>>| a.transpose(), (&matrix(n, &a),).into_data());
+    let hand = hand(vec![0f32; n * n], move |out| {
+        let out = Shared::new(out);
+        each(n / TILE * (n / TILE), |tile| {
+            let (i, j) = (tile / (n / TILE) * TILE, tile % (n / TILE) * TILE);
+            // SAFETY: each tile is one thread's, within both matrices; the caller has seen the features.
+            unsafe { transpose_tile(out.start().add(i * n + j), a.as_ptr().add(j * n + i), n) }
+        });
+    });
+    let cells = (n * n) as f64;
+    Row {
+        name: "transposition",
+        size: format!("{n}²"),
+        read: 4.0 * cells,
+        written: 4.0 * cells,
+        flops: 0.0,
+        program,
+        args,
+        hand,
+        tolerance: 0.0,
+    }
+}
+
+/// Rows and columns of a tile, which fits in the nearest cache.
+const TILE: usize = 64;
+
+/// Transposes a tile: into memory of its own, where blocks do not meet in the sets of the cache, and from there whole
+/// lines at a time past the cache.
+///
+/// # Safety
+///
+/// `TILE` rows of as many elements, `n` apart, can be written, at a multiple of 32 bytes, and read.
+#[target_feature(enable = "avx2,fma")]
+unsafe fn transpose_tile(out: *mut f32, a: *const f32, n: usize) {
+    let mut tile = [0f32; TILE * TILE];
+    // SAFETY: by the contract.
+    unsafe {
+        for j in (0..TILE).step_by(8) {
+            for i in (0..TILE).step_by(8) {
+                block(tile.as_mut_ptr().add(i * TILE + j), a.add(j * n + i), n);
+            }
+        }
+        for i in 0..TILE {
+            for j in (0..TILE).step_by(8) {
+                _mm256_stream_ps(out.add(i * n + j), _mm256_loadu_ps(tile.as_ptr().add(i * TILE + j)));
+            }
+        }
+    }
+    _mm_sfence();
+}
+
+/// Transposes a block of 8 x 8 in registers.
+///
+/// # Safety
+///
+/// Eight rows of eight elements, `TILE` apart, can be written, and such rows, `n` apart, read.
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+unsafe fn block(out: *mut f32, a: *const f32, n: usize) {
+    let (mut r, mut pairs) = ([all(0.0); 8], [all(0.0); 8]);
+    for k in 0..8 {
+        // SAFETY: by the contract.
+        r[k] = unsafe { _mm256_loadu_ps(a.add(k * n)) };
+    }
+    for k in (0..8).step_by(2) {
+        pairs[k] = _mm256_unpacklo_ps(r[k], r[k + 1]);
+        pairs[k + 1] = _mm256_unpackhi_ps(r[k], r[k + 1]);
+    }
+    let mut quads = [all(0.0); 8];
+    for k in [0, 4] {
+        quads[k] = _mm256_shuffle_ps::<0x44>(pairs[k], pairs[k + 2]);
+        quads[k + 1] = _mm256_shuffle_ps::<0xee>(pairs[k], pairs[k + 2]);
+        quads[k + 2] = _mm256_shuffle_ps::<0x44>(pairs[k + 1], pairs[k + 3]);
+        quads[k + 3] = _mm256_shuffle_ps::<0xee>(pairs[k + 1], pairs[k + 3]);
+    }
+    for k in 0..4 {
+        // SAFETY: by the contract.
+        unsafe {
+            _mm256_storeu_ps(out.add(k * TILE), _mm256_permute2f128_ps::<0x20>(quads[k], quads[k + 4]));
+            _mm256_storeu_ps(out.add((k + 4) * TILE), _mm256_permute2f128_ps::<0x31>(quads[k], quads[k + 4]));
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! What kernels written by hand have in common: eight lanes of single precision.
+
+use std::arch::x86_64::*;
+
+/// All lanes alike.
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+pub fn all(x: f32) -> __m256 {
+    _mm256_set1_ps(x)
+}
+
+/// The sum of the lanes.
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+pub fn across(x: __m256) -> f32 {
+    let x = _mm_add_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps::<1>(x));
+    let x = _mm_add_ps(x, _mm_movehl_ps(x, x));
+    _mm_cvtss_f32(_mm_add_ss(x, _mm_movehdup_ps(x)))
+}
+
+/// The sum of a slice.
+#[target_feature(enable = "avx2,fma")]
+pub fn sum(x: &[f32]) -> f32 {
+    let mut sums = [all(0.0); 8];
+    let (chunks, rest) = x.as_chunks::<64>();
+    for chunk in chunks {
+        for k in 0..8 {
+            // SAFETY: the chunk has 64 elements.
+            sums[k] = _mm256_add_ps(sums[k], unsafe { _mm256_loadu_ps(chunk.as_ptr().add(8 * k)) });
+        }
+    }
+    let mut total = all(0.0);
+    for s in sums {
+        total = _mm256_add_ps(total, s);
+    }
+    across(total) + rest.iter().sum::<f32>()
+}
+
+/// A store past the cache, or into it.
+///
+/// # Safety
+///
+/// Eight floats can be written, and to write past the cache, at a multiple of 32 bytes.
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+pub unsafe fn store<const STREAM: bool>(to: *mut f32, x: __m256) {
+    // SAFETY: by the contract.
+    unsafe { if STREAM { _mm256_stream_ps(to, x) } else { _mm256_storeu_ps(to, x) } }
+}
+
+/// Copies four-byte elements past the cache.
+#[target_feature(enable = "avx2,fma")]
+pub fn streamed<T: Copy>(out: &mut [T], from: &[T]) {
+    assert!(size_of::<T>() == 4 && out.len() == from.len());
+    let skip = out.as_ptr().align_offset(32).min(out.len());
+    out[..skip].copy_from_slice(&from[..skip]);
+    let (out, rest) = out[skip..].as_chunks_mut::<8>();
+    let (from, last) = from[skip..].as_chunks::<8>();
+    for (o, a) in out.iter_mut().zip(from) {
+        // SAFETY: both have 32 bytes, and `o` is aligned.
+        unsafe { _mm256_stream_si256(o.as_mut_ptr().cast(), _mm256_loadu_si256(a.as_ptr().cast())) };
+    }
+    rest.copy_from_slice(last);
+    _mm_sfence();
+}
