@@ -3,26 +3,27 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 
-/// From here on a block is one of huge pages, as in NumPy.
-const LARGE: usize = 4 << 20;
+/// A block that is larger than one is made of them.
 const HUGE_PAGE: usize = 2 << 20;
 
 /// The system's allocator, with huge pages for large blocks.
 pub struct HugePages;
 
 fn layout(of: Layout) -> Layout {
-    if of.size() < LARGE { of } else { of.align_to(HUGE_PAGE).unwrap_or(of) }
+    let pages = Layout::from_size_align(of.size().next_multiple_of(HUGE_PAGE), HUGE_PAGE);
+    if of.size() <= HUGE_PAGE { of } else { pages.unwrap_or(of) }
 }
 
 // SAFETY: the system's allocator gets the same layout for a block when it is made and when it is given back.
 unsafe impl GlobalAlloc for HugePages {
     unsafe fn alloc(&self, of: Layout) -> *mut u8 {
+        let of = layout(of);
         // SAFETY: by the contract of this function.
-        let block = unsafe { System.alloc(layout(of)) };
-        if of.size() >= LARGE && !block.is_null() {
-            // SAFETY: the block has so many bytes and begins at a page. That this is advice only is why nobody asks for
-            // the result.
-            unsafe { libc::madvise(block.cast(), of.size() & !(HUGE_PAGE - 1), libc::MADV_HUGEPAGE) };
+        let block = unsafe { System.alloc(of) };
+        if of.align() == HUGE_PAGE && !block.is_null() {
+            // SAFETY: the block has so many bytes and begins at a page. This is advice only: nobody asks whether it is
+            // taken.
+            unsafe { libc::madvise(block.cast(), of.size(), libc::MADV_HUGEPAGE) };
         }
         block
     }

@@ -115,14 +115,20 @@ pub fn run(job: &(dyn Fn(usize) + Sync)) {
 
 /// Does each of `0..n`, every thread the next one that nobody has begun.
 pub fn each(n: usize, job: impl Fn(usize) + Sync) {
+    each_with(n, || (), |(), k| job(k));
+}
+
+/// The same with something that each thread has for itself.
+pub fn each_with<T>(n: usize, own: impl Fn() -> T + Sync, job: impl Fn(&mut T, usize) + Sync) {
     let next = AtomicUsize::new(0);
     run(&|_| {
+        let mut own = own();
         loop {
             let k = next.fetch_add(1, Ordering::Relaxed);
             if k >= n {
                 break;
             }
-            job(k);
+            job(&mut own, k);
         }
     });
 }

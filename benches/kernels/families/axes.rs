@@ -68,7 +68,7 @@ fn column_sums(n: usize) -> Row {
 }
 
 /// Rows that are added before their sums are, so that these are seldom read and written.
-const BAND: usize = 8;
+const BAND: usize = 4;
 
 /// Adds rows, whose number is a multiple of that of a band.
 #[target_feature(enable = "avx2,fma")]

@@ -3,7 +3,7 @@
 use super::{label, vector};
 use crate::chain::Chain;
 use crate::data::floats;
-use crate::pool::{Shared, each};
+use crate::pool::{Shared, each_with};
 use crate::row::{Row, hand, program};
 use crate::vectors::{all, streamed};
 use acc_core::prelude::*;
@@ -13,8 +13,8 @@ pub fn rows() -> Vec<Box<dyn Fn() -> Row>> {
     vec![Box::new(|| filtered(16_000_000))]
 }
 
-/// Elements whose kept ones are put together in the nearest cache. The number of all is a multiple of eight.
-const BLOCK: usize = 1 << 12;
+/// Elements whose kept ones are put together in a near cache. The number of all is a multiple of eight.
+const BLOCK: usize = 1 << 14;
 
 fn filtered(n: usize) -> Row {
     let x = floats(21, n, -1.0, 1.0);
@@ -23,10 +23,10 @@ fn filtered(n: usize) -> Row {
     let orders = orders();
     let hand = hand(vec![0f32; kept], move |out| {
         let (out, chain) = (Shared::new(out), Chain::new(n.div_ceil(BLOCK)));
-        each(n.div_ceil(BLOCK), |block| {
-            let mut stage = [0f32; BLOCK + 8];
+        let stage = || vec![0f32; BLOCK + 8];
+        each_with(n.div_ceil(BLOCK), stage, |stage, block| {
             // SAFETY: the caller has seen the features.
-            let count = unsafe { keep_positive(&mut stage, &x[block * BLOCK..n.min((block + 1) * BLOCK)], &orders) };
+            let count = unsafe { keep_positive(stage, &x[block * BLOCK..n.min((block + 1) * BLOCK)], &orders) };
             let before = chain.pass(block, |before| before + count as u32) as usize;
             // SAFETY: what blocks keep is disjoint; the caller has seen the features.
             unsafe { streamed(out.part(before..before + count), &stage[..count]) };
@@ -57,10 +57,11 @@ fn orders() -> Vec<[i32; 8]> {
 
 /// Puts the positive elements together, and says how many there are: eight lanes at a time, those that are kept first.
 #[target_feature(enable = "avx2,fma,popcnt")]
-fn keep_positive(out: &mut [f32; BLOCK + 8], x: &[f32], orders: &[[i32; 8]]) -> usize {
+fn keep_positive(out: &mut [f32], x: &[f32], orders: &[[i32; 8]]) -> usize {
+    assert!(x.len() + 8 <= out.len() && orders.len() == 256);
     let mut kept = 0;
     for v in x.as_chunks::<8>().0 {
-        // SAFETY: there are eight elements, as many in an order, and room for eight after those of a block.
+        // SAFETY: there are eight elements, an order for each set, and room for eight more than all.
         unsafe {
             let v = _mm256_loadu_ps(v.as_ptr());
             let set = _mm256_movemask_ps(_mm256_cmp_ps::<_CMP_GT_OQ>(v, all(0.0)));

@@ -15,7 +15,7 @@ pub fn rows() -> Vec<Box<dyn Fn() -> Row>> {
 const RATE: f32 = 0.02;
 const VOLATILITY: f32 = 0.30;
 /// Abramowitz and Stegun, 26.2.17.
-const TAIL: [f32; 5] = [1.330_274_4, -1.821_256, 1.781_478, -0.356_563_78, 0.319_381_54];
+static TAIL: [f32; 5] = [1.330_274_4, -1.821_256, 1.781_478, -0.356_563_78, 0.319_381_54];
 
 fn normal(x: Exp<f32>) -> Exp<f32> {
     let k = 1.0 / (1.0 + 0.231_641_9 * x.abs());
@@ -63,28 +63,29 @@ fn black_scholes(n: usize) -> Row {
     }
 }
 
-/// A polynomial by Horner's rule, the highest coefficient first.
+/// A polynomial, the highest coefficient first: its even and its odd powers each by Horner's rule, side by side.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
-fn horner(x: __m256, coefficients: &[f32]) -> __m256 {
-    let mut sum = all(coefficients[0]);
-    for c in &coefficients[1..] {
-        sum = _mm256_fmadd_ps(sum, x, all(*c));
+fn polynomial<const N: usize>(x: __m256, coefficients: &[f32; N]) -> __m256 {
+    let square = _mm256_mul_ps(x, x);
+    let (mut sum, mut other) = (all(coefficients[0]), all(coefficients[1]));
+    for k in 2..N {
+        (sum, other) = (other, _mm256_fmadd_ps(sum, square, all(coefficients[k])));
     }
-    sum
+    _mm256_fmadd_ps(sum, x, other)
 }
 
-/// The exponential: Cephes' `expf`.
+/// The exponential of what is not positive: Cephes' `expf`.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 fn exp(x: __m256) -> __m256 {
-    let x = _mm256_min_ps(_mm256_max_ps(x, all(-87.3)), all(88.7));
+    let x = _mm256_max_ps(x, all(-87.3));
     let n = _mm256_round_ps::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(_mm256_mul_ps(
         x,
         all(std::f32::consts::LOG2_E),
     ));
     let r = _mm256_fmadd_ps(n, all(2.121_944_4e-4), _mm256_fmadd_ps(n, all(-0.693_359_4), x));
-    let p = horner(r, &[1.987_569_1e-4, 1.398_2e-3, 8.333_452e-3, 4.166_579_6e-2, 0.166_666_66, 0.5]);
+    let p = polynomial(r, &[1.987_569_1e-4, 1.398_2e-3, 8.333_452e-3, 4.166_579_6e-2, 0.166_666_66, 0.5]);
     let y = _mm256_fmadd_ps(p, _mm256_mul_ps(r, r), _mm256_add_ps(r, all(1.0)));
     let power = _mm256_slli_epi32::<23>(_mm256_cvttps_epi32(n));
     _mm256_castsi256_ps(_mm256_add_epi32(_mm256_castps_si256(y), power))
@@ -99,7 +100,7 @@ fn ln(x: __m256) -> __m256 {
     let e = _mm256_srai_epi32::<23>(shifted);
     let m = _mm256_castsi256_ps(_mm256_sub_epi32(bits, _mm256_slli_epi32::<23>(e)));
     let (e, v) = (_mm256_cvtepi32_ps(e), _mm256_sub_ps(m, all(1.0)));
-    let p = horner(
+    let p = polynomial(
         v,
         &[
             7.037_683_6e-2,
@@ -120,49 +121,58 @@ fn ln(x: __m256) -> __m256 {
     _mm256_fmadd_ps(e, all(0.693_359_4), _mm256_add_ps(v, y))
 }
 
-/// The standard normal distribution at each of two places, whose divisions are one.
+/// The standard normal distribution.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
-fn cumulative(x: [__m256; 2]) -> [__m256; 2] {
-    let part = |x| _mm256_fmadd_ps(_mm256_andnot_ps(all(-0.0), x), all(0.231_641_9), all(1.0));
-    let (a, b) = (part(x[0]), part(x[1]));
-    let inverse = _mm256_div_ps(all(1.0), _mm256_mul_ps(a, b));
-    let one = |x, k| {
-        let density = exp(_mm256_mul_ps(_mm256_mul_ps(x, x), all(-0.5)));
-        let tail = _mm256_mul_ps(_mm256_mul_ps(density, all(0.398_942_3)), _mm256_mul_ps(horner(k, &TAIL), k));
-        // Where x is negative its sign chooses the tail itself.
-        _mm256_blendv_ps(_mm256_sub_ps(all(1.0), tail), tail, x)
-    };
-    [one(x[0], _mm256_mul_ps(inverse, b)), one(x[1], _mm256_mul_ps(inverse, a))]
+fn cumulative(x: __m256) -> __m256 {
+    let k = _mm256_fmadd_ps(_mm256_andnot_ps(all(-0.0), x), all(0.231_641_9), all(1.0));
+    let k = _mm256_div_ps(all(1.0), k);
+    let density = exp(_mm256_mul_ps(_mm256_mul_ps(x, x), all(-0.5)));
+    let tail = _mm256_mul_ps(_mm256_mul_ps(density, all(0.398_942_3)), _mm256_mul_ps(polynomial(k, &TAIL), k));
+    // Where x is negative its sign chooses the tail itself.
+    _mm256_blendv_ps(_mm256_sub_ps(all(1.0), tail), tail, x)
 }
 
-/// The prices of eight options.
+/// Options that are computed together, step by step: a step alone is short enough for the processor to work at many
+/// options at a time, which it could not with all steps of one.
+const BLOCK: usize = 256;
+
+/// A step, eight options at a time. Their number is a multiple of eight.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
-fn prices(price: __m256, strike: __m256, years: __m256) -> [__m256; 2] {
-    let root = _mm256_mul_ps(all(VOLATILITY), _mm256_sqrt_ps(years));
-    // Both quotients, by the strike and by the root, from one division.
-    let inverse = _mm256_div_ps(all(1.0), _mm256_mul_ps(strike, root));
-    let moneyness = ln(_mm256_mul_ps(price, _mm256_mul_ps(inverse, root)));
-    let drift = all(RATE + 0.5 * VOLATILITY * VOLATILITY);
-    let d1 = _mm256_mul_ps(_mm256_fmadd_ps(drift, years, moneyness), _mm256_mul_ps(inverse, strike));
-    let discounted = _mm256_mul_ps(strike, exp(_mm256_mul_ps(all(-RATE), years)));
-    let [n1, n2] = cumulative([d1, _mm256_sub_ps(d1, root)]);
-    let call = _mm256_fmsub_ps(price, n1, _mm256_mul_ps(discounted, n2));
-    [call, _mm256_sub_ps(_mm256_add_ps(call, discounted), price)]
+fn step<const N: usize>(out: &mut [f32], from: [&[f32]; N], f: impl Fn([__m256; N]) -> __m256) {
+    for i in (0..out.len()).step_by(8) {
+        let mut x = [all(0.0); N];
+        for (x, from) in x.iter_mut().zip(from) {
+            // SAFETY: all have eight elements from `i` on.
+            *x = unsafe { _mm256_loadu_ps(from.as_ptr().add(i)) };
+        }
+        // SAFETY: as above.
+        unsafe { store::<false>(out.as_mut_ptr().add(i), f(x)) };
+    }
 }
 
+/// The prices of options.
 #[target_feature(enable = "avx2,fma")]
 fn options(call: &mut [f32], put: &mut [f32], [price, strike, years]: [&[f32]; 3]) {
-    // The last eight may be some of those before again; there are eight or more.
-    let last = call.len() - 8;
-    for i in (0..call.len()).step_by(8).map(|i| i.min(last)) {
-        // SAFETY: all five have eight elements from `i` on.
-        unsafe {
-            let load = |v: &[f32]| _mm256_loadu_ps(v.as_ptr().add(i));
-            let [c, p] = prices(load(price), load(strike), load(years));
-            store::<false>(call.as_mut_ptr().add(i), c);
-            store::<false>(put.as_mut_ptr().add(i), p);
-        }
+    let mut memory = [[0f32; BLOCK]; 7];
+    for start in (0..call.len()).step_by(BLOCK) {
+        let r = start..call.len().min(start + BLOCK);
+        let [root, inverse, moneyness, d1, n1, n2, discounted] = memory.each_mut().map(|m| &mut m[..r.len()]);
+        let (price, strike, years) = (&price[r.clone()], &strike[r.clone()], &years[r.clone()]);
+        let (call, put) = (&mut call[r.clone()], &mut put[r]);
+        step(root, [years], |[t]| _mm256_mul_ps(all(VOLATILITY), _mm256_sqrt_ps(t)));
+        // Both quotients, by the strike and by the root, from one division.
+        step(inverse, [strike, root], |[k, r]| _mm256_div_ps(all(1.0), _mm256_mul_ps(k, r)));
+        step(moneyness, [price, inverse, root], |[s, i, r]| ln(_mm256_mul_ps(s, _mm256_mul_ps(i, r))));
+        step(d1, [moneyness, years, inverse, strike], |[m, t, i, k]| {
+            let drift = all(RATE + 0.5 * VOLATILITY * VOLATILITY);
+            _mm256_mul_ps(_mm256_fmadd_ps(drift, t, m), _mm256_mul_ps(i, k))
+        });
+        step(n1, [d1], |[d]| cumulative(d));
+        step(n2, [d1, root], |[d, r]| cumulative(_mm256_sub_ps(d, r)));
+        step(discounted, [strike, years], |[k, t]| _mm256_mul_ps(k, exp(_mm256_mul_ps(all(-RATE), t))));
+        step(call, [price, n1, discounted, n2], |[s, a, k, b]| _mm256_fmsub_ps(s, a, _mm256_mul_ps(k, b)));
+        step(put, [call, discounted, price], |[c, k, s]| _mm256_sub_ps(_mm256_add_ps(c, k), s));
     }
 }
