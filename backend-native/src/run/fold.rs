@@ -59,7 +59,7 @@ impl<'a> Acc<'a> {
     }
 
     /// Reduces a tile's elements into the chunk's `total`: a known operator keeps [`WIDTH`] partial results, any other
-    /// combines neighbours pairwise.
+    /// combines neighbours pairwise in steps of as many elements, which are combined in turn.
     pub(super) fn reduce(
         &mut self,
         o: &JobOutput<'_>,
@@ -75,12 +75,14 @@ impl<'a> Acc<'a> {
         }
         self.take(o, m, n);
         let Some(c) = &mut self.combiner else { return Ok(()) };
-        tree(c, &mut self.lanes, n)?;
-        let here: Vec<u64> = self.lanes.iter().map(|a| lanes::first_bits(a.slice(1))).collect();
-        *total = Some(match total {
-            Some(t) => combine_one(c, &o.types, None, t, &here)?,
-            None => here,
-        });
+        for step in 0..pairwise(c, &mut self.lanes, n)? {
+            let here = self.lanes.iter().map(|a| lanes::first_bits(lanes::part(a.slice(n), step, 1)));
+            let here: Vec<u64> = here.collect();
+            *total = Some(match total {
+                Some(t) => combine_one(c, &o.types, None, t, &here)?,
+                None => here,
+            });
+        }
         Ok(())
     }
 
@@ -101,10 +103,11 @@ impl<'a> Acc<'a> {
     }
 }
 
-/// Reduces the first `n` lanes of `values`, neighbours pairwise; the values end up in lane 0.
-fn tree(c: &mut Combiner<'_>, values: &mut [Lanes], mut n: usize) -> Outcome {
+/// Reduces steps of [`WIDTH`] of the first `n` lanes of `values`, neighbours pairwise; how many steps there are, whose
+/// values end up in as many lanes. Machine code has the same tree.
+fn pairwise(c: &mut Combiner<'_>, values: &mut [Lanes], mut n: usize) -> Outcome<usize> {
     let leaves = values.len();
-    while n > 1 {
+    for _ in 0..WIDTH.ilog2() {
         let half = n / 2;
         for (k, v) in values.iter().enumerate() {
             c.set(k, |o| lanes::strided(v.slice(n), 0, 2, half, o));
@@ -119,7 +122,7 @@ fn tree(c: &mut Combiner<'_>, values: &mut [Lanes], mut n: usize) -> Outcome {
         }
         n = half + n % 2;
     }
-    Ok(())
+    Ok(n)
 }
 
 fn combine_one(

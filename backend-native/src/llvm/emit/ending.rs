@@ -54,7 +54,7 @@ impl Leaf {
 impl Out<'_> {
     /// Whether steps hand on what an operator without a neutral element has combined.
     fn carries(&self) -> bool {
-        self.known.is_none() && matches!(self.output.finish, Finish::Scan { .. })
+        self.known.is_none() && matches!(self.output.finish, Finish::Fold { .. } | Finish::Scan { .. })
     }
 
     fn types(&self) -> Vec<ScalarType> {
@@ -287,8 +287,11 @@ impl<'a> Ending<'a> {
                         }
                     }
                 }
-                // Not compiled in this form.
-                (Finish::Fold { .. }, None) => {}
+                (Finish::Fold { combine, .. }, None) => {
+                    let (types, Some(carry)) = (o.types(), o.carried(&mut before)) else { continue };
+                    let next = e.reduce_by(combine, &types, &elements, &carry, last.as_ref());
+                    o.carry(e, next, &mut after);
+                }
                 (Finish::Scan { combine, .. }, None) => {
                     let (types, Some(carry)) = (o.types(), o.carried(&mut before)) else { continue };
                     if self.form == Form::Totals {

@@ -198,11 +198,10 @@ pub(crate) fn emit(kernel: &Kernel, form: Form, target: &Target) -> Result<Emitt
         }
         match &o.finish {
             Finish::Store => {}
-            Finish::Fold { known: None, .. } if form != Form::Rows => {
-                return Err("a fold of a long row with an operator of the user's".into());
-            }
-            Finish::Scan { combine, known: None, .. } if form != Form::Rows && combine.is_partial() => {
-                return Err("a scan of a long row with an operator that may fault".into());
+            Finish::Fold { combine, known: None, .. } | Finish::Scan { combine, known: None, .. }
+                if form != Form::Rows && combine.is_partial() =>
+            {
+                return Err("a fold or scan of a long row with an operator that may fault".into());
             }
             Finish::Fold { .. } | Finish::Scan { .. } => {}
             Finish::Scatter { combine, known: None, .. } if combine.is_partial() => {
