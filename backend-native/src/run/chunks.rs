@@ -77,7 +77,7 @@ impl Rows<'_> {
     }
 
     /// The chunks of a row.
-    fn per_row(&self) -> usize {
+    pub(super) fn per_row(&self) -> usize {
         self.row.div_ceil(self.chunk_len())
     }
 

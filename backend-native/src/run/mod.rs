@@ -13,6 +13,7 @@ mod scatter;
 mod shape;
 mod sort;
 mod store;
+mod whole;
 
 use crate::buffer::AnyBuffer;
 use crate::kernel::{AxisKind, Finish, Initial};

@@ -48,7 +48,11 @@ pub(crate) fn rows(job: &Job<'_>) -> Result<Vec<Columns>, Stop> {
             Some(AxisKind::Parallel | AxisKind::Reduction) | None => None,
         };
         let all = Rows { job, dir, row, rows };
-        if all.as_lanes() { all.by_rows(&mut out)? } else { all.by_chunks(&mut out)? }
+        if all.as_lanes() {
+            all.by_rows(&mut out)?;
+        } else if all.rows == 1 || all.per_row() > 1 || !all.by_whole_rows(&mut out)? {
+            all.by_chunks(&mut out)?;
+        }
     }
     let columns = out.into_iter().map(finish).collect();
     if scans { Ok(columns) } else { super::after::epilogue(job, outer, columns) }
@@ -100,10 +104,10 @@ pub(super) struct Worker<'b> {
 }
 
 /// Some rows, and the memory of each array for them.
-struct Block<'a> {
-    first: usize,
-    count: usize,
-    outs: Vec<Outs<'a>>,
+pub(super) struct Block<'a> {
+    pub first: usize,
+    pub count: usize,
+    pub outs: Vec<Outs<'a>>,
 }
 
 impl<'a> Rows<'a> {
@@ -116,7 +120,7 @@ impl<'a> Rows<'a> {
         if rows < MANY_ROWS {
             return false;
         }
-        self.dir.is_some() || self.job.launch.kernel.lies_across()
+        self.job.launch.kernel.lies_across()
     }
 
     /// The arrays that are computed: of the outputs, then, for scans, of the epilogue.
@@ -151,7 +155,7 @@ impl<'a> Rows<'a> {
     }
 
     /// Cuts results into blocks of `len` rows.
-    fn blocks<'b>(&self, out: &'b mut [Vec<AnyBuffer>], len: usize) -> Vec<Block<'b>> {
+    pub(super) fn blocks<'b>(&self, out: &'b mut [Vec<AnyBuffer>], len: usize) -> Vec<Block<'b>> {
         let memories = self.memories();
         let mut rest: Vec<Outs<'b>> = out.iter_mut().map(|o| o.iter_mut().map(AnyBuffer::as_out).collect()).collect();
         let mut blocks = Vec::new();

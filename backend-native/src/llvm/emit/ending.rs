@@ -6,7 +6,7 @@ use super::nest::State;
 use super::scan::Carry;
 use super::scatter::Combining;
 use super::text::{Operand, element, literal, put, stored};
-use super::value::{Mask, Parts, V};
+use super::value::{Mask, Parts, Shape, V};
 use super::{Emitter, Form, Word};
 use crate::kernel::{AxisKind, Finish, Kernel, Node, Output, region_cost};
 use crate::tile::reduce;
@@ -163,7 +163,7 @@ impl<'a> Ending<'a> {
                 self.scatter(e);
                 state
             }
-            Form::Chunk | Form::Totals => self.chunk(e, first, state),
+            Form::Chunk | Form::Totals | Form::Whole => self.chunk(e, first, state),
             Form::Count | Form::Compact => self.kept(e, state),
             Form::Rows => {
                 self.rows(e, along, first);
@@ -182,26 +182,55 @@ impl<'a> Ending<'a> {
             e.w.line(format_args!("store i64 {count}, ptr {to}, align 8, !noalias !2"));
         }
         for o in &self.outs {
-            if o.carries() && matches!(self.form, Form::Chunk | Form::Totals) {
+            let mut totals: Vec<Operand> = Vec::new();
+            if o.carries() && self.form.is_along() {
                 rest.next();
-                for leaf in &o.leaves {
-                    let Some(total) = rest.next() else { continue };
+                for (leaf, total) in o.leaves.iter().zip(rest.by_ref().take(o.leaves.len())) {
                     let t = e.vector(leaf.ty);
-                    let total = put!(e, "extractelement {t} {total}, i64 0");
-                    self.total(e, *leaf, &total);
+                    totals.push(put!(e, "extractelement {t} {total}, i64 0"));
                 }
             }
             for (leaf, &op) in o.leaves.iter().zip(o.known.unwrap_or_default()) {
-                let total = match o.output.finish {
-                    _ if !matches!(self.form, Form::Chunk | Form::Totals) => continue,
+                totals.push(match o.output.finish {
+                    _ if !self.form.is_along() => continue,
                     Finish::Scan { .. } => rest.next().unwrap_or_else(|| Operand::int(0)),
                     Finish::Fold { .. } | Finish::Store | Finish::Scatter { .. } | Finish::Compact => {
                         let parts: Parts = rest.by_ref().take(e.width.parts).collect();
                         e.collapse(op, leaf.ty, parts)
                     }
-                };
-                self.total(e, *leaf, &total);
+                });
             }
+            if self.form == Form::Whole {
+                self.fold(e, o, totals);
+            } else {
+                o.leaves.iter().zip(&totals).for_each(|(leaf, total)| self.total(e, *leaf, total));
+            }
+        }
+    }
+
+    /// Stores the result of a row's fold: its total after the initial value.
+    fn fold(&self, e: &mut Emitter<'a>, o: &Out<'a>, mut totals: Vec<Operand>) {
+        let Finish::Fold { combine, init, .. } = &o.output.finish else { return };
+        if *init {
+            let before: Vec<Operand> = o.leaves.iter().map(|l| self.before(e, *l)).collect();
+            totals = match o.known {
+                Some(ops) => {
+                    let leaves = ops.iter().zip(&o.leaves).zip(before.into_iter().zip(totals));
+                    leaves.map(|((&op, leaf), (a, b))| e.operation(op, leaf.ty, Shape::One, &[a, b])).collect()
+                }
+                None => {
+                    let args: Vec<V> = before.into_iter().chain(totals).map(V::One).collect();
+                    e.inline_one(combine, &args)
+                }
+            };
+        }
+        let extent = e.word(Word::Extent(self.kernel.axes.len() as u32 - 1));
+        let row = put!(e, "udiv i64 {}, {extent}", self.row);
+        for (leaf, total) in o.leaves.iter().zip(&totals) {
+            let (out, mem) = (e.word(Word::Out(leaf.number)), stored(leaf.ty));
+            let to = put!(e, "getelementptr {mem}, ptr {out}, i64 {row}");
+            let total = if leaf.ty == ScalarType::Bool { put!(e, "zext i1 {total} to i8") } else { total.clone() };
+            e.w.line(format_args!("store {mem} {total}, ptr {to}, align {}, !noalias !2", leaf.ty.size()));
         }
     }
 
@@ -262,7 +291,9 @@ impl<'a> Ending<'a> {
                     let (scanned, carries) = e.scan_afresh(ops, &o.types(), mark, &elements, carries);
                     let types = o.leaves.iter().map(|l| element(l.ty).to_string());
                     after.0.extend(carries.into_iter().zip(types));
-                    if self.form == Form::Chunk {
+                    if self.form == Form::Whole {
+                        combined.extend(scanned);
+                    } else if self.form == Form::Chunk {
                         let marks = scanned[mark].clone();
                         for ((leaf, &op), parts) in o.leaves.iter().zip(ops).zip(&scanned) {
                             let chunk = self.before(e, *leaf);
@@ -277,7 +308,9 @@ impl<'a> Ending<'a> {
                         let Some((carry, ty)) = before.next() else { continue };
                         let (scanned, carry) = e.scan(op, leaf.ty, parts, carry);
                         after.0.push((carry, ty));
-                        if self.form == Form::Chunk {
+                        if self.form == Form::Whole {
+                            combined.push(scanned);
+                        } else if self.form == Form::Chunk {
                             let chunk = self.before(e, *leaf);
                             let chunk = e.splat(&chunk, element(leaf.ty));
                             let all = scanned
@@ -301,6 +334,10 @@ impl<'a> Ending<'a> {
                     }
                     let (scanned, next) = e.scan_by(combine, &types, &elements, &carry, last.as_ref());
                     o.carry(e, next, &mut after);
+                    if self.form == Form::Whole {
+                        combined.extend(scanned);
+                        continue;
+                    }
                     let leaves = o.leaves.iter().map(|l| {
                         let before = self.before(e, *l);
                         e.splat(&before, element(l.ty))

@@ -32,7 +32,7 @@ mod text;
 mod value;
 
 use super::Target;
-use crate::kernel::{AxisKind, Body, Finish, Kernel, Op, Region};
+use crate::kernel::{AxisKind, Body, Finish, Kernel, Op, Output, Region};
 use acc_core::data::ScalarType;
 use acc_core::ir::{ArrayId, Dir, Val};
 pub(crate) use flat::reads_element_by_element;
@@ -60,6 +60,8 @@ pub(crate) enum Form {
     Chunk,
     /// The same, for the totals of the chunk alone.
     Totals,
+    /// The same of whole rows, each of which is one chunk, and nothing comes before it but the initial value of a fold.
+    Whole,
     /// Combines each into its target. Lanes run along the innermost axis.
     Scatter,
     /// Counts those that are kept.
@@ -70,7 +72,7 @@ pub(crate) enum Form {
 
 impl Form {
     /// How many there are.
-    pub(crate) const COUNT: usize = 10;
+    pub(crate) const COUNT: usize = 11;
 
     /// A number below [`COUNT`](Form::COUNT), another for each.
     pub(crate) fn number(self) -> usize {
@@ -82,14 +84,15 @@ impl Form {
             Form::Scatter => 7,
             Form::Count => 8,
             Form::Compact => 9,
+            Form::Whole => 10,
         }
     }
 
     /// The forms that launches of a kernel choose from.
     pub(crate) fn of(kernel: &Kernel) -> &'static [Form] {
         match kernel.axes.last() {
-            Some(AxisKind::Reduction) => &[Form::Rows, Form::Chunk],
-            Some(AxisKind::Scan(_)) => &[Form::Rows, Form::Chunk, Form::Totals],
+            Some(AxisKind::Reduction) => &[Form::Rows, Form::Chunk, Form::Whole],
+            Some(AxisKind::Scan(_)) => &[Form::Rows, Form::Chunk, Form::Totals, Form::Whole],
             Some(AxisKind::Parallel) | None => match kernel.outputs.first().map(|o| &o.finish) {
                 Some(Finish::Scatter { .. }) => &[Form::Scatter],
                 Some(Finish::Compact) => &[Form::Count, Form::Compact],
@@ -98,11 +101,16 @@ impl Form {
         }
     }
 
+    /// Whether elements are combined along rows of them, lanes running along.
+    fn is_along(self) -> bool {
+        matches!(self, Form::Chunk | Form::Totals | Form::Whole)
+    }
+
     /// The axis of lanes, and the one of the loop inside a step.
     fn axes(self, rank: usize) -> (usize, Option<usize>) {
         match self {
             Form::Store { .. } | Form::Chunk | Form::Totals | Form::Scatter => (rank - 1, None),
-            Form::Count | Form::Compact => (rank - 1, None),
+            Form::Whole | Form::Count | Form::Compact => (rank - 1, None),
             Form::Rows => (rank - 2, Some(rank - 1)),
         }
     }
@@ -189,7 +197,8 @@ pub(crate) fn emit(kernel: &Kernel, form: Form, target: &Target) -> Result<Emitt
             counted = compact::counted(kernel);
             &counted
         }
-        Form::Store { .. } | Form::Rows | Form::Chunk | Form::Totals | Form::Scatter | Form::Compact => kernel,
+        Form::Store { .. } | Form::Rows | Form::Scatter | Form::Compact => kernel,
+        Form::Chunk | Form::Totals | Form::Whole => kernel,
     };
     let size = supported(&kernel.element)?;
     for o in &kernel.outputs {
@@ -223,14 +232,18 @@ pub(crate) fn emit(kernel: &Kernel, form: Form, target: &Target) -> Result<Emitt
     {
         supported(&e.body)?;
     }
-    if matches!(form, Form::Chunk | Form::Totals) && kernel.axes.last() == Some(&AxisKind::Scan(Dir::Right)) {
+    if form.is_along() && kernel.axes.last() == Some(&AxisKind::Scan(Dir::Right)) {
         return Err("a scan of a long row from the right".into());
+    }
+    let lengthens = |o: &Output| matches!(o.finish, Finish::Scan { init: true, .. });
+    if form == Form::Whole && kernel.outputs.iter().any(lengthens) {
+        return Err("whole rows that are longer than what is scanned".into());
     }
     if kernel.axes.len() < if form == Form::Rows { 2 } else { 1 } {
         return Err("too few axes for lanes".into());
     }
     let mut width = width(&kernel.element, size, target);
-    if matches!(form, Form::Chunk | Form::Totals) {
+    if form.is_along() {
         // Groups of a scan do not straddle vectors.
         width.lanes = width.lanes.max(crate::tile::reduce::GROUP);
         width.parts = crate::tile::reduce::WIDTH / width.lanes;

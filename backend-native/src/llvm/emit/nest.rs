@@ -107,7 +107,7 @@ impl<'a> Emitter<'a> {
             self.row_bounds(n, lane, along);
         }
         let edges = self.inner_range(&body.region, lane);
-        let whole = matches!(form, Form::Chunk | Form::Totals);
+        let whole = form.is_along();
         let work = Work { step: of_stage(Stage::Step), along: of_stage(Stage::Along), lane, edges, large, whole };
         let state = finish.begin(self);
         let state = self.steps(&work, &mut finish, state, next_row);
