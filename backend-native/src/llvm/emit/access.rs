@@ -83,7 +83,15 @@ impl Emitter<'_> {
                 v = self.beyond(edge, &v, &extent);
             }
             if edge != Some(Edge::Any) {
-                let within = self.within(&v, &extent);
+                let within = match &v {
+                    // Every lane out of bounds faults. In bounds at both ends, and so in between.
+                    V::Linear(first, step) if matches!(self.mask, Mask::All) => {
+                        let last = put!(self, "add i64 {first}, {}", step * (self.width.step() as i64 - 1));
+                        let [a, b] = [first, &last].map(|i| put!(self, "icmp ult i64 {i}, {extent}"));
+                        V::One(put!(self, "and i1 {a}, {b}"))
+                    }
+                    V::One(_) | V::Linear(..) | V::Lanes(_) => self.within(&v, &extent),
+                };
                 match within {
                     V::Lanes(flags) => {
                         good = Some(match good {
