@@ -167,9 +167,8 @@ impl Writer<'_> {
         while start < end {
             let len = job.lanes().min(end - start);
             first_event(&mut *m, len, |m, len| m.tile(start, len))?;
-            list.clear();
             let flags = m.typed::<u8>(o.slot(m, 0), len);
-            list.extend(flags.iter().enumerate().filter(|(_, f)| **f != 0).map(|(k, _)| k as u32));
+            lanes::chosen(flags.iter().map(|f| *f != 0), list);
             for (k, kept) in kept.iter_mut().enumerate() {
                 lanes::gather(o.leaf(m, 1 + k, len), list, kept.out());
             }

@@ -246,7 +246,7 @@ fn positions(
         }
     }
     if !all {
-        targets.kept.extend(flags.iter().enumerate().filter(|(_, f)| **f != 0).map(|(k, _)| k as u32));
+        lanes::chosen(flags.iter().map(|f| *f != 0), &mut targets.kept);
         for (j, &k) in targets.kept.iter().enumerate() {
             targets.at[j] = targets.at[k as usize];
         }

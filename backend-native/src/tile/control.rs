@@ -65,7 +65,7 @@ impl<'a> Machine<'a> {
         for (side, taken) in [(then, true), (else_, false)] {
             let mut list = self.list();
             let c = self.typed::<bool>(cond, n);
-            list.extend(c.iter().enumerate().filter(|(_, c)| **c == taken).map(|(k, _)| k as u32));
+            lanes::chosen(c.iter().map(|c| *c == taken), &mut list);
             for &(outer, inner) in &side.captures {
                 self.gather(outer, &list, inner);
             }
@@ -151,8 +151,7 @@ impl<'a> Machine<'a> {
                 }
                 // A lane that is done may run on if that can do no harm, until a quarter is idle.
                 if !l.total || running <= m - m / 4 {
-                    at.clear();
-                    at.extend(alive.iter().enumerate().filter(|(_, a)| **a).map(|(k, _)| k as u32));
+                    lanes::chosen(alive.iter().copied(), &mut at);
                     self.compact(l, &at, lent);
                     for (k, &j) in at.iter().enumerate() {
                         ids[k] = ids[j as usize];

@@ -5,6 +5,20 @@ use crate::types::all_types;
 use acc_core::data::{ColumnElt, ColumnSlice, Prim, ScalarType};
 use half::f16;
 
+/// Makes `list` the numbers of the lanes that are chosen: without branches, for which lanes are is rarely foreseen.
+pub(crate) fn chosen(flags: impl ExactSizeIterator<Item = bool>, list: &mut Vec<u32>) {
+    list.clear();
+    list.resize(flags.len(), 0);
+    let mut n = 0;
+    for (k, flag) in (0..).zip(flags) {
+        if let Some(place) = list.get_mut(n) {
+            *place = k;
+        }
+        n += usize::from(flag);
+    }
+    list.truncate(n);
+}
+
 /// Scalars as lanes.
 pub(crate) trait Lane: Prim + ColumnElt + Default + PartialEq + PartialOrd + Send + Sync {
     /// The lanes, if they have this type; none otherwise.
