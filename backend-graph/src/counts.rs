@@ -6,7 +6,7 @@
 
 use acc_core::data::ScalarType;
 use acc_core::ir::PrimOp;
-use acc_desugar::graph::{Body, Graph, Node, Op, Type, Value};
+use acc_desugar::graph::{Body, Graph, Known, Node, Op, Type, Value};
 use std::collections::{HashMap, HashSet};
 
 /// How many calls of each kind.
@@ -182,6 +182,16 @@ impl<'a> Counter<'a> {
             Op::Scatter { base, .. } => (if self.scalar(*base).0 == ScalarType::F16 { 4 } else { 1 }, 0),
             Op::Concat(..) | Op::Nonzero(_) | Op::SortPermutation(_) => (1, 0),
             Op::Reduce(_, x) | Op::Cumulative(_, x) => (if self.scalar(*x).0 == ScalarType::F16 { 3 } else { 1 }, 0),
+            // Where the segments are, then of those of one length a scan, of integers two, of others one of them side by side.
+            Op::SegmentScan { with, x, .. } => {
+                self.counts.read_backs += 1;
+                (if *with == Known::Sum && self.scalar(*x).0.is_int() { 12 } else { 14 }, 8)
+            }
+            Op::SegmentReduce { with, x, .. } => {
+                // Whether the segments are there.
+                self.counts.checks += 3;
+                segment_reduce(*with, self.scalar(*x).0)
+            }
             Op::Contract(a, _) => (1, if self.scalar(*a).1 == 1 { 0 } else { 4 }),
             Op::ArgExtreme(..) => (1, 0),
             Op::AnyLane(_) => (1, 2),
@@ -201,6 +211,16 @@ impl<'a> Counter<'a> {
         if matches!(self.graph.ty(c), Type::Tensor { .. }) {
             self.counts.read_backs += 1;
         }
+    }
+}
+
+/// The calls of a reduction of segments.
+fn segment_reduce(with: Known, ty: ScalarType) -> (usize, usize) {
+    match with {
+        Known::Sum if ty.is_int() => (4, 4),
+        _ if ty == ScalarType::F16 => (3, 1),
+        _ if ty.is_float() => (1, 1),
+        Known::Sum | Known::Product | Known::Min | Known::Max | Known::All | Known::Any => (5, 5),
     }
 }
 

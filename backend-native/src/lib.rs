@@ -187,9 +187,11 @@ impl Backend for Native {
     }
 
     fn prepare(&self, program: &Arc<Program>) -> Result<Prepared, Error> {
+        let scanned = acc_desugar::scan_segments(program, &|_, _| false);
+        let simplified = acc_desugar::simplify_with(&scanned, &self.0.rules);
         Ok(Prepared {
-            program: program.clone(),
-            plan: lower(&acc_desugar::simplify_with(program, &self.0.rules), self.0.fuse, self.0.checks)?,
+            plan: lower(&simplified, self.0.fuse, self.0.checks)?,
+            program: Arc::new(scanned.into_owned()),
             unfused: OnceLock::new(),
         })
     }

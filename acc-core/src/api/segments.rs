@@ -4,14 +4,14 @@
 //! positions where they begin, with the end of the last one. Elements after the last segment are ignored. A negative
 //! length, and segments with more elements than a row has, are faults.
 
-use super::acc::{Acc, IntoAcc};
+use super::acc::{Acc, IntoAcc, closed_exp, fun2};
 use super::array::{Array, Vector};
 use super::class::Integral;
 use super::construct::{fill, generate};
 use super::elt::Elt;
 use super::exp::{Exp, IntoExp};
 use super::shape::{DIM1, Parts, Reducible, Shape, innermost, with_innermost};
-use crate::build::compose;
+use crate::build::{AccOp, Frozen, compose};
 use crate::ir::Loc;
 
 /// A segment descriptor: the lengths of segments.
@@ -24,10 +24,10 @@ enum Empty {
     Fault,
 }
 
-/// The rows' elements that are in segments, and where these begin and end among them.
+/// Rows, and where their segments begin and end.
 struct Segmented<Sh, E> {
     rows: Acc<Array<Sh, E>>,
-    /// One more than there are segments; the first is 0.
+    /// One more than there are segments; ascending within the rows.
     offsets: Acc<Vector<i64>>,
 }
 
@@ -66,14 +66,18 @@ impl<Sh: Reducible, E: Elt> Segmented<Sh, E> {
         Self::within(rows, offsets)
     }
 
-    /// Takes from the rows what is in segments.
     fn within(rows: &Acc<Array<Sh, E>>, offsets: Acc<Vector<i64>>) -> Self {
         let extent = rows.extent().parts()[Sh::RANK - 1];
         let last = offsets.index(offsets.length() - 1);
         let message = "segment descriptor: the segments need {} elements, but a row has {}";
         let offsets = offsets.check_with(last.le(extent), message, &[last, extent]);
-        let (first, last) = (offsets.index(0), offsets.index(offsets.length() - 1));
-        Segmented { rows: rows.slit(first, last - first), offsets: offsets.map(|k| k - first) }
+        Segmented { rows: rows.clone(), offsets }
+    }
+
+    /// Those elements of the rows that are in segments, all of them: the first offset is 0, the last one the extent.
+    fn elements(&self) -> Self {
+        let (first, last) = (self.offsets.index(0), self.offsets.index(self.offsets.length() - 1));
+        Segmented { rows: self.rows.slit(first, last - first), offsets: self.offsets.map(|k| k - first) }
     }
 
     /// The number of segments.
@@ -135,21 +139,19 @@ impl<Sh: Reducible, E: Elt> Segmented<Sh, E> {
 
     /// The reduction of each segment, which must have elements.
     fn fold1<R: IntoExp<E>>(&self, f: &impl Fn(E::Exp, E::Exp) -> R) -> Acc<Array<Sh, E>> {
-        let scanned = self.scan_left(f);
-        scanned.backpermute(self.shape(self.count()), |ix: Sh::Exp| {
-            with_innermost::<Sh>(ix, self.end(innermost::<Sh>(ix)) - 1)
-        })
+        self.reduced(None, f)
     }
 
     /// The reduction of each segment, with an initial value on the left.
     fn fold<R: IntoExp<E>>(&self, init: Exp<E>, f: &impl Fn(E::Exp, E::Exp) -> R) -> Acc<Array<Sh, E>> {
-        let scanned = self.scan_left(f);
-        generate(self.shape(self.count()), |ix: Sh::Exp| {
-            let k = innermost::<Sh>(ix);
-            let (start, end) = (self.start(k), self.end(k));
-            let sum = scanned.index(with_innermost::<Sh>(ix, end - 1));
-            start.lt(end).then_else(user(f, init.unlift(), sum), init)
-        })
+        self.reduced(Some(closed_exp(&Loc::caller(), init)), f)
+    }
+
+    fn reduced<R: IntoExp<E>>(&self, init: Option<Frozen>, f: &impl Fn(E::Exp, E::Exp) -> R) -> Acc<Array<Sh, E>> {
+        let loc = Loc::caller();
+        let f = fun2::<E, E, E, _>(&loc, |a, b| user(f, a, b));
+        let (xs, offsets) = (self.rows.node.clone(), self.offsets.node.clone());
+        Acc::new(AccOp::FoldSeg { f, init, xs, offsets }, loc)
     }
 
     /// The reduction of each segment, with an initial value on the right.
@@ -304,7 +306,7 @@ macro_rules! scans_with_init {
         where
             Sh: Reducible<Inner = In>,
         {
-            compose(|| Segmented::of_lengths(self, segments.into_acc(), Empty::Allowed).$scan(init.into_exp(), &f))
+            compose(|| Segmented::of_lengths(self, segments.into_acc(), Empty::Allowed).elements().$scan(init.into_exp(), &f))
         }
     )* };
 }
@@ -322,7 +324,7 @@ macro_rules! inclusive_scans {
         where
             Sh: Reducible<Inner = In>,
         {
-            compose(|| Segmented::of_lengths(self, segments.into_acc(), Empty::Allowed).$scan(&f))
+            compose(|| Segmented::of_lengths(self, segments.into_acc(), Empty::Allowed).elements().$scan(&f))
         }
     )* };
 }
@@ -342,7 +344,7 @@ macro_rules! scans_with_totals {
             Sh: Reducible<Inner = In>,
         {
             compose(|| {
-                let segmented = Segmented::of_lengths(self, segments.into_acc(), Empty::Allowed);
+                let segmented = Segmented::of_lengths(self, segments.into_acc(), Empty::Allowed).elements();
                 let init = init.into_exp();
                 (segmented.$scan(init, &f), segmented.$total(init, &f))
             })

@@ -152,6 +152,12 @@ pub enum AccOp {
         init: Option<Frozen>,
         xs: AccRef,
     },
+    FoldSeg {
+        f: Frozen,
+        init: Option<Frozen>,
+        xs: AccRef,
+        offsets: AccRef,
+    },
     Scan {
         dir: Dir,
         f: Frozen,
@@ -246,6 +252,7 @@ impl AccOp {
             AccOp::Use(_) | AccOp::Param { .. } | AccOp::Generate { .. } | AccOp::If { .. } => vec![],
             AccOp::Tuple(xs) | AccOp::Map { xs, .. } => xs.clone(),
             AccOp::Permute { defaults, xs, .. } => vec![defaults.clone(), xs.clone()],
+            AccOp::FoldSeg { xs, offsets, .. } => vec![xs.clone(), offsets.clone()],
             AccOp::Proj(xs, _)
             | AccOp::Fold { xs, .. }
             | AccOp::Scan { xs, .. }
@@ -290,7 +297,7 @@ impl AccOp {
             }
             AccOp::Argsort { .. } => vec![],
             AccOp::Check { ok, .. } => vec![ok],
-            AccOp::Fold { f, init, .. } | AccOp::Scan { f, init, .. } => {
+            AccOp::Fold { f, init, .. } | AccOp::FoldSeg { f, init, .. } | AccOp::Scan { f, init, .. } => {
                 let mut v = vec![f];
                 v.extend(init);
                 v
@@ -314,6 +321,7 @@ impl Drop for AccNode {
                 AccOp::Use(_) | AccOp::Param { .. } | AccOp::Generate { .. } => {}
                 AccOp::Tuple(xs) | AccOp::Map { xs, .. } => out.extend(xs),
                 AccOp::Permute { defaults, xs, .. } => out.extend([defaults, xs]),
+                AccOp::FoldSeg { xs, offsets, .. } => out.extend([xs, offsets]),
                 AccOp::If { then, else_, .. } => out.extend([then, else_]),
                 AccOp::Stencil { inputs, .. } => out.extend(inputs.into_iter().map(|i| i.xs)),
                 AccOp::While { init, test, step } => out.extend([init, test.body, step.body]),

@@ -320,6 +320,9 @@ impl Numberer<'_> {
             AccOp::Scan { dir, f, init, xs } => {
                 ArrayOp::Scan { dir: *dir, f: self.fun(f)?, init: self.opt(init)?, xs: self.id(xs) }
             }
+            AccOp::FoldSeg { f, init, xs, offsets } => {
+                ArrayOp::FoldSeg { f: self.fun(f)?, init: self.opt(init)?, xs: self.id(xs), offsets: self.id(offsets) }
+            }
             AccOp::Permute { combine, defaults, target, xs } => ArrayOp::Permute {
                 combine: self.fun(combine)?,
                 defaults: self.id(defaults),
@@ -373,10 +376,12 @@ impl Numberer<'_> {
         };
         let types: Vec<ArrayType> = acc.ty.leaves().into_iter().cloned().collect();
         Ok(match &op {
-            ArrayOp::Fold { xs, .. } | ArrayOp::Scan { xs, .. } => match wide_elt(&self.types[xs.index()].elt) {
-                Some(wide) => self.accumulate_wide(op, wide, types, &acc.loc, &mut Out { stmts, added }),
-                None => self.statement(op, types, &acc.loc, &mut Out { stmts, added }),
-            },
+            ArrayOp::Fold { xs, .. } | ArrayOp::FoldSeg { xs, .. } | ArrayOp::Scan { xs, .. } => {
+                match wide_elt(&self.types[xs.index()].elt) {
+                    Some(wide) => self.accumulate_wide(op, wide, types, &acc.loc, &mut Out { stmts, added }),
+                    None => self.statement(op, types, &acc.loc, &mut Out { stmts, added }),
+                }
+            }
             _ => self.statement(op, types, &acc.loc, &mut Out { stmts, added }),
         })
     }
@@ -404,6 +409,9 @@ impl Numberer<'_> {
         let op = match op {
             ArrayOp::Fold { f, init, xs } => {
                 ArrayOp::Fold { f: widened(&f), init: start(&init), xs: widen(self, xs, out) }
+            }
+            ArrayOp::FoldSeg { f, init, xs, offsets } => {
+                ArrayOp::FoldSeg { f: widened(&f), init: start(&init), xs: widen(self, xs, out), offsets }
             }
             ArrayOp::Scan { dir, f, init, xs } => {
                 ArrayOp::Scan { dir, f: widened(&f), init: start(&init), xs: widen(self, xs, out) }

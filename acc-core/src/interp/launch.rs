@@ -5,7 +5,7 @@ use super::scalar::{Launch, Lits, out_of_bounds};
 use super::{Host, fault, internal, sort, stencil};
 use crate::data::{ArrayData, Column, EltType, Leaves, Lit, linear_index, shape_size, unlinear_index};
 use crate::error::{Error, Fault};
-use crate::ir::{ArrayId, ArrayOp, Axis, Dir, Fun, Loc, Stmt};
+use crate::ir::{ArrayId, ArrayOp, Axis, Dir, Fun, Loc, SEGMENT_EMPTY, SEGMENTS_WRONG, Stmt};
 use crate::limits::{Charge, Meter};
 use smallvec::SmallVec;
 use std::collections::TryReserveError;
@@ -32,6 +32,7 @@ pub(super) fn stmt<'p>(m: &mut Machine<'p>, s: &'p Stmt) -> Result<ArrayData, Er
             })
         }
         ArrayOp::Fold { f, init, xs } => fold(m, s, f, init.as_ref(), *xs),
+        ArrayOp::FoldSeg { f, init, xs, offsets } => fold_seg(m, s, f, init.as_ref(), [*xs, *offsets]),
         ArrayOp::Scan { dir, f, init, xs } => scan(m, s, *dir, f, init.as_ref(), *xs),
         ArrayOp::Permute { combine, defaults, target, xs } => permute(m, s, combine, *defaults, target, *xs),
         ArrayOp::Backpermute { shape, index: f, xs } => {
@@ -251,6 +252,50 @@ fn fold<'p>(
             None => element(&source, row.next().ok_or_else(|| internal("an empty row"))?)?,
         };
         for at in row {
+            let x = element(&source, at)?;
+            acc = f.call(acc.into_iter().chain(x), m)?;
+        }
+        Ok(acc)
+    })
+}
+
+fn fold_seg<'p>(
+    m: &mut Machine<'p>,
+    s: &'p Stmt,
+    f: &'p Fun,
+    init: Option<&'p Fun>,
+    [xs, offsets]: [ArrayId; 2],
+) -> Result<ArrayData, Error> {
+    let (source, offsets) = (m.value(xs)?, m.value(offsets)?);
+    let (mut shape, inner) = rows(source.shape())?;
+    let failed = |message: &str, numbers: &[i64]| fault(Fault::check_failed(message, numbers), s.op.name(), &s.loc);
+    // Where each segment begins, and where the last one ends.
+    let mut bounds: Vec<usize> = Vec::new();
+    for k in 0..offsets.size() {
+        m.tick()?;
+        let at = element(&offsets, k)?.first().map_or(-1, |o| o.bits as i64);
+        let least = bounds.last().copied().unwrap_or(0);
+        match usize::try_from(at) {
+            Ok(at) if (least..=inner).contains(&at) => bounds.push(at),
+            _ => return Err(failed(SEGMENTS_WRONG, &[inner as i64])),
+        }
+    }
+    let Some(count) = bounds.len().checked_sub(1) else { return Err(failed(SEGMENTS_WRONG, &[inner as i64])) };
+    if init.is_none() && bounds.windows(2).any(|w| w[0] == w[1]) {
+        return Err(failed(SEGMENT_EMPTY, &[]));
+    }
+    shape.push(count);
+    // Where no segment begins with it, it is not needed.
+    let init = init.filter(|_| !shape.contains(&0)).map(|i| closed(m, s, i)).transpose()?;
+    let mut f = launch(s, f);
+    each(m, s, shape, |m, at, _| {
+        let (row, segment) = (at / count, at % count);
+        let mut places = (bounds[segment]..bounds[segment + 1]).map(|k| row * inner + k);
+        let mut acc = match &init {
+            Some(init) => init.clone(),
+            None => element(&source, places.next().ok_or_else(|| internal("an empty segment"))?)?,
+        };
+        for at in places {
             let x = element(&source, at)?;
             acc = f.call(acc.into_iter().chain(x), m)?;
         }

@@ -112,6 +112,7 @@ impl<'p> Machine<'p> {
             ArrayOp::Generate { .. }
             | ArrayOp::Map { .. }
             | ArrayOp::Fold { .. }
+            | ArrayOp::FoldSeg { .. }
             | ArrayOp::Scan { .. }
             | ArrayOp::Permute { .. }
             | ArrayOp::Backpermute { .. }

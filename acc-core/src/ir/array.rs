@@ -188,6 +188,20 @@ pub enum ArrayOp {
         /// The array, of rank 1 or more.
         xs: ArrayId,
     },
+    /// Reduces segments of the innermost dimension with an associative function, in order; the segments are the same in
+    /// every row: segment `k` are the positions from `offsets[k]` to before `offsets[k + 1]`. Offsets that are none, that
+    /// do not ascend, or that are not all in `0..=extent`, are a fault ([`SEGMENTS_WRONG`]).
+    FoldSeg {
+        /// From the leaves of two elements to those of one.
+        f: Fun,
+        /// Closed; included once per segment, on the left, and needed if there is one. Without it an empty segment is a fault
+        /// ([`SEGMENT_EMPTY`]).
+        init: Option<Fun>,
+        /// The array, of rank 1 or more.
+        xs: ArrayId,
+        /// A vector of `i64`, one more than there are segments.
+        offsets: ArrayId,
+    },
     /// Scans along the innermost dimension with an associative function, in order.
     Scan {
         /// The end it starts from.
@@ -311,9 +325,17 @@ pub enum ForeignFun {
     Trace(Arc<str>),
 }
 
+/// The fault of segments that are not there: a message of [`Fault::check_failed`](crate::Fault::check_failed) with the
+/// rows' extent.
+pub const SEGMENTS_WRONG: &str =
+    "offsets of segments are one more than segments, and ascend from 0 or more to at most {}";
+
+/// The fault of a segment that has no value.
+pub const SEGMENT_EMPTY: &str = "a segment is empty, and there is no initial value";
+
 impl ArrayOp {
     /// The names of all operations.
-    pub const NAMES: [&str; 24] = [
+    pub const NAMES: [&str; 26] = [
         "generate",
         "map",
         "zip_with",
@@ -321,6 +343,8 @@ impl ArrayOp {
         "izip_with",
         "fold",
         "fold1",
+        "fold_seg",
+        "fold1_seg",
         "scanl",
         "scanl1",
         "scanr",
@@ -365,6 +389,8 @@ impl ArrayOp {
             }
             ArrayOp::Fold { init: Some(_), .. } => "fold",
             ArrayOp::Fold { init: None, .. } => "fold1",
+            ArrayOp::FoldSeg { init: Some(_), .. } => "fold_seg",
+            ArrayOp::FoldSeg { init: None, .. } => "fold1_seg",
             ArrayOp::Scan { dir: Dir::Left, init: Some(_), .. } => "scanl",
             ArrayOp::Scan { dir: Dir::Left, init: None, .. } => "scanl1",
             ArrayOp::Scan { dir: Dir::Right, init: Some(_), .. } => "scanr",
@@ -393,6 +419,7 @@ impl ArrayOp {
             ArrayOp::While { init, .. } => init.iter().copied().collect(),
             ArrayOp::Stencil { inputs, .. } => inputs.iter().map(|i| i.xs).collect(),
             ArrayOp::Permute { defaults, xs, .. } => smallvec::smallvec![*defaults, *xs],
+            ArrayOp::FoldSeg { xs, offsets, .. } => smallvec::smallvec![*xs, *offsets],
             ArrayOp::Fold { xs, .. }
             | ArrayOp::Scan { xs, .. }
             | ArrayOp::Backpermute { xs, .. }
@@ -421,7 +448,7 @@ impl ArrayOp {
             }
             ArrayOp::Argsort { .. } => {}
             ArrayOp::Check { ok, .. } => out.push(("ok", ok)),
-            ArrayOp::Fold { f, init, .. } | ArrayOp::Scan { f, init, .. } => {
+            ArrayOp::Fold { f, init, .. } | ArrayOp::FoldSeg { f, init, .. } | ArrayOp::Scan { f, init, .. } => {
                 out.push(("f", f));
                 out.extend(init.iter().map(|i| ("init", i)));
             }
@@ -445,6 +472,7 @@ impl ArrayOp {
             ArrayOp::Generate { .. }
             | ArrayOp::Map { .. }
             | ArrayOp::Fold { .. }
+            | ArrayOp::FoldSeg { .. }
             | ArrayOp::Scan { .. }
             | ArrayOp::Permute { .. }
             | ArrayOp::Backpermute { .. }

@@ -16,7 +16,10 @@ mod loc;
 mod prim;
 mod scalar;
 
-pub use array::{ArrayId, ArrayOp, ArrayType, Axis, Block, Boundary, Dir, ForeignFun, Program, StencilInput, Stmt};
+pub use array::{
+    ArrayId, ArrayOp, ArrayType, Axis, Block, Boundary, Dir, ForeignFun, Program, SEGMENT_EMPTY, SEGMENTS_WRONG,
+    StencilInput, Stmt,
+};
 pub use demand::{Use, arrays_needed, arrays_of_fun, arrays_on_demand, free_arrays, strict_statements};
 pub use loc::Loc;
 pub use prim::{Domain, PrimOp, Yields, bitcast_exists, cast_exists};

@@ -134,6 +134,12 @@ impl Numbering {
                 };
                 ArrayOp::Stencil { f, inputs: inputs.iter().map(input).collect() }
             }
+            ArrayOp::FoldSeg { f, init, xs, offsets } => ArrayOp::FoldSeg {
+                f: self.fun(f),
+                init: init.as_ref().map(|i| self.fun(i)),
+                xs: self.array(*xs),
+                offsets: self.array(*offsets),
+            },
             ArrayOp::Argsort { xs } => ArrayOp::Argsort { xs: self.array(*xs) },
             ArrayOp::Check { ok, message, xs } => {
                 ArrayOp::Check { ok: self.fun(ok), message: message.clone(), xs: self.array(*xs) }

@@ -158,11 +158,13 @@ fn op(c: &mut Cursor<'_>, arrays: &mut Arrays) -> Result<ArrayOp, Error> {
             let init = if args.name.ends_with('1') { None } else { Some(args.fun(c, "init")?) };
             ArrayOp::Scan { dir, f: args.fun(c, "f")?, init, xs: args.array(c)? }
         }
+        "fold_seg" | "fold1_seg" => {
+            let init = if args.name == "fold_seg" { Some(args.fun(c, "init")?) } else { None };
+            let offsets = args.keyed_array(c, "offsets")?;
+            ArrayOp::FoldSeg { f: args.fun(c, "f")?, init, xs: args.array(c)?, offsets }
+        }
         "permute" => {
-            let defaults = match args.take(c, "into")? {
-                Arg::Array(a) => a,
-                _ => return args.wrong(c, "into", "an array"),
-            };
+            let defaults = args.keyed_array(c, "into")?;
             let (combine, target) = (args.fun(c, "combine")?, args.fun(c, "target")?);
             ArrayOp::Permute { combine, defaults, target, xs: args.array(c)? }
         }
@@ -233,7 +235,7 @@ impl Args {
             }
             "then" | "else" | "test" | "step" | "fallback" => Arg::Block(inner_block(c, arrays)?),
             "name" | "message" => Arg::Text(c.string("a text")?.into()),
-            "into" => Arg::Array(arrays.reference(c)?),
+            "into" | "offsets" => Arg::Array(arrays.reference(c)?),
             "window" => Arg::Windows(vec![window(c)?]),
             "windows" => {
                 c.expect('[')?;
@@ -330,6 +332,13 @@ impl Args {
     }
 
     /// The one array that the operation works on.
+    fn keyed_array(&mut self, c: &Cursor<'_>, key: &str) -> Result<ArrayId, Error> {
+        match self.take(c, key)? {
+            Arg::Array(a) => Ok(a),
+            _ => self.wrong(c, key, "an array"),
+        }
+    }
+
     fn array(&mut self, c: &Cursor<'_>) -> Result<ArrayId, Error> {
         match std::mem::take(&mut self.arrays)[..] {
             [a] => Ok(a),

@@ -108,6 +108,13 @@ impl Printer<'_> {
                     None => args,
                 }
             }
+            ArrayOp::FoldSeg { f, init, xs, offsets } => {
+                let args = args.arrays(&[*xs]).word("offsets", offsets).fun("f", f);
+                match init {
+                    Some(init) => args.fun("init", init),
+                    None => args,
+                }
+            }
             ArrayOp::Permute { combine, defaults, target, xs } => {
                 args.arrays(&[*xs]).word("into", defaults).fun("combine", combine).fun("target", target)
             }

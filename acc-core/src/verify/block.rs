@@ -124,6 +124,12 @@ impl<'a> Scope<'a> {
                 self.fold_funs(f, init.as_ref(), t, site)?;
                 one(t.rank - 1, t.elt.clone())
             }
+            ArrayOp::FoldSeg { f, init, xs, offsets } => {
+                let (t, o) = (self.one_dim(*xs, site)?, self.ty(*offsets, site)?);
+                site.check(*o == ArrayType { rank: 1, elt: I64.into() }, "V4", || format!("offsets are {o}"))?;
+                self.fold_funs(f, init.as_ref(), t, site)?;
+                one(t.rank, t.elt.clone())
+            }
             ArrayOp::Scan { f, init, xs, dir: _ } => {
                 let t = self.one_dim(*xs, site)?;
                 self.fold_funs(f, init.as_ref(), t, site)?;

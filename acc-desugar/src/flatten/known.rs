@@ -37,8 +37,13 @@ fn component(f: &Fun, a: Val, b: Val, result: Val) -> Option<Component> {
     if args[..] != [a, b] && args[..] != [b, a] {
         return None;
     }
-    let boolean = f.ty(a) == ScalarType::Bool;
-    let known = match p {
+    operation(*p, f.ty(a)).map(Component::Op)
+}
+
+/// The known operation that a primitive is on scalars of a type.
+pub(super) fn operation(p: PrimOp, ty: ScalarType) -> Option<Known> {
+    let boolean = ty == ScalarType::Bool;
+    Some(match p {
         PrimOp::AddP => Known::Sum,
         PrimOp::MulP => Known::Product,
         PrimOp::MinP if !boolean => Known::Min,
@@ -46,8 +51,7 @@ fn component(f: &Fun, a: Val, b: Val, result: Val) -> Option<Component> {
         PrimOp::AndP | PrimOp::MinP if boolean => Known::All,
         PrimOp::OrP | PrimOp::MaxP if boolean => Known::Any,
         _ => return None,
-    };
-    Some(Component::Op(known))
+    })
 }
 
 /// The operator that keeps the whole element with the least or greatest first component, of equal ones the left one, and

@@ -19,6 +19,7 @@ mod pieces;
 mod read;
 mod reduce;
 mod scalar;
+mod segments;
 mod sort;
 mod stencil;
 mod stmt;
@@ -70,9 +71,10 @@ pub fn flatten(program: &Program) -> Graph {
 /// Flattens a verified program.
 pub fn flatten_with(program: &Program, faults: Faults) -> Graph {
     let _span = timeline::span(timeline::Kind::Pass, || "flatten");
+    let program = crate::scan_segments(program, &|f, init| segments::stays(faults, f, init));
     let mut f = Flattener {
         b: Builder::new(),
-        program,
+        program: &program,
         arrays: HashMap::new(),
         eager: HashSet::new(),
         tokens: vec![Vec::new()],

@@ -1,9 +1,10 @@
 //! Folds and scans along the innermost dimension.
 
-use super::known::{Component, components, extreme};
+use super::known::{Component, components, extreme, operation};
 use super::scalar::Scalar;
 use super::{Flat, Flattener};
 use crate::graph::{Body, FaultKind, Known, Op, SizeOp, Type, Value, Values};
+use crate::restart::{Restart, restart};
 use acc_core::data::ScalarType;
 use acc_core::ir::{ArrayId, Dir, Fun, PrimOp};
 
@@ -25,17 +26,7 @@ impl Flattener<'_> {
                     // Reducing no element has a value, so the initial value can come after.
                     Some(known) => {
                         let sums = self.reduce(f, &from.columns, &outer, n);
-                        let neutral = known
-                            .iter()
-                            .zip(&init)
-                            .all(|(k, v)| self.b.constant_of(*v) == Some(k.neutral(self.b.scalar(*v))));
-                        if neutral {
-                            sums
-                        } else {
-                            let init: Vec<Value> = init.iter().map(|v| self.b.lift(*v, outer.len())).collect();
-                            let args: Vec<Value> = init.into_iter().chain(sums).collect();
-                            self.map_lanes(f, false, &args, &outer, None)
-                        }
+                        self.after_initial(f, &known, &init, sums, &outer)
                     }
                     None => {
                         let (columns, n) = self.with_init(&from, &init, Dir::Left);
@@ -47,8 +38,26 @@ impl Flattener<'_> {
         Flat { shape: outer, columns: columns.into() }
     }
 
+    /// Reductions with known operations, and an initial value before each.
+    pub(super) fn after_initial(
+        &mut self,
+        f: &Fun,
+        known: &[Known],
+        init: &[Value],
+        sums: Vec<Value>,
+        space: &[Value],
+    ) -> Vec<Value> {
+        let neutral = known.iter().zip(init).all(|(k, v)| self.b.constant_of(*v) == Some(k.neutral(self.b.scalar(*v))));
+        if neutral {
+            return sums;
+        }
+        let init = init.iter().map(|v| self.b.lift(*v, space.len())).collect::<Vec<_>>();
+        let args: Vec<Value> = init.into_iter().chain(sums).collect();
+        self.map_lanes(f, false, &args, space, None)
+    }
+
     /// The leaves of an initial value, as rank-0 tensors.
-    fn init(&mut self, init: &Fun) -> Vec<Value> {
+    pub(super) fn init(&mut self, init: &Fun) -> Vec<Value> {
         let types: Vec<ScalarType> = init.result_types().collect();
         let scalars: Vec<Scalar> = self.closed(init);
         scalars.into_iter().zip(types).map(|(s, t)| self.tensor(s, t)).collect()
@@ -211,13 +220,25 @@ impl Flattener<'_> {
         if let Some(known) = known {
             return known.into_iter().zip(columns).map(|(k, c)| self.b.cumulative(k, *c)).collect();
         }
+        // What a fault is, operators say that are as they were written.
+        if !self.faults.exact()
+            && let Some(Restart { mark, ops }) = restart(f, dir)
+            && let Some(known) =
+                ops.iter().zip(f.result_types()).map(|(p, ty)| operation(*p, ty)).collect::<Option<Vec<_>>>()
+        {
+            let scanned = known.into_iter().zip(columns).enumerate().map(|(k, (op, c))| match k == mark {
+                true => self.b.cumulative(op, *c),
+                false => self.b.segment_scan(op, *c, columns[mark]),
+            });
+            return scanned.collect();
+        }
         let combine = self.operator(f, columns, outer, dir);
         self.b.scan(columns, combine).to_vec()
     }
 }
 
 /// The operations, if every component has one.
-fn known(parts: Vec<Component>) -> Option<Vec<Known>> {
+pub(super) fn known(parts: Vec<Component>) -> Option<Vec<Known>> {
     parts
         .into_iter()
         .map(|p| match p {

@@ -73,6 +73,7 @@ impl Flattener<'_> {
             }
             ArrayOp::Map { f, xs, indexed } => vec![self.map(f, xs, *indexed)],
             ArrayOp::Fold { f, init, xs } => vec![self.fold(f, init.as_ref(), *xs)],
+            ArrayOp::FoldSeg { f, init, xs, offsets } => vec![self.fold_seg(f, init.as_ref(), *xs, *offsets)],
             ArrayOp::Scan { dir, f, init, xs } => vec![self.scan(*dir, f, init.as_ref(), *xs)],
             ArrayOp::Permute { combine, defaults, target, xs } => {
                 vec![self.permute(combine, *defaults, target, *xs, s.results[0])]

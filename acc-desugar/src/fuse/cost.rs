@@ -53,6 +53,7 @@ pub(super) fn facts(s: &Stmt) -> Facts {
         ArrayOp::Map { xs, f, .. } => out.cost += 2 * xs.len().saturating_sub(f.body.results.len().max(1)),
         ArrayOp::Generate { .. }
         | ArrayOp::Fold { .. }
+        | ArrayOp::FoldSeg { .. }
         | ArrayOp::Scan { .. }
         | ArrayOp::Permute { .. }
         | ArrayOp::Argsort { .. }

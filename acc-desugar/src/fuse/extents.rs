@@ -93,6 +93,14 @@ impl Extents {
             ArrayOp::Map { xs, .. } => self.least(xs),
             ArrayOp::Stencil { inputs, .. } => self.least(&inputs.iter().map(|i| i.xs).collect::<Vec<_>>()),
             ArrayOp::Fold { xs, .. } => self.of(*xs).split_last().map(|(_, outer)| outer.to_vec()).unwrap_or_default(),
+            ArrayOp::FoldSeg { xs, offsets, .. } => {
+                let mut out = self.of(*xs).to_vec();
+                if let (Some(_), Some(n)) = (out.pop(), self.of(*offsets).first().copied()) {
+                    let one = self.intern(Expr::Const(Lit { ty: ScalarType::I64, bits: 1 }));
+                    out.push(self.intern(Expr::Prim(PrimOp::SubP, vec![n, one])));
+                }
+                out
+            }
             ArrayOp::Scan { init, xs, .. } => {
                 let mut out = self.of(*xs).to_vec();
                 if let (Some(_), Some(n)) = (init, out.last().copied()) {

@@ -112,7 +112,8 @@ pub(super) fn kind(s: &Stmt) -> Option<Kind> {
         ArrayOp::Fold { .. } => Some(Kind::Fold),
         ArrayOp::Scan { dir, .. } => Some(Kind::Scan(*dir)),
         ArrayOp::Permute { .. } => Some(Kind::Scatter),
-        ArrayOp::Argsort { .. }
+        ArrayOp::FoldSeg { .. }
+        | ArrayOp::Argsort { .. }
         | ArrayOp::Reshape { .. }
         | ArrayOp::Compute { .. }
         | ArrayOp::Foreign { .. }
@@ -135,6 +136,7 @@ pub(super) fn total_statements(uses: &Uses<'_>) -> Vec<bool> {
             ArrayOp::Map { .. } | ArrayOp::Fold { init: Some(_), .. } | ArrayOp::Scan { .. } => true,
             ArrayOp::Generate { .. }
             | ArrayOp::Fold { init: None, .. }
+            | ArrayOp::FoldSeg { .. }
             | ArrayOp::Permute { .. }
             | ArrayOp::Backpermute { .. }
             | ArrayOp::Stencil { .. }

@@ -158,6 +158,7 @@ impl<'a> Uses<'a> {
                     };
                 }
             }
+            ArrayOp::FoldSeg { .. } => every(&mut all, Read::Stored("segments need it stored")),
             ArrayOp::Argsort { .. } => every(&mut all, Read::Stored("a sort needs it stored")),
             ArrayOp::Reshape { .. } => every(&mut all, Read::Stored("a view needs it stored")),
             ArrayOp::Compute { .. } => every(&mut all, Read::Stored("it is stored for a barrier")),
@@ -166,7 +167,8 @@ impl<'a> Uses<'a> {
             ArrayOp::Generate { .. } | ArrayOp::If { .. } => {}
         }
         for (role, f) in s.op.funs() {
-            let folded = matches!(s.op, ArrayOp::Fold { .. } | ArrayOp::Scan { .. }) && role == "f";
+            let folded =
+                matches!(s.op, ArrayOp::Fold { .. } | ArrayOp::FoldSeg { .. } | ArrayOp::Scan { .. }) && role == "f";
             let apart = folded || role == "combine" || matches!(s.op, ArrayOp::If { .. } | ArrayOp::Foreign { .. });
             let window = match &s.op {
                 ArrayOp::Stencil { inputs, .. } if role == "boundary" => inputs.iter().map(|i| i.neighbours()).sum(),

@@ -514,12 +514,33 @@ pub enum Op {
     // ---- reductions, along the innermost axis
     /// A reduction.
     Reduce(Known, Value),
+    /// A reduction of segments of the rows, the same in each: segment `k` are the positions from `offsets[k]` to before
+    /// `offsets[k + 1]`. If these do not ascend in `0..=extent`, the run has a fault.
+    SegmentReduce {
+        /// The operation; where a segment has no element the result is neutral.
+        with: Known,
+        /// The operand.
+        x: Value,
+        /// One more than segments, of `i64` and rank 1.
+        offsets: Value,
+        /// Whether a segment without elements is a fault, too.
+        full: bool,
+    },
     /// The sums of the products of two tensors, which broadcast: a matrix product of some kind.
     Contract(Value, Value),
     /// The position of the first least or greatest element, or of the first NaN; of rows that are not empty.
     ArgExtreme(Known, Value),
     /// An inclusive scan.
     Cumulative(Known, Value),
+    /// An inclusive scan of each row that starts afresh where `starts` (of `bool`, of the shape of the operand) is true.
+    SegmentScan {
+        /// The operation.
+        with: Known,
+        /// The operand.
+        x: Value,
+        /// The first elements of segments; the first of a row is one in any case.
+        starts: Value,
+    },
     /// A reduction of rows, which are not empty, with an associative operator, in order.
     Fold {
         /// The rows' columns, of one shape.
@@ -661,9 +682,11 @@ impl Op {
             Op::SortPermutation(_) => "sort_permutation",
             Op::Nonzero(_) => "nonzero",
             Op::Reduce(..) => "reduce",
+            Op::SegmentReduce { .. } => "segment_reduce",
             Op::Contract(..) => "contract",
             Op::ArgExtreme(..) => "arg_extreme",
             Op::Cumulative(..) => "cumulative",
+            Op::SegmentScan { .. } => "segment_scan",
             Op::AnyLane(_) => "any_lane",
             Op::If { .. } => "if",
             Op::While { .. } => "while",

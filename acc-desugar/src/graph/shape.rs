@@ -170,6 +170,7 @@ impl Infer<'_> {
                 | Op::Bitcast(x, _)
                 | Op::Flip(x, _)
                 | Op::Cumulative(_, x)
+                | Op::SegmentScan { x, .. }
                 | Op::SortPermutation(x)
                 | Op::Scatter { base: x, .. }
                 | Op::Clamp(x, _)
@@ -241,6 +242,13 @@ impl Infer<'_> {
                 Op::Reduce(_, x) | Op::ArgExtreme(_, x) => {
                     let mut out = self.of(*x);
                     out.pop();
+                    out
+                }
+                Op::SegmentReduce { x, .. } => {
+                    let mut out = self.of(*x);
+                    if let Some(n) = out.last_mut() {
+                        *n = Extent::Unknown;
+                    }
                     out
                 }
                 Op::Nonzero(_) => vec![Extent::Unknown],

@@ -213,6 +213,9 @@ impl Verifier<'_> {
             Op::SortPermutation(x) => tensor(*x).is_some_and(|(_, r)| r >= 1 && result(I64, r)),
             Op::Nonzero(x) => is(*x, Bool, 1) && result(I64, 1),
             Op::Reduce(_, x) => tensor(*x).is_some_and(|(s, r)| r > 0 && result(s, r - 1)),
+            Op::SegmentReduce { x, offsets, .. } => {
+                same(*x) && tensor(*x).is_some_and(|(_, r)| r > 0) && is(*offsets, I64, 1)
+            }
             Op::Contract(a, b) => {
                 g.ty(*a) == g.ty(*b) && tensor(*a).is_some_and(|(s, r)| s.is_num() && r > 0 && result(s, r - 1))
             }
@@ -221,6 +224,9 @@ impl Verifier<'_> {
                     && tensor(*x).is_some_and(|(s, r)| s.is_num() && r > 0 && result(I64, r - 1))
             }
             Op::AnyLane(x) => tensor(*x).is_some_and(|(s, _)| s == Bool) && result(Bool, 0),
+            Op::SegmentScan { x, starts, .. } => {
+                same(*x) && tensor(*x).is_some_and(|(_, r)| r > 0 && is(*starts, Bool, r))
+            }
             Op::Cumulative(_, x) => same(*x) && tensor(*x).is_some_and(|(_, r)| r > 0),
             Op::If { cond, then, else_ } => {
                 at.check(condition(*cond), "G3", bad)?;

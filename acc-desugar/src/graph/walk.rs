@@ -29,6 +29,8 @@ impl Op {
             | Op::If { cond: a, .. } => out.push(*a),
             Op::SizeOp(_, a, b) | Op::Gather(a, b) | Op::Clamp(a, b) | Op::Contract(a, b) => out.extend([*a, *b]),
             Op::InBounds { at, extent, .. } => out.extend([*at, *extent]),
+            Op::SegmentScan { x, starts, .. } => out.extend([*x, *starts]),
+            Op::SegmentReduce { x, offsets, .. } => out.extend([*x, *offsets]),
             Op::Iota { len, start, step } => out.extend([*len, *start, *step]),
             Op::Outside { base, steps, lens, extent } => {
                 out.extend([*base, *extent]);
@@ -100,6 +102,8 @@ impl Op {
                 [a, b].into_iter().for_each(one)
             }
             Op::InBounds { at, extent, .. } => [at, extent].into_iter().for_each(one),
+            Op::SegmentScan { x, starts, .. } => [x, starts].into_iter().for_each(one),
+            Op::SegmentReduce { x, offsets, .. } => [x, offsets].into_iter().for_each(one),
             Op::Iota { len, start, step } => [len, start, step].into_iter().for_each(one),
             Op::Outside { base, steps, lens, extent } => {
                 [base, extent].into_iter().for_each(one);

@@ -75,6 +75,7 @@ fn live_arrays(body: &Block) -> HashSet<ArrayId> {
             ArrayOp::Generate { .. }
             | ArrayOp::Map { .. }
             | ArrayOp::Fold { .. }
+            | ArrayOp::FoldSeg { .. }
             | ArrayOp::Scan { .. }
             | ArrayOp::Permute { .. }
             | ArrayOp::Backpermute { .. }
@@ -116,6 +117,7 @@ fn sweep(b: &Block, live: &HashSet<ArrayId>) -> Block {
             ArrayOp::Generate { .. }
             | ArrayOp::Map { .. }
             | ArrayOp::Fold { .. }
+            | ArrayOp::FoldSeg { .. }
             | ArrayOp::Scan { .. }
             | ArrayOp::Permute { .. }
             | ArrayOp::Backpermute { .. }

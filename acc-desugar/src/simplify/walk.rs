@@ -49,6 +49,9 @@ pub fn map_op(
         ArrayOp::Fold { f, init, xs } => {
             ArrayOp::Fold { f: fun(f), init: init.as_ref().map(&mut *fun), xs: array(*xs) }
         }
+        ArrayOp::FoldSeg { f, init, xs, offsets } => {
+            ArrayOp::FoldSeg { f: fun(f), init: init.as_ref().map(&mut *fun), xs: array(*xs), offsets: array(*offsets) }
+        }
         ArrayOp::Scan { dir, f, init, xs } => {
             ArrayOp::Scan { dir: *dir, f: fun(f), init: init.as_ref().map(&mut *fun), xs: array(*xs) }
         }

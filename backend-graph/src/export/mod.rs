@@ -96,6 +96,8 @@ pub fn attributes(node: &Node) -> Vec<(&'static str, String)> {
             },
         )],
         Op::Reduce(k, _) | Op::Cumulative(k, _) | Op::ArgExtreme(k, _) => vec![("with", k.name().to_string())],
+        Op::SegmentScan { with, .. } => vec![("with", with.name().to_string())],
+        Op::SegmentReduce { with, full, .. } => vec![("with", with.name().to_string()), ("full", full.to_string())],
         Op::Fault { kind, site, .. } => vec![("kind", format!("{kind:?}")), ("site", site.to_string())],
         Op::Trace { message, types, .. } => {
             vec![("message", format!("{message:?}")), ("arrays", types.len().to_string())]

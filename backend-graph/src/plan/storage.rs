@@ -79,6 +79,7 @@ fn memory(graph: &Graph, n: &Node, result: usize) -> Memory {
         | Op::SortPermutation(_)
         | Op::Nonzero(_)
         | Op::Cumulative(..)
+        | Op::SegmentScan { .. }
         | Op::AnyLane(_) => Memory::Own,
         Op::Scatter { .. } => Memory::Own,
         Op::Cast(x, to) => match graph.ty(*x) {
@@ -103,7 +104,7 @@ fn memory(graph: &Graph, n: &Node, result: usize) -> Memory {
             values.get(result).map_or(Memory::Foreign, |v| Memory::Shared(*v))
         }
         // Of no element it is the neutral one, repeated.
-        Op::Reduce(..) | Op::Contract(..) | Op::ArgExtreme(..) => Memory::Own,
+        Op::Reduce(..) | Op::SegmentReduce { .. } | Op::Contract(..) | Op::ArgExtreme(..) => Memory::Own,
         Op::Size(_)
         | Op::SizeOp(..)
         | Op::ReadBack(_)

@@ -140,6 +140,7 @@ impl<'l, 'p> Elements<'l, 'p> {
                 b.inline(f, &args, self)
             }
             ArrayOp::Fold { .. }
+            | ArrayOp::FoldSeg { .. }
             | ArrayOp::Scan { .. }
             | ArrayOp::Permute { .. }
             | ArrayOp::Argsort { .. }

@@ -143,6 +143,7 @@ impl Lowering<'_> {
             | ArrayOp::Map { .. }
             | ArrayOp::Backpermute { .. }
             | ArrayOp::Stencil { .. }
+            | ArrayOp::FoldSeg { .. }
             | ArrayOp::Argsort { .. }
             | ArrayOp::Check { .. }
             | ArrayOp::Reshape { .. }

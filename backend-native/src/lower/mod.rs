@@ -323,6 +323,10 @@ impl<'a> Lowering<'a> {
             ArrayOp::Foreign { function, xs, fallback } => {
                 Work::Foreign { function: function.clone(), xs: xs.clone(), fallback: self.block(fallback, plan)? }
             }
+            ArrayOp::FoldSeg { .. } => {
+                let message = format!("defect: `{}` at {} is a scan here", s.op.name(), s.loc);
+                return Err(Error::Backend { backend: crate::NAME, message });
+            }
             ArrayOp::Argsort { .. } => self.apart(s, How::Sort)?,
             ArrayOp::Reshape { .. } | ArrayOp::Compute { .. } => self.apart(s, How::View)?,
             ArrayOp::Generate { .. }

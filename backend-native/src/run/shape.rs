@@ -39,6 +39,13 @@ pub(super) fn of(op: &ArrayOp, closed: &[Vec<u64>], values: &[Option<Value>]) ->
             s.pop();
             checked(s)
         }
+        ArrayOp::FoldSeg { xs, offsets, .. } => {
+            let (mut s, count) = (shape(xs), shape(offsets).first().map_or(0, |n| n.saturating_sub(1)));
+            if let Some(n) = s.last_mut() {
+                *n = count;
+            }
+            checked(s)
+        }
         ArrayOp::Scan { init, xs, .. } => {
             let mut s = shape(xs);
             if let (Some(n), Some(_)) = (s.last_mut(), init) {

@@ -65,8 +65,8 @@ impl Bounds {
         let operands = s.op.arrays().iter().map(|a| self.arrays[a.index()]).max().unwrap_or(0);
         let mut bound = operands;
         for (role, f) in s.op.funs() {
-            let repeated =
-                matches!(s.op, ArrayOp::Fold { .. } | ArrayOp::Scan { .. } if role == "f") || role == "combine";
+            let repeated = matches!(s.op, ArrayOp::Fold { .. } | ArrayOp::FoldSeg { .. } | ArrayOp::Scan { .. } if role == "f")
+                || role == "combine";
             let own = self.fun(f, operands);
             if repeated && (own > operands || rounds(f)) {
                 self.sums = true;
@@ -90,6 +90,7 @@ impl Bounds {
             ArrayOp::Generate { .. }
             | ArrayOp::Map { .. }
             | ArrayOp::Fold { .. }
+            | ArrayOp::FoldSeg { .. }
             | ArrayOp::Scan { .. }
             | ArrayOp::Permute { .. }
             | ArrayOp::Backpermute { .. }

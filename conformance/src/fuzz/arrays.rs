@@ -10,6 +10,7 @@ const OPERATIONS: &[(usize, Op)] = &[
     (5, Op::Map),
     (4, Op::ZipWith),
     (5, Op::Fold),
+    (3, Op::FoldSeg),
     (5, Op::Scan),
     (4, Op::Permute),
     (4, Op::Backpermute),
@@ -31,6 +32,7 @@ enum Op {
     Map,
     ZipWith,
     Fold,
+    FoldSeg,
     Scan,
     Permute,
     Backpermute,
@@ -68,6 +70,7 @@ impl Generator {
                 self.map(&[vec![a], picked].concat(), arrays)
             }
             Op::Fold => self.fold(&a, arrays),
+            Op::FoldSeg => return self.fold_seg(&a, arrays, text),
             Op::Scan => self.scan(&a, arrays),
             Op::Permute => self.permute(&a, arrays),
             Op::Backpermute => self.backpermute(&a, arrays),
@@ -162,6 +165,41 @@ impl Generator {
         };
         let _ = inner;
         Some((a.leaves.clone(), outer.to_vec(), text))
+    }
+
+    /// Segments of various lengths, some of them empty, and a fold of them.
+    fn fold_seg(&mut self, a: &ArrayVar, arrays: &[ArrayVar], text: &mut String) -> Vec<ArrayVar> {
+        let Some((inner, outer)) = a.dims.split_last() else { return Vec::new() };
+        let count = *self.choices.pick(&[0, 1, 1, 2, 3, 5, 9]);
+        let (n, k) = (format!("extent({}, {})", a.name, outer.len()), self.fresh());
+        let (offset, full) = match self.choices.below(4) {
+            // All elements, more of them in later segments.
+            0 => (format!("quot(mul(mul({k}, {k}), {n}), {}i64)", (count * count).max(1)), false),
+            // From somewhere on, as far as there are elements.
+            1 => {
+                let (first, length) = (self.choices.below(4), self.choices.below(5));
+                let full = inner.is_some_and(|n| length > 0 && first + count * length <= n);
+                (format!("min({n}, add({first}i64, mul({k}, {length}i64)))"), full)
+            }
+            // Evenly.
+            _ => {
+                let full = inner.is_some_and(|n| n >= count);
+                (format!("quot(mul({k}, {n}), {}i64)", count.max(1)), full)
+            }
+        };
+        let [offsets, result] = [self.array_name(), self.array_name()];
+        let _ = writeln!(text, "  {offsets}: [1]i64 = generate(shape: || {}i64, f: |{k}: i64| {offset})", count + 1);
+        let f = self.associative(&a.leaves);
+        let (name, init) = if full && self.choices.chance(40) {
+            ("fold1_seg", String::new())
+        } else {
+            ("fold_seg", format!(", init: {}", self.function(&[], &a.leaves, arrays)))
+        };
+        let dims = [outer, &[Some(count)]].concat();
+        let ty = format!("[{}]{}", dims.len(), a.elt());
+        let _ = writeln!(text, "  {result}: {ty} = {name}({}, offsets: {offsets}, f: {f}{init})", a.name);
+        let of = |name: String, leaves: Vec<T>, dims| ArrayVar { name, leaves, dims };
+        vec![of(offsets, vec![T::I64], vec![Some(count + 1)]), of(result, a.leaves.clone(), dims)]
     }
 
     fn scan(&mut self, a: &ArrayVar, arrays: &[ArrayVar]) -> Made {

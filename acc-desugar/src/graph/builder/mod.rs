@@ -215,6 +215,7 @@ impl Builder {
             | Op::Nonzero(_)
             | Op::SortPermutation(_) => (all, all),
             Op::Reduce(_, x) | Op::ArgExtreme(_, x) => (all, of(&self.full, x) & all),
+            Op::SegmentReduce { x, .. } | Op::SegmentScan { x, .. } => (all, of(&self.full, x)),
             Op::Scatter { base, .. } => (all, of(&self.full, base)),
             Op::Concat(xs, _) => (all, xs.iter().fold(all, |set, x| set & of(&self.full, x))),
             Op::InsertAxes(x, at) => {

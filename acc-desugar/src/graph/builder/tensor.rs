@@ -230,6 +230,11 @@ impl Builder {
         self.tensor(Op::Contract(a, b), scalar, rank)
     }
 
+    /// Reductions of segments along the innermost axis.
+    pub(crate) fn segment_reduce(&mut self, with: Known, x: Value, offsets: Value, full: bool) -> Value {
+        self.like(Op::SegmentReduce { with, x, offsets, full }, x)
+    }
+
     /// The first position of an extreme along the innermost axis.
     pub(crate) fn arg_extreme(&mut self, k: Known, x: Value) -> Value {
         let rank = self.rank(x) - 1;
@@ -238,6 +243,11 @@ impl Builder {
 
     pub(crate) fn cumulative(&mut self, k: Known, x: Value) -> Value {
         self.like(Op::Cumulative(k, x), x)
+    }
+
+    /// A scan that starts afresh at marks.
+    pub(crate) fn segment_scan(&mut self, with: Known, x: Value, starts: Value) -> Value {
+        self.like(Op::SegmentScan { with, x, starts }, x)
     }
 
     /// Whether any lane of a mask is on, as a rank-0 tensor.

@@ -104,9 +104,11 @@ operations! {
     "sort_permutation" SortPermutation(x: Value);
     "nonzero" Nonzero(x: Value);
     "reduce" Reduce(with: Known, x: Value);
+    "segment_reduce" SegmentReduce { with: Known, x: Value, offsets: Value, full: bool };
     "contract" Contract(left: Value, right: Value);
     "arg_extreme" ArgExtreme(with: Known, x: Value);
     "cumulative" Cumulative(with: Known, x: Value);
+    "segment_scan" SegmentScan { with: Known, x: Value, starts: Value };
     "fold" Fold { columns: Values, combine: Body };
     "scan" Scan { columns: Values, combine: Body };
     "any_lane" AnyLane(x: Value);

@@ -227,7 +227,10 @@ impl<'g> Exporter<'g> {
                 let x = self.value(*x)?;
                 self.w.any(&x)
             }
-            Op::If { .. }
+            // Graphs whose faults are exact have scans instead.
+            Op::SegmentReduce { .. }
+            | Op::SegmentScan { .. }
+            | Op::If { .. }
             | Op::While { .. }
             | Op::LaneLoop { .. }
             | Op::Fold { .. }

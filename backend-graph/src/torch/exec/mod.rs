@@ -6,6 +6,7 @@ mod lanes;
 mod ops;
 mod prim;
 mod rows;
+mod segments;
 
 use super::setup::Session;
 use super::transfer::{Transfer, literal};
@@ -397,6 +398,11 @@ impl Run<'_> {
             }
             Op::Fold { columns, .. } => self.fold_rows(step, columns)?,
             Op::Scan { columns, .. } => self.scan_rows(step, columns)?,
+            Op::SegmentScan { with, x, starts } => {
+                let scanned = self.segment_scan(*with, *x, *starts)?;
+                let rt = self.charged(Rt::Tensor(scanned.into()), node)?;
+                self.define(step, vec![rt]);
+            }
             Op::Fault { kind, bad, space, details, site } => {
                 if exe.faults.exact() {
                     self.note_fault(node, kind, *bad, space, details, *site).map_err(failed)?;
@@ -528,7 +534,7 @@ impl Run<'_> {
 /// Whether the operation itself finds positions out of bounds, or divisors that are 0.
 fn finds_faults(op: &Op) -> bool {
     match op {
-        Op::Gather(..) | Op::Take { .. } | Op::Scatter { .. } => true,
+        Op::Gather(..) | Op::Take { .. } | Op::Scatter { .. } | Op::SegmentReduce { .. } => true,
         Op::Prim(p, _) => p.is_partial(),
         _ => false,
     }

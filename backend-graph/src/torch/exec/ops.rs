@@ -1,6 +1,6 @@
 //! Everything but element-wise operations and control.
 
-use super::{Rt, Run, cast, prim};
+use super::{Rt, Run, cast, prim, segments};
 use crate::torch::transfer::kind;
 use crate::torch::{Device, TorchError};
 use acc_core::data::ScalarType;
@@ -10,7 +10,7 @@ use tch::{Kind, Tensor};
 type Result<T> = std::result::Result<T, TorchError>;
 
 impl Run<'_> {
-    fn scalar(&self, v: Value) -> ScalarType {
+    pub(super) fn scalar(&self, v: Value) -> ScalarType {
         match self.exe.plan.graph().ty(v) {
             Type::Tensor { scalar, .. } => scalar,
             Type::Size | Type::Token => ScalarType::I64,
@@ -104,6 +104,9 @@ impl Run<'_> {
             Op::SortPermutation(x) => self.sort_permutation(*x)?,
             Op::Nonzero(x) => self.tensor(*x)?.f_nonzero()?.f_reshape([-1])?,
             Op::Reduce(k, x) => reduce(*k, self.tensor(*x)?, self.scalar(*x))?,
+            Op::SegmentReduce { with, x, offsets, full } => {
+                segments::reduce(*with, self.tensor(*x)?, self.scalar(*x), self.tensor(*offsets)?, *full)?
+            }
             Op::Contract(a, b) => contract(self.tensor(*a)?, self.tensor(*b)?)?,
             Op::ArgExtreme(k, x) => arg_extreme(*k, self.tensor(*x)?, self.scalar(*x))?,
             Op::Cumulative(k, x) => cumulative(*k, self.tensor(*x)?, self.scalar(*x))?,
@@ -114,6 +117,7 @@ impl Run<'_> {
             Op::ReadBack(_)
             | Op::InBounds { .. }
             | Op::Divisor(_)
+            | Op::SegmentScan { .. }
             | Op::Fold { .. }
             | Op::Scan { .. }
             | Op::LaneLoop { .. }
@@ -355,7 +359,7 @@ pub(super) fn any_lane(t: &Tensor) -> Result<bool> {
 }
 
 /// The tensor with the order of unsigned numbers as that of signed ones.
-fn ordered(t: &Tensor, ty: ScalarType) -> Result<Tensor> {
+pub(super) fn ordered(t: &Tensor, ty: ScalarType) -> Result<Tensor> {
     match ty {
         ScalarType::U16 | ScalarType::U32 | ScalarType::U64 => prim::flip_sign(t, ty),
         ScalarType::Bool => Ok(t.f_view_dtype(Kind::Uint8)?),
@@ -364,7 +368,7 @@ fn ordered(t: &Tensor, ty: ScalarType) -> Result<Tensor> {
 }
 
 /// The inverse of [`ordered`].
-fn unordered(t: &Tensor, ty: ScalarType) -> Result<Tensor> {
+pub(super) fn unordered(t: &Tensor, ty: ScalarType) -> Result<Tensor> {
     match ty {
         ScalarType::U16 | ScalarType::U32 | ScalarType::U64 => prim::flip_sign(t, ty),
         ScalarType::Bool => Ok(t.f_view_dtype(Kind::Bool)?),
@@ -464,7 +468,7 @@ fn arg_extreme(k: Known, t: &Tensor, ty: ScalarType) -> Result<Tensor> {
     })
 }
 
-fn cumulative(k: Known, t: &Tensor, ty: ScalarType) -> Result<Tensor> {
+pub(super) fn cumulative(k: Known, t: &Tensor, ty: ScalarType) -> Result<Tensor> {
     if ty == ScalarType::F16 {
         return Ok(cumulative(k, &t.f_to_kind(Kind::Float)?, ScalarType::F32)?.f_to_kind(Kind::Half)?);
     }

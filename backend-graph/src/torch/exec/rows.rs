@@ -16,7 +16,10 @@ const FEW: i64 = 16;
 const MANY_ROWS: i64 = 4096;
 
 /// Columns of one shape.
-type Columns = Vec<Tensor>;
+pub(super) type Columns = Vec<Tensor>;
+
+/// An operator on so many pairs of each row at once.
+pub(super) type Operator<'a> = dyn Fn(&mut Run<'_>, i64, &[Tensor], &[Tensor]) -> Result<Columns> + 'a;
 
 impl Run<'_> {
     pub(super) fn fold_rows(&mut self, step: &Step, columns: &[Value]) -> Result<()> {
@@ -48,25 +51,29 @@ impl Run<'_> {
 
     pub(super) fn scan_rows(&mut self, step: &Step, columns: &[Value]) -> Result<()> {
         let (Some(combine), columns) = (step.bodies.first(), self.columns(columns)?) else { return Ok(()) };
-        let (n, rows) = extents(&columns);
-        let base = if rows > 1 { DOUBLING_ROWS } else { DOUBLING };
-        let results = self.scanned(combine, columns, n, base)?;
+        let results = self.scanned(&|run, len, left, right| run.combine(combine, len, left, right), columns)?;
         self.define_columns(step, results)
     }
 
-    fn scanned(&mut self, combine: &PlannedBody, columns: Columns, n: i64, base: i64) -> Result<Columns> {
+    /// The inclusive scans of rows with an operator.
+    pub(super) fn scanned(&mut self, combine: &Operator<'_>, columns: Columns) -> Result<Columns> {
+        let (n, rows) = extents(&columns);
+        self.halved(combine, columns, n, if rows > 1 { DOUBLING_ROWS } else { DOUBLING })
+    }
+
+    fn halved(&mut self, combine: &Operator<'_>, columns: Columns, n: i64, base: i64) -> Result<Columns> {
         if n <= base {
             return self.doubled(combine, columns, n);
         }
         let half = n / 2;
         let (even, odd) = (part(&columns, 0, half, 2)?, part(&columns, 1, half, 2)?);
-        let pairs = self.combine(combine, half, &even, &odd)?;
+        let pairs = combine(self, half, &even, &odd)?;
         // What every second element is; those between are one operator further.
-        let odd = self.scanned(combine, pairs, half, base)?;
+        let odd = self.halved(combine, pairs, half, base)?;
         let rest = n - half - 1;
         let before = part(&odd, 0, rest, 1)?;
         let after = part(&columns, 2, rest, 2)?;
-        let even = self.combine(combine, rest, &before, &after)?;
+        let even = combine(self, rest, &before, &after)?;
         let mut out = Vec::new();
         for ((c, odd), even) in columns.iter().zip(&odd).zip(&even) {
             let result = c.f_empty_like()?;
@@ -79,12 +86,12 @@ impl Run<'_> {
     }
 
     /// Hillis and Steele: after each round every element covers twice as many before it.
-    fn doubled(&mut self, combine: &PlannedBody, mut columns: Columns, n: i64) -> Result<Columns> {
+    fn doubled(&mut self, combine: &Operator<'_>, mut columns: Columns, n: i64) -> Result<Columns> {
         let mut distance = 1;
         while distance < n {
             let len = n - distance;
             let (before, after) = (part(&columns, 0, len, 1)?, part(&columns, distance, len, 1)?);
-            let combined = self.combine(combine, len, &before, &after)?;
+            let combined = combine(self, len, &before, &after)?;
             let head = part(&columns, 0, distance, 1)?;
             columns = joined(&[head, combined])?;
             distance *= 2;

@@ -5,6 +5,7 @@ use super::{Bounds, scalar};
 use acc_core::data::{Prim, linear_index, shape_size, unlinear_index};
 use acc_core::grow_stack;
 use acc_core::ir::{ArrayId, ArrayOp, Axis, Block, Boundary, Dir, Fun, PrimOp, Program, ScalarOp, Stmt};
+use std::ops::Range;
 use std::rc::Rc;
 
 /// One evaluation of a program, by need as the interpreter's.
@@ -117,6 +118,7 @@ impl<'p> Machine<'p> {
                 })?
             }
             ArrayOp::Fold { f, init, xs } => self.fold(s, f, init.as_ref(), *xs)?,
+            ArrayOp::FoldSeg { f, init, xs, offsets } => self.fold_seg(s, f, init.as_ref(), [*xs, *offsets])?,
             ArrayOp::Scan { dir, f, init, xs } => self.scan(*dir, f, init.as_ref(), *xs)?,
             ArrayOp::Permute { combine, defaults, target, xs } => self.permute(combine, *defaults, target, *xs)?,
             ArrayOp::Backpermute { shape, index, xs } => {
@@ -202,18 +204,38 @@ impl<'p> Machine<'p> {
         let init = init.map(|i| scalar::call(self, i, &[])).unwrap_or(Some(Vec::new()))?;
         let source = self.array(xs)?;
         let (&inner, outer) = source.shape.split_last()?;
-        let rounds = Rounding::of(f);
         self.each(s, outer.to_vec(), |m, index| {
             let row = linear_index(outer, index)? * inner;
-            let mut row = row..row + inner;
-            let mut acc = if init.is_empty() { source.element(row.next()?) } else { init.clone() };
-            let mut sums = Sums::new(&acc);
-            for at in row {
-                let x = source.element(at);
-                sums.add(&x);
-                acc = scalar::call(m, f, &[acc, x].concat())?;
-            }
-            Some(sums.widen(acc, rounds))
+            m.reduced(f, &init, &source, row..row + inner)
+        })
+    }
+
+    /// The reduction of some elements, from `init` if that has leaves.
+    fn reduced(&mut self, f: &Fun, init: &[Near], source: &Bounds, mut places: Range<usize>) -> Option<Vec<Near>> {
+        let mut acc = if init.is_empty() { source.element(places.next()?) } else { init.to_vec() };
+        let mut sums = Sums::new(&acc);
+        for at in places {
+            let x = source.element(at);
+            sums.add(&x);
+            acc = scalar::call(self, f, &[acc, x].concat())?;
+        }
+        Some(sums.widen(acc, Rounding::of(f)))
+    }
+
+    fn fold_seg(&mut self, s: &Stmt, f: &Fun, init: Option<&Fun>, [xs, offsets]: [ArrayId; 2]) -> Option<Rc<Bounds>> {
+        let init = init.map(|i| scalar::call(self, i, &[])).unwrap_or(Some(Vec::new()))?;
+        let (source, offsets) = (self.array(xs)?, self.array(offsets)?);
+        let (&inner, outer) = source.shape.split_last()?;
+        let offsets = offsets.columns.first()?;
+        if !offsets.iter().all(|o| o.stable) {
+            return None;
+        }
+        let bounds: Vec<usize> = offsets.iter().map(|o| o.lit.bits as usize).collect();
+        let shape = [outer, &[bounds.len().checked_sub(1)?]].concat();
+        self.each(s, shape, |m, index| {
+            let (&segment, row) = index.split_last()?;
+            let (row, segment) = (linear_index(outer, row)? * inner, usize::try_from(segment).ok()?);
+            m.reduced(f, &init, &source, row + bounds.get(segment)?..row + bounds.get(segment + 1)?)
         })
     }
 

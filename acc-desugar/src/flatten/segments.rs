@@ -1,0 +1,44 @@
+//! Segmented folds with operators that tensor libraries know; [`scan_segments`](crate::scan_segments) has made scans of
+//! the others.
+
+use super::known::components;
+use super::reduce::{innermost, known};
+use super::{Faults, Flat, Flattener};
+use crate::graph::{FaultKind, SizeOp, Value};
+use acc_core::ir::{ArrayId, Fun, SEGMENTS_WRONG};
+
+/// Whether a segmented fold stays one in a graph that does this about faults: with a known operator, but not in graphs
+/// that say which fault it is. An initial value that may fault is needed only if there is a segment.
+pub(super) fn stays(faults: Faults, f: &Fun, init: Option<&Fun>) -> bool {
+    !faults.exact() && components(f).and_then(known).is_some() && init.is_none_or(|i| !i.body.is_partial())
+}
+
+impl Flattener<'_> {
+    pub(super) fn fold_seg(&mut self, f: &Fun, init: Option<&Fun>, xs: ArrayId, offsets: ArrayId) -> Flat {
+        let (from, at) = (self.array(xs), self.array(offsets));
+        let (outer, n) = innermost(&from.shape);
+        let (len, one) = (at.shape[0], self.b.size(1));
+        let none = self.b.size_op(SizeOp::Lt, len, one);
+        self.check_stmt(FaultKind::CheckFailed { message: SEGMENTS_WRONG.into() }, none, &[], vec![n]);
+        let count = self.b.size_op(SizeOp::Sub, len, one);
+        let checked = self.after_raise(&[count, at.columns[0]]);
+        let (count, offsets) = (checked[0], checked[1]);
+        self.extents.insert(count);
+        let mut shape = outer;
+        shape.push(count);
+        let operations = components(f).and_then(known).unwrap_or_default();
+        let sums: Vec<Value> = operations
+            .iter()
+            .zip(&from.columns)
+            .map(|(k, c)| self.b.segment_reduce(*k, *c, offsets, init.is_none()))
+            .collect();
+        let columns = match init {
+            None => sums,
+            Some(init) => {
+                let init = self.init(init);
+                self.after_initial(f, &operations, &init, sums, &shape)
+            }
+        };
+        Flat { shape, columns: columns.into() }
+    }
+}

@@ -1,0 +1,257 @@
+//! Segmented folds as scans with flags.
+//!
+//! A fold of segments becomes a scan of all elements, whose operator starts afresh where a segment begins, and a read at
+//! the end of each segment: balanced however long the segments are. Where a backend has something better for an operator
+//! it says so, and such folds stay.
+
+mod code;
+
+use acc_core::data::{EltType, Prim, ScalarType};
+use acc_core::ir::{
+    ArrayId, ArrayOp, ArrayType, Block, Dir, Fun, Loc, PrimOp, Program, Region, SEGMENT_EMPTY, SEGMENTS_WRONG,
+    ScalarOp, Stmt, Val,
+};
+use code::Code;
+use smallvec::smallvec;
+use std::borrow::Cow;
+
+/// A verified program whose segmented folds are scans with flags, but for those whose operator (and, if there is one,
+/// initial value) a backend has something better for.
+pub fn scan_segments<'p>(program: &'p Program, keep: &dyn Fn(&Fun, Option<&Fun>) -> bool) -> Cow<'p, Program> {
+    if !any_folds(&program.body, keep) {
+        return Cow::Borrowed(program);
+    }
+    let mut p = Pass { types: program.types.clone(), keep };
+    let body = p.block(&program.body);
+    let program = Program { types: p.types, body };
+    if cfg!(debug_assertions)
+        && let Err(e) = acc_core::verify::verify(&program, Some("scan_segments"))
+    {
+        unreachable!("{e}\n{program}");
+    }
+    Cow::Owned(program)
+}
+
+fn any_folds(b: &Block, keep: &dyn Fn(&Fun, Option<&Fun>) -> bool) -> bool {
+    b.stmts.iter().any(|s| match &s.op {
+        ArrayOp::FoldSeg { f, init, .. } => !keep(f, init.as_ref()),
+        op => op.blocks().into_iter().any(|b| acc_core::grow_stack(|| any_folds(b, keep))),
+    })
+}
+
+struct Pass<'a> {
+    types: Vec<ArrayType>,
+    keep: &'a dyn Fn(&Fun, Option<&Fun>) -> bool,
+}
+
+impl Pass<'_> {
+    fn block(&mut self, b: &Block) -> Block {
+        let mut stmts = Vec::with_capacity(b.stmts.len());
+        for s in &b.stmts {
+            match &s.op {
+                ArrayOp::FoldSeg { f, init, xs, offsets } if !(self.keep)(f, init.as_ref()) => {
+                    let fold = SegmentedFold { f, init: init.as_ref(), xs: *xs, result: s.results[0], loc: &s.loc };
+                    self.scan(&fold, *offsets, &mut stmts);
+                }
+                op => {
+                    let fun = &mut |f: &Fun| f.clone();
+                    let op = crate::map_op(op, fun, &mut |a| a, &mut |b, _| self.block(b));
+                    stmts.push(Stmt { results: s.results.clone(), op, loc: s.loc.clone() });
+                }
+            }
+        }
+        Block { params: b.params.clone(), stmts, results: b.results.clone() }
+    }
+
+    fn array(&mut self, rank: usize, elt: EltType) -> ArrayId {
+        self.types.push(ArrayType { rank, elt });
+        ArrayId(self.types.len() as u32 - 1)
+    }
+
+    fn scan(&mut self, fold: &SegmentedFold<'_>, offsets: ArrayId, out: &mut Vec<Stmt>) {
+        let loc = fold.loc;
+        let mut add = |result: ArrayId, op: ArrayOp| {
+            out.push(Stmt { results: smallvec![result], op, loc: loc.clone() });
+            result
+        };
+        let ArrayType { rank, elt } = self.types[fold.xs.index()].clone();
+        let (int, flag) = (EltType::Scalar(ScalarType::I64), EltType::Scalar(ScalarType::Bool));
+        let offsets_elt = |p: &mut Self| p.array(1, int.clone());
+
+        // That the segments are there.
+        let some = fold.some_offsets(offsets, rank);
+        let offsets = add(offsets_elt(self), check(some, SEGMENTS_WRONG, offsets));
+        let lengths = add(offsets_elt(self), fold.lengths(offsets));
+        let least = add(self.array(0, int.clone()), fold.least(lengths));
+        let ascending = fold.within(offsets, least, rank);
+        let mut offsets = add(offsets_elt(self), check(ascending, SEGMENTS_WRONG, offsets));
+        if fold.init.is_none() {
+            offsets = add(offsets_elt(self), check(fold.none_empty(least), SEGMENT_EMPTY, offsets));
+        }
+
+        // Which elements are the first of a segment.
+        let [one_each, none] = [fold.count(offsets), fold.extent_of(fold.xs, rank - 1)];
+        let ones = add(self.array(1, flag.clone()), fill(one_each, true, loc));
+        let zeros = add(self.array(1, flag.clone()), fill(none, false, loc));
+        let heads = add(self.array(1, flag.clone()), fold.mark(offsets, ones, zeros));
+
+        let marked_elt = EltType::tuple([flag, elt.clone()]);
+        let marked = add(self.array(rank, marked_elt.clone()), fold.marked(heads, rank, &elt));
+        let scanned = ArrayOp::Scan { dir: Dir::Left, f: fold.afresh(&elt), init: None, xs: marked };
+        let scanned = add(self.array(rank, marked_elt), scanned);
+        add(fold.result, fold.read(offsets, scanned, rank, &elt));
+    }
+}
+
+fn check(ok: Fun, message: &str, xs: ArrayId) -> ArrayOp {
+    ArrayOp::Check { ok, message: message.into(), xs }
+}
+
+fn fill(shape: Fun, value: bool, loc: &Loc) -> ArrayOp {
+    let mut c = Code::new([ScalarType::I64], loc);
+    let value = c.literal(value.lit());
+    ArrayOp::Generate { shape, f: c.done([value]) }
+}
+
+/// A segmented fold.
+struct SegmentedFold<'a> {
+    f: &'a Fun,
+    init: Option<&'a Fun>,
+    xs: ArrayId,
+    result: ArrayId,
+    loc: &'a Loc,
+}
+
+impl SegmentedFold<'_> {
+    fn closed(&self) -> Code {
+        Code::new([], self.loc)
+    }
+
+    /// Whether there are offsets, and the rows' extent.
+    fn some_offsets(&self, offsets: ArrayId, rank: usize) -> Fun {
+        let mut c = self.closed();
+        let (n, one, extent) = (c.extent(offsets, 0), c.int(1), c.extent(self.xs, rank - 1));
+        let some = c.prim(PrimOp::GeP, [n, one]);
+        c.done([some, extent])
+    }
+
+    fn lengths(&self, offsets: ArrayId) -> ArrayOp {
+        let mut c = Code::new([ScalarType::I64], self.loc);
+        let k = Val(0);
+        let (start, end) = c.segment(offsets, k);
+        let length = c.prim(PrimOp::SubP, [end, start]);
+        ArrayOp::Generate { shape: self.count(offsets), f: c.done([length]) }
+    }
+
+    /// How many segments there are.
+    fn count(&self, offsets: ArrayId) -> Fun {
+        let mut c = self.closed();
+        let count = c.count(offsets);
+        c.done([count])
+    }
+
+    fn extent_of(&self, a: ArrayId, axis: usize) -> Fun {
+        let mut c = self.closed();
+        let n = c.extent(a, axis);
+        c.done([n])
+    }
+
+    /// The least length, or 1 where that is less.
+    fn least(&self, lengths: ArrayId) -> ArrayOp {
+        let mut c = Code::new([ScalarType::I64; 2], self.loc);
+        let least = c.prim(PrimOp::MinP, [Val(0), Val(1)]);
+        let f = c.done([least]);
+        let mut c = self.closed();
+        let one = c.int(1);
+        ArrayOp::Fold { f, init: Some(c.done([one])), xs: lengths }
+    }
+
+    /// Whether the segments, of which the shortest has this length, are within the rows; and the rows' extent.
+    fn within(&self, offsets: ArrayId, least: ArrayId, rank: usize) -> Fun {
+        let mut c = self.closed();
+        let (zero, extent, count) = (c.int(0), c.extent(self.xs, rank - 1), c.count(offsets));
+        let [least, first, last] = [c.element(least, &[]), c.element(offsets, &[zero]), c.element(offsets, &[count])];
+        let ascending = c.prim(PrimOp::GeP, [least, zero]);
+        let begin = c.prim(PrimOp::GeP, [first, zero]);
+        let end = c.prim(PrimOp::LeP, [last, extent]);
+        let within = c.prim(PrimOp::AndP, [begin, end]);
+        let ok = c.prim(PrimOp::AndP, [ascending, within]);
+        c.done([ok, extent])
+    }
+
+    fn none_empty(&self, least: ArrayId) -> Fun {
+        let mut c = self.closed();
+        let (one, least) = (c.int(1), c.element(least, &[]));
+        let ok = c.prim(PrimOp::GeP, [least, one]);
+        c.done([ok])
+    }
+
+    fn mark(&self, offsets: ArrayId, ones: ArrayId, zeros: ArrayId) -> ArrayOp {
+        let combine = Code::new([ScalarType::Bool; 2], self.loc).done([Val(0)]);
+        let mut c = Code::new([ScalarType::I64], self.loc);
+        let (start, end) = c.segment(offsets, Val(0));
+        let some = c.prim(PrimOp::LtP, [start, end]);
+        let keep = c.emit(ScalarOp::Cast(some), ScalarType::U8);
+        ArrayOp::Permute { combine, defaults: zeros, target: c.done([keep, start]), xs: ones }
+    }
+
+    /// Each element with whether it is the first of a segment.
+    fn marked(&self, heads: ArrayId, rank: usize, elt: &EltType) -> ArrayOp {
+        let index = [ScalarType::I64].repeat(rank);
+        let mut c = Code::new(index.into_iter().chain(elt.leaves()), self.loc);
+        let element = c.params().split_off(rank);
+        let head = c.emit(
+            ScalarOp::Index { array: heads, leaves: smallvec![0], index: smallvec![Val(rank as u32 - 1)] },
+            ScalarType::Bool,
+        );
+        ArrayOp::Map { f: c.done(std::iter::once(head).chain(element)), xs: vec![self.xs], indexed: true }
+    }
+
+    /// The operator that starts afresh at a mark.
+    fn afresh(&self, elt: &EltType) -> Fun {
+        let leaves = elt.leaves();
+        let one = || std::iter::once(ScalarType::Bool).chain(leaves.iter().copied());
+        let mut c = Code::new(one().chain(one()), self.loc);
+        let params = c.params();
+        let (left, right) = params.split_at(leaves.len() + 1);
+        let mark = c.prim(PrimOp::OrP, [left[0], right[0]]);
+        let (else_, results) = c.apart(self.f, &[&left[1..], &right[1..]].concat());
+        let then = Region { params: Vec::new(), nodes: Vec::new(), results: right[1..].to_vec() };
+        let results = c.choice(right[0], then, Region { params: Vec::new(), nodes: else_, results }, &leaves);
+        c.done(std::iter::once(mark).chain(results))
+    }
+
+    /// The reduction of each segment: its last element.
+    fn read(&self, offsets: ArrayId, scanned: ArrayId, rank: usize, elt: &EltType) -> ArrayOp {
+        let mut c = self.closed();
+        let mut shape: Vec<Val> = (0..rank - 1).map(|axis| c.extent(self.xs, axis)).collect();
+        shape.push(c.count(offsets));
+        let shape = c.done(shape);
+        let leaves = elt.leaves();
+        let mut c = Code::new([ScalarType::I64].repeat(rank), self.loc);
+        let mut index = c.params();
+        let (start, end) = c.segment(offsets, Val(rank as u32 - 1));
+        let one = c.int(1);
+        let last = c.prim(PrimOp::SubP, [end, one]);
+        index[rank - 1] = last;
+        let read = ScalarOp::Index {
+            array: scanned,
+            leaves: (1..=leaves.len() as u32).collect(),
+            index: index.into_iter().collect(),
+        };
+        let Some(init) = self.init else {
+            let sums = c.emit_all(read, &leaves);
+            return ArrayOp::Generate { shape, f: c.done(sums) };
+        };
+        let some = c.prim(PrimOp::LtP, [start, end]);
+        let init = c.inline(init, &[]);
+        let sums = c.fresh(&leaves);
+        let mut nodes = vec![c.node(sums.iter().copied(), read)];
+        let (combined, results) = c.apart(self.f, &[init.clone(), sums].concat());
+        nodes.extend(combined);
+        let then = Region { params: Vec::new(), nodes, results };
+        let else_ = Region { params: Vec::new(), nodes: Vec::new(), results: init };
+        let results = c.choice(some, then, else_, &leaves);
+        ArrayOp::Generate { shape, f: c.done(results) }
+    }
+}

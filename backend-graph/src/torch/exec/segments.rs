@@ -1,0 +1,237 @@
+//! Reductions and scans of segments.
+
+use super::ops::{cumulative, ordered, select_lanes, unordered};
+use super::{Run, prim};
+use crate::torch::transfer::{kind, literal};
+use crate::torch::{Device, TorchError};
+use acc_core::data::ScalarType;
+use acc_core::ir::PrimOp;
+use acc_desugar::graph::{Known, Value};
+use tch::{Kind, Tensor};
+
+type Result<T> = std::result::Result<T, TorchError>;
+
+/// The reductions of the segments of each row; an error if these are not there, or if one that must not be is empty.
+pub(super) fn reduce(k: Known, t: &Tensor, ty: ScalarType, offsets: &Tensor, full: bool) -> Result<Tensor> {
+    if ty == ScalarType::F16 {
+        let wide = t.f_to_kind(Kind::Float)?;
+        return Ok(reduce(k, &wide, ScalarType::F32, offsets, full)?.f_to_kind(Kind::Half)?);
+    }
+    let mut shape = t.size();
+    let n = shape.pop().unwrap_or(0);
+    let count = offsets.numel() as i64 - 1;
+    check(offsets, count, n, full)?;
+    shape.push(count);
+    let neutral = literal(k.neutral(ty), Device::Cpu)?.f_to_device(t.device())?;
+    if n == 0 || shape.contains(&0) {
+        return Ok(neutral.f_expand(shape, false)?);
+    }
+    match k {
+        Known::Sum if ty.is_int() => differences(t, ty, offsets, n),
+        Known::Sum | Known::Product | Known::Min | Known::Max if ty.is_float() => {
+            let (name, initial) = match k {
+                Known::Product => ("prod", 1.0),
+                Known::Min => ("min", f64::INFINITY),
+                Known::Max => ("max", f64::NEG_INFINITY),
+                Known::Sum | Known::All | Known::Any => ("sum", 0.0),
+            };
+            let axis = shape.len() as i64 - 1;
+            if let Some(last) = shape.last_mut() {
+                *last = count + 1;
+            }
+            let offsets = offsets.f_expand(shape, false)?.f_contiguous()?;
+            // What "unsafe" leaves out are the checks made above.
+            let none = None::<&Tensor>;
+            Ok(Tensor::f_segment_reduce(&t.f_contiguous()?, name, none, none, Some(&offsets), axis, true, initial)?)
+        }
+        Known::Sum | Known::Product | Known::Min | Known::Max | Known::All | Known::Any => {
+            scattered(k, t, ty, offsets, &neutral, [n, count])
+        }
+    }
+}
+
+/// Libtorch reads wherever offsets say: they must ascend within the rows.
+fn check(offsets: &Tensor, count: i64, n: i64, full: bool) -> Result<()> {
+    let wrong = || TorchError::new("the segments are not there");
+    if count < 0 {
+        return Err(wrong());
+    }
+    let (least, greatest) = offsets.f_aminmax(None, false)?;
+    if least.f_int64_value(&[])? < 0 || greatest.f_int64_value(&[])? > n {
+        return Err(wrong());
+    }
+    if count > 0 {
+        let lengths = offsets.f_narrow(0, 1, count)?.f_sub(&offsets.f_narrow(0, 0, count)?)?;
+        if lengths.f_min()?.f_int64_value(&[])? < i64::from(full) {
+            return Err(wrong());
+        }
+    }
+    Ok(())
+}
+
+/// Sums of integers, which wrap: what all elements up to the end of a segment come to, without those before it.
+fn differences(t: &Tensor, ty: ScalarType, offsets: &Tensor, n: i64) -> Result<Tensor> {
+    let mut shape = t.size();
+    if let Some(last) = shape.last_mut() {
+        *last = n + 1;
+    }
+    let sums = Tensor::f_empty(shape, (kind(ty), t.device()))?;
+    let _ = sums.f_narrow(-1, 0, 1)?.f_zero_()?;
+    let _ = t.f_cumsum_out(&sums.f_narrow(-1, 1, n)?, -1, kind(ty))?;
+    let at = sums.f_index_select(-1, offsets)?;
+    let count = offsets.numel() as i64 - 1;
+    Ok(at.f_narrow(-1, 1, count)?.f_sub(&at.f_narrow(-1, 0, count)?)?)
+}
+
+/// Elements put together by the number of their segment.
+fn scattered(
+    k: Known,
+    t: &Tensor,
+    ty: ScalarType,
+    offsets: &Tensor,
+    neutral: &Tensor,
+    [n, count]: [i64; 2],
+) -> Result<Tensor> {
+    let mut shape = t.size();
+    let rows = shape.iter().product::<i64>() / n.max(1);
+    // How many offsets are at or before a position: 0 before all segments, and one more than there are after them.
+    let marks = Tensor::f_zeros([n + 1], (Kind::Int64, t.device()))?;
+    let ones = Tensor::f_ones([1], (Kind::Int64, t.device()))?.f_expand_as(offsets)?;
+    let numbers = marks.f_scatter_add(0, offsets, &ones)?.f_cumsum(0, Kind::Int64)?.f_narrow(0, 0, n)?;
+    let numbers = numbers.f_expand([rows, n], false)?;
+    let name = match k {
+        Known::Sum => "sum",
+        Known::Product => "prod",
+        Known::Min | Known::All => "amin",
+        Known::Max | Known::Any => "amax",
+    };
+    let (values, neutral) = match k {
+        Known::Sum | Known::Product => (t.shallow_clone(), neutral.shallow_clone()),
+        Known::Min | Known::Max | Known::All | Known::Any => (ordered(t, ty)?, ordered(neutral, ty)?),
+    };
+    let base = neutral.f_expand([rows, count + 2], false)?;
+    let reduced = base.f_internal_scatter_reduce(1, &numbers, &values.f_reshape([rows, n])?, name, true)?;
+    if let Some(last) = shape.last_mut() {
+        *last = count;
+    }
+    let segments = reduced.f_narrow(1, 1, count)?.f_reshape(shape)?;
+    match k {
+        Known::Sum | Known::Product => Ok(segments),
+        Known::Min | Known::Max | Known::All | Known::Any => unordered(&segments, ty),
+    }
+}
+
+/// Segments are laid side by side where that takes at most so many times their elements.
+const WIDEST: i64 = 4;
+
+impl Run<'_> {
+    /// Scans that start afresh at marks.
+    pub(super) fn segment_scan(&mut self, k: Known, x: Value, starts: Value) -> super::Result<Tensor> {
+        let (x, ty, starts) = (self.tensor(x)?.shallow_clone(), self.scalar(x), self.tensor(starts)?.shallow_clone());
+        if ty == ScalarType::F16 {
+            let wide = x.f_to_kind(Kind::Float).map_err(TorchError::from)?;
+            let scanned = self.scan_segments(k, &wide, ScalarType::F32, &starts)?;
+            return Ok(scanned.f_to_kind(Kind::Half)?);
+        }
+        self.scan_segments(k, &x, ty, &starts)
+    }
+
+    fn scan_segments(&mut self, k: Known, x: &Tensor, ty: ScalarType, starts: &Tensor) -> super::Result<Tensor> {
+        if x.numel() == 0 {
+            return Ok(x.shallow_clone());
+        }
+        let segments = Segments::new(starts)?;
+        if let Some(scanned) = segments.scanned(k, x, ty)? {
+            return Ok(scanned);
+        }
+        let combine = |_: &mut Run<'_>, _: i64, left: &[Tensor], right: &[Tensor]| match (left, right) {
+            ([m, a], [n, b]) => {
+                let both = prim::apply(operation(k), ty, &[a, b], None, None)?;
+                Ok(vec![m.f_logical_or(n)?, select_lanes(n, b, &both)?])
+            }
+            _ => Err(TorchError::new("a scan of segments has two columns").into()),
+        };
+        let mut columns = self.scanned(&combine, vec![starts.shallow_clone(), x.shallow_clone()])?;
+        Ok(columns.pop().ok_or_else(|| TorchError::new("a scan of segments has a result"))?)
+    }
+}
+
+/// The operation on two elements.
+fn operation(k: Known) -> PrimOp {
+    match k {
+        Known::Sum => PrimOp::AddP,
+        Known::Product => PrimOp::MulP,
+        Known::Min => PrimOp::MinP,
+        Known::Max => PrimOp::MaxP,
+        Known::All => PrimOp::AndP,
+        Known::Any => PrimOp::OrP,
+    }
+}
+
+/// Where the segments of rows are, among the elements in row-major order.
+struct Segments {
+    /// Where each begins,
+    heads: Tensor,
+    /// and how many elements it has.
+    lengths: Tensor,
+    /// The least and the greatest number of elements.
+    range: (i64, i64),
+    count: i64,
+}
+
+impl Segments {
+    /// Of marks at first elements, of which there are some.
+    fn new(starts: &Tensor) -> Result<Segments> {
+        let size = starts.numel() as i64;
+        let mut marks = Tensor::f_empty(starts.size(), (Kind::Bool, starts.device()))?;
+        marks.f_copy_(starts)?;
+        // Rows do not run into one another.
+        let _ = marks.f_narrow(-1, 0, 1)?.f_fill_(1)?;
+        let heads = marks.f_reshape([-1])?.f_nonzero()?.f_reshape([-1])?;
+        let count = heads.numel() as i64;
+        let end = Tensor::f_full([1], size, (Kind::Int64, starts.device()))?;
+        let lengths = Tensor::f_cat(&[heads.f_narrow(0, 1, count - 1)?, end], 0)?.f_sub(&heads)?;
+        let (least, greatest) = lengths.f_aminmax(None, false)?;
+        let range = (least.f_int64_value(&[])?, greatest.f_int64_value(&[])?);
+        Ok(Segments { heads, lengths, range, count })
+    }
+
+    /// The scans of the segments, if they are of one length, of integers that are added, or not too unlike.
+    fn scanned(&self, k: Known, x: &Tensor, ty: ScalarType) -> Result<Option<Tensor>> {
+        let (shape, (shortest, longest)) = (x.size(), self.range);
+        let flat = x.f_reshape([-1])?;
+        let scanned = if shortest == longest {
+            cumulative(k, &flat.f_reshape([self.count, longest])?, ty)?
+        } else if k == Known::Sum && ty.is_int() {
+            self.sums(&flat, ty)?
+        } else if self.count.saturating_mul(longest) <= WIDEST * flat.numel() as i64 {
+            self.side_by_side(k, &flat, ty)?
+        } else {
+            return Ok(None);
+        };
+        Ok(Some(scanned.f_reshape(shape)?))
+    }
+
+    /// Sums of integers, which wrap: the first element of a segment takes back what the one before came to.
+    fn sums(&self, x: &Tensor, ty: ScalarType) -> Result<Tensor> {
+        let later = self.heads.f_narrow(0, 1, self.count - 1)?;
+        let sums = cumulative(Known::Sum, x, ty)?.f_index_select(0, &later.f_sub_scalar(1)?)?;
+        let before = Tensor::f_cat(&[sums.f_narrow(0, 0, 1)?.f_zeros_like()?, sums.shallow_clone()], 0)?;
+        let totals = sums.f_sub(&before.f_narrow(0, 0, self.count - 1)?)?;
+        cumulative(Known::Sum, &x.f_index_add(0, &later, &totals.f_neg()?)?, ty)
+    }
+
+    /// Each segment as a row, with neutral elements after it.
+    fn side_by_side(&self, k: Known, x: &Tensor, ty: ScalarType) -> Result<Tensor> {
+        let (count, longest) = (self.count, self.range.1);
+        // The place of an element is one more than that of the one before, but for the first of a segment.
+        let steps = Tensor::f_ones([x.numel() as i64], (Kind::Int64, x.device()))?;
+        let jumps = self.lengths.f_narrow(0, 0, count - 1)?.f_neg()?.f_add_scalar(longest + 1)?;
+        let steps = steps.f_scatter(0, &self.heads.f_narrow(0, 1, count - 1)?, &jumps)?;
+        let places = steps.f_cumsum(0, Kind::Int64)?.f_sub_scalar(1)?;
+        let neutral = literal(k.neutral(ty), Device::Cpu)?.f_to_device(x.device())?;
+        let rows = neutral.f_expand([count * longest], false)?.f_scatter(0, &places, x)?;
+        let scanned = cumulative(k, &rows.f_reshape([count, longest])?, ty)?;
+        Ok(scanned.f_reshape([-1])?.f_index_select(0, &places)?)
+    }
+}
