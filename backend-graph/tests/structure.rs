@@ -14,6 +14,10 @@ fn floats() -> Floats {
     use_(&Vector::from([0.5f32, 1.5, 2.5, 3.5]))
 }
 
+fn lengths() -> Vector<i64> {
+    Vector::from([1, 3])
+}
+
 fn others() -> Floats {
     use_(&Vector::from([1.0f32, 2.0, 3.0, 4.0]))
 }
@@ -196,6 +200,7 @@ structure! {
     "replicate" [1, 2, 0] floats().replicate((3, All)).map(twice), floats().map(|x| x * 2.0).replicate((3, All));
     "outer product" [1, 4, 0] { let (xs, ys) = (floats(), others()); generate((4, 4), |(i, j)| xs.index(i) * ys.index(j)) }, { let (xs, ys) = (floats(), others()); let times = |a: Exp<f32>, b: Exp<f32>| a * b; generate((4, 4), |(r, c)| times(xs.index(r), ys.index(c))) };
     "reshape" [1, 1, 0] floats().reshape((2, 2)).map(twice), floats().map(twice).reshape((2, 2));
+ "reshape to half as many rows" [0, 0, 0] { let xs = floats(); xs.reshape((xs.length() / 2, 2)) }, { let xs = floats(); let n = xs.length(); xs.reshape((n.div_floor(2), 2)) };
     "shifted difference" [1, 2, 0] { let xs = floats(); generate(3, |i| xs.index(i + 1) - xs.index(i)) }, { let xs = floats(); let next = |i: Exp<i64>| xs.index(i + 1); generate(3, |k| next(k) - xs.index(k)) };
     "flip of rows" [1, 1, 0] grid().reverse_on::<2>(), { let m = grid(); let (r, c) = m.shape(); m.backpermute((r, c), |(i, j)| (r - 1 - i, j)) };
     // ---- gathers
@@ -227,6 +232,17 @@ structure! {
     "scanr1" [3, 0, 0] floats().scanr1(|a, b| a + b), floats().scanr1(|a, b| b + a);
     "running maximum" [1, 0, 0] floats().scanl1(|a, b| a.max(b)), floats().scanl1(|a, b| b.max(a));
     "scan of affine maps" [3, 0, 0] floats().map(|x| (x, x)).scanl1(|(a, b), (c, d)| (a * c, b * c + d)), floats().map(|x| (x, x)).scanl1(|p, q| (p.0 * q.0, p.1 * q.0 + q.1));
+    // ---- segments
+    "segmented sum" [0, 0, 0] floats().fold_seg(&lengths(), 0.0, |a, b| a + b), { let segments = use_(&lengths()); floats().fold_seg(&segments, 0.0, |x, y| y + x) };
+    "segmented sum, from a number" [0, 0, 0] floats().fold_seg(&lengths(), 2.5, |a, b| a + b), floats().fold_seg(&lengths(), 2.5, |x, y| y + x);
+    "segmented sum of integers" [0, 0, 0] ints().fold_seg(&lengths(), 0, |a, b| a + b), ints().fold_seg(&lengths(), 0, |x, y| y + x);
+    "segmented maximum" [0, 0, 0] floats().fold1_seg(&lengths(), |a, b| a.max(b)), floats().fold1_seg(&lengths(), |x, y| y.max(x));
+    "segmented maximum of integers" [0, 0, 0] ints().fold1_seg(&lengths(), |a, b| a.max(b)), ints().fold1_seg(&lengths(), |x, y| y.max(x));
+    "segmented affine maps" [0, 0, 0] floats().map(|x| (x, x)).fold_seg(&lengths(), (1.0, 0.0), |(a, b), (c, d)| (a * c, b * c + d)), floats().map(|x| (x, x)).fold_seg(&lengths(), (1.0, 0.0), |p, q| (p.0 * q.0, p.1 * q.0 + q.1));
+    "sums by offsets" [0, 0, 0] floats().fold_seg_offsets(&lengths(), 0.0, |a, b| a + b), floats().fold_seg_offsets(&lengths(), 0.0, |x, y| y + x);
+    "segmented scan" [0, 0, 0] floats().scanl1_seg(&lengths(), |a, b| a + b), floats().scanl1_seg(&lengths(), |x, y| y + x);
+    "segmented scan of integers" [0, 0, 0] ints().scanl1_seg(&lengths(), |a, b| a + b), ints().scanl1_seg(&lengths(), |x, y| y + x);
+    "scan that starts afresh at marks" [0, 0, 0] floats().map(|x| (x.gt(1.0), x)).scanl1(|(m, a), (n, b)| (m | n, n.then_else(b, a + b))).map(|(_, x)| x), floats().map(|x| (x, x.gt(1.0))).scanl1(|p, q| ((!q.1).then_else(q.0 + p.0, q.0), q.1 | p.1)).map(|(x, _)| x);
     // ---- permutes
     "histogram" [1, 8, 0] { let at = ints(); fill(at.length(), 1i64).permute(fill(4, 0i64), |a, b| a + b, |i| Some(at.index(i))) }, { let at = ints(); at.map(|_| constant(1i64)).permute(fill(4, 0i64), |new, old| old + new, |k| Some(at.index(k))) };
     "scatter" [1, 5, 0] { let at = ints(); floats().permute(others(), |new, _| new, |i| Some(at.index(i))) }, { let targets = ints(); let last = |new: Exp<f32>, _: Exp<f32>| new; floats().permute(others(), last, |k| Some(targets.index(k))) };

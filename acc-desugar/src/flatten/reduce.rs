@@ -163,7 +163,7 @@ impl Flattener<'_> {
                     }
                     v = *x;
                 }
-                Some(Op::Iota { start, step, .. }) => {
+                Some(Op::Iota { start, step, ty: ScalarType::I64, .. }) => {
                     return self.b.const_size(*start) == Some(0) && self.b.const_size(*step) == Some(1);
                 }
                 _ => return false,

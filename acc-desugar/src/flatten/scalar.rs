@@ -259,7 +259,7 @@ impl Flattener<'_> {
             return Scalar::Size(self.host_prim(p, &sizes));
         }
         if ty == ScalarType::I64
-            && let Some(quotient) = self.host_quotient(p, &scalars)
+            && let Some(quotient) = self.host_quotient(p, &scalars, &lanes.space.clone(), mask)
         {
             return quotient;
         }
@@ -280,8 +280,14 @@ impl Flattener<'_> {
         Scalar::Tensor(result)
     }
 
-    /// A quotient or remainder of a size by a literal, on the host.
-    fn host_quotient(&mut self, p: PrimOp, operands: &[Scalar]) -> Option<Scalar> {
+    /// A quotient or remainder of sizes, on the host.
+    fn host_quotient(
+        &mut self,
+        p: PrimOp,
+        operands: &[Scalar],
+        space: &[Value],
+        mask: Option<Value>,
+    ) -> Option<Scalar> {
         let [Scalar::Size(a), Scalar::Size(b)] = *operands else { return None };
         let op = match p {
             PrimOp::QuotP => SizeOp::Quot,
@@ -290,8 +296,12 @@ impl Flattener<'_> {
             PrimOp::ModFloorP => SizeOp::Mod,
             _ => return None,
         };
-        let literal = self.b.const_size(b).is_some_and(|n| n != 0);
-        literal.then(|| Scalar::Size(self.b.size_op(op, a, b)))
+        let zero = self.b.not_size(b);
+        if self.b.const_size(zero) != Some(0) {
+            let bad = self.masked(mask, zero);
+            self.check(FaultKind::DivisionByZero, bad, space, vec![]);
+        }
+        Some(Scalar::Size(self.b.size_op(op, a, b)))
     }
 
     pub(super) fn host_prim(&mut self, p: PrimOp, v: &[Value]) -> Value {

@@ -141,7 +141,8 @@ pub enum SizeOp {
     Mul,
     /// Product that saturates: for numbers of elements.
     Count,
-    /// Quotient rounded towards zero; the divisor is a constant other than 0, as of the three that follow.
+    /// Quotient rounded towards zero; 0 where the divisor is, as of the three that follow: the run then has a fault, or
+    /// nobody looks.
     Quot,
     /// What the quotient rounded towards zero leaves.
     Rem,
@@ -391,7 +392,7 @@ pub enum Op {
     // ---- sources
     /// A rank-0 tensor.
     Const(Lit),
-    /// `start, start + step, ..` as `i64`.
+    /// `start, start + step, ..` as `i64`, converted to a type.
     Iota {
         /// How many.
         len: Value,
@@ -399,6 +400,8 @@ pub enum Op {
         start: Value,
         /// The distance, not 0.
         step: Value,
+        /// The type.
+        ty: ScalarType,
     },
 
     // ---- element-wise

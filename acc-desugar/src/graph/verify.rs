@@ -121,7 +121,7 @@ impl Verifier<'_> {
             Op::Extent(x, axis) => rank_below(*x, *axis) && results == [Type::Size],
             Op::FromSize(s) => sizes(&[*s]) && result(I64, 0),
             Op::Const(l) => result(l.ty, 0),
-            Op::Iota { len, start, step } => sizes(&[*len, *start, *step]) && result(I64, 1),
+            Op::Iota { len, start, step, ty } => sizes(&[*len, *start, *step]) && ty.is_num() && result(*ty, 1),
             Op::Prim(p, v) => match (broadcasts(v), v.first().and_then(|x| tensor(*x))) {
                 (Some(rank), Some((t, _))) => {
                     v.len() == p.arity()

@@ -31,7 +31,7 @@ impl Op {
             Op::InBounds { at, extent, .. } => out.extend([*at, *extent]),
             Op::SegmentScan { x, starts, .. } => out.extend([*x, *starts]),
             Op::SegmentReduce { x, offsets, .. } => out.extend([*x, *offsets]),
-            Op::Iota { len, start, step } => out.extend([*len, *start, *step]),
+            Op::Iota { len, start, step, ty: _ } => out.extend([*len, *start, *step]),
             Op::Outside { base, steps, lens, extent } => {
                 out.extend([*base, *extent]);
                 out.extend(steps.iter().chain(lens).copied());
@@ -104,7 +104,7 @@ impl Op {
             Op::InBounds { at, extent, .. } => [at, extent].into_iter().for_each(one),
             Op::SegmentScan { x, starts, .. } => [x, starts].into_iter().for_each(one),
             Op::SegmentReduce { x, offsets, .. } => [x, offsets].into_iter().for_each(one),
-            Op::Iota { len, start, step } => [len, start, step].into_iter().for_each(one),
+            Op::Iota { len, start, step, ty: _ } => [len, start, step].into_iter().for_each(one),
             Op::Outside { base, steps, lens, extent } => {
                 [base, extent].into_iter().for_each(one);
                 all(steps);

@@ -79,6 +79,7 @@ pub fn attributes(node: &Node) -> Vec<(&'static str, String)> {
         Op::Size(n) => vec![("value", n.to_string())],
         Op::Const(l) => vec![("value", l.to_string())],
         Op::Cast(_, to) | Op::Bitcast(_, to) => vec![("to", to.to_string())],
+        Op::Iota { ty, .. } => vec![("ty", ty.to_string())],
         Op::Transpose(_, axes) | Op::InsertAxes(_, axes) => vec![("axes", list(axes))],
         Op::Slice { axis, step, .. } => vec![("axis", axis.to_string()), ("step", step.to_string())],
         Op::Select { axis, .. }
@@ -108,7 +109,6 @@ pub fn attributes(node: &Node) -> Vec<(&'static str, String)> {
         | Op::Argument(_)
         | Op::Outside { .. }
         | Op::FromSize(_)
-        | Op::Iota { .. }
         | Op::Prim(..)
         | Op::Where(..)
         | Op::Reshape(..)

@@ -103,7 +103,10 @@ impl Transfer {
         if found != kind(ty) {
             return Err(TorchError::new(format!("a tensor of {found:?} where {:?} holds {ty}", kind(ty))));
         }
-        let tensor = tensor.f_to_device(tch::Device::Cpu)?.f_contiguous()?;
+        let tensor = match tensor.device() {
+            tch::Device::Cpu => in_rows(&tensor)?,
+            _ => in_rows(&tensor.f_to_device(tch::Device::Cpu)?)?,
+        };
         let owner = TensorOwner { length: tensor.numel(), address: tensor.data_ptr() as usize, ty, tensor };
         if owner.length == 0 {
             return Ok(Column::from_lits(ty, []));
@@ -122,6 +125,17 @@ impl Transfer {
             (start as usize..start as usize + length).contains(&owner.address)
         })
     }
+}
+
+/// A tensor on the CPU with its elements in row-major order.
+fn in_rows(tensor: &Tensor) -> Result<Tensor, TorchError> {
+    let one = tensor.numel() > 1 && tensor.stride().iter().zip(tensor.size()).all(|(step, n)| *step == 0 || n == 1);
+    if !one {
+        return Ok(tensor.f_contiguous()?);
+    }
+    // One element repeated: filling memory is faster than copying what is apart.
+    let element = tensor.f_as_strided([0i64; 0], [0i64; 0].as_slice(), None)?;
+    Ok(Tensor::f_empty(tensor.size(), (tensor.f_kind()?, tch::Device::Cpu))?.f_fill_tensor_(&element)?)
 }
 
 /// A shape as libtorch takes it.

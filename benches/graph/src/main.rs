@@ -2,6 +2,7 @@
 //! `make bench-graph`. All are interleaved in one process, and medians compared.
 
 mod kernels;
+mod overhead;
 mod report;
 mod row;
 mod thesis;
@@ -48,7 +49,9 @@ fn main() {
             all.push((Summary::of(row), measured));
         }
     }
-    let text = report::report(&all);
+    let overhead = overhead::line();
+    println!("{overhead}");
+    let text = report::report(&all, &overhead);
     println!("{}", text.lines().last().unwrap_or_default());
     if let Some(file) = file {
         report::write(file, &text);

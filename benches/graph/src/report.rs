@@ -37,7 +37,7 @@ fn geometric_mean(xs: impl Iterator<Item = f64>) -> f64 {
 
 /// The section of the document.
 // Writing to a string cannot fail, so the results of `writeln!` say nothing.
-pub(crate) fn report(rows: &[(Summary, Measured)]) -> String {
+pub(crate) fn report(rows: &[(Summary, Measured)], overhead: &str) -> String {
     let mut out = String::new();
     let _ = writeln!(
         out,
@@ -83,6 +83,7 @@ pub(crate) fn report(rows: &[(Summary, Measured)]) -> String {
             compile[compile.len() / 2]
         );
     }
+    let _ = writeln!(out, "\n{overhead}");
     let large = || rows.iter().filter(|(s, m)| s.size >= LARGE && m.hand >= MOVES);
     let threads = backend_graph::torch::Setup::default().apply().threads;
     let _ = writeln!(out, "\nlibtorch ran on {threads} {}.", if threads == 1 { "thread" } else { "threads" });

@@ -297,6 +297,12 @@ fn prune(body: &mut Body, live: &mut HashSet<Value>) {
     live.extend(body.results.iter().copied());
     let mut kept = Vec::new();
     for mut n in std::mem::take(&mut body.nodes).into_iter().rev() {
+        // Of values that wait for a check those that nobody needs do not count as needed.
+        if let Op::Checked { values, .. } = &mut n.op {
+            let mut needed = n.results.iter().map(|r| live.contains(r));
+            values.retain(|_| needed.next() == Some(true));
+            n.results.retain(|r| live.contains(r));
+        }
         if n.results.iter().any(|r| live.contains(r)) {
             live.extend(n.op.operands());
             for b in n.op.bodies_mut() {

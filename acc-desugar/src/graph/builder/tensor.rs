@@ -21,7 +21,7 @@ impl Builder {
     }
 
     pub(crate) fn iota_from(&mut self, len: Value, start: Value, step: Value) -> Value {
-        self.tensor(Op::Iota { len, start, step }, ScalarType::I64, 1)
+        self.tensor(Op::Iota { len, start, step, ty: ScalarType::I64 }, ScalarType::I64, 1)
     }
 
     /// A 0-d tensor repeated to a shape.
@@ -91,6 +91,11 @@ impl Builder {
     pub(crate) fn cast(&mut self, x: Value, to: ScalarType) -> Value {
         if self.scalar(x) == to {
             return x;
+        }
+        if let Some(&Op::Iota { len, start, step, ty: ScalarType::I64 }) = self.def(x)
+            && matches!(to, ScalarType::F32 | ScalarType::F64 | ScalarType::I32)
+        {
+            return self.tensor(Op::Iota { len, start, step, ty: to }, to, 1);
         }
         let rank = self.rank(x);
         self.tensor(Op::Cast(x, to), to, rank)

@@ -80,7 +80,7 @@ operations! {
     "extent" Extent(x: Value, axis: u32);
     "from_size" FromSize(size: Value);
     "const" Const(value: Lit);
-    "iota" Iota { len: Value, start: Value, step: Value };
+    "iota" Iota { len: Value, start: Value, step: Value, ty: ScalarType };
     "prim" Prim(with: PrimOp, xs: Values);
     "cast" Cast(x: Value, to: ScalarType);
     "bitcast" Bitcast(x: Value, to: ScalarType);

@@ -64,11 +64,12 @@ impl<'g> Exporter<'g> {
             }
             Op::FromSize(n) => self.value(*n)?,
             Op::Const(l) => self.w.literal(*l),
-            Op::Iota { len, start, step } => {
+            Op::Iota { len, start, step, ty } => {
                 let [len, start, step] = [self.value(*len)?, self.value(*start)?, self.value(*step)?];
                 let k = self.w.range(&len);
                 let k = self.w.op2("Mul", &k, &step);
-                self.w.op2("Add", &k, &start)
+                let k = self.w.op2("Add", &k, &start);
+                if *ty == T::I64 { k } else { self.w.converted(&k, T::I64, *ty) }
             }
             Op::Prim(p, args) => {
                 let (names, ty) = (self.values(args)?, self.scalar(args[0]));
@@ -257,10 +258,10 @@ impl<'g> Exporter<'g> {
                 let (over, most) = (w.op2("GreaterOrEqual", &wide, &bound), w.int(i64::MAX));
                 w.node("Where", &[&over, &most, &product], Vec::new())
             }
-            SizeOp::Quot => w.prim(PrimOp::QuotP, T::I64, &[a.clone(), b.clone()])?,
-            SizeOp::Rem => w.prim(PrimOp::RemP, T::I64, &[a.clone(), b.clone()])?,
-            SizeOp::Div => w.prim(PrimOp::DivFloorP, T::I64, &[a.clone(), b.clone()])?,
-            SizeOp::Mod => w.prim(PrimOp::ModFloorP, T::I64, &[a.clone(), b.clone()])?,
+            SizeOp::Quot => self.divided(PrimOp::QuotP, a, b)?,
+            SizeOp::Rem => self.divided(PrimOp::RemP, a, b)?,
+            SizeOp::Div => self.divided(PrimOp::DivFloorP, a, b)?,
+            SizeOp::Mod => self.divided(PrimOp::ModFloorP, a, b)?,
             SizeOp::Eq => {
                 let y = w.op2("Equal", a, b);
                 w.cast(&y, DataType::Int64)
@@ -270,6 +271,15 @@ impl<'g> Exporter<'g> {
                 w.cast(&y, DataType::Int64)
             }
         })
+    }
+
+    /// A quotient or remainder of sizes; by 0 it is 0.
+    fn divided(&mut self, p: PrimOp, a: &Name, b: &Name) -> Result<Name, Unsupported> {
+        let (zero, one) = (self.w.int(0), self.w.int(1));
+        let none = self.w.op2("Equal", b, &zero);
+        let divisor = self.w.node("Where", &[&none, &one, b], Vec::new());
+        let y = self.w.prim(p, T::I64, &[a.clone(), divisor])?;
+        Ok(self.w.node("Where", &[&none, &zero, &y], Vec::new()))
     }
 
     fn outside(&mut self, base: Value, steps: &[Value], lens: &[Value], extent: Value) -> Result<Name, Unsupported> {

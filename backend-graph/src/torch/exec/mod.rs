@@ -59,6 +59,26 @@ pub(crate) struct Executable {
     constants: Constants,
     /// For each [`Op::Argument`]'s operand: which argument, and which leaf of it.
     arguments: HashMap<Value, (usize, usize)>,
+    /// The values that something takes as tensors.
+    tensors: Vec<bool>,
+}
+
+/// The values of a plan that something takes as tensors: what the host alone looks at need not be one.
+fn taken_as_tensors(plan: &Plan) -> Vec<bool> {
+    let mut taken = vec![false; plan.graph().types.len()];
+    let mut take = |v: &Value| {
+        if let Some(slot) = taken.get_mut(v.index()) {
+            *slot = true;
+        }
+    };
+    plan.body().results.iter().for_each(&mut take);
+    for step in plan.steps() {
+        step.bodies.iter().flat_map(|b| &b.results).for_each(&mut take);
+        if !matches!(step.node.op, Op::Argument(_)) {
+            step.node.op.operands().iter().for_each(&mut take);
+        }
+    }
+    taken
 }
 
 /// Literals as tensors on the device, made once: a rank-0 tensor is three times as fast an operand as a number.
@@ -126,7 +146,8 @@ impl Executable {
                 arguments.insert(*v, (position, leaf));
             }
         }
-        Ok(Executable { plan, device, faults, constants: Constants(constants), arguments })
+        let tensors = taken_as_tensors(&plan);
+        Ok(Executable { plan, device, faults, constants: Constants(constants), arguments, tensors })
     }
 
     pub(crate) fn plan(&self) -> &Plan {
@@ -160,13 +181,12 @@ impl Executable {
                 }
             }
             for column in arg.columns() {
+                let Some(v) = params.next().filter(|v| self.tensors.get(v.index()) == Some(&true)) else { continue };
                 // SAFETY: operations write to memory that a step of this run made, alone (see `Step::overwrites`); all
                 // tensors of the run are in `run`, which is dropped before `transfer`, or go through `take`.
                 let tensor = unsafe { transfer.lend(column, arg.shape()) };
                 let tensor = tensor.map_err(|e| e.at(&format!("argument {position}"), &Loc::unknown()))?;
-                if let Some(v) = params.next() {
-                    run.set(*v, Rt::Tensor(tensor.into()));
-                }
+                run.set(*v, Rt::Tensor(tensor.into()));
             }
         }
         let results = run.body(self.plan.body())?;
@@ -324,7 +344,10 @@ impl Run<'_> {
                 return Err(TorchError::new(format!("the parameter {v} is not set")).into());
             };
             let before = stack.len();
-            stack.extend(step.node.op.operands().into_iter().filter(|o| !self.is_set(*o)));
+            // The host has arguments, as tensors or not.
+            if !matches!(step.node.op, Op::Argument(_)) {
+                stack.extend(step.node.op.operands().into_iter().filter(|o| !self.is_set(*o)));
+            }
             if stack.len() == before {
                 acc_core::grow_stack(|| self.recorded(step))?;
                 stack.pop();

@@ -45,9 +45,9 @@ impl Run<'_> {
             }
             Op::FromSize(s) => Tensor::f_full([0i64; 0], self.size(*s)?, (Kind::Int64, device))?,
             Op::Const(l) => crate::torch::transfer::literal(*l, self.exe.device)?,
-            Op::Iota { len, start, step } => {
+            Op::Iota { len, start, step, ty } => {
                 let (len, start, step) = (self.size(*len)?, self.size(*start)?, self.size(*step)?);
-                iota(len, start, step, device)?
+                iota(len, start, step, *ty, device)?
             }
             Op::Prim(p, args) => {
                 let ty = args.first().map_or(ScalarType::I64, |a| self.scalar(*a));
@@ -69,8 +69,14 @@ impl Run<'_> {
             }
             Op::Where(c, t, e) => select_lanes(self.tensor(*c)?, self.tensor(*t)?, self.tensor(*e)?)?,
             Op::Clamp(at, extent) => clamp(self.tensor(*at)?, self.size(*extent)?)?,
-            Op::Reshape(x, shape) => self.tensor(*x)?.f_reshape(self.sizes(shape)?)?,
-            Op::Broadcast(x, shape) => self.tensor(*x)?.f_expand(self.sizes(shape)?, false)?,
+            Op::Reshape(x, shape) => {
+                let (t, shape) = (self.tensor(*x)?, self.sizes(shape)?);
+                if t.size() == shape { t.shallow_clone() } else { t.f_reshape(shape)? }
+            }
+            Op::Broadcast(x, shape) => {
+                let (t, shape) = (self.tensor(*x)?, self.sizes(shape)?);
+                if t.size() == shape { t.shallow_clone() } else { t.f_expand(shape, false)? }
+            }
             Op::Transpose(x, axes) => {
                 let axes: Vec<i64> = axes.iter().map(|a| i64::from(*a)).collect();
                 self.tensor(*x)?.f_permute(axes)?
@@ -165,14 +171,23 @@ fn outside(base: i64, steps: &[i64], lens: &[i64], extent: i64) -> bool {
     least < 0 || greatest >= i128::from(extent)
 }
 
-fn iota(len: i64, start: i64, step: i64, device: tch::Device) -> Result<Tensor> {
-    let options = (Kind::Int64, device);
+fn iota(len: i64, start: i64, step: i64, ty: ScalarType, device: tch::Device) -> Result<Tensor> {
+    // How large numbers are exact in the type; and libtorch computes the length of a range in doubles.
+    let bits = match ty {
+        ScalarType::F32 => 24,
+        ScalarType::I32 => 31,
+        _ => 52,
+    };
+    let exact = |n: &i64| n.unsigned_abs() < 1 << bits;
+    let end = step.checked_mul(len).filter(exact).and_then(|way| start.checked_add(way)).filter(exact);
+    let exact = end.is_some() && exact(&start) && exact(&step);
+    if ty != ScalarType::I64 && !exact {
+        return cast::cast(&iota(len, start, step, ScalarType::I64, device)?, ScalarType::I64, ty);
+    }
+    let options = (kind(ty), device);
     if start == 0 && step == 1 {
         return Ok(Tensor::f_arange(len, options)?);
     }
-    // libtorch computes the length of a range in floats, in which only smaller numbers are exact.
-    let exact = |n: &i64| n.unsigned_abs() < 1 << 52;
-    let end = step.checked_mul(len).filter(exact).and_then(|way| start.checked_add(way)).filter(exact);
     match end {
         _ if step == 0 => Ok(Tensor::f_full([len], start, options)?),
         Some(end) => Ok(Tensor::f_arange_start_step(start, end, step, options)?),
@@ -201,6 +216,7 @@ fn slice(t: &Tensor, axis: usize, start: i64, len: i64, step: i64) -> Result<Ten
         return zeros(&shape, t);
     }
     Ok(match (len, step) {
+        (_, 1) if len == extent && start == 0 => t.shallow_clone(),
         (..=0, _) => t.f_narrow(axis as i64, 0, 0)?,
         (_, 1) => t.f_narrow(axis as i64, start, len)?,
         _ => t.f_slice(axis as i64, start, start + (len - 1) * step + 1, step)?,
@@ -482,6 +498,13 @@ pub(super) fn cumulative(k: Known, t: &Tensor, ty: ScalarType) -> Result<Tensor>
     })
 }
 
+/// Whether a tensor is one number repeated, as far as that is known without waiting for a device.
+fn is_all(t: &Tensor, number: i64) -> Result<bool> {
+    let repeated = t.numel() > 0 && t.device() == tch::Device::Cpu && t.stride().iter().all(|step| *step == 0);
+    let integer = matches!(t.f_kind()?, Kind::Uint8 | Kind::Int8 | Kind::Int16 | Kind::Int | Kind::Int64);
+    Ok(repeated && integer && t.f_int64_value(&[0])? == number)
+}
+
 fn scatter(base: &Tensor, at: &Tensor, values: &Tensor, ty: ScalarType, mode: ScatterMode) -> Result<Tensor> {
     if ty == ScalarType::F16 && matches!(mode, ScatterMode::Combine(_)) {
         let wide = |t: &Tensor| t.f_to_kind(Kind::Float);
@@ -490,6 +513,13 @@ fn scatter(base: &Tensor, at: &Tensor, values: &Tensor, ty: ScalarType, mode: Sc
     Ok(match mode {
         // On the CPU the last of several writers wins; that is so of no other indexed write of libtorch.
         ScatterMode::Last => base.f_scatter(0, at, values)?,
+        ScatterMode::Combine(Known::Sum) if is_all(base, 0)? && is_all(values, 1)? => {
+            let counts = at.f_bincount(None::<Tensor>, base.numel() as i64)?;
+            if counts.size() != base.size() {
+                return Err(TorchError::new("a position is out of bounds"));
+            }
+            if ty == ScalarType::I64 { counts } else { counts.f_to_kind(kind(ty))? }
+        }
         ScatterMode::Combine(Known::Sum) => base.f_scatter_add(0, at, values)?,
         ScatterMode::Combine(Known::Product) => base.f_internal_scatter_reduce(0, at, values, "prod", true)?,
         ScatterMode::Combine(Known::Min | Known::All) => {
