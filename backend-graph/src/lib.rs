@@ -19,7 +19,7 @@ pub use counts::Counts;
 pub use export::json::{JsonError, from_json};
 pub use export::onnx::{Unsupported, onnx};
 pub use export::{Format, export};
-pub use plan::Plan;
+pub use plan::{Bytes, Peak, Plan};
 
 use acc_core::api::Compiled;
 use acc_core::ir::Program;

@@ -1,8 +1,11 @@
 //! Plans: in which order a graph's nodes run, when each value is freed, and which memory is written again. No library is
 //! named here.
 
+mod memory;
 mod show;
 mod storage;
+
+pub use memory::{Bytes, Peak};
 
 use acc_core::timeline;
 use acc_desugar::graph::{Body, Graph, Node, Value};

@@ -11,9 +11,10 @@ impl Display for Plan {
         let show = Show { plan: self, shapes: Shapes::of(&self.graph) };
         writeln!(
             f,
-            "plan of {} steps, {} in place, ({}) {{",
+            "plan of {} steps, {} in place, at most {} beside the arguments, ({}) {{",
             self.steps().len(),
             self.in_place(),
+            self.peak(),
             show.typed(&self.body().params)
         )?;
         show.body(&self.graph.body, self.body(), 1, f)?;

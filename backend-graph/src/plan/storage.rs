@@ -5,7 +5,7 @@ use acc_desugar::graph::{Body, Graph, Node, Op, Type, Value};
 use std::collections::{HashMap, HashSet};
 
 /// What a result's memory is.
-enum Memory {
+pub(super) enum Memory {
     /// Its own.
     Own,
     /// That of an operand, or perhaps.
@@ -67,7 +67,7 @@ fn is_elementwise(op: &Op) -> bool {
     matches!(op, Op::Prim(..))
 }
 
-fn memory(graph: &Graph, n: &Node, result: usize) -> Memory {
+pub(super) fn memory(graph: &Graph, n: &Node, result: usize) -> Memory {
     match &n.op {
         // The absolute value of unsigned numbers is the operand itself.
         Op::Prim(PrimOp::AbsP, v) => Memory::Shared(v[0]),
