@@ -139,6 +139,9 @@ impl SegmentedFold<'_> {
         let mut c = Code::new([ScalarType::I64], self.loc);
         let k = Val(0);
         let (start, end) = c.segment(offsets, k);
+        // From an offset that is not negative this does not wrap, and an end that is negative stays a wrong one.
+        let none = c.int(-1);
+        let end = c.prim(PrimOp::MaxP, [end, none]);
         let length = c.prim(PrimOp::SubP, [end, start]);
         ArrayOp::Generate { shape: self.count(offsets), f: c.done([length]) }
     }
