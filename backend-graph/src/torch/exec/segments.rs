@@ -20,7 +20,7 @@ pub(super) fn reduce(k: Known, t: &Tensor, ty: ScalarType, offsets: &Tensor, ful
     let mut shape = t.size();
     let n = shape.pop().unwrap_or(0);
     let count = offsets.numel() as i64 - 1;
-    check(offsets, count, n, full)?;
+    let segments = Checked::new(offsets, count, n, full)?;
     shape.push(count);
     let neutral = literal(k.neutral(ty), Device::Cpu)?.f_to_device(t.device())?;
     if n == 0 || shape.contains(&0) {
@@ -35,14 +35,11 @@ pub(super) fn reduce(k: Known, t: &Tensor, ty: ScalarType, offsets: &Tensor, ful
                 Known::Max => ("max", f64::NEG_INFINITY),
                 Known::Sum | Known::All | Known::Any => ("sum", 0.0),
             };
-            let axis = shape.len() as i64 - 1;
-            if let Some(last) = shape.last_mut() {
-                *last = count + 1;
-            }
-            let offsets = offsets.f_expand(shape, false)?.f_contiguous()?;
-            // What "unsafe" leaves out are the checks made above.
-            let none = None::<&Tensor>;
-            Ok(Tensor::f_segment_reduce(&t.f_contiguous()?, name, none, none, Some(&offsets), axis, true, initial)?)
+            // By lengths, which are faster than offsets, from the first one on. What "unsafe" leaves out was checked.
+            let first = segments.first;
+            let (axis, from) = (shape.len() as i64 - 1, t.f_narrow(-1, first, n - first)?.f_contiguous()?);
+            let (lengths, none) = (segments.lengths.f_expand(shape, false)?.f_contiguous()?, None::<&Tensor>);
+            Ok(Tensor::f_segment_reduce(&from, name, Some(&lengths), none, none, axis, true, initial)?)
         }
         Known::Sum | Known::Product | Known::Min | Known::Max | Known::All | Known::Any => {
             scattered(k, t, ty, offsets, &neutral, [n, count])
@@ -50,23 +47,30 @@ pub(super) fn reduce(k: Known, t: &Tensor, ty: ScalarType, offsets: &Tensor, ful
     }
 }
 
-/// Libtorch reads wherever offsets say: they must ascend within the rows.
-fn check(offsets: &Tensor, count: i64, n: i64, full: bool) -> Result<()> {
-    let wrong = || TorchError::new("the segments are not there");
-    if count < 0 {
-        return Err(wrong());
-    }
-    let (least, greatest) = offsets.f_aminmax(None, false)?;
-    if least.f_int64_value(&[])? < 0 || greatest.f_int64_value(&[])? > n {
-        return Err(wrong());
-    }
-    if count > 0 {
-        let lengths = offsets.f_narrow(0, 1, count)?.f_sub(&offsets.f_narrow(0, 0, count)?)?;
-        if lengths.f_min()?.f_int64_value(&[])? < i64::from(full) {
+/// Segments that are there. Libtorch reads wherever it is told: they must ascend within the rows.
+struct Checked {
+    lengths: Tensor,
+    /// Where the first one begins.
+    first: i64,
+}
+
+impl Checked {
+    fn new(offsets: &Tensor, count: i64, n: i64, full: bool) -> Result<Checked> {
+        let wrong = || TorchError::new("the segments are not there");
+        if count < 0 {
             return Err(wrong());
         }
+        let (least, greatest) = offsets.f_aminmax(None, false)?;
+        let first = least.f_int64_value(&[])?;
+        if first < 0 || greatest.f_int64_value(&[])? > n {
+            return Err(wrong());
+        }
+        let lengths = offsets.f_narrow(0, 1, count)?.f_sub(&offsets.f_narrow(0, 0, count)?)?;
+        if count > 0 && lengths.f_min()?.f_int64_value(&[])? < i64::from(full) {
+            return Err(wrong());
+        }
+        Ok(Checked { lengths, first })
     }
-    Ok(())
 }
 
 /// Sums of integers, which wrap: what all elements up to the end of a segment come to, without those before it.
