@@ -37,7 +37,8 @@ pub use acc_desugar::Rules;
 use buffer::Pool;
 pub use explain::{Explanation, KernelReport};
 use lower::{Plan, lower};
-use run::launch::{Context, Threads};
+use run::launch::Context;
+use run::team::Team;
 use std::sync::{Arc, OnceLock};
 
 /// The backend's name in messages.
@@ -49,7 +50,8 @@ pub struct Native(Arc<State>);
 
 struct State {
     cache: ProgramCache<Prepared>,
-    threads: Threads,
+    /// Its own, if it was asked for some.
+    threads: Option<Team>,
     memory: Arc<Pool>,
     rules: Rules,
     fuse: bool,
@@ -74,7 +76,8 @@ pub enum Compile {
 /// How a backend compiles and runs programs.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// So many threads of its own; without it, rayon's global ones.
+    /// So many threads of its own, the calling one among them, or one for each processor for 0; without it, those of all
+    /// backends, one for each processor.
     pub threads: Option<usize>,
     /// The rules of simplification.
     pub rules: Rules,
@@ -95,34 +98,34 @@ impl Default for Options {
 }
 
 impl Native {
-    /// A backend on rayon's global threads.
+    /// A backend on the threads of all backends.
     pub fn new() -> Native {
-        Native::on(Threads { pool: None }, Options::default())
+        Native::on(None, Options::default())
     }
 
     /// A backend that compiles nothing: tiles run every kernel.
     pub fn tiles() -> Native {
-        Native::on(Threads { pool: None }, Options { compile: Compile::Never, ..Options::default() })
+        Native::on(None, Options { compile: Compile::Never, ..Options::default() })
     }
 
     /// A backend that waits for the machine code of each kernel, where others would begin on tiles.
     pub fn compiled() -> Native {
-        Native::on(Threads { pool: None }, Options { compile: Compile::Now, ..Options::default() })
+        Native::on(None, Options { compile: Compile::Now, ..Options::default() })
     }
 
-    /// A backend with `n` threads of its own.
+    /// A backend with `n` threads of its own, the calling one among them.
     pub fn with_threads(n: usize) -> Result<Native, Error> {
         Native::with(Options { threads: Some(n), ..Options::default() })
     }
 
     /// A backend with these options; an error if its threads cannot be started.
     pub fn with(options: Options) -> Result<Native, Error> {
-        let pool = options.threads.map(|n| rayon::ThreadPoolBuilder::new().num_threads(n).build().map(Arc::new));
-        let pool = pool.transpose().map_err(|e| Error::Backend { backend: NAME, message: e.to_string() })?;
-        Ok(Native::on(Threads { pool }, options))
+        let threads = options.threads.map(Team::new).transpose();
+        let threads = threads.map_err(|e| Error::Backend { backend: NAME, message: format!("no threads: {e}") })?;
+        Ok(Native::on(threads, options))
     }
 
-    fn on(threads: Threads, options: Options) -> Native {
+    fn on(threads: Option<Team>, options: Options) -> Native {
         let Options { threads: _, rules, fuse, checks, compile } = options;
         let (cache, memory) = (ProgramCache::default(), Arc::new(Pool::default()));
         Native(Arc::new(State { cache, threads, memory, rules, fuse, checks, compile }))
@@ -131,7 +134,7 @@ impl Native {
 
 /// The threads that a backend without threads of its own runs on.
 pub fn threads() -> usize {
-    Threads { pool: None }.count()
+    run::team::processors()
 }
 
 impl Default for Native {
@@ -199,7 +202,11 @@ impl Backend for Native {
     fn execute(&self, program: &Prepared, args: &[ArrayData], limits: &RunLimits) -> Result<Vec<ArrayData>, Error> {
         let Native(state) = self;
         let meter = &limits.meter();
-        let cx = Context { threads: &state.threads, memory: &state.memory, limits, meter, compile: state.compile };
+        let threads = match &state.threads {
+            Some(own) => own,
+            None => Team::global(),
+        };
+        let cx = Context { threads, memory: &state.memory, limits, meter, compile: state.compile };
         match run::run(&program.plan, args, cx) {
             // Fusion keeps whether a program faults, but not always at which of several faults. The fault to report is
             // the one that statement after statement meets.

@@ -1,5 +1,6 @@
 //! What all launches share: binding, tiles with their events, tasks on threads.
 
+use super::team::Team;
 use crate::Compile;
 use crate::buffer::{AnyBuffer, OutSlice, Pool};
 use crate::kernel::Output;
@@ -19,23 +20,10 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
 
-/// The threads that launches run on.
-#[derive(Clone)]
-pub(crate) struct Threads {
-    /// A pool of its own, or rayon's global one.
-    pub pool: Option<Arc<rayon::ThreadPool>>,
-}
-
-impl Threads {
-    pub(crate) fn count(&self) -> usize {
-        self.pool.as_ref().map_or_else(rayon::current_num_threads, |p| p.current_num_threads())
-    }
-}
-
 /// What a run has at hand.
 #[derive(Clone, Copy)]
 pub(crate) struct Context<'a> {
-    pub threads: &'a Threads,
+    pub threads: &'a Team,
     pub memory: &'a Arc<Pool>,
     pub limits: &'a RunLimits,
     pub meter: &'a Meter,
@@ -106,21 +94,12 @@ impl Context<'_> {
                 }
             }
         };
-        match &self.threads.pool {
-            Some(p) => p.in_place_scope(|s| fork(s, threads, &work)),
-            None => rayon::in_place_scope(|s| fork(s, threads, &work)),
-        }
+        self.threads.work(threads - 1, &work);
         match found.into_inner().unwrap_or_else(PoisonError::into_inner) {
             Some((_, stop)) => Err(stop),
             None => Ok(()),
         }
     }
-}
-
-/// Does the work of so many threads. The calling one begins at once, while the others wake.
-fn fork<'s>(s: &rayon::Scope<'s>, threads: usize, work: &'s (impl Fn() + Sync)) {
-    (1..threads).for_each(|_| s.spawn(move |_| work()));
-    work();
 }
 
 /// Looks up what a launch reads.

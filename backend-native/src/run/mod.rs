@@ -13,6 +13,7 @@ mod scatter;
 mod shape;
 mod sort;
 mod store;
+pub(crate) mod team;
 mod whole;
 
 use crate::buffer::AnyBuffer;
