@@ -369,6 +369,20 @@ impl Kernel {
         across > 0 && across >= along
     }
 
+    /// Whether a load runs along an axis with a stride, as in a transposition.
+    pub(crate) fn strides_along(&self, axis: usize) -> bool {
+        let follows = |i: &Ix| matches!(i, Ix::Affine { axis: a, .. } if *a as usize == axis);
+        let mut strides = false;
+        self.element.region.visit(0, &mut |n, _| {
+            if let Op::Load(l) = &n.op
+                && let Some((last, outer)) = l.index.split_last()
+            {
+                strides |= !follows(last) && outer.iter().any(follows);
+            }
+        });
+        strides
+    }
+
     /// The results of the element body that an output takes.
     pub(crate) fn values(&self, o: &Output) -> &[Val] {
         self.element.region.results.get(o.values.clone()).unwrap_or(&[])

@@ -10,7 +10,7 @@ use acc_core::RunLimits;
 use acc_core::data::ColumnSlice;
 use acc_core::ir::ArrayId;
 use half::f16;
-use std::collections::HashMap;
+use smallvec::SmallVec;
 use std::ffi::c_void;
 use std::ops::Range;
 
@@ -57,6 +57,15 @@ pub(crate) struct Part {
     pub most: usize,
     /// Columns taken at a time, row after row.
     pub panel: usize,
+    /// Of rows that are lanes, the elements that are folded.
+    pub along: Range<usize>,
+}
+
+impl Part {
+    /// These positions at once, in rows of this extent.
+    pub(crate) fn of(positions: Range<usize>, row: usize) -> Part {
+        Part { positions, row, most: usize::MAX, panel: usize::MAX, along: 0..row }
+    }
 }
 
 /// The memory that a part of an index space is computed into.
@@ -76,11 +85,14 @@ pub(crate) struct Memory<'m, 'o> {
     pub progress: u64,
 }
 
+/// The arguments of a function.
+type Words = SmallVec<[u64; 24]>;
+
 /// A compiled kernel with what it reads.
 pub(crate) struct Call<'a> {
     code: &'a Compiled,
     entry: &'a Entry,
-    words: Vec<u64>,
+    words: Words,
     limits: &'a RunLimits,
 }
 
@@ -119,13 +131,8 @@ impl<'a> Call<'a> {
     ) -> Option<Call<'a>> {
         let entry = code.entry()?;
         let flat = matches!(form, Form::Store { flat: true, .. });
-        let mut inputs: HashMap<ArrayId, Option<Input<'a>>> = HashMap::new();
-        for word in &code.words {
-            if let Word::ArrayExtent(a, _) | Word::Evaluated(a) | Word::Column(a, _) = *word {
-                inputs.entry(a).or_insert_with(|| names.input(a));
-            }
-        }
-        let input = |a: ArrayId| inputs.get(&a).and_then(Option::as_ref);
+        let inputs: SmallVec<[Option<Input<'a>>; 4]> = code.arrays.iter().map(|&a| names.input(a)).collect();
+        let input = |a: ArrayId| inputs.get(code.arrays.binary_search(&a).ok()?)?.as_ref();
         let words = code.words.iter().map(|word| match *word {
             Word::Tick => address(tick as *const ()),
             Word::Ticker => address(std::ptr::from_ref(limits)),
@@ -138,7 +145,13 @@ impl<'a> Call<'a> {
                 input(a).and_then(|i| i.columns.get(leaf as usize)).map_or(0, |&c| column_address(c))
             }
             Word::Scalar(a, position) => names.scalar(a, position),
-            Word::Out(_) | Word::Base | Word::Before(_) | Word::Preceded(_) | Word::Total(_) => 0,
+            Word::Out(_)
+            | Word::Base
+            | Word::From
+            | Word::To
+            | Word::Before(_)
+            | Word::Preceded(_)
+            | Word::Total(_) => 0,
             Word::TargetExtent(_) | Word::Progress => 0,
         });
         let words = words.collect();
@@ -147,7 +160,7 @@ impl<'a> Call<'a> {
 
     /// Computes a part of the index space.
     pub(crate) fn run(&self, part: Part, memory: &mut Memory<'_, '_>) -> Ended {
-        let Part { positions, row, most, panel } = part;
+        let Part { positions, row, most, panel, along } = part;
         let Memory { outs, before, preceded, totals, target, progress } = memory;
         let mut words = self.words.clone();
         for (word, place) in self.code.words.iter().zip(&mut words) {
@@ -156,6 +169,8 @@ impl<'a> Call<'a> {
                     *place = outs.get_mut(k as usize).and_then(Option::as_mut).map_or(0, out_address);
                 }
                 Word::Base => *place = positions.start as u64,
+                Word::From => *place = along.start as u64,
+                Word::To => *place = along.end as u64,
                 Word::Before(k) => *place = before.get(k as usize).copied().unwrap_or(0),
                 Word::Preceded(k) => *place = preceded.get(k as usize).map_or(0, |&p| u64::from(p)),
                 Word::Total(k) => *place = totals.get_mut(k as usize).map_or(0, |t| address(std::ptr::from_mut(t))),

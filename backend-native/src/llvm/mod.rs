@@ -21,6 +21,7 @@ pub use disk::folder;
 pub(crate) use emit::{Emitted, Form, Word, reads_element_by_element};
 
 use crate::kernel::Kernel;
+use acc_core::ir::ArrayId;
 use c::Engine;
 use code::Entry;
 use compile::Slot;
@@ -108,6 +109,8 @@ fn passes(version: u32) -> &'static str {
 pub(crate) struct Compiled {
     /// The words of its arguments, in order.
     pub words: Vec<Word>,
+    /// The arrays that they name, in order.
+    pub arrays: Vec<ArrayId>,
     slot: Arc<Slot>,
 }
 
@@ -123,7 +126,18 @@ fn compile(kernel: &Kernel, form: Form) -> Result<Compiled, String> {
     let engine = find::llvm().engine.as_ref().ok_or("no LLVM is found")?;
     let Emitted { text, words } = emit::emit(kernel, form, &Target::of(engine)?)?;
     let slot = compile::request(engine, text).ok_or("the compiling thread cannot be started")?;
-    Ok(Compiled { words, slot })
+    let mut arrays: Vec<ArrayId> = words
+        .iter()
+        .filter_map(|word| match *word {
+            Word::ArrayExtent(a, _) | Word::Evaluated(a) | Word::Column(a, _) => Some(a),
+            Word::Tick | Word::Ticker | Word::Extent(_) | Word::Scalar(..) | Word::Out(_) | Word::Base => None,
+            Word::From | Word::To | Word::Before(_) | Word::Preceded(_) | Word::Total(_) => None,
+            Word::TargetExtent(_) | Word::Progress => None,
+        })
+        .collect();
+    arrays.sort_unstable();
+    arrays.dedup();
+    Ok(Compiled { words, arrays, slot })
 }
 
 /// The machine code of one kernel, in the forms that were asked for.

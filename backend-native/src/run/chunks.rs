@@ -133,17 +133,16 @@ impl Rows<'_> {
 
     /// Cuts all chunks into tasks of `len` chunks.
     fn tasks<'b>(&self, out: &'b mut [Vec<AnyBuffer>], totals: &'b mut PerChunk, len: usize) -> Vec<Chunks<'b>> {
-        let memories = self.memories();
         let mut rest: Vec<Outs<'b>> = out.iter_mut().map(|o| o.iter_mut().map(AnyBuffer::as_out).collect()).collect();
         let mut totals: Vec<&'b mut [u64]> = totals.iter_mut().map(|t| &mut t[..]).collect();
-        for (rest, m) in rest.iter_mut().zip(&memories) {
+        for (rest, m) in rest.iter_mut().zip(&self.memories) {
             take(rest, self.place(m, 0));
         }
         let mut tasks = Vec::new();
         for first in (0..self.count()).step_by(len) {
             let count = len.min(self.count() - first);
             let size = |m: &Memory| self.place(m, first + count) - self.place(m, first);
-            let outs = rest.iter_mut().zip(&memories).map(|(rest, m)| take(rest, size(m))).collect();
+            let outs = rest.iter_mut().zip(&self.memories).map(|(rest, m)| take(rest, size(m))).collect();
             let own = totals.iter_mut().zip(&self.job.outputs).map(|(rest, o)| {
                 let (own, after) = std::mem::take(rest).split_at_mut(count * o.types.len());
                 *rest = after;
@@ -335,7 +334,6 @@ impl Rows<'_> {
         let outer = acc_core::data::unlinear_index(&job.extents[..axis], chunk / self.per_row());
         m.fixed[..axis].copy_from_slice(&outer);
         let dir = if self.dir == Some(Dir::Right) { Dir::Right } else { Dir::Left };
-        let memories = self.memories();
         let mut scans: SmallVec<[Scan<'_>; 2]> = SmallVec::new();
         for ((o, acc), before) in job.outputs.iter().zip(&mut *accs).zip(before) {
             scans.push(Scan { before: self.before_of(o, before, chunk), carry: None });
@@ -348,7 +346,7 @@ impl Rows<'_> {
             first_event(&mut *m, n, |m, n| m.tile(from + at, n))?;
             let own = |m: &Memory| self.place(m, chunk) - self.place(m, task.first) + at;
             let mut outs: SmallVec<[Outs<'_>; 2]> =
-                task.outs.iter_mut().zip(&memories).map(|(outs, m)| part(outs, own(m), n)).collect();
+                task.outs.iter_mut().zip(&self.memories).map(|(outs, m)| part(outs, own(m), n)).collect();
             for (out, scratch) in outs.iter_mut().zip(&mut *scratch).filter(|(_, s)| !s.is_empty()) {
                 if scratch.iter().any(|s| !s.slice(1).is_empty()) {
                     *out = scratch.iter_mut().map(|s| s.out().split_at(n).0).collect();
@@ -403,18 +401,23 @@ impl Rows<'_> {
         for ((o, out), totals) in self.job.outputs.iter().zip(out).zip(totals) {
             let Finish::Fold { .. } = o.output.finish else { continue };
             let (mut acc, n) = (Acc::new(o, 1), o.types.len());
-            for row in 0..self.rows {
-                let mut chunks = (row * per_row..(row + 1) * per_row).map(|c| &totals[c * n..(c + 1) * n]);
-                let mut total = match &o.init {
-                    Some(init) => init.clone(),
-                    None => chunks.next().unwrap_or_default().to_vec(),
+            if n == 0 {
+                continue;
+            }
+            let mut all: Vec<u64> = Vec::with_capacity(self.rows * n);
+            for row in totals.chunks(per_row * n) {
+                let mut chunks = row.chunks(n);
+                let mut total: SmallVec<[u64; 4]> = match &o.init {
+                    Some(init) => SmallVec::from_slice(init),
+                    None => SmallVec::from_slice(chunks.next().unwrap_or_default()),
                 };
                 for t in chunks {
-                    total = acc.combine(o, &total, t).map_err(|e| e.stop)?;
+                    total = SmallVec::from_vec(acc.combine(o, &total, t).map_err(|e| e.stop)?);
                 }
-                for (column, bits) in out.iter_mut().zip(total) {
-                    lanes::fill_first(column.as_out().split_at(row).1, bits);
-                }
+                all.extend_from_slice(&total);
+            }
+            for (k, column) in out.iter_mut().enumerate() {
+                lanes::fill_each(column.as_out(), all.iter().skip(k).step_by(n));
             }
         }
         Ok(())
@@ -431,11 +434,11 @@ impl Rows<'_> {
         pass: Pass,
     ) -> Result<bool, Stop> {
         let Some(call) = call else { return Ok(false) };
-        let (mut starts, mut outs, mut totals) = (Vec::new(), Vec::new(), Vec::new());
-        let mut preceded = Vec::new();
-        let memories = self.memories();
+        let (mut starts, mut totals): (SmallVec<[u64; 8]>, SmallVec<[u64; 8]>) = Default::default();
+        let mut outs: SmallVec<[Option<OutSlice<'_>>; 4]> = SmallVec::new();
+        let mut preceded: SmallVec<[bool; 8]> = SmallVec::new();
         let (own, after) = task.outs.split_at_mut(self.job.outputs.len());
-        let outputs = self.job.outputs.iter().zip(before).zip(&memories);
+        let outputs = self.job.outputs.iter().zip(before).zip(&self.memories);
         for (((o, before), place), memory) in outputs.zip(own) {
             let before = self.before_of(o, before, chunk);
             preceded.extend(o.types.iter().map(|_| before.is_some()));
@@ -450,12 +453,12 @@ impl Rows<'_> {
             let memory = memory.iter_mut().map(|m| stored.then(|| m.reborrow().split_at(at).1.split_at(len).0));
             outs.extend(memory);
         }
-        for (memory, place) in after.iter_mut().zip(&memories[self.job.outputs.len()..]) {
+        for (memory, place) in after.iter_mut().zip(&self.memories[self.job.outputs.len()..]) {
             let at = self.place(place, chunk) - self.place(place, task.first);
             outs.extend(memory.iter_mut().map(|m| Some(m.reborrow().split_at(at).1.split_at(len).0)));
         }
         let first = chunk / self.per_row() * self.row + from;
-        let part = code::Part { positions: first..first + len, row: self.row, most: usize::MAX, panel: usize::MAX };
+        let part = code::Part::of(first..first + len, self.row);
         let mut memory =
             Places { outs: &mut outs, before: &starts, preceded: &preceded, totals: &mut totals, ..Places::default() };
         if !self.job.ended(call.run(part, &mut memory))? {

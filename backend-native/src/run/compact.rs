@@ -88,7 +88,7 @@ pub(crate) fn count(job: &Job<'_>) -> Result<Counts, Stop> {
 }
 
 fn part(job: &Job<'_>, first: usize, end: usize) -> Part {
-    Part { positions: first..end, row: points(job).max(1), most: usize::MAX, panel: usize::MAX }
+    Part::of(first..end, points(job).max(1))
 }
 
 /// Counts a chunk by machine code, if that can be done.

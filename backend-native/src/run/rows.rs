@@ -22,6 +22,9 @@ use acc_core::ir::Dir;
 const SHORT_ROW: usize = 64;
 /// Rows from which on lanes are worth filling with them.
 const MANY_ROWS: usize = 64;
+/// Elements of rows that lie across memory which are folded, of all rows of a block, before the next ones: their
+/// neighbours in memory are read while pages and prefetched lines of so many places are at hand.
+const STRIP: usize = 16;
 
 pub(crate) fn rows(job: &Job<'_>) -> Result<Vec<Columns>, Stop> {
     let Some((&row, outer)) = job.extents.split_last() else { return Ok(Vec::new()) };
@@ -47,7 +50,7 @@ pub(crate) fn rows(job: &Job<'_>) -> Result<Vec<Columns>, Stop> {
             Some(AxisKind::Scan(dir)) => Some(*dir),
             Some(AxisKind::Parallel | AxisKind::Reduction) | None => None,
         };
-        let all = Rows { job, dir, row, rows };
+        let all = Rows { job, dir, row, rows, memories: memories(job, dir, row) };
         if all.as_lanes() {
             all.by_rows(&mut out)?;
         } else if all.rows == 1 || all.per_row() > 1 || !all.by_whole_rows(&mut out)? {
@@ -73,6 +76,21 @@ fn width(o: &JobOutput<'_>, row: usize) -> usize {
     }
 }
 
+fn memories(job: &Job<'_>, dir: Option<Dir>, row: usize) -> Vec<Memory> {
+    let output = |o: &JobOutput<'_>| match o.output.finish {
+        Finish::Fold { .. } => Memory { width: 1, lead: 0, points: false },
+        Finish::Scan { .. } if is_transient_scan(o) => Memory { width: 0, lead: 0, points: false },
+        Finish::Store | Finish::Scan { .. } | Finish::Scatter { .. } | Finish::Compact => {
+            let width = width(o, row);
+            let lead = if dir == Some(Dir::Left) { width.saturating_sub(row) } else { 0 };
+            Memory { width, lead, points: true }
+        }
+    };
+    let after = job.epilogue.iter().filter(|_| dir.is_some()).flat_map(|e| &e.outputs);
+    let after = after.map(|_| Memory { width: row, lead: 0, points: true });
+    job.outputs.iter().map(output).chain(after).collect()
+}
+
 pub(super) struct Rows<'a> {
     pub job: &'a Job<'a>,
     /// Of the scans, if there are any.
@@ -81,6 +99,8 @@ pub(super) struct Rows<'a> {
     pub row: usize,
     /// How many there are.
     pub rows: usize,
+    /// The arrays that are computed: of the outputs, then, for scans, of the epilogue.
+    pub memories: Vec<Memory>,
 }
 
 /// How the memory of an array is laid out.
@@ -123,23 +143,6 @@ impl<'a> Rows<'a> {
         self.job.launch.kernel.lies_across()
     }
 
-    /// The arrays that are computed: of the outputs, then, for scans, of the epilogue.
-    pub(super) fn memories(&self) -> Vec<Memory> {
-        let row = self.row;
-        let output = |o: &JobOutput<'_>| match o.output.finish {
-            Finish::Fold { .. } => Memory { width: 1, lead: 0, points: false },
-            Finish::Scan { .. } if is_transient_scan(o) => Memory { width: 0, lead: 0, points: false },
-            Finish::Store | Finish::Scan { .. } | Finish::Scatter { .. } | Finish::Compact => {
-                let width = width(o, row);
-                let lead = if self.dir == Some(Dir::Left) { width.saturating_sub(row) } else { 0 };
-                Memory { width, lead, points: true }
-            }
-        };
-        let after = self.job.epilogue.iter().filter(|_| self.dir.is_some()).flat_map(|e| &e.outputs);
-        let after = after.map(|_| Memory { width: row, lead: 0, points: true });
-        self.job.outputs.iter().map(output).chain(after).collect()
-    }
-
     pub(super) fn worker<'b>(&'b self, space: &'b Space, lanes: usize) -> Worker<'b> {
         let job = self.job;
         let scratch = |o: &JobOutput<'_>| {
@@ -156,12 +159,11 @@ impl<'a> Rows<'a> {
 
     /// Cuts results into blocks of `len` rows.
     pub(super) fn blocks<'b>(&self, out: &'b mut [Vec<AnyBuffer>], len: usize) -> Vec<Block<'b>> {
-        let memories = self.memories();
         let mut rest: Vec<Outs<'b>> = out.iter_mut().map(|o| o.iter_mut().map(AnyBuffer::as_out).collect()).collect();
         let mut blocks = Vec::new();
         for first in (0..self.rows).step_by(len) {
             let count = len.min(self.rows - first);
-            let outs = rest.iter_mut().zip(&memories).map(|(rest, m)| take(rest, count * m.width)).collect();
+            let outs = rest.iter_mut().zip(&self.memories).map(|(rest, m)| take(rest, count * m.width)).collect();
             blocks.push(Block { first, count, outs });
         }
         blocks
@@ -205,13 +207,21 @@ impl<'a> Rows<'a> {
         let before: Vec<u64> =
             job.outputs.iter().flat_map(|o| (0..o.types.len()).map(|k| o.init.as_ref().map_or(0, |i| i[k]))).collect();
         let mut outs: Vec<_> = block.outs.iter_mut().flatten().map(|o| Some(o.reborrow())).collect();
-        let part = code::Part {
-            positions: block.first..block.first + block.count,
-            row: job.extents.iter().rev().nth(1).copied().unwrap_or(1),
-            most: CALL / job.launch.cost.max(1) / self.row,
-            panel: usize::MAX,
-        };
-        job.ended(call.run(part, &mut Places { outs: &mut outs, before: &before, ..Places::default() }))
+        let kernel = &job.launch.kernel;
+        let across = kernel.lies_across() && kernel.strides_along(row_axis(job));
+        let len = if self.dir.is_none() && across { STRIP } else { self.row };
+        for from in (0..self.row).step_by(len) {
+            let along = from..self.row.min(from + len);
+            let positions = block.first..block.first + block.count;
+            let row = job.extents.iter().rev().nth(1).copied().unwrap_or(1);
+            let most = CALL / job.launch.cost.max(1) / along.len();
+            let part = code::Part { most, along, ..code::Part::of(positions, row) };
+            let mut places = Places { outs: &mut outs, before: &before, ..Places::default() };
+            if !job.ended(call.run(part, &mut places))? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Takes `n` rows of a block, from row `done` on, from one end to the other.

@@ -103,10 +103,8 @@ fn run(
     let mut outs: SmallVec<[_; 4]> = out.iter_mut().map(|o| Some(o.as_out())).collect();
     let mut memory = Memory { outs: &mut outs, target: shape, ..Memory::default() };
     let part = Part {
-        positions: elements.clone(),
-        row: job.extents.last().copied().unwrap_or(1),
         most: CALL / (job.launch.cost + 8),
-        panel: usize::MAX,
+        ..Part::of(elements.clone(), job.extents.last().copied().unwrap_or(1))
     };
     let ended = call.run(part, &mut memory);
     let done = elements.start + memory.progress as usize;

@@ -2,7 +2,6 @@
 
 use super::launch::{CALL, Columns, Context, Cut, Job, Piece, finish, first_event, pieces, task_len};
 use crate::buffer::AnyBuffer;
-use crate::kernel::{Ix, Kernel, Op};
 use crate::llvm::code::{Call, Memory, Part};
 use crate::llvm::{Form, reads_element_by_element};
 use crate::tile::machine::{Bound, Code, Machine, Space, Stop};
@@ -12,13 +11,13 @@ use smallvec::SmallVec;
 
 /// Bytes of a result from which on it is written past the caches.
 const STREAM: usize = 16 << 20;
-/// Lanes of a tile that reads across rows: the cache lines of all of them stay until the next row needs them.
+/// Lanes of a tile that reads across rows, and the least row that is taken in panels: the cache lines of all of them stay until the next row needs them.
 const PANEL: usize = 128;
 
 pub(crate) fn store(job: &Job<'_>) -> Result<Vec<Columns>, Stop> {
     let types: Vec<ScalarType> = job.outputs.iter().flat_map(|o| o.types.iter().copied()).collect();
     let results: Vec<usize> = job.outputs.iter().flat_map(|o| o.output.values.clone()).collect();
-    let across = reads_across(&job.launch.kernel);
+    let across = job.launch.kernel.strides_along(job.extents.len().saturating_sub(1));
     let element = (&job.launch.element, &job.element);
     let out = fill(job.cx, element, &job.extents, &types, &results, job.launch.cost, across, Some(job))?;
     let mut columns = finish(out).into_iter();
@@ -94,9 +93,11 @@ impl<'a> Native<'a> {
         let row = if flat { n } else { job.extents.last().copied().unwrap_or(1) };
         // Past the caches only where each row of each result begins at a line of them.
         let types = || job.outputs.iter().flat_map(|o| &o.types);
-        let stream = stream && !panels && (row == n || types().all(|t| (row * t.size()).is_multiple_of(LINE)));
+        let stream = stream && (row == n || types().all(|t| (row * t.size()).is_multiple_of(LINE)));
+        // A line of each result, so that few lines are read in turn.
+        let panel = types().map(|t| LINE / t.size()).max().filter(|_| panels).unwrap_or(usize::MAX);
         let call = job.call(Form::Store { flat, stream })?;
-        Some(Native { job, call, row, panel: if panels { PANEL } else { usize::MAX }, stream })
+        Some(Native { job, call, row, panel, stream })
     }
 
     /// Computes a piece; whether that is done. If not, tiles must do it, to find what stops it.
@@ -109,7 +110,7 @@ impl<'a> Native<'a> {
         // Whole cache lines, and whole rows of panels.
         let most = (CALL / self.job.launch.cost.max(1)).next_multiple_of(LINE);
         let most = if self.panel < self.row { most.next_multiple_of(self.row) } else { most };
-        let part = Part { positions, row: self.row, most, panel: self.panel };
+        let part = Part { most, panel: self.panel, ..Part::of(positions, self.row) };
         let ended = self.call.run(part, &mut Memory { outs: &mut outs, ..Memory::default() });
         if self.stream {
             memory::finish();
@@ -158,14 +159,4 @@ fn panels(piece: &mut Piece<'_>, m: &mut Machine<'_>, results: &[usize], row: us
         }
     }
     Ok(())
-}
-
-/// Whether a load runs along the innermost axis with a stride, as in a transposition.
-fn reads_across(kernel: &Kernel) -> bool {
-    let inner = kernel.axes.len().saturating_sub(1) as u32;
-    let follows = |i: &Ix| matches!(i, Ix::Affine { axis, .. } if *axis == inner);
-    kernel.element.region.nodes.iter().any(|n| match &n.op {
-        Op::Load(l) => l.index.split_last().is_some_and(|(last, outer)| !follows(last) && outer.iter().any(follows)),
-        _ => false,
-    })
 }

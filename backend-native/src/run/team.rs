@@ -156,6 +156,8 @@ struct Board {
     watching: usize,
     /// Helpers that sleep.
     asleep: usize,
+    /// When the last offer was posted.
+    last: Option<Instant>,
     /// No offers will come.
     closed: bool,
 }
@@ -173,6 +175,7 @@ impl Shared {
         board.open.push((posted, seats));
         let seats: usize = board.open.iter().map(|(_, seats)| seats).sum();
         let woken = seats.saturating_sub(board.watching).min(board.asleep);
+        board.last = Some(Instant::now());
         self.posts.0.fetch_add(1, Ordering::Release);
         drop(board);
         (0..woken).for_each(|_| self.wake.notify_one());
@@ -228,7 +231,8 @@ fn help(shared: &Shared) {
             board = shared.wake.wait(board).unwrap_or_else(PoisonError::into_inner);
             board.asleep -= 1;
         }
-        soon = idle.elapsed() < 2 * WATCH;
+        // From then to the offer, however long this thread took to wake.
+        soon = board.last.is_none_or(|last| last.saturating_duration_since(idle) < WATCH);
     }
 }
 

@@ -26,7 +26,7 @@ impl Rows<'_> {
             |(), mut block| {
                 let mut outs: Vec<_> = block.outs.iter_mut().flatten().map(|o| Some(o.reborrow())).collect();
                 let positions = block.first * self.row..(block.first + block.count) * self.row;
-                let part = Part { positions, row: self.row, most, panel: usize::MAX };
+                let part = Part { most, ..Part::of(positions, self.row) };
                 let ended = call.run(part, &mut Memory { outs: &mut outs, before: &before, ..Memory::default() });
                 let done = job.ended(ended)?;
                 declined.fetch_or(!done, Ordering::Relaxed);

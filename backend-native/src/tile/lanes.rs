@@ -214,6 +214,11 @@ macro_rules! lanes {
             match out { $(OutSlice::$V(t) => t.fill(<$t>::from_bits64(bits))),* }
         }
 
+        /// Sets the values, as long as there are any.
+        pub(crate) fn fill_each<'b>(out: OutSlice<'_>, bits: impl Iterator<Item = &'b u64>) {
+            match out { $(OutSlice::$V(t) => t.iter_mut().zip(bits).for_each(|(t, &bits)| *t = <$t>::from_bits64(bits))),* }
+        }
+
         /// Sets the first value.
         pub(crate) fn fill_first(out: OutSlice<'_>, bits: u64) {
             match out { $(OutSlice::$V(t) => if let Some(t) = t.first_mut() { *t = <$t>::from_bits64(bits) }),* }

@@ -23,6 +23,9 @@ enum Place {
     Any(Parts),
 }
 
+/// That memory is that of an array that is read, which results do not overlap.
+const INPUT: &str = ", !alias.scope !2";
+
 impl Emitter<'_> {
     /// The value of an index along one dimension.
     pub(super) fn index(&mut self, ix: &Ix) -> V {
@@ -248,7 +251,7 @@ impl Emitter<'_> {
                     let x = put!(self, "load {mem}, ptr {p}, align {size}, !alias.scope !2");
                     V::One(if ty == ScalarType::Bool { put!(self, "icmp ne i8 {x}, 0") } else { x })
                 }
-                Place::Run(first, step) => self.run(ty, &column, first, *step, good.as_ref()),
+                Place::Run(first, step) => V::Lanes(self.neighbours(ty, &column, first, *step, good.as_ref(), INPUT)),
                 Place::Any(positions) => self.gather(ty, &column, positions),
             };
             self.set(result, value);
@@ -263,8 +266,16 @@ impl Emitter<'_> {
         }
     }
 
-    /// Neighbours in memory, from the first lane's position on.
-    fn run(&mut self, ty: ScalarType, column: &Operand, first: &Operand, step: i64, good: Option<&Parts>) -> V {
+    /// Neighbours in memory, from the first lane's position on; `scope` says whose memory it is.
+    pub(super) fn neighbours(
+        &mut self,
+        ty: ScalarType,
+        column: &Operand,
+        first: &Operand,
+        step: i64,
+        good: Option<&Parts>,
+        scope: &str,
+    ) -> Parts {
         let lanes = self.width.lanes;
         let (mem, size) = (stored(ty), ty.size());
         let (vector, suffix) = (self.shape().of(mem), self.shape().suffix(mem));
@@ -280,16 +291,16 @@ impl Emitter<'_> {
                 mask = Some(self.reverse(m, "i1", &reversed));
             }
             let x = match mask {
-                None => put!(self, "load {vector}, ptr {p}, align {size}, !alias.scope !2"),
+                None => put!(self, "load {vector}, ptr {p}, align {size}{scope}"),
                 Some(m) => put!(
                     self,
-                    "call {vector} @llvm.masked.load.{suffix}.p0(ptr {p}, i32 {size}, <{lanes} x i1> {m}, {vector} zeroinitializer), !alias.scope !2"
+                    "call {vector} @llvm.masked.load.{suffix}.p0(ptr {p}, i32 {size}, <{lanes} x i1> {m}, {vector} zeroinitializer){scope}"
                 ),
             };
             let x = if step < 0 { self.reverse(&x, mem, &reversed) } else { x };
             parts.push(self.read(ty, x));
         }
-        V::Lanes(parts)
+        parts
     }
 
     fn reverse(&mut self, x: &Operand, element: &str, order: &[String]) -> Operand {

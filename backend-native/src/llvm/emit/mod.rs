@@ -139,6 +139,10 @@ pub(crate) enum Word {
     Base,
     /// What a fold or scan begins with: for rows the initial value, for a chunk what comes before it.
     Before(u32),
+    /// Where the folding of rows that are lanes begins: what comes before, if anything does, is combined in `Out`.
+    From,
+    /// Where it ends.
+    To,
     /// Whether anything comes before a chunk.
     Preceded(u32),
     /// Where the total of a chunk is to be put, as bits.
@@ -251,6 +255,10 @@ pub(crate) fn emit(kernel: &Kernel, form: Form, target: &Target) -> Result<Emitt
     if form == Form::Rows && size <= SMALL && kernel.lies_across() {
         // Several cache lines of each row, so that few pages are met again and again.
         width.parts = (STRIP / (width.lanes * 4)).max(width.parts);
+    }
+    if matches!(form, Form::Store { .. }) && kernel.strides_along(kernel.axes.len() - 1) {
+        // Panels of few columns are computed, whose lines stay in the cache.
+        width.parts = 1;
     }
     let mut e = Emitter::new(&kernel.element, width, target);
     e.stream = matches!(form, Form::Store { stream: true, .. });
@@ -385,7 +393,8 @@ impl<'a> Emitter<'a> {
         let ty = match word {
             Word::Tick | Word::Ticker | Word::Column(..) | Word::Out(_) | Word::Total(_) | Word::Progress => "ptr",
             Word::Extent(_) | Word::ArrayExtent(..) | Word::Evaluated(_) | Word::Scalar(..) => "i64",
-            Word::Base | Word::Before(_) | Word::Preceded(_) | Word::TargetExtent(_) => "i64",
+            Word::Base | Word::From | Word::To | Word::Before(_) | Word::Preceded(_) => "i64",
+            Word::TargetExtent(_) => "i64",
         };
         // Writing to a string does not fail.
         let _ = writeln!(self.entry, "  %p{k} = getelementptr i64, ptr %args, i64 {k}");

@@ -2,7 +2,7 @@
 
 use super::ending::{Ending, Leaf, Out};
 use super::nest::{Axis, State};
-use super::text::{Operand, element, literal, put};
+use super::text::{Operand, element, literal, put, stored};
 use super::value::{Parts, V};
 use super::{Emitter, Word};
 use crate::kernel::{Finish, Node};
@@ -16,7 +16,11 @@ impl<'a> Ending<'a> {
         // The lane of the first row, and what each row takes in the memory of an output.
         let position = put!(e, "add i64 {at}, {first}");
         let widths: Vec<Operand> = self.outs.iter().map(|o| self.width(e, o, &row)).collect();
-        let mut state = State(vec![(Operand::int(0), "i64".to_string())]);
+        let (from, to) = match self.scans() {
+            true => (Operand::int(0), row.clone()),
+            false => (e.word(Word::From), e.word(Word::To)),
+        };
+        let mut state = State(vec![(from.clone(), "i64".to_string())]);
         for (o, width) in self.outs.iter().zip(&widths) {
             for (k, &leaf) in o.leaves.iter().enumerate() {
                 let Some(start) = self.start(e, o, k) else { continue };
@@ -27,6 +31,9 @@ impl<'a> Ending<'a> {
                 let ty = e.vector(leaf.ty);
                 state.0.extend(start.into_iter().map(|x| (x, ty.clone())));
             }
+        }
+        if !self.scans() {
+            self.go_on(e, &from, first, &mut state);
         }
         let (head, exit, before) = (e.w.label(), e.w.label(), e.w.block);
         e.w.jump(head);
@@ -91,7 +98,7 @@ impl<'a> Ending<'a> {
         }
         e.tick(self.cost);
         let next = put!(e, "add i64 {t}, 1");
-        let more = put!(e, "icmp slt i64 {next}, {row}");
+        let more = put!(e, "icmp slt i64 {next}, {to}");
         let last = e.w.block;
         e.w.branch(&more, head, exit);
         let types = accs.0.iter().map(|(_, ty)| ty.clone());
@@ -108,6 +115,28 @@ impl<'a> Ending<'a> {
             } else if let Finish::Scan { .. } = o.output.finish {
                 after.by_ref().take(o.leaves.len()).for_each(drop);
             }
+        }
+    }
+
+    /// Where the folds of rows do not begin, they go on with what is combined so far.
+    fn go_on(&self, e: &mut Emitter<'a>, from: &Operand, first: &Operand, state: &mut State) {
+        let begins = put!(e, "icmp eq i64 {from}, 0");
+        let (so_far, join, begun) = (e.w.label(), e.w.label(), e.w.block);
+        e.w.branch(&begins, join, so_far);
+        e.w.start(so_far);
+        let mut parts: Vec<Operand> = Vec::new();
+        for o in self.outs.iter().filter(|o| matches!(o.output.finish, Finish::Fold { .. })) {
+            for leaf in &o.leaves {
+                let (out, mem, row) = (e.word(Word::Out(leaf.number)), stored(leaf.ty), &self.row);
+                let start = put!(e, "getelementptr {mem}, ptr {out}, i64 {row}");
+                parts.extend(e.neighbours(leaf.ty, &start, first, 1, None, ""));
+            }
+        }
+        let last = e.w.block;
+        e.w.jump(join);
+        e.w.start(join);
+        for ((x, ty), y) in state.0.iter_mut().skip(1).zip(parts) {
+            *x = put!(e, "phi {ty} [ {x}, {begun} ], [ {y}, {last} ]");
         }
     }
 
