@@ -63,11 +63,16 @@ fn two_folds_of_columns_and_what_is_made_of_them() {
     }
 }
 
-fn transposed<T: ColumnElt + HasScalarType + Prim + PartialEq + std::fmt::Debug>(rows: usize, columns: usize, of: impl Fn(u64) -> T) {
+fn transposed<T: ColumnElt + HasScalarType + Prim + PartialEq + std::fmt::Debug>(
+    rows: usize,
+    columns: usize,
+    of: impl Fn(u64) -> T,
+) {
     let mut r = Rng(9);
     let values: Vec<T> = (0..rows * columns).map(|_| of(r.next())).collect();
     let ty = T::TYPE;
-    let a = ArrayData::new([rows, columns], ty.into(), [Column::from_lits(ty, values.iter().map(|x| x.lit()))]).unwrap();
+    let a =
+        ArrayData::new([rows, columns], ty.into(), [Column::from_lits(ty, values.iter().map(|x| x.lit()))]).unwrap();
     let program = parse(&format!(
         "program(a: [2]{ty}) {{
            t: [2]{ty} = generate(shape: || (extent(a, 1), extent(a, 0)), f: |%i: i64, %j: i64| a[%j, %i])
