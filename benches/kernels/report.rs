@@ -1,5 +1,6 @@
 //! The table, as text while it is made and as a page of `docs/` in the end.
 
+use crate::FASTEST;
 use crate::measure::{Timed, geometric_mean, median};
 use crate::roofline::Roofline;
 use crate::row::Row;
@@ -18,13 +19,14 @@ pub struct Line {
     pub arithmetic: f64,
     /// Of each executor: milliseconds, and the ratio to the limit; or why there are none.
     pub executors: Vec<(&'static str, Result<(f64, f64), String>)>,
-    /// Milliseconds of other libraries, from an earlier run.
+    /// Milliseconds of other libraries, as they would be in this run: an earlier one had ours beside them.
     pub peers: BTreeMap<String, f64>,
 }
 
 impl Line {
     pub fn new(row: &Row, timed: &Timed, roof: &Roofline, peers: BTreeMap<String, f64>) -> Line {
         let hand = median(&timed.hand);
+        let peers = as_now(peers, timed);
         let memory = row.read / roof.read + row.written / roof.write();
         let arithmetic = row.flops / roof.flops;
         let bound = memory.max(arithmetic);
@@ -61,6 +63,15 @@ impl Line {
     /// Whether the row counts in the mean: short ones show what a call costs.
     pub fn counts(&self) -> bool {
         self.hand >= 0.01
+    }
+}
+
+/// Milliseconds of other libraries in this run, in which the machine may be slower or faster than when they ran beside ours.
+fn as_now(mut peers: BTreeMap<String, f64>, timed: &Timed) -> BTreeMap<String, f64> {
+    let ours = timed.contenders.iter().find(|(name, _)| *name == FASTEST).and_then(|(_, times)| times.as_ref().ok());
+    match (peers.remove("ours"), ours) {
+        (Some(then), Some(now)) => peers.into_iter().map(|(p, ms)| (p, ms * 1e3 * median(now) / then)).collect(),
+        (Some(_), None) | (None, _) => BTreeMap::new(),
     }
 }
 
