@@ -104,6 +104,9 @@ fn ratios<'a>(lines: &'a [Line], executor: &str) -> Vec<(f64, &'a Line)> {
     lines.iter().filter(|l| l.counts()).filter_map(of).collect()
 }
 
+/// Below this ratio a limit is too weak.
+const WEAK: f64 = 0.95;
+
 /// The last line: the geometric mean of an executor's ratios, and the worst.
 pub fn summary(lines: &[Line], executor: &str) -> String {
     let ratios = ratios(lines, executor);
@@ -164,6 +167,14 @@ pub fn markdown(lines: &[Line], roof: &Roofline, rounds: usize, about: &str) -> 
     out.push('\n');
     for e in executors {
         let _ = writeln!(out, "{e}: `{}`\n", summary(lines, e));
+    }
+    let under: Vec<String> = ratios(lines, FASTEST)
+        .into_iter()
+        .filter(|(ratio, _)| *ratio < WEAK)
+        .map(|(ratio, l)| format!("{} {} ({ratio:.2})", l.name, l.size))
+        .collect();
+    if !under.is_empty() {
+        let _ = writeln!(out, "More than 5 % under the limit, which is no limit then: {}.\n", under.join(", "));
     }
     for l in lines {
         for (name, result) in &l.executors {

@@ -39,14 +39,18 @@ def environment(libraries):
     if not python.exists():
         venv.create(FOLDER, with_pip=True)
     wanted = sorted({p for library in libraries for p in PACKAGES[library]})
-    subprocess.run([python, "-m", "pip", "install", "--quiet", *wanted], check=True)
+    # So that rows brought up to date one by one do not ask pip each time.
+    installed = FOLDER / "installed.json"
+    if not installed.exists() or json.loads(installed.read_text()) != wanted:
+        subprocess.run([python, "-m", "pip", "install", "--quiet", *wanted], check=True)
+        installed.write_text(json.dumps(wanted))
     return python
 
 
 class Worker:
     def __init__(self, name, command):
-        # Idle workers must not keep the cores busy.
-        env = {**os.environ, "OMP_WAIT_POLICY": "PASSIVE", "JAX_PLATFORMS": "cpu"}
+        # Idle workers must not keep the cores busy, nor leave anything beside the sources.
+        env = {**os.environ, "OMP_WAIT_POLICY": "PASSIVE", "JAX_PLATFORMS": "cpu", "PYTHONDONTWRITEBYTECODE": "1"}
         self.name = name
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env, cwd=ROOT)
         self.kernels = self.answer()["kernels"]

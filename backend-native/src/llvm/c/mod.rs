@@ -283,7 +283,7 @@ fn check(f: &Functions, error: Ref) -> Result<(), String> {
 /// Sets what LLVM offers as options of its command line alone; one that a version does not know has no effect. They hold
 /// for all who generate code with this library in this process.
 fn set_options(f: &Functions) {
-    /// The search for other induction variables takes a quarter of the time of code generation, and gains nothing where
+    /// The search for other induction variables takes a third of the time of code generation, and gains nothing where
     /// addresses are written as they should be computed.
     const OPTIONS: [&CStr; 2] = [c"acc", c"-disable-lsr"];
     let options = OPTIONS.map(CStr::as_ptr);
