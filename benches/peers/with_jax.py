@@ -111,11 +111,12 @@ def three_by_three(n):
 
 
 def reduced(n, axis):
-    return ready(lambda a: a.sum(axis), d.matrix(16 - axis, n))
+    return ready(lambda a: a.sum(axis), d.matrix(15, n))
 
 
 def transposed(n):
-    return ready(lambda a: a.T, d.matrix(17, n))
+    # A copy in the other order, not a view of it.
+    return ready(lambda a: a.T + f32(0), d.matrix(17, n))
 
 
 def inclusive(n):

@@ -18,11 +18,10 @@ mod hash;
 
 pub use compile::{Counts, counts};
 pub use disk::folder;
-pub(crate) use emit::{Emitted, Form, Word, reads_element_by_element};
+pub(crate) use emit::{BLOCK, Emitted, Form, Word, reads_element_by_element};
 
 use crate::kernel::Kernel;
 use acc_core::ir::ArrayId;
-use acc_core::timeline;
 use c::Engine;
 use code::Entry;
 use compile::Slot;
@@ -125,8 +124,7 @@ impl Compiled {
 /// Asks for a kernel's code; the error says why there is none.
 fn compile(kernel: &Kernel, form: Form) -> Result<Compiled, String> {
     let engine = find::llvm().engine.as_ref().ok_or("no LLVM is found")?;
-    let target = Target::of(engine)?;
-    let Emitted { text, words } = timeline::pass("emit", || emit::emit(kernel, form, &target))?;
+    let Emitted { text, words } = emit::emit(kernel, form, &Target::of(engine)?)?;
     let slot = compile::request(engine, text).ok_or("the compiling thread cannot be started")?;
     let mut arrays: Vec<ArrayId> = words
         .iter()

@@ -1,6 +1,7 @@
 //! Runs plans: array statements by need.
 
 mod after;
+mod blocks;
 mod chunks;
 mod compact;
 mod fold;

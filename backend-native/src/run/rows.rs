@@ -52,7 +52,9 @@ pub(crate) fn rows(job: &Job<'_>) -> Result<Vec<Columns>, Stop> {
         };
         let all = Rows { job, dir, row, rows, memories: memories(job, dir, row) };
         if all.as_lanes() {
-            all.by_rows(&mut out)?;
+            if !all.by_blocks(&mut out)? {
+                all.by_rows(&mut out)?;
+            }
         } else if all.rows == 1 || all.per_row() > 1 || !all.by_whole_rows(&mut out)? {
             all.by_chunks(&mut out)?;
         }

@@ -2,6 +2,7 @@
 //!
 //! Folds and scans group as those of the tile executor do: see `tile::reduce`, `run::chunks` and `run::scan`.
 
+use super::block::BLOCK;
 use super::nest::State;
 use super::scan::Carry;
 use super::scatter::Combining;
@@ -102,7 +103,10 @@ impl<'a> Ending<'a> {
         }
         let (base, extent) = (e.word(Word::Base), e.word(Word::Extent(lane as u32)));
         let position = put!(e, "mul i64 {row}, {extent}");
-        let row = put!(e, "sub i64 {position}, {base}");
+        let mut row = put!(e, "sub i64 {position}, {base}");
+        if form == Form::Block {
+            row = put!(e, "mul i64 {row}, {BLOCK}");
+        }
         let combines = kernel.outputs.iter().filter_map(|o| o.finish.combine());
         let cost = combines.map(|c| region_cost(&c.region)).sum::<usize>() + region_cost(&kernel.element.region);
         let right = kernel.axes.last() == Some(&AxisKind::Scan(Dir::Right));
@@ -124,7 +128,7 @@ impl<'a> Ending<'a> {
         if matches!(self.form, Form::Count | Form::Compact) {
             return State(vec![(Operand::int(0), "i64".to_string())]);
         }
-        if matches!(self.form, Form::Store { .. } | Form::Rows | Form::Scatter) {
+        if matches!(self.form, Form::Store { .. } | Form::Rows | Form::Block | Form::Scatter) {
             return state;
         }
         for o in &self.outs {
@@ -149,7 +153,14 @@ impl<'a> Ending<'a> {
 
     /// A step whose first lane is at column `first`; the nodes of the element body that are outside of an inner loop are
     /// written.
-    pub(super) fn step(&mut self, e: &mut Emitter<'a>, along: &[&'a Node], first: &Operand, state: State) -> State {
+    pub(super) fn step(
+        &mut self,
+        e: &mut Emitter<'a>,
+        along: &[&'a Node],
+        own: &[&'a Node],
+        first: &Operand,
+        state: State,
+    ) -> State {
         match self.form {
             Form::Store { .. } => {
                 for (o, k) in self.leaves() {
@@ -167,6 +178,10 @@ impl<'a> Ending<'a> {
             Form::Count | Form::Compact => self.kept(e, state),
             Form::Rows => {
                 self.rows(e, along, first);
+                state
+            }
+            Form::Block => {
+                self.block(e, along, own, first);
                 state
             }
         }
@@ -242,13 +257,18 @@ impl<'a> Ending<'a> {
     }
 
     /// All leaves, as numbers of output and leaf.
-    fn leaves(&self) -> Vec<(usize, usize)> {
+    pub(super) fn leaves(&self) -> Vec<(usize, usize)> {
         self.outs.iter().enumerate().flat_map(|(o, out)| (0..out.leaves.len()).map(move |k| (o, k))).collect()
     }
 
     /// Stores neighbours of a row.
     pub(super) fn store(&self, e: &mut Emitter<'a>, leaf: Leaf, parts: &Parts, first: &Operand) {
-        let (out, mem, row) = (e.word(Word::Out(leaf.number)), stored(leaf.ty), &self.row);
+        self.store_in(e, leaf, parts, &self.row, first);
+    }
+
+    /// The same of the row whose first column is at a position.
+    pub(super) fn store_in(&self, e: &mut Emitter<'a>, leaf: Leaf, parts: &Parts, row: &Operand, first: &Operand) {
+        let (out, mem) = (e.word(Word::Out(leaf.number)), stored(leaf.ty));
         let start = put!(e, "getelementptr {mem}, ptr {out}, i64 {row}");
         e.store(leaf.ty, parts, &start, first);
     }

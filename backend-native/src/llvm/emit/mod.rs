@@ -16,6 +16,7 @@
 //! and the tile executor runs it again and finds the fault. So it does with an array that is not evaluated yet.
 
 mod access;
+mod block;
 mod cast;
 mod combine;
 mod compact;
@@ -35,6 +36,7 @@ use super::Target;
 use crate::kernel::{AxisKind, Body, Finish, Kernel, Op, Output, Region};
 use acc_core::data::ScalarType;
 use acc_core::ir::{ArrayId, Dir, Val};
+pub(crate) use block::BLOCK;
 pub(crate) use flat::reads_element_by_element;
 use levels::Level;
 use std::collections::HashMap;
@@ -56,6 +58,8 @@ pub(crate) enum Form {
     /// Folds and scans rows from end to end, and stores beside. Lanes are rows: they run along the second axis from
     /// within.
     Rows,
+    /// Folds [`BLOCK`] rows of lanes at once, next to each other along the third axis from within.
+    Block,
     /// Folds and scans a chunk of one row, and stores beside. Lanes run along the row.
     Chunk,
     /// The same, for the totals of the chunk alone.
@@ -72,7 +76,7 @@ pub(crate) enum Form {
 
 impl Form {
     /// How many there are.
-    pub(crate) const COUNT: usize = 11;
+    pub(crate) const COUNT: usize = 12;
 
     /// A number below [`COUNT`](Form::COUNT), another for each.
     pub(crate) fn number(self) -> usize {
@@ -85,13 +89,14 @@ impl Form {
             Form::Count => 8,
             Form::Compact => 9,
             Form::Whole => 10,
+            Form::Block => 11,
         }
     }
 
     /// The forms that launches of a kernel choose from.
     pub(crate) fn of(kernel: &Kernel) -> &'static [Form] {
         match kernel.axes.last() {
-            Some(AxisKind::Reduction) => &[Form::Rows, Form::Chunk, Form::Whole],
+            Some(AxisKind::Reduction) => &[Form::Rows, Form::Block, Form::Chunk, Form::Whole],
             Some(AxisKind::Scan(_)) => &[Form::Rows, Form::Chunk, Form::Totals, Form::Whole],
             Some(AxisKind::Parallel) | None => match kernel.outputs.first().map(|o| &o.finish) {
                 Some(Finish::Scatter { .. }) => &[Form::Scatter],
@@ -111,7 +116,7 @@ impl Form {
         match self {
             Form::Store { .. } | Form::Chunk | Form::Totals | Form::Scatter => (rank - 1, None),
             Form::Whole | Form::Count | Form::Compact => (rank - 1, None),
-            Form::Rows => (rank - 2, Some(rank - 1)),
+            Form::Rows | Form::Block => (rank - 2, Some(rank - 1)),
         }
     }
 }
@@ -201,7 +206,7 @@ pub(crate) fn emit(kernel: &Kernel, form: Form, target: &Target) -> Result<Emitt
             counted = compact::counted(kernel);
             &counted
         }
-        Form::Store { .. } | Form::Rows | Form::Scatter | Form::Compact => kernel,
+        Form::Store { .. } | Form::Rows | Form::Block | Form::Scatter | Form::Compact => kernel,
         Form::Chunk | Form::Totals | Form::Whole => kernel,
     };
     let size = supported(&kernel.element)?;
@@ -212,7 +217,7 @@ pub(crate) fn emit(kernel: &Kernel, form: Form, target: &Target) -> Result<Emitt
         match &o.finish {
             Finish::Store => {}
             Finish::Fold { combine, known: None, .. } | Finish::Scan { combine, known: None, .. }
-                if form != Form::Rows && combine.is_partial() =>
+                if !matches!(form, Form::Rows | Form::Block) && combine.is_partial() =>
             {
                 return Err("a fold or scan of a long row with an operator that may fault".into());
             }
@@ -243,7 +248,12 @@ pub(crate) fn emit(kernel: &Kernel, form: Form, target: &Target) -> Result<Emitt
     if form == Form::Whole && kernel.outputs.iter().any(lengthens) {
         return Err("whole rows that are longer than what is scanned".into());
     }
-    if kernel.axes.len() < if form == Form::Rows { 2 } else { 1 } {
+    let least = match form {
+        Form::Block => 3,
+        Form::Rows => 2,
+        _ => 1,
+    };
+    if kernel.axes.len() < least {
         return Err("too few axes for lanes".into());
     }
     let mut width = width(&kernel.element, size, target);
@@ -251,6 +261,9 @@ pub(crate) fn emit(kernel: &Kernel, form: Form, target: &Target) -> Result<Emitt
         // Groups of a scan do not straddle vectors.
         width.lanes = width.lanes.max(crate::tile::reduce::GROUP);
         width.parts = crate::tile::reduce::WIDTH / width.lanes;
+    }
+    if form == Form::Block {
+        width = block::width(kernel, width)?;
     }
     if form == Form::Rows && size <= SMALL && kernel.lies_across() {
         // Several cache lines of each row, so that few pages are met again and again.

@@ -11,6 +11,7 @@
 //! What a step does with the elements is up to the [`Form`]; where lanes are rows that are folded or scanned, a step has
 //! a loop along that axis inside.
 
+use super::block::{BLOCK, depends_on};
 use super::ending::Ending;
 use super::levels::levels;
 use super::text::{Operand, literal, put};
@@ -86,10 +87,13 @@ impl<'a> Emitter<'a> {
         self.constants_of(self.body);
         let body = self.body;
         let stages = stages(&body.region, lane);
+        let rows = if form == Form::Block { depends_on(&body.region, lane - 1) } else { vec![false; stages.len()] };
+        let nodes = || body.region.nodes.iter().zip(&stages).zip(&rows);
         let of_stage = |s: Stage| {
-            let nodes = body.region.nodes.iter().zip(&stages).filter(move |(_, t)| **t == s);
-            nodes.map(|(n, _)| n).collect::<Vec<&'a Node>>()
+            let nodes = nodes().filter(move |((_, t), own)| **t == s && !**own);
+            nodes.map(|((n, _), _)| n).collect::<Vec<&'a Node>>()
         };
+        let own: Vec<&'a Node> = nodes().filter(|(_, own)| **own).map(|((n, _), _)| n).collect();
         of_stage(Stage::Launch).into_iter().for_each(|n| self.node(n));
         self.settle();
 
@@ -98,17 +102,17 @@ impl<'a> Emitter<'a> {
         self.w.start(row);
         let r = self.w.promise();
         let mark = self.w.mark();
-        self.outer_axes(lane, kernel.axes.len(), &r);
+        self.outer_axes(lane, kernel.axes.len(), &r, form);
         let mut finish = Ending::new(self, kernel, form, &r, lane);
         finish.progress(self, &Operand::text("%c0"));
         of_stage(Stage::Row).into_iter().for_each(|n| self.node(n));
         self.settle();
-        for n in of_stage(Stage::Step).into_iter().chain(of_stage(Stage::Along)) {
-            self.row_bounds(n, lane, along);
+        for n in of_stage(Stage::Step).into_iter().chain(of_stage(Stage::Along)).chain(own.iter().copied()) {
+            self.row_bounds(n, lane, along, form);
         }
         let edges = self.inner_range(&body.region, lane);
         let whole = form.is_along();
-        let work = Work { step: of_stage(Stage::Step), along: of_stage(Stage::Along), lane, edges, large, whole };
+        let work = Work { step: of_stage(Stage::Step), along: of_stage(Stage::Along), own, lane, edges, large, whole };
         let state = finish.begin(self);
         let state = self.steps(&work, &mut finish, state, next_row);
         self.w.start(next_row);
@@ -130,8 +134,11 @@ impl<'a> Emitter<'a> {
     }
 
     /// Binds the outer axes at a row.
-    fn outer_axes(&mut self, lane: usize, rank: usize, row: &Operand) {
+    fn outer_axes(&mut self, lane: usize, rank: usize, row: &Operand, form: Form) {
         let mut rest = row.clone();
+        if form == Form::Block {
+            rest = put!(self, "mul i64 {rest}, {BLOCK}");
+        }
         let mut at = Vec::new();
         for axis in (0..lane).rev() {
             if axis == 0 {
@@ -158,7 +165,7 @@ impl<'a> Emitter<'a> {
     }
 
     /// Checks what a node of every point reads, as far as that can be done for the whole row.
-    fn row_bounds(&mut self, n: &Node, lane: usize, along: Option<usize>) {
+    fn row_bounds(&mut self, n: &Node, lane: usize, along: Option<usize>, form: Form) {
         let (array, index) = match &n.op {
             Op::Load(l) if l.edge.is_none() => (l.array, &l.index),
             Op::Check { array, index } => (*array, index),
@@ -179,6 +186,10 @@ impl<'a> Emitter<'a> {
                             false => (Operand::int(0), self.word(Word::Extent(axis))),
                         };
                         let ends = [first, put!(self, "sub i64 {end}, 1")];
+                        ends.iter().map(|at| self.affine(at, scale, offset, base.clone())).collect()
+                    } else if form == Form::Block && axis as usize + 1 == lane {
+                        let first = self.one(self.body.region.params[lane - 1]);
+                        let ends = [put!(self, "add i64 {first}, {}", BLOCK - 1), first];
                         ends.iter().map(|at| self.affine(at, scale, offset, base.clone())).collect()
                     } else {
                         let (V::One(i) | V::Linear(i, _)) = self.index(ix) else { continue };
@@ -331,7 +342,7 @@ impl<'a> Emitter<'a> {
         }
         // Before anything is written: what is declined is run again, and may read what lies there now.
         self.settle();
-        ending.step(self, &work.along, first, state)
+        ending.step(self, &work.along, &work.own, first, state)
     }
 }
 
@@ -341,6 +352,8 @@ struct Work<'a> {
     step: Vec<&'a Node>,
     /// Nodes of the loop inside a step.
     along: Vec<&'a Node>,
+    /// Nodes of each of several rows, inside that loop.
+    own: Vec<&'a Node>,
     lane: usize,
     /// The columns without edges.
     edges: Option<(Operand, Operand)>,

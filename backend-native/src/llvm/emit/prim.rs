@@ -197,6 +197,8 @@ impl Emitter<'_> {
                 let less = put!(self, "fcmp {less} {t} {x}, {y}");
                 let nan = put!(self, "fcmp uno {t} {x}, {x}");
                 let lesser = put!(self, "select {flags} {less}, {t} {x}, {t} {y}");
+                // Kept apart, so that the choice of the lesser one is one instruction.
+                let lesser = put!(self, "freeze {t} {lesser}");
                 put!(self, "select {flags} {nan}, {t} {x}, {t} {lesser}")
             }
             P::AbsP | P::SqrtP | P::FloorP | P::CeilP | P::RoundP | P::TruncP => {

@@ -151,7 +151,7 @@ impl<'a> Ending<'a> {
 
     /// What a leaf's fold or scan of a row begins with. Without an initial value that is the neutral element of a known
     /// operation; of others the first element takes its place.
-    fn start(&self, e: &mut Emitter<'a>, o: &Out<'a>, k: usize) -> Option<Parts> {
+    pub(super) fn start(&self, e: &mut Emitter<'a>, o: &Out<'a>, k: usize) -> Option<Parts> {
         let leaf = o.leaves[k];
         let value = match o.output.finish {
             Finish::Store | Finish::Scatter { .. } | Finish::Compact => return None,
@@ -169,7 +169,14 @@ impl<'a> Ending<'a> {
     }
 
     /// Combines elements, lane by lane, with what came before them; `t` is their number in the order of the row.
-    fn combine(&self, e: &mut Emitter<'a>, o: &Out<'a>, t: &Operand, accs: &[Parts], xs: &[Parts]) -> Vec<Parts> {
+    pub(super) fn combine(
+        &self,
+        e: &mut Emitter<'a>,
+        o: &Out<'a>,
+        t: &Operand,
+        accs: &[Parts],
+        xs: &[Parts],
+    ) -> Vec<Parts> {
         if let (Some(ops), None) = (o.known, o.mark) {
             let leaves = accs.iter().zip(xs).zip(ops.iter().zip(&o.leaves));
             return leaves
