@@ -74,10 +74,11 @@ impl<Sh: Reducible, E: Elt> Segmented<Sh, E> {
         Segmented { rows: rows.clone(), offsets }
     }
 
-    /// Those elements of the rows that are in segments, all of them: the first offset is 0, the last one the extent.
-    fn elements(&self) -> Self {
-        let (first, last) = (self.offsets.index(0), self.offsets.index(self.offsets.length() - 1));
-        Segmented { rows: self.rows.slit(first, last - first), offsets: self.offsets.map(|k| k - first) }
+    /// The elements of the rows that are in segments, by lengths: the first offset is 0, and the last one becomes the
+    /// extent.
+    fn elements(self) -> Self {
+        let last = self.offsets.index(self.offsets.length() - 1);
+        Segmented { rows: self.rows.take(last), offsets: self.offsets }
     }
 
     /// The number of segments.

@@ -81,8 +81,8 @@ fn taken_as_tensors(plan: &Plan) -> Vec<bool> {
     taken
 }
 
-/// Literals as tensors on the device, made once: a rank-0 tensor is three times as fast an operand as a number.
-struct Constants(Vec<Option<Tensor>>);
+/// Literals by value, made once: a rank-0 tensor on the device is three times as fast an operand as a number.
+struct Constants(Vec<Option<Rt>>);
 
 // SAFETY: the tensors are never written to; another thread only makes further handles of them, which counts references
 // atomically.
@@ -129,13 +129,15 @@ impl Executable {
         params: &[ArrayType],
     ) -> std::result::Result<Executable, Error> {
         let _session = Session::enter();
-        let mut constants: Vec<Option<Tensor>> = plan.graph().types.iter().map(|_| None).collect();
+        let mut constants: Vec<Option<Rt>> = plan.graph().types.iter().map(|_| None).collect();
         for step in plan.steps() {
-            if let (Op::Const(l), [v]) = (&step.node.op, &step.node.results[..]) {
-                let tensor = literal(*l, device).map_err(|e| e.at("const", &step.node.loc))?;
-                if let Some(slot) = constants.get_mut(v.index()) {
-                    *slot = Some(tensor);
-                }
+            let literal = match &step.node.op {
+                Op::Const(l) => Rt::Tensor(literal(*l, device).map_err(|e| e.at("const", &step.node.loc))?.into()),
+                Op::Size(n) => Rt::Size(*n),
+                _ => continue,
+            };
+            if let Some(slot) = step.node.results.first().and_then(|v| constants.get_mut(v.index())) {
+                *slot = Some(literal);
             }
         }
         let mut arguments = HashMap::new();
@@ -260,8 +262,8 @@ impl Run<'_> {
     }
 
     fn get(&self, v: Value) -> TorchResult<&Rt> {
-        match self.values.get(v.index()) {
-            Some(Some(rt)) => Ok(rt),
+        match (self.values.get(v.index()), self.exe.constants.0.get(v.index())) {
+            (Some(Some(rt)), _) | (_, Some(Some(rt))) => Ok(rt),
             _ => Err(TorchError::new(format!("the value {v} was not evaluated"))),
         }
     }
@@ -300,6 +302,9 @@ impl Run<'_> {
     fn body_here(&mut self, body: &PlannedBody) -> Result<Vec<Rt>> {
         for &id in &body.strict {
             if let Some(step) = self.exe.plan.step(id) {
+                if is_literal(&step.node.op) {
+                    continue;
+                }
                 self.recorded(step)?;
                 for v in &step.last_use_of {
                     if let Some(slot) = self.values.get_mut(v.index()) {
@@ -330,6 +335,7 @@ impl Run<'_> {
 
     fn is_set(&self, v: Value) -> bool {
         matches!(self.values.get(v.index()), Some(Some(_)))
+            || matches!(self.exe.constants.0.get(v.index()), Some(Some(_)))
     }
 
     /// Evaluates a value that was left until somebody demands it, with what it needs.
@@ -469,32 +475,18 @@ impl Run<'_> {
                 self.define(step, vec![Rt::Tensor(mask.into())]);
             }
             op => {
-                let rt = match op {
-                    Op::Const(_) => self.constant(node)?,
-                    Op::Size(n) => Rt::Size(*n),
-                    _ => {
-                        self.check_bytes_ahead(op, node)?;
-                        let rt = without_panics(|| self.simple(op, node, step.overwrites)).map_err(|e| {
-                            let e = failed(e);
-                            if finds_faults(op) { Stop::Suspected(Some(e)) } else { Stop::Error(e) }
-                        })?;
-                        self.charged(rt, node)?
-                    }
-                };
+                self.check_bytes_ahead(op, node)?;
+                let rt = without_panics(|| self.simple(op, node, step.overwrites)).map_err(|e| {
+                    let e = failed(e);
+                    if finds_faults(op) { Stop::Suspected(Some(e)) } else { Stop::Error(e) }
+                })?;
+                let rt = self.charged(rt, node)?;
                 if let Some(v) = node.results.first() {
                     self.set(*v, rt);
                 }
             }
         }
         Ok(())
-    }
-
-    fn constant(&self, node: &Node) -> TorchResult<Rt> {
-        let found = node.results.first().and_then(|v| self.exe.constants.0.get(v.index()));
-        match found {
-            Some(Some(t)) => Ok(Rt::Tensor(t.shallow_clone().into())),
-            _ => Err(TorchError::new("a literal is missing")),
-        }
     }
 
     /// Holds an element-wise result to the limit before it is allocated: it has the extents of its operands together.
@@ -552,6 +544,11 @@ impl Run<'_> {
             self.set(*p, rt.handle());
         }
     }
+}
+
+/// Whether the value is there before any run.
+fn is_literal(op: &Op) -> bool {
+    matches!(op, Op::Const(_) | Op::Size(_))
 }
 
 /// Whether the operation itself finds positions out of bounds, or divisors that are 0.
