@@ -66,11 +66,14 @@ impl Display for Bytes {
         }
         for (k, (product, n)) in self.0.iter().enumerate() {
             f.write_str(if k == 0 { "" } else { " + " })?;
-            write!(f, "{n}")?;
-            match product {
-                Product::Sizes(sizes) => sizes.iter().try_for_each(|s| write!(f, "·{s}"))?,
-                Product::Elements(v) => write!(f, "·|{v}|")?,
+            let mut factors = match product {
+                Product::Sizes(sizes) => sizes.iter().map(Value::to_string).collect(),
+                Product::Elements(v) => vec![format!("|{v}|")],
+            };
+            if *n != 1 || factors.is_empty() {
+                factors.insert(0, n.to_string());
             }
+            f.write_str(&factors.join("·"))?;
         }
         Ok(())
     }
