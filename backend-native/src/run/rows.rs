@@ -2,10 +2,11 @@
 //!
 //! Two ways, chosen by extents and by how the body reads, never by the number of threads:
 //!
-//! * *Rows as lanes*: a lane takes its row from one end to the other, all lanes of a tile in step. For many rows, and for
-//!   operators that can fault, whose faults then come in order.
-//! * *Elements as lanes* (`chunks`): a row is cut into chunks of fixed length, each reduced or scanned on its own.
-//!   Chunks are combined in order. Where chunks of a scan run on several threads, their totals are computed first, then
+//! * *Rows as lanes*: a lane takes its row from one end to the other, all lanes of a tile in step. For many short rows, and
+//!   for operators that can fault, whose faults then come in order. Machine code takes several rows of lanes at once where
+//!   they share what they read (`blocks`).
+//! * *Elements as lanes* (`chunks`): a row is cut into chunks of fixed length, each reduced or scanned on its own. Machine
+//!   code takes many rows of one chunk in one call (`whole`). Chunks are combined in order. Where chunks of a scan run on several threads, their totals are computed first, then
 //!   the elements again: reading them twice costs less than storing and reading what was scanned.
 
 use super::fold::Acc;

@@ -62,44 +62,31 @@ impl<'a> Ending<'a> {
         let at = e.one(e.body.region.params[outer]);
         let rows: Vec<Operand> = (0..BLOCK).map(|k| put!(e, "add i64 {at}, {k}")).collect();
         let leaves: Vec<(usize, usize)> = self.leaves();
-        let mut state = State(vec![(Operand::int(0), "i64".to_string())]);
+        let mut state = State::default();
         for &(o, k) in rows.iter().flat_map(|_| &leaves) {
             let ty = e.vector(self.outs[o].leaves[k].ty);
             let start = self.start(e, &self.outs[o], k).unwrap_or_default();
             state.0.extend(start.into_iter().map(|x| (x, ty.clone())));
         }
-        let (head, exit, before) = (e.w.label(), e.w.label(), e.w.block);
-        e.w.jump(head);
-        e.w.start(head);
-        let here = state.promised(e);
-        let mark = e.w.mark();
-        let (t, accs) = here.split();
-        e.axes[axis] = Axis::One(t.clone());
-        e.set(e.body.region.params[axis], V::One(t.clone()));
-        along.iter().for_each(|n| e.node(n));
-        let mut so_far = accs.0.iter().map(|(o, _)| o.clone());
         let mut after: Vec<Parts> = Vec::new();
-        for row in &rows {
-            e.axes[outer] = Axis::One(row.clone());
-            e.set(e.body.region.params[outer], V::One(row.clone()));
-            own.iter().for_each(|n| e.node(n));
-            for o in &self.outs {
-                let elements: Vec<Parts> = o.leaves.iter().map(|l| e.lanes(l.value)).collect();
-                let accs: Vec<Parts> = elements.iter().map(|x| so_far.by_ref().take(x.len()).collect()).collect();
-                after.extend(self.combine(e, o, &t, &accs, &elements));
+        e.along([&Operand::int(0), &extent], state, self.cost * BLOCK, |e, t, accs| {
+            e.axes[axis] = Axis::One(t.clone());
+            e.set(e.body.region.params[axis], V::One(t.clone()));
+            along.iter().for_each(|n| e.node(n));
+            let mut so_far = accs.0.into_iter().map(|(o, _)| o);
+            for row in &rows {
+                e.axes[outer] = Axis::One(row.clone());
+                e.set(e.body.region.params[outer], V::One(row.clone()));
+                own.iter().for_each(|n| e.node(n));
+                for o in &self.outs {
+                    let elements: Vec<Parts> = o.leaves.iter().map(|l| e.lanes(l.value)).collect();
+                    let accs: Vec<Parts> = elements.iter().map(|x| so_far.by_ref().take(x.len()).collect()).collect();
+                    after.extend(self.combine(e, o, t, &accs, &elements));
+                }
             }
-        }
-        e.settle();
-        e.tick(self.cost * BLOCK);
-        let next = put!(e, "add i64 {t}, 1");
-        let more = put!(e, "icmp slt i64 {next}, {extent}");
-        let last = e.w.block;
-        e.w.branch(&more, head, exit);
-        let types = accs.0.iter().map(|(_, ty)| ty.clone());
-        let mut arrived = State(vec![(next, "i64".to_string())]);
-        arrived.0.extend(after.iter().flatten().cloned().zip(types));
-        here.arrive(e, mark, &[(state, before), (arrived, last)]);
-        e.w.start(exit);
+            e.settle();
+            after.iter().flatten().cloned().collect()
+        });
         let lanes = e.word(Word::Extent(axis as u32 - 1));
         let mut after = after.into_iter();
         let mut row = self.row.clone();

@@ -346,6 +346,36 @@ impl<'a> Emitter<'a> {
     }
 }
 
+impl Emitter<'_> {
+    /// A loop along the axis inside a step, from an index to below another, which is greater: `write` makes of an index
+    /// and what is carried what is carried on. Its operations cost so much.
+    pub(super) fn along(
+        &mut self,
+        [from, to]: [&Operand; 2],
+        carried: State,
+        cost: usize,
+        write: impl FnOnce(&mut Self, &Operand, State) -> Vec<Operand>,
+    ) {
+        let state = carried.with(from.clone(), "i64");
+        let (head, exit, before) = (self.w.label(), self.w.label(), self.w.block);
+        self.w.jump(head);
+        self.w.start(head);
+        let here = state.promised(self);
+        let mark = self.w.mark();
+        let (t, carried) = here.split();
+        let types: Vec<String> = carried.0.iter().map(|(_, ty)| ty.clone()).collect();
+        let after = write(self, &t, carried);
+        self.tick(cost);
+        let next = put!(self, "add i64 {t}, 1");
+        let more = put!(self, "icmp slt i64 {next}, {to}");
+        let last = self.w.block;
+        self.w.branch(&more, head, exit);
+        let arrived = State(after.into_iter().zip(types).collect()).with(next, "i64");
+        here.arrive(self, mark, &[(state, before), (arrived, last)]);
+        self.w.start(exit);
+    }
+}
+
 /// What a row's steps compute.
 struct Work<'a> {
     /// Nodes of a step.

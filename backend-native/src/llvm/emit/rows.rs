@@ -20,7 +20,7 @@ impl<'a> Ending<'a> {
             true => (Operand::int(0), row.clone()),
             false => (e.word(Word::From), e.word(Word::To)),
         };
-        let mut state = State(vec![(from.clone(), "i64".to_string())]);
+        let mut state = State::default();
         for (o, width) in self.outs.iter().zip(&widths) {
             for (k, &leaf) in o.leaves.iter().enumerate() {
                 let Some(start) = self.start(e, o, k) else { continue };
@@ -35,77 +35,64 @@ impl<'a> Ending<'a> {
         if !self.scans() {
             self.go_on(e, &from, first, &mut state);
         }
-        let (head, exit, before) = (e.w.label(), e.w.label(), e.w.block);
-        e.w.jump(head);
-        e.w.start(head);
-        let here = state.promised(e);
-        let mark = e.w.mark();
-        let (t, accs) = here.split();
-        let index = if self.right {
-            let last = put!(e, "sub i64 {row}, 1");
-            put!(e, "sub i64 {last}, {t}")
-        } else {
-            t.clone()
-        };
-        e.axes[axis] = Axis::One(index.clone());
-        e.set(e.body.region.params[axis], V::One(index.clone()));
-        for n in along {
-            e.node(n);
-        }
-        e.settle();
-        let mut before_accs = accs.0.iter().map(|(o, _)| o.clone());
-        let mut results: Vec<(Leaf, Parts, Operand, Operand)> = Vec::new();
-        let mut scanned: Vec<Parts> = Vec::new();
         let mut after: Vec<Parts> = Vec::new();
-        for (o, width) in self.outs.iter().zip(&widths) {
-            let elements: Vec<Parts> = o.leaves.iter().map(|l| e.lanes(l.value)).collect();
-            let combined = match o.output.finish {
-                Finish::Store | Finish::Scatter { .. } | Finish::Compact => elements,
-                Finish::Fold { .. } | Finish::Scan { .. } => {
-                    let accs: Vec<Parts> =
-                        elements.iter().map(|x| before_accs.by_ref().take(x.len()).collect()).collect();
-                    let next = self.combine(e, o, &t, &accs, &elements);
-                    after.extend(next.iter().cloned());
-                    next
-                }
+        e.along([&from, &to], state, self.cost, |e, t, accs| {
+            let index = if self.right {
+                let last = put!(e, "sub i64 {row}, 1");
+                put!(e, "sub i64 {last}, {t}")
+            } else {
+                t.clone()
             };
-            let place = match o.output.finish {
-                Finish::Store => index.clone(),
-                Finish::Scan { .. } if self.right => index.clone(),
-                Finish::Scan { .. } => {
-                    let lead = put!(e, "sub i64 {width}, {row}");
-                    put!(e, "add i64 {index}, {lead}")
+            e.axes[axis] = Axis::One(index.clone());
+            e.set(e.body.region.params[axis], V::One(index.clone()));
+            for n in along {
+                e.node(n);
+            }
+            e.settle();
+            let mut before_accs = accs.0.into_iter().map(|(o, _)| o);
+            let mut results: Vec<(Leaf, Parts, Operand, Operand)> = Vec::new();
+            let mut scanned: Vec<Parts> = Vec::new();
+            for (o, width) in self.outs.iter().zip(&widths) {
+                let elements: Vec<Parts> = o.leaves.iter().map(|l| e.lanes(l.value)).collect();
+                let combined = match o.output.finish {
+                    Finish::Store | Finish::Scatter { .. } | Finish::Compact => elements,
+                    Finish::Fold { .. } | Finish::Scan { .. } => {
+                        let accs: Vec<Parts> =
+                            elements.iter().map(|x| before_accs.by_ref().take(x.len()).collect()).collect();
+                        let next = self.combine(e, o, t, &accs, &elements);
+                        after.extend(next.iter().cloned());
+                        next
+                    }
+                };
+                let place = match o.output.finish {
+                    Finish::Store => index.clone(),
+                    Finish::Scan { .. } if self.right => index.clone(),
+                    Finish::Scan { .. } => {
+                        let lead = put!(e, "sub i64 {width}, {row}");
+                        put!(e, "add i64 {index}, {lead}")
+                    }
+                    Finish::Fold { .. } | Finish::Scatter { .. } | Finish::Compact => continue,
+                };
+                if let Finish::Scan { .. } = o.output.finish {
+                    scanned.extend(combined.iter().cloned());
                 }
-                Finish::Fold { .. } | Finish::Scatter { .. } | Finish::Compact => continue,
-            };
-            if let Finish::Scan { .. } = o.output.finish {
-                scanned.extend(combined.iter().cloned());
+                if o.output.stored {
+                    let leaves = o.leaves.iter().copied().zip(combined);
+                    results.extend(leaves.map(|(leaf, parts)| (leaf, parts, width.clone(), place.clone())));
+                }
             }
-            if o.output.stored {
-                let leaves = o.leaves.iter().copied().zip(combined);
-                results.extend(leaves.map(|(leaf, parts)| (leaf, parts, width.clone(), place.clone())));
+            if let Some(epilogue) = self.kernel.epilogue.as_ref().filter(|_| self.scans()) {
+                let values = e.inline_here(&epilogue.body, &scanned);
+                for &(number, k, ty) in &self.after {
+                    let leaf = Leaf { number, value: epilogue.body.region.results[k], ty };
+                    results.push((leaf, values[k].clone(), row.clone(), index.clone()));
+                }
             }
-        }
-        if let Some(epilogue) = self.kernel.epilogue.as_ref().filter(|_| self.scans()) {
-            let values = e.inline_here(&epilogue.body, &scanned);
-            for &(number, k, ty) in &self.after {
-                let leaf = Leaf { number, value: epilogue.body.region.results[k], ty };
-                results.push((leaf, values[k].clone(), row.clone(), index.clone()));
+            for (leaf, parts, width, place) in results {
+                self.store_in_rows(e, leaf, &parts, &position, &width, &place);
             }
-        }
-        for (leaf, parts, width, place) in results {
-            self.store_in_rows(e, leaf, &parts, &position, &width, &place);
-        }
-        e.tick(self.cost);
-        let next = put!(e, "add i64 {t}, 1");
-        let more = put!(e, "icmp slt i64 {next}, {to}");
-        let last = e.w.block;
-        e.w.branch(&more, head, exit);
-        let types = accs.0.iter().map(|(_, ty)| ty.clone());
-        let mut arrived = State(vec![(next, "i64".to_string())]);
-        arrived.0.extend(after.iter().flatten().cloned().zip(types));
-        here.arrive(e, mark, &[(state, before), (arrived, last)]);
-        e.w.start(exit);
+            after.iter().flatten().cloned().collect()
+        });
         let mut after = after.into_iter();
         for o in &self.outs {
             if let Finish::Fold { .. } = o.output.finish {
@@ -135,7 +122,7 @@ impl<'a> Ending<'a> {
         let last = e.w.block;
         e.w.jump(join);
         e.w.start(join);
-        for ((x, ty), y) in state.0.iter_mut().skip(1).zip(parts) {
+        for ((x, ty), y) in state.0.iter_mut().zip(parts) {
             *x = put!(e, "phi {ty} [ {x}, {begun} ], [ {y}, {last} ]");
         }
     }
