@@ -12,7 +12,7 @@ TORCH := --release --features libtorch
 WITH_LIBTORCH := env=$$(scripts/libtorch.sh --env) && eval "$$env" &&
 ACC := $(WITH_LIBTORCH) $(CARGO) run $(TORCH) --package conformance --bin acc --
 
-.PHONY: run test test-core matrix bench bench-graph bench-peers check-onnx setup lint fmt help
+.PHONY: run test test-core matrix bench bench-graph bench-peers bench-compile check-onnx setup lint fmt help
 .DEFAULT_GOAL := help
 
 help:
@@ -22,6 +22,7 @@ help:
 	@echo 'make check-onnx   run every test program as an ONNX model in onnxruntime, and compare'
 	@echo 'make bench    time kernels on every executor, and put the table into docs/BENCHMARKS.md'
 	@echo 'make bench-peers   the same kernels in NumPy, Numba, JAX and PyTorch, in turn with ours'
+	@echo 'make bench-compile   time compilation, and put the table into docs/BENCHMARKS.md'
 	@echo 'make bench-graph   time the graph executor beside programs written by hand for libtorch'
 	@echo 'make setup    bring libtorch, and let plain cargo find it in this workspace'
 	@echo 'make lint     check formatting, clippy and rustdoc, with warnings denied'
@@ -47,9 +48,12 @@ test-core:
 bench-graph: setup
 	$(WITH_LIBTORCH) OMP_WAIT_POLICY=passive $(CARGO) run $(TORCH) --package acc-graph-benches -- --markdown $(CURDIR)/docs/BENCHMARKS.md $(ARGS)
 
+# What make bench-peers has recorded, if anything.
+PEERS := $(if $(wildcard target/peers/results.json),--peers $(CURDIR)/target/peers/results.json)
+
 bench: setup
 	$(WITH_LIBTORCH) OMP_WAIT_POLICY=PASSIVE $(CARGO) bench --package acc-benches --features libtorch --bench kernels -- \
-	  --markdown $(CURDIR)/docs/BENCHMARKS.md $(ARGS)
+	  --markdown $(CURDIR)/docs/BENCHMARKS.md $(PEERS) $(ARGS)
 
 # Every test program as an ONNX model in onnxruntime, which comes into a virtual environment of its own.
 check-onnx: export OUT := target/onnx
@@ -57,6 +61,9 @@ check-onnx:
 	test -x $$OUT/bin/python || python3 -m venv $$OUT
 	$$OUT/bin/python -m pip install --quiet numpy onnxruntime
 	$(CARGO) run --release --package conformance --bin acc -- check-onnx --python $$OUT/bin/python $(ARGS)
+
+bench-compile:
+	$(CARGO) bench --package acc-benches --bench compile -- --markdown $(CURDIR)/docs/BENCHMARKS.md $(ARGS)
 
 bench-peers:
 	benches/peers/run.py $(ARGS)

@@ -21,6 +21,7 @@ use backend_native::Native;
 use measure::Contender;
 use report::Line;
 use roofline::Roofline;
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -57,13 +58,20 @@ fn options() -> Result<Options, String> {
     Ok(options)
 }
 
-/// Milliseconds of other libraries by row, and by library.
+/// Milliseconds of other libraries by row, and by library, ours among them.
 type Peers = BTreeMap<String, BTreeMap<String, f64>>;
 
+/// What `peers/run.py` has recorded.
 fn peers(file: Option<&PathBuf>) -> Result<Peers, String> {
     let Some(file) = file else { return Ok(Peers::new()) };
     let text = std::fs::read_to_string(file).map_err(|e| format!("{}: {e}", file.display()))?;
-    serde_json::from_str(&text).map_err(|e| format!("{}: {e}", file.display()))
+    let records: BTreeMap<String, Value> =
+        serde_json::from_str(&text).map_err(|e| format!("{}: {e}", file.display()))?;
+    let milliseconds = |record: &Value| {
+        let of = record["milliseconds"].as_object().into_iter().flatten();
+        of.filter_map(|(library, ms)| Some((library.clone(), ms.as_f64()?))).collect()
+    };
+    Ok(records.iter().map(|(row, record)| (row.clone(), milliseconds(record))).collect())
 }
 
 /// Compiles a row for an executor.

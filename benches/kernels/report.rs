@@ -1,5 +1,6 @@
 //! The table, as text while it is made and as a page of `docs/` in the end.
 
+use crate::FASTEST;
 use crate::measure::{Timed, geometric_mean, median};
 use crate::roofline::Roofline;
 use crate::row::Row;
@@ -18,13 +19,14 @@ pub struct Line {
     pub arithmetic: f64,
     /// Of each executor: milliseconds, and the ratio to the limit; or why there are none.
     pub executors: Vec<(&'static str, Result<(f64, f64), String>)>,
-    /// Milliseconds of other libraries, from an earlier run.
+    /// Milliseconds of other libraries, as they would be in this run: an earlier one had ours beside them.
     pub peers: BTreeMap<String, f64>,
 }
 
 impl Line {
     pub fn new(row: &Row, timed: &Timed, roof: &Roofline, peers: BTreeMap<String, f64>) -> Line {
         let hand = median(&timed.hand);
+        let peers = as_now(peers, timed);
         let memory = row.read / roof.read + row.written / roof.write();
         let arithmetic = row.flops / roof.flops;
         let bound = memory.max(arithmetic);
@@ -64,6 +66,15 @@ impl Line {
     }
 }
 
+/// Milliseconds of other libraries in this run, in which the machine may be slower or faster than when they ran beside ours.
+fn as_now(mut peers: BTreeMap<String, f64>, timed: &Timed) -> BTreeMap<String, f64> {
+    let ours = timed.contenders.iter().find(|(name, _)| *name == FASTEST).and_then(|(_, times)| times.as_ref().ok());
+    match (peers.remove("ours"), ours) {
+        (Some(then), Some(now)) => peers.into_iter().map(|(p, ms)| (p, ms * 1e3 * median(now) / then)).collect(),
+        (Some(_), None) | (None, _) => BTreeMap::new(),
+    }
+}
+
 fn cell(ms: f64) -> String {
     match ms {
         ms if ms < 0.1 => format!("{ms:.4}"),
@@ -92,6 +103,9 @@ fn ratios<'a>(lines: &'a [Line], executor: &str) -> Vec<(f64, &'a Line)> {
     };
     lines.iter().filter(|l| l.counts()).filter_map(of).collect()
 }
+
+/// Below this ratio a limit is too weak.
+const WEAK: f64 = 0.95;
 
 /// The last line: the geometric mean of an executor's ratios, and the worst.
 pub fn summary(lines: &[Line], executor: &str) -> String {
@@ -153,6 +167,14 @@ pub fn markdown(lines: &[Line], roof: &Roofline, rounds: usize, about: &str) -> 
     out.push('\n');
     for e in executors {
         let _ = writeln!(out, "{e}: `{}`\n", summary(lines, e));
+    }
+    let under: Vec<String> = ratios(lines, FASTEST)
+        .into_iter()
+        .filter(|(ratio, _)| *ratio < WEAK)
+        .map(|(ratio, l)| format!("{} {} ({ratio:.2})", l.name, l.size))
+        .collect();
+    if !under.is_empty() {
+        let _ = writeln!(out, "More than 5 % under the limit, which is no limit then: {}.\n", under.join(", "));
     }
     for l in lines {
         for (name, result) in &l.executors {

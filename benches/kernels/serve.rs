@@ -1,12 +1,25 @@
 //! One measurement at a time, when told to: how `peers/run.py` times other libraries and ours in turn.
 //!
-//! Lines of JSON: `{"prepare": ID}` is answered by `{"ready": bool}`, `{"time": null}` by `{"seconds": s}`.
+//! Lines of JSON: `{"prepare": ID}` is answered by `{"ready": bool, "samples": [[length, element, ..], ..]}`, with some
+//! elements of each column of the results, `{"time": null}` by `{"seconds": s}`.
 
 use crate::families;
 use crate::measure::{Contender, Prepared};
 use crate::row::Row;
 use serde_json::{Value, json};
 use std::io::{BufRead, Write};
+
+/// Of each column of the results, so many elements are told.
+const SAMPLES: usize = 1000;
+
+/// The length and some elements of each column of what the kernel by hand has computed.
+fn samples(row: &Row) -> Vec<Vec<f64>> {
+    let some = |column: Vec<f64>| {
+        let (n, length) = (column.len().min(SAMPLES), column.len());
+        std::iter::once(length as f64).chain((0..n).map(|k| column[k * length / n])).collect()
+    };
+    row.hand.outputs().into_iter().map(some).collect()
+}
 
 /// Serves until the input ends. `fastest` compiles a row for the executor that is timed.
 pub fn serve(fastest: fn(&Row) -> Result<Contender, acc_core::Error>) -> Result<(), String> {
@@ -23,17 +36,17 @@ pub fn serve(fastest: fn(&Row) -> Result<Contender, acc_core::Error>) -> Result<
         let order: Value = serde_json::from_str(&line.map_err(|e| e.to_string())?).map_err(|e| e.to_string())?;
         match (&order["prepare"], &mut prepared) {
             (Value::String(id), _) => {
-                prepared = match rows.iter().find(|(row, _)| row == id) {
-                    Some((_, make)) => {
-                        let mut row = make();
-                        // The results are held to those of the kernel by hand.
-                        row.hand.run();
-                        let contender = fastest(&row).map_err(|e| e.to_string())?;
-                        Some(Prepared::new(&row, contender).map_err(|e| format!("{id}: {e}"))?)
-                    }
-                    None => None,
-                };
-                say(json!({"ready": prepared.is_some()}))?;
+                prepared = None;
+                let mut answer = json!({"ready": false});
+                if let Some((_, make)) = rows.iter().find(|(row, _)| row == id) {
+                    let mut row = make();
+                    // The results are held to those of the kernel by hand.
+                    row.hand.run();
+                    answer = json!({"ready": true, "samples": samples(&row)});
+                    let contender = fastest(&row).map_err(|e| e.to_string())?;
+                    prepared = Some(Prepared::new(&row, contender).map_err(|e| format!("{id}: {e}"))?);
+                }
+                say(answer)?;
             }
             (_, Some(prepared)) => say(json!({"seconds": prepared.seconds()}))?,
             (_, None) => return Err("nothing is prepared".into()),

@@ -1,36 +1,52 @@
-"""Inputs of the kernels: the sizes and ranges of `benches/kernels`, other random numbers."""
+"""Inputs of the kernels: the very numbers of `benches/kernels/data.rs`."""
 
 import numpy as np
 
 
+def numbers(seed, n):
+    """`n` numbers of 32 bits: the high halves of a linear congruential generator's states (Knuth's MMIX constants)."""
+    mask = (1 << 64) - 1
+    a, c = 6_364_136_223_846_793_005, 1_442_695_040_888_963_407
+    state = (((seed * 0x9E37_79B9_7F4A_7C15) & mask | 1) * a + c) & mask
+    states = np.array([state], np.uint64)
+    # As many steps as there are states, all at once: they are again a multiplication and an addition.
+    while len(states) < n:
+        states = np.concatenate([states, states * np.uint64(a) + np.uint64(c)])
+        a, c = (a * a) & mask, (a * c + c) & mask
+    return (states[:n] >> np.uint64(32)).astype(np.uint32)
+
+
+def below(bits, n):
+    return ((bits.astype(np.uint64) * np.uint64(n)) >> np.uint64(32)).astype(np.uint32)
+
+
 def uniform(seed, n, low=-1.0, high=1.0, dtype=np.float32):
-    return np.random.default_rng(seed).uniform(low, high, n).astype(dtype)
+    return (low + (high - low) * (numbers(seed, n) / 4_294_967_296.0)).astype(np.float32).astype(dtype)
 
 
 def matrix(seed, n, low=0.0, high=1.0, dtype=np.float32):
     return uniform(seed, n * n, low, high, dtype).reshape(n, n)
 
 
-def keys(seed, n, below):
-    return np.random.default_rng(seed).integers(0, below, n, dtype=np.uint32)
+def keys(seed, n, limit):
+    return below(numbers(seed, n), limit)
 
 
 def segments(seed, n):
     """Lengths from 0 to 199 that are `n` elements together, and the segment of each element."""
-    lengths = np.random.default_rng(seed).integers(0, 200, n // 50)
-    ends = np.minimum(np.cumsum(lengths), n)
-    lengths = np.diff(ends, prepend=0)
-    lengths = lengths[: int(np.searchsorted(ends, n)) + 1]
+    ends = np.minimum(np.cumsum(keys(seed, n // 50, 200), dtype=np.int64), n)
+    lengths = np.diff(ends, prepend=0)[: int(np.searchsorted(ends, n)) + 1]
     return lengths.astype(np.int32), np.repeat(np.arange(len(lengths)), lengths)
 
 
 def sparse(n):
     """Lengths of rows, the row and the column of each entry, its value, and the vector."""
-    rng = np.random.default_rng(30)
-    lengths = rng.integers(0, 21, n)
+    bits = numbers(30, 12 * n)
+    lengths = below(bits[:n], 21).astype(np.int64)
     entries = int(lengths.sum())
+    columns = below(bits[n : n + entries], n).astype(np.int64)
     rows = np.repeat(np.arange(n), lengths)
-    return lengths, rows, rng.integers(0, n, entries), uniform(31, entries), uniform(32, n)
+    return lengths, rows, columns, uniform(31, entries), uniform(32, n)
 
 
 RATE, VOLATILITY = np.float32(0.02), np.float32(0.30)

@@ -111,12 +111,11 @@ def three_by_three(n):
 
 
 def reduced(n, axis):
-    return ready(lambda a: a.sum(axis), d.matrix(15, n))
+    return ready(lambda a: a.sum(axis), d.matrix(16 - axis, n))
 
 
 def transposed(n):
-    # A copy in the other order, not a view of it.
-    return ready(lambda a: a.T + f32(0), d.matrix(17, n))
+    return ready(lambda a: a.T, d.matrix(17, n))
 
 
 def inclusive(n):

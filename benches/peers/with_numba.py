@@ -18,6 +18,21 @@ CORNER, SIDE, MIDDLE, CENTRES = d.CORNER, d.SIDE, d.MIDDLE, d.CENTRES
 TAIL = tuple(f32(c) for c in d.TAIL)
 
 
+def into(f, inputs, *outputs, memory=()):
+    """A call that writes outputs made before, with memory of its own."""
+
+    def call():
+        f(*inputs, *memory, *outputs)
+        return outputs
+
+    return call
+
+
+def parts(*extents, dtype=f32):
+    """Memory for each thread."""
+    return np.empty((get_num_threads(), *extents), dtype)
+
+
 @fast
 def run_saxpy(x, y, out):
     for i in prange(len(x)):
@@ -25,8 +40,7 @@ def run_saxpy(x, y, out):
 
 
 def saxpy(n):
-    x, y, out = d.uniform(1, n), d.uniform(2, n), np.empty(n, f32)
-    return lambda: run_saxpy(x, y, out)
+    return into(run_saxpy, (d.uniform(1, n), d.uniform(2, n)), np.empty(n, f32))
 
 
 @fast
@@ -40,8 +54,7 @@ def run_polynomial(x, out):
 
 
 def polynomial(n):
-    x, out = d.uniform(3, n), np.empty(n, f32)
-    return lambda: run_polynomial(x, out)
+    return into(run_polynomial, (d.uniform(3, n),), np.empty(n, f32))
 
 
 @fast
@@ -79,8 +92,7 @@ def run_black_scholes(price, strike, years, call, put):
 
 
 def black_scholes(n):
-    inputs, call, put = d.options(n), np.empty(n, f32), np.empty(n, f32)
-    return lambda: run_black_scholes(*inputs, call, put)
+    return into(run_black_scholes, d.options(n), np.empty(n, f32), np.empty(n, f32))
 
 
 @fast
@@ -98,8 +110,7 @@ def run_mandelbrot(n, limit, out):
 
 
 def mandelbrot():
-    out = np.empty((d.MANDELBROT, d.MANDELBROT), np.int32)
-    return lambda: run_mandelbrot(d.MANDELBROT, d.STEPS, out)
+    return into(run_mandelbrot, (d.MANDELBROT, d.STEPS), np.empty((d.MANDELBROT, d.MANDELBROT), np.int32))
 
 
 @fast
@@ -117,8 +128,7 @@ def run_bodies(x, y, z, m, ax, ay, az):
 
 
 def bodies(n):
-    inputs, out = d.bodies(n), [np.empty(n, f32) for _ in range(3)]
-    return lambda: run_bodies(*inputs, *out)
+    return into(run_bodies, d.bodies(n), *[np.empty(n, f32) for _ in range(3)])
 
 
 @fast
@@ -134,8 +144,7 @@ def run_five_point(a, out):
 
 
 def five_point(n):
-    a, out = d.matrix(13, n), np.empty((n, n), f32)
-    return lambda: run_five_point(a, out)
+    return into(run_five_point, (d.matrix(13, n),), np.empty((n, n), f32))
 
 
 @fast
@@ -153,8 +162,7 @@ def run_three_by_three(a, out):
 
 
 def three_by_three(n):
-    a, out = d.matrix(14, n), np.empty((n, n), f32)
-    return lambda: run_three_by_three(a, out)
+    return into(run_three_by_three, (d.matrix(14, n),), np.empty((n, n), f32))
 
 
 @fast
@@ -179,11 +187,8 @@ def run_columns(a, partial, out):
 
 
 def reduced(n, axis):
-    a, out = d.matrix(15, n), np.empty(n, f32)
-    if axis == 1:
-        return lambda: run_rows(a, out)
-    partial = np.empty((get_num_threads(), n), f32)
-    return lambda: run_columns(a, partial, out)
+    a, out = (d.matrix(16 - axis, n),), np.empty(n, f32)
+    return into(run_rows, a, out) if axis == 1 else into(run_columns, a, out, memory=[parts(n)])
 
 
 @fast
@@ -197,8 +202,7 @@ def run_transposed(a, out):
 
 
 def transposed(n):
-    a, out = d.matrix(17, n), np.empty((n, n), f32)
-    return lambda: run_transposed(a, out)
+    return into(run_transposed, (d.matrix(17, n),), np.empty((n, n), f32))
 
 
 @fast
@@ -217,8 +221,7 @@ def run_inclusive(x, totals, out):
 
 
 def inclusive(n):
-    x, totals, out = d.uniform(18, n, 0, 1), np.empty(get_num_threads(), f32), np.empty(n, f32)
-    return lambda: run_inclusive(x, totals, out)
+    return into(run_inclusive, (d.uniform(18, n, 0, 1),), np.empty(n, f32), memory=[parts()])
 
 
 @fast
@@ -233,7 +236,11 @@ def run_segmented(x, starts, lengths, out):
 def segmented(n):
     x, (lengths, _), out = d.uniform(19, n, 0, 1), d.segments(20, n), np.empty(n, f32)
     # With the starts found anew each time, as a scan of the descriptor.
-    return lambda: run_segmented(x, np.cumsum(lengths) - lengths, lengths, out)
+    def call():
+        run_segmented(x, np.cumsum(lengths) - lengths, lengths, out)
+        return out
+
+    return call
 
 
 @fast
@@ -250,11 +257,12 @@ def run_filtered(x, counts, out):
             if x[i] > 0:
                 out[k] = x[i]
                 k += 1
+    return counts.sum()
 
 
 def filtered(n):
-    x, counts, out = d.uniform(21, n), np.empty(get_num_threads(), np.int64), np.empty(n, f32)
-    return lambda: run_filtered(x, counts, out)
+    x, counts, out = d.uniform(21, n), parts(dtype=np.int64), np.empty(n, f32)
+    return lambda: out[: run_filtered(x, counts, out)]
 
 
 @njit
@@ -279,9 +287,8 @@ def run_histogram(x, partial, out):
 
 
 def histogram(n, bins):
-    x = d.keys(23, n, bins)
-    partial, out = np.empty((get_num_threads(), bins), np.uint32), np.empty(bins, np.uint32)
-    return lambda: run_histogram(x, partial, out)
+    memory = [parts(bins, dtype=np.uint32)]
+    return into(run_histogram, (d.keys(23, n, bins),), np.empty(bins, np.uint32), memory=memory)
 
 
 @fast
@@ -306,9 +313,8 @@ def run_kmeans(x, y, cx, cy, partial, mx, my):
 
 def kmeans(n):
     (x, y), (cx, cy) = d.points(n)
-    partial = np.empty((get_num_threads(), CENTRES, 3), f32)
-    mx, my = np.empty(CENTRES, f32), np.empty(CENTRES, f32)
-    return lambda: run_kmeans(x, y, cx, cy, partial, mx, my)
+    means = [np.empty(CENTRES, f32) for _ in range(2)]
+    return into(run_kmeans, (x, y, cx, cy), *means, memory=[parts(CENTRES, 3)])
 
 
 @njit
@@ -333,7 +339,12 @@ def run_sparse(starts, lengths, columns, values, x, out):
 def sparse(n):
     lengths, _, columns, values, x = d.sparse(n)
     out = np.empty(n, f32)
-    return lambda: run_sparse(np.cumsum(lengths) - lengths, lengths, columns, values, x, out)
+
+    def call():
+        run_sparse(np.cumsum(lengths) - lengths, lengths, columns, values, x, out)
+        return out
+
+    return call
 
 
 if __name__ == "__main__":

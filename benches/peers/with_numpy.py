@@ -112,7 +112,7 @@ def three_by_three(n):
 
 
 def reduced(n, axis):
-    a = d.matrix(15, n)
+    a = d.matrix(16 - axis, n)
     return lambda: a.sum(axis)
 
 

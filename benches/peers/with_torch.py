@@ -1,5 +1,8 @@
-"""The kernels in PyTorch: its own operations where there is one, else compiled by `torch.compile`."""
+"""The kernels in PyTorch: its own operations where there is one, else compiled by `torch.compile`, which needs a C++
+compiler; where there is none, operation by operation."""
 
+import os
+import shutil
 import sys
 
 import numpy as np
@@ -10,10 +13,11 @@ from serve import serve
 from with_numpy import kernels
 
 torch.set_grad_enabled(False)
+COMPILER = any(shutil.which(c) for c in (os.environ.get("CXX", "c++"), "g++", "clang++"))
 
 
 def ready(f, *arrays, compiled=True):
-    f = torch.compile(f) if compiled else f
+    f = torch.compile(f) if compiled and COMPILER else f
     tensors = [torch.from_numpy(a) for a in arrays]
     return lambda: f(*tensors)
 
@@ -64,11 +68,12 @@ def mandelbrot():
     i = torch.arange(n, dtype=torch.float32) * (3.0 / n)
     cx, cy = (i - 2.0).expand(n, n).contiguous(), (i - 1.5)[:, None].expand(n, n).contiguous()
 
-    @torch.compile
     def step(x, y, count):
         xx, yy = x * x, y * y
         on = xx + yy <= 4
         return torch.where(on, xx - yy + cx, x), torch.where(on, 2 * x * y + cy, y), count + on
+
+    step = torch.compile(step) if COMPILER else step
 
     def run():
         x, y = torch.zeros(n, n), torch.zeros(n, n)
@@ -114,7 +119,7 @@ def three_by_three(n):
 
 
 def reduced(n, axis):
-    return ready(lambda a: a.sum(axis), d.matrix(15, n), compiled=False)
+    return ready(lambda a: a.sum(axis), d.matrix(16 - axis, n), compiled=False)
 
 
 def transposed(n):
@@ -142,8 +147,11 @@ def filtered(n):
 
 
 def radix_sort(n):
-    # There is no sort of unsigned 32-bit numbers; of the signed ones there is.
-    return ready(lambda x: torch.sort(x).values, d.keys(22, n, 1 << 32).view(np.int32), compiled=False)
+    # There is no sort of unsigned 32-bit numbers; of the signed ones, in the same order, there is.
+    keys = (d.keys(22, n, 1 << 32) ^ np.uint32(1 << 31)).view(np.int32)
+    call = ready(lambda x: torch.sort(x).values, keys, compiled=False)
+    call.shown = lambda keys: keys.numpy().view(np.uint32) ^ np.uint32(1 << 31)
+    return call
 
 
 def histogram(n, bins):

@@ -22,6 +22,7 @@ pub(crate) use emit::{BLOCK, Emitted, Form, Word, reads_element_by_element};
 
 use crate::kernel::Kernel;
 use acc_core::ir::ArrayId;
+use acc_core::timeline;
 use c::Engine;
 use code::Entry;
 use compile::Slot;
@@ -124,7 +125,8 @@ impl Compiled {
 /// Asks for a kernel's code; the error says why there is none.
 fn compile(kernel: &Kernel, form: Form) -> Result<Compiled, String> {
     let engine = find::llvm().engine.as_ref().ok_or("no LLVM is found")?;
-    let Emitted { text, words } = emit::emit(kernel, form, &Target::of(engine)?)?;
+    let target = Target::of(engine)?;
+    let Emitted { text, words } = timeline::pass("emit", || emit::emit(kernel, form, &target))?;
     let slot = compile::request(engine, text).ok_or("the compiling thread cannot be started")?;
     let mut arrays: Vec<ArrayId> = words
         .iter()

@@ -51,6 +51,7 @@ fn reason(e: libloading::Error) -> String {
 
 functions! {
     LLVMGetVersion: fn(*mut c_uint, *mut c_uint, *mut c_uint);
+    LLVMParseCommandLineOptions: fn(c_int, *const Text, Text);
     LLVMContextCreate: fn() -> Ref;
     LLVMContextDispose: fn(Ref);
     LLVMContextSetDiagnosticHandler: fn(Ref, unsafe extern "C" fn(Ref, Ref), Ref);

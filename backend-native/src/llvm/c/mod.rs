@@ -6,6 +6,7 @@
 mod exit;
 mod functions;
 
+use acc_core::timeline::{self, pass};
 use functions::{Functions, Ref};
 use std::ffi::{CStr, CString, c_char};
 use std::path::{Path, PathBuf};
@@ -89,6 +90,7 @@ impl Engine {
             return Err(format!("version {major}.{minor}.{patch} is older than 17"));
         }
         functions::initialize(path)?;
+        set_options(f);
         // SAFETY: each function yields a message that is its caller's to dispose.
         let (triple, cpu, features) = unsafe {
             let texts = [(f.LLVMGetDefaultTargetTriple)(), (f.LLVMGetHostCPUName)(), (f.LLVMGetHostCPUFeatures)()];
@@ -149,7 +151,7 @@ impl Engine {
         let passes = c_text(passes)?;
         let machine = self.machine.lock().unwrap_or_else(PoisonError::into_inner);
         let context = Context::new(f);
-        let module = context.parse(text)?;
+        let module = pass("parse", || context.parse(text))?;
         // SAFETY: module, machine, layout and options are alive; what is made here is disposed here.
         unsafe {
             (f.LLVMSetTarget)(module.raw, self.triple.as_ptr());
@@ -157,16 +159,16 @@ impl Engine {
             (f.LLVMSetModuleDataLayout)(module.raw, layout);
             (f.LLVMDisposeTargetData)(layout);
         }
-        module.verify()?;
+        pass("verify module", || module.verify())?;
         // SAFETY: as above; a verified module, and names of passes.
-        let done = unsafe {
+        let done = pass("optimise", || unsafe {
             let options = (f.LLVMCreatePassBuilderOptions)();
             let done = (f.LLVMRunPasses)(module.raw, passes.as_ptr(), machine.raw(), options);
             (f.LLVMDisposePassBuilderOptions)(options);
             done
-        };
+        });
         check(f, done)?;
-        let result = then(module.raw, machine.raw())?;
+        let result = pass("generate code", || then(module.raw, machine.raw()))?;
         context.errors()?;
         // Passes make data of theirs when they are first needed, more and more rarely.
         if (self.compiled.fetch_add(1, Ordering::Relaxed) + 1).is_power_of_two() {
@@ -193,6 +195,7 @@ impl Engine {
 
     /// Loads an object made by [`object`](Engine::object).
     pub(super) fn load(self: &Arc<Engine>, object: &[u8]) -> Result<Loaded, String> {
+        let _span = timeline::span(timeline::Kind::Pass, || "load");
         let f = &self.functions;
         let _inside = exit::enter();
         let (object, name) = self.named(object)?;
@@ -277,9 +280,20 @@ fn check(f: &Functions, error: Ref) -> Result<(), String> {
     }
 }
 
+/// Sets what LLVM offers as options of its command line alone; one that a version does not know has no effect. They hold
+/// for all who generate code with this library in this process.
+fn set_options(f: &Functions) {
+    /// The search for other induction variables takes a third of the time of code generation, and gains nothing where
+    /// addresses are written as they should be computed.
+    const OPTIONS: [&CStr; 2] = [c"acc", c"-disable-lsr"];
+    let options = OPTIONS.map(CStr::as_ptr);
+    // SAFETY: as many C strings as it says, and a text that is not shown: errors go nowhere.
+    unsafe { (f.LLVMParseCommandLineOptions)(options.len() as i32, options.as_ptr(), c"".as_ptr()) };
+}
+
 fn machine(f: &Functions, triple: &CStr, cpu: &CStr, features: &CStr) -> Result<Handle, String> {
-    /// `LLVMCodeGenLevelDefault`, `LLVMRelocPIC`, `LLVMCodeModelDefault`.
-    const HOW: (i32, i32, i32) = (2, 2, 0);
+    /// `LLVMCodeGenLevelLess`, with which kernels are as fast as with more, `LLVMRelocPIC`, `LLVMCodeModelDefault`.
+    const HOW: (i32, i32, i32) = (1, 2, 0);
     let (mut target, mut error) = (null_mut(), null_mut());
     // SAFETY: C strings that live through the calls, and places to write to.
     unsafe {
