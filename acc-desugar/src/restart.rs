@@ -107,9 +107,7 @@ impl Operator<'_> {
 
     /// The operation of two values that a value is.
     fn operation(&self, v: Val, a: Val, b: Val) -> Option<PrimOp> {
-        use PrimOp as P;
         let (p, args) = self.prim(v)?;
-        let known = matches!(p, P::AddP | P::MulP | P::MinP | P::MaxP | P::AndP | P::OrP | P::XorP);
-        (known && (args == [a, b] || args == [b, a])).then_some(p)
+        (p.is_reduction() && (args == [a, b] || args == [b, a])).then_some(p)
     }
 }

@@ -207,6 +207,13 @@ impl PrimOp {
         use PrimOp as P;
         matches!(self, P::AddP | P::MulP | P::AndP | P::OrP | P::XorP | P::EqP | P::NeP)
     }
+
+    /// Whether folds and scans may group and reorder operands, for it is associative and commutative and has a neutral
+    /// element: of floats but for rounding, and for which zero or NaN is the least or greatest.
+    pub fn is_reduction(self) -> bool {
+        use PrimOp as P;
+        matches!(self, P::AddP | P::MulP | P::MinP | P::MaxP | P::AndP | P::OrP | P::XorP)
+    }
 }
 
 /// Whether a cast between these types exists: between numbers, from `bool` to numbers, between `char` and `u32`.

@@ -259,7 +259,7 @@ impl Flattener<'_> {
             return Scalar::Size(self.host_prim(p, &sizes));
         }
         if ty == ScalarType::I64
-            && let Some(quotient) = self.host_quotient(p, &scalars, &lanes.space.clone(), mask)
+            && let Some(quotient) = self.host_quotient(p, &scalars, &lanes.space, mask)
         {
             return quotient;
         }

@@ -215,11 +215,8 @@ fn simple_result(body: &Body, n: usize, k: usize) -> Option<Update> {
 
 /// The operations of a combination that is, leaf by leaf, one associative and commutative primitive.
 fn known_operator(body: &Body, n: usize) -> Option<Vec<PrimOp>> {
-    use PrimOp as P;
     let ops = (0..n).map(|k| match simple_result(body, n, k)? {
-        Update::Prim(p) | Update::PrimOldFirst(p) => {
-            matches!(p, P::AddP | P::MulP | P::MinP | P::MaxP | P::AndP | P::OrP | P::XorP).then_some(p)
-        }
+        Update::Prim(p) | Update::PrimOldFirst(p) => p.is_reduction().then_some(p),
         Update::New | Update::Old => None,
     });
     ops.collect()

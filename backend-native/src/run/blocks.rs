@@ -24,8 +24,7 @@ impl Rows<'_> {
             return Ok(false);
         }
         let (Some(blocks), Some(single)) = (job.call(Form::Block), job.call(Form::Rows)) else { return Ok(false) };
-        let before: Vec<u64> =
-            job.outputs.iter().flat_map(|o| (0..o.types.len()).map(|k| o.init.as_ref().map_or(0, |i| i[k]))).collect();
+        let before = self.begins_with();
         let parallel = job.cx.parallel(self.rows.saturating_mul(self.row), job.launch.cost);
         let block = BLOCK * lanes;
         let len = if parallel { task_len(self.rows, block, job.cx.threads.count()) } else { self.rows };

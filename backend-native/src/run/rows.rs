@@ -6,8 +6,9 @@
 //!   for operators that can fault, whose faults then come in order. Machine code takes several rows of lanes at once where
 //!   they share what they read (`blocks`).
 //! * *Elements as lanes* (`chunks`): a row is cut into chunks of fixed length, each reduced or scanned on its own. Machine
-//!   code takes many rows of one chunk in one call (`whole`). Chunks are combined in order. Where chunks of a scan run on several threads, their totals are computed first, then
-//!   the elements again: reading them twice costs less than storing and reading what was scanned.
+//!   code takes many rows of one chunk in one call (`whole`). Chunks are combined in order. Where chunks of a scan run on
+//!   several threads, their totals are computed first, then the elements again: reading them twice costs less than storing
+//!   and reading what was scanned.
 
 use super::fold::Acc;
 use super::launch::{CALL, Columns, Cut, Job, JobOutput, Outs, finish, first_event, give, take, task_len};
@@ -160,6 +161,12 @@ impl<'a> Rows<'a> {
         }
     }
 
+    /// What the folds and scans of rows begin with, leaf by leaf: the initial values, where there are any.
+    pub(super) fn begins_with(&self) -> Vec<u64> {
+        let values = |o: &JobOutput<'_>| o.init.clone().unwrap_or_else(|| vec![0; o.types.len()]);
+        self.job.outputs.iter().flat_map(values).collect()
+    }
+
     /// Cuts results into blocks of `len` rows.
     pub(super) fn blocks<'b>(&self, out: &'b mut [Vec<AnyBuffer>], len: usize) -> Vec<Block<'b>> {
         let mut rest: Vec<Outs<'b>> = out.iter_mut().map(|o| o.iter_mut().map(AnyBuffer::as_out).collect()).collect();
@@ -207,8 +214,7 @@ impl<'a> Rows<'a> {
     fn compiled_rows(&self, call: Option<&Call<'_>>, block: &mut Block<'_>) -> Result<bool, Stop> {
         let Some(call) = call else { return Ok(false) };
         let job = self.job;
-        let before: Vec<u64> =
-            job.outputs.iter().flat_map(|o| (0..o.types.len()).map(|k| o.init.as_ref().map_or(0, |i| i[k]))).collect();
+        let before = self.begins_with();
         let mut outs: Vec<_> = block.outs.iter_mut().flatten().map(|o| Some(o.reborrow())).collect();
         let kernel = &job.launch.kernel;
         let across = kernel.lies_across() && kernel.strides_along(row_axis(job));

@@ -12,7 +12,6 @@ use crate::tile::position;
 use crate::tile::reduce;
 use crate::tile::scatter::update;
 use acc_core::data::{ColumnSlice, ScalarType};
-use acc_core::ir::PrimOp;
 use smallvec::SmallVec;
 use std::ops::Range;
 
@@ -136,13 +135,10 @@ const PART: usize = 1 << 15;
 /// Whether the values for a target can be combined first, and then with what is there. Floats may be added in another
 /// order, which does not depend on the number of threads.
 fn is_combination(u: &Update) -> bool {
-    use PrimOp as P;
     match u {
         Update::Old => true,
         Update::New => false,
-        Update::Prim(p) | Update::PrimOldFirst(p) => {
-            matches!(p, P::AddP | P::MulP | P::MinP | P::MaxP | P::AndP | P::OrP | P::XorP)
-        }
+        Update::Prim(p) | Update::PrimOldFirst(p) => p.is_reduction(),
     }
 }
 

@@ -248,12 +248,7 @@ pub(crate) fn emit(kernel: &Kernel, form: Form, target: &Target) -> Result<Emitt
     if form == Form::Whole && kernel.outputs.iter().any(lengthens) {
         return Err("whole rows that are longer than what is scanned".into());
     }
-    let least = match form {
-        Form::Block => 3,
-        Form::Rows => 2,
-        _ => 1,
-    };
-    if kernel.axes.len() < least {
+    if kernel.axes.len() < if form == Form::Rows { 2 } else { 1 } {
         return Err("too few axes for lanes".into());
     }
     let mut width = width(&kernel.element, size, target);
