@@ -162,7 +162,7 @@ impl Prepared {
         let mut out = String::new();
         for launch in self.plan.launches() {
             out += &format!("{}\n", launch.kernel);
-            for &form in llvm::Form::of(&launch.kernel) {
+            for form in llvm::Form::of(&launch.kernel) {
                 let code = llvm::listing(&launch.kernel, form);
                 out += &format!("{form:?}:\n{}\n", code.unwrap_or_else(|why| format!("on tiles: {why}\n")));
             }

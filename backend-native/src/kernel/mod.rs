@@ -15,6 +15,9 @@
 //! What is computed of complete results of folds, scans, a scatter or a compaction, at the same index, is the
 //! [`epilogue`](Kernel::epilogue).
 //!
+//! The order in which points are computed is up to the kernel's [`loops`](Kernel::loops), which can be tiled, interchanged and
+//! unrolled (`schedule`).
+//!
 //! Bodies are SSA with structured control flow ([`Op::If`], [`Op::While`]). What an executor must know:
 //!
 //! * *Bit-exact.* Each operation is rounded on its own; nothing is contracted or reassociated. A fold or scan may
@@ -34,11 +37,13 @@ mod build;
 #[allow(clippy::excessive_precision)] // Coefficients stand as they were published.
 mod math;
 mod print;
+mod schedule;
 mod verify;
 mod walk;
 
 pub(crate) use build::{Builder, Keep, Loads, Reads, only, region_cost};
 pub(crate) use math::expand;
+pub(crate) use schedule::{Loop, row_major};
 pub(crate) use verify::verify;
 
 use acc_core::data::{Lit, ScalarType};
@@ -53,6 +58,8 @@ use std::sync::Arc;
 pub(crate) struct Kernel {
     /// The axes, outermost first.
     pub axes: Vec<AxisKind>,
+    /// The loops over them, outermost first: the order of the points.
+    pub loops: Vec<Loop>,
     /// From the index (one `i64` per axis) to the scalars that the outputs take.
     pub element: Body,
     /// The arrays computed, at least one.

@@ -20,6 +20,17 @@ impl Display for Kernel {
             write!(f, "{}{a}", if k > 0 { ", " } else { " with fused " })?;
         }
         f.write_str(" {\n")?;
+        if self.is_scheduled() {
+            f.write_str("  loops ")?;
+            for (k, l) in self.loops.iter().enumerate() {
+                let how = if l.unrolled { "unrolled " } else { "" };
+                write!(f, "{}{how}i{}", if k > 0 { ", " } else { "" }, l.axis)?;
+                if l.step > 1 {
+                    write!(f, " by {}", l.step)?;
+                }
+            }
+            f.write_char('\n')?;
+        }
         body(f, "element", &self.element)?;
         self.outputs.iter().try_for_each(|o| output(f, o, self.values(o)))?;
         if let Some(e) = &self.epilogue {

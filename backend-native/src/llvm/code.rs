@@ -158,9 +158,8 @@ impl<'a> Call<'a> {
         Some(Call { code, entry, words, limits })
     }
 
-    /// Computes a part of the index space.
-    pub(crate) fn run(&self, part: Part, memory: &mut Memory<'_, '_>) -> Ended {
-        let Part { positions, row, most, panel, along } = part;
+    /// The words of a part whose first element is at a position.
+    fn words_of(&self, first: usize, along: &Range<usize>, memory: &mut Memory<'_, '_>) -> Words {
         let Memory { outs, before, preceded, totals, target, progress } = memory;
         let mut words = self.words.clone();
         for (word, place) in self.code.words.iter().zip(&mut words) {
@@ -168,7 +167,7 @@ impl<'a> Call<'a> {
                 Word::Out(k) => {
                     *place = outs.get_mut(k as usize).and_then(Option::as_mut).map_or(0, out_address);
                 }
-                Word::Base => *place = positions.start as u64,
+                Word::Base => *place = first as u64,
                 Word::From => *place = along.start as u64,
                 Word::To => *place = along.end as u64,
                 Word::Before(k) => *place = before.get(k as usize).copied().unwrap_or(0),
@@ -180,6 +179,21 @@ impl<'a> Call<'a> {
                 Word::Evaluated(_) | Word::Column(..) | Word::Scalar(..) => {}
             }
         }
+        words
+    }
+
+    /// Computes the points of these indices along the first two axes, in the order of the kernel's loops; the position
+    /// of the first of them begins the memory.
+    pub(crate) fn run_loops(&self, axes: [Range<usize>; 2], first: usize, memory: &mut Memory<'_, '_>) -> Ended {
+        let words = self.words_of(first, &(0..0), memory);
+        let [rows, columns] = axes;
+        self.call(&words, rows, columns)
+    }
+
+    /// Computes a part of the index space.
+    pub(crate) fn run(&self, part: Part, memory: &mut Memory<'_, '_>) -> Ended {
+        let Part { positions, row, most, panel, along } = part;
+        let words = self.words_of(positions.start, &along, memory);
         let Range { mut start, end } = positions;
         while start < end {
             let next = end.min(start.saturating_add(most.max(1)));

@@ -91,7 +91,8 @@ impl Lowering<'_> {
         }
         fused.sort_unstable();
         fused.dedup();
-        Ok(Kernel { axes, element, outputs, epilogue, fused })
+        let loops = kernel::row_major(axes.len());
+        Ok(Kernel { axes, loops, element, outputs, epilogue, fused }.register_tiled())
     }
 
     fn output(&self, s: &Stmt, values: std::ops::Range<usize>, finish: Finish, stored: bool) -> Output {

@@ -48,6 +48,17 @@ impl Plan {
     }
 }
 
+#[cfg(test)]
+impl Plan {
+    /// The launches, to be changed.
+    pub(crate) fn launches_mut(&mut self) -> impl Iterator<Item = &mut Launch> {
+        self.steps.iter_mut().filter_map(|s| match &mut s.work {
+            Work::Kernel { launch, .. } => Some(&mut **launch),
+            Work::Array { .. } | Work::If { .. } | Work::While { .. } | Work::Foreign { .. } => None,
+        })
+    }
+}
+
 /// A block's statements by step number.
 pub(crate) struct BlockPlan {
     pub params: Vec<ArrayId>,

@@ -1,7 +1,6 @@
 //! Runs plans: array statements by need.
 
 mod after;
-mod blocks;
 mod chunks;
 mod compact;
 mod fold;
@@ -11,6 +10,7 @@ mod radix;
 mod rows;
 mod scan;
 mod scatter;
+mod scheduled;
 mod shape;
 mod sort;
 mod store;

@@ -3,8 +3,8 @@
 //! Two ways, chosen by extents and by how the body reads, never by the number of threads:
 //!
 //! * *Rows as lanes*: a lane takes its row from one end to the other, all lanes of a tile in step. For many short rows, and
-//!   for operators that can fault, whose faults then come in order. Machine code takes several rows of lanes at once where
-//!   they share what they read (`blocks`).
+//!   for operators that can fault, whose faults then come in order. Machine code takes them in the order of the kernel's
+//!   loops, if that is another one (`scheduled`).
 //! * *Elements as lanes* (`chunks`): a row is cut into chunks of fixed length, each reduced or scanned on its own. Machine
 //!   code takes many rows of one chunk in one call (`whole`). Chunks are combined in order. Where chunks of a scan run on
 //!   several threads, their totals are computed first, then the elements again: reading them twice costs less than storing
@@ -54,7 +54,7 @@ pub(crate) fn rows(job: &Job<'_>) -> Result<Vec<Columns>, Stop> {
         };
         let all = Rows { job, dir, row, rows, memories: memories(job, dir, row) };
         if all.as_lanes() {
-            if !all.by_blocks(&mut out)? {
+            if !all.in_tiles(&mut out)? {
                 all.by_rows(&mut out)?;
             }
         } else if all.rows == 1 || all.per_row() > 1 || !all.by_whole_rows(&mut out)? {

@@ -15,6 +15,9 @@ const STREAM: usize = 16 << 20;
 const PANEL: usize = 128;
 
 pub(crate) fn store(job: &Job<'_>) -> Result<Vec<Columns>, Stop> {
+    if let Some(columns) = super::scheduled::store(job)? {
+        return Ok(columns);
+    }
     let types: Vec<ScalarType> = job.outputs.iter().flat_map(|o| o.types.iter().copied()).collect();
     let results: Vec<usize> = job.outputs.iter().flat_map(|o| o.output.values.clone()).collect();
     let across = job.launch.kernel.strides_along(job.extents.len().saturating_sub(1));

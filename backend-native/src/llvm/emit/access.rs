@@ -252,7 +252,7 @@ impl Emitter<'_> {
                     V::One(if ty == ScalarType::Bool { put!(self, "icmp ne i8 {x}, 0") } else { x })
                 }
                 Place::Run(first, step) => V::Lanes(self.neighbours(ty, &column, first, *step, good.as_ref(), INPUT)),
-                Place::Any(positions) => self.gather(ty, &column, positions),
+                Place::Any(positions) => self.gather(ty, &column, positions, INPUT),
             };
             self.set(result, value);
         }
@@ -328,8 +328,8 @@ impl Emitter<'_> {
         all.map(|(at, m)| put!(self, "select {flags} {m}, {ty} {at}, {ty} zeroinitializer")).collect()
     }
 
-    /// Reads at positions of which each has an element.
-    fn gather(&mut self, ty: ScalarType, column: &Operand, positions: &Parts) -> V {
+    /// Reads at positions of which each has an element; `scope` says of whose memory.
+    pub(super) fn gather(&mut self, ty: ScalarType, column: &Operand, positions: &Parts, scope: &str) -> V {
         let (mem, size, lanes) = (stored(ty), ty.size(), self.width.lanes);
         let (vector, suffix, indices) = (self.shape().of(mem), self.shape().suffix(mem), self.shape().of("i64"));
         let mut parts = Parts::new();
@@ -338,7 +338,7 @@ impl Emitter<'_> {
             let p = put!(self, "getelementptr {mem}, ptr {column}, {indices} {at}");
             let x = put!(
                 self,
-                "call {vector} @llvm.masked.gather.{suffix}.v{lanes}p0(<{lanes} x ptr> {p}, i32 {size}, <{lanes} x i1> {mask}, {vector} zeroinitializer), !alias.scope !2"
+                "call {vector} @llvm.masked.gather.{suffix}.v{lanes}p0(<{lanes} x ptr> {p}, i32 {size}, <{lanes} x i1> {mask}, {vector} zeroinitializer){scope}"
             );
             parts.push(self.read(ty, x));
         }
@@ -364,7 +364,7 @@ impl Emitter<'_> {
         let positions = self.spread(&value, "i64");
         let shape = self.shape();
         let positions: Parts = positions.iter().map(|i| of(self, shape, i)).collect();
-        self.gather(ScalarType::U64, &Operand::text(format!("@t{number}")), &positions)
+        self.gather(ScalarType::U64, &Operand::text(format!("@t{number}")), &positions, INPUT)
     }
 
     /// Whether an index is in bounds.

@@ -135,6 +135,12 @@ impl<'a> Emitter<'a> {
         first: &Operand,
         stride: &Operand,
     ) {
+        let positions = self.strided(first, stride);
+        self.store_at(ty, parts, out, &positions);
+    }
+
+    /// The positions of lanes that lie so far apart.
+    pub(super) fn strided(&mut self, first: &Operand, stride: &Operand) -> Parts {
         let indices = self.shape().of("i64");
         let (start, by) = (self.splat(first, "i64"), self.splat(stride, "i64"));
         let positions = (0..self.width.parts).map(|part| {
@@ -142,8 +148,7 @@ impl<'a> Emitter<'a> {
             let offsets = put!(self, "mul {indices} {numbers}, {by}");
             put!(self, "add {indices} {start}, {offsets}")
         });
-        let positions = positions.collect();
-        self.store_at(ty, parts, out, &positions);
+        positions.collect()
     }
 
     /// Vectors as they are stored.

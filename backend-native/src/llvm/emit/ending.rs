@@ -2,7 +2,6 @@
 //!
 //! Folds and scans group as those of the tile executor do: see `tile::reduce`, `run::chunks` and `run::scan`.
 
-use super::block::BLOCK;
 use super::nest::State;
 use super::scan::Carry;
 use super::scatter::Combining;
@@ -76,7 +75,7 @@ impl Out<'_> {
 }
 
 impl<'a> Ending<'a> {
-    pub(super) fn new(e: &mut Emitter<'a>, kernel: &'a Kernel, form: Form, row: &Operand, lane: usize) -> Ending<'a> {
+    pub(super) fn new(e: &mut Emitter<'a>, kernel: &'a Kernel, form: Form, row: Operand) -> Ending<'a> {
         let mut number = 0;
         let mut outs = Vec::new();
         if form == Form::Scatter {
@@ -101,12 +100,6 @@ impl<'a> Ending<'a> {
                 number += 1;
             }
         }
-        let (base, extent) = (e.word(Word::Base), e.word(Word::Extent(lane as u32)));
-        let position = put!(e, "mul i64 {row}, {extent}");
-        let mut row = put!(e, "sub i64 {position}, {base}");
-        if form == Form::Block {
-            row = put!(e, "mul i64 {row}, {BLOCK}");
-        }
         let combines = kernel.outputs.iter().filter_map(|o| o.finish.combine());
         let cost = combines.map(|c| region_cost(&c.region)).sum::<usize>() + region_cost(&kernel.element.region);
         let right = kernel.axes.last() == Some(&AxisKind::Scan(Dir::Right));
@@ -128,7 +121,7 @@ impl<'a> Ending<'a> {
         if matches!(self.form, Form::Count | Form::Compact) {
             return State(vec![(Operand::int(0), "i64".to_string())]);
         }
-        if matches!(self.form, Form::Store { .. } | Form::Rows | Form::Block | Form::Scatter) {
+        if matches!(self.form, Form::Store { .. } | Form::Rows | Form::Scheduled | Form::Scatter) {
             return state;
         }
         for o in &self.outs {
@@ -153,14 +146,7 @@ impl<'a> Ending<'a> {
 
     /// A step whose first lane is at column `first`; the nodes of the element body that are outside of an inner loop are
     /// written.
-    pub(super) fn step(
-        &mut self,
-        e: &mut Emitter<'a>,
-        along: &[&'a Node],
-        own: &[&'a Node],
-        first: &Operand,
-        state: State,
-    ) -> State {
+    pub(super) fn step(&mut self, e: &mut Emitter<'a>, along: &[&'a Node], first: &Operand, state: State) -> State {
         match self.form {
             Form::Store { .. } => {
                 for (o, k) in self.leaves() {
@@ -180,10 +166,8 @@ impl<'a> Ending<'a> {
                 self.rows(e, along, first);
                 state
             }
-            Form::Block => {
-                self.block(e, along, own, first);
-                state
-            }
+            // Its loops are written elsewhere.
+            Form::Scheduled => state,
         }
     }
 

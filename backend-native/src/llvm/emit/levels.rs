@@ -24,7 +24,8 @@ pub(super) enum Level {
 const STEP: u64 = 1 << 31;
 
 impl Level {
-    fn linear(step: i64) -> Level {
+    /// That of a value which grows by so much.
+    pub(super) fn linear(step: i64) -> Level {
         match step {
             0 => Level::One,
             s if s.unsigned_abs() < STEP => Level::Linear(s),

@@ -16,7 +16,6 @@
 //! and the tile executor runs it again and finds the fault. So it does with an array that is not evaluated yet.
 
 mod access;
-mod block;
 mod cast;
 mod combine;
 mod compact;
@@ -29,6 +28,7 @@ mod prim;
 mod rows;
 mod scan;
 mod scatter;
+mod scheduled;
 mod text;
 mod value;
 
@@ -36,7 +36,6 @@ use super::Target;
 use crate::kernel::{AxisKind, Body, Finish, Kernel, Op, Output, Region};
 use acc_core::data::ScalarType;
 use acc_core::ir::{ArrayId, Dir, Val};
-pub(crate) use block::BLOCK;
 pub(crate) use flat::reads_element_by_element;
 use levels::Level;
 use std::collections::HashMap;
@@ -58,8 +57,9 @@ pub(crate) enum Form {
     /// Folds and scans rows from end to end, and stores beside. Lanes are rows: they run along the second axis from
     /// within.
     Rows,
-    /// Folds [`BLOCK`] rows of lanes at once, next to each other along the third axis from within.
-    Block,
+    /// Stores and folds in the order of the kernel's [loops](Kernel::loops). Rows and columns are indices along the first
+    /// and the second axis.
+    Scheduled,
     /// Folds and scans a chunk of one row, and stores beside. Lanes run along the row.
     Chunk,
     /// The same, for the totals of the chunk alone.
@@ -89,21 +89,22 @@ impl Form {
             Form::Count => 8,
             Form::Compact => 9,
             Form::Whole => 10,
-            Form::Block => 11,
+            Form::Scheduled => 11,
         }
     }
 
     /// The forms that launches of a kernel choose from.
-    pub(crate) fn of(kernel: &Kernel) -> &'static [Form] {
-        match kernel.axes.last() {
-            Some(AxisKind::Reduction) => &[Form::Rows, Form::Block, Form::Chunk, Form::Whole],
+    pub(crate) fn of(kernel: &Kernel) -> Vec<Form> {
+        let own: &[Form] = match kernel.axes.last() {
+            Some(AxisKind::Reduction) => &[Form::Rows, Form::Chunk, Form::Whole],
             Some(AxisKind::Scan(_)) => &[Form::Rows, Form::Chunk, Form::Totals, Form::Whole],
             Some(AxisKind::Parallel) | None => match kernel.outputs.first().map(|o| &o.finish) {
                 Some(Finish::Scatter { .. }) => &[Form::Scatter],
                 Some(Finish::Compact) => &[Form::Count, Form::Compact],
                 _ => &[Form::Store { flat: false, stream: false }],
             },
-        }
+        };
+        kernel.is_scheduled().then_some(Form::Scheduled).into_iter().chain(own.iter().copied()).collect()
     }
 
     /// Whether elements are combined along rows of them, lanes running along.
@@ -115,8 +116,8 @@ impl Form {
     fn axes(self, rank: usize) -> (usize, Option<usize>) {
         match self {
             Form::Store { .. } | Form::Chunk | Form::Totals | Form::Scatter => (rank - 1, None),
-            Form::Whole | Form::Count | Form::Compact => (rank - 1, None),
-            Form::Rows | Form::Block => (rank - 2, Some(rank - 1)),
+            Form::Whole | Form::Count | Form::Compact | Form::Scheduled => (rank - 1, None),
+            Form::Rows => (rank - 2, Some(rank - 1)),
         }
     }
 }
@@ -206,7 +207,7 @@ pub(crate) fn emit(kernel: &Kernel, form: Form, target: &Target) -> Result<Emitt
             counted = compact::counted(kernel);
             &counted
         }
-        Form::Store { .. } | Form::Rows | Form::Block | Form::Scatter | Form::Compact => kernel,
+        Form::Store { .. } | Form::Rows | Form::Scheduled | Form::Scatter | Form::Compact => kernel,
         Form::Chunk | Form::Totals | Form::Whole => kernel,
     };
     let size = supported(&kernel.element)?;
@@ -217,7 +218,7 @@ pub(crate) fn emit(kernel: &Kernel, form: Form, target: &Target) -> Result<Emitt
         match &o.finish {
             Finish::Store => {}
             Finish::Fold { combine, known: None, .. } | Finish::Scan { combine, known: None, .. }
-                if !matches!(form, Form::Rows | Form::Block) && combine.is_partial() =>
+                if !matches!(form, Form::Rows | Form::Scheduled) && combine.is_partial() =>
             {
                 return Err("a fold or scan of a long row with an operator that may fault".into());
             }
@@ -257,8 +258,8 @@ pub(crate) fn emit(kernel: &Kernel, form: Form, target: &Target) -> Result<Emitt
         width.lanes = width.lanes.max(crate::tile::reduce::GROUP);
         width.parts = crate::tile::reduce::WIDTH / width.lanes;
     }
-    if form == Form::Block {
-        width = block::width(kernel, width)?;
+    if form == Form::Scheduled {
+        width = scheduled::width(kernel, width)?;
     }
     if form == Form::Rows && size <= SMALL && kernel.lies_across() {
         // Several cache lines of each row, so that few pages are met again and again.
@@ -270,7 +271,10 @@ pub(crate) fn emit(kernel: &Kernel, form: Form, target: &Target) -> Result<Emitt
     }
     let mut e = Emitter::new(&kernel.element, width, target);
     e.stream = matches!(form, Form::Store { stream: true, .. });
-    e.nest(kernel, form, size >= LARGE);
+    match form {
+        Form::Scheduled => e.scheduled(kernel, size >= LARGE),
+        _ => e.nest(kernel, form, size >= LARGE),
+    }
     Ok(e.finish())
 }
 

@@ -11,7 +11,6 @@
 //! What a step does with the elements is up to the [`Form`]; where lanes are rows that are folded or scanned, a step has
 //! a loop along that axis inside.
 
-use super::block::{BLOCK, depends_on};
 use super::ending::Ending;
 use super::levels::levels;
 use super::text::{Operand, literal, put};
@@ -86,15 +85,16 @@ impl<'a> Emitter<'a> {
         self.levels = levels(self.body, &params);
         self.constants_of(self.body);
         let body = self.body;
-        let stages = stages(&body.region, lane);
-        let rows = if form == Form::Block { depends_on(&body.region, lane - 1) } else { vec![false; stages.len()] };
-        let nodes = || body.region.nodes.iter().zip(&stages).zip(&rows);
-        let of_stage = |s: Stage| {
-            let nodes = nodes().filter(move |((_, t), own)| **t == s && !**own);
-            nodes.map(|((n, _), _)| n).collect::<Vec<&'a Node>>()
+        let stages = depths(&body.region, &|axis| match axis.cmp(&lane) {
+            std::cmp::Ordering::Less => ROW,
+            std::cmp::Ordering::Equal => STEP,
+            std::cmp::Ordering::Greater => ALONG,
+        });
+        let of_stage = |s: usize| {
+            let nodes = body.region.nodes.iter().zip(&stages).filter(move |(_, t)| **t == s);
+            nodes.map(|(n, _)| n).collect::<Vec<&'a Node>>()
         };
-        let own: Vec<&'a Node> = nodes().filter(|(_, own)| **own).map(|((n, _), _)| n).collect();
-        of_stage(Stage::Launch).into_iter().for_each(|n| self.node(n));
+        of_stage(LAUNCH).into_iter().for_each(|n| self.node(n));
         self.settle();
 
         let (row, next_row, done, before) = (self.w.label(), self.w.label(), self.w.label(), self.w.block);
@@ -102,19 +102,35 @@ impl<'a> Emitter<'a> {
         self.w.start(row);
         let r = self.w.promise();
         let mark = self.w.mark();
-        self.outer_axes(lane, kernel.axes.len(), &r, form);
-        let mut finish = Ending::new(self, kernel, form, &r, lane);
+        self.outer_axes(lane, kernel.axes.len(), &r);
+        let (base, extent) = (self.word(Word::Base), self.word(Word::Extent(lane as u32)));
+        let position = put!(self, "mul i64 {r}, {extent}");
+        let position = put!(self, "sub i64 {position}, {base}");
+        let mut finish = Ending::new(self, kernel, form, position);
         finish.progress(self, &Operand::text("%c0"));
-        of_stage(Stage::Row).into_iter().for_each(|n| self.node(n));
+        of_stage(ROW).into_iter().for_each(|n| self.node(n));
         self.settle();
-        for n in of_stage(Stage::Step).into_iter().chain(of_stage(Stage::Along)).chain(own.iter().copied()) {
-            self.row_bounds(n, lane, along, form);
+        let (first, end) = (Operand::text("%c0"), Operand::text("%c1"));
+        for n in of_stage(STEP).into_iter().chain(of_stage(ALONG)) {
+            self.bounds(n, &|e, axis| match axis {
+                _ if axis == lane => Some([first.clone(), end.clone()]),
+                _ if Some(axis) == along => Some([Operand::int(0), e.word(Word::Extent(axis as u32))]),
+                _ => None,
+            });
         }
-        let edges = self.inner_range(&body.region, lane);
-        let whole = form.is_along();
-        let work = Work { step: of_stage(Stage::Step), along: of_stage(Stage::Along), own, lane, edges, large, whole };
+        let edges = self.inner_range(&body.region, lane, [&first, &end], &|axis| axis < lane);
+        let (step, inside) = (of_stage(STEP), of_stage(ALONG));
+        let columns = Columns { from: first, to: end, edges, once: large, whole: form.is_along() };
         let state = finish.begin(self);
-        let state = self.steps(&work, &mut finish, state, next_row);
+        let state = self.steps(&columns, state, next_row, &mut |e, first, state| {
+            e.axes[lane] = Axis::Lanes(first.clone());
+            e.set(e.body.region.params[lane], V::Linear(first.clone(), 1));
+            finish.progress(e, first);
+            step.iter().for_each(|n| e.node(n));
+            // Before anything is written: what is declined is run again, and may read what lies there now.
+            e.settle();
+            finish.step(e, &inside, first, state)
+        });
         self.w.start(next_row);
         finish.end(self, state);
         let next = put!(self, "add i64 {r}, 1");
@@ -134,11 +150,8 @@ impl<'a> Emitter<'a> {
     }
 
     /// Binds the outer axes at a row.
-    fn outer_axes(&mut self, lane: usize, rank: usize, row: &Operand, form: Form) {
+    fn outer_axes(&mut self, lane: usize, rank: usize, row: &Operand) {
         let mut rest = row.clone();
-        if form == Form::Block {
-            rest = put!(self, "mul i64 {rest}, {BLOCK}");
-        }
         let mut at = Vec::new();
         for axis in (0..lane).rev() {
             if axis == 0 {
@@ -164,8 +177,9 @@ impl<'a> Emitter<'a> {
         base.is_none_or(|v| self.values[v.index()].is_some() && self.levels[v.index()] == Level::One)
     }
 
-    /// Checks what a node of every point reads, as far as that can be done for the whole row.
-    fn row_bounds(&mut self, n: &Node, lane: usize, along: Option<usize>, form: Form) {
+    /// Checks what a node of every point reads, as far as that can be done for all that follows. Axes that are not bound
+    /// yet have `ranges`: the first index and the one after the last.
+    pub(super) fn bounds(&mut self, n: &Node, ranges: &dyn Fn(&mut Self, usize) -> Option<[Operand; 2]>) {
         let (array, index) = match &n.op {
             Op::Load(l) if l.edge.is_none() => (l.array, &l.index),
             Op::Check { array, index } => (*array, index),
@@ -179,21 +193,16 @@ impl<'a> Emitter<'a> {
                 Ix::At(v) if self.is_written(Some(v)) => vec![self.one(v)],
                 Ix::Affine { axis, scale, offset, base } if self.is_written(base) => {
                     let base = base.map(|v| self.one(v));
-                    if axis as usize == lane || Some(axis as usize) == along {
+                    match ranges(self, axis as usize) {
                         // In bounds at both ends, and so in between: the constants are small (`kernel::build`).
-                        let (first, end) = match axis as usize == lane {
-                            true => (Operand::text("%c0"), Operand::text("%c1")),
-                            false => (Operand::int(0), self.word(Word::Extent(axis))),
-                        };
-                        let ends = [first, put!(self, "sub i64 {end}, 1")];
-                        ends.iter().map(|at| self.affine(at, scale, offset, base.clone())).collect()
-                    } else if form == Form::Block && axis as usize + 1 == lane {
-                        let first = self.one(self.body.region.params[lane - 1]);
-                        let ends = [put!(self, "add i64 {first}, {}", BLOCK - 1), first];
-                        ends.iter().map(|at| self.affine(at, scale, offset, base.clone())).collect()
-                    } else {
-                        let (V::One(i) | V::Linear(i, _)) = self.index(ix) else { continue };
-                        vec![i]
+                        Some([first, end]) => {
+                            let ends = [first, put!(self, "sub i64 {end}, 1")];
+                            ends.iter().map(|at| self.affine(at, scale, offset, base.clone())).collect()
+                        }
+                        None => {
+                            let (V::One(i) | V::Linear(i, _)) = self.index(ix) else { continue };
+                            vec![i]
+                        }
                     }
                 }
                 Ix::At(_) | Ix::Affine { .. } => continue,
@@ -208,8 +217,16 @@ impl<'a> Emitter<'a> {
     }
 
     /// The columns of a row between which no index reaches beyond an edge; none if nothing asks for edges. Indices
-    /// along outer axes are brought back from edges for the whole row.
-    fn inner_range(&mut self, region: &Region, lane: usize) -> Option<(Operand, Operand)> {
+    /// along axes that are bound are brought back from edges for the whole row.
+    pub(super) fn inner_range(
+        &mut self,
+        region: &Region,
+        lane: usize,
+        [from, to]: [&Operand; 2],
+        is_bound: &dyn Fn(usize) -> bool,
+    ) -> Option<(Operand, Operand)> {
+        self.proven.inner.clear();
+        self.proven.brought_back.clear();
         let mut wanted: Vec<(ArrayId, &[Ix], Option<Edge>)> = Vec::new();
         region.visit(0, &mut |n, _| match &n.op {
             Op::Load(l) if l.edge.is_some() => wanted.push((l.array, &l.index, l.edge)),
@@ -227,7 +244,7 @@ impl<'a> Emitter<'a> {
                         if !self.proven.inner.insert(bound) {
                             continue;
                         }
-                        let (lo, hi) = range.take().unwrap_or_else(|| (Operand::text("%c0"), Operand::text("%c1")));
+                        let (lo, hi) = range.take().unwrap_or_else(|| (from.clone(), to.clone()));
                         let first = -offset;
                         let end = put!(self, "sub i64 {extent}, {offset}");
                         range = Some((
@@ -236,7 +253,7 @@ impl<'a> Emitter<'a> {
                         ));
                     }
                     // Where there is no element, tiles say what to read.
-                    Some(edge) if (axis as usize) < lane && !self.proven.brought_back.contains_key(&(bound, edge)) => {
+                    Some(edge) if is_bound(axis as usize) && !self.proven.brought_back.contains_key(&(bound, edge)) => {
                         let V::One(i) = self.index(ix) else { continue };
                         let i = self.beyond_one(edge, "i64", "i1", &i, &extent);
                         let outside = put!(self, "icmp uge i64 {i}, {extent}");
@@ -251,31 +268,38 @@ impl<'a> Emitter<'a> {
     }
 
     /// The steps of a row; yields what they carry, at the block where the row is done, which is to be started next.
-    fn steps(&mut self, work: &Work<'a>, ending: &mut Ending<'a>, state: State, done: super::Label) -> State {
+    pub(super) fn steps(
+        &mut self,
+        columns: &Columns,
+        state: State,
+        done: super::Label,
+        write: &mut dyn FnMut(&mut Self, &Operand, State) -> State,
+    ) -> State {
+        let Columns { from, to, edges, once, whole } = columns;
         let step = self.width.step();
         let (head, choose, masked, before) = (self.w.label(), self.w.label(), self.w.label(), self.w.block);
-        let first = state.with(Operand::text("%c0"), "i64");
+        let first = state.with(from.clone(), "i64");
         self.w.jump(head);
         self.w.start(head);
         let here = first.promised(self);
         let mark = self.w.mark();
         let (j, carried) = here.split();
-        let more = put!(self, "icmp slt i64 {j}, %c1");
+        let more = put!(self, "icmp slt i64 {j}, {to}");
         self.w.branch(&more, choose, done);
         self.w.start(choose);
         let mut arrivals = vec![(first, before)];
-        let (mut lo, hi) = work.edges.clone().unwrap_or_else(|| (Operand::text("%c0"), Operand::text("%c1")));
-        if self.stream && work.edges.is_some() {
+        let (mut lo, hi) = edges.clone().unwrap_or_else(|| (from.clone(), to.clone()));
+        if self.stream && edges.is_some() {
             // Full vectors begin at cache lines.
             const LINE: i64 = 64;
             lo = put!(self, "add i64 {lo}, {}", LINE - 1);
             lo = put!(self, "and i64 {lo}, {}", -LINE);
         }
-        if !work.large || work.edges.is_some() {
+        if !once || edges.is_some() {
             let inner = self.w.label();
             let end = put!(self, "add i64 {j}, {step}");
             let mut fits = put!(self, "icmp sle i64 {end}, {hi}");
-            if work.edges.is_some() {
+            if edges.is_some() {
                 let from = put!(self, "icmp sge i64 {j}, {lo}");
                 fits = put!(self, "and i1 {from}, {fits}");
             }
@@ -286,7 +310,7 @@ impl<'a> Emitter<'a> {
             let inner_mark = self.w.mark();
             let (i, carried) = at.split();
             self.inner = true;
-            let after = self.step(work, ending, &i, carried);
+            let after = write(self, &i, carried);
             self.inner = false;
             let next = put!(self, "add i64 {i}, {step}");
             let end = put!(self, "add i64 {next}, {step}");
@@ -300,15 +324,15 @@ impl<'a> Emitter<'a> {
             self.w.jump(masked);
         }
         self.w.start(masked);
-        let mut end = Operand::text("%c1");
+        let mut end = to.clone();
         // Where lanes combine along a row, steps stay whole.
-        if work.edges.is_some() && !work.whole {
+        if edges.is_some() && !whole {
             let early = put!(self, "icmp slt i64 {j}, {lo}");
-            let until = put!(self, "call i64 @llvm.smin.i64(i64 {lo}, i64 %c1)");
-            end = put!(self, "select i1 {early}, i64 {until}, i64 %c1");
+            let until = put!(self, "call i64 @llvm.smin.i64(i64 {lo}, i64 {to})");
+            end = put!(self, "select i1 {early}, i64 {until}, i64 {to}");
         }
         self.mask = self.first_lanes(&j, &end);
-        let after = self.step(work, ending, &j, carried.clone());
+        let after = write(self, &j, carried.clone());
         self.mask = Mask::All;
         let next = put!(self, "add i64 {j}, {step}");
         let next = put!(self, "call i64 @llvm.smin.i64(i64 {next}, i64 {end})");
@@ -331,31 +355,19 @@ impl<'a> Emitter<'a> {
         });
         Mask::Lanes(parts.collect())
     }
-
-    /// The body for the lanes of a step, and what becomes of its results.
-    fn step(&mut self, work: &Work<'a>, ending: &mut Ending<'a>, first: &Operand, state: State) -> State {
-        self.axes[work.lane] = Axis::Lanes(first.clone());
-        self.set(self.body.region.params[work.lane], V::Linear(first.clone(), 1));
-        ending.progress(self, first);
-        for n in &work.step {
-            self.node(n);
-        }
-        // Before anything is written: what is declined is run again, and may read what lies there now.
-        self.settle();
-        ending.step(self, &work.along, &work.own, first, state)
-    }
 }
 
 impl Emitter<'_> {
-    /// A loop along the axis inside a step, from an index to below another, which is greater: `write` makes of an index
-    /// and what is carried what is carried on. Its operations cost so much.
+    /// A loop from an index to below another, which is greater: `write` makes of an index and what is carried what is
+    /// carried on. The operations of a turn, if it looks at the clock, cost so much. Yields what is carried out of it.
     pub(super) fn along(
         &mut self,
         [from, to]: [&Operand; 2],
+        by: usize,
         carried: State,
-        cost: usize,
+        cost: Option<usize>,
         write: impl FnOnce(&mut Self, &Operand, State) -> Vec<Operand>,
-    ) {
+    ) -> Vec<Operand> {
         let state = carried.with(from.clone(), "i64");
         let (head, exit, before) = (self.w.label(), self.w.label(), self.w.block);
         self.w.jump(head);
@@ -365,31 +377,32 @@ impl Emitter<'_> {
         let (t, carried) = here.split();
         let types: Vec<String> = carried.0.iter().map(|(_, ty)| ty.clone()).collect();
         let after = write(self, &t, carried);
-        self.tick(cost);
-        let next = put!(self, "add i64 {t}, 1");
+        if let Some(cost) = cost {
+            self.tick(cost);
+        }
+        let next = put!(self, "add i64 {t}, {by}");
         let more = put!(self, "icmp slt i64 {next}, {to}");
         let last = self.w.block;
         self.w.branch(&more, head, exit);
-        let arrived = State(after.into_iter().zip(types).collect()).with(next, "i64");
+        let arrived = State(after.iter().cloned().zip(types).collect()).with(next, "i64");
         here.arrive(self, mark, &[(state, before), (arrived, last)]);
         self.w.start(exit);
+        after
     }
 }
 
-/// What a row's steps compute.
-struct Work<'a> {
-    /// Nodes of a step.
-    step: Vec<&'a Node>,
-    /// Nodes of the loop inside a step.
-    along: Vec<&'a Node>,
-    /// Nodes of each of several rows, inside that loop.
-    own: Vec<&'a Node>,
-    lane: usize,
-    /// The columns without edges.
-    edges: Option<(Operand, Operand)>,
-    large: bool,
+/// The columns of a row whose steps are written.
+pub(super) struct Columns {
+    /// The first.
+    pub from: Operand,
+    /// The one after the last.
+    pub to: Operand,
+    /// Those away from edges.
+    pub edges: Option<(Operand, Operand)>,
+    /// Whether the body is written once, for any mask.
+    pub once: bool,
     /// Whether only the last step of a row may be of fewer lanes.
-    whole: bool,
+    pub whole: bool,
 }
 
 /// Values carried from step to step, with their types.
@@ -427,54 +440,40 @@ impl State {
     }
 }
 
-/// How often a node of every point is evaluated.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-enum Stage {
-    Launch,
-    Row,
-    Step,
-    /// In the loop inside a step.
-    Along,
-}
+/// The stages of rows: what is computed once, once a row, once a step, and in the loop inside a step.
+const LAUNCH: usize = 0;
+const ROW: usize = 1;
+const STEP: usize = 2;
+const ALONG: usize = 3;
 
-/// The stage of each node of the outermost region: that of what it depends on.
-fn stages(region: &Region, lane: usize) -> Vec<Stage> {
-    let mut of: HashMap<Val, Stage> = HashMap::new();
-    let axis = |a: usize| match a.cmp(&lane) {
-        std::cmp::Ordering::Less => Stage::Row,
-        std::cmp::Ordering::Equal => Stage::Step,
-        std::cmp::Ordering::Greater => Stage::Along,
-    };
-    for (k, &p) in region.params.iter().enumerate() {
-        of.insert(p, axis(k));
-    }
-    let mut stages = Vec::with_capacity(region.nodes.len());
+/// The depth of each node of the outermost region: that of what it depends on, 0 if that is no axis.
+pub(super) fn depths(region: &Region, of_axis: &dyn Fn(usize) -> usize) -> Vec<usize> {
+    let mut of: HashMap<Val, usize> = region.params.iter().enumerate().map(|(k, &p)| (p, of_axis(k))).collect();
+    let mut depths = Vec::with_capacity(region.nodes.len());
     for n in &region.nodes {
-        let mut stage = Stage::Launch;
-        uses(n, &of, &axis, &mut stage);
-        for &r in &n.results {
-            of.insert(r, stage);
-        }
-        stages.push(stage);
+        let mut depth = 0;
+        uses(n, &of, of_axis, &mut depth);
+        of.extend(n.results.iter().map(|&r| (r, depth)));
+        depths.push(depth);
     }
-    stages
+    depths
 }
 
-/// Raises a stage to that of all that a node uses, inside its regions too. Values of the regions themselves have no
-/// stage of their own.
-fn uses(n: &Node, of: &HashMap<Val, Stage>, axis: &dyn Fn(usize) -> Stage, stage: &mut Stage) {
-    n.op.operands(&mut |v| *stage = (*stage).max(of.get(&v).copied().unwrap_or(Stage::Launch)));
+/// Raises a depth to that of all that a node uses, inside its regions too. Values of the regions themselves have no
+/// depth of their own.
+fn uses(n: &Node, of: &HashMap<Val, usize>, axis: &dyn Fn(usize) -> usize, depth: &mut usize) {
+    n.op.operands(&mut |v| *depth = (*depth).max(of.get(&v).copied().unwrap_or(0)));
     for i in n.op.index() {
         if let Ix::Affine { axis: a, .. } = i {
-            *stage = (*stage).max(axis(*a as usize));
+            *depth = (*depth).max(axis(*a as usize));
         }
     }
     for r in n.op.regions() {
         for n in &r.nodes {
-            acc_core::grow_stack(|| uses(n, of, axis, stage));
+            acc_core::grow_stack(|| uses(n, of, axis, depth));
         }
         for v in &r.results {
-            *stage = (*stage).max(of.get(v).copied().unwrap_or(Stage::Launch));
+            *depth = (*depth).max(of.get(v).copied().unwrap_or(0));
         }
     }
 }

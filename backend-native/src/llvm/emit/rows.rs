@@ -36,7 +36,7 @@ impl<'a> Ending<'a> {
             self.go_on(e, &from, first, &mut state);
         }
         let mut after: Vec<Parts> = Vec::new();
-        e.along([&from, &to], state, self.cost, |e, t, accs| {
+        e.along([&from, &to], 1, state, Some(self.cost), |e, t, accs| {
             let index = if self.right {
                 let last = put!(e, "sub i64 {row}, 1");
                 put!(e, "sub i64 {last}, {t}")

@@ -1,0 +1,286 @@
+//! The order in which a kernel's points are computed: loops over its axes, and the rewrites that make one order of another.
+//!
+//! At first there is one loop per axis, outermost first. [`tile`](Kernel::tile) cuts a loop into one over tiles and one
+//! inside a tile, [`interchange`](Kernel::interchange) swaps two loops, one directly inside the other, and
+//! [`unroll`](Kernel::unroll) writes the turns of a loop out side by side. They are the transformations of loop nests that
+//! compilers know (M. Wolfe, *High Performance Compilers for Parallel Computing*, 1996, chapter 9); register tiling is
+//! all three, one after the other ([`Kernel::register_tiled`]).
+//!
+//! A rewrite changes no result, not even in its bits: a fold or scan combines along its axis in the order in which it did,
+//! whatever runs in between. What would change one is [`Illegal`]. An executor that runs points in an order of its own
+//! need not look at the loops: tiles do not.
+
+use super::{AxisKind, Finish, Ix, Kernel, Op, Region};
+use acc_core::ir::Val;
+use std::collections::HashSet;
+use std::fmt::{self, Display, Formatter};
+
+/// A loop over an axis, or over the part of it that loops further out leave to it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Loop {
+    /// The axis.
+    pub axis: usize,
+    /// The points that a turn covers, which a loop over the same axis further in runs over; 1 for the innermost.
+    pub step: usize,
+    /// Whether its turns, of which there are fixed many, are written out side by side.
+    pub unrolled: bool,
+}
+
+/// Why a rewrite is none.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Illegal {
+    /// There is no such loop.
+    NoLoop,
+    /// A tile is of a whole number of a loop's turns, more than one, and divides the tile that it lies in.
+    TileSize,
+    /// Loops over one axis stay within one another: an index is the sum of where they are.
+    SameAxis,
+    /// Points are combined into a target, or stored one after the other, in their order.
+    Ordered,
+    /// The loop runs to the end of an axis, which is not known when it is written out.
+    OpenEnd,
+    /// More turns than are worth writing out.
+    TooMany,
+    /// A loop that is written out has none inside that is not.
+    NotInnermost,
+}
+
+impl Display for Illegal {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Illegal::NoLoop => "there is no such loop",
+            Illegal::TileSize => "a tile is of several whole turns of its loop, and divides the tile around it",
+            Illegal::SameAxis => "both loops run over the same axis",
+            Illegal::Ordered => "the points are combined in their order",
+            Illegal::OpenEnd => "the number of turns is not known: tile the loop first",
+            Illegal::TooMany => "too many turns to write out",
+            Illegal::NotInnermost => "a loop that is not unrolled lies inside one that is: interchange them first",
+        })
+    }
+}
+
+/// Turns that are written out at most, of all loops that are.
+const COPIES: usize = 64;
+
+/// Rows of a register tile: with two vectors of each they take half of sixteen registers.
+const ROWS: usize = 4;
+/// Lanes that a register tile's rows are taken for one after the other, so that what they read stays in the cache.
+const PANEL: usize = 64;
+
+/// The order of a nest of `axes` axes that nothing has rewritten.
+pub(crate) fn row_major(axes: usize) -> Vec<Loop> {
+    (0..axes).map(|axis| Loop { axis, step: 1, unrolled: false }).collect()
+}
+
+impl Kernel {
+    /// Whether its points are in another order than row-major, or written out.
+    pub(crate) fn is_scheduled(&self) -> bool {
+        self.loops != row_major(self.axes.len())
+    }
+
+    /// Cuts a loop in two: one whose turns are tiles of `size` points, and inside it one over a tile.
+    pub(crate) fn tile(&mut self, at: usize, size: usize) -> Result<(), Illegal> {
+        let own = *self.loops.get(at).ok_or(Illegal::NoLoop)?;
+        let fits = |around: usize| around > size && around.is_multiple_of(size);
+        if size <= own.step || !size.is_multiple_of(own.step) || !self.around(at).is_none_or(fits) {
+            return Err(Illegal::TileSize);
+        }
+        if own.unrolled {
+            return Err(Illegal::NotInnermost);
+        }
+        self.loops.insert(at, Loop { step: size, ..own });
+        Ok(())
+    }
+
+    /// Swaps a loop with the one directly inside it.
+    pub(crate) fn interchange(&mut self, at: usize) -> Result<(), Illegal> {
+        let (Some(outer), Some(inner)) = (self.loops.get(at), self.loops.get(at + 1)) else {
+            return Err(Illegal::NoLoop);
+        };
+        if outer.axis == inner.axis {
+            return Err(Illegal::SameAxis);
+        }
+        if inner.unrolled && !outer.unrolled {
+            return Err(Illegal::NotInnermost);
+        }
+        if self.outputs.iter().any(|o| matches!(o.finish, Finish::Scatter { .. } | Finish::Compact)) {
+            return Err(Illegal::Ordered);
+        }
+        self.loops.swap(at, at + 1);
+        Ok(())
+    }
+
+    /// Writes the turns of a loop over a tile out side by side.
+    pub(crate) fn unroll(&mut self, at: usize) -> Result<(), Illegal> {
+        let inside = self.loops.get(at + 1..).ok_or(Illegal::NoLoop)?;
+        if !inside.iter().all(|l| l.unrolled) {
+            return Err(Illegal::NotInnermost);
+        }
+        let copies: usize =
+            (at..self.loops.len()).map(|k| self.turns(k).ok_or(Illegal::OpenEnd)).product::<Result<_, _>>()?;
+        if copies > COPIES {
+            return Err(Illegal::TooMany);
+        }
+        self.loops[at].unrolled = true;
+        Ok(())
+    }
+
+    /// The points of a turn of the loop around one over the same axis.
+    fn around(&self, at: usize) -> Option<usize> {
+        let axis = self.loops[at].axis;
+        self.loops[..at].iter().rev().find(|l| l.axis == axis).map(|l| l.step)
+    }
+
+    /// The turns of a loop over a full tile; none if it runs to the end of its axis.
+    pub(crate) fn turns(&self, at: usize) -> Option<usize> {
+        Some(self.around(at)? / self.loops[at].step)
+    }
+
+    /// The loop whose points are computed by the lanes of vectors: the innermost over single points of a parallel axis,
+    /// one that is not unrolled if there is any.
+    pub(crate) fn lane_loop(&self) -> Option<usize> {
+        let over_points = |l: &&Loop| l.step == 1 && self.axes[l.axis] == AxisKind::Parallel;
+        let last = |unrolled| self.loops.iter().rposition(|l| over_points(&l) && l.unrolled == unrolled);
+        last(false).or_else(|| last(true))
+    }
+
+    /// The same kernel in register tiles, if rows of lanes that are folded share what they read: a few rows at a time,
+    /// their partial results in registers, for panels of lanes whose reads stay in the cache. This is how products of
+    /// matrices are run whatever their operators.
+    pub(crate) fn register_tiled(mut self) -> Kernel {
+        let before = self.loops.clone();
+        if !self.shares_reads() || self.tile_registers().is_err() {
+            self.loops = before;
+        }
+        self
+    }
+
+    fn tile_registers(&mut self) -> Result<(), Illegal> {
+        let rows = self.axes.len() - 3;
+        self.tile(rows, ROWS)?;
+        self.interchange(rows + 1)?;
+        self.interchange(rows + 2)?;
+        self.unroll(rows + 3)?;
+        self.tile(rows + 1, PANEL)?;
+        self.interchange(rows)
+    }
+
+    /// Whether rows next to each other along the third axis from within are folded by known operators and read something
+    /// that is the same for all of them.
+    fn shares_reads(&self) -> bool {
+        let region = &self.element.region;
+        let Some(axis) = self.axes.len().checked_sub(3) else { return false };
+        let folds = self.outputs.iter().all(|o| matches!(o.finish, Finish::Fold { known: Some(_), .. }));
+        let plain = region.nodes.iter().all(|n| match &n.op {
+            Op::Load(l) => l.edge.is_none(),
+            Op::Inside { .. } => false,
+            op => op.regions().is_empty(),
+        });
+        let leaves: usize = self.outputs.iter().map(|o| o.values.len()).sum();
+        let mut nodes = region.nodes.iter().zip(depends_on(region, axis));
+        folds && plain && leaves <= 2 && nodes.any(|(n, depends)| matches!(n.op, Op::Load(_)) && !depends)
+    }
+}
+
+/// Which nodes of the outermost region depend on an axis.
+fn depends_on(region: &Region, axis: usize) -> Vec<bool> {
+    let mut of: HashSet<Val> = HashSet::from([region.params[axis]]);
+    let nodes = region.nodes.iter().map(|n| {
+        let mut depends = n.op.index().iter().any(|i| matches!(i, Ix::Affine { axis: a, .. } if *a as usize == axis));
+        n.op.operands(&mut |v| depends |= of.contains(&v));
+        if depends {
+            of.extend(n.results.iter().copied());
+        }
+        depends
+    });
+    nodes.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lower::lower;
+    use acc_core::text::parse;
+
+    /// The kernel of a product over other operators than (+, *).
+    fn product() -> Kernel {
+        let text = "program(a: [2]i32, b: [2]i32) {
+            c: [3]i32 = generate(shape: || (extent(a, 0), extent(b, 1), extent(a, 1)),
+              f: |%i: i64, %j: i64, %k: i64| add(a[%i, %k], b[%k, %j]))
+            m: [2]i32 = fold1(c, f: |%x: i32, %y: i32| min(%x, %y))
+            yield m
+          }";
+        kernel(text)
+    }
+
+    fn kernel(text: &str) -> Kernel {
+        let plan = lower(&parse("test", text).unwrap(), true, true).unwrap();
+        plan.launches().next().unwrap().kernel.clone()
+    }
+
+    fn plain(mut kernel: Kernel) -> Kernel {
+        kernel.loops = row_major(kernel.axes.len());
+        kernel
+    }
+
+    fn loops(kernel: &Kernel) -> String {
+        let text = kernel.to_string();
+        let line = text.lines().find_map(|l| l.trim().strip_prefix("loops "));
+        line.unwrap_or("row-major").to_string()
+    }
+
+    #[test]
+    fn products_are_register_tiled() {
+        assert_eq!(loops(&product()), "i1 by 64, i0 by 4, i1, i2, unrolled i0");
+        let sum = "program(a: [2]f32) { s: [1]f32 = fold1(a, f: |%x: f32, %y: f32| add(%x, %y)) yield s }";
+        assert_eq!(loops(&kernel(sum)), "row-major");
+    }
+
+    #[test]
+    fn rewrites_change_the_loops() {
+        let mut k = plain(product());
+        assert_eq!(loops(&k), "row-major");
+        k.tile(0, 8).unwrap();
+        k.tile(1, 2).unwrap();
+        assert_eq!(loops(&k), "i0 by 8, i0 by 2, i0, i1, i2");
+        k.interchange(2).unwrap();
+        k.interchange(3).unwrap();
+        assert_eq!(loops(&k), "i0 by 8, i0 by 2, i1, i2, i0");
+        k.unroll(4).unwrap();
+        assert_eq!(loops(&k), "i0 by 8, i0 by 2, i1, i2, unrolled i0");
+        assert_eq!((k.turns(0), k.turns(1), k.turns(4)), (None, Some(4), Some(2)));
+        assert_eq!(k.loops[k.lane_loop().unwrap()].axis, 1);
+        k.interchange(1).unwrap();
+        assert_eq!(loops(&k), "i0 by 8, i1, i0 by 2, i2, unrolled i0");
+    }
+
+    #[test]
+    fn what_would_change_a_result_is_illegal() {
+        let mut k = plain(product());
+        assert_eq!(k.tile(3, 4), Err(Illegal::NoLoop));
+        assert_eq!(k.tile(0, 1), Err(Illegal::TileSize));
+        assert_eq!(k.unroll(2), Err(Illegal::OpenEnd));
+        assert_eq!(k.unroll(0), Err(Illegal::NotInnermost));
+        assert_eq!(k.interchange(2), Err(Illegal::NoLoop));
+        k.tile(2, 8).unwrap();
+        assert_eq!(k.tile(3, 3), Err(Illegal::TileSize), "a tile divides the one around it");
+        assert_eq!(k.interchange(2), Err(Illegal::SameAxis));
+        k.unroll(3).unwrap();
+        assert_eq!(k.interchange(2), Err(Illegal::SameAxis));
+        assert_eq!(k.tile(3, 4), Err(Illegal::NotInnermost));
+        let mut wide = plain(product());
+        wide.tile(2, 128).unwrap();
+        assert_eq!(wide.unroll(3), Err(Illegal::TooMany));
+        let scatter = "program(a: [2]i32) {
+            n: [1]i32 = generate(shape: || (8i64), f: |%i: i64| 0i32)
+            h: [1]i32 = permute(a, into: n, combine: |%x: i32, %y: i32| %x, target: |%i: i64, %j: i64| (1u8, %j))
+            yield h
+          }";
+        let mut k = kernel(scatter);
+        assert_eq!(k.interchange(0), Err(Illegal::Ordered));
+        let unchanged = k.clone();
+        assert_eq!(loops(&unchanged), "row-major");
+        k.tile(1, 4).unwrap();
+        assert_eq!(loops(&k), "i0, i1 by 4, i1");
+    }
+}

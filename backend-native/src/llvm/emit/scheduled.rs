@@ -1,0 +1,419 @@
+//! The loops of a kernel's schedule, one inside the other, around its body.
+//!
+//! One loop runs over the lanes of vectors, wherever it stands. What the body needs of an axis is computed as far out as
+//! that axis is known. Inside the loops over lanes, as far as the nest is loops along the folded axis and such that are
+//! written out, partial results are in registers: a set of them for each turn that is written out. If the folded axis has
+//! loops further out, partial results wait in the memory of the result for the next of their turns.
+//!
+//! A loop whose tiles are written out runs over the full ones, and then over what is left point by point.
+
+use super::ending::{Ending, Leaf};
+use super::nest::{Axis, Columns, State, depths};
+use super::text::{Operand, put};
+use super::value::{Mask, Parts, V};
+use super::{Emitter, Form, Width, Word};
+use crate::kernel::{AxisKind, Finish, Kernel, Node};
+
+/// Vectors of partial results in registers: of sixteen registers, half.
+const VECTORS: usize = 8;
+
+/// The width of vectors for a kernel's schedule; the error says why its loops are not written.
+pub(super) fn width(kernel: &Kernel, width: Width) -> Result<Width, String> {
+    if kernel.outputs.iter().any(|o| !matches!(o.finish, Finish::Store | Finish::Fold { .. })) {
+        return Err("a schedule of scans or scatters".into());
+    }
+    let Some(lane) = kernel.lane_loop() else { return Err("a schedule without a loop for lanes".into()) };
+    if let (true, Some(turns)) = (kernel.loops[lane].unrolled, kernel.turns(lane)) {
+        let lanes = width.lanes.min(turns.next_power_of_two().max(4));
+        return Ok(Width { lanes, parts: (turns / lanes).clamp(1, VECTORS) });
+    }
+    let leaves: usize = kernel.outputs.iter().map(|o| o.values.len()).sum();
+    let copies: usize = (0..kernel.loops.len()).map(|k| copies(kernel, k)).product();
+    if copies == 1 {
+        return Ok(width);
+    }
+    Ok(Width { parts: (VECTORS / (copies * leaves).max(1)).clamp(1, width.parts), ..width })
+}
+
+/// The turns of a loop that have partial results of their own.
+fn copies(kernel: &Kernel, at: usize) -> usize {
+    let l = kernel.loops[at];
+    let own = l.unrolled && kernel.axes[l.axis] == AxisKind::Parallel;
+    if own { kernel.turns(at).unwrap_or(1) } else { 1 }
+}
+
+/// Where code is written.
+#[derive(Clone)]
+struct At {
+    /// Of each axis the first index that loops further in run over, and the one after the last.
+    ranges: Vec<[Operand; 2]>,
+    /// Of each axis whether this is what is left of it when its tiles are done: single points.
+    rest: Vec<bool>,
+    /// Which of the sets of partial results is in use.
+    copy: usize,
+    /// Whether they are in registers.
+    in_registers: bool,
+}
+
+/// A nest while it is written.
+struct Nest<'a> {
+    kernel: &'a Kernel,
+    ending: Ending<'a>,
+    /// The nodes that are computed once so many loops are entered.
+    nodes: Vec<Vec<&'a Node>>,
+    /// The loop over lanes.
+    lane: usize,
+    /// The first loop inside which partial results are in registers.
+    registers: usize,
+    /// The types of a set of them.
+    types: Vec<String>,
+    /// Whether the body is written once, for any mask.
+    once: bool,
+}
+
+impl<'a> Emitter<'a> {
+    /// Writes the loops of a kernel's schedule.
+    pub(super) fn scheduled(&mut self, kernel: &'a Kernel, once: bool) {
+        let rank = kernel.axes.len();
+        let Some(lane) = kernel.lane_loop() else { return };
+        let over = kernel.loops[lane].axis;
+        let params: Vec<_> = (0..rank).map(|k| super::Level::linear(i64::from(k == over))).collect();
+        self.levels = super::levels::levels(self.body, &params);
+        self.constants_of(self.body);
+        let region = &self.body.region;
+        let known = |axis: usize| kernel.loops.iter().rposition(|l| l.axis == axis).map_or(0, |k| k + 1);
+        let mut nodes: Vec<Vec<&Node>> = vec![Vec::new(); kernel.loops.len() + 1];
+        for (n, depth) in region.nodes.iter().zip(depths(region, &known)) {
+            nodes[depth].push(n);
+        }
+        self.axes = vec![Axis::One(Operand::int(0)); rank];
+        nodes[0].iter().for_each(|n| self.node(n));
+        self.settle();
+        let mut ranges = Vec::new();
+        for axis in 0..rank {
+            ranges.push(match axis {
+                0 => ["%r0", "%r1"].map(Operand::text),
+                1 => ["%c0", "%c1"].map(Operand::text),
+                _ => [Operand::int(0), self.word(Word::Extent(axis as u32))],
+            });
+        }
+        for n in nodes[1..].iter().flatten() {
+            self.bounds(n, &|_, axis| Some(ranges[axis].clone()));
+        }
+        let ending = Ending::new(self, kernel, Form::Scheduled, Operand::int(0));
+        let folds = ending.outs.iter().filter(|o| matches!(o.output.finish, Finish::Fold { .. }));
+        let leaves = folds.flat_map(|o| &o.leaves).map(|l| self.vector(l.ty));
+        let types: Vec<String> = leaves.flat_map(|t| vec![t; self.width.parts]).collect();
+        let stays = |l: &&crate::kernel::Loop| l.unrolled || kernel.axes[l.axis] == AxisKind::Reduction;
+        let inner = kernel.loops[lane + 1..].iter().rev().take_while(stays).count();
+        let registers = kernel.loops.len() - inner;
+        let mut nest = Nest { kernel, ending, nodes, lane, registers, types, once };
+        let at = At { ranges, rest: vec![false; rank], copy: 0, in_registers: false };
+        nest.inside(self, 0, &at, Vec::new());
+        self.w.line(format_args!("ret i64 0"));
+    }
+
+    /// Code that runs only under a condition, and what is carried afterwards.
+    fn only_if(
+        &mut self,
+        cond: &Operand,
+        types: &[String],
+        carried: Vec<Operand>,
+        write: impl FnOnce(&mut Self, Vec<Operand>) -> Vec<Operand>,
+    ) -> Vec<Operand> {
+        let (yes, join, from) = (self.w.label(), self.w.label(), self.w.block);
+        self.w.branch(cond, yes, join);
+        self.w.start(yes);
+        let after = write(self, carried.clone());
+        let last = self.w.block;
+        self.w.jump(join);
+        self.w.start(join);
+        let ends = carried.iter().zip(&after).zip(types);
+        ends.map(|((x, y), ty)| put!(self, "phi {ty} [ {x}, {from} ], [ {y}, {last} ]")).collect()
+    }
+}
+
+impl<'a> Nest<'a> {
+    /// Writes what lies inside the first `depth` loops; partial results come in and go out.
+    fn inside(&mut self, e: &mut Emitter<'a>, depth: usize, at: &At, accs: Vec<Operand>) -> Vec<Operand> {
+        if depth == self.registers && !at.in_registers && !self.types.is_empty() {
+            let copies = self.copies(at);
+            let accs = self.begin(e, at, &copies);
+            let accs = self.inside(e, depth, &At { in_registers: true, ..at.clone() }, accs);
+            self.end(e, at, &copies, accs);
+            return Vec::new();
+        }
+        match self.kernel.loops.get(depth) {
+            None => self.point(e, at, accs),
+            Some(_) if depth == self.lane => {
+                self.lanes(e, at);
+                accs
+            }
+            Some(l) if l.unrolled => self.side_by_side(e, depth, at, accs),
+            Some(_) => self.in_turn(e, depth, at, accs),
+        }
+    }
+
+    /// What is carried, with its types.
+    fn state(&self, accs: Vec<Operand>) -> State {
+        State(accs.into_iter().zip(self.types.iter().cycle().cloned()).collect())
+    }
+
+    /// The turns of a loop that is written out.
+    fn turns(&self, depth: usize, at: &At) -> usize {
+        if at.rest[self.kernel.loops[depth].axis] { 1 } else { self.kernel.turns(depth).unwrap_or(1) }
+    }
+
+    /// Enters a turn of a loop that begins at an index.
+    fn enter(&mut self, e: &mut Emitter<'a>, depth: usize, at: &mut At, first: Operand, end: Operand) {
+        let l = self.kernel.loops[depth];
+        if l.step == 1 {
+            e.axes[l.axis] = Axis::One(first.clone());
+            e.set(e.body.region.params[l.axis], V::One(first.clone()));
+            self.nodes[depth + 1].iter().for_each(|n| e.node(n));
+        }
+        at.ranges[l.axis] = [first, end];
+    }
+
+    /// A loop over lanes.
+    fn lanes(&mut self, e: &mut Emitter<'a>, at: &At) {
+        let (kernel, depth) = (self.kernel, self.lane);
+        let axis = kernel.loops[depth].axis;
+        let [from, to] = at.ranges[axis].clone();
+        let is_bound = |axis| kernel.loops[..depth].iter().any(|l| l.axis == axis && l.step == 1);
+        let edges = e.inner_range(&e.body.region, axis, [&from, &to], &is_bound);
+        let done = e.w.label();
+        let columns = Columns { from, to, edges, once: self.once, whole: false };
+        let ticks = kernel.loops[depth + 1..].iter().any(|l| !l.unrolled);
+        e.steps(&columns, State::default(), done, &mut |e, first, state| {
+            e.axes[axis] = Axis::Lanes(first.clone());
+            e.set(e.body.region.params[axis], V::Linear(first.clone(), 1));
+            self.nodes[depth + 1].iter().for_each(|n| e.node(n));
+            e.settle();
+            if !ticks {
+                e.tick(self.ending.cost);
+            }
+            self.inside(e, depth + 1, at, Vec::new());
+            state
+        });
+        e.w.start(done);
+    }
+
+    /// The turns of a loop one after the other.
+    fn in_turn(&mut self, e: &mut Emitter<'a>, depth: usize, at: &At, accs: Vec<Operand>) -> Vec<Operand> {
+        let l = self.kernel.loops[depth];
+        let [from, to] = at.ranges[l.axis].clone();
+        let next = self.kernel.loops[depth + 1..].iter().position(|n| n.axis == l.axis).map(|k| depth + 1 + k);
+        let written_out = next.is_some_and(|n| self.kernel.loops[n].unrolled && n != self.lane);
+        if !written_out {
+            return self.in_steps(e, depth, at, [&from, &to], l.step, accs);
+        }
+        let all = put!(e, "sub i64 {to}, {from}");
+        let left = put!(e, "urem i64 {all}, {}", l.step);
+        let middle = put!(e, "sub i64 {to}, {left}");
+        let types = self.state(accs.clone()).0.into_iter().map(|(_, ty)| ty).collect::<Vec<_>>();
+        let some = put!(e, "icmp slt i64 {from}, {middle}");
+        let accs =
+            e.only_if(&some, &types, accs, |e, accs| self.in_steps(e, depth, at, [&from, &middle], l.step, accs));
+        let rest = put!(e, "icmp ne i64 {left}, 0");
+        let mut single = at.clone();
+        single.rest[l.axis] = true;
+        e.only_if(&rest, &types, accs, |e, accs| self.in_steps(e, depth, &single, [&middle, &to], 1, accs))
+    }
+
+    /// The same, each of so many points, the last one perhaps of fewer.
+    fn in_steps(
+        &mut self,
+        e: &mut Emitter<'a>,
+        depth: usize,
+        at: &At,
+        [from, to]: [&Operand; 2],
+        step: usize,
+        accs: Vec<Operand>,
+    ) -> Vec<Operand> {
+        // Inside a loop over lanes nothing else looks at the clock.
+        let cost = (depth > self.lane).then_some(self.ending.cost * self.copies(at).len());
+        let state = self.state(accs);
+        e.along([from, to], step, state, cost, |e, first, carried| {
+            let mut end = put!(e, "add i64 {first}, {step}");
+            if step > 1 {
+                end = put!(e, "call i64 @llvm.smin.i64(i64 {end}, i64 {to})");
+            }
+            let mut here = at.clone();
+            self.enter(e, depth, &mut here, first.clone(), end);
+            self.inside(e, depth + 1, &here, carried.0.into_iter().map(|(o, _)| o).collect())
+        })
+    }
+
+    /// The turns of a loop side by side.
+    fn side_by_side(&mut self, e: &mut Emitter<'a>, depth: usize, at: &At, mut accs: Vec<Operand>) -> Vec<Operand> {
+        let l = self.kernel.loops[depth];
+        let turns = self.turns(depth, at);
+        let [from, _] = at.ranges[l.axis].clone();
+        for turn in 0..turns {
+            let first = put!(e, "add i64 {from}, {}", turn * l.step);
+            let end = put!(e, "add i64 {first}, {}", l.step);
+            let mut here = at.clone();
+            if self.kernel.axes[l.axis] == AxisKind::Parallel {
+                here.copy = at.copy * turns + turn;
+            }
+            self.enter(e, depth, &mut here, first, end);
+            accs = self.inside(e, depth + 1, &here, accs);
+        }
+        accs
+    }
+
+    /// Of each set of partial results how far its indices are from the first one, axis by axis.
+    fn copies(&self, at: &At) -> Vec<Vec<usize>> {
+        let mut copies = vec![vec![0; self.kernel.axes.len()]];
+        for depth in self.registers..self.kernel.loops.len() {
+            let l = self.kernel.loops[depth];
+            if depth == self.lane || !l.unrolled || self.kernel.axes[l.axis] != AxisKind::Parallel {
+                continue;
+            }
+            let turns = self.turns(depth, at);
+            let inside = |offsets: Vec<usize>| {
+                (0..turns).map(move |turn| {
+                    let mut offsets = offsets.clone();
+                    offsets[l.axis] += turn * l.step;
+                    offsets
+                })
+            };
+            copies = copies.into_iter().flat_map(inside).collect();
+        }
+        copies
+    }
+
+    /// Binds the axes that are written out to the indices of a set of partial results.
+    fn bind(&self, e: &mut Emitter<'a>, at: &At, offsets: &[usize]) {
+        for l in self.kernel.loops[self.registers..].iter().filter(|l| l.step == 1) {
+            if self.kernel.axes[l.axis] == AxisKind::Parallel {
+                let index = put!(e, "add i64 {}, {}", at.ranges[l.axis][0], offsets[l.axis]);
+                e.axes[l.axis] = Axis::One(index);
+            }
+        }
+    }
+
+    /// The leaves that are folded, as numbers of output and leaf.
+    fn folded(&self) -> Vec<(usize, usize)> {
+        let is_fold = |o: usize| matches!(self.ending.outs[o].output.finish, Finish::Fold { .. });
+        self.ending.leaves().into_iter().filter(|&(o, _)| is_fold(o)).collect()
+    }
+
+    /// Partial results at first: what a fold begins with, or what is combined so far.
+    fn begin(&mut self, e: &mut Emitter<'a>, at: &At, copies: &[Vec<usize>]) -> Vec<Operand> {
+        let mut begun = Vec::new();
+        for &(o, k) in &self.folded() {
+            begun.extend(self.ending.start(e, &self.ending.outs[o], k).unwrap_or_default());
+        }
+        let begun: Vec<Operand> = copies.iter().flat_map(|_| begun.iter().cloned()).collect();
+        let folded = self.kernel.axes.len() - 1;
+        if !self.kernel.loops[..self.registers].iter().any(|l| l.axis == folded) {
+            return begun;
+        }
+        let goes_on = put!(e, "icmp ne i64 {}, 0", at.ranges[folded][0]);
+        let types: Vec<String> = self.state(begun.clone()).0.into_iter().map(|(_, ty)| ty).collect();
+        e.only_if(&goes_on, &types, begun, |e, _| {
+            let mut so_far = Vec::new();
+            for offsets in copies {
+                self.bind(e, at, offsets);
+                let (start, stride) = self.place(e, folded);
+                for (o, k) in self.folded() {
+                    so_far.extend(self.partial(e, self.ending.outs[o].leaves[k], &start, stride.as_ref()));
+                }
+            }
+            so_far
+        })
+    }
+
+    /// Stores partial results, which are then the results or what the next turn begins with.
+    fn end(&mut self, e: &mut Emitter<'a>, at: &At, copies: &[Vec<usize>], accs: Vec<Operand>) {
+        let mut accs = accs.into_iter();
+        for offsets in copies {
+            self.bind(e, at, offsets);
+            let (start, stride) = self.place(e, self.kernel.axes.len() - 1);
+            for (o, k) in self.folded() {
+                let parts: Parts = accs.by_ref().take(e.width.parts).collect();
+                self.store(e, self.ending.outs[o].leaves[k], &parts, &start, stride.as_ref());
+            }
+        }
+    }
+
+    /// What is computed of a point.
+    fn point(&mut self, e: &mut Emitter<'a>, at: &At, mut accs: Vec<Operand>) -> Vec<Operand> {
+        e.settle();
+        let last = self.kernel.axes.len() - 1;
+        let (Axis::One(t) | Axis::Lanes(t)) = e.axes[last].clone();
+        let mut own = at.copy * self.types.len();
+        for o in &self.ending.outs {
+            let elements: Vec<Parts> = o.leaves.iter().map(|l| e.lanes(l.value)).collect();
+            if let Finish::Fold { .. } = o.output.finish {
+                let parts = e.width.parts;
+                let so_far: Vec<Parts> =
+                    (0..elements.len()).map(|k| accs[own + k * parts..][..parts].iter().cloned().collect()).collect();
+                for x in self.ending.combine(e, o, &t, &so_far, &elements).into_iter().flatten() {
+                    accs[own] = x;
+                    own += 1;
+                }
+            } else if o.output.stored {
+                let (start, stride) = self.place(e, last + 1);
+                for (leaf, parts) in o.leaves.iter().zip(&elements) {
+                    self.store(e, *leaf, parts, &start, stride.as_ref());
+                }
+            }
+        }
+        accs
+    }
+
+    /// The position of a point's first lane in a result over the first axes, counted from the first element of its
+    /// memory; and how far lanes are apart there, if they are no neighbours.
+    fn place(&self, e: &mut Emitter<'a>, axes: usize) -> (Operand, Option<Operand>) {
+        let parallel = self.kernel.axes.iter().filter(|k| **k == AxisKind::Parallel).count();
+        let over = self.kernel.loops[self.lane].axis;
+        let mut position = Operand::int(0);
+        let mut stride: Option<Operand> = None;
+        for axis in 0..axes {
+            let (Axis::One(at) | Axis::Lanes(at)) = e.axes[axis].clone();
+            let extent = e.word(Word::Extent(axis as u32));
+            let whole = put!(e, "mul i64 {position}, {extent}");
+            position = put!(e, "add i64 {whole}, {at}");
+            if axis > over {
+                let before = stride.unwrap_or_else(|| Operand::int(1));
+                stride = Some(put!(e, "mul i64 {before}, {extent}"));
+            }
+            if axis + 1 == parallel {
+                let base = e.word(Word::Base);
+                position = put!(e, "sub i64 {position}, {base}");
+            }
+        }
+        (position, stride)
+    }
+
+    fn store(&self, e: &mut Emitter<'a>, leaf: Leaf, parts: &Parts, start: &Operand, stride: Option<&Operand>) {
+        match stride {
+            None => self.ending.store_in(e, leaf, parts, start, &Operand::int(0)),
+            Some(stride) => {
+                let out = e.word(Word::Out(leaf.number));
+                e.store_strided(leaf.ty, parts, &out, start, stride);
+            }
+        }
+    }
+
+    /// What is combined so far of a leaf.
+    fn partial(&self, e: &mut Emitter<'a>, leaf: Leaf, start: &Operand, stride: Option<&Operand>) -> Parts {
+        let out = e.word(Word::Out(leaf.number));
+        let Some(stride) = stride else {
+            return e.neighbours(leaf.ty, &out, start, 1, None, "");
+        };
+        let mut positions = e.strided(start, stride);
+        if let Mask::Lanes(mask) = e.mask.clone() {
+            let (flags, ty, first) = (e.mask_type(), e.shape().of("i64"), e.splat(start, "i64"));
+            let all = positions.iter().zip(&mask);
+            positions = all.map(|(p, m)| put!(e, "select {flags} {m}, {ty} {p}, {ty} {first}")).collect();
+        }
+        match e.gather(leaf.ty, &out, &positions, "") {
+            V::Lanes(parts) => parts,
+            V::One(o) | V::Linear(o, _) => smallvec::smallvec![o],
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! Launches in the order of a kernel's loops, by machine code.
+
+#[cfg(test)]
+mod tests;
+
+use super::launch::{Columns, Job, Outs, finish, take};
+use super::rows::Rows;
+use crate::buffer::AnyBuffer;
+use crate::kernel::AxisKind;
+use crate::llvm::Form;
+use crate::llvm::code::{Call, Memory};
+use crate::tile::machine::Stop;
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+impl Rows<'_> {
+    /// Folds rows that are lanes; whether that is done. Where a part is declined, nothing counts.
+    pub(super) fn in_tiles(&self, out: &mut [Vec<AnyBuffer>]) -> Result<bool, Stop> {
+        let job = self.job;
+        if !job.launch.kernel.is_scheduled() {
+            return Ok(false);
+        }
+        let widths: Vec<usize> = self.memories.iter().map(|m| m.width).collect();
+        run(job, out, &widths, &self.begins_with())
+    }
+}
+
+/// The results of a kernel that stores each element at its point; none if it has no order of its own, or a part is declined.
+pub(super) fn store(job: &Job<'_>) -> Result<Option<Vec<Columns>>, Stop> {
+    if !job.launch.kernel.is_scheduled() || job.extents.contains(&0) {
+        return Ok(None);
+    }
+    let n: usize = job.extents.iter().product();
+    let columns = job.outputs.iter().map(|o| job.cx.columns(&o.types, n).map_err(Stop::Error));
+    let mut out = columns.collect::<Result<Vec<_>, Stop>>()?;
+    let done = run(job, &mut out, &vec![1; job.outputs.len()], &[])?;
+    Ok(done.then(|| out.into_iter().map(finish).collect()))
+}
+
+/// A part of a space: indices along its first two axes, the position of the first, and the memory of each output.
+struct Task<'a> {
+    axes: [Range<usize>; 2],
+    first: usize,
+    outs: Outs<'a>,
+}
+
+/// Runs the loops on threads, which share the first axis or, if it is short, the first two; whether that is done. Outputs
+/// have so many elements for each position over the axes that are not folded.
+fn run(job: &Job<'_>, out: &mut [Vec<AnyBuffer>], widths: &[usize], before: &[u64]) -> Result<bool, Stop> {
+    let Some(call) = job.call(Form::Scheduled) else { return Ok(false) };
+    let parallel = job.cx.parallel(job.extents.iter().product(), job.launch.cost);
+    let tasks = tasks(job, out, widths, if parallel { job.cx.threads.count() * 4 } else { 1 });
+    let declined = AtomicBool::new(false);
+    job.cx.tasks(
+        parallel,
+        tasks,
+        || (),
+        |(), task| {
+            let done = compute(job, &call, task, before)?;
+            declined.fetch_or(!done, Ordering::Relaxed);
+            Ok(())
+        },
+    )?;
+    Ok(!declined.into_inner())
+}
+
+fn compute(job: &Job<'_>, call: &Call<'_>, mut task: Task<'_>, before: &[u64]) -> Result<bool, Stop> {
+    let mut outs: Vec<_> = task.outs.iter_mut().map(|o| Some(o.reborrow())).collect();
+    let memory = &mut Memory { outs: &mut outs, before, ..Memory::default() };
+    let done = job.ended(call.run_loops(task.axes, task.first, memory))?;
+    job.cx.limits.check().map_err(Stop::Error)?;
+    Ok(done)
+}
+
+/// Cuts a space into about so many tasks of whole tiles.
+fn tasks<'a>(job: &Job<'_>, out: &'a mut [Vec<AnyBuffer>], widths: &[usize], wanted: usize) -> Vec<Task<'a>> {
+    let kernel = &job.launch.kernel;
+    let stored = job.extents.iter().zip(&kernel.axes).filter(|(_, kind)| **kind == AxisKind::Parallel);
+    let stored: Vec<usize> = stored.map(|(&n, _)| n).collect();
+    let (first, second) = (job.extents[0], job.extents.get(1).copied().unwrap_or(1));
+    // Results of neighbours along the second axis that lie in memory one after the other.
+    let inner: usize = stored.iter().skip(2).product();
+    let len = |extent: usize, axis: usize, wanted: usize| {
+        let tile = kernel.loops.iter().find(|l| l.axis == axis).map_or(1, |l| l.step);
+        extent.div_ceil(wanted.max(1)).next_multiple_of(tile).clamp(1, extent.max(1))
+    };
+    let (rows, columns) = match stored.get(1) {
+        Some(_) if first < wanted => (1, len(second, 1, wanted.div_ceil(first.max(1)))),
+        _ => (len(first, 0, wanted), second),
+    };
+    let mut rest: Vec<Outs<'a>> = out.iter_mut().map(|o| o.iter_mut().map(AnyBuffer::as_out).collect()).collect();
+    let mut tasks = Vec::new();
+    let mut position = 0;
+    for row in (0..first).step_by(rows) {
+        for column in (0..second).step_by(columns) {
+            let axes = [row..first.min(row + rows), column..second.min(column + columns)];
+            let columns = if stored.len() > 1 { axes[1].len() } else { 1 };
+            let count = axes[0].len() * columns * inner;
+            let outs = rest.iter_mut().zip(widths).flat_map(|(rest, width)| take(rest, count * width)).collect();
+            tasks.push(Task { axes, first: position, outs });
+            position += count;
+        }
+    }
+    tasks
+}

@@ -1,0 +1,169 @@
+//! Kernels in random orders: the same bits as in their own.
+
+use crate::buffer::Pool;
+use crate::kernel::Kernel;
+use crate::llvm::Form;
+use crate::lower::{Plan, lower};
+use crate::run::launch::Context;
+use crate::run::team::Team;
+use crate::{Compile, llvm, run};
+use acc_core::data::ArrayData;
+use acc_core::text::parse_test_file;
+use acc_core::{Error, RunLimits};
+use acc_desugar::Rules;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A linear congruential generator (D. Knuth, MMIX).
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        ((self.0 >> 33) as usize) % n.max(1)
+    }
+}
+
+/// Rewrites a kernel's loops at random.
+fn shuffle(kernel: &mut Kernel, random: &mut Random) {
+    for _ in 0..12 {
+        let at = random.below(kernel.loops.len());
+        // What is illegal changes nothing.
+        let _ = match random.below(3) {
+            0 => kernel.tile(at, [2, 3, 4, 8, 16][random.below(5)]),
+            1 => kernel.interchange(at),
+            _ => kernel.unroll(at),
+        };
+    }
+}
+
+fn evaluate(plan: &Plan, args: &[ArrayData], threads: &Team) -> Result<String, Error> {
+    let limits = RunLimits::none();
+    let (memory, meter) = (Arc::new(Pool::default()), limits.meter());
+    let cx = Context { threads, memory: &memory, limits: &limits, meter: &meter, compile: Compile::Now };
+    run::run(plan, args, cx).map(|arrays| format!("{arrays:?}"))
+}
+
+/// How many kernels ran in an order of their own, if the results are the same.
+fn compare(name: &str, plan: &mut Plan, runs: &[Vec<ArrayData>], random: &mut Random) -> usize {
+    let threads = Team::new(3).unwrap();
+    let wanted: Vec<_> = runs.iter().map(|args| evaluate(plan, args, &threads)).collect();
+    for launch in plan.launches_mut() {
+        shuffle(&mut launch.kernel, random);
+        launch.codes = llvm::Codes::default();
+    }
+    for (args, want) in runs.iter().zip(&wanted) {
+        let got = evaluate(plan, args, &threads);
+        let kernels = || plan.launches().map(|l| l.kernel.to_string()).collect::<String>();
+        assert_eq!(&got, want, "{name}\n{}", kernels());
+    }
+    let scheduled = plan.launches().filter(|l| l.kernel.is_scheduled());
+    scheduled.filter(|l| l.codes.get(Form::Scheduled, &l.kernel, true).is_some()).count()
+}
+
+/// The same of a test file's program.
+fn random_orders(name: &str, text: &str, random: &mut Random) -> usize {
+    let file = parse_test_file(name, text).unwrap();
+    let program = acc_desugar::scan_segments(&file.program, &|_, _| false).into_owned();
+    let mut plan = lower(&acc_desugar::simplify_with(&program, &Rules::all()), true, true).unwrap();
+    let runs: Vec<_> = file.runs.into_iter().map(|r| r.args).collect();
+    compare(name, &mut plan, &runs, random)
+}
+
+fn has_llvm() -> bool {
+    let found = llvm::status().library.is_some();
+    if !found {
+        println!("not run: no LLVM is found, and tiles keep an order of their own");
+    }
+    found
+}
+
+fn files(folder: &Path, out: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).unwrap().flatten() {
+        let path = entry.path();
+        match path.is_dir() {
+            true => files(&path, out),
+            false => out.push(path),
+        }
+    }
+}
+
+#[test]
+fn every_test_program_gives_the_same_bits_in_random_orders() {
+    if !has_llvm() {
+        return;
+    }
+    let mut paths = Vec::new();
+    files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../conformance/programs"), &mut paths);
+    paths.retain(|p| p.extension().is_some_and(|e| e == "acc") && !p.to_string_lossy().contains("control"));
+    paths.sort();
+    let mut random = Random(7);
+    let mut scheduled = 0;
+    for path in paths {
+        let name = path.display().to_string();
+        scheduled += random_orders(&name, &std::fs::read_to_string(&path).unwrap(), &mut random);
+    }
+    assert!(scheduled > 100, "{scheduled} kernels ran in an order of their own");
+    assert_eq!(llvm::defects(), Vec::<String>::new());
+}
+
+/// Programs whose loops are worth rewriting.
+const NESTS: [&str; 6] = [
+    "program(a: [2]i32, b: [2]i32) {
+       c: [3]i32 = generate(shape: || (extent(a, 0), extent(b, 1), extent(a, 1)),
+         f: |%i: i64, %j: i64, %k: i64| add(a[%i, %k], b[%k, %j]))
+       m: [2]i32 = fold(c, f: |%x: i32, %y: i32| min(%x, %y), init: || 100000i32)
+       yield m
+     }
+     run { a = [37, 29] i32 lcg(1)  b = [29, 83] i32 lcg(2)  expect agree }
+     run { a = [3, 1] i32 lcg(1)  b = [1, 5] i32 lcg(2)  expect agree }",
+    "program(a: [2]f32, b: [2]f32) {
+       c: [3]f32 = generate(shape: || (extent(a, 0), extent(b, 1), extent(a, 1)),
+         f: |%i: i64, %j: i64, %k: i64| sub(a[%i, %k], b[%k, %j]))
+       m: [2]f32 = fold1(c, f: |%x: f32, %y: f32| add(mul(%x, 0.5f32), %y))
+       yield m
+     }
+     run { a = [18, 21] f32 lcg(3)  b = [21, 70] f32 lcg(4)  expect agree }",
+    "program(a: [3]i64) {
+       t: [3]i64 = backpermute(a, shape: || (extent(a, 2), extent(a, 0), extent(a, 1)),
+         index: |%i: i64, %j: i64, %k: i64| (%j, %k, %i))
+       yield t
+     }
+     run { a = [33, 20, 9] i64 lcg(5)  expect agree }
+     run { a = [2, 70, 3] i64 lcg(6)  expect agree }",
+    "program(a: [2]f64) {
+       s: [2]f64 = stencil(a, window: [3, 3], boundary: mirror,
+         f: |%a: f64, %b: f64, %c: f64, %d: f64, %e: f64, %f: f64, %g: f64, %h: f64, %i: f64|
+         add(add(%a, mul(%c, %e)), sub(%g, %i)))
+       yield s
+     }
+     run { a = [41, 67] f64 lcg(7)  expect agree }
+     run { a = [5, 4] f64 lcg(8)  expect agree }",
+    "program(a: [1]u8, n: [0]i64) {
+       m: [1](u8, bool) = imap(a, f: |%i: i64, %x: u8| (mul(%x, a[quot(%i, n[])]), lt(%x, 100u8)))
+       yield m
+     }
+     run { a = [1000] u8 lcg(9)  n = [] i64 { 2 }  expect agree }
+     run { a = [77] u8 lcg(9)  n = [] i64 { -1 }  expect agree }",
+    "program(a: [2]bool) {
+       t: [2]bool = backpermute(a, shape: || (extent(a, 1), extent(a, 0)), index: |%i: i64, %j: i64| (%j, %i))
+       m: [1]bool = fold(t, f: |%x: bool, %y: bool| and(%x, %y), init: || true)
+       yield t, m
+     }
+     run { a = [90, 35] bool lcg(10)  expect agree }",
+];
+
+#[test]
+fn nests_give_the_same_bits_in_many_random_orders() {
+    if !has_llvm() {
+        return;
+    }
+    for (number, text) in NESTS.iter().enumerate() {
+        let mut scheduled = 0;
+        for seed in 0..25 {
+            scheduled += random_orders(&format!("nest {number}, seed {seed}"), text, &mut Random(seed));
+        }
+        assert!(scheduled > 15, "nest {number}: {scheduled} times in an order of its own");
+    }
+    assert_eq!(llvm::defects(), Vec::<String>::new());
+}
