@@ -49,7 +49,7 @@ impl<'a> Machine<'a> {
         contiguous: bool,
     ) -> Outcome {
         let c = self.typed::<bool>(cond, n);
-        let yes = c.iter().filter(|c| **c).count();
+        let yes = lanes::count(c, c);
         if yes == n || yes == 0 {
             let side = if yes == n { then } else { else_ };
             self.exchange(&side.captures);
@@ -121,7 +121,7 @@ impl<'a> Machine<'a> {
                 Some(r) => bool::of_slice_or_empty(r),
                 None => bool::of(&self.own[l.cond as usize]),
             };
-            let still = alive.iter().zip(cond).filter(|(a, c)| **a & **c).count();
+            let still = lanes::count(alive, cond);
             if still < running {
                 // Results of the lanes that are done now, before the next step overwrites their state.
                 let mut at = self.lists.pop().unwrap_or_default();

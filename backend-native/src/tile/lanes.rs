@@ -19,6 +19,19 @@ pub(crate) fn chosen(flags: impl ExactSizeIterator<Item = bool>, list: &mut Vec<
     list.truncate(n);
 }
 
+#[inline(always)]
+fn count_impl(a: &[bool], b: &[bool]) -> usize {
+    // In pieces whose counts are bytes.
+    let pieces = a.chunks(128).zip(b.chunks(128));
+    let of = |(a, b): (&[bool], &[bool])| a.iter().zip(b).map(|(a, b)| u8::from(a & b)).sum::<u8>();
+    pieces.map(|piece| usize::from(of(piece))).sum()
+}
+
+super::prims::multiversion!(
+    /// How many lanes are chosen by both.
+    count, count_impl, (a: &[bool], b: &[bool]) -> usize
+);
+
 /// Scalars as lanes.
 pub(crate) trait Lane: Prim + ColumnElt + Default + PartialEq + PartialOrd + Send + Sync {
     /// The lanes, if they have this type; none otherwise.
@@ -190,6 +203,14 @@ macro_rules! lanes {
                 $((ColumnSlice::$V(f), OutSlice::$V(t)) => {
                     for (t, &k) in t.iter_mut().zip(at) { *t = f[k]; }
                 })*
+                _ => debug_assert!(false, "lanes of another type"),
+            }
+        }
+
+        /// The first `n` lanes of `to` become `from[at]`, which is in bounds.
+        pub(crate) fn fill_from(from: ColumnSlice<'_>, at: usize, n: usize, to: &mut Lanes) {
+            match (from, to) {
+                $((ColumnSlice::$V(f), Lanes::$V(t)) => t[..n].fill(f[at]),)*
                 _ => debug_assert!(false, "lanes of another type"),
             }
         }

@@ -83,9 +83,14 @@ impl<'a> Machine<'a> {
             }
         }
         self.positions(access, input, n)?;
+        // Counters of loops are the same in all lanes.
+        let same = self.at.first().copied().filter(|_| position::all_equal(&self.at));
         for (&leaf, &out) in leaves.iter().zip(outs) {
-            let mut o = self.take(out);
-            lanes::gather_at(input.columns[leaf as usize], &self.at[..n], o.out());
+            let (column, mut o) = (input.columns[leaf as usize], self.take(out));
+            match same {
+                Some(at) => lanes::fill_from(column, at, n, &mut o),
+                None => lanes::gather_at(column, &self.at[..n], o.out()),
+            }
             self.put(out, o);
         }
         Ok(())
@@ -350,10 +355,13 @@ impl<'a> Machine<'a> {
     fn positions(&mut self, access: &'a Access, input: &'a Input<'a>, n: usize) -> Outcome {
         let mut at = std::mem::take(&mut self.at);
         let mut index = std::mem::take(&mut self.index);
-        at.clear();
         at.resize(n, 0);
         let mut bad = false;
         for (d, (ix, &extent)) in access.index.iter().zip(input.shape).enumerate() {
+            if let (TapeIx::At(s), None) = (ix, access.edge) {
+                bad |= position::along(d, self.typed::<i64>(*s, n), extent, &mut at);
+                continue;
+            }
             self.index_lanes(ix, n, &mut index);
             match access.edge {
                 Some(Edge::Any) => {
@@ -364,6 +372,9 @@ impl<'a> Machine<'a> {
                 None => {}
             }
             bad |= position::along(d, &index, extent, &mut at);
+        }
+        if access.index.is_empty() {
+            at.fill(0);
         }
         self.at = at;
         self.index = index;

@@ -3,13 +3,12 @@
 use super::prims::multiversion;
 
 #[inline(always)]
-fn first_impl(index: &[i64], extent: usize, at: &mut Vec<usize>) -> bool {
+fn first_impl(index: &[i64], extent: usize, at: &mut [usize]) -> bool {
     let mut bad = false;
-    at.clear();
-    at.extend(index.iter().map(|&i| {
+    for (p, &i) in at.iter_mut().zip(index) {
         bad |= i < 0 || i >= extent as i64;
-        i as usize
-    }));
+        *p = i as usize;
+    }
     bad
 }
 
@@ -25,7 +24,7 @@ fn next_impl(index: &[i64], extent: usize, at: &mut [usize]) -> bool {
 
 multiversion!(
     /// Positions along the first dimension; whether any is out of bounds.
-    first, first_impl, (index: &[i64], extent: usize, at: &mut Vec<usize>) -> bool
+    first, first_impl, (index: &[i64], extent: usize, at: &mut [usize]) -> bool
 );
 multiversion!(
     /// Positions with one dimension more; whether any is out of bounds along it.
@@ -54,6 +53,18 @@ pub(crate) fn nearest(d: usize, index: &[i64], extent: usize, at: &mut [usize]) 
 }
 
 /// Positions along dimension `d`, after those before it.
-pub(crate) fn along(d: usize, index: &[i64], extent: usize, at: &mut Vec<usize>) -> bool {
+pub(crate) fn along(d: usize, index: &[i64], extent: usize, at: &mut [usize]) -> bool {
     if d == 0 { first(index, extent, at) } else { next(index, extent, at) }
 }
+
+#[inline(always)]
+fn all_equal_impl(at: &[usize]) -> bool {
+    // In pieces: the first one tells of most that are not.
+    let first = at.first().copied().unwrap_or(0);
+    at.chunks(64).all(|piece| piece.iter().fold(0, |differs, p| differs | (p ^ first)) == 0)
+}
+
+multiversion!(
+    /// Whether all positions are one.
+    all_equal, all_equal_impl, (at: &[usize]) -> bool
+);

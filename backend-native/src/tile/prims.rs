@@ -303,6 +303,44 @@ fn unary_impl(op: PrimOp, a: ColumnSlice<'_>, out: &mut Lanes) {
     }
 }
 
+/// One of two values, chosen by bits: loops over branches, or over what compilers take for one, are not vectorised.
+trait Chosen: Copy {
+    fn chosen(c: bool, x: Self, y: Self) -> Self;
+}
+
+macro_rules! chosen_by_bits {
+    ($($t:ty, $bits:ty, $to:expr, $from:expr;)*) => {
+        $(impl Chosen for $t {
+            #[inline(always)]
+            fn chosen(c: bool, x: $t, y: $t) -> $t {
+                let mask = <$bits>::from(c).wrapping_neg();
+                $from(($to(x) & mask) | ($to(y) & !mask))
+            }
+        })*
+    };
+    (integers $($t:ty)*) => { chosen_by_bits!($($t, $t, std::convert::identity, std::convert::identity;)*); };
+}
+chosen_by_bits!(integers i8 i16 i32 i64 u8 u16 u32 u64);
+chosen_by_bits!(
+    f16, u16, f16::to_bits, f16::from_bits;
+    f32, u32, f32::to_bits, f32::from_bits;
+    f64, u64, f64::to_bits, f64::from_bits;
+);
+
+impl Chosen for bool {
+    #[inline(always)]
+    fn chosen(c: bool, x: bool, y: bool) -> bool {
+        (c & x) | (!c & y)
+    }
+}
+
+impl Chosen for char {
+    #[inline(always)]
+    fn chosen(c: bool, x: char, y: char) -> char {
+        if c { x } else { y }
+    }
+}
+
 macro_rules! select_impl {
     ($(($V:ident, $t:ty)),*) => {
         #[inline(always)]
@@ -310,7 +348,7 @@ macro_rules! select_impl {
             match (a, b) {
                 $((ColumnSlice::$V(a), ColumnSlice::$V(b)) => {
                     for (((o, &c), &x), &y) in <$t>::of_mut(out).iter_mut().zip(c).zip(a).zip(b) {
-                        *o = if c { x } else { y };
+                        *o = <$t>::chosen(c, x, y);
                     }
                 })*
                 _ => debug_assert!(false, "operands of two types"),
