@@ -126,19 +126,13 @@ impl<'a> Machine<'a> {
                 // Results of the lanes that are done now, before the next step overwrites their state.
                 let mut at = self.lists.pop().unwrap_or_default();
                 let mut to = self.lists.pop().unwrap_or_default();
-                at.clear();
                 to.clear();
                 let cond = match self.refs[l.cond as usize] {
                     Some(r) => bool::of_slice_or_empty(r),
                     None => bool::of(&self.own[l.cond as usize]),
                 };
-                for (k, (a, c)) in alive.iter_mut().zip(cond).enumerate() {
-                    if *a && !*c {
-                        *a = false;
-                        at.push(k as u32);
-                        to.push(ids[k]);
-                    }
-                }
+                lanes::leave(alive, cond, &mut at);
+                to.extend(at.iter().map(|&k| ids[k as usize]));
                 for (&state, &result) in l.state.iter().zip(&l.results) {
                     let mut o = self.take(result);
                     lanes::move_lanes(self.get(state, m), &at, &to, o.out());

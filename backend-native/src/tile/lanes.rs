@@ -32,6 +32,28 @@ super::prims::multiversion!(
     count, count_impl, (a: &[bool], b: &[bool]) -> usize
 );
 
+#[inline(always)]
+fn leave_impl(alive: &mut [bool], cond: &[bool], list: &mut Vec<u32>) {
+    // In pieces: few lanes leave at a time.
+    const PIECE: usize = 32;
+    list.clear();
+    for ((alive, cond), first) in alive.chunks_mut(PIECE).zip(cond.chunks(PIECE)).zip((0..).step_by(PIECE)) {
+        if alive.iter().zip(cond).fold(false, |any, (a, c)| any | (a & !c)) {
+            for ((a, c), k) in alive.iter_mut().zip(cond).zip(first..) {
+                if *a & !c {
+                    *a = false;
+                    list.push(k);
+                }
+            }
+        }
+    }
+}
+
+super::prims::multiversion!(
+    /// Makes `list` the numbers of the lanes that are alive where the condition does not hold; they are alive no more.
+    leave, leave_impl, (alive: &mut [bool], cond: &[bool], list: &mut Vec<u32>) -> ()
+);
+
 /// Scalars as lanes.
 pub(crate) trait Lane: Prim + ColumnElt + Default + PartialEq + PartialOrd + Send + Sync {
     /// The lanes, if they have this type; none otherwise.
