@@ -105,6 +105,28 @@ fn nearest(x: Exp<f32>, y: Exp<f32>, centres: &Acc<Vector<(f32, f32)>>) -> Exp<i
 }
 
 structure! {
+    // Folds of folds.
+    a_convolution: 1 kernels, 0 arrays;
+        |xs: Acc<M>, w: Acc<M>| {
+            let (h, n) = (xs.shape(), w.shape());
+            generate((h.0 - n.0, h.1 - n.1, n.0, n.1), |(i, j, k, l)| xs.index((i + k, j + l)) * w.index((k, l)))
+                .fold(0.0, |a, b| a + b)
+                .fold(0.0, |a, b| a + b)
+                .map(|x| x.max(0.0))
+        };
+        |xs: Acc<M>, w: Acc<M>| {
+            let (h, n) = (xs.shape(), w.shape());
+            let read = |k: Exp<i64>, l: Exp<i64>, i: Exp<i64>, j: Exp<i64>| w.index((k, l)) * xs.index((k + i, l + j));
+            let products = generate((h.0 - n.0, h.1 - n.1, n.0, n.1), |(i, j, k, l)| read(k, l, i, j));
+            let rows = products.fold(0.0, |p, q| q + p);
+            rows.fold(0.0, |p, q| q + p).map(|s| constant(0.0f32).max(s))
+        };
+    sums_along_memory_and_across: 2 kernels, 1 arrays;
+        |xs: Acc<Array<DIM3, f32>>| xs.fold(0.0, |a, b| a + b).fold(0.0, |a, b| a + b);
+        |xs: Acc<Array<DIM3, f32>>| { let rows = xs.fold(0.0, |p, q| q + p); rows.fold(0.0, |p, q| q + p) };
+    folds_that_begin_with_something: 2 kernels, 1 arrays;
+        |xs: Acc<M>| generate((8, 9, 10), |(i, j, k)| xs.index((j + k, i))).fold(1.0, |a, b| a + b).fold(1.0, |a, b| a + b);
+        |xs: Acc<M>| { let t = generate((8, 9, 10), |(i, j, k)| xs.index((k + j, i))); t.fold(1.0, |p, q| p + q).fold(1.0, |p, q| q + p) };
     // Element-wise chains.
     saxpy: 1 kernels, 0 arrays;
         |a: Acc<Scalar<f32>>, xs: Acc<V>, ys: Acc<V>| xs.zip_with(&ys, |x, y| x * &a + y);

@@ -9,7 +9,7 @@ use common::{Rng, array, native, parse, reference, same};
 use std::sync::Arc;
 
 /// Programs over one array of floats and one of integers whose results depend on how operations are grouped.
-const PROGRAMS: [&str; 13] = [
+const PROGRAMS: [&str; 14] = [
     "program(a: [1]f32, b: [1]i64) { r: [0]f32 = fold(a, f: |%x: f32, %y: f32| add(%x, %y), init: || 1.0f32) yield r }",
     "program(a: [1]f32, b: [1]i64) { r: [1]f32 = scanl(a, f: |%x: f32, %y: f32| add(%x, %y), init: || 1.0f32) yield r }",
     "program(a: [1]f32, b: [1]i64) { r: [1]f32 = scanr1(a, f: |%x: f32, %y: f32| mul(%x, %y)) yield r }",
@@ -42,6 +42,16 @@ const PROGRAMS: [&str; 13] = [
        r: [1]f32 = fold(m, f: |%x: f32, %y: f32| add(%x, %y), init: || 0.5f32)
        s: [2]f32 = scanl1(m, f: |%x: f32, %y: f32| add(%x, %y))
        yield r, s
+     }",
+    // Folds of folds: with many lanes, and with few, in slices.
+    "program(a: [1]f32, b: [1]i64) {
+       m: [4]f32 = generate(shape: || (40i64, 101i64, 5i64, 9i64), f: |%i: i64, %j: i64, %k: i64, %l: i64| a[add(mul(add(%i, %k), 500i64), add(%j, %l))])
+       s: [3]f32 = fold(m, f: |%x: f32, %y: f32| add(%x, %y), init: || 0.0f32)
+       r: [2]f32 = fold(s, f: |%x: f32, %y: f32| add(%x, %y), init: || 0.0f32)
+       p: [3]f32 = generate(shape: || (3i64, 300i64, 301i64), f: |%c: i64, %i: i64, %j: i64| a[add(mul(add(mul(%i, 300i64), %j), 3i64), %c)])
+       q: [2]f32 = fold1(p, f: |%x: f32, %y: f32| add(%x, %y))
+       t: [1]f32 = fold1(q, f: |%x: f32, %y: f32| add(%x, %y))
+       yield r, t
      }",
     // A segmented scan, and what is made of it.
     "program(a: [1]f32, b: [1]i64) {

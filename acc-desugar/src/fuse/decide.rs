@@ -4,6 +4,7 @@ use super::compaction::{Compaction, compaction};
 use super::cost::{Facts, facts, is_cheaper_than_memory};
 use super::extents::Extents;
 use super::kernel::{Kernel, Kind, Reads, kind, together, total_statements};
+use super::nested::nests;
 use super::uses::{By, Read, Uses};
 use super::{Fusion, Group, KERNEL_NODES, Note, What};
 use crate::contraction::Definitions;
@@ -27,6 +28,8 @@ enum Place {
 }
 
 struct Decider<'a> {
+    program: &'a Program,
+    defs: Definitions<'a>,
     uses: Uses<'a>,
     extents: Extents,
     place: Vec<Place>,
@@ -79,6 +82,8 @@ pub(super) fn decide(p: &Program) -> Fusion {
         }
     }
     let mut d = Decider {
+        program: p,
+        defs,
         extents,
         place: vec![Place::Apart; n],
         kernels: Vec::new(),
@@ -167,10 +172,45 @@ impl Decider<'_> {
                 Some(_) if matches!(s.op, ArrayOp::Check { .. }) => {}
                 Some(why) => self.store(k, kind, reads, why),
             }
+        } else if let Some(number) = self.folds_of(k, why) {
+            self.nest(k, number, reads);
         } else {
             self.reads[k] = reads;
             self.open(k, kind);
             self.take_epilogue(k, why.is_none() && !self.is_read_apart(result));
+        }
+    }
+
+    /// The kernel whose one fold has this fold's results as its elements, if both are one and nothing else needs them.
+    fn folds_of(&self, k: usize, why: Option<&str>) -> Option<usize> {
+        let site = self.uses.sites[k];
+        let mut readers = self.uses.of[self.result(k).index()].iter().filter(|u| u.read != Read::Measured);
+        let (Some(reader), None, None) = (readers.next(), readers.next(), why) else { return None };
+        let By::Stmt(by) = reader.by else { return None };
+        let outer = self.uses.sites[by].stmt;
+        let root = match self.place[by] {
+            Place::Kernel(_) => by,
+            Place::Inlined => *self.reads[by].keys().next()?,
+            Place::Apart => return None,
+        };
+        let number = self.number(root)?;
+        let kernel = self.kernel(number);
+        let whole = kernel.main.len() == 1 && kernel.main.contains(&root) && kernel.kind == Kind::Fold;
+        let innermost = kernel.nested.last().copied().unwrap_or(root) == by;
+        let small = kernel.facts.with(facts(site.stmt), 1).nodes <= KERNEL_NODES;
+        let rank = self.program.ty(self.result(root)).rank;
+        let here = whole && innermost && small && kernel.block == site.block && reader.read == Read::Point;
+        (here && nests(self.program, &self.defs, outer, site.stmt, rank)).then_some(number)
+    }
+
+    /// Makes a fold one with that whose elements its results are.
+    fn nest(&mut self, k: usize, number: usize, reads: BTreeMap<usize, Reads>) {
+        let ArrayOp::Fold { xs, .. } = &self.uses.sites[k].stmt.op else { return };
+        let space = self.extents.of(*xs).to_vec();
+        self.inline(k, reads);
+        if let Some(kernel) = &mut self.kernels[number] {
+            kernel.nested.push(k);
+            kernel.space = space;
         }
     }
 
@@ -289,6 +329,7 @@ impl Decider<'_> {
             main: BTreeSet::from([k]),
             epilogue: BTreeSet::new(),
             kind,
+            nested: Vec::new(),
             space: self.extents.of(over).to_vec(),
             after: Vec::new(),
             facts: Facts::default().with(facts(site.stmt), 1),
@@ -319,7 +360,8 @@ impl Decider<'_> {
             (true, false) => ends_as(b, a) || a.kind == Kind::Points,
             (false, false) => a.kind == b.kind && a.after == b.after,
         };
-        a.space == b.space && same_end && together(a, b) && a.kind.with(b.kind).is_some() && self.fit(a, b)
+        let plain = a.nested.is_empty() && b.nested.is_empty();
+        plain && a.space == b.space && same_end && together(a, b) && a.kind.with(b.kind).is_some() && self.fit(a, b)
     }
 
     /// Whether a kernel of scans folds, too.
@@ -423,7 +465,8 @@ impl Decider<'_> {
                 }
                 return;
             }
-            let joins = !after.epilogue.is_empty() && after.after == result && after.space == fold.space;
+            let plain = after.nested.is_empty() && !after.epilogue.is_empty();
+            let joins = plain && after.after == result && after.space == fold.space;
             if joins && after.kind == fold.kind && after.kind.with(fold.kind).is_some() && points(&after.epilogue) {
                 self.merge(own, number);
                 return;
@@ -475,6 +518,9 @@ impl Decider<'_> {
             let transient = results(&kernel.main.iter().copied().filter(inside).collect());
             for a in main.iter().chain(&epilogue) {
                 fusion.kernel_of[a.index()] = Some(fusion.kernels.len());
+            }
+            if let (Some(&root), false) = (main.first(), kernel.nested.is_empty()) {
+                fusion.nested.insert(root, kernel.nested.iter().map(|&k| self.result(k)).collect());
             }
             fusion.kernels.push(Group { main, epilogue, transient });
         }

@@ -80,6 +80,8 @@ pub(super) struct Kernel {
     pub main: BTreeSet<usize>,
     pub epilogue: BTreeSet<usize>,
     pub kind: Kind,
+    /// Folds that are one: those whose elements are the next one's results, innermost last, without the outermost.
+    pub nested: Vec<usize>,
     /// The extents of the index space, and those of the epilogue's.
     pub space: Vec<Extent>,
     pub after: Vec<Extent>,

@@ -11,6 +11,7 @@
 //! | what they cost, and whether they fault or loop | `cost` |
 //! | which arrays have the same extents | `extents` |
 //! | which permutes keep elements in order | `compaction` |
+//! | which folds of folds are one | `nested` |
 //! | what a kernel in the making holds | `kernel` |
 //! | the decisions, consumers first | `decide` |
 //!
@@ -32,13 +33,15 @@
 //!    demand: its fault could be lost.
 //! 6. *Compactions.* A permute that puts elements one after the other needs no counts: what counts them for it alone is
 //!    not computed.
-//! 7. *Size.* The body of a kernel has at most [`KERNEL_NODES`] nodes.
+//! 7. *Folds of folds* by one operator are one, along several axes, if rows run side by side in memory.
+//! 8. *Size.* The body of a kernel has at most [`KERNEL_NODES`] nodes.
 
 mod compaction;
 mod cost;
 mod decide;
 mod extents;
 mod kernel;
+mod nested;
 mod uses;
 
 pub use compaction::Compaction;
@@ -75,6 +78,8 @@ pub struct Fusion {
     inlined: Vec<bool>,
     /// The permutes that are compactions, by their results.
     compactions: HashMap<ArrayId, Compaction>,
+    /// The folds that are one with an outer one, by the outermost's result: each the elements of the one before it.
+    nested: HashMap<ArrayId, Vec<ArrayId>>,
     /// What was decided for each array that might have been fused, in program order.
     pub notes: Vec<Note>,
 }
@@ -150,6 +155,11 @@ impl Fusion {
     /// All compactions, by the results of their permutes.
     pub fn compactions(&self) -> impl Iterator<Item = (ArrayId, &Compaction)> {
         self.compactions.iter().map(|(a, c)| (*a, c))
+    }
+
+    /// The folds whose axes a fold runs along besides its own: the first are its elements, the next those of that one.
+    pub fn nested(&self, a: ArrayId) -> &[ArrayId] {
+        self.nested.get(&a).map_or(&[], Vec::as_slice)
     }
 
     /// The kernel that computes an array.

@@ -4,7 +4,8 @@
 //! extents are run-time values; each axis is parallel, reduced or scanned. For every point of the space the
 //! [`element`](Kernel::element) body computes scalars from the point's index. Each of the [`outputs`](Kernel::outputs)
 //! takes some of them, and its [`finish`](Output::finish) says what becomes of them: stored, folded along the innermost
-//! axis, scanned along it, or scattered. Outputs of one kernel agree on the axes:
+//! axis, scanned along it, or scattered. One fold by known operators may run along several axes, in row-major order.
+//! Outputs of one kernel agree on the axes:
 //!
 //! | innermost axis | outputs |
 //! |---|---|
@@ -388,6 +389,11 @@ impl Kernel {
             }
         });
         strides
+    }
+
+    /// How many of the innermost axes are folded.
+    pub(crate) fn folded(&self) -> usize {
+        self.axes.iter().rev().take_while(|k| **k == AxisKind::Reduction).count()
     }
 
     /// The results of the element body that an output takes.

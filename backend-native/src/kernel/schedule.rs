@@ -146,30 +146,34 @@ impl Kernel {
 
     /// The same kernel in register tiles, if rows of lanes that are folded share what they read: a few rows at a time,
     /// their partial results in registers, for panels of lanes whose reads stay in the cache. This is how products of
-    /// matrices are run whatever their operators.
+    /// matrices are run whatever their operators, and convolutions with several filters.
     pub(crate) fn register_tiled(mut self) -> Kernel {
         let before = self.loops.clone();
-        if !self.shares_reads() || self.tile_registers().is_err() {
+        let tiled = self.shared_axis().map(|rows| self.tile_registers(rows));
+        if !matches!(tiled, Some(Ok(()))) {
             self.loops = before;
         }
         self
     }
 
-    fn tile_registers(&mut self) -> Result<(), Illegal> {
-        let rows = self.axes.len() - 3;
+    /// Takes rows along an axis a few at a time, inside all that is folded.
+    fn tile_registers(&mut self, rows: usize) -> Result<(), Illegal> {
+        let lanes = self.axes.len() - self.folded() - 1;
         self.tile(rows, ROWS)?;
-        self.interchange(rows + 1)?;
-        self.interchange(rows + 2)?;
-        self.unroll(rows + 3)?;
-        self.tile(rows + 1, PANEL)?;
-        self.interchange(rows)
+        // Each loop after it is one further in by now.
+        (rows + 1..self.axes.len()).try_for_each(|at| self.interchange(at))?;
+        self.unroll(self.axes.len())?;
+        // The tiles directly around the lanes, the panels around both.
+        (rows..lanes - 1).try_for_each(|at| self.interchange(at))?;
+        self.tile(lanes, PANEL)?;
+        self.interchange(lanes - 1)
     }
 
-    /// Whether rows next to each other along the third axis from within are folded by known operators and read something
-    /// that is the same for all of them.
-    fn shares_reads(&self) -> bool {
+    /// The axis, outside of that of the lanes, along which most of what lanes read is the same, if rows are folded by known
+    /// operators.
+    fn shared_axis(&self) -> Option<usize> {
         let region = &self.element.region;
-        let Some(axis) = self.axes.len().checked_sub(3) else { return false };
+        let lanes = self.axes.len().checked_sub(self.folded() + 1)?;
         let folds = self.outputs.iter().all(|o| matches!(o.finish, Finish::Fold { known: Some(_), .. }));
         let plain = region.nodes.iter().all(|n| match &n.op {
             Op::Load(l) => l.edge.is_none(),
@@ -177,8 +181,18 @@ impl Kernel {
             op => op.regions().is_empty(),
         });
         let leaves: usize = self.outputs.iter().map(|o| o.values.len()).sum();
-        let mut nodes = region.nodes.iter().zip(depends_on(region, axis));
-        folds && plain && leaves <= 2 && nodes.any(|(n, depends)| matches!(n.op, Op::Load(_)) && !depends)
+        if !folds || !plain || leaves > 2 || self.axes.last() != Some(&AxisKind::Reduction) {
+            return None;
+        }
+        let of_lanes = depends_on(region, lanes);
+        let shared = |axis: usize| {
+            let nodes = region.nodes.iter().zip(depends_on(region, axis)).zip(&of_lanes);
+            let loads = nodes.filter(|((n, depends), _)| matches!(n.op, Op::Load(_)) && !depends);
+            // A vector is worth more than what is the same for all lanes.
+            loads.map(|(_, of_lanes)| if *of_lanes { 2 } else { 1 }).sum::<usize>()
+        };
+        let most = (0..lanes).max_by_key(|&axis| (shared(axis), axis))?;
+        (shared(most) > 0).then_some(most)
     }
 }
 

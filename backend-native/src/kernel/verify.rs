@@ -36,7 +36,7 @@ fn epilogue(k: &Kernel, e: &Epilogue) -> Result {
         let leaves = match &o.finish {
             Finish::Store => continue,
             Finish::Fold { .. } => {
-                rank = k.axes.len() - 1;
+                rank = k.axes.len() - k.folded().max(1);
                 values
             }
             Finish::Scan { .. } => values,
@@ -72,7 +72,12 @@ fn output(k: &Kernel, o: &Output) -> Result {
         Finish::Scatter { .. } => inner == AxisKind::Parallel && k.outputs.len() == 1,
         Finish::Compact => k.axes == [AxisKind::Parallel] && k.outputs.len() == 1,
     };
-    if !fits || outer.iter().any(|a| *a != AxisKind::Parallel) {
+    // Several axes are folded by one fold alone.
+    let nested = k.folded() > 1;
+    let alone = k.outputs.len() == 1 && matches!(o.finish, Finish::Fold { known: Some(_), .. });
+    let parallel = k.axes.len() - k.folded().max(1).min(k.axes.len());
+    let outer = if nested { &k.axes[..parallel] } else { outer };
+    if !fits || (nested && !alone) || outer.iter().any(|a| *a != AxisKind::Parallel) {
         return Err(format!("K6: axes {:?} for {}", k.axes, o.result));
     }
     let values: Vec<ScalarType> = taken.iter().map(|&v| k.element.ty(v)).collect();

@@ -182,10 +182,16 @@ impl<'a> Call<'a> {
         words
     }
 
-    /// Computes the points of these indices along the first two axes, in the order of the kernel's loops; the position
-    /// of the first of them begins the memory.
-    pub(crate) fn run_loops(&self, axes: [Range<usize>; 2], first: usize, memory: &mut Memory<'_, '_>) -> Ended {
-        let words = self.words_of(first, &(0..0), memory);
+    /// Computes the points of these indices along the first two axes, and `along` the first one that is folded, in the
+    /// order of the kernel's loops; the position of the first of them begins the memory.
+    pub(crate) fn run_loops(
+        &self,
+        axes: [Range<usize>; 2],
+        along: &Range<usize>,
+        first: usize,
+        memory: &mut Memory<'_, '_>,
+    ) -> Ended {
+        let words = self.words_of(first, along, memory);
         let [rows, columns] = axes;
         self.call(&words, rows, columns)
     }

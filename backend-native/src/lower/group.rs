@@ -40,8 +40,13 @@ impl Lowering<'_> {
         let fold = stmts.first().filter(|_| kernel.outputs.len() == 1);
         let product = fold.zip(self.products.as_ref()).and_then(|(s, d)| matrix_product(self.program, d, s));
         let codes = Codes::default();
+        // All are over the same extents: of what is folded, scanned or scattered, if anything is.
+        let of = |(s, o): &(&&Stmt, &Output)| (self.over(s).0, o.finish.is_combined());
+        let mut spaces: Vec<(ArrayId, bool)> = stmts.iter().zip(&kernel.outputs).map(|x| of(&x)).collect();
+        spaces.sort_by_key(|(_, combined)| !combined);
+        let over = spaces[0].0;
         let launch =
-            Launch { product, codes, element, combine, initial, epilogue, cost, combine_partial, checks, kernel };
+            Launch { over, product, codes, element, combine, initial, epilogue, cost, combine_partial, checks, kernel };
         Ok(Work::Kernel { launch: Box::new(launch), parts })
     }
 
@@ -61,7 +66,7 @@ impl Lowering<'_> {
             let from = results.len();
             let result = s.results[0];
             results.extend(match &s.op {
-                ArrayOp::Fold { xs, .. } | ArrayOp::Scan { xs, .. } => elements.read(&mut b, *xs, &point)?,
+                ArrayOp::Fold { .. } | ArrayOp::Scan { .. } => elements.read(&mut b, self.over(s).0, &point)?,
                 ArrayOp::Permute { target, xs, .. } => {
                     let element = elements.read(&mut b, *xs, &point)?;
                     b.at(&s.loc);
@@ -99,21 +104,33 @@ impl Lowering<'_> {
         Output { result: s.results[0], op: s.op.name(), loc: s.loc.clone(), values, finish, stored }
     }
 
-    /// The axes of a kernel's space: what its statements do along the innermost one.
+    /// The array whose extents are those of a statement's index space, and how many of the innermost axes it folds.
+    fn over(&self, s: &Stmt) -> (ArrayId, usize) {
+        match &s.op {
+            ArrayOp::Fold { xs, .. } => {
+                let nested = self.fusion.nested(s.results[0]);
+                let elements = |a: &ArrayId| match self.stmts[a.index()].map(|s| &s.op) {
+                    Some(ArrayOp::Fold { xs, .. }) => Some(*xs),
+                    _ => None,
+                };
+                (nested.last().and_then(elements).unwrap_or(*xs), nested.len() + 1)
+            }
+            ArrayOp::Scan { xs, .. } | ArrayOp::Permute { xs, .. } => (*xs, 0),
+            _ => (s.results[0], 0),
+        }
+    }
+
+    /// The axes of a kernel's space: what its statements do along the innermost ones.
     fn axes(&self, main: &[&Stmt]) -> Vec<AxisKind> {
         let mut axes = Vec::new();
         for s in main {
-            let over = match &s.op {
-                ArrayOp::Fold { xs, .. } | ArrayOp::Scan { xs, .. } | ArrayOp::Permute { xs, .. } => *xs,
-                _ => s.results[0],
-            };
+            let (over, folded) = self.over(s);
             axes.resize(self.program.ty(over).rank, AxisKind::Parallel);
-            if let Some(inner) = axes.last_mut() {
-                match &s.op {
-                    ArrayOp::Fold { .. } if *inner == AxisKind::Parallel => *inner = AxisKind::Reduction,
-                    ArrayOp::Scan { dir, .. } => *inner = AxisKind::Scan(*dir),
-                    _ => {}
-                }
+            for inner in axes.iter_mut().rev().take(folded).filter(|kind| **kind == AxisKind::Parallel) {
+                *inner = AxisKind::Reduction;
+            }
+            if let (Some(inner), ArrayOp::Scan { dir, .. }) = (axes.last_mut(), &s.op) {
+                *inner = AxisKind::Scan(*dir);
             }
         }
         axes

@@ -135,6 +135,8 @@ pub(crate) struct Part {
 /// A kernel ready to launch.
 pub(crate) struct Launch {
     pub kernel: Kernel,
+    /// The array whose extents are those of the index space.
+    pub over: ArrayId,
     pub element: Code,
     /// The combination of each output that has one.
     pub combine: Vec<Option<Code>>,

@@ -240,6 +240,12 @@ impl Job<'_> {
         }
     }
 
+    /// What folds and scans begin with, leaf by leaf: the initial values, where there are any.
+    pub(crate) fn begins_with(&self) -> Vec<u64> {
+        let values = |o: &JobOutput<'_>| o.init.clone().unwrap_or_else(|| vec![0; o.types.len()]);
+        self.outputs.iter().flat_map(values).collect()
+    }
+
     pub(crate) fn lanes(&self) -> usize {
         let combines = self.launch.combine.iter().flatten().map(|c| c.lanes);
         let least = combines.fold(self.launch.element.lanes, usize::min);

@@ -5,6 +5,7 @@ mod chunks;
 mod compact;
 mod fold;
 pub(crate) mod launch;
+mod nested;
 mod product;
 mod radix;
 mod rows;
@@ -278,7 +279,7 @@ impl Run<'_> {
         }
         loop {
             let mut span = timeline::span(timeline::Kind::Kernel, || launch.kernel.title());
-            match self.launch(launch, parts, &inits, counts.as_ref()) {
+            match self.launch(launch, &inits, counts.as_ref()) {
                 Ok(columns) => {
                     span.note("bytes", || bytes(&columns));
                     drop(span);
@@ -313,7 +314,7 @@ impl Run<'_> {
             self.force(*a)?;
         }
         let counts = loop {
-            match self.job(launch, parts, &[None], |job, _| compact::count(job)) {
+            match self.job(launch, &[None], |job, _| compact::count(job)) {
                 Ok(counts) => break counts,
                 Err(stop) => self.resolve(stop, s)?,
             }
@@ -335,31 +336,22 @@ impl Run<'_> {
     fn launch(
         &self,
         launch: &Launch,
-        parts: &[Part],
         inits: &[Option<Vec<u64>>],
         counts: Option<&compact::Counts>,
     ) -> Result<Vec<Columns>, Stop> {
-        self.job(launch, parts, inits, |job, view| self.launched(job, launch, view, counts))
+        self.job(launch, inits, |job, view| self.launched(job, launch, view, counts))
     }
 
     /// Binds a launch to what it reads.
     fn job<T>(
         &self,
         launch: &Launch,
-        parts: &[Part],
         inits: &[Option<Vec<u64>>],
         run: impl FnOnce(&Job<'_>, &View<'_>) -> Result<T, Stop>,
     ) -> Result<T, Stop> {
         let view = View { values: &self.values };
         let shape = |a: ArrayId| self.values[a.index()].as_ref().map(|v| v.shape.clone()).unwrap_or_default();
         let types = |a: ArrayId| self.plan.types[a.index()].elt.leaves().to_vec();
-        // Every output is over the same space: that of what the folds, scans and scatters read.
-        let over = parts.iter().zip(&launch.kernel.outputs).fold(None, |over, (p, o)| match o.finish {
-            Finish::Store => over.or(Some(p.result)),
-            Finish::Fold { .. } | Finish::Scan { .. } | Finish::Scatter { .. } | Finish::Compact => {
-                p.op.arrays().last().copied()
-            }
-        });
         let outputs = launch.kernel.outputs.iter().zip(&launch.combine).zip(inits).map(|((output, combine), init)| {
             let combine = combine.as_ref().map(|c| (c, bind(c, &view, self.cx.limits)));
             JobOutput { output, combine, init: init.clone(), types: types(output.result) }
@@ -374,7 +366,7 @@ impl Run<'_> {
             element: bind(&launch.element, &view, self.cx.limits),
             outputs: outputs.collect(),
             epilogue,
-            extents: over.map(shape).unwrap_or_default(),
+            extents: shape(launch.over),
             names: &view,
             cx: self.cx,
         };
@@ -396,6 +388,7 @@ impl Run<'_> {
                 let product = launch.product.as_ref().map(|c| product::product(job, c, &self.values)).transpose()?;
                 match (product.flatten(), job.extents.split_last()) {
                     (Some(columns), Some((_, outer))) => after::epilogue(job, outer, vec![columns]),
+                    _ if launch.kernel.folded() > 1 => nested::nested(job),
                     _ => rows::rows(job),
                 }
             }

@@ -161,12 +161,6 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// What the folds and scans of rows begin with, leaf by leaf: the initial values, where there are any.
-    pub(super) fn begins_with(&self) -> Vec<u64> {
-        let values = |o: &JobOutput<'_>| o.init.clone().unwrap_or_else(|| vec![0; o.types.len()]);
-        self.job.outputs.iter().flat_map(values).collect()
-    }
-
     /// Cuts results into blocks of `len` rows.
     pub(super) fn blocks<'b>(&self, out: &'b mut [Vec<AnyBuffer>], len: usize) -> Vec<Block<'b>> {
         let mut rest: Vec<Outs<'b>> = out.iter_mut().map(|o| o.iter_mut().map(AnyBuffer::as_out).collect()).collect();
@@ -214,7 +208,7 @@ impl<'a> Rows<'a> {
     fn compiled_rows(&self, call: Option<&Call<'_>>, block: &mut Block<'_>) -> Result<bool, Stop> {
         let Some(call) = call else { return Ok(false) };
         let job = self.job;
-        let before = self.begins_with();
+        let before = job.begins_with();
         let mut outs: Vec<_> = block.outs.iter_mut().flatten().map(|o| Some(o.reborrow())).collect();
         let kernel = &job.launch.kernel;
         let across = kernel.lies_across() && kernel.strides_along(row_axis(job));

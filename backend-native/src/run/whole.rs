@@ -13,7 +13,7 @@ impl Rows<'_> {
     pub(super) fn by_whole_rows(&self, out: &mut [Vec<AnyBuffer>]) -> Result<bool, Stop> {
         let job = self.job;
         let Some(call) = job.call(Form::Whole) else { return Ok(false) };
-        let before = self.begins_with();
+        let before = job.begins_with();
         let parallel = job.cx.parallel(self.rows.saturating_mul(self.row), job.launch.cost);
         let len = if parallel { task_len(self.rows, 1, job.cx.threads.count()) } else { self.rows };
         let most = (CALL / job.launch.cost.max(1) / self.row).max(1) * self.row;

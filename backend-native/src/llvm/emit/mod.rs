@@ -58,7 +58,7 @@ pub(crate) enum Form {
     /// within.
     Rows,
     /// Stores and folds in the order of the kernel's [loops](Kernel::loops). Rows and columns are indices along the first
-    /// and the second axis.
+    /// and the second axis, if these are parallel.
     Scheduled,
     /// Folds and scans a chunk of one row, and stores beside. Lanes run along the row.
     Chunk,
@@ -96,6 +96,7 @@ impl Form {
     /// The forms that launches of a kernel choose from.
     pub(crate) fn of(kernel: &Kernel) -> Vec<Form> {
         let own: &[Form] = match kernel.axes.last() {
+            Some(AxisKind::Reduction) if kernel.folded() > 1 => return vec![Form::Scheduled],
             Some(AxisKind::Reduction) => &[Form::Rows, Form::Chunk, Form::Whole],
             Some(AxisKind::Scan(_)) => &[Form::Rows, Form::Chunk, Form::Totals, Form::Whole],
             Some(AxisKind::Parallel) | None => match kernel.outputs.first().map(|o| &o.finish) {
@@ -145,7 +146,8 @@ pub(crate) enum Word {
     Base,
     /// What a fold or scan begins with: for rows the initial value, for a chunk what comes before it.
     Before(u32),
-    /// Where the folding of rows that are lanes begins: what comes before, if anything does, is combined in `Out`.
+    /// Where the folding of rows that are lanes begins, along the first axis that is folded: what comes before, if anything does,
+    /// is combined in `Out`, but for a scheduled kernel.
     From,
     /// Where it ends.
     To,

@@ -92,8 +92,9 @@ impl<'a> Emitter<'a> {
         let mut ranges = Vec::new();
         for axis in 0..rank {
             ranges.push(match axis {
+                _ if axis == rank - kernel.folded() => [self.word(Word::From), self.word(Word::To)],
                 0 => ["%r0", "%r1"].map(Operand::text),
-                1 => ["%c0", "%c1"].map(Operand::text),
+                1 if kernel.axes[1] == AxisKind::Parallel => ["%c0", "%c1"].map(Operand::text),
                 _ => [Operand::int(0), self.word(Word::Extent(axis as u32))],
             });
         }
@@ -307,17 +308,24 @@ impl<'a> Nest<'a> {
             begun.extend(self.ending.start(e, &self.ending.outs[o], k).unwrap_or_default());
         }
         let begun: Vec<Operand> = copies.iter().flat_map(|_| begun.iter().cloned()).collect();
-        let folded = self.kernel.axes.len() - 1;
-        if !self.kernel.loops[..self.registers].iter().any(|l| l.axis == folded) {
-            return begun;
+        let (rank, outer) = (self.kernel.axes.len(), &self.kernel.loops[..self.registers]);
+        let first = rank - self.kernel.folded();
+        let mut goes_on: Option<Operand> = None;
+        for axis in (first..rank).filter(|k| outer.iter().any(|l| l.axis == *k)) {
+            let begins = if axis == first { e.word(Word::From) } else { Operand::int(0) };
+            let later = put!(e, "icmp ne i64 {}, {begins}", at.ranges[axis][0]);
+            goes_on = Some(match goes_on {
+                None => later,
+                Some(before) => put!(e, "or i1 {before}, {later}"),
+            });
         }
-        let goes_on = put!(e, "icmp ne i64 {}, 0", at.ranges[folded][0]);
+        let Some(goes_on) = goes_on else { return begun };
         let types: Vec<String> = self.state(begun.clone()).0.into_iter().map(|(_, ty)| ty).collect();
         e.only_if(&goes_on, &types, begun, |e, _| {
             let mut so_far = Vec::new();
             for offsets in copies {
                 self.bind(e, at, offsets);
-                let (start, stride) = self.place(e, folded);
+                let (start, stride) = self.place(e, first);
                 for (o, k) in self.folded() {
                     so_far.extend(self.partial(e, self.ending.outs[o].leaves[k], &start, stride.as_ref()));
                 }
@@ -331,7 +339,7 @@ impl<'a> Nest<'a> {
         let mut accs = accs.into_iter();
         for offsets in copies {
             self.bind(e, at, offsets);
-            let (start, stride) = self.place(e, self.kernel.axes.len() - 1);
+            let (start, stride) = self.place(e, self.kernel.axes.len() - self.kernel.folded());
             for (o, k) in self.folded() {
                 let parts: Parts = accs.by_ref().take(e.width.parts).collect();
                 self.store(e, self.ending.outs[o].leaves[k], &parts, &start, stride.as_ref());

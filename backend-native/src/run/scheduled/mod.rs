@@ -6,9 +6,9 @@ mod tests;
 use super::launch::{Columns, Job, Outs, finish, take};
 use super::rows::Rows;
 use crate::buffer::AnyBuffer;
-use crate::kernel::AxisKind;
 use crate::llvm::Form;
 use crate::llvm::code::{Call, Memory};
+use crate::tile::lanes::Lanes;
 use crate::tile::machine::Stop;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,7 +21,7 @@ impl Rows<'_> {
             return Ok(false);
         }
         let widths: Vec<usize> = self.memories.iter().map(|m| m.width).collect();
-        run(job, out, &widths, &self.begins_with())
+        run(job, out, &widths, &job.begins_with())
     }
 }
 
@@ -46,7 +46,7 @@ struct Task<'a> {
 
 /// Runs the loops on threads, which share the first axis or, if it is short, the first two; whether that is done. Outputs
 /// have so many elements for each position over the axes that are not folded.
-fn run(job: &Job<'_>, out: &mut [Vec<AnyBuffer>], widths: &[usize], before: &[u64]) -> Result<bool, Stop> {
+pub(super) fn run(job: &Job<'_>, out: &mut [Vec<AnyBuffer>], widths: &[usize], before: &[u64]) -> Result<bool, Stop> {
     let Some(call) = job.call(Form::Scheduled) else { return Ok(false) };
     let parallel = job.cx.parallel(job.extents.iter().product(), job.launch.cost);
     let tasks = tasks(job, out, widths, if parallel { job.cx.threads.count() * 4 } else { 1 });
@@ -67,17 +67,30 @@ fn run(job: &Job<'_>, out: &mut [Vec<AnyBuffer>], widths: &[usize], before: &[u6
 fn compute(job: &Job<'_>, call: &Call<'_>, mut task: Task<'_>, before: &[u64]) -> Result<bool, Stop> {
     let mut outs: Vec<_> = task.outs.iter_mut().map(|o| Some(o.reborrow())).collect();
     let memory = &mut Memory { outs: &mut outs, before, ..Memory::default() };
-    let done = job.ended(call.run_loops(task.axes, task.first, memory))?;
+    let along = 0..job.extents[parallel_axes(job)..].first().copied().unwrap_or(0);
+    let done = job.ended(call.run_loops(task.axes, &along, task.first, memory))?;
     job.cx.limits.check().map_err(Stop::Error)?;
     Ok(done)
+}
+
+fn parallel_axes(job: &Job<'_>) -> usize {
+    job.extents.len() - job.launch.kernel.folded()
+}
+
+/// Folds a part of the first folded axis for all points into lanes, one per point; whether that is done.
+pub(super) fn slice(job: &Job<'_>, along: &Range<usize>, before: &[u64], out: &mut [Lanes]) -> Result<bool, Stop> {
+    let Some(call) = job.call(Form::Scheduled) else { return Ok(false) };
+    let mut outs: Vec<_> = out.iter_mut().map(|lanes| Some(lanes.out())).collect();
+    let extent = |axis: usize| 0..job.extents[..parallel_axes(job)].get(axis).copied().unwrap_or(1);
+    let memory = &mut Memory { outs: &mut outs, before, ..Memory::default() };
+    job.ended(call.run_loops([extent(0), extent(1)], along, 0, memory))
 }
 
 /// Cuts a space into about so many tasks of whole tiles.
 fn tasks<'a>(job: &Job<'_>, out: &'a mut [Vec<AnyBuffer>], widths: &[usize], wanted: usize) -> Vec<Task<'a>> {
     let kernel = &job.launch.kernel;
-    let stored = job.extents.iter().zip(&kernel.axes).filter(|(_, kind)| **kind == AxisKind::Parallel);
-    let stored: Vec<usize> = stored.map(|(&n, _)| n).collect();
-    let (first, second) = (job.extents[0], job.extents.get(1).copied().unwrap_or(1));
+    let stored = &job.extents[..parallel_axes(job)];
+    let (first, second) = (stored.first().copied().unwrap_or(1), stored.get(1).copied().unwrap_or(1));
     // Results of neighbours along the second axis that lie in memory one after the other.
     let inner: usize = stored.iter().skip(2).product();
     let len = |extent: usize, axis: usize, wanted: usize| {
@@ -94,8 +107,7 @@ fn tasks<'a>(job: &Job<'_>, out: &'a mut [Vec<AnyBuffer>], widths: &[usize], wan
     for row in (0..first).step_by(rows) {
         for column in (0..second).step_by(columns) {
             let axes = [row..first.min(row + rows), column..second.min(column + columns)];
-            let columns = if stored.len() > 1 { axes[1].len() } else { 1 };
-            let count = axes[0].len() * columns * inner;
+            let count = axes[0].len() * axes[1].len() * inner;
             let outs = rest.iter_mut().zip(widths).flat_map(|(rest, width)| take(rest, count * width)).collect();
             tasks.push(Task { axes, first: position, outs });
             position += count;

@@ -1,0 +1,167 @@
+//! Launches that fold along several axes at once, by operators that are known: rows run side by side, as lanes.
+//!
+//! Each lane takes its elements in row-major order. Where there are few lanes, the outermost of the axes is cut into slices
+//! of a length that extents alone give; each is folded on its own, and then their results one after the other. Initial
+//! values may be taken more than once: they change nothing (`acc_desugar::fuse`).
+
+use super::fold::Acc;
+use super::launch::{Columns, Cut, Job, JobOutput, finish, first_event, pieces, task_len};
+use super::{after, scheduled};
+use crate::buffer::AnyBuffer;
+use crate::tile::lanes::{self, Lanes};
+use crate::tile::machine::{Machine, Outcome, Space, Stop};
+use crate::tile::reduce;
+use smallvec::SmallVec;
+use std::ops::Range;
+
+/// Lanes from which on threads share them.
+const MANY: usize = 2048;
+/// Elements of a slice at least, and slices at most.
+const SLICE: usize = 1 << 15;
+const SLICES: usize = 256;
+
+pub(crate) fn nested(job: &Job<'_>) -> Result<Vec<Columns>, Stop> {
+    let [o] = &job.outputs[..] else { return Ok(Vec::new()) };
+    let (outer, inner) = job.extents.split_at(job.extents.len() - job.launch.kernel.folded());
+    let points: usize = outer.iter().product();
+    let columns = job.cx.columns(&o.types, points).map_err(Stop::Error)?;
+    let mut out = [columns];
+    if inner.contains(&0) {
+        for (column, &bits) in out[0].iter_mut().zip(o.init.iter().flatten()) {
+            lanes::fill(column.as_out(), bits);
+        }
+    } else if points > 0 {
+        let len = slice_len(points, inner);
+        if len < inner[0] {
+            in_slices(job, o, points, len, &mut out[0])?;
+        } else if !scheduled::run(job, &mut out, &[1], &job.begins_with())? {
+            by_tiles(job, o, points, &mut out[0])?;
+        }
+    }
+    let columns = out.into_iter().map(finish).collect();
+    after::epilogue(job, outer, columns)
+}
+
+/// How much of the first folded axis is folded at once.
+fn slice_len(points: usize, inner: &[usize]) -> usize {
+    let turn = inner[1..].iter().product::<usize>() * points;
+    if points >= MANY { inner[0] } else { SLICE.div_ceil(turn).max(inner[0].div_ceil(SLICES)) }
+}
+
+/// Folds slices of the first folded axis, each for all points.
+fn in_slices(job: &Job<'_>, o: &JobOutput<'_>, points: usize, len: usize, out: &mut [AnyBuffer]) -> Result<(), Stop> {
+    let extent = job.extents[job.extents.len() - job.launch.kernel.folded()];
+    let before = job.begins_with();
+    let zeros = || o.types.iter().map(|&t| Lanes::new(t, points)).collect::<Vec<_>>();
+    let mut slices: Vec<(Range<usize>, Vec<Lanes>)> =
+        (0..extent).step_by(len).map(|from| (from..extent.min(from + len), zeros())).collect();
+    let parallel = job.cx.parallel(job.extents.iter().product(), job.launch.cost);
+    let space = space(job);
+    job.cx.tasks(
+        parallel,
+        slices.iter_mut().collect(),
+        || None,
+        |tiles, (along, results)| {
+            job.cx.limits.check().map_err(Stop::Error)?;
+            if scheduled::slice(job, along, &before, results)? {
+                return Ok(());
+            }
+            let tiles = tiles.get_or_insert_with(|| Tiles::new(job, o, &space));
+            tiles.each(0..points, along, |acc, done, n| {
+                let all = acc.lanes.iter().zip(results.iter_mut());
+                all.for_each(|(a, to)| lanes::copy(a.slice(n), to.out().split_at(done).1));
+            })
+        },
+    )?;
+    let mut slices = slices.into_iter().map(|(_, results)| results);
+    let Some(mut total) = slices.next() else { return Ok(()) };
+    for slice in slices {
+        for ((total, slice), &op) in total.iter_mut().zip(&slice).zip(o.known().unwrap_or_default()) {
+            reduce::accumulate(op, total, slice.slice(points));
+        }
+    }
+    out.iter_mut().zip(&total).for_each(|(out, total)| lanes::copy(total.slice(points), out.as_out()));
+    Ok(())
+}
+
+fn by_tiles(job: &Job<'_>, o: &JobOutput<'_>, points: usize, out: &mut [AnyBuffer]) -> Result<(), Stop> {
+    let parallel = job.cx.parallel(job.extents.iter().product(), job.launch.cost);
+    let len = if parallel { task_len(points, job.lanes(), job.cx.threads.count() * 2) } else { points };
+    let space = space(job);
+    let along = 0..job.extents[space.hi];
+    job.cx.tasks(
+        parallel,
+        pieces(out, points, len),
+        || Tiles::new(job, o, &space),
+        |tiles, mut piece| {
+            tiles.each(piece.start..piece.start + piece.len, &along, |acc, done, n| {
+                let leaves = acc.lanes.iter().enumerate();
+                leaves.for_each(|(k, a)| lanes::copy(a.slice(n), piece.from(k, done)));
+            })
+        },
+    )
+}
+
+fn space(job: &Job<'_>) -> Space {
+    Space { extents: job.extents.clone(), lo: 0, hi: job.extents.len() - job.launch.kernel.folded() }
+}
+
+/// Tiles of points.
+struct Tiles<'b> {
+    o: &'b JobOutput<'b>,
+    space: &'b Space,
+    machine: Machine<'b>,
+    acc: Acc<'b>,
+    lanes: usize,
+}
+
+impl<'b> Tiles<'b> {
+    fn new(job: &'b Job<'b>, o: &'b JobOutput<'b>, space: &'b Space) -> Tiles<'b> {
+        let lanes = job.lanes();
+        Tiles { o, space, machine: job.machine(space), acc: Acc::new(o, lanes), lanes }
+    }
+
+    /// Folds the elements of points, tile by tile, and gives the results of `n` of them from the `done`-th on.
+    fn each(
+        &mut self,
+        points: Range<usize>,
+        along: &Range<usize>,
+        mut give: impl FnMut(&Acc<'_>, usize, usize),
+    ) -> Result<(), Stop> {
+        let cut = Cut::new(&self.space.extents[..self.space.hi], self.lanes);
+        let mut done = 0;
+        while done < points.len() {
+            let n = cut.len(points.start + done, points.len() - done);
+            first_event(self, n, |tiles, n| tiles.tile(points.start + done, n, along))?;
+            give(&self.acc, done, n);
+            done += n;
+        }
+        Ok(())
+    }
+
+    fn tile(&mut self, start: usize, n: usize, along: &Range<usize>) -> Outcome {
+        let Tiles { o, space, machine: m, acc, lanes: _ } = self;
+        let mut begun = o.init.is_some();
+        for (a, &bits) in acc.lanes.iter_mut().zip(o.init.iter().flatten()) {
+            a.fill(n, bits);
+        }
+        let mut ranges: SmallVec<[Range<usize>; 4]> = space.extents[space.hi..].iter().map(|&n| 0..n).collect();
+        ranges[0] = along.clone();
+        let mut at: SmallVec<[usize; 4]> = ranges.iter().map(|r| r.start).collect();
+        loop {
+            for (fixed, &i) in m.fixed[space.hi..].iter_mut().zip(&at) {
+                *fixed = i as i64;
+            }
+            m.tile(start, n)?;
+            if std::mem::replace(&mut begun, true) {
+                acc.step(o, m, n, false)?
+            } else {
+                acc.take(o, m, n)
+            }
+            // The next index, the innermost axis first.
+            let Some(axis) = (0..at.len()).rev().find(|&k| at[k] + 1 < ranges[k].end) else { return Ok(()) };
+            at[axis] += 1;
+            at.iter_mut().zip(&ranges).skip(axis + 1).for_each(|(i, r)| *i = r.start);
+        }
+    }
+}
