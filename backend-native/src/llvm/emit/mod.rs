@@ -29,6 +29,7 @@ mod rows;
 mod scan;
 mod scatter;
 mod scheduled;
+mod sums;
 mod text;
 mod value;
 
@@ -360,6 +361,8 @@ struct Emitter<'a> {
     strides: HashMap<(ArrayId, usize, usize), Operand>,
     /// How axes are bound where code is written.
     axes: Vec<nest::Axis>,
+    /// Integers of the body that are sums over axes.
+    sums: HashMap<Val, sums::Sum>,
     /// Indices known to be in bounds: everywhere, or in steps of full vectors.
     proven: nest::Proven,
     /// Whether the step being written is one of full vectors away from edges.
@@ -392,6 +395,7 @@ impl<'a> Emitter<'a> {
             buffers: 0,
             strides: HashMap::new(),
             axes: Vec::new(),
+            sums: sums::sums(body),
             proven: nest::Proven::default(),
             inner: false,
             stream: false,

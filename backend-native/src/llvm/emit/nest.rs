@@ -173,7 +173,7 @@ impl<'a> Emitter<'a> {
     }
 
     /// Whether everything that an index is made of is written already.
-    fn is_written(&self, base: Option<Val>) -> bool {
+    pub(super) fn is_written(&self, base: Option<Val>) -> bool {
         base.is_none_or(|v| self.values[v.index()].is_some() && self.levels[v.index()] == Level::One)
     }
 
@@ -205,7 +205,11 @@ impl<'a> Emitter<'a> {
                         }
                     }
                 }
-                Ix::At(_) | Ix::Affine { .. } => continue,
+                Ix::At(v) => match self.ends_of_sum(v, ranges) {
+                    Some(ends) => ends.into(),
+                    None => continue,
+                },
+                Ix::Affine { .. } => continue,
             };
             let extent = self.word(Word::ArrayExtent(array, dim as u32));
             for i in ends {
