@@ -160,7 +160,7 @@ impl Prepared {
     /// The code that LLVM makes of each kernel, as IR and in assembly language; or why there is none.
     pub fn listing(&self) -> String {
         let mut out = String::new();
-        for launch in self.plan.launches() {
+        for launch in self.plan.launches().flat_map(|l| [Some(l), l.after.as_deref()]).flatten() {
             out += &format!("{}\n", launch.kernel);
             for form in llvm::Form::of(&launch.kernel) {
                 let code = llvm::listing(&launch.kernel, form);

@@ -453,6 +453,23 @@ impl Finish {
 }
 
 impl Epilogue {
+    /// A kernel of its own that reads the results of those outputs which are combined.
+    pub(crate) fn kernel(&self, outputs: &[Output]) -> Kernel {
+        let mut element = self.body.clone();
+        let rank = element.region.params.len() - self.leaves;
+        let mut leaves = element.region.params.split_off(rank).into_iter();
+        let mut loads = Vec::new();
+        for o in outputs.iter().filter(|o| o.finish.is_combined()) {
+            let results: Vals = leaves.by_ref().take(o.values.len() - o.finish.lead()).collect();
+            let index = (0..rank as u32).map(|axis| Ix::Affine { axis, scale: 1, offset: 0, base: None }).collect();
+            let load = Load { array: o.result, leaves: (0..results.len() as u32).collect(), index, edge: None };
+            loads.push(Node { results, op: Op::Load(load), loc: o.loc.clone() });
+        }
+        element.region.nodes.splice(0..0, loads);
+        let (axes, loops) = (vec![AxisKind::Parallel; rank], row_major(rank));
+        Kernel { axes, loops, element, outputs: self.outputs.clone(), epilogue: None, fused: Vec::new() }
+    }
+
     /// Whether it computes of the elements alone, not of their places.
     pub(crate) fn is_placeless(&self) -> bool {
         let region = &self.body.region;

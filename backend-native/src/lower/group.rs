@@ -28,7 +28,12 @@ impl Lowering<'_> {
                 None
             }
         });
-        let (element, epilogue) = (code(&kernel.element), kernel.epilogue.as_ref().map(|e| code(&e.body)));
+        let element = code(&kernel.element);
+        let scans = matches!(kernel.axes.last(), Some(AxisKind::Scan(_)));
+        let at_once = scans || kernel.outputs.iter().any(|o| matches!(o.finish, Finish::Compact));
+        let epilogue = kernel.epilogue.as_ref().filter(|_| at_once).map(|e| code(&e.body));
+        let after = kernel.epilogue.as_ref().filter(|_| !at_once).map(|e| self.after(e.kernel(&kernel.outputs)));
+        let after = after.transpose()?.map(Box::new);
         let part = |s: &&Stmt| {
             let (closed, mut needs) = (self.closed_functions(s)?, arrays_needed(s));
             needs.retain(|a| !self.absorbed.contains(a));
@@ -45,9 +50,40 @@ impl Lowering<'_> {
         let mut spaces: Vec<(ArrayId, bool)> = stmts.iter().zip(&kernel.outputs).map(|x| of(&x)).collect();
         spaces.sort_by_key(|(_, combined)| !combined);
         let over = spaces[0].0;
-        let launch =
-            Launch { over, product, codes, element, combine, initial, epilogue, cost, combine_partial, checks, kernel };
+        let launch = Launch {
+            over,
+            product,
+            codes,
+            element,
+            combine,
+            initial,
+            epilogue,
+            after,
+            cost,
+            combine_partial,
+            checks,
+            kernel,
+        };
         Ok(Work::Kernel { launch: Box::new(launch), parts })
+    }
+
+    /// The launch of an epilogue over results that are complete.
+    fn after(&self, kernel: Kernel) -> Result<Launch, Error> {
+        kernel::verify(&kernel).map_err(|message| defect(format!("an epilogue: {message}\n{kernel}")))?;
+        Ok(Launch {
+            over: kernel.outputs[0].result,
+            element: code(&kernel.element),
+            combine: kernel.outputs.iter().map(|_| None).collect(),
+            initial: None,
+            epilogue: None,
+            after: None,
+            cost: kernel::region_cost(&kernel.element.region) + 1,
+            combine_partial: false,
+            checks: self.checks,
+            product: None,
+            codes: Codes::default(),
+            kernel,
+        })
     }
 
     fn kernel(&self, stmts: &[&Stmt]) -> Result<Kernel, Error> {

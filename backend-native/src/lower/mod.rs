@@ -142,7 +142,10 @@ pub(crate) struct Launch {
     pub combine: Vec<Option<Code>>,
     /// What a scatter begins with, if that is computed.
     pub initial: Option<Code>,
+    /// The epilogue, if it is computed as elements are scanned or kept.
     pub epilogue: Option<Code>,
+    /// The epilogue as a launch over what is complete, if it is not.
+    pub after: Option<Box<Launch>>,
     /// Cost of a point, in units of one vectorised addition.
     pub cost: usize,
     /// Whether a combination can fault, demand an array or fail to end.
