@@ -100,7 +100,8 @@ pub(crate) struct Output {
     pub stored: bool,
 }
 
-/// Arrays over the index space of the folds', scans', scatter's or compaction's results: without the innermost axis for folds.
+/// Arrays over the index space of the folds', scans', scatter's or compaction's results: for folds without the axes that are
+/// folded.
 #[derive(Clone, Debug)]
 pub(crate) struct Epilogue {
     /// From the index of an element, then the leaves of that element of every output that is not a `Store`, in order, to

@@ -147,8 +147,8 @@ pub(crate) enum Word {
     Base,
     /// What a fold or scan begins with: for rows the initial value, for a chunk what comes before it.
     Before(u32),
-    /// Where the folding of rows that are lanes begins, along the first axis that is folded: what comes before, if anything does,
-    /// is combined in `Out`, but for a scheduled kernel.
+    /// Where the folding of rows that are lanes begins, along the first axis that is folded. What comes before, if anything
+    /// does, is combined in `Out`; a scheduled kernel folds that part alone.
     From,
     /// Where it ends.
     To,

@@ -85,8 +85,8 @@ pub(super) fn sums(body: &Body) -> HashMap<Val, Sum> {
 }
 
 impl Emitter<'_> {
-    /// The least and the greatest that a sum over axes becomes, none if it is no such sum or not all of it is written. Axes that
-    /// are not bound yet have `ranges`: the first index and the one after the last.
+    /// The least and the greatest that a sum over axes becomes; none if it is no such sum, or not all of it is written.
+    /// Axes that are not bound yet have `ranges`: the first index and the one after the last.
     pub(super) fn ends_of_sum(
         &mut self,
         v: Val,
