@@ -5,6 +5,7 @@
 use acc_core::data::{Column, ColumnOwner, ColumnSlice, HasScalarType, ScalarType};
 use acc_core::{Charge, Error, Meter};
 use std::alloc::Layout;
+use std::any::Any;
 use std::collections::HashMap;
 use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -230,6 +231,12 @@ macro_rules! buffers {
             fn slice(&self) -> ColumnSlice<'_> {
                 ColumnSlice::$V(Buffer::slice(self))
             }
+            fn as_any(&self) -> Option<&dyn Any> {
+                Some(self)
+            }
+            fn into_any(self: Arc<Self>) -> Option<Arc<dyn Any + Send + Sync>> {
+                Some(self)
+            }
         }
     )*
 
@@ -242,6 +249,11 @@ macro_rules! buffers {
         impl AnyBuffer {
             pub(crate) fn new(pool: &Arc<Pool>, ty: ScalarType, len: usize, meter: &Meter) -> Result<AnyBuffer, Error> {
                 Ok(match ty { $(ScalarType::$V => AnyBuffer::$V(pool.take(len, meter)?)),* })
+            }
+            /// The memory of a column that nobody else has, to be written again; the column itself if it is not of a
+            /// pool, or shared.
+            pub(crate) fn reclaim(column: Column) -> Result<AnyBuffer, Column> {
+                match column.ty() { $(ScalarType::$V => column.into_owner().map(AnyBuffer::$V)),* }
             }
             pub(crate) fn column(self) -> Column {
                 match self { $(AnyBuffer::$V(b) => <$t as PoolElt>::column(b)),* }

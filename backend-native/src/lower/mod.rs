@@ -159,6 +159,18 @@ pub(crate) struct Launch {
 }
 
 impl Launch {
+    /// Whether its bodies read an array; what a scatter begins with is not read by them.
+    pub(crate) fn reads(&self, a: ArrayId) -> bool {
+        self.arrays().any(|b| b == a)
+    }
+
+    /// The arrays that its bodies read, that of the epilogue too.
+    pub(crate) fn arrays(&self) -> impl Iterator<Item = ArrayId> + '_ {
+        let own = [&self.element].into_iter().chain(self.combine.iter().flatten()).chain(&self.epilogue);
+        let after = self.after.iter().map(|after| &after.element);
+        own.chain(after).flat_map(|code| code.tape.arrays.iter().copied())
+    }
+
     /// Whether the kernel is a compaction.
     pub(crate) fn is_compaction(&self) -> bool {
         matches!(self.kernel.outputs.first().map(|o| &o.finish), Some(Finish::Compact))
@@ -366,10 +378,11 @@ impl<'a> Lowering<'a> {
         })
     }
 
-    /// For each unit, the block's own arrays that are used last by it. What a unit on demand uses, and what the block
-    /// yields, stays.
+    /// For each unit, the block's own arrays, its parameters among them, that are used last by it. What a unit on demand
+    /// uses, and what the block yields, stays.
     fn dead(&self, b: &Block, units: &[Vec<usize>], strict: &[bool]) -> Vec<Vec<ArrayId>> {
-        let own: HashSet<ArrayId> = b.stmts.iter().flat_map(|s| s.results.iter().copied()).collect();
+        let own = b.stmts.iter().flat_map(|s| &s.results).chain(&b.params).copied();
+        let own: HashSet<ArrayId> = own.collect();
         let mut kept: HashSet<ArrayId> = b.results.iter().copied().collect();
         let uses = |unit: &Vec<usize>| unit.iter().flat_map(|&k| self.uses(&b.stmts[k])).collect::<Vec<_>>();
         for (unit, _) in units.iter().zip(strict).filter(|(_, strict)| !**strict) {

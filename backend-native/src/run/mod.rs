@@ -43,6 +43,8 @@ pub(crate) struct Value {
 pub(crate) struct Run<'a> {
     plan: &'a Plan,
     values: Vec<Option<Value>>,
+    /// The arrays that nothing needs after the step being evaluated.
+    dying: &'a [ArrayId],
     cx: Context<'a>,
 }
 
@@ -66,7 +68,7 @@ impl Names for View<'_> {
 
 /// Runs a plan on arguments.
 pub(crate) fn run(plan: &Plan, args: &[ArrayData], cx: Context<'_>) -> Result<Vec<ArrayData>, Error> {
-    let mut r = Run { plan, values: vec![None; plan.types.len()], cx };
+    let mut r = Run { plan, values: vec![None; plan.types.len()], dying: &[], cx };
     for (p, a) in plan.body.params.iter().zip(args) {
         r.values[p.index()] = Some(value_of(a));
     }
@@ -83,9 +85,9 @@ fn defect(message: String) -> Error {
     Error::Backend { backend: crate::NAME, message: format!("defect: {message}") }
 }
 
-impl Run<'_> {
+impl<'p> Run<'p> {
     /// Evaluates a block whose parameters are set; its results.
-    fn block(&mut self, b: &BlockPlan) -> Result<Vec<Value>, Error> {
+    fn block(&mut self, b: &'p BlockPlan) -> Result<Vec<Value>, Error> {
         for &s in &b.steps {
             for r in &self.plan.steps[s].results {
                 self.values[r.index()] = None;
@@ -93,7 +95,9 @@ impl Run<'_> {
         }
         for ((&s, &strict), dead) in b.steps.iter().zip(&b.strict).zip(&b.dead) {
             if strict {
+                let around = std::mem::replace(&mut self.dying, dead);
                 self.force_step(s)?;
+                self.dying = around;
                 for a in dead {
                     self.values[a.index()] = None;
                 }
@@ -140,7 +144,7 @@ impl Run<'_> {
         acc_core::grow_stack(|| needed.into_iter().try_for_each(|s| self.step(&plan.steps[s])))
     }
 
-    fn step(&mut self, s: &Step) -> Result<(), Error> {
+    fn step(&mut self, s: &'p Step) -> Result<(), Error> {
         if s.results.iter().all(|r| self.values[r.index()].is_some()) {
             return Ok(());
         }
@@ -173,14 +177,17 @@ impl Run<'_> {
                 let mut state = init.iter().map(|&a| self.force(a)).collect::<Result<Vec<_>, _>>()?;
                 loop {
                     self.cx.limits.check()?;
-                    self.enter(test, &state);
+                    self.enter(test, state.iter().cloned());
                     let go = self.block(test)?;
+                    self.leave(test);
                     let go = go.first().and_then(|v| v.columns.as_ref()?.first().map(|c| first_bits(c.slice())));
                     if go.is_none_or(|g| g == 0) {
                         break;
                     }
-                    self.enter(step, &state);
+                    // The step alone has the state, so that it can write into it.
+                    self.enter(step, state);
                     state = self.block(step)?;
+                    self.leave(step);
                 }
                 for (r, v) in s.results.iter().zip(state) {
                     self.values[r.index()] = Some(v);
@@ -196,7 +203,7 @@ impl Run<'_> {
         s: &Step,
         function: &ForeignFun,
         xs: &[ArrayId],
-        fallback: &BlockPlan,
+        fallback: &'p BlockPlan,
     ) -> Result<Vec<Value>, Error> {
         let args = xs.iter().map(|&a| self.force(a)).collect::<Result<Vec<_>, _>>()?;
         let host_args = || {
@@ -219,7 +226,7 @@ impl Run<'_> {
                 }
             }
         }
-        self.enter(fallback, &args);
+        self.enter(fallback, args);
         self.block(fallback)
     }
 
@@ -228,9 +235,17 @@ impl Run<'_> {
         ArrayData::new(v.shape, elt, v.columns.into_iter().flatten()).map_err(|e| defect(e.to_string()))
     }
 
-    fn enter(&mut self, b: &BlockPlan, state: &[Value]) {
+    fn enter(&mut self, b: &BlockPlan, state: impl IntoIterator<Item = Value>) {
         for (p, v) in b.params.iter().zip(state) {
-            self.values[p.index()] = Some(v.clone());
+            self.values[p.index()] = Some(v);
+        }
+    }
+
+    /// Forgets the values of a block that has been evaluated.
+    fn leave(&mut self, b: &BlockPlan) {
+        let plan = self.plan;
+        for a in b.steps.iter().flat_map(|&s| &plan.steps[s].results).chain(&b.params) {
+            self.values[a.index()] = None;
         }
     }
 
@@ -277,9 +292,10 @@ impl Run<'_> {
             inits.push(closed.into_iter().next().filter(|_| o.finish.has_init()));
             self.values[p.result.index()] = Some(Value { shape, columns: None, scalars });
         }
+        let mut begun = self.take_initial(launch);
         loop {
             let mut span = timeline::span(timeline::Kind::Kernel, || launch.kernel.title());
-            match self.launch(launch, &inits, counts.as_ref()) {
+            match self.launch(launch, &inits, counts.as_ref(), begun.take()) {
                 Ok(columns) => {
                     span.note("bytes", || bytes(&columns));
                     drop(span);
@@ -296,6 +312,27 @@ impl Run<'_> {
                 }
             }
         }
+    }
+
+    /// The memory of the array that a scatter begins with, if nothing else needs it and the launch will not be repeated: it
+    /// becomes that of the result.
+    fn take_initial(&mut self, launch: &Launch) -> Option<Vec<AnyBuffer>> {
+        let [o] = &launch.kernel.outputs[..] else { return None };
+        let Finish::Scatter { initial: Initial::Array(a), .. } = o.finish else { return None };
+        let all_there = launch.arrays().all(|b| b == o.result || self.values[b.index()].is_some());
+        if !self.dying.contains(&a) || launch.reads(a) || !all_there {
+            return None;
+        }
+        let value = self.values[a.index()].as_mut()?;
+        let mut columns = value.columns.take()?.into_iter().map(AnyBuffer::reclaim);
+        let mut buffers = Vec::new();
+        let shared = columns.by_ref().find_map(|column| column.map(|b| buffers.push(b)).err());
+        let Some(shared) = shared else { return Some(buffers) };
+        // Others have a column: all stay as they were.
+        let before = buffers.into_iter().map(AnyBuffer::column).chain([shared]);
+        let after = columns.map(|column| column.map_or_else(|own| own, AnyBuffer::column));
+        value.columns = Some(before.chain(after).collect());
+        None
     }
 
     /// That the bytes of an array can be addressed.
@@ -332,14 +369,16 @@ impl Run<'_> {
         Ok(counts)
     }
 
-    /// Launches a kernel whose results have their extents; of a compaction the counts are known.
+    /// Launches a kernel whose results have their extents; of a compaction the counts are known, and a scatter may combine into
+    /// memory that is `begun`.
     fn launch(
         &self,
         launch: &Launch,
         inits: &[Option<Vec<u64>>],
         counts: Option<&compact::Counts>,
+        begun: Option<Vec<AnyBuffer>>,
     ) -> Result<Vec<Columns>, Stop> {
-        self.job(launch, inits, |job, view| self.launched(job, launch, view, counts))
+        self.job(launch, inits, |job, view| self.launched(job, launch, view, counts, begun))
     }
 
     /// Binds a launch to what it reads.
@@ -379,6 +418,7 @@ impl Run<'_> {
         launch: &Launch,
         view: &View<'_>,
         counts: Option<&compact::Counts>,
+        begun: Option<Vec<AnyBuffer>>,
     ) -> Result<Vec<Columns>, Stop> {
         if let Some(counts) = counts {
             return compact::compact(job, counts);
@@ -396,7 +436,7 @@ impl Run<'_> {
                 [o] if matches!(o.output.finish, Finish::Scatter { .. }) => {
                     let shape = self.values[o.output.result.index()].as_ref().map(|v| v.shape.clone());
                     let shape = shape.unwrap_or_default();
-                    let initial = self.initial(job, o, &shape, view)?;
+                    let initial = begun.map_or_else(|| self.initial(job, o, &shape, view), Ok)?;
                     let columns = scatter::scatter(job, o, &shape, initial)?;
                     after::epilogue(job, &shape, vec![columns])
                 }
