@@ -61,7 +61,7 @@ impl Explanation {
                         yielded.extend(op.arrays());
                     }
                 }
-                Work::Array { how: How::Sort, .. } => self.intermediates.extend(&step.results),
+                Work::Array { how: How::Argsort | How::Sort, .. } => self.intermediates.extend(&step.results),
                 Work::Array { how: How::Fused, .. } => {}
                 Work::Kernel { launch, .. } => {
                     let report = KernelReport::new(&launch.kernel, &plan.types);

@@ -123,3 +123,50 @@ fn faults_of_filters_are_those_of_the_interpreter() {
         agree(divides, &[common::ints(numbers)]);
     }
 }
+
+/// A filter of elements with these leaves, by the first one, an `i64`.
+fn filter_of(leaves: &[&str]) -> String {
+    let elt = format!("({})", leaves.join(", "));
+    let named =
+        |name: &str| -> Vec<String> { leaves.iter().enumerate().map(|(k, ty)| format!("%{name}{k}: {ty}")).collect() };
+    let zero = |ty: &&str| match *ty {
+        "bool" => "false".to_string(),
+        "char" => "'a'".to_string(),
+        ty if ty.starts_with('f') => format!("0.0{ty}"),
+        ty => format!("0{ty}"),
+    };
+    let zeros: Vec<String> = leaves.iter().map(zero).collect();
+    let new: Vec<String> = (0..leaves.len()).map(|k| format!("%n{k}")).collect();
+    format!(
+        "program(a: [1]{elt}) {{
+           c: [1]i64 = map(a, f: |{params}| select(gt(%n0, 0i64), 1i64, 0i64))
+           s: [1]i64 = scanl(c, f: |%x: i64, %y: i64| add(%x, %y), init: || 0i64)
+           z: [1]{elt} = generate(shape: || s[extent(a, 0)], f: |%i: i64| ({zeros}))
+           r: [1]{elt} = permute(a, into: z, combine: |{params}, {old}| ({new}), target: |%i: i64| {{
+             %x: i64 = a[%i].(0)
+             %t: u8, %to: i64 = if gt(%x, 0i64) {{ yield 1u8, s[%i] }} else {{ yield 0u8, 0i64 }}
+             yield %t, %to
+           }})
+           yield r
+         }}",
+        params = named("n").join(", "),
+        old = named("o").join(", "),
+        zeros = zeros.join(", "),
+        new = new.join(", "),
+    )
+}
+
+/// Lanes are brought together by tables that differ with the size of an element.
+#[test]
+fn elements_of_every_size_are_kept_in_order() {
+    let mut r = Rng(53);
+    let types = ["i8", "u16", "f32", "f64", "bool", "f16", "i64", "char", "u32"];
+    let each = types.iter().map(|ty| vec!["i64", ty]);
+    for leaves in each.chain([[&["i64"][..], &types[..]].concat(), vec!["i64", "u8", "u8", "u8", "u8"]]) {
+        let text = filter_of(&leaves);
+        let elt = parse(&text).param_types().next().unwrap().elt.clone();
+        for n in LENGTHS {
+            agree(&text, &[array(&[n], &elt, &mut r)]);
+        }
+    }
+}

@@ -3,6 +3,7 @@
 mod common;
 
 use acc_core::data::{ArrayData, Column, ColumnElt, HasScalarType, Lit, Prim, ScalarType};
+use acc_core::exec::Ready;
 use acc_core::prelude::f16;
 use acc_core::{Executor, RunLimits};
 use backend_native::Native;
@@ -94,7 +95,9 @@ fn transposed<T: ColumnElt + HasScalarType + Prim + PartialEq + std::fmt::Debug>
 
 #[test]
 fn transpositions_in_panels() {
-    for (rows, columns) in [(129, 3), (130, 200), (257, 1000), (1024, 64)] {
+    for (rows, columns) in
+        [(129, 3), (130, 200), (257, 1000), (1024, 64), (8, 8), (9, 17), (16, 16), (1000, 9), (33, 15)]
+    {
         transposed(rows, columns, |x| x as u8);
         transposed(rows, columns, |x| x as i16);
         transposed(rows, columns, |x| x as u32);
@@ -109,6 +112,44 @@ fn transpositions_in_panels() {
     transposed(2050, 2100, |x| x as u32);
 }
 
+/// Of arrays of other ranks, of several, next to what lies along rows, of elements with several leaves.
+#[test]
+fn reads_across_rows_are_turned() {
+    let mut r = Rng(41);
+    for ty in ["f32", "f64", "f16", "i8", "u16", "bool", "i64", "char"] {
+        for [a, b, c] in [[3, 40, 50], [1, 16, 130], [20, 9, 7], [2, 200, 33], [4, 0, 9], [4, 9, 0], [0, 9, 9]] {
+            for (shape, read) in [
+                ("(extent(a, 0), extent(a, 2), extent(a, 1))", "a[%x, %z, %y]"),
+                ("(extent(a, 1), extent(a, 2), extent(a, 0))", "a[%z, %x, %y]"),
+                ("(extent(a, 2), extent(a, 1), extent(a, 0))", "a[%z, %y, %x]"),
+            ] {
+                let text = format!(
+                    "program(a: [3]{ty}) {{
+                       t: [3]{ty} = generate(shape: || {shape}, f: |%x: i64, %y: i64, %z: i64| {read})
+                       yield t
+                     }}"
+                );
+                let elt = parse(&text).param_types().next().unwrap().elt.clone();
+                agree(&text, &[array(&[a, b, c], &elt, &mut r)]);
+            }
+        }
+    }
+    let text = "program(a: [2](i32, f64), b: [2]i32) {
+        t: [2](i32, f64, i32) = generate(shape: || (sub(extent(a, 1), 1i64), extent(a, 0)), f: |%i: i64, %j: i64| {
+          %p: i32, %q: f64 = a[%j, %i]
+          %r: i32, %s: f64 = a[%j, add(%i, 1i64)]
+          %u: i32 = b[%i, %j]
+          yield add(%p, mul(%r, %u)), sub(%q, %s), %u
+        })
+        yield t
+      }";
+    for (rows, columns) in [(100, 131), (17, 40), (300, 18), (9, 9)] {
+        let pairs = parse(text).param_types().next().unwrap().elt.clone();
+        let args = [array(&[rows, columns], &pairs, &mut r), array(&[columns, rows], &ScalarType::I32.into(), &mut r)];
+        agree(text, &args);
+    }
+}
+
 /// Positions that sort elements, which are lists of leaves.
 fn order(elements: &[Vec<Lit>]) -> Vec<i64> {
     let keys: Vec<Vec<u64>> = elements.iter().map(|e| e.iter().map(|l| l.sort_key()).collect()).collect();
@@ -117,20 +158,46 @@ fn order(elements: &[Vec<Lit>]) -> Vec<i64> {
     order.into_iter().map(|k| k as i64).collect()
 }
 
+/// A program that yields the positions that sort each row of an array, and its elements in order.
+fn sorts(elt: &str, rank: usize) -> String {
+    let (outer, inner, extents) = match rank {
+        1 => ("", "%i", "extent(a, 0)"),
+        _ => ("%r, ", "%r, %i", "(extent(a, 0), extent(a, 1))"),
+    };
+    let params = if rank == 1 { "%i: i64" } else { "%r: i64, %i: i64" };
+    format!(
+        "program(a: [{rank}]{elt}) {{
+           p: [{rank}]i64 = argsort(a)
+           s: [{rank}]{elt} = backpermute(a, shape: || {extents}, index: |{params}| ({outer}p[{inner}]))
+           yield p, s
+         }}"
+    )
+}
+
 fn sorted(types: &[ScalarType], n: usize, mut element: impl FnMut(usize, ScalarType) -> Lit) {
     let elements: Vec<Vec<Lit>> = (0..n).map(|k| types.iter().map(|&t| element(k, t)).collect()).collect();
-    let columns: Vec<Column> =
-        types.iter().enumerate().map(|(c, &t)| Column::from_lits(t, elements.iter().map(|e| e[c]))).collect();
+    let columns = |elements: &[&Vec<Lit>]| -> Vec<Column> {
+        let column = |(c, &t): (usize, &ScalarType)| Column::from_lits(t, elements.iter().map(|e| e[c]));
+        types.iter().enumerate().map(column).collect()
+    };
     let names: Vec<String> = types.iter().map(ToString::to_string).collect();
     let elt = if names.len() == 1 { names[0].clone() } else { format!("({})", names.join(", ")) };
-    let program = parse(&format!("program(a: [1]{elt}) {{ r: [1]i64 = argsort(a) yield r }}"));
-    let elt = program.param_types().next().unwrap().elt.clone();
-    let args = [ArrayData::new([n], elt, columns).unwrap()];
+    let elt_type = parse(&sorts(&elt, 1)).param_types().next().unwrap().elt.clone();
+    let args = [ArrayData::new([n], elt_type, columns(&elements.iter().collect::<Vec<_>>())).unwrap()];
     let want = order(&elements);
+    let in_order: Vec<&Vec<Lit>> = want.iter().map(|&k| &elements[k as usize]).collect();
+    let in_order: Vec<Vec<u64>> = in_order.iter().map(|e| e.iter().map(|l| l.bits).collect()).collect();
+    // Positions, and elements without them.
+    let alone = |result: &str| parse(&sorts(&elt, 1).replace("yield p, s", &format!("yield {result}")));
     for threads in [1, 3] {
         let backend = Native::with_threads(threads).unwrap();
-        let got = backend.run_untyped(&program, &args, &RunLimits::none()).unwrap();
-        assert!(got[0].columns()[0].as_slice::<i64>().unwrap() == want, "{names:?} {n} {threads}");
+        let run = |result| backend.run_untyped(&alone(result), &args, &RunLimits::none()).unwrap().remove(0);
+        assert!(run("p").columns()[0].as_slice::<i64>().unwrap() == want, "{names:?} {n} {threads}");
+        let values = run("s");
+        for (k, want) in in_order.iter().enumerate() {
+            let got: Vec<u64> = values.columns().iter().map(|c| c.slice().get(k).unwrap().bits).collect();
+            assert!(got == *want, "{names:?} {n} {threads}: element {k}");
+        }
     }
 }
 
@@ -176,15 +243,44 @@ fn sorts_of_keys_that_are_spread_unevenly() {
 #[test]
 fn rows_are_sorted_each_on_its_own() {
     let mut r = Rng(31);
-    let program = parse("program(a: [2]i32) { r: [2]i64 = argsort(a) yield r }");
-    for (rows, row) in [(40, 700), (3, 20_000), (2, 70_000), (600, 100), (0, 5), (5, 0)] {
-        let a = array(&[rows, row], &ScalarType::I32.into(), &mut r);
-        let values = a.columns()[0].as_slice::<i32>().unwrap();
-        let got = native(&program, std::slice::from_ref(&a)).unwrap();
-        let got = got[0].columns()[0].as_slice::<i64>().unwrap();
-        for (values, got) in values.chunks(row.max(1)).zip(got.chunks(row.max(1))) {
-            let elements: Vec<Vec<Lit>> = values.iter().map(|x| vec![x.lit()]).collect();
-            assert!(order(&elements) == got, "{rows} {row}");
+    let alone = |elt: &str, result: &str| parse(&sorts(elt, 2).replace("yield p, s", &format!("yield {result}")));
+    for (rows, row) in [(40, 700), (3, 20_000), (2, 70_000), (600, 100), (0, 5), (5, 0), (70, 1)] {
+        for elt in ["i32", "(u8, i64)", "(f32, f32)", "(i64, f32, u64)", "f64"] {
+            let program = alone(elt, "p");
+            let a = array(&[rows, row], &program.param_types().next().unwrap().elt.clone(), &mut r);
+            let element = |k: usize| -> Vec<Lit> { a.columns().iter().map(|c| c.slice().get(k).unwrap()).collect() };
+            let got = native(&program, std::slice::from_ref(&a)).unwrap();
+            let positions = got[0].columns()[0].as_slice::<i64>().unwrap();
+            let values = native(&alone(elt, "s"), std::slice::from_ref(&a)).unwrap();
+            for (at, got) in (0..).step_by(row.max(1)).zip(positions.chunks(row.max(1))) {
+                let elements: Vec<Vec<Lit>> = (at..at + row).map(element).collect();
+                assert!(order(&elements) == got, "{elt} {rows} {row}");
+                for (k, &p) in got.iter().enumerate() {
+                    let value: Vec<u64> =
+                        values[0].columns().iter().map(|c| c.slice().get(at + k).unwrap().bits).collect();
+                    let want: Vec<u64> = elements[p as usize].iter().map(|l| l.bits).collect();
+                    assert!(value == want, "{elt} {rows} {row}: element {k}");
+                }
+            }
         }
+    }
+}
+
+#[test]
+fn sorted_elements_need_no_positions() {
+    let explain = |text: &str| Ready::new(&Native::new(), &parse(text)).unwrap().prepared().explain();
+    for elt in ["u32", "(i8, f64)"] {
+        let both = sorts(elt, 1);
+        let alone = both.replace("yield p, s", "yield s");
+        let e = explain(&alone);
+        assert_eq!((e.kernels.len(), e.intermediates.len()), (0, 0), "{e}");
+        // Here positions are a result.
+        let e = explain(&both);
+        assert_eq!((e.kernels.len(), e.intermediates.len()), (1, 0), "{e}");
+        // Here they are of other elements.
+        let back = "index: |%i: i64| sub(sub(extent(a, 0), 1i64), %i)";
+        let reversed = format!("b: [1]{elt} = backpermute(a, shape: || extent(a, 0), {back}) p: [1]i64 = argsort(b)");
+        let e = explain(&alone.replace("p: [1]i64 = argsort(a)", &reversed));
+        assert_eq!((e.kernels.len(), e.intermediates.len()), (2, 2), "{e}");
     }
 }

@@ -69,7 +69,8 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     where
         Sh: Reducible<Inner = In>,
     {
-        compose(|| self.ordered(&self.argsort_descending()))
+        // As for positions, see there.
+        compose(|| self.reverse_on_innermost().sort().reverse_on_innermost())
     }
 
     /// Each row sorted by a key in ascending order. Elements with equal keys keep their order.

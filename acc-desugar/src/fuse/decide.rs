@@ -5,6 +5,7 @@ use super::cost::{Facts, facts, is_cheaper_than_memory};
 use super::extents::Extents;
 use super::kernel::{Kernel, Kind, Reads, kind, together, total_statements};
 use super::nested::nests;
+use super::sorted::positions;
 use super::uses::{By, Read, Uses};
 use super::{Fusion, Group, KERNEL_NODES, Note, What};
 use crate::contraction::Definitions;
@@ -44,6 +45,8 @@ struct Decider<'a> {
     compactions: HashMap<ArrayId, Compaction>,
     /// Arrays that nothing computes, for a compaction does without.
     absorbed: HashSet<ArrayId>,
+    /// Sorted arrays, and the positions that are not computed.
+    sorted: HashMap<ArrayId, ArrayId>,
     notes: Vec<Note>,
 }
 
@@ -70,8 +73,14 @@ pub(super) fn decide(p: &Program) -> Fusion {
     let defs = Definitions::new(p);
     let mut compactions: HashMap<ArrayId, Compaction> = HashMap::new();
     let mut absorbed: HashSet<ArrayId> = HashSet::new();
+    let mut sorted: HashMap<ArrayId, ArrayId> = HashMap::new();
     let mut notes = Vec::new();
     for k in 0..n {
+        if let Some(positions) = positions(p, &defs, &uses, &mut extents, k) {
+            let result = uses.sites[k].stmt.results[0];
+            notes.push(Note { array: positions, what: What::Inlined(vec![result]) });
+            sorted.insert(result, positions);
+        }
         if let Some(c) = compaction(p, &defs, &uses, &mut extents, k) {
             uses.absorb(k, &c);
             let result = uses.sites[k].stmt.results[0];
@@ -94,12 +103,14 @@ pub(super) fn decide(p: &Program) -> Fusion {
         uses,
         compactions,
         absorbed,
+        sorted,
     };
     for k in (0..n).rev() {
         d.statement(k);
     }
     for a in 0..p.types.len() {
-        let element_wise = d.uses.def[a].is_some_and(|k| kind(d.uses.sites[k].stmt) == Some(Kind::Points));
+        let sorted = d.sorted.contains_key(&ArrayId(a as u32));
+        let element_wise = d.uses.def[a].is_some_and(|k| kind(d.uses.sites[k].stmt) == Some(Kind::Points)) && !sorted;
         if !element_wise {
             let (reads, _) = d.reads_of(ArrayId(a as u32));
             d.join_siblings(&reads);
@@ -154,7 +165,7 @@ impl Decider<'_> {
     fn statement(&mut self, k: usize) {
         let s = self.uses.sites[k].stmt;
         let (Some(kind), Some(&result)) = (kind(s), s.results.first()) else { return };
-        if self.absorbed.contains(&result) {
+        if self.absorbed.contains(&result) || self.sorted.contains_key(&result) {
             return;
         }
         let (reads, why) = self.reads_of(result);
@@ -533,6 +544,10 @@ impl Decider<'_> {
                 let into = kernels.into_iter().filter_map(first).collect();
                 self.notes.push(Note { array, what: What::Inlined(into) });
             }
+        }
+        for (&result, positions) in &self.sorted {
+            fusion.sorted.insert(result);
+            fusion.inlined[positions.index()] = true;
         }
         self.notes.sort_by_key(|n| n.array);
         fusion.notes = self.notes;

@@ -12,6 +12,7 @@
 //! | which arrays have the same extents | `extents` |
 //! | which permutes keep elements in order | `compaction` |
 //! | which folds of folds are one | `nested` |
+//! | which arrays are read in the order that sorts them | `sorted` |
 //! | what a kernel in the making holds | `kernel` |
 //! | the decisions, consumers first | `decide` |
 //!
@@ -34,7 +35,9 @@
 //! 6. *Compactions.* A permute that puts elements one after the other needs no counts: what counts them for it alone is
 //!    not computed.
 //! 7. *Folds of folds* by one operator are one, along several axes, if rows run side by side in memory.
-//! 8. *Size.* The body of a kernel has at most [`KERNEL_NODES`] nodes.
+//! 8. *Sorts.* What reads an array at the positions that sort it, where nothing else needs these, sorts it; they are not
+//!    stored.
+//! 9. *Size.* The body of a kernel has at most [`KERNEL_NODES`] nodes.
 
 mod compaction;
 mod cost;
@@ -42,6 +45,7 @@ mod decide;
 mod extents;
 mod kernel;
 mod nested;
+mod sorted;
 mod uses;
 
 pub use compaction::Compaction;
@@ -55,7 +59,7 @@ pub fn matrix_product(p: &Program, defs: &Definitions<'_>, s: &Stmt) -> Option<C
 use crate::contraction::{Contraction, Definitions, contraction};
 use acc_core::ir::{ArrayId, Program, Stmt};
 use acc_core::timeline;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 
 /// What storing an element and reading it again costs, in additions over a vector of lanes.
@@ -80,6 +84,8 @@ pub struct Fusion {
     compactions: HashMap<ArrayId, Compaction>,
     /// The folds that are one with an outer one, by the outermost's result: each the elements of the one before it.
     nested: HashMap<ArrayId, Vec<ArrayId>>,
+    /// The arrays that are sorted without the positions that sort them.
+    sorted: HashSet<ArrayId>,
     /// What was decided for each array that might have been fused, in program order.
     pub notes: Vec<Note>,
 }
@@ -160,6 +166,11 @@ impl Fusion {
     /// The folds whose axes a fold runs along besides its own: the first are its elements, the next those of that one.
     pub fn nested(&self, a: ArrayId) -> &[ArrayId] {
         self.nested.get(&a).map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether an array holds the elements of the one that its statement reads, each row sorted.
+    pub fn is_sorted(&self, a: ArrayId) -> bool {
+        self.sorted.contains(&a)
     }
 
     /// The kernel that computes an array.

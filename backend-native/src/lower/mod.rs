@@ -116,7 +116,9 @@ pub(crate) enum How {
     Fused,
     /// The same columns under another shape.
     View,
-    /// The positions that sort the operand.
+    /// The positions that sort the rows of the operand.
+    Argsort,
+    /// The rows of the operand, sorted.
     Sort,
 }
 
@@ -355,7 +357,9 @@ impl<'a> Lowering<'a> {
                 let message = format!("defect: `{}` at {} is a scan here", s.op.name(), s.loc);
                 return Err(Error::Backend { backend: crate::NAME, message });
             }
-            ArrayOp::Argsort { .. } => self.apart(s, How::Sort)?,
+            ArrayOp::Argsort { .. } if self.fusion.is_inlined(s.results[0]) => self.apart(s, How::Fused)?,
+            ArrayOp::Argsort { .. } => self.apart(s, How::Argsort)?,
+            ArrayOp::Backpermute { .. } if self.fusion.is_sorted(s.results[0]) => self.apart(s, How::Sort)?,
             ArrayOp::Reshape { .. } | ArrayOp::Compute { .. } => self.apart(s, How::View)?,
             ArrayOp::Generate { .. }
             | ArrayOp::Map { .. }

@@ -1,11 +1,14 @@
 //! Runs plans: array statements by need.
 
 mod after;
+mod chain;
 mod chunks;
 mod compact;
 mod fold;
+mod keys;
 pub(crate) mod launch;
 mod nested;
+mod places;
 mod product;
 mod radix;
 mod rows;
@@ -256,10 +259,11 @@ impl<'p> Run<'p> {
         let columns = match how {
             How::Fused => None,
             How::View => source(),
-            How::Sort => {
+            How::Argsort | How::Sort => {
                 let source = source();
                 let columns: Vec<ColumnSlice<'_>> = source.iter().flatten().map(Column::slice).collect();
-                Some(sort::argsort(&columns, &shape, self.cx)?)
+                let sort = if matches!(how, How::Sort) { sort::sorted } else { sort::argsort };
+                Some(sort(&columns, &shape, self.cx)?)
             }
         };
         Ok(Value { shape, columns, scalars })

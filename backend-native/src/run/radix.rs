@@ -2,59 +2,37 @@
 //!
 //! Items are distributed by the highest digit in which their keys differ (D. Knuth, The Art of Computer Programming,
 //! volume 3, section 5.2.5), once through memory. What has the same digit then mostly fits into a cache, where it is
-//! sorted by the lower digits from the least one on; what does not is distributed again. Positions are written from
-//! there. Digits that are the same in all keys move nothing.
+//! sorted by the lower digits from the least one on; what does not is distributed again. Digits that are the same in all
+//! keys move nothing.
 
 use super::launch::Context;
+use super::places::{Lines, Places, Plain};
 use crate::tile::machine::Stop;
-use std::marker::PhantomData;
+use std::ops::Range;
 
 /// Bits of a digit at most.
 const BITS: u32 = 11;
 const DIGITS: usize = 1 << BITS;
-/// Items that are sorted in a cache.
-pub(super) const LOCAL: usize = 1 << 15;
+/// Items that have the same highest digit, on average, where there are enough of them for that.
+const SHARE: usize = 1 << 13;
+/// Bytes of items that are sorted in a cache.
+const LOCAL: usize = 1 << 18;
 /// Items up to which comparing them takes less time than counting digits.
 const FEW: usize = 128;
 /// Items that a task takes at least.
 const TASK: usize = 1 << 16;
+/// Bytes of items from which on they are distributed past the caches.
+const STREAM: usize = 4 << 20;
 
-/// An element: its key, an unsigned number whose order is that of the values, and where it came from.
-pub(super) trait Item: Copy + Send + Sync {
-    fn of(key: u64, at: usize) -> Self;
-    fn key(self) -> u64;
-    fn at(self) -> usize;
-}
-
-/// Keys and positions of 32 bits each.
-impl Item for u64 {
-    fn of(key: u64, at: usize) -> u64 {
-        key << 32 | at as u64
-    }
-    fn key(self) -> u64 {
-        self >> 32
-    }
-    fn at(self) -> usize {
-        self as u32 as usize
-    }
-}
-
-impl Item for [u64; 2] {
-    fn of(key: u64, at: usize) -> [u64; 2] {
-        [key, at as u64]
-    }
-    fn key(self) -> u64 {
-        self[0]
-    }
-    fn at(self) -> usize {
-        self[1] as usize
-    }
+/// Whether so many items are sorted in a cache, on one thread.
+pub(super) fn is_local<I>(items: usize) -> bool {
+    items * size_of::<I>() <= LOCAL
 }
 
 /// The bits in which keys differ.
-pub(super) fn differing<I: Item>(mut items: impl Iterator<Item = I>) -> u64 {
-    let Some(first) = items.next().map(I::key) else { return 0 };
-    items.fold(0, |bits, i| bits | (i.key() ^ first))
+pub(super) fn differing(mut keys: impl Iterator<Item = u64>) -> u64 {
+    let Some(first) = keys.next() else { return 0 };
+    keys.fold(0, |bits, k| bits | (k ^ first))
 }
 
 /// How many bits from the lowest one on a number has.
@@ -62,44 +40,87 @@ fn width(bits: u64) -> u32 {
     u64::BITS - bits.leading_zeros()
 }
 
-/// Sorts few items on one thread.
-pub(super) struct Local<I> {
-    spare: Vec<I>,
-    counts: Vec<u32>,
+/// What becomes of sorted items.
+pub(super) trait Sink<I>: Sized + Send {
+    /// For the first `n` items, and for those after them.
+    fn split_at(self, n: usize) -> (Self, Self);
+    /// The same after items and spare memory have changed places.
+    fn swapped(self) -> Self;
+    /// Takes all items, which may also go to the spare memory.
+    fn take(self, sorted: &[I], spare: &mut [I]);
 }
 
-impl<I: Item> Local<I> {
+/// Items stay where they are, or where they were before they were distributed again.
+#[derive(Clone, Copy)]
+pub(super) struct Stay {
+    in_spare: bool,
+}
+
+impl Stay {
+    pub(super) const HERE: Stay = Stay { in_spare: false };
+}
+
+impl<I: Plain> Sink<I> for Stay {
+    fn split_at(self, _: usize) -> (Stay, Stay) {
+        (self, self)
+    }
+    fn swapped(self) -> Stay {
+        Stay { in_spare: !self.in_spare }
+    }
+    fn take(self, sorted: &[I], spare: &mut [I]) {
+        if self.in_spare {
+            spare.copy_from_slice(sorted);
+        }
+    }
+}
+
+/// Sorts items on one thread.
+pub(super) struct Local<I> {
+    spare: Vec<I>,
+    counts: Vec<[u32; DIGITS]>,
+}
+
+impl<I: Plain> Local<I> {
     pub(super) fn new() -> Local<I> {
         Local { spare: Vec::new(), counts: Vec::new() }
     }
 
-    /// The items by their keys, which are the same but for the bits of `differing`.
-    pub(super) fn sort<'a>(&'a mut self, items: &'a mut [I], differing: u64) -> &'a [I] {
+    /// Sorts items by their keys, which are the same but for the bits of `differing`.
+    pub(super) fn sort(&mut self, items: &mut [I], key: impl Fn(I) -> u64, differing: u64) {
+        let mut spare = std::mem::take(&mut self.spare);
+        if let Some(&first) = items.first().filter(|_| items.len() > FEW) {
+            spare.resize(spare.len().max(items.len()), first);
+        }
+        let n = items.len().min(spare.len());
+        self.sort_with(items, &mut spare[..n], key, differing);
+        self.spare = spare;
+    }
+
+    /// The same with memory of as many items as there are, if these are more than few.
+    fn sort_with(&mut self, items: &mut [I], spare: &mut [I], key: impl Fn(I) -> u64, differing: u64) {
         if items.len() <= FEW {
-            items.sort_by_key(|i| i.key());
-            return items;
+            items.sort_by_key(|i| key(*i));
+            return;
         }
-        let (Some(&first), 1..) = (items.first(), differing) else { return items };
-        let passes = width(differing).div_ceil(BITS);
-        let bits = width(differing).div_ceil(passes);
+        let (Some(&first), width @ 1..) = (items.first(), width(differing)) else { return };
+        // A pass counts and moves each item, and adds up the counts of each digit.
+        let cost = |passes: u32| passes as usize * (2 * items.len() + (1 << width.div_ceil(passes)));
+        let least = width.div_ceil(BITS);
+        let passes = (least..=2 * least).min_by_key(|p| cost(*p)).unwrap_or(least);
+        let bits = width.div_ceil(passes);
         let mask = (1usize << bits) - 1;
-        let digit = |i: I, pass: u32| (i.key() >> (pass * bits)) as usize & mask;
-        self.counts.clear();
-        self.counts.resize((passes as usize) << bits, 0);
-        for &i in &*items {
-            for (pass, counts) in (0..).zip(self.counts.chunks_exact_mut(mask + 1)) {
-                counts[digit(i, pass)] += 1;
-            }
-        }
-        self.spare.clear();
-        self.spare.resize(items.len(), first);
-        let (mut from, mut to) = (items, &mut self.spare[..]);
-        for (pass, places) in (0..).zip(self.counts.chunks_exact_mut(mask + 1)) {
+        let digit = |i: I, pass: u32| (key(i) >> (pass * bits)) as usize & mask & (DIGITS - 1);
+        self.counts.resize(self.counts.len().max(passes as usize), [0; DIGITS]);
+        let (mut from, mut to) = (items, spare);
+        let mut moved = false;
+        for (pass, places) in (0..passes).zip(&mut self.counts) {
+            places[..=mask].fill(0);
+            from.iter().for_each(|i| places[digit(*i, pass)] += 1);
             if places[digit(first, pass)] as usize == from.len() {
                 continue;
             }
             let mut start = 0;
-            for place in &mut *places {
+            for place in &mut places[..=mask] {
                 start += std::mem::replace(place, start);
             }
             for &i in &*from {
@@ -108,42 +129,69 @@ impl<I: Item> Local<I> {
                 *place += 1;
             }
             std::mem::swap(&mut from, &mut to);
+            moved = !moved;
         }
-        from
+        if moved {
+            to.copy_from_slice(from);
+        }
     }
 }
 
-/// Sorting of more items than fit into a cache.
-pub(super) struct Sort<'a> {
+/// Sorting of more items than fit into a cache, by a key: an unsigned number whose order is theirs.
+pub(super) struct Sort<'a, K> {
     pub cx: Context<'a>,
     pub parallel: bool,
+    pub key: K,
 }
 
-impl Sort<'_> {
-    /// Distributes `items.len()` items that `source` gives by the highest bits of `differing`, those in which keys
-    /// differ; where those of each digit end.
-    pub(super) fn distribute<I: Item>(
+/// Items by their highest digit.
+pub(super) struct Distributed {
+    /// Where those of each digit end.
+    ends: Vec<usize>,
+    /// The bits of keys below the digit in which they may differ.
+    low: u64,
+}
+
+impl<K: Sync + Send> Sort<'_, K> {
+    /// Distributes `items.len()` items that `source` gives by the highest digit in which their keys, of so many bits,
+    /// differ. None if all are the same: then no item is written.
+    pub(super) fn distribute<I: Plain>(
         &self,
         source: impl Fn(usize) -> I + Sync + Send,
-        differing: u64,
+        bits: u32,
         items: &mut [I],
-    ) -> Result<Vec<usize>, Stop> {
+    ) -> Result<Option<Distributed>, Stop>
+    where
+        K: Fn(I) -> u64,
+    {
         let n = items.len();
-        let shift = width(differing).saturating_sub(BITS);
-        let digit = |i: I| (i.key() >> shift) as usize & (DIGITS - 1);
         let len = if self.parallel { n.div_ceil(self.cx.threads.count() * 4).max(TASK) } else { n.max(1) };
+        let chunk = |k: usize| k * len..n.min((k + 1) * len);
+        let digits = (n / SHARE).max(1).ilog2().clamp(8, BITS);
         let mut next = vec![[0usize; DIGITS]; n.div_ceil(len)];
-        let counting = next.iter_mut().enumerate().collect();
-        self.cx.tasks(
-            self.parallel,
-            counting,
-            || (),
-            |(), (chunk, counts): (usize, &mut [usize; DIGITS])| {
+        // Most keys differ in their highest bits. If not, it is found out in which.
+        let mut width = bits;
+        loop {
+            let shift = width.saturating_sub(digits);
+            let count = |(): &mut (), (k, counts): (usize, &mut [usize; DIGITS])| {
                 self.cx.limits.check().map_err(Stop::Error)?;
-                (chunk * len..n.min((chunk + 1) * len)).for_each(|k| counts[digit(source(k))] += 1);
+                chunk(k).for_each(|k| counts[digit((self.key)(source(k)), shift)] += 1);
                 Ok(())
-            },
-        )?;
+            };
+            self.cx.tasks(self.parallel, next.iter_mut().enumerate().collect(), || (), count)?;
+            let most = (0..DIGITS).map(|d| next.iter().map(|counts| counts[d]).sum::<usize>()).max();
+            if width < bits || most.is_none_or(|most| most <= n / 2) {
+                break;
+            }
+            let known = width;
+            width = self::width(self.differing(&source, n, &chunk)?);
+            match width {
+                0 => return Ok(None),
+                _ if width == known => break,
+                _ => next.iter_mut().for_each(|counts| counts.fill(0)),
+            }
+        }
+        let shift = width.saturating_sub(digits);
         // From counts to the place of the first item: digit by digit, and for a digit chunk by chunk.
         let mut total = 0;
         let mut ends = Vec::with_capacity(DIGITS);
@@ -154,54 +202,91 @@ impl Sort<'_> {
             ends.push(total);
         }
         debug_assert_eq!(total, n);
+        let stream = size_of_val(items) >= STREAM;
         let places = Places::new(items);
         self.cx.tasks(
             self.parallel,
             next.iter_mut().enumerate().collect(),
-            || &places,
-            |places, (chunk, next): (usize, &mut [usize; DIGITS])| {
+            || if stream { Lines::new(&places) } else { None },
+            |lines, (k, next): (usize, &mut [usize; DIGITS])| {
                 self.cx.limits.check().map_err(Stop::Error)?;
-                for k in chunk * len..n.min((chunk + 1) * len) {
-                    let item = source(k);
-                    let at = &mut next[digit(item)];
-                    // SAFETY: the items of this chunk with this digit were counted above, and the source, which is
-                    // shared since, gives the same again; the places from `next` on, as many as were counted, belong to
-                    // them alone, since the sums of all counts give every chunk and digit a range of its own.
-                    unsafe { places.write(*at, item) };
-                    *at += 1;
+                // SAFETY: the items of this chunk with this digit were counted above, and the source, which is shared
+                // since, gives the same again; the places from `next` on, as many as were counted, belong to them alone,
+                // since the sums of all counts give every chunk and digit a range of its own.
+                unsafe {
+                    match lines {
+                        Some(lines) => {
+                            lines.begin(next);
+                            for item in chunk(k).map(&source) {
+                                lines.put(digit((self.key)(item), shift), item);
+                            }
+                            lines.end();
+                        }
+                        None => {
+                            for item in chunk(k).map(&source) {
+                                let at = &mut next[digit((self.key)(item), shift)];
+                                places.write(*at, item);
+                                *at += 1;
+                            }
+                        }
+                    }
                 }
                 Ok(())
             },
         )?;
-        Ok(ends)
+        Ok(Some(Distributed { ends, low: (1 << shift) - 1 }))
     }
 
-    /// Sorts what is distributed by the highest bits of `differing`, and writes where it came from; `spare` is as long.
-    pub(super) fn finish<I: Item>(
+    /// The bits in which keys of items that a source gives differ.
+    fn differing<I: Plain>(
         &self,
-        ends: &[usize],
-        differing: u64,
+        source: &(impl Fn(usize) -> I + Sync + Send),
+        n: usize,
+        chunk: &(impl Fn(usize) -> Range<usize> + Sync + Send),
+    ) -> Result<u64, Stop>
+    where
+        K: Fn(I) -> u64,
+    {
+        let mut differing = vec![0; n.div_ceil(chunk(0).len().max(1))];
+        let first = (self.key)(source(0));
+        let look = |(): &mut (), (k, bits): (usize, &mut u64)| {
+            self.cx.limits.check().map_err(Stop::Error)?;
+            *bits = chunk(k).fold(0, |bits, k| bits | ((self.key)(source(k)) ^ first));
+            Ok(())
+        };
+        self.cx.tasks(self.parallel, differing.iter_mut().enumerate().collect(), || (), look)?;
+        Ok(differing.into_iter().fold(0, |a, b| a | b))
+    }
+
+    /// Sorts what is distributed; `spare` is as long.
+    pub(super) fn finish<I: Plain>(
+        &self,
+        d: &Distributed,
         mut items: &mut [I],
         mut spare: &mut [I],
-        mut out: &mut [i64],
-    ) -> Result<(), Stop> {
-        let low = differing & ((1 << width(differing).saturating_sub(BITS)) - 1);
+        mut sink: impl Sink<I>,
+    ) -> Result<(), Stop>
+    where
+        K: Fn(I) -> u64,
+    {
+        // What does not fit into a cache is distributed again only if threads would wait for one of them.
+        let most = items.len() / (4 * self.cx.threads.count());
         let (mut small, mut large) = (Vec::new(), Vec::new());
-        let mut group: Vec<(&mut [I], &mut [i64])> = Vec::new();
+        let mut group = Vec::new();
         let (mut start, mut grouped) = (0, 0);
-        for &end in ends {
+        for &end in &d.ends {
             let n = end - start;
             start = end;
             let (own, own_spare, to);
             (own, items) = std::mem::take(&mut items).split_at_mut(n);
             (own_spare, spare) = std::mem::take(&mut spare).split_at_mut(n);
-            (to, out) = std::mem::take(&mut out).split_at_mut(n);
-            if n > LOCAL {
+            (to, sink) = sink.split_at(n);
+            if !is_local::<I>(n) && n > most {
                 large.push((own, own_spare, to));
                 continue;
             }
             if n > 0 {
-                group.push((own, to));
+                group.push((own, own_spare, to));
             }
             grouped += n;
             if grouped >= TASK {
@@ -212,54 +297,26 @@ impl Sort<'_> {
         small.push(group);
         self.cx.tasks(self.parallel, small, Local::new, |local, group| {
             self.cx.limits.check().map_err(Stop::Error)?;
-            for (items, to) in group {
-                write(local.sort(items, low), to);
+            for (items, spare, to) in group {
+                match is_local::<I>(items.len()) {
+                    true => local.sort(items, &self.key, d.low),
+                    false => local.sort_with(items, spare, &self.key, d.low),
+                }
+                to.take(items, spare);
             }
             Ok(())
         })?;
         for (own, own_spare, to) in large {
-            let rest = if low == 0 { 0 } else { self::differing(own.iter().copied()) };
-            if rest == 0 {
-                write(own, to);
-                continue;
+            match self.distribute(|k| own[k], width(d.low), own_spare)? {
+                None => to.take(own, own_spare),
+                Some(d) => acc_core::grow_stack(|| self.finish(&d, own_spare, own, to.swapped()))?,
             }
-            let ends = self.distribute(|k| own[k], rest, own_spare)?;
-            acc_core::grow_stack(|| self.finish(&ends, rest, own_spare, own, to))?;
         }
         Ok(())
     }
 }
 
-/// Writes where items came from.
-pub(super) fn write<I: Item>(items: &[I], to: &mut [i64]) {
-    to.iter_mut().zip(items).for_each(|(to, i)| *to = i.at() as i64);
-}
-
-/// Memory that tasks write at places of their own.
-struct Places<'a, T> {
-    start: *mut T,
-    len: usize,
-    of: PhantomData<&'a mut [T]>,
-}
-
-// SAFETY: a task writes values of `T` through it, at places that no other task touches (the contract of `write`), which
-// is as if each had a unique borrow of its places; `T: Send` lets values go to other threads.
-unsafe impl<T: Send> Sync for Places<'_, T> {}
-
-impl<'a, T: Copy> Places<'a, T> {
-    fn new(memory: &'a mut [T]) -> Places<'a, T> {
-        Places { start: memory.as_mut_ptr(), len: memory.len(), of: PhantomData }
-    }
-
-    /// Writes a value.
-    ///
-    /// # Safety
-    /// No other thread writes to or reads from the place while `self` lives.
-    unsafe fn write(&self, at: usize, value: T) {
-        if at < self.len {
-            // SAFETY: the place is inside of the memory that is borrowed for `'a`, and no one else uses it (the
-            // contract). `T` is `Copy`, so that nothing has to be dropped.
-            unsafe { self.start.add(at).write(value) }
-        }
-    }
+/// The digit of a key that begins so many bits above the lowest one.
+fn digit(key: u64, shift: u32) -> usize {
+    (key >> shift) as usize & (DIGITS - 1)
 }
