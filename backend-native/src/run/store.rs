@@ -3,7 +3,7 @@
 use super::launch::{CALL, Columns, Context, Cut, Job, Piece, finish, first_event, pieces, task_len};
 use crate::buffer::AnyBuffer;
 use crate::llvm::code::{Call, Memory, Part};
-use crate::llvm::{Form, reads_element_by_element};
+use crate::llvm::{self, Form, reads_element_by_element};
 use crate::tile::machine::{Bound, Code, Machine, Space, Stop};
 use crate::tile::{lanes, memory};
 use acc_core::data::ScalarType;
@@ -97,9 +97,14 @@ impl<'a> Native<'a> {
         // Past the caches only where each row of each result begins at a line of them.
         let types = || job.outputs.iter().flat_map(|o| &o.types);
         let stream = stream && (row == n || types().all(|t| (row * t.size()).is_multiple_of(LINE)));
-        // A line of each result, so that few lines are read in turn.
-        let panel = types().map(|t| LINE / t.size()).max().filter(|_| panels).unwrap_or(usize::MAX);
-        let call = job.call(Form::Store { flat, stream })?;
+        let turned = match job.extents[..] {
+            [.., rows, row] => rows >= SQUARE && row >= SQUARE && llvm::has_turned(&job.launch.kernel),
+            _ => false,
+        };
+        // Lines of each result: as many as are turned at once, else one, so that few lines are read in turn.
+        let line = types().map(|t| LINE / t.size()).max().filter(|_| panels || turned);
+        let panel = line.map_or(usize::MAX, |line| if turned { (4 * line).min(llvm::PANEL) } else { line });
+        let call = job.call(Form::Store { flat, stream, turned })?;
         Some(Native { job, call, row, panel, stream })
     }
 
@@ -122,6 +127,8 @@ impl<'a> Native<'a> {
     }
 }
 
+/// Rows and columns from which on reads across rows are turned.
+const SQUARE: usize = 8;
 /// Bytes of a cache line.
 const LINE: usize = 64;
 

@@ -235,6 +235,11 @@ impl Emitter<'_> {
 
     /// A read of leaves of an array.
     pub(super) fn load(&mut self, n: &Node, l: &Load) {
+        let turned: Vec<(Val, V)> = n.results.iter().filter_map(|&r| Some((r, self.turned(r)?))).collect();
+        if !turned.is_empty() {
+            turned.into_iter().for_each(|(r, v)| self.set(r, v));
+            return;
+        }
         let (index, good) = self.checked(l.array, &l.index, l.edge);
         let place = self.place(l.array, &index);
         let place = match place {

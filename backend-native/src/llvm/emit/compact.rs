@@ -6,6 +6,7 @@ use super::value::{Mask, Parts};
 use super::{Emitter, Word};
 use crate::kernel::{Kernel, only};
 use acc_core::data::ScalarType;
+use std::sync::{Arc, LazyLock};
 
 /// The kernel that computes no more than which elements are kept.
 pub(super) fn counted(kernel: &Kernel) -> Kernel {
@@ -58,25 +59,20 @@ impl<'a> Emitter<'a> {
             })
             .collect();
         let (wide, narrow, done) = (self.w.label(), self.w.label(), self.w.label());
-        let end = put!(self, "add i64 {at}, {}", self.width.step());
+        // Vectors of eight are stored, where there are fewer lanes, too.
+        let end = put!(self, "add i64 {at}, {}", self.width.step() + 8usize.saturating_sub(self.width.lanes));
         let fits = put!(self, "icmp sle i64 {end}, {room}");
         self.w.branch(&fits, wide, narrow);
 
-        // Every lane is stored, and the next one over it if it is not kept: no branch is mispredicted.
         self.w.start(wide);
         let mut place = at.clone();
         for (part, bits) in bits.iter().enumerate() {
-            for lane in 0..self.width.lanes {
-                for (out, ty, parts) in &leaves {
-                    let (mem, size, vector) = (stored(*ty), ty.size(), self.shape().of(stored(*ty)));
-                    let x = put!(self, "extractelement {vector} {}, i64 {lane}", parts[part]);
-                    let p = put!(self, "getelementptr {mem}, ptr {out}, i64 {place}");
-                    self.w.line(format_args!("store {mem} {x}, ptr {p}, align {size}, !noalias !2"));
-                }
-                let shifted = put!(self, "lshr i64 {bits}, {lane}");
-                let one = put!(self, "and i64 {shifted}, 1");
-                place = put!(self, "add i64 {place}, {one}");
-            }
+            let leaves: Vec<_> = leaves.iter().map(|(out, ty, parts)| (out, *ty, &parts[part])).collect();
+            place = if cfg!(target_arch = "x86_64") {
+                self.squeezed(bits, &leaves, place)
+            } else {
+                self.one_over_the_other(bits, &leaves, place)
+            };
         }
         let wide_end = self.w.block;
         self.w.jump(done);
@@ -88,7 +84,86 @@ impl<'a> Emitter<'a> {
         put!(self, "phi i64 [ {place}, {wide_end} ], [ {narrow_place}, {narrow_end} ]")
     }
 
-    /// The same with no store beyond the room; jumps to `done`.
+    /// Stores the lanes of a vector that are on, and others after them, groups at a time: those that are on are brought
+    /// to the front by a table of where they are.
+    fn squeezed(&mut self, bits: &Operand, leaves: &[(&Operand, ScalarType, &Operand)], at: Operand) -> Operand {
+        let lanes = self.width.lanes;
+        let group_of = |ty: ScalarType| if ty.size() == 8 { 4 } else { lanes.min(8) };
+        let step = leaves.iter().map(|(_, ty, _)| group_of(*ty)).min().unwrap_or(8);
+        let mut place = at;
+        for first in (0..lanes).step_by(step) {
+            for (out, ty, x) in leaves {
+                let group = group_of(*ty);
+                if first.is_multiple_of(group) {
+                    let set = self.set_of(bits, first, group);
+                    let (value, front) = self.brought_to_front(*ty, x, first, &set);
+                    let p = put!(self, "getelementptr {}, ptr {out}, i64 {place}", stored(*ty));
+                    self.w.line(format_args!("store {front} {value}, ptr {p}, align {}, !noalias !2", ty.size()));
+                }
+            }
+            let set = self.set_of(bits, first, step);
+            let ones = put!(self, "call i64 @llvm.ctpop.i64(i64 {set})");
+            place = put!(self, "add i64 {place}, {ones}");
+        }
+        place
+    }
+
+    /// Of so many lanes from the first one on those that are on, as bits.
+    fn set_of(&mut self, bits: &Operand, first: usize, lanes: usize) -> Operand {
+        let shifted = put!(self, "lshr i64 {bits}, {first}");
+        put!(self, "and i64 {shifted}, {}", (1u64 << lanes) - 1)
+    }
+
+    /// The lanes of a set, of four from the first one on if they are of eight bytes, else of eight, one after the other,
+    /// and a vector's type.
+    fn brought_to_front(&mut self, ty: ScalarType, x: &Operand, first: usize, set: &Operand) -> (Operand, String) {
+        let (mem, bits, lanes) = (stored(ty), 8 * ty.size(), self.width.lanes);
+        let wide = ty.size() == 8;
+        let group = if wide { 4 } else { 8 };
+        // In registers of eight words; lanes that there are not are never taken.
+        let order: Vec<String> = (first..first + group).map(|k| format!("i32 {}", k.min(lanes - 1))).collect();
+        let vector = self.shape().of(mem);
+        let x = put!(self, "shufflevector {vector} {x}, {vector} poison, <{group} x i32> <{}>", order.join(", "));
+        let x = put!(self, "bitcast <{group} x {mem}> {x} to <{group} x i{bits}>");
+        let x = match bits {
+            64 => put!(self, "bitcast <4 x i64> {x} to <8 x i32>"),
+            32 => x,
+            _ => put!(self, "zext <8 x i{bits}> {x} to <8 x i32>"),
+        };
+        let table = self.table_of(&FRONTS[usize::from(wide)]);
+        let p = put!(self, "getelementptr i64, ptr @t{table}, i64 {set}");
+        let order = put!(self, "load <8 x i8>, ptr {p}, align 8");
+        let order = put!(self, "zext <8 x i8> {order} to <8 x i32>");
+        let x = put!(self, "call <8 x i32> @llvm.x86.avx2.permd(<8 x i32> {x}, <8 x i32> {order})");
+        match bits {
+            64 | 32 => (x, "<8 x i32>".into()),
+            _ => (put!(self, "trunc <8 x i32> {x} to <8 x i{bits}>"), format!("<8 x i{bits}>")),
+        }
+    }
+
+    /// Stores every lane of a vector, and the next one over it if it is not on: no branch is mispredicted.
+    fn one_over_the_other(
+        &mut self,
+        bits: &Operand,
+        leaves: &[(&Operand, ScalarType, &Operand)],
+        at: Operand,
+    ) -> Operand {
+        let mut place = at;
+        for lane in 0..self.width.lanes {
+            for (out, ty, x) in leaves {
+                let (mem, size, vector) = (stored(*ty), ty.size(), self.shape().of(stored(*ty)));
+                let x = put!(self, "extractelement {vector} {x}, i64 {lane}");
+                let p = put!(self, "getelementptr {mem}, ptr {out}, i64 {place}");
+                self.w.line(format_args!("store {mem} {x}, ptr {p}, align {size}, !noalias !2"));
+            }
+            let shifted = put!(self, "lshr i64 {bits}, {lane}");
+            let one = put!(self, "and i64 {shifted}, 1");
+            place = put!(self, "add i64 {place}, {one}");
+        }
+        place
+    }
+
+    /// Stores the lanes that are on, none beyond the room; jumps to `done`.
     fn compact_narrow(
         &mut self,
         bits: &[Operand],
@@ -136,4 +211,17 @@ impl<'a> Emitter<'a> {
         );
         (place, head)
     }
+}
+
+/// For each set of lanes, as bits, the places in a register of eight words, a byte each, of the lanes that are in it, one
+/// after the other: of eight lanes, and of four of two words each.
+static FRONTS: LazyLock<[Arc<[u64]>; 2]> = LazyLock::new(|| [fronts(8, 1), fronts(4, 2)]);
+
+fn fronts(lanes: usize, words: usize) -> Arc<[u64]> {
+    let front = |set: usize| {
+        let on = (0..lanes).filter(|k| set >> k & 1 == 1);
+        let places = on.flat_map(|k| (0..words).map(move |w| (k * words + w) as u64));
+        places.enumerate().fold(0, |row, (at, place)| row | place << (8 * at))
+    };
+    (0..1 << lanes).map(front).collect()
 }

@@ -31,6 +31,7 @@ mod scatter;
 mod scheduled;
 mod sums;
 mod text;
+mod turned;
 mod value;
 
 use super::Target;
@@ -43,6 +44,7 @@ use std::collections::HashMap;
 use std::fmt::Write;
 use std::sync::Arc;
 use text::{Label, Operand, Writer};
+pub(crate) use turned::{PANEL, has_turned};
 use value::{Mask, V};
 
 /// What a function does with the elements of a kernel.
@@ -54,6 +56,8 @@ pub(crate) enum Form {
         flat: bool,
         /// Whether results are written past the caches: each row of each begins at a cache line.
         stream: bool,
+        /// Whether what is read across rows is turned; then at most [`PANEL`] columns are computed at once.
+        turned: bool,
     },
     /// Folds and scans rows from end to end, and stores beside. Lanes are rows: they run along the second axis from
     /// within.
@@ -77,12 +81,13 @@ pub(crate) enum Form {
 
 impl Form {
     /// How many there are.
-    pub(crate) const COUNT: usize = 12;
+    pub(crate) const COUNT: usize = 14;
 
     /// A number below [`COUNT`](Form::COUNT), another for each.
     pub(crate) fn number(self) -> usize {
         match self {
-            Form::Store { flat, stream } => usize::from(flat) + 2 * usize::from(stream),
+            Form::Store { turned: true, stream, .. } => 12 + usize::from(stream),
+            Form::Store { flat, stream, turned: false } => usize::from(flat) + 2 * usize::from(stream),
             Form::Rows => 4,
             Form::Chunk => 5,
             Form::Totals => 6,
@@ -103,7 +108,8 @@ impl Form {
             Some(AxisKind::Parallel) | None => match kernel.outputs.first().map(|o| &o.finish) {
                 Some(Finish::Scatter { .. }) => &[Form::Scatter],
                 Some(Finish::Compact) => &[Form::Count, Form::Compact],
-                _ => &[Form::Store { flat: false, stream: false }],
+                _ if turned::has_turned(kernel) => &[Form::Store { flat: false, stream: false, turned: true }],
+                _ => &[Form::Store { flat: false, stream: false, turned: false }],
             },
         };
         kernel.is_scheduled().then_some(Form::Scheduled).into_iter().chain(own.iter().copied()).collect()
@@ -369,6 +375,8 @@ struct Emitter<'a> {
     inner: bool,
     /// Whether full vectors of results are written past the caches.
     stream: bool,
+    /// What is read from memory of the function, where it was turned.
+    turned: Vec<turned::Turned>,
 }
 
 impl<'a> Emitter<'a> {
@@ -399,6 +407,7 @@ impl<'a> Emitter<'a> {
             proven: nest::Proven::default(),
             inner: false,
             stream: false,
+            turned: Vec::new(),
         }
     }
 

@@ -118,6 +118,9 @@ impl<'a> Emitter<'a> {
                 _ => None,
             });
         }
+        if matches!(form, Form::Store { turned: true, .. }) {
+            self.turn(of_stage(STEP).into_iter(), lane, &r);
+        }
         let edges = self.inner_range(&body.region, lane, [&first, &end], &|axis| axis < lane);
         let (step, inside) = (of_stage(STEP), of_stage(ALONG));
         let columns = Columns { from: first, to: end, edges, once: large, whole: form.is_along() };

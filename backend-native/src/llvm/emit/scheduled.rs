@@ -115,7 +115,7 @@ impl<'a> Emitter<'a> {
     }
 
     /// Code that runs only under a condition, and what is carried afterwards.
-    fn only_if(
+    pub(super) fn only_if(
         &mut self,
         cond: &Operand,
         types: &[String],

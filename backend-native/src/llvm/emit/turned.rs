@@ -1,0 +1,230 @@
+//! Reads across rows, as in a transposition: blocks that are turned in registers.
+//!
+//! Where neighbouring lanes lie far apart in memory, and rows of the index space next to each other, several rows are
+//! read together: for each lane a vector along memory. These vectors are transposed, and kept in memory of the function,
+//! where each of the rows finds its lanes side by side.
+
+use super::nest::{Axis, State};
+use super::text::{Operand, put};
+use super::value::V;
+use super::{Emitter, Word};
+use crate::kernel::{Ix, Kernel, Load, Node, Op};
+use acc_core::ir::Val;
+use std::fmt::Write;
+
+/// Columns that are turned at once at most.
+pub(crate) const PANEL: usize = 128;
+/// Leaves that are turned at most: more would not stay in the nearest cache.
+const MOST: usize = 4;
+/// Bytes within which registers are shuffled at the least cost.
+const LANE: usize = 16;
+
+/// A leaf of a read that is turned.
+pub(super) struct Turned {
+    /// The value that is read, and the memory of the function that has it.
+    pub of: Val,
+    buffer: Operand,
+}
+
+/// The dimension of an array along which the lanes of a read lie, the rows lying side by side; none if that is not so.
+fn dimension(l: &Load, lane: usize) -> Option<usize> {
+    let (last, outer) = l.index.split_last()?;
+    let along = |ix: &Ix, axis: usize| matches!(*ix, Ix::Affine { axis: a, base: None, .. } if a as usize == axis);
+    let side_by_side = lane > 0 && along(last, lane - 1) && matches!(last, Ix::Affine { scale: 1, .. });
+    let steady = |ix: &Ix| matches!(*ix, Ix::Affine { axis, base: None, .. } if (axis as usize) + 1 < lane);
+    let across = outer.iter().position(|ix| along(ix, lane) && matches!(ix, Ix::Affine { scale: 1.., .. }))?;
+    let others = outer.iter().enumerate().all(|(dim, ix)| dim == across || steady(ix));
+    (l.edge.is_none() && side_by_side && others).then_some(across)
+}
+
+/// Whether a kernel has reads that are turned.
+pub(crate) fn has_turned(kernel: &Kernel) -> bool {
+    let lane = kernel.axes.len().saturating_sub(1);
+    let turned = |n: &Node| matches!(&n.op, Op::Load(l) if dimension(l, lane).is_some());
+    kernel.element.region.nodes.iter().any(turned)
+}
+
+impl Emitter<'_> {
+    /// Reads what is turned of a row and the ones after it, if the row is the first of a block; indices are checked for
+    /// the row.
+    pub(super) fn turn<'n>(&mut self, nodes: impl Iterator<Item = &'n Node>, lane: usize, row: &Operand) {
+        let loads = nodes.filter_map(|n| match &n.op {
+            Op::Load(l) => dimension(l, lane).map(|across| (n, l, across)),
+            _ => None,
+        });
+        let mut turned = Vec::new();
+        for (n, l, across) in loads {
+            let proven = l.index.iter().enumerate().all(|(dim, ix)| self.is_proven(l.array, dim, ix));
+            let fits = self.turned.len() + l.leaves.len() <= MOST;
+            for (&leaf, &of) in l.leaves.iter().zip(&n.results).filter(|_| proven && fits) {
+                let buffer = self.turning_memory(self.ty(of).size());
+                self.turned.push(Turned { of, buffer: buffer.clone() });
+                turned.push((l, leaf, across, of, buffer));
+            }
+        }
+        let Axis::One(at) = self.axes[lane - 1].clone() else { return };
+        for (l, leaf, across, of, buffer) in turned {
+            let rows = self.rows_turned(self.ty(of).size());
+            let within = put!(self, "and i64 {at}, {}", rows - 1);
+            let first = put!(self, "icmp eq i64 {within}, 0");
+            let anew = put!(self, "icmp eq i64 {row}, %r0");
+            let needed = put!(self, "or i1 {first}, {anew}");
+            self.only_if(&needed, &[], Vec::new(), |e, none| {
+                e.axes[lane - 1] = Axis::One(put!(e, "sub i64 {at}, {within}"));
+                e.axes[lane] = Axis::One(Operand::text("%c0"));
+                e.turn_block((l, leaf, across, of), rows, &first, &buffer);
+                e.axes[lane - 1] = Axis::One(at.clone());
+                none
+            });
+        }
+    }
+
+    /// Rows of a block: as many elements as a register has, or nearly so.
+    fn rows_turned(&self, size: usize) -> usize {
+        (self.target.register / size).clamp(4, 16)
+    }
+
+    fn turning_memory(&mut self, size: usize) -> Operand {
+        let k = self.buffers;
+        self.buffers += 1;
+        let bytes = self.rows_turned(size) * PANEL * size;
+        // Writing to a string does not fail.
+        let _ = writeln!(self.entry, "  %buffer{k} = alloca [{bytes} x i8], align 64");
+        Operand::text(format!("%buffer{k}"))
+    }
+
+    /// Reads of what is turned, if it is, a vector for each part of a step.
+    pub(super) fn turned(&mut self, of: Val) -> Option<V> {
+        let buffer = self.turned.iter().find(|t| t.of == of)?.buffer.clone();
+        let lane = self.axes.len() - 1;
+        let (Axis::One(at), Axis::Lanes(first)) = (self.axes[lane - 1].clone(), self.axes[lane].clone()) else {
+            return None;
+        };
+        let ty = self.ty(of);
+        let within = put!(self, "and i64 {at}, {}", self.rows_turned(ty.size()) - 1);
+        let start = put!(self, "mul i64 {within}, {PANEL}");
+        let column = put!(self, "sub i64 {first}, %c0");
+        let start = put!(self, "add i64 {start}, {column}");
+        Some(V::Lanes(self.neighbours(ty, &buffer, &start, 1, None, "")))
+    }
+
+    /// Turns the columns of a panel for the rows of a block, of which axes are at the first, whether or not that is one
+    /// of the index space; `whole` tells whether it is.
+    fn turn_block(
+        &mut self,
+        (l, leaf, across, of): (&Load, u32, usize, Val),
+        rows: usize,
+        whole: &Operand,
+        buffer: &Operand,
+    ) {
+        let (rank, size) = (l.index.len(), self.ty(of).size());
+        let (mem, mut first, mut step) = (format!("i{}", size * 8), Operand::int(0), Operand::int(0));
+        let mut along = Operand::int(0);
+        for (dim, ix) in l.index.iter().enumerate() {
+            let (Ix::Affine { scale, .. }, V::One(at)) = (ix, self.index(ix)) else { return };
+            let stride = self.stride(l.array, dim, rank);
+            let term = put!(self, "mul i64 {at}, {stride}");
+            first = put!(self, "add i64 {first}, {term}");
+            if dim == across {
+                step = put!(self, "mul i64 {stride}, {scale}");
+            }
+            along = at;
+        }
+        let extent = self.word(Word::ArrayExtent(l.array, rank as u32 - 1));
+        let column = self.word(Word::Column(l.array, leaf));
+        let start = put!(self, "getelementptr {mem}, ptr {column}, i64 {first}");
+        let zero = Operand::int(0);
+        let columns = put!(self, "sub i64 %c1, %c0");
+        let end = put!(self, "add i64 {along}, {rows}");
+        let inside = put!(self, "icmp ule i64 {end}, {extent}");
+        let whole = put!(self, "and i1 {whole}, {inside}");
+        let squares = put!(self, "and i64 {columns}, {}", -(rows as i64));
+        let squares = put!(self, "select i1 {whole}, i64 {squares}, i64 0");
+        let some = put!(self, "icmp sgt i64 {squares}, 0");
+        let vector = format!("<{rows} x {mem}>");
+        self.only_if(&some, &[], Vec::new(), |e, none| {
+            e.along([&zero, &squares], rows, State::default(), None, |e, j, _| {
+                let mut square = Vec::new();
+                for t in 0..rows {
+                    let at = put!(e, "add i64 {j}, {t}");
+                    let at = put!(e, "mul i64 {at}, {step}");
+                    let p = put!(e, "getelementptr {mem}, ptr {start}, i64 {at}");
+                    square.push(put!(e, "load {vector}, ptr {p}, align {size}, !alias.scope !2"));
+                }
+                for (k, turned) in e.transpose(square, &mem, LANE / size).into_iter().enumerate() {
+                    let at = put!(e, "add i64 {j}, {}", k * PANEL);
+                    let p = put!(e, "getelementptr {mem}, ptr {buffer}, i64 {at}");
+                    e.w.line(format_args!("store {vector} {turned}, ptr {p}, align {size}"));
+                }
+                Vec::new()
+            });
+            none
+        });
+        // What is left of columns, or of the rows that the array has, one by one.
+        let left = put!(self, "icmp slt i64 {squares}, {columns}");
+        self.only_if(&left, &[], Vec::new(), |e, none| {
+            let low = put!(e, "sub i64 0, {along}");
+            let low = put!(e, "call i64 @llvm.smax.i64(i64 {low}, i64 0)");
+            let high = put!(e, "sub i64 {extent}, {along}");
+            let high = put!(e, "call i64 @llvm.smin.i64(i64 {high}, i64 {rows})");
+            e.along([&squares, &columns], 1, State::default(), None, |e, j, _| {
+                let lane = put!(e, "mul i64 {j}, {step}");
+                e.along([&low, &high], 1, State::default(), None, |e, k, _| {
+                    let at = put!(e, "add i64 {lane}, {k}");
+                    let p = put!(e, "getelementptr {mem}, ptr {start}, i64 {at}");
+                    let x = put!(e, "load {mem}, ptr {p}, align {size}, !alias.scope !2");
+                    let at = put!(e, "mul i64 {k}, {PANEL}");
+                    let at = put!(e, "add i64 {at}, {j}");
+                    let p = put!(e, "getelementptr {mem}, ptr {buffer}, i64 {at}");
+                    e.w.line(format_args!("store {mem} {x}, ptr {p}, align {size}"));
+                    Vec::new()
+                });
+                Vec::new()
+            });
+            none
+        });
+    }
+
+    /// The columns of a square of rows, of which each is a vector; `lane` of its elements are shuffled at the least cost.
+    fn transpose(&mut self, rows: Vec<Operand>, element: &str, lane: usize) -> Vec<Operand> {
+        let n = rows.len();
+        let lane = lane.clamp(1, n);
+        let mut shuffle = |a: &Operand, b: &Operand, of: &dyn Fn(usize) -> usize| {
+            let order: Vec<String> = (0..n).map(|k| format!("i32 {}", of(k))).collect();
+            put!(self, "shufflevector <{n} x {element}> {a}, <{n} x {element}> {b}, <{n} x i32> <{}>", order.join(", "))
+        };
+        // Groups of `merged` rows have as many vectors: in the parts of each, as long as `lane`, some columns of that
+        // part of all rows of the group.
+        let mut at = rows;
+        let mut merged = 1;
+        while merged < lane {
+            let mut next = Vec::new();
+            for group in at.chunks(2 * merged) {
+                let (a, b) = group.split_at(merged);
+                for (x, y) in a.iter().zip(b) {
+                    for half in 0..2 {
+                        next.push(shuffle(x, y, &|k| {
+                            let (part, k) = (k / lane * lane, k % lane);
+                            let run = k / merged;
+                            let from = (run / 2 + half * lane / (2 * merged)) * merged + k % merged;
+                            part + from + run % 2 * n
+                        }));
+                    }
+                }
+            }
+            at = next;
+            merged *= 2;
+        }
+        // Now parts change places between the groups of `lane` rows.
+        let mut by = n / lane / 2;
+        while by > 0 {
+            for v in (0..n).filter(|v| (v / lane) & by == 0) {
+                let (x, y) = (at[v].clone(), at[v + by * lane].clone());
+                at[v] = shuffle(&x, &y, &|k| if (k / lane) & by == 0 { k } else { k - by * lane + n });
+                at[v + by * lane] = shuffle(&x, &y, &|k| if (k / lane) & by == 0 { k + by * lane } else { k + n });
+            }
+            by /= 2;
+        }
+        at
+    }
+}
