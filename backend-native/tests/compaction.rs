@@ -170,3 +170,23 @@ fn elements_of_every_size_are_kept_in_order() {
         }
     }
 }
+
+/// Machine code writes long results while it counts them, whatever share is kept.
+#[test]
+fn long_vectors_are_compacted_at_once() {
+    let n = 1_150_003;
+    let mut r = Rng(59);
+    let args = [array(&[n], &ScalarType::F32.into(), &mut r), array(&[n], &ScalarType::I64.into(), &mut r)];
+    for kept in ["gt(%x, 0.0f32)", "eq(%x, 8.0f32)", "lt(%x, %x)", "eq(%x, %x)"] {
+        let text = filter(kept);
+        let want = Native::tiles().run_untyped(&parse(&text), &args, &RunLimits::none()).unwrap();
+        for threads in [1, 2, 3, 7, 16] {
+            let backend = Native::with_threads(threads).unwrap();
+            for _ in 0..3 {
+                assert!(backend.run_untyped(&parse(&text), &args, &RunLimits::none()).unwrap() == want, "{kept}");
+            }
+        }
+        let compiled = Native::compiled().run_untyped(&parse(&text), &args, &RunLimits::none()).unwrap();
+        assert!(compiled == want, "{kept}");
+    }
+}

@@ -230,7 +230,7 @@ mod tests {
         // Streams that begin and end anywhere within lines, and are shorter than one.
         let lengths = [0, 1, 3, 64, 65, 200, 15, 16, 17, 1000, 2];
         for before in [0, 1, 5, 8, 63] {
-            let mut memory = vec![none; 2000];
+            let mut memory = [none; 2000];
             let Some(places) = memory.get_mut(before..).map(Places::new) else { continue };
             let Some(mut lines) = Lines::new(&places) else { continue };
             let mut end = 0;
