@@ -133,6 +133,26 @@ fn a_counted_loop_counts_on_the_host() {
 }
 
 #[test]
+fn a_loop_that_adds_up_is_a_reduction() {
+    let add_up = |n: Exp<i64>, f: &dyn Fn(Exp<i64>) -> Exp<f32>| {
+        while_((0i64, 0.0f32), |(k, _)| k.lt(n), |(k, sum)| (k + 1, sum + f(k))).1
+    };
+    // A product of matrices: nothing of the size of lanes times counter is made, so there is no loop.
+    let (a, b) = (matrix(), matrix());
+    let product = graph(generate((2, 2), |(i, j)| add_up(constant(2i64), &|k| a.index((i, k)) * b.index((k, j)))));
+    has(&product, &[("contract", 1), ("while", 0), ("mul", 0), ("gather", 0), ("take", 0)]);
+    // Of anything else there may be too much for memory: in blocks.
+    let xs = floats();
+    let distances = graph(xs.map(|x| add_up(xs.length(), &|k| (x - xs.index(k)).abs())));
+    has(&distances, &[("while", 1), ("reduce", 1), ("abs", 1), ("any_lane", 0), ("where", 0)]);
+    // Lanes that count differently are a loop of lanes; what depends on the sum so far has an order.
+    let counts = use_(&Vector::from([1i64, 2, 3]));
+    has(&graph(counts.map(|n| add_up(n, &|k| xs.index(k)))), &[("lane_loop", 1), ("reduce", 0)]);
+    let recurrence = |(k, y): (Exp<i64>, Exp<f32>)| (k + 1, y * y + xs.index(k));
+    has(&graph(xs.map(|x| while_((0i64, x), |(k, _)| k.lt(3), recurrence).1)), &[("while", 1), ("reduce", 0)]);
+}
+
+#[test]
 fn a_condition_on_the_position_divides_the_space() {
     let (xs, ys) = (floats(), floats());
     has(&graph(xs.concat(&ys)), &[("concat", 1), ("where", 0), ("gather", 0), ("take", 0)]);

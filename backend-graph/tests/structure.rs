@@ -166,6 +166,42 @@ fn product_by_index_split(a: &Grid, b: &Grid) -> Grid {
     generate((rows, columns, inner), |(r, c, k)| left(r, k) * right(k, c)).fold(0.0, |x, y| y + x)
 }
 
+/// A loop over a counter up to `n` that adds up.
+fn add_up(n: Exp<i64>, f: impl Fn(Exp<i64>) -> Exp<f32>) -> Exp<f32> {
+    while_((0i64, 0.0f32), |(k, _)| k.lt(n), |(k, sum)| (k + 1, sum + f(k))).1
+}
+
+/// The same from the other side, in one expression of a tuple the other way round.
+fn add_up_split(n: Exp<i64>, f: impl Fn(Exp<i64>) -> Exp<f32>) -> Exp<f32> {
+    let step = |(sum, k): (Exp<f32>, Exp<i64>)| (f(k) + sum, 1 + k);
+    while_((0.0f32, 0i64), |(_, k)| n.gt(k), step).0
+}
+
+fn product_by_loop(a: &Grid, b: &Grid) -> Grid {
+    let ((rows, inner), (_, columns)) = (a.shape(), b.shape());
+    generate((rows, columns), |(i, j)| add_up(inner, |k| a.index((i, k)) * b.index((k, j))))
+}
+
+fn product_by_loop_split(a: &Grid, b: &Grid) -> Grid {
+    let ((rows, inner), (_, columns)) = (a.shape(), b.shape());
+    generate((rows, columns), |(i, j)| add_up_split(inner, |k| b.index((k, j)) * a.index((i, k))))
+}
+
+fn bodies_by_loop(xs: &Floats) -> Floats {
+    let n = xs.length();
+    xs.map(|x| {
+        add_up(n, |k| {
+            let d = xs.index(k) - x;
+            d / (d * d + 0.5)
+        })
+    })
+}
+
+fn bodies_by_loop_split(xs: &Floats) -> Floats {
+    let force = |d: Exp<f32>| d / (d * d + 0.5);
+    xs.map(|x| add_up_split(xs.length(), |k| force(xs.index(k) - x)))
+}
+
 structure! {
     // ---- element-wise
     "map" [1, 0, 0] floats().map(|x| x * 2.0), floats().map(twice);
@@ -238,7 +274,7 @@ structure! {
     "segmented sum of integers" [6, 7, 14] ints().fold_seg(&lengths(), 0, |a, b| a + b), ints().fold_seg(&lengths(), 0, |x, y| y + x);
     "segmented maximum" [3, 4, 16] floats().fold1_seg(&lengths(), |a, b| a.max(b)), floats().fold1_seg(&lengths(), |x, y| y.max(x));
     "segmented maximum of integers" [7, 8, 16] ints().fold1_seg(&lengths(), |a, b| a.max(b)), ints().fold1_seg(&lengths(), |x, y| y.max(x));
-    "segmented affine maps" [25, 30, 24] floats().map(|x| (x, x)).fold_seg(&lengths(), (1.0, 0.0), |(a, b), (c, d)| (a * c, b * c + d)), floats().map(|x| (x, x)).fold_seg(&lengths(), (1.0, 0.0), |p, q| (p.0 * q.0, p.1 * q.0 + q.1));
+    "segmented affine maps" [24, 30, 24] floats().map(|x| (x, x)).fold_seg(&lengths(), (1.0, 0.0), |(a, b), (c, d)| (a * c, b * c + d)), floats().map(|x| (x, x)).fold_seg(&lengths(), (1.0, 0.0), |p, q| (p.0 * q.0, p.1 * q.0 + q.1));
     "sums by offsets" [1, 8, 13] floats().fold_seg_offsets(&lengths(), 0.0, |a, b| a + b), floats().fold_seg_offsets(&lengths(), 0.0, |x, y| y + x);
     "segmented scan" [26, 27, 11] floats().scanl1_seg(&lengths(), |a, b| a + b), floats().scanl1_seg(&lengths(), |x, y| y + x);
     "segmented scan of integers" [24, 27, 11] ints().scanl1_seg(&lengths(), |a, b| a + b), ints().scanl1_seg(&lengths(), |x, y| y + x);
@@ -253,6 +289,13 @@ structure! {
     "game of life" [14, 16, 0] life(&cells()), life_split(&cells());
     // ---- loops
     "counted loop" [1, 1, 0] floats().map(|x| iterate(3, x, |y| y * 2.0)), floats().map(|x| while_((0i64, x), |(k, _)| k.lt(3), |(k, y)| (k + 1, twice(y))).1);
+    "matrix product by a loop" [1, 11, 0] product_by_loop(&grid(), &grid()), product_by_loop_split(&grid(), &grid());
+    "row sums by a loop" [1, 2, 0] { let m = grid(); generate(m.shape().0, |i| m.sfoldl(0.0f32, i, |a, b| a + b)) }, { let m = grid(); generate(m.shape().0, |i| add_up_split(m.shape().1, |k| m.index((i, k)))) };
+    "sum by a loop" [1, 0, 0] { let xs = floats(); unit(add_up(xs.length(), |k| xs.index(k))) }, { let xs = floats(); unit(xs.sfoldl(0.0f32, (), |a, b| b + a)) };
+    "forces by a loop" [6, 6, 0] bodies_by_loop(&floats()), bodies_by_loop_split(&floats());
+    "greatest of some, by a loop" [2, 5, 0] { let xs = floats(); generate(3, |i| while_((0i64, 0.0f32), |(k, _)| k.lt(2), |(k, m)| (k + 1, m.max(xs.index(i + k)))).1) }, { let xs = floats(); generate(3, |i| while_((0i64, 0.0f32), |(k, _)| k.lt(2), |(k, m)| { let x = xs.index(k + i); (k + 1, x.max(m)) }).1) };
+    "bits by a loop" [2, 4, 0] { let xs = ints(); xs.map(|x| while_((0i64, x), |(k, _)| k.lt(4), |(k, m)| (k + 1, m ^ xs.index(k))).1) }, { let xs = ints(); xs.map(|x| while_((x, 0i64), |(_, k)| k.lt(4), |(m, k)| (xs.index(k) ^ m, k + 1)).0) };
+    "recurrence by a loop" [6, 7, 4] { let xs = floats(); xs.map(|x| while_((0i64, x), |(k, _)| k.lt(4), |(k, y)| (k + 1, y * y + xs.index(k))).1) }, { let xs = floats(); xs.map(|x| while_((x, 0i64), |(_, k)| k.lt(4), |(y, k)| (xs.index(k) + y * y, k + 1)).0) };
     "mandelbrot" [25, 3, 0] mandelbrot(), mandelbrot_nested();
     "awhile" [3, 0, 0] awhile(floats(), |xs: Floats| xs.sum().map(|s| s.lt(100.0)), |xs: Floats| xs.map(twice)), awhile(floats(), |xs: Floats| xs.fold(0.0, |a, b| a + b).map(|s| s.lt(100.0)), |xs: Floats| xs.map(|x| x * 2.0));
     // ---- sorting

@@ -11,6 +11,7 @@
 //!   stands only in a region that needs its value.
 
 mod array;
+mod counted;
 mod demand;
 mod loc;
 mod prim;
@@ -20,6 +21,7 @@ pub use array::{
     ArrayId, ArrayOp, ArrayType, Axis, Block, Boundary, Dir, ForeignFun, Program, SEGMENT_EMPTY, SEGMENTS_WRONG,
     StencilInput, Stmt,
 };
+pub use counted::{CountedLoop, Part};
 pub use demand::{Use, arrays_needed, arrays_of_fun, arrays_on_demand, free_arrays, strict_statements};
 pub use loc::Loc;
 pub use prim::{Domain, PrimOp, Yields, bitcast_exists, cast_exists};

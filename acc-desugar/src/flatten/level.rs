@@ -63,7 +63,8 @@ fn join(env: &[Level], vals: impl IntoIterator<Item = Val>) -> Level {
     vals.into_iter().map(|v| env[v.index()]).max().unwrap_or(Level::Size)
 }
 
-fn region(f: &Fun, r: &Region, env: &mut Vec<Level>) {
+/// The levels of the values of a region, given those of its parameters and of what is around it.
+pub(super) fn region(f: &Fun, r: &Region, env: &mut Vec<Level>) {
     for n in &r.nodes {
         let operands = join(env, n.op.operands());
         match &n.op {

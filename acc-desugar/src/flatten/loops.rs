@@ -24,6 +24,9 @@ impl Flattener<'_> {
         if varying && rank > 0 && !self.faults.exact() {
             return self.lane_loop(lanes, n, init, test, step, mask);
         }
+        if !varying && let Some(results) = self.counted_loop(lanes, n, init, test, step, mask) {
+            return results;
+        }
         let mut state = Vec::new();
         for (v, r) in init.iter().zip(&n.results) {
             let s = self.val(lanes, *v);

@@ -11,6 +11,7 @@
 
 mod affine;
 mod branch;
+mod counted;
 mod known;
 mod level;
 mod loops;

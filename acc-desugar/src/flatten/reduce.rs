@@ -115,16 +115,21 @@ impl Flattener<'_> {
     /// A reduction with a known operation; a sum of products is a contraction.
     fn reduce_known(&mut self, k: Known, column: Value) -> Value {
         let (inner, checks) = self.b.beneath_checks(column);
-        if k == Known::Sum
-            && matches!(self.b.scalar(column), ScalarType::F32 | ScalarType::F64)
-            && let Some(Op::Prim(PrimOp::MulP, args)) = self.b.def(inner)
-            && let [a, b] = args[..]
-            && self.b.rank(a) == self.b.rank(b)
-        {
-            let operands = self.b.after(checks, &[a, b]);
-            return self.b.contract(operands[0], operands[1]);
+        match self.factors(inner).filter(|_| k == Known::Sum) {
+            Some(factors) => {
+                let operands = self.b.after(checks, &factors);
+                self.b.contract(operands[0], operands[1])
+            }
+            None => self.b.reduce(k, column),
         }
-        self.b.reduce(k, column)
+    }
+
+    /// The factors of a product of floats that a sum of contracts.
+    pub(super) fn factors(&self, product: Value) -> Option<[Value; 2]> {
+        let Some(Op::Prim(PrimOp::MulP, args)) = self.b.def(product) else { return None };
+        let [a, b] = args[..] else { return None };
+        let floats = matches!(self.b.scalar(product), ScalarType::F32 | ScalarType::F64);
+        (floats && self.b.rank(a) == self.b.rank(b)).then_some([a, b])
     }
 
     /// Of each row the element at a position.

@@ -99,6 +99,25 @@ fn n_body(xs: Acc<Vector<f32>>, ys: Acc<Vector<f32>>) -> (Acc<Vector<f32>>, Acc<
     (sums.map(|(x, _)| x), sums.map(|(_, y)| y))
 }
 
+/// The same, each body's sum as a loop over the others.
+fn n_body_loop(xs: Acc<Vector<f32>>, ys: Acc<Vector<f32>>) -> Acc<Vector<(f32, f32)>> {
+    let n = xs.length();
+    generate(n, |i| {
+        let (x, y) = (xs.index(i), ys.index(i));
+        let (_, ax, ay) = while_(
+            (0i64, 0.0f32, 0.0f32),
+            |(j, _, _)| j.lt(n),
+            |(j, ax, ay)| {
+                let (dx, dy) = (xs.index(j) - x, ys.index(j) - y);
+                let d2 = dx * dx + dy * dy + 0.01;
+                let f = 1.0 / (d2 * d2.sqrt());
+                (j + 1, ax + dx * f, ay + dy * f)
+            },
+        );
+        (ax, ay)
+    })
+}
+
 fn n_body_by_hand(x: &Tensor, y: &Tensor) -> Vec<Tensor> {
     let (dx, dy) = (x.unsqueeze(0) - x.unsqueeze(1), y.unsqueeze(0) - y.unsqueeze(1));
     let d2 = &dx * &dx + &dy * &dy + 0.01;
@@ -177,7 +196,17 @@ pub(crate) fn rows() -> Rows {
         "kernel", "n-body of 2048", 1e-3, |n| { let xs = floats(n.isqrt()); let ys: Vec<f32> = xs.iter().rev().copied().collect(); let (x, y) = (t(&xs), t(&ys)); }
             n_body, (Vector::from(xs), Vector::from(ys)), move || n_body_by_hand(&x, &y);
     }
+    table! { out, [2048 * 2048];
+        "kernel", "n-body of 2048, as a loop", 1e-3, |n| { let xs = floats(n.isqrt()); let ys: Vec<f32> = xs.iter().rev().copied().collect(); let (x, y) = (t(&xs), t(&ys)); }
+            n_body_loop, (Vector::from(xs), Vector::from(ys)), move || n_body_by_hand(&x, &y);
+    }
     table! { out, [512 * 512];
+        "kernel", "matrix product of 512, as a loop", 1e-4, |n| { let (m, x) = matrix(n.isqrt()); }
+            |a: Acc<Matrix<f32>>, b: Acc<Matrix<f32>>| {
+                let ((rows, inner), (_, columns)) = (a.shape(), b.shape());
+                generate((rows, columns), |(i, j)| while_((0i64, 0.0f32), |(k, _)| k.lt(inner), |(k, s)| (k + 1, s + a.index((i, k)) * b.index((k, j)))).1)
+            },
+            (m.clone(), m), move || vec![x.matmul(&x)];
         "kernel", "matrix product of 512", 1e-4, |n| { let (m, x) = matrix(n.isqrt()); }
             |a: Acc<Matrix<f32>>, b: Acc<Matrix<f32>>| {
                 let ((rows, _), (_, columns)) = (a.shape(), b.shape());

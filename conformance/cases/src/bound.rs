@@ -11,6 +11,7 @@
 //! | `exp ln log2 log10 sin cos atan atan2 tanh` | 4 |
 //! | `pow tan asin acos sinh cosh asinh acosh atanh` | 8 |
 //! | a fold, scan or permute whose operator rounds, over n elements | 2 n, of the column's greatest magnitude |
+//! | a counted loop that adds up floats | the same, for as many steps as a row has elements |
 //!
 //! A program with none of the inexact ones is held to equality bit for bit; with `min` or `max` of floats, zeros of
 //! either sign are equal. A scalar or array loop that carries an inexact value has no bound of its own: its test file
@@ -18,7 +19,7 @@
 
 use crate::compare::Near;
 use acc_core::data::{ArrayData, ScalarType};
-use acc_core::ir::{ArrayId, ArrayOp, Block, Fun, PrimOp, Program, Region, ScalarOp, Stmt, Val};
+use acc_core::ir::{ArrayId, ArrayOp, Block, CountedLoop, Fun, PrimOp, Program, Region, ScalarOp, Stmt, Val};
 
 /// How near the results of a run must be; an error if the program has no bound of its own.
 pub fn of_program(program: &Program, args: &[ArrayData]) -> Result<Near, &'static str> {
@@ -148,8 +149,18 @@ impl Bounds {
                     }
                     self.region(f, test, values);
                     let after = self.region(f, step, values);
-                    self.unbounded |= after > operands;
-                    after.max(operands)
+                    match CountedLoop::of(f, test, step) {
+                        // Sums in any order, of as many numbers as a row has.
+                        Some(counted) if counted.rounds(f, step) => {
+                            self.sums = true;
+                            after + after.saturating_sub(operands).max(1) * 2 * self.elements
+                        }
+                        Some(_) => after.max(operands),
+                        None => {
+                            self.unbounded |= after > operands;
+                            after.max(operands)
+                        }
+                    }
                 }
             };
             for v in &n.results {
@@ -258,6 +269,21 @@ mod tests {
         };
         assert_eq!(fold("add(%a, %b)"), Ok(Near::ColumnUlp(6)));
         assert_eq!(fold("max(%a, %b)"), Ok(Near::Equal));
+    }
+
+    #[test]
+    fn counted_sums_grow_like_folds() {
+        let body = |step: &str| {
+            format!(
+                "{{ %n: i64, %r: f32 = while (0i64, %x) test |%k: i64, %s: f32| {{ yield lt(%k, 3i64) }} \
+                 step |%k: i64, %s: f32| {{ yield add(%k, 1i64), {step} }} yield %r }}"
+            )
+        };
+        assert_eq!(map(&body("add(%s, xs[%k])")), Ok(Near::ColumnUlp(6)));
+        assert_eq!(map(&body("max(%s, xs[%k])")), Ok(Near::Equal));
+        assert_eq!(map(&body("mul(%s, xs[%k])")), Ok(Near::Exact));
+        // What each step makes of the last one's sum is in order.
+        assert_eq!(map(&body("add(%s, mul(%s, xs[%k]))")), Ok(Near::Exact));
     }
 
     #[test]

@@ -13,7 +13,8 @@ use crate::compare::{Near, compare};
 use crate::executors::{REFERENCE, Registered};
 use crate::runner;
 use acc_core::data::ArrayData;
-use acc_core::ir::Program;
+use acc_core::grow_stack;
+use acc_core::ir::{Block, CountedLoop, Fun, Program, ScalarOp};
 use acc_core::text::{Run, TestFile, canonical, parse};
 use acc_core::{Error, Executor, Interpreter};
 use acc_desugar::{RULES, Rules};
@@ -199,11 +200,31 @@ fn reference(
     results: Result<Vec<ArrayData>, Error>,
 ) -> Result<Reference, Error> {
     let results = results?;
-    let intervals = (mode == Mode::Tolerant).then(|| match interval::evaluate(&file.program, &run.args) {
-        Some(e) => Intervals { results: e.results, may_fault: e.may_fault },
-        None => Intervals { results: Vec::new(), may_fault: true },
-    });
+    let intervals =
+        (mode == Mode::Tolerant || adds_up_in_loops(&file.program.body)).then(|| {
+            match interval::evaluate(&file.program, &run.args) {
+                Some(e) => Intervals { results: e.results, may_fault: e.may_fault },
+                None => Intervals { results: Vec::new(), may_fault: true },
+            }
+        });
     Ok(Reference { results, intervals })
+}
+
+/// Whether a counted loop adds up floats, which executors may do in any order.
+fn adds_up_in_loops(block: &Block) -> bool {
+    let adds_up = |f: &Fun| {
+        let mut found = false;
+        f.body.visit(0, &mut |n, _| {
+            if let ScalarOp::While { test, step, .. } = &n.op {
+                found |= CountedLoop::of(f, test, step).is_some_and(|counted| counted.rounds(f, step));
+            }
+        });
+        found
+    };
+    block.stmts.iter().any(|s| {
+        s.op.funs().iter().any(|(_, f)| adds_up(f))
+            || s.op.blocks().into_iter().any(|b| grow_stack(|| adds_up_in_loops(b)))
+    })
 }
 
 /// An executor that compiles in another way.

@@ -122,7 +122,21 @@ impl Generator {
             go = self.define(T::Bool, &mut test, format!("and({go}, {more})"));
         }
         let mut step = r.inner(&[(j.clone(), T::I64), (t.clone(), ty)]);
-        let state = self.value(ty, &mut step, arrays);
+        let state = match self.choices.chance(40) {
+            // A reduction, if the value does not use the state.
+            true => {
+                let x = self.value(ty, &mut step, arrays);
+                let op = if ty == T::Bool {
+                    "or"
+                } else if ty == T::Char {
+                    "max"
+                } else {
+                    *self.choices.pick(&["add", "sub", "max", "min"])
+                };
+                self.define(ty, &mut step, format!("{op}({t}, {x})"))
+            }
+            false => self.value(ty, &mut step, arrays),
+        };
         let next = self.define(T::I64, &mut step, format!("add({j}, 1i64)"));
         let (k, result) = (self.fresh(), self.fresh());
         r.nodes.push(format!(

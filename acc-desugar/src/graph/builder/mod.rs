@@ -4,6 +4,8 @@ mod control;
 mod size;
 mod tensor;
 
+pub(crate) use tensor::neutral;
+
 use super::{Body, Graph, Node, Op, Source, Type, Value, Values};
 use acc_core::data::ScalarType;
 use acc_core::ir::Loc;

@@ -6,6 +6,23 @@ use acc_core::data::{Lit, Prim, ScalarType};
 use acc_core::ir::PrimOp;
 use smallvec::SmallVec;
 
+/// The right operand that leaves every other as it is, down to the sign of zeros; of what commutes the left one, too.
+pub(crate) fn neutral(p: PrimOp, ty: ScalarType) -> Option<Lit> {
+    Some(match (p, ty) {
+        (PrimOp::AddP, ScalarType::F16) => Lit { ty, bits: 1 << 15 },
+        (PrimOp::AddP, ScalarType::F32) => (-0f32).lit(),
+        (PrimOp::AddP, ScalarType::F64) => (-0f64).lit(),
+        (PrimOp::AddP | PrimOp::SubP | PrimOp::OrP | PrimOp::XorP, _) => Lit::zero(ty),
+        (PrimOp::MulP, _) => Lit::one(ty),
+        (PrimOp::MinP, _) => Known::Min.neutral(ty),
+        (PrimOp::MaxP, _) => Known::Max.neutral(ty),
+        (PrimOp::AndP, ScalarType::Bool) => true.lit(),
+        (PrimOp::AndP, _) if ty.is_signed() => Lit { ty, bits: u64::MAX },
+        (PrimOp::AndP, _) => Lit { ty, bits: u64::MAX >> (64 - ty.bits()) },
+        _ => return None,
+    })
+}
+
 impl Builder {
     pub(crate) fn constant(&mut self, l: Lit) -> Value {
         self.tensor(Op::Const(l), l.ty, 0)
@@ -44,6 +61,9 @@ impl Builder {
         if let Some(v) = self.test_of_choice(p, args) {
             return v;
         }
+        if let Some(v) = self.without_neutral(p, args).filter(|v| self.rank(*v) == rank) {
+            return v;
+        }
         self.tensor(Op::Prim(p, args.into()), scalar, rank)
     }
 
@@ -65,6 +85,24 @@ impl Builder {
             (true, false) => Some(c),
             (false, true) => Some(self.not(c)),
             (true, true) | (false, false) => None,
+        }
+    }
+
+    /// The other operand where one is [`neutral`].
+    fn without_neutral(&mut self, p: PrimOp, args: &[Value]) -> Option<Value> {
+        let [x, y] = *args else { return None };
+        let ty = self.scalar(x);
+        let is = |l: Option<Lit>, p| l.is_some() && l == neutral(p, ty);
+        if is(self.constant_of(y), p) {
+            return Some(x);
+        }
+        let left = self.constant_of(x);
+        match p {
+            PrimOp::SubP if is(left, PrimOp::AddP) && (ty.is_float() || ty.is_signed()) => {
+                Some(self.prim(PrimOp::NegP, &[y]))
+            }
+            PrimOp::SubP => None,
+            _ => is(left, p).then_some(y),
         }
     }
 

@@ -418,10 +418,15 @@ fn contract(a: &Tensor, b: &Tensor) -> Result<Tensor> {
         return Ok(a.f_dot(b)?);
     }
     let full: Vec<i64> =
-        a.size().iter().zip(b.size()).map(|(x, y)| *x.max(&y)).take(a.dim().saturating_sub(1)).collect();
+        a.size().iter().zip(b.size()).map(|(x, y)| together(*x, y)).take(a.dim().saturating_sub(1)).collect();
     let products = contract_parted(&without_copies(a)?, &without_copies(b)?)?;
     // Along an axis of neither operand all is the same.
     Ok(if products.size() == full { products } else { products.f_expand(full, false)? })
+}
+
+/// The extent of an axis of two tensors together, one of which may repeat along it.
+fn together(x: i64, y: i64) -> i64 {
+    if x == 1 { y } else { x }
 }
 
 fn contract_parted(a: &Tensor, b: &Tensor) -> Result<Tensor> {
@@ -437,7 +442,7 @@ fn contract_parted(a: &Tensor, b: &Tensor) -> Result<Tensor> {
     };
     let mut outer: Vec<_> = rows.iter().zip(columns).enumerate().collect();
     outer.sort_by_key(role);
-    let extents: Vec<i64> = outer.iter().map(|(_, (x, y))| *(*x).max(*y)).collect();
+    let extents: Vec<i64> = outer.iter().map(|(_, (x, y))| together(**x, **y)).collect();
     let size = |of: usize| outer.iter().zip(&extents).filter(|(o, _)| role(o) == of).map(|(_, n)| n).product::<i64>();
     let [batch, rows, columns] = [size(0), size(1), size(2)];
     let one_each = rows == 1 && columns == 1;

@@ -349,12 +349,15 @@ fn neighbour(m: &mut Machine<'_>, source: &Bounds, at: &[i64], boundary: &Bounda
 
 /// Which roundings of floats a repeated operator has: their association is free.
 #[derive(Clone, Copy)]
-struct Rounding {
+pub(super) struct Rounding {
     sums: bool,
     products: bool,
 }
 
 impl Rounding {
+    /// Those of sums.
+    pub(super) const SUMS: Rounding = Rounding { sums: true, products: false };
+
     fn of(f: &Fun) -> Rounding {
         let mut found = Rounding { sums: false, products: false };
         f.body.visit(0, &mut |n, _| {
@@ -370,20 +373,20 @@ impl Rounding {
 }
 
 /// What an operator was applied to: how far results in another association may lie apart.
-struct Sums {
+pub(super) struct Sums {
     count: f64,
     /// By leaf: the sum of magnitudes, the product of those above 1, and of those below 1.
     leaves: Vec<(f64, f64, f64)>,
 }
 
 impl Sums {
-    fn new(first: &[Near]) -> Sums {
+    pub(super) fn new(first: &[Near]) -> Sums {
         let mut sums = Sums { count: 0.0, leaves: vec![(0.0, 1.0, 1.0); first.len()] };
         sums.add(first);
         sums
     }
 
-    fn add(&mut self, x: &[Near]) {
+    pub(super) fn add(&mut self, x: &[Near]) {
         self.count += 1.0;
         for ((sum, above, below), x) in self.leaves.iter_mut().zip(x).filter(|(_, x)| x.lit.ty.is_float()) {
             let m = x.magnitude();
@@ -396,7 +399,7 @@ impl Sums {
         }
     }
 
-    fn widen(&self, acc: Vec<Near>, rounds: Rounding) -> Vec<Near> {
+    pub(super) fn widen(&self, acc: Vec<Near>, rounds: Rounding) -> Vec<Near> {
         let widened = acc.into_iter().zip(&self.leaves).map(|(x, &(sum, above, below))| {
             use acc_core::data::ScalarType as T;
             let (epsilon, greatest, least) = match x.lit.ty {

@@ -1,16 +1,25 @@
 //! Scalar functions in intervals.
 
-use super::arrays::Machine;
+use super::arrays::{Machine, Rounding, Sums};
 use super::value::{self, Near};
 use acc_core::data::{Prim, linear_index};
 use acc_core::grow_stack;
-use acc_core::ir::{Fun, Node, Region, ScalarOp, Val};
+use acc_core::ir::{CountedLoop, Fun, Node, Part, PrimOp, Region, ScalarOp, Val};
 
 /// The values of a function's call.
 struct Call<'f, 'm, 'p> {
     fun: &'f Fun,
     values: Vec<Option<Near>>,
     machine: &'m mut Machine<'p>,
+}
+
+/// How far the floats of one state lie from those of another; other values are what they are.
+fn differences(to: &[Near], from: &[Near]) -> Option<Vec<Near>> {
+    let difference = |(to, from): (&Near, &Near)| match to.lit.ty.is_float() {
+        true => value::prim(PrimOp::SubP, &[*to, *from]),
+        false => Some(*to),
+    };
+    to.iter().zip(from).map(difference).collect()
 }
 
 /// Calls a function; `None` if that cannot be said in intervals.
@@ -62,6 +71,8 @@ impl Call<'_, '_, '_> {
             ScalarOp::While { init, test, step } => {
                 let mut state = self.get(init)?;
                 let mut stable = true;
+                let sums = CountedLoop::of(self.fun, test, step);
+                let mut added = sums.as_ref().map(|_| Sums::new(&state));
                 loop {
                     self.set(&test.params, &state);
                     let go_on = self.region(test)?;
@@ -70,7 +81,18 @@ impl Call<'_, '_, '_> {
                         break;
                     }
                     self.set(&step.params, &state);
-                    state = self.region(step)?;
+                    let next = self.region(step)?;
+                    if let Some(added) = &mut added {
+                        added.add(&differences(&next, &state)?);
+                    }
+                    state = next;
+                }
+                // Executors add up in any order.
+                if let (Some(counted), Some(added)) = (sums, added) {
+                    let widened = added.widen(state.clone(), Rounding::SUMS);
+                    for ((x, wide), part) in state.iter_mut().zip(widened).zip(&counted.parts) {
+                        *x = if *part == Part::Reduces(PrimOp::AddP) { wide } else { *x };
+                    }
                 }
                 self.decided(stable, state)
             }
