@@ -4,9 +4,12 @@ use super::Flattener;
 use super::level::selects;
 use super::scalar::{Lanes, Scalar};
 use crate::graph::{Body, Type, Value};
-use acc_core::data::ScalarType;
-use acc_core::ir::{Node, Region, Val};
+use acc_core::data::{Lit, ScalarType};
+use acc_core::ir::{Node, Region, ScalarOp, Val};
 use smallvec::SmallVec;
+
+/// So many nodes are more than a look at a mask.
+const LONG: usize = 16;
 
 impl Flattener<'_> {
     pub(super) fn conditional(
@@ -61,7 +64,10 @@ impl Flattener<'_> {
                 let on = if negate { self.b.not(c) } else { c };
                 self.masked(mask, on)
             });
-            self.region(lanes, r, m.or(mask))
+            match m {
+                Some(m) if self.is_skippable(r) => self.unless_empty(lanes, n, r, m),
+                _ => self.region(lanes, r, m.or(mask)),
+            }
         });
         let mut out = SmallVec::new();
         for (k, v) in n.results.iter().enumerate() {
@@ -70,6 +76,43 @@ impl Flattener<'_> {
             out.push(Scalar::Tensor(self.b.where_(c, t, e)));
         }
         out
+    }
+
+    /// Whether it is worth a look at the mask whether any lane takes a branch: one with a loop looks at its lanes in each
+    /// step, and in a loop each step makes up for the looks of others at branches of some length.
+    fn is_skippable(&self, branch: &Region) -> bool {
+        let (mut nodes, mut loops) = (0, false);
+        branch.visit(0, &mut |n, _| {
+            nodes += 1;
+            loops |= matches!(n.op, ScalarOp::While { .. });
+        });
+        !self.faults.exact() && (loops || (self.loops > 0 && nodes >= LONG))
+    }
+
+    /// A branch under a mask, which is not run if no lane takes it.
+    fn unless_empty(&mut self, lanes: &mut Lanes<'_>, n: &Node, branch: &Region, mask: Value) -> Vec<Scalar> {
+        let (rank, space) = (lanes.space.len(), lanes.space.clone());
+        let any = self.b.any(mask);
+        let any = self.after_checks(any);
+        self.open();
+        let results = self.region(lanes, branch, Some(mask));
+        let results = results
+            .into_iter()
+            .zip(&n.results)
+            .map(|(s, v)| {
+                let t = self.tensor(s, lanes.fun.ty(*v));
+                self.b.lift(t, rank)
+            })
+            .collect();
+        let then = self.close(results, &space);
+        self.open();
+        let none = n.results.iter().map(|v| {
+            let zero = self.b.constant(Lit::zero(lanes.fun.ty(*v)));
+            self.b.lift(zero, rank)
+        });
+        let none = none.collect();
+        let else_ = self.close(none, &space);
+        self.b.if_(any, then, else_).into_iter().map(Scalar::Tensor).collect()
     }
 
     /// Values as the levels of these results ask.

@@ -82,6 +82,7 @@ pub fn flatten_with(program: &Program, faults: Faults) -> Graph {
         extents: HashSet::new(),
         borders: HashMap::new(),
         affines: Vec::new(),
+        loops: 0,
         sites: 0,
         faults,
         loc: Loc::unknown(),
@@ -117,6 +118,8 @@ pub(super) struct Flattener<'a> {
     borders: HashMap<Value, pieces::Border>,
     /// The affine integers met so far.
     affines: Vec<affine::Affine>,
+    /// The scalar loops around the current expression.
+    loops: u32,
     /// The checks of the current statement so far.
     sites: u32,
     faults: Faults,

@@ -226,7 +226,12 @@ impl Flattener<'_> {
                 })
             }
             ScalarOp::If { cond, then, else_ } => self.conditional(lanes, n, *cond, then, else_, mask),
-            ScalarOp::While { init, test, step } => self.scalar_loop(lanes, n, init, test, step, mask),
+            ScalarOp::While { init, test, step } => {
+                self.loops += 1;
+                let results = self.scalar_loop(lanes, n, init, test, step, mask);
+                self.loops -= 1;
+                results
+            }
             ScalarOp::Foreign { args, fallback, .. } => {
                 for (p, a) in fallback.params.iter().zip(args) {
                     lanes.vals[p.index()] = Some(self.val(lanes, *a));
