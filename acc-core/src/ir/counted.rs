@@ -52,6 +52,10 @@ impl CountedLoop {
     /// # Ok::<(), acc_core::Error>(())
     /// ```
     pub fn of<A>(f: &Fun<A>, test: &Region<A>, step: &Region<A>) -> Option<CountedLoop> {
+        // Most other loops are known for others at once, without a look at what is inside of them.
+        if !step.params.iter().zip(&step.results).all(|(p, r)| p == r || may_combine(step, *r)) {
+            return None;
+        }
         let defs = Definitions::new(f);
         let (counter, compared) = compared(f, &defs, test)?;
         let (bound, inclusive) = compared;
@@ -134,6 +138,22 @@ impl<'f, A> Definitions<'f, A> {
     }
 }
 
+/// Whether a node of the region itself defines the value as a combination, or as one on some way.
+fn may_combine<A>(step: &Region<A>, v: Val) -> bool {
+    let node = step.nodes.iter().find(|n| n.results.contains(&v));
+    node.is_some_and(|n| match &n.op {
+        ScalarOp::Prim(op, _) => op.is_reduction() || *op == PrimOp::SubP,
+        ScalarOp::Select { .. } | ScalarOp::If { .. } => true,
+        ScalarOp::Const(_)
+        | ScalarOp::Cast(_)
+        | ScalarOp::Bitcast(_)
+        | ScalarOp::While { .. }
+        | ScalarOp::Foreign { .. }
+        | ScalarOp::Index { .. }
+        | ScalarOp::Extent { .. } => false,
+    })
+}
+
 /// Which parameter of the test is compared with what, and whether they may be equal.
 fn compared<A>(f: &Fun<A>, defs: &Definitions<'_, A>, test: &Region<A>) -> Option<(usize, (Val, bool))> {
     let ScalarOp::Prim(p, args) = defs.op(*test.results.first()?)? else { return None };
@@ -183,19 +203,20 @@ fn dependent<A>(region: &Region<A>, mut on: HashSet<Val>) -> HashSet<Val> {
             ScalarOp::While { .. } | ScalarOp::Foreign { .. } => {
                 // Of a state any part may come to depend on any other.
                 let regions = n.op.regions();
-                let mut within = direct;
+                let mut used = direct || regions.iter().any(|r| r.results.iter().any(|v| on.contains(v)));
                 for r in &regions {
-                    if direct {
-                        on.extend(&r.params);
-                    }
-                    let before = on.len();
-                    walk(r, on);
-                    within |= on.len() > before || r.results.iter().any(|v| on.contains(v));
+                    r.visit(0, &mut |n, _| {
+                        let results = n.op.regions().into_iter().flat_map(|r| &r.results);
+                        used |= n.op.operands().iter().chain(results).any(|v| on.contains(v));
+                    });
                 }
-                if within {
+                if used {
                     for r in &regions {
                         on.extend(&r.params);
-                        walk(r, on);
+                        r.visit(0, &mut |n, _| {
+                            on.extend(&n.results);
+                            on.extend(n.op.regions().into_iter().flat_map(|r| &r.params));
+                        });
                     }
                     on.extend(&n.results);
                 }
