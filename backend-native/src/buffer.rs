@@ -194,11 +194,6 @@ pub(crate) struct Buffer<T: PoolElt> {
 }
 
 impl<T: PoolElt> Buffer<T> {
-    /// Keeps no more than the first values.
-    pub(crate) fn truncate(&mut self, len: usize) {
-        self.len = self.len.min(len);
-    }
-
     pub(crate) fn slice(&self) -> &[T] {
         match &self.block {
             // SAFETY: the block has room for `len` values (`take`), its start is aligned, and it holds valid values
@@ -262,9 +257,6 @@ macro_rules! buffers {
             }
             pub(crate) fn column(self) -> Column {
                 match self { $(AnyBuffer::$V(b) => <$t as PoolElt>::column(b)),* }
-            }
-            pub(crate) fn truncate(&mut self, len: usize) {
-                match self { $(AnyBuffer::$V(b) => b.truncate(len)),* }
             }
             pub(crate) fn as_out(&mut self) -> OutSlice<'_> {
                 match self { $(AnyBuffer::$V(b) => OutSlice::$V(b.slice_mut())),* }

@@ -1,42 +1,24 @@
 //! Launches that keep some elements: counted chunk by chunk, then written, each chunk from where those before it end.
 //!
-//! An epilogue is computed of the elements as they are written. Machine code does so as soon as it is known what is kept
-//! before a chunk, while that is in a near cache, into memory for all elements.
+//! An epilogue is computed of the elements as they are written.
 
-use super::chain::Chain;
 use super::launch::{Columns, Job, JobEpilogue, JobOutput, Outs, finish, first_event, give, take};
-use super::places::AnyPlaces;
 use crate::buffer::AnyBuffer;
 use crate::llvm::Form;
 use crate::llvm::code::{Call, Memory, Part};
 use crate::tile::lanes::{self, Lanes};
 use crate::tile::machine::{Machine, Space, Stop};
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Elements of a chunk.
 const CHUNK: usize = 1 << 16;
 
-/// Chunks from which on what is kept is written while it is counted.
-const MANY: usize = 16;
-/// The share of the elements, as a fraction of one, that is kept at least where memory for all of them is.
-const SHARE: usize = 4;
-
-/// What is known of a compaction before its result has extents.
-pub(crate) struct Counts {
-    /// How many elements are kept before each chunk, and in the end of all.
-    before: Vec<usize>,
-    /// The results, if they were written at once.
-    written: Option<Vec<Columns>>,
-}
+/// How many elements are kept before each chunk, and in the end of all.
+pub(crate) struct Counts(Vec<usize>);
 
 impl Counts {
-    fn new(before: Vec<usize>) -> Counts {
-        Counts { before, written: None }
-    }
-
     /// The elements kept.
     pub(crate) fn total(&self) -> usize {
-        self.before.last().copied().unwrap_or(0)
+        self.0.last().copied().unwrap_or(0)
     }
 }
 
@@ -72,12 +54,7 @@ fn space(job: &Job<'_>) -> Space {
 /// Counts the elements that are kept.
 pub(crate) fn count(job: &Job<'_>) -> Result<Counts, Stop> {
     let (n, space) = (points(job), space(job));
-    let Some(o) = job.outputs.first() else { return Ok(Counts::new(vec![0])) };
-    if n >= MANY * CHUNK
-        && let Some(counts) = at_once(job, o)
-    {
-        return Ok(counts);
-    }
+    let Some(o) = job.outputs.first() else { return Ok(Counts(vec![0])) };
     let mut kept = vec![0usize; n.div_ceil(CHUNK)];
     let call = job.call(Form::Count);
     job.cx.tasks(
@@ -107,70 +84,7 @@ pub(crate) fn count(job: &Job<'_>) -> Result<Counts, Stop> {
         total += k;
         counts.push(total);
     }
-    Ok(Counts::new(counts))
-}
-
-/// Counts and writes, if machine code does all of it and there is memory. What stops it is found by who counts first.
-fn at_once(job: &Job<'_>, o: &JobOutput<'_>) -> Option<Counts> {
-    let n = points(job);
-    // The extents of what is kept are not known yet.
-    let epilogue = job.launch.epilogue.as_ref();
-    if epilogue.is_some_and(|e| !e.tape.arrays.is_empty() || !e.tape.scalars.is_empty()) {
-        return None;
-    }
-    let (count, write) = (job.call(Form::Count)?, job.call(Form::Compact)?);
-    let mut out = results(job, o, n).ok()?;
-    let chain = Chain::new(n.div_ceil(CHUNK));
-    let stopped = AtomicBool::new(false);
-    let places: Vec<Vec<AnyPlaces<'_>>> =
-        out.iter_mut().map(|o| o.iter_mut().map(|c| AnyPlaces::new(c.as_out())).collect()).collect();
-    let run = |(): &mut (), chunk: usize| {
-        let (first, end) = (chunk * CHUNK, n.min((chunk + 1) * CHUNK));
-        let counted =
-            if stopped.load(Ordering::Relaxed) { Ok(None) } else { compiled_count(job, Some(&count), first, end) };
-        let kept = counted.ok().flatten();
-        // Whatever happens, those that wait for this chunk go on.
-        let place = chain.pass(chunk, kept.unwrap_or(0));
-        let written = kept.is_some_and(|kept| {
-            // SAFETY: the places from those before the chunk on, as many as it keeps, are of no other one.
-            let outs =
-                places.iter().map(|o| o.iter().map(|p| unsafe { p.part(place..place + kept) }).collect()).collect();
-            let mut chunk = Chunk { first, place, kept, outs };
-            kept == 0 || matches!(compiled(job, o, Some(&write), &mut chunk, end), Ok(true))
-        });
-        if !written {
-            stopped.store(true, Ordering::Relaxed);
-        }
-        Ok(())
-    };
-    let chunks = (0..n.div_ceil(CHUNK)).collect();
-    job.cx.tasks(job.cx.parallel(n, job.launch.cost), chunks, || (), run).ok()?;
-    drop(places);
-    if stopped.into_inner() {
-        return None;
-    }
-    let before = chain.passed();
-    let total = before.last().copied().unwrap_or(0);
-    if total >= n / SHARE {
-        out.iter_mut().flatten().for_each(|c| c.truncate(total));
-    } else {
-        let mut few = results(job, o, total).ok()?;
-        for (all, few) in out.iter().flatten().zip(few.iter_mut().flatten()) {
-            lanes::copy(lanes::prefix(all.as_slice(), total), few.as_out());
-        }
-        out = few;
-    }
-    Some(Counts { before, written: Some(out.into_iter().map(finish).collect()) })
-}
-
-/// Memory for the results if so many elements are kept.
-fn results(job: &Job<'_>, o: &JobOutput<'_>, total: usize) -> Result<Vec<Vec<AnyBuffer>>, Stop> {
-    let own = if o.output.stored { job.cx.columns(&o.types, total).map_err(Stop::Error)? } else { Vec::new() };
-    let mut out = vec![own];
-    if let Some(e) = &job.epilogue {
-        out.extend(e.columns(job.cx, total)?);
-    }
-    Ok(out)
+    Ok(Counts(counts))
 }
 
 fn part(job: &Job<'_>, first: usize, end: usize) -> Part {
@@ -191,10 +105,11 @@ pub(crate) fn compact(job: &Job<'_>, counts: &Counts) -> Result<Vec<Columns>, St
     let (n, space, total) = (points(job), space(job), counts.total());
     let after_space = Space { extents: smallvec::smallvec![total], lo: 0, hi: 1 };
     let Some(o) = job.outputs.first() else { return Ok(Vec::new()) };
-    if let Some(written) = &counts.written {
-        return Ok(written.clone());
+    let own = if o.output.stored { job.cx.columns(&o.types, total).map_err(Stop::Error)? } else { Vec::new() };
+    let mut out = vec![own];
+    if let Some(e) = &job.epilogue {
+        out.extend(e.columns(job.cx, total)?);
     }
-    let mut out = results(job, o, total)?;
     let call = job.call(Form::Compact);
     let writer = || Writer {
         machine: job.machine(&space),
@@ -220,7 +135,7 @@ pub(crate) fn compact(job: &Job<'_>, counts: &Counts) -> Result<Vec<Columns>, St
 /// Cuts results where chunks begin.
 fn chunks<'a>(out: &'a mut [Vec<AnyBuffer>], counts: &Counts) -> Vec<Chunk<'a>> {
     let mut rest: Vec<Outs<'a>> = out.iter_mut().map(|o| o.iter_mut().map(AnyBuffer::as_out).collect()).collect();
-    let ends = counts.before.iter().zip(counts.before.iter().skip(1)).enumerate();
+    let ends = counts.0.iter().zip(counts.0.iter().skip(1)).enumerate();
     ends.map(|(k, (&place, &end))| {
         let outs = rest.iter_mut().map(|rest| take(rest, end - place)).collect();
         Chunk { first: k * CHUNK, place, kept: end - place, outs }

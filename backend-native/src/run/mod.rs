@@ -1,7 +1,6 @@
 //! Runs plans: array statements by need.
 
 mod after;
-mod chain;
 mod chunks;
 mod compact;
 mod fold;

@@ -1,10 +1,8 @@
 //! Memory that several threads write at once, each at places of its own.
 
-use crate::buffer::OutSlice;
 use crate::types::all_types;
 use half::f16;
 use std::marker::PhantomData;
-use std::ops::Range;
 
 /// Values that are all of their bytes.
 ///
@@ -29,8 +27,8 @@ pub(super) struct Places<'a, T> {
     of: PhantomData<&'a mut [T]>,
 }
 
-// SAFETY: a task writes values of `T` through it, at places that no other task touches (the contracts of `write`,
-// `write_line` and `part`), which is as if each had a unique borrow of its places; `T: Send` lets values go to other threads.
+// SAFETY: a task writes values of `T` through it, at places that no other task touches (the contracts of `write` and
+// `write_line`), which is as if each had a unique borrow of its places; `T: Send` lets values go to other threads.
 unsafe impl<T: Send> Sync for Places<'_, T> {}
 
 impl<'a, T: Plain> Places<'a, T> {
@@ -48,20 +46,6 @@ impl<'a, T: Plain> Places<'a, T> {
             // contract). `T` is `Copy`, so that nothing has to be dropped.
             unsafe { self.start.add(at).write(value) }
         }
-    }
-
-    /// The memory of some places; none if not all are there.
-    ///
-    /// # Safety
-    /// No one else, on this thread or another one, writes to or reads from the places while the part lives.
-    #[allow(clippy::mut_from_ref)] // The contract makes it the only one.
-    unsafe fn part(&self, places: Range<usize>) -> &mut [T] {
-        if places.start > places.end || places.end > self.len {
-            return &mut [];
-        }
-        // SAFETY: the places are inside of the memory that is borrowed for `'a`, hold values, and no one else uses them
-        // (the contract).
-        unsafe { std::slice::from_raw_parts_mut(self.start.add(places.start), places.len()) }
     }
 
     /// Writes a cache line past the caches.
@@ -91,29 +75,6 @@ impl<'a, T: Plain> Places<'a, T> {
         }
     }
 }
-
-macro_rules! any_places {
-    ($(($V:ident, $t:ty)),*) => {
-        /// Memory of any scalar type that tasks write at places of their own.
-        pub(super) enum AnyPlaces<'a> { $($V(Places<'a, $t>)),* }
-
-        impl<'a> AnyPlaces<'a> {
-            pub(super) fn new(memory: OutSlice<'a>) -> AnyPlaces<'a> {
-                match memory { $(OutSlice::$V(m) => AnyPlaces::$V(Places::new(m))),* }
-            }
-
-            /// The memory of some places; none if not all are there.
-            ///
-            /// # Safety
-            /// No one else, on this thread or another one, writes to or reads from the places while the part lives.
-            pub(super) unsafe fn part(&self, places: Range<usize>) -> OutSlice<'_> {
-                // SAFETY: by the contract.
-                match self { $(AnyPlaces::$V(p) => OutSlice::$V(unsafe { p.part(places) })),* }
-            }
-        }
-    };
-}
-all_types!(any_places);
 
 /// Bytes of a cache line.
 const LINE: usize = 64;
