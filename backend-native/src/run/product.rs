@@ -1,22 +1,30 @@
 //! Matrix products: contractions of large enough extents, by the `gemm` crate.
 //!
-//! The result is cut into blocks of fixed size, one call on one thread each; a long inner dimension over a small result
-//! is cut into parts whose products are added pairwise. How it is cut depends on the extents alone, so that the bits
-//! are the same for any number of threads. Products and sums may be fused (one rounding for both).
+//! The result is cut into blocks, one call on one thread each; a long inner dimension over a small result is cut into
+//! parts whose products are added pairwise. How it is cut depends on the extents alone, so that the bits are the same
+//! for any number of threads. Products and sums may be fused (one rounding for both).
 
 use super::Value;
 use super::launch::{Columns, Job, finish};
-use crate::buffer::{AnyBuffer, OutSlice};
-use crate::tile::lanes;
+use crate::buffer::{AnyBuffer, OutSlice, PoolElt};
 use crate::tile::machine::Stop;
 use acc_core::data::{ColumnElt, ColumnSlice};
 use acc_desugar::contraction::{Contraction, Factor};
 use smallvec::SmallVec;
 use std::marker::PhantomData;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Rows and columns of a block.
-const ROWS: usize = 128;
-const COLUMNS: usize = 1024;
+/// Rows of a block at most and at least, and columns. Of 512² and 1024² blocks of 512 by 128 take as long as a call for
+/// all of it, those of 128 by 128 between 2 and 6 % more, and those of 128 by 1024 up to 10 % (f32 and f64, AVX-512).
+const ROWS: usize = 512;
+const LEAST_ROWS: usize = 128;
+const COLUMNS: usize = 128;
+/// What the extents of a block are multiples of.
+const VECTOR: usize = 16;
+/// Blocks below which they have fewer rows: so many threads are to have one each.
+const BLOCKS: usize = 16;
+/// Multiplications of a task at least, of several blocks if they are small.
+const TASK: usize = 1 << 18;
 /// Terms of a part of the inner dimension, and the results up to which it is cut.
 const TERMS: usize = 4096;
 const SMALL: usize = 1 << 16;
@@ -27,6 +35,8 @@ const WORK: usize = 1 << 12;
 
 /// How a matrix product runs over its operands' memory. Strides are in elements.
 struct Plan {
+    /// What products are added to, as bits.
+    init: u64,
     /// Rows, columns, terms.
     extents: [usize; 3],
     /// Of the first factor along rows and terms, of the second along terms and columns, of the result along rows and
@@ -40,13 +50,11 @@ struct Plan {
 pub(super) fn product(job: &Job<'_>, c: &Contraction, values: &[Option<Value>]) -> Result<Option<Columns>, Stop> {
     let [o] = &job.outputs[..] else { return Ok(None) };
     let Some((_, outer)) = job.extents.split_last() else { return Ok(None) };
-    let Some(plan) = plan(job, c, values) else { return Ok(None) };
+    let init = o.init.as_ref().and_then(|bits| bits.first()).copied().unwrap_or(0);
+    let Some(plan) = plan(job, c, values, init) else { return Ok(None) };
     let column = |f: &Factor| values[f.array.index()].as_ref()?.columns.as_ref()?.get(f.leaf as usize);
     let (Some(a), Some(b)) = (column(&c.factors[0]), column(&c.factors[1])) else { return Ok(None) };
     let mut out = job.cx.columns(&o.types, outer.iter().product()).map_err(Stop::Error)?;
-    for (out, &bits) in out.iter_mut().zip(o.init.iter().flatten()) {
-        lanes::fill(out.as_out(), bits);
-    }
     let done = match (a.slice(), b.slice(), out.first_mut().map(AnyBuffer::as_out)) {
         (ColumnSlice::F32(a), ColumnSlice::F32(b), Some(OutSlice::F32(out))) => multiply(job, &plan, a, b, out)?,
         (ColumnSlice::F64(a), ColumnSlice::F64(b), Some(OutSlice::F64(out))) => multiply(job, &plan, a, b, out)?,
@@ -63,7 +71,7 @@ fn row_major(shape: &[usize]) -> Vec<usize> {
     out
 }
 
-fn plan(job: &Job<'_>, c: &Contraction, values: &[Option<Value>]) -> Option<Plan> {
+fn plan(job: &Job<'_>, c: &Contraction, values: &[Option<Value>], init: u64) -> Option<Plan> {
     let extents = &job.extents;
     let inner = extents.len() - 1;
     // The stride of a factor along an axis of the space; none if an index may be out of bounds.
@@ -89,6 +97,7 @@ fn plan(job: &Job<'_>, c: &Contraction, values: &[Option<Value>]) -> Option<Plan
     }
     let loops = (0..inner).filter(|&axis| axis != row && axis != column);
     Some(Plan {
+        init,
         extents: [m, n, k],
         strides: [[a[row], a[inner]], [b[inner], b[column]], [out[row], out[column]]],
         loops: loops.map(|axis| (extents[axis], [a[axis], b[axis], out[axis]])).collect(),
@@ -96,7 +105,7 @@ fn plan(job: &Job<'_>, c: &Contraction, values: &[Option<Value>]) -> Option<Plan
 }
 
 /// A scalar that `gemm` multiplies.
-trait Number: ColumnElt + Copy + Send + Sync + std::ops::Add<Output = Self> + 'static {
+trait Number: ColumnElt + PoolElt + std::ops::Add<Output = Self> {
     const ONE: Self;
     const ZERO: Self;
 }
@@ -113,6 +122,7 @@ impl Number for f64 {
 struct Target<'a, T> {
     start: *mut T,
     len: usize,
+    init: T,
     of: PhantomData<&'a mut [T]>,
 }
 
@@ -121,12 +131,12 @@ struct Target<'a, T> {
 unsafe impl<T: Send> Sync for Target<'_, T> {}
 
 impl<'a, T: Number> Target<'a, T> {
-    fn new(memory: &'a mut [T]) -> Target<'a, T> {
-        Target { start: memory.as_mut_ptr(), len: memory.len(), of: PhantomData }
+    fn new(memory: &'a mut [T], init: T) -> Target<'a, T> {
+        Target { start: memory.as_mut_ptr(), len: memory.len(), init, of: PhantomData }
     }
 
-    /// Adds a product of `extents` rows, columns and terms to the elements from `at[2]` on; the factors start at `at[0]`
-    /// and `at[1]`. False if any element would lie outside of its memory.
+    /// Sets elements from `at[2]` on to a product of `extents` rows, columns and terms, added to what the target begins
+    /// with; the factors start at `at[0]` and `at[1]`. False if any element would lie outside of its memory.
     ///
     /// # Safety
     /// No other thread uses the elements `at[2] + i * strides[2][0] + j * strides[2][1]` while this runs, and they are
@@ -134,7 +144,7 @@ impl<'a, T: Number> Target<'a, T> {
     unsafe fn block(&self, a: &[T], b: &[T], at: [usize; 3], extents: [usize; 3], strides: &[[usize; 2]; 3]) -> bool {
         let [m, n, k] = extents;
         if m == 0 || n == 0 || k == 0 {
-            return true;
+            return false;
         }
         let last = |at: usize, counts: [usize; 2], s: [usize; 2]| at + (counts[0] - 1) * s[0] + (counts[1] - 1) * s[1];
         let inside = last(at[0], [m, k], strides[0]) < a.len()
@@ -144,15 +154,21 @@ impl<'a, T: Number> Target<'a, T> {
             return false;
         }
         let s = strides.map(|s| s.map(|s| s as isize));
-        // SAFETY: all elements that the call reads and writes lie inside of `a`, `b` and the target (checked above: the
+        // SAFETY: all elements that are read and written lie inside of `a`, `b` and the target (checked above: the
         // last one of each is the one farthest from the first, strides being positive); those written are used by no
         // one else (the contract). The types are those that `gemm` knows.
         unsafe {
+            let start = self.start.add(at[2]);
+            for i in 0..m {
+                for j in 0..n {
+                    start.add(i * strides[2][0] + j * strides[2][1]).write(self.init);
+                }
+            }
             gemm::gemm(
                 m,
                 n,
                 k,
-                self.start.add(at[2]),
+                start,
                 s[2][1],
                 s[2][0],
                 true,
@@ -174,48 +190,74 @@ impl<'a, T: Number> Target<'a, T> {
     }
 }
 
-/// Adds the product to `out`. False if an element would lie outside of its memory, which is a defect of the plan.
+/// The rows and columns of a block, where there are so many products of `m` rows and `n` columns.
+fn block_of(p: &Plan, times: usize) -> [usize; 2] {
+    let [m, n, _] = p.extents;
+    // A call packs its columns of the second factor slowly where they are not next to each other: few calls do that then.
+    let least = if p.strides[1][1] == 1 { LEAST_ROWS } else { ROWS };
+    // Blocks alike, in whole vectors.
+    let even = |n: usize, most: usize| n.div_ceil(n.div_ceil(most)).next_multiple_of(VECTOR);
+    let columns = even(n, COLUMNS);
+    let mut rows = ROWS;
+    while rows > least && times * m.div_ceil(rows) * n.div_ceil(columns) < BLOCKS {
+        rows /= 2;
+    }
+    [even(m, rows), columns]
+}
+
+/// Sets `out` to the product. False if an element would lie outside of its memory, which is a defect of the plan.
 fn multiply<T: Number>(job: &Job<'_>, p: &Plan, a: &[T], b: &[T], out: &mut [T]) -> Result<bool, Stop> {
     let [m, n, k] = p.extents;
-    let parallel = job.cx.parallel(m * n, k);
     let times: usize = p.loops.iter().map(|(extent, _)| extent).product();
+    let parallel = job.cx.parallel(times * m * n, k);
     let parts = if m * n <= SMALL && times == 1 { k.div_ceil(TERMS) } else { 1 };
     if parts > 1 {
         return by_parts(job, p, parts, parallel, a, b, out);
     }
-    let mut tasks: Vec<[usize; 5]> = Vec::new();
+    let [rows, columns] = block_of(p, times);
+    let mut blocks: Vec<[usize; 5]> = Vec::new();
     for turn in 0..times {
-        let (mut left, mut at) = (turn, [0; 3]);
-        for (extent, strides) in p.loops.iter().rev() {
-            (0..3).for_each(|f| at[f] += left % extent * strides[f]);
-            left /= extent;
-        }
-        for i in (0..m).step_by(ROWS) {
-            tasks.extend((0..n).step_by(COLUMNS).map(|j| [at[0], at[1], at[2], i, j]));
+        let at = p.at(turn);
+        for i in (0..m).step_by(rows) {
+            blocks.extend((0..n).step_by(columns).map(|j| [at[0], at[1], at[2], i, j]));
         }
     }
-    let target = Target::new(out);
-    let inside = std::sync::atomic::AtomicBool::new(true);
+    let target = Target::new(out, T::from_bits64(p.init));
+    let inside = AtomicBool::new(true);
     job.cx.tasks(
         parallel,
-        tasks,
+        blocks.chunks(TASK.div_ceil(rows * columns * k)).collect(),
         || (),
-        |(), [a0, b0, c0, i, j]| {
+        |(), blocks| {
             job.cx.limits.check().map_err(Stop::Error)?;
             let [sa, sb, sc] = p.strides;
-            let at = [a0 + i * sa[0], b0 + j * sb[1], c0 + i * sc[0] + j * sc[1]];
-            // SAFETY: a task's elements are those of the result at one index of the loops, rows from `i` on and columns
-            // from `j` on; blocks do not overlap, and the strides of the result are those of a row-major array, so that
-            // different indices are different elements.
-            let ok = unsafe { target.block(a, b, at, [ROWS.min(m - i), COLUMNS.min(n - j), k], &p.strides) };
-            inside.fetch_and(ok, std::sync::atomic::Ordering::Relaxed);
+            for &[a0, b0, c0, i, j] in blocks {
+                let at = [a0 + i * sa[0], b0 + j * sb[1], c0 + i * sc[0] + j * sc[1]];
+                // SAFETY: a block's elements are those of the result at one index of the loops, rows from `i` on and
+                // columns from `j` on; blocks do not overlap, and the strides of the result are those of a row-major
+                // array, so that different indices are different elements.
+                let ok = unsafe { target.block(a, b, at, [rows.min(m - i), columns.min(n - j), k], &p.strides) };
+                inside.fetch_and(ok, Ordering::Relaxed);
+            }
             Ok(())
         },
     )?;
     Ok(inside.into_inner())
 }
 
-/// The same, the inner dimension cut into parts.
+impl Plan {
+    /// Where factors and result begin at one index of the loops.
+    fn at(&self, turn: usize) -> [usize; 3] {
+        let (mut left, mut at) = (turn, [0; 3]);
+        for (extent, strides) in self.loops.iter().rev() {
+            (0..3).for_each(|f| at[f] += left % extent * strides[f]);
+            left /= extent;
+        }
+        at
+    }
+}
+
+/// The same as [`multiply`], the inner dimension cut into parts.
 fn by_parts<T: Number>(
     job: &Job<'_>,
     p: &Plan,
@@ -228,7 +270,7 @@ fn by_parts<T: Number>(
     let [m, n, k] = p.extents;
     let mut sums: SmallVec<[Vec<T>; 8]> = (0..parts).map(|_| vec![T::ZERO; m * n]).collect();
     let tasks: Vec<_> = sums.iter_mut().enumerate().collect();
-    let inside = std::sync::atomic::AtomicBool::new(true);
+    let inside = AtomicBool::new(true);
     job.cx.tasks(
         parallel,
         tasks,
@@ -239,8 +281,8 @@ fn by_parts<T: Number>(
             let at = [from * p.strides[0][1], from * p.strides[1][0], 0];
             let strides = [p.strides[0], p.strides[1], [n, 1]];
             // SAFETY: the sum belongs to this task alone.
-            let ok = unsafe { Target::new(sum).block(a, b, at, [m, n, TERMS.min(k - from)], &strides) };
-            inside.fetch_and(ok, std::sync::atomic::Ordering::Relaxed);
+            let ok = unsafe { Target::new(sum, T::ZERO).block(a, b, at, [m, n, TERMS.min(k - from)], &strides) };
+            inside.fetch_and(ok, Ordering::Relaxed);
             Ok(())
         },
     )?;
@@ -254,9 +296,9 @@ fn by_parts<T: Number>(
         step *= 2;
     }
     let [row, column] = p.strides[2];
+    let init = T::from_bits64(p.init);
     for (at, sum) in sums.first().into_iter().flatten().enumerate() {
-        let to = &mut out[at / n * row + at % n * column];
-        *to = *to + *sum;
+        out[at / n * row + at % n * column] = init + *sum;
     }
     Ok(inside.into_inner())
 }
