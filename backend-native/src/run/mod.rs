@@ -15,6 +15,7 @@ mod scan;
 mod scatter;
 mod scheduled;
 mod shape;
+mod shares;
 mod sort;
 mod store;
 pub(crate) mod team;
