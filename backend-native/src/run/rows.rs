@@ -26,7 +26,7 @@ const SHORT_ROW: usize = 64;
 const MANY_ROWS: usize = 64;
 /// Elements of rows that lie across memory which are folded, of all rows of a block, before the next ones: their
 /// neighbours in memory are read while pages and prefetched lines of so many places are at hand.
-const STRIP: usize = 16;
+const STRIP: usize = 8;
 
 pub(crate) fn rows(job: &Job<'_>) -> Result<Vec<Columns>, Stop> {
     let Some((&row, outer)) = job.extents.split_last() else { return Ok(Vec::new()) };
