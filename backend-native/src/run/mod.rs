@@ -7,6 +7,7 @@ mod fold;
 mod keys;
 pub(crate) mod launch;
 mod nested;
+mod partition;
 mod places;
 mod product;
 mod radix;

@@ -1,6 +1,7 @@
 //! Launches that combine each element into a target position, as if one after the other in row-major order.
 
-use super::launch::{CALL, Columns, Context, Job, JobOutput, finish, first_event, is_large};
+use super::launch::{CALL, Columns, Context, Job, JobOutput, finish, first_event, is_large, pieces, task_len};
+use super::partition;
 use crate::buffer::AnyBuffer;
 use crate::kernel::{Finish, Update};
 use crate::llvm::Form;
@@ -17,11 +18,11 @@ use std::ops::Range;
 
 /// The targets of a tile's elements that are stored.
 #[derive(Default)]
-struct Targets {
+pub(super) struct Targets {
     /// Positions in the result.
-    at: Vec<usize>,
-    /// Lanes of the tile, ascending; empty if all lanes are stored.
-    kept: Vec<u32>,
+    pub at: Vec<usize>,
+    /// Lanes of the tile, ascending; what there is means nothing if all lanes are stored.
+    pub kept: Vec<u32>,
 }
 
 pub(crate) fn scatter(
@@ -40,6 +41,12 @@ pub(crate) fn scatter(
         && is_large(n, job.launch.cost + 4)
     {
         private(job, o, shape, &space, updates, &mut out)?;
+        return Ok(finish(out));
+    }
+    if let Some(updates) = known
+        && partition::pays(job, o, n, size)
+        && partition::partitioned(job, o, shape, updates, &mut out)?
+    {
         return Ok(finish(out));
     }
     // Where machine code stops tiles go on, to find out why.
@@ -142,8 +149,19 @@ fn is_combination(u: &Update) -> bool {
     }
 }
 
-/// Parts of the elements, whose number depends on theirs alone, are combined into targets of their own, which then are
-/// combined with those of the result, part after part.
+/// How many parts there are of so many elements. Where the order of combination can be seen, the number does not depend on
+/// that of the threads.
+fn parts(job: &Job<'_>, o: &JobOutput<'_>, n: usize, size: usize) -> usize {
+    let parts = (n / (size * PRIVATE).max(PART)).clamp(1, PARTS);
+    if o.types.iter().any(|t| t.is_float()) {
+        return parts;
+    }
+    // Each takes as many steps for its own targets as for elements, or fewer.
+    parts.max(job.cx.threads.count().min(n / (2 * size).max(PART)))
+}
+
+/// Parts of the elements are combined into targets of their own, which then are combined with those of the result, part
+/// after part.
 fn private(
     job: &Job<'_>,
     o: &JobOutput<'_>,
@@ -154,8 +172,7 @@ fn private(
 ) -> Result<(), Stop> {
     let n: usize = job.extents.iter().product();
     let size: usize = shape.iter().product();
-    let parts = (n / (size * PRIVATE).max(PART)).clamp(1, PARTS);
-    let len = n.div_ceil(parts).next_multiple_of(job.lanes());
+    let len = n.div_ceil(parts(job, o, n, size)).next_multiple_of(job.lanes());
     let mut targets: Vec<(usize, Vec<AnyBuffer>)> = Vec::new();
     for first in (0..n).step_by(len) {
         targets.push((first, job.cx.columns(&o.types, size).map_err(Stop::Error)?));
@@ -193,18 +210,28 @@ fn private(
             Ok(())
         },
     )?;
-    for (_, own) in &targets {
-        for ((result, own), u) in out.iter_mut().zip(own).zip(updates) {
-            if let Update::Prim(p) | Update::PrimOldFirst(p) = u {
-                reduce::merge(*p, result.as_out(), own.as_slice());
+    let parallel = job.cx.parallel(size * targets.len(), 1);
+    let len = if parallel { task_len(size, job.lanes(), job.cx.threads.count()) } else { size.max(1) };
+    job.cx.tasks(
+        parallel,
+        pieces(out, size, len),
+        || (),
+        |(), mut piece| {
+            for (_, own) in &targets {
+                for ((result, own), u) in piece.outs.iter_mut().zip(own).zip(updates) {
+                    if let Update::Prim(p) | Update::PrimOldFirst(p) = u {
+                        let own = lanes::part(own.as_slice(), piece.start, piece.len);
+                        reduce::merge(*p, result.reborrow(), own);
+                    }
+                }
             }
-        }
-    }
-    Ok(())
+            Ok(())
+        },
+    )
 }
 
 /// Computes the targets of the first `n` lanes; an event at the first out of bounds.
-fn positions(
+pub(super) fn positions(
     job: &Job<'_>,
     o: &JobOutput<'_>,
     m: &Machine<'_>,

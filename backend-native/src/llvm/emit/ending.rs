@@ -121,7 +121,7 @@ impl<'a> Ending<'a> {
         if matches!(self.form, Form::Count | Form::Compact) {
             return State(vec![(Operand::int(0), "i64".to_string())]);
         }
-        if matches!(self.form, Form::Store { .. } | Form::Rows | Form::Scheduled | Form::Scatter) {
+        if matches!(self.form, Form::Store { .. } | Form::Located | Form::Rows | Form::Scheduled | Form::Scatter) {
             return state;
         }
         for o in &self.outs {
@@ -148,7 +148,7 @@ impl<'a> Ending<'a> {
     /// written.
     pub(super) fn step(&mut self, e: &mut Emitter<'a>, along: &[&'a Node], first: &Operand, state: State) -> State {
         match self.form {
-            Form::Store { .. } => {
+            Form::Store { .. } | Form::Located => {
                 for (o, k) in self.leaves() {
                     let leaf = self.outs[o].leaves[k];
                     let parts = e.lanes(leaf.value);

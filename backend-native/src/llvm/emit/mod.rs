@@ -73,6 +73,8 @@ pub(crate) enum Form {
     Whole,
     /// Combines each into its target. Lanes run along the innermost axis.
     Scatter,
+    /// Stores of each whether it is kept, its target, and its leaves.
+    Located,
     /// Counts those that are kept.
     Count,
     /// Stores those that are kept, one after the other, and what the epilogue makes of them.
@@ -81,7 +83,7 @@ pub(crate) enum Form {
 
 impl Form {
     /// How many there are.
-    pub(crate) const COUNT: usize = 14;
+    pub(crate) const COUNT: usize = 15;
 
     /// A number below [`COUNT`](Form::COUNT), another for each.
     pub(crate) fn number(self) -> usize {
@@ -96,6 +98,7 @@ impl Form {
             Form::Compact => 9,
             Form::Whole => 10,
             Form::Scheduled => 11,
+            Form::Located => 14,
         }
     }
 
@@ -106,7 +109,7 @@ impl Form {
             Some(AxisKind::Reduction) => &[Form::Rows, Form::Chunk, Form::Whole],
             Some(AxisKind::Scan(_)) => &[Form::Rows, Form::Chunk, Form::Totals, Form::Whole],
             Some(AxisKind::Parallel) | None => match kernel.outputs.first().map(|o| &o.finish) {
-                Some(Finish::Scatter { .. }) => &[Form::Scatter],
+                Some(Finish::Scatter { .. }) => &[Form::Scatter, Form::Located],
                 Some(Finish::Compact) => &[Form::Count, Form::Compact],
                 _ if turned::has_turned(kernel) => &[Form::Store { flat: false, stream: false, turned: true }],
                 _ => &[Form::Store { flat: false, stream: false, turned: false }],
@@ -124,7 +127,7 @@ impl Form {
     fn axes(self, rank: usize) -> (usize, Option<usize>) {
         match self {
             Form::Store { .. } | Form::Chunk | Form::Totals | Form::Scatter => (rank - 1, None),
-            Form::Whole | Form::Count | Form::Compact | Form::Scheduled => (rank - 1, None),
+            Form::Whole | Form::Count | Form::Compact | Form::Located | Form::Scheduled => (rank - 1, None),
             Form::Rows => (rank - 2, Some(rank - 1)),
         }
     }
@@ -206,15 +209,19 @@ const DEEPEST: usize = 12;
 
 /// The module of a kernel.
 pub(crate) fn emit(kernel: &Kernel, form: Form, target: &Target) -> Result<Emitted, Unsupported> {
-    let (flat, counted);
+    let (flat, derived);
     let kernel = match form {
         Form::Store { flat: true, .. } => {
             flat = flat::flattened(kernel).ok_or("a kernel that is not element by element")?;
             &flat
         }
         Form::Count => {
-            counted = compact::counted(kernel);
-            &counted
+            derived = compact::counted(kernel);
+            &derived
+        }
+        Form::Located => {
+            derived = scatter::located(kernel);
+            return emit(&derived, Form::Store { flat: false, stream: false, turned: false }, target);
         }
         Form::Store { .. } | Form::Rows | Form::Scheduled | Form::Scatter | Form::Compact => kernel,
         Form::Chunk | Form::Totals | Form::Whole => kernel,

@@ -7,9 +7,23 @@ use super::ending::Leaf;
 use super::text::{Operand, element, put, stored};
 use super::value::{Mask, Parts, Shape, V};
 use super::{Emitter, Word};
-use crate::kernel::{Body, Update};
+use crate::kernel::{Body, Finish, Kernel, Update};
 use acc_core::data::ScalarType;
 use std::fmt::Write;
+
+/// Lanes that a turn of the loop over them combines, if that is simple. (Were all of them written out, LLVM would take
+/// them from the vectors, and not from memory, which takes ten times as long.)
+const AT_ONCE: usize = 4;
+
+/// The kernel that stores what a scatter combines.
+pub(super) fn located(kernel: &Kernel) -> Kernel {
+    let mut kernel = kernel.clone();
+    kernel.epilogue = None;
+    for o in &mut kernel.outputs {
+        o.finish = Finish::Store;
+    }
+    kernel
+}
 
 /// How a step's elements are combined with what is there.
 pub(super) enum Combining<'a> {
@@ -17,6 +31,14 @@ pub(super) enum Combining<'a> {
     Known(&'a [Update]),
     /// By a body, from the leaves of the new and of the old element.
     Body(&'a Body),
+}
+
+/// Where the values of a leaf come from when lanes are taken one by one.
+enum Source {
+    /// The same in all lanes.
+    One(Operand),
+    /// Memory of the function.
+    Buffer(Operand),
 }
 
 impl<'a> Emitter<'a> {
@@ -115,14 +137,8 @@ impl<'a> Emitter<'a> {
             }
         };
         let at = self.spill("i64", positions);
-        let values: Vec<Operand> = leaves
-            .iter()
-            .map(|l| {
-                let lanes = self.lanes(l.value);
-                let lanes = self.in_memory(l.ty, &lanes);
-                self.spill(stored(l.ty), &lanes)
-            })
-            .collect();
+        let values: Vec<Source> = leaves.iter().map(|l| self.source(*l)).collect();
+        let stride = if flags.is_none() && matches!(how, Combining::Known(_)) { AT_ONCE } else { 1 };
         let (head, combine, next, done, before) =
             (self.w.label(), self.w.label(), self.w.label(), self.w.label(), self.w.block);
         self.w.jump(head);
@@ -139,16 +155,47 @@ impl<'a> Emitter<'a> {
             }
         }
         self.w.start(combine);
+        self.combine_lane(leaves, &values, &at, &k, how);
+        for lane in 1..stride {
+            let k = put!(self, "add i64 {k}, {lane}");
+            self.combine_lane(leaves, &values, &at, &k, how);
+        }
+        self.w.jump(next);
+        self.w.start(next);
+        let following = put!(self, "add i64 {k}, {stride}");
+        let more = put!(self, "icmp slt i64 {following}, {}", self.width.step());
+        self.w.branch(&more, head, done);
+        self.w.insert(mark, &format!("  {k} = phi i64 [ 0, {before} ], [ {following}, {next} ]\n"));
+        self.w.start(done);
+    }
+
+    /// The values of a leaf, for lanes one by one.
+    fn source(&mut self, leaf: Leaf) -> Source {
+        if let V::One(x) = self.value(leaf.value) {
+            return Source::One(x);
+        }
+        let lanes = self.lanes(leaf.value);
+        let lanes = self.in_memory(leaf.ty, &lanes);
+        Source::Buffer(self.spill(stored(leaf.ty), &lanes))
+    }
+
+    /// Combines the element of lane `k` with what is at its target.
+    fn combine_lane(&mut self, leaves: &[Leaf], values: &[Source], at: &Operand, k: &Operand, how: &Combining<'a>) {
         let p = put!(self, "getelementptr i64, ptr {at}, i64 {k}");
         let position = put!(self, "load i64, ptr {p}, align 8");
         let mut new = Vec::new();
         let mut old = Vec::new();
         let mut places = Vec::new();
-        for (leaf, values) in leaves.iter().zip(&values) {
+        for (leaf, values) in leaves.iter().zip(values) {
             let (mem, size) = (stored(leaf.ty), leaf.ty.size());
-            let p = put!(self, "getelementptr {mem}, ptr {values}, i64 {k}");
-            let x = put!(self, "load {mem}, ptr {p}, align {size}");
-            new.push(self.one_in_register(leaf.ty, x));
+            new.push(match values {
+                Source::One(x) => x.clone(),
+                Source::Buffer(buffer) => {
+                    let p = put!(self, "getelementptr {mem}, ptr {buffer}, i64 {k}");
+                    let x = put!(self, "load {mem}, ptr {p}, align {size}");
+                    self.one_in_register(leaf.ty, x)
+                }
+            });
             let out = self.word(Word::Out(leaf.number));
             let p = put!(self, "getelementptr {mem}, ptr {out}, i64 {position}");
             let y = put!(self, "load {mem}, ptr {p}, align {size}");
@@ -181,13 +228,6 @@ impl<'a> Emitter<'a> {
             let x = if leaf.ty == ScalarType::Bool { put!(self, "zext i1 {x} to i8") } else { x };
             self.w.line(format_args!("store {mem} {x}, ptr {p}, align {size}"));
         }
-        self.w.jump(next);
-        self.w.start(next);
-        let following = put!(self, "add i64 {k}, 1");
-        let more = put!(self, "icmp slt i64 {following}, {}", self.width.step());
-        self.w.branch(&more, head, done);
-        self.w.insert(mark, &format!("  {k} = phi i64 [ 0, {before} ], [ {following}, {next} ]\n"));
-        self.w.start(done);
     }
 
     fn one_in_register(&mut self, ty: ScalarType, x: Operand) -> Operand {
