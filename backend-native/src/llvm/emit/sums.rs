@@ -10,7 +10,7 @@ use acc_core::ir::{PrimOp, Val};
 use std::collections::HashMap;
 
 /// Factors of axes are less than this, and extents too: sums of a few products do not overflow.
-const FACTOR: i64 = 1 << 20;
+const FACTOR: u64 = 1 << 20;
 const EXTENT: i64 = 1 << 40;
 /// Axes and uniform values of a sum at most.
 const TERMS: usize = 4;
@@ -29,7 +29,7 @@ impl Sum {
         out.offset = out.offset.checked_add(other.offset.checked_mul(times)?)?;
         merge(&mut out.axes, &other.axes, times)?;
         merge(&mut out.bases, &other.bases, times)?;
-        let small = |f: i64| f.abs() < FACTOR;
+        let small = |f: i64| f.unsigned_abs() < FACTOR;
         let few = out.axes.len() + out.bases.len() <= TERMS;
         (few && out.axes.iter().all(|t| small(t.1)) && small(out.offset / EXTENT)).then_some(out)
     }
