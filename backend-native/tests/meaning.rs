@@ -4,7 +4,7 @@ mod common;
 
 use acc_core::{CancelToken, Error, Executor, LimitError, RunLimits};
 use backend_native::{Compile, Native, Options, Rules};
-use common::{agree, int, ints, native, parse, reference, same_outcome};
+use common::{agree, agree_on, int, ints, native, parse, reference, same_outcome};
 use std::time::{Duration, Instant};
 
 fn ramp(n: i64) -> acc_core::data::ArrayData {
@@ -307,4 +307,18 @@ fn deep_code_does_not_overflow_the_stack() {
     }
     text += &format!("yield {last} }}");
     agree(&text, &[ints(&[1])]);
+}
+
+#[test]
+fn a_window_beyond_an_array_is_a_fault() {
+    agree(
+        "program(a: [2]f32, w: [2]f32) {
+           p: [4]f32 = generate(shape: || (sub(extent(a, 0), 2i64), sub(extent(a, 1), 3i64), extent(w, 0), extent(w, 1)),
+             f: |%i: i64, %j: i64, %k: i64, %l: i64| mul(a[add(%i, %k), add(%j, %l)], w[%k, %l]))
+           q: [3]f32 = fold(p, f: |%x: f32, %y: f32| add(%x, %y), init: || 0.0f32)
+           r: [2]f32 = fold(q, f: |%x: f32, %y: f32| add(%x, %y), init: || 0.0f32)
+           yield r
+         }",
+        &[&[&[5, 6], &[4, 4]], &[&[5, 6], &[3, 4]]],
+    );
 }
