@@ -18,6 +18,7 @@ import platform
 import statistics
 import subprocess
 import sys
+import time
 import venv
 from pathlib import Path
 
@@ -47,6 +48,11 @@ def environment(libraries):
     return python
 
 
+# Seconds before each measurement, in which the threads of the process measured before stop spinning, so that they take
+# no processor from this one.
+PAUSE = 0.05
+
+
 class Worker:
     def __init__(self, name, command):
         # Idle workers must not keep the cores busy, nor leave anything beside the sources.
@@ -65,6 +71,11 @@ class Worker:
         self.process.stdin.write(json.dumps(order) + "\n")
         self.process.stdin.flush()
         return self.answer()
+
+    def time(self):
+        """Seconds that a call takes."""
+        time.sleep(PAUSE)
+        return self.ask({"time": None})["seconds"]
 
 
 def ours():
@@ -111,9 +122,9 @@ def measured(workers, row, rounds):
     again = []
     for _ in range(rounds):
         for w in ready:
-            seconds[w.name].append(w.ask({"time": None})["seconds"])
+            seconds[w.name].append(w.time())
             if w.name == OURS:
-                again.append(w.ask({"time": None})["seconds"] / seconds[OURS][-1])
+                again.append(w.time() / seconds[OURS][-1])
     for w in ready:
         w.ask({"prepare": ""})
     record["milliseconds"] = {name: 1e3 * statistics.median(s) for name, s in seconds.items()}

@@ -114,10 +114,10 @@ impl Flattener<'_> {
 
     /// A reduction with a known operation; a sum of products is a contraction.
     fn reduce_known(&mut self, k: Known, column: Value) -> Value {
-        let (inner, checks) = self.b.beneath_checks(column);
-        match self.factors(inner).filter(|_| k == Known::Sum) {
+        let product = self.b.beneath_checks(column);
+        match self.factors(product).filter(|_| k == Known::Sum) {
             Some(factors) => {
-                let operands = self.b.after(checks, &factors);
+                let operands = self.b.checked_with(column, &factors);
                 self.b.contract(operands[0], operands[1])
             }
             None => self.b.reduce(k, column),

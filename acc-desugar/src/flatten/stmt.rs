@@ -230,11 +230,11 @@ impl Flattener<'_> {
 
     /// What a column repeats, with extents of 1 where it does: as operand of element-wise code it is as good.
     fn narrow(&mut self, column: Value) -> Value {
-        let (inner, checks) = self.b.beneath_checks(column);
+        let inner = self.b.beneath_checks(column);
         match self.b.def(inner) {
             Some(Op::Broadcast(x, _)) if self.b.rank(*x) == self.b.rank(column) => {
                 let x = *x;
-                self.b.after(checks, &[x])[0]
+                self.b.checked_with(column, &[x])[0]
             }
             _ => column,
         }

@@ -19,6 +19,8 @@ pub(crate) struct Builder {
     /// The axes of each tensor that for sure have the extent of what it is a column of, or of the space of its lanes.
     full: Vec<AxisSet>,
     bodies: Vec<Open>,
+    /// Results that nodes were given after others were made, with the first one of the node.
+    late: HashMap<Value, Value>,
     sources: Vec<Source>,
     source: u32,
     loc: Loc,
@@ -40,6 +42,7 @@ impl Builder {
             axes: Vec::new(),
             full: Vec::new(),
             bodies: Vec::new(),
+            late: HashMap::new(),
             sources: Vec::new(),
             source: 0,
             loc: Loc::unknown(),
@@ -260,29 +263,57 @@ impl Builder {
         self.defining(v).map(|(op, _)| op)
     }
 
-    /// The value that this one is apart from the checks right before it, and these.
-    pub(crate) fn beneath_checks(&self, v: Value) -> (Value, Option<(Vec<Value>, bool)>) {
-        if let Some((Op::Checked { values, tokens, raise }, results)) = self.defining(v)
-            && let Some(inner) = results.iter().position(|r| *r == v).and_then(|k| values.get(k))
-        {
-            return (*inner, Some((tokens.clone(), *raise)));
+    /// The value that this one is, apart from the checks right before it.
+    pub(crate) fn beneath_checks(&self, v: Value) -> Value {
+        match self.defining(v) {
+            Some((Op::Checked { values, .. }, results)) => {
+                let at = results.iter().position(|r| *r == v);
+                at.and_then(|k| values.get(k)).copied().unwrap_or(v)
+            }
+            _ => v,
         }
-        (v, None)
     }
 
-    /// Values after checks.
-    pub(crate) fn after(&mut self, checks: Option<(Vec<Value>, bool)>, values: &[Value]) -> Values {
-        match checks {
-            Some((tokens, raise)) => self.checked(values, tokens, raise),
-            None => values.into(),
+    /// Values defined before a checked one, after the same checks: what needs them in its place needs these, which are
+    /// made, and end the run, where they were.
+    pub(crate) fn checked_with(&mut self, v: Value, values: &[Value]) -> Values {
+        let Some((body, node)) = self.place(v) else { return values.into() };
+        let Op::Checked { values: checked, .. } = &self.bodies[body].nodes[node].op else { return values.into() };
+        let checked = checked.clone();
+        let mut all = Values::new();
+        for x in values {
+            let known = checked.iter().position(|c| c == x).map(|k| self.bodies[body].nodes[node].results[k]);
+            let r = known.unwrap_or_else(|| self.check_too(body, node, *x));
+            all.push(r);
         }
+        all
+    }
+
+    fn check_too(&mut self, body: usize, node: usize, x: Value) -> Value {
+        let r = self.fresh(self.ty(x));
+        (self.axes[r.index()], self.full[r.index()]) = (self.axes(x), self.full[x.index()]);
+        let node = &mut self.bodies[body].nodes[node];
+        if let Op::Checked { values, .. } = &mut node.op {
+            values.push(x);
+        }
+        node.results.push(r);
+        self.late.extend(node.results.first().map(|first| (r, *first)));
+        r
     }
 
     fn defining(&self, v: Value) -> Option<(&Op, &Values)> {
-        // Values are numbered in order of definition, also across bodies.
-        self.bodies.iter().rev().find_map(|b| {
-            let k = b.nodes.partition_point(|n| n.results.first().is_none_or(|r| *r <= v));
-            b.nodes[..k].last().filter(|n| n.results.contains(&v)).map(|n| (&n.op, &n.results))
+        let (body, node) = self.place(v)?;
+        let node = &self.bodies[body].nodes[node];
+        Some((&node.op, &node.results))
+    }
+
+    /// The open body and the number of the node in it that defines a value.
+    fn place(&self, v: Value) -> Option<(usize, usize)> {
+        // Values are numbered in order of definition, also across bodies, but for those that came late.
+        let first = self.late.get(&v).copied().unwrap_or(v);
+        self.bodies.iter().enumerate().rev().find_map(|(body, b)| {
+            let k = b.nodes.partition_point(|n| n.results.first().is_none_or(|r| *r <= first)).checked_sub(1)?;
+            b.nodes[k].results.contains(&v).then_some((body, k))
         })
     }
 }
