@@ -9,6 +9,7 @@ pub(crate) mod launch;
 mod nested;
 mod partition;
 mod places;
+mod processor;
 mod product;
 mod radix;
 mod rows;
