@@ -1,7 +1,7 @@
 //! Long rows, folded or scanned with elements as lanes: cut into chunks of fixed length, each reduced or scanned on its
 //! own, and combined in order.
 
-use super::fold::Acc;
+use super::fold::{Acc, Total};
 use super::launch::JobOutput;
 use super::launch::{Outs, first_event, give, take};
 use super::rows::{Memory, Rows, Worker, row_axis};
@@ -16,8 +16,11 @@ use crate::tile::reduce::WIDTH;
 use acc_core::ir::Dir;
 use smallvec::SmallVec;
 
-/// Elements of a chunk: the unit of parallel work on a long row.
+/// Elements of a chunk at most, but of rows with [`MOST_CHUNKS`]: the unit of parallel work on a long row.
 const CHUNK: usize = 1 << 16;
+/// Chunks of a row are about as long as each other, so that threads get equal parts, and multiples of this, so that they
+/// begin at lines of the cache if the row does.
+const UNIT: usize = 1 << 8;
 /// Chunks of a row at most: a longer row has longer ones.
 const MOST_CHUNKS: usize = 1 << 16;
 /// Elements of a chunk, the last ones in the order of the scan, among which a mark is looked for first. Steps of a scan begin
@@ -72,8 +75,8 @@ impl Rows<'_> {
 
     /// The elements of a chunk but the last one of a row: a number that depends on the row's length alone.
     fn chunk_len(&self) -> usize {
-        // Whole groups of a scan.
-        self.row.div_ceil(MOST_CHUNKS).next_multiple_of(CHUNK)
+        let chunks = self.row.div_ceil(CHUNK).clamp(1, MOST_CHUNKS);
+        self.row.div_ceil(chunks).next_multiple_of(UNIT)
     }
 
     /// The chunks of a row.
@@ -238,7 +241,7 @@ impl Rows<'_> {
         let both = Pass { totals: true, results: true };
         let call = self.chunk_call(both);
         let mut worker: Option<Worker<'_>> = None;
-        let mut accs: Vec<Acc<'_>> = self.job.outputs.iter().map(|o| Acc::new(o, 1)).collect();
+        let mut accs: Vec<Acc<'_>> = self.job.outputs.iter().map(|o| Acc::of_totals(o)).collect();
         let mut before = self.initial();
         let mut tasks = self.tasks(out, totals, self.count());
         let Some(all) = tasks.first_mut() else { return Ok(()) };
@@ -279,7 +282,7 @@ impl Rows<'_> {
             let total = &totals[chunk * n..(chunk + 1) * n];
             before.resize(self.scanned(o), 0);
             let both = match self.before_of(o, before, chunk) {
-                None => total.to_vec(),
+                None => SmallVec::from_slice(total),
                 Some(b) if right => acc.combine(o, total, b).map_err(|e| e.stop)?,
                 Some(b) => acc.combine(o, b, total).map_err(|e| e.stop)?,
             };
@@ -290,7 +293,7 @@ impl Rows<'_> {
 
     /// What comes before each chunk, from the totals of all.
     fn before(&self, totals: &PerChunk) -> Result<PerChunk, Stop> {
-        let mut accs: Vec<Acc<'_>> = self.job.outputs.iter().map(|o| Acc::new(o, 1)).collect();
+        let mut accs: Vec<Acc<'_>> = self.job.outputs.iter().map(|o| Acc::of_totals(o)).collect();
         let mut before = self.initial();
         let totals: Vec<&[u64]> = totals.iter().map(|t| &t[..]).collect();
         for chunk in self.in_order() {
@@ -400,19 +403,19 @@ impl Rows<'_> {
         let per_row = self.per_row();
         for ((o, out), totals) in self.job.outputs.iter().zip(out).zip(totals) {
             let Finish::Fold { .. } = o.output.finish else { continue };
-            let (mut acc, n) = (Acc::new(o, 1), o.types.len());
+            let (mut acc, n) = (Acc::of_totals(o), o.types.len());
             if n == 0 {
                 continue;
             }
             let mut all: Vec<u64> = Vec::with_capacity(self.rows * n);
             for row in totals.chunks(per_row * n) {
                 let mut chunks = row.chunks(n);
-                let mut total: SmallVec<[u64; 4]> = match &o.init {
+                let mut total: Total = match &o.init {
                     Some(init) => SmallVec::from_slice(init),
                     None => SmallVec::from_slice(chunks.next().unwrap_or_default()),
                 };
                 for t in chunks {
-                    total = SmallVec::from_vec(acc.combine(o, &total, t).map_err(|e| e.stop)?);
+                    total = acc.combine(o, &total, t).map_err(|e| e.stop)?;
                 }
                 all.extend_from_slice(&total);
             }

@@ -5,7 +5,10 @@ use crate::tile::lanes::{self, Lanes};
 use crate::tile::machine::{Machine, Outcome};
 use crate::tile::reduce::{self, WIDTH};
 use acc_core::data::ScalarType;
-use acc_core::ir::PrimOp;
+use smallvec::SmallVec;
+
+/// A single value of an output, leaf by leaf, as bits.
+pub(super) type Total = SmallVec<[u64; 4]>;
 
 /// A fold or scan in progress: values of the output's leaves, and what combines them.
 pub(super) struct Acc<'a> {
@@ -18,6 +21,12 @@ pub(super) struct Acc<'a> {
 impl<'a> Acc<'a> {
     pub(super) fn new(o: &'a JobOutput<'_>, lanes: usize) -> Acc<'a> {
         Acc { count: lanes, lanes: o.types.iter().map(|&t| Lanes::new(t, lanes)).collect(), combiner: o.combiner() }
+    }
+
+    /// For single elements given as bits alone.
+    pub(super) fn of_totals(o: &'a JobOutput<'_>) -> Acc<'a> {
+        let combiner = if o.known().is_some() { None } else { o.combiner() };
+        Acc { count: 0, lanes: Vec::new(), combiner }
     }
 
     /// Takes a tile's first `n` elements.
@@ -65,7 +74,7 @@ impl<'a> Acc<'a> {
         o: &JobOutput<'_>,
         m: &Machine<'_>,
         n: usize,
-        total: &mut Option<Vec<u64>>,
+        total: &mut Option<Total>,
     ) -> Outcome {
         if let Some(ops) = o.known() {
             for (k, (a, &op)) in self.lanes.iter_mut().zip(ops).enumerate() {
@@ -77,9 +86,9 @@ impl<'a> Acc<'a> {
         let Some(c) = &mut self.combiner else { return Ok(()) };
         for step in 0..pairwise(c, &mut self.lanes, n)? {
             let here = self.lanes.iter().map(|a| lanes::first_bits(lanes::part(a.slice(n), step, 1)));
-            let here: Vec<u64> = here.collect();
+            let here: Total = here.collect();
             *total = Some(match total {
-                Some(t) => combine_one(c, &o.types, None, t, &here)?,
+                Some(t) => combine_one(c, &o.types, t, &here)?,
                 None => here,
             });
         }
@@ -87,7 +96,7 @@ impl<'a> Acc<'a> {
     }
 
     /// The total of a chunk.
-    pub(super) fn end_chunk(&mut self, o: &JobOutput<'_>, total: Option<Vec<u64>>) -> Vec<u64> {
+    pub(super) fn end_chunk(&mut self, o: &JobOutput<'_>, total: Option<Total>) -> Total {
         match o.known() {
             Some(ops) => self.lanes.iter_mut().zip(ops).map(|(a, &op)| reduce::collapse(op, a)).collect(),
             None => total.unwrap_or_default(),
@@ -95,10 +104,14 @@ impl<'a> Acc<'a> {
     }
 
     /// `f(a, b)` of single elements given as bits.
-    pub(super) fn combine(&mut self, o: &JobOutput<'_>, a: &[u64], b: &[u64]) -> Outcome<Vec<u64>> {
+    pub(super) fn combine(&mut self, o: &JobOutput<'_>, a: &[u64], b: &[u64]) -> Outcome<Total> {
+        if let Some(ops) = o.known() {
+            let all = ops.iter().zip(&o.types).zip(a.iter().zip(b));
+            return Ok(all.map(|((&op, &ty), (&a, &b))| reduce::combine_bits(op, ty, a, b)).collect());
+        }
         match &mut self.combiner {
-            Some(c) => combine_one(c, &o.types, o.known(), a, b),
-            None => Ok(Vec::new()),
+            Some(c) => combine_one(c, &o.types, a, b),
+            None => Ok(Total::new()),
         }
     }
 }
@@ -125,17 +138,7 @@ fn pairwise(c: &mut Combiner<'_>, values: &mut [Lanes], mut n: usize) -> Outcome
     Ok(n)
 }
 
-fn combine_one(
-    c: &mut Combiner<'_>,
-    types: &[ScalarType],
-    known: Option<&[PrimOp]>,
-    a: &[u64],
-    b: &[u64],
-) -> Outcome<Vec<u64>> {
-    if let Some(ops) = known {
-        let all = ops.iter().zip(types).zip(a.iter().zip(b));
-        return Ok(all.map(|((&op, &ty), (&a, &b))| reduce::combine_bits(op, ty, a, b)).collect());
-    }
+fn combine_one(c: &mut Combiner<'_>, types: &[ScalarType], a: &[u64], b: &[u64]) -> Outcome<Total> {
     for (k, &bits) in a.iter().chain(b).enumerate() {
         c.set(k, |o| lanes::fill_first(o, bits));
     }

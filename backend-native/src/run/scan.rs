@@ -1,6 +1,6 @@
 //! Scanning: tiles of a chunk, each with what comes before it.
 
-use super::fold::Acc;
+use super::fold::{Acc, Total};
 use super::launch::{Combiner, JobOutput};
 use crate::buffer::OutSlice;
 use crate::tile::lanes::{self, Lanes};
@@ -16,7 +16,7 @@ pub(super) struct Scan<'a> {
     /// What comes before the chunk, in the order of the scan.
     pub before: Option<&'a [u64]>,
     /// The chunk's own elements so far, combined; of a fold, too.
-    pub carry: Option<Vec<u64>>,
+    pub carry: Option<Total>,
 }
 
 impl Scan<'_> {
@@ -54,7 +54,7 @@ impl Scan<'_> {
         let ColumnSlice::Bool(marks) = o.leaf(m, restart.mark, n) else { return };
         let marked = self.carry.as_ref().is_some_and(|c| c[restart.mark] != 0);
         let before = self.before.filter(|_| !marked);
-        let mut carry = Vec::with_capacity(restart.ops.len());
+        let mut carry = Total::with_capacity(restart.ops.len());
         for (k, (&op, a)) in restart.ops.iter().zip(&mut acc.lanes).enumerate() {
             let start = self.carry.as_ref().map(|c| c[k]);
             let (x, mut out) = (o.leaf(m, k, n), to.as_deref_mut().map_or_else(|| a.out(), |to| to[k].reborrow()));
@@ -81,7 +81,7 @@ impl Scan<'_> {
         n: usize,
         mut to: Option<&mut [OutSlice<'_>]>,
     ) {
-        let mut carry = Vec::with_capacity(ops.len());
+        let mut carry = Total::with_capacity(ops.len());
         for (k, (&op, a)) in ops.iter().zip(&mut acc.lanes).enumerate() {
             let start = self.carry.as_ref().map(|c| c[k]);
             let x = o.leaf(m, k, n);
@@ -158,8 +158,8 @@ fn scan_tile(
     types: &[ScalarType],
     values: &mut [Lanes],
     n: usize,
-    carry: Option<Vec<u64>>,
-) -> Outcome<Vec<u64>> {
+    carry: Option<Total>,
+) -> Outcome<Total> {
     let (first, second) = sides(dir, values.len());
     doubling(dir, c, values, n, GROUP)?;
     let groups = n.div_ceil(GROUP);
@@ -177,8 +177,7 @@ fn scan_tile(
     let mut carried = carry.unwrap_or_default();
     for from in (0..groups).step_by(GROUPS) {
         let end = groups.min(from + GROUPS);
-        let total: Vec<u64> =
-            totals.iter().map(|t| lanes::first_bits(lanes::part(t.slice(groups), end - 1, 1))).collect();
+        let total: Total = totals.iter().map(|t| lanes::first_bits(lanes::part(t.slice(groups), end - 1, 1))).collect();
         for (b, &bits) in before.iter_mut().zip(&carried) {
             lanes::fill(b.out().split_at(from).1.split_at(end - from).0, bits);
         }
@@ -229,7 +228,7 @@ fn doubling(dir: Dir, c: &mut Combiner<'_>, values: &mut [Lanes], n: usize, grou
 }
 
 /// The combination of two elements.
-fn one(dir: Dir, c: &mut Combiner<'_>, earlier: &[u64], later: &[u64]) -> Outcome<Vec<u64>> {
+fn one(dir: Dir, c: &mut Combiner<'_>, earlier: &[u64], later: &[u64]) -> Outcome<Total> {
     let (first, second) = sides(dir, earlier.len());
     for (k, (&a, &b)) in earlier.iter().zip(later).enumerate() {
         c.set(first + k, |o| lanes::fill_first(o, a));
