@@ -136,6 +136,58 @@ fn histograms_of_many_sizes() {
 }
 
 #[test]
+fn several_leaves_into_few_places() {
+    let bins = 300;
+    let at = positions(bins, &mut Rng(46));
+    let all_of = |ty: &'static str, n: usize, op: &'static str| vec![(ty, op); n];
+    let elements = [
+        all_of("f32", 2, "add"),
+        all_of("f32", 3, "add"),
+        all_of("f64", 5, "max"),
+        all_of("i64", 8, "add"),
+        all_of("i64", 9, "add"),
+        all_of("f16", 3, "min"),
+        all_of("u8", 7, "mul"),
+        all_of("i32", 4, "xor"),
+        vec![("f32", "add"), ("i64", "add")],
+        vec![("i16", "add"), ("i16", "max"), ("i16", "add")],
+    ];
+    // At once, and in a loop of several steps.
+    let targets = [
+        "yield 1u8, k[%i]",
+        "yield select(eq(rem(%i, 5i64), 0i64), 0u8, 1u8), k[%i]",
+        "%p: i64, %s: i64 = while (k[%i], rem(%i, 3i64)) test |%p: i64, %s: i64| { yield gt(%s, 0i64) } step |%p: i64, %s: i64| { yield select(gt(%p, 0i64), sub(%p, 1i64), %p), sub(%s, 1i64) }
+         yield select(lt(%p, 7i64), 0u8, 1u8), %p",
+        "%far = select(eq(%i, 222222i64), 301i64, k[%i])
+         yield 1u8, select(eq(%i, 333i64), %far, select(gt(%i, 250000i64), -1i64, %far))",
+    ];
+    for leaves in elements {
+        let list = |f: &dyn Fn(usize, &str, &str) -> String| {
+            let each: Vec<String> = leaves.iter().enumerate().map(|(k, (ty, op))| f(k, ty, op)).collect();
+            each.join(", ")
+        };
+        let types = list(&|_, ty, _| ty.to_string());
+        let initial = list(&|k, ty, _| format!("cast({k}i64, {ty})"));
+        let new = list(&|k, ty, _| format!("cast(sub(rem(mul(%i, {}i64), 11i64), 4i64), {ty})", k + 3));
+        let params = list(&|k, ty, _| format!("%a{k}: {ty}")) + ", " + &list(&|k, ty, _| format!("%b{k}: {ty}"));
+        let combined = list(&|k, _, op| format!("{op}(%a{k}, %b{k})"));
+        for target in targets {
+            check(
+                &format!(
+                    "program(k: [1]i64) {{
+                       d: [1]({types}) = generate(shape: || {bins}i64, f: |%i: i64| ({initial}))
+                       a: [1]({types}) = generate(shape: || extent(k, 0), f: |%i: i64| ({new}))
+                       r: [1]({types}) = permute(a, into: d, combine: |{params}| ({combined}), target: |%i: i64| {{ {target} }})
+                       yield r
+                     }}"
+                ),
+                std::slice::from_ref(&at),
+            );
+        }
+    }
+}
+
+#[test]
 fn where_memory_is_limited_elements_are_combined_in_order() {
     let mut r = Rng(45);
     let program = parse(&format!(

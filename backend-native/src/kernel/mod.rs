@@ -38,12 +38,14 @@ mod build;
 #[allow(clippy::excessive_precision)] // Coefficients stand as they were published.
 mod math;
 mod print;
+mod record;
 mod schedule;
 mod verify;
 mod walk;
 
 pub(crate) use build::{Builder, Keep, Loads, Reads, only, region_cost};
 pub(crate) use math::expand;
+pub(crate) use record::Record;
 pub(crate) use schedule::{Loop, row_major};
 pub(crate) use verify::verify;
 

@@ -9,6 +9,7 @@ pub(crate) mod launch;
 mod nested;
 mod partition;
 mod places;
+mod private;
 mod processor;
 mod product;
 mod radix;

@@ -1,7 +1,7 @@
 //! Launches that combine each element into a target position, as if one after the other in row-major order.
 
-use super::launch::{CALL, Columns, Context, Job, JobOutput, finish, first_event, is_large, pieces, task_len};
-use super::partition;
+use super::launch::{CALL, Columns, Context, Job, JobOutput, finish, first_event};
+use super::{partition, private};
 use crate::buffer::AnyBuffer;
 use crate::kernel::{Finish, Update};
 use crate::llvm::Form;
@@ -10,7 +10,6 @@ use crate::tile::lanes;
 use crate::tile::load::out_of_bounds;
 use crate::tile::machine::{Machine, Outcome, Space, Stop, event};
 use crate::tile::position;
-use crate::tile::reduce;
 use crate::tile::scatter::update;
 use acc_core::data::{ColumnSlice, ScalarType};
 use smallvec::SmallVec;
@@ -36,11 +35,9 @@ pub(crate) fn scatter(
     let n: usize = job.extents.iter().product();
     let space = Space { extents: job.extents.clone(), lo: 0, hi: job.extents.len() };
     if let Some(updates) = known
-        && updates.iter().all(is_combination)
-        && size.saturating_mul(2 * PRIVATE) <= n
-        && is_large(n, job.launch.cost + 4)
+        && private::pays(job, updates, n, size)
     {
-        private(job, o, shape, &space, updates, &mut out)?;
+        private::combine(job, o, shape, &space, updates, &mut out)?;
         return Ok(finish(out));
     }
     if let Some(updates) = known
@@ -50,7 +47,7 @@ pub(crate) fn scatter(
         return Ok(finish(out));
     }
     // Where machine code stops tiles go on, to find out why.
-    let call = compiled(job);
+    let call = compiled(job, Form::Scatter);
     let mut start = run(job, call.as_ref(), shape, 0..n, &mut out)?;
     if start == n {
         return Ok(finish(out));
@@ -92,13 +89,13 @@ pub(crate) fn scatter(
 }
 
 /// The machine code of a launch.
-fn compiled<'a>(job: &'a Job<'_>) -> Option<Call<'a>> {
+pub(super) fn compiled<'a>(job: &'a Job<'_>, form: Form) -> Option<Call<'a>> {
     // Without checks an index out of bounds is one in bounds, which machine code does not look for.
-    if job.launch.checks { job.call(Form::Scatter) } else { None }
+    if job.launch.checks { job.call(form) } else { None }
 }
 
 /// Combines a range of elements by machine code; the first one that is not combined.
-fn run(
+pub(super) fn run(
     job: &Job<'_>,
     call: Option<&Call<'_>>,
     shape: &[usize],
@@ -129,105 +126,6 @@ pub(crate) fn copied(
         lanes::copy(*d, o.as_out());
     }
     Ok(out)
-}
-
-/// How many elements there are for each target, at least, where threads combine into targets of their own.
-const PRIVATE: usize = 8;
-
-/// Parts of the elements at most that are combined into targets of their own.
-const PARTS: usize = 32;
-/// Elements of a part at least.
-const PART: usize = 1 << 15;
-
-/// Whether the values for a target can be combined first, and then with what is there. Floats may be added in another
-/// order, which does not depend on the number of threads.
-fn is_combination(u: &Update) -> bool {
-    match u {
-        Update::Old => true,
-        Update::New => false,
-        Update::Prim(p) | Update::PrimOldFirst(p) => p.is_reduction(),
-    }
-}
-
-/// How many parts there are of so many elements. Where the order of combination can be seen, the number does not depend on
-/// that of the threads.
-fn parts(job: &Job<'_>, o: &JobOutput<'_>, n: usize, size: usize) -> usize {
-    let parts = (n / (size * PRIVATE).max(PART)).clamp(1, PARTS);
-    if o.types.iter().any(|t| t.is_float()) {
-        return parts;
-    }
-    // Each takes as many steps for its own targets as for elements, or fewer.
-    parts.max(job.cx.threads.count().min(n / (2 * size).max(PART)))
-}
-
-/// Parts of the elements are combined into targets of their own, which then are combined with those of the result, part
-/// after part.
-fn private(
-    job: &Job<'_>,
-    o: &JobOutput<'_>,
-    shape: &[usize],
-    space: &Space,
-    updates: &[Update],
-    out: &mut [AnyBuffer],
-) -> Result<(), Stop> {
-    let n: usize = job.extents.iter().product();
-    let size: usize = shape.iter().product();
-    let len = n.div_ceil(parts(job, o, n, size)).next_multiple_of(job.lanes());
-    let mut targets: Vec<(usize, Vec<AnyBuffer>)> = Vec::new();
-    for first in (0..n).step_by(len) {
-        targets.push((first, job.cx.columns(&o.types, size).map_err(Stop::Error)?));
-    }
-    let tasks: Vec<_> = targets.iter_mut().map(|(first, own)| (*first, own)).collect();
-    let parallel = job.cx.parallel(n, job.launch.cost + 4);
-    let call = compiled(job);
-    job.cx.tasks(
-        parallel,
-        tasks,
-        || None,
-        |m, (first, own)| {
-            let operators = updates.iter().zip(&o.types);
-            for (own, (u, &ty)) in own.iter_mut().zip(operators) {
-                if let Update::Prim(p) | Update::PrimOldFirst(p) = u {
-                    lanes::fill(own.as_out(), reduce::identity(*p, ty));
-                }
-            }
-            let end = n.min(first + len);
-            let mut start = run(job, call.as_ref(), shape, first..end, own)?;
-            if start == end {
-                return Ok(());
-            }
-            let m = m.get_or_insert_with(|| job.machine(space));
-            let mut targets = Targets::default();
-            while start < end {
-                let count = job.lanes().min(end - start);
-                first_event(&mut *m, count, |m, count| {
-                    m.tile(start, count)?;
-                    positions(job, o, m, shape, count, &mut targets)
-                })?;
-                simple(o, m, updates, shape.len(), &targets, count, own);
-                start += count;
-            }
-            Ok(())
-        },
-    )?;
-    let parallel = job.cx.parallel(size * targets.len(), 1);
-    let len = if parallel { task_len(size, job.lanes(), job.cx.threads.count()) } else { size.max(1) };
-    job.cx.tasks(
-        parallel,
-        pieces(out, size, len),
-        || (),
-        |(), mut piece| {
-            for (_, own) in &targets {
-                for ((result, own), u) in piece.outs.iter_mut().zip(own).zip(updates) {
-                    if let Update::Prim(p) | Update::PrimOldFirst(p) = u {
-                        let own = lanes::part(own.as_slice(), piece.start, piece.len);
-                        reduce::merge(*p, result.reborrow(), own);
-                    }
-                }
-            }
-            Ok(())
-        },
-    )
 }
 
 /// Computes the targets of the first `n` lanes; an event at the first out of bounds.
@@ -277,7 +175,7 @@ pub(super) fn positions(
 }
 
 /// Combines leaf by leaf with simple operations.
-fn simple(
+pub(super) fn simple(
     o: &JobOutput<'_>,
     m: &Machine<'_>,
     updates: &[Update],

@@ -94,10 +94,10 @@ fn transposed(n: usize) -> Row {
     let (program, args) = program(|a: Acc<Matrix<f32>>| a.transpose(), (&matrix(n, &a),).into_data());
     let hand = hand(vec![0f32; n * n], move |out| {
         let out = Shared::new(out);
-        each(n / TILE * (n / TILE), |tile| {
-            let (i, j) = (tile / (n / TILE) * TILE, tile % (n / TILE) * TILE);
-            // SAFETY: each tile is one thread's, within both matrices; the caller has seen the features.
-            unsafe { transpose_tile(out.start().add(i * n + j), a.as_ptr().add(j * n + i), n) }
+        each(n / LINE, |strip| {
+            let j = strip * LINE;
+            // SAFETY: each strip is one thread's, within both matrices; the caller has seen the features.
+            unsafe { transpose_strip(out.start().add(j), a.as_ptr().add(j * n), n) }
         });
     });
     let cells = (n * n) as f64;
@@ -114,28 +114,35 @@ fn transposed(n: usize) -> Row {
     }
 }
 
-/// Rows and columns of a tile, which fits in the nearest cache.
-const TILE: usize = 64;
+/// The elements of a line of the cache. The numbers of rows and columns are multiples of it.
+const LINE: usize = 16;
 
-/// Transposes a tile: into memory of its own, where blocks do not meet in the sets of the cache, and from there whole
-/// lines at a time past the cache.
+/// As many rows and columns, at a line of the cache.
+#[repr(align(64))]
+struct Square([f32; LINE * LINE]);
+
+/// Transposes as many rows as a line has elements: in squares, which go past the cache in whole lines. No more than
+/// eight rows are read in turn, for they meet in a set of the cache where their length is a power of two.
 ///
 /// # Safety
 ///
-/// `TILE` rows of as many elements, `n` apart, can be written, at a multiple of 32 bytes, and read.
+/// `n` rows of `LINE` elements, `n` apart, can be written, at a multiple of 32 bytes, and `LINE` rows of `n` be read.
 #[target_feature(enable = "avx2,fma")]
-unsafe fn transpose_tile(out: *mut f32, a: *const f32, n: usize) {
-    let mut tile = [0f32; TILE * TILE];
-    // SAFETY: by the contract.
-    unsafe {
-        for j in (0..TILE).step_by(8) {
-            for i in (0..TILE).step_by(8) {
-                block(tile.as_mut_ptr().add(i * TILE + j), a.add(j * n + i), n);
+unsafe fn transpose_strip(out: *mut f32, a: *const f32, n: usize) {
+    let mut square = Square([0.0; LINE * LINE]);
+    for i in (0..n).step_by(LINE) {
+        // SAFETY: by the contract.
+        unsafe {
+            for j in [0, 8] {
+                for k in [0, 8] {
+                    block(square.0.as_mut_ptr().add(k * LINE + j), a.add(j * n + i + k), n);
+                }
             }
-        }
-        for i in 0..TILE {
-            for j in (0..TILE).step_by(8) {
-                _mm256_stream_ps(out.add(i * n + j), _mm256_loadu_ps(tile.as_ptr().add(i * TILE + j)));
+            for k in 0..LINE {
+                for j in [0, 8] {
+                    let eight = _mm256_load_ps(square.0.as_ptr().add(k * LINE + j));
+                    _mm256_stream_ps(out.add((i + k) * n + j), eight);
+                }
             }
         }
     }
@@ -146,7 +153,7 @@ unsafe fn transpose_tile(out: *mut f32, a: *const f32, n: usize) {
 ///
 /// # Safety
 ///
-/// Eight rows of eight elements, `TILE` apart, can be written, and such rows, `n` apart, read.
+/// Eight rows of eight elements, `LINE` apart, can be written, and such rows, `n` apart, read.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 unsafe fn block(out: *mut f32, a: *const f32, n: usize) {
@@ -169,8 +176,8 @@ unsafe fn block(out: *mut f32, a: *const f32, n: usize) {
     for k in 0..4 {
         // SAFETY: by the contract.
         unsafe {
-            _mm256_storeu_ps(out.add(k * TILE), _mm256_permute2f128_ps::<0x20>(quads[k], quads[k + 4]));
-            _mm256_storeu_ps(out.add((k + 4) * TILE), _mm256_permute2f128_ps::<0x31>(quads[k], quads[k + 4]));
+            _mm256_storeu_ps(out.add(k * LINE), _mm256_permute2f128_ps::<0x20>(quads[k], quads[k + 4]));
+            _mm256_storeu_ps(out.add((k + 4) * LINE), _mm256_permute2f128_ps::<0x31>(quads[k], quads[k + 4]));
         }
     }
 }

@@ -5,7 +5,7 @@
 use super::nest::State;
 use super::scan::Carry;
 use super::scatter::Combining;
-use super::text::{Operand, element, literal, put, stored};
+use super::text::{Label, Operand, element, literal, put, stored};
 use super::value::{Mask, Parts, Shape, V};
 use super::{Emitter, Form, Word};
 use crate::kernel::{AxisKind, Finish, Kernel, Node, Output, region_cost};
@@ -78,7 +78,7 @@ impl<'a> Ending<'a> {
     pub(super) fn new(e: &mut Emitter<'a>, kernel: &'a Kernel, form: Form, row: Operand) -> Ending<'a> {
         let mut number = 0;
         let mut outs = Vec::new();
-        if form == Form::Scatter {
+        if form.is_scatter() {
             e.word(Word::Progress);
         }
         for output in &kernel.outputs {
@@ -108,11 +108,28 @@ impl<'a> Ending<'a> {
 
     /// Notes how far elements are combined: up to a column of the row.
     pub(super) fn progress(&self, e: &mut Emitter<'a>, column: &Operand) {
-        if self.form == Form::Scatter {
+        if self.form.is_scatter() {
             let (place, row) = (e.word(Word::Progress), &self.row);
             let position = put!(e, "add i64 {row}, {column}");
             e.w.line(format_args!("store i64 {position}, ptr {place}, align 8"));
         }
+    }
+
+    /// Notes it where the step at a column, which is written, leaves the function: it went elsewhere than to these `exits`.
+    pub(super) fn note(&self, e: &mut Emitter<'a>, column: &Operand, exits: [Label; 2]) {
+        let own = [e.decline, e.stop];
+        if own == exits {
+            return;
+        }
+        let go_on = e.w.label();
+        e.w.jump(go_on);
+        for (from, to) in own.into_iter().zip(exits) {
+            e.w.start(from);
+            self.progress(e, column);
+            e.w.jump(to);
+        }
+        e.w.start(go_on);
+        [e.decline, e.stop] = exits;
     }
 
     /// What the steps of a row begin with.
@@ -121,7 +138,8 @@ impl<'a> Ending<'a> {
         if matches!(self.form, Form::Count | Form::Compact) {
             return State(vec![(Operand::int(0), "i64".to_string())]);
         }
-        if matches!(self.form, Form::Store { .. } | Form::Located | Form::Rows | Form::Scheduled | Form::Scatter) {
+        let is_stateless = matches!(self.form, Form::Store { .. } | Form::Located | Form::Rows | Form::Scheduled);
+        if is_stateless || self.form.is_scatter() {
             return state;
         }
         for o in &self.outs {
@@ -156,7 +174,7 @@ impl<'a> Ending<'a> {
                 }
                 state
             }
-            Form::Scatter => {
+            Form::Scatter | Form::Records => {
                 self.scatter(e);
                 state
             }
@@ -260,9 +278,11 @@ impl<'a> Ending<'a> {
     fn scatter(&self, e: &mut Emitter<'a>) {
         for o in &self.outs {
             let Finish::Scatter { combine, known, rank, .. } = &o.output.finish else { continue };
-            let how = match known {
-                Some(updates) => Combining::Known(updates),
-                None => Combining::Body(combine),
+            let record = self.kernel.record().filter(|_| self.form == Form::Records);
+            let how = match (record, known) {
+                (Some(record), _) => Combining::Record(record),
+                (None, Some(updates)) => Combining::Known(updates),
+                (None, None) => Combining::Body(combine),
             };
             let (index, leaves) = o.leaves[1..].split_at(*rank);
             e.scatter(o.leaves[0], index, leaves, &how);

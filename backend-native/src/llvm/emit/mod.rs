@@ -25,6 +25,7 @@ mod flat;
 mod levels;
 mod nest;
 mod prim;
+mod records;
 mod rows;
 mod scan;
 mod scatter;
@@ -73,6 +74,8 @@ pub(crate) enum Form {
     Whole,
     /// Combines each into its target. Lanes run along the innermost axis.
     Scatter,
+    /// The same where targets are [records](crate::kernel::Record), all of them in the memory of the first leaf.
+    Records,
     /// Stores of each whether it is kept, its target, and its leaves.
     Located,
     /// Counts those that are kept.
@@ -83,7 +86,7 @@ pub(crate) enum Form {
 
 impl Form {
     /// How many there are.
-    pub(crate) const COUNT: usize = 15;
+    pub(crate) const COUNT: usize = 16;
 
     /// A number below [`COUNT`](Form::COUNT), another for each.
     pub(crate) fn number(self) -> usize {
@@ -99,6 +102,7 @@ impl Form {
             Form::Whole => 10,
             Form::Scheduled => 11,
             Form::Located => 14,
+            Form::Records => 15,
         }
     }
 
@@ -109,6 +113,9 @@ impl Form {
             Some(AxisKind::Reduction) => &[Form::Rows, Form::Chunk, Form::Whole],
             Some(AxisKind::Scan(_)) => &[Form::Rows, Form::Chunk, Form::Totals, Form::Whole],
             Some(AxisKind::Parallel) | None => match kernel.outputs.first().map(|o| &o.finish) {
+                Some(Finish::Scatter { .. }) if kernel.record().is_some() => {
+                    &[Form::Scatter, Form::Records, Form::Located]
+                }
                 Some(Finish::Scatter { .. }) => &[Form::Scatter, Form::Located],
                 Some(Finish::Compact) => &[Form::Count, Form::Compact],
                 _ if turned::has_turned(kernel) => &[Form::Store { flat: false, stream: false, turned: true }],
@@ -123,10 +130,15 @@ impl Form {
         matches!(self, Form::Chunk | Form::Totals | Form::Whole)
     }
 
+    /// Whether each element is combined into its target.
+    fn is_scatter(self) -> bool {
+        matches!(self, Form::Scatter | Form::Records)
+    }
+
     /// The axis of lanes, and the one of the loop inside a step.
     fn axes(self, rank: usize) -> (usize, Option<usize>) {
         match self {
-            Form::Store { .. } | Form::Chunk | Form::Totals | Form::Scatter => (rank - 1, None),
+            Form::Store { .. } | Form::Chunk | Form::Totals | Form::Scatter | Form::Records => (rank - 1, None),
             Form::Whole | Form::Count | Form::Compact | Form::Located | Form::Scheduled => (rank - 1, None),
             Form::Rows => (rank - 2, Some(rank - 1)),
         }
@@ -223,8 +235,8 @@ pub(crate) fn emit(kernel: &Kernel, form: Form, target: &Target) -> Result<Emitt
             derived = scatter::located(kernel);
             return emit(&derived, Form::Store { flat: false, stream: false, turned: false }, target);
         }
-        Form::Store { .. } | Form::Rows | Form::Scheduled | Form::Scatter | Form::Compact => kernel,
-        Form::Chunk | Form::Totals | Form::Whole => kernel,
+        Form::Store { .. } | Form::Rows | Form::Scheduled | Form::Scatter | Form::Records => kernel,
+        Form::Compact | Form::Chunk | Form::Totals | Form::Whole => kernel,
     };
     let size = supported(&kernel.element)?;
     for o in &kernel.outputs {
@@ -276,6 +288,9 @@ pub(crate) fn emit(kernel: &Kernel, form: Form, target: &Target) -> Result<Emitt
     }
     if form == Form::Scheduled {
         width = scheduled::width(kernel, width)?;
+    }
+    if form.is_scatter() {
+        width = scatter::width(kernel, size, width);
     }
     if form == Form::Rows && size <= SMALL && kernel.lies_across() {
         // Several cache lines of each row, so that few pages are met again and again.

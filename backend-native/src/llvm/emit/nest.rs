@@ -128,11 +128,16 @@ impl<'a> Emitter<'a> {
         let state = self.steps(&columns, state, next_row, &mut |e, first, state| {
             e.axes[lane] = Axis::Lanes(first.clone());
             e.set(e.body.region.params[lane], V::Linear(first.clone(), 1));
-            finish.progress(e, first);
+            let exits = [e.decline, e.stop];
+            if form.is_scatter() {
+                (e.decline, e.stop) = (e.w.label(), e.w.label());
+            }
             step.iter().for_each(|n| e.node(n));
             // Before anything is written: what is declined is run again, and may read what lies there now.
             e.settle();
-            finish.step(e, &inside, first, state)
+            let state = finish.step(e, &inside, first, state);
+            finish.note(e, first, exits);
+            state
         });
         self.w.start(next_row);
         finish.end(self, state);

@@ -1,19 +1,31 @@
 //! Elements combined into targets of their own choosing, one after the other in row-major order.
 //!
 //! Positions and values of a step are computed in vectors; then they are combined one by one, for two lanes may have one
-//! target. Where the new value replaces the old, a scatter of vectors does: it writes lanes in order.
+//! target. Where the new value replaces the old, a scatter of vectors does: it writes lanes in order. Cheap elements are
+//! computed one by one from the start.
 
 use super::ending::Leaf;
 use super::text::{Operand, element, put, stored};
 use super::value::{Mask, Parts, Shape, V};
-use super::{Emitter, Word};
-use crate::kernel::{Body, Finish, Kernel, Update};
+use super::{Emitter, SMALL, Width, Word};
+use crate::kernel::{Body, Finish, Kernel, Record, Update};
 use acc_core::data::ScalarType;
 use std::fmt::Write;
 
 /// Lanes that a turn of the loop over them combines, if that is simple. (Were all of them written out, LLVM would take
 /// them from the vectors, and not from memory, which takes ten times as long.)
 const AT_ONCE: usize = 4;
+
+/// Elements that a step computes where each is a vector of its own: more would leave too few registers.
+const ALONE: usize = 8;
+
+/// The vectors of a scatter. Elements that take few operations are computed one by one, for to take them from vectors
+/// costs more than that.
+pub(super) fn width(kernel: &Kernel, size: usize, vectors: Width) -> Width {
+    let is_straight = kernel.element.region.nodes.iter().all(|n| n.op.regions().is_empty());
+    let is_known = kernel.outputs.iter().all(|o| matches!(o.finish, Finish::Scatter { known: Some(_), .. }));
+    if is_straight && is_known && size <= SMALL { Width { lanes: 1, parts: ALONE } } else { vectors }
+}
 
 /// The kernel that stores what a scatter combines.
 pub(super) fn located(kernel: &Kernel) -> Kernel {
@@ -31,6 +43,8 @@ pub(super) enum Combining<'a> {
     Known(&'a [Update]),
     /// By a body, from the leaves of the new and of the old element.
     Body(&'a Body),
+    /// All leaves at once.
+    Record(Record),
 }
 
 /// Where the values of a leaf come from when lanes are taken one by one.
@@ -50,7 +64,9 @@ impl<'a> Emitter<'a> {
         // Before anything is written: tiles start again with this step.
         self.settle();
         let all_new = matches!(how, Combining::Known(updates) if updates.iter().all(|u| *u == Update::New));
-        if all_new {
+        if let Combining::Record(record) = how {
+            self.by_records(*record, leaves, &positions);
+        } else if all_new && !self.is_alone() {
             for leaf in leaves {
                 let values = self.lanes(leaf.value);
                 let out = self.word(Word::Out(leaf.number));
@@ -106,18 +122,19 @@ impl<'a> Emitter<'a> {
         positions.unwrap_or_else(|| smallvec::smallvec![Operand::text("zeroinitializer"); self.width.parts])
     }
 
-    /// Memory of the function for a value per lane of a step.
-    fn buffer(&mut self, element: &str) -> Operand {
+    /// Memory of the function for so many values per lane of a step.
+    pub(super) fn buffer(&mut self, element: &str, values: usize) -> Operand {
         let k = self.buffers;
         self.buffers += 1;
+        let n = self.width.step() * values;
         // Writing to a string does not fail.
-        let _ = writeln!(self.entry, "  %buffer{k} = alloca [{} x {element}], align 64", self.width.step());
+        let _ = writeln!(self.entry, "  %buffer{k} = alloca [{n} x {element}], align 64");
         Operand::text(format!("%buffer{k}"))
     }
 
     /// Writes the vectors of a step one after the other.
     pub(super) fn spill(&mut self, element: &str, parts: &Parts) -> Operand {
-        let buffer = self.buffer(element);
+        let buffer = self.buffer(element, 1);
         let (vector, lanes) = (self.shape().of(element), self.width.lanes);
         for (part, x) in parts.iter().enumerate() {
             let p = put!(self, "getelementptr {element}, ptr {buffer}, i64 {}", part * lanes);
@@ -126,8 +143,38 @@ impl<'a> Emitter<'a> {
         buffer
     }
 
-    /// A loop over the lanes of a step that are on.
+    /// Whether the lanes of a step, all of them on, are vectors of their own.
+    pub(super) fn is_alone(&self) -> bool {
+        self.width.lanes == 1 && matches!(self.mask, Mask::All)
+    }
+
+    /// Takes the lanes of a step that are on in turn.
     fn one_by_one(&mut self, leaves: &[Leaf], positions: &Parts, how: &Combining<'a>) {
+        if self.is_alone() {
+            let values: Vec<Parts> = leaves.iter().map(|l| self.lanes(l.value)).collect();
+            for (part, position) in positions.iter().enumerate() {
+                let position = put!(self, "extractelement <1 x i64> {position}, i64 0");
+                let of = leaves.iter().zip(&values).map(|(leaf, parts)| {
+                    let (ty, x) = (self.vector(leaf.ty), &parts[part]);
+                    put!(self, "extractelement {ty} {x}, i64 0")
+                });
+                let new = of.collect();
+                self.combine_lane(leaves, new, &position, how);
+            }
+            return;
+        }
+        let at = self.spill("i64", positions);
+        let values: Vec<Source> = leaves.iter().map(|l| self.source(*l)).collect();
+        let at_once = if matches!(how, Combining::Body(_)) { 1 } else { AT_ONCE };
+        self.each_lane(at_once, &mut |e, k| {
+            let position = e.one_of("i64", &at, k);
+            let new = leaves.iter().zip(&values).map(|(leaf, values)| e.taken(*leaf, values, k)).collect();
+            e.combine_lane(leaves, new, &position, how);
+        });
+    }
+
+    /// A loop over the lanes of a step that are on; if that is all of them, so many in a turn.
+    pub(super) fn each_lane(&mut self, at_once: usize, write: &mut dyn FnMut(&mut Self, &Operand)) {
         let flags = match self.mask.clone() {
             Mask::All => None,
             Mask::Lanes(m) => {
@@ -136,9 +183,7 @@ impl<'a> Emitter<'a> {
                 Some(self.spill("i8", &bytes))
             }
         };
-        let at = self.spill("i64", positions);
-        let values: Vec<Source> = leaves.iter().map(|l| self.source(*l)).collect();
-        let stride = if flags.is_none() && matches!(how, Combining::Known(_)) { AT_ONCE } else { 1 };
+        let stride = if flags.is_none() { at_once } else { 1 };
         let (head, combine, next, done, before) =
             (self.w.label(), self.w.label(), self.w.label(), self.w.label(), self.w.block);
         self.w.jump(head);
@@ -148,17 +193,16 @@ impl<'a> Emitter<'a> {
         match flags {
             None => self.w.jump(combine),
             Some(flags) => {
-                let p = put!(self, "getelementptr i8, ptr {flags}, i64 {k}");
-                let flag = put!(self, "load i8, ptr {p}, align 1");
+                let flag = self.one_of("i8", &flags, &k);
                 let on = put!(self, "icmp ne i8 {flag}, 0");
                 self.w.branch(&on, combine, next);
             }
         }
         self.w.start(combine);
-        self.combine_lane(leaves, &values, &at, &k, how);
+        write(self, &k);
         for lane in 1..stride {
             let k = put!(self, "add i64 {k}, {lane}");
-            self.combine_lane(leaves, &values, &at, &k, how);
+            write(self, &k);
         }
         self.w.jump(next);
         self.w.start(next);
@@ -167,6 +211,12 @@ impl<'a> Emitter<'a> {
         self.w.branch(&more, head, done);
         self.w.insert(mark, &format!("  {k} = phi i64 [ 0, {before} ], [ {following}, {next} ]\n"));
         self.w.start(done);
+    }
+
+    /// A value of a buffer.
+    pub(super) fn one_of(&mut self, element: &str, buffer: &Operand, k: &Operand) -> Operand {
+        let p = put!(self, "getelementptr {element}, ptr {buffer}, i64 {k}");
+        put!(self, "load {element}, ptr {p}")
     }
 
     /// The values of a leaf, for lanes one by one.
@@ -179,26 +229,26 @@ impl<'a> Emitter<'a> {
         Source::Buffer(self.spill(stored(leaf.ty), &lanes))
     }
 
-    /// Combines the element of lane `k` with what is at its target.
-    fn combine_lane(&mut self, leaves: &[Leaf], values: &[Source], at: &Operand, k: &Operand, how: &Combining<'a>) {
-        let p = put!(self, "getelementptr i64, ptr {at}, i64 {k}");
-        let position = put!(self, "load i64, ptr {p}, align 8");
-        let mut new = Vec::new();
+    /// The value of lane `k`.
+    fn taken(&mut self, leaf: Leaf, values: &Source, k: &Operand) -> Operand {
+        match values {
+            Source::One(x) => x.clone(),
+            Source::Buffer(buffer) => {
+                let x = self.one_of(stored(leaf.ty), buffer, k);
+                self.one_in_register(leaf.ty, x)
+            }
+        }
+    }
+
+    /// Combines an element with what is at its target.
+    fn combine_lane(&mut self, leaves: &[Leaf], new: Vec<Operand>, position: &Operand, how: &Combining<'a>) {
         let mut old = Vec::new();
         let mut places = Vec::new();
-        for (leaf, values) in leaves.iter().zip(values) {
+        for leaf in leaves {
             let (mem, size) = (stored(leaf.ty), leaf.ty.size());
-            new.push(match values {
-                Source::One(x) => x.clone(),
-                Source::Buffer(buffer) => {
-                    let p = put!(self, "getelementptr {mem}, ptr {buffer}, i64 {k}");
-                    let x = put!(self, "load {mem}, ptr {p}, align {size}");
-                    self.one_in_register(leaf.ty, x)
-                }
-            });
             let out = self.word(Word::Out(leaf.number));
             let p = put!(self, "getelementptr {mem}, ptr {out}, i64 {position}");
-            let y = put!(self, "load {mem}, ptr {p}, align {size}");
+            let y = put!(self, "load {mem}, ptr {p}, align {size}, !noalias !2");
             old.push(self.one_in_register(leaf.ty, y));
             places.push(p);
         }
@@ -222,11 +272,13 @@ impl<'a> Emitter<'a> {
                 self.mask = outer;
                 results
             }
+            // Elsewhere.
+            Combining::Record(_) => Vec::new(),
         };
         for ((leaf, x), p) in leaves.iter().zip(combined).zip(places) {
             let (mem, size) = (stored(leaf.ty), leaf.ty.size());
             let x = if leaf.ty == ScalarType::Bool { put!(self, "zext i1 {x} to i8") } else { x };
-            self.w.line(format_args!("store {mem} {x}, ptr {p}, align {size}"));
+            self.w.line(format_args!("store {mem} {x}, ptr {p}, align {size}, !noalias !2"));
         }
     }
 
