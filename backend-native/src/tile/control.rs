@@ -122,6 +122,13 @@ impl<'a> Machine<'a> {
                 None => bool::of(&self.own[l.cond as usize]),
             };
             let still = lanes::count(alive, cond);
+            if still == 0 && running == m && *lent {
+                // All leave together, none did before.
+                for (&state, &result) in l.state.iter().zip(&l.results) {
+                    self.copy(state, result, m);
+                }
+                return Ok(());
+            }
             if still < running {
                 // Results of the lanes that are done now, before the next step overwrites their state.
                 let mut at = self.lists.pop().unwrap_or_default();

@@ -82,9 +82,10 @@ impl<'a> Machine<'a> {
                 other => self.plans[plan] = other,
             }
         }
-        self.positions(access, input, n)?;
         // Counters of loops are the same in all lanes.
-        let same = self.at.first().copied().filter(|_| position::all_equal(&self.at));
+        let same = self.same_index(access, n);
+        self.positions(access, input, if same { 1 } else { n })?;
+        let same = self.at.first().copied().filter(|_| same);
         for (&leaf, &out) in leaves.iter().zip(outs) {
             let (column, mut o) = (input.columns[leaf as usize], self.take(out));
             match same {
@@ -349,6 +350,14 @@ impl<'a> Machine<'a> {
                 }
             }
         }
+    }
+
+    /// Whether all lanes read at one index.
+    fn same_index(&self, access: &Access, n: usize) -> bool {
+        access.index.iter().all(|ix| match *ix {
+            TapeIx::At(s) | TapeIx::Affine { lanes: Some(s), .. } => position::all_equal(self.typed::<i64>(s, n)),
+            TapeIx::Affine { axis, .. } => !(self.space.lo..self.space.hi).contains(&(axis as usize)),
+        })
     }
 
     /// Computes the row-major position that each lane reads, into `at`; an event at the first out of bounds.

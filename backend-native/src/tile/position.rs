@@ -58,13 +58,13 @@ pub(crate) fn along(d: usize, index: &[i64], extent: usize, at: &mut [usize]) ->
 }
 
 #[inline(always)]
-fn all_equal_impl(at: &[usize]) -> bool {
+fn all_equal_impl(index: &[i64]) -> bool {
     // In pieces: the first one tells of most that are not.
-    let first = at.first().copied().unwrap_or(0);
-    at.chunks(64).all(|piece| piece.iter().fold(0, |differs, p| differs | (p ^ first)) == 0)
+    let first = index.first().copied().unwrap_or(0);
+    index.chunks(64).all(|piece| piece.iter().fold(0, |differs, p| differs | (p ^ first)) == 0)
 }
 
 multiversion!(
-    /// Whether all positions are one.
-    all_equal, all_equal_impl, (at: &[usize]) -> bool
+    /// Whether all lanes have one index.
+    all_equal, all_equal_impl, (index: &[i64]) -> bool
 );

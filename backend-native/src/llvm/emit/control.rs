@@ -4,6 +4,7 @@ use super::text::{Operand, element, put};
 use super::value::{Mask, Parts, V};
 use super::{Emitter, Level, Word};
 use crate::kernel::{Node, Op, Region, region_cost};
+use acc_core::data::ScalarType;
 use acc_core::ir::Val;
 
 /// Vector operations of loops between two looks at the clock: a few milliseconds even of the dearest.
@@ -197,11 +198,18 @@ impl Emitter<'_> {
         let uniform = test.results.iter().all(|v| self.levels[v.index()] == Level::One);
         let entering: Vec<_> = init.iter().zip(&levels).map(|(&v, &l)| self.carried(v, l)).collect();
         let (head, body, exit, before) = (self.w.label(), self.w.label(), self.w.label(), self.w.block);
+        // What is the same for all lanes is carried as a vector, too: one that is made in each step would be made anew
+        // for each of its uses.
+        let is_spread = |k: &usize| levels[*k] == Level::One && self.ty(test.params[*k]) != ScalarType::Bool;
+        let both: Vec<usize> = (0..levels.len()).filter(is_spread).collect();
+        let first_spread: Vec<Operand> = both.iter().map(|&k| self.splat(&entering[k].0[0], &entering[k].1)).collect();
         self.w.jump(head);
         self.w.start(head);
         let mark = self.w.mark();
         let state: Vec<Parts> =
             entering.iter().map(|(parts, _)| parts.iter().map(|_| self.w.promise()).collect()).collect();
+        let spread: Vec<Operand> = both.iter().map(|_| self.w.promise()).collect();
+        self.splats.extend(both.iter().map(|&k| state[k][0].clone()).zip(spread.iter().cloned()));
         for ((p, &level), s) in test.params.iter().zip(&levels).zip(&state) {
             self.set(*p, Self::delivered(level, s.clone()));
         }
@@ -251,6 +259,7 @@ impl Emitter<'_> {
         self.region(step);
         self.tick(region_cost(test) + region_cost(step));
         let next: Vec<_> = step.results.iter().zip(&levels).map(|(&v, &l)| self.carried(v, l)).collect();
+        let next_spread: Vec<Operand> = both.iter().map(|&k| self.splat(&next[k].0[0], &next[k].1)).collect();
         let back = self.w.block;
         self.w.jump(head);
         // The phis of the head, now that both ends are known.
@@ -258,6 +267,9 @@ impl Emitter<'_> {
         let mut phi = |register: &Operand, ty: &str, first: &Operand, next: &Operand| {
             phis.push_str(&format!("  {register} = phi {ty} [ {first}, {before} ], [ {next}, {back} ]\n"));
         };
+        for ((&k, register), (first, next)) in both.iter().zip(&spread).zip(first_spread.iter().zip(&next_spread)) {
+            phi(register, &self.shape().of(&entering[k].1), first, next);
+        }
         for (s, ((first, ty), (next, _))) in state.iter().zip(entering.iter().zip(&next)) {
             for (r, (a, b)) in s.iter().zip(first.iter().zip(next)) {
                 phi(r, ty, a, b);

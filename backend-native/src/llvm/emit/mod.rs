@@ -384,6 +384,8 @@ struct Emitter<'a> {
     entry: String,
     constants: HashMap<(i64, usize), Operand>,
     tables: Vec<Arc<[u64]>>,
+    /// Registers of which a vector with the same value in every lane is carried beside them.
+    splats: HashMap<Operand, Operand>,
     /// Memory of the function itself.
     buffers: usize,
     strides: HashMap<(ArrayId, usize, usize), Operand>,
@@ -422,6 +424,7 @@ impl<'a> Emitter<'a> {
             entry: String::new(),
             constants: HashMap::new(),
             tables: Vec::new(),
+            splats: HashMap::new(),
             buffers: 0,
             strides: HashMap::new(),
             axes: Vec::new(),

@@ -132,6 +132,9 @@ impl Emitter<'_> {
 
     /// A vector with the same value in every lane.
     pub(super) fn splat(&mut self, o: &Operand, element: &str) -> Operand {
+        if let Some(vector) = self.splats.get(o) {
+            return vector.clone();
+        }
         // Registers that hold constants have names and no number; those begin with a percent sign, too.
         match o {
             Operand::Text(t) if !t.starts_with('%') => self.constant(self.shape(), element, t),
