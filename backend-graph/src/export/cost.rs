@@ -24,8 +24,8 @@ impl Cost {
         match self {
             Cost::Host => "host",
             Cost::View => "view",
-            Cost::Calls(..=1) => "call",
-            Cost::Calls(2..=5) => "calls",
+            Cost::Calls(..=1) => "one",
+            Cost::Calls(2..=5) => "few",
             Cost::Calls(_) => "many",
             Cost::ReadBack => "wait",
         }
@@ -41,8 +41,8 @@ impl Cost {
 pub(super) const CLASSES: [(&str, Option<&str>); 6] = [
     ("host", None),
     ("view", Some("#eeeeee")),
-    ("call", Some("#fdebcf")),
-    ("calls", Some("#fdc27c")),
+    ("one", Some("#fdebcf")),
+    ("few", Some("#fdc27c")),
     ("many", Some("#f08a4b")),
     ("wait", Some("#f4a6a6")),
 ];

@@ -4,8 +4,10 @@ use super::cost::Cost;
 use super::drawing::{Language, draw};
 use acc_desugar::graph::{Graph, Node, Op};
 
+// With ranks of the whole graph edges may go in and out of clusters in any order, which ranks of clusters fail at.
 const HEAD: &str = "digraph acc {
   rankdir=TB;
+  newrank=true;
   node [shape=box, fontname=\"Helvetica\", fontsize=10];
   edge [fontname=\"Helvetica\", fontsize=8];
 ";

@@ -66,3 +66,36 @@ fn quote(lines: &[impl AsRef<str>]) -> String {
     out.push('"');
     out
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What its grammar (`flow.jison`) reads as words of its own wherever they stand.
+    const WORDS: [&str; 17] = [
+        "call",
+        "callback",
+        "class",
+        "classDef",
+        "click",
+        "default",
+        "direction",
+        "end",
+        "flowchart",
+        "graph",
+        "href",
+        "interpolate",
+        "linkStyle",
+        "style",
+        "subgraph",
+        "accTitle",
+        "accDescr",
+    ];
+
+    #[test]
+    fn no_class_is_a_word_of_the_language() {
+        for (class, _) in CLASSES {
+            assert!(!WORDS.contains(&class), "{class}");
+        }
+    }
+}

@@ -200,7 +200,7 @@ impl Page<'_> {
         self.details(&format!("k{number}"), details, part, self.kernels);
         Card {
             key: format!("k{number}"),
-            class: "call".to_string(),
+            class: "one".to_string(),
             lines,
             place: self.files.place(&loc),
             share: part.zip(self.kernels).map(|(p, m)| m.share(p)),
