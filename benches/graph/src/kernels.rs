@@ -130,9 +130,9 @@ fn n_body_by_hand(x: &Tensor, y: &Tensor) -> Vec<Tensor> {
 pub(crate) fn rows() -> Rows {
     let mut out: Rows = Vec::new();
     table! { out, [10_000, MILLION, 16 * MILLION];
-        "kernel", "saxpy", 1e-6, |n| { let xs = floats(n); let x = t(&xs); }
+        "kernel", "saxpy", 1e-6, |n| { let xs = floats(n); let x = t(&xs); let v = Vector::from(xs); }
             |xs: Acc<Vector<f32>>, ys: Acc<Vector<f32>>| xs.zip_with(&ys, |x, y| x * 2.5 + y),
-            (Vector::from(xs.clone()), Vector::from(xs)), move || vec![&x * 2.5 + &x];
+            (v.clone(), v), move || vec![&x * 2.5 + &x];
         "kernel", "polynomial of degree 5", 1e-5, |n| { let xs = floats(n); let x = t(&xs); }
             |xs: Acc<Vector<f32>>| xs.map(|x| ((((x * 0.5 + 1.0) * x - 2.0) * x + 3.0) * x - 4.0) * x + 5.0),
             (Vector::from(xs),), move || vec![((((&x * 0.5 + 1.0) * &x - 2.0) * &x + 3.0) * &x - 4.0) * &x + 5.0];

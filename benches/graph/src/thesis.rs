@@ -73,9 +73,9 @@ pub(crate) fn rows() -> Rows {
         "Indexing", "imap", 1e-6, |n| { let xs = floats(n); let x = t(&xs); }
             |xs: Acc<Vector<f32>>| xs.imap(|i, x| x + i.to::<f32>()), (Vector::from(xs),),
             move || vec![&x + Tensor::arange(x.size()[0], (Kind::Float, tch::Device::Cpu))];
-        "Indexing", "zip_with_3", 1e-6, |n| { let xs = floats(n); let x = t(&xs); }
+        "Indexing", "zip_with_3", 1e-6, |n| { let xs = floats(n); let x = t(&xs); let v = Vector::from(xs); }
             |xs: Acc<Vector<f32>>, ys: Acc<Vector<f32>>, zs: Acc<Vector<f32>>| xs.zip(&ys).zip_with(&zs, |(x, y), z| x * y + z),
-            (Vector::from(xs.clone()), Vector::from(xs.clone()), Vector::from(xs)), move || vec![&x * &x + &x];
+            (v.clone(), v.clone(), v), move || vec![&x * &x + &x];
         "Modifying arrays", "reshape", 0.0, |n| { let xs = floats(n); let x = t(&xs); }
             |xs: Acc<Vector<f32>>| { let n = xs.length(); xs.reshape((n / 10, 10)) }, (Vector::from(xs),), move || vec![x.view([-1, 10])];
         "Modifying arrays", "replicate", 1e-6, |n| { let xs = floats((n / 10).max(1)); let x = t(&xs); }
@@ -138,8 +138,8 @@ pub(crate) fn rows() -> Rows {
             |xs: Acc<Vector<f32>>| xs.sum(), (Vector::from(xs),), move || vec![x.sum(Kind::Float)];
         "Scans", "scanl", 1e-4, |n| { let xs = floats(n); let x = t(&xs); }
             |xs: Acc<Vector<f32>>| xs.scanl1(|a, b| a + b), (Vector::from(xs),), move || vec![x.cumsum(0, Kind::Float)];
-        "Concatenation", "concat", 0.0, |n| { let xs = floats(n); let x = t(&xs); }
-            |xs: Acc<Vector<f32>>, ys: Acc<Vector<f32>>| xs.concat(&ys), (Vector::from(xs.clone()), Vector::from(xs)), move || vec![Tensor::cat(&[&x, &x], 0)];
+        "Concatenation", "concat", 0.0, |n| { let xs = floats(n); let x = t(&xs); let v = Vector::from(xs); }
+            |xs: Acc<Vector<f32>>, ys: Acc<Vector<f32>>| xs.concat(&ys), (v.clone(), v), move || vec![Tensor::cat(&[&x, &x], 0)];
         "Filtering", "filter", 0.0, |n| { let xs = floats(n); let x = t(&xs); }
             |xs: Acc<Vector<f32>>| xs.filter(|x| x.gt(0.5)).0, (Vector::from(xs),), move || vec![x.masked_select(&x.gt(0.5))];
         "Segmented reductions", "fold_seg", 1e-4, |n| { let xs = floats(n); let x = t(&xs); let lens = vec![10i64; n / 10]; let l = ti(&lens); }
