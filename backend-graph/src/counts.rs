@@ -164,7 +164,9 @@ impl<'a> Counter<'a> {
                 self.counts.read_backs += 1;
                 (1 + kept.iter().filter(|k| **k).count(), 0)
             }
-            Op::FromSize(_) | Op::Iota { .. } | Op::Where(..) | Op::Clamp(..) | Op::Flip(..) => (1, 0),
+            Op::FromSize(_) | Op::Iota { .. } | Op::Where(..) | Op::Clip { .. } | Op::Clamp(..) | Op::Flip(..) => {
+                (1, 0)
+            }
             Op::Prim(p, v) => {
                 let (ty, rank) = v.first().map_or((ScalarType::I64, 0), |x| self.scalar(*x));
                 let divisor = v.get(1).and_then(|y| self.constants.get(y)).copied();
@@ -180,7 +182,7 @@ impl<'a> Counter<'a> {
             Op::Take { .. } => (1, 0),
             Op::Pad { .. } => (1, 4),
             Op::Scatter { base, .. } => (if self.scalar(*base).0 == ScalarType::F16 { 4 } else { 1 }, 0),
-            Op::Concat(..) | Op::Nonzero(_) | Op::SortPermutation(_) => (1, 0),
+            Op::Concat(..) | Op::Nonzero(_) | Op::Sort(_) => (1, 0),
             Op::Reduce(_, x) | Op::Cumulative(_, x) => (if self.scalar(*x).0 == ScalarType::F16 { 3 } else { 1 }, 0),
             // Where the segments are, then of those of one length a scan, of integers two, of others one of them side by side.
             Op::SegmentScan { with, x, .. } => {

@@ -8,7 +8,7 @@ mod storage;
 pub use memory::{Bytes, Peak};
 
 use acc_core::timeline;
-use acc_desugar::graph::{Body, Graph, Node, Value};
+use acc_desugar::graph::{Body, Graph, Node, Op, Value};
 use std::collections::{HashMap, HashSet};
 
 /// A graph ready to run.
@@ -34,8 +34,24 @@ pub(crate) struct Step {
     pub(crate) demands: Vec<Value>,
     /// What no later step uses.
     pub(crate) last_use_of: Vec<Value>,
-    /// An operand whose memory nobody looks at after this step: the result may go there if it is as large.
-    pub(crate) overwrites: Option<Value>,
+    /// An operand whose memory nobody looks at after this step.
+    pub(crate) overwrites: Option<Place>,
+}
+
+impl Step {
+    /// Whether the value is there before any run.
+    pub(crate) fn is_literal(&self) -> bool {
+        matches!(self.node.op, Op::Const(_) | Op::Size(_))
+    }
+}
+
+/// The memory of an operand as that of a result.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Place {
+    pub(crate) of: Value,
+    /// Whether the operand surely has as many elements as the result, each with memory of its own; else a run has to
+    /// look.
+    pub(crate) fits: bool,
 }
 
 /// A body as steps.
@@ -43,7 +59,8 @@ pub(crate) struct Step {
 pub(crate) struct PlannedBody {
     pub(crate) params: Vec<Value>,
     pub(crate) results: Vec<Value>,
-    /// The steps that run whenever the body does, in order. The others run when a value of theirs is demanded.
+    /// The steps that run whenever the body does, in order. The others run when a value of theirs is demanded, but for
+    /// literals, which are there before.
     pub(crate) strict: Vec<StepId>,
     /// Results that may have to be evaluated at the end.
     pub(crate) demands: Vec<Value>,
@@ -172,10 +189,11 @@ impl Planner<'_> {
             let overwrites = overwrites.get(k).copied().flatten();
             let node =
                 Node { results: n.results.clone(), op: n.op.without_bodies(), source: n.source, loc: n.loc.clone() };
-            self.steps.push(Step { node, bodies, demands, last_use_of, overwrites });
-            if strict {
+            let step = Step { node, bodies, demands, last_use_of, overwrites };
+            if strict && !step.is_literal() {
                 planned.strict.push(id);
             }
+            self.steps.push(step);
         }
         (planned, captured)
     }

@@ -88,6 +88,66 @@ fn folds_and_scans() {
     agree(generate((2, 2, 3), |(i, j, k)| i + j + k).sum());
 }
 
+/// So many elements that choices are arithmetic on bits, comparisons store numbers, and marks are looked for by words.
+const MANY: usize = 70_001;
+
+#[test]
+fn choices_between_many_elements() {
+    let at = |i: Exp<i64>| i.to::<f32>() * 0.75 - 3.0;
+    // Either value is in memory that nobody needs any more, or neither is, or it is one number, or of another type.
+    agree(generate(MANY, |i| {
+        let x = at(i);
+        (i % 3).eq(0).then_else(x + 0.5, x * 2.0)
+    }));
+    agree(generate(MANY, |i| {
+        let x = at(i);
+        x.gt(7.0).then_else(x, x * 2.0)
+    }));
+    agree(generate(MANY, |i| {
+        let x = at(i);
+        x.le(7.0).then_else(x * 2.0, x)
+    }));
+    agree(generate(MANY, |i| {
+        let x = at(i);
+        let y = x * 2.0;
+        (x.ne(7.0).then_else(y, x), y, x)
+    }));
+    agree(generate(MANY, |i| {
+        let x = at(i);
+        (x.is_nan() | x.lt(100.0)).then_else(x + 1.0, 0.5)
+    }));
+    agree(generate(MANY, |i| {
+        let x = i * 3 - 70;
+        x.ge(5).then_else(x + 1, x * x)
+    }));
+    agree(generate(MANY, |i| {
+        let x = i.to::<u32>() * 1_000_003;
+        x.ge(5_000_000).then_else(x + 1, x * x)
+    }));
+    agree(generate((3, MANY), |(i, j)| {
+        let x = at(j);
+        i.eq(1).then_else(x + 1.0, x * 2.0)
+    }));
+    agree(generate(MANY, |i| {
+        let x = i.to::<i32>() - 500;
+        (x.max(-3).min(9), (x * 7).min(100).max(20))
+    }));
+    agree(generate(MANY, |i| {
+        let n = at(i);
+        let none = n.lt(0.0).then_else(n / 0.0 * 0.0, n);
+        none.max(1.0).min(4.5).is_nan()
+    }));
+}
+
+#[test]
+fn scans_that_start_afresh_among_many_elements() {
+    for (every, n) in [(1i64, MANY), (2, MANY), (20, 65_536), (997, MANY), (40_000, MANY), (1_000_000, 65_543)] {
+        let marked = generate(n, |i| ((i % every).eq(every - 1), i));
+        agree(marked.scanl1(|(m, a), (k, b)| (m | k, k.then_else(b, a + b))).map(|(_, x)| x));
+        agree(marked.scanl1(|(m, a), (k, b)| (m | k, k.then_else(b, a.max(b)))).map(|(_, x)| x));
+    }
+}
+
 #[test]
 fn permutes() {
     let xs = use_(&Vector::from([3i64, 1, 3, 0, 9, 1, 3]));
@@ -219,6 +279,27 @@ fn the_first_lane_in_order_is_reported() {
     let xs = use_(&Vector::from([5i64, 4, 3, 2, 1]));
     fault(generate(4, |i| while_(lift(0i64), |k| k.lt(10), |k| k + xs.index(k + 5 - (i + 1)).min(1))));
     fault(generate(3, |i| while_(i, |k| k.lt(10), |k| k + xs.index(k).min(1))));
+}
+
+/// A product that is summed elsewhere, and elsewhere in its array, has its faults where it stands.
+#[test]
+fn products_have_their_faults_where_they_are() {
+    let (a, w) = (floats(), use_(&Vector::from([1.0f32, 2.0, 3.0, 4.0, 5.0])));
+    for (more, zero) in [(1i64, 0i64), (1, 1), (0, 0), (0, 1)] {
+        let n = use_(&Vector::from([zero]));
+        let (k, shift) = (w.length(), use_(&Vector::from([more])));
+        let products = generate((k, k, k), |(i, j, k)| a.index(k + shift.index(0)) * w.index(i) + 0.0 * j.to::<f32>());
+        let plain = generate((k, k, k), |(i, j, k)| a.index(k + shift.index(0)) * (w.index(i) + j.to::<f32>()));
+        let quotients = n.map(|y| 1 / y);
+        for p in [products, plain] {
+            let turned = p.backpermute((k, k, k), |(j, i, k)| (i, j, k));
+            let both = (quotients.clone(), turned.check(k.gt(4), "few").sum());
+            match (more, zero) {
+                (0, 1) => drop(agree(both)),
+                _ => drop(fault(both)),
+            }
+        }
+    }
 }
 
 #[test]

@@ -1,13 +1,17 @@
 //! Every test program flattens to a well-formed graph, and the graph exports and comes back; no libtorch is needed for
 //! that.
 
-use acc_core::ir::Program;
+use acc_core::data::ScalarType;
+use acc_core::ir::{Block, Program};
 use acc_core::text::verified_test_file;
+use acc_desugar::contraction::{Contraction, Definitions, contraction};
 use backend_graph::export::{json, onnx};
 use backend_graph::{Format, JsonError, Plan, from_json};
 use conformance::suite;
 use serde_json::Value as Json;
+use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 /// The programs of all tests in text form, with their names.
@@ -40,6 +44,58 @@ fn every_test_program_flattens_and_exports() {
         let plan = Plan::new(graph).to_string();
         assert!(plan.starts_with("plan of ") && plan.ends_with("}\n"), "{name}: {plan}");
     }
+}
+
+/// What sums of products are of arrays, however they are written, they are of tensors.
+#[test]
+fn every_contraction_of_floats_is_one_of_tensors() {
+    fn contractions(p: &Program, defs: &Definitions<'_>, b: &Block) -> usize {
+        let inner = b.stmts.iter().flat_map(|s| s.op.blocks()).map(|b| contractions(p, defs, b)).sum::<usize>();
+        let is_float = |c: &Contraction| matches!(c.ty, ScalarType::F32 | ScalarType::F64);
+        inner + b.stmts.iter().filter_map(|s| contraction(p, defs, s)).filter(is_float).count()
+    }
+    let mut all = 0;
+    for (name, program) in programs() {
+        let program = acc_desugar::simplify(&program);
+        let found = contractions(&program, &Definitions::new(&program), &program.body);
+        let graph = acc_desugar::flatten(&program);
+        let made = backend_graph::export(&graph, Format::Text).matches(" = contract(").count();
+        assert!(made >= found, "{name}: {made} of {found}");
+        all += found;
+    }
+    assert!(all > 0, "no test program contracts floats");
+}
+
+/// One process reads all drawings, one after the other, and lays none of them out.
+#[test]
+fn graphviz_reads_every_drawing() {
+    let graphviz =
+        Command::new("dot").arg("-Tcanon").stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
+    let mut graphviz = match graphviz {
+        Ok(child) => child,
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
+            eprintln!("not run: Graphviz is not here (the package graphviz has it)");
+            return;
+        }
+        Err(e) => panic!("dot: {e}"),
+    };
+    let mut input = graphviz.stdin.take().expect("a pipe");
+    let writer = std::thread::spawn(move || {
+        for (name, program) in programs() {
+            let graph = backend_graph::graph_of(&program).unwrap_or_else(|e| panic!("{name}: {e}"));
+            let drawing = backend_graph::export(&graph, Format::Dot);
+            // Messages tell lines, not names.
+            let named = format!("#line 1 \"{name}\"\n{drawing}");
+            // Graphviz ends early where it refuses something: its message tells why.
+            if input.write_all(named.as_bytes()).is_err() {
+                break;
+            }
+        }
+    });
+    let outcome = graphviz.wait_with_output().expect("Graphviz ends");
+    writer.join().expect("every program has a drawing");
+    let messages = String::from_utf8_lossy(&outcome.stderr);
+    assert!(outcome.status.success() && messages.is_empty(), "{messages}");
 }
 
 #[test]
@@ -152,7 +208,7 @@ fn broken_json_is_a_readable_error() {
         ("{ \"format\": ".to_string(), "this is not JSON: EOF while parsing a value at line 1"),
         ("[1]".to_string(), "the document: it is no object"),
         ("{}".to_string(), "the document: `format` is missing"),
-        (with("\"version\": 2", "\"version\": 7"), "the document: it is of version 7, and this reads version 2"),
+        (with("\"version\": 3", "\"version\": 7"), "the document: it is of version 7, and this reads version 3"),
         (with("acc-graph", "other"), "`format` is not \"acc-graph\""),
         (with("\"fold\"", "\"fald\""), "source 0: \"fald\" is no array operation"),
         (with("\"reduce\"", "\"reduced\""), "(reduced): there is no operation `reduced`"),

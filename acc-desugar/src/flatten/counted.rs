@@ -12,7 +12,7 @@ use super::level::{self, Level};
 use super::loops::free_values;
 use super::scalar::{Lanes, Scalar};
 use crate::graph::builder::neutral;
-use crate::graph::{Body, Known, Op, SizeOp, Type, Value, Values};
+use crate::graph::{Body, Op, SizeOp, Type, Value, Values};
 use acc_core::data::{Lit, ScalarType};
 use acc_core::ir::{CountedLoop, Node, Part, PrimOp, Region, Val};
 use smallvec::SmallVec;
@@ -307,30 +307,18 @@ impl Flattener<'_> {
             v = self.b.broadcast(v, &shape);
         }
         let order: Vec<u32> = (1..rank as u32).chain([0]).collect();
-        let known = operation(op, self.b.scalar(v));
-        let factors = if known == Some(Known::Sum) { self.factors(v) } else { None };
-        let value = match (known, factors) {
-            (Some(_), Some(factors)) if factors.iter().all(|x| self.b.axes(*x) & 1 == 1) => {
-                let light = factors.iter().all(|x| self.is_light(*x, inner, rank));
-                let [a, b] = factors.map(|x| self.b.transpose(x, &order));
-                return Reduced { with, value: self.b.contract(a, b), light };
-            }
-            (Some(known), _) => {
-                let rows = self.b.transpose(v, &order);
-                self.b.reduce(known, rows)
-            }
-            (None, _) => {
-                let rows = self.b.transpose(v, &order);
-                let ty = self.b.ty(rows);
-                self.open();
-                self.b.param(Type::Size);
-                let pair = self.b.params(&[ty, ty]);
-                let both = self.b.prim(op, &pair);
-                let combine = self.close(vec![both], &[]);
-                self.b.fold(&[rows], combine)[0]
-            }
-        };
-        Reduced { with, value, light: known.is_some() && self.is_light(v, inner, rank) }
+        let rows = self.b.transpose(v, &order);
+        if let Some(known) = operation(op, self.b.scalar(v)) {
+            let (value, reduced) = self.reduce_known(known, rows);
+            return Reduced { with, value, light: reduced.iter().all(|x| self.is_light(*x, inner, rank)) };
+        }
+        let ty = self.b.ty(rows);
+        self.open();
+        self.b.param(Type::Size);
+        let pair = self.b.params(&[ty, ty]);
+        let both = self.b.prim(op, &pair);
+        let combine = self.close(vec![both], &[]);
+        Reduced { with, value: self.b.fold(&[rows], combine)[0], light: false }
     }
 
     /// Whether a tensor over the counter and the lanes is no larger than what is there: it does not vary along each of

@@ -7,6 +7,7 @@ use crate::graph::{Body, FaultKind, Known, Op, SizeOp, Type, Value, Values};
 use crate::restart::{Restart, restart};
 use acc_core::data::ScalarType;
 use acc_core::ir::{ArrayId, Dir, Fun, PrimOp};
+use smallvec::SmallVec;
 
 impl Flattener<'_> {
     pub(super) fn fold(&mut self, f: &Fun, init: Option<&Fun>, xs: ArrayId) -> Flat {
@@ -98,7 +99,7 @@ impl Flattener<'_> {
                 .iter()
                 .zip(columns)
                 .map(|(p, c)| match p {
-                    Component::Op(k) => self.reduce_known(*k, *c),
+                    Component::Op(k) => self.reduce_known(*k, *c).0,
                     Component::First => self.b.select(*c, axis, zero),
                     Component::Second => self.b.select(*c, axis, last),
                 })
@@ -112,24 +113,73 @@ impl Flattener<'_> {
         self.b.fold(columns, combine).to_vec()
     }
 
-    /// A reduction with a known operation; a sum of products is a contraction.
-    fn reduce_known(&mut self, k: Known, column: Value) -> Value {
-        let product = self.b.beneath_checks(column);
-        match self.factors(product).filter(|_| k == Known::Sum) {
-            Some(factors) => {
-                let operands = self.b.checked_with(column, &factors);
-                self.b.contract(operands[0], operands[1])
-            }
-            None => self.b.reduce(k, column),
+    /// A reduction of rows with a known operation, and what it reduces: the rows, or, of a sum of products, which is a
+    /// contraction, the factors.
+    pub(super) fn reduce_known(&mut self, k: Known, rows: Value) -> (Value, Values) {
+        match if k == Known::Sum { self.factors(rows) } else { None } {
+            Some(factors) => (self.b.contract(factors[0], factors[1]), factors),
+            None => (self.b.reduce(k, rows), [rows].into_iter().collect()),
         }
     }
 
-    /// The factors of a product of floats that a sum of contracts.
-    pub(super) fn factors(&self, product: Value) -> Option<[Value; 2]> {
-        let Some(Op::Prim(PrimOp::MulP, args)) = self.b.def(product) else { return None };
-        let [a, b] = args[..] else { return None };
-        let floats = matches!(self.b.scalar(product), ScalarType::F32 | ScalarType::F64);
-        (floats && self.b.rank(a) == self.b.rank(b)).then_some([a, b])
+    /// The factors of rows of products of floats, if both vary along the rows. Axes may have been permuted or repeated
+    /// since the products were made, and checks come between: what was done to products is done to the factors. So
+    /// everything is found that [`contraction`](crate::contraction::contraction) finds of arrays.
+    fn factors(&mut self, rows: Value) -> Option<Values> {
+        if !matches!(self.b.scalar(rows), ScalarType::F32 | ScalarType::F64) {
+            return None;
+        }
+        let (mut product, mut moves, mut checked) = (rows, Vec::new(), Vec::new());
+        let mut along = self.b.rank(rows).checked_sub(1)?;
+        let mut factors = loop {
+            product = match self.b.def(product)? {
+                Op::Checked { .. } => {
+                    checked.push(product);
+                    self.b.beneath_checks(product)
+                }
+                Op::Prim(PrimOp::MulP, args) => break args.clone(),
+                Op::Transpose(x, axes) => {
+                    along = *axes.get(along)? as usize;
+                    moves.push(Move::Transpose(axes.clone()));
+                    *x
+                }
+                Op::InsertAxes(x, at) => {
+                    if at.contains(&(along as u32)) {
+                        return None;
+                    }
+                    along -= at.iter().filter(|a| (**a as usize) < along).count();
+                    moves.push(Move::InsertAxes(at.clone()));
+                    *x
+                }
+                Op::Broadcast(x, shape) => {
+                    if self.b.axes(*x) >> along & 1 == 0 {
+                        return None;
+                    }
+                    moves.push(Move::Broadcast(shape.clone()));
+                    *x
+                }
+                _ => return None,
+            };
+            if moves.len() + checked.len() > MOVES {
+                return None;
+            }
+        };
+        let rank = self.b.rank(factors[0]);
+        if factors.iter().any(|f| self.b.rank(*f) != rank || self.b.axes(*f) >> along & 1 == 0) {
+            return None;
+        }
+        // The checks first: these stand where they are, before the views that are made now.
+        for c in checked.into_iter().rev() {
+            factors = self.b.checked_with(c, &factors);
+        }
+        for m in moves.into_iter().rev() {
+            factors = match m {
+                Move::Transpose(axes) => factors.iter().map(|f| self.b.transpose(*f, &axes)).collect(),
+                Move::InsertAxes(at) => factors.iter().map(|f| self.b.insert_axes(*f, at.clone())).collect(),
+                Move::Broadcast(shape) => factors.iter().map(|f| self.b.broadcast(*f, &shape)).collect(),
+            };
+        }
+        Some(factors)
     }
 
     /// Of each row the element at a position.
@@ -241,6 +291,16 @@ impl Flattener<'_> {
         self.b.scan(columns, combine).to_vec()
     }
 }
+
+/// What was done to products before they are summed.
+enum Move {
+    Transpose(SmallVec<[u32; 4]>),
+    InsertAxes(SmallVec<[u32; 4]>),
+    Broadcast(Values),
+}
+
+/// So many moves are looked through at most.
+const MOVES: usize = 32;
 
 /// The operations, if every component has one.
 pub(super) fn known(parts: Vec<Component>) -> Option<Vec<Known>> {

@@ -414,6 +414,15 @@ pub enum Op {
     Bitcast(Value, ScalarType),
     /// The second operand where the first (of `bool`) is true, else the third.
     Where(Value, Value, Value),
+    /// Numbers between two, the lower one first: what is below or above is that one, NaN stays.
+    Clip {
+        /// The operand.
+        x: Value,
+        /// The least result.
+        low: Lit,
+        /// The greatest one.
+        high: Lit,
+    },
     /// The nearest position in `0..extent`; if there is none, one that differs from what it was.
     Clamp(Value, Value),
     /// Positions, all of them in `0..extent`: if one is not, the run has a fault.
@@ -509,8 +518,9 @@ pub enum Op {
     },
     /// Tensors joined along an axis.
     Concat(Values, u32),
-    /// The positions that sort a tensor of rank 1 or more along its innermost axis: ascending, stable, NaN last.
-    SortPermutation(Value),
+    /// A tensor of rank 1 or more sorted along its innermost axis (ascending, stable, NaN last), and the positions that
+    /// the elements had.
+    Sort(Value),
     /// The positions where a rank-1 tensor of `bool` is true.
     Nonzero(Value),
 
@@ -663,6 +673,7 @@ impl Op {
             Op::Prim(p, _) => p.name(),
             Op::Cast(..) => "cast",
             Op::Bitcast(..) => "bitcast",
+            Op::Clip { .. } => "clip",
             Op::Where(..) => "where",
             Op::Clamp(..) => "clamp",
             Op::InBounds { .. } => "in_bounds",
@@ -682,7 +693,7 @@ impl Op {
             Op::Scan { .. } => "scan",
             Op::Scatter { .. } => "tensor_scatter",
             Op::Concat(..) => "concat",
-            Op::SortPermutation(_) => "sort_permutation",
+            Op::Sort(_) => "sort",
             Op::Nonzero(_) => "nonzero",
             Op::Reduce(..) => "reduce",
             Op::SegmentReduce { .. } => "segment_reduce",

@@ -157,6 +157,10 @@ impl Infer<'_> {
                     }
                     continue;
                 }
+                Op::Sort(x) => {
+                    n.results.iter().for_each(|r| self.set(*r, self.of(*x)));
+                    continue;
+                }
                 Op::SizeOp(..)
                 | Op::ReadBack(_)
                 | Op::Argument(_)
@@ -168,10 +172,10 @@ impl Infer<'_> {
                 Op::Prim(..) | Op::Where(..) => self.broadcast(&n.op.operands(), rank),
                 Op::Cast(x, _)
                 | Op::Bitcast(x, _)
+                | Op::Clip { x, .. }
                 | Op::Flip(x, _)
                 | Op::Cumulative(_, x)
                 | Op::SegmentScan { x, .. }
-                | Op::SortPermutation(x)
                 | Op::Scatter { base: x, .. }
                 | Op::Clamp(x, _)
                 | Op::InBounds { at: x, .. }

@@ -132,6 +132,10 @@ impl Verifier<'_> {
                 _ => false,
             },
             Op::Cast(x, to) => tensor(*x).is_some_and(|(from, r)| cast_exists(from, *to) && result(*to, r)),
+            Op::Clip { x, low, high } => {
+                let of = |s| s == low.ty && s == high.ty && low.sort_key() <= high.sort_key();
+                same(*x) && tensor(*x).is_some_and(|(s, _)| of(s))
+            }
             Op::Bitcast(x, to) => tensor(*x).is_some_and(|(from, r)| bitcast_exists(from, *to) && result(*to, r)),
             Op::Where(c, t, e) => match (broadcasts(&[*c, *t, *e]), tensor(*t), tensor(*e)) {
                 (Some(rank), Some((a, _)), Some((b, _))) => {
@@ -210,7 +214,10 @@ impl Verifier<'_> {
                 xs.first().is_some_and(|x| same(*x) && rank_below(*x, *axis))
                     && xs.iter().all(|x| g.ty(*x) == g.ty(xs[0]))
             }
-            Op::SortPermutation(x) => tensor(*x).is_some_and(|(_, r)| r >= 1 && result(I64, r)),
+            Op::Sort(x) => {
+                let positions = tensor(*x).filter(|(_, rank)| *rank >= 1);
+                positions.is_some_and(|(_, rank)| results == [g.ty(*x), Type::Tensor { scalar: I64, rank }])
+            }
             Op::Nonzero(x) => is(*x, Bool, 1) && result(I64, 1),
             Op::Reduce(_, x) => tensor(*x).is_some_and(|(s, r)| r > 0 && result(s, r - 1)),
             Op::SegmentReduce { x, offsets, .. } => {

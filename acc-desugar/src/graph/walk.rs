@@ -20,7 +20,8 @@ impl Op {
             | Op::InsertAxes(a, _)
             | Op::Flip(a, _)
             | Op::Pad { x: a, .. }
-            | Op::SortPermutation(a)
+            | Op::Clip { x: a, .. }
+            | Op::Sort(a)
             | Op::Nonzero(a)
             | Op::Reduce(_, a)
             | Op::Cumulative(_, a)
@@ -92,7 +93,8 @@ impl Op {
             | Op::InsertAxes(a, _)
             | Op::Flip(a, _)
             | Op::Pad { x: a, .. }
-            | Op::SortPermutation(a)
+            | Op::Clip { x: a, .. }
+            | Op::Sort(a)
             | Op::Nonzero(a)
             | Op::Reduce(_, a)
             | Op::Cumulative(_, a)

@@ -26,6 +26,8 @@ mod walk;
 
 pub use walk::{map_funs, map_op};
 
+pub(crate) use rules::opposite;
+
 use acc_core::ir::Program;
 use acc_core::timeline;
 use std::collections::BTreeSet;

@@ -78,6 +78,7 @@ pub fn attributes(node: &Node) -> Vec<(&'static str, String)> {
     match &node.op {
         Op::Size(n) => vec![("value", n.to_string())],
         Op::Const(l) => vec![("value", l.to_string())],
+        Op::Clip { low, high, .. } => vec![("low", low.to_string()), ("high", high.to_string())],
         Op::Cast(_, to) | Op::Bitcast(_, to) => vec![("to", to.to_string())],
         Op::Iota { ty, .. } => vec![("ty", ty.to_string())],
         Op::Transpose(_, axes) | Op::InsertAxes(_, axes) => vec![("axes", list(axes))],
@@ -118,7 +119,7 @@ pub fn attributes(node: &Node) -> Vec<(&'static str, String)> {
         | Op::Divisor(_)
         | Op::Unfold { .. }
         | Op::Gather(..)
-        | Op::SortPermutation(_)
+        | Op::Sort(_)
         | Op::Nonzero(_)
         | Op::AnyLane(_)
         | Op::Fold { .. }

@@ -148,7 +148,7 @@ impl Measure<'_> {
                 acc_core::grow_stack(|| self.body(inner, planned));
             }
             for (k, r) in n.results.iter().enumerate() {
-                let root = match (step.overwrites, memory(&self.plan.graph, n, k)) {
+                let root = match (step.overwrites.map(|p| p.of), memory(&self.plan.graph, n, k)) {
                     (Some(of), _) | (None, Memory::Shared(of)) => self.roots.get(&of).copied(),
                     (None, Memory::Own | Memory::Foreign) => Some(*r),
                 };

@@ -42,7 +42,8 @@ impl Show<'_> {
             let Some(id) = n.results.first().and_then(|r| self.plan.definition(*r)) else { continue };
             let Some(step) = self.plan.step(id) else { continue };
             let node = &step.node;
-            let when = if planned.strict.binary_search(&id).is_ok() { "" } else { "on demand " };
+            let is_strict = step.is_literal() || planned.strict.binary_search(&id).is_ok();
+            let when = if is_strict { "" } else { "on demand " };
             write!(
                 f,
                 "{pad}{id}: {when}{} = {}({})",
@@ -54,7 +55,7 @@ impl Show<'_> {
             if !attributes.is_empty() {
                 write!(f, " [{}]", attributes.join(", "))?;
             }
-            if let Some(v) = step.overwrites {
+            if let Some(v) = step.overwrites.map(|p| p.of) {
                 write!(f, " in place of {v}")?;
             }
             for (what, values) in [("demands", &step.demands), ("frees", &step.last_use_of)] {

@@ -1,5 +1,6 @@
 //! Which values share memory, and where a result may take an operand's place.
 
+use super::Place;
 use acc_core::ir::PrimOp;
 use acc_desugar::graph::{Body, Graph, Node, Op, Type, Value};
 use std::collections::{HashMap, HashSet};
@@ -23,9 +24,11 @@ pub(super) fn overwrites(
     strict: &[bool],
     last: &HashMap<Value, usize>,
     kept: &HashSet<Value>,
-) -> Vec<Option<Value>> {
+) -> Vec<Option<Place>> {
     // The value whose memory each value shares.
     let mut roots: HashMap<Value, Value> = HashMap::new();
+    // What element-wise operations yield has memory for each element; what repeats one has not.
+    let mut dense: HashSet<Value> = HashSet::new();
     // Of each memory of its own the last node that uses it; none if somebody keeps it.
     let mut ends: HashMap<Value, Option<usize>> = HashMap::new();
     for (k, n) in body.nodes.iter().enumerate() {
@@ -37,12 +40,15 @@ pub(super) fn overwrites(
             };
             let Some(root) = root else { continue };
             roots.insert(*r, root);
+            if root == *r && is_elementwise(&n.op) {
+                dense.insert(root);
+            }
             let end = if kept.contains(r) || !strict[k] { None } else { Some(last.get(r).copied().unwrap_or(k)) };
             let known = ends.entry(root).or_insert(end);
             *known = known.zip(end).map(|(a, b)| a.max(b));
         }
     }
-    let place = |k: usize, n: &Node| -> Option<Value> {
+    let place = |k: usize, n: &Node| -> Option<Place> {
         if !strict[k] || !is_elementwise(&n.op) {
             return None;
         }
@@ -50,7 +56,10 @@ pub(super) fn overwrites(
         let free = |v: &Value| {
             roots.get(v) == Some(v) && ends.get(v) == Some(&Some(k)) && graph.ty(*v) == result && rank(result) > 0
         };
-        n.op.operands().into_iter().find(free)
+        let operands = n.op.operands();
+        let of = operands.iter().copied().find(free)?;
+        let fits = dense.contains(&of) && operands.iter().all(|v| *v == of || rank(graph.ty(*v)) == 0);
+        Some(Place { of, fits })
     };
     body.nodes.iter().enumerate().map(|(k, n)| place(k, n)).collect()
 }
@@ -64,19 +73,19 @@ fn rank(ty: Type) -> usize {
 
 /// Whether each element of the result depends on the operands' elements at its place alone.
 fn is_elementwise(op: &Op) -> bool {
-    matches!(op, Op::Prim(..))
+    matches!(op, Op::Prim(..) | Op::Clip { .. } | Op::Where(..))
 }
 
 pub(super) fn memory(graph: &Graph, n: &Node, result: usize) -> Memory {
     match &n.op {
         // The absolute value of unsigned numbers is the operand itself.
         Op::Prim(PrimOp::AbsP, v) => Memory::Shared(v[0]),
-        Op::Prim(..) | Op::Where(..) | Op::Clamp(..) | Op::Iota { .. } | Op::Flip(..) => Memory::Own,
+        Op::Prim(..) | Op::Clip { .. } | Op::Where(..) | Op::Clamp(..) | Op::Iota { .. } | Op::Flip(..) => Memory::Own,
         Op::Gather(..)
         | Op::Take { .. }
         | Op::Pad { .. }
         | Op::Concat(..)
-        | Op::SortPermutation(_)
+        | Op::Sort(_)
         | Op::Nonzero(_)
         | Op::Cumulative(..)
         | Op::SegmentScan { .. }

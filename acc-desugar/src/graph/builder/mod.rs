@@ -196,6 +196,12 @@ impl Builder {
                 self.full[r.index()] = self.full[v.index()];
             }
         }
+        if let Op::Sort(_) = op {
+            results.iter().for_each(|r| {
+                let all = all_axes(&self.types[r.index()]);
+                (self.axes[r.index()], self.full[r.index()]) = (all, all);
+            });
+        }
         let [r] = *results else { return };
         let all = all_axes(&self.types[r.index()]);
         let of = |sets: &[AxisSet], x: &Value| sets[x.index()];
@@ -206,6 +212,7 @@ impl Builder {
             }
             Op::Cast(x, _)
             | Op::Bitcast(x, _)
+            | Op::Clip { x, .. }
             | Op::Clamp(x, _)
             | Op::InBounds { at: x, .. }
             | Op::Divisor(x)
@@ -213,12 +220,7 @@ impl Builder {
             Op::Slice { x, .. } | Op::Flip(x, _) | Op::Take { x, .. } | Op::Cumulative(_, x) | Op::Pad { x, .. } => {
                 (all, of(&self.full, x))
             }
-            Op::Iota { .. }
-            | Op::Broadcast(..)
-            | Op::Reshape(..)
-            | Op::Unfold { .. }
-            | Op::Nonzero(_)
-            | Op::SortPermutation(_) => (all, all),
+            Op::Iota { .. } | Op::Broadcast(..) | Op::Reshape(..) | Op::Unfold { .. } | Op::Nonzero(_) => (all, all),
             Op::Reduce(_, x) | Op::ArgExtreme(_, x) => (all, of(&self.full, x) & all),
             Op::SegmentReduce { x, .. } | Op::SegmentScan { x, .. } => (all, of(&self.full, x)),
             Op::Scatter { base, .. } => (all, of(&self.full, base)),
@@ -301,14 +303,14 @@ impl Builder {
         r
     }
 
-    fn defining(&self, v: Value) -> Option<(&Op, &Values)> {
+    pub(super) fn defining(&self, v: Value) -> Option<(&Op, &Values)> {
         let (body, node) = self.place(v)?;
         let node = &self.bodies[body].nodes[node];
         Some((&node.op, &node.results))
     }
 
     /// The open body and the number of the node in it that defines a value.
-    fn place(&self, v: Value) -> Option<(usize, usize)> {
+    pub(super) fn place(&self, v: Value) -> Option<(usize, usize)> {
         // Values are numbered in order of definition, also across bodies, but for those that came late.
         let first = self.late.get(&v).copied().unwrap_or(v);
         self.bodies.iter().enumerate().rev().find_map(|(body, b)| {

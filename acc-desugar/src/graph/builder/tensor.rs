@@ -1,7 +1,7 @@
 //! Nodes of tensors: element-wise operations, views, movement of data, reductions.
 
 use super::Builder;
-use crate::graph::{Known, Op, PadMode, ScatterMode, Value};
+use crate::graph::{Known, Op, PadMode, ScatterMode, Type, Value};
 use acc_core::data::{Lit, Prim, ScalarType};
 use acc_core::ir::PrimOp;
 use smallvec::SmallVec;
@@ -61,6 +61,9 @@ impl Builder {
         if let Some(v) = self.test_of_choice(p, args) {
             return v;
         }
+        if let Some(v) = self.clipped(p, args) {
+            return v;
+        }
         if let Some(v) = self.without_neutral(p, args).filter(|v| self.rank(*v) == rank) {
             return v;
         }
@@ -85,6 +88,32 @@ impl Builder {
             (true, false) => Some(c),
             (false, true) => Some(self.not(c)),
             (true, true) | (false, false) => None,
+        }
+    }
+
+    /// The least of a greatest, or the greatest of a least, with two literals that leave something between them.
+    fn clipped(&mut self, p: PrimOp, args: &[Value]) -> Option<Value> {
+        let (bounded, second) = self.bound(p, args)?;
+        let Op::Prim(q, args) = self.def(bounded)? else { return None };
+        let (x, first) = self.bound(*q, args)?;
+        let (low, high) = match (q, p) {
+            (PrimOp::MaxP, PrimOp::MinP) => (first, second),
+            (PrimOp::MinP, PrimOp::MaxP) => (second, first),
+            _ => return None,
+        };
+        let has_bounds = matches!(low.ty, ScalarType::I32 | ScalarType::I64 | ScalarType::F32 | ScalarType::F64);
+        // NaN comes after all numbers.
+        let ordered = low.sort_key() <= high.sort_key() && high.sort_key() != u64::MAX;
+        (has_bounds && ordered).then(|| self.like(Op::Clip { x, low, high }, x))
+    }
+
+    /// The operand that is no literal of an operation that commutes, and the literal.
+    fn bound(&self, p: PrimOp, args: &[Value]) -> Option<(Value, Lit)> {
+        let ([x, y], PrimOp::MinP | PrimOp::MaxP) = (args, p) else { return None };
+        match (self.constant_of(*x), self.constant_of(*y)) {
+            (None, Some(l)) => Some((*x, l)),
+            (Some(l), None) => Some((*y, l)),
+            (Some(_), Some(_)) | (None, None) => None,
         }
     }
 
@@ -123,6 +152,15 @@ impl Builder {
     }
 
     pub(crate) fn not(&mut self, a: Value) -> Value {
+        // Of many elements a comparison costs more than what it is turned round by, if somebody else needs it, too.
+        if self.rank(a) == 0
+            && let Some(Op::Prim(p, args)) = self.def(a)
+            && let Some(&x) = args.first()
+            && let Some(p) = crate::simplify::opposite(*p, self.scalar(x))
+        {
+            let args = args.clone();
+            return self.prim(p, &args);
+        }
         self.prim(PrimOp::NotP, &[a])
     }
 
@@ -230,11 +268,17 @@ impl Builder {
     }
 
     pub(crate) fn gather(&mut self, source: Value, at: Value) -> Value {
+        if let Some(sorted) = self.sorted(source, at) {
+            return sorted;
+        }
         let (scalar, rank) = (self.scalar(source), self.rank(at));
         self.tensor(Op::Gather(source, at), scalar, rank)
     }
 
     pub(crate) fn take(&mut self, x: Value, axis: u32, at: Value) -> Value {
+        if let Some(sorted) = self.sorted(x, at) {
+            return sorted;
+        }
         self.like(Op::Take { x, axis, at }, x)
     }
 
@@ -253,9 +297,45 @@ impl Builder {
         self.like(Op::Concat(xs.into(), axis), xs[0])
     }
 
+    /// The positions that sort a tensor along its innermost axis.
     pub(crate) fn sort_permutation(&mut self, x: Value) -> Value {
-        let rank = self.rank(x);
-        self.tensor(Op::SortPermutation(x), ScalarType::I64, rank)
+        let Type::Tensor { scalar, rank } = self.ty(x) else { return x };
+        let types = [scalar, ScalarType::I64].map(|scalar| Type::Tensor { scalar, rank });
+        self.push(Op::Sort(x), &types)[1]
+    }
+
+    /// The elements of a tensor of rank 1 at these positions, if they sort it.
+    fn sorted(&mut self, source: Value, at: Value) -> Option<Value> {
+        let mut checked = Vec::new();
+        let mut at = self.unchecked(at, &mut checked);
+        // What sorts is in bounds.
+        while let Some(Op::InBounds { at: inner, .. }) = self.def(at) {
+            at = self.unchecked(*inner, &mut checked);
+        }
+        let (Op::Sort(x), &[sorted, positions]) = self.defining(at).map(|(op, results)| (op, &results[..]))? else {
+            return None;
+        };
+        let x = *x;
+        // The operand of the sort may have been checked since.
+        if source != x && self.unchecked(source, &mut checked) != x || positions != at || self.rank(x) != 1 {
+            return None;
+        }
+        checked.sort_by_key(|c| self.place(*c));
+        let after_sort = |c: &Value| self.place(*c) > self.place(sorted);
+        if !checked.iter().all(after_sort) {
+            return None;
+        }
+        Some(checked.into_iter().fold(sorted, |v, c| self.checked_with(c, &[v])[0]))
+    }
+
+    /// What a value is apart from checks before it, which are added to these.
+    fn unchecked(&self, v: Value, checked: &mut Vec<Value>) -> Value {
+        let mut v = v;
+        while let Some(Op::Checked { .. }) = self.def(v) {
+            checked.push(v);
+            v = self.beneath_checks(v);
+        }
+        v
     }
 
     pub(crate) fn nonzero(&mut self, x: Value) -> Value {

@@ -60,7 +60,7 @@ fn unary(p: PrimOp, x: Val, known: &Known) -> Option<Replace> {
 }
 
 /// The comparison that holds exactly where `p` does not. With NaN around, only equality has one.
-fn opposite(p: PrimOp, ty: ScalarType) -> Option<PrimOp> {
+pub(crate) fn opposite(p: PrimOp, ty: ScalarType) -> Option<PrimOp> {
     use PrimOp as P;
     let total = !ty.is_float();
     match p {

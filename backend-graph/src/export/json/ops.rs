@@ -84,6 +84,7 @@ operations! {
     "prim" Prim(with: PrimOp, xs: Values);
     "cast" Cast(x: Value, to: ScalarType);
     "bitcast" Bitcast(x: Value, to: ScalarType);
+    "clip" Clip { x: Value, low: Lit, high: Lit };
     "where" Where(cond: Value, then: Value, else_: Value);
     "clamp" Clamp(at: Value, extent: Value);
     "in_bounds" InBounds { at: Value, extent: Value, by_use: bool };
@@ -101,7 +102,7 @@ operations! {
     "take" Take { x: Value, axis: u32, at: Value };
     "tensor_scatter" Scatter { base: Value, at: Value, values: Value, mode: ScatterMode };
     "concat" Concat(xs: Values, axis: u32);
-    "sort_permutation" SortPermutation(x: Value);
+    "sort" Sort(x: Value);
     "nonzero" Nonzero(x: Value);
     "reduce" Reduce(with: Known, x: Value);
     "segment_reduce" SegmentReduce { with: Known, x: Value, offsets: Value, full: bool };

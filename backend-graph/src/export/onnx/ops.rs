@@ -18,6 +18,10 @@ impl<'g> Exporter<'g> {
             Op::LaneLoop { on, space, init, captured, test, step, .. } => {
                 return self.lanes(*on, space, init, captured, test, step);
             }
+            Op::Sort(x) => {
+                let (name, ty) = (self.value(*x)?, self.scalar(*x));
+                return Ok(self.sorted(&name, ty));
+            }
             Op::Fold { columns, combine } => return self.fold(columns, combine),
             Op::Scan { columns, combine } => return self.scan(columns, combine),
             Op::Checked { values, tokens, raise } => return self.checked(values, tokens, *raise),
@@ -78,6 +82,11 @@ impl<'g> Exporter<'g> {
             Op::Cast(x, to) => {
                 let (name, from) = (self.value(*x)?, self.scalar(*x));
                 self.w.converted(&name, from, *to)
+            }
+            Op::Clip { x, low, high } => {
+                let (name, low, high) = (self.value(*x)?, self.w.literal(*low), self.w.literal(*high));
+                let above = self.w.prim(PrimOp::MaxP, self.scalar(*x), &[name, low])?;
+                self.w.prim(PrimOp::MinP, self.scalar(*x), &[above, high])?
             }
             Op::Bitcast(x, to) => {
                 let (name, from) = (self.value(*x)?, self.scalar(*x));
@@ -197,10 +206,6 @@ impl<'g> Exporter<'g> {
                 let xs: Vec<&Name> = xs.iter().collect();
                 self.w.node("Concat", &xs, along(i64::from(*axis)))
             }
-            Op::SortPermutation(x) => {
-                let (name, ty) = (self.value(*x)?, self.scalar(*x));
-                self.sorted(&name, ty)
-            }
             Op::Nonzero(x) => {
                 let (x, zero) = (self.value(*x)?, self.w.ints(&[0]));
                 let at = self.w.op1("NonZero", &x);
@@ -234,6 +239,7 @@ impl<'g> Exporter<'g> {
             | Op::If { .. }
             | Op::While { .. }
             | Op::LaneLoop { .. }
+            | Op::Sort(_)
             | Op::Fold { .. }
             | Op::Scan { .. }
             | Op::Fault { .. }

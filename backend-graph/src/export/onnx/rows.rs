@@ -8,8 +8,14 @@ use acc_core::data::{Lit, ScalarType as T};
 use acc_desugar::graph::Known;
 
 impl Exporter<'_> {
+    /// What is sorted along the innermost axis, and the positions it had.
+    pub(super) fn sorted(&mut self, x: &Name, ty: T) -> Vec<Name> {
+        let at = self.sorting(x, ty);
+        vec![self.w.node("GatherElements", &[x, &at], along(-1)), at]
+    }
+
     /// The positions that sort the innermost axis: stable, since equal elements stay in order.
-    pub(super) fn sorted(&mut self, x: &Name, ty: T) -> Name {
+    fn sorting(&mut self, x: &Name, ty: T) -> Name {
         let key = if ty.is_float() {
             let (nan, zero) = (self.w.op1("IsNaN", x), self.w.literal(Lit::zero(ty)));
             self.w.node("Where", &[&nan, &zero, x], Vec::new())

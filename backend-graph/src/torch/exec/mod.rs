@@ -302,9 +302,6 @@ impl Run<'_> {
     fn body_here(&mut self, body: &PlannedBody) -> Result<Vec<Rt>> {
         for &id in &body.strict {
             if let Some(step) = self.exe.plan.step(id) {
-                if is_literal(&step.node.op) {
-                    continue;
-                }
                 self.recorded(step)?;
                 for v in &step.last_use_of {
                     if let Some(slot) = self.values.get_mut(v.index()) {
@@ -427,6 +424,11 @@ impl Run<'_> {
             }
             Op::Fold { columns, .. } => self.fold_rows(step, columns)?,
             Op::Scan { columns, .. } => self.scan_rows(step, columns)?,
+            Op::Sort(x) => {
+                let both = without_panics(|| self.sort(*x)).map_err(failed)?;
+                let both = both.map(|t| self.charged(Rt::Tensor(t.into()), node));
+                self.define(step, both.into_iter().collect::<Result<_>>()?);
+            }
             Op::SegmentScan { with, x, starts } => {
                 let scanned = self.segment_scan(*with, *x, *starts)?;
                 let rt = self.charged(Rt::Tensor(scanned.into()), node)?;
@@ -475,12 +477,18 @@ impl Run<'_> {
                 self.define(step, vec![Rt::Tensor(mask.into())]);
             }
             op => {
-                self.check_bytes_ahead(op, node)?;
-                let rt = without_panics(|| self.simple(op, node, step.overwrites)).map_err(|e| {
-                    let e = failed(e);
-                    if finds_faults(op) { Stop::Suspected(Some(e)) } else { Stop::Error(e) }
-                })?;
-                let rt = self.charged(rt, node)?;
+                let limited = self.meter.is_limited();
+                if limited {
+                    self.check_bytes_ahead(op, node)?;
+                }
+                let mut rt = match without_panics(|| self.simple(op, node, step.overwrites)) {
+                    Ok(rt) => rt,
+                    Err(e) if finds_faults(op) => return Err(Stop::Suspected(Some(failed(e)))),
+                    Err(e) => return Err(Stop::Error(failed(e))),
+                };
+                if limited {
+                    rt = self.charged(rt, node)?;
+                }
                 if let Some(v) = node.results.first() {
                     self.set(*v, rt);
                 }
@@ -491,9 +499,7 @@ impl Run<'_> {
 
     /// Holds an element-wise result to the limit before it is allocated: it has the extents of its operands together.
     fn check_bytes_ahead(&self, op: &Op, node: &Node) -> Result<()> {
-        let (Op::Prim(..) | Op::Where(..) | Op::Iota { .. }, true) = (op, self.meter.is_limited()) else {
-            return Ok(());
-        };
+        let (Op::Prim(..) | Op::Clip { .. } | Op::Where(..) | Op::Iota { .. }) = op else { return Ok(()) };
         let Some(Type::Tensor { scalar, rank }) = node.results.first().map(|v| self.exe.plan.graph().ty(*v)) else {
             return Ok(());
         };
@@ -544,11 +550,6 @@ impl Run<'_> {
             self.set(*p, rt.handle());
         }
     }
-}
-
-/// Whether the value is there before any run.
-fn is_literal(op: &Op) -> bool {
-    matches!(op, Op::Const(_) | Op::Size(_))
 }
 
 /// Whether the operation itself finds positions out of bounds, or divisors that are 0.

@@ -1,6 +1,7 @@
 //! Everything but element-wise operations and control.
 
 use super::{Rt, Run, cast, prim, segments};
+use crate::plan::Place;
 use crate::torch::transfer::kind;
 use crate::torch::{Device, TorchError};
 use acc_core::data::ScalarType;
@@ -29,7 +30,7 @@ impl Run<'_> {
 
     /// Runs an operation without bodies.
     /// The result may take the place of the operand that it `overwrites`.
-    pub(super) fn simple(&self, op: &Op, node: &Node, overwrites: Option<Value>) -> Result<Rt> {
+    pub(super) fn simple(&self, op: &Op, node: &Node, overwrites: Option<Place>) -> Result<Rt> {
         let device = self.exe.device.tch();
         let tensor = match op {
             Op::Size(n) => return Ok(Rt::Size(*n)),
@@ -49,12 +50,10 @@ impl Run<'_> {
                 let (len, start, step) = (self.size(*len)?, self.size(*start)?, self.size(*step)?);
                 iota(len, start, step, *ty, device)?
             }
+            Op::Clip { x, low, high } => prim::clip(self.tensor(*x)?, *low, *high, self.place(overwrites)?)?,
             Op::Prim(p, args) => {
                 let ty = args.first().map_or(ScalarType::I64, |a| self.scalar(*a));
-                let place = match overwrites {
-                    Some(v) => Some(self.tensor(v)?),
-                    None => None,
-                };
+                let place = self.place(overwrites)?;
                 let constant = self.constant_divisor(op);
                 match args[..] {
                     [x] => prim::apply(*p, ty, &[self.tensor(x)?], constant, place)?,
@@ -67,7 +66,12 @@ impl Run<'_> {
                 let t = self.tensor(*x)?;
                 if t.f_kind()? == kind(*to) { t.shallow_clone() } else { t.f_view_dtype(kind(*to))? }
             }
-            Op::Where(c, t, e) => select_lanes(self.tensor(*c)?, self.tensor(*t)?, self.tensor(*e)?)?,
+            Op::Where(c, t, e) => {
+                let place = self.place(overwrites.filter(|p| p.of == *t || p.of == *e))?;
+                let [c, t, e] = [self.tensor(*c)?, self.tensor(*t)?, self.tensor(*e)?];
+                let place = place.filter(|(out, _)| prim::has_place(&[c, t, e], out)).map(|(out, _)| out);
+                selected(c, t, e, place)?
+            }
             Op::Clamp(at, extent) => clamp(self.tensor(*at)?, self.size(*extent)?)?,
             Op::Reshape(x, shape) => {
                 let (t, shape) = (self.tensor(*x)?, self.sizes(shape)?);
@@ -107,7 +111,6 @@ impl Run<'_> {
                 let xs = xs.iter().map(|x| self.tensor(*x)).collect::<Result<Vec<_>>>()?;
                 Tensor::f_cat(&xs, i64::from(*axis))?
             }
-            Op::SortPermutation(x) => self.sort_permutation(*x)?,
             Op::Nonzero(x) => self.tensor(*x)?.f_nonzero()?.f_reshape([-1])?,
             Op::Reduce(k, x) => reduce(*k, self.tensor(*x)?, self.scalar(*x))?,
             Op::SegmentReduce { with, x, offsets, full } => {
@@ -120,7 +123,8 @@ impl Run<'_> {
                 let x = self.tensor(*x)?;
                 if x.numel() == 0 { Tensor::f_zeros([0i64; 0], (Kind::Bool, device))? } else { any(x)? }
             }
-            Op::ReadBack(_)
+            Op::Sort(_)
+            | Op::ReadBack(_)
             | Op::InBounds { .. }
             | Op::Divisor(_)
             | Op::SegmentScan { .. }
@@ -139,9 +143,15 @@ impl Run<'_> {
         Ok(Rt::Tensor(tensor.into()))
     }
 
-    /// The positions that sort a tensor along its innermost axis.
-    fn sort_permutation(&self, x: Value) -> Result<Tensor> {
-        Ok(ordered(self.tensor(x)?, self.scalar(x))?.f_sort_stable(true, -1, false)?.1)
+    /// The tensor whose memory a result may have, and whether it surely fits.
+    fn place(&self, place: Option<Place>) -> Result<Option<(&Tensor, bool)>> {
+        place.map(|p| Ok((self.tensor(p.of)?, p.fits))).transpose()
+    }
+
+    /// A tensor sorted along its innermost axis, and the positions that the elements had.
+    pub(super) fn sort(&self, x: Value) -> Result<[Tensor; 2]> {
+        let (sorted, at) = ordered(self.tensor(x)?, self.scalar(x))?.f_sort_stable(true, -1, false)?;
+        Ok([unordered(&sorted, self.scalar(x))?, at])
     }
 
     /// Whether the divisor of an operation is a literal, which then needs no guard unless it is -1.
@@ -334,6 +344,11 @@ const MANY: usize = 1 << 16;
 
 /// The first value where the condition holds, else the second.
 pub(super) fn select_lanes(c: &Tensor, t: &Tensor, e: &Tensor) -> Result<Tensor> {
+    selected(c, t, e, None)
+}
+
+/// The same. The result goes to `place`, one of the values that nobody needs any more and that has its shape.
+fn selected(c: &Tensor, t: &Tensor, e: &Tensor, place: Option<&Tensor>) -> Result<Tensor> {
     let kind = t.f_kind()?;
     let bits = match kind {
         Kind::Int | Kind::Float => Kind::Int,
@@ -344,15 +359,21 @@ pub(super) fn select_lanes(c: &Tensor, t: &Tensor, e: &Tensor) -> Result<Tensor>
     // A predictable mask costs nothing, but nobody knows it.
     let dense = c.numel() >= MANY && c.dim() > 0 && t.dim() + e.dim() > 0;
     if !dense || !matches!(bits, Kind::Int | Kind::Int64) {
-        return Ok(t.f_where_self(c, e)?);
+        return Ok(match place {
+            Some(out) => t.f_where_self_out(out, c, e)?,
+            None => t.f_where_self(c, e)?,
+        });
     }
+    // ((t ^ e) & -c) ^ e, or with the roles of `t` and `e` exchanged and c - 1, all ones where `c` is false. The sign of
+    // a byte fills the wider numbers.
+    let exchanged = place.is_some_and(|place| std::ptr::eq(place, e));
+    let c = c.f_view_dtype(Kind::Int8)?;
+    let all_ones = if exchanged { c.f_sub_scalar(1)? } else { c.f_neg()? }.f_to_kind(bits)?;
     let as_bits = |t: &Tensor| if kind == bits { Ok(t.shallow_clone()) } else { t.f_view_dtype(bits) };
-    let (t, e) = (as_bits(t)?, as_bits(e)?);
-    // ((t ^ e) & -c) ^ e
-    let all_ones = c.f_to_kind(bits)?.f_neg_()?;
-    let differing = t.f_bitwise_xor_tensor(&e)?;
+    let (mut x, y) = if exchanged { (as_bits(e)?, as_bits(t)?) } else { (as_bits(t)?, as_bits(e)?) };
+    let differing = if place.is_some() { x.f_bitwise_xor_tensor_(&y)? } else { x.f_bitwise_xor_tensor(&y)? };
     let taken = in_place_if(differing, &all_ones, Tensor::f_bitwise_and_tensor_, Tensor::f_bitwise_and_tensor)?;
-    let chosen = in_place_if(taken, &e, Tensor::f_bitwise_xor_tensor_, Tensor::f_bitwise_xor_tensor)?;
+    let chosen = in_place_if(taken, &y, Tensor::f_bitwise_xor_tensor_, Tensor::f_bitwise_xor_tensor)?;
     Ok(if kind == bits { chosen } else { chosen.f_view_dtype(kind)? })
 }
 

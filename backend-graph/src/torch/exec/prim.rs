@@ -53,20 +53,21 @@ pub(super) fn widen(t: &Tensor, ty: ScalarType) -> Result<Tensor> {
 }
 
 /// Applies an operation to operands of type `ty`. Divisors are not zero; `divisor` is theirs, if it is a literal. The
-/// result goes to `place`, an operand that nobody needs any more, if that has its shape.
+/// result goes to `place`, an operand that nobody needs any more, if that has its shape, which may be known.
 pub(super) fn apply(
     p: PrimOp,
     ty: ScalarType,
     args: &[&Tensor],
     divisor: Option<Lit>,
-    place: Option<&Tensor>,
+    place: Option<(&Tensor, bool)>,
 ) -> Result<Tensor> {
     let (x, y) = match args {
         [x] if p.arity() == 1 => (*x, *x),
         [x, y] if p.arity() == 2 => (*x, *y),
         _ => return Err(TorchError::new(format!("`{}` of {} operands", p.name(), args.len()))),
     };
-    if let Some(out) = place
+    if let Some((out, fits)) = place
+        && (fits || has_place(&[x, y], out))
         && let Some(result) = in_place(p, ty, x, y, out)?
     {
         return Ok(result);
@@ -102,12 +103,12 @@ pub(super) fn apply(
         // large are negative bits.
         PrimOp::ShlP => x.f_bitwise_left_shift(y)?,
         PrimOp::ShrP => shift_right(ty, x, y)?,
-        PrimOp::EqP => x.f_eq_tensor(y)?,
-        PrimOp::NeP => x.f_ne_tensor(y)?,
-        PrimOp::LtP => compare(ty, x, y, Tensor::f_lt_tensor)?,
-        PrimOp::LeP => compare(ty, x, y, Tensor::f_le_tensor)?,
-        PrimOp::GtP => compare(ty, x, y, Tensor::f_gt_tensor)?,
-        PrimOp::GeP => compare(ty, x, y, Tensor::f_ge_tensor)?,
+        PrimOp::EqP => holds(ty, x, y, Tensor::f_eq_tensor, Tensor::f_eq_tensor_out)?,
+        PrimOp::NeP => holds(ty, x, y, Tensor::f_ne_tensor, Tensor::f_ne_tensor_out)?,
+        PrimOp::LtP => compare(ty, x, y, Tensor::f_lt_tensor, Tensor::f_lt_tensor_out)?,
+        PrimOp::LeP => compare(ty, x, y, Tensor::f_le_tensor, Tensor::f_le_tensor_out)?,
+        PrimOp::GtP => compare(ty, x, y, Tensor::f_gt_tensor, Tensor::f_gt_tensor_out)?,
+        PrimOp::GeP => compare(ty, x, y, Tensor::f_ge_tensor, Tensor::f_ge_tensor_out)?,
         PrimOp::NegP => x.f_neg()?,
         PrimOp::AbsP if ty.is_signed() || ty.is_float() => x.f_abs()?,
         PrimOp::AbsP => x.shallow_clone(),
@@ -166,15 +167,42 @@ fn spread_divisor(x: &Tensor, y: &Tensor) -> Result<Tensor> {
     Ok(if y.dim() == 0 && x.dim() > 0 { y.f_expand(x.size(), false)? } else { y.shallow_clone() })
 }
 
-/// An operation whose result takes the place of an operand, if it is one of those that libtorch writes where it is told,
-/// and that operand has the shape of the result.
+/// Numbers between two. The result goes to `place`, as in [`apply`].
+pub(super) fn clip(x: &Tensor, low: Lit, high: Lit, place: Option<(&Tensor, bool)>) -> Result<Tensor> {
+    let place = place.filter(|(out, fits)| *fits || has_place(&[x], out)).map(|(out, _)| out);
+    if let (Some(low), Some(high)) = (low.get::<i64>(), high.get::<i64>()) {
+        return clamped(x, low, high, place);
+    }
+    if let (Some(low), Some(high)) = (low.get::<i32>(), high.get::<i32>()) {
+        return clamped(x, i64::from(low), i64::from(high), place);
+    }
+    if let (Some(low), Some(high)) = (low.get::<f32>(), high.get::<f32>()) {
+        return clamped(x, f64::from(low), f64::from(high), place);
+    }
+    match (low.get::<f64>(), high.get::<f64>()) {
+        (Some(low), Some(high)) => clamped(x, low, high, place),
+        _ => Err(TorchError::new(format!("numbers between {low} and {high}"))),
+    }
+}
+
+fn clamped<S: Into<tch::Scalar>>(x: &Tensor, low: S, high: S, place: Option<&Tensor>) -> Result<Tensor> {
+    Ok(match place {
+        Some(out) => x.f_clamp_out(out, low, high)?,
+        None => x.f_clamp(low, high)?,
+    })
+}
+
+/// Whether `out`, one of the operands of an element-wise operation, has memory for each element of the result.
+pub(super) fn has_place(operands: &[&Tensor], out: &Tensor) -> bool {
+    let fits = |t: &&Tensor| std::ptr::eq(*t, out) || t.dim() == 0 || t.size() == out.size();
+    // What is repeated, zeros for instance, is not in memory element by element.
+    operands.iter().all(fits) && out.is_contiguous()
+}
+
+/// An operation whose result takes the place of an operand of its shape, if it is one of those that libtorch writes where
+/// it is told.
 fn in_place(p: PrimOp, ty: ScalarType, x: &Tensor, y: &Tensor, out: &Tensor) -> Result<Option<Tensor>> {
     if ty == ScalarType::F16 || is_encoded(ty) && matches!(p, PrimOp::MinP | PrimOp::MaxP) {
-        return Ok(None);
-    }
-    let fits = |t: &Tensor| std::ptr::eq(t, out) || t.dim() == 0 || t.size() == out.size();
-    // What is repeated, zeros for instance, is not in memory element by element.
-    if !fits(x) || !fits(y) || !out.is_contiguous() {
         return Ok(None);
     }
     let float = ty.is_float();
@@ -216,13 +244,28 @@ fn half(p: PrimOp, x: &Tensor, y: &Tensor) -> Result<Tensor> {
     Ok(wide.f_to_kind(kind(p.result_type(ScalarType::F16)))?)
 }
 
-fn compare(
-    ty: ScalarType,
-    x: &Tensor,
-    y: &Tensor,
-    f: impl Fn(&Tensor, &Tensor) -> std::result::Result<Tensor, tch::TchError>,
-) -> Result<Tensor> {
-    if is_encoded(ty) { Ok(f(&flip_sign(x, ty)?, &flip_sign(y, ty)?)?) } else { Ok(f(x, y)?) }
+type Comparison = fn(&Tensor, &Tensor) -> std::result::Result<Tensor, tch::TchError>;
+type ComparisonInto = fn(&Tensor, &Tensor, &Tensor) -> std::result::Result<Tensor, tch::TchError>;
+
+fn compare(ty: ScalarType, x: &Tensor, y: &Tensor, f: Comparison, into: ComparisonInto) -> Result<Tensor> {
+    match is_encoded(ty) {
+        true => holds(ty, &flip_sign(x, ty)?, &flip_sign(y, ty)?, f, into),
+        false => holds(ty, x, y, f, into),
+    }
+}
+
+/// From so many elements on it is faster to store what a comparison says as numbers of its operands' type first.
+const MANY: usize = 1 << 13;
+
+/// What a comparison says of each pair. libtorch compares element by element where it stores truth values, and vectors
+/// where it stores numbers, which it converts as vectors, too; of wider numbers there is nothing to be won.
+fn holds(ty: ScalarType, x: &Tensor, y: &Tensor, f: Comparison, into: ComparisonInto) -> Result<Tensor> {
+    let narrow = matches!(ty, ScalarType::F32 | ScalarType::I32 | ScalarType::U32);
+    if !narrow || x.numel().max(y.numel()) < MANY || x.device() != tch::Device::Cpu {
+        return Ok(f(x, y)?);
+    }
+    let numbers = Tensor::f_empty([0i64], (kind(ty), x.device()))?;
+    Ok(into(x, &numbers, y)?.f_to_kind(Kind::Bool)?)
 }
 
 /// The quotient truncated towards zero. `MIN / -1` of 32 and 64 bits would kill the process: -1 is taken apart.
@@ -247,7 +290,8 @@ fn unsigned_quot(x: &Tensor, y: &Tensor) -> Result<Tensor> {
     let half = x.f_bitwise_right_shift_tensor_scalar(1)?.f_bitwise_and(i64::MAX)?;
     let q = half.f_div_tensor_mode(&yp, "trunc")?.f_bitwise_left_shift_tensor_scalar(1)?;
     let r = x.f_sub(&q.f_mul(&yp)?)?;
-    let at_least = |a: &Tensor, b: &Tensor| compare(ScalarType::U64, a, b, Tensor::f_ge_tensor);
+    let at_least =
+        |a: &Tensor, b: &Tensor| compare(ScalarType::U64, a, b, Tensor::f_ge_tensor, Tensor::f_ge_tensor_out);
     let q = q.f_add(&at_least(&r, &yp)?.f_to_kind(Kind::Int64)?)?;
     Ok(at_least(x, y)?.f_to_kind(Kind::Int64)?.f_where_self(&big, &q)?)
 }

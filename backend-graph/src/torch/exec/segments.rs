@@ -125,6 +125,21 @@ fn scattered(
     }
 }
 
+/// The bytes of a word.
+const WORD: i64 = 8;
+
+/// The positions where whole words of marks are true: first the words that have any, if these are few, then the marks in
+/// these.
+fn positions(marks: &Tensor) -> Result<Tensor> {
+    let words = marks.f_view_dtype(Kind::Int64)?.f_nonzero()?.f_reshape([-1])?;
+    if words.numel() as i64 * 2 * WORD > marks.numel() as i64 {
+        return Ok(marks.f_nonzero()?.f_reshape([-1])?);
+    }
+    let within = marks.f_view([-1, WORD])?.f_index_select(0, &words)?.f_nonzero()?;
+    let starts = words.f_mul_scalar(WORD)?.f_index_select(0, &within.f_select(1, 0)?)?;
+    Ok(starts.f_add(&within.f_select(1, 1)?)?)
+}
+
 /// Segments are laid side by side where that takes at most so many times their elements.
 const WIDEST: i64 = 4;
 
@@ -187,11 +202,13 @@ impl Segments {
     /// Of marks at first elements, of which there are some.
     fn new(starts: &Tensor) -> Result<Segments> {
         let size = starts.numel() as i64;
-        let mut marks = Tensor::f_empty(starts.size(), (Kind::Bool, starts.device()))?;
-        marks.f_copy_(starts)?;
+        let marks = Tensor::f_empty([(size + WORD - 1) / WORD * WORD], (Kind::Bool, starts.device()))?;
+        let _ = marks.f_narrow(0, size, marks.numel() as i64 - size)?.f_zero_()?;
+        let mut rows = marks.f_narrow(0, 0, size)?.f_view(starts.size().as_slice())?;
+        rows.f_copy_(starts)?;
         // Rows do not run into one another.
-        let _ = marks.f_narrow(-1, 0, 1)?.f_fill_(1)?;
-        let heads = marks.f_reshape([-1])?.f_nonzero()?.f_reshape([-1])?;
+        let _ = rows.f_narrow(-1, 0, 1)?.f_fill_(1)?;
+        let heads = positions(&marks)?;
         let count = heads.numel() as i64;
         let end = Tensor::f_full([1], size, (Kind::Int64, starts.device()))?;
         let lengths = Tensor::f_cat(&[heads.f_narrow(0, 1, count - 1)?, end], 0)?.f_sub(&heads)?;
