@@ -112,7 +112,7 @@ impl Generator {
 
     /// A loop of a few steps.
     fn scalar_loop(&mut self, ty: T, r: &mut Region, arrays: &[ArrayVar]) -> String {
-        let start = self.value(ty, r, arrays);
+        let mut start = self.value(ty, r, arrays);
         let count = self.choices.below(5);
         let [i, s, j, t] = [self.fresh(), self.fresh(), self.fresh(), self.fresh()];
         let mut test = r.inner(&[(i.clone(), T::I64), (s.clone(), ty)]);
@@ -125,7 +125,7 @@ impl Generator {
         let state = match self.choices.chance(40) {
             // A reduction, if the value does not use the state.
             true => {
-                let x = self.value(ty, &mut step, arrays);
+                let mut x = self.value(ty, &mut step, arrays);
                 let op = if ty == T::Bool {
                     "or"
                 } else if ty == T::Char {
@@ -133,6 +133,11 @@ impl Generator {
                 } else {
                     *self.choices.pick(&["add", "sub", "max", "min"])
                 };
+                if ty.is_float() && matches!(op, "min" | "max") {
+                    // Either zero may be the lesser: there is one alone among what is compared.
+                    start = self.define(ty, r, format!("add({start}, 0.0{ty})"));
+                    x = self.define(ty, &mut step, format!("add({x}, 0.0{ty})"));
+                }
                 self.define(ty, &mut step, format!("{op}({t}, {x})"))
             }
             false => self.value(ty, &mut step, arrays),
