@@ -10,5 +10,5 @@ mod segments;
 mod simplify;
 
 pub use flatten::{Faults, flatten, flatten_with};
-pub use segments::scan_segments;
+pub use segments::{Segmented, scan_segments};
 pub use simplify::{RULES, Rule, Rules, map_funs, map_op, pass_names, simplify, simplify_until, simplify_with};

@@ -55,6 +55,15 @@ pub fn restart(f: &Fun, dir: Dir) -> Option<Restart> {
     })
 }
 
+/// The operation of each leaf, if that is all an operator does, and all are associative and commutative.
+pub fn reductions(f: &Fun) -> Option<Vec<PrimOp>> {
+    let n = f.body.results.len();
+    let (low, high) = f.body.params.split_at_checked(n)?;
+    let operator = Operator { f };
+    let leaves = f.body.results.iter().zip(low.iter().zip(high));
+    leaves.map(|(result, (a, b))| operator.operation(*result, *a, *b)).collect()
+}
+
 struct Operator<'a> {
     f: &'a Fun,
 }

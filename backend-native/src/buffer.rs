@@ -154,7 +154,7 @@ impl Pool {
             Some(b) => b,
             None => Block::new(class).ok_or_else(full)?,
         };
-        Ok(Buffer { block: Some(block), len, pool: self.clone(), _charge: charge, of: std::marker::PhantomData })
+        Ok(Buffer { block: Some(block), len, pool: self.clone(), charge, of: std::marker::PhantomData })
     }
 
     fn put(&self, ty: ScalarType, block: Block) {
@@ -189,7 +189,7 @@ pub(crate) struct Buffer<T: PoolElt> {
     block: Option<Block>,
     len: usize,
     pool: Arc<Pool>,
-    _charge: Charge,
+    charge: Charge,
     of: std::marker::PhantomData<T>,
 }
 
@@ -201,6 +201,14 @@ impl<T: PoolElt> Buffer<T> {
             Some(b) => unsafe { std::slice::from_raw_parts(b.start().cast::<T>(), self.len) },
             None => &[],
         }
+    }
+
+    /// Keeps the first values alone; the others no longer count for the run.
+    fn truncate(&mut self, len: usize, meter: &Meter) -> Result<(), Error> {
+        self.len = self.len.min(len);
+        self.charge = meter.charge(0)?;
+        self.charge = meter.charge((self.len * size_of::<T>()) as u64)?;
+        Ok(())
     }
 
     pub(crate) fn slice_mut(&mut self) -> &mut [T] {
@@ -254,6 +262,10 @@ macro_rules! buffers {
             /// pool, or shared.
             pub(crate) fn reclaim(column: Column) -> Result<AnyBuffer, Column> {
                 match column.ty() { $(ScalarType::$V => column.into_owner().map(AnyBuffer::$V)),* }
+            }
+            /// Keeps the first values alone.
+            pub(crate) fn truncate(&mut self, len: usize, meter: &Meter) -> Result<(), Error> {
+                match self { $(AnyBuffer::$V(b) => b.truncate(len, meter)),* }
             }
             pub(crate) fn column(self) -> Column {
                 match self { $(AnyBuffer::$V(b) => <$t as PoolElt>::column(b)),* }

@@ -95,10 +95,16 @@ impl KernelReport {
             Finish::Scatter { initial: Initial::Computed(_), .. }
             | Finish::Store
             | Finish::Compact
+            | Finish::Segments { .. }
             | Finish::Scan { .. }
             | Finish::Fold { .. } => None,
         };
         let mut reads: BTreeSet<ArrayId> = k.outputs.iter().filter_map(initial).collect();
+        for o in &k.outputs {
+            if let Finish::Segments { offsets, .. } = o.finish {
+                reads.insert(offsets);
+            }
+        }
         k.element.region.visit(0, &mut |n, _| {
             if let Op::Load(l) = &n.op {
                 reads.insert(l.array);
@@ -117,7 +123,7 @@ impl KernelReport {
         let stored = |o: &Output| match o.finish {
             Finish::Store | Finish::Scan { .. } if o.stored => size(k.values(o), &|v| k.element.ty(v)),
             Finish::Store | Finish::Scan { .. } | Finish::Fold { .. } => 0,
-            Finish::Scatter { .. } | Finish::Compact => 0,
+            Finish::Scatter { .. } | Finish::Compact | Finish::Segments { .. } => 0,
         };
         let scans = matches!(k.axes.last(), Some(AxisKind::Scan(_)));
         let after = k.epilogue.iter().filter(|_| scans).map(|e| size(&e.body.region.results, &|v| e.body.ty(v)));

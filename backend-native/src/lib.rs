@@ -31,9 +31,11 @@ mod tile;
 mod types;
 
 use acc_core::data::ArrayData;
-use acc_core::ir::Program;
+use acc_core::ir::{Fun, Program};
 use acc_core::{Backend, Error, ProgramCache, RunLimits};
 pub use acc_desugar::Rules;
+use acc_desugar::Segmented;
+use acc_desugar::restart::reductions;
 use buffer::Pool;
 pub use explain::{Explanation, KernelReport};
 use lower::{Plan, lower};
@@ -171,6 +173,11 @@ impl Prepared {
     }
 }
 
+/// What a segmented fold becomes: with operations that are known leaf by leaf a kernel of its own.
+pub(crate) fn segmented(f: &Fun) -> Segmented {
+    if reductions(f).is_some() { Segmented::Checked } else { Segmented::Scan }
+}
+
 impl Backend for Native {
     type Prepared = Prepared;
 
@@ -190,7 +197,7 @@ impl Backend for Native {
     }
 
     fn prepare(&self, program: &Arc<Program>) -> Result<Prepared, Error> {
-        let scanned = acc_desugar::scan_segments(program, &|_, _| false);
+        let scanned = acc_desugar::scan_segments(program, &|f, _| segmented(f));
         let simplified = acc_desugar::simplify_with(&scanned, &self.0.rules);
         Ok(Prepared {
             plan: lower(&simplified, self.0.fuse, self.0.checks)?,

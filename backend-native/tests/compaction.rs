@@ -190,3 +190,24 @@ fn long_vectors_are_compacted() {
         assert!(compiled == want, "{kept}");
     }
 }
+
+/// Results larger than the caches are counted and written in one pass, whatever is kept of them.
+#[test]
+fn large_filters_are_the_same_for_any_number_of_threads() {
+    let n = 4_300_003;
+    let mut r = Rng(9);
+    let floats: Vec<f32> = (0..n).map(|_| (r.next() % 2000) as f32 / 1000.0 - 1.0).collect();
+    let data = ArrayData::new([n], ScalarType::F32.into(), [Column::from_vec(floats.clone())]).unwrap();
+    let args = [data, array(&[1], &ScalarType::I64.into(), &mut r)];
+    let mut backends: Vec<Native> = [1, 2, 7].map(|n| Native::with_threads(n).unwrap()).into();
+    backends.extend([Native::tiles(), Native::compiled()]);
+    for bound in [-2.0f32, 0.0, 0.9, 2.0] {
+        let program = parse(&filter(&format!("gt(%x, {bound:?}f32)")));
+        let want: Vec<f32> = floats.iter().copied().filter(|x| *x > bound).collect();
+        let want = ArrayData::new([want.len()], ScalarType::F32.into(), [Column::from_vec(want)]).unwrap();
+        for b in &backends {
+            let got = b.run_untyped(&program, &args, &RunLimits::none()).unwrap();
+            assert!(got[..] == [want.clone()], "beyond {bound}");
+        }
+    }
+}

@@ -298,6 +298,15 @@ structure! {
             let scanned = marked.scanl1(|(a, f), (b, g)| (g.then_else(b, a + b), f | g));
             scanned.map(|(x, _)| x)
         };
+    // Lengths, offsets with their checks, products with their sums; the offsets, and what the checks look at, are stored.
+    a_sparse_product: 5 kernels, 4 arrays;
+        |lengths: Acc<Vector<i64>>, columns: Acc<Vector<i64>>, values: Acc<V>, x: Acc<V>| {
+            x.gather(&columns).zip_with(&values, |x, v| x * v).fold_seg(&lengths, 0.0, |a, b| a + b)
+        };
+        |lengths: Acc<Vector<i64>>, columns: Acc<Vector<i64>>, values: Acc<V>, x: Acc<V>| {
+            let products = columns.zip_with(&values, |c, v| v * x.index(c));
+            products.map(|p| p).fold_seg(&lengths, 0.0, |p, q| q + p)
+        };
     two_scans: 1 kernels, 0 arrays;
         |xs: Acc<V>| (xs.scanl1(|a, b| a + b), xs.scanl1(|a, b| a.max(b)));
         |xs: Acc<V>| { let sums = xs.scanl1(|a, b| a + b); let greatest = xs.scanl1(|a, b| a.max(b)); (sums, greatest) };

@@ -9,7 +9,7 @@ use common::{Rng, array, native, parse, reference, same};
 use std::sync::Arc;
 
 /// Programs over one array of floats and one of integers whose results depend on how operations are grouped.
-const PROGRAMS: [&str; 14] = [
+const PROGRAMS: [&str; 17] = [
     "program(a: [1]f32, b: [1]i64) { r: [0]f32 = fold(a, f: |%x: f32, %y: f32| add(%x, %y), init: || 1.0f32) yield r }",
     "program(a: [1]f32, b: [1]i64) { r: [1]f32 = scanl(a, f: |%x: f32, %y: f32| add(%x, %y), init: || 1.0f32) yield r }",
     "program(a: [1]f32, b: [1]i64) { r: [1]f32 = scanr1(a, f: |%x: f32, %y: f32| mul(%x, %y)) yield r }",
@@ -65,6 +65,31 @@ const PROGRAMS: [&str; 14] = [
        s: [1](bool, f32) = scanr1(p, f: |%f: bool, %x: f32, %g: bool, %y: f32| (or(%f, %g), select(%f, %x, add(%x, %y))))
        yield s
      }",
+    // Segments that begin in one block and end in another; some are empty, and elements lie before and after all.
+    "program(a: [1]f32, b: [1]i64) {
+       o: [1]i64 = generate(shape: || 3001i64, f: |%i: i64| add(mul(quot(%i, 3i64), 299i64), 5i64))
+       r: [1]f32 = fold_seg(a, offsets: o, f: |%x: f32, %y: f32| add(%x, %y), init: || 0.5f32)
+       q: [1]i64 = generate(shape: || 4i64, f: |%i: i64| mul(%i, 99999i64))
+       s: [1]f32 = fold1_seg(a, offsets: q, f: |%x: f32, %y: f32| add(%x, %y))
+       yield r, s
+     }",
+    "program(a: [1]f32, b: [1]i64) {
+       m: [2](f32, i64) = generate(shape: || (7i64, 40000i64), f: |%i: i64, %j: i64| (a[add(mul(%i, 40000i64), %j)], b[%j]))
+       o: [1]i64 = generate(shape: || 170i64, f: |%i: i64| add(%i, mul(%i, %i)))
+       r: [2](f32, i64) = fold_seg(m, offsets: o, f: |%x: f32, %k: i64, %y: f32, %l: i64| (add(%x, %y), max(%k, %l)), init: || (1.0f32, 3i64))
+       s: [2]f32 = map(r, f: |%x: f32, %k: i64| mul(%x, 0.5f32))
+       yield s, r
+     }",
+    // A segmented scan whose marks are few, and scattered.
+    "program(a: [1]f32, b: [1]i64) {
+       z: [1]bool = generate(shape: || extent(a, 0), f: |%i: i64| false)
+       o: [1]bool = generate(shape: || 2000i64, f: |%i: i64| true)
+       h: [1]bool = permute(o, into: z, combine: |%n: bool, %o: bool| %n, target: |%i: i64| (select(eq(rem(%i, 7i64), 3i64), 0u8, 1u8), mul(%i, 150i64)))
+       p: [1](bool, f32) = imap(a, f: |%i: i64, %x: f32| (h[%i], %x))
+       s: [1](bool, f32) = scanl1(p, f: |%f: bool, %x: f32, %g: bool, %y: f32| (or(%f, %g), select(%g, %y, add(%x, %y))))
+       t: [1](bool, f32) = scanr1(p, f: |%f: bool, %x: f32, %g: bool, %y: f32| (or(%f, %g), select(%f, %x, add(%x, %y))))
+       yield s, t
+     }",
     // A compaction.
     "program(a: [1]f32, b: [1]i64) {
        c: [1]i64 = map(a, f: |%x: f32| select(gt(%x, 0.0f32), 1i64, 0i64))
@@ -91,7 +116,8 @@ fn args() -> Vec<ArrayData> {
 #[test]
 fn results_are_the_same_bits_for_any_number_of_threads() {
     let args = args();
-    let backends: Vec<Native> = [1, 2, 3, 7, 16].map(|n| Native::with_threads(n).unwrap()).into();
+    let mut backends: Vec<Native> = [1, 2, 3, 7, 16].map(|n| Native::with_threads(n).unwrap()).into();
+    backends.extend([Native::tiles(), Native::compiled()]);
     for text in PROGRAMS {
         let program = parse(text);
         let want = native(&program, &args).unwrap();

@@ -72,7 +72,7 @@ pub fn flatten(program: &Program) -> Graph {
 /// Flattens a verified program.
 pub fn flatten_with(program: &Program, faults: Faults) -> Graph {
     let _span = timeline::span(timeline::Kind::Pass, || "flatten");
-    let program = crate::scan_segments(program, &|f, init| segments::stays(faults, f, init));
+    let program = crate::scan_segments(program, &|f, init| segments::fate(faults, f, init));
     let mut f = Flattener {
         b: Builder::new(),
         program: &program,

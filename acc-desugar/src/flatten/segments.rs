@@ -4,13 +4,15 @@
 use super::known::components;
 use super::reduce::{innermost, known};
 use super::{Faults, Flat, Flattener};
+use crate::Segmented;
 use crate::graph::{FaultKind, SizeOp, Value};
 use acc_core::ir::{ArrayId, Fun, SEGMENTS_WRONG};
 
-/// Whether a segmented fold stays one in a graph that does this about faults: with a known operator, but not in graphs
+/// What a segmented fold is in a graph that does this about faults: it stays with a known operator, but not in graphs
 /// that say which fault it is. An initial value that may fault is needed only if there is a segment.
-pub(super) fn stays(faults: Faults, f: &Fun, init: Option<&Fun>) -> bool {
-    !faults.exact() && components(f).and_then(known).is_some() && init.is_none_or(|i| !i.body.is_partial())
+pub(super) fn fate(faults: Faults, f: &Fun, init: Option<&Fun>) -> Segmented {
+    let stays = !faults.exact() && components(f).and_then(known).is_some() && init.is_none_or(|i| !i.body.is_partial());
+    if stays { Segmented::Kept } else { Segmented::Scan }
 }
 
 impl Flattener<'_> {

@@ -2,7 +2,7 @@
 
 use super::STORE;
 use super::uses::is_closed;
-use acc_core::ir::{ArrayOp, Fun, PrimOp, ScalarOp, StencilInput, Stmt};
+use acc_core::ir::{ArrayId, ArrayOp, Fun, PrimOp, ScalarOp, StencilInput, Stmt, Val};
 
 /// What is known of a statement's element, or of all that a kernel computes.
 #[derive(Clone, Copy, Default, Debug)]
@@ -48,7 +48,7 @@ pub(super) fn facts(s: &Stmt) -> Facts {
             out.cost += 2 * reads;
             out.nodes += 3 * reads;
         }
-        ArrayOp::Backpermute { .. } => out.can_fault = true,
+        ArrayOp::Backpermute { shape, index, xs } => out.can_fault = !is_beginning(shape, index, *xs),
         // Reading several leaves to yield fewer costs more than reading what was stored.
         ArrayOp::Map { xs, f, .. } => out.cost += 2 * xs.len().saturating_sub(f.body.results.len().max(1)),
         ArrayOp::Generate { .. }
@@ -67,6 +67,22 @@ pub(super) fn facts(s: &Stmt) -> Facts {
         | ArrayOp::While { .. } => {}
     }
     out
+}
+
+/// Whether a backpermute is the beginning of each row of an array along any axes: no index is out of bounds.
+fn is_beginning(shape: &Fun, index: &Fun, xs: ArrayId) -> bool {
+    let extents = shape.body.results.iter().enumerate();
+    index.body.params == index.body.results && extents.into_iter().all(|(axis, &v)| is_within(shape, v, xs, axis))
+}
+
+/// Whether a number is no greater than the extent of an array along an axis.
+fn is_within(f: &Fun, v: Val, xs: ArrayId, axis: usize) -> bool {
+    let node = f.body.nodes.iter().find(|n| n.results.contains(&v));
+    node.is_some_and(|n| {
+        let whole = matches!(n.op, ScalarOp::Extent { array, axis: a } if array == xs && a as usize == axis);
+        let less = |args: &[Val]| args.iter().any(|&a| is_within(f, a, xs, axis));
+        whole || matches!(&n.op, ScalarOp::Prim(PrimOp::MinP, args) if less(args))
+    })
 }
 
 /// How many elements a stencil reads for one of its result.

@@ -332,7 +332,8 @@ impl Decider<'_> {
         let site = self.uses.sites[k];
         let result = site.stmt.results[0];
         let over = match &site.stmt.op {
-            ArrayOp::Fold { xs, .. } | ArrayOp::Scan { xs, .. } | ArrayOp::Permute { xs, .. } => *xs,
+            ArrayOp::Fold { xs, .. } | ArrayOp::FoldSeg { xs, .. } => *xs,
+            ArrayOp::Scan { xs, .. } | ArrayOp::Permute { xs, .. } => *xs,
             _ => result,
         };
         self.place[k] = Place::Kernel(self.kernels.len());

@@ -58,13 +58,15 @@ pub(super) enum Kind {
     Fold,
     Scan(Dir),
     Scatter,
+    /// Folds segments of rows, alone.
+    Segments,
 }
 
 impl Kind {
     /// Of one kernel that does both.
     pub(super) fn with(self, other: Kind) -> Option<Kind> {
         match (self, other) {
-            (Kind::Scatter, _) | (_, Kind::Scatter) => None,
+            (Kind::Scatter | Kind::Segments, _) | (_, Kind::Scatter | Kind::Segments) => None,
             (Kind::Points, k) | (k, Kind::Points) => Some(k),
             (Kind::Fold, Kind::Fold) => Some(Kind::Fold),
             (Kind::Fold, Kind::Scan(Dir::Left)) | (Kind::Scan(Dir::Left), Kind::Fold) => Some(Kind::Scan(Dir::Left)),
@@ -114,8 +116,8 @@ pub(super) fn kind(s: &Stmt) -> Option<Kind> {
         ArrayOp::Fold { .. } => Some(Kind::Fold),
         ArrayOp::Scan { dir, .. } => Some(Kind::Scan(*dir)),
         ArrayOp::Permute { .. } => Some(Kind::Scatter),
-        ArrayOp::FoldSeg { .. }
-        | ArrayOp::Argsort { .. }
+        ArrayOp::FoldSeg { .. } => Some(Kind::Segments),
+        ArrayOp::Argsort { .. }
         | ArrayOp::Reshape { .. }
         | ArrayOp::Compute { .. }
         | ArrayOp::Foreign { .. }

@@ -158,7 +158,11 @@ impl<'a> Uses<'a> {
                     };
                 }
             }
-            ArrayOp::FoldSeg { .. } => every(&mut all, Read::Stored("segments need it stored")),
+            ArrayOp::FoldSeg { offsets, .. } => {
+                for (_, read) in all.iter_mut().filter(|(a, _)| a == offsets) {
+                    *read = Read::Stored("segments need it stored");
+                }
+            }
             ArrayOp::Argsort { .. } => every(&mut all, Read::Stored("a sort needs it stored")),
             ArrayOp::Reshape { .. } => every(&mut all, Read::Stored("a view needs it stored")),
             ArrayOp::Compute { .. } => every(&mut all, Read::Stored("it is stored for a barrier")),

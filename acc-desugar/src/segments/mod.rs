@@ -1,4 +1,4 @@
-//! Segmented folds as scans with flags.
+//! Segmented folds as scans with flags, or with their segments checked.
 //!
 //! A fold of segments becomes a scan of all elements, whose operator starts afresh where a segment begins, and a read at
 //! the end of each segment: balanced however long the segments are. Where a backend has something better for an operator
@@ -15,13 +15,23 @@ use code::Code;
 use smallvec::smallvec;
 use std::borrow::Cow;
 
-/// A verified program whose segmented folds are scans with flags, but for those whose operator (and, if there is one,
-/// initial value) a backend has something better for.
-pub fn scan_segments<'p>(program: &'p Program, keep: &dyn Fn(&Fun, Option<&Fun>) -> bool) -> Cow<'p, Program> {
-    if !any_folds(&program.body, keep) {
+/// What becomes of a segmented fold.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Segmented {
+    /// A scan with flags.
+    Scan,
+    /// It stays, of segments that are checked before.
+    Checked,
+    /// It stays as it is.
+    Kept,
+}
+
+/// A verified program whose segmented folds are what a backend says, by their operator and, if there is one, initial value.
+pub fn scan_segments<'p>(program: &'p Program, fate: &dyn Fn(&Fun, Option<&Fun>) -> Segmented) -> Cow<'p, Program> {
+    if !any_folds(&program.body, fate) {
         return Cow::Borrowed(program);
     }
-    let mut p = Pass { types: program.types.clone(), keep };
+    let mut p = Pass { types: program.types.clone(), fate };
     let body = p.block(&program.body);
     let program = Program { types: p.types, body };
     if cfg!(debug_assertions)
@@ -32,16 +42,16 @@ pub fn scan_segments<'p>(program: &'p Program, keep: &dyn Fn(&Fun, Option<&Fun>)
     Cow::Owned(program)
 }
 
-fn any_folds(b: &Block, keep: &dyn Fn(&Fun, Option<&Fun>) -> bool) -> bool {
+fn any_folds(b: &Block, fate: &dyn Fn(&Fun, Option<&Fun>) -> Segmented) -> bool {
     b.stmts.iter().any(|s| match &s.op {
-        ArrayOp::FoldSeg { f, init, .. } => !keep(f, init.as_ref()),
-        op => op.blocks().into_iter().any(|b| acc_core::grow_stack(|| any_folds(b, keep))),
+        ArrayOp::FoldSeg { f, init, .. } => fate(f, init.as_ref()) != Segmented::Kept,
+        op => op.blocks().into_iter().any(|b| acc_core::grow_stack(|| any_folds(b, fate))),
     })
 }
 
 struct Pass<'a> {
     types: Vec<ArrayType>,
-    keep: &'a dyn Fn(&Fun, Option<&Fun>) -> bool,
+    fate: &'a dyn Fn(&Fun, Option<&Fun>) -> Segmented,
 }
 
 impl Pass<'_> {
@@ -49,9 +59,16 @@ impl Pass<'_> {
         let mut stmts = Vec::with_capacity(b.stmts.len());
         for s in &b.stmts {
             match &s.op {
-                ArrayOp::FoldSeg { f, init, xs, offsets } if !(self.keep)(f, init.as_ref()) => {
+                ArrayOp::FoldSeg { f, init, xs, offsets } if (self.fate)(f, init.as_ref()) != Segmented::Kept => {
                     let fold = SegmentedFold { f, init: init.as_ref(), xs: *xs, result: s.results[0], loc: &s.loc };
-                    self.scan(&fold, *offsets, &mut stmts);
+                    let offsets = self.checked(&fold, *offsets, &mut stmts);
+                    match (self.fate)(f, init.as_ref()) {
+                        Segmented::Scan => self.scan(&fold, offsets, &mut stmts),
+                        Segmented::Checked | Segmented::Kept => {
+                            let op = ArrayOp::FoldSeg { f: f.clone(), init: init.clone(), xs: *xs, offsets };
+                            stmts.push(Stmt { results: s.results.clone(), op, loc: s.loc.clone() });
+                        }
+                    }
                 }
                 op => {
                     let fun = &mut |f: &Fun| f.clone();
@@ -68,26 +85,29 @@ impl Pass<'_> {
         ArrayId(self.types.len() as u32 - 1)
     }
 
-    fn scan(&mut self, fold: &SegmentedFold<'_>, offsets: ArrayId, out: &mut Vec<Stmt>) {
-        let loc = fold.loc;
-        let mut add = |result: ArrayId, op: ArrayOp| {
-            out.push(Stmt { results: smallvec![result], op, loc: loc.clone() });
-            result
-        };
-        let ArrayType { rank, elt } = self.types[fold.xs.index()].clone();
-        let (int, flag) = (EltType::Scalar(ScalarType::I64), EltType::Scalar(ScalarType::Bool));
+    /// The offsets of a fold's segments, once these are there.
+    fn checked(&mut self, fold: &SegmentedFold<'_>, offsets: ArrayId, out: &mut Vec<Stmt>) -> ArrayId {
+        let mut add = fold.adder(out);
+        let rank = self.types[fold.xs.index()].rank;
+        let int = EltType::Scalar(ScalarType::I64);
         let offsets_elt = |p: &mut Self| p.array(1, int.clone());
-
-        // That the segments are there.
         let some = fold.some_offsets(offsets, rank);
         let offsets = add(offsets_elt(self), check(some, SEGMENTS_WRONG, offsets));
         let lengths = add(offsets_elt(self), fold.lengths(offsets));
         let least = add(self.array(0, int.clone()), fold.least(lengths));
         let ascending = fold.within(offsets, least, rank);
-        let mut offsets = add(offsets_elt(self), check(ascending, SEGMENTS_WRONG, offsets));
-        if fold.init.is_none() {
-            offsets = add(offsets_elt(self), check(fold.none_empty(least), SEGMENT_EMPTY, offsets));
+        let offsets = add(offsets_elt(self), check(ascending, SEGMENTS_WRONG, offsets));
+        match fold.init {
+            Some(_) => offsets,
+            None => add(offsets_elt(self), check(fold.none_empty(least), SEGMENT_EMPTY, offsets)),
         }
+    }
+
+    fn scan(&mut self, fold: &SegmentedFold<'_>, offsets: ArrayId, out: &mut Vec<Stmt>) {
+        let loc = fold.loc;
+        let mut add = fold.adder(out);
+        let ArrayType { rank, elt } = self.types[fold.xs.index()].clone();
+        let flag = EltType::Scalar(ScalarType::Bool);
 
         // Which elements are the first of a segment.
         let [one_each, none] = [fold.count(offsets), fold.extent_of(fold.xs, rank - 1)];
@@ -123,6 +143,15 @@ struct SegmentedFold<'a> {
 }
 
 impl SegmentedFold<'_> {
+    /// Adds statements; yields their results.
+    fn adder<'o>(&self, out: &'o mut Vec<Stmt>) -> impl FnMut(ArrayId, ArrayOp) -> ArrayId + use<'o> {
+        let loc = self.loc.clone();
+        move |result, op| {
+            out.push(Stmt { results: smallvec![result], op, loc: loc.clone() });
+            result
+        }
+    }
+
     fn closed(&self) -> Code {
         Code::new([], self.loc)
     }

@@ -9,7 +9,7 @@
 //!
 //! | innermost axis | outputs |
 //! |---|---|
-//! | parallel | `Store`, any number; or one `Scatter`; or, of one axis, one `Compact` |
+//! | parallel | `Store`, any number; or one `Scatter` or `Segments`; or, of one axis, one `Compact` |
 //! | reduced | `Fold` and `Store`, at least one `Fold` |
 //! | scanned | `Scan`, all from one end, and `Store`; from the left also `Fold` |
 //!
@@ -173,6 +173,17 @@ pub(crate) enum Finish {
         known: Option<Vec<Update>>,
         /// The rank of the target.
         rank: usize,
+    },
+    /// Combined, along the innermost axis, segment by segment, an initial value on the left if there is one.
+    Segments {
+        /// From the leaves of two elements to those of one.
+        combine: Body,
+        /// The operation of each leaf: that is all the combination does.
+        known: Vec<PrimOp>,
+        /// Whether the launch brings an initial value.
+        init: bool,
+        /// Where each segment begins, and where the last one ends.
+        offsets: ArrayId,
     },
     /// Stored one after the other, those that are kept. The values are a `u8` (0: not kept) and the leaves.
     Compact,
@@ -410,9 +421,8 @@ impl Finish {
     pub(crate) fn combine(&self) -> Option<&Body> {
         match self {
             Finish::Store | Finish::Compact => None,
-            Finish::Fold { combine, .. } | Finish::Scan { combine, .. } | Finish::Scatter { combine, .. } => {
-                Some(combine)
-            }
+            Finish::Fold { combine, .. } | Finish::Scan { combine, .. } => Some(combine),
+            Finish::Scatter { combine, .. } | Finish::Segments { combine, .. } => Some(combine),
         }
     }
 
@@ -420,6 +430,7 @@ impl Finish {
     pub(crate) fn known(&self) -> Option<&[PrimOp]> {
         match self {
             Finish::Fold { known, .. } | Finish::Scan { known, .. } => known.as_deref(),
+            Finish::Segments { known, .. } => Some(known),
             Finish::Store | Finish::Scatter { .. } | Finish::Compact => None,
         }
     }
@@ -428,14 +439,15 @@ impl Finish {
     pub(crate) fn restart(&self) -> Option<&Restart> {
         match self {
             Finish::Scan { restart, .. } => restart.as_ref(),
-            Finish::Store | Finish::Fold { .. } | Finish::Scatter { .. } | Finish::Compact => None,
+            Finish::Store | Finish::Fold { .. } | Finish::Segments { .. } => None,
+            Finish::Scatter { .. } | Finish::Compact => None,
         }
     }
 
     /// Whether the launch brings an initial value.
     pub(crate) fn has_init(&self) -> bool {
         match self {
-            Finish::Fold { init, .. } | Finish::Scan { init, .. } => *init,
+            Finish::Fold { init, .. } | Finish::Scan { init, .. } | Finish::Segments { init, .. } => *init,
             Finish::Store | Finish::Scatter { .. } | Finish::Compact => false,
         }
     }
@@ -448,7 +460,7 @@ impl Finish {
     /// How many values come before the leaves: whether there is an element, and where it goes.
     pub(crate) fn lead(&self) -> usize {
         match self {
-            Finish::Store | Finish::Fold { .. } | Finish::Scan { .. } => 0,
+            Finish::Store | Finish::Fold { .. } | Finish::Scan { .. } | Finish::Segments { .. } => 0,
             Finish::Compact => 1,
             Finish::Scatter { rank, .. } => 1 + rank,
         }

@@ -49,6 +49,7 @@ fn output(f: &mut Formatter<'_>, o: &Output, values: &[Val]) -> Result {
         Finish::Compact => f.write_str("compact")?,
         Finish::Fold { .. } => f.write_str("fold")?,
         Finish::Scan { .. } => f.write_str("scan")?,
+        Finish::Segments { offsets, .. } => write!(f, "fold the segments at {offsets}")?,
         Finish::Scatter { initial: Initial::Array(a), .. } => write!(f, "scatter into {a}")?,
         Finish::Scatter { initial: Initial::Computed(_), .. } => f.write_str("scatter into what is computed")?,
     }

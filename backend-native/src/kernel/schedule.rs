@@ -103,7 +103,11 @@ impl Kernel {
         if inner.unrolled && !outer.unrolled {
             return Err(Illegal::NotInnermost);
         }
-        if self.outputs.iter().any(|o| matches!(o.finish, Finish::Scatter { .. } | Finish::Compact)) {
+        if self
+            .outputs
+            .iter()
+            .any(|o| matches!(o.finish, Finish::Scatter { .. } | Finish::Compact | Finish::Segments { .. }))
+        {
             return Err(Illegal::Ordered);
         }
         self.loops.swap(at, at + 1);

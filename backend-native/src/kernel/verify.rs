@@ -39,7 +39,7 @@ fn epilogue(k: &Kernel, e: &Epilogue) -> Result {
                 rank = k.axes.len() - k.folded().max(1);
                 values
             }
-            Finish::Scan { .. } => values,
+            Finish::Scan { .. } | Finish::Segments { .. } => values,
             Finish::Scatter { rank: target, .. } => {
                 rank = *target;
                 values.get(target + 1..).unwrap_or(&[])
@@ -69,7 +69,7 @@ fn output(k: &Kernel, o: &Output) -> Result {
         Finish::Store => true,
         Finish::Fold { .. } => matches!(inner, AxisKind::Reduction | AxisKind::Scan(Dir::Left)),
         Finish::Scan { .. } => matches!(inner, AxisKind::Scan(_)),
-        Finish::Scatter { .. } => inner == AxisKind::Parallel && k.outputs.len() == 1,
+        Finish::Scatter { .. } | Finish::Segments { .. } => inner == AxisKind::Parallel && k.outputs.len() == 1,
         Finish::Compact => k.axes == [AxisKind::Parallel] && k.outputs.len() == 1,
     };
     // Several axes are folded by one fold alone.
@@ -85,7 +85,9 @@ fn output(k: &Kernel, o: &Output) -> Result {
         Finish::Store => return Ok(()),
         Finish::Compact if values.first() == Some(&ScalarType::U8) => return Ok(()),
         Finish::Compact => return Err(format!("K6: whether an element is kept: {:?}", values.first())),
-        Finish::Fold { combine, .. } | Finish::Scan { combine, .. } => (combine, &values[..]),
+        Finish::Fold { combine, .. } | Finish::Scan { combine, .. } | Finish::Segments { combine, .. } => {
+            (combine, &values[..])
+        }
         Finish::Scatter { combine, rank, initial, .. } => {
             if let Initial::Computed(b) = initial {
                 body(b, *rank)?;

@@ -4,6 +4,7 @@ use super::c::Loaded;
 use super::{Compiled, Form, Word};
 use crate::buffer::OutSlice;
 use crate::run::launch::Names;
+use crate::run::marks::Near;
 use crate::tile::machine::Input;
 use crate::types::all_types;
 use acc_core::RunLimits;
@@ -83,6 +84,8 @@ pub(crate) struct Memory<'m, 'o> {
     pub target: &'m [usize],
     /// How many positions a scatter has combined, if it did not combine all.
     pub progress: u64,
+    /// What the code reads of marks, each at its own element.
+    pub near: Option<&'m Near>,
 }
 
 /// The arguments of a function.
@@ -94,6 +97,8 @@ pub(crate) struct Call<'a> {
     entry: &'a Entry,
     words: Words,
     limits: &'a RunLimits,
+    /// Whether results are written past the caches, where they begin at cache lines.
+    pub streams: bool,
 }
 
 extern "C" fn tick(limits: *const c_void) -> i32 {
@@ -155,12 +160,14 @@ impl<'a> Call<'a> {
             Word::TargetExtent(_) | Word::Progress => 0,
         });
         let words = words.collect();
-        Some(Call { code, entry, words, limits })
+        let streams = matches!(form, Form::Store { stream: true, .. } | Form::Chunk { stream: true });
+        Some(Call { code, entry, words, limits, streams })
     }
 
     /// The words of a part whose first element is at a position.
     fn words_of(&self, first: usize, along: &Range<usize>, memory: &mut Memory<'_, '_>) -> Words {
-        let Memory { outs, before, preceded, totals, target, progress } = memory;
+        let Memory { outs, before, preceded, totals, target, progress, near } = memory;
+        let marks = |a: ArrayId| near.and_then(|near| near.of(a).map(|marks| (near, marks)));
         let mut words = self.words.clone();
         for (word, place) in self.code.words.iter().zip(&mut words) {
             match *word {
@@ -175,8 +182,19 @@ impl<'a> Call<'a> {
                 Word::Total(k) => *place = totals.get_mut(k as usize).map_or(0, |t| address(std::ptr::from_mut(t))),
                 Word::TargetExtent(axis) => *place = target.get(axis as usize).map_or(0, |&n| n as u64),
                 Word::Progress => *place = address(std::ptr::from_mut(progress)),
-                Word::Tick | Word::Ticker | Word::Extent(_) | Word::ArrayExtent(..) => {}
-                Word::Evaluated(_) | Word::Column(..) | Word::Scalar(..) => {}
+                Word::ArrayExtent(a, _) => {
+                    if let Some((_, marks)) = marks(a) {
+                        *place = marks.extent as u64;
+                    }
+                }
+                Word::Evaluated(a) => *place |= u64::from(marks(a).is_some()),
+                // Of the part's own elements: those before it are not read.
+                Word::Column(a, _) => {
+                    if let Some((near, marks)) = marks(a) {
+                        *place = address(marks.values.as_ptr()).wrapping_sub(near.range.start as u64);
+                    }
+                }
+                Word::Tick | Word::Ticker | Word::Extent(_) | Word::Scalar(..) => {}
             }
         }
         words
@@ -224,7 +242,8 @@ impl<'a> Call<'a> {
         let [r0, r1, c0, c1] = [rows.start, rows.end, columns.start, columns.end].map(|n| n as i64);
         // SAFETY: the words are those that the code was generated for, and hold what they are named for: extents, and
         // the start of each column, of as many elements as its array's extents say, of the type that the kernel, which
-        // is verified, has for it. The code reads a column only at indices that it compared with those extents, and
+        // is verified, has for it; of marks there are the elements of the part alone, and the kernel reads, at each of its
+        // points, no other (`lower::marks`). The code reads a column only at indices that it compared with those extents, and
         // writes results only at the positions asked for, for which there is memory.
         let said = unsafe { (self.entry.function())(words.as_ptr().cast(), r0, r1, c0, c1) };
         match said {

@@ -24,9 +24,8 @@ impl Lowering<'_> {
         let combine = kernel.outputs.iter().map(|o| o.finish.combine().map(code)).collect();
         let initial = kernel.outputs.iter().find_map(|o| match &o.finish {
             Finish::Scatter { initial: Initial::Computed(b), .. } => Some(code(b)),
-            Finish::Scatter { .. } | Finish::Compact | Finish::Store | Finish::Fold { .. } | Finish::Scan { .. } => {
-                None
-            }
+            Finish::Scatter { .. } | Finish::Compact | Finish::Segments { .. } => None,
+            Finish::Store | Finish::Fold { .. } | Finish::Scan { .. } => None,
         });
         let element = code(&kernel.element);
         let scans = matches!(kernel.axes.last(), Some(AxisKind::Scan(_)));
@@ -62,6 +61,8 @@ impl Lowering<'_> {
             cost,
             combine_partial,
             checks,
+            marks: Vec::new(),
+            places: None,
             kernel,
         };
         Ok(Work::Kernel { launch: Box::new(launch), parts })
@@ -82,6 +83,8 @@ impl Lowering<'_> {
             checks: self.checks,
             product: None,
             codes: Codes::default(),
+            marks: Vec::new(),
+            places: None,
             kernel,
         })
     }
@@ -102,7 +105,9 @@ impl Lowering<'_> {
             let from = results.len();
             let result = s.results[0];
             results.extend(match &s.op {
-                ArrayOp::Fold { .. } | ArrayOp::Scan { .. } => elements.read(&mut b, self.over(s).0, &point)?,
+                ArrayOp::Fold { .. } | ArrayOp::Scan { .. } | ArrayOp::FoldSeg { .. } => {
+                    elements.read(&mut b, self.over(s).0, &point)?
+                }
                 ArrayOp::Permute { target, xs, .. } => {
                     let element = elements.read(&mut b, *xs, &point)?;
                     b.at(&s.loc);
@@ -151,7 +156,7 @@ impl Lowering<'_> {
                 };
                 (nested.last().and_then(elements).unwrap_or(*xs), nested.len() + 1)
             }
-            ArrayOp::Scan { xs, .. } | ArrayOp::Permute { xs, .. } => (*xs, 0),
+            ArrayOp::Scan { xs, .. } | ArrayOp::Permute { xs, .. } | ArrayOp::FoldSeg { xs, .. } => (*xs, 0),
             _ => (s.results[0], 0),
         }
     }
@@ -187,6 +192,12 @@ impl Lowering<'_> {
                 let known = known_operator(&combine, leaves.len());
                 Finish::Scan { combine, known, restart: restart(f, *dir), init: init.is_some() }
             }
+            ArrayOp::FoldSeg { f, init, offsets, .. } => {
+                let combine = self.operator(f, &leaves, &s.loc)?;
+                let unknown = || defect(format!("`{}` at {} is a scan here", s.op.name(), s.loc));
+                let known = known_operator(&combine, leaves.len()).ok_or_else(unknown)?;
+                Finish::Segments { combine, known, init: init.is_some(), offsets: *offsets }
+            }
             ArrayOp::Permute { .. } if self.fusion.compaction(s.results[0]).is_some() => Finish::Compact,
             ArrayOp::Permute { combine, defaults, .. } => {
                 let combine = self.operator(combine, &leaves, &s.loc)?;
@@ -197,7 +208,6 @@ impl Lowering<'_> {
             | ArrayOp::Map { .. }
             | ArrayOp::Backpermute { .. }
             | ArrayOp::Stencil { .. }
-            | ArrayOp::FoldSeg { .. }
             | ArrayOp::Argsort { .. }
             | ArrayOp::Check { .. }
             | ArrayOp::Reshape { .. }

@@ -8,6 +8,7 @@
 
 mod element;
 mod group;
+mod marks;
 
 use crate::kernel::{self, Body, Finish, Kernel, Loads};
 use crate::llvm::Codes;
@@ -158,6 +159,10 @@ pub(crate) struct Launch {
     pub product: Option<Contraction>,
     /// The kernel's machine code.
     pub codes: Codes,
+    /// The arrays of truth values of which each point of a scan reads its own element alone.
+    pub marks: Vec<ArrayId>,
+    /// Of a scatter that sets marks, which scans alone read so: what keeps their places.
+    pub places: Option<Box<Launch>>,
 }
 
 impl Launch {
@@ -210,6 +215,7 @@ pub(crate) fn lower(program: &Program, fused: bool, checks: bool) -> Result<Plan
     let free_arrays = RefCell::default();
     let lowering = Lowering { program, fusion: &fusion, fused, checks, stmts, products, absorbed, free_arrays };
     plan.body = lowering.block(&program.body, &mut plan)?;
+    lowering.marks(&mut plan);
     Ok(plan)
 }
 
@@ -353,10 +359,6 @@ impl<'a> Lowering<'a> {
             ArrayOp::Foreign { function, xs, fallback } => {
                 Work::Foreign { function: function.clone(), xs: xs.clone(), fallback: self.block(fallback, plan)? }
             }
-            ArrayOp::FoldSeg { .. } => {
-                let message = format!("defect: `{}` at {} is a scan here", s.op.name(), s.loc);
-                return Err(Error::Backend { backend: crate::NAME, message });
-            }
             ArrayOp::Argsort { .. } if self.fusion.is_inlined(s.results[0]) => self.apart(s, How::Fused)?,
             ArrayOp::Argsort { .. } => self.apart(s, How::Argsort)?,
             ArrayOp::Backpermute { .. } if self.fusion.is_sorted(s.results[0]) => self.apart(s, How::Sort)?,
@@ -364,6 +366,7 @@ impl<'a> Lowering<'a> {
             ArrayOp::Generate { .. }
             | ArrayOp::Map { .. }
             | ArrayOp::Fold { .. }
+            | ArrayOp::FoldSeg { .. }
             | ArrayOp::Scan { .. }
             | ArrayOp::Permute { .. }
             | ArrayOp::Backpermute { .. }

@@ -1,6 +1,7 @@
 //! Epilogues that run once a launch's folds or scatter are complete: element by element, over their results.
 
 use super::launch::{Columns, Job, JobOutput, Names, bind};
+use super::marks::Marks;
 use super::store::store;
 use crate::kernel::Output;
 use crate::tile::machine::{Input, Stop};
@@ -46,6 +47,10 @@ impl Names for Completed<'_> {
             }
             None => self.before.input(a),
         }
+    }
+
+    fn marks(&self, a: ArrayId) -> Option<(&Marks, usize)> {
+        self.before.marks(a)
     }
 
     fn scalar(&self, a: ArrayId, position: u32) -> u64 {

@@ -1,16 +1,23 @@
-//! Launches that keep some elements: counted chunk by chunk, then written, each chunk from where those before it end.
+//! Launches that keep some elements: counted chunk by chunk, then written, each chunk from where those before it end. Many
+//! elements are counted and written in one pass.
 //!
 //! An epilogue is computed of the elements as they are written.
 
 use super::launch::{Columns, Job, JobEpilogue, JobOutput, Outs, finish, first_event, give, take};
+use super::store::STREAM;
 use crate::buffer::AnyBuffer;
 use crate::llvm::Form;
 use crate::llvm::code::{Call, Memory, Part};
 use crate::tile::lanes::{self, Lanes};
 use crate::tile::machine::{Machine, Space, Stop};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// Elements of a chunk.
 const CHUNK: usize = 1 << 16;
+/// Elements of a chunk that is counted, and then written while it is in a near cache.
+const NEAR: usize = 1 << 14;
+/// How many times the memory of a result may be what it needs.
+const ROOM: usize = 4;
 
 /// How many elements are kept before each chunk, and in the end of all.
 pub(crate) struct Counts(Vec<usize>);
@@ -67,14 +74,7 @@ pub(crate) fn count(job: &Job<'_>) -> Result<Counts, Stop> {
                 *kept = count;
                 return Ok(());
             }
-            let m = machine.get_or_insert_with(|| job.machine(&space));
-            let mut start = first;
-            while start < end {
-                let len = job.lanes().min(end - start);
-                first_event(&mut *m, len, |m, len| m.tile(start, len))?;
-                *kept += m.typed::<u8>(o.slot(m, 0), len).iter().filter(|f| **f != 0).count();
-                start += len;
-            }
+            *kept = tiles_count(job, o, machine.get_or_insert_with(|| job.machine(&space)), first, end)?;
             Ok(())
         },
     )?;
@@ -111,12 +111,7 @@ pub(crate) fn compact(job: &Job<'_>, counts: &Counts) -> Result<Vec<Columns>, St
         out.extend(e.columns(job.cx, total)?);
     }
     let call = job.call(Form::Compact);
-    let writer = || Writer {
-        machine: job.machine(&space),
-        after: job.epilogue.as_ref().map(|e| e.machine(&after_space)),
-        kept: o.types.iter().map(|&t| Lanes::new(t, job.lanes())).collect(),
-        list: Vec::new(),
-    };
+    let writer = || Writer::new(job, o, &space, job.epilogue.as_ref().map(|e| e.machine(&after_space)));
     job.cx.tasks(
         job.cx.parallel(n, job.launch.cost),
         chunks(&mut out, counts),
@@ -126,10 +121,108 @@ pub(crate) fn compact(job: &Job<'_>, counts: &Counts) -> Result<Vec<Columns>, St
             if chunk.kept == 0 || compiled(job, o, call.as_ref(), &mut chunk, end)? {
                 return Ok(());
             }
-            worker.get_or_insert_with(writer).write(job, o, &mut chunk, end)
+            worker.get_or_insert_with(writer).write(job, o, &mut chunk, end).map(drop)
         },
     )?;
     Ok(out.into_iter().map(finish).collect())
+}
+
+/// How many elements the chunks before one keep, and the memory that they leave.
+type Left<'o> = OnceLock<Mutex<(usize, Outs<'o>)>>;
+
+fn hand_on<'o>(to: &Left<'o>, place: usize, rest: Outs<'o>) {
+    // Nobody else hands it on.
+    let _ = to.set(Mutex::new((place, rest)));
+}
+
+/// What a thread counts and writes with.
+struct Own<'b> {
+    writer: Writer<'b>,
+    /// What is kept of a chunk.
+    aside: Vec<Lanes>,
+}
+
+/// Counts and writes in one pass, each chunk while its elements are in a near cache; none where counts must come first,
+/// or where results that all elements would have are too much memory, or too little to matter.
+pub(crate) fn at_once(job: &Job<'_>) -> Result<Option<(Counts, Vec<Columns>)>, Stop> {
+    let (n, space) = (points(job), space(job));
+    let Some(o) = job.outputs.first().filter(|_| job.epilogue.is_none()) else { return Ok(None) };
+    let bytes: usize = o.types.iter().map(|t| t.size()).sum();
+    if n.saturating_mul(bytes) < STREAM {
+        return Ok(None);
+    }
+    let Ok(mut out) = job.cx.columns(&o.types, n) else { return Ok(None) };
+    let count = n.div_ceil(NEAR);
+    let (counting, writing) = (job.call(Form::Count), job.call(Form::Compact));
+    let all: Outs<'_> = out.iter_mut().map(AnyBuffer::as_out).collect();
+    let chain: Vec<Left<'_>> = (0..=count).map(|_| OnceLock::new()).collect();
+    hand_on(&chain[0], 0, all);
+    let aside = || o.types.iter().map(|&t| Lanes::new(t, NEAR)).collect();
+    let worker = || Own { writer: Writer::new(job, o, &space, None), aside: aside() };
+    job.cx.tasks_in_order(
+        job.cx.parallel(n, job.launch.cost),
+        (0..count).collect(),
+        || None,
+        |own: &mut Option<Own<'_>>, turn, k| {
+            let (first, end) = (k * NEAR, n.min((k + 1) * NEAR));
+            let counted = compiled_count(job, counting.as_ref(), first, end)?;
+            let kept = match counted {
+                Some(kept) => kept,
+                None => {
+                    // Tiles write them aside at once.
+                    let own = own.get_or_insert_with(worker);
+                    let mut aside = Chunk {
+                        first,
+                        place: 0,
+                        kept: NEAR,
+                        outs: vec![own.aside.iter_mut().map(Lanes::out).collect()],
+                    };
+                    own.writer.write(job, o, &mut aside, end)?
+                }
+            };
+            let Some(before) = turn.wait(&chain[k]) else { return Ok(()) };
+            let mut before = before.lock().unwrap_or_else(PoisonError::into_inner);
+            let (place, mut rest) = (before.0, std::mem::take(&mut before.1));
+            let mut chunk = Chunk { first, place, kept, outs: vec![take(&mut rest, kept)] };
+            hand_on(&chain[k + 1], place + kept, rest);
+            if counted.is_none() {
+                let aside = own.iter().flat_map(|own| &own.aside);
+                aside
+                    .zip(chunk.outs.iter_mut().flatten())
+                    .for_each(|(from, to)| lanes::copy(from.slice(kept), to.reborrow()));
+                return Ok(());
+            }
+            if kept == 0 || compiled(job, o, writing.as_ref(), &mut chunk, end)? {
+                return Ok(());
+            }
+            own.get_or_insert_with(worker).writer.write(job, o, &mut chunk, end).map(drop)
+        },
+    )?;
+    let last = chain.into_iter().next_back().and_then(OnceLock::into_inner);
+    let total = last.map_or(0, |last| last.into_inner().unwrap_or_else(PoisonError::into_inner).0);
+    let columns = if total < n / ROOM {
+        let mut own = job.cx.columns(&o.types, total).map_err(Stop::Error)?;
+        for (from, to) in out.iter().zip(&mut own) {
+            lanes::copy(lanes::prefix(from.as_slice(), total), to.as_out());
+        }
+        own
+    } else {
+        out.iter_mut().try_for_each(|column| column.truncate(total, job.cx.meter)).map_err(Stop::Error)?;
+        out
+    };
+    Ok(Some((Counts(vec![0, total]), vec![finish(columns)])))
+}
+
+/// Counts a chunk's elements that are kept in tiles.
+fn tiles_count(job: &Job<'_>, o: &JobOutput<'_>, m: &mut Machine<'_>, first: usize, end: usize) -> Result<usize, Stop> {
+    let (mut start, mut kept) = (first, 0);
+    while start < end {
+        let len = job.lanes().min(end - start);
+        first_event(&mut *m, len, |m, len| m.tile(start, len))?;
+        kept += m.typed::<u8>(o.slot(m, 0), len).iter().filter(|f| **f != 0).count();
+        start += len;
+    }
+    Ok(kept)
 }
 
 /// Cuts results where chunks begin.
@@ -159,9 +252,14 @@ fn compiled(
     job.ended(call.run(part(job, chunk.first, end), &mut memory))
 }
 
-impl Writer<'_> {
-    /// Writes a chunk, tile by tile.
-    fn write(&mut self, job: &Job<'_>, o: &JobOutput<'_>, chunk: &mut Chunk<'_>, end: usize) -> Result<(), Stop> {
+impl<'b> Writer<'b> {
+    fn new(job: &'b Job<'_>, o: &JobOutput<'_>, space: &'b Space, after: Option<Machine<'b>>) -> Writer<'b> {
+        let kept = o.types.iter().map(|&t| Lanes::new(t, job.lanes())).collect();
+        Writer { machine: job.machine(space), after, kept, list: Vec::new() }
+    }
+
+    /// Writes a chunk, tile by tile; how many elements it keeps.
+    fn write(&mut self, job: &Job<'_>, o: &JobOutput<'_>, chunk: &mut Chunk<'_>, end: usize) -> Result<usize, Stop> {
         let Writer { machine: m, after, kept, list } = self;
         let (mut start, mut written) = (chunk.first, 0);
         while start < end {
@@ -188,7 +286,7 @@ impl Writer<'_> {
             written += n;
             start += len;
         }
-        Ok(())
+        Ok(written)
     }
 }
 

@@ -1,5 +1,6 @@
 //! What all launches share: binding, tiles with their events, tasks on threads.
 
+use super::marks::Marks;
 use super::shares::Shares;
 use super::team::Team;
 use crate::Compile;
@@ -67,25 +68,50 @@ impl Context<'_> {
         worker: impl Fn() -> W + Sync + Send,
         run: impl Fn(&mut W, T) -> Result<(), Stop> + Sync + Send,
     ) -> Result<(), Stop> {
+        self.shared(parallel, usize::MAX, tasks, worker, |w, _, t| run(w, t))
+    }
+
+    /// The same, each task begun after all before it, so that one may [wait](Turn::wait) for what another before it makes.
+    pub(crate) fn tasks_in_order<T: Send, W>(
+        &self,
+        parallel: bool,
+        tasks: Vec<T>,
+        worker: impl Fn() -> W + Sync + Send,
+        run: impl Fn(&mut W, &Turn<'_>, T) -> Result<(), Stop> + Sync + Send,
+    ) -> Result<(), Stop> {
+        self.shared(parallel, 1, tasks, worker, run)
+    }
+
+    /// Runs tasks in so many shares at most.
+    fn shared<T: Send, W>(
+        &self,
+        parallel: bool,
+        shares: usize,
+        tasks: Vec<T>,
+        worker: impl Fn() -> W + Sync + Send,
+        run: impl Fn(&mut W, &Turn<'_>, T) -> Result<(), Stop> + Sync + Send,
+    ) -> Result<(), Stop> {
+        let first = AtomicUsize::new(usize::MAX);
         if !parallel || tasks.len() < 2 {
             let mut w = worker();
-            return tasks.into_iter().try_for_each(|t| run(&mut w, t));
+            let mut tasks = tasks.into_iter().enumerate();
+            return tasks.try_for_each(|(number, t)| run(&mut w, &Turn { number, first: &first }, t));
         }
         let threads = self.threads.count().min(tasks.len());
-        let first = AtomicUsize::new(usize::MAX);
         let found: Mutex<Option<(usize, Stop)>> = Mutex::new(None);
-        let shares = Shares::new(tasks, threads);
+        let shares = Shares::new(tasks, threads.min(shares));
         let work = |thread: usize| {
             let mut taker = shares.taker(thread);
             let Some(mut task) = shares.next(&mut taker) else { return };
             let mut w = worker();
             loop {
                 let (k, t) = task;
+                let turn = Turn { number: k, first: &first };
                 // A task after one that stopped cannot matter; one before it can.
-                if k < first.load(Ordering::Relaxed)
-                    && let Err(stop) = run(&mut w, t)
+                if !turn.is_over()
+                    && let Err(stop) = run(&mut w, &turn, t)
                 {
-                    first.fetch_min(k, Ordering::Relaxed);
+                    turn.stop();
                     let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
                     if found.as_ref().is_none_or(|(j, _)| k < *j) {
                         *found = Some((k, stop));
@@ -105,10 +131,52 @@ impl Context<'_> {
     }
 }
 
+/// A task's place among those that are begun in order.
+pub(crate) struct Turn<'a> {
+    pub number: usize,
+    /// The first task that stopped.
+    first: &'a AtomicUsize,
+}
+
+/// Looks at what a task waits for before it lets other threads run.
+const LOOKS: usize = 1 << 10;
+
+impl Turn<'_> {
+    fn stop(&self) {
+        self.first.fetch_min(self.number, Ordering::Relaxed);
+    }
+
+    /// Whether a task before this one stopped, or this one did.
+    fn is_over(&self) -> bool {
+        self.first.load(Ordering::Relaxed) <= self.number
+    }
+
+    /// What a task before this one makes; none if one has stopped, and what this one does no longer matters.
+    pub(crate) fn wait<'c, V>(&self, cell: &'c OnceLock<V>) -> Option<&'c V> {
+        let mut looks = 0;
+        while cell.get().is_none() && !self.is_over() {
+            looks += 1;
+            if looks < LOOKS { std::hint::spin_loop() } else { std::thread::yield_now() }
+        }
+        cell.get()
+    }
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        // So that nobody waits for it.
+        if std::thread::panicking() {
+            self.stop();
+        }
+    }
+}
+
 /// Looks up what a launch reads.
 pub(crate) trait Names: Sync {
     /// An array, if it is evaluated.
     fn input(&self, a: ArrayId) -> Option<Input<'_>>;
+    /// The marks that are all there is of an array, and how many elements it has.
+    fn marks(&self, a: ArrayId) -> Option<(&Marks, usize)>;
     /// A scalar of a statement's closed function.
     fn scalar(&self, a: ArrayId, position: u32) -> u64;
 }

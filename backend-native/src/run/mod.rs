@@ -1,11 +1,13 @@
 //! Runs plans: array statements by need.
 
 mod after;
+mod chained;
 mod chunks;
 mod compact;
 mod fold;
 mod keys;
 pub(crate) mod launch;
+pub(crate) mod marks;
 mod nested;
 mod partition;
 mod places;
@@ -17,6 +19,7 @@ mod rows;
 mod scan;
 mod scatter;
 mod scheduled;
+mod segments;
 mod shape;
 mod shares;
 mod sort;
@@ -33,14 +36,17 @@ use acc_core::data::{ArrayData, Column, ColumnSlice, Prim};
 use acc_core::ir::{ArrayId, ArrayOp, ArrayType, ForeignFun, Loc};
 use acc_core::{Error, Fault, foreign, timeline, trace};
 use launch::{Columns, Context, Job, JobEpilogue, JobOutput, NO_SPACE, Names, bind};
+use marks::Marks;
 use smallvec::SmallVec;
 
 /// An array of a run.
 #[derive(Clone, Debug)]
 pub(crate) struct Value {
     pub shape: SmallVec<[usize; 4]>,
-    /// None if the array is fused into its consumer: only its extents exist.
+    /// None if the array is fused into its consumer: only its extents exist; or if marks are all there is of it.
     pub columns: Option<SmallVec<[Column; 2]>>,
+    /// Its elements, where few are marked, until they are needed in memory.
+    pub marks: Option<Marks>,
     /// The values of the statement's closed function that its elements depend on (the position of a slice).
     pub scalars: Vec<u64>,
 }
@@ -62,8 +68,16 @@ struct View<'a> {
 impl Names for View<'_> {
     fn input(&self, a: ArrayId) -> Option<Input<'_>> {
         let v = self.values[a.index()].as_ref()?;
+        if v.marks.is_some() {
+            return None;
+        }
         let columns = v.columns.iter().flatten().map(Column::slice).collect();
         Some(Input { shape: &v.shape, columns })
+    }
+
+    fn marks(&self, a: ArrayId) -> Option<(&Marks, usize)> {
+        let v = self.values[a.index()].as_ref()?;
+        v.marks.as_ref().zip(v.shape.first().copied())
     }
 
     fn scalar(&self, a: ArrayId, position: u32) -> u64 {
@@ -84,7 +98,7 @@ pub(crate) fn run(plan: &Plan, args: &[ArrayData], cx: Context<'_>) -> Result<Ve
 
 fn value_of(a: &ArrayData) -> Value {
     let columns = Some(a.columns().iter().cloned().collect());
-    Value { shape: a.shape().into(), columns, scalars: Vec::new() }
+    Value { shape: a.shape().into(), columns, marks: None, scalars: Vec::new() }
 }
 
 fn defect(message: String) -> Error {
@@ -114,7 +128,11 @@ impl<'p> Run<'p> {
 
     /// The value of an array, evaluated now if it is not yet.
     fn force(&mut self, a: ArrayId) -> Result<Value, Error> {
-        if let Some(v) = &self.values[a.index()] {
+        if let Some(v) = &mut self.values[a.index()] {
+            if let Some(marks) = v.marks.take() {
+                let all = v.shape.first().copied().unwrap_or(0);
+                v.columns = Some(smallvec::smallvec![marks.column(all, self.cx)?]);
+            }
             return Ok(v.clone());
         }
         match self.plan.def[a.index()] {
@@ -269,13 +287,16 @@ impl<'p> Run<'p> {
                 Some(sort(&columns, &shape, self.cx)?)
             }
         };
-        Ok(Value { shape, columns, scalars })
+        Ok(Value { shape, columns, marks: None, scalars })
     }
 
     /// Launches a kernel until it demands nothing more.
     fn kernel(&mut self, s: &Step, launch: &Launch, parts: &[Part]) -> Result<(), Error> {
         let mut inits = Vec::with_capacity(parts.len());
-        let counts = if launch.is_compaction() { Some(self.counted(s, launch, parts)?) } else { None };
+        let (counts, mut written) = match launch.is_compaction() {
+            true => self.counted(s, launch, parts).map(|(counts, written)| (Some(counts), written))?,
+            false => (None, None),
+        };
         let outputs = launch.kernel.outputs.iter().chain(launch.kernel.epilogue.iter().flat_map(|e| &e.outputs));
         for (p, o) in parts.iter().zip(outputs) {
             if matches!(o.finish, Finish::Compact) {
@@ -297,12 +318,16 @@ impl<'p> Run<'p> {
             self.addressable(p.result, &shape).map_err(fault)?;
             let scalars = scalars_of(&p.op, &closed);
             inits.push(closed.into_iter().next().filter(|_| o.finish.has_init()));
-            self.values[p.result.index()] = Some(Value { shape, columns: None, scalars });
+            self.values[p.result.index()] = Some(Value { shape, columns: None, marks: None, scalars });
+        }
+        if self.marked(s, launch)? {
+            return Ok(());
         }
         let mut begun = self.take_initial(launch);
         loop {
             let mut span = timeline::span(timeline::Kind::Kernel, || launch.kernel.title());
-            match self.launch(launch, &inits, counts.as_ref(), begun.take()) {
+            let done = written.take().map(Ok);
+            match done.unwrap_or_else(|| self.launch(launch, &inits, counts.as_ref(), begun.take())) {
                 Ok(columns) => {
                     span.note("bytes", || bytes(&columns));
                     drop(span);
@@ -319,6 +344,28 @@ impl<'p> Run<'p> {
                 }
             }
         }
+    }
+
+    /// Keeps the places alone of what a scatter marks; whether that is done.
+    fn marked(&mut self, s: &Step, launch: &Launch) -> Result<bool, Error> {
+        let Some(places) = &launch.places else { return Ok(false) };
+        let Some(result) = launch.kernel.outputs.first().map(|o| o.result) else { return Ok(false) };
+        let extent = |v: &Option<Value>| v.as_ref().and_then(|v| v.shape.first().copied()).unwrap_or(0);
+        let all = extent(&self.values[result.index()]);
+        if !marks::are_rare(extent(&self.values[places.over.index()]), all) {
+            return Ok(false);
+        }
+        let columns = loop {
+            match self.job(places, &[None], |job, _| compact::compact(job, &compact::count(job)?)) {
+                Ok(columns) => break columns,
+                Err(stop) => self.resolve(stop, s)?,
+            }
+        };
+        // Places out of order, or out of bounds, are for the scatter.
+        let marks = columns.into_iter().flatten().next().and_then(|places| Marks::new(places, all));
+        let Some(value) = self.values[result.index()].as_mut().filter(|_| marks.is_some()) else { return Ok(false) };
+        value.marks = marks;
+        Ok(true)
     }
 
     /// The memory of the array that a scatter begins with, if nothing else needs it and the launch will not be repeated: it
@@ -352,14 +399,23 @@ impl<'p> Run<'p> {
         bytes.map(|_| ()).ok_or_else(|| Fault::ShapeOverflow { shape: shape() })
     }
 
-    /// Counts the elements that a compaction keeps: then its result has extents.
-    fn counted(&mut self, s: &Step, launch: &Launch, parts: &[Part]) -> Result<compact::Counts, Error> {
+    /// Counts the elements that a compaction keeps, and may write them: then its result has extents.
+    fn counted(
+        &mut self,
+        s: &Step,
+        launch: &Launch,
+        parts: &[Part],
+    ) -> Result<(compact::Counts, Option<Vec<Columns>>), Error> {
         for a in parts.iter().take(1).flat_map(|p| &p.needs) {
             self.force(*a)?;
         }
-        let counts = loop {
-            match self.job(launch, &[None], |job, _| compact::count(job)) {
-                Ok(counts) => break counts,
+        let counted = |job: &Job<'_>| match compact::at_once(job)? {
+            Some((counts, columns)) => Ok((counts, Some(columns))),
+            None => compact::count(job).map(|counts| (counts, None)),
+        };
+        let (counts, written) = loop {
+            match self.job(launch, &[None], |job, _| counted(job)) {
+                Ok(done) => break done,
                 Err(stop) => self.resolve(stop, s)?,
             }
         };
@@ -368,12 +424,13 @@ impl<'p> Run<'p> {
         let own = parts.iter().take(1).map(|p| p.result);
         let begun = s.results.iter().copied().filter(|r| parts.iter().all(|p| p.result != *r));
         for a in own.chain(begun) {
-            self.values[a.index()] = Some(Value { shape: shape.clone(), columns: None, scalars: Vec::new() });
+            self.values[a.index()] =
+                Some(Value { shape: shape.clone(), columns: None, marks: None, scalars: Vec::new() });
         }
         for p in parts.iter().take(1) {
             self.addressable(p.result, &shape).map_err(|fault| located(fault, p.name, &p.loc))?;
         }
-        Ok(counts)
+        Ok((counts, written))
     }
 
     /// Launches a kernel whose results have their extents; of a compaction the counts are known, and a scatter may combine into
@@ -440,6 +497,11 @@ impl<'p> Run<'p> {
                 }
             }
             Some(AxisKind::Parallel) | None => match &job.outputs[..] {
+                [o] if matches!(o.output.finish, Finish::Segments { .. }) => {
+                    let shape = self.values[o.output.result.index()].as_ref().map(|v| v.shape.clone());
+                    let columns = segments::segments(job, o)?;
+                    after::epilogue(job, &shape.unwrap_or_default(), vec![columns])
+                }
                 [o] if matches!(o.output.finish, Finish::Scatter { .. }) => {
                     let shape = self.values[o.output.result.index()].as_ref().map(|v| v.shape.clone());
                     let shape = shape.unwrap_or_default();

@@ -6,9 +6,8 @@
 //!   for operators that can fault, whose faults then come in order. Machine code takes them in the order of the kernel's
 //!   loops, if that is another one (`scheduled`).
 //! * *Elements as lanes* (`chunks`): a row is cut into chunks of fixed length, each reduced or scanned on its own. Machine
-//!   code takes many rows of one chunk in one call (`whole`). Chunks are combined in order. Where chunks of a scan run on
-//!   several threads, their totals are computed first, then the elements again: reading them twice costs less than storing
-//!   and reading what was scanned.
+//!   code takes many rows of one chunk in one call (`whole`). Chunks are combined in order; those of a scan are
+//!   begun in order, and hand on what comes before the next (`chained`).
 
 use super::fold::Acc;
 use super::launch::{CALL, Columns, Cut, Job, JobOutput, Outs, finish, first_event, give, take, task_len};
@@ -76,7 +75,7 @@ fn width(o: &JobOutput<'_>, row: usize) -> usize {
         Finish::Store => row,
         Finish::Fold { .. } => 1,
         Finish::Scan { .. } => row + usize::from(o.init.is_some()),
-        Finish::Scatter { .. } | Finish::Compact => 0,
+        Finish::Scatter { .. } | Finish::Segments { .. } | Finish::Compact => 0,
     }
 }
 
@@ -84,7 +83,7 @@ fn memories(job: &Job<'_>, dir: Option<Dir>, row: usize) -> Vec<Memory> {
     let output = |o: &JobOutput<'_>| match o.output.finish {
         Finish::Fold { .. } => Memory { width: 1, lead: 0, points: false },
         Finish::Scan { .. } if is_transient_scan(o) => Memory { width: 0, lead: 0, points: false },
-        Finish::Store | Finish::Scan { .. } | Finish::Scatter { .. } | Finish::Compact => {
+        Finish::Store | Finish::Scan { .. } | Finish::Scatter { .. } | Finish::Segments { .. } | Finish::Compact => {
             let width = width(o, row);
             let lead = if dir == Some(Dir::Left) { width.saturating_sub(row) } else { 0 };
             Memory { width, lead, points: true }
@@ -263,7 +262,7 @@ impl<'a> Rows<'a> {
                             acc.lanes.iter().enumerate().for_each(|(k, a)| store(k, a.slice(n), place));
                         }
                     }
-                    Finish::Scatter { .. } | Finish::Compact => {}
+                    Finish::Scatter { .. } | Finish::Segments { .. } | Finish::Compact => {}
                 }
             }
             if let (Some(after), Some(e)) = (after.as_mut(), &job.epilogue) {

@@ -10,7 +10,7 @@ use acc_core::data::ScalarType;
 use smallvec::SmallVec;
 
 /// Bytes of a result from which on it is written past the caches.
-const STREAM: usize = 16 << 20;
+pub(super) const STREAM: usize = 16 << 20;
 /// Lanes of a tile that reads across rows, and the least row that is taken in panels: the cache lines of all of them stay until the next row needs them.
 const PANEL: usize = 128;
 
@@ -130,7 +130,7 @@ impl<'a> Native<'a> {
 /// Rows and columns from which on reads across rows are turned.
 const SQUARE: usize = 8;
 /// Bytes of a cache line.
-const LINE: usize = 64;
+pub(super) const LINE: usize = 64;
 
 /// Computes a piece from its first element to its last.
 fn in_order(

@@ -5,6 +5,7 @@ use super::tape::{Access, Slot, TapeIx};
 use super::{lanes, position};
 use crate::kernel::Edge;
 use acc_core::Fault;
+use acc_core::data::ColumnSlice;
 use acc_core::ir::ArrayId;
 use smallvec::SmallVec;
 
@@ -50,6 +51,15 @@ impl<'a> Machine<'a> {
         n: usize,
         contiguous: bool,
     ) -> Outcome {
+        if let Some(marks) = self.near.of(self.tape.arrays[access.array as usize]) {
+            // At the lanes' own elements: see `lower::marks`.
+            let own = lanes::part(ColumnSlice::Bool(&marks.values), self.start - self.near.range.start, n);
+            for &out in outs {
+                lanes::copy(own, self.own[out as usize].out());
+                self.refs[out as usize] = None;
+            }
+            return Ok(());
+        }
         let input = match self.input(access) {
             Ok(i) => i,
             Err(stop) => return event(0, stop),

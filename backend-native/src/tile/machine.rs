@@ -4,6 +4,7 @@ use super::lanes::{self, Lane, Lanes};
 use super::pairs;
 use super::prims;
 use super::tape::{Call, Inst, Slot, Tape};
+use crate::run::marks::Near;
 use acc_core::data::{ColumnSlice, Lit};
 use acc_core::ir::{ArrayId, Loc};
 use acc_core::{Error, Fault, RunLimits};
@@ -169,6 +170,8 @@ pub(crate) struct Machine<'a> {
     pub(super) lists: Vec<Vec<u32>>,
     /// Lane operations since the limits were last looked at.
     work: usize,
+    /// What is read of marks.
+    pub near: Near,
 }
 
 impl Drop for Machine<'_> {
@@ -198,6 +201,7 @@ impl<'a> Machine<'a> {
             index: Vec::new(),
             lists: Vec::new(),
             work: 0,
+            near: Near::default(),
         }
     }
 

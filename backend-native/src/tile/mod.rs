@@ -16,4 +16,5 @@ pub(crate) mod position;
 pub(crate) mod prims;
 pub(crate) mod reduce;
 pub(crate) mod scatter;
+pub(crate) mod segments;
 pub(crate) mod tape;

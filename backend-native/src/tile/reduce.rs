@@ -107,6 +107,7 @@ macro_rules! by_type {
         (F64, f64, with_float), (Bool, bool, with_bool), (Char, char, with_char) }
     };
 }
+pub(crate) use {by_type, with_bool, with_char, with_float, with_int};
 
 #[inline(always)]
 fn accumulate_typed<T: Copy>(acc: &mut [T], x: &[T], f: impl Fn(T, T) -> T) {
@@ -174,16 +175,26 @@ fn scan_afresh_typed<T: Copy>(
         let (mut y, mut m) = ([first; GROUP], [false; GROUP]);
         turned(x, &mut y, dir);
         turned(marks, &mut m, dir);
+        // Most groups have no mark.
+        let marked = m != [false; GROUP];
         let mut by = 1;
-        while by < GROUP {
+        while by < GROUP && marked {
             for k in (by..GROUP).rev() {
                 y[k] = if m[k] { y[k] } else { f(y[k - by], y[k]) };
                 m[k] |= m[k - by];
             }
             by *= 2;
         }
-        if let Some(c) = carry {
-            y.iter_mut().zip(&m).for_each(|(y, m)| *y = if *m { *y } else { f(c, *y) });
+        while by < GROUP {
+            for k in (by..GROUP).rev() {
+                y[k] = f(y[k - by], y[k]);
+            }
+            by *= 2;
+        }
+        match carry {
+            Some(c) if marked => y.iter_mut().zip(&m).for_each(|(y, m)| *y = if *m { *y } else { f(c, *y) }),
+            Some(c) => y.iter_mut().for_each(|y| *y = f(c, *y)),
+            None => {}
         }
         carry = y[..x.len()].last().copied();
         turned(&y[..x.len()], out, dir);
@@ -286,8 +297,8 @@ pub(crate) fn combine_bits(op: PrimOp, ty: ScalarType, a: u64, b: u64) -> u64 {
     by_type!(arms)
 }
 
-/// Scans `x` into `out` from one end, beginning with `start`; the last value.
-pub(crate) fn scan(op: PrimOp, x: ColumnSlice<'_>, out: OutSlice<'_>, start: Option<u64>, dir: Dir) -> Option<u64> {
+#[inline(always)]
+fn scan_impl(op: PrimOp, x: ColumnSlice<'_>, out: OutSlice<'_>, start: Option<u64>, dir: Dir) -> Option<u64> {
     macro_rules! arms {
         ($(($V:ident, $t:ty, $with:ident)),*) => {
             match (x, out) {
@@ -306,8 +317,8 @@ pub(crate) fn scan(op: PrimOp, x: ColumnSlice<'_>, out: OutSlice<'_>, start: Opt
     by_type!(arms)
 }
 
-/// The same, beginning afresh at each mark.
-pub(crate) fn scan_afresh(
+#[inline(always)]
+fn scan_afresh_impl(
     op: PrimOp,
     marks: &[bool],
     x: ColumnSlice<'_>,
@@ -335,6 +346,15 @@ pub(crate) fn scan_afresh(
     by_type!(arms)
 }
 
+multiversion!(
+    /// Scans `x` into `out` from one end, beginning with `start`; the last value.
+    scan, scan_impl, (op: PrimOp, x: ColumnSlice<'_>, out: OutSlice<'_>, start: Option<u64>, dir: Dir) -> Option<u64>
+);
+multiversion!(
+    /// The same, beginning afresh at each mark.
+    scan_afresh, scan_afresh_impl, (op: PrimOp, marks: &[bool], x: ColumnSlice<'_>, out: OutSlice<'_>, start: Option<u64>, dir: Dir) -> Option<u64>
+);
+
 /// `out = op(out, x)`, value by value.
 pub(crate) fn merge(op: PrimOp, out: OutSlice<'_>, x: ColumnSlice<'_>) {
     macro_rules! arms {
@@ -351,8 +371,8 @@ pub(crate) fn merge(op: PrimOp, out: OutSlice<'_>, x: ColumnSlice<'_>) {
     by_type!(arms)
 }
 
-/// `out = op(value, out)` for all of `out`.
-pub(crate) fn prepend(op: PrimOp, out: OutSlice<'_>, value: u64) {
+#[inline(always)]
+fn prepend_impl(op: PrimOp, out: OutSlice<'_>, value: u64) {
     macro_rules! arms {
         ($(($V:ident, $t:ty, $with:ident)),*) => {
             match out {
@@ -366,3 +386,8 @@ pub(crate) fn prepend(op: PrimOp, out: OutSlice<'_>, value: u64) {
     }
     by_type!(arms)
 }
+
+multiversion!(
+    /// `out = op(value, out)` for all of `out`.
+    prepend, prepend_impl, (op: PrimOp, out: OutSlice<'_>, value: u64) -> ()
+);

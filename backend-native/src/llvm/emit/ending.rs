@@ -178,7 +178,7 @@ impl<'a> Ending<'a> {
                 self.scatter(e);
                 state
             }
-            Form::Chunk | Form::Totals | Form::Whole => self.chunk(e, first, state),
+            Form::Chunk { .. } | Form::Totals | Form::Whole => self.chunk(e, first, state),
             Form::Count | Form::Compact => self.kept(e, state),
             Form::Rows => {
                 self.rows(e, along, first);
@@ -211,7 +211,11 @@ impl<'a> Ending<'a> {
                 totals.push(match o.output.finish {
                     _ if !self.form.is_along() => continue,
                     Finish::Scan { .. } => rest.next().unwrap_or_else(|| Operand::int(0)),
-                    Finish::Fold { .. } | Finish::Store | Finish::Scatter { .. } | Finish::Compact => {
+                    Finish::Fold { .. }
+                    | Finish::Store
+                    | Finish::Scatter { .. }
+                    | Finish::Segments { .. }
+                    | Finish::Compact => {
                         let parts: Parts = rest.by_ref().take(e.width.parts).collect();
                         e.collapse(op, leaf.ty, parts)
                     }
@@ -317,7 +321,7 @@ impl<'a> Ending<'a> {
                     after.0.extend(carries.into_iter().zip(types));
                     if self.form == Form::Whole {
                         combined.extend(scanned);
-                    } else if self.form == Form::Chunk {
+                    } else if matches!(self.form, Form::Chunk { .. }) {
                         let marks = scanned[mark].clone();
                         for ((leaf, &op), parts) in o.leaves.iter().zip(ops).zip(&scanned) {
                             let chunk = self.before(e, *leaf);
@@ -334,7 +338,7 @@ impl<'a> Ending<'a> {
                         after.0.push((carry, ty));
                         if self.form == Form::Whole {
                             combined.push(scanned);
-                        } else if self.form == Form::Chunk {
+                        } else if matches!(self.form, Form::Chunk { .. }) {
                             let chunk = self.before(e, *leaf);
                             let chunk = e.splat(&chunk, element(leaf.ty));
                             let all = scanned
@@ -372,7 +376,7 @@ impl<'a> Ending<'a> {
                     combined.extend(e.prepend_by(combine, &types, &Carry { there, leaves }, &scanned));
                 }
                 (Finish::Store, _) => results.extend(o.leaves.iter().copied().zip(elements)),
-                (Finish::Scatter { .. } | Finish::Compact, _) => {}
+                (Finish::Scatter { .. } | Finish::Segments { .. } | Finish::Compact, _) => {}
             }
         }
         if self.form == Form::Totals {

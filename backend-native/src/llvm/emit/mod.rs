@@ -67,7 +67,10 @@ pub(crate) enum Form {
     /// and the second axis, if these are parallel.
     Scheduled,
     /// Folds and scans a chunk of one row, and stores beside. Lanes run along the row.
-    Chunk,
+    Chunk {
+        /// Whether results are written past the caches.
+        stream: bool,
+    },
     /// The same, for the totals of the chunk alone.
     Totals,
     /// The same of whole rows, each of which is one chunk, and nothing comes before it but the initial value of a fold.
@@ -86,7 +89,7 @@ pub(crate) enum Form {
 
 impl Form {
     /// How many there are.
-    pub(crate) const COUNT: usize = 16;
+    pub(crate) const COUNT: usize = 17;
 
     /// A number below [`COUNT`](Form::COUNT), another for each.
     pub(crate) fn number(self) -> usize {
@@ -94,7 +97,8 @@ impl Form {
             Form::Store { turned: true, stream, .. } => 12 + usize::from(stream),
             Form::Store { flat, stream, turned: false } => usize::from(flat) + 2 * usize::from(stream),
             Form::Rows => 4,
-            Form::Chunk => 5,
+            Form::Chunk { stream: false } => 5,
+            Form::Chunk { stream: true } => 16,
             Form::Totals => 6,
             Form::Scatter => 7,
             Form::Count => 8,
@@ -110,8 +114,8 @@ impl Form {
     pub(crate) fn of(kernel: &Kernel) -> Vec<Form> {
         let own: &[Form] = match kernel.axes.last() {
             Some(AxisKind::Reduction) if kernel.folded() > 1 => return vec![Form::Scheduled],
-            Some(AxisKind::Reduction) => &[Form::Rows, Form::Chunk, Form::Whole],
-            Some(AxisKind::Scan(_)) => &[Form::Rows, Form::Chunk, Form::Totals, Form::Whole],
+            Some(AxisKind::Reduction) => &[Form::Rows, Form::Chunk { stream: false }, Form::Whole],
+            Some(AxisKind::Scan(_)) => &[Form::Rows, Form::Chunk { stream: false }, Form::Totals, Form::Whole],
             Some(AxisKind::Parallel) | None => match kernel.outputs.first().map(|o| &o.finish) {
                 Some(Finish::Scatter { .. }) if kernel.record().is_some() => {
                     &[Form::Scatter, Form::Records, Form::Located]
@@ -127,7 +131,7 @@ impl Form {
 
     /// Whether elements are combined along rows of them, lanes running along.
     fn is_along(self) -> bool {
-        matches!(self, Form::Chunk | Form::Totals | Form::Whole)
+        matches!(self, Form::Chunk { .. } | Form::Totals | Form::Whole)
     }
 
     /// Whether each element is combined into its target.
@@ -138,7 +142,7 @@ impl Form {
     /// The axis of lanes, and the one of the loop inside a step.
     fn axes(self, rank: usize) -> (usize, Option<usize>) {
         match self {
-            Form::Store { .. } | Form::Chunk | Form::Totals | Form::Scatter | Form::Records => (rank - 1, None),
+            Form::Store { .. } | Form::Chunk { .. } | Form::Totals | Form::Scatter | Form::Records => (rank - 1, None),
             Form::Whole | Form::Count | Form::Compact | Form::Located | Form::Scheduled => (rank - 1, None),
             Form::Rows => (rank - 2, Some(rank - 1)),
         }
@@ -236,7 +240,7 @@ pub(crate) fn emit(kernel: &Kernel, form: Form, target: &Target) -> Result<Emitt
             return emit(&derived, Form::Store { flat: false, stream: false, turned: false }, target);
         }
         Form::Store { .. } | Form::Rows | Form::Scheduled | Form::Scatter | Form::Records => kernel,
-        Form::Compact | Form::Chunk | Form::Totals | Form::Whole => kernel,
+        Form::Compact | Form::Chunk { .. } | Form::Totals | Form::Whole => kernel,
     };
     let size = supported(&kernel.element)?;
     for o in &kernel.outputs {
@@ -254,7 +258,7 @@ pub(crate) fn emit(kernel: &Kernel, form: Form, target: &Target) -> Result<Emitt
             Finish::Scatter { combine, known: None, .. } if combine.is_partial() => {
                 return Err("a scatter whose combination may fault".into());
             }
-            Finish::Scatter { .. } | Finish::Compact => {}
+            Finish::Scatter { .. } | Finish::Segments { .. } | Finish::Compact => {}
         }
     }
     if form == Form::Compact
@@ -301,7 +305,7 @@ pub(crate) fn emit(kernel: &Kernel, form: Form, target: &Target) -> Result<Emitt
         width.parts = 1;
     }
     let mut e = Emitter::new(&kernel.element, width, target);
-    e.stream = matches!(form, Form::Store { stream: true, .. });
+    e.stream = matches!(form, Form::Store { stream: true, .. } | Form::Chunk { stream: true });
     match form {
         Form::Scheduled => e.scheduled(kernel, size >= LARGE),
         _ => e.nest(kernel, form, size >= LARGE),

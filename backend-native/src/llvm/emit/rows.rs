@@ -55,7 +55,7 @@ impl<'a> Ending<'a> {
             for (o, width) in self.outs.iter().zip(&widths) {
                 let elements: Vec<Parts> = o.leaves.iter().map(|l| e.lanes(l.value)).collect();
                 let combined = match o.output.finish {
-                    Finish::Store | Finish::Scatter { .. } | Finish::Compact => elements,
+                    Finish::Store | Finish::Scatter { .. } | Finish::Segments { .. } | Finish::Compact => elements,
                     Finish::Fold { .. } | Finish::Scan { .. } => {
                         let accs: Vec<Parts> =
                             elements.iter().map(|x| before_accs.by_ref().take(x.len()).collect()).collect();
@@ -71,7 +71,9 @@ impl<'a> Ending<'a> {
                         let lead = put!(e, "sub i64 {width}, {row}");
                         put!(e, "add i64 {index}, {lead}")
                     }
-                    Finish::Fold { .. } | Finish::Scatter { .. } | Finish::Compact => continue,
+                    Finish::Fold { .. } | Finish::Scatter { .. } | Finish::Segments { .. } | Finish::Compact => {
+                        continue;
+                    }
                 };
                 if let Finish::Scan { .. } = o.output.finish {
                     scanned.extend(combined.iter().cloned());
@@ -132,7 +134,7 @@ impl<'a> Ending<'a> {
         match o.output.finish {
             Finish::Scan { .. } if o.output.finish.has_init() => put!(e, "add i64 {row}, 1"),
             Finish::Scan { .. } | Finish::Store => row.clone(),
-            Finish::Fold { .. } | Finish::Scatter { .. } | Finish::Compact => Operand::int(1),
+            Finish::Fold { .. } | Finish::Scatter { .. } | Finish::Segments { .. } | Finish::Compact => Operand::int(1),
         }
     }
 
@@ -141,7 +143,7 @@ impl<'a> Ending<'a> {
     pub(super) fn start(&self, e: &mut Emitter<'a>, o: &Out<'a>, k: usize) -> Option<Parts> {
         let leaf = o.leaves[k];
         let value = match o.output.finish {
-            Finish::Store | Finish::Scatter { .. } | Finish::Compact => return None,
+            Finish::Store | Finish::Scatter { .. } | Finish::Segments { .. } | Finish::Compact => return None,
             Finish::Fold { init: true, .. } | Finish::Scan { init: true, .. } => {
                 let bits = e.word(Word::Before(leaf.number));
                 e.scalar_of(leaf.ty, &bits)

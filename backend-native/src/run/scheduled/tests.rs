@@ -64,7 +64,7 @@ fn compare(name: &str, plan: &mut Plan, runs: &[Vec<ArrayData>], random: &mut Ra
 /// The same of a test file's program.
 fn random_orders(name: &str, text: &str, random: &mut Random) -> usize {
     let file = parse_test_file(name, text).unwrap();
-    let program = acc_desugar::scan_segments(&file.program, &|_, _| false).into_owned();
+    let program = acc_desugar::scan_segments(&file.program, &|f, _| crate::segmented(f)).into_owned();
     let mut plan = lower(&acc_desugar::simplify_with(&program, &Rules::all()), true, true).unwrap();
     let runs: Vec<_> = file.runs.into_iter().map(|r| r.args).collect();
     compare(name, &mut plan, &runs, random)

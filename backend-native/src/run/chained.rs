@@ -1,0 +1,214 @@
+//! Scans of long rows, whose chunks are begun in order: what the chunks up to one come to is handed on as soon as that one
+//! knows its own total, and its elements are looked at again while they are in a near cache (after Merrill and Garland:
+//! *Single-pass Parallel Prefix Scan with Decoupled Look-back*, 2016).
+
+use super::chunks::{Before, Chunks, Pass, PerChunk, Piece};
+use super::fold::{Acc, Total};
+use super::launch::{JobOutput, Turn};
+use super::marks::{Marks, Near};
+use super::rows::{Rows, Worker};
+use super::scan;
+use super::store::{LINE, STREAM};
+use crate::buffer::AnyBuffer;
+use crate::kernel::Finish;
+use crate::llvm::Form;
+use crate::llvm::code::Call;
+use crate::tile::machine::{Space, Stop};
+use acc_core::data::ScalarType;
+use acc_core::ir::{ArrayId, Dir};
+use std::sync::OnceLock;
+
+/// Elements of a chunk, the last ones in the order of the scan, among which a mark is looked for first.
+const TAIL: usize = 1 << 10;
+/// Cost of an element that is computed twice rather than stored and looked at again.
+const CHEAP: usize = 40;
+
+/// What comes before each chunk, in the order of the scan.
+type Chain = Vec<OnceLock<Before>>;
+
+/// How a chunk is scanned.
+struct Way<'a> {
+    chain: Chain,
+    /// Whether several threads scan at the same time; else it is known what comes before a chunk that is begun.
+    parallel: bool,
+    /// Whether elements are computed for the total, and then again; else what was scanned is combined with what comes
+    /// before the chunk.
+    twice: bool,
+    space: &'a Space,
+    totals: Option<Call<'a>>,
+    results: Option<Call<'a>>,
+    marks: Vec<(ArrayId, &'a Marks, usize)>,
+}
+
+/// What a thread has.
+struct Own<'b> {
+    worker: Option<Worker<'b>>,
+    accs: Vec<Acc<'b>>,
+    near: Near,
+}
+
+impl Rows<'_> {
+    pub(super) fn chained(
+        &self,
+        parallel: bool,
+        out: &mut [Vec<AnyBuffer>],
+        totals: &mut PerChunk,
+    ) -> Result<(), Stop> {
+        let (job, space) = (self.job, self.space());
+        let mut tasks = self.tasks(out, totals, 1);
+        if self.dir == Some(Dir::Right) {
+            tasks.chunks_mut(self.per_row()).for_each(<[_]>::reverse);
+        }
+        let totals = if parallel { job.call(Form::Totals) } else { None };
+        let known = |t: &Chunks<'_>| if self.is_first(t.first) { self.initial().into() } else { OnceLock::new() };
+        let twice = self.restarts() || job.epilogue.is_some() || (job.launch.cost <= CHEAP && totals.is_some());
+        // What is looked at again stays in the cache.
+        let stream = self.streams() && (twice || !parallel);
+        let way = Way {
+            chain: tasks.iter().map(known).collect(),
+            parallel,
+            twice,
+            space: &space,
+            totals,
+            results: job.call(Form::Chunk { stream }),
+            marks: self.marks(),
+        };
+        let accs = || job.outputs.iter().map(|o| Acc::new(o, job.lanes())).collect();
+        let own = || Own { worker: None, accs: accs(), near: Near::default() };
+        job.cx.tasks_in_order(parallel, tasks, own, |own, turn, task| self.link(&way, own, turn, task))
+    }
+
+    /// Scans a chunk, and hands on what all up to it come to.
+    fn link<'b>(
+        &'b self,
+        way: &'b Way<'b>,
+        own: &mut Own<'b>,
+        turn: &Turn<'_>,
+        mut task: Chunks<'_>,
+    ) -> Result<(), Stop> {
+        let (chunk, task) = (task.first, &mut task);
+        let span = self.span(chunk);
+        let nothing: Before = self.job.outputs.iter().map(|_| None).collect();
+        own.near.fill(&way.marks, span.0..span.0 + span.1);
+        let part = |own: &mut Own<'b>, task: &mut Chunks<'_>, span, before: &Before, pass: Pass| {
+            let call = if pass.results { &way.results } else { &way.totals };
+            let near = Some(&own.near).filter(|_| !way.marks.is_empty());
+            self.part(&mut own.worker, way.space, call.as_ref(), task, Piece { chunk, span, before, pass, near })
+        };
+        let place = &way.chain[turn.number];
+        if !way.parallel {
+            let Some(before) = place.get() else { return Ok(()) };
+            part(own, task, span, before, Pass::BOTH)?;
+            return self.hand_on(way, own, turn, before, task);
+        }
+        if !way.twice {
+            part(own, task, span, &nothing, Pass::BOTH)?;
+            let Some(before) = turn.wait(place) else { return Ok(()) };
+            self.hand_on(way, own, turn, before, task)?;
+            return self.prepend(own, task, before);
+        }
+        // What comes before a mark does not matter.
+        let mut tail = if self.restarts() { TAIL } else { usize::MAX };
+        let marked = loop {
+            let span = self.tail(chunk, tail);
+            part(own, task, span, &nothing, Pass::TOTALS)?;
+            let marked = self.restarts() && self.is_marked(task);
+            if marked || span == self.span(chunk) {
+                break marked;
+            }
+            tail *= 8;
+        };
+        if marked {
+            self.hand_on(way, own, turn, &nothing, task)?;
+        }
+        let Some(before) = turn.wait(place) else { return Ok(()) };
+        if !marked {
+            self.hand_on(way, own, turn, before, task)?;
+        }
+        part(own, task, span, before, Pass::RESULTS)
+    }
+
+    /// Tells the next chunk of a row what comes before it: what comes before this one, and its total.
+    fn hand_on(
+        &self,
+        way: &Way<'_>,
+        own: &mut Own<'_>,
+        turn: &Turn<'_>,
+        before: &Before,
+        task: &Chunks<'_>,
+    ) -> Result<(), Stop> {
+        let Some(next) = way.chain.get(turn.number + 1).filter(|next| next.get().is_none()) else { return Ok(()) };
+        let mut after = Before::new();
+        for (((o, acc), before), total) in self.job.outputs.iter().zip(&mut own.accs).zip(before).zip(&task.totals) {
+            let total = || Total::from_slice(total);
+            after.push(match (&o.output.finish, before) {
+                (Finish::Scan { .. }, None) => Some(total()),
+                (Finish::Scan { .. }, Some(before)) => Some(self.combined(o, acc, before, &total())?),
+                (Finish::Store | Finish::Fold { .. } | Finish::Segments { .. }, _) => None,
+                (Finish::Scatter { .. } | Finish::Compact, _) => None,
+            });
+        }
+        // Nobody else tells it.
+        let _ = next.set(after);
+        Ok(())
+    }
+
+    /// The combination of what comes before and after in the order of the scan.
+    fn combined(&self, o: &JobOutput<'_>, acc: &mut Acc<'_>, before: &[u64], after: &[u64]) -> Result<Total, Stop> {
+        let (a, b) = if self.dir == Some(Dir::Right) { (after, before) } else { (before, after) };
+        acc.combine(o, a, b).map_err(|e| e.stop)
+    }
+
+    /// Combines a scanned chunk with what comes before it.
+    fn prepend(&self, own: &mut Own<'_>, task: &mut Chunks<'_>, before: &Before) -> Result<(), Stop> {
+        let dir = if self.dir == Some(Dir::Right) { Dir::Right } else { Dir::Left };
+        let len = self.span(task.first).1;
+        let outputs = self.job.outputs.iter().zip(&mut own.accs).zip(&mut task.outs).zip(before);
+        for (((o, acc), outs), before) in outputs {
+            if let (Finish::Scan { .. }, Some(before)) = (&o.output.finish, before) {
+                let mut outs = super::chunks::cut(outs, 0, len);
+                scan::prepend_all(o, dir, acc, &mut outs, len, before).map_err(|e| e.stop)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The last elements of a chunk in the order of the scan, about `most` of them. Steps begin where they would if the whole
+    /// chunk was scanned.
+    fn tail(&self, chunk: usize, most: usize) -> (usize, usize) {
+        let (from, len) = self.span(chunk);
+        let skipped = len.saturating_sub(most) / TAIL * TAIL;
+        let from = if self.dir == Some(Dir::Right) { from } else { from + skipped };
+        (from, len - skipped)
+    }
+
+    /// The marks of which each element reads its own, and which are not in memory.
+    fn marks(&self) -> Vec<(ArrayId, &Marks, usize)> {
+        let job = self.job;
+        let there = |&a: &ArrayId| job.names.marks(a).filter(|(_, n)| *n >= self.row).map(|(marks, n)| (a, marks, n));
+        job.launch.marks.iter().filter_map(there).collect()
+    }
+
+    /// Whether all that is combined starts afresh at marks.
+    fn restarts(&self) -> bool {
+        self.job.outputs.iter().filter(|o| o.is_combined()).all(|o| o.restart().is_some())
+    }
+
+    /// Whether the totals of a chunk come after a mark of each scan.
+    fn is_marked(&self, task: &Chunks<'_>) -> bool {
+        let marked = |(o, total): (&JobOutput<'_>, &&mut [u64])| o.restart().is_none_or(|r| total[r.mark] != 0);
+        self.job.outputs.iter().zip(&task.totals).all(marked)
+    }
+
+    /// Whether results are larger than the caches, and chunks of all of them begin at cache lines.
+    fn streams(&self) -> bool {
+        let own = self.job.outputs.iter().map(|o| &o.types);
+        let types = own.chain(self.job.epilogue.iter().flat_map(|e| e.outputs.iter().map(|(_, types)| types)));
+        let stored: Vec<_> = self.memories.iter().zip(types).filter(|(m, _)| m.points).collect();
+        let size = |types: &[ScalarType]| types.iter().map(|t| t.size()).sum::<usize>();
+        let bytes: usize = stored.iter().map(|(m, types)| self.rows * m.width * size(types)).sum();
+        let lines = |n: usize, types: &[ScalarType]| types.iter().all(|t| (n * t.size()).is_multiple_of(LINE));
+        let begins = |m: &super::rows::Memory, types| lines(m.lead, types) && (self.rows == 1 || lines(m.width, types));
+        bytes >= STREAM && stored.iter().all(|(m, types)| begins(m, types))
+    }
+}
