@@ -71,8 +71,13 @@ impl Lowering<'_> {
     /// The launch of an epilogue over results that are complete.
     fn after(&self, kernel: Kernel) -> Result<Launch, Error> {
         kernel::verify(&kernel).map_err(|message| defect(format!("an epilogue: {message}\n{kernel}")))?;
-        Ok(Launch {
-            over: kernel.outputs[0].result,
+        Ok(self.alone(kernel.outputs[0].result, kernel))
+    }
+
+    /// The launch of a kernel that combines nothing, over the space of an array.
+    pub(super) fn alone(&self, over: ArrayId, kernel: Kernel) -> Launch {
+        Launch {
+            over,
             element: code(&kernel.element),
             combine: kernel.outputs.iter().map(|_| None).collect(),
             initial: None,
@@ -86,7 +91,7 @@ impl Lowering<'_> {
             marks: Vec::new(),
             places: None,
             kernel,
-        })
+        }
     }
 
     fn kernel(&self, stmts: &[&Stmt]) -> Result<Kernel, Error> {

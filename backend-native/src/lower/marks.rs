@@ -3,9 +3,8 @@
 //! What computes them keeps their places alone, in order; a chunk of a scan spreads those of its own elements into a near
 //! cache (`run::marks`). Neither the values nor their initial ones go to memory and back.
 
-use super::{Launch, Lowering, Plan, Step, Work, code};
+use super::{Launch, Lowering, Plan, Step, Work};
 use crate::kernel::{self, AxisKind, Finish, Initial, Ix, Kernel, Op, Output, Update, only};
-use crate::llvm::Codes;
 use acc_core::data::{EltType, ScalarType};
 use acc_core::ir::{ArrayId, ArrayType, Val};
 use std::collections::HashSet;
@@ -62,22 +61,7 @@ impl Lowering<'_> {
         plan.types.push(ArrayType { rank: 1, elt: EltType::Scalar(ScalarType::I64) });
         plan.def.push(None);
         kernel.outputs[0].result = result;
-        Launch {
-            over,
-            element: code(&kernel.element),
-            combine: vec![None],
-            initial: None,
-            epilogue: None,
-            after: None,
-            cost: kernel::region_cost(&kernel.element.region) + 1,
-            combine_partial: false,
-            checks: self.checks,
-            product: None,
-            codes: Codes::default(),
-            marks: Vec::new(),
-            places: None,
-            kernel,
-        }
+        self.alone(over, kernel)
     }
 }
 
