@@ -103,11 +103,10 @@ impl Kernel {
         if inner.unrolled && !outer.unrolled {
             return Err(Illegal::NotInnermost);
         }
-        if self
-            .outputs
-            .iter()
-            .any(|o| matches!(o.finish, Finish::Scatter { .. } | Finish::Compact | Finish::Segments { .. }))
-        {
+        // Over several folded axes elements are combined in row-major order.
+        let folded = |l: &Loop| self.axes[l.axis] == AxisKind::Reduction;
+        let ordered = |f: &Finish| matches!(f, Finish::Scatter { .. } | Finish::Compact | Finish::Segments { .. });
+        if (folded(outer) && folded(inner)) || self.outputs.iter().any(|o| ordered(&o.finish)) {
             return Err(Illegal::Ordered);
         }
         self.loops.swap(at, at + 1);
@@ -298,6 +297,17 @@ mod tests {
         assert_eq!(k.interchange(0), Err(Illegal::Ordered));
         let unchanged = k.clone();
         assert_eq!(loops(&unchanged), "row-major");
+        let window = "program(a: [2]f32) {
+            w: [4]f32 = generate(shape: || (extent(a, 0), 8i64, 3i64, 3i64),
+              f: |%i: i64, %j: i64, %k: i64, %l: i64| a[add(%i, %k), add(%j, %l)])
+            rows: [3]f32 = fold1(w, f: |%x: f32, %y: f32| add(%x, %y))
+            sums: [2]f32 = fold1(rows, f: |%x: f32, %y: f32| add(%x, %y))
+            yield sums
+          }";
+        let mut folds = plain(kernel(window));
+        assert_eq!(folds.interchange(2), Err(Illegal::Ordered));
+        folds.interchange(1).unwrap();
+        assert_eq!(loops(&folds), "i0, i2, i1, i3");
         k.tile(1, 4).unwrap();
         assert_eq!(loops(&k), "i0, i1 by 4, i1");
     }
