@@ -309,11 +309,15 @@ impl<'p> Run<'p> {
                     self.force(*a)?;
                 }
             }
-            let mut closed = Vec::with_capacity(p.closed.len());
-            for c in &p.closed {
-                closed.push(self.closed(c, s)?);
-            }
             let fault = |fault| located(fault, p.name, &p.loc);
+            let mut closed = Vec::with_capacity(p.closed.len());
+            // Where no segment begins with it, an initial value is not needed.
+            let segments = matches!(o.finish, Finish::Segments { .. });
+            if !segments || !shape::of(&p.op, &[], &self.values).map_err(fault)?.contains(&0) {
+                for c in &p.closed {
+                    closed.push(self.closed(c, s)?);
+                }
+            }
             let shape = shape::of(&p.op, &closed, &self.values).map_err(fault)?;
             self.addressable(p.result, &shape).map_err(fault)?;
             let scalars = scalars_of(&p.op, &closed);
