@@ -1,0 +1,273 @@
+//! Launches kernels for a run: extents of the results, what the kernel begins with, and the way that fits its axes.
+
+use super::launch::{Columns, Job, JobEpilogue, JobOutput, bind};
+use super::marks::{self, Marks};
+use super::{
+    Run, Value, View, after, compact, located, nested, product, rows, scalars_of, scatter, segments, shape, store,
+};
+use crate::buffer::AnyBuffer;
+use crate::kernel::{AxisKind, Finish, Initial};
+use crate::lower::{Launch, Part, Step};
+use crate::tile::machine::Stop;
+use acc_core::data::Column;
+use acc_core::data::ColumnSlice;
+use acc_core::ir::ArrayId;
+use acc_core::{Error, Fault, timeline};
+use smallvec::SmallVec;
+
+impl Run<'_> {
+    /// Launches a kernel until it demands nothing more.
+    pub(super) fn kernel(&mut self, s: &Step, launch: &Launch, parts: &[Part]) -> Result<(), Error> {
+        let mut inits = Vec::with_capacity(parts.len());
+        let (counts, mut written) = match launch.is_compaction() {
+            true => self.counted(s, launch, parts).map(|(counts, written)| (Some(counts), written))?,
+            false => (None, None),
+        };
+        let outputs = launch.kernel.outputs.iter().chain(launch.kernel.epilogue.iter().flat_map(|e| &e.outputs));
+        for (p, o) in parts.iter().zip(outputs) {
+            if matches!(o.finish, Finish::Compact) {
+                inits.push(None);
+                continue;
+            }
+            // What is computed of results of the kernel itself has its extents only now.
+            for a in &p.needs {
+                if self.values[a.index()].is_none() {
+                    self.force(*a)?;
+                }
+            }
+            let fault = |fault| located(fault, p.name, &p.loc);
+            let mut closed = Vec::with_capacity(p.closed.len());
+            // Where no segment begins with it, an initial value is not needed.
+            let segments = matches!(o.finish, Finish::Segments { .. });
+            if !segments || !shape::of(&p.op, &[], &self.values).map_err(fault)?.contains(&0) {
+                for c in &p.closed {
+                    closed.push(self.closed(c, s)?);
+                }
+            }
+            let shape = shape::of(&p.op, &closed, &self.values).map_err(fault)?;
+            self.addressable(p.result, &shape).map_err(fault)?;
+            let scalars = scalars_of(&p.op, &closed);
+            inits.push(closed.into_iter().next().filter(|_| o.finish.has_init()));
+            self.values[p.result.index()] = Some(Value { shape, columns: None, marks: None, scalars });
+        }
+        if self.marked(s, launch)? {
+            return Ok(());
+        }
+        let mut begun = self.take_initial(launch);
+        loop {
+            let mut span = timeline::span(timeline::Kind::Kernel, || launch.kernel.title());
+            let done = written.take().map(Ok);
+            match done.unwrap_or_else(|| self.launch(launch, &inits, counts.as_ref(), begun.take())) {
+                Ok(columns) => {
+                    span.note("bytes", || bytes(&columns));
+                    drop(span);
+                    for (p, c) in parts.iter().zip(columns) {
+                        if let Some(v) = &mut self.values[p.result.index()] {
+                            v.columns = Some(c);
+                        }
+                    }
+                    return Ok(());
+                }
+                Err(stop) => {
+                    drop(span);
+                    self.resolve(stop, s)?;
+                }
+            }
+        }
+    }
+
+    /// Keeps the places alone of what a scatter marks; whether that is done.
+    fn marked(&mut self, s: &Step, launch: &Launch) -> Result<bool, Error> {
+        let Some(places) = &launch.places else { return Ok(false) };
+        let Some(result) = launch.kernel.outputs.first().map(|o| o.result) else { return Ok(false) };
+        let extent = |v: &Option<Value>| v.as_ref().and_then(|v| v.shape.first().copied()).unwrap_or(0);
+        let all = extent(&self.values[result.index()]);
+        if !marks::are_rare(extent(&self.values[places.over.index()]), all) {
+            return Ok(false);
+        }
+        let columns = loop {
+            match self.job(places, &[None], |job, _| compact::compact(job, &compact::count(job)?)) {
+                Ok(columns) => break columns,
+                Err(stop) => self.resolve(stop, s)?,
+            }
+        };
+        // Places out of order, or out of bounds, are for the scatter.
+        let marks = columns.into_iter().flatten().next().and_then(|places| Marks::new(places, all));
+        let Some(value) = self.values[result.index()].as_mut().filter(|_| marks.is_some()) else { return Ok(false) };
+        value.marks = marks;
+        Ok(true)
+    }
+
+    /// The memory of the array that a scatter begins with, if nothing else needs it and the launch will not be repeated: it
+    /// becomes that of the result.
+    fn take_initial(&mut self, launch: &Launch) -> Option<Vec<AnyBuffer>> {
+        let [o] = &launch.kernel.outputs[..] else { return None };
+        let Finish::Scatter { initial: Initial::Array(a), .. } = o.finish else { return None };
+        let all_there = launch.arrays().all(|b| b == o.result || self.values[b.index()].is_some());
+        if !self.dying.contains(&a) || launch.reads(a) || !all_there {
+            return None;
+        }
+        let value = self.values[a.index()].as_mut()?;
+        let mut columns = value.columns.take()?.into_iter().map(AnyBuffer::reclaim);
+        let mut buffers = Vec::new();
+        let shared = columns.by_ref().find_map(|column| column.map(|b| buffers.push(b)).err());
+        let Some(shared) = shared else { return Some(buffers) };
+        // Others have a column: all stay as they were.
+        let before = buffers.into_iter().map(AnyBuffer::column).chain([shared]);
+        let after = columns.map(|column| column.map_or_else(|own| own, AnyBuffer::column));
+        value.columns = Some(before.chain(after).collect());
+        None
+    }
+
+    /// That the bytes of an array can be addressed.
+    fn addressable(&self, a: ArrayId, shape: &[usize]) -> Result<(), Fault> {
+        let bytes = self.plan.types[a.index()].elt.leaves().iter().try_fold(0usize, |b, t| {
+            let column = shape::size(shape)?.checked_mul(t.size())?;
+            b.checked_add(column).filter(|&b| b <= isize::MAX as usize)
+        });
+        let shape = || shape.iter().map(|&n| i64::try_from(n).unwrap_or(i64::MAX)).collect();
+        bytes.map(|_| ()).ok_or_else(|| Fault::ShapeOverflow { shape: shape() })
+    }
+
+    /// Counts the elements that a compaction keeps, and may write them: then its result has extents.
+    fn counted(
+        &mut self,
+        s: &Step,
+        launch: &Launch,
+        parts: &[Part],
+    ) -> Result<(compact::Counts, Option<Vec<Columns>>), Error> {
+        for a in parts.iter().take(1).flat_map(|p| &p.needs) {
+            self.force(*a)?;
+        }
+        let counted = |job: &Job<'_>| match compact::at_once(job)? {
+            Some((counts, columns)) => Ok((counts, Some(columns))),
+            None => compact::count(job).map(|counts| (counts, None)),
+        };
+        let (counts, written) = loop {
+            match self.job(launch, &[None], |job, _| counted(job)) {
+                Ok(done) => break done,
+                Err(stop) => self.resolve(stop, s)?,
+            }
+        };
+        let shape = SmallVec::from_slice(&[counts.total()]);
+        // Of what the permute begins with, too.
+        let own = parts.iter().take(1).map(|p| p.result);
+        let begun = s.results.iter().copied().filter(|r| parts.iter().all(|p| p.result != *r));
+        for a in own.chain(begun) {
+            self.values[a.index()] =
+                Some(Value { shape: shape.clone(), columns: None, marks: None, scalars: Vec::new() });
+        }
+        for p in parts.iter().take(1) {
+            self.addressable(p.result, &shape).map_err(|fault| located(fault, p.name, &p.loc))?;
+        }
+        Ok((counts, written))
+    }
+
+    /// Launches a kernel whose results have their extents; of a compaction the counts are known, and a scatter may combine into
+    /// memory that is `begun`.
+    fn launch(
+        &self,
+        launch: &Launch,
+        inits: &[Option<Vec<u64>>],
+        counts: Option<&compact::Counts>,
+        begun: Option<Vec<AnyBuffer>>,
+    ) -> Result<Vec<Columns>, Stop> {
+        self.job(launch, inits, |job, view| self.launched(job, launch, view, counts, begun))
+    }
+
+    /// Binds a launch to what it reads.
+    fn job<T>(
+        &self,
+        launch: &Launch,
+        inits: &[Option<Vec<u64>>],
+        run: impl FnOnce(&Job<'_>, &View<'_>) -> Result<T, Stop>,
+    ) -> Result<T, Stop> {
+        let view = View { values: &self.values };
+        let shape = |a: ArrayId| self.values[a.index()].as_ref().map(|v| v.shape.clone()).unwrap_or_default();
+        let types = |a: ArrayId| self.plan.types[a.index()].elt.leaves().to_vec();
+        let outputs = launch.kernel.outputs.iter().zip(&launch.combine).zip(inits).map(|((output, combine), init)| {
+            let combine = combine.as_ref().map(|c| (c, bind(c, &view, self.cx.limits)));
+            JobOutput { output, combine, init: init.clone(), types: types(output.result) }
+        });
+        let epilogue = launch.epilogue.as_ref().zip(launch.kernel.epilogue.as_ref()).map(|(code, e)| JobEpilogue {
+            code,
+            bound: bind(code, &view, self.cx.limits),
+            outputs: e.outputs.iter().map(|o| (o.values.clone(), types(o.result))).collect(),
+        });
+        let job = Job {
+            launch,
+            element: bind(&launch.element, &view, self.cx.limits),
+            outputs: outputs.collect(),
+            epilogue,
+            extents: shape(launch.over),
+            names: &view,
+            cx: self.cx,
+        };
+        run(&job, &view)
+    }
+
+    fn launched(
+        &self,
+        job: &Job<'_>,
+        launch: &Launch,
+        view: &View<'_>,
+        counts: Option<&compact::Counts>,
+        begun: Option<Vec<AnyBuffer>>,
+    ) -> Result<Vec<Columns>, Stop> {
+        if let Some(counts) = counts {
+            return compact::compact(job, counts);
+        }
+        match launch.kernel.axes.last() {
+            Some(AxisKind::Reduction | AxisKind::Scan(_)) => {
+                let product = launch.product.as_ref().map(|c| product::product(job, c, &self.values)).transpose()?;
+                match (product.flatten(), job.extents.split_last()) {
+                    (Some(columns), Some((_, outer))) => after::epilogue(job, outer, vec![columns]),
+                    _ if launch.kernel.folded() > 1 => nested::nested(job),
+                    _ => rows::rows(job),
+                }
+            }
+            Some(AxisKind::Parallel) | None => match &job.outputs[..] {
+                [o] if matches!(o.output.finish, Finish::Segments { .. }) => {
+                    let shape = self.values[o.output.result.index()].as_ref().map(|v| v.shape.clone());
+                    let columns = segments::segments(job, o)?;
+                    after::epilogue(job, &shape.unwrap_or_default(), vec![columns])
+                }
+                [o] if matches!(o.output.finish, Finish::Scatter { .. }) => {
+                    let shape = self.values[o.output.result.index()].as_ref().map(|v| v.shape.clone());
+                    let shape = shape.unwrap_or_default();
+                    let initial = begun.map_or_else(|| self.initial(job, o, &shape, view), Ok)?;
+                    let columns = scatter::scatter(job, o, &shape, initial)?;
+                    after::epilogue(job, &shape, vec![columns])
+                }
+                _ => store::store(job),
+            },
+        }
+    }
+
+    /// What a scatter begins with.
+    fn initial(
+        &self,
+        job: &Job<'_>,
+        o: &JobOutput<'_>,
+        shape: &[usize],
+        view: &View<'_>,
+    ) -> Result<Vec<AnyBuffer>, Stop> {
+        let computed = match (&o.output.finish, &job.launch.initial) {
+            (Finish::Scatter { initial: Initial::Array(a), .. }, _) => {
+                let columns = self.values[a.index()].as_ref().and_then(|v| v.columns.as_ref());
+                let columns: Vec<ColumnSlice<'_>> = columns.into_iter().flatten().map(Column::slice).collect();
+                return scatter::copied(self.cx, &o.types, shape.iter().product(), &columns);
+            }
+            (_, Some(code)) => code,
+            (_, None) => return Ok(Vec::new()),
+        };
+        let bound = bind(computed, view, self.cx.limits);
+        let results: Vec<usize> = (0..o.types.len()).collect();
+        store::fill(self.cx, (computed, &bound), shape, &o.types, &results, job.launch.cost, false, None)
+    }
+}
+
+/// What the results of a kernel take.
+fn bytes(arrays: &[Columns]) -> usize {
+    arrays.iter().flatten().map(|c| c.len() * c.ty().size()).sum()
+}
