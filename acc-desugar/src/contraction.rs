@@ -1,14 +1,84 @@
-//! Contractions: sums along the innermost axis of products of two arrays that are replicated, transposed or both.
+//! Contractions: sums along the innermost axis of products of two values that are replicated, transposed or both.
 //!
-//! `C[b.., m.., n..] = sum over k of A[..] * B[..]`, where every axis of the index space indexes `A`, `B` or both, each
-//! index of an operand is an axis of its own, and the innermost axis, which is summed, indexes both. Matrix products,
-//! batched and transposed ones included, products of matrices with vectors, and dot products are of this form however
-//! they are written: [`contraction`] follows values through `map`, `zip_with`, `replicate`, axis permutations and reads
-//! at an index.
+//! `C[b.., m.., n..] = sum over k of A[..] * B[..]`, where the innermost axis of the index space, which is summed, indexes
+//! both `A` and `B`. Matrix products, batched and transposed ones included, products of matrices with vectors, and dot
+//! products are of this form however they are written. [`product`] is the rule, for whatever says where its values come
+//! from ([`Source`]): the arrays of a program, followed through `map`, `zip_with`, `replicate`, axis permutations and reads
+//! at an index ([`contraction`]), and the tensors of a graph, also those that are no arrays (`flatten::reduce`).
 
+use crate::fuse::extents::Extents;
+use crate::operators::reductions;
 use acc_core::data::ScalarType;
 use acc_core::ir::{ArrayId, ArrayOp, Axis, Block, Fun, PrimOp, Program, ScalarOp, Stmt, Val};
+use smallvec::SmallVec;
+use std::cell::OnceCell;
 use std::collections::HashMap;
+
+/// For each dimension of a value the axis of an index space that indexes it; none if its extent is 1.
+pub(crate) type Axes = SmallVec<[Option<usize>; 4]>;
+
+/// A value over an index space.
+pub(crate) struct View<V> {
+    pub value: V,
+    pub axes: Axes,
+}
+
+impl<V> View<V> {
+    /// A value over an index space of its own rank.
+    pub(crate) fn whole(value: V, rank: usize) -> View<V> {
+        View { value, axes: (0..rank).map(Some).collect() }
+    }
+
+    /// The same over the space that indexes the dimensions of its own one by these axes.
+    fn within(self, outer: &Axes) -> View<V> {
+        let axes = self.axes.into_iter().map(|a| a.and_then(|a| outer.get(a).copied().flatten())).collect();
+        View { value: self.value, axes }
+    }
+}
+
+/// What the elements of a value are.
+pub(crate) enum Origin<V> {
+    /// Those of another value.
+    Moved(View<V>),
+    /// Those of another value, where they are in bounds.
+    Read(View<V>),
+    /// Products of those of two values.
+    Product([View<V>; 2]),
+}
+
+/// Something that says where its values come from.
+pub(crate) trait Source {
+    /// A value over an index space of its own.
+    type Value: Copy;
+
+    /// What the elements of a value are, if they are something that contractions are made of. Views are over the value's
+    /// own space.
+    fn origin(&self, v: Self::Value) -> Option<Origin<Self::Value>>;
+}
+
+/// A product whose factors both vary along the innermost axis of an index space, and so what a sum along it contracts.
+pub(crate) struct Product<V> {
+    /// The values that the product was followed through, the one that is summed first.
+    pub path: Vec<V>,
+    /// Over the space of that.
+    pub factors: [View<V>; 2],
+}
+
+/// The product that a value is, if a sum of it along the innermost of its axes is a contraction.
+pub(crate) fn product<S: Source>(source: &S, summed: View<S::Value>) -> Option<Product<S::Value>> {
+    let inner = summed.axes.last().copied()?;
+    let (mut at, mut path) = (summed, Vec::new());
+    let factors = loop {
+        path.push(at.value);
+        match source.origin(at.value).filter(|_| path.len() <= DEPTH)? {
+            Origin::Moved(x) => at = x.within(&at.axes),
+            // Where it is out of bounds there is no product.
+            Origin::Read(_) => return None,
+            Origin::Product(factors) => break factors.map(|x| x.within(&at.axes)),
+        }
+    };
+    factors.iter().all(|x| x.axes.contains(&inner)).then_some(Product { path, factors })
+}
 
 /// A factor of a contraction: a leaf of an array, its dimensions indexed by distinct axes of the index space.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -48,7 +118,9 @@ impl Contraction {
 
 /// The statements of a program by the arrays they define.
 pub struct Definitions<'a> {
+    program: &'a Program,
     of: HashMap<ArrayId, &'a Stmt>,
+    extents: OnceCell<Extents>,
 }
 
 impl<'a> Definitions<'a> {
@@ -62,12 +134,17 @@ impl<'a> Definitions<'a> {
         }
         let mut of = HashMap::new();
         block(&p.body, &mut of);
-        Definitions { of }
+        Definitions { program: p, of, extents: OnceCell::new() }
     }
 
     /// The statement that defines an array; none if it is a parameter.
     pub fn get(&self, a: ArrayId) -> Option<&'a Stmt> {
         self.of.get(&a).copied()
+    }
+
+    /// The extents of all arrays.
+    fn extents(&self) -> &Extents {
+        self.extents.get_or_init(|| Extents::new(self.program))
     }
 }
 
@@ -82,23 +159,19 @@ impl<'a> Definitions<'a> {
 ///       y: [1]f32 = fold(products, f: |%p: f32, %q: f32| add(%p, %q), init: || 0.0f32)
 ///       yield y
 ///     }")?;
-/// let product = contraction(&program, &Definitions::new(&program), &program.body.stmts[2]).unwrap();
+/// let product = contraction(&Definitions::new(&program), &program.body.stmts[2]).unwrap();
 /// assert_eq!(product.factors[0].axes, [0, 1]);
 /// assert_eq!(product.factors[1].axes, [1]);
 /// # Ok::<(), acc_core::Error>(())
 /// ```
-pub fn contraction(p: &Program, defs: &Definitions<'_>, s: &Stmt) -> Option<Contraction> {
+pub fn contraction(defs: &Definitions<'_>, s: &Stmt) -> Option<Contraction> {
     let ArrayOp::Fold { f, init: Some(_), xs } = &s.op else { return None };
-    if !is_sum(f) {
-        return None;
-    }
-    let rank = p.ty(*xs).rank;
-    let index: Vec<usize> = (0..rank).collect();
-    let (left, right) = product(p, defs, *xs, &index, DEPTH)?;
-    let ty = f.ty(*f.body.results.first()?);
-    let both = left.axes.contains(&(rank - 1)) && right.axes.contains(&(rank - 1));
+    let (Some([PrimOp::AddP]), Some(ty)) = (reductions(f).as_deref(), f.result_types().next()) else { return None };
+    let rank = defs.program.ty(*xs).rank;
+    let found = product(defs, View::whole(Element::Leaf(*xs, 0), rank))?;
+    let [Some(left), Some(right)] = found.factors.map(|x| factor(defs, x)) else { return None };
     let all = (0..rank).all(|k| left.axes.contains(&k) || right.axes.contains(&k));
-    if !both || !all || !ty.is_num() || !has_distinct(&left.axes) || !has_distinct(&right.axes) {
+    if !all || !ty.is_num() || !has_distinct(&left.axes) || !has_distinct(&right.axes) {
         return None;
     }
     let first_free = (0..rank - 1).find(|k| left.axes.contains(k) != right.axes.contains(k));
@@ -107,129 +180,111 @@ pub fn contraction(p: &Program, defs: &Definitions<'_>, s: &Stmt) -> Option<Cont
     Some(Contraction { space: *xs, rank, factors, ty })
 }
 
-/// Statements that a value is followed through at most.
+/// Values that one is followed through at most.
 const DEPTH: usize = 32;
 
 fn has_distinct(axes: &[usize]) -> bool {
     axes.iter().enumerate().all(|(k, a)| !axes[..k].contains(a))
 }
 
-/// Whether a function adds its two parameters.
-fn is_sum(f: &Fun) -> bool {
-    let ([a, b], [node], [r]) = (&f.body.params[..], &f.body.nodes[..], &f.body.results[..]) else { return false };
-    let adds = matches!(&node.op, ScalarOp::Prim(PrimOp::AddP, v) if v[..] == [*a, *b] || v[..] == [*b, *a]);
-    adds && node.results[..] == [*r]
-}
-
-/// The factors of an element whose one leaf is a product.
-fn product(p: &Program, defs: &Definitions<'_>, a: ArrayId, index: &[usize], depth: usize) -> Option<(Factor, Factor)> {
-    let s = defs.of.get(&a).filter(|_| depth > 0)?;
-    match &s.op {
-        ArrayOp::Map { f, .. } | ArrayOp::Generate { f, .. } => {
-            let v = value(f, *f.body.results.first()?);
-            let Some(Value::Node(ScalarOp::Prim(PrimOp::MulP, v))) = v else {
-                // A map that hands a leaf on.
-                let Some(Value::Param(k)) = v else { return None };
-                let (source, 0) = operand(p, s, k)? else { return None };
-                return product(p, defs, source, index, depth - 1);
-            };
-            let factor = |v: &Val| read(p, defs, s, f, *v, index, depth);
-            Some((factor(v.first()?)?, factor(v.get(1)?)?))
-        }
-        ArrayOp::Replicate { .. } | ArrayOp::Backpermute { .. } => {
-            let (source, index) = moved(s, index)?;
-            product(p, defs, source, &index, depth - 1)
-        }
-        _ => None,
-    }
-}
-
-/// Where a value of a function comes from.
-enum Value<'f> {
-    Param(usize),
-    Node(&'f ScalarOp),
-}
-
-fn value(f: &Fun, v: Val) -> Option<Value<'_>> {
-    if let Some(k) = f.body.params.iter().position(|p| *p == v) {
-        return Some(Value::Param(k));
-    }
-    f.body.nodes.iter().find(|n| n.results.contains(&v)).map(|n| Value::Node(&n.op))
-}
-
-/// The operand of a map that a parameter of its function is a leaf of, and which.
-fn operand(p: &Program, s: &Stmt, param: usize) -> Option<(ArrayId, u32)> {
-    let ArrayOp::Map { xs, indexed, .. } = &s.op else { return None };
-    let rank = if *indexed { p.ty(*s.results.first()?).rank } else { 0 };
-    let mut left = param.checked_sub(rank)?;
-    for x in xs {
-        let leaves = p.ty(*x).elt.leaves().len();
-        if left < leaves {
-            return Some((*x, left as u32));
-        }
-        left -= leaves;
-    }
-    None
-}
-
-/// A value of the function of a map or generate as a read of an array.
-fn read(
-    p: &Program,
-    defs: &Definitions<'_>,
-    s: &Stmt,
-    f: &Fun,
-    v: Val,
-    index: &[usize],
-    depth: usize,
-) -> Option<Factor> {
-    match value(f, v)? {
-        Value::Param(k) => {
-            let (array, leaf) = operand(p, s, k)?;
-            Some(source(p, defs, Factor { array, leaf, axes: index.to_vec() }, depth - 1))
-        }
-        Value::Node(ScalarOp::Index { array, leaves, index: at }) => {
-            let node = f.body.nodes.iter().find(|n| n.results.contains(&v))?;
-            let leaf = *leaves.get(node.results.iter().position(|r| *r == v)?)?;
-            let axis = |v: &Val| index.get(f.body.params.iter().position(|p| p == v)?).copied();
-            let axes = at.iter().map(axis).collect::<Option<Vec<usize>>>()?;
-            Some(source(p, defs, Factor { array: *array, leaf, axes }, depth - 1))
-        }
-        Value::Node(_) => None,
-    }
-}
-
-/// The array that a factor is really read from: through replications, axis permutations and maps that hand leaves on.
-fn source(p: &Program, defs: &Definitions<'_>, factor: Factor, depth: usize) -> Factor {
-    let Some(s) = defs.of.get(&factor.array).filter(|_| depth > 0) else { return factor };
-    let next = match &s.op {
-        ArrayOp::Replicate { .. } | ArrayOp::Backpermute { .. } => {
-            moved(s, &factor.axes).map(|(array, axes)| Factor { array, leaf: factor.leaf, axes })
-        }
-        ArrayOp::Map { f, .. } => match f.body.results.get(factor.leaf as usize).and_then(|v| value(f, *v)) {
-            Some(Value::Param(k)) => {
-                operand(p, s, k).map(|(array, leaf)| Factor { array, leaf, axes: factor.axes.clone() })
+/// The array whose leaf a factor is, as far back as there is one and reads of it are in bounds.
+fn factor(defs: &Definitions<'_>, x: View<Element>) -> Option<Factor> {
+    let mut at = x;
+    for _ in 0..DEPTH {
+        match defs.origin(at.value) {
+            Some(Origin::Moved(x)) => at = x.within(&at.axes),
+            Some(Origin::Read(x)) => {
+                at = x.within(&at.axes);
+                break;
             }
-            Some(Value::Node(_)) | None => None,
-        },
-        _ => None,
-    };
-    match next {
-        Some(next) => source(p, defs, next, depth - 1),
-        None => factor,
+            Some(Origin::Product(_)) | None => break,
+        }
+    }
+    let Element::Leaf(array, leaf) = at.value else { return None };
+    Some(Factor { array, leaf, axes: at.axes.into_iter().collect::<Option<_>>()? })
+}
+
+/// A scalar for each point of the index space of a statement.
+#[derive(Clone, Copy)]
+pub(crate) enum Element {
+    /// A leaf of the elements of an array.
+    Leaf(ArrayId, u32),
+    /// A value of the function of the `map` or `generate` that defines an array.
+    Inner(ArrayId, Val),
+}
+
+impl Source for Definitions<'_> {
+    type Value = Element;
+
+    fn origin(&self, x: Element) -> Option<Origin<Element>> {
+        let (a, leaf) = match x {
+            Element::Leaf(a, leaf) => (a, leaf),
+            Element::Inner(a, v) => return self.inner(a, v),
+        };
+        match &self.get(a)?.op {
+            ArrayOp::Map { f, .. } | ArrayOp::Generate { f, .. } => self.inner(a, *f.body.results.get(leaf as usize)?),
+            ArrayOp::Replicate { axes, xs, .. } => {
+                let kept = axes.iter().enumerate().filter(|(_, a)| **a == Axis::All).map(|(k, _)| Some(k));
+                Some(Origin::Moved(View { value: Element::Leaf(*xs, leaf), axes: kept.collect() }))
+            }
+            ArrayOp::Backpermute { index, xs, .. } => self.read(a, *xs, leaf, index, &index.body.results),
+            ArrayOp::Slice { .. }
+            | ArrayOp::Reshape { .. }
+            | ArrayOp::Stencil { .. }
+            | ArrayOp::Fold { .. }
+            | ArrayOp::FoldSeg { .. }
+            | ArrayOp::Scan { .. }
+            | ArrayOp::Permute { .. }
+            | ArrayOp::Argsort { .. }
+            | ArrayOp::Check { .. }
+            | ArrayOp::Compute { .. }
+            | ArrayOp::Foreign { .. }
+            | ArrayOp::If { .. }
+            | ArrayOp::While { .. } => None,
+        }
     }
 }
 
-/// The source of a replication or of an axis permutation, and the axes that index it.
-fn moved(s: &Stmt, index: &[usize]) -> Option<(ArrayId, Vec<usize>)> {
-    match &s.op {
-        ArrayOp::Replicate { axes, xs, .. } => {
-            let kept = axes.iter().zip(index).filter(|(a, _)| **a == Axis::All).map(|(_, k)| *k);
-            Some((*xs, kept.collect()))
+impl Definitions<'_> {
+    /// A value of the function of the `map` or `generate` that defines an array.
+    fn inner(&self, a: ArrayId, v: Val) -> Option<Origin<Element>> {
+        let (ArrayOp::Map { f, .. } | ArrayOp::Generate { f, .. }) = &self.get(a)?.op else { return None };
+        let rank = self.program.ty(a).rank;
+        if let Some(k) = f.body.params.iter().position(|p| *p == v) {
+            return Some(Origin::Moved(View::whole(self.operand(a, k)?, rank)));
         }
-        ArrayOp::Backpermute { index: f, xs, .. } => {
-            let axis = |v: &Val| index.get(f.body.params.iter().position(|p| p == v)?).copied();
-            Some((*xs, f.body.results.iter().map(axis).collect::<Option<Vec<usize>>>()?))
+        let node = f.body.nodes.iter().find(|n| n.results.contains(&v))?;
+        if let ScalarOp::Index { array, leaves, index } = &node.op {
+            let leaf = *leaves.get(node.results.iter().position(|r| *r == v)?)?;
+            return self.read(a, *array, leaf, f, index);
         }
-        _ => None,
+        let ScalarOp::Prim(PrimOp::MulP, factors) = &node.op else { return None };
+        let [x, y] = factors[..] else { return None };
+        Some(Origin::Product([x, y].map(|v| View::whole(Element::Inner(a, v), rank))))
+    }
+
+    /// A leaf of an array, read for the elements of another one at an index that a function of it has.
+    fn read(&self, reader: ArrayId, array: ArrayId, leaf: u32, f: &Fun, index: &[Val]) -> Option<Origin<Element>> {
+        let axis = |v: &Val| f.body.params.iter().position(|p| p == v);
+        let axes = index.iter().map(axis).collect::<Option<SmallVec<[usize; 4]>>>()?;
+        let (own, others) = (self.extents().of(reader), self.extents().of(array));
+        let inside = axes.iter().zip(others).all(|(axis, extent)| own.get(*axis) == Some(extent));
+        let view = View { value: Element::Leaf(array, leaf), axes: axes.into_iter().map(Some).collect() };
+        Some(if inside { Origin::Moved(view) } else { Origin::Read(view) })
+    }
+
+    /// The leaf that a parameter of the function of the `map` that defines an array is.
+    fn operand(&self, a: ArrayId, param: usize) -> Option<Element> {
+        let ArrayOp::Map { xs, indexed, .. } = &self.get(a)?.op else { return None };
+        let indices = if *indexed { self.program.ty(a).rank } else { 0 };
+        let mut left = param.checked_sub(indices)?;
+        for x in xs {
+            let leaves = self.program.ty(*x).elt.leaves().len();
+            if left < leaves {
+                return Some(Element::Leaf(*x, left as u32));
+            }
+            left -= leaves;
+        }
+        None
     }
 }

@@ -5,6 +5,7 @@ pub mod contraction;
 mod flatten;
 pub mod fuse;
 pub mod graph;
+pub mod operators;
 pub mod restart;
 mod segments;
 mod simplify;

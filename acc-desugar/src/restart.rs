@@ -4,6 +4,7 @@
 //! each of the segments that marks begin (Blelloch, *Prefix sums and their applications*, 1990). [`restart`] finds such
 //! operators however they are written: leaves in any order, conditionals or selections, conditions negated or not.
 
+use crate::operators::is_of;
 use acc_core::data::ScalarType;
 use acc_core::ir::{Dir, Fun, PrimOp, Region, ScalarOp, Val};
 
@@ -53,15 +54,6 @@ pub fn restart(f: &Fun, dir: Dir) -> Option<Restart> {
         let ops: Option<Vec<PrimOp>> = (0..n).map(leaf).collect();
         ops.filter(|_| n > 1).map(|ops| Restart { mark, ops })
     })
-}
-
-/// The operation of each leaf, if that is all an operator does, and all are associative and commutative.
-pub fn reductions(f: &Fun) -> Option<Vec<PrimOp>> {
-    let n = f.body.results.len();
-    let (low, high) = f.body.params.split_at_checked(n)?;
-    let operator = Operator { f };
-    let leaves = f.body.results.iter().zip(low.iter().zip(high));
-    leaves.map(|(result, (a, b))| operator.operation(*result, *a, *b)).collect()
 }
 
 struct Operator<'a> {
@@ -117,6 +109,6 @@ impl Operator<'_> {
     /// The operation of two values that a value is.
     fn operation(&self, v: Val, a: Val, b: Val) -> Option<PrimOp> {
         let (p, args) = self.prim(v)?;
-        (p.is_reduction() && (args == [a, b] || args == [b, a])).then_some(p)
+        is_of(p, args, a, b).then_some(p)
     }
 }

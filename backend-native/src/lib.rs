@@ -35,7 +35,7 @@ use acc_core::ir::{Fun, Program};
 use acc_core::{Backend, Error, ProgramCache, RunLimits};
 pub use acc_desugar::Rules;
 use acc_desugar::Segmented;
-use acc_desugar::restart::reductions;
+use acc_desugar::operators::reductions;
 use buffer::Pool;
 pub use explain::{Explanation, KernelReport};
 use lower::{Plan, lower};

@@ -49,15 +49,15 @@ fn every_test_program_flattens_and_exports() {
 /// What sums of products are of arrays, however they are written, they are of tensors.
 #[test]
 fn every_contraction_of_floats_is_one_of_tensors() {
-    fn contractions(p: &Program, defs: &Definitions<'_>, b: &Block) -> usize {
-        let inner = b.stmts.iter().flat_map(|s| s.op.blocks()).map(|b| contractions(p, defs, b)).sum::<usize>();
+    fn contractions(defs: &Definitions<'_>, b: &Block) -> usize {
+        let inner = b.stmts.iter().flat_map(|s| s.op.blocks()).map(|b| contractions(defs, b)).sum::<usize>();
         let is_float = |c: &Contraction| matches!(c.ty, ScalarType::F32 | ScalarType::F64);
-        inner + b.stmts.iter().filter_map(|s| contraction(p, defs, s)).filter(is_float).count()
+        inner + b.stmts.iter().filter_map(|s| contraction(defs, s)).filter(is_float).count()
     }
     let mut all = 0;
     for (name, program) in programs() {
         let program = acc_desugar::simplify(&program);
-        let found = contractions(&program, &Definitions::new(&program), &program.body);
+        let found = contractions(&Definitions::new(&program), &program.body);
         let graph = acc_desugar::flatten(&program);
         let made = backend_graph::export(&graph, Format::Text).matches(" = contract(").count();
         assert!(made >= found, "{name}: {made} of {found}");

@@ -1,43 +1,30 @@
 //! Operators that tensor libraries know, recognised by what a function computes, not by how it was written.
 
 use crate::graph::Known;
+use crate::operators::{self, Component};
 use acc_core::data::ScalarType;
 use acc_core::ir::{Fun, PrimOp, ScalarOp, Val};
 
-/// What an operator does to one component of its elements.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Component {
-    /// A known operation on the two components.
-    Op(Known),
-    /// The left operand's component.
-    First,
-    /// The right operand's component.
-    Second,
+/// What an operator does to each leaf, if tensor libraries know that.
+pub(super) fn components(f: &Fun) -> Option<Vec<Component<Known>>> {
+    let known = |(c, ty)| {
+        Some(match c {
+            Component::Op(p) => Component::Op(operation(p, ty)?),
+            Component::First => Component::First,
+            Component::Second => Component::Second,
+        })
+    };
+    operators::components(f)?.into_iter().zip(f.result_types()).map(known).collect()
 }
 
-/// What an operator on elements of `n` leaves does, if it is known in every component.
-pub(super) fn components(f: &Fun) -> Option<Vec<Component>> {
-    let n = f.body.results.len();
-    if f.body.nodes.iter().any(|node| node.op.is_partial()) {
-        return None;
-    }
-    (0..n).map(|k| component(f, f.body.params[k], f.body.params[n + k], f.body.results[k])).collect()
+/// The operation of each leaf, if tensor libraries know that and an operator is one in all of them.
+pub(super) fn reductions(f: &Fun) -> Option<Vec<Known>> {
+    operations(&operators::reductions(f)?, f)
 }
 
-fn component(f: &Fun, a: Val, b: Val, result: Val) -> Option<Component> {
-    if result == a {
-        return Some(Component::First);
-    }
-    if result == b {
-        return Some(Component::Second);
-    }
-    let node = f.body.nodes.iter().find(|n| n.results.contains(&result))?;
-    let ScalarOp::Prim(p, args) = &node.op else { return None };
-    // All of these commute, so either order is the operator.
-    if args[..] != [a, b] && args[..] != [b, a] {
-        return None;
-    }
-    operation(*p, f.ty(a)).map(Component::Op)
+/// The known operations that an operator's are.
+pub(super) fn operations(ops: &[PrimOp], f: &Fun) -> Option<Vec<Known>> {
+    ops.iter().zip(f.result_types()).map(|(p, ty)| operation(*p, ty)).collect()
 }
 
 /// The known operation that a primitive is on scalars of a type.
@@ -96,18 +83,4 @@ pub(super) fn extreme(f: &Fun) -> Option<Known> {
     let (PrimOp::OrP, either) = prim(both[1 - number])? else { return None };
     let none = either.iter().position(|v| compares(*v, PrimOp::NeP, b))?;
     better(either[1 - none])
-}
-
-/// Whether the operator is associative for sure: in every component an operation known to be.
-pub(super) fn is_associative(f: &Fun) -> bool {
-    let n = f.body.results.len();
-    (0..n).all(|k| {
-        let (a, b, result) = (f.body.params[k], f.body.params[n + k], f.body.results[k]);
-        let bitwise = f.body.nodes.iter().any(|node| {
-            node.results.contains(&result)
-                && matches!(&node.op, ScalarOp::Prim(PrimOp::AndP | PrimOp::OrP | PrimOp::XorP, args)
-                    if args[..] == [a, b] || args[..] == [b, a])
-        });
-        bitwise || component(f, a, b, result).is_some()
-    })
 }

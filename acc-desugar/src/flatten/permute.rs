@@ -1,9 +1,10 @@
 //! Forward permutations.
 
-use super::known::{Component, components, is_associative};
+use super::known::components;
 use super::scalar::Scalar;
 use super::{Flat, Flattener};
 use crate::graph::{FaultKind, Known, Op, ScatterMode, SizeOp, Type, Value};
+use crate::operators::{self, Component};
 use acc_core::data::{Prim, ScalarType};
 use acc_core::ir::{ArrayId, Fun, PrimOp};
 
@@ -230,7 +231,7 @@ impl Flattener<'_> {
         let kept = self.b.prim(PrimOp::LtP, &[targets, slot]);
         // How many targets there are is known only when the graph runs.
         let count = self.b.extent(last, 0);
-        let combined = if is_associative(combine) {
+        let combined = if operators::components(combine).is_some() {
             let scanned = self.segmented(combine, starts, &values);
             let new: Vec<Value> = scanned.iter().map(|v| self.b.gather(*v, last)).collect();
             self.map_lanes(combine, false, &[new, old].concat(), &[count], Some(kept))

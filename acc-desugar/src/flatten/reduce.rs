@@ -1,13 +1,14 @@
 //! Folds and scans along the innermost dimension.
 
-use super::known::{Component, components, extreme, operation};
+use super::known::{components, extreme, operations, reductions};
 use super::scalar::Scalar;
 use super::{Flat, Flattener};
+use crate::contraction::{Product, View, product};
 use crate::graph::{Body, FaultKind, Known, Op, SizeOp, Type, Value, Values};
+use crate::operators::Component;
 use crate::restart::{Restart, restart};
 use acc_core::data::ScalarType;
 use acc_core::ir::{ArrayId, Dir, Fun, PrimOp};
-use smallvec::SmallVec;
 
 impl Flattener<'_> {
     pub(super) fn fold(&mut self, f: &Fun, init: Option<&Fun>, xs: ArrayId) -> Flat {
@@ -23,7 +24,7 @@ impl Flattener<'_> {
             }
             Some(init) => {
                 let init = self.init(init);
-                match components(f).and_then(known) {
+                match reductions(f) {
                     // Reducing no element has a value, so the initial value can come after.
                     Some(known) => {
                         let sums = self.reduce(f, &from.columns, &outer, n);
@@ -122,62 +123,20 @@ impl Flattener<'_> {
         }
     }
 
-    /// The factors of rows of products of floats, if both vary along the rows. Axes may have been permuted or repeated
-    /// since the products were made, and checks come between: what was done to products is done to the factors. So
-    /// everything is found that [`contraction`](crate::contraction::contraction) finds of arrays.
+    /// The factors of rows of products of floats, if both vary along the rows: what was done to products since they were
+    /// made is done to the factors.
     fn factors(&mut self, rows: Value) -> Option<Values> {
         if !matches!(self.b.scalar(rows), ScalarType::F32 | ScalarType::F64) {
             return None;
         }
-        let (mut product, mut moves, mut checked) = (rows, Vec::new(), Vec::new());
-        let mut along = self.b.rank(rows).checked_sub(1)?;
-        let mut factors = loop {
-            product = match self.b.def(product)? {
-                Op::Checked { .. } => {
-                    checked.push(product);
-                    self.b.beneath_checks(product)
-                }
-                Op::Prim(PrimOp::MulP, args) => break args.clone(),
-                Op::Transpose(x, axes) => {
-                    along = *axes.get(along)? as usize;
-                    moves.push(Move::Transpose(axes.clone()));
-                    *x
-                }
-                Op::InsertAxes(x, at) => {
-                    if at.contains(&(along as u32)) {
-                        return None;
-                    }
-                    along -= at.iter().filter(|a| (**a as usize) < along).count();
-                    moves.push(Move::InsertAxes(at.clone()));
-                    *x
-                }
-                Op::Broadcast(x, shape) => {
-                    if self.b.axes(*x) >> along & 1 == 0 {
-                        return None;
-                    }
-                    moves.push(Move::Broadcast(shape.clone()));
-                    *x
-                }
-                _ => return None,
-            };
-            if moves.len() + checked.len() > MOVES {
-                return None;
-            }
-        };
-        let rank = self.b.rank(factors[0]);
-        if factors.iter().any(|f| self.b.rank(*f) != rank || self.b.axes(*f) >> along & 1 == 0) {
-            return None;
-        }
+        let Product { path, factors } = product(&self.b, View::whole(rows, self.b.rank(rows)))?;
+        let mut factors: Values = factors.into_iter().map(|x| x.value).collect();
         // The checks first: these stand where they are, before the views that are made now.
-        for c in checked.into_iter().rev() {
-            factors = self.b.checked_with(c, &factors);
+        for v in path.iter().rev() {
+            factors = self.b.checked_with(*v, &factors);
         }
-        for m in moves.into_iter().rev() {
-            factors = match m {
-                Move::Transpose(axes) => factors.iter().map(|f| self.b.transpose(*f, &axes)).collect(),
-                Move::InsertAxes(at) => factors.iter().map(|f| self.b.insert_axes(*f, at.clone())).collect(),
-                Move::Broadcast(shape) => factors.iter().map(|f| self.b.broadcast(*f, &shape)).collect(),
-            };
+        for v in path.iter().rev() {
+            factors = self.b.moved_with(*v, &factors);
         }
         Some(factors)
     }
@@ -271,15 +230,14 @@ impl Flattener<'_> {
 
     /// An inclusive scan; from the right, of columns that are flipped already.
     fn scan_columns(&mut self, f: &Fun, columns: &[Value], outer: &[Value], dir: Dir) -> Vec<Value> {
-        let known = components(f).and_then(known);
+        let known = reductions(f);
         if let Some(known) = known {
             return known.into_iter().zip(columns).map(|(k, c)| self.b.cumulative(k, *c)).collect();
         }
         // What a fault is, operators say that are as they were written.
         if !self.faults.exact()
             && let Some(Restart { mark, ops }) = restart(f, dir)
-            && let Some(known) =
-                ops.iter().zip(f.result_types()).map(|(p, ty)| operation(*p, ty)).collect::<Option<Vec<_>>>()
+            && let Some(known) = operations(&ops, f)
         {
             let scanned = known.into_iter().zip(columns).enumerate().map(|(k, (op, c))| match k == mark {
                 true => self.b.cumulative(op, *c),
@@ -290,27 +248,6 @@ impl Flattener<'_> {
         let combine = self.operator(f, columns, outer, dir);
         self.b.scan(columns, combine).to_vec()
     }
-}
-
-/// What was done to products before they are summed.
-enum Move {
-    Transpose(SmallVec<[u32; 4]>),
-    InsertAxes(SmallVec<[u32; 4]>),
-    Broadcast(Values),
-}
-
-/// So many moves are looked through at most.
-const MOVES: usize = 32;
-
-/// The operations, if every component has one.
-pub(super) fn known(parts: Vec<Component>) -> Option<Vec<Known>> {
-    parts
-        .into_iter()
-        .map(|p| match p {
-            Component::Op(k) => Some(k),
-            Component::First | Component::Second => None,
-        })
-        .collect()
 }
 
 /// The outer extents and the innermost one.

@@ -1,8 +1,8 @@
 //! Segmented folds with operators that tensor libraries know; [`scan_segments`](crate::scan_segments) has made scans of
 //! the others.
 
-use super::known::components;
-use super::reduce::{innermost, known};
+use super::known::reductions;
+use super::reduce::innermost;
 use super::{Faults, Flat, Flattener};
 use crate::Segmented;
 use crate::graph::{FaultKind, SizeOp, Value};
@@ -11,7 +11,7 @@ use acc_core::ir::{ArrayId, Fun, SEGMENTS_WRONG};
 /// What a segmented fold is in a graph that does this about faults: it stays with a known operator, but not in graphs
 /// that say which fault it is. An initial value that may fault is needed only if there is a segment.
 pub(super) fn fate(faults: Faults, f: &Fun, init: Option<&Fun>) -> Segmented {
-    let stays = !faults.exact() && components(f).and_then(known).is_some() && init.is_none_or(|i| !i.body.is_partial());
+    let stays = !faults.exact() && reductions(f).is_some() && init.is_none_or(|i| !i.body.is_partial());
     if stays { Segmented::Kept } else { Segmented::Scan }
 }
 
@@ -28,7 +28,7 @@ impl Flattener<'_> {
         self.extents.insert(count);
         let mut shape = outer;
         shape.push(count);
-        let operations = components(f).and_then(known).unwrap_or_default();
+        let operations = reductions(f).unwrap_or_default();
         let sums: Vec<Value> = operations
             .iter()
             .zip(&from.columns)

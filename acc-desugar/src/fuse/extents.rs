@@ -6,7 +6,7 @@ use acc_core::ir::{ArrayId, ArrayOp, Axis, Block, Fun, PrimOp, Program, Region, 
 use std::collections::{HashMap, HashSet};
 
 /// An extent. Equal numbers are equal extents; others may be equal, too.
-pub(super) type Extent = u32;
+pub(crate) type Extent = u32;
 
 #[derive(Clone, PartialEq, Eq, Hash)]
 enum Expr {
@@ -25,7 +25,7 @@ enum Expr {
 }
 
 /// The extents of every array.
-pub(super) struct Extents {
+pub(crate) struct Extents {
     interned: HashMap<Expr, Extent>,
     /// By number.
     exprs: Vec<Expr>,
@@ -38,7 +38,7 @@ pub(super) struct Extents {
 }
 
 impl Extents {
-    pub(super) fn new(p: &Program) -> Extents {
+    pub(crate) fn new(p: &Program) -> Extents {
         let of = vec![Vec::new(); p.types.len()];
         let mut e = Extents {
             interned: HashMap::new(),
@@ -53,7 +53,7 @@ impl Extents {
     }
 
     /// The extents of an array.
-    pub(super) fn of(&self, a: ArrayId) -> &[Extent] {
+    pub(crate) fn of(&self, a: ArrayId) -> &[Extent] {
         &self.of[a.index()]
     }
 

@@ -42,7 +42,7 @@
 mod compaction;
 mod cost;
 mod decide;
-mod extents;
+pub(crate) mod extents;
 mod kernel;
 mod nested;
 mod sorted;
@@ -52,8 +52,8 @@ pub use compaction::Compaction;
 pub use cost::prim_cost;
 
 /// The matrix product that a statement is, if fusion stores its factors for one.
-pub fn matrix_product(p: &Program, defs: &Definitions<'_>, s: &Stmt) -> Option<Contraction> {
-    contraction(p, defs, s).filter(uses::is_matrix_product)
+pub fn matrix_product(defs: &Definitions<'_>, s: &Stmt) -> Option<Contraction> {
+    contraction(defs, s).filter(uses::is_matrix_product)
 }
 
 use crate::contraction::{Contraction, Definitions, contraction};

@@ -7,6 +7,7 @@
 
 use super::uses::is_matrix_product;
 use crate::contraction::{Definitions, contraction};
+use crate::operators::reductions;
 use acc_core::data::{Lit, Prim, ScalarType};
 use acc_core::ir::{ArrayId, ArrayOp, Axis, Fun, PrimOp, Program, ScalarOp, Stmt, Val};
 use std::collections::HashMap;
@@ -20,7 +21,7 @@ pub(super) fn nests(p: &Program, defs: &Definitions<'_>, outer: &Stmt, inner: &S
     let (ArrayOp::Fold { f, init, .. }, ArrayOp::Fold { f: g, init: own, xs }) = (&outer.op, &inner.op) else {
         return false;
     };
-    let Some(ops) = operators(f).filter(|ops| operators(g).as_ref() == Some(ops)) else { return false };
+    let Some(ops) = reductions(f).filter(|ops| reductions(g).as_ref() == Some(ops)) else { return false };
     let begins_alike = match (init, own) {
         (None, None) => true,
         (Some(one), Some(other)) => {
@@ -32,22 +33,8 @@ pub(super) fn nests(p: &Program, defs: &Definitions<'_>, outer: &Stmt, inner: &S
     let elements = defs.get(*xs).filter(|s| matches!(s.op, ArrayOp::Fold { .. }));
     let in_turn = elements.is_some_and(|s| nests(p, defs, inner, s, rank));
     let (along, across) = reads(p, defs, *xs, lane, DEPTH);
-    let product = contraction(p, defs, inner).is_some_and(|c| is_matrix_product(&c));
+    let product = contraction(defs, inner).is_some_and(|c| is_matrix_product(&c));
     begins_alike && !product && (in_turn || (across > 0 && across >= along))
-}
-
-/// The operation of each leaf, if the function is such leaf by leaf and they are associative and commutative.
-fn operators(f: &Fun) -> Option<Vec<PrimOp>> {
-    let n = f.body.results.len();
-    let of = |k: usize| {
-        let node = f.body.nodes.iter().find(|n| n.results[..] == [f.body.results[k]])?;
-        let (a, b) = (f.body.params[k], f.body.params[n + k]);
-        match &node.op {
-            ScalarOp::Prim(op, v) if op.is_reduction() && (v[..] == [a, b] || v[..] == [b, a]) => Some(*op),
-            _ => None,
-        }
-    };
-    (0..n).map(of).collect()
 }
 
 /// What a closed function yields, if these are literals.

@@ -81,7 +81,7 @@ impl<'a> Uses<'a> {
         out.block(&p.body);
         let defs = Definitions::new(p);
         for k in 0..out.sites.len() {
-            if let Some(c) = contraction(p, &defs, out.sites[k].stmt).filter(is_matrix_product) {
+            if let Some(c) = contraction(&defs, out.sites[k].stmt).filter(is_matrix_product) {
                 for factor in &c.factors {
                     let read = Read::Stored("a matrix product takes it");
                     out.of[factor.array.index()].push(Use { by: By::Stmt(k), read });

@@ -42,7 +42,7 @@ impl Lowering<'_> {
         let checks = self.checks;
         // The fold, if it is the only one of the kernel, that an epilogue may follow.
         let fold = stmts.first().filter(|_| kernel.outputs.len() == 1);
-        let product = fold.zip(self.products.as_ref()).and_then(|(s, d)| matrix_product(self.program, d, s));
+        let product = fold.zip(self.products.as_ref()).and_then(|(s, d)| matrix_product(d, s));
         let codes = Codes::default();
         // All are over the same extents: of what is folded, scanned or scattered, if anything is.
         let of = |(s, o): &(&&Stmt, &Output)| (self.over(s).0, o.finish.is_combined());

@@ -1,6 +1,7 @@
 //! Building graphs: types are computed, repeated operations are one node.
 
 mod control;
+mod origin;
 mod size;
 mod tensor;
 

@@ -1,0 +1,50 @@
+//! Where tensors come from, for [contractions](crate::contraction).
+
+use super::Builder;
+use crate::contraction::{Axes, Origin, Source, View};
+use crate::graph::{Op, Value, Values};
+use acc_core::ir::PrimOp;
+
+impl Source for Builder {
+    type Value = Value;
+
+    /// Axes along which a tensor does not vary, of extent 1, are none of the space.
+    fn origin(&self, v: Value) -> Option<Origin<Value>> {
+        let varying =
+            |x: Value| -> Axes { (0..self.rank(x)).map(|k| (self.axes(x) >> k & 1 == 1).then_some(k)).collect() };
+        let op = self.def(v)?;
+        if let Op::Prim(PrimOp::MulP, args) = op {
+            let [x, y] = args[..] else { return None };
+            return Some(Origin::Product([x, y].map(|value| View { value, axes: varying(value) })));
+        }
+        let (value, axes) = if let Op::Checked { .. } = op {
+            let x = self.beneath_checks(v);
+            (x, varying(x))
+        } else if let Op::Broadcast(x, _) = op {
+            (*x, varying(*x))
+        } else if let Op::Transpose(x, order) = op {
+            (*x, (0..order.len() as u32).map(|k| order.iter().position(|axis| *axis == k)).collect())
+        } else if let Op::InsertAxes(x, at) = op {
+            (*x, (0..self.rank(v)).filter(|k| !at.contains(&(*k as u32))).map(Some).collect())
+        } else {
+            return None;
+        };
+        Some(Origin::Moved(View { value, axes }))
+    }
+}
+
+impl Builder {
+    /// Values of the shape of what a value's elements are those of, moved as these were.
+    pub(crate) fn moved_with(&mut self, v: Value, xs: &[Value]) -> Values {
+        let op = self.def(v).cloned();
+        if let Some(Op::Transpose(_, axes)) = op {
+            xs.iter().map(|x| self.transpose(*x, &axes)).collect()
+        } else if let Some(Op::InsertAxes(_, at)) = op {
+            xs.iter().map(|x| self.insert_axes(*x, at.clone())).collect()
+        } else if let Some(Op::Broadcast(_, shape)) = op {
+            xs.iter().map(|x| self.broadcast(*x, &shape)).collect()
+        } else {
+            xs.into()
+        }
+    }
+}
