@@ -58,24 +58,25 @@ impl Pass<'_> {
     fn block(&mut self, b: &Block) -> Block {
         let mut stmts = Vec::with_capacity(b.stmts.len());
         for s in &b.stmts {
-            match &s.op {
-                ArrayOp::FoldSeg { f, init, xs, offsets } if (self.fate)(f, init.as_ref()) != Segmented::Kept => {
-                    let fold = SegmentedFold { f, init: init.as_ref(), xs: *xs, result: s.results[0], loc: &s.loc };
-                    let offsets = self.checked(&fold, *offsets, &mut stmts);
-                    match (self.fate)(f, init.as_ref()) {
-                        Segmented::Scan => self.scan(&fold, offsets, &mut stmts),
-                        Segmented::Checked | Segmented::Kept => {
-                            let op = ArrayOp::FoldSeg { f: f.clone(), init: init.clone(), xs: *xs, offsets };
-                            stmts.push(Stmt { results: s.results.clone(), op, loc: s.loc.clone() });
-                        }
+            if let ArrayOp::FoldSeg { f, init, xs, offsets } = &s.op {
+                let fold = SegmentedFold { f, init: init.as_ref(), xs: *xs, result: s.results[0], loc: &s.loc };
+                match (self.fate)(f, init.as_ref()) {
+                    Segmented::Scan => {
+                        let offsets = self.checked(&fold, *offsets, &mut stmts);
+                        self.scan(&fold, offsets, &mut stmts);
+                        continue;
                     }
-                }
-                op => {
-                    let fun = &mut |f: &Fun| f.clone();
-                    let op = crate::map_op(op, fun, &mut |a| a, &mut |b, _| self.block(b));
-                    stmts.push(Stmt { results: s.results.clone(), op, loc: s.loc.clone() });
+                    Segmented::Checked => {
+                        let offsets = self.checked(&fold, *offsets, &mut stmts);
+                        let op = ArrayOp::FoldSeg { f: f.clone(), init: init.clone(), xs: *xs, offsets };
+                        stmts.push(Stmt { results: s.results.clone(), op, loc: s.loc.clone() });
+                        continue;
+                    }
+                    Segmented::Kept => {}
                 }
             }
+            let op = crate::map_op(&s.op, &mut |f: &Fun| f.clone(), &mut |a| a, &mut |b, _| self.block(b));
+            stmts.push(Stmt { results: s.results.clone(), op, loc: s.loc.clone() });
         }
         Block { params: b.params.clone(), stmts, results: b.results.clone() }
     }
