@@ -1,11 +1,17 @@
 //! The first-order graph IR: what flattening makes and the graph backend plans, runs and exports.
 
+mod body;
 pub(crate) mod builder;
+mod known;
 mod op;
 mod shape;
+mod size_op;
 mod verify;
 mod walk;
 
-pub use op::{Body, FaultKind, Graph, Known, Node, Op, PadMode, ScatterMode, SizeOp, Source, Type, Value, Values};
+pub use body::{Body, Graph, Node, Source, Type, Value, Values};
+pub use known::Known;
+pub use op::{FaultKind, Op, PadMode, ScatterMode};
 pub use shape::{Extent, Shapes};
+pub use size_op::SizeOp;
 pub use verify::{GraphError, verify};
