@@ -1,22 +1,19 @@
 //! The decisions: consumers first, so that it is known how often each element of a producer is needed, and where.
 
+mod join;
+
 use super::compaction::{Compaction, compaction};
 use super::cost::{Facts, facts, is_cheaper_than_memory};
 use super::extents::Extents;
-use super::kernel::{Kernel, Kind, Reads, kind, together, total_statements};
+use super::kernel::{Kernel, Kind, Reads, kind, total_statements};
 use super::nested::nests;
 use super::sorted::positions;
 use super::uses::{By, Read, Uses};
 use super::{Fusion, Group, KERNEL_NODES, Note, What};
 use crate::contraction::Definitions;
 use acc_core::ir::{ArrayId, ArrayOp, Program, Stmt, arrays_on_demand};
+use join::Path;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-
-/// Statements of a program from which on siblings stay apart: to find out whether one depends on another takes long.
-const MANY: usize = 4096;
-
-/// Readers of an array that are compared with each other.
-const TRIED: usize = 16;
 
 /// Where a statement's result comes from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -52,7 +49,7 @@ struct Decider<'a> {
 
 /// Every statement a kernel of its own.
 pub(super) fn alone(p: &Program) -> Fusion {
-    let uses = Uses::new(p);
+    let uses = Uses::new(p, &Definitions::new(p));
     let mut fusion =
         Fusion { kernel_of: vec![None; p.types.len()], inlined: vec![false; p.types.len()], ..Fusion::default() };
     for site in &uses.sites {
@@ -68,9 +65,9 @@ pub(super) fn alone(p: &Program) -> Fusion {
 }
 
 pub(super) fn decide(p: &Program) -> Fusion {
-    let (mut uses, mut extents) = (Uses::new(p), Extents::new(p));
-    let n = uses.sites.len();
     let defs = Definitions::new(p);
+    let (mut uses, mut extents) = (Uses::new(p, &defs), Extents::new(p));
+    let n = uses.sites.len();
     let mut compactions: HashMap<ArrayId, Compaction> = HashMap::new();
     let mut absorbed: HashSet<ArrayId> = HashSet::new();
     let mut sorted: HashMap<ArrayId, ArrayId> = HashMap::new();
@@ -360,160 +357,6 @@ impl Decider<'_> {
         arrays_on_demand(self.uses.sites[k].stmt).into_iter().filter(late).collect()
     }
 
-    /// Whether two kernels may be one as far as their spaces, sizes and faults go.
-    fn may_share(&self, a: usize, b: usize) -> bool {
-        let (a, b) = (self.kernel(a), self.kernel(b));
-        let (one, other) = (a.epilogue.is_empty(), b.epilogue.is_empty());
-        // An epilogue is over the results of one kind.
-        let ends_as = |a: &Kernel, b: &Kernel| a.kind == b.kind && !self.is_mixed(b);
-        let same_end = match (one, other) {
-            (true, true) => true,
-            (false, true) => ends_as(a, b) || b.kind == Kind::Points,
-            (true, false) => ends_as(b, a) || a.kind == Kind::Points,
-            (false, false) => a.kind == b.kind && a.after == b.after,
-        };
-        let plain = a.nested.is_empty() && b.nested.is_empty();
-        plain && a.space == b.space && same_end && together(a, b) && a.kind.with(b.kind).is_some() && self.fit(a, b)
-    }
-
-    /// Whether a kernel of scans folds, too.
-    fn is_mixed(&self, kernel: &Kernel) -> bool {
-        let folds = |m: &usize| matches!(self.uses.sites[*m].stmt.op, ArrayOp::Fold { .. });
-        matches!(kernel.kind, Kind::Scan(_)) && kernel.main.iter().any(folds)
-    }
-
-    /// Whether two kernels fit into one: sizes and faults.
-    fn fit(&self, a: &Kernel, b: &Kernel) -> bool {
-        let ends = |x: &Kernel, y: &Kernel| !(x.facts.can_fault && (y.facts.loops || !y.demands.is_empty()));
-        let small = a.facts.with(b.facts, 1).nodes <= KERNEL_NODES;
-        a.block == b.block && small && ends(a, b) && ends(b, a) && self.uses.sites.len() <= MANY
-    }
-
-    /// Makes kernels one that read the same array at their own points.
-    fn join_siblings(&mut self, reads: &BTreeMap<usize, Reads>) {
-        let mut kernels: Vec<usize> = Vec::new();
-        for (&root, r) in reads {
-            if r.point
-                && let Some(number) = self.number(root)
-                && self.kernel(number).main.contains(&root)
-                && !kernels.contains(&number)
-                && kernels.len() < TRIED
-            {
-                kernels.push(number);
-            }
-        }
-        for i in 0..kernels.len() {
-            for j in i + 1..kernels.len() {
-                let (a, b) = (kernels[i], kernels[j]);
-                if self.kernels[a].is_some()
-                    && self.kernels[b].is_some()
-                    && self.may_share(a, b)
-                    && self.depends(a, b) == Path::None
-                    && self.depends(b, a) == Path::None
-                {
-                    self.merge(b, a);
-                }
-            }
-        }
-    }
-
-    /// Moves all of kernel `from` to kernel `to`.
-    fn merge(&mut self, from: usize, to: usize) {
-        let Some(old) = self.kernels[from].take() else { return };
-        for m in old.members() {
-            self.place[m] = Place::Kernel(to);
-        }
-        if let Some(new) = &mut self.kernels[to] {
-            new.kind = new.kind.with(old.kind).unwrap_or(new.kind);
-            new.facts = new.facts.with(old.facts, 1);
-            new.demands.extend(old.demands);
-            new.strict |= old.strict;
-            new.total &= old.total;
-            if new.epilogue.is_empty() {
-                new.after = old.after;
-            }
-            new.main.extend(old.main);
-            new.epilogue.extend(old.epilogue);
-        }
-    }
-
-    /// Makes the element-wise kernel that reads the results of a fold, scan or permute at its own points its epilogue,
-    /// or lets it join the folds that have one already.
-    fn take_epilogue(&mut self, k: usize, fused: bool) {
-        let s = self.uses.sites[k].stmt;
-        if matches!(s.op, ArrayOp::Scan { init: Some(_), .. }) {
-            return;
-        }
-        let result = self.extents.of(s.results[0]).to_vec();
-        let readers: BTreeSet<usize> = self.reads[k].keys().filter_map(|&root| self.number(root)).collect();
-        let only = fused && readers.len() == 1;
-        for number in readers {
-            let Some(own) = self.number(k) else { return };
-            let (fold, after) = (self.kernel(own), self.kernel(number));
-            let points = |part: &BTreeSet<usize>| {
-                self.reads[k]
-                    .iter()
-                    .filter(|(root, _)| after.members().any(|m| m == **root))
-                    .all(|(root, r)| part.contains(root) && r.only_point())
-            };
-            let alone = only && !fold.strict && !after.strict;
-            if self.is_mixed(fold)
-                || !(alone || together(fold, after))
-                || !self.fit(fold, after)
-                || self.depends(own, number) == Path::Around
-            {
-                continue;
-            }
-            if after.kind == Kind::Points && after.epilogue.is_empty() && after.space == result && points(&after.main) {
-                let epilogue = after.main.clone();
-                let (space, kind) = (fold.space.clone(), fold.kind);
-                self.merge(own, number);
-                if let Some(new) = &mut self.kernels[number] {
-                    new.main.retain(|m| !epilogue.contains(m));
-                    new.epilogue = epilogue;
-                    new.after = result.clone();
-                    new.space = space;
-                    new.kind = kind;
-                }
-                return;
-            }
-            let plain = after.nested.is_empty() && !after.epilogue.is_empty();
-            let joins = plain && after.after == result && after.space == fold.space;
-            if joins && after.kind == fold.kind && after.kind.with(fold.kind).is_some() && points(&after.epilogue) {
-                self.merge(own, number);
-                return;
-            }
-        }
-    }
-
-    /// How what a kernel computes reaches another one.
-    fn depends(&self, from: usize, to: usize) -> Path {
-        let (from, to) = (self.kernel(from), self.kernel(to));
-        let target: HashSet<usize> = to.members().collect();
-        let mut seen: HashSet<(usize, bool)> = from.members().map(|m| (m, false)).collect();
-        let mut todo: Vec<(usize, bool)> = seen.iter().copied().collect();
-        let mut path = Path::None;
-        while let Some((k, around)) = todo.pop() {
-            for u in self.uses.sites[k].stmt.results.iter().flat_map(|r| &self.uses.of[r.index()]) {
-                let Some(by) = self.uses.within(u.by, from.block) else { continue };
-                if target.contains(&by) {
-                    if around {
-                        return Path::Around;
-                    }
-                    path = Path::Direct;
-                    continue;
-                }
-                let next: Vec<(usize, bool)> = match self.place[by] {
-                    Place::Inlined => vec![(by, around)],
-                    Place::Apart => vec![(by, true)],
-                    Place::Kernel(other) => self.kernel(other).members().map(|m| (m, true)).collect(),
-                };
-                todo.extend(next.into_iter().filter(|n| seen.insert(*n)));
-            }
-        }
-        path
-    }
-
     fn finish(mut self, p: &Program) -> Fusion {
         let mut fusion =
             Fusion { kernel_of: vec![None; p.types.len()], inlined: vec![false; p.types.len()], ..Fusion::default() };
@@ -555,15 +398,4 @@ impl Decider<'_> {
         fusion.compactions = self.compactions;
         fusion
     }
-}
-
-/// How one kernel needs another.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Path {
-    /// It does not.
-    None,
-    /// It reads its results, also through inlined statements.
-    Direct,
-    /// Also through something else that is stored.
-    Around,
 }

@@ -75,13 +75,12 @@ pub(super) fn is_closed(op: &ArrayOp, role: &str) -> bool {
 }
 
 impl<'a> Uses<'a> {
-    pub(super) fn new(p: &'a Program) -> Uses<'a> {
+    pub(super) fn new(p: &'a Program, defs: &Definitions<'_>) -> Uses<'a> {
         let (def, of) = (vec![None; p.types.len()], vec![Vec::new(); p.types.len()]);
         let mut out = Uses { sites: Vec::new(), def, holder: Vec::new(), of };
         out.block(&p.body);
-        let defs = Definitions::new(p);
         for k in 0..out.sites.len() {
-            if let Some(c) = contraction(&defs, out.sites[k].stmt).filter(is_matrix_product) {
+            if let Some(c) = contraction(defs, out.sites[k].stmt).filter(is_matrix_product) {
                 for factor in &c.factors {
                     let read = Read::Stored("a matrix product takes it");
                     out.of[factor.array.index()].push(Use { by: By::Stmt(k), read });
