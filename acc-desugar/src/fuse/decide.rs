@@ -331,7 +331,19 @@ impl Decider<'_> {
         let over = match &site.stmt.op {
             ArrayOp::Fold { xs, .. } | ArrayOp::FoldSeg { xs, .. } => *xs,
             ArrayOp::Scan { xs, .. } | ArrayOp::Permute { xs, .. } => *xs,
-            _ => result,
+            ArrayOp::Generate { .. }
+            | ArrayOp::Map { .. }
+            | ArrayOp::Backpermute { .. }
+            | ArrayOp::Replicate { .. }
+            | ArrayOp::Slice { .. }
+            | ArrayOp::Stencil { .. }
+            | ArrayOp::Check { .. }
+            | ArrayOp::Argsort { .. }
+            | ArrayOp::Reshape { .. }
+            | ArrayOp::Compute { .. }
+            | ArrayOp::Foreign { .. }
+            | ArrayOp::If { .. }
+            | ArrayOp::While { .. } => result,
         };
         self.place[k] = Place::Kernel(self.kernels.len());
         self.kernels.push(Some(Kernel {

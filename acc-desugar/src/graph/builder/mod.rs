@@ -242,7 +242,29 @@ impl Builder {
                     |from: AxisSet| axes.iter().enumerate().fold(0, |set, (to, a)| set | (((from >> a) & 1) << to));
                 (moved(of(&self.axes, x)), moved(of(&self.full, x)))
             }
-            _ => return,
+            // Of any extents.
+            Op::Select { .. }
+            | Op::Contract(..)
+            | Op::Fold { .. }
+            | Op::Scan { .. }
+            | Op::If { .. }
+            | Op::While { .. }
+            | Op::LaneLoop { .. }
+            | Op::Trace { .. }
+            | Op::Confine { .. } => return,
+            // With what they are known for already.
+            Op::Checked { .. } | Op::Sort(_) => return,
+            // Of rank 0, or no tensors.
+            Op::Const(_)
+            | Op::FromSize(_)
+            | Op::AnyLane(_)
+            | Op::Size(_)
+            | Op::SizeOp(..)
+            | Op::ReadBack(_)
+            | Op::Argument(_)
+            | Op::Outside { .. }
+            | Op::Extent(..)
+            | Op::Fault { .. } => return,
         };
         self.axes[r.index()] = axes;
         self.full[r.index()] = full;
