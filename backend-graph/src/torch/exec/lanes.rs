@@ -3,7 +3,7 @@
 //! All lanes take every step, and what a lane that has left is to keep is held back. When few are left of many, the
 //! others are put aside (the thresholds were measured: with them a Mandelbrot set takes a sixth of the time).
 
-use super::{Held, Result, Rt, Run, ops};
+use super::{Held, Result, Rt, Run, masks};
 use crate::plan::{PlannedBody, Step};
 use crate::torch::TorchError;
 use acc_desugar::graph::Value;
@@ -79,13 +79,13 @@ impl Run<'_> {
             self.enter(test, &lanes);
             lanes.active = self.tensors(test)?.pop().ok_or_else(|| TorchError::new("a test yields nothing"))?;
             self.settle()?;
-            if !ops::any_lane(&lanes.active)? {
+            if !masks::any_lane(&lanes.active)? {
                 break;
             }
             round += 1;
             let mut all_on = false;
             if lanes.count >= FEW && round % PERIOD == 0 {
-                let left = ops::count_lanes(&lanes.active)?;
+                let left = masks::count_lanes(&lanes.active)?;
                 if left * 4 < lanes.count * 3 {
                     match &mut results {
                         None => results = Some(copies(&lanes.state)?),
@@ -100,7 +100,7 @@ impl Run<'_> {
             self.enter(next, &lanes);
             let new = self.tensors(next)?;
             for ((old, new), kept) in lanes.state.iter_mut().zip(new).zip(kept) {
-                *old = if *kept && !all_on { ops::select_lanes(&lanes.active, &new, old)? } else { new };
+                *old = if *kept && !all_on { masks::select_lanes(&lanes.active, &new, old)? } else { new };
             }
         }
         let results = match results {

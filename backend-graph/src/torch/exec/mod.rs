@@ -3,10 +3,13 @@
 mod cast;
 mod fault;
 mod lanes;
+mod masks;
 mod ops;
 mod prim;
+mod reduce;
 mod rows;
 mod segments;
+mod views;
 
 use super::setup::Session;
 use super::transfer::{Transfer, literal};

@@ -1,6 +1,7 @@
 //! Reductions and scans of segments.
 
-use super::ops::{cumulative, ordered, select_lanes, unordered};
+use super::masks::select_lanes;
+use super::reduce::{cumulative, ordered, unordered};
 use super::{Run, prim};
 use crate::torch::transfer::{kind, literal};
 use crate::torch::{Device, TorchError};
