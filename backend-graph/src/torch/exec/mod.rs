@@ -9,6 +9,7 @@ mod prim;
 mod reduce;
 mod rows;
 mod segments;
+mod value;
 mod views;
 
 use super::setup::Session;
@@ -17,13 +18,14 @@ use super::{Device, TorchError};
 use crate::plan::{Plan, PlannedBody, Step};
 use acc_core::data::ArrayData;
 use acc_core::ir::{ArrayType, Loc};
-use acc_core::{Charge, Error, Meter, RunLimits, timeline};
+use acc_core::{Error, Meter, RunLimits, timeline};
 use acc_desugar::Faults;
 use acc_desugar::graph::{Node, Op, Type, Value};
 use fault::{Flag, Pending};
 use std::collections::HashMap;
 use std::sync::Arc;
 use tch::Tensor;
+use value::{Held, Rt};
 
 type Result<T> = std::result::Result<T, Stop>;
 type TorchResult<T> = std::result::Result<T, TorchError>;
@@ -90,39 +92,6 @@ struct Constants(Vec<Option<Rt>>);
 // SAFETY: the tensors are never written to; another thread only makes further handles of them, which counts references
 // atomically.
 unsafe impl Sync for Constants {}
-
-/// A value of a run.
-enum Rt {
-    Size(i64),
-    Tensor(Held),
-    Token,
-}
-
-/// A tensor, with what its memory counts for; a view shares the charge of what it views.
-struct Held {
-    tensor: Tensor,
-    charge: Option<Arc<Charge>>,
-}
-
-impl std::ops::Deref for Held {
-    type Target = Tensor;
-    fn deref(&self) -> &Tensor {
-        &self.tensor
-    }
-}
-
-impl From<Tensor> for Held {
-    /// Memory that does not count: an argument's, or too little to count.
-    fn from(tensor: Tensor) -> Held {
-        Held { tensor, charge: None }
-    }
-}
-
-impl Held {
-    fn handle(&self) -> Held {
-        Held { tensor: self.tensor.shallow_clone(), charge: self.charge.clone() }
-    }
-}
 
 impl Executable {
     pub(crate) fn new(
@@ -223,26 +192,6 @@ fn host_array(transfer: &Transfer, ty: &ArrayType, values: &mut dyn Iterator<Ite
         columns.push(unsafe { transfer.take(t.tensor, leaf) }?);
     }
     Ok(ArrayData::new(shape, ty.elt.clone(), columns).map_err(|e| TorchError::new(e.to_string()))?)
-}
-
-impl Rt {
-    /// Another handle of the value.
-    fn handle(&self) -> Rt {
-        match self {
-            Rt::Size(n) => Rt::Size(*n),
-            Rt::Tensor(t) => Rt::Tensor(t.handle()),
-            Rt::Token => Rt::Token,
-        }
-    }
-
-    /// Whether a condition, a size or a rank-0 tensor of `bool`, holds.
-    fn holds(&self) -> TorchResult<bool> {
-        match self {
-            Rt::Size(n) => Ok(*n != 0),
-            Rt::Tensor(t) => Ok(t.f_int64_value(&[])? != 0),
-            Rt::Token => Err(TorchError::new("a check is no condition")),
-        }
-    }
 }
 
 struct Run<'a> {
