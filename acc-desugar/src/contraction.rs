@@ -2,8 +2,8 @@
 //!
 //! `C[b.., m.., n..] = sum over k of A[..] * B[..]`, where the innermost axis of the index space, which is summed, indexes
 //! both `A` and `B`. Matrix products, batched and transposed ones included, products of matrices with vectors, and dot
-//! products are of this form however they are written. [`product`] is the rule, for whatever says where its values come
-//! from ([`Source`]): the arrays of a program, followed through `map`, `zip_with`, `replicate`, axis permutations and reads
+//! products are of this form however they are written. `product` is the rule, for whatever says where its values come
+//! from (`Source`): the arrays of a program, followed through `map`, `zip_with`, `replicate`, axis permutations and reads
 //! at an index ([`contraction`]), and the tensors of a graph, also those that are no arrays (`flatten::reduce`).
 
 use crate::fuse::extents::Extents;
