@@ -134,6 +134,21 @@ fn reads_across_rows_are_turned() {
             }
         }
     }
+    // Axes in between, and enough for several threads.
+    for (shape, read) in [
+        ("(extent(a, 3), extent(a, 1), extent(a, 2), extent(a, 0))", "a[%z, %x, %y, %w]"),
+        ("(extent(a, 1), extent(a, 3), extent(a, 2), extent(a, 0))", "a[%z, %w, %y, %x]"),
+    ] {
+        let text = format!(
+            "program(a: [4]f32) {{
+               t: [4]f32 = generate(shape: || {shape}, f: |%w: i64, %x: i64, %y: i64, %z: i64| {read})
+               yield t
+             }}"
+        );
+        for extents in [[3, 20, 5, 40], [17, 2, 33, 18], [40, 1, 9, 16], [9, 10, 0, 11], [64, 9, 10, 70]] {
+            agree(&text, &[array(&extents, &ScalarType::F32.into(), &mut r)]);
+        }
+    }
     let text = "program(a: [2](i32, f64), b: [2]i32) {
         t: [2](i32, f64, i32) = generate(shape: || (sub(extent(a, 1), 1i64), extent(a, 0)), f: |%i: i64, %j: i64| {
           %p: i32, %q: f64 = a[%j, %i]

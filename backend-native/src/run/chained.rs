@@ -209,6 +209,8 @@ impl Rows<'_> {
         let bytes: usize = stored.iter().map(|(m, types)| self.rows * m.width * size(types)).sum();
         let lines = |n: usize, types: &[ScalarType]| types.iter().all(|t| (n * t.size()).is_multiple_of(LINE));
         let begins = |m: &super::rows::Memory, types| lines(m.lead, types) && (self.rows == 1 || lines(m.width, types));
-        bytes >= STREAM && stored.iter().all(|(m, types)| begins(m, types))
+        // From the right vectors are counted from the end of a row.
+        let ends = |m: &super::rows::Memory, types| self.dir != Some(Dir::Right) || lines(m.lead + self.row, types);
+        bytes >= STREAM && stored.iter().all(|(m, types)| begins(m, types) && ends(m, types))
     }
 }

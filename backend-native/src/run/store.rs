@@ -51,10 +51,9 @@ pub(crate) fn fill(
         [_, .., row] if row > PANEL && across => Some(row),
         _ => None,
     };
-    if let Some(row) = row {
-        len = len.next_multiple_of(row);
-    }
     let native = kernel.and_then(|job| Native::new(job, row.is_some(), stream));
+    let whole = native.as_ref().map_or(1, |native| native.whole).max(row.unwrap_or(1));
+    len = len.next_multiple_of(whole);
     cx.tasks(
         parallel,
         pieces(&mut out, n, len),
@@ -85,6 +84,8 @@ struct Native<'a> {
     row: usize,
     /// Columns taken at a time.
     panel: usize,
+    /// Elements of which whole multiples are computed at once, but for the last ones.
+    whole: usize,
     stream: bool,
 }
 
@@ -97,15 +98,17 @@ impl<'a> Native<'a> {
         // Past the caches only where each row of each result begins at a line of them.
         let types = || job.outputs.iter().flat_map(|o| &o.types);
         let stream = stream && (row == n || types().all(|t| (row * t.size()).is_multiple_of(LINE)));
-        let turned = match job.extents[..] {
-            [.., rows, row] => rows >= SQUARE && row >= SQUARE && llvm::has_turned(&job.launch.kernel),
-            _ => false,
-        };
+        let kernel = &job.launch.kernel;
+        let extent = |axis: usize| job.extents.get(axis).copied().unwrap_or(1);
+        let turned = llvm::axis_turned(kernel).filter(|&axis| extent(axis) >= SQUARE && row >= SQUARE);
+        // The elements of a point along the axis that is turned, and along those around it.
+        let whole = turned.map_or(1, |axis| llvm::between(kernel, axis).map(extent).product::<usize>() * row);
+        let turned = turned.is_some();
         // Lines of each result: as many as are turned at once, else one, so that few lines are read in turn.
         let line = types().map(|t| LINE / t.size()).max().filter(|_| panels || turned);
         let panel = line.map_or(usize::MAX, |line| if turned { (4 * line).min(llvm::PANEL) } else { line });
         let call = job.call(Form::Store { flat, stream, turned })?;
-        Some(Native { job, call, row, panel, stream })
+        Some(Native { job, call, row, panel, whole, stream })
     }
 
     /// Computes a piece; whether that is done. If not, tiles must do it, to find what stops it.
@@ -118,6 +121,7 @@ impl<'a> Native<'a> {
         // Whole cache lines, and whole rows of panels.
         let most = (CALL / self.job.launch.cost.max(1)).next_multiple_of(LINE);
         let most = if self.panel < self.row { most.next_multiple_of(self.row) } else { most };
+        let most = if self.whole > self.row { most.next_multiple_of(self.whole * llvm::BLOCK) } else { most };
         let part = Part { most, panel: self.panel, ..Part::of(positions, self.row) };
         let ended = self.call.run(part, &mut Memory { outs: &mut outs, ..Memory::default() });
         if self.stream {

@@ -37,7 +37,7 @@ impl Emitter<'_> {
                     Axis::Lanes(first) => (first, true),
                 };
                 let first = self.affine(&at, scale, offset, base.map(|v| self.one(v)));
-                if lane && scale != 0 { V::Linear(first, scale) } else { V::One(first) }
+                if lane && scale != 0 { V::Linear(first, scale * self.lane_step) } else { V::One(first) }
             }
         }
     }
@@ -285,15 +285,12 @@ impl Emitter<'_> {
         let (mem, size) = (stored(ty), ty.size());
         let (vector, suffix) = (self.shape().of(mem), self.shape().suffix(mem));
         let start = put!(self, "getelementptr {mem}, ptr {column}, i64 {first}");
-        let reversed: Vec<String> = (0..lanes).rev().map(|k| format!("i32 {k}")).collect();
         let mut parts = Parts::new();
         for part in 0..self.width.parts {
-            let offset = if step > 0 { (part * lanes) as i64 } else { -((part * lanes + lanes - 1) as i64) };
-            let p =
-                if offset == 0 { start.clone() } else { put!(self, "getelementptr {mem}, ptr {start}, i64 {offset}") };
+            let p = self.neighbour(&start, mem, part, step);
             let mut mask = self.readable(part, good);
             if let (Some(m), true) = (&mask, step < 0) {
-                mask = Some(self.reverse(m, "i1", &reversed));
+                mask = Some(self.reversed(m, "i1"));
             }
             let x = match mask {
                 None => put!(self, "load {vector}, ptr {p}, align {size}{scope}"),
@@ -302,14 +299,24 @@ impl Emitter<'_> {
                     "call {vector} @llvm.masked.load.{suffix}.p0(ptr {p}, i32 {size}, <{lanes} x i1> {m}, {vector} zeroinitializer){scope}"
                 ),
             };
-            let x = if step < 0 { self.reverse(&x, mem, &reversed) } else { x };
+            let x = if step < 0 { self.reversed(&x, mem) } else { x };
             parts.push(self.read(ty, x));
         }
         parts
     }
 
-    fn reverse(&mut self, x: &Operand, element: &str, order: &[String]) -> Operand {
+    /// Where a vector begins in memory whose elements are the lanes of a part, neighbours in ascending or descending order,
+    /// that of the first lane of all at `start`.
+    fn neighbour(&mut self, start: &Operand, mem: &str, part: usize, step: i64) -> Operand {
+        let lanes = self.width.lanes;
+        let offset = if step > 0 { (part * lanes) as i64 } else { -((part * lanes + lanes - 1) as i64) };
+        if offset == 0 { start.clone() } else { put!(self, "getelementptr {mem}, ptr {start}, i64 {offset}") }
+    }
+
+    /// The lanes of a vector in the opposite order.
+    fn reversed(&mut self, x: &Operand, element: &str) -> Operand {
         let (ty, n) = (self.shape().of(element), self.width.lanes);
+        let order: Vec<String> = (0..n).rev().map(|k| format!("i32 {k}")).collect();
         put!(self, "shufflevector {ty} {x}, {ty} poison, <{n} x i32> <{}>", order.join(", "))
     }
 
@@ -403,24 +410,28 @@ impl Emitter<'_> {
         let _ = self.checked(array, index, None);
     }
 
-    /// Writes a result, one element per lane that is on, to neighbouring positions.
+    /// Writes a result, one element per lane that is on, to neighbouring positions, in the order of the axis of lanes.
     pub(super) fn store(&mut self, ty: ScalarType, parts: &Parts, out: &Operand, first: &Operand) {
         let lanes = self.width.lanes;
         let (mem, size) = (stored(ty), ty.size());
         let (vector, suffix) = (self.shape().of(mem), self.shape().suffix(mem));
         let start = put!(self, "getelementptr {mem}, ptr {out}, i64 {first}");
         for (part, x) in parts.iter().enumerate() {
-            let p = match part * lanes {
-                0 => start.clone(),
-                offset => put!(self, "getelementptr {mem}, ptr {start}, i64 {offset}"),
-            };
-            let x = if ty == ScalarType::Bool {
+            let p = self.neighbour(&start, mem, part, self.lane_step);
+            let mut x = if ty == ScalarType::Bool {
                 let flags = self.mask_type();
                 put!(self, "zext {flags} {x} to {vector}")
             } else {
                 x.clone()
             };
-            match &self.mask {
+            let mut mask = self.mask.clone();
+            if self.lane_step < 0 {
+                x = self.reversed(&x, mem);
+                if let Mask::Lanes(m) = &mut mask {
+                    m[part] = self.reversed(&m[part], "i1");
+                }
+            }
+            match &mask {
                 Mask::All if self.stream => {
                     let bytes = (size * lanes).min(64);
                     self.w

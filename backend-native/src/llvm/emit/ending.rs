@@ -297,7 +297,13 @@ impl<'a> Ending<'a> {
         let mut before = state.0.into_iter();
         let mut after = State::default();
         let last = matches!(e.mask, Mask::Lanes(_)).then(|| {
-            let left = put!(e, "sub i64 %c1, {first}");
+            // Columns from the first one in the order of the scan on, itself included.
+            let left = if e.lane_step > 0 {
+                put!(e, "sub i64 %c1, {first}")
+            } else {
+                let after = put!(e, "add i64 {first}, 1");
+                put!(e, "sub i64 {after}, %c0")
+            };
             let count = put!(e, "call i64 @llvm.smin.i64(i64 {left}, i64 {})", e.width.step());
             put!(e, "sub i64 {count}, 1")
         });

@@ -45,7 +45,7 @@ use std::collections::HashMap;
 use std::fmt::Write;
 use std::sync::Arc;
 use text::{Label, Operand, Writer};
-pub(crate) use turned::{PANEL, has_turned};
+pub(crate) use turned::{BLOCK, PANEL, axis_turned, between};
 use value::{Mask, V};
 
 /// What a function does with the elements of a kernel.
@@ -122,7 +122,7 @@ impl Form {
                 }
                 Some(Finish::Scatter { .. }) => &[Form::Scatter, Form::Located],
                 Some(Finish::Compact) => &[Form::Count, Form::Compact],
-                _ if turned::has_turned(kernel) => &[Form::Store { flat: false, stream: false, turned: true }],
+                _ if axis_turned(kernel).is_some() => &[Form::Store { flat: false, stream: false, turned: true }],
                 _ => &[Form::Store { flat: false, stream: false, turned: false }],
             },
         };
@@ -274,9 +274,6 @@ pub(crate) fn emit(kernel: &Kernel, form: Form, target: &Target) -> Result<Emitt
     {
         supported(&e.body)?;
     }
-    if form.is_along() && kernel.axes.last() == Some(&AxisKind::Scan(Dir::Right)) {
-        return Err("a scan of a long row from the right".into());
-    }
     let lengthens = |o: &Output| matches!(o.finish, Finish::Scan { init: true, .. });
     if form == Form::Whole && kernel.outputs.iter().any(lengthens) {
         return Err("whole rows that are longer than what is scanned".into());
@@ -306,6 +303,9 @@ pub(crate) fn emit(kernel: &Kernel, form: Form, target: &Target) -> Result<Emitt
     }
     let mut e = Emitter::new(&kernel.element, width, target);
     e.stream = matches!(form, Form::Store { stream: true, .. } | Form::Chunk { stream: true });
+    if form.is_along() && kernel.axes.last() == Some(&AxisKind::Scan(Dir::Right)) {
+        e.lane_step = -1;
+    }
     match form {
         Form::Scheduled => e.scheduled(kernel, size >= LARGE),
         _ => e.nest(kernel, form, size >= LARGE),
@@ -403,6 +403,9 @@ struct Emitter<'a> {
     inner: bool,
     /// Whether full vectors of results are written past the caches.
     stream: bool,
+    /// By how much the index along the axis of lanes grows from lane to lane: 1, or -1 where rows are scanned from the
+    /// right, the first lane being the rightmost.
+    lane_step: i64,
     /// What is read from memory of the function, where it was turned.
     turned: Vec<turned::Turned>,
 }
@@ -436,6 +439,7 @@ impl<'a> Emitter<'a> {
             proven: nest::Proven::default(),
             inner: false,
             stream: false,
+            lane_step: 1,
             turned: Vec::new(),
         }
     }

@@ -14,6 +14,7 @@
 use super::ending::Ending;
 use super::levels::levels;
 use super::text::{Operand, literal, put};
+use super::turned::{PANEL, Visit, axis_turned};
 use super::value::{Mask, V};
 use super::{Emitter, Form, Level, Word};
 use crate::kernel::{Body, Edge, Ix, Kernel, Node, Op, Region};
@@ -80,8 +81,9 @@ impl<'a> Emitter<'a> {
     /// Writes the function's loops.
     pub(super) fn nest(&mut self, kernel: &'a Kernel, form: Form, large: bool) {
         let (lane, along) = form.axes(kernel.axes.len());
-        let params: Vec<Level> =
-            (0..kernel.axes.len()).map(|k| if k == lane { Level::Linear(1) } else { Level::One }).collect();
+        let params: Vec<Level> = (0..kernel.axes.len())
+            .map(|k| if k == lane { Level::Linear(self.lane_step) } else { Level::One })
+            .collect();
         self.levels = levels(self.body, &params);
         self.constants_of(self.body);
         let body = self.body;
@@ -97,11 +99,14 @@ impl<'a> Emitter<'a> {
         of_stage(LAUNCH).into_iter().for_each(|n| self.node(n));
         self.settle();
 
-        let (row, next_row, done, before) = (self.w.label(), self.w.label(), self.w.label(), self.w.block);
-        self.w.jump(row);
-        self.w.start(row);
-        let r = self.w.promise();
-        let mark = self.w.mark();
+        let (next_row, done) = (self.w.label(), self.w.label());
+        let turned = if let Form::Store { turned: true, .. } = form { axis_turned(kernel) } else { None };
+        let rows = match turned {
+            Some(axis) if axis + 1 < lane => Rows::InBlocks(self.visit(kernel, axis)),
+            Some(_) | None => self.rows_in_order(),
+        };
+        let row = self.w.block;
+        let r = rows.row().clone();
         self.outer_axes(lane, kernel.axes.len(), &r);
         let (base, extent) = (self.word(Word::Base), self.word(Word::Extent(lane as u32)));
         let position = put!(self, "mul i64 {r}, {extent}");
@@ -118,16 +123,27 @@ impl<'a> Emitter<'a> {
                 _ => None,
             });
         }
-        if matches!(form, Form::Store { turned: true, .. }) {
-            self.turn(of_stage(STEP).into_iter(), lane, &r);
+        if let Some(axis) = turned {
+            let begins = match &rows {
+                Rows::InOrder { .. } => put!(self, "icmp eq i64 {r}, %r0"),
+                Rows::InBlocks(visit) => visit.begins.clone(),
+            };
+            self.turn(of_stage(STEP).into_iter(), lane, axis, &begins);
         }
         let edges = self.inner_range(&body.region, lane, [&first, &end], &|axis| axis < lane);
         let (step, inside) = (of_stage(STEP), of_stage(ALONG));
-        let columns = Columns { from: first, to: end, edges, once: large, whole: form.is_along() };
+        let [from, to] = self.counted([first, end]);
+        let edges = edges.map(|(lo, hi)| self.counted([lo, hi]).into());
+        let whole = form.is_along();
+        // What lies across memory is walked once for all that is left of a row.
+        let across = form == Form::Rows && kernel.lies_across();
+        let rest = if whole || large || across { self.width.parts } else { 1 };
+        let columns = Columns { from, to, edges, once: large, whole, rest };
         let state = finish.begin(self);
         let state = self.steps(&columns, state, next_row, &mut |e, first, state| {
+            let first = &e.column(first);
             e.axes[lane] = Axis::Lanes(first.clone());
-            e.set(e.body.region.params[lane], V::Linear(first.clone(), 1));
+            e.set(e.body.region.params[lane], V::Linear(first.clone(), e.lane_step));
             let exits = [e.decline, e.stop];
             if form.is_scatter() {
                 (e.decline, e.stop) = (e.w.label(), e.w.label());
@@ -141,13 +157,39 @@ impl<'a> Emitter<'a> {
         });
         self.w.start(next_row);
         finish.end(self, state);
-        let next = put!(self, "add i64 {r}, 1");
-        let more = put!(self, "icmp slt i64 {next}, %r1");
-        let last = self.w.block;
-        self.w.branch(&more, row, done);
-        self.w.insert(mark, &format!("  {r} = phi i64 [ %r0, {before} ], [ {next}, {last} ]\n"));
+        match &rows {
+            Rows::InOrder { before, mark, row: r } => {
+                let next = put!(self, "add i64 {r}, 1");
+                let more = put!(self, "icmp slt i64 {next}, %r1");
+                let last = self.w.block;
+                self.w.branch(&more, row, done);
+                self.w.insert(*mark, &format!("  {r} = phi i64 [ %r0, {before} ], [ {next}, {last} ]\n"));
+            }
+            Rows::InBlocks(visit) => self.visit_next(visit, row, done, finish.cost * PANEL),
+        }
         self.w.start(done);
         self.w.line(format_args!("ret i64 0"));
+    }
+
+    /// Starts a loop over the rows of the function.
+    fn rows_in_order(&mut self) -> Rows {
+        let (head, before) = (self.w.label(), self.w.block);
+        self.w.jump(head);
+        self.w.start(head);
+        Rows::InOrder { before, mark: self.w.mark(), row: self.w.promise() }
+    }
+
+    /// Columns as steps count them: from the right, if that is where they begin, column `c` is number `-1 - c`.
+    fn counted(&mut self, [from, to]: [Operand; 2]) -> [Operand; 2] {
+        if self.lane_step > 0 {
+            return [from, to];
+        }
+        [to, from].map(|end| put!(self, "sub i64 0, {end}"))
+    }
+
+    /// The column of a number that steps count.
+    fn column(&mut self, number: &Operand) -> Operand {
+        if self.lane_step > 0 { number.clone() } else { put!(self, "xor i64 {number}, -1") }
     }
 
     /// Writes the constants of a body.
@@ -287,7 +329,7 @@ impl<'a> Emitter<'a> {
         done: super::Label,
         write: &mut dyn FnMut(&mut Self, &Operand, State) -> State,
     ) -> State {
-        let Columns { from, to, edges, once, whole } = columns;
+        let Columns { from, to, edges, once, whole, rest } = columns;
         let step = self.width.step();
         let (head, choose, masked, before) = (self.w.label(), self.w.label(), self.w.label(), self.w.block);
         let first = state.with(from.clone(), "i64");
@@ -343,10 +385,12 @@ impl<'a> Emitter<'a> {
             let until = put!(self, "call i64 @llvm.smin.i64(i64 {lo}, i64 {to})");
             end = put!(self, "select i1 {early}, i64 {until}, i64 {to}");
         }
+        let parts = std::mem::replace(&mut self.width.parts, *rest);
         self.mask = self.first_lanes(&j, &end);
         let after = write(self, &j, carried.clone());
         self.mask = Mask::All;
-        let next = put!(self, "add i64 {j}, {step}");
+        let next = put!(self, "add i64 {j}, {}", self.width.step());
+        self.width.parts = parts;
         let next = put!(self, "call i64 @llvm.smin.i64(i64 {next}, i64 {end})");
         arrivals.push((after.with(next, "i64"), self.w.block));
         self.w.jump(head);
@@ -403,6 +447,23 @@ impl Emitter<'_> {
     }
 }
 
+/// The loop over the rows of a function: its phis, which stand at a mark, are written when it ends.
+enum Rows {
+    /// One after the other.
+    InOrder { before: super::Label, mark: usize, row: Operand },
+    /// See [`Visit`].
+    InBlocks(Visit),
+}
+
+impl Rows {
+    fn row(&self) -> &Operand {
+        match self {
+            Rows::InOrder { row, .. } => row,
+            Rows::InBlocks(visit) => &visit.row,
+        }
+    }
+}
+
 /// The columns of a row whose steps are written.
 pub(super) struct Columns {
     /// The first.
@@ -415,6 +476,8 @@ pub(super) struct Columns {
     pub once: bool,
     /// Whether only the last step of a row may be of fewer lanes.
     pub whole: bool,
+    /// Vectors of a step under a mask: fewer than of others are less code.
+    pub rest: usize,
 }
 
 /// Values carried from step to step, with their types.

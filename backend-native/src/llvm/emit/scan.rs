@@ -245,16 +245,15 @@ impl<'a> Emitter<'a> {
         let after = self.after(body, types, carry, &through);
         // What comes before each lane's group: after the one before it, or carried.
         let (lanes, parts) = (self.width.lanes, self.width.parts);
-        let mut args: Vec<V> = Vec::new();
+        let mut before: Vec<V> = Vec::new();
         for ((after, carried), &ty) in after.iter().zip(&carry.leaves).zip(types) {
-            let before = (0..parts).map(|part| {
+            let all = (0..parts).map(|part| {
                 let group = |k: usize| (part * lanes + k) / GROUP;
                 self.picked(ty, after, carried, &|k| if group(k) == 0 { lanes + k } else { group(k) - 1 })
             });
-            args.push(V::Lanes(before.collect()));
+            before.push(V::Lanes(all.collect()));
         }
-        args.extend(scanned.iter().cloned().map(V::Lanes));
-        let mut combined = self.inline(body, &args);
+        let mut combined = self.combined(body, before, scanned.iter().cloned().map(V::Lanes).collect());
         // Nothing comes before the first group of all.
         let flags = self.mask_type();
         let later: Vec<String> = (0..lanes).map(|k| format!("i1 {}", k >= GROUP)).collect();
@@ -278,8 +277,7 @@ impl<'a> Emitter<'a> {
     ) -> Vec<Parts> {
         let parts = self.width.parts;
         let firsts = before.leaves.iter().map(|b| V::Lanes(smallvec::smallvec![b.clone(); parts]));
-        let args: Vec<V> = firsts.chain(xs.iter().cloned().map(V::Lanes)).collect();
-        let combined = self.inline(body, &args);
+        let combined = self.combined(body, firsts.collect(), xs.iter().cloned().map(V::Lanes).collect());
         self.either(&format!("i1 {}", before.there), types, &combined, xs)
     }
 
@@ -295,11 +293,18 @@ impl<'a> Emitter<'a> {
             .collect()
     }
 
+    /// Combines what comes first and what comes after it in the order of a scan: of the lesser index is what comes first,
+    /// but from the right.
+    fn combined(&mut self, body: &'a Body, first: Vec<V>, second: Vec<V>) -> Vec<Parts> {
+        let (left, right) = if self.lane_step > 0 { (first, second) } else { (second, first) };
+        self.inline(body, &[left, right].concat())
+    }
+
     /// For each group what is carried after it, a lane for each.
     fn after(&mut self, body: &'a Body, types: &[ScalarType], carry: &Carry, through: &[Operand]) -> Vec<Operand> {
-        let both = carry.leaves.iter().chain(through).map(|x| V::Lanes(smallvec::smallvec![x.clone()]));
-        let args: Vec<V> = both.collect();
-        let combined = self.on_parts(1, |e| e.inline(body, &args));
+        let [carried, own] = [&carry.leaves[..], through]
+            .map(|leaves| leaves.iter().map(|x| V::Lanes(smallvec::smallvec![x.clone()])).collect());
+        let combined = self.on_parts(1, |e| e.combined(body, carried, own));
         let flags = self.mask_type();
         let there = self.splat(&carry.there, "i1");
         let leaves = combined.iter().zip(through).zip(types);
@@ -354,13 +359,12 @@ impl<'a> Emitter<'a> {
     /// Combines each lane but the first `by` ones of each group of lanes with the one `by` lanes before it.
     fn doubled(&mut self, body: &'a Body, types: &[ScalarType], xs: &[Parts], by: usize, group: usize) -> Vec<Parts> {
         let (lanes, flags) = (self.width.lanes, self.mask_type());
-        let mut args: Vec<V> = Vec::new();
+        let mut before: Vec<V> = Vec::new();
         for (parts, &ty) in xs.iter().zip(types) {
             let earlier = parts.iter().map(|x| self.picked(ty, x, x, &|k| if k % group >= by { k - by } else { k }));
-            args.push(V::Lanes(earlier.collect()));
+            before.push(V::Lanes(earlier.collect()));
         }
-        args.extend(xs.iter().cloned().map(V::Lanes));
-        let combined = self.inline(body, &args);
+        let combined = self.combined(body, before, xs.iter().cloned().map(V::Lanes).collect());
         let later: Vec<String> = (0..lanes).map(|k| format!("i1 {}", k % group >= by)).collect();
         self.either(&format!("{flags} <{}>", later.join(", ")), types, &combined, xs)
     }

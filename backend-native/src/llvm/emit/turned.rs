@@ -1,16 +1,21 @@
 //! Reads across rows, as in a transposition: blocks that are turned in registers.
 //!
-//! Where neighbouring lanes lie far apart in memory, and rows of the index space next to each other, several rows are
-//! read together: for each lane a vector along memory. These vectors are transposed, and kept in memory of the function,
-//! where each of the rows finds its lanes side by side.
+//! Where neighbouring lanes lie far apart in memory, and points along another axis next to each other, several rows along
+//! that axis are read together: for each lane a vector along memory. These vectors are transposed, and kept in memory of
+//! the function, where each of the rows finds its lanes side by side.
+//!
+//! Such rows follow one another if that axis is the next one from within. If it lies further out, rows are visited in
+//! blocks of as many points along it as are turned at once: of a block those with the same indices along the axes in
+//! between, then those with the next ones.
 
 use super::nest::{Axis, State};
-use super::text::{Operand, put};
+use super::text::{Label, Operand, put};
 use super::value::V;
 use super::{Emitter, Word};
 use crate::kernel::{Ix, Kernel, Load, Node, Op};
 use acc_core::ir::Val;
 use std::fmt::Write;
+use std::ops::Range;
 
 /// Columns that are turned at once at most.
 pub(crate) const PANEL: usize = 128;
@@ -18,38 +23,132 @@ pub(crate) const PANEL: usize = 128;
 const MOST: usize = 4;
 /// Bytes within which registers are shuffled at the least cost.
 const LANE: usize = 16;
+/// Points along the axis that is turned of a block of rows: as many as are turned at once of the narrowest elements.
+pub(crate) const BLOCK: usize = 16;
 
 /// A leaf of a read that is turned.
 pub(super) struct Turned {
-    /// The value that is read, and the memory of the function that has it.
+    /// The value that is read, the axis whose points lie side by side, and the memory of the function that has it.
     pub of: Val,
+    axis: usize,
     buffer: Operand,
 }
 
-/// The dimension of an array along which the lanes of a read lie, the rows lying side by side; none if that is not so.
-fn dimension(l: &Load, lane: usize) -> Option<usize> {
+/// The dimension of an array along which the lanes of a read lie, and the axis whose points lie side by side; none if that
+/// is not so.
+fn across(l: &Load, lane: usize) -> Option<(usize, usize)> {
     let (last, outer) = l.index.split_last()?;
-    let along = |ix: &Ix, axis: usize| matches!(*ix, Ix::Affine { axis: a, base: None, .. } if a as usize == axis);
-    let side_by_side = lane > 0 && along(last, lane - 1) && matches!(last, Ix::Affine { scale: 1, .. });
-    let steady = |ix: &Ix| matches!(*ix, Ix::Affine { axis, base: None, .. } if (axis as usize) + 1 < lane);
-    let across = outer.iter().position(|ix| along(ix, lane) && matches!(ix, Ix::Affine { scale: 1.., .. }))?;
+    let &Ix::Affine { axis: side, scale: 1, base: None, .. } = last else { return None };
+    let steady = |ix: &Ix| matches!(*ix, Ix::Affine { axis, base: None, .. } if axis != side && (axis as usize) < lane);
+    let along = |ix: &Ix| matches!(*ix, Ix::Affine { axis, scale: 1.., base: None, .. } if axis as usize == lane);
+    let across = outer.iter().position(along)?;
     let others = outer.iter().enumerate().all(|(dim, ix)| dim == across || steady(ix));
-    (l.edge.is_none() && side_by_side && others).then_some(across)
+    (l.edge.is_none() && (side as usize) < lane && others).then_some((across, side as usize))
 }
 
-/// Whether a kernel has reads that are turned.
-pub(crate) fn has_turned(kernel: &Kernel) -> bool {
-    let lane = kernel.axes.len().saturating_sub(1);
-    let turned = |n: &Node| matches!(&n.op, Op::Load(l) if dimension(l, lane).is_some());
-    kernel.element.region.nodes.iter().any(turned)
+/// The axis with which the innermost one changes places in reads that are turned, the inner one if there are several; none
+/// if nothing is turned.
+pub(crate) fn axis_turned(kernel: &Kernel) -> Option<usize> {
+    let lane = kernel.axes.len().checked_sub(1)?;
+    let loads = kernel.element.region.nodes.iter().filter_map(|n| match &n.op {
+        Op::Load(l) => across(l, lane),
+        _ => None,
+    });
+    loads.map(|(_, side)| side).max()
+}
+
+/// The axes between the one that is turned and that of lanes.
+pub(crate) fn between(kernel: &Kernel, turned: usize) -> Range<usize> {
+    turned + 1..kernel.axes.len() - 1
+}
+
+/// Rows visited in blocks. They lie as a matrix: a line of it for each point along the axes up to the one that is turned,
+/// and in a line the points along those in between. A block is some lines, of which one column after the other is visited.
+pub(super) struct Visit {
+    axis: usize,
+    /// The length of a line, the first one, and the one after the last.
+    length: Operand,
+    ends: [Operand; 2],
+    /// Where the loop is entered from, and its phis: the first line of a block, the line and the column of the row.
+    before: Label,
+    mark: usize,
+    block: Operand,
+    line: Operand,
+    column: Operand,
+    /// The row, and whether it is the first one of its column in the block.
+    pub row: Operand,
+    pub begins: Operand,
 }
 
 impl Emitter<'_> {
-    /// Reads what is turned of a row and the ones after it, if the row is the first of a block; indices are checked for
-    /// the row.
-    pub(super) fn turn<'n>(&mut self, nodes: impl Iterator<Item = &'n Node>, lane: usize, row: &Operand) {
+    /// Starts a loop over the rows of the function in blocks.
+    pub(super) fn visit(&mut self, kernel: &Kernel, axis: usize) -> Visit {
+        let mut length = Operand::int(1);
+        for axis in between(kernel, axis) {
+            let extent = self.word(Word::Extent(axis as u32));
+            length = put!(self, "mul i64 {length}, {extent}");
+        }
+        // Whole lines are asked for.
+        let ends = ["%r0", "%r1"].map(|row| {
+            let rest = put!(self, "urem i64 {row}, {length}");
+            let some = put!(self, "icmp ne i64 {rest}, 0");
+            self.decline_if(&some);
+            put!(self, "udiv i64 {row}, {length}")
+        });
+        let (head, before) = (self.w.label(), self.w.block);
+        self.w.jump(head);
+        self.w.start(head);
+        let mark = self.w.mark();
+        let [block, line, column] = [0; 3].map(|_| self.w.promise());
+        let row = put!(self, "mul i64 {line}, {length}");
+        let row = put!(self, "add i64 {row}, {column}");
+        let begins = put!(self, "icmp eq i64 {line}, {block}");
+        Visit { axis, length, ends, before, mark, block, line, column, row, begins }
+    }
+
+    /// Goes on to the next row, of which each costs so much.
+    pub(super) fn visit_next(&mut self, v: &Visit, head: Label, done: Label, cost: usize) {
+        self.tick(cost);
+        let (Visit { block, line, column, length, .. }, [from, to]) = (v, &v.ends);
+        let extent = self.word(Word::Extent(v.axis as u32));
+        // Blocks begin at multiples along the axis, and end with it.
+        let at = put!(self, "urem i64 {block}, {extent}");
+        let start = put!(self, "sub i64 {block}, {at}");
+        let next = put!(self, "and i64 {at}, {}", -(BLOCK as i64));
+        let next = put!(self, "add i64 {next}, {BLOCK}");
+        let next = put!(self, "call i64 @llvm.umin.i64(i64 {next}, i64 {extent})");
+        let end = put!(self, "add i64 {start}, {next}");
+        let end = put!(self, "call i64 @llvm.smin.i64(i64 {end}, i64 {to})");
+        let below = put!(self, "add i64 {line}, 1");
+        let beside = put!(self, "add i64 {column}, 1");
+        let down = put!(self, "icmp slt i64 {below}, {end}");
+        let right = put!(self, "icmp slt i64 {beside}, {length}");
+        let after = put!(self, "select i1 {right}, i64 {block}, i64 {end}");
+        let beside = put!(self, "select i1 {right}, i64 {beside}, i64 0");
+        let blocks = put!(self, "select i1 {down}, i64 {block}, i64 {after}");
+        let lines = put!(self, "select i1 {down}, i64 {below}, i64 {after}");
+        let columns = put!(self, "select i1 {down}, i64 {column}, i64 {beside}");
+        let more = put!(self, "icmp slt i64 {lines}, {to}");
+        let last = self.w.block;
+        self.w.branch(&more, head, done);
+        let phis = [(block, from, &blocks), (line, from, &lines), (column, &Operand::int(0), &columns)];
+        let phi = |(register, first, next): (&Operand, &Operand, &Operand)| {
+            format!("  {register} = phi i64 [ {first}, {} ], [ {next}, {last} ]\n", v.before)
+        };
+        self.w.insert(v.mark, &phis.map(phi).concat());
+    }
+
+    /// Reads what is turned of a row and the ones after it, if the row is the first of a block, or `begins` to be visited;
+    /// indices are checked for the row.
+    pub(super) fn turn<'n>(
+        &mut self,
+        nodes: impl Iterator<Item = &'n Node>,
+        lane: usize,
+        axis: usize,
+        begins: &Operand,
+    ) {
         let loads = nodes.filter_map(|n| match &n.op {
-            Op::Load(l) => dimension(l, lane).map(|across| (n, l, across)),
+            Op::Load(l) => across(l, lane).filter(|(_, side)| *side == axis).map(|(across, _)| (n, l, across)),
             _ => None,
         });
         let mut turned = Vec::new();
@@ -58,22 +157,21 @@ impl Emitter<'_> {
             let fits = self.turned.len() + l.leaves.len() <= MOST;
             for (&leaf, &of) in l.leaves.iter().zip(&n.results).filter(|_| proven && fits) {
                 let buffer = self.turning_memory(self.ty(of).size());
-                self.turned.push(Turned { of, buffer: buffer.clone() });
+                self.turned.push(Turned { of, axis, buffer: buffer.clone() });
                 turned.push((l, leaf, across, of, buffer));
             }
         }
-        let Axis::One(at) = self.axes[lane - 1].clone() else { return };
+        let Axis::One(at) = self.axes[axis].clone() else { return };
         for (l, leaf, across, of, buffer) in turned {
             let rows = self.rows_turned(self.ty(of).size());
             let within = put!(self, "and i64 {at}, {}", rows - 1);
             let first = put!(self, "icmp eq i64 {within}, 0");
-            let anew = put!(self, "icmp eq i64 {row}, %r0");
-            let needed = put!(self, "or i1 {first}, {anew}");
+            let needed = put!(self, "or i1 {first}, {begins}");
             self.only_if(&needed, &[], Vec::new(), |e, none| {
-                e.axes[lane - 1] = Axis::One(put!(e, "sub i64 {at}, {within}"));
+                e.axes[axis] = Axis::One(put!(e, "sub i64 {at}, {within}"));
                 e.axes[lane] = Axis::One(Operand::text("%c0"));
                 e.turn_block((l, leaf, across, of), rows, &first, &buffer);
-                e.axes[lane - 1] = Axis::One(at.clone());
+                e.axes[axis] = Axis::One(at.clone());
                 none
             });
         }
@@ -81,7 +179,7 @@ impl Emitter<'_> {
 
     /// Rows of a block: as many elements as a register has, or nearly so.
     fn rows_turned(&self, size: usize) -> usize {
-        (self.target.register / size).clamp(4, 16)
+        (self.target.register / size).clamp(4, BLOCK)
     }
 
     fn turning_memory(&mut self, size: usize) -> Operand {
@@ -95,9 +193,9 @@ impl Emitter<'_> {
 
     /// Reads of what is turned, if it is, a vector for each part of a step.
     pub(super) fn turned(&mut self, of: Val) -> Option<V> {
-        let buffer = self.turned.iter().find(|t| t.of == of)?.buffer.clone();
+        let (axis, buffer) = self.turned.iter().find(|t| t.of == of).map(|t| (t.axis, t.buffer.clone()))?;
         let lane = self.axes.len() - 1;
-        let (Axis::One(at), Axis::Lanes(first)) = (self.axes[lane - 1].clone(), self.axes[lane].clone()) else {
+        let (Axis::One(at), Axis::Lanes(first)) = (self.axes[axis].clone(), self.axes[lane].clone()) else {
             return None;
         };
         let ty = self.ty(of);
