@@ -218,7 +218,7 @@ impl Rows<'_> {
         let Piece { chunk, span: (from, len), before, pass, near } = piece;
         let job = self.job;
         let axis = row_axis(job);
-        let Worker { machine: m, accs, scratch, after } = worker;
+        let Worker { machine: m, accs, scratch, after, handed_on } = worker;
         let outer = acc_core::data::unlinear_index(&job.extents[..axis], chunk / self.per_row());
         m.fixed[..axis].copy_from_slice(&outer);
         match near {
@@ -244,6 +244,17 @@ impl Rows<'_> {
                     *out = scratch.iter_mut().map(|s| s.out().split_at(n).0).collect();
                 }
             }
+            let handed_on = handed_on.as_ref().filter(|_| pass.results);
+            if let Some(handed_on) = handed_on {
+                // Into the results at once.
+                let (scanned, results) = outs.split_at_mut(job.outputs.len());
+                for (&leaf, result) in handed_on.iter().zip(results.iter_mut().flatten()) {
+                    let combined = job.outputs.iter().zip(&mut *scanned).filter(|(o, _)| o.is_combined());
+                    if let Some(scanned) = combined.flat_map(|(_, outs)| outs).nth(leaf) {
+                        std::mem::swap(scanned, result);
+                    }
+                }
+            }
             for (k, (o, acc)) in job.outputs.iter().zip(&mut *accs).enumerate() {
                 match &o.output.finish {
                     Finish::Store if pass.results => {
@@ -260,7 +271,8 @@ impl Rows<'_> {
                     Finish::Scatter { .. } | Finish::Compact => {}
                 }
             }
-            if let (Some(after), Some(e), true) = (after.as_mut(), &job.epilogue, pass.results) {
+            let computed = pass.results && handed_on.is_none();
+            if let (Some(after), Some(e), true) = (after.as_mut(), &job.epilogue, computed) {
                 let (scanned, results) = outs.split_at_mut(job.outputs.len());
                 let combined = job.outputs.iter().zip(&*scanned).filter(|(o, _)| o.is_combined());
                 give(after, job.extents.len(), combined.flat_map(|(_, outs)| outs.iter().map(OutSlice::as_slice)));

@@ -6,10 +6,13 @@
 use super::launch::{Columns, Job, JobEpilogue, JobOutput, Outs, finish, first_event, give, take};
 use super::store::STREAM;
 use crate::buffer::AnyBuffer;
+use crate::kernel::Epilogue;
 use crate::llvm::Form;
 use crate::llvm::code::{Call, Memory, Part};
 use crate::tile::lanes::{self, Lanes};
 use crate::tile::machine::{Machine, Space, Stop};
+use crate::tile::memory;
+use acc_core::data::ScalarType;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// Elements of a chunk.
@@ -128,9 +131,9 @@ pub(crate) fn compact(job: &Job<'_>, counts: &Counts) -> Result<Vec<Columns>, St
 }
 
 /// How many elements the chunks before one keep, and the memory that they leave.
-type Left<'o> = OnceLock<Mutex<(usize, Outs<'o>)>>;
+type Left<'o> = OnceLock<Mutex<(usize, Vec<Outs<'o>>)>>;
 
-fn hand_on<'o>(to: &Left<'o>, place: usize, rest: Outs<'o>) {
+fn hand_on<'o>(to: &Left<'o>, place: usize, rest: Vec<Outs<'o>>) {
     // Nobody else hands it on.
     let _ = to.set(Mutex::new((place, rest)));
 }
@@ -138,27 +141,45 @@ fn hand_on<'o>(to: &Left<'o>, place: usize, rest: Outs<'o>) {
 /// What a thread counts and writes with.
 struct Own<'b> {
     writer: Writer<'b>,
-    /// What is kept of a chunk.
-    aside: Vec<Lanes>,
+    /// What is made of a chunk, result by result.
+    aside: Vec<Vec<Lanes>>,
+}
+
+/// Whether the epilogue, if there is one, can be computed before it is known how many elements are kept.
+fn is_free(job: &Job<'_>) -> bool {
+    let placeless = job.launch.kernel.epilogue.as_ref().is_none_or(Epilogue::is_placeless);
+    let bound = |e: &JobEpilogue<'_>| e.code.tape.scalars.is_empty() && e.bound.inputs.iter().all(Option::is_some);
+    placeless && job.epilogue.as_ref().is_none_or(bound)
 }
 
 /// Counts and writes in one pass, each chunk while its elements are in a near cache; none where counts must come first,
 /// or where results that all elements would have are too much memory, or too little to matter.
 pub(crate) fn at_once(job: &Job<'_>) -> Result<Option<(Counts, Vec<Columns>)>, Stop> {
     let (n, space) = (points(job), space(job));
-    let Some(o) = job.outputs.first().filter(|_| job.epilogue.is_none()) else { return Ok(None) };
-    let bytes: usize = o.types.iter().map(|t| t.size()).sum();
+    let Some(o) = job.outputs.first().filter(|_| is_free(job)) else { return Ok(None) };
+    let after = job.epilogue.iter().flat_map(|e| e.outputs.iter().map(|(_, types)| &types[..]));
+    let types: Vec<&[ScalarType]> =
+        std::iter::once(if o.output.stored { &o.types[..] } else { &[] }).chain(after).collect();
+    let bytes: usize = types.iter().copied().flatten().map(|t| t.size()).sum();
     if n.saturating_mul(bytes) < STREAM {
         return Ok(None);
     }
-    let Ok(mut out) = job.cx.columns(&o.types, n) else { return Ok(None) };
-    let count = n.div_ceil(NEAR);
     let (counting, writing) = (job.call(Form::Count), job.call(Form::Compact));
-    let all: Outs<'_> = out.iter_mut().map(AnyBuffer::as_out).collect();
+    // Machine code counts so fast that it pays to know how much memory results take.
+    if job.epilogue.is_some() && counting.is_some() {
+        return Ok(None);
+    }
+    let columns = types.iter().map(|types| job.cx.columns(types, n));
+    let Ok(mut out) = columns.collect::<Result<Vec<_>, _>>() else { return Ok(None) };
+    let count = n.div_ceil(NEAR);
+    let all: Vec<Outs<'_>> = out.iter_mut().map(|o| o.iter_mut().map(AnyBuffer::as_out).collect()).collect();
     let chain: Vec<Left<'_>> = (0..=count).map(|_| OnceLock::new()).collect();
     hand_on(&chain[0], 0, all);
-    let aside = || o.types.iter().map(|&t| Lanes::new(t, NEAR)).collect();
-    let worker = || Own { writer: Writer::new(job, o, &space, None), aside: aside() };
+    let aside = || types.iter().map(|types| types.iter().map(|&t| Lanes::new(t, NEAR)).collect()).collect();
+    // As many as there may be: their places do not matter.
+    let places = Space { extents: smallvec::smallvec![n], lo: 0, hi: 1 };
+    let after = || job.epilogue.as_ref().map(|e| e.machine(&places));
+    let worker = || Own { writer: Writer::new(job, o, &space, after()), aside: aside() };
     job.cx.tasks_in_order(
         job.cx.parallel(n, job.launch.cost),
         (0..count).collect(),
@@ -171,25 +192,22 @@ pub(crate) fn at_once(job: &Job<'_>) -> Result<Option<(Counts, Vec<Columns>)>, S
                 None => {
                     // Tiles write them aside at once.
                     let own = own.get_or_insert_with(worker);
-                    let mut aside = Chunk {
-                        first,
-                        place: 0,
-                        kept: NEAR,
-                        outs: vec![own.aside.iter_mut().map(Lanes::out).collect()],
-                    };
-                    own.writer.write(job, o, &mut aside, end)?
+                    let outs = own.aside.iter_mut().map(|o| o.iter_mut().map(Lanes::out).collect()).collect();
+                    own.writer.write(job, o, &mut Chunk { first, place: 0, kept: NEAR, outs }, end)?
                 }
             };
             let Some(before) = turn.wait(&chain[k]) else { return Ok(()) };
             let mut before = before.lock().unwrap_or_else(PoisonError::into_inner);
             let (place, mut rest) = (before.0, std::mem::take(&mut before.1));
-            let mut chunk = Chunk { first, place, kept, outs: vec![take(&mut rest, kept)] };
+            let outs = rest.iter_mut().map(|rest| take(rest, kept)).collect();
+            let mut chunk = Chunk { first, place, kept, outs };
             hand_on(&chain[k + 1], place + kept, rest);
             if counted.is_none() {
-                let aside = own.iter().flat_map(|own| &own.aside);
+                let aside = own.iter().flat_map(|own| &own.aside).flatten();
                 aside
                     .zip(chunk.outs.iter_mut().flatten())
-                    .for_each(|(from, to)| lanes::copy(from.slice(kept), to.reborrow()));
+                    .for_each(|(from, to)| memory::stream(from.slice(kept), to.reborrow()));
+                memory::finish();
                 return Ok(());
             }
             if kept == 0 || compiled(job, o, writing.as_ref(), &mut chunk, end)? {
@@ -200,17 +218,18 @@ pub(crate) fn at_once(job: &Job<'_>) -> Result<Option<(Counts, Vec<Columns>)>, S
     )?;
     let last = chain.into_iter().next_back().and_then(OnceLock::into_inner);
     let total = last.map_or(0, |last| last.into_inner().unwrap_or_else(PoisonError::into_inner).0);
-    let columns = if total < n / ROOM {
-        let mut own = job.cx.columns(&o.types, total).map_err(Stop::Error)?;
-        for (from, to) in out.iter().zip(&mut own) {
-            lanes::copy(lanes::prefix(from.as_slice(), total), to.as_out());
+    for (out, types) in out.iter_mut().zip(&types) {
+        if total < n / ROOM {
+            let mut own = job.cx.columns(types, total).map_err(Stop::Error)?;
+            for (from, to) in out.iter().zip(&mut own) {
+                lanes::copy(lanes::prefix(from.as_slice(), total), to.as_out());
+            }
+            *out = own;
+        } else {
+            out.iter_mut().try_for_each(|column| column.truncate(total, job.cx.meter)).map_err(Stop::Error)?;
         }
-        own
-    } else {
-        out.iter_mut().try_for_each(|column| column.truncate(total, job.cx.meter)).map_err(Stop::Error)?;
-        out
-    };
-    Ok(Some((Counts(vec![0, total]), vec![finish(columns)])))
+    }
+    Ok(Some((Counts(vec![0, total]), out.into_iter().map(finish).collect())))
 }
 
 /// Counts a chunk's elements that are kept in tiles.

@@ -264,6 +264,16 @@ impl JobEpilogue<'_> {
         Machine::new(self.code, &self.bound, space)
     }
 
+    /// Which of the leaves it takes its results are, in order, if it computes nothing and each is another one; `axes` is the
+    /// rank of its index.
+    pub(crate) fn hands_on(&self, axes: usize) -> Option<Vec<usize>> {
+        let tape = &self.code.tape;
+        let leaf = |r: usize| tape.params.iter().skip(axes).position(|p| *p == tape.results[r]);
+        let leaves: Option<Vec<usize>> = self.outputs.iter().flat_map(|(values, _)| values.clone().map(leaf)).collect();
+        let distinct = |leaves: &Vec<usize>| leaves.iter().enumerate().all(|(k, leaf)| !leaves[..k].contains(leaf));
+        leaves.filter(|leaves| tape.code.is_empty() && distinct(leaves))
+    }
+
     /// Columns for `n` elements of each output.
     pub(crate) fn columns(&self, cx: Context<'_>, n: usize) -> Result<Vec<Vec<AnyBuffer>>, Stop> {
         self.outputs.iter().map(|(_, types)| cx.columns(types, n).map_err(Stop::Error)).collect()

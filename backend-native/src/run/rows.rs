@@ -124,6 +124,8 @@ pub(super) struct Worker<'b> {
     pub scratch: Vec<Vec<Lanes>>,
     /// The epilogue of scans.
     pub after: Option<Machine<'b>>,
+    /// The scanned leaves, none of which is stored otherwise, that the epilogue's results are, if it computes nothing.
+    pub handed_on: Option<Vec<usize>>,
 }
 
 /// Some rows, and the memory of each array for them.
@@ -152,11 +154,14 @@ impl<'a> Rows<'a> {
             let n = if is_transient_scan(o) { lanes } else { 0 };
             o.types.iter().map(|&t| Lanes::new(t, n)).collect()
         };
+        let after = || job.epilogue.as_ref().filter(|_| self.dir.is_some());
+        let transient = job.outputs.iter().filter(|o| o.is_combined()).all(is_transient_scan);
         Worker {
             machine: job.machine(space),
             accs: job.outputs.iter().map(|o| Acc::new(o, lanes)).collect(),
             scratch: job.outputs.iter().map(scratch).collect(),
-            after: job.epilogue.as_ref().filter(|_| self.dir.is_some()).map(|e| e.machine(space)),
+            after: after().map(|e| e.machine(space)),
+            handed_on: after().filter(|_| transient).and_then(|e| e.hands_on(job.extents.len())),
         }
     }
 
@@ -229,7 +234,7 @@ impl<'a> Rows<'a> {
     /// Takes `n` rows of a block, from row `done` on, from one end to the other.
     fn tile_of_rows(&self, worker: &mut Worker<'_>, block: &mut Block<'_>, done: usize, n: usize) -> Outcome {
         let (job, row, right) = (self.job, self.row, self.dir == Some(Dir::Right));
-        let Worker { machine: m, accs, after, scratch: _ } = worker;
+        let Worker { machine: m, accs, after, scratch: _, handed_on: _ } = worker;
         let start = block.first + done;
         for ((o, acc), outs) in job.outputs.iter().zip(&mut *accs).zip(&mut block.outs) {
             for (k, (a, &bits)) in acc.lanes.iter_mut().zip(o.init.iter().flatten()).enumerate() {

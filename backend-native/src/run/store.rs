@@ -1,18 +1,21 @@
 //! Launches that store each element at its point.
 
 use super::launch::{CALL, Columns, Context, Cut, Job, Piece, finish, first_event, pieces, task_len};
-use crate::buffer::AnyBuffer;
+use crate::buffer::{AnyBuffer, OutSlice};
 use crate::llvm::code::{Call, Memory, Part};
 use crate::llvm::{self, Form, reads_element_by_element};
 use crate::tile::machine::{Bound, Code, Machine, Space, Stop};
 use crate::tile::{lanes, memory};
-use acc_core::data::ScalarType;
+use acc_core::data::{ColumnSlice, ScalarType};
 use smallvec::SmallVec;
 
 /// Bytes of a result from which on it is written past the caches.
 pub(super) const STREAM: usize = 16 << 20;
-/// Lanes of a tile that reads across rows, and the least row that is taken in panels: the cache lines of all of them stay until the next row needs them.
+/// Lanes of a tile that reads across rows, and the least row that is taken in panels: the cache lines of all of them stay until
+/// the next row needs them.
 const PANEL: usize = 128;
+/// Lanes of a tile whose reads across rows are turned: of each cache line all that is needed is read at once.
+const TURNED: usize = 512;
 
 pub(crate) fn store(job: &Job<'_>) -> Result<Vec<Columns>, Stop> {
     if let Some(columns) = super::scheduled::store(job)? {
@@ -54,6 +57,8 @@ pub(crate) fn fill(
     let native = kernel.and_then(|job| Native::new(job, row.is_some(), stream));
     let whole = native.as_ref().map_or(1, |native| native.whole).max(row.unwrap_or(1));
     len = len.next_multiple_of(whole);
+    let turned =
+        kernel.and_then(|job| llvm::axis_turned(&job.launch.kernel)).is_some_and(|axis| axis + 2 == extents.len());
     cx.tasks(
         parallel,
         pieces(&mut out, n, len),
@@ -65,7 +70,10 @@ pub(crate) fn fill(
                 return Ok(());
             }
             let m = m.get_or_insert_with(|| Machine::new(code, bound, &space));
-            let in_panels = row.is_some_and(|row| panels(&mut piece, m, results, row).is_ok());
+            let width = if turned { TURNED.min(code.lanes) } else { PANEL };
+            m.row_after_row = row.is_some();
+            let in_panels = row.is_some_and(|row| panels(&mut piece, m, results, (row, width), stream).is_ok());
+            m.row_after_row = false;
             if !in_panels {
                 // In order, so that the first event is found.
                 in_order(&mut piece, m, results, &Cut::new(extents, code.lanes), stream)?;
@@ -150,8 +158,7 @@ fn in_order(
         let n = cut.len(start, piece.len - done);
         first_event(m, n, |m, n| m.tile(start, n))?;
         for (k, &r) in results.iter().enumerate() {
-            let (from, to) = (m.get(m.tape.results[r], n), piece.from(k, done));
-            if stream { memory::stream(from, to) } else { lanes::copy(from, to) }
+            keep(m.get(m.tape.results[r], n), piece.from(k, done), stream);
         }
         done += n;
     }
@@ -161,16 +168,30 @@ fn in_order(
     Ok(())
 }
 
-/// Computes a piece of whole rows in panels of neighbouring columns.
-fn panels(piece: &mut Piece<'_>, m: &mut Machine<'_>, results: &[usize], row: usize) -> Result<(), Stop> {
-    for column in (0..row).step_by(PANEL) {
-        let n = PANEL.min(row - column);
+/// Computes a piece of whole rows in panels of neighbouring columns, so many at a time.
+fn panels(
+    piece: &mut Piece<'_>,
+    m: &mut Machine<'_>,
+    results: &[usize],
+    (row, width): (usize, usize),
+    stream: bool,
+) -> Result<(), Stop> {
+    for column in (0..row).step_by(width) {
+        let n = width.min(row - column);
         for line in (0..piece.len).step_by(row) {
             m.tile(piece.start + line + column, n).map_err(|e| e.stop)?;
             for (k, &r) in results.iter().enumerate() {
-                lanes::copy(m.get(m.tape.results[r], n), piece.from(k, line + column));
+                keep(m.get(m.tape.results[r], n), piece.from(k, line + column), stream);
             }
         }
     }
+    if stream {
+        memory::finish();
+    }
     Ok(())
+}
+
+/// Copies lanes to a result, past the caches if it is larger than these.
+fn keep(from: ColumnSlice<'_>, to: OutSlice<'_>, stream: bool) {
+    if stream { memory::stream(from, to) } else { lanes::copy(from, to) }
 }

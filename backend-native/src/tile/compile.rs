@@ -2,6 +2,7 @@
 
 use super::pairs::{Pair, Second};
 use super::prims::Uniform;
+use super::same::{Parts, Same};
 use super::tape::{Access, Branch, Call, Captures, Inst, Loop, Slot, Slots, Tape, TapeIx};
 use crate::kernel::{Body, Edge, Ix, Node, Op, Region};
 use acc_core::data::ScalarType;
@@ -22,6 +23,7 @@ pub(crate) fn compile(body: &Body) -> Tape {
         arrays: Vec::new(),
         scalars: Vec::new(),
         in_group: false,
+        same: Same::default(),
         free_values: HashMap::new(),
     };
     let consts: Vec<(Slot, u64)> = body.consts.iter().map(|(v, l)| (c.define(*v), l.bits)).collect();
@@ -60,6 +62,7 @@ struct Compiler<'a> {
     arrays: Vec<ArrayId>,
     scalars: Vec<(ArrayId, u32)>,
     in_group: bool,
+    same: Same,
     /// The values that each region met so far uses from outside, by its address in the body.
     free_values: HashMap<*const Region, Rc<[Val]>>,
 }
@@ -100,6 +103,11 @@ impl Compiler<'_> {
 
     fn is_global(&self, v: Val) -> bool {
         self.body.uniform[v.index()]
+    }
+
+    /// Whether all lanes that run have one value.
+    fn is_same(&self, v: Val) -> bool {
+        self.is_global(v) || self.same.has(v)
     }
 
     /// The values a node uses, those that its regions use from outside included.
@@ -179,10 +187,22 @@ impl Compiler<'_> {
                 continue;
             }
             let n = &r.nodes[k];
-            out.push(match first_of.get(&k) {
-                Some(&first) => self.pair(&r.nodes[first], n),
-                None => self.inst(n, nested),
-            });
+            if !self.in_group && self.same.is_all_of(n) {
+                let inst = self.inst(n, nested);
+                let filled = n.results.iter().filter(|&&v| self.same.is_filled(v)).map(|&v| self.at(v));
+                match out.last_mut() {
+                    Some(Inst::Same { code, filled: others }) => {
+                        code.push(inst);
+                        others.extend(filled);
+                    }
+                    _ => out.push(Inst::Same { code: vec![inst], filled: filled.collect() }),
+                }
+            } else {
+                out.push(match first_of.get(&k) {
+                    Some(&first) => self.pair(&r.nodes[first], n),
+                    None => self.inst(n, nested),
+                });
+            }
             owned.extend(n.results.iter().copied().filter(|&v| !self.is_global(v)));
             owned.retain(|&v| {
                 let dead = last.get(&v).is_none_or(|&l| l <= k);
@@ -212,7 +232,7 @@ impl Compiler<'_> {
         for (k, n) in r.nodes.iter().enumerate() {
             let Op::Prim(op, v) = &n.op else { continue };
             let [x] = n.results[..] else { continue };
-            if !Pair::on(self.body.ty(x)) || self.is_global(x) || !Pair::first(*op) {
+            if !Pair::on(self.body.ty(x)) || self.is_same(x) || !Pair::first(*op) {
                 continue;
             }
             let first = v.iter().enumerate().find_map(|(side, t)| {
@@ -224,7 +244,10 @@ impl Compiler<'_> {
                 first_of.insert(k, d);
                 moved.insert(d, k);
             }
-            defined.insert(x, k);
+            // The first operand of a pair is read lane by lane.
+            if op.is_commutative() || !self.same.has(v[0]) {
+                defined.insert(x, k);
+            }
         }
         (first_of, moved)
     }
@@ -236,11 +259,11 @@ impl Compiler<'_> {
         let c = if left { w[1] } else { w[0] };
         // A lane that is the same for all stands second where the order does not matter.
         let (mut a, mut b) = (v[0], v[1]);
-        if p.is_commutative() && self.is_global(a) {
+        if p.is_commutative() && self.is_same(a) {
             (a, b) = (b, a);
         }
         let second_op = Pair::second(*q, left).unwrap_or(Second::Add);
-        let pair = Pair { first: *p, second: second_op, b: self.is_global(b), c: self.is_global(c) };
+        let pair = Pair { first: *p, second: second_op, b: self.is_same(b), c: self.is_same(c) };
         let (a, b, c) = (self.at(a), self.at(b), self.at(c));
         Inst::Pair { pair, a, b, c, out: self.define(second.results[0]) }
     }
@@ -299,7 +322,7 @@ impl Compiler<'_> {
                 let a = self.at(v[0]);
                 match v.get(1).map(|&b| self.at(b)) {
                     Some(b) => {
-                        let uniform = Uniform { a: self.is_global(v[0]), b: self.is_global(v[1]) };
+                        let uniform = Uniform { a: self.is_same(v[0]), b: self.is_same(v[1]) };
                         Inst::Binary { op: *op, uniform, a, b, out: self.define(n.results[0]), loc }
                     }
                     None => Inst::Unary { op: *op, a, out: self.define(n.results[0]) },
@@ -390,6 +413,12 @@ impl Compiler<'_> {
     }
 
     fn loop_(&mut self, n: &Node, init: &[Val], test: &Region, step: &Region) -> Inst {
+        if !self.in_group {
+            let mut same = std::mem::take(&mut self.same);
+            let parts = Parts { init, test, step };
+            same.enter(self.body, &parts, |n, f| self.uses(n, true, f));
+            self.same = same;
+        }
         let init: Slots = init.iter().map(|&v| self.at(v)).collect();
         let results: Slots = n.results.iter().map(|&v| self.define(v)).collect();
         let state: Slots = test.params.iter().map(|&v| self.alloc(self.body.ty(v))).collect();
@@ -421,6 +450,8 @@ impl Compiler<'_> {
         }
         self.restore(outer);
         let total = !test.is_partial() && !step.is_partial();
+        let same = step.params.iter().map(|&v| self.same.has(v)).collect();
+        let together = self.is_same(test.results[0]);
         Inst::While(Box::new(Loop {
             init,
             state,
@@ -431,6 +462,8 @@ impl Compiler<'_> {
             next,
             shadow,
             results,
+            same,
+            together,
             total,
         }))
     }

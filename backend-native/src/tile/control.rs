@@ -88,6 +88,11 @@ impl<'a> Machine<'a> {
         }
         // As long as no lane was dropped the captured values are the outer ones, lent.
         self.exchange(&l.captures);
+        if l.together {
+            let done = self.iterate_together(l, n, contiguous);
+            self.exchange(&l.captures);
+            return done;
+        }
         let mut lent = true;
         let mut ids = self.list();
         ids.extend(0..n as u32);
@@ -102,6 +107,47 @@ impl<'a> Machine<'a> {
         });
         self.lists.push(ids);
         done
+    }
+
+    /// Runs a loop that all `n` lanes leave at the same time.
+    fn iterate_together(&mut self, l: &'a Loop, n: usize, contiguous: bool) -> Outcome {
+        loop {
+            self.run(&l.test, n, contiguous)?;
+            if self.typed::<bool>(l.cond, 1).first() != Some(&true) {
+                self.leave_together(l, n);
+                return Ok(());
+            }
+            self.next_state(l, n, contiguous)?;
+        }
+    }
+
+    /// The results of a loop that all lanes leave together.
+    fn leave_together(&mut self, l: &Loop, n: usize) {
+        for ((&state, &result), &same) in l.state.iter().zip(&l.results).zip(&l.same) {
+            if same {
+                let mut o = self.take(result);
+                lanes::fill_from(self.get(state, 1), 0, n, &mut o);
+                self.put(result, o);
+            } else {
+                self.copy(state, result, n);
+            }
+        }
+    }
+
+    /// Takes a step of a loop.
+    fn next_state(&mut self, l: &'a Loop, n: usize, contiguous: bool) -> Outcome {
+        self.run(&l.step, n, contiguous)?;
+        for (&from, &to) in l.next.iter().zip(&l.shadow) {
+            if let Some(to) = to {
+                self.copy(from, to, n);
+            }
+        }
+        for ((&next, &shadow), &state) in l.next.iter().zip(&l.shadow).zip(&l.state) {
+            let from = shadow.unwrap_or(next) as usize;
+            self.own.swap(from, state as usize);
+            self.refs.swap(from, state as usize);
+        }
+        Ok(())
     }
 
     /// Runs a loop on the lanes whose numbers are `ids`; of those that still run `alive` is true.
@@ -124,9 +170,7 @@ impl<'a> Machine<'a> {
             let still = lanes::count(alive, cond);
             if still == 0 && running == m && *lent {
                 // All leave together, none did before.
-                for (&state, &result) in l.state.iter().zip(&l.results) {
-                    self.copy(state, result, m);
-                }
+                self.leave_together(l, m);
                 return Ok(());
             }
             if still < running {
@@ -140,9 +184,12 @@ impl<'a> Machine<'a> {
                 };
                 lanes::leave(alive, cond, &mut at);
                 to.extend(at.iter().map(|&k| ids[k as usize]));
-                for (&state, &result) in l.state.iter().zip(&l.results) {
+                for ((&state, &result), &same) in l.state.iter().zip(&l.results).zip(&l.same) {
                     let mut o = self.take(result);
-                    lanes::move_lanes(self.get(state, m), &at, &to, o.out());
+                    match same {
+                        true => lanes::spread(self.get(state, 1), &to, o.out()),
+                        false => lanes::move_lanes(self.get(state, m), &at, &to, o.out()),
+                    }
                     self.put(result, o);
                 }
                 running = still;
@@ -164,17 +211,7 @@ impl<'a> Machine<'a> {
                 }
                 self.lists.extend([at, to]);
             }
-            self.run(&l.step, ids.len(), contiguous)?;
-            for (&from, &to) in l.next.iter().zip(&l.shadow) {
-                if let Some(to) = to {
-                    self.copy(from, to, ids.len());
-                }
-            }
-            for ((&next, &shadow), &state) in l.next.iter().zip(&l.shadow).zip(&l.state) {
-                let from = shadow.unwrap_or(next) as usize;
-                self.own.swap(from, state as usize);
-                self.refs.swap(from, state as usize);
-            }
+            self.next_state(l, ids.len(), contiguous)?;
         }
     }
 
@@ -191,7 +228,7 @@ impl<'a> Machine<'a> {
                 self.squeeze(inner, list);
             }
         }
-        for &s in &l.state {
+        for (&s, _) in l.state.iter().zip(&l.same).filter(|(_, same)| !**same) {
             self.squeeze(s, list);
         }
     }

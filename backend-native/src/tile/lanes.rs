@@ -54,6 +54,46 @@ super::prims::multiversion!(
     leave, leave_impl, (alive: &mut [bool], cond: &[bool], list: &mut Vec<u32>) -> ()
 );
 
+/// Rows and lanes of the squares in which values are turned.
+const SQUARE: usize = 8;
+
+fn turn_typed<T: Copy>(from: &[T], start: usize, step: isize, (rows, n): (usize, usize), to: &mut [T]) {
+    let mut at = start;
+    for k in (0..n).step_by(SQUARE) {
+        let lanes = SQUARE.min(n - k);
+        for r in (0..rows).step_by(SQUARE) {
+            let square: Option<[&[T; SQUARE]; SQUARE]> = (r + SQUARE <= rows && lanes == SQUARE)
+                .then(|| {
+                    let mut square = [from.get(at + r..)?.first_chunk()?; SQUARE];
+                    for (j, line) in square.iter_mut().enumerate() {
+                        *line = from.get(at.wrapping_add_signed(step * j as isize) + r..)?.first_chunk()?;
+                    }
+                    Some(square)
+                })
+                .flatten();
+            match square {
+                Some(square) => {
+                    for (j, to) in to[r * n..].chunks_mut(n).take(SQUARE).enumerate() {
+                        if let Some(to) = to[k..].first_chunk_mut::<SQUARE>() {
+                            *to = square.map(|line| line[j]);
+                        }
+                    }
+                }
+                None => {
+                    for (j, to) in to[r * n..].chunks_mut(n).take(SQUARE.min(rows - r)).enumerate() {
+                        let mut from_at = at + r + j;
+                        for to in &mut to[k..k + lanes] {
+                            *to = from[from_at];
+                            from_at = from_at.wrapping_add_signed(step);
+                        }
+                    }
+                }
+            }
+        }
+        at = at.wrapping_add_signed(step * SQUARE as isize);
+    }
+}
+
 /// Scalars as lanes.
 pub(crate) trait Lane: Prim + ColumnElt + Default + PartialEq + PartialOrd + Send + Sync {
     /// The lanes, if they have this type; none otherwise.
@@ -80,6 +120,10 @@ macro_rules! lanes {
             /// The first `n` lanes.
             pub(crate) fn slice(&self, n: usize) -> ColumnSlice<'_> {
                 match self { $(Lanes::$V(v) => ColumnSlice::$V(&v[..n.min(v.len())])),* }
+            }
+            /// Whether there are `n` lanes of a type.
+            pub(crate) fn holds(&self, ty: ScalarType, n: usize) -> bool {
+                match self { $(Lanes::$V(v) => ty == ScalarType::$V && v.len() >= n),* }
             }
             /// Sets the first `n` lanes to one value.
             pub(crate) fn fill(&mut self, n: usize, bits: u64) {
@@ -150,6 +194,18 @@ macro_rules! lanes {
             }
         }
 
+        /// `to[targets[k]] = from[0]`.
+        pub(crate) fn spread(from: ColumnSlice<'_>, targets: &[u32], to: OutSlice<'_>) {
+            match (from, to) {
+                $((ColumnSlice::$V(f), OutSlice::$V(t)) => {
+                    if let Some(&x) = f.first() {
+                        for &j in targets { t[j as usize] = x; }
+                    }
+                })*
+                _ => debug_assert!(false, "lanes of another type"),
+            }
+        }
+
         /// `lanes[k] = lanes[list[k]]`, the list ascending.
         pub(crate) fn squeeze(lanes: OutSlice<'_>, list: &[u32]) {
             match lanes {
@@ -183,6 +239,14 @@ macro_rules! lanes {
                         }
                     }
                 },)*
+                _ => debug_assert!(false, "lanes of another type"),
+            }
+        }
+
+        /// `to[r * n + k] = from[start + k * step + r]` for `rows` rows of `n` values. Positions are in bounds.
+        pub(crate) fn turn(from: ColumnSlice<'_>, start: usize, step: isize, rows: (usize, usize), to: OutSlice<'_>) {
+            match (from, to) {
+                $((ColumnSlice::$V(f), OutSlice::$V(t)) => turn_typed(f, start, step, rows, t),)*
                 _ => debug_assert!(false, "lanes of another type"),
             }
         }

@@ -78,7 +78,7 @@ impl<'a> Machine<'a> {
             }
             match std::mem::replace(&mut self.plans[plan], Plan::Unknown) {
                 Plan::Proven { constant, coefficients, shape } => {
-                    self.read(input, leaves, outs, n, constant, &coefficients, shape);
+                    self.read(plan, input, leaves, outs, n, constant, &coefficients, shape);
                     self.plans[plan] = Plan::Proven { constant, coefficients, shape };
                     return Ok(());
                 }
@@ -169,6 +169,7 @@ impl<'a> Machine<'a> {
     #[allow(clippy::too_many_arguments)] // One call, the parts of one plan.
     fn read(
         &mut self,
+        plan: usize,
         input: &'a Input<'a>,
         leaves: &[u32],
         outs: &[Slot],
@@ -210,6 +211,9 @@ impl<'a> Machine<'a> {
                     }
                     return;
                 }
+                if first + n <= row && self.read_turned(plan, (input, leaves, outs), n, origin, coefficients) {
+                    return;
+                }
                 let mut taken: SmallVec<[_; 4]> = outs.iter().map(|&s| self.take(s)).collect();
                 let (mut k, mut j, mut line) = (0, first, self.start / row.max(1));
                 while k < n {
@@ -231,7 +235,7 @@ impl<'a> Machine<'a> {
     }
 
     /// The part of an address that all lane axes but the last contribute, at a line (a position over those axes).
-    fn outer(&self, coefficients: &[i64], mut line: usize) -> i64 {
+    pub(super) fn outer(&self, coefficients: &[i64], mut line: usize) -> i64 {
         let (lo, hi) = (self.space.lo, self.space.hi);
         let mut sum = 0;
         for axis in (lo..hi.saturating_sub(1)).rev() {

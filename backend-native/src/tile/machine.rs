@@ -2,8 +2,10 @@
 
 use super::lanes::{self, Lane, Lanes};
 use super::pairs;
+use super::position;
 use super::prims;
 use super::tape::{Call, Inst, Slot, Tape};
+use super::turned::Turned;
 use crate::run::marks::Near;
 use acc_core::data::{ColumnSlice, Lit};
 use acc_core::ir::{ArrayId, Loc};
@@ -162,6 +164,10 @@ pub(crate) struct Machine<'a> {
     pub own: Vec<Lanes>,
     pub refs: Vec<Option<ColumnSlice<'a>>>,
     pub plans: Vec<Plan>,
+    /// Whether tiles come row after row, the same lanes of each: then reads across rows are turned.
+    pub row_after_row: bool,
+    /// What was read of rows to come, by plan.
+    pub(super) turned: Vec<Option<Turned>>,
     filled: Vec<bool>,
     /// Scratch: positions of a gather.
     pub at: Vec<usize>,
@@ -196,6 +202,8 @@ impl<'a> Machine<'a> {
             own: code.frame(),
             refs: vec![None; tape.slots.len()],
             plans: vec![Plan::Unknown; tape.plans],
+            row_after_row: false,
+            turned: (0..tape.plans).map(|_| None).collect(),
             filled: vec![false; tape.groups],
             at: Vec::new(),
             index: Vec::new(),
@@ -256,9 +264,7 @@ impl<'a> Machine<'a> {
             let value = (pos / run) % extent;
             let len = if run == 1 { extent - value } else { run - pos % run }.min(out.len() - k);
             if run == 1 {
-                for (j, o) in out[k..k + len].iter_mut().enumerate() {
-                    *o = (value + j) as i64;
-                }
+                position::count(value as i64, &mut out[k..k + len]);
             } else {
                 out[k..k + len].fill(value as i64);
             }
@@ -363,6 +369,14 @@ impl<'a> Machine<'a> {
                 return acc_core::grow_stack(|| self.branch(*cond, then, else_, outs, n, contiguous));
             }
             Inst::While(l) => return acc_core::grow_stack(|| self.while_(l, n, contiguous)),
+            Inst::Same { code, filled } => {
+                self.run(code, 1, false)?;
+                for &s in filled {
+                    let bits = lanes::first_bits(self.get(s, 1));
+                    self.refs[s as usize] = None;
+                    self.own[s as usize].fill(n, bits);
+                }
+            }
             Inst::Uniform { group, code, outs } => return self.uniform(*group, code, outs),
         }
         Ok(())

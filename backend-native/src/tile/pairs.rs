@@ -3,6 +3,7 @@
 //! Each is rounded on its own, as if they were apart; nothing is contracted to a fused multiply-add.
 
 use super::lanes::{Lane, Lanes};
+use super::ops::{bitwise, comparisons, extremes, of_floats, of_integers, unary};
 use super::prims::multiversion;
 use acc_core::data::{ColumnSlice, ScalarType};
 use acc_core::ir::PrimOp;
@@ -40,7 +41,7 @@ impl Pair {
             (PrimOp::SubP, true) => Some(Second::Sub),
             (PrimOp::SubP, false) => Some(Second::SubFrom),
             (PrimOp::MulP, _) => Some(Second::Mul),
-            _ => None,
+            (comparisons!() | extremes!() | bitwise!() | of_integers!() | of_floats!() | unary!(), _) => None,
         }
     }
 
@@ -101,7 +102,10 @@ macro_rules! typed {
             match p.first {
                 PrimOp::AddP => seconds!(p, a, b, c, out, |x: $t, y: $t| x + y),
                 PrimOp::SubP => seconds!(p, a, b, c, out, |x: $t, y: $t| x - y),
-                _ => seconds!(p, a, b, c, out, |x: $t, y: $t| x * y),
+                PrimOp::MulP => seconds!(p, a, b, c, out, |x: $t, y: $t| x * y),
+                comparisons!() | extremes!() | bitwise!() | of_integers!() | of_floats!() | unary!() => {
+                    debug_assert!(false, "{} in a pair", p.first.name());
+                }
             }
         }
     };

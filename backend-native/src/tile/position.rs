@@ -32,6 +32,18 @@ multiversion!(
 );
 
 #[inline(always)]
+fn count_impl(first: i64, out: &mut [i64]) {
+    for (o, k) in out.iter_mut().zip(first..) {
+        *o = k;
+    }
+}
+
+multiversion!(
+    /// `out[k] = first + k`
+    count, count_impl, (first: i64, out: &mut [i64]) -> ()
+);
+
+#[inline(always)]
 fn nearest_impl(index: &[i64], extent: usize, at: &mut [usize]) -> bool {
     for (p, &i) in at.iter_mut().zip(index) {
         *p = *p * extent + i.clamp(0, extent as i64 - 1) as usize;

@@ -5,6 +5,7 @@
 
 use super::int::Int;
 use super::lanes::{Lane, Lanes};
+use super::ops::{bitwise, comparisons, extremes, of_a_float, of_bits, of_floats, of_integers, sums, unary};
 use crate::types::all_types;
 use acc_core::data::{ColumnSlice, Prim, ScalarType, nearest_f16};
 use acc_core::interp::InverseHyperbolic;
@@ -30,10 +31,22 @@ pub(crate) struct Uniform {
     pub b: bool,
 }
 
+impl Uniform {
+    /// Whether there is a loop that reads such an operand in its first lane alone.
+    pub(crate) fn is_told(op: PrimOp, ty: ScalarType) -> bool {
+        is_common(ty) && !matches!(op, PrimOp::QuotP | PrimOp::RemP | PrimOp::DivFloorP | PrimOp::ModFloorP)
+    }
+}
+
+/// The types that matter most: only for these are there loops for operands that are the same in every lane.
+#[inline(always)]
+fn is_common(ty: ScalarType) -> bool {
+    matches!(ty, ScalarType::F32 | ScalarType::F64 | ScalarType::I32 | ScalarType::I64)
+}
+
 #[inline(always)]
 fn map2<T: Lane, R>(u: Uniform, a: &[T], b: &[T], out: &mut [R], f: impl Fn(T, T) -> R) {
-    // Only for the types that matter most, for each case is a loop more.
-    let common = matches!(T::TYPE, ScalarType::F32 | ScalarType::F64 | ScalarType::I32 | ScalarType::I64);
+    let common = is_common(T::TYPE);
     if common && u.b && !u.a {
         let Some(&y) = b.first() else { return };
         return map1(a, out, |x| f(x, y));
@@ -71,7 +84,7 @@ fn compare<T: Lane>(u: Uniform, op: PrimOp, a: &[T], b: &[T], out: &mut Lanes) -
         PrimOp::LeP => map2(u, a, b, out, |x, y| x <= y),
         PrimOp::GtP => map2(u, a, b, out, |x, y| x > y),
         PrimOp::GeP => map2(u, a, b, out, |x, y| x >= y),
-        _ => return false,
+        sums!() | extremes!() | bitwise!() | of_integers!() | of_floats!() | unary!() => return false,
     }
     true
 }
@@ -106,7 +119,7 @@ fn int_binary<T: Int>(u: Uniform, op: PrimOp, a: &[T], b: &[T], out: &mut Lanes)
         PrimOp::XorP => map2(u, a, b, out, T::xor),
         PrimOp::ShlP => map2(u, a, b, out, T::shl),
         PrimOp::ShrP => map2(u, a, b, out, T::shr),
-        _ => debug_assert!(false, "{} of integers", op.name()),
+        comparisons!() | of_floats!() | unary!() => debug_assert!(false, "{} of integers", op.name()),
     }
     Ok(())
 }
@@ -121,7 +134,9 @@ fn int_unary<T: Int>(op: PrimOp, a: &[T], out: &mut Lanes) {
         PrimOp::PopCountP => map1(a, i32::of_mut(out), T::count_ones),
         PrimOp::LeadingZerosP => map1(a, i32::of_mut(out), T::leading_zeros),
         PrimOp::TrailingZerosP => map1(a, i32::of_mut(out), T::trailing_zeros),
-        _ => debug_assert!(false, "{} of an integer", op.name()),
+        sums!() | extremes!() | bitwise!() | comparisons!() | of_integers!() | of_floats!() | of_a_float!() => {
+            debug_assert!(false, "{} of an integer", op.name());
+        }
     }
 }
 
@@ -143,17 +158,20 @@ macro_rules! float_ops {
                 PrimOp::MaxP => map2(u, a, b, out, maximum),
                 PrimOp::PowP => map2(u, a, b, out, <$t>::powf),
                 PrimOp::Atan2P => map2(u, a, b, out, <$t>::atan2),
-                _ => debug_assert!(false, "{} of floats", op.name()),
+                comparisons!() | bitwise!() | of_integers!() | unary!() => {
+                    debug_assert!(false, "{} of floats", op.name());
+                }
             }
             Ok(())
         }
 
         #[inline(always)]
         fn $unary(op: PrimOp, a: &[$t], out: &mut Lanes) {
-            match op {
-                PrimOp::IsNanP => return map1(a, bool::of_mut(out), <$t>::is_nan),
-                PrimOp::IsInfiniteP => return map1(a, bool::of_mut(out), <$t>::is_infinite),
-                _ => {}
+            if op == PrimOp::IsNanP {
+                return map1(a, bool::of_mut(out), <$t>::is_nan);
+            }
+            if op == PrimOp::IsInfiniteP {
+                return map1(a, bool::of_mut(out), <$t>::is_infinite);
             }
             let out = <$t>::of_mut(out);
             match op {
@@ -189,7 +207,10 @@ macro_rules! float_ops {
                 PrimOp::CeilP => map1(a, out, <$t>::ceil),
                 PrimOp::RoundP => map1(a, out, <$t>::round_ties_even),
                 PrimOp::TruncP => map1(a, out, <$t>::trunc),
-                _ => debug_assert!(false, "{} of a float", op.name()),
+                PrimOp::IsNanP | PrimOp::IsInfiniteP => {}
+                sums!() | extremes!() | bitwise!() | comparisons!() | of_integers!() | of_floats!() | of_bits!() => {
+                    debug_assert!(false, "{} of a float", op.name());
+                }
             }
         }
     };
@@ -240,7 +261,9 @@ fn bool_binary(u: Uniform, op: PrimOp, a: &[bool], b: &[bool], out: &mut Lanes) 
         PrimOp::AndP | PrimOp::MinP => map2(u, a, b, out, |x, y| x & y),
         PrimOp::OrP | PrimOp::MaxP => map2(u, a, b, out, |x, y| x | y),
         PrimOp::XorP => map2(u, a, b, out, |x, y| x ^ y),
-        _ => debug_assert!(false, "{} of bools", op.name()),
+        comparisons!() | sums!() | of_integers!() | of_floats!() | unary!() => {
+            debug_assert!(false, "{} of bools", op.name());
+        }
     }
     Ok(())
 }
@@ -254,7 +277,9 @@ fn char_binary(u: Uniform, op: PrimOp, a: &[char], b: &[char], out: &mut Lanes) 
     match op {
         PrimOp::MinP => map2(u, a, b, out, minimum),
         PrimOp::MaxP => map2(u, a, b, out, maximum),
-        _ => debug_assert!(false, "{} of chars", op.name()),
+        comparisons!() | sums!() | bitwise!() | of_integers!() | of_floats!() | unary!() => {
+            debug_assert!(false, "{} of chars", op.name());
+        }
     }
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 use super::int::Int;
 use super::lanes::Lanes;
+use super::ops::no_reductions;
 use super::prims::{maximum, minimum, multiversion};
 use crate::buffer::OutSlice;
 use crate::types::all_types;
@@ -27,7 +28,8 @@ pub(crate) fn identity(op: PrimOp, ty: ScalarType) -> u64 {
                 PrimOp::MinP => <$t>::MAX.to_bits64(),
                 PrimOp::MaxP => <$t>::MIN.to_bits64(),
                 PrimOp::AndP => (!(0 as $t)).to_bits64(),
-                _ => 0,
+                PrimOp::AddP | PrimOp::OrP | PrimOp::XorP => 0,
+                no_reductions!() => 0,
             }
         };
     }
@@ -37,7 +39,8 @@ pub(crate) fn identity(op: PrimOp, ty: ScalarType) -> u64 {
                 PrimOp::MulP => <$t>::from(1i8).to_bits64(),
                 PrimOp::MinP => <$t>::INFINITY.to_bits64(),
                 PrimOp::MaxP => <$t>::NEG_INFINITY.to_bits64(),
-                _ => (-<$t>::from(0i8)).to_bits64(),
+                PrimOp::AddP => (-<$t>::from(0i8)).to_bits64(),
+                PrimOp::AndP | PrimOp::OrP | PrimOp::XorP | no_reductions!() => (-<$t>::from(0i8)).to_bits64(),
             }
         };
     }
@@ -68,7 +71,7 @@ macro_rules! with_int {
             PrimOp::AndP => $go!(<$T as Int>::and),
             PrimOp::OrP => $go!(<$T as Int>::or),
             PrimOp::XorP => $go!(<$T as Int>::xor),
-            _ => $go!(<$T as Int>::add),
+            PrimOp::AddP | no_reductions!() => $go!(<$T as Int>::add),
         }
     };
 }
@@ -78,7 +81,7 @@ macro_rules! with_float {
             PrimOp::MulP => $go!(|x: $T, y: $T| x * y),
             PrimOp::MinP => $go!(minimum::<$T>),
             PrimOp::MaxP => $go!(maximum::<$T>),
-            _ => $go!(|x: $T, y: $T| x + y),
+            PrimOp::AddP | PrimOp::AndP | PrimOp::OrP | PrimOp::XorP | no_reductions!() => $go!(|x: $T, y: $T| x + y),
         }
     };
 }
@@ -87,7 +90,8 @@ macro_rules! with_bool {
         match $op {
             PrimOp::MinP | PrimOp::AndP => $go!(|x: bool, y: bool| x & y),
             PrimOp::XorP => $go!(|x: bool, y: bool| x ^ y),
-            _ => $go!(|x: bool, y: bool| x | y),
+            PrimOp::MaxP | PrimOp::OrP => $go!(|x: bool, y: bool| x | y),
+            PrimOp::AddP | PrimOp::MulP | no_reductions!() => $go!(|x: bool, y: bool| x | y),
         }
     };
 }
@@ -95,7 +99,9 @@ macro_rules! with_char {
     ($op:expr, $T:ty, $go:ident) => {
         match $op {
             PrimOp::MinP => $go!(minimum::<char>),
-            _ => $go!(maximum::<char>),
+            PrimOp::MaxP => $go!(maximum::<char>),
+            PrimOp::AddP | PrimOp::MulP | PrimOp::AndP | PrimOp::OrP | PrimOp::XorP => $go!(maximum::<char>),
+            no_reductions!() => $go!(maximum::<char>),
         }
     };
 }
@@ -297,8 +303,33 @@ pub(crate) fn combine_bits(op: PrimOp, ty: ScalarType, a: u64, b: u64) -> u64 {
     by_type!(arms)
 }
 
+/// A scan by an operation that keeps to the first value that decides it: true for `or`, false for `and`.
+fn scan_until(decides: bool, x: &[bool], out: &mut [bool], start: Option<u64>, dir: Dir) -> Option<u64> {
+    let n = x.len().min(out.len());
+    let (x, out) = (&x[..n], &mut out[..n]);
+    let decided = start == Some(u64::from(decides));
+    let undecided = if decided {
+        0
+    } else {
+        let before = match dir {
+            Dir::Left => x.iter().position(|&x| x == decides),
+            Dir::Right => x.iter().rev().position(|&x| x == decides),
+        };
+        before.unwrap_or(n)
+    };
+    let (first, second) = out.split_at_mut(if dir == Dir::Left { undecided } else { n - undecided });
+    first.fill(decides == (dir == Dir::Right));
+    second.fill(decides == (dir == Dir::Left));
+    if n == 0 { start } else { Some(u64::from((undecided < n) == decides)) }
+}
+
 #[inline(always)]
 fn scan_impl(op: PrimOp, x: ColumnSlice<'_>, out: OutSlice<'_>, start: Option<u64>, dir: Dir) -> Option<u64> {
+    if let (ColumnSlice::Bool(x), PrimOp::OrP | PrimOp::MaxP | PrimOp::AndP | PrimOp::MinP) = (x, op)
+        && let OutSlice::Bool(out) = out
+    {
+        return scan_until(matches!(op, PrimOp::OrP | PrimOp::MaxP), x, out, start, dir);
+    }
     macro_rules! arms {
         ($(($V:ident, $t:ty, $with:ident)),*) => {
             match (x, out) {
@@ -391,3 +422,37 @@ multiversion!(
     /// `out = op(value, out)` for all of `out`.
     prepend, prepend_impl, (op: PrimOp, out: OutSlice<'_>, value: u64) -> ()
 );
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn truth_values_are_scanned_as_all_others_are() {
+        for n in [0usize, 1, 5, 8, 9, 31, 70] {
+            for first in [0, 1, 7, 8, n / 2, n.saturating_sub(1), n] {
+                for (op, f) in [
+                    (PrimOp::OrP, (|x, y| x | y) as fn(bool, bool) -> bool),
+                    (PrimOp::AndP, |x, y| x & y),
+                    (PrimOp::MaxP, |x, y| x | y),
+                    (PrimOp::MinP, |x, y| x & y),
+                    (PrimOp::XorP, |x, y| x ^ y),
+                ] {
+                    for (flip, dir, start) in [
+                        (false, Dir::Left, None),
+                        (true, Dir::Left, Some(0)),
+                        (true, Dir::Right, Some(1)),
+                        (false, Dir::Right, Some(0)),
+                        (true, Dir::Right, None),
+                    ] {
+                        let x: Vec<bool> = (0..n).map(|k| (k >= first && (k - first) % 11 == 0) ^ flip).collect();
+                        let (mut out, mut want) = (vec![false; n], vec![false; n]);
+                        let last = scan(op, ColumnSlice::Bool(&x), OutSlice::Bool(&mut out), start, dir);
+                        let wanted = scan_typed(&x, &mut want, start.map(|s| s != 0), dir, f);
+                        assert_eq!((last, out), (wanted.map(u64::from), want), "{op:?} {dir:?} {start:?} {x:?}");
+                    }
+                }
+            }
+        }
+    }
+}

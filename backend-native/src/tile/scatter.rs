@@ -1,6 +1,7 @@
 //! Simple scatters: one loop per operation and type.
 
 use super::int::Int;
+use super::ops::{bitwise, comparisons, of_floats, of_integers, unary};
 use super::prims::{maximum, minimum};
 use crate::buffer::OutSlice;
 use crate::kernel::Update;
@@ -34,7 +35,7 @@ fn int<T: Int>(op: PrimOp, values: &[T], list: Option<&[u32]>, at: &[usize], out
         PrimOp::AndP => each(values, list, at, out, T::and),
         PrimOp::OrP => each(values, list, at, out, T::or),
         PrimOp::XorP => each(values, list, at, out, T::xor),
-        _ => return false,
+        comparisons!() | of_integers!() | of_floats!() | unary!() => return false,
     }
     true
 }
@@ -49,7 +50,8 @@ macro_rules! float {
                 PrimOp::DivP => each(values, list, at, out, |x, y| x / y),
                 PrimOp::MinP => each(values, list, at, out, minimum),
                 PrimOp::MaxP => each(values, list, at, out, maximum),
-                _ => return false,
+                PrimOp::FmodP | PrimOp::PowP | PrimOp::Atan2P => return false,
+                comparisons!() | bitwise!() | of_integers!() | unary!() => return false,
             }
             true
         }

@@ -5,6 +5,7 @@
 
 use super::int::Int;
 use super::lanes::Lanes;
+use super::ops::no_reductions;
 use super::prims::{maximum, minimum, multiversion};
 use super::reduce::{WIDTH, by_type, identity, with_bool, with_char, with_float, with_int};
 use crate::buffer::OutSlice;

@@ -84,6 +84,10 @@ pub(crate) struct Loop {
     /// Where the next state is copied first, unless it can be exchanged with the state.
     pub shadow: SmallVec<[Option<Slot>; 4]>,
     pub results: Slots,
+    /// Which of the state is the same in all lanes that run.
+    pub same: SmallVec<[bool; 4]>,
+    /// Whether the condition is: then all lanes leave together.
+    pub together: bool,
     /// Whether lanes that are done may run on until it pays to compact.
     pub total: bool,
 }
@@ -174,6 +178,11 @@ pub(crate) enum Inst {
         outs: Slots,
     },
     While(Box<Loop>),
+    /// Evaluated with one lane, since all would do the same; then these buffers are filled.
+    Same {
+        code: Vec<Inst>,
+        filled: Slots,
+    },
     /// Evaluated with one lane, once per launch, then spread over all lanes of the outs.
     Uniform {
         group: u32,
