@@ -40,7 +40,7 @@ use buffer::Pool;
 pub use explain::{Explanation, KernelReport};
 use lower::{Plan, lower};
 use run::launch::Context;
-use run::team::Team;
+use run::threads::team::Team;
 use std::sync::{Arc, OnceLock};
 
 /// The backend's name in messages.
@@ -136,7 +136,7 @@ impl Native {
 
 /// The threads that a backend without threads of its own runs on.
 pub fn threads() -> usize {
-    run::team::processors()
+    run::threads::team::processors()
 }
 
 impl Default for Native {

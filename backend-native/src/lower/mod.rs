@@ -2,7 +2,7 @@
 //!
 //! 1. [`fuse`](acc_desugar::fuse) decides which statements become one kernel, and which are computed where they are read.
 //! 2. [`group`] puts a kernel together, [`element`] builds its bodies, fused producers inlined.
-//! 3. [`compile`](crate::tile::compile::compile) readies the bodies for the tile executor.
+//! 3. [`compile`](crate::tile::compile) readies the bodies for the tile executor.
 //!
 //! Nothing here depends on extents or data: a plan serves all of them.
 

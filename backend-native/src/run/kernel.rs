@@ -2,9 +2,7 @@
 
 use super::launch::{Columns, Job, JobEpilogue, JobOutput, bind};
 use super::marks::{self, Marks};
-use super::{
-    Run, Value, View, after, compact, located, nested, product, rows, scalars_of, scatter, segments, shape, store,
-};
+use super::{Run, Value, View, after, compact, located, rows, scalars_of, scatter, segments, shape, store};
 use crate::buffer::AnyBuffer;
 use crate::kernel::{AxisKind, Finish, Initial};
 use crate::lower::{Launch, Part, Step};
@@ -218,10 +216,11 @@ impl Run<'_> {
         }
         match launch.kernel.axes.last() {
             Some(AxisKind::Reduction | AxisKind::Scan(_)) => {
-                let product = launch.product.as_ref().map(|c| product::product(job, c, &self.values)).transpose()?;
+                let product =
+                    launch.product.as_ref().map(|c| rows::product::product(job, c, &self.values)).transpose()?;
                 match (product.flatten(), job.extents.split_last()) {
                     (Some(columns), Some((_, outer))) => after::epilogue(job, outer, vec![columns]),
-                    _ if launch.kernel.folded() > 1 => nested::nested(job),
+                    _ if launch.kernel.folded() > 1 => rows::nested::nested(job),
                     _ => rows::rows(job),
                 }
             }

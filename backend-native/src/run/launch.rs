@@ -1,8 +1,8 @@
 //! What all launches share: binding, tiles with their events, tasks on threads.
 
 use super::marks::Marks;
-use super::shares::Shares;
-use super::team::Team;
+use super::threads::shares::Shares;
+use super::threads::team::Team;
 use crate::Compile;
 use crate::buffer::{AnyBuffer, OutSlice, Pool};
 use crate::kernel::Output;

@@ -1,32 +1,18 @@
 //! Runs plans: array statements by need.
 
 mod after;
-mod chained;
-mod chunks;
 mod compact;
-mod fold;
 mod kernel;
-mod keys;
 pub(crate) mod launch;
 pub(crate) mod marks;
-mod nested;
-mod partition;
-mod places;
-mod private;
-mod processor;
-mod product;
-mod radix;
 mod rows;
-mod scan;
 mod scatter;
 mod scheduled;
 mod segments;
 mod shape;
-mod shares;
 mod sort;
 mod store;
-pub(crate) mod team;
-mod whole;
+pub(crate) mod threads;
 
 use crate::lower::{BlockPlan, Closed, How, Plan, Step, Work};
 use crate::tile::lanes::first_bits;

@@ -1,6 +1,6 @@
 //! What becomes of the elements of a step: stored, folded, scanned.
 //!
-//! Folds and scans group as those of the tile executor do: see `tile::reduce`, `run::chunks` and `run::scan`.
+//! Folds and scans group as those of the tile executor do: see `tile::reduce`, `run::rows::chunks` and `run::rows::scan`.
 
 use super::nest::State;
 use super::scan::Carry;

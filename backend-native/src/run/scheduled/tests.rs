@@ -5,7 +5,7 @@ use crate::kernel::Kernel;
 use crate::llvm::Form;
 use crate::lower::{Plan, lower};
 use crate::run::launch::Context;
-use crate::run::team::Team;
+use crate::run::threads::team::Team;
 use crate::{Compile, llvm, run};
 use acc_core::data::ArrayData;
 use acc_core::text::parse_test_file;

@@ -4,9 +4,9 @@
 //! parts whose products are added pairwise. How it is cut depends on the extents alone, so that the bits are the same
 //! for any number of threads. Products and sums may be fused (one rounding for both).
 
-use super::Value;
-use super::launch::{Columns, Job, finish};
 use crate::buffer::{AnyBuffer, OutSlice, PoolElt};
+use crate::run::Value;
+use crate::run::launch::{Columns, Job, finish};
 use crate::tile::machine::Stop;
 use acc_core::data::{ColumnElt, ColumnSlice};
 use acc_desugar::contraction::{Contraction, Factor};
@@ -47,7 +47,11 @@ struct Plan {
 }
 
 /// The result of a product, if the extents are worth a call and no index is out of bounds.
-pub(super) fn product(job: &Job<'_>, c: &Contraction, values: &[Option<Value>]) -> Result<Option<Columns>, Stop> {
+pub(in crate::run) fn product(
+    job: &Job<'_>,
+    c: &Contraction,
+    values: &[Option<Value>],
+) -> Result<Option<Columns>, Stop> {
     let [o] = &job.outputs[..] else { return Ok(None) };
     let Some((_, outer)) = job.extents.split_last() else { return Ok(None) };
     let init = o.init.as_ref().and_then(|bits| bits.first()).copied().unwrap_or(0);

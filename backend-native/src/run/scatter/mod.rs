@@ -1,11 +1,13 @@
 //! Launches that combine each element into a target position, as if one after the other in row-major order.
 
-use super::launch::{CALL, Columns, Context, Job, JobOutput, finish, first_event};
-use super::{partition, private};
+mod partition;
+mod private;
+
 use crate::buffer::AnyBuffer;
 use crate::kernel::{Finish, Update};
 use crate::llvm::Form;
 use crate::llvm::code::{Call, Memory, Part};
+use crate::run::launch::{CALL, Columns, Context, Job, JobOutput, finish, first_event};
 use crate::tile::lanes;
 use crate::tile::load::out_of_bounds;
 use crate::tile::machine::{Machine, Outcome, Space, Stop, event};
@@ -194,7 +196,7 @@ pub(super) fn simple(
 
 /// Any combination: runs of lanes with distinct targets are combined at once.
 struct General<'a> {
-    combiner: Option<super::launch::Combiner<'a>>,
+    combiner: Option<crate::run::launch::Combiner<'a>>,
     /// When each target, by a hash of it, was last seen: the number of the run.
     seen: Vec<(usize, u64)>,
     run: u64,

@@ -5,9 +5,9 @@
 //! values may be taken more than once: they change nothing (`acc_desugar::fuse`).
 
 use super::fold::Acc;
-use super::launch::{Columns, Cut, Job, JobOutput, finish, first_event, pieces, task_len};
-use super::{after, scheduled};
 use crate::buffer::AnyBuffer;
+use crate::run::launch::{Columns, Cut, Job, JobOutput, finish, first_event, pieces, task_len};
+use crate::run::{after, scheduled};
 use crate::tile::lanes::{self, Lanes};
 use crate::tile::machine::{Machine, Outcome, Space, Stop};
 use crate::tile::reduce;

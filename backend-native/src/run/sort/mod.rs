@@ -1,18 +1,22 @@
 //! Sorting rows, stable: what puts their elements in order, and the elements in order.
 //!
-//! Rows are sorted by the digits of their keys ([`radix`](super::radix)): a long one by all threads, others by one
+//! Rows are sorted by the digits of their keys ([`radix`]): a long one by all threads, others by one
 //! thread each. An element of one leaf is sorted as it is. For others, positions are sorted: by one key of all leaves if
 //! that has at most 64 bits, else by the leaves, the last one first.
 
-use super::keys::{Key, Pair, append, bits, keys};
-use super::launch::{Columns, Context, Piece, finish, pieces};
-use super::radix::{self, Local, Sink, Sort, Stay};
+mod keys;
+mod places;
+mod radix;
+
 use crate::buffer::{Buffer, OutSlice, PoolElt};
+use crate::run::launch::{Columns, Context, Piece, finish, pieces};
 use crate::tile::machine::Stop;
 use crate::types::all_types;
 use acc_core::Error;
 use acc_core::data::{Column, ColumnSlice, ScalarType};
 use half::f16;
+use keys::{Key, Pair, append, bits, keys};
+use radix::{Local, Sink, Sort, Stay};
 
 /// Elements of rows that a task sorts.
 const CHUNK: usize = 1 << 14;
@@ -42,7 +46,7 @@ pub(super) fn argsort(columns: &[ColumnSlice<'_>], shape: &[usize], cx: Context<
 fn stopped(stop: Stop) -> Error {
     match stop {
         Stop::Error(e) => e,
-        Stop::Fault(..) | Stop::Demand(_) => super::defect("a sort that stops".into()),
+        Stop::Fault(..) | Stop::Demand(_) => crate::run::defect("a sort that stops".into()),
     }
 }
 

@@ -1,8 +1,8 @@
 //! Scanning: tiles of a chunk, each with what comes before it.
 
 use super::fold::{Acc, Total};
-use super::launch::{Combiner, JobOutput};
 use crate::buffer::OutSlice;
+use crate::run::launch::{Combiner, JobOutput};
 use crate::tile::lanes::{self, Lanes};
 use crate::tile::machine::{Machine, Outcome};
 use crate::tile::reduce::{self, GROUP, WIDTH};

@@ -4,15 +4,15 @@
 
 use super::chunks::{Before, Chunks, Pass, PerChunk, Piece};
 use super::fold::{Acc, Total};
-use super::launch::{JobOutput, Turn};
-use super::marks::{Marks, Near};
-use super::rows::{Rows, Worker};
 use super::scan;
-use super::store::{LINE, STREAM};
+use super::{Rows, Worker};
 use crate::buffer::AnyBuffer;
 use crate::kernel::Finish;
 use crate::llvm::Form;
 use crate::llvm::code::Call;
+use crate::run::launch::{JobOutput, Turn};
+use crate::run::marks::{Marks, Near};
+use crate::run::store::{LINE, STREAM};
 use crate::tile::machine::{Space, Stop};
 use acc_core::data::ScalarType;
 use acc_core::ir::{ArrayId, Dir};
@@ -208,9 +208,9 @@ impl Rows<'_> {
         let size = |types: &[ScalarType]| types.iter().map(|t| t.size()).sum::<usize>();
         let bytes: usize = stored.iter().map(|(m, types)| self.rows * m.width * size(types)).sum();
         let lines = |n: usize, types: &[ScalarType]| types.iter().all(|t| (n * t.size()).is_multiple_of(LINE));
-        let begins = |m: &super::rows::Memory, types| lines(m.lead, types) && (self.rows == 1 || lines(m.width, types));
+        let begins = |m: &super::Memory, types| lines(m.lead, types) && (self.rows == 1 || lines(m.width, types));
         // From the right vectors are counted from the end of a row.
-        let ends = |m: &super::rows::Memory, types| self.dir != Some(Dir::Right) || lines(m.lead + self.row, types);
+        let ends = |m: &super::Memory, types| self.dir != Some(Dir::Right) || lines(m.lead + self.row, types);
         bytes >= STREAM && stored.iter().all(|(m, types)| begins(m, types) && ends(m, types))
     }
 }

@@ -9,32 +9,32 @@ use std::sync::{Mutex, PoisonError};
 ///
 /// (A saxpy over a million elements, whose memory is in the last level of the cache, takes 80 µs on two threads that have
 /// shares, and 97 to 126 µs if they take turns.)
-pub(super) struct Shares<T> {
+pub(in crate::run) struct Shares<T> {
     tasks: Vec<Mutex<Option<T>>>,
     /// How many tasks of each share are taken, or more.
     taken: Vec<Line>,
 }
 
 /// What a thread has seen of the shares.
-pub(super) struct Taker {
+pub(in crate::run) struct Taker {
     own: usize,
     /// Shares in which no task was left, from its own on.
     empty: usize,
 }
 
 impl<T> Shares<T> {
-    pub(super) fn new(tasks: Vec<T>, shares: usize) -> Shares<T> {
+    pub(in crate::run) fn new(tasks: Vec<T>, shares: usize) -> Shares<T> {
         let tasks = tasks.into_iter().map(|t| Mutex::new(Some(t))).collect();
         Shares { tasks, taken: (0..shares).map(|_| Line::default()).collect() }
     }
 
     /// For the thread of this number.
-    pub(super) fn taker(&self, thread: usize) -> Taker {
+    pub(in crate::run) fn taker(&self, thread: usize) -> Taker {
         Taker { own: thread, empty: 0 }
     }
 
     /// The next task and its number; none if all are taken.
-    pub(super) fn next(&self, taker: &mut Taker) -> Option<(usize, T)> {
+    pub(in crate::run) fn next(&self, taker: &mut Taker) -> Option<(usize, T)> {
         let shares = self.taken.len();
         let first = |share: usize| self.tasks.len() * share / shares;
         while taker.empty < shares {

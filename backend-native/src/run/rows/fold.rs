@@ -1,6 +1,6 @@
 //! Folding: elements of tiles into one.
 
-use super::launch::{Combiner, JobOutput};
+use crate::run::launch::{Combiner, JobOutput};
 use crate::tile::lanes::{self, Lanes};
 use crate::tile::machine::{Machine, Outcome};
 use crate::tile::reduce::{self, WIDTH};

@@ -1,10 +1,10 @@
 //! Rows that are one chunk each, many of them in one call of machine code.
 
-use super::launch::{CALL, task_len};
-use super::rows::Rows;
+use super::Rows;
 use crate::buffer::AnyBuffer;
 use crate::llvm::Form;
 use crate::llvm::code::{Memory, Part};
+use crate::run::launch::{CALL, task_len};
 use crate::tile::machine::Stop;
 use std::sync::atomic::{AtomicBool, Ordering};
 

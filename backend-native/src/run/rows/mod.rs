@@ -9,15 +9,23 @@
 //!   code takes many rows of one chunk in one call (`whole`). Chunks are combined in order; those of a scan are
 //!   begun in order, and hand on what comes before the next (`chained`).
 
-use super::fold::Acc;
-use super::launch::{CALL, Columns, Cut, Job, JobOutput, Outs, finish, first_event, give, take, task_len};
+mod chained;
+mod chunks;
+mod fold;
+pub(super) mod nested;
+pub(super) mod product;
+mod scan;
+mod whole;
+
 use crate::buffer::AnyBuffer;
 use crate::kernel::{AxisKind, Finish};
 use crate::llvm::Form;
 use crate::llvm::code::{self, Call, Memory as Places};
+use crate::run::launch::{CALL, Columns, Cut, Job, JobOutput, Outs, finish, first_event, give, take, task_len};
 use crate::tile::lanes::{self, Lanes};
 use crate::tile::machine::{Machine, Outcome, Space, Stop};
 use acc_core::ir::Dir;
+use fold::Acc;
 
 /// Rows shorter than this are taken as lanes.
 const SHORT_ROW: usize = 64;
@@ -61,7 +69,7 @@ pub(crate) fn rows(job: &Job<'_>) -> Result<Vec<Columns>, Stop> {
         }
     }
     let columns = out.into_iter().map(finish).collect();
-    if scans { Ok(columns) } else { super::after::epilogue(job, outer, columns) }
+    if scans { Ok(columns) } else { crate::run::after::epilogue(job, outer, columns) }
 }
 
 /// Whether the results of a scan are taken by the epilogue alone.
@@ -119,7 +127,7 @@ pub(super) struct Memory {
 /// What a thread needs.
 pub(super) struct Worker<'b> {
     pub machine: Machine<'b>,
-    pub accs: Vec<Acc<'b>>,
+    accs: Vec<Acc<'b>>,
     /// Scanned elements that are not stored, by output.
     pub scratch: Vec<Vec<Lanes>>,
     /// The epilogue of scans.

@@ -5,8 +5,8 @@
 //! sorted by the lower digits from the least one on; what does not is distributed again. Digits that are the same in all
 //! keys move nothing.
 
-use super::launch::Context;
 use super::places::{Lines, Places, Plain};
+use crate::run::launch::Context;
 use crate::tile::machine::Stop;
 use std::ops::Range;
 

@@ -2,16 +2,16 @@
 //! own, and combined in order.
 
 use super::fold::{Acc, Total};
-use super::launch::JobOutput;
-use super::launch::{Outs, first_event, give, take};
-use super::marks::Near;
-use super::rows::{Memory, Rows, Worker, row_axis};
 use super::scan::Scan;
-use super::store::LINE;
+use super::{Memory, Rows, Worker, row_axis};
 use crate::buffer::{AnyBuffer, OutSlice};
 use crate::kernel::Finish;
 use crate::llvm::Form;
 use crate::llvm::code::{self, Call, Memory as Places};
+use crate::run::launch::JobOutput;
+use crate::run::launch::{Outs, first_event, give, take};
+use crate::run::marks::Near;
+use crate::run::store::LINE;
 use crate::tile::machine::{Space, Stop};
 use crate::tile::reduce::WIDTH;
 use crate::tile::{lanes, memory};

@@ -78,7 +78,7 @@ mod tests {
         });
         let (before, after) = left.join().unwrap();
         assert!(before.is_some());
-        assert_eq!(before == after, crate::run::team::processors() == 1);
+        assert_eq!(before == after, crate::run::threads::team::processors() == 1);
         // It goes nowhere from where it is not, nor from nowhere.
         let processors = Processors::of_this_thread();
         processors.leave(Some(usize::MAX));

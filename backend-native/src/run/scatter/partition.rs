@@ -2,12 +2,12 @@
 //! belongs to one thread, which combines there what comes, in the order in which it came. So the result is that of one
 //! thread, whatever the combination, and no two threads write the same line of the cache.
 
-use super::launch::{CALL, Job, JobOutput, first_event, pieces};
-use super::scatter::{Targets, positions};
+use super::{Targets, positions};
 use crate::buffer::{AnyBuffer, OutSlice};
 use crate::kernel::Update;
 use crate::llvm::Form;
 use crate::llvm::code::{Call, Memory, Part};
+use crate::run::launch::{CALL, Job, JobOutput, first_event, pieces};
 use crate::tile::lanes::{self, Lanes};
 use crate::tile::machine::{Machine, Space, Stop};
 use crate::tile::scatter::update;

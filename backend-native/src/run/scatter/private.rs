@@ -1,11 +1,11 @@
 //! Scatters into few places on several threads: parts of the elements are combined into targets of their own, which then
 //! are combined with those of the result, part after part.
 
-use super::launch::{Job, JobOutput, first_event, is_large, pieces, task_len};
-use super::scatter::{Targets, compiled, positions, run, simple};
+use super::{Targets, compiled, positions, run, simple};
 use crate::buffer::AnyBuffer;
 use crate::kernel::{Record, Update};
 use crate::llvm::Form;
+use crate::run::launch::{Job, JobOutput, first_event, is_large, pieces, task_len};
 use crate::tile::lanes::{self, Lanes};
 use crate::tile::machine::{Machine, Space, Stop};
 use crate::tile::reduce;
