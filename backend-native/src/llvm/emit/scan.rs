@@ -1,7 +1,7 @@
 //! Folds and scans along the lanes of a step, carried on from step to step.
 //!
 //! Lanes combine in groups of [`reduce::GROUP`], by steps that double what a lane has combined; a step has
-//! [`reduce::WIDTH`] lanes. Only one operation waits for the group before, or, with an operator of the user's, for the
+//! [`WIDTH`](crate::tile::reduce::WIDTH) lanes. Only one operation waits for the group before, or, with an operator of the user's, for the
 //! step before. The tile executor has the same tree.
 
 use super::Emitter;
