@@ -3,7 +3,7 @@
 mod common;
 
 use acc_core::data::{ArrayData, Column, ScalarType};
-use acc_core::{Executor, RunLimits};
+use acc_core::{Error, Executor, Fault, RunLimits};
 use backend_native::Native;
 use common::{LENGTHS, Rng, agree, agree_on, array, parse};
 
@@ -102,21 +102,28 @@ fn what_only_looks_like_a_filter_is_none() {
     }
 }
 
+/// A filter of the quotients of a number, which divides by what the elements are, whether they are kept or not; the epilogue
+/// reads at the quotients.
+fn divides(number: &str) -> String {
+    format!(
+        "program(b: [1]i64) {{
+           d: [1]i64 = map(b, f: |%x: i64| quot({number}, %x))
+           c: [1]i64 = map(b, f: |%x: i64| select(gt(%x, 0i64), 1i64, 0i64))
+           s: [1]i64 = scanl(c, f: |%x: i64, %y: i64| add(%x, %y), init: || 0i64)
+           z: [1]i64 = generate(shape: || s[extent(b, 0)], f: |%i: i64| 0i64)
+           r: [1]i64 = permute(d, into: z, combine: |%n: i64, %o: i64| %n, target: |%i: i64| {{
+             %t: u8, %to: i64 = if gt(b[%i], 0i64) {{ yield 1u8, s[%i] }} else {{ yield 0u8, 0i64 }}
+             yield %t, %to
+           }})
+           e: [1]i64 = map(r, f: |%x: i64| b[%x])
+           yield e
+         }}"
+    )
+}
+
 #[test]
 fn faults_of_filters_are_those_of_the_interpreter() {
-    // The elements divide by what they are, whether they are kept or not; the epilogue reads beyond the end.
-    let divides = "program(b: [1]i64) {
-       d: [1]i64 = map(b, f: |%x: i64| quot(100i64, %x))
-       c: [1]i64 = map(b, f: |%x: i64| select(gt(%x, 0i64), 1i64, 0i64))
-       s: [1]i64 = scanl(c, f: |%x: i64, %y: i64| add(%x, %y), init: || 0i64)
-       z: [1]i64 = generate(shape: || s[extent(b, 0)], f: |%i: i64| 0i64)
-       r: [1]i64 = permute(d, into: z, combine: |%n: i64, %o: i64| %n, target: |%i: i64| {
-         %t: u8, %to: i64 = if gt(b[%i], 0i64) { yield 1u8, s[%i] } else { yield 0u8, 0i64 }
-         yield %t, %to
-       })
-       e: [1]i64 = map(r, f: |%x: i64| b[%x])
-       yield e
-     }";
+    let divides = &divides("100i64");
     assert_eq!(kernels(divides), 1);
     agree_on(divides, &[&[&[0]], &[&[1]], &[&[3]], &[&[300]]]);
     for numbers in [&[1, 100, 50][..], &[100, -3, 0], &[100, -3, 100], &[-1, -2]] {
@@ -209,5 +216,20 @@ fn large_filters_are_the_same_for_any_number_of_threads() {
             let got = b.run_untyped(&program, &args, &RunLimits::none()).unwrap();
             assert!(got[..] == [want.clone()], "beyond {bound}");
         }
+    }
+}
+
+/// The last element cannot be computed, and what the epilogue reads for the first one is out of bounds: the elements come
+/// first, also where large filters are computed in one pass.
+#[test]
+fn faults_of_elements_come_before_those_of_the_epilogue() {
+    let text = divides("9000000000i64");
+    let mut numbers = vec![1; 2_300_000];
+    if let Some(last) = numbers.last_mut() {
+        *last = 0;
+    }
+    for b in [Native::with_threads(1).unwrap(), Native::with_threads(3).unwrap(), Native::tiles(), Native::compiled()] {
+        let run = b.run_untyped(&parse(&text), &[common::ints(&numbers)], &RunLimits::none());
+        assert!(matches!(run, Err(Error::Fault { fault: Fault::DivisionByZero, .. })), "{run:?}");
     }
 }

@@ -145,11 +145,12 @@ struct Own<'b> {
     aside: Vec<Vec<Lanes>>,
 }
 
-/// Whether the epilogue, if there is one, can be computed before it is known how many elements are kept.
+/// Whether the epilogue, if there is one, can be computed before it is known how many elements are kept, and before all of
+/// these are computed, whose faults come before those of the epilogue.
 fn is_free(job: &Job<'_>) -> bool {
-    let placeless = job.launch.kernel.epilogue.as_ref().is_none_or(Epilogue::is_placeless);
+    let free = |e: &Epilogue| e.is_placeless() && !e.body.is_partial();
     let bound = |e: &JobEpilogue<'_>| e.code.tape.scalars.is_empty() && e.bound.inputs.iter().all(Option::is_some);
-    placeless && job.epilogue.as_ref().is_none_or(bound)
+    job.launch.kernel.epilogue.as_ref().is_none_or(free) && job.epilogue.as_ref().is_none_or(bound)
 }
 
 /// Counts and writes in one pass, each chunk while its elements are in a near cache; none where counts must come first,
