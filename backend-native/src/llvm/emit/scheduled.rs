@@ -250,10 +250,11 @@ impl<'a> Nest<'a> {
     fn side_by_side(&mut self, e: &mut Emitter<'a>, depth: usize, at: &At, mut accs: Vec<Operand>) -> Vec<Operand> {
         let l = self.kernel.loops[depth];
         let turns = self.turns(depth, at);
-        let [from, _] = at.ranges[l.axis].clone();
+        let [from, to] = at.ranges[l.axis].clone();
         for turn in 0..turns {
             let first = put!(e, "add i64 {from}, {}", turn * l.step);
-            let end = put!(e, "add i64 {first}, {}", l.step);
+            // The one turn of what is less than a tile ends where that does.
+            let end = if at.rest[l.axis] { to.clone() } else { put!(e, "add i64 {first}, {}", l.step) };
             let mut here = at.clone();
             if self.kernel.axes[l.axis] == AxisKind::Parallel {
                 here.copy = at.copy * turns + turn;

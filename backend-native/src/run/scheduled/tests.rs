@@ -167,3 +167,31 @@ fn nests_give_the_same_bits_in_many_random_orders() {
     }
     assert_eq!(llvm::defects(), Vec::<String>::new());
 }
+
+/// Tiles in tiles that are written out: what is left at the end of an axis is computed point by point, and nothing beyond it.
+#[test]
+fn what_is_less_than_a_tile_stays_within_its_row() {
+    if !has_llvm() {
+        return;
+    }
+    let text = "program() {
+       m: [2]i64 = generate(shape: || (5i64, 21i64), f: |%i: i64, %j: i64| add(mul(%i, 1000i64), %j))
+       yield m
+     }";
+    let mut plan = lower(&acc_core::text::parse("tiles", text).unwrap(), true, true).unwrap();
+    let threads = Team::new(1).unwrap();
+    let want = evaluate(&plan, &[], &threads).unwrap();
+    for launch in plan.launches_mut() {
+        let k = &mut launch.kernel;
+        k.tile(1, 8).and_then(|()| k.tile(1, 16)).unwrap();
+        // Rows within the tiles of columns, so that those before are there when what is left of them is computed.
+        k.interchange(0).and_then(|()| k.tile(1, 4)).unwrap();
+        (2..5).rev().try_for_each(|at| k.unroll(at)).unwrap();
+        assert_eq!(
+            k.loops.iter().map(|l| (l.axis, l.step)).collect::<Vec<_>>(),
+            [(1, 16), (0, 4), (0, 1), (1, 8), (1, 1)]
+        );
+        launch.codes = llvm::Codes::default();
+    }
+    assert_eq!(evaluate(&plan, &[], &threads).unwrap(), want);
+}
