@@ -13,8 +13,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::types::all_types;
 use half::f16;
 
-/// Start of every column: a cache line.
-const ALIGN: usize = 64;
+/// Bytes of a cache line, at which every column starts.
+pub(crate) const LINE: usize = 64;
 /// Blocks from this size on are worth huge pages, whose boundary they start at.
 const HUGE: usize = 4 << 20;
 /// The size of a huge page.
@@ -39,7 +39,7 @@ unsafe impl Sync for Block {}
 
 impl Block {
     fn new(bytes: usize) -> Option<Block> {
-        let align = if bytes >= HUGE { HUGE_PAGE } else { ALIGN };
+        let align = if bytes >= HUGE { HUGE_PAGE } else { LINE };
         let layout = Layout::from_size_align(bytes.checked_add(align)?, 16).ok()?;
         // SAFETY: the layout's size is not zero, since `align` is not.
         let base = NonNull::new(unsafe { std::alloc::alloc_zeroed(layout) })?;
@@ -310,7 +310,7 @@ mod tests {
         let free = RunLimits::none().meter();
         let mut b = pool.take::<f32>(1000, &free).unwrap();
         b.slice_mut()[999] = 3.0;
-        assert_eq!(b.slice().as_ptr().align_offset(ALIGN), 0);
+        assert_eq!(b.slice().as_ptr().align_offset(LINE), 0);
         let at = b.slice().as_ptr();
         let column = f32::column(b);
         let copy = column.clone();

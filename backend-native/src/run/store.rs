@@ -1,7 +1,7 @@
 //! Launches that store each element at its point.
 
 use super::launch::{CALL, Columns, Context, Cut, Job, Piece, finish, first_event, pieces, task_len};
-use crate::buffer::{AnyBuffer, OutSlice};
+use crate::buffer::{AnyBuffer, LINE, OutSlice};
 use crate::llvm::code::{Call, Memory, Part};
 use crate::llvm::{self, Form, reads_element_by_element};
 use crate::tile::machine::{Bound, Code, Machine, Space, Stop};
@@ -54,11 +54,11 @@ pub(crate) fn fill(
         [_, .., row] if row > PANEL && across => Some(row),
         _ => None,
     };
-    let native = kernel.and_then(|job| Native::new(job, row.is_some(), stream));
+    let turned = kernel.filter(|_| extents.len() > 1).and_then(|job| llvm::axis_turned(&job.launch.kernel));
+    let native = kernel.and_then(|job| Native::new(job, row.is_some(), turned, stream));
     let whole = native.as_ref().map_or(1, |native| native.whole).max(row.unwrap_or(1));
     len = len.next_multiple_of(whole);
-    let turned =
-        kernel.and_then(|job| llvm::axis_turned(&job.launch.kernel)).is_some_and(|axis| axis + 2 == extents.len());
+    let by_squares = turned.is_some_and(|axis| axis + 2 == extents.len());
     cx.tasks(
         parallel,
         pieces(&mut out, n, len),
@@ -70,7 +70,7 @@ pub(crate) fn fill(
                 return Ok(());
             }
             let m = m.get_or_insert_with(|| Machine::new(code, bound, &space));
-            let width = if turned { TURNED.min(code.lanes) } else { PANEL };
+            let width = if by_squares { TURNED.min(code.lanes) } else { PANEL };
             m.row_after_row = row.is_some();
             let in_panels = row.is_some_and(|row| panels(&mut piece, m, results, (row, width), stream).is_ok());
             m.row_after_row = false;
@@ -98,7 +98,8 @@ struct Native<'a> {
 }
 
 impl<'a> Native<'a> {
-    fn new(job: &'a Job<'a>, panels: bool, stream: bool) -> Option<Native<'a>> {
+    /// `turned` is the axis that changes places with the innermost one in reads, if one does.
+    fn new(job: &'a Job<'a>, panels: bool, turned: Option<usize>, stream: bool) -> Option<Native<'a>> {
         let n = job.extents.iter().product();
         let whole = |a| job.names.input(a).is_some_and(|i| i.shape == &job.extents[..]);
         let flat = job.extents.len() > 1 && reads_element_by_element(&job.launch.kernel, whole);
@@ -108,7 +109,7 @@ impl<'a> Native<'a> {
         let stream = stream && (row == n || types().all(|t| (row * t.size()).is_multiple_of(LINE)));
         let kernel = &job.launch.kernel;
         let extent = |axis: usize| job.extents.get(axis).copied().unwrap_or(1);
-        let turned = llvm::axis_turned(kernel).filter(|&axis| extent(axis) >= SQUARE && row >= SQUARE);
+        let turned = turned.filter(|&axis| extent(axis) >= SQUARE && row >= SQUARE);
         // The elements of a point along the axis that is turned, and along those around it.
         let whole = turned.map_or(1, |axis| llvm::between(kernel, axis).map(extent).product::<usize>() * row);
         let turned = turned.is_some();
@@ -141,9 +142,6 @@ impl<'a> Native<'a> {
 
 /// Rows and columns from which on reads across rows are turned.
 const SQUARE: usize = 8;
-/// Bytes of a cache line.
-pub(super) const LINE: usize = 64;
-
 /// Computes a piece from its first element to its last.
 fn in_order(
     piece: &mut Piece<'_>,

@@ -4,9 +4,7 @@
 use super::lanes::{self, Lanes};
 use super::machine::{Input, Machine};
 use super::tape::Slot;
-
-/// Bytes of a cache line.
-const LINE: usize = 64;
+use crate::buffer::LINE;
 
 /// What some rows read at the same lanes, row after row, of each leaf of a load.
 pub(crate) struct Turned {

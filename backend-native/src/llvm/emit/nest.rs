@@ -17,6 +17,7 @@ use super::text::{Operand, literal, put};
 use super::turned::{PANEL, Visit, axis_turned};
 use super::value::{Mask, V};
 use super::{Emitter, Form, Level, Word};
+use crate::buffer::LINE;
 use crate::kernel::{Body, Edge, Ix, Kernel, Node, Op, Region};
 use acc_core::ir::{ArrayId, Val};
 use std::collections::{HashMap, HashSet};
@@ -345,9 +346,8 @@ impl<'a> Emitter<'a> {
         let (mut lo, hi) = edges.clone().unwrap_or_else(|| (from.clone(), to.clone()));
         if self.stream && edges.is_some() {
             // Full vectors begin at cache lines.
-            const LINE: i64 = 64;
             lo = put!(self, "add i64 {lo}, {}", LINE - 1);
-            lo = put!(self, "and i64 {lo}, {}", -LINE);
+            lo = put!(self, "and i64 {lo}, -{LINE}");
         }
         if !once || edges.is_some() {
             let inner = self.w.label();

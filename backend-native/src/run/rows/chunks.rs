@@ -4,14 +4,12 @@
 use super::fold::{Acc, Total};
 use super::scan::Scan;
 use super::{Memory, Rows, Worker, row_axis};
-use crate::buffer::{AnyBuffer, OutSlice};
+use crate::buffer::{AnyBuffer, LINE, OutSlice};
 use crate::kernel::Finish;
 use crate::llvm::Form;
 use crate::llvm::code::{self, Call, Memory as Places};
-use crate::run::launch::JobOutput;
-use crate::run::launch::{Outs, first_event, give, take};
+use crate::run::launch::{JobOutput, Outs, first_event, give, take};
 use crate::run::marks::Near;
-use crate::run::store::LINE;
 use crate::tile::machine::{Space, Stop};
 use crate::tile::reduce::WIDTH;
 use crate::tile::{lanes, memory};

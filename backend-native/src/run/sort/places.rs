@@ -1,5 +1,6 @@
 //! Memory that several threads write at once, each at places of its own.
 
+use crate::buffer::LINE;
 use crate::types::all_types;
 use half::f16;
 use std::marker::PhantomData;
@@ -75,9 +76,6 @@ impl<'a, T: Plain> Places<'a, T> {
         }
     }
 }
-
-/// Bytes of a cache line.
-const LINE: usize = 64;
 
 /// As many values as go into a cache line.
 #[derive(Clone, Copy)]
