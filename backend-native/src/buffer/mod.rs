@@ -2,12 +2,14 @@
 //!
 //! Blocks are kept apart by scalar type, so that what a recycled block holds are always valid values of its type.
 
+mod block;
+
+use block::{Block, size_class};
+
 use acc_core::data::{Column, ColumnOwner, ColumnSlice, HasScalarType, ScalarType};
 use acc_core::{Charge, Error, Meter};
-use std::alloc::Layout;
 use std::any::Any;
 use std::collections::HashMap;
-use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::types::all_types;
@@ -15,63 +17,8 @@ use half::f16;
 
 /// Bytes of a cache line, at which every column starts.
 pub(crate) const LINE: usize = 64;
-/// Blocks from this size on are worth huge pages, whose boundary they start at.
-const HUGE: usize = 4 << 20;
-/// The size of a huge page.
-const HUGE_PAGE: usize = 2 << 20;
 /// Bytes the pool keeps at most.
 const POOL_BYTES: usize = 1 << 30;
-
-/// A raw block: zeroed when it was allocated, and since then written only as values of one scalar type.
-struct Block {
-    base: NonNull<u8>,
-    layout: Layout,
-    /// From `base` to the aligned start.
-    offset: usize,
-    /// Usable bytes from the aligned start.
-    bytes: usize,
-}
-
-// SAFETY: a block is plain memory owned by whoever holds the value; nothing in it is tied to a thread.
-unsafe impl Send for Block {}
-// SAFETY: shared access to a block reads it only through `Buffer`, which follows the borrow rules.
-unsafe impl Sync for Block {}
-
-impl Block {
-    fn new(bytes: usize) -> Option<Block> {
-        let align = if bytes >= HUGE { HUGE_PAGE } else { LINE };
-        let layout = Layout::from_size_align(bytes.checked_add(align)?, 16).ok()?;
-        // SAFETY: the layout's size is not zero, since `align` is not.
-        let base = NonNull::new(unsafe { std::alloc::alloc_zeroed(layout) })?;
-        let offset = base.as_ptr().align_offset(align);
-        // `align_offset` gives up only where no offset exists; for bytes and a power of two it is below `align`.
-        if offset >= align {
-            // SAFETY: allocated just above with this layout.
-            unsafe { std::alloc::dealloc(base.as_ptr(), layout) };
-            return None;
-        }
-        let block = Block { base, layout, offset, bytes };
-        #[cfg(target_os = "linux")]
-        if bytes >= HUGE {
-            // Advice: without huge pages the block is as good.
-            // SAFETY: whole pages that lie inside the block, whose contents stay what they are.
-            unsafe { libc::madvise(block.start().cast(), bytes & !(HUGE_PAGE - 1), libc::MADV_HUGEPAGE) };
-        }
-        Some(block)
-    }
-
-    fn start(&self) -> *mut u8 {
-        // SAFETY: `offset < align` and the block has `bytes + align` bytes, so the start lies inside it.
-        unsafe { self.base.as_ptr().add(self.offset) }
-    }
-}
-
-impl Drop for Block {
-    fn drop(&mut self) {
-        // SAFETY: allocated in `new` with this layout, and dropped once.
-        unsafe { std::alloc::dealloc(self.base.as_ptr(), self.layout) }
-    }
-}
 
 #[derive(Default)]
 struct Free {
@@ -125,13 +72,6 @@ impl<T> std::ops::DerefMut for AlignedVec<T> {
 /// Recycles blocks; bounded.
 #[derive(Default)]
 pub(crate) struct Pool(Mutex<Free>);
-
-/// The capacity given for a request: a quarter of a power of two, so that at most a fifth is unused.
-fn size_class(bytes: usize) -> Option<usize> {
-    let bytes = bytes.max(64);
-    let quarter = (bytes.checked_next_power_of_two()? / 8).max(64);
-    bytes.checked_next_multiple_of(quarter)
-}
 
 impl Pool {
     /// A column's worth of memory: `len` valid but arbitrary values.
@@ -318,7 +258,7 @@ mod tests {
         assert_eq!(pool.held(), 0);
         drop(copy);
         assert!(pool.held() >= 4000);
-        let again = pool.take::<f32>(990, &free).unwrap();
+        let again = pool.take::<f32>(995, &free).unwrap();
         assert_eq!(again.slice().as_ptr(), at);
         assert_eq!(pool.held(), 0);
     }

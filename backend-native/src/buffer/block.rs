@@ -1,0 +1,165 @@
+//! Raw blocks of memory.
+//!
+//! Where debug assertions are on, a block ends at a page that nobody may touch, so that machine code that reads or writes past
+//! a column is stopped there and then.
+
+use super::LINE;
+use std::ptr::NonNull;
+
+#[cfg(all(debug_assertions, unix))]
+use guarded as memory;
+#[cfg(not(all(debug_assertions, unix)))]
+use plain as memory;
+
+pub(super) use memory::size_class;
+
+/// Memory from the system.
+struct Place {
+    base: NonNull<u8>,
+    /// All of its bytes.
+    size: usize,
+    /// From `base` to the first usable one.
+    offset: usize,
+}
+
+/// A raw block: zeroed when it was allocated, and since then written only as values of one scalar type.
+pub(super) struct Block {
+    place: Place,
+    /// Usable bytes from the start.
+    pub(super) bytes: usize,
+}
+
+// SAFETY: a block is plain memory owned by whoever holds the value; nothing in it is tied to a thread.
+unsafe impl Send for Block {}
+// SAFETY: shared access to a block reads it only through `Buffer`, which follows the borrow rules.
+unsafe impl Sync for Block {}
+
+impl Block {
+    /// So many bytes, which are a [`size_class`].
+    pub(super) fn new(bytes: usize) -> Option<Block> {
+        memory::allocate(bytes).map(|place| Block { place, bytes })
+    }
+
+    /// The first byte, at the start of a cache line.
+    pub(super) fn start(&self) -> *mut u8 {
+        // SAFETY: `offset` bytes and `bytes` after them lie in the place.
+        unsafe { self.place.base.as_ptr().add(self.place.offset) }
+    }
+}
+
+impl Drop for Block {
+    fn drop(&mut self) {
+        memory::free(&self.place);
+    }
+}
+
+/// Blocks of few sizes, so that they serve again; large ones are made of huge pages.
+#[cfg(not(all(debug_assertions, unix)))]
+mod plain {
+    use super::{LINE, NonNull, Place};
+    use std::alloc::Layout;
+
+    /// Blocks from this size on are worth huge pages, whose boundary they start at.
+    const HUGE: usize = 4 << 20;
+    /// The size of a huge page.
+    const HUGE_PAGE: usize = 2 << 20;
+    /// What the allocator aligns to; the rest is done here, which lets it take zeroed pages from the system as they are.
+    const ALIGN: usize = 16;
+
+    /// The capacity given for a request: a quarter of a power of two, so that at most a fifth is unused.
+    pub(crate) fn size_class(bytes: usize) -> Option<usize> {
+        let bytes = bytes.max(LINE);
+        let quarter = (bytes.checked_next_power_of_two()? / 8).max(LINE);
+        bytes.checked_next_multiple_of(quarter)
+    }
+
+    pub(super) fn allocate(bytes: usize) -> Option<Place> {
+        let align = if bytes >= HUGE { HUGE_PAGE } else { LINE };
+        let size = bytes.checked_add(align)?;
+        let layout = Layout::from_size_align(size, ALIGN).ok()?;
+        // SAFETY: the layout's size is not zero, since `align` is not.
+        let base = NonNull::new(unsafe { std::alloc::alloc_zeroed(layout) })?;
+        let place = Place { base, size, offset: base.as_ptr().align_offset(align) };
+        // `align_offset` gives up only where no offset exists; for bytes and a power of two it is below `align`.
+        if place.offset >= align {
+            free(&place);
+            return None;
+        }
+        #[cfg(target_os = "linux")]
+        if bytes >= HUGE {
+            // Advice: without huge pages the block is as good.
+            // SAFETY: whole pages that lie inside the block, whose contents stay what they are.
+            unsafe {
+                let start = base.as_ptr().add(place.offset);
+                libc::madvise(start.cast(), bytes & !(HUGE_PAGE - 1), libc::MADV_HUGEPAGE)
+            };
+        }
+        Some(place)
+    }
+
+    pub(super) fn free(place: &Place) {
+        // SAFETY: allocated in `allocate` with this layout, which was valid then, and freed once.
+        unsafe {
+            let layout = Layout::from_size_align_unchecked(place.size, ALIGN);
+            std::alloc::dealloc(place.base.as_ptr(), layout);
+        }
+    }
+}
+
+/// Blocks that end at a page which nobody may touch.
+#[cfg(all(debug_assertions, unix))]
+mod guarded {
+    use super::{LINE, NonNull, Place};
+
+    /// Whole cache lines of what is asked for.
+    pub(crate) fn size_class(bytes: usize) -> Option<usize> {
+        bytes.max(LINE).checked_next_multiple_of(LINE)
+    }
+
+    pub(super) fn allocate(bytes: usize) -> Option<Place> {
+        // SAFETY: asks for a number.
+        let page = usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).ok()?;
+        let usable = bytes.checked_next_multiple_of(page)?;
+        let size = usable.checked_add(page)?;
+        let access = libc::PROT_READ | libc::PROT_WRITE;
+        let kind = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+        // SAFETY: new memory, which overlaps nothing.
+        let base = unsafe { libc::mmap(std::ptr::null_mut(), size, access, kind, -1, 0) };
+        if base == libc::MAP_FAILED {
+            return None;
+        }
+        let place = Place { base: NonNull::new(base.cast())?, size, offset: usable - bytes };
+        // SAFETY: the last page of what was mapped.
+        if unsafe { libc::mprotect(base.byte_add(usable), page, libc::PROT_NONE) } != 0 {
+            free(&place);
+            return None;
+        }
+        Some(place)
+    }
+
+    pub(super) fn free(place: &Place) {
+        // SAFETY: mapped in `allocate`, and unmapped once.
+        let freed = unsafe { libc::munmap(place.base.as_ptr().cast(), place.size) };
+        debug_assert_eq!(freed, 0, "{}", std::io::Error::last_os_error());
+    }
+}
+
+#[cfg(all(test, debug_assertions, unix))]
+mod tests {
+    use super::*;
+    use std::os::fd::AsRawFd;
+
+    #[test]
+    fn nobody_reads_past_a_block() {
+        let (_reader, pipe) = std::io::pipe().unwrap();
+        for bytes in [1, 64, 4096, 5000, 1 << 20] {
+            let block = Block::new(size_class(bytes).unwrap()).unwrap();
+            // SAFETY: the system looks whether it may read these bytes, and says so if it may not.
+            let written = |at: usize| unsafe { libc::write(pipe.as_raw_fd(), block.start().byte_add(at).cast(), 1) };
+            assert_eq!(written(block.bytes - 1), 1);
+            assert_eq!(written(block.bytes), -1);
+            assert_eq!(std::io::Error::last_os_error().raw_os_error(), Some(libc::EFAULT));
+            assert!(block.start().align_offset(LINE) == 0 && block.bytes < bytes + LINE);
+        }
+    }
+}
