@@ -8,6 +8,7 @@
 mod chain;
 mod data;
 mod families;
+mod lanes;
 mod measure;
 mod pages;
 mod pool;

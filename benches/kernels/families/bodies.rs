@@ -2,11 +2,10 @@
 
 use super::vector;
 use crate::data::floats;
+use crate::lanes::{Lanes, on_widest};
 use crate::pool::{Shared, split};
 use crate::row::{Row, hand, program};
-use crate::vectors::{all, store};
 use acc_core::prelude::*;
-use std::arch::x86_64::*;
 
 pub fn rows() -> Vec<Box<dyn Fn() -> Row>> {
     vec![Box::new(|| bodies(2048))]
@@ -36,13 +35,11 @@ fn bodies(n: usize) -> Row {
     );
     let hand = hand((vec![0f32; n], vec![0f32; n], vec![0f32; n]), move |(ax, ay, az)| {
         let out = [ax, ay, az].map(|v| Shared::new(v));
-        split(n, 8, |r| {
-            // SAFETY: the parts are disjoint; the caller has seen the features.
-            unsafe {
-                let [ax, ay, az] = &out;
-                let parts = [ax.part(r.clone()), ay.part(r.clone()), az.part(r.clone())];
-                accelerations(parts, r.start, [&x, &y, &z, &mass]);
-            }
+        split(n, 16, |r| {
+            let [ax, ay, az] = &out;
+            // SAFETY: the parts are disjoint.
+            let parts = unsafe { [ax.part(r.clone()), ay.part(r.clone()), az.part(r.clone())] };
+            accelerations(parts, r.start, [&x, &y, &z, &mass]);
         });
     });
     Row {
@@ -58,36 +55,40 @@ fn bodies(n: usize) -> Row {
     }
 }
 
-/// What eight bodies at a time, whose number is a multiple of eight, feel of all others.
-#[target_feature(enable = "avx2,fma")]
-fn accelerations(out: [&mut [f32]; 3], start: usize, of: [&[f32]; 4]) {
+on_widest! {
+    /// What a vector of bodies at a time, of which there are whole ones, feel of all others.
+    fn accelerations(out: [&mut [f32]; 3], start: usize, of: [&[f32]; 4]) = accelerations_in;
+}
+
+#[inline(always)]
+unsafe fn accelerations_in<V: Lanes>(out: [&mut [f32]; 3], start: usize, of: [&[f32]; 4]) {
     let n = of[0].len();
-    for i in (0..out[0].len()).step_by(8) {
-        let mut here = [all(0.0); 3];
-        for c in 0..3 {
-            // SAFETY: lanes from `start + i` on are in bounds of all inputs.
-            here[c] = unsafe { _mm256_loadu_ps(of[c].as_ptr().add(start + i)) };
-        }
-        let mut sums = [all(0.0); 3];
-        for j in 0..n {
-            let mut d = [all(0.0); 3];
+    // SAFETY: by the contract; all inputs have a vector from `start + i` on, all outputs from `i` on.
+    unsafe {
+        for i in (0..out[0].len()).step_by(V::LANES) {
+            let mut here = [V::all(0.0); 3];
             for c in 0..3 {
-                d[c] = _mm256_sub_ps(all(of[c][j]), here[c]);
+                here[c] = V::load(of[c].as_ptr().add(start + i));
             }
-            let square = _mm256_fmadd_ps(d[0], d[0], all(SOFTENING));
-            let square = _mm256_fmadd_ps(d[2], d[2], _mm256_fmadd_ps(d[1], d[1], square));
-            // One step of Newton's method on the estimate of 1 / sqrt.
-            let e = _mm256_rsqrt_ps(square);
-            let ee = _mm256_mul_ps(e, e);
-            let inverse = _mm256_mul_ps(e, _mm256_fnmadd_ps(_mm256_mul_ps(square, all(0.5)), ee, all(1.5)));
-            let g = _mm256_mul_ps(_mm256_mul_ps(inverse, inverse), _mm256_mul_ps(inverse, all(of[3][j])));
+            let mut sums = [V::all(0.0); 3];
+            for j in 0..n {
+                let mut d = [V::all(0.0); 3];
+                for c in 0..3 {
+                    d[c] = V::all(of[c][j]) - here[c];
+                }
+                let square = d[0].mul_add(d[0], V::all(SOFTENING));
+                let square = d[2].mul_add(d[2], d[1].mul_add(d[1], square));
+                // One step of Newton's method on the estimate of 1 / sqrt.
+                let e = square.inverse_root();
+                let inverse = e * (square * V::all(-0.5)).mul_add(e * e, V::all(1.5));
+                let g = (inverse * inverse) * (inverse * V::all(of[3][j]));
+                for c in 0..3 {
+                    sums[c] = g.mul_add(d[c], sums[c]);
+                }
+            }
             for c in 0..3 {
-                sums[c] = _mm256_fmadd_ps(g, d[c], sums[c]);
+                sums[c].store(out[c].as_mut_ptr().add(i));
             }
-        }
-        for c in 0..3 {
-            // SAFETY: each has eight elements from `i` on.
-            unsafe { store::<false>(out[c].as_mut_ptr().add(i), sums[c]) };
         }
     }
 }

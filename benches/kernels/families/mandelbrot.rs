@@ -1,16 +1,15 @@
 //! The Mandelbrot set: how many steps each point takes to leave.
 
+use crate::lanes::{Lanes, on_widest};
 use crate::pool::{Shared, each};
 use crate::row::{Row, hand, program};
-use crate::vectors::all;
 use acc_core::prelude::*;
-use std::arch::x86_64::*;
 
 pub fn rows() -> Vec<Box<dyn Fn() -> Row>> {
     vec![Box::new(|| mandelbrot(1024, 256))]
 }
 
-/// Rows of points that are in flight at a time, eight points of each.
+/// Rows of points that are in flight at a time, a vector of each.
 const U: usize = 4;
 /// Steps between two looks at whether all have left. The numbers of rows, columns and steps are multiples of these.
 const STEPS: i32 = 4;
@@ -32,8 +31,8 @@ fn mandelbrot(n: usize, limit: i32) -> Row {
         let out = Shared::new(out);
         // Rows near the real axis take longest: each thread takes the next ones.
         each(n / U, |j| {
-            // SAFETY: each row is one thread's; the caller has seen the features.
-            unsafe { escape(out.part(j * U * n..(j + 1) * U * n), j * U, step, limit) }
+            // SAFETY: each row is one thread's.
+            escape(unsafe { out.part(j * U * n..(j + 1) * U * n) }, j * U, step, limit);
         });
     });
     // The mean of what the points take.
@@ -51,42 +50,46 @@ fn mandelbrot(n: usize, limit: i32) -> Row {
     }
 }
 
-/// The steps until each point of some rows leaves the circle of radius 2.
-#[target_feature(enable = "avx2,fma")]
-fn escape(out: &mut [i32], j: usize, step: f32, limit: i32) {
+on_widest! {
+    /// The steps until each point of some rows leaves the circle of radius 2.
+    fn escape(out: &mut [i32], j: usize, step: f32, limit: i32) = escape_in;
+}
+
+#[inline(always)]
+unsafe fn escape_in<V: Lanes>(out: &mut [i32], j: usize, step: f32, limit: i32) {
     let n = out.len() / U;
-    let iota = _mm256_setr_ps(0., 1., 2., 3., 4., 5., 6., 7.);
-    let place = |k: __m256, low| _mm256_add_ps(_mm256_mul_ps(k, all(step)), all(low));
-    let mut cy = [all(0.0); U];
-    for k in 0..U {
-        cy[k] = place(all((j + k) as f32), -1.5);
-    }
-    for i in (0..n).step_by(8) {
-        let cx = place(_mm256_add_ps(all(i as f32), iota), -2.0);
-        let (mut zx, mut zy, mut count) = ([all(0.0); U], [all(0.0); U], [_mm256_setzero_si256(); U]);
-        for _ in 0..limit / STEPS {
-            let mut on = all(0.0);
-            for _ in 0..STEPS {
-                on = all(0.0);
-                for k in 0..U {
-                    let (xx, yy) = (_mm256_mul_ps(zx[k], zx[k]), _mm256_mul_ps(zy[k], zy[k]));
-                    // Who has left never comes back: the count stops, and the rest need not.
-                    let inside = _mm256_cmp_ps::<_CMP_LE_OQ>(_mm256_add_ps(xx, yy), all(4.0));
-                    count[k] = _mm256_sub_epi32(count[k], _mm256_castps_si256(inside));
-                    // In the order of the complex product, each operation rounded.
-                    let xy = _mm256_mul_ps(zx[k], zy[k]);
-                    zy[k] = _mm256_add_ps(_mm256_add_ps(xy, xy), cy[k]);
-                    zx[k] = _mm256_add_ps(_mm256_sub_ps(xx, yy), cx);
-                    on = _mm256_or_ps(on, inside);
+    let iota: [f32; 16] = std::array::from_fn(|k| k as f32);
+    // SAFETY: by the contract; row `k` has `V::LANES` places from `i` on.
+    unsafe {
+        let place = |k: V, low: f32| k * V::all(step) + V::all(low);
+        let mut cy = [V::all(0.0); U];
+        for k in 0..U {
+            cy[k] = place(V::all((j + k) as f32), -1.5);
+        }
+        for i in (0..n).step_by(V::LANES) {
+            let cx = place(V::all(i as f32) + V::load(iota.as_ptr()), -2.0);
+            let (mut zx, mut zy, mut count) = ([V::all(0.0); U], [V::all(0.0); U], [V::counts(); U]);
+            for _ in 0..limit / STEPS {
+                let mut on = false;
+                for _ in 0..STEPS {
+                    on = false;
+                    for k in 0..U {
+                        let (xx, yy) = (zx[k] * zx[k], zy[k] * zy[k]);
+                        // Who has left never comes back: the count stops, and the rest need not.
+                        on |= (xx + yy).count_at_most(V::all(4.0), &mut count[k]);
+                        // In the order of the complex product, each operation rounded.
+                        let xy = zx[k] * zy[k];
+                        zy[k] = (xy + xy) + cy[k];
+                        zx[k] = (xx - yy) + cx;
+                    }
+                }
+                if !on {
+                    break;
                 }
             }
-            if _mm256_testz_ps(on, on) == 1 {
-                break;
+            for k in 0..U {
+                V::store_counts(count[k], out.as_mut_ptr().add(k * n + i));
             }
-        }
-        for k in 0..U {
-            // SAFETY: row `k` has eight places from `i` on.
-            unsafe { _mm256_storeu_si256(out.as_mut_ptr().add(k * n + i).cast(), count[k]) };
         }
     }
 }

@@ -2,11 +2,10 @@
 
 use super::{label, vector};
 use crate::data::floats;
+use crate::lanes::{Lanes, on_widest};
 use crate::pool::{Shared, split};
 use crate::row::{Row, hand, program};
-use crate::vectors::{all, store};
 use acc_core::prelude::*;
-use std::arch::x86_64::*;
 
 pub fn rows() -> Vec<Box<dyn Fn() -> Row>> {
     vec![Box::new(|| black_scholes(1_000_000))]
@@ -42,12 +41,10 @@ fn black_scholes(n: usize) -> Row {
     );
     let hand = hand((vec![0f32; n], vec![0f32; n]), move |(call, put)| {
         let (call, put) = (Shared::new(call), Shared::new(put));
-        split(n, 8, |r| {
-            // SAFETY: the parts are disjoint; the caller has seen the features.
-            unsafe {
-                let (call, put) = (call.part(r.clone()), put.part(r.clone()));
-                options(call, put, [&price[r.clone()], &strike[r.clone()], &years[r]]);
-            }
+        split(n, 16, |r| {
+            // SAFETY: the parts are disjoint.
+            let (call, put) = unsafe { (call.part(r.clone()), put.part(r.clone())) };
+            options(call, put, [&price[r.clone()], &strike[r.clone()], &years[r]]);
         });
     });
     Row {
@@ -64,115 +61,110 @@ fn black_scholes(n: usize) -> Row {
 }
 
 /// A polynomial, the highest coefficient first: its even and its odd powers each by Horner's rule, side by side.
-#[inline]
-#[target_feature(enable = "avx2,fma")]
-fn polynomial<const N: usize>(x: __m256, coefficients: &[f32; N]) -> __m256 {
-    let square = _mm256_mul_ps(x, x);
-    let (mut sum, mut other) = (all(coefficients[0]), all(coefficients[1]));
-    for k in 2..N {
-        (sum, other) = (other, _mm256_fmadd_ps(sum, square, all(coefficients[k])));
+#[inline(always)]
+unsafe fn polynomial<V: Lanes, const N: usize>(x: V, coefficients: &[f32; N]) -> V {
+    let square = x * x;
+    // SAFETY: by the contract.
+    unsafe {
+        let (mut sum, mut other) = (V::all(coefficients[0]), V::all(coefficients[1]));
+        for k in 2..N {
+            (sum, other) = (other, sum.mul_add(square, V::all(coefficients[k])));
+        }
+        sum.mul_add(x, other)
     }
-    _mm256_fmadd_ps(sum, x, other)
 }
 
 /// The exponential of what is not positive: Cephes' `expf`.
-#[inline]
-#[target_feature(enable = "avx2,fma")]
-fn exp(x: __m256) -> __m256 {
-    let x = _mm256_max_ps(x, all(-87.3));
-    let n = _mm256_round_ps::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(_mm256_mul_ps(
-        x,
-        all(std::f32::consts::LOG2_E),
-    ));
-    let r = _mm256_fmadd_ps(n, all(2.121_944_4e-4), _mm256_fmadd_ps(n, all(-0.693_359_4), x));
-    let p = polynomial(r, &[1.987_569_1e-4, 1.398_2e-3, 8.333_452e-3, 4.166_579_6e-2, 0.166_666_66, 0.5]);
-    let y = _mm256_fmadd_ps(p, _mm256_mul_ps(r, r), _mm256_add_ps(r, all(1.0)));
-    let power = _mm256_slli_epi32::<23>(_mm256_cvttps_epi32(n));
-    _mm256_castsi256_ps(_mm256_add_epi32(_mm256_castps_si256(y), power))
+#[inline(always)]
+unsafe fn exp<V: Lanes>(x: V) -> V {
+    // SAFETY: by the contract.
+    unsafe {
+        let x = x.max(V::all(-87.3));
+        let n = (x * V::all(std::f32::consts::LOG2_E)).round();
+        let r = n.mul_add(V::all(2.121_944_4e-4), n.mul_add(V::all(-0.693_359_4), x));
+        let p = polynomial(r, &[1.987_569_1e-4, 1.398_2e-3, 8.333_452e-3, 4.166_579_6e-2, 0.166_666_66, 0.5]);
+        p.mul_add(r * r, r + V::all(1.0)).scale(n)
+    }
 }
 
 /// The logarithm of positive normal numbers: Cephes' `logf`.
-#[inline]
-#[target_feature(enable = "avx2,fma")]
-fn ln(x: __m256) -> __m256 {
-    let bits = _mm256_castps_si256(x);
-    let shifted = _mm256_sub_epi32(bits, _mm256_castps_si256(all(std::f32::consts::FRAC_1_SQRT_2)));
-    let e = _mm256_srai_epi32::<23>(shifted);
-    let m = _mm256_castsi256_ps(_mm256_sub_epi32(bits, _mm256_slli_epi32::<23>(e)));
-    let (e, v) = (_mm256_cvtepi32_ps(e), _mm256_sub_ps(m, all(1.0)));
-    let p = polynomial(
-        v,
-        &[
-            7.037_683_6e-2,
-            -0.115_146_1,
-            0.116_769_98,
-            -0.124_201_41,
-            0.142_493_23,
-            -0.166_680_58,
-            0.200_007_14,
-            -0.249_999_94,
-            0.333_333_3,
-        ],
-    );
-    let square = _mm256_mul_ps(v, v);
-    let y = _mm256_mul_ps(_mm256_mul_ps(p, v), square);
-    let y = _mm256_fmadd_ps(e, all(-2.121_944_4e-4), y);
-    let y = _mm256_fmadd_ps(square, all(-0.5), y);
-    _mm256_fmadd_ps(e, all(0.693_359_4), _mm256_add_ps(v, y))
+#[inline(always)]
+unsafe fn ln<V: Lanes>(x: V) -> V {
+    const P: [f32; 9] = [
+        7.037_683_6e-2,
+        -0.115_146_1,
+        0.116_769_98,
+        -0.124_201_41,
+        0.142_493_23,
+        -0.166_680_58,
+        0.200_007_14,
+        -0.249_999_94,
+        0.333_333_3,
+    ];
+    let (e, m) = x.split();
+    // SAFETY: by the contract.
+    unsafe {
+        let v = m - V::all(1.0);
+        let square = v * v;
+        let y = polynomial(v, &P) * v * square;
+        let y = e.mul_add(V::all(-2.121_944_4e-4), y);
+        let y = square.mul_add(V::all(-0.5), y);
+        e.mul_add(V::all(0.693_359_4), v + y)
+    }
 }
 
 /// The standard normal distribution.
-#[inline]
-#[target_feature(enable = "avx2,fma")]
-fn cumulative(x: __m256) -> __m256 {
-    let k = _mm256_fmadd_ps(_mm256_andnot_ps(all(-0.0), x), all(0.231_641_9), all(1.0));
-    let k = _mm256_div_ps(all(1.0), k);
-    let density = exp(_mm256_mul_ps(_mm256_mul_ps(x, x), all(-0.5)));
-    let tail = _mm256_mul_ps(_mm256_mul_ps(density, all(0.398_942_3)), _mm256_mul_ps(polynomial(k, &TAIL), k));
-    // Where x is negative its sign chooses the tail itself.
-    _mm256_blendv_ps(_mm256_sub_ps(all(1.0), tail), tail, x)
+#[inline(always)]
+unsafe fn cumulative<V: Lanes>(x: V) -> V {
+    // SAFETY: by the contract.
+    unsafe {
+        let k = V::all(1.0) / x.abs().mul_add(V::all(0.231_641_9), V::all(1.0));
+        let density = exp(x * x * V::all(-0.5));
+        let tail = (density * V::all(0.398_942_3)) * (polynomial(k, &TAIL) * k);
+        (V::all(1.0) - tail).or_if_negative(tail, x)
+    }
 }
 
 /// Options that are computed together, step by step: a step alone is short enough for the processor to work at many
 /// options at a time, which it could not with all steps of one.
 const BLOCK: usize = 256;
 
-/// A step, eight options at a time. Their number is a multiple of eight.
-#[inline]
-#[target_feature(enable = "avx2,fma")]
-fn step<const N: usize>(out: &mut [f32], from: [&[f32]; N], f: impl Fn([__m256; N]) -> __m256) {
-    for i in (0..out.len()).step_by(8) {
-        let mut x = [all(0.0); N];
-        for (x, from) in x.iter_mut().zip(from) {
-            // SAFETY: all have eight elements from `i` on.
-            *x = unsafe { _mm256_loadu_ps(from.as_ptr().add(i)) };
-        }
-        // SAFETY: as above.
-        unsafe { store::<false>(out.as_mut_ptr().add(i), f(x)) };
+/// A step, a vector of options at a time, of which there are whole ones.
+#[inline(always)]
+unsafe fn step<V: Lanes, const N: usize>(out: &mut [f32], from: [&[f32]; N], f: impl Fn([V; N]) -> V) {
+    for i in (0..out.len()).step_by(V::LANES) {
+        // SAFETY: by the contract; all have a vector from `i` on.
+        unsafe { f(from.map(|from| V::load(from.as_ptr().add(i)))).store(out.as_mut_ptr().add(i)) };
     }
 }
 
-/// The prices of options.
-#[target_feature(enable = "avx2,fma")]
-fn options(call: &mut [f32], put: &mut [f32], [price, strike, years]: [&[f32]; 3]) {
+on_widest! {
+    /// The prices of options.
+    fn options(call: &mut [f32], put: &mut [f32], of: [&[f32]; 3]) = options_in;
+}
+
+#[inline(always)]
+unsafe fn options_in<V: Lanes>(call: &mut [f32], put: &mut [f32], [price, strike, years]: [&[f32]; 3]) {
     let mut memory = [[0f32; BLOCK]; 7];
     for start in (0..call.len()).step_by(BLOCK) {
         let r = start..call.len().min(start + BLOCK);
         let [root, inverse, moneyness, d1, n1, n2, discounted] = memory.each_mut().map(|m| &mut m[..r.len()]);
         let (price, strike, years) = (&price[r.clone()], &strike[r.clone()], &years[r.clone()]);
         let (call, put) = (&mut call[r.clone()], &mut put[r]);
-        step(root, [years], |[t]| _mm256_mul_ps(all(VOLATILITY), _mm256_sqrt_ps(t)));
-        // Both quotients, by the strike and by the root, from one division.
-        step(inverse, [strike, root], |[k, r]| _mm256_div_ps(all(1.0), _mm256_mul_ps(k, r)));
-        step(moneyness, [price, inverse, root], |[s, i, r]| ln(_mm256_mul_ps(s, _mm256_mul_ps(i, r))));
-        step(d1, [moneyness, years, inverse, strike], |[m, t, i, k]| {
-            let drift = all(RATE + 0.5 * VOLATILITY * VOLATILITY);
-            _mm256_mul_ps(_mm256_fmadd_ps(drift, t, m), _mm256_mul_ps(i, k))
-        });
-        step(n1, [d1], |[d]| cumulative(d));
-        step(n2, [d1, root], |[d, r]| cumulative(_mm256_sub_ps(d, r)));
-        step(discounted, [strike, years], |[k, t]| _mm256_mul_ps(k, exp(_mm256_mul_ps(all(-RATE), t))));
-        step(call, [price, n1, discounted, n2], |[s, a, k, b]| _mm256_fmsub_ps(s, a, _mm256_mul_ps(k, b)));
-        step(put, [call, discounted, price], |[c, k, s]| _mm256_sub_ps(_mm256_add_ps(c, k), s));
+        // SAFETY: by the contract.
+        unsafe {
+            step(root, [years], |[t]: [V; 1]| V::all(VOLATILITY) * t.sqrt());
+            // Both quotients, by the strike and by the root, from one division.
+            step(inverse, [strike, root], |[k, r]: [V; 2]| V::all(1.0) / (k * r));
+            step(moneyness, [price, inverse, root], |[s, i, r]: [V; 3]| ln(s * (i * r)));
+            step(d1, [moneyness, years, inverse, strike], |[m, t, i, k]: [V; 4]| {
+                V::all(RATE + 0.5 * VOLATILITY * VOLATILITY).mul_add(t, m) * (i * k)
+            });
+            step(n1, [d1], |[d]: [V; 1]| cumulative(d));
+            step(n2, [d1, root], |[d, r]: [V; 2]| cumulative(d - r));
+            step(discounted, [strike, years], |[k, t]: [V; 2]| k * exp(V::all(-RATE) * t));
+            step(call, [price, n1, discounted, n2], |[s, a, k, b]: [V; 4]| s * a - k * b);
+            step(put, [call, discounted, price], |[c, k, s]: [V; 3]| c + k - s);
+        }
     }
 }

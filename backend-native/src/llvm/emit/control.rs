@@ -5,7 +5,7 @@ use super::value::{Mask, Parts, V};
 use super::{Emitter, Level, Word};
 use crate::kernel::{Node, Op, Region, region_cost};
 use acc_core::data::ScalarType;
-use acc_core::ir::Val;
+use acc_core::ir::{PrimOp, Val};
 
 /// Vector operations of loops between two looks at the clock: a few milliseconds even of the dearest.
 pub(super) const FUEL: i64 = 1 << 19;
@@ -247,9 +247,19 @@ impl Emitter<'_> {
             self.w.branch(&c, body, exit);
             Parts::new()
         } else {
-            let conds = self.lanes(test.results[0]);
-            let go: Parts = (0..self.width.parts).map(|p| self.masked(p, &conds[p])).collect();
-            let some = self.any(&go);
+            let (alike, own) = self.conjuncts(test);
+            let mut go = running.clone();
+            let flags = self.mask_type();
+            for v in own {
+                let c = self.lanes(v);
+                go = go.iter().zip(&c).map(|(go, c)| put!(self, "and {flags} {go}, {c}")).collect();
+            }
+            let mut some = self.any(&go);
+            // What holds for no lane or for all of them is no part of the mask: where it does not hold, the loop ends.
+            for v in alike {
+                let c = self.one(v);
+                some = put!(self, "and i1 {some}, {c}");
+            }
             self.w.branch(&some, body, exit);
             self.mask = Mask::Lanes(go.clone());
             go
@@ -303,6 +313,20 @@ impl Emitter<'_> {
                 self.set(r, V::Lanes(left[k].1.clone()));
             }
         }
+    }
+
+    /// The conditions that a test is the conjunction of: those that are the same for all lanes, and the others.
+    fn conjuncts(&self, test: &Region) -> (Vec<Val>, Vec<Val>) {
+        let (mut alike, mut own, mut todo) = (Vec::new(), Vec::new(), vec![test.results[0]]);
+        while let Some(v) = todo.pop() {
+            let node = test.nodes.iter().find(|n| n.results.contains(&v)).map(|n| &n.op);
+            match node {
+                _ if self.levels[v.index()] == Level::One => alike.push(v),
+                Some(Op::Prim(PrimOp::AndP, args)) => todo.extend(args),
+                Some(_) | None => own.push(v),
+            }
+        }
+        (alike, own)
     }
 
     /// Counts what a step of a loop costs; looks at the clock now and then.
