@@ -190,8 +190,8 @@ impl<'a> Counter<'a> {
                 (if *with == Known::Sum && self.scalar(*x).0.is_int() { 12 } else { 14 }, 8)
             }
             Op::SegmentReduce { with, x, .. } => {
-                // Whether the segments are there.
-                self.counts.checks += 3;
+                // Whether the segments are there: their lengths, and the least and the greatest of these.
+                self.counts.checks += 2;
                 segment_reduce(*with, self.scalar(*x).0)
             }
             Op::Contract(a, _) => (1, if self.scalar(*a).1 == 1 { 0 } else { 4 }),
@@ -222,6 +222,10 @@ fn segment_reduce(with: Known, ty: ScalarType) -> (usize, usize) {
         Known::Sum if ty.is_int() => (4, 4),
         _ if ty == ScalarType::F16 => (3, 1),
         _ if ty.is_float() => (1, 1),
+        // As floats, which hold these.
+        Known::Min | Known::Max | Known::All | Known::Any if ty.size() < 8 => {
+            (if matches!(ty, ScalarType::U16 | ScalarType::U32) { 5 } else { 3 }, 1)
+        }
         Known::Sum | Known::Product | Known::Min | Known::Max | Known::All | Known::Any => (5, 5),
     }
 }

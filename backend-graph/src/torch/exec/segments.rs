@@ -24,27 +24,36 @@ pub(super) fn reduce(k: Known, t: &Tensor, ty: ScalarType, offsets: &Tensor, ful
     let segments = Checked::new(offsets, count, n, full)?;
     shape.push(count);
     let neutral = literal(k.neutral(ty), Device::Cpu)?.f_to_device(t.device())?;
-    if n == 0 || shape.contains(&0) {
+    let (shortest, longest) = segments.range;
+    if longest == 0 || shape.contains(&0) {
         return Ok(neutral.f_expand(shape, false)?);
     }
-    match k {
-        Known::Sum if ty.is_int() => differences(t, ty, offsets, n),
-        Known::Sum | Known::Product | Known::Min | Known::Max if ty.is_float() => {
-            let (name, initial) = match k {
-                Known::Product => ("prod", 1.0),
-                Known::Min => ("min", f64::INFINITY),
-                Known::Max => ("max", f64::NEG_INFINITY),
-                Known::Sum | Known::All | Known::Any => ("sum", 0.0),
-            };
-            // By lengths, which are faster than offsets, from the first one on. What "unsafe" leaves out was checked.
-            let first = segments.first;
-            let (axis, from) = (shape.len() as i64 - 1, t.f_narrow(-1, first, n - first)?.f_contiguous()?);
-            let (lengths, none) = (segments.lengths.f_expand(shape, false)?.f_contiguous()?, None::<&Tensor>);
-            Ok(Tensor::f_segment_reduce(&from, name, Some(&lengths), none, none, axis, true, initial)?)
+    if shortest == longest {
+        let elements = t.f_narrow(-1, segments.first, count * longest)?;
+        return super::reduce::reduce(k, &elements.f_unflatten(-1, [count, longest])?, ty);
+    }
+    match (k, exact(ty)) {
+        (Known::Sum, _) if ty.is_int() => differences(t, ty, offsets, n),
+        (Known::Product, _) if ty.is_int() => scattered(k, t, ty, offsets, &neutral, [n, count]),
+        (_, None) => scattered(k, t, ty, offsets, &neutral, [n, count]),
+        (_, Some(float)) => {
+            let (t, initial) = (ordered(t, ty)?.f_to_kind(float)?, ordered(&neutral, ty)?.f_double_value(&[])?);
+            let reduced = segments.reduced(k, &t, initial, shape)?;
+            match ty {
+                ScalarType::Bool => unordered(&reduced.f_to_kind(Kind::Uint8)?, ty),
+                _ => unordered(&reduced.f_to_kind(kind(ty))?, ty),
+            }
         }
-        Known::Sum | Known::Product | Known::Min | Known::Max | Known::All | Known::Any => {
-            scattered(k, t, ty, offsets, &neutral, [n, count])
-        }
+    }
+}
+
+/// Floats that hold every number of a type: libtorch reduces segments of floats alone.
+fn exact(ty: ScalarType) -> Option<Kind> {
+    match ty {
+        ScalarType::Bool | ScalarType::I8 | ScalarType::U8 | ScalarType::I16 | ScalarType::U16 => Some(Kind::Float),
+        ScalarType::F16 | ScalarType::F32 => Some(Kind::Float),
+        ScalarType::I32 | ScalarType::U32 | ScalarType::Char | ScalarType::F64 => Some(Kind::Double),
+        ScalarType::I64 | ScalarType::U64 => None,
     }
 }
 
@@ -53,6 +62,8 @@ struct Checked {
     lengths: Tensor,
     /// Where the first one begins.
     first: i64,
+    /// The least and the greatest length.
+    range: (i64, i64),
 }
 
 impl Checked {
@@ -61,16 +72,36 @@ impl Checked {
         if count < 0 {
             return Err(wrong());
         }
-        let (least, greatest) = offsets.f_aminmax(None, false)?;
-        let first = least.f_int64_value(&[])?;
-        if first < 0 || greatest.f_int64_value(&[])? > n {
-            return Err(wrong());
-        }
+        let first = offsets.f_int64_value(&[0])?;
+        let last = offsets.f_int64_value(&[count])?;
         let lengths = offsets.f_narrow(0, 1, count)?.f_sub(&offsets.f_narrow(0, 0, count)?)?;
-        if count > 0 && lengths.f_min()?.f_int64_value(&[])? < i64::from(full) {
+        let range = match count {
+            0 => (0, 0),
+            _ => {
+                let (least, greatest) = lengths.f_aminmax(None, false)?;
+                (least.f_int64_value(&[])?, greatest.f_int64_value(&[])?)
+            }
+        };
+        // Differences that are lengths have not wrapped: between the first and the last, offsets ascend.
+        if first < 0 || last > n || (count > 0 && range.0 < i64::from(full)) || range.1 > n {
             return Err(wrong());
         }
-        Ok(Checked { lengths, first })
+        Ok(Checked { lengths, first, range })
+    }
+
+    /// Reductions of floats, into a tensor of this shape. By lengths, which are faster than offsets, from the first one
+    /// on; what "unsafe" leaves out was checked.
+    fn reduced(&self, k: Known, t: &Tensor, initial: f64, shape: Vec<i64>) -> Result<Tensor> {
+        let name = match k {
+            Known::Sum => "sum",
+            Known::Product => "prod",
+            Known::Min | Known::All => "min",
+            Known::Max | Known::Any => "max",
+        };
+        let rest = t.size().last().unwrap_or(&0) - self.first;
+        let (axis, from) = (shape.len() as i64 - 1, t.f_narrow(-1, self.first, rest)?.f_contiguous()?);
+        let (lengths, none) = (self.lengths.f_expand(shape, false)?.f_contiguous()?, None::<&Tensor>);
+        Ok(Tensor::f_segment_reduce(&from, name, Some(&lengths), none, none, axis, true, initial)?)
     }
 }
 
@@ -160,6 +191,10 @@ impl Run<'_> {
         if x.numel() == 0 {
             return Ok(x.shallow_clone());
         }
+        if let Some(length) = even(starts)? {
+            let rows = x.f_reshape([-1, length])?;
+            return Ok(cumulative(k, &rows, ty)?.f_reshape(x.size())?);
+        }
         let segments = Segments::new(starts)?;
         if let Some(scanned) = segments.scanned(k, x, ty)? {
             return Ok(scanned);
@@ -188,14 +223,30 @@ fn operation(k: Known) -> PrimOp {
     }
 }
 
+/// The one length that all segments have, if marks at first elements, of which there are some, say so.
+fn even(starts: &Tensor) -> Result<Option<i64>> {
+    let (size, row) = (starts.numel() as i64, starts.size().last().copied().unwrap_or(1));
+    // Rows begin with a segment, whether or not they have a mark there.
+    let rows = starts.f_select(-1, 0)?;
+    let unmarked = rows.numel() as i64 - rows.f_count_nonzero(None)?.f_int64_value(&[])?;
+    let count = starts.f_count_nonzero(None)?.f_int64_value(&[])? + unmarked;
+    let length = size / count;
+    if length * count != size || row % length != 0 {
+        return Ok(None);
+    }
+    // There are as many marks as there would be: none is elsewhere if all of these are there.
+    let later = starts.f_unflatten(-1, [-1, length])?.f_select(-1, 0)?.f_narrow(-1, 1, row / length - 1)?;
+    Ok((later.f_count_nonzero(None)?.f_int64_value(&[])? == later.numel() as i64).then_some(length))
+}
+
 /// Where the segments of rows are, among the elements in row-major order.
 struct Segments {
     /// Where each begins,
     heads: Tensor,
     /// and how many elements it has.
     lengths: Tensor,
-    /// The least and the greatest number of elements.
-    range: (i64, i64),
+    /// The greatest number of elements.
+    longest: i64,
     count: i64,
 }
 
@@ -213,20 +264,17 @@ impl Segments {
         let count = heads.numel() as i64;
         let end = Tensor::f_full([1], size, (Kind::Int64, starts.device()))?;
         let lengths = Tensor::f_cat(&[heads.f_narrow(0, 1, count - 1)?, end], 0)?.f_sub(&heads)?;
-        let (least, greatest) = lengths.f_aminmax(None, false)?;
-        let range = (least.f_int64_value(&[])?, greatest.f_int64_value(&[])?);
-        Ok(Segments { heads, lengths, range, count })
+        let longest = lengths.f_max()?.f_int64_value(&[])?;
+        Ok(Segments { heads, lengths, longest, count })
     }
 
-    /// The scans of the segments, if they are of one length, of integers that are added, or not too unlike.
+    /// The scans of the segments, if they are of integers that are added, or not too unlike.
     fn scanned(&self, k: Known, x: &Tensor, ty: ScalarType) -> Result<Option<Tensor>> {
-        let (shape, (shortest, longest)) = (x.size(), self.range);
+        let shape = x.size();
         let flat = x.f_reshape([-1])?;
-        let scanned = if shortest == longest {
-            cumulative(k, &flat.f_reshape([self.count, longest])?, ty)?
-        } else if k == Known::Sum && ty.is_int() {
+        let scanned = if k == Known::Sum && ty.is_int() {
             self.sums(&flat, ty)?
-        } else if self.count.saturating_mul(longest) <= WIDEST * flat.numel() as i64 {
+        } else if self.count.saturating_mul(self.longest) <= WIDEST * flat.numel() as i64 {
             self.side_by_side(k, &flat, ty)?
         } else {
             return Ok(None);
@@ -240,17 +288,18 @@ impl Segments {
         let sums = cumulative(Known::Sum, x, ty)?.f_index_select(0, &later.f_sub_scalar(1)?)?;
         let before = Tensor::f_cat(&[sums.f_narrow(0, 0, 1)?.f_zeros_like()?, sums.shallow_clone()], 0)?;
         let totals = sums.f_sub(&before.f_narrow(0, 0, self.count - 1)?)?;
-        cumulative(Known::Sum, &x.f_index_add(0, &later, &totals.f_neg()?)?, ty)
+        Ok(x.f_index_add(0, &later, &totals.f_neg()?)?.f_cumsum_(0, kind(ty))?)
     }
 
     /// Each segment as a row, with neutral elements after it.
     fn side_by_side(&self, k: Known, x: &Tensor, ty: ScalarType) -> Result<Tensor> {
-        let (count, longest) = (self.count, self.range.1);
+        let (count, longest) = (self.count, self.longest);
         // The place of an element is one more than that of the one before, but for the first of a segment.
-        let steps = Tensor::f_ones([x.numel() as i64], (Kind::Int64, x.device()))?;
+        let mut places = Tensor::f_ones([x.numel() as i64], (Kind::Int64, x.device()))?;
         let jumps = self.lengths.f_narrow(0, 0, count - 1)?.f_neg()?.f_add_scalar(longest + 1)?;
-        let steps = steps.f_scatter(0, &self.heads.f_narrow(0, 1, count - 1)?, &jumps)?;
-        let places = steps.f_cumsum(0, Kind::Int64)?.f_sub_scalar(1)?;
+        let _ = places.f_scatter_(0, &self.heads.f_narrow(0, 1, count - 1)?, &jumps)?;
+        let _ = places.f_narrow(0, 0, 1)?.f_zero_()?;
+        let _ = places.f_cumsum_(0, Kind::Int64)?;
         let neutral = literal(k.neutral(ty), Device::Cpu)?.f_to_device(x.device())?;
         let rows = neutral.f_expand([count * longest], false)?.f_scatter(0, &places, x)?;
         let scanned = cumulative(k, &rows.f_reshape([count, longest])?, ty)?;
