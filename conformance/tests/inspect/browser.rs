@@ -95,9 +95,10 @@ impl Browser {
         self.events.iter().filter(|e| e["method"] == method).collect()
     }
 
-    /// The value of an expression of JavaScript.
+    /// The value of an expression of JavaScript, or what it promises.
     pub fn value(&mut self, expression: &str) -> Json {
-        let result = self.call("Runtime.evaluate", json!({ "expression": expression, "returnByValue": true }));
+        let params = json!({ "expression": expression, "returnByValue": true, "awaitPromise": true });
+        let result = self.call("Runtime.evaluate", params);
         assert!(result["exceptionDetails"].is_null(), "{expression}: {}", result["exceptionDetails"]);
         result["result"]["value"].clone()
     }

@@ -1,6 +1,7 @@
-//! `acc inspect`: the page in a real browser.
+//! What is for browsers in a real one: the page of `acc inspect`, and drawings for Mermaid.
 
 mod browser;
+mod mermaid;
 
 use browser::Browser;
 use std::path::{Path, PathBuf};
