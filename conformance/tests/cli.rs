@@ -268,6 +268,9 @@ fn a_graph_as_json_is_exported_again() {
     let broken = file(&folder, "b.json", b"{ \"format\": \"acc-graph\" }");
     fails(&["export", &broken, "--format", "dot"], &["b.json: the document: `version` is missing"]);
     fails(&["export", "no-such.json", "--format", "dot"], &["cannot read no-such.json"]);
+    for format in ["onnx", "onnx-text"] {
+        fails(&["export", &json, "--format", format], &["sum.json is a graph", "give the file of the program"]);
+    }
 }
 
 #[test]
@@ -286,7 +289,27 @@ fn exports_that_cannot_be() {
         &["there is no array `b` here"],
     );
     assert!(!output.exists(), "nothing is left of a failed export");
-    fails(&["export", "--program", "fold/sum", "--format", "dot", "-o", "/no/such/folder/x.dot"], &["cannot write"]);
+    fails(
+        &["export", "--program", "fold/sum", "--format", "dot", "-o", "/no/such/folder/x.dot"],
+        &["cannot write /no/such/folder/x.dot: No such file or directory (os error 2)\n"],
+    );
+}
+
+/// An output that is no file is written to, not put in a file's place, and a link stays one.
+#[cfg(unix)]
+#[test]
+fn outputs_that_are_no_files() {
+    let printed = acc(&["export", "--program", "fold/sum", "--format", "dot"]);
+    let written = acc(&["export", "--program", "fold/sum", "--format", "dot", "-o", "/dev/stdout"]);
+    assert!(written.status.success(), "{}", text(&written.stderr));
+    assert_eq!(text(&written.stdout), text(&printed.stdout));
+    let folder = TempDir::new().expect("a temporary folder");
+    let (target, link) = (file(&folder, "target.dot", b"old"), folder.path().join("link.dot"));
+    std::os::unix::fs::symlink(&target, &link).expect("a link");
+    let link = link.display().to_string();
+    assert!(acc(&["export", "--program", "fold/sum", "--format", "dot", "-o", &link]).status.success());
+    assert!(Path::new(&link).is_symlink());
+    assert_eq!(std::fs::read(&target).expect("the export is there"), printed.stdout);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use crate::output::{bytes, read_program, write_file};
 use acc_core::ir::Program;
 use backend_graph::{Format, Graph};
 use conformance::{suite, tour};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -29,11 +29,8 @@ pub struct Args {
 
 pub fn main(args: &Args) -> crate::Outcome {
     let contents = match args.format.as_str() {
-        "onnx" => backend_graph::onnx_of(program(args)?.as_ref()).map_err(|e| e.to_string())?,
-        "onnx-text" => {
-            let model = backend_graph::onnx_of(program(args)?.as_ref()).map_err(|e| e.to_string())?;
-            backend_graph::export::onnx::text(&model)?.into_bytes()
-        }
+        "onnx" => model(args)?,
+        "onnx-text" => backend_graph::export::onnx::text(&model(args)?)?.into_bytes(),
         name => {
             let format: Format = name.parse()?;
             backend_graph::export(&graph(args)?, format).into_bytes()
@@ -46,10 +43,25 @@ pub fn main(args: &Args) -> crate::Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
+/// A program as an ONNX model.
+fn model(args: &Args) -> Result<Vec<u8>, String> {
+    if let Some(file) = args.file.as_ref().filter(|f| is_json(f)) {
+        return Err(format!(
+            "{} is a graph, and a model needs the arrays of its program\n  help: give the file of the program",
+            file.display()
+        ));
+    }
+    backend_graph::onnx_of(program(args)?.as_ref()).map_err(|e| e.to_string())
+}
+
+fn is_json(file: &Path) -> bool {
+    file.extension().is_some_and(|end| end == "json")
+}
+
 /// The graph of a program, or one that was exported as JSON.
 fn graph(args: &Args) -> Result<Graph, String> {
     match &args.file {
-        Some(file) if file.extension().is_some_and(|end| end == "json") => {
+        Some(file) if is_json(file) => {
             let name = file.display();
             let text = std::fs::read_to_string(file).map_err(|e| format!("cannot read {name}: {e}"))?;
             backend_graph::from_json(&text).map_err(|e| format!("{name}: {e}"))

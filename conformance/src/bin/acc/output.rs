@@ -2,7 +2,7 @@
 
 use acc_core::text::{TestFile, verified_test_file};
 use std::fs;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::Path;
 
 /// Prints a line to standard output.
@@ -44,17 +44,27 @@ pub fn read_program_text(path: &Path) -> Result<(TestFile, String), String> {
     Ok((file, text))
 }
 
-/// Writes a file whole or not at all: to a temporary one beside it, which then takes its name.
+/// Writes a file whole or not at all: to a temporary one beside it, which then takes its name. What is there and no file
+/// (a device, a pipe) is written to as it is; a link stays one.
 pub fn write_file(path: &Path, contents: &[u8]) -> Result<(), String> {
-    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let write = || -> std::io::Result<()> {
+    let write = || -> io::Result<()> {
+        let file = match fs::metadata(path) {
+            Ok(there) if !there.is_file() => return fs::write(path, contents),
+            Ok(_) => path.canonicalize()?,
+            Err(_) => path.to_path_buf(),
+        };
+        let folder = file.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        // What is wrong with the folder is said without the name of the temporary file.
+        if !fs::metadata(folder)?.is_dir() {
+            return Err(io::ErrorKind::NotADirectory.into());
+        }
         let mut builder = tempfile::Builder::new();
         // A temporary file is private; a file that the user asked for has the permissions of any other.
         #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-        let mut file = builder.tempfile_in(folder)?;
-        file.write_all(contents)?;
-        file.persist(path).map_err(|e| e.error)?;
+        let mut new = builder.tempfile_in(folder)?;
+        new.write_all(contents)?;
+        new.persist(file).map_err(|e| e.error)?;
         Ok(())
     };
     write().map_err(|e| format!("cannot write {}: {e}", path.display()))
