@@ -20,6 +20,7 @@ mod cast;
 mod combine;
 mod compact;
 mod control;
+mod divide;
 mod ending;
 mod flat;
 mod levels;

@@ -1,7 +1,7 @@
 //! Primitive operations.
 
 use super::text::{Operand, element, put};
-use super::value::{Parts, Shape, V};
+use super::value::{Shape, V};
 use super::{Emitter, Level};
 use acc_core::data::ScalarType;
 use acc_core::ir::{PrimOp, Val};
@@ -229,88 +229,6 @@ impl Emitter<'_> {
                 debug_assert!(false, "{} of floats", p.name());
                 x.clone()
             }
-        }
-    }
-
-    /// An integer division or remainder; lanes whose divisor is zero meet a fault.
-    fn divide(&mut self, p: PrimOp, ty: ScalarType, args: &[Val]) -> V {
-        let known = match self.value(args[1]) {
-            V::One(Operand::Text(t)) => t.parse::<i64>().ok().filter(|&d| d != 0 && d != -1),
-            V::One(Operand::Register(_)) | V::Linear(..) | V::Lanes(_) => None,
-        };
-        if args.iter().all(|&v| matches!(self.value(v), V::One(_))) {
-            let (x, y) = (self.one(args[0]), self.one(args[1]));
-            if known.is_none() {
-                let zero = put!(self, "icmp eq {} {y}, 0", element(ty));
-                self.decline_if(&zero);
-            }
-            return V::One(self.quotient(p, ty, Shape::One, known.is_some(), &x, &y));
-        }
-        let (xs, ys) = (self.lanes(args[0]), self.lanes(args[1]));
-        let shape = self.shape();
-        let mut parts = Parts::new();
-        for part in 0..self.width.parts {
-            if known.is_none() {
-                let (t, y) = (shape.of(element(ty)), &ys[part]);
-                let zero = put!(self, "icmp eq {t} {y}, zeroinitializer");
-                self.fault(part, &zero);
-            }
-            parts.push(self.quotient(p, ty, shape, known.is_some(), &xs[part], &ys[part]));
-        }
-        V::Lanes(parts)
-    }
-
-    /// The same on operands of one shape. A divisor of zero yields anything; a `safe` one is neither 0 nor -1.
-    fn quotient(&mut self, p: PrimOp, ty: ScalarType, shape: Shape, safe: bool, x: &Operand, y: &Operand) -> Operand {
-        let el = element(ty);
-        let (t, flags, signed) = (shape.of(el), shape.of("i1"), is_signed(ty));
-        let zero = self.constant(shape, el, "0");
-        let one = self.constant(shape, el, "1");
-        let wants_quotient = matches!(p, PrimOp::QuotP | PrimOp::DivFloorP);
-        let floor = signed && matches!(p, PrimOp::DivFloorP | PrimOp::ModFloorP);
-        // What LLVM divides by is neither 0 nor -1, which it leaves undefined (-1 with the least dividend). Nor is it 1
-        // in their place: LLVM 22 takes a choice between a divisor and 1 for one between the quotient and the dividend,
-        // and divides all the same.
-        let (mut divisor, mut minus) = (y.clone(), None);
-        if !safe {
-            let two = self.constant(shape, el, "2");
-            let is_zero = put!(self, "icmp eq {t} {divisor}, {zero}");
-            divisor = put!(self, "select {flags} {is_zero}, {t} {two}, {t} {divisor}");
-            if signed {
-                let ones = self.constant(shape, el, "-1");
-                let is_minus = put!(self, "icmp eq {t} {y}, {ones}");
-                divisor = put!(self, "select {flags} {is_minus}, {t} {two}, {t} {divisor}");
-                minus = Some(is_minus);
-            }
-        }
-        let kind = if signed { "s" } else { "u" };
-        if !floor && !wants_quotient {
-            let r = put!(self, "{kind}rem {t} {x}, {divisor}");
-            return match minus {
-                Some(minus) => put!(self, "select {flags} {minus}, {t} {zero}, {t} {r}"),
-                None => r,
-            };
-        }
-        let mut q = put!(self, "{kind}div {t} {x}, {divisor}");
-        if let Some(minus) = minus {
-            let negated = put!(self, "sub {t} {zero}, {x}");
-            q = put!(self, "select {flags} {minus}, {t} {negated}, {t} {q}");
-        }
-        if !floor {
-            return q;
-        }
-        let product = put!(self, "mul {t} {q}, {y}");
-        let r = put!(self, "sub {t} {x}, {product}");
-        let inexact = put!(self, "icmp ne {t} {r}, {zero}");
-        let signs = put!(self, "xor {t} {r}, {y}");
-        let opposite = put!(self, "icmp slt {t} {signs}, {zero}");
-        let lower = put!(self, "and {flags} {inexact}, {opposite}");
-        if wants_quotient {
-            let below = put!(self, "sub {t} {q}, {one}");
-            put!(self, "select {flags} {lower}, {t} {below}, {t} {q}")
-        } else {
-            let above = put!(self, "add {t} {r}, {y}");
-            put!(self, "select {flags} {lower}, {t} {above}, {t} {r}")
         }
     }
 }
