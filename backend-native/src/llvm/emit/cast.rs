@@ -58,11 +58,21 @@ impl Emitter<'_> {
             }
             (S::F32, S::F64) => put!(self, "fpext {f} {x} to {t}"),
             (S::F64, S::F32) => put!(self, "fptrunc {f} {x} to {t}"),
-            (S::F32 | S::F64, _) => {
-                let kind = if is_signed(to) { "si" } else { "ui" };
-                let (a, b) = (shape.suffix(element(to)), shape.suffix(element(from)));
-                put!(self, "call {t} @llvm.fpto{kind}.sat.{a}.{b}({f} {x})")
+            (S::F32 | S::F64, S::I8 | S::U8 | S::I16 | S::U16) => {
+                // Processors convert vectors to integers of 32 bits, and clamp these.
+                let wide = self.convert(from, S::I32, shape, x);
+                let bits = to.size() * 8;
+                let [least, most] = match is_signed(to) {
+                    true => [-(1 << (bits - 1)), (1 << (bits - 1)) - 1],
+                    false => [0, (1 << bits) - 1],
+                };
+                let [least, most] = [least, most].map(|c: i32| self.constant(shape, "i32", &c.to_string()));
+                let (w, suffix) = (shape.of("i32"), shape.suffix("i32"));
+                let below = put!(self, "call {w} @llvm.smin.{suffix}({w} {wide}, {w} {most})");
+                let within = put!(self, "call {w} @llvm.smax.{suffix}({w} {below}, {w} {least})");
+                put!(self, "trunc {w} {within} to {t}")
             }
+            (S::F32 | S::F64, _) => self.saturated(from, to, shape, x),
             (_, S::F32 | S::F64) => {
                 let kind = if is_signed(from) { "si" } else { "ui" };
                 put!(self, "{kind}tofp {f} {x} to {t}")
@@ -79,6 +89,33 @@ impl Emitter<'_> {
                 }
             }
         }
+    }
+
+    /// A float as an integer, towards zero; the least or the greatest one beyond these, and 0 for NaN.
+    fn saturated(&mut self, from: ScalarType, to: ScalarType, shape: Shape, x: &Operand) -> Operand {
+        let (f, t, flags) = (shape.of(element(from)), shape.of(element(to)), shape.of("i1"));
+        let (signed, bits) = (is_signed(to), to.size() * 8);
+        let kind = if signed { "si" } else { "ui" };
+        if shape == Shape::One {
+            let (a, b) = (shape.suffix(element(to)), shape.suffix(element(from)));
+            return put!(self, "call {t} @llvm.fpto{kind}.sat.{a}.{b}({f} {x})");
+        }
+        // LLVM writes that intrinsic for each lane on its own.
+        let end = 2f64.powi(bits as i32 - i32::from(signed));
+        let start = if signed { -end } else { 0.0 };
+        let [low, high, zero] = [start, end, 0.0].map(|c: f64| format!("0x{:016X}", c.to_bits()));
+        let [low, high, zero] = [low, high, zero].map(|c| self.constant(shape, element(from), &c));
+        let (least, most) = if signed { (i64::MIN >> (64 - bits), i64::MAX >> (64 - bits)) } else { (0, -1) };
+        let [least, most] = [least, most].map(|c| self.constant(shape, element(to), &c.to_string()));
+        let from_low = put!(self, "fcmp oge {f} {x}, {low}");
+        let to_high = put!(self, "fcmp olt {f} {x}, {high}");
+        let inside = put!(self, "and {flags} {from_low}, {to_high}");
+        let within = put!(self, "select {flags} {inside}, {f} {x}, {f} {zero}");
+        let below = put!(self, "fcmp olt {f} {x}, {low}");
+        let above = put!(self, "fcmp oge {f} {x}, {high}");
+        let result = put!(self, "fpto{kind} {f} {within} to {t}");
+        let result = put!(self, "select {flags} {below}, {t} {least}, {t} {result}");
+        put!(self, "select {flags} {above}, {t} {most}, {t} {result}")
     }
 
     /// A `u32` as a `char`: U+FFFD if it is no code point.
