@@ -376,19 +376,23 @@ pub(crate) enum Ix {
 
 impl Kernel {
     /// Whether points next to each other along the second axis from within, more than along the innermost, are read
-    /// from one place after the other in memory.
+    /// from one place after the other in memory. What is read along one of the two alone, once for all points along the
+    /// other, counts if nothing else is read.
     pub(crate) fn lies_across(&self) -> bool {
         let inner = self.axes.len() as u32 - 1;
-        let (mut along, mut across) = (0, 0);
+        let (mut along, mut across) = ([0; 2], [0; 2]);
         self.element.region.visit(0, &mut |n, _| {
-            if let Op::Load(l) = &n.op
-                && let Some(Ix::Affine { axis, scale: 1, .. }) = l.index.last()
-            {
-                along += usize::from(*axis == inner);
-                across += usize::from(*axis + 1 == inner);
+            let Op::Load(l) = &n.op else { return };
+            let Some((Ix::Affine { axis, scale: 1, .. }, outer)) = l.index.split_last() else { return };
+            let moves = |with: u32| outer.iter().any(|ix| !matches!(ix, Ix::Affine { axis, .. } if *axis != with));
+            if *axis == inner {
+                along[usize::from(inner == 0 || !moves(inner - 1))] += 1;
+            } else if *axis + 1 == inner {
+                across[usize::from(!moves(inner))] += 1;
             }
         });
-        across > 0 && across >= along
+        let of = if along[0] + across[0] > 0 { 0 } else { 1 };
+        across[of] > 0 && across[of] >= along[of]
     }
 
     /// Whether a load runs along an axis with a stride, as in a transposition.

@@ -305,3 +305,26 @@ impl<'a> Rows<'a> {
 pub(super) fn row_axis(job: &Job<'_>) -> usize {
     job.extents.len() - 1
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::Native;
+    use acc_core::api::AccFn;
+    use acc_core::prelude::*;
+
+    /// Of each kernel whether its rows are columns in memory.
+    fn columns<Args, Out: Arrays>(f: impl AccFn<Args, Out>) -> Vec<bool> {
+        let program = Native::tiles().compile(f).unwrap();
+        program.prepared().plan.launches().map(|l| l.kernel.lies_across()).collect()
+    }
+
+    #[test]
+    fn what_is_read_once_for_a_row_makes_it_no_column() {
+        let centred = |a: &Acc<Matrix<f32>>, m: &Acc<Vector<f32>>| {
+            let (_, width) = a.shape();
+            a.zip_with(m.replicate((All, width)), |x, m| x - m).maximum()
+        };
+        assert_eq!(columns(|a: Acc<Matrix<f32>>, m: Acc<Vector<f32>>| centred(&a, &m)), [false]);
+        assert_eq!(columns(|a: Acc<Matrix<f32>>, m: Acc<Vector<f32>>| centred(&a.transpose(), &m)), [true]);
+    }
+}
