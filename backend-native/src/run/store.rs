@@ -16,6 +16,9 @@ pub(super) const STREAM: usize = 16 << 20;
 const PANEL: usize = 128;
 /// Lanes of a tile whose reads across rows are turned: of each cache line all that is needed is read at once.
 const TURNED: usize = 512;
+/// Rows up to this length do not fill a vector: lanes run along the axis around them, if that is as long as `MANY`.
+const SHORT: usize = 8;
+const MANY: usize = 64;
 
 pub(crate) fn store(job: &Job<'_>) -> Result<Vec<Columns>, Stop> {
     if let Some(columns) = super::scheduled::store(job)? {
@@ -95,6 +98,8 @@ struct Native<'a> {
     /// Elements of which whole multiples are computed at once, but for the last ones.
     whole: usize,
     stream: bool,
+    /// Whether rows are lanes.
+    lanes: bool,
 }
 
 impl<'a> Native<'a> {
@@ -108,6 +113,14 @@ impl<'a> Native<'a> {
         let types = || job.outputs.iter().flat_map(|o| &o.types);
         let stream = stream && (row == n || types().all(|t| (row * t.size()).is_multiple_of(LINE)));
         let kernel = &job.launch.kernel;
+        if let [.., around, row] = job.extents[..]
+            && !flat
+            && row <= SHORT
+            && around >= MANY
+        {
+            let call = job.call(Form::Rows)?;
+            return Some(Native { job, call, row, panel: usize::MAX, whole: row, stream: false, lanes: true });
+        }
         let extent = |axis: usize| job.extents.get(axis).copied().unwrap_or(1);
         let turned = turned.filter(|&axis| extent(axis) >= SQUARE && row >= SQUARE);
         // The elements of a point along the axis that is turned, and along those around it.
@@ -117,7 +130,7 @@ impl<'a> Native<'a> {
         let line = types().map(|t| LINE / t.size()).max().filter(|_| panels || turned);
         let panel = line.map_or(usize::MAX, |line| if turned { (4 * line).min(llvm::PANEL) } else { line });
         let call = job.call(Form::Store { flat, stream, turned })?;
-        Some(Native { job, call, row, panel, whole, stream })
+        Some(Native { job, call, row, panel, whole, stream, lanes: false })
     }
 
     /// Computes a piece; whether that is done. If not, tiles must do it, to find what stops it.
@@ -127,6 +140,14 @@ impl<'a> Native<'a> {
             return Ok(false);
         }
         let positions = piece.start..piece.start + piece.len;
+        if self.lanes {
+            let around = self.job.extents[self.job.extents.len() - 2];
+            let rows = positions.start / self.row..positions.end / self.row;
+            let most = CALL / self.job.launch.cost.max(1) / self.row;
+            let part = Part { most, along: 0..self.row, ..Part::of(rows, around) };
+            let ended = self.call.run(part, &mut Memory { outs: &mut outs, ..Memory::default() });
+            return self.job.ended(ended);
+        }
         // Whole cache lines, and whole rows of panels.
         let most = (CALL / self.job.launch.cost.max(1)).next_multiple_of(LINE);
         let most = if self.panel < self.row { most.next_multiple_of(self.row) } else { most };
