@@ -27,7 +27,7 @@ fn count_impl(a: &[bool], b: &[bool]) -> usize {
     pieces.map(|piece| usize::from(of(piece))).sum()
 }
 
-super::prims::multiversion!(
+super::versions::multiversion!(
     /// How many lanes are chosen by both.
     count, count_impl, (a: &[bool], b: &[bool]) -> usize
 );
@@ -49,50 +49,10 @@ fn leave_impl(alive: &mut [bool], cond: &[bool], list: &mut Vec<u32>) {
     }
 }
 
-super::prims::multiversion!(
+super::versions::multiversion!(
     /// Makes `list` the numbers of the lanes that are alive where the condition does not hold; they are alive no more.
     leave, leave_impl, (alive: &mut [bool], cond: &[bool], list: &mut Vec<u32>) -> ()
 );
-
-/// Rows and lanes of the squares in which values are turned.
-const SQUARE: usize = 8;
-
-fn turn_typed<T: Copy>(from: &[T], start: usize, step: isize, (rows, n): (usize, usize), to: &mut [T]) {
-    let mut at = start;
-    for k in (0..n).step_by(SQUARE) {
-        let lanes = SQUARE.min(n - k);
-        for r in (0..rows).step_by(SQUARE) {
-            let square: Option<[&[T; SQUARE]; SQUARE]> = (r + SQUARE <= rows && lanes == SQUARE)
-                .then(|| {
-                    let mut square = [from.get(at + r..)?.first_chunk()?; SQUARE];
-                    for (j, line) in square.iter_mut().enumerate() {
-                        *line = from.get(at.wrapping_add_signed(step * j as isize) + r..)?.first_chunk()?;
-                    }
-                    Some(square)
-                })
-                .flatten();
-            match square {
-                Some(square) => {
-                    for (j, to) in to[r * n..].chunks_mut(n).take(SQUARE).enumerate() {
-                        if let Some(to) = to[k..].first_chunk_mut::<SQUARE>() {
-                            *to = square.map(|line| line[j]);
-                        }
-                    }
-                }
-                None => {
-                    for (j, to) in to[r * n..].chunks_mut(n).take(SQUARE.min(rows - r)).enumerate() {
-                        let mut from_at = at + r + j;
-                        for to in &mut to[k..k + lanes] {
-                            *to = from[from_at];
-                            from_at = from_at.wrapping_add_signed(step);
-                        }
-                    }
-                }
-            }
-        }
-        at = at.wrapping_add_signed(step * SQUARE as isize);
-    }
-}
 
 /// Scalars as lanes.
 pub(crate) trait Lane: Prim + ColumnElt + Default + PartialEq + PartialOrd + Send + Sync {
@@ -120,10 +80,6 @@ macro_rules! lanes {
             /// The first `n` lanes.
             pub(crate) fn slice(&self, n: usize) -> ColumnSlice<'_> {
                 match self { $(Lanes::$V(v) => ColumnSlice::$V(&v[..n.min(v.len())])),* }
-            }
-            /// Whether there are `n` lanes of a type.
-            pub(crate) fn holds(&self, ty: ScalarType, n: usize) -> bool {
-                match self { $(Lanes::$V(v) => ty == ScalarType::$V && v.len() >= n),* }
             }
             /// Sets the first `n` lanes to one value.
             pub(crate) fn fill(&mut self, n: usize, bits: u64) {
@@ -239,14 +195,6 @@ macro_rules! lanes {
                         }
                     }
                 },)*
-                _ => debug_assert!(false, "lanes of another type"),
-            }
-        }
-
-        /// `to[r * n + k] = from[start + k * step + r]` for `rows` rows of `n` values. Positions are in bounds.
-        pub(crate) fn turn(from: ColumnSlice<'_>, start: usize, step: isize, rows: (usize, usize), to: OutSlice<'_>) {
-            match (from, to) {
-                $((ColumnSlice::$V(f), OutSlice::$V(t)) => turn_typed(f, start, step, rows, t),)*
                 _ => debug_assert!(false, "lanes of another type"),
             }
         }

@@ -78,7 +78,8 @@ impl<'a> Machine<'a> {
             }
             match std::mem::replace(&mut self.plans[plan], Plan::Unknown) {
                 Plan::Proven { constant, coefficients, shape } => {
-                    self.read(plan, input, leaves, outs, n, constant, &coefficients, shape);
+                    let once = !access.index.iter().any(|ix| matches!(ix, TapeIx::Affine { lanes: Some(_), .. }));
+                    self.read((plan, once), input, leaves, outs, n, constant, &coefficients, shape);
                     self.plans[plan] = Plan::Proven { constant, coefficients, shape };
                     return Ok(());
                 }
@@ -169,7 +170,7 @@ impl<'a> Machine<'a> {
     #[allow(clippy::too_many_arguments)] // One call, the parts of one plan.
     fn read(
         &mut self,
-        plan: usize,
+        plan: (usize, bool),
         input: &'a Input<'a>,
         leaves: &[u32],
         outs: &[Slot],

@@ -4,7 +4,7 @@
 
 use super::lanes::{Lane, Lanes};
 use super::ops::{bitwise, comparisons, extremes, of_floats, of_integers, unary};
-use super::prims::multiversion;
+use super::versions::multiversion;
 use acc_core::data::{ColumnSlice, ScalarType};
 use acc_core::ir::PrimOp;
 

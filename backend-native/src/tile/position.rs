@@ -1,6 +1,6 @@
 //! Row-major positions of indices, lane by lane.
 
-use super::prims::multiversion;
+use super::versions::multiversion;
 
 #[inline(always)]
 fn first_impl(index: &[i64], extent: usize, at: &mut [usize]) -> bool {

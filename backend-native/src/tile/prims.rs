@@ -1,11 +1,11 @@
 //! Primitive operations over lanes: one loop per operation and type, written so that the compiler vectorises it.
 //!
-//! Each loop is compiled twice, for the baseline of the target and for AVX2; the processor decides at run time. Both
-//! compute the same: rustc never contracts or reorders floating-point operations.
+//! Each loop is compiled for several processors (`versions`).
 
 use super::int::Int;
 use super::lanes::{Lane, Lanes};
 use super::ops::{bitwise, comparisons, extremes, of_a_float, of_bits, of_floats, of_integers, sums, unary};
+use super::versions::multiversion;
 use crate::types::all_types;
 use acc_core::data::{ColumnSlice, Prim, ScalarType, nearest_f16};
 use acc_core::interp::InverseHyperbolic;
@@ -425,37 +425,23 @@ pub(crate) fn table(words: &[u64], index: &[i64], out: &mut Lanes) {
     map1(index, u64::of_mut(out), |i| words.get(usize::try_from(i).unwrap_or(0).min(last)).copied().unwrap_or(0));
 }
 
-/// `out = a * b + c`, rounded once. Without the processor's instruction it takes a function of the C library per lane.
-pub(crate) fn fma(a: ColumnSlice<'_>, b: ColumnSlice<'_>, c: ColumnSlice<'_>, out: &mut Lanes) {
+#[inline(always)]
+fn fma_impl(a: ColumnSlice<'_>, b: ColumnSlice<'_>, c: ColumnSlice<'_>, out: &mut Lanes) {
     #[inline(always)]
     fn each<T: Copy>(a: &[T], b: &[T], c: &[T], out: &mut [T], f: impl Fn(T, T, T) -> T) {
         for (((o, &x), &y), &z) in out.iter_mut().zip(a).zip(b).zip(c) {
             *o = f(x, y, z);
         }
     }
-    #[inline(always)]
-    fn all(a: ColumnSlice<'_>, b: ColumnSlice<'_>, c: ColumnSlice<'_>, out: &mut Lanes) {
-        match (a, b, c) {
-            (ColumnSlice::F32(a), ColumnSlice::F32(b), ColumnSlice::F32(c)) => {
-                each(a, b, c, f32::of_mut(out), f32::mul_add);
-            }
-            (ColumnSlice::F64(a), ColumnSlice::F64(b), ColumnSlice::F64(c)) => {
-                each(a, b, c, f64::of_mut(out), f64::mul_add);
-            }
-            _ => debug_assert!(false, "a fused multiply-add of other than floats"),
+    match (a, b, c) {
+        (ColumnSlice::F32(a), ColumnSlice::F32(b), ColumnSlice::F32(c)) => {
+            each(a, b, c, f32::of_mut(out), f32::mul_add);
         }
+        (ColumnSlice::F64(a), ColumnSlice::F64(b), ColumnSlice::F64(c)) => {
+            each(a, b, c, f64::of_mut(out), f64::mul_add);
+        }
+        _ => debug_assert!(false, "a fused multiply-add of other than floats"),
     }
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx2,fma")]
-    fn wide(a: ColumnSlice<'_>, b: ColumnSlice<'_>, c: ColumnSlice<'_>, out: &mut Lanes) {
-        all(a, b, c, out);
-    }
-    #[cfg(target_arch = "x86_64")]
-    if avx2() && std::arch::is_x86_feature_detected!("fma") {
-        // SAFETY: the processor has both features, checked just above.
-        return unsafe { wide(a, b, c, out) };
-    }
-    all(a, b, c, out);
 }
 
 /// The same bits read as another type of the same width.
@@ -474,40 +460,6 @@ pub(crate) fn bitcast(a: ColumnSlice<'_>, out: &mut Lanes) {
     all_types!(from)
 }
 
-/// Whether the loops compiled for AVX2 run.
-#[inline]
-pub(crate) fn avx2() -> bool {
-    #[cfg(target_arch = "x86_64")]
-    {
-        std::arch::is_x86_feature_detected!("avx2")
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    {
-        false
-    }
-}
-
-/// Defines a function twice, for the baseline and for AVX2, and one that picks.
-macro_rules! multiversion {
-    ($(#[$doc:meta])* $name:ident, $impl:ident, ($($arg:ident: $ty:ty),*) -> $ret:ty) => {
-        $(#[$doc])*
-        pub(crate) fn $name($($arg: $ty),*) -> $ret {
-            #[cfg(target_arch = "x86_64")]
-            #[target_feature(enable = "avx2")]
-            fn wide($($arg: $ty),*) -> $ret {
-                $impl($($arg),*)
-            }
-            #[cfg(target_arch = "x86_64")]
-            if $crate::tile::prims::avx2() {
-                // SAFETY: the processor has AVX2, checked just above.
-                return unsafe { wide($($arg),*) };
-            }
-            $impl($($arg),*)
-        }
-    };
-}
-pub(crate) use multiversion;
-
 multiversion!(
     /// `out = op(a, b)` on the lanes of `a`; the lane of the first zero divisor if there is one.
     binary, binary_impl, (op: PrimOp, u: Uniform, a: ColumnSlice<'_>, b: ColumnSlice<'_>, out: &mut Lanes) -> Outcome
@@ -523,4 +475,8 @@ multiversion!(
 multiversion!(
     /// `out = a` converted to the type of `out`.
     cast, cast_impl, (a: ColumnSlice<'_>, out: &mut Lanes) -> ()
+);
+multiversion!(
+    /// `out = a * b + c`, rounded once. Without the processor's instruction it takes a function of the C library per lane.
+    fma, fma_impl, (a: ColumnSlice<'_>, b: ColumnSlice<'_>, c: ColumnSlice<'_>, out: &mut Lanes) -> ()
 );

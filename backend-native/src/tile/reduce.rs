@@ -1,23 +1,19 @@
-//! Known operators over lanes: accumulation, reduction and scan without the machine.
+//! Known operators over lanes: accumulation and reduction without the machine.
 
 use super::int::Int;
 use super::lanes::Lanes;
 use super::ops::no_reductions;
-use super::prims::{maximum, minimum, multiversion};
+use super::prims::{maximum, minimum};
+use super::versions::multiversion;
 use crate::buffer::OutSlice;
 use crate::types::all_types;
 use acc_core::data::{ColumnSlice, Prim, ScalarType};
-use acc_core::ir::{Dir, PrimOp};
+use acc_core::ir::PrimOp;
 use half::f16;
-use std::ops::Range;
 
 /// Partial results that a reduction keeps at once: enough to hide the latency of an addition, few enough for
 /// registers. The tree of a reduction depends on it, so it is fixed.
 pub(crate) const WIDTH: usize = 32;
-
-/// Elements of a scan that are scanned on their own, in three steps, before what comes before them is put in front. The
-/// tree of a scan depends on it, so it is fixed.
-pub(crate) const GROUP: usize = 8;
 
 /// The value that leaves every operand as it is, as bits. Of a float sum that is `-0.0`.
 pub(crate) fn identity(op: PrimOp, ty: ScalarType) -> u64 {
@@ -138,94 +134,6 @@ fn reduce_typed<T: Copy>(acc: &mut [T], x: &[T], f: impl Fn(T, T) -> T) {
     *acc = a;
 }
 
-/// Scans the values from one end to the other, `start` before them; the last one. Each group is scanned by doubling
-/// steps, so that only one operation per group waits for the group before.
-#[inline(always)]
-fn scan_typed<T: Copy>(x: &[T], out: &mut [T], start: Option<T>, dir: Dir, f: impl Fn(T, T) -> T) -> Option<T> {
-    let mut carry = start;
-    for group in groups(x.len(), dir) {
-        let (x, out) = (&x[group.clone()], &mut out[group]);
-        let Some(&first) = x.first() else { continue };
-        let mut y = [first; GROUP];
-        turned(x, &mut y, dir);
-        let mut by = 1;
-        while by < GROUP {
-            for k in (by..GROUP).rev() {
-                y[k] = f(y[k - by], y[k]);
-            }
-            by *= 2;
-        }
-        if let Some(c) = carry {
-            y.iter_mut().for_each(|y| *y = f(c, *y));
-        }
-        carry = y[..x.len()].last().copied();
-        turned(&y[..x.len()], out, dir);
-    }
-    carry
-}
-
-/// The same, afresh at each mark.
-#[inline(always)]
-fn scan_afresh_typed<T: Copy>(
-    marks: &[bool],
-    x: &[T],
-    out: &mut [T],
-    start: Option<T>,
-    dir: Dir,
-    f: impl Fn(T, T) -> T,
-) -> Option<T> {
-    let mut carry = start;
-    for group in groups(x.len(), dir) {
-        let (marks, x, out) = (&marks[group.clone()], &x[group.clone()], &mut out[group]);
-        let Some(&first) = x.first() else { continue };
-        let (mut y, mut m) = ([first; GROUP], [false; GROUP]);
-        turned(x, &mut y, dir);
-        turned(marks, &mut m, dir);
-        // Most groups have no mark.
-        let marked = m != [false; GROUP];
-        let mut by = 1;
-        while by < GROUP && marked {
-            for k in (by..GROUP).rev() {
-                y[k] = if m[k] { y[k] } else { f(y[k - by], y[k]) };
-                m[k] |= m[k - by];
-            }
-            by *= 2;
-        }
-        while by < GROUP {
-            for k in (by..GROUP).rev() {
-                y[k] = f(y[k - by], y[k]);
-            }
-            by *= 2;
-        }
-        match carry {
-            Some(c) if marked => y.iter_mut().zip(&m).for_each(|(y, m)| *y = if *m { *y } else { f(c, *y) }),
-            Some(c) => y.iter_mut().for_each(|y| *y = f(c, *y)),
-            None => {}
-        }
-        carry = y[..x.len()].last().copied();
-        turned(&y[..x.len()], out, dir);
-    }
-    carry
-}
-
-/// The groups of a scan of `n` values, from the end at which it begins.
-fn groups(n: usize, dir: Dir) -> impl Iterator<Item = Range<usize>> {
-    (0..n).step_by(GROUP).map(move |done| {
-        let len = GROUP.min(n - done);
-        let from = if dir == Dir::Left { done } else { n - done - len };
-        from..from + len
-    })
-}
-
-/// Copies values in the order of a scan, or back.
-#[inline(always)]
-fn turned<T: Copy>(from: &[T], to: &mut [T], dir: Dir) {
-    match dir {
-        Dir::Left => to[..from.len()].copy_from_slice(from),
-        Dir::Right => to.iter_mut().zip(from.iter().rev()).for_each(|(to, x)| *to = *x),
-    }
-}
-
 #[inline(always)]
 fn accumulate_impl(op: PrimOp, acc: &mut Lanes, x: ColumnSlice<'_>) {
     macro_rules! arms {
@@ -303,89 +211,6 @@ pub(crate) fn combine_bits(op: PrimOp, ty: ScalarType, a: u64, b: u64) -> u64 {
     by_type!(arms)
 }
 
-/// A scan by an operation that keeps to the first value that decides it: true for `or`, false for `and`.
-fn scan_until(decides: bool, x: &[bool], out: &mut [bool], start: Option<u64>, dir: Dir) -> Option<u64> {
-    let n = x.len().min(out.len());
-    let (x, out) = (&x[..n], &mut out[..n]);
-    let decided = start == Some(u64::from(decides));
-    let undecided = if decided {
-        0
-    } else {
-        let before = match dir {
-            Dir::Left => x.iter().position(|&x| x == decides),
-            Dir::Right => x.iter().rev().position(|&x| x == decides),
-        };
-        before.unwrap_or(n)
-    };
-    let (first, second) = out.split_at_mut(if dir == Dir::Left { undecided } else { n - undecided });
-    first.fill(decides == (dir == Dir::Right));
-    second.fill(decides == (dir == Dir::Left));
-    if n == 0 { start } else { Some(u64::from((undecided < n) == decides)) }
-}
-
-#[inline(always)]
-fn scan_impl(op: PrimOp, x: ColumnSlice<'_>, out: OutSlice<'_>, start: Option<u64>, dir: Dir) -> Option<u64> {
-    if let (ColumnSlice::Bool(x), PrimOp::OrP | PrimOp::MaxP | PrimOp::AndP | PrimOp::MinP) = (x, op)
-        && let OutSlice::Bool(out) = out
-    {
-        return scan_until(matches!(op, PrimOp::OrP | PrimOp::MaxP), x, out, start, dir);
-    }
-    macro_rules! arms {
-        ($(($V:ident, $t:ty, $with:ident)),*) => {
-            match (x, out) {
-                $((ColumnSlice::$V(x), OutSlice::$V(out)) => {
-                    let start = start.map(<$t>::from_bits64);
-                    macro_rules! go { ($f:expr) => { scan_typed::<$t>(x, out, start, dir, $f).map(|y| y.to_bits64()) }; }
-                    $with!(op, $t, go)
-                })*
-                _ => {
-                    debug_assert!(false, "lanes of another type");
-                    None
-                }
-            }
-        };
-    }
-    by_type!(arms)
-}
-
-#[inline(always)]
-fn scan_afresh_impl(
-    op: PrimOp,
-    marks: &[bool],
-    x: ColumnSlice<'_>,
-    out: OutSlice<'_>,
-    start: Option<u64>,
-    dir: Dir,
-) -> Option<u64> {
-    macro_rules! arms {
-        ($(($V:ident, $t:ty, $with:ident)),*) => {
-            match (x, out) {
-                $((ColumnSlice::$V(x), OutSlice::$V(out)) => {
-                    let start = start.map(<$t>::from_bits64);
-                    macro_rules! go {
-                        ($f:expr) => { scan_afresh_typed::<$t>(marks, x, out, start, dir, $f).map(|y| y.to_bits64()) };
-                    }
-                    $with!(op, $t, go)
-                })*
-                _ => {
-                    debug_assert!(false, "lanes of another type");
-                    None
-                }
-            }
-        };
-    }
-    by_type!(arms)
-}
-
-multiversion!(
-    /// Scans `x` into `out` from one end, beginning with `start`; the last value.
-    scan, scan_impl, (op: PrimOp, x: ColumnSlice<'_>, out: OutSlice<'_>, start: Option<u64>, dir: Dir) -> Option<u64>
-);
-multiversion!(
-    /// The same, beginning afresh at each mark.
-    scan_afresh, scan_afresh_impl, (op: PrimOp, marks: &[bool], x: ColumnSlice<'_>, out: OutSlice<'_>, start: Option<u64>, dir: Dir) -> Option<u64>
-);
-
 /// `out = op(out, x)`, value by value.
 pub(crate) fn merge(op: PrimOp, out: OutSlice<'_>, x: ColumnSlice<'_>) {
     macro_rules! arms {
@@ -422,37 +247,3 @@ multiversion!(
     /// `out = op(value, out)` for all of `out`.
     prepend, prepend_impl, (op: PrimOp, out: OutSlice<'_>, value: u64) -> ()
 );
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn truth_values_are_scanned_as_all_others_are() {
-        for n in [0usize, 1, 5, 8, 9, 31, 70] {
-            for first in [0, 1, 7, 8, n / 2, n.saturating_sub(1), n] {
-                for (op, f) in [
-                    (PrimOp::OrP, (|x, y| x | y) as fn(bool, bool) -> bool),
-                    (PrimOp::AndP, |x, y| x & y),
-                    (PrimOp::MaxP, |x, y| x | y),
-                    (PrimOp::MinP, |x, y| x & y),
-                    (PrimOp::XorP, |x, y| x ^ y),
-                ] {
-                    for (flip, dir, start) in [
-                        (false, Dir::Left, None),
-                        (true, Dir::Left, Some(0)),
-                        (true, Dir::Right, Some(1)),
-                        (false, Dir::Right, Some(0)),
-                        (true, Dir::Right, None),
-                    ] {
-                        let x: Vec<bool> = (0..n).map(|k| (k >= first && (k - first) % 11 == 0) ^ flip).collect();
-                        let (mut out, mut want) = (vec![false; n], vec![false; n]);
-                        let last = scan(op, ColumnSlice::Bool(&x), OutSlice::Bool(&mut out), start, dir);
-                        let wanted = scan_typed(&x, &mut want, start.map(|s| s != 0), dir, f);
-                        assert_eq!((last, out), (wanted.map(u64::from), want), "{op:?} {dir:?} {start:?} {x:?}");
-                    }
-                }
-            }
-        }
-    }
-}

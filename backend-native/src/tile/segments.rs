@@ -6,8 +6,9 @@
 use super::int::Int;
 use super::lanes::Lanes;
 use super::ops::no_reductions;
-use super::prims::{maximum, minimum, multiversion};
+use super::prims::{maximum, minimum};
 use super::reduce::{WIDTH, by_type, identity, with_bool, with_char, with_float, with_int};
+use super::versions::multiversion;
 use crate::buffer::OutSlice;
 use acc_core::data::{ColumnSlice, Prim};
 use acc_core::ir::PrimOp;

@@ -1,10 +1,14 @@
 //! Reads across rows, by squares: of each cache line that a tile meets, what the tiles of the next rows read is kept for them,
 //! turned.
 
-use super::lanes::{self, Lanes};
+use super::lanes::{self, Lane, Lanes};
 use super::machine::{Input, Machine};
 use super::tape::Slot;
+use super::versions::multiversion;
 use crate::buffer::LINE;
+use crate::types::all_types;
+use acc_core::data::ColumnSlice;
+use half::f16;
 
 /// What some rows read at the same lanes, row after row, of each leaf of a load.
 pub(crate) struct Turned {
@@ -15,7 +19,8 @@ pub(crate) struct Turned {
     first: usize,
     /// Lanes of a row.
     n: usize,
-    leaves: Vec<Lanes>,
+    /// The lanes of each row of a leaf, leaf by leaf.
+    leaves: Vec<Vec<Lanes>>,
 }
 
 impl Turned {
@@ -26,10 +31,10 @@ impl Turned {
 
 impl<'a> Machine<'a> {
     /// Reads a tile within a row of a proven load, `origin` at the first point of all lanes, if its rows lie side by side in
-    /// memory and tiles come row after row; whether that is done.
+    /// memory and tiles come row after row; whether that is done. Without `once` a tile may read more than once.
     pub(super) fn read_turned(
         &mut self,
-        plan: usize,
+        (plan, once): (usize, bool),
         (input, leaves, outs): (&'a Input<'a>, &[u32], &[Slot]),
         n: usize,
         origin: i64,
@@ -51,22 +56,111 @@ impl<'a> Machine<'a> {
             let most = columns().map(|c| LINE / c.ty().size()).max().unwrap_or(1);
             let at = line % (*along).max(1);
             let rows = (most - at % most).min(along - at);
-            kept.resize_with(leaves.len(), Lanes::default);
+            kept.resize_with(leaves.len(), Vec::new);
             for (column, kept) in columns().zip(&mut kept) {
-                if !kept.holds(column.ty(), rows * n) {
-                    *kept = Lanes::new(column.ty(), most * n);
-                }
-                lanes::turn(column, from, *step as isize, (rows, n), kept.out());
+                kept.resize_with(most, || Lanes::new(column.ty(), self.code.lanes));
+                turn(column, from, *step as isize, &mut kept[..rows], n);
             }
             self.turned[plan] = Some(Turned { row: line, rows, first, n, leaves: kept });
         }
-        let Some(turned) = self.turned[plan].take() else { return false };
-        for (kept, &out) in turned.leaves.iter().zip(outs) {
-            let mut o = self.take(out);
-            lanes::copy(lanes::part(kept.slice(usize::MAX), (line - turned.row) * n, n), o.out());
-            self.put(out, o);
+        let Some(turned) = &mut self.turned[plan] else { return false };
+        for (kept, &out) in turned.leaves.iter_mut().zip(outs) {
+            let (row, own) = (&mut kept[line - turned.row], &mut self.own[out as usize]);
+            if once {
+                // Nobody reads the row again.
+                std::mem::swap(row, own);
+            } else {
+                lanes::copy(row.slice(n), own.out());
+            }
+            self.refs[out as usize] = None;
         }
-        self.turned[plan] = Some(turned);
         true
+    }
+}
+
+/// Rows and lanes of the squares in which values are turned.
+const SQUARE: usize = 8;
+
+/// A square of values, lines of memory side by side, from the one at `at` on; none where memory ends before.
+#[inline(always)]
+fn square<T: Copy>(from: &[T], at: usize, step: isize) -> Option<[&[T; SQUARE]; SQUARE]> {
+    let mut square = [from.get(at..)?.first_chunk()?; SQUARE];
+    for (k, line) in square.iter_mut().enumerate() {
+        *line = from.get(at.wrapping_add_signed(step * k as isize)..)?.first_chunk()?;
+    }
+    Some(square)
+}
+
+#[inline(always)]
+fn turn_typed<T: Lane>(from: &[T], start: usize, step: isize, rows: &mut [Lanes], n: usize) {
+    let mut at = start;
+    for k in (0..n).step_by(SQUARE) {
+        let lanes = SQUARE.min(n - k);
+        for (r, rows) in (0..).step_by(SQUARE).zip(rows.chunks_mut(SQUARE)) {
+            let whole = rows.len() == SQUARE && lanes == SQUARE;
+            match square(from, at + r, step).filter(|_| whole) {
+                Some(square) => {
+                    // All of it is read before anything is written, so that it is turned in registers.
+                    let mut turned = [*square[0]; SQUARE];
+                    for i in 0..SQUARE {
+                        for j in 0..SQUARE {
+                            turned[j][i] = square[i][j];
+                        }
+                    }
+                    for (row, turned) in rows.iter_mut().zip(&turned) {
+                        if let Some(to) = T::of_mut(row)[k..].first_chunk_mut::<SQUARE>() {
+                            *to = *turned;
+                        }
+                    }
+                }
+                None => {
+                    for (j, row) in rows.iter_mut().enumerate() {
+                        let mut from_at = at + r + j;
+                        for to in &mut T::of_mut(row)[k..k + lanes] {
+                            *to = from[from_at];
+                            from_at = from_at.wrapping_add_signed(step);
+                        }
+                    }
+                }
+            }
+        }
+        at = at.wrapping_add_signed(step * SQUARE as isize);
+    }
+}
+
+#[inline(always)]
+fn turn_impl(from: ColumnSlice<'_>, start: usize, step: isize, rows: &mut [Lanes], n: usize) {
+    macro_rules! typed {
+        ($(($V:ident, $t:ty)),*) => {
+            match from { $(ColumnSlice::$V(from) => turn_typed::<$t>(from, start, step, rows, n)),* }
+        };
+    }
+    all_types!(typed)
+}
+
+multiversion!(
+    /// `rows[r][k] = from[start + k * step + r]` for `n` values of each row. Positions are in bounds.
+    turn, turn_impl, (from: ColumnSlice<'_>, start: usize, step: isize, rows: &mut [Lanes], n: usize) -> ()
+);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use acc_core::data::ScalarType;
+
+    #[test]
+    fn squares_and_what_is_left_of_them_are_turned() {
+        let values: Vec<i32> = (0..37 * 40).collect();
+        for (rows, n, start, step) in
+            [(16, 24, 0, 37), (16, 21, 5, 37), (5, 9, 3, 37), (11, 17, 37 * 30, -37), (8, 8, 1, 74)]
+        {
+            let mut turned: Vec<Lanes> = (0..rows).map(|_| Lanes::new(ScalarType::I32, 32)).collect();
+            turn(ColumnSlice::I32(&values), start, step, &mut turned, n);
+            for (r, row) in turned.iter().enumerate() {
+                let want: Vec<i32> =
+                    (0..n).map(|k| values[(start + r).wrapping_add_signed(step * k as isize)]).collect();
+                assert_eq!(i32::of(row)[..n], want, "row {r} of {rows} by {n} from {start} by {step}");
+            }
+        }
     }
 }

@@ -285,7 +285,7 @@ pub(crate) fn emit(kernel: &Kernel, form: Form, target: &Target) -> Result<Emitt
     let mut width = width(&kernel.element, size, target);
     if form.is_along() {
         // Groups of a scan do not straddle vectors.
-        width.lanes = width.lanes.max(crate::tile::reduce::GROUP);
+        width.lanes = width.lanes.max(crate::tile::scans::GROUP);
         width.parts = crate::tile::reduce::WIDTH / width.lanes;
     }
     if form == Form::Scheduled {

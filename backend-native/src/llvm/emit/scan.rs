@@ -1,6 +1,6 @@
 //! Folds and scans along the lanes of a step, carried on from step to step.
 //!
-//! Lanes combine in groups of [`reduce::GROUP`], by steps that double what a lane has combined; a step has
+//! Lanes combine in groups of [`GROUP`], by steps that double what a lane has combined; a step has
 //! [`WIDTH`](crate::tile::reduce::WIDTH) lanes. Only one operation waits for the group before, or, with an operator of the user's, for the
 //! step before. The tile executor has the same tree.
 
@@ -8,7 +8,8 @@ use super::Emitter;
 use super::text::{Operand, element, literal, put};
 use super::value::{Mask, Parts, Shape, V};
 use crate::kernel::Body;
-use crate::tile::reduce::{self, GROUP, WIDTH};
+use crate::tile::reduce::{self, WIDTH};
+use crate::tile::scans::GROUP;
 use acc_core::data::{Lit, ScalarType};
 use acc_core::ir::PrimOp;
 
@@ -36,7 +37,7 @@ struct Groups {
 }
 
 impl<'a> Emitter<'a> {
-    /// Scans the elements of a step after `carry`, in groups of [`reduce::GROUP`] lanes; what it carries on.
+    /// Scans the elements of a step after `carry`, in groups of [`GROUP`] lanes; what it carries on.
     pub(super) fn scan(&mut self, op: PrimOp, ty: ScalarType, parts: &Parts, carry: Operand) -> (Parts, Operand) {
         let (el, t, lanes, shape) = (element(ty), self.vector(ty), self.width.lanes, self.shape());
         let neutral = self.neutral(op, ty);

@@ -5,7 +5,8 @@ use crate::buffer::OutSlice;
 use crate::run::launch::{Combiner, JobOutput};
 use crate::tile::lanes::{self, Lanes};
 use crate::tile::machine::{Machine, Outcome};
-use crate::tile::reduce::{self, GROUP, WIDTH};
+use crate::tile::reduce::{self, WIDTH};
+use crate::tile::scans::{self, GROUP};
 use acc_core::data::{ColumnSlice, ScalarType};
 use acc_core::ir::Dir;
 use acc_desugar::restart::Restart;
@@ -59,9 +60,9 @@ impl Scan<'_> {
             let start = self.carry.as_ref().map(|c| c[k]);
             let (x, mut out) = (o.leaf(m, k, n), to.as_deref_mut().map_or_else(|| a.out(), |to| to[k].reborrow()));
             carry.extend(if k == restart.mark {
-                reduce::scan(op, x, out.reborrow(), start, dir)
+                scans::scan(op, x, out.reborrow(), start, dir)
             } else {
-                reduce::scan_afresh(op, marks, x, out.reborrow(), start, dir)
+                scans::scan_afresh(op, marks, x, out.reborrow(), start, dir)
             });
             if let Some(before) = before {
                 reduce::prepend(op, part(out, &unmarked(marks, dir)), before[k]);
@@ -86,10 +87,10 @@ impl Scan<'_> {
             let start = self.carry.as_ref().map(|c| c[k]);
             let x = o.leaf(m, k, n);
             let Some(to) = to.as_deref_mut() else {
-                carry.extend(reduce::scan(op, x, a.out(), start, dir));
+                carry.extend(scans::scan(op, x, a.out(), start, dir));
                 continue;
             };
-            carry.extend(reduce::scan(op, x, to[k].reborrow(), start, dir));
+            carry.extend(scans::scan(op, x, to[k].reborrow(), start, dir));
             if let Some(before) = self.before {
                 reduce::prepend(op, to[k].reborrow(), before[k]);
             }
