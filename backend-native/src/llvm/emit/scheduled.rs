@@ -140,7 +140,7 @@ impl<'a> Nest<'a> {
         if depth == self.registers && !at.in_registers && !self.types.is_empty() {
             let copies = self.copies(at);
             let accs = self.begin(e, at, &copies);
-            let accs = self.inside(e, depth, &At { in_registers: true, ..at.clone() }, accs);
+            let accs = self.inside(e, depth, &At { in_registers: true, copy: 0, ..at.clone() }, accs);
             self.end(e, at, &copies, accs);
             return Vec::new();
         }

@@ -168,6 +168,36 @@ fn nests_give_the_same_bits_in_many_random_orders() {
     assert_eq!(llvm::defects(), Vec::<String>::new());
 }
 
+/// Each turn of a loop that is written out around the loop over lanes has its partial results to itself.
+#[test]
+fn folds_go_on_inside_a_loop_that_is_written_out_around_lanes() {
+    if !has_llvm() {
+        return;
+    }
+    let text = "program(a: [2]i32) {
+       m: [1]i32 = fold(a, f: |%x: i32, %y: i32| add(%x, %y), init: || 7i32)
+       yield m
+     }
+     run { a = [50, 9] i32 lcg(1)  expect agree }";
+    let file = parse_test_file("fold", text).unwrap();
+    let mut plan = lower(&file.program, true, true).unwrap();
+    let threads = Team::new(1).unwrap();
+    let want = evaluate(&plan, &file.runs[0].args, &threads).unwrap();
+    for launch in plan.launches_mut() {
+        let k = &mut launch.kernel;
+        k.tile(0, 16).and_then(|()| k.tile(1, 4)).and_then(|()| k.tile(3, 2)).unwrap();
+        (0..2).rev().try_for_each(|at| k.interchange(at + 1)).unwrap();
+        (2..5).rev().try_for_each(|at| k.unroll(at)).unwrap();
+        assert_eq!(
+            k.loops.iter().map(|l| (l.axis, l.step, l.unrolled)).collect::<Vec<_>>(),
+            [(0, 16, false), (1, 2, false), (0, 4, true), (0, 1, true), (1, 1, true)]
+        );
+        launch.codes = llvm::Codes::default();
+        assert!(launch.codes.get(Form::Scheduled, &launch.kernel, true).is_some());
+    }
+    assert_eq!(evaluate(&plan, &file.runs[0].args, &threads).unwrap(), want);
+}
+
 /// Tiles in tiles that are written out: what is left at the end of an axis is computed point by point, and nothing beyond it.
 #[test]
 fn what_is_less_than_a_tile_stays_within_its_row() {
