@@ -57,6 +57,7 @@ pub trait Lanes: Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = S
 /// The bits of the square root of a half.
 const ROOT: i32 = std::f32::consts::FRAC_1_SQRT_2.to_bits() as i32;
 
+/// What is one instruction at either width.
 macro_rules! operators {
     ($t:ident: $($trait:ident $name:ident $with:ident),*) => { $(
         impl $trait for $t {
@@ -68,6 +69,34 @@ macro_rules! operators {
             }
         }
     )* };
+}
+macro_rules! methods {
+    ($t:ident: $($name:ident($self:ident $(, $y:ident)*) $with:ident),*) => { $(
+        #[inline(always)]
+        fn $name($self $(, $y: $t)*) -> $t {
+            // SAFETY: there are vectors of this width.
+            $t(unsafe { $with($self.0 $(, $y.0)*) })
+        }
+    )* };
+}
+macro_rules! memory {
+    ($t:ident: all $all:ident, load $load:ident, store $store:ident) => {
+        #[inline(always)]
+        unsafe fn all(x: f32) -> $t {
+            // SAFETY: by the contract.
+            $t(unsafe { $all(x) })
+        }
+        #[inline(always)]
+        unsafe fn load(from: *const f32) -> $t {
+            // SAFETY: by the contract.
+            $t(unsafe { $load(from) })
+        }
+        #[inline(always)]
+        unsafe fn store(self, to: *mut f32) {
+            // SAFETY: by the contract.
+            unsafe { $store(to, self.0) }
+        }
+    };
 }
 
 /// Eight lanes; features `avx2` and `fma`.
@@ -81,41 +110,19 @@ impl Lanes for Eight {
     const LANES: usize = 8;
     type Counts = __m256i;
 
-    #[inline(always)]
-    unsafe fn all(x: f32) -> Eight {
-        Eight(unsafe { _mm256_set1_ps(x) })
-    }
-    #[inline(always)]
-    unsafe fn load(from: *const f32) -> Eight {
-        Eight(unsafe { _mm256_loadu_ps(from) })
-    }
-    #[inline(always)]
-    unsafe fn store(self, to: *mut f32) {
-        unsafe { _mm256_storeu_ps(to, self.0) }
-    }
-    #[inline(always)]
-    fn max(self, y: Eight) -> Eight {
-        Eight(unsafe { _mm256_max_ps(self.0, y.0) })
-    }
-    #[inline(always)]
-    fn mul_add(self, y: Eight, z: Eight) -> Eight {
-        Eight(unsafe { _mm256_fmadd_ps(self.0, y.0, z.0) })
-    }
+    memory!(Eight: all _mm256_set1_ps, load _mm256_loadu_ps, store _mm256_storeu_ps);
+    methods!(
+        Eight: max(self, y) _mm256_max_ps, mul_add(self, y, z) _mm256_fmadd_ps, sqrt(self) _mm256_sqrt_ps,
+        inverse_root(self) _mm256_rsqrt_ps
+    );
+
     #[inline(always)]
     fn abs(self) -> Eight {
         Eight(unsafe { _mm256_andnot_ps(_mm256_set1_ps(-0.0), self.0) })
     }
     #[inline(always)]
-    fn sqrt(self) -> Eight {
-        Eight(unsafe { _mm256_sqrt_ps(self.0) })
-    }
-    #[inline(always)]
     fn round(self) -> Eight {
         Eight(unsafe { _mm256_round_ps::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(self.0) })
-    }
-    #[inline(always)]
-    fn inverse_root(self) -> Eight {
-        Eight(unsafe { _mm256_rsqrt_ps(self.0) })
     }
     #[inline(always)]
     fn scale(self, n: Eight) -> Eight {
@@ -166,41 +173,15 @@ impl Lanes for Sixteen {
     const LANES: usize = 16;
     type Counts = __m512i;
 
-    #[inline(always)]
-    unsafe fn all(x: f32) -> Sixteen {
-        Sixteen(unsafe { _mm512_set1_ps(x) })
-    }
-    #[inline(always)]
-    unsafe fn load(from: *const f32) -> Sixteen {
-        Sixteen(unsafe { _mm512_loadu_ps(from) })
-    }
-    #[inline(always)]
-    unsafe fn store(self, to: *mut f32) {
-        unsafe { _mm512_storeu_ps(to, self.0) }
-    }
-    #[inline(always)]
-    fn max(self, y: Sixteen) -> Sixteen {
-        Sixteen(unsafe { _mm512_max_ps(self.0, y.0) })
-    }
-    #[inline(always)]
-    fn mul_add(self, y: Sixteen, z: Sixteen) -> Sixteen {
-        Sixteen(unsafe { _mm512_fmadd_ps(self.0, y.0, z.0) })
-    }
-    #[inline(always)]
-    fn abs(self) -> Sixteen {
-        Sixteen(unsafe { _mm512_abs_ps(self.0) })
-    }
-    #[inline(always)]
-    fn sqrt(self) -> Sixteen {
-        Sixteen(unsafe { _mm512_sqrt_ps(self.0) })
-    }
+    memory!(Sixteen: all _mm512_set1_ps, load _mm512_loadu_ps, store _mm512_storeu_ps);
+    methods!(
+        Sixteen: max(self, y) _mm512_max_ps, mul_add(self, y, z) _mm512_fmadd_ps, sqrt(self) _mm512_sqrt_ps,
+        inverse_root(self) _mm512_rsqrt14_ps, abs(self) _mm512_abs_ps
+    );
+
     #[inline(always)]
     fn round(self) -> Sixteen {
         Sixteen(unsafe { _mm512_roundscale_ps::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(self.0) })
-    }
-    #[inline(always)]
-    fn inverse_root(self) -> Sixteen {
-        Sixteen(unsafe { _mm512_rsqrt14_ps(self.0) })
     }
     #[inline(always)]
     fn scale(self, n: Sixteen) -> Sixteen {

@@ -54,6 +54,16 @@ impl Target {
         };
         Ok(Target { register, splats: engine.version.0 >= 18 })
     }
+
+    /// Whether vectors of 64-bit integers are converted to floats by one instruction: not by AVX2.
+    fn converts_longs(self) -> bool {
+        self.register != 32
+    }
+
+    /// Whether masks have registers of their own: those of AVX-512.
+    fn has_mask_registers(self) -> bool {
+        self.register == 64
+    }
 }
 
 /// The LLVM that this process uses, if any.

@@ -239,7 +239,7 @@ fn tiles_count(job: &Job<'_>, o: &JobOutput<'_>, m: &mut Machine<'_>, first: usi
     while start < end {
         let len = job.lanes().min(end - start);
         first_event(&mut *m, len, |m, len| m.tile(start, len))?;
-        kept += m.typed::<u8>(o.slot(m, 0), len).iter().filter(|f| **f != 0).count();
+        kept += lanes::count_kept(m.typed::<u8>(o.slot(m, 0), len));
         start += len;
     }
     Ok(kept)

@@ -32,6 +32,12 @@ super::versions::multiversion!(
     count, count_impl, (a: &[bool], b: &[bool]) -> usize
 );
 
+/// How many flags are not 0.
+pub(crate) fn count_kept(flags: &[u8]) -> usize {
+    // As above.
+    flags.chunks(128).map(|piece| usize::from(piece.iter().map(|f| u8::from(*f != 0)).sum::<u8>())).sum()
+}
+
 #[inline(always)]
 fn leave_impl(alive: &mut [bool], cond: &[bool], list: &mut Vec<u32>) {
     // In pieces: few lanes leave at a time.

@@ -60,18 +60,18 @@ fn map2<T: Lane, R>(u: Uniform, a: &[T], b: &[T], out: &mut [R], f: impl Fn(T, T
     }
 }
 
-/// The lesser; for floats NaN if either is NaN.
+/// The lesser, the first of two zeros; for floats NaN if either is NaN.
 #[inline(always)]
-#[allow(clippy::eq_op)] // `x != x` is the vectorisable test for NaN, and false for all other types.
+#[allow(clippy::eq_op)] // `y != y` is the vectorisable test for NaN, and false for all other types.
 pub(crate) fn minimum<T: Lane>(x: T, y: T) -> T {
-    if x < y || x != x { x } else { y }
+    if y < x || y != y { y } else { x }
 }
 
-/// The greater; for floats NaN if either is NaN.
+/// The greater, the first of two zeros; for floats NaN if either is NaN.
 #[inline(always)]
 #[allow(clippy::eq_op)] // As in `minimum`.
 pub(crate) fn maximum<T: Lane>(x: T, y: T) -> T {
-    if x > y || x != x { x } else { y }
+    if y > x || y != y { y } else { x }
 }
 
 #[inline(always)]

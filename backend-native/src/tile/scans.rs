@@ -185,8 +185,15 @@ fn scan_until(decides: bool, x: &[bool], out: &mut [bool], start: Option<u64>, d
 }
 
 #[inline(always)]
-fn scan_impl(op: PrimOp, x: ColumnSlice<'_>, out: OutSlice<'_>, start: Option<u64>, dir: Dir) -> Option<u64> {
-    if let (ColumnSlice::Bool(x), PrimOp::OrP | PrimOp::MaxP | PrimOp::AndP | PrimOp::MinP) = (x, op)
+fn scan_impl(
+    op: PrimOp,
+    marks: Option<&[bool]>,
+    x: ColumnSlice<'_>,
+    out: OutSlice<'_>,
+    start: Option<u64>,
+    dir: Dir,
+) -> Option<u64> {
+    if let (ColumnSlice::Bool(x), PrimOp::OrP | PrimOp::MaxP | PrimOp::AndP | PrimOp::MinP, None) = (x, op, marks)
         && let OutSlice::Bool(out) = out
     {
         return scan_until(matches!(op, PrimOp::OrP | PrimOp::MaxP), x, out, start, dir);
@@ -196,35 +203,14 @@ fn scan_impl(op: PrimOp, x: ColumnSlice<'_>, out: OutSlice<'_>, start: Option<u6
             match (x, out) {
                 $((ColumnSlice::$V(x), OutSlice::$V(out)) => {
                     let start = start.map(<$t>::from_bits64);
-                    macro_rules! go { ($f:expr) => { scan_typed::<$t>(x, out, start, dir, $f).map(|y| y.to_bits64()) }; }
-                    $with!(op, $t, go)
-                })*
-                _ => {
-                    debug_assert!(false, "lanes of another type");
-                    None
-                }
-            }
-        };
-    }
-    by_type!(arms)
-}
-
-#[inline(always)]
-fn scan_afresh_impl(
-    op: PrimOp,
-    marks: &[bool],
-    x: ColumnSlice<'_>,
-    out: OutSlice<'_>,
-    start: Option<u64>,
-    dir: Dir,
-) -> Option<u64> {
-    macro_rules! arms {
-        ($(($V:ident, $t:ty, $with:ident)),*) => {
-            match (x, out) {
-                $((ColumnSlice::$V(x), OutSlice::$V(out)) => {
-                    let start = start.map(<$t>::from_bits64);
                     macro_rules! go {
-                        ($f:expr) => { scan_afresh_typed::<$t>(marks, x, out, start, dir, $f).map(|y| y.to_bits64()) };
+                        ($f:expr) => {
+                            match marks {
+                                None => scan_typed::<$t>(x, out, start, dir, $f),
+                                Some(marks) => scan_afresh_typed::<$t>(marks, x, out, start, dir, $f),
+                            }
+                            .map(|y| y.to_bits64())
+                        };
                     }
                     $with!(op, $t, go)
                 })*
@@ -239,12 +225,8 @@ fn scan_afresh_impl(
 }
 
 multiversion!(
-    /// Scans `x` into `out` from one end, beginning with `start`; the last value.
-    scan, scan_impl, (op: PrimOp, x: ColumnSlice<'_>, out: OutSlice<'_>, start: Option<u64>, dir: Dir) -> Option<u64>
-);
-multiversion!(
-    /// The same, beginning afresh at each mark.
-    scan_afresh, scan_afresh_impl, (op: PrimOp, marks: &[bool], x: ColumnSlice<'_>, out: OutSlice<'_>, start: Option<u64>, dir: Dir) -> Option<u64>
+    /// Scans `x` into `out` from one end, beginning with `start`, and afresh at each mark if there are any; the last value.
+    scan, scan_impl, (op: PrimOp, marks: Option<&[bool]>, x: ColumnSlice<'_>, out: OutSlice<'_>, start: Option<u64>, dir: Dir) -> Option<u64>
 );
 
 #[cfg(test)]
@@ -271,7 +253,7 @@ mod tests {
                     ] {
                         let x: Vec<bool> = (0..n).map(|k| (k >= first && (k - first) % 11 == 0) ^ flip).collect();
                         let (mut out, mut want) = (vec![false; n], vec![false; n]);
-                        let last = scan(op, ColumnSlice::Bool(&x), OutSlice::Bool(&mut out), start, dir);
+                        let last = scan(op, None, ColumnSlice::Bool(&x), OutSlice::Bool(&mut out), start, dir);
                         let wanted = scan_typed(&x, &mut want, start.map(|s| s != 0), dir, f);
                         assert_eq!((last, out), (wanted.map(u64::from), want), "{op:?} {dir:?} {start:?} {x:?}");
                     }
@@ -323,10 +305,7 @@ mod tests {
                         }
                         let (from, to) = (ColumnSlice::F32(&x), OutSlice::F32(&mut out));
                         let before = start.map(Prim::to_bits64);
-                        let last = match afresh {
-                            false => scan(PrimOp::AddP, from, to, before, dir),
-                            true => scan_afresh(PrimOp::AddP, &m, from, to, before, dir),
-                        };
+                        let last = scan(PrimOp::AddP, afresh.then_some(&m[..]), from, to, before, dir);
                         if dir == Dir::Right {
                             out.reverse();
                         }

@@ -3,7 +3,7 @@
 use super::Emitter;
 use super::prim::is_signed;
 use super::text::{Operand, element, put};
-use super::value::{Shape, V};
+use super::value::{Parts, Shape, V};
 use acc_core::data::ScalarType;
 use acc_core::ir::Val;
 
@@ -24,6 +24,13 @@ impl Emitter<'_> {
 
     pub(super) fn cast(&mut self, v: Val, result: Val) -> V {
         let (from, to) = (self.ty(v), self.ty(result));
+        if let V::Linear(first, step) = self.value(v)
+            && matches!(to, ScalarType::F32 | ScalarType::F64)
+            && step.unsigned_abs() <= 1 << 16
+            && !self.target.converts_longs()
+        {
+            return self.line_as_floats(v, &first, step, to);
+        }
         self.each(&[v], &mut |e, shape, a| e.convert(from, to, shape, &a[0]))
     }
 
@@ -36,6 +43,36 @@ impl Emitter<'_> {
             let (f, t, x) = (shape.of(from), shape.of(to), &a[0]);
             put!(e, "bitcast {f} {x} to {t}")
         })
+    }
+
+    /// Indices of neighbours as floats: the first as a double, and what the others are more. All are exact as doubles if the
+    /// first is below 2^52. LLVM converts vectors of integers of 64 bits lane by lane.
+    fn line_as_floats(&mut self, v: Val, first: &Operand, step: i64, to: ScalarType) -> V {
+        let (lanes, ty, double) = (self.width.lanes, self.vector(to), self.shape().of("double"));
+        let above = put!(self, "add i64 {first}, {}", 1i64 << 52);
+        let exact = put!(self, "icmp ult i64 {above}, {}", 1i64 << 53);
+        let (near, far, join) = (self.w.label(), self.w.label(), self.w.label());
+        self.w.branch(&exact, near, far);
+        self.w.start(near);
+        let first = put!(self, "sitofp i64 {first} to double");
+        let first = self.splat(&first, "double");
+        let fast: Parts = (0..self.width.parts)
+            .map(|part| {
+                let more = |lane: usize| ((part * lanes + lane) as i64 * step) as f64;
+                let more: Vec<_> = (0..lanes).map(|k| format!("double 0x{:016X}", more(k).to_bits())).collect();
+                let sum = put!(self, "fadd {double} {first}, <{}>", more.join(", "));
+                self.convert(ScalarType::F64, to, self.shape(), &sum)
+            })
+            .collect();
+        let after_near = self.w.block;
+        self.w.jump(join);
+        self.w.start(far);
+        let slow: Vec<_> = self.lanes(v).iter().map(|x| self.convert(ScalarType::I64, to, self.shape(), x)).collect();
+        let after_far = self.w.block;
+        self.w.jump(join);
+        self.w.start(join);
+        let either = fast.iter().zip(&slow);
+        V::Lanes(either.map(|(a, b)| put!(self, "phi {ty} [ {a}, {after_near} ], [ {b}, {after_far} ]")).collect())
     }
 
     fn convert(&mut self, from: ScalarType, to: ScalarType, shape: Shape, x: &Operand) -> Operand {

@@ -197,6 +197,12 @@ impl Emitter<'_> {
         let levels: Vec<Level> = test.params.iter().map(|p| self.levels[p.index()]).collect();
         let uniform = test.results.iter().all(|v| self.levels[v.index()] == Level::One);
         let entering: Vec<_> = init.iter().zip(&levels).map(|(&v, &l)| self.carried(v, l)).collect();
+        let (kept_mask, all) = self.kept_mask();
+        let entered: Parts = match &outer {
+            _ if uniform => Parts::new(),
+            Mask::All => smallvec::smallvec![all; self.width.parts],
+            Mask::Lanes(m) => m.iter().map(|m| self.keep(m)).collect(),
+        };
         let (head, body, exit, before) = (self.w.label(), self.w.label(), self.w.label(), self.w.block);
         // What is the same for all lanes is carried as a vector, too: one that is made in each step would be made anew
         // for each of its uses.
@@ -217,10 +223,8 @@ impl Emitter<'_> {
             self.set(*p, Self::delivered(level, s.clone()));
         }
         // Where lanes leave at different times: those that run, and what the others left with.
-        let running: Parts = match uniform {
-            true => Parts::new(),
-            false => (0..self.width.parts).map(|_| self.w.promise()).collect(),
-        };
+        let kept_running: Parts = entered.iter().map(|_| self.w.promise()).collect();
+        let running: Parts = kept_running.iter().map(|m| self.flags(m)).collect();
         let mut left: Vec<(Parts, Parts)> = Vec::new();
         if !uniform {
             self.mask = Mask::Lanes(running.clone());
@@ -242,31 +246,37 @@ impl Emitter<'_> {
             }
         }
         self.region(test);
-        let go: Parts = if uniform {
-            let c = self.one(test.results[0]);
-            self.w.branch(&c, body, exit);
-            Parts::new()
+        let (some, go) = if uniform {
+            (self.one(test.results[0]), Parts::new())
         } else {
             let (alike, own) = self.conjuncts(test);
-            let mut go = running.clone();
-            let flags = self.mask_type();
+            let mut kept = kept_running.clone();
             for v in own {
-                let c = self.lanes(v);
-                go = go.iter().zip(&c).map(|(go, c)| put!(self, "and {flags} {go}, {c}")).collect();
+                for (kept, c) in kept.iter_mut().zip(&self.lanes(v)) {
+                    let c = self.keep(c);
+                    *kept = put!(self, "and {kept_mask} {kept}, {c}");
+                }
             }
+            let go: Parts = kept.iter().map(|m| self.flags(m)).collect();
             let mut some = self.any(&go);
             // What holds for no lane or for all of them is no part of the mask: where it does not hold, the loop ends.
             for v in alike {
                 let c = self.one(v);
                 some = put!(self, "and i1 {some}, {c}");
             }
-            self.w.branch(&some, body, exit);
-            self.mask = Mask::Lanes(go.clone());
-            go
+            self.mask = Mask::Lanes(go);
+            (some, kept)
         };
+        let ahead = is_computed_ahead(step);
+        if ahead {
+            self.region(step);
+        }
+        self.w.branch(&some, body, exit);
         let leaving = self.w.block;
         self.w.start(body);
-        self.region(step);
+        if !ahead {
+            self.region(step);
+        }
         self.tick(region_cost(test) + region_cost(step));
         let next: Vec<_> = step.results.iter().zip(&levels).map(|(&v, &l)| self.carried(v, l)).collect();
         let next_spread: Vec<Operand> = both.iter().map(|&k| self.splat(&next[k].0[0], &next[k].1)).collect();
@@ -286,14 +296,8 @@ impl Emitter<'_> {
             }
         }
         if !uniform {
-            let ty = self.mask_type();
-            let all = self.constant(self.shape(), "i1", "true");
-            for (p, (r, go)) in running.iter().zip(&go).enumerate() {
-                let first = match &outer {
-                    Mask::All => &all,
-                    Mask::Lanes(m) => &m[p],
-                };
-                phi(r, &ty, first, go);
+            for ((r, first), go) in kept_running.iter().zip(&entered).zip(&go) {
+                phi(r, &kept_mask, first, go);
             }
             for ((kept, next), &p) in left.iter().zip(&test.params) {
                 let ty = self.vector(self.ty(p));
@@ -346,4 +350,13 @@ impl Emitter<'_> {
         self.w.rare(&stop, self.stop, go_on);
         self.w.start(go_on);
     }
+}
+
+/// Whether the step of a loop is written before the branch that leaves the loop: arithmetic that takes less than what
+/// the branch would keep in registers. The last turn computes it for nothing.
+fn is_computed_ahead(step: &Region) -> bool {
+    /// Operations that a processor does while the branch is decided.
+    const MOST: usize = 32;
+    let plain = step.nodes.iter().all(|n| n.op.regions().is_empty() && !n.op.is_partial());
+    plain && region_cost(step) <= MOST
 }

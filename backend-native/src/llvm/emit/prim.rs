@@ -1,6 +1,6 @@
 //! Primitive operations.
 
-use super::text::{Operand, element, put};
+use super::text::{Operand, element, number, put};
 use super::value::{Shape, V};
 use super::{Emitter, Level};
 use acc_core::data::ScalarType;
@@ -192,14 +192,25 @@ impl Emitter<'_> {
             P::DivP => put!(self, "fdiv {t} {x}, {y}"),
             P::NegP => put!(self, "fneg {t} {x}"),
             P::MinP | P::MaxP => {
-                // The first where it is less (or greater) or NaN.
+                // The second where it is less (or greater) or NaN, else the first.
                 let less = if p == P::MinP { "olt" } else { "ogt" };
-                let less = put!(self, "fcmp {less} {t} {x}, {y}");
-                let nan = put!(self, "fcmp uno {t} {x}, {x}");
-                let lesser = put!(self, "select {flags} {less}, {t} {x}, {t} {y}");
-                // Kept apart, so that the choice of the lesser one is one instruction.
-                let lesser = put!(self, "freeze {t} {lesser}");
-                put!(self, "select {flags} {nan}, {t} {x}, {t} {lesser}")
+                let choose = |e: &mut Self, x: &Operand, y: &Operand| {
+                    let less = put!(e, "fcmp {less} {t} {x}, {y}");
+                    put!(e, "select {flags} {less}, {t} {x}, {t} {y}")
+                };
+                // The choice of the lesser one is one instruction, which yields its second operand if one is NaN.
+                match [x, y].map(number) {
+                    [_, Some(k)] if !k.is_nan() => choose(self, y, x),
+                    // Equal numbers other than zeros are alike.
+                    [Some(k), _] if !k.is_nan() && k != 0.0 => choose(self, x, y),
+                    _ => {
+                        let nan = put!(self, "fcmp uno {t} {y}, {y}");
+                        let lesser = choose(self, y, x);
+                        // Kept apart, so that it stays one instruction.
+                        let lesser = put!(self, "freeze {t} {lesser}");
+                        put!(self, "select {flags} {nan}, {t} {y}, {t} {lesser}")
+                    }
+                }
             }
             P::AbsP | P::SqrtP | P::FloorP | P::CeilP | P::RoundP | P::TruncP => {
                 let name = match p {

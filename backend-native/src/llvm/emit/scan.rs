@@ -82,7 +82,7 @@ impl<'a> Emitter<'a> {
                 let x = if k == mark { all.clone() } else { self.doubled_afresh(op, ty, part, &xs[k][part], &marks) };
                 let (t, el) = (self.vector(ty), element(ty));
                 let mut before = self.splat(&carries[k], el);
-                for group in 0..lanes / GROUP {
+                for group in 0..lanes / GROUP - 1 {
                     let last = group * GROUP + GROUP - 1;
                     let total = put!(self, "extractelement {t} {x}, i64 {last}");
                     let both = self.operation(op, ty, Shape::One, &[carries[k].clone(), total.clone()]);
@@ -92,16 +92,16 @@ impl<'a> Emitter<'a> {
                         let marked = put!(self, "extractelement <{lanes} x i1> {all}, i64 {last}");
                         put!(self, "select i1 {marked}, {el} {total}, {el} {both}")
                     };
-                    if group + 1 < lanes / GROUP {
-                        let next = self.splat(&carries[k], el);
-                        before = self.picked(ty, &before, &next, &|k| if k / GROUP <= group { k } else { lanes + k });
-                    }
+                    let next = self.splat(&carries[k], el);
+                    before = self.picked(ty, &before, &next, &|k| if k / GROUP <= group { k } else { lanes + k });
                 }
                 let x = if k == mark {
                     self.operation(op, ty, self.shape(), &[before, x])
                 } else {
                     self.afresh(op, ty, &before, &x, &all)
                 };
+                // A choice between two scalars would be a branch, on some processors.
+                carries[k] = put!(self, "extractelement {t} {x}, i64 {}", lanes - 1);
                 scanned[k].push(x);
             }
         }
@@ -124,13 +124,14 @@ impl<'a> Emitter<'a> {
 
     /// Whether there is a mark among the lanes that a group's steps of doubling have combined, before and after each.
     fn marks(&mut self, part: usize, marks: &Operand) -> Vec<Operand> {
-        let flags = self.mask_type();
-        let mut last = self.masked(part, marks);
-        let mut all = vec![last.clone()];
+        let (flag, (flags, _)) = (self.kept_flag(), self.kept_mask());
+        let on = self.masked(part, marks);
+        let mut last = self.keep(&on);
+        let mut all = vec![on];
         for by in DOUBLING {
-            let earlier = self.earlier(ScalarType::Bool, &last, &Operand::text("zeroinitializer"), by);
+            let earlier = self.earlier(flag, &last, &Operand::text("zeroinitializer"), by);
             last = put!(self, "or {flags} {last}, {earlier}");
-            all.push(last.clone());
+            all.push(self.flags(&last));
         }
         all
     }

@@ -156,3 +156,10 @@ pub(super) fn literal(l: Lit) -> String {
         ScalarType::I64 | ScalarType::U64 => (l.bits as i64).to_string(),
     }
 }
+
+/// The number that a float constant is, or each lane of it.
+pub(super) fn number(o: &Operand) -> Option<f64> {
+    let Operand::Text(text) = o else { return None };
+    let digits = text.split_once("0x")?.1.get(..16)?;
+    u64::from_str_radix(digits, 16).ok().map(f64::from_bits)
+}

@@ -192,6 +192,41 @@ impl Emitter<'_> {
         self.shape().of("i1")
     }
 
+    /// The type of flags that are kept from block to block, or moved between lanes. Without registers of masks LLVM would
+    /// narrow and widen them each time: there they are lanes of one register, all ones or zeros.
+    pub(super) fn kept_flag(&self) -> ScalarType {
+        match self.target.register / self.width.lanes {
+            _ if self.target.has_mask_registers() => ScalarType::Bool,
+            0 | 1 => ScalarType::I8,
+            2 | 3 => ScalarType::I16,
+            4..8 => ScalarType::I32,
+            _ => ScalarType::I64,
+        }
+    }
+
+    /// The type of masks that are kept, and the one that is all ones.
+    pub(super) fn kept_mask(&self) -> (String, Operand) {
+        let flag = self.kept_flag();
+        let all = if flag == ScalarType::Bool { "true" } else { "-1" };
+        (self.vector(flag), self.constant(self.shape(), element(flag), all))
+    }
+
+    /// Flags as a mask that is kept.
+    pub(super) fn keep(&mut self, flags: &Operand) -> Operand {
+        match self.kept_flag() {
+            ScalarType::Bool => flags.clone(),
+            flag => put!(self, "sext {} {flags} to {}", self.mask_type(), self.vector(flag)),
+        }
+    }
+
+    /// The flags of a mask that was kept.
+    pub(super) fn flags(&mut self, kept: &Operand) -> Operand {
+        match self.kept_flag() {
+            ScalarType::Bool => kept.clone(),
+            flag => put!(self, "icmp slt {} {kept}, zeroinitializer", self.vector(flag)),
+        }
+    }
+
     /// `mask & flags` of a part.
     pub(super) fn masked(&mut self, part: usize, flags: &Operand) -> Operand {
         match self.mask_of(part) {

@@ -59,11 +59,8 @@ impl Scan<'_> {
         for (k, (&op, a)) in restart.ops.iter().zip(&mut acc.lanes).enumerate() {
             let start = self.carry.as_ref().map(|c| c[k]);
             let (x, mut out) = (o.leaf(m, k, n), to.as_deref_mut().map_or_else(|| a.out(), |to| to[k].reborrow()));
-            carry.extend(if k == restart.mark {
-                scans::scan(op, x, out.reborrow(), start, dir)
-            } else {
-                scans::scan_afresh(op, marks, x, out.reborrow(), start, dir)
-            });
+            let marks_of_others = (k != restart.mark).then_some(marks);
+            carry.extend(scans::scan(op, marks_of_others, x, out.reborrow(), start, dir));
             if let Some(before) = before {
                 reduce::prepend(op, part(out, &unmarked(marks, dir)), before[k]);
             }
@@ -87,10 +84,10 @@ impl Scan<'_> {
             let start = self.carry.as_ref().map(|c| c[k]);
             let x = o.leaf(m, k, n);
             let Some(to) = to.as_deref_mut() else {
-                carry.extend(scans::scan(op, x, a.out(), start, dir));
+                carry.extend(scans::scan(op, None, x, a.out(), start, dir));
                 continue;
             };
-            carry.extend(scans::scan(op, x, to[k].reborrow(), start, dir));
+            carry.extend(scans::scan(op, None, x, to[k].reborrow(), start, dir));
             if let Some(before) = self.before {
                 reduce::prepend(op, to[k].reborrow(), before[k]);
             }
