@@ -94,6 +94,29 @@ fn transposed<T: ColumnElt + HasScalarType + Prim + PartialEq + std::fmt::Debug>
 }
 
 #[test]
+fn elements_that_lie_apart() {
+    // The last element of a row is the last that is read of it, whatever lies between.
+    let mut r = Rng(31);
+    for ty in ["bool", "u8", "i16", "f16", "i32", "f32", "f64", "u64"] {
+        for step in [2, 3, 4, 5] {
+            let text = format!(
+                "program(a: [2]{ty}) {{
+                   b: [2]{ty} = backpermute(a, shape: || (extent(a, 0), add(1i64, quot(sub(extent(a, 1), 1i64), {step}i64))),
+                     index: |%i: i64, %j: i64| (%i, mul(%j, {step}i64)))
+                   c: [2]{ty} = generate(shape: || (extent(a, 0), quot(extent(a, 1), {step}i64)),
+                     f: |%i: i64, %j: i64| a[%i, sub(mul(add(%j, 1i64), {step}i64), 1i64)])
+                   yield b, c
+                 }}"
+            );
+            let elt = parse(&text).param_types().next().unwrap().elt.clone();
+            for shape in [[3, 1], [2, 31], [1, 257], [5, 400], [0, 9]] {
+                agree(&text, &[array(&shape, &elt, &mut r)]);
+            }
+        }
+    }
+}
+
+#[test]
 fn transpositions_in_panels() {
     for (rows, columns) in
         [(129, 3), (130, 200), (257, 1000), (1024, 64), (8, 8), (9, 17), (16, 16), (1000, 9), (33, 15)]

@@ -19,9 +19,14 @@ enum Place {
     One(Operand),
     /// Neighbours from this position on, ascending or descending.
     Run(Operand, i64),
+    /// From this position on, so many elements apart: all lanes are on.
+    Apart(Operand, usize),
     /// Any positions.
     Any(Parts),
 }
+
+/// Elements from one lane to the next up to which vectors of all between are read.
+const APART: i64 = 4;
 
 /// That memory is that of an array that is read, which results do not overlap.
 const INPUT: &str = ", !alias.scope !2";
@@ -190,7 +195,7 @@ impl Emitter<'_> {
     fn place(&mut self, array: ArrayId, index: &Index) -> Place {
         let rank = index.len();
         let mut first = Operand::int(0);
-        let mut run = 0;
+        let (mut run, mut apart) = (0, None);
         let mut lanes: Option<Parts> = None;
         let ty = self.shape().of("i64");
         for (dim, v) in index.iter().enumerate() {
@@ -209,6 +214,10 @@ impl Emitter<'_> {
                     run = *step;
                     continue;
                 }
+                V::Linear(_, step @ 2..=APART) if last && lanes.is_none() && matches!(self.mask, Mask::All) => {
+                    apart = usize::try_from(*step).ok();
+                    continue;
+                }
                 V::Linear(_, step) => (0..self.width.parts).map(|p| self.offsets(*step, p)).collect(),
                 V::Lanes(parts) => parts.clone(),
             };
@@ -223,10 +232,11 @@ impl Emitter<'_> {
                 Some(sum) => sum.iter().zip(&scaled).map(|(a, b)| put!(self, "add {ty} {a}, {b}")).collect(),
             });
         }
-        match (lanes, run) {
-            (None, 0) => Place::One(first),
-            (None, run) => Place::Run(first, run),
-            (Some(lanes), _) => {
+        match (lanes, run, apart) {
+            (None, _, Some(step)) => Place::Apart(first, step),
+            (None, 0, None) => Place::One(first),
+            (None, run, None) => Place::Run(first, run),
+            (Some(lanes), ..) => {
                 let start = self.splat(&first, "i64");
                 Place::Any(lanes.iter().map(|l| put!(self, "add {ty} {start}, {l}")).collect())
             }
@@ -244,7 +254,7 @@ impl Emitter<'_> {
         let place = self.place(l.array, &index);
         let place = match place {
             Place::Any(positions) => Place::Any(self.safe(l.array, index.len(), positions)),
-            Place::One(_) | Place::Run(..) => place,
+            Place::One(_) | Place::Run(..) | Place::Apart(..) => place,
         };
         for (&leaf, &result) in l.leaves.iter().zip(&n.results) {
             let ty = self.ty(result);
@@ -257,6 +267,7 @@ impl Emitter<'_> {
                     V::One(if ty == ScalarType::Bool { put!(self, "icmp ne i8 {x}, 0") } else { x })
                 }
                 Place::Run(first, step) => V::Lanes(self.neighbours(ty, &column, first, *step, good.as_ref(), INPUT)),
+                Place::Apart(first, step) => V::Lanes(self.apart(ty, &column, first, *step)),
                 Place::Any(positions) => self.gather(ty, &column, positions, INPUT),
             };
             self.set(result, value);
@@ -301,6 +312,43 @@ impl Emitter<'_> {
             };
             let x = if step < 0 { self.reversed(&x, mem) } else { x };
             parts.push(self.read(ty, x));
+        }
+        parts
+    }
+
+    /// Elements that are `step` places from each other: of all between them the vectors are read, which cover no more than that.
+    fn apart(&mut self, ty: ScalarType, column: &Operand, first: &Operand, step: usize) -> Parts {
+        let lanes = self.width.lanes;
+        let (mem, size) = (stored(ty), ty.size());
+        let vector = self.shape().of(mem);
+        let start = put!(self, "getelementptr {mem}, ptr {column}, i64 {first}");
+        let mut parts = Parts::new();
+        for part in 0..self.width.parts {
+            // The last vector ends with the last element.
+            let begins = |k: usize| if k + 1 < step { k * lanes } else { (lanes - 1) * step + 1 - lanes };
+            let mut all: Option<Operand> = None;
+            for k in 0..step {
+                let p = put!(self, "getelementptr {mem}, ptr {start}, i64 {}", part * lanes * step + begins(k));
+                let x = put!(self, "load {vector}, ptr {p}, align {size}{INPUT}");
+                all = Some(match all {
+                    None => x,
+                    Some(before) => {
+                        let lane = |lane: usize| match (lane * step / lanes, k) {
+                            (of, k) if of == k => lanes + lane * step - begins(k),
+                            // The first vector's lanes are in their places from the second one on.
+                            (0, 1) => lane * step,
+                            _ => lane,
+                        };
+                        let order: Vec<String> = (0..lanes).map(|l| format!("i32 {}", lane(l))).collect();
+                        put!(
+                            self,
+                            "shufflevector {vector} {before}, {vector} {x}, <{lanes} x i32> <{}>",
+                            order.join(", ")
+                        )
+                    }
+                });
+            }
+            parts.extend(all.map(|x| self.read(ty, x)));
         }
         parts
     }
