@@ -233,3 +233,28 @@ fn faults_of_elements_come_before_those_of_the_epilogue() {
         assert!(matches!(run, Err(Error::Fault { fault: Fault::DivisionByZero, .. })), "{run:?}");
     }
 }
+
+#[test]
+fn what_is_read_of_an_element_to_keep_it_is_not_read_again() {
+    use acc_core::prelude::*;
+    macro_rules! check {
+        ($t:ty, $of:expr, $least:literal) => {{
+            let f = |a: Acc<Vector<$t>>| a.filter(|x| x.gt($least)).0;
+            let (tiles, compiled) = (Native::tiles().compile(f).unwrap(), Native::compiled().compile(f).unwrap());
+            let ir = compiled.prepared().explain().kernel_ir();
+            let (_, epilogue) = ir.split_once("epilogue").unwrap();
+            assert!(!epilogue.contains("load"), "{ir}");
+            for n in [0, 1, 31, 1000, 70_001] {
+                let mut r = Rng(n as u64 + 1);
+                let a = Vector::<$t>::from_fn([n], |_| $of(r.next())).unwrap();
+                let want = Interpreter::new().compile(f).unwrap().call((&a,)).unwrap().to_vec();
+                assert_eq!(tiles.call((&a,)).unwrap().to_vec(), want);
+                assert_eq!(compiled.call((&a,)).unwrap().to_vec(), want);
+            }
+        }};
+    }
+    check!(u8, |x: u64| x as u8, 100u8);
+    check!(i16, |x: u64| x as i16, 100i16);
+    check!(f32, |x: u64| (x % 1000) as f32, 100.0f32);
+    check!(f64, |x: u64| (x % 1000) as f64, 900.0f64);
+}

@@ -35,6 +35,7 @@
 //!   it stops the launch with a demand, in order with faults; the caller evaluates it and launches again.
 
 mod build;
+mod carried;
 #[allow(clippy::excessive_precision)] // Coefficients stand as they were published.
 mod math;
 mod print;

@@ -143,7 +143,7 @@ impl Lowering<'_> {
         fused.sort_unstable();
         fused.dedup();
         let loops = kernel::row_major(axes.len());
-        Ok(Kernel { axes, loops, element, outputs, epilogue, fused }.register_tiled())
+        Ok(Kernel { axes, loops, element, outputs, epilogue, fused }.register_tiled().carrying())
     }
 
     fn output(&self, s: &Stmt, values: std::ops::Range<usize>, finish: Finish, stored: bool) -> Output {

@@ -184,7 +184,9 @@ impl Run<'_> {
         let types = |a: ArrayId| self.plan.types[a.index()].elt.leaves().to_vec();
         let outputs = launch.kernel.outputs.iter().zip(&launch.combine).zip(inits).map(|((output, combine), init)| {
             let combine = combine.as_ref().map(|c| (c, bind(c, &view, self.cx.limits)));
-            JobOutput { output, combine, init: init.clone(), types: types(output.result) }
+            let leaves = launch.kernel.values(output).iter().skip(output.finish.lead());
+            let types = leaves.map(|&v| launch.kernel.element.ty(v)).collect();
+            JobOutput { output, combine, init: init.clone(), types }
         });
         let epilogue = launch.epilogue.as_ref().zip(launch.kernel.epilogue.as_ref()).map(|(code, e)| JobEpilogue {
             code,
