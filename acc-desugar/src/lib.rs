@@ -9,7 +9,9 @@ pub mod operators;
 pub mod restart;
 mod segments;
 mod simplify;
+mod turned;
 
 pub use flatten::{Faults, flatten, flatten_with};
 pub use segments::{Segmented, scan_segments};
 pub use simplify::{RULES, Rule, Rules, map_funs, map_op, pass_names, simplify, simplify_until, simplify_with};
+pub use turned::transpose_late;

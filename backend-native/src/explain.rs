@@ -64,7 +64,7 @@ impl Explanation {
                 Work::Array { how: How::Argsort | How::Sort, .. } => self.intermediates.extend(&step.results),
                 Work::Array { how: How::Fused, .. } => {}
                 Work::Kernel { launch, .. } => {
-                    let report = KernelReport::new(&launch.kernel, &plan.types);
+                    let report = KernelReport::new(launch.whole(), &plan.types);
                     self.intermediates.extend(report.results.iter().map(|(a, _)| a));
                     self.kernels.push(report);
                 }

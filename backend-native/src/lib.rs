@@ -148,12 +148,19 @@ impl Default for Native {
 /// A program lowered to kernels.
 pub struct Prepared {
     program: Arc<Program>,
+    /// What is lowered of it.
+    simplified: Program,
     plan: Plan,
     /// The same without fusion: tells which of several faults is the first in program order.
     unfused: OnceLock<Result<Plan, Error>>,
 }
 
 impl Prepared {
+    /// The program as it is lowered, simplified: what explanations name arrays by.
+    pub fn simplified(&self) -> &Program {
+        &self.simplified
+    }
+
     /// The kernels of the program, what was fused into them, and what was not and why.
     pub fn explain(&self) -> Explanation {
         Explanation::new(&self.plan)
@@ -162,10 +169,11 @@ impl Prepared {
     /// The code that LLVM makes of each kernel, as IR and in assembly language; or why there is none.
     pub fn listing(&self) -> String {
         let mut out = String::new();
-        for launch in self.plan.launches().flat_map(|l| [Some(l), l.after.as_deref()]).flatten() {
-            out += &format!("{}\n", launch.kernel);
-            for form in llvm::Form::of(&launch.kernel) {
-                let code = llvm::listing(&launch.kernel, form);
+        let launches = self.plan.launches().flat_map(|l| [Some(l), l.after.as_deref()]).flatten();
+        for kernel in launches.flat_map(|l| l.turned.iter().map(|t| &t.kernel).chain([&l.kernel])) {
+            out += &format!("{kernel}\n");
+            for form in llvm::Form::of(kernel) {
+                let code = llvm::listing(kernel, form);
                 out += &format!("{form:?}:\n{}\n", code.unwrap_or_else(|why| format!("on tiles: {why}\n")));
             }
         }
@@ -199,8 +207,10 @@ impl Backend for Native {
     fn prepare(&self, program: &Arc<Program>) -> Result<Prepared, Error> {
         let scanned = acc_desugar::scan_segments(program, &|f, _| segmented(f));
         let simplified = acc_desugar::simplify_with(&scanned, &self.0.rules);
+        let simplified = acc_desugar::transpose_late(&simplified).into_owned();
         Ok(Prepared {
             plan: lower(&simplified, self.0.fuse, self.0.checks)?,
+            simplified,
             program: Arc::new(scanned.into_owned()),
             unfused: OnceLock::new(),
         })

@@ -1,6 +1,7 @@
 //! The decisions: consumers first, so that it is known how often each element of a producer is needed, and where.
 
 mod join;
+mod turned;
 
 use super::compaction::{Compaction, compaction};
 use super::cost::{Facts, facts, is_cheaper_than_memory};
@@ -185,7 +186,11 @@ impl Decider<'_> {
         } else {
             self.reads[k] = reads;
             self.open(k, kind);
-            self.take_epilogue(k, why.is_none() && !self.is_read_apart(result));
+            let fused = why.is_none() && !self.is_read_apart(result);
+            self.take_epilogue(k, fused);
+            if fused {
+                self.take_turned(k);
+            }
         }
     }
 
@@ -353,6 +358,7 @@ impl Decider<'_> {
             nested: Vec::new(),
             space: self.extents.of(over).to_vec(),
             after: Vec::new(),
+            order: None,
             facts: Facts::default().with(facts(site.stmt), 1),
             demands: self.demands(k),
             strict: site.strict,
@@ -389,7 +395,8 @@ impl Decider<'_> {
             if let (Some(&root), false) = (main.first(), kernel.nested.is_empty()) {
                 fusion.nested.insert(root, kernel.nested.iter().map(|&k| self.result(k)).collect());
             }
-            fusion.kernels.push(Group { main, epilogue, transient });
+            let order = kernel.order.clone();
+            fusion.kernels.push(Group { main, epilogue, transient, order });
         }
         for k in 0..self.place.len() {
             if self.place[k] == Place::Inlined {

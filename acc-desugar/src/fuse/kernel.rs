@@ -87,6 +87,8 @@ pub(super) struct Kernel {
     /// The extents of the index space, and those of the epilogue's.
     pub space: Vec<Extent>,
     pub after: Vec<Extent>,
+    /// The order of the epilogue's axes, if it is another one: the axes of the space along which they run.
+    pub order: Option<Vec<usize>>,
     pub facts: Facts,
     /// The arrays that it evaluates on demand.
     pub demands: BTreeSet<ArrayId>,

@@ -37,7 +37,8 @@
 //! 7. *Folds of folds* by one operator are one, along several axes, if rows run side by side in memory.
 //! 8. *Sorts.* What reads an array at the positions that sort it, where nothing else needs these, sorts it; they are not
 //!    stored.
-//! 9. *Size.* The body of a kernel has at most [`KERNEL_NODES`] nodes.
+//! 9. *Turned axes.* What reads the results of a scan with axes in another order alone is its epilogue, too.
+//! 10. *Size.* The body of a kernel has at most [`KERNEL_NODES`] nodes.
 
 mod compaction;
 mod cost;
@@ -99,6 +100,9 @@ pub struct Group {
     pub epilogue: Vec<ArrayId>,
     /// Those of the main results that nothing but the epilogue reads: they are not stored.
     pub transient: Vec<ArrayId>,
+    /// The order of the epilogue's axes, if it is another one than that of the results which it is over: for each of them the
+    /// axis of these.
+    pub order: Option<Vec<usize>>,
 }
 
 impl Group {

@@ -114,6 +114,9 @@ pub(crate) struct Epilogue {
     pub leaves: usize,
     /// The arrays, all of them `Store`.
     pub outputs: Vec<Output>,
+    /// The order of their axes in memory, if it is another one: for each the axis of the index space along which it runs. Only
+    /// where one scan alone comes before.
+    pub order: Option<Vec<usize>>,
 }
 
 /// How an axis runs.

@@ -35,6 +35,10 @@ impl Display for Kernel {
         self.outputs.iter().try_for_each(|o| output(f, o, self.values(o)))?;
         if let Some(e) = &self.epilogue {
             body(f, "epilogue", &e.body)?;
+            if let Some(order) = &e.order {
+                let axes: Vec<String> = order.iter().map(|axis| format!("i{axis}")).collect();
+                writeln!(f, "  in the order {}", axes.join(", "))?;
+            }
             let values = |o: &Output| e.body.region.results.get(o.values.clone()).unwrap_or(&[]).to_vec();
             e.outputs.iter().try_for_each(|o| output(f, o, &values(o)))?;
         }

@@ -2,7 +2,7 @@
 
 use super::c::Loaded;
 use super::{Compiled, Form, Word};
-use crate::buffer::OutSlice;
+use crate::buffer::{AnyBuffer, OutSlice};
 use crate::run::launch::Names;
 use crate::run::marks::Near;
 use crate::tile::machine::Input;
@@ -13,6 +13,7 @@ use acc_core::ir::ArrayId;
 use half::f16;
 use smallvec::SmallVec;
 use std::ffi::c_void;
+use std::marker::PhantomData;
 use std::ops::Range;
 
 /// The function of a module.
@@ -86,6 +87,20 @@ pub(crate) struct Memory<'m, 'o> {
     pub progress: u64,
     /// What the code reads of marks, each at its own element.
     pub near: Option<&'m Near>,
+    /// Where the results begin that are behind the last ones of `outs`: several parts share their memory.
+    pub shared: Option<&'m Shared<'o>>,
+}
+
+/// The memory of results that is filled by several calls at once, each at places of its own.
+pub(crate) struct Shared<'o> {
+    starts: SmallVec<[u64; 2]>,
+    of: PhantomData<&'o mut [AnyBuffer]>,
+}
+
+impl<'o> Shared<'o> {
+    pub(crate) fn new(memory: impl Iterator<Item = &'o mut AnyBuffer>) -> Shared<'o> {
+        Shared { starts: memory.map(|m| out_address(&mut m.as_out())).collect(), of: PhantomData }
+    }
 }
 
 /// The arguments of a function.
@@ -166,13 +181,16 @@ impl<'a> Call<'a> {
 
     /// The words of a part whose first element is at a position.
     fn words_of(&self, first: usize, along: &Range<usize>, memory: &mut Memory<'_, '_>) -> Words {
-        let Memory { outs, before, preceded, totals, target, progress, near } = memory;
+        let Memory { outs, before, preceded, totals, target, progress, near, shared } = memory;
+        let count = outs.len();
+        let shared = |k: usize| shared.and_then(|s| s.starts.get(k.checked_sub(count)?)).copied();
         let marks = |a: ArrayId| near.and_then(|near| near.of(a).map(|marks| (near, marks)));
         let mut words = self.words.clone();
         for (word, place) in self.code.words.iter().zip(&mut words) {
             match *word {
                 Word::Out(k) => {
-                    *place = outs.get_mut(k as usize).and_then(Option::as_mut).map_or(0, out_address);
+                    let own = outs.get_mut(k as usize).and_then(Option::as_mut).map(out_address);
+                    *place = own.or_else(|| shared(k as usize)).unwrap_or(0);
                 }
                 Word::Base => *place = first as u64,
                 Word::From => *place = along.start as u64,
@@ -244,7 +262,8 @@ impl<'a> Call<'a> {
         // the start of each column, of as many elements as its array's extents say, of the type that the kernel, which
         // is verified, has for it; of marks there are the elements of the part alone, and the kernel reads, at each of its
         // points, no other (`lower::marks`). The code reads a column only at indices that it compared with those extents, and
-        // writes results only at the positions asked for, for which there is memory.
+        // writes results only at the positions asked for, for which there is memory; where several calls share it, they are
+        // asked for other positions each (`run::rows::turned`).
         let said = unsafe { (self.entry.function())(words.as_ptr().cast(), r0, r1, c0, c1) };
         match said {
             0 => Ended::Done,

@@ -17,15 +17,15 @@ pub(super) struct Elements<'l, 'p> {
     point: Vec<Val>,
     /// Arrays of the kernel itself that the body computes at its own point, though they are stored, too.
     own: &'l [ArrayId],
-    /// Leaves at the body's own point that are given to it.
-    given: HashMap<ArrayId, Vec<Val>>,
+    /// Leaves that are given to it, and at which index.
+    given: HashMap<ArrayId, (Vec<Val>, Vec<Val>)>,
     /// What was computed, and in which region.
     memo: HashMap<Key, (usize, Vec<Val>)>,
 }
 
 impl Reads for Elements<'_, '_> {
     fn element(&mut self, b: &mut Builder, array: ArrayId, index: &[Val]) -> Result<Option<Vec<Val>>, Error> {
-        let here = index == self.point && (self.own.contains(&array) || self.given.contains_key(&array));
+        let here = (index == self.point && self.own.contains(&array)) || self.given_at(array, index).is_some();
         if self.lowering.fusion.is_inlined(array) {
             self.check(b, array, index);
         } else if !here {
@@ -42,7 +42,16 @@ impl<'l, 'p> Elements<'l, 'p> {
 
     /// Gives the body the leaves of an array at its own point.
     pub(super) fn give(&mut self, array: ArrayId, leaves: Vec<Val>) {
-        self.given.insert(array, leaves);
+        self.give_at(array, self.point.clone(), leaves);
+    }
+
+    /// Gives the body the leaves of an array at an index.
+    pub(super) fn give_at(&mut self, array: ArrayId, index: Vec<Val>, leaves: Vec<Val>) {
+        self.given.insert(array, (index, leaves));
+    }
+
+    fn given_at(&self, array: ArrayId, index: &[Val]) -> Option<&Vec<Val>> {
+        self.given.get(&array).filter(|(at, _)| at == index).map(|(_, leaves)| leaves)
     }
 
     /// The producer may not read memory at this index, so that no load would find it out of bounds.
@@ -65,7 +74,9 @@ impl<'l, 'p> Elements<'l, 'p> {
         edge: Option<Edge>,
     ) -> Result<Vec<Val>, Error> {
         let here = index == self.point && edge.is_none();
-        if here && let Some(v) = self.given.get(&array) {
+        if edge.is_none()
+            && let Some(v) = self.given_at(array, index)
+        {
             return Ok(v.clone());
         }
         let key = (array, index.to_vec(), edge);

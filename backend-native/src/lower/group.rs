@@ -1,22 +1,34 @@
 //! Kernels from groups of statements.
 
 use super::element::Elements;
-use super::{Launch, Lowering, Part, Work, code};
+use super::{Launch, Lowering, Part, Turned, Work, code};
 use crate::kernel::{self, AxisKind, Body, Builder, Epilogue, Finish, Initial, Kernel, Op, Output, Update};
 use crate::llvm::Codes;
 use crate::tile::scatter::supported;
 use acc_core::Error;
 use acc_core::data::{Lit, ScalarType};
 use acc_core::ir::{ArrayId, ArrayOp, Loc, PrimOp, Stmt, Val, arrays_needed};
-use acc_desugar::fuse::matrix_product;
+use acc_desugar::fuse::{Group, matrix_product};
 use acc_desugar::restart::restart;
 
 impl Lowering<'_> {
     /// The kernel of some statements, those of the epilogue last.
     pub(super) fn kernel_of(&self, stmts: &[&Stmt]) -> Result<Work, Error> {
-        let kernel = self.kernel(stmts)?;
-        kernel::verify(&kernel)
-            .map_err(|message| defect(format!("kernel of {}: {message}\n{kernel}", stmts[0].results[0])))?;
+        let mut kernel = self.kernel(stmts)?;
+        let check = |kernel: &Kernel| {
+            kernel::verify(kernel)
+                .map_err(|message| defect(format!("kernel of {}: {message}\n{kernel}", stmts[0].results[0])))
+        };
+        check(&kernel)?;
+        // Where axes are turned there are two ways: at once, or element by element after the scan.
+        let is_turned = kernel.epilogue.as_ref().is_some_and(|e| e.order.is_some());
+        let turned = is_turned.then(|| Box::new(Turned { kernel: kernel.clone(), codes: Codes::default() }));
+        let mut turning = None;
+        if is_turned && let Some(e) = kernel.epilogue.take() {
+            kernel.outputs.iter_mut().for_each(|o| o.stored = true);
+            check(&kernel)?;
+            turning = Some(self.after(self.stored(&stmts[stmts.len() - e.outputs.len()..])?)?);
+        }
         let combines = || kernel.outputs.iter().filter_map(|o| o.finish.combine());
         let combine_partial = combines().any(Body::is_partial);
         let combine_cost: usize = combines().map(|c| kernel::region_cost(&c.region)).sum();
@@ -32,7 +44,7 @@ impl Lowering<'_> {
         let at_once = scans || kernel.outputs.iter().any(|o| matches!(o.finish, Finish::Compact));
         let epilogue = kernel.epilogue.as_ref().filter(|_| at_once).map(|e| code(&e.body));
         let after = kernel.epilogue.as_ref().filter(|_| !at_once).map(|e| self.after(e.kernel(&kernel.outputs)));
-        let after = after.transpose()?.map(Box::new);
+        let after = after.transpose()?.or(turning).map(Box::new);
         let part = |s: &&Stmt| {
             let (closed, mut needs) = (self.closed_functions(s)?, arrays_needed(s));
             needs.retain(|a| !self.absorbed.contains(a));
@@ -58,6 +70,7 @@ impl Lowering<'_> {
             initial,
             epilogue,
             after,
+            turned,
             cost,
             combine_partial,
             checks,
@@ -83,6 +96,7 @@ impl Lowering<'_> {
             initial: None,
             epilogue: None,
             after: None,
+            turned: None,
             cost: kernel::region_cost(&kernel.element.region) + 1,
             combine_partial: false,
             checks: self.checks,
@@ -135,7 +149,7 @@ impl Lowering<'_> {
             outputs.push(self.output(s, from..results.len(), self.finish(s)?, stored));
         }
         let element = self.finished(b, results);
-        let epilogue = if last.is_empty() { None } else { Some(self.epilogue(&outputs, &last, &group.epilogue)?) };
+        let epilogue = if last.is_empty() { None } else { Some(self.epilogue(&outputs, &last, &group)?) };
         let mut fused: Vec<ArrayId> = Vec::new();
         for s in stmts {
             fused.extend(self.uses(s).into_iter().filter(|a| self.fusion.is_inlined(*a)));
@@ -235,28 +249,55 @@ impl Lowering<'_> {
         Ok(Initial::Computed(self.finished(b, results)))
     }
 
-    fn epilogue(&self, outputs: &[Output], last: &[&Stmt], own: &[ArrayId]) -> Result<Epilogue, Error> {
+    /// The kernel that stores what an epilogue computes, element by element, of results that are complete.
+    fn stored(&self, last: &[&Stmt]) -> Result<Kernel, Error> {
+        let rank = self.program.ty(last[0].results[0]).rank;
+        let own: Vec<ArrayId> = last.iter().map(|s| s.results[0]).collect();
+        let mut b = Builder::over_axes(rank, last[0].loc.clone());
+        let point = b.params();
+        let mut elements = Elements::new(self, point.clone(), &own);
+        let (results, outputs) = self.points(&mut b, &mut elements, &point, last)?;
+        let (axes, loops) = (vec![AxisKind::Parallel; rank], kernel::row_major(rank));
+        Ok(Kernel { axes, loops, element: self.finished(b, results), outputs, epilogue: None, fused: Vec::new() })
+    }
+
+    /// Computes element-wise statements at a point of their results, and stores them.
+    fn points(
+        &self,
+        b: &mut Builder,
+        elements: &mut Elements<'_, '_>,
+        point: &[Val],
+        stmts: &[&Stmt],
+    ) -> Result<(Vec<Val>, Vec<Output>), Error> {
+        let (mut results, mut outputs) = (Vec::new(), Vec::new());
+        for s in stmts {
+            let from = results.len();
+            results.extend(elements.compute(b, s, point, None)?);
+            outputs.push(self.output(s, from..results.len(), Finish::Store, true));
+        }
+        Ok((results, outputs))
+    }
+
+    fn epilogue(&self, outputs: &[Output], last: &[&Stmt], group: &Group) -> Result<Epilogue, Error> {
         let combined: Vec<&Output> = outputs.iter().filter(|o| o.finish.is_combined()).collect();
         let leaves = |o: &Output| self.program.ty(o.result).elt.leaves();
         let types: Vec<ScalarType> = combined.iter().flat_map(|o| leaves(o).to_vec()).collect();
         let rank = self.program.ty(last[0].results[0]).rank;
         let mut b = Builder::over_axes_and(rank, &types, last[0].loc.clone());
         let params = b.params();
-        let (point, mut rest) = params.split_at(rank);
-        let mut elements = Elements::new(self, point.to_vec(), own);
+        let (place, mut rest) = params.split_at(rank);
+        // The index of a result, whose axes may be in another order.
+        let axes = group.order.clone().unwrap_or_else(|| (0..rank).collect());
+        let point: Vec<Val> = axes.iter().map(|&axis| place[axis]).collect();
+        let mut elements = Elements::new(self, point.clone(), &group.epilogue);
         for o in combined {
             let (given, after) = rest.split_at(leaves(o).len());
-            elements.give(o.result, given.to_vec());
+            elements.give_at(o.result, place.to_vec(), given.to_vec());
             rest = after;
         }
-        let mut results: Vec<Val> = Vec::new();
-        let mut outputs = Vec::new();
-        for s in last {
-            let from = results.len();
-            results.extend(elements.compute(&mut b, s, point, None)?);
-            outputs.push(self.output(s, from..results.len(), Finish::Store, true));
-        }
-        Ok(Epilogue { body: self.finished(b, results), leaves: types.len(), outputs })
+        let (results, outputs) = self.points(&mut b, &mut elements, &point, last)?;
+        let order = group.order.clone();
+        Ok(Epilogue { body: self.finished(b, results), leaves: types.len(), outputs, order })
     }
 }
 

@@ -10,7 +10,7 @@ mod element;
 mod group;
 mod marks;
 
-use crate::kernel::{self, Body, Finish, Kernel, Loads};
+use crate::kernel::{self, Body, Finish, Kernel, Loads, Output};
 use crate::llvm::Codes;
 use crate::tile::compile::compile;
 use crate::tile::machine::Code;
@@ -149,6 +149,8 @@ pub(crate) struct Launch {
     pub epilogue: Option<Code>,
     /// The epilogue as a launch over what is complete, if it is not.
     pub after: Option<Box<Launch>>,
+    /// The same kernel with an epilogue whose axes are in another order, which machine code computes at once.
+    pub turned: Option<Box<Turned>>,
     /// Cost of a point, in units of one vectorised addition.
     pub cost: usize,
     /// Whether a combination can fault, demand an array or fail to end.
@@ -178,10 +180,27 @@ impl Launch {
         own.chain(after).flat_map(|code| code.tape.arrays.iter().copied())
     }
 
+    /// The outputs of the kernel, then those of the epilogue.
+    pub(crate) fn outputs(&self) -> impl Iterator<Item = &Output> {
+        let epilogue = self.whole().epilogue.iter().flat_map(|e| &e.outputs);
+        self.kernel.outputs.iter().chain(epilogue)
+    }
+
+    /// The kernel with its epilogue.
+    pub(crate) fn whole(&self) -> &Kernel {
+        self.turned.as_ref().map_or(&self.kernel, |turned| &turned.kernel)
+    }
+
     /// Whether the kernel is a compaction.
     pub(crate) fn is_compaction(&self) -> bool {
         matches!(self.kernel.outputs.first().map(|o| &o.finish), Some(Finish::Compact))
     }
+}
+
+/// A kernel whose epilogue has axes in another order than its index space.
+pub(crate) struct Turned {
+    pub kernel: Kernel,
+    pub codes: Codes,
 }
 
 /// A closed function.

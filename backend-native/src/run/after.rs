@@ -1,4 +1,4 @@
-//! Epilogues that run once a launch's folds or scatter are complete: element by element, over their results.
+//! Epilogues that run once a launch's folds, scan or scatter are complete: element by element, over their results.
 
 use super::launch::{Columns, Job, JobOutput, Names, bind};
 use super::marks::Marks;
@@ -8,7 +8,7 @@ use crate::tile::machine::{Input, Stop};
 use acc_core::data::Column;
 use acc_core::ir::ArrayId;
 
-/// Adds the results of the epilogue, over results of this shape.
+/// Adds the results of the epilogue, if it runs now, over results of this shape.
 pub(crate) fn epilogue(job: &Job<'_>, shape: &[usize], mut columns: Vec<Columns>) -> Result<Vec<Columns>, Stop> {
     let Some(launch) = &job.launch.after else { return Ok(columns) };
     let of_output = |output| {
@@ -17,13 +17,18 @@ pub(crate) fn epilogue(job: &Job<'_>, shape: &[usize], mut columns: Vec<Columns>
     };
     let combined = job.outputs.iter().zip(&columns).filter(|(o, _)| o.is_combined());
     let results = combined.map(|(o, columns)| (o.output, columns)).collect();
+    let turned = job.launch.turned.as_ref().and_then(|t| t.kernel.epilogue.as_ref()?.order.as_ref());
+    let extents = match turned {
+        Some(order) => order.iter().filter_map(|&axis| shape.get(axis).copied()).collect(),
+        None => shape.into(),
+    };
     let names = Completed { before: job.names, results, shape };
     let after = Job {
         launch,
         element: bind(&launch.element, &names, job.cx.limits),
         outputs: launch.kernel.outputs.iter().map(of_output).collect(),
         epilogue: None,
-        extents: shape.into(),
+        extents,
         names: &names,
         cx: job.cx,
     };

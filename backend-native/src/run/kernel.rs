@@ -20,8 +20,7 @@ impl Run<'_> {
             true => self.counted(s, launch, parts).map(|(counts, written)| (Some(counts), written))?,
             false => (None, None),
         };
-        let outputs = launch.kernel.outputs.iter().chain(launch.kernel.epilogue.iter().flat_map(|e| &e.outputs));
-        for (p, o) in parts.iter().zip(outputs) {
+        for (p, o) in parts.iter().zip(launch.outputs()) {
             if matches!(o.finish, Finish::Compact) {
                 inits.push(None);
                 continue;

@@ -5,9 +5,9 @@ use super::threads::shares::Shares;
 use super::threads::team::Team;
 use crate::Compile;
 use crate::buffer::{AnyBuffer, OutSlice, Pool};
-use crate::kernel::Output;
-use crate::llvm::Form;
+use crate::kernel::{Kernel, Output};
 use crate::llvm::code::{Call, Ended};
+use crate::llvm::{Codes, Form};
 use crate::lower::Launch;
 use crate::tile::lanes;
 use crate::tile::machine::{Bound, Code, Event, Input, Machine, Outcome, Space, Stop};
@@ -303,12 +303,17 @@ impl Job<'_> {
 
     /// The kernel's machine code in a form, bound to what it reads; none if tiles are to run it.
     pub(crate) fn call(&self, form: Form) -> Option<Call<'_>> {
+        self.call_of(&self.launch.kernel, &self.launch.codes, form)
+    }
+
+    /// The same of a kernel over the space of this one.
+    pub(crate) fn call_of<'c>(&'c self, kernel: &Kernel, codes: &'c Codes, form: Form) -> Option<Call<'c>> {
         let wait = match self.cx.compile {
             Compile::Never => return None,
             Compile::Background => false,
             Compile::Now => true,
         };
-        let code = self.launch.codes.get(form, &self.launch.kernel, wait)?;
+        let code = codes.get(form, kernel, wait)?;
         Call::new(code, self.names, form, &self.extents, self.cx.limits)
     }
 

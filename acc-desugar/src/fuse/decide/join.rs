@@ -36,8 +36,14 @@ impl Decider<'_> {
             (true, false) => ends_as(b, a) || a.kind == Kind::Points,
             (false, false) => a.kind == b.kind && a.after == b.after,
         };
-        let plain = a.nested.is_empty() && b.nested.is_empty();
-        plain && a.space == b.space && same_end && together(a, b) && a.kind.with(b.kind).is_some() && self.fit(a, b)
+        let plain = |k: &Kernel| k.nested.is_empty() && k.order.is_none();
+        plain(a)
+            && plain(b)
+            && a.space == b.space
+            && same_end
+            && together(a, b)
+            && a.kind.with(b.kind).is_some()
+            && self.fit(a, b)
     }
 
     /// Whether a kernel of scans folds, too.
@@ -47,7 +53,7 @@ impl Decider<'_> {
     }
 
     /// Whether two kernels fit into one: sizes and faults.
-    fn fit(&self, a: &Kernel, b: &Kernel) -> bool {
+    pub(super) fn fit(&self, a: &Kernel, b: &Kernel) -> bool {
         let ends = |x: &Kernel, y: &Kernel| !(x.facts.can_fault && (y.facts.loops || !y.demands.is_empty()));
         let small = a.facts.with(b.facts, 1).nodes <= KERNEL_NODES;
         a.block == b.block && small && ends(a, b) && ends(b, a) && self.uses.sites.len() <= MANY
@@ -141,7 +147,7 @@ impl Decider<'_> {
                 }
                 return;
             }
-            let plain = after.nested.is_empty() && !after.epilogue.is_empty();
+            let plain = after.nested.is_empty() && after.order.is_none() && !after.epilogue.is_empty();
             let joins = plain && after.after == result && after.space == fold.space;
             if joins && after.kind == fold.kind && after.kind.with(fold.kind).is_some() && points(&after.epilogue) {
                 self.merge(own, number);

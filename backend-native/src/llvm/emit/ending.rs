@@ -52,6 +52,10 @@ impl Leaf {
 }
 
 impl Out<'_> {
+    pub(super) fn is_scan(&self) -> bool {
+        matches!(self.output.finish, Finish::Scan { .. })
+    }
+
     /// Whether steps hand on what an operator without a neutral element has combined.
     fn carries(&self) -> bool {
         self.known.is_none() && matches!(self.output.finish, Finish::Fold { .. } | Finish::Scan { .. })

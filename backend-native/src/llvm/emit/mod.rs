@@ -113,6 +113,9 @@ impl Form {
 
     /// The forms that launches of a kernel choose from.
     pub(crate) fn of(kernel: &Kernel) -> Vec<Form> {
+        if kernel.epilogue.as_ref().is_some_and(|e| e.order.is_some()) {
+            return vec![Form::Rows];
+        }
         let own: &[Form] = match kernel.axes.last() {
             Some(AxisKind::Reduction) if kernel.folded() > 1 => return vec![Form::Scheduled],
             Some(AxisKind::Reduction) => &[Form::Rows, Form::Chunk { stream: false }, Form::Whole],

@@ -16,9 +16,12 @@ impl<'a> Ending<'a> {
         // The lane of the first row, and what each row takes in the memory of an output.
         let position = put!(e, "add i64 {at}, {first}");
         let widths: Vec<Operand> = self.outs.iter().map(|o| self.width(e, o, &row)).collect();
-        let (from, to) = match self.scans() {
-            true => (Operand::int(0), row.clone()),
-            false => (e.word(Word::From), e.word(Word::To)),
+        // What is scanned up to an element is kept in memory only where that is all that is done with its memory.
+        let turned = self.kernel.epilogue.as_ref().and_then(|e| e.order.as_deref());
+        let goes_on = !self.scans() || turned.is_some();
+        let (from, to) = match goes_on {
+            false => (Operand::int(0), row.clone()),
+            true => (e.word(Word::From), e.word(Word::To)),
         };
         let mut state = State::default();
         for (o, width) in self.outs.iter().zip(&widths) {
@@ -32,7 +35,7 @@ impl<'a> Ending<'a> {
                 state.0.extend(start.into_iter().map(|x| (x, ty.clone())));
             }
         }
-        if !self.scans() {
+        if goes_on {
             self.go_on(e, &from, first, &mut state);
         }
         let mut after: Vec<Parts> = Vec::new();
@@ -87,7 +90,10 @@ impl<'a> Ending<'a> {
                 let values = e.inline_here(&epilogue.body, &scanned);
                 for &(number, k, ty) in &self.after {
                     let leaf = Leaf { number, value: epilogue.body.region.results[k], ty };
-                    results.push((leaf, values[k].clone(), row.clone(), index.clone()));
+                    match turned {
+                        Some(order) => self.store_turned(e, leaf, &values[k], order, first),
+                        None => results.push((leaf, values[k].clone(), row.clone(), index.clone())),
+                    }
                 }
             }
             for (leaf, parts, width, place) in results {
@@ -97,24 +103,26 @@ impl<'a> Ending<'a> {
         });
         let mut after = after.into_iter();
         for o in &self.outs {
-            if let Finish::Fold { .. } = o.output.finish {
-                for (&leaf, parts) in o.leaves.iter().zip(after.by_ref()) {
-                    self.store(e, leaf, &parts, first);
+            match o.output.finish {
+                Finish::Fold { .. } | Finish::Scan { .. } => {
+                    let totals = o.leaves.iter().zip(after.by_ref());
+                    totals
+                        .filter(|_| goes_on || !o.is_scan())
+                        .for_each(|(&leaf, parts)| self.store(e, leaf, &parts, first));
                 }
-            } else if let Finish::Scan { .. } = o.output.finish {
-                after.by_ref().take(o.leaves.len()).for_each(drop);
+                Finish::Store | Finish::Scatter { .. } | Finish::Segments { .. } | Finish::Compact => {}
             }
         }
     }
 
-    /// Where the folds of rows do not begin, they go on with what is combined so far.
+    /// Where folds or scans of rows do not begin, they go on with what is combined so far.
     fn go_on(&self, e: &mut Emitter<'a>, from: &Operand, first: &Operand, state: &mut State) {
         let begins = put!(e, "icmp eq i64 {from}, 0");
         let (so_far, join, begun) = (e.w.label(), e.w.label(), e.w.block);
         e.w.branch(&begins, join, so_far);
         e.w.start(so_far);
         let mut parts: Vec<Operand> = Vec::new();
-        for o in self.outs.iter().filter(|o| matches!(o.output.finish, Finish::Fold { .. })) {
+        for o in self.outs.iter().filter(|o| o.is_scan() || matches!(o.output.finish, Finish::Fold { .. })) {
             for leaf in &o.leaves {
                 let (out, mem, row) = (e.word(Word::Out(leaf.number)), stored(leaf.ty), &self.row);
                 let start = put!(e, "getelementptr {mem}, ptr {out}, i64 {row}");
@@ -196,6 +204,32 @@ impl<'a> Ending<'a> {
                 xs.iter().zip(ys).map(|(x, y)| put!(e, "phi {ty} [ {x}, {from} ], [ {y}, {last} ]")).collect()
             })
             .collect()
+    }
+
+    /// Stores an element of each row, all of one column, in an array that has the axes of the index space in this order.
+    fn store_turned(&self, e: &mut Emitter<'a>, leaf: Leaf, parts: &Parts, order: &[usize], first: &Operand) {
+        let (out, mem) = (e.word(Word::Out(leaf.number)), stored(leaf.ty));
+        let lane = self.kernel.axes.len() - 2;
+        let (mut start, mut stride, mut between) = (Operand::int(0), Operand::int(1), Operand::int(1));
+        for &axis in order.iter().rev() {
+            let at = match &e.axes[axis] {
+                Axis::One(at) => at.clone(),
+                Axis::Lanes(_) => first.clone(),
+            };
+            if axis == lane {
+                between = stride.clone();
+            }
+            let term = put!(e, "mul i64 {at}, {stride}");
+            start = put!(e, "add i64 {start}, {term}");
+            let extent = e.word(Word::Extent(axis as u32));
+            stride = put!(e, "mul i64 {stride}, {extent}");
+        }
+        if order.last() == Some(&lane) {
+            let start = put!(e, "getelementptr {mem}, ptr {out}, i64 {start}");
+            e.store(leaf.ty, parts, &start, &Operand::int(0));
+        } else {
+            e.store_strided(leaf.ty, parts, &out, &start, &between);
+        }
     }
 
     /// Stores an element of each row, `place` elements from the row's start.

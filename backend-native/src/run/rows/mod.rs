@@ -5,6 +5,7 @@
 //! * *Rows as lanes*: a lane takes its row from one end to the other, all lanes of a tile in step. For many short rows, and
 //!   for operators that can fault, whose faults then come in order. Machine code takes them in the order of the kernel's
 //!   loops, if that is another one (`scheduled`).
+//!   What a scan's epilogue stores with axes in another order machine code stores there at once (`turned`).
 //! * *Elements as lanes* (`chunks`): a row is cut into chunks of fixed length, each reduced or scanned on its own. Machine
 //!   code takes many rows of one chunk in one call (`whole`). Chunks are combined in order; those of a scan are
 //!   begun in order, and hand on what comes before the next (`chained`).
@@ -15,6 +16,7 @@ mod fold;
 pub(super) mod nested;
 pub(super) mod product;
 mod scan;
+mod turned;
 mod whole;
 
 use crate::buffer::AnyBuffer;
@@ -38,13 +40,24 @@ const STRIP: usize = 8;
 pub(crate) fn rows(job: &Job<'_>) -> Result<Vec<Columns>, Stop> {
     let Some((&row, outer)) = job.extents.split_last() else { return Ok(Vec::new()) };
     let rows: usize = outer.iter().product();
+    let dir = match job.launch.kernel.axes.last() {
+        Some(AxisKind::Scan(dir)) => Some(*dir),
+        Some(AxisKind::Parallel | AxisKind::Reduction) | None => None,
+    };
+    let all = Rows { job, dir, row, rows, memories: memories(job, dir, row) };
+    if row > 0
+        && rows > 0
+        && all.as_lanes()
+        && let Some(columns) = all.turned()?
+    {
+        return Ok(columns);
+    }
     let columns = |o: &JobOutput<'_>| {
         let n = if is_transient_scan(o) { 0 } else { rows * width(o, row) };
         job.cx.columns(&o.types, n).map_err(Stop::Error)
     };
     let mut out = job.outputs.iter().map(columns).collect::<Result<Vec<_>, Stop>>()?;
-    let scans = matches!(job.launch.kernel.axes.last(), Some(AxisKind::Scan(_)));
-    if let Some(e) = job.epilogue.as_ref().filter(|_| scans) {
+    if let Some(e) = job.epilogue.as_ref().filter(|_| dir.is_some()) {
         out.extend(e.columns(job.cx, rows * row)?);
     }
     if row == 0 {
@@ -55,11 +68,6 @@ pub(crate) fn rows(job: &Job<'_>) -> Result<Vec<Columns>, Stop> {
             }
         }
     } else if rows > 0 {
-        let dir = match job.launch.kernel.axes.last() {
-            Some(AxisKind::Scan(dir)) => Some(*dir),
-            Some(AxisKind::Parallel | AxisKind::Reduction) | None => None,
-        };
-        let all = Rows { job, dir, row, rows, memories: memories(job, dir, row) };
         if all.as_lanes() {
             if !all.in_tiles(&mut out)? {
                 all.by_rows(&mut out)?;
@@ -69,7 +77,7 @@ pub(crate) fn rows(job: &Job<'_>) -> Result<Vec<Columns>, Stop> {
         }
     }
     let columns = out.into_iter().map(finish).collect();
-    if scans { Ok(columns) } else { crate::run::after::epilogue(job, outer, columns) }
+    crate::run::after::epilogue(job, if dir.is_some() { &job.extents } else { outer }, columns)
 }
 
 /// Whether the results of a scan are taken by the epilogue alone.

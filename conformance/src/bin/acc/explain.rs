@@ -27,7 +27,7 @@ pub fn main(args: &Args) -> crate::Outcome {
     let prepared = Native::new().prepare(&program).map_err(|e| e.to_string())?;
     let explanation = prepared.explain();
     if args.program {
-        say!("{:#}", acc_desugar::simplify(&program));
+        say!("{:#}", prepared.simplified());
     }
     if args.kernel_ir {
         say!("{}", explanation.kernel_ir().trim_end());

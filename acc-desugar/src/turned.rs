@@ -1,0 +1,239 @@
+//! Axes in another order: what is computed element by element of arrays that are transposed is computed as they lie in
+//! memory, and transposed afterwards.
+//!
+//! `map f (transpose a)` becomes `transpose (map f a)`, with any number of operands and any order of the axes, and so on
+//! through chains of such statements. A transposition that is computed where it is read costs nothing; results in between that
+//! are stored have the order of what they are computed of, so that neighbours are next to each other in both.
+
+use crate::fuse::extents::Extents;
+use acc_core::data::ScalarType;
+use acc_core::ir::{ArrayId, ArrayOp, ArrayType, Axis, Block, Fun, Loc, Node, Program, Region, ScalarOp, Stmt, Val};
+use smallvec::smallvec;
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+
+/// For each axis of a backpermute's result the axis of its operand along which it runs, if it changes their order alone.
+pub(crate) fn axis_order(index: &Fun) -> Option<Vec<usize>> {
+    let (params, results) = (&index.body.params, &index.body.results);
+    let order: Vec<usize> = params.iter().filter_map(|p| results.iter().position(|r| r == p)).collect();
+    let turned = order.iter().enumerate().any(|(k, &axis)| k != axis);
+    (order.len() == results.len() && params.len() == results.len() && turned).then_some(order)
+}
+
+/// A verified program whose element-wise statements over transposed arrays are transposed themselves.
+pub fn transpose_late(program: &Program) -> Cow<'_, Program> {
+    if !transposes(&program.body) {
+        return Cow::Borrowed(program);
+    }
+    let mut p = Pass {
+        extents: Extents::new(program),
+        types: program.types.clone(),
+        replicates: HashMap::new(),
+        turned: HashMap::new(),
+        scanned: HashSet::new(),
+        changes: false,
+    };
+    let body = p.block(&program.body);
+    if !p.changes {
+        return Cow::Borrowed(program);
+    }
+    let program = Program { types: p.types, body };
+    if cfg!(debug_assertions)
+        && let Err(e) = acc_core::verify::verify(&program, Some("transpose_late"))
+    {
+        unreachable!("{e}\n{program}");
+    }
+    Cow::Owned(program)
+}
+
+/// Whether anything changes the order of axes.
+fn transposes(b: &Block) -> bool {
+    b.stmts.iter().any(|s| match &s.op {
+        ArrayOp::Backpermute { index, .. } => axis_order(index).is_some(),
+        op => op.blocks().into_iter().any(|b| acc_core::grow_stack(|| transposes(b))),
+    })
+}
+
+/// The elements of another array, each axis along one of that array's.
+struct Turned {
+    of: ArrayId,
+    order: Vec<usize>,
+}
+
+/// An array repeated along new axes.
+struct Replicate {
+    axes: Vec<Axis>,
+    extents: Fun,
+    xs: ArrayId,
+}
+
+struct Pass {
+    extents: Extents,
+    types: Vec<ArrayType>,
+    replicates: HashMap<ArrayId, Replicate>,
+    turned: HashMap<ArrayId, Turned>,
+    /// The results of scans: these are stored in the order in which they are read.
+    scanned: HashSet<ArrayId>,
+    changes: bool,
+}
+
+impl Pass {
+    fn block(&mut self, b: &Block) -> Block {
+        let mut stmts = Vec::with_capacity(b.stmts.len());
+        for s in &b.stmts {
+            self.note(s);
+            if !self.transposed(s, &mut stmts) {
+                let op = crate::map_op(&s.op, &mut Fun::clone, &mut |a| a, &mut |b, _| self.block(b));
+                stmts.push(Stmt { results: s.results.clone(), op, loc: s.loc.clone() });
+            }
+        }
+        Block { params: b.params.clone(), stmts, results: b.results.clone() }
+    }
+
+    /// Takes note of arrays that other ones can be computed for in another order.
+    fn note(&mut self, s: &Stmt) {
+        let Some(&result) = s.results.first() else { return };
+        match &s.op {
+            ArrayOp::Scan { .. } => {
+                self.scanned.insert(result);
+            }
+            ArrayOp::Backpermute { index, xs, .. } if !self.scanned.contains(xs) => {
+                let Some(order) = axis_order(index).filter(|order| self.is_whole(result, *xs, order)) else { return };
+                let turned = match self.turned.get(xs) {
+                    Some(Turned { of, order: inner }) => {
+                        Turned { of: *of, order: order.iter().map(|&axis| inner[axis]).collect() }
+                    }
+                    None => Turned { of: *xs, order },
+                };
+                if turned.order.iter().enumerate().any(|(k, &axis)| k != axis) {
+                    self.turned.insert(result, turned);
+                }
+            }
+            ArrayOp::Replicate { axes, extents, xs } => {
+                self.replicates.insert(result, Replicate { axes: axes.clone(), extents: extents.clone(), xs: *xs });
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether a backpermute that changes the order of axes has all of its operand's elements.
+    fn is_whole(&self, result: ArrayId, xs: ArrayId, order: &[usize]) -> bool {
+        let (own, all) = (self.extents.of(result), self.extents.of(xs));
+        own.iter().zip(order).all(|(extent, &axis)| all.get(axis) == Some(extent))
+    }
+
+    /// Computes a statement over transposed arrays as these lie in memory, and transposes its result; whether it is one.
+    fn transposed(&mut self, s: &Stmt, out: &mut Vec<Stmt>) -> bool {
+        let (ArrayOp::Map { f, xs, indexed: false }, Some(&result)) = (&s.op, s.results.first()) else { return false };
+        let Some(order) = xs.iter().find_map(|x| self.turned.get(x)).map(|t| t.order.clone()) else { return false };
+        let mut stmts = Vec::new();
+        let operands = xs.iter().map(|&x| self.operand(x, &order, &s.loc, &mut stmts));
+        let Some(xs) = operands.collect::<Option<Vec<_>>>() else { return false };
+        out.extend(stmts);
+        let of = self.array(self.types[result.index()].clone());
+        let stmt = |result, op| Stmt { results: smallvec![result], op, loc: s.loc.clone() };
+        out.push(stmt(of, ArrayOp::Map { f: f.clone(), xs, indexed: false }));
+        out.push(stmt(result, transposition(of, &order, &s.loc)));
+        self.turned.insert(result, Turned { of, order });
+        self.changes = true;
+        true
+    }
+
+    /// The array of which this one has the elements in another order, if it is this order; `out` takes statements that it needs.
+    fn operand(&mut self, x: ArrayId, order: &[usize], loc: &Loc, out: &mut Vec<Stmt>) -> Option<ArrayId> {
+        if let Some(turned) = self.turned.get(&x) {
+            return (turned.order == order).then_some(turned.of);
+        }
+        let Replicate { axes, extents, xs } = self.replicates.get(&x)?;
+        // Where several axes are those of the operand they stay in their order.
+        let kept: Vec<usize> =
+            order.iter().zip(axes).filter(|(_, a)| **a == Axis::All).map(|(&axis, _)| axis).collect();
+        if !kept.is_sorted() {
+            return None;
+        }
+        let mut turned: Vec<(usize, Axis)> = order.iter().copied().zip(axes.iter().copied()).collect();
+        turned.sort_unstable_by_key(|(axis, _)| *axis);
+        let fixed = order.iter().zip(axes).filter(|(_, a)| **a == Axis::Fixed);
+        let mut results: Vec<(usize, Val)> =
+            fixed.zip(&extents.body.results).map(|((&axis, _), &extent)| (axis, extent)).collect();
+        results.sort_unstable_by_key(|(axis, _)| *axis);
+        let mut extents = extents.clone();
+        extents.body.results = results.into_iter().map(|(_, extent)| extent).collect();
+        let op = ArrayOp::Replicate { axes: turned.into_iter().map(|(_, a)| a).collect(), extents, xs: *xs };
+        let of = self.array(self.types[x.index()].clone());
+        out.push(Stmt { results: smallvec![of], op, loc: loc.clone() });
+        Some(of)
+    }
+
+    fn array(&mut self, ty: ArrayType) -> ArrayId {
+        self.types.push(ty);
+        ArrayId(self.types.len() as u32 - 1)
+    }
+}
+
+/// An array with its axes in another order: for each the axis of the operand.
+fn transposition(xs: ArrayId, order: &[usize], loc: &Loc) -> ArrayOp {
+    let vals: Vec<Val> = (0..order.len() as u32).map(Val).collect();
+    let types = vec![ScalarType::I64; order.len()];
+    let extent = |(&v, &axis): (&Val, &usize)| Node {
+        results: smallvec![v],
+        op: ScalarOp::Extent { array: xs, axis: axis as u32 },
+        loc: loc.clone(),
+    };
+    let nodes = vals.iter().zip(order).map(extent).collect();
+    let shape = Region { params: Vec::new(), nodes, results: vals.clone() };
+    let mut results = vals.clone();
+    for (&v, &axis) in vals.iter().zip(order) {
+        results[axis] = v;
+    }
+    let index = Region { params: vals, nodes: Vec::new(), results };
+    ArrayOp::Backpermute { shape: Fun { types: types.clone(), body: shape }, index: Fun { types, body: index }, xs }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::transpose_late;
+    use acc_core::text::parse;
+    use std::borrow::Cow;
+
+    const TRANSPOSED: &str =
+        "t: [2]f32 = backpermute(a, shape: || (extent(a, 1), extent(a, 0)), index: |%i: i64, %j: i64| (%j, %i))";
+
+    /// The statements of a program over a matrix and a vector, transposed late; none if nothing changes.
+    fn late(stmts: &str) -> Option<Vec<String>> {
+        let text = format!("program(a: [2]f32, v: [1]f32) {{ {TRANSPOSED} {stmts} }}");
+        let program = parse("late.acc", &text).unwrap();
+        match transpose_late(&program) {
+            Cow::Borrowed(_) => None,
+            Cow::Owned(p) => Some(p.body.stmts.iter().map(|s| s.op.name().to_string()).collect()),
+        }
+    }
+
+    #[test]
+    fn maps_come_before_transpositions() {
+        let double = "m: [2]f32 = map(t, f: |%x: f32| add(%x, %x))";
+        assert_eq!(late(&format!("{double} yield m")).unwrap(), ["backpermute", "map", "backpermute"]);
+        let chain = format!("{double} n: [2]f32 = map(m, t, f: |%x: f32, %y: f32| mul(%x, %y)) yield n");
+        assert_eq!(late(&chain).unwrap(), ["backpermute", "map", "backpermute", "map", "backpermute"]);
+        // What is repeated along an axis is repeated along the other one.
+        let with_rows = "r: [2]f32 = replicate(v, axes: [all, fixed], extents: || extent(a, 0))
+            m: [2]f32 = map(t, r, f: |%x: f32, %y: f32| sub(%x, %y)) yield m";
+        let names = ["backpermute", "replicate", "replicate", "map", "backpermute"];
+        assert_eq!(late(with_rows).unwrap(), names);
+    }
+
+    #[test]
+    fn what_is_not_transposed_alike_stays() {
+        assert_eq!(late("m: [2]f32 = map(t, a, f: |%x: f32, %y: f32| sub(%x, %y)) yield m"), None);
+        assert_eq!(late("m: [2]f32 = map(a, f: |%x: f32| add(%x, %x)) yield m, t"), None);
+        // A part of a transposition.
+        let part = "p: [2]f32 = backpermute(a, shape: || (extent(a, 1), 1i64), index: |%i: i64, %j: i64| (%j, %i))
+            m: [2]f32 = map(p, f: |%x: f32| add(%x, %x)) yield m";
+        assert_eq!(late(part), None);
+        // Twice is not at all.
+        let twice =
+            "u: [2]f32 = backpermute(t, shape: || (extent(t, 1), extent(t, 0)), index: |%i: i64, %j: i64| (%j, %i))
+            m: [2]f32 = map(u, f: |%x: f32| add(%x, %x)) yield m";
+        assert_eq!(late(twice), None);
+    }
+}
