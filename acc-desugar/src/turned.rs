@@ -214,11 +214,11 @@ mod tests {
         let double = "m: [2]f32 = map(t, f: |%x: f32| add(%x, %x))";
         assert_eq!(late(&format!("{double} yield m")).unwrap(), ["backpermute", "map", "backpermute"]);
         let chain = format!("{double} n: [2]f32 = map(m, t, f: |%x: f32, %y: f32| mul(%x, %y)) yield n");
-        assert_eq!(late(&chain).unwrap(), ["backpermute", "map", "backpermute", "map", "backpermute"]);
+        assert_eq!(late(&chain).unwrap(), ["backpermute", "map", "backpermute", "zip_with", "backpermute"]);
         // What is repeated along an axis is repeated along the other one.
         let with_rows = "r: [2]f32 = replicate(v, axes: [all, fixed], extents: || extent(a, 0))
             m: [2]f32 = map(t, r, f: |%x: f32, %y: f32| sub(%x, %y)) yield m";
-        let names = ["backpermute", "replicate", "replicate", "map", "backpermute"];
+        let names = ["backpermute", "replicate", "replicate", "zip_with", "backpermute"];
         assert_eq!(late(with_rows).unwrap(), names);
     }
 
