@@ -1,8 +1,8 @@
 //! Times and memory of a run.
 
-use acc_core::Executor;
 use acc_core::text::{Expect, Run, TestFile};
 use acc_core::timeline::{self, Kind, SpanRecord};
+use acc_core::{Error, Executor};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -45,9 +45,9 @@ pub fn choose<'a>(file: &'a TestFile, name: Option<&str>) -> Result<Option<&'a R
     }
 }
 
-/// Runs a program twice, and says what the second run took: the first one compiles.
-pub fn measure(executor: &dyn Executor, name: &'static str, file: &TestFile, run: &Run) -> Result<Measured, String> {
-    let once = || crate::runner::execute(executor, file, run).map_err(|e| format!("on {name}: {e}"));
+/// Runs a program twice, and says what the second run took: the first one compiles. The error is what stopped it.
+pub fn measure(executor: &dyn Executor, name: &'static str, file: &TestFile, run: &Run) -> Result<Measured, Error> {
+    let once = || crate::runner::execute(executor, file, run);
     once()?;
     let recording = timeline::record();
     once()?;

@@ -7,9 +7,9 @@ mod measure;
 mod page;
 
 use crate::executors::{self, Registered};
-use acc_core::Backend;
 use acc_core::ir::{ArrayId, Block, Loc, Program, Stmt};
 use acc_core::text::TestFile;
+use acc_core::{Backend, Error};
 use acc_desugar::graph::{Graph, Node};
 use backend_graph::export::cost::{Cost, Costs};
 use backend_graph::{Counts, Format, Plan};
@@ -21,9 +21,17 @@ use serde_json::{Map, Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+/// A page about a program.
+pub struct Inspected {
+    /// The page.
+    pub html: String,
+    /// What stopped its run, if anything did, with the executors that say so.
+    pub stopped: Option<String>,
+}
+
 /// The page of a program, whose file has this name and text. The run of this name is measured, or the first that is
-/// expected to succeed; where there is none, the page has no times.
-pub fn page(file: &TestFile, name: &str, text: &str, run: Option<&str>) -> Result<String, String> {
+/// expected to succeed; where there is none, the page has no times, and where it has a fault, that in their place.
+pub fn page(file: &TestFile, name: &str, text: &str, run: Option<&str>) -> Result<Inspected, String> {
     let failed = |e: acc_core::Error| e.to_string();
     let program = &file.program;
     let simplified = acc_desugar::simplify(program);
@@ -31,11 +39,15 @@ pub fn page(file: &TestFile, name: &str, text: &str, run: Option<&str>) -> Resul
     let graph = backend_graph::graph_of(program).map_err(failed)?;
     let run = measure::choose(file, run)?;
     let mut measured = Vec::new();
+    let mut stopped = Vec::new();
     let mut absent = Vec::new();
     for Registered { name, state } in executors::all() {
         match (&state, run) {
             (executors::State::Present(e), Some(run)) if [NATIVE, TILES, GRAPH].contains(&name) => {
-                measured.push(measure::measure(&**e, name, file, run)?);
+                match measure::measure(&**e, name, file, run) {
+                    Ok(m) => measured.push(m),
+                    Err(e) => note_stop(&mut stopped, name, e),
+                }
             }
             (executors::State::Absent { what, why }, _) if [NATIVE, GRAPH].contains(&name) => {
                 absent.push(format!("{name} is {what}: {why}"));
@@ -52,12 +64,34 @@ pub fn page(file: &TestFile, name: &str, text: &str, run: Option<&str>) -> Resul
         kernels: measured.iter().find(|m| [NATIVE, TILES].contains(&m.executor)),
         steps: measured.iter().find(|m| m.executor == GRAPH),
         measured: &measured,
+        stopped: &stopped,
         absent,
         run: run.map(|r| format!("run {} at line {}", r.name.as_deref().unwrap_or("without a name"), r.line)),
         files: Files::new(name, text),
         details: Map::new(),
     };
-    Ok(p.html(name))
+    for Stopped { error, .. } in &stopped {
+        if let Error::Fault { loc, .. } = error {
+            p.files.mark(loc);
+        }
+    }
+    let says = stopped.iter().map(|s| format!("on {}: {}", s.executors.join(", "), s.error));
+    let says: Vec<String> = says.collect();
+    Ok(Inspected { html: p.html(name), stopped: (!says.is_empty()).then(|| says.join("\n")) })
+}
+
+/// What stopped a run, on some of the executors.
+struct Stopped {
+    executors: Vec<&'static str>,
+    error: Error,
+}
+
+/// Adds what stopped a run on an executor; what several say is there once.
+fn note_stop(all: &mut Vec<Stopped>, executor: &'static str, error: Error) {
+    match all.iter_mut().find(|s| s.error == error) {
+        Some(same) => same.executors.push(executor),
+        None => all.push(Stopped { executors: vec![executor], error }),
+    }
 }
 
 const NATIVE: &str = "native";
@@ -75,6 +109,7 @@ struct Page<'a> {
     /// What a run took on the graph executor.
     steps: Option<&'a Measured>,
     measured: &'a [Measured],
+    stopped: &'a [Stopped],
     absent: Vec<String>,
     run: Option<String>,
     files: Files,
@@ -268,17 +303,25 @@ impl Page<'_> {
             .find(|k| at.results.iter().any(|a| k.fused.contains(a) || k.results.iter().any(|(stored, _)| stored == a)))
     }
 
-    fn runs(&self) -> String {
-        let mut out = match &self.run {
-            Some(run) => {
-                format!(
-                    "<p class=\"note\">The {} of the file, the second time: the first one compiles.</p>",
-                    escape(run)
-                )
+    fn runs(&mut self) -> String {
+        let note = match &self.run {
+            Some(run) if self.measured.is_empty() && !self.stopped.is_empty() => {
+                format!("The {run} of the file does not succeed.")
             }
-            None => "<p class=\"note\">The file has no run that is expected to succeed, so nothing was measured.</p>"
-                .to_string(),
+            Some(run) => format!("The {run} of the file, the second time: the first one compiles."),
+            None => "The file has no run that is expected to succeed, so nothing was measured.".to_string(),
         };
+        let mut out = format!("<p class=\"note\">{}</p>", escape(&note));
+        for s in self.stopped {
+            out += &format!(
+                "<h2>{}</h2><pre class=\"stopped\">{}</pre>",
+                s.executors.join(", "),
+                escape(&s.error.to_string())
+            );
+            if let Error::Fault { loc, .. } = &s.error {
+                out += &self.files.excerpt(loc);
+            }
+        }
         for m in self.measured {
             out += &format!("<h2>{}: {}</h2>", escape(m.executor), show_time(m.total));
             let mut parts: Vec<(&String, &Part)> = m.parts.iter().collect();

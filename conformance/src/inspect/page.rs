@@ -57,6 +57,8 @@ impl Place {
 pub struct Files {
     names: Vec<String>,
     lines: Vec<Vec<String>>,
+    /// Files and lines that a run stopped at.
+    marked: Vec<(usize, u32)>,
 }
 
 /// Files up to this length are shown.
@@ -65,7 +67,18 @@ const READABLE: u64 = 1 << 20;
 impl Files {
     /// With the program's own file as the first.
     pub fn new(name: &str, text: &str) -> Files {
-        Files { names: vec![name.to_string()], lines: vec![text.lines().map(str::to_string).collect()] }
+        Files {
+            names: vec![name.to_string()],
+            lines: vec![text.lines().map(str::to_string).collect()],
+            marked: Vec::new(),
+        }
+    }
+
+    /// Marks the line of a location, in all that is written from now on.
+    pub fn mark(&mut self, loc: &Loc) {
+        if let Place(Some((file, line, _))) = self.place(loc) {
+            self.marked.push((file, line));
+        }
     }
 
     /// The place of a location.
@@ -94,6 +107,28 @@ impl Files {
             .collect()
     }
 
+    /// The classes and the place of a line that comes from there.
+    fn line(&self, place: Place) -> String {
+        let marked = place.0.is_some_and(|(file, line, _)| self.marked.contains(&(file, line)));
+        format!("class=\"line{}\"{}", if marked { " fault" } else { "" }, place.attribute())
+    }
+
+    /// The line of a location with its number, and below it a caret at the column; nothing where it cannot be read.
+    pub fn excerpt(&mut self, loc: &Loc) -> String {
+        let place = self.place(loc);
+        let Place(Some((file, line, column))) = place else { return String::new() };
+        let text = self.lines.get(file).and_then(|lines| lines.get((line as usize).checked_sub(1)?));
+        let Some(text) = text else { return String::new() };
+        let number = format!("{line}  ");
+        let before = number.chars().count() + (column as usize).saturating_sub(1);
+        format!(
+            "<pre class=\"listing\"><span {} tabindex=\"0\">{number}{}\n</span><span class=\"line\">{}^\n</span></pre>",
+            self.line(place),
+            escape(text),
+            " ".repeat(before)
+        )
+    }
+
     /// A text in which each line may end in a location, as an element whose lines have their places.
     pub fn listing(&mut self, text: &str) -> String {
         let mut out = String::from("<pre class=\"listing\">");
@@ -105,7 +140,7 @@ impl Files {
                 Some((what, _)) => format!("<i>{}</i>", escape(&format!("{what} at {}", short(&loc)))),
                 None => String::new(),
             };
-            out += &format!("<span class=\"line\"{}{focus}>{}{rest}\n</span>", place.attribute(), escape(shown));
+            out += &format!("<span {}{focus}>{}{rest}\n</span>", self.line(place), escape(shown));
         }
         out + "</pre>"
     }
@@ -114,8 +149,8 @@ impl Files {
     pub fn program(&self) -> String {
         let mut out = String::from("<pre class=\"listing numbered\">");
         for (k, line) in self.lines.first().into_iter().flatten().enumerate() {
-            let place = Place(Some((0, k as u32 + 1, 1))).attribute();
-            out += &format!("<span class=\"line\"{place} tabindex=\"0\">{}\n</span>", escape(line));
+            let line_of = self.line(Place(Some((0, k as u32 + 1, 1))));
+            out += &format!("<span {line_of} tabindex=\"0\">{}\n</span>", escape(line));
         }
         out + "</pre>"
     }

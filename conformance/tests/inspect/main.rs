@@ -8,6 +8,17 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use tempfile::TempDir;
 
+/// A program whose run reads out of bounds, in its third line.
+const FAULTY: &str = "program(xs: [1]i64, n: [0]i64) {
+  a: [1]i64 = generate(shape: || n[], f: |%i: i64| {
+    %x: i64 = xs[%i]
+    yield mul(2i64, %x)
+  })
+  yield a
+}
+run \"beyond\" { xs = [2] i64 { 1, 2 } n = [] i64 { 3 } expect agree }
+";
+
 fn acc(args: &[&str]) -> String {
     let out = Command::new(env!("CARGO_BIN_EXE_acc")).args(args).output().expect("acc starts");
     assert!(out.status.success(), "{args:?}: {}", String::from_utf8_lossy(&out.stderr));
@@ -106,6 +117,67 @@ fn loops_are_drawn_with_their_bodies() {
     let html = std::fs::read_to_string(page("collatz.acc", &folder)).expect("the page");
     assert!(html.contains(">lane_loop ") && html.contains(">test<") && html.contains(">step<"), "no loop is drawn");
     assert!(!html.contains("http://") && !html.contains("https://") && !html.contains("{{"));
+}
+
+/// Writes the page of [`FAULTY`], and says so by failing.
+fn faulty_page(folder: &TempDir) -> PathBuf {
+    let (file, page) = (folder.path().join("faulty.acc"), folder.path().join("page.html"));
+    std::fs::write(&file, FAULTY).expect("a temporary file");
+    let args = ["inspect", &file.display().to_string(), "-o", &page.display().to_string()];
+    let out = Command::new(env!("CARGO_BIN_EXE_acc")).args(args).output().expect("acc starts");
+    assert_eq!(out.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&out.stdout).contains("page.html"));
+    let said = String::from_utf8_lossy(&out.stderr).into_owned();
+    assert!(
+        said.contains("native-tile") && said.contains("index (2,) is out of bounds for a0 of shape (2,)"),
+        "{said}"
+    );
+    page
+}
+
+/// The message and the marked line are there, and all that does not come from a run.
+#[test]
+fn a_run_with_a_fault_has_a_page() {
+    let folder = TempDir::new().expect("a temporary folder");
+    let html = std::fs::read_to_string(faulty_page(&folder)).expect("the page");
+    let (before, times) = html.split_once("id=\"runs\"").expect("the tab of times");
+    let times = times.split_once("</section>").map_or(times, |(panel, _)| panel);
+    assert!(times.contains("The run beyond at line 8 of the file does not succeed."), "{times}");
+    assert!(times.contains("index (2,) is out of bounds for a0 of shape (2,)"), "{times}");
+    assert!(times.contains("3      %x: i64 = xs[%i]\n") && times.contains("^\n"), "{times}");
+    assert!(!times.contains("<table>"), "{times}");
+    assert!(before.contains("class=\"line fault\" data-at=\"0:3:1\""), "no line is marked");
+    assert_eq!(before.matches("class=\"line fault\" data-at=\"0:").count(), before.matches("line fault\"").count());
+    for stage in ["kernel 0 over", "plan of", ">slice"] {
+        assert!(before.contains(stage), "{stage:?} is not in the page");
+    }
+}
+
+#[test]
+fn a_fault_is_shown_in_a_browser() {
+    let folder = TempDir::new().expect("a temporary folder");
+    let Some(mut b) = Browser::start(1400, 900) else {
+        eprintln!("not run: no browser; scripts/browser.sh says what is missing");
+        return;
+    };
+    b.open(&faulty_page(&folder));
+    let marked = "document.querySelector('[role=tabpanel].open .fault')";
+    b.click("document.getElementById('tab-runs')");
+    b.hover(marked);
+    b.wait("document.getElementById('where').textContent.includes('faulty.acc:3:')");
+    b.wait("document.querySelector('#source .here').textContent.includes('%x: i64 = xs[%i]')");
+    keep("inspect-fault", &mut b);
+    // The caret is below the column that the message names.
+    let columns = b.value(&format!(
+        "[+document.querySelector('.stopped').textContent.match(/:3:(\\d+)/)[1],
+          {marked}.nextSibling.textContent.indexOf('^') - {marked}.textContent.indexOf('    %x')]"
+    ));
+    let column = columns[0].as_u64().expect("a column");
+    assert_eq!(columns[1], column - 1);
+    b.click("document.getElementById('tab-program')");
+    let line = b.value(&format!("{marked}.textContent.trim()"));
+    assert_eq!(line, "%x: i64 = xs[%i]");
+    assert!(b.events("Runtime.exceptionThrown").is_empty(), "{:?}", b.events("Runtime.exceptionThrown"));
 }
 
 #[test]

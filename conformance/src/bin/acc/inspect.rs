@@ -5,7 +5,7 @@ use conformance::inspect;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Write a page that shows a program, what every stage makes of it, and times and memory from a run.
+/// Write a page that shows a program, what every stage makes of it, and times and memory from a run, or what stopped it.
 #[derive(clap::Args)]
 pub struct Args {
     /// A program or test file in text form; with `run { ... }` sections, one of them is measured.
@@ -23,7 +23,7 @@ pub fn main(args: &Args) -> crate::Outcome {
     let page = inspect::page(&file, &args.file.display().to_string(), &text, args.run.as_deref())?;
     let named = || PathBuf::from(args.file.with_extension("html").file_name().unwrap_or_default());
     let output = args.output.clone().unwrap_or_else(named);
-    write_file(&output, page.as_bytes())?;
+    write_file(&output, page.html.as_bytes())?;
     say!("{}", output.display());
-    Ok(ExitCode::SUCCESS)
+    page.stopped.map_or(Ok(ExitCode::SUCCESS), Err)
 }
