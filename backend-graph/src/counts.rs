@@ -2,7 +2,9 @@
 //!
 //! A call *launches work* if it computes elements or moves them. Views and what happens on the host alone do not. Bodies
 //! count once, whichever way a run takes and however often. Some calls depend on the extents: the counts are those of
-//! small tensors (a selection among many elements is several calls).
+//! small tensors (a selection among many elements is several calls). Those of a scan of segments depend on how
+//! long these are: the counts are for lengths that differ, but not so much that they do not fit side by side. Segments of one
+//! length take a fifth of that; very unlike ones a sequence of steps, as scans with operators of their own do.
 
 use acc_core::data::ScalarType;
 use acc_core::ir::PrimOp;
@@ -184,10 +186,17 @@ impl<'a> Counter<'a> {
             Op::Scatter { base, .. } => (if self.scalar(*base).0 == ScalarType::F16 { 4 } else { 1 }, 0),
             Op::Concat(..) | Op::Nonzero(_) | Op::Sort(_) => (1, 0),
             Op::Reduce(_, x) | Op::Cumulative(_, x) => (if self.scalar(*x).0 == ScalarType::F16 { 3 } else { 1 }, 0),
-            // Where the segments are, then of those of one length a scan, of integers two, of others one of them side by side.
+            Op::Exclusive(k, x) => match (k, self.scalar(*x).0) {
+                (_, ScalarType::F16) => (4, 1),
+                (Known::Sum | Known::Product, _) => (2, 2),
+                (Known::Min | Known::Max | Known::All | Known::Any, _) => (2, 1),
+            },
+            // Whether the segments are of one length, three numbers; where they are; then of integers two sums, of others a
+            // scan of them side by side.
             Op::SegmentScan { with, x, .. } => {
-                self.counts.read_backs += 1;
-                (if *with == Known::Sum && self.scalar(*x).0.is_int() { 12 } else { 14 }, 8)
+                self.counts.read_backs += 5;
+                let scan = if *with == Known::Sum && self.scalar(*x).0.is_int() { (9, 3) } else { (9, 6) };
+                (3 + 9 + scan.0, 4 + 10 + scan.1)
             }
             Op::SegmentReduce { with, x, .. } => {
                 // Whether the segments are there: their lengths, and the least and the greatest of these.
@@ -239,9 +248,10 @@ fn cast(from: ScalarType, to: ScalarType) -> usize {
         (T::F32, T::F16) => 1,
         (T::F64, T::F16) => 11,
         (_, T::F16) => 11 + cast(from, T::F64),
-        (T::F16 | T::F32 | T::F64, T::U64) => 16,
-        (T::F16 | T::F32 | T::F64, T::I64) => 9,
-        (T::F16 | T::F32 | T::F64, to) if to.is_int() => 6,
+        // Of numbers that the integers hold.
+        (T::F16 | T::F32 | T::F64, to) if to.is_int() => {
+            2 + usize::from(from == T::F16) + usize::from(matches!(to, T::U16 | T::U32))
+        }
         (T::U64, to) if to.is_float() => 8,
         _ => 1 + widened,
     }

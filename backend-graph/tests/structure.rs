@@ -30,6 +30,10 @@ fn grid() -> Grid {
     use_(&Matrix::from([[1.0f32, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 9.0]]))
 }
 
+fn places() -> Acc<Matrix<i64>> {
+    use_(&Matrix::from([[2i64, 0], [1, 2]]))
+}
+
 fn cells() -> Acc<Matrix<bool>> {
     use_(&Matrix::from([[true, false, true], [false, true, true], [false, false, true]]))
 }
@@ -245,6 +249,8 @@ structure! {
     "gather of rows" [2, 4, 0] { let (m, at) = (grid(), ints()); generate((4, 3), |(i, j)| m.index((at.index(i) % 3, j))) }, { let (m, at) = (grid(), ints()); let row = |i: Exp<i64>| at.index(i) % 3; generate((4, 3), |(r, c)| m.index((row(r), c))) };
     "gather of two indices" [6, 1, 2] { let m = grid(); ints().map(|i| m.index((i % 3, i % 2))) }, { let m = grid(); ints().map(|i| (i % 3, i % 2)).map(|(a, b)| m.index((a, b))) };
     "guarded read" [4, 2, 3] { let (xs, at) = (floats(), ints()); at.map(|i| i.lt(2).then_else(xs.index(i), 0.0)) }, { let (xs, at) = (floats(), ints()); at.map(|k| { let read = |k: Exp<i64>| xs.index(k); cond(k.lt(2), read(k), 0.0) }) };
+    "rows of a table" [1, 8, 0] { let (m, at) = (grid(), places()); generate((2, 2, 3), |(i, k, j)| m.index((at.index((i, k)), j))) }, { let (m, at) = (grid(), places()); let row = |i: Exp<i64>, k: Exp<i64>| at.index((i, k)); generate((2, 2, 3), |(a, b, c)| m.index((row(a, b), c))) };
+    "histogram of floats" [3, 9, 0] { let xs = floats(); fill(4, 1i64).permute(fill(4, 0i64), |a, b| a + b, |i| Some(xs.index(i).to::<i64>())) }, { let xs = floats(); let place = |x: Exp<f32>| x.to::<i64>(); fill(4, 1i64).permute(fill(4, 0i64), |new, old| old + new, |k| Some(place(xs.index(k)))) };
     "concat" [1, 2, 0] floats().concat(others()), { let (xs, ys) = (floats(), others()); let n = xs.length(); generate(n + ys.length(), |i| i.lt(n).then_else(xs.index(i), ys.index(i - n))) };
     // ---- folds
     "sum" [1, 0, 0] floats().sum(), floats().fold(0.0, |a, b| b + a);
@@ -277,9 +283,9 @@ structure! {
     "segmented maximum of integers" [7, 8, 11] ints().fold1_seg(&lengths(), |a, b| a.max(b)), ints().fold1_seg(&lengths(), |x, y| y.max(x));
     "segmented affine maps" [24, 30, 21] floats().map(|x| (x, x)).fold_seg(&lengths(), (1.0, 0.0), |(a, b), (c, d)| (a * c, b * c + d)), floats().map(|x| (x, x)).fold_seg(&lengths(), (1.0, 0.0), |p, q| (p.0 * q.0, p.1 * q.0 + q.1));
     "sums by offsets" [1, 8, 9] floats().fold_seg_offsets(&lengths(), 0.0, |a, b| a + b), floats().fold_seg_offsets(&lengths(), 0.0, |x, y| y + x);
-    "segmented scan" [26, 27, 8] floats().scanl1_seg(&lengths(), |a, b| a + b), floats().scanl1_seg(&lengths(), |x, y| y + x);
-    "segmented scan of integers" [24, 27, 8] ints().scanl1_seg(&lengths(), |a, b| a + b), ints().scanl1_seg(&lengths(), |x, y| y + x);
-    "scan that starts afresh at marks" [15, 8, 0] floats().map(|x| (x.gt(1.0), x)).scanl1(|(m, a), (n, b)| (m | n, n.then_else(b, a + b))).map(|(_, x)| x), floats().map(|x| (x, x.gt(1.0))).scanl1(|p, q| ((!q.1).then_else(q.0 + p.0, q.0), q.1 | p.1)).map(|(x, _)| x);
+    "segmented scan" [33, 39, 8] floats().scanl1_seg(&lengths(), |a, b| a + b), floats().scanl1_seg(&lengths(), |x, y| y + x);
+    "segmented scan of integers" [33, 36, 8] ints().scanl1_seg(&lengths(), |a, b| a + b), ints().scanl1_seg(&lengths(), |x, y| y + x);
+    "scan that starts afresh at marks" [22, 20, 0] floats().map(|x| (x.gt(1.0), x)).scanl1(|(m, a), (n, b)| (m | n, n.then_else(b, a + b))).map(|(_, x)| x), floats().map(|x| (x, x.gt(1.0))).scanl1(|p, q| ((!q.1).then_else(q.0 + p.0, q.0), q.1 | p.1)).map(|(x, _)| x);
     // ---- permutes
     "histogram" [1, 8, 0] { let at = ints(); fill(at.length(), 1i64).permute(fill(4, 0i64), |a, b| a + b, |i| Some(at.index(i))) }, { let at = ints(); at.map(|_| constant(1i64)).permute(fill(4, 0i64), |new, old| old + new, |k| Some(at.index(k))) };
     "scatter" [1, 5, 0] { let at = ints(); floats().permute(others(), |new, _| new, |i| Some(at.index(i))) }, { let targets = ints(); let last = |new: Exp<f32>, _: Exp<f32>| new; floats().permute(others(), last, |k| Some(targets.index(k))) };
@@ -301,6 +307,7 @@ structure! {
     "awhile" [3, 0, 0] awhile(floats(), |xs: Floats| xs.sum().map(|s| s.lt(100.0)), |xs: Floats| xs.map(twice)), awhile(floats(), |xs: Floats| xs.fold(0.0, |a, b| a + b).map(|s| s.lt(100.0)), |xs: Floats| xs.map(|x| x * 2.0));
     // ---- sorting
     "sort" [1, 0, 0] ints().sort(), { let xs = ints(); xs.sort() };
+    "rows sorted" [1, 0, 0] grid().sort(), { let m = grid(); let order = m.argsort(); generate(order.shape(), |(r, c)| m.index((r, order.index((r, c))))) };
 }
 
 #[test]

@@ -79,20 +79,15 @@ impl Flattener<'_> {
             Some(Op::Where(c, x, _)) if *c == keep => *x,
             _ => at,
         };
-        // The first elements of an exclusive sum: of a scan of one element more.
+        // The first elements of an exclusive sum, which has one element more.
         let Op::Slice { x: counted, start, len, step: 1, .. } = *self.b.def(self.b.origin(at))? else { return None };
         if self.b.const_size(start) != Some(0) || self.b.origin(len) != self.b.origin(*n) {
             return None;
         }
         let counted = self.b.origin(counted);
-        let Op::Cumulative(Known::Sum, ones) = *self.b.def(counted)? else { return None };
-        let Op::Concat(parts, _) = self.b.def(self.b.origin(ones))?.clone() else { return None };
-        let [zero, kept] = parts[..] else { return None };
-        let Op::Broadcast(zero, _) = *self.b.def(zero)? else { return None };
-        let Op::InsertAxes(zero, _) = *self.b.def(zero)? else { return None };
+        let Op::Exclusive(Known::Sum, kept) = *self.b.def(counted)? else { return None };
         let Op::Cast(mask, _) = *self.b.def(self.b.origin(kept))? else { return None };
-        let is_zero = self.b.constant_of(zero).is_some_and(|l| l.bits == 0);
-        if !is_zero || self.b.origin(mask) != self.b.origin(keep) || !self.is_last(*count, counted, *n) {
+        if self.b.origin(mask) != self.b.origin(keep) || !self.is_last(*count, counted, *n) {
             return None;
         }
         let at = self.b.nonzero(keep);

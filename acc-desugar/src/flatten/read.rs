@@ -1,8 +1,7 @@
 //! Reads of arrays by lanes: views where the index is affine in the lanes', gathers elsewhere.
 //!
-//! Each component of an index belongs to an axis of the array. If it varies along one axis of the lanes at most, and no
-//! two along the same, the array is read axis by axis; if all are affine, at once, as a strided view; else at linear
-//! positions.
+//! Each component of an index belongs to an axis of the array. If no two vary along the same axis of the lanes, the array is
+//! read axis by axis; if all are affine, at once, as a strided view; else at linear positions.
 
 use super::affine::Affine;
 use super::scalar::{Lanes, Scalar};
@@ -29,8 +28,8 @@ enum Along {
     Whole(usize),
     /// `len` positions from `start`, `step` apart, along an axis of the lanes.
     Strided { axis: usize, start: Value, len: Value, step: i64 },
-    /// At positions, of rank 1, along an axis of the lanes.
-    Positions(usize, Value),
+    /// At positions, of rank 1, along axes of the lanes: those of the last axis run first.
+    Positions(Vec<usize>, Value),
 }
 
 impl Flattener<'_> {
@@ -84,6 +83,9 @@ impl Flattener<'_> {
         if self.faults.exact() && !self.is_whole(shape, &index) {
             return self.read_linear(at, shape, columns, &index);
         }
+        if let Some(sorted) = self.read_sorted(at, shape, columns, &index) {
+            return sorted;
+        }
         if let Some(axes) = self.separable(at, &index) {
             return self.read_axes(at, shape, columns, &index, &axes);
         }
@@ -92,6 +94,25 @@ impl Flattener<'_> {
             Some(parts) if at.mask.is_none() => self.read_strided(at, shape, columns, &parts),
             _ => self.read_linear(at, shape, columns, &index),
         }
+    }
+
+    /// Rows that are read at the positions that sort them.
+    fn read_sorted(
+        &mut self,
+        at: &Lookup<'_>,
+        shape: &[Value],
+        columns: &[Value],
+        index: &[Scalar],
+    ) -> Option<Vec<Value>> {
+        let (Scalar::Tensor(order), outer) = index.split_last()? else { return None };
+        let own = |(axis, (s, n)): (usize, (&Scalar, &Value))| {
+            self.affine_of(*s).is_some_and(|a| self.is_own_axis(&a, *n) && a.terms[0].axis == axis)
+        };
+        let rows = at.mask.is_none() && !outer.is_empty() && at.space.len() == index.len();
+        if !rows || !outer.iter().zip(shape).enumerate().all(own) {
+            return None;
+        }
+        columns.iter().map(|c| self.b.sorted(*c, *order)).collect()
     }
 
     /// Whether the index runs along whole axes, each another.
@@ -108,8 +129,9 @@ impl Flattener<'_> {
         })
     }
 
-    /// The axis of the lanes that each component varies along, if that is one at most, and each time another.
-    fn separable(&self, at: &Lookup<'_>, index: &[Scalar]) -> Option<Vec<Option<usize>>> {
+    /// The axes of the lanes that each component varies along, if these are others each time; of the only component one at
+    /// most, and of one that is affine.
+    fn separable(&self, at: &Lookup<'_>, index: &[Scalar]) -> Option<Vec<Vec<usize>>> {
         let (mut axes, mut seen) = (Vec::new(), 0u32);
         for s in index {
             let set = match *s {
@@ -118,11 +140,12 @@ impl Flattener<'_> {
                 Scalar::Tensor(v) if self.b.rank(v) == 0 => 0,
                 Scalar::Tensor(v) => self.b.axes(v),
             };
-            if set.count_ones() > 1 || seen & set != 0 || set >> at.space.len() != 0 {
+            let several = index.len() > 1 && matches!(s, Scalar::Tensor(_));
+            if set.count_ones() > 1 && !several || seen & set != 0 || set >> at.space.len() != 0 {
                 return None;
             }
             seen |= set;
-            axes.push((set != 0).then_some(set.trailing_zeros() as usize));
+            axes.push((0..at.space.len()).filter(|k| set >> k & 1 != 0).collect());
         }
         Some(axes)
     }
@@ -134,13 +157,13 @@ impl Flattener<'_> {
         shape: &[Value],
         columns: &[Value],
         index: &[Scalar],
-        axes: &[Option<usize>],
+        axes: &[Vec<usize>],
     ) -> Vec<Value> {
         let mut bad: Option<Scalar> = None;
         let mut details = Vec::new();
         let mut along = Vec::new();
         for ((s, n), axis) in index.iter().zip(shape).zip(axes) {
-            let (how, out) = self.along(at, *s, *n, *axis);
+            let (how, out) = self.along(at, *s, *n, axis);
             if let Some(out) = out {
                 bad = Some(self.either(bad, out));
             }
@@ -148,13 +171,13 @@ impl Flattener<'_> {
             along.push(how);
         }
         self.check_index(at, bad, details, shape);
-        columns.iter().map(|c| self.column_along(*c, &along, at.space.len())).collect()
+        columns.iter().map(|c| self.column_along(*c, &along, at.space)).collect()
     }
 
     /// How to read along an axis of extent `n`, and what to check.
-    fn along(&mut self, at: &Lookup<'_>, s: Scalar, n: Value, axis: Option<usize>) -> (Along, Option<Scalar>) {
+    fn along(&mut self, at: &Lookup<'_>, s: Scalar, n: Value, axes: &[usize]) -> (Along, Option<Scalar>) {
         let masked = at.mask.is_some();
-        match (s, axis) {
+        match (s, axes.first().copied()) {
             (Scalar::Size(i), _) => {
                 let (out, safe) = self.clamp_size(i, n);
                 (Along::Position(safe), Some(Scalar::Size(out)))
@@ -177,10 +200,10 @@ impl Flattener<'_> {
                             let lanes = self.materialised(id);
                             let (out, _) = self.clamp_at(lanes, n);
                             let safe = self.b.clamp(positions, n);
-                            (Along::Positions(axis, safe), Some(Scalar::Tensor(out)))
+                            (Along::Positions(vec![axis], safe), Some(Scalar::Tensor(out)))
                         } else {
                             let out = self.outside(&a, n);
-                            (Along::Positions(axis, positions), Some(Scalar::Size(out)))
+                            (Along::Positions(vec![axis], positions), Some(Scalar::Size(out)))
                         }
                     }
                 }
@@ -190,35 +213,40 @@ impl Flattener<'_> {
                 let v = self.materialised(id);
                 (Along::Uniform(v), None)
             }
-            (Scalar::Tensor(v), axis) => {
+            (Scalar::Tensor(v), _) => {
                 let (safe, out) = if masked {
                     let (out, safe) = self.clamp_at(v, n);
                     (safe, Some(Scalar::Tensor(out)))
                 } else {
                     (self.b.in_bounds(v, n, true), None)
                 };
-                let line = self.along_axis(safe, axis);
-                match axis {
-                    Some(axis) => (Along::Positions(axis, line), out),
-                    None => (Along::Uniform(line), out),
+                let line = self.along_axes(safe, axes, at.space);
+                match axes {
+                    [] => (Along::Uniform(line), out),
+                    axes => (Along::Positions(axes.to_vec(), line), out),
                 }
             }
         }
     }
 
-    /// A tensor that varies along one axis at most, of rank 1 along it or of rank 0.
-    fn along_axis(&mut self, v: Value, axis: Option<usize>) -> Value {
+    /// A tensor that varies along these axes at most: all of it in rank 1, or of rank 0 if there are none.
+    fn along_axes(&mut self, v: Value, axes: &[usize], space: &[Value]) -> Value {
         let zero = self.b.size(0);
         let mut v = v;
         for k in (0..self.b.rank(v)).rev() {
-            if Some(k) != axis {
+            if !axes.contains(&k) {
                 v = self.b.select(v, k as u32, zero);
             }
         }
-        v
+        if axes.len() < 2 {
+            return v;
+        }
+        let extents: Vec<Value> = axes.iter().map(|k| space[*k]).collect();
+        let (v, count) = (self.spread(v, &extents), self.b.product(&extents));
+        self.b.reshape(v, &[count])
     }
 
-    fn column_along(&mut self, column: Value, along: &[Along], rank: usize) -> Value {
+    fn column_along(&mut self, column: Value, along: &[Along], space: &[Value]) -> Value {
         let (one, mut c) = (self.b.size(1), column);
         // Single positions first, which leave less to move; the last axis before the others, whose numbers then stay.
         for (axis, how) in along.iter().enumerate().rev() {
@@ -233,23 +261,27 @@ impl Flattener<'_> {
                 Along::Whole(_) | Along::Strided { .. } | Along::Positions(..) => {}
             }
         }
-        let mut lanes: Vec<usize> = Vec::new();
+        let (mut lanes, mut here): (Vec<usize>, u32) = (Vec::new(), 0);
         for how in along {
-            let here = lanes.len() as u32;
-            match *how {
-                Along::Position(_) | Along::Uniform(_) => {}
-                Along::Whole(axis) => lanes.push(axis),
+            match how {
+                Along::Position(_) | Along::Uniform(_) => continue,
+                Along::Whole(axis) => lanes.push(*axis),
                 Along::Strided { axis, start, len, step } => {
-                    c = self.strided_axis(c, here, start, len, step);
-                    lanes.push(axis);
+                    c = self.strided_axis(c, here, *start, *len, *step);
+                    lanes.push(*axis);
                 }
-                Along::Positions(axis, at) => {
-                    c = self.b.take(c, here, at);
-                    lanes.push(axis);
+                Along::Positions(axes, at) => {
+                    c = self.b.take(c, here, *at);
+                    lanes.extend(axes);
                 }
             }
+            here += 1;
         }
-        self.laid_out(c, &lanes, rank)
+        if lanes.len() > here as usize {
+            let extents: Vec<Value> = lanes.iter().map(|k| space[*k]).collect();
+            c = self.b.reshape(c, &extents);
+        }
+        self.laid_out(c, &lanes, space.len())
     }
 
     /// `len` positions from `start` along an axis, `step` apart.

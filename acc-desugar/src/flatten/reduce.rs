@@ -49,13 +49,17 @@ impl Flattener<'_> {
         sums: Vec<Value>,
         space: &[Value],
     ) -> Vec<Value> {
-        let neutral = known.iter().zip(init).all(|(k, v)| self.b.constant_of(*v) == Some(k.neutral(self.b.scalar(*v))));
-        if neutral {
+        if self.are_neutral(known, init) {
             return sums;
         }
         let init = init.iter().map(|v| self.b.lift(*v, space.len())).collect::<Vec<_>>();
         let args: Vec<Value> = init.into_iter().chain(sums).collect();
         self.map_lanes(f, false, &args, space, None)
+    }
+
+    /// Whether the leaves of an initial value change nothing.
+    fn are_neutral(&self, known: &[Known], init: &[Value]) -> bool {
+        known.iter().zip(init).all(|(k, v)| self.b.constant_of(*v) == Some(k.neutral(self.b.scalar(*v))))
     }
 
     /// The leaves of an initial value, as rank-0 tensors.
@@ -85,9 +89,15 @@ impl Flattener<'_> {
                 self.b.concat(&parts, axis)
             })
             .collect();
+        (columns, self.one_more(n))
+    }
+
+    /// One more than the extent of rows, itself an extent.
+    fn one_more(&mut self, n: Value) -> Value {
+        let one = self.b.size(1);
         let n = self.b.size_op(SizeOp::Add, n, one);
         self.extents.insert(n);
-        (columns, n)
+        n
     }
 
     /// Reduces rows of `n` elements, at least one unless the operator has a neutral element.
@@ -208,20 +218,28 @@ impl Flattener<'_> {
     pub(super) fn scan(&mut self, dir: Dir, f: &Fun, init: Option<&Fun>, xs: ArrayId) -> Flat {
         let from = self.array(xs);
         let (outer, n) = innermost(&from.shape);
-        let (columns, n) = match init {
-            Some(init) => {
-                let init = self.init(init);
-                self.with_init(&from, &init, dir)
-            }
-            None => (from.columns.to_vec(), n),
-        };
         let axis = outer.len() as u32;
         let flipped = |this: &mut Self, columns: Vec<Value>| match dir {
             Dir::Left => columns,
             Dir::Right => columns.into_iter().map(|c| this.b.flip(c, axis)).collect(),
         };
-        let columns = flipped(self, columns);
-        let columns = self.scan_columns(f, &columns, &outer, dir);
+        let init = init.map(|init| self.init(init));
+        let known = reductions(f);
+        let (columns, n) = match (&init, &known) {
+            (Some(init), Some(known)) if self.are_neutral(known, init) => {
+                let columns = flipped(self, from.columns.to_vec());
+                let scanned = known.iter().zip(columns).map(|(k, c)| self.b.exclusive(*k, c)).collect();
+                (scanned, self.one_more(n))
+            }
+            _ => {
+                let (columns, n) = match &init {
+                    Some(init) => self.with_init(&from, init, dir),
+                    None => (from.columns.to_vec(), n),
+                };
+                let columns = flipped(self, columns);
+                (self.scan_columns(f, &columns, &outer, dir), n)
+            }
+        };
         let columns = flipped(self, columns);
         let mut shape = outer;
         shape.push(n);

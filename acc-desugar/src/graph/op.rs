@@ -258,6 +258,8 @@ pub enum Op {
     ArgExtreme(Known, Value),
     /// An inclusive scan.
     Cumulative(Known, Value),
+    /// What the elements before each one of a row come to, and then all of them: one more than elements, the first neutral.
+    Exclusive(Known, Value),
     /// An inclusive scan of each row that starts afresh where `starts` (of `bool`, of the shape of the operand) is true.
     SegmentScan {
         /// The operation.
@@ -413,6 +415,7 @@ impl Op {
             Op::Contract(..) => "contract",
             Op::ArgExtreme(..) => "arg_extreme",
             Op::Cumulative(..) => "cumulative",
+            Op::Exclusive(..) => "exclusive",
             Op::SegmentScan { .. } => "segment_scan",
             Op::AnyLane(_) => "any_lane",
             Op::If { .. } => "if",

@@ -248,7 +248,7 @@ impl Infer<'_> {
                     out.pop();
                     out
                 }
-                Op::SegmentReduce { x, .. } => {
+                Op::SegmentReduce { x, .. } | Op::Exclusive(_, x) => {
                     let mut out = self.of(*x);
                     if let Some(n) = out.last_mut() {
                         *n = Extent::Unknown;

@@ -234,7 +234,7 @@ impl Verifier<'_> {
             Op::SegmentScan { x, starts, .. } => {
                 same(*x) && tensor(*x).is_some_and(|(_, r)| r > 0 && is(*starts, Bool, r))
             }
-            Op::Cumulative(_, x) => same(*x) && tensor(*x).is_some_and(|(_, r)| r > 0),
+            Op::Cumulative(_, x) | Op::Exclusive(_, x) => same(*x) && tensor(*x).is_some_and(|(_, r)| r > 0),
             Op::If { cond, then, else_ } => {
                 at.check(condition(*cond), "G3", bad)?;
                 for b in [then, else_] {

@@ -25,6 +25,7 @@ impl Op {
             | Op::Nonzero(a)
             | Op::Reduce(_, a)
             | Op::Cumulative(_, a)
+            | Op::Exclusive(_, a)
             | Op::ArgExtreme(_, a)
             | Op::AnyLane(a)
             | Op::If { cond: a, .. } => out.push(*a),
@@ -98,6 +99,7 @@ impl Op {
             | Op::Nonzero(a)
             | Op::Reduce(_, a)
             | Op::Cumulative(_, a)
+            | Op::Exclusive(_, a)
             | Op::ArgExtreme(_, a)
             | Op::AnyLane(a) => one(a),
             Op::SizeOp(_, a, b) | Op::Gather(a, b) | Op::Clamp(a, b) | Op::Contract(a, b) => {

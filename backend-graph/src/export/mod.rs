@@ -97,7 +97,9 @@ pub fn attributes(node: &Node) -> Vec<(&'static str, String)> {
                 ScatterMode::Combine(k) => k.name().to_string(),
             },
         )],
-        Op::Reduce(k, _) | Op::Cumulative(k, _) | Op::ArgExtreme(k, _) => vec![("with", k.name().to_string())],
+        Op::Reduce(k, _) | Op::Cumulative(k, _) | Op::Exclusive(k, _) | Op::ArgExtreme(k, _) => {
+            vec![("with", k.name().to_string())]
+        }
         Op::SegmentScan { with, .. } => vec![("with", with.name().to_string())],
         Op::SegmentReduce { with, full, .. } => vec![("with", with.name().to_string()), ("full", full.to_string())],
         Op::Fault { kind, site, .. } => vec![("kind", format!("{kind:?}")), ("site", site.to_string())],

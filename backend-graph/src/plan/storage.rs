@@ -88,6 +88,7 @@ pub(super) fn memory(graph: &Graph, n: &Node, result: usize) -> Memory {
         | Op::Sort(_)
         | Op::Nonzero(_)
         | Op::Cumulative(..)
+        | Op::Exclusive(..)
         | Op::SegmentScan { .. }
         | Op::AnyLane(_) => Memory::Own,
         Op::Scatter { .. } => Memory::Own,

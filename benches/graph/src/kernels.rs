@@ -7,7 +7,7 @@ use tch::{Kind, Tensor};
 
 const MILLION: usize = 1_000_000;
 
-fn matrix(side: usize) -> (Matrix<f32>, Tensor) {
+pub(crate) fn matrix(side: usize) -> (Matrix<f32>, Tensor) {
     let xs = floats(side * side);
     let tensor = t(&xs).view([side as i64, side as i64]);
     (Matrix::from_vec((side, side), xs).unwrap_or_else(|e| panic!("{e}")), tensor)

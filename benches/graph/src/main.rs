@@ -1,6 +1,7 @@
 //! The graph executor, checked and unchecked, beside the same programs written by hand for libtorch and the interpreter:
 //! `make bench-graph`. All are interleaved in one process, and medians compared.
 
+mod everyday;
 mod kernels;
 mod overhead;
 mod report;
@@ -41,7 +42,7 @@ fn main() {
         setup.apply();
     }
     let mut all = Vec::new();
-    for make in thesis::rows().into_iter().chain(kernels::rows()) {
+    for make in thesis::rows().into_iter().chain(kernels::rows()).chain(everyday::rows()) {
         if filter.is_none_or(|f| make.0.contains(f.as_str())) {
             let row = (make.1)();
             let measured = measure(&row);

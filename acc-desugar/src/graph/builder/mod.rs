@@ -218,9 +218,12 @@ impl Builder {
             | Op::InBounds { at: x, .. }
             | Op::Divisor(x)
             | Op::Gather(_, x) => (of(&self.axes, x), of(&self.full, x)),
-            Op::Slice { x, .. } | Op::Flip(x, _) | Op::Take { x, .. } | Op::Cumulative(_, x) | Op::Pad { x, .. } => {
-                (all, of(&self.full, x))
-            }
+            Op::Slice { x, .. }
+            | Op::Flip(x, _)
+            | Op::Take { x, .. }
+            | Op::Cumulative(_, x)
+            | Op::Exclusive(_, x)
+            | Op::Pad { x, .. } => (all, of(&self.full, x)),
             Op::Iota { .. } | Op::Broadcast(..) | Op::Reshape(..) | Op::Unfold { .. } | Op::Nonzero(_) => (all, all),
             Op::Reduce(_, x) | Op::ArgExtreme(_, x) => (all, of(&self.full, x) & all),
             Op::SegmentReduce { x, .. } | Op::SegmentScan { x, .. } => (all, of(&self.full, x)),

@@ -268,7 +268,9 @@ impl Builder {
     }
 
     pub(crate) fn gather(&mut self, source: Value, at: Value) -> Value {
-        if let Some(sorted) = self.sorted(source, at) {
+        if self.rank(source) == 1
+            && let Some(sorted) = self.sorted(source, at)
+        {
             return sorted;
         }
         let (scalar, rank) = (self.scalar(source), self.rank(at));
@@ -276,7 +278,9 @@ impl Builder {
     }
 
     pub(crate) fn take(&mut self, x: Value, axis: u32, at: Value) -> Value {
-        if let Some(sorted) = self.sorted(x, at) {
+        if self.rank(x) == 1
+            && let Some(sorted) = self.sorted(x, at)
+        {
             return sorted;
         }
         self.like(Op::Take { x, axis, at }, x)
@@ -304,8 +308,8 @@ impl Builder {
         self.push(Op::Sort(x), &types)[1]
     }
 
-    /// The elements of a tensor of rank 1 at these positions, if they sort it.
-    fn sorted(&mut self, source: Value, at: Value) -> Option<Value> {
+    /// The elements of a tensor at these positions of its rows, if they sort it.
+    pub(crate) fn sorted(&mut self, source: Value, at: Value) -> Option<Value> {
         let mut checked = Vec::new();
         let mut at = self.unchecked(at, &mut checked);
         // What sorts is in bounds.
@@ -317,7 +321,7 @@ impl Builder {
         };
         let x = *x;
         // The operand of the sort may have been checked since.
-        if source != x && self.unchecked(source, &mut checked) != x || positions != at || self.rank(x) != 1 {
+        if source != x && self.unchecked(source, &mut checked) != x || positions != at {
             return None;
         }
         checked.sort_by_key(|c| self.place(*c));
@@ -366,6 +370,11 @@ impl Builder {
 
     pub(crate) fn cumulative(&mut self, k: Known, x: Value) -> Value {
         self.like(Op::Cumulative(k, x), x)
+    }
+
+    /// An exclusive scan with the whole at the end.
+    pub(crate) fn exclusive(&mut self, k: Known, x: Value) -> Value {
+        self.like(Op::Exclusive(k, x), x)
     }
 
     /// A scan that starts afresh at marks.

@@ -109,6 +109,7 @@ operations! {
     "contract" Contract(left: Value, right: Value);
     "arg_extreme" ArgExtreme(with: Known, x: Value);
     "cumulative" Cumulative(with: Known, x: Value);
+    "exclusive" Exclusive(with: Known, x: Value);
     "segment_scan" SegmentScan { with: Known, x: Value, starts: Value };
     "fold" Fold { columns: Values, combine: Body };
     "scan" Scan { columns: Values, combine: Body };

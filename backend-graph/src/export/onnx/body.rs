@@ -22,6 +22,8 @@ struct Scope<'g> {
     lazy: HashMap<Value, &'g Node>,
     /// Rank-0 booleans: whether a fault was met.
     faults: Vec<Name>,
+    /// Whether those that were met around the body are among them.
+    knows_around: bool,
 }
 
 impl<'g> Exporter<'g> {
@@ -87,6 +89,15 @@ impl<'g> Exporter<'g> {
             s.faults = vec![all.clone()];
         }
         all
+    }
+
+    /// Whether a fault was met so far, here or around the body; none if nothing was looked at.
+    pub(super) fn fault_before(&mut self) -> Option<Name> {
+        let (here, around) = self.scopes.split_last_mut()?;
+        if !std::mem::replace(&mut here.knows_around, true) {
+            here.faults.extend(around.iter().flat_map(|s| s.faults.iter().cloned()));
+        }
+        if here.faults.is_empty() { None } else { Some(self.faulted()) }
     }
 
     /// Writes a body's nodes where the writer stands, its parameters called so; the results, and whether a fault was met.

@@ -1,4 +1,4 @@
-//! Graphs as ONNX models (<https://onnx.ai/onnx/repo-docs/IR.html>), opset 21.
+//! Graphs as ONNX models (<https://onnx.ai/onnx/repo-docs/IR.html>), opset 21, or 26 where bits are cast.
 //!
 //! A model computes what the graph does, by operations and types that runtimes have: integers in `int64` with explicit
 //! wrap-around (`stored`), loops and branches as `Loop` and `If`, folds and scans with other operators as loops. Lanes
@@ -10,6 +10,7 @@
 
 mod body;
 mod control;
+mod functions;
 mod ops;
 mod proto;
 mod rows;
@@ -26,11 +27,6 @@ use prost::Message;
 use proto::{DataType, Dimension, Model, OperatorSet, Shape, TensorType, ValueInfo, ValueType};
 use stored::{natural, stored};
 pub use text::text;
-
-/// The version of the operators.
-const OPSET: i64 = 21;
-/// The version of the format that goes with it.
-const IR_VERSION: i64 = 10;
 
 /// What has no form in ONNX, or none that runtimes compute.
 #[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
@@ -96,12 +92,13 @@ pub fn onnx(graph: &Graph, inputs: &[ArrayType], outputs: &[ArrayType]) -> Resul
     }
     e.w.node_into("Identity", &[&fault], Vec::new(), vec!["fault".to_string()]);
     out.push(info("fault", DataType::Bool, Vec::new()));
+    let versions = e.w.versions;
     let model = Model {
-        ir_version: IR_VERSION,
+        ir_version: versions.ir,
         producer_name: "acc".to_string(),
         producer_version: env!("CARGO_PKG_VERSION").to_string(),
         graph: Some(e.w.finish("program", infos, out)),
-        opset_import: vec![OperatorSet { domain: String::new(), version: OPSET }],
+        opset_import: vec![OperatorSet { domain: String::new(), version: versions.opset }],
     };
     Ok(model.encode_to_vec())
 }

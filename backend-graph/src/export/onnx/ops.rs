@@ -4,7 +4,7 @@ use super::Unsupported;
 use super::body::Exporter;
 use super::proto::DataType;
 use super::stored::stored;
-use super::writer::{Name, along, graph_attribute, int_attribute, ints_attribute, text_attribute};
+use super::writer::{Name, Writer, along, graph_attribute, int_attribute, ints_attribute, text_attribute};
 use acc_core::data::{Lit, ScalarType as T};
 use acc_core::ir::PrimOp;
 use acc_desugar::graph::{Known, Node, Op, ScatterMode, SizeOp, Type, Value};
@@ -90,7 +90,7 @@ impl<'g> Exporter<'g> {
             }
             Op::Bitcast(x, to) => {
                 let (name, from) = (self.value(*x)?, self.scalar(*x));
-                self.w.same_bits(&name, from, *to)?
+                self.w.same_bits(&name, from, *to)
             }
             Op::Where(c, a, b) => {
                 let [c, x, y] = [self.value(*c)?, self.value(*a)?, self.value(*b)?];
@@ -118,12 +118,14 @@ impl<'g> Exporter<'g> {
                 self.w.node("Where", &[&none, &one, &name], Vec::new())
             }
             Op::Reshape(x, shape) => {
-                let (x, shape) = (self.value(*x)?, self.shape(shape)?);
-                self.w.node("Reshape", &[&x, &shape], vec![int_attribute("allowzero", 1)])
+                let (name, shape) = (self.value(*x)?, self.shape(shape)?);
+                self.shaped(&shape, self.scalar(*x), |w| {
+                    w.node("Reshape", &[&name, &shape], vec![int_attribute("allowzero", 1)])
+                })
             }
             Op::Broadcast(x, shape) => {
-                let (x, shape) = (self.value(*x)?, self.shape(shape)?);
-                self.w.op2("Expand", &x, &shape)
+                let (name, shape) = (self.value(*x)?, self.shape(shape)?);
+                self.shaped(&shape, self.scalar(*x), |w| w.op2("Expand", &name, &shape))
             }
             Op::Transpose(x, axes) => {
                 let x = self.value(*x)?;
@@ -229,6 +231,12 @@ impl<'g> Exporter<'g> {
                 let (name, ty, rank) = (self.value(*x)?, self.scalar(*x), self.rank(*x));
                 self.cumulative(*k, &name, ty, rank)?
             }
+            Op::Exclusive(k, x) => {
+                let (name, ty, rank) = (self.value(*x)?, self.scalar(*x), self.rank(*x));
+                let scanned = self.cumulative(*k, &name, ty, rank)?;
+                let neutral = self.w.literal(k.neutral(ty));
+                self.w.with_one_before(&scanned, rank, &neutral)
+            }
             Op::AnyLane(x) => {
                 let x = self.value(*x)?;
                 self.w.any(&x)
@@ -323,6 +331,20 @@ impl<'g> Exporter<'g> {
     fn gathered(&mut self, x: &Name, at: &Name, ty: T) -> Name {
         let zero = self.w.literal(Lit::zero(ty));
         self.w.looked_up(x, at, &zero)
+    }
+
+    /// A tensor of a shape that fits what it is made of unless there was a fault; then zeros.
+    fn shaped(&mut self, shape: &Name, ty: T, make: impl FnOnce(&mut Writer) -> Name) -> Name {
+        let Some(fault) = self.fault_before() else { return make(&mut self.w) };
+        self.w.open();
+        let zero = self.w.literal(Lit::zero(ty));
+        let zeros = self.w.op2("Expand", &zero, shape);
+        let then = self.w.close(Vec::new(), &[zeros]);
+        self.w.open();
+        let made = make(&mut self.w);
+        let else_ = self.w.close(Vec::new(), &[made]);
+        let bodies = vec![graph_attribute("then_branch", then), graph_attribute("else_branch", else_)];
+        self.w.node("If", &[&fault], bodies)
     }
 
     /// Positions of an axis, zeros if they are not all there.

@@ -2,9 +2,9 @@
 
 use super::Unsupported;
 use super::proto::DataType;
-use super::stored::{range, stored};
+use super::stored::{natural, range, stored};
 use super::writer::{Name, Writer, int_attribute, text_attribute};
-use acc_core::data::{Lit, ScalarType as T};
+use acc_core::data::{Lit, Prim, ScalarType as T};
 use acc_core::ir::PrimOp as P;
 
 /// The number of bits of an integer type.
@@ -203,7 +203,7 @@ impl Writer {
             P::FmodP => self.node("Mod", &[a, b], vec![int_attribute("fmod", 1)]),
             P::MinP | P::MaxP => return Ok(self.extreme(p == P::MinP, ty, a, b)),
             P::PowP => self.op2("Pow", a, b),
-            P::Atan2P => return self.atan2(ty, a, b),
+            P::Atan2P => self.atan2(ty, a, b),
             P::AndP | P::OrP | P::XorP => {
                 let op = match p {
                     P::AndP => "And",
@@ -268,23 +268,26 @@ impl Writer {
             P::SinP => self.op1("Sin", a),
             P::CosP => self.op1("Cos", a),
             P::TanhP => self.op1("Tanh", a),
-            P::TanP => self.single("Tan", ty, a)?,
-            P::AsinP => self.single("Asin", ty, a)?,
-            P::AcosP => self.single("Acos", ty, a)?,
-            P::AtanP => self.single("Atan", ty, a)?,
-            P::SinhP => self.single("Sinh", ty, a)?,
-            P::CoshP => self.single("Cosh", ty, a)?,
-            P::AsinhP => self.single("Asinh", ty, a)?,
-            P::AcoshP => self.single("Acosh", ty, a)?,
-            P::AtanhP => self.single("Atanh", ty, a)?,
+            P::TanP => self.function("Tan", Writer::tan, ty, a),
+            P::AsinP => self.function("Asin", Writer::asin, ty, a),
+            P::AcosP => self.function("Acos", Writer::acos, ty, a),
+            P::AtanP => self.function("Atan", Writer::atan, ty, a),
+            P::SinhP => self.function("Sinh", Writer::sinh, ty, a),
+            P::CoshP => self.function("Cosh", Writer::cosh, ty, a),
+            P::AsinhP => self.function("Asinh", Writer::asinh, ty, a),
+            P::AcoshP => self.function("Acosh", Writer::acosh, ty, a),
+            P::AtanhP => self.function("Atanh", Writer::atanh, ty, a),
             P::FloorP => self.op1("Floor", a),
             P::CeilP => self.op1("Ceil", a),
             P::RoundP => self.op1("Round", a),
             P::TruncP => {
-                let zero = self.literal(Lit::zero(ty));
-                let negative = self.op2("Less", a, &zero);
-                let (up, down) = (self.op1("Ceil", a), self.op1("Floor", a));
-                self.either(&negative, &up, &down)
+                // The magnitude's floor times the sign, that of a zero, too: its reciprocal has it.
+                let one = self.literal(Lit::one(ty));
+                let (size, minus) = (self.op1("Abs", a), self.op1("Neg", &one));
+                let within = self.node("Clip", &[a, &minus, &one], Vec::new());
+                let reciprocal = self.op2("Div", &one, &within);
+                let (whole, sign) = (self.op1("Floor", &size), self.op1("Sign", &reciprocal));
+                self.op2("Mul", &whole, &sign)
             }
             P::IsNanP => return Ok(self.op1("IsNaN", a)),
             P::IsInfiniteP => return Ok(self.op1("IsInf", a)),
@@ -292,12 +295,9 @@ impl Writer {
         Ok(self.wrapped(&exact, ty))
     }
 
-    /// An operation that runtimes have for single precision alone.
-    fn single(&mut self, op: &'static str, ty: T, x: &Name) -> Result<Name, Unsupported> {
-        if ty == T::F64 {
-            return Err(Unsupported { what: format!("{op} of double") });
-        }
-        Ok(self.op1(op, x))
+    /// A function that runtimes have for single precision alone; `wide` is the same for doubles.
+    fn function(&mut self, op: &str, wide: fn(&mut Writer, &Name) -> Name, ty: T, x: &Name) -> Name {
+        if ty == T::F64 { wide(self, x) } else { self.op1(op, x) }
     }
 
     /// A logarithm from the natural one.
@@ -359,13 +359,13 @@ impl Writer {
     }
 
     /// The angle of a point from that of its quotient, by quadrant.
-    fn atan2(&mut self, ty: T, y: &Name, x: &Name) -> Result<Name, Unsupported> {
-        if ty == T::F64 {
-            return Err(Unsupported { what: "Atan of double".into() });
-        }
-        let float = |w: &mut Writer, v: f32| w.literal(Lit { ty: T::F32, bits: u64::from(v.to_bits()) });
+    fn atan2(&mut self, ty: T, y: &Name, x: &Name) -> Name {
+        let float = |w: &mut Writer, v: f64| match ty {
+            T::F64 => w.double(v),
+            _ => w.literal((v as f32).lit()),
+        };
         let (zero, one) = (float(self, 0.0), float(self, 1.0));
-        let (pi, half) = (float(self, std::f32::consts::PI), float(self, std::f32::consts::FRAC_PI_2));
+        let (pi, half) = (float(self, std::f64::consts::PI), float(self, std::f64::consts::FRAC_PI_2));
         let (ax, ay) = (self.op1("Abs", x), self.op1("Abs", y));
         // The angle in the first octant or the second; of the origin 0; of two infinities that of (1, 1).
         let steep = self.op2("Greater", &ay, &ax);
@@ -376,7 +376,7 @@ impl Writer {
         let same = self.op2("Equal", &ax, &ay);
         let ratio = self.either(&same, &one, &quotient);
         let ratio = self.either(&origin, &zero, &ratio);
-        let angle = self.op1("Atan", &ratio);
+        let angle = self.function("Atan", Writer::atan, ty, &ratio);
         let rest = self.op2("Sub", &half, &angle);
         let angle = self.either(&steep, &rest, &angle);
         // The sign of a zero tells, too: that of its reciprocal.
@@ -390,8 +390,7 @@ impl Writer {
         let angle = self.either(&left, &rest, &angle);
         let negated = self.op1("Neg", &angle);
         let angle = self.either(&below, &negated, &angle);
-        let angle = self.keep_nan(&[x, y], &angle);
-        Ok(self.wrapped(&angle, ty))
+        self.keep_nan(&[x, y], &angle)
     }
 
     /// A numeric conversion.
@@ -481,11 +480,13 @@ impl Writer {
         self.either(&over, &most, &y)
     }
 
-    /// The same bits as another type: of integers a wrapped value; floats have none here.
-    pub(super) fn same_bits(&mut self, x: &Name, from: T, to: T) -> Result<Name, Unsupported> {
+    /// The same bits as another type: of integers a wrapped value.
+    pub(super) fn same_bits(&mut self, x: &Name, from: T, to: T) -> Name {
         if from.is_float() != to.is_float() {
-            return Err(Unsupported { what: "a cast of bits between floats and integers".into() });
+            let x = self.convert(x, stored(from), natural(from));
+            let bits = self.bit_cast(&x, natural(to));
+            return self.convert(&bits, natural(to), stored(to));
         }
-        Ok(if to == T::U64 { x.clone() } else { self.wrapped(x, to) })
+        if to == T::U64 { x.clone() } else { self.wrapped(x, to) }
     }
 }

@@ -24,13 +24,25 @@ impl Writer {
         self.op2("Gather", &shape, &at)
     }
 
-    /// A tensor with a slice of these more at the end of an axis.
-    pub(super) fn with_one_more(&mut self, x: &Name, axis: i64, rank: usize, what: &Name) -> Name {
+    /// A slice of these that goes beside a tensor along an axis.
+    fn one_more(&mut self, x: &Name, axis: i64, rank: usize, what: &Name) -> Name {
         let shape = self.op1("Shape", x);
         let (at, one) = (self.ints(&[axis]), self.ints(&[1]));
         let shape = if rank == 1 { one } else { self.node("ScatterElements", &[&shape, &at, &one], along(0)) };
-        let more = self.op2("Expand", what, &shape);
+        self.op2("Expand", what, &shape)
+    }
+
+    /// A tensor with a slice of these more at the end of an axis.
+    pub(super) fn with_one_more(&mut self, x: &Name, axis: i64, rank: usize, what: &Name) -> Name {
+        let more = self.one_more(x, axis, rank, what);
         self.node("Concat", &[x, &more], along(axis))
+    }
+
+    /// Rows with one of these more before them.
+    pub(super) fn with_one_before(&mut self, x: &Name, rank: usize, what: &Name) -> Name {
+        let axis = rank as i64 - 1;
+        let more = self.one_more(x, axis, rank, what);
+        self.node("Concat", &[&more, x], along(axis))
     }
 
     /// The elements of a vector at positions; zero where there is none.

@@ -6,12 +6,30 @@ use std::collections::HashMap;
 /// The name of a tensor.
 pub(super) type Name = String;
 
+/// Versions of ONNX that go together.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Versions {
+    /// Of the operators.
+    pub opset: i64,
+    /// Of the format.
+    pub ir: i64,
+}
+
+impl Versions {
+    /// Those of every model.
+    const LEAST: Versions = Versions { opset: 21, ir: 10 };
+    /// Those that have `BitCast`.
+    const BIT_CAST: Versions = Versions { opset: 26, ir: 13 };
+}
+
 /// Nodes under construction: a stack of bodies, the innermost of which gets them.
 pub(super) struct Writer {
     bodies: Vec<Vec<Node>>,
     constants: HashMap<(DataType, Vec<u8>, Vec<i64>), Name>,
     initializers: Vec<Tensor>,
     names: usize,
+    /// The versions that a runtime has to know.
+    pub versions: Versions,
     /// What the nodes that follow are for: the combinator, and where the user wrote it.
     pub doc: String,
 }
@@ -23,6 +41,7 @@ impl Writer {
             constants: HashMap::new(),
             initializers: Vec::new(),
             names: 0,
+            versions: Versions::LEAST,
             doc: String::new(),
         }
     }
@@ -88,6 +107,12 @@ impl Writer {
 
     pub(super) fn cast(&mut self, x: &Name, to: DataType) -> Name {
         self.node("Cast", &[x], vec![int_attribute("to", i64::from(to as i32))])
+    }
+
+    /// The same bits as another type.
+    pub(super) fn bit_cast(&mut self, x: &Name, to: DataType) -> Name {
+        self.versions = Versions::BIT_CAST;
+        self.node("BitCast", &[x], vec![int_attribute("to", i64::from(to as i32))])
     }
 
     /// Opens a body: the nodes that follow are its.

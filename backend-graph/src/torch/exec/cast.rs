@@ -32,8 +32,29 @@ fn chr(x: &Tensor) -> Result<Tensor> {
     Ok(x.f_masked_fill(&outside.f_logical_or(&surrogate)?, 0xfffdi64)?)
 }
 
+/// Whether all numbers are in the range of an integer type, as far as that is known without waiting for a device.
+fn in_range(x: &Tensor, to: ScalarType) -> Result<bool> {
+    if x.numel() == 0 || x.device() != tch::Device::Cpu {
+        return Ok(false);
+    }
+    // The half that has no sign bit: words of 64 bits have no other room.
+    let bits = to.bits() as i32 - i32::from(to.is_signed() || to == ScalarType::U64);
+    let least = if to.is_signed() { -2f64.powi(bits) } else { 0.0 };
+    let (low, high) = x.f_aminmax(None, false)?;
+    // If one is NaN, both are.
+    Ok(low.f_double_value(&[])? >= least && high.f_double_value(&[])? < 2f64.powi(bits))
+}
+
 /// Saturates; NaN becomes 0.
 fn float_to_int(x: &Tensor, to: ScalarType) -> Result<Tensor> {
+    let x = if x.f_kind()? == Kind::Half { x.f_to_kind(Kind::Float)? } else { x.shallow_clone() };
+    if in_range(&x, to)? {
+        return match to {
+            // Stored as the bits of signed numbers.
+            ScalarType::U16 | ScalarType::U32 => Ok(x.f_to_kind(Kind::Int64)?.f_to_kind(kind(to))?),
+            _ => Ok(x.f_to_kind(kind(to))?),
+        };
+    }
     // Every bound below is exact in f64.
     let x = x.f_to_kind(Kind::Double)?;
     let x = x.f_masked_fill(&x.f_isnan()?, 0.0)?;

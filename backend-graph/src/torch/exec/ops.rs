@@ -1,7 +1,7 @@
 //! Everything but element-wise operations and control.
 
 use super::masks::{any, selected};
-use super::reduce::{arg_extreme, contract, cumulative, ordered, reduce, unordered};
+use super::reduce::{arg_extreme, contract, cumulative, exclusive, ordered, reduce, unordered};
 use super::views::{clamp, gather, iota, outside, pad, select, slice, take, unfold};
 use super::{Rt, Run, cast, prim, segments};
 use crate::plan::Place;
@@ -122,6 +122,7 @@ impl Run<'_> {
             Op::Contract(a, b) => contract(self.tensor(*a)?, self.tensor(*b)?)?,
             Op::ArgExtreme(k, x) => arg_extreme(*k, self.tensor(*x)?, self.scalar(*x))?,
             Op::Cumulative(k, x) => cumulative(*k, self.tensor(*x)?, self.scalar(*x))?,
+            Op::Exclusive(k, x) => exclusive(*k, self.tensor(*x)?, self.scalar(*x))?,
             Op::AnyLane(x) => {
                 let x = self.tensor(*x)?;
                 if x.numel() == 0 { Tensor::f_zeros([0i64; 0], (Kind::Bool, device))? } else { any(x)? }

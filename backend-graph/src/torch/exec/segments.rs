@@ -1,12 +1,11 @@
 //! Reductions and scans of segments.
 
 use super::masks::select_lanes;
-use super::reduce::{cumulative, ordered, unordered};
+use super::reduce::{cumulative, exclusive, operation, ordered, unordered};
 use super::{Run, prim};
 use crate::torch::transfer::{kind, literal};
 use crate::torch::{Device, TorchError};
 use acc_core::data::ScalarType;
-use acc_core::ir::PrimOp;
 use acc_desugar::graph::{Known, Value};
 use tch::{Kind, Tensor};
 
@@ -33,7 +32,7 @@ pub(super) fn reduce(k: Known, t: &Tensor, ty: ScalarType, offsets: &Tensor, ful
         return super::reduce::reduce(k, &elements.f_unflatten(-1, [count, longest])?, ty);
     }
     match (k, exact(ty)) {
-        (Known::Sum, _) if ty.is_int() => differences(t, ty, offsets, n),
+        (Known::Sum, _) if ty.is_int() => differences(t, ty, offsets),
         (Known::Product, _) if ty.is_int() => scattered(k, t, ty, offsets, &neutral, [n, count]),
         (_, None) => scattered(k, t, ty, offsets, &neutral, [n, count]),
         (_, Some(float)) => {
@@ -106,15 +105,8 @@ impl Checked {
 }
 
 /// Sums of integers, which wrap: what all elements up to the end of a segment come to, without those before it.
-fn differences(t: &Tensor, ty: ScalarType, offsets: &Tensor, n: i64) -> Result<Tensor> {
-    let mut shape = t.size();
-    if let Some(last) = shape.last_mut() {
-        *last = n + 1;
-    }
-    let sums = Tensor::f_empty(shape, (kind(ty), t.device()))?;
-    let _ = sums.f_narrow(-1, 0, 1)?.f_zero_()?;
-    let _ = t.f_cumsum_out(&sums.f_narrow(-1, 1, n)?, -1, kind(ty))?;
-    let at = sums.f_index_select(-1, offsets)?;
+fn differences(t: &Tensor, ty: ScalarType, offsets: &Tensor) -> Result<Tensor> {
+    let at = exclusive(Known::Sum, t, ty)?.f_index_select(-1, offsets)?;
     let count = offsets.numel() as i64 - 1;
     Ok(at.f_narrow(-1, 1, count)?.f_sub(&at.f_narrow(-1, 0, count)?)?)
 }
@@ -208,18 +200,6 @@ impl Run<'_> {
         };
         let mut columns = self.scanned(&combine, vec![starts.shallow_clone(), x.shallow_clone()])?;
         Ok(columns.pop().ok_or_else(|| TorchError::new("a scan of segments has a result"))?)
-    }
-}
-
-/// The operation on two elements.
-fn operation(k: Known) -> PrimOp {
-    match k {
-        Known::Sum => PrimOp::AddP,
-        Known::Product => PrimOp::MulP,
-        Known::Min => PrimOp::MinP,
-        Known::Max => PrimOp::MaxP,
-        Known::All => PrimOp::AndP,
-        Known::Any => PrimOp::OrP,
     }
 }
 
