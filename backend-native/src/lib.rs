@@ -41,6 +41,7 @@ pub use explain::{Explanation, KernelReport};
 use lower::{Plan, lower};
 use run::launch::Context;
 use run::threads::team::Team;
+use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
 /// The backend's name in messages.
@@ -207,7 +208,11 @@ impl Backend for Native {
     fn prepare(&self, program: &Arc<Program>) -> Result<Prepared, Error> {
         let scanned = acc_desugar::scan_segments(program, &|f, _| segmented(f));
         let simplified = acc_desugar::simplify_with(&scanned, &self.0.rules);
-        let simplified = acc_desugar::transpose_late(&simplified).into_owned();
+        let changed = match acc_desugar::transpose_late(&simplified) {
+            Cow::Owned(changed) => Some(changed),
+            Cow::Borrowed(_) => None,
+        };
+        let simplified = changed.unwrap_or(simplified);
         Ok(Prepared {
             plan: lower(&simplified, self.0.fuse, self.0.checks)?,
             simplified,

@@ -3,7 +3,7 @@
 //! A filter keeps the positions of elements, and its epilogue reads what is there. What the element body reads at its own
 //! point, to decide which elements are kept, is in registers by then.
 
-use super::{Finish, Ix, Kernel, Op, Region};
+use super::{Finish, Ix, Kernel, Op};
 use acc_core::ir::{ArrayId, Val};
 
 impl Kernel {
@@ -18,10 +18,10 @@ impl Kernel {
             return self;
         }
         // The place in the result comes before what is kept.
-        let body = &mut epilogue.body.region;
-        let at = body.params[1 + k];
+        let mut body = epilogue.body.clone();
+        let rest = &mut body.region;
+        let at = rest.params[1 + k];
         let mut carried: Vec<(Val, Val)> = Vec::new();
-        let mut rest = body.clone();
         rest.nodes.retain(|n| {
             let Op::Load(l) = &n.op else { return true };
             if l.index[..] != [Ix::At(at)] || l.edge.is_some() {
@@ -32,17 +32,18 @@ impl Kernel {
             carried.extend(n.results.iter().copied().zip(values));
             false
         });
-        if carried.is_empty() || uses(&rest, at) {
+        if carried.is_empty() || body.used()[at.index()] {
             return self;
         }
+        let rest = &mut body.region;
         rest.params.remove(1 + k);
         results.remove(1 + k);
         for (param, value) in carried {
             rest.params.push(param);
             results.push(value);
         }
-        *body = rest;
-        epilogue.leaves = body.params.len() - 1;
+        epilogue.leaves = rest.params.len() - 1;
+        epilogue.body = body;
         output.values = 0..results.len();
         self
     }
@@ -57,14 +58,4 @@ fn read_at_point(nodes: &[super::Node], array: ArrayId, leaf: u32) -> Option<Val
         }
         _ => None,
     })
-}
-
-/// Whether anything in a region takes a value.
-fn uses(r: &Region, v: Val) -> bool {
-    let mut used = r.results.contains(&v);
-    r.visit(0, &mut |n, _| {
-        n.op.operands(&mut |x| used |= x == v);
-        used |= n.op.regions().iter().any(|r| r.results.contains(&v));
-    });
-    used
 }

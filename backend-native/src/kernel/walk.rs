@@ -1,6 +1,6 @@
 //! What operations and regions are made of.
 
-use super::{Edge, Ix, Node, Op, Region};
+use super::{Body, Edge, Ix, Node, Op, Region};
 use acc_core::ir::Val;
 use smallvec::SmallVec;
 
@@ -125,5 +125,19 @@ impl Region {
                 acc_core::grow_stack(|| inner.unchecked());
             }
         }
+    }
+}
+
+impl Body {
+    /// Whether anything in it takes a value.
+    pub(crate) fn used(&self) -> Vec<bool> {
+        let mut used = vec![false; self.types.len()];
+        let results = |r: &Region, used: &mut Vec<bool>| r.results.iter().for_each(|v| used[v.index()] = true);
+        results(&self.region, &mut used);
+        self.region.visit(0, &mut |n, _| {
+            n.op.operands(&mut |v| used[v.index()] = true);
+            n.op.regions().into_iter().for_each(|r| results(r, &mut used));
+        });
+        used
     }
 }

@@ -4,7 +4,7 @@ use super::levels::levels;
 use super::nest::Axis;
 use super::text::{Operand, element, put, stored};
 use super::value::{Mask, Parts, Shape, V};
-use super::{Emitter, Level, used};
+use super::{Emitter, Level};
 use crate::kernel::Body;
 use acc_core::data::ScalarType;
 use acc_core::ir::PrimOp;
@@ -39,7 +39,7 @@ impl<'a> Emitter<'a> {
         let outer_body = std::mem::replace(&mut self.body, body);
         let outer_levels = std::mem::replace(&mut self.levels, levels(body, &params));
         let outer_values = std::mem::replace(&mut self.values, vec![None; body.types.len()]);
-        let outer_used = std::mem::replace(&mut self.used, used(body));
+        let outer_used = std::mem::replace(&mut self.used, body.used());
         let outer_axes = std::mem::replace(&mut self.axes, axes);
         let outer_proven = std::mem::take(&mut self.proven);
         self.constants_of(body);

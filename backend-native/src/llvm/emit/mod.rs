@@ -338,18 +338,6 @@ fn supported(body: &Body) -> Result<usize, Unsupported> {
     }
 }
 
-/// Whether anything in a body takes a value.
-fn used(body: &Body) -> Vec<bool> {
-    let mut used = vec![false; body.types.len()];
-    let results = |r: &Region, used: &mut Vec<bool>| r.results.iter().for_each(|v| used[v.index()] = true);
-    results(&body.region, &mut used);
-    body.region.visit(0, &mut |n, _| {
-        n.op.operands(&mut |v| used[v.index()] = true);
-        n.op.regions().into_iter().for_each(|r| results(r, &mut used));
-    });
-    used
-}
-
 /// As many lanes as a register has of the type that most of the body computes with.
 fn width(body: &Body, size: usize, target: &Target) -> Width {
     let mut by_size = [0usize; 9];
@@ -425,7 +413,7 @@ impl<'a> Emitter<'a> {
             body,
             levels: Vec::new(),
             values: vec![None; body.types.len()],
-            used: used(body),
+            used: body.used(),
             mask: Mask::All,
             faults: None,
             decline,
