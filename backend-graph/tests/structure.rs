@@ -243,6 +243,7 @@ structure! {
     "reshape" [1, 1, 0] floats().reshape((2, 2)).map(twice), floats().map(twice).reshape((2, 2));
  "reshape to half as many rows" [0, 1, 0] { let xs = floats(); xs.reshape((xs.length() / 2, 2)) }, { let xs = floats(); let n = xs.length(); xs.reshape((n.div_floor(2), 2)) };
     "shifted difference" [1, 2, 0] { let xs = floats(); generate(3, |i| xs.index(i + 1) - xs.index(i)) }, { let xs = floats(); let next = |i: Exp<i64>| xs.index(i + 1); generate(3, |k| next(k) - xs.index(k)) };
+    "neighbours, the ends their own" [3, 4, 0] { let xs = floats(); let n = xs.length(); generate(n, |i| xs.index((i + 1).min(n - 1)) - xs.index((i - 1).max(0))) }, { let xs = floats(); let at = |i: Exp<i64>| xs.index(i); generate(xs.length(), |k| { let last = xs.length() - 1; at(last.min(1 + k)) - at(constant(0i64).max(k - 1)) }) };
     "flip of rows" [1, 1, 0] grid().reverse_on::<2>(), { let m = grid(); let (r, c) = m.shape(); m.backpermute((r, c), |(i, j)| (r - 1 - i, j)) };
     // ---- gathers
     "gather" [1, 0, 0] { let xs = floats(); ints().map(|i| xs.index(i)) }, floats().gather(ints());

@@ -17,8 +17,9 @@ use acc_core::data::{Lit, ScalarType};
 use acc_core::ir::{CountedLoop, Node, Part, PrimOp, Region, Val};
 use smallvec::SmallVec;
 
-/// How many elements the tensors of a block have at most, unless the lanes are more: as many as stay in a cache.
-const BLOCK: i64 = 1 << 18;
+/// How many elements the tensors of a block have at most, unless the lanes are more: few enough for a large cache, and so
+/// many that waking threads for each operation, which takes as long as some 100,000 elements, does not count.
+const BLOCK: i64 = 1 << 21;
 
 /// A counted loop on its way into the graph.
 struct Counted<'a> {

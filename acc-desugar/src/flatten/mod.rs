@@ -11,6 +11,7 @@
 
 mod affine;
 mod branch;
+mod clamped;
 mod counted;
 mod known;
 mod level;
@@ -81,6 +82,7 @@ pub fn flatten_with(program: &Program, faults: Faults) -> Graph {
         tokens: vec![Vec::new()],
         extents: HashSet::new(),
         borders: HashMap::new(),
+        clamped: HashMap::new(),
         affines: Vec::new(),
         loops: 0,
         sites: 0,
@@ -116,6 +118,8 @@ pub(super) struct Flattener<'a> {
     extents: HashSet<Value>,
     /// The conditions met that hold up to a position of an axis, or from there on.
     borders: HashMap<Value, pieces::Border>,
+    /// The integers met that are an index between bounds.
+    clamped: HashMap<Value, clamped::Clamped>,
     /// The affine integers met so far.
     affines: Vec<affine::Affine>,
     /// The scalar loops around the current expression.

@@ -4,6 +4,7 @@
 //! read axis by axis; if all are affine, at once, as a strided view; else at linear positions.
 
 use super::affine::Affine;
+use super::clamped::{Clamped, Part};
 use super::scalar::{Lanes, Scalar};
 use super::{Flat, Flattener};
 use crate::graph::{FaultKind, SizeOp, Value, Values};
@@ -28,6 +29,8 @@ enum Along {
     Whole(usize),
     /// `len` positions from `start`, `step` apart, along an axis of the lanes.
     Strided { axis: usize, start: Value, len: Value, step: i64 },
+    /// Between bounds, along an axis of the lanes.
+    Clamped(Clamped),
     /// At positions, of rank 1, along axes of the lanes: those of the last axis run first.
     Positions(Vec<usize>, Value),
 }
@@ -213,6 +216,13 @@ impl Flattener<'_> {
                 let v = self.materialised(id);
                 (Along::Uniform(v), None)
             }
+            (Scalar::Tensor(v), Some(axis))
+                if let Some(c) = self.clamped(v, at.space.get(axis))
+                    && (!masked || self.is_clamped_inside(&c, n)) =>
+            {
+                let out = self.clamped_outside(&c, n);
+                (Along::Clamped(c), Some(Scalar::Size(out)))
+            }
             (Scalar::Tensor(v), _) => {
                 let (safe, out) = if masked {
                     let (out, safe) = self.clamp_at(v, n);
@@ -258,7 +268,7 @@ impl Flattener<'_> {
                     let zero = self.b.size(0);
                     c = self.b.select(taken, axis as u32, zero);
                 }
-                Along::Whole(_) | Along::Strided { .. } | Along::Positions(..) => {}
+                Along::Whole(_) | Along::Strided { .. } | Along::Clamped(_) | Along::Positions(..) => {}
             }
         }
         let (mut lanes, mut here): (Vec<usize>, u32) = (Vec::new(), 0);
@@ -269,6 +279,10 @@ impl Flattener<'_> {
                 Along::Strided { axis, start, len, step } => {
                     c = self.strided_axis(c, here, *start, *len, *step);
                     lanes.push(*axis);
+                }
+                Along::Clamped(clamped) => {
+                    c = self.clamped_axis(c, here, clamped);
+                    lanes.push(clamped.axis);
                 }
                 Along::Positions(axes, at) => {
                     c = self.b.take(c, here, *at);
@@ -305,6 +319,26 @@ impl Flattener<'_> {
                     }
                 }
             }
+        }
+    }
+
+    /// The elements at positions between bounds along an axis.
+    fn clamped_axis(&mut self, c: Value, axis: u32, clamped: &Clamped) -> Value {
+        let zero = self.b.size(0);
+        let parts: Vec<Value> = self
+            .parts(clamped)
+            .into_iter()
+            .map(|part| match part {
+                Part::Run { start, len } => self.b.slice(c, axis, start, len, 1),
+                Part::Repeated { at, count } => {
+                    let positions = self.b.iota_from(count, at, zero);
+                    self.b.take(c, axis, positions)
+                }
+            })
+            .collect();
+        match parts[..] {
+            [part] => part,
+            _ => self.b.concat(&parts, axis),
         }
     }
 

@@ -281,6 +281,7 @@ impl Flattener<'_> {
         let result = self.b.prim(p, &tensors);
         if ty == ScalarType::I64 {
             self.note_border(p, &given, result);
+            self.note_clamped(p, &given, result);
         }
         Scalar::Tensor(result)
     }

@@ -50,6 +50,13 @@ pub(crate) fn rows() -> Rows {
                 generate((rows / 2, columns / 2, 2, 2), |(i, j, a, b)| m.index((i * 2 + a, j * 2 + b))).sum().sum().map(|s| s * 0.25)
             },
             (m,), move || { let two = [2i64, 2]; vec![x.unsqueeze(0).unsqueeze(0).avg_pool2d(two.as_slice(), two.as_slice(), [0i64, 0].as_slice(), false, true, None::<i64>).squeeze()] };
+        "everyday", "differences of neighbours", 0.0, |n| { let xs = floats(n); let x = t(&xs); }
+            |xs: Acc<Vector<f32>>| { let n = xs.length(); generate(n, |i| xs.index((i + 1).min(n - 1)) - xs.index((i - 1).max(0))) },
+            (Vector::from(xs),), move || {
+                let n = x.numel() as i64;
+                let next = Tensor::cat(&[x.narrow(0, 1, n - 1), x.narrow(0, n - 1, 1)], 0);
+                vec![next - Tensor::cat(&[x.narrow(0, 0, 1), x.narrow(0, 0, n - 1)], 0)]
+            };
         "everyday", "rows sorted", 0.0, |n| { let (m, x) = matrix(n.isqrt()); }
             |m: Acc<Matrix<f32>>| m.sort(), (m,), move || vec![x.sort(-1, false).0];
         "everyday", "histogram of floats", 0.0, |n| { let xs = floats(n); let x = t(&xs); }

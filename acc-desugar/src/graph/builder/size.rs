@@ -58,9 +58,10 @@ impl Builder {
             (SizeOp::Sub | SizeOp::Add, _, Some(k)) => {
                 // Constants come together.
                 let k = if op == SizeOp::Sub { k.wrapping_neg() } else { k };
-                if let Some(&Op::SizeOp(SizeOp::Add, x, by)) = self.def(a)
+                if let Some(&Op::SizeOp(before @ (SizeOp::Add | SizeOp::Sub), x, by)) = self.def(a)
                     && let Some(by) = self.const_size(by)
                 {
+                    let by = if before == SizeOp::Sub { by.wrapping_neg() } else { by };
                     let sum = self.size(by.wrapping_add(k));
                     return self.size_op(SizeOp::Add, x, sum);
                 }
