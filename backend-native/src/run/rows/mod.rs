@@ -4,12 +4,13 @@
 //!
 //! * *Rows as lanes*: a lane takes its row from one end to the other, all lanes of a tile in step. For many short rows, and
 //!   for operators that can fault, whose faults then come in order. Machine code takes them in the order of the kernel's
-//!   loops, if that is another one (`scheduled`).
+//!   loops, if that is another one (`scheduled`). Long columns are folded in bands (`bands`).
 //!   What a scan's epilogue stores with axes in another order machine code stores there at once (`turned`).
 //! * *Elements as lanes* (`chunks`): a row is cut into chunks of fixed length, each reduced or scanned on its own. Machine
 //!   code takes many rows of one chunk in one call (`whole`). Chunks are combined in order; those of a scan are
 //!   begun in order, and hand on what comes before the next (`chained`).
 
+mod bands;
 mod chained;
 mod chunks;
 mod fold;
@@ -67,7 +68,7 @@ pub(crate) fn rows(job: &Job<'_>) -> Result<Vec<Columns>, Stop> {
                 lanes::fill(column.as_out(), bits);
             }
         }
-    } else if rows > 0 {
+    } else if rows > 0 && !all.in_bands(&mut out)? {
         if all.as_lanes() {
             if !all.in_tiles(&mut out)? {
                 all.by_rows(&mut out)?;

@@ -1,0 +1,192 @@
+//! Folds of long rows that lie across memory, columns: bands of some elements of all rows are folded on their own, as they
+//! lie in memory, and combined in order. Threads share bands, not rows, so that each reads along memory.
+
+use super::{Rows, STRIP, fold::Acc, row_axis};
+use crate::buffer::AnyBuffer;
+use crate::kernel::Finish;
+use crate::llvm::Form;
+use crate::llvm::code::{self, Call, Memory};
+use crate::run::launch::{CALL, Cut, JobOutput, Outs, first_event, take};
+use crate::tile::lanes;
+use crate::tile::machine::{Machine, Space, Stop};
+use crate::tile::reduce;
+use std::ops::Range;
+
+/// Elements of a band at least: of each row, so that the results of bands are little beside what is read, and of all.
+const LEAST: [usize; 2] = [256, 1 << 16];
+/// Bands at most.
+const MOST: usize = 1 << 8;
+/// Fewer rows are folded with elements as lanes.
+const ROWS: usize = 6;
+/// Matrices of rows from which on they are shared themselves.
+const MATRICES: usize = 16;
+/// Elements of a strip at least, of all rows: a call takes so many.
+const STRIP_LEAST: usize = 1 << 12;
+
+impl Rows<'_> {
+    /// Into how many bands rows are cut: by extents and by how the body reads alone.
+    fn bands(&self) -> usize {
+        let job = self.job;
+        let kernel = &job.launch.kernel;
+        let width = job.extents.iter().rev().nth(1).copied().unwrap_or(1);
+        let folds = job.outputs.iter().all(|o| matches!(o.output.finish, Finish::Fold { .. }));
+        let banded = folds && kernel.lies_across() && !job.launch.combine_partial && !kernel.is_scheduled();
+        if !banded || width < ROWS || self.rows / width >= MATRICES {
+            return 1;
+        }
+        (self.row / LEAST[0]).min(self.rows.saturating_mul(self.row) / LEAST[1]).clamp(1, MOST)
+    }
+
+    /// Folds rows in bands; whether that is done. A fault is left to those who find the first one in order.
+    pub(super) fn in_bands(&self, out: &mut [Vec<AnyBuffer>]) -> Result<bool, Stop> {
+        let (job, bands) = (self.job, self.bands());
+        if bands < 2 {
+            return Ok(false);
+        }
+        let len = self.row.div_ceil(bands).next_multiple_of(STRIP);
+        let bands = self.row.div_ceil(len);
+        let columns = job.outputs.iter().map(|o| job.cx.columns(&o.types, bands * self.rows).map_err(Stop::Error));
+        let mut partial = columns.collect::<Result<Vec<_>, Stop>>()?;
+        let tasks: Vec<_> = {
+            let outs = partial.iter_mut().map(|o| o.iter_mut().map(AnyBuffer::as_out).collect());
+            let mut rest: Vec<Outs<'_>> = outs.collect();
+            let band = |k: usize| {
+                let outs: Vec<Outs<'_>> = rest.iter_mut().map(|rest| take(rest, self.rows)).collect();
+                (k * len..self.row.min((k + 1) * len), outs)
+            };
+            (0..bands).map(band).collect()
+        };
+        let axis = row_axis(job);
+        let space = Space { extents: job.extents.clone(), lo: 0, hi: axis };
+        let call = job.call(Form::Rows);
+        let parallel = job.cx.parallel(self.rows.saturating_mul(self.row), job.launch.cost);
+        let ended = job.cx.tasks(
+            parallel,
+            tasks,
+            || None,
+            |worker, (along, mut outs)| {
+                let machine = worker.get_or_insert_with(|| job.machine(&space));
+                if self.compiled_band(call.as_ref(), machine, along.clone(), &mut outs)? {
+                    return Ok(());
+                }
+                self.band(machine, along, &mut outs)
+            },
+        );
+        match ended {
+            Err(Stop::Fault(..) | Stop::Demand(_)) => return Ok(false),
+            ended => ended?,
+        }
+        self.joined(&partial, out)?;
+        Ok(true)
+    }
+
+    /// Folds a band by machine code; whether that is done.
+    fn compiled_band(
+        &self,
+        call: Option<&Call<'_>>,
+        machine: &mut Machine<'_>,
+        along: Range<usize>,
+        outs: &mut [Outs<'_>],
+    ) -> Result<bool, Stop> {
+        let Some(call) = call else { return Ok(false) };
+        let (job, before) = (self.job, self.job.begins_with());
+        // What does not begin goes on with what is there: something neutral or, where nothing is, the first element.
+        let mut along = along;
+        if along.start > 0 && !self.set_neutral(outs) {
+            self.band(machine, along.start..along.start + 1, outs)?;
+            along.start += 1;
+        }
+        let mut outs: Vec<_> = outs.iter_mut().flatten().map(|o| Some(o.reborrow())).collect();
+        let width = job.extents.iter().rev().nth(1).copied().unwrap_or(1);
+        let strip = if job.launch.kernel.strides_along(row_axis(job)) {
+            STRIP.max(STRIP_LEAST / self.rows)
+        } else {
+            along.len().max(1)
+        };
+        for from in along.clone().step_by(strip) {
+            let along = from..along.end.min(from + strip);
+            let most = CALL / job.launch.cost.max(1) / along.len();
+            let part = code::Part { most, along, ..code::Part::of(0..self.rows, width) };
+            let mut places = Memory { outs: &mut outs, before: &before, ..Memory::default() };
+            if !job.ended(call.run(part, &mut places))? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Folds a band by tiles.
+    fn band(&self, m: &mut Machine<'_>, along: Range<usize>, outs: &mut [Outs<'_>]) -> Result<(), Stop> {
+        let job = self.job;
+        let axis = row_axis(job);
+        let most = job.lanes();
+        let cut = Cut::new(&job.extents[..axis], most);
+        let mut accs: Vec<Acc<'_>> = job.outputs.iter().map(|o| Acc::new(o, most)).collect();
+        let mut done = 0;
+        while done < self.rows {
+            let n = cut.len(done, self.rows - done);
+            first_event(&mut (&mut *m, &mut accs), n, |(m, accs), n| {
+                for t in along.clone() {
+                    m.fixed[axis] = t as i64;
+                    m.tile(done, n)?;
+                    for (o, acc) in job.outputs.iter().zip(&mut **accs) {
+                        let init = o.init.as_ref().filter(|_| t == 0);
+                        init.into_iter().flatten().zip(&mut acc.lanes).for_each(|(&bits, a)| a.fill(n, bits));
+                        if t == along.start && init.is_none() { acc.take(o, m, n) } else { acc.step(o, m, n, false)? }
+                    }
+                }
+                Ok(())
+            })?;
+            for (a, out) in accs.iter().zip(&mut *outs).flat_map(|(acc, outs)| acc.lanes.iter().zip(outs)) {
+                lanes::copy(a.slice(n), out.reborrow().split_at(done).1);
+            }
+            done += n;
+        }
+        Ok(())
+    }
+
+    /// Fills memory with what changes nothing, if such values are known; whether that is so.
+    fn set_neutral(&self, outs: &mut [Outs<'_>]) -> bool {
+        let neutral: Option<Vec<Vec<u64>>> = self.job.outputs.iter().map(JobOutput::neutral).collect();
+        let Some(neutral) = neutral else { return false };
+        outs.iter_mut()
+            .flatten()
+            .zip(neutral.into_iter().flatten())
+            .for_each(|(o, bits)| lanes::fill(o.reborrow(), bits));
+        true
+    }
+
+    /// Combines the bands of each row from left to right.
+    fn joined(&self, partial: &[Vec<AnyBuffer>], out: &mut [Vec<AnyBuffer>]) -> Result<(), Stop> {
+        for ((o, partial), out) in self.job.outputs.iter().zip(partial).zip(out) {
+            let bands = partial.first().map_or(0, |p| p.as_slice().len() / self.rows);
+            let band = |k: usize, leaf: usize, from: usize, n: usize| {
+                lanes::part(partial[leaf].as_slice(), k * self.rows + from, n)
+            };
+            if let Some(ops) = o.known() {
+                for (leaf, (op, out)) in ops.iter().zip(out).enumerate() {
+                    lanes::copy(band(0, leaf, 0, self.rows), out.as_out());
+                    (1..bands).for_each(|k| reduce::merge(*op, out.as_out(), band(k, leaf, 0, self.rows)));
+                }
+                continue;
+            }
+            let Some(mut c) = o.combiner() else { continue };
+            let leaves = out.len();
+            for from in (0..self.rows).step_by(self.job.lanes()) {
+                let n = self.job.lanes().min(self.rows - from);
+                (0..leaves).for_each(|leaf| c.set(leaf, |to| lanes::copy(band(0, leaf, from, n), to)));
+                for k in 1..bands {
+                    (0..leaves).for_each(|leaf| c.set(leaves + leaf, |to| lanes::copy(band(k, leaf, from, n), to)));
+                    c.call(n).map_err(|e| e.stop)?;
+                    for (leaf, out) in out.iter_mut().enumerate() {
+                        c.result(leaf, n, out.as_out().split_at(from).1);
+                    }
+                    for (leaf, out) in out.iter().enumerate() {
+                        c.set(leaf, |to| lanes::copy(lanes::part(out.as_slice(), from, n), to));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
