@@ -76,3 +76,38 @@ fn from_the_right_past_the_caches() {
         }
     }
 }
+
+#[test]
+fn whole_rows_with_an_initial_value() {
+    let scans = [
+        "s: [2]@ = SCAN(a, f: |%x: @, %y: @| add(%x, %y), init: || #) yield s",
+        // Not commutative, and of no known operator; beside a scan of the same rows that has no initial value.
+        "s: [2]@ = SCAN(a, f: |%x: @, %y: @| select(ne(%x, #), %x, %y), init: || #)
+         t: [2]@ = SCAN1(a, f: |%x: @, %y: @| max(%x, %y)) yield s, t",
+        "p: [2](bool, @) = map(a, f: |%x: @| (eq(%x, #), %x))
+         s: [2](bool, @) = SCAN(p, f: |%f: bool, %x: @, %g: bool, %y: @| PAIR, init: || (false, #)) yield s",
+        // A fold and elements that are stored beside it.
+        "d: [2]@ = map(a, f: |%x: @| add(%x, #))
+         s: [2]@ = SCAN(d, f: |%x: @, %y: @| min(%x, %y), init: || #)
+         m: [1]@ = fold(d, f: |%x: @, %y: @| max(%x, %y), init: || #) yield d, s, m",
+    ];
+    let mut r = Rng(97);
+    for (rows, row) in [(1, 64), (3, 65), (200, 64), (7, 257), (40, 1000), (1100, 70), (2, 0), (0, 90)] {
+        for scan in scans {
+            for (right, pair) in [
+                (false, "(or(%f, %g), select(%g, %y, add(%x, %y)))"),
+                (true, "(or(%f, %g), select(%f, %x, add(%x, %y)))"),
+            ] {
+                for ty in ["i32", "f64", "u8", "f32"] {
+                    let scan = scan.replace("SCAN", if right { "scanr" } else { "scanl" }).replace("PAIR", pair);
+                    let constant = if ty.starts_with('f') { format!("3.0{ty}") } else { format!("3{ty}") };
+                    let body = scan.replace('@', ty).replace('#', &constant);
+                    let text = format!("program(a: [2]{ty}) {{ {body} }}");
+                    let elt = parse(&text).param_types().next().unwrap().elt.clone();
+                    let a = array(&[rows, row], &elt, &mut r);
+                    common::agree_within(&text, &[a], if ty.starts_with('f') { 1e-2 } else { 0.0 });
+                }
+            }
+        }
+    }
+}

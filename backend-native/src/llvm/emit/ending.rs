@@ -227,6 +227,9 @@ impl<'a> Ending<'a> {
             }
             if self.form == Form::Whole {
                 self.fold(e, o, totals);
+                if o.is_scan() && o.output.stored && o.output.finish.has_init() {
+                    self.store_init(e, o);
+                }
             } else {
                 o.leaves.iter().zip(&totals).for_each(|(leaf, total)| self.total(e, *leaf, total));
             }
@@ -329,9 +332,10 @@ impl<'a> Ending<'a> {
                     let (scanned, carries) = e.scan_afresh(ops, &o.types(), mark, &elements, carries);
                     let types = o.leaves.iter().map(|l| element(l.ty).to_string());
                     after.0.extend(carries.into_iter().zip(types));
-                    if self.form == Form::Whole {
-                        combined.extend(scanned);
-                    } else if matches!(self.form, Form::Chunk { .. }) {
+                    if self.form == Form::Totals {
+                        continue;
+                    }
+                    if self.is_preceded(o) {
                         let marks = scanned[mark].clone();
                         for ((leaf, &op), parts) in o.leaves.iter().zip(ops).zip(&scanned) {
                             let chunk = self.before(e, *leaf);
@@ -339,6 +343,8 @@ impl<'a> Ending<'a> {
                             let all = parts.iter().zip(&marks).map(|(x, m)| e.afresh(op, leaf.ty, &chunk, x, m));
                             combined.push(all.collect());
                         }
+                    } else {
+                        combined.extend(scanned);
                     }
                 }
                 (Finish::Scan { .. }, Some(ops)) => {
@@ -346,15 +352,18 @@ impl<'a> Ending<'a> {
                         let Some((carry, ty)) = before.next() else { continue };
                         let (scanned, carry) = e.scan(op, leaf.ty, parts, carry);
                         after.0.push((carry, ty));
-                        if self.form == Form::Whole {
-                            combined.push(scanned);
-                        } else if matches!(self.form, Form::Chunk { .. }) {
+                        if self.form == Form::Totals {
+                            continue;
+                        }
+                        if self.is_preceded(o) {
                             let chunk = self.before(e, *leaf);
                             let chunk = e.splat(&chunk, element(leaf.ty));
                             let all = scanned
                                 .iter()
                                 .map(|x| e.operation(op, leaf.ty, e.shape(), &[chunk.clone(), x.clone()]));
                             combined.push(all.collect());
+                        } else {
+                            combined.push(scanned);
                         }
                     }
                 }
@@ -372,7 +381,7 @@ impl<'a> Ending<'a> {
                     }
                     let (scanned, next) = e.scan_by(combine, &types, &elements, &carry, last.as_ref());
                     o.carry(e, next, &mut after);
-                    if self.form == Form::Whole {
+                    if !self.is_preceded(o) {
                         combined.extend(scanned);
                         continue;
                     }
@@ -381,8 +390,12 @@ impl<'a> Ending<'a> {
                         e.splat(&before, element(l.ty))
                     });
                     let leaves = leaves.collect();
-                    let there = e.word(Word::Preceded(o.leaves.first().map_or(0, |l| l.number)));
-                    let there = put!(e, "icmp ne i64 {there}, 0");
+                    let there = if self.form == Form::Whole {
+                        Operand::text("true")
+                    } else {
+                        let there = e.word(Word::Preceded(o.leaves.first().map_or(0, |l| l.number)));
+                        put!(e, "icmp ne i64 {there}, 0")
+                    };
                     combined.extend(e.prepend_by(combine, &types, &Carry { there, leaves }, &scanned));
                 }
                 (Finish::Store, _) => results.extend(o.leaves.iter().copied().zip(elements)),
@@ -399,15 +412,49 @@ impl<'a> Ending<'a> {
                 results.push((leaf, values[k].clone()));
             }
         }
-        let mut combined = combined.into_iter();
-        for o in self.outs.iter().filter(|o| matches!(o.output.finish, Finish::Scan { .. })) {
-            let own = o.leaves.iter().copied().zip(combined.by_ref().take(o.leaves.len()));
-            if o.output.stored { results.extend(own) } else { own.for_each(drop) }
-        }
         for (leaf, parts) in results {
             self.store(e, leaf, &parts, first);
         }
+        let mut combined = combined.into_iter();
+        for o in self.outs.iter().filter(|o| o.is_scan()) {
+            let own: Vec<Parts> = combined.by_ref().take(o.leaves.len()).collect();
+            if o.output.stored {
+                let row = self.scanned_row(e, o);
+                o.leaves.iter().zip(&own).for_each(|(leaf, parts)| self.store_in(e, *leaf, parts, &row, first));
+            }
+        }
         after
+    }
+
+    /// Whether anything comes before the elements of a row or chunk that are scanned.
+    fn is_preceded(&self, o: &Out<'_>) -> bool {
+        matches!(self.form, Form::Chunk { .. }) || (self.form == Form::Whole && o.output.finish.has_init())
+    }
+
+    /// Where the result of a scan stands whose element is the first column of the row: whole rows have their initial value,
+    /// too.
+    fn scanned_row(&self, e: &mut Emitter<'a>, o: &Out<'a>) -> Operand {
+        if self.form != Form::Whole || !o.output.finish.has_init() {
+            return self.row.clone();
+        }
+        let extent = e.word(Word::Extent(self.kernel.axes.len() as u32 - 1));
+        let before = put!(e, "udiv i64 {}, {extent}", self.row);
+        let before = if self.right { before } else { put!(e, "add i64 {before}, 1") };
+        put!(e, "add i64 {}, {before}", self.row)
+    }
+
+    /// Stores the initial value of a whole row's scan: before the first result from the left, or behind the last one.
+    fn store_init(&self, e: &mut Emitter<'a>, o: &Out<'a>) {
+        let row = self.scanned_row(e, o);
+        let column =
+            if self.right { e.word(Word::Extent(self.kernel.axes.len() as u32 - 1)) } else { Operand::int(-1) };
+        for &leaf in &o.leaves {
+            let (before, out, mem) = (self.before(e, leaf), e.word(Word::Out(leaf.number)), stored(leaf.ty));
+            let before = if leaf.ty == ScalarType::Bool { put!(e, "zext i1 {before} to i8") } else { before };
+            let to = put!(e, "getelementptr {mem}, ptr {out}, i64 {row}");
+            let to = put!(e, "getelementptr {mem}, ptr {to}, i64 {column}");
+            e.w.line(format_args!("store {mem} {before}, ptr {to}, align {}, !noalias !2", leaf.ty.size()));
+        }
     }
 
     /// Counts or stores the elements that are kept.

@@ -37,7 +37,7 @@ mod turned;
 mod value;
 
 use super::Target;
-use crate::kernel::{AxisKind, Body, Finish, Kernel, Op, Output, Region};
+use crate::kernel::{AxisKind, Body, Finish, Kernel, Op, Region};
 use acc_core::data::ScalarType;
 use acc_core::ir::{ArrayId, Dir, Val};
 pub(crate) use flat::reads_element_by_element;
@@ -277,10 +277,6 @@ pub(crate) fn emit(kernel: &Kernel, form: Form, target: &Target) -> Result<Emitt
         && let Some(e) = &kernel.epilogue
     {
         supported(&e.body)?;
-    }
-    let lengthens = |o: &Output| matches!(o.finish, Finish::Scan { init: true, .. });
-    if form == Form::Whole && kernel.outputs.iter().any(lengthens) {
-        return Err("whole rows that are longer than what is scanned".into());
     }
     if kernel.axes.len() < if form == Form::Rows { 2 } else { 1 } {
         return Err("too few axes for lanes".into());
