@@ -22,6 +22,9 @@ use crate::kernel::{Body, Edge, Ix, Kernel, Node, Op, Region};
 use acc_core::ir::{ArrayId, Val};
 use std::collections::{HashMap, HashSet};
 
+/// Vectors that few columns fit, of rows that lie across memory.
+const FEW: usize = 2;
+
 /// An axis where code is written.
 #[derive(Clone, Debug)]
 pub(super) enum Axis {
@@ -139,7 +142,8 @@ impl<'a> Emitter<'a> {
         // What lies across memory is walked once for all that is left of a row.
         let across = form == Form::Rows && kernel.lies_across();
         let rest = if whole || large || across { self.width.parts } else { 1 };
-        let columns = Columns { from, to, edges, once: large, whole, rest };
+        let few = if across { FEW.min(rest) } else { rest };
+        let columns = Columns { from, to, edges, once: large, whole, rest, few };
         let state = finish.begin(self);
         let state = self.steps(&columns, state, next_row, &mut |e, first, state| {
             let first = &e.column(first);
@@ -330,7 +334,7 @@ impl<'a> Emitter<'a> {
         done: super::Label,
         write: &mut dyn FnMut(&mut Self, &Operand, State) -> State,
     ) -> State {
-        let Columns { from, to, edges, once, whole, rest } = columns;
+        let Columns { from, to, edges, once, whole, rest, few } = columns;
         let step = self.width.step();
         let (head, choose, masked, before) = (self.w.label(), self.w.label(), self.w.label(), self.w.block);
         let first = state.with(from.clone(), "i64");
@@ -385,15 +389,29 @@ impl<'a> Emitter<'a> {
             let until = put!(self, "call i64 @llvm.smin.i64(i64 {lo}, i64 {to})");
             end = put!(self, "select i1 {early}, i64 {until}, i64 {to}");
         }
-        let parts = std::mem::replace(&mut self.width.parts, *rest);
-        self.mask = self.first_lanes(&j, &end);
-        let after = write(self, &j, carried.clone());
-        self.mask = Mask::All;
-        let next = put!(self, "add i64 {j}, {}", self.width.step());
+        let parts = self.width.parts;
+        let mut ways = vec![(self.w.label(), *rest)];
+        if few < rest {
+            let way = self.w.label();
+            let left = put!(self, "sub i64 {end}, {j}");
+            let fits = put!(self, "icmp sle i64 {left}, {}", few * self.width.lanes);
+            self.w.branch(&fits, way, ways[0].0);
+            ways.push((way, *few));
+        } else {
+            self.w.jump(ways[0].0);
+        }
+        for (way, vectors) in ways {
+            self.w.start(way);
+            self.width.parts = vectors;
+            self.mask = self.first_lanes(&j, &end);
+            let after = write(self, &j, carried.clone());
+            self.mask = Mask::All;
+            let next = put!(self, "add i64 {j}, {}", self.width.step());
+            let next = put!(self, "call i64 @llvm.smin.i64(i64 {next}, i64 {end})");
+            arrivals.push((after.with(next, "i64"), self.w.block));
+            self.w.jump(head);
+        }
         self.width.parts = parts;
-        let next = put!(self, "call i64 @llvm.smin.i64(i64 {next}, i64 {end})");
-        arrivals.push((after.with(next, "i64"), self.w.block));
-        self.w.jump(head);
         here.arrive(self, mark, &arrivals);
         carried
     }
@@ -478,6 +496,8 @@ pub(super) struct Columns {
     pub whole: bool,
     /// Vectors of a step under a mask: fewer than of others are less code.
     pub rest: usize,
+    /// The same where what is left of the columns fits so few, if that is fewer still.
+    pub few: usize,
 }
 
 /// Values carried from step to step, with their types.
