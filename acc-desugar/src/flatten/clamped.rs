@@ -36,11 +36,11 @@ impl Flattener<'_> {
             _ => return,
         };
         let [a, b] = *operands else { return };
-        let (x, bound) = match [a, b].map(|s| self.on_host(s)) {
-            [_, Some(bound)] => (a, bound),
-            [Some(bound), _] => (b, bound),
-            _ => return,
-        };
+        let operands = [a, b].map(|s| match s {
+            Scalar::Tensor(v) => self.on_host_if_known(v),
+            s => s,
+        });
+        let ([x, Scalar::Size(bound)] | [Scalar::Size(bound), x]) = operands else { return };
         let inner = match x {
             Scalar::Tensor(v) => self.clamped.get(&v).copied(),
             x => self.affine_of(x).and_then(|a| {
@@ -56,15 +56,6 @@ impl Flattener<'_> {
         if side.is_none() {
             *side = Some(bound);
             self.clamped.insert(result, Clamped { low_last, ..c });
-        }
-    }
-
-    /// A scalar that the host has.
-    fn on_host(&mut self, s: Scalar) -> Option<Value> {
-        match s {
-            Scalar::Size(n) => Some(n),
-            Scalar::Tensor(v) if self.b.rank(v) == 0 => self.b.known_size(v),
-            Scalar::Tensor(_) | Scalar::Affine(_) => None,
         }
     }
 
