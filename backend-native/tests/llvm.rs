@@ -64,3 +64,32 @@ fn every_test_program_gives_the_same_bits() {
     assert!(wrong.is_empty(), "{} differ:\n{}", wrong.len(), wrong.join("\n"));
     assert_eq!(backend_native::llvm::defects(), Vec::<String>::new());
 }
+
+#[test]
+fn positions_that_loops_carry_take_32_bits() {
+    let program = "program(xs: [1]f32, cs: [1]f32) {
+      a: [1]i64 = map(xs, f: |%x: f32| {
+        %k: i64, %at: i64, %least: f32 = while (0i64, 0i64, 1000f32)
+          test |%k: i64, %at: i64, %least: f32| { yield lt(%k, extent(cs, 0)) }
+          step |%k: i64, %at: i64, %least: f32| {
+            %d: f32 = abs(sub(cs[%k], %x))
+            %closer: bool = lt(%d, %least)
+            yield add(%k, 1i64), select(%closer, %k, %at), select(%closer, %d, %least)
+          }
+        yield %at
+      })
+      yield a
+    }";
+    let program = Arc::new(acc_core::text::parse("positions", program).unwrap());
+    let native = Native::compiled();
+    let listing = acc_core::Backend::prepare(&native, &program).unwrap().listing();
+    // The module as it is written, and after LLVM's passes.
+    let Some(code) = listing.split("define i64").nth(2) else {
+        assert!(!listing.contains("define i64"), "{listing}");
+        println!("not run: there is no LLVM");
+        return;
+    };
+    // The counter is the same in all lanes; the position is widened once, when the loop is left.
+    let carried = |ty: &str| code.lines().any(|l| l.contains(" phi <") && l.contains(ty));
+    assert!(!carried(" x i64>") && carried(" x i32>"), "{code}");
+}

@@ -4,7 +4,7 @@ use crate::row::Row;
 use acc_core::data::ArrayData;
 use acc_core::exec::Ready;
 use acc_core::{Backend, Error, RunLimits};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// A measurement shorter than this repeats what it measures.
 const LEAST_SECONDS: f64 = 5e-3;
@@ -29,9 +29,13 @@ pub struct Timed {
     pub contenders: Vec<(&'static str, Result<Vec<f64>, String>)>,
 }
 
-/// Seconds that one call takes, from `times` in a row, after one that brings its threads and its memory back from what
-/// ran before.
+/// Longer than threads of what ran before watch for more work, on processors that the next one needs.
+const REST: Duration = Duration::from_millis(2);
+
+/// Seconds that one call takes, from `times` in a row, after a rest, and one that brings its threads and its memory back
+/// from what ran before.
 fn seconds(times: usize, call: &mut dyn FnMut()) -> f64 {
+    std::thread::sleep(REST);
     call();
     let start = Instant::now();
     for _ in 0..times {

@@ -84,7 +84,7 @@ pub(super) fn request(engine: &Engine, text: String) -> Option<Arc<Slot>> {
 }
 
 /// Changes whenever the same text comes to mean other code: with the arguments of entries, or how objects are kept.
-const GENERATOR: &str = concat!("acc ", env!("CARGO_PKG_VERSION"), " 3");
+const GENERATOR: &str = concat!("acc ", env!("CARGO_PKG_VERSION"), " 4");
 
 /// The code of a module: from the disk, or compiled and kept there.
 fn code(engine: &Arc<Engine>, disk: Option<&Disk>, request: &Request) -> Option<Loaded> {

@@ -60,6 +60,11 @@ impl Target {
         self.register != 32
     }
 
+    /// Vector registers.
+    fn registers(self) -> usize {
+        if self.register == 32 { 16 } else { 32 }
+    }
+
     /// Whether masks have registers of their own: those of AVX-512.
     fn has_mask_registers(self) -> bool {
         self.register == 64

@@ -303,10 +303,9 @@ fn set_options(f: &Functions) {
         c"-disable-copyprop",
         c"-x86-machine-combiner=false",
     ];
-    /// Where there are sixteen vector registers: instructions are selected in an order that needs few, and constants and
-    /// what is computed ahead stay where they were written, for either move takes registers of inner loops. A loop that
-    /// lanes leave one by one takes 0.6 of its time so, and compilation 0.9.
-    const FEW_REGISTERS: [&CStr; 3] = [c"-pre-RA-sched=list-burr", c"-disable-machine-licm", c"-disable-machine-sink"];
+    /// Where there are sixteen vector registers: constants and what is computed ahead stay where they were written, for
+    /// either move takes registers of inner loops.
+    const FEW_REGISTERS: [&CStr; 2] = [c"-disable-machine-licm", c"-disable-machine-sink"];
     let few: &[&CStr] = if has_few_registers() { &FEW_REGISTERS } else { &[] };
     let options: Vec<_> = OPTIONS.iter().chain(few).map(|o| o.as_ptr()).collect();
     // SAFETY: as many C strings as it says, and a text that is not shown: errors go nowhere.

@@ -6,6 +6,7 @@ use super::{Emitter, Level, Word};
 use crate::kernel::{Node, Op, Region, region_cost};
 use acc_core::data::ScalarType;
 use acc_core::ir::{PrimOp, Val};
+use std::collections::HashMap;
 
 /// Vector operations of loops between two looks at the clock: a few milliseconds even of the dearest.
 pub(super) const FUEL: i64 = 1 << 19;
@@ -39,7 +40,8 @@ impl Emitter<'_> {
                 self.set(n.results[0], v);
             }
             Op::Select { cond, then, else_ } => {
-                let v = self.select(*cond, *then, *else_);
+                let halved = self.halved.has(n.results[0]);
+                let v = if halved { self.choice(*cond, [*then, *else_]) } else { self.select(*cond, *then, *else_) };
                 self.set(n.results[0], v);
             }
             Op::Scalar { array, position } => {
@@ -196,7 +198,13 @@ impl Emitter<'_> {
         let outer = self.mask.clone();
         let levels: Vec<Level> = test.params.iter().map(|p| self.levels[p.index()]).collect();
         let uniform = test.results.iter().all(|v| self.levels[v.index()] == Level::One);
-        let entering: Vec<_> = init.iter().zip(&levels).map(|(&v, &l)| self.carried(v, l)).collect();
+        let outer_halved = self.halved.clone();
+        let halved: Vec<bool> = (0..init.len()).map(|k| self.halve(init[k], k, test, step)).collect();
+        let entering = init.iter().zip(&levels).zip(&halved).map(|((&v, &level), &halved)| match halved {
+            true => (self.spread_half(v), self.vector(ScalarType::I32)),
+            false => self.carried(v, level),
+        });
+        let entering: Vec<_> = entering.collect();
         let (kept_mask, all) = self.kept_mask();
         let entered: Parts = match &outer {
             _ if uniform => Parts::new(),
@@ -245,7 +253,9 @@ impl Emitter<'_> {
                 left.push((kept, next));
             }
         }
-        self.region(test);
+        let ahead = is_computed_ahead(step);
+        let first = [test, step];
+        self.part_by_part(if ahead { &first } else { &first[..1] });
         let (some, go) = if uniform {
             (self.one(test.results[0]), Parts::new())
         } else {
@@ -267,15 +277,11 @@ impl Emitter<'_> {
             self.mask = Mask::Lanes(go);
             (some, kept)
         };
-        let ahead = is_computed_ahead(step);
-        if ahead {
-            self.region(step);
-        }
         self.w.branch(&some, body, exit);
         let leaving = self.w.block;
         self.w.start(body);
         if !ahead {
-            self.region(step);
+            self.part_by_part(&[step]);
         }
         self.tick(region_cost(test) + region_cost(step));
         let next: Vec<_> = step.results.iter().zip(&levels).map(|(&v, &l)| self.carried(v, l)).collect();
@@ -311,12 +317,69 @@ impl Emitter<'_> {
         self.mask = outer;
         debug_assert_ne!(leaving, exit);
         for (k, &r) in n.results.iter().enumerate() {
-            if uniform {
-                self.set(r, Self::delivered(levels[k], state[k].clone()));
-            } else if self.used[r.index()] {
-                self.set(r, V::Lanes(left[k].1.clone()));
+            let carried = match uniform {
+                true => &state[k],
+                false if self.used[r.index()] => &left[k].1,
+                false => continue,
+            };
+            let level = if uniform { levels[k] } else { Level::Lanes };
+            let result = if halved[k] { self.widened(carried) } else { carried.clone() };
+            self.set(r, Self::delivered(level, result));
+        }
+        self.halved = outer_halved;
+    }
+
+    /// Writes regions of a loop, one after the other. What is carried around it takes registers for all vectors of a step;
+    /// what is computed in between takes them for one, if the vectors are computed one after the other.
+    fn part_by_part(&mut self, regions: &[&Region]) {
+        let parts = self.width.parts;
+        let own = |n: &&Node| n.results.iter().any(|r| self.levels[r.index()] == Level::Lanes);
+        let (own, alike): (Vec<&Node>, Vec<&Node>) = regions.iter().flat_map(|r| &r.nodes).partition(own);
+        let is_plain =
+            |n: &&Node| matches!(n.op, Op::Prim(..) | Op::Cast(_) | Op::Bitcast(_) | Op::Fma(..) | Op::Select { .. });
+        let is_bound = |n: &&Node| !n.results.is_empty();
+        if parts == 1
+            || !own.iter().all(is_plain)
+            || own.iter().any(|n| n.op.is_partial())
+            || !alike.iter().all(is_bound)
+        {
+            return regions.iter().for_each(|r| self.region(r));
+        }
+        alike.into_iter().for_each(|n| self.node(n));
+        own.iter().for_each(|n| self.halves_of(n));
+        let mut taken: HashMap<Val, Parts> = HashMap::new();
+        for n in &own {
+            n.op.operands(&mut |v| {
+                if let Some(V::Linear(..) | V::Lanes(_)) = self.values[v.index()] {
+                    taken.entry(v).or_insert_with(|| self.lanes(v));
+                }
+            });
+        }
+        let before: Vec<(Val, Option<V>)> = taken.keys().map(|v| (*v, self.values[v.index()].clone())).collect();
+        let mask = self.mask.clone();
+        let mut made: HashMap<Val, Parts> = HashMap::new();
+        self.width.parts = 1;
+        for part in 0..parts {
+            for (v, all) in &taken {
+                self.set(*v, V::Lanes(smallvec::smallvec![all[part].clone()]));
+            }
+            if let Mask::Lanes(m) = &mask {
+                self.mask = Mask::Lanes(smallvec::smallvec![m[part].clone()]);
+            }
+            own.iter().for_each(|n| self.node(n));
+            for &r in own.iter().flat_map(|n| &n.results) {
+                made.entry(r).or_default().extend(self.lanes(r));
             }
         }
+        self.width.parts = parts;
+        self.mask = mask;
+        for (v, value) in before {
+            self.values[v.index()] = value;
+        }
+        for (v, all) in made {
+            self.set(v, V::Lanes(all));
+        }
+        self.settle();
     }
 
     /// The conditions that a test is the conjunction of: those that are the same for all lanes, and the others.

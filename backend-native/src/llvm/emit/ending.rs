@@ -2,12 +2,12 @@
 //!
 //! Folds and scans group as those of the tile executor do: see `tile::reduce`, `run::rows::chunks` and `run::rows::scan`.
 
-use super::nest::State;
 use super::scan::Carry;
 use super::scatter::Combining;
+use super::steps::State;
 use super::text::{Label, Operand, element, literal, put, stored};
 use super::value::{Mask, Parts, Shape, V};
-use super::{Emitter, Form, Word};
+use super::{Emitter, Form, SMALL, Word};
 use crate::kernel::{AxisKind, Finish, Kernel, Node, Output, region_cost};
 use crate::tile::reduce;
 use acc_core::data::{Lit, ScalarType};
@@ -134,6 +134,14 @@ impl<'a> Ending<'a> {
         }
         e.w.start(go_on);
         [e.decline, e.stop] = exits;
+    }
+
+    /// Whether the vectors of a step are walked one after the other: where each has partial results of its own, which all
+    /// together would take most registers.
+    pub(super) fn walks_apart(&self, e: &Emitter<'_>) -> bool {
+        let are_folds = self.outs.iter().all(|o| o.known.is_some() && matches!(o.output.finish, Finish::Fold { .. }));
+        let partial = self.outs.iter().map(|o| o.leaves.len()).sum::<usize>() * e.width.parts;
+        self.form.is_along() && are_folds && partial > e.target.registers() / 2 && e.body.region.nodes.len() > SMALL
     }
 
     /// What the steps of a row begin with.
@@ -272,6 +280,11 @@ impl<'a> Ending<'a> {
     /// All leaves, as numbers of output and leaf.
     pub(super) fn leaves(&self) -> Vec<(usize, usize)> {
         self.outs.iter().enumerate().flat_map(|(o, out)| (0..out.leaves.len()).map(move |k| (o, k))).collect()
+    }
+
+    /// The values of the element body that the leaves take.
+    pub(super) fn leaves_taken(&self) -> Vec<Val> {
+        self.outs.iter().flat_map(|o| o.leaves.iter().map(|l| l.value)).collect()
     }
 
     /// Stores neighbours of a row.

@@ -13,14 +13,17 @@
 
 use super::ending::Ending;
 use super::levels::levels;
+use super::steps::Columns;
 use super::text::{Operand, literal, put};
 use super::turned::{PANEL, Visit, axis_turned};
-use super::value::{Mask, V};
-use super::{Emitter, Form, Level, Word};
-use crate::buffer::LINE;
+use super::value::{Mask, Parts, V};
+use super::{Emitter, Form, Level, SMALL, Word};
 use crate::kernel::{Body, Edge, Ix, Kernel, Node, Op, Region};
 use acc_core::ir::{ArrayId, Val};
 use std::collections::{HashMap, HashSet};
+
+/// Vectors of a long body that are computed side by side.
+const GROUP: usize = 2;
 
 /// Vectors that few columns fit, of rows that lie across memory.
 const FEW: usize = 2;
@@ -143,17 +146,20 @@ impl<'a> Emitter<'a> {
         let across = form == Form::Rows && kernel.lies_across();
         let rest = if whole || large || across { self.width.parts } else { 1 };
         let few = if across { FEW.min(rest) } else { rest };
-        let columns = Columns { from, to, edges, once: large, whole, rest, few };
+        let columns = Columns { from, to, edges, once: large, whole, apart: finish.walks_apart(self), rest, few };
         let state = finish.begin(self);
         let state = self.steps(&columns, state, next_row, &mut |e, first, state| {
             let first = &e.column(first);
-            e.axes[lane] = Axis::Lanes(first.clone());
-            e.set(e.body.region.params[lane], V::Linear(first.clone(), e.lane_step));
             let exits = [e.decline, e.stop];
             if form.is_scatter() {
                 (e.decline, e.stop) = (e.w.label(), e.w.label());
             }
-            step.iter().for_each(|n| e.node(n));
+            if form.is_along() {
+                e.by_groups(&step, lane, first, &finish.leaves_taken());
+            } else {
+                e.at_column(lane, first.clone());
+                step.iter().for_each(|n| e.node(n));
+            }
             // Before anything is written: what is declined is run again, and may read what lies there now.
             e.settle();
             let state = finish.step(e, &inside, first, state);
@@ -174,6 +180,43 @@ impl<'a> Emitter<'a> {
         }
         self.w.start(done);
         self.w.line(format_args!("ret i64 0"));
+    }
+
+    /// Binds the axis of lanes at a step whose first lane is at a column.
+    fn at_column(&mut self, lane: usize, first: Operand) {
+        self.axes[lane] = Axis::Lanes(first.clone());
+        self.set(self.body.region.params[lane], V::Linear(first, self.lane_step));
+    }
+
+    /// Writes what a step computes, of a long body some vectors at a time: more of them would take registers of each other
+    /// and gain nothing. What is asked for is put together.
+    fn by_groups(&mut self, nodes: &[&'a Node], lane: usize, first: &Operand, asked: &[Val]) {
+        let (parts, lanes) = (self.width.parts, self.width.lanes);
+        let group = if nodes.len() > SMALL { GROUP } else { parts };
+        if parts <= group {
+            self.at_column(lane, first.clone());
+            return nodes.iter().for_each(|n| self.node(n));
+        }
+        let mask = self.mask.clone();
+        let mut made = vec![Parts::new(); asked.len()];
+        self.width.parts = group;
+        for part in (0..parts).step_by(group) {
+            let column = match part {
+                0 => first.clone(),
+                _ => put!(self, "add i64 {first}, {}", self.lane_step * (part * lanes) as i64),
+            };
+            self.at_column(lane, column);
+            if let Mask::Lanes(m) = &mask {
+                self.mask = Mask::Lanes(m[part..part + group].into());
+            }
+            nodes.iter().for_each(|n| self.node(n));
+            for (all, &v) in made.iter_mut().zip(asked) {
+                all.extend(self.lanes(v));
+            }
+        }
+        self.width.parts = parts;
+        self.mask = mask;
+        asked.iter().zip(made).for_each(|(&v, all)| self.set(v, V::Lanes(all)));
     }
 
     /// Starts a loop over the rows of the function.
@@ -325,144 +368,6 @@ impl<'a> Emitter<'a> {
         }
         range
     }
-
-    /// The steps of a row; yields what they carry, at the block where the row is done, which is to be started next.
-    pub(super) fn steps(
-        &mut self,
-        columns: &Columns,
-        state: State,
-        done: super::Label,
-        write: &mut dyn FnMut(&mut Self, &Operand, State) -> State,
-    ) -> State {
-        let Columns { from, to, edges, once, whole, rest, few } = columns;
-        let step = self.width.step();
-        let (head, choose, masked, before) = (self.w.label(), self.w.label(), self.w.label(), self.w.block);
-        let first = state.with(from.clone(), "i64");
-        self.w.jump(head);
-        self.w.start(head);
-        let here = first.promised(self);
-        let mark = self.w.mark();
-        let (j, carried) = here.split();
-        let more = put!(self, "icmp slt i64 {j}, {to}");
-        self.w.branch(&more, choose, done);
-        self.w.start(choose);
-        let mut arrivals = vec![(first, before)];
-        let (mut lo, hi) = edges.clone().unwrap_or_else(|| (from.clone(), to.clone()));
-        if self.stream && edges.is_some() {
-            // Full vectors begin at cache lines.
-            lo = put!(self, "add i64 {lo}, {}", LINE - 1);
-            lo = put!(self, "and i64 {lo}, -{LINE}");
-        }
-        if !once || edges.is_some() {
-            let inner = self.w.label();
-            let end = put!(self, "add i64 {j}, {step}");
-            let mut fits = put!(self, "icmp sle i64 {end}, {hi}");
-            if edges.is_some() {
-                let from = put!(self, "icmp sge i64 {j}, {lo}");
-                fits = put!(self, "and i1 {from}, {fits}");
-            }
-            let from = self.w.block;
-            self.w.branch(&fits, inner, masked);
-            self.w.start(inner);
-            let at = here.promised(self);
-            let inner_mark = self.w.mark();
-            let (i, carried) = at.split();
-            self.inner = true;
-            let after = write(self, &i, carried);
-            self.inner = false;
-            let next = put!(self, "add i64 {i}, {step}");
-            let end = put!(self, "add i64 {next}, {step}");
-            let again = put!(self, "icmp sle i64 {end}, {hi}");
-            let last = self.w.block;
-            self.w.branch(&again, inner, head);
-            let after = after.with(next, "i64");
-            at.arrive(self, inner_mark, &[(here.clone(), from), (after.clone(), last)]);
-            arrivals.push((after, last));
-        } else {
-            self.w.jump(masked);
-        }
-        self.w.start(masked);
-        let mut end = to.clone();
-        // Where lanes combine along a row, steps stay whole.
-        if edges.is_some() && !whole {
-            let early = put!(self, "icmp slt i64 {j}, {lo}");
-            let until = put!(self, "call i64 @llvm.smin.i64(i64 {lo}, i64 {to})");
-            end = put!(self, "select i1 {early}, i64 {until}, i64 {to}");
-        }
-        let parts = self.width.parts;
-        let mut ways = vec![(self.w.label(), *rest)];
-        if few < rest {
-            let way = self.w.label();
-            let left = put!(self, "sub i64 {end}, {j}");
-            let fits = put!(self, "icmp sle i64 {left}, {}", few * self.width.lanes);
-            self.w.branch(&fits, way, ways[0].0);
-            ways.push((way, *few));
-        } else {
-            self.w.jump(ways[0].0);
-        }
-        for (way, vectors) in ways {
-            self.w.start(way);
-            self.width.parts = vectors;
-            self.mask = self.first_lanes(&j, &end);
-            let after = write(self, &j, carried.clone());
-            self.mask = Mask::All;
-            let next = put!(self, "add i64 {j}, {}", self.width.step());
-            let next = put!(self, "call i64 @llvm.smin.i64(i64 {next}, i64 {end})");
-            arrivals.push((after.with(next, "i64"), self.w.block));
-            self.w.jump(head);
-        }
-        self.width.parts = parts;
-        here.arrive(self, mark, &arrivals);
-        carried
-    }
-
-    /// The lanes whose index is below `end`, from `first` on.
-    fn first_lanes(&mut self, first: &Operand, end: &Operand) -> Mask {
-        let (lanes, step) = (self.width.lanes, self.width.step());
-        let left = put!(self, "sub i64 {end}, {first}");
-        let left = put!(self, "call i64 @llvm.smin.i64(i64 {left}, i64 {step})");
-        let left = put!(self, "trunc i64 {left} to i32");
-        let left = self.splat(&left, "i32");
-        let parts = (0..self.width.parts).map(|p| {
-            let numbers: Vec<String> = (0..lanes).map(|k| format!("i32 {}", p * lanes + k)).collect();
-            put!(self, "icmp slt <{lanes} x i32> <{}>, {left}", numbers.join(", "))
-        });
-        Mask::Lanes(parts.collect())
-    }
-}
-
-impl Emitter<'_> {
-    /// A loop from an index to below another, which is greater: `write` makes of an index and what is carried what is
-    /// carried on. The operations of a turn, if it looks at the clock, cost so much. Yields what is carried out of it.
-    pub(super) fn along(
-        &mut self,
-        [from, to]: [&Operand; 2],
-        by: usize,
-        carried: State,
-        cost: Option<usize>,
-        write: impl FnOnce(&mut Self, &Operand, State) -> Vec<Operand>,
-    ) -> Vec<Operand> {
-        let state = carried.with(from.clone(), "i64");
-        let (head, exit, before) = (self.w.label(), self.w.label(), self.w.block);
-        self.w.jump(head);
-        self.w.start(head);
-        let here = state.promised(self);
-        let mark = self.w.mark();
-        let (t, carried) = here.split();
-        let types: Vec<String> = carried.0.iter().map(|(_, ty)| ty.clone()).collect();
-        let after = write(self, &t, carried);
-        if let Some(cost) = cost {
-            self.tick(cost);
-        }
-        let next = put!(self, "add i64 {t}, {by}");
-        let more = put!(self, "icmp slt i64 {next}, {to}");
-        let last = self.w.block;
-        self.w.branch(&more, head, exit);
-        let arrived = State(after.iter().cloned().zip(types).collect()).with(next, "i64");
-        here.arrive(self, mark, &[(state, before), (arrived, last)]);
-        self.w.start(exit);
-        after
-    }
 }
 
 /// The loop over the rows of a function: its phis, which stand at a mark, are written when it ends.
@@ -479,59 +384,6 @@ impl Rows {
             Rows::InOrder { row, .. } => row,
             Rows::InBlocks(visit) => &visit.row,
         }
-    }
-}
-
-/// The columns of a row whose steps are written.
-pub(super) struct Columns {
-    /// The first.
-    pub from: Operand,
-    /// The one after the last.
-    pub to: Operand,
-    /// Those away from edges.
-    pub edges: Option<(Operand, Operand)>,
-    /// Whether the body is written once, for any mask.
-    pub once: bool,
-    /// Whether only the last step of a row may be of fewer lanes.
-    pub whole: bool,
-    /// Vectors of a step under a mask: fewer than of others are less code.
-    pub rest: usize,
-    /// The same where what is left of the columns fits so few, if that is fewer still.
-    pub few: usize,
-}
-
-/// Values carried from step to step, with their types.
-#[derive(Clone, Default)]
-pub(super) struct State(pub Vec<(Operand, String)>);
-
-impl State {
-    fn with(&self, o: Operand, ty: &str) -> State {
-        let mut all = vec![(o, ty.to_string())];
-        all.extend(self.0.iter().cloned());
-        State(all)
-    }
-
-    /// The first value, and the others.
-    pub(super) fn split(&self) -> (Operand, State) {
-        match self.0.split_first() {
-            Some(((o, _), rest)) => (o.clone(), State(rest.to_vec())),
-            None => (Operand::int(0), State::default()),
-        }
-    }
-
-    /// Registers for the same values at the start of a block, to be defined by [`arrive`](State::arrive).
-    pub(super) fn promised(&self, e: &mut Emitter<'_>) -> State {
-        State(self.0.iter().map(|(_, ty)| (e.w.promise(), ty.clone())).collect())
-    }
-
-    /// Writes the phis of promised registers at a mark.
-    pub(super) fn arrive(&self, e: &mut Emitter<'_>, mark: usize, from: &[(State, super::Label)]) {
-        let mut lines = String::new();
-        for (k, (register, ty)) in self.0.iter().enumerate() {
-            let ends: Vec<String> = from.iter().map(|(s, l)| format!("[ {}, {l} ]", s.0[k].0)).collect();
-            lines += &format!("  {register} = phi {ty} {}\n", ends.join(", "));
-        }
-        e.w.insert(mark, &lines);
     }
 }
 

@@ -1,7 +1,8 @@
 //! Rows that are folded or scanned from one end to the other, one per lane.
 
 use super::ending::{Ending, Leaf, Out};
-use super::nest::{Axis, State};
+use super::nest::Axis;
+use super::steps::State;
 use super::text::{Operand, element, literal, put, stored};
 use super::value::{Parts, V};
 use super::{Emitter, Word};

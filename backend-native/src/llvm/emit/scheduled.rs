@@ -8,7 +8,8 @@
 //! A loop whose tiles are written out runs over the full ones, and then over what is left point by point.
 
 use super::ending::{Ending, Leaf};
-use super::nest::{Axis, Columns, State, depths};
+use super::nest::{Axis, depths};
+use super::steps::{Columns, State};
 use super::text::{Operand, put};
 use super::value::{Mask, Parts, V};
 use super::{Emitter, Form, Width, Word};
@@ -184,8 +185,16 @@ impl<'a> Nest<'a> {
         let is_bound = |axis| kernel.loops[..depth].iter().any(|l| l.axis == axis && l.step == 1);
         let edges = e.inner_range(&e.body.region, axis, [&from, &to], &is_bound);
         let done = e.w.label();
-        let columns =
-            Columns { from, to, edges, once: self.once, whole: false, rest: e.width.parts, few: e.width.parts };
+        let columns = Columns {
+            from,
+            to,
+            edges,
+            once: self.once,
+            whole: false,
+            apart: false,
+            rest: e.width.parts,
+            few: e.width.parts,
+        };
         let ticks = kernel.loops[depth + 1..].iter().any(|l| !l.unrolled);
         e.steps(&columns, State::default(), done, &mut |e, first, state| {
             e.axes[axis] = Axis::Lanes(first.clone());

@@ -8,7 +8,8 @@
 //! blocks of as many points along it as are turned at once: of a block those with the same indices along the axes in
 //! between, then those with the next ones.
 
-use super::nest::{Axis, State};
+use super::nest::Axis;
+use super::steps::State;
 use super::text::{Label, Operand, put};
 use super::value::V;
 use super::{Emitter, Word};
