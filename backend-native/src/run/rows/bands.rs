@@ -5,8 +5,8 @@ use super::{Rows, STRIP, fold::Acc, row_axis};
 use crate::buffer::AnyBuffer;
 use crate::kernel::Finish;
 use crate::llvm::Form;
-use crate::llvm::code::{self, Call, Memory};
-use crate::run::launch::{CALL, Cut, JobOutput, Outs, first_event, take};
+use crate::llvm::code::{Call, Memory};
+use crate::run::launch::{Cut, JobOutput, Outs, first_event, take};
 use crate::tile::lanes;
 use crate::tile::machine::{Machine, Space, Stop};
 use crate::tile::reduce;
@@ -28,7 +28,7 @@ impl Rows<'_> {
     fn bands(&self) -> usize {
         let job = self.job;
         let kernel = &job.launch.kernel;
-        let width = job.extents.iter().rev().nth(1).copied().unwrap_or(1);
+        let width = self.side_by_side();
         let folds = job.outputs.iter().all(|o| matches!(o.output.finish, Finish::Fold { .. }));
         let banded = folds && kernel.lies_across() && !job.launch.combine_partial && !kernel.is_scheduled();
         if !banded || width < ROWS || self.rows / width >= MATRICES {
@@ -97,22 +97,13 @@ impl Rows<'_> {
             along.start += 1;
         }
         let mut outs: Vec<_> = outs.iter_mut().flatten().map(|o| Some(o.reborrow())).collect();
-        let width = job.extents.iter().rev().nth(1).copied().unwrap_or(1);
         let strip = if job.launch.kernel.strides_along(row_axis(job)) {
             STRIP.max(STRIP_LEAST / self.rows)
         } else {
             along.len().max(1)
         };
-        for from in along.clone().step_by(strip) {
-            let along = from..along.end.min(from + strip);
-            let most = CALL / job.launch.cost.max(1) / along.len();
-            let part = code::Part { most, along, ..code::Part::of(0..self.rows, width) };
-            let mut places = Memory { outs: &mut outs, before: &before, ..Memory::default() };
-            if !job.ended(call.run(part, &mut places))? {
-                return Ok(false);
-            }
-        }
-        Ok(true)
+        let mut memory = Memory { outs: &mut outs, before: &before, ..Memory::default() };
+        self.in_strips(call, 0..self.rows, along, strip, &mut memory)
     }
 
     /// Folds a band by tiles.

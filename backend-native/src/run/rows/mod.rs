@@ -23,12 +23,13 @@ mod whole;
 use crate::buffer::AnyBuffer;
 use crate::kernel::{AxisKind, Finish};
 use crate::llvm::Form;
-use crate::llvm::code::{self, Call, Memory as Places};
+use crate::llvm::code::{Call, Memory as Places, Part};
 use crate::run::launch::{CALL, Columns, Cut, Job, JobOutput, Outs, finish, first_event, give, take, task_len};
 use crate::tile::lanes::{self, Lanes};
 use crate::tile::machine::{Machine, Outcome, Space, Stop};
 use acc_core::ir::Dir;
 use fold::Acc;
+use std::ops::Range;
 
 /// Rows shorter than this are taken as lanes.
 const SHORT_ROW: usize = 64;
@@ -234,18 +235,34 @@ impl<'a> Rows<'a> {
         let kernel = &job.launch.kernel;
         let across = kernel.lies_across() && kernel.strides_along(row_axis(job));
         let len = if self.dir.is_none() && across { STRIP } else { self.row };
-        for from in (0..self.row).step_by(len) {
-            let along = from..self.row.min(from + len);
-            let positions = block.first..block.first + block.count;
-            let row = job.extents.iter().rev().nth(1).copied().unwrap_or(1);
-            let most = CALL / job.launch.cost.max(1) / along.len();
-            let part = code::Part { most, along, ..code::Part::of(positions, row) };
-            let mut places = Places { outs: &mut outs, before: &before, ..Places::default() };
-            if !job.ended(call.run(part, &mut places))? {
+        let mut places = Places { outs: &mut outs, before: &before, ..Places::default() };
+        self.in_strips(call, block.first..block.first + block.count, 0..self.row, len, &mut places)
+    }
+
+    /// Takes rows by machine code, from one place along them to another, so many elements of each before the next ones;
+    /// whether that is done.
+    fn in_strips(
+        &self,
+        call: &Call<'_>,
+        rows: Range<usize>,
+        along: Range<usize>,
+        strip: usize,
+        places: &mut Places<'_, '_>,
+    ) -> Result<bool, Stop> {
+        let most = CALL / self.job.launch.cost.max(1) / strip.max(1);
+        for from in along.clone().step_by(strip.max(1)) {
+            let along = from..along.end.min(from + strip);
+            let part = Part { most, along, ..Part::of(rows.clone(), self.side_by_side()) };
+            if !self.job.ended(call.run(part, places))? {
                 return Ok(false);
             }
         }
         Ok(true)
+    }
+
+    /// How many rows lie side by side: the extent of the axis around them.
+    fn side_by_side(&self) -> usize {
+        self.job.extents.iter().rev().nth(1).copied().unwrap_or(1)
     }
 
     /// Takes `n` rows of a block, from row `done` on, from one end to the other.

@@ -4,8 +4,8 @@
 use super::{Rows, STRIP};
 use crate::buffer::AnyBuffer;
 use crate::llvm::Form;
-use crate::llvm::code::{Call, Memory, Part, Shared};
-use crate::run::launch::{CALL, Columns, finish, task_len};
+use crate::llvm::code::{Call, Memory, Shared};
+use crate::run::launch::{Columns, finish, task_len};
 use crate::tile::lanes::Lanes;
 use crate::tile::machine::Stop;
 use acc_core::data::ScalarType;
@@ -55,16 +55,7 @@ impl Rows<'_> {
         let types = job.outputs.iter().flat_map(|o| &o.types);
         let mut so_far: Vec<Lanes> = types.map(|&ty| Lanes::new(ty, rows.len())).collect();
         let mut outs: Vec<_> = so_far.iter_mut().map(|lanes| Some(lanes.out())).collect();
-        let around = job.extents.iter().rev().nth(1).copied().unwrap_or(1);
-        for from in (0..self.row).step_by(STRIP) {
-            let along = from..self.row.min(from + STRIP);
-            let most = CALL / job.launch.cost.max(1) / along.len();
-            let part = Part { most, along, ..Part::of(rows.clone(), around) };
-            let mut places = Memory { outs: &mut outs, shared: Some(shared), ..Memory::default() };
-            if !job.ended(call.run(part, &mut places))? {
-                return Ok(false);
-            }
-        }
-        Ok(true)
+        let mut memory = Memory { outs: &mut outs, shared: Some(shared), ..Memory::default() };
+        self.in_strips(call, rows, 0..self.row, STRIP, &mut memory)
     }
 }
