@@ -93,3 +93,27 @@ fn positions_that_loops_carry_take_32_bits() {
     let carried = |ty: &str| code.lines().any(|l| l.contains(" phi <") && l.contains(ty));
     assert!(!carried(" x i64>") && carried(" x i32>"), "{code}");
 }
+
+#[test]
+fn long_bodies_are_written_for_two_vectors_side_by_side() {
+    let steps: String = (0..120).map(|k| format!("%x{}: f32 = add(mul(%x{k}, 0.5f32), %q)\n", k + 1)).collect();
+    let program = format!(
+        "program(xs: [1]f32) {{
+          a: [1]f32 = map(xs, f: |%x0: f32| {{
+            %q: f32 = div(1f32, %x0)
+            {steps}
+            yield %x120
+          }})
+          yield a
+        }}"
+    );
+    let program = Arc::new(acc_core::text::parse("long", &program).unwrap());
+    let listing = acc_core::Backend::prepare(&Native::compiled(), &program).unwrap().listing();
+    let Some(written) = listing.split("define i64").nth(1) else {
+        println!("not run: there is no LLVM");
+        return;
+    };
+    let operations = |name: &str| written.lines().filter(|l| l.contains(name) && l.contains(" x float>")).count();
+    // Of 241 operations, for any mask: from 200 on a body is written once.
+    assert_eq!((operations(" fdiv "), operations(" fmul ")), (2, 240), "{written}");
+}

@@ -335,14 +335,12 @@ impl Emitter<'_> {
         let parts = self.width.parts;
         let own = |n: &&Node| n.results.iter().any(|r| self.levels[r.index()] == Level::Lanes);
         let (own, alike): (Vec<&Node>, Vec<&Node>) = regions.iter().flat_map(|r| &r.nodes).partition(own);
-        let is_plain =
+        let is_arithmetic =
             |n: &&Node| matches!(n.op, Op::Prim(..) | Op::Cast(_) | Op::Bitcast(_) | Op::Fma(..) | Op::Select { .. });
-        let is_bound = |n: &&Node| !n.results.is_empty();
-        if parts == 1
-            || !own.iter().all(is_plain)
-            || own.iter().any(|n| n.op.is_partial())
-            || !alike.iter().all(is_bound)
-        {
+        // What is alike comes first: it takes nothing of what is not, which checks do, and regions may.
+        let takes_alike = |n: &&Node| !n.results.is_empty() && n.op.regions().is_empty();
+        let is_plain = own.iter().all(|n| is_arithmetic(n) && !n.op.is_partial()) && alike.iter().all(takes_alike);
+        if parts == 1 || !is_plain {
             return regions.iter().for_each(|r| self.region(r));
         }
         alike.into_iter().for_each(|n| self.node(n));
