@@ -36,11 +36,11 @@ impl Emitter<'_> {
         if self.ty(param) != ScalarType::I64 || self.levels[param.index()] != Level::Lanes || !self.may_halve(init) {
             return false;
         }
-        let mut choices = HashSet::from([param]);
+        let mut choices = HashSet::from([param, test.params[k]]);
         if result == param || !self.chooses(result, step, &mut choices) {
             return false;
         }
-        // Whatever else takes it would need all bits.
+        // The loop itself takes it once; whatever else does would need all bits.
         let is_choice = |n: &Node| n.results.iter().any(|r| choices.contains(r));
         let mut others = test.results.iter().chain(&step.results).filter(|v| choices.contains(v)).count();
         for region in [test, step] {
@@ -52,13 +52,10 @@ impl Emitter<'_> {
                 others += inner.iter().flat_map(|r| &r.results).filter(|v| choices.contains(v)).count();
             });
         }
-        let mut in_test = 0;
-        test.visit(0, &mut |n, _| n.op.operands(&mut |v| in_test += usize::from(v == test.params[k])));
-        if others != 1 || in_test > 0 || test.results.contains(&test.params[k]) {
+        if others != 1 {
             return false;
         }
         self.halved.values.extend(choices);
-        self.halved.values.insert(test.params[k]);
         true
     }
 
