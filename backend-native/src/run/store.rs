@@ -126,9 +126,10 @@ impl<'a> Native<'a> {
         // The elements of a point along the axis that is turned, and along those around it.
         let whole = turned.map_or(1, |axis| llvm::between(kernel, axis).map(extent).product::<usize>() * row);
         let turned = turned.is_some();
-        // Lines of each result: as many as are turned at once, else one, so that few lines are read in turn.
+        // Lines of each result: one, so that few lines are read in turn, or, where these stay in a cache, as many as are turned
+        // at once.
         let line = types().map(|t| LINE / t.size()).max().filter(|_| panels || turned);
-        let panel = line.map_or(usize::MAX, |line| if turned { (4 * line).min(llvm::PANEL) } else { line });
+        let panel = line.map_or(usize::MAX, |line| if turned && !stream { (4 * line).min(llvm::PANEL) } else { line });
         let call = job.call(Form::Store { flat, stream, turned })?;
         Some(Native { job, call, row, panel, whole, stream, lanes: false })
     }

@@ -211,7 +211,7 @@ impl Emitter<'_> {
             Mask::All => smallvec::smallvec![all; self.width.parts],
             Mask::Lanes(m) => m.iter().map(|m| self.keep(m)).collect(),
         };
-        let (head, body, exit, before) = (self.w.label(), self.w.label(), self.w.label(), self.w.block);
+        let (head, exit, before) = (self.w.label(), self.w.label(), self.w.block);
         // What is the same for all lanes is carried as a vector, too: one that is made in each step would be made anew
         // for each of its uses.
         let is_spread = |k: &usize| levels[*k] == Level::One && self.ty(test.params[*k]) != ScalarType::Bool;
@@ -254,40 +254,51 @@ impl Emitter<'_> {
             }
         }
         let ahead = is_computed_ahead(step);
-        let first = [test, step];
-        self.part_by_part(if ahead { &first } else { &first[..1] });
-        let (some, go) = if uniform {
-            (self.one(test.results[0]), Parts::new())
-        } else {
-            let (alike, own) = self.conjuncts(test);
-            let mut kept = kept_running.clone();
-            for v in own {
-                for (kept, c) in kept.iter_mut().zip(&self.lanes(v)) {
-                    let c = self.keep(c);
-                    *kept = put!(self, "and {kept_mask} {kept}, {c}");
-                }
-            }
-            let go: Parts = kept.iter().map(|m| self.flags(m)).collect();
-            let mut some = self.any(&go);
-            // What holds for no lane or for all of them is no part of the mask: where it does not hold, the loop ends.
-            for v in alike {
-                let c = self.one(v);
-                some = put!(self, "and i1 {some}, {c}");
-            }
-            self.mask = Mask::Lanes(go);
-            (some, kept)
-        };
-        self.w.branch(&some, body, exit);
-        let leaving = self.w.block;
-        self.w.start(body);
-        if !ahead {
-            self.part_by_part(&[step]);
+        let cost = region_cost(test) + region_cost(step);
+        if ahead {
+            self.tick(cost);
         }
-        self.tick(region_cost(test) + region_cost(step));
+        let (alike, own) = self.conjuncts(test);
+        // What holds for no lane or for all of them is no part of the mask: where it does not hold, the loop ends.
+        let leave = |e: &mut Self| {
+            e.settle();
+            for &v in &alike {
+                let (c, go_on) = (e.one(v), e.w.label());
+                e.w.branch(&c, go_on, exit);
+                e.w.start(go_on);
+            }
+        };
+        let first = [test, step];
+        self.part_by_part(if ahead { &first } else { &first[..1] }, leave);
+        let mut go = kept_running.clone();
+        for v in own {
+            for (go, c) in go.iter_mut().zip(&self.lanes(v)) {
+                let c = self.keep(c);
+                *go = put!(self, "and {kept_mask} {go}, {c}");
+            }
+        }
+        let some = (!uniform).then(|| {
+            let flags: Parts = go.iter().map(|m| self.flags(m)).collect();
+            let some = self.any(&flags);
+            self.mask = Mask::Lanes(flags);
+            some
+        });
+        if !ahead {
+            if let Some(some) = &some {
+                let body = self.w.label();
+                self.w.branch(some, body, exit);
+                self.w.start(body);
+            }
+            self.part_by_part(&[step], |_| ());
+            self.tick(cost);
+        }
         let next: Vec<_> = step.results.iter().zip(&levels).map(|(&v, &l)| self.carried(v, l)).collect();
         let next_spread: Vec<Operand> = both.iter().map(|&k| self.splat(&next[k].0[0], &next[k].1)).collect();
         let back = self.w.block;
-        self.w.jump(head);
+        match some.filter(|_| ahead) {
+            Some(some) => self.w.branch(&some, head, exit),
+            None => self.w.jump(head),
+        }
         // The phis of the head, now that both ends are known.
         let mut phis = String::new();
         let mut phi = |register: &Operand, ty: &str, first: &Operand, next: &Operand| {
@@ -315,7 +326,6 @@ impl Emitter<'_> {
         self.w.insert(mark, &phis);
         self.w.start(exit);
         self.mask = outer;
-        debug_assert_ne!(leaving, exit);
         for (k, &r) in n.results.iter().enumerate() {
             let carried = match uniform {
                 true => &state[k],
@@ -329,21 +339,18 @@ impl Emitter<'_> {
         self.halved = outer_halved;
     }
 
-    /// Writes regions of a loop, one after the other. What is carried around it takes registers for all vectors of a step;
-    /// what is computed in between takes them for one, if the vectors are computed one after the other.
-    fn part_by_part(&mut self, regions: &[&Region]) {
+    /// Writes regions of a loop, one after the other, and calls `settled` once all is written that is alike for all lanes.
+    /// What is carried around the loop takes registers for all vectors of a step; what is computed in between takes them for
+    /// one, if the vectors are computed one after the other.
+    fn part_by_part(&mut self, regions: &[&Region], settled: impl FnOnce(&mut Self)) {
         let parts = self.width.parts;
-        let own = |n: &&Node| n.results.iter().any(|r| self.levels[r.index()] == Level::Lanes);
-        let (own, alike): (Vec<&Node>, Vec<&Node>) = regions.iter().flat_map(|r| &r.nodes).partition(own);
-        let is_arithmetic =
-            |n: &&Node| matches!(n.op, Op::Prim(..) | Op::Cast(_) | Op::Bitcast(_) | Op::Fma(..) | Op::Select { .. });
-        // What is alike comes first: it takes nothing of what is not, which checks do, and regions may.
-        let takes_alike = |n: &&Node| !n.results.is_empty() && n.op.regions().is_empty();
-        let is_plain = own.iter().all(|n| is_arithmetic(n) && !n.op.is_partial()) && alike.iter().all(takes_alike);
-        if parts == 1 || !is_plain {
-            return regions.iter().for_each(|r| self.region(r));
+        if parts == 1 || !is_part_by_part(&self.levels, regions) {
+            regions.iter().for_each(|r| self.region(r));
+            return settled(self);
         }
+        let (own, alike) = by_lanes(&self.levels, regions);
         alike.into_iter().for_each(|n| self.node(n));
+        settled(self);
         own.iter().for_each(|n| self.halves_of(n));
         let mut taken: HashMap<Val, Parts> = HashMap::new();
         for n in &own {
@@ -413,9 +420,25 @@ impl Emitter<'_> {
     }
 }
 
+/// The nodes of regions: those whose results are each lane's own, and those that are alike for all lanes.
+fn by_lanes<'r>(levels: &[Level], regions: &[&'r Region]) -> (Vec<&'r Node>, Vec<&'r Node>) {
+    let own = |n: &&Node| n.results.iter().any(|r| levels[r.index()] == Level::Lanes);
+    regions.iter().flat_map(|r| &r.nodes).partition(own)
+}
+
+/// Whether regions of a loop are written vector by vector: what each lane has of its own is plain arithmetic.
+pub(super) fn is_part_by_part(levels: &[Level], regions: &[&Region]) -> bool {
+    let (own, alike) = by_lanes(levels, regions);
+    let is_arithmetic =
+        |n: &&Node| matches!(n.op, Op::Prim(..) | Op::Cast(_) | Op::Bitcast(_) | Op::Fma(..) | Op::Select { .. });
+    // What is alike comes first: it takes nothing of what is not, which checks do, and regions may.
+    let takes_alike = |n: &&Node| !n.results.is_empty() && n.op.regions().is_empty();
+    own.iter().all(|n| is_arithmetic(n) && !n.op.is_partial()) && alike.iter().all(takes_alike)
+}
+
 /// Whether the step of a loop is written before the branch that leaves the loop: arithmetic that takes less than what
 /// the branch would keep in registers. The last turn computes it for nothing.
-fn is_computed_ahead(step: &Region) -> bool {
+pub(super) fn is_computed_ahead(step: &Region) -> bool {
     /// Operations that a processor does while the branch is decided.
     const MOST: usize = 32;
     let plain = step.nodes.iter().all(|n| n.op.regions().is_empty() && !n.op.is_partial());

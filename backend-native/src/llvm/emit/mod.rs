@@ -37,6 +37,7 @@ mod sums;
 mod text;
 mod turned;
 mod value;
+mod width;
 
 use super::Target;
 use crate::kernel::{AxisKind, Body, Finish, Kernel, Op, Region};
@@ -50,6 +51,7 @@ use std::sync::Arc;
 use text::{Label, Operand, Writer};
 pub(crate) use turned::{BLOCK, PANEL, axis_turned, between};
 use value::{Mask, V};
+use width::Width;
 
 /// What a function does with the elements of a kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -199,31 +201,11 @@ pub(crate) struct Emitted {
     pub words: Vec<Word>,
 }
 
-/// The vectors of a function.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Width {
-    /// Lanes of one vector.
-    pub lanes: usize,
-    /// Vectors that a step of the innermost loop computes side by side.
-    pub parts: usize,
-}
-
-impl Width {
-    /// Elements of a step.
-    fn step(self) -> usize {
-        self.lanes * self.parts
-    }
-}
-
 /// What this module does not compile, and the tile executor runs.
 pub(crate) type Unsupported = String;
 
 /// Nodes from which on a body is compiled once, for any mask, and not for full vectors too.
 const LARGE: usize = 200;
-/// Nodes up to which a body is computed for two vectors side by side: a processor does not look so far ahead that it would
-/// begin with the next vector while the operations of one wait for each other. Mathematical functions take 0.8 of the time
-/// so, and Black-Scholes, whose operations are 230, takes 0.65.
-const LONG: usize = 400;
 /// Nodes up to which a body leaves registers for many vectors.
 const SMALL: usize = 12;
 /// Bytes of a row that a step takes where rows are walked across.
@@ -287,7 +269,8 @@ pub(crate) fn emit(kernel: &Kernel, form: Form, target: &Target) -> Result<Emitt
     if kernel.axes.len() < if form == Form::Rows { 2 } else { 1 } {
         return Err("too few axes for lanes".into());
     }
-    let mut width = width(&kernel.element, size, target);
+    let (lane, _) = form.axes(kernel.axes.len());
+    let mut width = Width::of(&kernel.element, lane, size, target);
     if form.is_along() {
         // Groups of a scan do not straddle vectors.
         width.lanes = width.lanes.max(crate::tile::scans::GROUP);
@@ -338,25 +321,6 @@ fn supported(body: &Body) -> Result<usize, Unsupported> {
         None if deepest > DEEPEST => Err(format!("regions {deepest} deep")),
         None => Ok(size),
     }
-}
-
-/// As many lanes as a register has of the type that most of the body computes with.
-fn width(body: &Body, size: usize, target: &Target) -> Width {
-    let mut by_size = [0usize; 9];
-    body.region.visit(0, &mut |n, _| {
-        for &v in n.results.iter().filter(|v| !body.uniform[v.index()] && body.ty(**v) != ScalarType::Bool) {
-            // Indices take no vectors where reads follow the lanes.
-            let weight = if body.ty(v) == ScalarType::I64 { 1 } else { 3 };
-            by_size[body.ty(v).size()] += weight;
-        }
-    });
-    for &v in &body.region.results {
-        by_size[body.ty(v).size()] += 1;
-    }
-    let widest = (1..=8).rev().max_by_key(|&s| by_size[s]).unwrap_or(4);
-    let lanes = (target.register / widest).clamp(4, 32);
-    let parts = if size > LONG || lanes >= 32 { 1 } else { 2 };
-    Width { lanes, parts }
 }
 
 /// Writes the function of a kernel.

@@ -111,11 +111,22 @@ impl<I: Plain> Local<I> {
         let mask = (1usize << bits) - 1;
         let digit = |i: I, pass: u32| (key(i) >> (pass * bits)) as usize & mask & (DIGITS - 1);
         self.counts.resize(self.counts.len().max(passes as usize), [0; DIGITS]);
+        let counts = &mut self.counts[..passes as usize];
+        // Two digits each time that items are looked at: as many of each as there will be in any order.
+        for (two, first) in counts.chunks_mut(2).zip((0..passes).step_by(2)) {
+            two.iter_mut().for_each(|counts| counts[..=mask].fill(0));
+            match two {
+                [low, high] => items.iter().for_each(|i| {
+                    low[digit(*i, first)] += 1;
+                    high[digit(*i, first + 1)] += 1;
+                }),
+                [one, ..] => items.iter().for_each(|i| one[digit(*i, first)] += 1),
+                [] => {}
+            }
+        }
         let (mut from, mut to) = (items, spare);
         let mut moved = false;
-        for (pass, places) in (0..passes).zip(&mut self.counts) {
-            places[..=mask].fill(0);
-            from.iter().for_each(|i| places[digit(*i, pass)] += 1);
+        for (pass, places) in (0..passes).zip(counts) {
             if places[digit(first, pass)] as usize == from.len() {
                 continue;
             }
