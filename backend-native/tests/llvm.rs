@@ -117,3 +117,33 @@ fn long_bodies_are_written_for_two_vectors_side_by_side() {
     // Of 241 operations, for any mask: from 200 on a body is written once.
     assert_eq!((operations(" fdiv "), operations(" fmul ")), (2, 240), "{written}");
 }
+
+#[test]
+fn short_loops_run_several_vectors_side_by_side_and_are_left_at_the_bottom() {
+    let program = "program(xs: [1]f32) {
+      a: [1]i32 = map(xs, f: |%x: f32| {
+        %z: f32, %k: i32 = while (0f32, 0i32)
+          test |%z: f32, %k: i32| {
+            %on: bool = lt(%z, 4f32)
+            yield if %on { yield lt(%k, 99i32) } else { yield false }
+          }
+          step |%z: f32, %k: i32| { yield add(mul(%z, %z), %x), add(%k, 1i32) }
+        yield %k
+      })
+      yield a
+    }";
+    let program = Arc::new(acc_core::text::parse("escape", program).unwrap());
+    let listing = acc_core::Backend::prepare(&Native::compiled(), &program).unwrap().listing();
+    let Some(written) = listing.split("define i64").nth(1) else {
+        println!("not run: there is no LLVM");
+        return;
+    };
+    // Thirty-two registers hold what four vectors carry, sixteen what two do; the rest of a row is one vector under a mask.
+    let few = backend_native::llvm::status().library.is_some_and(|l| l.vector_bits == 256);
+    let products = |code: &str| code.lines().filter(|l| l.contains("fmul <")).count();
+    assert_eq!(products(written), if few { 3 } else { 5 }, "{written}");
+    // A block from which the loop goes on computes all that a turn does.
+    let turns = written.split("\nb").filter(|block| products(block) > 0);
+    assert!(turns.clone().all(|block| block.contains("br i1")), "{written}");
+    assert_eq!(turns.count(), 2, "{written}");
+}
