@@ -23,7 +23,6 @@ pub(crate) use emit::{BLOCK, Emitted, Form, PANEL, Word, axis_turned, between, r
 use crate::kernel::Kernel;
 use acc_core::ir::ArrayId;
 use acc_core::timeline;
-use c::Engine;
 use code::Entry;
 use compile::Slot;
 use std::path::PathBuf;
@@ -39,20 +38,20 @@ pub(crate) struct Target {
 }
 
 impl Target {
-    /// The target of a library on this machine; the error says what the machine lacks.
-    fn of(engine: &Engine) -> Result<Target, String> {
-        let has = |feature: &str| engine.features.split(',').any(|f| f.strip_prefix('+') == Some(feature));
+    /// The target of a library of this version on a processor with these features; the error says what that lacks.
+    fn of(cpu: &str, features: &str, version: u32) -> Result<Target, String> {
+        let has = |feature: &str| features.split(',').any(|f| f.strip_prefix('+') == Some(feature));
         let register = if cfg!(target_arch = "x86_64") {
             for needed in ["avx2", "fma", "f16c"] {
                 if !has(needed) {
-                    return Err(format!("this processor ({}) has no {needed}", engine.cpu));
+                    return Err(format!("this processor ({cpu}) has no {needed}"));
                 }
             }
             if ["avx512f", "avx512vl", "avx512bw", "avx512dq"].iter().all(|f| has(f)) { 64 } else { 32 }
         } else {
             16
         };
-        Ok(Target { register, splats: engine.version.0 >= 18 })
+        Ok(Target { register, splats: version >= 18 })
     }
 
     /// Whether vectors of 64-bit integers are converted to floats by one instruction: not by AVX2.
@@ -102,10 +101,12 @@ pub struct Library {
 /// version 22 down to 17. The first that compiles and runs a small kernel is used.
 pub fn status() -> Status {
     let found = find::llvm();
-    let library = found.engine.as_ref().and_then(|e| {
-        let vector_bits = Target::of(e).ok()?.register * 8;
-        let (cpu, features) = (e.cpu.clone(), e.features.clone());
-        Some(Library { path: e.path.clone(), version: e.version, cpu, features, vector_bits })
+    let library = found.engine.as_ref().map(|e| Library {
+        path: e.path.clone(),
+        version: e.version,
+        cpu: e.cpu.clone(),
+        features: e.features.clone(),
+        vector_bits: e.target.register * 8,
     });
     Status { library, refused: found.refused.clone() }
 }
@@ -140,8 +141,7 @@ impl Compiled {
 /// Asks for a kernel's code; the error says why there is none.
 fn compile(kernel: &Kernel, form: Form) -> Result<Compiled, String> {
     let engine = find::llvm().engine.as_ref().ok_or("no LLVM is found")?;
-    let target = Target::of(engine)?;
-    let Emitted { text, words } = timeline::pass("emit", || emit::emit(kernel, form, &target))?;
+    let Emitted { text, words } = timeline::pass("emit", || emit::emit(kernel, form, &engine.target))?;
     let slot = compile::request(engine, text).ok_or("the compiling thread cannot be started")?;
     let mut arrays: Vec<ArrayId> = words
         .iter()
@@ -176,7 +176,7 @@ impl Codes {
 /// What a kernel becomes in a form: the module before and after LLVM's passes, and the machine code.
 pub(crate) fn listing(kernel: &Kernel, form: Form) -> Result<String, String> {
     let engine = find::llvm().engine.as_ref().ok_or("no LLVM is found")?;
-    let Emitted { text, words } = emit::emit(kernel, form, &Target::of(engine)?)?;
+    let Emitted { text, words } = emit::emit(kernel, form, &engine.target)?;
     let (optimised, assembly) = engine.listing(&text, passes(engine.version.0))?;
     Ok(format!("arguments: {words:?}\n\n{text}\nafter LLVM's passes:\n\n{optimised}\n{assembly}"))
 }

@@ -15,22 +15,19 @@ impl<'a> Machine<'a> {
 
     /// Copies the lanes in `list` of one buffer to the start of another.
     fn gather(&mut self, from: Slot, list: &[u32], to: Slot) {
-        let mut o = self.take(to);
-        lanes::gather(self.get(from, usize::MAX), list, o.out());
-        self.put(to, o);
+        let (o, others) = self.writing(to);
+        lanes::gather(others.get(from, usize::MAX), list, o.out());
     }
 
     /// Copies the first lanes of one buffer to the lanes in `list` of another.
     fn scatter(&mut self, from: Slot, list: &[u32], to: Slot) {
-        let mut o = self.take(to);
-        lanes::scatter(self.get(from, list.len()), list, o.out());
-        self.put(to, o);
+        let (o, others) = self.writing(to);
+        lanes::scatter(others.get(from, list.len()), list, o.out());
     }
 
     fn copy(&mut self, from: Slot, to: Slot, n: usize) {
-        let mut o = self.take(to);
-        lanes::copy(self.get(from, n), o.out());
-        self.put(to, o);
+        let (o, others) = self.writing(to);
+        lanes::copy(others.get(from, n), o.out());
     }
 
     fn list(&mut self) -> Vec<u32> {
@@ -125,9 +122,8 @@ impl<'a> Machine<'a> {
     fn leave_together(&mut self, l: &Loop, n: usize) {
         for ((&state, &result), &same) in l.state.iter().zip(&l.results).zip(&l.same) {
             if same {
-                let mut o = self.take(result);
-                lanes::fill_from(self.get(state, 1), 0, n, &mut o);
-                self.put(result, o);
+                let (o, others) = self.writing(result);
+                lanes::fill_from(others.get(state, 1), 0, n, o);
             } else {
                 self.copy(state, result, n);
             }
@@ -185,12 +181,11 @@ impl<'a> Machine<'a> {
                 lanes::leave(alive, cond, &mut at);
                 to.extend(at.iter().map(|&k| ids[k as usize]));
                 for ((&state, &result), &same) in l.state.iter().zip(&l.results).zip(&l.same) {
-                    let mut o = self.take(result);
+                    let (o, others) = self.writing(result);
                     match same {
-                        true => lanes::spread(self.get(state, 1), &to, o.out()),
-                        false => lanes::move_lanes(self.get(state, m), &at, &to, o.out()),
+                        true => lanes::spread(others.get(state, 1), &to, o.out()),
+                        false => lanes::move_lanes(others.get(state, m), &at, &to, o.out()),
                     }
-                    self.put(result, o);
                 }
                 running = still;
                 if running == 0 {

@@ -180,6 +180,27 @@ pub(crate) struct Machine<'a> {
     pub near: Near,
 }
 
+/// The buffers of a machine but for one that is written.
+pub(super) struct Others<'m, 'a> {
+    before: &'m [Lanes],
+    after: &'m [Lanes],
+    refs: &'m [Option<ColumnSlice<'a>>],
+}
+
+impl<'m> Others<'m, '_> {
+    /// The lanes of a buffer, which is not the one that is written.
+    #[inline(always)]
+    pub(super) fn get(&self, s: Slot, n: usize) -> ColumnSlice<'m> {
+        let (at, written) = (s as usize, self.before.len());
+        debug_assert_ne!(at, written, "a buffer that is read while it is written");
+        match self.refs[at] {
+            Some(r) => lanes::prefix(r, n),
+            None if at < written => self.before[at].slice(n),
+            None => self.after[at - written - 1].slice(n),
+        }
+    }
+}
+
 impl Drop for Machine<'_> {
     fn drop(&mut self) {
         self.code.keep(std::mem::take(&mut self.own));
@@ -285,6 +306,15 @@ impl<'a> Machine<'a> {
         T::of_slice_or_empty(self.get(s, n))
     }
 
+    /// A buffer to be written, and those to be read meanwhile.
+    #[inline(always)]
+    pub(super) fn writing(&mut self, out: Slot) -> (&mut Lanes, Others<'_, 'a>) {
+        self.refs[out as usize] = None;
+        let (before, rest) = self.own.split_at_mut(out as usize);
+        let (written, after) = rest.split_at_mut(1);
+        (&mut written[0], Others { before, after, refs: &self.refs })
+    }
+
     /// Takes a buffer out to be written.
     pub(crate) fn take(&mut self, s: Slot) -> Lanes {
         self.refs[s as usize] = None;
@@ -306,47 +336,38 @@ impl<'a> Machine<'a> {
     fn step(&mut self, inst: &'a Inst, n: usize, contiguous: bool) -> Outcome {
         match inst {
             Inst::Unary { op, a, out } => {
-                let mut o = self.take(*out);
-                prims::unary(*op, self.get(*a, n), &mut o);
-                self.put(*out, o);
+                let (o, from) = self.writing(*out);
+                prims::unary(*op, from.get(*a, n), o);
             }
             Inst::Binary { op, uniform, a, b, out, loc } => {
-                let mut o = self.take(*out);
-                let done = prims::binary(*op, *uniform, self.get(*a, n), self.get(*b, n), &mut o);
-                self.put(*out, o);
-                if let Err(lane) = done {
+                let (o, from) = self.writing(*out);
+                if let Err(lane) = prims::binary(*op, *uniform, from.get(*a, n), from.get(*b, n), o) {
                     return event(lane, Stop::Fault(Fault::DivisionByZero, loc.clone()));
                 }
             }
             Inst::Pair { pair, a, b, c, out } => {
-                let mut o = self.take(*out);
-                pairs::pair(*pair, self.get(*a, n), self.get(*b, n), self.get(*c, n), &mut o);
-                self.put(*out, o);
+                let (o, from) = self.writing(*out);
+                pairs::pair(*pair, from.get(*a, n), from.get(*b, n), from.get(*c, n), o);
             }
             Inst::Fma { a, b, c, out } => {
-                let mut o = self.take(*out);
-                prims::fma(self.get(*a, n), self.get(*b, n), self.get(*c, n), &mut o);
-                self.put(*out, o);
+                let (o, from) = self.writing(*out);
+                prims::fma(from.get(*a, n), from.get(*b, n), from.get(*c, n), o);
             }
             Inst::Table { words, a, out } => {
-                let mut o = self.take(*out);
-                prims::table(words, self.typed::<i64>(*a, n), &mut o);
-                self.put(*out, o);
+                let (o, from) = self.writing(*out);
+                prims::table(words, i64::of_slice_or_empty(from.get(*a, n)), o);
             }
             Inst::Cast { a, out } => {
-                let mut o = self.take(*out);
-                prims::cast(self.get(*a, n), &mut o);
-                self.put(*out, o);
+                let (o, from) = self.writing(*out);
+                prims::cast(from.get(*a, n), o);
             }
             Inst::Bitcast { a, out } => {
-                let mut o = self.take(*out);
-                prims::bitcast(self.get(*a, n), &mut o);
-                self.put(*out, o);
+                let (o, from) = self.writing(*out);
+                prims::bitcast(from.get(*a, n), o);
             }
             Inst::Select { c, a, b, out } => {
-                let mut o = self.take(*out);
-                prims::select(self.typed::<bool>(*c, n), self.get(*a, n), self.get(*b, n), &mut o);
-                self.put(*out, o);
+                let (o, from) = self.writing(*out);
+                prims::select(bool::of_slice_or_empty(from.get(*c, n)), from.get(*a, n), from.get(*b, n), o);
             }
             Inst::Call(call) => return self.call_host(call, n),
             Inst::Scalar { scalar, out } => {

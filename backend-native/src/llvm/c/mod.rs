@@ -6,6 +6,7 @@
 mod exit;
 mod functions;
 
+use super::Target;
 use acc_core::timeline::{self, pass};
 use functions::{Functions, Ref};
 use std::ffi::{CStr, CString, c_char};
@@ -24,6 +25,7 @@ pub(super) struct Engine {
     pub version: (u32, u32, u32),
     pub cpu: String,
     pub features: String,
+    pub target: Target,
     triple: CString,
     /// One module at a time: a target machine is not made for more.
     machine: Mutex<Handle>,
@@ -90,13 +92,14 @@ impl Engine {
             return Err(format!("version {major}.{minor}.{patch} is older than 17"));
         }
         functions::initialize(path)?;
-        set_options(f);
         // SAFETY: each function yields a message that is its caller's to dispose.
         let (triple, cpu, features) = unsafe {
             let texts = [(f.LLVMGetDefaultTargetTriple)(), (f.LLVMGetHostCPUName)(), (f.LLVMGetHostCPUFeatures)()];
             let [triple, cpu, features] = texts.map(|t| message(f, t));
             (c_text(&triple)?, cpu, features)
         };
+        let target = Target::of(&cpu, &features, major)?;
+        set_options(f, target);
         let machine = machine(f, &triple, &c_text(&cpu)?, &c_text(&features)?)?;
         let mut jit = null_mut();
         // SAFETY: without a builder LLVM makes one for this machine, which is known to it by now.
@@ -113,6 +116,7 @@ impl Engine {
             version: (major, minor, patch),
             cpu,
             features,
+            target,
             triple,
             machine: Mutex::new(machine),
             jit,
@@ -280,17 +284,9 @@ fn check(f: &Functions, error: Ref) -> Result<(), String> {
     }
 }
 
-/// Whether this processor has sixteen vector registers: AVX-512 and other architectures have twice as many.
-fn has_few_registers() -> bool {
-    #[cfg(target_arch = "x86_64")]
-    return !is_x86_feature_detected!("avx512f");
-    #[cfg(not(target_arch = "x86_64"))]
-    return false;
-}
-
 /// Sets what LLVM offers as options of its command line alone; one that a version does not know has no effect. They hold
 /// for all who generate code with this library in this process.
-fn set_options(f: &Functions) {
+fn set_options(f: &Functions, target: Target) {
     /// Passes that take time and gain nothing for code that is written as it should run. The search for other induction
     /// variables is a third of code generation; addresses brought to their uses before instructions are selected, schedules
     /// before registers are allocated, copies propagated after, and other orders of sums are a sixth of what is left.
@@ -306,7 +302,7 @@ fn set_options(f: &Functions) {
     /// Where there are sixteen vector registers: constants and what is computed ahead stay where they were written, for
     /// either move takes registers of inner loops.
     const FEW_REGISTERS: [&CStr; 2] = [c"-disable-machine-licm", c"-disable-machine-sink"];
-    let few: &[&CStr] = if has_few_registers() { &FEW_REGISTERS } else { &[] };
+    let few: &[&CStr] = if target.registers() <= 16 { &FEW_REGISTERS } else { &[] };
     let options: Vec<_> = OPTIONS.iter().chain(few).map(|o| o.as_ptr()).collect();
     // SAFETY: as many C strings as it says, and a text that is not shown: errors go nowhere.
     unsafe { (f.LLVMParseCommandLineOptions)(options.len() as i32, options.as_ptr(), c"".as_ptr()) };
