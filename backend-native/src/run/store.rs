@@ -50,14 +50,19 @@ pub(crate) fn fill(
     let mut out = cx.columns(types, n).map_err(Stop::Error)?;
     let space = Space { extents: extents.into(), lo: 0, hi: extents.len() };
     let parallel = cx.parallel(n, cost);
-    let mut len = if parallel { task_len(n, code.lanes, cx.threads.count()) } else { n.max(1) };
+    let turned = kernel.filter(|_| extents.len() > 1).and_then(|job| llvm::axis_turned(&job.launch.kernel));
     let bytes: usize = types.iter().map(|t| t.size()).sum();
     let stream = n.saturating_mul(bytes) >= STREAM;
     let row = match *extents {
         [_, .., row] if row > PANEL && across => Some(row),
         _ => None,
     };
-    let turned = kernel.filter(|_| extents.len() > 1).and_then(|job| llvm::axis_turned(&job.launch.kernel));
+    let mut len = match parallel {
+        // What is turned is read along memory for as long as a task goes on.
+        true if stream && turned.is_some() => 2 * task_len(n, code.lanes, cx.threads.count()),
+        true => task_len(n, code.lanes, cx.threads.count()),
+        false => n.max(1),
+    };
     let native = kernel.and_then(|job| Native::new(job, row.is_some(), turned, stream));
     let whole = native.as_ref().map_or(1, |native| native.whole).max(row.unwrap_or(1));
     len = len.next_multiple_of(whole);
