@@ -234,6 +234,11 @@ impl<'g> Exporter<'g> {
         let outer = self.w.node("Slice", &[&shape, &zero, &end], Vec::new());
         let neutral = self.w.literal(k.neutral(ty));
         let start = self.w.op2("Expand", &neutral, &outer);
+        // And one ends it, and steps are the outermost axis: a scan without a step, or one along another axis of what has no
+        // elements, ends the process of onnxruntime 1.32.
+        let padded = self.w.with_one_more(x, axis, rank, &neutral);
+        let outwards: Vec<i64> = [axis].into_iter().chain(0..axis).collect();
+        let steps = self.w.node("Transpose", &[&padded], vec![ints_attribute("perm", outwards)]);
         let (state, here) = (self.w.fresh(), self.w.fresh());
         self.w.open();
         let next = self.w.prim(p, ty, &[state.clone(), here.clone()])?;
@@ -241,13 +246,11 @@ impl<'g> Exporter<'g> {
         let body =
             self.w.close(vec![input(&state, element, false), input(&here, element, false)], &[next.clone(), next]);
         let (end, y) = (self.w.fresh(), self.w.fresh());
-        let attributes = vec![
-            graph_attribute("body", body),
-            int_attribute("num_scan_inputs", 1),
-            ints_attribute("scan_input_axes", vec![axis]),
-            ints_attribute("scan_output_axes", vec![axis]),
-        ];
-        self.w.node_into("Scan", &[&start, x], attributes, vec![end, y.clone()]);
-        Ok(y)
+        let attributes = vec![graph_attribute("body", body), int_attribute("num_scan_inputs", 1)];
+        self.w.node_into("Scan", &[&start, &steps], attributes, vec![end, y.clone()]);
+        let before = self.w.ints(&[-1]);
+        let scanned = self.w.node("Slice", &[&y, &zero, &before], Vec::new());
+        let inwards: Vec<i64> = (1..=axis).chain([0]).collect();
+        Ok(self.w.node("Transpose", &[&scanned], vec![ints_attribute("perm", inwards)]))
     }
 }
