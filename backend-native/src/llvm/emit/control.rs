@@ -344,11 +344,10 @@ impl Emitter<'_> {
     /// one, if the vectors are computed one after the other.
     fn part_by_part(&mut self, regions: &[&Region], settled: impl FnOnce(&mut Self)) {
         let parts = self.width.parts;
-        if parts == 1 || !is_part_by_part(&self.levels, regions) {
+        let Some((own, alike)) = by_lanes(&self.levels, regions).filter(|_| parts > 1) else {
             regions.iter().for_each(|r| self.region(r));
             return settled(self);
-        }
-        let (own, alike) = by_lanes(&self.levels, regions);
+        };
         alike.into_iter().for_each(|n| self.node(n));
         settled(self);
         own.iter().for_each(|n| self.halves_of(n));
@@ -420,20 +419,17 @@ impl Emitter<'_> {
     }
 }
 
-/// The nodes of regions: those whose results are each lane's own, and those that are alike for all lanes.
-fn by_lanes<'r>(levels: &[Level], regions: &[&'r Region]) -> (Vec<&'r Node>, Vec<&'r Node>) {
+/// The nodes of a loop's regions, if they are written vector by vector: those whose results are each lane's own, which are plain
+/// arithmetic, and those that are alike for all lanes.
+pub(super) fn by_lanes<'r>(levels: &[Level], regions: &[&'r Region]) -> Option<(Vec<&'r Node>, Vec<&'r Node>)> {
     let own = |n: &&Node| n.results.iter().any(|r| levels[r.index()] == Level::Lanes);
-    regions.iter().flat_map(|r| &r.nodes).partition(own)
-}
-
-/// Whether regions of a loop are written vector by vector: what each lane has of its own is plain arithmetic.
-pub(super) fn is_part_by_part(levels: &[Level], regions: &[&Region]) -> bool {
-    let (own, alike) = by_lanes(levels, regions);
+    let (own, alike): (Vec<&Node>, Vec<&Node>) = regions.iter().flat_map(|r| &r.nodes).partition(own);
     let is_arithmetic =
         |n: &&Node| matches!(n.op, Op::Prim(..) | Op::Cast(_) | Op::Bitcast(_) | Op::Fma(..) | Op::Select { .. });
     // What is alike comes first: it takes nothing of what is not, which checks do, and regions may.
     let takes_alike = |n: &&Node| !n.results.is_empty() && n.op.regions().is_empty();
-    own.iter().all(|n| is_arithmetic(n) && !n.op.is_partial()) && alike.iter().all(takes_alike)
+    let is_plain = own.iter().all(|n| is_arithmetic(n) && !n.op.is_partial()) && alike.iter().all(takes_alike);
+    is_plain.then_some((own, alike))
 }
 
 /// Whether the step of a loop is written before the branch that leaves the loop: arithmetic that takes less than what

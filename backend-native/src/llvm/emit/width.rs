@@ -1,7 +1,7 @@
 //! How many elements a step computes.
 
 use super::Level;
-use super::control::{is_computed_ahead, is_part_by_part};
+use super::control::{by_lanes, is_computed_ahead};
 use super::levels::levels;
 use crate::kernel::{Body, Op};
 use crate::llvm::Target;
@@ -70,7 +70,7 @@ fn carried(body: &Body, lane: usize) -> Option<usize> {
     let (mut carried, mut are_plain) = (None, true);
     body.region.visit(0, &mut |n, _| {
         let Op::While { test, step, .. } = &n.op else { return };
-        are_plain &= is_computed_ahead(step) && is_part_by_part(&levels, &[test, step]);
+        are_plain &= is_computed_ahead(step) && by_lanes(&levels, &[test, step]).is_some();
         let mut taken: HashSet<Val> = HashSet::new();
         let nodes = || test.nodes.iter().chain(&step.nodes);
         nodes().for_each(|n| n.op.operands(&mut |v| taken.extend([v])));
