@@ -21,5 +21,5 @@ pub(crate) mod scans;
 pub(crate) mod scatter;
 pub(crate) mod segments;
 pub(crate) mod tape;
-mod turned;
-mod versions;
+pub(crate) mod turned;
+pub(crate) mod versions;

@@ -79,16 +79,25 @@ impl<'a> Machine<'a> {
 }
 
 /// Rows and lanes of the squares in which values are turned.
-const SQUARE: usize = 8;
+pub(crate) const SQUARE: usize = 8;
 
-/// A square of values, lines of memory side by side, from the one at `at` on; none where memory ends before.
+/// A square of values, given line by line, turned; none if a line is missing. All of it is read before anything is
+/// written, so that it is turned in registers.
 #[inline(always)]
-fn square<T: Copy>(from: &[T], at: usize, step: isize) -> Option<[&[T; SQUARE]; SQUARE]> {
-    let mut square = [from.get(at..)?.first_chunk()?; SQUARE];
-    for (k, line) in square.iter_mut().enumerate() {
-        *line = from.get(at.wrapping_add_signed(step * k as isize)..)?.first_chunk()?;
+pub(crate) fn square<'a, T: Copy + 'a>(
+    line: impl Fn(usize) -> Option<&'a [T; SQUARE]>,
+) -> Option<[[T; SQUARE]; SQUARE]> {
+    let mut square = [line(0)?; SQUARE];
+    for (k, to) in square.iter_mut().enumerate() {
+        *to = line(k)?;
     }
-    Some(square)
+    let mut turned = [*square[0]; SQUARE];
+    for i in 0..SQUARE {
+        for j in 0..SQUARE {
+            turned[j][i] = square[i][j];
+        }
+    }
+    Some(turned)
 }
 
 #[inline(always)]
@@ -98,15 +107,9 @@ fn turn_typed<T: Lane>(from: &[T], start: usize, step: isize, rows: &mut [Lanes]
         let lanes = SQUARE.min(n - k);
         for (r, rows) in (0..).step_by(SQUARE).zip(rows.chunks_mut(SQUARE)) {
             let whole = rows.len() == SQUARE && lanes == SQUARE;
-            match square(from, at + r, step).filter(|_| whole) {
-                Some(square) => {
-                    // All of it is read before anything is written, so that it is turned in registers.
-                    let mut turned = [*square[0]; SQUARE];
-                    for i in 0..SQUARE {
-                        for j in 0..SQUARE {
-                            turned[j][i] = square[i][j];
-                        }
-                    }
+            let line = |k: usize| from.get((at + r).wrapping_add_signed(step * k as isize)..)?.first_chunk();
+            match square(line).filter(|_| whole) {
+                Some(turned) => {
                     for (row, turned) in rows.iter_mut().zip(&turned) {
                         if let Some(to) = T::of_mut(row)[k..].first_chunk_mut::<SQUARE>() {
                             *to = *turned;

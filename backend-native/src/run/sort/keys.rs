@@ -1,48 +1,116 @@
 //! Keys of what is sorted: unsigned numbers whose order is that of values.
 
+use super::abreast::{Column, Double, Line};
 use super::places::Plain;
 use crate::buffer::PoolElt;
+use crate::tile::versions::multiversion;
 use crate::types::all_types;
-use acc_core::data::ColumnSlice;
+use acc_core::data::{ColumnSlice, Prim};
 use half::f16;
 
 /// A scalar with a key that sorts as it does: see [`Lit::sort_key`](acc_core::data::Lit::sort_key).
-pub(super) trait Key: Plain + PoolElt {
+pub(super) trait Key: Plain + PoolElt + Prim {
     /// Bits of a key.
     const KEY_BITS: u32;
+    /// Keys of rows side by side.
+    type Column: Column;
+
     fn sort_key(self) -> u64;
+    /// The keys of values; whether no other values have them.
+    fn to_keys(values: &[Self], keys: &mut Vec<Item<Self>>) -> bool;
+    /// Values whose keys these are, if no others have them.
+    fn of_keys(keys: &[Item<Self>], values: &mut [Self]);
+}
+
+/// A key among those of rows side by side.
+type Item<T> = <<T as Key>::Column as Column>::Item;
+
+/// Defines the loops over keys, of this type, and values.
+macro_rules! loops {
+    ($t:ty, $bits:ty) => {
+        fn to_keys(values: &[$t], keys: &mut Vec<Item<$t>>) -> bool {
+            #[inline(always)]
+            fn each(values: &[$t], keys: &mut [Item<$t>]) -> bool {
+                let mut differing = 0;
+                for (key, &value) in keys.iter_mut().zip(values) {
+                    let of = of_value(value);
+                    *key = of.into();
+                    differing |= of_key(of).to_bits64() ^ value.to_bits64();
+                }
+                differing == 0
+            }
+            multiversion!(all, each, (values: &[$t], keys: &mut [Item<$t>]) -> bool);
+            keys.resize(values.len(), 0);
+            all(values, keys)
+        }
+        fn of_keys(keys: &[Item<$t>], values: &mut [$t]) {
+            #[inline(always)]
+            fn each(keys: &[Item<$t>], values: &mut [$t]) {
+                for (&key, value) in keys.iter().zip(values) {
+                    *value = of_key(key as $bits);
+                }
+            }
+            multiversion!(all, each, (keys: &[Item<$t>], values: &mut [$t]) -> ());
+            all(keys, values);
+        }
+    };
 }
 
 macro_rules! integers {
-    ($($t:ty: $bits:ty, $sign:expr;)*) => { $(impl Key for $t {
-        const KEY_BITS: u32 = <$bits>::BITS;
-        fn sort_key(self) -> u64 {
-            (self as $bits ^ $sign) as u64
+    ($($t:ty: $bits:ty, $sign:expr, $column:ty;)*) => { $(const _: () = {
+        #[inline(always)]
+        fn of_value(value: $t) -> $bits {
+            value as $bits ^ $sign
         }
-    })* };
+        #[inline(always)]
+        fn of_key(key: $bits) -> $t {
+            <$t>::from_bits64((key ^ $sign) as u64)
+        }
+        impl Key for $t {
+            const KEY_BITS: u32 = <$bits>::BITS;
+            type Column = $column;
+
+            fn sort_key(self) -> u64 {
+                of_value(self) as u64
+            }
+            loops!($t, $bits);
+        }
+    };)* };
 }
 integers! {
-    u8: u8, 0; u16: u16, 0; u32: u32, 0; u64: u64, 0; bool: u8, 0; char: u32, 0;
-    i8: u8, 1 << 7; i16: u16, 1 << 15; i32: u32, 1 << 31; i64: u64, 1 << 63;
+    u8: u8, 0, Line<u32, 16>; u16: u16, 0, Line<u32, 16>; u32: u32, 0, Line<u32, 16>; u64: u64, 0, Line<u64, 8>;
+    i8: u8, 1 << 7, Line<u32, 16>; i16: u16, 1 << 15, Line<u32, 16>; i32: u32, 1 << 31, Line<u32, 16>; i64: u64, 1 << 63, Line<u64, 8>;
+    bool: u8, 0, Line<u32, 16>; char: u32, 0, Line<u32, 16>;
 }
 
 macro_rules! floats {
-    ($($t:ty: $bits:ty;)*) => { $(impl Key for $t {
-        const KEY_BITS: u32 = <$bits>::BITS;
-        fn sort_key(self) -> u64 {
-            const SIGN: $bits = 1 << (<$bits>::BITS - 1);
+    ($($t:ty: $bits:ty, $column:ty;)*) => { $(const _: () = {
+        const SIGN: $bits = 1 << (<$bits>::BITS - 1);
+
+        #[inline(always)]
+        fn of_value(value: $t) -> $bits {
             // Of zeros the sum is the positive one.
-            let bits = (self + <$t>::from(0i8)).to_bits();
-            let key = match bits & SIGN {
-                _ if self.is_nan() => <$bits>::MAX,
-                0 => bits | SIGN,
-                _ => !bits,
-            };
-            key as u64
+            let bits = (value + <$t>::from(0i8)).to_bits();
+            let negative = (bits >> (<$bits>::BITS - 1)).wrapping_neg();
+            if value.is_nan() { <$bits>::MAX } else { bits ^ (negative | SIGN) }
         }
-    })* };
+        #[inline(always)]
+        fn of_key(key: $bits) -> $t {
+            let positive = (key >> (<$bits>::BITS - 1)).wrapping_sub(1);
+            if key == <$bits>::MAX { <$t>::NAN } else { <$t>::from_bits(key ^ (positive | SIGN)) }
+        }
+        impl Key for $t {
+            const KEY_BITS: u32 = <$bits>::BITS;
+            type Column = $column;
+
+            fn sort_key(self) -> u64 {
+                of_value(self) as u64
+            }
+            loops!($t, $bits);
+        }
+    };)* };
 }
-floats! { f16: u16; f32: u32; f64: u64; }
+floats! { f16: u16, Line<u32, 16>; f32: u32, Line<u32, 16>; f64: u64, Line<u64, 8>; }
 
 /// Leaves whose keys are one, so few as the bits of a key allow.
 pub(super) fn keys<'a, 'b>(columns: &'a [ColumnSlice<'b>]) -> Vec<&'a [ColumnSlice<'b>]> {
@@ -76,6 +144,9 @@ pub(super) fn append<T: Key>(keys: &mut [u64], values: &[T]) {
 
 /// A key, and the position of what it is of.
 pub(super) trait Pair: Plain {
+    /// Those of rows side by side.
+    type Column: Column<Item = Self>;
+
     fn of(key: u64, at: u64) -> Self;
     fn key(self) -> u64;
     fn at(self) -> u64;
@@ -83,6 +154,8 @@ pub(super) trait Pair: Plain {
 
 /// Of 32 bits each.
 impl Pair for u64 {
+    type Column = Line<u64, 8>;
+
     fn of(key: u64, at: u64) -> u64 {
         key << 32 | at
     }
@@ -95,6 +168,8 @@ impl Pair for u64 {
 }
 
 impl Pair for [u64; 2] {
+    type Column = Double;
+
     fn of(key: u64, at: u64) -> [u64; 2] {
         [key, at]
     }
@@ -109,13 +184,17 @@ impl Pair for [u64; 2] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use acc_core::data::Prim;
 
     /// Keys order values as the language does.
-    fn same_order<T: Key + Prim + std::fmt::Debug>(values: &[T]) {
+    fn same_order<T: Key + std::fmt::Debug>(values: &[T]) {
         for a in values {
             for b in values {
                 assert_eq!(a.sort_key().cmp(&b.sort_key()), a.lit().sort_key().cmp(&b.lit().sort_key()), "{a:?} {b:?}");
+            }
+            let (mut keys, mut own) = (Vec::new(), [*a]);
+            if T::to_keys(&own, &mut keys) {
+                T::of_keys(&keys, &mut own);
+                assert_eq!(own[0].lit(), a.lit());
             }
         }
     }

@@ -1,9 +1,10 @@
 //! Sorting rows, stable: what puts their elements in order, and the elements in order.
 //!
 //! Rows are sorted by the digits of their keys ([`radix`]): a long one by all threads, others by one
-//! thread each. An element of one leaf is sorted as it is. For others, positions are sorted: by one key of all leaves if
+//! thread each; many short ones side by side ([`abreast`]). An element of one leaf is sorted as it is. For others, positions are sorted: by one key of all leaves if
 //! that has at most 64 bits, else by the leaves, the last one first.
 
+mod abreast;
 mod keys;
 mod places;
 mod radix;
@@ -12,6 +13,7 @@ use crate::buffer::{Buffer, OutSlice, PoolElt};
 use crate::run::launch::{Columns, Context, Piece, finish, pieces};
 use crate::tile::machine::Stop;
 use crate::types::all_types;
+use abreast::{Abreast, Column as _};
 use acc_core::Error;
 use acc_core::data::{Column, ColumnSlice, ScalarType};
 use half::f16;
@@ -65,7 +67,8 @@ impl<'a> Rows<'a> {
     fn new(shape: &[usize], cx: Context<'a>) -> Rows<'a> {
         let count: usize = shape.iter().product();
         let row = shape.last().copied().unwrap_or(0).max(1);
-        let task = (CHUNK / row).max(1) * row;
+        let rows = (CHUNK / row).max(1);
+        let task = if rows < abreast::GROUP { rows } else { rows - rows % abreast::GROUP } * row;
         Rows { cx, count, row, task, parallel: cx.parallel(count, COST) }
     }
 
@@ -80,16 +83,25 @@ impl<'a> Rows<'a> {
         let to = out.slice_mut();
         if radix::is_local::<T>(self.row) {
             let tasks = to.chunks_mut(self.task).zip(values.chunks(self.task)).collect();
-            let sort = |local: &mut Local<T>, (to, values): (&mut [T], &[T])| {
+            let sort = |(abreast, local): &mut (Abreast<T::Column>, Local<T>), (to, values): (&mut [T], &[T])| {
                 self.cx.limits.check().map_err(Stop::Error)?;
-                to.copy_from_slice(values);
-                for row in to.chunks_mut(self.row) {
-                    let differing = radix::differing(row.iter().map(|v| v.sort_key()));
-                    local.sort(row, T::sort_key, differing);
+                let some = self.row * T::Column::LANES;
+                for (to, values) in to.chunks_mut(some).zip(values.chunks(some)) {
+                    let suits = abreast::suits::<T::Column>(self.row, values.len() / self.row);
+                    if suits && T::to_keys(values, &mut abreast.items) {
+                        abreast.sort(self.row);
+                        T::of_keys(&abreast.items, to);
+                        continue;
+                    }
+                    to.copy_from_slice(values);
+                    for row in to.chunks_mut(self.row) {
+                        let differing = radix::differing(row.iter().map(|v| v.sort_key()));
+                        local.sort(row, T::sort_key, differing);
+                    }
                 }
                 Ok(())
             };
-            self.cx.tasks(self.parallel, tasks, Local::new, sort)?;
+            self.cx.tasks(self.parallel, tasks, || (Abreast::new(), Local::new()), sort)?;
             return Ok(T::column(out));
         }
         let mut spare = self.memory(self.row)?;
@@ -108,19 +120,20 @@ impl<'a> Rows<'a> {
         let mut out = self.memory(self.count)?;
         let order = out.slice_mut();
         order.chunks_mut(self.row).for_each(|row| row.iter_mut().zip(0..).for_each(|(to, k)| *to = k));
-        for leaves in keys(columns).into_iter().rev() {
+        for (pass, leaves) in keys(columns).into_iter().rev().enumerate() {
+            let is_first = pass == 0;
             let bits = leaves.iter().map(|c| bits(*c)).sum();
             if let [values] = leaves {
                 macro_rules! typed {
                     ($(($V:ident, $t:ty)),*) => {
-                        match values { $(ColumnSlice::$V(values) => self.by_key(bits, &|k| values[k].sort_key(), order),)* }
+                        match values { $(ColumnSlice::$V(values) => self.by_key(bits, &|k| values[k].sort_key(), is_first, order),)* }
                     };
                 }
                 all_types!(typed)?;
             } else {
                 let keys = self.packed(leaves)?;
                 let keys = keys.slice();
-                self.by_key(bits, &|k| keys[k], order)?;
+                self.by_key(bits, &|k| keys[k], is_first, order)?;
             }
         }
         Ok(out)
@@ -146,12 +159,19 @@ impl<'a> Rows<'a> {
         Ok(out)
     }
 
-    /// Puts positions in the order of keys, of so many bits; those of equal keys stay in the order given.
-    fn by_key(&self, bits: u32, key: &(impl Fn(usize) -> u64 + Sync), order: &mut [i64]) -> Result<(), Stop> {
+    /// Puts positions in the order of keys, of so many bits; those of equal keys stay in the order given, which at first
+    /// is that of the positions.
+    fn by_key(
+        &self,
+        bits: u32,
+        key: &(impl Fn(usize) -> u64 + Sync),
+        is_first: bool,
+        order: &mut [i64],
+    ) -> Result<(), Stop> {
         if bits <= u32::BITS && self.row <= u32::MAX as usize {
-            self.by_pairs(|words| words, bits, key, order)
+            self.by_pairs(|words| words, bits, key, is_first, order)
         } else {
-            self.by_pairs(|words| words.as_chunks_mut::<2>().0, bits, key, order)
+            self.by_pairs(|words| words.as_chunks_mut::<2>().0, bits, key, is_first, order)
         }
     }
 
@@ -160,23 +180,38 @@ impl<'a> Rows<'a> {
         pairs: impl Fn(&mut [u64]) -> &mut [I],
         bits: u32,
         key: &(impl Fn(usize) -> u64 + Sync),
+        is_first: bool,
         order: &mut [i64],
     ) -> Result<(), Stop> {
         if radix::is_local::<I>(self.row) {
             let tasks = order.chunks_mut(self.task).enumerate().collect();
-            let sort = |(local, items): &mut (Local<I>, Vec<I>), (task, order): (usize, &mut [i64])| {
+            let some = self.row * I::Column::LANES;
+            let sort = |(abreast, local, items): &mut (Abreast<I::Column>, Local<I>, Vec<I>),
+                        (task, order): (usize, &mut [i64])| {
                 self.cx.limits.check().map_err(Stop::Error)?;
-                let starts = (task * self.task..).step_by(self.row);
-                for (order, start) in order.chunks_mut(self.row).zip(starts) {
-                    items.clear();
-                    items.extend(order.iter().map(|&at| I::of(key(start + at as usize), at as u64)));
-                    let differing = radix::differing(items.iter().map(|i| i.key()));
-                    local.sort(items, I::key, differing);
-                    order.take(items, &mut []);
+                for (order, start) in order.chunks_mut(some).zip((task * self.task..).step_by(some)) {
+                    // Positions tell equal keys apart as long as they are in order.
+                    if is_first && abreast::suits::<I::Column>(self.row, order.len() / self.row) {
+                        let rows = (start..start + order.len()).step_by(self.row);
+                        abreast.items.clear();
+                        abreast
+                            .items
+                            .extend(rows.flat_map(|row| (0..self.row).map(move |k| I::of(key(row + k), k as u64))));
+                        abreast.sort(self.row);
+                        order.iter_mut().zip(&abreast.items).for_each(|(to, i)| *to = i.at() as i64);
+                        continue;
+                    }
+                    for (order, start) in order.chunks_mut(self.row).zip((start..).step_by(self.row)) {
+                        items.clear();
+                        items.extend(order.iter().map(|&at| I::of(key(start + at as usize), at as u64)));
+                        let differing = radix::differing(items.iter().map(|i| i.key()));
+                        local.sort(items, I::key, differing);
+                        order.take(items, &mut []);
+                    }
                 }
                 Ok(())
             };
-            return self.cx.tasks(self.parallel, tasks, || (Local::new(), Vec::new()), sort);
+            return self.cx.tasks(self.parallel, tasks, || (Abreast::new(), Local::new(), Vec::new()), sort);
         }
         let mut words = [self.memory(self.row * size_of::<I>() / 8)?, self.memory(self.row * size_of::<I>() / 8)?];
         let [items, spare] = words.each_mut().map(|w| pairs(w.slice_mut()));
