@@ -133,6 +133,12 @@ fn transpositions_in_panels() {
     transposed(1600, 1400, |x| x as f64);
     // Not: rows do not begin at lines.
     transposed(2050, 2100, |x| x as u32);
+    // Few long rows, of which threads share the columns.
+    for (rows, columns) in [(100_000, 3), (65_536, 70), (20_001, 33), (140_000, 2), (70_001, 1024)] {
+        transposed(rows, columns, |x| x as u32);
+    }
+    transposed(90_000, 9, |x| x as f64);
+    transposed(262_144, 17, |x| x as u8);
 }
 
 /// Of arrays of other ranks, of several, next to what lies along rows, of elements with several leaves.
@@ -140,7 +146,9 @@ fn transpositions_in_panels() {
 fn reads_across_rows_are_turned() {
     let mut r = Rng(41);
     for ty in ["f32", "f64", "f16", "i8", "u16", "bool", "i64", "char"] {
-        for [a, b, c] in [[3, 40, 50], [1, 16, 130], [20, 9, 7], [2, 200, 33], [4, 0, 9], [4, 9, 0], [0, 9, 9]] {
+        for [a, b, c] in
+            [[3, 40, 50], [70, 40, 17], [1, 16, 130], [20, 9, 7], [2, 200, 33], [4, 0, 9], [4, 9, 0], [0, 9, 9]]
+        {
             for (shape, read) in [
                 ("(extent(a, 0), extent(a, 2), extent(a, 1))", "a[%x, %z, %y]"),
                 ("(extent(a, 1), extent(a, 2), extent(a, 0))", "a[%z, %x, %y]"),
@@ -282,8 +290,9 @@ fn sorts_of_keys_that_are_spread_unevenly() {
 fn rows_are_sorted_each_on_its_own() {
     let mut r = Rng(31);
     let alone = |elt: &str, result: &str| parse(&sorts(elt, 2).replace("yield p, s", &format!("yield {result}")));
-    for (rows, row) in [(40, 700), (3, 20_000), (2, 70_000), (600, 100), (0, 5), (5, 0), (70, 1)] {
-        for elt in ["i32", "(u8, i64)", "(f32, f32)", "(i64, f32, u64)", "f64"] {
+    let few = [(600, 100), (100, 9), (33, 64), (1000, 2), (17, 1030), (0, 5), (5, 0), (70, 1)];
+    for (rows, row) in [(40, 700), (3, 20_000), (2, 70_000)].into_iter().chain(few) {
+        for elt in ["i32", "(u8, i64)", "(f32, f32)", "(i64, f32, u64)", "f64", "f32", "i8", "bool", "char", "u64"] {
             let program = alone(elt, "p");
             let a = array(&[rows, row], &program.param_types().next().unwrap().elt.clone(), &mut r);
             let element = |k: usize| -> Vec<Lit> { a.columns().iter().map(|c| c.slice().get(k).unwrap()).collect() };

@@ -59,7 +59,7 @@ pub(crate) struct Part {
     pub most: usize,
     /// Columns taken at a time, row after row.
     pub panel: usize,
-    /// Of rows that are lanes, the elements that are folded.
+    /// Of rows that are lanes, the elements that are folded; of rows that are visited in blocks, the points in between.
     pub along: Range<usize>,
 }
 
@@ -232,6 +232,25 @@ impl<'a> Call<'a> {
         self.call(&words, rows, columns)
     }
 
+    /// Computes all rows at some columns, so many at a time, of rows in blocks those of some points `between`; results are
+    /// shared.
+    pub(crate) fn run_columns(
+        &self,
+        rows: usize,
+        between: &Range<usize>,
+        (columns, panel): (Range<usize>, usize),
+        shared: &Shared<'_>,
+    ) -> Ended {
+        let words = self.words_of(0, between, &mut Memory { shared: Some(shared), ..Memory::default() });
+        for first in columns.clone().step_by(panel) {
+            let ended = self.call(&words, 0..rows, first..columns.end.min(first + panel));
+            if ended != Ended::Done {
+                return ended;
+            }
+        }
+        Ended::Done
+    }
+
     /// Computes a part of the index space.
     pub(crate) fn run(&self, part: Part, memory: &mut Memory<'_, '_>) -> Ended {
         let Part { positions, row, most, panel, along } = part;
@@ -263,7 +282,7 @@ impl<'a> Call<'a> {
         // is verified, has for it; of marks there are the elements of the part alone, and the kernel reads, at each of its
         // points, no other (`lower::marks`). The code reads a column only at indices that it compared with those extents, and
         // writes results only at the positions asked for, for which there is memory; where several calls share it, they are
-        // asked for other positions each (`run::rows::turned`).
+        // asked for other positions each (`run::rows::turned`, `run::columns`).
         let said = unsafe { (self.entry.function())(words.as_ptr().cast(), r0, r1, c0, c1) };
         match said {
             0 => Ended::Done,

@@ -1,6 +1,7 @@
 //! Runs plans: array statements by need.
 
 mod after;
+mod columns;
 mod compact;
 mod kernel;
 pub(crate) mod launch;

@@ -24,6 +24,9 @@ pub(crate) fn store(job: &Job<'_>) -> Result<Vec<Columns>, Stop> {
     if let Some(columns) = super::scheduled::store(job)? {
         return Ok(columns);
     }
+    if let Some(columns) = super::columns::store(job)? {
+        return Ok(columns);
+    }
     let types: Vec<ScalarType> = job.outputs.iter().flat_map(|o| o.types.iter().copied()).collect();
     let results: Vec<usize> = job.outputs.iter().flat_map(|o| o.output.values.clone()).collect();
     let across = job.launch.kernel.strides_along(job.extents.len().saturating_sub(1));
@@ -158,7 +161,9 @@ impl<'a> Native<'a> {
         let most = (CALL / self.job.launch.cost.max(1)).next_multiple_of(LINE);
         let most = if self.panel < self.row { most.next_multiple_of(self.row) } else { most };
         let most = if self.whole > self.row { most.next_multiple_of(self.whole * llvm::BLOCK) } else { most };
-        let part = Part { most, panel: self.panel, ..Part::of(positions, self.row) };
+        // All points between the axis that is turned and that of lanes.
+        let along = 0..self.whole / self.row.max(1);
+        let part = Part { most, panel: self.panel, along, ..Part::of(positions, self.row) };
         let ended = self.call.run(part, &mut Memory { outs: &mut outs, ..Memory::default() });
         if self.stream {
             memory::finish();

@@ -15,6 +15,7 @@
 //! language defines it, and no flag allows LLVM more. A fault is not described: the function *declines* the rectangle,
 //! and the tile executor runs it again and finds the fault. So it does with an array that is not evaluated yet.
 
+mod abreast;
 mod access;
 mod cast;
 mod combine;

@@ -1,5 +1,6 @@
 //! Rows that are folded or scanned from one end to the other, one per lane.
 
+use super::abreast::{Target, Walk};
 use super::ending::{Ending, Leaf, Out};
 use super::nest::Axis;
 use super::steps::State;
@@ -49,9 +50,12 @@ impl<'a> Ending<'a> {
             };
             e.axes[axis] = Axis::One(index.clone());
             e.set(e.body.region.params[axis], V::One(index.clone()));
+            let walk = Walk { axes: [axis - 1, axis], ends: [&from, &to], t, down: self.right };
+            e.turn_reads(along, &walk);
             for n in along {
                 e.node(n);
             }
+            e.forget_turned(&walk);
             e.settle();
             let mut before_accs = accs.0.into_iter().map(|(o, _)| o);
             let mut results: Vec<(Leaf, Parts, Operand, Operand)> = Vec::new();
@@ -98,7 +102,10 @@ impl<'a> Ending<'a> {
                 }
             }
             for (leaf, parts, width, place) in results {
-                self.store_in_rows(e, leaf, &parts, &position, &width, &place);
+                let to = Target { number: leaf.number, ty: leaf.ty, row: &position, width: &width, place: &place };
+                if !e.store_turned(&parts, &to, &walk) {
+                    self.store_in_rows(e, leaf, &parts, &position, &width, &place);
+                }
             }
             after.iter().flatten().cloned().collect()
         });

@@ -1,0 +1,169 @@
+//! Rows that are lanes: what a step of them reads and stores at some points along its rows is turned in registers.
+//!
+//! Lanes lie as far apart in memory as rows are long. So a block of points is read, for each lane a vector along its row, before
+//! the first of them is visited, and kept in memory of the function with the lanes of each point side by side. Results are
+//! kept in the same way, and are written, again along rows, after the last point of a block.
+
+use super::nest::Axis;
+use super::steps::State;
+use super::text::{Operand, put, stored};
+use super::turned::{LANE, Read, across};
+use super::value::{Mask, Parts};
+use super::{Emitter, Word};
+use crate::kernel::{Node, Op};
+use acc_core::data::ScalarType;
+
+/// A walk along rows that are lanes.
+pub(super) struct Walk<'o> {
+    /// The axis of lanes, and that of the rows.
+    pub axes: [usize; 2],
+    /// The numbers of the points that are visited: the first, and the one after the last.
+    pub ends: [&'o Operand; 2],
+    /// The number of the point that is visited now.
+    pub t: &'o Operand,
+    /// Whether rows are visited from right to left.
+    pub down: bool,
+}
+
+/// Where elements of rows are stored.
+pub(super) struct Target<'o> {
+    /// The number of the array.
+    pub number: u32,
+    pub ty: ScalarType,
+    /// The first lane's row.
+    pub row: &'o Operand,
+    /// The elements of a row in memory.
+    pub width: &'o Operand,
+    /// The place of the point's element in it.
+    pub place: &'o Operand,
+}
+
+impl Emitter<'_> {
+    /// Before a point is visited: reads what is turned of it and of the points next to it, if that has not been done. It is
+    /// [forgotten](Self::forget_turned) where the point ends.
+    pub(super) fn turn_reads(&mut self, nodes: &[&Node], walk: &Walk<'_>) {
+        let Some((first, at)) = self.turns_along(walk) else { return };
+        let ([lane, axis], width) = (walk.axes, self.width.step());
+        let begins = put!(self, "icmp eq i64 {}, {}", walk.t, walk.ends[0]);
+        for n in nodes {
+            let Op::Load(l) = &n.op else { continue };
+            let Some((across, _)) = across(l, lane).filter(|(_, side)| *side == axis && self.turns(l)) else {
+                continue;
+            };
+            for (&leaf, &of) in l.leaves.iter().zip(&n.results) {
+                let rows = self.rows_turned(self.ty(of).size());
+                if !width.is_multiple_of(rows) {
+                    continue;
+                }
+                let buffer = self.turned_later((of, lane, axis), width, &first);
+                let within = put!(self, "and i64 {at}, {}", rows - 1);
+                let next = put!(self, "icmp eq i64 {within}, {}", if walk.down { rows - 1 } else { 0 });
+                let needed = put!(self, "or i1 {next}, {begins}");
+                self.only_if(&needed, &[], Vec::new(), |e, none| {
+                    e.axes[axis] = Axis::One(put!(e, "sub i64 {at}, {within}"));
+                    e.axes[lane] = Axis::One(first.clone());
+                    let columns = Operand::int(width as i64);
+                    e.turn_block(&Read { of, l, leaf, across }, rows, &columns, None, &buffer, width);
+                    e.axes[axis] = Axis::One(at.clone());
+                    e.axes[lane] = Axis::Lanes(first.clone());
+                    none
+                });
+            }
+        }
+    }
+
+    /// Ends what [`turn_reads`](Self::turn_reads) begins.
+    pub(super) fn forget_turned(&mut self, walk: &Walk<'_>) {
+        self.turned.retain(|t| t.axis != walk.axes[1]);
+    }
+
+    /// Stores an element of each row, with those of the points next to it; whether that is done.
+    pub(super) fn store_turned(&mut self, parts: &Parts, to: &Target<'_>, walk: &Walk<'_>) -> bool {
+        let (size, width) = (to.ty.size(), self.width.step());
+        let rows = self.rows_turned(size);
+        let Some((_, at)) = self.turns_along(walk).filter(|_| width.is_multiple_of(rows)) else { return false };
+        let (mem, buffer) = (stored(to.ty), self.turning_memory(size, width));
+        let within = put!(self, "and i64 {at}, {}", rows - 1);
+        let start = put!(self, "mul i64 {within}, {width}");
+        self.store(to.ty, parts, &buffer, &start);
+        let [from, end] = walk.ends;
+        let next = put!(self, "add i64 {}, 1", walk.t);
+        let last = put!(self, "icmp eq i64 {next}, {end}");
+        let edge = put!(self, "icmp eq i64 {within}, {}", if walk.down { 0 } else { rows - 1 });
+        let complete = put!(self, "or i1 {last}, {edge}");
+        self.only_if(&complete, &[], Vec::new(), |e, none| {
+            // Points of the block that were visited: those since the first, or since the block's edge.
+            let visited = put!(e, "sub i64 {next}, {from}");
+            let most = if walk.down { put!(e, "sub i64 {rows}, {within}") } else { put!(e, "add i64 {within}, 1") };
+            let visited = put!(e, "call i64 @llvm.umin.i64(i64 {visited}, i64 {most})");
+            let low = if walk.down {
+                within.clone()
+            } else {
+                let after = put!(e, "add i64 {within}, 1");
+                put!(e, "sub i64 {after}, {visited}")
+            };
+            let whole = put!(e, "icmp eq i64 {visited}, {rows}");
+            let out = e.word(Word::Out(to.number));
+            let block = put!(e, "sub i64 {}, {within}", to.place);
+            let first = put!(e, "mul i64 {}, {}", to.row, to.width);
+            let first = put!(e, "add i64 {first}, {block}");
+            let first = put!(e, "getelementptr {mem}, ptr {out}, i64 {first}");
+            let numbers: Vec<String> = (0..rows).map(|k| format!("i64 {k}")).collect();
+            let numbers = format!("<{}>", numbers.join(", "));
+            let splat = |e: &mut Self, x: &Operand| {
+                let x = put!(e, "insertelement <{rows} x i64> poison, i64 {x}, i64 0");
+                put!(e, "shufflevector <{rows} x i64> {x}, <{rows} x i64> poison, <{rows} x i32> zeroinitializer")
+            };
+            let (lows, counts) = (splat(e, &low), splat(e, &visited));
+            let numbers = put!(e, "sub <{rows} x i64> {numbers}, {lows}");
+            let mask = put!(e, "icmp ult <{rows} x i64> {numbers}, {counts}");
+            let some = put!(e, "xor i1 {whole}, true");
+            for (cond, mask) in [(whole, None), (some, Some(mask))] {
+                e.only_if(&cond, &[], Vec::new(), |e, none| {
+                    e.write_block(&first, to, rows, &buffer, mask.as_ref());
+                    none
+                });
+            }
+            none
+        });
+        true
+    }
+
+    /// Writes a block that is kept for each lane along its row, the first of which has its place at `first`; with a mask only
+    /// some of the points.
+    fn write_block(&mut self, first: &Operand, to: &Target<'_>, rows: usize, buffer: &Operand, mask: Option<&Operand>) {
+        let (size, width) = (to.ty.size(), self.width.step());
+        let mem = format!("i{}", size * 8);
+        let vector = format!("<{rows} x {mem}>");
+        let ends = [&Operand::int(0), &Operand::int(width as i64)];
+        self.along(ends, rows, State::default(), None, |e, j, _| {
+            let mut square = Vec::new();
+            for k in 0..rows {
+                let at = put!(e, "add i64 {j}, {}", k * width);
+                let p = put!(e, "getelementptr {mem}, ptr {buffer}, i64 {at}");
+                square.push(put!(e, "load {vector}, ptr {p}, align {size}"));
+            }
+            for (k, x) in e.transpose(square, &mem, LANE / size).into_iter().enumerate() {
+                let lane = put!(e, "add i64 {j}, {k}");
+                let at = put!(e, "mul i64 {lane}, {}", to.width);
+                let p = put!(e, "getelementptr {mem}, ptr {first}, i64 {at}");
+                match mask {
+                    None => e.w.line(format_args!("store {vector} {x}, ptr {p}, align {size}, !noalias !2")),
+                    Some(mask) => e.w.line(format_args!(
+                        "call void @llvm.masked.store.v{rows}{mem}.p0({vector} {x}, ptr {p}, i32 {size}, <{rows} x i1> {mask}), !noalias !2"
+                    )),
+                }
+            }
+            Vec::new()
+        });
+    }
+
+    /// The first lane, and the index of the point, if what is read and stored there may be turned: under a mask lanes may lie
+    /// beyond an array.
+    fn turns_along(&self, walk: &Walk<'_>) -> Option<(Operand, Operand)> {
+        let [lane, axis] = walk.axes;
+        let (Axis::Lanes(first), Axis::One(at)) = (&self.axes[lane], &self.axes[axis]) else { return None };
+        let plain = matches!(self.mask, Mask::All) && self.lane_step == 1 && !self.stream;
+        plain.then(|| (first.clone(), at.clone()))
+    }
+}

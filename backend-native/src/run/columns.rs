@@ -1,0 +1,69 @@
+//! Launches that store few rows, of one axis or more, whose elements lie side by side where they are read: threads share the
+//! columns, and take some of them through all rows before the next ones, so that they read memory from one end to the other.
+
+use super::launch::{Columns, Job, finish};
+use crate::buffer::{AnyBuffer, LINE};
+use crate::llvm::code::{Ended, Shared};
+use crate::llvm::{self, Form};
+use crate::tile::machine::Stop;
+use crate::tile::memory;
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Rows that are few: a panel's elements of them stay in a cache.
+const FEW: usize = 1024;
+/// Elements that do, of all rows at some points.
+const STAY: usize = 1 << 16;
+
+/// Computes results by columns; none if that is not for machine code, or it declines.
+pub(super) fn store(job: &Job<'_>) -> Result<Option<Vec<Columns>>, Stop> {
+    let [rows, ref between @ .., row] = job.extents[..] else { return Ok(None) };
+    let between: usize = between.iter().product();
+    let columns = between * row;
+    let turned = llvm::axis_turned(&job.launch.kernel) == Some(0);
+    if !turned || !(2..=FEW.min(columns)).contains(&rows) || row < llvm::BLOCK || columns < llvm::PANEL {
+        return Ok(None);
+    }
+    let types = || job.outputs.iter().flat_map(|o| &o.types);
+    let bytes: usize = types().map(|t| t.size()).sum();
+    let mut out: Vec<Vec<AnyBuffer>> = job
+        .outputs
+        .iter()
+        .map(|o| job.cx.columns(&o.types, rows * columns))
+        .collect::<Result<_, _>>()
+        .map_err(Stop::Error)?;
+    // Past the caches only where each row begins at a line of them, as all panels do then.
+    let lines = types().all(|t| (row * t.size()).is_multiple_of(LINE));
+    let starts = out.iter_mut().flatten().all(|o| memory::starts_at(&o.as_out(), LINE));
+    let stream = lines && starts && rows * columns * bytes >= super::store::STREAM;
+    let Some(call) = job.call(Form::Store { flat: false, stream, turned: true }) else { return Ok(None) };
+    let parallel = job.cx.parallel(rows * columns, job.launch.cost);
+    // Panels of a row, or all of some rows in between.
+    let (unit, length) = if between > 1 { ((STAY / (rows * row)).max(1), between) } else { (llvm::PANEL, row) };
+    let len = if parallel { (length / (job.cx.threads.count() * 4)).next_multiple_of(unit).max(unit) } else { length };
+    let shared = Shared::new(out.iter_mut().flatten());
+    let declined = AtomicBool::new(false);
+    let tasks = (0..length).step_by(len).map(|first| first..length.min(first + len)).collect();
+    job.cx.tasks(
+        parallel,
+        tasks,
+        || (),
+        |(), range: Range<usize>| {
+            job.cx.limits.check().map_err(Stop::Error)?;
+            let ended = match between > 1 {
+                false => call.run_columns(rows, &(0..1), (range, llvm::PANEL), &shared),
+                true => {
+                    let mut some = range.clone().step_by(unit).map(|first| first..range.end.min(first + unit));
+                    let run = |some| call.run_columns(rows * between, &some, (0..row, llvm::PANEL), &shared);
+                    some.by_ref().map(run).find(|ended| *ended != Ended::Done).unwrap_or(Ended::Done)
+                }
+            };
+            if stream {
+                memory::finish();
+            }
+            declined.fetch_or(!job.ended(ended)?, Ordering::Relaxed);
+            Ok(())
+        },
+    )?;
+    Ok((!declined.into_inner()).then(|| out.into_iter().map(finish).collect()))
+}
