@@ -42,7 +42,8 @@ impl Emitter<'_> {
     /// Before a point is visited: reads what is turned of it and of the points next to it, if that has not been done. It is
     /// [forgotten](Self::forget_turned) where the point ends.
     pub(super) fn turn_reads(&mut self, nodes: &[&Node], walk: &Walk<'_>) {
-        let Some((first, at)) = self.turns_along(walk) else { return };
+        // Under a mask lanes may lie beyond an array.
+        let Some((first, at)) = self.turns_along(walk).filter(|_| matches!(self.mask, Mask::All)) else { return };
         let ([lane, axis], width) = (walk.axes, self.width.step());
         let begins = put!(self, "icmp eq i64 {}, {}", walk.t, walk.ends[0]);
         for n in nodes {
@@ -117,10 +118,23 @@ impl Emitter<'_> {
             let (lows, counts) = (splat(e, &low), splat(e, &visited));
             let numbers = put!(e, "sub <{rows} x i64> {numbers}, {lows}");
             let mask = put!(e, "icmp ult <{rows} x i64> {numbers}, {counts}");
+            if let Mask::Lanes(on) = e.mask.clone() {
+                // They are the first ones of a step.
+                let mut lanes = Operand::int(0);
+                for on in on {
+                    let n = e.width.lanes;
+                    let bits = put!(e, "bitcast <{n} x i1> {on} to i{n}");
+                    let count = put!(e, "call i{n} @llvm.ctpop.i{n}(i{n} {bits})");
+                    let count = if n < 64 { put!(e, "zext i{n} {count} to i64") } else { count };
+                    lanes = put!(e, "add i64 {lanes}, {count}");
+                }
+                e.write_block(&first, to, rows, &buffer, Some((&mask, Some(&lanes))));
+                return none;
+            }
             let some = put!(e, "xor i1 {whole}, true");
-            for (cond, mask) in [(whole, None), (some, Some(mask))] {
+            for (cond, mask) in [(whole, None), (some, Some((&mask, None)))] {
                 e.only_if(&cond, &[], Vec::new(), |e, none| {
-                    e.write_block(&first, to, rows, &buffer, mask.as_ref());
+                    e.write_block(&first, to, rows, &buffer, mask);
                     none
                 });
             }
@@ -130,8 +144,15 @@ impl Emitter<'_> {
     }
 
     /// Writes a block that is kept for each lane along its row, the first of which has its place at `first`; with a mask only
-    /// some of the points.
-    fn write_block(&mut self, first: &Operand, to: &Target<'_>, rows: usize, buffer: &Operand, mask: Option<&Operand>) {
+    /// some of the points, of so many lanes.
+    fn write_block(
+        &mut self,
+        first: &Operand,
+        to: &Target<'_>,
+        rows: usize,
+        buffer: &Operand,
+        mask: Option<(&Operand, Option<&Operand>)>,
+    ) {
         let (size, width) = (to.ty.size(), self.width.step());
         let mem = format!("i{}", size * 8);
         let vector = format!("<{rows} x {mem}>");
@@ -149,21 +170,33 @@ impl Emitter<'_> {
                 let p = put!(e, "getelementptr {mem}, ptr {first}, i64 {at}");
                 match mask {
                     None => e.w.line(format_args!("store {vector} {x}, ptr {p}, align {size}, !noalias !2")),
-                    Some(mask) => e.w.line(format_args!(
-                        "call void @llvm.masked.store.v{rows}{mem}.p0({vector} {x}, ptr {p}, i32 {size}, <{rows} x i1> {mask}), !noalias !2"
-                    )),
+                    Some((mask, lanes)) => {
+                        let write = |e: &mut Self| {
+                            e.w.line(format_args!(
+                                "call void @llvm.masked.store.v{rows}{mem}.p0({vector} {x}, ptr {p}, i32 {size}, <{rows} x i1> {mask}), !noalias !2"
+                            ))
+                        };
+                        let Some(lanes) = lanes else {
+                            write(e);
+                            continue;
+                        };
+                        // Where nothing is stored there may be no memory: a mask would be slow then.
+                        let on = put!(e, "icmp slt i64 {lane}, {lanes}");
+                        e.only_if(&on, &[], Vec::new(), |e, none| {
+                            write(e);
+                            none
+                        });
+                    }
                 }
             }
             Vec::new()
         });
     }
 
-    /// The first lane, and the index of the point, if what is read and stored there may be turned: under a mask lanes may lie
-    /// beyond an array.
+    /// The first lane, and the index of the point, if they are where what is read and stored may be turned.
     fn turns_along(&self, walk: &Walk<'_>) -> Option<(Operand, Operand)> {
         let [lane, axis] = walk.axes;
         let (Axis::Lanes(first), Axis::One(at)) = (&self.axes[lane], &self.axes[axis]) else { return None };
-        let plain = matches!(self.mask, Mask::All) && self.lane_step == 1 && !self.stream;
-        plain.then(|| (first.clone(), at.clone()))
+        (self.lane_step == 1 && !self.stream).then(|| (first.clone(), at.clone()))
     }
 }

@@ -33,8 +33,9 @@ use std::ops::Range;
 
 /// Rows shorter than this are taken as lanes.
 const SHORT_ROW: usize = 64;
-/// Rows from which on lanes are worth filling with them.
+/// Rows from which on lanes are worth filling with them, and those of scans that lie across memory.
 const MANY_ROWS: usize = 64;
+const FEW_ROWS: usize = 6;
 /// Elements of rows that lie across memory which are folded, of all rows of a block, before the next ones: their
 /// neighbours in memory are read while pages and prefetched lines of so many places are at hand.
 const STRIP: usize = 8;
@@ -160,10 +161,9 @@ impl<'a> Rows<'a> {
         if self.job.launch.combine_partial || (rows > 1 && row < SHORT_ROW) {
             return true;
         }
-        if rows < MANY_ROWS {
-            return false;
-        }
-        self.job.launch.kernel.lies_across()
+        // A scan's chunks would be read across memory, each a few elements of every line.
+        let many = if self.dir.is_some() { FEW_ROWS } else { MANY_ROWS };
+        rows >= many && self.job.launch.kernel.lies_across()
     }
 
     pub(super) fn worker<'b>(&'b self, space: &'b Space, lanes: usize) -> Worker<'b> {
