@@ -43,6 +43,11 @@ impl<T: PoolElt + Default> AlignedVec<T> {
     pub(crate) fn new(len: usize) -> AlignedVec<T> {
         AlignedVec { lines: vec![Line([T::default(); 64]); len.div_ceil(64)], len }
     }
+
+    /// Where it begins. There are values up to a multiple of 64.
+    pub(crate) fn padded(&mut self) -> *mut T {
+        self.lines.as_mut_ptr().cast()
+    }
 }
 
 impl<T> Default for AlignedVec<T> {

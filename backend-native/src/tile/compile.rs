@@ -1,9 +1,10 @@
-//! Compiles bodies to tapes: buffers for values, captures of regions, pairs of operations.
+//! Compiles bodies to tapes: buffers for values, captures of regions.
 
-use super::pairs::{Pair, Second};
+use super::chains::{Buffers, Writer};
+use super::order::{Item, order};
 use super::prims::Uniform;
 use super::same::{Parts, Same};
-use super::tape::{Access, Branch, Call, Captures, Inst, Loop, Slot, Slots, Tape, TapeIx};
+use super::tape::{Access, Branch, Call, Captures, Inst, Loop, Operand, Slot, Slots, Tape, TapeIx};
 use crate::kernel::{Body, Edge, Ix, Node, Op, Region};
 use acc_core::data::ScalarType;
 use acc_core::ir::{ArrayId, Loc, Val};
@@ -65,6 +66,29 @@ struct Compiler<'a> {
     same: Same,
     /// The values that each region met so far uses from outside, by its address in the body.
     free_values: HashMap<*const Region, Rc<[Val]>>,
+}
+
+/// The buffers of a chain.
+struct ChainBuffers<'c, 'a> {
+    compiler: &'c Compiler<'a>,
+    written: HashMap<Val, Slot>,
+}
+
+impl Buffers for ChainBuffers<'_, '_> {
+    fn read(&self, v: Val) -> Operand {
+        let slot = self.compiler.at(v);
+        if self.compiler.is_global(v) {
+            Operand::Filled(slot)
+        } else if self.compiler.same.has(v) {
+            Operand::Same(slot, 0)
+        } else {
+            Operand::Read(slot)
+        }
+    }
+
+    fn written(&self, v: Val) -> Option<Slot> {
+        self.written.get(&v).copied()
+    }
 }
 
 impl Compiler<'_> {
@@ -158,114 +182,81 @@ impl Compiler<'_> {
 
     /// Code of a region.
     fn code(&mut self, r: &Region, nested: bool) -> Vec<Inst> {
+        let items = self.items(r);
         let mut last: HashMap<Val, usize> = HashMap::new();
-        let (first_of, moved) = if self.in_group { Default::default() } else { self.pairs(r) };
-        for (k, n) in r.nodes.iter().enumerate() {
-            // The operands of the first half of a pair are used where the second stands.
-            let at = moved.get(&k).copied().unwrap_or(k);
-            self.uses(n, nested, &mut |v| {
-                let l = last.entry(v).or_insert(at);
-                *l = at.max(*l);
-            });
+        for (at, item) in items.iter().enumerate() {
+            for k in item.nodes() {
+                self.uses(&r.nodes[k], nested, &mut |v| _ = last.insert(v, at));
+            }
         }
         for &v in &r.results {
             last.insert(v, usize::MAX);
         }
         let mut owned: Vec<Val> = Vec::new();
         let mut out = Vec::new();
-        let mut k = 0;
-        while k < r.nodes.len() {
-            let uniform = |n: &Node| !n.results.is_empty() && n.results.iter().all(|&v| self.is_global(v));
-            if !self.in_group && uniform(&r.nodes[k]) {
-                let end = (k..r.nodes.len()).find(|&j| !uniform(&r.nodes[j])).unwrap_or(r.nodes.len());
-                out.push(self.group(&r.nodes[k..end], nested));
-                k = end;
-                continue;
-            }
-            if moved.contains_key(&k) {
-                k += 1;
-                continue;
-            }
-            let n = &r.nodes[k];
-            if !self.in_group && self.same.is_all_of(n) {
-                let inst = self.inst(n, nested);
-                let filled = n.results.iter().filter(|&&v| self.same.is_filled(v)).map(|&v| self.at(v));
-                match out.last_mut() {
-                    Some(Inst::Same { code, filled: others }) => {
-                        code.push(inst);
-                        others.extend(filled);
-                    }
-                    _ => out.push(Inst::Same { code: vec![inst], filled: filled.collect() }),
+        for (at, item) in items.iter().enumerate() {
+            match item {
+                Item::Uniform(nodes) => {
+                    out.push(self.group(&r.nodes[nodes.clone()], nested));
+                    continue;
                 }
-            } else {
-                out.push(match first_of.get(&k) {
-                    Some(&first) => self.pair(&r.nodes[first], n),
-                    None => self.inst(n, nested),
-                });
+                Item::Chain(width, nodes) => {
+                    let nodes = nodes.iter().map(|&k| &r.nodes[k]);
+                    out.push(self.chain(*width, nodes, |v| last.get(&v).is_some_and(|&l| l > at)));
+                }
+                Item::One(k) => {
+                    let n = &r.nodes[*k];
+                    let inst = self.inst(n, nested);
+                    if !self.in_group && self.same.is_all_of(n) {
+                        let filled = n.results.iter().filter(|&&v| self.same.is_filled(v)).map(|&v| self.at(v));
+                        match out.last_mut() {
+                            Some(Inst::Same { code, filled: others }) => {
+                                code.push(inst);
+                                others.extend(filled);
+                            }
+                            _ => out.push(Inst::Same { code: vec![inst], filled: filled.collect() }),
+                        }
+                    } else {
+                        out.push(inst);
+                    }
+                }
             }
-            owned.extend(n.results.iter().copied().filter(|&v| !self.is_global(v)));
+            owned.extend(item.nodes().flat_map(|k| &r.nodes[k].results).copied().filter(|&v| !self.is_global(v)));
             owned.retain(|&v| {
-                let dead = last.get(&v).is_none_or(|&l| l <= k);
+                let dead = last.get(&v).is_none_or(|&l| l <= at);
                 if dead && let Some(s) = self.slot_of[v.index()].take() {
                     let ty = self.slots[s as usize];
                     self.free.entry(ty).or_default().push(s);
                 }
                 !dead
             });
-            k += 1;
         }
         out
     }
 
-    /// The pairs of a region: for each second half its first, and the reverse. A first half is used once, by the
-    /// second.
-    fn pairs(&mut self, r: &Region) -> (HashMap<usize, usize>, HashMap<usize, usize>) {
-        let mut uses: HashMap<Val, usize> = HashMap::new();
-        for n in &r.nodes {
-            self.uses(n, true, &mut |v| *uses.entry(v).or_default() += 1);
+    /// What of a region is run at a time.
+    fn items(&mut self, r: &Region) -> Vec<Item> {
+        if self.in_group {
+            return (0..r.nodes.len()).map(Item::One).collect();
         }
-        for &v in &r.results {
-            *uses.entry(v).or_default() += 1;
-        }
-        let (mut first_of, mut moved) = (HashMap::new(), HashMap::new());
-        let mut defined: HashMap<Val, usize> = HashMap::new();
-        for (k, n) in r.nodes.iter().enumerate() {
-            let Op::Prim(op, v) = &n.op else { continue };
-            let [x] = n.results[..] else { continue };
-            if !Pair::on(self.body.ty(x)) || self.is_same(x) || !Pair::first(*op) {
-                continue;
-            }
-            let first = v.iter().enumerate().find_map(|(side, t)| {
-                let d = *defined.get(t)?;
-                let free = uses.get(t) == Some(&1) && !first_of.contains_key(&d);
-                (free && Pair::second(*op, side == 0).is_some()).then_some(d)
-            });
-            if let Some(d) = first {
-                first_of.insert(k, d);
-                moved.insert(d, k);
-            }
-            // The first operand of a pair is read lane by lane.
-            if op.is_commutative() || !self.same.has(v[0]) {
-                defined.insert(x, k);
-            }
-        }
-        (first_of, moved)
+        let (body, same) = (self.body, std::mem::take(&mut self.same));
+        let is_uniform = |n: &Node| !n.results.is_empty() && n.results.iter().all(|&v| body.uniform[v.index()]);
+        let items = order(body, r, is_uniform, |n| same.is_all_of(n), |n, f| self.uses(n, true, f));
+        self.same = same;
+        items
     }
 
-    /// Two operations as one instruction.
-    fn pair(&mut self, first: &Node, second: &Node) -> Inst {
-        let (Op::Prim(p, v), Op::Prim(q, w)) = (&first.op, &second.op) else { return self.inst(second, true) };
-        let left = w[0] == first.results[0];
-        let c = if left { w[1] } else { w[0] };
-        // A lane that is the same for all stands second where the order does not matter.
-        let (mut a, mut b) = (v[0], v[1]);
-        if p.is_commutative() && self.is_same(a) {
-            (a, b) = (b, a);
-        }
-        let second_op = Pair::second(*q, left).unwrap_or(Second::Add);
-        let pair = Pair { first: *p, second: second_op, b: self.is_same(b), c: self.is_same(c) };
-        let (a, b, c) = (self.at(a), self.at(b), self.at(c));
-        Inst::Pair { pair, a, b, c, out: self.define(second.results[0]) }
+    /// Operations as one instruction; those of their results that something after it uses have buffers.
+    fn chain<'n>(
+        &mut self,
+        width: usize,
+        nodes: impl Iterator<Item = &'n Node> + Clone,
+        used_after: impl Fn(Val) -> bool,
+    ) -> Inst {
+        let results = nodes.clone().flat_map(|n| &n.results);
+        let written = results.filter(|&&v| used_after(v)).map(|&v| (v, self.define(v))).collect();
+        let buffers = ChainBuffers { compiler: self, written };
+        Inst::Chain(Box::new(Writer::new(self.body, buffers).chain(width, nodes)))
     }
 
     /// Releases what a region leaves behind.

@@ -1,11 +1,12 @@
 //! Runs tapes over tiles of lanes.
 
 use super::lanes::{self, Lane, Lanes};
-use super::pairs;
 use super::position;
 use super::prims;
+use super::steps::{MOST_LANES, Place};
 use super::tape::{Call, Inst, Slot, Tape};
 use super::turned::Turned;
+use crate::buffer::AlignedVec;
 use crate::run::marks::Near;
 use acc_core::data::{ColumnSlice, Lit};
 use acc_core::ir::{ArrayId, Loc};
@@ -58,7 +59,7 @@ impl Code {
             KEPT_BYTES.fetch_sub(self.frame_bytes(), Ordering::Relaxed);
         }
         kept.unwrap_or_else(|| {
-            let mut own: Vec<Lanes> = self.tape.slots.iter().map(|&t| Lanes::new(t, self.lanes)).collect();
+            let mut own: Vec<Lanes> = self.tape.slots.iter().map(|&t| Lanes::new(t, self.lanes.next_multiple_of(MOST_LANES))).collect();
             for &(s, bits) in &self.tape.consts {
                 own[s as usize].fill(self.lanes, bits);
             }
@@ -173,6 +174,10 @@ pub(crate) struct Machine<'a> {
     pub at: Vec<usize>,
     /// Scratch: one index.
     pub index: Vec<i64>,
+    /// Scratch: pieces of chains.
+    pub(super) pieces: AlignedVec<u64>,
+    /// Scratch: where the operands of a chain lie.
+    pub(super) places: Vec<Place>,
     pub(super) lists: Vec<Vec<u32>>,
     /// Lane operations since the limits were last looked at.
     work: usize,
@@ -228,6 +233,8 @@ impl<'a> Machine<'a> {
             filled: vec![false; tape.groups],
             at: Vec::new(),
             index: Vec::new(),
+            pieces: AlignedVec::default(),
+            places: Vec::new(),
             lists: Vec::new(),
             work: 0,
             near: Near::default(),
@@ -345,10 +352,7 @@ impl<'a> Machine<'a> {
                     return event(lane, Stop::Fault(Fault::DivisionByZero, loc.clone()));
                 }
             }
-            Inst::Pair { pair, a, b, c, out } => {
-                let (o, from) = self.writing(*out);
-                pairs::pair(*pair, from.get(*a, n), from.get(*b, n), from.get(*c, n), o);
-            }
+            Inst::Chain(chain) => self.chain(chain, n),
             Inst::Fma { a, b, c, out } => {
                 let (o, from) = self.writing(*out);
                 prims::fma(from.get(*a, n), from.get(*b, n), from.get(*c, n), o);

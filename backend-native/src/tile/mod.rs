@@ -4,6 +4,8 @@
 //! lanes are partitioned, so that each side runs on the lanes that take it; a loop runs on the lanes that still go
 //! on. Results do not depend on how lanes are grouped into tiles.
 
+mod chain;
+mod chains;
 pub(crate) mod compile;
 mod control;
 mod int;
@@ -12,7 +14,7 @@ pub(crate) mod load;
 pub(crate) mod machine;
 pub(crate) mod memory;
 mod ops;
-pub(crate) mod pairs;
+mod order;
 pub(crate) mod position;
 pub(crate) mod prims;
 pub(crate) mod reduce;
@@ -20,6 +22,7 @@ mod same;
 pub(crate) mod scans;
 pub(crate) mod scatter;
 pub(crate) mod segments;
+pub(crate) mod steps;
 pub(crate) mod tape;
 pub(crate) mod turned;
 pub(crate) mod versions;

@@ -4,8 +4,8 @@
 //! any number of lanes finds them; other values used inside a branch or loop are *captured*: the region has buffers
 //! of its own for them, which get the values of the lanes that enter.
 
-use super::pairs::Pair;
 use super::prims::Uniform;
+use super::steps::Step;
 use crate::kernel::Edge;
 use acc_core::data::ScalarType;
 use acc_core::ir::{ArrayId, Loc, PrimOp};
@@ -92,6 +92,29 @@ pub(crate) struct Loop {
     pub total: bool,
 }
 
+/// Operations one after the other over pieces of the lanes: see `steps`.
+pub(crate) struct Chain {
+    /// Bytes of a lane.
+    pub width: usize,
+    pub steps: Vec<Step>,
+    /// By the numbers that steps use.
+    pub operands: Vec<Operand>,
+    /// Pieces for what is used in the chain alone.
+    pub scratch: u16,
+}
+
+/// What a step of a chain reads, or stores to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Operand {
+    Read(Slot),
+    Written(Slot),
+    /// A buffer filled once, over all lanes: its first piece does for every piece.
+    Filled(Slot),
+    /// What is the same in all lanes that run is filled over a piece of scratch.
+    Same(Slot, u16),
+    Scratch(u16),
+}
+
 /// A call of a host function, lane by lane.
 pub(crate) struct Call {
     pub name: Arc<str>,
@@ -116,14 +139,7 @@ pub(crate) enum Inst {
         out: Slot,
         loc: Loc,
     },
-    /// Two float operations in one loop.
-    Pair {
-        pair: Pair,
-        a: Slot,
-        b: Slot,
-        c: Slot,
-        out: Slot,
-    },
+    Chain(Box<Chain>),
     Fma {
         a: Slot,
         b: Slot,

@@ -1,0 +1,262 @@
+//! Which operations of a region become chains, and the steps of each.
+
+use super::steps::{Do, NONE, Step, width};
+use super::tape::{Chain, Operand, Slot};
+use crate::kernel::{Body, Node, Op};
+use acc_core::data::ScalarType;
+use acc_core::ir::Val;
+use std::collections::HashMap;
+
+/// The bytes of the lanes of a chain that the operation could be part of; 0 if those of any would do.
+pub(super) fn chained(body: &Body, n: &Node) -> Option<usize> {
+    let [result] = n.results[..] else { return None };
+    let ty = body.ty(result);
+    match &n.op {
+        Op::Prim(op, v) => {
+            let from = body.ty(v[0]);
+            let known = match (from, v.len()) {
+                (ScalarType::Bool, _) => return Do::flags(*op).map(|_| 0),
+                (_, 1) => Do::unary(*op, from).is_some(),
+                _ => Do::binary(*op, from).is_some(),
+            };
+            if known { width(from) } else { None }
+        }
+        Op::Fma(..) => width(ty),
+        Op::Select { .. } => width(ty),
+        Op::Cast(v) => Do::cast(body.ty(*v), ty).and(width(ty)),
+        Op::Bitcast(v) => width(body.ty(*v)).filter(|w| width(ty) == Some(*w)),
+        Op::Table { .. } | Op::Call { .. } | Op::Scalar { .. } | Op::Extent { .. } => None,
+        Op::Load(_) | Op::Inside { .. } | Op::Check { .. } | Op::If { .. } | Op::While { .. } => None,
+    }
+}
+
+/// Where a chain finds what is not computed in it, and leaves what is used after it.
+pub(super) trait Buffers {
+    /// The buffer of a value computed before.
+    fn read(&self, v: Val) -> Operand;
+    /// The buffer of a value that the chain computes, if something after it uses the value.
+    fn written(&self, v: Val) -> Option<Slot>;
+}
+
+/// Writes the steps of a chain.
+pub(super) struct Writer<'b, B> {
+    body: &'b Body,
+    buffers: B,
+    steps: Vec<Step>,
+    operands: Vec<Operand>,
+    /// The operand that stands for a value.
+    numbers: HashMap<Val, u16>,
+    /// The step that computes a value.
+    computed: HashMap<Val, usize>,
+    /// The value whose bits a value has.
+    same_bits: HashMap<Val, Val>,
+    /// The value in the accumulator.
+    acc: Option<Val>,
+}
+
+impl<'b, B: Buffers> Writer<'b, B> {
+    pub(super) fn new(body: &'b Body, buffers: B) -> Writer<'b, B> {
+        Writer {
+            body,
+            buffers,
+            steps: Vec::new(),
+            operands: Vec::new(),
+            numbers: HashMap::new(),
+            computed: HashMap::new(),
+            same_bits: HashMap::new(),
+            acc: None,
+        }
+    }
+
+    /// The chain of some operations, of lanes of so many bytes.
+    pub(super) fn chain<'n>(mut self, width: usize, nodes: impl Iterator<Item = &'n Node>) -> Chain {
+        for n in nodes {
+            self.node(n);
+        }
+        let scratch = self.share_scratch();
+        Chain { width, steps: self.steps, operands: self.operands, scratch }
+    }
+
+    fn bits(&self, v: Val) -> Val {
+        self.same_bits.get(&v).copied().unwrap_or(v)
+    }
+
+    fn new_operand(&mut self, v: Val, operand: Operand) -> u16 {
+        let number = self.operands.len() as u16;
+        self.operands.push(operand);
+        self.numbers.insert(v, number);
+        number
+    }
+
+    /// The operand for a value. One that was in the accumulator alone is now stored too, where it is computed.
+    fn operand(&mut self, v: Val) -> u16 {
+        if let Some(&known) = self.numbers.get(&v) {
+            return known;
+        }
+        match self.computed.get(&v) {
+            Some(&step) => {
+                let number = self.new_operand(v, Operand::Scratch(0));
+                self.steps[step].out = number;
+                number
+            }
+            None => self.new_operand(v, self.buffers.read(v)),
+        }
+    }
+
+    fn step(&mut self, does: Do, operands: [Option<Val>; 2]) {
+        let [a, b] = operands.map(|v| v.map_or(NONE, |v| self.operand(v)));
+        self.steps.push(Step { does, a, b, out: NONE });
+    }
+
+    fn load(&mut self, v: Val) {
+        if self.acc != Some(v) {
+            self.step(Do::Load, [Some(v), None]);
+            self.acc = Some(v);
+        }
+    }
+
+    /// What the step before computes is a value.
+    fn define(&mut self, v: Val, flags: bool) {
+        let step = self.steps.len() - 1;
+        self.computed.insert(v, step);
+        if let Some(slot) = self.buffers.written(v) {
+            self.steps[step].out = self.new_operand(v, Operand::Written(slot));
+        } else if flags {
+            self.steps[step].out = self.new_operand(v, Operand::Scratch(0));
+        }
+        if !flags {
+            self.acc = Some(v);
+        }
+    }
+
+    fn node(&mut self, n: &Node) {
+        let Some(&result) = n.results.first() else { return };
+        let of = |w: &Self, v: &Val| w.bits(*v);
+        match &n.op {
+            Op::Prim(op, v) => {
+                let ty = self.body.ty(v[0]);
+                let x = of(self, &v[0]);
+                let y = v.get(1).map(|y| of(self, y));
+                if ty == ScalarType::Bool {
+                    let Some(does) = Do::flags(*op) else { return };
+                    self.step(does, [Some(x), Some(y.unwrap_or(x))]);
+                    return self.define(result, true);
+                }
+                let Some(y) = y else {
+                    let Some(does) = Do::unary(*op, ty) else { return };
+                    self.load(x);
+                    self.step(does, [None; 2]);
+                    return self.define(result, false);
+                };
+                let Some((left, right)) = Do::binary(*op, ty) else { return };
+                self.binary((left, right), x, y);
+                self.define(result, left.makes_flags());
+            }
+            Op::Fma(a, b, c) => {
+                let [a, b, c] = [a, b, c].map(|v| of(self, v));
+                let acc = self.acc;
+                if acc == Some(c) && acc != Some(a) && acc != Some(b) {
+                    self.step(Do::FmaOnto, [Some(a), Some(b)]);
+                } else if acc == Some(b) {
+                    self.step(Do::Fma, [Some(a), Some(c)]);
+                } else {
+                    self.load(a);
+                    self.step(Do::Fma, [Some(b), Some(c)]);
+                }
+                self.define(result, false);
+            }
+            Op::Select { cond, then, else_ } => {
+                let [c, x, y] = [cond, then, else_].map(|v| of(self, v));
+                if self.acc == Some(y) {
+                    self.step(Do::SelectNot, [Some(x), Some(c)]);
+                } else {
+                    self.load(x);
+                    self.step(Do::Select, [Some(y), Some(c)]);
+                }
+                self.define(result, false);
+            }
+            Op::Cast(v) => match Do::cast(self.body.ty(*v), self.body.ty(result)) {
+                Some(Do::Keep) | None => self.rename(*v, result),
+                Some(does) => {
+                    self.load(of(self, v));
+                    self.step(does, [None; 2]);
+                    self.define(result, false);
+                }
+            },
+            Op::Bitcast(v) => self.rename(*v, result),
+            _ => debug_assert!(false, "a step of a chain that is none"),
+        }
+    }
+
+    fn binary(&mut self, (left, right): (Do, Option<Do>), x: Val, y: Val) {
+        let of_one = match left {
+            Do::Add => Some(Do::Double),
+            Do::Mul => Some(Do::Square),
+            _ => None,
+        };
+        match (of_one, right) {
+            (Some(of_one), _) if x == y => {
+                self.load(x);
+                self.step(of_one, [None; 2]);
+            }
+            (_, Some(right)) if self.acc == Some(y) => self.step(right, [Some(x), None]),
+            _ => {
+                self.load(x);
+                self.step(left, [Some(y), None]);
+            }
+        }
+    }
+
+    /// The result has the bits of a value: nothing is computed, unless something after the chain needs them.
+    fn rename(&mut self, v: Val, result: Val) {
+        let v = self.bits(v);
+        if self.buffers.written(result).is_some() {
+            self.load(v);
+            self.step(Do::Keep, [None; 2]);
+            self.define(result, false);
+        } else {
+            self.same_bits.insert(result, v);
+        }
+    }
+
+    /// Numbers the pieces of scratch so that those no longer read are used again; how many there are.
+    fn share_scratch(&mut self) -> u16 {
+        let mut last = vec![0; self.operands.len()];
+        for (k, s) in self.steps.iter().enumerate() {
+            for o in [s.a, s.b, s.out].into_iter().filter(|&o| o != NONE) {
+                last[usize::from(o)] = k;
+            }
+        }
+        let (mut free, mut pieces) = (Vec::new(), 0);
+        let mut take = |free: &mut Vec<u16>| {
+            free.pop().unwrap_or_else(|| {
+                pieces += 1;
+                pieces - 1
+            })
+        };
+        for o in &mut self.operands {
+            // Filled before the first step, for all pieces.
+            if let Operand::Same(_, at) = o {
+                *at = take(&mut Vec::new());
+            }
+        }
+        for (k, s) in self.steps.iter().enumerate() {
+            // Read before it is written: an operand that dies here leaves its place to the result, lane for lane.
+            for o in [s.a, s.b] {
+                if o != NONE
+                    && last[usize::from(o)] == k
+                    && s.a != s.b
+                    && let Operand::Scratch(at) = self.operands[usize::from(o)]
+                {
+                    free.push(at);
+                }
+            }
+            if s.out != NONE
+                && let Operand::Scratch(at) = &mut self.operands[usize::from(s.out)]
+            {
+                *at = take(&mut free);
+            }
+        }
+        pieces
+    }
+}
