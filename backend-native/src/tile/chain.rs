@@ -2,7 +2,7 @@
 
 use super::lanes::{self, Lanes};
 use super::machine::Machine;
-use super::steps::{self, Place};
+use super::pieces::{self, Place};
 use super::tape::{Chain, Operand, Slot};
 use crate::buffer::AlignedVec;
 use crate::types::all_types;
@@ -27,7 +27,7 @@ all_types!(bytes);
 impl Machine<'_> {
     /// Runs a chain. Buffers have room for whole pieces; what other arrays have of the last one is copied.
     pub(super) fn chain(&mut self, chain: &Chain, n: usize) {
-        let bytes = steps::piece();
+        let bytes = pieces::piece();
         let lanes = bytes / chain.width;
         let (whole, rest) = (n / lanes, n % lanes);
         // Of the chain, and of the arrays whose last piece is not whole.
@@ -61,10 +61,10 @@ impl Machine<'_> {
         if rest == 0 || !self.reads_beyond(chain, n.next_multiple_of(lanes)) {
             // SAFETY: operands are as wide as the chain's lanes, or flags; buffers have room for whole pieces, and
             // what is not a buffer has enough lanes. What is written is a buffer that is not read otherwise.
-            unsafe { steps::run(chain.width, &chain.steps, &places, n.div_ceil(lanes)) };
+            unsafe { pieces::run(chain.width, &chain.steps, &places, n.div_ceil(lanes)) };
         } else {
             // SAFETY: as above, for the whole pieces.
-            unsafe { steps::run(chain.width, &chain.steps, &places, whole) };
+            unsafe { pieces::run(chain.width, &chain.steps, &places, whole) };
             for (k, (operand, place)) in chain.operands.iter().zip(&mut places).enumerate() {
                 // SAFETY: there are `rest` lanes more after the whole pieces.
                 let from = unsafe { place.at.add(place.stride * whole) };
@@ -79,7 +79,7 @@ impl Machine<'_> {
                 };
             }
             // SAFETY: as above, now that all operands have a whole piece.
-            unsafe { steps::run(chain.width, &chain.steps, &places, 1) };
+            unsafe { pieces::run(chain.width, &chain.steps, &places, 1) };
         }
         self.places = places;
     }
@@ -117,5 +117,5 @@ unsafe fn fill(at: *mut u8, width: usize, bits: u64) {
         _ => bits,
     };
     // SAFETY: by the contract.
-    unsafe { std::slice::from_raw_parts_mut(at.cast::<u64>(), steps::piece() / 8).fill(bits) };
+    unsafe { std::slice::from_raw_parts_mut(at.cast::<u64>(), pieces::piece() / 8).fill(bits) };
 }

@@ -1,10 +1,10 @@
 //! Which operations of a region become chains, and the steps of each.
 
-use super::steps::{Do, NONE, Step, width};
+use super::steps::{Do, NONE, Step, is_float, width};
 use super::tape::{Chain, Operand, Slot};
 use crate::kernel::{Body, Node, Op};
 use acc_core::data::ScalarType;
-use acc_core::ir::Val;
+use acc_core::ir::{PrimOp, Val};
 use std::collections::HashMap;
 
 /// The bytes of the lanes of a chain that the operation could be part of; 0 if those of any would do.
@@ -28,6 +28,21 @@ pub(super) fn chained(body: &Body, n: &Node) -> Option<usize> {
         Op::Table { .. } | Op::Call { .. } | Op::Scalar { .. } | Op::Extent { .. } => None,
         Op::Load(_) | Op::Inside { .. } | Op::Check { .. } | Op::If { .. } | Op::While { .. } => None,
     }
+}
+
+/// Of each product of floats used once, in a sum or difference: where that is.
+fn sums_of_products(body: &Body, nodes: &[&Node]) -> Vec<Option<usize>> {
+    let mut used_by: HashMap<Val, Vec<usize>> = HashMap::new();
+    for (k, n) in nodes.iter().enumerate() {
+        n.op.operands(&mut |v| used_by.entry(v).or_default().push(k));
+    }
+    let sum = |n: &Node| {
+        let Op::Prim(PrimOp::MulP, factors) = &n.op else { return None };
+        let [at] = used_by.get(&n.results[0])?[..] else { return None };
+        let is_sum = matches!(&nodes[at].op, Op::Prim(PrimOp::AddP | PrimOp::SubP, _));
+        (is_sum && is_float(body.ty(factors[0]))).then_some(at)
+    };
+    nodes.iter().map(|n| sum(n)).collect()
 }
 
 /// Where a chain finds what is not computed in it, and leaves what is used after it.
@@ -69,8 +84,14 @@ impl<'b, B: Buffers> Writer<'b, B> {
     }
 
     /// The chain of some operations, of lanes of so many bytes.
-    pub(super) fn chain<'n>(mut self, width: usize, nodes: impl Iterator<Item = &'n Node>) -> Chain {
-        for n in nodes {
+    pub(super) fn chain(mut self, width: usize, nodes: &[&Node]) -> Chain {
+        let sums = sums_of_products(self.body, nodes);
+        for (k, n) in nodes.iter().enumerate() {
+            let sum =
+                sums[k].map(|at| nodes[at]).filter(|_| !n.results.iter().any(|&v| self.buffers.written(v).is_some()));
+            if n.results.iter().any(|v| self.computed.contains_key(v)) || sum.is_some_and(|sum| self.sum(n, sum)) {
+                continue;
+            }
             self.node(n);
         }
         let scratch = self.share_scratch();
@@ -205,6 +226,26 @@ impl<'b, B: Buffers> Writer<'b, B> {
                 self.step(left, [Some(y), None]);
             }
         }
+    }
+
+    /// A product and the sum that alone uses it, in one step, if what it is added to is in the accumulator and is to be kept;
+    /// whether that is so.
+    fn sum(&mut self, product: &Node, sum: &Node) -> bool {
+        let (Op::Prim(_, factors), Op::Prim(op, terms)) = (&product.op, &sum.op) else { return false };
+        let [a, b] = [0, 1].map(|k| self.bits(factors[k]));
+        let first = terms[0] == product.results[0];
+        let other = self.bits(terms[usize::from(first)]);
+        if self.acc != Some(other) || other == a || other == b {
+            return false;
+        }
+        let does = match (op, first) {
+            (PrimOp::AddP, _) => Do::AddProduct,
+            (_, false) => Do::SubProduct,
+            (_, true) => Do::SubFromProduct,
+        };
+        self.step(does, [Some(a), Some(b)]);
+        self.define(sum.results[0], false);
+        true
     }
 
     /// The result has the bits of a value: nothing is computed, unless something after the chain needs them.

@@ -2,7 +2,6 @@
 
 use super::chains::{Buffers, Writer};
 use super::order::{Item, order};
-use super::prims::Uniform;
 use super::same::{Parts, Same};
 use super::tape::{Access, Branch, Call, Captures, Inst, Loop, Operand, Slot, Slots, Tape, TapeIx};
 use crate::kernel::{Body, Edge, Ix, Node, Op, Region};
@@ -201,8 +200,8 @@ impl Compiler<'_> {
                     continue;
                 }
                 Item::Chain(width, nodes) => {
-                    let nodes = nodes.iter().map(|&k| &r.nodes[k]);
-                    out.push(self.chain(*width, nodes, |v| last.get(&v).is_some_and(|&l| l > at)));
+                    let nodes: Vec<&Node> = nodes.iter().map(|&k| &r.nodes[k]).collect();
+                    out.push(self.chain(*width, &nodes, |v| last.get(&v).is_some_and(|&l| l > at)));
                 }
                 Item::One(k) => {
                     let n = &r.nodes[*k];
@@ -247,13 +246,8 @@ impl Compiler<'_> {
     }
 
     /// Operations as one instruction; those of their results that something after it uses have buffers.
-    fn chain<'n>(
-        &mut self,
-        width: usize,
-        nodes: impl Iterator<Item = &'n Node> + Clone,
-        used_after: impl Fn(Val) -> bool,
-    ) -> Inst {
-        let results = nodes.clone().flat_map(|n| &n.results);
+    fn chain(&mut self, width: usize, nodes: &[&Node], used_after: impl Fn(Val) -> bool) -> Inst {
+        let results = nodes.iter().flat_map(|n| &n.results);
         let written = results.filter(|&&v| used_after(v)).map(|&v| (v, self.define(v))).collect();
         let buffers = ChainBuffers { compiler: self, written };
         Inst::Chain(Box::new(Writer::new(self.body, buffers).chain(width, nodes)))
@@ -312,10 +306,7 @@ impl Compiler<'_> {
             Op::Prim(op, v) => {
                 let a = self.at(v[0]);
                 match v.get(1).map(|&b| self.at(b)) {
-                    Some(b) => {
-                        let uniform = Uniform { a: self.is_same(v[0]), b: self.is_same(v[1]) };
-                        Inst::Binary { op: *op, uniform, a, b, out: self.define(n.results[0]), loc }
-                    }
+                    Some(b) => Inst::Binary { op: *op, a, b, out: self.define(n.results[0]), loc },
                     None => Inst::Unary { op: *op, a, out: self.define(n.results[0]) },
                 }
             }

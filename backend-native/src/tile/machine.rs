@@ -1,9 +1,9 @@
 //! Runs tapes over tiles of lanes.
 
 use super::lanes::{self, Lane, Lanes};
+use super::pieces::{MOST_LANES, Place};
 use super::position;
 use super::prims;
-use super::steps::{MOST_LANES, Place};
 use super::tape::{Call, Inst, Slot, Tape};
 use super::turned::Turned;
 use crate::buffer::AlignedVec;
@@ -59,7 +59,8 @@ impl Code {
             KEPT_BYTES.fetch_sub(self.frame_bytes(), Ordering::Relaxed);
         }
         kept.unwrap_or_else(|| {
-            let mut own: Vec<Lanes> = self.tape.slots.iter().map(|&t| Lanes::new(t, self.lanes.next_multiple_of(MOST_LANES))).collect();
+            let mut own: Vec<Lanes> =
+                self.tape.slots.iter().map(|&t| Lanes::new(t, self.lanes.next_multiple_of(MOST_LANES))).collect();
             for &(s, bits) in &self.tape.consts {
                 own[s as usize].fill(self.lanes, bits);
             }
@@ -346,9 +347,9 @@ impl<'a> Machine<'a> {
                 let (o, from) = self.writing(*out);
                 prims::unary(*op, from.get(*a, n), o);
             }
-            Inst::Binary { op, uniform, a, b, out, loc } => {
+            Inst::Binary { op, a, b, out, loc } => {
                 let (o, from) = self.writing(*out);
-                if let Err(lane) = prims::binary(*op, *uniform, from.get(*a, n), from.get(*b, n), o) {
+                if let Err(lane) = prims::binary(*op, from.get(*a, n), from.get(*b, n), o) {
                     return event(lane, Stop::Fault(Fault::DivisionByZero, loc.clone()));
                 }
             }

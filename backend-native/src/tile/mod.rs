@@ -15,6 +15,7 @@ pub(crate) mod machine;
 pub(crate) mod memory;
 mod ops;
 mod order;
+pub(crate) mod pieces;
 pub(crate) mod position;
 pub(crate) mod prims;
 pub(crate) mod reduce;

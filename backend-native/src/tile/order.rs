@@ -44,10 +44,8 @@ impl Waiting {
     fn flush(&mut self, chain: usize, items: &mut Vec<Item>) {
         let nodes = std::mem::take(&mut self.nodes[chain]);
         self.of.retain(|_, c| *c != chain);
-        match nodes[..] {
-            [] => {}
-            [one] => items.push(Item::One(one)),
-            [..] => items.push(Item::Chain(WIDTHS[chain], nodes)),
+        if !nodes.is_empty() {
+            items.push(Item::Chain(WIDTHS[chain], nodes));
         }
     }
 }

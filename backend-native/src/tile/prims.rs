@@ -23,38 +23,8 @@ fn map1<T: Copy, R>(a: &[T], out: &mut [R], f: impl Fn(T) -> R) {
     }
 }
 
-/// Which operands are the same in every lane. Their buffers are filled all the same: loops that do not tell these
-/// apart are right too.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Uniform {
-    pub a: bool,
-    pub b: bool,
-}
-
-impl Uniform {
-    /// Whether there is a loop that reads such an operand in its first lane alone.
-    pub(crate) fn is_told(op: PrimOp, ty: ScalarType) -> bool {
-        is_common(ty) && !matches!(op, PrimOp::QuotP | PrimOp::RemP | PrimOp::DivFloorP | PrimOp::ModFloorP)
-    }
-}
-
-/// The types that matter most: only for these are there loops for operands that are the same in every lane.
 #[inline(always)]
-fn is_common(ty: ScalarType) -> bool {
-    matches!(ty, ScalarType::F32 | ScalarType::F64 | ScalarType::I32 | ScalarType::I64)
-}
-
-#[inline(always)]
-fn map2<T: Lane, R>(u: Uniform, a: &[T], b: &[T], out: &mut [R], f: impl Fn(T, T) -> R) {
-    let common = is_common(T::TYPE);
-    if common && u.b && !u.a {
-        let Some(&y) = b.first() else { return };
-        return map1(a, out, |x| f(x, y));
-    }
-    if common && u.a && !u.b {
-        let Some(&x) = a.first() else { return };
-        return map1(b, out, |y| f(x, y));
-    }
+fn map2<T: Lane, R>(a: &[T], b: &[T], out: &mut [R], f: impl Fn(T, T) -> R) {
     for ((o, &x), &y) in out.iter_mut().zip(a).zip(b) {
         *o = f(x, y);
     }
@@ -75,50 +45,50 @@ pub(crate) fn maximum<T: Lane>(x: T, y: T) -> T {
 }
 
 #[inline(always)]
-fn compare<T: Lane>(u: Uniform, op: PrimOp, a: &[T], b: &[T], out: &mut Lanes) -> bool {
+fn compare<T: Lane>(op: PrimOp, a: &[T], b: &[T], out: &mut Lanes) -> bool {
     let out = bool::of_mut(out);
     match op {
-        PrimOp::EqP => map2(u, a, b, out, |x, y| x == y),
-        PrimOp::NeP => map2(u, a, b, out, |x, y| x != y),
-        PrimOp::LtP => map2(u, a, b, out, |x, y| x < y),
-        PrimOp::LeP => map2(u, a, b, out, |x, y| x <= y),
-        PrimOp::GtP => map2(u, a, b, out, |x, y| x > y),
-        PrimOp::GeP => map2(u, a, b, out, |x, y| x >= y),
+        PrimOp::EqP => map2(a, b, out, |x, y| x == y),
+        PrimOp::NeP => map2(a, b, out, |x, y| x != y),
+        PrimOp::LtP => map2(a, b, out, |x, y| x < y),
+        PrimOp::LeP => map2(a, b, out, |x, y| x <= y),
+        PrimOp::GtP => map2(a, b, out, |x, y| x > y),
+        PrimOp::GeP => map2(a, b, out, |x, y| x >= y),
         sums!() | extremes!() | bitwise!() | of_integers!() | of_floats!() | unary!() => return false,
     }
     true
 }
 
 #[inline(always)]
-fn divide<T: Int>(u: Uniform, a: &[T], b: &[T], out: &mut [T], f: impl Fn(T, T) -> T) -> Outcome {
+fn divide<T: Int>(a: &[T], b: &[T], out: &mut [T], f: impl Fn(T, T) -> T) -> Outcome {
     if let Some(k) = b.iter().take(a.len()).position(|&y| y == T::default()) {
         return Err(k);
     }
-    map2(u, a, b, out, f);
+    map2(a, b, out, f);
     Ok(())
 }
 
 #[inline(always)]
-fn int_binary<T: Int>(u: Uniform, op: PrimOp, a: &[T], b: &[T], out: &mut Lanes) -> Outcome {
-    if compare(u, op, a, b, out) {
+fn int_binary<T: Int>(op: PrimOp, a: &[T], b: &[T], out: &mut Lanes) -> Outcome {
+    if compare(op, a, b, out) {
         return Ok(());
     }
     let out = T::of_mut(out);
     match op {
-        PrimOp::AddP => map2(u, a, b, out, T::add),
-        PrimOp::SubP => map2(u, a, b, out, T::sub),
-        PrimOp::MulP => map2(u, a, b, out, T::mul),
-        PrimOp::QuotP => return divide(u, a, b, out, T::quot),
-        PrimOp::RemP => return divide(u, a, b, out, T::rem),
-        PrimOp::DivFloorP => return divide(u, a, b, out, T::div_floor),
-        PrimOp::ModFloorP => return divide(u, a, b, out, T::mod_floor),
-        PrimOp::MinP => map2(u, a, b, out, minimum),
-        PrimOp::MaxP => map2(u, a, b, out, maximum),
-        PrimOp::AndP => map2(u, a, b, out, T::and),
-        PrimOp::OrP => map2(u, a, b, out, T::or),
-        PrimOp::XorP => map2(u, a, b, out, T::xor),
-        PrimOp::ShlP => map2(u, a, b, out, T::shl),
-        PrimOp::ShrP => map2(u, a, b, out, T::shr),
+        PrimOp::AddP => map2(a, b, out, T::add),
+        PrimOp::SubP => map2(a, b, out, T::sub),
+        PrimOp::MulP => map2(a, b, out, T::mul),
+        PrimOp::QuotP => return divide(a, b, out, T::quot),
+        PrimOp::RemP => return divide(a, b, out, T::rem),
+        PrimOp::DivFloorP => return divide(a, b, out, T::div_floor),
+        PrimOp::ModFloorP => return divide(a, b, out, T::mod_floor),
+        PrimOp::MinP => map2(a, b, out, minimum),
+        PrimOp::MaxP => map2(a, b, out, maximum),
+        PrimOp::AndP => map2(a, b, out, T::and),
+        PrimOp::OrP => map2(a, b, out, T::or),
+        PrimOp::XorP => map2(a, b, out, T::xor),
+        PrimOp::ShlP => map2(a, b, out, T::shl),
+        PrimOp::ShrP => map2(a, b, out, T::shr),
         comparisons!() | of_floats!() | unary!() => debug_assert!(false, "{} of integers", op.name()),
     }
     Ok(())
@@ -143,21 +113,21 @@ fn int_unary<T: Int>(op: PrimOp, a: &[T], out: &mut Lanes) {
 macro_rules! float_ops {
     ($binary:ident, $unary:ident, $t:ty) => {
         #[inline(always)]
-        fn $binary(u: Uniform, op: PrimOp, a: &[$t], b: &[$t], out: &mut Lanes) -> Outcome {
-            if compare(u, op, a, b, out) {
+        fn $binary(op: PrimOp, a: &[$t], b: &[$t], out: &mut Lanes) -> Outcome {
+            if compare(op, a, b, out) {
                 return Ok(());
             }
             let out = <$t>::of_mut(out);
             match op {
-                PrimOp::AddP => map2(u, a, b, out, |x, y| x + y),
-                PrimOp::SubP => map2(u, a, b, out, |x, y| x - y),
-                PrimOp::MulP => map2(u, a, b, out, |x, y| x * y),
-                PrimOp::DivP => map2(u, a, b, out, |x, y| x / y),
-                PrimOp::FmodP => map2(u, a, b, out, |x, y| x % y),
-                PrimOp::MinP => map2(u, a, b, out, minimum),
-                PrimOp::MaxP => map2(u, a, b, out, maximum),
-                PrimOp::PowP => map2(u, a, b, out, <$t>::powf),
-                PrimOp::Atan2P => map2(u, a, b, out, <$t>::atan2),
+                PrimOp::AddP => map2(a, b, out, |x, y| x + y),
+                PrimOp::SubP => map2(a, b, out, |x, y| x - y),
+                PrimOp::MulP => map2(a, b, out, |x, y| x * y),
+                PrimOp::DivP => map2(a, b, out, |x, y| x / y),
+                PrimOp::FmodP => map2(a, b, out, |x, y| x % y),
+                PrimOp::MinP => map2(a, b, out, minimum),
+                PrimOp::MaxP => map2(a, b, out, maximum),
+                PrimOp::PowP => map2(a, b, out, <$t>::powf),
+                PrimOp::Atan2P => map2(a, b, out, <$t>::atan2),
                 comparisons!() | bitwise!() | of_integers!() | unary!() => {
                     debug_assert!(false, "{} of floats", op.name());
                 }
@@ -232,12 +202,12 @@ fn narrow(wide: &Lanes, n: usize, out: &mut Lanes) {
     }
 }
 
-fn binary_f16(u: Uniform, op: PrimOp, a: &[f16], b: &[f16], out: &mut Lanes) -> Outcome {
-    if compare(u, op, a, b, out) {
+fn binary_f16(op: PrimOp, a: &[f16], b: &[f16], out: &mut Lanes) -> Outcome {
+    if compare(op, a, b, out) {
         return Ok(());
     }
     let mut wide = Lanes::new(ScalarType::F32, a.len());
-    binary_f32(u, op, &widened(a), &widened(b), &mut wide)?;
+    binary_f32(op, &widened(a), &widened(b), &mut wide)?;
     narrow(&wide, a.len(), out);
     Ok(())
 }
@@ -252,15 +222,15 @@ fn unary_f16(op: PrimOp, a: &[f16], out: &mut Lanes) {
 }
 
 #[inline(always)]
-fn bool_binary(u: Uniform, op: PrimOp, a: &[bool], b: &[bool], out: &mut Lanes) -> Outcome {
-    if compare(u, op, a, b, out) {
+fn bool_binary(op: PrimOp, a: &[bool], b: &[bool], out: &mut Lanes) -> Outcome {
+    if compare(op, a, b, out) {
         return Ok(());
     }
     let out = bool::of_mut(out);
     match op {
-        PrimOp::AndP | PrimOp::MinP => map2(u, a, b, out, |x, y| x & y),
-        PrimOp::OrP | PrimOp::MaxP => map2(u, a, b, out, |x, y| x | y),
-        PrimOp::XorP => map2(u, a, b, out, |x, y| x ^ y),
+        PrimOp::AndP | PrimOp::MinP => map2(a, b, out, |x, y| x & y),
+        PrimOp::OrP | PrimOp::MaxP => map2(a, b, out, |x, y| x | y),
+        PrimOp::XorP => map2(a, b, out, |x, y| x ^ y),
         comparisons!() | sums!() | of_integers!() | of_floats!() | unary!() => {
             debug_assert!(false, "{} of bools", op.name());
         }
@@ -269,14 +239,14 @@ fn bool_binary(u: Uniform, op: PrimOp, a: &[bool], b: &[bool], out: &mut Lanes) 
 }
 
 #[inline(always)]
-fn char_binary(u: Uniform, op: PrimOp, a: &[char], b: &[char], out: &mut Lanes) -> Outcome {
-    if compare(u, op, a, b, out) {
+fn char_binary(op: PrimOp, a: &[char], b: &[char], out: &mut Lanes) -> Outcome {
+    if compare(op, a, b, out) {
         return Ok(());
     }
     let out = char::of_mut(out);
     match op {
-        PrimOp::MinP => map2(u, a, b, out, minimum),
-        PrimOp::MaxP => map2(u, a, b, out, maximum),
+        PrimOp::MinP => map2(a, b, out, minimum),
+        PrimOp::MaxP => map2(a, b, out, maximum),
         comparisons!() | sums!() | bitwise!() | of_integers!() | of_floats!() | unary!() => {
             debug_assert!(false, "{} of chars", op.name());
         }
@@ -285,22 +255,22 @@ fn char_binary(u: Uniform, op: PrimOp, a: &[char], b: &[char], out: &mut Lanes) 
 }
 
 #[inline(always)]
-fn binary_impl(op: PrimOp, u: Uniform, a: ColumnSlice<'_>, b: ColumnSlice<'_>, out: &mut Lanes) -> Outcome {
+fn binary_impl(op: PrimOp, a: ColumnSlice<'_>, b: ColumnSlice<'_>, out: &mut Lanes) -> Outcome {
     use ColumnSlice as C;
     match (a, b) {
-        (C::I8(a), C::I8(b)) => int_binary(u, op, a, b, out),
-        (C::I16(a), C::I16(b)) => int_binary(u, op, a, b, out),
-        (C::I32(a), C::I32(b)) => int_binary(u, op, a, b, out),
-        (C::I64(a), C::I64(b)) => int_binary(u, op, a, b, out),
-        (C::U8(a), C::U8(b)) => int_binary(u, op, a, b, out),
-        (C::U16(a), C::U16(b)) => int_binary(u, op, a, b, out),
-        (C::U32(a), C::U32(b)) => int_binary(u, op, a, b, out),
-        (C::U64(a), C::U64(b)) => int_binary(u, op, a, b, out),
-        (C::F16(a), C::F16(b)) => binary_f16(u, op, a, b, out),
-        (C::F32(a), C::F32(b)) => binary_f32(u, op, a, b, out),
-        (C::F64(a), C::F64(b)) => binary_f64(u, op, a, b, out),
-        (C::Bool(a), C::Bool(b)) => bool_binary(u, op, a, b, out),
-        (C::Char(a), C::Char(b)) => char_binary(u, op, a, b, out),
+        (C::I8(a), C::I8(b)) => int_binary(op, a, b, out),
+        (C::I16(a), C::I16(b)) => int_binary(op, a, b, out),
+        (C::I32(a), C::I32(b)) => int_binary(op, a, b, out),
+        (C::I64(a), C::I64(b)) => int_binary(op, a, b, out),
+        (C::U8(a), C::U8(b)) => int_binary(op, a, b, out),
+        (C::U16(a), C::U16(b)) => int_binary(op, a, b, out),
+        (C::U32(a), C::U32(b)) => int_binary(op, a, b, out),
+        (C::U64(a), C::U64(b)) => int_binary(op, a, b, out),
+        (C::F16(a), C::F16(b)) => binary_f16(op, a, b, out),
+        (C::F32(a), C::F32(b)) => binary_f32(op, a, b, out),
+        (C::F64(a), C::F64(b)) => binary_f64(op, a, b, out),
+        (C::Bool(a), C::Bool(b)) => bool_binary(op, a, b, out),
+        (C::Char(a), C::Char(b)) => char_binary(op, a, b, out),
         _ => {
             debug_assert!(false, "operands of two types");
             Ok(())
@@ -462,7 +432,7 @@ pub(crate) fn bitcast(a: ColumnSlice<'_>, out: &mut Lanes) {
 
 multiversion!(
     /// `out = op(a, b)` on the lanes of `a`; the lane of the first zero divisor if there is one.
-    binary, binary_impl, (op: PrimOp, u: Uniform, a: ColumnSlice<'_>, b: ColumnSlice<'_>, out: &mut Lanes) -> Outcome
+    binary, binary_impl, (op: PrimOp, a: ColumnSlice<'_>, b: ColumnSlice<'_>, out: &mut Lanes) -> Outcome
 );
 multiversion!(
     /// `out = op(a)` on the lanes of `a`.

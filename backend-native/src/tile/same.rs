@@ -4,7 +4,7 @@
 //! same in all of them, and steps to what is computed of such values, stays the same: a counter, most of all, and what is
 //! read at it. It is computed for one lane.
 
-use super::prims::Uniform;
+use super::chains::chained;
 use crate::kernel::{Body, Ix, Node, Op, Region};
 use acc_core::ir::Val;
 use std::collections::HashSet;
@@ -94,12 +94,7 @@ fn computes_same(n: &Node, same: impl Fn(Val) -> bool) -> bool {
     }
 }
 
-/// Whether an operand that is the same in all lanes is read in one.
+/// Whether an operand that is the same in all lanes is read in one: chains do.
 fn takes_one_lane(body: &Body, n: &Node) -> bool {
-    match &n.op {
-        Op::Prim(op, operands) => operands.len() == 2 && operands.iter().all(|&v| Uniform::is_told(*op, body.ty(v))),
-        Op::Cast(_) | Op::Bitcast(_) | Op::Fma(..) | Op::Table { .. } | Op::Select { .. } => false,
-        Op::Scalar { .. } | Op::Extent { .. } | Op::Load(_) | Op::Inside { .. } | Op::Check { .. } => false,
-        Op::If { .. } | Op::While { .. } | Op::Call { .. } => false,
-    }
+    chained(body, n).is_some_and(|width| width != 0)
 }

@@ -4,7 +4,6 @@
 //! any number of lanes finds them; other values used inside a branch or loop are *captured*: the region has buffers
 //! of its own for them, which get the values of the lanes that enter.
 
-use super::prims::Uniform;
 use super::steps::Step;
 use crate::kernel::Edge;
 use acc_core::data::ScalarType;
@@ -92,7 +91,7 @@ pub(crate) struct Loop {
     pub total: bool,
 }
 
-/// Operations one after the other over pieces of the lanes: see `steps`.
+/// Operations one after the other over pieces of the lanes: see `pieces`.
 pub(crate) struct Chain {
     /// Bytes of a lane.
     pub width: usize,
@@ -133,7 +132,6 @@ pub(crate) enum Inst {
     },
     Binary {
         op: PrimOp,
-        uniform: Uniform,
         a: Slot,
         b: Slot,
         out: Slot,

@@ -1,0 +1,370 @@
+//! Chains: operations one after the other over a *piece* of the lanes that stays in registers.
+//!
+//! A step takes the accumulator, a few vectors wide, and operands in memory; its result is the accumulator of the next. So an
+//! operation reads one operand from the near cache, where a loop of its own would read two and write one. Lanes are bits of
+//! one width, 32 or 64, whatever the types; each step is rounded on its own, as if they were apart.
+
+#![allow(clippy::needless_range_loop)] // Arrays of lanes, side by side: what vector operations are made of.
+
+use super::int::Int;
+use super::prims::{maximum, minimum};
+use super::steps::{Do, NONE, Step};
+use super::versions::{Version, version};
+
+/// Lanes of a piece at most.
+pub(crate) const MOST_LANES: usize = 128;
+
+/// Bytes of a piece: enough vectors that the processor need not wait for the first when it has begun the last.
+pub(crate) fn piece() -> usize {
+    match version() {
+        Version::Avx512 => 8 * 64,
+        Version::Avx2 | Version::Baseline => 256,
+    }
+}
+
+/// Where an operand lies: the first piece, and by how many bytes the next one lies further.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    pub at: *mut u8,
+    pub stride: usize,
+}
+
+/// Lanes that are seen as an array at a time: compilers make vector operations of what is done to all of them.
+const GROUP: usize = 16;
+
+/// A group of the accumulator, which is `N` vectors.
+#[inline(always)]
+fn group<V: Copy, T: Copy, const N: usize>(acc: &[V; N], i: usize) -> [T; GROUP] {
+    assert!((i + 1) * size_of::<[T; GROUP]>() <= size_of::<[V; N]>());
+    // SAFETY: it lies inside (asserted), and all bits of numbers and vectors are valid.
+    unsafe { std::ptr::from_ref(acc).cast::<[T; GROUP]>().add(i).read() }
+}
+
+#[inline(always)]
+fn set_group<V: Copy, T: Copy, const N: usize>(acc: &mut [V; N], i: usize, group: [T; GROUP]) {
+    assert!((i + 1) * size_of::<[T; GROUP]>() <= size_of::<[V; N]>());
+    // SAFETY: as for `group`.
+    unsafe { std::ptr::from_mut(acc).cast::<[T; GROUP]>().add(i).write(group) }
+}
+
+/// A block for each of up to 8 groups: loops that are unrolled late, compilers take apart along the wrong axis.
+macro_rules! unrolled {
+    ($i:ident in $n:expr => $block:block) => { unrolled!($i in $n => $block 0 1 2 3 4 5 6 7) };
+    ($i:ident in $n:expr => $block:block $($k:literal)*) => {
+        const { assert!($n <= 8) }
+        $(if $k < const { $n } {
+            let $i = $k;
+            $block
+        })*
+    };
+}
+
+/// How many groups the accumulator has.
+const fn groups<V, T, const N: usize>() -> usize {
+    size_of::<[V; N]>() / size_of::<[T; GROUP]>()
+}
+
+/// A group of an operand.
+///
+/// # Safety
+///
+/// It can be read.
+#[inline(always)]
+unsafe fn read<T: Copy>(from: *const u8, i: usize) -> [T; GROUP] {
+    // SAFETY: by the contract.
+    unsafe { from.cast::<[T; GROUP]>().add(i).read_unaligned() }
+}
+
+/// `acc = f(acc)`
+#[inline(always)]
+fn map<V: Copy, A: Copy, R: Copy + Default, const N: usize>(acc: &mut [V; N], f: impl Fn(A) -> R) {
+    unrolled!(i in groups::<V, A, N>() => {
+        let x = group(acc, i);
+        let mut r = [R::default(); GROUP];
+        for k in 0..GROUP {
+            r[k] = f(x[k]);
+        }
+        set_group(acc, i, r);
+    });
+}
+
+/// `acc = f(acc, a)`
+///
+/// # Safety
+///
+/// `a` can be read for a piece.
+#[inline(always)]
+unsafe fn zip<V: Copy, T: Copy, const N: usize>(acc: &mut [V; N], a: *const u8, f: impl Fn(T, T) -> T) {
+    unrolled!(i in groups::<V, T, N>() => {
+        // SAFETY: by the contract.
+        let (x, y): ([T; GROUP], [T; GROUP]) = (group(acc, i), unsafe { read(a, i) });
+        let mut r = x;
+        for k in 0..GROUP {
+            r[k] = f(x[k], y[k]);
+        }
+        set_group(acc, i, r);
+    });
+}
+
+/// `acc = f(acc, a, b)`, where those of `b` may be flags.
+///
+/// # Safety
+///
+/// `a` and `b` can be read for a piece.
+#[inline(always)]
+unsafe fn zip3<V: Copy, T: Copy, B: Copy, const N: usize>(
+    acc: &mut [V; N],
+    a: *const u8,
+    b: *const u8,
+    f: impl Fn(T, T, B) -> T,
+) {
+    unrolled!(i in groups::<V, T, N>() => {
+        // SAFETY: by the contract.
+        let (x, y, z): ([T; GROUP], [T; GROUP], [B; GROUP]) = (group(acc, i), unsafe { read(a, i) }, unsafe { read(b, i) });
+        let mut r = x;
+        for k in 0..GROUP {
+            r[k] = f(x[k], y[k], z[k]);
+        }
+        set_group(acc, i, r);
+    });
+}
+
+/// `out = f(acc, a)`, flags.
+///
+/// # Safety
+///
+/// `a` can be read for a piece, and the flags of one be written to `out`.
+#[inline(always)]
+unsafe fn compare<V: Copy, T: Copy, const N: usize>(
+    acc: &[V; N],
+    a: *const u8,
+    out: *mut u8,
+    f: impl Fn(T, T) -> bool,
+) {
+    unrolled!(i in groups::<V, T, N>() => {
+        // SAFETY: by the contract.
+        let (x, y): ([T; GROUP], [T; GROUP]) = (group(acc, i), unsafe { read(a, i) });
+        let mut r = [0u8; GROUP];
+        for k in 0..GROUP {
+            r[k] = u8::from(f(x[k], y[k]));
+        }
+        // SAFETY: by the contract.
+        unsafe { out.cast::<[u8; GROUP]>().add(i).write(r) };
+    });
+}
+
+/// `out = f(a, b)`, as many flags as an accumulator of `T` has lanes.
+///
+/// # Safety
+///
+/// The flags can be read and written.
+#[inline(always)]
+unsafe fn flags<V: Copy, T: Copy, const N: usize>(a: *const u8, b: *const u8, out: *mut u8, f: impl Fn(u8, u8) -> u8) {
+    unrolled!(i in groups::<V, T, N>() => {
+        // SAFETY: by the contract.
+        let (x, y): ([u8; GROUP], [u8; GROUP]) = unsafe { (read(a, i), read(b, i)) };
+        let mut r = x;
+        for k in 0..GROUP {
+            r[k] = f(x[k], y[k]);
+        }
+        // SAFETY: by the contract.
+        unsafe { out.cast::<[u8; GROUP]>().add(i).write(r) };
+    });
+}
+
+macro_rules! steps {
+    ($name:ident, $F:ty, $S:ty, $U:ty) => {
+        /// Runs steps on whole pieces, which are `N` vectors.
+        ///
+        /// # Safety
+        ///
+        /// Each place can be read, and those stored to be written, for so many pieces; numbers of steps are of places.
+        #[inline(always)]
+        unsafe fn $name<V: Copy, const N: usize>(zero: V, steps: &[Step], places: &[Place], pieces: usize) {
+            for piece in 0..pieces {
+                let mut acc = [zero; N];
+                let at = |k: u16| {
+                    let place = places[usize::from(k)];
+                    // SAFETY: by the contract.
+                    unsafe { place.at.add(place.stride * piece) }
+                };
+                for s in steps {
+                    // SAFETY: by the contract.
+                    unsafe {
+                        macro_rules! zip {
+                            ($t:ty, $f:expr) => {
+                                zip::<V, $t, N>(&mut acc, at(s.a), $f)
+                            };
+                        }
+                        macro_rules! map {
+                            ($a:ty, $r:ty, $f:expr) => {
+                                map::<V, $a, $r, N>(&mut acc, $f)
+                            };
+                        }
+                        macro_rules! compare {
+                            ($t:ty, $f:expr) => {{
+                                compare::<V, $t, N>(&acc, at(s.a), at(s.out), $f);
+                                continue;
+                            }};
+                        }
+                        macro_rules! flags {
+                            ($f:expr) => {{
+                                flags::<V, $F, N>(at(s.a), at(s.b), at(s.out), $f);
+                                continue;
+                            }};
+                        }
+                        macro_rules! product {
+                            ($f:expr) => {
+                                zip3::<V, $F, $F, N>(&mut acc, at(s.a), at(s.b), $f)
+                            };
+                        }
+                        macro_rules! select {
+                            ($f:expr) => {
+                                zip3::<V, $U, u8, N>(&mut acc, at(s.a), at(s.b), $f)
+                            };
+                        }
+                        match s.does {
+                            Do::Load => {
+                                let from = at(s.a).cast::<V>();
+                                for (i, v) in acc.iter_mut().enumerate() {
+                                    *v = from.add(i).read_unaligned();
+                                }
+                            }
+                            Do::Keep => {}
+                            Do::Add => zip!($F, |x, y| x + y),
+                            Do::Sub => zip!($F, |x, y| x - y),
+                            Do::SubFrom => zip!($F, |x, y| y - x),
+                            Do::Mul => zip!($F, |x, y| x * y),
+                            Do::Div => zip!($F, |x, y| x / y),
+                            Do::DivFrom => zip!($F, |x, y| y / x),
+                            Do::Min => zip!($F, minimum),
+                            Do::MinFrom => zip!($F, |x, y| minimum(y, x)),
+                            Do::Max => zip!($F, maximum),
+                            Do::MaxFrom => zip!($F, |x, y| maximum(y, x)),
+                            Do::Double => map!($F, $F, |x| x + x),
+                            Do::Square => map!($F, $F, |x| x * x),
+                            Do::Neg => map!($F, $F, |x| -x),
+                            Do::Abs => map!($F, $F, <$F>::abs),
+                            Do::Sqrt => map!($F, $F, <$F>::sqrt),
+                            Do::Floor => map!($F, $F, <$F>::floor),
+                            Do::Ceil => map!($F, $F, <$F>::ceil),
+                            Do::Round => map!($F, $F, <$F>::round_ties_even),
+                            Do::Trunc => map!($F, $F, <$F>::trunc),
+                            Do::Fma => product!(|x, y, z| x.mul_add(y, z)),
+                            Do::FmaOnto => product!(|x, y, z| y.mul_add(z, x)),
+                            Do::AddProduct => product!(|x, y, z| x + y * z),
+                            Do::SubProduct => product!(|x, y, z| x - y * z),
+                            Do::SubFromProduct => product!(|x, y, z| y * z - x),
+                            Do::Eq => compare!($F, |x, y| x == y),
+                            Do::Ne => compare!($F, |x, y| x != y),
+                            Do::Lt => compare!($F, |x, y| x < y),
+                            Do::Le => compare!($F, |x, y| x <= y),
+                            Do::Gt => compare!($F, |x, y| x > y),
+                            Do::Ge => compare!($F, |x, y| x >= y),
+                            Do::AddInt => zip!($U, <$U as Int>::add),
+                            Do::SubInt => zip!($U, <$U as Int>::sub),
+                            Do::SubFromInt => zip!($U, |x, y| Int::sub(y, x)),
+                            Do::MulInt => zip!($U, <$U as Int>::mul),
+                            Do::NegInt => map!($U, $U, <$U as Int>::neg),
+                            Do::And => zip!($U, <$U as Int>::and),
+                            Do::Or => zip!($U, <$U as Int>::or),
+                            Do::Xor => zip!($U, <$U as Int>::xor),
+                            Do::Not => map!($U, $U, <$U as Int>::not),
+                            Do::Shl => zip!($U, <$U as Int>::shl),
+                            Do::ShrSigned => zip!($S, <$S as Int>::shr),
+                            Do::ShrUnsigned => zip!($U, <$U as Int>::shr),
+                            Do::MinSigned => zip!($S, <$S as Ord>::min),
+                            Do::MaxSigned => zip!($S, <$S as Ord>::max),
+                            Do::MinUnsigned => zip!($U, <$U as Ord>::min),
+                            Do::MaxUnsigned => zip!($U, <$U as Ord>::max),
+                            Do::AbsSigned => map!($S, $S, <$S as Int>::abs),
+                            Do::EqInt => compare!($U, |x, y| x == y),
+                            Do::NeInt => compare!($U, |x, y| x != y),
+                            Do::LtSigned => compare!($S, |x, y| x < y),
+                            Do::LeSigned => compare!($S, |x, y| x <= y),
+                            Do::GtSigned => compare!($S, |x, y| x > y),
+                            Do::GeSigned => compare!($S, |x, y| x >= y),
+                            Do::LtUnsigned => compare!($U, |x, y| x < y),
+                            Do::LeUnsigned => compare!($U, |x, y| x <= y),
+                            Do::GtUnsigned => compare!($U, |x, y| x > y),
+                            Do::GeUnsigned => compare!($U, |x, y| x >= y),
+                            Do::OfSigned => map!($S, $F, |x| x as $F),
+                            Do::OfUnsigned => map!($U, $F, |x| x as $F),
+                            Do::Select => select!(|x, y, c| if c != 0 { x } else { y }),
+                            Do::SelectNot => select!(|x, y, c| if c != 0 { y } else { x }),
+                            Do::BothFlags => flags!(|x, y| x & y),
+                            Do::EitherFlag => flags!(|x, y| x | y),
+                            Do::OneFlag => flags!(|x, y| x ^ y),
+                            Do::NoFlag => flags!(|x, _| x ^ 1),
+                        }
+                        if s.out != NONE {
+                            let to = at(s.out).cast::<V>();
+                            for (i, v) in acc.iter().enumerate() {
+                                to.add(i).write_unaligned(*v);
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    };
+}
+steps!(steps_32, f32, i32, u32);
+steps!(steps_64, f64, i64, u64);
+
+/// The vectors that every processor of the target has.
+mod baseline {
+    #[cfg(target_arch = "aarch64")]
+    pub(super) type Vector = std::arch::aarch64::uint64x2_t;
+    #[cfg(target_arch = "x86_64")]
+    pub(super) type Vector = std::arch::x86_64::__m128i;
+    #[cfg(not(any(target_arch = "aarch64", target_arch = "x86_64")))]
+    pub(super) type Vector = [u64; 2];
+}
+
+/// Zeros as a vector, of whatever type.
+#[inline(always)]
+fn zero<V: Copy>() -> V {
+    // SAFETY: vectors are arrays of integers.
+    unsafe { std::mem::zeroed() }
+}
+
+macro_rules! run {
+    ($width:ident, $steps:ident, $places:ident, $pieces:ident, $V:ty, $N:literal) => {
+        match $width {
+            4 => steps_32::<$V, $N>(zero(), $steps, $places, $pieces),
+            _ => steps_64::<$V, $N>(zero(), $steps, $places, $pieces),
+        }
+    };
+}
+
+/// Runs steps on whole pieces of lanes of so many bytes.
+///
+/// # Safety
+///
+/// Each place can be read, and those stored to be written, for so many pieces; numbers of steps are of places.
+pub(crate) unsafe fn run(width: usize, steps: &[Step], places: &[Place], pieces: usize) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{__m256i, __m512i};
+        #[target_feature(enable = "avx2,fma")]
+        unsafe fn avx2(width: usize, steps: &[Step], places: &[Place], pieces: usize) {
+            // SAFETY: the caller's contract.
+            unsafe { run!(width, steps, places, pieces, __m256i, 8) }
+        }
+        #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+        unsafe fn avx512(width: usize, steps: &[Step], places: &[Place], pieces: usize) {
+            // SAFETY: the caller's contract.
+            unsafe { run!(width, steps, places, pieces, __m512i, 8) }
+        }
+        match version() {
+            // SAFETY: the processor has what this version is compiled for; the rest is the caller's contract.
+            Version::Avx512 => return unsafe { avx512(width, steps, places, pieces) },
+            // SAFETY: as above.
+            Version::Avx2 => return unsafe { avx2(width, steps, places, pieces) },
+            Version::Baseline => {}
+        }
+    }
+    // SAFETY: the caller's contract.
+    unsafe { run!(width, steps, places, pieces, baseline::Vector, 16) }
+}

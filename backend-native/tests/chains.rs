@@ -1,0 +1,170 @@
+//! Operations one after the other on values of one width, on either side of each other, against the interpreter.
+
+mod common;
+
+use acc_core::data::{EltType, ScalarType};
+use acc_core::ir::PrimOp;
+use common::{Rng, agree_within, array};
+
+const TYPES: [ScalarType; 6] =
+    [ScalarType::F32, ScalarType::I32, ScalarType::U32, ScalarType::F64, ScalarType::I64, ScalarType::U64];
+
+/// Fewer lanes than a piece, whole pieces, and one more or less.
+const LANES: [usize; 8] = [1, 31, 32, 33, 127, 128, 129, 3000];
+
+/// Runs a body of `%x`, `%y` and `%z` on random lanes.
+fn on_lanes(ty: ScalarType, out: &str, body: &str, tolerance: f64) {
+    let outs: Vec<&str> = out.split(", ").collect();
+    let out = if outs.len() == 1 { out.to_string() } else { format!("({out})") };
+    let text = format!(
+        "program(a: [1]{ty}, b: [1]{ty}, c: [1]{ty}) {{
+           r: [1]{out} = zip_with(a, b, c, f: |%x: {ty}, %y: {ty}, %z: {ty}| {{ {body} }})
+           yield r }}"
+    );
+    let mut r = Rng(7 + body.len() as u64);
+    for n in LANES {
+        let args = [(); 3].map(|()| array(&[n], &EltType::Scalar(ty), &mut r));
+        agree_within(&text, &args, tolerance);
+    }
+}
+
+/// The lesser of two zeros may be either.
+fn tolerance(op: PrimOp) -> f64 {
+    if matches!(op, PrimOp::MinP | PrimOp::MaxP) { 1e-30 } else { 0.0 }
+}
+
+#[test]
+fn operators_on_either_side() {
+    for &op in PrimOp::ALL {
+        let transcendental = matches!(op, PrimOp::PowP | PrimOp::Atan2P);
+        for ty in TYPES {
+            if op.arity() != 2 || op.is_partial() || transcendental || !op.domain().contains(ty) {
+                continue;
+            }
+            let (name, out) = (op.name(), op.result_type(ty).to_string());
+            let body = format!(
+                "%s = sub(%x, %y)
+                 %left = {name}(%s, %z)
+                 %t = sub(%y, %z)
+                 %right = {name}(%x, %t)
+                 %u = sub(%z, %x)
+                 %both = {name}(%u, %u)
+                 yield %left, %right, %both, %u"
+            );
+            on_lanes(ty, &format!("{out}, {out}, {out}, {ty}"), &body, tolerance(op));
+        }
+    }
+}
+
+#[test]
+fn operators_of_one_operand() {
+    for op in ["neg", "abs", "signum", "sqrt", "floor", "ceil", "round", "trunc", "is_nan", "not", "pop_count"] {
+        let Some(&op) = PrimOp::ALL.iter().find(|p| p.name() == op) else { continue };
+        for ty in TYPES.into_iter().filter(|ty| op.domain().contains(*ty)) {
+            let (name, out) = (op.name(), op.result_type(ty));
+            let body = format!("%s = sub(%x, %y) %a = {name}(%s) %b = {name}(%z) yield %a, %b, %s");
+            on_lanes(ty, &format!("{out}, {out}, {ty}"), &body, 0.0);
+        }
+    }
+}
+
+#[test]
+fn sums_of_products() {
+    for ty in TYPES {
+        for sum in ["add(%s, %p)", "add(%p, %s)", "sub(%s, %p)", "sub(%p, %s)"] {
+            let out = ty.to_string();
+            on_lanes(ty, &out, &format!("%s = add(%x, %y) %p = mul(%y, %z) %r = {sum} yield %r"), 0.0);
+            on_lanes(ty, &out, &format!("%s = add(%x, %y) %p = mul(%s, %z) %r = {sum} yield %r"), 0.0);
+            // The product is used again, here or after the chain.
+            let again = format!("%s = add(%x, %y) %p = mul(%y, %z) %r = {sum} %t = sub(%r, %p) yield %r, %t");
+            on_lanes(ty, &format!("{out}, {out}"), &again, 0.0);
+            let after = format!("%s = add(%x, %y) %p = mul(%y, %z) %r = {sum} yield %r, %p");
+            on_lanes(ty, &format!("{out}, {out}"), &after, 0.0);
+        }
+    }
+}
+
+#[test]
+fn choices() {
+    for ty in TYPES {
+        for cond in ["%c", "and(%c, %d)", "or(%c, %d)", "xor(%c, %d)", "not(%c)", "not(and(%d, not(%c)))"] {
+            let body = format!(
+                "%c = lt(%x, %y)
+                 %d = ne(%y, %z)
+                 %k = {cond}
+                 %s = add(%x, %z)
+                 %first = select(%k, %s, %y)
+                 %t = sub(%x, %z)
+                 %second = select(%k, %y, %t)
+                 yield %first, %second, %k"
+            );
+            on_lanes(ty, &format!("{ty}, {ty}, bool"), &body, 0.0);
+        }
+    }
+}
+
+#[test]
+fn bits_as_other_types() {
+    use ScalarType as T;
+    for types in [[T::F32, T::I32, T::U32], [T::F64, T::I64, T::U64]] {
+        let [float, signed, unsigned] = types;
+        let body = format!(
+            "%s = add(%x, %y)
+             %bits = bitcast(%s, {signed})
+             %shifted = shr(%bits, bitcast(%z, {signed}))
+             %word = bitcast(bitcast(%y, {signed}), {unsigned})
+             %low = shr(%word, 3{unsigned})
+             %number = cast(%bits, {float})
+             %positive = cast(%low, {float})
+             %mixed = bitcast(xor(%low, cast(%shifted, {unsigned})), {float})
+             %masked = mul(select(lt(%bits, %shifted), %number, %positive), 2.0{float})
+             yield %bits, %shifted, %low, %number, %positive, %mixed, %masked"
+        );
+        on_lanes(float, &format!("{signed}, {signed}, {unsigned}, {float}, {float}, {float}, {float}"), &body, 0.0);
+    }
+}
+
+#[test]
+fn both_widths_by_turns() {
+    let body = "%a = mul(%x, %y)
+         %less = lt(%a, %z)
+         %wide = cast(%a, f64)
+         %b = add(%wide, 1.5f64)
+         %c = mul(%b, %b)
+         %kept = select(%less, %b, %c)
+         %narrow = cast(%kept, f32)
+         %d = sub(%narrow, %a)
+         yield %d, %kept, %less";
+    on_lanes(ScalarType::F32, "f32, f64, bool", body, 0.0);
+}
+
+#[test]
+fn what_is_the_same_in_all_lanes_of_a_loop() {
+    // The counter, what is computed of it and what is read at it stand on either side, as a number and as a flag.
+    let text = "program(a: [1]f32, ks: [1]i32, table: [1]f32) {
+        r: [1](f32, i32) = zip_with(a, ks, f: |%x: f32, %k: i32| {
+          %i: i64, %s: f32, %n: i32 = while (0i64, %x, %k)
+            test |%i: i64, %s: f32, %n: i32| { yield lt(%i, 20i64) }
+            step |%i: i64, %s: f32, %n: i32| {
+              %t = table[%i]
+              %d = sub(%t, %s)
+              %late = gt(%i, 9i64)
+              %near = lt(mul(%d, %d), 9.0f32)
+              %next = select(and(%near, %late), add(%d, %t), div(%s, 2.0f32))
+              %j = cast(%i, i32)
+              %m = select(%near, %j, sub(%n, %j))
+              yield add(%i, 1i64), %next, %m
+            }
+          yield %s, %n
+        })
+        yield r }";
+    let mut r = Rng(77);
+    for n in LANES {
+        let args = [
+            array(&[n], &ScalarType::F32.into(), &mut r),
+            array(&[n], &ScalarType::I32.into(), &mut r),
+            array(&[20], &ScalarType::F32.into(), &mut r),
+        ];
+        agree_within(text, &args, 0.0);
+    }
+}
