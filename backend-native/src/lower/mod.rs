@@ -14,6 +14,7 @@ use crate::kernel::{self, Body, Finish, Kernel, Loads, Output};
 use crate::llvm::Codes;
 use crate::tile::compile::compile;
 use crate::tile::machine::Code;
+use crate::tile::tape::Inst;
 use acc_core::data::ScalarType;
 use acc_core::ir::{
     ArrayId, ArrayOp, ArrayType, Block, ForeignFun, Fun, Loc, Program, Stmt, arrays_needed, arrays_of_fun,
@@ -509,14 +510,16 @@ fn is_slice(op: &ArrayOp) -> bool {
     matches!(op, ArrayOp::Slice { .. })
 }
 
-/// Compiles a body for the tile executor, its tiles small enough that all buffers stay in the second-level cache. What lies
-/// nearer is for chains, which are run over shorter pieces; so what is done once for a tile is rare.
+/// Compiles a body for the tile executor, its tiles small enough that all buffers stay in the second-level cache.
 fn code(body: &Body) -> Code {
-    const BYTES: usize = 384 << 10;
-    const LANES: usize = 2048;
+    const BYTES: usize = 192 << 10;
+    const LANES: usize = 1024;
+    // Where lanes leave loops one by one, those that are left are to be many still.
+    const LEAVING: usize = 2048;
     let tape = compile(body);
     let bytes: usize = tape.slots.iter().map(|t| t.size()).sum::<usize>().max(1);
-    let mut lanes = LANES;
+    let leave = tape.code.iter().any(|i| matches!(i, Inst::While(l) if !l.together));
+    let mut lanes = if leave { LEAVING } else { LANES };
     while lanes > 128 && lanes * bytes > BYTES {
         lanes /= 2;
     }

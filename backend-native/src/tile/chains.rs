@@ -126,7 +126,8 @@ impl<'b, B: Buffers> Writer<'b, B> {
 
     fn step(&mut self, does: Do, operands: [Option<Val>; 2]) {
         let [a, b] = operands.map(|v| v.map_or(NONE, |v| self.operand(v)));
-        self.steps.push(Step { does, a, b, out: NONE });
+        let one = [a, b].map(|o| self.operands.get(usize::from(o)).is_some_and(Operand::is_one));
+        self.steps.push(Step { does, a, b, one, out: NONE });
     }
 
     fn load(&mut self, v: Val) {
@@ -299,5 +300,73 @@ impl<'b, B: Buffers> Writer<'b, B> {
             }
         }
         pieces
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::kernel::{Builder, Keep, Op};
+    use crate::tile::compile::compile;
+    use crate::tile::steps::{Do, NONE};
+    use crate::tile::tape::{Chain, Inst};
+    use acc_core::data::{Prim, ScalarType};
+    use acc_core::ir::{Loc, PrimOp, Val};
+
+    /// The one instruction of a body over two floats, a chain.
+    fn chain(build: impl FnOnce(&mut dyn FnMut(PrimOp, Val, Val) -> Val, Val, Val, Val) -> Val) -> Chain {
+        let mut b = Builder::with_params(&[ScalarType::F32; 2], Loc::unknown());
+        let [x, y] = b.params()[..] else { panic!("two parameters") };
+        let half = b.constant(0.5f32.lit());
+        let mut prim = |op, x, y| b.emit1(Op::Prim(op, smallvec::smallvec![x, y]), ScalarType::F32);
+        let result = build(&mut prim, x, y, half);
+        let mut tape = compile(&b.finish(vec![result], Keep::Checks));
+        match (tape.code.pop(), tape.code.is_empty()) {
+            (Some(Inst::Chain(chain)), true) => *chain,
+            _ => panic!("a chain alone"),
+        }
+    }
+
+    fn does(chain: &Chain) -> Vec<Do> {
+        chain.steps.iter().map(|s| s.does).collect()
+    }
+
+    #[test]
+    fn a_polynomial_stores_its_result_alone() {
+        let c = chain(|prim, x, y, half| {
+            let scaled = prim(PrimOp::MulP, x, half);
+            let square = prim(PrimOp::MulP, scaled, scaled);
+            let sum = prim(PrimOp::AddP, y, square);
+            prim(PrimOp::SubP, half, sum)
+        });
+        assert_eq!(does(&c), [Do::Load, Do::Mul, Do::Square, Do::Add, Do::SubFrom]);
+        assert_eq!(c.steps.iter().filter(|s| s.out != NONE).count(), 1);
+        assert_eq!(c.scratch, 0);
+    }
+
+    #[test]
+    fn sums_of_products_stay_in_the_accumulator() {
+        let c = chain(|prim, x, y, half| {
+            let xx = prim(PrimOp::MulP, x, x);
+            let yy = prim(PrimOp::MulP, y, y);
+            let sum = prim(PrimOp::AddP, xx, yy);
+            let xy = prim(PrimOp::MulP, x, y);
+            let less = prim(PrimOp::SubP, sum, xy);
+            prim(PrimOp::MulP, less, half)
+        });
+        assert_eq!(does(&c), [Do::Load, Do::Square, Do::AddProduct, Do::SubProduct, Do::Mul]);
+        assert_eq!(c.scratch, 0);
+    }
+
+    #[test]
+    fn what_is_used_again_is_kept_in_a_piece_of_scratch() {
+        let c = chain(|prim, x, y, half| {
+            let sum = prim(PrimOp::AddP, x, y);
+            let scaled = prim(PrimOp::MulP, sum, half);
+            let rest = prim(PrimOp::SubP, scaled, sum);
+            let more = prim(PrimOp::AddP, rest, half);
+            prim(PrimOp::MulP, more, rest)
+        });
+        assert_eq!(does(&c), [Do::Load, Do::Add, Do::Mul, Do::Sub, Do::Add, Do::Mul]);
+        assert_eq!(c.scratch, 1);
     }
 }

@@ -64,15 +64,17 @@ const fn groups<V, T, const N: usize>() -> usize {
     size_of::<[V; N]>() / size_of::<[T; GROUP]>()
 }
 
-/// A group of an operand.
+/// A group of an operand. If all lanes are the same (`ONE`) the first is read alone, and once for all groups.
 ///
 /// # Safety
 ///
 /// It can be read.
 #[inline(always)]
-unsafe fn read<T: Copy>(from: *const u8, i: usize) -> [T; GROUP] {
+unsafe fn read<T: Copy, const ONE: bool>(from: *const u8, i: usize) -> [T; GROUP] {
     // SAFETY: by the contract.
-    unsafe { from.cast::<[T; GROUP]>().add(i).read_unaligned() }
+    unsafe {
+        if ONE { [from.cast::<T>().read_unaligned(); GROUP] } else { from.cast::<[T; GROUP]>().add(i).read_unaligned() }
+    }
 }
 
 /// `acc = f(acc)`
@@ -94,10 +96,14 @@ fn map<V: Copy, A: Copy, R: Copy + Default, const N: usize>(acc: &mut [V; N], f:
 ///
 /// `a` can be read for a piece.
 #[inline(always)]
-unsafe fn zip<V: Copy, T: Copy, const N: usize>(acc: &mut [V; N], a: *const u8, f: impl Fn(T, T) -> T) {
+unsafe fn zip<V: Copy, T: Copy, const N: usize, const ONE: bool>(
+    acc: &mut [V; N],
+    a: *const u8,
+    f: impl Fn(T, T) -> T,
+) {
     unrolled!(i in groups::<V, T, N>() => {
         // SAFETY: by the contract.
-        let (x, y): ([T; GROUP], [T; GROUP]) = (group(acc, i), unsafe { read(a, i) });
+        let (x, y): ([T; GROUP], [T; GROUP]) = (group(acc, i), unsafe { read::<T, ONE>(a, i) });
         let mut r = x;
         for k in 0..GROUP {
             r[k] = f(x[k], y[k]);
@@ -112,7 +118,7 @@ unsafe fn zip<V: Copy, T: Copy, const N: usize>(acc: &mut [V; N], a: *const u8, 
 ///
 /// `a` and `b` can be read for a piece.
 #[inline(always)]
-unsafe fn zip3<V: Copy, T: Copy, B: Copy, const N: usize>(
+unsafe fn zip3<V: Copy, T: Copy, B: Copy, const N: usize, const A_ONE: bool, const B_ONE: bool>(
     acc: &mut [V; N],
     a: *const u8,
     b: *const u8,
@@ -120,7 +126,7 @@ unsafe fn zip3<V: Copy, T: Copy, B: Copy, const N: usize>(
 ) {
     unrolled!(i in groups::<V, T, N>() => {
         // SAFETY: by the contract.
-        let (x, y, z): ([T; GROUP], [T; GROUP], [B; GROUP]) = (group(acc, i), unsafe { read(a, i) }, unsafe { read(b, i) });
+        let (x, y, z): ([T; GROUP], [T; GROUP], [B; GROUP]) = (group(acc, i), unsafe { read::<T, A_ONE>(a, i) }, unsafe { read::<B, B_ONE>(b, i) });
         let mut r = x;
         for k in 0..GROUP {
             r[k] = f(x[k], y[k], z[k]);
@@ -135,7 +141,7 @@ unsafe fn zip3<V: Copy, T: Copy, B: Copy, const N: usize>(
 ///
 /// `a` can be read for a piece, and the flags of one be written to `out`.
 #[inline(always)]
-unsafe fn compare<V: Copy, T: Copy, const N: usize>(
+unsafe fn compare<V: Copy, T: Copy, const N: usize, const ONE: bool>(
     acc: &[V; N],
     a: *const u8,
     out: *mut u8,
@@ -143,7 +149,7 @@ unsafe fn compare<V: Copy, T: Copy, const N: usize>(
 ) {
     unrolled!(i in groups::<V, T, N>() => {
         // SAFETY: by the contract.
-        let (x, y): ([T; GROUP], [T; GROUP]) = (group(acc, i), unsafe { read(a, i) });
+        let (x, y): ([T; GROUP], [T; GROUP]) = (group(acc, i), unsafe { read::<T, ONE>(a, i) });
         let mut r = [0u8; GROUP];
         for k in 0..GROUP {
             r[k] = u8::from(f(x[k], y[k]));
@@ -162,7 +168,7 @@ unsafe fn compare<V: Copy, T: Copy, const N: usize>(
 unsafe fn flags<V: Copy, T: Copy, const N: usize>(a: *const u8, b: *const u8, out: *mut u8, f: impl Fn(u8, u8) -> u8) {
     unrolled!(i in groups::<V, T, N>() => {
         // SAFETY: by the contract.
-        let (x, y): ([u8; GROUP], [u8; GROUP]) = unsafe { (read(a, i), read(b, i)) };
+        let (x, y): ([u8; GROUP], [u8; GROUP]) = unsafe { (read::<u8, false>(a, i), read::<u8, false>(b, i)) };
         let mut r = x;
         for k in 0..GROUP {
             r[k] = f(x[k], y[k]);
@@ -193,7 +199,10 @@ macro_rules! steps {
                     unsafe {
                         macro_rules! zip {
                             ($t:ty, $f:expr) => {
-                                zip::<V, $t, N>(&mut acc, at(s.a), $f)
+                                match s.one {
+                                    [true, _] => zip::<V, $t, N, true>(&mut acc, at(s.a), $f),
+                                    [false, _] => zip::<V, $t, N, false>(&mut acc, at(s.a), $f),
+                                }
                             };
                         }
                         macro_rules! map {
@@ -203,7 +212,10 @@ macro_rules! steps {
                         }
                         macro_rules! compare {
                             ($t:ty, $f:expr) => {{
-                                compare::<V, $t, N>(&acc, at(s.a), at(s.out), $f);
+                                match s.one {
+                                    [true, _] => compare::<V, $t, N, true>(&acc, at(s.a), at(s.out), $f),
+                                    [false, _] => compare::<V, $t, N, false>(&acc, at(s.a), at(s.out), $f),
+                                }
                                 continue;
                             }};
                         }
@@ -215,12 +227,22 @@ macro_rules! steps {
                         }
                         macro_rules! product {
                             ($f:expr) => {
-                                zip3::<V, $F, $F, N>(&mut acc, at(s.a), at(s.b), $f)
+                                match s.one {
+                                    [false, false] => {
+                                        zip3::<V, $F, $F, N, false, false>(&mut acc, at(s.a), at(s.b), $f)
+                                    }
+                                    [false, true] => zip3::<V, $F, $F, N, false, true>(&mut acc, at(s.a), at(s.b), $f),
+                                    [true, false] => zip3::<V, $F, $F, N, true, false>(&mut acc, at(s.a), at(s.b), $f),
+                                    [true, true] => zip3::<V, $F, $F, N, true, true>(&mut acc, at(s.a), at(s.b), $f),
+                                }
                             };
                         }
                         macro_rules! select {
                             ($f:expr) => {
-                                zip3::<V, $U, u8, N>(&mut acc, at(s.a), at(s.b), $f)
+                                match s.one {
+                                    [true, _] => zip3::<V, $U, u8, N, true, false>(&mut acc, at(s.a), at(s.b), $f),
+                                    [false, _] => zip3::<V, $U, u8, N, false, false>(&mut acc, at(s.a), at(s.b), $f),
+                                }
                             };
                         }
                         match s.does {

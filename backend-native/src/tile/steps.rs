@@ -222,6 +222,8 @@ pub(crate) struct Step {
     pub does: Do,
     pub a: u16,
     pub b: u16,
+    /// Whether all lanes of `a` and of `b` are the same.
+    pub one: [bool; 2],
     /// Where the result is stored too, or [`NONE`].
     pub out: u16,
 }

@@ -114,6 +114,16 @@ pub(crate) enum Operand {
     Scratch(u16),
 }
 
+impl Operand {
+    /// Whether all lanes are the same.
+    pub(crate) fn is_one(&self) -> bool {
+        match self {
+            Operand::Filled(_) | Operand::Same(..) => true,
+            Operand::Read(_) | Operand::Written(_) | Operand::Scratch(_) => false,
+        }
+    }
+}
+
 /// A call of a host function, lane by lane.
 pub(crate) struct Call {
     pub name: Arc<str>,
