@@ -25,33 +25,41 @@ pub(super) trait Key: Plain + PoolElt + Prim {
 /// A key among those of rows side by side.
 type Item<T> = <<T as Key>::Column as Column>::Item;
 
-/// Defines the loops over keys, of this type, and values.
-macro_rules! loops {
-    ($t:ty, $bits:ty) => {
-        fn to_keys(values: &[$t], keys: &mut Vec<Item<$t>>) -> bool {
-            #[inline(always)]
-            fn each(values: &[$t], keys: &mut [Item<$t>]) -> bool {
-                let mut differing = 0;
-                for (key, &value) in keys.iter_mut().zip(values) {
-                    let of = of_value(value);
-                    *key = of.into();
-                    differing |= of_key(of).to_bits64() ^ value.to_bits64();
-                }
-                differing == 0
+/// Keys of this type, by what is the key of a value, and the value of a key.
+macro_rules! keyed {
+    ($t:ty, $bits:ty, $column:ty) => {
+        impl Key for $t {
+            const KEY_BITS: u32 = <$bits>::BITS;
+            type Column = $column;
+
+            fn sort_key(self) -> u64 {
+                of_value(self) as u64
             }
-            multiversion!(all, each, (values: &[$t], keys: &mut [Item<$t>]) -> bool);
-            keys.resize(values.len(), 0);
-            all(values, keys)
-        }
-        fn of_keys(keys: &[Item<$t>], values: &mut [$t]) {
-            #[inline(always)]
-            fn each(keys: &[Item<$t>], values: &mut [$t]) {
-                for (&key, value) in keys.iter().zip(values) {
-                    *value = of_key(key as $bits);
+            fn to_keys(values: &[$t], keys: &mut Vec<Item<$t>>) -> bool {
+                #[inline(always)]
+                fn each(values: &[$t], keys: &mut [Item<$t>]) -> bool {
+                    let mut differing = 0;
+                    for (key, &value) in keys.iter_mut().zip(values) {
+                        let of = of_value(value);
+                        *key = of.into();
+                        differing |= of_key(of).to_bits64() ^ value.to_bits64();
+                    }
+                    differing == 0
                 }
+                multiversion!(all, each, (values: &[$t], keys: &mut [Item<$t>]) -> bool);
+                keys.resize(values.len(), 0);
+                all(values, keys)
             }
-            multiversion!(all, each, (keys: &[Item<$t>], values: &mut [$t]) -> ());
-            all(keys, values);
+            fn of_keys(keys: &[Item<$t>], values: &mut [$t]) {
+                #[inline(always)]
+                fn each(keys: &[Item<$t>], values: &mut [$t]) {
+                    for (&key, value) in keys.iter().zip(values) {
+                        *value = of_key(key as $bits);
+                    }
+                }
+                multiversion!(all, each, (keys: &[Item<$t>], values: &mut [$t]) -> ());
+                all(keys, values);
+            }
         }
     };
 }
@@ -66,15 +74,7 @@ macro_rules! integers {
         fn of_key(key: $bits) -> $t {
             <$t>::from_bits64((key ^ $sign) as u64)
         }
-        impl Key for $t {
-            const KEY_BITS: u32 = <$bits>::BITS;
-            type Column = $column;
-
-            fn sort_key(self) -> u64 {
-                of_value(self) as u64
-            }
-            loops!($t, $bits);
-        }
+        keyed!($t, $bits, $column);
     };)* };
 }
 integers! {
@@ -99,15 +99,7 @@ macro_rules! floats {
             let positive = (key >> (<$bits>::BITS - 1)).wrapping_sub(1);
             if key == <$bits>::MAX { <$t>::NAN } else { <$t>::from_bits(key ^ (positive | SIGN)) }
         }
-        impl Key for $t {
-            const KEY_BITS: u32 = <$bits>::BITS;
-            type Column = $column;
-
-            fn sort_key(self) -> u64 {
-                of_value(self) as u64
-            }
-            loops!($t, $bits);
-        }
+        keyed!($t, $bits, $column);
     };)* };
 }
 floats! { f16: u16, Line<u32, 16>; f32: u32, Line<u32, 16>; f64: u64, Line<u64, 8>; }
