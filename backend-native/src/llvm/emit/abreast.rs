@@ -86,7 +86,10 @@ impl Emitter<'_> {
         let (mem, buffer) = (stored(to.ty), self.turning_memory(size, width));
         let within = put!(self, "and i64 {at}, {}", rows - 1);
         let start = put!(self, "mul i64 {within}, {width}");
+        // There is room for all lanes.
+        let mask = std::mem::replace(&mut self.mask, Mask::All);
         self.store(to.ty, parts, &buffer, &start);
+        self.mask = mask;
         let [from, end] = walk.ends;
         let next = put!(self, "add i64 {}, 1", walk.t);
         let last = put!(self, "icmp eq i64 {next}, {end}");
@@ -118,40 +121,74 @@ impl Emitter<'_> {
             let (lows, counts) = (splat(e, &low), splat(e, &visited));
             let numbers = put!(e, "sub <{rows} x i64> {numbers}, {lows}");
             let mask = put!(e, "icmp ult <{rows} x i64> {numbers}, {counts}");
-            if let Mask::Lanes(on) = e.mask.clone() {
-                // They are the first ones of a step.
-                let mut lanes = Operand::int(0);
-                for on in on {
+            // The lanes that are on are the first ones of a step.
+            let lanes = match e.mask.clone() {
+                Mask::All => None,
+                Mask::Lanes(on) => Some(on.iter().fold(Operand::int(0), |lanes, on| {
                     let n = e.width.lanes;
                     let bits = put!(e, "bitcast <{n} x i1> {on} to i{n}");
                     let count = put!(e, "call i{n} @llvm.ctpop.i{n}(i{n} {bits})");
                     let count = if n < 64 { put!(e, "zext i{n} {count} to i64") } else { count };
-                    lanes = put!(e, "add i64 {lanes}, {count}");
-                }
-                e.write_block(&first, to, rows, &buffer, Some((&mask, Some(&lanes))));
-                return none;
-            }
+                    put!(e, "add i64 {lanes}, {count}")
+                })),
+            };
             let some = put!(e, "xor i1 {whole}, true");
-            for (cond, mask) in [(whole, None), (some, Some((&mask, None)))] {
-                e.only_if(&cond, &[], Vec::new(), |e, none| {
-                    e.write_block(&first, to, rows, &buffer, mask);
-                    none
-                });
-            }
+            e.only_if(&whole, &[], Vec::new(), |e, none| {
+                e.write_block(&first, to, rows, &buffer, (None, lanes.as_ref()));
+                none
+            });
+            e.only_if(&some, &[], Vec::new(), |e, none| {
+                if e.target.has_mask_registers() {
+                    e.write_block(&first, to, rows, &buffer, (Some(&mask), lanes.as_ref()));
+                } else {
+                    // Stores under masks take longer than those of single elements.
+                    let lanes = lanes.unwrap_or(Operand::int(width as i64));
+                    let high = put!(e, "add i64 {low}, {visited}");
+                    e.write_points(&first, to, [&low, &high], &lanes, &buffer);
+                }
+                none
+            });
             none
         });
         true
     }
 
+    /// Writes some points of a block, of so many lanes, one by one.
+    fn write_points(
+        &mut self,
+        first: &Operand,
+        to: &Target<'_>,
+        [low, high]: [&Operand; 2],
+        lanes: &Operand,
+        buffer: &Operand,
+    ) {
+        let (size, width) = (to.ty.size(), self.width.step());
+        let mem = format!("i{}", size * 8);
+        self.along([&Operand::int(0), lanes], 1, State::default(), None, |e, lane, _| {
+            let row = put!(e, "mul i64 {lane}, {}", to.width);
+            e.along([low, high], 1, State::default(), None, |e, point, _| {
+                let from = put!(e, "mul i64 {point}, {width}");
+                let from = put!(e, "add i64 {from}, {lane}");
+                let from = put!(e, "getelementptr {mem}, ptr {buffer}, i64 {from}");
+                let x = put!(e, "load {mem}, ptr {from}, align {size}");
+                let at = put!(e, "add i64 {row}, {point}");
+                let at = put!(e, "getelementptr {mem}, ptr {first}, i64 {at}");
+                e.w.line(format_args!("store {mem} {x}, ptr {at}, align {size}, !noalias !2"));
+                Vec::new()
+            });
+            Vec::new()
+        });
+    }
+
     /// Writes a block that is kept for each lane along its row, the first of which has its place at `first`; with a mask only
-    /// some of the points, of so many lanes.
+    /// some of the points, and of so many lanes.
     fn write_block(
         &mut self,
         first: &Operand,
         to: &Target<'_>,
         rows: usize,
         buffer: &Operand,
-        mask: Option<(&Operand, Option<&Operand>)>,
+        (points, lanes): (Option<&Operand>, Option<&Operand>),
     ) {
         let (size, width) = (to.ty.size(), self.width.step());
         let mem = format!("i{}", size * 8);
@@ -168,26 +205,22 @@ impl Emitter<'_> {
                 let lane = put!(e, "add i64 {j}, {k}");
                 let at = put!(e, "mul i64 {lane}, {}", to.width);
                 let p = put!(e, "getelementptr {mem}, ptr {first}, i64 {at}");
-                match mask {
+                let write = |e: &mut Self| match points {
                     None => e.w.line(format_args!("store {vector} {x}, ptr {p}, align {size}, !noalias !2")),
-                    Some((mask, lanes)) => {
-                        let write = |e: &mut Self| {
-                            e.w.line(format_args!(
-                                "call void @llvm.masked.store.v{rows}{mem}.p0({vector} {x}, ptr {p}, i32 {size}, <{rows} x i1> {mask}), !noalias !2"
-                            ))
-                        };
-                        let Some(lanes) = lanes else {
-                            write(e);
-                            continue;
-                        };
-                        // Where nothing is stored there may be no memory: a mask would be slow then.
-                        let on = put!(e, "icmp slt i64 {lane}, {lanes}");
-                        e.only_if(&on, &[], Vec::new(), |e, none| {
-                            write(e);
-                            none
-                        });
-                    }
-                }
+                    Some(mask) => e.w.line(format_args!(
+                        "call void @llvm.masked.store.v{rows}{mem}.p0({vector} {x}, ptr {p}, i32 {size}, <{rows} x i1> {mask}), !noalias !2"
+                    )),
+                };
+                let Some(lanes) = lanes else {
+                    write(e);
+                    continue;
+                };
+                // Where nothing is stored there may be no memory: a mask would be slow then.
+                let on = put!(e, "icmp slt i64 {lane}, {lanes}");
+                e.only_if(&on, &[], Vec::new(), |e, none| {
+                    write(e);
+                    none
+                });
             }
             Vec::new()
         });
