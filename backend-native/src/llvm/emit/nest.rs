@@ -189,7 +189,7 @@ impl<'a> Emitter<'a> {
     }
 
     /// Writes what a step computes, of a long body some vectors at a time: more of them would take registers of each other
-    /// and gain nothing. What is asked for is put together.
+    /// and gain nothing. What is asked for of it is put together.
     fn by_groups(&mut self, nodes: &[&'a Node], lane: usize, first: &Operand, asked: &[Val]) {
         let (parts, lanes) = (self.width.parts, self.width.lanes);
         let group = if nodes.len() > SMALL { GROUP } else { parts };
@@ -198,6 +198,8 @@ impl<'a> Emitter<'a> {
             return nodes.iter().for_each(|n| self.node(n));
         }
         let mask = self.mask.clone();
+        // What is computed elsewhere stays as it is: it is there for steps of other widths, too.
+        let asked: Vec<Val> = asked.iter().copied().filter(|v| nodes.iter().any(|n| n.results.contains(v))).collect();
         let mut made = vec![Parts::new(); asked.len()];
         self.width.parts = group;
         for part in (0..parts).step_by(group) {
@@ -210,12 +212,13 @@ impl<'a> Emitter<'a> {
                 self.mask = Mask::Lanes(m[part..part + group].into());
             }
             nodes.iter().for_each(|n| self.node(n));
-            for (all, &v) in made.iter_mut().zip(asked) {
+            for (all, &v) in made.iter_mut().zip(&asked) {
                 all.extend(self.lanes(v));
             }
         }
         self.width.parts = parts;
         self.mask = mask;
+        self.at_column(lane, first.clone());
         asked.iter().zip(made).for_each(|(&v, all)| self.set(v, V::Lanes(all)));
     }
 
