@@ -1,8 +1,9 @@
 //! Launches that store few rows, of one axis or more, whose elements lie side by side where they are read: threads share the
 //! columns, and take some of them through all rows before the next ones, so that they read memory from one end to the other.
 
-use super::launch::{Columns, Job, finish};
-use crate::buffer::{AnyBuffer, LINE};
+use super::launch::{Columns, Job, JobOutput, finish};
+use super::store::{STREAM, rows_begin_at_lines};
+use crate::buffer::LINE;
 use crate::llvm::code::{Ended, Shared};
 use crate::llvm::{self, Form};
 use crate::tile::machine::Stop;
@@ -24,19 +25,15 @@ pub(super) fn store(job: &Job<'_>) -> Result<Option<Vec<Columns>>, Stop> {
     if !turned || !(2..=FEW.min(columns)).contains(&rows) || row < llvm::BLOCK || columns < llvm::PANEL {
         return Ok(None);
     }
-    let types = || job.outputs.iter().flat_map(|o| &o.types);
-    let bytes: usize = types().map(|t| t.size()).sum();
-    let mut out: Vec<Vec<AnyBuffer>> = job
-        .outputs
-        .iter()
-        .map(|o| job.cx.columns(&o.types, rows * columns))
-        .collect::<Result<_, _>>()
-        .map_err(Stop::Error)?;
-    // Past the caches only where each row begins at a line of them, as all panels do then.
-    let lines = types().all(|t| (row * t.size()).is_multiple_of(LINE));
-    let starts = out.iter_mut().flatten().all(|o| memory::starts_at(&o.as_out(), LINE));
-    let stream = lines && starts && rows * columns * bytes >= super::store::STREAM;
+    let bytes: usize = job.outputs.iter().flat_map(|o| &o.types).map(|t| t.size()).sum();
+    // Panels begin at lines as rows do.
+    let stream = rows * columns * bytes >= STREAM && rows_begin_at_lines(job, row);
     let Some(call) = job.call(Form::Store { flat: false, stream, turned: true }) else { return Ok(None) };
+    let columns_of = |o: &JobOutput<'_>| job.cx.columns(&o.types, rows * columns);
+    let mut out = job.outputs.iter().map(columns_of).collect::<Result<Vec<_>, _>>().map_err(Stop::Error)?;
+    if stream && !out.iter_mut().flatten().all(|o| memory::starts_at(&o.as_out(), LINE)) {
+        return Ok(None);
+    }
     let parallel = job.cx.parallel(rows * columns, job.launch.cost);
     // Panels of a row, or all of some rows in between.
     let (unit, length) = if between > 1 { ((STAY / (rows * row)).max(1), between) } else { (llvm::PANEL, row) };
@@ -53,9 +50,10 @@ pub(super) fn store(job: &Job<'_>) -> Result<Option<Vec<Columns>>, Stop> {
             let ended = match between > 1 {
                 false => call.run_columns(rows, &(0..1), (range, llvm::PANEL), &shared),
                 true => {
-                    let mut some = range.clone().step_by(unit).map(|first| first..range.end.min(first + unit));
-                    let run = |some| call.run_columns(rows * between, &some, (0..row, llvm::PANEL), &shared);
-                    some.by_ref().map(run).find(|ended| *ended != Ended::Done).unwrap_or(Ended::Done)
+                    let some = range.clone().step_by(unit).map(|first| first..range.end.min(first + unit));
+                    let mut run =
+                        some.map(|some| call.run_columns(rows * between, &some, (0..row, llvm::PANEL), &shared));
+                    run.find(|ended| *ended != Ended::Done).unwrap_or(Ended::Done)
                 }
             };
             if stream {

@@ -95,6 +95,11 @@ pub(crate) fn fill(
     Ok(out)
 }
 
+/// Whether rows of so many elements all begin at a line of the caches if the first one does, of each result.
+pub(super) fn rows_begin_at_lines(job: &Job<'_>, row: usize) -> bool {
+    job.outputs.iter().flat_map(|o| &o.types).all(|t| (row * t.size()).is_multiple_of(LINE))
+}
+
 /// The machine code of a launch.
 struct Native<'a> {
     job: &'a Job<'a>,
@@ -118,8 +123,7 @@ impl<'a> Native<'a> {
         let flat = job.extents.len() > 1 && reads_element_by_element(&job.launch.kernel, whole);
         let row = if flat { n } else { job.extents.last().copied().unwrap_or(1) };
         // Past the caches only where each row of each result begins at a line of them.
-        let types = || job.outputs.iter().flat_map(|o| &o.types);
-        let stream = stream && (row == n || types().all(|t| (row * t.size()).is_multiple_of(LINE)));
+        let stream = stream && (row == n || rows_begin_at_lines(job, row));
         let kernel = &job.launch.kernel;
         if let [.., around, row] = job.extents[..]
             && !flat
@@ -136,7 +140,8 @@ impl<'a> Native<'a> {
         let turned = turned.is_some();
         // Lines of each result: one, so that few lines are read in turn, or, where these stay in a cache, as many as are turned
         // at once.
-        let line = types().map(|t| LINE / t.size()).max().filter(|_| panels || turned);
+        let types = job.outputs.iter().flat_map(|o| &o.types);
+        let line = types.map(|t| LINE / t.size()).max().filter(|_| panels || turned);
         let panel = line.map_or(usize::MAX, |line| if turned && !stream { (4 * line).min(llvm::PANEL) } else { line });
         let call = job.call(Form::Store { flat, stream, turned })?;
         Some(Native { job, call, row, panel, whole, stream, lanes: false })

@@ -112,15 +112,6 @@ impl Emitter<'_> {
             let first = put!(e, "mul i64 {}, {}", to.row, to.width);
             let first = put!(e, "add i64 {first}, {block}");
             let first = put!(e, "getelementptr {mem}, ptr {out}, i64 {first}");
-            let numbers: Vec<String> = (0..rows).map(|k| format!("i64 {k}")).collect();
-            let numbers = format!("<{}>", numbers.join(", "));
-            let splat = |e: &mut Self, x: &Operand| {
-                let x = put!(e, "insertelement <{rows} x i64> poison, i64 {x}, i64 0");
-                put!(e, "shufflevector <{rows} x i64> {x}, <{rows} x i64> poison, <{rows} x i32> zeroinitializer")
-            };
-            let (lows, counts) = (splat(e, &low), splat(e, &visited));
-            let numbers = put!(e, "sub <{rows} x i64> {numbers}, {lows}");
-            let mask = put!(e, "icmp ult <{rows} x i64> {numbers}, {counts}");
             // The lanes that are on are the first ones of a step.
             let lanes = match e.mask.clone() {
                 Mask::All => None,
@@ -139,6 +130,18 @@ impl Emitter<'_> {
             });
             e.only_if(&some, &[], Vec::new(), |e, none| {
                 if e.target.has_mask_registers() {
+                    let numbers: Vec<String> = (0..rows).map(|k| format!("i64 {k}")).collect();
+                    let numbers = format!("<{}>", numbers.join(", "));
+                    let splat = |e: &mut Self, x: &Operand| {
+                        let x = put!(e, "insertelement <{rows} x i64> poison, i64 {x}, i64 0");
+                        put!(
+                            e,
+                            "shufflevector <{rows} x i64> {x}, <{rows} x i64> poison, <{rows} x i32> zeroinitializer"
+                        )
+                    };
+                    let (lows, counts) = (splat(e, &low), splat(e, &visited));
+                    let numbers = put!(e, "sub <{rows} x i64> {numbers}, {lows}");
+                    let mask = put!(e, "icmp ult <{rows} x i64> {numbers}, {counts}");
                     e.write_block(&first, to, rows, &buffer, (Some(&mask), lanes.as_ref()));
                 } else {
                     // Stores under masks take longer than those of single elements.

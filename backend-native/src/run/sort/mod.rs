@@ -1,8 +1,8 @@
 //! Sorting rows, stable: what puts their elements in order, and the elements in order.
 //!
 //! Rows are sorted by the digits of their keys ([`radix`]): a long one by all threads, others by one
-//! thread each; many short ones side by side ([`abreast`]). An element of one leaf is sorted as it is. For others, positions are sorted: by one key of all leaves if
-//! that has at most 64 bits, else by the leaves, the last one first.
+//! thread each; many short ones side by side ([`abreast`]). An element of one leaf is sorted as it is. For others,
+//! positions are sorted: by one key of all leaves if that has at most 64 bits, else by the leaves, the last one first.
 
 mod abreast;
 mod keys;
