@@ -48,6 +48,8 @@ pub trait Lanes: Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = S
     unsafe fn counts() -> Self::Counts;
     /// Counts the lanes that are at most `y`; whether there is one.
     fn count_at_most(self, y: Self, counts: &mut Self::Counts) -> bool;
+    /// Where a lane is less than what was least, it is now, and `k` is its number.
+    fn least(self, k: i32, least: &mut Self, number: &mut Self::Counts);
     /// # Safety
     ///
     /// All lanes can be written.
@@ -157,6 +159,14 @@ impl Lanes for Eight {
         }
     }
     #[inline(always)]
+    fn least(self, k: i32, least: &mut Eight, number: &mut __m256i) {
+        unsafe {
+            let less = _mm256_cmp_ps::<_CMP_LT_OQ>(self.0, least.0);
+            least.0 = _mm256_min_ps(self.0, least.0);
+            *number = _mm256_blendv_epi8(*number, _mm256_set1_epi32(k), _mm256_castps_si256(less));
+        }
+    }
+    #[inline(always)]
     unsafe fn store_counts(counts: __m256i, to: *mut i32) {
         unsafe { _mm256_storeu_si256(to.cast(), counts) }
     }
@@ -213,6 +223,14 @@ impl Lanes for Sixteen {
             let mask = _mm512_cmp_ps_mask::<_CMP_LE_OQ>(self.0, y.0);
             *counts = _mm512_mask_add_epi32(*counts, mask, *counts, _mm512_set1_epi32(1));
             mask != 0
+        }
+    }
+    #[inline(always)]
+    fn least(self, k: i32, least: &mut Sixteen, number: &mut __m512i) {
+        unsafe {
+            let less = _mm512_cmp_ps_mask::<_CMP_LT_OQ>(self.0, least.0);
+            least.0 = _mm512_min_ps(self.0, least.0);
+            *number = _mm512_mask_mov_epi32(*number, less, _mm512_set1_epi32(k));
         }
     }
     #[inline(always)]

@@ -87,6 +87,8 @@ pub(crate) struct Memory<'m, 'o> {
     pub progress: u64,
     /// What the code reads of marks, each at its own element.
     pub near: Option<&'m Near>,
+    /// Elements from those of a chunk to those that the thread takes next.
+    pub ahead: i64,
     /// Where the results begin that are behind the last ones of `outs`: several parts share their memory.
     pub shared: Option<&'m Shared<'o>>,
 }
@@ -169,6 +171,7 @@ impl<'a> Call<'a> {
             | Word::Base
             | Word::From
             | Word::To
+            | Word::Ahead
             | Word::Before(_)
             | Word::Preceded(_)
             | Word::Total(_) => 0,
@@ -181,7 +184,7 @@ impl<'a> Call<'a> {
 
     /// The words of a part whose first element is at a position.
     fn words_of(&self, first: usize, along: &Range<usize>, memory: &mut Memory<'_, '_>) -> Words {
-        let Memory { outs, before, preceded, totals, target, progress, near, shared } = memory;
+        let Memory { outs, before, preceded, totals, target, progress, near, shared, ahead } = memory;
         let count = outs.len();
         let shared = |k: usize| shared.and_then(|s| s.starts.get(k.checked_sub(count)?)).copied();
         let marks = |a: ArrayId| near.and_then(|near| near.of(a).map(|marks| (near, marks)));
@@ -195,6 +198,7 @@ impl<'a> Call<'a> {
                 Word::Base => *place = first as u64,
                 Word::From => *place = along.start as u64,
                 Word::To => *place = along.end as u64,
+                Word::Ahead => *place = *ahead as u64,
                 Word::Before(k) => *place = before.get(k as usize).copied().unwrap_or(0),
                 Word::Preceded(k) => *place = preceded.get(k as usize).map_or(0, |&p| u64::from(p)),
                 Word::Total(k) => *place = totals.get_mut(k as usize).map_or(0, |t| address(std::ptr::from_mut(t))),

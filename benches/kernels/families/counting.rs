@@ -2,9 +2,9 @@
 
 use super::{label, vector};
 use crate::data::{Numbers, floats};
+use crate::lanes::{Lanes, on_widest};
 use crate::pool::{Shared, part, run, split, threads};
 use crate::row::{Row, hand, program};
-use crate::vectors::all;
 use acc_core::prelude::*;
 use std::arch::x86_64::*;
 
@@ -66,19 +66,23 @@ fn histogram(n: usize, bins: usize) -> Row {
 }
 
 /// Counts of each bin that a thread has.
-const COPIES: usize = 8;
+const COPIES: usize = 2;
 
-/// Counts keys, one of eight in each of the copies.
+/// Counts keys, read two at a time, one in each of the copies.
 ///
 /// # Safety
 ///
 /// There are so many bins in each copy, and keys are below.
 unsafe fn count_near(counts: &mut [u32], bins: usize, keys: &[u32]) {
-    let (eights, rest) = keys.as_chunks::<COPIES>();
+    let (eights, rest) = keys.as_chunks::<8>();
     for keys in eights {
-        for k in 0..COPIES {
-            // SAFETY: by the contract.
-            unsafe { *counts.get_unchecked_mut(k * bins + keys[k] as usize) += 1 };
+        for pair in keys.as_chunks::<COPIES>().0 {
+            // SAFETY: two keys can be read, and are below by the contract.
+            unsafe {
+                let both = pair.as_ptr().cast::<u64>().read_unaligned();
+                *counts.get_unchecked_mut((both as u32) as usize) += 1;
+                *counts.get_unchecked_mut(bins + (both >> 32) as usize) += 1;
+            }
         }
     }
     for key in rest {
@@ -104,6 +108,8 @@ unsafe fn count_far(counts: &mut [u32], _: usize, keys: &[u32]) {
 }
 
 const CENTRES: usize = 16;
+/// Sums of each centre that a thread has, so that neighbours with one centre do not wait for each other.
+const PLACES: usize = 4;
 
 /// The nearest of the centres for each point, and the mean of the points of each.
 fn kmeans(n: usize) -> Row {
@@ -130,14 +136,15 @@ fn kmeans(n: usize) -> Row {
         },
         (&vector(&x), &vector(&y), &vector(&cx), &vector(&cy)).into_data(),
     );
-    let mut sums = vec![[0f32; 4]; CENTRES * threads()];
+    let mut sums = vec![[0f32; 4]; PLACES * CENTRES * threads()];
     let hand = hand((vec![0f32; CENTRES], vec![0f32; CENTRES]), move |(mx, my)| {
         sums.fill([0.0; 4]);
         let shared = Shared::new(&mut sums);
         run(&|t| {
-            let r = part(n, 8, t);
-            // SAFETY: each thread has sums of its own; the caller has seen the features.
-            unsafe { assign(shared.part(t * CENTRES..(t + 1) * CENTRES), [&x[r.clone()], &y[r]], [&cx, &cy]) };
+            let r = part(n, 16, t);
+            // SAFETY: each thread has sums of its own.
+            let own = unsafe { shared.part(t * PLACES * CENTRES..(t + 1) * PLACES * CENTRES) };
+            assign(own, [&x[r.clone()], &y[r]], [&cx, &cy]);
         });
         for k in 0..CENTRES {
             let of = |c: usize| sums.iter().skip(k).step_by(CENTRES).map(|s| s[c]).sum::<f32>();
@@ -157,41 +164,67 @@ fn kmeans(n: usize) -> Row {
     }
 }
 
-/// Adds x, y and 1 of each point to the sums of the nearest centre. The number of points is a multiple of eight.
-#[target_feature(enable = "avx2,fma")]
-fn assign(sums: &mut [[f32; 4]], [x, y]: [&[f32]; 2], [cx, cy]: [&[f32]; 2]) {
+on_widest! {
+    /// Adds x, y and 1 of each point to the sums of the nearest centre, which several points in a row have in several
+    /// places. The number of points is a multiple of sixteen.
+    fn assign(sums: &mut [[f32; 4]], points: [&[f32]; 2], centres: [&[f32]; 2]) = assign_in;
+}
+
+/// # Safety
+///
+/// The machine has the features of the lanes.
+#[inline(always)]
+unsafe fn assign_in<L: Lanes>(sums: &mut [[f32; 4]], [x, y]: [&[f32]; 2], [cx, cy]: [&[f32]; 2]) {
     // The square of a distance, less what all centres have in common: that of the point.
     let mut centres = [[0f32; 3]; CENTRES];
     for k in 0..CENTRES {
         centres[k] = [-2.0 * cx[k], -2.0 * cy[k], cx[k] * cx[k] + cy[k] * cy[k]];
     }
-    let one = _mm256_setr_ps(1., 0., 1., 0., 1., 0., 1., 0.);
-    for (x, y) in x.as_chunks::<8>().0.iter().zip(y.as_chunks::<8>().0) {
-        // SAFETY: both have eight elements.
-        let (px, py) = unsafe { (_mm256_loadu_ps(x.as_ptr()), _mm256_loadu_ps(y.as_ptr())) };
-        let (mut least, mut best) = (all(f32::MAX), _mm256_setzero_si256());
-        for (k, [a, b, c]) in centres.iter().enumerate() {
-            let d = _mm256_fmadd_ps(px, all(*a), _mm256_fmadd_ps(py, all(*b), all(*c)));
-            let closer = _mm256_cmp_ps::<_CMP_LT_OQ>(d, least);
-            least = _mm256_min_ps(d, least);
-            best = _mm256_blendv_epi8(best, _mm256_set1_epi32(k as i32), _mm256_castps_si256(closer));
+    for (x, y) in x.as_chunks::<16>().0.iter().zip(y.as_chunks::<16>().0) {
+        let mut labels = [0i32; 16];
+        for at in (0..16).step_by(L::LANES) {
+            // SAFETY: the features are there by the contract, and chunks and labels are whole numbers of lanes.
+            unsafe {
+                let (px, py) = (L::load(x.as_ptr().add(at)), L::load(y.as_ptr().add(at)));
+                let (mut least, mut best) = (L::all(f32::MAX), L::counts());
+                for (k, [a, b, c]) in centres.iter().enumerate() {
+                    let d = px.mul_add(L::all(*a), py.mul_add(L::all(*b), L::all(*c)));
+                    d.least(k as i32, &mut least, &mut best);
+                }
+                L::store_counts(best, labels.as_mut_ptr().add(at));
+            }
         }
-        let mut labels = [0u32; 8];
-        // SAFETY: eight lanes fit.
-        unsafe { _mm256_storeu_si256(labels.as_mut_ptr().cast(), best) };
-        // From (x, y) of two points in each half to (x, y, 1, 0) of one.
-        let pairs = [_mm256_unpacklo_ps(px, py), _mm256_unpackhi_ps(px, py)];
-        for k in 0..2 {
-            let even = _mm256_shuffle_ps::<0x44>(pairs[k], one);
-            let odd = _mm256_shuffle_ps::<0x4e>(pairs[k], one);
-            for (point, points) in [(0, even), (1, odd)] {
-                let halves = [_mm256_castps256_ps128(points), _mm256_extractf128_ps::<1>(points)];
-                for h in 0..2 {
-                    // SAFETY: labels are those of centres, and a centre has four sums.
-                    unsafe {
-                        let s = sums.as_mut_ptr().add(labels[4 * h + 2 * k + point] as usize).cast::<f32>();
-                        _mm_storeu_ps(s, _mm_add_ps(_mm_loadu_ps(s), halves[h]));
-                    }
+        for (at, labels) in labels.as_chunks::<8>().0.iter().enumerate() {
+            // SAFETY: the features are there, and chunks have eight elements from here on.
+            unsafe { add_points(sums, x.as_ptr().add(8 * at), y.as_ptr().add(8 * at), labels) };
+        }
+    }
+}
+
+/// Adds eight points to the sums of their centres.
+///
+/// # Safety
+///
+/// There are so many points, labels are those of centres, and there are sums of each in each place.
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+unsafe fn add_points(sums: &mut [[f32; 4]], x: *const f32, y: *const f32, labels: &[i32; 8]) {
+    let one = _mm256_setr_ps(1., 0., 1., 0., 1., 0., 1., 0.);
+    // SAFETY: by the contract.
+    let (px, py) = unsafe { (_mm256_loadu_ps(x), _mm256_loadu_ps(y)) };
+    // From (x, y) of two points in each half to (x, y, 1, 0) of one.
+    let pairs = [_mm256_unpacklo_ps(px, py), _mm256_unpackhi_ps(px, py)];
+    for k in 0..2 {
+        let even = _mm256_shuffle_ps::<0x44>(pairs[k], one);
+        let odd = _mm256_shuffle_ps::<0x4e>(pairs[k], one);
+        for (point, points) in [(0, even), (1, odd)] {
+            let halves = [_mm256_castps256_ps128(points), _mm256_extractf128_ps::<1>(points)];
+            for h in 0..2 {
+                let place = (2 * h + point) * CENTRES;
+                // SAFETY: by the contract.
+                unsafe {
+                    let s = sums.as_mut_ptr().add(place + labels[4 * h + 2 * k + point] as usize).cast::<f32>();
+                    _mm_storeu_ps(s, _mm_add_ps(_mm_loadu_ps(s), halves[h]));
                 }
             }
         }

@@ -64,6 +64,10 @@ fn running<const STREAM: bool>(out: &mut [f32], x: &[f32], before: f32) {
     let mut carry = all(before);
     let (out, x) = (out.as_chunks_mut::<8>().0, x.as_chunks::<8>().0);
     for (out, x) in out.iter_mut().zip(x) {
+        if STREAM {
+            // What this thread sums next is on its way while it writes.
+            _mm_prefetch::<_MM_HINT_T0>(x.as_ptr().wrapping_add(threads() * BLOCK).cast());
+        }
         // SAFETY: both have eight elements; those that are streamed are aligned.
         unsafe {
             let sums = prefixes(_mm256_loadu_ps(x.as_ptr()));

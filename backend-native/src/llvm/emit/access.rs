@@ -4,6 +4,7 @@ use super::nest::Axis;
 use super::text::{Operand, put, stored};
 use super::value::{Mask, Parts, Shape, V};
 use super::{Emitter, Word};
+use crate::buffer::LINE;
 use crate::kernel::{Edge, Ix, Load, Node};
 use acc_core::data::ScalarType;
 use acc_core::ir::{ArrayId, Val};
@@ -266,7 +267,10 @@ impl Emitter<'_> {
                     let x = put!(self, "load {mem}, ptr {p}, align {size}, !alias.scope !2");
                     V::One(if ty == ScalarType::Bool { put!(self, "icmp ne i8 {x}, 0") } else { x })
                 }
-                Place::Run(first, step) => V::Lanes(self.neighbours(ty, &column, first, *step, good.as_ref(), INPUT)),
+                Place::Run(first, step) => {
+                    self.fetch_ahead(ty, &column, first);
+                    V::Lanes(self.neighbours(ty, &column, first, *step, good.as_ref(), INPUT))
+                }
                 Place::Apart(first, step) => V::Lanes(self.apart(ty, &column, first, *step)),
                 Place::Any(positions) => self.gather(ty, &column, positions, INPUT),
             };
@@ -314,6 +318,21 @@ impl Emitter<'_> {
             parts.push(self.read(ty, x));
         }
         parts
+    }
+
+    /// Asks for the neighbours that are read in the thread's next chunk: this one's are in a near cache, and while it is
+    /// stored nothing else would be read from memory.
+    fn fetch_ahead(&mut self, ty: ScalarType, column: &Operand, first: &Operand) {
+        if !self.ahead {
+            return;
+        }
+        let (mem, ahead) = (stored(ty), self.word(Word::Ahead));
+        let next = put!(self, "add i64 {first}, {ahead}");
+        let start = put!(self, "getelementptr {mem}, ptr {column}, i64 {next}");
+        for at in (0..self.width.step() * ty.size()).step_by(LINE) {
+            let p = put!(self, "getelementptr i8, ptr {start}, i64 {}", at as i64 * self.lane_step);
+            self.w.line(format_args!("call void @llvm.prefetch.p0(ptr {p}, i32 0, i32 3, i32 1)"));
+        }
     }
 
     /// Elements that are `step` places from each other: of all between them the vectors are read, which cover no more than that.

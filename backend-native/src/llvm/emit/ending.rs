@@ -163,9 +163,10 @@ impl<'a> Ending<'a> {
             }
             for (leaf, &op) in o.leaves.iter().zip(o.known.unwrap_or_default()) {
                 let identity = literal(leaf.identity(op));
-                if let Finish::Scan { .. } = o.output.finish {
-                    state.0.push((Operand::text(identity), element(leaf.ty).to_string()));
-                } else {
+                if self.follows(o) {
+                    state.0.push((Operand::text(identity.clone()), element(leaf.ty).to_string()));
+                }
+                if self.sums_up(o) {
                     let constant = e.constant(e.shape(), element(leaf.ty), &identity);
                     state.0.extend(vec![(constant, e.vector(leaf.ty)); e.width.parts]);
                 }
@@ -220,18 +221,16 @@ impl<'a> Ending<'a> {
                 }
             }
             for (leaf, &op) in o.leaves.iter().zip(o.known.unwrap_or_default()) {
-                totals.push(match o.output.finish {
-                    _ if !self.form.is_along() => continue,
-                    Finish::Scan { .. } => rest.next().unwrap_or_else(|| Operand::int(0)),
-                    Finish::Fold { .. }
-                    | Finish::Store
-                    | Finish::Scatter { .. }
-                    | Finish::Segments { .. }
-                    | Finish::Compact => {
-                        let parts: Parts = rest.by_ref().take(e.width.parts).collect();
-                        e.collapse(op, leaf.ty, parts)
-                    }
-                });
+                if !self.form.is_along() {
+                    continue;
+                }
+                let carry = if self.follows(o) { rest.next() } else { None };
+                if self.sums_up(o) {
+                    let parts: Parts = rest.by_ref().take(e.width.parts).collect();
+                    totals.push(e.collapse(op, leaf.ty, parts));
+                } else {
+                    totals.extend(carry);
+                }
             }
             if self.form == Form::Whole {
                 self.fold(e, o, totals);
@@ -362,12 +361,18 @@ impl<'a> Ending<'a> {
                 }
                 (Finish::Scan { .. }, Some(ops)) => {
                     for ((leaf, &op), parts) in o.leaves.iter().zip(ops).zip(&elements) {
-                        let Some((carry, ty)) = before.next() else { continue };
-                        let (scanned, carry) = e.scan(op, leaf.ty, parts, carry);
-                        after.0.push((carry, ty));
-                        if self.form == Form::Totals {
-                            continue;
+                        let carry = if self.follows(o) { before.next() } else { None };
+                        let scanned = carry.map(|(carry, ty)| {
+                            let (scanned, carry) = e.scan(op, leaf.ty, parts, carry);
+                            after.0.push((carry, ty));
+                            scanned
+                        });
+                        if self.sums_up(o) {
+                            for (part, (x, (acc, ty))) in parts.iter().zip(before.by_ref()).enumerate() {
+                                after.0.push((e.accumulate(op, leaf.ty, part, &acc, x), ty));
+                            }
                         }
+                        let Some(scanned) = scanned else { continue };
                         if self.is_preceded(o) {
                             let chunk = self.before(e, *leaf);
                             let chunk = e.splat(&chunk, element(leaf.ty));
@@ -437,6 +442,17 @@ impl<'a> Ending<'a> {
             }
         }
         after
+    }
+
+    /// Whether steps carry on what a known operator has scanned.
+    fn follows(&self, o: &Out<'_>) -> bool {
+        o.is_scan() && (self.form != Form::Totals || o.mark.is_some())
+    }
+
+    /// Whether lanes keep partial results of a known operator: folds, and the totals of chunks that are scanned, which a scan
+    /// of them alone would find more slowly.
+    fn sums_up(&self, o: &Out<'_>) -> bool {
+        !o.is_scan() || (o.mark.is_none() && self.form != Form::Whole)
     }
 
     /// Whether anything comes before the elements of a row or chunk that are scanned.

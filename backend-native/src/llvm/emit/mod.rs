@@ -186,6 +186,8 @@ pub(crate) enum Word {
     From,
     /// Where it ends.
     To,
+    /// Elements of a row from those of a chunk to those that its thread takes next.
+    Ahead,
     /// Whether anything comes before a chunk.
     Preceded(u32),
     /// Where the total of a chunk is to be put, as bits.
@@ -293,6 +295,7 @@ pub(crate) fn emit(kernel: &Kernel, form: Form, target: &Target) -> Result<Emitt
     }
     let mut e = Emitter::new(&kernel.element, width, target);
     e.stream = matches!(form, Form::Store { stream: true, .. } | Form::Chunk { stream: true });
+    e.ahead = form == Form::Chunk { stream: true };
     if form.is_along() && kernel.axes.last() == Some(&AxisKind::Scan(Dir::Right)) {
         e.lane_step = -1;
     }
@@ -364,6 +367,8 @@ struct Emitter<'a> {
     inner: bool,
     /// Whether full vectors of results are written past the caches.
     stream: bool,
+    /// Whether what the thread reads next is brought near while results are written.
+    ahead: bool,
     /// By how much the index along the axis of lanes grows from lane to lane: 1, or -1 where rows are scanned from the
     /// right, the first lane being the rightmost.
     lane_step: i64,
@@ -401,6 +406,7 @@ impl<'a> Emitter<'a> {
             proven: nest::Proven::default(),
             inner: false,
             stream: false,
+            ahead: false,
             lane_step: 1,
             turned: Vec::new(),
         }
@@ -415,7 +421,7 @@ impl<'a> Emitter<'a> {
         let ty = match word {
             Word::Tick | Word::Ticker | Word::Column(..) | Word::Out(_) | Word::Total(_) | Word::Progress => "ptr",
             Word::Extent(_) | Word::ArrayExtent(..) | Word::Evaluated(_) | Word::Scalar(..) => "i64",
-            Word::Base | Word::From | Word::To | Word::Before(_) | Word::Preceded(_) => "i64",
+            Word::Base | Word::From | Word::To | Word::Ahead | Word::Before(_) | Word::Preceded(_) => "i64",
             Word::TargetExtent(_) => "i64",
         };
         // Writing to a string does not fail.

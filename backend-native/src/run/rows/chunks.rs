@@ -94,6 +94,12 @@ impl Rows<'_> {
         self.row.div_ceil(self.chunk_len())
     }
 
+    /// Elements from a chunk to the one that its thread is likely to take next.
+    fn ahead(&self) -> i64 {
+        let next = (self.job.cx.threads.count() * self.chunk_len()) as i64;
+        if self.dir == Some(Dir::Right) { -next } else { next }
+    }
+
     /// The chunks of all rows.
     pub(super) fn count(&self) -> usize {
         self.rows * self.per_row()
@@ -262,6 +268,9 @@ impl Rows<'_> {
                         acc.reduce(o, m, n, &mut scans[k].carry).map_err(|e| e.stop)?
                     }
                     Finish::Scan { .. } => {
+                        if pass.totals {
+                            acc.sum_up(o, m, n, dir);
+                        }
                         let to = pass.results.then_some(&mut outs[k][..]);
                         scans[k].tile(o, dir, acc, m, n, to).map_err(|e| e.stop)?;
                     }
@@ -288,6 +297,7 @@ impl Rows<'_> {
             for (k, (o, acc)) in job.outputs.iter().zip(accs).enumerate() {
                 let total = match &o.output.finish {
                     Finish::Fold { .. } => acc.end_chunk(o, scans[k].carry.take()),
+                    Finish::Scan { .. } if o.known().is_some() => acc.end_chunk(o, None),
                     Finish::Scan { .. } => scans[k].carry.take().unwrap_or_default(),
                     Finish::Store | Finish::Scatter { .. } | Finish::Segments { .. } | Finish::Compact => continue,
                 };
@@ -368,6 +378,7 @@ impl Rows<'_> {
             preceded: &preceded,
             totals: &mut totals,
             near,
+            ahead: self.ahead(),
             ..Places::default()
         };
         let ended = call.run(part, &mut places);

@@ -5,6 +5,7 @@ use crate::tile::lanes::{self, Lanes};
 use crate::tile::machine::{Machine, Outcome};
 use crate::tile::reduce::{self, WIDTH};
 use acc_core::data::ScalarType;
+use acc_core::ir::Dir;
 use smallvec::SmallVec;
 
 /// A single value of an output, leaf by leaf, as bits.
@@ -93,6 +94,21 @@ impl<'a> Acc<'a> {
             });
         }
         Ok(())
+    }
+
+    /// Reduces a tile's elements of a scan into the total of the chunk, in the order of the scan, if the operator is known.
+    pub(super) fn sum_up(&mut self, o: &JobOutput<'_>, m: &Machine<'_>, n: usize, dir: Dir) {
+        for (k, (a, &op)) in self.lanes.iter_mut().zip(o.known().into_iter().flatten()).enumerate() {
+            let x = o.leaf(m, k, n);
+            if dir == Dir::Left {
+                reduce::reduce(op, a, x);
+                continue;
+            }
+            let mut turned = Lanes::new(o.types[k], n);
+            lanes::copy(x, turned.out());
+            lanes::reverse(turned.out());
+            reduce::reduce(op, a, turned.slice(n));
+        }
     }
 
     /// The total of a chunk.

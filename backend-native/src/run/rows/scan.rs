@@ -33,7 +33,7 @@ impl Scan<'_> {
         to: Option<&mut [OutSlice<'_>]>,
     ) -> Outcome {
         match (o.known(), o.restart()) {
-            (Some(ops), _) => self.known(o, ops, dir, acc, m, n, to),
+            (Some(ops), _) => to.into_iter().for_each(|to| self.known(o, ops, dir, m, n, to)),
             (None, Some(restart)) => self.restarting(o, restart, dir, acc, m, n, to),
             (None, None) => return self.general(o, dir, acc, m, n, to),
         }
@@ -68,26 +68,21 @@ impl Scan<'_> {
         self.carry = Some(carry);
     }
 
+    /// The same with a known operator, whose totals are found apart.
     #[allow(clippy::too_many_arguments)] // A tile and all that it meets.
     fn known(
         &mut self,
         o: &JobOutput<'_>,
         ops: &[acc_core::ir::PrimOp],
         dir: Dir,
-        acc: &mut Acc<'_>,
         m: &Machine<'_>,
         n: usize,
-        mut to: Option<&mut [OutSlice<'_>]>,
+        to: &mut [OutSlice<'_>],
     ) {
         let mut carry = Total::with_capacity(ops.len());
-        for (k, (&op, a)) in ops.iter().zip(&mut acc.lanes).enumerate() {
+        for (k, &op) in ops.iter().enumerate() {
             let start = self.carry.as_ref().map(|c| c[k]);
-            let x = o.leaf(m, k, n);
-            let Some(to) = to.as_deref_mut() else {
-                carry.extend(scans::scan(op, None, x, a.out(), start, dir));
-                continue;
-            };
-            carry.extend(scans::scan(op, None, x, to[k].reborrow(), start, dir));
+            carry.extend(scans::scan(op, None, o.leaf(m, k, n), to[k].reborrow(), start, dir));
             if let Some(before) = self.before {
                 reduce::prepend(op, to[k].reborrow(), before[k]);
             }
