@@ -87,10 +87,27 @@ pub(crate) struct Memory<'m, 'o> {
     pub progress: u64,
     /// What the code reads of marks, each at its own element.
     pub near: Option<&'m Near>,
+    /// Where arrays would begin of which the rows at hand alone are there.
+    pub computed: &'m [Computed],
     /// Elements from those of a chunk to those that the thread takes next.
     pub ahead: i64,
     /// Where the results begin that are behind the last ones of `outs`: several parts share their memory.
     pub shared: Option<&'m Shared<'o>>,
+}
+
+/// An array of which some rows have been computed, and nobody reads others.
+pub(crate) struct Computed {
+    array: ArrayId,
+    /// For each leaf the address that its first element would have.
+    origins: SmallVec<[u64; 2]>,
+}
+
+impl Computed {
+    /// Of the memory of each leaf, whose first element is at a position of the array.
+    pub(crate) fn new<'o>(array: ArrayId, first: usize, memory: impl Iterator<Item = OutSlice<'o>>) -> Computed {
+        let origin = |mut m: OutSlice<'o>| out_address(&mut m).wrapping_sub((first * m.as_slice().ty().size()) as u64);
+        Computed { array, origins: memory.map(origin).collect() }
+    }
 }
 
 /// The memory of results that is filled by several calls at once, each at places of its own.
@@ -184,7 +201,7 @@ impl<'a> Call<'a> {
 
     /// The words of a part whose first element is at a position.
     fn words_of(&self, first: usize, along: &Range<usize>, memory: &mut Memory<'_, '_>) -> Words {
-        let Memory { outs, before, preceded, totals, target, progress, near, shared, ahead } = memory;
+        let Memory { outs, before, preceded, totals, target, progress, near, shared, computed, ahead } = memory;
         let count = outs.len();
         let shared = |k: usize| shared.and_then(|s| s.starts.get(k.checked_sub(count)?)).copied();
         let marks = |a: ArrayId| near.and_then(|near| near.of(a).map(|marks| (near, marks)));
@@ -211,10 +228,12 @@ impl<'a> Call<'a> {
                 }
                 Word::Evaluated(a) => *place |= u64::from(marks(a).is_some()),
                 // Of the part's own elements: those before it are not read.
-                Word::Column(a, _) => {
+                Word::Column(a, leaf) => {
                     if let Some((near, marks)) = marks(a) {
                         *place = address(marks.values.as_ptr()).wrapping_sub(near.range.start as u64);
                     }
+                    let rows = computed.iter().find(|c| c.array == a).and_then(|c| c.origins.get(leaf as usize));
+                    *place = rows.copied().unwrap_or(*place);
                 }
                 Word::Tick | Word::Ticker | Word::Extent(_) | Word::Scalar(..) => {}
             }
@@ -284,7 +303,7 @@ impl<'a> Call<'a> {
         // SAFETY: the words are those that the code was generated for, and hold what they are named for: extents, and
         // the start of each column, of as many elements as its array's extents say, of the type that the kernel, which
         // is verified, has for it; of marks there are the elements of the part alone, and the kernel reads, at each of its
-        // points, no other (`lower::marks`). The code reads a column only at indices that it compared with those extents, and
+        // points, no other (`lower::marks`); the same holds of arrays of which some rows alone are there (`lower::sweep`). The code reads a column only at indices that it compared with those extents, and
         // writes results only at the positions asked for, for which there is memory; where several calls share it, they are
         // asked for other positions each (`run::rows::turned`, `run::columns`).
         let said = unsafe { (self.entry.function())(words.as_ptr().cast(), r0, r1, c0, c1) };

@@ -9,6 +9,7 @@
 mod element;
 mod group;
 mod marks;
+pub(crate) mod sweep;
 
 use crate::kernel::{self, Body, Finish, Kernel, Loads, Output};
 use crate::llvm::Codes;
@@ -26,7 +27,9 @@ use acc_desugar::fuse::{Fusion, Note};
 use element::Elements;
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 use std::rc::Rc;
+use sweep::Sweep;
 
 /// A program ready to run.
 pub(crate) struct Plan {
@@ -69,6 +72,8 @@ pub(crate) struct BlockPlan {
     pub strict: Vec<bool>,
     /// The arrays that nothing needs any more once the step is evaluated.
     pub dead: Vec<Vec<ArrayId>>,
+    /// Steps whose kernels may take a block of rows one after the other.
+    pub sweeps: Vec<Sweep>,
     pub results: Vec<ArrayId>,
 }
 
@@ -224,6 +229,7 @@ pub(crate) fn lower(program: &Program, fused: bool, checks: bool) -> Result<Plan
             steps: Vec::new(),
             strict: Vec::new(),
             dead: Vec::new(),
+            sweeps: Vec::new(),
             results: Vec::new(),
         },
         notes: fusion.notes.clone(),
@@ -298,7 +304,12 @@ impl<'a> Lowering<'a> {
             plan.steps.push(Step { results, loc, op, needs, work });
         }
         let dead = self.dead(b, &units, &step_is_strict);
-        Ok(BlockPlan { params: b.params.clone(), steps, strict: step_is_strict, dead, results: b.results.clone() })
+        let (params, results) = (b.params.clone(), b.results.clone());
+        let mut block = BlockPlan { params, steps, strict: step_is_strict, dead, sweeps: Vec::new(), results };
+        if self.fused {
+            block.sweeps = sweep::sweeps(plan, &block, |a, steps| self.is_used(b, &units, a, steps));
+        }
+        Ok(block)
     }
 
     /// The statements of a block in an order in which they can be evaluated, those of one kernel together.
@@ -420,6 +431,12 @@ impl<'a> Lowering<'a> {
             dead.extend(uses(unit).into_iter().filter(|a| own.contains(a) && kept.insert(*a)));
         }
         dead
+    }
+
+    /// Whether a block yields an array, or units other than these may need it.
+    fn is_used(&self, b: &Block, units: &[Vec<usize>], a: ArrayId, but: &Range<usize>) -> bool {
+        let others = units.iter().enumerate().filter(|(k, _)| !but.contains(k)).flat_map(|(_, unit)| unit);
+        b.results.contains(&a) || others.into_iter().any(|&k| self.uses(&b.stmts[k]).contains(&a))
     }
 
     /// The arrays that evaluating a statement may read, through fused producers too, each once.

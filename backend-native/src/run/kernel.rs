@@ -15,11 +15,45 @@ use smallvec::SmallVec;
 impl Run<'_> {
     /// Launches a kernel until it demands nothing more.
     pub(super) fn kernel(&mut self, s: &Step, launch: &Launch, parts: &[Part]) -> Result<(), Error> {
-        let mut inits = Vec::with_capacity(parts.len());
         let (counts, mut written) = match launch.is_compaction() {
             true => self.counted(s, launch, parts).map(|(counts, written)| (Some(counts), written))?,
             false => (None, None),
         };
+        let inits = self.extents(s, launch, parts)?;
+        if self.marked(s, launch)? {
+            return Ok(());
+        }
+        let mut begun = self.take_initial(launch);
+        loop {
+            let mut span = timeline::span(timeline::Kind::Kernel, || launch.kernel.title());
+            let done = written.take().map(Ok);
+            match done.unwrap_or_else(|| self.launch(launch, &inits, counts.as_ref(), begun.take())) {
+                Ok(columns) => {
+                    span.note("bytes", || bytes(&columns));
+                    drop(span);
+                    for (p, c) in parts.iter().zip(columns) {
+                        if let Some(v) = &mut self.values[p.result.index()] {
+                            v.columns = Some(c);
+                        }
+                    }
+                    return Ok(());
+                }
+                Err(stop) => {
+                    drop(span);
+                    self.resolve(stop, s)?;
+                }
+            }
+        }
+    }
+
+    /// Gives the results of a kernel their extents; the initial value of each.
+    pub(super) fn extents(
+        &mut self,
+        s: &Step,
+        launch: &Launch,
+        parts: &[Part],
+    ) -> Result<Vec<Option<Vec<u64>>>, Error> {
+        let mut inits = Vec::with_capacity(parts.len());
         for (p, o) in parts.iter().zip(launch.outputs()) {
             if matches!(o.finish, Finish::Compact) {
                 inits.push(None);
@@ -46,30 +80,7 @@ impl Run<'_> {
             inits.push(closed.into_iter().next().filter(|_| o.finish.has_init()));
             self.values[p.result.index()] = Some(Value { shape, columns: None, marks: None, scalars });
         }
-        if self.marked(s, launch)? {
-            return Ok(());
-        }
-        let mut begun = self.take_initial(launch);
-        loop {
-            let mut span = timeline::span(timeline::Kind::Kernel, || launch.kernel.title());
-            let done = written.take().map(Ok);
-            match done.unwrap_or_else(|| self.launch(launch, &inits, counts.as_ref(), begun.take())) {
-                Ok(columns) => {
-                    span.note("bytes", || bytes(&columns));
-                    drop(span);
-                    for (p, c) in parts.iter().zip(columns) {
-                        if let Some(v) = &mut self.values[p.result.index()] {
-                            v.columns = Some(c);
-                        }
-                    }
-                    return Ok(());
-                }
-                Err(stop) => {
-                    drop(span);
-                    self.resolve(stop, s)?;
-                }
-            }
-        }
+        Ok(inits)
     }
 
     /// Keeps the places alone of what a scatter marks; whether that is done.
@@ -179,29 +190,33 @@ impl Run<'_> {
         run: impl FnOnce(&Job<'_>, &View<'_>) -> Result<T, Stop>,
     ) -> Result<T, Stop> {
         let view = View { values: &self.values };
+        run(&self.bound(launch, inits, &view), &view)
+    }
+
+    /// The same of a view.
+    pub(super) fn bound<'a>(&'a self, launch: &'a Launch, inits: &[Option<Vec<u64>>], view: &'a View<'a>) -> Job<'a> {
         let shape = |a: ArrayId| self.values[a.index()].as_ref().map(|v| v.shape.clone()).unwrap_or_default();
         let types = |a: ArrayId| self.plan.types[a.index()].elt.leaves().to_vec();
         let outputs = launch.kernel.outputs.iter().zip(&launch.combine).zip(inits).map(|((output, combine), init)| {
-            let combine = combine.as_ref().map(|c| (c, bind(c, &view, self.cx.limits)));
+            let combine = combine.as_ref().map(|c| (c, bind(c, view, self.cx.limits)));
             let leaves = launch.kernel.values(output).iter().skip(output.finish.lead());
             let types = leaves.map(|&v| launch.kernel.element.ty(v)).collect();
             JobOutput { output, combine, init: init.clone(), types }
         });
         let epilogue = launch.epilogue.as_ref().zip(launch.kernel.epilogue.as_ref()).map(|(code, e)| JobEpilogue {
             code,
-            bound: bind(code, &view, self.cx.limits),
+            bound: bind(code, view, self.cx.limits),
             outputs: e.outputs.iter().map(|o| (o.values.clone(), types(o.result))).collect(),
         });
-        let job = Job {
+        Job {
             launch,
-            element: bind(&launch.element, &view, self.cx.limits),
+            element: bind(&launch.element, view, self.cx.limits),
             outputs: outputs.collect(),
             epilogue,
             extents: shape(launch.over),
-            names: &view,
+            names: view,
             cx: self.cx,
-        };
-        run(&job, &view)
+        }
     }
 
     fn launched(

@@ -13,6 +13,7 @@ mod segments;
 mod shape;
 mod sort;
 mod store;
+mod sweep;
 pub(crate) mod threads;
 
 use crate::lower::{BlockPlan, Closed, How, Plan, Step, Work};
@@ -99,8 +100,16 @@ impl<'p> Run<'p> {
                 self.values[r.index()] = None;
             }
         }
-        for ((&s, &strict), dead) in b.steps.iter().zip(&b.strict).zip(&b.dead) {
-            if strict {
+        let mut done = 0;
+        for (at, ((&s, &strict), dead)) in b.steps.iter().zip(&b.strict).zip(&b.dead).enumerate() {
+            if let Some(sweep) = b.sweeps.iter().find(|sweep| sweep.steps.start == at)
+                && self.sweep(b, sweep)?
+            {
+                let dead = b.dead[sweep.steps.clone()].iter().flatten();
+                dead.for_each(|a| self.values[a.index()] = None);
+                done = sweep.steps.end;
+            }
+            if strict && at >= done {
                 let around = std::mem::replace(&mut self.dying, dead);
                 self.force_step(s)?;
                 self.dying = around;

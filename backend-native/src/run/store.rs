@@ -2,7 +2,7 @@
 
 use super::launch::{CALL, Columns, Context, Cut, Job, Piece, finish, first_event, pieces, task_len};
 use crate::buffer::{AnyBuffer, LINE, OutSlice};
-use crate::llvm::code::{Call, Memory, Part};
+use crate::llvm::code::{Call, Computed, Memory, Part};
 use crate::llvm::{self, Form, reads_element_by_element};
 use crate::tile::machine::{Bound, Code, Machine, Space, Stop};
 use crate::tile::{lanes, memory};
@@ -76,7 +76,7 @@ pub(crate) fn fill(
         || None,
         |m, mut piece| {
             if let Some(native) = &native
-                && native.run(&mut piece)?
+                && native.run(&mut piece, &[])?
             {
                 return Ok(());
             }
@@ -101,7 +101,7 @@ pub(super) fn rows_begin_at_lines(job: &Job<'_>, row: usize) -> bool {
 }
 
 /// The machine code of a launch.
-struct Native<'a> {
+pub(super) struct Native<'a> {
     job: &'a Job<'a>,
     call: Call<'a>,
     /// The extent of the axis of lanes.
@@ -117,7 +117,7 @@ struct Native<'a> {
 
 impl<'a> Native<'a> {
     /// `turned` is the axis that changes places with the innermost one in reads, if one does.
-    fn new(job: &'a Job<'a>, panels: bool, turned: Option<usize>, stream: bool) -> Option<Native<'a>> {
+    pub(super) fn new(job: &'a Job<'a>, panels: bool, turned: Option<usize>, stream: bool) -> Option<Native<'a>> {
         let n = job.extents.iter().product();
         let whole = |a| job.names.input(a).is_some_and(|i| i.shape == &job.extents[..]);
         let flat = job.extents.len() > 1 && reads_element_by_element(&job.launch.kernel, whole);
@@ -147,8 +147,9 @@ impl<'a> Native<'a> {
         Some(Native { job, call, row, panel, whole, stream, lanes: false })
     }
 
-    /// Computes a piece; whether that is done. If not, tiles must do it, to find what stops it.
-    fn run(&self, piece: &mut Piece<'_>) -> Result<bool, Stop> {
+    /// Computes a piece, with the rows of others that are `computed`; whether that is done. If not, tiles must do it, to find
+    /// what stops it.
+    pub(super) fn run(&self, piece: &mut Piece<'_>, computed: &[Computed]) -> Result<bool, Stop> {
         let mut outs: SmallVec<[_; 2]> = piece.outs.iter_mut().map(|o| Some(o.reborrow())).collect();
         if self.stream && outs.iter().flatten().any(|o| !memory::starts_at(o, LINE)) {
             return Ok(false);
@@ -159,7 +160,7 @@ impl<'a> Native<'a> {
             let rows = positions.start / self.row..positions.end / self.row;
             let most = CALL / self.job.launch.cost.max(1) / self.row;
             let part = Part { most, along: 0..self.row, ..Part::of(rows, around) };
-            let ended = self.call.run(part, &mut Memory { outs: &mut outs, ..Memory::default() });
+            let ended = self.call.run(part, &mut Memory { outs: &mut outs, computed, ..Memory::default() });
             return self.job.ended(ended);
         }
         // Whole cache lines, and whole rows of panels.
@@ -169,7 +170,7 @@ impl<'a> Native<'a> {
         // All points between the axis that is turned and that of lanes.
         let along = 0..self.whole / self.row.max(1);
         let part = Part { most, panel: self.panel, along, ..Part::of(positions, self.row) };
-        let ended = self.call.run(part, &mut Memory { outs: &mut outs, ..Memory::default() });
+        let ended = self.call.run(part, &mut Memory { outs: &mut outs, computed, ..Memory::default() });
         if self.stream {
             memory::finish();
         }

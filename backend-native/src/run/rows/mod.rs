@@ -23,13 +23,14 @@ mod whole;
 use crate::buffer::AnyBuffer;
 use crate::kernel::{AxisKind, Finish};
 use crate::llvm::Form;
-use crate::llvm::code::{Call, Memory as Places, Part};
+use crate::llvm::code::{Call, Computed, Memory as Places, Part};
 use crate::run::launch::{CALL, Columns, Cut, Job, JobOutput, Outs, finish, first_event, give, take, task_len};
 use crate::tile::lanes::{self, Lanes};
 use crate::tile::machine::{Machine, Outcome, Space, Stop};
 use acc_core::ir::Dir;
 use fold::Acc;
 use std::ops::Range;
+pub(super) use whole::Whole;
 
 /// Rows shorter than this are taken as lanes.
 const SHORT_ROW: usize = 64;
@@ -211,7 +212,9 @@ impl<'a> Rows<'a> {
             self.blocks(out, len),
             || None,
             |worker, mut block| {
-                if self.compiled_rows(call.as_ref(), &mut block)? {
+                if let Some(call) = &call
+                    && self.compiled_rows(call, &mut block, &[])?
+                {
                     return Ok(());
                 }
                 let worker = worker.get_or_insert_with(|| self.worker(&space, lanes));
@@ -226,16 +229,15 @@ impl<'a> Rows<'a> {
         )
     }
 
-    /// Takes a block's rows by machine code; whether that is done.
-    fn compiled_rows(&self, call: Option<&Call<'_>>, block: &mut Block<'_>) -> Result<bool, Stop> {
-        let Some(call) = call else { return Ok(false) };
+    /// Takes a block's rows by machine code, with what is `computed` of these; whether that is done.
+    fn compiled_rows(&self, call: &Call<'_>, block: &mut Block<'_>, computed: &[Computed]) -> Result<bool, Stop> {
         let job = self.job;
         let before = job.begins_with();
         let mut outs: Vec<_> = block.outs.iter_mut().flatten().map(|o| Some(o.reborrow())).collect();
         let kernel = &job.launch.kernel;
         let across = kernel.lies_across() && kernel.strides_along(row_axis(job));
         let len = if self.dir.is_none() && across { STRIP } else { self.row };
-        let mut places = Places { outs: &mut outs, before: &before, ..Places::default() };
+        let mut places = Places { outs: &mut outs, before: &before, computed, ..Places::default() };
         self.in_strips(call, block.first..block.first + block.count, 0..self.row, len, &mut places)
     }
 

@@ -1,10 +1,10 @@
-//! Rows that are one chunk each, many of them in one call of machine code.
+//! Rows that are taken from one end to the other by machine code, many of them in one call.
 
-use super::Rows;
+use super::{Block, Rows, memories};
 use crate::buffer::AnyBuffer;
 use crate::llvm::Form;
-use crate::llvm::code::{Memory, Part};
-use crate::run::launch::{CALL, task_len};
+use crate::llvm::code::{Call, Computed, Memory, Part};
+use crate::run::launch::{CALL, Job, task_len};
 use crate::tile::machine::Stop;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -13,25 +13,59 @@ impl Rows<'_> {
     pub(super) fn by_whole_rows(&self, out: &mut [Vec<AnyBuffer>]) -> Result<bool, Stop> {
         let job = self.job;
         let Some(call) = job.call(Form::Whole) else { return Ok(false) };
-        let before = job.begins_with();
         let parallel = job.cx.parallel(self.rows.saturating_mul(self.row), job.launch.cost);
         let len = if parallel { task_len(self.rows, 1, job.cx.threads.count()) } else { self.rows };
-        let most = (CALL / job.launch.cost.max(1) / self.row).max(1) * self.row;
         let declined = AtomicBool::new(false);
         job.cx.tasks(
             parallel,
             self.blocks(out, len),
             || (),
             |(), mut block| {
-                let mut outs: Vec<_> = block.outs.iter_mut().flatten().map(|o| Some(o.reborrow())).collect();
-                let positions = block.first * self.row..(block.first + block.count) * self.row;
-                let part = Part { most, ..Part::of(positions, self.row) };
-                let ended = call.run(part, &mut Memory { outs: &mut outs, before: &before, ..Memory::default() });
-                let done = job.ended(ended)?;
+                let done = self.whole_rows(&call, &mut block, &[])?;
                 declined.fetch_or(!done, Ordering::Relaxed);
                 Ok(())
             },
         )?;
         Ok(!declined.into_inner())
+    }
+
+    /// The same of a block of rows, with what is `computed` of these.
+    fn whole_rows(&self, call: &Call<'_>, block: &mut Block<'_>, computed: &[Computed]) -> Result<bool, Stop> {
+        let (job, before) = (self.job, self.job.begins_with());
+        let most = (CALL / job.launch.cost.max(1) / self.row).max(1) * self.row;
+        let mut outs: Vec<_> = block.outs.iter_mut().flatten().map(|o| Some(o.reborrow())).collect();
+        let positions = block.first * self.row..(block.first + block.count) * self.row;
+        let part = Part { most, ..Part::of(positions, self.row) };
+        let mut memory = Memory { outs: &mut outs, before: &before, computed, ..Memory::default() };
+        job.ended(call.run(part, &mut memory))
+    }
+}
+
+/// A launch that folds rows, of which any block can be computed on its own.
+pub(in crate::run) struct Whole<'a> {
+    rows: Rows<'a>,
+    call: Call<'a>,
+}
+
+impl<'a> Whole<'a> {
+    /// None if rows are not taken so, or there is no machine code yet.
+    pub(in crate::run) fn new(job: &'a Job<'a>) -> Option<Whole<'a>> {
+        let (&row, outer) = job.extents.split_last()?;
+        let rows = Rows { job, dir: None, row, rows: outer.iter().product(), memories: memories(job, None, row) };
+        let form = match rows.as_lanes() {
+            true => Form::Rows,
+            false if rows.rows > 1 && rows.per_row() == 1 => Form::Whole,
+            false => return None,
+        };
+        Some(Whole { rows, call: job.call(form)? })
+    }
+
+    /// Folds a block of rows, with what is `computed` of these; whether that is done.
+    pub(in crate::run) fn run(&self, block: &mut Block<'_>, computed: &[Computed]) -> Result<bool, Stop> {
+        if self.rows.as_lanes() {
+            self.rows.compiled_rows(&self.call, block, computed)
+        } else {
+            self.rows.whole_rows(&self.call, block, computed)
+        }
     }
 }
