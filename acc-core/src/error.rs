@@ -259,7 +259,7 @@ pub struct VerifyError {
 
 /// A program text cannot be read.
 #[derive(thiserror::Error, Clone, PartialEq, Debug)]
-#[error("{file}:{line}:{col}: {message}\n{}", caret(.source_line, *.line, *.col))]
+#[error("{file}:{line}:{col}: {}\n{}", shortened(.message), caret(.source_line, *.line, *.col))]
 pub struct ParseError {
     /// The file's name.
     pub file: String,
@@ -271,6 +271,16 @@ pub struct ParseError {
     pub message: String,
     /// The line's text.
     pub source_line: String,
+}
+
+/// A message without the middle of a name or number that fills pages.
+fn shortened(message: &str) -> String {
+    const SHOWN: usize = 1000;
+    let mut chars = message.char_indices();
+    match (chars.nth(SHOWN), chars.nth_back(SHOWN)) {
+        (Some((head, _)), Some((tail, _))) => format!("{} ... {}", &message[..head], &message[tail..]),
+        _ => message.into(),
+    }
 }
 
 /// The line with a caret under the column; of a long line, the part around it.

@@ -6,6 +6,7 @@ use crate::data::{EltType, Lit, Prim, ScalarType};
 use crate::error::Error;
 use crate::grow_stack;
 use crate::ir::{ArrayType, Loc};
+use crate::verify::MAX_RANK;
 use std::sync::Arc;
 
 /// How deep a text may nest: beyond it the passes' own recursion would be at risk.
@@ -194,7 +195,11 @@ impl<'a> Cursor<'a> {
 
     pub(super) fn array_type(&mut self) -> Result<ArrayType, Error> {
         self.expect('[')?;
+        let token = self.token().clone();
         let rank = self.natural("a rank")?;
+        if rank > MAX_RANK {
+            return self.error_at(&token, format!("rank {rank} is above {MAX_RANK}"));
+        }
         self.expect(']')?;
         Ok(ArrayType { rank, elt: self.elt_type()? })
     }

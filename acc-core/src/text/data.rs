@@ -5,10 +5,14 @@ use super::literal::write_lit;
 use crate::data::{ArrayData, EltType, Lit, Prim, ScalarType, nearest_f16, shape_size};
 use crate::error::Error;
 use crate::interp::prim::eval_cast;
+use smallvec::SmallVec;
 use std::fmt;
 
-/// The most elements that a test file may ask for: a typing error shall not fill the memory.
-const MAX_ELEMENTS: usize = 1 << 28;
+/// The most scalars that an array in a test file may have: a typing error shall not fill the memory.
+const MAX_SCALARS: usize = 1 << 28;
+
+/// An element's scalars.
+type Element = SmallVec<[Lit; 4]>;
 
 /// `[extents] type` and the elements in braces or one of
 ///
@@ -21,25 +25,31 @@ pub(super) fn array(c: &mut Cursor<'_>) -> Result<ArrayData, Error> {
     let shape: Vec<usize> = c.list(']', |c| c.natural("an extent"))?;
     let elt = c.elt_type()?;
     let size = match shape_size(&shape) {
-        Ok(n) if n <= MAX_ELEMENTS => n,
-        Ok(n) => return c.error_at(&start, format!("{n} elements are too many; at most {MAX_ELEMENTS} are allowed")),
+        Ok(n) if n.saturating_mul(elt.leaf_count().max(1)) <= MAX_SCALARS => n,
+        Ok(n) => {
+            return c.error_at(
+                &start,
+                format!("{n} elements are too many for the type {elt}: at most {MAX_SCALARS} scalars are allowed"),
+            );
+        }
         Err(e) => return c.error_at(&start, e.to_string()),
     };
     let leaves = elt.leaves();
-    let mut elements: Vec<Vec<Lit>> = Vec::with_capacity(size);
     let body = c.token().clone();
-    if c.eat('{') {
-        elements = c.list('}', |c| {
-            let mut out = Vec::new();
+    // One at a time: as lists of literals they would take many times the memory of the array.
+    let elements: Box<dyn Iterator<Item = Element>> = if c.eat('{') {
+        let elements = c.list('}', |c| {
+            let mut out = Element::new();
             element(c, &elt, &mut out)?;
             Ok(out)
         })?;
+        Box::new(elements.into_iter())
     } else if c.eat_word("fill") {
         c.expect('(')?;
-        let mut one = Vec::new();
+        let mut one = Element::new();
         element(c, &elt, &mut one)?;
         c.expect(')')?;
-        elements.resize(size, one);
+        Box::new(std::iter::repeat_n(one, size))
     } else if c.eat_word("iota") {
         let (first, step) = if c.eat('(') {
             let first = number(c)?;
@@ -50,9 +60,7 @@ pub(super) fn array(c: &mut Cursor<'_>) -> Result<ArrayData, Error> {
         } else {
             (0.0, 1.0)
         };
-        for k in 0..size {
-            elements.push(leaves.iter().map(|&ty| of_number(first + k as f64 * step, ty)).collect());
-        }
+        Box::new((0..size).map(move |k| leaves.iter().map(|&ty| of_number(first + k as f64 * step, ty)).collect()))
     } else if c.eat_word("lcg") {
         c.expect('(')?;
         let mut state: u64 = c.natural("a seed")?;
@@ -60,19 +68,22 @@ pub(super) fn array(c: &mut Cursor<'_>) -> Result<ArrayData, Error> {
         if c.eat(',') {
             let low = number(c)?;
             c.expect(',')?;
-            range = Some((low, number(c)?));
+            let token = c.token().clone();
+            let high = number(c)?;
+            if !(low <= high && (high - low).is_finite()) {
+                return c.error_at(&token, format!("no range of numbers goes from {low} to {high}"));
+            }
+            range = Some((low, high));
         }
         c.expect(')')?;
-        for _ in 0..size {
-            elements.push(leaves.iter().map(|&ty| random(&mut state, ty, range)).collect());
-        }
+        Box::new((0..size).map(move |_| leaves.iter().map(|&ty| random(&mut state, ty, range)).collect()))
     } else {
         return c.expected("the elements in `{ }`, `fill(...)`, `iota` or `lcg(seed)`");
-    }
+    };
     ArrayData::from_leaves(shape, elt, elements).or_else(|e| c.error_at(&body, e.to_string()))
 }
 
-fn element(c: &mut Cursor<'_>, elt: &EltType, out: &mut Vec<Lit>) -> Result<(), Error> {
+fn element(c: &mut Cursor<'_>, elt: &EltType, out: &mut Element) -> Result<(), Error> {
     match elt {
         EltType::Scalar(ty) => out.push(c.literal(*ty)?),
         EltType::Tuple(parts) => {

@@ -90,6 +90,11 @@ pub(super) fn tokens(source: &Source<'_>, skip: usize) -> Result<Vec<Token>, Err
     Ok(out)
 }
 
+/// Whether a character only separates others. The byte order mark is one: editors put it at the beginning of a file.
+pub(super) fn is_space(c: char) -> bool {
+    c.is_whitespace() || c == '\u{feff}'
+}
+
 /// One line; no token spans two.
 struct Lexer {
     chars: Vec<char>,
@@ -105,7 +110,7 @@ impl Lexer {
 
     /// Passes over space and comments.
     fn next_start(&mut self) -> Option<usize> {
-        while self.peek(0).is_some_and(char::is_whitespace) {
+        while self.peek(0).is_some_and(is_space) {
             self.at += 1;
         }
         let comment = self.peek(0) == Some('/') && self.peek(1) == Some('/');

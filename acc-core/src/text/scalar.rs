@@ -271,7 +271,13 @@ impl FunParser<'_, '_> {
             }
             _ => {
                 let Some(op) = PrimOp::from_name(&name) else {
-                    return self.c.error_at(&token, format!("there is no scalar operation `{name}`"));
+                    let message = match &name[..] {
+                        "inf" | "-inf" | "nan" => {
+                            format!("the type of `{name}` is not known here; say it, as in `f32({name})`")
+                        }
+                        _ => format!("there is no scalar operation `{name}`"),
+                    };
+                    return self.c.error_at(&token, message);
                 };
                 self.c.expect('(')?;
                 let args = self.operands(')', nodes)?;

@@ -98,7 +98,7 @@ impl Header {
     fn read(file_name: &str, text: &str) -> Result<Header, Error> {
         let mut h = Header::default();
         for (k, line) in text.lines().enumerate() {
-            let line = line.split("//").next().unwrap_or_default().trim();
+            let line = line.split("//").next().unwrap_or_default().trim_matches(super::lexer::is_space);
             h.lines = k;
             if line.starts_with("program") {
                 break;
@@ -236,12 +236,20 @@ fn expectation(c: &mut Cursor<'_>) -> Result<Option<Expect>, Error> {
 
 fn tolerance(c: &mut Cursor<'_>) -> Result<Tolerance, Error> {
     if c.eat_word("abs") {
-        return Ok(Tolerance::Absolute(c.natural("a difference")?));
+        return Ok(Tolerance::Absolute(difference(c)?));
     }
     if c.eat_word("rel") {
-        return Ok(Tolerance::Relative(c.natural("a difference")?));
+        return Ok(Tolerance::Relative(difference(c)?));
     }
     let n = c.natural("`abs`, `rel` or a number of units in the last place")?;
     c.expect_word("ulp")?;
     Ok(Tolerance::Ulp(n))
+}
+
+/// A difference that two equal numbers have at most.
+fn difference(c: &mut Cursor<'_>) -> Result<f64, Error> {
+    match c.peek() {
+        Tok::Number(n, None) if !n.starts_with('-') => c.natural("a difference"),
+        _ => c.expected("a difference, 0 or more"),
+    }
 }

@@ -287,3 +287,17 @@ fn foreign_functions_are_kept_and_their_fallbacks_checked() {
         assert_eq!(verify(&bad, None).map_err(|e| e.rule), Err(rule), "{fallback}");
     }
 }
+
+#[test]
+fn a_byte_order_mark_is_passed_over() {
+    let text = "\u{feff}component: FLD-01\nprogram() { yield }";
+    assert_eq!(super::parse_test_file("test.acc", text).unwrap().components, ["FLD-01"]);
+    assert!(super::parse_test_file("test.acc", "\u{feff}program() { yield }").is_ok());
+}
+
+#[test]
+fn a_message_about_a_long_name_is_short() {
+    let text = format!("program() {{ yield {} }}", "y".repeat(1_000_000));
+    let e = parse("test.acc", &text).unwrap_err().to_string();
+    assert!(e.starts_with("test.acc:1:19: there is no array `yyy") && e.len() < 5000, "{}", e.len());
+}

@@ -1,6 +1,6 @@
 //! Rules V1, V2 and V4 to V8 for blocks and array statements.
 
-use super::{MAX_RANK, Result, Site, scalar};
+use super::{MAX_RANK, MAX_WINDOW, Result, Site, scalar};
 use crate::data::ScalarType::{self, Bool, I64, U8};
 use crate::ir::{ArrayId, ArrayOp, ArrayType, Axis, Block, Boundary, ForeignFun, Fun, Loc, Program, Stmt};
 
@@ -164,6 +164,11 @@ impl<'a> Scope<'a> {
                         format!("a window of extents {window:?} over an array of rank {rank}")
                     })?;
                     let leaves = t.elt.leaves();
+                    // A list of so many parameters would fill the memory.
+                    let scalars = window.iter().fold(leaves.len().max(1), |n, &w| n.saturating_mul(w));
+                    site.check(scalars <= MAX_WINDOW, "V7", || {
+                        format!("a window of extents {window:?} holds more than {MAX_WINDOW} scalars")
+                    })?;
                     if let Boundary::Function(b) = &input.boundary {
                         let got = self.fun(b, &vec![I64; rank], "boundary", site)?;
                         site.types("V2", "the result of `boundary`", &got, &leaves)?;

@@ -22,6 +22,9 @@ use crate::ir::{Loc, Program};
 /// The highest rank of an array.
 pub const MAX_RANK: usize = 9;
 
+/// The most scalars that a stencil's window may hold.
+pub const MAX_WINDOW: usize = 1 << 20;
+
 /// Checks every rule; `pass` names the pass that made the program, if one did.
 pub fn verify(program: &Program, pass: Option<&'static str>) -> Result {
     block::program(program).map_err(|mut e| {
