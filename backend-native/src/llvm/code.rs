@@ -98,15 +98,18 @@ pub(crate) struct Memory<'m, 'o> {
 /// An array of which some rows have been computed, and nobody reads others.
 pub(crate) struct Computed {
     array: ArrayId,
+    /// The positions of its elements that are there.
+    there: Range<usize>,
     /// For each leaf the address that its first element would have.
     origins: SmallVec<[u64; 2]>,
 }
 
 impl Computed {
-    /// Of the memory of each leaf, whose first element is at a position of the array.
-    pub(crate) fn new<'o>(array: ArrayId, first: usize, memory: impl Iterator<Item = OutSlice<'o>>) -> Computed {
-        let origin = |mut m: OutSlice<'o>| out_address(&mut m).wrapping_sub((first * m.as_slice().ty().size()) as u64);
-        Computed { array, origins: memory.map(origin).collect() }
+    /// Of the memory of each leaf, which has the elements at these positions.
+    pub(crate) fn new<'o>(array: ArrayId, there: Range<usize>, memory: impl Iterator<Item = OutSlice<'o>>) -> Computed {
+        let origin =
+            |mut m: OutSlice<'o>| out_address(&mut m).wrapping_sub((there.start * m.as_slice().ty().size()) as u64);
+        Computed { array, origins: memory.map(origin).collect(), there: there.clone() }
     }
 }
 
@@ -180,6 +183,8 @@ impl<'a> Call<'a> {
             Word::ArrayExtent(a, _) if flat => input(a).map_or(0, |i| i.shape.iter().product::<usize>() as u64),
             Word::ArrayExtent(a, axis) => input(a).and_then(|i| i.shape.get(axis as usize)).map_or(0, |&n| n as u64),
             Word::Evaluated(a) => u64::from(input(a).is_some()),
+            Word::First(_) => 0,
+            Word::End(a) => input(a).map_or(0, |i| i.shape.iter().product::<usize>() as u64),
             Word::Column(a, leaf) => {
                 input(a).and_then(|i| i.columns.get(leaf as usize)).map_or(0, |&c| column_address(c))
             }
@@ -204,6 +209,7 @@ impl<'a> Call<'a> {
         let Memory { outs, before, preceded, totals, target, progress, near, shared, computed, ahead } = memory;
         let count = outs.len();
         let shared = |k: usize| shared.and_then(|s| s.starts.get(k.checked_sub(count)?)).copied();
+        let rows = |a: ArrayId| computed.iter().find(|c| c.array == a);
         let marks = |a: ArrayId| near.and_then(|near| near.of(a).map(|marks| (near, marks)));
         let mut words = self.words.clone();
         for (word, place) in self.code.words.iter().zip(&mut words) {
@@ -232,9 +238,11 @@ impl<'a> Call<'a> {
                     if let Some((near, marks)) = marks(a) {
                         *place = address(marks.values.as_ptr()).wrapping_sub(near.range.start as u64);
                     }
-                    let rows = computed.iter().find(|c| c.array == a).and_then(|c| c.origins.get(leaf as usize));
-                    *place = rows.copied().unwrap_or(*place);
+                    let origin = rows(a).and_then(|c| c.origins.get(leaf as usize));
+                    *place = origin.copied().unwrap_or(*place);
                 }
+                Word::First(a) => *place = rows(a).map_or(*place, |c| c.there.start as u64),
+                Word::End(a) => *place = rows(a).map_or(*place, |c| c.there.end as u64),
                 Word::Tick | Word::Ticker | Word::Extent(_) | Word::Scalar(..) => {}
             }
         }

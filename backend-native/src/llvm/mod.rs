@@ -147,6 +147,7 @@ fn compile(kernel: &Kernel, form: Form) -> Result<Compiled, String> {
         .iter()
         .filter_map(|word| match *word {
             Word::ArrayExtent(a, _) | Word::Evaluated(a) | Word::Column(a, _) => Some(a),
+            Word::First(a) | Word::End(a) => Some(a),
             Word::Tick | Word::Ticker | Word::Extent(_) | Word::Scalar(..) | Word::Out(_) | Word::Base => None,
             Word::From | Word::To | Word::Ahead | Word::Before(_) | Word::Preceded(_) | Word::Total(_) => None,
             Word::TargetExtent(_) | Word::Progress => None,

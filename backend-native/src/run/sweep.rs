@@ -248,7 +248,9 @@ fn one(
         let done: Vec<Computed> = outs
             .iter_mut()
             .zip(&arrays[own])
-            .map(|(outs, a)| Computed::new(a.id, rows.start * a.width, outs.iter_mut().map(|o| o.reborrow())))
+            .map(|(outs, a)| {
+                Computed::new(a.id, rows.start * a.width..rows.end * a.width, outs.iter_mut().map(|o| o.reborrow()))
+            })
             .collect();
         let (first, count) = (rows.start * stage.points, rows.len() * stage.points);
         let is_done = match &stage.work {

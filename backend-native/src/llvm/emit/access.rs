@@ -396,15 +396,16 @@ impl Emitter<'_> {
         put!(self, "icmp ne {bytes} {x}, zeroinitializer")
     }
 
-    /// Positions of which each can be read: lanes that are off read the first element.
+    /// Positions of which each can be read: lanes that are off read the first element that is there.
     fn safe(&mut self, array: ArrayId, rank: usize, positions: Parts) -> Parts {
         // Reads of single lanes, each under a condition of its own, would cost more than the check of all.
         self.settle();
         let Mask::Lanes(mask) = self.mask.clone() else { return positions };
         self.decline_if_empty(array, rank);
-        let (flags, ty) = (self.mask_type(), self.shape().of("i64"));
+        let first = self.word(Word::First(array));
+        let (flags, ty, first) = (self.mask_type(), self.shape().of("i64"), self.splat(&first, "i64"));
         let all = positions.iter().zip(&mask);
-        all.map(|(at, m)| put!(self, "select {flags} {m}, {ty} {at}, {ty} zeroinitializer")).collect()
+        all.map(|(at, m)| put!(self, "select {flags} {m}, {ty} {at}, {ty} {first}")).collect()
     }
 
     /// Reads at positions of which each has an element; `scope` says of whose memory.

@@ -171,6 +171,10 @@ pub(crate) enum Word {
     ArrayExtent(ArrayId, u32),
     /// Whether an array is evaluated.
     Evaluated(ArrayId),
+    /// The position of the first element of an array that is there, and the one after the last: what is read whatever the
+    /// index is lies between.
+    First(ArrayId),
+    End(ArrayId),
     /// The memory of a leaf of an array.
     Column(ArrayId, u32),
     /// A scalar of the launch.
@@ -422,7 +426,7 @@ impl<'a> Emitter<'a> {
             Word::Tick | Word::Ticker | Word::Column(..) | Word::Out(_) | Word::Total(_) | Word::Progress => "ptr",
             Word::Extent(_) | Word::ArrayExtent(..) | Word::Evaluated(_) | Word::Scalar(..) => "i64",
             Word::Base | Word::From | Word::To | Word::Ahead | Word::Before(_) | Word::Preceded(_) => "i64",
-            Word::TargetExtent(_) => "i64",
+            Word::TargetExtent(_) | Word::First(_) | Word::End(_) => "i64",
         };
         // Writing to a string does not fail.
         let _ = writeln!(self.entry, "  %p{k} = getelementptr i64, ptr %args, i64 {k}");

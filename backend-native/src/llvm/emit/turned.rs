@@ -275,11 +275,7 @@ impl Emitter<'_> {
         let last = put!(self, "mul i64 {last}, {step}");
         let last = put!(self, "add i64 {first}, {last}");
         let end = put!(self, "add i64 {last}, {rows}");
-        let mut all = Operand::int(1);
-        for dim in 0..rank {
-            let extent = self.word(Word::ArrayExtent(l.array, dim as u32));
-            all = put!(self, "mul i64 {all}, {extent}");
-        }
+        let all = self.word(Word::End(l.array));
         let mut inside = put!(self, "icmp ule i64 {end}, {all}");
         if let Some(whole) = whole {
             inside = put!(self, "and i1 {inside}, {whole}");
