@@ -79,11 +79,12 @@ fn are_certain(plan: &Plan, b: &BlockPlan, steps: Range<usize>) -> bool {
 /// Whether a launch stores each element at its point or folds rows, as the kernel's axes say.
 fn goes_by_rows(launch: &Launch) -> bool {
     let kernel = &launch.kernel;
-    let outer = kernel.axes.len().saturating_sub(kernel.folded());
+    let Some(inner) = kernel.axes.len().checked_sub(1) else { return false };
+    let outer = kernel.axes.len() - kernel.folded();
     let finishes = kernel.outputs.iter().all(|o| matches!(o.finish, Finish::Store | Finish::Fold { .. }));
     let simple = launch.product.is_none() && launch.turned.is_none() && launch.epilogue.is_none();
     let rows = outer >= 1 && kernel.folded() <= 1 && kernel.axes[..outer].iter().all(|a| *a == AxisKind::Parallel);
-    let across = kernel.strides_along(kernel.axes.len() - 1) || (kernel.folded() > 0 && kernel.lies_across());
+    let across = kernel.strides_along(inner) || (kernel.folded() > 0 && kernel.lies_across());
     finishes && simple && rows && !launch.combine_partial && !kernel.is_scheduled() && !across
 }
 
