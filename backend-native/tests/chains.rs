@@ -2,7 +2,7 @@
 
 mod common;
 
-use acc_core::data::{EltType, ScalarType};
+use acc_core::data::{ArrayData, Column, EltType, Prim, ScalarType};
 use acc_core::ir::PrimOp;
 use common::{Rng, agree_within, array};
 
@@ -166,5 +166,80 @@ fn what_is_the_same_in_all_lanes_of_a_loop() {
             array(&[20], &ScalarType::F32.into(), &mut r),
         ];
         agree_within(text, &args, 0.0);
+    }
+}
+
+#[test]
+fn reads_that_are_the_same_in_all_lanes_of_a_row() {
+    // Of a row one element for all columns: on either side, as a condition, alone, and stored.
+    let text = "program(a: [1]f32, b: [1]f32, c: [1]bool) {
+        r: [2](f32, f32, f32, bool) = generate(shape: || (extent(a, 0), extent(b, 0)), f: |%i: i64, %j: i64| {
+          %x = a[%i]
+          %y = b[%j]
+          %c = c[%i]
+          %t = sub(%x, %y)
+          %u = select(%c, %t, %y)
+          %v = select(lt(%x, %y), mul(%x, %x), %t)
+          yield sub(%y, %x), %u, add(%v, %u), and(%c, lt(%u, %v))
+        })
+        s: [2](f32, bool) = generate(shape: || (extent(a, 0), extent(b, 0)), f: |%i: i64, %j: i64| (a[%i], c[%i]))
+        yield r, s }";
+    let mut r = Rng(78);
+    for n in LANES {
+        let args = [
+            array(&[3], &ScalarType::F32.into(), &mut r),
+            array(&[n], &ScalarType::F32.into(), &mut r),
+            array(&[3], &ScalarType::Bool.into(), &mut r),
+        ];
+        agree_within(text, &args, 0.0);
+    }
+}
+
+/// Small floats.
+fn finite(n: usize, offset: usize) -> ArrayData {
+    let values = (0..n).map(|k| (((k * 37 + offset) % 97) as f32 / 8.0 - 4.0).lit());
+    let column = Column::from_lits(ScalarType::F32, values);
+    ArrayData::new([n], ScalarType::F32.into(), [column]).unwrap()
+}
+
+#[test]
+fn loops_that_lanes_leave_one_by_one() {
+    // Test and step are one chain. The state is exchanged, kept, a flag, the condition itself; results are of the step before.
+    let text = "program(a: [1]f32, b: [1]f32) {
+        r: [1](f32, f32, f32, i32, bool) = zip_with(a, b, f: |%a: f32, %b: f32| {
+          %x: f32, %y: f32, %z: f32, %k: i32, %c: bool = while (%a, %b, %b, 0i32, true)
+            test |%x: f32, %y: f32, %z: f32, %k: i32, %c: bool| {
+              yield and(and(lt(mul(%x, %x), 30.0f32), lt(%k, 40i32)), %c)
+            }
+            step |%x: f32, %y: f32, %z: f32, %k: i32, %c: bool| {
+              %p = mul(%x, %x)
+              yield %y, add(mul(%x, 1.125f32), mul(%b, 0.25f32)), %z, add(%k, 1i32), ne(%p, 4.0f32)
+            }
+          yield %x, %y, %z, %k, %c
+        })
+        yield r }";
+    let nested = "program(a: [1]f32, b: [1]f32) {
+        r: [1]f32 = zip_with(a, b, f: |%a: f32, %b: f32| {
+          %least = max(%a, 0.0f32)
+          %r: f32 = if lt(%a, %b) {
+            %n: f32, %s: f32 = while (%b, 0.0f32)
+              test |%n: f32, %s: f32| { yield gt(%n, 0.5f32) }
+              step |%n: f32, %s: f32| {
+                %x: f32 = while (%n)
+                  test |%x: f32| { yield gt(%x, %least) }
+                  step |%x: f32| { yield sub(mul(%x, 0.75f32), 0.125f32) }
+                yield mul(%n, 0.5f32), add(%s, %x)
+              }
+            yield %s
+          } else { yield %b }
+          yield %r
+        })
+        yield r }";
+    let mut r = Rng(79);
+    for n in LANES {
+        let args = [(); 2].map(|()| array(&[n], &ScalarType::F32.into(), &mut r));
+        agree_within(text, &args, 0.0);
+        // Finite, so that all loops end.
+        agree_within(nested, &[finite(n, 3), finite(n, 41)], 0.0);
     }
 }

@@ -445,6 +445,11 @@ impl Piece<'_> {
     pub(crate) fn from(&mut self, k: usize, at: usize) -> OutSlice<'_> {
         self.outs[k].reborrow().split_at(at).1
     }
+
+    /// The same of all columns.
+    pub(crate) fn all_from(&mut self, at: usize) -> Outs<'_> {
+        self.outs.iter_mut().map(|o| o.reborrow().split_at(at).1).collect()
+    }
 }
 
 /// The memory of an output's columns.

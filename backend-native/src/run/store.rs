@@ -4,9 +4,9 @@ use super::launch::{CALL, Columns, Context, Cut, Job, Piece, finish, first_event
 use crate::buffer::{AnyBuffer, LINE, OutSlice};
 use crate::llvm::code::{Call, Computed, Memory, Part};
 use crate::llvm::{self, Form, reads_element_by_element};
-use crate::tile::machine::{Bound, Code, Machine, Space, Stop};
-use crate::tile::{lanes, memory};
-use acc_core::data::{ColumnSlice, ScalarType};
+use crate::tile::machine::{Bound, Code, Machine, Outcome, Space, Stop};
+use crate::tile::memory;
+use acc_core::data::ScalarType;
 use smallvec::SmallVec;
 
 /// Bytes of a result from which on it is written past the caches.
@@ -69,6 +69,8 @@ pub(crate) fn fill(
     let native = kernel.and_then(|job| Native::new(job, row.is_some(), turned, stream));
     let whole = native.as_ref().map_or(1, |native| native.whole).max(row.unwrap_or(1));
     len = len.next_multiple_of(whole);
+    // Rows matter to what reads along them.
+    let cut = if code.tape.plans == 0 { Cut::new(&[n], code.lanes) } else { Cut::new(extents, code.lanes) };
     let by_squares = turned.is_some_and(|axis| axis + 2 == extents.len());
     cx.tasks(
         parallel,
@@ -87,7 +89,7 @@ pub(crate) fn fill(
             m.row_after_row = false;
             if !in_panels {
                 // In order, so that the first event is found.
-                in_order(&mut piece, m, results, &Cut::new(extents, code.lanes), stream)?;
+                in_order(&mut piece, m, results, &cut, stream)?;
             }
             Ok(())
         },
@@ -192,10 +194,7 @@ fn in_order(
     while done < piece.len {
         let start = piece.start + done;
         let n = cut.len(start, piece.len - done);
-        first_event(m, n, |m, n| m.tile(start, n))?;
-        for (k, &r) in results.iter().enumerate() {
-            keep(m.get(m.tape.results[r], n), piece.from(k, done), stream);
-        }
+        first_event(m, n, |m, n| tile(m, (start, n), results, &mut piece.all_from(done), stream))?;
         done += n;
     }
     if stream {
@@ -215,10 +214,8 @@ fn panels(
     for column in (0..row).step_by(width) {
         let n = width.min(row - column);
         for line in (0..piece.len).step_by(row) {
-            m.tile(piece.start + line + column, n).map_err(|e| e.stop)?;
-            for (k, &r) in results.iter().enumerate() {
-                keep(m.get(m.tape.results[r], n), piece.from(k, line + column), stream);
-            }
+            let start = piece.start + line + column;
+            tile(m, (start, n), results, &mut piece.all_from(line + column), stream).map_err(|e| e.stop)?;
         }
     }
     if stream {
@@ -227,7 +224,20 @@ fn panels(
     Ok(())
 }
 
-/// Copies lanes to a result, past the caches if it is larger than these.
-fn keep(from: ColumnSlice<'_>, to: OutSlice<'_>, stream: bool) {
-    if stream { memory::stream(from, to) } else { lanes::copy(from, to) }
+/// Computes a tile's results into memory, past the caches if they are larger than these.
+fn tile(
+    m: &mut Machine<'_>,
+    (start, n): (usize, usize),
+    results: &[usize],
+    outs: &mut [OutSlice<'_>],
+    stream: bool,
+) -> Outcome {
+    if !stream {
+        return m.tile_to((start, n), results, outs);
+    }
+    m.tile(start, n)?;
+    for (&r, out) in results.iter().zip(outs) {
+        memory::stream(m.get(m.tape.results[r], n), out.reborrow());
+    }
+    Ok(())
 }

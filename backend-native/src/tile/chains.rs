@@ -1,7 +1,7 @@
 //! Which operations of a region become chains, and the steps of each.
 
 use super::steps::{Do, NONE, Step, is_float, width};
-use super::tape::{Chain, Operand, Slot};
+use super::tape::{Chain, Operand};
 use crate::kernel::{Body, Node, Op};
 use acc_core::data::ScalarType;
 use acc_core::ir::{PrimOp, Val};
@@ -50,7 +50,7 @@ pub(super) trait Buffers {
     /// The buffer of a value computed before.
     fn read(&self, v: Val) -> Operand;
     /// The buffer of a value that the chain computes, if something after it uses the value.
-    fn written(&self, v: Val) -> Option<Slot>;
+    fn written(&self, v: Val) -> Option<Operand>;
 }
 
 /// Writes the steps of a chain.
@@ -141,8 +141,8 @@ impl<'b, B: Buffers> Writer<'b, B> {
     fn define(&mut self, v: Val, flags: bool) {
         let step = self.steps.len() - 1;
         self.computed.insert(v, step);
-        if let Some(slot) = self.buffers.written(v) {
-            self.steps[step].out = self.new_operand(v, Operand::Written(slot));
+        if let Some(buffer) = self.buffers.written(v) {
+            self.steps[step].out = self.new_operand(v, buffer);
         } else if flags {
             self.steps[step].out = self.new_operand(v, Operand::Scratch(0));
         }
@@ -270,18 +270,6 @@ impl<'b, B: Buffers> Writer<'b, B> {
             }
         }
         let (mut free, mut pieces) = (Vec::new(), 0);
-        let mut take = |free: &mut Vec<u16>| {
-            free.pop().unwrap_or_else(|| {
-                pieces += 1;
-                pieces - 1
-            })
-        };
-        for o in &mut self.operands {
-            // Filled before the first step, for all pieces.
-            if let Operand::Same(_, at) = o {
-                *at = take(&mut Vec::new());
-            }
-        }
         for (k, s) in self.steps.iter().enumerate() {
             // Read before it is written: an operand that dies here leaves its place to the result, lane for lane.
             for o in [s.a, s.b] {
@@ -296,7 +284,10 @@ impl<'b, B: Buffers> Writer<'b, B> {
             if s.out != NONE
                 && let Operand::Scratch(at) = &mut self.operands[usize::from(s.out)]
             {
-                *at = take(&mut free);
+                *at = free.pop().unwrap_or_else(|| {
+                    pieces += 1;
+                    pieces - 1
+                });
             }
         }
         pieces

@@ -4,6 +4,7 @@ use super::chains::{Buffers, Writer};
 use super::order::{Item, order};
 use super::same::{Parts, Same};
 use super::tape::{Access, Branch, Call, Captures, Inst, Loop, Operand, Slot, Slots, Tape, TapeIx};
+use super::turn::turn;
 use crate::kernel::{Body, Edge, Ix, Node, Op, Region};
 use acc_core::data::ScalarType;
 use acc_core::ir::{ArrayId, Loc, Val};
@@ -24,12 +25,16 @@ pub(crate) fn compile(body: &Body) -> Tape {
         scalars: Vec::new(),
         in_group: false,
         same: Same::default(),
+        read_whole: HashSet::new(),
+        loads: HashSet::new(),
+        direct: HashSet::new(),
         free_values: HashMap::new(),
     };
     let consts: Vec<(Slot, u64)> = body.consts.iter().map(|(v, l)| (c.define(*v), l.bits)).collect();
     let params: Vec<Slot> = body.region.params.iter().map(|&v| c.define(v)).collect();
     let code = c.code(&body.region, false);
     let results: Vec<Slot> = body.region.results.iter().map(|&v| c.at(v)).collect();
+    let direct = body.region.results.iter().map(|v| c.direct.contains(v)).collect();
     let mut used = vec![false; body.types.len()];
     for v in &body.region.results {
         used[v.index()] = true;
@@ -45,6 +50,7 @@ pub(crate) fn compile(body: &Body) -> Tape {
         param_used,
         code,
         results,
+        direct,
         groups: c.groups as usize,
         plans: c.plans as usize,
         arrays: c.arrays,
@@ -63,6 +69,12 @@ struct Compiler<'a> {
     scalars: Vec<(ArrayId, u32)>,
     in_group: bool,
     same: Same,
+    /// The values that something other than a chain reads, of the regions met so far.
+    read_whole: HashSet<Val>,
+    /// What loads read of the others.
+    loads: HashSet<Val>,
+    /// The results of the body that a chain writes, and nothing else reads.
+    direct: HashSet<Val>,
     /// The values that each region met so far uses from outside, by its address in the body.
     free_values: HashMap<*const Region, Rc<[Val]>>,
 }
@@ -70,22 +82,19 @@ struct Compiler<'a> {
 /// The buffers of a chain.
 struct ChainBuffers<'c, 'a> {
     compiler: &'c Compiler<'a>,
-    written: HashMap<Val, Slot>,
+    written: HashMap<Val, Operand>,
 }
 
 impl Buffers for ChainBuffers<'_, '_> {
     fn read(&self, v: Val) -> Operand {
         let slot = self.compiler.at(v);
-        if self.compiler.is_global(v) {
-            Operand::Filled(slot)
-        } else if self.compiler.same.has(v) {
-            Operand::Same(slot, 0)
-        } else {
-            Operand::Read(slot)
+        if self.compiler.is_same(v) {
+            return Operand::One(slot);
         }
+        if self.compiler.loads.contains(&v) { Operand::Loaded(slot) } else { Operand::Read(slot) }
     }
 
-    fn written(&self, v: Val) -> Option<Slot> {
+    fn written(&self, v: Val) -> Option<Operand> {
         self.written.get(&v).copied()
     }
 }
@@ -183,14 +192,26 @@ impl Compiler<'_> {
     fn code(&mut self, r: &Region, nested: bool) -> Vec<Inst> {
         let items = self.items(r);
         let mut last: HashMap<Val, usize> = HashMap::new();
+        let mut read_whole = std::mem::take(&mut self.read_whole);
         for (at, item) in items.iter().enumerate() {
+            let chain = matches!(item, Item::Chain(..));
             for k in item.nodes() {
-                self.uses(&r.nodes[k], nested, &mut |v| _ = last.insert(v, at));
+                self.uses(&r.nodes[k], nested, &mut |v| {
+                    last.insert(v, at);
+                    if !chain {
+                        read_whole.insert(v);
+                    }
+                });
             }
         }
+        let single = |v: &Val| r.results.iter().filter(|w| *w == v).count() == 1;
+        let once: HashSet<Val> = r.results.iter().filter(|v| !nested && single(v)).copied().collect();
+        let used_until = last.clone();
         for &v in &r.results {
             last.insert(v, usize::MAX);
+            read_whole.insert(v);
         }
+        self.read_whole = read_whole;
         let mut owned: Vec<Val> = Vec::new();
         let mut out = Vec::new();
         for (at, item) in items.iter().enumerate() {
@@ -201,7 +222,8 @@ impl Compiler<'_> {
                 }
                 Item::Chain(width, nodes) => {
                     let nodes: Vec<&Node> = nodes.iter().map(|&k| &r.nodes[k]).collect();
-                    out.push(self.chain(*width, &nodes, |v| last.get(&v).is_some_and(|&l| l > at)));
+                    let direct = |v| once.contains(&v) && used_until.get(&v).is_none_or(|&l| l <= at);
+                    out.push(self.chain(*width, &nodes, |v| last.get(&v).is_some_and(|&l| l > at), direct));
                 }
                 Item::One(k) => {
                     let n = &r.nodes[*k];
@@ -240,15 +262,30 @@ impl Compiler<'_> {
         }
         let (body, same) = (self.body, std::mem::take(&mut self.same));
         let is_uniform = |n: &Node| !n.results.is_empty() && n.results.iter().all(|&v| body.uniform[v.index()]);
-        let items = order(body, r, is_uniform, |n| same.is_all_of(n), |n, f| self.uses(n, true, f));
+        let items = order(body, r, is_uniform, |v| same.has(v), |n, f| self.uses(n, true, f));
         self.same = same;
         items
     }
 
     /// Operations as one instruction; those of their results that something after it uses have buffers.
-    fn chain(&mut self, width: usize, nodes: &[&Node], used_after: impl Fn(Val) -> bool) -> Inst {
-        let results = nodes.iter().flat_map(|n| &n.results);
-        let written = results.filter(|&&v| used_after(v)).map(|&v| (v, self.define(v))).collect();
+    fn chain(
+        &mut self,
+        width: usize,
+        nodes: &[&Node],
+        used_after: impl Fn(Val) -> bool,
+        direct: impl Fn(Val) -> bool,
+    ) -> Inst {
+        let results = nodes.iter().flat_map(|n| &n.results).copied().filter(|&v| used_after(v));
+        let written = results.map(|v| {
+            let slot = self.define(v);
+            if direct(v) {
+                self.direct.insert(v);
+                (v, Operand::Result(slot))
+            } else {
+                (v, Operand::Written(slot))
+            }
+        });
+        let written = written.collect();
         let buffers = ChainBuffers { compiler: self, written };
         Inst::Chain(Box::new(Writer::new(self.body, buffers).chain(width, nodes)))
     }
@@ -297,7 +334,8 @@ impl Compiler<'_> {
             })
             .collect();
         self.plans += 1;
-        Box::new(Access { array: self.array(array), index, edge, plan: self.plans - 1, loc: loc.clone() })
+        let array = self.array(array);
+        Box::new(Access { array, index, edge, plan: self.plans - 1, for_chains: false, loc: loc.clone() })
     }
 
     fn inst(&mut self, n: &Node, nested: bool) -> Inst {
@@ -344,7 +382,11 @@ impl Compiler<'_> {
                 Inst::Extent { array: self.array(*array), axis: *axis, out: self.define(n.results[0]) }
             }
             Op::Load(l) => {
-                let access = self.access(l.array, &l.index, l.edge, nested, &loc);
+                let mut access = self.access(l.array, &l.index, l.edge, nested, &loc);
+                access.for_chains = !self.in_group && n.results.iter().all(|v| !self.read_whole.contains(v));
+                if access.for_chains {
+                    self.loads.extend(&n.results);
+                }
                 let outs = n.results.iter().map(|&v| self.define(v)).collect();
                 Inst::Load { access, leaves: l.leaves.clone(), outs }
             }
@@ -395,16 +437,25 @@ impl Compiler<'_> {
     }
 
     fn loop_(&mut self, n: &Node, init: &[Val], test: &Region, step: &Region) -> Inst {
+        let captured = [test, step];
+        let mut ahead = None;
         if !self.in_group {
             let mut same = std::mem::take(&mut self.same);
-            let parts = Parts { init, test, step };
-            same.enter(self.body, &parts, |n, f| self.uses(n, true, f));
+            // All lanes take the step or none does: there is nothing to gain by taking it before that is known.
+            let together =
+                |v: Val| self.is_global(v) || same.of_loop(self.body, &Parts { init, test, step }).contains(&v);
+            if !test.results.iter().any(|&v| together(v)) {
+                ahead = turn(self.body, test, step);
+            }
+            let [test, step] = ahead.as_ref().map_or([test, step], |[turn, rest]| [turn, rest]);
+            same.enter(self.body, &Parts { init, test, step }, |n, f| self.uses(n, true, f));
             self.same = same;
         }
+        let [test, step] = ahead.as_ref().map_or([test, step], |[turn, rest]| [turn, rest]);
         let init: Slots = init.iter().map(|&v| self.at(v)).collect();
         let results: Slots = n.results.iter().map(|&v| self.define(v)).collect();
         let state: Slots = test.params.iter().map(|&v| self.alloc(self.body.ty(v))).collect();
-        let (captures, outer) = self.capture(&[test, step]);
+        let (captures, outer) = self.capture(&captured);
         // State and captures live through the whole loop: neither region releases them.
         let bind = |c: &mut Self, params: &[Val]| {
             for (&p, &s) in params.iter().zip(&state) {
@@ -414,16 +465,19 @@ impl Compiler<'_> {
         bind(self, &test.params);
         let test_code = acc_core::grow_stack(|| self.code(test, true));
         let cond = self.at(test.results[0]);
-        self.leave(test);
+        if ahead.is_none() {
+            self.leave(test);
+        }
         bind(self, &step.params);
         let step_code = acc_core::grow_stack(|| self.code(step, true));
         let next: Slots = step.results.iter().map(|&v| self.at(v)).collect();
-        let own = |v: &Val| step.nodes.iter().any(|n| n.results.contains(v)) && !self.is_global(*v);
+        let computing = if ahead.is_some() { test } else { step };
+        let own = |v: &Val| computing.nodes.iter().any(|n| n.results.contains(v)) && !self.is_global(*v);
         let plain: Vec<bool> =
             step.results.iter().enumerate().map(|(k, v)| own(v) && !step.results[..k].contains(v)).collect();
         let shadow: SmallVec<[Option<Slot>; 4]> =
             plain.iter().zip(&state).map(|(&plain, &s)| (!plain).then(|| self.alloc(self.slots[s as usize]))).collect();
-        self.leave(step);
+        self.leave(computing);
         for s in shadow.iter().flatten().chain(&state) {
             self.release(*s);
         }
@@ -439,6 +493,7 @@ impl Compiler<'_> {
             state,
             captures,
             test: test_code,
+            ahead: ahead.is_some(),
             cond,
             step: step_code,
             next,

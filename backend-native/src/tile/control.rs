@@ -4,6 +4,17 @@ use super::lanes::{self, Lane};
 use super::machine::{Machine, Outcome};
 use super::tape::{Branch, Captures, Loop, Slot};
 
+/// The lanes that a loop runs on.
+struct Running {
+    /// Their numbers.
+    ids: Vec<u32>,
+    /// Which of them still go on.
+    alive: Vec<bool>,
+    /// Scratch: those that leave, by their place among these and by their number.
+    at: Vec<u32>,
+    to: Vec<u32>,
+}
+
 impl<'a> Machine<'a> {
     /// Lends the buffers of captured values to a region that all lanes enter, or takes them back.
     fn exchange(&mut self, captures: &Captures) {
@@ -91,18 +102,17 @@ impl<'a> Machine<'a> {
             return done;
         }
         let mut lent = true;
-        let mut ids = self.list();
-        ids.extend(0..n as u32);
-        let mut alive = vec![true; n];
-        let done = self.iterate(l, contiguous, &mut ids, &mut alive, &mut lent);
+        let mut running = Running { ids: self.list(), alive: vec![true; n], at: self.list(), to: self.list() };
+        running.ids.extend(0..n as u32);
+        let done = self.iterate(l, contiguous, &mut running, &mut lent);
         if lent {
             self.exchange(&l.captures);
         }
         let done = done.map_err(|mut e| {
-            e.lane = ids[e.lane] as usize;
+            e.lane = running.ids[e.lane] as usize;
             e
         });
-        self.lists.push(ids);
+        self.lists.extend([running.ids, running.at, running.to]);
         done
     }
 
@@ -125,7 +135,9 @@ impl<'a> Machine<'a> {
                 let (o, others) = self.writing(result);
                 lanes::fill_from(others.get(state, 1), 0, n, o);
             } else {
-                self.copy(state, result, n);
+                // Nothing reads the state again.
+                self.own.swap(state as usize, result as usize);
+                self.refs.swap(state as usize, result as usize);
             }
         }
     }
@@ -146,67 +158,58 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    /// Runs a loop on the lanes whose numbers are `ids`; of those that still run `alive` is true.
-    fn iterate(
-        &mut self,
-        l: &'a Loop,
-        mut contiguous: bool,
-        ids: &mut Vec<u32>,
-        alive: &mut Vec<bool>,
-        lent: &mut bool,
-    ) -> Outcome {
-        let mut running = ids.len();
+    /// Runs a loop on lanes until none is left.
+    fn iterate(&mut self, l: &'a Loop, mut contiguous: bool, lanes: &mut Running, lent: &mut bool) -> Outcome {
+        let mut alive = lanes.ids.len();
         loop {
-            let m = ids.len();
+            let m = lanes.ids.len();
             self.run(&l.test, m, contiguous)?;
+            let Running { ids, alive: flags, at, to } = &mut *lanes;
             let cond = match self.refs[l.cond as usize] {
                 Some(r) => bool::of_slice_or_empty(r),
                 None => bool::of(&self.own[l.cond as usize]),
             };
-            let still = lanes::count(alive, cond);
-            if still == 0 && running == m && *lent {
+            lanes::leave(flags, cond, at);
+            if at.len() == m && *lent {
                 // All leave together, none did before.
                 self.leave_together(l, m);
                 return Ok(());
             }
-            if still < running {
+            let some_leave = !at.is_empty();
+            if some_leave {
                 // Results of the lanes that are done now, before the next step overwrites their state.
-                let mut at = self.lists.pop().unwrap_or_default();
-                let mut to = self.lists.pop().unwrap_or_default();
                 to.clear();
-                let cond = match self.refs[l.cond as usize] {
-                    Some(r) => bool::of_slice_or_empty(r),
-                    None => bool::of(&self.own[l.cond as usize]),
-                };
-                lanes::leave(alive, cond, &mut at);
                 to.extend(at.iter().map(|&k| ids[k as usize]));
                 for ((&state, &result), &same) in l.state.iter().zip(&l.results).zip(&l.same) {
                     let (o, others) = self.writing(result);
                     match same {
-                        true => lanes::spread(others.get(state, 1), &to, o.out()),
-                        false => lanes::move_lanes(others.get(state, m), &at, &to, o.out()),
+                        true => lanes::spread(others.get(state, 1), to, o.out()),
+                        false => lanes::move_lanes(others.get(state, m), at, to, o.out()),
                     }
                 }
-                running = still;
-                if running == 0 {
-                    self.lists.extend([at, to]);
+                alive -= at.len();
+                if alive == 0 {
                     return Ok(());
                 }
-                // A lane that is done may run on if that can do no harm, until a quarter is idle.
-                if !l.total || running <= m - m / 4 {
-                    lanes::chosen(alive.iter().copied(), &mut at);
-                    self.compact(l, &at, lent);
-                    for (k, &j) in at.iter().enumerate() {
-                        ids[k] = ids[j as usize];
-                    }
-                    ids.truncate(running);
-                    alive.clear();
-                    alive.resize(running, true);
-                    contiguous = false;
-                }
-                self.lists.extend([at, to]);
             }
-            self.next_state(l, ids.len(), contiguous)?;
+            if l.ahead {
+                self.next_state(l, m, contiguous)?;
+            }
+            // A lane that is done may run on if that can do no harm, until a quarter is idle.
+            if some_leave && (!l.total || alive <= m - m / 4) {
+                lanes::chosen(flags.iter().copied(), at);
+                self.compact(l, at, lent);
+                for (k, &j) in at.iter().enumerate() {
+                    ids[k] = ids[j as usize];
+                }
+                ids.truncate(alive);
+                flags.clear();
+                flags.resize(alive, true);
+                contiguous = false;
+            }
+            if !l.ahead {
+                self.next_state(l, lanes.ids.len(), contiguous)?;
+            }
         }
     }
 

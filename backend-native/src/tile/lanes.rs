@@ -38,20 +38,42 @@ pub(crate) fn count_kept(flags: &[u8]) -> usize {
     flags.chunks(128).map(|piece| usize::from(piece.iter().map(|f| u8::from(*f != 0)).sum::<u8>())).sum()
 }
 
+/// How many flags are looked at at once for lanes that leave: few do at a time.
+const LOOK: usize = 64;
+
+/// Of so many lanes from `first` on.
+#[inline(always)]
+fn leave_some(alive: &mut [bool; LOOK], cond: &[bool; LOOK], first: u32, list: &mut Vec<u32>) {
+    let gone: [u8; LOOK] = std::array::from_fn(|k| u8::from(alive[k] & !cond[k]));
+    if gone.iter().fold(0, |any, gone| any | gone) == 0 {
+        return;
+    }
+    for (flags, first) in gone.as_chunks().0.iter().zip((first..).step_by(8)) {
+        let mut flags = u64::from_le_bytes(*flags);
+        while flags != 0 {
+            list.push(first + flags.trailing_zeros() / 8);
+            flags &= flags - 1;
+        }
+    }
+    *alive = std::array::from_fn(|k| alive[k] & cond[k]);
+}
+
 #[inline(always)]
 fn leave_impl(alive: &mut [bool], cond: &[bool], list: &mut Vec<u32>) {
-    // In pieces: few lanes leave at a time.
-    const PIECE: usize = 32;
     list.clear();
-    for ((alive, cond), first) in alive.chunks_mut(PIECE).zip(cond.chunks(PIECE)).zip((0..).step_by(PIECE)) {
-        if alive.iter().zip(cond).fold(false, |any, (a, c)| any | (a & !c)) {
-            for ((a, c), k) in alive.iter_mut().zip(cond).zip(first..) {
-                if *a & !c {
-                    *a = false;
-                    list.push(k);
-                }
-            }
-        }
+    // Of a buffer, which may have more lanes.
+    let (conds, rest_conds) = cond[..alive.len().min(cond.len())].as_chunks();
+    let (all, rest) = alive.as_chunks_mut();
+    for ((alive, cond), first) in all.iter_mut().zip(conds).zip((0..).step_by(LOOK)) {
+        leave_some(alive, cond, first, list);
+    }
+    let n = rest.len().min(rest_conds.len());
+    if n > 0 {
+        let (mut alive, mut cond) = ([false; LOOK], [false; LOOK]);
+        alive[..n].copy_from_slice(&rest[..n]);
+        cond[..n].copy_from_slice(&rest_conds[..n]);
+        leave_some(&mut alive, &cond, (all.len() * LOOK) as u32, list);
+        rest[..n].copy_from_slice(&alive[..n]);
     }
 }
 
@@ -307,3 +329,22 @@ macro_rules! lanes {
     };
 }
 all_types!(lanes);
+
+#[cfg(test)]
+mod tests {
+    use super::leave;
+
+    #[test]
+    fn lanes_leave_once() {
+        for n in [0, 1, 7, 63, 64, 65, 200] {
+            let mut alive: Vec<bool> = (0..n).map(|k| k % 5 != 1).collect();
+            // A buffer with more lanes.
+            let cond: Vec<bool> = (0..256).map(|k| k % 3 != 0 || k / 64 == 1).collect();
+            let gone: Vec<u32> = (0..n as u32).filter(|&k| alive[k as usize] && !cond[k as usize]).collect();
+            let left: Vec<bool> = (0..n).map(|k| alive[k] && cond[k]).collect();
+            let mut list = vec![9];
+            leave(&mut alive, &cond, &mut list);
+            assert_eq!((list, alive), (gone, left), "{n} lanes");
+        }
+    }
+}

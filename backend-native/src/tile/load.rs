@@ -1,6 +1,7 @@
-//! Reads of arrays: contiguous, strided, with edges, and one by one.
+//! Reads of arrays: contiguous, strided, and one by one.
 
-use super::machine::{Input, Machine, Outcome, Pattern, Plan, Stop, event};
+use super::machine::{Input, Lies, Machine, Outcome, Pattern, Plan, Stop, event};
+use super::pieces::MOST_LANES;
 use super::tape::{Access, Slot, TapeIx};
 use super::{lanes, position};
 use crate::kernel::Edge;
@@ -64,6 +65,7 @@ impl<'a> Machine<'a> {
             Ok(i) => i,
             Err(stop) => return event(0, stop),
         };
+        outs.iter().for_each(|&out| self.lies[out as usize] = Lies::Whole);
         if access.edge == Some(Edge::Any) && input.shape.contains(&0) {
             for &out in outs {
                 self.refs[out as usize] = None;
@@ -76,36 +78,46 @@ impl<'a> Machine<'a> {
             if matches!(self.plans[plan], Plan::Unknown) {
                 self.plans[plan] = self.plan(access, input.shape);
             }
-            match std::mem::replace(&mut self.plans[plan], Plan::Unknown) {
+            let plans = std::mem::take(&mut self.plans);
+            let done = match &plans[plan] {
                 Plan::Proven { constant, coefficients, shape } => {
-                    let once = !access.index.iter().any(|ix| matches!(ix, TapeIx::Affine { lanes: Some(_), .. }));
-                    self.read((plan, once), input, leaves, outs, n, constant, &coefficients, shape);
-                    self.plans[plan] = Plan::Proven { constant, coefficients, shape };
-                    return Ok(());
+                    self.read(access, input, leaves, outs, n, *constant, coefficients, *shape);
+                    true
                 }
-                Plan::Edges => {
-                    self.plans[plan] = Plan::Edges;
-                    if let Some(edge) = access.edge {
-                        self.read_edges(access, input, edge, leaves, outs, n);
-                    }
-                    return Ok(());
+                Plan::Edges { strides } => {
+                    self.read_edges(access, input, strides, leaves, outs, n);
+                    true
                 }
-                other => self.plans[plan] = other,
+                Plan::Unknown | Plan::General => false,
+            };
+            self.plans = plans;
+            if done {
+                return Ok(());
             }
         }
         // Counters of loops are the same in all lanes.
         let same = self.same_index(access, n);
         self.positions(access, input, if same { 1 } else { n })?;
         let same = self.at.first().copied().filter(|_| same);
+        let filled = if same.is_some() { self.filled(access, outs, n) } else { n };
         for (&leaf, &out) in leaves.iter().zip(outs) {
             let (column, mut o) = (input.columns[leaf as usize], self.take(out));
             match same {
-                Some(at) => lanes::fill_from(column, at, n, &mut o),
+                Some(at) => lanes::fill_from(column, at, filled, &mut o),
                 None => lanes::gather_at(column, &self.at[..n], o.out()),
             }
             self.put(out, o);
         }
         Ok(())
+    }
+
+    /// How many of `n` lanes that all read the same are filled: one piece of them, if chains alone use them.
+    fn filled(&mut self, access: &Access, outs: &[Slot], n: usize) -> usize {
+        if !access.for_chains {
+            return n;
+        }
+        outs.iter().for_each(|&out| self.lies[out as usize] = Lies::Alike);
+        MOST_LANES
     }
 
     fn base(&self, base: Option<Slot>) -> i64 {
@@ -149,7 +161,7 @@ impl<'a> Machine<'a> {
                 .collect();
             let distinct = axes.iter().enumerate().all(|(k, a)| !axes[..k].contains(a));
             let rows = access.edge.is_some() && access.index.iter().all(plain) && distinct;
-            return if rows { Plan::Edges } else { Plan::General };
+            return if rows { Plan::Edges { strides } } else { Plan::General };
         }
         let (lo, hi) = (self.space.lo, self.space.hi);
         let want = row_major(self.space.lane_extents());
@@ -170,7 +182,7 @@ impl<'a> Machine<'a> {
     #[allow(clippy::too_many_arguments)] // One call, the parts of one plan.
     fn read(
         &mut self,
-        plan: (usize, bool),
+        access: &Access,
         input: &'a Input<'a>,
         leaves: &[u32],
         outs: &[Slot],
@@ -194,9 +206,10 @@ impl<'a> Machine<'a> {
                 }
             }
             Pattern::Same => {
+                let n = self.filled(access, outs, n);
                 for (&leaf, &out) in leaves.iter().zip(outs) {
                     let mut o = self.take(out);
-                    lanes::strided(input.columns[leaf as usize], origin as usize, 0, n, o.out());
+                    lanes::fill_from(input.columns[leaf as usize], origin as usize, n, &mut o);
                     self.put(out, o);
                 }
             }
@@ -212,6 +225,8 @@ impl<'a> Machine<'a> {
                     }
                     return;
                 }
+                let once = !access.index.iter().any(|ix| matches!(ix, TapeIx::Affine { lanes: Some(_), .. }));
+                let plan = (access.plan as usize, once);
                 if first + n <= row && self.read_turned(plan, (input, leaves, outs), n, origin, coefficients) {
                     return;
                 }
@@ -245,103 +260,6 @@ impl<'a> Machine<'a> {
             line /= n;
         }
         sum
-    }
-
-    /// Reads rows of a stencil: the inside of a row as it lies, what is beyond the edges one by one.
-    fn read_edges(
-        &mut self,
-        access: &Access,
-        input: &'a Input<'a>,
-        edge: Edge,
-        leaves: &[u32],
-        outs: &[Slot],
-        n: usize,
-    ) {
-        let (lo, hi) = (self.space.lo, self.space.hi);
-        let strides = row_major(input.shape);
-        let row = self.space.lane_extents().last().copied().unwrap_or(1).max(1);
-        if self.start % row + n <= row
-            && let Some(at) = self.row_in_place(access, input.shape, &strides, edge, n)
-        {
-            for (&leaf, &out) in leaves.iter().zip(outs) {
-                self.refs[out as usize] = Some(lanes::part(input.columns[leaf as usize], at, n));
-            }
-            return;
-        }
-        let mut taken: SmallVec<[_; 4]> = outs.iter().map(|&s| self.take(s)).collect();
-        let (mut k, mut j, mut line) = (0, self.start % row, self.start / row);
-        while k < n {
-            let len = (row - j).min(n - k);
-            // The address of the row's start, and how the index runs along it.
-            let mut at = 0i64;
-            let mut run: Option<(i64, i64, usize)> = None;
-            for ((ix, &stride), &extent) in access.index.iter().zip(&strides).zip(input.shape) {
-                let TapeIx::Affine { axis, offset, .. } = *ix else { continue };
-                let axis = axis as usize;
-                if hi > lo && axis == hi - 1 {
-                    run = Some((offset, stride, extent));
-                    continue;
-                }
-                let i = if axis < lo || axis >= hi { self.fixed[axis] } else { self.coordinate(axis, line) };
-                at += stride * edge_index(edge, i + offset, extent);
-            }
-            let (offset, stride, extent) = run.unwrap_or((0, 0, usize::MAX));
-            // Lanes j..j+len of the row; those in bounds are from `a` to `b`.
-            let a = (-offset).clamp(j as i64, (j + len) as i64);
-            let b = (extent as i64).saturating_sub(offset).clamp(a, (j + len) as i64);
-            for (&leaf, o) in leaves.iter().zip(&mut taken) {
-                let column = input.columns[leaf as usize];
-                let mut put = |from: i64, to: i64| {
-                    for i in from..to {
-                        let (_, out) = o.out().split_at(k + (i - j as i64) as usize);
-                        let p = at + stride * edge_index(edge, i + offset, extent);
-                        lanes::strided(column, p as usize, 0, 1, out);
-                    }
-                };
-                put(j as i64, a);
-                put(b, (j + len) as i64);
-                if b > a {
-                    let (_, out) = o.out().split_at(k + (a - j as i64) as usize);
-                    let p = at + stride * (a + offset);
-                    lanes::strided(column, p as usize, stride as isize, (b - a) as usize, out);
-                }
-            }
-            k += len;
-            j = 0;
-            line += 1;
-        }
-        for (&s, o) in outs.iter().zip(taken) {
-            self.put(s, o);
-        }
-    }
-
-    /// Where a tile within one row lies in memory, if all of it is inside and one after the other.
-    fn row_in_place(&self, access: &Access, shape: &[usize], strides: &[i64], edge: Edge, n: usize) -> Option<usize> {
-        let (lo, hi) = (self.space.lo, self.space.hi);
-        let row = self.space.lane_extents().last().copied()?.max(1);
-        let (j, line) = ((self.start % row) as i64, self.start / row);
-        let mut at = 0i64;
-        for ((ix, &stride), &extent) in access.index.iter().zip(strides).zip(shape) {
-            let TapeIx::Affine { axis, offset, .. } = *ix else { return None };
-            let axis = axis as usize;
-            if axis + 1 == hi {
-                if stride != 1 || j + offset < 0 || j + offset + n as i64 > extent as i64 {
-                    return None;
-                }
-                at += j + offset;
-            } else {
-                let i = if axis < lo || axis >= hi { self.fixed[axis] } else { self.coordinate(axis, line) };
-                at += stride * edge_index(edge, i + offset, extent);
-            }
-        }
-        usize::try_from(at).ok()
-    }
-
-    /// The index along a lane axis other than the last, at a line.
-    fn coordinate(&self, axis: usize, line: usize) -> i64 {
-        let (extents, hi) = (&self.space.extents, self.space.hi);
-        let inner: usize = extents[axis + 1..hi.saturating_sub(1).max(axis + 1)].iter().product::<usize>().max(1);
-        (line / inner % extents[axis].max(1)) as i64
     }
 
     /// The index along one dimension, for each lane.

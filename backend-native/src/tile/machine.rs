@@ -1,5 +1,6 @@
 //! Runs tapes over tiles of lanes.
 
+use super::chain::Direct;
 use super::lanes::{self, Lane, Lanes};
 use super::pieces::{MOST_LANES, Place};
 use super::position;
@@ -136,8 +137,8 @@ pub(crate) enum Plan {
     Unknown,
     /// `constant + sum(coefficient * index)` over all axes, in bounds for the whole launch.
     Proven { constant: i64, coefficients: SmallVec<[i64; 4]>, shape: Pattern },
-    /// Rows of an affine load with edges: see `load`.
-    Edges,
+    /// Rows of an affine load with edges, of an array with these strides: see `edges`.
+    Edges { strides: SmallVec<[i64; 4]> },
     /// To be computed and checked lane by lane.
     General,
 }
@@ -153,6 +154,17 @@ pub(crate) enum Pattern {
     Segments,
 }
 
+/// Where a chain finds the lanes of what was read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Lies {
+    /// In their buffer, or where they are in memory.
+    Whole,
+    /// All lanes are the same: one piece of them is in the buffer.
+    Alike,
+    /// In memory, from a place on, but for the first or the last piece, which are in the buffer where `first` and `last` say so.
+    Within { memory: *mut u8, first: bool, last: bool },
+}
+
 /// Runs one tape; one per worker and launch.
 pub(crate) struct Machine<'a> {
     pub code: &'a Code,
@@ -166,6 +178,8 @@ pub(crate) struct Machine<'a> {
     pub own: Vec<Lanes>,
     pub refs: Vec<Option<ColumnSlice<'a>>>,
     pub plans: Vec<Plan>,
+    /// How the lanes of what was read last lie, by buffer, where chains alone use them.
+    pub(super) lies: Vec<Lies>,
     /// Whether tiles come row after row, the same lanes of each: then reads across rows are turned.
     pub row_after_row: bool,
     /// What was read of rows to come, by plan.
@@ -177,6 +191,8 @@ pub(crate) struct Machine<'a> {
     pub index: Vec<i64>,
     /// Scratch: pieces of chains.
     pub(super) pieces: AlignedVec<u64>,
+    /// Where the tile that runs leaves results.
+    pub(super) memory: Direct,
     /// Scratch: where the operands of a chain lie.
     pub(super) places: Vec<Place>,
     pub(super) lists: Vec<Vec<u32>>,
@@ -229,12 +245,14 @@ impl<'a> Machine<'a> {
             own: code.frame(),
             refs: vec![None; tape.slots.len()],
             plans: vec![Plan::Unknown; tape.plans],
+            lies: vec![Lies::Whole; tape.slots.len()],
             row_after_row: false,
             turned: (0..tape.plans).map(|_| None).collect(),
             filled: vec![false; tape.groups],
             at: Vec::new(),
             index: Vec::new(),
             pieces: AlignedVec::default(),
+            memory: Direct::new(),
             places: Vec::new(),
             lists: Vec::new(),
             work: 0,

@@ -55,7 +55,7 @@ pub(super) fn order(
     body: &Body,
     r: &Region,
     is_uniform: impl Fn(&Node) -> bool,
-    is_same: impl Fn(&Node) -> bool,
+    is_same: impl Fn(Val) -> bool,
     mut uses: impl FnMut(&Node, &mut dyn FnMut(Val)),
 ) -> Vec<Item> {
     let mut items = Vec::new();
@@ -74,9 +74,14 @@ pub(super) fn order(
                 used[chain] = true;
             }
         });
-        let chain = match if is_same(n) { None } else { chained(body, n) } {
-            // Flags are where they are computed.
-            Some(0) => used.iter().position(|&u| u),
+        let computed_once = !n.results.is_empty() && n.results.iter().all(|&v| is_same(v));
+        let chain = match if computed_once { None } else { chained(body, n) } {
+            // Flags are where they are computed. One that is the same in all lanes is read by chains alone.
+            Some(0) => used.iter().position(|&u| u).or_else(|| {
+                let mut any = false;
+                n.op.operands(&mut |v| any |= is_same(v));
+                any.then_some(0)
+            }),
             width => WIDTHS.iter().position(|&w| width == Some(w)),
         };
         for other in (0..2).filter(|&c| used[c] && chain != Some(c)) {

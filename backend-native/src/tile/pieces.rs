@@ -10,6 +10,7 @@ use super::int::Int;
 use super::prims::{maximum, minimum};
 use super::steps::{Do, NONE, Step};
 use super::versions::{Version, version};
+use std::ops::Range;
 
 /// Lanes of a piece at most.
 pub(crate) const MOST_LANES: usize = 128;
@@ -165,10 +166,15 @@ unsafe fn compare<V: Copy, T: Copy, const N: usize, const ONE: bool>(
 ///
 /// The flags can be read and written.
 #[inline(always)]
-unsafe fn flags<V: Copy, T: Copy, const N: usize>(a: *const u8, b: *const u8, out: *mut u8, f: impl Fn(u8, u8) -> u8) {
+unsafe fn flags<V: Copy, T: Copy, const N: usize, const A_ONE: bool, const B_ONE: bool>(
+    a: *const u8,
+    b: *const u8,
+    out: *mut u8,
+    f: impl Fn(u8, u8) -> u8,
+) {
     unrolled!(i in groups::<V, T, N>() => {
         // SAFETY: by the contract.
-        let (x, y): ([u8; GROUP], [u8; GROUP]) = unsafe { (read::<u8, false>(a, i), read::<u8, false>(b, i)) };
+        let (x, y): ([u8; GROUP], [u8; GROUP]) = unsafe { (read::<u8, A_ONE>(a, i), read::<u8, B_ONE>(b, i)) };
         let mut r = x;
         for k in 0..GROUP {
             r[k] = f(x[k], y[k]);
@@ -184,15 +190,14 @@ macro_rules! steps {
         ///
         /// # Safety
         ///
-        /// Each place can be read, and those stored to be written, for so many pieces; numbers of steps are of places.
+        /// Each place can be read, and those stored to be written, for these pieces; numbers of steps are of places.
         #[inline(always)]
-        unsafe fn $name<V: Copy, const N: usize>(zero: V, steps: &[Step], places: &[Place], pieces: usize) {
-            for piece in 0..pieces {
+        unsafe fn $name<V: Copy, const N: usize>(zero: V, steps: &[Step], places: &[Place], pieces: Range<usize>) {
+            for piece in pieces {
                 let mut acc = [zero; N];
                 let at = |k: u16| {
                     let place = places[usize::from(k)];
-                    // SAFETY: by the contract.
-                    unsafe { place.at.add(place.stride * piece) }
+                    place.at.wrapping_add(place.stride * piece)
                 };
                 for s in steps {
                     // SAFETY: by the contract.
@@ -221,7 +226,12 @@ macro_rules! steps {
                         }
                         macro_rules! flags {
                             ($f:expr) => {{
-                                flags::<V, $F, N>(at(s.a), at(s.b), at(s.out), $f);
+                                match s.one {
+                                    [false, false] => flags::<V, $F, N, false, false>(at(s.a), at(s.b), at(s.out), $f),
+                                    [false, true] => flags::<V, $F, N, false, true>(at(s.a), at(s.b), at(s.out), $f),
+                                    [true, false] => flags::<V, $F, N, true, false>(at(s.a), at(s.b), at(s.out), $f),
+                                    [true, true] => flags::<V, $F, N, true, true>(at(s.a), at(s.b), at(s.out), $f),
+                                }
                                 continue;
                             }};
                         }
@@ -240,12 +250,18 @@ macro_rules! steps {
                         macro_rules! select {
                             ($f:expr) => {
                                 match s.one {
-                                    [true, _] => zip3::<V, $U, u8, N, true, false>(&mut acc, at(s.a), at(s.b), $f),
-                                    [false, _] => zip3::<V, $U, u8, N, false, false>(&mut acc, at(s.a), at(s.b), $f),
+                                    [false, false] => {
+                                        zip3::<V, $U, u8, N, false, false>(&mut acc, at(s.a), at(s.b), $f)
+                                    }
+                                    [false, true] => zip3::<V, $U, u8, N, false, true>(&mut acc, at(s.a), at(s.b), $f),
+                                    [true, false] => zip3::<V, $U, u8, N, true, false>(&mut acc, at(s.a), at(s.b), $f),
+                                    [true, true] => zip3::<V, $U, u8, N, true, true>(&mut acc, at(s.a), at(s.b), $f),
                                 }
                             };
                         }
                         match s.does {
+                            // All lanes of the operand, whatever those of the accumulator were.
+                            Do::Load if s.one[0] => zip::<V, $U, N, true>(&mut acc, at(s.a), |_, y| y),
                             Do::Load => {
                                 let from = at(s.a).cast::<V>();
                                 for (i, v) in acc.iter_mut().enumerate() {
@@ -360,22 +376,22 @@ macro_rules! run {
     };
 }
 
-/// Runs steps on whole pieces of lanes of so many bytes.
+/// Runs steps on whole pieces, given by their numbers, of lanes of so many bytes.
 ///
 /// # Safety
 ///
-/// Each place can be read, and those stored to be written, for so many pieces; numbers of steps are of places.
-pub(crate) unsafe fn run(width: usize, steps: &[Step], places: &[Place], pieces: usize) {
+/// Each place can be read, and those stored to be written, for these pieces; numbers of steps are of places.
+pub(crate) unsafe fn run(width: usize, steps: &[Step], places: &[Place], pieces: Range<usize>) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{__m256i, __m512i};
         #[target_feature(enable = "avx2,fma")]
-        unsafe fn avx2(width: usize, steps: &[Step], places: &[Place], pieces: usize) {
+        unsafe fn avx2(width: usize, steps: &[Step], places: &[Place], pieces: Range<usize>) {
             // SAFETY: the caller's contract.
             unsafe { run!(width, steps, places, pieces, __m256i, 8) }
         }
         #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
-        unsafe fn avx512(width: usize, steps: &[Step], places: &[Place], pieces: usize) {
+        unsafe fn avx512(width: usize, steps: &[Step], places: &[Place], pieces: Range<usize>) {
             // SAFETY: the caller's contract.
             unsafe { run!(width, steps, places, pieces, __m512i, 8) }
         }

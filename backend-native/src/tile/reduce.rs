@@ -124,9 +124,8 @@ fn reduce_typed<T: Copy>(acc: &mut [T], x: &[T], f: impl Fn(T, T) -> T) {
     let mut a = *acc;
     let (whole, rest) = x.as_chunks::<WIDTH>();
     for x in whole {
-        for k in 0..WIDTH {
-            a[k] = f(a[k], x[k]);
-        }
+        // A new array, which stays in registers.
+        a = std::array::from_fn(|k| f(a[k], x[k]));
     }
     for (a, &x) in a.iter_mut().zip(rest) {
         *a = f(*a, x);

@@ -38,11 +38,11 @@ impl Same {
         !n.results.is_empty() && n.results.iter().all(|&v| self.has(v))
     }
 
-    /// Takes up the values of a loop; `uses` calls a function with what a node uses, in regions of its own too.
-    pub(super) fn enter(&mut self, body: &Body, l: &Parts<'_>, mut uses: impl FnMut(&Node, &mut dyn FnMut(Val))) {
+    /// Those of the values of a loop.
+    pub(super) fn of_loop(&self, body: &Body, l: &Parts<'_>) -> HashSet<Val> {
         let Parts { init, test, step } = *l;
         let mut state: Vec<bool> = init.iter().map(|&v| body.uniform[v.index()] || self.has(v)).collect();
-        let values = loop {
+        loop {
             let mut values: HashSet<Val> = HashSet::new();
             let same = |values: &HashSet<Val>, v: Val| body.uniform[v.index()] || self.has(v) || values.contains(&v);
             for region in [test, step] {
@@ -55,10 +55,16 @@ impl Same {
             }
             let next: Vec<bool> = state.iter().zip(&step.results).map(|(&s, &v)| s && same(&values, v)).collect();
             if next == state {
-                break values;
+                return values;
             }
             state = next;
-        };
+        }
+    }
+
+    /// Takes up the values of a loop; `uses` calls a function with what a node uses, in regions of its own too.
+    pub(super) fn enter(&mut self, body: &Body, l: &Parts<'_>, mut uses: impl FnMut(&Node, &mut dyn FnMut(Val))) {
+        let values = self.of_loop(body, l);
+        let Parts { init: _, test, step } = *l;
         self.values.extend(values);
         for n in test.nodes.iter().chain(&step.nodes) {
             if !self.is_all_of(n) && !takes_one_lane(body, n) {
@@ -96,5 +102,5 @@ fn computes_same(n: &Node, same: impl Fn(Val) -> bool) -> bool {
 
 /// Whether an operand that is the same in all lanes is read in one: chains do.
 fn takes_one_lane(body: &Body, n: &Node) -> bool {
-    chained(body, n).is_some_and(|width| width != 0)
+    chained(body, n).is_some()
 }

@@ -27,6 +27,8 @@ pub(crate) struct Tape {
     pub param_used: Vec<bool>,
     pub code: Vec<Inst>,
     pub results: Vec<Slot>,
+    /// Which results a chain of `code` writes, and nothing else reads.
+    pub direct: Vec<bool>,
     /// How many uniform groups there are.
     pub groups: usize,
     /// How many loads have a plan.
@@ -60,6 +62,8 @@ pub(crate) struct Access {
     pub index: SmallVec<[TapeIx; 4]>,
     pub edge: Option<Edge>,
     pub plan: u32,
+    /// Whether what is read is used in chains alone.
+    pub for_chains: bool,
     pub loc: Loc,
 }
 
@@ -75,7 +79,9 @@ pub(crate) struct Loop {
     /// The state: parameters of both regions.
     pub state: Slots,
     pub captures: Captures,
+    /// The test; of a loop that runs `ahead` the step too, of which `step` has nothing then.
     pub test: Vec<Inst>,
+    pub ahead: bool,
     pub cond: Slot,
     pub step: Vec<Inst>,
     /// The next state.
@@ -106,11 +112,13 @@ pub(crate) struct Chain {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Operand {
     Read(Slot),
+    /// What a load leaves to chains alone: it may lie in several places.
+    Loaded(Slot),
     Written(Slot),
-    /// A buffer filled once, over all lanes: its first piece does for every piece.
-    Filled(Slot),
-    /// What is the same in all lanes that run is filled over a piece of scratch.
-    Same(Slot, u16),
+    /// The same, of a result of the body that nothing else reads.
+    Result(Slot),
+    /// The first lane stands for all.
+    One(Slot),
     Scratch(u16),
 }
 
@@ -118,8 +126,10 @@ impl Operand {
     /// Whether all lanes are the same.
     pub(crate) fn is_one(&self) -> bool {
         match self {
-            Operand::Filled(_) | Operand::Same(..) => true,
-            Operand::Read(_) | Operand::Written(_) | Operand::Scratch(_) => false,
+            Operand::One(_) => true,
+            Operand::Read(_) | Operand::Loaded(_) | Operand::Written(_) | Operand::Result(_) | Operand::Scratch(_) => {
+                false
+            }
         }
     }
 }

@@ -1,0 +1,109 @@
+//! Turns of loops: the test and the step at once, where that can do no harm.
+//!
+//! A lane that leaves takes a step more than it needs, of which nothing is kept. What test and step both compute is computed
+//! once, and neither begins anew on what the other has just read.
+
+use super::chains::chained;
+use crate::kernel::{Body, Node, Op, Region};
+use acc_core::data::ScalarType;
+use acc_core::ir::Val;
+use smallvec::SmallVec;
+use std::collections::HashMap;
+
+/// The operations of a loop's regions as one region, which yields the condition and the next state, and one without
+/// operations, which yields the next state. None if the loop does anything but what chains do.
+pub(super) fn turn(body: &Body, test: &Region, step: &Region) -> Option<[Region; 2]> {
+    let mut renamed: HashMap<Val, Val> = step.params.iter().copied().zip(test.params.iter().copied()).collect();
+    let mut known: HashMap<(Op, SmallVec<[ScalarType; 2]>), &Node> = HashMap::new();
+    let mut nodes: Vec<Node> = Vec::new();
+    for n in test.nodes.iter().chain(&step.nodes) {
+        let uniform = n.results.iter().all(|v| body.uniform[v.index()]);
+        if !uniform && chained(body, n).is_none() {
+            return None;
+        }
+        let op = with_operands(&n.op, |v| renamed.get(&v).copied().unwrap_or(v))?;
+        let types = n.results.iter().map(|&v| body.ty(v)).collect();
+        match known.get(&(op.clone(), types)) {
+            Some(same) => renamed.extend(n.results.iter().copied().zip(same.results.iter().copied())),
+            None => {
+                let types = n.results.iter().map(|&v| body.ty(v)).collect();
+                known.insert((op.clone(), types), n);
+                nodes.push(Node { op, ..n.clone() });
+            }
+        }
+    }
+    let next: Vec<Val> = step.results.iter().map(|v| renamed.get(v).copied().unwrap_or(*v)).collect();
+    let results = test.results.iter().copied().chain(next.iter().copied()).collect();
+    let params = test.params.clone();
+    Some([Region { params: params.clone(), nodes, results }, Region { params, nodes: Vec::new(), results: next }])
+}
+
+/// An operation on scalars, with other operands; none of any other kind.
+fn with_operands(op: &Op, of: impl Fn(Val) -> Val) -> Option<Op> {
+    Some(match op {
+        Op::Prim(p, v) => Op::Prim(*p, v.iter().map(|&v| of(v)).collect()),
+        Op::Cast(v) => Op::Cast(of(*v)),
+        Op::Bitcast(v) => Op::Bitcast(of(*v)),
+        Op::Fma(a, b, c) => Op::Fma(of(*a), of(*b), of(*c)),
+        Op::Select { cond, then, else_ } => Op::Select { cond: of(*cond), then: of(*then), else_: of(*else_) },
+        Op::Scalar { .. } => op.clone(),
+        Op::Table { .. } | Op::If { .. } | Op::While { .. } | Op::Call { .. } => return None,
+        Op::Extent { .. } | Op::Load(_) | Op::Inside { .. } | Op::Check { .. } => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::lower::lower;
+    use crate::tile::steps::Do;
+    use crate::tile::tape::{Inst, Loop};
+
+    /// The loop of a program's one kernel.
+    fn of_loop<T>(text: &str, look: impl FnOnce(&Loop) -> T) -> T {
+        let plan = lower(&acc_core::text::parse("test", text).unwrap(), true, true).unwrap();
+        let launch = plan.launches().next().unwrap();
+        let mut code = launch.element.tape.code.iter();
+        look(code.find_map(|i| if let Inst::While(l) = i { Some(l) } else { None }).unwrap())
+    }
+
+    fn escape(step: &str) -> String {
+        format!(
+            "program(a: [1]f32, t: [1]f32) {{
+               r: [1]i32 = map(a, f: |%c: f32| {{
+                 %z: f32, %k: i32 = while (0.0f32, 0i32)
+                   test |%z: f32, %k: i32| {{ yield and(le(mul(%z, %z), 4.0f32), lt(%k, 50i32)) }}
+                   step |%z: f32, %k: i32| {{ yield {step}, add(%k, 1i32) }}
+                 yield %k
+               }})
+               yield r }}"
+        )
+    }
+
+    #[test]
+    fn test_and_step_are_one_chain_that_squares_once() {
+        of_loop(&escape("add(mul(%z, %z), %c)"), |l| {
+            assert!(l.ahead && l.step.is_empty());
+            let [Inst::Same { .. }, Inst::Chain(chain)] = &l.test[..] else { panic!("the counter, and a chain") };
+            assert_eq!(chain.steps.iter().filter(|s| s.does == Do::Square).count(), 1);
+        });
+    }
+
+    #[test]
+    fn what_can_fault_waits_for_the_test() {
+        let text = escape("add(mul(%z, %c), t[cast(%k, i64)])");
+        of_loop(&text, |l| assert!(!l.ahead && !l.step.is_empty()));
+    }
+
+    #[test]
+    fn loops_that_all_lanes_leave_at_once_take_no_step_more() {
+        let text = "program(a: [1]f32) {
+           r: [1]f32 = map(a, f: |%c: f32| {
+             %z: f32, %k: i32 = while (%c, 0i32)
+               test |%z: f32, %k: i32| { yield lt(%k, 50i32) }
+               step |%z: f32, %k: i32| { yield mul(%z, %c), add(%k, 1i32) }
+             yield %z
+           })
+           yield r }";
+        of_loop(text, |l| assert!(l.together && !l.ahead));
+    }
+}
