@@ -4,6 +4,9 @@
 //! Machine code alone does so, for programs large enough for several threads. Where it declines, the kernels are launched
 //! one by one, as ever; the results are the same, since each row is computed in the same way.
 
+#[cfg(test)]
+mod tests;
+
 use super::launch::{Columns, Job, Outs, Piece, finish, take, task_len};
 use super::rows::{Block, Whole};
 use super::store::{Native, STREAM, rows_begin_at_lines};
@@ -52,6 +55,14 @@ struct Array {
     width: usize,
     /// Whether anything needs it afterwards.
     kept: bool,
+}
+
+/// Whether tests want every sweep that is possible, in small blocks.
+fn always() -> bool {
+    #[cfg(test)]
+    return tests::ALWAYS.get();
+    #[cfg(not(test))]
+    false
 }
 
 impl Array {
@@ -120,22 +131,25 @@ impl<'p> Run<'p> {
         inits: &[Vec<Option<Vec<u64>>>],
         passing: &[ArrayId],
     ) -> Result<Option<Vec<(ArrayId, Columns)>>, Stop> {
+        let extents = |launch: &Launch| self.values[launch.over.index()].as_ref().map_or(&[][..], |v| &v.shape);
+        let points = |launch: &Launch| extents(launch).iter().product::<usize>();
+        let launches = || kernels(self.plan, steps).map(|(_, launch)| launch);
+        let Some(&rows) = launches().next().and_then(|launch| extents(launch).first()) else { return Ok(None) };
+        let all_rows = launches().all(|launch| extents(launch).first() == Some(&rows) && points(launch) > 0);
+        let large = launches().any(|launch| self.cx.parallel(points(launch), launch.cost));
+        let pays = large && rows >= ROWS * self.cx.threads.count();
+        if !all_rows || !(pays || always()) {
+            return Ok(None);
+        }
         let view = View { values: &self.values };
         let mut jobs: Vec<Job<'_>> = Vec::new();
-        for ((_, launch), inits) in kernels(self.plan, steps).zip(inits) {
+        for (launch, inits) in launches().zip(inits) {
             let job = self.bound(launch, inits, &view);
             let after = launch.after.as_ref().map(|after| {
                 let outer = job.extents[..job.extents.len() - launch.kernel.folded()].into();
                 Job { extents: outer, ..self.bound(after, &vec![None; after.kernel.outputs.len()], &view) }
             });
             jobs.extend([Some(job), after].into_iter().flatten());
-        }
-        let Some(&rows) = jobs.first().and_then(|job| job.extents.first()) else { return Ok(None) };
-        let points = |job: &Job<'_>| job.extents.iter().product::<usize>();
-        let parallel = jobs.iter().any(|job| self.cx.parallel(points(job), job.launch.cost));
-        let all_rows = jobs.iter().all(|job| job.extents.first() == Some(&rows) && points(job) > 0);
-        if !parallel || !all_rows || rows < ROWS * self.cx.threads.count() {
-            return Ok(None);
         }
         let mut arrays: Vec<Array> = Vec::new();
         let mut stages: Vec<Stage<'_>> = Vec::new();
@@ -147,7 +161,8 @@ impl<'p> Run<'p> {
                 Array { id, types: o.types.clone(), width: elements / rows, kept: !passing.contains(&id) }
             }));
             let Some(work) = way(job, &arrays[first..], &jobs) else { return Ok(None) };
-            stages.push(Stage { job, work, points: points(job) / rows, arrays: first..arrays.len() });
+            let points = job.extents.iter().product::<usize>() / rows;
+            stages.push(Stage { job, work, points, arrays: first..arrays.len() });
         }
         let bytes = arrays.iter().map(Array::bytes).sum::<usize>().max(1);
         if bytes > 4 * BLOCK {
@@ -156,7 +171,8 @@ impl<'p> Run<'p> {
         let _span = timeline::span(timeline::Kind::Kernel, || {
             stages.iter().map(|s| s.job.launch.kernel.title()).collect::<Vec<_>>().join("; ")
         });
-        self.blocks(rows, (BLOCK / bytes).clamp(1, rows), &arrays, &stages)
+        let block = if always() { 3 } else { BLOCK / bytes };
+        self.blocks(rows, block.clamp(1, rows), &arrays, &stages)
     }
 
     /// Computes all rows, so many in a block.
