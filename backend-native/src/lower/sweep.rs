@@ -63,16 +63,15 @@ fn steps(plan: &Plan, b: &BlockPlan, first: usize) -> Option<Range<usize>> {
 /// reads at each point.
 fn are_certain(plan: &Plan, b: &BlockPlan, steps: Range<usize>) -> bool {
     let mut read: HashSet<ArrayId> = HashSet::new();
-    steps.rev().all(|at| match &plan.steps[b.steps[at]] {
-        Step { work: Work::Kernel { launch, .. }, results, .. } => {
-            let certain = b.strict[at] || results.iter().any(|r| read.contains(r));
-            read.extend(launch.kernel.element.region.nodes.iter().filter_map(|n| match &n.op {
-                Op::Load(l) => Some(l.array),
-                _ => None,
-            }));
-            certain
-        }
-        _ => true,
+    steps.rev().all(|at| {
+        let step = &plan.steps[b.steps[at]];
+        let Work::Kernel { launch, .. } = &step.work else { return true };
+        let certain = b.strict[at] || step.results.iter().any(|r| read.contains(r));
+        read.extend(launch.kernel.element.region.nodes.iter().filter_map(|n| match &n.op {
+            Op::Load(l) => Some(l.array),
+            _ => None,
+        }));
+        certain
     })
 }
 

@@ -14,6 +14,8 @@ mod shape;
 mod sort;
 mod store;
 mod sweep;
+#[cfg(test)]
+mod testing;
 pub(crate) mod threads;
 
 use crate::lower::{BlockPlan, Closed, How, Plan, Step, Work};

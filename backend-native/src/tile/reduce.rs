@@ -15,6 +15,10 @@ use half::f16;
 /// registers. The tree of a reduction depends on it, so it is fixed.
 pub(crate) const WIDTH: usize = 32;
 
+/// Elements of a row that an operator without known form combines, neighbours pairwise, before the next ones: many, so that
+/// most lanes have a neighbour, and few enough to stay in a near cache. The tree of a fold depends on it, so it is fixed.
+pub(crate) const TREE: usize = 1 << 10;
+
 /// The value that leaves every operand as it is, as bits. Of a float sum that is `-0.0`.
 pub(crate) fn identity(op: PrimOp, ty: ScalarType) -> u64 {
     macro_rules! int {

@@ -9,7 +9,7 @@ use super::text::{Label, Operand, element, literal, put, stored};
 use super::value::{Mask, Parts, Shape, V};
 use super::{Emitter, Form, SMALL, Word};
 use crate::kernel::{AxisKind, Finish, Kernel, Node, Output, region_cost};
-use crate::tile::reduce;
+use crate::tile::reduce::{self, TREE};
 use acc_core::data::{Lit, ScalarType};
 use acc_core::ir::{Dir, PrimOp, Val};
 
@@ -22,6 +22,8 @@ pub(super) struct Ending<'a> {
     pub outs: Vec<Out<'a>>,
     /// The results of the epilogue of scans: numbers over all outputs, positions in the body's results, types.
     pub after: Vec<(u32, usize, ScalarType)>,
+    /// The first column of the block that is folded.
+    pub block: Operand,
     /// The position of the row's first column, counted from the first element of the results' memory.
     pub row: Operand,
     pub cost: usize,
@@ -35,6 +37,8 @@ pub(super) struct Out<'a> {
     pub known: Option<&'a [PrimOp]>,
     /// Of a scan the leaf whose marks make it start afresh.
     pub mark: Option<usize>,
+    /// Where the elements of a block are kept until they are combined, leaf by leaf: of folds with an operator of the user's.
+    kept: Vec<Operand>,
 }
 
 /// A leaf of an output: its number over all outputs, and the value of the element body that it takes.
@@ -95,7 +99,11 @@ impl<'a> Ending<'a> {
             number += leaves.len() as u32 - before;
             let restart = output.finish.restart();
             let known = output.finish.known().or_else(|| restart.map(|r| &r.ops[..]));
-            outs.push(Out { output, leaves, known, mark: restart.map(|r| r.mark) });
+            let mut out = Out { output, leaves, known, mark: restart.map(|r| r.mark), kept: Vec::new() };
+            if form.is_along() && out.carries() && !out.is_scan() {
+                out.kept = out.leaves.iter().map(|l| e.memory(TREE / e.width.parts * l.ty.size())).collect();
+            }
+            outs.push(out);
         }
         let mut after = Vec::new();
         for (epilogue, o) in kernel.epilogue.iter().flat_map(|e| e.outputs.iter().map(move |o| (e, o))) {
@@ -107,7 +115,7 @@ impl<'a> Ending<'a> {
         let combines = kernel.outputs.iter().filter_map(|o| o.finish.combine());
         let cost = combines.map(|c| region_cost(&c.region)).sum::<usize>() + region_cost(&kernel.element.region);
         let right = kernel.axes.last() == Some(&AxisKind::Scan(Dir::Right));
-        Ending { form, kernel, right, outs, after, row, cost }
+        Ending { form, kernel, right, outs, after, block: Operand::int(0), row, cost }
     }
 
     /// Notes how far elements are combined: up to a column of the row.
@@ -142,6 +150,33 @@ impl<'a> Ending<'a> {
         let are_folds = self.outs.iter().all(|o| o.known.is_some() && matches!(o.output.finish, Finish::Fold { .. }));
         let partial = self.outs.iter().map(|o| o.leaves.len()).sum::<usize>() * e.width.parts;
         self.form.is_along() && are_folds && partial > e.target.registers() / 2 && e.body.region.nodes.len() > SMALL
+    }
+
+    /// Whether elements are kept, to be combined block by block.
+    pub(super) fn by_blocks(&self) -> bool {
+        self.outs.iter().any(|o| !o.kept.is_empty())
+    }
+
+    /// Combines so many elements that are kept.
+    pub(super) fn end_block(&self, e: &mut Emitter<'a>, state: State, count: &Operand) -> State {
+        let (mut before, mut after) = (state.0.into_iter(), State::default());
+        for o in &self.outs {
+            match &o.output.finish {
+                Finish::Fold { combine, .. } if !o.kept.is_empty() => {
+                    let Some(carry) = o.carried(&mut before) else { continue };
+                    let next = e.reduce_by(combine, &o.types(), &o.kept, &carry, count);
+                    o.carry(e, next, &mut after);
+                }
+                _ => after.0.extend(before.by_ref().take(self.carried_by(e, o))),
+            }
+        }
+        after
+    }
+
+    /// How many values steps hand on for an output.
+    fn carried_by(&self, e: &Emitter<'a>, o: &Out<'a>) -> usize {
+        let each = usize::from(self.follows(o)) + if self.sums_up(o) { e.width.parts } else { 0 };
+        if o.carries() { 1 + o.leaves.len() } else { o.known.map_or(0, |ops| ops.len() * each) }
     }
 
     /// What the steps of a row begin with.
@@ -386,9 +421,13 @@ impl<'a> Ending<'a> {
                     }
                 }
                 (Finish::Fold { combine, .. }, None) => {
-                    let (types, Some(carry)) = (o.types(), o.carried(&mut before)) else { continue };
-                    let next = e.reduce_by(combine, &types, &elements, &carry, last.as_ref());
-                    o.carry(e, next, &mut after);
+                    let at = put!(e, "sub i64 {first}, {}", self.block);
+                    let at = put!(e, "udiv i64 {at}, {}", e.width.parts);
+                    let gathered = e.gathered(combine, &o.types(), elements, last.as_ref());
+                    for ((leaf, parts), memory) in o.leaves.iter().zip(&gathered).zip(&o.kept) {
+                        e.keep_lanes(leaf.ty, parts, memory, &at);
+                    }
+                    after.0.extend(before.by_ref().take(self.carried_by(e, o)));
                 }
                 (Finish::Scan { combine, .. }, None) => {
                     let (types, Some(carry)) = (o.types(), o.carried(&mut before)) else { continue };

@@ -36,6 +36,7 @@ mod scheduled;
 mod steps;
 mod sums;
 mod text;
+mod tree;
 mod turned;
 mod value;
 mod width;

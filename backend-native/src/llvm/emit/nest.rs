@@ -13,7 +13,7 @@
 
 use super::ending::Ending;
 use super::levels::levels;
-use super::steps::Columns;
+use super::steps::{Columns, State};
 use super::text::{Operand, literal, put};
 use super::turned::{PANEL, Visit, axis_turned};
 use super::value::{Mask, Parts, V};
@@ -148,7 +148,7 @@ impl<'a> Emitter<'a> {
         let few = if across { FEW.min(rest) } else { rest };
         let columns = Columns { from, to, edges, once: large, whole, apart: finish.walks_apart(self), rest, few };
         let state = finish.begin(self);
-        let state = self.steps(&columns, state, next_row, &mut |e, first, state| {
+        let mut write = |e: &mut Self, finish: &mut Ending<'a>, first: &Operand, state: State| {
             let first = &e.column(first);
             let exits = [e.decline, e.stop];
             if form.is_scatter() {
@@ -165,7 +165,12 @@ impl<'a> Emitter<'a> {
             let state = finish.step(e, &inside, first, state);
             finish.note(e, first, exits);
             state
-        });
+        };
+        let state = if finish.by_blocks() {
+            self.blocks(&columns, &mut finish, state, next_row, &mut write)
+        } else {
+            self.steps(&columns, state, next_row, &mut |e, first, state| write(e, &mut finish, first, state))
+        };
         self.w.start(next_row);
         finish.end(self, state);
         match &rows {

@@ -184,56 +184,6 @@ impl<'a> Emitter<'a> {
         self.carried_on(types, &after, last)
     }
 
-    /// Folds the elements of a step, neighbours pairwise, and puts `carry` before them; what it carries on, in the first
-    /// lane. This is the tree of the tile executor's folds.
-    pub(super) fn reduce_by(
-        &mut self,
-        body: &'a Body,
-        types: &[ScalarType],
-        xs: &[Parts],
-        carry: &Carry,
-        last: Option<&Operand>,
-    ) -> Carry {
-        let flags = self.mask_type();
-        let mut values = xs.to_vec();
-        let mut count = last.map(|last| put!(self, "add i64 {last}, 1"));
-        for _ in 0..WIDTH.ilog2() {
-            let parts = values.first().map_or(0, |v| v.len().div_ceil(2));
-            let [evens, odds] = [0, 1].map(|odd| {
-                let leaves = values.iter().zip(types);
-                let halved = leaves.map(|(v, &ty)| {
-                    let pairs = v.chunks(2).map(|pair| {
-                        let (a, b) = (&pair[0], pair.last().unwrap_or(&pair[0]));
-                        self.picked(ty, a, b, &|k| 2 * k + odd)
-                    });
-                    pairs.collect()
-                });
-                halved.collect::<Vec<Parts>>()
-            });
-            let args: Vec<V> = evens.iter().chain(&odds).cloned().map(V::Lanes).collect();
-            values = self.on_parts(parts, |e| e.inline(body, &args));
-            // An element without a neighbour stays.
-            if let Some(n) = count {
-                let paired = put!(self, "udiv i64 {n}, 2");
-                let paired = self.splat(&paired, "i64");
-                let indices = self.shape().of("i64");
-                for (part, k) in (0..parts).zip(0..) {
-                    let numbers = self.offsets(1, k);
-                    let both = put!(self, "icmp slt {indices} {numbers}, {paired}");
-                    for ((value, alone), &ty) in values.iter_mut().zip(&evens).zip(types) {
-                        let t = self.vector(ty);
-                        value[part] = put!(self, "select {flags} {both}, {t} {}, {t} {}", value[part], alone[part]);
-                    }
-                }
-                let more = put!(self, "add i64 {n}, 1");
-                count = Some(put!(self, "udiv i64 {more}, 2"));
-            }
-        }
-        let step: Vec<Operand> = values.iter().map(|v| v[0].clone()).collect();
-        let after = self.after(body, types, carry, &step);
-        Carry { leaves: after, there: Operand::text("true") }
-    }
-
     /// Scans the elements of a step after `carry`; what it carries on.
     pub(super) fn scan_by(
         &mut self,
@@ -303,7 +253,13 @@ impl<'a> Emitter<'a> {
     }
 
     /// For each group what is carried after it, a lane for each.
-    fn after(&mut self, body: &'a Body, types: &[ScalarType], carry: &Carry, through: &[Operand]) -> Vec<Operand> {
+    pub(super) fn after(
+        &mut self,
+        body: &'a Body,
+        types: &[ScalarType],
+        carry: &Carry,
+        through: &[Operand],
+    ) -> Vec<Operand> {
         let [carried, own] = [&carry.leaves[..], through]
             .map(|leaves| leaves.iter().map(|x| V::Lanes(smallvec::smallvec![x.clone()])).collect());
         let combined = self.on_parts(1, |e| e.combined(body, carried, own));
@@ -333,7 +289,7 @@ impl<'a> Emitter<'a> {
     }
 
     /// Writes code over so many vectors for each value, all lanes on.
-    fn on_parts<T>(&mut self, parts: usize, write: impl FnOnce(&mut Self) -> T) -> T {
+    pub(super) fn on_parts<T>(&mut self, parts: usize, write: impl FnOnce(&mut Self) -> T) -> T {
         let parts = std::mem::replace(&mut self.width.parts, parts);
         let mask = std::mem::replace(&mut self.mask, Mask::All);
         let result = write(self);
@@ -343,7 +299,13 @@ impl<'a> Emitter<'a> {
     }
 
     /// A vector of lanes of two: lane `k` is that of number `from(k)`, those of the second counted on.
-    fn picked(&mut self, ty: ScalarType, a: &Operand, b: &Operand, from: &dyn Fn(usize) -> usize) -> Operand {
+    pub(super) fn picked(
+        &mut self,
+        ty: ScalarType,
+        a: &Operand,
+        b: &Operand,
+        from: &dyn Fn(usize) -> usize,
+    ) -> Operand {
         let lanes = self.width.lanes;
         let order: Vec<String> = (0..lanes).map(|k| format!("i32 {}", from(k))).collect();
         let (t, order) = (self.vector(ty), order.join(", "));

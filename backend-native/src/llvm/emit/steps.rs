@@ -34,7 +34,7 @@ pub(super) struct Columns {
 pub(super) struct State(pub Vec<(Operand, String)>);
 
 impl State {
-    fn with(&self, o: Operand, ty: &str) -> State {
+    pub(super) fn with(&self, o: Operand, ty: &str) -> State {
         let mut all = vec![(o, ty.to_string())];
         all.extend(self.0.iter().cloned());
         State(all)
@@ -189,7 +189,7 @@ impl Emitter<'_> {
     }
 
     /// The lanes whose index is below `end`, from `first` on.
-    fn first_lanes(&mut self, first: &Operand, end: &Operand) -> Mask {
+    pub(super) fn first_lanes(&mut self, first: &Operand, end: &Operand) -> Mask {
         let (lanes, step) = (self.width.lanes, self.width.step());
         let left = put!(self, "sub i64 {end}, {first}");
         let left = put!(self, "call i64 @llvm.smin.i64(i64 {left}, i64 {step})");

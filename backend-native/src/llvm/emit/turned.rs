@@ -17,7 +17,6 @@ use super::value::V;
 use super::{Emitter, Word};
 use crate::kernel::{Ix, Kernel, Load, Node, Op};
 use acc_core::ir::Val;
-use std::fmt::Write;
 use std::ops::Range;
 
 /// Columns that are turned at once at most.
@@ -219,11 +218,7 @@ impl Emitter<'_> {
 
     /// Memory of the function for so many lanes of each point of a block.
     pub(super) fn turning_memory(&mut self, size: usize, width: usize) -> Operand {
-        let (k, bytes) = (self.buffers, self.rows_turned(size) * width * size);
-        self.buffers += 1;
-        // Writing to a string does not fail.
-        let _ = writeln!(self.entry, "  %buffer{k} = alloca [{bytes} x i8], align 64");
-        Operand::text(format!("%buffer{k}"))
+        self.memory(self.rows_turned(size) * width * size)
     }
 
     /// Reads of what is turned, if it is, a vector for each part of a step.

@@ -11,7 +11,7 @@ use crate::llvm::code::{self, Call, Memory as Places};
 use crate::run::launch::{JobOutput, Outs, first_event, give, take};
 use crate::run::marks::Near;
 use crate::tile::machine::{Space, Stop};
-use crate::tile::reduce::WIDTH;
+use crate::tile::reduce::TREE;
 use crate::tile::{lanes, memory};
 use acc_core::ir::Dir;
 use smallvec::SmallVec;
@@ -173,7 +173,7 @@ impl Rows<'_> {
 
     /// Lanes of a thread's buffers.
     pub(super) fn lanes(&self) -> usize {
-        self.job.lanes().max(WIDTH)
+        self.job.lanes().max(TREE)
     }
 
     pub(super) fn space(&self) -> Space {
@@ -296,8 +296,8 @@ impl Rows<'_> {
         if pass.totals {
             for (k, (o, acc)) in job.outputs.iter().zip(accs).enumerate() {
                 let total = match &o.output.finish {
-                    Finish::Fold { .. } => acc.end_chunk(o, scans[k].carry.take()),
-                    Finish::Scan { .. } if o.known().is_some() => acc.end_chunk(o, None),
+                    Finish::Fold { .. } => acc.end_chunk(o, scans[k].carry.take()).map_err(|e| e.stop)?,
+                    Finish::Scan { .. } if o.known().is_some() => acc.end_chunk(o, None).map_err(|e| e.stop)?,
                     Finish::Scan { .. } => scans[k].carry.take().unwrap_or_default(),
                     Finish::Store | Finish::Scatter { .. } | Finish::Segments { .. } | Finish::Compact => continue,
                 };

@@ -3,7 +3,7 @@
 use crate::run::launch::{Combiner, JobOutput};
 use crate::tile::lanes::{self, Lanes};
 use crate::tile::machine::{Machine, Outcome};
-use crate::tile::reduce::{self, WIDTH};
+use crate::tile::reduce::{self, TREE, WIDTH};
 use acc_core::data::ScalarType;
 use acc_core::ir::Dir;
 use smallvec::SmallVec;
@@ -17,17 +17,24 @@ pub(super) struct Acc<'a> {
     pub count: usize,
     pub lanes: Vec<Lanes>,
     pub combiner: Option<Combiner<'a>>,
+    /// Elements of a chunk that are kept, to be combined as a block.
+    kept: usize,
 }
 
 impl<'a> Acc<'a> {
     pub(super) fn new(o: &'a JobOutput<'_>, lanes: usize) -> Acc<'a> {
-        Acc { count: lanes, lanes: o.types.iter().map(|&t| Lanes::new(t, lanes)).collect(), combiner: o.combiner() }
+        Acc {
+            count: lanes,
+            lanes: o.types.iter().map(|&t| Lanes::new(t, lanes)).collect(),
+            combiner: o.combiner(),
+            kept: 0,
+        }
     }
 
     /// For single elements given as bits alone.
     pub(super) fn of_totals(o: &'a JobOutput<'_>) -> Acc<'a> {
         let combiner = if o.known().is_some() { None } else { o.combiner() };
-        Acc { count: 0, lanes: Vec::new(), combiner }
+        Acc { count: 0, lanes: Vec::new(), combiner, kept: 0 }
     }
 
     /// Takes a tile's first `n` elements.
@@ -69,7 +76,7 @@ impl<'a> Acc<'a> {
     }
 
     /// Reduces a tile's elements into the chunk's `total`: a known operator keeps [`WIDTH`] partial results, any other
-    /// combines neighbours pairwise in steps of as many elements, which are combined in turn.
+    /// combines neighbours pairwise in blocks of [`TREE`] elements, which are combined in turn.
     pub(super) fn reduce(
         &mut self,
         o: &JobOutput<'_>,
@@ -83,16 +90,31 @@ impl<'a> Acc<'a> {
             }
             return Ok(());
         }
-        self.take(o, m, n);
-        let Some(c) = &mut self.combiner else { return Ok(()) };
-        for step in 0..pairwise(c, &mut self.lanes, n)? {
-            let here = self.lanes.iter().map(|a| lanes::first_bits(lanes::part(a.slice(n), step, 1)));
-            let here: Total = here.collect();
-            *total = Some(match total {
-                Some(t) => combine_one(c, &o.types, t, &here)?,
-                None => here,
-            });
+        let mut taken = 0;
+        while taken < n {
+            let here = (n - taken).min(TREE - self.kept);
+            for (k, a) in self.lanes.iter_mut().enumerate() {
+                lanes::copy(lanes::part(o.leaf(m, k, n), taken, here), a.out().split_at(self.kept).1);
+            }
+            self.kept += here;
+            taken += here;
+            if self.kept == TREE {
+                self.combine_kept(o, total)?;
+            }
         }
+        Ok(())
+    }
+
+    /// Combines the elements that are kept, if there are any, after the `total` of those before.
+    fn combine_kept(&mut self, o: &JobOutput<'_>, total: &mut Option<Total>) -> Outcome {
+        let n = std::mem::take(&mut self.kept);
+        let Some(c) = self.combiner.as_mut().filter(|_| n > 0) else { return Ok(()) };
+        pairwise(c, &mut self.lanes, n)?;
+        let here: Total = self.lanes.iter().map(|a| lanes::first_bits(a.slice(1))).collect();
+        *total = Some(match total {
+            Some(t) => combine_one(c, &o.types, t, &here)?,
+            None => here,
+        });
         Ok(())
     }
 
@@ -112,11 +134,12 @@ impl<'a> Acc<'a> {
     }
 
     /// The total of a chunk.
-    pub(super) fn end_chunk(&mut self, o: &JobOutput<'_>, total: Option<Total>) -> Total {
-        match o.known() {
-            Some(ops) => self.lanes.iter_mut().zip(ops).map(|(a, &op)| reduce::collapse(op, a)).collect(),
-            None => total.unwrap_or_default(),
+    pub(super) fn end_chunk(&mut self, o: &JobOutput<'_>, mut total: Option<Total>) -> Outcome<Total> {
+        if let Some(ops) = o.known() {
+            return Ok(self.lanes.iter_mut().zip(ops).map(|(a, &op)| reduce::collapse(op, a)).collect());
         }
+        self.combine_kept(o, &mut total)?;
+        Ok(total.unwrap_or_default())
     }
 
     /// `f(a, b)` of single elements given as bits.
@@ -132,26 +155,29 @@ impl<'a> Acc<'a> {
     }
 }
 
-/// Reduces steps of [`WIDTH`] of the first `n` lanes of `values`, neighbours pairwise; how many steps there are, whose
-/// values end up in as many lanes. Machine code has the same tree.
-fn pairwise(c: &mut Combiner<'_>, values: &mut [Lanes], mut n: usize) -> Outcome<usize> {
-    let leaves = values.len();
-    for _ in 0..WIDTH.ilog2() {
-        let half = n / 2;
-        for (k, v) in values.iter().enumerate() {
-            c.set(k, |o| lanes::strided(v.slice(n), 0, 2, half, o));
-            c.set(leaves + k, |o| lanes::strided(v.slice(n), 1, 2, half, o));
-        }
-        c.call(half)?;
-        for (k, v) in values.iter_mut().enumerate() {
-            if n % 2 == 1 {
-                lanes::squeeze_one(v, n - 1, half);
+/// Combines the first `n` lanes of `values`, neighbours pairwise until the first one has all. Machine code has the same tree.
+fn pairwise(c: &mut Combiner<'_>, values: &mut [Lanes], mut n: usize) -> Outcome {
+    let (leaves, most) = (values.len(), c.machine.code.lanes);
+    while n > 1 {
+        let pairs = n / 2;
+        for first in (0..pairs).step_by(most) {
+            let count = most.min(pairs - first);
+            for (k, v) in values.iter().enumerate() {
+                c.set(k, |o| lanes::strided(v.slice(n), 2 * first, 2, count, o));
+                c.set(leaves + k, |o| lanes::strided(v.slice(n), 2 * first + 1, 2, count, o));
             }
-            c.result(k, half, v.out());
+            c.call(count)?;
+            for (k, v) in values.iter_mut().enumerate() {
+                c.result(k, count, v.out().split_at(first).1);
+            }
         }
-        n = half + n % 2;
+        if n % 2 == 1 {
+            // An element without a neighbour stays.
+            values.iter_mut().for_each(|v| lanes::squeeze_one(v, n - 1, pairs));
+        }
+        n -= pairs;
     }
-    Ok(n)
+    Ok(())
 }
 
 fn combine_one(c: &mut Combiner<'_>, types: &[ScalarType], a: &[u64], b: &[u64]) -> Outcome<Total> {

@@ -1,18 +1,13 @@
 //! Kernels in random orders: the same bits as in their own.
 
-use crate::buffer::Pool;
 use crate::kernel::Kernel;
+use crate::llvm;
 use crate::llvm::Form;
 use crate::lower::{Plan, lower};
-use crate::run::launch::Context;
+use crate::run::testing::{evaluate, has_llvm, lowered};
 use crate::run::threads::team::Team;
-use crate::{Compile, llvm, run};
 use acc_core::data::ArrayData;
-use acc_core::text::parse_test_file;
-use acc_core::{Error, RunLimits};
-use acc_desugar::Rules;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// A linear congruential generator (D. Knuth, MMIX).
 struct Random(u64);
@@ -37,13 +32,6 @@ fn shuffle(kernel: &mut Kernel, random: &mut Random) {
     }
 }
 
-fn evaluate(plan: &Plan, args: &[ArrayData], threads: &Team) -> Result<String, Error> {
-    let limits = RunLimits::none();
-    let (memory, meter) = (Arc::new(Pool::default()), limits.meter());
-    let cx = Context { threads, memory: &memory, limits: &limits, meter: &meter, compile: Compile::Now };
-    run::run(plan, args, cx).map(|arrays| format!("{arrays:?}"))
-}
-
 /// How many kernels ran in an order of their own, if the results are the same.
 fn compare(name: &str, plan: &mut Plan, runs: &[Vec<ArrayData>], random: &mut Random) -> usize {
     let threads = Team::new(3).unwrap();
@@ -63,19 +51,8 @@ fn compare(name: &str, plan: &mut Plan, runs: &[Vec<ArrayData>], random: &mut Ra
 
 /// The same of a test file's program.
 fn random_orders(name: &str, text: &str, random: &mut Random) -> usize {
-    let file = parse_test_file(name, text).unwrap();
-    let program = acc_desugar::scan_segments(&file.program, &|f, _| crate::segmented(f)).into_owned();
-    let mut plan = lower(&acc_desugar::simplify_with(&program, &Rules::all()), true, true).unwrap();
-    let runs: Vec<_> = file.runs.into_iter().map(|r| r.args).collect();
+    let (mut plan, runs) = lowered(name, text);
     compare(name, &mut plan, &runs, random)
-}
-
-fn has_llvm() -> bool {
-    let found = llvm::status().library.is_some();
-    if !found {
-        println!("not run: no LLVM is found, and tiles keep an order of their own");
-    }
-    found
 }
 
 fn files(folder: &Path, out: &mut Vec<PathBuf>) {
@@ -179,10 +156,9 @@ fn folds_go_on_inside_a_loop_that_is_written_out_around_lanes() {
        yield m
      }
      run { a = [50, 9] i32 lcg(1)  expect agree }";
-    let file = parse_test_file("fold", text).unwrap();
-    let mut plan = lower(&file.program, true, true).unwrap();
+    let (mut plan, runs) = lowered("fold", text);
     let threads = Team::new(1).unwrap();
-    let want = evaluate(&plan, &file.runs[0].args, &threads).unwrap();
+    let want = evaluate(&plan, &runs[0], &threads).unwrap();
     for launch in plan.launches_mut() {
         let k = &mut launch.kernel;
         k.tile(0, 16).and_then(|()| k.tile(1, 4)).and_then(|()| k.tile(3, 2)).unwrap();
@@ -195,7 +171,7 @@ fn folds_go_on_inside_a_loop_that_is_written_out_around_lanes() {
         launch.codes = llvm::Codes::default();
         assert!(launch.codes.get(Form::Scheduled, &launch.kernel, true).is_some());
     }
-    assert_eq!(evaluate(&plan, &file.runs[0].args, &threads).unwrap(), want);
+    assert_eq!(evaluate(&plan, &runs[0], &threads).unwrap(), want);
 }
 
 /// Tiles in tiles that are written out: what is left at the end of an axis is computed point by point, and nothing beyond it.

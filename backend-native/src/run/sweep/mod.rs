@@ -215,17 +215,13 @@ fn way<'a>(job: &'a Job<'a>, own: &[Array], jobs: &[Job<'_>]) -> Option<Way<'a>>
         return Whole::new(job).map(Way::Fold);
     }
     // What is read again stays in the cache.
-    let read = |a: &Array| jobs.iter().any(|job| reads(job.launch, a.id));
+    let read = |a: &Array| jobs.iter().any(|job| job.launch.reads(a.id));
     let lines = |a: &Array| a.types.iter().all(|t| (a.width * t.size()).is_multiple_of(LINE));
     let rows = job.extents.first().copied().unwrap_or(1);
     let bytes: usize = own.iter().map(|a| rows * a.bytes()).sum();
     let last = job.extents.last().copied().unwrap_or(1);
     let begin = own.iter().all(|a| a.kept && !read(a) && lines(a)) && rows_begin_at_lines(job, last);
     Native::new(job, false, None, begin && bytes >= STREAM).map(Way::Store)
-}
-
-fn reads(launch: &Launch, a: ArrayId) -> bool {
-    launch.element.tape.arrays.contains(&a)
 }
 
 fn tasks<'a>(rows: usize, len: usize, arrays: &[Array], out: &'a mut [Vec<AnyBuffer>]) -> Vec<Task<'a>> {

@@ -1,27 +1,14 @@
 //! Sweeps at any size, in small blocks: the same bits as of kernels one by one.
 
-use crate::buffer::Pool;
-use crate::lower::{BlockPlan, Plan, Work, lower};
-use crate::run::launch::Context;
+use crate::llvm;
+use crate::lower::{BlockPlan, Plan, Work};
+use crate::run::testing::{evaluate, has_llvm, lowered};
 use crate::run::threads::team::Team;
-use crate::{Compile, llvm, run};
-use acc_core::data::ArrayData;
-use acc_core::text::parse_test_file;
-use acc_core::{Error, RunLimits};
-use acc_desugar::Rules;
 use std::cell::Cell;
-use std::sync::Arc;
 
 thread_local! {
     /// Whether the sweeps of this thread's runs are all made, in small blocks.
     pub(super) static ALWAYS: Cell<bool> = const { Cell::new(false) };
-}
-
-fn evaluate(plan: &Plan, args: &[ArrayData], threads: &Team) -> Result<String, Error> {
-    let limits = RunLimits::none();
-    let (memory, meter) = (Arc::new(Pool::default()), limits.meter());
-    let cx = Context { threads, memory: &memory, limits: &limits, meter: &meter, compile: Compile::Now };
-    run::run(plan, args, cx).map(|arrays| format!("{arrays:?}"))
 }
 
 /// How many sweeps there may be in a block and in those within it.
@@ -37,16 +24,14 @@ fn sweeps(plan: &Plan, b: &BlockPlan) -> usize {
 
 /// How many sweeps a test file's program may have, if its outcomes are the same with them.
 fn compare(name: &str, text: &str) -> usize {
-    let file = parse_test_file(name, text).unwrap();
-    let program = acc_desugar::scan_segments(&file.program, &|f, _| crate::segmented(f)).into_owned();
-    let plan = lower(&acc_desugar::simplify_with(&program, &Rules::all()), true, true).unwrap();
+    let (plan, runs) = lowered(name, text);
     let found = sweeps(&plan, &plan.body);
     if found > 0 {
         let threads = Team::new(3).unwrap();
-        for run in file.runs {
-            let want = evaluate(&plan, &run.args, &threads);
+        for args in runs {
+            let want = evaluate(&plan, &args, &threads);
             ALWAYS.set(true);
-            let got = evaluate(&plan, &run.args, &threads);
+            let got = evaluate(&plan, &args, &threads);
             ALWAYS.set(false);
             assert_eq!(got, want, "{name}");
         }
@@ -160,12 +145,4 @@ fn blocks_of_rows_give_the_same_bits() {
         }
     }
     assert_eq!(llvm::defects(), Vec::<String>::new());
-}
-
-fn has_llvm() -> bool {
-    let found = llvm::status().library.is_some();
-    if !found {
-        println!("not run: no LLVM is found, and tiles make no sweeps");
-    }
-    found
 }

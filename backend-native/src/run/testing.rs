@@ -1,0 +1,37 @@
+//! What tests of how plans run have in common.
+
+use super::launch::Context;
+use super::threads::team::Team;
+use crate::buffer::Pool;
+use crate::lower::{Plan, lower};
+use crate::{Compile, llvm, run};
+use acc_core::data::ArrayData;
+use acc_core::text::parse_test_file;
+use acc_core::{Error, RunLimits};
+use acc_desugar::Rules;
+use std::sync::Arc;
+
+/// A test file's program, lowered, and the arguments of its runs.
+pub(super) fn lowered(name: &str, text: &str) -> (Plan, Vec<Vec<ArrayData>>) {
+    let file = parse_test_file(name, text).unwrap();
+    let program = acc_desugar::scan_segments(&file.program, &|f, _| crate::segmented(f)).into_owned();
+    let plan = lower(&acc_desugar::simplify_with(&program, &Rules::all()), true, true).unwrap();
+    (plan, file.runs.into_iter().map(|r| r.args).collect())
+}
+
+/// The bits of a run's results.
+pub(super) fn evaluate(plan: &Plan, args: &[ArrayData], threads: &Team) -> Result<String, Error> {
+    let limits = RunLimits::none();
+    let (memory, meter) = (Arc::new(Pool::default()), limits.meter());
+    let cx = Context { threads, memory: &memory, limits: &limits, meter: &meter, compile: Compile::Now };
+    run::run(plan, args, cx).map(|arrays| format!("{arrays:?}"))
+}
+
+/// Whether there is an LLVM; a test that needs it says that it is not run.
+pub(super) fn has_llvm() -> bool {
+    let found = llvm::status().library.is_some();
+    if !found {
+        println!("not run: no LLVM is found");
+    }
+    found
+}
