@@ -1,5 +1,6 @@
 //! The programs in the documentation are read, verified and run.
 
+use acc_core::ir::PrimOp;
 use acc_core::text::parse_test_file;
 use acc_core::verify::verify;
 use acc_core::{Executor, Interpreter};
@@ -38,6 +39,15 @@ fn the_programs_of_the_text_form_page_work() {
         for run in &file.runs {
             runner::check(&interpreter, &file, run).unwrap_or_else(|e| panic!("docs/TEXT.md:{}: {e}", run.line));
         }
+    }
+}
+
+#[test]
+fn the_text_form_page_lists_every_operation() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/TEXT.md");
+    let page = std::fs::read_to_string(&path).expect("docs/TEXT.md");
+    for op in PrimOp::ALL {
+        assert!(page.contains(&format!("`{}`", op.name())), "docs/TEXT.md does not list {}", op.name());
     }
 }
 

@@ -275,7 +275,10 @@ impl FunParser<'_, '_> {
                         "inf" | "-inf" | "nan" => {
                             format!("the type of `{name}` is not known here; say it, as in `f32({name})`")
                         }
-                        _ => format!("there is no scalar operation `{name}`"),
+                        _ => {
+                            let all: Vec<&str> = PrimOp::ALL.iter().map(|op| op.name()).collect();
+                            format!("there is no scalar operation `{name}`; there are: {}", all.join(", "))
+                        }
                     };
                     return self.c.error_at(&token, message);
                 };
