@@ -1,7 +1,7 @@
 //! Kernels from groups of statements.
 
 use super::element::Elements;
-use super::{Launch, Lowering, Part, Turned, Work, code};
+use super::{Launch, Lowering, Part, Turned, Work, code, elements};
 use crate::kernel::{self, AxisKind, Body, Builder, Epilogue, Finish, Initial, Kernel, Op, Output, Update};
 use crate::llvm::Codes;
 use crate::tile::scatter::supported;
@@ -39,7 +39,7 @@ impl Lowering<'_> {
             Finish::Scatter { .. } | Finish::Compact | Finish::Segments { .. } => None,
             Finish::Store | Finish::Fold { .. } | Finish::Scan { .. } => None,
         });
-        let element = code(&kernel.element);
+        let element = elements(&kernel);
         let scans = matches!(kernel.axes.last(), Some(AxisKind::Scan(_)));
         let at_once = scans || kernel.outputs.iter().any(|o| matches!(o.finish, Finish::Compact));
         let epilogue = kernel.epilogue.as_ref().filter(|_| at_once).map(|e| code(&e.body));
@@ -91,7 +91,7 @@ impl Lowering<'_> {
     pub(super) fn alone(&self, over: ArrayId, kernel: Kernel) -> Launch {
         Launch {
             over,
-            element: code(&kernel.element),
+            element: elements(&kernel),
             combine: kernel.outputs.iter().map(|_| None).collect(),
             initial: None,
             epilogue: None,

@@ -527,16 +527,31 @@ fn is_slice(op: &ArrayOp) -> bool {
     matches!(op, ArrayOp::Slice { .. })
 }
 
-/// Compiles a body for the tile executor, its tiles small enough that all buffers stay in the second-level cache.
+/// Compiles the element body of a kernel for the tile executor.
+fn elements(kernel: &Kernel) -> Code {
+    // What is folded leaves nothing behind: larger tiles cost no more, and each costs a call of every operation.
+    const FOLDED: usize = 4096;
+    let folds = |o: &Output| matches!(o.finish, Finish::Fold { .. }) && o.finish.known().is_some();
+    sized(&kernel.element, if kernel.outputs.iter().all(folds) { FOLDED } else { LANES })
+}
+
+/// Compiles a body for the tile executor.
 fn code(body: &Body) -> Code {
+    sized(body, LANES)
+}
+
+/// Lanes of a tile at most.
+const LANES: usize = 1024;
+
+/// Compiles a body for tiles of so many lanes at most, small enough that all buffers stay in the second-level cache.
+fn sized(body: &Body, most: usize) -> Code {
     const BYTES: usize = 192 << 10;
-    const LANES: usize = 1024;
     // Where lanes leave loops one by one, those that are left are to be many still.
     const LEAVING: usize = 2048;
     let tape = compile(body);
     let bytes: usize = tape.slots.iter().map(|t| t.size()).sum::<usize>().max(1);
     let leave = tape.code.iter().any(|i| matches!(i, Inst::While(l) if !l.together));
-    let mut lanes = if leave { LEAVING } else { LANES };
+    let mut lanes = if leave { LEAVING.max(most) } else { most };
     while lanes > 128 && lanes * bytes > BYTES {
         lanes /= 2;
     }

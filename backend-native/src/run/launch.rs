@@ -332,8 +332,10 @@ impl Job<'_> {
         self.outputs.iter().flat_map(values).collect()
     }
 
+    /// Lanes of a tile: as many as all bodies that are run have.
     pub(crate) fn lanes(&self) -> usize {
-        let combines = self.launch.combine.iter().flatten().map(|c| c.lanes);
+        let run = self.launch.combine.iter().zip(&self.outputs).filter(|(_, o)| o.known().is_none());
+        let combines = run.flat_map(|(c, _)| c).map(|c| c.lanes);
         let least = combines.fold(self.launch.element.lanes, usize::min);
         self.launch.epilogue.as_ref().map_or(least, |e| least.min(e.lanes))
     }
