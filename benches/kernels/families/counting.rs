@@ -28,14 +28,16 @@ fn histogram(n: usize, bins: usize) -> Row {
     );
     // Several for each thread, so that equal neighbours do not wait for each other; one where they are large.
     let copies = if bins <= 4096 { COPIES } else { 1 };
-    let mut counts = vec![0u32; bins * copies * threads()];
+    // Of each thread, no line of the cache with those of another.
+    let (own, apart) = (copies * bins, copies * bins + LINE);
+    let mut counts = vec![0u32; apart * threads()];
     let hand = hand(vec![0u32; bins], move |out| {
         counts.fill(0);
         let shared = Shared::new(&mut counts);
         run(&|t| {
             // SAFETY: each thread has counts of its own, and keys are below `bins`.
             unsafe {
-                let own = shared.part(t * copies * bins..(t + 1) * copies * bins);
+                let own = shared.part(t * apart..t * apart + own);
                 let count = if copies == 1 { count_far } else { count_near };
                 count(own, bins, &keys[part(n, 64, t)]);
             }
@@ -44,9 +46,9 @@ fn histogram(n: usize, bins: usize) -> Row {
         split(bins, 64, |r| {
             // SAFETY: the parts are disjoint.
             let out = unsafe { out.part(r.clone()) };
-            out.copy_from_slice(&counts[r.clone()]);
-            for k in 1..copies * threads() {
-                for (o, c) in out.iter_mut().zip(&counts[k * bins..][r.clone()]) {
+            out.fill(0);
+            for copies in counts.chunks_exact(apart).flat_map(|c| c[..own].chunks_exact(bins)) {
+                for (o, c) in out.iter_mut().zip(&copies[r.clone()]) {
                     *o += c;
                 }
             }
@@ -64,6 +66,9 @@ fn histogram(n: usize, bins: usize) -> Row {
         tolerance: 0.0,
     }
 }
+
+/// Counts in a line of the cache.
+const LINE: usize = 16;
 
 /// Counts of each bin that a thread has.
 const COPIES: usize = 2;
@@ -136,14 +141,16 @@ fn kmeans(n: usize) -> Row {
         },
         (&vector(&x), &vector(&y), &vector(&cx), &vector(&cy)).into_data(),
     );
-    let mut sums = vec![[0f32; 4]; PLACES * CENTRES * threads()];
+    // Of each thread, no line of the cache with those of another: a number of centres more, which stay 0.
+    let (own, apart) = (PLACES * CENTRES, (PLACES + 1) * CENTRES);
+    let mut sums = vec![[0f32; 4]; apart * threads()];
     let hand = hand((vec![0f32; CENTRES], vec![0f32; CENTRES]), move |(mx, my)| {
         sums.fill([0.0; 4]);
         let shared = Shared::new(&mut sums);
         run(&|t| {
             let r = part(n, 16, t);
             // SAFETY: each thread has sums of its own.
-            let own = unsafe { shared.part(t * PLACES * CENTRES..(t + 1) * PLACES * CENTRES) };
+            let own = unsafe { shared.part(t * apart..t * apart + own) };
             assign(own, [&x[r.clone()], &y[r]], [&cx, &cy]);
         });
         for k in 0..CENTRES {
