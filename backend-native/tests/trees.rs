@@ -66,6 +66,31 @@ fn leaves_of_many_types_beside_what_is_known_and_what_is_stored() {
     );
 }
 
+/// Elements of so many leaves that no function keeps a block of them.
+#[test]
+fn elements_of_many_leaves() {
+    let of = |leaf: &dyn Fn(usize) -> String| (0..200).map(leaf).collect::<Vec<_>>().join(", ");
+    let text = format!(
+        "program(a: [2]f64) {{
+           p: [2]({types}) = map(a, f: |%x: f64| {{
+             %y: f64 = add(%x, 1.0f64)
+             yield {elements}
+           }})
+           r: [1]({types}) = fold1(p, f: |{params}| {{ yield {results} }})
+           yield r
+         }}",
+        types = of(&|_| "f64".into()),
+        elements = of(&|k| format!("%{}", ["x", "y"][k % 2])),
+        params = of(&|k| format!("%a{k}: f64")) + ", " + &of(&|k| format!("%b{k}: f64")),
+        results = of(&|k| format!("%{}{k}", ["a", "b"][k % 2])),
+    );
+    let mut r = Rng(53);
+    let elt = parse(&text).param_types().next().unwrap().elt.clone();
+    for (rows, row) in [(2, 100), (1, 3000)] {
+        agree(&text, &[array(&[rows, row], &elt, &mut r)]);
+    }
+}
+
 /// A loop whose number of turns differs from lane to lane.
 #[test]
 fn operators_with_loops() {

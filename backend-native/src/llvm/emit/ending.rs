@@ -6,10 +6,11 @@ use super::scan::Carry;
 use super::scatter::Combining;
 use super::steps::State;
 use super::text::{Label, Operand, element, literal, put, stored};
+use super::tree::kept_elements;
 use super::value::{Mask, Parts, Shape, V};
 use super::{Emitter, Form, SMALL, Word};
 use crate::kernel::{AxisKind, Finish, Kernel, Node, Output, region_cost};
-use crate::tile::reduce::{self, TREE};
+use crate::tile::reduce;
 use acc_core::data::{Lit, ScalarType};
 use acc_core::ir::{Dir, PrimOp, Val};
 
@@ -101,7 +102,7 @@ impl<'a> Ending<'a> {
             let known = output.finish.known().or_else(|| restart.map(|r| &r.ops[..]));
             let mut out = Out { output, leaves, known, mark: restart.map(|r| r.mark), kept: Vec::new() };
             if form.is_along() && out.carries() && !out.is_scan() {
-                out.kept = out.leaves.iter().map(|l| e.memory(TREE / e.width.parts * l.ty.size())).collect();
+                out.kept = out.leaves.iter().map(|l| e.memory(kept_elements(e.width.parts) * l.ty.size())).collect();
             }
             outs.push(out);
         }

@@ -220,6 +220,8 @@ const SMALL: usize = 12;
 const STRIP: usize = 256;
 /// Nodes of the largest body compiled.
 const MOST: usize = 4000;
+/// Bytes of a function's memory at most that folds keep elements in.
+const KEPT: usize = 128 << 10;
 /// Regions within one another.
 const DEEPEST: usize = 12;
 
@@ -283,6 +285,10 @@ pub(crate) fn emit(kernel: &Kernel, form: Form, target: &Target) -> Result<Emitt
         // Groups of a scan do not straddle vectors.
         width.lanes = width.lanes.max(crate::tile::scans::GROUP);
         width.parts = crate::tile::reduce::WIDTH / width.lanes;
+        let bytes = tree::kept(kernel, width.parts);
+        if bytes > KEPT {
+            return Err(format!("folds that keep {bytes} bytes of a row"));
+        }
     }
     if form == Form::Scheduled {
         width = scheduled::width(kernel, width)?;

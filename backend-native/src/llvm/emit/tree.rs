@@ -11,10 +11,22 @@ use super::scan::Carry;
 use super::steps::{Columns, State};
 use super::text::{Label, Operand, put};
 use super::value::{Mask, Parts, V};
-use crate::kernel::Body;
+use crate::kernel::{Body, Finish, Kernel};
 use crate::tile::reduce::TREE;
 use acc_core::data::ScalarType;
 use std::fmt::Write;
+
+/// Elements of a leaf that are kept: one for each lane of all vectors of a step.
+pub(super) fn kept_elements(parts: usize) -> usize {
+    TREE / parts
+}
+
+/// The bytes of memory that the folds of a kernel keep elements in.
+pub(super) fn kept(kernel: &Kernel, parts: usize) -> usize {
+    let folds = kernel.outputs.iter().filter(|o| matches!(o.finish, Finish::Fold { known: None, .. }));
+    let leaves = folds.flat_map(|o| kernel.values(o)).map(|&v| kernel.element.ty(v).size());
+    leaves.sum::<usize>() * kept_elements(parts)
+}
 
 impl<'a> Emitter<'a> {
     /// Memory of the function, of so many bytes.
@@ -63,7 +75,6 @@ impl<'a> Emitter<'a> {
         let combine = self.w.label();
         let state = self.steps(&own, carried.clone(), combine, &mut |e, column, state| write(e, ending, column, state));
         self.w.start(combine);
-        // One for each lane of all vectors of a step.
         let parts = self.width.parts;
         let count = put!(self, "sub i64 {end}, {first}");
         let count = put!(self, "add i64 {count}, {}", parts - 1);

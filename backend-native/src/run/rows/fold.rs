@@ -68,6 +68,7 @@ impl<'a> Acc<'a> {
 
     /// Starts to reduce the elements of a chunk.
     pub(super) fn begin_chunk(&mut self, o: &JobOutput<'_>) {
+        self.kept = 0;
         if let Some(ops) = o.known() {
             for (a, (&op, &ty)) in self.lanes.iter_mut().zip(ops.iter().zip(&o.types)) {
                 a.fill(WIDTH, reduce::identity(op, ty));
