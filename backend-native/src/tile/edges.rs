@@ -114,7 +114,7 @@ impl<'a> Machine<'a> {
         let (lo, hi) = (self.space.lo, self.space.hi);
         // Without an index along the row all lanes read the same.
         let mut row =
-            Row { from: lanes.start, len: lanes.len(), at: 0, offset: 0, stride: 0, extent: usize::MAX, edge };
+            Row { from: lanes.start, len: lanes.len(), at: 0, offset: 0, stride: 0, extent: i64::MAX as usize, edge };
         for ((ix, &stride), &extent) in access.index.iter().zip(strides).zip(shape) {
             let TapeIx::Affine { axis, offset, .. } = *ix else { continue };
             let axis = axis as usize;
