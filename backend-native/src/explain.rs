@@ -7,6 +7,7 @@ use acc_core::ir::{ArrayId, ArrayType, Loc, Val};
 use acc_desugar::fuse::Note;
 use std::collections::BTreeSet;
 use std::fmt::{self, Display, Formatter};
+use std::ops::Range;
 
 /// The kernels of a program and the decisions behind them. Its text form names arrays as the simplified program does.
 #[derive(Clone, Debug)]
@@ -15,8 +16,20 @@ pub struct Explanation {
     pub kernels: Vec<KernelReport>,
     /// Arrays that are stored and are no results of the program, but for views and the state of loops.
     pub intermediates: Vec<ArrayId>,
+    /// Kernels that take blocks of rows in turn.
+    pub sweeps: Vec<SweepReport>,
     /// What was decided for each array that might have been fused.
     pub notes: Vec<Note>,
+}
+
+/// Kernels over the same rows, of which machine code takes a block of rows through all of them before the next block, if the
+/// program is large enough for several threads.
+#[derive(Clone, Debug)]
+pub struct SweepReport {
+    /// Their numbers.
+    pub kernels: Range<usize>,
+    /// The arrays that are not stored as a whole then.
+    pub passing: Vec<ArrayId>,
 }
 
 /// A kernel: one launch over one index space, with the combination of its partial results.
@@ -44,7 +57,8 @@ pub struct KernelReport {
 
 impl Explanation {
     pub(crate) fn new(plan: &Plan) -> Explanation {
-        let mut out = Explanation { kernels: Vec::new(), intermediates: Vec::new(), notes: plan.notes.clone() };
+        let (kernels, intermediates, sweeps) = Default::default();
+        let mut out = Explanation { kernels, intermediates, sweeps, notes: plan.notes.clone() };
         let mut yielded = BTreeSet::new();
         out.block(plan, &plan.body, &mut yielded);
         out.intermediates.retain(|a| !yielded.contains(a));
@@ -53,7 +67,10 @@ impl Explanation {
 
     fn block(&mut self, plan: &Plan, b: &BlockPlan, yielded: &mut BTreeSet<ArrayId>) {
         yielded.extend(&b.results);
+        // The kernels before each step.
+        let mut before = Vec::with_capacity(b.steps.len() + 1);
         for step in b.steps.iter().map(|&s| &plan.steps[s]) {
+            before.push(self.kernels.len());
             match &step.work {
                 Work::Array { how: How::View, op, .. } => {
                     // What a view that is yielded shows is yielded, too.
@@ -79,6 +96,11 @@ impl Explanation {
                 }
             }
         }
+        before.push(self.kernels.len());
+        self.sweeps.extend(b.sweeps.iter().map(|sweep| SweepReport {
+            kernels: before[sweep.steps.start]..before[sweep.steps.end],
+            passing: sweep.passing.clone(),
+        }));
     }
 
     /// The kernel IR of all kernels.
@@ -151,6 +173,16 @@ impl Display for Explanation {
                 writeln!(f, "  with {}", fused.join(", "))?;
             }
             writeln!(f, "  {} bytes read and {} stored for each point", k.bytes_read, k.bytes_stored)?;
+        }
+        for SweepReport { kernels, passing } in &self.sweeps {
+            let last = kernels.end.saturating_sub(1);
+            write!(f, "kernels {} to {last} take blocks of rows in turn if there are enough of them", kernels.start)?;
+            let passing: Vec<String> = passing.iter().map(ArrayId::to_string).collect();
+            match &passing[..] {
+                [] => writeln!(f)?,
+                [one] => writeln!(f, "; {one} is not stored as a whole then")?,
+                some => writeln!(f, "; {} are not stored as a whole then", some.join(", "))?,
+            }
         }
         self.notes.iter().try_for_each(|n| writeln!(f, "{n}"))?;
         writeln!(f, "kernels: {}, intermediate arrays: {}", self.kernels.len(), self.intermediates.len())

@@ -37,7 +37,7 @@ pub use acc_desugar::Rules;
 use acc_desugar::Segmented;
 use acc_desugar::operators::reductions;
 use buffer::Pool;
-pub use explain::{Explanation, KernelReport};
+pub use explain::{Explanation, KernelReport, SweepReport};
 use lower::{Plan, lower};
 use run::launch::Context;
 use run::threads::team::Team;

@@ -55,6 +55,25 @@ fn a_softmax_is_one_sweep_at_any_length_of_rows() {
 }
 
 #[test]
+fn the_explanation_tells_what_goes_together() {
+    for (results, told) in [
+        (
+            "r",
+            "kernels 0 to 2 take blocks of rows in turn if there are enough of them; a1, a2, a3 are not stored as a whole then",
+        ),
+        (
+            "s, r, m",
+            "kernels 0 to 2 take blocks of rows in turn if there are enough of them; a2 is not stored as a whole then",
+        ),
+    ] {
+        let program = parse(&SOFTMAX.replace("RESULTS", results));
+        let ready = acc_core::exec::Ready::new(&Native::new(), &program).unwrap();
+        let explanation = ready.prepared().explain().to_string();
+        assert!(explanation.lines().any(|line| line == told), "{explanation}");
+    }
+}
+
+#[test]
 fn what_is_needed_afterwards_is_stored() {
     for results in ["m, r", "r, e", "e, s, r, m"] {
         assert_eq!(sweeps(&SOFTMAX.replace("RESULTS", results), &[floats(&[999, 301])]), [3], "{results}");
