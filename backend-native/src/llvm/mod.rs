@@ -18,7 +18,9 @@ mod hash;
 
 pub use compile::{Counts, counts};
 pub use disk::folder;
-pub(crate) use emit::{BLOCK, Emitted, Form, PANEL, Word, axis_turned, between, reads_element_by_element};
+pub(crate) use emit::{
+    BLOCK, Emitted, Form, PANEL, Word, axis_turned, between, leaves_apart, reads_element_by_element,
+};
 
 use crate::kernel::Kernel;
 use acc_core::ir::ArrayId;

@@ -19,6 +19,10 @@ const TURNED: usize = 512;
 /// Rows up to this length do not fill a vector: lanes run along the axis around them, if that is as long as `MANY`.
 const SHORT: usize = 8;
 const MANY: usize = 64;
+/// Rows from which on they are computed in patches where lanes leave loops at different times, and rows that a patch has at
+/// most.
+const PATCHES: usize = 8;
+const PATCH: usize = 4;
 
 pub(crate) fn store(job: &Job<'_>) -> Result<Vec<Columns>, Stop> {
     if let Some(columns) = super::scheduled::store(job)? {
@@ -134,6 +138,10 @@ impl<'a> Native<'a> {
         {
             let call = job.call(Form::Rows)?;
             return Some(Native { job, call, row, panel: usize::MAX, whole: row, stream: false, lanes: true });
+        }
+        if !flat && n / row.max(1) >= PATCHES && row > 1 && llvm::leaves_apart(kernel) {
+            let call = job.call(Form::Patches)?;
+            return Some(Native { job, call, row, panel: usize::MAX, whole: PATCH * row, stream: false, lanes: false });
         }
         let extent = |axis: usize| job.extents.get(axis).copied().unwrap_or(1);
         let turned = turned.filter(|&axis| extent(axis) >= SQUARE && row >= SQUARE);

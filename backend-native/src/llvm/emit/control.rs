@@ -197,7 +197,7 @@ impl Emitter<'_> {
     fn while_(&mut self, n: &Node, init: &[Val], test: &Region, step: &Region) {
         let outer = self.mask.clone();
         let levels: Vec<Level> = test.params.iter().map(|p| self.levels[p.index()]).collect();
-        let uniform = test.results.iter().all(|v| self.levels[v.index()] == Level::One);
+        let uniform = is_uniform(&self.levels, test);
         let outer_halved = self.halved.clone();
         let halved: Vec<bool> = (0..init.len()).map(|k| self.halve(init[k], k, test, step)).collect();
         let entering = init.iter().zip(&levels).zip(&halved).map(|((&v, &level), &halved)| match halved {
@@ -430,6 +430,11 @@ pub(super) fn by_lanes<'r>(levels: &[Level], regions: &[&'r Region]) -> Option<(
     let takes_alike = |n: &&Node| !n.results.is_empty() && n.op.regions().is_empty();
     let is_plain = own.iter().all(|n| is_arithmetic(n) && !n.op.is_partial()) && alike.iter().all(takes_alike);
     is_plain.then_some((own, alike))
+}
+
+/// Whether all lanes leave a loop with this test at once.
+pub(super) fn is_uniform(levels: &[Level], test: &Region) -> bool {
+    test.results.iter().all(|v| levels[v.index()] == Level::One)
 }
 
 /// Whether the step of a loop is written before the branch that leaves the loop: arithmetic that takes less than what

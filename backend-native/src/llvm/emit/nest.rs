@@ -255,8 +255,8 @@ impl<'a> Emitter<'a> {
         }
     }
 
-    /// Binds the outer axes at a row.
-    fn outer_axes(&mut self, lane: usize, rank: usize, row: &Operand) {
+    /// The indices along the axes around that of lanes at a row.
+    pub(super) fn outer_index(&mut self, lane: usize, row: &Operand) -> Vec<Operand> {
         let mut rest = row.clone();
         let mut at = Vec::new();
         for axis in (0..lane).rev() {
@@ -269,6 +269,12 @@ impl<'a> Emitter<'a> {
             rest = put!(self, "udiv i64 {rest}, {extent}");
         }
         at.reverse();
+        at
+    }
+
+    /// Binds the outer axes at a row.
+    fn outer_axes(&mut self, lane: usize, rank: usize, row: &Operand) {
+        let at = self.outer_index(lane, row);
         for (k, i) in at.iter().enumerate() {
             self.set(self.body.region.params[k], V::One(i.clone()));
         }

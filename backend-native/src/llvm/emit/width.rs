@@ -31,8 +31,8 @@ pub(super) struct Width {
 
 impl Width {
     /// As many lanes as a register has of the type that most of a body, of so many nodes, computes with; as many vectors as
-    /// processors compute at a time. Lanes run along an axis.
-    pub(super) fn of(body: &Body, lane: usize, size: usize, target: &Target) -> Width {
+    /// processors compute at a time; the axes vary so over the lanes.
+    pub(super) fn of(body: &Body, axes: &[Level], size: usize, target: &Target) -> Width {
         let mut by_size = [0usize; 9];
         body.region.visit(0, &mut |n, _| {
             for &v in n.results.iter().filter(|v| !body.uniform[v.index()] && body.ty(**v) != ScalarType::Bool) {
@@ -48,7 +48,7 @@ impl Width {
         let lanes = (target.register / widest).clamp(4, 32);
         let parts = match () {
             () if size > LONG || lanes >= 32 => 1,
-            () if size <= SHORT && carried(body, lane).is_some_and(|n| n * MANY + BESIDE <= target.registers()) => MANY,
+            () if size <= SHORT && carried(body, axes).is_some_and(|n| n * MANY + BESIDE <= target.registers()) => MANY,
             () => 2,
         };
         Width { lanes, parts }
@@ -62,10 +62,8 @@ impl Width {
 
 /// The vectors of each part of a step that a body's loops keep in registers from turn to turn; none if there are no loops, or
 /// loops whose turns are not written vector by vector.
-fn carried(body: &Body, lane: usize) -> Option<usize> {
-    let params: Vec<Level> =
-        (0..body.region.params.len()).map(|axis| if axis == lane { Level::Linear(1) } else { Level::One }).collect();
-    let (levels, used) = (levels(body, &params), body.used());
+fn carried(body: &Body, axes: &[Level]) -> Option<usize> {
+    let (levels, used) = (levels(body, axes), body.used());
     let varies = |v: &&Val| levels[v.index()] == Level::Lanes;
     let (mut carried, mut are_plain) = (None, true);
     body.region.visit(0, &mut |n, _| {
