@@ -2,11 +2,12 @@
 
 mod common;
 
-use acc_core::data::{ArrayData, Column, ScalarType};
+use acc_core::data::{ArrayData, Column, Prim, ScalarType};
+use acc_core::prelude::f16;
 use acc_core::{Executor, RunLimits};
 use astro_float_num::{BigFloat, Consts, RoundingMode};
 use backend_native::Native;
-use common::{Rng, parse};
+use common::{Rng, agree_within, parse};
 
 const PRECISION: usize = 160;
 const ROUND: RoundingMode = RoundingMode::ToEven;
@@ -304,6 +305,41 @@ fn remainders_are_exact() {
                 let want = if double { x % y } else { f64::from(*x as f32 % *y as f32) };
                 assert!(got.to_bits() == want.to_bits() || (got.is_nan() && want.is_nan()), "{x:e} % {y:e}: {got:e}");
             }
+        }
+    }
+}
+
+/// Beside bodies whose vectors are of other widths, on scalars, and where results are subnormal, infinite or no numbers.
+#[test]
+fn exponentials_are_the_same_bits_on_tiles_wherever_they_end() {
+    for (ty, low, high) in [("f32", -104.5, 89.5), ("f64", -746.0, 711.0), ("f16", -18.0, 12.0)] {
+        let text = "program(a: [1]T, b: [1](u8, T), c: [0]T, d: [1](f64, T)) {
+            x: [1]T = map(a, f: |%x: T| exp(%x))
+            y: [1](u8, T) = map(b, f: |%k: u8, %x: T| (add(%k, 1u8), exp(%x)))
+            z: [0]T = map(c, f: |%x: T| exp(%x))
+            w: [1](f64, T) = map(d, f: |%y: f64, %x: T| (sqrt(mul(add(%y, 1.0f64), 2.0f64)), sinh(%x)))
+            yield x, y, z, w
+          }";
+        let text = text.replace('T', ty);
+        let program = parse(&text);
+        let near = |end: f64| (-200..200).map(move |k| end + f64::from(k) / 256.0);
+        let ends = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 0.0, -0.0, 1e300, -1e300];
+        let xs: Vec<f64> = near(low).chain(near(high)).chain(near(0.0)).chain(ends).collect();
+        let lit = |x: f64| match ty {
+            "f32" => (x as f32).lit(),
+            "f64" => x.lit(),
+            _ => f16::from_f64(x).lit(),
+        };
+        let types: Vec<_> = program.param_types().map(|t| t.elt.clone()).collect();
+        let args = |c: f64| {
+            let one = ArrayData::from_leaves([xs.len()], types[0].clone(), xs.iter().map(|&x| [lit(x)]));
+            let two = ArrayData::from_leaves([xs.len()], types[1].clone(), xs.iter().map(|&x| [7u8.lit(), lit(x)]));
+            let scalar = ArrayData::from_leaves([], types[2].clone(), [[lit(c)]]);
+            let wide = ArrayData::from_leaves([xs.len()], types[3].clone(), xs.iter().map(|&x| [2f64.lit(), lit(x)]));
+            [one, two, scalar, wide].map(Result::unwrap)
+        };
+        for c in [1.0, f64::NAN, -1e300, low + 0.25, high] {
+            agree_within(&text, &args(c), 1e-2);
         }
     }
 }

@@ -480,6 +480,7 @@ fn is_repeatable(op: &Op) -> bool {
         | Op::Bitcast(_)
         | Op::Select { .. }
         | Op::Fma(..)
+        | Op::Scale(..)
         | Op::Table { .. }
         | Op::Scalar { .. }
         | Op::Extent { .. }
@@ -514,7 +515,7 @@ fn op_cost(op: &Op) -> usize {
     match op {
         Op::Prim(p, _) => prim_cost(*p),
         Op::Cast(_) | Op::Bitcast(_) | Op::Select { .. } | Op::Fma(..) => 1,
-        Op::Table { .. } => 4,
+        Op::Scale(..) | Op::Table { .. } => 4,
         Op::Scalar { .. } | Op::Extent { .. } => 0,
         Op::Load(l) => l.index.len().max(1) * if l.index.iter().any(|i| matches!(i, Ix::At(_))) { 4 } else { 1 },
         Op::Inside { .. } | Op::Check { .. } => 2,

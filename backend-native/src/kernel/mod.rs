@@ -45,7 +45,7 @@ mod verify;
 mod walk;
 
 pub(crate) use build::{Builder, Keep, Loads, Reads, only, region_cost};
-pub(crate) use math::expand;
+pub(crate) use math::{expand, without_scales};
 pub(crate) use record::Record;
 pub(crate) use schedule::{Loop, row_major};
 pub(crate) use verify::verify;
@@ -270,6 +270,9 @@ pub(crate) enum Op {
     },
     /// The first times the second, plus the third, rounded once.
     Fma(Val, Val, Val),
+    /// The first times 2 to the power of the second, a float that is an integer, rounded once. The first is about 1, so that
+    /// its product with the root of that power is exact, or NaN; the second from -250 to 250 (-2000 to 2000 of `f64`).
+    Scale(Val, Val),
     /// A word of a table of constants; an index beyond it reads the last one.
     Table {
         /// The table, not empty.

@@ -142,6 +142,7 @@ fn region(f: &mut Formatter<'_>, b: &Body, r: &Region, indent: usize) -> Result 
             Op::Call { name, args } => write!(f, "call {name:?} {args:?}")?,
             Op::Bitcast(v) => write!(f, "bitcast {v} to {}", b.ty(n.results[0]))?,
             Op::Fma(x, y, z) => write!(f, "fma {x}, {y}, {z}")?,
+            Op::Scale(x, n) => write!(f, "scale {x}, {n}")?,
             Op::Table { words, index } => write!(f, "word {index} of {}", words.len())?,
             Op::Select { cond, then, else_ } => write!(f, "select {cond}, {then}, {else_}")?,
             Op::Scalar { array, position } => write!(f, "scalar {position} of {array}")?,

@@ -213,8 +213,9 @@ impl Checker<'_> {
             Op::Bitcast(_) if results.len() == 1 && bitcast_exists(types[0], results[0]) => Ok(()),
             Op::Cast(_) | Op::Bitcast(_) => wrong(),
             Op::Fma(..) if matches!(results[..], [F32 | F64]) && types == [results[0]; 3] => Ok(()),
+            Op::Scale(..) if matches!(results[..], [F32 | F64]) && types == [results[0]; 2] => Ok(()),
             Op::Table { words, .. } if types == [I64] && results == [U64] && !words.is_empty() => Ok(()),
-            Op::Fma(..) | Op::Table { .. } => wrong(),
+            Op::Fma(..) | Op::Scale(..) | Op::Table { .. } => wrong(),
             Op::Select { .. } if types == [Bool, results[0], results[0]] => Ok(()),
             Op::Select { .. } => wrong(),
             Op::Call { name, .. } => match acc_core::foreign::scalars(name, &types, &results) {

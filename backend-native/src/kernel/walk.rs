@@ -19,6 +19,7 @@ impl Op {
             Op::Prim(_, v) | Op::Call { args: v, .. } => v.iter().for_each(|&v| f(v)),
             Op::Cast(v) | Op::Bitcast(v) | Op::Table { index: v, .. } => f(*v),
             Op::Fma(a, b, c) => [a, b, c].into_iter().for_each(|v| f(*v)),
+            Op::Scale(a, b) => [a, b].into_iter().for_each(|v| f(*v)),
             Op::Select { cond, then, else_ } => {
                 f(*cond);
                 f(*then);
@@ -42,6 +43,7 @@ impl Op {
             | Op::Cast(_)
             | Op::Bitcast(_)
             | Op::Fma(..)
+            | Op::Scale(..)
             | Op::Table { .. }
             | Op::Select { .. }
             | Op::Scalar { .. }
@@ -62,6 +64,7 @@ impl Op {
             | Op::Cast(_)
             | Op::Bitcast(_)
             | Op::Fma(..)
+            | Op::Scale(..)
             | Op::Table { .. }
             | Op::Select { .. }
             | Op::Scalar { .. }
@@ -86,7 +89,7 @@ impl Op {
         match self {
             Op::Prim(p, _) => p.is_partial(),
             Op::Cast(_) | Op::Bitcast(_) | Op::Select { .. } | Op::Scalar { .. } => false,
-            Op::Fma(..) | Op::Table { .. } => false,
+            Op::Fma(..) | Op::Scale(..) | Op::Table { .. } => false,
             // An extent demands its array, and a test against the bounds does too.
             Op::Extent { .. } | Op::Inside { .. } | Op::Load(_) | Op::Check { .. } | Op::While { .. } => true,
             // What the user's function does for lanes that are off must not be seen.

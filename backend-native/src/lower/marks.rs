@@ -70,7 +70,8 @@ fn element_of(op: &Op) -> Option<ArrayId> {
     match op {
         Op::Load(l) => Some(l.array),
         Op::Inside { array, .. } | Op::Check { array, .. } => Some(*array),
-        Op::Prim(..) | Op::Cast(_) | Op::Bitcast(_) | Op::Select { .. } | Op::Fma(..) | Op::Table { .. } => None,
+        Op::Prim(..) | Op::Cast(_) | Op::Bitcast(_) | Op::Select { .. } | Op::Table { .. } => None,
+        Op::Fma(..) | Op::Scale(..) => None,
         Op::If { .. } | Op::While { .. } | Op::Call { .. } | Op::Scalar { .. } | Op::Extent { .. } => None,
     }
 }

@@ -25,7 +25,7 @@ pub(super) fn chained(body: &Body, n: &Node) -> Option<usize> {
         Op::Select { .. } => width(ty),
         Op::Cast(v) => Do::cast(body.ty(*v), ty).and(width(ty)),
         Op::Bitcast(v) => width(body.ty(*v)).filter(|w| width(ty) == Some(*w)),
-        Op::Table { .. } | Op::Call { .. } | Op::Scalar { .. } | Op::Extent { .. } => None,
+        Op::Scale(..) | Op::Table { .. } | Op::Call { .. } | Op::Scalar { .. } | Op::Extent { .. } => None,
         Op::Load(_) | Op::Inside { .. } | Op::Check { .. } | Op::If { .. } | Op::While { .. } => None,
     }
 }

@@ -5,7 +5,7 @@ use super::order::{Item, order};
 use super::same::{Parts, Same};
 use super::tape::{Access, Branch, Call, Captures, Inst, Loop, Operand, Slot, Slots, Tape, TapeIx};
 use super::turn::turn;
-use crate::kernel::{Body, Edge, Ix, Node, Op, Region};
+use crate::kernel::{Body, Edge, Ix, Node, Op, Region, without_scales};
 use acc_core::data::ScalarType;
 use acc_core::ir::{ArrayId, Loc, Val};
 use smallvec::SmallVec;
@@ -14,6 +14,7 @@ use std::rc::Rc;
 
 /// Compiles a body.
 pub(crate) fn compile(body: &Body) -> Tape {
+    let body = &*without_scales(body);
     let mut c = Compiler {
         body,
         slots: Vec::new(),
@@ -403,6 +404,10 @@ impl Compiler<'_> {
                 Inst::If { cond, then, else_, outs }
             }
             Op::While { init, test, step } => self.loop_(n, init, test, step),
+            Op::Scale(x, _) => {
+                debug_assert!(false, "scales are written out before");
+                Inst::Bitcast { a: self.at(*x), out: self.define(n.results[0]) }
+            }
         }
     }
 

@@ -89,7 +89,13 @@ impl Same {
 /// Whether a node's results are the same in all lanes where what it uses is.
 fn computes_same(n: &Node, same: impl Fn(Val) -> bool) -> bool {
     match &n.op {
-        Op::Prim(..) | Op::Cast(_) | Op::Bitcast(_) | Op::Fma(..) | Op::Table { .. } | Op::Select { .. } => {
+        Op::Prim(..)
+        | Op::Cast(_)
+        | Op::Bitcast(_)
+        | Op::Fma(..)
+        | Op::Scale(..)
+        | Op::Table { .. }
+        | Op::Select { .. } => {
             let mut all = true;
             n.op.operands(&mut |v| all &= same(v));
             all

@@ -45,6 +45,7 @@ fn with_operands(op: &Op, of: impl Fn(Val) -> Val) -> Option<Op> {
         Op::Cast(v) => Op::Cast(of(*v)),
         Op::Bitcast(v) => Op::Bitcast(of(*v)),
         Op::Fma(a, b, c) => Op::Fma(of(*a), of(*b), of(*c)),
+        Op::Scale(a, b) => Op::Scale(of(*a), of(*b)),
         Op::Select { cond, then, else_ } => Op::Select { cond: of(*cond), then: of(*then), else_: of(*else_) },
         Op::Scalar { .. } => op.clone(),
         Op::Table { .. } | Op::If { .. } | Op::While { .. } | Op::Call { .. } => return None,

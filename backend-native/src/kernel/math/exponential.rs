@@ -10,7 +10,7 @@ use acc_core::ir::Val;
 const LN_2_32: [f64; 2] = [0.693_359_375, -2.121_944_400_5e-4];
 const LN_2_64: [f64; 2] = [std::f64::consts::LN_2, 2.319_046_813_846_299_6e-17];
 
-/// `e^r` and `n`: the exponential is `e^r 2^n`. Beyond `[low, high]` it is that of the bound. `low_part` is added to x.
+/// `e^r` and `n`, a float: the exponential is `e^r 2^n`. Beyond `[low, high]` it is that of the bound. `low_part` is added to x.
 pub(super) fn parts(w: &mut Writer<'_>, x: Val, low_part: Option<Val>) -> (Val, Val) {
     let (low, high) = if w.is_double() { (-746.0, 711.0) } else { (-104.0, 90.0) };
     let (low, high) = (w.c(low), w.c(high));
@@ -18,7 +18,7 @@ pub(super) fn parts(w: &mut Writer<'_>, x: Val, low_part: Option<Val>) -> (Val, 
     let below = w.lt(x, low);
     let x = w.select(above, high, x);
     let x = w.select(below, low, x);
-    let (n, power) = w.nearest(x, std::f64::consts::LOG2_E);
+    let n = w.nearest(x, std::f64::consts::LOG2_E);
     let minus = w.neg(n);
     let [a, b] = (if w.is_double() { LN_2_64 } else { LN_2_32 }).map(|c| w.c(c));
     let r = w.fma(minus, a, x);
@@ -26,7 +26,7 @@ pub(super) fn parts(w: &mut Writer<'_>, x: Val, low_part: Option<Val>) -> (Val, 
     if let Some(low_part) = low_part {
         r = w.add(r, low_part);
     }
-    (near_zero(w, r), power)
+    (near_zero(w, r), n)
 }
 
 /// `e^r` for `|r| <= ln 2 / 2`.
@@ -63,15 +63,14 @@ fn rest_near_zero(w: &mut Writer<'_>, r: Val) -> Val {
 
 pub(super) fn exp(w: &mut Writer<'_>, x: Val) -> Val {
     let (y, n) = parts(w, x, None);
-    w.scale(y, n)
+    w.scale_float(y, n)
 }
 
 /// `(e^|x| / 2, e^-|x| / 2)`, neither too large before the sum of both is.
 fn halves(w: &mut Writer<'_>, a: Val) -> (Val, Val) {
     let (y, n) = parts(w, a, None);
-    let one = w.i(1);
-    let less = w.sub(n, one);
-    let grown = w.scale(y, less);
+    let less = w.add_c(n, -1.0);
+    let grown = w.scale_float(y, less);
     // Of the reciprocal only what matters beside the other: nothing where that is large.
     let quarter = w.c(0.25);
     let shrunk = w.div(quarter, grown);

@@ -40,35 +40,56 @@ use super::{Body, Node, Op, Region};
 use acc_core::data::ScalarType;
 use acc_core::ir::{PrimOp, Val};
 use smallvec::smallvec;
+use std::borrow::Cow;
 use write::{Values, Writer};
 
 /// The same body with its mathematical functions written out.
 pub(crate) fn expand(body: Body) -> Body {
-    if !needs(&body.region) {
+    let function_of = |n: &Node| match &n.op {
+        Op::Prim(p, _) => function(*p),
+        _ => None,
+    };
+    if !has(&body.region, &|n| function_of(n).is_some()) {
         return body;
     }
     let mut values = Values::of(&body);
-    let region = expand_region(body.region, &mut values);
+    let region = replaced(body.region, &mut values, &|n, values| match &n.op {
+        Op::Prim(_, args) => Some(written(function_of(n)?, args, n, values)),
+        _ => None,
+    });
     Body { types: values.types, uniform: values.uniform, consts: values.consts, region }
 }
 
-/// Whether a region has a function to write out.
-fn needs(r: &Region) -> bool {
-    let own = |n: &Node| matches!(&n.op, Op::Prim(p, _) if function(*p).is_some());
-    acc_core::grow_stack(|| r.nodes.iter().any(|n| own(n) || n.op.regions().into_iter().any(needs)))
+/// The same body with each [`Op::Scale`] written out, for who has no instruction for it.
+pub(crate) fn without_scales(body: &Body) -> Cow<'_, Body> {
+    let is_scale = |n: &Node| matches!(n.op, Op::Scale(..));
+    if !has(&body.region, &is_scale) {
+        return Cow::Borrowed(body);
+    }
+    let mut values = Values::of(body);
+    let region = replaced(body.region.clone(), &mut values, &|n, values| match n.op {
+        Op::Scale(x, by) => Some(written(Function::Two(|w, x, by| w.scale_written_out(x, by)), &[x, by], n, values)),
+        _ => None,
+    });
+    Cow::Owned(Body { types: values.types, uniform: values.uniform, consts: values.consts, region })
 }
 
-fn expand_region(r: Region, values: &mut Values) -> Region {
+/// Whether a region has such a node.
+fn has(r: &Region, is: &dyn Fn(&Node) -> bool) -> bool {
+    let inside = |n: &Node| n.op.regions().into_iter().any(|r| has(r, is));
+    acc_core::grow_stack(|| r.nodes.iter().any(|n| is(n) || inside(n)))
+}
+
+/// A region in which nodes are replaced by what is written in their place, if anything is.
+fn replaced(r: Region, values: &mut Values, by: &dyn Fn(&Node, &mut Values) -> Option<Vec<Node>>) -> Region {
     let mut nodes = Vec::with_capacity(r.nodes.len());
     for mut n in r.nodes {
-        if let Op::Prim(p, args) = &n.op
-            && let Some(function) = function(*p)
-        {
-            nodes.extend(written(function, args, &n, values));
+        if let Some(written) = by(&n, values) {
+            nodes.extend(written);
             continue;
         }
         for inner in n.op.regions_mut() {
-            *inner = acc_core::grow_stack(|| expand_region(std::mem::take(inner), values));
+            *inner = acc_core::grow_stack(|| replaced(std::mem::take(inner), values, by));
         }
         nodes.push(n);
     }

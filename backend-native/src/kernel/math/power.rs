@@ -36,7 +36,7 @@ fn double(w: &mut Writer<'_>, x: Val, y: Val) -> Val {
     let zero = w.c(0.0);
     let lows = w.select(near, lows, zero);
     let (e, n) = parts(w, product, Some(lows));
-    let magnitude = w.scale(e, n);
+    let magnitude = w.scale_float(e, n);
     special(w, x, y, a, magnitude)
 }
 

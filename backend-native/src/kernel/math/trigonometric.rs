@@ -158,7 +158,7 @@ fn reduce(w: &mut Writer<'_>, a: Val) -> Reduced {
 }
 
 fn reduce_near(w: &mut Writer<'_>, a: Val) -> Reduced {
-    let (n, quarters) = w.nearest(a, std::f64::consts::FRAC_2_PI);
+    let (n, quarters) = w.nearest_integer(a, std::f64::consts::FRAC_2_PI);
     let [p1, p2, p3] = (if w.is_double() { HALF_PI_64 } else { HALF_PI_32 }).map(|p| w.c(p));
     let minus = w.neg(n);
     // Exact: the difference is below 1 and a multiple of the last digit of both.

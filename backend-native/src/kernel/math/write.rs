@@ -218,34 +218,78 @@ impl Writer<'_> {
         sum
     }
 
-    /// `2^n` for an integer `n` whose power is a normal number.
-    pub(super) fn power_of_two(&mut self, n: Val) -> Val {
-        let (bias, digits) = if self.is_double() { (1023, 52) } else { (127, 23) };
-        let (bias, digits) = (self.i(bias), self.i(digits));
-        let exponent = self.add(n, bias);
-        let bits = self.binary(PrimOp::ShlP, exponent, digits);
+    /// That added to the exponent of a float.
+    fn bias(&self) -> i64 {
+        if self.is_double() { 1023 } else { 127 }
+    }
+
+    /// The power of two whose exponent, the bias in it, is this integer.
+    fn power_of_two(&mut self, biased: Val) -> Val {
+        let digits = self.i(if self.is_double() { 52 } else { 23 });
+        let bits = self.binary(PrimOp::ShlP, biased, digits);
         self.float_of(bits)
     }
 
-    /// `x * 2^n`, also where neither the power nor a half of it is normal, but a quarter is.
+    /// `x * 2^n` for an integer `n`, also where the power is no normal number, but its root is.
     pub(super) fn scale(&mut self, x: Val, n: Val) -> Val {
+        let both = self.i(2 * self.bias());
+        let biased = self.add(n, both);
+        self.scale_biased(x, biased)
+    }
+
+    /// What [`Op::Scale`] stands for: `n` is a float.
+    pub(super) fn scale_written_out(&mut self, x: Val, n: Val) -> Val {
+        let magic = self.magic();
+        let shifted = self.add_c(n, magic);
+        let biased = self.unshifted(shifted, 2 * self.bias());
+        self.scale_biased(x, biased)
+    }
+
+    /// Two powers, each with its bias, multiply `x`.
+    fn scale_biased(&mut self, x: Val, biased: Val) -> Val {
         let one = self.i(1);
-        let half = self.binary(PrimOp::ShrP, n, one);
-        let rest = self.sub(n, half);
+        let half = self.binary(PrimOp::ShrP, biased, one);
+        let rest = self.sub(biased, half);
         let (a, b) = (self.power_of_two(half), self.power_of_two(rest));
         let y = self.mul(x, a);
         self.mul(y, b)
     }
 
-    /// The integer nearest to `x * by`, as a float and as an integer; `|x * by|` is less than 2^22 (2^51 of `f64`).
-    pub(super) fn nearest(&mut self, x: Val, by: f64) -> (Val, Val) {
-        // Adding 1.5 * 2^23 leaves no bits for fractions.
-        let magic = if self.is_double() { 6_755_399_441_055_744.0 } else { 12_582_912.0 };
+    /// `x * 2^n` for a float `n`, as [`Op::Scale`] has it.
+    pub(super) fn scale_float(&mut self, x: Val, n: Val) -> Val {
+        let ty = self.ty(x);
+        self.emit(Op::Scale(x, n), ty)
+    }
+
+    /// The float that leaves no bits for fractions when it is added: the last bits of the sum are those of an integer.
+    fn magic(&self) -> f64 {
+        if self.is_double() { 6_755_399_441_055_744.0 } else { 12_582_912.0 }
+    }
+
+    /// The integer nearest to `x * by`, less than 2^22 (2^51 of `f64`), as a float.
+    pub(super) fn nearest(&mut self, x: Val, by: f64) -> Val {
+        self.nearest_shifted(x, by).0
+    }
+
+    /// The same, and as an integer.
+    pub(super) fn nearest_integer(&mut self, x: Val, by: f64) -> (Val, Val) {
+        let (float, shifted) = self.nearest_shifted(x, by);
+        (float, self.unshifted(shifted, 0))
+    }
+
+    fn nearest_shifted(&mut self, x: Val, by: f64) -> (Val, Val) {
+        let magic = self.magic();
         let (by, magic) = (self.c(by), self.c(magic));
         let shifted = self.fma(x, by, magic);
-        let float = self.sub(shifted, magic);
-        let (a, b) = (self.bits(shifted), self.bits(magic));
-        (float, self.sub(a, b))
+        (self.sub(shifted, magic), shifted)
+    }
+
+    /// The integer, and `more`, of which this is the float, shifted.
+    fn unshifted(&mut self, shifted: Val, more: i64) -> Val {
+        let magic =
+            if self.is_double() { self.magic().to_bits() as i64 } else { i64::from((self.magic() as f32).to_bits()) };
+        let (bits, magic) = (self.bits(shifted), self.i(magic - more));
+        self.sub(bits, magic)
     }
 
     /// The sign bit of a float.

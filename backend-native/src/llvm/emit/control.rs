@@ -35,6 +35,10 @@ impl Emitter<'_> {
                 });
                 self.set(n.results[0], v);
             }
+            Op::Scale(x, power) => {
+                let v = self.scale(*x, *power);
+                self.set(n.results[0], v);
+            }
             Op::Table { words, index } => {
                 let v = self.table(words, *index);
                 self.set(n.results[0], v);
@@ -424,8 +428,9 @@ impl Emitter<'_> {
 pub(super) fn by_lanes<'r>(levels: &[Level], regions: &[&'r Region]) -> Option<(Vec<&'r Node>, Vec<&'r Node>)> {
     let own = |n: &&Node| n.results.iter().any(|r| levels[r.index()] == Level::Lanes);
     let (own, alike): (Vec<&Node>, Vec<&Node>) = regions.iter().flat_map(|r| &r.nodes).partition(own);
-    let is_arithmetic =
-        |n: &&Node| matches!(n.op, Op::Prim(..) | Op::Cast(_) | Op::Bitcast(_) | Op::Fma(..) | Op::Select { .. });
+    let is_arithmetic = |n: &&Node| {
+        matches!(n.op, Op::Prim(..) | Op::Cast(_) | Op::Bitcast(_) | Op::Select { .. } | Op::Fma(..) | Op::Scale(..))
+    };
     // What is alike comes first: it takes nothing of what is not, which checks do, and regions may.
     let takes_alike = |n: &&Node| !n.results.is_empty() && n.op.regions().is_empty();
     let is_plain = own.iter().all(|n| is_arithmetic(n) && !n.op.is_partial()) && alike.iter().all(takes_alike);

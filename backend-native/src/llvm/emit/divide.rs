@@ -12,18 +12,19 @@ use acc_core::data::ScalarType;
 use acc_core::ir::{PrimOp, Val};
 
 /// A float type that holds the operands of a division.
-struct Float {
+pub(super) struct Float {
     /// Its name, and that of the integers with as many bits.
-    name: &'static str,
-    bits: &'static str,
+    pub name: &'static str,
+    pub bits: &'static str,
     /// One and a half times the least number whose neighbours are integers: the last bits of its sum with an integer are those
     /// of the integer, in two's complement. As a literal, and its bits.
-    shift: &'static str,
-    shift_bits: i64,
+    pub shift: &'static str,
+    pub shift_bits: i64,
 }
 
-const SINGLE: Float = Float { name: "float", bits: "i32", shift: "0x4168000000000000", shift_bits: 0x4B40_0000 };
-const DOUBLE: Float =
+pub(super) const SINGLE: Float =
+    Float { name: "float", bits: "i32", shift: "0x4168000000000000", shift_bits: 0x4B40_0000 };
+pub(super) const DOUBLE: Float =
     Float { name: "double", bits: "i64", shift: "0x4338000000000000", shift_bits: 0x4338_0000_0000_0000 };
 
 /// Integers of 64 bits up to this size are divided as doubles: the sum with `shift` is exact, and so are products and

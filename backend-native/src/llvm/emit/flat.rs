@@ -18,7 +18,13 @@ pub(crate) fn reads_element_by_element(kernel: &Kernel, whole: impl Fn(ArrayId) 
             Op::Extent { .. } => false,
             Op::If { then, else_, .. } => !yields(then, params) && !yields(else_, params),
             Op::While { test, step, .. } => !yields(test, params) && !yields(step, params),
-            Op::Prim(..) | Op::Cast(_) | Op::Bitcast(_) | Op::Select { .. } | Op::Fma(..) | Op::Table { .. } => true,
+            Op::Prim(..)
+            | Op::Cast(_)
+            | Op::Bitcast(_)
+            | Op::Select { .. }
+            | Op::Fma(..)
+            | Op::Scale(..)
+            | Op::Table { .. } => true,
             Op::Call { .. } | Op::Scalar { .. } => true,
         };
     });

@@ -125,6 +125,7 @@ impl Analysis<'_> {
             },
             Op::Cast(_)
             | Op::Fma(..)
+            | Op::Scale(..)
             | Op::Table { .. }
             | Op::Bitcast(_)
             | Op::Select { .. }

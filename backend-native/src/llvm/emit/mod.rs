@@ -33,6 +33,7 @@ mod patches;
 mod prim;
 mod records;
 mod rows;
+mod scale;
 mod scan;
 mod scatter;
 mod scheduled;
