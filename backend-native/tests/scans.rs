@@ -78,6 +78,17 @@ fn from_the_right_past_the_caches() {
 }
 
 #[test]
+fn from_the_left_past_the_caches() {
+    let scans = [
+        "s: [1]@ = scanl1(a, f: |%x: @, %y: @| add(%x, %y)) yield s",
+        "p: [1](@, bool) = zip_with(a, m, f: |%x: @, %m: bool| (%x, %m))
+         s: [1](@, bool) = scanl1(p, f: |%x: @, %f: bool, %y: @, %g: bool| (select(%g, %y, add(%x, %y)), or(%f, %g)))
+         yield s",
+    ];
+    scans.iter().for_each(|scan| agree(scan, "f32", (4 << 20) + 16, &mut Rng(31)));
+}
+
+#[test]
 fn whole_rows_with_an_initial_value() {
     let scans = [
         "s: [2]@ = SCAN(a, f: |%x: @, %y: @| add(%x, %y), init: || #) yield s",

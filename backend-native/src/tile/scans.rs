@@ -1,6 +1,7 @@
 //! Scans by known operators over lanes.
 
 use super::int::Int;
+use super::lanes;
 use super::ops::no_reductions;
 use super::prims::{maximum, minimum};
 use super::reduce::{by_type, with_bool, with_char, with_float, with_int};
@@ -9,120 +10,92 @@ use crate::buffer::OutSlice;
 use acc_core::data::{ColumnSlice, Prim};
 use acc_core::ir::{Dir, PrimOp};
 use half::f16;
-use std::ops::Range;
 
 /// Elements of a scan that are scanned on their own, in three steps, before what comes before them is put in front. The
 /// tree of a scan depends on it, so it is fixed.
 pub(crate) const GROUP: usize = 8;
 
-/// Scans the values from one end to the other, `start` before them; the last one. Each group is scanned by doubling
-/// steps, so that only one operation per group waits for the group before.
+// Directions are no concern of these: machine code for one of them is half as much.
+
+/// Scans the values in place, `start` before them; the last one. Each group is scanned by doubling steps, so that only one
+/// operation per group waits for the group before.
 #[inline(always)]
-fn scan_typed<T: Copy>(x: &[T], out: &mut [T], start: Option<T>, dir: Dir, f: impl Fn(T, T) -> T) -> Option<T> {
+fn scan_typed<T: Copy>(values: &mut [T], start: Option<T>, f: impl Fn(T, T) -> T) -> Option<T> {
+    let (groups, rest) = values.as_chunks_mut::<GROUP>();
+    let mut groups = groups.iter_mut();
     let mut carry = start;
-    for group in groups(x.len(), dir) {
-        let mut y = doubled(group_of(x, &group, dir), &f);
-        if let Some(c) = carry {
-            y.iter_mut().for_each(|y| *y = f(c, *y));
-        }
-        carry = Some(last(y, group.len()));
-        store(y, out, &group, dir);
+    if carry.is_none()
+        && let Some(group) = groups.next()
+    {
+        *group = doubled(*group, &f);
+        carry = group.last().copied();
     }
-    carry
+    if let Some(mut c) = carry {
+        for group in groups {
+            c = scan_group(group, c, &f);
+        }
+        carry = Some(c);
+    }
+    let Some(mut y) = filled_up(rest) else { return carry };
+    y = doubled(y, &f);
+    if let Some(c) = carry {
+        y = y.map(|y| f(c, y));
+    }
+    rest.copy_from_slice(&y[..rest.len()]);
+    rest.last().copied()
 }
 
 /// The same, afresh at each mark.
 #[inline(always)]
-fn scan_afresh_typed<T: Copy>(
-    marks: &[bool],
-    x: &[T],
-    out: &mut [T],
-    start: Option<T>,
-    dir: Dir,
-    f: impl Fn(T, T) -> T,
-) -> Option<T> {
+fn scan_afresh_typed<T: Copy>(marks: &[bool], values: &mut [T], start: Option<T>, f: impl Fn(T, T) -> T) -> Option<T> {
     let mut carry = start;
-    for group in groups(x.len(), dir) {
-        let (mut y, mut m) = (group_of(x, &group, dir), group_of(marks, &group, dir));
-        // Most groups have no mark.
-        if m == [false; GROUP] {
-            y = doubled(y, &f);
-            if let Some(c) = carry {
-                y.iter_mut().for_each(|y| *y = f(c, *y));
-            }
-        } else {
-            (y, m) = doubled_afresh(y, m, &f);
-            if let Some(c) = carry {
-                y.iter_mut().zip(&m).for_each(|(y, m)| *y = if *m { *y } else { f(c, *y) });
-            }
-        }
-        carry = Some(last(y, group.len()));
-        store(y, out, &group, dir);
+    let (groups, rest) = values.as_chunks_mut::<GROUP>();
+    let (marks, rest_marks) = marks.as_chunks::<GROUP>();
+    for (group, m) in groups.iter_mut().zip(marks) {
+        carry = Some(match carry {
+            // Most groups have no mark.
+            Some(c) if *m == [false; GROUP] => scan_group(group, c, &f),
+            _ => scan_marked_group(group, *m, carry, &f),
+        });
     }
-    carry
+    let (Some(mut y), Some(m)) = (filled_up(rest), filled_up(rest_marks)) else { return carry };
+    scan_marked_group(&mut y, m, carry, &f);
+    rest.copy_from_slice(&y[..rest.len()]);
+    rest.last().copied()
 }
 
-/// The groups of a scan of `n` values, from the end at which it begins.
-fn groups(n: usize, dir: Dir) -> impl Iterator<Item = Range<usize>> {
-    (0..n).step_by(GROUP).map(move |done| {
-        let len = GROUP.min(n - done);
-        let from = if dir == Dir::Left { done } else { n - done - len };
-        from..from + len
-    })
-}
-
-// Values of a group stay in registers: only what is cold takes them at places that are not constants.
-
-/// The values of a group, in the order of the scan.
+/// Scans a group with what comes before it; the last value.
 #[inline(always)]
-fn group_of<T: Copy>(x: &[T], group: &Range<usize>, dir: Dir) -> [T; GROUP] {
-    let x = &x[group.clone()];
-    turned(x.as_array().copied().unwrap_or_else(|| filled_up(x, dir)), dir)
+fn scan_group<T: Copy>(group: &mut [T; GROUP], before: T, f: &impl Fn(T, T) -> T) -> T {
+    let y = doubled(*group, f);
+    // The last operation is done on its own too, so that the next group need not wait until its result is found in a vector.
+    // Compilers would make one of both if they saw that the operands are the same.
+    let last = std::hint::black_box(y[GROUP - 1]);
+    *group = y.map(|y| f(before, y));
+    f(before, last)
 }
 
-/// The values in the order of the scan, or back.
+/// Scans a group that may have marks; the last value.
 #[inline(always)]
-fn turned<T: Copy>(y: [T; GROUP], dir: Dir) -> [T; GROUP] {
-    let mut back = y;
-    for k in 0..GROUP {
-        back[k] = y[GROUP - 1 - k];
+fn scan_marked_group<T: Copy>(
+    group: &mut [T; GROUP],
+    marks: [bool; GROUP],
+    before: Option<T>,
+    f: &impl Fn(T, T) -> T,
+) -> T {
+    let (mut y, m) = doubled_afresh(*group, marks, f);
+    if let Some(c) = before {
+        y.iter_mut().zip(&m).for_each(|(y, m)| *y = if *m { *y } else { f(c, *y) });
     }
-    if dir == Dir::Left { y } else { back }
+    *group = y;
+    y[GROUP - 1]
 }
 
-/// A shorter group, with values beyond its end in the order of the scan.
-#[cold]
-#[inline(never)]
-fn filled_up<T: Copy>(x: &[T], dir: Dir) -> [T; GROUP] {
-    let from = if dir == Dir::Left { 0 } else { GROUP - x.len() };
-    std::array::from_fn(|k| x[k.saturating_sub(from).min(x.len() - 1)])
-}
-
-/// The last of a group's first `n` values.
-#[inline(always)]
-fn last<T: Copy>(y: [T; GROUP], n: usize) -> T {
-    #[cold]
-    #[inline(never)]
-    fn of_some<T: Copy>(y: [T; GROUP], n: usize) -> T {
-        y[n - 1]
-    }
-    if n == GROUP { y[GROUP - 1] } else { of_some(y, n) }
-}
-
-/// Stores what a group came to.
-#[inline(always)]
-fn store<T: Copy>(y: [T; GROUP], out: &mut [T], group: &Range<usize>, dir: Dir) {
-    #[cold]
-    #[inline(never)]
-    fn some<T: Copy>(y: [T; GROUP], out: &mut [T], dir: Dir) {
-        let from = if dir == Dir::Left { 0 } else { GROUP - out.len() };
-        out.copy_from_slice(&y[from..from + out.len()]);
-    }
-    let (y, out) = (turned(y, dir), &mut out[group.clone()]);
-    match out.as_mut_array() {
-        Some(out) => *out = y,
-        None => some(y, out, dir),
-    }
+/// A group with some values, and others beyond; none if there are no values.
+fn filled_up<T: Copy>(some: &[T]) -> Option<[T; GROUP]> {
+    let mut group = [*some.last()?; GROUP];
+    group[..some.len()].copy_from_slice(some);
+    Some(group)
 }
 
 /// A group, scanned.
@@ -165,59 +138,38 @@ fn step<const BY: usize, T: Copy>(y: [T; GROUP], f: &impl Fn(T, T) -> T) -> [T; 
 }
 
 /// A scan by an operation that keeps to the first value that decides it: true for `or`, false for `and`.
-fn scan_until(decides: bool, x: &[bool], out: &mut [bool], start: Option<u64>, dir: Dir) -> Option<u64> {
-    let n = x.len().min(out.len());
-    let (x, out) = (&x[..n], &mut out[..n]);
-    let decided = start == Some(u64::from(decides));
-    let undecided = if decided {
-        0
-    } else {
-        let before = match dir {
-            Dir::Left => x.iter().position(|&x| x == decides),
-            Dir::Right => x.iter().rev().position(|&x| x == decides),
-        };
-        before.unwrap_or(n)
-    };
-    let (first, second) = out.split_at_mut(if dir == Dir::Left { undecided } else { n - undecided });
-    first.fill(decides == (dir == Dir::Right));
-    second.fill(decides == (dir == Dir::Left));
-    if n == 0 { start } else { Some(u64::from((undecided < n) == decides)) }
+fn scan_until(decides: bool, values: &mut [bool], start: Option<bool>) -> Option<bool> {
+    let before = if start == Some(decides) { Some(0) } else { values.iter().position(|&x| x == decides) };
+    let (undecided, decided) = values.split_at_mut(before.unwrap_or(values.len()));
+    undecided.fill(!decides);
+    decided.fill(decides);
+    values.last().copied().or(start)
 }
 
 #[inline(always)]
-fn scan_impl(
-    op: PrimOp,
-    marks: Option<&[bool]>,
-    x: ColumnSlice<'_>,
-    out: OutSlice<'_>,
-    start: Option<u64>,
-    dir: Dir,
-) -> Option<u64> {
-    if let (ColumnSlice::Bool(x), PrimOp::OrP | PrimOp::MaxP | PrimOp::AndP | PrimOp::MinP, None) = (x, op, marks)
-        && let OutSlice::Bool(out) = out
+fn scan_impl(op: PrimOp, marks: Option<&[bool]>, mut values: OutSlice<'_>, start: Option<u64>) -> Option<u64> {
+    if let (OutSlice::Bool(values), PrimOp::OrP | PrimOp::MaxP | PrimOp::AndP | PrimOp::MinP, None) =
+        (&mut values, op, marks)
     {
-        return scan_until(matches!(op, PrimOp::OrP | PrimOp::MaxP), x, out, start, dir);
+        let decides = matches!(op, PrimOp::OrP | PrimOp::MaxP);
+        return scan_until(decides, values, start.map(bool::from_bits64)).map(u64::from);
     }
     macro_rules! arms {
         ($(($V:ident, $t:ty, $with:ident)),*) => {
-            match (x, out) {
-                $((ColumnSlice::$V(x), OutSlice::$V(out)) => {
+            match values {
+                $(OutSlice::$V(values) => {
                     let start = start.map(<$t>::from_bits64);
                     macro_rules! go {
                         ($f:expr) => {
                             match marks {
-                                None => scan_typed::<$t>(x, out, start, dir, $f),
-                                Some(marks) => scan_afresh_typed::<$t>(marks, x, out, start, dir, $f),
+                                None => scan_typed::<$t>(values, start, $f),
+                                Some(marks) => scan_afresh_typed::<$t>(marks, values, start, $f),
                             }
                             .map(|y| y.to_bits64())
                         };
                     }
                     $with!(op, $t, go)
                 })*
-                _ => {
-                    debug_assert!(false, "lanes of another type");
-                    None
-                }
             }
         };
     }
@@ -225,9 +177,30 @@ fn scan_impl(
 }
 
 multiversion!(
-    /// Scans `x` into `out` from one end, beginning with `start`, and afresh at each mark if there are any; the last value.
-    scan, scan_impl, (op: PrimOp, marks: Option<&[bool]>, x: ColumnSlice<'_>, out: OutSlice<'_>, start: Option<u64>, dir: Dir) -> Option<u64>
+    /// Scans values in place, beginning with `start`, and afresh at each mark if there are any; the last value.
+    scan_in_place, scan_impl, (op: PrimOp, marks: Option<&[bool]>, values: OutSlice<'_>, start: Option<u64>) -> Option<u64>
 );
+
+/// Scans `x` into `out` from one end, beginning with `start`, and afresh at each mark if there are any; the last value.
+pub(crate) fn scan(
+    op: PrimOp,
+    marks: Option<&[bool]>,
+    x: ColumnSlice<'_>,
+    out: OutSlice<'_>,
+    start: Option<u64>,
+    dir: Dir,
+) -> Option<u64> {
+    let mut values = out.split_at(x.len()).0;
+    lanes::copy(x, values.reborrow());
+    if dir == Dir::Left {
+        return scan_in_place(op, marks, values, start);
+    }
+    lanes::reverse(values.reborrow());
+    let marks: Option<Vec<bool>> = marks.map(|marks| marks.iter().rev().copied().collect());
+    let last = scan_in_place(op, marks.as_deref(), values.reborrow(), start);
+    lanes::reverse(values);
+    last
+}
 
 #[cfg(test)]
 mod tests {
@@ -254,7 +227,14 @@ mod tests {
                         let x: Vec<bool> = (0..n).map(|k| (k >= first && (k - first) % 11 == 0) ^ flip).collect();
                         let (mut out, mut want) = (vec![false; n], vec![false; n]);
                         let last = scan(op, None, ColumnSlice::Bool(&x), OutSlice::Bool(&mut out), start, dir);
-                        let wanted = scan_typed(&x, &mut want, start.map(|s| s != 0), dir, f);
+                        want.copy_from_slice(&x);
+                        if dir == Dir::Right {
+                            want.reverse();
+                        }
+                        let wanted = scan_typed(&mut want, start.map(|s| s != 0), f);
+                        if dir == Dir::Right {
+                            want.reverse();
+                        }
                         assert_eq!((last, out), (wanted.map(u64::from), want), "{op:?} {dir:?} {start:?} {x:?}");
                     }
                 }

@@ -22,6 +22,8 @@ use std::sync::OnceLock;
 const TAIL: usize = 1 << 10;
 /// Cost of an element that is computed twice rather than stored and looked at again.
 const CHEAP: usize = 40;
+/// The same of tiles, whose operations take longer.
+const CHEAP_IN_TILES: usize = 8;
 
 /// What comes before each chunk, in the order of the scan.
 type Chain = Vec<OnceLock<Before>>;
@@ -34,6 +36,8 @@ struct Way<'a> {
     /// Whether elements are computed for the total, and then again; else what was scanned is combined with what comes
     /// before the chunk.
     twice: bool,
+    /// Whether results go past the caches.
+    stream: bool,
     space: &'a Space,
     totals: Option<Call<'a>>,
     results: Option<Call<'a>>,
@@ -60,14 +64,22 @@ impl Rows<'_> {
             tasks.chunks_mut(self.per_row()).for_each(<[_]>::reverse);
         }
         let totals = if parallel { job.call(Form::Totals) } else { None };
-        let known = |t: &Chunks<'_>| if self.is_first(t.first) { self.initial().into() } else { OnceLock::new() };
-        let twice = self.restarts() || job.epilogue.is_some() || (job.launch.cost <= CHEAP && totals.is_some());
+        let begun = |t: &Chunks<'_>| if self.is_first(t.first) { self.initial().into() } else { OnceLock::new() };
+        let known = job.outputs.iter().filter(|o| o.is_combined()).all(|o| o.known().is_some());
+        let cheap = match &totals {
+            Some(_) => CHEAP,
+            // Totals are found by lanes, without a scan.
+            None if known => CHEAP_IN_TILES,
+            None => 0,
+        };
+        let twice = self.restarts() || job.epilogue.is_some() || job.launch.cost <= cheap;
         // What is looked at again stays in the cache.
         let stream = self.streams() && (twice || !parallel);
         let way = Way {
-            chain: tasks.iter().map(known).collect(),
+            chain: tasks.iter().map(begun).collect(),
             parallel,
             twice,
+            stream,
             space: &space,
             totals,
             results: job.call(Form::Chunk { stream }),
@@ -93,7 +105,15 @@ impl Rows<'_> {
         let part = |own: &mut Own<'b>, task: &mut Chunks<'_>, span, before: &Before, pass: Pass| {
             let call = if pass.results { &way.results } else { &way.totals };
             let near = Some(&own.near).filter(|_| !way.marks.is_empty());
-            self.part(&mut own.worker, way.space, call.as_ref(), task, Piece { chunk, span, before, pass, near })
+            // By tiles only through memory that has totals otherwise, and not what an epilogue looks at.
+            let stream = way.stream && !pass.totals && self.job.epilogue.is_none();
+            self.part(
+                &mut own.worker,
+                way.space,
+                call.as_ref(),
+                task,
+                Piece { chunk, span, before, pass, stream, near },
+            )
         };
         let place = &way.chain[turn.number];
         if !way.parallel {

@@ -49,6 +49,8 @@ pub(super) struct Piece<'a> {
     pub span: (usize, usize),
     pub before: &'a Before,
     pub pass: Pass,
+    /// Whether results of scans go past the caches.
+    pub stream: bool,
     /// The marks of the chunk.
     pub near: Option<&'a Near>,
 }
@@ -194,7 +196,14 @@ impl Rows<'_> {
             || None,
             |worker, mut task| {
                 (task.first..task.first + task.count).try_for_each(|chunk| {
-                    let piece = Piece { chunk, span: self.span(chunk), before: &before, pass: Pass::BOTH, near: None };
+                    let piece = Piece {
+                        chunk,
+                        span: self.span(chunk),
+                        before: &before,
+                        pass: Pass::BOTH,
+                        stream: false,
+                        near: None,
+                    };
                     self.part(worker, &space, call.as_ref(), &mut task, piece)
                 })
             },
@@ -219,7 +228,7 @@ impl Rows<'_> {
 
     /// Computes elements of a chunk, given by the first one and their number, and combines them.
     fn chunk(&self, worker: &mut Worker<'_>, task: &mut Chunks<'_>, piece: Piece<'_>) -> Result<(), Stop> {
-        let Piece { chunk, span: (from, len), before, pass, near } = piece;
+        let Piece { chunk, span: (from, len), before, pass, stream, near } = piece;
         let job = self.job;
         let axis = row_axis(job);
         let Worker { machine: m, accs, scratch, after, handed_on } = worker;
@@ -232,7 +241,7 @@ impl Rows<'_> {
         let dir = if self.dir == Some(Dir::Right) { Dir::Right } else { Dir::Left };
         let mut scans: SmallVec<[Scan<'_>; 2]> = SmallVec::new();
         for ((o, acc), before) in job.outputs.iter().zip(&mut *accs).zip(before) {
-            scans.push(Scan { before: before.as_deref(), carry: None });
+            scans.push(Scan { before: before.as_deref(), carry: None, stream });
             acc.begin_chunk(o);
         }
         let mut done = 0;
@@ -293,6 +302,9 @@ impl Rows<'_> {
             }
             done += n;
         }
+        if stream {
+            memory::finish();
+        }
         if pass.totals {
             for (k, (o, acc)) in job.outputs.iter().zip(accs).enumerate() {
                 let total = match &o.output.finish {
@@ -343,7 +355,7 @@ impl Rows<'_> {
         task: &mut Chunks<'_>,
         piece: Piece<'_>,
     ) -> Result<bool, Stop> {
-        let Piece { chunk, span: (from, len), before, pass, near } = piece;
+        let Piece { chunk, span: (from, len), before, pass, near, stream: _ } = piece;
         let Some(call) = call else { return Ok(false) };
         let (mut starts, mut totals): (SmallVec<[u64; 8]>, SmallVec<[u64; 8]>) = Default::default();
         let mut outs: SmallVec<[Option<OutSlice<'_>>; 4]> = SmallVec::new();

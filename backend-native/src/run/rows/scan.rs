@@ -5,6 +5,7 @@ use crate::buffer::OutSlice;
 use crate::run::launch::{Combiner, JobOutput};
 use crate::tile::lanes::{self, Lanes};
 use crate::tile::machine::{Machine, Outcome};
+use crate::tile::memory;
 use crate::tile::reduce::{self, WIDTH};
 use crate::tile::scans::{self, GROUP};
 use acc_core::data::{ColumnSlice, ScalarType};
@@ -18,6 +19,8 @@ pub(super) struct Scan<'a> {
     pub before: Option<&'a [u64]>,
     /// The chunk's own elements so far, combined; of a fold, too.
     pub carry: Option<Total>,
+    /// Whether results go past the caches, through memory that totals are not kept in.
+    pub stream: bool,
 }
 
 impl Scan<'_> {
@@ -33,7 +36,7 @@ impl Scan<'_> {
         to: Option<&mut [OutSlice<'_>]>,
     ) -> Outcome {
         match (o.known(), o.restart()) {
-            (Some(ops), _) => to.into_iter().for_each(|to| self.known(o, ops, dir, m, n, to)),
+            (Some(ops), _) => to.into_iter().for_each(|to| self.known(o, ops, dir, acc, m, n, to)),
             (None, Some(restart)) => self.restarting(o, restart, dir, acc, m, n, to),
             (None, None) => return self.general(o, dir, acc, m, n, to),
         }
@@ -58,11 +61,16 @@ impl Scan<'_> {
         let mut carry = Total::with_capacity(restart.ops.len());
         for (k, (&op, a)) in restart.ops.iter().zip(&mut acc.lanes).enumerate() {
             let start = self.carry.as_ref().map(|c| c[k]);
-            let (x, mut out) = (o.leaf(m, k, n), to.as_deref_mut().map_or_else(|| a.out(), |to| to[k].reborrow()));
+            let mut to = to.as_deref_mut().map(|to| to[k].reborrow());
+            let x = o.leaf(m, k, n);
+            let mut out = to.as_mut().filter(|_| !self.stream).map_or_else(|| a.out(), OutSlice::reborrow);
             let marks_of_others = (k != restart.mark).then_some(marks);
             carry.extend(scans::scan(op, marks_of_others, x, out.reborrow(), start, dir));
             if let Some(before) = before {
                 reduce::prepend(op, part(out, &unmarked(marks, dir)), before[k]);
+            }
+            if let (true, Some(to)) = (self.stream, to) {
+                memory::stream(a.slice(n), to);
             }
         }
         self.carry = Some(carry);
@@ -75,16 +83,21 @@ impl Scan<'_> {
         o: &JobOutput<'_>,
         ops: &[acc_core::ir::PrimOp],
         dir: Dir,
+        acc: &mut Acc<'_>,
         m: &Machine<'_>,
         n: usize,
         to: &mut [OutSlice<'_>],
     ) {
         let mut carry = Total::with_capacity(ops.len());
-        for (k, &op) in ops.iter().enumerate() {
+        for (k, ((&op, a), to)) in ops.iter().zip(&mut acc.lanes).zip(to).enumerate() {
             let start = self.carry.as_ref().map(|c| c[k]);
-            carry.extend(scans::scan(op, None, o.leaf(m, k, n), to[k].reborrow(), start, dir));
+            let mut out = if self.stream { a.out().split_at(n).0 } else { to.reborrow() };
+            carry.extend(scans::scan(op, None, o.leaf(m, k, n), out.reborrow(), start, dir));
             if let Some(before) = self.before {
-                reduce::prepend(op, to[k].reborrow(), before[k]);
+                reduce::prepend(op, out, before[k]);
+            }
+            if self.stream {
+                memory::stream(a.slice(n), to.reborrow());
             }
         }
         self.carry = Some(carry);
