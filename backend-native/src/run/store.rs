@@ -88,9 +88,9 @@ pub(crate) fn fill(
             }
             let m = m.get_or_insert_with(|| Machine::new(code, bound, &space));
             let width = if by_squares { TURNED.min(code.lanes) } else { PANEL };
-            m.row_after_row = row.is_some();
+            m.row_after_row = row.map(|row| (piece.start + piece.len).div_ceil(row));
             let in_panels = row.is_some_and(|row| panels(&mut piece, m, results, (row, width), stream).is_ok());
-            m.row_after_row = false;
+            m.row_after_row = None;
             if !in_panels {
                 // In order, so that the first event is found.
                 in_order(&mut piece, m, results, &cut, stream)?;

@@ -180,8 +180,8 @@ pub(crate) struct Machine<'a> {
     pub plans: Vec<Plan>,
     /// How the lanes of what was read last lie, by buffer, where chains alone use them.
     pub(super) lies: Vec<Lies>,
-    /// Whether tiles come row after row, the same lanes of each: then reads across rows are turned.
-    pub row_after_row: bool,
+    /// The row before which tiles end that come row after row, the same lanes of each: then reads across rows are turned.
+    pub row_after_row: Option<usize>,
     /// What was read of rows to come, by plan.
     pub(super) turned: Vec<Option<Turned>>,
     filled: Vec<bool>,
@@ -246,7 +246,7 @@ impl<'a> Machine<'a> {
             refs: vec![None; tape.slots.len()],
             plans: vec![Plan::Unknown; tape.plans],
             lies: vec![Lies::Whole; tape.slots.len()],
-            row_after_row: false,
+            row_after_row: None,
             turned: (0..tape.plans).map(|_| None).collect(),
             filled: vec![false; tape.groups],
             at: Vec::new(),

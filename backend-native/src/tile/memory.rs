@@ -1,4 +1,4 @@
-//! Results larger than the caches: written without being read first.
+//! Results larger than the caches, written without being read first; reads that are foreseen.
 
 use crate::buffer::OutSlice;
 use crate::types::all_types;
@@ -51,6 +51,19 @@ pub(crate) fn starts_at(out: &OutSlice<'_>, bytes: usize) -> bool {
         ($(($V:ident, $t:ty)),*) => { match out { $(OutSlice::$V(t) => t.as_ptr().addr().is_multiple_of(bytes)),* } };
     }
     all_types!(typed)
+}
+
+/// Brings what lies at an address near, if anything does.
+#[inline(always)]
+pub(crate) fn fetch<T>(at: *const T) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: SSE is part of x86-64; any address will do.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(at.cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = at;
 }
 
 /// Makes what [`stream`] wrote visible to other threads.

@@ -29,3 +29,4 @@ pub(crate) mod tape;
 mod turn;
 pub(crate) mod turned;
 pub(crate) mod versions;
+mod words;
