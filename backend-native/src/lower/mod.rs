@@ -546,13 +546,13 @@ const LANES: usize = 1024;
 /// Compiles a body for tiles of so many lanes at most, small enough that all buffers stay in the second-level cache.
 fn sized(body: &Body, most: usize) -> Code {
     const BYTES: usize = 192 << 10;
-    // Where lanes leave loops one by one, those that are left are to be many still.
-    const LEAVING: usize = 2048;
+    // Where lanes leave loops one by one, those that are left are to be many still, and soon take less memory.
+    const LEAVING: (usize, usize) = (4096, 512 << 10);
     let tape = compile(body);
     let bytes: usize = tape.slots.iter().map(|t| t.size()).sum::<usize>().max(1);
     let leave = tape.code.iter().any(|i| matches!(i, Inst::While(l) if !l.together));
-    let mut lanes = if leave { LEAVING.max(most) } else { most };
-    while lanes > 128 && lanes * bytes > BYTES {
+    let (mut lanes, all) = if leave { LEAVING } else { (most, BYTES) };
+    while lanes > 128 && lanes * bytes > all {
         lanes /= 2;
     }
     Code::new(tape, lanes)
