@@ -7,7 +7,7 @@ use backend_native::Native;
 use common::{agree, agree_within, ints, parse};
 
 /// Extents around those of patches, and from which on there are any.
-const SHAPES: [&[i64]; 7] = [&[8, 16], &[9, 17], &[33, 70], &[31, 100], &[7, 40], &[3, 11, 20], &[2, 2, 3, 19]];
+const SHAPES: [&[i64]; 7] = [&[32, 16], &[35, 17], &[33, 70], &[31, 100], &[65, 1], &[3, 11, 20], &[2, 2, 9, 19]];
 
 /// A program over an index space: `R` stands for its rank, `EXTENTS` for what it takes, `AXES` for its parameters, `SUM` for
 /// their sum with different weights.

@@ -21,7 +21,7 @@ const SHORT: usize = 8;
 const MANY: usize = 64;
 /// Rows from which on they are computed in patches where lanes leave loops at different times, and rows that a patch has at
 /// most.
-const PATCHES: usize = 8;
+const PATCHES: usize = 32;
 const PATCH: usize = 4;
 
 pub(crate) fn store(job: &Job<'_>) -> Result<Vec<Columns>, Stop> {

@@ -185,8 +185,9 @@ pub(crate) fn emit(kernel: &Kernel, form: Form, target: &Target) -> Result<Emitt
     let axes: Vec<Level> =
         (0..kernel.axes.len()).map(|axis| if axis == lane { Level::Linear(1) } else { Level::One }).collect();
     let mut width = Width::of(&kernel.element, &axes, size, target);
-    if form == Form::Patches && Width::of(&kernel.element, &patches::axes(&kernel.element), size, target) != width {
-        // What differs from row to row would take the registers of a vector.
+    let patches = || Width::of(&kernel.element, &patches::axes(&kernel.element), size, target);
+    if form == Form::Patches && (width.parts == 1 || patches() != width) {
+        // One row, or what differs from row to row would take the registers of a vector.
         return emit(kernel, Form::Store { flat: false, stream: false, turned: false }, target);
     }
     if form.is_along() {

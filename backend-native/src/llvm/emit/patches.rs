@@ -57,15 +57,19 @@ impl<'a> Emitter<'a> {
         let (width, nothing) = (self.width, State::default);
         let ends = ["%r0", "%r1", "%c0", "%c1"].map(Operand::text);
         let [r0, r1, c0, c1] = &ends;
+        let last_row = put!(self, "sub i64 {r1}, 1");
         self.along([r0, r1], width.parts, nothing(), None, |e, r, _| {
             let rows: Parts = (0..width.parts).map(|p| put!(e, "add i64 {r}, {p}")).collect();
+            let there: Parts = rows.iter().map(|row| put!(e, "icmp slt i64 {row}, {r1}")).collect();
+            let there: Parts = there.iter().map(|flag| e.splat(flag, "i1")).collect();
+            // Memory behind the last row may not be there, and stores to it take long even where no lane is on.
+            let within = |e: &mut Self, row| put!(e, "call i64 @llvm.smin.i64(i64 {row}, i64 {last_row})");
+            let rows: Parts = rows.iter().map(|row| within(e, row)).collect();
             let indices: Vec<_> = rows.iter().map(|row| e.outer_index(lane, row)).collect();
             for axis in 0..lane {
                 let parts = indices.iter().map(|index| e.splat(&index[axis], "i64")).collect();
                 e.set(body.region.params[axis], V::Lanes(parts));
             }
-            let there: Parts = rows.iter().map(|row| put!(e, "icmp slt i64 {row}, {r1}")).collect();
-            let there: Parts = there.iter().map(|flag| e.splat(flag, "i1")).collect();
             e.mask = Mask::Lanes(there.clone());
             of_depth(1).into_iter().for_each(|n| e.node(n));
             e.settle();
