@@ -54,6 +54,41 @@ fn three_dimensions() {
     }
 }
 
+/// Vectors of other widths, beyond edges and at the ends of rows.
+#[test]
+fn elements_of_every_size() {
+    for (ty, next) in [
+        ("u8", "add(mul(S, 3u8), X)"),
+        ("i16", "add(mul(S, 3i16), X)"),
+        ("u32", "add(mul(S, 3u32), X)"),
+        ("f16", "max(X, sub(S, X))"),
+        ("f32", "add(mul(S, 0.5f32), X)"),
+        ("f64", "add(mul(S, 0.5f64), X)"),
+        ("bool", "xor(X, and(not(S), not(X)))"),
+    ] {
+        for (window, shapes) in [
+            (&[5][..], &[&[1][..], &[2], &[31], &[64], &[65], &[130], &[1000]][..]),
+            (&[3, 3], &[&[1, 1], &[2, 70], &[5, 129], &[40, 3]]),
+            (&[1, 7], &[&[3, 4], &[3, 50], &[3, 200]]),
+        ] {
+            let rank = window.len();
+            let n: usize = window.iter().product();
+            let params: Vec<String> = (0..n).map(|k| format!("%x{k}: {ty}")).collect();
+            let sum = |s: String, k: usize| next.replace('S', &s).replace('X', &format!("%x{k}"));
+            let sum = (1..n).fold("%x0".to_string(), sum);
+            for boundary in ["clamp", "mirror", "wrap"] {
+                let text = format!(
+                    "program(a: [{rank}]{ty}) {{ r: [{rank}]{ty} = stencil(a, window: {window:?}, boundary: {boundary}, f: |{}| {sum}) yield r }}",
+                    params.join(", ")
+                );
+                for shape in shapes {
+                    agree_on(&text, &[&[shape]]);
+                }
+            }
+        }
+    }
+}
+
 /// A stencil fused into what follows, and one whose boundary function faults.
 #[test]
 fn stencils_with_neighbours() {

@@ -36,6 +36,8 @@
 
 mod build;
 mod carried;
+mod layout;
+mod levels;
 #[allow(clippy::excessive_precision)] // Coefficients stand as they were published.
 mod math;
 mod print;
@@ -45,6 +47,7 @@ mod verify;
 mod walk;
 
 pub(crate) use build::{Builder, Keep, Loads, Reads, only, region_cost};
+pub(crate) use levels::{Level, levels};
 pub(crate) use math::{expand, without_scales};
 pub(crate) use record::Record;
 pub(crate) use schedule::{Loop, row_major};
@@ -382,40 +385,6 @@ pub(crate) enum Ix {
 }
 
 impl Kernel {
-    /// Whether points next to each other along the second axis from within, more than along the innermost, are read
-    /// from one place after the other in memory. What is read along one of the two alone, once for all points along the
-    /// other, counts if nothing else is read.
-    pub(crate) fn lies_across(&self) -> bool {
-        let inner = self.axes.len() as u32 - 1;
-        let (mut along, mut across) = ([0; 2], [0; 2]);
-        self.element.region.visit(0, &mut |n, _| {
-            let Op::Load(l) = &n.op else { return };
-            let Some((Ix::Affine { axis, scale: 1, .. }, outer)) = l.index.split_last() else { return };
-            let moves = |with: u32| outer.iter().any(|ix| !matches!(ix, Ix::Affine { axis, .. } if *axis != with));
-            if *axis == inner {
-                along[usize::from(inner == 0 || !moves(inner - 1))] += 1;
-            } else if *axis + 1 == inner {
-                across[usize::from(!moves(inner))] += 1;
-            }
-        });
-        let of = if along[0] + across[0] > 0 { 0 } else { 1 };
-        across[of] > 0 && across[of] >= along[of]
-    }
-
-    /// Whether a load runs along an axis with a stride, as in a transposition.
-    pub(crate) fn strides_along(&self, axis: usize) -> bool {
-        let follows = |i: &Ix| matches!(i, Ix::Affine { axis: a, .. } if *a as usize == axis);
-        let mut strides = false;
-        self.element.region.visit(0, &mut |n, _| {
-            if let Op::Load(l) = &n.op
-                && let Some((last, outer)) = l.index.split_last()
-            {
-                strides |= !follows(last) && outer.iter().any(follows);
-            }
-        });
-        strides
-    }
-
     /// How many of the innermost axes are folded.
     pub(crate) fn folded(&self) -> usize {
         self.axes.iter().rev().take_while(|k| **k == AxisKind::Reduction).count()

@@ -159,6 +159,8 @@ pub(crate) struct Launch {
     pub turned: Option<Box<Turned>>,
     /// Cost of a point, in units of one vectorised addition.
     pub cost: usize,
+    /// Whether its rows [lie across memory](Kernel::lies_across).
+    pub across: bool,
     /// Whether a combination can fault, demand an array or fail to end.
     pub combine_partial: bool,
     /// Whether an index out of bounds is a fault; else it stands for another one.

@@ -83,7 +83,7 @@ fn goes_by_rows(launch: &Launch) -> bool {
     let finishes = kernel.outputs.iter().all(|o| matches!(o.finish, Finish::Store | Finish::Fold { .. }));
     let simple = launch.product.is_none() && launch.turned.is_none() && launch.epilogue.is_none();
     let rows = outer >= 1 && kernel.folded() <= 1 && kernel.axes[..outer].iter().all(|a| *a == AxisKind::Parallel);
-    let across = kernel.strides_along(inner) || (kernel.folded() > 0 && kernel.lies_across());
+    let across = kernel.strides_along(inner) || (kernel.folded() > 0 && launch.across);
     finishes && simple && rows && !launch.combine_partial && !kernel.is_scheduled() && !across
 }
 

@@ -12,10 +12,10 @@ use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// An index per dimension.
-type Index = SmallVec<[V; 4]>;
+pub(super) type Index = SmallVec<[V; 4]>;
 
 /// Where the lanes of a read lie in memory, counted in elements.
-enum Place {
+pub(super) enum Place {
     /// One element for all.
     One(Operand),
     /// Neighbours from this position on, ascending or descending.
@@ -30,7 +30,7 @@ enum Place {
 const APART: i64 = 4;
 
 /// That memory is that of an array that is read, which results do not overlap.
-const INPUT: &str = ", !alias.scope !2";
+pub(super) const INPUT: &str = ", !alias.scope !2";
 
 impl Emitter<'_> {
     /// The value of an index along one dimension.
@@ -67,7 +67,7 @@ impl Emitter<'_> {
 
     /// The indices of a read, those beyond edges brought back, checked: lanes out of bounds meet a fault, and the flags
     /// are of lanes in bounds (none if all lanes that are on are).
-    fn checked(&mut self, array: ArrayId, index: &[Ix], edge: Option<Edge>) -> (Index, Option<Parts>) {
+    pub(super) fn checked(&mut self, array: ArrayId, index: &[Ix], edge: Option<Edge>) -> (Index, Option<Parts>) {
         let mut values = Index::new();
         let mut good: Option<Parts> = None;
         if edge == Some(Edge::Any) {
@@ -127,7 +127,7 @@ impl Emitter<'_> {
         (values, good)
     }
 
-    fn both(&mut self, a: &Parts, b: &Parts) -> Parts {
+    pub(super) fn both(&mut self, a: &Parts, b: &Parts) -> Parts {
         let ty = self.mask_type();
         a.iter().zip(b).map(|(a, b)| put!(self, "and {ty} {a}, {b}")).collect()
     }
@@ -193,7 +193,7 @@ impl Emitter<'_> {
     }
 
     /// The position of an index in row-major order.
-    fn place(&mut self, array: ArrayId, index: &Index) -> Place {
+    pub(super) fn place(&mut self, array: ArrayId, index: &Index) -> Place {
         let rank = index.len();
         let mut first = Operand::int(0);
         let (mut run, mut apart) = (0, None);
@@ -251,6 +251,9 @@ impl Emitter<'_> {
             turned.into_iter().for_each(|(r, v)| self.set(r, v));
             return;
         }
+        if self.read_beyond(n, l) {
+            return;
+        }
         let (index, good) = self.checked(l.array, &l.index, l.edge);
         let place = self.place(l.array, &index);
         let place = match place {
@@ -261,12 +264,7 @@ impl Emitter<'_> {
             let ty = self.ty(result);
             let column = self.word(Word::Column(l.array, leaf));
             let value = match &place {
-                Place::One(at) => {
-                    let (mem, size) = (stored(ty), ty.size());
-                    let p = put!(self, "getelementptr {mem}, ptr {column}, i64 {at}");
-                    let x = put!(self, "load {mem}, ptr {p}, align {size}, !alias.scope !2");
-                    V::One(if ty == ScalarType::Bool { put!(self, "icmp ne i8 {x}, 0") } else { x })
-                }
+                Place::One(at) => V::One(self.element_at(ty, &column, at)),
                 Place::Run(first, step) => {
                     self.fetch_ahead(ty, &column, first);
                     V::Lanes(self.neighbours(ty, &column, first, *step, good.as_ref(), INPUT))
@@ -276,6 +274,14 @@ impl Emitter<'_> {
             };
             self.set(result, value);
         }
+    }
+
+    /// The element at a position.
+    pub(super) fn element_at(&mut self, ty: ScalarType, column: &Operand, at: &Operand) -> Operand {
+        let (mem, size) = (stored(ty), ty.size());
+        let p = put!(self, "getelementptr {mem}, ptr {column}, i64 {at}");
+        let x = put!(self, "load {mem}, ptr {p}, align {size}{INPUT}");
+        if ty == ScalarType::Bool { put!(self, "icmp ne i8 {x}, 0") } else { x }
     }
 
     /// The mask of a read: lanes that are on and in bounds; none if that is all lanes.

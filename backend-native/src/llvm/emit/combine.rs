@@ -1,11 +1,10 @@
 //! Combinations: known operations over lanes, and bodies of users.
 
-use super::levels::levels;
 use super::nest::Axis;
 use super::text::{Operand, element, put, stored};
 use super::value::{Mask, Parts, Shape, V};
 use super::{Emitter, Level};
-use crate::kernel::Body;
+use crate::kernel::{Body, levels};
 use acc_core::data::ScalarType;
 use acc_core::ir::PrimOp;
 

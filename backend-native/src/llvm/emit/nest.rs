@@ -12,13 +12,12 @@
 //! a loop along that axis inside.
 
 use super::ending::Ending;
-use super::levels::levels;
 use super::steps::{Columns, State};
 use super::text::{Operand, literal, put};
 use super::turned::{PANEL, Visit, axis_turned};
 use super::value::{Mask, Parts, V};
 use super::{Emitter, Form, Level, SMALL, Word};
-use crate::kernel::{Body, Edge, Ix, Kernel, Node, Op, Region};
+use crate::kernel::{Body, Edge, Ix, Kernel, Node, Op, Region, levels};
 use acc_core::ir::{ArrayId, Val};
 use std::collections::{HashMap, HashSet};
 

@@ -6,13 +6,12 @@
 
 use super::control::is_uniform;
 use super::ending::Ending;
-use super::levels::levels;
 use super::nest::depths;
 use super::steps::State;
 use super::text::{Operand, put};
 use super::value::{Mask, Parts, V};
 use super::{Emitter, Form, Level, Word};
-use crate::kernel::{Body, Ix, Kernel, Node, Op};
+use crate::kernel::{Body, Ix, Kernel, Node, Op, levels};
 
 /// How the axes of a body vary: each over the lanes of a patch.
 pub(super) fn axes(body: &Body) -> Vec<Level> {

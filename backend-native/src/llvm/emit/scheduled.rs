@@ -13,7 +13,7 @@ use super::steps::{Columns, State};
 use super::text::{Operand, put};
 use super::value::{Mask, Parts, V};
 use super::{Emitter, Form, Width, Word};
-use crate::kernel::{AxisKind, Finish, Kernel, Node};
+use crate::kernel::{AxisKind, Finish, Kernel, Node, levels};
 
 /// Vectors of partial results in registers: of sixteen registers, half.
 const VECTORS: usize = 8;
@@ -79,7 +79,7 @@ impl<'a> Emitter<'a> {
         let Some(lane) = kernel.lane_loop() else { return };
         let over = kernel.loops[lane].axis;
         let params: Vec<_> = (0..rank).map(|k| super::Level::linear(i64::from(k == over))).collect();
-        self.levels = super::levels::levels(self.body, &params);
+        self.levels = levels(self.body, &params);
         self.constants_of(self.body);
         let region = &self.body.region;
         let known = |axis: usize| kernel.loops.iter().rposition(|l| l.axis == axis).map_or(0, |k| k + 1);

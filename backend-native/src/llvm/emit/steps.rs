@@ -190,16 +190,8 @@ impl Emitter<'_> {
 
     /// The lanes whose index is below `end`, from `first` on.
     pub(super) fn first_lanes(&mut self, first: &Operand, end: &Operand) -> Mask {
-        let (lanes, step) = (self.width.lanes, self.width.step());
         let left = put!(self, "sub i64 {end}, {first}");
-        let left = put!(self, "call i64 @llvm.smin.i64(i64 {left}, i64 {step})");
-        let left = put!(self, "trunc i64 {left} to i32");
-        let left = self.splat(&left, "i32");
-        let parts = (0..self.width.parts).map(|p| {
-            let numbers: Vec<String> = (0..lanes).map(|k| format!("i32 {}", p * lanes + k)).collect();
-            put!(self, "icmp slt <{lanes} x i32> <{}>, {left}", numbers.join(", "))
-        });
-        Mask::Lanes(parts.collect())
+        Mask::Lanes(self.lanes_below(&left))
     }
 
     /// A loop from an index to below another, which is greater: `write` makes of an index and what is carried what is

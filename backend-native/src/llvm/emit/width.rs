@@ -2,8 +2,7 @@
 
 use super::Level;
 use super::control::{by_lanes, is_computed_ahead};
-use super::levels::levels;
-use crate::kernel::{Body, Op};
+use crate::kernel::{Body, Op, levels};
 use crate::llvm::Target;
 use acc_core::data::ScalarType;
 use acc_core::ir::Val;

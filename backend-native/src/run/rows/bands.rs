@@ -30,7 +30,7 @@ impl Rows<'_> {
         let kernel = &job.launch.kernel;
         let width = self.side_by_side();
         let folds = job.outputs.iter().all(|o| matches!(o.output.finish, Finish::Fold { .. }));
-        let banded = folds && kernel.lies_across() && !job.launch.combine_partial && !kernel.is_scheduled();
+        let banded = folds && job.launch.across && !job.launch.combine_partial && !kernel.is_scheduled();
         if !banded || width < ROWS || self.rows / width >= MATRICES {
             return 1;
         }

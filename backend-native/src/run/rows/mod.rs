@@ -164,7 +164,7 @@ impl<'a> Rows<'a> {
         }
         // A scan's chunks would be read across memory, each a few elements of every line.
         let many = if self.dir.is_some() { FEW_ROWS } else { MANY_ROWS };
-        rows >= many && self.job.launch.kernel.lies_across()
+        rows >= many && self.job.launch.across
     }
 
     pub(super) fn worker<'b>(&'b self, space: &'b Space, lanes: usize) -> Worker<'b> {
@@ -202,7 +202,7 @@ impl<'a> Rows<'a> {
         let space = Space { extents: job.extents.clone(), lo: 0, hi: axis };
         // Full tiles where neighbouring rows lie side by side in memory, else few enough rows that the cache lines of
         // all of them stay until their next element is met.
-        let lanes = if job.launch.kernel.lies_across() { job.lanes() } else { job.lanes().min(256) };
+        let lanes = if job.launch.across { job.lanes() } else { job.lanes().min(256) };
         let cut = Cut::new(&job.extents[..axis], lanes);
         let parallel = job.cx.parallel(self.rows.saturating_mul(self.row), job.launch.cost);
         let len = if parallel { task_len(self.rows, lanes, job.cx.threads.count() * 2) } else { self.rows };
@@ -235,7 +235,7 @@ impl<'a> Rows<'a> {
         let before = job.begins_with();
         let mut outs: Vec<_> = block.outs.iter_mut().flatten().map(|o| Some(o.reborrow())).collect();
         let kernel = &job.launch.kernel;
-        let across = kernel.lies_across() && kernel.strides_along(row_axis(job));
+        let across = job.launch.across && kernel.strides_along(row_axis(job));
         let len = if self.dir.is_none() && across { STRIP } else { self.row };
         let mut places = Places { outs: &mut outs, before: &before, computed, ..Places::default() };
         self.in_strips(call, block.first..block.first + block.count, 0..self.row, len, &mut places)
@@ -343,7 +343,7 @@ mod tests {
     /// Of each kernel whether its rows are columns in memory.
     fn columns<Args, Out: Arrays>(f: impl AccFn<Args, Out>) -> Vec<bool> {
         let program = Native::tiles().compile(f).unwrap();
-        program.prepared().plan.launches().map(|l| l.kernel.lies_across()).collect()
+        program.prepared().plan.launches().map(|l| l.across).collect()
     }
 
     #[test]

@@ -1,17 +1,17 @@
-//! How each value of a body varies over the lanes of a vector.
+//! How each value of a body varies from point to point along an axis: over the lanes of a vector.
 //!
 //! Values that are the same in all lanes stay scalar, and so do the indices of reads that go along the lanes step by
 //! step: their reads become plain vector loads. A loop's state has a level of its own: while lanes run they are all in
 //! the same iteration, so that a counter is one scalar even where lanes leave the loop at different times.
 
-use crate::kernel::{Body, Ix, Node, Op, Region};
+use super::{Body, Ix, Node, Op, Region};
 use acc_core::data::{Prim, ScalarType};
 use acc_core::ir::{PrimOp, Val};
 use std::collections::HashMap;
 
 /// How a value varies over lanes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Level {
+pub(crate) enum Level {
     /// The same in every lane.
     One,
     /// An `i64` that grows by a constant, not zero, from lane to lane, in arithmetic modulo 2^64.
@@ -25,7 +25,7 @@ const STEP: u64 = 1 << 31;
 
 impl Level {
     /// That of a value which grows by so much.
-    pub(super) fn linear(step: i64) -> Level {
+    pub(crate) fn linear(step: i64) -> Level {
         match step {
             0 => Level::One,
             s if s.unsigned_abs() < STEP => Level::Linear(s),
@@ -33,7 +33,8 @@ impl Level {
         }
     }
 
-    fn step(self) -> Option<i64> {
+    /// What it grows by from lane to lane, if that is the same for all.
+    pub(crate) fn step(self) -> Option<i64> {
         match self {
             Level::One => Some(0),
             Level::Linear(s) => Some(s),
@@ -48,7 +49,7 @@ impl Level {
 }
 
 /// The level of every value, if the parameters have these.
-pub(super) fn levels(body: &Body, params: &[Level]) -> Vec<Level> {
+pub(crate) fn levels(body: &Body, params: &[Level]) -> Vec<Level> {
     let literals = body.consts.iter().filter(|(_, l)| l.ty == ScalarType::I64);
     let literals = literals.map(|(v, l)| (*v, i64::from_bits64(l.bits))).collect();
     let mut a = Analysis { body, of: vec![Level::One; body.types.len()], literals };

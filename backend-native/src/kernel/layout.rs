@@ -1,0 +1,86 @@
+//! How the points of a kernel follow memory.
+
+use super::{Ix, Kernel, Level, Op, levels};
+
+impl Kernel {
+    /// Whether points next to each other along the second axis from within, more than along the innermost, are read
+    /// from one place after the other in memory. What is read along one of the two alone, once for all points along the
+    /// other, counts if nothing else is read.
+    pub(crate) fn lies_across(&self) -> bool {
+        let Some(outer) = self.axes.len().checked_sub(2) else { return false };
+        let inner = outer + 1;
+        // How indices vary along each of the two.
+        let [along, across] = [inner, outer].map(|axis| self.steps_along(axis));
+        let (mut of_inner, mut of_outer) = ([0; 2], [0; 2]);
+        self.element.region.visit(0, &mut |n, _| {
+            let Op::Load(l) = &n.op else { return };
+            let Some((last, first)) = l.index.split_last() else { return };
+            let moves = |with: &dyn Fn(&Ix) -> Option<i64>| l.index.iter().any(|i| with(i) != Some(0));
+            if across(last) == Some(1) && first.iter().all(|i| across(i) == Some(0)) {
+                of_outer[usize::from(!moves(&along))] += 1;
+            }
+            if along(last) == Some(1) && first.iter().all(|i| along(i) == Some(0)) {
+                of_inner[usize::from(!moves(&across))] += 1;
+            }
+        });
+        let of = if of_inner[0] + of_outer[0] > 0 { 0 } else { 1 };
+        of_outer[of] > 0 && of_outer[of] >= of_inner[of]
+    }
+
+    /// By how much an index grows from point to point along an axis, if always by the same.
+    fn steps_along(&self, axis: usize) -> impl Fn(&Ix) -> Option<i64> {
+        let mut computed = false;
+        self.element.region.visit(0, &mut |n, _| computed |= n.op.index().iter().any(|i| matches!(i, Ix::At(_))));
+        let level = |k| if k == axis { Level::Linear(1) } else { Level::One };
+        let params: Vec<Level> = (0..self.axes.len()).map(level).collect();
+        let levels = if computed { levels(&self.element, &params) } else { Vec::new() };
+        move |i| match i {
+            Ix::Affine { axis: a, scale, .. } => Some(if *a as usize == axis { *scale } else { 0 }),
+            Ix::At(v) => levels[v.index()].step(),
+        }
+    }
+
+    /// Whether a load runs along an axis with a stride, as in a transposition.
+    pub(crate) fn strides_along(&self, axis: usize) -> bool {
+        let follows = |i: &Ix| matches!(i, Ix::Affine { axis: a, .. } if *a as usize == axis);
+        let mut strides = false;
+        self.element.region.visit(0, &mut |n, _| {
+            if let Op::Load(l) = &n.op
+                && let Some((last, outer)) = l.index.split_last()
+            {
+                strides |= !follows(last) && outer.iter().any(follows);
+            }
+        });
+        strides
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::lower::lower;
+    use acc_core::text::parse;
+
+    /// Whether sums over `k` of what is read of a matrix at an index lie across memory.
+    fn across(index: &str) -> bool {
+        let text = format!(
+            "program(a: [2]f32, w: [1]f32) {{
+               p: [2]f32 = generate(shape: || (extent(a, 1), extent(w, 0)), f: |%j: i64, %k: i64| mul(w[%k], a[{index}]))
+               r: [1]f32 = fold1(p, f: |%x: f32, %y: f32| add(%x, %y))
+               yield r
+             }}"
+        );
+        let plan = lower(&parse("test", &text).unwrap(), true, true).unwrap();
+        plan.launches().next().unwrap().kernel.lies_across()
+    }
+
+    #[test]
+    fn indices_that_are_computed_follow_memory_too() {
+        assert!(across("%k, %j"));
+        assert!(!across("%j, %k"));
+        // Convolutions, the window's axes one.
+        assert!(across("quot(%k, 3i64), add(%j, rem(%k, 3i64))"));
+        assert!(across("0i64, add(%j, %k)"));
+        assert!(!across("%j, sub(extent(a, 1), %k)"));
+        assert!(!across("%k, mul(%j, 2i64)"));
+    }
+}
