@@ -131,13 +131,21 @@ fn transpositions_in_panels() {
     transposed(2048, 2100, |x| x as u32);
     transposed(4096, 4200, |x| x as u8);
     transposed(1600, 1400, |x| x as f64);
-    // Not: rows do not begin at lines.
-    transposed(2050, 2100, |x| x as u32);
+    // The same, wherever lines begin in the rows.
+    for (rows, columns) in [(2050, 2100), (2101, 2003), (5_001, 1000), (4100, 1025)] {
+        transposed(rows, columns, |x| x as u32);
+    }
+    transposed(4097, 4111, |x| x as u8);
+    transposed(3001, 2999, |x| x as i16);
+    transposed(1601, 1403, |x| x as f64);
+    transposed(2_100_003, 9, |x| x as u8);
     // Few long rows, of which threads share the columns.
     for (rows, columns) in [(100_000, 3), (65_536, 70), (20_001, 33), (140_000, 2), (70_001, 1024)] {
         transposed(rows, columns, |x| x as u32);
     }
     transposed(90_000, 9, |x| x as f64);
+    transposed(300_007, 9, |x| x as f64);
+    transposed(200_001, 24, |x| x as u32);
     transposed(262_144, 17, |x| x as u8);
 }
 
@@ -179,6 +187,16 @@ fn reads_across_rows_are_turned() {
         for extents in [[3, 20, 5, 40], [17, 2, 33, 18], [40, 1, 9, 16], [9, 10, 0, 11], [64, 9, 10, 70]] {
             agree(&text, &[array(&extents, &ScalarType::F32.into(), &mut r)]);
         }
+    }
+    // Written past the caches, several results of one size, axes in between.
+    let text = "program(a: [3](f32, i32)) {
+        t: [3](f32, i32) = generate(shape: || (extent(a, 2), extent(a, 0), extent(a, 1)),
+          f: |%k: i64, %i: i64, %j: i64| { %x: f32, %y: i32 = a[%i, %j, %k] yield neg(%x), add(%y, cast(%j, i32)) })
+        yield t
+      }";
+    let pairs = parse(text).param_types().next().unwrap().elt.clone();
+    for extents in [[130, 170, 203], [90, 1001, 33]] {
+        agree(text, &[array(&extents, &pairs, &mut r)]);
     }
     let text = "program(a: [2](i32, f64), b: [2]i32) {
         t: [2](i32, f64, i32) = generate(shape: || (sub(extent(a, 1), 1i64), extent(a, 0)), f: |%i: i64, %j: i64| {

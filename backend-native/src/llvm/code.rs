@@ -200,7 +200,7 @@ impl<'a> Call<'a> {
             Word::TargetExtent(_) | Word::Progress => 0,
         });
         let words = words.collect();
-        let streams = matches!(form, Form::Store { stream: true, .. } | Form::Chunk { stream: true });
+        let streams = matches!(form, Form::Store { stream: true, .. } | Form::OwnLines | Form::Chunk { stream: true });
         Some(Call { code, entry, words, limits, streams })
     }
 

@@ -26,9 +26,12 @@ pub(super) fn store(job: &Job<'_>) -> Result<Option<Vec<Columns>>, Stop> {
         return Ok(None);
     }
     let bytes: usize = job.outputs.iter().flat_map(|o| &o.types).map(|t| t.size()).sum();
-    // Panels begin at lines as rows do.
-    let stream = rows * columns * bytes >= STREAM && rows_begin_at_lines(job, row);
-    let Some(call) = job.call(Form::Store { flat: false, stream, turned: true }) else { return Ok(None) };
+    // Panels begin at lines as rows do, or wherever these are.
+    let (large, aligned) = (rows * columns * bytes >= STREAM, rows_begin_at_lines(job, row));
+    let own_lines = large && !aligned && llvm::has_own_lines(&job.launch.kernel);
+    let stream = large && (aligned || own_lines);
+    let form = if own_lines { Form::OwnLines } else { Form::Store { flat: false, stream, turned: true } };
+    let Some(call) = job.call(form) else { return Ok(None) };
     let columns_of = |o: &JobOutput<'_>| job.cx.columns(&o.types, rows * columns);
     let mut out = job.outputs.iter().map(columns_of).collect::<Result<Vec<_>, _>>().map_err(Stop::Error)?;
     if stream && !out.iter_mut().flatten().all(|o| memory::starts_at(&o.as_out(), LINE)) {
@@ -36,7 +39,10 @@ pub(super) fn store(job: &Job<'_>) -> Result<Option<Vec<Columns>>, Stop> {
     }
     let parallel = job.cx.parallel(rows * columns, job.launch.cost);
     // Panels of a row, or all of some rows in between.
-    let (unit, length) = if between > 1 { ((STAY / (rows * row)).max(1), between) } else { (llvm::PANEL, row) };
+    let types = job.outputs.iter().flat_map(|o| &o.types);
+    let line = types.map(|t| LINE / t.size()).max().unwrap_or(1);
+    let panel = if own_lines { llvm::PANEL - line } else { llvm::PANEL };
+    let (unit, length) = if between > 1 { ((STAY / (rows * row)).max(1), between) } else { (panel, row) };
     let len = if parallel { (length / (job.cx.threads.count() * 4)).next_multiple_of(unit).max(unit) } else { length };
     let shared = Shared::new(out.iter_mut().flatten());
     let declined = AtomicBool::new(false);
@@ -48,11 +54,10 @@ pub(super) fn store(job: &Job<'_>) -> Result<Option<Vec<Columns>>, Stop> {
         |(), range: Range<usize>| {
             job.cx.limits.check().map_err(Stop::Error)?;
             let ended = match between > 1 {
-                false => call.run_columns(rows, &(0..1), (range, llvm::PANEL), &shared),
+                false => call.run_columns(rows, &(0..1), (range, panel), &shared),
                 true => {
                     let some = range.clone().step_by(unit).map(|first| first..range.end.min(first + unit));
-                    let mut run =
-                        some.map(|some| call.run_columns(rows * between, &some, (0..row, llvm::PANEL), &shared));
+                    let mut run = some.map(|some| call.run_columns(rows * between, &some, (0..row, panel), &shared));
                     run.find(|ended| *ended != Ended::Done).unwrap_or(Ended::Done)
                 }
             };

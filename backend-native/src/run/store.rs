@@ -117,6 +117,8 @@ pub(super) struct Native<'a> {
     /// Elements of which whole multiples are computed at once, but for the last ones.
     whole: usize,
     stream: bool,
+    /// Whether rows may begin anywhere in a line of the caches, each result's where those of the others do.
+    own_lines: bool,
     /// Whether rows are lanes.
     lanes: bool,
 }
@@ -128,23 +130,43 @@ impl<'a> Native<'a> {
         let whole = |a| job.names.input(a).is_some_and(|i| i.shape == &job.extents[..]);
         let flat = job.extents.len() > 1 && reads_element_by_element(&job.launch.kernel, whole);
         let row = if flat { n } else { job.extents.last().copied().unwrap_or(1) };
-        // Past the caches only where each row of each result begins at a line of them.
-        let stream = stream && (row == n || rows_begin_at_lines(job, row));
         let kernel = &job.launch.kernel;
+        let extent = |axis: usize| job.extents.get(axis).copied().unwrap_or(1);
+        let turned = turned.filter(|&axis| extent(axis) >= SQUARE && row >= SQUARE);
+        // Past the caches only where each row of each result begins at a line of them, or wherever its lines are.
+        let aligned = row == n || rows_begin_at_lines(job, row);
+        let own_lines = stream && !aligned && turned.is_some() && !flat && llvm::has_own_lines(kernel);
+        let stream = stream && (aligned || own_lines);
         if let [.., around, row] = job.extents[..]
             && !flat
             && row <= SHORT
             && around >= MANY
         {
             let call = job.call(Form::Rows)?;
-            return Some(Native { job, call, row, panel: usize::MAX, whole: row, stream: false, lanes: true });
+            return Some(Native {
+                job,
+                call,
+                row,
+                panel: usize::MAX,
+                whole: row,
+                stream: false,
+                own_lines,
+                lanes: true,
+            });
         }
         if !flat && n / row.max(1) >= PATCHES && row > 1 && llvm::leaves_apart(kernel) {
             let call = job.call(Form::Patches)?;
-            return Some(Native { job, call, row, panel: usize::MAX, whole: PATCH * row, stream: false, lanes: false });
+            return Some(Native {
+                job,
+                call,
+                row,
+                panel: usize::MAX,
+                whole: PATCH * row,
+                stream: false,
+                own_lines,
+                lanes: false,
+            });
         }
-        let extent = |axis: usize| job.extents.get(axis).copied().unwrap_or(1);
-        let turned = turned.filter(|&axis| extent(axis) >= SQUARE && row >= SQUARE);
         // The elements of a point along the axis that is turned, and along those around it.
         let whole = turned.map_or(1, |axis| llvm::between(kernel, axis).map(extent).product::<usize>() * row);
         let turned = turned.is_some();
@@ -152,17 +174,25 @@ impl<'a> Native<'a> {
         // at once.
         let types = job.outputs.iter().flat_map(|o| &o.types);
         let line = types.map(|t| LINE / t.size()).max().filter(|_| panels || turned);
-        let panel = line.map_or(usize::MAX, |line| if turned && !stream { (4 * line).min(llvm::PANEL) } else { line });
-        let call = job.call(Form::Store { flat, stream, turned })?;
-        Some(Native { job, call, row, panel, whole, stream, lanes: false })
+        let panel = line.map_or(usize::MAX, |line| match () {
+            () if own_lines => (4 * line).min(llvm::PANEL - line),
+            () if turned && !stream => (4 * line).min(llvm::PANEL),
+            () => line,
+        });
+        let call = job.call(if own_lines { Form::OwnLines } else { Form::Store { flat, stream, turned } })?;
+        Some(Native { job, call, row, panel, whole, stream, own_lines, lanes: false })
     }
 
     /// Computes a piece, with the rows of others that are `computed`; whether that is done. If not, tiles must do it, to find
     /// what stops it.
     pub(super) fn run(&self, piece: &mut Piece<'_>, computed: &[Computed]) -> Result<bool, Stop> {
         let mut outs: SmallVec<[_; 2]> = piece.outs.iter_mut().map(|o| Some(o.reborrow())).collect();
-        if self.stream && outs.iter().flatten().any(|o| !memory::starts_at(o, LINE)) {
-            return Ok(false);
+        if self.stream {
+            let starts: SmallVec<[usize; 2]> = outs.iter().flatten().map(|o| memory::offset(o, LINE)).collect();
+            let wanted = starts.first().filter(|_| self.own_lines).copied().unwrap_or(0);
+            if starts.iter().any(|s| *s != wanted) {
+                return Ok(false);
+            }
         }
         let positions = piece.start..piece.start + piece.len;
         if self.lanes {

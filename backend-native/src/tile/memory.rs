@@ -45,12 +45,17 @@ fn stream_typed<T: Copy>(from: &[T], to: &mut [T]) {
     to.copy_from_slice(from);
 }
 
-/// Whether memory begins at a multiple of so many bytes.
-pub(crate) fn starts_at(out: &OutSlice<'_>, bytes: usize) -> bool {
+/// How far memory begins after a multiple of so many bytes.
+pub(crate) fn offset(out: &OutSlice<'_>, bytes: usize) -> usize {
     macro_rules! typed {
-        ($(($V:ident, $t:ty)),*) => { match out { $(OutSlice::$V(t) => t.as_ptr().addr().is_multiple_of(bytes)),* } };
+        ($(($V:ident, $t:ty)),*) => { match out { $(OutSlice::$V(t) => t.as_ptr().addr() % bytes),* } };
     }
     all_types!(typed)
+}
+
+/// Whether memory begins at a multiple of so many bytes.
+pub(crate) fn starts_at(out: &OutSlice<'_>, bytes: usize) -> bool {
+    offset(out, bytes) == 0
 }
 
 /// Brings what lies at an address near, if anything does.

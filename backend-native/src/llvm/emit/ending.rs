@@ -186,7 +186,7 @@ impl<'a> Ending<'a> {
         if matches!(self.form, Form::Count | Form::Compact) {
             return State(vec![(Operand::int(0), "i64".to_string())]);
         }
-        let is_stateless = matches!(self.form, Form::Store { .. } | Form::Located | Form::Rows)
+        let is_stateless = matches!(self.form, Form::Store { .. } | Form::OwnLines | Form::Located | Form::Rows)
             || matches!(self.form, Form::Scheduled | Form::Patches);
         if is_stateless || self.form.is_scatter() {
             return state;
@@ -216,7 +216,7 @@ impl<'a> Ending<'a> {
     /// written.
     pub(super) fn step(&mut self, e: &mut Emitter<'a>, along: &[&'a Node], first: &Operand, state: State) -> State {
         match self.form {
-            Form::Store { .. } | Form::Located => {
+            Form::Store { .. } | Form::OwnLines | Form::Located => {
                 for (o, k) in self.leaves() {
                     let leaf = self.outs[o].leaves[k];
                     let parts = e.lanes(leaf.value);

@@ -16,6 +16,8 @@ pub(crate) enum Form {
         /// Whether what is read across rows is turned; then at most [`PANEL`] columns are computed at once.
         turned: bool,
     },
+    /// The same, what is read across rows being turned, past the caches wherever lines of these begin in the rows of results.
+    OwnLines,
     /// Stores each at its point. The lanes of a step are those of several rows, each vector along the innermost axis.
     Patches,
     /// Folds and scans rows from end to end, and stores beside. Lanes are rows: they run along the second axis from
@@ -47,7 +49,7 @@ pub(crate) enum Form {
 
 impl Form {
     /// How many there are.
-    pub(crate) const COUNT: usize = 18;
+    pub(crate) const COUNT: usize = 19;
 
     /// A number below [`COUNT`](Form::COUNT), another for each.
     pub(crate) fn number(self) -> usize {
@@ -66,6 +68,7 @@ impl Form {
             Form::Located => 14,
             Form::Records => 15,
             Form::Patches => 17,
+            Form::OwnLines => 18,
         }
     }
 
@@ -107,7 +110,7 @@ impl Form {
         match self {
             Form::Store { .. } | Form::Chunk { .. } | Form::Totals | Form::Scatter | Form::Records => (rank - 1, None),
             Form::Whole | Form::Count | Form::Compact | Form::Located | Form::Scheduled => (rank - 1, None),
-            Form::Patches => (rank - 1, None),
+            Form::Patches | Form::OwnLines => (rank - 1, None),
             Form::Rows => (rank - 2, Some(rank - 1)),
         }
     }

@@ -28,6 +28,7 @@ mod ending;
 mod flat;
 mod form;
 mod halves;
+mod lines;
 mod nest;
 mod patches;
 mod prim;
@@ -51,6 +52,7 @@ use acc_core::data::ScalarType;
 use acc_core::ir::{ArrayId, Dir, Val};
 pub(crate) use flat::reads_element_by_element;
 pub(crate) use form::Form;
+pub(crate) use lines::has_own_lines;
 pub(crate) use patches::leaves_apart;
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -142,7 +144,13 @@ pub(crate) fn emit(kernel: &Kernel, form: Form, target: &Target) -> Result<Emitt
             derived = scatter::located(kernel);
             return emit(&derived, Form::Store { flat: false, stream: false, turned: false }, target);
         }
-        Form::Store { .. } | Form::Patches | Form::Rows | Form::Scheduled | Form::Scatter | Form::Records => kernel,
+        Form::Store { .. }
+        | Form::OwnLines
+        | Form::Patches
+        | Form::Rows
+        | Form::Scheduled
+        | Form::Scatter
+        | Form::Records => kernel,
         Form::Compact | Form::Chunk { .. } | Form::Totals | Form::Whole => kernel,
     };
     let size = supported(&kernel.element)?;
@@ -208,12 +216,12 @@ pub(crate) fn emit(kernel: &Kernel, form: Form, target: &Target) -> Result<Emitt
         // Several cache lines of each row, so that few pages are met again and again.
         width.parts = (STRIP / (width.lanes * 4)).max(width.parts);
     }
-    if matches!(form, Form::Store { .. }) && kernel.strides_along(kernel.axes.len() - 1) {
+    if matches!(form, Form::Store { .. } | Form::OwnLines) && kernel.strides_along(kernel.axes.len() - 1) {
         // Panels of few columns are computed, whose lines stay in the cache.
         width.parts = 1;
     }
     let mut e = Emitter::new(&kernel.element, width, target);
-    e.stream = matches!(form, Form::Store { stream: true, .. } | Form::Chunk { stream: true });
+    e.stream = matches!(form, Form::Store { stream: true, .. } | Form::OwnLines | Form::Chunk { stream: true });
     e.ahead = form == Form::Chunk { stream: true };
     if form.is_along() && kernel.axes.last() == Some(&AxisKind::Scan(Dir::Right)) {
         e.lane_step = -1;
@@ -287,6 +295,8 @@ struct Emitter<'a> {
     inner: bool,
     /// Whether full vectors of results are written past the caches.
     stream: bool,
+    /// A column at which a line of the caches begins in the results' row; the first, if there is none.
+    line: Option<Operand>,
     /// Whether what the thread reads next is brought near while results are written.
     ahead: bool,
     /// By how much the index along the axis of lanes grows from lane to lane: 1, or -1 where rows are scanned from the
@@ -326,6 +336,7 @@ impl<'a> Emitter<'a> {
             proven: nest::Proven::default(),
             inner: false,
             stream: false,
+            line: None,
             ahead: false,
             lane_step: 1,
             turned: Vec::new(),

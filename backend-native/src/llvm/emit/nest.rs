@@ -106,7 +106,8 @@ impl<'a> Emitter<'a> {
         self.settle();
 
         let (next_row, done) = (self.w.label(), self.w.label());
-        let turned = if let Form::Store { turned: true, .. } = form { axis_turned(kernel) } else { None };
+        let turns = matches!(form, Form::Store { turned: true, .. } | Form::OwnLines);
+        let turned = axis_turned(kernel).filter(|_| turns);
         let rows = match turned {
             Some(axis) if axis + 1 < lane => Rows::InBlocks(self.visit(kernel, axis)),
             Some(_) | None => self.rows_in_order(),
@@ -121,10 +122,12 @@ impl<'a> Emitter<'a> {
         finish.progress(self, &Operand::text("%c0"));
         of_stage(ROW).into_iter().for_each(|n| self.node(n));
         self.settle();
-        let (first, end) = (Operand::text("%c0"), Operand::text("%c1"));
+        let (mut first, mut end) = (Operand::text("%c0"), Operand::text("%c1"));
+        // What is read of columns, of which all or some are computed.
+        let read = [first.clone(), self.columns_read(kernel, form, lane)];
         for n in of_stage(STEP).into_iter().chain(of_stage(ALONG)) {
             self.bounds(n, &|e, axis| match axis {
-                _ if axis == lane => Some([first.clone(), end.clone()]),
+                _ if axis == lane => Some(read.clone()),
                 _ if Some(axis) == along => Some([Operand::int(0), e.word(Word::Extent(axis as u32))]),
                 _ => None,
             });
@@ -134,9 +137,13 @@ impl<'a> Emitter<'a> {
                 Rows::InOrder { .. } => put!(self, "icmp eq i64 {r}, %r0"),
                 Rows::InBlocks(visit) => visit.begins.clone(),
             };
-            self.turn(of_stage(STEP).into_iter(), lane, axis, &begins);
+            self.turn(of_stage(STEP).into_iter(), lane, axis, &read, &begins);
+        }
+        if let Some(size) = self.lines_of(kernel, form) {
+            [first, end] = self.whole_lines(&finish.row.clone(), &extent, size);
         }
         let edges = self.inner_range(&body.region, lane, [&first, &end], &|axis| axis < lane);
+        let edges = edges.or_else(|| self.line.is_some().then(|| (first.clone(), end.clone())));
         let (step, inside) = (of_stage(STEP), of_stage(ALONG));
         let [from, to] = self.counted([first, end]);
         let edges = edges.map(|(lo, hi)| self.counted([lo, hi]).into());

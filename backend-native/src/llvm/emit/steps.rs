@@ -89,8 +89,11 @@ impl Emitter<'_> {
         let (mut lo, hi) = edges.clone().unwrap_or_else(|| (from.clone(), to.clone()));
         if self.stream && edges.is_some() {
             // Full vectors begin at cache lines.
+            let line = self.line.clone().unwrap_or_else(|| Operand::int(0));
+            lo = put!(self, "sub i64 {lo}, {line}");
             lo = put!(self, "add i64 {lo}, {}", LINE - 1);
             lo = put!(self, "and i64 {lo}, -{LINE}");
+            lo = put!(self, "add i64 {lo}, {line}");
         }
         if !once || edges.is_some() {
             let inner = self.w.label();

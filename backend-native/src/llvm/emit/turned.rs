@@ -156,24 +156,25 @@ impl Emitter<'_> {
         self.w.insert(v.mark, &phis.map(phi).concat());
     }
 
-    /// Reads what is turned of a row and the ones after it, if the row is the first of a block, or `begins` to be visited;
-    /// indices are checked for the row.
+    /// Reads the columns between two of what is turned of a row and the ones after it, if the row is the first of a block, or
+    /// `begins` to be visited; indices are checked for the row.
     pub(super) fn turn<'n>(
         &mut self,
         nodes: impl Iterator<Item = &'n Node>,
         lane: usize,
         axis: usize,
+        [from, to]: &[Operand; 2],
         begins: &Operand,
     ) {
         let loads = nodes.filter_map(|n| match &n.op {
             Op::Load(l) => across(l, lane).filter(|(_, side)| *side == axis).map(|(across, _)| (n, l, across)),
             _ => None,
         });
-        let (mut turned, origin) = (Vec::new(), Operand::text("%c0"));
+        let (mut turned, width) = (Vec::new(), PANEL);
         for (n, l, across) in loads {
             let turns = self.turns(l);
             for (&leaf, &of) in l.leaves.iter().zip(&n.results).filter(|_| turns) {
-                turned.push((Read { of, l, leaf, across }, self.turned_later((of, lane, axis), PANEL, &origin)));
+                turned.push((Read { of, l, leaf, across }, self.turned_later((of, lane, axis), width, from)));
             }
         }
         let Axis::One(at) = self.axes[axis].clone() else { return };
@@ -184,9 +185,9 @@ impl Emitter<'_> {
             let needed = put!(self, "or i1 {first}, {begins}");
             self.only_if(&needed, &[], Vec::new(), |e, none| {
                 e.axes[axis] = Axis::One(put!(e, "sub i64 {at}, {within}"));
-                e.axes[lane] = Axis::One(origin.clone());
-                let columns = put!(e, "sub i64 %c1, %c0");
-                e.turn_block(&read, rows, &columns, Some(&first), &buffer, PANEL);
+                e.axes[lane] = Axis::One(from.clone());
+                let columns = put!(e, "sub i64 {to}, {from}");
+                e.turn_block(&read, rows, &columns, Some(&first), &buffer, width);
                 e.axes[axis] = Axis::One(at.clone());
                 none
             });
@@ -287,6 +288,9 @@ impl Emitter<'_> {
                     let at = put!(e, "mul i64 {at}, {step}");
                     let p = put!(e, "getelementptr {mem}, ptr {start}, i64 {at}");
                     square.push(put!(e, "load {vector}, ptr {p}, align {size}, !alias.scope !2"));
+                    // Of the next block: each row is another page, which no processor goes on reading by itself.
+                    let ahead = put!(e, "getelementptr i8, ptr {p}, i64 {}", 2 * rows * size - 1);
+                    e.w.line(format_args!("call void @llvm.prefetch.p0(ptr {ahead}, i32 0, i32 3, i32 1)"));
                 }
                 for (k, turned) in e.transpose(square, &mem, LANE / size).into_iter().enumerate() {
                     let at = put!(e, "add i64 {j}, {}", k * width);
