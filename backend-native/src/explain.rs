@@ -1,7 +1,11 @@
 //! What became of a program: its kernels, what was fused into what, what was not and why.
 
+mod steps;
+
+pub use steps::{StepKind, StepReport};
+
 use crate::kernel::{AxisKind, Finish, Initial, Ix, Kernel, Op, Output};
-use crate::lower::{BlockPlan, How, Plan, Work};
+use crate::lower::{BlockPlan, How, Launch, Plan, Work};
 use acc_core::data::ScalarType;
 use acc_core::ir::{ArrayId, ArrayType, Loc, Val};
 use acc_desugar::fuse::Note;
@@ -10,8 +14,10 @@ use std::fmt::{self, Display, Formatter};
 use std::ops::Range;
 
 /// The kernels of a program and the decisions behind them. Its text form names arrays as the simplified program does.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Explanation {
+    /// All that runs, in order.
+    pub steps: Vec<StepReport>,
     /// The kernels, in the order in which they run; those of loops and conditionals where these stand.
     pub kernels: Vec<KernelReport>,
     /// Arrays that are stored and are no results of the program, but for views and the state of loops.
@@ -47,6 +53,8 @@ pub struct KernelReport {
     pub fused: Vec<ArrayId>,
     /// The axes of its index space, such as `parallel, reduce`.
     pub axes: String,
+    /// Ways of computing it that the kernel IR does not tell, such as a product of matrices.
+    pub manner: Vec<&'static str>,
     /// Bytes read of arrays for each point: of each column once, however often a point reads it.
     pub bytes_read: usize,
     /// Bytes stored for each point; what folds and permutes store is not counted.
@@ -57,20 +65,20 @@ pub struct KernelReport {
 
 impl Explanation {
     pub(crate) fn new(plan: &Plan) -> Explanation {
-        let (kernels, intermediates, sweeps) = Default::default();
-        let mut out = Explanation { kernels, intermediates, sweeps, notes: plan.notes.clone() };
+        let mut out = Explanation { notes: plan.notes.clone(), ..Explanation::default() };
         let mut yielded = BTreeSet::new();
-        out.block(plan, &plan.body, &mut yielded);
+        out.block(plan, &plan.body, 0, &mut yielded);
         out.intermediates.retain(|a| !yielded.contains(a));
         out
     }
 
-    fn block(&mut self, plan: &Plan, b: &BlockPlan, yielded: &mut BTreeSet<ArrayId>) {
+    fn block(&mut self, plan: &Plan, b: &BlockPlan, depth: usize, yielded: &mut BTreeSet<ArrayId>) {
         yielded.extend(&b.results);
         // The kernels before each step.
         let mut before = Vec::with_capacity(b.steps.len() + 1);
         for step in b.steps.iter().map(|&s| &plan.steps[s]) {
             before.push(self.kernels.len());
+            self.steps.extend(StepReport::of(step, self.kernels.len(), depth));
             match &step.work {
                 Work::Array { how: How::View, op, .. } => {
                     // What a view that is yielded shows is yielded, too.
@@ -81,19 +89,17 @@ impl Explanation {
                 Work::Array { how: How::Argsort | How::Sort, .. } => self.intermediates.extend(&step.results),
                 Work::Array { how: How::Fused, .. } => {}
                 Work::Kernel { launch, .. } => {
-                    let report = KernelReport::new(launch.whole(), &plan.types);
+                    let report = KernelReport::new(launch, &plan.types);
                     self.intermediates.extend(report.results.iter().map(|(a, _)| a));
                     self.kernels.push(report);
                 }
-                Work::If { then, else_, .. } => {
-                    acc_core::grow_stack(|| self.block(plan, then, yielded));
-                    acc_core::grow_stack(|| self.block(plan, else_, yielded));
+                Work::If { .. } | Work::Foreign { .. } | Work::While { .. } => {}
+            }
+            for (name, inner) in step.blocks() {
+                if !inner.steps.is_empty() {
+                    self.steps.push(StepReport { depth: depth + 1, what: StepKind::Block(name) });
                 }
-                Work::Foreign { fallback, .. } => acc_core::grow_stack(|| self.block(plan, fallback, yielded)),
-                Work::While { test, step, .. } => {
-                    acc_core::grow_stack(|| self.block(plan, test, yielded));
-                    acc_core::grow_stack(|| self.block(plan, step, yielded));
-                }
+                acc_core::grow_stack(|| self.block(plan, inner, depth + 2, yielded));
             }
         }
         before.push(self.kernels.len());
@@ -110,7 +116,8 @@ impl Explanation {
 }
 
 impl KernelReport {
-    fn new(k: &Kernel, types: &[ArrayType]) -> KernelReport {
+    fn new(launch: &Launch, types: &[ArrayType]) -> KernelReport {
+        let k: &Kernel = launch.whole();
         let mut columns: BTreeSet<(ArrayId, u32)> = BTreeSet::new();
         let initial = |o: &Output| match &o.finish {
             Finish::Scatter { initial: Initial::Array(a), .. } => Some(*a),
@@ -157,6 +164,7 @@ impl KernelReport {
             reads,
             fused: k.fused.iter().copied().chain(k.outputs.iter().filter(|o| !o.stored).map(|o| o.result)).collect(),
             axes: kinds.join(", "),
+            manner: manner(launch),
             bytes_read: columns.iter().map(leaf).sum(),
             bytes_stored: k.outputs.iter().map(stored).sum::<usize>() + after.sum::<usize>(),
             ir: k.to_string(),
@@ -164,16 +172,19 @@ impl KernelReport {
     }
 }
 
+/// How a launch is computed, beyond what its kernel says.
+fn manner(launch: &Launch) -> Vec<&'static str> {
+    let ways = [
+        (launch.product.is_some(), "as a product of matrices"),
+        (launch.is_compaction(), "as a compaction: what is kept is stored one after the other"),
+        (launch.places.is_some(), "as marks: if they are few, their places are kept in their stead"),
+    ];
+    ways.into_iter().filter(|(is, _)| *is).map(|(_, way)| way).collect()
+}
+
 impl Display for Explanation {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        for (number, k) in self.kernels.iter().enumerate() {
-            writeln!(f, "kernel {number} over ({}): {}", k.axes, k.title)?;
-            if !k.fused.is_empty() {
-                let fused: Vec<String> = k.fused.iter().map(ArrayId::to_string).collect();
-                writeln!(f, "  with {}", fused.join(", "))?;
-            }
-            writeln!(f, "  {} bytes read and {} stored for each point", k.bytes_read, k.bytes_stored)?;
-        }
+        self.steps.iter().try_for_each(|step| step.show(f, &self.kernels))?;
         for SweepReport { kernels, passing } in &self.sweeps {
             let last = kernels.end.saturating_sub(1);
             write!(f, "kernels {} to {last} take blocks of rows in turn if there are enough of them", kernels.start)?;
@@ -184,7 +195,15 @@ impl Display for Explanation {
                 some => writeln!(f, "; {} are not stored as a whole then", some.join(", "))?,
             }
         }
+        if !self.notes.is_empty() {
+            writeln!(f)?;
+        }
         self.notes.iter().try_for_each(|n| writeln!(f, "{n}"))?;
-        writeln!(f, "kernels: {}, intermediate arrays: {}", self.kernels.len(), self.intermediates.len())
+        write!(f, "kernels: {}, ", self.kernels.len())?;
+        match self.steps.iter().filter(|s| matches!(s.what, StepKind::Sort { .. })).count() {
+            0 => {}
+            sorts => write!(f, "sorts: {sorts}, ")?,
+        }
+        writeln!(f, "intermediate arrays: {}", self.intermediates.len())
     }
 }

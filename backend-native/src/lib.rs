@@ -37,7 +37,7 @@ pub use acc_desugar::Rules;
 use acc_desugar::Segmented;
 use acc_desugar::operators::reductions;
 use buffer::Pool;
-pub use explain::{Explanation, KernelReport, SweepReport};
+pub use explain::{Explanation, KernelReport, StepKind, StepReport, SweepReport};
 use lower::{Plan, lower};
 use run::launch::Context;
 use run::threads::team::Team;
@@ -212,7 +212,8 @@ impl Backend for Native {
             Cow::Owned(changed) => Some(changed),
             Cow::Borrowed(_) => None,
         };
-        let simplified = changed.unwrap_or(simplified);
+        // Explanations and timelines name arrays as the program is printed.
+        let simplified = acc_core::text::canonical(&changed.unwrap_or(simplified));
         Ok(Prepared {
             plan: lower(&simplified, self.0.fuse, self.0.checks)?,
             simplified,

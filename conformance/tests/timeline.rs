@@ -81,6 +81,7 @@ fn a_trace_names_every_pass_and_every_kernel_that_is_explained() {
         let explained = acc(&["explain", &file]);
         let titles: Vec<&str> = explained
             .lines()
+            .map(str::trim_start)
             .filter(|l| l.starts_with("kernel "))
             .filter_map(|l| l.split_once("): "))
             .map(|l| l.1)

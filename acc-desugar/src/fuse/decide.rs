@@ -1,6 +1,7 @@
 //! The decisions: consumers first, so that it is known how often each element of a producer is needed, and where.
 
 mod join;
+mod kept;
 mod turned;
 
 use super::compaction::{Compaction, compaction};
@@ -378,7 +379,9 @@ impl Decider<'_> {
     fn finish(mut self, p: &Program) -> Fusion {
         let mut fusion =
             Fusion { kernel_of: vec![None; p.types.len()], inlined: vec![false; p.types.len()], ..Fusion::default() };
-        for kernel in self.kernels.iter().flatten() {
+        let mut notes = Vec::new();
+        for (number, kernel) in self.kernels.iter().enumerate() {
+            let Some(kernel) = kernel else { continue };
             let results = |part: &BTreeSet<usize>| part.iter().map(|&m| self.result(m)).collect::<Vec<_>>();
             let (main, epilogue) = (results(&kernel.main), results(&kernel.epilogue));
             let inside = |m: &usize| {
@@ -389,6 +392,7 @@ impl Decider<'_> {
                     && reads.keys().all(|root| kernel.epilogue.contains(root))
             };
             let transient = results(&kernel.main.iter().copied().filter(inside).collect());
+            notes.extend(self.notes_of(number, &transient));
             for a in main.iter().chain(&epilogue) {
                 fusion.kernel_of[a.index()] = Some(fusion.kernels.len());
             }
@@ -398,6 +402,7 @@ impl Decider<'_> {
             let order = kernel.order.clone();
             fusion.kernels.push(Group { main, epilogue, transient, order });
         }
+        self.notes.append(&mut notes);
         for k in 0..self.place.len() {
             if self.place[k] == Place::Inlined {
                 let array = self.result(k);

@@ -129,6 +129,8 @@ pub enum What {
     Inlined(Vec<ArrayId>),
     /// Stored by the kernel that also computes the array named.
     With(ArrayId),
+    /// Not stored: elements go, as they are computed, to what else its kernel computes at them, this array first.
+    Followed(ArrayId),
     /// Stored, with the reason.
     Stored(&'static str),
 }
@@ -141,6 +143,7 @@ impl fmt::Display for Note {
                 into.iter().enumerate().try_for_each(|(k, a)| write!(f, "{}{a}", if k > 0 { ", " } else { "" }))
             }
             What::With(other) => write!(f, "{} is computed with {other}", self.array),
+            What::Followed(by) => write!(f, "{by} is fused with {}, which is not stored", self.array),
             What::Stored(why) => write!(f, "{} is stored: {why}", self.array),
         }
     }

@@ -1,0 +1,134 @@
+//! The steps of a program in the order in which they run: kernels, and what no kernel does.
+
+use super::KernelReport;
+use crate::lower::{BlockPlan, How, Step, Work};
+use acc_core::ir::{ArrayId, ForeignFun, Loc};
+use std::fmt::{self, Formatter};
+
+/// Levels of indentation beyond which lines move no further: the length of a text stays linear in its program's.
+const MAX_INDENT: usize = 32;
+
+/// A step. Those of loops and conditionals follow the step that these are.
+#[derive(Clone, Debug)]
+pub struct StepReport {
+    /// Levels of indentation: two for each block that it stands in.
+    pub depth: usize,
+    /// What it is.
+    pub what: StepKind,
+}
+
+/// What a step is.
+#[derive(Clone, Debug)]
+pub enum StepKind {
+    /// The kernel of this number.
+    Kernel(usize),
+    /// A sort, which is no kernel.
+    Sort {
+        /// What is sorted, and what comes of it.
+        title: String,
+        /// Where the user wrote it.
+        loc: Loc,
+    },
+    /// Anything else that no kernel does: a view, a condition that is checked, a loop, a conditional, a host function.
+    Apart {
+        /// What is done.
+        title: String,
+        /// Where the user wrote it.
+        loc: Loc,
+    },
+    /// Not a step: a block of the loop, the conditional or the host function before, whose steps follow.
+    Block(&'static str),
+}
+
+impl Step {
+    /// The blocks of a step, with what they are called.
+    pub(super) fn blocks(&self) -> Vec<(&'static str, &BlockPlan)> {
+        match &self.work {
+            Work::Array { .. } | Work::Kernel { .. } => Vec::new(),
+            Work::If { then, else_, .. } => vec![("then", then), ("else", else_)],
+            Work::While { test, step, .. } => vec![("test", test), ("step", step)],
+            Work::Foreign { function: ForeignFun::Host(_), fallback, .. } => {
+                vec![("without a host function of this name", fallback)]
+            }
+            Work::Foreign { function: ForeignFun::Trace(_), fallback, .. } => vec![("then", fallback)],
+        }
+    }
+}
+
+impl StepReport {
+    /// A step of a plan, if it does anything; `kernel` is its number if it is a kernel.
+    pub(super) fn of(step: &Step, kernel: usize, depth: usize) -> Option<StepReport> {
+        let loc = step.loc.clone();
+        let apart = |kind: &str, of: &[ArrayId]| {
+            let mut title = format!("{kind}: ");
+            if !step.results.is_empty() {
+                title += &format!("{} = ", list(&step.results));
+            }
+            title += step.op;
+            if !of.is_empty() {
+                title += &format!(" of {}", list(of));
+            }
+            title
+        };
+        let what = match &step.work {
+            Work::Kernel { .. } => StepKind::Kernel(kernel),
+            Work::Array { how: How::Fused, .. } => return None,
+            Work::Array { how: How::Argsort, op, .. } => StepKind::Sort { title: apart("sort", &op.arrays()), loc },
+            Work::Array { how: How::Sort, op, .. } => {
+                let title = format!("sort: {} = {}, sorted", list(&step.results), list(&op.arrays()));
+                StepKind::Sort { title, loc }
+            }
+            Work::Array { how: How::View, op, .. } => StepKind::Apart { title: apart("no copy", &op.arrays()), loc },
+            Work::If { .. } => StepKind::Apart { title: apart("conditional", &[]), loc },
+            Work::While { init, .. } => StepKind::Apart { title: apart("loop", init), loc },
+            Work::Foreign { function: ForeignFun::Host(name), xs, .. } => {
+                StepKind::Apart { title: apart(&format!("host function {name:?}"), xs), loc }
+            }
+            Work::Foreign { function: ForeignFun::Trace(message), xs, .. } => {
+                StepKind::Apart { title: apart(&format!("message {message:?}"), xs), loc }
+            }
+        };
+        Some(StepReport { depth, what })
+    }
+
+    pub(super) fn show(&self, f: &mut Formatter<'_>, kernels: &[KernelReport]) -> fmt::Result {
+        let indent = "  ".repeat(self.depth.min(MAX_INDENT));
+        match &self.what {
+            StepKind::Block(name) => writeln!(f, "{indent}{name}:"),
+            StepKind::Sort { title, loc } | StepKind::Apart { title, loc } => {
+                writeln!(f, "{indent}{title}")?;
+                places(f, &indent, std::slice::from_ref(loc))
+            }
+            StepKind::Kernel(number) => match kernels.get(*number) {
+                Some(kernel) => show_kernel(f, &indent, *number, kernel),
+                None => Ok(()),
+            },
+        }
+    }
+}
+
+fn show_kernel(f: &mut Formatter<'_>, indent: &str, number: usize, k: &KernelReport) -> fmt::Result {
+    writeln!(f, "{indent}kernel {number} over ({}): {}", k.axes, k.title)?;
+    places(f, indent, &k.locs)?;
+    if !k.fused.is_empty() {
+        writeln!(f, "{indent}  with {}", list(&k.fused))?;
+    }
+    k.manner.iter().try_for_each(|way| writeln!(f, "{indent}  {way}"))?;
+    writeln!(f, "{indent}  {} bytes read and {} stored for each point", k.bytes_read, k.bytes_stored)
+}
+
+/// Where the user wrote something, as far as it is known, each place once.
+fn places(f: &mut Formatter<'_>, indent: &str, locs: &[Loc]) -> fmt::Result {
+    let mut places: Vec<String> = Vec::new();
+    for loc in locs.iter().filter(|l| l.file().is_some()) {
+        let place = loc.to_string();
+        if !places.contains(&place) {
+            places.push(place);
+        }
+    }
+    if places.is_empty() { Ok(()) } else { writeln!(f, "{indent}  at {}", places.join(", ")) }
+}
+
+fn list(arrays: &[ArrayId]) -> String {
+    arrays.iter().map(ArrayId::to_string).collect::<Vec<_>>().join(", ")
+}
