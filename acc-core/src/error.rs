@@ -1,7 +1,7 @@
 //! Errors.
 
 use crate::data::ShapeError;
-use crate::ir::Loc;
+use crate::ir::{ArrayName, Loc, Program};
 use std::sync::Arc;
 
 /// What can go wrong when a program is built, prepared or run.
@@ -57,7 +57,13 @@ pub enum Error {
 }
 
 fn fault_message(fault: &Fault, op: &str, loc: &Loc) -> String {
-    format!("{fault}\n  in `{op}` at {loc}")
+    let mut text = format!("{fault}\n  in `{op}` at {loc}");
+    if let Fault::IndexOutOfBounds { array, .. } = fault
+        && let Some(defined) = array.defined().filter(|defined| !defined.is_at(loc))
+    {
+        text += &format!("\n  {array} is defined at {defined}");
+    }
+    text
 }
 
 /// A run-time fault.
@@ -67,8 +73,8 @@ pub enum Fault {
     /// A read or a target position out of bounds.
     #[error("index {} is out of bounds for {array} of shape {}", tuple(.index), tuple(.shape))]
     IndexOutOfBounds {
-        /// The array's name in the program.
-        array: String,
+        /// The array.
+        array: ArrayName,
         /// The index.
         index: Vec<i64>,
         /// The array's extents.
@@ -122,6 +128,17 @@ pub enum Fault {
 }
 
 impl Fault {
+    /// A fault that names arrays as a program does.
+    #[must_use]
+    pub fn in_program(self, program: &Program) -> Fault {
+        match self {
+            Fault::IndexOutOfBounds { array, index, shape } => {
+                Fault::IndexOutOfBounds { array: array.in_program(program), index, shape }
+            }
+            other => other,
+        }
+    }
+
     /// A condition that does not hold: each `{}` of the message stands for the next of the numbers.
     pub fn check_failed(message: &str, numbers: &[i64]) -> Fault {
         let mut parts = message.split("{}");

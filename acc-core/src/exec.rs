@@ -163,16 +163,15 @@ impl<B: Backend> Ready<B> {
         self.backend.execute(&self.prepared, args, limits).map_err(|e| self.here(e))
     }
 
-    /// A fault of the program that was prepared, at the place of this one.
+    /// A fault of the program that was prepared, at the place of this one and with its names.
     fn here(&self, error: Error) -> Error {
-        match error {
-            Error::Fault { fault, op, loc } if !Arc::ptr_eq(&self.first, &self.program) => {
-                let (from, to) = (self.first.locations(), self.program.locations());
-                let found = from.iter().position(|l| l.is_at(&loc)).and_then(|k| to.get(k).cloned());
-                Error::Fault { fault, op, loc: found.unwrap_or(loc) }
-            }
-            other => other,
+        let Error::Fault { fault, op, mut loc } = error else { return error };
+        if !Arc::ptr_eq(&self.first, &self.program) {
+            let (from, to) = (self.first.locations(), self.program.locations());
+            let found = from.iter().position(|l| l.is_at(&loc)).and_then(|k| to.get(k).cloned());
+            loc = found.unwrap_or(loc);
         }
+        Error::Fault { fault: fault.in_program(&self.program), op, loc }
     }
 
     /// The program.

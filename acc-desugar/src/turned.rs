@@ -37,7 +37,7 @@ pub fn transpose_late(program: &Program) -> Cow<'_, Program> {
     if !p.changes {
         return Cow::Borrowed(program);
     }
-    let program = Program { types: p.types, body };
+    let program = Program { types: p.types, names: program.names.clone(), body };
     if cfg!(debug_assertions)
         && let Err(e) = acc_core::verify::verify(&program, Some("transpose_late"))
     {

@@ -7,7 +7,7 @@ pub use steps::{StepKind, StepReport};
 use crate::kernel::{AxisKind, Finish, Initial, Ix, Kernel, Op, Output};
 use crate::lower::{BlockPlan, How, Launch, Plan, Work};
 use acc_core::data::ScalarType;
-use acc_core::ir::{ArrayId, ArrayType, Loc, Val};
+use acc_core::ir::{ArrayId, ArrayType, Loc, Names, Val};
 use acc_desugar::fuse::Note;
 use std::collections::BTreeSet;
 use std::fmt::{self, Display, Formatter};
@@ -18,6 +18,8 @@ use std::ops::Range;
 pub struct Explanation {
     /// All that runs, in order.
     pub steps: Vec<StepReport>,
+    /// The names of arrays in the source.
+    pub names: Names,
     /// The kernels, in the order in which they run; those of loops and conditionals where these stand.
     pub kernels: Vec<KernelReport>,
     /// Arrays that are stored and are no results of the program, but for views and the state of loops.
@@ -64,8 +66,8 @@ pub struct KernelReport {
 }
 
 impl Explanation {
-    pub(crate) fn new(plan: &Plan) -> Explanation {
-        let mut out = Explanation { notes: plan.notes.clone(), ..Explanation::default() };
+    pub(crate) fn new(plan: &Plan, names: &Names) -> Explanation {
+        let mut out = Explanation { notes: plan.notes.clone(), names: names.clone(), ..Explanation::default() };
         let mut yielded = BTreeSet::new();
         out.block(plan, &plan.body, 0, &mut yielded);
         out.intermediates.retain(|a| !yielded.contains(a));
@@ -184,7 +186,7 @@ fn manner(launch: &Launch) -> Vec<&'static str> {
 
 impl Display for Explanation {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        self.steps.iter().try_for_each(|step| step.show(f, &self.kernels))?;
+        self.steps.iter().try_for_each(|step| step.show(f, self))?;
         for SweepReport { kernels, passing } in &self.sweeps {
             let last = kernels.end.saturating_sub(1);
             write!(f, "kernels {} to {last} take blocks of rows in turn if there are enough of them", kernels.start)?;

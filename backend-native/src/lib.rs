@@ -164,7 +164,7 @@ impl Prepared {
 
     /// The kernels of the program, what was fused into them, and what was not and why.
     pub fn explain(&self) -> Explanation {
-        Explanation::new(&self.plan)
+        Explanation::new(&self.plan, &self.simplified.names)
     }
 
     /// The code that LLVM makes of each kernel, as IR and in assembly language; or why there is none.
@@ -238,11 +238,19 @@ impl Backend for Native {
                 match unfused.as_ref().map(|plan| run::run(plan, args, cx)) {
                     Ok(Err(precise @ Error::Fault { .. })) => Err(precise),
                     // A limit of time or memory: the fault is still one.
-                    Ok(_) | Err(_) => Err(fault),
+                    Ok(_) | Err(_) => Err(simplified(fault, &program.simplified)),
                 }
             }
             done => done,
         }
+    }
+}
+
+/// A fault of what a program became, whose arrays have other numbers than those of the program.
+fn simplified(error: Error, program: &Program) -> Error {
+    match error {
+        Error::Fault { fault, op, loc } => Error::Fault { fault: fault.in_program(program), op, loc },
+        other => other,
     }
 }
 

@@ -93,7 +93,7 @@ fn steps_name_the_places_of_what_they_store() {
         r: [2]f32 = imap(e, f: |%i: i64, %j: i64, %x: f32| div(%x, s[%i]))
         yield r }";
     let explained = explain(softmax);
-    let places: Vec<&str> = explained.lines().filter(|l| l.starts_with("  at ")).collect();
+    let places: Vec<&str> = explained.lines().filter(|l| l.starts_with("  `")).collect();
     assert_eq!(places.len(), 3, "{explained}");
     assert!(places[1].contains(":3:") && places[1].contains(":4:"), "{explained}");
 }

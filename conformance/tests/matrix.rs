@@ -44,7 +44,7 @@ fn change(p: &Program, f: fn(&ArrayOp) -> Option<ArrayOp>) -> Program {
         });
         Block { params: b.params.clone(), stmts: stmts.collect(), results: b.results.clone() }
     }
-    Program { types: p.types.clone(), body: block(&p.body, f) }
+    Program { types: p.types.clone(), names: p.names.clone(), body: block(&p.body, f) }
 }
 
 fn sine_for_cosine(p: &Program) -> Program {

@@ -6,7 +6,7 @@ use super::wide::{cast_results, conversion, wide_elt, widened};
 use super::{AccFun, AccOp, AccRef, AccType, Frozen, FrozenBoundary, FrozenInput};
 use crate::data::{ArrayData, EltType, ScalarType};
 use crate::error::BuildError;
-use crate::ir::{ArrayId, ArrayOp, ArrayType, Block, Boundary, Fun, Loc, Program, StencilInput, Stmt};
+use crate::ir::{ArrayId, ArrayOp, ArrayType, Block, Boundary, Fun, Loc, Names, Program, StencilInput, Stmt};
 use smallvec::{SmallVec, smallvec};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -61,7 +61,7 @@ pub fn build(f: &AccFun) -> Result<Built, Arc<BuildError>> {
     body.params.extend(n.extents.iter().map(|(_, id)| *id));
     let extents = n.extents.iter().map(|(value, _)| extent_argument(*value));
     let embedded = embedded.into_iter().map(|(d, _)| d).chain(extents).collect();
-    Ok(Built { program: Arc::new(Program { types: n.types, body }), embedded })
+    Ok(Built { program: Arc::new(Program { types: n.types, names: Names::default(), body }), embedded })
 }
 
 struct ArrayNode {

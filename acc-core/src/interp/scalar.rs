@@ -160,7 +160,7 @@ impl<'f> Launch<'f> {
 
 /// The fault of a read or write out of bounds.
 pub(super) fn out_of_bounds(array: ArrayId, index: &[i64], shape: &[usize]) -> Fault {
-    Fault::IndexOutOfBounds { array: array.to_string(), index: index.to_vec(), shape: shape.to_vec() }
+    Fault::IndexOutOfBounds { array: array.into(), index: index.to_vec(), shape: shape.to_vec() }
 }
 
 /// Which values depend on no parameter of a function.

@@ -57,7 +57,7 @@ fn the_first_fault_in_program_order_wins() {
     assert!(matches!(e, Error::Fault { fault: Fault::DivisionByZero, .. }), "{e}");
     match run(elements, &[i64s(&[1, 9, 0])]).unwrap_err() {
         Error::Fault { fault: Fault::IndexOutOfBounds { array, index, shape }, op, .. } => {
-            assert_eq!((&array[..], index, shape, op), ("a0", vec![9], vec![3], "map"));
+            assert_eq!((array.to_string().as_str(), index, shape, op), ("`xs`", vec![9], vec![3], "map"));
         }
         e => panic!("{e}"),
     }
@@ -254,4 +254,39 @@ fn a_program_is_prepared_once() {
         Executor::prepare(&interpreter.clone(), &text::parse("x.acc", text).unwrap().into()).unwrap();
     }
     assert_eq!(interpreter.compiled(), 1);
+}
+
+#[test]
+fn a_fault_names_arrays_as_the_program_that_runs_does() {
+    let text = "program(xs: [1]i64) {
+        doubled: [1]i64 = map(xs, f: |%x: i64| add(%x, %x))
+        read: [1]i64 = map(xs, f: |%x: i64| doubled[%x])
+        yield read
+    }";
+    let interpreter = Interpreter::new();
+    let message = |text: &str| {
+        let program = text::parse("test.acc", text).unwrap_or_else(|e| panic!("{e}"));
+        interpreter.run_untyped(&program.into(), &[i64s(&[7])], &RunLimits::none()).unwrap_err().to_string()
+    };
+    assert_eq!(
+        message(text),
+        "index (7,) is out of bounds for `doubled` of shape (1,)\n  in `map` at test.acc:3:45\n  `doubled` is defined at test.acc:2:27"
+    );
+    // The same program under other names and elsewhere, which is not compiled again.
+    let other = message(&format!("\n{}", text.replace("doubled", "twice")));
+    assert_eq!(
+        other,
+        "index (7,) is out of bounds for `twice` of shape (1,)\n  in `map` at test.acc:4:45\n  `twice` is defined at test.acc:3:25"
+    );
+    assert_eq!(interpreter.compiled(), 1);
+    // A name is that of the block where it is visible.
+    let inner = "program(xs: [1]i64) {
+        a: [1]i64 = acond(cond: || true, then: {
+            ys: [1]i64 = compute(xs)
+            read: [1]i64 = map(xs, f: |%x: i64| ys[%x])
+            yield read
+        }, else: { yield xs })
+        yield a
+    }";
+    assert!(message(inner).contains("out of bounds for `ys` of"), "{}", message(inner));
 }

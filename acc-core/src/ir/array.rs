@@ -1,6 +1,6 @@
 //! Array programs: SSA statements in blocks.
 
-use super::{Fun, Loc};
+use super::{Fun, Loc, Names};
 use crate::data::EltType;
 use smallvec::SmallVec;
 use std::fmt;
@@ -55,6 +55,8 @@ impl fmt::Debug for ArrayType {
 pub struct Program {
     /// The type of every array, by [`ArrayId::index`]; each array is defined exactly once.
     pub types: Vec<ArrayType>,
+    /// The names that arrays have in the source, for messages.
+    pub names: Names,
     /// The body; its parameters are those of the program.
     pub body: Block,
 }

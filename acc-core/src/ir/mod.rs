@@ -14,6 +14,7 @@ mod array;
 mod counted;
 mod demand;
 mod loc;
+mod names;
 mod prim;
 mod scalar;
 
@@ -24,5 +25,6 @@ pub use array::{
 pub use counted::{CountedLoop, Part};
 pub use demand::{Use, arrays_needed, arrays_of_fun, arrays_on_demand, free_arrays, strict_statements};
 pub use loc::Loc;
+pub use names::{ArrayName, Names};
 pub use prim::{Domain, PrimOp, Yields, bitcast_exists, cast_exists};
 pub use scalar::{Fun, Node, Region, ScalarOp, Val, Vals};

@@ -1,7 +1,7 @@
 //! The canonical numbering of a program: arrays and scalars in the order in which the text form defines them.
 
 use crate::grow_stack;
-use crate::ir::{ArrayId, ArrayOp, Block, Boundary, Fun, Program, Region, StencilInput, Stmt, Val};
+use crate::ir::{ArrayId, ArrayOp, Block, Boundary, Fun, Names, Program, Region, StencilInput, Stmt, Val};
 
 /// The same program with arrays and scalar values numbered from 0 in the order in which its text defines them, and
 /// nothing unused in the type tables. Two programs with the same text are structurally equal in this form.
@@ -11,13 +11,14 @@ pub fn canonical(program: &Program) -> Program {
     let mut n = Numbering { new: vec![None; program.types.len()], next: 0 };
     n.define_block(&program.body);
     let body = n.block(&program.body);
-    let mut types = vec![None; n.next as usize];
+    let (mut types, mut names) = (vec![None; n.next as usize], vec![None; n.next as usize]);
     for (old, new) in n.new.iter().enumerate() {
         if let Some(new) = new {
             types[*new as usize] = program.types.get(old).cloned();
+            names[*new as usize] = program.names.get(ArrayId(old as u32)).cloned();
         }
     }
-    Program { types: types.into_iter().flatten().collect(), body }
+    Program { types: types.into_iter().flatten().collect(), names: Names::new(names), body }
 }
 
 fn canonical_fun(f: &Fun, arrays: &mut Numbering) -> Fun {

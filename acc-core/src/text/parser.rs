@@ -5,7 +5,7 @@ use super::lexer::{Tok, Token};
 use super::scalar;
 use crate::error::Error;
 use crate::ir::{
-    ArrayId, ArrayOp, ArrayType, Axis, Block, Boundary, Dir, ForeignFun, Fun, Program, StencilInput, Stmt,
+    ArrayId, ArrayOp, ArrayType, Axis, Block, Boundary, Dir, ForeignFun, Fun, Names, Program, StencilInput, Stmt,
 };
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,6 +14,7 @@ use std::sync::Arc;
 #[derive(Default)]
 pub(super) struct Arrays {
     types: Vec<ArrayType>,
+    names: Vec<Option<Arc<str>>>,
     scopes: Vec<HashMap<String, ArrayId>>,
 }
 
@@ -29,6 +30,7 @@ impl Arrays {
     fn define(&mut self, c: &Cursor<'_>, name: &str, token: &Token, ty: ArrayType) -> Result<ArrayId, Error> {
         let a = ArrayId(self.types.len() as u32);
         self.types.push(ty);
+        self.names.push(Some(name.into()));
         match self.scopes.last_mut().and_then(|scope| scope.insert(name.to_string(), a)) {
             None => Ok(a),
             Some(_) => c.error_at(token, format!("`{name}` is defined already")),
@@ -59,7 +61,7 @@ pub(super) fn program(c: &mut Cursor<'_>) -> Result<(Program, Vec<String>), Erro
         }
     }
     let body = block(c, &mut arrays, params)?;
-    Ok((super::canonical(&Program { types: arrays.types, body }), names))
+    Ok((super::canonical(&Program { types: arrays.types, names: Names::new(arrays.names), body }), names))
 }
 
 fn params(c: &mut Cursor<'_>, arrays: &mut Arrays, close: char) -> Result<Vec<ArrayId>, Error> {

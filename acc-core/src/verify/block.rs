@@ -5,7 +5,7 @@ use crate::data::ScalarType::{self, Bool, I64, U8};
 use crate::ir::{ArrayId, ArrayOp, ArrayType, Axis, Block, Boundary, ForeignFun, Fun, Loc, Program, Stmt};
 
 pub(super) fn program(p: &Program) -> Result {
-    let site = Site { op: "program", loc: Loc::unknown() };
+    let site = Site { op: "program", loc: Loc::unknown(), names: p.names.clone() };
     let mut scope = Scope { program: p, visible: vec![false; p.types.len()], defined: vec![false; p.types.len()] };
     for t in &p.types {
         site.check(t.rank <= MAX_RANK, "V8", || format!("rank {} is above {MAX_RANK}", t.rank))?;
@@ -23,7 +23,9 @@ impl<'a> Scope<'a> {
     fn ty(&self, a: ArrayId, site: &Site) -> Result<&'a ArrayType> {
         match self.visible.get(a.index()) {
             Some(true) => Ok(&self.program.types[a.index()]),
-            Some(false) => site.fail("V1", format!("{a} is used before it is defined, or outside its block")),
+            Some(false) => {
+                site.fail("V1", format!("{} is used before it is defined, or outside its block", site.array(a)))
+            }
             None => site.fail("V1", format!("{a} is not in the type table")),
         }
     }
@@ -31,7 +33,7 @@ impl<'a> Scope<'a> {
     fn define(&mut self, a: ArrayId, site: &Site) -> Result {
         match self.defined.get(a.index()) {
             None => return site.fail("V1", format!("{a} is not in the type table")),
-            Some(true) => return site.fail("V1", format!("{a} is defined twice")),
+            Some(true) => return site.fail("V1", format!("{} is defined twice", site.array(a))),
             Some(false) => {}
         }
         self.defined[a.index()] = true;
@@ -44,7 +46,7 @@ impl<'a> Scope<'a> {
             self.define(p, site)?;
         }
         for s in &b.stmts {
-            let site = Site { op: s.op.name(), loc: s.loc.clone() };
+            let site = Site { op: s.op.name(), loc: s.loc.clone(), names: self.program.names.clone() };
             let want = crate::grow_stack(|| self.stmt(s, &site))?;
             for &r in &s.results {
                 self.define(r, &site)?;
@@ -211,7 +213,13 @@ impl<'a> Scope<'a> {
                 if let ForeignFun::Trace(_) = function {
                     let passed = args.len().checked_sub(got.len()).map(|k| &fallback.params[k..]);
                     site.check(passed == Some(&fallback.results[..]), "V4", || {
-                        format!("a trace yields {:?}, not the last of {:?}", fallback.results, fallback.params)
+                        let all =
+                            |arrays: &[ArrayId]| arrays.iter().map(|&a| site.array(a)).collect::<Vec<_>>().join(", ");
+                        format!(
+                            "a trace yields [{}], not the last of [{}]",
+                            all(&fallback.results),
+                            all(&fallback.params)
+                        )
                     })?;
                 }
                 Ok(got)

@@ -17,7 +17,7 @@ mod scalar;
 
 use crate::data::ScalarType;
 use crate::error::VerifyError;
-use crate::ir::{Loc, Program};
+use crate::ir::{ArrayId, Loc, Names, Program};
 
 /// The highest rank of an array.
 pub const MAX_RANK: usize = 9;
@@ -41,11 +41,16 @@ pub type Result<T = ()> = std::result::Result<T, Box<VerifyError>>;
 pub(crate) struct Site {
     op: &'static str,
     loc: Loc,
+    names: Names,
 }
 
 impl Site {
     fn fail<T>(&self, rule: &'static str, message: impl Into<String>) -> Result<T> {
         Err(Box::new(VerifyError { rule, op: self.op, loc: self.loc.clone(), message: message.into(), pass: None }))
+    }
+    /// An array in a message.
+    fn array(&self, a: ArrayId) -> String {
+        self.names.show(a)
     }
     fn check(&self, ok: bool, rule: &'static str, message: impl FnOnce() -> String) -> Result {
         if ok { Ok(()) } else { self.fail(rule, message()) }

@@ -150,13 +150,17 @@ impl Scope<'_> {
                 let want = leaves.iter().map(|&l| all.get(l as usize).copied()).collect::<Option<Vec<_>>>();
                 match want {
                     Some(want) => site.types("V3", "an array read", &results, &want),
-                    None => site
-                        .fail("V3", format!("{array} of type {ty} has no leaf {}", leaves.iter().max().unwrap_or(&0))),
+                    None => {
+                        let (array, leaf) = (site.array(*array), leaves.iter().max().unwrap_or(&0));
+                        site.fail("V3", format!("{array} of type {ty} has no leaf {leaf}"))
+                    }
                 }
             }
             ScalarOp::Extent { array, axis } => {
                 let rank = self.array(*array)?.rank;
-                site.check((*axis as usize) < rank, "V3", || format!("{array} of rank {rank} has no axis {axis}"))?;
+                site.check((*axis as usize) < rank, "V3", || {
+                    format!("{} of rank {rank} has no axis {axis}", site.array(*array))
+                })?;
                 site.types("V3", "an extent", &results, &[ScalarType::I64])
             }
         }
@@ -165,7 +169,10 @@ impl Scope<'_> {
     fn array(&self, a: ArrayId) -> Result<&ArrayType> {
         match (self.arrays)(a) {
             Some(t) => Ok(t),
-            None => self.site.fail("V1", format!("{a} is used before it is defined, or outside its block")),
+            None => {
+                let a = self.site.array(a);
+                self.site.fail("V1", format!("{a} is used before it is defined, or outside its block"))
+            }
         }
     }
 }

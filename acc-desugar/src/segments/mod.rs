@@ -33,7 +33,7 @@ pub fn scan_segments<'p>(program: &'p Program, fate: &dyn Fn(&Fun, Option<&Fun>)
     }
     let mut p = Pass { types: program.types.clone(), fate };
     let body = p.block(&program.body);
-    let program = Program { types: p.types, body };
+    let program = Program { types: p.types, names: program.names.clone(), body };
     if cfg!(debug_assertions)
         && let Err(e) = acc_core::verify::verify(&program, Some("scan_segments"))
     {

@@ -16,7 +16,7 @@ pub(super) fn pass(p: &Program, rules: &Rules) -> Program {
     }
     let mut a = Aliases { program: p, to: HashMap::new() };
     let body = a.block(&p.body);
-    Program { types: p.types.clone(), body }
+    Program { types: p.types.clone(), names: p.names.clone(), body }
 }
 
 struct Aliases<'a> {

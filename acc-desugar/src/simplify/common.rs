@@ -12,7 +12,7 @@ pub(super) fn pass(p: &Program, rules: &Rules) -> Program {
     }
     let mut c = Common { program: p, to: HashMap::new(), done: HashMap::new() };
     let body = c.block(&p.body);
-    Program { types: p.types.clone(), body }
+    Program { types: p.types.clone(), names: p.names.clone(), body }
 }
 
 /// An operation and the types of its results.

@@ -5,7 +5,7 @@
 use super::Rules;
 use super::walk::map_op;
 use acc_core::grow_stack;
-use acc_core::ir::{ArrayId, ArrayOp, Block, Program, Stmt, arrays_of_fun};
+use acc_core::ir::{ArrayId, ArrayOp, Block, Names, Program, Stmt, arrays_of_fun};
 use std::collections::{HashMap, HashSet};
 
 pub(super) fn pass(p: &Program, rules: &Rules) -> Program {
@@ -13,7 +13,7 @@ pub(super) fn pass(p: &Program, rules: &Rules) -> Program {
         return p.clone();
     }
     let live = live_arrays(&p.body);
-    renumber(&Program { types: p.types.clone(), body: sweep(&p.body, &live) })
+    renumber(&Program { types: p.types.clone(), names: p.names.clone(), body: sweep(&p.body, &live) })
 }
 
 /// A statement, or a component of a loop's state seen from inside.
@@ -150,7 +150,11 @@ fn renumber(p: &Program) -> Program {
     let mut order = Vec::new();
     visit(&p.body, &mut order);
     let number: HashMap<ArrayId, ArrayId> = order.iter().enumerate().map(|(i, a)| (*a, ArrayId(i as u32))).collect();
-    Program { types: order.iter().map(|a| p.ty(*a).clone()).collect(), body: block(&p.body, &number) }
+    Program {
+        types: order.iter().map(|a| p.ty(*a).clone()).collect(),
+        names: Names::new(order.iter().map(|a| p.names.get(*a).cloned())),
+        body: block(&p.body, &number),
+    }
 }
 
 fn block(b: &Block, number: &HashMap<ArrayId, ArrayId>) -> Block {

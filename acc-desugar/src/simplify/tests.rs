@@ -4,7 +4,7 @@ use super::{RULES, Rules, simplify, simplify_with};
 use acc_core::data::{ArrayData, EltType, Lit, Prim, ScalarType};
 use acc_core::interp::Interpreter;
 use acc_core::ir::{
-    ArrayId, ArrayOp, ArrayType, Block, Fun, Loc, Node, PrimOp, Program, Region, ScalarOp, Stmt, Val, Vals,
+    ArrayId, ArrayOp, ArrayType, Block, Fun, Loc, Names, Node, PrimOp, Program, Region, ScalarOp, Stmt, Val, Vals,
 };
 use acc_core::{Error, Executor, RunLimits};
 use smallvec::smallvec;
@@ -156,6 +156,7 @@ fn random_program(d: &mut Dice) -> Program {
     let stmt = Stmt { results: smallvec![ArrayId(1)], op: map, loc: Loc::unknown() };
     Program {
         types: vec![ArrayType { rank: 1, elt }, out],
+        names: Names::default(),
         body: Block { params: vec![ArrayId(0)], stmts: vec![stmt], results: vec![ArrayId(1)] },
     }
 }

@@ -18,7 +18,7 @@ pub(super) fn is_speculable(op: &ScalarOp) -> bool {
 
 /// The program with every scalar function replaced.
 pub fn map_funs(p: &Program, f: &mut dyn FnMut(&Fun) -> Fun) -> Program {
-    Program { types: p.types.clone(), body: block_funs(&p.body, f) }
+    Program { types: p.types.clone(), names: p.names.clone(), body: block_funs(&p.body, f) }
 }
 
 fn block_funs(b: &Block, f: &mut dyn FnMut(&Fun) -> Fun) -> Block {

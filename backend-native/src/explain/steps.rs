@@ -1,8 +1,8 @@
 //! The steps of a program in the order in which they run: kernels, and what no kernel does.
 
-use super::KernelReport;
+use super::{Explanation, KernelReport};
 use crate::lower::{BlockPlan, How, Step, Work};
-use acc_core::ir::{ArrayId, ForeignFun, Loc};
+use acc_core::ir::{ArrayId, ForeignFun, Loc, Names};
 use std::fmt::{self, Formatter};
 
 /// Levels of indentation beyond which lines move no further: the length of a text stays linear in its program's.
@@ -26,6 +26,8 @@ pub enum StepKind {
     Sort {
         /// What is sorted, and what comes of it.
         title: String,
+        /// What it defines.
+        results: Vec<ArrayId>,
         /// Where the user wrote it.
         loc: Loc,
     },
@@ -33,6 +35,8 @@ pub enum StepKind {
     Apart {
         /// What is done.
         title: String,
+        /// What it defines.
+        results: Vec<ArrayId>,
         /// Where the user wrote it.
         loc: Loc,
     },
@@ -58,7 +62,7 @@ impl Step {
 impl StepReport {
     /// A step of a plan, if it does anything; `kernel` is its number if it is a kernel.
     pub(super) fn of(step: &Step, kernel: usize, depth: usize) -> Option<StepReport> {
-        let loc = step.loc.clone();
+        let (loc, results) = (step.loc.clone(), step.results.clone());
         let apart = |kind: &str, of: &[ArrayId]| {
             let mut title = format!("{kind}: ");
             if !step.results.is_empty() {
@@ -73,60 +77,78 @@ impl StepReport {
         let what = match &step.work {
             Work::Kernel { .. } => StepKind::Kernel(kernel),
             Work::Array { how: How::Fused, .. } => return None,
-            Work::Array { how: How::Argsort, op, .. } => StepKind::Sort { title: apart("sort", &op.arrays()), loc },
+            Work::Array { how: How::Argsort, op, .. } => {
+                StepKind::Sort { title: apart("sort", &op.arrays()), results, loc }
+            }
             Work::Array { how: How::Sort, op, .. } => {
                 let title = format!("sort: {} = {}, sorted", list(&step.results), list(&op.arrays()));
-                StepKind::Sort { title, loc }
+                StepKind::Sort { title, results, loc }
             }
-            Work::Array { how: How::View, op, .. } => StepKind::Apart { title: apart("no copy", &op.arrays()), loc },
-            Work::If { .. } => StepKind::Apart { title: apart("conditional", &[]), loc },
-            Work::While { init, .. } => StepKind::Apart { title: apart("loop", init), loc },
+            Work::Array { how: How::View, op, .. } => {
+                StepKind::Apart { title: apart("no copy", &op.arrays()), results, loc }
+            }
+            Work::If { .. } => StepKind::Apart { title: apart("conditional", &[]), results, loc },
+            Work::While { init, .. } => StepKind::Apart { title: apart("loop", init), results, loc },
             Work::Foreign { function: ForeignFun::Host(name), xs, .. } => {
-                StepKind::Apart { title: apart(&format!("host function {name:?}"), xs), loc }
+                StepKind::Apart { title: apart(&format!("host function {name:?}"), xs), results, loc }
             }
             Work::Foreign { function: ForeignFun::Trace(message), xs, .. } => {
-                StepKind::Apart { title: apart(&format!("message {message:?}"), xs), loc }
+                StepKind::Apart { title: apart(&format!("message {message:?}"), xs), results, loc }
             }
         };
         Some(StepReport { depth, what })
     }
 
-    pub(super) fn show(&self, f: &mut Formatter<'_>, kernels: &[KernelReport]) -> fmt::Result {
+    pub(super) fn show(&self, f: &mut Formatter<'_>, all: &Explanation) -> fmt::Result {
         let indent = "  ".repeat(self.depth.min(MAX_INDENT));
         match &self.what {
             StepKind::Block(name) => writeln!(f, "{indent}{name}:"),
-            StepKind::Sort { title, loc } | StepKind::Apart { title, loc } => {
+            StepKind::Sort { title, results, loc } | StepKind::Apart { title, results, loc } => {
                 writeln!(f, "{indent}{title}")?;
-                places(f, &indent, std::slice::from_ref(loc))
+                places(f, &indent, &all.names, results.iter().map(|&r| (r, loc)))
             }
-            StepKind::Kernel(number) => match kernels.get(*number) {
-                Some(kernel) => show_kernel(f, &indent, *number, kernel),
+            StepKind::Kernel(number) => match all.kernels.get(*number) {
+                Some(kernel) => show_kernel(f, &indent, *number, kernel, &all.names),
                 None => Ok(()),
             },
         }
     }
 }
 
-fn show_kernel(f: &mut Formatter<'_>, indent: &str, number: usize, k: &KernelReport) -> fmt::Result {
+fn show_kernel(f: &mut Formatter<'_>, indent: &str, number: usize, k: &KernelReport, names: &Names) -> fmt::Result {
     writeln!(f, "{indent}kernel {number} over ({}): {}", k.axes, k.title)?;
-    places(f, indent, &k.locs)?;
+    places(f, indent, names, k.results.iter().map(|(r, _)| *r).zip(&k.locs))?;
     if !k.fused.is_empty() {
-        writeln!(f, "{indent}  with {}", list(&k.fused))?;
+        let named = k.fused.iter().map(|&a| match names.get(a) {
+            Some(name) => format!("{a} (`{name}`)"),
+            None => a.to_string(),
+        });
+        writeln!(f, "{indent}  with {}", named.collect::<Vec<_>>().join(", "))?;
     }
     k.manner.iter().try_for_each(|way| writeln!(f, "{indent}  {way}"))?;
     writeln!(f, "{indent}  {} bytes read and {} stored for each point", k.bytes_read, k.bytes_stored)
 }
 
-/// Where the user wrote something, as far as it is known, each place once.
-fn places(f: &mut Formatter<'_>, indent: &str, locs: &[Loc]) -> fmt::Result {
+/// What the user calls arrays, and where they are defined, as far as it is known; what is the same once.
+fn places<'a>(
+    f: &mut Formatter<'_>,
+    indent: &str,
+    names: &Names,
+    arrays: impl Iterator<Item = (ArrayId, &'a Loc)>,
+) -> fmt::Result {
     let mut places: Vec<String> = Vec::new();
-    for loc in locs.iter().filter(|l| l.file().is_some()) {
-        let place = loc.to_string();
+    for (a, loc) in arrays {
+        let place = match (names.get(a), loc.file()) {
+            (Some(name), Some(_)) => format!("`{name}` at {loc}"),
+            (Some(name), None) => format!("`{name}`"),
+            (None, Some(_)) => format!("at {loc}"),
+            (None, None) => continue,
+        };
         if !places.contains(&place) {
             places.push(place);
         }
     }
-    if places.is_empty() { Ok(()) } else { writeln!(f, "{indent}  at {}", places.join(", ")) }
+    if places.is_empty() { Ok(()) } else { writeln!(f, "{indent}  {}", places.join(", ")) }
 }
 
 fn list(arrays: &[ArrayId]) -> String {

@@ -25,7 +25,7 @@ pub(crate) fn edge_index(edge: Edge, i: i64, n: usize) -> i64 {
 
 /// A read of an array outside its bounds.
 pub(crate) fn out_of_bounds(array: ArrayId, index: &[i64], shape: &[usize]) -> Fault {
-    Fault::IndexOutOfBounds { array: array.to_string(), index: index.to_vec(), shape: shape.to_vec() }
+    Fault::IndexOutOfBounds { array: array.into(), index: index.to_vec(), shape: shape.to_vec() }
 }
 
 /// Row-major strides.

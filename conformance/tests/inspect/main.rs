@@ -129,7 +129,7 @@ fn faulty_page(folder: &TempDir) -> PathBuf {
     assert!(String::from_utf8_lossy(&out.stdout).contains("page.html"));
     let said = String::from_utf8_lossy(&out.stderr).into_owned();
     assert!(
-        said.contains("native-tile") && said.contains("index (2,) is out of bounds for a0 of shape (2,)"),
+        said.contains("native-tile") && said.contains("index (2,) is out of bounds for `xs` of shape (2,)"),
         "{said}"
     );
     page
@@ -143,7 +143,7 @@ fn a_run_with_a_fault_has_a_page() {
     let (before, times) = html.split_once("id=\"runs\"").expect("the tab of times");
     let times = times.split_once("</section>").map_or(times, |(panel, _)| panel);
     assert!(times.contains("The run beyond at line 8 of the file does not succeed."), "{times}");
-    assert!(times.contains("index (2,) is out of bounds for a0 of shape (2,)"), "{times}");
+    assert!(times.contains("index (2,) is out of bounds for `xs` of shape (2,)"), "{times}");
     assert!(times.contains("3      %x: i64 = xs[%i]\n") && times.contains("^\n"), "{times}");
     assert!(!times.contains("<table>"), "{times}");
     assert!(before.contains("class=\"line fault\" data-at=\"0:3:1\""), "no line is marked");

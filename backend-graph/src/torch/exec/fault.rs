@@ -4,6 +4,7 @@
 use super::masks::any;
 use super::{Held, Rt, Run, Stop};
 use crate::torch::TorchError;
+use acc_core::ir::ArrayId;
 use acc_core::{Error, Fault};
 use acc_desugar::graph::{FaultKind, Node, Value};
 use tch::{Kind, Tensor};
@@ -172,7 +173,7 @@ fn fault(kind: &FaultKind, numbers: &[i64]) -> Fault {
     let half = numbers.split_at(numbers.len() / 2);
     match kind {
         FaultKind::IndexOutOfBounds { array } => {
-            Fault::IndexOutOfBounds { array: format!("a{array}"), index: half.0.to_vec(), shape: sizes(half.1) }
+            Fault::IndexOutOfBounds { array: ArrayId(*array).into(), index: half.0.to_vec(), shape: sizes(half.1) }
         }
         FaultKind::DivisionByZero => Fault::DivisionByZero,
         FaultKind::NegativeExtent => Fault::NegativeExtent { shape: numbers.to_vec() },

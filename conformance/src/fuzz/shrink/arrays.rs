@@ -48,7 +48,7 @@ pub(super) fn proposals(s: &Sample, at: usize) -> Proposal {
 
 fn results(s: &Sample, results: Vec<ArrayId>) -> Option<Sample> {
     let body = yielding(&s.program.body, results);
-    Sample::cleaned(&Program { types: s.program.types.clone(), body }, &s.args)
+    Sample::cleaned(&Program { types: s.program.types.clone(), names: s.program.names.clone(), body }, &s.args)
 }
 
 /// The same program with one array in place of another wherever that is used.
@@ -63,12 +63,16 @@ fn replaced(p: &Program, from: ArrayId, to: ArrayId) -> Program {
         let stmts = stmts.collect();
         Block { params: b.params.clone(), stmts, results: b.results.iter().map(|a| new(*a)).collect() }
     }
-    Program { types: p.types.clone(), body: block(&p.body, &new) }
+    Program { types: p.types.clone(), names: p.names.clone(), body: block(&p.body, &new) }
 }
 
 /// An array of the program's body becomes an input, with the value that the interpreter gives it.
 fn as_input(s: &Sample, a: ArrayId) -> Option<Sample> {
-    let alone = Program { types: s.program.types.clone(), body: yielding(&s.program.body, vec![a]) };
+    let alone = Program {
+        types: s.program.types.clone(),
+        names: s.program.names.clone(),
+        body: yielding(&s.program.body, vec![a]),
+    };
     let limits = RunLimits { deadline: Some(Instant::now() + Duration::from_secs(5)), ..RunLimits::none() };
     let value = Interpreter::new().run_untyped(&Arc::new(alone), &s.args, &limits).ok()?.pop()?;
     let mut p = (*s.program).clone();
