@@ -29,15 +29,19 @@ pub enum State {
 
 pub use conformance_cases::REFERENCE;
 
+/// The names of all executors, in the order of the matrix.
+pub const NAMES: [&str; 5] = [REFERENCE, "native", "native-tile", "graph", "graph-cuda"];
+
 /// Every executor, in the order of the matrix.
 pub fn all() -> Vec<Registered> {
-    vec![
-        Registered { name: REFERENCE, state: State::Present(Arc::new(Interpreter::new())) },
-        Registered { name: "native", state: native() },
-        Registered { name: "native-tile", state: State::Present(Arc::new(Native::tiles())) },
-        Registered { name: "graph", state: graph() },
-        Registered { name: "graph-cuda", state: graph_cuda() },
-    ]
+    let states = [
+        State::Present(Arc::new(Interpreter::new())),
+        native(),
+        State::Present(Arc::new(Native::tiles())),
+        graph(),
+        graph_cuda(),
+    ];
+    NAMES.into_iter().zip(states).map(|(name, state)| Registered { name, state }).collect()
 }
 
 fn native() -> State {

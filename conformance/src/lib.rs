@@ -14,6 +14,7 @@
 pub mod components;
 pub mod executors;
 pub mod fuzz;
+pub mod headers;
 pub mod inspect;
 pub mod laziness;
 pub mod matrix;

@@ -1,13 +1,11 @@
 //! The tests: programs in text form, and cases of the typed API.
 
 use crate::cases::{self, Case, Check, Outcome};
-use crate::{components, laziness, runner, runs};
+use crate::{headers, laziness, runner, runs};
 use acc_core::Error;
 use acc_core::Executor;
 use acc_core::text::{TestFile, parse_test_file};
-use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-use std::sync::LazyLock;
 use std::{fs, io};
 
 /// A test: a file, a generated program, or a case of the typed API.
@@ -93,22 +91,13 @@ fn test(name: String, file_name: &str, text: &str) -> Result<Test, SuiteError> {
     if file.runs.is_empty() {
         return Err(SuiteError::Test(format!("{file_name} has no `run {{ ... }}`: it would test nothing")));
     }
-    if let Some(unknown) = file.executors.iter().find(|e| crate::executors::all().iter().all(|r| r.name != **e)) {
-        return Err(SuiteError::Test(format!("{file_name}: there is no executor `{unknown}`")));
-    }
+    headers::check(&file, file_name, text).map_err(SuiteError::Text)?;
     let rows: Vec<String> = file.components.iter().chain(&file.cases).cloned().collect();
-    check_rows(file_name, &rows)?;
     Ok(Test { name, rows, body: Body::Program(file) })
 }
 
-/// The ids of all components and edge cases.
-static ROWS: LazyLock<HashSet<String>> = LazyLock::new(|| {
-    let components = components::components().into_iter().map(|c| c.id.to_string());
-    components.chain(components::edge_cases().into_iter().map(|(id, _)| id.to_string())).collect()
-});
-
 fn check_rows(test: &str, rows: &[String]) -> Result<(), SuiteError> {
-    match rows.iter().find(|id| !ROWS.contains(*id)) {
+    match rows.iter().find(|id| !headers::is_row(id)) {
         Some(id) => {
             Err(SuiteError::Test(format!("{test}: there is no component or edge case `{id}`; `acc list` shows them")))
         }
@@ -133,7 +122,7 @@ impl Test {
     /// Whether the test is for this executor.
     pub fn is_for(&self, executor: &str) -> bool {
         match &self.body {
-            Body::Program(file) => file.executors.is_empty() || file.executors.iter().any(|e| e == executor),
+            Body::Program(file) => headers::is_for(file, executor),
             Body::Case(_) => true,
         }
     }

@@ -5,16 +5,19 @@
 use acc_core::text::verified_test_file;
 use acc_core::{Error, Executor, Interpreter};
 use backend_native::Native;
-use conformance::runner;
+use conformance::{headers, runner};
 use std::fmt::Write;
 use std::path::Path;
 
-/// What is wrong with a text: what reading, verifying or running it says first.
+/// What is wrong with a text: what reading, verifying, checking its header or running it says first.
 fn complaint(text: &str) -> Result<String, String> {
     let file = match verified_test_file("bad.acc", text) {
         Ok(file) => file,
         Err(e) => return Ok(e.to_string()),
     };
+    if let Err(e) = headers::check(&file, "bad.acc", text) {
+        return Ok(e.to_string());
+    }
     let Some(run) = file.runs.first() else { return Err("nothing is wrong with it".into()) };
     let executors: [&dyn Executor; 2] = [&Interpreter::new(), &Native::new()];
     let said: Vec<Result<_, Error>> = executors.iter().map(|e| runner::execute(*e, &file, run)).collect();

@@ -150,6 +150,32 @@ fn an_unknown_executor_or_one_that_is_not_built() {
 }
 
 #[test]
+fn a_file_runs_on_the_executors_that_its_header_names() {
+    let folder = TempDir::new().expect("a temporary folder");
+    let run = "xs = [2] i64 { 1, 2 } n = [] i64 { 2 } expect [2] i64 { 2, 4 }";
+    let f = file(&folder, "e.acc", format!("executors: interpreter native-tile\n{}", double(run)).as_bytes());
+    let said = text(&acc(&["run", &f]).stdout);
+    assert!(said.contains("interpreter: as expected") && said.contains("native-tile: as expected"), "{said}");
+    assert!(!said.contains("native: as expected"), "{said}");
+    assert!(acc(&["run", &f, "--executor", "native-tile"]).status.success());
+    if backend_native::llvm::status().library.is_some() {
+        let wanted = "e.acc is not for the executor `native`: its header says `executors: interpreter, native-tile`";
+        fails(&["run", &f, "--executor", "native"], &[wanted]);
+    }
+    let unknown = file(&folder, "u.acc", format!("executors: native, gpu\n{DOUBLE}").as_bytes());
+    let wanted = "u.acc:1:20: there is no executor `gpu`; there are: interpreter, native";
+    fails(&["check", &unknown], &[wanted]);
+    fails(&["run", &unknown], &[wanted]);
+    if !cfg!(feature = "libtorch") {
+        let graph = file(&folder, "g.acc", format!("executors: graph\n{}", double(run)).as_bytes());
+        fails(
+            &["run", &graph],
+            &["g.acc is for executors that are not there", "graph is not built", "--features libtorch"],
+        );
+    }
+}
+
+#[test]
 fn the_doctor_says_what_is_found_and_why_the_rest_is_not_used() {
     let said = text(&acc(&["doctor"]).stdout);
     for want in ["llvm: ", "threads: ", "libtorch: ", "executor interpreter: present", "executor native-tile: present"]
@@ -223,7 +249,7 @@ fn a_wrong_test_folder() {
     );
     fails(
         &["list", "--programs", &folder.path().display().to_string()],
-        &["there is no component or edge case `CON-99`"],
+        &["x.acc:1:12: there is no component `CON-99`"],
     );
 }
 

@@ -214,7 +214,8 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     pub fn index_linear(&self, i: impl IxPart) -> E::Exp {
         self.flatten().index(i.part())
     }
-    /// The same array, if a condition holds; else a fault with this message.
+    /// The same array, if a condition holds; else a fault with this message, which has no `{}`: see
+    /// [`check_with`](Acc::check_with).
     ///
     /// ```
     /// use acc_core::prelude::*;
@@ -226,7 +227,8 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     pub fn check(&self, ok: impl IntoExp<bool>, message: &str) -> Acc<Array<Sh, E>> {
         self.check_with(ok, message, &[])
     }
-    /// As [`check`](Acc::check); each `{}` of the message stands for the next of the numbers.
+    /// As [`check`](Acc::check); each `{}` of the message stands for the next of the numbers, of which there are as
+    /// many.
     #[track_caller]
     pub fn check_with(&self, ok: impl IntoExp<bool>, message: &str, numbers: &[Exp<i64>]) -> Acc<Array<Sh, E>> {
         let loc = Loc::caller();

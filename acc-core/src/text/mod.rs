@@ -13,6 +13,7 @@
 
 mod cursor;
 mod data;
+mod header;
 mod lexer;
 mod literal;
 mod number;
@@ -31,8 +32,9 @@ use cursor::Cursor;
 use lexer::Tok;
 
 pub use data::show_array;
+pub use header::HeaderWord;
 pub use number::canonical;
-pub use test_file::{Expect, Run, TestFile, Tolerance, parse_test_file, verified_test_file};
+pub use test_file::{Expect, Run, TestFile, Tolerance, error_at, parse_test_file, verified_test_file};
 
 /// Reads a program. What it reads is well formed as text but not verified: see [`verify`](crate::verify::verify).
 ///

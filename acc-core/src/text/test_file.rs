@@ -1,7 +1,8 @@
 //! Test files: a program with inputs and what is expected of it.
 
 use super::cursor::Cursor;
-use super::lexer::{Tok, Token};
+use super::header::{self, HeaderWord};
+use super::lexer::{Source, Tok, Token};
 use super::{data, parser};
 use crate::data::ArrayData;
 use crate::error::{Error, Fault};
@@ -18,6 +19,8 @@ pub struct TestFile {
     pub cases: Vec<String>,
     /// The executors it is for (`executors:`); all if empty.
     pub executors: Vec<String>,
+    /// All words of the header, with their places.
+    pub header: Vec<HeaderWord>,
     /// The program; not verified.
     pub program: Arc<Program>,
     /// The names of the program's parameters.
@@ -74,54 +77,16 @@ pub enum Tolerance {
 
 /// Reads a test file.
 pub fn parse_test_file(file_name: &str, text: &str) -> Result<TestFile, Error> {
-    let header = Header::read(file_name, text)?;
-    let mut c = Cursor::new(file_name, text, header.lines)?;
+    let (header, lines) = header::header(&Source { file: Arc::from(file_name), text })?;
+    let mut c = Cursor::new(file_name, text, lines)?;
     let (program, params) = parser::program(&mut c)?;
     let mut runs = Vec::new();
     while *c.peek() != Tok::End {
         runs.push(run(&mut c, &program, &params)?);
     }
-    let Header { components, cases, executors, lines: _ } = header;
-    Ok(TestFile { components, cases, executors, program: Arc::new(program), params, runs })
-}
-
-/// The lines before the program: `key: words`, comments and empty lines.
-#[derive(Default)]
-struct Header {
-    components: Vec<String>,
-    cases: Vec<String>,
-    executors: Vec<String>,
-    lines: usize,
-}
-
-impl Header {
-    fn read(file_name: &str, text: &str) -> Result<Header, Error> {
-        let mut h = Header::default();
-        for (k, line) in text.lines().enumerate() {
-            let line = line.split("//").next().unwrap_or_default().trim_matches(super::lexer::is_space);
-            h.lines = k;
-            if line.starts_with("program") {
-                break;
-            }
-            if line.is_empty() {
-                continue;
-            }
-            let Some((key, words)) = line.split_once(':') else {
-                return Cursor::header_error(file_name, text, k, "expected `key: ...` or the program");
-            };
-            let list = match key.trim() {
-                "component" => &mut h.components,
-                "case" => &mut h.cases,
-                "executors" => &mut h.executors,
-                _ => {
-                    let message = "the keys are `component`, `case` and `executors`";
-                    return Cursor::header_error(file_name, text, k, message);
-                }
-            };
-            list.extend(words.split([',', ' ']).filter(|w| !w.is_empty()).map(str::to_string));
-        }
-        Ok(h)
-    }
+    let of = |key| header.iter().filter(|w| w.key == key).map(|w| w.word.clone()).collect::<Vec<_>>();
+    let (components, cases, executors) = (of("component"), of("case"), of("executors"));
+    Ok(TestFile { components, cases, executors, header, program: Arc::new(program), params, runs })
 }
 
 /// Reads a test file and verifies its program. An error of either is shown where it is in the text.
@@ -130,18 +95,16 @@ pub fn verified_test_file(file_name: &str, text: &str) -> Result<TestFile, Error
     match timeline::pass("verify", || crate::verify::verify(&file.program, None)) {
         Ok(()) => Ok(file),
         Err(e) if e.loc.file() == Some(file_name) => {
-            let source = super::lexer::Source { file: Arc::from(file_name), text };
-            Err(source.error(e.loc.line(), e.loc.col(), format!("{}: {} (rule {})", e.op, e.message, e.rule)))
+            let message = format!("{}: {} (rule {})", e.op, e.message, e.rule);
+            Err(error_at(file_name, text, (e.loc.line(), e.loc.col()), message))
         }
         Err(e) => Err(Error::Verify(e)),
     }
 }
 
-impl Cursor<'_> {
-    fn header_error<T>(file_name: &str, text: &str, line: usize, message: &str) -> Result<T, Error> {
-        let source = super::lexer::Source { file: Arc::from(file_name), text };
-        Err(source.error(u32::try_from(line + 1).unwrap_or(u32::MAX), 1, message))
-    }
+/// An error at a place of a text: line and column, counted from 1.
+pub fn error_at(file_name: &str, text: &str, at: (u32, u32), message: impl Into<String>) -> Error {
+    Source { file: Arc::from(file_name), text }.error(at.0, at.1, message)
 }
 
 /// `run "name" { inputs, expectations }`

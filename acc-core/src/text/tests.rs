@@ -253,7 +253,7 @@ run { xs = [3] (i64, f32) fill((1, nan)) expect stopped }";
         ("[2] (i64, f32)", "[2] (i64, i64)", "`2.5` is not a value of type i64"),
         ("[0] (i64, f32)", "[0] i64", "the parameter has type [1](i64, f32), but the value has type [1]i64"),
         ("empty_fold", "fold_empty", "there is no such fault; there are: index_out_of_bounds"),
-        ("case:", "cases:", "the keys are `component`, `case` and `executors`"),
+        ("case:", "cases:", "there is no header `cases`; there are: component, case, executors"),
     ] {
         let e = parse_test_file("t.acc", &text.replace(from, to)).map(|_| ()).unwrap_err();
         assert!(matches!(e, Error::Parse(_)) && e.to_string().contains(want), "{e}");
@@ -300,4 +300,30 @@ fn a_message_about_a_long_name_is_short() {
     let text = format!("program() {{ yield {} }}", "y".repeat(1_000_000));
     let e = parse("test.acc", &text).unwrap_err().to_string();
     assert!(e.starts_with("test.acc:1:19: there is no array `yyy") && e.len() < 5000, "{}", e.len());
+}
+
+#[test]
+fn headers_have_known_keys_and_words_with_places() {
+    let words = |header: &str| {
+        let file = super::parse_test_file("t.acc", &format!("{header}program() {{ yield }}"))?;
+        Ok::<_, Error>(file.header.iter().map(|w| (w.key, w.word.clone(), w.line, w.col)).collect::<Vec<_>>())
+    };
+    let of = |key, word: &str, line, col| (key, word.to_string(), line, col);
+    assert_eq!(
+        words("\u{feff}component: FLD-01, \u{3000}RED-05 // two\n\n  executors : native\n").unwrap(),
+        [of("component", "FLD-01", 1, 13), of("component", "RED-05", 1, 22), of("executors", "native", 3, 15)]
+    );
+    for (header, place, message) in [
+        (
+            "case: E-FD-01\n  colour: red\n",
+            "t.acc:2:3",
+            "there is no header `colour`; there are: component, case, executors",
+        ),
+        ("component FLD-01\n", "t.acc:1:1", "expected `key: ...` or the program"),
+        (": FLD-01\n", "t.acc:1:1", "there is no header ``"),
+        ("case: // none\n", "t.acc:1:7", "`case:` lists nothing"),
+    ] {
+        let said = words(header).unwrap_err().to_string();
+        assert!(said.starts_with(&format!("{place}: {message}")), "{said}");
+    }
 }

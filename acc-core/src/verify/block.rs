@@ -181,10 +181,14 @@ impl<'a> Scope<'a> {
                 one(rank, self.elt_of(s, &got, site)?)
             }
             ArrayOp::Argsort { xs } => one(self.one_dim(*xs, site)?.rank, I64.into()),
-            ArrayOp::Check { ok, message: _, xs } => {
+            ArrayOp::Check { ok, message, xs } => {
                 let got = self.fun(ok, &[], "ok", site)?;
                 let numbers = vec![I64; got.len().saturating_sub(1)];
                 site.types("V2", "the result of `ok`", &got, &[&[Bool], &numbers[..]].concat())?;
+                let places = message.matches("{}").count();
+                site.check(places == numbers.len(), "V2", || {
+                    format!("the message has {places} `{{}}`, but `ok` yields {} numbers for them", numbers.len())
+                })?;
                 let t = self.ty(*xs, site)?;
                 one(t.rank, t.elt.clone())
             }

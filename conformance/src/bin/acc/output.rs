@@ -28,12 +28,12 @@ pub(crate) fn bytes(bytes: &[u8]) {
     }
 }
 
-/// Reads a test file or a bare program, and verifies it.
+/// Reads a test file or a bare program, and verifies it and what its header names.
 pub fn read_program(path: &Path) -> Result<TestFile, String> {
     Ok(read_program_text(path)?.0)
 }
 
-/// Reads a test file or a bare program, and verifies it; with its text.
+/// The same, with its text.
 pub fn read_program_text(path: &Path) -> Result<(TestFile, String), String> {
     let name = path.display().to_string();
     let bytes = fs::read(path).map_err(|e| format!("cannot read {name}: {e}\n  help: give the path of a program in text form; `acc list` shows those that come with acc"))?;
@@ -41,6 +41,7 @@ pub fn read_program_text(path: &Path) -> Result<(TestFile, String), String> {
         format!("{name} is not UTF-8 text\n  help: a program is a text file; docs/TEXT.md describes it")
     })?;
     let file = verified_test_file(&name, &text).map_err(|e| e.to_string())?;
+    conformance::headers::check(&file, &name, &text).map_err(|e| e.to_string())?;
     Ok((file, text))
 }
 

@@ -2,8 +2,9 @@
 
 use crate::output::read_program;
 use crate::output::say;
-use acc_core::text::show_array;
-use conformance::{executors, runner};
+use acc_core::text::{TestFile, show_array};
+use conformance::executors::{Registered, State};
+use conformance::{executors, headers, runner};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
@@ -13,7 +14,7 @@ use std::time::Instant;
 pub struct Args {
     /// A test file: a program with `run { ... }` sections (docs/TEXT.md).
     file: PathBuf,
-    /// Only this executor; all that are there if not given.
+    /// Only this executor; if not given, all that are there and that the file is for (`executors:`).
     #[arg(long)]
     executor: Option<String>,
     /// The most elements to print of each result.
@@ -23,7 +24,7 @@ pub struct Args {
 
 pub fn main(args: &Args) -> crate::Outcome {
     let file = read_program(&args.file)?;
-    let selected = executors::select(args.executor.as_deref())?;
+    let selected = selected(&file, args)?;
     if file.runs.is_empty() {
         return Err(format!(
             "{} has nothing to run\n  help: add a section `run {{ name = [extents] type {{ ... }}  expect agree }}` after the program",
@@ -64,4 +65,23 @@ pub fn main(args: &Args) -> crate::Outcome {
         return Err(format!("{failed} results are not as expected"));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The executors that are asked for, which the file is for; an error if none of them is there.
+fn selected(file: &TestFile, args: &Args) -> Result<Vec<Registered>, String> {
+    let mut selected = executors::select(args.executor.as_deref())?;
+    let (name, wanted) = (args.file.display(), file.executors.join(", "));
+    selected.retain(|r| headers::is_for(file, r.name));
+    if let (Some(executor), []) = (&args.executor, &selected[..]) {
+        return Err(format!("{name} is not for the executor `{executor}`: its header says `executors: {wanted}`"));
+    }
+    if selected.iter().all(|r| r.present().is_none()) {
+        let absent = selected.iter().filter_map(|r| match &r.state {
+            State::Present(_) => None,
+            State::Absent { what, why } => Some(format!("\n  {} is {what}: {why}", r.name)),
+        });
+        let absent: String = absent.collect();
+        return Err(format!("{name} is for executors that are not there (`executors: {wanted}`){absent}"));
+    }
+    Ok(selected)
 }
