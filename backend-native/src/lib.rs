@@ -128,6 +128,14 @@ impl Native {
         Ok(Native::on(threads, options))
     }
 
+    /// An error under the name of this executor.
+    fn named(&self, error: Error) -> Error {
+        match error {
+            Error::Backend { backend: NAME, message } => Error::Backend { backend: Backend::name(self), message },
+            other => other,
+        }
+    }
+
     fn on(threads: Option<Team>, options: Options) -> Native {
         let Options { threads: _, rules, fuse, checks, compile } = options;
         let (cache, memory) = (ProgramCache::default(), Arc::new(Pool::default()));
@@ -215,7 +223,7 @@ impl Backend for Native {
         // Explanations and timelines name arrays as the program is printed.
         let simplified = acc_core::text::canonical(&changed.unwrap_or(simplified));
         Ok(Prepared {
-            plan: lower(&simplified, self.0.fuse, self.0.checks)?,
+            plan: lower(&simplified, self.0.fuse, self.0.checks).map_err(|e| self.named(e))?,
             simplified,
             program: Arc::new(scanned.into_owned()),
             unfused: OnceLock::new(),
@@ -230,12 +238,13 @@ impl Backend for Native {
             None => Team::global(),
         };
         let cx = Context { threads, memory: &state.memory, limits, meter, compile: state.compile };
-        match run::run(&program.plan, args, cx) {
+        let run = |plan| run::run(plan, args, cx).map_err(|e| self.named(e));
+        match run(&program.plan) {
             // Fusion keeps whether a program faults, but not always at which of several faults. The fault to report is
             // the one that statement after statement meets.
             Err(fault @ Error::Fault { .. }) => {
                 let unfused = program.unfused.get_or_init(|| lower(&program.program, false, self.0.checks));
-                match unfused.as_ref().map(|plan| run::run(plan, args, cx)) {
+                match unfused.as_ref().map(run) {
                     Ok(Err(precise @ Error::Fault { .. })) => Err(precise),
                     // A limit of time or memory: the fault is still one.
                     Ok(_) | Err(_) => Err(simplified(fault, &program.simplified)),

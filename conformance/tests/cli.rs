@@ -176,6 +176,16 @@ fn a_file_runs_on_the_executors_that_its_header_names() {
 }
 
 #[test]
+fn errors_of_an_executor_name_it() {
+    let folder = TempDir::new().expect("a temporary folder");
+    let huge = "xs = [2] i64 { 1, 2 } n = [] i64 { 1152921504606846000 } expect agree";
+    let f = file(&folder, "h.acc", double(huge).replace("xs[%i]", "%i").as_bytes());
+    let out = acc(&["run", &f, "--executor", "native-tile"]);
+    let said = text(&out.stdout);
+    assert!(said.contains("native-tile: no memory for an array of 1152921504606846000 elements"), "{said}");
+}
+
+#[test]
 fn the_doctor_says_what_is_found_and_why_the_rest_is_not_used() {
     let said = text(&acc(&["doctor"]).stdout);
     for want in ["llvm: ", "threads: ", "libtorch: ", "executor interpreter: present", "executor native-tile: present"]
