@@ -9,6 +9,7 @@ use backend_graph::export::{json, onnx};
 use backend_graph::{Format, JsonError, Plan, from_json};
 use conformance::suite;
 use serde_json::Value as Json;
+use std::collections::HashMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -346,6 +347,13 @@ fn every_program_is_a_model() {
         let versions = if casts_bits { "IR version 13, opset 26" } else { "IR version 10, opset 21" };
         assert!(text.contains(versions), "{}: not {versions}", test.name);
         late += usize::from(casts_bits);
+        let mut words: HashMap<&str, usize> = HashMap::new();
+        let word = |c: char| c.is_alphanumeric() || c == '_';
+        text.split(|c| !word(c)).for_each(|w| *words.entry(w).or_default() += 1);
+        let constants = text.lines().filter(|l| l.contains("] 0x")).filter_map(|l| l.trim().split(' ').next());
+        for constant in constants {
+            assert!(words[constant] > 1, "{}: nothing takes the constant {constant}", test.name);
+        }
     }
     assert!((1..20).contains(&late), "{late}");
 }

@@ -1,7 +1,7 @@
 //! Writing nodes: names, constants, and the bodies that nodes have.
 
 use super::proto::{Attribute, DataType, Graph, Node, Tensor, ValueInfo, kind};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// The name of a tensor.
 pub(super) type Name = String;
@@ -131,10 +131,23 @@ impl Writer {
         Graph { node, name: "body".to_string(), initializer: Vec::new(), input: inputs, output }
     }
 
-    /// The finished graph.
+    /// The finished graph. Constants that nothing takes in the end (what takes them is chosen late) are left out.
     pub(super) fn finish(mut self, name: &str, input: Vec<ValueInfo>, output: Vec<ValueInfo>) -> Graph {
         let node = self.bodies.pop().unwrap_or_default();
+        let mut taken: HashSet<&str> = output.iter().map(|o| o.name.as_str()).collect();
+        names_taken(&node, &mut taken);
+        self.initializers.retain(|t| taken.contains(t.name.as_str()));
         Graph { node, name: name.to_string(), initializer: self.initializers, input, output }
+    }
+}
+
+/// The names that nodes take, those of their bodies included.
+fn names_taken<'n>(nodes: &'n [Node], taken: &mut HashSet<&'n str>) {
+    for n in nodes {
+        taken.extend(n.input.iter().map(String::as_str));
+        for body in n.attribute.iter().filter_map(|a| a.g.as_ref()) {
+            acc_core::grow_stack(|| names_taken(&body.node, taken));
+        }
     }
 }
 
