@@ -88,8 +88,9 @@ pub struct IxExp(pub(crate) ExpRef);
 
 /// One component of an index: a `usize` or an integer expression.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is not an integer or integer expression (index component)",
-    note = "cast with `.to::<i64>()`"
+    message = "`{Self}` is not an index component: neither a `usize`, such as a plain `3`, nor an integer expression",
+    note = "a plain integer of another type becomes one by `as usize`, or an expression by `constant(...)`",
+    note = "an expression of another type becomes an integer by `.to::<i64>()`"
 )]
 pub trait IxPart {
     /// As `i64`.
