@@ -1,5 +1,4 @@
-//! Inverse trigonometric functions: the approximations of FreeBSD's `e_asin.c` and `s_atan.c`, in `f64`; those of `f32` are
-//! these, rounded.
+//! Inverse trigonometric functions: for `f64` the approximations of FreeBSD's `e_asin.c` and `s_atan.c`.
 
 use super::write::Writer;
 use acc_core::ir::{PrimOp, Val};
@@ -63,6 +62,9 @@ fn less(w: &mut Writer<'_>, [from, from_low]: [Val; 2], (high, low): (Val, Val))
 }
 
 pub(super) fn asin(w: &mut Writer<'_>, x: Val) -> Val {
+    if !w.is_double() {
+        return super::inverse_single::asin(w, x);
+    }
     let sign = w.sign(x);
     let a = w.abs(x);
     let z = w.mul(a, a);
@@ -78,6 +80,9 @@ pub(super) fn asin(w: &mut Writer<'_>, x: Val) -> Val {
 }
 
 pub(super) fn acos(w: &mut Writer<'_>, x: Val) -> Val {
+    if !w.is_double() {
+        return super::inverse_single::acos(w, x);
+    }
     let a = w.abs(x);
     let half_pi = HALF_PI.map(|c| w.c(c));
     // Near 0: pi/2 - (x + x R)
@@ -160,6 +165,9 @@ fn positive_atan(w: &mut Writer<'_>, a: Val) -> (Val, Val) {
 }
 
 pub(super) fn atan(w: &mut Writer<'_>, x: Val) -> Val {
+    if !w.is_double() {
+        return super::inverse_single::atan(w, x);
+    }
     let sign = w.sign(x);
     let a = w.abs(x);
     let (high, low) = positive_atan(w, a);
@@ -169,6 +177,9 @@ pub(super) fn atan(w: &mut Writer<'_>, x: Val) -> Val {
 
 /// The angle of the point `(x, y)`.
 pub(super) fn atan2(w: &mut Writer<'_>, y: Val, x: Val) -> Val {
+    if !w.is_double() {
+        return super::inverse_single::atan2(w, y, x);
+    }
     let (sign_x, sign_y) = (w.sign(x), w.sign(y));
     let (a, b) = (w.abs(y), w.abs(x));
     let (zero, infinity, one) = (w.c(0.0), w.c(f64::INFINITY), w.c(1.0));

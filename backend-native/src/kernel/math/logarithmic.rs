@@ -1,4 +1,4 @@
-//! Logarithms, and the inverse hyperbolic functions made of them.
+//! Logarithms.
 //!
 //! `x = 2^k m` with `m` from `sqrt(1/2)` to `sqrt(2)`, and `f = m - 1`. For `f64`, with `s = f / (2 + f)`, the logarithm of
 //! `m` is `f - f^2/2 + s (f^2/2 + R(s^2))` with the polynomial `R` of FreeBSD's `k_log.h`; for `f32` a polynomial in `f`
@@ -7,19 +7,22 @@
 use super::write::Writer;
 use acc_core::ir::{PrimOp, Val};
 
-const LN_2_32: [f64; 2] = [0.693_359_375, -2.121_944_400_5e-4];
+/// ln 2 in two parts; the multiples of the first by exponents are exact.
+pub(super) const LN_2_32: [f64; 2] = [0.693_359_375, -2.121_944_400_5e-4];
 const LN_2_64: [f64; 2] = [6.931_471_803_691_238_164_90e-01, 1.908_214_929_270_587_700_02e-10];
 
 /// A positive number taken apart.
-struct Parts {
+pub(super) struct Parts {
     /// `m - 1`
-    f: Val,
+    pub f: Val,
     /// `k` as a float.
-    k: Val,
+    pub k: Val,
+    /// The bits of k as an exponent, before it is made less for a number that was not normal.
+    pub exponent: Val,
 }
 
 /// Takes a number apart, which is normal if `normal` says so.
-fn take_apart(w: &mut Writer<'_>, x: Val, normal: bool) -> Parts {
+pub(super) fn take_apart(w: &mut Writer<'_>, x: Val, normal: bool) -> Parts {
     let (digits, root_half) = if w.is_double() {
         (52, std::f64::consts::FRAC_1_SQRT_2.to_bits() as i64)
     } else {
@@ -50,17 +53,17 @@ fn take_apart(w: &mut Writer<'_>, x: Val, normal: bool) -> Parts {
         Some(less) => w.sub(k, less),
         None => k,
     };
-    Parts { f, k }
+    Parts { f, k, exponent }
 }
 
 /// `m - 1` and `k` of a positive number.
 pub(super) fn mantissa(w: &mut Writer<'_>, x: Val) -> (Val, Val) {
-    let Parts { f, k } = take_apart(w, x, false);
+    let Parts { f, k, .. } = take_apart(w, x, false);
     (f, k)
 }
 
 /// The logarithm of `1 + f` without `f` itself: `f` and this are its value.
-fn beside(w: &mut Writer<'_>, f: Val) -> Val {
+pub(super) fn beside(w: &mut Writer<'_>, f: Val) -> Val {
     if !w.is_double() {
         let p = w.poly(
             f,
@@ -119,7 +122,7 @@ fn ends(w: &mut Writer<'_>, x: Val, y: Val) -> Val {
 }
 
 /// `k * high + (f + (rest + (k * low + more)))`
-fn assemble(w: &mut Writer<'_>, p: &Parts, rest: Val, more: Option<Val>) -> Val {
+pub(super) fn assemble(w: &mut Writer<'_>, p: &Parts, rest: Val, more: Option<Val>) -> Val {
     let [high, low] = (if w.is_double() { LN_2_64 } else { LN_2_32 }).map(|c| w.c(c));
     let lows = match more {
         Some(more) => w.fma(p.k, low, more),
@@ -179,96 +182,6 @@ pub(super) fn log10(w: &mut Writer<'_>, x: Val) -> Val {
 fn split(x: f64) -> [f64; 2] {
     let high = f64::from(x as f32);
     [high, x - high]
-}
-
-/// `ln(1 + x)` for `x >= 0`: of the rounded sum, and what it lacks.
-fn ln_1p(w: &mut Writer<'_>, x: Val) -> Val {
-    let u = w.add_c(x, 1.0);
-    // What rounding took away, relative to the sum: x - (u - 1), or 1 - (u - x) where x is the larger.
-    let one = w.c(1.0);
-    let (a, b) = (w.sub(u, one), w.sub(u, x));
-    let (a, b) = (w.sub(x, a), w.sub(one, b));
-    let small = w.lt(x, one);
-    let lost = w.select(small, a, b);
-    let lost = w.div(lost, u);
-    let p = take_apart(w, u, true);
-    // Where the sum is not scaled, x itself is f and nothing is lost.
-    let zero = w.c(0.0);
-    let plain = w.eq(p.k, zero);
-    let f = w.select(plain, x, p.f);
-    let lost = w.select(plain, zero, lost);
-    let p = Parts { f, k: p.k };
-    let rest = beside(w, p.f);
-    assemble(w, &p, rest, Some(lost))
-}
-
-/// Beyond this `x^2 + 1` is `x^2` and may be too large.
-const LARGE: f64 = 268_435_456.0;
-
-/// `sign ln(1 + (|x| + x^2 / (1 + sqrt(1 + x^2))))`, and `ln |x| + ln 2` of large numbers.
-pub(super) fn asinh(w: &mut Writer<'_>, x: Val) -> Val {
-    let sign = w.sign(x);
-    let a = w.abs(x);
-    let limit = w.c(LARGE);
-    let large = w.lt(limit, a);
-    let one = w.c(1.0);
-    let small = w.select(large, one, a);
-    let square = w.mul(small, small);
-    let root = w.add(square, one);
-    let root = w.sqrt(root);
-    let under = w.add(root, one);
-    let rest = w.div(square, under);
-    let sum = w.add(small, rest);
-    let near = ln_1p(w, sum);
-    let far = ln(w, a);
-    let far = w.add_c(far, std::f64::consts::LN_2);
-    let y = w.select(large, far, near);
-    let y = nan_of(w, a, y);
-    w.with_sign(y, sign)
-}
-
-/// `ln(1 + (t + sqrt(2 t + t^2)))` with `t = x - 1`, and `ln x + ln 2` of large numbers.
-pub(super) fn acosh(w: &mut Writer<'_>, x: Val) -> Val {
-    let (limit, one, two) = (w.c(LARGE), w.c(1.0), w.c(2.0));
-    let large = w.lt(limit, x);
-    let small = w.select(large, one, x);
-    let t = w.sub(small, one);
-    let inside = w.add(t, two);
-    let inside = w.mul(inside, t);
-    let root = w.sqrt(inside);
-    let sum = w.add(t, root);
-    let near = ln_1p(w, sum);
-    let far = ln(w, x);
-    let far = w.add_c(far, std::f64::consts::LN_2);
-    let y = w.select(large, far, near);
-    let none = w.nan();
-    let proper = w.binary(PrimOp::GeP, x, one);
-    w.select(proper, y, none)
-}
-
-/// `sign ln(1 + 2 |x| / (1 - |x|)) / 2`
-pub(super) fn atanh(w: &mut Writer<'_>, x: Val) -> Val {
-    let sign = w.sign(x);
-    let a = w.abs(x);
-    let one = w.c(1.0);
-    let under = w.sub(one, a);
-    let twice = w.add(a, a);
-    // Of small numbers 2 x + 2 x^2 / (1 - x), which rounds less.
-    let square = w.mul(twice, a);
-    let rest = w.div(square, under);
-    let (near, far) = (w.add(twice, rest), w.div(twice, under));
-    let half = w.lt_c(a, 0.5);
-    let t = w.select(half, near, far);
-    let infinity = w.c(f64::INFINITY);
-    let whole = w.eq(a, one);
-    let finite = w.select(whole, one, t);
-    let y = ln_1p(w, finite);
-    let y = w.mul_c(y, 0.5);
-    let y = w.select(whole, infinity, y);
-    let none = w.nan();
-    let proper = w.binary(PrimOp::LeP, a, one);
-    let y = w.select(proper, y, none);
-    w.with_sign(y, sign)
 }
 
 /// `y`, or `x` where that is no number.

@@ -13,23 +13,25 @@
 //! | `sin` | 1.4 | 0.8 | all |
 //! | `cos` | 1.4 | 0.8 | all |
 //! | `tan` | 2.5 | 1.8 | all |
-//! | `asin` | 0.51 | 0.6 | from -1 to 1 |
-//! | `acos` | 0.51 | 0.6 | from -1 to 1 |
-//! | `atan` | 0.51 | 0.7 | all |
+//! | `asin` | 0.7 | 0.6 | from -1 to 1 |
+//! | `acos` | 0.7 | 0.6 | from -1 to 1 |
+//! | `atan` | 1.1 | 0.7 | all |
 //! | `sinh` | 1.3 | 1.2 | all |
 //! | `cosh` | 1.3 | 1.2 | all |
 //! | `tanh` | 1.1 | 1.1 | all |
-//! | `asinh` | 0.51 | 1.4 | all |
-//! | `acosh` | 0.51 | 1.4 | from 1 |
-//! | `atanh` | 0.51 | 1.5 | from -1 to 1 |
+//! | `asinh` | 1.3 | 1.4 | all |
+//! | `acosh` | 1.0 | 1.4 | from 1 |
+//! | `atanh` | 0.9 | 1.5 | from -1 to 1 |
 //! | `pow` | 0.51 | 1.4 | positive bases, all exponents |
-//! | `atan2` | 0.51 | 1.1 | all |
+//! | `atan2` | 1.1 | 1.1 | all |
 //! | `fmod` | 0 | 0 | all |
 //!
 //! Functions of `f16` are those of `f32`, rounded: they are right but for ties.
 
 mod exponential;
 mod inverse;
+mod inverse_hyperbolic;
+mod inverse_single;
 mod logarithmic;
 mod power;
 mod remainder;
@@ -107,19 +109,7 @@ fn written(function: Function, args: &[Val], n: &Node, values: &mut Values) -> V
     let args: Vec<Val> = args.iter().map(|&a| if half { w.cast(a, ScalarType::F32) } else { a }).collect();
     let mut y = match (function, &args[..]) {
         (Function::One(f), [x]) => f(&mut w, *x),
-        (Function::OneInDouble(f), [x]) if w.is_double() => f(&mut w, *x),
-        (Function::OneInDouble(f), [x]) => {
-            let x = w.cast(*x, ScalarType::F64);
-            let y = w.in_type(ScalarType::F64, |w| f(w, x));
-            w.cast(y, ScalarType::F32)
-        }
         (Function::Two(f), [x, y]) => f(&mut w, *x, *y),
-        (Function::TwoInDouble(f), [x, y]) if w.is_double() => f(&mut w, *x, *y),
-        (Function::TwoInDouble(f), [x, y]) => {
-            let (x, y) = (w.cast(*x, ScalarType::F64), w.cast(*y, ScalarType::F64));
-            let z = w.in_type(ScalarType::F64, |w| f(w, x, y));
-            w.cast(z, ScalarType::F32)
-        }
         // Verified bodies give functions their arguments.
         _ => return Vec::new(),
     };
@@ -135,20 +125,16 @@ fn written(function: Function, args: &[Val], n: &Node, values: &mut Values) -> V
     nodes
 }
 
-/// How a function is written.
+/// How a function is written, in the type of its arguments.
 #[derive(Clone, Copy)]
 enum Function {
-    /// In the type of its argument.
     One(fn(&mut Writer<'_>, Val) -> Val),
-    /// In `f64`, rounded to the type of its argument.
-    OneInDouble(fn(&mut Writer<'_>, Val) -> Val),
     Two(fn(&mut Writer<'_>, Val, Val) -> Val),
-    TwoInDouble(fn(&mut Writer<'_>, Val, Val) -> Val),
 }
 
 /// The functions that are written out.
 fn function(p: PrimOp) -> Option<Function> {
-    use Function::{One, OneInDouble, Two, TwoInDouble};
+    use Function::{One, Two};
     use PrimOp as P;
     Some(match p {
         P::ExpP => One(exponential::exp),
@@ -158,16 +144,16 @@ fn function(p: PrimOp) -> Option<Function> {
         P::LnP => One(logarithmic::ln),
         P::Log2P => One(logarithmic::log2),
         P::Log10P => One(logarithmic::log10),
-        P::AsinhP => OneInDouble(logarithmic::asinh),
-        P::AcoshP => OneInDouble(logarithmic::acosh),
-        P::AtanhP => OneInDouble(logarithmic::atanh),
+        P::AsinhP => One(inverse_hyperbolic::asinh),
+        P::AcoshP => One(inverse_hyperbolic::acosh),
+        P::AtanhP => One(inverse_hyperbolic::atanh),
         P::SinP => One(trigonometric::sin),
         P::CosP => One(trigonometric::cos),
         P::TanP => One(trigonometric::tan),
-        P::AsinP => OneInDouble(inverse::asin),
-        P::AcosP => OneInDouble(inverse::acos),
-        P::AtanP => OneInDouble(inverse::atan),
-        P::Atan2P => TwoInDouble(inverse::atan2),
+        P::AsinP => One(inverse::asin),
+        P::AcosP => One(inverse::acos),
+        P::AtanP => One(inverse::atan),
+        P::Atan2P => Two(inverse::atan2),
         P::PowP => Two(power::pow),
         P::FmodP => Two(remainder::fmod),
         P::AddP | P::SubP | P::MulP | P::DivP | P::QuotP | P::RemP | P::DivFloorP | P::ModFloorP => return None,
