@@ -4,36 +4,55 @@ use super::write::Writer;
 use acc_core::data::ScalarType;
 use acc_core::ir::{PrimOp, Val};
 
-/// `x - trunc(x / y) y`, with the sign of x: what is left of `|x|` loses a multiple of `|y|`, of at most 53 bits, until it
-/// is less.
+/// `x - trunc(x / y) y`, with the sign of x. If the quotient has no more bits than the type has digits, one step is all.
 pub(super) fn fmod(w: &mut Writer<'_>, x: Val, y: Val) -> Val {
-    if w.is_double() {
-        return double(w, x, y);
-    }
-    // The remainder of two `f32` is one.
-    let (x, y) = (w.cast(x, ScalarType::F64), w.cast(y, ScalarType::F64));
-    let r = w.in_type(ScalarType::F64, |w| double(w, x, y));
-    w.cast(r, ScalarType::F32)
-}
-
-fn double(w: &mut Writer<'_>, x: Val, y: Val) -> Val {
     let sign = w.sign(x);
     let (a, b) = (w.abs(x), w.abs(y));
     let [zero, infinity] = [0.0, f64::INFINITY].map(|c| w.c(c));
-    // No remainder of an infinity, or by zero; the loop starts with none, and ends at once.
+    // No remainder of an infinity, or by zero; there is nothing to take from none.
     let finite = w.lt(a, infinity);
     let divides = w.lt(zero, b);
     let proper = w.and(finite, divides);
     let start = w.select(proper, a, zero);
-    let b_exponent = exponent(w, b);
     let one = w.c(1.0);
     let divisor = w.select(divides, b, one);
-    let r = w.repeat(
-        start,
-        |w, r| {
-            let more = w.binary(PrimOp::GeP, r, divisor);
-            w.and(more, divides)
+    let quotient = w.div(start, divisor);
+    let first = rest(w, start, divisor, quotient);
+    let exact = w.lt_c(quotient, 2f64.powi(if w.is_double() { 52 } else { 23 }));
+    // Infinity takes nothing.
+    let takes = w.binary(PrimOp::GeP, start, divisor);
+    let exact = w.and(exact, takes);
+    let start = w.select(exact, first, start);
+    let more = w.binary(PrimOp::GeP, start, divisor);
+    let results = w.branch(
+        more,
+        |w| {
+            if w.is_double() {
+                return vec![steps(w, start, divisor)];
+            }
+            // The remainder of two `f32` is one, and steps of `f64` are longer.
+            let (start, divisor) = (w.cast(start, ScalarType::F64), w.cast(divisor, ScalarType::F64));
+            let r = w.in_type(ScalarType::F64, |w| steps(w, start, divisor));
+            vec![w.cast(r, ScalarType::F32)]
         },
+        |_| vec![start],
+    );
+    let none = w.nan();
+    let nan = {
+        let (p, q) = (w.unary(PrimOp::IsNanP, x), w.unary(PrimOp::IsNanP, y));
+        w.or(p, q)
+    };
+    let r = w.select(proper, results[0], none);
+    let r = w.with_sign(r, sign);
+    w.select(nan, none, r)
+}
+
+/// What is left of an `f64` that loses a multiple of the divisor, of at most 53 bits, until it is less.
+fn steps(w: &mut Writer<'_>, start: Val, divisor: Val) -> Val {
+    let b_exponent = exponent(w, divisor);
+    w.repeat(
+        start,
+        |w, r| w.binary(PrimOp::GeP, r, divisor),
         |w, r| {
             // t = b 2^k, not greater than r, and r / t below 2^53.
             let r_exponent = exponent(w, r);
@@ -44,24 +63,20 @@ fn double(w: &mut Writer<'_>, x: Val, y: Val) -> Val {
             let k = w.binary(PrimOp::MaxP, k, none);
             let t = w.scale(divisor, k);
             let q = w.div(r, t);
-            let q = w.unary(PrimOp::TruncP, q);
-            let minus = w.neg(q);
-            // Exact: a multiple of the last digit of t, and not much larger than it.
-            let rest = w.fma(minus, t, r);
-            let back = w.add(rest, t);
-            let zero = w.c(0.0);
-            let over = w.lt(rest, zero);
-            w.select(over, back, rest)
+            rest(w, r, t, q)
         },
-    );
-    let none = w.nan();
-    let nan = {
-        let (p, q) = (w.unary(PrimOp::IsNanP, x), w.unary(PrimOp::IsNanP, y));
-        w.or(p, q)
-    };
-    let r = w.select(proper, r, none);
-    let r = w.with_sign(r, sign);
-    w.select(nan, none, r)
+    )
+}
+
+/// What is left of r, given r / t rounded: the quotient, cut off, may be one too many.
+fn rest(w: &mut Writer<'_>, r: Val, t: Val, quotient: Val) -> Val {
+    let q = w.unary(PrimOp::TruncP, quotient);
+    let minus = w.neg(q);
+    // Exact: a multiple of the last digit of t, and not much larger than it.
+    let rest = w.fma(minus, t, r);
+    let back = w.add(rest, t);
+    let over = w.lt_c(rest, 0.0);
+    w.select(over, back, rest)
 }
 
 /// The exponent of a number that is not negative, as it would be written if there were no subnormal ones.
