@@ -1,7 +1,8 @@
 //! Powers.
 //!
 //! `x^y = e^(y ln x)`, with the logarithm in two `f64` that together have some 65 digits, so that what is left after the
-//! multiplication with `y` is right to the last digit. Those of `f32` are computed in `f64`, where one is enough.
+//! multiplication with `y` is right to the last digit. Of `f32` one is enough, and short polynomials are: minimax ones, by the
+//! algorithm of E. Ya. Remez.
 
 use super::exponential::parts;
 use super::trigonometric::{quick_two_sum, two_sum};
@@ -12,17 +13,78 @@ use acc_core::ir::{PrimOp, Val};
 /// ln 2 in two parts; the multiples of the first are exact.
 const LN_2: [f64; 2] = [6.931_471_803_691_238_164_90e-01, 1.908_214_929_270_587_700_02e-10];
 
+/// `log2((1 + s) / (1 - s)) / s` of `s^2`, for `|s| <= (sqrt 2 - 1) / (sqrt 2 + 1)`, to 42 digits.
+const LOG_2: [f64; 6] = [
+    2.885_390_081_778_407_7,
+    0.961_796_693_225_961_2,
+    0.577_078_174_043_327_5,
+    0.412_187_814_563_684_2,
+    0.320_721_338_829_539_86,
+    0.271_987_461_884_173_9,
+];
+
+/// `2^r` for `|r| <= 1/2`, to 34 digits.
+const EXP_2: [f64; 8] = [
+    0.999_999_999_961_682_3,
+    0.693_147_180_728_425,
+    0.240_226_511_981_516_82,
+    5.550_410_353_531_174e-2,
+    9.618_027_254_494_638e-3,
+    1.333_392_248_759_049_3e-3,
+    1.546_929_026_217_857e-4,
+    1.520_192_741_953_763_6e-5,
+];
+
 pub(super) fn pow(w: &mut Writer<'_>, x: Val, y: Val) -> Val {
-    if w.is_double() {
-        return double(w, x, y);
-    }
-    let (x, y) = (w.cast(x, ScalarType::F64), w.cast(y, ScalarType::F64));
-    let z = w.in_type(ScalarType::F64, |w| double(w, x, y));
-    w.cast(z, ScalarType::F32)
+    let a = w.abs(x);
+    let magnitude = if w.is_double() {
+        let magnitude = double(w, a, y);
+        ends(w, y, a, magnitude)
+    } else {
+        single(w, a, y)
+    };
+    special(w, x, y, a, magnitude)
 }
 
-fn double(w: &mut Writer<'_>, x: Val, y: Val) -> Val {
-    let a = w.abs(x);
+/// `2^(y log2 a)`: what is near 0 and 1 is taken apart in `f32`, which loses nothing, and the rest is computed in `f64`, to
+/// some 40 digits.
+fn single(w: &mut Writer<'_>, a: Val, y: Val) -> Val {
+    let (f, k) = super::logarithmic::mantissa(w, a);
+    // The logarithms of 0 and infinity are infinite, and so are their multiples: the powers are as they should be.
+    let [zero, infinity, minus_infinity] = [0.0, f64::INFINITY, f64::NEG_INFINITY].map(|c| w.c(c));
+    let is_zero = w.eq(a, zero);
+    let k = w.select(is_zero, minus_infinity, k);
+    let is_infinite = w.eq(a, infinity);
+    let k = w.select(is_infinite, infinity, k);
+    let [f, k, y] = [f, k, y].map(|v| w.cast(v, ScalarType::F64));
+    let magnitude = w.in_type(ScalarType::F64, |w| {
+        // log2 m = s Q(s^2) with s = f / (2 + f).
+        let under = w.add_c(f, 2.0);
+        let s = w.div(f, under);
+        let z = w.mul(s, s);
+        let q = w.poly(z, &LOG_2);
+        let log = w.fma(s, q, k);
+        let product = w.mul(y, log);
+        // Beyond these powers of two there is no `f32`.
+        let (low, high) = (w.c(-160.0), w.c(140.0));
+        let above = w.lt(high, product);
+        let below = w.lt(product, low);
+        let product = w.select(above, high, product);
+        let product = w.select(below, low, product);
+        let (n, integer) = w.nearest_integer(product, 1.0);
+        let r = w.sub(product, n);
+        let e = w.poly(r, &EXP_2);
+        // In `f64` the power is normal.
+        let digits = w.i(52);
+        let exponent = w.binary(PrimOp::ShlP, integer, digits);
+        let bits = w.bits(e);
+        let bits = w.add(bits, exponent);
+        w.float_of(bits)
+    });
+    w.cast(magnitude, ScalarType::F32)
+}
+
+fn double(w: &mut Writer<'_>, a: Val, y: Val) -> Val {
     let (high, low) = ln(w, a);
     // y (high + low)
     let product = w.mul(y, high);
@@ -36,8 +98,7 @@ fn double(w: &mut Writer<'_>, x: Val, y: Val) -> Val {
     let zero = w.c(0.0);
     let lows = w.select(near, lows, zero);
     let (e, n) = parts(w, product, Some(lows));
-    let magnitude = w.scale_float(e, n);
-    special(w, x, y, a, magnitude)
+    w.scale_float(e, n)
 }
 
 /// The logarithm of a positive number, normal or not, in two parts.
@@ -89,8 +150,8 @@ fn ln(w: &mut Writer<'_>, a: Val) -> (Val, Val) {
     quick_two_sum(w, sum, lost)
 }
 
-/// What IEEE 754 says of zeros, infinities and negative numbers.
-fn special(w: &mut Writer<'_>, x: Val, y: Val, a: Val, magnitude: Val) -> Val {
+/// The powers of zero and infinity, and those whose exponents are infinite.
+fn ends(w: &mut Writer<'_>, y: Val, a: Val, magnitude: Val) -> Val {
     let [zero, one, infinity] = [0.0, 1.0, f64::INFINITY].map(|c| w.c(c));
     let rises = w.lt(zero, y);
     // Of 0 and infinity, 0 or infinity.
@@ -105,7 +166,14 @@ fn special(w: &mut Writer<'_>, x: Val, y: Val, a: Val, magnitude: Val) -> Val {
     let above = w.lt(one, a);
     let grows = w.eq(above, rises);
     let of_endless = w.select(grows, infinity, zero);
-    let r = w.select(endless, of_endless, r);
+    w.select(endless, of_endless, r)
+}
+
+/// What IEEE 754 says of negative numbers, ones, and NaN.
+fn special(w: &mut Writer<'_>, x: Val, y: Val, a: Val, r: Val) -> Val {
+    let [zero, one, infinity] = [0.0, 1.0, f64::INFINITY].map(|c| w.c(c));
+    let size = w.abs(y);
+    let endless = w.eq(size, infinity);
     // A negative base: the sign of odd integers, no number of others.
     let negative = {
         let sign = w.sign(x);
