@@ -251,7 +251,7 @@ impl Emitter<'_> {
             turned.into_iter().for_each(|(r, v)| self.set(r, v));
             return;
         }
-        if self.read_beyond(n, l) {
+        if self.read_beyond(n, l) || self.read_around(n, l) {
             return;
         }
         let (index, good) = self.checked(l.array, &l.index, l.edge);

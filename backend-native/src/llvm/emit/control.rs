@@ -14,6 +14,7 @@ pub(super) const FUEL: i64 = 1 << 19;
 impl Emitter<'_> {
     pub(super) fn node(&mut self, n: &Node) {
         match &n.op {
+            Op::Prim(..) if self.divides(n.results[0]) => {}
             Op::Prim(p, args) => {
                 let v = self.prim(*p, args, n.results[0]);
                 self.set(n.results[0], v);

@@ -125,7 +125,15 @@ impl Emitter<'_> {
     }
 
     /// One or a vector of them, as LLVM divides. A divisor of zero yields anything; a `safe` one is neither 0 nor -1.
-    fn quotient(&mut self, p: PrimOp, ty: ScalarType, shape: Shape, safe: bool, x: &Operand, y: &Operand) -> Operand {
+    pub(super) fn quotient(
+        &mut self,
+        p: PrimOp,
+        ty: ScalarType,
+        shape: Shape,
+        safe: bool,
+        x: &Operand,
+        y: &Operand,
+    ) -> Operand {
         let el = element(ty);
         let (t, flags, signed) = (shape.of(el), shape.of("i1"), is_signed(ty));
         let zero = self.constant(shape, el, "0");

@@ -17,6 +17,7 @@
 
 mod abreast;
 mod access;
+mod around;
 mod cast;
 mod chunk;
 mod combine;
@@ -302,6 +303,8 @@ struct Emitter<'a> {
     /// By how much the index along the axis of lanes grows from lane to lane: 1, or -1 where rows are scanned from the
     /// right, the first lane being the rightmost.
     lane_step: i64,
+    /// Indices that start again where they reach a divisor.
+    around: HashMap<Val, around::Around>,
     /// What is read from memory of the function, where it was turned.
     turned: Vec<turned::Turned>,
 }
@@ -339,6 +342,7 @@ impl<'a> Emitter<'a> {
             line: None,
             ahead: false,
             lane_step: 1,
+            around: HashMap::new(),
             turned: Vec::new(),
         }
     }

@@ -91,6 +91,7 @@ impl<'a> Emitter<'a> {
             .map(|k| if k == lane { Level::Linear(self.lane_step) } else { Level::One })
             .collect();
         self.levels = levels(self.body, &params);
+        self.around = self.arounds();
         self.constants_of(self.body);
         let body = self.body;
         let stages = depths(&body.region, &|axis| match axis.cmp(&lane) {

@@ -1,0 +1,107 @@
+//! Reads at remainders of indices, which start again where they reach the divisor, against the interpreter.
+
+mod common;
+
+use acc_core::data::ScalarType;
+use common::{Rng, agree, array, int, parse};
+
+/// Programs over `a`, which is read at `INDEX` of `%i` and `n`.
+const PROGRAMS: [&str; 6] = [
+    // Stored, of one leaf and of several.
+    "r: [1]T = generate(shape: || m[], f: |%i: i64| a[INDEX]) yield r",
+    "p: [1](T, f64, T) = generate(shape: || m[], f: |%i: i64| { %x: T = a[INDEX] %y: T = a[NEXT] yield %x, cast(%i, f64), %y })
+     yield p",
+    // Under a condition.
+    "r: [1]T = generate(shape: || m[], f: |%i: i64| {
+       %c: bool = lt(rem(%i, 5i64), 3i64)
+       %r: T = if %c { yield a[INDEX] } else { yield a[0i64] }
+       yield %r })
+     yield r",
+    // Taken for something else, too.
+    "r: [1](T, i64) = generate(shape: || m[], f: |%i: i64| { %k: i64 = INDEX yield a[%k], %k }) yield r",
+    // Folded and scanned, from both ends.
+    "p: [1]T = generate(shape: || m[], f: |%i: i64| a[INDEX])
+     s: [0]T = fold1(p, f: |%x: T, %y: T| max(%x, %y))
+     yield s",
+    "p: [1]T = generate(shape: || m[], f: |%i: i64| a[INDEX])
+     s: [1]T = scanl1(p, f: |%x: T, %y: T| max(%x, %y))
+     t: [1]T = scanr1(p, f: |%x: T, %y: T| min(%x, %y))
+     yield s, t",
+];
+
+fn check(ty: &str, program: &str, index: &str, [extent, n, m]: [i64; 3]) {
+    let next = index.replace("%i", "add(%i, 1i64)");
+    let body = program.replace("NEXT", &next).replace("INDEX", index).replace("[1]T", &format!("[1]{ty}"));
+    let body =
+        body.replace(": T", &format!(": {ty}")).replace("(T,", &format!("({ty},")).replace(", T)", &format!(", {ty})"));
+    let text = format!("program(a: [1]{ty}, n: [0]i64, m: [0]i64) {{ {} }}", body.replace("[0]T", &format!("[0]{ty}")));
+    let elt = parse(&text).param_types().next().unwrap().elt.clone();
+    agree(&text, &[array(&[extent as usize], &elt, &mut Rng(7)), int(n), int(m)]);
+}
+
+#[test]
+fn rows_that_start_again() {
+    let indices = ["rem(%i, n[])", "rem(add(%i, 5i64), n[])", "mod_floor(sub(%i, 37i64), n[])", "mod_floor(%i, 7i64)"];
+    for ty in ["u8", "i16", "f32", "i64", "bool"] {
+        for program in PROGRAMS {
+            for index in indices {
+                for n in [7, 33, 64, 200, 1000] {
+                    check(ty, program, index, [n, n, 130]);
+                    check(ty, program, index, [n, n, 1030]);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn divisors_that_are_no_extent() {
+    for program in PROGRAMS {
+        for (index, extent, n) in [
+            // Less than the extent, and more: what is read may be there all the same, or not.
+            ("rem(%i, n[])", 100, 60),
+            ("rem(%i, n[])", 300, 5000),
+            ("rem(%i, n[])", 100, 101),
+            ("mod_floor(add(%i, 90i64), n[])", 100, 101),
+            // Zero, negative ones, and negative remainders.
+            ("rem(%i, n[])", 10, 0),
+            ("mod_floor(%i, n[])", 10, -3),
+            ("rem(sub(%i, 3i64), n[])", 10, 10),
+            ("rem(%i, n[])", 0, 4),
+            // Near the end of the numbers.
+            ("mod_floor(add(%i, 9223372036854775700i64), n[])", 50, 50),
+            ("rem(%i, n[])", 100, 9223372036854775807),
+        ] {
+            check("f32", program, index, [extent, n, 100]);
+            check("u8", program, index, [extent, n, 250]);
+        }
+    }
+}
+
+/// A step of the game of life on a torus, and rows that lanes read each at its own.
+#[test]
+fn planes_that_start_again() {
+    for op in ["rem", "mod_floor"] {
+        let text = format!(
+            "program(x: [2]u8) {{
+               y: [2]u8 = generate(shape: || (extent(x, 0), extent(x, 1)), f: |%i: i64, %j: i64| {{
+                 %n: i64 = extent(x, 0)
+                 %m: i64 = extent(x, 1)
+                 %u: i64 = {op}(add(%i, sub(%n, 1i64)), %n)
+                 %d: i64 = {op}(add(%i, 1i64), %n)
+                 %l: i64 = {op}(add(%j, sub(%m, 1i64)), %m)
+                 %r: i64 = {op}(add(%j, 1i64), %m)
+                 %c: u8 = add(add(add(x[%u, %l], x[%u, %j]), add(x[%u, %r], x[%i, %l])),
+                              add(add(x[%i, %r], x[%d, %l]), add(x[%d, %j], x[%d, %r])))
+                 yield select(or(eq(%c, 3u8), and(eq(%c, 2u8), eq(x[%i, %j], 1u8))), 1u8, 0u8)
+               }})
+               z: [2]u8 = generate(shape: || (extent(x, 0), extent(x, 1)), f: |%i: i64, %j: i64|
+                 x[{op}(%j, extent(x, 0)), {op}(add(%j, %i), extent(x, 1))])
+               yield y, z
+             }}"
+        );
+        for shape in [[1, 1], [2, 3], [5, 70], [40, 200], [3, 1000]] {
+            agree(&text, &[array(&shape, &ScalarType::U8.into(), &mut Rng(11))]);
+        }
+    }
+}
