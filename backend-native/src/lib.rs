@@ -28,7 +28,6 @@ pub mod llvm;
 mod lower;
 mod run;
 mod tile;
-mod types;
 
 use acc_core::data::ArrayData;
 use acc_core::ir::{Fun, Program};

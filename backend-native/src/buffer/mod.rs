@@ -12,7 +12,8 @@ use std::any::Any;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::types::all_types;
+use backend_native_lanes::all_types;
+pub(crate) use backend_native_lanes::memory::{AlignedVec, OutSlice};
 use half::f16;
 
 /// Bytes of a cache line, at which every column starts.
@@ -24,54 +25,6 @@ const POOL_BYTES: usize = 1 << 30;
 struct Free {
     blocks: HashMap<(ScalarType, usize), Vec<Block>>,
     held: usize,
-}
-
-/// A cache line's worth of bytes times 64: never padded, whatever the scalar.
-#[derive(Clone, Copy, Debug)]
-#[repr(C, align(64))]
-struct Line<T>([T; 64]);
-
-/// A vector whose first value lies at the start of a cache line, so that vector loads never straddle two.
-#[derive(Clone, Debug)]
-pub(crate) struct AlignedVec<T> {
-    lines: Vec<Line<T>>,
-    len: usize,
-}
-
-impl<T: PoolElt + Default> AlignedVec<T> {
-    /// `len` zeros.
-    pub(crate) fn new(len: usize) -> AlignedVec<T> {
-        AlignedVec { lines: vec![Line([T::default(); 64]); len.div_ceil(64)], len }
-    }
-
-    /// Where it begins. There are values up to a multiple of 64.
-    pub(crate) fn padded(&mut self) -> *mut T {
-        self.lines.as_mut_ptr().cast()
-    }
-}
-
-impl<T> Default for AlignedVec<T> {
-    fn default() -> Self {
-        AlignedVec { lines: Vec::new(), len: 0 }
-    }
-}
-
-impl<T> std::ops::Deref for AlignedVec<T> {
-    type Target = [T];
-    fn deref(&self) -> &[T] {
-        const { assert!(size_of::<Line<T>>() == 64 * size_of::<T>()) }
-        // SAFETY: lines are 64 values each without padding (asserted), one after the other, and there are enough of
-        // them for `len` values (`new`).
-        unsafe { std::slice::from_raw_parts(self.lines.as_ptr().cast::<T>(), self.len) }
-    }
-}
-
-impl<T> std::ops::DerefMut for AlignedVec<T> {
-    fn deref_mut(&mut self) -> &mut [T] {
-        const { assert!(size_of::<Line<T>>() == 64 * size_of::<T>()) }
-        // SAFETY: as in `deref`; the unique borrow of `self` makes the access unique.
-        unsafe { std::slice::from_raw_parts_mut(self.lines.as_mut_ptr().cast::<T>(), self.len) }
-    }
 }
 
 /// Recycles blocks; bounded.
@@ -196,9 +149,6 @@ macro_rules! buffers {
         /// A buffer of any scalar type.
         pub(crate) enum AnyBuffer { $($V(Buffer<$t>)),* }
 
-        /// Memory being filled, of any scalar type.
-        pub(crate) enum OutSlice<'a> { $($V(&'a mut [$t])),* }
-
         impl AnyBuffer {
             pub(crate) fn new(pool: &Arc<Pool>, ty: ScalarType, len: usize, meter: &Meter) -> Result<AnyBuffer, Error> {
                 Ok(match ty { $(ScalarType::$V => AnyBuffer::$V(pool.take(len, meter)?)),* })
@@ -220,24 +170,6 @@ macro_rules! buffers {
             }
             pub(crate) fn as_slice(&self) -> ColumnSlice<'_> {
                 match self { $(AnyBuffer::$V(b) => ColumnSlice::$V(b.slice())),* }
-            }
-        }
-
-        impl<'a> OutSlice<'a> {
-            /// The first `k` values, and the rest.
-            pub(crate) fn split_at(self, k: usize) -> (OutSlice<'a>, OutSlice<'a>) {
-                match self { $(OutSlice::$V(s) => {
-                    let (a, b) = s.split_at_mut(k.min(s.len()));
-                    (OutSlice::$V(a), OutSlice::$V(b))
-                }),* }
-            }
-            /// The values, to read.
-            pub(crate) fn as_slice(&self) -> ColumnSlice<'_> {
-                match self { $(OutSlice::$V(s) => ColumnSlice::$V(s)),* }
-            }
-            /// A shorter-lived view of the same memory.
-            pub(crate) fn reborrow(&mut self) -> OutSlice<'_> {
-                match self { $(OutSlice::$V(s) => OutSlice::$V(s)),* }
             }
         }
     };

@@ -5,8 +5,8 @@ use super::machine::{Lies, Machine, Outcome};
 use super::pieces::{self, Place};
 use super::tape::{Chain, Operand, Slot};
 use crate::buffer::{AlignedVec, OutSlice};
-use crate::types::all_types;
 use acc_core::data::{ColumnSlice, ScalarType};
+use backend_native_lanes::all_types;
 use smallvec::SmallVec;
 
 /// Where a tile leaves the lanes of results at once, by their buffers.

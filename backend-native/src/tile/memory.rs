@@ -1,8 +1,8 @@
 //! Results larger than the caches, written without being read first; reads that are foreseen.
 
 use crate::buffer::OutSlice;
-use crate::types::all_types;
 use acc_core::data::ColumnSlice;
+use backend_native_lanes::all_types;
 
 /// Copies past the caches: for results larger than those, whose lines would otherwise be read before they are
 /// written. [`finish`] must follow before another thread reads what was written.

@@ -9,24 +9,17 @@ mod chains;
 pub(crate) mod compile;
 mod control;
 mod edges;
-mod int;
-pub(crate) mod lanes;
 pub(crate) mod load;
 pub(crate) mod machine;
 pub(crate) mod memory;
-mod ops;
 mod order;
-pub(crate) mod pieces;
 pub(crate) mod position;
-pub(crate) mod prims;
-pub(crate) mod reduce;
 mod same;
-pub(crate) mod scans;
 pub(crate) mod scatter;
-pub(crate) mod segments;
-pub(crate) mod steps;
 pub(crate) mod tape;
 mod turn;
 pub(crate) mod turned;
-pub(crate) mod versions;
 mod words;
+
+/// The loops that instructions are.
+pub(crate) use backend_native_lanes::{int, lanes, pieces, prims, reduce, scans, segments, steps, versions};

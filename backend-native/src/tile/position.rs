@@ -1,6 +1,6 @@
 //! Row-major positions of indices, lane by lane.
 
-use super::versions::multiversion;
+use backend_native_lanes::multiversion;
 
 #[inline(always)]
 fn first_impl(index: &[i64], extent: usize, at: &mut [usize]) -> bool {

@@ -1,12 +1,12 @@
 //! Simple scatters: one loop per operation and type.
 
 use super::int::Int;
-use super::ops::{bitwise, comparisons, of_floats, of_integers, unary};
 use super::prims::{maximum, minimum};
 use crate::buffer::OutSlice;
 use crate::kernel::Update;
 use acc_core::data::ColumnSlice;
 use acc_core::ir::PrimOp;
+use backend_native_lanes::{bitwise, comparisons, of_floats, of_integers, unary};
 use half::f16;
 
 #[inline(always)]
@@ -89,7 +89,7 @@ pub(crate) fn update(u: Update, values: ColumnSlice<'_>, list: Option<&[u32]>, a
     }
     let op = match u {
         Update::Old => return,
-        Update::New => return crate::types::all_types!(new),
+        Update::New => return backend_native_lanes::all_types!(new),
         Update::Prim(op) | Update::PrimOldFirst(op) => op,
     };
     use ColumnSlice as C;

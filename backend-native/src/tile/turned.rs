@@ -5,11 +5,11 @@ use super::lanes::{self, Lane, Lanes};
 use super::machine::{Input, Machine};
 use super::memory;
 use super::tape::Slot;
-use super::versions::multiversion;
 use super::words;
 use crate::buffer::LINE;
-use crate::types::all_types;
 use acc_core::data::ColumnSlice;
+use backend_native_lanes::all_types;
+use backend_native_lanes::multiversion;
 use half::f16;
 
 /// What some rows read at the same lanes, row after row, of each leaf of a load.

@@ -4,7 +4,7 @@
 //! is there for any number of items. It is not stable: items that compare equal have to be the same.
 
 use crate::tile::turned::{SQUARE, square};
-use crate::tile::versions::multiversion;
+use backend_native_lanes::multiversion;
 
 /// Rows that are sorted at once, at most.
 pub(super) const GROUP: usize = 16;

@@ -3,9 +3,9 @@
 use super::abreast::{Column, Double, Line};
 use super::places::Plain;
 use crate::buffer::PoolElt;
-use crate::tile::versions::multiversion;
-use crate::types::all_types;
 use acc_core::data::{ColumnSlice, Prim};
+use backend_native_lanes::all_types;
+use backend_native_lanes::multiversion;
 use half::f16;
 
 /// A scalar with a key that sorts as it does: see [`Lit::sort_key`](acc_core::data::Lit::sort_key).

@@ -1,7 +1,7 @@
 //! Memory that several threads write at once, each at places of its own.
 
 use crate::buffer::LINE;
-use crate::types::all_types;
+use backend_native_lanes::all_types;
 use half::f16;
 use std::marker::PhantomData;
 

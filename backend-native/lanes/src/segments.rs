@@ -5,11 +5,11 @@
 
 use super::int::Int;
 use super::lanes::Lanes;
-use super::ops::no_reductions;
 use super::prims::{maximum, minimum};
 use super::reduce::{WIDTH, by_type, identity, with_bool, with_char, with_float, with_int};
-use super::versions::multiversion;
-use crate::buffer::OutSlice;
+use crate::memory::OutSlice;
+use crate::multiversion;
+use crate::no_reductions;
 use acc_core::data::{ColumnSlice, Prim};
 use acc_core::ir::PrimOp;
 use half::f16;
@@ -17,7 +17,7 @@ use half::f16;
 /// Elements of a segment that is short.
 const SHORT: usize = 24;
 /// Lanes beyond the last segment that may be read.
-pub(crate) const BEYOND: usize = SHORT;
+pub const BEYOND: usize = SHORT;
 
 /// Segments whose partial results are halved together: steps over many of them are vectors.
 const BATCH: usize = 64;
@@ -161,7 +161,7 @@ multiversion!(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tile::reduce;
+    use crate::reduce;
     use acc_core::data::ScalarType;
 
     #[test]

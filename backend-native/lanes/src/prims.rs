@@ -4,9 +4,9 @@
 
 use super::int::Int;
 use super::lanes::{Lane, Lanes};
-use super::ops::{bitwise, comparisons, extremes, of_a_float, of_bits, of_floats, of_integers, sums, unary};
-use super::versions::multiversion;
-use crate::types::all_types;
+use crate::all_types;
+use crate::multiversion;
+use crate::{bitwise, comparisons, extremes, of_a_float, of_bits, of_floats, of_integers, sums, unary};
 use acc_core::data::{ColumnSlice, Prim, ScalarType, nearest_f16};
 use acc_core::interp::InverseHyperbolic;
 use acc_core::ir::PrimOp;
@@ -14,7 +14,7 @@ use half::f16;
 use half::slice::HalfFloatSliceExt;
 
 /// The lane of a zero divisor.
-pub(crate) type Outcome = Result<(), usize>;
+pub type Outcome = Result<(), usize>;
 
 #[inline(always)]
 fn map1<T: Copy, R>(a: &[T], out: &mut [R], f: impl Fn(T) -> R) {
@@ -33,14 +33,14 @@ fn map2<T: Lane, R>(a: &[T], b: &[T], out: &mut [R], f: impl Fn(T, T) -> R) {
 /// The lesser, the first of two zeros; for floats NaN if either is NaN.
 #[inline(always)]
 #[allow(clippy::eq_op)] // `y != y` is the vectorisable test for NaN, and false for all other types.
-pub(crate) fn minimum<T: Lane>(x: T, y: T) -> T {
+pub fn minimum<T: Lane>(x: T, y: T) -> T {
     if y < x || y != y { y } else { x }
 }
 
 /// The greater, the first of two zeros; for floats NaN if either is NaN.
 #[inline(always)]
 #[allow(clippy::eq_op)] // As in `minimum`.
-pub(crate) fn maximum<T: Lane>(x: T, y: T) -> T {
+pub fn maximum<T: Lane>(x: T, y: T) -> T {
     if y > x || y != y { y } else { x }
 }
 
@@ -390,7 +390,7 @@ cast_impl!(I8, I16, I32, I64, U8, U16, U64, F32, F64;
     (I8 i8, I16 i16, I32 i32, I64 i64, U8 u8, U16 u16, U32 u32, U64 u64, F32 f32, F64 f64));
 
 /// `out = words[index]`; the last word beyond the table.
-pub(crate) fn table(words: &[u64], index: &[i64], out: &mut Lanes) {
+pub fn table(words: &[u64], index: &[i64], out: &mut Lanes) {
     let last = words.len().saturating_sub(1);
     map1(index, u64::of_mut(out), |i| words.get(usize::try_from(i).unwrap_or(0).min(last)).copied().unwrap_or(0));
 }
@@ -415,7 +415,7 @@ fn fma_impl(a: ColumnSlice<'_>, b: ColumnSlice<'_>, c: ColumnSlice<'_>, out: &mu
 }
 
 /// The same bits read as another type of the same width.
-pub(crate) fn bitcast(a: ColumnSlice<'_>, out: &mut Lanes) {
+pub fn bitcast(a: ColumnSlice<'_>, out: &mut Lanes) {
     macro_rules! from {
         ($(($V:ident, $t:ty)),*) => { match a { $(ColumnSlice::$V(a) => to(a, out)),* } };
     }

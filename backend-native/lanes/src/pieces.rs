@@ -13,20 +13,23 @@ use super::versions::{Version, version};
 use std::ops::Range;
 
 /// Lanes of a piece at most.
-pub(crate) const MOST_LANES: usize = 128;
+pub const MOST_LANES: usize = 128;
 
 /// Bytes of a piece: enough vectors that the processor need not wait for the first when it has begun the last.
-pub(crate) fn piece() -> usize {
+#[inline]
+pub fn piece() -> usize {
     match version() {
         Version::Avx512 => 8 * 64,
         Version::Avx2 | Version::Baseline => 256,
     }
 }
 
-/// Where an operand lies: the first piece, and by how many bytes the next one lies further.
+/// Where an operand lies.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place {
+pub struct Place {
+    /// The first piece.
     pub at: *mut u8,
+    /// Bytes from one to the next.
     pub stride: usize,
 }
 
@@ -381,7 +384,7 @@ macro_rules! run {
 /// # Safety
 ///
 /// Each place can be read, and those stored to be written, for these pieces; numbers of steps are of places.
-pub(crate) unsafe fn run(width: usize, steps: &[Step], places: &[Place], pieces: Range<usize>) {
+pub unsafe fn run(width: usize, steps: &[Step], places: &[Place], pieces: Range<usize>) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{__m256i, __m512i};

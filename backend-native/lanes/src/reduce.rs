@@ -2,25 +2,25 @@
 
 use super::int::Int;
 use super::lanes::Lanes;
-use super::ops::no_reductions;
 use super::prims::{maximum, minimum};
-use super::versions::multiversion;
-use crate::buffer::OutSlice;
-use crate::types::all_types;
+use crate::all_types;
+use crate::memory::OutSlice;
+use crate::multiversion;
+use crate::no_reductions;
 use acc_core::data::{ColumnSlice, Prim, ScalarType};
 use acc_core::ir::PrimOp;
 use half::f16;
 
 /// Partial results that a reduction keeps at once: enough to hide the latency of an addition, few enough for
 /// registers. The tree of a reduction depends on it, so it is fixed.
-pub(crate) const WIDTH: usize = 32;
+pub const WIDTH: usize = 32;
 
 /// Elements of a row that an operator without known form combines, neighbours pairwise, before the next ones: many, so that
 /// most lanes have a neighbour, and few enough to stay in a near cache. The tree of a fold depends on it, so it is fixed.
-pub(crate) const TREE: usize = 1 << 10;
+pub const TREE: usize = 1 << 10;
 
 /// The value that leaves every operand as it is, as bits. Of a float sum that is `-0.0`.
-pub(crate) fn identity(op: PrimOp, ty: ScalarType) -> u64 {
+pub fn identity(op: PrimOp, ty: ScalarType) -> u64 {
     macro_rules! int {
         ($t:ty) => {
             match op {
@@ -179,7 +179,7 @@ multiversion!(
 );
 
 /// Combines the partial results of [`reduce`] by halving; the bits of the result.
-pub(crate) fn collapse(op: PrimOp, acc: &mut Lanes) -> u64 {
+pub fn collapse(op: PrimOp, acc: &mut Lanes) -> u64 {
     let mut n = WIDTH;
     while n > 1 {
         n /= 2;
@@ -199,7 +199,7 @@ pub(crate) fn collapse(op: PrimOp, acc: &mut Lanes) -> u64 {
 }
 
 /// `op(a, b)` of two values given as bits.
-pub(crate) fn combine_bits(op: PrimOp, ty: ScalarType, a: u64, b: u64) -> u64 {
+pub fn combine_bits(op: PrimOp, ty: ScalarType, a: u64, b: u64) -> u64 {
     macro_rules! arms {
         ($(($V:ident, $t:ty, $with:ident)),*) => {
             match ty {
@@ -215,7 +215,7 @@ pub(crate) fn combine_bits(op: PrimOp, ty: ScalarType, a: u64, b: u64) -> u64 {
 }
 
 /// `out = op(out, x)`, value by value.
-pub(crate) fn merge(op: PrimOp, out: OutSlice<'_>, x: ColumnSlice<'_>) {
+pub fn merge(op: PrimOp, out: OutSlice<'_>, x: ColumnSlice<'_>) {
     macro_rules! arms {
         ($(($V:ident, $t:ty, $with:ident)),*) => {
             match (out, x) {

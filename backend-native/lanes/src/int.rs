@@ -2,8 +2,9 @@
 
 use super::lanes::Lane;
 
-/// Integer arithmetic that generic loops need.
-pub(crate) trait Int: Lane + Ord {
+/// Integer arithmetic that generic loops need, by the names that the language has for it.
+#[allow(missing_docs)]
+pub trait Int: Lane + Ord {
     fn add(self, y: Self) -> Self;
     fn sub(self, y: Self) -> Self;
     fn mul(self, y: Self) -> Self;

@@ -2,18 +2,18 @@
 
 use super::int::Int;
 use super::lanes;
-use super::ops::no_reductions;
 use super::prims::{maximum, minimum};
 use super::reduce::{by_type, with_bool, with_char, with_float, with_int};
-use super::versions::multiversion;
-use crate::buffer::OutSlice;
+use crate::memory::OutSlice;
+use crate::multiversion;
+use crate::no_reductions;
 use acc_core::data::{ColumnSlice, Prim};
 use acc_core::ir::{Dir, PrimOp};
 use half::f16;
 
 /// Elements of a scan that are scanned on their own, in three steps, before what comes before them is put in front. The
 /// tree of a scan depends on it, so it is fixed.
-pub(crate) const GROUP: usize = 8;
+pub const GROUP: usize = 8;
 
 // Directions are no concern of these: machine code for one of them is half as much.
 
@@ -182,7 +182,7 @@ multiversion!(
 );
 
 /// Scans `x` into `out` from one end, beginning with `start`, and afresh at each mark if there are any; the last value.
-pub(crate) fn scan(
+pub fn scan(
     op: PrimOp,
     marks: Option<&[bool]>,
     x: ColumnSlice<'_>,

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 /// What loops are compiled for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code))] // Other processors have one.
-pub(crate) enum Version {
+pub enum Version {
     /// What the target has for sure.
     Baseline,
     /// AVX2 and FMA.
@@ -36,15 +36,16 @@ static VERSION: LazyLock<Version> = LazyLock::new(|| {
 
 /// The loops that run on this processor.
 #[inline]
-pub(crate) fn version() -> Version {
+pub fn version() -> Version {
     *VERSION
 }
 
 /// Defines a function once for each [`Version`], and one that picks.
+#[macro_export]
 macro_rules! multiversion {
     ($(#[$doc:meta])* $name:ident, $impl:ident, ($($arg:ident: $ty:ty),*) -> $ret:ty) => {
         $(#[$doc])*
-        pub(crate) fn $name($($arg: $ty),*) -> $ret {
+        pub fn $name($($arg: $ty),*) -> $ret {
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = "avx2,fma")]
             fn avx2($($arg: $ty),*) -> $ret {
@@ -55,16 +56,15 @@ macro_rules! multiversion {
             fn avx512($($arg: $ty),*) -> $ret {
                 $impl($($arg),*)
             }
-            match $crate::tile::versions::version() {
+            match $crate::versions::version() {
                 // SAFETY: the processor has what this version is compiled for: it was looked up.
                 #[cfg(target_arch = "x86_64")]
-                $crate::tile::versions::Version::Avx512 => unsafe { avx512($($arg),*) },
+                $crate::versions::Version::Avx512 => unsafe { avx512($($arg),*) },
                 // SAFETY: as above.
                 #[cfg(target_arch = "x86_64")]
-                $crate::tile::versions::Version::Avx2 => unsafe { avx2($($arg),*) },
+                $crate::versions::Version::Avx2 => unsafe { avx2($($arg),*) },
                 _ => $impl($($arg),*),
             }
         }
     };
 }
-pub(crate) use multiversion;

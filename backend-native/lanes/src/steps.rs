@@ -4,8 +4,9 @@ use acc_core::data::ScalarType;
 use acc_core::ir::PrimOp;
 
 /// What a step does. `acc` is the accumulator, `a` and `b` are the operands.
+#[allow(missing_docs)] // Groups of them are described.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Do {
+pub enum Do {
     /// `acc = a`
     Load,
     /// The accumulator stays; it may be stored.
@@ -96,7 +97,7 @@ pub(crate) enum Do {
 }
 
 /// Of how many bytes the lanes of a type are, if chains run on it.
-pub(crate) fn width(ty: ScalarType) -> Option<usize> {
+pub fn width(ty: ScalarType) -> Option<usize> {
     use ScalarType as T;
     match ty {
         T::F32 | T::I32 | T::U32 => Some(4),
@@ -106,7 +107,7 @@ pub(crate) fn width(ty: ScalarType) -> Option<usize> {
 }
 
 /// Whether the lanes of a chain are floats.
-pub(crate) fn is_float(ty: ScalarType) -> bool {
+pub fn is_float(ty: ScalarType) -> bool {
     matches!(ty, ScalarType::F32 | ScalarType::F64)
 }
 
@@ -116,7 +117,7 @@ fn is_signed(ty: ScalarType) -> bool {
 
 impl Do {
     /// The step for a binary operation whose left operand is the accumulator, and that for one whose right operand is.
-    pub(crate) fn binary(op: PrimOp, ty: ScalarType) -> Option<(Do, Option<Do>)> {
+    pub fn binary(op: PrimOp, ty: ScalarType) -> Option<(Do, Option<Do>)> {
         use PrimOp as P;
         width(ty)?;
         let both = |d: Do| Some((d, Some(d)));
@@ -160,7 +161,7 @@ impl Do {
     }
 
     /// The step for an operation of one operand.
-    pub(crate) fn unary(op: PrimOp, ty: ScalarType) -> Option<Do> {
+    pub fn unary(op: PrimOp, ty: ScalarType) -> Option<Do> {
         use PrimOp as P;
         width(ty)?;
         match (op, is_float(ty)) {
@@ -179,7 +180,7 @@ impl Do {
     }
 
     /// The step for an operation on flags.
-    pub(crate) fn flags(op: PrimOp) -> Option<Do> {
+    pub fn flags(op: PrimOp) -> Option<Do> {
         match op {
             PrimOp::AndP => Some(Do::BothFlags),
             PrimOp::OrP => Some(Do::EitherFlag),
@@ -190,7 +191,7 @@ impl Do {
     }
 
     /// The step for a conversion; those that keep the bits are [`Do::Keep`].
-    pub(crate) fn cast(from: ScalarType, to: ScalarType) -> Option<Do> {
+    pub fn cast(from: ScalarType, to: ScalarType) -> Option<Do> {
         if width(from)? != width(to)? {
             return None;
         }
@@ -204,7 +205,7 @@ impl Do {
     }
 
     /// Whether it stores flags and leaves the accumulator.
-    pub(crate) fn makes_flags(self) -> bool {
+    pub fn makes_flags(self) -> bool {
         use Do as D;
         let floats = matches!(self, D::Eq | D::Ne | D::Lt | D::Le | D::Gt | D::Ge);
         let signed = matches!(self, D::EqInt | D::NeInt | D::LtSigned | D::LeSigned | D::GtSigned | D::GeSigned);
@@ -214,13 +215,16 @@ impl Do {
 }
 
 /// The number of no operand.
-pub(crate) const NONE: u16 = u16::MAX;
+pub const NONE: u16 = u16::MAX;
 
 /// A step: operands by their number in the chain.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Step {
+pub struct Step {
+    /// The operation.
     pub does: Do,
+    /// The first operand, or [`NONE`].
     pub a: u16,
+    /// The second, or [`NONE`].
     pub b: u16,
     /// Whether all lanes of `a` and of `b` are the same.
     pub one: [bool; 2],

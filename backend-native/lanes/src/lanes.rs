@@ -1,12 +1,12 @@
 //! Lane buffers: the values of one scalar variable for the lanes of a tile.
 
-use crate::buffer::{AlignedVec, OutSlice};
-use crate::types::all_types;
+use crate::all_types;
+use crate::memory::{AlignedVec, OutSlice};
 use acc_core::data::{ColumnElt, ColumnSlice, Prim, ScalarType};
 use half::f16;
 
 /// Makes `list` the numbers of the lanes that are chosen: without branches, for which lanes are is rarely foreseen.
-pub(crate) fn chosen(flags: impl ExactSizeIterator<Item = bool>, list: &mut Vec<u32>) {
+pub fn chosen(flags: impl ExactSizeIterator<Item = bool>, list: &mut Vec<u32>) {
     list.clear();
     list.resize(flags.len(), 0);
     let mut n = 0;
@@ -27,13 +27,13 @@ fn count_impl(a: &[bool], b: &[bool]) -> usize {
     pieces.map(|piece| usize::from(of(piece))).sum()
 }
 
-super::versions::multiversion!(
+crate::multiversion!(
     /// How many lanes are chosen by both.
     count, count_impl, (a: &[bool], b: &[bool]) -> usize
 );
 
 /// How many flags are not 0.
-pub(crate) fn count_kept(flags: &[u8]) -> usize {
+pub fn count_kept(flags: &[u8]) -> usize {
     // As above.
     flags.chunks(128).map(|piece| usize::from(piece.iter().map(|f| u8::from(*f != 0)).sum::<u8>())).sum()
 }
@@ -77,13 +77,13 @@ fn leave_impl(alive: &mut [bool], cond: &[bool], list: &mut Vec<u32>) {
     }
 }
 
-super::versions::multiversion!(
+crate::multiversion!(
     /// Makes `list` the numbers of the lanes that are alive where the condition does not hold; they are alive no more.
     leave, leave_impl, (alive: &mut [bool], cond: &[bool], list: &mut Vec<u32>) -> ()
 );
 
 /// Scalars as lanes.
-pub(crate) trait Lane: Prim + ColumnElt + Default + PartialEq + PartialOrd + Send + Sync {
+pub trait Lane: Prim + ColumnElt + Default + PartialEq + PartialOrd + Send + Sync {
     /// The lanes, if they have this type; none otherwise.
     fn of(lanes: &Lanes) -> &[Self];
     /// The lanes, if they have this type; none otherwise.
@@ -98,26 +98,28 @@ macro_rules! lanes {
     ($(($V:ident, $t:ty)),*) => {
         /// The lanes of one variable.
         #[derive(Clone, Debug)]
-        pub(crate) enum Lanes { $($V(AlignedVec<$t>)),* }
+        pub enum Lanes { $(#[doc = concat!("Of `", stringify!($t), "`.")] $V(AlignedVec<$t>)),* }
 
         impl Lanes {
             /// `n` lanes of zero.
-            pub(crate) fn new(ty: ScalarType, n: usize) -> Lanes {
+            pub fn new(ty: ScalarType, n: usize) -> Lanes {
                 match ty { $(ScalarType::$V => Lanes::$V(AlignedVec::new(n))),* }
             }
             /// The first `n` lanes.
-            pub(crate) fn slice(&self, n: usize) -> ColumnSlice<'_> {
+            #[inline]
+            pub fn slice(&self, n: usize) -> ColumnSlice<'_> {
                 match self { $(Lanes::$V(v) => ColumnSlice::$V(&v[..n.min(v.len())])),* }
             }
             /// Sets the first `n` lanes to one value.
-            pub(crate) fn fill(&mut self, n: usize, bits: u64) {
+            pub fn fill(&mut self, n: usize, bits: u64) {
                 match self { $(Lanes::$V(v) => {
                     let n = n.min(v.len());
                     v[..n].fill(<$t>::from_bits64(bits))
                 }),* }
             }
             /// All lanes, to write.
-            pub(crate) fn out(&mut self) -> OutSlice<'_> {
+            #[inline]
+            pub fn out(&mut self) -> OutSlice<'_> {
                 match self { $(Lanes::$V(v) => OutSlice::$V(v)),* }
             }
         }
@@ -138,17 +140,18 @@ macro_rules! lanes {
         })*
 
         /// A prefix of a slice.
-        pub(crate) fn prefix(s: ColumnSlice<'_>, n: usize) -> ColumnSlice<'_> {
+        #[inline]
+        pub fn prefix(s: ColumnSlice<'_>, n: usize) -> ColumnSlice<'_> {
             match s { $(ColumnSlice::$V(v) => ColumnSlice::$V(&v[..n.min(v.len())])),* }
         }
 
         /// A part of a slice; empty if out of bounds.
-        pub(crate) fn part(s: ColumnSlice<'_>, start: usize, n: usize) -> ColumnSlice<'_> {
+        pub fn part(s: ColumnSlice<'_>, start: usize, n: usize) -> ColumnSlice<'_> {
             match s { $(ColumnSlice::$V(v) => ColumnSlice::$V(v.get(start..start + n).unwrap_or(&[]))),* }
         }
 
         /// Copies `from` to the start of `to`.
-        pub(crate) fn copy(from: ColumnSlice<'_>, to: OutSlice<'_>) {
+        pub fn copy(from: ColumnSlice<'_>, to: OutSlice<'_>) {
             match (from, to) {
                 $((ColumnSlice::$V(f), OutSlice::$V(t)) => {
                     let n = f.len().min(t.len());
@@ -159,7 +162,7 @@ macro_rules! lanes {
         }
 
         /// `to[k] = from[list[k]]`.
-        pub(crate) fn gather(from: ColumnSlice<'_>, list: &[u32], to: OutSlice<'_>) {
+        pub fn gather(from: ColumnSlice<'_>, list: &[u32], to: OutSlice<'_>) {
             match (from, to) {
                 $((ColumnSlice::$V(f), OutSlice::$V(t)) => {
                     for (t, &k) in t.iter_mut().zip(list) { *t = f[k as usize]; }
@@ -169,7 +172,7 @@ macro_rules! lanes {
         }
 
         /// `to[targets[k]] = from[list[k]]`.
-        pub(crate) fn move_lanes(from: ColumnSlice<'_>, list: &[u32], targets: &[u32], to: OutSlice<'_>) {
+        pub fn move_lanes(from: ColumnSlice<'_>, list: &[u32], targets: &[u32], to: OutSlice<'_>) {
             match (from, to) {
                 $((ColumnSlice::$V(f), OutSlice::$V(t)) => {
                     for (&k, &j) in list.iter().zip(targets) { t[j as usize] = f[k as usize]; }
@@ -179,7 +182,7 @@ macro_rules! lanes {
         }
 
         /// `to[targets[k]] = from[0]`.
-        pub(crate) fn spread(from: ColumnSlice<'_>, targets: &[u32], to: OutSlice<'_>) {
+        pub fn spread(from: ColumnSlice<'_>, targets: &[u32], to: OutSlice<'_>) {
             match (from, to) {
                 $((ColumnSlice::$V(f), OutSlice::$V(t)) => {
                     if let Some(&x) = f.first() {
@@ -191,7 +194,7 @@ macro_rules! lanes {
         }
 
         /// `lanes[k] = lanes[list[k]]`, the list ascending.
-        pub(crate) fn squeeze(lanes: OutSlice<'_>, list: &[u32]) {
+        pub fn squeeze(lanes: OutSlice<'_>, list: &[u32]) {
             match lanes {
                 $(OutSlice::$V(t) => {
                     for (k, &j) in list.iter().enumerate() { t[k] = t[j as usize]; }
@@ -200,7 +203,7 @@ macro_rules! lanes {
         }
 
         /// `to[list[k]] = from[k]`.
-        pub(crate) fn scatter(from: ColumnSlice<'_>, list: &[u32], to: OutSlice<'_>) {
+        pub fn scatter(from: ColumnSlice<'_>, list: &[u32], to: OutSlice<'_>) {
             match (from, to) {
                 $((ColumnSlice::$V(f), OutSlice::$V(t)) => {
                     for (f, &k) in f.iter().zip(list) { t[k as usize] = *f; }
@@ -210,7 +213,7 @@ macro_rules! lanes {
         }
 
         /// `to[k] = from[start + k * step]` for `n` values. Positions are in bounds.
-        pub(crate) fn strided(from: ColumnSlice<'_>, start: usize, step: isize, n: usize, to: OutSlice<'_>) {
+        pub fn strided(from: ColumnSlice<'_>, start: usize, step: isize, n: usize, to: OutSlice<'_>) {
             match (from, to) {
                 $((ColumnSlice::$V(f), OutSlice::$V(t)) => match step {
                     0 => t[..n].fill(f[start]),
@@ -228,7 +231,7 @@ macro_rules! lanes {
         }
 
         /// `to[start + k * step] = from[k]` for all of `from`. Positions are in bounds.
-        pub(crate) fn store_strided(from: ColumnSlice<'_>, to: OutSlice<'_>, start: usize, step: usize) {
+        pub fn store_strided(from: ColumnSlice<'_>, to: OutSlice<'_>, start: usize, step: usize) {
             match (from, to) {
                 $((ColumnSlice::$V(f), OutSlice::$V(t)) => {
                     for (x, t) in f.iter().zip(t[start..].iter_mut().step_by(step.max(1))) { *t = *x; }
@@ -238,7 +241,7 @@ macro_rules! lanes {
         }
 
         /// `to[k] = from[k - by]` for the lanes `k` that are not the first `by` ones of a group of `group` lanes.
-        pub(crate) fn copy_within_groups(from: ColumnSlice<'_>, by: usize, group: usize, to: OutSlice<'_>) {
+        pub fn copy_within_groups(from: ColumnSlice<'_>, by: usize, group: usize, to: OutSlice<'_>) {
             match (from, to) {
                 $((ColumnSlice::$V(f), OutSlice::$V(t)) => {
                     for (f, t) in f.chunks(group).zip(t.chunks_mut(group)) {
@@ -250,7 +253,7 @@ macro_rules! lanes {
         }
 
         /// `to[k] = from[k / times]`.
-        pub(crate) fn repeat_each(from: ColumnSlice<'_>, times: usize, to: OutSlice<'_>) {
+        pub fn repeat_each(from: ColumnSlice<'_>, times: usize, to: OutSlice<'_>) {
             match (from, to) {
                 $((ColumnSlice::$V(f), OutSlice::$V(t)) => {
                     for (f, t) in f.iter().zip(t.chunks_mut(times)) { t.fill(*f); }
@@ -260,7 +263,7 @@ macro_rules! lanes {
         }
 
         /// `to[k] = from[at[k]]`. Positions are in bounds.
-        pub(crate) fn gather_at(from: ColumnSlice<'_>, at: &[usize], to: OutSlice<'_>) {
+        pub fn gather_at(from: ColumnSlice<'_>, at: &[usize], to: OutSlice<'_>) {
             match (from, to) {
                 $((ColumnSlice::$V(f), OutSlice::$V(t)) => {
                     for (t, &k) in t.iter_mut().zip(at) { *t = f[k]; }
@@ -270,7 +273,7 @@ macro_rules! lanes {
         }
 
         /// The first `n` lanes of `to` become `from[at]`, which is in bounds.
-        pub(crate) fn fill_from(from: ColumnSlice<'_>, at: usize, n: usize, to: &mut Lanes) {
+        pub fn fill_from(from: ColumnSlice<'_>, at: usize, n: usize, to: &mut Lanes) {
             match (from, to) {
                 $((ColumnSlice::$V(f), Lanes::$V(t)) => t[..n].fill(f[at]),)*
                 _ => debug_assert!(false, "lanes of another type"),
@@ -278,7 +281,7 @@ macro_rules! lanes {
         }
 
         /// `to[at[k]] = from[k]`. Positions are in bounds.
-        pub(crate) fn scatter_at(from: ColumnSlice<'_>, at: &[usize], to: OutSlice<'_>) {
+        pub fn scatter_at(from: ColumnSlice<'_>, at: &[usize], to: OutSlice<'_>) {
             match (from, to) {
                 $((ColumnSlice::$V(f), OutSlice::$V(t)) => {
                     for (f, &k) in f.iter().zip(at) { t[k] = *f; }
@@ -288,42 +291,43 @@ macro_rules! lanes {
         }
 
         /// Copies `from` to the start of `to`.
-        pub(crate) fn copy_out(from: OutSlice<'_>, to: OutSlice<'_>) {
+        pub fn copy_out(from: OutSlice<'_>, to: OutSlice<'_>) {
             match from { $(OutSlice::$V(f) => copy(ColumnSlice::$V(f), to)),* }
         }
 
         /// Sets every value.
-        pub(crate) fn fill(out: OutSlice<'_>, bits: u64) {
+        pub fn fill(out: OutSlice<'_>, bits: u64) {
             match out { $(OutSlice::$V(t) => t.fill(<$t>::from_bits64(bits))),* }
         }
 
         /// Sets the values, as long as there are any.
-        pub(crate) fn fill_each<'b>(out: OutSlice<'_>, bits: impl Iterator<Item = &'b u64>) {
+        pub fn fill_each<'b>(out: OutSlice<'_>, bits: impl Iterator<Item = &'b u64>) {
             match out { $(OutSlice::$V(t) => t.iter_mut().zip(bits).for_each(|(t, &bits)| *t = <$t>::from_bits64(bits))),* }
         }
 
         /// Sets the first value.
-        pub(crate) fn fill_first(out: OutSlice<'_>, bits: u64) {
+        pub fn fill_first(out: OutSlice<'_>, bits: u64) {
             match out { $(OutSlice::$V(t) => if let Some(t) = t.first_mut() { *t = <$t>::from_bits64(bits) }),* }
         }
 
         /// Reverses the order.
-        pub(crate) fn reverse(out: OutSlice<'_>) {
+        pub fn reverse(out: OutSlice<'_>) {
             match out { $(OutSlice::$V(t) => t.reverse()),* }
         }
 
         /// Sets one lane, if it exists.
-        pub(crate) fn set(lanes: &mut Lanes, at: usize, bits: u64) {
+        pub fn set(lanes: &mut Lanes, at: usize, bits: u64) {
             match lanes { $(Lanes::$V(t) => if let Some(t) = t.get_mut(at) { *t = <$t>::from_bits64(bits) }),* }
         }
 
         /// Copies lane `from` to lane `to`.
-        pub(crate) fn squeeze_one(lanes: &mut Lanes, from: usize, to: usize) {
+        pub fn squeeze_one(lanes: &mut Lanes, from: usize, to: usize) {
             match lanes { $(Lanes::$V(t) => t[to] = t[from]),* }
         }
 
         /// The bits of the first lane, 0 if there is none.
-        pub(crate) fn first_bits(s: ColumnSlice<'_>) -> u64 {
+        #[inline]
+        pub fn first_bits(s: ColumnSlice<'_>) -> u64 {
             match s { $(ColumnSlice::$V(v) => v.first().map_or(0, |x| x.to_bits64())),* }
         }
     };
