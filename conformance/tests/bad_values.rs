@@ -45,6 +45,15 @@ fn zip(files: &[(&str, &[u8])]) -> Vec<u8> {
     std::fs::read(&path).expect("the file")
 }
 
+/// A zip file of one file.
+fn zip_of(name: &str, contents: &[u8]) -> Vec<u8> {
+    let mut zip = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    let stored = zip::write::SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored);
+    zip.start_file(name, stored).expect("a file in it");
+    zip.write_all(contents).expect("its contents");
+    zip.finish().expect("the end").into_inner()
+}
+
 fn files(folder: &Path) -> Vec<Said> {
     let file = |name: &str, bytes: &[u8]| {
         let path = folder.join(name);
@@ -57,6 +66,7 @@ fn files(folder: &Path) -> Vec<Said> {
     let read = |title, name, bytes: &[u8]| said(title, Matrix::<f32>::read_npy(file(name, bytes)));
     let pair = zip(&[("xs", &[1, 2]), ("ys", &[3])]);
     let npz = file("pair.npz", &pair);
+    let boast = file("boast.npz", &zip_of("xs.npy", &npy(&header("<f4", "(99999999999,)"), &[0; 8])));
     vec![
         said("a .npy file that is not there", Matrix::<f32>::read_npy(folder.join("none.npy"))),
         said("a folder as a .npy file", Matrix::<f32>::read_npy(folder)),
@@ -69,6 +79,11 @@ fn files(folder: &Path) -> Vec<Said> {
         read("a .npy file without a shape", "shapeless.npy", &npy("{'descr': '<f4', 'fortran_order': False, }", &[])),
         read("a .npy file whose header is no dictionary", "list.npy", &npy("[1, 2, 3]", &[])),
         read("a .npy file that claims what it has not", "huge.npy", &npy(&header("<f4", "(99999999999, 2)"), &[0; 8])),
+        read(
+            "a .npy file that claims what it has not, in other words",
+            "spaces.npy",
+            &npy("{\"descr\": \"<f4\", \"fortran_order\": False, \"shape\" : ( 0x174876e7ff , 2)}", &[0; 8]),
+        ),
         read("a .npy file with a negative extent", "negative.npy", &npy(&header("<f4", "(-1, 2)"), &[0; 8])),
         read("a .npy file of integers for floats", "integers.npy", &written(&ndarray::arr2(&[[1i32, 2]]))),
         read("a .npy file of doubles for floats", "doubles.npy", &written(&ndarray::arr2(&[[1.0f64, 2.0]]))),
@@ -82,6 +97,7 @@ fn files(folder: &Path) -> Vec<Said> {
         said("a name that is not in a .npz file", Vector::<u8>::read_npz(&npz, "zs")),
         said("another type in a .npz file", Vector::<i64>::read_npz(&npz, "ys")),
         said("another rank in a .npz file", Matrix::<u8>::read_npz(&npz, "ys")),
+        said("an array in a .npz file that claims what it has not", Vector::<f32>::read_npz(boast, "xs")),
         said("a .npy file in a folder that is not there", Vector::from([1u8]).write_npy(folder.join("no/a.npy"))),
         said("a .npz file in a folder that is not there", npy::Npz::create(folder.join("no/a.npz")).map(|_| ())),
     ]

@@ -178,14 +178,14 @@ impl<E: ScalarElt> From<Vec<E>> for Vector<E> {
         }
     }
 }
-impl<E: ScalarElt, const N: usize> From<[E; N]> for Vector<E> {
+impl<E: Elt, const N: usize> From<[E; N]> for Vector<E> {
     fn from(values: [E; N]) -> Self {
-        Vec::from(values).into()
+        values.into_iter().collect()
     }
 }
-impl<E: ScalarElt, const M: usize, const N: usize> From<[[E; N]; M]> for Matrix<E> {
+impl<E: Elt, const M: usize, const N: usize> From<[[E; N]; M]> for Matrix<E> {
     fn from(rows: [[E; N]; M]) -> Self {
-        match Array::from_vec(Dim([M, N]), rows.into_iter().flatten().collect()) {
+        match Array::from_elts(Dim([M, N]), rows.into_iter().flatten()) {
             Ok(a) => a,
             Err(e) => unreachable!("{e}"),
         }

@@ -28,6 +28,11 @@ pub trait Elt: Clone + 'static {
 pub type ExpOf<T> = <T as Elt>::Exp;
 
 /// Element types of a single column.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an element type of a single column",
+    label = "not i8..i64, u8..u64, f16, f32, f64, `bool` or `char`",
+    note = "collect tuples, options, structs and enums: `values.into_iter().collect::<Vector<_>>()`, or `Array::from_elts(shape, values)`"
+)]
 pub trait ScalarElt: Elt<Exp = Exp<Self>> + ColumnElt + IntoExp<Self> {
     /// Takes over a vector as a column, without a copy.
     fn into_column(values: Vec<Self>) -> Column;

@@ -8,12 +8,12 @@ use super::elt::ScalarElt;
 use super::host::row_major;
 use super::shape::Shape;
 use crate::data::ArrayData;
-use ndarray_npy::{
-    NpzReader, NpzWriter, ReadNpyError, ReadNpyExt, ReadNpzError, ReadableElement, WritableElement, WriteNpyExt,
-};
+use ndarray_npy::{NpzWriter, ReadNpyError, ReadNpyExt, ReadableElement, WritableElement, WriteNpyExt};
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
+use zip::ZipArchive;
+use zip::result::ZipError;
 
 /// Why a file of NumPy cannot be read or written.
 #[derive(thiserror::Error, Debug)]
@@ -110,9 +110,28 @@ impl<Sh: Shape, E: ScalarElt + ReadableElement> Array<Sh, E> {
     /// Reads a `.npy` file; an array in column-major order is brought into row-major order.
     pub fn read_npy(path: impl AsRef<Path>) -> Result<Self, NpyError> {
         let place = NpyPlace::new(path.as_ref(), None);
+        let file = place.open()?;
+        Self::read_from(file, place)
+    }
+
+    /// Reads an array of a `.npz` file by its name.
+    pub fn read_npz(path: impl AsRef<Path>, name: &str) -> Result<Self, NpyError> {
+        let place = NpyPlace::new(path.as_ref(), Some(name));
+        let broken = |e: ZipError| place.contents(format!("zip file error: {e}"));
+        let mut zip = ZipArchive::new(BufReader::new(place.open()?)).map_err(broken)?;
+        let names = || zip.file_names().map(|n| n.strip_suffix(".npy").unwrap_or(n));
+        let Some(at) = names().position(|n| n == name) else {
+            let there = names().collect::<Vec<_>>().join(", ");
+            return Err(place.contents(format!("there is no such array in the file; there are: {there}")));
+        };
+        let file = zip.by_index(at).map_err(broken)?;
+        Self::read_from(file, place.clone())
+    }
+
+    fn read_from(mut file: impl Read, place: NpyPlace) -> Result<Self, NpyError> {
         // The header is believed only as far as the file is long: memory for all it claims would be asked for first.
         let mut bytes = Vec::new();
-        place.open()?.read_to_end(&mut bytes).map_err(|e| place.file(e))?;
+        file.read_to_end(&mut bytes).map_err(|e| place.file(e))?;
         if let Some(elements) = claimed_elements(&bytes)
             && elements > bytes.len() as u128
         {
@@ -121,22 +140,6 @@ impl<Sh: Shape, E: ScalarElt + ReadableElement> Array<Sh, E> {
             return Err(place.contents(message));
         }
         let array = ndarray::ArrayD::read_npy(&bytes[..]).map_err(|e| place.unread(e, E::ty()))?;
-        Self::of_dynamic(array, place)
-    }
-
-    /// Reads an array of a `.npz` file by its name.
-    pub fn read_npz(path: impl AsRef<Path>, name: &str) -> Result<Self, NpyError> {
-        let place = NpyPlace::new(path.as_ref(), Some(name));
-        let mut npz = NpzReader::new(BufReader::new(place.open()?)).map_err(|e| place.contents(e))?;
-        let names = npz.names().map_err(|e| place.contents(e))?;
-        if !names.iter().any(|n| n == name) {
-            let there = names.join(", ");
-            return Err(place.contents(format!("there is no such array in the file; there are: {there}")));
-        }
-        let array = npz.by_name::<ndarray::OwnedRepr<E>, ndarray::IxDyn>(name).map_err(|e| match e {
-            ReadNpzError::Npy(e) => place.unread(e, E::ty()),
-            other => place.contents(other),
-        })?;
         Self::of_dynamic(array, place)
     }
 
@@ -150,18 +153,40 @@ impl<Sh: Shape, E: ScalarElt + ReadableElement> Array<Sh, E> {
     }
 }
 
-/// The number of elements that the header of a `.npy` file states, if it is one.
+/// The number of elements that the header of a `.npy` file states, if it is one: the greatest, if it states several.
 fn claimed_elements(bytes: &[u8]) -> Option<u128> {
-    let header = bytes.get(..bytes.len().min(4096))?;
-    let text = String::from_utf8_lossy(header);
-    let (_, shape) = text.split_once("'shape':")?;
-    let (_, shape) = shape.split_once('(')?;
-    let (shape, _) = shape.split_once(')')?;
-    shape
+    // The length of the header has two bytes in version 1 and four in those after it.
+    let length = if bytes.get(6) == Some(&1) { 10 } else { 12 };
+    let header = match *bytes.get(8..length)? {
+        [a, b] => bytes.get(length..)?.get(..usize::from(u16::from_le_bytes([a, b])))?,
+        [a, b, c, d] => bytes.get(length..)?.get(..u32::from_le_bytes([a, b, c, d]) as usize)?,
+        _ => return None,
+    };
+    let header = String::from_utf8_lossy(header);
+    header.match_indices("shape").filter_map(|(at, key)| product_of_tuple(&header[at + key.len()..])).max()
+}
+
+/// The product of a tuple after a key of a dictionary of Python, which may have either quotes and any spaces.
+fn product_of_tuple(text: &str) -> Option<u128> {
+    let text = text.strip_prefix(['\'', '"'])?.trim_start().strip_prefix(':')?.trim_start().strip_prefix('(')?;
+    let (numbers, _) = text.split_once(')')?;
+    numbers
         .split(',')
         .map(str::trim)
         .filter(|n| !n.is_empty())
-        .try_fold(1u128, |n, extent| n.checked_mul(extent.parse().ok()?).or(Some(u128::MAX)))
+        .try_fold(1u128, |product, extent| product.checked_mul(natural(extent)?).or(Some(u128::MAX)))
+}
+
+/// A number as Python writes it, in any of its bases.
+fn natural(text: &str) -> Option<u128> {
+    let digits = text.replace('_', "").to_ascii_lowercase();
+    let (digits, base) = match digits.get(..2) {
+        Some("0x") => (&digits[2..], 16),
+        Some("0o") => (&digits[2..], 8),
+        Some("0b") => (&digits[2..], 2),
+        _ => (&digits[..], 10),
+    };
+    u128::from_str_radix(digits, base).ok()
 }
 
 impl<Sh: Shape, E: ScalarElt + WritableElement> Array<Sh, E> {

@@ -59,7 +59,8 @@ maybe_index! {
 impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     /// Writes each element to a target position of a copy of `defaults`, combining it with what is there by
     /// `combine(new, old)`. `target` gives the position from the source index, or `None` to drop the element. Out of
-    /// bounds is a fault. The function must be associative and commutative, unless targets are distinct.
+    /// bounds is a fault. Where targets repeat, elements are combined in the order of the source; sums of floats may
+    /// associate in another order.
     ///
     /// ```
     /// use acc_core::prelude::*;

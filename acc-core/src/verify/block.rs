@@ -162,8 +162,11 @@ impl<'a> Scope<'a> {
                     let t = self.ty(input.xs, site)?;
                     site.check(t.rank == rank, "V4", || "the ranks differ".into())?;
                     let window = &input.window;
-                    site.check(window.len() == rank && window.iter().all(|w| w % 2 == 1), "V7", || {
+                    site.check(window.len() == rank, "V7", || {
                         format!("a window of extents {window:?} over an array of rank {rank}")
+                    })?;
+                    site.check(window.iter().all(|w| w % 2 == 1), "V7", || {
+                        format!("a window of extents {window:?}, which are not all odd")
                     })?;
                     let leaves = t.elt.leaves();
                     // A list of so many parameters would fill the memory.

@@ -121,6 +121,16 @@ fn options() {
 }
 
 #[test]
+fn arrays_of_rust_become_arrays_whatever_their_elements() {
+    let pairs = Vector::from([(1i32, 2.5f64), (3, 4.5)]);
+    assert_eq!(pairs.to_vec(), [(1, 2.5), (3, 4.5)]);
+    let maybe = Matrix::from([[Some(1i64), None], [None, Some(4)], [None, None]]);
+    assert_eq!((maybe.shape(), maybe.get((1, 1))), (Dim([3, 2]), Some(Some(4))));
+    assert_eq!(Vector::<(u8, char)>::from([]).len(), 0);
+    assert_eq!(Matrix::<(u8, char)>::from([[], []]).shape(), Dim([2, 0]));
+}
+
+#[test]
 fn host_arrays_report_a_wrong_count() {
     let e = Array::<Dim<2>, i32>::from_elts((2, 3), 0..5).unwrap_err();
     assert!(e.to_string().contains('5') && e.to_string().contains('6'), "{e}");

@@ -72,33 +72,34 @@ pub struct Checked {
     pub findings: Findings,
 }
 
-/// Checks the programs of these seeds on so many threads, until there are too many differences. `progress` is told
-/// how many are done.
+/// Checks so many programs, of a seed and those that follow it, on so many threads, until there are too many
+/// differences. After the last seed comes 0. `progress` is told how many are done.
 pub fn run(
     oracle: &Oracle,
-    seeds: std::ops::Range<u64>,
+    first: u64,
+    programs: u64,
     jobs: usize,
     most_differences: usize,
     progress: impl Fn(u64) + Sync,
 ) -> (Statistics, Vec<Difference>) {
-    let (next, stop) = (AtomicU64::new(seeds.start), AtomicBool::new(false));
+    let (next, stop) = (AtomicU64::new(0), AtomicBool::new(false));
     let total = Mutex::new((Statistics::default(), Vec::new()));
     std::thread::scope(|scope| {
         for _ in 0..jobs.max(1) {
             scope.spawn(|| {
                 let mut statistics = Statistics::default();
                 while !stop.load(Ordering::Relaxed) {
-                    let seed = next.fetch_add(1, Ordering::Relaxed);
-                    if seed >= seeds.end {
+                    let done = next.fetch_add(1, Ordering::Relaxed);
+                    if done >= programs {
                         break;
                     }
-                    let differences = one(oracle, seed, &mut statistics);
+                    let differences = one(oracle, first.wrapping_add(done), &mut statistics);
                     if !differences.is_empty() {
                         let mut total = total.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
                         total.1.extend(differences);
                         stop.store(total.1.len() >= most_differences, Ordering::Relaxed);
                     }
-                    progress(seed - seeds.start);
+                    progress(done);
                 }
                 total.lock().unwrap_or_else(std::sync::PoisonError::into_inner).0.add(statistics);
             });

@@ -43,12 +43,12 @@ pub fn main(args: &Args) -> crate::Outcome {
     let jobs = args.jobs.or_else(|| std::thread::available_parallelism().ok().map(Into::into)).unwrap_or(1);
     let bar = indicatif::ProgressBar::new(args.programs);
     let start = Instant::now();
-    let seeds = args.seed..args.seed.saturating_add(args.programs);
-    let (statistics, differences) = fuzz::run(&oracle, seeds, jobs, args.differences, |done| {
+    let progress = |done| {
         if done % 64 == 0 {
             bar.set_position(done);
         }
-    });
+    };
+    let (statistics, differences) = fuzz::run(&oracle, args.seed, args.programs, jobs, args.differences, progress);
     bar.finish_and_clear();
     let seconds = start.elapsed().as_secs_f64();
     for d in &differences {
