@@ -160,6 +160,8 @@ impl<B: Backend> Ready<B> {
     /// Runs the program on arguments that fit its parameters.
     pub fn run(&self, args: &[ArrayData], limits: &RunLimits) -> Result<Vec<ArrayData>, Error> {
         let _span = timeline::span(Kind::Run, || self.backend.name());
+        // Short runs may end before a backend looks.
+        limits.check()?;
         self.backend.execute(&self.prepared, args, limits).map_err(|e| self.here(e))
     }
 

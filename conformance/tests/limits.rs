@@ -48,6 +48,19 @@ fn bytes_are_those_held_at_one_time() {
 }
 
 #[test]
+fn what_stopped_before_a_run_began_stops_the_shortest_one() {
+    let one = generate(1, |i| i);
+    let cancelled = CancelToken::new();
+    cancelled.cancel();
+    each(|e| {
+        let late = RunLimits { deadline: Some(Instant::now()), ..RunLimits::none() };
+        assert_eq!(run(e, &one, &late), Err(Error::Limit(LimitError::Deadline)), "{}", e.name());
+        let off = RunLimits { cancel: Some(cancelled.clone()), ..RunLimits::none() };
+        assert_eq!(run(e, &one, &off), Err(Error::Limit(LimitError::Cancelled)), "{}", e.name());
+    });
+}
+
+#[test]
 fn arguments_do_not_count() {
     let xs: Vector<i64> = (0..N as i64).collect();
     let sum = use_(&xs).fold(0, |a, b| a.max(b));

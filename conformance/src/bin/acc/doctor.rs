@@ -17,6 +17,9 @@ pub fn main(_: &Args) -> crate::Outcome {
             say!("  processor: {}, vectors of {} bits", l.cpu, l.vector_bits);
             say!("  features: {}", enabled(&l.features));
         }
+        None if std::env::var_os("ACC_LLVM").is_some_and(|l| l == "off") => {
+            say!("llvm: none, since ACC_LLVM is off; the native executor runs on tiles");
+        }
         None => say!("llvm: none; the native executor runs on tiles. Set ACC_LLVM to a libLLVM of version 17 or later"),
     }
     for (path, why) in &status.refused {
