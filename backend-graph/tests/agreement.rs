@@ -394,3 +394,17 @@ fn functions_of_floats() {
         (sqrt, 0.0, 50.0)
     );
 }
+
+#[test]
+fn columns_of_long_matrices() {
+    // More than 8 MB, or rows so short that less is enough; with and without rows that no block has.
+    for (rows, columns) in [(1040usize, 1031usize), (20_000, 7), (20_013, 7)] {
+        let m = generate((rows, columns), |(i, j)| (i * 31 + j * 17) % 1000);
+        let columns = m.transpose();
+        agree(columns.sum());
+        agree(columns.maximum());
+        agree(columns.map(|x| x.to::<u32>()).minimum());
+        agree(columns.map(|x| x.ne(999)).fold(true, |a, b| a & b));
+        agree(columns.map(|x| x % 2 + 1).product());
+    }
+}
