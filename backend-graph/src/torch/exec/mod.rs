@@ -1,6 +1,7 @@
 //! Running a plan with libtorch.
 
 mod cast;
+mod compare;
 mod fault;
 mod lanes;
 mod masks;
@@ -10,6 +11,7 @@ mod reduce;
 mod rows;
 mod segments;
 mod strided;
+mod tiles;
 mod value;
 mod views;
 
