@@ -428,3 +428,21 @@ fn columns_of_long_matrices() {
         agree(columns.map(|x| x % 2 + 1).product());
     }
 }
+
+#[test]
+fn remainders_by_the_extent() {
+    for n in [0usize, 1, 2, 3, 10] {
+        let xs = enum_from(n, 5i64).compute();
+        let n = xs.length();
+        for k in [-13i64, -3, -1, 0, 1, 2, 7, 20] {
+            agree(generate(n, |i| xs.index((i + k).mod_floor(n))));
+            agree(generate(n, |i| xs.index((i + n + k.max(-1)).rem(n)) - i));
+            agree(xs.imap(|i, x| x.gt(6).then_else(xs.index((i + k).mod_floor(n)), x)));
+        }
+    }
+    let m = generate((3, 4), |(i, j)| i * 10 + j).compute();
+    let (rows, columns) = m.shape();
+    agree(m.imap(|(i, j), _| m.index(((i + 1).mod_floor(rows), (j - 1).mod_floor(columns)))));
+    agree(generate((columns, rows), |(j, i)| m.index(((i + 2).rem(rows), (j + columns - 1).rem(columns)))));
+    fault(generate(columns, |j| m.index((j.mod_floor(columns), j))));
+}
