@@ -184,6 +184,20 @@ fn a_condition_on_the_position_divides_the_space() {
 }
 
 #[test]
+fn a_remainder_by_the_extent_is_two_views() {
+    let xs = floats();
+    let n = xs.length();
+    let views = [("concat", 1), ("slice", 2), ("take", 0), ("gather", 0), ("mod_floor", 0), ("rem", 0)];
+    has(&graph(xs.imap(|i, x| x - xs.index((i + 7).mod_floor(n)))), &views);
+    has(&graph(xs.imap(|i, x| x - xs.index((i - 2).mod_floor(n)))), &views);
+    has(&graph(xs.imap(|i, x| x - xs.index((i + 1).rem(n)))), &views);
+    has(&graph(xs.imap(|i, x| x - xs.index((i + n - 1).rem(n)))), &views);
+    // A remainder that may be negative, or by something else.
+    has(&graph(xs.imap(|i, x| x - xs.index((i - 2).rem(n)))), &[("concat", 0), ("take", 1)]);
+    has(&graph(xs.imap(|i, x| x - xs.index((i + 2).mod_floor(n - 1)))), &[("concat", 0), ("take", 1)]);
+}
+
+#[test]
 fn permutes_scatter_where_the_operator_is_known() {
     let at = use_(&Vector::from([0i64, 1, 0]));
     let xs = floats();

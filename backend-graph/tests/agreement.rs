@@ -394,3 +394,55 @@ fn functions_of_floats() {
         (sqrt, 0.0, 50.0)
     );
 }
+
+/// Sizes at which results are made tile by tile, with and without a last tile that is shorter.
+const TILED: [usize; 2] = [1 << 16, 200_003];
+
+#[test]
+fn comparisons_and_choices_of_many_elements() {
+    for n in TILED {
+        let floats = generate(n, |i| (i * 7919 % 10_007).to::<f32>());
+        agree(floats.map(|x| x.gt(5000.0).then_else(x * 2.0, x + 1.0)));
+        agree(floats.map(|x| x.lt(100.0).then_else(0.0f32, x)));
+        agree(floats.zip_with(floats.reverse(), |x, y| (x.ge(y), x.to::<f64>().eq(y.to::<f64>()))));
+        let numbers = generate(n, |i| i * 7919 % 10_007);
+        agree(numbers.map(|x| (x.le(77).then_else(x * 3, -x), x.to::<u64>().lt(5u64), x.to::<u32>().ne(5u32))));
+        agree(numbers.map(|x| x.lt(100).then_else(x.to::<f64>() / 3.0, f64::NAN).is_nan()));
+    }
+    // Operands whose elements are in another order.
+    let m = generate((300, 400), |(i, j)| i * 7919 % 1009 + j);
+    agree(m.transpose().map(|x| x.gt(500).then_else(x, 0i64)));
+    agree(m.transpose().zip_with(generate((400, 300), |(i, j)| i - j), |x, y| x.gt(y).then_else(x, y)));
+}
+
+#[test]
+fn columns_of_long_matrices() {
+    // More than 8 MB, or rows so short that less is enough; with and without rows that no block has.
+    for (rows, columns) in [(1040usize, 1031usize), (20_000, 7), (20_013, 7)] {
+        let m = generate((rows, columns), |(i, j)| (i * 31 + j * 17) % 1000);
+        let columns = m.transpose();
+        agree(columns.sum());
+        agree(columns.maximum());
+        agree(columns.map(|x| x.to::<u32>()).minimum());
+        agree(columns.map(|x| x.ne(999)).fold(true, |a, b| a & b));
+        agree(columns.map(|x| x % 2 + 1).product());
+    }
+}
+
+#[test]
+fn remainders_by_the_extent() {
+    for n in [0usize, 1, 2, 3, 10] {
+        let xs = enum_from(n, 5i64).compute();
+        let n = xs.length();
+        for k in [-13i64, -3, -1, 0, 1, 2, 7, 20] {
+            agree(generate(n, |i| xs.index((i + k).mod_floor(n))));
+            agree(generate(n, |i| xs.index((i + n + k.max(-1)).rem(n)) - i));
+            agree(xs.imap(|i, x| x.gt(6).then_else(xs.index((i + k).mod_floor(n)), x)));
+        }
+    }
+    let m = generate((3, 4), |(i, j)| i * 10 + j).compute();
+    let (rows, columns) = m.shape();
+    agree(m.imap(|(i, j), _| m.index(((i + 1).mod_floor(rows), (j - 1).mod_floor(columns)))));
+    agree(generate((columns, rows), |(j, i)| m.index(((i + 2).rem(rows), (j + columns - 1).rem(columns)))));
+    fault(generate(columns, |j| m.index((j.mod_floor(columns), j))));
+}

@@ -20,6 +20,7 @@ mod permute;
 mod pieces;
 mod read;
 mod reduce;
+mod rotated;
 mod scalar;
 mod segments;
 mod sort;
@@ -83,6 +84,7 @@ pub fn flatten_with(program: &Program, faults: Faults) -> Graph {
         extents: HashSet::new(),
         borders: HashMap::new(),
         clamped: HashMap::new(),
+        rotated: HashMap::new(),
         affines: Vec::new(),
         loops: 0,
         sites: 0,
@@ -120,6 +122,8 @@ pub(super) struct Flattener<'a> {
     borders: HashMap<Value, pieces::Border>,
     /// The integers met that are an index between bounds.
     clamped: HashMap<Value, clamped::Clamped>,
+    /// The remainders met of an index by the extent of its axis.
+    rotated: HashMap<Value, rotated::Rotated>,
     /// The affine integers met so far.
     affines: Vec<affine::Affine>,
     /// The scalar loops around the current expression.

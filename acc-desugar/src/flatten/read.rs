@@ -5,6 +5,7 @@
 
 use super::affine::Affine;
 use super::clamped::{Clamped, Part};
+use super::rotated::Rotated;
 use super::scalar::{Lanes, Scalar};
 use super::{Flat, Flattener};
 use crate::graph::{FaultKind, SizeOp, Value, Values};
@@ -31,6 +32,8 @@ enum Along {
     Strided { axis: usize, start: Value, len: Value, step: i64 },
     /// Between bounds, along an axis of the lanes.
     Clamped(Clamped),
+    /// From some position to the end and then from the beginning, along an axis of the lanes.
+    Rotated(Rotated),
     /// At positions, of rank 1, along axes of the lanes: those of the last axis run first.
     Positions(Vec<usize>, Value),
 }
@@ -223,6 +226,9 @@ impl Flattener<'_> {
                 let out = self.clamped_outside(&c, n);
                 (Along::Clamped(c), Some(Scalar::Size(out)))
             }
+            (Scalar::Tensor(v), Some(axis)) if let Some(r) = self.rotated(v, at.space.get(axis), n) => {
+                (Along::Rotated(r), None)
+            }
             (Scalar::Tensor(v), _) => {
                 let (safe, out) = if masked {
                     let (out, safe) = self.clamp_at(v, n);
@@ -268,7 +274,8 @@ impl Flattener<'_> {
                     let zero = self.b.size(0);
                     c = self.b.select(taken, axis as u32, zero);
                 }
-                Along::Whole(_) | Along::Strided { .. } | Along::Clamped(_) | Along::Positions(..) => {}
+                Along::Whole(_) | Along::Strided { .. } => {}
+                Along::Clamped(_) | Along::Rotated(_) | Along::Positions(..) => {}
             }
         }
         let (mut lanes, mut here): (Vec<usize>, u32) = (Vec::new(), 0);
@@ -283,6 +290,10 @@ impl Flattener<'_> {
                 Along::Clamped(clamped) => {
                     c = self.clamped_axis(c, here, clamped);
                     lanes.push(clamped.axis);
+                }
+                Along::Rotated(rotated) => {
+                    c = self.rotated_axis(c, here, rotated);
+                    lanes.push(rotated.axis);
                 }
                 Along::Positions(axes, at) => {
                     c = self.b.take(c, here, *at);

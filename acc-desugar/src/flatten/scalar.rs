@@ -282,6 +282,7 @@ impl Flattener<'_> {
         if ty == ScalarType::I64 {
             self.note_border(p, &given, result);
             self.note_clamped(p, &given, result);
+            self.note_rotated(p, &given, result);
         }
         Scalar::Tensor(result)
     }

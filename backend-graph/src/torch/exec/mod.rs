@@ -1,6 +1,7 @@
 //! Running a plan with libtorch.
 
 mod cast;
+mod compare;
 mod fault;
 mod lanes;
 mod masks;
@@ -9,6 +10,8 @@ mod prim;
 mod reduce;
 mod rows;
 mod segments;
+mod strided;
+mod tiles;
 mod value;
 mod views;
 

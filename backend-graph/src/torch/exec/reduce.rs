@@ -1,6 +1,6 @@
 //! Reductions, scans and contractions along the last axis.
 
-use super::prim;
+use super::{prim, strided};
 use crate::torch::transfer::{kind, literal};
 use crate::torch::{Device, TorchError};
 use acc_core::data::ScalarType;
@@ -67,15 +67,20 @@ pub(super) fn reduce(k: Known, t: &Tensor, ty: ScalarType) -> Result<Tensor> {
     if (2..=FEW).contains(&n) && t.numel() as i64 / n >= MANY_ROWS {
         return column_by_column(operation(k), t, ty, n);
     }
-    Ok(match k {
-        Known::Sum => t.f_sum_dim_intlist([-1i64].as_slice(), false, kind(ty))?,
-        Known::Product => t.f_prod_dim_int(-1, false, kind(ty))?,
+    let whole = |t: &Tensor, kind: Kind| match strided::are_apart(t) {
+        true => strided::in_blocks(k, t, kind),
+        false => strided::last_axis(k, t, kind, None),
+    };
+    match k {
+        Known::Sum | Known::Product => whole(t, kind(ty)),
         // Reducing along no axis in particular is vectorised for integers.
-        Known::Min if t.dim() == 1 && ty == ScalarType::I64 => t.f_min()?,
-        Known::Max if t.dim() == 1 && ty == ScalarType::I64 => t.f_max()?,
-        Known::Min | Known::All => unordered(&ordered(t, ty)?.f_amin([-1i64], false)?, ty)?,
-        Known::Max | Known::Any => unordered(&ordered(t, ty)?.f_amax([-1i64], false)?, ty)?,
-    })
+        Known::Min if t.dim() == 1 && ty == ScalarType::I64 => Ok(t.f_min()?),
+        Known::Max if t.dim() == 1 && ty == ScalarType::I64 => Ok(t.f_max()?),
+        Known::Min | Known::All | Known::Max | Known::Any => {
+            let t = ordered(t, ty)?;
+            unordered(&whole(&t, t.f_kind()?)?, ty)
+        }
+    }
 }
 
 /// Sums of products along the last axis: matrix products, a batch of them over the axes that both operands have.

@@ -22,10 +22,11 @@ pub(super) fn reduce(k: Known, t: &Tensor, ty: ScalarType, offsets: &Tensor, ful
     let count = offsets.numel() as i64 - 1;
     let segments = Checked::new(offsets, count, n, full)?;
     shape.push(count);
-    let neutral = literal(k.neutral(ty), Device::Cpu)?.f_to_device(t.device())?;
+    let neutral = k.neutral(ty);
+    let as_tensor = || -> Result<Tensor> { Ok(literal(neutral, Device::Cpu)?.f_to_device(t.device())?) };
     let (shortest, longest) = segments.range;
     if longest == 0 || shape.contains(&0) {
-        return Ok(neutral.f_expand(shape, false)?);
+        return Ok(as_tensor()?.f_expand(shape, false)?);
     }
     if shortest == longest {
         let elements = t.f_narrow(-1, segments.first, count * longest)?;
@@ -33,12 +34,20 @@ pub(super) fn reduce(k: Known, t: &Tensor, ty: ScalarType, offsets: &Tensor, ful
     }
     match (k, exact(ty)) {
         (Known::Sum, _) if ty.is_int() => differences(t, ty, offsets),
-        (Known::Product, _) if ty.is_int() => scattered(k, t, ty, offsets, &neutral, [n, count]),
-        (_, None) => scattered(k, t, ty, offsets, &neutral, [n, count]),
+        (Known::Product, _) if ty.is_int() => scattered(k, t, ty, offsets, &as_tensor()?, [n, count]),
+        (_, None) => scattered(k, t, ty, offsets, &as_tensor()?, [n, count]),
         (_, Some(float)) => {
-            let (t, initial) = (ordered(t, ty)?.f_to_kind(float)?, ordered(&neutral, ty)?.f_double_value(&[])?);
+            let initial = match neutral.get::<f32>().map(f64::from).or(neutral.get::<f64>()) {
+                Some(x) => x,
+                None => ordered(&as_tensor()?, ty)?.f_double_value(&[])?,
+            };
+            let t = match kind(ty) == float {
+                true => t.shallow_clone(),
+                false => ordered(t, ty)?.f_to_kind(float)?,
+            };
             let reduced = segments.reduced(k, &t, initial, shape)?;
             match ty {
+                _ if kind(ty) == float => Ok(reduced),
                 ScalarType::Bool => unordered(&reduced.f_to_kind(Kind::Uint8)?, ty),
                 _ => unordered(&reduced.f_to_kind(kind(ty))?, ty),
             }
@@ -56,6 +65,9 @@ fn exact(ty: ScalarType) -> Option<Kind> {
     }
 }
 
+/// Of so many segments at most the host computes the lengths.
+const FEW: i64 = 1 << 12;
+
 /// Segments that are there. Libtorch reads wherever it is told: they must ascend within the rows.
 struct Checked {
     lengths: Tensor,
@@ -71,8 +83,19 @@ impl Checked {
         if count < 0 {
             return Err(wrong());
         }
-        let first = offsets.f_int64_value(&[0])?;
+        let Checked { lengths, first, range } = match offsets.device() {
+            tch::Device::Cpu if count <= FEW => Checked::by_host(offsets, count)?,
+            _ => Checked::by_calls(offsets, count)?,
+        };
         let last = offsets.f_int64_value(&[count])?;
+        // Differences that are lengths have not wrapped: between the first and the last, offsets ascend.
+        if first < 0 || last > n || (count > 0 && range.0 < i64::from(full)) || range.1 > n {
+            return Err(wrong());
+        }
+        Ok(Checked { lengths, first, range })
+    }
+
+    fn by_calls(offsets: &Tensor, count: i64) -> Result<Checked> {
         let lengths = offsets.f_narrow(0, 1, count)?.f_sub(&offsets.f_narrow(0, 0, count)?)?;
         let range = match count {
             0 => (0, 0),
@@ -81,11 +104,17 @@ impl Checked {
                 (least.f_int64_value(&[])?, greatest.f_int64_value(&[])?)
             }
         };
-        // Differences that are lengths have not wrapped: between the first and the last, offsets ascend.
-        if first < 0 || last > n || (count > 0 && range.0 < i64::from(full)) || range.1 > n {
-            return Err(wrong());
-        }
-        Ok(Checked { lengths, first, range })
+        Ok(Checked { lengths, first: offsets.f_int64_value(&[0])?, range })
+    }
+
+    /// The same without calls of libtorch that would take longer than what they do.
+    fn by_host(offsets: &Tensor, count: i64) -> Result<Checked> {
+        let offsets = Vec::<i64>::try_from(offsets)?;
+        let lengths: Vec<i64> =
+            offsets.iter().zip(offsets.iter().skip(1)).map(|(start, end)| end.wrapping_sub(*start)).collect();
+        let range = (lengths.iter().min().copied().unwrap_or(0), lengths.iter().max().copied().unwrap_or(0));
+        debug_assert_eq!(lengths.len() as i64, count);
+        Ok(Checked { lengths: Tensor::f_from_slice(&lengths)?, first: offsets.first().copied().unwrap_or(0), range })
     }
 
     /// Reductions of floats, into a tensor of this shape. By lengths, which are faster than offsets, from the first one

@@ -1,0 +1,69 @@
+//! Reductions of rows whose elements do not lie next to one another in memory: of the columns of a matrix.
+
+use crate::torch::TorchError;
+use acc_desugar::graph::Known;
+use tch::{Device, Kind, Tensor};
+
+type Result<T> = std::result::Result<T, TorchError>;
+
+/// So many elements of each row are reduced first,
+const BLOCK: i64 = 32;
+/// of rows that have at least so many,
+const LONG: i64 = 512;
+/// if the tensor has more bytes than this and is not near the processor anyhow.
+const FAR: usize = 8 << 20;
+/// Tensors of so few rows, of which libtorch takes little at a time, gain from it as soon as they have
+const FEW_ROWS: i64 = 32;
+/// more bytes than this.
+const NEAR: usize = 1 << 20;
+
+/// Whether the rows are reduced in blocks, by [`in_blocks`].
+///
+/// libtorch walks a few neighbouring rows from one end to the other before it comes to the next ones. A line of memory in
+/// which one group of rows ends and the next one begins has then left the near caches, and is read twice, which is so of
+/// each line unless the memory begins at one; and each step is in another page. A block of elements of all rows stays near.
+pub(super) fn are_apart(t: &Tensor) -> bool {
+    let (Some((n, outer)), Some((step, steps))) = (split_last(t.size()), split_last(t.stride())) else { return false };
+    let rows = outer.iter().product::<i64>();
+    let beside = outer.iter().zip(&steps).any(|(n, step)| *n > 1 && *step == 1);
+    let bytes = t.numel() * t.kind().elt_size_in_bytes();
+    let far = if rows < FEW_ROWS { NEAR } else { FAR };
+    beside && step > 1 && n >= LONG && bytes > far && t.device() == Device::Cpu
+}
+
+fn split_last(mut of: Vec<i64>) -> Option<(i64, Vec<i64>)> {
+    let last = of.pop()?;
+    Some((last, of))
+}
+
+/// The reduction of each row, in which blocks are reduced first.
+pub(super) fn in_blocks(k: Known, t: &Tensor, kind: Kind) -> Result<Tensor> {
+    let Some((n, outer)) = split_last(t.size()) else { return Err(TorchError::new("a reduction of no axis")) };
+    let (blocks, rest) = (n / BLOCK, n % BLOCK);
+    // What the blocks come to lies as their elements do: the rows side by side.
+    let shape: Vec<i64> = std::iter::once(blocks + i64::from(rest > 0)).chain(outer).collect();
+    let back: Vec<i64> = (1..shape.len() as i64).chain([0]).collect();
+    let all = Tensor::f_empty(shape, (kind, t.device()))?.f_permute(back)?;
+    let full = t.f_narrow(-1, 0, blocks * BLOCK)?.f_unflatten(-1, [blocks, BLOCK])?;
+    let _ = last_axis(k, &full, kind, Some(&all.f_narrow(-1, 0, blocks)?))?;
+    if rest > 0 {
+        let _ = last_axis(k, &t.f_narrow(-1, n - rest, rest)?, kind, Some(&all.f_select(-1, blocks)?))?;
+    }
+    last_axis(k, &all, kind, None)
+}
+
+/// The reduction of each row in one call, into a tensor or a new one. Truth values and unsigned numbers have an order as
+/// [`ordered`](super::reduce::ordered) says.
+pub(super) fn last_axis(k: Known, t: &Tensor, kind: Kind, out: Option<&Tensor>) -> Result<Tensor> {
+    let axis = [-1i64];
+    Ok(match (k, out) {
+        (Known::Sum, None) => t.f_sum_dim_intlist(axis.as_slice(), false, kind)?,
+        (Known::Sum, Some(out)) => t.f_sum_intlist_out(out, axis.as_slice(), false, kind)?,
+        (Known::Product, None) => t.f_prod_dim_int(-1, false, kind)?,
+        (Known::Product, Some(out)) => t.f_prod_int_out(out, -1, false, kind)?,
+        (Known::Min | Known::All, None) => t.f_amin(axis, false)?,
+        (Known::Min | Known::All, Some(out)) => t.f_amin_out(out, axis, false)?,
+        (Known::Max | Known::Any, None) => t.f_amax(axis, false)?,
+        (Known::Max | Known::Any, Some(out)) => t.f_amax_out(out, axis, false)?,
+    })
+}
