@@ -82,7 +82,7 @@ impl Pass {
         let mut stmts = Vec::with_capacity(b.stmts.len());
         for s in &b.stmts {
             self.note(s);
-            if !self.transposed(s, &mut stmts) {
+            if !self.transposed(s, &mut stmts) && !self.folded(s, &mut stmts) {
                 let op = crate::map_op(&s.op, &mut Fun::clone, &mut |a| a, &mut |b, _| self.block(b));
                 stmts.push(Stmt { results: s.results.clone(), op, loc: s.loc.clone() });
             }
@@ -135,6 +135,34 @@ impl Pass {
         out.push(stmt(of, ArrayOp::Map { f: f.clone(), xs, indexed: false }));
         out.push(stmt(result, transposition(of, &order, &s.loc)));
         self.turned.insert(result, Turned { of, order });
+        self.changes = true;
+        true
+    }
+
+    /// Folds a transposed array with the axes that are not folded in the order in which they lie in memory, and transposes the
+    /// result; whether that is worth it.
+    fn folded(&mut self, s: &Stmt, out: &mut Vec<Stmt>) -> bool {
+        let (ArrayOp::Fold { f, init, xs }, Some(&result)) = (&s.op, s.results.first()) else { return false };
+        let Some(Turned { of, order }) = self.turned.get(xs) else { return false };
+        let (of, order) = (*of, order.clone());
+        let Some((&along, outer)) = order.split_last() else { return false };
+        // What runs along memory, or beside its neighbours there, is in a good order.
+        let innermost = outer.len();
+        if along == innermost || outer.last() == Some(&innermost) {
+            return false;
+        }
+        let mut sorted = outer.to_vec();
+        sorted.sort_unstable();
+        // Of each axis of the result the one of the fold in memory's order.
+        let places = outer.iter().filter_map(|axis| sorted.binary_search(axis).ok()).collect::<Vec<_>>();
+        sorted.push(along);
+        let stmt = |result, op| Stmt { results: smallvec![result], op, loc: s.loc.clone() };
+        let operand = self.array(self.types[xs.index()].clone());
+        out.push(stmt(operand, transposition(of, &sorted, &s.loc)));
+        let fold = self.array(self.types[result.index()].clone());
+        out.push(stmt(fold, ArrayOp::Fold { f: f.clone(), init: init.clone(), xs: operand }));
+        out.push(stmt(result, transposition(fold, &places, &s.loc)));
+        self.turned.insert(result, Turned { of: fold, order: places });
         self.changes = true;
         true
     }
@@ -192,7 +220,8 @@ fn transposition(xs: ArrayId, order: &[usize], loc: &Loc) -> ArrayOp {
 
 #[cfg(test)]
 mod tests {
-    use super::transpose_late;
+    use super::{axis_order, transpose_late};
+    use acc_core::ir::ArrayOp;
     use acc_core::text::parse;
     use std::borrow::Cow;
 
@@ -220,6 +249,53 @@ mod tests {
             m: [2]f32 = map(t, r, f: |%x: f32, %y: f32| sub(%x, %y)) yield m";
         let names = ["backpermute", "replicate", "replicate", "zip_with", "backpermute"];
         assert_eq!(late(with_rows).unwrap(), names);
+    }
+
+    /// The orders of axes that a fold over an array of rank 3 in another order leaves, of all that change it.
+    fn folded(index: &str) -> Option<Vec<Vec<usize>>> {
+        let shape = index.split(", ").map(|v| match v {
+            "%i" => 0,
+            "%j" => 1,
+            _ => 2,
+        });
+        let mut extents = [""; 3];
+        for (axis, own) in shape.enumerate() {
+            extents[own] = ["extent(a, 0)", "extent(a, 1)", "extent(a, 2)"][axis];
+        }
+        let text = format!(
+            "program(a: [3]f32) {{
+               t: [3]f32 = backpermute(a, shape: || ({}), index: |%i: i64, %j: i64, %k: i64| ({index}))
+               s: [2]f32 = fold1(t, f: |%x: f32, %y: f32| add(%x, %y))
+               yield s
+             }}",
+            extents.join(", ")
+        );
+        let program = parse("late.acc", &text).unwrap();
+        match transpose_late(&program) {
+            Cow::Borrowed(_) => None,
+            Cow::Owned(p) => Some(
+                p.body
+                    .stmts
+                    .iter()
+                    .skip(1)
+                    .filter_map(|s| match &s.op {
+                        ArrayOp::Backpermute { index, .. } => axis_order(index),
+                        _ => None,
+                    })
+                    .collect(),
+            ),
+        }
+    }
+
+    #[test]
+    fn folds_go_along_memory() {
+        // The first axis is folded, and the others are in turn.
+        assert_eq!(folded("%k, %j, %i").unwrap(), [vec![1, 2, 0], vec![1, 0]]);
+        assert_eq!(folded("%j, %k, %i").unwrap(), [vec![0, 2, 1], vec![1, 0]]);
+        // In the order of memory already, or with a row of memory to fold.
+        assert_eq!(folded("%k, %i, %j"), None);
+        assert_eq!(folded("%i, %k, %j"), None);
+        assert_eq!(folded("%j, %i, %k"), None);
     }
 
     #[test]

@@ -50,6 +50,37 @@ fn columns_are_folded_in_strips() {
 }
 
 #[test]
+fn folds_of_arrays_whose_axes_are_permuted() {
+    for (shape, index) in [
+        ("(extent(a, 2), extent(a, 1), extent(a, 0))", "%k, %j, %i"),
+        ("(extent(a, 1), extent(a, 2), extent(a, 0))", "%k, %i, %j"),
+        ("(extent(a, 2), extent(a, 0), extent(a, 1))", "%j, %k, %i"),
+        ("(extent(a, 0), extent(a, 2), extent(a, 1))", "%i, %k, %j"),
+    ] {
+        for fold in [
+            "fold(t, f: |%x: f32, %y: f32| add(%x, %y), init: || 2.0f32)",
+            // Not commutative.
+            "fold1(t, f: |%x: f32, %y: f32| %y)",
+        ] {
+            let text = format!(
+                "program(a: [3]f32) {{
+                   t: [3]f32 = backpermute(a, shape: || {shape}, index: |%i: i64, %j: i64, %k: i64| ({index}))
+                   s: [2]f32 = {fold}
+                   r: [2]f32 = backpermute(s, shape: || (extent(s, 1), extent(s, 0)), index: |%i: i64, %j: i64| (%j, %i))
+                   yield s, r
+                 }}"
+            );
+            let elt = parse(&text).param_types().next().unwrap().elt.clone();
+            for shape in [[1, 2, 3], [9, 70, 5], [33, 4, 65], [70, 17, 20], [0, 3, 4]] {
+                if shape[0] > 0 || fold.starts_with("fold(") {
+                    agree_within(&text, &[array(&shape, &elt, &mut Rng(11))], 1e-2);
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn two_folds_of_columns_and_what_is_made_of_them() {
     let text = "program(a: [2]i32) {
         t: [2](i32, i64) = generate(shape: || (extent(a, 1), extent(a, 0)), f: |%i: i64, %j: i64| (a[%j, %i], %j))

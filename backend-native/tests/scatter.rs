@@ -203,3 +203,18 @@ fn where_memory_is_limited_elements_are_combined_in_order() {
     let limits = RunLimits { max_bytes: Some(4 * SIZE as u64 + 1000), ..RunLimits::none() };
     assert_eq!(backend.run_untyped(&program, &args, &limits).unwrap(), want);
 }
+
+/// Floats become positions in vectors, of which elements are then taken one by one; those that are no position saturate.
+#[test]
+fn floats_are_counted() {
+    let text = "program(a: [1]f32) {
+        z: [1]i32 = generate(shape: || 100i64, f: |%i: i64| 0i32)
+        o: [1]i32 = map(a, f: |%x: f32| 1i32)
+        h: [1]i32 = permute(o, into: z, combine: |%x: i32, %y: i32| add(%x, %y),
+          target: |%i: i64| (1u8, min(max(cast(mul(a[%i], 25.0f32), i64), 0i64), 99i64)))
+        yield h
+      }";
+    for n in [1, 100, ELEMENTS] {
+        check(text, &[array(&[n], &ScalarType::F32.into(), &mut Rng(n as u64))]);
+    }
+}

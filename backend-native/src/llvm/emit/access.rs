@@ -251,7 +251,7 @@ impl Emitter<'_> {
             turned.into_iter().for_each(|(r, v)| self.set(r, v));
             return;
         }
-        if self.read_beyond(n, l) || self.read_around(n, l) {
+        if self.read_beyond(n, l) || self.read_around(n, l) || self.read_clamped(n, l) {
             return;
         }
         let (index, good) = self.checked(l.array, &l.index, l.edge);
@@ -403,7 +403,7 @@ impl Emitter<'_> {
     }
 
     /// Positions of which each can be read: lanes that are off read the first element that is there.
-    fn safe(&mut self, array: ArrayId, rank: usize, positions: Parts) -> Parts {
+    pub(super) fn safe(&mut self, array: ArrayId, rank: usize, positions: Parts) -> Parts {
         // Reads of single lanes, each under a condition of its own, would cost more than the check of all.
         self.settle();
         let Mask::Lanes(mask) = self.mask.clone() else { return positions };

@@ -133,21 +133,12 @@ impl Emitter<'_> {
         self.w.start(each);
         ways.push(self.way(n, l, join, |e, ty, column| e.singly(ty, column, &row, &start, &by)));
 
-        self.w.start(join);
-        for (k, &r) in n.results.iter().enumerate() {
-            let vector = self.vector(self.ty(r));
-            let parts = (0..self.width.parts).map(|part| {
-                let ends: Vec<String> = ways.iter().map(|(v, from)| format!("[ {}, {from} ]", v[k][part])).collect();
-                put!(self, "phi {vector} {}", ends.join(", "))
-            });
-            let parts: Parts = parts.collect();
-            self.set(r, V::Lanes(parts));
-        }
+        self.ways_join(n, join, &ways);
         true
     }
 
     /// What is read of each leaf in one of the ways, and the block where that ends.
-    fn way(
+    pub(super) fn way(
         &mut self,
         n: &Node,
         l: &Load,
@@ -162,6 +153,20 @@ impl Emitter<'_> {
         let end = self.w.block;
         self.w.jump(join);
         (all, end)
+    }
+
+    /// Goes on where several ways of a read meet.
+    pub(super) fn ways_join(&mut self, n: &Node, join: Label, ways: &[(Vec<Parts>, Label)]) {
+        self.w.start(join);
+        for (k, &r) in n.results.iter().enumerate() {
+            let vector = self.vector(self.ty(r));
+            let parts = (0..self.width.parts).map(|part| {
+                let ends: Vec<String> = ways.iter().map(|(v, from)| format!("[ {}, {from} ]", v[k][part])).collect();
+                put!(self, "phi {vector} {}", ends.join(", "))
+            });
+            let parts: Parts = parts.collect();
+            self.set(r, V::Lanes(parts));
+        }
     }
 
     /// The lanes of elements from a place of a row on, which starts again where it reaches the divisor.

@@ -38,6 +38,7 @@ impl<'a> Emitter<'a> {
         let outer_body = std::mem::replace(&mut self.body, body);
         let outer_levels = std::mem::replace(&mut self.levels, levels(body, &params));
         let outer_around = std::mem::take(&mut self.around);
+        let outer_clamped = std::mem::take(&mut self.clamped);
         let outer_values = std::mem::replace(&mut self.values, vec![None; body.types.len()]);
         let outer_used = std::mem::replace(&mut self.used, body.used());
         let outer_axes = std::mem::replace(&mut self.axes, axes);
@@ -51,6 +52,7 @@ impl<'a> Emitter<'a> {
         self.body = outer_body;
         self.levels = outer_levels;
         self.around = outer_around;
+        self.clamped = outer_clamped;
         self.values = outer_values;
         self.used = outer_used;
         self.axes = outer_axes;

@@ -20,6 +20,7 @@ mod access;
 mod around;
 mod cast;
 mod chunk;
+mod clamped;
 mod combine;
 mod compact;
 mod control;
@@ -305,6 +306,8 @@ struct Emitter<'a> {
     lane_step: i64,
     /// Indices that start again where they reach a divisor.
     around: HashMap<Val, around::Around>,
+    /// Positions between bounds.
+    clamped: HashMap<Val, clamped::Clamped>,
     /// What is read from memory of the function, where it was turned.
     turned: Vec<turned::Turned>,
 }
@@ -343,6 +346,7 @@ impl<'a> Emitter<'a> {
             ahead: false,
             lane_step: 1,
             around: HashMap::new(),
+            clamped: HashMap::new(),
             turned: Vec::new(),
         }
     }

@@ -92,6 +92,7 @@ impl<'a> Emitter<'a> {
             .collect();
         self.levels = levels(self.body, &params);
         self.around = self.arounds();
+        self.clamped = self.clamps();
         self.constants_of(self.body);
         let body = self.body;
         let stages = depths(&body.region, &|axis| match axis.cmp(&lane) {

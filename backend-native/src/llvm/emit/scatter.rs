@@ -8,8 +8,9 @@ use super::ending::Leaf;
 use super::text::{Operand, element, put, stored};
 use super::value::{Mask, Parts, Shape, V};
 use super::{Emitter, SMALL, Width, Word};
-use crate::kernel::{Body, Finish, Kernel, Record, Update};
+use crate::kernel::{Body, Finish, Kernel, Op, Record, Update};
 use acc_core::data::ScalarType;
+use acc_core::ir::Val;
 use std::fmt::Write;
 
 /// Lanes that a turn of the loop over them combines, if that is simple. (Were all of them written out, LLVM would take
@@ -20,11 +21,15 @@ const AT_ONCE: usize = 4;
 const ALONE: usize = 8;
 
 /// The vectors of a scatter. Elements that take few operations are computed one by one, for to take them from vectors
-/// costs more than that.
+/// costs more than that; but floats that become integers, which saturate, take many where they are no vectors.
 pub(super) fn width(kernel: &Kernel, size: usize, vectors: Width) -> Width {
     let is_straight = kernel.element.region.nodes.iter().all(|n| n.op.regions().is_empty());
     let is_known = kernel.outputs.iter().all(|o| matches!(o.finish, Finish::Scatter { known: Some(_), .. }));
-    if is_straight && is_known && size <= SMALL { Width { lanes: 1, parts: ALONE } } else { vectors }
+    let truncates = kernel.element.region.nodes.iter().any(|n| {
+        let is_float = |v: &Val| kernel.element.ty(*v).is_float();
+        matches!(&n.op, Op::Cast(v) if is_float(v) && !n.results.iter().any(is_float))
+    });
+    if is_straight && is_known && !truncates && size <= SMALL { Width { lanes: 1, parts: ALONE } } else { vectors }
 }
 
 /// The kernel that stores what a scatter combines.
