@@ -181,6 +181,24 @@ fn a_condition_on_the_position_divides_the_space() {
     let n = xs.length();
     let shifted = graph(xs.imap(|i, x| i.lt(n - 1).then_else(xs.index(i + 1), x)));
     has(&shifted, &[("concat", 1), ("where", 0), ("gather", 0), ("take", 0), ("clamp", 0)]);
+    // Two ends, written either way.
+    let views = [("concat", 2), ("where", 0), ("gather", 0), ("take", 0), ("clamp", 0)];
+    let within = |i: Exp<i64>| i.ge(3).and(i.lt(n + 3));
+    has(&graph(generate(n + 6, |i| within(i).then_else(xs.index(i - 3), 0.0))), &views);
+    has(&graph(generate(n + 6, |i| i.lt(3).or(i.ge(n + 3)).then_else(0.0, xs.index(i - 3)))), &views);
+    has(&graph(generate(n + 6, |i| (!within(i)).then_else(0.0, xs.index(i - 3)))), &views);
+    // The ends of two axes.
+    let m = matrix();
+    let (rows, columns) = m.shape();
+    let padded = generate((rows + 2, columns + 2), |(i, j)| {
+        let inside = i.ge(1).and(i.le(rows)).and(j.ge(1).and(j.le(columns)));
+        inside.then_else(m.index((i - 1, j - 1)), 0.0)
+    });
+    has(&graph(padded), &[("concat", 4), ("where", 0), ("gather", 0), ("take", 0), ("clamp", 0)]);
+    // A long branch is not written once for each border.
+    let long = |x: Exp<f32>| (0..9).fold(x, |x, k| (x + k as f32).sin());
+    let twice = generate(n + 6, |i| within(i).then_else(xs.index(i - 3), long(i.to::<f32>())));
+    has(&graph(twice), &[("concat", 0), ("sin", 9)]);
 }
 
 #[test]

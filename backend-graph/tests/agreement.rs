@@ -446,3 +446,32 @@ fn remainders_by_the_extent() {
     agree(generate((columns, rows), |(j, i)| m.index(((i + 2).rem(rows), (j + columns - 1).rem(columns)))));
     fault(generate(columns, |j| m.index((j.mod_floor(columns), j))));
 }
+
+#[test]
+fn several_borders() {
+    for n in [0usize, 1, 2, 5, 10] {
+        let xs = enum_from(n, 5i64).compute();
+        let n = xs.length();
+        for (low, high) in [(3i64, 2i64), (0, 0), (-1, 4), (8, -2), (0, 30)] {
+            // The ends may lie beyond the array, or meet.
+            let inside = |i: Exp<i64>| i.ge(low).and(i.lt(n + low));
+            agree(generate(n + (low + high), |i| inside(i).then_else(xs.index(i - low), -1)));
+            agree(generate(n + (low + high), |i| i.lt(low).or(i.ge(n + low)).then_else(i * 7, xs.index(i - low))));
+            agree(generate(n + (low + high), |i| (!inside(i)).then_else(i, xs.index(i - low))));
+            agree(xs.imap(|i, x| i.gt(low).and(i.le(high)).then_else(x - xs.index(n - 1 - i), x)));
+            agree(xs.imap(|i, x| (lift(low).lt(i)).and(lift(high).ge(i)).then_else(x - xs.index(n - 1 - i), x)));
+        }
+        // What is read out of bounds all the same.
+        fault(generate(n + 3, |i| i.ge(1).and(i.lt(n + 2)).then_else(xs.index(i - 1), 0)));
+    }
+    let m = generate((3, 4), |(i, j)| i * 10 + j).compute();
+    let (rows, columns) = m.shape();
+    agree(generate((rows + 3, columns + 2), |(i, j)| {
+        let inside = i.ge(1).and(i.le(rows)).and(j.ge(2).and(j.lt(columns + 2)));
+        inside.then_else(m.index((i - 1, j - 2)), -1)
+    }));
+    agree(generate((rows, columns, columns), |(i, j, k)| {
+        let outside = i.gt(1).or(j.le(0)).or(k.ge(3)).or(k.lt(1));
+        outside.then_else(i * j, m.index((i + 1, j - 1)) + k)
+    }));
+}

@@ -73,7 +73,11 @@ impl Flattener<'_> {
         for (k, v) in n.results.iter().enumerate() {
             let ty = lanes.fun.ty(*v);
             let (t, e) = (self.tensor(sides[0][k], ty), self.tensor(sides[1][k], ty));
-            out.push(Scalar::Tensor(self.b.where_(c, t, e)));
+            let result = self.b.where_(c, t, e);
+            if ty == ScalarType::Bool {
+                self.note_choice(c, [t, e], result);
+            }
+            out.push(Scalar::Tensor(result));
         }
         out
     }

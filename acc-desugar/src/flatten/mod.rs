@@ -119,7 +119,7 @@ pub(super) struct Flattener<'a> {
     /// Sizes known not to be negative.
     extents: HashSet<Value>,
     /// The conditions met that hold up to a position of an axis, or from there on.
-    borders: HashMap<Value, pieces::Border>,
+    borders: HashMap<Value, pieces::Borders>,
     /// The integers met that are an index between bounds.
     clamped: HashMap<Value, clamped::Clamped>,
     /// The remainders met of an index by the extent of its axis.

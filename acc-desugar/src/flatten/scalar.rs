@@ -284,6 +284,9 @@ impl Flattener<'_> {
             self.note_clamped(p, &given, result);
             self.note_rotated(p, &given, result);
         }
+        if ty == ScalarType::Bool {
+            self.note_borders(p, &given, result);
+        }
         Scalar::Tensor(result)
     }
 

@@ -28,7 +28,7 @@ const MAY_NOT_FIT: i64 = 1 << 28;
 pub(super) fn iota(len: i64, start: i64, step: i64, ty: ScalarType, device: tch::Device) -> Result<Tensor> {
     if len >= MAY_NOT_FIT {
         // Fails without a number as operand, which tch would panic to drop.
-        Tensor::f_empty([len], (kind(ty), device))?;
+        let _room = Tensor::f_empty([len], (kind(ty), device))?;
     }
     // How large numbers are exact in the type; and libtorch computes the length of a range in doubles.
     let bits = match ty {
