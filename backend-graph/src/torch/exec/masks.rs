@@ -1,6 +1,5 @@
 //! Masks: whether any lane is on, and values chosen lane by lane.
 
-use super::tiles::{self, Operand};
 use crate::torch::TorchError;
 use tch::{Kind, Tensor};
 
@@ -37,8 +36,8 @@ pub(super) fn selected(c: &Tensor, t: &Tensor, e: &Tensor, place: Option<&Tensor
         Kind::Int16 | Kind::Half => Kind::Int16,
         _ => kind,
     };
-    // A predictable mask costs nothing, but nobody knows it. Other devices do not branch.
-    let dense = c.numel() >= MANY && c.dim() > 0 && t.dim() + e.dim() > 0 && c.device() == tch::Device::Cpu;
+    // A predictable mask costs nothing, but nobody knows it.
+    let dense = c.numel() >= MANY && c.dim() > 0 && t.dim() + e.dim() > 0;
     if !dense || !matches!(bits, Kind::Int | Kind::Int64) {
         return Ok(match place {
             Some(out) => t.f_where_self_out(out, c, e)?,
@@ -49,46 +48,13 @@ pub(super) fn selected(c: &Tensor, t: &Tensor, e: &Tensor, place: Option<&Tensor
     // a byte fills the wider numbers.
     let exchanged = place.is_some_and(|place| std::ptr::eq(place, e));
     let c = c.f_view_dtype(Kind::Int8)?;
-    let mask =
-        |c: &Tensor| -> Result<Tensor> { Ok(if exchanged { c.f_sub_scalar(1)? } else { c.f_neg()? }.f_to_kind(bits)?) };
+    let all_ones = if exchanged { c.f_sub_scalar(1)? } else { c.f_neg()? }.f_to_kind(bits)?;
     let as_bits = |t: &Tensor| if kind == bits { Ok(t.shallow_clone()) } else { t.f_view_dtype(bits) };
     let (mut x, y) = if exchanged { (as_bits(e)?, as_bits(t)?) } else { (as_bits(t)?, as_bits(e)?) };
-    let chosen = match in_tiles(&c, &x, &y, place.is_some(), &mask)? {
-        Some(chosen) => chosen,
-        None => {
-            let all_ones = mask(&c)?;
-            let differing = if place.is_some() { x.f_bitwise_xor_tensor_(&y)? } else { x.f_bitwise_xor_tensor(&y)? };
-            let taken = in_place_if(differing, &all_ones, Tensor::f_bitwise_and_tensor_, Tensor::f_bitwise_and_tensor)?;
-            in_place_if(taken, &y, Tensor::f_bitwise_xor_tensor_, Tensor::f_bitwise_xor_tensor)?
-        }
-    };
+    let differing = if place.is_some() { x.f_bitwise_xor_tensor_(&y)? } else { x.f_bitwise_xor_tensor(&y)? };
+    let taken = in_place_if(differing, &all_ones, Tensor::f_bitwise_and_tensor_, Tensor::f_bitwise_and_tensor)?;
+    let chosen = in_place_if(taken, &y, Tensor::f_bitwise_xor_tensor_, Tensor::f_bitwise_xor_tensor)?;
     Ok(if kind == bits { chosen } else { chosen.f_view_dtype(kind)? })
-}
-
-/// `((x ^ y) & mask(c)) ^ y`, tile by tile, if the elements of all three lie in one order; in the place of `x` if that is
-/// not needed any more.
-fn in_tiles(
-    c: &Tensor,
-    x: &Tensor,
-    y: &Tensor,
-    into_x: bool,
-    mask: &dyn Fn(&Tensor) -> Result<Tensor>,
-) -> Result<Option<Tensor>> {
-    let (shape, count) = (c.size(), c.numel() as i64);
-    let [Some(cs), Some(xs), Some(ys)] = [Operand::of(c, &shape)?, Operand::of(x, &shape)?, Operand::of(y, &shape)?]
-    else {
-        return Ok(None);
-    };
-    let all = if into_x { x.shallow_clone() } else { Tensor::f_empty(&shape, (x.f_kind()?, x.device()))? };
-    let flat = all.f_view([-1i64])?;
-    for tile in tiles::all(count) {
-        let mut out = flat.f_narrow(0, tile.0, tile.1)?;
-        let y = ys.part(tile)?;
-        let _ = xs.part(tile)?.f_bitwise_xor_tensor_out(&out, &y)?;
-        let _ = out.f_bitwise_and_tensor_(&mask(&cs.part(tile)?)?)?;
-        let _ = out.f_bitwise_xor_tensor_(&y)?;
-    }
-    Ok(Some(all))
 }
 
 /// An operation that writes into its first operand, which nobody else has, if that has the shape of the result.

@@ -1,7 +1,6 @@
 //! Running a plan with libtorch.
 
 mod cast;
-mod compare;
 mod fault;
 mod lanes;
 mod masks;
@@ -11,7 +10,6 @@ mod reduce;
 mod rows;
 mod segments;
 mod strided;
-mod tiles;
 mod value;
 mod views;
 

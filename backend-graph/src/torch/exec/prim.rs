@@ -3,7 +3,6 @@
 //! libtorch has no arithmetic on u16, u32 and u64: these are held as signed bits of the same width. Sums, products and
 //! bitwise operations are the same on these; order, division and shifts to the right are not.
 
-use super::compare::{Comparison, ComparisonInto, holds};
 use crate::torch::TorchError;
 use crate::torch::transfer::kind;
 use acc_core::data::{Lit, ScalarType};
@@ -245,11 +244,28 @@ fn half(p: PrimOp, x: &Tensor, y: &Tensor) -> Result<Tensor> {
     Ok(wide.f_to_kind(kind(p.result_type(ScalarType::F16)))?)
 }
 
+type Comparison = fn(&Tensor, &Tensor) -> std::result::Result<Tensor, tch::TchError>;
+type ComparisonInto = fn(&Tensor, &Tensor, &Tensor) -> std::result::Result<Tensor, tch::TchError>;
+
 fn compare(ty: ScalarType, x: &Tensor, y: &Tensor, f: Comparison, into: ComparisonInto) -> Result<Tensor> {
     match is_encoded(ty) {
         true => holds(ty, &flip_sign(x, ty)?, &flip_sign(y, ty)?, f, into),
         false => holds(ty, x, y, f, into),
     }
+}
+
+/// From so many elements on it is faster to store what a comparison says as numbers of its operands' type first.
+const MANY: usize = 1 << 13;
+
+/// What a comparison says of each pair. libtorch compares element by element where it stores truth values, and vectors
+/// where it stores numbers, which it converts as vectors, too; of wider numbers there is nothing to be won.
+fn holds(ty: ScalarType, x: &Tensor, y: &Tensor, f: Comparison, into: ComparisonInto) -> Result<Tensor> {
+    let narrow = matches!(ty, ScalarType::F32 | ScalarType::I32 | ScalarType::U32);
+    if !narrow || x.numel().max(y.numel()) < MANY || x.device() != tch::Device::Cpu {
+        return Ok(f(x, y)?);
+    }
+    let numbers = Tensor::f_empty([0i64], (kind(ty), x.device()))?;
+    Ok(into(x, &numbers, y)?.f_to_kind(Kind::Bool)?)
 }
 
 /// The quotient truncated towards zero. `MIN / -1` of 32 and 64 bits would kill the process: -1 is taken apart.
