@@ -8,6 +8,8 @@ type Result<T> = std::result::Result<T, TorchError>;
 
 /// So many elements of each row are reduced first,
 const BLOCK: i64 = 32;
+/// so many where a product sums them, after another,
+const BLOCK_OF_PRODUCTS: i64 = 256;
 /// of rows that have at least so many,
 const LONG: i64 = 512;
 /// if the tensor has more bytes than this and is not near the processor anyhow.
@@ -31,6 +33,29 @@ pub(super) fn are_apart(t: &Tensor) -> bool {
     beside && step > 1 && n >= LONG && bytes > far && t.device() == Device::Cpu
 }
 
+/// Whether the rows are neighbours in memory, in their order.
+fn are_beside(t: &Tensor) -> bool {
+    let mut next = 1;
+    t.size().into_iter().zip(t.stride()).rev().skip(1).filter(|(n, _)| *n != 1).all(|(n, step)| {
+        let beside = step == next;
+        next *= n;
+        beside
+    })
+}
+
+/// The sum of each row of each block as the product of a row of ones with the block, which reads a line of memory once
+/// wherever it begins. `full` is of the rows' axes, the blocks' and that of their elements, `out` of all but the last.
+fn sums_by_products(full: &Tensor, out: &Tensor) -> Result<()> {
+    let outer = full.dim() as i64 - 2;
+    let flat = |t: &Tensor| Ok::<_, TorchError>(t.f_movedim_int(outer, 0)?.f_flatten(1, outer)?);
+    let (full, out) = (flat(full)?, flat(out)?);
+    let blocks = out.size().first().copied().unwrap_or(1);
+    let ones = Tensor::f_ones([1, 1, BLOCK_OF_PRODUCTS], (full.f_kind()?, full.device()))?;
+    let ones = ones.f_expand([blocks, 1, BLOCK_OF_PRODUCTS], false)?;
+    let _ = ones.f_bmm_out(&out.f_unsqueeze(1)?, &full.f_transpose(1, 2)?)?;
+    Ok(())
+}
+
 fn split_last(mut of: Vec<i64>) -> Option<(i64, Vec<i64>)> {
     let last = of.pop()?;
     Some((last, of))
@@ -39,13 +64,20 @@ fn split_last(mut of: Vec<i64>) -> Option<(i64, Vec<i64>)> {
 /// The reduction of each row, in which blocks are reduced first.
 pub(super) fn in_blocks(k: Known, t: &Tensor, kind: Kind) -> Result<Tensor> {
     let Some((n, outer)) = split_last(t.size()) else { return Err(TorchError::new("a reduction of no axis")) };
-    let (blocks, rest) = (n / BLOCK, n % BLOCK);
+    let by_products = k == Known::Sum && matches!(kind, Kind::Float | Kind::Double) && t.kind() == kind && are_beside(t);
+    let block = if by_products { BLOCK_OF_PRODUCTS } else { BLOCK };
+    let (blocks, rest) = (n / block, n % block);
     // What the blocks come to lies as their elements do: the rows side by side.
     let shape: Vec<i64> = std::iter::once(blocks + i64::from(rest > 0)).chain(outer).collect();
     let back: Vec<i64> = (1..shape.len() as i64).chain([0]).collect();
     let all = Tensor::f_empty(shape, (kind, t.device()))?.f_permute(back)?;
-    let full = t.f_narrow(-1, 0, blocks * BLOCK)?.f_unflatten(-1, [blocks, BLOCK])?;
-    let _ = last_axis(k, &full, kind, Some(&all.f_narrow(-1, 0, blocks)?))?;
+    let full = t.f_narrow(-1, 0, blocks * block)?.f_unflatten(-1, [blocks, block])?;
+    let out = all.f_narrow(-1, 0, blocks)?;
+    if by_products {
+        sums_by_products(&full, &out)?;
+    } else {
+        let _ = last_axis(k, &full, kind, Some(&out))?;
+    }
     if rest > 0 {
         let _ = last_axis(k, &t.f_narrow(-1, n - rest, rest)?, kind, Some(&all.f_select(-1, blocks)?))?;
     }
