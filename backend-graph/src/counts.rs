@@ -2,7 +2,8 @@
 //!
 //! A call *launches work* if it computes elements or moves them. Views and what happens on the host alone do not. Bodies
 //! count once, whichever way a run takes and however often. Some calls depend on the extents: the counts are those of
-//! small tensors (a selection among many elements is several calls). Those of a scan of segments depend on how
+//! small tensors (a selection among many elements is several calls). Sums at positions of less than 32 bits are one call more
+//! than is counted, unless they count ones. Those of a scan of segments depend on how
 //! long these are: the counts are for lengths that differ, but not so much that they do not fit side by side. Segments of one
 //! length take a fifth of that; very unlike ones a sequence of steps, as scans with operators of their own do.
 
@@ -180,8 +181,8 @@ impl<'a> Counter<'a> {
             Op::Select { .. } => (0, 1),
             Op::InsertAxes(_, axes) => (0, axes.len()),
             Op::Unfold { .. } => (0, 2),
-            Op::Gather(_, at) => (1, if self.scalar(*at).1 == 1 { 0 } else { 2 }),
-            Op::Take { .. } => (1, 0),
+            Op::Gather(_, at) => (1 + self.widened(*at), if self.scalar(*at).1 == 1 { 0 } else { 2 }),
+            Op::Take { at, .. } => (1 + self.widened(*at), 0),
             Op::Pad { .. } => (1, 4),
             Op::Scatter { base, .. } => (if self.scalar(*base).0 == ScalarType::F16 { 4 } else { 1 }, 0),
             Op::Concat(..) | Op::Nonzero(_) | Op::Sort(_) => (1, 0),
@@ -216,6 +217,11 @@ impl<'a> Counter<'a> {
             Op::Divisor(_) | Op::Checked { .. } | Op::Confine { .. } => (0, 0),
             Op::Trace { .. } => (0, 0),
         }
+    }
+
+    /// Positions of less than 32 bits are made wider before they are used.
+    fn widened(&self, at: Value) -> usize {
+        usize::from(self.scalar(at).0.bits() < 32)
     }
 
     fn condition(&mut self, c: Value) {

@@ -455,3 +455,33 @@ fn several_borders() {
         outside.then_else(i * j, m.index((i + 1, j - 1)) + k)
     }));
 }
+
+#[test]
+fn positions_of_narrow_types() {
+    macro_rules! positions {
+        ($($ty:ident),*) => {$({
+            let at = use_(&Vector::from([4 as $ty, 0, 3, 3, 1]));
+            let wide = || at.map(|i| i.to::<i64>());
+            let table = generate(5, |i| i * i);
+            agree(wide().map(|i| table.index(i)));
+            agree(table.gather(wide()));
+            agree(generate((3, 5), |(i, j)| i * 10 + j).backpermute((3, 5), |(i, j)| (i, at.index(j).to::<i64>())));
+            agree(fill(5, 1u32).permute(fill(6, 0u32), |a, b| a + b, |i| Some(at.index(i).to::<i64>())));
+            agree(floats().permute(fill(6, 0.5f32), |a, b| a + b, |i| Some(at.index(i).to::<i64>())));
+            agree(floats().permute(fill(6, 0.5f32), |a, b| a.max(b), |i| Some(at.index(i).to::<i64>())));
+            agree(at.map(|i| (table.index(i.to::<i64>()), i.to::<i64>() + 1)));
+            let none = use_(&Vector::<$ty>::from(vec![]));
+            agree(none.map(|i| table.index(i.to::<i64>())));
+            for bad in [5 as $ty, <$ty>::MAX, <$ty>::MIN.wrapping_sub(1), (0 as $ty).wrapping_sub(1)] {
+                let at = use_(&Vector::from([0, bad]));
+                fault(at.map(|i| table.index(i.to::<i64>())));
+                fault(fill(2, 1u32).permute(fill(5, 0u32), |a, b| a + b, |i| Some(at.index(i).to::<i64>())));
+            }
+            // The greatest number of bytes is a position.
+            let table = generate(255, |i| i + 1);
+            let last = use_(&Vector::from([(<$ty>::MAX as u64).min(254) as $ty]));
+            agree(last.map(|i| table.index(i.to::<i64>())));
+        })*};
+    }
+    positions!(i8, i16, i32, i64, u8, u16, u32, u64);
+}

@@ -22,6 +22,10 @@ fn others() -> Floats {
     use_(&Vector::from([1.0f32, 2.0, 3.0, 4.0]))
 }
 
+fn bytes() -> Acc<Vector<u8>> {
+    use_(&Vector::from([2u8, 0, 1]))
+}
+
 fn ints() -> Ints {
     use_(&Vector::from([3i64, 1, 2, 0]))
 }
@@ -289,6 +293,8 @@ structure! {
     "scan that starts afresh at marks" [22, 20, 0] floats().map(|x| (x.gt(1.0), x)).scanl1(|(m, a), (n, b)| (m | n, n.then_else(b, a + b))).map(|(_, x)| x), floats().map(|x| (x, x.gt(1.0))).scanl1(|p, q| ((!q.1).then_else(q.0 + p.0, q.0), q.1 | p.1)).map(|(x, _)| x);
     // ---- permutes
     "histogram" [1, 8, 0] { let at = ints(); fill(at.length(), 1i64).permute(fill(4, 0i64), |a, b| a + b, |i| Some(at.index(i))) }, { let at = ints(); at.map(|_| constant(1i64)).permute(fill(4, 0i64), |new, old| old + new, |k| Some(at.index(k))) };
+    "histogram of bytes" [1, 8, 0] { let at = bytes(); fill(at.length(), 1i64).permute(fill(4, 0i64), |a, b| a + b, |i| Some(at.index(i).to::<i64>())) }, { let at = bytes().map(|b| b.to::<i64>()); at.map(|_| constant(1i64)).permute(fill(4, 0i64), |new, old| old + new, |k| Some(at.index(k))) };
+    "gather at bytes" [2, 0, 0] { let xs = floats(); bytes().map(|b| xs.index(b.to::<i64>())) }, floats().gather(bytes().map(|b| b.to::<i64>()));
     "scatter" [1, 5, 0] { let at = ints(); floats().permute(others(), |new, _| new, |i| Some(at.index(i))) }, { let targets = ints(); let last = |new: Exp<f32>, _: Exp<f32>| new; floats().permute(others(), last, |k| Some(targets.index(k))) };
     "filter" [3, 0, 0] floats().filter(|x| x.gt(1.0)).0, { let big = |x: Exp<f32>| x.gt(1.0); let (kept, _) = floats().filter(big); kept };
     // ---- stencils

@@ -15,6 +15,13 @@ pub enum ScatterMode {
     Combine(Known),
 }
 
+/// Whether what reads and writes at positions takes them as this type: as integers that no more than the greatest half of
+/// `u32` makes negative ones of libtorch's types, which are out of bounds.
+pub(crate) fn is_position(ty: ScalarType) -> bool {
+    use ScalarType::{I8, I16, I32, I64, U8, U32};
+    matches!(ty, I64 | I32 | U32 | I16 | I8 | U8)
+}
+
 /// What stands beyond the ends of an axis.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum PadMode {
@@ -138,7 +145,8 @@ pub enum Op {
     },
     /// The nearest position in `0..extent`; if there is none, one that differs from what it was.
     Clamp(Value, Value),
-    /// Positions, all of them in `0..extent`: if one is not, the run has a fault.
+    /// Positions, all of them in `0..extent`: if one is not, the run has a fault. As those of reads and writes they are of
+    /// type `i64`, or of a narrower integer type.
     InBounds {
         /// The positions.
         at: Value,

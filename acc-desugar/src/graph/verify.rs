@@ -8,6 +8,7 @@
 //!   a fold or scan takes a size and two operands of the columns' types, and yields these types.
 //! * **G4** Axes are below the rank.
 
+use super::op::is_position;
 use super::{Body, Graph, Node, Op, ScatterMode, Type, Value};
 use acc_core::data::ScalarType::{Bool, I64};
 use acc_core::ir::{Loc, bitcast_exists, cast_exists};
@@ -97,6 +98,7 @@ impl Verifier<'_> {
         let bad = || format!("operands ({}), results ({})", show(&n.op.operands()), show(&n.results));
         let result = |scalar, rank| results == [Type::Tensor { scalar, rank }];
         let is = |v: Value, scalar, rank| g.ty(v) == Type::Tensor { scalar, rank };
+        let positions = |v: Value| matches!(g.ty(v), Type::Tensor { scalar, rank: 1 } if is_position(scalar));
         let same = |x: Value| results == [g.ty(x)] && tensor(x).is_some();
         let rank_below = |x: Value, axis: u32| tensor(x).is_some_and(|(_, r)| (axis as usize) < r);
         let broadcasts = |vs: &[Value]| {
@@ -143,8 +145,9 @@ impl Verifier<'_> {
                 }
                 _ => false,
             },
-            Op::Clamp(at, extent) | Op::InBounds { at, extent, .. } => {
-                sizes(&[*extent]) && same(*at) && tensor(*at).is_some_and(|(s, _)| s == I64)
+            Op::Clamp(at, extent) => sizes(&[*extent]) && same(*at) && tensor(*at).is_some_and(|(s, _)| s == I64),
+            Op::InBounds { at, extent, .. } => {
+                sizes(&[*extent]) && same(*at) && tensor(*at).is_some_and(|(s, _)| is_position(s))
             }
             Op::Divisor(y) => same(*y) && tensor(*y).is_some_and(|(s, _)| s.is_int()),
             Op::Reshape(x, shape) => sizes(shape) && tensor(*x).is_some_and(|(s, _)| result(s, shape.len())),
@@ -176,7 +179,7 @@ impl Verifier<'_> {
                     && tensor(*x).is_some_and(|(s, r)| r == 1 && result(s, lens.len()))
             }
             Op::Gather(x, at) => match (tensor(*x), tensor(*at)) {
-                (Some((s, 1)), Some((I64, r))) => result(s, r),
+                (Some((s, 1)), Some((p, r))) if is_position(p) => result(s, r),
                 _ => false,
             },
             Op::Pad { x, widths, .. } => same(*x) && tensor(*x).is_some_and(|(_, r)| r == widths.len()),
@@ -201,14 +204,14 @@ impl Verifier<'_> {
                 at.check(got == types, "G3", || format!("an operator on {types:?} yields {got:?}"))?;
                 results == wanted && columns.iter().all(|c| tensor(*c).is_some_and(|(_, r)| r > 0))
             }
-            Op::Take { x, axis, at } => same(*x) && rank_below(*x, *axis) && is(*at, I64, 1),
+            Op::Take { x, axis, at } => same(*x) && rank_below(*x, *axis) && positions(*at),
             Op::Scatter { base, at, values, mode } => {
                 let boolean = tensor(*base).is_some_and(|(s, _)| s == Bool);
                 let fits = match mode {
                     ScatterMode::Last => true,
                     ScatterMode::Combine(k) => matches!(k, super::Known::All | super::Known::Any) == boolean,
                 };
-                same(*base) && g.ty(*base) == g.ty(*values) && is(*at, I64, 1) && fits
+                same(*base) && g.ty(*base) == g.ty(*values) && positions(*at) && fits
             }
             Op::Concat(xs, axis) => {
                 xs.first().is_some_and(|x| same(*x) && rank_below(*x, *axis))

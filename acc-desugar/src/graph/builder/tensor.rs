@@ -1,6 +1,7 @@
 //! Nodes of tensors: element-wise operations, views, movement of data, reductions.
 
 use super::Builder;
+use crate::graph::op::is_position;
 use crate::graph::{Known, Op, PadMode, ScatterMode, Type, Value};
 use acc_core::data::{Lit, Prim, ScalarType};
 use acc_core::ir::PrimOp;
@@ -273,6 +274,7 @@ impl Builder {
         {
             return sorted;
         }
+        let at = self.as_they_came(at);
         let (scalar, rank) = (self.scalar(source), self.rank(at));
         self.tensor(Op::Gather(source, at), scalar, rank)
     }
@@ -283,6 +285,7 @@ impl Builder {
         {
             return sorted;
         }
+        let at = self.as_they_came(at);
         self.like(Op::Take { x, axis, at }, x)
     }
 
@@ -294,7 +297,28 @@ impl Builder {
     }
 
     pub(crate) fn scatter(&mut self, base: Value, at: Value, values: Value, mode: ScatterMode) -> Value {
+        let at = if mode == ScatterMode::Combine(Known::Sum) { self.as_they_came(at) } else { at };
         self.like(Op::Scatter { base, at, values, mode }, base)
+    }
+
+    /// Positions that were made of narrower integers, before that, if they are in bounds or found not to be by their use:
+    /// making them wide takes longer than using them. An unsigned number that the narrow type takes for a negative one is
+    /// found out of bounds.
+    fn as_they_came(&mut self, at: Value) -> Value {
+        match self.def(at) {
+            Some(Op::InBounds { at: wide, extent, by_use: true }) => {
+                let extent = *extent;
+                let Some(Op::Cast(narrow, ScalarType::I64)) = self.def(*wide) else { return at };
+                let narrow = *narrow;
+                if is_position(self.scalar(narrow)) { self.in_bounds(narrow, extent, true) } else { at }
+            }
+            Some(Op::Reshape(x, shape)) => {
+                let (x, shape) = (*x, shape.clone());
+                let narrow = self.as_they_came(x);
+                if narrow == x { at } else { self.reshape(narrow, &shape) }
+            }
+            _ => at,
+        }
     }
 
     pub(crate) fn concat(&mut self, xs: &[Value], axis: u32) -> Value {

@@ -81,6 +81,8 @@ impl Run<'_> {
         if by_use && on_cpu {
             return Ok(held);
         }
+        // Of a narrow type the last position of a large extent may be none.
+        let held: Held = if held.f_kind()? == Kind::Int64 { held } else { held.f_to_kind(Kind::Int64)?.into() };
         let (least, greatest) = held.f_aminmax(None, false)?;
         self.flags.push(Flag::Range(least, greatest, extent));
         // A bad position ends a CUDA context for good.

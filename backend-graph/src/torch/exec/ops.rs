@@ -2,7 +2,7 @@
 
 use super::masks::{any, selected};
 use super::reduce::{arg_extreme, contract, cumulative, exclusive, ordered, reduce, unordered};
-use super::views::{clamp, gather, iota, outside, pad, select, slice, take, unfold};
+use super::views::{clamp, gather, iota, outside, pad, positions, select, slice, take, unfold};
 use super::{Rt, Run, cast, prim, segments};
 use crate::plan::Place;
 use crate::torch::TorchError;
@@ -194,7 +194,8 @@ fn scatter(base: &Tensor, at: &Tensor, values: &Tensor, ty: ScalarType, mode: Sc
             }
             if ty == ScalarType::I64 { counts } else { counts.f_to_kind(kind(ty))? }
         }
-        ScatterMode::Combine(Known::Sum) => base.f_scatter_add(0, at, values)?,
+        ScatterMode::Combine(Known::Sum) if at.f_kind()? == Kind::Int64 => base.f_scatter_add(0, at, values)?,
+        ScatterMode::Combine(Known::Sum) => base.f_index_add(0, &positions(at)?, values)?,
         ScatterMode::Combine(Known::Product) => base.f_internal_scatter_reduce(0, at, values, "prod", true)?,
         ScatterMode::Combine(Known::Min | Known::All) => {
             unordered(&ordered(base, ty)?.f_internal_scatter_reduce(0, at, &ordered(values, ty)?, "amin", true)?, ty)?

@@ -64,7 +64,8 @@ fn split_last(mut of: Vec<i64>) -> Option<(i64, Vec<i64>)> {
 /// The reduction of each row, in which blocks are reduced first.
 pub(super) fn in_blocks(k: Known, t: &Tensor, kind: Kind) -> Result<Tensor> {
     let Some((n, outer)) = split_last(t.size()) else { return Err(TorchError::new("a reduction of no axis")) };
-    let by_products = k == Known::Sum && matches!(kind, Kind::Float | Kind::Double) && t.kind() == kind && are_beside(t);
+    let by_products =
+        k == Known::Sum && matches!(kind, Kind::Float | Kind::Double) && t.kind() == kind && are_beside(t);
     let block = if by_products { BLOCK_OF_PRODUCTS } else { BLOCK };
     let (blocks, rest) = (n / block, n % block);
     // What the blocks come to lies as their elements do: the rows side by side.

@@ -110,10 +110,19 @@ pub(super) fn unfold(t: &Tensor, start: i64, lens: &[i64], steps: &[i64]) -> Res
     Ok(if turned.is_empty() { view } else { view.f_flip(turned.as_slice())? })
 }
 
+/// Positions as `index_select` takes them.
+pub(super) fn positions(at: &Tensor) -> Result<Tensor> {
+    Ok(match at.f_kind()? {
+        Kind::Int | Kind::Int64 => at.shallow_clone(),
+        _ => at.f_to_kind(Kind::Int)?,
+    })
+}
+
 pub(super) fn gather(source: &Tensor, at: &Tensor) -> Result<Tensor> {
     if source.numel() == 0 {
         return zeros(&at.size(), source);
     }
+    let at = &positions(at)?;
     if at.dim() == 1 {
         return Ok(source.f_index_select(0, at)?);
     }
@@ -128,7 +137,7 @@ pub(super) fn take(t: &Tensor, axis: usize, at: &Tensor) -> Result<Tensor> {
         *n = at.numel() as i64;
         return zeros(&shape, t);
     }
-    Ok(t.f_index_select(axis as i64, at)?)
+    Ok(t.f_index_select(axis as i64, &positions(at)?)?)
 }
 
 /// A tensor with places more at both ends of its axes, but for those without elements.
