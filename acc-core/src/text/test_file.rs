@@ -82,7 +82,8 @@ pub fn parse_test_file(file_name: &str, text: &str) -> Result<TestFile, Error> {
     let (program, params) = parser::program(&mut c)?;
     let mut runs = Vec::new();
     while *c.peek() != Tok::End {
-        runs.push(run(&mut c, &program, &params)?);
+        let run = run(&mut c, &program, &params, &runs)?;
+        runs.push(run);
     }
     let of = |key| header.iter().filter(|w| w.key == key).map(|w| w.word.clone()).collect::<Vec<_>>();
     let (components, cases, executors) = (of("component"), of("case"), of("executors"));
@@ -108,10 +109,16 @@ pub fn error_at(file_name: &str, text: &str, at: (u32, u32), message: impl Into<
 }
 
 /// `run "name" { inputs, expectations }`
-fn run(c: &mut Cursor<'_>, program: &Program, params: &[String]) -> Result<Run, Error> {
+fn run(c: &mut Cursor<'_>, program: &Program, params: &[String], before: &[Run]) -> Result<Run, Error> {
     let start = c.token().clone();
     c.expect_word("run")?;
+    let token = c.token().clone();
     let name = if let Tok::Str(_) = c.peek() { Some(c.string("a name")?) } else { None };
+    if name.is_some()
+        && let Some(other) = before.iter().find(|r| r.name == name)
+    {
+        return c.error_at(&token, format!("the run at line {} has this name already", other.line));
+    }
     c.expect('{')?;
     let mut args: Vec<Option<ArrayData>> = vec![None; params.len()];
     let (mut values, mut expect, mut tolerance, mut deadline_ms) = (Vec::new(), None, None, None);

@@ -26,6 +26,7 @@ use acc_core::verify::verify;
 use oracle::{Findings, Oracle, Variation};
 use shrink::Sample;
 use statistics::Statistics;
+use std::fmt;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -43,6 +44,12 @@ pub struct Difference {
     pub mode: Mode,
     /// What differs.
     pub why: String,
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "seed {} on {} {}: {}", self.seed, self.executor, self.variation, self.why)
+    }
 }
 
 /// The mode of the program with this number: every sixth is tolerant.
@@ -73,14 +80,15 @@ pub struct Checked {
 }
 
 /// Checks so many programs, of a seed and those that follow it, on so many threads, until there are too many
-/// differences. After the last seed comes 0. `progress` is told how many are done.
+/// differences. After the last seed comes 0. `watch` is told of each program how many were begun before it, and where
+/// executors differ on it.
 pub fn run(
     oracle: &Oracle,
     first: u64,
     programs: u64,
     jobs: usize,
     most_differences: usize,
-    progress: impl Fn(u64) + Sync,
+    watch: impl Fn(u64, &[Difference]) + Sync,
 ) -> (Statistics, Vec<Difference>) {
     let (next, stop) = (AtomicU64::new(0), AtomicBool::new(false));
     let total = Mutex::new((Statistics::default(), Vec::new()));
@@ -94,12 +102,12 @@ pub fn run(
                         break;
                     }
                     let differences = one(oracle, first.wrapping_add(done), &mut statistics);
+                    watch(done, &differences);
                     if !differences.is_empty() {
                         let mut total = total.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
                         total.1.extend(differences);
                         stop.store(total.1.len() >= most_differences, Ordering::Relaxed);
                     }
-                    progress(done);
                 }
                 total.lock().unwrap_or_else(std::sync::PoisonError::into_inner).0.add(statistics);
             });

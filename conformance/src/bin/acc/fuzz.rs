@@ -3,7 +3,7 @@
 use crate::output::{say, write_file};
 use conformance::executors;
 use conformance::fuzz::oracle::Oracle;
-use conformance::fuzz::{self, minimised};
+use conformance::fuzz::{self, Difference, minimised};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
@@ -43,16 +43,18 @@ pub fn main(args: &Args) -> crate::Outcome {
     let jobs = args.jobs.or_else(|| std::thread::available_parallelism().ok().map(Into::into)).unwrap_or(1);
     let bar = indicatif::ProgressBar::new(args.programs);
     let start = Instant::now();
-    let progress = |done| {
-        if done % 64 == 0 {
+    let watch = |done: u64, differences: &[Difference]| {
+        if done.is_multiple_of(64) {
             bar.set_position(done);
         }
+        // At once: a run may take hours, and be stopped.
+        bar.suspend(|| differences.iter().for_each(|d| say!("{d}")));
     };
-    let (statistics, differences) = fuzz::run(&oracle, args.seed, args.programs, jobs, args.differences, progress);
+    let (statistics, differences) = fuzz::run(&oracle, args.seed, args.programs, jobs, args.differences, watch);
     bar.finish_and_clear();
     let seconds = start.elapsed().as_secs_f64();
     for d in &differences {
-        say!("seed {} on {} {}: {}", d.seed, d.executor, d.variation, d.why);
+        say!("{d}, made small:");
         let small = minimised(&oracle, d);
         say!("{}", small.trim_end());
         if let Some(folder) = &args.save {

@@ -1,4 +1,5 @@
-//! Reads at remainders of indices, which start again where they reach the divisor, against the interpreter.
+//! Reads at remainders of indices and at clamped ones, which are runs of neighbours until they reach the divisor or a bound,
+//! against the interpreter.
 
 mod common;
 
@@ -103,5 +104,63 @@ fn planes_that_start_again() {
         for shape in [[1, 1], [2, 3], [5, 70], [40, 200], [3, 1000]] {
             agree(&text, &[array(&shape, &ScalarType::U8.into(), &mut Rng(11))]);
         }
+    }
+}
+
+#[test]
+fn neighbours_between_bounds() {
+    let last = "sub(n[], 1i64)";
+    let indices = [
+        "max(sub(%i, 1i64), 0i64)".to_string(),
+        format!("min(add(%i, 3i64), {last})"),
+        format!("max(0i64, min({last}, sub(%i, 40i64)))"),
+        format!("min(max(sub(%i, 200i64), 5i64), {last})"),
+    ];
+    for ty in ["u8", "i16", "f32", "i64", "bool"] {
+        for program in PROGRAMS {
+            for index in &indices {
+                for n in [33, 200, 1030] {
+                    check(ty, program, index, [n, n, n.min(130)]);
+                    check(ty, program, index, [n, n, n]);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn bounds_that_are_not_within_the_array() {
+    for program in PROGRAMS {
+        for (index, extent, n) in [
+            // Below the first element and beyond the last one; there, but in no lane.
+            ("max(sub(%i, 1i64), n[])", 100, -1),
+            ("min(%i, n[])", 100, 100),
+            ("min(%i, n[])", 300, 500),
+            ("max(%i, n[])", 300, 299),
+            ("max(%i, n[])", 10, 10),
+            ("max(%i, n[])", 0, 0),
+            // Near the end of the numbers.
+            ("min(add(%i, 9223372036854775700i64), n[])", 50, 49),
+            ("max(add(%i, 9223372036854775700i64), n[])", 50, 49),
+        ] {
+            check("f32", program, index, [extent, n, 100]);
+            check("u8", program, index, [extent, n, 250]);
+        }
+    }
+}
+
+/// The rows of a matrix, and the one before each; the lanes of short rows are of one row, or of several.
+#[test]
+fn rows_and_columns() {
+    let text = "program(a: [2]f32) {
+        r: [2]f32 = generate(shape: || (extent(a, 0), extent(a, 1)),
+          f: |%i: i64, %j: i64| add(a[max(sub(%i, 1i64), 0i64), %j], a[%i, min(add(%j, 1i64), sub(extent(a, 1), 1i64))]))
+        s: [2]f32 = generate(shape: || (extent(a, 1), extent(a, 0)),
+          f: |%j: i64, %i: i64| a[max(sub(%i, 2i64), 0i64), %j])
+        yield r, s
+      }";
+    let elt = parse(text).param_types().next().unwrap().elt.clone();
+    for shape in [[1, 1], [3, 5], [40, 7], [17, 130], [64, 64], [2, 1000]] {
+        agree(text, &[array(&shape, &elt, &mut Rng(3))]);
     }
 }
