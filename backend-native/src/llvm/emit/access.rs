@@ -27,7 +27,7 @@ pub(super) enum Place {
 }
 
 /// Elements from one lane to the next up to which vectors of all between are read.
-const APART: i64 = 4;
+pub(super) const APART: i64 = 4;
 
 /// That memory is that of an array that is read, which results do not overlap.
 pub(super) const INPUT: &str = ", !alias.scope !2";
@@ -251,7 +251,7 @@ impl Emitter<'_> {
             turned.into_iter().for_each(|(r, v)| self.set(r, v));
             return;
         }
-        if self.read_beyond(n, l) || self.read_around(n, l) || self.read_clamped(n, l) {
+        if self.read_beyond(n, l) || self.read_around(n, l) || self.read_clamped(n, l) || self.read_channels(n, l) {
             return;
         }
         let (index, good) = self.checked(l.array, &l.index, l.edge);
@@ -342,7 +342,7 @@ impl Emitter<'_> {
     }
 
     /// Elements that are `step` places from each other: of all between them the vectors are read, which cover no more than that.
-    fn apart(&mut self, ty: ScalarType, column: &Operand, first: &Operand, step: usize) -> Parts {
+    pub(super) fn apart(&mut self, ty: ScalarType, column: &Operand, first: &Operand, step: usize) -> Parts {
         let lanes = self.width.lanes;
         let (mem, size) = (stored(ty), ty.size());
         let vector = self.shape().of(mem);

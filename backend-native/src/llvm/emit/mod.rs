@@ -19,6 +19,7 @@ mod abreast;
 mod access;
 mod around;
 mod cast;
+mod channels;
 mod chunk;
 mod clamped;
 mod combine;

@@ -1,0 +1,84 @@
+//! Reads of one of few channels of each lane's element, which lie next to each other, against the interpreter.
+
+mod common;
+
+use common::{Rng, agree, array, int, parse};
+
+/// Programs over an image `a` of rows, columns and channels, `k` of which is read.
+const PROGRAMS: [&str; 7] = [
+    // Stored, of one read and of several.
+    "r: [2]T = generate(shape: || (n[], m[]), f: |%i: i64, %j: i64| a[%i, %j, k[]]) yield r",
+    "r: [2](T, T) = generate(shape: || (n[], m[]), f: |%i: i64, %j: i64| (a[%i, %j, k[]], a[%i, %j, 0i64])) yield r",
+    // Of the axis of channels each, and of columns beside others.
+    "r: [3]T = generate(shape: || (c[], n[], m[]), f: |%c: i64, %i: i64, %j: i64| a[%i, %j, %c]) yield r",
+    "r: [2]T = generate(shape: || (n[], sub(m[], 1i64)), f: |%i: i64, %j: i64| max(a[%i, %j, k[]], a[%i, add(%j, 1i64), k[]]))
+     yield r",
+    // Under a condition.
+    "r: [2]T = generate(shape: || (n[], m[]), f: |%i: i64, %j: i64| {
+       %c: bool = lt(rem(%j, 5i64), 3i64)
+       %r: T = if %c { yield a[%i, %j, k[]] } else { yield a[%i, 0i64, 0i64] }
+       yield %r })
+     yield r",
+    // Folded and scanned, from both ends.
+    "p: [2]T = generate(shape: || (n[], m[]), f: |%i: i64, %j: i64| a[%i, %j, k[]])
+     s: [1]T = fold1(p, f: |%x: T, %y: T| max(%x, %y))
+     yield s",
+    "p: [2]T = generate(shape: || (n[], m[]), f: |%i: i64, %j: i64| a[%i, %j, k[]])
+     s: [2]T = scanl1(p, f: |%x: T, %y: T| max(%x, %y))
+     t: [2]T = scanr1(p, f: |%x: T, %y: T| min(%x, %y))
+     yield s, t",
+];
+
+fn text_of(program: &str, ty: &str) -> String {
+    let typed = ["[1]T", "[2]T", "[3]T", ": T", "(T, T)"]
+        .iter()
+        .fold(program.to_string(), |text, from| text.replace(from, &from.replace('T', ty)));
+    format!("program(a: [3]{ty}, n: [0]i64, m: [0]i64, c: [0]i64, k: [0]i64) {{ {typed} }}")
+}
+
+fn check(ty: &str, program: &str, extents: [usize; 3], k: i64) {
+    let text = text_of(program, ty);
+    let elt = parse(&text).param_types().next().unwrap().elt.clone();
+    let [n, m, c] = extents.map(|n| int(n as i64));
+    agree(&text, &[array(&extents, &elt, &mut Rng(11)), n, m, c, int(k)]);
+}
+
+#[test]
+fn channels_of_every_distance() {
+    for ty in ["u8", "i16", "f32", "i64", "bool"] {
+        for program in PROGRAMS {
+            for channels in 1..=6 {
+                check(ty, program, [3, 130, channels], channels as i64 - 1);
+                check(ty, program, [1, 7, channels], 0);
+            }
+            check(ty, program, [70, 65, 3], 1);
+        }
+    }
+}
+
+#[test]
+fn channels_that_are_not_there() {
+    for program in PROGRAMS {
+        for k in [3, -1, i64::MAX] {
+            check("f32", program, [2, 100, 3], k);
+        }
+        check("u8", program, [2, 100, 0], 0);
+        check("u8", program, [0, 100, 3], 1);
+    }
+    // Columns that are not there.
+    let beyond = "r: [2]T = generate(shape: || (n[], add(m[], 1i64)), f: |%i: i64, %j: i64| a[%i, %j, k[]]) yield r";
+    check("u8", beyond, [2, 100, 3], 1);
+    check("u8", beyond, [2, 127, 4], 1);
+}
+
+#[test]
+fn more_channels_than_have_ways_of_their_own() {
+    let reads =
+        |n: usize| (0..n).map(|k| format!("a[%i, %j, {k}i64]")).reduce(|a, b| format!("max({a}, {b})")).unwrap();
+    for n in [8, 9, 12] {
+        let program = format!("r: [2]T = generate(shape: || (n[], m[]), f: |%i: i64, %j: i64| {}) yield r", reads(n));
+        for channels in [3, n, 2 * n] {
+            check("f32", &program, [3, 100, channels], 0);
+        }
+    }
+}
