@@ -1,4 +1,4 @@
-//! Lanes of single precision of either width, for kernels by hand that arithmetic bounds: sixteen where the machine has them,
+//! Lanes of single precision of either width, for kernels by hand that gain by more: sixteen where the machine has them,
 //! else eight.
 //!
 //! A kernel is an `#[inline(always)]` function over [`Lanes`], which becomes code for a width in the function with that

@@ -2,9 +2,10 @@
 
 use super::matrix;
 use crate::data::floats;
+use crate::lanes::{Lanes, on_widest};
 use crate::pool::{Shared, each, part, run, split, threads};
 use crate::row::{Row, hand, program};
-use crate::vectors::{all, sum};
+use crate::vectors::all;
 use acc_core::prelude::*;
 use std::arch::x86_64::*;
 
@@ -18,11 +19,9 @@ fn row_sums(n: usize) -> Row {
     let hand = hand(vec![0f32; n], move |out| {
         let out = Shared::new(out);
         split(n, 1, |rows| {
-            // SAFETY: the parts are disjoint; the caller has seen the features.
+            // SAFETY: the parts are disjoint.
             let sums = unsafe { out.part(rows.clone()) };
-            for (s, i) in sums.iter_mut().zip(rows) {
-                *s = unsafe { sum(&a[i * n..][..n]) };
-            }
+            add_rows(sums, &a[rows.start * n..rows.end * n], n);
         });
     });
     let cells = (n * n) as f64;
@@ -46,8 +45,10 @@ fn column_sums(n: usize) -> Row {
     let hand = hand(vec![0f32; n], move |out| {
         let sums = Shared::new(&mut partial);
         run(&|t| {
-            // SAFETY: each thread has sums of its own; the caller has seen the features.
-            unsafe { columns(sums.part(t * n..(t + 1) * n), &a, part(n, BAND, t)) };
+            // SAFETY: each thread has sums of its own.
+            let sums = unsafe { sums.part(t * n..(t + 1) * n) };
+            let rows = part(n, BAND, t);
+            add_columns(sums, &a[rows.start * n..rows.end * n]);
         });
         for (j, o) in out.iter_mut().enumerate() {
             *o = partial.iter().skip(j).step_by(n).sum();
@@ -67,23 +68,57 @@ fn column_sums(n: usize) -> Row {
     }
 }
 
+on_widest! {
+    /// Adds each row of a matrix with rows of `n` elements, a multiple of 128.
+    fn add_rows(sums: &mut [f32], a: &[f32], n: usize) = rows_of;
+}
+
+/// # Safety
+///
+/// The machine has the features of the lanes.
+#[inline(always)]
+unsafe fn rows_of<L: Lanes>(sums: &mut [f32], a: &[f32], n: usize) {
+    for (sum, row) in sums.iter_mut().zip(a.chunks_exact(n)) {
+        // SAFETY: each chunk has the elements of eight vectors, and there are no more lanes than in the array.
+        unsafe {
+            let mut totals = [L::all(0.0); 8];
+            for chunk in row.chunks_exact(8 * L::LANES) {
+                for (k, t) in totals.iter_mut().enumerate() {
+                    *t = *t + L::load(chunk.as_ptr().add(k * L::LANES));
+                }
+            }
+            let total = totals.into_iter().fold(L::all(0.0), |a, b| a + b);
+            let mut lanes = [0.0; 16];
+            total.store(lanes.as_mut_ptr());
+            *sum = lanes.iter().sum();
+        }
+    }
+}
+
 /// Rows that are added before their sums are, so that these are seldom read and written.
 const BAND: usize = 4;
 
-/// Adds rows, whose number is a multiple of that of a band.
-#[target_feature(enable = "avx2,fma")]
-fn columns(sums: &mut [f32], a: &[f32], rows: std::ops::Range<usize>) {
+on_widest! {
+    /// Adds the rows of a matrix, whose number is a multiple of that of a band; their length is one of 16.
+    fn add_columns(sums: &mut [f32], a: &[f32]) = columns_of;
+}
+
+/// # Safety
+///
+/// The machine has the features of the lanes.
+#[inline(always)]
+unsafe fn columns_of<L: Lanes>(sums: &mut [f32], a: &[f32]) {
     let n = sums.len();
     sums.fill(0.0);
-    for band in a[rows.start * n..rows.end * n].chunks_exact(BAND * n) {
-        for j in (0..n).step_by(8) {
-            // SAFETY: each row, and the sums, have eight elements from `j` on.
+    for band in a.chunks_exact(BAND * n) {
+        for j in (0..n).step_by(L::LANES) {
+            // SAFETY: each row, and the sums, have the elements of a vector from `j` on.
             unsafe {
-                let mut total = _mm256_loadu_ps(sums.as_ptr().add(j));
+                let mut total = L::load(sums.as_ptr().add(j));
                 for k in 0..BAND {
-                    total = _mm256_add_ps(total, _mm256_loadu_ps(band.as_ptr().add(k * n + j)));
+                    total = total + L::load(band.as_ptr().add(k * n + j));
                 }
-                _mm256_storeu_ps(sums.as_mut_ptr().add(j), total);
+                total.store(sums.as_mut_ptr().add(j));
             }
         }
     }
