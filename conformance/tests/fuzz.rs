@@ -11,7 +11,7 @@ const PROGRAMS: u64 = if cfg!(debug_assertions) { 3_000 } else { 6_000 };
 #[test]
 fn executors_agree_on_random_programs() {
     let oracle = Oracle::new(executors::all()).unwrap_or_else(|e| panic!("{e}"));
-    let (statistics, differences) = run(&oracle, 0, PROGRAMS, 2, 3, |_| {});
+    let (statistics, differences) = run(&oracle, 0, PROGRAMS, 2, 3, |_, _| {});
     for d in &differences {
         eprintln!("seed {} on {} {}: {}\n{}", d.seed, d.executor, d.variation, d.why, minimised(&oracle, d));
     }
@@ -29,6 +29,6 @@ fn after_the_greatest_seed_comes_the_first() {
     let oracle = Oracle::new(executors::select(Some("interpreter")).unwrap_or_else(|e| panic!("{e}")));
     let oracle = oracle.unwrap_or_else(|e| panic!("{e}"));
     // On two threads: each of them looks for a program beyond the last one.
-    let (statistics, differences) = run(&oracle, u64::MAX, 3, 2, 3, |_| {});
+    let (statistics, differences) = run(&oracle, u64::MAX, 3, 2, 3, |_, _| {});
     assert_eq!((statistics.programs, differences.len()), (3, 0));
 }
