@@ -3,7 +3,7 @@
 //! A call *launches work* if it computes elements or moves them. Views and what happens on the host alone do not. Bodies
 //! count once, whichever way a run takes and however often. Some calls depend on the extents: the counts are those of
 //! small tensors (a selection among many elements is several calls). Sums at positions of less than 32 bits are one call more
-//! than is counted, unless they count ones. Those of a scan of segments depend on how
+//! than is counted, unless they count ones, and these look for the greatest position first if it is narrow. Those of a scan of segments depend on how
 //! long these are: the counts are for lengths that differ, but not so much that they do not fit side by side. Segments of one
 //! length take a fifth of that; very unlike ones a sequence of steps, as scans with operators of their own do.
 

@@ -485,3 +485,21 @@ fn positions_of_narrow_types() {
     }
     positions!(i8, i16, i32, i64, u8, u16, u32, u64);
 }
+
+#[test]
+fn comparisons_and_choices_of_many_elements() {
+    // Sizes at which they go other ways than among few elements.
+    for n in [1 << 16, 200_003] {
+        let floats = generate(n, |i| (i * 7919 % 10_007).to::<f32>());
+        agree(floats.map(|x| x.gt(5000.0).then_else(x * 2.0, x + 1.0)));
+        agree(floats.map(|x| x.lt(100.0).then_else(0.0f32, x)));
+        agree(floats.zip_with(floats.reverse(), |x, y| (x.ge(y), x.to::<f64>().eq(y.to::<f64>()))));
+        let numbers = generate(n, |i| i * 7919 % 10_007);
+        agree(numbers.map(|x| (x.le(77).then_else(x * 3, -x), x.to::<u64>().lt(5u64), x.to::<u32>().ne(5u32))));
+        agree(numbers.map(|x| x.lt(100).then_else(x.to::<f64>() / 3.0, f64::NAN).is_nan()));
+    }
+    // Operands whose elements are in another order.
+    let m = generate((300, 400), |(i, j)| i * 7919 % 1009 + j);
+    agree(m.transpose().map(|x| x.gt(500).then_else(x, 0i64)));
+    agree(m.transpose().zip_with(generate((400, 300), |(i, j)| i - j), |x, y| x.gt(y).then_else(x, y)));
+}

@@ -40,6 +40,16 @@ fn check(ty: &str, program: &str, index: &str, [extent, n, m]: [i64; 3]) {
     agree(&text, &[array(&[extent as usize], &elt, &mut Rng(7)), int(n), int(m)]);
 }
 
+/// Every program at indices, with an extent and `n` each.
+fn check_all(cases: &[(&str, i64, i64)]) {
+    for program in PROGRAMS {
+        for &(index, extent, n) in cases {
+            check("f32", program, index, [extent, n, 100]);
+            check("u8", program, index, [extent, n, 250]);
+        }
+    }
+}
+
 #[test]
 fn rows_that_start_again() {
     let indices = ["rem(%i, n[])", "rem(add(%i, 5i64), n[])", "mod_floor(sub(%i, 37i64), n[])", "mod_floor(%i, 7i64)"];
@@ -57,26 +67,21 @@ fn rows_that_start_again() {
 
 #[test]
 fn divisors_that_are_no_extent() {
-    for program in PROGRAMS {
-        for (index, extent, n) in [
-            // Less than the extent, and more: what is read may be there all the same, or not.
-            ("rem(%i, n[])", 100, 60),
-            ("rem(%i, n[])", 300, 5000),
-            ("rem(%i, n[])", 100, 101),
-            ("mod_floor(add(%i, 90i64), n[])", 100, 101),
-            // Zero, negative ones, and negative remainders.
-            ("rem(%i, n[])", 10, 0),
-            ("mod_floor(%i, n[])", 10, -3),
-            ("rem(sub(%i, 3i64), n[])", 10, 10),
-            ("rem(%i, n[])", 0, 4),
-            // Near the end of the numbers.
-            ("mod_floor(add(%i, 9223372036854775700i64), n[])", 50, 50),
-            ("rem(%i, n[])", 100, 9223372036854775807),
-        ] {
-            check("f32", program, index, [extent, n, 100]);
-            check("u8", program, index, [extent, n, 250]);
-        }
-    }
+    check_all(&[
+        // Less than the extent, and more: what is read may be there all the same, or not.
+        ("rem(%i, n[])", 100, 60),
+        ("rem(%i, n[])", 300, 5000),
+        ("rem(%i, n[])", 100, 101),
+        ("mod_floor(add(%i, 90i64), n[])", 100, 101),
+        // Zero, negative ones, and negative remainders.
+        ("rem(%i, n[])", 10, 0),
+        ("mod_floor(%i, n[])", 10, -3),
+        ("rem(sub(%i, 3i64), n[])", 10, 10),
+        ("rem(%i, n[])", 0, 4),
+        // Near the end of the numbers.
+        ("mod_floor(add(%i, 9223372036854775700i64), n[])", 50, 50),
+        ("rem(%i, n[])", 100, 9223372036854775807),
+    ]);
 }
 
 /// A step of the game of life on a torus, and rows that lanes read each at its own.
@@ -130,23 +135,18 @@ fn neighbours_between_bounds() {
 
 #[test]
 fn bounds_that_are_not_within_the_array() {
-    for program in PROGRAMS {
-        for (index, extent, n) in [
-            // Below the first element and beyond the last one; there, but in no lane.
-            ("max(sub(%i, 1i64), n[])", 100, -1),
-            ("min(%i, n[])", 100, 100),
-            ("min(%i, n[])", 300, 500),
-            ("max(%i, n[])", 300, 299),
-            ("max(%i, n[])", 10, 10),
-            ("max(%i, n[])", 0, 0),
-            // Near the end of the numbers.
-            ("min(add(%i, 9223372036854775700i64), n[])", 50, 49),
-            ("max(add(%i, 9223372036854775700i64), n[])", 50, 49),
-        ] {
-            check("f32", program, index, [extent, n, 100]);
-            check("u8", program, index, [extent, n, 250]);
-        }
-    }
+    check_all(&[
+        // Below the first element and beyond the last one; there, but in no lane.
+        ("max(sub(%i, 1i64), n[])", 100, -1),
+        ("min(%i, n[])", 100, 100),
+        ("min(%i, n[])", 300, 500),
+        ("max(%i, n[])", 300, 299),
+        ("max(%i, n[])", 10, 10),
+        ("max(%i, n[])", 0, 0),
+        // Near the end of the numbers.
+        ("min(add(%i, 9223372036854775700i64), n[])", 50, 49),
+        ("max(add(%i, 9223372036854775700i64), n[])", 50, 49),
+    ]);
 }
 
 /// The rows of a matrix, and the one before each; the lanes of short rows are of one row, or of several.

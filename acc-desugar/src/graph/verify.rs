@@ -146,8 +146,10 @@ impl Verifier<'_> {
                 _ => false,
             },
             Op::Clamp(at, extent) => sizes(&[*extent]) && same(*at) && tensor(*at).is_some_and(|(s, _)| s == I64),
-            Op::InBounds { at, extent, .. } => {
-                sizes(&[*extent]) && same(*at) && tensor(*at).is_some_and(|(s, _)| is_position(s))
+            Op::InBounds { at, extent, by_use } => {
+                // Narrow ones are for what reads and sums at positions alone.
+                let fits = |s| if *by_use { is_position(s) } else { s == I64 };
+                sizes(&[*extent]) && same(*at) && tensor(*at).is_some_and(|(s, _)| fits(s))
             }
             Op::Divisor(y) => same(*y) && tensor(*y).is_some_and(|(s, _)| s.is_int()),
             Op::Reshape(x, shape) => sizes(shape) && tensor(*x).is_some_and(|(s, _)| result(s, shape.len())),
@@ -211,7 +213,9 @@ impl Verifier<'_> {
                     ScatterMode::Last => true,
                     ScatterMode::Combine(k) => matches!(k, super::Known::All | super::Known::Any) == boolean,
                 };
-                same(*base) && g.ty(*base) == g.ty(*values) && positions(*at) && fits
+                let sums = *mode == ScatterMode::Combine(super::Known::Sum);
+                let found = if sums { positions(*at) } else { is(*at, I64, 1) };
+                same(*base) && g.ty(*base) == g.ty(*values) && found && fits
             }
             Op::Concat(xs, axis) => {
                 xs.first().is_some_and(|x| same(*x) && rank_below(*x, *axis))

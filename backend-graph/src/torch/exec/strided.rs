@@ -33,16 +33,6 @@ pub(super) fn are_apart(t: &Tensor) -> bool {
     beside && step > 1 && n >= LONG && bytes > far && t.device() == Device::Cpu
 }
 
-/// Whether the rows are neighbours in memory, in their order.
-fn are_beside(t: &Tensor) -> bool {
-    let mut next = 1;
-    t.size().into_iter().zip(t.stride()).rev().skip(1).filter(|(n, _)| *n != 1).all(|(n, step)| {
-        let beside = step == next;
-        next *= n;
-        beside
-    })
-}
-
 /// The sum of each row of each block as the product of a row of ones with the block, which reads a line of memory once
 /// wherever it begins. `full` is of the rows' axes, the blocks' and that of their elements, `out` of all but the last.
 fn sums_by_products(full: &Tensor, out: &Tensor) -> Result<()> {
@@ -64,8 +54,11 @@ fn split_last(mut of: Vec<i64>) -> Option<(i64, Vec<i64>)> {
 /// The reduction of each row, in which blocks are reduced first.
 pub(super) fn in_blocks(k: Known, t: &Tensor, kind: Kind) -> Result<Tensor> {
     let Some((n, outer)) = split_last(t.size()) else { return Err(TorchError::new("a reduction of no axis")) };
-    let by_products =
-        k == Known::Sum && matches!(kind, Kind::Float | Kind::Double) && t.kind() == kind && are_beside(t);
+    // The rows are neighbours in memory, in their order, if their first elements are.
+    let by_products = k == Known::Sum
+        && matches!(kind, Kind::Float | Kind::Double)
+        && t.kind() == kind
+        && t.f_select(-1, 0)?.is_contiguous();
     let block = if by_products { BLOCK_OF_PRODUCTS } else { BLOCK };
     let (blocks, rest) = (n / block, n % block);
     // What the blocks come to lies as their elements do: the rows side by side.

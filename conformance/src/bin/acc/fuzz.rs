@@ -48,7 +48,9 @@ pub fn main(args: &Args) -> crate::Outcome {
             bar.set_position(done);
         }
         // At once: a run may take hours, and be stopped.
-        bar.suspend(|| differences.iter().for_each(|d| say!("{d}")));
+        if !differences.is_empty() {
+            bar.suspend(|| differences.iter().for_each(|d| say!("{d}")));
+        }
     };
     let (statistics, differences) = fuzz::run(&oracle, args.seed, args.programs, jobs, args.differences, watch);
     bar.finish_and_clear();
