@@ -275,6 +275,28 @@ fn branches_not_taken() {
 
 /// Lanes leave a loop with a fault at different times: the first in order is reported, not the first in time.
 #[test]
+fn arrays_that_no_lane_reads() {
+    for shape in [(3usize, 4usize), (3, 0), (0, 3), (0, 0)] {
+        let xs = generate(shape, |(i, j)| (i * 7 + j * 5) % 11);
+        let top = xs.maximum();
+        let last = xs.fold1(|_, b| b);
+        let least = xs.imap(|(_, j), x| (x, j)).fold1(|a, b| a.0.le(b.0).then_else(a, b));
+        agree(xs.imap(|(i, _), x| x - top.index(i)));
+        agree(xs.imap(|(i, _), x| x - last.index(i)));
+        agree(xs.imap(|(i, _), x| x - least.index(i).1));
+        // Divisors that are 0 are there only with lanes, too, and so are positions.
+        let rest = xs.map(|x| 100 / (x - 20));
+        agree(xs.imap(|(i, j), x| x - rest.index((i, j)) - top.index(i)));
+        let greatest = xs.flatten().maximum();
+        agree(xs.map(|x| x - greatest.the()));
+        if shape.1 == 0 && shape.0 > 0 {
+            fault(generate(shape.0, |i| top.index(i) + 1));
+            fault(top);
+        }
+    }
+}
+
+#[test]
 fn the_first_lane_in_order_is_reported() {
     let xs = use_(&Vector::from([5i64, 4, 3, 2, 1]));
     fault(generate(4, |i| while_(lift(0i64), |k| k.lt(10), |k| k + xs.index(k + 5 - (i + 1)).min(1))));

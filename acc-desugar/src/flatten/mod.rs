@@ -14,6 +14,7 @@ mod branch;
 mod clamped;
 mod counted;
 mod known;
+mod lazy;
 mod level;
 mod loops;
 mod permute;
@@ -82,6 +83,7 @@ pub fn flatten_with(program: &Program, faults: Faults) -> Graph {
         eager: HashSet::new(),
         tokens: vec![Vec::new()],
         extents: HashSet::new(),
+        shapes: HashMap::new(),
         borders: HashMap::new(),
         clamped: HashMap::new(),
         rotated: HashMap::new(),
@@ -92,12 +94,16 @@ pub fn flatten_with(program: &Program, faults: Faults) -> Graph {
         loc: Loc::unknown(),
     };
     for &a in &program.body.params {
-        f.array_param(a);
+        f.array_param(a, IN_MEMORY);
     }
     f.statements(&program.body);
     let results = f.array_values(&program.body.results);
     f.b.finish(results)
 }
+
+/// Arrays that are in memory have fewer than 2^57 elements on every machine: with elements of this many bytes they would
+/// still not be too large.
+const IN_MEMORY: usize = 64;
 
 /// An array in the graph.
 #[derive(Clone)]
@@ -106,6 +112,13 @@ pub(super) struct Flat {
     shape: Values,
     /// One tensor per leaf, of the array's rank.
     columns: Values,
+}
+
+impl Flat {
+    /// The extents, and then the columns.
+    fn values(&self) -> impl Iterator<Item = Value> {
+        self.shape.iter().chain(&self.columns).copied()
+    }
 }
 
 pub(super) struct Flattener<'a> {
@@ -118,6 +131,8 @@ pub(super) struct Flattener<'a> {
     tokens: Vec<Vec<Value>>,
     /// Sizes known not to be negative.
     extents: HashSet<Value>,
+    /// The extents, sorted, of arrays that are there, and how many bytes the elements of such arrays may have.
+    shapes: HashMap<Values, usize>,
     /// The conditions met that hold up to a position of an axis, or from there on.
     borders: HashMap<Value, pieces::Borders>,
     /// The integers met that are an index between bounds.
@@ -136,9 +151,12 @@ pub(super) struct Flattener<'a> {
 }
 
 impl Flattener<'_> {
-    /// Adds an array parameter to the innermost body.
-    fn array_param(&mut self, a: ArrayId) {
+    /// Adds an array parameter to the innermost body; elements of its shape may have so many bytes for sure.
+    fn array_param(&mut self, a: ArrayId, bytes: usize) {
         let flat = self.flat_params(&self.program.ty(a).clone());
+        if !flat.columns.is_empty() {
+            self.note_shape(&flat.shape, bytes);
+        }
         self.arrays.insert(a, flat);
         self.eager.insert(a);
     }
@@ -165,13 +183,7 @@ impl Flattener<'_> {
 
     /// The extents and columns of arrays, one after the other.
     fn array_values(&self, arrays: &[ArrayId]) -> Vec<Value> {
-        arrays
-            .iter()
-            .flat_map(|a| {
-                let flat = &self.arrays[a];
-                flat.shape.iter().chain(&flat.columns).copied().collect::<Vec<_>>()
-            })
-            .collect()
+        arrays.iter().flat_map(|a| self.arrays[a].values()).collect()
     }
 }
 

@@ -3,13 +3,13 @@
 //! Each component of an index belongs to an axis of the array. If no two vary along the same axis of the lanes, the array is
 //! read axis by axis; if all are affine, at once, as a strided view; else at linear positions.
 
+use super::Flattener;
 use super::affine::Affine;
 use super::clamped::{Clamped, Part};
 use super::rotated::Rotated;
-use super::scalar::{Lanes, Scalar};
-use super::{Flat, Flattener};
-use crate::graph::{FaultKind, SizeOp, Value, Values};
-use acc_core::data::{Lit, Prim, ScalarType};
+use super::scalar::Scalar;
+use crate::graph::{FaultKind, SizeOp, Value};
+use acc_core::data::{Prim, ScalarType};
 use acc_core::ir::{ArrayId, PrimOp};
 use smallvec::SmallVec;
 
@@ -39,41 +39,6 @@ enum Along {
 }
 
 impl Flattener<'_> {
-    /// Whether a space has any lane.
-    pub(super) fn some_lane(&mut self, space: &[Value]) -> Value {
-        let (n, zero) = (self.b.product(space), self.b.size(0));
-        self.b.size_op(SizeOp::Lt, zero, n)
-    }
-
-    /// An array that lanes may read. One that nothing else needs is evaluated only if a lane demands it.
-    pub(super) fn readable(&mut self, a: ArrayId, lanes: &Lanes<'_>, mask: Option<Value>) -> Flat {
-        let flat = self.array(a);
-        if self.eager.contains(&a) || (mask.is_none() && lanes.space.is_empty()) {
-            return flat;
-        }
-        let cond = match mask {
-            Some(m) => self.b.any(m),
-            None => self.some_lane(&lanes.space.clone()),
-        };
-        if self.b.const_size(cond).is_some_and(|c| c != 0) {
-            return flat;
-        }
-        let ty = self.program.ty(a).clone();
-        self.b.open();
-        let then = self.b.close(flat.shape.iter().chain(&flat.columns).copied().collect());
-        self.b.open();
-        let zero = self.b.size(0);
-        let shape: Values = flat.shape.iter().map(|_| zero).collect();
-        let mut values = shape.to_vec();
-        for s in ty.elt.leaves() {
-            let x = self.b.constant(Lit::zero(s));
-            values.push(self.b.full(x, &shape));
-        }
-        let else_ = self.b.close(values);
-        let values = self.b.if_(cond, then, else_);
-        self.flat_of(&ty, &values)
-    }
-
     /// Reads columns of an array at an index; the results are of rank 0, or of the lanes' with extents of 1 where they
     /// do not vary.
     pub(super) fn read(&mut self, at: &Lookup<'_>, shape: &[Value], columns: &[Value], index: &[Scalar]) -> Vec<Value> {

@@ -19,7 +19,8 @@ impl Flattener<'_> {
                 let zero = self.b.size(0);
                 let empty = self.b.size_op(SizeOp::Eq, n, zero);
                 self.check_stmt(FaultKind::EmptyFold, empty, &[], from.shape.to_vec());
-                let columns = self.after_raise(&from.columns);
+                // Known operations have a result of no element, which the check makes none.
+                let columns = if components(f).is_some() { from.columns } else { self.after_raise(&from.columns) };
                 self.reduce(f, &columns, &outer, n)
             }
             Some(init) => {

@@ -30,6 +30,11 @@ impl Flattener<'_> {
             self.b.at(&s.loc);
             let flats = if self.sites > 0 { self.checked(flats, tokens) } else { flats };
             for (a, flat) in s.results.iter().zip(flats) {
+                if self.eager.contains(a) {
+                    flat.values().for_each(|v| self.b.set_total(v));
+                    let bytes = self.program.ty(*a).elt.size();
+                    self.note_shape(&flat.shape, bytes);
+                }
                 self.arrays.insert(*a, flat);
             }
             self.sites = sites;
@@ -41,7 +46,7 @@ impl Flattener<'_> {
     /// The arrays, after the statement's checks.
     fn checked(&mut self, flats: Vec<Flat>, tokens: Vec<Value>) -> Vec<Flat> {
         // Extents too: an array without columns has nothing else, and extents may depend on what was checked.
-        let all: Vec<Value> = flats.iter().flat_map(|f| f.shape.iter().chain(&f.columns).copied()).collect();
+        let all: Vec<Value> = flats.iter().flat_map(Flat::values).collect();
         let values = self.b.checked(&all, tokens, true);
         let mut rest = &values[..];
         flats
@@ -189,10 +194,10 @@ impl Flattener<'_> {
 
     fn valid_shape(&mut self, sizes: &[Value], s: &Stmt) -> Values {
         let unknown = self.check_extents_of(sizes);
-        if unknown || sizes.len() > 1 {
+        // What counts are the bytes of an element, all its columns together.
+        let bytes: usize = s.results.iter().map(|r| self.program.ty(*r).elt.size()).sum();
+        if unknown || sizes.len() > 1 && !self.is_shape(sizes, bytes) {
             let n = self.b.product(sizes);
-            // What counts are the bytes of an element, all its columns together.
-            let bytes: usize = s.results.iter().map(|r| self.program.ty(*r).elt.size()).sum();
             let limit = self.b.size(isize::MAX as i64 / bytes.max(1) as i64);
             let large = self.b.size_op(SizeOp::Lt, limit, n);
             self.check_stmt(FaultKind::ShapeOverflow, large, &[], sizes.to_vec());
@@ -200,6 +205,23 @@ impl Flattener<'_> {
         let sizes = self.after_raise(sizes);
         self.extents.extend(sizes.iter().copied());
         sizes
+    }
+
+    /// Notes the shape of an array that is there, of elements of so many bytes.
+    pub(super) fn note_shape(&mut self, shape: &[Value], bytes: usize) {
+        let known = self.shapes.entry(self.in_any_order(shape)).or_default();
+        *known = bytes.max(1).max(*known);
+    }
+
+    /// Whether arrays of this shape, or of one with the same extents in another order, are known not to be too large.
+    fn is_shape(&self, sizes: &[Value], bytes: usize) -> bool {
+        self.shapes.get(&self.in_any_order(sizes)).is_some_and(|known| bytes <= *known)
+    }
+
+    fn in_any_order(&self, shape: &[Value]) -> Values {
+        let mut extents: Values = shape.iter().map(|n| self.b.origin(*n)).collect();
+        extents.sort_unstable();
+        extents
     }
 
     fn map(&mut self, f: &Fun, xs: &[ArrayId], indexed: bool) -> Flat {
@@ -321,14 +343,14 @@ impl Flattener<'_> {
 
     /// A block as a body: its parameters and results as extents and columns.
     fn body(&mut self, block: &Block, params: &[ArrayId]) -> Body {
-        let eager = self.eager.clone();
+        let (eager, shapes) = (self.eager.clone(), self.shapes.clone());
         self.b.open();
         for &p in params {
-            self.array_param(p);
+            self.array_param(p, self.program.ty(p).elt.size());
         }
         self.statements(block);
         let results = self.array_values(&block.results);
-        self.eager = eager;
+        (self.eager, self.shapes) = (eager, shapes);
         self.b.close(results)
     }
 

@@ -8,7 +8,7 @@ mod tensor;
 pub(crate) use tensor::neutral;
 
 use super::{Body, Graph, Node, Op, Source, Type, Value, Values};
-use acc_core::data::ScalarType;
+use acc_core::data::{Lit, ScalarType};
 use acc_core::ir::Loc;
 use std::collections::{HashMap, HashSet};
 
@@ -19,6 +19,8 @@ pub(crate) struct Builder {
     axes: Vec<AxisSet>,
     /// The axes of each tensor that for sure have the extent of what it is a column of, or of the space of its lanes.
     full: Vec<AxisSet>,
+    /// Whether computing a value can neither fail nor be seen, nor take forever.
+    total: Vec<bool>,
     bodies: Vec<Open>,
     /// Results that nodes were given after others were made, with the first one of the node.
     late: HashMap<Value, Value>,
@@ -42,6 +44,7 @@ impl Builder {
             types: Vec::new(),
             axes: Vec::new(),
             full: Vec::new(),
+            total: Vec::new(),
             bodies: Vec::new(),
             late: HashMap::new(),
             sources: Vec::new(),
@@ -84,6 +87,7 @@ impl Builder {
         self.types.push(ty);
         self.axes.push(all_axes(&ty));
         self.full.push(0);
+        self.total.push(true);
         Value(self.types.len() as u32 - 1)
     }
 
@@ -162,6 +166,8 @@ impl Builder {
         }
         let results: Values = types.iter().map(|t| self.fresh(*t)).collect();
         self.set_axes(&op, &results);
+        let total = self.is_total_op(&op);
+        results.iter().for_each(|r| self.total[r.index()] = total);
         let (source, loc) = (self.source, self.loc.clone());
         if sharable {
             self.top().known.insert(op.clone(), results.clone());
@@ -273,6 +279,33 @@ impl Builder {
         self.full[r.index()] = full;
     }
 
+    /// Whether computing a value can neither fail nor be seen, nor take forever: it may be done though nobody needs it.
+    pub(crate) fn is_total(&self, v: Value) -> bool {
+        self.total[v.index()]
+    }
+
+    /// Says of a value of the innermost body that it is computed in any case, so that needing it makes no difference.
+    pub(crate) fn set_total(&mut self, v: Value) {
+        if self.place(v).is_some_and(|(body, _)| body + 1 == self.bodies.len()) {
+            self.total[v.index()] = true;
+        }
+    }
+
+    fn is_total_op(&self, op: &Op) -> bool {
+        match op {
+            // Positions and divisors may be bad ones.
+            Op::InBounds { .. } | Op::Divisor(_) | Op::Gather(..) | Op::Take { .. } | Op::Scatter { .. } => false,
+            Op::Prim(p, args) if p.is_partial() => {
+                let divisor = self.constant_of(args[1]);
+                divisor.is_some_and(|d| d != Lit::zero(d.ty)) && self.is_total(args[0])
+            }
+            Op::SegmentReduce { .. } | Op::ArgExtreme(..) | Op::Fold { .. } | Op::Scan { .. } => false,
+            Op::If { .. } | Op::While { .. } | Op::LaneLoop { .. } => false,
+            Op::Fault { .. } | Op::Checked { .. } | Op::Trace { .. } | Op::Confine { .. } => false,
+            _ => op.operands().iter().all(|v| self.is_total(*v)),
+        }
+    }
+
     fn push1(&mut self, op: Op, ty: Type) -> Value {
         self.push(op, &[ty])[0]
     }
@@ -321,6 +354,7 @@ impl Builder {
         let r = self.fresh(self.ty(x));
         (self.axes[r.index()], self.full[r.index()]) = (self.axes(x), self.full[x.index()]);
         let node = &mut self.bodies[body].nodes[node];
+        self.total[r.index()] = node.results.first().is_some_and(|first| self.total[first.index()]);
         if let Op::Checked { values, .. } = &mut node.op {
             values.push(x);
         }
