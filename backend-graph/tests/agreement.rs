@@ -418,6 +418,52 @@ fn functions_of_floats() {
 }
 
 #[test]
+fn softmax_of_rows_and_columns() {
+    macro_rules! near {
+        ($program:expr) => {{
+            let program = $program;
+            let (want, got) = (Interpreter::new().run(&program).unwrap(), Libtorch::cpu().run(&program).unwrap());
+            assert_eq!(got.shape(), want.shape());
+            for (x, y) in got.iter().zip(want.iter()) {
+                assert!(x == y || (x.is_nan() && y.is_nan()) || (x - y).abs() < 1e-5, "{x}, not {y}");
+            }
+        }};
+    }
+    macro_rules! of {
+        ($ty:ty, $shape:expr) => {{
+            let bad = |x: Exp<i64>, at: i64, special: $ty| x.eq(at).then_else(special, (x % 23).to::<$ty>() / 4.0);
+            let (nan, infinite) = (<$ty>::NAN, <$ty>::INFINITY);
+            for special in [0.0, nan, infinite, -infinite] {
+                let m = generate($shape, |(i, j)| bad(i * 1031 + j * 7, 7, special)).compute();
+                let softmax = |m: &Acc<Matrix<$ty>>| {
+                    let top = m.maximum();
+                    let e = m.imap(|(i, _), x| (x - top.index(i)).exp());
+                    let sums = e.sum();
+                    e.imap(|(i, _), x| x / sums.index(i))
+                };
+                let log = |m: &Acc<Matrix<$ty>>| {
+                    let top = m.maximum();
+                    let sums = m.imap(|(i, _), x| (x - top.index(i)).exp()).sum();
+                    m.imap(|(i, _), x| x - (top.index(i) + sums.index(i).ln()))
+                };
+                near!(softmax(&m));
+                near!(softmax(&m.transpose()).transpose());
+                near!(log(&m));
+                near!(log(&m.transpose()));
+                // Without the greatest taken away it is something else where powers overflow.
+                let e = m.map(|x| (x * 40.0).exp());
+                let sums = e.sum();
+                near!(e.imap(|(i, _), x| x / sums.index(i)));
+            }
+        }};
+    }
+    for shape in [(3usize, 5usize), (5, 40), (40, 5), (2, 300), (300, 2), (0, 4), (4, 0), (1, 1)] {
+        of!(f32, shape);
+        of!(f64, shape);
+    }
+}
+
+#[test]
 fn columns_of_long_matrices() {
     // More than 8 MB, or rows so short that less is enough; with and without rows that no block has.
     for (rows, columns) in [(1040usize, 1031usize), (20_000, 7), (20_013, 7)] {

@@ -130,6 +130,27 @@ fn life_split(world: &Acc<Matrix<bool>>) -> Acc<Matrix<bool>> {
     })
 }
 
+fn softmax(m: &Grid) -> Grid {
+    let top = m.maximum();
+    let powers = m.imap(|(i, _), x| (x - top.index(i)).exp());
+    let sums = powers.sum();
+    powers.imap(|(i, _), x| x / sums.index(i))
+}
+
+/// The same, with rows repeated.
+fn softmax_split(m: &Grid) -> Grid {
+    let along = |v: &Floats| v.replicate((All, m.shape().1));
+    let powers = m.zip_with(along(&m.fold1(|a, b| a.max(b))), |x, top| x - top).map(|x| x.exp());
+    powers.zip_with(along(&powers.fold(0.0, |a, b| a + b)), |e, sum| e / sum)
+}
+
+fn log_softmax(m: &Grid) -> Grid {
+    let top = m.maximum();
+    let less = m.imap(|(i, _), x| x - top.index(i));
+    let sums = less.map(|x| x.exp()).sum();
+    less.imap(|(i, _), x| x - sums.index(i).ln())
+}
+
 fn mandelbrot() -> Acc<Matrix<i32>> {
     generate((8, 8), |(j, i)| {
         let (cx, cy) = (i.to::<f32>() * 0.3 - 2.0, j.to::<f32>() * 0.2 - 1.0);
@@ -251,6 +272,10 @@ structure! {
     "flip of rows" [1, 1, 0] grid().reverse_on::<2>(), { let m = grid(); let (r, c) = m.shape(); m.backpermute((r, c), |(i, j)| (r - 1 - i, j)) };
     // ---- gathers
     "gather" [1, 0, 0] { let xs = floats(); ints().map(|i| xs.index(i)) }, floats().gather(ints());
+    "softmax of rows" [1, 0, 0] softmax(&grid()), softmax_split(&grid());
+    "softmax of columns" [1, 0, 0] { let m = grid(); let e = { let top = m.transpose().maximum(); m.imap(|(_, j), x| (x - top.index(j)).exp()) }; let sums = e.transpose().sum(); e.imap(|(_, j), e| e / sums.index(j)) }, { let m = grid(); let down = |v: Floats| v.replicate((m.shape().0, All)); let top = m.transpose().fold1(|a, b| b.max(a)); let e = m.zip_with(down(top), |x, t| (x - t).exp()); e.zip_with(down(e.transpose().sum()), |e, s| e / s) };
+    "softmax of a vector" [1, 0, 0] { let xs = floats(); let top = xs.maximum(); let e = xs.map(|x| (x - top.the()).exp()); let sum = e.sum(); e.map(|x| x / sum.the()) }, { let xs = floats(); let n = xs.length(); let top = fill(n, xs.fold1(|a, b| a.max(b)).the()); let e = xs.zip_with(top, |x, t| x - t).map(|x| x.exp()); e.zip_with(fill(n, e.fold(0.0, |a, b| a + b).the()), |e, s| e / s) };
+    "logarithm of softmax" [1, 0, 0] log_softmax(&grid()), { let m = grid(); let top = m.maximum(); let sums = m.imap(|(i, _), x| (x - top.index(i)).exp()).sum(); let scale = top.zip_with(&sums, |t, s| t + s.ln()); m.imap(|(i, _), x| x - scale.index(i)) };
     "gather of rows" [2, 4, 0] { let (m, at) = (grid(), ints()); generate((4, 3), |(i, j)| m.index((at.index(i) % 3, j))) }, { let (m, at) = (grid(), ints()); let row = |i: Exp<i64>| at.index(i) % 3; generate((4, 3), |(r, c)| m.index((row(r), c))) };
     "gather of two indices" [6, 1, 2] { let m = grid(); ints().map(|i| m.index((i % 3, i % 2))) }, { let m = grid(); ints().map(|i| (i % 3, i % 2)).map(|(a, b)| m.index((a, b))) };
     "guarded read" [4, 2, 3] { let (xs, at) = (floats(), ints()); at.map(|i| i.lt(2).then_else(xs.index(i), 0.0)) }, { let (xs, at) = (floats(), ints()); at.map(|k| { let read = |k: Exp<i64>| xs.index(k); cond(k.lt(2), read(k), 0.0) }) };

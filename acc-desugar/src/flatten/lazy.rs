@@ -5,6 +5,18 @@ use super::{Flat, Flattener};
 use crate::graph::{FaultKind, Op, SizeOp, Value, Values};
 use acc_core::data::Lit;
 use acc_core::ir::ArrayId;
+use std::collections::HashMap;
+
+/// So many operations are computed again without checks.
+const LOOKED_AT: usize = 64;
+
+/// Values without checks that extents are not 0.
+struct Unchecked {
+    extents: Vec<Value>,
+    known: HashMap<Value, Value>,
+    /// How many more operations are looked at.
+    left: usize,
+}
 
 impl Flattener<'_> {
     /// Whether a space has any lane.
@@ -20,10 +32,13 @@ impl Flattener<'_> {
         if self.eager.contains(&a) || (mask.is_none() && lanes.space.is_empty()) {
             return flat;
         }
-        let flat = self.where_lanes_are(&flat, &lanes.space);
+        if mask.is_none()
+            && let Some(flat) = self.where_lanes_are(&flat, &lanes.space)
+        {
+            return flat;
+        }
         let cond = match mask {
             Some(m) => self.b.any(m),
-            None if flat.values().all(|v| self.b.is_total(v)) => return flat,
             None => self.some_lane(&lanes.space.clone()),
         };
         if self.b.const_size(cond).is_some_and(|c| c != 0) {
@@ -45,19 +60,43 @@ impl Flattener<'_> {
         self.flat_of(&ty, &values)
     }
 
-    /// An array without checks that an extent of the lanes' space is not 0: where lanes are it is not.
-    fn where_lanes_are(&self, flat: &Flat, space: &[Value]) -> Flat {
-        let extents: Vec<Value> = space.iter().map(|n| self.b.origin(*n)).collect();
-        let strip = |v: &Value| {
-            let mut v = *v;
-            while let Some(Op::Checked { tokens, .. }) = self.b.def(v)
-                && tokens.iter().all(|t| self.emptiness(*t).is_some_and(|n| extents.contains(&n)))
-            {
-                v = self.b.beneath_checks(v);
-            }
-            v
+    /// An array that can be computed though there is no lane, without its checks that an extent of the lanes' space is not
+    /// 0: where lanes are it is not.
+    fn where_lanes_are(&mut self, flat: &Flat, space: &[Value]) -> Option<Flat> {
+        let extents = space.iter().map(|n| self.b.origin(*n)).collect();
+        let mut unchecked = Unchecked { extents, known: HashMap::new(), left: LOOKED_AT };
+        let mut all = |values: &[Value]| -> Option<Values> {
+            values.iter().map(|v| self.unchecked(*v, &mut unchecked)).collect()
         };
-        Flat { shape: flat.shape.iter().map(strip).collect(), columns: flat.columns.iter().map(strip).collect() }
+        Some(Flat { shape: all(&flat.shape)?, columns: all(&flat.columns)? })
+    }
+
+    /// A value without checks of emptiness, computed again if these come in between, if that cannot fail.
+    fn unchecked(&mut self, v: Value, at: &mut Unchecked) -> Option<Value> {
+        if self.b.is_total(v) {
+            return Some(v);
+        }
+        if let Some(known) = at.known.get(&v) {
+            return Some(*known);
+        }
+        at.left = at.left.checked_sub(1)?;
+        let plain = match self.b.def(v)? {
+            Op::Checked { tokens, .. } => {
+                let empty = |t: &Value| self.emptiness(*t).is_some_and(|n| at.extents.contains(&n));
+                if !tokens.iter().all(empty) {
+                    return None;
+                }
+                self.unchecked(self.b.beneath_checks(v), at)?
+            }
+            _ => {
+                let op = self.b.harmless(v)?;
+                let operands: Option<HashMap<Value, Value>> =
+                    op.operands().into_iter().map(|x| Some((x, self.unchecked(x, at)?))).collect();
+                self.b.again(op, v, &operands?)
+            }
+        };
+        at.known.insert(v, plain);
+        Some(plain)
     }
 
     /// The extent that a check finds to be 0.

@@ -264,6 +264,16 @@ pub enum Op {
     Contract(Value, Value),
     /// The position of the first least or greatest element, or of the first NaN; of rows that are not empty.
     ArgExtreme(Known, Value),
+    /// The exponential function of floats less the greatest along an axis, over the sum of these along it; or the logarithm
+    /// of that.
+    Softmax {
+        /// The operand.
+        x: Value,
+        /// The axis.
+        axis: u32,
+        /// Whether it is the logarithm.
+        log: bool,
+    },
     /// An inclusive scan.
     Cumulative(Known, Value),
     /// What the elements before each one of a row come to, and then all of them: one more than elements, the first neutral.
@@ -422,6 +432,8 @@ impl Op {
             Op::SegmentReduce { .. } => "segment_reduce",
             Op::Contract(..) => "contract",
             Op::ArgExtreme(..) => "arg_extreme",
+            Op::Softmax { log: false, .. } => "softmax",
+            Op::Softmax { log: true, .. } => "log_softmax",
             Op::Cumulative(..) => "cumulative",
             Op::Exclusive(..) => "exclusive",
             Op::SegmentScan { .. } => "segment_scan",

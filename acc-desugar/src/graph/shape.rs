@@ -174,6 +174,7 @@ impl Infer<'_> {
                 | Op::Bitcast(x, _)
                 | Op::Clip { x, .. }
                 | Op::Flip(x, _)
+                | Op::Softmax { x, .. }
                 | Op::Cumulative(_, x)
                 | Op::SegmentScan { x, .. }
                 | Op::Scatter { base: x, .. }

@@ -237,6 +237,9 @@ impl Verifier<'_> {
                 matches!(k, super::Known::Min | super::Known::Max)
                     && tensor(*x).is_some_and(|(s, r)| s.is_num() && r > 0 && result(I64, r - 1))
             }
+            Op::Softmax { x, axis, .. } => {
+                same(*x) && rank_below(*x, *axis) && tensor(*x).is_some_and(|(s, _)| s.is_float())
+            }
             Op::AnyLane(x) => tensor(*x).is_some_and(|(s, _)| s == Bool) && result(Bool, 0),
             Op::SegmentScan { x, starts, .. } => {
                 same(*x) && tensor(*x).is_some_and(|(_, r)| r > 0 && is(*starts, Bool, r))

@@ -24,6 +24,7 @@ impl Op {
             | Op::Sort(a)
             | Op::Nonzero(a)
             | Op::Reduce(_, a)
+            | Op::Softmax { x: a, .. }
             | Op::Cumulative(_, a)
             | Op::Exclusive(_, a)
             | Op::ArgExtreme(_, a)
@@ -98,6 +99,7 @@ impl Op {
             | Op::Sort(a)
             | Op::Nonzero(a)
             | Op::Reduce(_, a)
+            | Op::Softmax { x: a, .. }
             | Op::Cumulative(_, a)
             | Op::Exclusive(_, a)
             | Op::ArgExtreme(_, a)

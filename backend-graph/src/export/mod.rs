@@ -87,6 +87,7 @@ pub fn attributes(node: &Node) -> Vec<(&'static str, String)> {
         | Op::Flip(_, axis)
         | Op::Take { axis, .. }
         | Op::Concat(_, axis)
+        | Op::Softmax { axis, .. }
         | Op::Extent(_, axis) => vec![("axis", axis.to_string())],
         Op::Pad { widths, mode, .. } => vec![("widths", list(widths)), ("mode", mode.name().to_string())],
         Op::InBounds { by_use, .. } => vec![("by_use", by_use.to_string())],

@@ -87,6 +87,7 @@ pub(super) fn memory(graph: &Graph, n: &Node, result: usize) -> Memory {
         | Op::Concat(..)
         | Op::Sort(_)
         | Op::Nonzero(_)
+        | Op::Softmax { .. }
         | Op::Cumulative(..)
         | Op::Exclusive(..)
         | Op::SegmentScan { .. }

@@ -3,6 +3,7 @@
 mod control;
 mod origin;
 mod size;
+mod softmax;
 mod tensor;
 
 pub(crate) use tensor::neutral;
@@ -227,6 +228,7 @@ impl Builder {
             Op::Slice { x, .. }
             | Op::Flip(x, _)
             | Op::Take { x, .. }
+            | Op::Softmax { x, .. }
             | Op::Cumulative(_, x)
             | Op::Exclusive(_, x)
             | Op::Pad { x, .. } => (all, of(&self.full, x)),
@@ -292,18 +294,33 @@ impl Builder {
     }
 
     fn is_total_op(&self, op: &Op) -> bool {
+        !self.may_fail(op) && op.operands().iter().all(|v| self.is_total(*v))
+    }
+
+    /// Whether an operation itself may fail, be seen, or take forever.
+    fn may_fail(&self, op: &Op) -> bool {
         match op {
             // Positions and divisors may be bad ones.
-            Op::InBounds { .. } | Op::Divisor(_) | Op::Gather(..) | Op::Take { .. } | Op::Scatter { .. } => false,
-            Op::Prim(p, args) if p.is_partial() => {
-                let divisor = self.constant_of(args[1]);
-                divisor.is_some_and(|d| d != Lit::zero(d.ty)) && self.is_total(args[0])
-            }
-            Op::SegmentReduce { .. } | Op::ArgExtreme(..) | Op::Fold { .. } | Op::Scan { .. } => false,
-            Op::If { .. } | Op::While { .. } | Op::LaneLoop { .. } => false,
-            Op::Fault { .. } | Op::Checked { .. } | Op::Trace { .. } | Op::Confine { .. } => false,
-            _ => op.operands().iter().all(|v| self.is_total(*v)),
+            Op::InBounds { .. } | Op::Divisor(_) | Op::Gather(..) | Op::Take { .. } | Op::Scatter { .. } => true,
+            Op::Prim(p, args) if p.is_partial() => self.constant_of(args[1]).is_none_or(|d| d == Lit::zero(d.ty)),
+            Op::SegmentReduce { .. } | Op::ArgExtreme(..) | Op::Fold { .. } | Op::Scan { .. } => true,
+            Op::If { .. } | Op::While { .. } | Op::LaneLoop { .. } => true,
+            Op::Fault { .. } | Op::Checked { .. } | Op::Trace { .. } | Op::Confine { .. } => true,
+            _ => false,
         }
+    }
+
+    /// The operation that a value is the only result of, if it may fail by its operands alone.
+    pub(crate) fn harmless(&self, v: Value) -> Option<Op> {
+        let (op, results) = self.defining(v)?;
+        (results.len() == 1 && !self.may_fail(op)).then(|| op.clone())
+    }
+
+    /// The same operation on other operands as a value's.
+    pub(crate) fn again(&mut self, mut op: Op, of: Value, operands: &HashMap<Value, Value>) -> Value {
+        op.rename(&|v| operands.get(&v).copied().unwrap_or(v));
+        let ty = self.ty(of);
+        self.push1(op, ty)
     }
 
     fn push1(&mut self, op: Op, ty: Type) -> Value {

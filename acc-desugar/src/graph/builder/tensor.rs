@@ -68,6 +68,9 @@ impl Builder {
         if let Some(v) = self.without_neutral(p, args).filter(|v| self.rank(*v) == rank) {
             return v;
         }
+        if let Some(v) = self.softmax(p, args) {
+            return v;
+        }
         self.tensor(Op::Prim(p, args.into()), scalar, rank)
     }
 
@@ -357,7 +360,7 @@ impl Builder {
     }
 
     /// What a value is apart from checks before it, which are added to these.
-    fn unchecked(&self, v: Value, checked: &mut Vec<Value>) -> Value {
+    pub(super) fn unchecked(&self, v: Value, checked: &mut Vec<Value>) -> Value {
         let mut v = v;
         while let Some(Op::Checked { .. }) = self.def(v) {
             checked.push(v);

@@ -108,6 +108,7 @@ operations! {
     "segment_reduce" SegmentReduce { with: Known, x: Value, offsets: Value, full: bool };
     "contract" Contract(left: Value, right: Value);
     "arg_extreme" ArgExtreme(with: Known, x: Value);
+    "softmax" Softmax { x: Value, axis: u32, log: bool };
     "cumulative" Cumulative(with: Known, x: Value);
     "exclusive" Exclusive(with: Known, x: Value);
     "segment_scan" SegmentScan { with: Known, x: Value, starts: Value };

@@ -227,6 +227,10 @@ impl<'g> Exporter<'g> {
                 let (name, ty) = (self.value(*x)?, self.scalar(*x));
                 self.arg_extreme(*k, &name, ty)
             }
+            Op::Softmax { x, axis, log } => {
+                let x = self.value(*x)?;
+                self.w.node(if *log { "LogSoftmax" } else { "Softmax" }, &[&x], along(i64::from(*axis)))
+            }
             Op::Cumulative(k, x) => {
                 let (name, ty, rank) = (self.value(*x)?, self.scalar(*x), self.rank(*x));
                 self.cumulative(*k, &name, ty, rank)?

@@ -9,6 +9,7 @@ mod prim;
 mod reduce;
 mod rows;
 mod segments;
+mod softmax;
 mod strided;
 mod value;
 mod views;

@@ -2,6 +2,7 @@
 
 use super::masks::{any, selected};
 use super::reduce::{arg_extreme, contract, cumulative, exclusive, ordered, reduce, unordered};
+use super::softmax::softmax;
 use super::views::{clamp, gather, iota, outside, pad, positions, select, slice, take, unfold};
 use super::{Rt, Run, cast, prim, segments};
 use crate::plan::Place;
@@ -121,6 +122,7 @@ impl Run<'_> {
             }
             Op::Contract(a, b) => contract(self.tensor(*a)?, self.tensor(*b)?)?,
             Op::ArgExtreme(k, x) => arg_extreme(*k, self.tensor(*x)?, self.scalar(*x))?,
+            Op::Softmax { x, axis, log } => softmax(self.tensor(*x)?, i64::from(*axis), *log, self.scalar(*x))?,
             Op::Cumulative(k, x) => cumulative(*k, self.tensor(*x)?, self.scalar(*x))?,
             Op::Exclusive(k, x) => exclusive(*k, self.tensor(*x)?, self.scalar(*x))?,
             Op::AnyLane(x) => {

@@ -1,0 +1,54 @@
+//! Softmax along an axis.
+
+use super::prim;
+use super::reduce::reduce;
+use crate::torch::TorchError;
+use acc_core::data::ScalarType;
+use acc_core::ir::PrimOp;
+use acc_desugar::graph::Known;
+use tch::{Device, Tensor};
+
+type Result<T> = std::result::Result<T, TorchError>;
+
+/// libtorch's own function is good at rows of memory with at least so many elements: of shorter ones it takes some ten
+/// times as long as its other operations together, and of other axes about twice.
+fn long(ty: ScalarType) -> i64 {
+    if ty == ScalarType::F32 { 16 } else { 128 }
+}
+
+/// Softmax along an axis of floats, or its logarithm.
+pub(super) fn softmax(x: &Tensor, axis: i64, log: bool, ty: ScalarType) -> Result<Tensor> {
+    // The axes in the order in which they lie in memory.
+    let (sizes, strides) = (x.size(), x.stride());
+    let mut order: Vec<i64> = (0..x.dim() as i64).collect();
+    order.sort_by_key(|k| std::cmp::Reverse(strides[*k as usize]));
+    let rows = sizes.get(axis as usize).is_some_and(|n| *n >= long(ty)) && order.last() == Some(&axis);
+    if x.device() == Device::Cpu && !rows {
+        return by_steps(x, axis, log, ty);
+    }
+    let whole = |x: &Tensor, axis: i64| -> Result<Tensor> {
+        Ok(if log { x.f_log_softmax(axis, None)? } else { x.f_softmax(axis, None)? })
+    };
+    if order.is_sorted() {
+        return whole(x, axis);
+    }
+    let mut back = vec![0i64; order.len()];
+    for (k, from) in order.iter().enumerate() {
+        back[*from as usize] = k as i64;
+    }
+    Ok(whole(&x.f_permute(&order)?, back[axis as usize])?.f_permute(&back)?)
+}
+
+/// The same as a program has it.
+fn by_steps(x: &Tensor, axis: i64, log: bool, ty: ScalarType) -> Result<Tensor> {
+    let along =
+        |k: Known, t: &Tensor| -> Result<Tensor> { Ok(reduce(k, &t.f_movedim_int(axis, -1)?, ty)?.f_unsqueeze(axis)?) };
+    let less = x.f_sub(&along(Known::Max, x)?)?;
+    if log {
+        let sums = along(Known::Sum, &less.f_exp()?)?;
+        return prim::apply(PrimOp::SubP, ty, &[&less, &sums.f_log()?], None, Some((&less, true)));
+    }
+    let e = prim::apply(PrimOp::ExpP, ty, &[&less], None, Some((&less, true)))?;
+    let sums = along(Known::Sum, &e)?;
+    prim::apply(PrimOp::DivP, ty, &[&e, &sums], None, Some((&e, true)))
+}
