@@ -4,6 +4,7 @@
 //! the first of them is visited, and kept in memory of the function with the lanes of each point side by side. Results are
 //! kept in the same way, and are written, again along rows, after the last point of a block.
 
+use super::access::APART;
 use super::nest::Axis;
 use super::steps::State;
 use super::text::{Operand, put, stored};
@@ -106,6 +107,27 @@ impl Emitter<'_> {
                 let after = put!(e, "add i64 {within}, 1");
                 put!(e, "sub i64 {after}, {visited}")
             };
+            // Whole rows of few points lie in memory as one.
+            let mut others = Operand::text("true");
+            if matches!(e.mask, Mask::All) {
+                let all = put!(e, "icmp eq i64 {visited}, {}", to.width);
+                let few = put!(e, "icmp ule i64 {visited}, {APART}");
+                let short = put!(e, "and i1 {all}, {few}");
+                others = put!(e, "xor i1 {short}, true");
+                let first = put!(e, "mul i64 {}, {visited}", to.row);
+                let out = e.word(Word::Out(to.number));
+                let first = put!(e, "getelementptr {mem}, ptr {out}, i64 {first}");
+                e.only_if(&short, &[], Vec::new(), |e, none| {
+                    for points in 1..=APART {
+                        let are = put!(e, "icmp eq i64 {visited}, {points}");
+                        e.only_if(&are, &[], Vec::new(), |e, none| {
+                            e.interleave(to.ty, points as usize, &buffer, &first);
+                            none
+                        });
+                    }
+                    none
+                });
+            }
             let whole = put!(e, "icmp eq i64 {visited}, {rows}");
             let out = e.word(Word::Out(to.number));
             let block = put!(e, "sub i64 {}, {within}", to.place);
@@ -124,6 +146,7 @@ impl Emitter<'_> {
                 })),
             };
             let some = put!(e, "xor i1 {whole}, true");
+            let [whole, some] = [whole, some].map(|way| put!(e, "and i1 {way}, {others}"));
             e.only_if(&whole, &[], Vec::new(), |e, none| {
                 e.write_block(&first, to, rows, &buffer, (None, lanes.as_ref()));
                 none
