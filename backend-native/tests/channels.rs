@@ -8,7 +8,7 @@ use backend_native::Native;
 use common::{Rng, agree, array, int, parse, same};
 
 /// Programs over an image `a` of rows, columns and channels, `k` of which is read.
-const PROGRAMS: [&str; 7] = [
+const PROGRAMS: [&str; 9] = [
     // Stored, of one read and of several.
     "r: [2]T = generate(shape: || (n[], m[]), f: |%i: i64, %j: i64| a[%i, %j, k[]]) yield r",
     "r: [2](T, T) = generate(shape: || (n[], m[]), f: |%i: i64, %j: i64| (a[%i, %j, k[]], a[%i, %j, 0i64])) yield r",
@@ -20,6 +20,18 @@ const PROGRAMS: [&str; 7] = [
     "r: [2]T = generate(shape: || (n[], m[]), f: |%i: i64, %j: i64| {
        %c: bool = lt(rem(%j, 5i64), 3i64)
        %r: T = if %c { yield a[%i, %j, k[]] } else { yield a[%i, 0i64, 0i64] }
+       yield %r })
+     yield r",
+    // Of neighbours that are there, before the first point and after the last one of the array too.
+    "r: [2]T = generate(shape: || (n[], m[]), f: |%i: i64, %j: i64| {
+       %l: T = if ge(%j, 2i64) { yield a[%i, sub(%j, 2i64), k[]] } else { yield a[0i64, %j, 0i64] }
+       %r: T = if lt(add(%j, 40i64), m[]) { yield a[%i, add(%j, 40i64), k[]] } else { yield %l }
+       yield max(%l, %r) })
+     yield r",
+    "r: [2]T = generate(shape: || (n[], m[]), f: |%i: i64, %j: i64| {
+       %k: i64, %r: T = while (0i64, a[%i, %j, 0i64])
+         test |%k: i64, %r: T| { yield lt(%k, rem(%j, 4i64)) }
+         step |%k: i64, %r: T| { yield add(%k, 1i64), max(%r, a[%i, sub(%j, %k), k[]]) }
        yield %r })
      yield r",
     // Folded and scanned, from both ends.

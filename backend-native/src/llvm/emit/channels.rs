@@ -11,7 +11,7 @@ use super::nest::Axis;
 use super::text::{Operand, element, put, stored};
 use super::turned::across;
 use super::value::{Mask, V};
-use super::{Emitter, Level};
+use super::{Emitter, Level, Word};
 use crate::kernel::{Ix, Kernel, Load, Node, Op};
 use acc_core::data::ScalarType;
 use acc_core::ir::ArrayId;
@@ -40,38 +40,56 @@ pub(crate) fn reads_channels<'s>(kernel: &Kernel, extents: impl Fn(ArrayId) -> O
 impl Emitter<'_> {
     /// Writes a read of lanes that are apart; whether it is one.
     pub(super) fn read_channels(&mut self, n: &Node, l: &Load) -> bool {
-        if !matches!(self.mask, Mask::All) || !self.is_of_channels(l) || self.reads_of_channels() > MOST {
+        if !self.is_of_channels(l) || self.reads_of_channels() > MOST {
             return false;
         }
-        let (index, good) = self.checked(l.array, &l.index, None);
-        let lane = index.iter().position(|v| matches!(v, V::Linear(..)));
-        let (Some(lane), None) = (lane, good) else { return false };
+        let (index, _) = self.checked(l.array, &l.index, None);
+        let Some(lane) = index.iter().position(|v| matches!(v, V::Linear(..))) else { return false };
         let mut first = index.clone();
         if let V::Linear(at, _) = &index[lane] {
             first[lane] = V::One(at.clone());
         }
         let Place::One(start) = self.place(l.array, &first) else { return false };
         let distance = self.stride(l.array, lane, index.len());
-        // What faulted so far is told before ways part.
+        // What faulted so far is told before ways part: all lanes that are on are in bounds.
         self.settle();
+        let there = match self.mask {
+            Mask::All => Operand::text("true"),
+            Mask::Lanes(_) => self.all_are_there(l.array, &start, &distance),
+        };
 
         let join = self.w.label();
         let mut ways = Vec::new();
         for step in 1..=APART {
             let [here, next] = [(); 2].map(|()| self.w.label());
             let is = put!(self, "icmp eq i64 {distance}, {step}");
+            let is = put!(self, "and i1 {is}, {there}");
             self.w.branch(&is, here, next);
             self.w.start(here);
             ways.push(self.way(n, l, join, |e, ty, column| e.apart(ty, column, &start, step as usize)));
             self.w.start(next);
         }
         let Place::Any(positions) = self.place(l.array, &index) else { return false };
+        let positions = self.safe(l.array, index.len(), positions);
         ways.push(self.way(n, l, join, |e, ty, column| {
             let values = e.gather(ty, column, &positions, INPUT);
             e.spread(&values, element(ty))
         }));
         self.ways_join(n, join, &ways);
         true
+    }
+
+    /// Whether an array has elements at the places of all lanes, so far from each other, and between them, whether or not the
+    /// lanes are on.
+    fn all_are_there(&mut self, array: ArrayId, start: &Operand, distance: &Operand) -> Operand {
+        let [first, end] = [Word::First(array), Word::End(array)].map(|word| self.word(word));
+        let last = put!(self, "mul i64 {distance}, {}", self.width.step() - 1);
+        let count = put!(self, "sub i64 {end}, {first}");
+        let most = put!(self, "sub i64 {count}, {last}");
+        let before = put!(self, "sub i64 {start}, {first}");
+        let some = put!(self, "icmp sgt i64 {most}, 0");
+        let below = put!(self, "icmp ult i64 {before}, {most}");
+        put!(self, "and i1 {some}, {below}")
     }
 
     /// Whether one index, not the last one, follows the lanes, and the others are the same for all.
