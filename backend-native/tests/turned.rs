@@ -3,10 +3,12 @@
 mod common;
 
 use acc_core::data::ScalarType;
+use acc_core::ir::Program;
 use acc_core::prelude::*;
 use acc_core::{Executor, RunLimits};
 use backend_native::Native;
 use common::{Rng, agree, array, parse, same};
+use std::sync::Arc;
 
 /// A scan along the first axis of a matrix, and what is made of its results.
 fn columns(ty: &str, scan: &str, map: &str) -> String {
@@ -20,7 +22,7 @@ fn columns(ty: &str, scan: &str, map: &str) -> String {
     )
 }
 
-const SCANS: [&str; 5] = [
+const SCANS: [&str; 7] = [
     "scanl1(t, f: |%x: T, %y: T| add(%x, %y))",
     "scanr1(t, f: |%x: T, %y: T| max(%x, %y))",
     // Not commutative, and of no known operator.
@@ -28,6 +30,8 @@ const SCANS: [&str; 5] = [
     "scanr1(t, f: |%x: T, %y: T| select(ne(%x, 3T), %x, %y))",
     // With an initial value, whose results are longer.
     "scanl(t, f: |%x: T, %y: T| add(%x, %y), init: || 3T)",
+    "scanr(t, f: |%x: T, %y: T| max(%x, %y), init: || 3T)",
+    "scanl(t, f: |%x: T, %y: T| select(ne(%x, 3T), %x, %y), init: || 3T)",
 ];
 
 const MAPS: [&str; 3] = [
@@ -84,33 +88,65 @@ fn scans_along_any_axis_of_rank_three() {
             let along = |axis: &str| index.split(", ").position(|i| i == axis).unwrap();
             ["%i", "%j", "%k"].map(|axis| format!("extent({array}, {})", along(axis))).join(", ")
         };
-        let text = format!(
-            "program(a: [3]i32) {{
+        for (scan, init) in [("scanl1", ""), ("scanl", ", init: || 0i32")] {
+            let text = format!(
+                "program(a: [3]i32) {{
                t: [3]i32 = backpermute(a, shape: || ({}), index: |%i: i64, %j: i64, %k: i64| ({from}))
-               s: [3]i32 = scanl1(t, f: |%x: i32, %y: i32| select(ne(%x, 0i32), %x, %y))
+               s: [3]i32 = {scan}(t, f: |%x: i32, %y: i32| select(ne(%x, 0i32), %x, %y){init})
                u: [3]i32 = backpermute(s, shape: || ({}), index: |%i: i64, %j: i64, %k: i64| ({to}))
                yield u
              }}",
-            extents("a", from),
-            extents("s", to)
+                extents("a", from),
+                extents("s", to)
+            );
+            for shape in [[3, 5, 7], [20, 33, 70], [70, 9, 40], [9, 100, 65]] {
+                agree(&text, &[array(&shape, &ScalarType::I32.into(), &mut r)]);
+            }
+        }
+    }
+}
+
+#[test]
+fn what_follows_a_scan_with_an_initial_value_knows_its_place() {
+    let mut r = Rng(23);
+    for scan in ["scanl", "scanr"] {
+        let text = format!(
+            "program(a: [2]i32, b: [2]i32) {{
+               t: [2]i32 = backpermute(a, shape: || (extent(a, 1), extent(a, 0)), index: |%i: i64, %j: i64| (%j, %i))
+               s: [2]i32 = {scan}(t, f: |%x: i32, %y: i32| add(%x, %y), init: || 5i32)
+               u: [2]i32 = backpermute(s, shape: || (extent(s, 1), extent(s, 0)), index: |%i: i64, %j: i64| (%j, %i))
+               r: [2]i32 = imap(u, f: |%i: i64, %j: i64, %x: i32| add(mul(%x, cast(%i, i32)), b[%i, %j]))
+               yield r
+             }}"
         );
-        for shape in [[3, 5, 7], [20, 33, 70], [70, 9, 40], [9, 100, 65]] {
-            agree(&text, &[array(&shape, &ScalarType::I32.into(), &mut r)]);
+        for [rows, columns] in [[1, 70], [20, 64], [100, 131], [0, 70], [33, 9]] {
+            // As many rows as the results have, and one less.
+            for more in [1, 0] {
+                let args =
+                    [[rows, columns], [rows + more, columns]].map(|s| array(&s, &ScalarType::I32.into(), &mut r));
+                agree(&text, &args);
+            }
         }
     }
 }
 
 #[test]
 fn any_number_of_threads_gives_the_same_bits() {
-    let text = columns("f32", "scanl1(t, f: |%x: f32, %y: f32| add(%x, %y))", "yield u");
-    let program = parse(&text);
+    let f = "f: |%x: f32, %y: f32| add(%x, %y)";
+    for scan in [format!("scanl1(t, {f})"), format!("scanr(t, {f}, init: || 3.0f32)")] {
+        let program = parse(&columns("f32", &scan, "yield u"));
+        on_any_number_of_threads(&program);
+    }
+}
+
+fn on_any_number_of_threads(program: &Arc<Program>) {
     for shape in [[300, 2100], [2100, 300], [5000, 65]] {
         let args = [0, 1].map(|k| array(&shape, &ScalarType::F32.into(), &mut Rng(5 + k)));
-        let want = Native::tiles().run_untyped(&program, &args, &RunLimits::none()).unwrap();
+        let want = Native::tiles().run_untyped(program, &args, &RunLimits::none()).unwrap();
         for threads in [1, 2, 3, 7, 16] {
             let compile = backend_native::Compile::Now;
             let options = backend_native::Options { threads: Some(threads), compile, ..Default::default() };
-            let got = Native::with(options).unwrap().run_untyped(&program, &args, &RunLimits::none()).unwrap();
+            let got = Native::with(options).unwrap().run_untyped(program, &args, &RunLimits::none()).unwrap();
             same(&want[0], &got[0], 0.0).unwrap_or_else(|e| panic!("{shape:?}, {threads} threads: {e}"));
         }
     }
@@ -148,9 +184,11 @@ fn kernels<Args, Out: Arrays>(f: impl acc_core::api::AccFn<Args, Out>) -> (Vec<S
 #[test]
 fn a_scan_between_transpositions_is_one_kernel() {
     let f = |a: Acc<Matrix<f32>>| a.transpose().scanl1(|x, y| x + y).transpose().map(|x| x * 2.0);
-    let (axes, ir) = kernels(f);
-    assert_eq!(axes, ["parallel, scan left"], "{ir}");
-    assert!(ir.contains("in the order i1, i0"), "{ir}");
+    let initial = |a: Acc<Matrix<f32>>| a.transpose().scanl(0.0, |x, y| x + y).transpose().map(|x| x * 2.0);
+    for (axes, ir) in [kernels(f), kernels(initial)] {
+        assert_eq!(axes, ["parallel, scan left"], "{ir}");
+        assert!(ir.contains("in the order i1, i0"), "{ir}");
+    }
 }
 
 #[test]

@@ -7,7 +7,7 @@
 //! * **K5** Uniform values depend on uniform values alone.
 //! * **K6** There is an output; each takes results that exist; outputs agree on the axes (see [`super`]).
 //! * **K7** An epilogue takes the index and the leaves of the outputs that are combined, and stores. Its results have axes in
-//!   another order only after a single scan without an initial value, whose own results are not stored.
+//!   another order only after a single scan, whose own results are not stored.
 
 use super::{AxisKind, Body, Epilogue, Finish, Initial, Ix, Kernel, Node, Op, Output, Region};
 use acc_core::data::ScalarType::{self, Bool, F32, F64, I64, U64};
@@ -58,7 +58,7 @@ fn epilogue(k: &Kernel, e: &Epilogue) -> Result {
         return Err("K7: an output of the epilogue".into());
     }
     if let Some(order) = &e.order {
-        let scan = |o: &Output| matches!(o.finish, Finish::Scan { init: false, .. }) && !o.stored;
+        let scan = |o: &Output| matches!(o.finish, Finish::Scan { .. }) && !o.stored;
         let each_once = (0..rank).all(|axis| order.contains(&axis)) && order.len() == rank;
         if !each_once || k.outputs.len() != 1 || !k.outputs.iter().all(scan) {
             return Err(format!("K7: an epilogue over axes {order:?}"));

@@ -282,6 +282,12 @@ impl<'a> Call<'a> {
         Ended::Done
     }
 
+    /// Computes whole rows of so many columns; results are shared.
+    pub(crate) fn run_rows(&self, rows: Range<usize>, columns: usize, shared: &Shared<'_>) -> Ended {
+        let words = self.words_of(0, &(0..0), &mut Memory { shared: Some(shared), ..Memory::default() });
+        self.call(&words, rows, 0..columns)
+    }
+
     /// Computes a part of the index space.
     pub(crate) fn run(&self, part: Part, memory: &mut Memory<'_, '_>) -> Ended {
         let Part { positions, row, most, panel, along } = part;

@@ -19,7 +19,8 @@ mod hash;
 pub use compile::{Counts, counts};
 pub use disk::folder;
 pub(crate) use emit::{
-    BLOCK, Emitted, Form, PANEL, Word, axis_turned, between, has_own_lines, leaves_apart, reads_element_by_element,
+    BLOCK, Emitted, Form, PANEL, Word, axis_turned, between, has_own_lines, leaves_apart, reads_channels,
+    reads_element_by_element,
 };
 
 use crate::kernel::Kernel;

@@ -1,5 +1,6 @@
 //! Launches that store few rows, of one axis or more, whose elements lie side by side where they are read: threads share the
 //! columns, and take some of them through all rows before the next ones, so that they read memory from one end to the other.
+//! They are turned, unless there are so few, such as the channels of an image, that vectors have the elements of all of them.
 
 use super::launch::{Columns, Job, JobOutput, finish};
 use super::store::{STREAM, rows_begin_at_lines};
@@ -21,16 +22,18 @@ pub(super) fn store(job: &Job<'_>) -> Result<Option<Vec<Columns>>, Stop> {
     let [rows, ref between @ .., row] = job.extents[..] else { return Ok(None) };
     let between: usize = between.iter().product();
     let columns = between * row;
-    let turned = llvm::axis_turned(&job.launch.kernel) == Some(0);
-    if !turned || !(2..=FEW.min(columns)).contains(&rows) || row < llvm::BLOCK || columns < llvm::PANEL {
+    let kernel = &job.launch.kernel;
+    let channels = llvm::reads_channels(kernel, |a| job.names.input(a).map(|i| i.shape));
+    let (least, turned) = (if channels { 1 } else { 2 }, llvm::axis_turned(kernel) == Some(0));
+    if !turned || !(least..=FEW.min(columns)).contains(&rows) || row < llvm::BLOCK || columns < llvm::PANEL {
         return Ok(None);
     }
     let bytes: usize = job.outputs.iter().flat_map(|o| &o.types).map(|t| t.size()).sum();
     // Panels begin at lines as rows do, or wherever these are.
     let (large, aligned) = (rows * columns * bytes >= STREAM, rows_begin_at_lines(job, row));
-    let own_lines = large && !aligned && llvm::has_own_lines(&job.launch.kernel);
+    let own_lines = large && !aligned && !channels && llvm::has_own_lines(kernel);
     let stream = large && (aligned || own_lines);
-    let form = if own_lines { Form::OwnLines } else { Form::Store { flat: false, stream, turned: true } };
+    let form = if own_lines { Form::OwnLines } else { Form::Store { flat: false, stream, turned: !channels } };
     let Some(call) = job.call(form) else { return Ok(None) };
     let columns_of = |o: &JobOutput<'_>| job.cx.columns(&o.types, rows * columns);
     let mut out = job.outputs.iter().map(columns_of).collect::<Result<Vec<_>, _>>().map_err(Stop::Error)?;
@@ -41,12 +44,25 @@ pub(super) fn store(job: &Job<'_>) -> Result<Option<Vec<Columns>>, Stop> {
     // Panels of a row, or all of some rows in between.
     let types = job.outputs.iter().flat_map(|o| &o.types);
     let line = types.map(|t| LINE / t.size()).max().unwrap_or(1);
-    let panel = if own_lines { llvm::PANEL - line } else { llvm::PANEL };
+    let panel = match () {
+        () if own_lines => llvm::PANEL - line,
+        () if channels => STAY / rows / LINE * LINE,
+        () => llvm::PANEL,
+    };
     let (unit, length) = if between > 1 { ((STAY / (rows * row)).max(1), between) } else { (panel, row) };
     let len = if parallel { (length / (job.cx.threads.count() * 4)).next_multiple_of(unit).max(unit) } else { length };
     let shared = Shared::new(out.iter_mut().flatten());
     let declined = AtomicBool::new(false);
     let tasks = (0..length).step_by(len).map(|first| first..length.min(first + len)).collect();
+    // All rows at some points of those in between.
+    let some_of_all = |some: Range<usize>| match channels {
+        false => call.run_columns(rows * between, &some, (0..row, panel), &shared),
+        true => {
+            let lines = (0..rows).map(|r| r * between + some.start..r * between + some.end);
+            let mut run = lines.map(|rows| call.run_rows(rows, row, &shared));
+            run.find(|ended| *ended != Ended::Done).unwrap_or(Ended::Done)
+        }
+    };
     job.cx.tasks(
         parallel,
         tasks,
@@ -57,8 +73,7 @@ pub(super) fn store(job: &Job<'_>) -> Result<Option<Vec<Columns>>, Stop> {
                 false => call.run_columns(rows, &(0..1), (range, panel), &shared),
                 true => {
                     let some = range.clone().step_by(unit).map(|first| first..range.end.min(first + unit));
-                    let mut run = some.map(|some| call.run_columns(rows * between, &some, (0..row, panel), &shared));
-                    run.find(|ended| *ended != Ended::Done).unwrap_or(Ended::Done)
+                    some.map(some_of_all).find(|ended| *ended != Ended::Done).unwrap_or(Ended::Done)
                 }
             };
             if stream {

@@ -17,7 +17,8 @@ impl Decider<'_> {
         let (scan, after) = (self.kernel(own), self.kernel(number));
         let alone = scan.main.len() == 1 && scan.epilogue.is_empty() && matches!(scan.kind, Kind::Scan(_));
         let plain = after.kind == Kind::Points && after.epilogue.is_empty();
-        let turned: Vec<_> = order.iter().filter_map(|&axis| scan.space.get(axis).copied()).collect();
+        let extents = self.extents.of(self.result(k));
+        let turned: Vec<_> = order.iter().filter_map(|&axis| extents.get(axis).copied()).collect();
         let needed = !scan.strict && !after.strict || together(scan, after);
         if !alone
             || !plain
@@ -43,7 +44,7 @@ impl Decider<'_> {
     /// The kernel that alone reads the results of a scan, by one statement that turns their axes, at its own points; and the
     /// order of these.
     fn turned_reader(&self, k: usize) -> Option<(usize, Vec<usize>)> {
-        let ArrayOp::Scan { init: None, .. } = &self.uses.sites[k].stmt.op else { return None };
+        let ArrayOp::Scan { .. } = &self.uses.sites[k].stmt.op else { return None };
         let mut readers = self.uses.of[self.result(k).index()].iter().filter(|u| u.read != Read::Measured);
         let (Some(reader), None) = (readers.next(), readers.next()) else { return None };
         let By::Stmt(by) = reader.by else { return None };

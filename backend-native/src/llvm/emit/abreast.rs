@@ -4,6 +4,7 @@
 //! the first of them is visited, and kept in memory of the function with the lanes of each point side by side. Results are
 //! kept in the same way, and are written, again along rows, after the last point of a block.
 
+use super::access::APART;
 use super::nest::Axis;
 use super::steps::State;
 use super::text::{Operand, put, stored};
@@ -106,6 +107,27 @@ impl Emitter<'_> {
                 let after = put!(e, "add i64 {within}, 1");
                 put!(e, "sub i64 {after}, {visited}")
             };
+            // Whole rows of few points lie in memory as one.
+            let mut others = Operand::text("true");
+            if matches!(e.mask, Mask::All) {
+                let all = put!(e, "icmp eq i64 {visited}, {}", to.width);
+                let few = put!(e, "icmp ule i64 {visited}, {APART}");
+                let short = put!(e, "and i1 {all}, {few}");
+                others = put!(e, "xor i1 {short}, true");
+                let first = put!(e, "mul i64 {}, {visited}", to.row);
+                let out = e.word(Word::Out(to.number));
+                let first = put!(e, "getelementptr {mem}, ptr {out}, i64 {first}");
+                e.only_if(&short, &[], Vec::new(), |e, none| {
+                    for points in 1..=APART {
+                        let are = put!(e, "icmp eq i64 {visited}, {points}");
+                        e.only_if(&are, &[], Vec::new(), |e, none| {
+                            e.interleave(to.ty, points as usize, &buffer, &first);
+                            none
+                        });
+                    }
+                    none
+                });
+            }
             let whole = put!(e, "icmp eq i64 {visited}, {rows}");
             let out = e.word(Word::Out(to.number));
             let block = put!(e, "sub i64 {}, {within}", to.place);
@@ -124,8 +146,11 @@ impl Emitter<'_> {
                 })),
             };
             let some = put!(e, "xor i1 {whole}, true");
+            let bytes = (rows * size) as i64;
+            let ahead = if walk.down { -bytes } else { 2 * bytes - 1 };
+            let [whole, some] = [whole, some].map(|way| put!(e, "and i1 {way}, {others}"));
             e.only_if(&whole, &[], Vec::new(), |e, none| {
-                e.write_block(&first, to, rows, &buffer, (None, lanes.as_ref()));
+                e.write_block(&first, to, rows, &buffer, (None, lanes.as_ref()), ahead);
                 none
             });
             e.only_if(&some, &[], Vec::new(), |e, none| {
@@ -142,7 +167,7 @@ impl Emitter<'_> {
                     let (lows, counts) = (splat(e, &low), splat(e, &visited));
                     let numbers = put!(e, "sub <{rows} x i64> {numbers}, {lows}");
                     let mask = put!(e, "icmp ult <{rows} x i64> {numbers}, {counts}");
-                    e.write_block(&first, to, rows, &buffer, (Some(&mask), lanes.as_ref()));
+                    e.write_block(&first, to, rows, &buffer, (Some(&mask), lanes.as_ref()), ahead);
                 } else {
                     // Stores under masks take longer than those of single elements.
                     let lanes = lanes.unwrap_or(Operand::int(width as i64));
@@ -184,7 +209,7 @@ impl Emitter<'_> {
     }
 
     /// Writes a block that is kept for each lane along its row, the first of which has its place at `first`; with a mask only
-    /// some of the points, and of so many lanes.
+    /// some of the points, and of so many lanes. What the next block takes of a row ends, in bytes, `ahead` of this one's start.
     fn write_block(
         &mut self,
         first: &Operand,
@@ -192,6 +217,7 @@ impl Emitter<'_> {
         rows: usize,
         buffer: &Operand,
         (points, lanes): (Option<&Operand>, Option<&Operand>),
+        ahead: i64,
     ) {
         let (size, width) = (to.ty.size(), self.width.step());
         let mem = format!("i{}", size * 8);
@@ -208,6 +234,10 @@ impl Emitter<'_> {
                 let lane = put!(e, "add i64 {j}, {k}");
                 let at = put!(e, "mul i64 {lane}, {}", to.width);
                 let p = put!(e, "getelementptr {mem}, ptr {first}, i64 {at}");
+                // Memory that a store has to wait for is asked for ahead: a vector that lies in two lines of the caches waits
+                // for each in turn.
+                let next = put!(e, "getelementptr i8, ptr {p}, i64 {ahead}");
+                e.w.line(format_args!("call void @llvm.prefetch.p0(ptr {next}, i32 1, i32 3, i32 1)"));
                 let write = |e: &mut Self| match points {
                     None => e.w.line(format_args!("store {vector} {x}, ptr {p}, align {size}, !noalias !2")),
                     Some(mask) => e.w.line(format_args!(

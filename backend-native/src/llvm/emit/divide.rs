@@ -2,7 +2,8 @@
 //!
 //! No processor divides vectors of integers. Floats it does, and where both operands are exact as floats, so is the quotient
 //! once it is rounded to an integer: an integer within half a unit of the last place of `x / y` is less than `1 / y` away.
-//! Integers of 64 bits are divided so as long as those of a vector are small, else one by one.
+//! Integers of 64 bits are divided so as long as those of a vector are small, else one by one. By what is the same in all
+//! lanes no lane is divided: they are multiplied with its reciprocal, which is exact, too.
 
 use super::Emitter;
 use super::prim::is_signed;
@@ -27,24 +28,26 @@ pub(super) const SINGLE: Float =
 pub(super) const DOUBLE: Float =
     Float { name: "double", bits: "i64", shift: "0x4338000000000000", shift_bits: 0x4338_0000_0000_0000 };
 
-/// Integers of 64 bits up to this size are divided as doubles: the sum with `shift` is exact, and so are products and
-/// remainders.
-const SMALL: i64 = 1 << 51;
+/// Integers of 64 bits up to this size are divided as doubles: sums with `shift` are exact, and so are products and remainders.
+const SMALL: i64 = 1 << 50;
+/// The first lane of integers that grow from lane to lane is so far from the ends of that range at least, and the last one
+/// then lies within.
+const GROWTH: i64 = 1 << 40;
 
 impl Emitter<'_> {
     /// An integer division or remainder; lanes whose divisor is zero meet a fault.
     pub(super) fn divide(&mut self, p: PrimOp, ty: ScalarType, args: &[Val]) -> V {
-        let known = match self.value(args[1]) {
+        let [x, y] = [0, 1].map(|k| self.value(args[k]));
+        let known = match &y {
             V::One(Operand::Text(t)) => t.parse::<i64>().ok().filter(|&d| d != 0 && d != -1),
             V::One(Operand::Register(_)) | V::Linear(..) | V::Lanes(_) => None,
         };
-        if args.iter().all(|&v| matches!(self.value(v), V::One(_))) {
-            let (x, y) = (self.one(args[0]), self.one(args[1]));
+        if let (V::One(x), V::One(y)) = (&x, &y) {
             if known.is_none() {
                 let zero = put!(self, "icmp eq {} {y}, 0", element(ty));
                 self.decline_if(&zero);
             }
-            return V::One(self.quotient(p, ty, Shape::One, known.is_some(), &x, &y));
+            return V::One(self.quotient(p, ty, Shape::One, known.is_some(), x, y));
         }
         let (xs, ys) = (self.lanes(args[0]), self.lanes(args[1]));
         let shape = self.shape();
@@ -55,52 +58,73 @@ impl Emitter<'_> {
                 let zero = put!(self, "icmp eq {t} {y}, zeroinitializer");
                 self.fault(part, &zero);
             }
-            parts.push(self.quotients(p, ty, known, &xs[part], &ys[part]));
+            parts.push(self.quotients(p, ty, known, [&x, &y], [&xs[part], &ys[part]]));
         }
         V::Lanes(parts)
     }
 
-    /// A vector of them. A `known` divisor is neither 0 nor -1.
-    fn quotients(&mut self, p: PrimOp, ty: ScalarType, known: Option<i64>, x: &Operand, y: &Operand) -> Operand {
-        let (shape, t, flags) = (self.shape(), self.shape().of(element(ty)), self.mask_type());
+    /// A vector of them, of values and their lanes. A `known` divisor is neither 0 nor -1.
+    fn quotients(
+        &mut self,
+        p: PrimOp,
+        ty: ScalarType,
+        known: Option<i64>,
+        values: [&V; 2],
+        [x, y]: [&Operand; 2],
+    ) -> Operand {
+        let shape = self.shape();
+        let t = shape.of(element(ty));
         match (ty.size(), known) {
             // LLVM has shifts and products in their place.
             (..8, Some(_)) => return self.quotient(p, ty, shape, true, x, y),
             (8, Some(d)) if d.unsigned_abs().is_power_of_two() => return self.quotient(p, ty, shape, true, x, y),
-            (..4, None) => return self.by_floats(p, ty, &SINGLE, x, y),
-            (4, None) => return self.by_floats(p, ty, &DOUBLE, x, y),
+            (..4, None) => return self.by_floats(p, ty, &SINGLE, values[1], [x, y]),
+            (4, None) => return self.by_floats(p, ty, &DOUBLE, values[1], [x, y]),
             (_, None | Some(_)) => {}
         }
-        let (least, count) = if is_signed(ty) { (-SMALL, 2 * SMALL) } else { (0, SMALL) };
-        let [least, count] = [least, count].map(|c| self.constant(shape, "i64", &c.to_string()));
-        let [small, also] = [x, y].map(|v| {
-            let above = put!(self, "sub {t} {v}, {least}");
-            put!(self, "icmp ult {t} {above}, {count}")
-        });
-        let small = put!(self, "and {flags} {small}, {also}");
-        let suffix = shape.suffix("i1");
-        let small = put!(self, "call i1 @llvm.vector.reduce.and.{suffix}({flags} {small})");
-        let (all, some, join) = (self.w.label(), self.w.label(), self.w.label());
-        self.w.branch(&small, all, some);
-        self.w.start(all);
-        let fast = self.by_floats(p, ty, &DOUBLE, x, y);
-        let after_all = self.w.block;
-        self.w.jump(join);
+        let small = [self.are_small(ty, values[0], x), self.are_small(ty, values[1], y)];
+        let small = put!(self, "and i1 {}, {}", small[0], small[1]);
+        // Computed in any case, a quotient and a remainder of the same have the most of it in common.
+        let fast = self.by_floats(p, ty, &DOUBLE, values[1], [x, y]);
+        let (some, join, all) = (self.w.label(), self.w.label(), self.w.block);
+        self.w.branch(&small, join, some);
         self.w.start(some);
         let slow = self.quotient(p, ty, shape, known.is_some(), x, y);
-        let after_some = self.w.block;
+        let after = self.w.block;
         self.w.jump(join);
         self.w.start(join);
-        put!(self, "phi {t} [ {fast}, {after_all} ], [ {slow}, {after_some} ]")
+        put!(self, "phi {t} [ {fast}, {all} ], [ {slow}, {after} ]")
+    }
+
+    /// Whether all lanes of a value of 64 bits are small.
+    fn are_small(&mut self, ty: ScalarType, value: &V, lanes: &Operand) -> Operand {
+        let signed = is_signed(ty);
+        let (shape, v, margin) = match value {
+            V::One(v) => (Shape::One, v, 0),
+            V::Linear(first, _) => (Shape::One, first, GROWTH),
+            V::Lanes(_) => (self.shape(), lanes, 0),
+        };
+        let (least, count) = if signed { (margin - SMALL, 2 * (SMALL - margin)) } else { (0, SMALL) };
+        let [least, count] = [least, count].map(|c| self.constant(shape, "i64", &c.to_string()));
+        let t = shape.of("i64");
+        let above = put!(self, "sub {t} {v}, {least}");
+        let small = put!(self, "icmp ult {t} {above}, {count}");
+        match shape {
+            Shape::One => small,
+            Shape::Lanes(_) => {
+                let (flags, suffix) = (shape.of("i1"), shape.suffix("i1"));
+                put!(self, "call i1 @llvm.vector.reduce.and.{suffix}({flags} {small})")
+            }
+        }
     }
 
     /// The same of operands that are exact as floats. A divisor of zero yields anything.
-    fn by_floats(&mut self, p: PrimOp, ty: ScalarType, float: &Float, x: &Operand, y: &Operand) -> Operand {
+    fn by_floats(&mut self, p: PrimOp, ty: ScalarType, float: &Float, divisor: &V, args: [&Operand; 2]) -> Operand {
         let (shape, el, signed) = (self.shape(), element(ty), is_signed(ty));
         let (t, f, bits) = (shape.of(el), shape.of(float.name), shape.of(float.bits));
         let shift = self.constant(shape, float.name, float.shift);
         let shift_bits = self.constant(shape, float.bits, &float.shift_bits.to_string());
-        let [x, y] = [x, y].map(|v| {
+        let [x, y] = args.map(|v| {
             if ty.size() < 8 {
                 return put!(self, "{}itofp {t} {v} to {f}", if signed { "s" } else { "u" });
             }
@@ -108,20 +132,58 @@ impl Emitter<'_> {
             let sum = put!(self, "bitcast {bits} {sum} to {f}");
             put!(self, "fsub {f} {sum}, {shift}")
         });
-        let floor = signed && matches!(p, PrimOp::DivFloorP | PrimOp::ModFloorP);
-        let (round, suffix) = (if floor { "floor" } else { "trunc" }, shape.suffix(float.name));
-        let q = put!(self, "fdiv {f} {x}, {y}");
-        let mut result = put!(self, "call {f} @llvm.{round}.{suffix}({f} {q})");
+        let floor = matches!(p, PrimOp::DivFloorP | PrimOp::ModFloorP) || !signed;
+        let suffix = shape.suffix(float.name);
+        let mut result = match divisor {
+            V::One(_) => {
+                let near = self.near_quotient(float, floor, [&x, &y]);
+                put!(self, "fadd {f} {near}, {shift}")
+            }
+            V::Linear(..) | V::Lanes(_) => {
+                let round = if signed && floor { "floor" } else { "trunc" };
+                let q = put!(self, "fdiv {f} {x}, {y}");
+                let q = put!(self, "call {f} @llvm.{round}.{suffix}({f} {q})");
+                put!(self, "fadd {f} {q}, {shift}")
+            }
+        };
         if !matches!(p, PrimOp::QuotP | PrimOp::DivFloorP) {
-            let product = put!(self, "fmul {f} {result}, {y}");
-            result = put!(self, "fsub {f} {x}, {product}");
+            // Each is exact, product and difference.
+            let q = put!(self, "fsub {f} {shift}, {result}");
+            let rest = put!(self, "call {f} @llvm.fma.{suffix}({f} {q}, {f} {y}, {f} {x})");
+            result = put!(self, "fadd {f} {rest}, {shift}");
         }
-        let sum = put!(self, "fadd {f} {result}, {shift}");
-        let sum = put!(self, "bitcast {f} {sum} to {bits}");
+        let sum = put!(self, "bitcast {f} {result} to {bits}");
         match ty.size() {
             8 => put!(self, "sub {bits} {sum}, {shift_bits}"),
             _ => put!(self, "trunc {bits} {sum} to {t}"),
         }
+    }
+
+    /// What is nearest to a quotient, rounded down or else towards zero, and to no other integer: a product with the
+    /// reciprocal of a divisor that is the same in all lanes, which is divided for once.
+    ///
+    /// That which rounds down, `n`, has `n <= x / y <= n + 1 - 1 / |y|`. So `x / y - (1 - 1 / |y|) / 2` is less than half a
+    /// unit away from it by `1 / (2 |y|)`; the errors, of the reciprocal and of one sum, are less than
+    /// `(|x| + |y|) / (4 SMALL |y|)`.
+    fn near_quotient(&mut self, float: &Float, floor: bool, [x, y]: [&Operand; 2]) -> Operand {
+        let shape = self.shape();
+        let (f, flags, suffix) = (shape.of(float.name), shape.of("i1"), shape.suffix(float.name));
+        let [one, half] = ["1.0", "0.5"].map(|c| self.constant(shape, float.name, c));
+        let reciprocal = put!(self, "fdiv {f} {one}, {y}");
+        let unit = put!(self, "call {f} @llvm.fabs.{suffix}({f} {reciprocal})");
+        let less = put!(self, "fmul {f} {unit}, {half}");
+        let less = put!(self, "fsub {f} {less}, {half}");
+        if floor {
+            return put!(self, "call {f} @llvm.fma.{suffix}({f} {x}, {f} {reciprocal}, {f} {less})");
+        }
+        // Negative quotients are rounded up.
+        let opposite = put!(self, "fneg {f} {reciprocal}");
+        let above = put!(self, "call {f} @llvm.copysign.{suffix}({f} {less}, {f} {opposite})");
+        let below = put!(self, "fneg {f} {above}");
+        let zero = self.constant(shape, float.name, "0.0");
+        let negative = put!(self, "fcmp olt {f} {x}, {zero}");
+        let less = put!(self, "select {flags} {negative}, {f} {below}, {f} {above}");
+        put!(self, "call {f} @llvm.fma.{suffix}({f} {x}, {f} {reciprocal}, {f} {less})")
     }
 
     /// One or a vector of them, as LLVM divides. A divisor of zero yields anything; a `safe` one is neither 0 nor -1.

@@ -53,6 +53,7 @@ use super::Target;
 use crate::kernel::{AxisKind, Body, Finish, Kernel, Level, Op, Region};
 use acc_core::data::ScalarType;
 use acc_core::ir::{ArrayId, Dir, Val};
+pub(crate) use channels::reads_channels;
 pub(crate) use flat::reads_element_by_element;
 pub(crate) use form::Form;
 pub(crate) use lines::has_own_lines;

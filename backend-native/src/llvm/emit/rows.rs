@@ -7,7 +7,7 @@ use super::steps::State;
 use super::text::{Operand, element, literal, put, stored};
 use super::value::{Parts, V};
 use super::{Emitter, Word};
-use crate::kernel::{Finish, Node};
+use crate::kernel::{Epilogue, Finish, Node};
 
 impl<'a> Ending<'a> {
     /// Rows from one end to the other, one per lane.
@@ -19,23 +19,34 @@ impl<'a> Ending<'a> {
         let position = put!(e, "add i64 {at}, {first}");
         let widths: Vec<Operand> = self.outs.iter().map(|o| self.width(e, o, &row)).collect();
         // What is scanned up to an element is kept in memory only where that is all that is done with its memory.
-        let turned = self.kernel.epilogue.as_ref().and_then(|e| e.order.as_deref());
+        let turned = self.kernel.epilogue.as_ref().and_then(|e| Some((e, e.order.as_deref()?)));
         let goes_on = !self.scans() || turned.is_some();
         let (from, to) = match goes_on {
             false => (Operand::int(0), row.clone()),
             true => (e.word(Word::From), e.word(Word::To)),
         };
         let mut state = State::default();
+        let mut initial: Vec<Parts> = Vec::new();
+        let end = if self.right { row.clone() } else { Operand::int(0) };
         for (o, width) in self.outs.iter().zip(&widths) {
             for (k, &leaf) in o.leaves.iter().enumerate() {
                 let Some(start) = self.start(e, o, k) else { continue };
-                if o.output.finish.has_init() && matches!(o.output.finish, Finish::Scan { .. }) {
-                    let place = if self.right { row.clone() } else { Operand::int(0) };
-                    self.store_in_rows(e, leaf, &start, &position, width, &place);
-                }
                 let ty = e.vector(leaf.ty);
-                state.0.extend(start.into_iter().map(|x| (x, ty.clone())));
+                state.0.extend(start.iter().map(|x| (x.clone(), ty.clone())));
+                if o.output.finish.has_init() && o.is_scan() {
+                    if o.output.stored {
+                        self.store_in_rows(e, leaf, &start, &position, width, &end);
+                    }
+                    initial.push(start);
+                }
             }
+        }
+        if let Some((epilogue, order)) = turned.filter(|_| !initial.is_empty()) {
+            let begins = put!(e, "icmp eq i64 {from}, 0");
+            e.only_if(&begins, &[], Vec::new(), |e, none| {
+                self.turn_out(e, epilogue, order, &initial, first, end);
+                none
+            });
         }
         if goes_on {
             self.go_on(e, &from, first, &mut state);
@@ -60,6 +71,7 @@ impl<'a> Ending<'a> {
             let mut before_accs = accs.0.into_iter().map(|(o, _)| o);
             let mut results: Vec<(Leaf, Parts, Operand, Operand)> = Vec::new();
             let mut scanned: Vec<Parts> = Vec::new();
+            let mut scanned_to = index.clone();
             for (o, width) in self.outs.iter().zip(&widths) {
                 let elements: Vec<Parts> = o.leaves.iter().map(|l| e.lanes(l.value)).collect();
                 let combined = match o.output.finish {
@@ -85,20 +97,20 @@ impl<'a> Ending<'a> {
                 };
                 if let Finish::Scan { .. } = o.output.finish {
                     scanned.extend(combined.iter().cloned());
+                    scanned_to = place.clone();
                 }
                 if o.output.stored {
                     let leaves = o.leaves.iter().copied().zip(combined);
                     results.extend(leaves.map(|(leaf, parts)| (leaf, parts, width.clone(), place.clone())));
                 }
             }
-            if let Some(epilogue) = self.kernel.epilogue.as_ref().filter(|_| self.scans()) {
+            if let Some((epilogue, order)) = turned {
+                self.turn_out(e, epilogue, order, &scanned, first, scanned_to);
+            } else if let Some(epilogue) = self.kernel.epilogue.as_ref().filter(|_| self.scans()) {
                 let values = e.inline_here(&epilogue.body, &scanned);
                 for &(number, k, ty) in &self.after {
                     let leaf = Leaf { number, value: epilogue.body.region.results[k], ty };
-                    match turned {
-                        Some(order) => self.store_turned(e, leaf, &values[k], order, first),
-                        None => results.push((leaf, values[k].clone(), row.clone(), index.clone())),
-                    }
+                    results.push((leaf, values[k].clone(), row.clone(), index.clone()));
                 }
             }
             for (leaf, parts, width, place) in results {
@@ -214,7 +226,28 @@ impl<'a> Ending<'a> {
             .collect()
     }
 
-    /// Stores an element of each row, all of one column, in an array that has the axes of the index space in this order.
+    /// Stores what an epilogue makes of an element of each row, all of one column, in arrays that have the axes of the scan's
+    /// results in this order.
+    fn turn_out(
+        &self,
+        e: &mut Emitter<'a>,
+        epilogue: &'a Epilogue,
+        order: &[usize],
+        scanned: &[Parts],
+        first: &Operand,
+        place: Operand,
+    ) {
+        let axis = self.kernel.axes.len() - 1;
+        e.axes[axis] = Axis::One(place.clone());
+        e.set(e.body.region.params[axis], V::One(place));
+        let values = e.inline_here(&epilogue.body, scanned);
+        for &(number, k, ty) in &self.after {
+            let leaf = Leaf { number, value: epilogue.body.region.results[k], ty };
+            self.store_turned(e, leaf, &values[k], order, first);
+        }
+    }
+
+    /// Stores an element of each row, all of one column, in an array that has the axes of the scan's results in this order.
     fn store_turned(&self, e: &mut Emitter<'a>, leaf: Leaf, parts: &Parts, order: &[usize], first: &Operand) {
         let (out, mem) = (e.word(Word::Out(leaf.number)), stored(leaf.ty));
         let lane = self.kernel.axes.len() - 2;
@@ -230,6 +263,10 @@ impl<'a> Ending<'a> {
             let term = put!(e, "mul i64 {at}, {stride}");
             start = put!(e, "add i64 {start}, {term}");
             let extent = e.word(Word::Extent(axis as u32));
+            let extent = match self.outs.first() {
+                Some(o) if axis > lane => self.width(e, o, &extent),
+                _ => extent,
+            };
             stride = put!(e, "mul i64 {stride}, {extent}");
         }
         if order.last() == Some(&lane) {

@@ -29,6 +29,7 @@ use crate::tile::lanes::{self, Lanes};
 use crate::tile::machine::{Machine, Outcome, Space, Stop};
 use acc_core::ir::Dir;
 use fold::Acc;
+use smallvec::SmallVec;
 use std::ops::Range;
 pub(super) use whole::Whole;
 
@@ -81,7 +82,11 @@ pub(crate) fn rows(job: &Job<'_>) -> Result<Vec<Columns>, Stop> {
         }
     }
     let columns = out.into_iter().map(finish).collect();
-    crate::run::after::epilogue(job, if dir.is_some() { &job.extents } else { outer }, columns)
+    let mut shape: SmallVec<[usize; 4]> = outer.into();
+    if dir.is_some() {
+        shape.push(job.outputs.first().map_or(row, |o| width(o, row)));
+    }
+    crate::run::after::epilogue(job, &shape, columns)
 }
 
 /// Whether the results of a scan are taken by the epilogue alone.

@@ -1,7 +1,7 @@
 //! Scans of rows that lie across memory, and what an epilogue makes of them in an array whose axes are in another order: each
 //! thread walks some neighbouring rows in strips, and stores along memory, as it reads.
 
-use super::{Rows, STRIP};
+use super::{Rows, STRIP, width};
 use crate::buffer::AnyBuffer;
 use crate::llvm::Form;
 use crate::llvm::code::{Call, Memory, Shared};
@@ -20,7 +20,7 @@ impl Rows<'_> {
         let Some(turned) = &job.launch.turned else { return Ok(None) };
         let Some(epilogue) = &turned.kernel.epilogue else { return Ok(None) };
         let Some(call) = job.call_of(&turned.kernel, &turned.codes, Form::Rows) else { return Ok(None) };
-        let n = self.rows * self.row;
+        let n = job.outputs.iter().map(|o| self.rows * width(o, self.row)).max().unwrap_or(0);
         let types = |values: Range<usize>| -> Vec<ScalarType> {
             epilogue.body.region.results[values].iter().map(|&v| epilogue.body.ty(v)).collect()
         };
@@ -55,7 +55,8 @@ impl Rows<'_> {
         let types = job.outputs.iter().flat_map(|o| &o.types);
         let mut so_far: Vec<Lanes> = types.map(|&ty| Lanes::new(ty, rows.len())).collect();
         let mut outs: Vec<_> = so_far.iter_mut().map(|lanes| Some(lanes.out())).collect();
-        let mut memory = Memory { outs: &mut outs, shared: Some(shared), ..Memory::default() };
+        let before = job.begins_with();
+        let mut memory = Memory { outs: &mut outs, before: &before, shared: Some(shared), ..Memory::default() };
         self.in_strips(call, rows, 0..self.row, STRIP, &mut memory)
     }
 }
