@@ -115,14 +115,14 @@ fn the_first_target_out_of_bounds_is_the_fault() {
 #[test]
 fn histograms_of_many_sizes() {
     let mut r = Rng(44);
-    for bins in [1, 5, 256, 4096, 30_000] {
+    for bins in [1, 5, 256, 4096, 30_000, 70_000, 150_000] {
         let at = positions(bins, &mut r);
-        for (ty, one) in [("u32", "1u32"), ("i64", "k[%i]"), ("u8", "3u8"), ("i32", "-7i32")] {
+        for (ty, one) in [("u32", "1u32"), ("i64", "k[%i]"), ("u8", "3u8"), ("i32", "-7i32"), ("f32", "1.0f32")] {
             for combine in ["add(%x, %y)", "max(%x, %y)", "mul(%y, %x)"] {
                 check(
                     &format!(
                         "program(k: [1]i64) {{
-                           d: [1]{ty} = generate(shape: || {bins}i64, f: |%i: i64| 2{ty})
+                           d: [1]{ty} = generate(shape: || {bins}i64, f: |%i: i64| 1{ty})
                            a: [1]{ty} = generate(shape: || extent(k, 0), f: |%i: i64| {one})
                            r: [1]{ty} = permute(a, into: d, combine: |%x: {ty}, %y: {ty}| {combine}, target: |%i: i64| (1u8, k[%i]))
                            yield r
@@ -190,18 +190,21 @@ fn several_leaves_into_few_places() {
 #[test]
 fn where_memory_is_limited_elements_are_combined_in_order() {
     let mut r = Rng(45);
-    let program = parse(&format!(
-        "program(a: [1]f32, k: [1]i64) {{
-           d: [1]f32 = generate(shape: || {SIZE}i64, f: |%i: i64| 0.0f32)
-           r: [1]f32 = permute(a, into: d, combine: |%x: f32, %y: f32| %x, target: |%i: i64| (1u8, k[%i]))
-           yield r
-         }}"
-    ));
-    let args = [array(&[ELEMENTS], &ScalarType::F32.into(), &mut r), positions(SIZE, &mut r)];
     let backend = Native::with_threads(16).unwrap();
-    let want = backend.run_untyped(&program, &args, &RunLimits::none()).unwrap();
-    let limits = RunLimits { max_bytes: Some(4 * SIZE as u64 + 1000), ..RunLimits::none() };
-    assert_eq!(backend.run_untyped(&program, &args, &limits).unwrap(), want);
+    // Into more places than there are elements, and into fewer.
+    for (size, combined) in [(SIZE, "%x"), (100_000, "add(%x, %y)")] {
+        let program = parse(&format!(
+            "program(a: [1]i32, k: [1]i64) {{
+               d: [1]i32 = generate(shape: || {size}i64, f: |%i: i64| 0i32)
+               r: [1]i32 = permute(a, into: d, combine: |%x: i32, %y: i32| {combined}, target: |%i: i64| (1u8, k[%i]))
+               yield r
+             }}"
+        ));
+        let args = [array(&[ELEMENTS], &ScalarType::I32.into(), &mut r), positions(size, &mut r)];
+        let want = backend.run_untyped(&program, &args, &RunLimits::none()).unwrap();
+        let limits = RunLimits { max_bytes: Some(4 * size as u64 + 1000), ..RunLimits::none() };
+        assert_eq!(backend.run_untyped(&program, &args, &limits).unwrap(), want);
+    }
 }
 
 /// Floats become positions in vectors, of which elements are then taken one by one; those that are no position saturate.

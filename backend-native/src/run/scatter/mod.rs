@@ -38,8 +38,8 @@ pub(crate) fn scatter(
     let space = Space { extents: job.extents.clone(), lo: 0, hi: job.extents.len() };
     if let Some(updates) = known
         && private::pays(job, updates, n, size)
+        && private::combine(job, o, shape, &space, updates, &mut out)?
     {
-        private::combine(job, o, shape, &space, updates, &mut out)?;
         return Ok(finish(out));
     }
     if let Some(updates) = known

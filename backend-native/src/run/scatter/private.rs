@@ -10,11 +10,15 @@ use crate::tile::lanes::{self, Lanes};
 use crate::tile::machine::{Machine, Space, Stop};
 use crate::tile::reduce;
 use crate::tile::scatter::update;
+use acc_core::Error;
 use acc_core::data::ScalarType;
 use std::ops::Range;
 
-/// How many elements there are for each target, at least, where threads combine into targets of their own.
-const PRIVATE: usize = 8;
+/// How many elements there are for each target, at least, where threads combine into targets of their own. To fill these and to
+/// combine them goes along memory, and takes a small part of what an element in any place takes.
+const LEAST: usize = 2;
+/// So many of a part, if there are two parts: with more of them each takes its time for all targets.
+const OF_A_PART: usize = 4;
 /// Parts of the elements at most that are combined into targets of their own.
 const PARTS: usize = 32;
 /// Elements of a part at least.
@@ -22,7 +26,7 @@ const PART: usize = 1 << 15;
 
 /// Whether so many elements are combined into so many targets in this way.
 pub(super) fn pays(job: &Job<'_>, updates: &[Update], n: usize, size: usize) -> bool {
-    updates.iter().all(is_combination) && size.saturating_mul(2 * PRIVATE) <= n && is_large(n, job.launch.cost + 4)
+    updates.iter().all(is_combination) && size.saturating_mul(LEAST) <= n && is_large(n, job.launch.cost + 4)
 }
 
 /// Whether the values for a target can be combined first, and then with what is there. Floats may be added in another
@@ -38,7 +42,9 @@ fn is_combination(u: &Update) -> bool {
 /// How many parts there are of so many elements. Where the order of combination can be seen, the number does not depend on
 /// that of the threads.
 fn parts(job: &Job<'_>, o: &JobOutput<'_>, n: usize, size: usize) -> usize {
-    let parts = (n / (size * PRIVATE).max(PART)).clamp(1, PARTS);
+    let parts = (n / (size * OF_A_PART).max(PART)).clamp(2, PARTS);
+    // As many for each of two, four, or more threads.
+    let parts = 1 << parts.ilog2();
     if o.types.iter().any(|t| t.is_float()) {
         return parts;
     }
@@ -46,7 +52,8 @@ fn parts(job: &Job<'_>, o: &JobOutput<'_>, n: usize, size: usize) -> usize {
     parts.max(job.cx.threads.count().min(n / (2 * size).max(PART)))
 }
 
-/// Combines all elements into `out`, a result of this shape.
+/// Combines all elements into `out`, a result of this shape; false, before anything is done, if the run's limits leave no
+/// memory for the parts' own targets.
 pub(super) fn combine(
     job: &Job<'_>,
     o: &JobOutput<'_>,
@@ -54,7 +61,7 @@ pub(super) fn combine(
     space: &Space,
     updates: &[Update],
     out: &mut [AnyBuffer],
-) -> Result<(), Stop> {
+) -> Result<bool, Stop> {
     let n: usize = job.extents.iter().product();
     let size: usize = shape.iter().product();
     let layout = match job.launch.kernel.record() {
@@ -64,7 +71,8 @@ pub(super) fn combine(
     let len = n.div_ceil(parts(job, o, n, size)).next_multiple_of(job.lanes());
     let mut targets: Vec<(usize, Vec<AnyBuffer>)> = Vec::new();
     for first in (0..n).step_by(len) {
-        targets.push((first, layout.memory(job, size)?));
+        let Ok(own) = layout.memory(job, size) else { return Ok(false) };
+        targets.push((first, own));
     }
     let tasks: Vec<_> = targets.iter_mut().map(|(first, own)| (*first, own)).collect();
     let call = compiled(job, layout.form());
@@ -107,7 +115,8 @@ pub(super) fn combine(
             }
             Ok(())
         },
-    )
+    )?;
+    Ok(true)
 }
 
 /// Combines a range of elements into a part's own targets.
@@ -159,12 +168,11 @@ impl Layout<'_> {
     }
 
     /// Memory for so many targets.
-    fn memory(self, job: &Job<'_>, size: usize) -> Result<Vec<AnyBuffer>, Stop> {
-        let columns = match self {
+    fn memory(self, job: &Job<'_>, size: usize) -> Result<Vec<AnyBuffer>, Error> {
+        match self {
             Layout::Columns(types) => job.cx.columns(types, size),
             Layout::Records(Record { ty, places, .. }) => job.cx.columns(&[ty], size * places),
-        };
-        columns.map_err(Stop::Error)
+        }
     }
 
     /// Fills targets with what changes nothing.
