@@ -18,25 +18,23 @@ fn long(ty: ScalarType) -> i64 {
 
 /// Softmax along an axis of floats, or its logarithm.
 pub(super) fn softmax(x: &Tensor, axis: i64, log: bool, ty: ScalarType) -> Result<Tensor> {
-    // The axes in the order in which they lie in memory.
-    let (sizes, strides) = (x.size(), x.stride());
-    let mut order: Vec<i64> = (0..x.dim() as i64).collect();
-    order.sort_by_key(|k| std::cmp::Reverse(strides[*k as usize]));
-    let rows = sizes.get(axis as usize).is_some_and(|n| *n >= long(ty)) && order.last() == Some(&axis);
-    if x.device() == Device::Cpu && !rows {
-        return by_steps(x, axis, log, ty);
-    }
     let whole = |x: &Tensor, axis: i64| -> Result<Tensor> {
         Ok(if log { x.f_log_softmax(axis, None)? } else { x.f_softmax(axis, None)? })
     };
-    if order.is_sorted() {
+    if x.device() != Device::Cpu {
         return whole(x, axis);
     }
-    let mut back = vec![0i64; order.len()];
-    for (k, from) in order.iter().enumerate() {
-        back[*from as usize] = k as i64;
+    // The axes in the order in which they lie in memory.
+    let (sizes, strides) = (x.size(), x.stride());
+    let axes: Vec<i64> = (0..x.dim() as i64).collect();
+    let mut order = axes.clone();
+    order.sort_by_key(|k| std::cmp::Reverse(strides.get(*k as usize).copied()));
+    if order.last() != Some(&axis) || sizes.get(axis as usize).is_none_or(|n| *n < long(ty)) {
+        return by_steps(x, axis, log, ty);
     }
-    Ok(whole(&x.f_permute(&order)?, back[axis as usize])?.f_permute(&back)?)
+    let mut back = axes;
+    back.sort_by_key(|k| order.iter().position(|from| from == k));
+    Ok(whole(&x.f_permute(&order)?, -1)?.f_permute(&back)?)
 }
 
 /// The same as a program has it.
