@@ -1,8 +1,9 @@
 //! The structure of flattened programs: which operations they become, and which they do not.
 
+use acc_core::data::ScalarType::{self, Bool, F32, I32, I64, U8};
 use acc_core::prelude::*;
 use acc_desugar::flatten;
-use acc_desugar::graph::{Body, FaultKind, Graph, Node, Op, Type, Value, verify};
+use acc_desugar::graph::{Body, FaultKind, Graph, GraphError, Known, Node, Op, ScatterMode, Type, Value, verify};
 use std::collections::HashMap;
 
 fn graph<A: Arrays>(program: impl IntoAcc<A>) -> Graph {
@@ -277,6 +278,39 @@ fn node(body: &mut Body, name: &str) -> Node {
     body.nodes.iter().find(|n| n.op.name() == name).unwrap().clone()
 }
 
+/// Whether a graph with one operation more, on a vector, is well formed.
+fn added(of: ScalarType, result: ScalarType, op: impl FnOnce(Value) -> Op) -> Result<(), Box<GraphError>> {
+    let mut g = graph(floats().map(|x| x * 2.0 + 1.0));
+    let before = node(&mut g.body, "mul");
+    let mut push = |op, scalar| {
+        g.types.push(Type::Tensor { scalar, rank: 1 });
+        let v = Value(g.types.len() as u32 - 1);
+        g.body.nodes.push(Node { results: [v].into_iter().collect(), op, ..before.clone() });
+        v
+    };
+    let x = push(Op::Cast(before.results[0], of), of);
+    push(op(x), result);
+    verify(&g)
+}
+
+#[test]
+fn positions_may_be_narrow_where_they_are_used_as_they_are() {
+    let size = graph(floats().map(|x| x * 2.0 + 1.0)).body.params[0];
+    let in_bounds = |by_use| move |at| Op::InBounds { at, extent: size, by_use };
+    added(I32, I32, in_bounds(true)).unwrap();
+    added(I64, I64, in_bounds(false)).unwrap();
+    let scatter = |mode| move |at| Op::Scatter { base: at, at, values: at, mode };
+    added(I32, I32, scatter(ScatterMode::Combine(Known::Sum))).unwrap();
+    added(I64, I64, scatter(ScatterMode::Last)).unwrap();
+    // What the host looks for is of 64 bits, and so is where the last value wins, or the greatest.
+    let max = ScatterMode::Combine(Known::Max);
+    for wrong in
+        [added(I32, I32, in_bounds(false)), added(I32, I32, scatter(ScatterMode::Last)), added(U8, U8, scatter(max))]
+    {
+        assert_eq!(wrong.unwrap_err().rule, "G2");
+    }
+}
+
 #[test]
 fn the_verifier_finds_what_is_broken() {
     // A value used before its definition.
@@ -298,18 +332,14 @@ fn the_verifier_finds_what_is_broken() {
         "G2"
     );
     // An axis that is not there.
-    assert_eq!(
-        broken(|g| {
-            let x = node(&mut g.body, "mul").results[0];
-            g.types.push(g.ty(x));
-            let v = Value(g.types.len() as u32 - 1);
-            let mut n = node(&mut g.body, "mul");
-            n.results = [v].into_iter().collect();
-            n.op = Op::Flip(x, 1);
-            g.body.nodes.push(n);
-        }),
-        "G2"
-    );
+    let axis = |axis| move |x| Op::Flip(x, axis);
+    added(F32, F32, axis(0)).unwrap();
+    assert_eq!(added(F32, F32, axis(1)).unwrap_err().rule, "G2");
+    let softmax = |axis| move |x| Op::Softmax { x, axis, log: false };
+    added(F32, F32, softmax(0)).unwrap();
+    for (of, axis) in [(F32, 1), (I32, 0), (Bool, 0)] {
+        assert_eq!(added(of, of, softmax(axis)).unwrap_err().rule, "G2");
+    }
     // A branch on a float.
     assert_eq!(
         broken(|g| {
