@@ -64,15 +64,14 @@ impl Flattener<'_> {
     /// 0: where lanes are it is not.
     fn where_lanes_are(&mut self, flat: &Flat, space: &[Value]) -> Option<Flat> {
         let extents = space.iter().map(|n| self.b.origin(*n)).collect();
-        let mut unchecked = Unchecked { extents, known: HashMap::new(), left: LOOKED_AT };
-        let mut all = |values: &[Value]| -> Option<Values> {
-            values.iter().map(|v| self.unchecked(*v, &mut unchecked)).collect()
-        };
+        let mut at = Unchecked { extents, known: HashMap::new(), left: LOOKED_AT };
+        let mut all =
+            |values: &[Value]| -> Option<Values> { values.iter().map(|v| self.without_checks(*v, &mut at)).collect() };
         Some(Flat { shape: all(&flat.shape)?, columns: all(&flat.columns)? })
     }
 
     /// A value without checks of emptiness, computed again if these come in between, if that cannot fail.
-    fn unchecked(&mut self, v: Value, at: &mut Unchecked) -> Option<Value> {
+    fn without_checks(&mut self, v: Value, at: &mut Unchecked) -> Option<Value> {
         if self.b.is_total(v) {
             return Some(v);
         }
@@ -86,12 +85,12 @@ impl Flattener<'_> {
                 if !tokens.iter().all(empty) {
                     return None;
                 }
-                self.unchecked(self.b.beneath_checks(v), at)?
+                self.without_checks(self.b.beneath_checks(v), at)?
             }
             _ => {
                 let op = self.b.harmless(v)?;
                 let operands: Option<HashMap<Value, Value>> =
-                    op.operands().into_iter().map(|x| Some((x, self.unchecked(x, at)?))).collect();
+                    op.operands().into_iter().map(|x| Some((x, self.without_checks(x, at)?))).collect();
                 self.b.again(op, v, &operands?)
             }
         };

@@ -306,7 +306,15 @@ impl Builder {
             Op::SegmentReduce { .. } | Op::ArgExtreme(..) | Op::Fold { .. } | Op::Scan { .. } => true,
             Op::If { .. } | Op::While { .. } | Op::LaneLoop { .. } => true,
             Op::Fault { .. } | Op::Checked { .. } | Op::Trace { .. } | Op::Confine { .. } => true,
-            _ => false,
+            Op::Size(_) | Op::SizeOp(..) | Op::ReadBack(_) | Op::Argument(_) | Op::Outside { .. } => false,
+            Op::Extent(..) | Op::FromSize(_) | Op::Const(_) | Op::Iota { .. } => false,
+            Op::Prim(..) | Op::Cast(..) | Op::Bitcast(..) | Op::Where(..) | Op::Clip { .. } | Op::Clamp(..) => false,
+            Op::Reshape(..) | Op::Broadcast(..) | Op::Transpose(..) | Op::InsertAxes(..) | Op::Flip(..) => false,
+            // Of what is not there they have zeros.
+            Op::Slice { .. } | Op::Select { .. } | Op::Unfold { .. } => false,
+            Op::Pad { .. } | Op::Concat(..) | Op::Sort(_) | Op::Nonzero(_) | Op::AnyLane(_) => false,
+            Op::Reduce(..) | Op::Contract(..) | Op::Softmax { .. } => false,
+            Op::Cumulative(..) | Op::Exclusive(..) | Op::SegmentScan { .. } => false,
         }
     }
 

@@ -17,11 +17,12 @@ use std::ops::Range;
 /// How many elements there are for each target, at least, where threads combine into targets of their own. To fill these and to
 /// combine them goes along memory, and takes a small part of what an element in any place takes.
 const LEAST: usize = 2;
-/// So many of a part, if there are two parts: with more of them each takes its time for all targets.
+/// How many elements of a part there are for each target, at least, if there are more than two parts, since each takes time for
+/// all targets.
 const OF_A_PART: usize = 4;
 /// Parts of the elements at most that are combined into targets of their own.
 const PARTS: usize = 32;
-/// Elements of a part at least.
+/// Elements of a part at least, if there are more than two.
 const PART: usize = 1 << 15;
 
 /// Whether so many elements are combined into so many targets in this way.
