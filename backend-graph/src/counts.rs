@@ -1,11 +1,12 @@
 //! What running a graph costs in calls of libtorch, on the CPU, counted before a run.
 //!
 //! A call *launches work* if it computes elements or moves them. Views and what happens on the host alone do not. Bodies
-//! count once, whichever way a run takes and however often. Some calls depend on the extents: the counts are those of
-//! small tensors (a selection among many elements is several calls). Sums at positions of less than 32 bits are one call more
-//! than is counted, unless they count ones, and these look for the greatest position first if it is narrow. Those of a scan of segments depend on how
-//! long these are: the counts are for lengths that differ, but not so much that they do not fit side by side. Segments of one
-//! length take a fifth of that; very unlike ones a sequence of steps, as scans with operators of their own do.
+//! count once, whichever way a run takes and however often, and so do steps that go through large tensors in blocks. Some
+//! calls depend on the extents: the counts are those of small tensors (a selection among many elements is several calls).
+//! Sums at positions of less than 32 bits are one call more than is counted, unless they count ones, and these look for the
+//! greatest position first if it is narrow. Those of a scan of segments depend on how long these are: the counts are for
+//! lengths that differ, but not so much that they do not fit side by side. Segments of one length take a fifth of that; very
+//! unlike ones a sequence of steps, as scans with operators of their own do.
 
 use acc_core::data::ScalarType;
 use acc_core::ir::PrimOp;

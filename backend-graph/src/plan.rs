@@ -1,6 +1,7 @@
 //! Plans: in which order a graph's nodes run, when each value is freed, and which memory is written again. No library is
 //! named here.
 
+pub(crate) mod groups;
 mod memory;
 mod show;
 mod storage;
@@ -9,6 +10,7 @@ pub use memory::{Bytes, Peak};
 
 use acc_core::timeline;
 use acc_desugar::graph::{Body, Graph, Node, Op, Value};
+use groups::Group;
 use std::collections::{HashMap, HashSet};
 
 /// A graph ready to run.
@@ -62,6 +64,8 @@ pub(crate) struct PlannedBody {
     /// The steps that run whenever the body does, in order. The others run when a value of theirs is demanded, but for
     /// literals, which are there before.
     pub(crate) strict: Vec<StepId>,
+    /// Which of them may go through their tensors together, by the position of the first one.
+    pub(crate) groups: Vec<(usize, Group)>,
     /// Results that may have to be evaluated at the end.
     pub(crate) demands: Vec<Value>,
     /// Every value defined in the body that is not freed before its end.
@@ -70,9 +74,10 @@ pub(crate) struct PlannedBody {
 
 impl Plan {
     /// Plans a verified graph.
-    pub fn new(graph: Graph) -> Plan {
+    pub fn new(mut graph: Graph) -> Plan {
         let _span = timeline::span(timeline::Kind::Pass, || "plan");
-        let mut p = Planner { steps: Vec::new(), definitions: vec![None; graph.types.len()], graph: &graph };
+        let groups = groups::arrange(&mut graph);
+        let mut p = Planner { steps: Vec::new(), definitions: vec![None; graph.types.len()], graph: &graph, groups };
         let (body, _) = p.body(&graph.body, &HashSet::new());
         Plan { steps: p.steps, definitions: p.definitions, body, graph }
     }
@@ -109,21 +114,15 @@ struct Planner<'a> {
     graph: &'a Graph,
     steps: Vec<Step>,
     definitions: Vec<Option<StepId>>,
+    /// By the first result of their first step.
+    groups: HashMap<Value, Group>,
 }
 
 impl Planner<'_> {
     /// Plans a body, around which `lazy` values are evaluated on demand; also returns the values that it uses from
     /// outside.
     fn body(&mut self, body: &Body, lazy: &HashSet<Value>) -> (PlannedBody, HashSet<Value>) {
-        // Backwards from the results: which nodes are needed for sure.
-        let mut needed: HashSet<Value> = body.results.iter().copied().collect();
-        let mut strict = vec![false; body.nodes.len()];
-        for (n, strict) in body.nodes.iter().zip(&mut strict).rev() {
-            if n.results.iter().any(|r| needed.contains(r)) {
-                *strict = true;
-                needed.extend(n.op.operands());
-            }
-        }
+        let strict = groups::strict(body);
         let mut demanded = lazy.clone();
         for (n, _) in body.nodes.iter().zip(&strict).filter(|(_, strict)| !**strict) {
             demanded.extend(n.results.iter().copied());
@@ -157,6 +156,7 @@ impl Planner<'_> {
         }
         let own: HashSet<Value> =
             body.params.iter().chain(body.nodes.iter().flat_map(|n| &n.results)).copied().collect();
+        let used = captured.clone();
         captured.retain(|v| !own.contains(v));
         shared.extend(&kept);
         let overwrites = storage::overwrites(self.graph, body, &strict, &last, &shared);
@@ -173,6 +173,7 @@ impl Planner<'_> {
             params: body.params.clone(),
             results: body.results.clone(),
             strict: Vec::new(),
+            groups: Vec::new(),
             demands: body.results.iter().filter(|r| demanded.contains(r)).copied().collect(),
             values,
         };
@@ -191,10 +192,19 @@ impl Planner<'_> {
                 Node { results: n.results.clone(), op: n.op.without_bodies(), source: n.source, loc: n.loc.clone() };
             let step = Step { node, bodies, demands, last_use_of, overwrites };
             if strict && !step.is_literal() {
+                if let Some(group) = n.results.first().and_then(|r| self.groups.remove(r)) {
+                    planned.groups.push((planned.strict.len(), group));
+                }
                 planned.strict.push(id);
             }
             self.steps.push(step);
         }
+        for (first, group) in &mut planned.groups {
+            let steps = planned.strict.iter().skip(*first).take(group.steps).filter_map(|id| self.steps.get(*id));
+            let ended: HashSet<Value> = steps.flat_map(|s| &s.last_use_of).copied().collect();
+            group.results.retain(|(v, _)| used.contains(v) && !ended.contains(v));
+        }
+        planned.groups.retain(|(_, group)| group.pays());
         (planned, captured)
     }
 }

@@ -88,6 +88,14 @@ fn folds_and_scans() {
     agree(generate((2, 2, 3), |(i, j, k)| i + j + k).sum());
 }
 
+#[test]
+fn what_is_read_elsewhere_is_not_written_to() {
+    let sums = generate(300, |i| i.to::<f64>() * 0.5).scanl1(|a, b| a + b);
+    let last = sums.index(255usize);
+    agree(sums.map(|x| last - x));
+    agree(sums.zip_with(sums.reverse(), |x, y| x - y));
+}
+
 /// So many elements that choices are arithmetic on bits, comparisons store numbers, and marks are looked for by words.
 const MANY: usize = 70_001;
 

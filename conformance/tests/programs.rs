@@ -1,5 +1,7 @@
-//! Every test on every executor that is there, each pair a test of its own.
+//! Every test on every executor that is there, each pair a test of its own; on the graph executor also in blocks of few
+//! rows, since the arrays of tests are too small for its own.
 
+use acc_core::Executor;
 use conformance::{executors, suite};
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::process::ExitCode;
@@ -14,13 +16,14 @@ fn main() -> ExitCode {
         }
     };
     let mut trials = Vec::new();
+    let present = executors::all().into_iter().filter_map(|r| Some((r.name, "", r.present()?.clone())));
+    let executors: Vec<(_, _, Arc<dyn Executor>)> = present.chain(in_blocks()).collect();
     for test in tests.into_iter().map(Arc::new) {
-        for registered in executors::all() {
-            let Some(executor) = registered.present().cloned() else { continue };
-            if !test.is_for(registered.name) {
+        for (executor, how, it) in &executors {
+            if !test.is_for(executor) {
                 continue;
             }
-            let name = format!("{}::{}", test.name, registered.name);
+            let (name, executor) = (format!("{}::{executor}{how}", test.name), it.clone());
             let test = test.clone();
             trials.push(Trial::test(name, move || {
                 let failures = test.run(&*executor).failures;
@@ -29,4 +32,14 @@ fn main() -> ExitCode {
         }
     }
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
+}
+
+#[cfg(feature = "libtorch")]
+fn in_blocks() -> Option<(&'static str, &'static str, Arc<dyn Executor>)> {
+    Some(("graph", " in blocks", Arc::new(backend_graph::Libtorch::cpu().with_block_bytes(16))))
+}
+
+#[cfg(not(feature = "libtorch"))]
+fn in_blocks() -> Option<(&'static str, &'static str, Arc<dyn Executor>)> {
+    None
 }

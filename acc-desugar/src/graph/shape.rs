@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::fmt;
 
 /// An extent, as far as it is known.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Extent {
     /// A number.
     Const(i64),

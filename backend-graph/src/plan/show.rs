@@ -5,7 +5,8 @@ use crate::export::{attributes, roles};
 use acc_desugar::graph::{Body, Shapes, Value};
 use std::fmt::{self, Display, Formatter};
 
-/// One step a line, bodies indented: what it computes, what it frees, and whose memory it takes over.
+/// One step a line, bodies indented: what it computes, what it frees, whose memory it takes over,
+/// and where it is the first of some that may go through large tensors in blocks, how many more these are.
 impl Display for Plan {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let show = Show { plan: self, shapes: Shapes::of(&self.graph) };
@@ -62,6 +63,10 @@ impl Show<'_> {
                 if !values.is_empty() {
                     write!(f, ", {what} {}", names(values))?;
                 }
+            }
+            let is_first = |first: usize| planned.strict.get(first) == Some(&id);
+            if let Some((_, group)) = planned.groups.iter().find(|(first, _)| is_first(*first)) {
+                write!(f, ", in blocks with {} more", group.steps - 1)?;
             }
             let source = self.plan.graph.sources.get(n.source as usize).map_or("", |s| s.name);
             writeln!(f, "  // {source} at {}", n.loc)?;

@@ -57,7 +57,9 @@ pub(super) fn overwrites(
             roots.get(v) == Some(v) && ends.get(v) == Some(&Some(k)) && graph.ty(*v) == result && rank(result) > 0
         };
         let operands = n.op.operands();
-        let of = operands.iter().copied().find(free)?;
+        // Another operand may be a part of it, read after that was written to.
+        let alone = |v: &Value| operands.iter().all(|o| o == v || roots.get(o) != Some(v));
+        let of = operands.iter().copied().find(|v| free(v) && alone(v))?;
         let fits = dense.contains(&of) && operands.iter().all(|v| *v == of || rank(graph.ty(*v)) == 0);
         Some(Place { of, fits })
     };
@@ -179,6 +181,14 @@ mod tests {
             (same(up), 3.0 / up)
         });
         assert_eq!(plan(program).in_place(), 0);
+    }
+
+    #[test]
+    fn what_the_operation_reads_elsewhere_is_not_written_to() {
+        let sums = floats().map(|x| x * 2.0).compute();
+        let last = sums.index(2usize);
+        assert_eq!(plan(sums.map(|x| last - x)).in_place(), 0);
+        assert_eq!(plan(sums.zip_with(sums.reverse(), |x, y| x - y)).in_place(), 1);
     }
 
     #[test]

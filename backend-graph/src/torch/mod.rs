@@ -11,6 +11,7 @@ mod exec;
 mod setup;
 mod tensors;
 mod transfer;
+mod workers;
 
 pub use backend::{Libtorch, Prepared};
 pub use device::Device;

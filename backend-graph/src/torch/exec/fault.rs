@@ -51,6 +51,11 @@ impl Run<'_> {
         Ok(())
     }
 
+    /// The same if they are many: a loop that the host counts gathers without end.
+    pub(super) fn settle_many(&mut self) -> Result<(), Stop> {
+        if self.flags.len() >= MOST_FLAGS { self.settle() } else { Ok(()) }
+    }
+
     /// Gathers whether `bad` holds for some lane; what the host knows stops the run at once.
     pub(super) fn flag_fault(&mut self, bad: Value, space: &[Value]) -> Result<(), Stop> {
         if self.sizes(space)?.contains(&0) {
@@ -63,8 +68,7 @@ impl Run<'_> {
             Rt::Tensor(t) => any(t)?,
         };
         self.flags.push(Flag::Bad(flag));
-        // A loop that the host counts gathers without end.
-        if self.flags.len() >= MOST_FLAGS { self.settle() } else { Ok(()) }
+        self.settle_many()
     }
 
     /// Positions, and a flag for those out of bounds, unless what uses them finds these.

@@ -20,7 +20,7 @@ pub(super) fn count_lanes(t: &Tensor) -> Result<i64> {
 }
 
 /// From so many elements on, `where`, which branches for each element, loses to arithmetic on bits.
-const MANY: usize = 1 << 16;
+const MANY: usize = 1 << 13;
 
 /// The first value where the condition holds, else the second.
 pub(super) fn select_lanes(c: &Tensor, t: &Tensor, e: &Tensor) -> Result<Tensor> {

@@ -2,6 +2,7 @@
 
 mod cast;
 mod fault;
+mod groups;
 mod lanes;
 mod masks;
 mod ops;
@@ -63,6 +64,8 @@ pub(crate) struct Executable {
     plan: Plan,
     device: Device,
     faults: Faults,
+    /// How many bytes of the widest value a block of rows has, if steps may run in blocks.
+    block: Option<i64>,
     constants: Constants,
     /// For each [`Op::Argument`]'s operand: which argument, and which leaf of it.
     arguments: HashMap<Value, (usize, usize)>,
@@ -100,6 +103,7 @@ impl Executable {
         plan: Plan,
         device: Device,
         faults: Faults,
+        block: usize,
         params: &[ArrayType],
     ) -> std::result::Result<Executable, Error> {
         let _session = Session::enter();
@@ -123,7 +127,9 @@ impl Executable {
             }
         }
         let tensors = taken_as_tensors(&plan);
-        Ok(Executable { plan, device, faults, constants: Constants(constants), arguments, tensors })
+        // Blocks are for the caches of a processor, and find faults in no order.
+        let block = i64::try_from(block).ok().filter(|n| *n > 0 && device == Device::Cpu && !faults.exact());
+        Ok(Executable { plan, device, faults, block, constants: Constants(constants), arguments, tensors })
     }
 
     pub(crate) fn plan(&self) -> &Plan {
@@ -148,6 +154,7 @@ impl Executable {
             values: std::iter::repeat_with(|| None).take(self.plan.graph().types.len()).collect(),
             pending: HashMap::new(),
             flags: Vec::new(),
+            block: None,
         };
         let mut params = self.plan.body().params.iter();
         for (position, arg) in args.iter().enumerate() {
@@ -206,6 +213,8 @@ struct Run<'a> {
     pending: HashMap<u32, Pending>,
     /// What was found out on the device about faults and not looked at yet.
     flags: Vec<Flag>,
+    /// What it is a part of, if it is not the whole.
+    block: Option<groups::Block<'a>>,
 }
 
 impl Run<'_> {
@@ -216,10 +225,14 @@ impl Run<'_> {
     }
 
     fn get(&self, v: Value) -> TorchResult<&Rt> {
-        match (self.values.get(v.index()), self.exe.constants.0.get(v.index())) {
-            (Some(Some(rt)), _) | (_, Some(Some(rt))) => Ok(rt),
-            _ => Err(TorchError::new(format!("the value {v} was not evaluated"))),
-        }
+        self.found(v).ok_or_else(|| TorchError::new(format!("the value {v} was not evaluated")))
+    }
+
+    fn found(&self, v: Value) -> Option<&Rt> {
+        let own = self.values.get(v.index());
+        let outer = || self.block.as_ref().and_then(|b| b.outer.value(v));
+        let constant = || self.exe.constants.0.get(v.index()).and_then(Option::as_ref);
+        own.and_then(Option::as_ref).or_else(constant).or_else(outer)
     }
 
     fn size(&self, v: Value) -> TorchResult<i64> {
@@ -254,26 +267,36 @@ impl Run<'_> {
     }
 
     fn body_here(&mut self, body: &PlannedBody) -> Result<Vec<Rt>> {
-        for &id in &body.strict {
+        let mut groups = body.groups.iter().peekable();
+        let mut done = 0;
+        for (k, &id) in body.strict.iter().enumerate() {
+            if let Some((_, group)) = groups.next_if(|(first, _)| *first == k)
+                && let Some(steps) = body.strict.get(k..k + group.steps)
+                && self.group(group, steps)?
+            {
+                done = k + group.steps;
+            }
             if let Some(step) = self.exe.plan.step(id) {
-                self.recorded(step)?;
-                for v in &step.last_use_of {
-                    if let Some(slot) = self.values.get_mut(v.index()) {
-                        *slot = None;
-                    }
+                if k >= done {
+                    self.recorded(step)?;
                 }
+                self.free(&step.last_use_of);
             }
         }
         for v in &body.demands {
             self.force(*v)?;
         }
         let results = body.results.iter().map(|v| self.copy(*v)).collect::<TorchResult<Vec<_>>>()?;
-        for v in &body.values {
+        self.free(&body.values);
+        Ok(results)
+    }
+
+    fn free(&mut self, values: &[Value]) {
+        for v in values {
             if let Some(slot) = self.values.get_mut(v.index()) {
                 *slot = None;
             }
         }
-        Ok(results)
     }
 
     /// Whether a condition holds; of a tensor after what was found out before.
@@ -285,8 +308,7 @@ impl Run<'_> {
     }
 
     fn is_set(&self, v: Value) -> bool {
-        matches!(self.values.get(v.index()), Some(Some(_)))
-            || matches!(self.exe.constants.0.get(v.index()), Some(Some(_)))
+        self.found(v).is_some()
     }
 
     /// Evaluates a value that was left until somebody demands it, with what it needs.

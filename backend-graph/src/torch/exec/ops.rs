@@ -54,10 +54,10 @@ impl Run<'_> {
                 let (len, start, step) = (self.size(*len)?, self.size(*start)?, self.size(*step)?);
                 iota(len, start, step, *ty, device)?
             }
-            Op::Clip { x, low, high } => prim::clip(self.tensor(*x)?, *low, *high, self.place(overwrites)?)?,
+            Op::Clip { x, low, high } => prim::clip(self.tensor(*x)?, *low, *high, self.target(node, overwrites)?)?,
             Op::Prim(p, args) => {
                 let ty = args.first().map_or(ScalarType::I64, |a| self.scalar(*a));
-                let place = self.place(overwrites)?;
+                let place = self.target(node, overwrites)?;
                 let constant = self.constant_divisor(op);
                 match args[..] {
                     [x] => prim::apply(*p, ty, &[self.tensor(x)?], constant, place)?,
@@ -82,7 +82,7 @@ impl Run<'_> {
                 if t.size() == shape { t.shallow_clone() } else { t.f_reshape(shape)? }
             }
             Op::Broadcast(x, shape) => {
-                let (t, shape) = (self.tensor(*x)?, self.sizes(shape)?);
+                let (t, shape) = (self.tensor(*x)?, self.shape(shape)?);
                 if t.size() == shape { t.shallow_clone() } else { t.f_expand(shape, false)? }
             }
             Op::Transpose(x, axes) => {
@@ -147,6 +147,12 @@ impl Run<'_> {
             }
         };
         Ok(Rt::Tensor(tensor.into()))
+    }
+
+    /// Where the result of a node may go: to its rows of a block's results, or to the place of an operand.
+    fn target(&self, node: &Node, overwrites: Option<Place>) -> Result<Option<(&Tensor, bool)>> {
+        let rows = self.block.as_ref().zip(node.results.first()).and_then(|(b, v)| b.results.get(v));
+        rows.map_or_else(|| self.place(overwrites), |rows| Ok(Some((rows, false))))
     }
 
     /// The tensor whose memory a result may have, and whether it surely fits.

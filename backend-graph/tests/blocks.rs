@@ -1,0 +1,113 @@
+//! Chains of operations that go through large arrays block by block.
+#![cfg(feature = "libtorch")]
+
+use acc_core::interp::Interpreter;
+use acc_core::prelude::*;
+use acc_core::timeline::{self, Kind};
+use backend_graph::Libtorch;
+use std::fmt::Debug;
+use std::sync::{Mutex, PoisonError};
+
+/// Recordings are the process's.
+static ONE: Mutex<()> = Mutex::new(());
+
+/// Runs a program in blocks of so many bytes and compares; how often each operation ran.
+#[track_caller]
+fn times<A: Arrays + PartialEq + Debug>(program: impl IntoAcc<A>, bytes: usize) -> Vec<(String, usize)> {
+    let program = program.into_acc();
+    let want = Interpreter::new().run(&program).unwrap();
+    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let recording = timeline::record();
+    let got = Libtorch::cpu().with_block_bytes(bytes).run(&program).unwrap();
+    let spans = recording.stop().spans;
+    assert_eq!(got, want);
+    let mut times: Vec<(String, usize)> = Vec::new();
+    for span in spans.into_iter().filter(|s| s.kind == Kind::Tensor) {
+        match times.iter_mut().find(|(name, _)| *name == span.name) {
+            Some((_, n)) => *n += 1,
+            None => times.push((span.name, 1)),
+        }
+    }
+    times
+}
+
+/// How often an operation ran.
+fn of(times: &[(String, usize)], name: &str) -> usize {
+    times.iter().filter(|(n, _)| n == name).map(|(_, n)| *n).sum()
+}
+
+fn chain(x: Exp<i64>) -> Exp<i64> {
+    ((x * 3 + 1) * x - 2) * x
+}
+
+#[test]
+fn a_chain_goes_through_blocks_of_a_vector() {
+    let xs = use_(&Vector::from((0..1000).collect::<Vec<i64>>()));
+    // Blocks of 64 rows, eight bytes each: 1000 elements are 16 of them, each of which is multiplied three times.
+    assert_eq!(of(&times(xs.map(chain), 512), "mul"), 3 * 16);
+    // Too few blocks, and none at all.
+    assert_eq!(of(&times(xs.map(chain), 4096), "mul"), 3);
+    assert_eq!(of(&times(xs.map(chain), 0), "mul"), 3);
+    // One value that need not be kept is not worth it.
+    assert_eq!(of(&times(xs.map(|x| x * x + 1), 512), "mul"), 1);
+}
+
+#[test]
+fn rows_go_with_what_all_of_them_share() {
+    let m = use_(&Matrix::from_vec((300, 5), (0..1500).collect::<Vec<i64>>()).unwrap());
+    let v = use_(&Vector::from([3i64, 1, 4, 1, 5]));
+    let program = m.imap(|(i, j), x| chain(x * v.index(j) + i));
+    assert!(of(&times(program.clone(), 2560), "mul") > 4);
+    // Sums of rows, and what rows have in common with them.
+    let sums = program.sum();
+    let less = program.imap(|(i, _), x| chain(x - sums.index(i)));
+    assert!(of(&times((less, sums), 2560), "reduce") > 1);
+}
+
+#[test]
+fn what_several_blocks_read_stays_whole() {
+    let table = use_(&Vector::from((0..77).map(|x| x * x).collect::<Vec<i64>>()));
+    let xs = use_(&Vector::from((0..1000).collect::<Vec<i64>>()));
+    let program = xs.map(|x| chain(table.index(x % 77) + x));
+    assert!(of(&times(program, 512), "take") > 1);
+    // A vector that is read at positions and element by element is not cut.
+    let program = xs.map(|x| chain(x) + chain(xs.index(x.rem(1000))));
+    times(program, 512);
+}
+
+#[test]
+fn faults_are_those_of_the_interpreter() {
+    let xs = use_(&Vector::from((0..1000).collect::<Vec<i64>>()));
+    let table = use_(&Vector::from((0..900).collect::<Vec<i64>>()));
+    for program in [xs.map(|x| chain(table.index(x + 3) + x)), xs.map(|x| chain(1000 / (x - 500)))] {
+        let want = Interpreter::new().run(&program).unwrap_err();
+        let got = Libtorch::cpu().with_block_bytes(512).run(&program).unwrap_err();
+        assert_eq!(got.to_string(), want.to_string());
+    }
+}
+
+#[test]
+fn loops_run_their_steps_in_blocks() {
+    let xs = use_(&Vector::from((0..1000).collect::<Vec<i64>>()));
+    let program = awhile(
+        (&unit(0i64), &xs),
+        |(k, _): (Acc<Scalar<i64>>, Acc<Vector<i64>>)| k.map(|k| k.lt(5)),
+        |(k, xs): (Acc<Scalar<i64>>, Acc<Vector<i64>>)| (k.map(|k| k + 1), xs.map(chain)),
+    );
+    assert_eq!(of(&times(program.1, 512), "mul"), 5 * 3 * 16);
+    // Lanes that leave a loop at different times.
+    let program = xs.map(|x| while_(x + 1, |x| x.gt(1), |x| (x % 2).eq(0).then_else(x / 2, x * 3 + 1)));
+    times(program, 512);
+}
+
+#[test]
+fn blocks_of_the_usual_size() {
+    let xs = generate(400_001, |i| i * 7 % 1001);
+    assert!(of(&times(xs.compute().map(chain), 256 << 10), "mul") > 3);
+    let program = xs.compute().map(|x| {
+        let y = chain(x).to::<f64>();
+        x.rem(3).eq(0).then_else(y * 0.5, y + 0.25)
+    });
+    let want = Interpreter::new().run(&program).unwrap();
+    assert_eq!(Libtorch::cpu().run(&program).unwrap(), want);
+}
