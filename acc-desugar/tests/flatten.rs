@@ -68,6 +68,15 @@ fn products_are_contracted_wherever_their_axes_go() {
 }
 
 #[test]
+fn sums_and_differences_of_products_of_matrices_are_several_products() {
+    let complex = use_(&Matrix::from([[Complex::new(1.0f32, 2.0), Complex::new(0.5, -1.0)]; 2]));
+    has(&graph(complex.matmul(&complex)), &[("contract", 4), ("mul", 0), ("reduce", 0), ("add", 1), ("sub", 1)]);
+    // Of differences that may be small beside the products these are summed.
+    let (x, y) = (floats(), floats().map(|x| x + 0.001));
+    has(&graph(x.zip_with(y, |x, y| x * x - y * y).sum()), &[("contract", 0), ("reduce", 1), ("sub", 1)]);
+}
+
+#[test]
 fn a_helper_or_a_pair_changes_nothing() {
     let times = |x: Exp<f32>, y: Exp<f32>| x * y;
     let plain = graph(floats().zip_with(&Vector::from([1.0f32, 2.0]), |x, y| x * y).sum());

@@ -3,7 +3,7 @@
 use super::known::{components, extreme, operations, reductions};
 use super::scalar::Scalar;
 use super::{Flat, Flattener};
-use crate::contraction::{Product, View, product};
+use crate::contraction::{Origin, Product, Source, View, product};
 use crate::graph::{Body, FaultKind, Known, Op, SizeOp, Type, Value, Values};
 use crate::operators::Component;
 use crate::restart::{Restart, restart};
@@ -128,28 +128,78 @@ impl Flattener<'_> {
     /// A reduction of rows with a known operation, and what it reduces: the rows, or, of a sum of products, which is a
     /// contraction, the factors.
     pub(super) fn reduce_known(&mut self, k: Known, rows: Value) -> (Value, Values) {
-        match if k == Known::Sum { self.factors(rows) } else { None } {
-            Some(factors) => (self.b.contract(factors[0], factors[1]), factors),
+        if k != Known::Sum || !matches!(self.b.scalar(rows), ScalarType::F32 | ScalarType::F64) {
+            return (self.b.reduce(k, rows), [rows].into_iter().collect());
+        }
+        if let Some(factors) = self.factors(rows) {
+            return (self.b.contract(factors[0], factors[1]), factors);
+        }
+        match self.two_products(rows) {
+            Some((p, [a, b])) => {
+                let sums = [&a, &b].map(|f| self.b.contract(f[0], f[1]));
+                (self.b.prim(p, &sums), a.into_iter().chain(b).collect())
+            }
             None => (self.b.reduce(k, rows), [rows].into_iter().collect()),
+        }
+    }
+
+    /// The factors of two products whose sums or differences rows are, as those of complex numbers are, if all of them vary
+    /// along fewer axes than the rows: each product is then a matrix product. Of other products differences are summed as
+    /// they are, which loses less where the products are nearly the same.
+    fn two_products(&mut self, rows: Value) -> Option<(PrimOp, [Values; 2])> {
+        let (mut at, mut path) = (View::whole(rows, self.b.rank(rows)), Vec::new());
+        let (p, args) = loop {
+            path.push(at.value);
+            if let Some(Op::Prim(p @ (PrimOp::AddP | PrimOp::SubP), args)) = self.b.def(at.value) {
+                break (*p, <[Value; 2]>::try_from(&args[..]).ok()?);
+            }
+            let Origin::Moved(x) = Source::origin(&self.b, at.value)? else { return None };
+            at = x.within(&at.axes);
+        };
+        if args.iter().any(|x| self.b.rank(*x) != self.b.rank(at.value)) {
+            return None;
+        }
+        let rank = self.b.rank(rows);
+        let products = args.map(|x| product(&self.b, self.b.varying(x).within(&at.axes)));
+        let [Some(a), Some(b)] = products else { return None };
+        let mut factors = a.factors.iter().chain(&b.factors);
+        if !factors.all(|x| x.axes.iter().flatten().count() < rank || self.repeats(x.value)) {
+            return None;
+        }
+        Some((p, [a, b].map(|product| self.factors_behind(&path, product))))
+    }
+
+    /// Whether a tensor is a part of one that repeats along an axis.
+    fn repeats(&self, mut v: Value) -> bool {
+        loop {
+            v = match self.b.def(v) {
+                Some(Op::InsertAxes(..)) => return true,
+                Some(Op::Broadcast(x, shape)) if self.b.axes(*x).count_ones() < shape.len() as u32 => return true,
+                Some(Op::Broadcast(x, _) | Op::Transpose(x, _) | Op::Slice { x, .. }) => *x,
+                Some(Op::Checked { .. }) => self.b.beneath_checks(v),
+                _ => return false,
+            };
         }
     }
 
     /// The factors of rows of products of floats, if both vary along the rows: what was done to products since they were
     /// made is done to the factors.
     fn factors(&mut self, rows: Value) -> Option<Values> {
-        if !matches!(self.b.scalar(rows), ScalarType::F32 | ScalarType::F64) {
-            return None;
-        }
-        let Product { path, factors } = product(&self.b, View::whole(rows, self.b.rank(rows)))?;
-        let mut factors: Values = factors.into_iter().map(|x| x.value).collect();
+        let product = product(&self.b, View::whole(rows, self.b.rank(rows)))?;
+        Some(self.factors_behind(&[], product))
+    }
+
+    /// The factors of a product to which was done what these values are of one another, the last one first.
+    fn factors_behind(&mut self, path: &[Value], product: Product<Value>) -> Values {
+        let mut factors: Values = product.factors.into_iter().map(|x| x.value).collect();
         // The checks first: these stand where they are, before the views that are made now.
-        for v in path.iter().rev() {
+        for v in path.iter().chain(&product.path).rev() {
             factors = self.b.checked_with(*v, &factors);
         }
-        for v in path.iter().rev() {
+        for v in path.iter().chain(&product.path).rev() {
             factors = self.b.moved_with(*v, &factors);
         }
-        Some(factors)
+        factors
     }
 
     /// Of each row the element at a position.

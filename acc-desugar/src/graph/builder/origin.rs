@@ -10,12 +10,11 @@ impl Source for Builder {
 
     /// Axes along which a tensor does not vary, of extent 1, are none of the space.
     fn origin(&self, v: Value) -> Option<Origin<Value>> {
-        let varying =
-            |x: Value| -> Axes { (0..self.rank(x)).map(|k| (self.axes(x) >> k & 1 == 1).then_some(k)).collect() };
+        let varying = |x: Value| self.varying(x).axes;
         let op = self.def(v)?;
         if let Op::Prim(PrimOp::MulP, args) = op {
             let [x, y] = args[..] else { return None };
-            return Some(Origin::Product([x, y].map(|value| View { value, axes: varying(value) })));
+            return Some(Origin::Product([x, y].map(|value| self.varying(value))));
         }
         let (value, axes) = if let Op::Checked { .. } = op {
             let x = self.beneath_checks(v);
@@ -34,6 +33,12 @@ impl Source for Builder {
 }
 
 impl Builder {
+    /// A value over a space of its rank.
+    pub(crate) fn varying(&self, value: Value) -> View<Value> {
+        let axes: Axes = (0..self.rank(value)).map(|k| (self.axes(value) >> k & 1 == 1).then_some(k)).collect();
+        View { value, axes }
+    }
+
     /// Values of the shape of what a value's elements are those of, moved as these were.
     pub(crate) fn moved_with(&mut self, v: Value, xs: &[Value]) -> Values {
         let op = self.def(v).cloned();
