@@ -35,6 +35,7 @@ mod lines;
 mod nest;
 mod patches;
 mod prim;
+mod reciprocal;
 mod records;
 mod rows;
 mod scale;
