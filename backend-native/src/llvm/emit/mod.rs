@@ -32,6 +32,7 @@ mod flat;
 mod form;
 mod halves;
 mod lines;
+mod longs;
 mod nest;
 mod patches;
 mod prim;
