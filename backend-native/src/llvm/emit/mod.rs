@@ -17,6 +17,7 @@
 
 mod abreast;
 mod access;
+mod apart;
 mod around;
 mod cast;
 mod channels;
