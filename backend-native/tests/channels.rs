@@ -140,3 +140,38 @@ fn large_images_by_channels_and_by_points() {
         }
     }
 }
+
+#[test]
+fn neighbours_that_are_apart_under_a_condition() {
+    for step in 2..=5 {
+        for ty in ["u8", "i16", "f32", "i64", "bool"] {
+            let program = |condition: &str, at: &str| {
+                format!(
+                    "program(a: [1]{ty}, m: [0]i64) {{
+                       r: [1]{ty} = generate(shape: || m[], f: |%i: i64| {{
+                         %p: i64 = mul(%i, {step}i64)
+                         %q: i64 = {at}
+                         %c: bool = {condition}
+                         %r: {ty} = if %c {{ yield a[%q] }} else {{ yield a[0i64] }}
+                         yield %r }})
+                       yield r
+                     }}"
+                )
+            };
+            for n in [1, 90, 700] {
+                let elt = parse(&program("true", "mul(%p, 1i64)")).param_types().next().unwrap().elt.clone();
+                let a = array(&[n], &elt, &mut Rng(21));
+                // All that are there, and further lanes, on and off; the array from its end, and beyond it.
+                for m in [n / step, n / step + 1, n, n + 40] {
+                    for at in ["add(%p, 0i64)", "sub(%p, 7i64)", "add(%p, 1i64)"] {
+                        for condition in
+                            ["and(ge(%q, 0i64), lt(%q, extent(a, 0)))", "lt(rem(%i, 5i64), 3i64)", "ge(%q, 0i64)"]
+                        {
+                            agree(&program(condition, at), &[a.clone(), int(m as i64)]);
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

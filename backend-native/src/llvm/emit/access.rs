@@ -251,7 +251,10 @@ impl Emitter<'_> {
             turned.into_iter().for_each(|(r, v)| self.set(r, v));
             return;
         }
-        if self.read_beyond(n, l) || self.read_around(n, l) || self.read_clamped(n, l) || self.read_channels(n, l) {
+        if self.read_beyond(n, l) || self.read_around(n, l) || self.read_clamped(n, l) {
+            return;
+        }
+        if self.read_channels(n, l) || self.read_apart(n, l) {
             return;
         }
         let (index, good) = self.checked(l.array, &l.index, l.edge);
@@ -341,43 +344,6 @@ impl Emitter<'_> {
         }
     }
 
-    /// Elements that are `step` places from each other: of all between them the vectors are read, which cover no more than that.
-    pub(super) fn apart(&mut self, ty: ScalarType, column: &Operand, first: &Operand, step: usize) -> Parts {
-        let lanes = self.width.lanes;
-        let (mem, size) = (stored(ty), ty.size());
-        let vector = self.shape().of(mem);
-        let start = put!(self, "getelementptr {mem}, ptr {column}, i64 {first}");
-        let mut parts = Parts::new();
-        for part in 0..self.width.parts {
-            // The last vector ends with the last element.
-            let begins = |k: usize| if k + 1 < step { k * lanes } else { (lanes - 1) * step + 1 - lanes };
-            let mut all: Option<Operand> = None;
-            for k in 0..step {
-                let p = put!(self, "getelementptr {mem}, ptr {start}, i64 {}", part * lanes * step + begins(k));
-                let x = put!(self, "load {vector}, ptr {p}, align {size}{INPUT}");
-                all = Some(match all {
-                    None => x,
-                    Some(before) => {
-                        let lane = |lane: usize| match (lane * step / lanes, k) {
-                            (of, k) if of == k => lanes + lane * step - begins(k),
-                            // The first vector's lanes are in their places from the second one on.
-                            (0, 1) => lane * step,
-                            _ => lane,
-                        };
-                        let order: Vec<String> = (0..lanes).map(|l| format!("i32 {}", lane(l))).collect();
-                        put!(
-                            self,
-                            "shufflevector {vector} {before}, {vector} {x}, <{lanes} x i32> <{}>",
-                            order.join(", ")
-                        )
-                    }
-                });
-            }
-            parts.extend(all.map(|x| self.read(ty, x)));
-        }
-        parts
-    }
-
     /// Where a vector begins in memory whose elements are the lanes of a part, neighbours in ascending or descending order,
     /// that of the first lane of all at `start`.
     fn neighbour(&mut self, start: &Operand, mem: &str, part: usize, step: i64) -> Operand {
@@ -394,7 +360,7 @@ impl Emitter<'_> {
     }
 
     /// What is in memory as what is in registers.
-    fn read(&mut self, ty: ScalarType, x: Operand) -> Operand {
+    pub(super) fn read(&mut self, ty: ScalarType, x: Operand) -> Operand {
         if ty != ScalarType::Bool {
             return x;
         }

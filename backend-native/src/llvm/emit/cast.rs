@@ -95,21 +95,16 @@ impl Emitter<'_> {
             }
             (S::F32, S::F64) => put!(self, "fpext {f} {x} to {t}"),
             (S::F64, S::F32) => put!(self, "fptrunc {f} {x} to {t}"),
-            (S::F32 | S::F64, S::I8 | S::U8 | S::I16 | S::U16) => {
-                // Processors convert vectors to integers of 32 bits, and clamp these.
-                let wide = self.convert(from, S::I32, shape, x);
-                let bits = to.size() * 8;
-                let [least, most] = match is_signed(to) {
-                    true => [-(1 << (bits - 1)), (1 << (bits - 1)) - 1],
-                    false => [0, (1 << bits) - 1],
-                };
-                let [least, most] = [least, most].map(|c: i32| self.constant(shape, "i32", &c.to_string()));
-                let (w, suffix) = (shape.of("i32"), shape.suffix("i32"));
-                let below = put!(self, "call {w} @llvm.smin.{suffix}({w} {wide}, {w} {most})");
-                let within = put!(self, "call {w} @llvm.smax.{suffix}({w} {below}, {w} {least})");
-                put!(self, "trunc {w} {within} to {t}")
+            (S::F32 | S::F64, S::I8 | S::U8 | S::I16 | S::U16) | (S::F64, S::I32 | S::U32) => {
+                self.clamped_to(from, to, shape, x)
+            }
+            (S::F32, S::I64 | S::U64) if self.by_halves(shape) => {
+                let wide = self.convert(S::F32, S::F64, shape, x);
+                self.saturated(S::F64, to, shape, &wide)
             }
             (S::F32 | S::F64, _) => self.saturated(from, to, shape, x),
+            (S::I64 | S::U64, S::F64) if self.by_halves(shape) => self.long_to_double(from, shape, x),
+            (S::I64 | S::U64, S::F32) if self.by_halves(shape) => self.long_to_single(from, shape, x),
             (_, S::F32 | S::F64) => {
                 let kind = if is_signed(from) { "si" } else { "ui" };
                 put!(self, "{kind}tofp {f} {x} to {t}")
@@ -142,17 +137,47 @@ impl Emitter<'_> {
         let start = if signed { -end } else { 0.0 };
         let [low, high, zero] = [start, end, 0.0].map(|c: f64| format!("0x{:016X}", c.to_bits()));
         let [low, high, zero] = [low, high, zero].map(|c| self.constant(shape, element(from), &c));
-        let (least, most) = if signed { (i64::MIN >> (64 - bits), i64::MAX >> (64 - bits)) } else { (0, -1) };
-        let [least, most] = [least, most].map(|c| self.constant(shape, element(to), &c.to_string()));
-        let from_low = put!(self, "fcmp oge {f} {x}, {low}");
-        let to_high = put!(self, "fcmp olt {f} {x}, {high}");
-        let inside = put!(self, "and {flags} {from_low}, {to_high}");
-        let within = put!(self, "select {flags} {inside}, {f} {x}, {f} {zero}");
-        let below = put!(self, "fcmp olt {f} {x}, {low}");
+        let most = if signed { i64::MAX >> (64 - bits) } else { -1 };
+        let most = self.constant(shape, element(to), &most.to_string());
+        // NaN is not less.
+        let fits = put!(self, "fcmp olt {f} {x}, {high}");
+        let within = put!(self, "select {flags} {fits}, {f} {x}, {f} {zero}");
+        let is_above = put!(self, "fcmp ogt {f} {within}, {low}");
+        let within = put!(self, "select {flags} {is_above}, {f} {within}, {f} {low}");
+        let result = if to.size() == 8 && self.by_halves(shape) {
+            self.double_to_long(shape, &within)
+        } else {
+            put!(self, "fpto{kind} {f} {within} to {t}")
+        };
         let above = put!(self, "fcmp oge {f} {x}, {high}");
-        let result = put!(self, "fpto{kind} {f} {within} to {t}");
-        let result = put!(self, "select {flags} {below}, {t} {least}, {t} {result}");
         put!(self, "select {flags} {above}, {t} {most}, {t} {result}")
+    }
+
+    /// The same where the float's type has the least integer and the greatest one: those bound it before it is converted, to 32
+    /// bits, which is what processors convert vectors to.
+    fn clamped_to(&mut self, from: ScalarType, to: ScalarType, shape: Shape, x: &Operand) -> Operand {
+        let (f, t, w) = (shape.of(element(from)), shape.of(element(to)), shape.of("i32"));
+        let (flags, bits) = (shape.of("i1"), to.size() as i32 * 8);
+        let [least, most] = match is_signed(to) {
+            true => [-2f64.powi(bits - 1), 2f64.powi(bits - 1) - 1.0],
+            false => [0.0, 2f64.powi(bits) - 1.0],
+        };
+        let [least, most] = [least, most].map(|c| format!("0x{:016X}", c.to_bits()));
+        let [least, most] = [least, most].map(|c| self.constant(shape, element(from), &c));
+        let mut within = x.clone();
+        if is_signed(to) {
+            let zero = self.constant(shape, element(from), "0.0");
+            let nan = put!(self, "fcmp uno {f} {x}, {zero}");
+            within = put!(self, "select {flags} {nan}, {f} {zero}, {f} {x}");
+        }
+        // The choices are one instruction each, and of NaN and zero it is zero.
+        let above = put!(self, "fcmp ogt {f} {within}, {least}");
+        let within = put!(self, "select {flags} {above}, {f} {within}, {f} {least}");
+        let below = put!(self, "fcmp olt {f} {within}, {most}");
+        let within = put!(self, "select {flags} {below}, {f} {within}, {f} {most}");
+        let kind = if to == ScalarType::U32 { "ui" } else { "si" };
+        let wide = put!(self, "fpto{kind} {f} {within} to {w}");
+        if to.size() == 4 { wide } else { put!(self, "trunc {w} {wide} to {t}") }
     }
 
     /// A `u32` as a `char`: U+FFFD if it is no code point.

@@ -6,11 +6,11 @@
 //! lanes' taken from them, which takes a few operations where a gather takes one for each lane or more. Results of which a row
 //! is so short are written in the same way.
 
-use super::access::{APART, INPUT, Place};
+use super::access::{APART, INPUT, Index, Place};
 use super::nest::Axis;
-use super::text::{Operand, element, put, stored};
+use super::text::{Label, Operand, element, put, stored};
 use super::turned::across;
-use super::value::{Mask, V};
+use super::value::{Mask, Parts, V};
 use super::{Emitter, Level, Word};
 use crate::kernel::{Ix, Kernel, Load, Node, Op};
 use acc_core::data::ScalarType;
@@ -40,7 +40,7 @@ pub(crate) fn reads_channels<'s>(kernel: &Kernel, extents: impl Fn(ArrayId) -> O
 impl Emitter<'_> {
     /// Writes a read of lanes that are apart; whether it is one.
     pub(super) fn read_channels(&mut self, n: &Node, l: &Load) -> bool {
-        if !self.is_of_channels(l) || self.reads_of_channels() > MOST {
+        if !self.is_of_channels(l) || self.reads(Self::is_of_channels) > MOST {
             return false;
         }
         let (index, _) = self.checked(l.array, &l.index, None);
@@ -69,14 +69,44 @@ impl Emitter<'_> {
             ways.push(self.way(n, l, join, |e, ty, column| e.apart(ty, column, &start, step as usize)));
             self.w.start(next);
         }
-        let Place::Any(positions) = self.place(l.array, &index) else { return false };
-        let positions = self.safe(l.array, index.len(), positions);
-        ways.push(self.way(n, l, join, |e, ty, column| {
-            let values = e.gather(ty, column, &positions, INPUT);
-            e.spread(&values, element(ty))
-        }));
+        let Some(any) = self.way_of_any(n, l, join, &index) else { return false };
+        ways.push(any);
         self.ways_join(n, join, &ways);
         true
+    }
+
+    /// Writes a read of neighbours that are a few places apart in memory, under a mask; whether it is one.
+    pub(super) fn read_apart(&mut self, n: &Node, l: &Load) -> bool {
+        if matches!(self.mask, Mask::All) || !self.is_apart(l) || self.reads(Self::is_apart) > MOST {
+            return false;
+        }
+        let (index, _) = self.checked(l.array, &l.index, None);
+        let mut first = index.clone();
+        let Some(V::Linear(at, step)) = first.pop() else { return false };
+        first.push(V::One(at));
+        let Place::One(start) = self.place(l.array, &first) else { return false };
+        // What faulted so far is told before ways part: all lanes that are on are in bounds.
+        self.settle();
+        let there = self.all_are_there(l.array, &start, &Operand::int(step));
+        let [near, far, join] = [(); 3].map(|()| self.w.label());
+        self.w.branch(&there, near, far);
+        self.w.start(near);
+        let near = self.way(n, l, join, |e, ty, column| e.apart(ty, column, &start, step as usize));
+        self.w.start(far);
+        let far = self.way_of_any(n, l, join, &index);
+        let Some(far) = far else { return false };
+        self.ways_join(n, join, &[near, far]);
+        true
+    }
+
+    /// A way of a read of any places.
+    fn way_of_any(&mut self, n: &Node, l: &Load, join: Label, index: &Index) -> Option<(Vec<Parts>, Label)> {
+        let Place::Any(positions) = self.place(l.array, index) else { return None };
+        let positions = self.safe(l.array, index.len(), positions);
+        Some(self.way(n, l, join, |e, ty, column| {
+            let values = e.gather(ty, column, &positions, INPUT);
+            e.spread(&values, element(ty))
+        }))
     }
 
     /// Whether an array has elements at the places of all lanes, so far from each other, and between them, whether or not the
@@ -94,20 +124,32 @@ impl Emitter<'_> {
 
     /// Whether one index, not the last one, follows the lanes, and the others are the same for all.
     fn is_of_channels(&self, l: &Load) -> bool {
-        let level = |ix: &Ix| match *ix {
+        let Some((last, outer)) = l.index.split_last() else { return false };
+        let mut lanes = outer.iter().map(|ix| self.index_level(ix)).filter(|of| *of != Level::One);
+        l.edge.is_none()
+            && self.index_level(last) == Level::One
+            && lanes.next() == Some(Level::Linear(1))
+            && lanes.next().is_none()
+    }
+
+    /// Whether the last index grows by some places from lane to lane, and the others are the same for all.
+    fn is_apart(&self, l: &Load) -> bool {
+        let Some((last, outer)) = l.index.split_last() else { return false };
+        l.edge.is_none()
+            && matches!(self.index_level(last), Level::Linear(2..=APART))
+            && outer.iter().all(|ix| self.index_level(ix) == Level::One)
+    }
+
+    /// How an index varies.
+    fn index_level(&self, ix: &Ix) -> Level {
+        match *ix {
             Ix::At(v) if self.halved.has(v) => Level::Lanes,
             Ix::At(v) => self.levels[v.index()],
             Ix::Affine { axis, scale, .. } => match self.axes[axis as usize] {
                 Axis::Lanes(_) if scale != 0 => Level::Linear(scale * self.lane_step),
                 Axis::Lanes(_) | Axis::One(_) => Level::One,
             },
-        };
-        let Some((last, outer)) = l.index.split_last() else { return false };
-        let mut lanes = outer.iter().map(level).filter(|of| *of != Level::One);
-        l.edge.is_none()
-            && level(last) == Level::One
-            && lanes.next() == Some(Level::Linear(1))
-            && lanes.next().is_none()
+        }
     }
 
     /// Writes the lanes of so many channels, those of each channel kept side by side, with the channels of each lane side by
@@ -149,11 +191,11 @@ impl Emitter<'_> {
         }
     }
 
-    /// How many reads of the body are.
-    fn reads_of_channels(&self) -> usize {
+    /// How many reads of the body are such.
+    fn reads(&self, such: fn(&Self, &Load) -> bool) -> usize {
         let mut reads = 0;
         self.body.region.visit(0, &mut |n, _| {
-            reads += usize::from(matches!(&n.op, Op::Load(l) if self.is_of_channels(l)));
+            reads += usize::from(matches!(&n.op, Op::Load(l) if such(self, l)));
         });
         reads
     }

@@ -3,7 +3,7 @@
 //! No processor divides vectors of integers. Floats it does, and where both operands are exact as floats, so is the quotient
 //! once it is rounded to an integer: an integer within half a unit of the last place of `x / y` is less than `1 / y` away.
 //! Integers of 64 bits are divided so as long as those of a vector are small, else one by one. By what is the same in all
-//! lanes no lane is divided: they are multiplied with its reciprocal, which is exact, too.
+//! lanes no lane is divided: they are multiplied with its reciprocal, which is exact, too, and of large ones that of integers.
 
 use super::Emitter;
 use super::prim::is_signed;
@@ -89,7 +89,10 @@ impl Emitter<'_> {
         let (some, join, all) = (self.w.label(), self.w.label(), self.w.block);
         self.w.branch(&small, join, some);
         self.w.start(some);
-        let slow = self.quotient(p, ty, shape, known.is_some(), x, y);
+        let slow = match values[1] {
+            V::One(divisor) => self.by_reciprocal(p, ty, x, divisor),
+            V::Linear(..) | V::Lanes(_) => self.quotient(p, ty, shape, known.is_some(), x, y),
+        };
         let after = self.w.block;
         self.w.jump(join);
         self.w.start(join);

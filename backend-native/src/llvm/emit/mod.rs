@@ -17,6 +17,7 @@
 
 mod abreast;
 mod access;
+mod apart;
 mod around;
 mod cast;
 mod channels;
@@ -32,9 +33,11 @@ mod flat;
 mod form;
 mod halves;
 mod lines;
+mod longs;
 mod nest;
 mod patches;
 mod prim;
+mod reciprocal;
 mod records;
 mod rows;
 mod scale;
