@@ -10,6 +10,7 @@ use std::collections::{HashMap, HashSet};
 
 /// Consecutive steps of a body that always run.
 #[derive(Debug)]
+#[cfg_attr(not(feature = "libtorch"), expect(dead_code, reason = "what executors alone look at"))]
 pub(crate) struct Group {
     /// How many steps.
     pub(crate) steps: usize,
