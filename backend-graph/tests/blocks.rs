@@ -6,17 +6,21 @@ use acc_core::prelude::*;
 use acc_core::timeline::{self, Kind};
 use backend_graph::Libtorch;
 use std::fmt::Debug;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Recordings are the process's.
+/// Recordings are the process's, so one test runs at a time.
 static ONE: Mutex<()> = Mutex::new(());
+
+fn alone() -> MutexGuard<'static, ()> {
+    ONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Runs a program in blocks of so many bytes and compares; how often each operation ran.
 #[track_caller]
 fn times<A: Arrays + PartialEq + Debug>(program: impl IntoAcc<A>, bytes: usize) -> Vec<(String, usize)> {
     let program = program.into_acc();
     let want = Interpreter::new().run(&program).unwrap();
-    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let _alone = alone();
     let recording = timeline::record();
     let got = Libtorch::cpu().with_block_bytes(bytes).run(&program).unwrap();
     let spans = recording.stop().spans;
@@ -81,6 +85,7 @@ fn faults_are_those_of_the_interpreter() {
     let table = use_(&Vector::from((0..900).collect::<Vec<i64>>()));
     for program in [xs.map(|x| chain(table.index(x + 3) + x)), xs.map(|x| chain(1000 / (x - 500)))] {
         let want = Interpreter::new().run(&program).unwrap_err();
+        let _alone = alone();
         let got = Libtorch::cpu().with_block_bytes(512).run(&program).unwrap_err();
         assert_eq!(got.to_string(), want.to_string());
     }
@@ -109,5 +114,6 @@ fn blocks_of_the_usual_size() {
         x.rem(3).eq(0).then_else(y * 0.5, y + 0.25)
     });
     let want = Interpreter::new().run(&program).unwrap();
+    let _alone = alone();
     assert_eq!(Libtorch::cpu().run(&program).unwrap(), want);
 }
