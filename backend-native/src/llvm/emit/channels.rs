@@ -18,6 +18,8 @@ use acc_core::ir::ArrayId;
 
 /// So many reads of a kernel at most have ways of their own for each distance, which take time to compile.
 const MOST: usize = 8;
+/// Bytes of the largest elements that are shuffled under a mask.
+const SHUFFLED: usize = 4;
 
 /// Whether all that a kernel reads across rows are channels that vectors are taken from: lanes are so little apart, in arrays
 /// of these extents.
@@ -78,6 +80,10 @@ impl Emitter<'_> {
     /// Writes a read of neighbours that are a few places apart in memory, under a mask; whether it is one.
     pub(super) fn read_apart(&mut self, n: &Node, l: &Load) -> bool {
         if matches!(self.mask, Mask::All) || !self.is_apart(l) || self.reads(Self::is_apart) > MOST {
+            return false;
+        }
+        // A gather of larger ones takes no longer, of which a vector has few lanes.
+        if n.results.iter().any(|&r| self.ty(r).size() > SHUFFLED) {
             return false;
         }
         let (index, _) = self.checked(l.array, &l.index, None);
