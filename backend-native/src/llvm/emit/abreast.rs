@@ -52,11 +52,12 @@ impl Emitter<'_> {
             let Some((across, _)) = across(l, lane).filter(|(_, side)| *side == axis && self.turns(l)) else {
                 continue;
             };
+            // All leaves or none: what reads the rest of them would not find those that are turned.
+            if !n.results.iter().all(|&of| width.is_multiple_of(self.rows_turned(self.ty(of).size()))) {
+                continue;
+            }
             for (&leaf, &of) in l.leaves.iter().zip(&n.results) {
                 let rows = self.rows_turned(self.ty(of).size());
-                if !width.is_multiple_of(rows) {
-                    continue;
-                }
                 let buffer = self.turned_later((of, lane, axis), width, &first);
                 let within = put!(self, "and i64 {at}, {}", rows - 1);
                 let next = put!(self, "icmp eq i64 {within}, {}", if walk.down { rows - 1 } else { 0 });
