@@ -117,3 +117,27 @@ fn blocks_of_the_usual_size() {
     let _alone = alone();
     assert_eq!(Libtorch::cpu().run(&program).unwrap(), want);
 }
+
+#[test]
+fn what_another_block_reads_is_not_written_to() {
+    let xs = use_(&Vector::from((0..1000).collect::<Vec<i64>>()));
+    // One element of the array, its elements further on, and its columns, while its rows are used for the last time.
+    let sums = xs.scanl1(|a, b| a + b);
+    let fifth = sums.index(5usize);
+    let program = sums.map(|x| {
+        let d = (x - fifth) * 3;
+        (x + d) * 7 - d * d
+    });
+    assert!(of(&times(program, 512), "mul") > 3);
+    let turned = sums.zip_with(sums.tail(), |x, y| {
+        let d = (x - y) * 3;
+        (x + d) * 7 - d * d
+    });
+    times(turned, 512);
+    let m = use_(&Matrix::from_vec((60, 60), (0..3600).collect::<Vec<i64>>()).unwrap()).scanl1(|a, b| a + b);
+    let program = m.imap(|(i, j), x| {
+        let d = (x - m.index((j, i))) * 3;
+        (x + d) * 7 - d * d
+    });
+    times(program, 512);
+}

@@ -29,7 +29,7 @@ pub(super) struct Outer<'a> {
 }
 
 // SAFETY: other threads make handles and views of the tensors, which counts references atomically. They write to rows of
-// `results`, and of what a step overwrites, that no other thread looks at.
+// `results` alone, each to its own, which nobody reads before all are done.
 unsafe impl Sync for Outer<'_> {}
 
 impl Outer<'_> {

@@ -155,9 +155,11 @@ impl Run<'_> {
         rows.map_or_else(|| self.place(overwrites), |rows| Ok(Some((rows, false))))
     }
 
-    /// The tensor whose memory a result may have, and whether it surely fits.
+    /// The tensor whose memory a result may have, and whether it surely fits. What a block has from outside another block may
+    /// still read, at other places than its own rows.
     fn place(&self, place: Option<Place>) -> Result<Option<(&Tensor, bool)>> {
-        place.map(|p| Ok((self.tensor(p.of)?, p.fits))).transpose()
+        let is_own = |p: &Place| self.block.as_ref().is_none_or(|b| b.outer.value(p.of).is_none());
+        place.filter(is_own).map(|p| Ok((self.tensor(p.of)?, p.fits))).transpose()
     }
 
     /// A tensor sorted along its innermost axis, and the positions that the elements had.
