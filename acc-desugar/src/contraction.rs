@@ -30,7 +30,7 @@ impl<V> View<V> {
     }
 
     /// The same over the space that indexes the dimensions of its own one by these axes.
-    pub(crate) fn within(self, outer: &Axes) -> View<V> {
+    fn within(self, outer: &Axes) -> View<V> {
         let axes = self.axes.into_iter().map(|a| a.and_then(|a| outer.get(a).copied().flatten())).collect();
         View { value: self.value, axes }
     }
@@ -67,17 +67,31 @@ pub(crate) struct Product<V> {
 /// The product that a value is, if a sum of it along the innermost of its axes is a contraction.
 pub(crate) fn product<S: Source>(source: &S, summed: View<S::Value>) -> Option<Product<S::Value>> {
     let inner = summed.axes.last().copied()?;
-    let (mut at, mut path) = (summed, Vec::new());
-    let factors = loop {
-        path.push(at.value);
-        match source.origin(at.value).filter(|_| path.len() <= DEPTH)? {
-            Origin::Moved(x) => at = x.within(&at.axes),
-            // Where it is out of bounds there is no product.
-            Origin::Read(_) => return None,
-            Origin::Product(factors) => break factors.map(|x| x.within(&at.axes)),
-        }
-    };
+    let (path, factors) = followed(source, summed, |v| match source.origin(v) {
+        Some(Origin::Product(factors)) => Some(factors),
+        // Where it is out of bounds there is no product.
+        Some(Origin::Moved(_) | Origin::Read(_)) | None => None,
+    })?;
     factors.iter().all(|x| x.axes.contains(&inner)).then_some(Product { path, factors })
+}
+
+/// The two values that `end` says one is made of whose elements a value has, over its space, and the values that it was
+/// followed through.
+pub(crate) fn followed<S: Source>(
+    source: &S,
+    from: View<S::Value>,
+    end: impl Fn(S::Value) -> Option<[View<S::Value>; 2]>,
+) -> Option<(Vec<S::Value>, [View<S::Value>; 2])> {
+    let (mut at, mut path) = (from, Vec::new());
+    while path.len() < DEPTH {
+        path.push(at.value);
+        if let Some(parts) = end(at.value) {
+            return Some((path, parts.map(|x| x.within(&at.axes))));
+        }
+        let Origin::Moved(x) = source.origin(at.value)? else { return None };
+        at = x.within(&at.axes);
+    }
+    None
 }
 
 /// A factor of a contraction: a leaf of an array, its dimensions indexed by distinct axes of the index space.

@@ -156,16 +156,14 @@ impl Planner<'_> {
         }
         let own: HashSet<Value> =
             body.params.iter().chain(body.nodes.iter().flat_map(|n| &n.results)).copied().collect();
-        let used = captured.clone();
-        captured.retain(|v| !own.contains(v));
         shared.extend(&kept);
         let overwrites = storage::overwrites(self.graph, body, &strict, &last, &shared);
         let mut frees: HashMap<usize, Vec<Value>> = HashMap::new();
         let mut values = Vec::new();
-        for v in own {
-            match last.get(&v) {
-                Some(k) if !kept.contains(&v) => frees.entry(*k).or_default().push(v),
-                _ => values.push(v),
+        for v in &own {
+            match last.get(v) {
+                Some(k) if !kept.contains(v) => frees.entry(*k).or_default().push(*v),
+                _ => values.push(*v),
             }
         }
         values.sort_unstable();
@@ -202,9 +200,10 @@ impl Planner<'_> {
         for (first, group) in &mut planned.groups {
             let steps = planned.strict.iter().skip(*first).take(group.steps).filter_map(|id| self.steps.get(*id));
             let ended: HashSet<Value> = steps.flat_map(|s| &s.last_use_of).copied().collect();
-            group.results.retain(|(v, _)| used.contains(v) && !ended.contains(v));
+            group.results.retain(|(v, _)| captured.contains(v) && !ended.contains(v));
         }
         planned.groups.retain(|(_, group)| group.pays());
+        captured.retain(|v| !own.contains(v));
         (planned, captured)
     }
 }

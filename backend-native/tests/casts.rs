@@ -4,7 +4,7 @@ mod common;
 
 use acc_core::data::{ArrayData, Column, ScalarType};
 use acc_core::prelude::f16;
-use common::{Rng, agree};
+use common::{Rng, agree, numbers};
 
 const INTEGERS: [ScalarType; 8] = {
     use ScalarType::*;
@@ -51,20 +51,6 @@ fn floats() -> Vec<f64> {
     out
 }
 
-fn of_integers(ty: ScalarType) -> ArrayData {
-    let xs = integers();
-    macro_rules! column {
-        ($($V:ident $t:ty),*) => {
-            match ty {
-                $(ScalarType::$V => Column::from_vec(xs.iter().map(|&x| x as $t).collect::<Vec<$t>>()),)*
-                _ => unreachable!("no integers"),
-            }
-        };
-    }
-    let column = column!(I8 i8, U8 u8, I16 i16, U16 u16, I32 i32, U32 u32, I64 i64, U64 u64);
-    ArrayData::new([xs.len()], ty.into(), [column]).unwrap()
-}
-
 fn of_floats(ty: ScalarType) -> ArrayData {
     let xs = floats();
     let column = match ty {
@@ -93,7 +79,8 @@ fn agree_on_casts(xs: &ArrayData, from: ScalarType, to: ScalarType) {
 #[test]
 fn integers_to_all_numbers() {
     for from in INTEGERS {
-        let xs = of_integers(from);
+        let xs = integers();
+        let xs = numbers(from, &[xs.len()], &xs);
         for to in FLOATS.into_iter().chain(INTEGERS) {
             agree_on_casts(&xs, from, to);
         }

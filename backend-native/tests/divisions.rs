@@ -2,29 +2,15 @@
 
 mod common;
 
-use acc_core::data::{ArrayData, Column, ScalarType};
+use acc_core::data::ScalarType;
 use backend_native::Native;
-use common::{Rng, agree};
+use common::{Rng, agree, numbers};
 use std::sync::Arc;
 
 const TYPES: [ScalarType; 8] = {
     use ScalarType::*;
     [I8, U8, I16, U16, I32, U32, I64, U64]
 };
-
-/// An array of the lowest bits of numbers.
-fn numbers(ty: ScalarType, shape: &[usize], xs: &[i128]) -> ArrayData {
-    macro_rules! column {
-        ($($V:ident $t:ty),*) => {
-            match ty {
-                $(ScalarType::$V => Column::from_vec(xs.iter().map(|&x| x as $t).collect::<Vec<$t>>()),)*
-                _ => unreachable!("no integers"),
-            }
-        };
-    }
-    let column = column!(I8 i8, U8 u8, I16 i16, U16 u16, I32 i32, U32 u32, I64 i64, U64 u64);
-    ArrayData::new(shape.iter().copied(), ty.into(), [column]).unwrap()
-}
 
 /// The least number of a type, and the greatest.
 fn ends(ty: ScalarType) -> [i128; 2] {

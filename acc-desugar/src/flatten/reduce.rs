@@ -3,7 +3,7 @@
 use super::known::{components, extreme, operations, reductions};
 use super::scalar::Scalar;
 use super::{Flat, Flattener};
-use crate::contraction::{Origin, Product, Source, View, product};
+use crate::contraction::{Product, View, followed, product};
 use crate::graph::{Body, FaultKind, Known, Op, SizeOp, Type, Value, Values};
 use crate::operators::Component;
 use crate::restart::{Restart, restart};
@@ -147,21 +147,18 @@ impl Flattener<'_> {
     /// along fewer axes than the rows: each product is then a matrix product. Of other products differences are summed as
     /// they are, which loses less where the products are nearly the same.
     fn two_products(&mut self, rows: Value) -> Option<(PrimOp, [Values; 2])> {
-        let (mut at, mut path) = (View::whole(rows, self.b.rank(rows)), Vec::new());
-        let (p, args) = loop {
-            path.push(at.value);
-            if let Some(Op::Prim(p @ (PrimOp::AddP | PrimOp::SubP), args)) = self.b.def(at.value) {
-                break (*p, <[Value; 2]>::try_from(&args[..]).ok()?);
-            }
-            let Origin::Moved(x) = Source::origin(&self.b, at.value)? else { return None };
-            at = x.within(&at.axes);
-        };
-        if args.iter().any(|x| self.b.rank(*x) != self.b.rank(at.value)) {
-            return None;
-        }
         let rank = self.b.rank(rows);
-        let products = args.map(|x| product(&self.b, self.b.varying(x).within(&at.axes)));
-        let [Some(a), Some(b)] = products else { return None };
+        let (path, terms) = followed(&self.b, View::whole(rows, rank), |v| match self.b.def(v) {
+            Some(Op::Prim(PrimOp::AddP | PrimOp::SubP, args)) => {
+                let [x, y] = args[..] else { return None };
+                let all = [x, y].iter().all(|x| self.b.rank(*x) == self.b.rank(v));
+                all.then(|| [x, y].map(|x| self.b.varying(x)))
+            }
+            _ => None,
+        })?;
+        let Some(Op::Prim(p, _)) = self.b.def(*path.last()?) else { return None };
+        let p = *p;
+        let [Some(a), Some(b)] = terms.map(|x| product(&self.b, x)) else { return None };
         let mut factors = a.factors.iter().chain(&b.factors);
         if !factors.all(|x| x.axes.iter().flatten().count() < rank || self.repeats(x.value)) {
             return None;

@@ -93,9 +93,8 @@ struct Needs {
 #[derive(Default)]
 struct Open {
     nodes: Vec<Node>,
-    /// What those of them define that run whenever the body does.
+    /// What those of them define that run whenever the body does, one each.
     results: Vec<Value>,
-    steps: usize,
     launched: Vec<Value>,
     rows: Option<Extent>,
     defined: HashSet<Value>,
@@ -142,12 +141,7 @@ impl Arranger<'_> {
             }
             let on_demand = operands.iter().chain(&inner).any(|v| lazy.contains(v));
             match self.needs(&n).filter(|_| !on_demand) {
-                Some(needs) => {
-                    if !self.fits(&open, &n, &needs) {
-                        self.close(&mut open, &mut out);
-                    }
-                    self.enter(&mut open, n, needs, &mut out);
-                }
+                Some(needs) => self.enter(&mut open, n, needs, &mut out),
                 None => {
                     self.close(&mut open, &mut out);
                     out.push(n);
@@ -258,10 +252,14 @@ impl Arranger<'_> {
         }
     }
 
-    fn enter(&self, open: &mut Open, n: Node, needs: Needs, out: &mut Vec<Node>) {
+    /// Adds a node to a group, or to the next one, if it can be in one.
+    fn enter(&mut self, open: &mut Open, n: Node, needs: Needs, out: &mut Vec<Node>) {
         if !self.fits(open, &n, &needs) {
-            out.push(n);
-            return;
+            self.close(open, out);
+            if !self.fits(open, &n, &needs) {
+                out.push(n);
+                return;
+            }
         }
         for r in &n.results {
             for e in self.shapes.get(*r) {
@@ -279,20 +277,21 @@ impl Arranger<'_> {
         if !is_view(&n.op) {
             open.launched.extend(n.results.first());
         }
-        open.steps += 1;
-        open.results.extend(n.results.iter().copied());
+        open.results.extend(n.results.first());
         open.take(n);
     }
 
     fn close(&mut self, open: &mut Open, out: &mut Vec<Node>) {
-        let open = std::mem::take(open);
-        if let (Some(first), Some(group)) = (open.results.first(), self.group(&open)) {
-            self.found.insert(*first, group);
+        let mut open = std::mem::take(open);
+        out.append(&mut open.nodes);
+        if let Some(first) = open.results.first().copied()
+            && let Some(group) = self.group(open)
+        {
+            self.found.insert(first, group);
         }
-        out.extend(open.nodes);
     }
 
-    fn group(&self, open: &Open) -> Option<Group> {
+    fn group(&self, open: Open) -> Option<Group> {
         let dims =
             |v: &Value| -> Option<Vec<Dim>> { self.shapes.get(*v).iter().map(|e| open.dims.get(e).copied()).collect() };
         let mut shapes: Vec<(Vec<Dim>, u64)> = Vec::new();
@@ -307,11 +306,10 @@ impl Arranger<'_> {
                 results.push((*r, shape));
             }
         }
-        let mut cut: Vec<Value> = open.cut.iter().copied().collect();
+        let mut cut: Vec<Value> = open.cut.into_iter().collect();
         cut.sort_unstable();
         let rows = *open.dims.get(&open.rows?)?;
-        let launched = open.launched.clone();
-        Some(Group { steps: open.steps, cut, results, rows, shapes, launched })
+        Some(Group { steps: open.results.len(), cut, results, rows, shapes, launched: open.launched })
     }
 }
 

@@ -44,12 +44,10 @@ impl Setup {
     }
 }
 
-/// Sets libtorch up in the default way if nobody did.
-pub(super) fn ensure() {
+/// What holds for this process: the default if nobody chose otherwise.
+pub(super) fn ensure() -> &'static Setup {
     // Looked up first: the default reads the environment, which every run would pay for.
-    if APPLIED.get().is_none() {
-        Setup::default().apply();
-    }
+    APPLIED.get().unwrap_or_else(|| Setup::default().apply())
 }
 
 /// libtorch set up on this thread, for as long as the guard lives: no gradients are recorded.

@@ -4,7 +4,7 @@
 //! to itself: libtorch shares none in a parallel region of OpenMP. Threads beside OpenMP's would wait for these, which look
 //! out for more work for a while after each operation.
 
-use super::setup::{Session, Setup};
+use super::setup::{self, Session};
 use std::ffi::{c_uint, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -27,7 +27,7 @@ fn parallel() -> Option<Parallel> {
 
 /// How many threads there are; one, if the runtime is another one.
 pub(super) fn count() -> usize {
-    if parallel().is_some() { Setup::default().apply().threads } else { 1 }
+    if parallel().is_some() { setup::ensure().threads } else { 1 }
 }
 
 /// Calls `work` on each of them, without gradients, and waits for all.
@@ -40,10 +40,10 @@ pub(super) fn on_each<T: Send>(work: impl Fn() -> T + Sync) -> Vec<T> {
         }));
         outcomes.lock().unwrap_or_else(PoisonError::into_inner).push(outcome);
     };
-    match parallel().filter(|_| count() > 1) {
+    match (parallel(), count()) {
         // SAFETY: the region ends before the call returns, so that `on_one` outlives it; it is shared, and does not unwind.
-        Some(parallel) => unsafe { region(parallel, &on_one, count()) },
-        None => on_one(),
+        (Some(parallel), threads @ 2..) => unsafe { region(parallel, &on_one, threads) },
+        _ => on_one(),
     }
     let outcomes = outcomes.into_inner().unwrap_or_else(PoisonError::into_inner);
     outcomes.into_iter().map(|o| o.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()

@@ -61,6 +61,20 @@ pub fn array(shape: &[usize], elt: &EltType, r: &mut Rng) -> ArrayData {
     ArrayData::new(shape.iter().copied(), elt.clone(), columns).unwrap()
 }
 
+/// An array of the lowest bits of numbers.
+pub fn numbers(ty: ScalarType, shape: &[usize], xs: &[i128]) -> ArrayData {
+    macro_rules! column {
+        ($($V:ident $t:ty),*) => {
+            match ty {
+                $(ScalarType::$V => Column::from_vec(xs.iter().map(|&x| x as $t).collect::<Vec<$t>>()),)*
+                _ => unreachable!("no integers"),
+            }
+        };
+    }
+    let column = column!(I8 i8, U8 u8, I16 i16, U16 u16, I32 i32, U32 u32, I64 i64, U64 u64);
+    ArrayData::new(shape.iter().copied(), ty.into(), [column]).unwrap()
+}
+
 pub fn ints(xs: &[i64]) -> ArrayData {
     ArrayData::from_leaves([xs.len()], ScalarType::I64.into(), xs.iter().map(|x| [x.lit()])).unwrap()
 }

@@ -141,8 +141,7 @@ impl Run<'_> {
         for step in steps {
             self.free(&step.node.results);
         }
-        let cut = outer.cut.iter().map(|(v, _)| *v).collect::<Vec<_>>();
-        self.free(&cut);
+        outer.cut.iter().for_each(|(v, _)| self.free(&[*v]));
         Ok(())
     }
 

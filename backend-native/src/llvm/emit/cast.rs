@@ -2,7 +2,7 @@
 
 use super::Emitter;
 use super::prim::is_signed;
-use super::text::{Operand, element, put};
+use super::text::{Operand, double_bits, element, put};
 use super::value::{Parts, Shape, V};
 use acc_core::data::ScalarType;
 use acc_core::ir::Val;
@@ -59,7 +59,7 @@ impl Emitter<'_> {
         let fast: Parts = (0..self.width.parts)
             .map(|part| {
                 let more = |lane: usize| ((part * lanes + lane) as i64 * step) as f64;
-                let more: Vec<_> = (0..lanes).map(|k| format!("double 0x{:016X}", more(k).to_bits())).collect();
+                let more: Vec<_> = (0..lanes).map(|k| format!("double {}", double_bits(more(k)))).collect();
                 let sum = put!(self, "fadd {double} {first}, <{}>", more.join(", "));
                 self.convert(ScalarType::F64, to, self.shape(), &sum)
             })
@@ -135,8 +135,7 @@ impl Emitter<'_> {
         // LLVM writes that intrinsic for each lane on its own.
         let end = 2f64.powi(bits as i32 - i32::from(signed));
         let start = if signed { -end } else { 0.0 };
-        let [low, high, zero] = [start, end, 0.0].map(|c: f64| format!("0x{:016X}", c.to_bits()));
-        let [low, high, zero] = [low, high, zero].map(|c| self.constant(shape, element(from), &c));
+        let [low, high, zero] = [start, end, 0.0].map(|c| self.constant(shape, element(from), &double_bits(c)));
         let most = if signed { i64::MAX >> (64 - bits) } else { -1 };
         let most = self.constant(shape, element(to), &most.to_string());
         // NaN is not less.
@@ -162,8 +161,7 @@ impl Emitter<'_> {
             true => [-2f64.powi(bits - 1), 2f64.powi(bits - 1) - 1.0],
             false => [0.0, 2f64.powi(bits) - 1.0],
         };
-        let [least, most] = [least, most].map(|c| format!("0x{:016X}", c.to_bits()));
-        let [least, most] = [least, most].map(|c| self.constant(shape, element(from), &c));
+        let [least, most] = [least, most].map(|c| self.constant(shape, element(from), &double_bits(c)));
         let mut within = x.clone();
         if is_signed(to) {
             let zero = self.constant(shape, element(from), "0.0");

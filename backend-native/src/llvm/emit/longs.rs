@@ -4,14 +4,9 @@
 use super::Emitter;
 use super::divide::DOUBLE;
 use super::prim::is_signed;
-use super::text::{Operand, put};
+use super::text::{Operand, double_bits, put};
 use super::value::Shape;
 use acc_core::data::ScalarType;
-
-/// A double as a literal.
-fn double(x: f64) -> String {
-    format!("0x{:016X}", x.to_bits())
-}
 
 impl Emitter<'_> {
     /// Whether values of a shape are converted so.
@@ -41,7 +36,7 @@ impl Emitter<'_> {
         let high = put!(self, "lshr {t} {x}, {half}");
         let high = put!(self, "or {t} {high}, {high_bits}");
         let high = put!(self, "bitcast {t} {high} to {f}");
-        let bases = self.constant(shape, "double", &double(high_base + low_base + origin));
+        let bases = self.constant(shape, "double", &double_bits(high_base + low_base + origin));
         let high = put!(self, "fsub {f} {high}, {bases}");
         put!(self, "fadd {f} {high}, {low}")
     }
@@ -72,7 +67,7 @@ impl Emitter<'_> {
         let half = self.constant(shape, "i64", "32");
         let [unit, down, shift, low_base] =
             [2f64.powi(-32), -2f64.powi(32), f64::from_bits(DOUBLE.shift_bits as u64), 2f64.powi(52)]
-                .map(|c| self.constant(shape, "double", &double(c)));
+                .map(|c| self.constant(shape, "double", &double_bits(c)));
         let low_bits = self.constant(shape, "i64", &2f64.powi(52).to_bits().to_string());
         let whole = put!(self, "call {f} @llvm.trunc.{suffix}({f} {x})");
         let high = put!(self, "fmul {f} {whole}, {unit}");

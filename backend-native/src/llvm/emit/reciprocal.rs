@@ -8,7 +8,7 @@
 
 use super::Emitter;
 use super::prim::is_signed;
-use super::text::{Operand, put};
+use super::text::{Operand, double_bits, put};
 use acc_core::data::ScalarType;
 use acc_core::ir::PrimOp;
 
@@ -96,8 +96,8 @@ impl Emitter<'_> {
         let d = put!(self, "call i64 @llvm.umax.i64(i64 {d}, i64 1)");
         let float = put!(self, "uitofp i64 {d} to double");
         // Off by 2^12 / d + 1 at most; 2^64 / 1 is too large for an integer.
-        let near = put!(self, "fdiv double 0x{:016X}, {float}", 2f64.powi(64).to_bits());
-        let most = format!("0x{:016X}", 2f64.powi(64).next_down().to_bits());
+        let near = put!(self, "fdiv double {}, {float}", double_bits(2f64.powi(64)));
+        let most = double_bits(2f64.powi(64).next_down());
         let fits = put!(self, "fcmp olt double {near}, {most}");
         let near = put!(self, "select i1 {fits}, double {near}, double {most}");
         let near = put!(self, "fptoui double {near} to i64");

@@ -143,13 +143,17 @@ pub(super) fn stored(ty: ScalarType) -> &'static str {
     if ty == ScalarType::Bool { "i8" } else { element(ty) }
 }
 
+/// A float constant as text: the bits of the double of its value.
+pub(super) fn double_bits(x: f64) -> String {
+    format!("0x{:016X}", x.to_bits())
+}
+
 /// A literal as text.
 pub(super) fn literal(l: Lit) -> String {
     match l.ty {
         ScalarType::Bool => (l.bits != 0).to_string(),
-        // A float constant is written as the bits of the double of its value.
-        ScalarType::F32 => format!("0x{:016X}", f64::from(f32::from_bits64(l.bits)).to_bits()),
-        ScalarType::F64 => format!("0x{:016X}", l.bits),
+        ScalarType::F32 => double_bits(f64::from(f32::from_bits64(l.bits))),
+        ScalarType::F64 => double_bits(f64::from_bits(l.bits)),
         ScalarType::I8 | ScalarType::U8 => (l.bits as i8).to_string(),
         ScalarType::I16 | ScalarType::U16 | ScalarType::F16 => (l.bits as i16).to_string(),
         ScalarType::I32 | ScalarType::U32 | ScalarType::Char => (l.bits as i32).to_string(),
