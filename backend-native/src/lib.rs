@@ -37,7 +37,7 @@ use acc_desugar::Segmented;
 use acc_desugar::operators::reductions;
 use buffer::Pool;
 pub use explain::{Explanation, KernelReport, StepKind, StepReport, SweepReport};
-use lower::{Plan, lower};
+use lower::{Plan, Settings, lower};
 use run::launch::Context;
 use run::threads::team::Team;
 use std::borrow::Cow;
@@ -56,8 +56,7 @@ struct State {
     threads: Option<Team>,
     memory: Arc<Pool>,
     rules: Rules,
-    fuse: bool,
-    checks: bool,
+    settings: Settings,
     compile: Compile,
 }
 
@@ -89,13 +88,31 @@ pub struct Options {
     /// have no such error run faster, the others yield unspecified values where they would have stopped. Nothing
     /// outside of arrays is ever read or written.
     pub checks: bool,
+    /// Whether machine code may round less often than the language says. A product that is added to something, or taken away
+    /// from it, may be rounded once, with the sum; what is divided by a square root may be multiplied with its reciprocal,
+    /// which is off by at most 4 units in the last place. NaN, infinities and the signs of zeros are what they are without
+    /// it. Results depend on the processor, and on whether a kernel [is compiled](Compile); not on the number of threads.
+    pub relaxed: bool,
     /// Whether kernels are compiled to machine code.
     pub compile: Compile,
 }
 
+impl Options {
+    pub(crate) fn settings(&self) -> Settings {
+        Settings { fuse: self.fuse, checks: self.checks, relaxed: self.relaxed }
+    }
+}
+
 impl Default for Options {
     fn default() -> Options {
-        Options { threads: None, rules: Rules::all(), fuse: true, checks: true, compile: Compile::default() }
+        Options {
+            threads: None,
+            rules: Rules::all(),
+            fuse: true,
+            checks: true,
+            relaxed: false,
+            compile: Compile::default(),
+        }
     }
 }
 
@@ -136,9 +153,10 @@ impl Native {
     }
 
     fn on(threads: Option<Team>, options: Options) -> Native {
-        let Options { threads: _, rules, fuse, checks, compile } = options;
+        let settings = options.settings();
+        let Options { rules, compile, .. } = options;
         let (cache, memory) = (ProgramCache::default(), Arc::new(Pool::default()));
-        Native(Arc::new(State { cache, threads, memory, rules, fuse, checks, compile }))
+        Native(Arc::new(State { cache, threads, memory, rules, settings, compile }))
     }
 }
 
@@ -222,7 +240,7 @@ impl Backend for Native {
         // Explanations and timelines name arrays as the program is printed.
         let simplified = acc_core::text::canonical(&changed.unwrap_or(simplified));
         Ok(Prepared {
-            plan: lower(&simplified, self.0.fuse, self.0.checks).map_err(|e| self.named(e))?,
+            plan: lower(&simplified, self.0.settings).map_err(|e| self.named(e))?,
             simplified,
             program: Arc::new(scanned.into_owned()),
             unfused: OnceLock::new(),
@@ -242,7 +260,8 @@ impl Backend for Native {
             // Fusion keeps whether a program faults, but not always at which of several faults. The fault to report is
             // the one that statement after statement meets.
             Err(fault @ Error::Fault { .. }) => {
-                let unfused = program.unfused.get_or_init(|| lower(&program.program, false, self.0.checks));
+                let settings = Settings { fuse: false, ..self.0.settings };
+                let unfused = program.unfused.get_or_init(|| lower(&program.program, settings));
                 match unfused.as_ref().map(run) {
                     Ok(Err(precise @ Error::Fault { .. })) => Err(precise),
                     // A limit of time or memory: the fault is still one.

@@ -4,7 +4,7 @@ mod common;
 
 use acc_core::data::{ArrayData, Prim, ScalarType};
 use acc_core::{Executor, RunLimits};
-use backend_native::Native;
+use backend_native::{Compile, Native, Options};
 use common::{Rng, array, native, parse, reference, same};
 use std::sync::Arc;
 
@@ -125,6 +125,27 @@ fn results_are_the_same_bits_for_any_number_of_threads() {
             assert_eq!(b.run_untyped(&program, &args, &RunLimits::none()).unwrap(), want, "{text}");
         }
         for (w, g) in reference(&program, &args).unwrap().iter().zip(&want) {
+            same(w, g, 1e-2).unwrap_or_else(|e| panic!("{e}\n{text}"));
+        }
+    }
+}
+
+#[test]
+fn relaxed_results_are_the_same_bits_for_any_number_of_threads() {
+    let args = args();
+    let relaxed = |n| {
+        let options = Options { threads: Some(n), relaxed: true, compile: Compile::Now, ..Options::default() };
+        Native::with(options).unwrap()
+    };
+    let backends = [1, 2, 3, 7, 16].map(relaxed);
+    for text in PROGRAMS {
+        let program = parse(text);
+        let results = backends.iter().map(|b| b.run_untyped(&program, &args, &RunLimits::none()).unwrap());
+        let results: Vec<_> = results.collect();
+        for got in &results[1..] {
+            assert_eq!(*got, results[0], "{text}");
+        }
+        for (w, g) in reference(&program, &args).unwrap().iter().zip(&results[0]) {
             same(w, g, 1e-2).unwrap_or_else(|e| panic!("{e}\n{text}"));
         }
     }

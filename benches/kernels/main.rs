@@ -82,6 +82,11 @@ type Compile = fn(&row::Row) -> Result<Contender, acc_core::Error>;
 fn executors() -> Vec<(&'static str, Compile)> {
     vec![
         (FASTEST, fastest),
+        ("native-relaxed", |row| {
+            let compile = backend_native::Compile::Now;
+            let relaxed = backend_native::Options { relaxed: true, compile, ..Default::default() };
+            Contender::new("native-relaxed", &Native::with(relaxed)?, row)
+        }),
         ("native-tile", |row| Contender::new("native-tile", &Native::tiles(), row)),
         #[cfg(feature = "libtorch")]
         ("graph", |row| Contender::new("graph", &backend_graph::Libtorch::cpu(), row)),

@@ -425,7 +425,7 @@ impl Builder {
         let mut live = vec![false; self.types.len()];
         sweep(&mut region, &mut live, keep);
         self.consts.retain(|(v, _)| live[v.index()]);
-        Body { types: self.types, uniform: self.uniform, consts: self.consts, region }
+        Body { types: self.types, uniform: self.uniform, consts: self.consts, relaxed: false, region }
     }
 }
 

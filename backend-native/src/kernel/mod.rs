@@ -21,7 +21,8 @@
 //!
 //! Bodies are SSA with structured control flow ([`Op::If`], [`Op::While`]). What an executor must know:
 //!
-//! * *Bit-exact.* Each operation is rounded on its own; nothing is contracted or reassociated. A fold or scan may
+//! * *Bit-exact.* Each operation is rounded on its own; nothing is contracted, unless the body is [`relaxed`](Body::relaxed),
+//!   or reassociated. A fold or scan may
 //!   group as its executor documents, the same way for any number of threads.
 //! * *Nothing is speculated.* A node is evaluated only for the points whose control flow reaches its region. Loads,
 //!   integer divisions and loops may fault or not end. Of a kernel's faults, the one of the first point in row-major
@@ -227,6 +228,8 @@ pub(crate) struct Body {
     pub uniform: Vec<bool>,
     /// The constants, defined before everything else.
     pub consts: Vec<(Val, Lit)>,
+    /// Whether machine code may round a product and a sum once.
+    pub relaxed: bool,
     /// The code; its parameters are those of the body.
     pub region: Region,
 }

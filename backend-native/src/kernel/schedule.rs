@@ -231,7 +231,7 @@ mod tests {
     }
 
     fn kernel(text: &str) -> Kernel {
-        let plan = lower(&parse("test", text).unwrap(), true, true).unwrap();
+        let plan = lower(&parse("test", text).unwrap(), crate::Options::default().settings()).unwrap();
         plan.launches().next().unwrap().kernel.clone()
     }
 

@@ -51,7 +51,7 @@ impl Lowering<'_> {
             Ok(Part { result: s.results[0], name: s.op.name(), loc: s.loc.clone(), op: s.op.clone(), closed, needs })
         };
         let parts = stmts.iter().map(part).collect::<Result<Vec<_>, Error>>()?;
-        let checks = self.checks;
+        let checks = self.settings.checks;
         // The fold, if it is the only one of the kernel, that an epilogue may follow.
         let fold = stmts.first().filter(|_| kernel.outputs.len() == 1);
         let product = fold.zip(self.products.as_ref()).and_then(|(s, d)| matrix_product(d, s));
@@ -101,7 +101,7 @@ impl Lowering<'_> {
             cost: kernel::region_cost(&kernel.element.region) + 1,
             across: kernel.lies_across(),
             combine_partial: false,
-            checks: self.checks,
+            checks: self.settings.checks,
             product: None,
             codes: Codes::default(),
             marks: Vec::new(),

@@ -217,11 +217,18 @@ pub(crate) enum Closed {
     Code(Box<Code>),
 }
 
-/// Lowers a program; `fused` tells whether producers are fused into consumers, `checks` whether an index out of bounds
-/// is a fault.
-pub(crate) fn lower(program: &Program, fused: bool, checks: bool) -> Result<Plan, Error> {
+/// How programs are lowered: what [`Options`](crate::Options) says of it.
+#[derive(Clone, Copy)]
+pub(crate) struct Settings {
+    pub fuse: bool,
+    pub checks: bool,
+    pub relaxed: bool,
+}
+
+/// Lowers a program.
+pub(crate) fn lower(program: &Program, settings: Settings) -> Result<Plan, Error> {
     let _span = timeline::span(timeline::Kind::Pass, || "lower");
-    let fusion = if fused { acc_desugar::fuse::fuse(program) } else { Fusion::none(program) };
+    let fusion = if settings.fuse { acc_desugar::fuse::fuse(program) } else { Fusion::none(program) };
     let mut plan = Plan {
         steps: Vec::new(),
         def: vec![None; program.types.len()],
@@ -238,10 +245,10 @@ pub(crate) fn lower(program: &Program, fused: bool, checks: bool) -> Result<Plan
     };
     let mut stmts: Vec<Option<&Stmt>> = vec![None; program.types.len()];
     index_statements(&program.body, &mut stmts);
-    let products = fused.then(|| Definitions::new(program));
+    let products = settings.fuse.then(|| Definitions::new(program));
     let absorbed = fusion.compactions().flat_map(|(_, c)| c.absorbed.iter().chain([&c.defaults])).copied().collect();
     let free_arrays = RefCell::default();
-    let lowering = Lowering { program, fusion: &fusion, fused, checks, stmts, products, absorbed, free_arrays };
+    let lowering = Lowering { program, fusion: &fusion, settings, stmts, products, absorbed, free_arrays };
     plan.body = lowering.block(&program.body, &mut plan)?;
     lowering.marks(&mut plan);
     Ok(plan)
@@ -262,8 +269,7 @@ fn index_statements<'a>(b: &'a Block, out: &mut [Option<&'a Stmt>]) {
 struct Lowering<'a> {
     program: &'a Program,
     fusion: &'a Fusion,
-    fused: bool,
-    checks: bool,
+    settings: Settings,
     /// The statement that defines an array.
     stmts: Vec<Option<&'a Stmt>>,
     /// The same, to find matrix products; none where a kernel is to be a loop nest.
@@ -308,7 +314,7 @@ impl<'a> Lowering<'a> {
         let dead = self.dead(b, &units, &step_is_strict);
         let (params, results) = (b.params.clone(), b.results.clone());
         let mut block = BlockPlan { params, steps, strict: step_is_strict, dead, sweeps: Vec::new(), results };
-        if self.fused {
+        if self.settings.fuse {
             block.sweeps = sweep::sweeps(plan, &block, |a, steps| self.is_used(b, &units, a, steps));
         }
         Ok(block)
@@ -499,9 +505,10 @@ impl<'a> Lowering<'a> {
 
     /// A body as it will run. Without fusion it does all that its functions say, so that its faults are theirs.
     fn finished(&self, b: kernel::Builder, results: Vec<acc_core::ir::Val>) -> Body {
-        let keep = if self.fused { kernel::Keep::Checks } else { kernel::Keep::Partial };
-        let body = kernel::expand(b.finish(results, keep));
-        if self.checks { body } else { body.unchecked() }
+        let keep = if self.settings.fuse { kernel::Keep::Checks } else { kernel::Keep::Partial };
+        let mut body = kernel::expand(b.finish(results, keep));
+        body.relaxed = self.settings.relaxed;
+        if self.settings.checks { body } else { body.unchecked() }
     }
 
     /// A closed function, ready to run with one lane.

@@ -54,12 +54,12 @@ pub(crate) fn expand(body: Body) -> Body {
     if !has(&body.region, &|n| function_of(n).is_some()) {
         return body;
     }
-    let mut values = Values::of(&body);
+    let (mut values, relaxed) = (Values::of(&body), body.relaxed);
     let region = replaced(body.region, &mut values, &|n, values| match &n.op {
         Op::Prim(_, args) => Some(written(function_of(n)?, args, n, values)),
         _ => None,
     });
-    Body { types: values.types, uniform: values.uniform, consts: values.consts, region }
+    Body { types: values.types, uniform: values.uniform, consts: values.consts, relaxed, region }
 }
 
 /// The same body with each [`Op::Scale`] written out, for who has no instruction for it.
@@ -73,7 +73,8 @@ pub(crate) fn without_scales(body: &Body) -> Cow<'_, Body> {
         Op::Scale(x, by) => Some(written(Function::Two(|w, x, by| w.scale_written_out(x, by)), &[x, by], n, values)),
         _ => None,
     });
-    Cow::Owned(Body { types: values.types, uniform: values.uniform, consts: values.consts, region })
+    let Values { types, uniform, consts, .. } = values;
+    Cow::Owned(Body { types, uniform, consts, relaxed: body.relaxed, region })
 }
 
 /// Whether a region has such a node.

@@ -12,7 +12,7 @@
 //!   follow an axis.
 //!
 //! The code of a kernel computes what the tile executor computes, bit for bit: each operation is written out as the
-//! language defines it, and no flag allows LLVM more. A fault is not described: the function *declines* the rectangle,
+//! language defines it, and no flag allows LLVM more, unless the body is [`relaxed`]. A fault is not described: the function *declines* the rectangle,
 //! and the tile executor runs it again and finds the fault. So it does with an array that is not evaluated yet.
 
 mod abreast;
@@ -39,6 +39,7 @@ mod patches;
 mod prim;
 mod reciprocal;
 mod records;
+mod relaxed;
 mod rows;
 mod scale;
 mod scan;

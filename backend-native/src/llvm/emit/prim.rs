@@ -60,6 +60,9 @@ impl Emitter<'_> {
         }
         let level = self.levels[result.index()];
         if level == Level::Lanes {
+            if let Some(root) = self.quotient_by_root(p, args) {
+                return root;
+            }
             return self.each(args, &mut |e, shape, a| e.operation(p, ty, shape, a));
         }
         // Of linear operands the first lanes: what they grow by is known.
@@ -185,10 +188,11 @@ impl Emitter<'_> {
         let (el, x) = (element(ty), &a[0]);
         let (t, flags, suffix) = (shape.of(el), shape.of("i1"), shape.suffix(el));
         let y = a.get(1).unwrap_or(x);
+        let once = self.rounded_once();
         match p {
-            P::AddP => put!(self, "fadd {t} {x}, {y}"),
-            P::SubP => put!(self, "fsub {t} {x}, {y}"),
-            P::MulP => put!(self, "fmul {t} {x}, {y}"),
+            P::AddP => put!(self, "fadd {once}{t} {x}, {y}"),
+            P::SubP => put!(self, "fsub {once}{t} {x}, {y}"),
+            P::MulP => put!(self, "fmul {once}{t} {x}, {y}"),
             P::DivP => put!(self, "fdiv {t} {x}, {y}"),
             P::NegP => put!(self, "fneg {t} {x}"),
             P::MinP | P::MaxP => {
