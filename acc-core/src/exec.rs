@@ -167,11 +167,17 @@ impl<B: Backend> Ready<B> {
 
     /// A fault of the program that was prepared, at the place of this one and with its names.
     fn here(&self, error: Error) -> Error {
-        let Error::Fault { fault, op, mut loc } = error else { return error };
+        let Error::Fault { fault, mut op, mut loc } = error else { return error };
+        let from = self.first.locations();
+        let mut ops: Vec<&'static str> = from.iter().filter(|(_, l)| l.is_at(&loc)).map(|(op, _)| *op).collect();
+        ops.dedup();
+        // A backend may have written the operation as another one.
+        if let [only] = ops[..] {
+            op = only;
+        }
         if !Arc::ptr_eq(&self.first, &self.program) {
-            let (from, to) = (self.first.locations(), self.program.locations());
-            let found = from.iter().position(|l| l.is_at(&loc)).and_then(|k| to.get(k).cloned());
-            loc = found.unwrap_or(loc);
+            let found = from.iter().position(|(_, l)| l.is_at(&loc));
+            loc = found.and_then(|k| self.program.locations().into_iter().nth(k)).map_or(loc, |(_, l)| l);
         }
         Error::Fault { fault: fault.in_program(&self.program), op, loc }
     }

@@ -158,6 +158,19 @@ fn the_first_fault_wins() {
     }
 }
 
+/// A segmented fold becomes a scan, of which its messages say nothing.
+#[test]
+fn a_fault_in_a_segmented_fold_is_one_of_it() {
+    let program = "program(xs: [1]i64, offsets: [1]i64) {
+        r: [1]i64 = fold_seg(xs, offsets: offsets, f: |%a: i64, %b: i64| quot(%a, %b), init: || 100i64)
+        yield r
+    }";
+    agree(program, &[ints(&[1, 2, 3, 0, 5, 6]), ints(&[0, 3, 6])]);
+    agree(program, &[ints(&[1, 2, 3, 4, 5, 6]), ints(&[0, 3, 2])]);
+    agree(program, &[ints(&[1, 2, 3, 4, 5, 6]), ints(&[])]);
+    agree(&program.replace(", init: || 100i64", "").replace("fold_seg", "fold1_seg"), &[ints(&[1, 2]), ints(&[0, 0])]);
+}
+
 #[test]
 fn a_fault_that_nobody_needs_is_no_fault() {
     agree(

@@ -498,13 +498,15 @@ impl Program {
     pub fn param_types(&self) -> impl ExactSizeIterator<Item = &ArrayType> + '_ {
         self.body.params.iter().map(|&a| self.ty(a))
     }
-    /// Where all its statements and scalar nodes were written, in an order that equal programs share.
-    pub fn locations(&self) -> Vec<Loc> {
-        fn block(b: &Block, out: &mut Vec<Loc>) {
+    /// Where all its statements and scalar nodes were written, each with the array operation that it belongs to, in an order
+    /// that equal programs share.
+    pub fn locations(&self) -> Vec<(&'static str, Loc)> {
+        fn block(b: &Block, out: &mut Vec<(&'static str, Loc)>) {
             for s in &b.stmts {
-                out.push(s.loc.clone());
+                let op = s.op.name();
+                out.push((op, s.loc.clone()));
                 for (_, f) in s.op.funs() {
-                    f.body.visit(0, &mut |n, _| out.push(n.loc.clone()));
+                    f.body.visit(0, &mut |n, _| out.push((op, n.loc.clone())));
                 }
                 s.op.blocks().into_iter().for_each(|b| crate::grow_stack(|| block(b, out)));
             }
