@@ -3,8 +3,8 @@
 //! Two ways, chosen by extents and by how the body reads, never by the number of threads:
 //!
 //! * *Rows as lanes*: a lane takes its row from one end to the other, all lanes of a tile in step. For many short rows, and
-//!   for operators that can fault, whose faults then come in order. Machine code takes them in the order of the kernel's
-//!   loops, if that is another one (`scheduled`). Long columns are folded in bands (`bands`).
+//!   where an operator has been found to fault, for its faults then come in order. Machine code takes them in the order of the
+//!   kernel's loops, if that is another one (`scheduled`). Long columns are folded in bands (`bands`).
 //!   What a scan's epilogue stores with axes in another order machine code stores there at once (`turned`).
 //! * *Elements as lanes* (`chunks`): a row is cut into chunks of fixed length, each reduced or scanned on its own. Machine
 //!   code takes many rows of one chunk in one call (`whole`). Chunks are combined in order; those of a scan are
@@ -77,8 +77,12 @@ pub(crate) fn rows(job: &Job<'_>) -> Result<Vec<Columns>, Stop> {
             if !all.in_tiles(&mut out)? {
                 all.by_rows(&mut out)?;
             }
-        } else if all.rows == 1 || all.per_row() > 1 || !all.by_whole_rows(&mut out)? {
-            all.by_chunks(&mut out)?;
+        } else {
+            match all.along(&mut out) {
+                // Of an operator's faults the first one in the order of a row counts.
+                Err(Stop::Fault(..) | Stop::Demand(_)) if job.launch.combine_partial => all.by_rows(&mut out)?,
+                done => done?,
+            }
         }
     }
     let columns = out.into_iter().map(finish).collect();
@@ -164,7 +168,7 @@ impl<'a> Rows<'a> {
     /// Whether rows run as lanes.
     fn as_lanes(&self) -> bool {
         let (rows, row) = (self.rows, self.row);
-        if self.job.launch.combine_partial || (rows > 1 && row < SHORT_ROW) {
+        if rows > 1 && row < SHORT_ROW {
             return true;
         }
         // A scan's chunks would be read across memory, each a few elements of every line.
@@ -199,6 +203,14 @@ impl<'a> Rows<'a> {
             blocks.push(Block { first, count, outs });
         }
         blocks
+    }
+
+    /// Takes rows with elements as lanes.
+    fn along(&self, out: &mut [Vec<AnyBuffer>]) -> Result<(), Stop> {
+        if self.rows > 1 && self.per_row() == 1 && self.by_whole_rows(out)? {
+            return Ok(());
+        }
+        self.by_chunks(out)
     }
 
     fn by_rows(&self, out: &mut [Vec<AnyBuffer>]) -> Result<(), Stop> {
