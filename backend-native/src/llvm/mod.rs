@@ -65,6 +65,11 @@ impl Target {
         self.register != 32
     }
 
+    /// Whether it reads the elements of a vector from different places by one instruction.
+    fn gathers(self) -> bool {
+        self.register >= 32
+    }
+
     /// Vector registers.
     fn registers(self) -> usize {
         if self.register == 32 { 16 } else { 32 }

@@ -34,6 +34,7 @@ mod form;
 mod halves;
 mod lines;
 mod longs;
+mod narrow;
 mod nest;
 mod patches;
 mod prim;
