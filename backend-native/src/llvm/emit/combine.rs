@@ -76,7 +76,8 @@ impl<'a> Emitter<'a> {
             false => self.inline(body, args),
         };
         let mask = self.mask_type();
-        let chosen = |e: &mut Self, ty: ScalarType, flag: &Option<Operand>, both: &Operand, alone: &Operand| match flag {
+        let chosen = |e: &mut Self, ty: ScalarType, flag: &Option<Operand>, both: &Operand, alone: &Operand| match flag
+        {
             None => both.clone(),
             Some(flag) => {
                 let t = e.vector(ty);

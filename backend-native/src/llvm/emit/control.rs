@@ -438,7 +438,8 @@ pub(super) fn by_lanes<'r>(
     };
     // What is alike comes first: it takes nothing of what is not, which checks do, and regions may.
     let takes_alike = |n: &&Node| !n.results.is_empty() && n.op.regions().is_empty();
-    let is_plain = own.iter().all(|n| is_arithmetic(n) && !n.op.is_partial(&body.consts)) && alike.iter().all(takes_alike);
+    let is_plain =
+        own.iter().all(|n| is_arithmetic(n) && !n.op.is_partial(&body.consts)) && alike.iter().all(takes_alike);
     is_plain.then_some((own, alike))
 }
 

@@ -282,7 +282,10 @@ fn combine_runs(
             c.set(side + k, |mut o| {
                 let mut at = 0;
                 for run in runs {
-                    lanes::copy(lanes::part(v.slice(run.end), run.start - back, run.len()), o.reborrow().split_at(at).1);
+                    lanes::copy(
+                        lanes::part(v.slice(run.end), run.start - back, run.len()),
+                        o.reborrow().split_at(at).1,
+                    );
                     at += run.len();
                 }
             });
