@@ -57,6 +57,8 @@ pub struct KernelReport {
     pub axes: String,
     /// Ways of computing it that the kernel IR does not tell, such as a product of matrices.
     pub manner: Vec<&'static str>,
+    /// Why tiles compute it, or compute it where it is taken in some way, and not machine code; none if they do not.
+    pub on_tiles: Option<String>,
     /// Bytes read of arrays for each point: of each column once, however often a point reads it.
     pub bytes_read: usize,
     /// Bytes stored for each point; what folds and permutes store is not counted.
@@ -167,6 +169,7 @@ impl KernelReport {
             fused: k.fused.iter().copied().chain(k.outputs.iter().filter(|o| !o.stored).map(|o| o.result)).collect(),
             axes: kinds.join(", "),
             manner: manner(launch),
+            on_tiles: crate::llvm::left_to_tiles(k),
             bytes_read: columns.iter().map(leaf).sum(),
             bytes_stored: k.outputs.iter().map(stored).sum::<usize>() + after.sum::<usize>(),
             ir: k.to_string(),

@@ -126,6 +126,9 @@ fn show_kernel(f: &mut Formatter<'_>, indent: &str, number: usize, k: &KernelRep
         writeln!(f, "{indent}  with {}", named.collect::<Vec<_>>().join(", "))?;
     }
     k.manner.iter().try_for_each(|way| writeln!(f, "{indent}  {way}"))?;
+    if let Some(reason) = &k.on_tiles {
+        writeln!(f, "{indent}  machine code does not do all of it: {reason}")?;
+    }
     writeln!(f, "{indent}  {} bytes read and {} stored for each point", k.bytes_read, k.bytes_stored)
 }
 

@@ -397,7 +397,7 @@ impl Builder {
     ) {
         const CHEAP: usize = 10;
         let plain = |r: &Region| {
-            let total = r.nodes.iter().all(|n| n.op.regions().is_empty() && !n.op.is_partial());
+            let total = r.nodes.iter().all(|n| n.op.regions().is_empty() && !n.op.is_partial(&self.consts));
             total && region_cost(r) <= CHEAP
         };
         if plain(&then) && plain(&else_) {
@@ -505,7 +505,7 @@ impl Keep {
         let inside = |r: &Region| acc_core::grow_stack(|| r.nodes.iter().any(|n| self.keeps(&n.op)));
         match self {
             Keep::Checks => matches!(op, Op::Check { .. }) || op.regions().into_iter().any(inside),
-            Keep::Partial => op.is_partial(),
+            Keep::Partial => op.is_partial(&[]),
         }
     }
 }

@@ -53,6 +53,7 @@ pub(crate) use math::{expand, without_scales};
 pub(crate) use record::Record;
 pub(crate) use schedule::{Loop, row_major};
 pub(crate) use verify::verify;
+pub(crate) use walk::divisor;
 
 use acc_core::data::{Lit, ScalarType};
 use acc_core::ir::{ArrayId, Dir, Loc, PrimOp, Val, Vals};
@@ -218,6 +219,9 @@ pub(crate) enum Update {
     /// A primitive operation of both, old value first.
     PrimOldFirst(PrimOp),
 }
+
+/// The constants of a body.
+pub(crate) type Consts = [(Val, Lit)];
 
 /// A scalar function.
 #[derive(Clone, Debug)]
@@ -496,6 +500,6 @@ impl Body {
 
     /// Whether evaluating it can fault, demand an array, or fail to end.
     pub(crate) fn is_partial(&self) -> bool {
-        self.region.is_partial()
+        self.region.is_partial(&self.consts)
     }
 }

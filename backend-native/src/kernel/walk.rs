@@ -1,6 +1,7 @@
 //! What operations and regions are made of.
 
-use super::{Body, Edge, Ix, Node, Op, Region};
+use super::{Body, Consts, Edge, Ix, Node, Op, Region};
+use acc_core::data::Lit;
 use acc_core::ir::Val;
 use smallvec::SmallVec;
 
@@ -84,25 +85,31 @@ impl Op {
         }
     }
 
-    /// Whether evaluating it can fault, demand an array, or fail to end.
-    pub(crate) fn is_partial(&self) -> bool {
+    /// Whether evaluating it can fault, demand an array, or fail to end. The constants are those of its body.
+    pub(crate) fn is_partial(&self, consts: &Consts) -> bool {
         match self {
-            Op::Prim(p, _) => p.is_partial(),
+            Op::Prim(p, args) => p.is_partial() && args.get(1).is_none_or(|&d| divisor(consts, d).is_none()),
             Op::Cast(_) | Op::Bitcast(_) | Op::Select { .. } | Op::Scalar { .. } => false,
             Op::Fma(..) | Op::Scale(..) | Op::Table { .. } => false,
             // An extent demands its array, and a test against the bounds does too.
             Op::Extent { .. } | Op::Inside { .. } | Op::Load(_) | Op::Check { .. } | Op::While { .. } => true,
             // What the user's function does for lanes that are off must not be seen.
             Op::Call { .. } => true,
-            Op::If { then, else_, .. } => then.is_partial() || else_.is_partial(),
+            Op::If { then, else_, .. } => then.is_partial(consts) || else_.is_partial(consts),
         }
     }
 }
 
+/// A value as a constant that integers are divided by without a fault: any but 0, for `MIN / -1` wraps.
+pub(crate) fn divisor(consts: &Consts, v: Val) -> Option<Lit> {
+    let (_, lit) = consts.iter().find(|(c, _)| *c == v)?;
+    (*lit != Lit::zero(lit.ty)).then_some(*lit)
+}
+
 impl Region {
-    /// Whether any node is partial.
-    pub(crate) fn is_partial(&self) -> bool {
-        acc_core::grow_stack(|| self.nodes.iter().any(|n| n.op.is_partial()))
+    /// Whether any node is partial. The constants are those of its body.
+    pub(crate) fn is_partial(&self, consts: &Consts) -> bool {
+        acc_core::grow_stack(|| self.nodes.iter().any(|n| n.op.is_partial(consts)))
     }
 
     /// Calls `f` on every node, those of inner regions included, with the depth of its region.

@@ -318,7 +318,8 @@ impl<'a> Call<'a> {
         // the start of each column, of as many elements as its array's extents say, of the type that the kernel, which
         // is verified, has for it. Of marks there are the elements of the part alone, and the kernel reads, at each of its
         // points, no other (`lower::marks`); the same holds of arrays of which some rows alone are there
-        // (`lower::sweep`). The code reads a column only at indices that it compared with those extents, and writes
+        // (`lower::sweep`). The code reads a column only at indices that it compared with those extents, and bytes of the
+        // aligned words that such elements lie in, which nothing depends on (`emit::narrow`), and writes
         // results only at the positions asked for, for which there is memory; where several calls share it, they are
         // asked for other positions each (`run::rows::turned`, `run::columns`).
         let said = unsafe { (self.entry.function())(words.as_ptr().cast(), r0, r1, c0, c1) };

@@ -41,6 +41,9 @@ pub(crate) struct Target {
 }
 
 impl Target {
+    /// What is looked at where there is no library.
+    const USUAL: Target = Target { register: 32, splats: true };
+
     /// The target of a library of this version on a processor with these features; the error says what that lacks.
     fn of(cpu: &str, features: &str, version: u32) -> Result<Target, String> {
         let has = |feature: &str| features.split(',').any(|f| f.strip_prefix('+') == Some(feature));
@@ -60,6 +63,11 @@ impl Target {
     /// Whether vectors of 64-bit integers are converted to floats by one instruction: not by AVX2.
     fn converts_longs(self) -> bool {
         self.register != 32
+    }
+
+    /// Whether it reads the elements of a vector from different places by one instruction.
+    fn gathers(self) -> bool {
+        self.register >= 32
     }
 
     /// Vector registers.
@@ -139,6 +147,12 @@ impl Compiled {
     pub(crate) fn entry(&self) -> Option<&Entry> {
         self.slot.get()?.as_ref()
     }
+}
+
+/// Why tiles compute a kernel, in all ways or in some, though there is an LLVM; none if they do not.
+pub(crate) fn left_to_tiles(kernel: &Kernel) -> Option<String> {
+    let target = find::llvm().engine.as_ref().map_or(Target::USUAL, |e| e.target);
+    emit::unsupported(kernel, &target)
 }
 
 /// Asks for a kernel's code; the error says why there is none.

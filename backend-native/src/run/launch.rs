@@ -5,7 +5,7 @@ use super::threads::shares::Shares;
 use super::threads::team::Team;
 use crate::Compile;
 use crate::buffer::{AnyBuffer, OutSlice, Pool};
-use crate::kernel::{Kernel, Output};
+use crate::kernel::{Body, Kernel, Output};
 use crate::llvm::code::{Call, Ended};
 use crate::llvm::{Codes, Form};
 use crate::lower::Launch;
@@ -216,7 +216,8 @@ pub(crate) struct JobOutput<'a> {
 impl JobOutput<'_> {
     pub(crate) fn combiner(&self) -> Option<Combiner<'_>> {
         let (code, bound) = self.combine.as_ref()?;
-        Some(Combiner { machine: Machine::new(code, bound, &NO_SPACE) })
+        let partial = self.output.finish.combine().is_some_and(Body::is_partial);
+        Some(Combiner { machine: Machine::new(code, bound, &NO_SPACE), partial })
     }
 
     /// Whether elements are combined, so that an epilogue takes the results.
@@ -344,6 +345,8 @@ impl Job<'_> {
 /// A machine that combines elements.
 pub(crate) struct Combiner<'a> {
     pub machine: Machine<'a>,
+    /// Whether it may fault, demand an array or not end.
+    pub partial: bool,
 }
 
 impl Combiner<'_> {

@@ -490,7 +490,8 @@ impl Compiler<'_> {
             self.slot_of[p.index()] = None;
         }
         self.restore(outer);
-        let total = !test.is_partial() && !step.is_partial();
+        let consts = &self.body.consts;
+        let total = !test.is_partial(consts) && !step.is_partial(consts);
         let same = step.params.iter().map(|&v| self.same.has(v)).collect();
         let together = self.is_same(test.results[0]);
         Inst::While(Box::new(Loop {

@@ -2,7 +2,8 @@
 //!
 //! `+ * min max & | ^` on integers, `& | ^` on booleans, `min max` everywhere, first and last, composition of affine maps
 //! and of 2x2 matrices over wrapping integers, segmented lifting of these, tuples of these, and conjugation by a
-//! bijection. In the tolerant mode also `+` and `*` of floats, whose association is free.
+//! bijection; sums modulo a constant, and now and then `&` that faults where no bit is left. In the tolerant mode also `+` and
+//! `*` of floats, whose association is free.
 
 use super::generate::{Generator, Mode, list};
 use crate::bound::own_bound;
@@ -88,6 +89,9 @@ impl Generator {
         if ty.is_float() && self.mode == Mode::Tolerant {
             ops.extend(["add", "add", "add", "mul"]);
         }
+        if ty.is_int() && self.choices.chance(12) {
+            return self.divided(ty, x, y);
+        }
         let op = *self.choices.pick(&ops);
         let (mut nodes, mut define) = (String::new(), Vec::new());
         if ty.is_float() && matches!(op, "min" | "max") {
@@ -115,6 +119,26 @@ impl Generator {
         }
         let result = self.fresh();
         nodes += &format!("{result}: {ty} = {op}({}, {}) ", define[0], define[1]);
+        (nodes, result)
+    }
+
+    /// An operator that divides.
+    fn divided(&mut self, ty: T, x: &str, y: &str) -> (String, String) {
+        let [a, b, both, result] = [self.fresh(), self.fresh(), self.fresh(), self.fresh()];
+        let nodes = if self.choices.chance(85) {
+            // Twice the divisor is no more than any type holds.
+            let m = format!("{}{ty}", 2 + self.choices.below(60));
+            format!(
+                "{a}: {ty} = mod_floor({x}, {m}) {b}: {ty} = mod_floor({y}, {m}) {both}: {ty} = add({a}, {b}) \
+                 {result}: {ty} = mod_floor({both}, {m}) "
+            )
+        } else {
+            // What has lost all bits has none, in whatever order.
+            format!(
+                "{a}: {ty} = and({x}, {y}) {b}: {ty} = quot({a}, {a}) {both}: {ty} = sub({b}, 1{ty}) \
+                 {result}: {ty} = add({a}, {both}) "
+            )
+        };
         (nodes, result)
     }
 

@@ -382,6 +382,9 @@ impl Emitter<'_> {
 
     /// Reads at positions of which each has an element; `scope` says of whose memory.
     pub(super) fn gather(&mut self, ty: ScalarType, column: &Operand, positions: &Parts, scope: &str) -> V {
+        if self.gathers_words(ty) {
+            return self.gather_words(ty, column, positions, scope);
+        }
         let (mem, size, lanes) = (stored(ty), ty.size(), self.width.lanes);
         let (vector, suffix, indices) = (self.shape().of(mem), self.shape().suffix(mem), self.shape().of("i64"));
         let mut parts = Parts::new();

@@ -60,6 +60,72 @@ impl<'a> Emitter<'a> {
         results
     }
 
+    /// Writes an operator of the user's, its parameters bound to `args`. Of each part the lanes with a flag, if not all of them,
+    /// combine two elements; in the others, which have one, the result is that of `alone`, and an operator that may fault
+    /// or not end is not seen to do so.
+    pub(super) fn inline_where(
+        &mut self,
+        body: &'a Body,
+        types: &[ScalarType],
+        args: &[V],
+        flags: &[Option<Operand>],
+        alone: &[Parts],
+    ) -> Vec<Parts> {
+        let combined = match flags.iter().any(Option::is_some) && body.is_partial() {
+            true => self.inline_if_any(body, types, args, flags),
+            false => self.inline(body, args),
+        };
+        let mask = self.mask_type();
+        let chosen = |e: &mut Self, ty: ScalarType, flag: &Option<Operand>, both: &Operand, alone: &Operand| match flag
+        {
+            None => both.clone(),
+            Some(flag) => {
+                let t = e.vector(ty);
+                put!(e, "select {mask} {flag}, {t} {both}, {t} {alone}")
+            }
+        };
+        let leaves = combined.iter().zip(alone).zip(types);
+        leaves
+            .map(|((both, alone), &ty)| {
+                let parts = flags.iter().zip(both.iter().zip(alone));
+                parts.map(|(flag, (both, alone))| chosen(self, ty, flag, both, alone)).collect()
+            })
+            .collect()
+    }
+
+    /// Writes an operator for the lanes with a flag, where there are any.
+    fn inline_if_any(
+        &mut self,
+        body: &'a Body,
+        types: &[ScalarType],
+        args: &[V],
+        flags: &[Option<Operand>],
+    ) -> Vec<Parts> {
+        let all = self.constant(self.shape(), "i1", "true");
+        let on = flags.iter().enumerate().map(|(part, flag)| match flag {
+            Some(flag) => self.masked(part, flag),
+            None => self.mask_of(part).unwrap_or_else(|| all.clone()),
+        });
+        let on: Parts = on.collect();
+        let some = self.any(&on);
+        let (run, join, before) = (self.w.label(), self.w.label(), self.w.block);
+        self.w.branch(&some, run, join);
+        self.w.start(run);
+        let outer = std::mem::replace(&mut self.mask, Mask::Lanes(on));
+        let combined = self.inline(body, args);
+        self.mask = outer;
+        let last = self.w.block;
+        self.w.jump(join);
+        self.w.start(join);
+        let leaves = combined.iter().zip(types);
+        leaves
+            .map(|(parts, &ty)| {
+                let t = self.vector(ty);
+                parts.iter().map(|x| put!(self, "phi {t} [ {x}, {last} ], [ zeroinitializer, {before} ]")).collect()
+            })
+            .collect()
+    }
+
     /// `op(acc, x)` in the lanes of a part that are on, `acc` in the others.
     pub(super) fn accumulate(
         &mut self,

@@ -3,7 +3,7 @@
 use super::text::{Operand, element, put};
 use super::value::{Mask, Parts, V};
 use super::{Emitter, Level, Word};
-use crate::kernel::{Node, Op, Region, region_cost};
+use crate::kernel::{Body, Node, Op, Region, region_cost};
 use acc_core::data::ScalarType;
 use acc_core::ir::{PrimOp, Val};
 use std::collections::HashMap;
@@ -258,7 +258,7 @@ impl Emitter<'_> {
                 left.push((kept, next));
             }
         }
-        let ahead = is_computed_ahead(step);
+        let ahead = is_computed_ahead(self.body, step);
         let cost = region_cost(test) + region_cost(step);
         if ahead {
             self.tick(cost);
@@ -349,7 +349,7 @@ impl Emitter<'_> {
     /// one, if the vectors are computed one after the other.
     fn part_by_part(&mut self, regions: &[&Region], settled: impl FnOnce(&mut Self)) {
         let parts = self.width.parts;
-        let Some((own, alike)) = by_lanes(&self.levels, regions).filter(|_| parts > 1) else {
+        let Some((own, alike)) = by_lanes(self.body, &self.levels, regions).filter(|_| parts > 1) else {
             regions.iter().for_each(|r| self.region(r));
             return settled(self);
         };
@@ -426,7 +426,11 @@ impl Emitter<'_> {
 
 /// The nodes of a loop's regions, if they are written vector by vector: those whose results are each lane's own, which are plain
 /// arithmetic, and those that are alike for all lanes.
-pub(super) fn by_lanes<'r>(levels: &[Level], regions: &[&'r Region]) -> Option<(Vec<&'r Node>, Vec<&'r Node>)> {
+pub(super) fn by_lanes<'r>(
+    body: &Body,
+    levels: &[Level],
+    regions: &[&'r Region],
+) -> Option<(Vec<&'r Node>, Vec<&'r Node>)> {
     let own = |n: &&Node| n.results.iter().any(|r| levels[r.index()] == Level::Lanes);
     let (own, alike): (Vec<&Node>, Vec<&Node>) = regions.iter().flat_map(|r| &r.nodes).partition(own);
     let is_arithmetic = |n: &&Node| {
@@ -434,7 +438,8 @@ pub(super) fn by_lanes<'r>(levels: &[Level], regions: &[&'r Region]) -> Option<(
     };
     // What is alike comes first: it takes nothing of what is not, which checks do, and regions may.
     let takes_alike = |n: &&Node| !n.results.is_empty() && n.op.regions().is_empty();
-    let is_plain = own.iter().all(|n| is_arithmetic(n) && !n.op.is_partial()) && alike.iter().all(takes_alike);
+    let is_plain =
+        own.iter().all(|n| is_arithmetic(n) && !n.op.is_partial(&body.consts)) && alike.iter().all(takes_alike);
     is_plain.then_some((own, alike))
 }
 
@@ -445,9 +450,9 @@ pub(super) fn is_uniform(levels: &[Level], test: &Region) -> bool {
 
 /// Whether the step of a loop is written before the branch that leaves the loop: arithmetic that takes less than what
 /// the branch would keep in registers. The last turn computes it for nothing.
-pub(super) fn is_computed_ahead(step: &Region) -> bool {
+pub(super) fn is_computed_ahead(body: &Body, step: &Region) -> bool {
     /// Operations that a processor does while the branch is decided.
     const MOST: usize = 32;
-    let plain = step.nodes.iter().all(|n| n.op.regions().is_empty() && !n.op.is_partial());
+    let plain = step.nodes.iter().all(|n| n.op.regions().is_empty() && !n.op.is_partial(&body.consts));
     plain && region_cost(step) <= MOST
 }

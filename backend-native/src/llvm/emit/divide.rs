@@ -9,6 +9,7 @@ use super::Emitter;
 use super::prim::is_signed;
 use super::text::{Operand, element, put};
 use super::value::{Parts, Shape, V};
+use crate::kernel::divisor;
 use acc_core::data::ScalarType;
 use acc_core::ir::{PrimOp, Val};
 
@@ -35,15 +36,16 @@ const SMALL: i64 = 1 << 50;
 const GROWTH: i64 = 1 << 40;
 
 impl Emitter<'_> {
-    /// An integer division or remainder; lanes whose divisor is zero meet a fault.
+    /// An integer division or remainder; lanes whose divisor is zero meet a fault, unless it is known to be none.
     pub(super) fn divide(&mut self, p: PrimOp, ty: ScalarType, args: &[Val]) -> V {
         let [x, y] = [0, 1].map(|k| self.value(args[k]));
+        let is_total = divisor(&self.body.consts, args[1]).is_some();
         let known = match &y {
             V::One(Operand::Text(t)) => t.parse::<i64>().ok().filter(|&d| d != 0 && d != -1),
             V::One(Operand::Register(_)) | V::Linear(..) | V::Lanes(_) => None,
         };
         if let (V::One(x), V::One(y)) = (&x, &y) {
-            if known.is_none() {
+            if !is_total {
                 let zero = put!(self, "icmp eq {} {y}, 0", element(ty));
                 self.decline_if(&zero);
             }
@@ -53,7 +55,7 @@ impl Emitter<'_> {
         let shape = self.shape();
         let mut parts = Parts::new();
         for part in 0..self.width.parts {
-            if known.is_none() {
+            if !is_total {
                 let (t, y) = (shape.of(element(ty)), &ys[part]);
                 let zero = put!(self, "icmp eq {t} {y}, zeroinitializer");
                 self.fault(part, &zero);

@@ -92,7 +92,8 @@ impl Form {
                 _ => &[Form::Store { flat: false, stream: false, turned: false }],
             },
         };
-        kernel.is_scheduled().then_some(Form::Scheduled).into_iter().chain(own.iter().copied()).collect()
+        let own = own.iter().copied().filter(|form| *form != Form::Rows || kernel.axes.len() > 1);
+        kernel.is_scheduled().then_some(Form::Scheduled).into_iter().chain(own).collect()
     }
 
     /// Whether elements are combined along rows of them, lanes running along.

@@ -34,6 +34,7 @@ mod form;
 mod halves;
 mod lines;
 mod longs;
+mod narrow;
 mod nest;
 mod patches;
 mod prim;
@@ -161,37 +162,45 @@ pub(crate) fn emit(kernel: &Kernel, form: Form, target: &Target) -> Result<Emitt
         | Form::Records => kernel,
         Form::Compact | Form::Chunk { .. } | Form::Totals | Form::Whole => kernel,
     };
+    let (width, size) = plan(kernel, form, target)?;
+    let patches = || Width::of(&kernel.element, &patches::axes(&kernel.element), size, target);
+    if form == Form::Patches && (width.parts == 1 || patches() != width) {
+        // One row, or what differs from row to row would take the registers of a vector.
+        return emit(kernel, Form::Store { flat: false, stream: false, turned: false }, target);
+    }
+    let mut e = Emitter::new(&kernel.element, width, target);
+    e.stream = matches!(form, Form::Store { stream: true, .. } | Form::OwnLines | Form::Chunk { stream: true });
+    e.ahead = form == Form::Chunk { stream: true };
+    if form.is_along() && kernel.axes.last() == Some(&AxisKind::Scan(Dir::Right)) {
+        e.lane_step = -1;
+    }
+    match form {
+        Form::Scheduled => e.scheduled(kernel, size >= LARGE),
+        Form::Patches => e.patches(kernel),
+        _ => e.nest(kernel, form, size >= LARGE),
+    }
+    Ok(e.finish())
+}
+
+/// The vectors of a kernel's function, and the nodes of its element body; an error if it is not compiled.
+fn plan(kernel: &Kernel, form: Form, target: &Target) -> Result<(Width, usize), Unsupported> {
     let size = supported(&kernel.element)?;
     for o in &kernel.outputs {
         if let Some(combine) = o.finish.combine() {
             supported(combine)?;
         }
-        match &o.finish {
-            Finish::Store => {}
-            Finish::Fold { combine, known: None, .. } | Finish::Scan { combine, known: None, .. }
-                if !matches!(form, Form::Rows | Form::Scheduled) && combine.is_partial() =>
-            {
-                return Err("a fold or scan of a long row with an operator that may fault".into());
-            }
-            Finish::Fold { .. } | Finish::Scan { .. } => {}
-            Finish::Scatter { combine, known: None, .. } if combine.is_partial() => {
-                return Err("a scatter whose combination may fault".into());
-            }
-            Finish::Scatter { .. } | Finish::Segments { .. } | Finish::Compact => {}
+        if let Finish::Scatter { combine, known: None, .. } = &o.finish
+            && combine.is_partial()
+        {
+            return Err("a permutation whose combination may fault".into());
         }
     }
-    if form == Form::Compact
-        && let Some(e) = &kernel.epilogue
-    {
+    let scans = matches!(kernel.axes.last(), Some(AxisKind::Scan(_)));
+    if let Some(e) = kernel.epilogue.as_ref().filter(|_| scans || form == Form::Compact) {
         supported(&e.body)?;
-        if !e.is_placeless() {
+        if !scans && !e.is_placeless() {
             return Err("a compaction whose places are used on".into());
         }
-    }
-    if matches!(kernel.axes.last(), Some(AxisKind::Scan(_)))
-        && let Some(e) = &kernel.epilogue
-    {
-        supported(&e.body)?;
     }
     if kernel.axes.len() < if form == Form::Rows { 2 } else { 1 } {
         return Err("too few axes for lanes".into());
@@ -200,11 +209,6 @@ pub(crate) fn emit(kernel: &Kernel, form: Form, target: &Target) -> Result<Emitt
     let axes: Vec<Level> =
         (0..kernel.axes.len()).map(|axis| if axis == lane { Level::Linear(1) } else { Level::One }).collect();
     let mut width = Width::of(&kernel.element, &axes, size, target);
-    let patches = || Width::of(&kernel.element, &patches::axes(&kernel.element), size, target);
-    if form == Form::Patches && (width.parts == 1 || patches() != width) {
-        // One row, or what differs from row to row would take the registers of a vector.
-        return emit(kernel, Form::Store { flat: false, stream: false, turned: false }, target);
-    }
     if form.is_along() {
         // Groups of a scan do not straddle vectors.
         width.lanes = width.lanes.max(crate::tile::scans::GROUP);
@@ -228,18 +232,12 @@ pub(crate) fn emit(kernel: &Kernel, form: Form, target: &Target) -> Result<Emitt
         // Panels of few columns are computed, whose lines stay in the cache.
         width.parts = 1;
     }
-    let mut e = Emitter::new(&kernel.element, width, target);
-    e.stream = matches!(form, Form::Store { stream: true, .. } | Form::OwnLines | Form::Chunk { stream: true });
-    e.ahead = form == Form::Chunk { stream: true };
-    if form.is_along() && kernel.axes.last() == Some(&AxisKind::Scan(Dir::Right)) {
-        e.lane_step = -1;
-    }
-    match form {
-        Form::Scheduled => e.scheduled(kernel, size >= LARGE),
-        Form::Patches => e.patches(kernel),
-        _ => e.nest(kernel, form, size >= LARGE),
-    }
-    Ok(e.finish())
+    Ok((width, size))
+}
+
+/// Why not all ways of computing a kernel are compiled, if that is so.
+pub(crate) fn unsupported(kernel: &Kernel, target: &Target) -> Option<Unsupported> {
+    Form::of(kernel).into_iter().find_map(|form| plan(kernel, form, target).err())
 }
 
 /// The number of nodes of a body; an error if it has something that is not compiled.

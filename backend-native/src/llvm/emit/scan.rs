@@ -34,6 +34,8 @@ struct Groups {
     scanned: Vec<Parts>,
     /// For each leaf a vector with a lane for each group: all groups of the step up to it, combined.
     through: Vec<Operand>,
+    /// The lanes of these that have a group with elements.
+    there: Operand,
 }
 
 impl<'a> Emitter<'a> {
@@ -180,7 +182,7 @@ impl<'a> Emitter<'a> {
         last: Option<&Operand>,
     ) -> Carry {
         let groups = self.groups(body, types, xs, last);
-        let after = self.after(body, types, carry, &groups.through);
+        let after = self.after(body, types, carry, &groups.through, &groups.there);
         self.carried_on(types, &after, last)
     }
 
@@ -193,8 +195,8 @@ impl<'a> Emitter<'a> {
         carry: &Carry,
         last: Option<&Operand>,
     ) -> (Vec<Parts>, Carry) {
-        let Groups { scanned, through } = self.groups(body, types, xs, last);
-        let after = self.after(body, types, carry, &through);
+        let Groups { scanned, through, there } = self.groups(body, types, xs, last);
+        let after = self.after(body, types, carry, &through, &there);
         // What comes before each lane's group: after the one before it, or carried.
         let (lanes, parts) = (self.width.lanes, self.width.parts);
         let mut before: Vec<V> = Vec::new();
@@ -205,16 +207,13 @@ impl<'a> Emitter<'a> {
             });
             before.push(V::Lanes(all.collect()));
         }
-        let mut combined = self.combined(body, before, scanned.iter().cloned().map(V::Lanes).collect());
         // Nothing comes before the first group of all.
         let flags = self.mask_type();
-        let later: Vec<String> = (0..lanes).map(|k| format!("i1 {}", k >= GROUP)).collect();
+        let later = self.lanes_where(|k| k >= GROUP);
         let there = self.splat(&carry.there, "i1");
-        let there = put!(self, "or {flags} {there}, <{}>", later.join(", "));
-        for ((parts, alone), &ty) in combined.iter_mut().zip(&scanned).zip(types) {
-            let t = self.vector(ty);
-            parts[0] = put!(self, "select {flags} {there}, {t} {}, {t} {}", parts[0], alone[0]);
-        }
+        let mut preceded = vec![None; parts];
+        preceded[0] = Some(put!(self, "or {flags} {there}, {later}"));
+        let combined = self.combined_where(body, types, before, &scanned, &preceded);
         let next = self.carried_on(types, &after, last);
         (combined, next)
     }
@@ -229,49 +228,52 @@ impl<'a> Emitter<'a> {
     ) -> Vec<Parts> {
         let parts = self.width.parts;
         let firsts = before.leaves.iter().map(|b| V::Lanes(smallvec::smallvec![b.clone(); parts]));
-        let combined = self.combined(body, firsts.collect(), xs.iter().cloned().map(V::Lanes).collect());
-        self.either(&format!("i1 {}", before.there), types, &combined, xs)
+        let there = self.splat(&before.there, "i1");
+        self.combined_where(body, types, firsts.collect(), xs, &vec![Some(there); parts])
     }
 
-    /// The first of two values of each leaf where a condition, with its type, holds, else the second.
-    fn either(&mut self, condition: &str, types: &[ScalarType], then: &[Parts], else_: &[Parts]) -> Vec<Parts> {
-        let leaves = then.iter().zip(else_).zip(types);
-        leaves
-            .map(|((then, else_), &ty)| {
-                let t = self.vector(ty);
-                let pairs = then.iter().zip(else_);
-                pairs.map(|(x, y)| put!(self, "select {condition}, {t} {x}, {t} {y}")).collect()
-            })
-            .collect()
-    }
-
-    /// Combines what comes first and what comes after it in the order of a scan: of the lesser index is what comes first,
-    /// but from the right.
-    fn combined(&mut self, body: &'a Body, first: Vec<V>, second: Vec<V>) -> Vec<Parts> {
+    /// Combines what comes first and elements after it in the order of a scan, in the lanes with a flag: of the lesser index is
+    /// what comes first, but from the right. In the other lanes nothing comes first.
+    fn combined_where(
+        &mut self,
+        body: &'a Body,
+        types: &[ScalarType],
+        first: Vec<V>,
+        xs: &[Parts],
+        flags: &[Option<Operand>],
+    ) -> Vec<Parts> {
+        let second = xs.iter().cloned().map(V::Lanes).collect();
         let (left, right) = if self.lane_step > 0 { (first, second) } else { (second, first) };
-        self.inline(body, &[left, right].concat())
+        self.inline_where(body, types, &[left, right].concat(), flags, xs)
     }
 
-    /// For each group what is carried after it, a lane for each.
+    /// Flags of the lanes with these numbers.
+    fn lanes_where(&self, has: impl Fn(usize) -> bool) -> Operand {
+        let flags: Vec<String> = (0..self.width.lanes).map(|k| format!("i1 {}", has(k))).collect();
+        Operand::text(format!("<{}>", flags.join(", ")))
+    }
+
+    /// Flags of the first lanes, so many.
+    pub(super) fn lanes_until(&self, count: usize) -> Operand {
+        self.lanes_where(|k| k < count)
+    }
+
+    /// For each group what is carried after it, a lane for each; `groups` are flags of the lanes that have one.
     pub(super) fn after(
         &mut self,
         body: &'a Body,
         types: &[ScalarType],
         carry: &Carry,
         through: &[Operand],
+        groups: &Operand,
     ) -> Vec<Operand> {
-        let [carried, own] = [&carry.leaves[..], through]
-            .map(|leaves| leaves.iter().map(|x| V::Lanes(smallvec::smallvec![x.clone()])).collect());
-        let combined = self.on_parts(1, |e| e.combined(body, carried, own));
+        let carried = carry.leaves.iter().map(|x| V::Lanes(smallvec::smallvec![x.clone()])).collect();
+        let own: Vec<Parts> = through.iter().map(|x| smallvec::smallvec![x.clone()]).collect();
         let flags = self.mask_type();
         let there = self.splat(&carry.there, "i1");
-        let leaves = combined.iter().zip(through).zip(types);
-        leaves
-            .map(|((both, alone), &ty)| {
-                let t = self.vector(ty);
-                put!(self, "select {flags} {there}, {t} {}, {t} {alone}", both[0])
-            })
-            .collect()
+        let there = put!(self, "and {flags} {there}, {groups}");
+        let combined = self.on_parts(1, |e| e.combined_where(body, types, carried, &own, &[Some(there)]));
+        combined.into_iter().flatten().collect()
     }
 
     /// What is carried after the last group that has elements.
@@ -322,15 +324,13 @@ impl<'a> Emitter<'a> {
 
     /// Combines each lane but the first `by` ones of each group of lanes with the one `by` lanes before it.
     fn doubled(&mut self, body: &'a Body, types: &[ScalarType], xs: &[Parts], by: usize, group: usize) -> Vec<Parts> {
-        let (lanes, flags) = (self.width.lanes, self.mask_type());
         let mut before: Vec<V> = Vec::new();
         for (parts, &ty) in xs.iter().zip(types) {
             let earlier = parts.iter().map(|x| self.picked(ty, x, x, &|k| if k % group >= by { k - by } else { k }));
             before.push(V::Lanes(earlier.collect()));
         }
-        let combined = self.combined(body, before, xs.iter().cloned().map(V::Lanes).collect());
-        let later: Vec<String> = (0..lanes).map(|k| format!("i1 {}", k % group >= by)).collect();
-        self.either(&format!("{flags} <{}>", later.join(", ")), types, &combined, xs)
+        let later = self.lanes_where(|k| k % group >= by);
+        self.combined_where(body, types, before, xs, &vec![Some(later); self.width.parts])
     }
 
     fn groups(&mut self, body: &'a Body, types: &[ScalarType], xs: &[Parts], last: Option<&Operand>) -> Groups {
@@ -342,12 +342,23 @@ impl<'a> Emitter<'a> {
         }
         let ends = scanned.iter().zip(types).map(|(parts, &ty)| smallvec::smallvec![self.ends(ty, parts, last)]);
         let mut through: Vec<Parts> = ends.collect();
+        let there = match last {
+            None => self.lanes_until(GROUPS),
+            Some(last) => {
+                let group = put!(self, "udiv i64 {last}, {GROUP}");
+                let count = put!(self, "add i64 {group}, 1");
+                self.on_parts(1, |e| e.lanes_below(&count)[0].clone())
+            }
+        };
         let mut by = 1;
         while by < GROUPS {
-            through = self.on_parts(1, |e| e.doubled(body, types, &through, by, GROUPS));
+            through = self.on_parts(1, |e| {
+                e.mask = Mask::Lanes(smallvec::smallvec![there.clone()]);
+                e.doubled(body, types, &through, by, GROUPS)
+            });
             by *= 2;
         }
-        Groups { scanned, through: through.iter().map(|t| t[0].clone()).collect() }
+        Groups { scanned, through: through.iter().map(|t| t[0].clone()).collect(), there }
     }
 
     /// The last elements of the groups, a lane for each; of a group that has none, any.

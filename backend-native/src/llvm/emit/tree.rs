@@ -122,7 +122,7 @@ impl<'a> Emitter<'a> {
             let zero = Operand::int(0);
             let kept = types.iter().zip(memory);
             let total: Vec<Operand> = kept.map(|(&ty, m)| e.neighbours(ty, m, &zero, 1, None, "")[0].clone()).collect();
-            let leaves = e.after(body, types, carry, &total);
+            let leaves = e.after(body, types, carry, &total, &e.lanes_until(1));
             Carry { leaves, there: Operand::text("true") }
         })
     }
@@ -183,18 +183,11 @@ impl<'a> Emitter<'a> {
         let (evens, odds) = (half(self, 0), half(self, 1));
         let args: Vec<V> = evens.iter().chain(&odds).cloned().map(V::Lanes).collect();
         self.on_parts(parts, |e| {
-            let Some((first, pairs)) = there else { return e.inline(body, &args) };
-            e.mask = e.first_lanes(first, pairs);
-            let mut combined = e.inline(body, &args);
-            let Mask::Lanes(paired) = std::mem::replace(&mut e.mask, Mask::All) else { return combined };
-            let flags = e.mask_type();
-            for ((x, alone), &ty) in combined.iter_mut().zip(&evens).zip(types) {
-                let t = e.vector(ty);
-                for ((x, alone), on) in x.iter_mut().zip(alone).zip(&paired) {
-                    *x = put!(e, "select {flags} {on}, {t} {x}, {t} {alone}");
-                }
-            }
-            combined
+            let paired = match there.map(|(first, pairs)| e.first_lanes(first, pairs)) {
+                Some(Mask::Lanes(paired)) => paired.into_iter().map(Some).collect(),
+                Some(Mask::All) | None => vec![None; parts],
+            };
+            e.inline_where(body, types, &args, &paired, &evens)
         })
     }
 }

@@ -67,7 +67,7 @@ fn carried(body: &Body, axes: &[Level]) -> Option<usize> {
     let (mut carried, mut are_plain) = (None, true);
     body.region.visit(0, &mut |n, _| {
         let Op::While { test, step, .. } = &n.op else { return };
-        are_plain &= is_computed_ahead(step) && by_lanes(&levels, &[test, step]).is_some();
+        are_plain &= is_computed_ahead(body, step) && by_lanes(body, &levels, &[test, step]).is_some();
         let mut taken: HashSet<Val> = HashSet::new();
         let nodes = || test.nodes.iter().chain(&step.nodes);
         nodes().for_each(|n| n.op.operands(&mut |v| taken.extend([v])));

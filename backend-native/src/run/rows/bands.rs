@@ -30,7 +30,7 @@ impl Rows<'_> {
         let kernel = &job.launch.kernel;
         let width = self.side_by_side();
         let folds = job.outputs.iter().all(|o| matches!(o.output.finish, Finish::Fold { .. }));
-        let banded = folds && job.launch.across && !job.launch.combine_partial && !kernel.is_scheduled();
+        let banded = folds && job.launch.across && !kernel.is_scheduled();
         if !banded || width < ROWS || self.rows / width >= MATRICES {
             return 1;
         }
@@ -72,12 +72,10 @@ impl Rows<'_> {
                 self.band(machine, along, &mut outs)
             },
         );
-        match ended {
-            Err(Stop::Fault(..) | Stop::Demand(_)) => return Ok(false),
-            ended => ended?,
+        match ended.and_then(|()| self.joined(&partial, out)) {
+            Err(Stop::Fault(..) | Stop::Demand(_)) => Ok(false),
+            ended => ended.map(|()| true),
         }
-        self.joined(&partial, out)?;
-        Ok(true)
     }
 
     /// Folds a band by machine code; whether that is done.

@@ -3,8 +3,8 @@
 //! Two ways, chosen by extents and by how the body reads, never by the number of threads:
 //!
 //! * *Rows as lanes*: a lane takes its row from one end to the other, all lanes of a tile in step. For many short rows, and
-//!   for operators that can fault, whose faults then come in order. Machine code takes them in the order of the kernel's
-//!   loops, if that is another one (`scheduled`). Long columns are folded in bands (`bands`).
+//!   where an operator has been found to fault, for its faults then come in order. Machine code takes them in the order of the
+//!   kernel's loops, if that is another one (`scheduled`). Long columns are folded in bands (`bands`).
 //!   What a scan's epilogue stores with axes in another order machine code stores there at once (`turned`).
 //! * *Elements as lanes* (`chunks`): a row is cut into chunks of fixed length, each reduced or scanned on its own. Machine
 //!   code takes many rows of one chunk in one call (`whole`). Chunks are combined in order; those of a scan are
@@ -77,8 +77,12 @@ pub(crate) fn rows(job: &Job<'_>) -> Result<Vec<Columns>, Stop> {
             if !all.in_tiles(&mut out)? {
                 all.by_rows(&mut out)?;
             }
-        } else if all.rows == 1 || all.per_row() > 1 || !all.by_whole_rows(&mut out)? {
-            all.by_chunks(&mut out)?;
+        } else {
+            match all.along(&mut out) {
+                // Of an operator's faults the first one in the order of a row counts.
+                Err(Stop::Fault(..) | Stop::Demand(_)) if job.launch.combine_partial => all.by_rows(&mut out)?,
+                done => done?,
+            }
         }
     }
     let columns = out.into_iter().map(finish).collect();
@@ -164,7 +168,7 @@ impl<'a> Rows<'a> {
     /// Whether rows run as lanes.
     fn as_lanes(&self) -> bool {
         let (rows, row) = (self.rows, self.row);
-        if self.job.launch.combine_partial || (rows > 1 && row < SHORT_ROW) {
+        if rows > 1 && row < SHORT_ROW {
             return true;
         }
         // A scan's chunks would be read across memory, each a few elements of every line.
@@ -199,6 +203,14 @@ impl<'a> Rows<'a> {
             blocks.push(Block { first, count, outs });
         }
         blocks
+    }
+
+    /// Takes rows with elements as lanes.
+    fn along(&self, out: &mut [Vec<AnyBuffer>]) -> Result<(), Stop> {
+        if self.rows > 1 && self.per_row() == 1 && self.by_whole_rows(out)? {
+            return Ok(());
+        }
+        self.by_chunks(out)
     }
 
     fn by_rows(&self, out: &mut [Vec<AnyBuffer>]) -> Result<(), Stop> {
@@ -342,6 +354,8 @@ pub(super) fn row_axis(job: &Job<'_>) -> usize {
 #[cfg(test)]
 mod tests {
     use crate::Native;
+    use crate::run::testing::{evaluate, has_llvm, lowered};
+    use crate::run::threads::team::Team;
     use acc_core::api::AccFn;
     use acc_core::prelude::*;
 
@@ -349,6 +363,43 @@ mod tests {
     fn columns<Args, Out: Arrays>(f: impl AccFn<Args, Out>) -> Vec<bool> {
         let program = Native::tiles().compile(f).unwrap();
         program.prepared().plan.launches().map(|l| l.across).collect()
+    }
+
+    /// Tiles are given another operator: where machine code declined nothing, that one is not seen.
+    #[test]
+    fn machine_code_declines_no_chunk_without_a_fault() {
+        if !has_llvm() {
+            return;
+        }
+        let with = |f: &str| {
+            let runs: String =
+                [1, 2, 3, 7, 8, 9, 31, 33, 100, 1000, 1025, 5000].map(|n| RUN.replace('N', &n.to_string())).concat();
+            lowered("operators", &(PROGRAM.replace("OP", &format!("f: |%x: u32, %y: u32| {f}")) + &runs))
+        };
+        const PROGRAM: &str = "program(a: [1]u32, t: [1]u32) {
+          m: [1]u32 = map(a, f: |%x: u32| or(and(%x, 1023u32), 1u32))
+          r: [0]u32 = fold1(m, OP)
+          s: [1]u32 = scanl1(m, OP)
+          u: [1]u32 = scanr1(m, OP)
+          yield r, s, u
+        }
+        ";
+        const RUN: &str = "run { a = [N] u32 lcg(1) t = [2] u32 lcg(2) expect agree }\n";
+        for f in [
+            "rem(add(%x, %y), 61u32)",
+            "rem(add(%x, %y), t[0i64])",
+            "or(%x, quot(%y, and(%x, 1u32)))",
+            "or(%x, t[cast(and(%y, 1u32), i64)])",
+            "{ %g: u32 = while (%x) test |%g: u32| { yield lt(%g, %y) } step |%g: u32| { yield mul(%g, 2u32) } yield %g }",
+        ] {
+            let ((mut plan, runs), (mut other, _)) = (with(f), with("sub(%x, %y)"));
+            let threads = Team::new(2).unwrap();
+            let want: Vec<_> = runs.iter().map(|args| evaluate(&plan, args, &threads).unwrap()).collect();
+            let pairs = plan.launches_mut().zip(other.launches_mut());
+            pairs.for_each(|(launch, other)| std::mem::swap(&mut launch.combine, &mut other.combine));
+            let got: Vec<_> = runs.iter().map(|args| evaluate(&plan, args, &threads).unwrap()).collect();
+            assert_eq!(got, want, "{f}");
+        }
     }
 
     #[test]

@@ -189,7 +189,20 @@ fn scan_tile(
         }
         carried = if carried.is_empty() { total } else { one(dir, c, &carried, &total)? };
     }
-    if groups > 1 {
+    if c.partial {
+        let mut runs = later(groups, 1, GROUPS);
+        if begins {
+            let alone = groups.min(GROUPS);
+            runs.retain(|run| run.start > alone);
+            for (b, t) in before.iter_mut().zip(&totals) {
+                lanes::copy(lanes::part(t.slice(groups), 0, alone - 1), b.out().split_at(1).1);
+            }
+        }
+        if !runs.is_empty() {
+            combine_runs(dir, c, (&before, 0), (&totals, 1), &runs)?;
+            take_runs(c, &runs, &mut before);
+        }
+    } else if groups > 1 {
         for (k, (b, t)) in before.iter().zip(&totals).enumerate() {
             c.set(first + k, |o| lanes::copy(lanes::part(b.slice(groups), 1, groups - 1), o));
             c.set(second + k, |o| lanes::copy(lanes::part(t.slice(groups), 0, groups - 1), o));
@@ -203,16 +216,31 @@ fn scan_tile(
             }
         }
     }
-    for (k, (b, v)) in before.iter().zip(&*values).enumerate() {
-        c.set(first + k, |o| lanes::repeat_each(b.slice(groups), GROUP, o.split_at(n).0));
-        c.set(second + k, |o| lanes::copy(v.slice(n), o));
-    }
-    c.call(n)?;
     let from = if begins { GROUP.min(n) } else { 0 };
+    if from == n {
+        return Ok(carried);
+    }
+    let rest = n - from;
+    for (k, (b, v)) in before.iter().zip(&*values).enumerate() {
+        let before = |o: OutSlice<'_>| {
+            let groups = lanes::part(b.slice(groups), from / GROUP, groups - from / GROUP);
+            lanes::repeat_each(groups, GROUP, o.split_at(rest).0);
+        };
+        c.set(first + k, before);
+        c.set(second + k, |o| lanes::copy(lanes::part(v.slice(n), from, rest), o));
+    }
+    c.call(rest)?;
     for (k, v) in values.iter_mut().enumerate() {
-        lanes::copy(lanes::part(c.results(k, n), from, n - from), v.out().split_at(from).1);
+        c.result(k, rest, v.out().split_at(from).1);
     }
     Ok(carried)
+}
+
+/// The lanes of each group but its first `by` ones: where an operator may fault it is applied to them alone, so that what is not
+/// part of a result is not seen to fault.
+fn later(n: usize, by: usize, group: usize) -> Vec<Range<usize>> {
+    let runs = (0..n).step_by(group).map(|first| first + by..n.min(first + group));
+    runs.filter(|run| !run.is_empty()).collect()
 }
 
 /// Scans each group of the first `n` lanes in steps that double what a lane has combined.
@@ -220,6 +248,13 @@ fn doubling(dir: Dir, c: &mut Combiner<'_>, values: &mut [Lanes], n: usize, grou
     let (first, second) = sides(dir, values.len());
     let mut by = 1;
     while by < group.min(n) {
+        if c.partial {
+            let runs = later(n, by, group);
+            combine_runs(dir, c, (values, by), (values, 0), &runs)?;
+            take_runs(c, &runs, values);
+            by *= 2;
+            continue;
+        }
         for (k, v) in values.iter().enumerate() {
             c.set(first + k, |o| lanes::copy(lanes::part(v.slice(n), 0, n - by), o));
             c.set(second + k, |o| lanes::copy(lanes::part(v.slice(n), by, n - by), o));
@@ -231,6 +266,44 @@ fn doubling(dir: Dir, c: &mut Combiner<'_>, values: &mut [Lanes], n: usize, grou
         by *= 2;
     }
     Ok(())
+}
+
+/// Combines the lanes of some runs, those `back` before them of what is earlier and of what is later.
+fn combine_runs(
+    dir: Dir,
+    c: &mut Combiner<'_>,
+    earlier: (&[Lanes], usize),
+    later: (&[Lanes], usize),
+    runs: &[Range<usize>],
+) -> Outcome {
+    let (first, second) = sides(dir, earlier.0.len());
+    for (side, (values, back)) in [(first, earlier), (second, later)] {
+        for (k, v) in values.iter().enumerate() {
+            c.set(side + k, |mut o| {
+                let mut at = 0;
+                for run in runs {
+                    lanes::copy(
+                        lanes::part(v.slice(run.end), run.start - back, run.len()),
+                        o.reborrow().split_at(at).1,
+                    );
+                    at += run.len();
+                }
+            });
+        }
+    }
+    c.call(runs.iter().map(Range::len).sum())
+}
+
+/// Puts what came of it in the places of these lanes.
+fn take_runs(c: &Combiner<'_>, runs: &[Range<usize>], to: &mut [Lanes]) {
+    let all = runs.iter().map(Range::len).sum();
+    for (k, v) in to.iter_mut().enumerate() {
+        let mut from = 0;
+        for run in runs {
+            lanes::copy(lanes::part(c.results(k, all), from, run.len()), v.out().split_at(run.start).1);
+            from += run.len();
+        }
+    }
 }
 
 /// The combination of two elements.
