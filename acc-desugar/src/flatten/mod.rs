@@ -10,6 +10,7 @@
 //! of the graph.
 
 mod affine;
+mod array_loop;
 mod branch;
 mod clamped;
 mod counted;
@@ -152,7 +153,7 @@ pub(super) struct Flattener<'a> {
 
 impl Flattener<'_> {
     /// Adds an array parameter to the innermost body; elements of its shape may have so many bytes for sure.
-    fn array_param(&mut self, a: ArrayId, bytes: usize) {
+    pub(super) fn array_param(&mut self, a: ArrayId, bytes: usize) {
         let flat = self.flat_params(&self.program.ty(a).clone());
         if !flat.columns.is_empty() {
             self.note_shape(&flat.shape, bytes);
@@ -168,7 +169,7 @@ impl Flattener<'_> {
     }
 
     /// An array from its extents and columns.
-    fn flat_of(&mut self, ty: &ArrayType, values: &[Value]) -> Flat {
+    pub(super) fn flat_of(&mut self, ty: &ArrayType, values: &[Value]) -> Flat {
         let (shape, columns) = values.split_at(ty.rank);
         self.extents.extend(shape.iter().copied());
         for c in columns {

@@ -40,10 +40,12 @@ impl Flattener<'_> {
         space: &[Value],
         mask: Option<Value>,
     ) -> Vec<Scalar> {
-        let mut lanes = Lanes { fun: f, levels: levels(f), vals: vec![None; f.types.len()], space: space.into() };
-        let index = if indexed { self.index_of(space) } else { Vec::new() };
-        let args = index.into_iter().chain(args.iter().map(|a| Scalar::Tensor(*a)));
-        for (p, a) in f.body.params.iter().zip(args) {
+        let mut params = if indexed { self.index_of(space) } else { Vec::new() };
+        params.extend(args.iter().map(|a| self.on_host_if_known(*a)).collect::<Vec<_>>());
+        let level = |s: &Scalar| if matches!(s, Scalar::Size(_)) { Level::Size } else { Level::Varying };
+        let levels = levels(f, params.iter().map(level));
+        let mut lanes = Lanes { fun: f, levels, vals: vec![None; f.types.len()], space: space.into() };
+        for (p, a) in f.body.params.iter().zip(params) {
             lanes.vals[p.index()] = Some(a);
         }
         self.region(&mut lanes, &f.body, mask)

@@ -146,12 +146,7 @@ impl Flattener<'_> {
                 let values = self.b.if_(cond, then, else_);
                 self.split(&s.results, &values)
             }
-            ArrayOp::While { init, test, step } => {
-                let state = self.array_values(init);
-                let (test, step) = (self.test_body(test), self.body(step, &step.params));
-                let values = self.b.while_(&state, test, step);
-                self.split(&s.results, &values)
-            }
+            ArrayOp::While { init, test, step } => self.array_loop(init, test, step, &s.results),
         }
     }
 
@@ -342,7 +337,7 @@ impl Flattener<'_> {
     // ---- blocks
 
     /// A block as a body: its parameters and results as extents and columns.
-    fn body(&mut self, block: &Block, params: &[ArrayId]) -> Body {
+    pub(super) fn body(&mut self, block: &Block, params: &[ArrayId]) -> Body {
         let (eager, shapes) = (self.eager.clone(), self.shapes.clone());
         self.b.open();
         for &p in params {
@@ -354,16 +349,8 @@ impl Flattener<'_> {
         self.b.close(results)
     }
 
-    /// The test of a loop: yields its one element.
-    fn test_body(&mut self, block: &Block) -> Body {
-        let mut body = self.body(block, &block.params);
-        // A rank-0 array has no extents and, of `bool`, one column.
-        body.results.truncate(1);
-        body
-    }
-
     /// Arrays from the values of a body.
-    fn split(&mut self, arrays: &[ArrayId], values: &[Value]) -> Vec<Flat> {
+    pub(super) fn split(&mut self, arrays: &[ArrayId], values: &[Value]) -> Vec<Flat> {
         let mut rest = values;
         let mut out = Vec::new();
         for a in arrays {
