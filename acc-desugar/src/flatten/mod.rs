@@ -14,12 +14,14 @@ mod array_loop;
 mod branch;
 mod clamped;
 mod counted;
+mod divided;
 mod known;
 mod lazy;
 mod level;
 mod loops;
 mod permute;
 mod pieces;
+mod ragged;
 mod read;
 mod reduce;
 mod rotated;
@@ -88,6 +90,8 @@ pub fn flatten_with(program: &Program, faults: Faults) -> Graph {
         borders: HashMap::new(),
         clamped: HashMap::new(),
         rotated: HashMap::new(),
+        divided: None,
+        parted: HashMap::new(),
         affines: Vec::new(),
         loops: 0,
         sites: 0,
@@ -140,6 +144,10 @@ pub(super) struct Flattener<'a> {
     clamped: HashMap<Value, clamped::Clamped>,
     /// The remainders met of an index by the extent of its axis.
     rotated: HashMap<Value, rotated::Rotated>,
+    /// How the space of the lanes around is divided, if it may be.
+    divided: Option<divided::Divided>,
+    /// What was computed over divided spaces, by what it was put together to.
+    parted: HashMap<Value, divided::Parted>,
     /// The affine integers met so far.
     affines: Vec<affine::Affine>,
     /// The scalar loops around the current expression.

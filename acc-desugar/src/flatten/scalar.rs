@@ -40,7 +40,20 @@ impl Flattener<'_> {
         space: &[Value],
         mask: Option<Value>,
     ) -> Vec<Scalar> {
-        let mut params = if indexed { self.index_of(space) } else { Vec::new() };
+        let index = if indexed { self.index_of(space) } else { Vec::new() };
+        self.apply_at(f, index, args, space, mask)
+    }
+
+    /// The same at this index.
+    pub(super) fn apply_at(
+        &mut self,
+        f: &Fun,
+        index: Vec<Scalar>,
+        args: &[Value],
+        space: &[Value],
+        mask: Option<Value>,
+    ) -> Vec<Scalar> {
+        let mut params = index;
         params.extend(args.iter().map(|a| self.on_host_if_known(*a)).collect::<Vec<_>>());
         let level = |s: &Scalar| if matches!(s, Scalar::Size(_)) { Level::Size } else { Level::Varying };
         let levels = levels(f, params.iter().map(level));
@@ -60,16 +73,18 @@ impl Flattener<'_> {
         space: &[Value],
         mask: Option<Value>,
     ) -> Vec<Value> {
+        let mut columns = |this: &mut Self, results: Vec<Scalar>, space: &[Value]| -> Vec<Value> {
+            let columns = results.into_iter().zip(f.result_types()).map(|(s, ty)| {
+                let v = this.tensor(s, ty);
+                this.spread(v, space)
+            });
+            columns.collect()
+        };
+        if mask.is_none() {
+            return self.over_divided(f, indexed, args, space, &mut columns);
+        }
         let results = self.apply(f, indexed, args, space, mask);
-        let types: Vec<ScalarType> = f.result_types().collect();
-        results
-            .into_iter()
-            .zip(types)
-            .map(|(s, ty)| {
-                let v = self.tensor(s, ty);
-                self.spread(v, space)
-            })
-            .collect()
+        columns(self, results, space)
     }
 
     /// A tensor of lanes with the whole space's extents.
@@ -140,6 +155,20 @@ impl Flattener<'_> {
 
     pub(super) fn masked(&mut self, mask: Option<Value>, bad: Value) -> Value {
         match mask {
+            Some(m) if self.b.ty(bad) == Type::Size && !self.faults.exact() => {
+                // The host looks at the mask only if there is something to look for.
+                if self.b.const_size(bad) == Some(0) {
+                    return bad;
+                }
+                self.b.open();
+                let any = self.b.any(m);
+                let any = self.b.read_back(any);
+                let then = self.b.close(vec![any]);
+                self.b.open();
+                let none = self.b.size(0);
+                let else_ = self.b.close(vec![none]);
+                self.b.if_(bad, then, else_)[0]
+            }
             Some(m) if self.b.ty(bad) == Type::Size => {
                 let bad = self.tensor(Scalar::Size(bad), ScalarType::Bool);
                 self.b.and(m, bad)
@@ -264,6 +293,11 @@ impl Flattener<'_> {
         if on_host(p, ty) && scalars.iter().all(|s| matches!(s, Scalar::Size(_))) {
             let sizes: SmallVec<[Value; 2]> = scalars.iter().map(|s| self.size(*s)).collect();
             return Scalar::Size(self.host_prim(p, &sizes));
+        }
+        if ty == ScalarType::I64
+            && let Some(divided) = self.affine_division(lanes, p, &scalars, mask)
+        {
+            return divided;
         }
         if ty == ScalarType::I64
             && let Some(quotient) = self.host_quotient(p, &scalars, &lanes.space, mask)

@@ -1,6 +1,7 @@
 //! Statements.
 
 use super::read::Lookup;
+use super::scalar::Scalar;
 use super::{Flat, Flattener, flat_types};
 use crate::graph::{Body, FaultKind, Op, SizeOp, Type, Value, Values};
 use acc_core::ir::{ArrayId, ArrayOp, Axis, Block, ForeignFun, Fun, Stmt, strict_statements};
@@ -86,13 +87,15 @@ impl Flattener<'_> {
             ArrayOp::Backpermute { shape, index, xs } => {
                 let space = self.shape_of(shape, s);
                 let from = self.array(*xs);
-                let index = self.apply(index, true, &[], &space, None);
-                let at = Lookup { array: *xs, space: &space, mask: None };
                 let loc = self.loc.clone();
-                self.b.at(&loc);
-                let columns = self.read(&at, &from.shape, &from.columns, &index);
-                let columns = columns.into_iter().map(|c| self.spread(c, &space)).collect();
-                vec![Flat { shape: space, columns }]
+                let mut read = |this: &mut Self, index: Vec<Scalar>, space: &[Value]| -> Vec<Value> {
+                    let at = Lookup { array: *xs, space, mask: None };
+                    this.b.at(&loc);
+                    let columns = this.read(&at, &from.shape, &from.columns, &index);
+                    columns.into_iter().map(|c| this.spread(c, space)).collect()
+                };
+                let columns = self.over_divided(index, true, &[], &space, &mut read);
+                vec![Flat { shape: space, columns: columns.into() }]
             }
             ArrayOp::Stencil { f, inputs } => vec![self.stencil(f, inputs)],
             ArrayOp::Argsort { xs } => vec![self.argsort(*xs)],
