@@ -17,7 +17,8 @@ impl Flattener<'_> {
         results: &[ArrayId],
     ) -> Vec<Flat> {
         // Which values of the state are sizes that hold a number.
-        let mut hosted: Vec<bool> = init.iter().zip(&step.results).flat_map(|(a, next)| self.may_stay(*a, next, step)).collect();
+        let mut hosted: Vec<bool> =
+            init.iter().zip(&step.results).flat_map(|(a, next)| self.may_stay(*a, next, step)).collect();
         let step_body = loop {
             let (body, known) = self.state_body(step, &hosted);
             if known == hosted {
@@ -30,7 +31,9 @@ impl Flattener<'_> {
         let state: Vec<Value> = state
             .into_iter()
             .zip(&hosted)
-            .map(|(v, host)| if *host { self.b.known_after_checks(v).unwrap_or_else(|| self.b.read_back(v)) } else { v })
+            .map(
+                |(v, host)| if *host { self.b.known_after_checks(v).unwrap_or_else(|| self.b.read_back(v)) } else { v },
+            )
             .collect();
         let values = self.b.while_(&state, test_body, step_body);
         let types: Vec<Type> = results.iter().flat_map(|a| flat_types(self.program.ty(*a))).collect();
@@ -46,7 +49,8 @@ impl Flattener<'_> {
             ArrayOp::Generate { f, .. } | ArrayOp::Map { f, .. } => Some(f),
             _ => None,
         });
-        let stays = !self.faults.exact() && (step.params.contains(next) || function.is_some_and(|f| on_sizes(f, &f.body)));
+        let stays =
+            !self.faults.exact() && (step.params.contains(next) || function.is_some_and(|f| on_sizes(f, &f.body)));
         flat_types(ty)
             .into_iter()
             .map(|ty| stays && matches!(ty, Type::Tensor { scalar: ScalarType::I64 | ScalarType::Bool, rank: 0 }))

@@ -7,9 +7,9 @@
 //! `c` for sure there may be lanes more behind the last one, which are cut off. If one of these has a fault the run is
 //! suspected of one, and repeated.
 
+use super::Flattener;
 use super::affine::{Affine, Term};
 use super::scalar::{Lanes, Scalar};
-use super::Flattener;
 use crate::graph::{FaultKind, Op, SizeOp, Value, Values};
 use acc_core::ir::{Fun, PrimOp, Region, ScalarOp, Val};
 use smallvec::SmallVec;
@@ -49,6 +49,12 @@ impl Divided {
 
     fn space(&self) -> Values {
         self.axes.iter().flatten().copied().collect()
+    }
+
+    /// Whether there may be lanes behind the last one. What these read out of bounds is looked for even where faults do not
+    /// count, since it leaves the others without elements.
+    pub(super) fn is_padded(&self) -> bool {
+        self.padded.contains(&true)
     }
 
     fn is_whole(&self) -> bool {
@@ -100,9 +106,9 @@ impl Flattener<'_> {
             let args: Vec<Value> = args.iter().map(|a| self.parted(*a, &divided)).collect();
             results = self.apply_at(f, index, &args, &inner, None);
         }
-        let divided = std::mem::replace(&mut self.divided, outer);
-        let Some(divided) = divided else { return Vec::new() };
-        let columns = finish(self, results, &divided.space());
+        let inner = self.divided.as_ref().map_or_else(|| space.into(), Divided::space);
+        let columns = finish(self, results, &inner);
+        let Some(divided) = std::mem::replace(&mut self.divided, outer) else { return columns };
         if divided.is_whole() {
             return columns;
         }
@@ -337,9 +343,9 @@ impl Flattener<'_> {
         }
         match self.b.def(v) {
             Some(Op::Size(n)) => *n >= 0,
-            Some(Op::SizeOp(SizeOp::Mul | SizeOp::Count | SizeOp::Add | SizeOp::Quot, a, b)) => {
-                [a, b].into_iter().all(|x| self.extents.contains(&self.b.origin(*x)) || self.b.const_size(*x).is_some_and(|n| n >= 0))
-            }
+            Some(Op::SizeOp(SizeOp::Mul | SizeOp::Count | SizeOp::Add | SizeOp::Quot, a, b)) => [a, b]
+                .into_iter()
+                .all(|x| self.extents.contains(&self.b.origin(*x)) || self.b.const_size(*x).is_some_and(|n| n >= 0)),
             _ => false,
         }
     }

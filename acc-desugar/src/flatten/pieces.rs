@@ -85,7 +85,9 @@ impl Flattener<'_> {
     pub(super) fn note_border(&mut self, p: PrimOp, operands: &[Scalar], result: Value) {
         let [a, b] = *operands else { return };
         // Whether it holds below a size or from there on, and whether the size itself is with what is below.
-        if let (PrimOp::EqP | PrimOp::NeP, Scalar::Affine(_), Scalar::Size(n)) | (PrimOp::EqP | PrimOp::NeP, Scalar::Size(n), Scalar::Affine(_)) = (p, a, b) {
+        if let (PrimOp::EqP | PrimOp::NeP, Scalar::Affine(_), Scalar::Size(n))
+        | (PrimOp::EqP | PrimOp::NeP, Scalar::Size(n), Scalar::Affine(_)) = (p, a, b)
+        {
             let index = if matches!(a, Scalar::Affine(_)) { a } else { b };
             let ends = [(false, false), (true, true)].map(|(below, with)| self.border(index, n, below, with));
             if let [Some(first), Some(last)] = ends {
@@ -115,7 +117,8 @@ impl Flattener<'_> {
         let Affine { base, terms, .. } = self.affine_of(index)?;
         let [Term { axis, len, step }] = terms[..] else { return None };
         // A part of an axis begins further on. What may wrap around has no borders.
-        let begins = self.b.const_size(base).is_some_and(|b| (0..=i64::from(i32::MAX)).contains(&b)) || self.is_extent_known(base);
+        let begins = self.b.const_size(base).is_some_and(|b| (0..=i64::from(i32::MAX)).contains(&b))
+            || self.is_extent_known(base);
         if self.b.const_size(step) != Some(1) || !begins {
             return None;
         }
@@ -167,7 +170,9 @@ impl Flattener<'_> {
         let Borders { all, inside } = self.borders.get(&cond)?.clone();
         let branches = if inside { [then, else_] } else { [else_, then] };
         let copies = self.outside_of(&all);
-        if copies > 1 && copies * size(branches[1]) > MOST_COPIED || all.iter().any(|b| lanes.space.get(b.axis) != Some(&b.len)) {
+        if copies > 1 && copies * size(branches[1]) > MOST_COPIED
+            || all.iter().any(|b| lanes.space.get(b.axis) != Some(&b.len))
+        {
             return None;
         }
         Some(self.inside_and_outside(lanes, n, &all, branches, mask))
@@ -201,7 +206,10 @@ impl Flattener<'_> {
             let outside = lanes.vals.clone();
             for v in &captured {
                 let s = self.val(lanes, *v);
-                lanes.vals[v.index()] = Some(self.piece(s, &space, border.axis, start, len));
+                lanes.vals[v.index()] = Some(match self.holds_below(s, border) {
+                    Some(below) => Scalar::Size(self.b.size(i64::from(below == (inside == border.below)))),
+                    None => self.piece(s, &space, border.axis, start, len),
+                });
             }
             lanes.space[border.axis] = len;
             let mask = mask.map(|m| self.value_piece(m, &space, border.axis, start, len));
@@ -234,6 +242,15 @@ impl Flattener<'_> {
             Scalar::Tensor(column)
         });
         joined.collect()
+    }
+
+    /// Whether a condition with this border alone holds below it.
+    fn holds_below(&self, s: Scalar, border: &Border) -> Option<bool> {
+        let Scalar::Tensor(v) = s else { return None };
+        match self.borders.get(&v)?.all[..] {
+            [b] => (b.axis == border.axis && b.at == border.at).then_some(b.below),
+            _ => None,
+        }
     }
 
     /// A position of an axis, or where it ends.

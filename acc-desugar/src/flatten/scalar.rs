@@ -2,6 +2,7 @@
 
 use super::Flattener;
 use super::affine::AffineId;
+use super::divided::Divided;
 use super::level::{Level, levels, on_host};
 use super::read::Lookup;
 use crate::graph::{FaultKind, SizeOp, Type, Value, Values};
@@ -187,7 +188,8 @@ impl Flattener<'_> {
 
     /// Notes a check of the current expression.
     pub(super) fn check(&mut self, kind: FaultKind, bad: Value, space: &[Value], details: Vec<Value>) {
-        let wanted = self.faults.checked() || matches!(kind, FaultKind::CheckFailed { .. });
+        let padded = self.divided.as_ref().is_some_and(Divided::is_padded);
+        let wanted = self.faults.checked() || padded || matches!(kind, FaultKind::CheckFailed { .. });
         if !wanted || self.b.const_size(bad) == Some(0) || self.b.const_bool(bad) == Some(false) {
             return;
         }
@@ -248,6 +250,10 @@ impl Flattener<'_> {
             ScalarOp::Select { cond, then, else_ } => {
                 let [c, t, e] = [*cond, *then, *else_].map(|v| self.val(lanes, v));
                 one(match (c, t, e) {
+                    (Scalar::Size(c), t, e) if self.b.const_size(c).is_some() => match self.b.const_size(c) {
+                        Some(0) => e,
+                        _ => t,
+                    },
                     (Scalar::Size(c), Scalar::Size(t), Scalar::Size(e)) => Scalar::Size(self.select_size(c, t, e)),
                     _ => {
                         let c = self.tensor(c, ScalarType::Bool);
@@ -309,6 +315,11 @@ impl Flattener<'_> {
         {
             return affine;
         }
+        if ty == ScalarType::Bool
+            && let Some(decided) = self.decided(p, &scalars)
+        {
+            return decided;
+        }
         let given = scalars.clone();
         let mut tensors: SmallVec<[Value; 2]> = scalars.into_iter().map(|s| self.tensor(s, ty)).collect();
         if p.is_partial() {
@@ -324,6 +335,29 @@ impl Flattener<'_> {
             self.note_borders(p, &given, result);
         }
         Scalar::Tensor(result)
+    }
+
+    /// A conjunction or disjunction one side of which is known.
+    fn decided(&self, p: PrimOp, operands: &[Scalar]) -> Option<Scalar> {
+        let [a, b] = *operands else { return None };
+        let known = |s: Scalar| match s {
+            Scalar::Size(v) => self.b.const_size(v).map(|n| n != 0),
+            Scalar::Tensor(v) => self.b.const_bool(v),
+            Scalar::Affine(_) => None,
+        };
+        let decides = match p {
+            PrimOp::AndP => false,
+            PrimOp::OrP => true,
+            _ => return None,
+        };
+        let (known, other) = known(a).map(|k| (k, b)).or_else(|| known(b).map(|k| (k, a)))?;
+        Some(if known != decides {
+            other
+        } else if other == a {
+            b
+        } else {
+            a
+        })
     }
 
     /// A quotient or remainder of sizes, on the host.
