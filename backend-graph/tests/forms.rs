@@ -57,6 +57,9 @@ fn arrays_are_interleaved_repeated_and_taken_apart() {
         agree(generate(n as usize, |i| (i / 6, i % 6 / 2, i % 2)));
         agree(a.imap(|i, x| x * (i % 2) + i / 2));
         agree(a.backpermute(n as usize, |i| i / 2));
+        // By much more than there is.
+        agree(generate(a.length(), |i| (i / 1_000_000_007, i % 1_000_000_007, i % 3_000_000_000_000)));
+        agree(generate(a.length(), |i| b.index(i % 1_000_000_000_000 / 1_000_000_000) * (i % 4096)));
         // An extent that need not be a multiple.
         agree(generate(a.length(), |i| a.index(i / 4) * 10 + i % 4));
         agree(generate(a.length() + 3, |i| b.map(|x| x + 1).length() * 100 + i / 8 * 10 + i % 8));

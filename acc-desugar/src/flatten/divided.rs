@@ -24,6 +24,8 @@ pub(super) struct Divided {
     whole: Values,
     /// Of each axis the extents of those that it is divided into, the outermost first,
     axes: Vec<Values>,
+    /// how many positions each of their positions stands for,
+    steps: Vec<Values>,
     /// and whether these may have more positions than the axis.
     padded: Vec<bool>,
     /// Whether axes may get more positions: those that are nothing but divided.
@@ -42,9 +44,10 @@ pub(super) struct Parted {
 }
 
 impl Divided {
-    fn new(whole: &[Value], may_pad: Vec<bool>, depth: usize) -> Divided {
+    fn new(whole: &[Value], one: Value, may_pad: Vec<bool>, depth: usize) -> Divided {
         let axes = whole.iter().map(|n| Values::from_iter([*n])).collect();
-        Divided { whole: whole.into(), axes, padded: vec![false; whole.len()], may_pad, depth, wanted: None }
+        let steps = vec![Values::from_iter([one]); whole.len()];
+        Divided { whole: whole.into(), axes, steps, padded: vec![false; whole.len()], may_pad, depth, wanted: None }
     }
 
     fn space(&self) -> Values {
@@ -67,6 +70,7 @@ impl Divided {
         outer.whole.pop()?;
         outer.padded.pop()?;
         outer.may_pad.pop()?;
+        outer.steps.pop()?;
         (outer.axes.pop()?.len() == 1).then_some(outer)
     }
 }
@@ -88,7 +92,8 @@ impl Flattener<'_> {
             return finish(self, results, space);
         }
         let may_pad = (0..space.len()).map(|k| args.is_empty() && is_divided_alone(f, f.body.params[k])).collect();
-        let outer = self.divided.replace(Divided::new(space, may_pad, self.b.depth()));
+        let one = self.b.size(1);
+        let outer = self.divided.replace(Divided::new(space, one, may_pad, self.b.depth()));
         let (checks, sites) = (self.tokens.last().map_or(0, Vec::len), self.sites);
         let mut results = self.apply(f, true, args, space, None);
         for _ in 0..MOST * space.len() {
@@ -127,22 +132,25 @@ impl Flattener<'_> {
             Some((k, axis + parts.len() - first, by))
         });
         let done = wanted.is_some_and(|(k, part, by)| {
-            let n = d.axes[k][part];
-            let count = match self.ratio(n, by) {
-                Some(count) => count,
+            let (n, step) = (d.axes[k][part], d.steps[k][part]);
+            let (count, rest) = match self.ratio(n, by) {
+                Some(count) => (count, by),
                 // Only the outermost one may end between two multiples.
                 None if d.may_pad[k] && part == 0 => {
                     let one = self.b.size(1);
                     let less = self.b.size_op(SizeOp::Sub, by, one);
                     let up = self.b.size_op(SizeOp::Add, n, less);
                     d.padded[k] = true;
-                    self.b.size_op(SizeOp::Quot, up, by)
+                    // No more lanes than there are positions, however much they are divided by.
+                    (self.b.size_op(SizeOp::Quot, up, by), self.b.size_op(SizeOp::Min, by, n))
                 }
                 None => return false,
             };
-            d.axes[k][part] = by;
+            d.axes[k][part] = rest;
             d.axes[k].insert(part, count);
-            self.extents.extend([count, by]);
+            let above = self.b.size_op(SizeOp::Mul, by, step);
+            d.steps[k].insert(part, above);
+            self.extents.extend([count, rest]);
             true
         });
         self.divided = Some(d);
@@ -151,17 +159,12 @@ impl Flattener<'_> {
 
     /// The index along each axis of a space in terms of the axes that these are divided into.
     fn divided_index(&mut self, d: &Divided) -> Vec<Scalar> {
-        let (zero, one, rank) = (self.b.size(0), self.b.size(1), d.space().len());
-        let mut first = 0;
+        let (zero, rank) = (self.b.size(0), d.space().len());
+        let mut axes = 0..rank;
         let mut index = Vec::new();
-        for parts in &d.axes {
-            let mut terms: SmallVec<[Term; 2]> = SmallVec::new();
-            let mut step = one;
-            for (k, len) in parts.iter().enumerate().rev() {
-                terms.insert(0, Term { axis: first + k, len: *len, step });
-                step = self.b.size_op(SizeOp::Mul, *len, step);
-            }
-            first += parts.len();
+        for (parts, steps) in d.axes.iter().zip(&d.steps) {
+            let parts = parts.iter().zip(steps).zip(axes.by_ref());
+            let terms = parts.map(|((len, step), axis)| Term { axis, len: *len, step: *step }).collect();
             index.push(self.affine(Affine { base: zero, terms, rank }));
         }
         index
@@ -281,7 +284,7 @@ impl Flattener<'_> {
     /// Whether a number and multiples of indices come to less than `by` for sure.
     fn is_below(&mut self, rest: i64, terms: &[Term], by: Value) -> bool {
         let constant = |s: &Self, t: &Term| {
-            let (step, len) = (s.b.const_size(t.step)?, s.b.const_size(t.len)?);
+            let (step, len) = (s.b.const_size(t.step)?, s.b.const_size(s.at_most(t.len))?);
             step.checked_mul((len - 1).max(0))
         };
         let most = terms.iter().try_fold(rest, |sum, t| sum.checked_add(constant(self, t)?));
@@ -293,9 +296,17 @@ impl Flattener<'_> {
         let mut positions = self.b.size(1);
         while let Some(k) = terms.iter().position(|t| self.b.origin(t.step) == self.b.origin(positions)) {
             let t = terms.remove(k);
-            positions = self.b.size_op(SizeOp::Mul, t.len, positions);
+            positions = self.b.size_op(SizeOp::Mul, self.at_most(t.len), positions);
         }
         rest == 0 && terms.is_empty() && self.ratio(by, positions).is_some()
+    }
+
+    /// What an extent is no more than.
+    fn at_most(&self, extent: Value) -> Value {
+        match self.b.def(self.b.origin(extent)) {
+            Some(Op::SizeOp(SizeOp::Min, by, _)) => *by,
+            _ => extent,
+        }
     }
 
     /// Asks for the division of the axis that a remainder runs along and leaves.
@@ -308,7 +319,7 @@ impl Flattener<'_> {
         for t in below {
             if let Some(part) = self.ratio(by, t.step)
                 && self.b.is_within(part, d.depth)
-                && self.b.origin(part) != self.b.origin(t.len)
+                && self.b.origin(part) != self.b.origin(self.at_most(t.len))
                 && self.b.const_size(part) != Some(1)
             {
                 if let Some(d) = &mut self.divided {

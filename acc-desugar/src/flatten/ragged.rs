@@ -16,7 +16,7 @@ use acc_core::ir::{CountedLoop, Node, Part, PrimOp, Region, Val};
 use smallvec::SmallVec;
 
 /// So many elements at most are computed at once.
-const MOST: i64 = 1 << 23;
+const MOST: i64 = 1 << 22;
 
 /// The steps of all lanes.
 struct Ragged {
