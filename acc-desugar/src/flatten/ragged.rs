@@ -264,6 +264,11 @@ impl Flattener<'_> {
         let along = |k: usize| if k < it.outer || axes >> k & 1 == 1 { space[k] } else { one };
         let shape: Values = (0..space.len()).map(along).collect();
         let v = self.b.broadcast(v, &shape);
+        if axes >> it.outer == 0 {
+            let v = self.b.reshape(v, &[it.count]);
+            let v = self.b.gather(v, lane);
+            return Scalar::Tensor(self.b.insert_axes(v, (1..(space.len() - shift) as u32).collect()));
+        }
         let rows: Values = std::iter::once(it.count).chain(shape[it.outer..].iter().copied()).collect();
         let v = self.b.reshape(v, &rows);
         Scalar::Tensor(self.b.take(v, 0, lane))
