@@ -196,9 +196,10 @@ fn a_loop_that_adds_up_is_a_reduction() {
     let xs = floats();
     let distances = graph(xs.map(|x| add_up(xs.length(), &|k| (x - xs.index(k)).abs())));
     has(&distances, &[("while", 1), ("reduce", 1), ("abs", 1), ("any_lane", 0), ("where", 0)]);
-    // Lanes that count differently are a loop of lanes; what depends on the sum so far has an order.
+    // Lanes that count differently are segments, or a loop of lanes if there are too many steps; what depends on the sum so
+    // far has an order.
     let counts = use_(&Vector::from([1i64, 2, 3]));
-    has(&graph(counts.map(|n| add_up(n, &|k| xs.index(k)))), &[("lane_loop", 1), ("reduce", 0)]);
+    has(&graph(counts.map(|n| add_up(n, &|k| xs.index(k)))), &[("segment_reduce", 1), ("lane_loop", 1), ("while", 0)]);
     let recurrence = |(k, y): (Exp<i64>, Exp<f32>)| (k + 1, y * y + xs.index(k));
     has(&graph(xs.map(|x| while_((0i64, x), |(k, _)| k.lt(3), recurrence).1)), &[("while", 1), ("reduce", 0)]);
 }

@@ -105,8 +105,11 @@ impl<'a> Counter<'a> {
             }
             let is_check = matches!(n.op, Op::Fault { .. });
             let unused = n.results.iter().all(|r| self.uses.get(r).copied().unwrap_or(0) == 0);
-            if !is_check && unused && n.op.bodies().is_empty() {
+            let branches = matches!(n.op, Op::If { .. });
+            if !is_check && unused && (branches || n.op.bodies().is_empty()) {
                 out.extend(n.results.iter().copied());
+                let inner = n.op.bodies().into_iter().flat_map(|b| &b.nodes);
+                out.extend(inner.flat_map(|n| &n.results).copied());
                 for v in n.op.operands() {
                     if let Some(uses) = self.uses.get_mut(&v) {
                         *uses -= 1;

@@ -258,6 +258,10 @@ structure! {
     "slit" [0, 1, 0] floats().slit(1, 2), { let (start, n) = (1, 2); floats().slit(start, n) };
     "reverse" [1, 1, 0] floats().reverse(), { let xs = floats(); xs.backpermute(xs.length(), |i| xs.length() - 1 - i) };
     "transpose" [0, 1, 0] grid().transpose(), { let m = grid(); let (r, c) = m.shape(); m.backpermute((c, r), |(i, j)| (j, i)) };
+    "interleaved" [1, 8, 0] { let (a, b) = (floats(), others()); generate(a.length() * 2, |i| (i % 2).eq(0).then_else(a.index(i / 2), b.index(i / 2))) }, { let (a, b) = (floats(), others()); generate(2 * a.length(), |i| { let (k, odd) = i.quot_rem(2); odd.ne(0).then_else(b.index(k), a.index(k)) }) };
+    "each element four times" [0, 5, 0] { let xs = floats(); generate(xs.length() * 4, |i| xs.index(i / 4)) }, { let xs = floats(); xs.backpermute(xs.length() * 4, |i| i.div_floor(4)) };
+    "an array three times" [0, 3, 0] { let xs = floats(); generate(xs.length() * 3, |i| xs.index(i % xs.length())) }, { let xs = floats(); let n = xs.length(); xs.backpermute(n * 3, |i| i.mod_floor(n)) };
+    "elements in a row" [1, 1, 0] { let m = grid(); let (r, c) = m.shape(); generate(r * c, |i| m.index((i / c, i % c)) * 2.0) }, { let m = grid(); let (r, c) = m.shape(); generate(r * c, |k| { let (i, j) = k.quot_rem(c); twice(m.index((i, j))) }) };
     "diagonal" [0, 3, 0] { let m = grid(); generate(m.shape().0, |i| m.index((i, i))) }, { let m = grid(); m.backpermute(m.shape().0, |k| (k, k)) };
     "every second" [0, 1, 0] floats().backpermute(2, |i| i * 2), { let xs = floats(); generate(2, |i| xs.index(i + i)) };
     "windows" [0, 3, 0] { let xs = floats(); generate((2, 3), |(i, j)| xs.index(i + j)) }, { let xs = floats(); xs.backpermute((2, 3), |(a, b)| b + a) };
@@ -334,9 +338,11 @@ structure! {
     "forces by a loop" [6, 6, 0] bodies_by_loop(&floats()), bodies_by_loop_split(&floats());
     "greatest of some, by a loop" [2, 5, 0] { let xs = floats(); generate(3, |i| while_((0i64, 0.0f32), |(k, _)| k.lt(2), |(k, m)| (k + 1, m.max(xs.index(i + k)))).1) }, { let xs = floats(); generate(3, |i| while_((0i64, 0.0f32), |(k, _)| k.lt(2), |(k, m)| { let x = xs.index(k + i); (k + 1, x.max(m)) }).1) };
     "bits by a loop" [2, 4, 0] { let xs = ints(); xs.map(|x| while_((0i64, x), |(k, _)| k.lt(4), |(k, m)| (k + 1, m ^ xs.index(k))).1) }, { let xs = ints(); xs.map(|x| while_((x, 0i64), |(_, k)| k.lt(4), |(m, k)| (xs.index(k) ^ m, k + 1)).0) };
-    "recurrence by a loop" [6, 7, 4] { let xs = floats(); xs.map(|x| while_((0i64, x), |(k, _)| k.lt(4), |(k, y)| (k + 1, y * y + xs.index(k))).1) }, { let xs = floats(); xs.map(|x| while_((x, 0i64), |(_, k)| k.lt(4), |(y, k)| (xs.index(k) + y * y, k + 1)).0) };
+    "recurrence by a loop" [6, 7, 1] { let xs = floats(); xs.map(|x| while_((0i64, x), |(k, _)| k.lt(4), |(k, y)| (k + 1, y * y + xs.index(k))).1) }, { let xs = floats(); xs.map(|x| while_((x, 0i64), |(_, k)| k.lt(4), |(y, k)| (xs.index(k) + y * y, k + 1)).0) };
+    "column sums of blocks" [1, 14, 0] { let (m, c) = (grid(), grid()); let (h, w) = m.shape(); generate((h, w, 3), |(i, j, k)| c.index((i % 3, k)) * m.index((i / 3 * 3 + k, j))).sum() }, { let (m, c) = (grid(), grid()); let (h, w) = m.shape(); generate((h, w, 3), |(i, j, k)| { let (block, row) = i.quot_rem(3); m.index((block * 3 + k, j)) * c.index((row, k)) }).fold(0.0, |a, b| a + b) };
     "mandelbrot" [25, 3, 0] mandelbrot(), mandelbrot_nested();
     "awhile" [3, 0, 0] awhile(floats(), |xs: Floats| xs.sum().map(|s| s.lt(100.0)), |xs: Floats| xs.map(twice)), awhile(floats(), |xs: Floats| xs.fold(0.0, |a, b| a + b).map(|s| s.lt(100.0)), |xs: Floats| xs.map(|x| x * 2.0));
+    "awhile with a counter" [1, 2, 0] { let m = grid(); awhile((unit(0i64), m.clone()), |(k, _): (Acc<Scalar<i64>>, Grid)| k.the().lt(3), |(k, m): (Acc<Scalar<i64>>, Grid)| { let row = k.the(); (k.map(|k| k + 1), m.imap(|(_, j), x| x - m.index((row, j)))) }).1 }, { let m = grid(); awhile((m.clone(), unit(0i64)), |(_, k): (Grid, Acc<Scalar<i64>>)| k.map(|k| !k.ge(3)), |(m, k): (Grid, Acc<Scalar<i64>>)| { let row = k.the(); (m.imap(|(_, j), x| x - m.index((row, j))), k.map(|k| 1 + k)) }).0 };
     // ---- sorting
     "sort" [1, 0, 0] ints().sort(), { let xs = ints(); xs.sort() };
     "rows sorted" [1, 0, 0] grid().sort(), { let m = grid(); let order = m.argsort(); generate(order.shape(), |(r, c)| m.index((r, order.index((r, c))))) };

@@ -22,6 +22,11 @@ impl Flattener<'_> {
         mask: Option<Value>,
     ) -> SmallVec<[Scalar; 2]> {
         let c = self.val(lanes, cond);
+        if let Scalar::Size(c) = c
+            && let Some(holds) = self.b.const_size(c)
+        {
+            return self.region(lanes, if holds != 0 { then } else { else_ }, mask).into();
+        }
         if selects(lanes.levels[cond.index()], then, else_) {
             return self.select_lanes(lanes, n, c, then, else_, mask);
         }

@@ -14,11 +14,11 @@ pub(super) enum Level {
     Varying,
 }
 
-/// The level of every value of a function whose parameters vary.
-pub(super) fn levels(f: &Fun) -> Vec<Level> {
+/// The level of every value of a function, given those of its parameters.
+pub(super) fn levels(f: &Fun, params: impl IntoIterator<Item = Level>) -> Vec<Level> {
     let mut env = vec![Level::Size; f.types.len()];
-    for p in &f.body.params {
-        env[p.index()] = Level::Varying;
+    for (p, level) in f.body.params.iter().zip(params) {
+        env[p.index()] = level;
     }
     region(f, &f.body, &mut env);
     env

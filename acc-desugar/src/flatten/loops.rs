@@ -22,6 +22,9 @@ impl Flattener<'_> {
         let rank = lanes.space.len();
         let varying = lanes.levels[test.results[0].index()] == Level::Varying;
         if varying && rank > 0 && !self.faults.exact() {
+            if let Some(results) = self.ragged_loop(lanes, n, init, [test, step], mask) {
+                return results;
+            }
             return self.lane_loop(lanes, n, init, test, step, mask);
         }
         if !varying && let Some(results) = self.counted_loop(lanes, n, init, test, step, mask) {
@@ -91,7 +94,7 @@ impl Flattener<'_> {
     }
 
     /// A loop that lanes leave at different times.
-    fn lane_loop(
+    pub(super) fn lane_loop(
         &mut self,
         lanes: &mut Lanes<'_>,
         n: &Node,

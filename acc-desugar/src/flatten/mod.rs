@@ -10,15 +10,18 @@
 //! of the graph.
 
 mod affine;
+mod array_loop;
 mod branch;
 mod clamped;
 mod counted;
+mod divided;
 mod known;
 mod lazy;
 mod level;
 mod loops;
 mod permute;
 mod pieces;
+mod ragged;
 mod read;
 mod reduce;
 mod rotated;
@@ -87,6 +90,8 @@ pub fn flatten_with(program: &Program, faults: Faults) -> Graph {
         borders: HashMap::new(),
         clamped: HashMap::new(),
         rotated: HashMap::new(),
+        divided: None,
+        parted: HashMap::new(),
         affines: Vec::new(),
         loops: 0,
         sites: 0,
@@ -139,6 +144,10 @@ pub(super) struct Flattener<'a> {
     clamped: HashMap<Value, clamped::Clamped>,
     /// The remainders met of an index by the extent of its axis.
     rotated: HashMap<Value, rotated::Rotated>,
+    /// How the space of the lanes around is divided, if it may be.
+    divided: Option<divided::Divided>,
+    /// What was computed over divided spaces, by what it was put together to.
+    parted: HashMap<Value, divided::Parted>,
     /// The affine integers met so far.
     affines: Vec<affine::Affine>,
     /// The scalar loops around the current expression.
@@ -152,7 +161,7 @@ pub(super) struct Flattener<'a> {
 
 impl Flattener<'_> {
     /// Adds an array parameter to the innermost body; elements of its shape may have so many bytes for sure.
-    fn array_param(&mut self, a: ArrayId, bytes: usize) {
+    pub(super) fn array_param(&mut self, a: ArrayId, bytes: usize) {
         let flat = self.flat_params(&self.program.ty(a).clone());
         if !flat.columns.is_empty() {
             self.note_shape(&flat.shape, bytes);
@@ -168,7 +177,7 @@ impl Flattener<'_> {
     }
 
     /// An array from its extents and columns.
-    fn flat_of(&mut self, ty: &ArrayType, values: &[Value]) -> Flat {
+    pub(super) fn flat_of(&mut self, ty: &ArrayType, values: &[Value]) -> Flat {
         let (shape, columns) = values.split_at(ty.rank);
         self.extents.extend(shape.iter().copied());
         for c in columns {

@@ -8,8 +8,8 @@ use crate::graph::{Op, SizeOp, Value};
 use acc_core::ir::{Node, PrimOp, Region, Val};
 use smallvec::{SmallVec, smallvec};
 
-/// Nodes of a branch that is written once for each border.
-const MOST_COPIED: usize = 4;
+/// Nodes of all copies of a branch that is written once for each border.
+const MOST_COPIED: usize = 24;
 /// Borders that divide a space: both ends of three axes.
 const MOST_BORDERS: usize = 6;
 
@@ -85,6 +85,17 @@ impl Flattener<'_> {
     pub(super) fn note_border(&mut self, p: PrimOp, operands: &[Scalar], result: Value) {
         let [a, b] = *operands else { return };
         // Whether it holds below a size or from there on, and whether the size itself is with what is below.
+        if let (PrimOp::EqP | PrimOp::NeP, Scalar::Affine(_), Scalar::Size(n))
+        | (PrimOp::EqP | PrimOp::NeP, Scalar::Size(n), Scalar::Affine(_)) = (p, a, b)
+        {
+            let index = if matches!(a, Scalar::Affine(_)) { a } else { b };
+            let ends = [(false, false), (true, true)].map(|(below, with)| self.border(index, n, below, with));
+            if let [Some(first), Some(last)] = ends {
+                let borders = Borders { all: smallvec![last, first], inside: true };
+                self.borders.insert(result, if p == PrimOp::NeP { borders.negated() } else { borders });
+            }
+            return;
+        }
         let (index, at, below, with) = match (p, a, b) {
             (PrimOp::LtP, Scalar::Affine(_), Scalar::Size(n)) => (a, n, true, false),
             (PrimOp::LeP, Scalar::Affine(_), Scalar::Size(n)) => (a, n, true, true),
@@ -96,18 +107,49 @@ impl Flattener<'_> {
             (PrimOp::LtP, Scalar::Size(n), Scalar::Affine(_)) => (b, n, false, true),
             _ => return,
         };
-        let Some(Affine { base, terms, .. }) = self.affine_of(index) else { return };
-        if let [Term { axis, len, step }] = terms[..]
-            && self.b.const_size(base) == Some(0)
-            && self.b.const_size(step) == Some(1)
-        {
+        if let Some(border) = self.border(index, at, below, with) {
+            self.borders.insert(result, Borders::of(border));
+        }
+    }
+
+    /// What is below a position of the axis that an index runs along, or the rest; `with` the position if that is below.
+    fn border(&mut self, index: Scalar, at: Value, below: bool, with: bool) -> Option<Border> {
+        let Affine { base, terms, .. } = self.affine_of(index)?;
+        let [Term { axis, len, step }] = terms[..] else { return None };
+        // A part of an axis begins further on. What may wrap around has no borders.
+        let begins = self.b.const_size(base).is_some_and(|b| (0..=i64::from(i32::MAX)).contains(&b))
+            || self.is_extent_known(base);
+        if self.b.const_size(step) != Some(1) || !begins {
+            return None;
+        }
+        let mut at = at;
+        if with {
+            let (one, end) = (self.b.size(1), self.b.size_op(SizeOp::Add, base, len));
             // The greatest size has none after it.
-            let after = |f: &mut Self| {
-                let (least, one) = (f.b.size_op(SizeOp::Min, at, len), f.b.size(1));
-                f.b.size_op(SizeOp::Add, least, one)
-            };
-            let at = if with { after(self) } else { at };
-            self.borders.insert(result, Borders::of(Border { axis, len, at, below }));
+            if !self.is_last_of(at, end) {
+                at = self.b.size_op(SizeOp::Min, at, end);
+            }
+            at = self.b.size_op(SizeOp::Add, at, one);
+        }
+        if self.b.const_size(base) != Some(0) {
+            let after = self.b.size_op(SizeOp::Max, at, base);
+            at = self.b.size_op(SizeOp::Sub, after, base);
+        }
+        Some(Border { axis, len, at, below })
+    }
+
+    fn is_extent_known(&self, v: Value) -> bool {
+        self.extents.contains(&self.b.origin(v))
+    }
+
+    /// Whether a position is known to be no more than an extent, some before it.
+    fn is_last_of(&self, at: Value, extent: Value) -> bool {
+        match self.b.def(self.b.origin(at)) {
+            Some(Op::SizeOp(SizeOp::Sub, n, k)) => {
+                self.b.origin(*n) == self.b.origin(extent) && self.b.const_size(*k).is_some_and(|k| k >= 0)
+            }
+            Some(Op::Size(at)) => self.b.const_size(extent).is_some_and(|n| *at <= n),
+            _ => false,
         }
     }
 
@@ -127,8 +169,10 @@ impl Flattener<'_> {
         }
         let Borders { all, inside } = self.borders.get(&cond)?.clone();
         let branches = if inside { [then, else_] } else { [else_, then] };
-        let is_small = branches[1].nodes.len() <= MOST_COPIED && !branches[1].is_partial();
-        if all.len() > 1 && !is_small || all.iter().any(|b| lanes.space.get(b.axis) != Some(&b.len)) {
+        let copies = self.outside_of(&all);
+        if copies > 1 && copies * size(branches[1]) > MOST_COPIED
+            || all.iter().any(|b| lanes.space.get(b.axis) != Some(&b.len))
+        {
             return None;
         }
         Some(self.inside_and_outside(lanes, n, &all, branches, mask))
@@ -146,17 +190,26 @@ impl Flattener<'_> {
         let Some((border, others)) = borders.split_first() else { return self.region(lanes, branches[0], mask).into() };
         let len = lanes.space[border.axis];
         let zero = self.b.size(0);
-        let at = self.b.size_op(SizeOp::Max, border.at, zero);
-        let at = self.b.size_op(SizeOp::Min, at, len);
+        let at = self.within_axis(border.at, len);
         let rest = self.b.size_op(SizeOp::Sub, len, at);
+        self.extents.extend([at, rest]);
         let captured: Vec<Val> = free_values(branches);
         let mut columns: Vec<Vec<Value>> = vec![Vec::new(); n.results.len()];
-        for (inside, start, len) in [(border.below, zero, at), (!border.below, at, rest)] {
+        let parts = [(border.below, zero, at), (!border.below, at, rest)];
+        let is_empty = |this: &Self, len: Value| this.b.const_size(len) == Some(0);
+        let none = parts.iter().all(|(_, _, len)| is_empty(self, *len));
+        for (inside, start, len) in parts {
+            if is_empty(self, len) && !none {
+                continue;
+            }
             let space = lanes.space.clone();
             let outside = lanes.vals.clone();
             for v in &captured {
                 let s = self.val(lanes, *v);
-                lanes.vals[v.index()] = Some(self.piece(s, &space, border.axis, start, len));
+                lanes.vals[v.index()] = Some(match self.holds_below(s, border) {
+                    Some(below) => Scalar::Size(self.b.size(i64::from(below == (inside == border.below)))),
+                    None => self.piece(s, &space, border.axis, start, len),
+                });
             }
             lanes.space[border.axis] = len;
             let mask = mask.map(|m| self.value_piece(m, &space, border.axis, start, len));
@@ -181,11 +234,44 @@ impl Flattener<'_> {
             lanes.space = space;
         }
         let joined = columns.iter().map(|parts| {
-            let column = self.b.concat(parts, border.axis as u32);
+            let column = match parts[..] {
+                [part] => part,
+                _ => self.b.concat(parts, border.axis as u32),
+            };
             self.b.set_full(column);
             Scalar::Tensor(column)
         });
         joined.collect()
+    }
+
+    /// Whether a condition with this border alone holds below it.
+    fn holds_below(&self, s: Scalar, border: &Border) -> Option<bool> {
+        let Scalar::Tensor(v) = s else { return None };
+        match self.borders.get(&v)?.all[..] {
+            [b] => (b.axis == border.axis && b.at == border.at).then_some(b.below),
+            _ => None,
+        }
+    }
+
+    /// A position of an axis, or where it ends.
+    fn within_axis(&mut self, at: Value, len: Value) -> Value {
+        let zero = self.b.size(0);
+        if at == zero || self.b.origin(at) == self.b.origin(len) {
+            return if at == zero { at } else { len };
+        }
+        let at = self.b.size_op(SizeOp::Max, at, zero);
+        self.b.size_op(SizeOp::Min, at, len)
+    }
+
+    /// How many parts are outside of borders, but for those that are known to be empty.
+    fn outside_of(&mut self, borders: &[Border]) -> usize {
+        let mut parts = 0;
+        for b in borders {
+            let at = self.within_axis(b.at, b.len);
+            let empty = if b.below { at == b.len } else { self.b.const_size(at) == Some(0) };
+            parts += usize::from(!empty);
+        }
+        parts
     }
 
     /// A scalar on a part of an axis.
@@ -212,4 +298,11 @@ impl Flattener<'_> {
         let whole = self.spread(v, space);
         self.b.slice(whole, axis as u32, start, len, 1)
     }
+}
+
+/// How many nodes a region has, those of inner regions included.
+fn size(r: &Region) -> usize {
+    let mut nodes = 0;
+    r.visit(0, &mut |_, _| nodes += 1);
+    nodes
 }

@@ -111,7 +111,7 @@ impl Flattener<'_> {
                 .iter()
                 .zip(columns)
                 .map(|(p, c)| match p {
-                    Component::Op(k) => self.reduce_known(*k, *c).0,
+                    Component::Op(k) => self.over_parts(*c, &mut |this, rows| this.reduce_known(*k, rows).0),
                     Component::First => self.b.select(*c, axis, zero),
                     Component::Second => self.b.select(*c, axis, last),
                 })

@@ -2,6 +2,7 @@
 
 use super::Flattener;
 use super::affine::AffineId;
+use super::divided::Divided;
 use super::level::{Level, levels, on_host};
 use super::read::Lookup;
 use crate::graph::{FaultKind, SizeOp, Type, Value, Values};
@@ -40,10 +41,25 @@ impl Flattener<'_> {
         space: &[Value],
         mask: Option<Value>,
     ) -> Vec<Scalar> {
-        let mut lanes = Lanes { fun: f, levels: levels(f), vals: vec![None; f.types.len()], space: space.into() };
         let index = if indexed { self.index_of(space) } else { Vec::new() };
-        let args = index.into_iter().chain(args.iter().map(|a| Scalar::Tensor(*a)));
-        for (p, a) in f.body.params.iter().zip(args) {
+        self.apply_at(f, index, args, space, mask)
+    }
+
+    /// The same at this index.
+    pub(super) fn apply_at(
+        &mut self,
+        f: &Fun,
+        index: Vec<Scalar>,
+        args: &[Value],
+        space: &[Value],
+        mask: Option<Value>,
+    ) -> Vec<Scalar> {
+        let mut params = index;
+        params.extend(args.iter().map(|a| self.on_host_if_known(*a)).collect::<Vec<_>>());
+        let level = |s: &Scalar| if matches!(s, Scalar::Size(_)) { Level::Size } else { Level::Varying };
+        let levels = levels(f, params.iter().map(level));
+        let mut lanes = Lanes { fun: f, levels, vals: vec![None; f.types.len()], space: space.into() };
+        for (p, a) in f.body.params.iter().zip(params) {
             lanes.vals[p.index()] = Some(a);
         }
         self.region(&mut lanes, &f.body, mask)
@@ -58,16 +74,18 @@ impl Flattener<'_> {
         space: &[Value],
         mask: Option<Value>,
     ) -> Vec<Value> {
+        let mut columns = |this: &mut Self, results: Vec<Scalar>, space: &[Value]| -> Vec<Value> {
+            let columns = results.into_iter().zip(f.result_types()).map(|(s, ty)| {
+                let v = this.tensor(s, ty);
+                this.spread(v, space)
+            });
+            columns.collect()
+        };
+        if mask.is_none() {
+            return self.over_divided(f, indexed, args, space, &mut columns);
+        }
         let results = self.apply(f, indexed, args, space, mask);
-        let types: Vec<ScalarType> = f.result_types().collect();
-        results
-            .into_iter()
-            .zip(types)
-            .map(|(s, ty)| {
-                let v = self.tensor(s, ty);
-                self.spread(v, space)
-            })
-            .collect()
+        columns(self, results, space)
     }
 
     /// A tensor of lanes with the whole space's extents.
@@ -138,6 +156,20 @@ impl Flattener<'_> {
 
     pub(super) fn masked(&mut self, mask: Option<Value>, bad: Value) -> Value {
         match mask {
+            Some(m) if self.b.ty(bad) == Type::Size && !self.faults.exact() => {
+                // The host looks at the mask only if there is something to look for.
+                if self.b.const_size(bad) == Some(0) {
+                    return bad;
+                }
+                self.b.open();
+                let any = self.b.any(m);
+                let any = self.b.read_back(any);
+                let then = self.b.close(vec![any]);
+                self.b.open();
+                let none = self.b.size(0);
+                let else_ = self.b.close(vec![none]);
+                self.b.if_(bad, then, else_)[0]
+            }
             Some(m) if self.b.ty(bad) == Type::Size => {
                 let bad = self.tensor(Scalar::Size(bad), ScalarType::Bool);
                 self.b.and(m, bad)
@@ -156,7 +188,8 @@ impl Flattener<'_> {
 
     /// Notes a check of the current expression.
     pub(super) fn check(&mut self, kind: FaultKind, bad: Value, space: &[Value], details: Vec<Value>) {
-        let wanted = self.faults.checked() || matches!(kind, FaultKind::CheckFailed { .. });
+        let padded = self.divided.as_ref().is_some_and(Divided::is_padded);
+        let wanted = self.faults.checked() || padded || matches!(kind, FaultKind::CheckFailed { .. });
         if !wanted || self.b.const_size(bad) == Some(0) || self.b.const_bool(bad) == Some(false) {
             return;
         }
@@ -217,6 +250,10 @@ impl Flattener<'_> {
             ScalarOp::Select { cond, then, else_ } => {
                 let [c, t, e] = [*cond, *then, *else_].map(|v| self.val(lanes, v));
                 one(match (c, t, e) {
+                    (Scalar::Size(c), t, e) if self.b.const_size(c).is_some() => match self.b.const_size(c) {
+                        Some(0) => e,
+                        _ => t,
+                    },
                     (Scalar::Size(c), Scalar::Size(t), Scalar::Size(e)) => Scalar::Size(self.select_size(c, t, e)),
                     _ => {
                         let c = self.tensor(c, ScalarType::Bool);
@@ -264,6 +301,11 @@ impl Flattener<'_> {
             return Scalar::Size(self.host_prim(p, &sizes));
         }
         if ty == ScalarType::I64
+            && let Some(divided) = self.affine_division(lanes, p, &scalars, mask)
+        {
+            return divided;
+        }
+        if ty == ScalarType::I64
             && let Some(quotient) = self.host_quotient(p, &scalars, &lanes.space, mask)
         {
             return quotient;
@@ -272,6 +314,11 @@ impl Flattener<'_> {
             && let Some(affine) = self.affine_prim(p, &scalars)
         {
             return affine;
+        }
+        if ty == ScalarType::Bool
+            && let Some(decided) = self.decided(p, &scalars)
+        {
+            return decided;
         }
         let given = scalars.clone();
         let mut tensors: SmallVec<[Value; 2]> = scalars.into_iter().map(|s| self.tensor(s, ty)).collect();
@@ -288,6 +335,29 @@ impl Flattener<'_> {
             self.note_borders(p, &given, result);
         }
         Scalar::Tensor(result)
+    }
+
+    /// A conjunction or disjunction one side of which is known.
+    fn decided(&self, p: PrimOp, operands: &[Scalar]) -> Option<Scalar> {
+        let [a, b] = *operands else { return None };
+        let known = |s: Scalar| match s {
+            Scalar::Size(v) => self.b.const_size(v).map(|n| n != 0),
+            Scalar::Tensor(v) => self.b.const_bool(v),
+            Scalar::Affine(_) => None,
+        };
+        let decides = match p {
+            PrimOp::AndP => false,
+            PrimOp::OrP => true,
+            _ => return None,
+        };
+        let (known, other) = known(a).map(|k| (k, b)).or_else(|| known(b).map(|k| (k, a)))?;
+        Some(if known != decides {
+            other
+        } else if other == a {
+            b
+        } else {
+            a
+        })
     }
 
     /// A quotient or remainder of sizes, on the host.

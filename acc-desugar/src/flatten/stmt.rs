@@ -1,6 +1,7 @@
 //! Statements.
 
 use super::read::Lookup;
+use super::scalar::Scalar;
 use super::{Flat, Flattener, flat_types};
 use crate::graph::{Body, FaultKind, Op, SizeOp, Type, Value, Values};
 use acc_core::ir::{ArrayId, ArrayOp, Axis, Block, ForeignFun, Fun, Stmt, strict_statements};
@@ -86,13 +87,15 @@ impl Flattener<'_> {
             ArrayOp::Backpermute { shape, index, xs } => {
                 let space = self.shape_of(shape, s);
                 let from = self.array(*xs);
-                let index = self.apply(index, true, &[], &space, None);
-                let at = Lookup { array: *xs, space: &space, mask: None };
                 let loc = self.loc.clone();
-                self.b.at(&loc);
-                let columns = self.read(&at, &from.shape, &from.columns, &index);
-                let columns = columns.into_iter().map(|c| self.spread(c, &space)).collect();
-                vec![Flat { shape: space, columns }]
+                let mut read = |this: &mut Self, index: Vec<Scalar>, space: &[Value]| -> Vec<Value> {
+                    let at = Lookup { array: *xs, space, mask: None };
+                    this.b.at(&loc);
+                    let columns = this.read(&at, &from.shape, &from.columns, &index);
+                    columns.into_iter().map(|c| this.spread(c, space)).collect()
+                };
+                let columns = self.over_divided(index, true, &[], &space, &mut read);
+                vec![Flat { shape: space, columns: columns.into() }]
             }
             ArrayOp::Stencil { f, inputs } => vec![self.stencil(f, inputs)],
             ArrayOp::Argsort { xs } => vec![self.argsort(*xs)],
@@ -146,12 +149,7 @@ impl Flattener<'_> {
                 let values = self.b.if_(cond, then, else_);
                 self.split(&s.results, &values)
             }
-            ArrayOp::While { init, test, step } => {
-                let state = self.array_values(init);
-                let (test, step) = (self.test_body(test), self.body(step, &step.params));
-                let values = self.b.while_(&state, test, step);
-                self.split(&s.results, &values)
-            }
+            ArrayOp::While { init, test, step } => self.array_loop(init, test, step, &s.results),
         }
     }
 
@@ -342,7 +340,7 @@ impl Flattener<'_> {
     // ---- blocks
 
     /// A block as a body: its parameters and results as extents and columns.
-    fn body(&mut self, block: &Block, params: &[ArrayId]) -> Body {
+    pub(super) fn body(&mut self, block: &Block, params: &[ArrayId]) -> Body {
         let (eager, shapes) = (self.eager.clone(), self.shapes.clone());
         self.b.open();
         for &p in params {
@@ -354,16 +352,8 @@ impl Flattener<'_> {
         self.b.close(results)
     }
 
-    /// The test of a loop: yields its one element.
-    fn test_body(&mut self, block: &Block) -> Body {
-        let mut body = self.body(block, &block.params);
-        // A rank-0 array has no extents and, of `bool`, one column.
-        body.results.truncate(1);
-        body
-    }
-
     /// Arrays from the values of a body.
-    fn split(&mut self, arrays: &[ArrayId], values: &[Value]) -> Vec<Flat> {
+    pub(super) fn split(&mut self, arrays: &[ArrayId], values: &[Value]) -> Vec<Flat> {
         let mut rest = values;
         let mut out = Vec::new();
         for a in arrays {

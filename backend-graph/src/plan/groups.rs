@@ -162,6 +162,8 @@ impl Arranger<'_> {
         match &n.op {
             Op::Size(_) | Op::Const(_) | Op::SizeOp(..) | Op::Argument(_) | Op::Outside { .. } => true,
             Op::Extent(..) | Op::FromSize(_) | Op::Iota { .. } => true,
+            // What the host has found is no later for what element-wise operations do in between.
+            Op::Fault { bad, .. } => self.graph.ty(*bad) == Type::Size,
             Op::Prim(p, _) if p.is_partial() => false,
             Op::Prim(..) | Op::Cast(..) | Op::Clip { .. } | Op::Where(..) => {
                 n.results.iter().all(|r| matches!(self.shapes.get(*r).first(), None | Some(Extent::Const(1))))
@@ -206,6 +208,10 @@ impl Arranger<'_> {
             Op::InsertAxes(x, axes) if axes.first() != Some(&0) => (smallvec![*x], shape.len() - axes.len()),
             Op::Reduce(_, x) | Op::ArgExtreme(_, x) | Op::Select { x, axis: 1.., .. } => {
                 (smallvec![*x], shape.len() + 1)
+            }
+            // Of rows with rows, not with what all rows have.
+            Op::Contract(a, b) if [a, b].iter().all(|x| self.shapes.get(**x).first() == Some(&rows)) => {
+                (smallvec![*a, *b], shape.len() + 1)
             }
             _ => return None,
         };

@@ -7,13 +7,35 @@ use tch::TchError;
 /// The name of the executor in messages.
 pub(crate) const BACKEND: &str = "graph";
 
-/// An error of libtorch: the text of its exception, without the stack trace.
+/// An error of libtorch: that there is no memory, or the text of its exception, without the stack trace.
 #[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
-#[error("libtorch: {message}")]
+#[error("{}", said(.message))]
 #[non_exhaustive]
 pub struct TorchError {
     /// What libtorch says.
     pub message: String,
+}
+
+/// What libtorch says, in our words where these say more.
+fn said(message: &str) -> String {
+    let out_of_memory = ["can't allocate memory", "not enough memory", "out of memory"];
+    if !out_of_memory.iter().any(|text| message.contains(text)) {
+        return format!("libtorch: {message}");
+    }
+    match wanted(message) {
+        Some(bytes) => format!("no memory for an array of {bytes}"),
+        None => "no memory for an array".to_string(),
+    }
+}
+
+/// How much memory an allocation that failed asked for, as far as libtorch says.
+fn wanted(message: &str) -> Option<String> {
+    // "you tried to allocate 1024 bytes", "Tried to allocate 20.00 GiB".
+    let (_, rest) = message.split_once("ried to allocate ")?;
+    let mut words = rest.split(' ').map(|word| word.trim_end_matches(['.', ',']));
+    let (number, unit) = (words.next()?, words.next()?);
+    number.parse::<f64>().ok()?;
+    Some(format!("{number} {unit}"))
 }
 
 impl TorchError {
@@ -72,7 +94,10 @@ mod tests {
     fn an_allocation_that_cannot_succeed_is_an_error() {
         let result = Tensor::f_empty([1 << 50], (Kind::Uint8, tch::Device::Cpu));
         let error = TorchError::from(result.unwrap_err());
-        assert!(error.message.contains("memory"), "{error}");
+        assert_eq!(error.to_string(), "no memory for an array of 1125899906842624 bytes");
+        let cuda = "CUDA out of memory. Tried to allocate 20.00 GiB. GPU 0 has a total capacity of 79.10 GiB";
+        assert_eq!(TorchError::new(cuda).to_string(), "no memory for an array of 20.00 GiB");
+        assert_eq!(TorchError::new("out of memory").to_string(), "no memory for an array");
     }
 
     #[test]

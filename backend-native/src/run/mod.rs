@@ -177,10 +177,10 @@ impl<'p> Run<'p> {
                 for c in closed {
                     scalars.push(self.closed(c, s)?);
                 }
-                let value = self.array(s, op, how, scalars)?;
+                let value = self.array(s, op, how, scalars).map_err(|e| placed(e, s))?;
                 self.values[result.index()] = Some(value);
             }
-            Work::Kernel { launch, parts } => self.kernel(s, launch, parts)?,
+            Work::Kernel { launch, parts } => self.kernel(s, launch, parts).map_err(|e| placed(e, s))?,
             Work::If { cond, then, else_ } => {
                 let taken = self.closed(cond, s)?.first().is_some_and(|&c| c != 0);
                 let values = self.block(if taken { then } else { else_ })?;
@@ -318,6 +318,17 @@ fn evaluate(code: &Code, view: &View<'_>, cx: Context<'_>) -> Result<Vec<u64>, S
     m.call(1).map_err(|e| e.stop)?;
     let results = &m.tape.results;
     Ok(results.iter().map(|&r| first_bits(m.get(r, 1))).collect())
+}
+
+/// A failure of the executor, as that there is no memory, with the step during which it happened and the user's line, unless it
+/// has those of a step inside.
+fn placed(e: Error, s: &Step) -> Error {
+    match e {
+        Error::Backend { backend, message } if !message.contains("\n  in `") => {
+            Error::Backend { backend, message: format!("{message}\n  in `{}` at {}", s.op, s.loc) }
+        }
+        e => e,
+    }
 }
 
 fn located(fault: Fault, op: &'static str, loc: &Loc) -> Error {

@@ -394,6 +394,17 @@ impl Builder {
         Some((&node.op, &node.results))
     }
 
+    /// How many bodies are open.
+    pub(crate) fn depth(&self) -> usize {
+        self.bodies.len()
+    }
+
+    /// Whether a value is known in the outermost so many bodies.
+    pub(crate) fn is_within(&self, v: Value, depth: usize) -> bool {
+        let defined = self.place(v).is_some_and(|(body, _)| body < depth);
+        defined || self.bodies.iter().take(depth).any(|b| b.params.contains(&v))
+    }
+
     /// The open body and the number of the node in it that defines a value.
     pub(super) fn place(&self, v: Value) -> Option<(usize, usize)> {
         // Values are numbered in order of definition, also across bodies, but for those that came late.

@@ -3,6 +3,7 @@
 use super::Builder;
 use crate::graph::{Op, SizeOp, Type, Value, Values};
 use acc_core::data::{Prim, ScalarType};
+use acc_core::ir::PrimOp;
 
 impl Builder {
     pub(crate) fn size(&mut self, n: i64) -> Value {
@@ -78,6 +79,13 @@ impl Builder {
 
     pub(crate) fn not_size(&mut self, a: Value) -> Value {
         let zero = self.size(0);
+        // What is 0 or 1 is its double negation.
+        if let Some(&Op::SizeOp(SizeOp::Eq, x, none)) = self.def(a)
+            && none == zero
+            && matches!(self.def(x), Some(Op::SizeOp(SizeOp::Eq | SizeOp::Lt, ..)))
+        {
+            return x;
+        }
         self.size_op(SizeOp::Eq, a, zero)
     }
 
@@ -88,6 +96,10 @@ impl Builder {
     pub(crate) fn read_back(&mut self, x: Value) -> Value {
         if let Some(Op::FromSize(s)) = self.def(x) {
             return *s;
+        }
+        if let Some(s) = self.truth_of(x) {
+            let no = self.not_size(s);
+            return self.not_size(no);
         }
         if let Some(Op::Const(l)) = self.def(x) {
             let n = l.bits as i64;
@@ -110,9 +122,32 @@ impl Builder {
     /// The size that a rank-0 tensor is, if reading it costs nothing: it is known on the host, or read back already.
     pub(crate) fn known_size(&mut self, x: Value) -> Option<Value> {
         let known = matches!(self.def(x), Some(Op::FromSize(_) | Op::Const(_)))
+            || self.truth_of(x).is_some()
             || self.is_argument(self.origin(x))
             || self.bodies.iter().any(|b| b.known.contains_key(&Op::ReadBack(x)));
         known.then(|| self.read_back(x))
+    }
+
+    /// The size that a condition says is not 0.
+    fn truth_of(&self, x: Value) -> Option<Value> {
+        let Some(Op::Prim(PrimOp::NeP, args)) = self.def(x) else { return None };
+        let (Some(Op::FromSize(s)), Some(zero)) = (self.def(args[0]), self.constant_of(args[1])) else { return None };
+        (zero.bits == 0).then_some(*s)
+    }
+
+    /// A rank-0 tensor of `i64` or `bool` as a size, if the host knows it, after the checks that it waits for.
+    pub(crate) fn known_after_checks(&mut self, x: Value) -> Option<Value> {
+        if !matches!(self.ty(x), Type::Tensor { scalar: ScalarType::I64 | ScalarType::Bool, rank: 0 }) {
+            return None;
+        }
+        match self.def(x) {
+            Some(Op::Checked { .. }) => {
+                let inner = self.beneath_checks(x);
+                let size = self.known_after_checks(inner)?;
+                Some(self.checked_with(x, &[size])[0])
+            }
+            _ => self.known_size(x),
+        }
     }
 
     /// Whether some lane's position is out of bounds: see [`Op::Outside`].

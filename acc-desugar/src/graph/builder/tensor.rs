@@ -360,7 +360,7 @@ impl Builder {
     }
 
     /// What a value is apart from checks before it, which are added to these.
-    pub(super) fn unchecked(&self, v: Value, checked: &mut Vec<Value>) -> Value {
+    pub(crate) fn unchecked(&self, v: Value, checked: &mut Vec<Value>) -> Value {
         let mut v = v;
         while let Some(Op::Checked { .. }) = self.def(v) {
             checked.push(v);

@@ -127,8 +127,16 @@ impl Checked {
             Known::Max | Known::Any => "max",
         };
         let rest = t.size().last().unwrap_or(&0) - self.first;
+        let none = None::<&Tensor>;
+        // Columns that lie beside each other are reduced where they are.
+        let columns = t.f_movedim_int(-1, 0)?;
+        if t.dim() > 1 && columns.is_contiguous() {
+            let from = columns.f_narrow(0, self.first, rest)?;
+            let reduced = Tensor::f_segment_reduce(&from, name, Some(&self.lengths), none, none, 0, true, initial)?;
+            return Ok(reduced.f_movedim_int(0, -1)?);
+        }
         let (axis, from) = (shape.len() as i64 - 1, t.f_narrow(-1, self.first, rest)?.f_contiguous()?);
-        let (lengths, none) = (self.lengths.f_expand(shape, false)?.f_contiguous()?, None::<&Tensor>);
+        let lengths = self.lengths.f_expand(shape, false)?.f_contiguous()?;
         Ok(Tensor::f_segment_reduce(&from, name, Some(&lengths), none, none, axis, true, initial)?)
     }
 }

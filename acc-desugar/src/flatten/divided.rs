@@ -1,0 +1,392 @@
+//! Quotients and remainders of an index: the axis becomes two, one along which quotients run and one for remainders, and what is
+//! computed of them is affine again.
+//!
+//! `i / c` and `i % c` are how programs interleave arrays, repeat elements and whole arrays, address blocks, and take
+//! positions apart that are linear. A function that divides an index of its space is computed over the space whose axis is
+//! divided, and the result is put together again, which costs nothing beside storing it. Where the extent is no multiple of
+//! `c` for sure there may be lanes more behind the last one, which are cut off. If one of these has a fault the run is
+//! suspected of one, and repeated.
+
+use super::Flattener;
+use super::affine::{Affine, Term};
+use super::scalar::{Lanes, Scalar};
+use crate::graph::{FaultKind, Op, SizeOp, Value, Values};
+use acc_core::ir::{Fun, PrimOp, Region, ScalarOp, Val};
+use smallvec::SmallVec;
+
+/// An axis is divided so often at most.
+const MOST: usize = 4;
+
+/// A space whose axes are divided.
+#[derive(Clone)]
+pub(super) struct Divided {
+    /// The space itself.
+    whole: Values,
+    /// Of each axis the extents of those that it is divided into, the outermost first,
+    axes: Vec<Values>,
+    /// how many positions each of their positions stands for,
+    steps: Vec<Values>,
+    /// and whether these may have more positions than the axis.
+    padded: Vec<bool>,
+    /// Whether axes may get more positions: those that are nothing but divided.
+    may_pad: Vec<bool>,
+    /// What is defined in more bodies than this is not known where the space is.
+    depth: usize,
+    /// The division that an axis of the divided space needs: by what.
+    wanted: Option<(usize, Value)>,
+}
+
+/// A value computed over a divided space.
+#[derive(Clone)]
+pub(super) struct Parted {
+    value: Value,
+    space: Divided,
+}
+
+impl Divided {
+    fn new(whole: &[Value], one: Value, may_pad: Vec<bool>, depth: usize) -> Divided {
+        let axes = whole.iter().map(|n| Values::from_iter([*n])).collect();
+        let steps = vec![Values::from_iter([one]); whole.len()];
+        Divided { whole: whole.into(), axes, steps, padded: vec![false; whole.len()], may_pad, depth, wanted: None }
+    }
+
+    fn space(&self) -> Values {
+        self.axes.iter().flatten().copied().collect()
+    }
+
+    /// Whether there may be lanes behind the last one. What these read out of bounds is looked for even where faults do not
+    /// count, since it leaves the others without elements.
+    pub(super) fn is_padded(&self) -> bool {
+        self.padded.contains(&true)
+    }
+
+    fn is_whole(&self) -> bool {
+        self.axes.iter().all(|parts| parts.len() == 1)
+    }
+
+    /// The same without the last axis, if that is not divided.
+    fn without_last(&self) -> Option<Divided> {
+        let mut outer = self.clone();
+        outer.whole.pop()?;
+        outer.padded.pop()?;
+        outer.may_pad.pop()?;
+        outer.steps.pop()?;
+        (outer.axes.pop()?.len() == 1).then_some(outer)
+    }
+}
+
+impl Flattener<'_> {
+    /// Applies a function to lanes that nothing masks and makes columns of what it yields, `finish` over the space that it is
+    /// given: one whose axes are divided as the function divides their indices.
+    pub(super) fn over_divided(
+        &mut self,
+        f: &Fun,
+        indexed: bool,
+        args: &[Value],
+        space: &[Value],
+        finish: &mut dyn FnMut(&mut Self, Vec<Scalar>, &[Value]) -> Vec<Value>,
+    ) -> Vec<Value> {
+        let divides = indexed && !self.faults.exact() && divides(&f.body);
+        if !divides {
+            let results = self.apply(f, indexed, args, space, None);
+            return finish(self, results, space);
+        }
+        let may_pad = (0..space.len()).map(|k| args.is_empty() && is_divided_alone(f, f.body.params[k])).collect();
+        let one = self.b.size(1);
+        let outer = self.divided.replace(Divided::new(space, one, may_pad, self.b.depth()));
+        let (checks, sites) = (self.tokens.last().map_or(0, Vec::len), self.sites);
+        let mut results = self.apply(f, true, args, space, None);
+        for _ in 0..MOST * space.len() {
+            if !self.divide() {
+                break;
+            }
+            // What was noted on the way was of the space before.
+            if let Some(tokens) = self.tokens.last_mut() {
+                tokens.truncate(checks);
+            }
+            self.sites = sites;
+            let Some(divided) = self.divided.clone() else { break };
+            let index = self.divided_index(&divided);
+            let inner = divided.space();
+            let args: Vec<Value> = args.iter().map(|a| self.parted(*a, &divided)).collect();
+            results = self.apply_at(f, index, &args, &inner, None);
+        }
+        let inner = self.divided.as_ref().map_or_else(|| space.into(), Divided::space);
+        let columns = finish(self, results, &inner);
+        let Some(divided) = std::mem::replace(&mut self.divided, outer) else { return columns };
+        if divided.is_whole() {
+            return columns;
+        }
+        columns.into_iter().map(|c| self.put_together(c, &divided)).collect()
+    }
+
+    /// Divides the axis that the last application of a function asked for.
+    fn divide(&mut self) -> bool {
+        let Some(mut d) = self.divided.take() else { return false };
+        let wanted = d.wanted.take().and_then(|(axis, by)| {
+            let mut first = 0;
+            let (k, parts) = d.axes.iter().enumerate().find(|(_, parts)| {
+                first += parts.len();
+                axis < first
+            })?;
+            Some((k, axis + parts.len() - first, by))
+        });
+        let done = wanted.is_some_and(|(k, part, by)| {
+            let (n, step) = (d.axes[k][part], d.steps[k][part]);
+            let (count, rest) = match self.ratio(n, by) {
+                Some(count) => (count, by),
+                // Only the outermost one may end between two multiples.
+                None if d.may_pad[k] && part == 0 => {
+                    let one = self.b.size(1);
+                    let less = self.b.size_op(SizeOp::Sub, by, one);
+                    let up = self.b.size_op(SizeOp::Add, n, less);
+                    d.padded[k] = true;
+                    // No more lanes than there are positions, however much they are divided by.
+                    (self.b.size_op(SizeOp::Quot, up, by), self.b.size_op(SizeOp::Min, by, n))
+                }
+                None => return false,
+            };
+            d.axes[k][part] = rest;
+            d.axes[k].insert(part, count);
+            let above = self.b.size_op(SizeOp::Mul, by, step);
+            d.steps[k].insert(part, above);
+            self.extents.extend([count, rest]);
+            true
+        });
+        self.divided = Some(d);
+        done
+    }
+
+    /// The index along each axis of a space in terms of the axes that these are divided into.
+    fn divided_index(&mut self, d: &Divided) -> Vec<Scalar> {
+        let (zero, rank) = (self.b.size(0), d.space().len());
+        let mut axes = 0..rank;
+        let mut index = Vec::new();
+        for (parts, steps) in d.axes.iter().zip(&d.steps) {
+            let parts = parts.iter().zip(steps).zip(axes.by_ref());
+            let terms = parts.map(|((len, step), axis)| Term { axis, len: *len, step: *step }).collect();
+            index.push(self.affine(Affine { base: zero, terms, rank }));
+        }
+        index
+    }
+
+    /// A column of a space over the divided one, which has as many lanes.
+    fn parted(&mut self, column: Value, d: &Divided) -> Value {
+        let whole = self.spread(column, &d.whole);
+        let parted = self.b.reshape(whole, &d.space());
+        self.b.set_full(parted);
+        parted
+    }
+
+    /// A column of a divided space over the space itself.
+    fn put_together(&mut self, value: Value, d: &Divided) -> Value {
+        let lens: Vec<Value> = d
+            .axes
+            .iter()
+            .zip(&d.whole)
+            .zip(&d.padded)
+            .map(|((parts, n), padded)| match padded {
+                true => parts.iter().skip(1).fold(parts[0], |p, n| self.b.size_op(SizeOp::Mul, p, *n)),
+                false => *n,
+            })
+            .collect();
+        let zero = self.b.size(0);
+        let mut column = self.b.reshape(value, &lens);
+        for (axis, (n, padded)) in d.whole.iter().zip(&d.padded).enumerate() {
+            if *padded {
+                column = self.b.slice(column, axis as u32, zero, *n, 1);
+            }
+        }
+        self.b.set_full(column);
+        self.parted.insert(column, Parted { value, space: d.clone() });
+        column
+    }
+
+    /// A reduction of rows, as that of the rows of a divided space if they are these.
+    pub(super) fn over_parts(&mut self, rows: Value, reduce: &mut dyn FnMut(&mut Self, Value) -> Value) -> Value {
+        let mut checked = Vec::new();
+        let whole = self.b.unchecked(rows, &mut checked);
+        let found = self.parted.get(&whole).cloned();
+        let Some((value, outer)) = found.and_then(|p| Some((p.value, p.space.without_last()?))) else {
+            return reduce(self, rows);
+        };
+        let value = checked.into_iter().rev().fold(value, |v, c| self.b.checked_with(c, &[v])[0]);
+        let reduced = reduce(self, value);
+        self.put_together(reduced, &outer)
+    }
+
+    /// A quotient or remainder of an affine index that is affine itself, or would be if an axis was divided: then that is
+    /// asked for.
+    pub(super) fn affine_division(
+        &mut self,
+        lanes: &Lanes<'_>,
+        p: PrimOp,
+        operands: &[Scalar],
+        mask: Option<Value>,
+    ) -> Option<Scalar> {
+        let quotient = match p {
+            PrimOp::QuotP | PrimOp::DivFloorP => true,
+            PrimOp::RemP | PrimOp::ModFloorP => false,
+            _ => return None,
+        };
+        let ([Scalar::Affine(_), y], false) = (operands, self.faults.exact()) else { return None };
+        let by = match *y {
+            Scalar::Size(by) => by,
+            Scalar::Tensor(v) => match self.on_host_if_known(v) {
+                Scalar::Size(by) => by,
+                Scalar::Tensor(_) | Scalar::Affine(_) => return None,
+            },
+            Scalar::Affine(_) => return None,
+        };
+        let a = self.affine_of(operands[0])?;
+        if !self.is_natural(by) || self.b.const_size(by) == Some(0) {
+            return None;
+        }
+        let (high, rest) = self.divided_base(a.base, by)?;
+        let mut split = [SmallVec::new(), SmallVec::<[Term; 2]>::new()];
+        for t in &a.terms {
+            if !self.is_natural(t.step) {
+                return None;
+            }
+            match self.ratio(t.step, by) {
+                Some(step) => split[0].push(Term { step, ..*t }),
+                None => split[1].push(*t),
+            }
+        }
+        let [above, below] = split;
+        if !self.is_below(rest, &below, by) {
+            if rest == 0 {
+                self.ask_for(lanes, &below, by);
+            }
+            return None;
+        }
+        if self.b.const_size(by).is_none() {
+            let zero = self.b.not_size(by);
+            let bad = self.masked(mask, zero);
+            // Divided by it a space has no lane.
+            let space = self.divided.as_ref().map_or_else(|| lanes.space.clone(), |d| d.whole.clone());
+            self.check(FaultKind::DivisionByZero, bad, &space, vec![]);
+        }
+        let (base, terms) = if quotient { (high, above) } else { (self.b.size(rest), below) };
+        Some(self.affine(Affine { base, terms, rank: a.rank }))
+    }
+
+    /// The quotient and the remainder of the position of the first lane, if they are known well enough.
+    fn divided_base(&mut self, base: Value, by: Value) -> Option<(Value, i64)> {
+        match (self.b.const_size(base), self.b.const_size(by)) {
+            (Some(0), _) => Some((base, 0)),
+            (Some(base), Some(by)) if base > 0 => Some((self.b.size(base / by), base % by)),
+            _ if self.is_natural(base) => Some((self.ratio(base, by)?, 0)),
+            _ => None,
+        }
+    }
+
+    /// Whether a number and multiples of indices come to less than `by` for sure.
+    fn is_below(&mut self, rest: i64, terms: &[Term], by: Value) -> bool {
+        let constant = |s: &Self, t: &Term| {
+            let (step, len) = (s.b.const_size(t.step)?, s.b.const_size(s.at_most(t.len))?);
+            step.checked_mul((len - 1).max(0))
+        };
+        let most = terms.iter().try_fold(rest, |sum, t| sum.checked_add(constant(self, t)?));
+        if let (Some(most), Some(by)) = (most, self.b.const_size(by)) {
+            return most < by;
+        }
+        // Digits: each stands for as much as those below it have positions.
+        let mut terms: SmallVec<[Term; 4]> = terms.iter().copied().collect();
+        let mut positions = self.b.size(1);
+        while let Some(k) = terms.iter().position(|t| self.b.origin(t.step) == self.b.origin(positions)) {
+            let t = terms.remove(k);
+            positions = self.b.size_op(SizeOp::Mul, self.at_most(t.len), positions);
+        }
+        rest == 0 && terms.is_empty() && self.ratio(by, positions).is_some()
+    }
+
+    /// What an extent is no more than.
+    fn at_most(&self, extent: Value) -> Value {
+        match self.b.def(self.b.origin(extent)) {
+            Some(Op::SizeOp(SizeOp::Min, by, _)) => *by,
+            _ => extent,
+        }
+    }
+
+    /// Asks for the division of the axis that a remainder runs along and leaves.
+    fn ask_for(&mut self, lanes: &Lanes<'_>, below: &[Term], by: Value) {
+        let Some(d) = self.divided.clone() else { return };
+        let here = d.wanted.is_none() && d.space() == lanes.space && self.b.is_within(by, d.depth);
+        if !here {
+            return;
+        }
+        for t in below {
+            if let Some(part) = self.ratio(by, t.step)
+                && self.b.is_within(part, d.depth)
+                && self.b.origin(part) != self.b.origin(self.at_most(t.len))
+                && self.b.const_size(part) != Some(1)
+            {
+                if let Some(d) = &mut self.divided {
+                    d.wanted = Some((t.axis, part));
+                }
+                return;
+            }
+        }
+    }
+
+    /// How many times a size is another one, if it is that for sure.
+    fn ratio(&mut self, a: Value, b: Value) -> Option<Value> {
+        if self.b.origin(a) == self.b.origin(b) || self.b.const_size(b) == Some(1) {
+            return Some(if self.b.const_size(b) == Some(1) { a } else { self.b.size(1) });
+        }
+        if let (Some(x), Some(y)) = (self.b.const_size(a), self.b.const_size(b)) {
+            return (y > 0 && x % y == 0).then(|| self.b.size(x / y));
+        }
+        let Some(&Op::SizeOp(SizeOp::Mul | SizeOp::Count, x, y)) = self.b.def(self.b.origin(a)) else { return None };
+        if let Some(x) = self.ratio(x, b) {
+            return Some(self.b.size_op(SizeOp::Mul, x, y));
+        }
+        let y = self.ratio(y, b)?;
+        Some(self.b.size_op(SizeOp::Mul, x, y))
+    }
+
+    /// Whether a size is not negative for sure.
+    fn is_natural(&self, v: Value) -> bool {
+        let v = self.b.origin(v);
+        if self.extents.contains(&v) {
+            return true;
+        }
+        match self.b.def(v) {
+            Some(Op::Size(n)) => *n >= 0,
+            Some(Op::SizeOp(SizeOp::Mul | SizeOp::Count | SizeOp::Add | SizeOp::Quot, a, b)) => [a, b]
+                .into_iter()
+                .all(|x| self.extents.contains(&self.b.origin(*x)) || self.b.const_size(*x).is_some_and(|n| n >= 0)),
+            _ => false,
+        }
+    }
+}
+
+/// Whether anything is divided.
+fn divides(r: &Region) -> bool {
+    r.nodes.iter().any(|n| match &n.op {
+        ScalarOp::Prim(p, _) => is_division(*p),
+        op => op.regions().into_iter().any(|r| acc_core::grow_stack(|| divides(r))),
+    })
+}
+
+fn is_division(p: PrimOp) -> bool {
+    matches!(p, PrimOp::QuotP | PrimOp::RemP | PrimOp::DivFloorP | PrimOp::ModFloorP)
+}
+
+/// Whether all that a function does with an index is to divide it, and it does nothing that may take forever where there is no
+/// lane.
+fn is_divided_alone(f: &Fun, index: Val) -> bool {
+    let mut alone = !f.body.results.contains(&index);
+    f.body.visit(0, &mut |n, _| {
+        alone &= match &n.op {
+            ScalarOp::Prim(p, args) if is_division(*p) => args[1] != index,
+            ScalarOp::While { .. } | ScalarOp::Foreign { .. } => false,
+            op => {
+                let yields = op.regions().into_iter().any(|r| r.results.contains(&index));
+                !yields && !op.operands().contains(&index)
+            }
+        };
+    });
+    alone
+}
