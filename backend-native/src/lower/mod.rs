@@ -13,6 +13,7 @@ pub(crate) mod sweep;
 
 use crate::kernel::{self, Body, Finish, Kernel, Loads, Output};
 use crate::llvm::Codes;
+use crate::run::{Bits, point};
 use crate::tile::compile::compile;
 use crate::tile::machine::Code;
 use crate::tile::tape::Inst;
@@ -159,6 +160,8 @@ pub(crate) struct Launch {
     pub turned: Option<Box<Turned>>,
     /// Cost of a point, in units of one vectorised addition.
     pub cost: usize,
+    /// Whether it is of one point, and so little that no launch is worth it.
+    pub little: bool,
     /// Whether its rows [lie across memory](Kernel::lies_across).
     pub across: bool,
     /// Whether a combination can fault, demand an array or fail to end.
@@ -176,6 +179,12 @@ pub(crate) struct Launch {
 }
 
 impl Launch {
+    /// Whether a kernel is of one point, and so little that no launch is worth it.
+    pub(crate) fn is_little(kernel: &Kernel) -> bool {
+        let stores = |o: &Output| matches!(o.finish, Finish::Store);
+        kernel.axes.is_empty() && kernel.outputs.iter().all(stores) && point::is_little(&kernel.element)
+    }
+
     /// Whether its bodies read an array; what a scatter begins with is not read by them.
     pub(crate) fn reads(&self, a: ArrayId) -> bool {
         self.arrays().any(|b| b == a)
@@ -213,8 +222,9 @@ pub(crate) struct Turned {
 
 /// A closed function.
 pub(crate) enum Closed {
-    Known(Vec<u64>),
-    Code(Box<Code>),
+    Known(Bits),
+    /// As tiles run it, and, where it is little, to be evaluated as it is.
+    Code { code: Box<Code>, body: Option<Box<Body>> },
 }
 
 /// Lowers a program; `fused` tells whether producers are fused into consumers, `checks` whether an index out of bounds
@@ -509,11 +519,14 @@ impl<'a> Lowering<'a> {
         let mut b = kernel::Builder::with_params(&[], loc.clone());
         let results = b.inline(f, &[], &mut Elements::new(self, Vec::new(), &[]))?;
         let body = self.finished(b, results);
-        let known: Option<Vec<u64>> =
+        let known: Option<Bits> =
             body.region.results.iter().map(|v| body.consts.iter().find(|(c, _)| c == v).map(|(_, l)| l.bits)).collect();
         Ok(match known {
             Some(bits) if body.region.nodes.is_empty() => Closed::Known(bits),
-            _ => Closed::Code(Box::new(Code::new(compile(&body), 1))),
+            _ => Closed::Code {
+                code: Box::new(Code::new(compile(&body), 1)),
+                body: point::is_little(&body).then(|| Box::new(body)),
+            },
         })
     }
 

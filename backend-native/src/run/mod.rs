@@ -6,6 +6,7 @@ mod compact;
 mod kernel;
 pub(crate) mod launch;
 pub(crate) mod marks;
+pub(crate) mod point;
 mod rows;
 mod scatter;
 mod scheduled;
@@ -20,11 +21,11 @@ pub(crate) mod threads;
 
 use crate::lower::{BlockPlan, Closed, How, Plan, Step, Work};
 use crate::tile::lanes::first_bits;
-use crate::tile::machine::{Code, Input, Machine, Space, Stop};
+use crate::tile::machine::{Code, Input, Stop};
 use acc_core::data::{ArrayData, Column, ColumnSlice, Prim};
 use acc_core::ir::{ArrayId, ArrayOp, ArrayType, ForeignFun, Loc};
 use acc_core::{Error, Fault, foreign, trace};
-use launch::{Context, NO_SPACE, Names, bind};
+use launch::{Binding, Context, NO_SPACE, Names};
 use marks::Marks;
 use smallvec::SmallVec;
 
@@ -37,8 +38,11 @@ pub(crate) struct Value {
     /// Its elements, where few are marked, until they are needed in memory.
     pub marks: Option<Marks>,
     /// The values of the statement's closed function that its elements depend on (the position of a slice).
-    pub scalars: Vec<u64>,
+    pub scalars: Bits,
 }
+
+/// Scalars as bits.
+pub(crate) type Bits = SmallVec<[u64; 4]>;
 
 /// One run of a plan.
 pub(crate) struct Run<'a> {
@@ -60,8 +64,7 @@ impl Names for View<'_> {
         if v.marks.is_some() {
             return None;
         }
-        let columns = v.columns.iter().flatten().map(Column::slice).collect();
-        Some(Input { shape: &v.shape, columns })
+        Some(Input { shape: &v.shape, columns: v.columns.as_deref().unwrap_or(&[]) })
     }
 
     fn marks(&self, a: ArrayId) -> Option<(&Marks, usize)> {
@@ -87,7 +90,7 @@ pub(crate) fn run(plan: &Plan, args: &[ArrayData], cx: Context<'_>) -> Result<Ve
 
 fn value_of(a: &ArrayData) -> Value {
     let columns = Some(a.columns().iter().cloned().collect());
-    Value { shape: a.shape().into(), columns, marks: None, scalars: Vec::new() }
+    Value { shape: a.shape().into(), columns, marks: None, scalars: Bits::new() }
 }
 
 fn defect(message: String) -> Error {
@@ -173,11 +176,11 @@ impl<'p> Run<'p> {
         match &s.work {
             Work::Array { op, closed, how } => {
                 let result = s.results[0];
-                let mut scalars = Vec::with_capacity(closed.len());
+                let mut scalars: SmallVec<[Bits; 2]> = SmallVec::new();
                 for c in closed {
                     scalars.push(self.closed(c, s)?);
                 }
-                let value = self.array(s, op, how, scalars)?;
+                let value = self.array(s, op, how, &scalars)?;
                 self.values[result.index()] = Some(value);
             }
             Work::Kernel { launch, parts } => self.kernel(s, launch, parts)?,
@@ -270,9 +273,9 @@ impl<'p> Run<'p> {
         }
     }
 
-    fn array(&mut self, s: &Step, op: &ArrayOp, how: &How, closed: Vec<Vec<u64>>) -> Result<Value, Error> {
-        let shape = shape::of(op, &closed, &self.values).map_err(|fault| located(fault, s.op, &s.loc))?;
-        let scalars = scalars_of(op, &closed);
+    fn array(&mut self, s: &Step, op: &ArrayOp, how: &How, closed: &[Bits]) -> Result<Value, Error> {
+        let shape = shape::of(op, closed, &self.values).map_err(|fault| located(fault, s.op, &s.loc))?;
+        let scalars = scalars_of(op, closed);
         let source = || op.arrays().first().and_then(|a| self.values[a.index()].as_ref()?.columns.clone());
         let columns = match how {
             How::Fused => None,
@@ -297,10 +300,13 @@ impl<'p> Run<'p> {
     }
 
     /// The values of a closed function.
-    fn closed(&mut self, c: &Closed, s: &Step) -> Result<Vec<u64>, Error> {
+    fn closed(&mut self, c: &Closed, s: &Step) -> Result<Bits, Error> {
         let code = match c {
             Closed::Known(bits) => return Ok(bits.clone()),
-            Closed::Code(code) => code,
+            Closed::Code { code, body } => match body.as_ref().and_then(|body| point::evaluate(body, &self.values)) {
+                Some(bits) => return Ok(bits),
+                None => code,
+            },
         };
         loop {
             match evaluate(code, &View { values: &self.values }, self.cx) {
@@ -311,10 +317,9 @@ impl<'p> Run<'p> {
     }
 }
 
-fn evaluate(code: &Code, view: &View<'_>, cx: Context<'_>) -> Result<Vec<u64>, Stop> {
-    let bound = bind(code, view, cx.limits);
-    let space: &Space = &NO_SPACE;
-    let mut m = Machine::new(code, &bound, space);
+fn evaluate(code: &Code, view: &View<'_>, cx: Context<'_>) -> Result<Bits, Stop> {
+    let body = Binding::new(code, view, cx.limits);
+    let mut m = body.machine(&NO_SPACE);
     m.call(1).map_err(|e| e.stop)?;
     let results = &m.tape.results;
     Ok(results.iter().map(|&r| first_bits(m.get(r, 1))).collect())
@@ -325,10 +330,10 @@ fn located(fault: Fault, op: &'static str, loc: &Loc) -> Error {
 }
 
 /// The values of the closed function that an array's elements depend on.
-fn scalars_of(op: &ArrayOp, closed: &[Vec<u64>]) -> Vec<u64> {
+fn scalars_of(op: &ArrayOp, closed: &[Bits]) -> Bits {
     match op {
         ArrayOp::Slice { .. } => closed.first().cloned().unwrap_or_default(),
-        _ => Vec::new(),
+        _ => Bits::new(),
     }
 }
 
