@@ -73,6 +73,8 @@ pub(crate) struct BlockPlan {
     pub strict: Vec<bool>,
     /// The arrays that nothing needs any more once the step is evaluated.
     pub dead: Vec<Vec<ArrayId>>,
+    /// The arrays from outside that nothing in the block needs any more then.
+    pub last: Vec<Vec<ArrayId>>,
     /// Steps whose kernels may take a block of rows one after the other.
     pub sweeps: Vec<Sweep>,
     pub results: Vec<ArrayId>,
@@ -241,6 +243,7 @@ pub(crate) fn lower(program: &Program, fused: bool, checks: bool) -> Result<Plan
             steps: Vec::new(),
             strict: Vec::new(),
             dead: Vec::new(),
+            last: Vec::new(),
             sweeps: Vec::new(),
             results: Vec::new(),
         },
@@ -315,9 +318,9 @@ impl<'a> Lowering<'a> {
             step_is_strict.push(unit.iter().any(|&k| strict[k]));
             plan.steps.push(Step { results, loc, op, needs, work });
         }
-        let dead = self.dead(b, &units, &step_is_strict);
+        let (dead, last) = self.dead(b, &units, &step_is_strict);
         let (params, results) = (b.params.clone(), b.results.clone());
-        let mut block = BlockPlan { params, steps, strict: step_is_strict, dead, sweeps: Vec::new(), results };
+        let mut block = BlockPlan { params, steps, strict: step_is_strict, dead, last, sweeps: Vec::new(), results };
         if self.fused {
             block.sweeps = sweep::sweeps(plan, &block, |a, steps| self.is_used(b, &units, a, steps));
         }
@@ -428,9 +431,9 @@ impl<'a> Lowering<'a> {
         })
     }
 
-    /// For each unit, the block's own arrays, its parameters among them, that are used last by it. What a unit on demand
-    /// uses, and what the block yields, stays.
-    fn dead(&self, b: &Block, units: &[Vec<usize>], strict: &[bool]) -> Vec<Vec<ArrayId>> {
+    /// For each unit, the block's own arrays, its parameters among them, that are used last by it, and those from outside. What
+    /// a unit on demand uses, and what the block yields, stays.
+    fn dead(&self, b: &Block, units: &[Vec<usize>], strict: &[bool]) -> (Vec<Vec<ArrayId>>, Vec<Vec<ArrayId>>) {
         let own = b.stmts.iter().flat_map(|s| &s.results).chain(&b.params).copied();
         let own: HashSet<ArrayId> = own.collect();
         let mut kept: HashSet<ArrayId> = b.results.iter().copied().collect();
@@ -438,11 +441,12 @@ impl<'a> Lowering<'a> {
         for (unit, _) in units.iter().zip(strict).filter(|(_, strict)| !**strict) {
             kept.extend(uses(unit));
         }
-        let mut dead = vec![Vec::new(); units.len()];
-        for (unit, dead) in units.iter().zip(&mut dead).rev() {
-            dead.extend(uses(unit).into_iter().filter(|a| own.contains(a) && kept.insert(*a)));
-        }
-        dead
+        let last = units.iter().rev().map(|unit| {
+            let last = uses(unit).into_iter().filter(|a| kept.insert(*a));
+            last.partition(|a| own.contains(a))
+        });
+        let last: Vec<(Vec<ArrayId>, Vec<ArrayId>)> = last.collect();
+        last.into_iter().rev().unzip()
     }
 
     /// Whether a block yields an array, or units other than these may need it.

@@ -49,7 +49,7 @@ pub(crate) struct Run<'a> {
     plan: &'a Plan,
     values: Vec<Option<Value>>,
     /// The arrays that nothing needs after the step being evaluated.
-    dying: &'a [ArrayId],
+    dying: SmallVec<[ArrayId; 4]>,
     cx: Context<'a>,
 }
 
@@ -80,11 +80,11 @@ impl Names for View<'_> {
 
 /// Runs a plan on arguments.
 pub(crate) fn run(plan: &Plan, args: &[ArrayData], cx: Context<'_>) -> Result<Vec<ArrayData>, Error> {
-    let mut r = Run { plan, values: vec![None; plan.types.len()], dying: &[], cx };
+    let mut r = Run { plan, values: vec![None; plan.types.len()], dying: SmallVec::new(), cx };
     for (p, a) in plan.body.params.iter().zip(args) {
         r.values[p.index()] = Some(value_of(a));
     }
-    let results = r.block(&plan.body)?;
+    let results = r.block(&plan.body, &[])?;
     results.into_iter().zip(&plan.body.results).map(|(v, &a)| r.host_array(v, a)).collect()
 }
 
@@ -98,15 +98,15 @@ fn defect(message: String) -> Error {
 }
 
 impl<'p> Run<'p> {
-    /// Evaluates a block whose parameters are set; its results.
-    fn block(&mut self, b: &'p BlockPlan) -> Result<Vec<Value>, Error> {
+    /// Evaluates a block whose parameters are set; its results. Of the arrays from outside nothing needs these after the block.
+    fn block(&mut self, b: &'p BlockPlan, ending: &[ArrayId]) -> Result<SmallVec<[Value; 2]>, Error> {
         for &s in &b.steps {
             for r in &self.plan.steps[s].results {
                 self.values[r.index()] = None;
             }
         }
         let mut done = 0;
-        for (at, ((&s, &strict), dead)) in b.steps.iter().zip(&b.strict).zip(&b.dead).enumerate() {
+        for (at, (((&s, &strict), dead), last)) in b.steps.iter().zip(&b.strict).zip(&b.dead).zip(&b.last).enumerate() {
             if let Some(sweep) = b.sweeps.iter().find(|sweep| sweep.steps.start == at)
                 && self.sweep(b, sweep)?
             {
@@ -115,7 +115,8 @@ impl<'p> Run<'p> {
                 done = sweep.steps.end;
             }
             if strict && at >= done {
-                let around = std::mem::replace(&mut self.dying, dead);
+                let dying = dead.iter().chain(last.iter().filter(|a| ending.contains(a))).copied().collect();
+                let around = std::mem::replace(&mut self.dying, dying);
                 self.force_step(s)?;
                 self.dying = around;
                 for a in dead {
@@ -186,7 +187,8 @@ impl<'p> Run<'p> {
             Work::Kernel { launch, parts } => self.kernel(s, launch, parts)?,
             Work::If { cond, then, else_ } => {
                 let taken = self.closed(cond, s)?.first().is_some_and(|&c| c != 0);
-                let values = self.block(if taken { then } else { else_ })?;
+                let ending = self.dying.clone();
+                let values = self.block(if taken { then } else { else_ }, &ending)?;
                 for (r, v) in s.results.iter().zip(values) {
                     self.values[r.index()] = Some(v);
                 }
@@ -198,11 +200,11 @@ impl<'p> Run<'p> {
                 }
             }
             Work::While { init, test, step } => {
-                let mut state = init.iter().map(|&a| self.force(a)).collect::<Result<Vec<_>, _>>()?;
+                let mut state = init.iter().map(|&a| self.force(a)).collect::<Result<SmallVec<[_; 2]>, _>>()?;
                 loop {
                     self.cx.limits.check()?;
                     self.enter(test, state.iter().cloned());
-                    let go = self.block(test)?;
+                    let go = self.block(test, &[])?;
                     self.leave(test);
                     let go = go.first().and_then(|v| v.columns.as_ref()?.first().map(|c| first_bits(c.slice())));
                     if go.is_none_or(|g| g == 0) {
@@ -210,7 +212,7 @@ impl<'p> Run<'p> {
                     }
                     // The step alone has the state, so that it can write into it.
                     self.enter(step, state);
-                    state = self.block(step)?;
+                    state = self.block(step, &[])?;
                     self.leave(step);
                 }
                 for (r, v) in s.results.iter().zip(state) {
@@ -228,7 +230,7 @@ impl<'p> Run<'p> {
         function: &ForeignFun,
         xs: &[ArrayId],
         fallback: &'p BlockPlan,
-    ) -> Result<Vec<Value>, Error> {
+    ) -> Result<SmallVec<[Value; 2]>, Error> {
         let args = xs.iter().map(|&a| self.force(a)).collect::<Result<Vec<_>, _>>()?;
         let host_args = || {
             let arrays = args.iter().zip(xs).map(|(v, &a)| self.host_array(v.clone(), a));
@@ -251,7 +253,7 @@ impl<'p> Run<'p> {
             }
         }
         self.enter(fallback, args);
-        self.block(fallback)
+        self.block(fallback, &[])
     }
 
     fn host_array(&self, v: Value, a: ArrayId) -> Result<ArrayData, Error> {
