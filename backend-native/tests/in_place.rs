@@ -76,3 +76,41 @@ fn what_is_needed_later_or_read_meanwhile_is_copied() {
         }
     }
 }
+
+/// A loop that adds a few numbers to a large array in every other step, and leaves it alone in the others.
+const BRANCHES: &str = "program(xs: [1]i64, u: [1]i64) {
+  n: [0]i64 = generate(shape: || (), f: || 0i64)
+  k: [0]i64, r: [1]i64 = awhile(n, xs,
+    test: |k: [0]i64, s: [1]i64| { t: [0]bool = map(k, f: |%k: i64| lt(%k, 10i64)) yield t },
+    step: |k: [0]i64, s: [1]i64| {
+      j: [0]i64 = map(k, f: |%k: i64| add(%k, 1i64))
+      r: [1]i64 = acond(cond: || eq(rem(k[], 2i64), 0i64),
+        then: {
+          w: [1]i64 = permute(u, into: s, combine: |%x: i64, %y: i64| add(%x, %y), target: |%i: i64| (1u8, mul(%i, 7i64)))
+          yield w
+        }, else: { yield s })
+      yield j, r
+    })
+  yield r
+}";
+
+#[test]
+fn a_branch_that_scatters_into_the_state_of_a_loop_copies_it_once() {
+    let n = 1_000_000;
+    let args = [numbers(0..n), numbers(0..50)];
+    // The second one needs the state after the branch, and copies it.
+    let later = BRANCHES.replace("yield j, r", "q: [1]i64 = zip_with(r, s, f: |%x: i64, %y: i64| sub(%x, %y)) yield j, q");
+    for (text, copies) in [(BRANCHES, 1), (&later, 2)] {
+        let program = parse(text);
+        let want = reference(&program, &args).unwrap();
+        for native in [Native::compiled(), Native::tiles()] {
+            let run = |bytes: u64| {
+                native.run_untyped(&program, &args, &RunLimits { max_bytes: Some(bytes), ..RunLimits::none() })
+            };
+            let one = 8 * n as u64;
+            assert_eq!(run(copies * one + one / 2 + one * (copies - 1)).unwrap(), want);
+            assert!(matches!(run(copies * one - one / 2), Err(Error::Limit(_))));
+        }
+    }
+    assert_eq!(args[0], numbers(0..n));
+}

@@ -186,7 +186,7 @@ impl<'a> Call<'a> {
             Word::First(_) => 0,
             Word::End(a) => input(a).map_or(0, |i| i.shape.iter().product::<usize>() as u64),
             Word::Column(a, leaf) => {
-                input(a).and_then(|i| i.columns.get(leaf as usize)).map_or(0, |&c| column_address(c))
+                input(a).and_then(|i| i.columns.get(leaf as usize)).map_or(0, |c| column_address(c.slice()))
             }
             Word::Scalar(a, position) => names.scalar(a, position),
             Word::Out(_)

@@ -13,6 +13,7 @@ pub(crate) mod sweep;
 
 use crate::kernel::{self, Body, Finish, Kernel, Loads, Output};
 use crate::llvm::Codes;
+use crate::run::{Bits, point};
 use crate::tile::compile::compile;
 use crate::tile::machine::Code;
 use crate::tile::tape::Inst;
@@ -72,6 +73,8 @@ pub(crate) struct BlockPlan {
     pub strict: Vec<bool>,
     /// The arrays that nothing needs any more once the step is evaluated.
     pub dead: Vec<Vec<ArrayId>>,
+    /// The arrays from outside that nothing in the block needs any more then.
+    pub last: Vec<Vec<ArrayId>>,
     /// Steps whose kernels may take a block of rows one after the other.
     pub sweeps: Vec<Sweep>,
     pub results: Vec<ArrayId>,
@@ -159,6 +162,8 @@ pub(crate) struct Launch {
     pub turned: Option<Box<Turned>>,
     /// Cost of a point, in units of one vectorised addition.
     pub cost: usize,
+    /// Whether it is of one point, and so little that no launch is worth it.
+    pub little: bool,
     /// Whether its rows [lie across memory](Kernel::lies_across).
     pub across: bool,
     /// Whether a combination can fault, demand an array or fail to end.
@@ -176,6 +181,12 @@ pub(crate) struct Launch {
 }
 
 impl Launch {
+    /// Whether a kernel is of one point, and so little that no launch is worth it.
+    pub(crate) fn is_little(kernel: &Kernel) -> bool {
+        let stores = |o: &Output| matches!(o.finish, Finish::Store);
+        kernel.axes.is_empty() && kernel.outputs.iter().all(stores) && point::is_little(&kernel.element)
+    }
+
     /// Whether its bodies read an array; what a scatter begins with is not read by them.
     pub(crate) fn reads(&self, a: ArrayId) -> bool {
         self.arrays().any(|b| b == a)
@@ -213,8 +224,9 @@ pub(crate) struct Turned {
 
 /// A closed function.
 pub(crate) enum Closed {
-    Known(Vec<u64>),
-    Code(Box<Code>),
+    Known(Bits),
+    /// As tiles run it, and, where it is little, to be evaluated as it is.
+    Code { code: Box<Code>, body: Option<Box<Body>> },
 }
 
 /// How programs are lowered: what [`Options`](crate::Options) says of it.
@@ -238,6 +250,7 @@ pub(crate) fn lower(program: &Program, settings: Settings) -> Result<Plan, Error
             steps: Vec::new(),
             strict: Vec::new(),
             dead: Vec::new(),
+            last: Vec::new(),
             sweeps: Vec::new(),
             results: Vec::new(),
         },
@@ -311,9 +324,9 @@ impl<'a> Lowering<'a> {
             step_is_strict.push(unit.iter().any(|&k| strict[k]));
             plan.steps.push(Step { results, loc, op, needs, work });
         }
-        let dead = self.dead(b, &units, &step_is_strict);
+        let (dead, last) = self.dead(b, &units, &step_is_strict);
         let (params, results) = (b.params.clone(), b.results.clone());
-        let mut block = BlockPlan { params, steps, strict: step_is_strict, dead, sweeps: Vec::new(), results };
+        let mut block = BlockPlan { params, steps, strict: step_is_strict, dead, last, sweeps: Vec::new(), results };
         if self.settings.fuse {
             block.sweeps = sweep::sweeps(plan, &block, |a, steps| self.is_used(b, &units, a, steps));
         }
@@ -424,9 +437,9 @@ impl<'a> Lowering<'a> {
         })
     }
 
-    /// For each unit, the block's own arrays, its parameters among them, that are used last by it. What a unit on demand
-    /// uses, and what the block yields, stays.
-    fn dead(&self, b: &Block, units: &[Vec<usize>], strict: &[bool]) -> Vec<Vec<ArrayId>> {
+    /// For each unit, the block's own arrays, its parameters among them, that are used last by it, and those from outside. What
+    /// a unit on demand uses, and what the block yields, stays.
+    fn dead(&self, b: &Block, units: &[Vec<usize>], strict: &[bool]) -> (Vec<Vec<ArrayId>>, Vec<Vec<ArrayId>>) {
         let own = b.stmts.iter().flat_map(|s| &s.results).chain(&b.params).copied();
         let own: HashSet<ArrayId> = own.collect();
         let mut kept: HashSet<ArrayId> = b.results.iter().copied().collect();
@@ -434,11 +447,12 @@ impl<'a> Lowering<'a> {
         for (unit, _) in units.iter().zip(strict).filter(|(_, strict)| !**strict) {
             kept.extend(uses(unit));
         }
-        let mut dead = vec![Vec::new(); units.len()];
-        for (unit, dead) in units.iter().zip(&mut dead).rev() {
-            dead.extend(uses(unit).into_iter().filter(|a| own.contains(a) && kept.insert(*a)));
-        }
-        dead
+        let last = units.iter().rev().map(|unit| {
+            let last = uses(unit).into_iter().filter(|a| kept.insert(*a));
+            last.partition(|a| own.contains(a))
+        });
+        let last: Vec<(Vec<ArrayId>, Vec<ArrayId>)> = last.collect();
+        last.into_iter().rev().unzip()
     }
 
     /// Whether a block yields an array, or units other than these may need it.
@@ -516,11 +530,14 @@ impl<'a> Lowering<'a> {
         let mut b = kernel::Builder::with_params(&[], loc.clone());
         let results = b.inline(f, &[], &mut Elements::new(self, Vec::new(), &[]))?;
         let body = self.finished(b, results);
-        let known: Option<Vec<u64>> =
+        let known: Option<Bits> =
             body.region.results.iter().map(|v| body.consts.iter().find(|(c, _)| c == v).map(|(_, l)| l.bits)).collect();
         Ok(match known {
             Some(bits) if body.region.nodes.is_empty() => Closed::Known(bits),
-            _ => Closed::Code(Box::new(Code::new(compile(&body), 1))),
+            _ => Closed::Code {
+                code: Box::new(Code::new(compile(&body), 1)),
+                body: point::is_little(&body).then(|| Box::new(body)),
+            },
         })
     }
 

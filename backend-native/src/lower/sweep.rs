@@ -106,7 +106,7 @@ fn reads_own_rows(kernel: &Kernel, arrays: &HashSet<ArrayId>) -> bool {
 fn looks_at(c: &Closed, arrays: &HashSet<ArrayId>) -> bool {
     match c {
         Closed::Known(_) => false,
-        Closed::Code(code) => code.tape.arrays.iter().any(|a| arrays.contains(a)),
+        Closed::Code { code, .. } => code.tape.arrays.iter().any(|a| arrays.contains(a)),
     }
 }
 

@@ -1,11 +1,10 @@
 //! Epilogues that run once a launch's folds, scan or scatter are complete: element by element, over their results.
 
-use super::launch::{Columns, Job, JobOutput, Names, bind};
+use super::launch::{Binding, Columns, Job, JobOutput, Names};
 use super::marks::Marks;
 use super::store::store;
 use crate::kernel::Output;
 use crate::tile::machine::{Input, Stop};
-use acc_core::data::Column;
 use acc_core::ir::ArrayId;
 
 /// Adds the results of the epilogue, if it runs now, over results of this shape.
@@ -25,7 +24,7 @@ pub(crate) fn epilogue(job: &Job<'_>, shape: &[usize], mut columns: Vec<Columns>
     let names = Completed { before: job.names, results, shape };
     let after = Job {
         launch,
-        element: bind(&launch.element, &names, job.cx.limits),
+        element: Binding::new(&launch.element, &names, job.cx.limits),
         outputs: launch.kernel.outputs.iter().map(of_output).collect(),
         epilogue: None,
         extents,
@@ -48,7 +47,7 @@ impl Names for Completed<'_> {
     fn input(&self, a: ArrayId) -> Option<Input<'_>> {
         match self.results.iter().find(|(o, _)| o.result == a) {
             Some((_, columns)) => {
-                Some(Input { shape: self.shape, columns: columns.iter().map(Column::slice).collect() })
+                Some(Input { shape: self.shape, columns })
             }
             None => self.before.input(a),
         }

@@ -1,16 +1,20 @@
 //! Launches kernels for a run: extents of the results, what the kernel begins with, and the way that fits its axes.
 
-use super::launch::{Columns, Job, JobEpilogue, JobOutput, bind};
+use super::launch::{Binding, Columns, Job, JobEpilogue, JobOutput, finish};
 use super::marks::{self, Marks};
-use super::{Run, Value, View, after, compact, located, rows, scalars_of, scatter, segments, shape, store};
+use super::{Bits, Run, Value, View, after, compact, located, point, rows, scalars_of, scatter, segments, shape, store};
 use crate::buffer::AnyBuffer;
 use crate::kernel::{AxisKind, Finish, Initial};
 use crate::lower::{Launch, Part, Step};
+use crate::tile::lanes;
 use crate::tile::machine::Stop;
-use acc_core::data::{Column, ColumnSlice};
+use acc_core::data::{Column, ColumnSlice, ScalarType};
 use acc_core::ir::ArrayId;
 use acc_core::{Error, Fault, timeline};
 use smallvec::SmallVec;
+
+/// The initial value of each result of a kernel.
+pub(super) type Inits = SmallVec<[Option<Bits>; 2]>;
 
 impl Run<'_> {
     /// Launches a kernel until it demands nothing more.
@@ -26,7 +30,7 @@ impl Run<'_> {
         let mut begun = self.take_initial(launch);
         loop {
             let mut span = timeline::span(timeline::Kind::Kernel, || launch.kernel.title());
-            let done = written.take().map(Ok);
+            let done = written.take().map(Ok).or_else(|| self.at_point(launch));
             match done.unwrap_or_else(|| self.launch(launch, &inits, counts.as_ref(), begun.take())) {
                 Ok(columns) => {
                     span.note("bytes", || bytes(&columns));
@@ -52,8 +56,8 @@ impl Run<'_> {
         s: &Step,
         launch: &Launch,
         parts: &[Part],
-    ) -> Result<Vec<Option<Vec<u64>>>, Error> {
-        let mut inits = Vec::with_capacity(parts.len());
+    ) -> Result<Inits, Error> {
+        let mut inits = Inits::new();
         for (p, o) in parts.iter().zip(launch.outputs()) {
             if matches!(o.finish, Finish::Compact) {
                 inits.push(None);
@@ -66,7 +70,7 @@ impl Run<'_> {
                 }
             }
             let fault = |fault| located(fault, p.name, &p.loc);
-            let mut closed = Vec::with_capacity(p.closed.len());
+            let mut closed: SmallVec<[Bits; 2]> = SmallVec::new();
             // Where no segment begins with it, an initial value is not needed.
             let segments = matches!(o.finish, Finish::Segments { .. });
             if !segments || !shape::of(&p.op, &[], &self.values).map_err(fault)?.contains(&0) {
@@ -162,7 +166,7 @@ impl Run<'_> {
         let begun = s.results.iter().copied().filter(|r| parts.iter().all(|p| p.result != *r));
         for a in own.chain(begun) {
             self.values[a.index()] =
-                Some(Value { shape: shape.clone(), columns: None, marks: None, scalars: Vec::new() });
+                Some(Value { shape: shape.clone(), columns: None, marks: None, scalars: Bits::new() });
         }
         for p in parts.iter().take(1) {
             self.addressable(p.result, &shape).map_err(|fault| located(fault, p.name, &p.loc))?;
@@ -170,12 +174,27 @@ impl Run<'_> {
         Ok((counts, written))
     }
 
+    /// The results of a kernel of one point that is not worth a launch, unless something is in its way.
+    fn at_point(&self, launch: &Launch) -> Option<Result<Vec<Columns>, Stop>> {
+        if !launch.little {
+            return None;
+        }
+        let (element, mut results) = (&launch.kernel.element, point::evaluate(&launch.kernel.element, &self.values)?.into_iter());
+        let columns = launch.kernel.outputs.iter().map(|o| {
+            let types: SmallVec<[ScalarType; 2]> = launch.kernel.values(o).iter().map(|&v| element.ty(v)).collect();
+            let mut columns = self.cx.columns(&types, 1).map_err(Stop::Error)?;
+            columns.iter_mut().zip(&mut results).for_each(|(column, bits)| lanes::fill(column.as_out(), bits));
+            Ok(finish(columns))
+        });
+        Some(columns.collect())
+    }
+
     /// Launches a kernel whose results have their extents; of a compaction the counts are known, and a scatter may combine into
     /// memory that is `begun`.
     fn launch(
         &self,
         launch: &Launch,
-        inits: &[Option<Vec<u64>>],
+        inits: &[Option<Bits>],
         counts: Option<&compact::Counts>,
         begun: Option<Vec<AnyBuffer>>,
     ) -> Result<Vec<Columns>, Stop> {
@@ -186,7 +205,7 @@ impl Run<'_> {
     fn job<T>(
         &self,
         launch: &Launch,
-        inits: &[Option<Vec<u64>>],
+        inits: &[Option<Bits>],
         run: impl FnOnce(&Job<'_>, &View<'_>) -> Result<T, Stop>,
     ) -> Result<T, Stop> {
         let view = View { values: &self.values };
@@ -194,23 +213,22 @@ impl Run<'_> {
     }
 
     /// The same of a view.
-    pub(super) fn bound<'a>(&'a self, launch: &'a Launch, inits: &[Option<Vec<u64>>], view: &'a View<'a>) -> Job<'a> {
+    pub(super) fn bound<'a>(&'a self, launch: &'a Launch, inits: &[Option<Bits>], view: &'a View<'a>) -> Job<'a> {
         let shape = |a: ArrayId| self.values[a.index()].as_ref().map(|v| v.shape.clone()).unwrap_or_default();
-        let types = |a: ArrayId| self.plan.types[a.index()].elt.leaves().to_vec();
+        let types = |a: ArrayId| self.plan.types[a.index()].elt.leaves().as_slice().into();
         let outputs = launch.kernel.outputs.iter().zip(&launch.combine).zip(inits).map(|((output, combine), init)| {
-            let combine = combine.as_ref().map(|c| (c, bind(c, view, self.cx.limits)));
+            let combine = combine.as_ref().map(|c| Binding::new(c, view, self.cx.limits));
             let leaves = launch.kernel.values(output).iter().skip(output.finish.lead());
             let types = leaves.map(|&v| launch.kernel.element.ty(v)).collect();
             JobOutput { output, combine, init: init.clone(), types }
         });
         let epilogue = launch.epilogue.as_ref().zip(launch.kernel.epilogue.as_ref()).map(|(code, e)| JobEpilogue {
-            code,
-            bound: bind(code, view, self.cx.limits),
+            body: Binding::new(code, view, self.cx.limits),
             outputs: e.outputs.iter().map(|o| (o.values.clone(), types(o.result))).collect(),
         });
         Job {
             launch,
-            element: bind(&launch.element, view, self.cx.limits),
+            element: Binding::new(&launch.element, view, self.cx.limits),
             outputs: outputs.collect(),
             epilogue,
             extents: shape(launch.over),
@@ -275,9 +293,9 @@ impl Run<'_> {
             (_, Some(code)) => code,
             (_, None) => return Ok(Vec::new()),
         };
-        let bound = bind(computed, view, self.cx.limits);
+        let body = Binding::new(computed, view, self.cx.limits);
         let results: Vec<usize> = (0..o.types.len()).collect();
-        store::fill(self.cx, (computed, &bound), shape, &o.types, &results, job.launch.cost, false, None)
+        store::fill(self.cx, &body, shape, &o.types, &results, job.launch.cost, false, None)
     }
 }
 

@@ -1,5 +1,6 @@
 //! What all launches share: binding, tiles with their events, tasks on threads.
 
+use super::Bits;
 use super::marks::Marks;
 use super::threads::shares::Shares;
 use super::threads::team::Team;
@@ -181,21 +182,33 @@ pub(crate) trait Names: Sync {
     fn scalar(&self, a: ArrayId, position: u32) -> u64;
 }
 
-/// Binds the names of a body.
-pub(crate) fn bind<'a>(code: &Code, names: &'a dyn Names, limits: &'a RunLimits) -> Bound<'a> {
-    let tape = &code.tape;
-    Bound {
-        inputs: tape.arrays.iter().map(|&a| names.input(a)).collect(),
-        scalars: tape.scalars.iter().map(|&(a, p)| names.scalar(a, p)).collect(),
-        uniforms: (0..tape.groups).map(|_| OnceLock::new()).collect(),
-        limits,
+/// A body with its names bound.
+pub(crate) struct Binding<'a> {
+    pub code: &'a Code,
+    pub bound: Bound<'a>,
+}
+
+impl<'a> Binding<'a> {
+    pub(crate) fn new(code: &'a Code, names: &'a dyn Names, limits: &'a RunLimits) -> Binding<'a> {
+        let tape = &code.tape;
+        let bound = Bound {
+            inputs: tape.arrays.iter().map(|&a| names.input(a)).collect(),
+            scalars: tape.scalars.iter().map(|&(a, p)| names.scalar(a, p)).collect(),
+            uniforms: (0..tape.groups).map(|_| OnceLock::new()).collect(),
+            limits,
+        };
+        Binding { code, bound }
+    }
+
+    pub(crate) fn machine<'b>(&'b self, space: &'b Space) -> Machine<'b> {
+        Machine::new(self.code, &self.bound, space)
     }
 }
 
 /// A launch with its names bound.
 pub(crate) struct Job<'a> {
     pub launch: &'a Launch,
-    pub element: Bound<'a>,
+    pub element: Binding<'a>,
     pub outputs: Vec<JobOutput<'a>>,
     pub epilogue: Option<JobEpilogue<'a>>,
     /// Extents of all axes.
@@ -207,17 +220,16 @@ pub(crate) struct Job<'a> {
 /// An output of a launch.
 pub(crate) struct JobOutput<'a> {
     pub output: &'a Output,
-    pub combine: Option<(&'a Code, Bound<'a>)>,
+    pub combine: Option<Binding<'a>>,
     /// The initial value of a fold or scan.
-    pub init: Option<Vec<u64>>,
-    pub types: Vec<ScalarType>,
+    pub init: Option<Bits>,
+    pub types: SmallVec<[ScalarType; 2]>,
 }
 
 impl JobOutput<'_> {
     pub(crate) fn combiner(&self) -> Option<Combiner<'_>> {
-        let (code, bound) = self.combine.as_ref()?;
         let partial = self.output.finish.combine().is_some_and(Body::is_partial);
-        Some(Combiner { machine: Machine::new(code, bound, &NO_SPACE), partial })
+        Some(Combiner { machine: self.combine.as_ref()?.machine(&NO_SPACE), partial })
     }
 
     /// Whether elements are combined, so that an epilogue takes the results.
@@ -254,21 +266,20 @@ impl JobOutput<'_> {
 
 /// The epilogue of a launch.
 pub(crate) struct JobEpilogue<'a> {
-    pub code: &'a Code,
-    pub bound: Bound<'a>,
+    pub body: Binding<'a>,
     /// Which results of the body each output takes, and their types.
-    pub outputs: Vec<(Range<usize>, Vec<ScalarType>)>,
+    pub outputs: Vec<(Range<usize>, SmallVec<[ScalarType; 2]>)>,
 }
 
 impl JobEpilogue<'_> {
     pub(crate) fn machine<'b>(&'b self, space: &'b Space) -> Machine<'b> {
-        Machine::new(self.code, &self.bound, space)
+        self.body.machine(space)
     }
 
     /// Which of the leaves it takes its results are, in order, if it computes nothing and each is another one; `axes` is the
     /// rank of its index.
     pub(crate) fn hands_on(&self, axes: usize) -> Option<Vec<usize>> {
-        let tape = &self.code.tape;
+        let tape = &self.body.code.tape;
         let leaf = |r: usize| tape.params.iter().skip(axes).position(|p| *p == tape.results[r]);
         let leaves: Option<Vec<usize>> = self.outputs.iter().flat_map(|(values, _)| values.clone().map(leaf)).collect();
         let distinct = |leaves: &Vec<usize>| leaves.iter().enumerate().all(|(k, leaf)| !leaves[..k].contains(leaf));
@@ -299,7 +310,7 @@ pub(crate) static NO_SPACE: LazyLock<Space> = LazyLock::new(|| Space { extents: 
 
 impl Job<'_> {
     pub(crate) fn machine<'b>(&'b self, space: &'b Space) -> Machine<'b> {
-        Machine::new(&self.launch.element, &self.element, space)
+        self.element.machine(space)
     }
 
     /// The kernel's machine code in a form, bound to what it reads; none if tiles are to run it.
@@ -328,8 +339,8 @@ impl Job<'_> {
     }
 
     /// What folds and scans begin with, leaf by leaf: the initial values, where there are any.
-    pub(crate) fn begins_with(&self) -> Vec<u64> {
-        let values = |o: &JobOutput<'_>| o.init.clone().unwrap_or_else(|| vec![0; o.types.len()]);
+    pub(crate) fn begins_with(&self) -> Bits {
+        let values = |o: &JobOutput<'_>| o.init.clone().unwrap_or_else(|| smallvec::smallvec![0; o.types.len()]);
         self.outputs.iter().flat_map(values).collect()
     }
 

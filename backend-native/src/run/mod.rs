@@ -6,6 +6,7 @@ mod compact;
 mod kernel;
 pub(crate) mod launch;
 pub(crate) mod marks;
+pub(crate) mod point;
 mod rows;
 mod scatter;
 mod scheduled;
@@ -20,11 +21,11 @@ pub(crate) mod threads;
 
 use crate::lower::{BlockPlan, Closed, How, Plan, Step, Work};
 use crate::tile::lanes::first_bits;
-use crate::tile::machine::{Code, Input, Machine, Space, Stop};
+use crate::tile::machine::{Code, Input, Stop};
 use acc_core::data::{ArrayData, Column, ColumnSlice, Prim};
 use acc_core::ir::{ArrayId, ArrayOp, ArrayType, ForeignFun, Loc};
 use acc_core::{Error, Fault, foreign, trace};
-use launch::{Context, NO_SPACE, Names, bind};
+use launch::{Binding, Context, NO_SPACE, Names};
 use marks::Marks;
 use smallvec::SmallVec;
 
@@ -37,15 +38,18 @@ pub(crate) struct Value {
     /// Its elements, where few are marked, until they are needed in memory.
     pub marks: Option<Marks>,
     /// The values of the statement's closed function that its elements depend on (the position of a slice).
-    pub scalars: Vec<u64>,
+    pub scalars: Bits,
 }
+
+/// Scalars as bits.
+pub(crate) type Bits = SmallVec<[u64; 4]>;
 
 /// One run of a plan.
 pub(crate) struct Run<'a> {
     plan: &'a Plan,
     values: Vec<Option<Value>>,
     /// The arrays that nothing needs after the step being evaluated.
-    dying: &'a [ArrayId],
+    dying: SmallVec<[ArrayId; 4]>,
     cx: Context<'a>,
 }
 
@@ -60,8 +64,7 @@ impl Names for View<'_> {
         if v.marks.is_some() {
             return None;
         }
-        let columns = v.columns.iter().flatten().map(Column::slice).collect();
-        Some(Input { shape: &v.shape, columns })
+        Some(Input { shape: &v.shape, columns: v.columns.as_deref().unwrap_or(&[]) })
     }
 
     fn marks(&self, a: ArrayId) -> Option<(&Marks, usize)> {
@@ -77,17 +80,17 @@ impl Names for View<'_> {
 
 /// Runs a plan on arguments.
 pub(crate) fn run(plan: &Plan, args: &[ArrayData], cx: Context<'_>) -> Result<Vec<ArrayData>, Error> {
-    let mut r = Run { plan, values: vec![None; plan.types.len()], dying: &[], cx };
+    let mut r = Run { plan, values: vec![None; plan.types.len()], dying: SmallVec::new(), cx };
     for (p, a) in plan.body.params.iter().zip(args) {
         r.values[p.index()] = Some(value_of(a));
     }
-    let results = r.block(&plan.body)?;
+    let results = r.block(&plan.body, &[])?;
     results.into_iter().zip(&plan.body.results).map(|(v, &a)| r.host_array(v, a)).collect()
 }
 
 fn value_of(a: &ArrayData) -> Value {
     let columns = Some(a.columns().iter().cloned().collect());
-    Value { shape: a.shape().into(), columns, marks: None, scalars: Vec::new() }
+    Value { shape: a.shape().into(), columns, marks: None, scalars: Bits::new() }
 }
 
 fn defect(message: String) -> Error {
@@ -95,15 +98,15 @@ fn defect(message: String) -> Error {
 }
 
 impl<'p> Run<'p> {
-    /// Evaluates a block whose parameters are set; its results.
-    fn block(&mut self, b: &'p BlockPlan) -> Result<Vec<Value>, Error> {
+    /// Evaluates a block whose parameters are set; its results. Of the arrays from outside nothing needs these after the block.
+    fn block(&mut self, b: &'p BlockPlan, ending: &[ArrayId]) -> Result<SmallVec<[Value; 2]>, Error> {
         for &s in &b.steps {
             for r in &self.plan.steps[s].results {
                 self.values[r.index()] = None;
             }
         }
         let mut done = 0;
-        for (at, ((&s, &strict), dead)) in b.steps.iter().zip(&b.strict).zip(&b.dead).enumerate() {
+        for (at, (((&s, &strict), dead), last)) in b.steps.iter().zip(&b.strict).zip(&b.dead).zip(&b.last).enumerate() {
             if let Some(sweep) = b.sweeps.iter().find(|sweep| sweep.steps.start == at)
                 && self.sweep(b, sweep)?
             {
@@ -112,7 +115,8 @@ impl<'p> Run<'p> {
                 done = sweep.steps.end;
             }
             if strict && at >= done {
-                let around = std::mem::replace(&mut self.dying, dead);
+                let dying = dead.iter().chain(last.iter().filter(|a| ending.contains(a))).copied().collect();
+                let around = std::mem::replace(&mut self.dying, dying);
                 self.force_step(s)?;
                 self.dying = around;
                 for a in dead {
@@ -173,17 +177,18 @@ impl<'p> Run<'p> {
         match &s.work {
             Work::Array { op, closed, how } => {
                 let result = s.results[0];
-                let mut scalars = Vec::with_capacity(closed.len());
+                let mut scalars: SmallVec<[Bits; 2]> = SmallVec::new();
                 for c in closed {
                     scalars.push(self.closed(c, s)?);
                 }
-                let value = self.array(s, op, how, scalars).map_err(|e| placed(e, s))?;
+                let value = self.array(s, op, how, &scalars).map_err(|e| placed(e, s))?;
                 self.values[result.index()] = Some(value);
             }
             Work::Kernel { launch, parts } => self.kernel(s, launch, parts).map_err(|e| placed(e, s))?,
             Work::If { cond, then, else_ } => {
                 let taken = self.closed(cond, s)?.first().is_some_and(|&c| c != 0);
-                let values = self.block(if taken { then } else { else_ })?;
+                let ending = self.dying.clone();
+                let values = self.block(if taken { then } else { else_ }, &ending)?;
                 for (r, v) in s.results.iter().zip(values) {
                     self.values[r.index()] = Some(v);
                 }
@@ -195,11 +200,11 @@ impl<'p> Run<'p> {
                 }
             }
             Work::While { init, test, step } => {
-                let mut state = init.iter().map(|&a| self.force(a)).collect::<Result<Vec<_>, _>>()?;
+                let mut state = init.iter().map(|&a| self.force(a)).collect::<Result<SmallVec<[_; 2]>, _>>()?;
                 loop {
                     self.cx.limits.check()?;
                     self.enter(test, state.iter().cloned());
-                    let go = self.block(test)?;
+                    let go = self.block(test, &[])?;
                     self.leave(test);
                     let go = go.first().and_then(|v| v.columns.as_ref()?.first().map(|c| first_bits(c.slice())));
                     if go.is_none_or(|g| g == 0) {
@@ -207,7 +212,7 @@ impl<'p> Run<'p> {
                     }
                     // The step alone has the state, so that it can write into it.
                     self.enter(step, state);
-                    state = self.block(step)?;
+                    state = self.block(step, &[])?;
                     self.leave(step);
                 }
                 for (r, v) in s.results.iter().zip(state) {
@@ -225,7 +230,7 @@ impl<'p> Run<'p> {
         function: &ForeignFun,
         xs: &[ArrayId],
         fallback: &'p BlockPlan,
-    ) -> Result<Vec<Value>, Error> {
+    ) -> Result<SmallVec<[Value; 2]>, Error> {
         let args = xs.iter().map(|&a| self.force(a)).collect::<Result<Vec<_>, _>>()?;
         let host_args = || {
             let arrays = args.iter().zip(xs).map(|(v, &a)| self.host_array(v.clone(), a));
@@ -248,7 +253,7 @@ impl<'p> Run<'p> {
             }
         }
         self.enter(fallback, args);
-        self.block(fallback)
+        self.block(fallback, &[])
     }
 
     fn host_array(&self, v: Value, a: ArrayId) -> Result<ArrayData, Error> {
@@ -270,9 +275,9 @@ impl<'p> Run<'p> {
         }
     }
 
-    fn array(&mut self, s: &Step, op: &ArrayOp, how: &How, closed: Vec<Vec<u64>>) -> Result<Value, Error> {
-        let shape = shape::of(op, &closed, &self.values).map_err(|fault| located(fault, s.op, &s.loc))?;
-        let scalars = scalars_of(op, &closed);
+    fn array(&mut self, s: &Step, op: &ArrayOp, how: &How, closed: &[Bits]) -> Result<Value, Error> {
+        let shape = shape::of(op, closed, &self.values).map_err(|fault| located(fault, s.op, &s.loc))?;
+        let scalars = scalars_of(op, closed);
         let source = || op.arrays().first().and_then(|a| self.values[a.index()].as_ref()?.columns.clone());
         let columns = match how {
             How::Fused => None,
@@ -297,10 +302,13 @@ impl<'p> Run<'p> {
     }
 
     /// The values of a closed function.
-    fn closed(&mut self, c: &Closed, s: &Step) -> Result<Vec<u64>, Error> {
+    fn closed(&mut self, c: &Closed, s: &Step) -> Result<Bits, Error> {
         let code = match c {
             Closed::Known(bits) => return Ok(bits.clone()),
-            Closed::Code(code) => code,
+            Closed::Code { code, body } => match body.as_ref().and_then(|body| point::evaluate(body, &self.values)) {
+                Some(bits) => return Ok(bits),
+                None => code,
+            },
         };
         loop {
             match evaluate(code, &View { values: &self.values }, self.cx) {
@@ -311,10 +319,9 @@ impl<'p> Run<'p> {
     }
 }
 
-fn evaluate(code: &Code, view: &View<'_>, cx: Context<'_>) -> Result<Vec<u64>, Stop> {
-    let bound = bind(code, view, cx.limits);
-    let space: &Space = &NO_SPACE;
-    let mut m = Machine::new(code, &bound, space);
+fn evaluate(code: &Code, view: &View<'_>, cx: Context<'_>) -> Result<Bits, Stop> {
+    let body = Binding::new(code, view, cx.limits);
+    let mut m = body.machine(&NO_SPACE);
     m.call(1).map_err(|e| e.stop)?;
     let results = &m.tape.results;
     Ok(results.iter().map(|&r| first_bits(m.get(r, 1))).collect())
@@ -336,10 +343,10 @@ fn located(fault: Fault, op: &'static str, loc: &Loc) -> Error {
 }
 
 /// The values of the closed function that an array's elements depend on.
-fn scalars_of(op: &ArrayOp, closed: &[Vec<u64>]) -> Vec<u64> {
+fn scalars_of(op: &ArrayOp, closed: &[Bits]) -> Bits {
     match op {
         ArrayOp::Slice { .. } => closed.first().cloned().unwrap_or_default(),
-        _ => Vec::new(),
+        _ => Bits::new(),
     }
 }
 

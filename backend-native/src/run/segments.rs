@@ -64,7 +64,7 @@ pub(crate) fn segments(job: &Job<'_>, o: &JobOutput<'_>) -> Result<Columns, Stop
         return Ok(Columns::new());
     };
     let input = job.names.input(*offsets).ok_or(Stop::Demand(*offsets))?;
-    let offsets = input.columns.first().and_then(|c| i64::of_slice(*c)).unwrap_or(&[]);
+    let offsets = input.columns.first().and_then(|c| i64::of_slice(c.slice())).unwrap_or(&[]);
     let (rows, count) = (outer.iter().product::<usize>(), offsets.len().saturating_sub(1));
     let mut out = job.cx.columns(&o.types, rows * count).map_err(Stop::Error)?;
     if count == 0 {

@@ -1,6 +1,6 @@
 //! Extents of results, and the faults that belong to them.
 
-use super::{Value, int};
+use super::{Bits, Value, int};
 use acc_core::Fault;
 use acc_core::ir::{ArrayId, ArrayOp, Axis, Boundary, StencilInput};
 use smallvec::SmallVec;
@@ -12,21 +12,21 @@ pub(super) fn size(shape: &[usize]) -> Option<usize> {
     acc_core::data::shape_size(shape).ok()
 }
 
-fn asked(extents: Option<&Vec<u64>>) -> Result<Shape, Fault> {
-    let extents: Vec<i64> = extents.into_iter().flatten().map(|&b| int(b)).collect();
+fn asked(extents: Option<&Bits>) -> Result<Shape, Fault> {
+    let extents: SmallVec<[i64; 4]> = extents.into_iter().flatten().map(|&b| int(b)).collect();
     if extents.iter().any(|&e| e < 0) {
-        return Err(Fault::NegativeExtent { shape: extents });
+        return Err(Fault::NegativeExtent { shape: extents.to_vec() });
     }
     let shape: Shape = extents.iter().map(|&e| e as usize).collect();
     match size(&shape) {
         Some(_) => Ok(shape),
-        None => Err(Fault::ShapeOverflow { shape: extents }),
+        None => Err(Fault::ShapeOverflow { shape: extents.to_vec() }),
     }
 }
 
 /// The extents that an operation's result has; `closed` are the values of its closed functions. Operands are
 /// evaluated.
-pub(super) fn of(op: &ArrayOp, closed: &[Vec<u64>], values: &[Option<Value>]) -> Result<Shape, Fault> {
+pub(super) fn of(op: &ArrayOp, closed: &[Bits], values: &[Option<Value>]) -> Result<Shape, Fault> {
     let shape = |a: &ArrayId| values[a.index()].as_ref().map(|v| v.shape.clone()).unwrap_or_default();
     match op {
         ArrayOp::Generate { .. } | ArrayOp::Backpermute { .. } => asked(closed.first()),

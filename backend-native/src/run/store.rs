@@ -1,10 +1,10 @@
 //! Launches that store each element at its point.
 
-use super::launch::{CALL, Columns, Context, Cut, Job, Piece, finish, first_event, pieces, task_len};
+use super::launch::{Binding, CALL, Columns, Context, Cut, Job, Piece, finish, first_event, pieces, task_len};
 use crate::buffer::{AnyBuffer, LINE, OutSlice};
 use crate::llvm::code::{Call, Computed, Memory, Part};
 use crate::llvm::{self, Form, reads_element_by_element};
-use crate::tile::machine::{Bound, Code, Machine, Outcome, Space, Stop};
+use crate::tile::machine::{Code, Machine, Outcome, Space, Stop};
 use crate::tile::memory;
 use acc_core::data::ScalarType;
 use smallvec::SmallVec;
@@ -34,8 +34,7 @@ pub(crate) fn store(job: &Job<'_>) -> Result<Vec<Columns>, Stop> {
     let types: Vec<ScalarType> = job.outputs.iter().flat_map(|o| o.types.iter().copied()).collect();
     let results: Vec<usize> = job.outputs.iter().flat_map(|o| o.output.values.clone()).collect();
     let across = job.launch.kernel.strides_along(job.extents.len().saturating_sub(1));
-    let element = (&job.launch.element, &job.element);
-    let out = fill(job.cx, element, &job.extents, &types, &results, job.launch.cost, across, Some(job))?;
+    let out = fill(job.cx, &job.element, &job.extents, &types, &results, job.launch.cost, across, Some(job))?;
     let mut columns = finish(out).into_iter();
     Ok(job.outputs.iter().map(|o| columns.by_ref().take(o.types.len()).collect()).collect())
 }
@@ -45,7 +44,7 @@ pub(crate) fn store(job: &Job<'_>) -> Result<Vec<Columns>, Stop> {
 #[allow(clippy::too_many_arguments)] // A body, its space, and what is made of it.
 pub(crate) fn fill(
     cx: Context<'_>,
-    (code, bound): (&Code, &Bound<'_>),
+    body: &Binding<'_>,
     extents: &[usize],
     types: &[ScalarType],
     results: &[usize],
@@ -53,7 +52,7 @@ pub(crate) fn fill(
     across: bool,
     kernel: Option<&Job<'_>>,
 ) -> Result<Vec<AnyBuffer>, Stop> {
-    let n: usize = extents.iter().product();
+    let (n, code): (usize, &Code) = (extents.iter().product(), body.code);
     let mut out = cx.columns(types, n).map_err(Stop::Error)?;
     let space = Space { extents: extents.into(), lo: 0, hi: extents.len() };
     let parallel = cx.parallel(n, cost);
@@ -86,7 +85,7 @@ pub(crate) fn fill(
             {
                 return Ok(());
             }
-            let m = m.get_or_insert_with(|| Machine::new(code, bound, &space));
+            let m = m.get_or_insert_with(|| body.machine(&space));
             let width = if by_squares { TURNED.min(code.lanes) } else { PANEL };
             m.row_after_row = row.map(|row| (piece.start + piece.len).div_ceil(row));
             let in_panels = row.is_some_and(|row| panels(&mut piece, m, results, (row, width), stream).is_ok());

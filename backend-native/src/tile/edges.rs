@@ -73,13 +73,13 @@ impl<'a> Machine<'a> {
             if lanes.stride == 1 && inside == (0..n) {
                 for (&leaf, &out) in leaves.iter().zip(outs) {
                     let at = lanes.address(0) as usize;
-                    self.refs[out as usize] = Some(lanes::part(input.columns[leaf as usize], at, n));
+                    self.refs[out as usize] = Some(lanes::part(input.columns[leaf as usize].slice(), at, n));
                 }
                 return;
             }
             if access.for_chains && lanes.stride == 1 && outs.iter().all(|&out| self.is_long(out, n, &inside)) {
                 for (&leaf, &out) in leaves.iter().zip(outs) {
-                    self.read_ends(&lanes, input.columns[leaf as usize], out);
+                    self.read_ends(&lanes, input.columns[leaf as usize].slice(), out);
                 }
                 return;
             }
@@ -90,7 +90,7 @@ impl<'a> Machine<'a> {
             let len = (row - j).min(n - k);
             let lanes = self.row(access, input.shape, strides, edge, line, j..j + len);
             for (&leaf, o) in leaves.iter().zip(&mut taken) {
-                lanes.read(input.columns[leaf as usize], 0..len, k, o);
+                lanes.read(input.columns[leaf as usize].slice(), 0..len, k, o);
             }
             k += len;
             j = 0;

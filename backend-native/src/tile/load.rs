@@ -101,7 +101,7 @@ impl<'a> Machine<'a> {
         let same = self.at.first().copied().filter(|_| same);
         let filled = if same.is_some() { self.filled(access, outs, n) } else { n };
         for (&leaf, &out) in leaves.iter().zip(outs) {
-            let (column, mut o) = (input.columns[leaf as usize], self.take(out));
+            let (column, mut o) = (input.columns[leaf as usize].slice(), self.take(out));
             match same {
                 Some(at) => lanes::fill_from(column, at, filled, &mut o),
                 None => lanes::gather_at(column, &self.at[..n], o.out()),
@@ -202,14 +202,14 @@ impl<'a> Machine<'a> {
             Pattern::Contiguous => {
                 let at = (origin + self.start as i64) as usize;
                 for (&leaf, &out) in leaves.iter().zip(outs) {
-                    self.refs[out as usize] = Some(lanes::part(input.columns[leaf as usize], at, n));
+                    self.refs[out as usize] = Some(lanes::part(input.columns[leaf as usize].slice(), at, n));
                 }
             }
             Pattern::Same => {
                 let n = self.filled(access, outs, n);
                 for (&leaf, &out) in leaves.iter().zip(outs) {
                     let mut o = self.take(out);
-                    lanes::fill_from(input.columns[leaf as usize], origin as usize, n, &mut o);
+                    lanes::fill_from(input.columns[leaf as usize].slice(), origin as usize, n, &mut o);
                     self.put(out, o);
                 }
             }
@@ -221,7 +221,7 @@ impl<'a> Machine<'a> {
                 if step == 1 && first + n <= row {
                     let at = (origin + self.outer(coefficients, self.start / row.max(1)) + first as i64) as usize;
                     for (&leaf, &out) in leaves.iter().zip(outs) {
-                        self.refs[out as usize] = Some(lanes::part(input.columns[leaf as usize], at, n));
+                        self.refs[out as usize] = Some(lanes::part(input.columns[leaf as usize].slice(), at, n));
                     }
                     return;
                 }
@@ -237,7 +237,7 @@ impl<'a> Machine<'a> {
                     let at = (origin + self.outer(coefficients, line) + step * j as i64) as usize;
                     for (&leaf, o) in leaves.iter().zip(&mut taken) {
                         let (_, to) = o.out().split_at(k);
-                        lanes::strided(input.columns[leaf as usize], at, step as isize, len, to);
+                        lanes::strided(input.columns[leaf as usize].slice(), at, step as isize, len, to);
                     }
                     k += len;
                     j = 0;

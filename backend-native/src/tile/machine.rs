@@ -9,7 +9,7 @@ use super::tape::{Call, Inst, Slot, Tape};
 use super::turned::Turned;
 use crate::buffer::AlignedVec;
 use crate::run::marks::Near;
-use acc_core::data::{ColumnSlice, Lit};
+use acc_core::data::{Column, ColumnSlice, Lit};
 use acc_core::ir::{ArrayId, Loc};
 use acc_core::{Error, Fault, RunLimits};
 use smallvec::SmallVec;
@@ -98,11 +98,11 @@ const MOST_KEPT_BYTES: usize = 128 << 20;
 static KEPT_BYTES: AtomicUsize = AtomicUsize::new(0);
 
 /// An array that a body reads.
-#[derive(Clone)]
+#[derive(Clone, Copy)]
 pub(crate) struct Input<'a> {
     pub shape: &'a [usize],
     /// The columns; none for an array that is fused and never stored.
-    pub columns: Vec<ColumnSlice<'a>>,
+    pub columns: &'a [Column],
 }
 
 /// What a launch binds the names of a tape to.

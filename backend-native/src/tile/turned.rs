@@ -51,7 +51,7 @@ impl<'a> Machine<'a> {
         if !self.turned[plan].as_ref().is_some_and(|t| t.has(line, first, n)) {
             let from = (origin + self.outer(coefficients, line) + step * first as i64) as usize;
             let mut kept = self.turned[plan].take().map(|t| t.leaves).unwrap_or_default();
-            let columns = || leaves.iter().map(|&leaf| input.columns[leaf as usize]);
+            let columns = || leaves.iter().map(|&leaf| input.columns[leaf as usize].slice());
             // As many rows as a line holds, or some lines, from a line's beginning on if the array begins at one.
             let lines = if columns().all(in_registers) { (LINES / leaves.len().max(1)).max(1) } else { 1 };
             let most = lines * columns().map(|c| LINE / c.ty().size()).max().unwrap_or(1);

@@ -1,7 +1,8 @@
 //! Kernels that read arrays element by element: their axes are as good as one.
 
-use crate::kernel::{AxisKind, Finish, Ix, Kernel, Op, Region};
-use acc_core::ir::ArrayId;
+use crate::kernel::{AxisKind, Finish, Ix, Kernel, Op, Region, row_major};
+use acc_core::data::ScalarType;
+use acc_core::ir::{ArrayId, Val};
 
 /// Whether a kernel reads each array at the point it computes, and takes the point for nothing else; `whole` says of
 /// an array that it has the extents of the index space. Arrays without axes may be read as well.
@@ -31,7 +32,7 @@ pub(crate) fn reads_element_by_element(kernel: &Kernel, whole: impl Fn(ArrayId) 
     plain
 }
 
-fn yields(r: &Region, params: &[acc_core::ir::Val]) -> bool {
+fn yields(r: &Region, params: &[Val]) -> bool {
     r.results.iter().any(|v| params.contains(v))
 }
 
@@ -51,6 +52,18 @@ pub(super) fn flattened(kernel: &Kernel) -> Option<Kernel> {
     kernel.element.region.params.truncate(1);
     flatten(&mut kernel.element.region);
     Some(kernel)
+}
+
+/// A kernel of one point as one over a row of one.
+pub(super) fn one_row(kernel: &Kernel) -> Kernel {
+    let mut kernel = kernel.clone();
+    let body = &mut kernel.element;
+    body.region.params.push(Val(body.types.len() as u32));
+    body.types.push(ScalarType::I64);
+    body.uniform.push(false);
+    kernel.axes = vec![AxisKind::Parallel];
+    kernel.loops = row_major(1);
+    kernel
 }
 
 fn flatten(r: &mut Region) {

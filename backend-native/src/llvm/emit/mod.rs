@@ -141,6 +141,10 @@ const DEEPEST: usize = 12;
 pub(crate) fn emit(kernel: &Kernel, form: Form, target: &Target) -> Result<Emitted, Unsupported> {
     let (flat, derived);
     let kernel = match form {
+        Form::Store { .. } if kernel.axes.is_empty() => {
+            derived = flat::one_row(kernel);
+            &derived
+        }
         Form::Store { flat: true, .. } => {
             flat = flat::flattened(kernel).ok_or("a kernel that is not element by element")?;
             &flat

@@ -7,6 +7,7 @@
 #[cfg(test)]
 mod tests;
 
+use super::kernel::Inits;
 use super::launch::{Columns, Job, Outs, Piece, finish, take, task_len};
 use super::rows::{Block, Whole};
 use super::store::{Native, STREAM, rows_begin_at_lines};
@@ -110,7 +111,7 @@ impl<'p> Run<'p> {
     }
 
     /// Gives the results of all kernels their extents; the initial values of each kernel.
-    fn begun(&mut self, steps: &'p [usize]) -> Result<Vec<Vec<Option<Vec<u64>>>>, Error> {
+    fn begun(&mut self, steps: &'p [usize]) -> Result<Vec<Inits>, Error> {
         let mut inits = Vec::new();
         for (s, launch) in kernels(self.plan, steps) {
             let Work::Kernel { parts, .. } = &s.work else { continue };
@@ -128,7 +129,7 @@ impl<'p> Run<'p> {
     fn swept(
         &self,
         steps: &[usize],
-        inits: &[Vec<Option<Vec<u64>>>],
+        inits: &[Inits],
         passing: &[ArrayId],
     ) -> Result<Option<Vec<(ArrayId, Columns)>>, Stop> {
         let extents = |launch: &Launch| self.values[launch.over.index()].as_ref().map_or(&[][..], |v| &v.shape);
@@ -158,7 +159,7 @@ impl<'p> Run<'p> {
             arrays.extend(job.outputs.iter().map(|o| {
                 let id = o.output.result;
                 let elements = self.values[id.index()].as_ref().map_or(0, |v| v.shape.iter().product());
-                Array { id, types: o.types.clone(), width: elements / rows, kept: !passing.contains(&id) }
+                Array { id, types: o.types.to_vec(), width: elements / rows, kept: !passing.contains(&id) }
             }));
             let Some(work) = way(job, &arrays[first..], &jobs) else { return Ok(None) };
             let points = job.extents.iter().product::<usize>() / rows;

@@ -1,0 +1,74 @@
+//! Bodies of one point that are a few operations on integers: evaluated one by one, since to set up a machine of tiles or a call
+//! of machine code takes longer. Extents are such bodies, conditions, and the counters of loops.
+
+use super::{Bits, Value};
+use crate::kernel::{Body, Ix, Load, Node, Op};
+use acc_core::data::Lit;
+use acc_core::interp::prim::{eval_cast, eval_prim};
+use acc_core::ir::Val;
+use smallvec::SmallVec;
+
+/// Nodes of a body that is little.
+const MOST: usize = 16;
+
+/// Whether a body, of no axes, is evaluated here.
+pub(crate) fn is_little(body: &Body) -> bool {
+    let whole = |v: Val| !body.ty(v).is_float();
+    let node = |n: &Node| match &n.op {
+        // Of floats there are comparisons alone.
+        Op::Prim(..) => n.results.iter().all(|&v| whole(v)),
+        Op::Cast(x) => whole(*x) && n.results.iter().all(|&v| whole(v)),
+        Op::Select { .. } | Op::Extent { .. } => true,
+        Op::Load(l) => l.edge.is_none() && l.index.iter().all(|ix| !matches!(ix, Ix::Affine { scale: i64::MIN..=-1 | 1.., .. })),
+        Op::Bitcast(_) | Op::Fma(..) | Op::Scale(..) | Op::Table { .. } | Op::If { .. } | Op::While { .. } => false,
+        Op::Call { .. } | Op::Scalar { .. } | Op::Inside { .. } | Op::Check { .. } => false,
+    };
+    body.region.params.is_empty() && body.region.nodes.len() <= MOST && body.region.nodes.iter().all(node)
+}
+
+/// The results of a [little](is_little) body; none if something in it faults or is not evaluated, which tiles tell of.
+pub(crate) fn evaluate(body: &Body, arrays: &[Option<Value>]) -> Option<Bits> {
+    let mut values: SmallVec<[u64; 2 * MOST]> = smallvec::smallvec![0; body.types.len()];
+    for (v, l) in &body.consts {
+        values[v.index()] = l.bits;
+    }
+    for n in &body.region.nodes {
+        let lit = |v: Val| Lit { ty: body.ty(v), bits: values[v.index()] };
+        let bits = match &n.op {
+            Op::Prim(op, args) => {
+                let args: SmallVec<[Lit; 2]> = args.iter().map(|&v| lit(v)).collect();
+                eval_prim(*op, &args).ok()?.bits
+            }
+            Op::Cast(x) => eval_cast(lit(*x), body.ty(n.results[0])).ok()?.bits,
+            Op::Select { cond, then, else_ } => values[if values[cond.index()] != 0 { then } else { else_ }.index()],
+            Op::Extent { array, axis } => *arrays[array.index()].as_ref()?.shape.get(*axis as usize)? as u64,
+            Op::Load(l) => {
+                let array = arrays[l.array.index()].as_ref()?;
+                let (columns, at) = (array.columns.as_ref()?, position(l, &array.shape, &values)?);
+                for (v, &leaf) in n.results.iter().zip(&l.leaves) {
+                    values[v.index()] = columns.get(leaf as usize)?.slice().get(at)?.bits;
+                }
+                continue;
+            }
+            Op::Bitcast(_) | Op::Fma(..) | Op::Scale(..) | Op::Table { .. } | Op::If { .. } | Op::While { .. } => {
+                return None;
+            }
+            Op::Call { .. } | Op::Scalar { .. } | Op::Inside { .. } | Op::Check { .. } => return None,
+        };
+        values[n.results[0].index()] = bits;
+    }
+    Some(body.region.results.iter().map(|v| values[v.index()]).collect())
+}
+
+/// The position of an element that is read, if it is in bounds.
+fn position(l: &Load, shape: &[usize], values: &[u64]) -> Option<usize> {
+    let mut at = 0;
+    for (ix, &extent) in l.index.iter().zip(shape) {
+        let i = match *ix {
+            Ix::At(v) => values[v.index()],
+            Ix::Affine { offset, base, .. } => base.map_or(0, |v| values[v.index()]).wrapping_add(offset as u64),
+        };
+        at = at * extent + usize::try_from(i).ok().filter(|&i| i < extent)?;
+    }
+    Some(at)
+}
