@@ -239,8 +239,11 @@ fn plan(kernel: &Kernel, form: Form, target: &Target) -> Result<(Width, usize), 
     Ok((width, size))
 }
 
-/// Why not all ways of computing a kernel are compiled, if that is so.
+/// Why not all ways of computing a kernel are compiled, if that is so and it has more than one point.
 pub(crate) fn unsupported(kernel: &Kernel, target: &Target) -> Option<Unsupported> {
+    if kernel.axes.is_empty() {
+        return None;
+    }
     Form::of(kernel).into_iter().find_map(|form| plan(kernel, form, target).err())
 }
 

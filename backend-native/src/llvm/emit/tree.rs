@@ -183,10 +183,10 @@ impl<'a> Emitter<'a> {
         let (evens, odds) = (half(self, 0), half(self, 1));
         let args: Vec<V> = evens.iter().chain(&odds).cloned().map(V::Lanes).collect();
         self.on_parts(parts, |e| {
-            let paired = match there.map(|(first, pairs)| e.first_lanes(first, pairs)) {
-                Some(Mask::Lanes(paired)) => paired.into_iter().map(Some).collect(),
-                Some(Mask::All) | None => vec![None; parts],
-            };
+            if let Some((first, pairs)) = there {
+                e.mask = e.first_lanes(first, pairs);
+            }
+            let paired: Vec<Option<Operand>> = (0..parts).map(|part| e.mask_of(part)).collect();
             e.inline_where(body, types, &args, &paired, &evens)
         })
     }

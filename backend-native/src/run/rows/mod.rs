@@ -390,7 +390,8 @@ mod tests {
             "rem(add(%x, %y), t[0i64])",
             "or(%x, quot(%y, and(%x, 1u32)))",
             "or(%x, t[cast(and(%y, 1u32), i64)])",
-            "{ %g: u32 = while (%x) test |%g: u32| { yield lt(%g, %y) } step |%g: u32| { yield mul(%g, 2u32) } yield %g }",
+            "{ %g: u32, %h: u32 = while (%x, %y) test |%g: u32, %h: u32| { yield ne(%h, 0u32) }
+                 step |%g: u32, %h: u32| { yield %h, rem(%g, max(%h, 1u32)) } yield %g }",
         ] {
             let ((mut plan, runs), (mut other, _)) = (with(f), with("sub(%x, %y)"));
             let threads = Team::new(2).unwrap();
