@@ -226,7 +226,10 @@ pub(crate) struct Turned {
 pub(crate) enum Closed {
     Known(Bits),
     /// As tiles run it, and, where it is little, to be evaluated as it is.
-    Code { code: Box<Code>, body: Option<Box<Body>> },
+    Code {
+        code: Box<Code>,
+        body: Option<Box<Body>>,
+    },
 }
 
 /// Lowers a program; `fused` tells whether producers are fused into consumers, `checks` whether an index out of bounds
