@@ -25,7 +25,7 @@ fn operations_of_one_point() {
         "xs[add(a[], b[])]",
         "extent(xs, 0)",
         "if lt(a[], extent(xs, 0)) { yield xs[a[]] } else { yield b[] }",
-        "while (a[]) test |%k: i64| { yield lt(%k, b[]) } step |%k: i64| { yield add(mul(%k, %k), 1i64) }",
+        "while (rem(a[], 9i64)) test |%k: i64| { yield lt(%k, rem(b[], 20i64)) } step |%k: i64| { yield add(%k, 3i64) }",
     ];
     for body in bodies {
         let text = format!(
