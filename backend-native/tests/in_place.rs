@@ -99,7 +99,8 @@ fn a_branch_that_scatters_into_the_state_of_a_loop_copies_it_once() {
     let n = 1_000_000;
     let args = [numbers(0..n), numbers(0..50)];
     // The second one needs the state after the branch, and copies it.
-    let later = BRANCHES.replace("yield j, r", "q: [1]i64 = zip_with(r, s, f: |%x: i64, %y: i64| sub(%x, %y)) yield j, q");
+    let later =
+        BRANCHES.replace("yield j, r", "q: [1]i64 = zip_with(r, s, f: |%x: i64, %y: i64| sub(%x, %y)) yield j, q");
     for (text, copies) in [(BRANCHES, 1), (&later, 2)] {
         let program = parse(text);
         let want = reference(&program, &args).unwrap();

@@ -10,6 +10,7 @@ mod element;
 mod group;
 mod marks;
 pub(crate) mod sweep;
+mod uses;
 
 use crate::kernel::{self, Body, Finish, Kernel, Loads, Output};
 use crate::llvm::Codes;
@@ -19,8 +20,7 @@ use crate::tile::machine::Code;
 use crate::tile::tape::Inst;
 use acc_core::data::ScalarType;
 use acc_core::ir::{
-    ArrayId, ArrayOp, ArrayType, Block, ForeignFun, Fun, Loc, Program, Stmt, arrays_needed, arrays_of_fun,
-    strict_statements,
+    ArrayId, ArrayOp, ArrayType, Block, ForeignFun, Fun, Loc, Program, Stmt, arrays_needed, strict_statements,
 };
 use acc_core::{Error, timeline};
 use acc_desugar::contraction::{Contraction, Definitions};
@@ -28,7 +28,6 @@ use acc_desugar::fuse::{Fusion, Note};
 use element::Elements;
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
-use std::ops::Range;
 use std::rc::Rc;
 use sweep::Sweep;
 
@@ -226,7 +225,10 @@ pub(crate) struct Turned {
 pub(crate) enum Closed {
     Known(Bits),
     /// As tiles run it, and, where it is little, to be evaluated as it is.
-    Code { code: Box<Code>, body: Option<Box<Body>> },
+    Code {
+        code: Box<Code>,
+        body: Option<Box<Body>>,
+    },
 }
 
 /// How programs are lowered: what [`Options`](crate::Options) says of it.
@@ -435,76 +437,6 @@ impl<'a> Lowering<'a> {
                 }
             }
         })
-    }
-
-    /// For each unit, the block's own arrays, its parameters among them, that are used last by it, and those from outside. What
-    /// a unit on demand uses, and what the block yields, stays.
-    fn dead(&self, b: &Block, units: &[Vec<usize>], strict: &[bool]) -> (Vec<Vec<ArrayId>>, Vec<Vec<ArrayId>>) {
-        let own = b.stmts.iter().flat_map(|s| &s.results).chain(&b.params).copied();
-        let own: HashSet<ArrayId> = own.collect();
-        let mut kept: HashSet<ArrayId> = b.results.iter().copied().collect();
-        let uses = |unit: &Vec<usize>| unit.iter().flat_map(|&k| self.uses(&b.stmts[k])).collect::<Vec<_>>();
-        for (unit, _) in units.iter().zip(strict).filter(|(_, strict)| !**strict) {
-            kept.extend(uses(unit));
-        }
-        let last = units.iter().rev().map(|unit| {
-            let last = uses(unit).into_iter().filter(|a| kept.insert(*a));
-            last.partition(|a| own.contains(a))
-        });
-        let last: Vec<(Vec<ArrayId>, Vec<ArrayId>)> = last.collect();
-        last.into_iter().rev().unzip()
-    }
-
-    /// Whether a block yields an array, or units other than these may need it.
-    fn is_used(&self, b: &Block, units: &[Vec<usize>], a: ArrayId, but: &Range<usize>) -> bool {
-        let others = units.iter().enumerate().filter(|(k, _)| !but.contains(k)).flat_map(|(_, unit)| unit);
-        b.results.contains(&a) || others.into_iter().any(|&k| self.uses(&b.stmts[k]).contains(&a))
-    }
-
-    /// The arrays that evaluating a statement may read, through fused producers too, each once.
-    fn uses(&self, s: &Stmt) -> Vec<ArrayId> {
-        let mut met: HashSet<ArrayId> = HashSet::new();
-        let mut out: Vec<ArrayId> = self.own_uses(s).into_iter().filter(|a| met.insert(*a)).collect();
-        let mut at = 0;
-        while let Some(&a) = out.get(at) {
-            if self.fusion.is_inlined(a)
-                && let Some(p) = self.stmts[a.index()]
-            {
-                out.extend(self.own_uses(p).into_iter().filter(|a| met.insert(*a)));
-            }
-            at += 1;
-        }
-        out
-    }
-
-    /// The arrays that a statement itself may read.
-    fn own_uses(&self, s: &Stmt) -> Vec<ArrayId> {
-        let mut out = s.op.arrays().into_vec();
-        for (_, f) in s.op.funs() {
-            out.extend(arrays_of_fun(f).into_iter().map(|(a, _)| a));
-        }
-        for b in s.op.blocks() {
-            out.extend(self.free_arrays(b).iter());
-        }
-        out
-    }
-
-    /// The arrays that a block may read from outside, each once. Blocks may be nested deep: each is looked at once.
-    fn free_arrays(&self, b: &Block) -> Rc<[ArrayId]> {
-        if let Some(known) = self.free_arrays.borrow().get(&std::ptr::from_ref(b)) {
-            return known.clone();
-        }
-        let mut met: HashSet<ArrayId> = b.params.iter().copied().collect();
-        let mut free: Vec<ArrayId> = Vec::new();
-        for s in &b.stmts {
-            let used = acc_core::grow_stack(|| self.own_uses(s));
-            free.extend(used.into_iter().filter(|a| met.insert(*a)));
-            met.extend(&s.results);
-        }
-        free.extend(b.results.iter().filter(|a| met.insert(**a)));
-        let free: Rc<[ArrayId]> = free.into();
-        self.free_arrays.borrow_mut().insert(b, free.clone());
-        free
     }
 
     /// A statement that no kernel computes.

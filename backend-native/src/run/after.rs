@@ -46,9 +46,7 @@ struct Completed<'a> {
 impl Names for Completed<'_> {
     fn input(&self, a: ArrayId) -> Option<Input<'_>> {
         match self.results.iter().find(|(o, _)| o.result == a) {
-            Some((_, columns)) => {
-                Some(Input { shape: self.shape, columns })
-            }
+            Some((_, columns)) => Some(Input { shape: self.shape, columns }),
             None => self.before.input(a),
         }
     }

@@ -149,7 +149,8 @@ struct Own<'b> {
 /// these are computed, whose faults come before those of the epilogue.
 fn is_free(job: &Job<'_>) -> bool {
     let free = |e: &Epilogue| e.is_placeless() && !e.body.is_partial();
-    let bound = |e: &JobEpilogue<'_>| e.body.code.tape.scalars.is_empty() && e.body.bound.inputs.iter().all(Option::is_some);
+    let bound =
+        |e: &JobEpilogue<'_>| e.body.code.tape.scalars.is_empty() && e.body.bound.inputs.iter().all(Option::is_some);
     job.launch.kernel.epilogue.as_ref().is_none_or(free) && job.epilogue.as_ref().is_none_or(bound)
 }
 

@@ -2,7 +2,9 @@
 
 use super::launch::{Binding, Columns, Job, JobEpilogue, JobOutput, finish};
 use super::marks::{self, Marks};
-use super::{Bits, Run, Value, View, after, compact, located, point, rows, scalars_of, scatter, segments, shape, store};
+use super::{
+    Bits, Run, Value, View, after, compact, located, point, rows, scalars_of, scatter, segments, shape, store,
+};
 use crate::buffer::AnyBuffer;
 use crate::kernel::{AxisKind, Finish, Initial};
 use crate::lower::{Launch, Part, Step};
@@ -51,12 +53,7 @@ impl Run<'_> {
     }
 
     /// Gives the results of a kernel their extents; the initial value of each.
-    pub(super) fn extents(
-        &mut self,
-        s: &Step,
-        launch: &Launch,
-        parts: &[Part],
-    ) -> Result<Inits, Error> {
+    pub(super) fn extents(&mut self, s: &Step, launch: &Launch, parts: &[Part]) -> Result<Inits, Error> {
         let mut inits = Inits::new();
         for (p, o) in parts.iter().zip(launch.outputs()) {
             if matches!(o.finish, Finish::Compact) {
@@ -179,7 +176,8 @@ impl Run<'_> {
         if !launch.little {
             return None;
         }
-        let (element, mut results) = (&launch.kernel.element, point::evaluate(&launch.kernel.element, &self.values)?.into_iter());
+        let (element, mut results) =
+            (&launch.kernel.element, point::evaluate(&launch.kernel.element, &self.values)?.into_iter());
         let columns = launch.kernel.outputs.iter().map(|o| {
             let types: SmallVec<[ScalarType; 2]> = launch.kernel.values(o).iter().map(|&v| element.ty(v)).collect();
             let mut columns = self.cx.columns(&types, 1).map_err(Stop::Error)?;

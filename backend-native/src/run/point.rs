@@ -19,7 +19,9 @@ pub(crate) fn is_little(body: &Body) -> bool {
         Op::Prim(..) => n.results.iter().all(|&v| whole(v)),
         Op::Cast(x) => whole(*x) && n.results.iter().all(|&v| whole(v)),
         Op::Select { .. } | Op::Extent { .. } => true,
-        Op::Load(l) => l.edge.is_none() && l.index.iter().all(|ix| !matches!(ix, Ix::Affine { scale: i64::MIN..=-1 | 1.., .. })),
+        Op::Load(l) => {
+            l.edge.is_none() && l.index.iter().all(|ix| !matches!(ix, Ix::Affine { scale: i64::MIN..=-1 | 1.., .. }))
+        }
         Op::Bitcast(_) | Op::Fma(..) | Op::Scale(..) | Op::Table { .. } | Op::If { .. } | Op::While { .. } => false,
         Op::Call { .. } | Op::Scalar { .. } | Op::Inside { .. } | Op::Check { .. } => false,
     };

@@ -54,14 +54,8 @@ impl Emitter<'_> {
         let (xs, ys) = (self.lanes(args[0]), self.lanes(args[1]));
         let shape = self.shape();
         let mut parts = Parts::new();
-        let alike = matches!(y, V::One(_));
-        if let (V::One(y), false) = (&y, is_total) {
-            // Some lane divides by it: where none does nothing is computed.
-            let zero = put!(self, "icmp eq {} {y}, 0", element(ty));
-            self.decline_if(&zero);
-        }
         for part in 0..self.width.parts {
-            if !is_total && !alike {
+            if !is_total {
                 let (t, y) = (shape.of(element(ty)), &ys[part]);
                 let zero = put!(self, "icmp eq {t} {y}, zeroinitializer");
                 self.fault(part, &zero);
@@ -135,24 +129,22 @@ impl Emitter<'_> {
         let (t, f, bits) = (shape.of(el), shape.of(float.name), shape.of(float.bits));
         let shift = self.constant(shape, float.name, float.shift);
         let shift_bits = self.constant(shape, float.bits, &float.shift_bits.to_string());
-        let x = self.as_float(ty, float, shape, args[0]);
-        // What all lanes have alike is divided for once, and not in vectors.
-        let (y, reciprocal) = match divisor {
-            V::One(divisor) => {
-                let y = self.as_float(ty, float, Shape::One, divisor);
-                let reciprocal = put!(self, "fdiv {} 1.0, {y}", float.name);
-                (self.splat(&y, float.name), Some(reciprocal))
+        let [x, y] = args.map(|v| {
+            if ty.size() < 8 {
+                return put!(self, "{}itofp {t} {v} to {f}", if signed { "s" } else { "u" });
             }
-            V::Linear(..) | V::Lanes(_) => (self.as_float(ty, float, shape, args[1]), None),
-        };
+            let sum = put!(self, "add {t} {v}, {shift_bits}");
+            let sum = put!(self, "bitcast {bits} {sum} to {f}");
+            put!(self, "fsub {f} {sum}, {shift}")
+        });
         let floor = matches!(p, PrimOp::DivFloorP | PrimOp::ModFloorP) || !signed;
         let suffix = shape.suffix(float.name);
-        let mut result = match reciprocal {
-            Some(reciprocal) => {
-                let near = self.near_quotient(float, floor, &x, &reciprocal);
+        let mut result = match divisor {
+            V::One(_) => {
+                let near = self.near_quotient(float, floor, [&x, &y]);
                 put!(self, "fadd {f} {near}, {shift}")
             }
-            None => {
+            V::Linear(..) | V::Lanes(_) => {
                 let round = if signed && floor { "floor" } else { "trunc" };
                 let q = put!(self, "fdiv {f} {x}, {y}");
                 let q = put!(self, "call {f} @llvm.{round}.{suffix}({f} {q})");
@@ -178,39 +170,25 @@ impl Emitter<'_> {
     /// That which rounds down, `n`, has `n <= x / y <= n + 1 - 1 / |y|`. So `x / y - (1 - 1 / |y|) / 2` is less than half a
     /// unit away from it by `1 / (2 |y|)`; the errors, of the reciprocal and of one sum, are less than
     /// `(|x| + |y|) / (4 SMALL |y|)`.
-    fn near_quotient(&mut self, float: &Float, floor: bool, x: &Operand, reciprocal: &Operand) -> Operand {
-        let (shape, el) = (self.shape(), float.name);
-        let (f, flags, suffix, one) = (shape.of(el), shape.of("i1"), shape.suffix(el), Shape::One.suffix(el));
-        let unit = put!(self, "call {el} @llvm.fabs.{one}({el} {reciprocal})");
-        let less = put!(self, "fmul {el} {unit}, 0.5");
-        let less = put!(self, "fsub {el} {less}, 0.5");
-        let less = if floor {
-            self.splat(&less, el)
-        } else {
-            // Negative quotients are rounded up.
-            let opposite = put!(self, "fneg {el} {reciprocal}");
-            let above = put!(self, "call {el} @llvm.copysign.{one}({el} {less}, {el} {opposite})");
-            let below = put!(self, "fneg {el} {above}");
-            let [above, below] = [above, below].map(|side| self.splat(&side, el));
-            let zero = self.constant(shape, el, "0.0");
-            let negative = put!(self, "fcmp olt {f} {x}, {zero}");
-            put!(self, "select {flags} {negative}, {f} {below}, {f} {above}")
-        };
-        let reciprocal = self.splat(reciprocal, el);
-        put!(self, "call {f} @llvm.fma.{suffix}({f} {x}, {f} {reciprocal}, {f} {less})")
-    }
-
-    /// Integers as the floats that they are.
-    fn as_float(&mut self, ty: ScalarType, float: &Float, shape: Shape, v: &Operand) -> Operand {
-        let (t, f, bits) = (shape.of(element(ty)), shape.of(float.name), shape.of(float.bits));
-        if ty.size() < 8 {
-            return put!(self, "{}itofp {t} {v} to {f}", if is_signed(ty) { "s" } else { "u" });
+    fn near_quotient(&mut self, float: &Float, floor: bool, [x, y]: [&Operand; 2]) -> Operand {
+        let shape = self.shape();
+        let (f, flags, suffix) = (shape.of(float.name), shape.of("i1"), shape.suffix(float.name));
+        let [one, half] = ["1.0", "0.5"].map(|c| self.constant(shape, float.name, c));
+        let reciprocal = put!(self, "fdiv {f} {one}, {y}");
+        let unit = put!(self, "call {f} @llvm.fabs.{suffix}({f} {reciprocal})");
+        let less = put!(self, "fmul {f} {unit}, {half}");
+        let less = put!(self, "fsub {f} {less}, {half}");
+        if floor {
+            return put!(self, "call {f} @llvm.fma.{suffix}({f} {x}, {f} {reciprocal}, {f} {less})");
         }
-        let shift_bits = self.constant(shape, float.bits, &float.shift_bits.to_string());
-        let shift = self.constant(shape, float.name, float.shift);
-        let sum = put!(self, "add {t} {v}, {shift_bits}");
-        let sum = put!(self, "bitcast {bits} {sum} to {f}");
-        put!(self, "fsub {f} {sum}, {shift}")
+        // Negative quotients are rounded up.
+        let opposite = put!(self, "fneg {f} {reciprocal}");
+        let above = put!(self, "call {f} @llvm.copysign.{suffix}({f} {less}, {f} {opposite})");
+        let below = put!(self, "fneg {f} {above}");
+        let zero = self.constant(shape, float.name, "0.0");
+        let negative = put!(self, "fcmp olt {f} {x}, {zero}");
+        let less = put!(self, "select {flags} {negative}, {f} {below}, {f} {above}");
+        put!(self, "call {f} @llvm.fma.{suffix}({f} {x}, {f} {reciprocal}, {f} {less})")
     }
 
     /// One or a vector of them, as LLVM divides. A divisor of zero yields anything; a `safe` one is neither 0 nor -1.

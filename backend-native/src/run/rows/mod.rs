@@ -41,6 +41,8 @@ const FEW_ROWS: usize = 6;
 /// Elements of rows that lie across memory which are folded, of all rows of a block, before the next ones: their
 /// neighbours in memory are read while pages and prefetched lines of so many places are at hand.
 const STRIP: usize = 8;
+/// Points of a block up to which it stays in a near cache, and is taken at once.
+const NEAR: usize = 1 << 15;
 
 pub(crate) fn rows(job: &Job<'_>) -> Result<Vec<Columns>, Stop> {
     let Some((&row, outer)) = job.extents.split_last() else { return Ok(Vec::new()) };
@@ -253,7 +255,8 @@ impl<'a> Rows<'a> {
         let mut outs: Vec<_> = block.outs.iter_mut().flatten().map(|o| Some(o.reborrow())).collect();
         let kernel = &job.launch.kernel;
         let across = job.launch.across && kernel.strides_along(row_axis(job));
-        let len = if self.dir.is_none() && across { STRIP } else { self.row };
+        let strips = self.dir.is_none() && across && block.count.saturating_mul(self.row) > NEAR;
+        let len = if strips { STRIP } else { self.row };
         let mut places = Places { outs: &mut outs, before: &before, computed, ..Places::default() };
         self.in_strips(call, block.first..block.first + block.count, 0..self.row, len, &mut places)
     }
