@@ -109,6 +109,10 @@ fn what_is_divided_by_may_be_nothing() {
     agree(generate(none.length(), |i| none.index(i % none.length())));
     fault(generate(a.length(), |i| a.index(i / 2 + 3)));
     fault(generate(a.length() * 2, |i| a.index(i / 2 + i % 2)));
+    // Nobody divides by it then.
+    let guarded = |i: Exp<i64>| none.length().gt(0).then_else(i % none.length(), 7);
+    agree(a.backpermute(5, |i| guarded(i) % 5));
+    agree(generate(a.length(), |i| a.index(i).gt(99).then_else(i % none.length(), i / 2)));
     // A position that only lanes behind the last one would have.
     agree(generate(a.length(), |i| (i / 2).lt(5).then_else(a.index((i / 2) * 2), 0) + a.index(i / 2 * 2 + i % 2)));
 }

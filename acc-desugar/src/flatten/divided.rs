@@ -256,7 +256,7 @@ impl Flattener<'_> {
         let [above, below] = split;
         if !self.is_below(rest, &below, by) {
             if rest == 0 {
-                self.ask_for(lanes, &below, by);
+                self.ask_for(lanes, &below, by, mask);
             }
             return None;
         }
@@ -310,8 +310,12 @@ impl Flattener<'_> {
     }
 
     /// Asks for the division of the axis that a remainder runs along and leaves.
-    fn ask_for(&mut self, lanes: &Lanes<'_>, below: &[Term], by: Value) {
+    fn ask_for(&mut self, lanes: &Lanes<'_>, below: &[Term], by: Value, mask: Option<Value>) {
         let Some(d) = self.divided.clone() else { return };
+        // Where nobody may divide by it, it may be 0, and there would be no lane.
+        if self.b.const_size(by).is_none() && (mask.is_some() || self.b.depth() != d.depth) {
+            return;
+        }
         let here = d.wanted.is_none() && d.space() == lanes.space && self.b.is_within(by, d.depth);
         if !here {
             return;
