@@ -9,8 +9,7 @@ use block::{Block, size_class};
 use acc_core::data::{Column, ColumnOwner, ColumnSlice, HasScalarType, ScalarType};
 use acc_core::{Charge, Error, Meter};
 use std::any::Any;
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use backend_native_lanes::all_types;
@@ -24,35 +23,8 @@ const POOL_BYTES: usize = 1 << 30;
 
 #[derive(Default)]
 struct Free {
-    blocks: HashMap<(ScalarType, usize), Vec<Block>, BuildHasherDefault<Mixed>>,
+    blocks: BTreeMap<(ScalarType, usize), Vec<Block>>,
     held: usize,
-}
-
-/// A hash of two small numbers, which nobody chooses to collide.
-#[derive(Default)]
-struct Mixed(u64);
-
-impl Hasher for Mixed {
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|&b| self.write_u64(u64::from(b)));
-    }
-
-    fn write_u64(&mut self, n: u64) {
-        self.0 = (self.0.rotate_left(5) ^ n).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    }
-
-    fn write_usize(&mut self, n: usize) {
-        self.write_u64(n as u64);
-    }
-
-    fn write_isize(&mut self, n: isize) {
-        self.write_u64(n as u64);
-    }
-
-    fn finish(&self) -> u64 {
-        // The upper bits depend on all.
-        self.0.rotate_left(26)
-    }
 }
 
 /// Recycles blocks; bounded.
