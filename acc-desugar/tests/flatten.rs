@@ -225,6 +225,11 @@ fn a_condition_on_the_position_divides_the_space() {
         inside.then_else(m.index((i - 1, j - 1)), 0.0)
     });
     has(&graph(padded), &[("concat", 4), ("where", 0), ("gather", 0), ("take", 0), ("clamp", 0)]);
+    // One position, and several in any order: there are not twice as many parts with each.
+    let but = |n: i64, i: Exp<i64>, other: Exp<f32>| i.eq(n).then_else(xs.index(i - n), other);
+    has(&graph(generate(n, |i| but(0, i, xs.index(i)))), &[("concat", 1), ("where", 0), ("gather", 0), ("take", 0)]);
+    let several = generate(n, |i| [3, 1, 4, 2, 6, 5, 9, 7].iter().fold(i.to::<f32>(), |x, k| but(*k, i, x)));
+    assert!(counts(&graph(several)).get("concat").copied().unwrap_or(0) <= 16);
     // A long branch is not written once for each border.
     let long = |x: Exp<f32>| (0..9).fold(x, |x, k| (x + k as f32).sin());
     let twice = generate(n + 6, |i| within(i).then_else(xs.index(i - 3), long(i.to::<f32>())));

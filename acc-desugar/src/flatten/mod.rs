@@ -88,6 +88,7 @@ pub fn flatten_with(program: &Program, faults: Faults) -> Graph {
         extents: HashSet::new(),
         shapes: HashMap::new(),
         borders: HashMap::new(),
+        copies: 1,
         clamped: HashMap::new(),
         rotated: HashMap::new(),
         divided: None,
@@ -140,6 +141,8 @@ pub(super) struct Flattener<'a> {
     shapes: HashMap<Values, usize>,
     /// The conditions met that hold up to a position of an axis, or from there on.
     borders: HashMap<Value, pieces::Borders>,
+    /// How often the current expression is written, since it is part of a branch on several parts of a space.
+    copies: usize,
     /// The integers met that are an index between bounds.
     clamped: HashMap<Value, clamped::Clamped>,
     /// The remainders met of an index by the extent of its axis.

@@ -169,13 +169,18 @@ impl Flattener<'_> {
         }
         let Borders { all, inside } = self.borders.get(&cond)?.clone();
         let branches = if inside { [then, else_] } else { [else_, then] };
-        let copies = self.outside_of(&all);
-        if copies > 1 && copies * size(branches[1]) > MOST_COPIED
+        let (outer, outside) = (self.copies, self.outside_of(&all));
+        let copies = outer * outside.max(1);
+        if outside > 1 && copies * size(branches[1]) > MOST_COPIED
             || all.iter().any(|b| lanes.space.get(b.axis) != Some(&b.len))
         {
             return None;
         }
-        Some(self.inside_and_outside(lanes, n, &all, branches, mask))
+        // What is inside of these copies is written as often.
+        self.copies = copies;
+        let results = self.inside_and_outside(lanes, n, &all, branches, mask);
+        self.copies = outer;
+        Some(results)
     }
 
     /// The first branch inside of all borders, the second one elsewhere.
