@@ -168,6 +168,9 @@ fn a_fault_in_a_segmented_fold_is_one_of_it() {
     agree(program, &[ints(&[1, 2, 3, 0, 5, 6]), ints(&[0, 3, 6])]);
     agree(program, &[ints(&[1, 2, 3, 4, 5, 6]), ints(&[0, 3, 2])]);
     agree(program, &[ints(&[1, 2, 3, 4, 5, 6]), ints(&[])]);
+    // What is in no segment is not combined.
+    agree(program, &[ints(&[0, 0, 0, 1, 2, 0, 0, 0]), ints(&[3, 4, 5])]);
+    agree(program, &[ints(&[0, 0, 0]), ints(&[2])]);
     agree(&program.replace(", init: || 100i64", "").replace("fold_seg", "fold1_seg"), &[ints(&[1, 2]), ints(&[0, 0])]);
 }
 

@@ -117,7 +117,7 @@ impl Pass<'_> {
         let heads = add(self.array(1, flag.clone()), fold.mark(offsets, ones, zeros));
 
         let marked_elt = EltType::tuple([flag, elt.clone()]);
-        let marked = add(self.array(rank, marked_elt.clone()), fold.marked(heads, rank, &elt));
+        let marked = add(self.array(rank, marked_elt.clone()), fold.marked(heads, offsets, rank, &elt));
         let scanned = ArrayOp::Scan { dir: Dir::Left, f: fold.afresh(&elt), init: None, xs: marked };
         let scanned = add(self.array(rank, marked_elt), scanned);
         add(fold.result, fold.read(offsets, scanned, rank, &elt));
@@ -228,16 +228,20 @@ impl SegmentedFold<'_> {
         ArrayOp::Permute { combine, defaults: zeros, target: c.done([keep, start]), xs: ones }
     }
 
-    /// Each element with whether it is the first of a segment.
-    fn marked(&self, heads: ArrayId, rank: usize, elt: &EltType) -> ArrayOp {
+    /// Each element with whether it is the first of a segment, or in none: what is outside of all is combined with nothing.
+    fn marked(&self, heads: ArrayId, offsets: ArrayId, rank: usize, elt: &EltType) -> ArrayOp {
         let index = [ScalarType::I64].repeat(rank);
         let mut c = Code::new(index.into_iter().chain(elt.leaves()), self.loc);
         let element = c.params().split_off(rank);
-        let head = c.emit(
-            ScalarOp::Index { array: heads, leaves: smallvec![0], index: smallvec![Val(rank as u32 - 1)] },
-            ScalarType::Bool,
-        );
-        ArrayOp::Map { f: c.done(std::iter::once(head).chain(element)), xs: vec![self.xs], indexed: true }
+        let at = Val(rank as u32 - 1);
+        let head = ScalarOp::Index { array: heads, leaves: smallvec![0], index: smallvec![at] };
+        let head = c.emit(head, ScalarType::Bool);
+        let (zero, count) = (c.int(0), c.count(offsets));
+        let [first, last] = [zero, count].map(|k| c.element(offsets, &[k]));
+        let (before, after) = (c.prim(PrimOp::LtP, [at, first]), c.prim(PrimOp::GeP, [at, last]));
+        let outside = c.prim(PrimOp::OrP, [before, after]);
+        let mark = c.prim(PrimOp::OrP, [head, outside]);
+        ArrayOp::Map { f: c.done(std::iter::once(mark).chain(element)), xs: vec![self.xs], indexed: true }
     }
 
     /// The operator that starts afresh at a mark.
