@@ -228,7 +228,8 @@ impl SegmentedFold<'_> {
         ArrayOp::Permute { combine, defaults: zeros, target: c.done([keep, start]), xs: ones }
     }
 
-    /// Each element with whether it is the first of a segment, or in none: what is outside of all is combined with nothing.
+    /// Each element with whether it is the first of a segment, or in none: what is outside of all is combined with nothing by an
+    /// operator that may fault or not end.
     fn marked(&self, heads: ArrayId, offsets: ArrayId, rank: usize, elt: &EltType) -> ArrayOp {
         let index = [ScalarType::I64].repeat(rank);
         let mut c = Code::new(index.into_iter().chain(elt.leaves()), self.loc);
@@ -236,11 +237,15 @@ impl SegmentedFold<'_> {
         let at = Val(rank as u32 - 1);
         let head = ScalarOp::Index { array: heads, leaves: smallvec![0], index: smallvec![at] };
         let head = c.emit(head, ScalarType::Bool);
-        let (zero, count) = (c.int(0), c.count(offsets));
-        let [first, last] = [zero, count].map(|k| c.element(offsets, &[k]));
-        let (before, after) = (c.prim(PrimOp::LtP, [at, first]), c.prim(PrimOp::GeP, [at, last]));
-        let outside = c.prim(PrimOp::OrP, [before, after]);
-        let mark = c.prim(PrimOp::OrP, [head, outside]);
+        let mark = if self.f.body.is_partial() {
+            let (zero, count) = (c.int(0), c.count(offsets));
+            let [first, last] = [zero, count].map(|k| c.element(offsets, &[k]));
+            let (before, after) = (c.prim(PrimOp::LtP, [at, first]), c.prim(PrimOp::GeP, [at, last]));
+            let outside = c.prim(PrimOp::OrP, [before, after]);
+            c.prim(PrimOp::OrP, [head, outside])
+        } else {
+            head
+        };
         ArrayOp::Map { f: c.done(std::iter::once(mark).chain(element)), xs: vec![self.xs], indexed: true }
     }
 
