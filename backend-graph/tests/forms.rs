@@ -60,6 +60,8 @@ fn arrays_are_interleaved_repeated_and_taken_apart() {
         // By much more than there is.
         agree(generate(a.length(), |i| (i / 1_000_000_007, i % 1_000_000_007, i % 3_000_000_000_000)));
         agree(generate(a.length(), |i| b.index(i % 1_000_000_000_000 / 1_000_000_000) * (i % 4096)));
+        agree(generate(a.length(), |i| (i % i64::MAX, i / (i64::MAX - 1), i % i64::MAX / (i64::MAX / 2))));
+        agree(a.backpermute((5, a.length()), |(_, j)| j.mod_floor(i64::MAX)));
         // An extent that need not be a multiple.
         agree(generate(a.length(), |i| a.index(i / 4) * 10 + i % 4));
         agree(generate(a.length() + 3, |i| b.map(|x| x + 1).length() * 100 + i / 8 * 10 + i % 8));

@@ -137,12 +137,13 @@ impl Flattener<'_> {
                 Some(count) => (count, by),
                 // Only the outermost one may end between two multiples.
                 None if d.may_pad[k] && part == 0 => {
+                    // One more than the quotient of the last position, since a sum with the divisor might wrap around.
                     let one = self.b.size(1);
-                    let less = self.b.size_op(SizeOp::Sub, by, one);
-                    let up = self.b.size_op(SizeOp::Add, n, less);
+                    let last = self.b.size_op(SizeOp::Sub, n, one);
+                    let quotient = self.b.size_op(SizeOp::Quot, last, by);
                     d.padded[k] = true;
                     // No more lanes than there are positions, however much they are divided by.
-                    (self.b.size_op(SizeOp::Quot, up, by), self.b.size_op(SizeOp::Min, by, n))
+                    (self.b.size_op(SizeOp::Add, quotient, one), self.b.size_op(SizeOp::Min, by, n))
                 }
                 None => return false,
             };
