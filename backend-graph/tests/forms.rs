@@ -155,6 +155,17 @@ fn lanes_count_to_bounds_of_their_own() {
     }
 }
 
+/// Of a counter that stays below the divisor every quotient is 0.
+#[test]
+fn counters_are_divided_by_more_than_they_come_to() {
+    for shape in [(1usize, 0usize), (4, 3), (0, 2)] {
+        for bound in [0i64, 1, 2, 5] {
+            let least = |i: Exp<i64>| while_((0i64, i), |(k, _)| k.lt(bound), |(k, s)| (k + 1, s.min(k / 7))).1;
+            agree(generate(shape, |(i, _)| least(i)));
+        }
+    }
+}
+
 #[test]
 fn lanes_that_count_beyond_what_is_there_have_a_fault() {
     let (offsets, ids, table) = rows_of(&[0, 2, 11], 9, 2);
