@@ -155,6 +155,24 @@ fn lanes_count_to_bounds_of_their_own() {
     }
 }
 
+/// What lanes and steps have alike is reduced along the steps, and varies along the axes that it varied along.
+#[test]
+fn loops_reduce_what_is_alike_along_some_axes() {
+    for shape in [(1usize, 0usize), (4, 3), (0, 2)] {
+        for bound in [0i64, 1, 5] {
+            let least =
+                |i: Exp<i64>, x: Exp<i64>| while_((0i64, i), |(k, _)| k.lt(bound), |(k, s)| (k + 1, s.min(x))).1;
+            agree(generate(shape, |(i, _)| least(i, 2.into_exp())));
+            agree(generate(shape, |(i, j)| least(i, j - 1)));
+        }
+    }
+    let ends = use_(&Vector::from([2i64, 0, 3]));
+    let sum = |end: Exp<i64>, x: Exp<i64>| while_((0i64, 0i64), |(k, _)| k.lt(end), |(k, s)| (k + 1, s + x)).1;
+    agree(generate((3, 2, 4), |(b, i, _)| sum(ends.index(b), ends.index(b) * 10 + i)));
+    agree(generate((3, 2, 4), |(b, _, j)| sum(ends.index(b), ends.index((b + j) % 3))));
+    agree(generate((3, 2, 4), |(b, _, _)| sum(ends.index(b), ends.index(b))));
+}
+
 /// Of a counter that stays below the divisor every quotient is 0.
 #[test]
 fn counters_are_divided_by_more_than_they_come_to() {

@@ -3,13 +3,20 @@
 mod common;
 
 use acc_core::data::{ArrayData, Column, ScalarType};
+use acc_core::ir::Program;
 use acc_core::{Error, Executor, RunLimits};
 use backend_native::Native;
 use common::{parse, reference};
+use std::sync::Arc;
 
 fn numbers(values: impl Iterator<Item = i64>) -> ArrayData {
     let values: Vec<i64> = values.collect();
     ArrayData::new([values.len()], ScalarType::I64.into(), [Column::from_vec(values)]).unwrap()
+}
+
+/// Runs a program that may have so much memory.
+fn within(bytes: u64, native: &Native, program: &Arc<Program>, args: &[ArrayData]) -> Result<Vec<ArrayData>, Error> {
+    native.run_untyped(program, args, &RunLimits { max_bytes: Some(bytes), ..RunLimits::none() })
 }
 
 /// Ten steps of a loop that adds a few numbers to a large array.
@@ -32,9 +39,7 @@ fn a_loop_that_scatters_into_its_state_copies_it_once() {
     let program = parse(LOOP);
     let want = reference(&program, &args).unwrap();
     for native in [Native::compiled(), Native::tiles()] {
-        let run = |bytes: u64| {
-            native.run_untyped(&program, &args, &RunLimits { max_bytes: Some(bytes), ..RunLimits::none() })
-        };
+        let run = |bytes: u64| within(bytes, &native, &program, &args);
         let one = 8 * n as u64;
         assert_eq!(run(one + one / 2).unwrap(), want, "a copy of the argument, and no other");
         assert!(matches!(run(one / 2), Err(Error::Limit(_))), "the argument itself is not written");
@@ -105,9 +110,7 @@ fn a_branch_that_scatters_into_the_state_of_a_loop_copies_it_once() {
         let program = parse(text);
         let want = reference(&program, &args).unwrap();
         for native in [Native::compiled(), Native::tiles()] {
-            let run = |bytes: u64| {
-                native.run_untyped(&program, &args, &RunLimits { max_bytes: Some(bytes), ..RunLimits::none() })
-            };
+            let run = |bytes: u64| within(bytes, &native, &program, &args);
             let one = 8 * n as u64;
             assert_eq!(run(copies * one + one / 2 + one * (copies - 1)).unwrap(), want);
             assert!(matches!(run(copies * one - one / 2), Err(Error::Limit(_))));

@@ -88,38 +88,35 @@ impl Flattener<'_> {
 
     /// The body of a step, and which of the values that are to be sizes are.
     fn state_body(&mut self, step: &Block, hosted: &[bool]) -> (Body, Vec<bool>) {
-        let (eager, shapes) = (self.eager.clone(), self.shapes.clone());
-        self.b.open();
-        self.state_params(&step.params, hosted);
-        self.statements(step);
         let mut known = hosted.to_vec();
-        let mut results = self.array_values(&step.results);
-        for (v, host) in results.iter_mut().zip(&mut known).filter(|(_, host)| **host) {
-            match self.b.known_after_checks(*v) {
-                Some(size) => *v = size,
-                None => *host = false,
-            }
-        }
-        (self.eager, self.shapes) = (eager, shapes);
-        (self.b.close(results), known)
+        let body = self.body_with(
+            step,
+            |this| this.state_params(&step.params, hosted),
+            |this, results| {
+                for (v, host) in results.iter_mut().zip(&mut known).filter(|(_, host)| **host) {
+                    match this.b.known_after_checks(*v) {
+                        Some(size) => *v = size,
+                        None => *host = false,
+                    }
+                }
+            },
+        );
+        (body, known)
     }
 
     /// The test of a loop: yields its one element.
     fn test_body(&mut self, test: &Block, hosted: &[bool]) -> Body {
-        let (eager, shapes) = (self.eager.clone(), self.shapes.clone());
-        self.b.open();
-        self.state_params(&test.params, hosted);
-        self.statements(test);
-        // A rank-0 array has no extents and, of `bool`, one column.
-        let mut results = self.array_values(&test.results);
-        results.truncate(1);
-        if !self.faults.exact() {
-            for v in &mut results {
-                *v = self.b.known_after_checks(*v).unwrap_or(*v);
-            }
-        }
-        (self.eager, self.shapes) = (eager, shapes);
-        self.b.close(results)
+        self.body_with(
+            test,
+            |this| this.state_params(&test.params, hosted),
+            |this, results| {
+                // A rank-0 array has no extents and, of `bool`, one column.
+                results.truncate(1);
+                if !this.faults.exact() {
+                    results.iter_mut().for_each(|v| *v = this.b.known_after_checks(*v).unwrap_or(*v));
+                }
+            },
+        )
     }
 }
 

@@ -303,9 +303,7 @@ impl Flattener<'_> {
         if !self.b.is_settled(v) {
             v = self.spread(v, space);
         } else if self.b.axes(v) & 1 == 0 {
-            let (axes, one) = (self.b.axes(v), self.b.size(1));
-            let shape: Values = (0..rank).map(|k| if k == 0 || axes >> k & 1 == 1 { space[k] } else { one }).collect();
-            v = self.b.broadcast(v, &shape);
+            v = self.b.broadcast_along(v, space, self.b.axes(v) | 1);
         }
         let order: Vec<u32> = (1..rank as u32).chain([0]).collect();
         let rows = self.b.transpose(v, &order);

@@ -261,11 +261,6 @@ impl Flattener<'_> {
             }
             return None;
         }
-        // What is the same in all lanes is left as it was: a loop over a counter may be one axis of the lanes.
-        let terms = if quotient { &above } else { &below };
-        if terms.is_empty() {
-            return None;
-        }
         if self.b.const_size(by).is_none() {
             let zero = self.b.not_size(by);
             let bad = self.masked(mask, zero);

@@ -256,22 +256,25 @@ impl Flattener<'_> {
             return s;
         }
         let v = self.settled(v, space);
-        let (axes, zero, one) = (self.b.axes(v), self.b.size(0), self.b.size(1));
+        let (axes, zero) = (self.b.axes(v), self.b.size(0));
         if axes & ((1 << it.outer) - 1) == 0 {
             let v = (0..shift as u32).fold(v, |v, _| self.b.select(v, 0, zero));
             return Scalar::Tensor(v);
         }
-        let along = |k: usize| if k < it.outer || axes >> k & 1 == 1 { space[k] } else { one };
-        let shape: Values = (0..space.len()).map(along).collect();
-        let v = self.b.broadcast(v, &shape);
-        if axes >> it.outer == 0 {
+        let v = self.b.broadcast_along(v, space, axes | ((1 << it.outer) - 1));
+        let inner = axes >> it.outer;
+        if inner == 0 {
             let v = self.b.reshape(v, &[it.count]);
             let v = self.b.gather(v, lane);
             return Scalar::Tensor(self.b.insert_axes(v, (1..(space.len() - shift) as u32).collect()));
         }
-        let rows: Values = std::iter::once(it.count).chain(shape[it.outer..].iter().copied()).collect();
+        let one = self.b.size(1);
+        let along = (it.outer..space.len()).map(|k| if axes >> k & 1 == 1 { space[k] } else { one });
+        let rows: Values = std::iter::once(it.count).chain(along).collect();
         let v = self.b.reshape(v, &rows);
-        Scalar::Tensor(self.b.take(v, 0, lane))
+        let v = self.b.take(v, 0, lane);
+        self.b.set_along(v, inner << 1 | 1);
+        Scalar::Tensor(v)
     }
 
     /// The steps of each lane together.

@@ -340,14 +340,27 @@ impl Flattener<'_> {
     // ---- blocks
 
     /// A block as a body: its parameters and results as extents and columns.
-    pub(super) fn body(&mut self, block: &Block, params: &[ArrayId]) -> Body {
+    fn body(&mut self, block: &Block, params: &[ArrayId]) -> Body {
+        self.body_with(
+            block,
+            |this| params.iter().for_each(|&p| this.array_param(p, this.program.ty(p).elt.size())),
+            |_, _| {},
+        )
+    }
+
+    /// The same of parameters that are added by `params` and of results changed by `finish`.
+    pub(super) fn body_with(
+        &mut self,
+        block: &Block,
+        params: impl FnOnce(&mut Self),
+        finish: impl FnOnce(&mut Self, &mut Vec<Value>),
+    ) -> Body {
         let (eager, shapes) = (self.eager.clone(), self.shapes.clone());
         self.b.open();
-        for &p in params {
-            self.array_param(p, self.program.ty(p).elt.size());
-        }
+        params(self);
         self.statements(block);
-        let results = self.array_values(&block.results);
+        let mut results = self.array_values(&block.results);
+        finish(self, &mut results);
         (self.eager, self.shapes) = (eager, shapes);
         self.b.close(results)
     }

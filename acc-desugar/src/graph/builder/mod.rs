@@ -197,6 +197,11 @@ impl Builder {
         self.full[v.index()] = all_axes(&self.types[v.index()]);
     }
 
+    /// Says of a tensor that it has the whole extents along these axes, and an extent of 1 along the others.
+    pub(crate) fn set_along(&mut self, v: Value, axes: AxisSet) {
+        (self.axes[v.index()], self.full[v.index()]) = (axes, axes);
+    }
+
     fn set_axes(&mut self, op: &Op, results: &[Value]) {
         if let Op::Checked { values, .. } = op {
             for (r, v) in results.iter().zip(values) {

@@ -1,8 +1,8 @@
 //! Nodes of tensors: element-wise operations, views, movement of data, reductions.
 
-use super::Builder;
+use super::{AxisSet, Builder};
 use crate::graph::op::is_position;
-use crate::graph::{Known, Op, PadMode, ScatterMode, Type, Value};
+use crate::graph::{Known, Op, PadMode, ScatterMode, Type, Value, Values};
 use acc_core::data::{Lit, Prim, ScalarType};
 use acc_core::ir::PrimOp;
 use smallvec::SmallVec;
@@ -231,6 +231,15 @@ impl Builder {
         }
         let scalar = self.scalar(x);
         self.tensor(Op::Broadcast(x, shape.into()), scalar, shape.len())
+    }
+
+    /// `x` with the extents of a space along some axes, and 1 along the others.
+    pub(crate) fn broadcast_along(&mut self, x: Value, space: &[Value], axes: AxisSet) -> Value {
+        let one = self.size(1);
+        let shape: Values = (0..space.len()).map(|k| if axes >> k & 1 == 1 { space[k] } else { one }).collect();
+        let x = self.broadcast(x, &shape);
+        self.set_along(x, axes);
+        x
     }
 
     pub(crate) fn transpose(&mut self, x: Value, axes: &[u32]) -> Value {

@@ -12,8 +12,9 @@
 //!   follow an axis.
 //!
 //! The code of a kernel computes what the tile executor computes, bit for bit: each operation is written out as the
-//! language defines it, and no flag allows LLVM more, unless the body is [`relaxed`]. A fault is not described: the function *declines* the rectangle,
-//! and the tile executor runs it again and finds the fault. So it does with an array that is not evaluated yet.
+//! language defines it, and no flag allows LLVM more, unless the body is [`relaxed`](Body::relaxed). A fault is not
+//! described: the function *declines* the rectangle, and the tile executor runs it again and finds the fault. So it does
+//! with an array that is not evaluated yet.
 
 mod abreast;
 mod access;
