@@ -89,15 +89,28 @@ pub fn time(row: &mut Row, contenders: Vec<Contender>, rounds: usize) -> Timed {
         timed.contenders.push((name, prepared.as_ref().map(|_| Vec::new()).map_err(Clone::clone)));
         running.push(prepared);
     }
-    for _ in 0..rounds {
-        timed.hand.push(seconds(by_hand, &mut || row.hand.run()));
-        for (prepared, (_, times)) in running.iter().zip(&mut timed.contenders) {
-            if let (Ok(prepared), Ok(times)) = (prepared, times) {
+    for round in 0..rounds {
+        for who in turns(running.len() + 1, round) {
+            let Some(contender) = who.checked_sub(1) else {
+                timed.hand.push(seconds(by_hand, &mut || row.hand.run()));
+                continue;
+            };
+            if let (Ok(prepared), Ok(times)) = (&running[contender], &mut timed.contenders[contender].1) {
                 times.push(prepared.seconds());
             }
         }
     }
     timed
+}
+
+/// In which order so many are measured in a round: who comes next finds memory, caches and the processor as its
+/// predecessor left them, so that over the rounds each has other predecessors. From round to round the step from one to
+/// the next grows, among those that have no divisor in common with their number.
+fn turns(n: usize, round: usize) -> impl Iterator<Item = usize> {
+    let coprime = |step: &usize| (2..=n).all(|d| !(n.is_multiple_of(d) && step.is_multiple_of(d)));
+    let steps: Vec<usize> = (1..n.max(2)).filter(coprime).collect();
+    let step = steps[round % steps.len()];
+    (0..n).map(move |k| (round + k * step) % n)
 }
 
 /// The middle of some numbers.
