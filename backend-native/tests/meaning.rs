@@ -135,6 +135,17 @@ fn the_first_fault_wins() {
            b: [1]i64 = scanr1(xs, f: |%x: i64, %y: i64| add(%y, quot(%x, sub(%x, 77i64))))
            yield b
          }",
+        // Segments of rows: the first fault is in a row that is begun early and fails late.
+        "program(xs: [1]i64) {
+           o: [1]i64 = generate(shape: || 3i64, f: |%k: i64| mul(%k, 10000i64))
+           a: [2]i64 = generate(shape: || (4i64, 20000i64), f: |%r: i64, %i: i64| {
+             %k: i64 = add(mul(%r, 20000i64), %i)
+             %x: i64 = xs[select(eq(%k, 9000i64), 9001i64, select(eq(%k, 20000i64), 9002i64, 0i64))]
+             yield %x
+           })
+           b: [2]i64 = fold_seg(a, offsets: o, f: |%x: i64, %y: i64| add(%x, %y), init: || 0i64)
+           yield b
+         }",
         "program(xs: [1]i64) { b: [1]i64 = backpermute(xs, shape: || 9000i64, index: |%i: i64| %i) yield b }",
         "program(xs: [1]i64) { b: [0]i64 = slice(xs, axes: [fixed], index: || 9000i64) yield b }",
         "program(xs: [1]i64) { b: [1]i64 = generate(shape: || sub(xs[0i64], 1i64), f: |%i: i64| %i) yield b }",

@@ -2,7 +2,8 @@
 //!
 //! Rows are cut into blocks of fixed length, however long the segments are. A block's elements are computed into a near
 //! cache, and its segments reduced from there. What a block has of a segment that others have parts of is combined with
-//! theirs, in order, when all blocks are done.
+//! theirs, in order, when all blocks are done. Blocks of the same elements of several rows follow each other: where rows read
+//! what lies side by side, such as one record of a table for each element, it is in a near cache for all but the first.
 
 use super::launch::{CALL, Columns, Cut, Job, JobOutput, Outs, finish, first_event, take};
 use crate::buffer::AnyBuffer;
@@ -76,9 +77,12 @@ pub(crate) fn segments(job: &Job<'_>, o: &JobOutput<'_>) -> Result<Columns, Stop
     let mut ends: Vec<Ends> = blocks.iter().map(|_| Ends::default()).collect();
     let space = Space { extents: job.extents.clone(), lo: 0, hi: job.extents.len() };
     let call = job.call(Form::Store { flat: false, stream: false, turned: false });
+    let mut tasks: Vec<_> = blocks.into_iter().zip(&mut ends).collect();
+    // Which of several faults is the first one, a run without fusion tells.
+    tasks.sort_by_key(|(block, _)| block.elements.start);
     job.cx.tasks(
         job.cx.parallel(rows * row, job.launch.cost + REDUCED),
-        blocks.into_iter().zip(&mut ends).collect(),
+        tasks,
         || Worker {
             machine: None,
             elements: o.types.iter().map(|&t| Lanes::new(t, BLOCK.min(row) + BEYOND)).collect(),
