@@ -365,19 +365,29 @@ impl Builder {
         }
     }
 
-    /// Values defined before a checked one, after the same checks: what needs them in its place needs these, which are
-    /// made, and end the run, where they were.
+    /// Values after the same checks as a checked one: what needs them in its place needs these, which are made, and end the
+    /// run, where they were. Those that were not defined there yet are checked here.
     pub(crate) fn checked_with(&mut self, v: Value, values: &[Value]) -> Values {
         let Some((body, node)) = self.place(v) else { return values.into() };
         let Op::Checked { values: checked, .. } = &self.bodies[body].nodes[node].op else { return values.into() };
         let checked = checked.clone();
         let mut all = Values::new();
-        for x in values {
-            let known = checked.iter().position(|c| c == x).map(|k| self.bodies[body].nodes[node].results[k]);
-            let r = known.unwrap_or_else(|| self.check_too(body, node, *x));
-            all.push(r);
+        for &x in values {
+            let known = checked.iter().position(|c| *c == x).map(|k| self.bodies[body].nodes[node].results[k]);
+            all.push(match known {
+                Some(r) => r,
+                None if self.place(x) > Some((body, node)) => self.check_here(body, node, x),
+                None => self.check_too(body, node, x),
+            });
         }
         all
+    }
+
+    fn check_here(&mut self, body: usize, node: usize, x: Value) -> Value {
+        match self.bodies[body].nodes[node].op.clone() {
+            Op::Checked { tokens, raise, .. } => self.checked(&[x], tokens, raise)[0],
+            _ => x,
+        }
     }
 
     fn check_too(&mut self, body: usize, node: usize, x: Value) -> Value {
