@@ -59,6 +59,31 @@ fn what_is_used_twice_is_computed_once_and_what_is_dear_is_stored() {
     assert!(explain(copied).contains("a1 is stored: its elements would be computed more than once"));
 }
 
+/// What is needed only where there are elements is evaluated when these are met: after the products, whose faults wait for it
+/// if it ends.
+#[test]
+fn what_may_fault_waits_for_arrays_that_end() {
+    let weighted = |weight: &str| {
+        format!(
+            "program(p: [2]f32, v: [2]f32) {{
+            w: [2]f32 = map(p, f: |%x: f32| {{ {weight} }})
+            z: [1]f32 = fold(w, f: |%x: f32, %y: f32| add(%x, %y), init: || 0.0f32)
+            m: [3]f32 = generate(shape: || (extent(p, 0), extent(v, 1), extent(v, 0)),
+              f: |%i: i64, %c: i64, %j: i64| mul(p[%i, %j], v[%j, %c]))
+            s: [2]f32 = fold(m, f: |%x: f32, %y: f32| add(%x, %y), init: || 0.0f32)
+            r: [2]f32 = imap(s, f: |%i: i64, %c: i64, %x: f32| div(%x, z[%i]))
+            yield r }}"
+        )
+    };
+    let sums = weighted("yield exp(%x)");
+    assert!(explain(&sums).contains("as a product of matrices"), "{}", explain(&sums));
+    let endless = weighted(
+        "%y = while (%x) test |%s: f32| { yield gt(%s, 0.0f32) } step |%s: f32| { yield %s }
+         yield %y",
+    );
+    assert!(explain(&endless).contains("its fault could be lost to a loop"), "{}", explain(&endless));
+}
+
 #[test]
 fn nothing_is_fused_across_a_barrier_a_trace_or_a_foreign_function() {
     let barrier = "program(x: [1]f32) {

@@ -7,7 +7,7 @@ mod turned;
 use super::compaction::{Compaction, compaction};
 use super::cost::{Facts, facts, is_cheaper_than_memory};
 use super::extents::Extents;
-use super::kernel::{Kernel, Kind, Reads, kind, total_statements};
+use super::kernel::{Kernel, Kind, Reads, ending_statements, kind, total_statements};
 use super::nested::nests;
 use super::sorted::positions;
 use super::uses::{By, Read, Uses};
@@ -40,6 +40,8 @@ struct Decider<'a> {
     again: Vec<usize>,
     /// Whether a statement may be evaluated even if it is not needed.
     total: Vec<bool>,
+    /// Whether its evaluation ends.
+    ends: Vec<bool>,
     /// By the result of the permute.
     compactions: HashMap<ArrayId, Compaction>,
     /// Arrays that nothing computes, for a compaction does without.
@@ -98,6 +100,7 @@ pub(super) fn decide(p: &Program) -> Fusion {
         reads: vec![BTreeMap::new(); n],
         again: vec![0; n],
         total: total_statements(&uses),
+        ends: ending_statements(&uses),
         notes,
         uses,
         compactions,
@@ -368,10 +371,11 @@ impl Decider<'_> {
         }));
     }
 
-    /// The arrays that a statement may have to evaluate in the middle of its own evaluation.
+    /// The arrays that a statement may have to evaluate in the middle of its own evaluation, without end perhaps.
     fn demands(&self, k: usize) -> BTreeSet<ArrayId> {
         let late = |a: &ArrayId| {
-            self.uses.def[a.index()].is_some_and(|d| !self.uses.sites[d].strict) && !self.absorbed.contains(a)
+            self.uses.def[a.index()].is_some_and(|d| !self.uses.sites[d].strict && !self.ends[d])
+                && !self.absorbed.contains(a)
         };
         arrays_on_demand(self.uses.sites[k].stmt).into_iter().filter(late).collect()
     }

@@ -1,6 +1,6 @@
 //! Kernels in the making: what they do along their innermost axis, what they hold, how they read.
 
-use super::cost::Facts;
+use super::cost::{Facts, facts};
 use super::extents::Extent;
 use super::uses::{Read, Uses};
 use acc_core::ir::{ArrayId, ArrayOp, Dir, Stmt, arrays_of_fun};
@@ -90,7 +90,7 @@ pub(super) struct Kernel {
     /// The order of the epilogue's axes, if it is another one: the axes of the space along which they run.
     pub order: Option<Vec<usize>>,
     pub facts: Facts,
-    /// The arrays that it evaluates on demand.
+    /// The arrays that it evaluates on demand, without end perhaps.
     pub demands: BTreeSet<ArrayId>,
     /// Whether the block's evaluation needs it for sure.
     pub strict: bool,
@@ -167,4 +167,19 @@ pub(super) fn total_statements(uses: &Uses<'_>) -> Vec<bool> {
         total.push(total_here);
     }
     total
+}
+
+/// For each statement, whether it and all it needs end, be it with a fault, or are needed anyway.
+pub(super) fn ending_statements(uses: &Uses<'_>) -> Vec<bool> {
+    let mut ends: Vec<bool> = Vec::with_capacity(uses.sites.len());
+    for site in &uses.sites {
+        let s = site.stmt;
+        let runs_blocks = matches!(s.op, ArrayOp::Foreign { .. } | ArrayOp::If { .. } | ArrayOp::While { .. });
+        let there = |a: ArrayId| uses.def[a.index()].is_none_or(|d| uses.sites[d].strict || ends.get(d) == Some(&true));
+        let code = s.op.funs();
+        let mut read = s.op.arrays().into_iter().chain(code.iter().flat_map(|(_, f)| arrays_of_fun(f)).map(|(a, _)| a));
+        let ends_here = !runs_blocks && !facts(s).loops && read.all(there);
+        ends.push(ends_here);
+    }
+    ends
 }

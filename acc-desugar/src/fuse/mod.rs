@@ -31,7 +31,8 @@
 //! 4. *Barriers.* What a barrier, a sort, a view, a foreign function, a loop or a conditional takes, and what a block
 //!    yields, is stored.
 //! 5. *Faults.* What may fault does not join what comes after it and may not end, nor what then evaluates an array on
-//!    demand: its fault could be lost.
+//!    demand that may not end: its fault could be lost. (Which of several faults is the first is for the executor to find
+//!    out, without fusion.)
 //! 6. *Compactions.* A permute that puts elements one after the other needs no counts: what counts them for it alone is
 //!    not computed.
 //! 7. *Folds of folds* by one operator are one, along several axes, if rows run side by side in memory.
