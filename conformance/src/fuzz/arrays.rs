@@ -1,6 +1,6 @@
 //! Random array operations.
 
-use super::generate::{ArrayVar, Generator, elt};
+use super::generate::{ArrayVar, Generator, Mode, elt};
 use acc_core::data::ScalarType as T;
 use std::fmt::Write;
 
@@ -218,12 +218,14 @@ impl Generator {
         Some((a.leaves.clone(), dims, text))
     }
 
-    /// Any function combines, since the order is that of the source; but for floats that may reassociate.
+    /// Any function combines, since the order is that of the source; but one of floats may turn out to be a sum, whose
+    /// association is free.
     fn permute(&mut self, a: &ArrayVar, arrays: &[ArrayVar]) -> Made {
         let fitting: Vec<&ArrayVar> = arrays.iter().filter(|d| d.leaves == a.leaves).collect();
         let into = (*self.choices.pick(&fitting)).clone();
+        let rounds = self.mode == Mode::Exact && a.leaves.iter().any(|t| t.is_float());
         let combine = match self.choices.below(3) {
-            0 => self.function(&[a.leaves.clone(), a.leaves.clone()].concat(), &a.leaves, arrays),
+            0 if !rounds => self.function(&[a.leaves.clone(), a.leaves.clone()].concat(), &a.leaves, arrays),
             _ => self.associative(&a.leaves),
         };
         let index: Vec<(String, T)> = (0..a.rank()).map(|_| (self.fresh(), T::I64)).collect();

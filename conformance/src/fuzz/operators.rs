@@ -2,8 +2,9 @@
 //!
 //! `+ * min max & | ^` on integers, `& | ^` on booleans, `min max` everywhere, first and last, composition of affine maps
 //! and of 2x2 matrices over wrapping integers, segmented lifting of these, tuples of these, and conjugation by a
-//! bijection; sums modulo a constant, and now and then `&` that faults where no bit is left. In the tolerant mode also `+` and
-//! `*` of floats, whose association is free.
+//! bijection; sums modulo a constant, and now and then `&` that faults where no bit is left, though not in segments: what is
+//! before the last flag would fault in some groupings alone. In the tolerant mode also `+` and `*` of floats, whose
+//! association is free.
 
 use super::generate::{Generator, Mode, list};
 use crate::bound::own_bound;
@@ -18,12 +19,13 @@ impl Generator {
         let a: Vec<(String, T)> = leaves.iter().map(|&t| (self.fresh(), t)).collect();
         let b: Vec<(String, T)> = leaves.iter().map(|&t| (self.fresh(), t)).collect();
         let names = |x: &[(String, T)]| -> Vec<String> { x.iter().map(|(n, _)| n.clone()).collect() };
-        let (nodes, results) = self.combined(leaves, &names(&a), &names(&b));
+        let (nodes, results) = self.combined(leaves, &names(&a), &names(&b), true);
         let params = list(&[a, b].concat());
         format!("|{params}| {{ {nodes}yield {} }}", results.join(", "))
     }
 
-    fn combined(&mut self, leaves: &[T], a: &[String], b: &[String]) -> Combined {
+    /// The operator, which may fault if that is said.
+    fn combined(&mut self, leaves: &[T], a: &[String], b: &[String], may_fault: bool) -> Combined {
         let all_int = |n: usize| leaves.len() == n && leaves[0].is_int() && leaves.iter().all(|t| *t == leaves[0]);
         match self.choices.below(10) {
             0 => (String::new(), if self.choices.chance(50) { a.to_vec() } else { b.to_vec() }),
@@ -42,7 +44,7 @@ impl Generator {
             _ => {
                 let (mut nodes, mut results) = (String::new(), Vec::new());
                 for ((&t, x), y) in leaves.iter().zip(a).zip(b) {
-                    let (more, result) = self.scalar_operator(t, x, y);
+                    let (more, result) = self.scalar_operator(t, x, y, may_fault);
                     nodes += &more;
                     results.push(result);
                 }
@@ -63,7 +65,7 @@ impl Generator {
 
     /// A flag in the right operand starts a new segment.
     fn segmented(&mut self, leaves: &[T], a: &[String], b: &[String]) -> Combined {
-        let (inner, values) = self.combined(&leaves[1..], &a[1..], &b[1..]);
+        let (inner, values) = self.combined(&leaves[1..], &a[1..], &b[1..], false);
         let flag = self.fresh();
         let results: Vec<String> = leaves[1..].iter().map(|_| self.fresh()).collect();
         let typed: Vec<String> = results.iter().zip(&leaves[1..]).map(|(n, t)| format!("{n}: {t}")).collect();
@@ -79,7 +81,7 @@ impl Generator {
         (nodes, [vec![flag], results].concat())
     }
 
-    fn scalar_operator(&mut self, ty: T, x: &str, y: &str) -> (String, String) {
+    fn scalar_operator(&mut self, ty: T, x: &str, y: &str, may_fault: bool) -> (String, String) {
         let mut ops: Vec<&str> = match ty {
             T::Bool => vec!["and", "or", "xor", "min", "max"],
             T::Char => vec!["min", "max"],
@@ -90,7 +92,7 @@ impl Generator {
             ops.extend(["add", "add", "add", "mul"]);
         }
         if ty.is_int() && self.choices.chance(12) {
-            return self.divided(ty, x, y);
+            return self.divided(ty, x, y, may_fault);
         }
         let op = *self.choices.pick(&ops);
         let (mut nodes, mut define) = (String::new(), Vec::new());
@@ -123,9 +125,9 @@ impl Generator {
     }
 
     /// An operator that divides.
-    fn divided(&mut self, ty: T, x: &str, y: &str) -> (String, String) {
+    fn divided(&mut self, ty: T, x: &str, y: &str, may_fault: bool) -> (String, String) {
         let [a, b, both, result] = [self.fresh(), self.fresh(), self.fresh(), self.fresh()];
-        let nodes = if self.choices.chance(85) {
+        let nodes = if self.choices.chance(85) || !may_fault {
             // Twice the divisor is no more than any type holds.
             let m = format!("{}{ty}", 2 + self.choices.below(60));
             format!(
