@@ -2,6 +2,7 @@
 
 use super::acc::{Acc, IntoAcc, closed_ix, fun2};
 use super::array::{Array, Vector};
+use super::class::{Integral, NumScalar};
 use super::elt::Elt;
 use super::exp::{Exp, IntoExp, constant};
 use super::shape::{DIM1, IntoIx, IxExp, Shape};
@@ -36,6 +37,18 @@ impl<Sh: Shape, I: IntoIx<Sh>> IntoMaybeIx<Sh> for Option<I> {
     }
 }
 
+impl<T: Integral + NumScalar> IntoMaybeIx<DIM1> for Exp<Option<T>> {
+    #[track_caller]
+    fn into_maybe_ix(self) -> IxExp {
+        if T::ty() == i64::ty() {
+            return IxExp(self.r);
+        }
+        let index = self.proj::<T>(1).into_ix().0;
+        let ty = EltType::tuple([u8::ty(), EltType::index(1)]);
+        IxExp(build::tuple(&[self.proj::<u8>(0).r, index], ty, &Loc::caller()))
+    }
+}
+
 macro_rules! maybe_index {
     ($($Sh:ty, $Ix:ty;)*) => { $(
         impl IntoMaybeIx<$Sh> for Exp<Option<$Ix>> {
@@ -45,7 +58,6 @@ macro_rules! maybe_index {
 }
 maybe_index! {
     super::DIM0, ();
-    super::DIM1, i64;
     super::DIM2, (i64, i64);
     super::DIM3, (i64, i64, i64);
     super::DIM4, (i64, i64, i64, i64);

@@ -140,6 +140,10 @@ fn permutes_with_every_form_of_target() {
     let add = |a: Exp<i32>, b: Exp<i32>| a + b;
     assert_eq!(run(xs.permute(fill(2, 0), add, |i| Some(i % 2))).to_vec(), [4, 6]);
     assert_eq!(run(xs.permute(fill(2, 0), add, |i| i.lt(2).then_some(i))).to_vec(), [1, 2]);
+    // Indices of any integer type.
+    let keys = use_(&Vector::from([1u8, 0, 200]));
+    let counts = run(keys.map(|_| 1i32).permute(fill(2, 0), add, |i| keys.index(i).lt(2).then_some(keys.index(i))));
+    assert_eq!(counts.to_vec(), [1, 1]);
     assert_eq!(run(xs.permute(fill((), 0), add, |_| Some(()))).value(), 10);
     assert_eq!(run(xs.permute(fill((2, 2), 0), add, |i| Some((i / 2, i % 2)))).to_vec(), [1, 2, 3, 4]);
     assert_eq!(run(xs.permute(fill((2, 2), 0), add, |i| i.gt(1).then_some((i % 2, i % 2)))).to_vec(), [3, 0, 0, 4]);
