@@ -116,6 +116,25 @@ fn uniform_code_and_access_patterns_are_explained() {
     assert!(text.contains("uniform sqrt"), "{text}");
 }
 
+/// A transposition has no index out of bounds, so no fault of it gets lost when what reads it evaluates an array on demand.
+#[test]
+fn transpositions_are_fused_with_what_reads_arrays_on_demand() {
+    let turned = |columns: usize| {
+        format!(
+            "program(x: [2]i64, y: [1]i64) {{
+            u: [1]i64 = map(y, f: |%y: i64| mul(mul(mul(%y, 3i64), %y), %y))
+            t: [2]i64 = backpermute(x, shape: || (extent(x, 1), extent(x, {columns})), index: |%i: i64, %j: i64| (%j, %i))
+            p: [2]i64 = imap(t, f: |%i: i64, %j: i64, %x: i64| mul(%x, u[%j]))
+            s: [1]i64 = fold(p, f: |%a: i64, %b: i64| add(%a, %b), init: || 0i64)
+            yield s }}"
+        )
+    };
+    assert!(explain(&turned(0)).contains("a3 is fused into"), "{}", explain(&turned(0)));
+    assert!(explain(&turned(1)).contains("a3 is stored: its fault could be lost"), "{}", explain(&turned(1)));
+    common::agree_on(&turned(0), &[&[&[0, 3], &[0]], &[&[1, 1], &[1]], &[&[37, 5], &[37]], &[&[5, 37], &[4]]]);
+    common::agree_on(&turned(1), &[&[&[7, 7], &[7]], &[&[3, 7], &[7]]]);
+}
+
 /// Lowering stays linear: a thousand statements take milliseconds in an optimised build.
 #[test]
 fn a_long_program_is_lowered_quickly() {

@@ -48,7 +48,7 @@ pub(super) fn facts(s: &Stmt) -> Facts {
             out.cost += 2 * reads;
             out.nodes += 3 * reads;
         }
-        ArrayOp::Backpermute { shape, index, xs } => out.can_fault = !is_beginning(shape, index, *xs),
+        ArrayOp::Backpermute { shape, index, xs } => out.can_fault = !is_inside(shape, index, *xs),
         // Reading several leaves to yield fewer costs more than reading what was stored.
         ArrayOp::Map { xs, f, .. } => out.cost += 2 * xs.len().saturating_sub(f.body.results.len().max(1)),
         ArrayOp::Generate { .. }
@@ -69,10 +69,13 @@ pub(super) fn facts(s: &Stmt) -> Facts {
     out
 }
 
-/// Whether a backpermute is the beginning of each row of an array along any axes: no index is out of bounds.
-fn is_beginning(shape: &Fun, index: &Fun, xs: ArrayId) -> bool {
-    let extents = shape.body.results.iter().enumerate();
-    index.body.params == index.body.results && extents.into_iter().all(|(axis, &v)| is_within(shape, v, xs, axis))
+/// Whether a backpermute reads along each axis of an array at the position along some axis of its result that is no longer:
+/// no index is out of bounds. The beginning of each row is that, and a transposition.
+fn is_inside(shape: &Fun, index: &Fun, xs: ArrayId) -> bool {
+    index.body.results.iter().enumerate().all(|(axis, v)| {
+        let from = index.body.params.iter().position(|p| p == v);
+        from.is_some_and(|from| is_within(shape, shape.body.results[from], xs, axis))
+    })
 }
 
 /// Whether a number is no greater than the extent of an array along an axis.
