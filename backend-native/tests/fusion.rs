@@ -122,7 +122,10 @@ fn transpositions_are_fused_with_what_reads_arrays_on_demand() {
     let turned = |columns: usize| {
         format!(
             "program(x: [2]i64, y: [1]i64) {{
-            u: [1]i64 = map(y, f: |%y: i64| mul(mul(mul(%y, 3i64), %y), %y))
+            u: [1]i64 = map(y, f: |%y: i64| {{
+              %z = while (%y) test |%s: i64| {{ yield gt(%s, 9i64) }} step |%s: i64| {{ yield quot(%s, 2i64) }}
+              yield %z
+            }})
             t: [2]i64 = backpermute(x, shape: || (extent(x, 1), extent(x, {columns})), index: |%i: i64, %j: i64| (%j, %i))
             p: [2]i64 = imap(t, f: |%i: i64, %j: i64, %x: i64| mul(%x, u[%j]))
             s: [1]i64 = fold(p, f: |%a: i64, %b: i64| add(%a, %b), init: || 0i64)
