@@ -30,7 +30,7 @@ impl<V> View<V> {
     }
 
     /// The same over the space that indexes the dimensions of its own one by these axes.
-    fn within(self, outer: &Axes) -> View<V> {
+    pub(crate) fn within(self, outer: &Axes) -> View<V> {
         let axes = self.axes.into_iter().map(|a| a.and_then(|a| outer.get(a).copied().flatten())).collect();
         View { value: self.value, axes }
     }

@@ -355,6 +355,14 @@ fn the_verifier_finds_what_is_broken() {
     for (of, axis) in [(F32, 1), (I32, 0), (Bool, 0)] {
         assert_eq!(added(of, of, softmax(axis)).unwrap_err().rule, "G2");
     }
+    let normalize = |axes: &[u32], epsilon: Lit| {
+        let axes = axes.into();
+        move |x| Op::Normalize { x, axes, epsilon, scale: Some(x), shift: None }
+    };
+    added(F32, F32, normalize(&[0], 1f32.lit())).unwrap();
+    for (axes, epsilon) in [(&[][..], 1f32.lit()), (&[1], 1f32.lit()), (&[0, 0], 1f32.lit()), (&[0], 1f64.lit())] {
+        assert_eq!(added(F32, F32, normalize(axes, epsilon)).unwrap_err().rule, "G2");
+    }
     // A branch on a float.
     assert_eq!(
         broken(|g| {

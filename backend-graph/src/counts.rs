@@ -209,7 +209,7 @@ impl<'a> Counter<'a> {
                 segment_reduce(*with, self.scalar(*x).0)
             }
             Op::Contract(a, _) => (1, if self.scalar(*a).1 == 1 { 0 } else { 4 }),
-            Op::ArgExtreme(..) | Op::Softmax { .. } => (1, 0),
+            Op::ArgExtreme(..) | Op::Softmax { .. } | Op::Normalize { .. } => (1, 0),
             Op::AnyLane(_) => (1, 2),
             Op::Fold { .. } | Op::Scan { columns: _, .. } => (0, 0),
             Op::Fault { bad, .. } => match self.graph.ty(*bad) {

@@ -1,6 +1,7 @@
 //! Segments on libtorch agree with the interpreter, whatever they are like: what is done about them depends on that.
 #![cfg(feature = "libtorch")]
 
+use acc_core::interp::Interpreter;
 use acc_core::prelude::*;
 use backend_graph::Libtorch;
 use std::fmt::Debug;
@@ -105,4 +106,76 @@ fn segments_that_are_not_there() {
         assert_eq!(Libtorch::cpu().run(&program).unwrap_err().to_string(), want, "{offsets:?}");
         assert!(Libtorch::cpu().with_checks(false).run(&program).is_err(), "{offsets:?}");
     }
+}
+
+/// Both fault in the same way.
+#[track_caller]
+fn fault<A: Arrays + PartialEq + Debug>(program: impl IntoAcc<A>) {
+    let program = program.into_acc();
+    let want = Interpreter::new().run(&program).unwrap_err();
+    assert_eq!(Libtorch::cpu().run(&program).unwrap_err().to_string(), want.to_string());
+}
+
+/// Bags of rows of a table, which is read row by row, column by column, and as a vector.
+#[test]
+fn sums_of_what_is_read_of_a_table() {
+    macro_rules! of {
+        ($ty:ty, $id:ty, $rows:expr, $columns:expr, $bags:expr) => {{
+            let (rows, bags): (usize, &[i64]) = ($rows, $bags);
+            let table = generate((rows, $columns), |(i, j)| (i * 5 + j * 3).to::<$ty>()).compute();
+            let total = bags.iter().sum::<i64>() as usize;
+            let id = |k: usize| if rows == 0 { 0 } else { (k * 7 % rows) as $id };
+            let ids = use_(&Vector::from((0..total).map(id).collect::<Vec<_>>()));
+            let at = |k: Exp<i64>| ids.index(k).to::<i64>();
+            let lengths = Vector::from(bags.to_vec());
+            let offsets = bags.iter().scan(0, |end, n| {
+                *end += n;
+                Some(*end)
+            });
+            let offsets = use_(&Vector::from([0].into_iter().chain(offsets).collect::<Vec<_>>()));
+            let (n, columns) = (ids.length(), table.shape().1);
+            let sums = |read: &Acc<Matrix<$ty>>| read.fold_seg(&lengths, 0 as $ty, |a, b| a + b);
+            agree(sums(&generate((columns, n), |(j, k)| table.index((at(k), j)))));
+            let turned = table.transpose().compute();
+            agree(sums(&generate((columns, n), |(j, k)| turned.index((j, at(k))))).transpose());
+            agree(sums(&generate((columns, n), |(j, k)| table.index((at(k), j)) * 2 as $ty)));
+            if $columns > 0 {
+                agree(generate(n, |k| table.index((at(k), 0))).fold_seg(&lengths, 1 as $ty, |a, b| a + b));
+            }
+            agree(
+                generate((columns, n), |(j, k)| table.index((at(k), j))).fold_seg(&lengths, 2 as $ty, |a, b| a.max(b)),
+            );
+            agree(generate((offsets.length() - 1, columns), |(b, j)| {
+                let step = |(k, sum): (Exp<i64>, Exp<$ty>)| (k + 1, sum + table.index((at(k), j)));
+                while_((offsets.index(b), 0 as $ty), |(k, _)| k.lt(offsets.index(b + 1)), step).1
+            }));
+            // Neither the first nor the last elements are in a segment.
+            let fewer = offsets.map(|x| x.max(1).min(n - 1));
+            let read = generate((columns, n), |(j, k)| table.index((at(k), j)));
+            if total > 1 {
+                agree(read.fold_seg_offsets(&fewer, 0 as $ty, |a, b| a + b));
+            }
+            // Positions out of bounds, in a segment and in none.
+            for off in [-1i64, rows as i64] {
+                let read = generate((columns, n), |(j, k)| table.index((k.eq(0).then_else(off, at(k)), j)));
+                if total > 1 && $columns > 0 {
+                    fault(sums(&read));
+                    fault(read.fold_seg_offsets(&fewer, 0 as $ty, |a, b| a + b));
+                }
+            }
+        }};
+    }
+    for bags in [&[3i64, 0, 4, 1][..], &[2, 2, 2], &[0, 0], &[], &[9]] {
+        of!(f32, i64, 6, 3, bags);
+        of!(f64, i32, 6, 3, bags);
+        of!(f32, u8, 5, 1, bags);
+        of!(i64, i64, 6, 3, bags);
+        of!(f32, i64, 6, 0, bags);
+    }
+    of!(f32, i64, 0, 3, &[0, 0]);
+    // Elements that are rows themselves.
+    let table = generate((4, 2, 3), |(i, j, k)| (i * 6 + j * 3 + k).to::<f32>()).compute();
+    let ids = use_(&Vector::from([3i64, 1, 1, 0, 2]));
+    let read = generate((2, 3, 5), |(j, k, i)| table.index((ids.index(i), j, k)));
+    agree(read.fold_seg(&Vector::from([2i64, 0, 3]), 0.0, |a, b| a + b));
 }

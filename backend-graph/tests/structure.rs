@@ -151,6 +151,60 @@ fn log_softmax(m: &Grid) -> Grid {
     less.imap(|(i, _), x| x - sums.index(i).ln())
 }
 
+fn layer_norm(m: &Grid) -> Grid {
+    let n = m.shape().1.to::<f32>();
+    let mean = m.sum().map(|sum| sum / n);
+    let squares = m.imap(|(i, _), x| (x - mean.index(i)) * (x - mean.index(i)));
+    let variance = squares.sum().map(|sum| sum / n);
+    m.imap(|(i, _), x| (x - mean.index(i)) / (variance.index(i) + 1e-5).sqrt())
+}
+
+/// The same, by the mean of squares, with rows repeated and the inverse of the root.
+fn layer_norm_split(m: &Grid) -> Grid {
+    let along = |v: &Floats| v.replicate((All, m.shape().1));
+    let of_rows = |m: &Grid| {
+        let n = m.shape().1.to::<f32>().recip();
+        m.fold(0.0, |a, b| a + b).map(|sum| sum * n)
+    };
+    let (mean, squares) = (of_rows(m), of_rows(&m.map(|x| x * x)));
+    let inverse = squares.zip(&mean).map(|(s, m)| 1.0 / (1e-5 + (s - m * m).max(0.0)).sqrt());
+    m.zip_with(along(&mean), |x, mean| x - mean).zip_with(along(&inverse), |x, r| r * x)
+}
+
+/// Of each column, with a scale and a shift of its own.
+fn batch_norm(m: &Grid, scale: &Floats, shift: &Floats) -> Grid {
+    let normal = layer_norm(&m.transpose());
+    normal.transpose().imap(|(_, j), x| x * scale.index(j) + shift.index(j))
+}
+
+/// What columns are multiplied with after their means are taken away, and these, by the index.
+fn of_columns(m: &Grid) -> (Floats, Floats) {
+    let (rows, columns) = m.shape();
+    let mean_of = |f: &dyn Fn(Exp<i64>, Exp<f32>) -> Exp<f32>| {
+        generate((columns, rows), |(j, i)| f(j, m.index((i, j)))).sum().map(|sum| sum / rows.to::<f32>())
+    };
+    let mean = mean_of(&|_, x| x);
+    let variance = mean_of(&|j, x| {
+        let less = x - mean.index(j);
+        less * less
+    });
+    (variance.map(|v| (v + 1e-5).sqrt()), mean)
+}
+
+/// The same, the inverse of the root first.
+fn batch_norm_split(m: &Grid, scale: &Floats, shift: &Floats) -> Grid {
+    let (root, mean) = of_columns(m);
+    let by = root.map(|r| r.recip());
+    m.imap(|(_, j), x| shift.index(j) + scale.index(j) * (by.index(j) * (x - mean.index(j))))
+}
+
+/// The same, the scale over the root, or times its inverse, first.
+fn batch_norm_by(m: &Grid, by: impl FnOnce(Floats) -> Floats, shift: &Floats) -> Grid {
+    let (root, mean) = of_columns(m);
+    let by = by(root);
+    m.imap(|(_, j), x| (x - mean.index(j)) * by.index(j) + shift.index(j))
+}
+
 fn mandelbrot() -> Acc<Matrix<i32>> {
     generate((8, 8), |(j, i)| {
         let (cx, cy) = (i.to::<f32>() * 0.3 - 2.0, j.to::<f32>() * 0.2 - 1.0);
@@ -277,6 +331,12 @@ structure! {
     // ---- gathers
     "gather" [1, 0, 0] { let xs = floats(); ints().map(|i| xs.index(i)) }, floats().gather(ints());
     "softmax of rows" [1, 0, 0] softmax(&grid()), softmax_split(&grid());
+    "bags of rows" [3, 7, 10] { let (m, ids) = (grid(), ints()); generate((m.shape().1, ids.length()), |(j, k)| m.index((ids.index(k), j))).fold_seg(&lengths(), 0.0, |a, b| a + b) }, { let (table, at) = (grid(), ints()); let rows = at.map(|k| k * 1); let read = |j: Exp<i64>, k: Exp<i64>| table.index((rows.index(k), j)); generate((table.shape().1, at.length()), |(j, k)| read(j, k)).fold_seg(use_(&lengths()), 0.0, |x, y| y + x) };
+    "normalised rows" [1, 0, 0] layer_norm(&grid()), layer_norm_split(&grid());
+    "normalised rows, scaled" [1, 4, 0] { let m = layer_norm(&grid()); m.imap(|(_, j), x| x * floats().index(j) + others().index(j)) }, { let m = layer_norm_split(&grid()); let (scale, shift) = (floats(), others()); m.imap(|(_, j), x| shift.index(j) + scale.index(j) * x) };
+    "normalised columns, scaled" [1, 4, 0] batch_norm(&grid(), &floats(), &others()), batch_norm_split(&grid(), &floats(), &others());
+    "normalised columns, scale over root" [1, 5, 0] batch_norm_by(&grid(), |root| floats().zip_with(root, |s, r| s / r), &others()), batch_norm_by(&grid(), |root| floats().zip_with(root, |s, r| r.recip() * s), &others());
+    "normalised vector" [1, 0, 0] { let xs = floats(); let n = xs.length().to::<f32>(); let mean = xs.sum().the() / n; let v = xs.map(|x| (x - mean) * (x - mean)).sum().the() / n; xs.map(|x| (x - mean) / (v + 1e-6).sqrt()) }, { let xs = floats(); let mean = xs.mean(); let less = xs.map(|x| x - mean.the()); let v = less.map(|x| x * x).mean(); less.map(|x| x * (v.the() + 1e-6).sqrt().recip()) };
     "softmax of columns" [1, 0, 0] { let m = grid(); let e = { let top = m.transpose().maximum(); m.imap(|(_, j), x| (x - top.index(j)).exp()) }; let sums = e.transpose().sum(); e.imap(|(_, j), e| e / sums.index(j)) }, { let m = grid(); let down = |v: Floats| v.replicate((m.shape().0, All)); let top = m.transpose().fold1(|a, b| b.max(a)); let e = m.zip_with(down(top), |x, t| (x - t).exp()); e.zip_with(down(e.transpose().sum()), |e, s| e / s) };
     "softmax of a vector" [1, 0, 0] { let xs = floats(); let top = xs.maximum(); let e = xs.map(|x| (x - top.the()).exp()); let sum = e.sum(); e.map(|x| x / sum.the()) }, { let xs = floats(); let n = xs.length(); let top = fill(n, xs.fold1(|a, b| a.max(b)).the()); let e = xs.zip_with(top, |x, t| x - t).map(|x| x.exp()); e.zip_with(fill(n, e.fold(0.0, |a, b| a + b).the()), |e, s| e / s) };
     "logarithm of softmax" [1, 0, 0] log_softmax(&grid()), { let m = grid(); let top = m.maximum(); let sums = m.imap(|(i, _), x| (x - top.index(i)).exp()).sum(); let scale = top.zip_with(&sums, |t, s| t + s.ln()); m.imap(|(i, _), x| x - scale.index(i)) };
@@ -333,7 +393,7 @@ structure! {
     // ---- loops
     "counted loop" [1, 1, 0] floats().map(|x| iterate(3, x, |y| y * 2.0)), floats().map(|x| while_((0i64, x), |(k, _)| k.lt(3), |(k, y)| (k + 1, twice(y))).1);
     "matrix product by a loop" [1, 11, 0] product_by_loop(&grid(), &grid()), product_by_loop_split(&grid(), &grid());
-    "row sums by a loop" [1, 2, 0] { let m = grid(); generate(m.shape().0, |i| m.sfoldl(0.0f32, i, |a, b| a + b)) }, { let m = grid(); generate(m.shape().0, |i| add_up_split(m.shape().1, |k| m.index((i, k)))) };
+    "row sums by a loop" [1, 0, 0] { let m = grid(); generate(m.shape().0, |i| m.sfoldl(0.0f32, i, |a, b| a + b)) }, { let m = grid(); generate(m.shape().0, |i| add_up_split(m.shape().1, |k| m.index((i, k)))) };
     "sum by a loop" [1, 0, 0] { let xs = floats(); unit(add_up(xs.length(), |k| xs.index(k))) }, { let xs = floats(); unit(xs.sfoldl(0.0f32, (), |a, b| b + a)) };
     "forces by a loop" [6, 6, 0] bodies_by_loop(&floats()), bodies_by_loop_split(&floats());
     "greatest of some, by a loop" [2, 5, 0] { let xs = floats(); generate(3, |i| while_((0i64, 0.0f32), |(k, _)| k.lt(2), |(k, m)| (k + 1, m.max(xs.index(i + k)))).1) }, { let xs = floats(); generate(3, |i| while_((0i64, 0.0f32), |(k, _)| k.lt(2), |(k, m)| { let x = xs.index(k + i); (k + 1, x.max(m)) }).1) };

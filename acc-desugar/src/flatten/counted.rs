@@ -308,7 +308,7 @@ impl Flattener<'_> {
         let order: Vec<u32> = (1..rank as u32).chain([0]).collect();
         let rows = self.b.transpose(v, &order);
         if let Some(known) = operation(op, self.b.scalar(v)) {
-            let (value, reduced) = self.reduce_known(known, rows);
+            let (value, reduced) = self.reduce_known(known, rows, space[0]);
             return Reduced { with, value, light: reduced.iter().all(|x| self.is_light(*x, inner, rank)) };
         }
         let ty = self.b.ty(rows);

@@ -111,7 +111,7 @@ impl Flattener<'_> {
                 .iter()
                 .zip(columns)
                 .map(|(p, c)| match p {
-                    Component::Op(k) => self.over_parts(*c, &mut |this, rows| this.reduce_known(*k, rows).0),
+                    Component::Op(k) => self.over_parts(*c, &mut |this, rows| this.reduce_known(*k, rows, n).0),
                     Component::First => self.b.select(*c, axis, zero),
                     Component::Second => self.b.select(*c, axis, last),
                 })
@@ -125,9 +125,17 @@ impl Flattener<'_> {
         self.b.fold(columns, combine).to_vec()
     }
 
-    /// A reduction of rows with a known operation, and what it reduces: the rows, or, of a sum of products, which is a
-    /// contraction, the factors.
-    pub(super) fn reduce_known(&mut self, k: Known, rows: Value) -> (Value, Values) {
+    /// A reduction of rows of `n` elements with a known operation, and what it reduces: the rows, or, of a sum of products,
+    /// which is a contraction, the factors.
+    pub(super) fn reduce_known(&mut self, k: Known, rows: Value, n: Value) -> (Value, Values) {
+        let (reduced, of) = self.reduction(k, rows);
+        if k == Known::Sum {
+            self.b.set_summed(reduced, n);
+        }
+        (reduced, of)
+    }
+
+    fn reduction(&mut self, k: Known, rows: Value) -> (Value, Values) {
         if k != Known::Sum || !matches!(self.b.scalar(rows), ScalarType::F32 | ScalarType::F64) {
             return (self.b.reduce(k, rows), [rows].into_iter().collect());
         }

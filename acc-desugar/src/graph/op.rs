@@ -248,13 +248,16 @@ pub enum Op {
     // ---- reductions, along the innermost axis
     /// A reduction.
     Reduce(Known, Value),
-    /// A reduction of segments of the rows, the same in each: segment `k` are the positions from `offsets[k]` to before
-    /// `offsets[k + 1]`. If these do not ascend in `0..=extent`, the run has a fault.
+    /// A reduction of segments of the rows, the same in each: segment `k` are the elements from `offsets[k]` to before
+    /// `offsets[k + 1]`. If these do not ascend in `0..=` their number, the run has a fault.
     SegmentReduce {
         /// The operation; where a segment has no element the result is neutral.
         with: Known,
         /// The operand.
         x: Value,
+        /// The positions (rank 1) of the rows' elements along the innermost axis of the operand, as [`Op::Take`] has them;
+        /// without it the elements are the operand's.
+        at: Option<Value>,
         /// One more than segments, of `i64` and rank 1.
         offsets: Value,
         /// Whether a segment without elements is a fault, too.
@@ -273,6 +276,20 @@ pub enum Op {
         axis: u32,
         /// Whether it is the logarithm.
         log: bool,
+    },
+    /// Floats less their mean along some axes, over the root of the sum of their variance along these (the mean of squares)
+    /// and `epsilon`; times `scale`, and `shift` added, each of which has the operand's rank.
+    Normalize {
+        /// The operand.
+        x: Value,
+        /// The axes, ascending.
+        axes: SmallVec<[u32; 4]>,
+        /// A positive number.
+        epsilon: Lit,
+        /// Without it 1.
+        scale: Option<Value>,
+        /// Without it 0.
+        shift: Option<Value>,
     },
     /// An inclusive scan.
     Cumulative(Known, Value),
@@ -434,6 +451,7 @@ impl Op {
             Op::ArgExtreme(..) => "arg_extreme",
             Op::Softmax { log: false, .. } => "softmax",
             Op::Softmax { log: true, .. } => "log_softmax",
+            Op::Normalize { .. } => "normalize",
             Op::Cumulative(..) => "cumulative",
             Op::Exclusive(..) => "exclusive",
             Op::SegmentScan { .. } => "segment_scan",

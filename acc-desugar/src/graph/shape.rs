@@ -175,6 +175,7 @@ impl Infer<'_> {
                 | Op::Clip { x, .. }
                 | Op::Flip(x, _)
                 | Op::Softmax { x, .. }
+                | Op::Normalize { x, .. }
                 | Op::Cumulative(_, x)
                 | Op::SegmentScan { x, .. }
                 | Op::Scatter { base: x, .. }

@@ -10,7 +10,7 @@
 
 use super::op::is_position;
 use super::{Body, Graph, Node, Op, ScatterMode, Type, Value};
-use acc_core::data::ScalarType::{Bool, I64};
+use acc_core::data::ScalarType::{Bool, F32, F64, I64};
 use acc_core::ir::{Loc, bitcast_exists, cast_exists};
 
 /// A rule of graphs is broken: a defect of flattening.
@@ -227,8 +227,8 @@ impl Verifier<'_> {
             }
             Op::Nonzero(x) => is(*x, Bool, 1) && result(I64, 1),
             Op::Reduce(_, x) => tensor(*x).is_some_and(|(s, r)| r > 0 && result(s, r - 1)),
-            Op::SegmentReduce { x, offsets, .. } => {
-                same(*x) && tensor(*x).is_some_and(|(_, r)| r > 0) && is(*offsets, I64, 1)
+            Op::SegmentReduce { x, at, offsets, .. } => {
+                same(*x) && tensor(*x).is_some_and(|(_, r)| r > 0) && at.is_none_or(positions) && is(*offsets, I64, 1)
             }
             Op::Contract(a, b) => {
                 g.ty(*a) == g.ty(*b) && tensor(*a).is_some_and(|(s, r)| s.is_num() && r > 0 && result(s, r - 1))
@@ -239,6 +239,15 @@ impl Verifier<'_> {
             }
             Op::Softmax { x, axis, .. } => {
                 same(*x) && rank_below(*x, *axis) && tensor(*x).is_some_and(|(s, _)| s.is_float())
+            }
+            Op::Normalize { x, axes, epsilon, scale, shift } => {
+                let ascending = axes.iter().zip(axes.iter().skip(1)).all(|(a, b)| a < b);
+                same(*x)
+                    && !axes.is_empty()
+                    && ascending
+                    && axes.iter().all(|a| rank_below(*x, *a))
+                    && tensor(*x).is_some_and(|(s, _)| matches!(s, F32 | F64) && s == epsilon.ty)
+                    && scale.iter().chain(shift).all(|v| g.ty(*v) == g.ty(*x))
             }
             Op::AnyLane(x) => tensor(*x).is_some_and(|(s, _)| s == Bool) && result(Bool, 0),
             Op::SegmentScan { x, starts, .. } => {

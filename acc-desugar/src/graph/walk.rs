@@ -32,8 +32,9 @@ impl Op {
             | Op::If { cond: a, .. } => out.push(*a),
             Op::SizeOp(_, a, b) | Op::Gather(a, b) | Op::Clamp(a, b) | Op::Contract(a, b) => out.extend([*a, *b]),
             Op::InBounds { at, extent, .. } => out.extend([*at, *extent]),
+            Op::Normalize { x, scale, shift, .. } => out.extend([*x].into_iter().chain(*scale).chain(*shift)),
             Op::SegmentScan { x, starts, .. } => out.extend([*x, *starts]),
-            Op::SegmentReduce { x, offsets, .. } => out.extend([*x, *offsets]),
+            Op::SegmentReduce { x, at, offsets, .. } => out.extend([*x].into_iter().chain(*at).chain([*offsets])),
             Op::Iota { len, start, step, ty: _ } => out.extend([*len, *start, *step]),
             Op::Outside { base, steps, lens, extent } => {
                 out.extend([*base, *extent]);
@@ -108,8 +109,13 @@ impl Op {
                 [a, b].into_iter().for_each(one)
             }
             Op::InBounds { at, extent, .. } => [at, extent].into_iter().for_each(one),
+            Op::Normalize { x, scale, shift, .. } => {
+                std::iter::once(x).chain(scale).chain(shift).for_each(one);
+            }
             Op::SegmentScan { x, starts, .. } => [x, starts].into_iter().for_each(one),
-            Op::SegmentReduce { x, offsets, .. } => [x, offsets].into_iter().for_each(one),
+            Op::SegmentReduce { x, at, offsets, .. } => {
+                std::iter::once(x).chain(at).chain([offsets]).for_each(one);
+            }
             Op::Iota { len, start, step, ty: _ } => [len, start, step].into_iter().for_each(one),
             Op::Outside { base, steps, lens, extent } => {
                 [base, extent].into_iter().for_each(one);

@@ -89,6 +89,10 @@ pub fn attributes(node: &Node) -> Vec<(&'static str, String)> {
         | Op::Concat(_, axis)
         | Op::Softmax { axis, .. }
         | Op::Extent(_, axis) => vec![("axis", axis.to_string())],
+        Op::Normalize { axes, epsilon, scale, .. } => {
+            let scaled = scale.is_some().to_string();
+            vec![("axes", list(axes)), ("epsilon", epsilon.to_string()), ("scaled", scaled)]
+        }
         Op::Pad { widths, mode, .. } => vec![("widths", list(widths)), ("mode", mode.name().to_string())],
         Op::InBounds { by_use, .. } => vec![("by_use", by_use.to_string())],
         Op::Scatter { mode, .. } => vec![(

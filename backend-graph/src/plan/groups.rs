@@ -203,6 +203,9 @@ impl Arranger<'_> {
             Op::Softmax { x, axis: 1.., .. } | Op::Flip(x, 1..) | Op::Slice { x, axis: 1.., .. } => {
                 (smallvec![*x], shape.len())
             }
+            Op::Normalize { x, axes, scale, shift, .. } if axes.first() != Some(&0) => {
+                (std::iter::once(*x).chain(*scale).chain(*shift).collect(), shape.len())
+            }
             Op::Cumulative(_, x) if shape.len() > 1 => (smallvec![*x], shape.len()),
             Op::Transpose(x, axes) if axes.first() == Some(&0) => (smallvec![*x], shape.len()),
             Op::InsertAxes(x, axes) if axes.first() != Some(&0) => (smallvec![*x], shape.len() - axes.len()),

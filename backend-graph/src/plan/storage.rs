@@ -90,6 +90,7 @@ pub(super) fn memory(graph: &Graph, n: &Node, result: usize) -> Memory {
         | Op::Sort(_)
         | Op::Nonzero(_)
         | Op::Softmax { .. }
+        | Op::Normalize { .. }
         | Op::Cumulative(..)
         | Op::Exclusive(..)
         | Op::SegmentScan { .. }

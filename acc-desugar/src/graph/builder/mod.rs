@@ -1,7 +1,9 @@
 //! Building graphs: types are computed, repeated operations are one node.
 
 mod control;
+mod normalize;
 mod origin;
+mod segments;
 mod size;
 mod softmax;
 mod tensor;
@@ -25,6 +27,8 @@ pub(crate) struct Builder {
     bodies: Vec<Open>,
     /// Results that nodes were given after others were made, with the first one of the node.
     late: HashMap<Value, Value>,
+    /// How many terms sums of rows have.
+    summed: HashMap<Value, Value>,
     sources: Vec<Source>,
     source: u32,
     loc: Loc,
@@ -48,6 +52,7 @@ impl Builder {
             total: Vec::new(),
             bodies: Vec::new(),
             late: HashMap::new(),
+            summed: HashMap::new(),
             sources: Vec::new(),
             source: 0,
             loc: Loc::unknown(),
@@ -197,6 +202,11 @@ impl Builder {
         self.full[v.index()] = all_axes(&self.types[v.index()]);
     }
 
+    /// Says of sums of rows how many terms each has.
+    pub(crate) fn set_summed(&mut self, sums: Value, terms: Value) {
+        self.summed.insert(sums, terms);
+    }
+
     /// Says of a tensor that it has the whole extents along these axes, and an extent of 1 along the others.
     pub(crate) fn set_along(&mut self, v: Value, axes: AxisSet) {
         (self.axes[v.index()], self.full[v.index()]) = (axes, axes);
@@ -234,6 +244,7 @@ impl Builder {
             | Op::Flip(x, _)
             | Op::Take { x, .. }
             | Op::Softmax { x, .. }
+            | Op::Normalize { x, .. }
             | Op::Cumulative(_, x)
             | Op::Exclusive(_, x)
             | Op::Pad { x, .. } => (all, of(&self.full, x)),
@@ -318,7 +329,7 @@ impl Builder {
             // Of what is not there they have zeros.
             Op::Slice { .. } | Op::Select { .. } | Op::Unfold { .. } => false,
             Op::Pad { .. } | Op::Concat(..) | Op::Sort(_) | Op::Nonzero(_) | Op::AnyLane(_) => false,
-            Op::Reduce(..) | Op::Contract(..) | Op::Softmax { .. } => false,
+            Op::Reduce(..) | Op::Contract(..) | Op::Softmax { .. } | Op::Normalize { .. } => false,
             Op::Cumulative(..) | Op::Exclusive(..) | Op::SegmentScan { .. } => false,
         }
     }

@@ -48,6 +48,8 @@ impl Builder {
             xs.iter().map(|x| self.insert_axes(*x, at.clone())).collect()
         } else if let Some(Op::Broadcast(_, shape)) = op {
             xs.iter().map(|x| self.broadcast(*x, &shape)).collect()
+        } else if let Some(Op::Slice { axis, start, len, step, .. }) = op {
+            xs.iter().map(|x| self.slice(*x, axis, start, len, step)).collect()
         } else {
             xs.into()
         }

@@ -97,7 +97,7 @@ impl Builder {
         }
     }
 
-    fn operands<const N: usize>(&self, v: Value, p: PrimOp) -> Option<[Value; N]> {
+    pub(super) fn operands<const N: usize>(&self, v: Value, p: PrimOp) -> Option<[Value; N]> {
         match self.def(v) {
             Some(Op::Prim(q, args)) if *q == p => args[..].try_into().ok(),
             _ => None,

@@ -71,6 +71,12 @@ impl Builder {
         if let Some(v) = self.softmax(p, args) {
             return v;
         }
+        if let Some(v) = self.normalized(p, args) {
+            return v;
+        }
+        if let Some(v) = self.rescaled(p, args) {
+            return v;
+        }
         self.tensor(Op::Prim(p, args.into()), scalar, rank)
     }
 
@@ -246,6 +252,11 @@ impl Builder {
         if axes.iter().enumerate().all(|(i, a)| i == *a as usize) {
             return x;
         }
+        // One after another is one.
+        if let Some(Op::Transpose(y, first)) = self.def(x) {
+            let (y, both) = (*y, axes.iter().map(|a| first[*a as usize]).collect::<SmallVec<[u32; 4]>>());
+            return self.transpose(y, &both);
+        }
         self.like(Op::Transpose(x, axes.into()), x)
     }
 
@@ -391,11 +402,6 @@ impl Builder {
     pub(crate) fn contract(&mut self, a: Value, b: Value) -> Value {
         let (scalar, rank) = (self.scalar(a), self.rank(a) - 1);
         self.tensor(Op::Contract(a, b), scalar, rank)
-    }
-
-    /// Reductions of segments along the innermost axis.
-    pub(crate) fn segment_reduce(&mut self, with: Known, x: Value, offsets: Value, full: bool) -> Value {
-        self.like(Op::SegmentReduce { with, x, offsets, full }, x)
     }
 
     /// The first position of an extreme along the innermost axis.

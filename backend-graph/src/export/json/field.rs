@@ -97,6 +97,8 @@ fn value_schema() -> Json {
 
 operands! {
     Value, value_schema(), |v| v.to_string().into(), |j| value(j);
+    Option<Value>, json!({ "oneOf": [value_schema(), { "type": "null" }] }), |v| v.map_or(Json::Null, |v| v.to_string().into()),
+        |j| if j.is_null() { Ok(None) } else { value(j).map(Some) };
     Values, list_of(value_schema()), |v| v.iter().map(Value::to_string).collect(), |j| items(j)?.iter().map(value).collect();
     Vec<Value>, list_of(value_schema()), |v| v.iter().map(Value::to_string).collect(), |j| items(j)?.iter().map(value).collect();
 }

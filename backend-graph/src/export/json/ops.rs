@@ -105,10 +105,11 @@ operations! {
     "sort" Sort(x: Value);
     "nonzero" Nonzero(x: Value);
     "reduce" Reduce(with: Known, x: Value);
-    "segment_reduce" SegmentReduce { with: Known, x: Value, offsets: Value, full: bool };
+    "segment_reduce" SegmentReduce { with: Known, x: Value, at: Option<Value>, offsets: Value, full: bool };
     "contract" Contract(left: Value, right: Value);
     "arg_extreme" ArgExtreme(with: Known, x: Value);
     "softmax" Softmax { x: Value, axis: u32, log: bool };
+    "normalize" Normalize { x: Value, axes: Numbers, epsilon: Lit, scale: Option<Value>, shift: Option<Value> };
     "cumulative" Cumulative(with: Known, x: Value);
     "exclusive" Exclusive(with: Known, x: Value);
     "segment_scan" SegmentScan { with: Known, x: Value, starts: Value };

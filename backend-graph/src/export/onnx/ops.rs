@@ -231,6 +231,25 @@ impl<'g> Exporter<'g> {
                 let x = self.value(*x)?;
                 self.w.node(if *log { "LogSoftmax" } else { "Softmax" }, &[&x], along(i64::from(*axis)))
             }
+            Op::Normalize { x, axes, epsilon, scale, shift } => {
+                let x = self.value(*x)?;
+                let axes = self.w.ints(&axes.iter().map(|a| i64::from(*a)).collect::<Vec<_>>());
+                let mean = self.w.node("ReduceMean", &[&x, &axes], Vec::new());
+                let less = self.w.op2("Sub", &x, &mean);
+                let squares = self.w.op2("Mul", &less, &less);
+                let variance = self.w.node("ReduceMean", &[&squares, &axes], Vec::new());
+                let epsilon = self.w.literal(*epsilon);
+                let sum = self.w.op2("Add", &variance, &epsilon);
+                let root = self.w.op1("Sqrt", &sum);
+                let mut y = self.w.op2("Div", &less, &root);
+                for (op, by) in [("Mul", scale), ("Add", shift)] {
+                    if let Some(by) = by {
+                        let by = self.value(*by)?;
+                        y = self.w.op2(op, &y, &by);
+                    }
+                }
+                y
+            }
             Op::Cumulative(k, x) => {
                 let (name, ty, rank) = (self.value(*x)?, self.scalar(*x), self.rank(*x));
                 self.cumulative(*k, &name, ty, rank)?

@@ -5,6 +5,7 @@ mod fault;
 mod groups;
 mod lanes;
 mod masks;
+mod normalize;
 mod ops;
 mod prim;
 mod reduce;

@@ -1,6 +1,7 @@
 //! Everything but element-wise operations and control.
 
 use super::masks::{any, selected};
+use super::normalize::{Affine, normalize};
 use super::reduce::{arg_extreme, contract, cumulative, exclusive, ordered, reduce, unordered};
 use super::softmax::softmax;
 use super::views::{clamp, gather, iota, outside, pad, positions, select, slice, take, unfold};
@@ -117,12 +118,18 @@ impl Run<'_> {
             }
             Op::Nonzero(x) => self.tensor(*x)?.f_nonzero()?.f_reshape([-1])?,
             Op::Reduce(k, x) => reduce(*k, self.tensor(*x)?, self.scalar(*x))?,
-            Op::SegmentReduce { with, x, offsets, full } => {
-                segments::reduce(*with, self.tensor(*x)?, self.scalar(*x), self.tensor(*offsets)?, *full)?
+            Op::SegmentReduce { with, x, at, offsets, full } => {
+                let at = at.map(|at| self.tensor(at)).transpose()?;
+                segments::reduce(*with, self.tensor(*x)?, at, self.scalar(*x), self.tensor(*offsets)?, *full)?
             }
             Op::Contract(a, b) => contract(self.tensor(*a)?, self.tensor(*b)?)?,
             Op::ArgExtreme(k, x) => arg_extreme(*k, self.tensor(*x)?, self.scalar(*x))?,
             Op::Softmax { x, axis, log } => softmax(self.tensor(*x)?, i64::from(*axis), *log, self.scalar(*x))?,
+            Op::Normalize { x, axes, epsilon, scale, shift } => {
+                let of = |v: &Option<Value>| v.map(|v| self.tensor(v)).transpose();
+                let affine = Affine { scale: of(scale)?, shift: of(shift)? };
+                normalize(self.tensor(*x)?, axes, *epsilon, affine)?
+            }
             Op::Cumulative(k, x) => cumulative(*k, self.tensor(*x)?, self.scalar(*x))?,
             Op::Exclusive(k, x) => exclusive(*k, self.tensor(*x)?, self.scalar(*x))?,
             Op::AnyLane(x) => {

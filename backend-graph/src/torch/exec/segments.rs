@@ -2,6 +2,7 @@
 
 use super::masks::select_lanes;
 use super::reduce::{cumulative, exclusive, operation, ordered, unordered};
+use super::views::take;
 use super::{Run, prim};
 use crate::torch::transfer::{kind, literal};
 use crate::torch::{Device, TorchError};
@@ -11,17 +12,34 @@ use tch::{Kind, Tensor};
 
 type Result<T> = std::result::Result<T, TorchError>;
 
-/// The reductions of the segments of each row; an error if these are not there, or if one that must not be is empty.
-pub(super) fn reduce(k: Known, t: &Tensor, ty: ScalarType, offsets: &Tensor, full: bool) -> Result<Tensor> {
+/// The reductions of the segments of each row, or of what is read of it at some positions; an error if these are not there, or
+/// if a segment that must not be is empty.
+pub(super) fn reduce(
+    k: Known,
+    t: &Tensor,
+    at: Option<&Tensor>,
+    ty: ScalarType,
+    offsets: &Tensor,
+    full: bool,
+) -> Result<Tensor> {
     if ty == ScalarType::F16 {
         let wide = t.f_to_kind(Kind::Float)?;
-        return Ok(reduce(k, &wide, ScalarType::F32, offsets, full)?.f_to_kind(Kind::Half)?);
+        return Ok(reduce(k, &wide, at, ScalarType::F32, offsets, full)?.f_to_kind(Kind::Half)?);
     }
     let mut shape = t.size();
-    let n = shape.pop().unwrap_or(0);
+    let extent = shape.pop().unwrap_or(0);
+    let n = at.map_or(extent, |at| at.numel() as i64);
     let count = offsets.numel() as i64 - 1;
     let segments = Checked::new(offsets, count, n, full)?;
     shape.push(count);
+    if k == Known::Sum
+        && matches!(ty, ScalarType::F32 | ScalarType::F64)
+        && let Some(sums) = bags(t, at, offsets, &segments)?
+    {
+        return Ok(sums);
+    }
+    let read = at.map(|at| take(t, t.dim().saturating_sub(1), at)).transpose()?;
+    let t = read.as_ref().unwrap_or(t);
     let neutral = k.neutral(ty);
     let as_tensor = || -> Result<Tensor> { Ok(literal(neutral, Device::Cpu)?.f_to_device(t.device())?) };
     let (shortest, longest) = segments.range;
@@ -55,6 +73,34 @@ pub(super) fn reduce(k: Known, t: &Tensor, ty: ScalarType, offsets: &Tensor, ful
     }
 }
 
+/// Sums of columns that lie beside each other in memory, or of those at some positions, by the function that libtorch has for
+/// bags of rows of a table: it reads each once, and stores none.
+fn bags(t: &Tensor, at: Option<&Tensor>, offsets: &Tensor, segments: &Checked) -> Result<Option<Tensor>> {
+    if t.dim() < 2 || t.numel() == 0 || t.device() != tch::Device::Cpu {
+        return Ok(None);
+    }
+    let table = t.f_movedim_int(-1, 0)?;
+    if !table.is_contiguous() {
+        return Ok(None);
+    }
+    let first = segments.first;
+    let at = match at {
+        // Positions that are in no segment may be out of bounds, too.
+        Some(at) if first > 0 || segments.last < at.numel() as i64 => return Ok(None),
+        Some(at) => at.f_to_kind(Kind::Int64)?,
+        None => Tensor::f_arange_start(first, segments.last, (Kind::Int64, t.device()))?,
+    };
+    let offsets = if first == 0 { offsets.shallow_clone() } else { offsets.f_sub_scalar(first)? };
+    let none = None::<&Tensor>;
+    let rows = table.f_flatten(1, -1)?;
+    let (sums, ..) = Tensor::f_embedding_bag(&rows, &at, &offsets, false, 0, false, none, true)?;
+    let mut shape = table.size();
+    if let Some(rows) = shape.first_mut() {
+        *rows = offsets.numel() as i64 - 1;
+    }
+    Ok(Some(sums.f_reshape(shape)?.f_movedim_int(0, -1)?))
+}
+
 /// Floats that hold every number of a type: libtorch reduces segments of floats alone.
 fn exact(ty: ScalarType) -> Option<Kind> {
     match ty {
@@ -71,8 +117,9 @@ const FEW: i64 = 1 << 12;
 /// Segments that are there. Libtorch reads wherever it is told: they must ascend within the rows.
 struct Checked {
     lengths: Tensor,
-    /// Where the first one begins.
+    /// Where the first one begins, and the last one ends.
     first: i64,
+    last: i64,
     /// The least and the greatest length.
     range: (i64, i64),
 }
@@ -83,16 +130,15 @@ impl Checked {
         if count < 0 {
             return Err(wrong());
         }
-        let Checked { lengths, first, range } = match offsets.device() {
+        let Checked { lengths, first, last, range } = match offsets.device() {
             tch::Device::Cpu if count <= FEW => Checked::by_host(offsets, count)?,
             _ => Checked::by_calls(offsets, count)?,
         };
-        let last = offsets.f_int64_value(&[count])?;
         // Differences that are lengths have not wrapped: between the first and the last, offsets ascend.
         if first < 0 || last > n || (count > 0 && range.0 < i64::from(full)) || range.1 > n {
             return Err(wrong());
         }
-        Ok(Checked { lengths, first, range })
+        Ok(Checked { lengths, first, last, range })
     }
 
     fn by_calls(offsets: &Tensor, count: i64) -> Result<Checked> {
@@ -104,7 +150,8 @@ impl Checked {
                 (least.f_int64_value(&[])?, greatest.f_int64_value(&[])?)
             }
         };
-        Ok(Checked { lengths, first: offsets.f_int64_value(&[0])?, range })
+        let [first, last] = [0, count];
+        Ok(Checked { lengths, first: offsets.f_int64_value(&[first])?, last: offsets.f_int64_value(&[last])?, range })
     }
 
     /// The same without calls of libtorch that would take longer than what they do.
@@ -114,7 +161,8 @@ impl Checked {
             offsets.iter().zip(offsets.iter().skip(1)).map(|(start, end)| end.wrapping_sub(*start)).collect();
         let range = (lengths.iter().min().copied().unwrap_or(0), lengths.iter().max().copied().unwrap_or(0));
         debug_assert_eq!(lengths.len() as i64, count);
-        Ok(Checked { lengths: Tensor::f_from_slice(&lengths)?, first: offsets.first().copied().unwrap_or(0), range })
+        let [first, last] = [offsets.first(), offsets.last()].map(|end| end.copied().unwrap_or(0));
+        Ok(Checked { lengths: Tensor::f_from_slice(&lengths)?, first, last, range })
     }
 
     /// Reductions of floats, into a tensor of this shape. By lengths, which are faster than offsets, from the first one

@@ -1,0 +1,43 @@
+//! Reductions of segments of what is read at positions, as sums over the rows of a table are that bags have.
+
+use super::Builder;
+use crate::graph::{Known, Op, Value};
+use acc_core::data::ScalarType;
+
+impl Builder {
+    /// Reductions of segments along the innermost axis.
+    pub(crate) fn segment_reduce(&mut self, with: Known, x: Value, offsets: Value, full: bool) -> Value {
+        let (x, at) = match self.read_at(with, x) {
+            Some((x, at)) => (x, Some(at)),
+            None => (x, None),
+        };
+        self.like(Op::SegmentReduce { with, x, at, offsets, full }, x)
+    }
+
+    /// What elements that are summed are read of, and at which positions of the innermost axis, if all they are is that.
+    fn read_at(&mut self, with: Known, x: Value) -> Option<(Value, Value)> {
+        // Of other operations and types libtorch has no sums of rows that it reads.
+        if with != Known::Sum || !matches!(self.scalar(x), ScalarType::F32 | ScalarType::F64) {
+            return None;
+        }
+        let mut checked = Vec::new();
+        let x = self.unchecked(x, &mut checked);
+        let (order, taken) = match self.def(x) {
+            Some(Op::Transpose(taken, order)) => (Some(order.clone()), self.unchecked(*taken, &mut checked)),
+            _ => (None, x),
+        };
+        let last = order.as_ref().map_or(self.rank(x).checked_sub(1), |o| o.last().map(|a| *a as usize))?;
+        let (from, at) = match self.def(taken) {
+            Some(Op::Take { x, axis, at }) if *axis as usize == last => (*x, *at),
+            Some(Op::Gather(x, at)) if self.rank(*at) == 1 => (*x, *at),
+            _ => return None,
+        };
+        // What waited for checks still does.
+        let both = checked.into_iter().rev().fold([from, at], |[x, at], c| {
+            let both = self.checked_with(c, &[x, at]);
+            [both[0], both[1]]
+        });
+        let from = order.map_or(both[0], |order| self.transpose(both[0], &order));
+        Some((from, both[1]))
+    }
+}
