@@ -68,6 +68,28 @@ fn rows_go_with_what_all_of_them_share() {
     assert!(of(&times((less, sums), 2560), "reduce") > 1);
 }
 
+/// Distances between points, and normalised rows with a scale: of numbers that make no difference in which order they are added.
+#[test]
+fn rows_are_reduced_and_normalised_in_blocks() {
+    let points = |n: usize| generate((n, 4), |(i, k)| ((i * 7 + k * 5) % 9).to::<f32>()).compute();
+    let (a, b) = (points(1000), points(8));
+    let squares = generate((1000, 8, 4), |(i, j, k)| {
+        let less = a.index((i, k)) - b.index((j, k));
+        less * less
+    });
+    // Blocks of four rows, 128 bytes each.
+    assert_eq!(of(&times(squares.sum().map(|x| x * 2.0), 512), "contract"), 250);
+    // One value less is not worth it.
+    assert_eq!(of(&times(squares.sum(), 512), "contract"), 1);
+    let m = generate((1000, 32), |(i, j)| ((i + j) % 2 * 2 - 1).to::<f32>()).compute();
+    let mean = m.mean();
+    let variance = m.imap(|(i, _), x| (x - mean.index(i)) * (x - mean.index(i))).mean();
+    let normal = m.imap(|(i, j), x| (x - mean.index(i)) / (variance.index(i) + 3.0).sqrt() * j.to::<f32>());
+    let then = normal.map(|y| ((y + 1.0) * y - 2.0) * y);
+    assert_eq!(of(&times(then.clone(), 512), "normalize"), 250);
+    assert_eq!(of(&times(then, 0), "normalize"), 1);
+}
+
 #[test]
 fn what_several_blocks_read_stays_whole() {
     let table = use_(&Vector::from((0..77).map(|x| x * x).collect::<Vec<i64>>()));

@@ -24,13 +24,15 @@ pub(crate) struct Group {
     pub(crate) shapes: Vec<(Vec<Dim>, u64)>,
     /// What its steps compute, or move.
     launched: Vec<Value>,
+    /// How many values its steps make on the way.
+    inner: usize,
 }
 
 impl Group {
     /// Whether blocks are worth it: values that no later step uses need no memory then.
     pub(super) fn pays(&self) -> bool {
         let kept = |v: &&Value| self.results.iter().any(|(r, _)| r == *v);
-        self.launched.len() - self.launched.iter().filter(kept).count() >= FEWEST
+        self.inner + self.launched.len() - self.launched.iter().filter(kept).count() >= FEWEST
     }
 }
 
@@ -96,6 +98,7 @@ struct Open {
     /// What those of them define that run whenever the body does, one each.
     results: Vec<Value>,
     launched: Vec<Value>,
+    inner: usize,
     rows: Option<Extent>,
     defined: HashSet<Value>,
     cut: HashSet<Value>,
@@ -286,6 +289,8 @@ impl Arranger<'_> {
         if !is_view(&n.op) {
             open.launched.extend(n.results.first());
         }
+        // Rows with rows are multiplied, and then added up.
+        open.inner += usize::from(matches!(n.op, Op::Contract(..)));
         open.results.extend(n.results.first());
         open.take(n);
     }
@@ -318,7 +323,15 @@ impl Arranger<'_> {
         let mut cut: Vec<Value> = open.cut.into_iter().collect();
         cut.sort_unstable();
         let rows = *open.dims.get(&open.rows?)?;
-        Some(Group { steps: open.results.len(), cut, results, rows, shapes, launched: open.launched })
+        Some(Group {
+            steps: open.results.len(),
+            cut,
+            results,
+            rows,
+            shapes,
+            launched: open.launched,
+            inner: open.inner,
+        })
     }
 }
 

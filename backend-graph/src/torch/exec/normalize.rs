@@ -65,10 +65,10 @@ fn rows(x: &Tensor, order: &[i64], inner: usize, epsilon: f64, affine: Affine<'_
     if shift.is_some() {
         rest.shift = None;
     }
-    // Without one of the two libtorch goes element by element.
+    // Without one of the two libtorch goes element by element. What changes no number is one, and the zero below zero.
     let of = (x.f_kind()?, x.device());
     let scale = scale.map_or_else(|| Tensor::f_ones(row.as_slice(), of), Ok)?;
-    let shift = shift.map_or_else(|| Tensor::f_zeros(row.as_slice(), of), Ok)?;
+    let shift = shift.map_or_else(|| Tensor::f_full(row.as_slice(), -0.0, of), Ok)?;
     let normal = x.f_layer_norm(row.as_slice(), Some(&scale), Some(&shift), epsilon, false)?;
     let mut back: Vec<i64> = (0..order.len() as i64).collect();
     back.sort_by_key(|k| order.iter().position(|from| from == k));

@@ -122,7 +122,7 @@ impl Run<'_> {
                 let at = at.map(|at| self.tensor(at)).transpose()?;
                 segments::reduce(*with, self.tensor(*x)?, at, self.scalar(*x), self.tensor(*offsets)?, *full)?
             }
-            Op::Contract(a, b) => contract(self.tensor(*a)?, self.tensor(*b)?)?,
+            Op::Contract(a, b) => contract(self.tensor(*a)?, self.tensor(*b)?, self.scalar(*a))?,
             Op::ArgExtreme(k, x) => arg_extreme(*k, self.tensor(*x)?, self.scalar(*x))?,
             Op::Softmax { x, axis, log } => softmax(self.tensor(*x)?, i64::from(*axis), *log, self.scalar(*x))?,
             Op::Normalize { x, axes, epsilon, scale, shift } => {

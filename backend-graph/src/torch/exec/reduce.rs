@@ -84,13 +84,13 @@ pub(super) fn reduce(k: Known, t: &Tensor, ty: ScalarType) -> Result<Tensor> {
 }
 
 /// Sums of products along the last axis: matrix products, a batch of them over the axes that both operands have.
-pub(super) fn contract(a: &Tensor, b: &Tensor) -> Result<Tensor> {
+pub(super) fn contract(a: &Tensor, b: &Tensor, ty: ScalarType) -> Result<Tensor> {
     if a.dim() == 1 && a.size() == b.size() {
         return Ok(a.f_dot(b)?);
     }
     let full: Vec<i64> =
         a.size().iter().zip(b.size()).map(|(x, y)| together(*x, y)).take(a.dim().saturating_sub(1)).collect();
-    let products = contract_parted(&without_copies(a)?, &without_copies(b)?)?;
+    let products = contract_parted(&without_copies(a)?, &without_copies(b)?, ty)?;
     // Along an axis of neither operand all is the same.
     Ok(if products.size() == full { products } else { products.f_expand(full, false)? })
 }
@@ -100,7 +100,7 @@ fn together(x: i64, y: i64) -> i64 {
     if x == 1 { y } else { x }
 }
 
-fn contract_parted(a: &Tensor, b: &Tensor) -> Result<Tensor> {
+fn contract_parted(a: &Tensor, b: &Tensor, ty: ScalarType) -> Result<Tensor> {
     let (left, right) = (a.size(), b.size());
     let (Some((m, rows)), Some((n, columns))) = (left.split_last(), right.split_last()) else {
         return Err(TorchError::new("a contraction of no axis"));
@@ -118,8 +118,7 @@ fn contract_parted(a: &Tensor, b: &Tensor) -> Result<Tensor> {
     let [batch, rows, columns] = [size(0), size(1), size(2)];
     let one_each = rows == 1 && columns == 1;
     if m != n || *m == 0 || batch * rows * columns == 0 || one_each {
-        let kind = a.f_kind()?;
-        return Ok(a.f_mul(b)?.f_sum_dim_intlist([-1i64].as_slice(), false, kind)?);
+        return reduce(Known::Sum, &a.f_mul(b)?, ty);
     }
     let axes: Vec<i64> = outer.iter().map(|(k, _)| *k as i64).collect();
     let all: Vec<i64> = axes.iter().copied().chain([axes.len() as i64]).collect();
