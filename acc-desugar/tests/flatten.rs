@@ -1,6 +1,7 @@
 //! The structure of flattened programs: which operations they become, and which they do not.
 
 use acc_core::data::ScalarType::{self, Bool, F32, I32, I64, U8};
+use acc_core::data::{Lit, Prim};
 use acc_core::prelude::*;
 use acc_desugar::flatten;
 use acc_desugar::graph::{Body, FaultKind, Graph, GraphError, Known, Node, Op, ScatterMode, Type, Value, verify};
