@@ -77,6 +77,19 @@ fn normalised_rows_columns_and_channels() {
     near(generate(shape, |(n, c, y, x)| (image.index((n, c, y, x)) - mean.index(c)) / by.index(c)), values);
     let scaled = by.zip_with(&mean, |by, m| m / by);
     near(image.imap(|(_, c, _, _), x| (x - mean.index(c)) * scaled.index(c) + mean.index(c)), values);
+    // What waits for a check.
+    let all = |holds: i64| {
+        let ok = |x: Exp<i64>| x.lt(holds);
+        let mean = mean.check(ok(image.shape().1), "channels");
+        let by = by.check(ok(image.shape().2), "rows");
+        image.imap(|(_, c, _, _), x| (x - mean.index(c)) / by.index(c)).check(ok(image.shape().3), "columns")
+    };
+    near(all(9).map(|x| x * 2.0 + 1.0), values);
+    near(all(9).imap(|(_, c, _, _), x| x * mean.index(c) + mean.index(c)), values);
+    for holds in [3, 4, 5] {
+        let want = Interpreter::new().run(all(holds)).unwrap_err();
+        assert_eq!(Libtorch::cpu().run(all(holds)).unwrap_err().to_string(), want.to_string());
+    }
     // A mean of other elements, a count of other ones, and a variance about another mean are none.
     let off = image.imap(|(_, c, _, _), x| (x - mean.index(2 - c)) / by.index(c));
     near(off, values);

@@ -75,6 +75,7 @@ impl Builder {
         let from = self.place(x);
         found.checked.retain(|c| self.place(*c) > from);
         found.checked.sort_by_key(|c| self.place(*c));
+        found.checked.dedup_by_key(|c| self.place(*c));
         let x = found.checked.into_iter().fold(x, |x, c| self.checked_with(c, &[x])[0]);
         let axes = found.axes?.into_iter().map(|a| a as u32).collect();
         let op = Op::Normalize { x, axes, epsilon, scale: None, shift: None };
@@ -107,8 +108,9 @@ impl Builder {
         if self.is_one(number) {
             return Some((root, None));
         }
-        // What was done to the quotient is done to the number.
-        let alike = self.rank(number) == self.rank(at.value);
+        // What was done to the quotient is done to the number; some rows of one that all rows share are not there.
+        let whole = path.iter().all(|v| !matches!(self.def(*v), Some(Op::Slice { .. })));
+        let alike = self.rank(number) == self.rank(at.value) && (whole || self.axes(number) == self.axes(at.value));
         alike.then(|| (root, Some(path.iter().rev().fold(number, |x, v| self.moved_with(*v, &[x])[0]))))
     }
 
@@ -211,7 +213,7 @@ impl Builder {
             let v = self.whole(v, found).value;
             match self.def(v) {
                 Some(Op::Prim(PrimOp::MulP, args)) => stack.extend(args),
-                Some(Op::Cast(x, _)) => stack.push(*x),
+                Some(Op::Cast(x, to)) if holds_counts(*to) => stack.push(*x),
                 Some(Op::FromSize(s)) => self.size_factors(*s, &mut factors, &mut number),
                 Some(Op::Const(l)) => match self::number(*l) {
                     Some(n) => number *= n,
@@ -316,6 +318,11 @@ impl Builder {
         };
         Some(self.like(op, x))
     }
+}
+
+/// Whether a type holds the numbers of elements that there may be, if only about.
+fn holds_counts(ty: ScalarType) -> bool {
+    ty.is_num() && ty.size() >= 4
 }
 
 /// The number that a literal of the types is in which elements are counted.
