@@ -384,7 +384,10 @@ impl Builder {
         let checked = checked.clone();
         let mut all = Values::new();
         for &x in values {
-            let known = checked.iter().position(|c| *c == x).map(|k| self.bodies[body].nodes[node].results[k]);
+            let results = &self.bodies[body].nodes[node].results;
+            // One of its own results has waited for the checks.
+            let own = results.contains(&x).then_some(x);
+            let known = own.or_else(|| checked.iter().position(|c| *c == x).map(|k| results[k]));
             all.push(match known {
                 Some(r) => r,
                 None if self.place(x) > Some((body, node)) => self.check_here(body, node, x),

@@ -75,7 +75,6 @@ impl Builder {
         let from = self.place(x);
         found.checked.retain(|c| self.place(*c) > from);
         found.checked.sort_by_key(|c| self.place(*c));
-        found.checked.dedup_by_key(|c| self.place(*c));
         let x = found.checked.into_iter().fold(x, |x, c| self.checked_with(c, &[x])[0]);
         let axes = found.axes?.into_iter().map(|a| a as u32).collect();
         let op = Op::Normalize { x, axes, epsilon, scale: None, shift: None };
