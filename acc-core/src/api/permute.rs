@@ -22,17 +22,17 @@ pub trait IntoMaybeIx<Sh: Shape> {
 }
 
 #[track_caller]
-fn maybe(tag: u8, index: build::ExpRef, rank: usize) -> IxExp {
+fn maybe(tag: Exp<u8>, index: build::ExpRef, rank: usize) -> IxExp {
     let ty = EltType::tuple([u8::ty(), EltType::index(rank)]);
-    IxExp(build::tuple(&[constant(tag).r, index], ty, &Loc::caller()))
+    IxExp(build::tuple(&[tag.r, index], ty, &Loc::caller()))
 }
 
 impl<Sh: Shape, I: IntoIx<Sh>> IntoMaybeIx<Sh> for Option<I> {
     #[track_caller]
     fn into_maybe_ix(self) -> IxExp {
         match self {
-            Some(i) => maybe(1, i.into_ix().0, Sh::RANK),
-            None => maybe(0, build::zero(&EltType::index(Sh::RANK), &Loc::caller()), Sh::RANK),
+            Some(i) => maybe(constant(1u8), i.into_ix().0, Sh::RANK),
+            None => maybe(constant(0u8), build::zero(&EltType::index(Sh::RANK), &Loc::caller()), Sh::RANK),
         }
     }
 }
@@ -40,12 +40,7 @@ impl<Sh: Shape, I: IntoIx<Sh>> IntoMaybeIx<Sh> for Option<I> {
 impl<T: Integral + NumScalar> IntoMaybeIx<DIM1> for Exp<Option<T>> {
     #[track_caller]
     fn into_maybe_ix(self) -> IxExp {
-        if T::ty() == i64::ty() {
-            return IxExp(self.r);
-        }
-        let index = self.proj::<T>(1).into_ix().0;
-        let ty = EltType::tuple([u8::ty(), EltType::index(1)]);
-        IxExp(build::tuple(&[self.proj::<u8>(0).r, index], ty, &Loc::caller()))
+        maybe(self.proj::<u8>(0), self.proj::<T>(1).into_ix().0, 1)
     }
 }
 

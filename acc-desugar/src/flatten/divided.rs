@@ -211,7 +211,7 @@ impl Flattener<'_> {
         let Some((value, outer)) = found.and_then(|p| Some((p.value, p.space.without_last()?))) else {
             return reduce(self, rows);
         };
-        let value = checked.into_iter().rev().fold(value, |v, c| self.b.checked_with(c, &[v])[0]);
+        let value = self.b.after_checks(value, checked);
         let reduced = reduce(self, value);
         self.put_together(reduced, &outer)
     }

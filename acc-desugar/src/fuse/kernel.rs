@@ -133,11 +133,23 @@ pub(super) fn together(a: &Kernel, b: &Kernel) -> bool {
     (a.strict && (b.strict || b.total)) || (a.total && b.strict)
 }
 
-/// For each statement, whether it and all it needs end without a fault or are needed anyway.
-pub(super) fn total_statements(uses: &Uses<'_>) -> Vec<bool> {
-    let mut total: Vec<bool> = Vec::with_capacity(uses.sites.len());
+/// For each statement, whether something holds of it and of all it needs that is not needed anyway.
+fn with_all_it_needs(uses: &Uses<'_>, holds: impl Fn(&Stmt) -> bool) -> Vec<bool> {
+    let mut all: Vec<bool> = Vec::with_capacity(uses.sites.len());
     for site in &uses.sites {
         let s = site.stmt;
+        let there = |a: ArrayId| uses.def[a.index()].is_none_or(|d| uses.sites[d].strict || all.get(d) == Some(&true));
+        let code = s.op.funs();
+        let mut read = s.op.arrays().into_iter().chain(code.iter().flat_map(|(_, f)| arrays_of_fun(f)).map(|(a, _)| a));
+        let here = holds(s) && read.all(there);
+        all.push(here);
+    }
+    all
+}
+
+/// For each statement, whether it and all it needs end without a fault or are needed anyway.
+pub(super) fn total_statements(uses: &Uses<'_>) -> Vec<bool> {
+    with_all_it_needs(uses, |s| {
         let shape = match &s.op {
             ArrayOp::Map { .. } | ArrayOp::Fold { init: Some(_), .. } | ArrayOp::Scan { .. } => true,
             ArrayOp::Generate { .. }
@@ -156,30 +168,11 @@ pub(super) fn total_statements(uses: &Uses<'_>) -> Vec<bool> {
             | ArrayOp::If { .. }
             | ArrayOp::While { .. } => false,
         };
-        let there =
-            |a: ArrayId| uses.def[a.index()].is_none_or(|d| uses.sites[d].strict || total.get(d) == Some(&true));
-        let operands = s.op.arrays().into_iter().all(there);
-        let code =
-            s.op.funs()
-                .iter()
-                .all(|(_, f)| !f.body.is_partial() && arrays_of_fun(f).into_iter().all(|(a, _)| there(a)));
-        let total_here = shape && operands && code;
-        total.push(total_here);
-    }
-    total
+        shape && s.op.funs().iter().all(|(_, f)| !f.body.is_partial())
+    })
 }
 
 /// For each statement, whether it and all it needs end, be it with a fault, or are needed anyway.
 pub(super) fn ending_statements(uses: &Uses<'_>) -> Vec<bool> {
-    let mut ends: Vec<bool> = Vec::with_capacity(uses.sites.len());
-    for site in &uses.sites {
-        let s = site.stmt;
-        let runs_blocks = matches!(s.op, ArrayOp::Foreign { .. } | ArrayOp::If { .. } | ArrayOp::While { .. });
-        let there = |a: ArrayId| uses.def[a.index()].is_none_or(|d| uses.sites[d].strict || ends.get(d) == Some(&true));
-        let code = s.op.funs();
-        let mut read = s.op.arrays().into_iter().chain(code.iter().flat_map(|(_, f)| arrays_of_fun(f)).map(|(a, _)| a));
-        let ends_here = !runs_blocks && !facts(s).loops && read.all(there);
-        ends.push(ends_here);
-    }
-    ends
+    with_all_it_needs(uses, |s| s.op.blocks().is_empty() && !facts(s).loops)
 }

@@ -380,8 +380,9 @@ impl Builder {
     /// run, where they were. Those that were not defined there yet are checked here.
     pub(crate) fn checked_with(&mut self, v: Value, values: &[Value]) -> Values {
         let Some((body, node)) = self.place(v) else { return values.into() };
-        let Op::Checked { values: checked, .. } = &self.bodies[body].nodes[node].op else { return values.into() };
-        let checked = checked.clone();
+        let Op::Checked { values: checked, tokens, raise } = self.bodies[body].nodes[node].op.clone() else {
+            return values.into();
+        };
         let mut all = Values::new();
         for &x in values {
             let results = &self.bodies[body].nodes[node].results;
@@ -390,18 +391,17 @@ impl Builder {
             let known = own.or_else(|| checked.iter().position(|c| *c == x).map(|k| results[k]));
             all.push(match known {
                 Some(r) => r,
-                None if self.place(x) > Some((body, node)) => self.check_here(body, node, x),
+                None if self.place(x) > Some((body, node)) => self.checked(&[x], tokens.clone(), raise)[0],
                 None => self.check_too(body, node, x),
             });
         }
         all
     }
 
-    fn check_here(&mut self, body: usize, node: usize, x: Value) -> Value {
-        match self.bodies[body].nodes[node].op.clone() {
-            Op::Checked { tokens, raise, .. } => self.checked(&[x], tokens, raise)[0],
-            _ => x,
-        }
+    /// A value after these checked ones' checks, in the order in which they are made.
+    pub(crate) fn after_checks(&mut self, x: Value, mut checked: Vec<Value>) -> Value {
+        checked.sort_by_key(|c| self.place(*c));
+        checked.into_iter().fold(x, |x, c| self.checked_with(c, &[x])[0])
     }
 
     fn check_too(&mut self, body: usize, node: usize, x: Value) -> Value {

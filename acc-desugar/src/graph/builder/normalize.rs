@@ -74,8 +74,7 @@ impl Builder {
         // What waited for checks still does.
         let from = self.place(x);
         found.checked.retain(|c| self.place(*c) > from);
-        found.checked.sort_by_key(|c| self.place(*c));
-        let x = found.checked.into_iter().fold(x, |x, c| self.checked_with(c, &[x])[0]);
+        let x = self.after_checks(x, found.checked);
         let axes = found.axes?.into_iter().map(|a| a as u32).collect();
         let op = Op::Normalize { x, axes, epsilon, scale: None, shift: None };
         let normal = self.like(op, x);
@@ -308,7 +307,7 @@ impl Builder {
         if known || !aside {
             return None;
         }
-        let x = checked.into_iter().rev().fold(x, |x, c| self.checked_with(c, &[x])[0]);
+        let x = self.after_checks(x, checked);
         let x = self.transpose(x, &order);
         let scale = scale.map(|s| self.transpose(s, &order));
         let op = match p {

@@ -33,11 +33,8 @@ impl Builder {
             _ => return None,
         };
         // What waited for checks still does.
-        let both = checked.into_iter().rev().fold([from, at], |[x, at], c| {
-            let both = self.checked_with(c, &[x, at]);
-            [both[0], both[1]]
-        });
-        let from = order.map_or(both[0], |order| self.transpose(both[0], &order));
-        Some((from, both[1]))
+        let (from, at) = (self.after_checks(from, checked.clone()), self.after_checks(at, checked));
+        let from = order.map_or(from, |order| self.transpose(from, &order));
+        Some((from, at))
     }
 }

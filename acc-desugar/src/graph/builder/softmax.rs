@@ -32,8 +32,7 @@ impl Builder {
             _ => return None,
         };
         // What waited for checks still does.
-        found.checked.sort_by_key(|c| self.place(*c));
-        let x = found.checked.into_iter().fold(x, |x, c| self.checked_with(c, &[x])[0]);
+        let x = self.after_checks(x, found.checked);
         Some(self.like(Op::Softmax { x, axis: found.axis?, log }, x))
     }
 

@@ -371,12 +371,11 @@ impl Builder {
         if source != x && self.unchecked(source, &mut checked) != x || positions != at {
             return None;
         }
-        checked.sort_by_key(|c| self.place(*c));
         let after_sort = |c: &Value| self.place(*c) > self.place(sorted);
         if !checked.iter().all(after_sort) {
             return None;
         }
-        Some(checked.into_iter().fold(sorted, |v, c| self.checked_with(c, &[v])[0]))
+        Some(self.after_checks(sorted, checked))
     }
 
     /// What a value is apart from checks before it, which are added to these.
