@@ -90,7 +90,8 @@ fn missing_files() {
 #[test]
 fn broken_files() {
     fails("--image", Some(b"not a picture"), &["is not a PNG image that can be read"]);
-    let image = std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("data/image.png")).expect("the image");
+    let image = std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../conformance/data/image.png"))
+        .expect("the image");
     fails("--image", Some(&image[..image.len() / 2]), &["is not a PNG image that can be read"]);
     fails("--npy", Some(b"not an array"), &["cannot be read as such a .npy file"]);
     let points = npy(&ndarray::arr2(&[[1.0f32, 2.0], [3.0, 4.0]]));

@@ -17,7 +17,7 @@ fn acc(args: &[&str]) -> String {
 }
 
 fn program(name: &str) -> String {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join(name).display().to_string()
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../conformance").join(name).display().to_string()
 }
 
 /// The complete events of a trace: category, name, thread, beginning and end in nanoseconds.

@@ -26,7 +26,7 @@ pub struct Browser {
 impl Browser {
     /// Starts a browser with an empty page of this size; `None` where there is none and none can be installed.
     pub fn start(width: u32, height: u32) -> Option<Browser> {
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scripts/browser.sh");
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/browser.sh");
         let found = Command::new(&script).stderr(Stdio::inherit()).output().expect("scripts/browser.sh runs");
         if !found.status.success() {
             return None;

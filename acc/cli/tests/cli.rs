@@ -30,7 +30,7 @@ fn file(folder: &TempDir, name: &str, contents: &[u8]) -> String {
 }
 
 fn program(name: &str) -> String {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("programs").join(name).display().to_string()
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../conformance/programs").join(name).display().to_string()
 }
 
 const DOUBLE: &str = "program(xs: [1]i64, n: [0]i64) {

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 /// A browser with a page that has Mermaid; `None`, which is said, where either is missing.
 fn browser(folder: &TempDir) -> Option<Browser> {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scripts/mermaid.sh");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/mermaid.sh");
     let found = Command::new(&script).stderr(Stdio::inherit()).output().expect("scripts/mermaid.sh runs");
     if !found.status.success() {
         eprintln!("not run: no Mermaid; scripts/mermaid.sh says what is missing");
@@ -59,7 +59,7 @@ fn mermaid_reads_every_drawing() {
 fn mermaid_draws_loops_with_their_bodies() {
     let folder = TempDir::new().expect("a temporary folder");
     let Some(mut b) = browser(&folder) else { return };
-    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/collatz.mermaid");
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../conformance/tests/golden/collatz.mermaid");
     let drawing = std::fs::read_to_string(golden).expect("the drawing");
     let draw = format!(
         "mermaid.render('drawing', {}).then(d => {{ document.body.innerHTML = d.svg; return ''; }}, e => 'error: ' + e)",
