@@ -43,14 +43,27 @@ impl<A: Arrays> Acc<A> {
     }
     /// The program as the core IR has it, without parameters, and the data embedded in it.
     pub fn program(&self) -> Result<build::Built, Error> {
+        let built = self.built();
+        build::program_built(build::Purpose::Compile);
+        built
+    }
+    fn built(&self) -> Result<build::Built, Error> {
         let f = AccFun { lambda: build::lambda_id(), params: Vec::new(), body: self.node.clone() };
         Ok(build::build(&f)?)
+    }
+    /// The program, to be run at once.
+    pub(crate) fn into_program(self) -> Result<build::Built, Error> {
+        let built = self.built();
+        // What this program alone holds is held no more.
+        drop(self);
+        build::program_built(build::Purpose::Run);
+        built
     }
 }
 
 impl<A: Arrays> fmt::Debug for Acc<A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.program() {
+        match self.built() {
             Ok(p) => write!(f, "{}", p.program),
             Err(e) => write!(f, "{e}"),
         }

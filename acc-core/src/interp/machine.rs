@@ -145,6 +145,9 @@ impl Host for Machine<'_> {
     fn tick(&mut self) -> Result<(), Error> {
         self.ticker.tick()
     }
+    fn pause(&mut self) -> Result<(), Error> {
+        self.limits.check()
+    }
 }
 
 fn define<'p>(block: &'p Block, definitions: &mut [Option<(usize, &'p Stmt)>], position: &mut usize) {

@@ -7,6 +7,7 @@ use crate::error::Error;
 use crate::ir::{
     ArrayId, ArrayOp, ArrayType, Axis, Block, Boundary, Dir, ForeignFun, Fun, Names, Program, StencilInput, Stmt,
 };
+use crate::memory;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -29,8 +30,8 @@ impl Arrays {
 
     fn define(&mut self, c: &Cursor<'_>, name: &str, token: &Token, ty: ArrayType) -> Result<ArrayId, Error> {
         let a = ArrayId(self.types.len() as u32);
-        self.types.push(ty);
-        self.names.push(Some(name.into()));
+        memory::push(&mut self.types, ty)?;
+        memory::push(&mut self.names, Some(name.into()))?;
         match self.scopes.last_mut().and_then(|scope| scope.insert(name.to_string(), a)) {
             None => Ok(a),
             Some(_) => c.error_at(token, format!("`{name}` is defined already")),
@@ -79,7 +80,7 @@ fn block(c: &mut Cursor<'_>, arrays: &mut Arrays, params: Vec<ArrayId>) -> Resul
     c.nested(|c| {
         let mut stmts = Vec::new();
         while !c.eat_word("yield") {
-            stmts.push(stmt(c, arrays)?);
+            memory::push(&mut stmts, stmt(c, arrays)?)?;
             c.eat(';');
         }
         let results = c.list('}', |c| arrays.reference(c))?;
