@@ -7,7 +7,7 @@ use crate::error::Error;
 
 /// There is no memory.
 #[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
-#[error("there is no memory for {bytes} bytes more")]
+#[error("no memory for {bytes} bytes more")]
 pub struct NoMemory {
     /// How many bytes were asked for.
     pub bytes: usize,
@@ -46,7 +46,7 @@ fn no_memory<T>(len: usize) -> NoMemory {
 }
 
 impl From<NoMemory> for Error {
-    fn from(e: NoMemory) -> Error {
-        Error::Backend { backend: "memory", message: e.to_string() }
+    fn from(NoMemory { bytes }: NoMemory) -> Error {
+        Error::OutOfMemory { what: format!("{bytes} bytes more"), bytes: Some(bytes as u64), at: None }
     }
 }

@@ -3,7 +3,7 @@
 use super::machine::Machine;
 use super::scalar::{Launch, Lits, out_of_bounds};
 use super::{Host, fault, internal, sort, stencil};
-use crate::data::{ArrayData, ColumnBuf, EltType, Lit, linear_index, shape_size, unlinear_index};
+use crate::data::{ArrayData, ColumnBuf, EltType, Lit, ScalarType, linear_index, shape_size, unlinear_index};
 use crate::error::{Error, Fault};
 use crate::ir::{ArrayId, ArrayOp, Axis, Dir, Fun, Loc, SEGMENT_EMPTY, SEGMENTS_WRONG, Stmt};
 use crate::limits::{Charge, Meter};
@@ -177,7 +177,10 @@ impl Output {
         let size = shape_size(&shape).map_err(|_| overflow())?;
         let bytes = size.checked_mul(elt.size()).filter(|&b| b <= isize::MAX as usize).ok_or_else(overflow)?;
         let charge = Arc::new(meter.charge(bytes as u64)?);
-        let columns = elt.leaves().into_iter().map(|ty| ColumnBuf::with_capacity(ty, size));
+        let column = |ty: ScalarType| {
+            ColumnBuf::with_capacity(ty, size).map_err(|_| Error::no_memory(size, ty.size()))
+        };
+        let columns = elt.leaves().into_iter().map(column);
         Ok(Output { shape, size, elt: elt.clone(), columns: columns.collect::<Result<_, _>>()?, charge })
     }
 
