@@ -350,7 +350,7 @@ pub enum BuildError {
     },
     /// A scalar expression that was made outside of every closure was used when it was gone.
     #[error(
-        "scalar expression used when it was gone\n  made outside of every closure at {created}\n  used at {used}\n  help: such an expression lasts through the next program that is run, and then as long as the array that it reads is held elsewhere; keep that array in a variable, or make the expression for each program"
+        "scalar expression used when it was gone\n  made outside of every closure at {created}\n  used at {used}\n  help: such an expression lasts until the second program after its last use, and as long as the array that it reads is held elsewhere; keep that array in a variable, or make the expression for each program"
     )]
     StaleExp {
         /// Where it was made.

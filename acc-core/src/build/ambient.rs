@@ -3,8 +3,8 @@
 //! A handle to an expression is `Copy`, so that nobody can know when the last one is gone; and an expression holds the
 //! arrays that it reads. The rule that keeps a host loop from growing:
 //!
-//! * An expression is kept while the program that uses it is built, and through the next program after that: what is
-//!   used in each program of a loop is never lost.
+//! * An expression is kept while the program that uses it is built, and while the next one is: what is used in each
+//!   program of a loop is never lost.
 //! * After that it is kept as long as it costs nothing: as long as somebody else holds the arrays that it reads.
 //! * Expressions that read no array cost little. [`MOST_WITHOUT_ARRAYS`] of them are kept.
 //!
@@ -19,6 +19,9 @@ use std::collections::{HashMap, HashSet, VecDeque};
 
 /// How many old expressions that read no array are kept: some megabytes at most.
 const MOST_WITHOUT_ARRAYS: usize = 1 << 14;
+
+/// How many freed expressions are remembered, for messages.
+const REMEMBERED: usize = 128;
 
 /// What a program was built for.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -70,7 +73,8 @@ impl Age {
         frame.memo.retain(|_, &mut index| is_kept(serial, index));
         let mut gone = frame.nodes.retain(|index| is_kept(serial, index));
         for entry in &gone {
-            remember(&mut self.freed, (ExpRef { frame: serial, index: entry.index }, entry.node.loc.clone()));
+            let at = ExpRef { frame: serial, index: entry.index };
+            remember(&mut self.freed, (at, entry.node.loc.clone()), REMEMBERED);
         }
         for (&inner, nodes) in &mut frame.loops {
             gone.extend(nodes.retain(|index| is_kept(inner, index)));
