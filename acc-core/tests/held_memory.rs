@@ -11,7 +11,7 @@ static ALLOCATOR: allocator::Watched = allocator::Watched;
 
 const TIMES: usize = 1000;
 /// The elements of each input.
-const N: usize = 96;
+const N: usize = 32;
 /// What may be left over: a few inputs, tables that grow by doubling.
 const MARGIN: isize = 64 * 1024;
 

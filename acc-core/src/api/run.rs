@@ -20,7 +20,10 @@ pub trait Run: Backend {
 
     /// Runs a program once, within limits.
     fn run_with<A: Arrays>(&self, program: impl IntoAcc<A>, limits: &RunLimits) -> Result<A, Error> {
-        let built = program.into_acc().into_program()?;
+        let program = program.into_acc();
+        // Before a program is built that nobody waits for.
+        limits.check()?;
+        let built = program.into_program()?;
         let results = Ready::within(self, &built.program, limits)?.run(&built.embedded, limits)?;
         A::from_parts(&mut results.into_iter())
     }

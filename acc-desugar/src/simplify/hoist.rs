@@ -3,15 +3,19 @@
 //! After the pass, a loop's regions hold no such node except literals that nothing outside uses.
 
 use super::Rules;
-use super::walk::{is_speculable, map_funs};
+use super::walk::{is_speculable, try_map_funs};
 use acc_core::ir::{Fun, Node, Program, Region, ScalarOp, Val};
+use acc_core::{Error, RunLimits};
 use std::collections::HashSet;
 
-pub(super) fn pass(p: &Program, rules: &Rules) -> Program {
+pub(super) fn pass(p: &Program, rules: &Rules, limits: &RunLimits) -> Result<Program, Error> {
     if !rules.on("invariants") {
-        return p.clone();
+        return Ok(p.clone());
     }
-    map_funs(p, &mut |f| Fun { types: f.types.clone(), body: region(&f.body) })
+    try_map_funs(p, &mut |f| {
+        limits.check()?;
+        Ok(Fun { types: f.types.clone(), body: region(&f.body) })
+    })
 }
 
 fn inner(r: &Region) -> Region {

@@ -18,7 +18,7 @@ const MAX_HEADER: usize = 10_000;
 const MAX_NESTING: usize = 8;
 
 /// The bytes that are read at once.
-const PIECE: usize = 1 << 16;
+const PIECE: usize = 1 << 15;
 
 /// Reads an array of at most `max_bytes` bytes from contents of `length` bytes, where that is known.
 pub(super) fn array<Sh: Shape, E: ScalarElt + ReadableElement>(
