@@ -104,8 +104,20 @@ fn reading_takes_time_in_proportion_to_the_text() {
     };
     let maps = |n: usize| long(1, n);
     let functions = |n: usize| long(n, 1);
-    let texts: [(&str, &dyn Fn(usize) -> String); 5] =
-        [("header", &header), ("runs", &runs), ("inputs", &inputs), ("maps", &maps), ("functions", &functions)];
+    // Blocks within each other, all of which read what the outermost one defines.
+    let blocks = |n: usize| {
+        let body = "if lt(add(add(add(%x, %x), add(%x, %x)), add(add(%x, %x), add(%x, %x))), 1i64) { yield ".repeat(n / 10);
+        let ends = " } else { yield %x }".repeat(n / 10);
+        format!("program(a: [1]i64) {{ b: [1]i64 = map(a, f: |%x: i64| {{ yield {body}%x{ends} }}) yield b }}")
+    };
+    let texts: [(&str, &dyn Fn(usize) -> String); 6] = [
+        ("header", &header),
+        ("runs", &runs),
+        ("inputs", &inputs),
+        ("maps", &maps),
+        ("functions", &functions),
+        ("blocks", &blocks),
+    ];
     for (what, text) in texts {
         let (few, many) = (text(2_000), text(32_000));
         time(&few);

@@ -20,10 +20,7 @@ pub trait Run: Backend {
 
     /// Runs a program once, within limits.
     fn run_with<A: Arrays>(&self, program: impl IntoAcc<A>, limits: &RunLimits) -> Result<A, Error> {
-        let program = program.into_acc();
-        // Before a program is built that nobody waits for.
-        limits.check()?;
-        let built = program.into_program()?;
+        let built = program.into_acc().into_program(limits)?;
         let results = Ready::within(self, &built.program, limits)?.run(&built.embedded, limits)?;
         A::from_parts(&mut results.into_iter())
     }
@@ -46,7 +43,7 @@ pub trait Run: Backend {
         program: impl IntoAcc<A>,
         limits: &RunLimits,
     ) -> Result<Pending<A>, Error> {
-        let (backend, built) = (self.clone(), program.into_acc().into_program()?);
+        let (backend, built) = (self.clone(), program.into_acc().into_program(limits)?);
         Pending::start(limits, move |limits| {
             let results = Ready::within(&backend, &built.program, limits)?.run(&built.embedded, limits)?;
             A::from_parts(&mut results.into_iter())

@@ -26,4 +26,4 @@ pub use frame::{
     ExpOp, ExpRef, FrameKind, cast, closed, coerce, cond, constant, element, extent, foreign, lambda, literal,
     live_nodes, loop_body, prim, proj, push, reset_ambient, scope, tuple, while_loop, zero,
 };
-pub use program::{Built, build};
+pub use program::{Built, build, build_within};

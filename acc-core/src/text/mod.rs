@@ -20,6 +20,7 @@ mod number;
 mod parser;
 mod printer;
 mod scalar;
+mod scopes;
 mod test_file;
 #[cfg(test)]
 mod tests;

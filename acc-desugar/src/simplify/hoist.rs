@@ -14,28 +14,27 @@ pub(super) fn pass(p: &Program, rules: &Rules, limits: &RunLimits) -> Result<Pro
     }
     try_map_funs(p, &mut |f| {
         limits.check()?;
-        Ok(Fun { types: f.types.clone(), body: region(&f.body) })
+        Ok(Fun { types: f.types.clone(), body: region(&f.body, limits)? })
     })
 }
 
-fn inner(r: &Region) -> Region {
-    acc_core::grow_stack(|| region(r))
-}
-
-fn region(r: &Region) -> Region {
+fn region(r: &Region, limits: &RunLimits) -> Result<Region, Error> {
+    let inner = |r| acc_core::grow_stack(|| region(r, limits));
     let mut nodes = Vec::new();
     for n in &r.nodes {
         let op = match &n.op {
-            ScalarOp::If { cond, then, else_ } => ScalarOp::If { cond: *cond, then: inner(then), else_: inner(else_) },
+            ScalarOp::If { cond, then, else_ } => ScalarOp::If { cond: *cond, then: inner(then)?, else_: inner(else_)? },
             ScalarOp::While { init, test, step } => {
                 // Inner loops first: what leaves them may leave this one too.
-                let (mut test, mut step) = (inner(test), inner(step));
+                let (mut test, mut step) = (inner(test)?, inner(step)?);
+                // Loops within loops are looked through once for each loop around them.
+                limits.check()?;
                 leave(&mut test, &mut nodes);
                 leave(&mut step, &mut nodes);
                 ScalarOp::While { init: init.clone(), test, step }
             }
             ScalarOp::Foreign { name, args, fallback } => {
-                ScalarOp::Foreign { name: name.clone(), args: args.clone(), fallback: inner(fallback) }
+                ScalarOp::Foreign { name: name.clone(), args: args.clone(), fallback: inner(fallback)? }
             }
             ScalarOp::Const(_)
             | ScalarOp::Prim(..)
@@ -47,7 +46,7 @@ fn region(r: &Region) -> Region {
         };
         nodes.push(Node { results: n.results.clone(), op, loc: n.loc.clone() });
     }
-    Region { params: r.params.clone(), nodes, results: r.results.clone() }
+    Ok(Region { params: r.params.clone(), nodes, results: r.results.clone() })
 }
 
 /// Moves the invariant nodes of a loop's region to the end of `before`.
