@@ -168,9 +168,7 @@ fn folds_and_scans() {
 
 #[test]
 fn movements_and_control() {
-    leaves_nothing("permute", |i| {
-        i.xs.permute(fill(i.xs.extent(), 0i64), |a, b| a + b, |k| Some(i.places.index(k)))
-    });
+    leaves_nothing("permute", |i| i.xs.permute(fill(i.xs.extent(), 0i64), |a, b| a + b, |k| Some(i.places.index(k))));
     leaves_nothing("backpermute", |i| i.xs.backpermute(i.xs.extent(), |k| i.places.index(k)));
     leaves_nothing("gather", |i| i.xs.gather(&i.places));
     leaves_nothing("scatter", |i| i.xs.scatter(&i.places, &i.xs));

@@ -7,7 +7,8 @@ use acc_core::{Error, Executor, LimitError};
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 
-const SORT: &str = "program(xs: [1]i64) { p: [1]i64 = argsort(xs) yield p } run { xs = [1000000] i64 lcg(1) expect agree }";
+const SORT: &str =
+    "program(xs: [1]i64) { p: [1]i64 = argsort(xs) yield p } run { xs = [1000000] i64 lcg(1) expect agree }";
 
 #[test]
 fn a_sort_looks_at_the_clock() {
@@ -28,7 +29,10 @@ fn a_sort_looks_at_the_clock() {
             continue;
         }
         assert_eq!(stopped.err(), Some(Error::Limit(LimitError::Deadline)), "after {time:?} of {whole:?}");
-        assert!(time < wait + whole / 6 + Duration::from_millis(100), "{time:?}, where {wait:?} of {whole:?} were given");
+        assert!(
+            time < wait + whole / 6 + Duration::from_millis(100),
+            "{time:?}, where {wait:?} of {whole:?} were given"
+        );
     }
 }
 
@@ -106,7 +110,8 @@ fn reading_takes_time_in_proportion_to_the_text() {
     let functions = |n: usize| long(n, 1);
     // Blocks within each other, all of which read what the outermost one defines.
     let blocks = |n: usize| {
-        let body = "if lt(add(add(add(%x, %x), add(%x, %x)), add(add(%x, %x), add(%x, %x))), 1i64) { yield ".repeat(n / 10);
+        let body =
+            "if lt(add(add(add(%x, %x), add(%x, %x)), add(add(%x, %x), add(%x, %x))), 1i64) { yield ".repeat(n / 10);
         let ends = " } else { yield %x }".repeat(n / 10);
         format!("program(a: [1]i64) {{ b: [1]i64 = map(a, f: |%x: i64| {{ yield {body}%x{ends} }}) yield b }}")
     };

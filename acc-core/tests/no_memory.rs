@@ -92,9 +92,11 @@ fn elements_in_a_text() {
     let elements = "1, ".repeat(5000);
     let text = format!("program(xs: [1]i64) {{ yield xs }} run {{ xs = [5000] i64 {{ {elements} }} expect agree }}");
     // Tokens, elements, and the array.
-    let asked = each_refused("parsing", || verified_test_file("t.acc", &text), |e| {
-        out_of_memory(e) || e.to_string().contains("no memory for")
-    });
+    let asked = each_refused(
+        "parsing",
+        || verified_test_file("t.acc", &text),
+        |e| out_of_memory(e) || e.to_string().contains("no memory for"),
+    );
     assert!(asked >= 3, "{asked}");
 }
 

@@ -50,10 +50,7 @@ fn simplification_stops_in_the_middle() {
         let whole = start.elapsed();
         let limits = RunLimits { deadline: Some(Instant::now() + whole / 10), ..RunLimits::none() };
         let start = Instant::now();
-        assert_eq!(
-            simplify_within(&program, &Rules::all(), &limits).err(),
-            Some(Error::Limit(LimitError::Deadline))
-        );
+        assert_eq!(simplify_within(&program, &Rules::all(), &limits).err(), Some(Error::Limit(LimitError::Deadline)));
         assert!(start.elapsed() < whole / 2, "{:?} of {whole:?}", start.elapsed());
     }
 }

@@ -278,7 +278,9 @@ fn graphs_are_exported_in_every_format() {
         assert!(printed.status.success(), "{}", text(&printed.stderr));
         assert!(text(&printed.stdout).contains(want), "{}", text(&printed.stdout));
         let path = folder.path().join(format).display().to_string();
-        assert!(acc(&["export", &program("fold/E-FD-05-vectors.acc"), "--format", format, "-o", &path]).status.success());
+        assert!(
+            acc(&["export", &program("fold/E-FD-05-vectors.acc"), "--format", format, "-o", &path]).status.success()
+        );
         let written = std::fs::read(&path).expect("the export is there");
         assert!(text(&written).contains(want));
     }
@@ -378,7 +380,9 @@ fn outputs_that_are_full_or_closed() {
     let status = |args: &[&str], out: Stdio, err: Stdio| {
         Command::new(env!("CARGO_BIN_EXE_acc")).args(args).stdout(out).stderr(err).status().expect("acc starts").code()
     };
-    for args in [&["check", "/no/such/file.acc"][..], &["print", "--after", "none", &program("fold/E-FD-05-vectors.acc")]] {
+    for args in
+        [&["check", "/no/such/file.acc"][..], &["print", "--after", "none", &program("fold/E-FD-05-vectors.acc")]]
+    {
         assert_eq!(status(args, Stdio::null(), full()), Some(1), "{args:?}");
         assert_eq!(status(args, Stdio::null(), closed()), Some(1), "{args:?}");
     }

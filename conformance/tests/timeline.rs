@@ -187,7 +187,9 @@ fn runs_on_several_threads_are_well_nested() {
             s.spawn(|| {
                 for _ in 0..5 {
                     let limits = acc_core::RunLimits::none();
-                    tiles.run_untyped(&file.program, &file.runs[0].arrays().unwrap(), &limits).unwrap_or_else(|e| panic!("{e}"));
+                    tiles
+                        .run_untyped(&file.program, &file.runs[0].arrays().unwrap(), &limits)
+                        .unwrap_or_else(|e| panic!("{e}"));
                 }
             });
         }

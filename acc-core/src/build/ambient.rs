@@ -11,9 +11,9 @@
 //! What [`scope`](super::scope) or a closure made is freed at its end, and combinators that are made of others open a
 //! scope for what they need themselves: this rule is only for what users hold.
 
+use super::AccRef;
 use super::frame::{ExpOp, ExpRef, Frame, remember};
 use super::nodes::Entry;
-use super::AccRef;
 use crate::ir::Loc;
 use std::collections::{HashMap, HashSet, VecDeque};
 

@@ -21,9 +21,9 @@ pub use acc::{
     AccFun, AccNode, AccOp, AccRef, AccType, Frozen, FrozenBoundary, FrozenInput, array_function, lambda_id,
 };
 pub(crate) use ambient::Purpose;
-pub(crate) use frame::{compose, program_built};
 pub use frame::{
     ExpOp, ExpRef, FrameKind, cast, closed, coerce, cond, constant, element, extent, foreign, lambda, literal,
     live_nodes, loop_body, prim, proj, push, reset_ambient, scope, tuple, while_loop, zero,
 };
+pub(crate) use frame::{compose, program_built};
 pub use program::{Built, build, build_within};

@@ -100,7 +100,8 @@ impl ArrayData {
         I: IntoIterator,
         I::Item: AsRef<[Lit]>,
     {
-        let mut columns = elt.leaves().into_iter().map(|t| ColumnBuf::with_capacity(t, 0)).collect::<Result<Vec<_>, _>>()?;
+        let mut columns =
+            elt.leaves().into_iter().map(|t| ColumnBuf::with_capacity(t, 0)).collect::<Result<Vec<_>, _>>()?;
         let shape: Vec<usize> = shape.into_iter().collect();
         let want = shape_size(&shape)?;
         let mut got = 0;

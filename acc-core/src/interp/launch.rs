@@ -177,9 +177,7 @@ impl Output {
         let size = shape_size(&shape).map_err(|_| overflow())?;
         let bytes = size.checked_mul(elt.size()).filter(|&b| b <= isize::MAX as usize).ok_or_else(overflow)?;
         let charge = Arc::new(meter.charge(bytes as u64)?);
-        let column = |ty: ScalarType| {
-            ColumnBuf::with_capacity(ty, size).map_err(|_| Error::no_memory(size, ty.size()))
-        };
+        let column = |ty: ScalarType| ColumnBuf::with_capacity(ty, size).map_err(|_| Error::no_memory(size, ty.size()));
         let columns = elt.leaves().into_iter().map(column);
         Ok(Output { shape, size, elt: elt.clone(), columns: columns.collect::<Result<_, _>>()?, charge })
     }

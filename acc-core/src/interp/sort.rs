@@ -1,8 +1,8 @@
 //! Sorting.
 
+use super::Host;
 use super::launch::{Output, int, rows};
 use super::machine::Machine;
-use super::Host;
 use crate::data::ArrayData;
 use crate::error::Error;
 use crate::ir::{ArrayId, Stmt};

@@ -50,7 +50,8 @@ pub struct Run {
 impl Run {
     /// The arrays of the parameters, made if a rule gives them; an error if there is no memory for them.
     pub fn arrays(&self) -> Result<Vec<ArrayData>, Error> {
-        let array = |(position, data): (usize, &Data)| data.array().map_err(|error| Error::Argument { position, error });
+        let array =
+            |(position, data): (usize, &Data)| data.array().map_err(|error| Error::Argument { position, error });
         self.args.iter().enumerate().map(array).collect()
     }
 }

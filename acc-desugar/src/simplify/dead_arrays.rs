@@ -4,8 +4,8 @@
 
 use super::Rules;
 use super::walk::map_op;
-use acc_core::{Error, RunLimits, grow_stack};
 use acc_core::ir::{ArrayId, ArrayOp, Block, Names, Program, Stmt, arrays_of_fun};
+use acc_core::{Error, RunLimits, grow_stack};
 use std::collections::{HashMap, HashSet};
 
 pub(super) fn pass(p: &Program, rules: &Rules, limits: &RunLimits) -> Result<Program, Error> {

@@ -23,7 +23,9 @@ fn region(r: &Region, limits: &RunLimits) -> Result<Region, Error> {
     let mut nodes = Vec::new();
     for n in &r.nodes {
         let op = match &n.op {
-            ScalarOp::If { cond, then, else_ } => ScalarOp::If { cond: *cond, then: inner(then)?, else_: inner(else_)? },
+            ScalarOp::If { cond, then, else_ } => {
+                ScalarOp::If { cond: *cond, then: inner(then)?, else_: inner(else_)? }
+            }
             ScalarOp::While { init, test, step } => {
                 // Inner loops first: what leaves them may leave this one too.
                 let (mut test, mut step) = (inner(test)?, inner(step)?);

@@ -6,8 +6,8 @@ use super::Rules;
 use super::rules::{LOCAL, Replace};
 use super::walk::{is_speculable, try_map_funs};
 use acc_core::data::{Lit, ScalarType};
-use acc_core::{Error, RunLimits, grow_stack};
 use acc_core::ir::{Fun, Loc, Node, PrimOp, Program, Region, ScalarOp, Val, Vals};
+use acc_core::{Error, RunLimits, grow_stack};
 use std::collections::HashMap;
 
 pub(super) fn pass(p: &Program, rules: &Rules, limits: &RunLimits) -> Result<Program, Error> {

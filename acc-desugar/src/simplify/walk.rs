@@ -1,7 +1,7 @@
 //! Programs and their operations, rebuilt with parts replaced.
 
-use acc_core::{Error, RunLimits, grow_stack};
 use acc_core::ir::{ArrayId, ArrayOp, Block, Boundary, Fun, Program, Region, ScalarOp, StencilInput, Stmt};
+use acc_core::{Error, RunLimits, grow_stack};
 
 /// Whether a node may be evaluated where it was not: it cannot fault, it ends, and it evaluates no array.
 pub(super) fn is_speculable(op: &ScalarOp) -> bool {

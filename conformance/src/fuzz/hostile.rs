@@ -5,9 +5,9 @@
 //! within limits and simplified, graphs are exported.
 
 use super::Choices;
+use acc_core::Executor;
 use acc_core::prelude::*;
 use acc_core::text::{TestFile, verified_test_file};
-use acc_core::Executor;
 use backend_graph::Format;
 use std::io::{Cursor, Write};
 use std::time::{Duration, Instant};

@@ -200,13 +200,12 @@ fn reference(
     results: Result<Vec<ArrayData>, Error>,
 ) -> Result<Reference, Error> {
     let results = results?;
-    let intervals =
-        (mode == Mode::Tolerant || adds_up_in_loops(&file.program.body)).then(|| {
-            match run.arrays().ok().and_then(|args| interval::evaluate(&file.program, &args)) {
-                Some(e) => Intervals { results: e.results, may_fault: e.may_fault },
-                None => Intervals { results: Vec::new(), may_fault: true },
-            }
-        });
+    let intervals = (mode == Mode::Tolerant || adds_up_in_loops(&file.program.body)).then(|| {
+        match run.arrays().ok().and_then(|args| interval::evaluate(&file.program, &args)) {
+            Some(e) => Intervals { results: e.results, may_fault: e.may_fault },
+            None => Intervals { results: Vec::new(), may_fault: true },
+        }
+    });
     Ok(Reference { results, intervals })
 }
 
