@@ -66,6 +66,9 @@ impl Age {
         }
         self.programs += 1;
         self.new = false;
+        if frame.nodes.len() == 0 && frame.loops.is_empty() {
+            return Vec::new();
+        }
         let kept = Survey::of(frame, self.programs).kept;
         let is_kept = |frame, index| kept.contains(&ExpRef { frame, index });
         let serial = frame.serial;
