@@ -134,7 +134,7 @@ pub(super) fn array(c: &mut Cursor<'_>) -> Result<Data, Error> {
             c.expect(')')?;
         }
         if let Some(last) = size.checked_sub(1) {
-            fits(c, &body, &elt, &[first, first + last as f64 * step])?;
+            fits(c, &body, &elt, |_| [first, first + last as f64 * step])?;
         }
         Rule::Iota { first, step }
     } else if c.eat_word("lcg") {
@@ -149,7 +149,7 @@ pub(super) fn array(c: &mut Cursor<'_>) -> Result<Data, Error> {
             if !(low <= high && (high - low).is_finite()) {
                 return c.error_at(&token, format!("no range of numbers goes from {low} to {high}"));
             }
-            fits(c, &body, &elt, &[low, high_within(low, high, &elt)])?;
+            fits(c, &body, &elt, |ty| [low, if ty.is_float() { high } else { (high.ceil() - 1.0).max(low) }])?;
             range = Some((low, high));
         }
         c.expect(')')?;
@@ -160,15 +160,10 @@ pub(super) fn array(c: &mut Cursor<'_>) -> Result<Data, Error> {
     Ok(Data { shape, elt, rule, made: Arc::default() })
 }
 
-/// The greatest number that a range up to but without `high` gives: of integers, the one before it.
-fn high_within(low: f64, high: f64, elt: &EltType) -> f64 {
-    if elt.leaves().iter().any(|ty| ty.is_float()) { high } else { (high.ceil() - 1.0).max(low) }
-}
-
-/// An error if a number type among the leaves cannot hold these numbers. `bool` and `char` hold what they make of any.
-fn fits(c: &Cursor<'_>, at: &Token, elt: &EltType, numbers: &[f64]) -> Result<(), Error> {
+/// An error if a number type among the leaves cannot hold its extreme numbers. `bool` and `char` hold what they make of any.
+fn fits(c: &Cursor<'_>, at: &Token, elt: &EltType, extremes: impl Fn(ScalarType) -> [f64; 2]) -> Result<(), Error> {
     for &ty in &elt.leaves() {
-        if let Some(x) = numbers.iter().find(|&&x| !holds(ty, x)) {
+        if let Some(x) = extremes(ty).into_iter().find(|&x| !holds(ty, x)) {
             return c.error_at(at, format!("`{x}` is not a value of type {ty}"));
         }
     }
