@@ -11,6 +11,7 @@ pub mod foreign;
 pub mod interp;
 pub mod ir;
 mod limits;
+pub mod memory;
 mod stack;
 pub mod text;
 pub mod timeline;

@@ -222,9 +222,9 @@ impl Backend for Native {
         &self.0.cache
     }
 
-    fn prepare(&self, program: &Arc<Program>, _limits: &RunLimits) -> Result<Prepared, Error> {
+    fn prepare(&self, program: &Arc<Program>, limits: &RunLimits) -> Result<Prepared, Error> {
         let scanned = acc_desugar::scan_segments(program, &|f, _| segmented(f));
-        let simplified = acc_desugar::simplify_with(&scanned, &self.0.rules);
+        let simplified = acc_desugar::simplify_within(&scanned, &self.0.rules, limits)?;
         let changed = match acc_desugar::transpose_late(&simplified) {
             Cow::Owned(changed) => Some(changed),
             Cow::Borrowed(_) => None,

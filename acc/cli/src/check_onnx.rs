@@ -1,6 +1,6 @@
 //! `acc check-onnx`
 
-use crate::output::say;
+use crate::output::{complain, say};
 use conformance::onnx::OnnxRuntime;
 use conformance::suite;
 use std::collections::BTreeMap;
@@ -45,7 +45,7 @@ pub fn main(args: &Args) -> crate::Outcome {
         let outcome = test.run(&runtime);
         if args.verbose {
             let word = if outcome.failures.is_empty() { "agrees" } else { "FAILS" };
-            eprintln!("{}: {word} in {:.1} s", test.name, start.elapsed().as_secs_f64());
+            complain!("{}: {word} in {:.1} s", test.name, start.elapsed().as_secs_f64());
         }
         match outcome.failures.first() {
             None => agree += 1,

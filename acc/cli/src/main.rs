@@ -17,6 +17,7 @@ mod tour;
 
 use acc_core::timeline;
 use clap::{Parser, Subcommand};
+use output::complain;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -74,7 +75,7 @@ fn main() -> ExitCode {
         outcome = outcome.and_then(|code| written.map(|()| code));
     }
     outcome.unwrap_or_else(|message| {
-        eprintln!("error: {message}");
+        complain!("error: {message}");
         ExitCode::FAILURE
     })
 }

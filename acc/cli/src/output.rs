@@ -11,6 +11,18 @@ macro_rules! say {
 }
 pub(crate) use say;
 
+/// Prints a line to standard error.
+macro_rules! complain {
+    ($($arg:tt)*) => { $crate::output::complaint(format_args!($($arg)*)) };
+}
+pub(crate) use complain;
+
+/// Prints a line to standard error; where that takes none (it is closed, or a device that is full), the exit status alone
+/// says what happened.
+pub(crate) fn complaint(text: std::fmt::Arguments<'_>) {
+    let _ = std::io::stderr().lock().write_all(format!("{text}\n").as_bytes());
+}
+
 /// Prints a line; a reader that has seen enough (`acc list | head`) ends the command without an error.
 pub(crate) fn line(text: std::fmt::Arguments<'_>) {
     bytes(format!("{text}\n").as_bytes());
@@ -22,7 +34,7 @@ pub(crate) fn bytes(bytes: &[u8]) {
     if let Err(e) = out.write_all(bytes).and_then(|()| out.flush()) {
         let enough = e.kind() == std::io::ErrorKind::BrokenPipe;
         if !enough {
-            eprintln!("error: cannot write to standard output: {e}");
+            complain!("error: cannot write to standard output: {e}");
         }
         std::process::exit(i32::from(!enough));
     }

@@ -1,6 +1,8 @@
 //! `acc reduce FILE --fails COMMAND`
 
 use crate::output::{read_program, say, write_file};
+use acc_core::Error;
+use acc_core::text::Run;
 use conformance::fuzz::shrink::{Sample, shrink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
@@ -35,7 +37,8 @@ pub fn main(args: &Args) -> crate::Outcome {
                 false
             }
         };
-    let samples = file.runs.iter().map(|run| Sample { program: file.program.clone(), args: run.args.clone() });
+    let sample = |run: &Run| Ok(Sample { program: file.program.clone(), args: run.arrays()? });
+    let samples = file.runs.iter().map(sample).collect::<Result<Vec<_>, Error>>().map_err(|e| e.to_string())?;
     let Some(sample) = samples.into_iter().find(|s| fails(s)) else {
         return Err(problem.unwrap_or_else(|| {
             format!(

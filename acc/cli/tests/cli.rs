@@ -45,12 +45,12 @@ fn double(run: &str) -> String {
 
 #[test]
 fn a_program_runs_on_every_executor_that_is_there() {
-    let out = acc(&["run", &program("fold/sum.acc")]);
+    let out = acc(&["run", &program("fold/E-FD-05-vectors.acc")]);
     assert!(out.status.success(), "{}", text(&out.stderr));
     let said = text(&out.stdout);
     assert!(said.contains("[2, 2] i64 { 3, 12, 21, 30 }"), "{said}");
     assert!(said.contains("interpreter: as expected") && said.contains("native-tile: as expected"), "{said}");
-    let one = text(&acc(&["run", &program("fold/sum.acc"), "--executor", "interpreter"]).stdout);
+    let one = text(&acc(&["run", &program("fold/E-FD-05-vectors.acc"), "--executor", "interpreter"]).stdout);
     assert!(!one.contains("native-tile"), "{one}");
 }
 
@@ -278,7 +278,9 @@ fn graphs_are_exported_in_every_format() {
         assert!(printed.status.success(), "{}", text(&printed.stderr));
         assert!(text(&printed.stdout).contains(want), "{}", text(&printed.stdout));
         let path = folder.path().join(format).display().to_string();
-        assert!(acc(&["export", &program("fold/sum.acc"), "--format", format, "-o", &path]).status.success());
+        assert!(
+            acc(&["export", &program("fold/E-FD-05-vectors.acc"), "--format", format, "-o", &path]).status.success()
+        );
         let written = std::fs::read(&path).expect("the export is there");
         assert!(text(&written).contains(want));
     }
@@ -361,4 +363,54 @@ fn a_reader_that_has_seen_enough_is_no_error() {
     let output = child.wait_with_output().unwrap();
     let stderr = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.success() && stderr.is_empty(), "{stderr}");
+}
+
+/// Where standard error takes nothing, the exit status alone says what happened.
+#[cfg(target_os = "linux")]
+#[test]
+fn outputs_that_are_full_or_closed() {
+    use std::fs::OpenOptions;
+    use std::process::Stdio;
+    let full = || Stdio::from(OpenOptions::new().write(true).open("/dev/full").expect("the device"));
+    let closed = || {
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        drop(reader);
+        Stdio::from(writer)
+    };
+    let status = |args: &[&str], out: Stdio, err: Stdio| {
+        Command::new(env!("CARGO_BIN_EXE_acc")).args(args).stdout(out).stderr(err).status().expect("acc starts").code()
+    };
+    for args in
+        [&["check", "/no/such/file.acc"][..], &["print", "--after", "none", &program("fold/E-FD-05-vectors.acc")]]
+    {
+        assert_eq!(status(args, Stdio::null(), full()), Some(1), "{args:?}");
+        assert_eq!(status(args, Stdio::null(), closed()), Some(1), "{args:?}");
+    }
+    assert_eq!(status(&["no-such-command"], Stdio::null(), full()), Some(2));
+    assert_eq!(status(&["list"], full(), full()), Some(1));
+    assert_eq!(status(&["list"], full(), closed()), Some(1));
+    assert_eq!(status(&["list"], closed(), full()), Some(0));
+    let out = Command::new(env!("CARGO_BIN_EXE_acc")).arg("list").stdout(full()).output().expect("acc starts");
+    assert_eq!(text(&out.stderr), "error: cannot write to standard output: No space left on device (os error 28)\n");
+}
+
+/// What a file says of its data in a few bytes takes no memory until it is run.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_check_makes_no_data() {
+    let folder = TempDir::new().expect("a temporary folder");
+    let large = "program(xs: [1]i64) { yield xs } run { xs = [268435456] i64 iota  expect agree }";
+    let path = file(&folder, "large.acc", large.as_bytes());
+    let limited = |command: &str| {
+        let script = format!("ulimit -v 1500000; exec \"$0\" {command} \"$1\"");
+        Command::new("sh").args(["-c", &script, env!("CARGO_BIN_EXE_acc"), &path]).output().expect("sh starts")
+    };
+    let checked = limited("check");
+    assert!(checked.status.success(), "{}", text(&checked.stderr));
+    assert!(text(&checked.stdout).contains("well formed"));
+    // And a run of it, where the memory is not there, says so.
+    let run = limited("run --executor interpreter");
+    let said = format!("{}{}", text(&run.stdout), text(&run.stderr));
+    assert_eq!(run.status.code(), Some(1), "{said}");
+    assert!(said.contains("no memory for"), "{said}");
 }

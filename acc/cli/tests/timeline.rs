@@ -146,7 +146,7 @@ fn a_trace_names_every_step_that_launches_work() {
     let libtorch = backend_graph::Libtorch::cpu();
     let run = |args| libtorch.run_untyped(&file.program, args, &acc_core::RunLimits::none());
     let recording = timeline::record();
-    run(&file.runs[0].args).unwrap_or_else(|e| panic!("{e}"));
+    run(&file.runs[0].arrays().unwrap()).unwrap_or_else(|e| panic!("{e}"));
     let timeline = recording.stop();
     let note = |s: &timeline::SpanRecord, key: &str| {
         s.notes.iter().find(|(k, _)| *k == key).map_or(String::new(), |(_, v)| v.clone())
@@ -187,7 +187,9 @@ fn runs_on_several_threads_are_well_nested() {
             s.spawn(|| {
                 for _ in 0..5 {
                     let limits = acc_core::RunLimits::none();
-                    tiles.run_untyped(&file.program, &file.runs[0].args, &limits).unwrap_or_else(|e| panic!("{e}"));
+                    tiles
+                        .run_untyped(&file.program, &file.runs[0].arrays().unwrap(), &limits)
+                        .unwrap_or_else(|e| panic!("{e}"));
                 }
             });
         }

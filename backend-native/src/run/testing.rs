@@ -17,7 +17,7 @@ pub(super) fn lowered(name: &str, text: &str) -> (Plan, Vec<Vec<ArrayData>>) {
     let program = acc_desugar::scan_segments(&file.program, &|f, _| crate::segmented(f)).into_owned();
     let plan =
         lower(&acc_desugar::simplify_with(&program, &Rules::all()), crate::Options::default().settings()).unwrap();
-    (plan, file.runs.into_iter().map(|r| r.args).collect())
+    (plan, file.runs.iter().map(|r| r.arrays().unwrap()).collect())
 }
 
 /// The bits of a run's results.
