@@ -23,6 +23,7 @@
 
 mod buffer;
 mod explain;
+mod fork;
 mod kernel;
 pub mod llvm;
 mod lower;
@@ -47,11 +48,16 @@ use std::sync::{Arc, OnceLock};
 const NAME: &str = "native";
 
 /// The native CPU backend. Clones share the cache of prepared programs, the threads and the memory pool.
+///
+/// In a child of `fork`, to which the threads of its parent do not come, programs run on the calling thread and over tiles if
+/// the parent has used a native backend; else as anywhere.
 #[derive(Clone)]
 pub struct Native(Arc<State>);
 
 struct State {
     cache: ProgramCache<Prepared>,
+    /// That of children of this process.
+    cache_of_child: ProgramCache<Prepared>,
     /// Its own, if it was asked for some.
     threads: Option<Team>,
     memory: Arc<Pool>,
@@ -155,8 +161,8 @@ impl Native {
     fn on(threads: Option<Team>, options: Options) -> Native {
         let settings = options.settings();
         let Options { rules, compile, .. } = options;
-        let (cache, memory) = (ProgramCache::default(), Arc::new(Pool::default()));
-        Native(Arc::new(State { cache, threads, memory, rules, settings, compile }))
+        let (cache, cache_of_child, memory) = (ProgramCache::default(), ProgramCache::default(), Arc::default());
+        Native(Arc::new(State { cache, cache_of_child, threads, memory, rules, settings, compile }))
     }
 }
 
@@ -227,7 +233,8 @@ impl Backend for Native {
     }
 
     fn cache(&self) -> &ProgramCache<Prepared> {
-        &self.0.cache
+        fork::watch();
+        if fork::is_child() { &self.0.cache_of_child } else { &self.0.cache }
     }
 
     fn prepare(&self, program: &Arc<Program>) -> Result<Prepared, Error> {
@@ -250,18 +257,23 @@ impl Backend for Native {
     fn execute(&self, program: &Prepared, args: &[ArrayData], limits: &RunLimits) -> Result<Vec<ArrayData>, Error> {
         let Native(state) = self;
         let meter = &limits.meter();
-        let threads = match &state.threads {
-            Some(own) => own,
-            None => Team::global(),
+        fork::watch();
+        let (threads, compile) = match &state.threads {
+            _ if fork::is_child() => (Team::alone(), Compile::Never),
+            Some(own) => (own, state.compile),
+            None => (Team::global(), state.compile),
         };
-        let cx = Context { threads, memory: &state.memory, limits, meter, compile: state.compile };
+        let cx = Context { threads, memory: &state.memory, limits, meter, compile };
         let run = |plan| run::run(plan, args, cx).map_err(|e| self.named(e));
         match run(&program.plan) {
             // Fusion keeps whether a program faults, but not always at which of several faults. The fault to report is
             // the one that statement after statement meets.
             Err(fault @ Error::Fault { .. }) => {
                 let settings = Settings { fuse: false, ..self.0.settings };
-                let unfused = program.unfused.get_or_init(|| lower(&program.program, settings));
+                let lowered = || lower(&program.program, settings);
+                // A thread that a child does not have may have begun to make the one that is kept.
+                let own = fork::is_child().then(lowered);
+                let unfused = own.as_ref().unwrap_or_else(|| program.unfused.get_or_init(lowered));
                 match unfused.as_ref().map(run) {
                     Ok(Err(precise @ Error::Fault { .. })) => Err(precise),
                     // A limit of time or memory: the fault is still one.

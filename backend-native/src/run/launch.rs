@@ -322,8 +322,8 @@ impl Job<'_> {
     pub(crate) fn call_of<'c>(&'c self, kernel: &Kernel, codes: &'c Codes, form: Form) -> Option<Call<'c>> {
         let wait = match self.cx.compile {
             Compile::Never => return None,
-            Compile::Background => false,
-            Compile::Now => true,
+            Compile::Background => None,
+            Compile::Now => Some(self.cx.limits),
         };
         let code = codes.get(form, kernel, wait)?;
         Call::new(code, self.names, form, &self.extents, self.cx.limits)
