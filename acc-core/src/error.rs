@@ -46,14 +46,145 @@ pub enum Error {
     /// A limit of the run was reached.
     #[error("stopped: {0}")]
     Limit(LimitError),
-    /// The backend failed: out of memory, a library error, a missing device.
-    #[error("{backend}: {message}")]
-    Backend {
-        /// The backend's name.
-        backend: &'static str,
-        /// What happened.
+    /// There is no memory for an array, or for something else that grows with the data.
+    #[error("no memory for {what}{}", during(.at))]
+    OutOfMemory {
+        /// For what: `an array of 1000000 elements of 8 bytes`.
+        what: String,
+        /// How many bytes were asked for, where that is known.
+        bytes: Option<u64>,
+        /// During which operation.
+        at: Option<Site>,
+    },
+    /// There is no such device, or it cannot be used.
+    #[error("{executor}: {message}")]
+    Device {
+        /// The executor.
+        executor: &'static str,
+        /// What is wrong, and what there is.
         message: String,
     },
+    /// No thread could be started.
+    #[error("no thread can be started: {source}")]
+    Threads {
+        /// What the operating system says.
+        source: Cause,
+    },
+    /// A library that an executor uses failed.
+    #[error("{library}: {source}{}", during(.at))]
+    Library {
+        /// The library: `libtorch`.
+        library: &'static str,
+        /// What it says.
+        source: Cause,
+        /// During which operation.
+        at: Option<Site>,
+    },
+    /// The program cannot be written in a format.
+    #[error("cannot be written as {format}: {source}")]
+    Export {
+        /// The format: `ONNX`.
+        format: &'static str,
+        /// Why.
+        source: Cause,
+    },
+    /// A foreign function of the user's failed.
+    #[error("the foreign function `{name}` at {loc} failed: {source}")]
+    Foreign {
+        /// The function.
+        name: Arc<str>,
+        /// The call.
+        loc: Loc,
+        /// Its error.
+        source: Cause,
+    },
+    /// A defect of an executor: what cannot be in a verified program. Please report it.
+    #[error("{executor}: a defect: {message}{}", during(.at))]
+    Defect {
+        /// The executor.
+        executor: &'static str,
+        /// What was found.
+        message: String,
+        /// During which operation.
+        at: Option<Site>,
+    },
+}
+
+impl Error {
+    /// A defect of an executor.
+    pub fn defect(executor: &'static str, message: impl Into<String>) -> Error {
+        Error::Defect { executor, message: message.into(), at: None }
+    }
+
+    /// No memory for an array of so many elements of so many bytes each.
+    pub fn no_memory(elements: usize, width: usize) -> Error {
+        let bytes = (elements as u64).checked_mul(width as u64);
+        let unit = if width == 1 { "byte" } else { "bytes" };
+        Error::OutOfMemory { what: format!("an array of {elements} elements of {width} {unit}"), bytes, at: None }
+    }
+
+    /// The error, with the operation during which it happened where it tells none.
+    #[must_use]
+    pub fn during(mut self, op: &'static str, loc: &Loc) -> Error {
+        if let Error::OutOfMemory { at, .. } | Error::Library { at, .. } | Error::Defect { at, .. } = &mut self {
+            at.get_or_insert_with(|| Site { op, loc: loc.clone() });
+        }
+        self
+    }
+}
+
+/// An array operation of the program, and where the user wrote it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Site {
+    /// The operation.
+    pub op: &'static str,
+    /// Its line.
+    pub loc: Loc,
+}
+
+fn during(at: &Option<Site>) -> String {
+    at.as_ref().map(|Site { op, loc }| format!("\n  in `{op}` at {loc}")).unwrap_or_default()
+}
+
+/// The error of a library, of the system or of a foreign function: the [`source`](std::error::Error::source) of an
+/// [`Error`]. Two are equal if they say the same.
+#[derive(Clone)]
+pub struct Cause(Arc<dyn std::error::Error + Send + Sync>);
+
+impl Cause {
+    /// An error, or a text as one.
+    pub fn new(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Cause {
+        Cause(error.into().into())
+    }
+
+    /// The error itself, to be downcast to its type.
+    pub fn get(&self) -> &(dyn std::error::Error + Send + Sync + 'static) {
+        &*self.0
+    }
+}
+
+impl std::error::Error for Cause {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.0.source()
+    }
+}
+
+impl PartialEq for Cause {
+    fn eq(&self, other: &Cause) -> bool {
+        Arc::ptr_eq(&self.0, &other.0) || self.to_string() == other.to_string()
+    }
+}
+
+impl std::fmt::Display for Cause {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl std::fmt::Debug for Cause {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(f)
+    }
 }
 
 fn fault_message(fault: &Fault, op: &str, loc: &Loc) -> String {

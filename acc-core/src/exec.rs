@@ -23,8 +23,9 @@ pub trait Backend: Clone + Send + Sync + 'static {
     /// Where prepared programs are kept.
     fn cache(&self) -> &ProgramCache<Self::Prepared>;
 
-    /// Compiles a program. Called through the cache: once per structurally different program.
-    fn prepare(&self, program: &Arc<Program>) -> Result<Self::Prepared, Error>;
+    /// Compiles a program, within the time limits of the run that needs it first. Called through the cache: once per
+    /// structurally different program. What a limit stopped is not kept.
+    fn prepare(&self, program: &Arc<Program>, limits: &RunLimits) -> Result<Self::Prepared, Error>;
 
     /// What the backend made of a program, for people; empty where it has nothing to tell.
     fn explain(&self, _program: &Self::Prepared) -> String {
@@ -148,11 +149,17 @@ impl<B: Backend> Clone for Ready<B> {
 impl<B: Backend> Ready<B> {
     /// Makes a program ready, from the backend's cache if it has an equal one.
     pub fn new(backend: &B, program: &Arc<Program>) -> Result<Ready<B>, Error> {
+        Ready::within(backend, program, &RunLimits::none())
+    }
+
+    /// The same, until a deadline passes or the run is cancelled.
+    pub fn within(backend: &B, program: &Arc<Program>, limits: &RunLimits) -> Result<Ready<B>, Error> {
+        limits.check()?;
         let (first, prepared) = backend.cache().get(program, |p| {
             let mut span = timeline::span(Kind::Pass, || "prepare");
             span.note("executor", || backend.name());
             timeline::pass("verify", || crate::verify::verify(p, None)).map_err(Error::Verify)?;
-            backend.prepare(p)
+            backend.prepare(p, limits)
         })?;
         Ok(Ready { backend: backend.clone(), prepared, first, program: program.clone() })
     }
@@ -230,7 +237,7 @@ impl<B: Backend> Executor for B {
         limits: &RunLimits,
     ) -> Result<Vec<ArrayData>, Error> {
         check_args(program, args)?;
-        Ready::new(self, program)?.run(args, limits)
+        Ready::within(self, program, limits)?.run(args, limits)
     }
     fn compiled(&self) -> u64 {
         self.cache().compiled()

@@ -6,13 +6,14 @@
 //! [`ForeignExp`](crate::api::ForeignExp) define functions.
 
 use crate::data::{ArrayData, Leaves, Lit, ScalarType};
+use crate::error::Cause;
 use crate::ir::ArrayType;
 use smallvec::SmallVec;
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 
 /// A host function of arrays; an error ends the run.
-pub type ArrayFun = Arc<dyn Fn(&[ArrayData]) -> Result<Vec<ArrayData>, String> + Send + Sync>;
+pub type ArrayFun = Arc<dyn Fn(&[ArrayData]) -> Result<Vec<ArrayData>, Cause> + Send + Sync>;
 
 /// A host function of scalar leaves.
 pub type ScalarFun = Arc<dyn Fn(&[Lit]) -> SmallVec<[Lit; 4]> + Send + Sync>;

@@ -18,7 +18,7 @@ pub mod trace;
 pub mod verify;
 
 pub use api::{Acc, Array, Dim, Elt, Exp, Matrix, Scalar, Vector};
-pub use error::{BuildError, Error, Fault, LimitError, ParseError, VerifyError};
+pub use error::{BuildError, Cause, Error, Fault, LimitError, ParseError, Site, VerifyError};
 pub use exec::{Backend, Executor, ProgramCache};
 pub use interp::Interpreter;
 pub use limits::{CancelToken, Charge, Meter, RunLimits};

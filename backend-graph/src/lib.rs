@@ -23,7 +23,7 @@ pub use plan::{Bytes, Peak, Plan};
 
 use acc_core::api::Compiled;
 use acc_core::ir::Program;
-use acc_core::{Backend, Error};
+use acc_core::{Backend, Cause, Error};
 
 /// The graph that a program becomes, simplified first; verified.
 pub fn graph_of(program: &Program) -> Result<Graph, Error> {
@@ -44,8 +44,7 @@ pub fn graph_with(program: &Program, rules: &Rules, checks: bool) -> Result<Grap
 /// The graph that a program becomes, simplified by these rules first; verified.
 pub(crate) fn flattened(program: &Program, rules: &Rules, faults: Faults) -> Result<Graph, Error> {
     let graph = acc_desugar::flatten_with(&acc_desugar::simplify_with(program, rules), faults);
-    acc_desugar::graph::verify(&graph)
-        .map_err(|e| Error::Backend { backend: "graph", message: format!("a defect of flattening: {e}") })?;
+    acc_desugar::graph::verify(&graph).map_err(|e| Error::defect("graph", format!("flattening: {e}")))?;
     Ok(graph)
 }
 
@@ -95,5 +94,5 @@ pub fn onnx_of(program: &Program) -> Result<Vec<u8>, Error> {
     let inputs: Vec<_> = program.param_types().cloned().collect();
     let outputs: Vec<_> = program.result_types().cloned().collect();
     onnx(&graph_with_exact_faults(program)?, &inputs, &outputs)
-        .map_err(|e| Error::Backend { backend: "graph", message: e.to_string() })
+        .map_err(|e| Error::Export { format: "ONNX", source: Cause::new(e) })
 }

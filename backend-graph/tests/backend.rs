@@ -46,7 +46,7 @@ fn an_allocation_that_fails_is_an_error_with_the_users_line() {
     let huge = generate((1usize << 21, 1usize << 21), |(i, j)| i + j);
     let line = line!() - 1;
     let error = Libtorch::cpu().run(huge).unwrap_err();
-    assert!(matches!(error, Error::Backend { .. }), "{error}");
+    assert!(matches!(error, Error::OutOfMemory { .. }), "{error}");
     let text = error.to_string();
     assert!(text.contains(&format!("backend.rs:{line}:")), "{text}");
     // The process goes on.
@@ -57,9 +57,9 @@ fn an_allocation_that_fails_is_an_error_with_the_users_line() {
 #[test]
 fn an_allocation_by_an_operation_with_a_number_is_an_error_too() {
     let error = Libtorch::cpu().run(generate(1usize << 45, |i| i)).unwrap_err();
-    assert!(matches!(error, Error::Backend { .. }), "{error}");
+    assert!(matches!(error, Error::OutOfMemory { .. }), "{error}");
     let text = error.to_string();
-    assert!(text.starts_with("graph: no memory for an array of 281474976710656 bytes\n  in `generate` at "), "{text}");
+    assert!(text.starts_with("no memory for an array of 281474976710656 bytes\n  in `generate` at "), "{text}");
     assert!(text.contains("backend.rs:"), "{text}");
     assert_eq!(Libtorch::cpu().run(generate(3, |i| i).sum()).unwrap().value(), 3);
 }

@@ -32,7 +32,7 @@ mod tile;
 
 use acc_core::data::ArrayData;
 use acc_core::ir::{Fun, Program};
-use acc_core::{Backend, Error, ProgramCache, RunLimits};
+use acc_core::{Backend, Cause, Error, ProgramCache, RunLimits};
 pub use acc_desugar::Rules;
 use acc_desugar::Segmented;
 use acc_desugar::operators::reductions;
@@ -146,16 +146,8 @@ impl Native {
     /// A backend with these options; an error if its threads cannot be started.
     pub fn with(options: Options) -> Result<Native, Error> {
         let threads = options.threads.map(Team::new).transpose();
-        let threads = threads.map_err(|e| Error::Backend { backend: NAME, message: format!("no threads: {e}") })?;
+        let threads = threads.map_err(|e| Error::Threads { source: Cause::new(e) })?;
         Ok(Native::on(threads, options))
-    }
-
-    /// An error under the name of this executor.
-    fn named(&self, error: Error) -> Error {
-        match error {
-            Error::Backend { backend: NAME, message } => Error::Backend { backend: Backend::name(self), message },
-            other => other,
-        }
     }
 
     fn on(threads: Option<Team>, options: Options) -> Native {
@@ -237,7 +229,7 @@ impl Backend for Native {
         if fork::is_child() { &self.0.cache_of_child } else { &self.0.cache }
     }
 
-    fn prepare(&self, program: &Arc<Program>) -> Result<Prepared, Error> {
+    fn prepare(&self, program: &Arc<Program>, _limits: &RunLimits) -> Result<Prepared, Error> {
         let scanned = acc_desugar::scan_segments(program, &|f, _| segmented(f));
         let simplified = acc_desugar::simplify_with(&scanned, &self.0.rules);
         let changed = match acc_desugar::transpose_late(&simplified) {
@@ -247,7 +239,7 @@ impl Backend for Native {
         // Explanations and timelines name arrays as the program is printed.
         let simplified = acc_core::text::canonical(&changed.unwrap_or(simplified));
         Ok(Prepared {
-            plan: lower(&simplified, self.0.settings).map_err(|e| self.named(e))?,
+            plan: lower(&simplified, self.0.settings)?,
             simplified,
             program: Arc::new(scanned.into_owned()),
             unfused: OnceLock::new(),
@@ -264,7 +256,7 @@ impl Backend for Native {
             None => (Team::global(), state.compile),
         };
         let cx = Context { threads, memory: &state.memory, limits, meter, compile };
-        let run = |plan| run::run(plan, args, cx).map_err(|e| self.named(e));
+        let run = |plan| run::run(plan, args, cx);
         match run(&program.plan) {
             // Fusion keeps whether a program faults, but not always at which of several faults. The fault to report is
             // the one that statement after statement meets.

@@ -178,7 +178,8 @@ fn what_is_the_same_for_all_is_divided_for_once() {
              }}"
         );
         let program = Arc::new(acc_core::text::parse("divisions", &program).unwrap());
-        let listing = acc_core::Backend::prepare(&Native::compiled(), &program).unwrap().listing();
+        let listing =
+            acc_core::Backend::prepare(&Native::compiled(), &program, &acc_core::RunLimits::none()).unwrap().listing();
         // The module as it is written, and after LLVM's passes.
         let Some(code) = listing.split("define i64").nth(2) else {
             assert!(!listing.contains("define i64"), "{listing}");

@@ -82,7 +82,7 @@ fn positions_that_loops_carry_take_32_bits() {
     }";
     let program = Arc::new(acc_core::text::parse("positions", program).unwrap());
     let native = Native::compiled();
-    let listing = acc_core::Backend::prepare(&native, &program).unwrap().listing();
+    let listing = acc_core::Backend::prepare(&native, &program, &RunLimits::none()).unwrap().listing();
     // The module as it is written, and after LLVM's passes.
     let Some(code) = listing.split("define i64").nth(2) else {
         assert!(!listing.contains("define i64"), "{listing}");
@@ -108,7 +108,7 @@ fn long_bodies_are_written_for_two_vectors_side_by_side() {
         }}"
     );
     let program = Arc::new(acc_core::text::parse("long", &program).unwrap());
-    let listing = acc_core::Backend::prepare(&Native::compiled(), &program).unwrap().listing();
+    let listing = acc_core::Backend::prepare(&Native::compiled(), &program, &RunLimits::none()).unwrap().listing();
     let Some(written) = listing.split("define i64").nth(1) else {
         println!("not run: there is no LLVM");
         return;
@@ -133,7 +133,7 @@ fn short_loops_run_several_vectors_side_by_side_and_are_left_at_the_bottom() {
       yield a
     }";
     let program = Arc::new(acc_core::text::parse("escape", program).unwrap());
-    let listing = acc_core::Backend::prepare(&Native::compiled(), &program).unwrap().listing();
+    let listing = acc_core::Backend::prepare(&Native::compiled(), &program, &RunLimits::none()).unwrap().listing();
     let Some(written) = listing.split("define i64").nth(1) else {
         println!("not run: there is no LLVM");
         return;

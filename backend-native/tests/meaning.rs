@@ -309,7 +309,7 @@ fn memory_is_checked_before_an_array_is_made() {
     let huge = parse("program() { r: [1]i64 = generate(shape: || 4611686018427387904i64, f: |%i: i64| %i) yield r }");
     assert!(matches!(native(&huge, &[]), Err(Error::Fault { .. })));
     let none = parse("program() { r: [1]i64 = generate(shape: || 1000000000000000000i64, f: |%i: i64| %i) yield r }");
-    assert!(matches!(native(&none, &[]), Err(Error::Backend { .. })));
+    assert!(matches!(native(&none, &[]), Err(Error::OutOfMemory { .. })));
 }
 
 #[test]

@@ -95,7 +95,8 @@ fn one_point_of_floats_is_machine_code() {
     for value in [0.0, 0.25, -3.5, f64::NAN, f64::INFINITY] {
         agree(text, &[x(value)]);
     }
-    let listing = acc_core::Backend::prepare(&Native::compiled(), &parse(text)).unwrap().listing();
+    let listing =
+        acc_core::Backend::prepare(&Native::compiled(), &parse(text), &acc_core::RunLimits::none()).unwrap().listing();
     assert!(listing.contains("define i64") || listing.contains("no LLVM is found"), "{listing}");
 }
 

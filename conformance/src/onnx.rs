@@ -5,7 +5,7 @@
 
 use acc_core::data::{ArrayData, Column, Lit, ScalarType as T};
 use acc_core::ir::Program;
-use acc_core::{Error, Executor, Interpreter, LimitError, RunLimits};
+use acc_core::{Cause, Error, Executor, Interpreter, LimitError, RunLimits};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::io::{BufReader, Read, Write};
@@ -49,7 +49,7 @@ impl Drop for Worker {
 }
 
 fn failed(message: impl ToString) -> Error {
-    Error::Backend { backend: NAME, message: message.to_string() }
+    Error::Library { library: "onnxruntime", source: Cause::new(message.to_string()), at: None }
 }
 
 /// The bytes of a scalar in a tensor of its own type.

@@ -182,7 +182,8 @@ fn errors_of_an_executor_name_it() {
     let f = file(&folder, "h.acc", double(huge).replace("xs[%i]", "%i").as_bytes());
     let out = acc(&["run", &f, "--executor", "native-tile"]);
     let said = text(&out.stdout);
-    assert!(said.contains("native-tile: no memory for an array of 1152921504606846000 elements"), "{said}");
+    assert!(said.contains("no memory for an array of 1152921504606846000 elements of 8 bytes\n  in `"), "{said}");
+    assert!(said.contains("  native-tile: "), "{said}");
 }
 
 #[test]

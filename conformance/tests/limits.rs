@@ -95,7 +95,7 @@ fn no_memory_is_an_error() {
     let huge = generate(1usize << 56, |i| i);
     each(|e| {
         let failed = run(e, &huge, &RunLimits::none());
-        assert!(matches!(failed, Err(Error::Backend { .. })), "{}: {failed:?}", e.name());
+        assert!(matches!(failed, Err(Error::OutOfMemory { .. })), "{}: {failed:?}", e.name());
     });
 }
 

@@ -55,10 +55,10 @@ fn native_reads_what_is_there() {
 fn native_has_no_check_left() {
     let program = acc_core::text::parse("unchecked.acc", PROGRAM).unwrap().into();
     let loads = |text: &str| text.lines().filter(|l| l.contains("load ")).map(str::to_string).collect::<Vec<_>>();
-    let plan = native().prepare(&program).unwrap().explain().kernel_ir();
+    let plan = native().prepare(&program, &RunLimits::none()).unwrap().explain().kernel_ir();
     assert!(loads(&plan).len() >= 3, "{plan}");
     assert!(loads(&plan).iter().all(|l| l.ends_with(" any")) && !plan.contains("check "), "{plan}");
-    let checked = Native::new().prepare(&program).unwrap().explain().kernel_ir();
+    let checked = Native::new().prepare(&program, &RunLimits::none()).unwrap().explain().kernel_ir();
     assert!(loads(&checked).iter().all(|l| !l.ends_with(" any")), "{checked}");
 }
 

@@ -85,9 +85,9 @@ impl<Sh: Shape, E: Elt> Arrays for Array<Sh, E> {
     }
     fn from_parts(parts: &mut dyn Iterator<Item = ArrayData>) -> Result<Self, Error> {
         let Some(data) = parts.next() else {
-            return Err(Error::Backend { backend: "result", message: "an array is missing".into() });
+            return Err(Error::defect("result", "an array is missing"));
         };
-        Array::from_data(data).map_err(|e| Error::Backend { backend: "result", message: e.to_string() })
+        Array::from_data(data).map_err(|e| Error::defect("result", e.to_string()))
     }
     fn push_parts(&self, out: &mut Vec<ArrayData>) {
         out.push(self.data().clone());

@@ -6,12 +6,15 @@ use super::elt::Elt;
 use super::exp::{Exp, IntoExp};
 use super::flow::function as function_of;
 use crate::build::{self, AccOp, AccRef, AccType};
-use crate::error::Error;
+use crate::error::Cause;
 use crate::foreign;
 use crate::ir::{ArrayType, ForeignFun, Loc};
 use smallvec::SmallVec;
 use std::marker::PhantomData;
 use std::sync::Arc;
+
+/// What a foreign function fails with.
+pub type ForeignError = Box<dyn std::error::Error + Send + Sync>;
 
 /// A host function from arrays `A` to arrays `B` that programs may call: see [`foreign_acc`].
 pub struct ForeignAcc<A, B> {
@@ -25,12 +28,13 @@ fn array_types<A: Arrays>() -> Vec<ArrayType> {
 
 impl<A: Arrays, B: Arrays> ForeignAcc<A, B> {
     /// Defines a function under a name, for the whole process; a second one of the same name replaces the first. It
-    /// must give the same result as the fallback of its calls, up to rounding, and may fail with a message.
-    pub fn new(name: &str, f: impl Fn(A) -> Result<B, String> + Send + Sync + 'static) -> Self {
+    /// must give the same result as the fallback of its calls, up to rounding. It may fail with any error, or with a text
+    /// (`Err("..".into())`): the run then ends with [`Error::Foreign`](crate::Error::Foreign).
+    pub fn new(name: &str, f: impl Fn(A) -> Result<B, ForeignError> + Send + Sync + 'static) -> Self {
         let fun = move |args: &[crate::data::ArrayData]| {
-            let args = A::from_parts(&mut args.iter().cloned()).map_err(|e: Error| e.to_string())?;
+            let args = A::from_parts(&mut args.iter().cloned()).map_err(Cause::new)?;
             let mut results = Vec::new();
-            f(args)?.push_parts(&mut results);
+            f(args).map_err(Cause::new)?.push_parts(&mut results);
             Ok(results)
         };
         foreign::define_arrays(name, array_types::<A>(), array_types::<B>(), Arc::new(fun));

@@ -66,7 +66,7 @@ pub use exp::{Exp, IntoExp, coerce, constant, lift, undef};
 pub use floating::{Floating, from_rational, pi};
 pub use flow::{IntoTest, acond, awhile};
 pub use fold::Fold;
-pub use foreign::{ForeignAcc, ForeignExp, foreign_acc, foreign_exp, pipe};
+pub use foreign::{ForeignAcc, ForeignError, ForeignExp, foreign_acc, foreign_exp, pipe};
 pub use functor::Functor;
 pub use index::{
     from_index, index_head, index_tail, index0, index1, index2, index3, intersect, shape_size, to_index, unindex1,

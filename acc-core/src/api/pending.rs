@@ -1,6 +1,6 @@
 //! Runs in progress.
 
-use crate::error::Error;
+use crate::error::{Cause, Error};
 use crate::limits::{CancelToken, RunLimits};
 use std::thread::JoinHandle;
 
@@ -25,10 +25,7 @@ impl<A: Send + 'static> Pending<A> {
         let mut limits = limits.clone();
         let cancel = limits.cancel.get_or_insert_default().clone();
         let thread = std::thread::Builder::new().name("acc run".into()).spawn(move || run(&limits));
-        let thread = thread.map_err(|e| Error::Backend {
-            backend: "run",
-            message: format!("no thread for the run can be had: {e}"),
-        })?;
+        let thread = thread.map_err(|e| Error::Threads { source: Cause::new(e) })?;
         Ok(Pending { cancel, state: State::Running(thread) })
     }
 

@@ -21,7 +21,7 @@ pub trait Run: Backend {
     /// Runs a program once, within limits.
     fn run_with<A: Arrays>(&self, program: impl IntoAcc<A>, limits: &RunLimits) -> Result<A, Error> {
         let built = program.into_acc().program()?;
-        let results = Ready::new(self, &built.program)?.run(&built.embedded, limits)?;
+        let results = Ready::within(self, &built.program, limits)?.run(&built.embedded, limits)?;
         A::from_parts(&mut results.into_iter())
     }
 
@@ -45,7 +45,7 @@ pub trait Run: Backend {
     ) -> Result<Pending<A>, Error> {
         let (backend, built) = (self.clone(), program.into_acc().program()?);
         Pending::start(limits, move |limits| {
-            let results = Ready::new(&backend, &built.program)?.run(&built.embedded, limits)?;
+            let results = Ready::within(&backend, &built.program, limits)?.run(&built.embedded, limits)?;
             A::from_parts(&mut results.into_iter())
         })
     }

@@ -8,7 +8,6 @@ use crate::error::{Error, Fault};
 use crate::ir::{ArrayId, ArrayOp, Axis, Dir, Fun, Loc, SEGMENT_EMPTY, SEGMENTS_WRONG, Stmt};
 use crate::limits::{Charge, Meter};
 use smallvec::SmallVec;
-use std::collections::TryReserveError;
 use std::sync::Arc;
 
 /// Evaluates a statement with one result whose operands are evaluated.
@@ -182,7 +181,7 @@ impl Output {
         let mut columns = Vec::new();
         for _ in &leaves {
             let mut column = Vec::new();
-            column.try_reserve_exact(size).map_err(|e| no_memory(size, &e))?;
+            column.try_reserve_exact(size).map_err(|_| Error::no_memory(size, size_of::<u64>()))?;
             columns.push(column);
         }
         Ok(Output { shape, size, elt: elt.clone(), leaves, columns, charge })
@@ -213,15 +212,11 @@ impl Output {
     fn finish(self) -> Result<ArrayData, Error> {
         let mut columns = Vec::new();
         for (&ty, bits) in self.leaves.iter().zip(self.columns) {
-            let column = Column::try_from_bits(ty, &bits).map_err(|e| no_memory(self.size, &e))?;
+            let column = Column::try_from_bits(ty, &bits).map_err(|_| Error::no_memory(self.size, ty.size()))?;
             columns.push(self.charge.of(column));
         }
         ArrayData::new(self.shape, self.elt, columns).map_err(|e| internal(e.to_string()))
     }
-}
-
-fn no_memory(size: usize, e: &TryReserveError) -> Error {
-    Error::Backend { backend: super::NAME, message: format!("no memory for an array of {size} elements: {e}") }
 }
 
 /// The extents but the innermost one, and that one.

@@ -70,7 +70,7 @@ impl Backend for Interpreter {
         &self.0
     }
 
-    fn prepare(&self, program: &Arc<Program>) -> Result<Prepared, Error> {
+    fn prepare(&self, program: &Arc<Program>, _limits: &RunLimits) -> Result<Prepared, Error> {
         Ok(Prepared(program.clone()))
     }
 
@@ -139,7 +139,7 @@ impl<'a> Ticker<'a> {
 
 /// What a verified program cannot bring about.
 fn internal(message: impl Into<String>) -> Error {
-    Error::Backend { backend: NAME, message: format!("internal error: {}", message.into()) }
+    Error::defect(NAME, message)
 }
 
 fn fault(fault: Fault, op: &'static str, loc: &Loc) -> Error {

@@ -108,7 +108,7 @@ impl Libtorch {
             "this libtorch finds no device {device}, only {}; see docs/LIBTORCH.md for how to use CUDA",
             names.join(", ")
         );
-        Err(Error::Backend { backend: "graph", message })
+        Err(Error::Device { executor: BACKEND, message })
     }
 
     /// The device.
@@ -131,7 +131,7 @@ impl Backend for Libtorch {
         &self.cache
     }
 
-    fn prepare(&self, program: &Arc<Program>) -> Result<Prepared, Error> {
+    fn prepare(&self, program: &Arc<Program>, _limits: &RunLimits) -> Result<Prepared, Error> {
         let faults = if self.checks { Faults::Detect } else { Faults::Ignore };
         Ok(Prepared {
             executable: self.executable(program, &self.rules, faults)?,
@@ -157,7 +157,10 @@ impl Backend for Libtorch {
         });
         match exact.as_ref().map_err(Error::clone)?.run(args, &program.results, limits) {
             Ok(results) => Ok(results),
-            Err(Stop::Error(Error::Backend { .. })) | Err(Stop::Suspected(None)) if suspected.is_some() => {
+            // libtorch may be given what the fault is about, as a shape that cannot be.
+            Err(Stop::Suspected(None) | Stop::Error(Error::Library { .. } | Error::OutOfMemory { .. }))
+                if suspected.is_some() =>
+            {
                 Err(suspected.unwrap_or_else(fault_lost))
             }
             Err(Stop::Error(e)) | Err(Stop::Suspected(Some(e))) => Err(e),
@@ -168,7 +171,7 @@ impl Backend for Libtorch {
 
 /// Two runs of one program differ in whether it has a fault: a defect.
 fn fault_lost() -> Error {
-    Error::Backend { backend: BACKEND, message: "a fault was found that a second run does not have".to_string() }
+    Error::defect(BACKEND, "a fault was found that a second run does not have")
 }
 
 impl Libtorch {

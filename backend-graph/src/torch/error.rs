@@ -1,41 +1,30 @@
 //! Errors of libtorch as errors of ours.
 
-use acc_core::Error;
 use acc_core::ir::Loc;
+use acc_core::{Cause, Error};
 use tch::TchError;
 
 /// The name of the executor in messages.
 pub(crate) const BACKEND: &str = "graph";
 
-/// An error of libtorch: that there is no memory, or the text of its exception, without the stack trace.
+/// An error of libtorch: the text of its exception, without the stack trace.
 #[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
-#[error("{}", said(.message))]
+#[error("{message}")]
 #[non_exhaustive]
 pub struct TorchError {
     /// What libtorch says.
     pub message: String,
 }
 
-/// What libtorch says, in our words where these say more.
-fn said(message: &str) -> String {
-    let out_of_memory = ["can't allocate memory", "not enough memory", "out of memory"];
-    if !out_of_memory.iter().any(|text| message.contains(text)) {
-        return format!("libtorch: {message}");
-    }
-    match wanted(message) {
-        Some(bytes) => format!("no memory for an array of {bytes}"),
-        None => "no memory for an array".to_string(),
-    }
-}
-
-/// How much memory an allocation that failed asked for, as far as libtorch says.
-fn wanted(message: &str) -> Option<String> {
+/// How much memory an allocation that failed asked for, as far as libtorch says, and in bytes if it says these.
+fn wanted(message: &str) -> Option<(String, Option<u64>)> {
     // "you tried to allocate 1024 bytes", "Tried to allocate 20.00 GiB".
     let (_, rest) = message.split_once("ried to allocate ")?;
     let mut words = rest.split(' ').map(|word| word.trim_end_matches(['.', ',']));
     let (number, unit) = (words.next()?, words.next()?);
     number.parse::<f64>().ok()?;
-    Some(format!("{number} {unit}"))
+    let bytes = number.parse().ok().filter(|_| unit == "bytes");
+    Some((format!("{number} {unit}"), bytes))
 }
 
 impl TorchError {
@@ -44,8 +33,8 @@ impl TorchError {
     }
 
     /// The error, with the operation during which it happened and the user's line.
-    pub fn at(&self, op: &str, loc: &Loc) -> Error {
-        Error::Backend { backend: BACKEND, message: format!("{self}\n  in `{op}` at {loc}") }
+    pub fn at(&self, op: &'static str, loc: &Loc) -> Error {
+        Error::from(self.clone()).during(op, loc)
     }
 }
 
@@ -62,7 +51,15 @@ impl From<TchError> for TorchError {
 
 impl From<TorchError> for Error {
     fn from(error: TorchError) -> Error {
-        Error::Backend { backend: BACKEND, message: error.to_string() }
+        let out_of_memory = ["can't allocate memory", "not enough memory", "out of memory"];
+        if !out_of_memory.iter().any(|text| error.message.contains(text)) {
+            return Error::Library { library: "libtorch", source: Cause::new(error), at: None };
+        }
+        let (what, bytes) = match wanted(&error.message) {
+            Some((amount, bytes)) => (format!("an array of {amount}"), bytes),
+            None => ("an array".to_string(), None),
+        };
+        Error::OutOfMemory { what, bytes, at: None }
     }
 }
 
@@ -93,17 +90,17 @@ mod tests {
     #[test]
     fn an_allocation_that_cannot_succeed_is_an_error() {
         let result = Tensor::f_empty([1 << 50], (Kind::Uint8, tch::Device::Cpu));
-        let error = TorchError::from(result.unwrap_err());
-        assert_eq!(error.to_string(), "no memory for an array of 1125899906842624 bytes");
+        let error = |e: TorchError| Error::from(e).to_string();
+        assert_eq!(error(result.unwrap_err().into()), "no memory for an array of 1125899906842624 bytes");
         let cuda = "CUDA out of memory. Tried to allocate 20.00 GiB. GPU 0 has a total capacity of 79.10 GiB";
-        assert_eq!(TorchError::new(cuda).to_string(), "no memory for an array of 20.00 GiB");
-        assert_eq!(TorchError::new("out of memory").to_string(), "no memory for an array");
+        assert_eq!(error(TorchError::new(cuda)), "no memory for an array of 20.00 GiB");
+        assert_eq!(error(TorchError::new("out of memory")), "no memory for an array");
     }
 
     #[test]
     fn the_users_line_is_in_the_error() {
         let loc = Loc::caller();
         let error = TorchError::new("no").at("map", &loc).to_string();
-        assert_eq!(error, format!("graph: libtorch: no\n  in `map` at {loc}"));
+        assert_eq!(error, format!("libtorch: no\n  in `map` at {loc}"));
     }
 }

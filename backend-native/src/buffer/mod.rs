@@ -35,10 +35,7 @@ pub(crate) struct Pool(Mutex<Free>);
 impl Pool {
     /// A column's worth of memory: `len` valid but arbitrary values.
     pub(crate) fn take<T: PoolElt>(self: &Arc<Self>, len: usize, meter: &Meter) -> Result<Buffer<T>, Error> {
-        let full = || Error::Backend {
-            backend: crate::NAME,
-            message: format!("no memory for an array of {len} elements of {} bytes", size_of::<T>()),
-        };
+        let full = || Error::no_memory(len, size_of::<T>());
         let class = len.checked_mul(size_of::<T>()).and_then(size_class).ok_or_else(full)?;
         let charge = meter.charge((len * size_of::<T>()) as u64)?;
         let recycled = self.free().and_then(|mut free| {

@@ -159,10 +159,9 @@ impl<'l, 'p> Elements<'l, 'p> {
             | ArrayOp::Compute { .. }
             | ArrayOp::Foreign { .. }
             | ArrayOp::If { .. }
-            | ArrayOp::While { .. } => Err(Error::Backend {
-                backend: crate::NAME,
-                message: format!("defect: `{}` at {} has no element function", s.op.name(), s.loc),
-            }),
+            | ArrayOp::While { .. } => {
+                Err(Error::defect(crate::NAME, "it has no element function").during(s.op.name(), &s.loc))
+            }
         }
     }
 

@@ -306,7 +306,7 @@ impl Lowering<'_> {
 }
 
 fn defect(message: String) -> Error {
-    Error::Backend { backend: crate::NAME, message: format!("defect: {message}") }
+    Error::defect(crate::NAME, message)
 }
 
 /// How result `k` of a body with `2 * n` parameters comes from parameters `k` and `n + k`, if simply.

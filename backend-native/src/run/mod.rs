@@ -94,7 +94,7 @@ fn value_of(a: &ArrayData) -> Value {
 }
 
 fn defect(message: String) -> Error {
-    Error::Backend { backend: crate::NAME, message: format!("defect: {message}") }
+    Error::defect(crate::NAME, message)
 }
 
 impl<'p> Run<'p> {
@@ -181,10 +181,10 @@ impl<'p> Run<'p> {
                 for c in closed {
                     scalars.push(self.closed(c, s)?);
                 }
-                let value = self.array(s, op, how, &scalars).map_err(|e| placed(e, s))?;
+                let value = self.array(s, op, how, &scalars).map_err(|e| e.during(s.op, &s.loc))?;
                 self.values[result.index()] = Some(value);
             }
-            Work::Kernel { launch, parts } => self.kernel(s, launch, parts).map_err(|e| placed(e, s))?,
+            Work::Kernel { launch, parts } => self.kernel(s, launch, parts).map_err(|e| e.during(s.op, &s.loc))?,
             Work::If { cond, then, else_ } => {
                 let taken = self.closed(cond, s)?.first().is_some_and(|&c| c != 0);
                 let ending = self.dying.clone();
@@ -243,10 +243,7 @@ impl<'p> Run<'p> {
                 let params: Vec<ArrayType> = xs.iter().map(type_of).collect();
                 let wanted: Vec<ArrayType> = s.results.iter().map(type_of).collect();
                 if let Some(function) = foreign::arrays(name, &params, &wanted) {
-                    let failed = |message: String| Error::Backend {
-                        backend: crate::NAME,
-                        message: format!("the foreign function `{name}` at {} failed: {message}", s.loc),
-                    };
+                    let failed = |source| Error::Foreign { name: name.clone(), loc: s.loc.clone(), source };
                     let results = function(&host_args()?).map_err(failed)?;
                     return Ok(results.into_iter().map(|a| value_of(&a)).collect());
                 }
@@ -325,17 +322,6 @@ fn evaluate(code: &Code, view: &View<'_>, cx: Context<'_>) -> Result<Bits, Stop>
     m.call(1).map_err(|e| e.stop)?;
     let results = &m.tape.results;
     Ok(results.iter().map(|&r| first_bits(m.get(r, 1))).collect())
-}
-
-/// A failure of the executor, as that there is no memory, with the step during which it happened and the user's line, unless it
-/// has those of a step inside.
-fn placed(e: Error, s: &Step) -> Error {
-    match e {
-        Error::Backend { backend, message } if !message.contains("\n  in `") => {
-            Error::Backend { backend, message: format!("{message}\n  in `{}` at {}", s.op, s.loc) }
-        }
-        e => e,
-    }
 }
 
 fn located(fault: Fault, op: &'static str, loc: &Loc) -> Error {

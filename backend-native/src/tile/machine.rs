@@ -11,7 +11,7 @@ use crate::buffer::AlignedVec;
 use crate::run::marks::Near;
 use acc_core::data::{Column, ColumnSlice, Lit};
 use acc_core::ir::{ArrayId, Loc};
-use acc_core::{Error, Fault, RunLimits};
+use acc_core::{Cause, Error, Fault, RunLimits};
 use smallvec::SmallVec;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -429,9 +429,9 @@ impl<'a> Machine<'a> {
     /// Calls a host function for each lane.
     fn call_host(&mut self, call: &Call, n: usize) -> Outcome {
         let Some(function) = acc_core::foreign::scalars(&call.name, &call.params, &call.results) else {
-            let message =
-                format!("the foreign function `{}` at {} was defined anew with other types", call.name, call.loc);
-            return event(0, Stop::Error(Error::Backend { backend: crate::NAME, message }));
+            let source = Cause::new("it was defined anew with other types");
+            let error = Error::Foreign { name: call.name.clone(), loc: call.loc.clone(), source };
+            return event(0, Stop::Error(error));
         };
         let mut outs: SmallVec<[Lanes; 4]> = call.outs.iter().map(|&s| self.take(s)).collect();
         let mut args: SmallVec<[Lit; 4]> = SmallVec::new();

@@ -33,7 +33,7 @@ pub fn run(
     let patience = deadline_ms.map_or(PATIENCE, Duration::from_millis);
     let limits = RunLimits { deadline: Some(Instant::now() + patience), ..RunLimits::none() };
     caught(|| executor.run_untyped(program, args, &limits))
-        .unwrap_or_else(|message| Err(Error::Backend { backend: "panic", message }))
+        .unwrap_or_else(|message| Err(Error::defect("panic", message)))
 }
 
 /// The message of a panic, if there is one.

@@ -9,7 +9,7 @@ mod page;
 use crate::executors::{self, Registered};
 use acc_core::ir::{ArrayId, Block, Loc, Program, Stmt};
 use acc_core::text::TestFile;
-use acc_core::{Backend, Error};
+use acc_core::{Backend, Error, RunLimits};
 use acc_desugar::graph::{Graph, Node};
 use backend_graph::export::cost::{Cost, Costs};
 use backend_graph::{Counts, Format, Plan};
@@ -35,7 +35,7 @@ pub fn page(file: &TestFile, name: &str, text: &str, run: Option<&str>) -> Resul
     let failed = |e: acc_core::Error| e.to_string();
     let program = &file.program;
     let simplified = acc_desugar::simplify(program);
-    let explanation = Native::new().prepare(program).map_err(failed)?.explain();
+    let explanation = Native::new().prepare(program, &RunLimits::none()).map_err(failed)?.explain();
     let graph = backend_graph::graph_of(program).map_err(failed)?;
     let run = measure::choose(file, run)?;
     let mut measured = Vec::new();

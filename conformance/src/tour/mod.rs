@@ -74,5 +74,5 @@ fn scatter(n: usize) -> impl Iterator<Item = f64> {
 
 /// A host array of the tour that cannot be made.
 fn tour_error(e: acc_core::data::ShapeError) -> Error {
-    Error::Backend { backend: "tour", message: e.to_string() }
+    Error::defect("tour", e.to_string())
 }

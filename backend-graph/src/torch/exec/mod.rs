@@ -158,7 +158,7 @@ impl Executable {
             block: None,
         };
         let mut params = self.plan.body().params.iter();
-        for (position, arg) in args.iter().enumerate() {
+        for arg in args {
             for &extent in arg.shape() {
                 if let Some(v) = params.next() {
                     run.set(*v, Rt::Size(i64::try_from(extent).unwrap_or(i64::MAX)));
@@ -169,7 +169,7 @@ impl Executable {
                 // SAFETY: operations write to memory that a step of this run made, alone (see `Step::overwrites`); all
                 // tensors of the run are in `run`, which is dropped before `transfer`, or go through `take`.
                 let tensor = unsafe { transfer.lend(column, arg.shape()) };
-                let tensor = tensor.map_err(|e| e.at(&format!("argument {position}"), &Loc::unknown()))?;
+                let tensor = tensor.map_err(|e| e.at("argument", &Loc::unknown()))?;
                 run.set(*v, Rt::Tensor(tensor.into()));
             }
         }

@@ -79,10 +79,10 @@ impl<'a> Check<'a> {
         // Once is enough: what the language has, its text form has.
         if self.executor.name() == REFERENCE {
             let text = built.program.to_string();
-            let read = parse("case", &text).map_err(|e| Error::Backend { backend: "text", message: e.to_string() })?;
+            let read = parse("case", &text).map_err(|e| Error::defect("text", e.to_string()))?;
             if canonical(&read) != canonical(&built.program) {
                 let message = format!("the text reads back as another program:\n{text}\n{read}");
-                return Err(Error::Backend { backend: "text", message });
+                return Err(Error::defect("text", message));
             }
         }
         let results = runner::run(self.executor, &built.program, &built.embedded, None);

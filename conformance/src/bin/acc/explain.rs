@@ -1,7 +1,7 @@
 //! `acc explain FILE`
 
 use crate::output::{read_program, say};
-use acc_core::Backend;
+use acc_core::{Backend, RunLimits};
 use backend_native::Native;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -24,7 +24,7 @@ pub struct Args {
 
 pub fn main(args: &Args) -> crate::Outcome {
     let program = read_program(&args.file)?.program;
-    let prepared = Native::new().prepare(&program).map_err(|e| e.to_string())?;
+    let prepared = Native::new().prepare(&program, &RunLimits::none()).map_err(|e| e.to_string())?;
     let explanation = prepared.explain();
     if args.program {
         say!("{:#}", prepared.simplified());

@@ -1,6 +1,7 @@
 //! `acc print FILE`
 
 use crate::output::{read_program, say};
+use acc_core::RunLimits;
 use acc_desugar::{pass_names, simplify, simplify_until};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -31,7 +32,11 @@ pub fn main(args: &Args) -> crate::Outcome {
         }
         Some("lower") => {
             use acc_core::Backend;
-            backend_native::Native::new().prepare(&program).map_err(|e| e.to_string())?.explain().kernel_ir()
+            backend_native::Native::new()
+                .prepare(&program, &RunLimits::none())
+                .map_err(|e| e.to_string())?
+                .explain()
+                .kernel_ir()
         }
         Some(pass) => match simplify_until(&program, pass) {
             Some(p) => show(&p),
