@@ -176,13 +176,26 @@ pub struct Prepared {
     simplified: Program,
     plan: Plan,
     /// The same without fusion: tells which of several faults is the first in program order.
-    unfused: OnceLock<Result<Plan, Error>>,
+    unfused: OnceLock<Arc<Plan>>,
 }
 
 impl Prepared {
     /// The program as it is lowered, simplified: what explanations name arrays by.
     pub fn simplified(&self) -> &Program {
         &self.simplified
+    }
+
+    /// The plan without fusion, made when it is first needed.
+    fn unfused(&self, settings: Settings, limits: &RunLimits) -> Result<Arc<Plan>, Error> {
+        if let Some(plan) = self.unfused.get() {
+            return Ok(plan.clone());
+        }
+        let plan = Arc::new(lower(&self.program, Settings { fuse: false, ..settings }, limits)?);
+        if !fork::is_child() {
+            // Another thread may have been first, with the same.
+            let _ = self.unfused.set(plan.clone());
+        }
+        Ok(plan)
     }
 
     /// The kernels of the program, what was fused into them, and what was not and why.
@@ -229,9 +242,11 @@ impl Backend for Native {
         if fork::is_child() { &self.0.cache_of_child } else { &self.0.cache }
     }
 
-    fn prepare(&self, program: &Arc<Program>, _limits: &RunLimits) -> Result<Prepared, Error> {
+    fn prepare(&self, program: &Arc<Program>, limits: &RunLimits) -> Result<Prepared, Error> {
         let scanned = acc_desugar::scan_segments(program, &|f, _| segmented(f));
+        limits.check()?;
         let simplified = acc_desugar::simplify_with(&scanned, &self.0.rules);
+        limits.check()?;
         let changed = match acc_desugar::transpose_late(&simplified) {
             Cow::Owned(changed) => Some(changed),
             Cow::Borrowed(_) => None,
@@ -239,7 +254,7 @@ impl Backend for Native {
         // Explanations and timelines name arrays as the program is printed.
         let simplified = acc_core::text::canonical(&changed.unwrap_or(simplified));
         Ok(Prepared {
-            plan: lower(&simplified, self.0.settings)?,
+            plan: lower(&simplified, self.0.settings, limits)?,
             simplified,
             program: Arc::new(scanned.into_owned()),
             unfused: OnceLock::new(),
@@ -256,17 +271,12 @@ impl Backend for Native {
             None => (Team::global(), state.compile),
         };
         let cx = Context { threads, memory: &state.memory, limits, meter, compile };
-        let run = |plan| run::run(plan, args, cx);
+        let run = |plan: &Plan| run::run(plan, args, cx);
         match run(&program.plan) {
             // Fusion keeps whether a program faults, but not always at which of several faults. The fault to report is
             // the one that statement after statement meets.
             Err(fault @ Error::Fault { .. }) => {
-                let settings = Settings { fuse: false, ..self.0.settings };
-                let lowered = || lower(&program.program, settings);
-                // A thread that a child does not have may have begun to make the one that is kept.
-                let own = fork::is_child().then(lowered);
-                let unfused = own.as_ref().unwrap_or_else(|| program.unfused.get_or_init(lowered));
-                match unfused.as_ref().map(run) {
+                match program.unfused(self.0.settings, limits).map(|plan| run(&plan)) {
                     Ok(Err(precise @ Error::Fault { .. })) => Err(precise),
                     // A limit of time or memory: the fault is still one.
                     Ok(_) | Err(_) => Err(simplified(fault, &program.simplified)),

@@ -167,3 +167,6 @@ fn probe(engine: &Arc<Engine>) -> Result<(), String> {
         _ => Err(format!("a small kernel yields {said} and {x:?}")),
     }
 }
+
+#[cfg(all(test, unix))]
+mod tests;
