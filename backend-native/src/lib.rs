@@ -94,10 +94,20 @@ pub struct Options {
     /// have no such error run faster, the others yield unspecified values where they would have stopped. Nothing
     /// outside of arrays is ever read or written.
     pub checks: bool,
-    /// Whether machine code may round less often than the language says. A product that is added to something, or taken away
-    /// from it, may be rounded once, with the sum; what is divided by a square root may be multiplied with its reciprocal,
-    /// which is off by at most 4 units in the last place. NaN, infinities and the signs of zeros are what they are without
-    /// it. Results depend on the processor, and on whether a kernel [is compiled](Compile); not on the number of threads.
+    /// Whether machine code may round less often than the language says. Results depend on the processor then, and on whether
+    /// a kernel [is compiled](Compile); not on the number of threads.
+    ///
+    /// * A product that is added to something, or taken away from it, may be rounded once, with the sum (`fusedMultiplyAdd`
+    ///   of IEEE 754): the sum is that of the exact product. Where the product alone is too large for its type, the sum need
+    ///   not be: in `f32`, `2 * 3e38 - 3e38` is `3e38`, and without the option an infinity; `2 * 3e38` and minus infinity is
+    ///   minus infinity, and NaN without it. Where the product alone is too small for its type, a sum with a zero keeps the
+    ///   product's sign. NaN and infinite operands yield what they do without the option.
+    /// * What is divided by a square root may be multiplied with an estimate of the root's reciprocal: the quotient is off by
+    ///   at most 4 units in the last place. NaN, infinities and the signs of zeros are what they are without the option, but
+    ///   for a quotient so near the greatest number of its type that those units decide whether it is an infinity.
+    ///
+    /// What is computed of such a number may differ by any amount, as after any other rounding: where `x * y + z` is 0 with
+    /// two roundings, it is some small number of either sign with one, so that `1 / sqrt(x * y + z)` is NaN and no infinity.
     pub relaxed: bool,
     /// Whether kernels are compiled to machine code.
     pub compile: Compile,
