@@ -61,10 +61,7 @@ const PROGRAMS: [(&str, &str); 10] = [
     ("scan from the right", "r: [1]i64 = scanr1(xs, f: |%x: i64, %y: i64| add(%x, %y)) yield r"),
     ("positions", "r: [1]i64 = argsort(xs) yield r"),
     ("sort", "p: [1]i64 = argsort(xs) r: [1]i64 = backpermute(xs, shape: || n[], index: |%i: i64| p[%i]) yield r"),
-    (
-        "sort by two keys",
-        "k: [1](i64, i64) = map(xs, f: |%x: i64| (rem(%x, 7i64), %x)) p: [1]i64 = argsort(k) yield p",
-    ),
+    ("sort by two keys", "k: [1](i64, i64) = map(xs, f: |%x: i64| (rem(%x, 7i64), %x)) p: [1]i64 = argsort(k) yield p"),
     (
         "few targets",
         "d: [1]i64 = generate(shape: || 100i64, f: |%i: i64| 0i64)
@@ -128,6 +125,30 @@ fn refused_memory_is_an_error() {
 #[cfg(target_os = "linux")]
 const CHILD: &str = "ACC_TEST_CHILD";
 
+/// Lets this process have no more address space than it has, and so many megabytes.
+#[cfg(target_os = "linux")]
+fn confine(megabytes: u64) {
+    let statm = std::fs::read_to_string("/proc/self/statm").unwrap();
+    let pages: u64 = statm.split(' ').next().unwrap().parse().unwrap();
+    let most = pages * 4096 + megabytes * (1 << 20);
+    let limit = libc::rlimit { rlim_cur: most, rlim_max: most };
+    // SAFETY: the system reads a value of the right type.
+    assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_AS, &raw const limit) }, 0);
+}
+
+/// A child of this process that does one of the tests.
+#[cfg(target_os = "linux")]
+fn child(test: &str, megabytes: u64) -> String {
+    let out = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", test, "--nocapture"])
+        .env(CHILD, megabytes.to_string())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&out.stdout).into_owned();
+    assert!(out.status.success(), "{megabytes} MB: {:?} {said}{}", out.status, String::from_utf8_lossy(&out.stderr));
+    said
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn a_child_process_has_little_memory() {
@@ -135,12 +156,7 @@ fn a_child_process_has_little_memory() {
     let args = arguments(1 << 21);
     let (native, programs) = (fresh(), programs());
     programs.iter().for_each(|(_, program)| native.prepare(program).unwrap());
-    let pages: u64 =
-        std::fs::read_to_string("/proc/self/statm").unwrap().split(' ').next().unwrap().parse().unwrap();
-    let most = pages * 4096 + more.parse::<u64>().unwrap() * (1 << 20);
-    let limit = libc::rlimit { rlim_cur: most, rlim_max: most };
-    // SAFETY: the system reads a value of the right type.
-    assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_AS, &raw const limit) }, 0);
+    confine(more.parse().unwrap());
     let mut done = 0;
     for (name, program) in &programs {
         match native.run_untyped(program, &args, &RunLimits::none()) {
@@ -157,15 +173,33 @@ fn a_child_process_has_little_memory() {
 fn little_memory_is_an_error() {
     let mut done = Vec::new();
     for more in [3, 10, 20, 33, 47, 70, 110, 300] {
-        let out = std::process::Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "a_child_process_has_little_memory", "--nocapture"])
-            .env(CHILD, more.to_string())
-            .output()
-            .unwrap();
-        let said = String::from_utf8_lossy(&out.stdout).into_owned();
-        assert!(out.status.success(), "{more} MB: {:?} {said}{}", out.status, String::from_utf8_lossy(&out.stderr));
+        let said = child("a_child_process_has_little_memory", more);
         done.push(said.lines().find_map(|l| l.strip_prefix("done ")?.parse::<usize>().ok()).unwrap());
     }
     // With much everything can be done.
     assert!(done[0] < PROGRAMS.len() && done[done.len() - 1] == PROGRAMS.len(), "{done:?}");
+}
+
+/// There is no room for the stack of the thread that compiles, and none for those of helpers.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_child_process_cannot_start_threads() {
+    let Ok(more) = std::env::var(CHILD) else { return };
+    let (_, program) = &programs()[1];
+    confine(more.parse().unwrap());
+    assert!(matches!(Native::with_threads(1000), Err(Error::Threads { .. })));
+    // Twice, so that code is asked for that nobody will make.
+    for native in [Native::compiled(), Native::compiled(), Native::new()] {
+        let xs = ArrayData::new([3], ScalarType::I64.into(), [Column::from_vec(vec![1i64, 2, 3])]).unwrap();
+        let got = native.run_untyped(program, &[xs, int(3)], &RunLimits::none()).unwrap();
+        assert_eq!(got, [int(6)]);
+    }
+    println!("\nran");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_host_without_threads_runs_programs_on_its_own() {
+    // A test is a thread itself, whose memory is there before.
+    assert!(child("a_child_process_cannot_start_threads", 20).contains("ran"));
 }

@@ -208,7 +208,9 @@ fn the_doctor_says_where_machine_code_is_kept_or_why_it_is_not() {
     };
     let kept = folder.path().join("machine-code");
     assert!(said(folder.path().as_os_str()).contains(&format!("machine code is kept in {}", kept.display())));
-    for (cache, why) in [("", "ACC_CACHE is empty"), ("off", "ACC_CACHE is off"), ("here", "ACC_CACHE is no absolute path")] {
+    for (cache, why) in
+        [("", "ACC_CACHE is empty"), ("off", "ACC_CACHE is off"), ("here", "ACC_CACHE is no absolute path")]
+    {
         assert!(said(cache.as_ref()).contains(&format!("machine code is not kept: {why}")));
     }
     std::fs::remove_file(kept.join("CACHEDIR.TAG")).expect("it is marked");

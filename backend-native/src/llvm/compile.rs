@@ -69,9 +69,8 @@ static SERVICE: LazyLock<Service> = LazyLock::new(|| {
         let disk = cache::of_process().as_ref().ok();
         for request in receiver {
             // Somebody may wait for the slot, whatever happens.
-            let code = catch_unwind(AssertUnwindSafe(|| {
-                llvm.engine.as_ref().and_then(|engine| code(engine, disk, &request))
-            }));
+            let code =
+                catch_unwind(AssertUnwindSafe(|| llvm.engine.as_ref().and_then(|engine| code(engine, disk, &request))));
             request.slot.set(code.ok().flatten().map(Entry::new));
         }
     });

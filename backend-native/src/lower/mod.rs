@@ -453,18 +453,23 @@ impl<'a> Lowering<'a> {
     }
 
     /// A body as it will run. Without fusion it does all that its functions say, so that its faults are theirs.
-    fn finished(&self, b: kernel::Builder, results: Vec<acc_core::ir::Val>) -> Body {
+    fn finished(&self, b: kernel::Builder, results: Vec<acc_core::ir::Val>) -> Result<Body, Error> {
+        // Bodies may be long, and take a while step by step.
+        self.limits.check()?;
         let keep = if self.settings.fuse { kernel::Keep::Checks } else { kernel::Keep::Partial };
-        let mut body = kernel::expand(b.finish(results, keep));
+        let body = b.finish(results, keep);
+        self.limits.check()?;
+        let mut body = kernel::expand(body);
         body.relaxed = self.settings.relaxed;
-        if self.settings.checks { body } else { body.unchecked() }
+        self.limits.check()?;
+        Ok(if self.settings.checks { body } else { body.unchecked() })
     }
 
     /// A closed function, ready to run with one lane.
     fn closed(&self, f: &Fun, loc: &Loc) -> Result<Closed, Error> {
         let mut b = kernel::Builder::with_params(&[], loc.clone());
         let results = b.inline(f, &[], &mut Elements::new(self, Vec::new(), &[]))?;
-        let body = self.finished(b, results);
+        let body = self.finished(b, results)?;
         let known: Option<Bits> =
             body.region.results.iter().map(|v| body.consts.iter().find(|(c, _)| c == v).map(|(_, l)| l.bits)).collect();
         Ok(match known {
@@ -480,7 +485,7 @@ impl<'a> Lowering<'a> {
         let mut b = kernel::Builder::with_params(&[leaves, leaves].concat(), loc.clone());
         let params = b.params();
         let results = b.inline(f, &params, &mut Loads)?;
-        Ok(self.finished(b, results))
+        self.finished(b, results)
     }
 }
 

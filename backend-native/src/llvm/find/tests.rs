@@ -50,7 +50,10 @@ impl Drop for Folder {
 
 fn child(folder: &Path) -> Command {
     let mut child = Command::new(std::env::current_exe().unwrap());
-    child.args(["--exact", "llvm::find::tests::a_child_process_looks_for_an_llvm", "--nocapture"]).env(CHILD, "1").env_remove(LIBRARY);
+    child
+        .args(["--exact", "llvm::find::tests::a_child_process_looks_for_an_llvm", "--nocapture"])
+        .env(CHILD, "1")
+        .env_remove(LIBRARY);
     child.current_dir(folder);
     child
 }

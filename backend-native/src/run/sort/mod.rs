@@ -143,10 +143,15 @@ impl<'a> Rows<'a> {
     /// Copies elements, on all threads.
     fn copied<T: Copy + Send + Sync>(&self, from: &[T], to: &mut [T]) -> Result<(), Stop> {
         let tasks = collected(to.chunks_mut(LOOK).zip(from.chunks(LOOK)))?;
-        self.cx.tasks(self.parallel, tasks, || (), |(): &mut (), (to, from): (&mut [T], &[T])| {
-            to.copy_from_slice(from);
-            self.cx.limits.check().map_err(Stop::Error)
-        })
+        self.cx.tasks(
+            self.parallel,
+            tasks,
+            || (),
+            |(): &mut (), (to, from): (&mut [T], &[T])| {
+                to.copy_from_slice(from);
+                self.cx.limits.check().map_err(Stop::Error)
+            },
+        )
     }
 
     /// Writes the positions of elements in their rows, in order.
@@ -154,15 +159,20 @@ impl<'a> Rows<'a> {
         // Whole rows, or parts of one.
         let len = if self.row < LOOK { LOOK - LOOK % self.row } else { LOOK };
         let tasks = collected(order.chunks_mut(len).enumerate())?;
-        self.cx.tasks(self.parallel, tasks, || (), |(): &mut (), (task, mut order): (usize, &mut [i64])| {
-            let mut at = task * len % self.row;
-            while !order.is_empty() {
-                let (row, rest) = order.split_at_mut(order.len().min(self.row - at));
-                row.iter_mut().zip(at as i64..).for_each(|(to, k)| *to = k);
-                (order, at) = (rest, 0);
-            }
-            self.cx.limits.check().map_err(Stop::Error)
-        })
+        self.cx.tasks(
+            self.parallel,
+            tasks,
+            || (),
+            |(): &mut (), (task, mut order): (usize, &mut [i64])| {
+                let mut at = task * len % self.row;
+                while !order.is_empty() {
+                    let (row, rest) = order.split_at_mut(order.len().min(self.row - at));
+                    row.iter_mut().zip(at as i64..).for_each(|(to, k)| *to = k);
+                    (order, at) = (rest, 0);
+                }
+                self.cx.limits.check().map_err(Stop::Error)
+            },
+        )
     }
 
     /// Keys of several leaves.
