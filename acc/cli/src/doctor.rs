@@ -27,6 +27,10 @@ pub fn main(_: &Args) -> crate::Outcome {
     }
     say!("threads: {}", backend_native::threads());
     say!("libtorch: {}", if cfg!(feature = "libtorch") { "built in" } else { "not built; see docs/LIBTORCH.md" });
+    match llvm::cache() {
+        Ok(folder) => say!("machine code is kept in {}", folder.display()),
+        Err(why) => say!("machine code is not kept: {why}"),
+    }
     for e in conformance::executors::all() {
         match &e.state {
             conformance::executors::State::Present(_) => say!("executor {}: present", e.name),

@@ -200,6 +200,24 @@ fn the_doctor_says_what_is_found_and_why_the_rest_is_not_used() {
 }
 
 #[test]
+fn the_doctor_says_where_machine_code_is_kept_or_why_it_is_not() {
+    let folder = TempDir::new().expect("a temporary folder");
+    let said = |cache: &std::ffi::OsStr| {
+        let out = Command::new(env!("CARGO_BIN_EXE_acc")).arg("doctor").env("ACC_CACHE", cache).output();
+        text(&out.expect("acc runs").stdout)
+    };
+    let kept = folder.path().join("machine-code");
+    assert!(said(folder.path().as_os_str()).contains(&format!("machine code is kept in {}", kept.display())));
+    for (cache, why) in
+        [("", "ACC_CACHE is empty"), ("off", "ACC_CACHE is off"), ("here", "ACC_CACHE is no absolute path")]
+    {
+        assert!(said(cache.as_ref()).contains(&format!("machine code is not kept: {why}")));
+    }
+    std::fs::remove_file(kept.join("CACHEDIR.TAG")).expect("it is marked");
+    assert!(said(folder.path().as_os_str()).contains("it is not marked as a cache of acc"));
+}
+
+#[test]
 fn the_list_says_what_is_there() {
     let said = text(&acc(&["list"]).stdout);
     for want in [
