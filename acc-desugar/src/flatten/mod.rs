@@ -12,6 +12,7 @@
 mod affine;
 mod array_loop;
 mod branch;
+mod chosen;
 mod clamped;
 mod counted;
 mod divided;
