@@ -51,7 +51,7 @@ fn with_scalar<Sh: Shape, E: Elt, R: IntoExp<E>>(
     right: impl IntoExp<E>,
     f: impl FnOnce(E::Exp, E::Exp) -> R,
 ) -> Acc<Array<Sh, E>> {
-    compose(|| {
+    compose("map", || {
         let right = right.into_exp().unlift();
         left.map(|x| f(x, right))
     })
@@ -161,7 +161,7 @@ impl<E: Num> Acc<Matrix<E>> {
     #[track_caller]
     pub fn matmul(&self, other: impl super::acc::IntoAcc<Matrix<E>>) -> Acc<Matrix<E>> {
         let other = other.into_acc();
-        compose(|| {
+        compose("matmul", || {
             let ((rows, inner), (inner_of_other, columns)) = (self.shape(), other.shape());
             let message = "matmul: rows of {} elements, but columns of {}";
             let own = self.check_with(inner.eq(inner_of_other), message, &[inner, inner_of_other]);

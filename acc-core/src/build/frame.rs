@@ -458,11 +458,11 @@ pub fn scope<R>(f: impl FnOnce() -> R) -> R {
     f()
 }
 
-/// Runs code that composes a combinator of others: what it builds is at the caller's position, and scalar expressions
-/// are freed at its end.
+/// Runs code that composes a combinator of this name of others: what it builds is at the caller's position and is called so in
+/// messages, and scalar expressions are freed at its end.
 #[track_caller]
-pub(crate) fn compose<R>(f: impl FnOnce() -> R) -> R {
-    Loc::composed(|| scope(f))
+pub(crate) fn compose<R>(name: &'static str, f: impl FnOnce() -> R) -> R {
+    Loc::composed(name, || scope(f))
 }
 
 /// The number of scalar expressions that this thread holds; for tests of what is retained.
