@@ -1,43 +1,22 @@
-//! Says in our words what is wrong with libtorch, and warns of programs that would not find it when they start.
-//!
-//! Cargo may run the build script of the bindings first: docs/LIBTORCH.md lists its messages too.
-
-use std::path::Path;
-
-const ADVICE: &str = "Run scripts/libtorch.sh, which brings libtorch 2.11.0 once; \
-     for a crate of your own also `scripts/libtorch.sh --config >> .cargo/config.toml`. \
-     See docs/LIBTORCH.md, or build without the feature `libtorch`.";
+//! Compiles the allocator through which libtorch takes memory (feature `libtorch`; see `src/torch/memory.rs`).
 
 fn main() {
-    for name in ["LIBTORCH", "LIBTORCH_USE_PYTORCH"] {
-        println!("cargo::rerun-if-env-changed={name}");
-    }
     println!("cargo::rerun-if-changed=build.rs");
-    if std::env::var_os("CARGO_FEATURE_LIBTORCH").is_none() {
-        return;
+    #[cfg(feature = "libtorch")]
+    allocator();
+}
+
+/// With the headers and the settings that the bindings are compiled with.
+#[cfg(feature = "libtorch")]
+fn allocator() {
+    println!("cargo::rerun-if-changed=src/torch/memory.cpp");
+    println!("cargo::rerun-if-env-changed=LIBTORCH_CXX11_ABI");
+    let mut build = cc::Build::new();
+    // The bindings say where libtorch's libraries are. Its headers are beside them.
+    if let Some(lib) = std::env::var_os("DEP_TCH_LIBTORCH_LIB") {
+        build.include(std::path::Path::new(&lib).with_file_name("include"));
     }
-    if std::env::var_os("LIBTORCH_USE_PYTORCH").is_some() {
-        println!(
-            "cargo::warning=LIBTORCH_USE_PYTORCH makes the build link to PyTorch directly: programs then need its lib \
-             folder in LD_LIBRARY_PATH. `eval \"$(scripts/libtorch.sh --env)\"` links to the same PyTorch without that."
-        );
-        return;
-    }
-    let Some(libtorch) = std::env::var_os("LIBTORCH") else {
-        if !Path::new("/usr/lib/libtorch.so").exists() {
-            println!("cargo::error=libtorch was not found: LIBTORCH is not set. {ADVICE}");
-        }
-        return;
-    };
-    let libtorch = Path::new(&libtorch);
-    println!("cargo::rerun-if-changed={}", libtorch.join("build-version").display());
-    if !libtorch.join("lib").is_dir() {
-        println!("cargo::error=LIBTORCH is {}, where there is no libtorch. {ADVICE}", libtorch.display());
-    } else if !libtorch.join("stubs-of").exists() {
-        println!(
-            "cargo::warning=LIBTORCH is not a folder of link stubs: programs then need {} in LD_LIBRARY_PATH. \
-             `eval \"$(scripts/libtorch.sh --env)\"` links to the same libtorch without that.",
-            libtorch.join("lib").display()
-        );
-    }
+    let abi = std::env::var("LIBTORCH_CXX11_ABI").unwrap_or_else(|_| "1".to_string());
+    build.cpp(true).std("c++17").warnings(false).define("_GLIBCXX_USE_CXX11_ABI", &*abi);
+    build.file("src/torch/memory.cpp").compile("acc_torch_memory");
 }

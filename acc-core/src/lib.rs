@@ -25,6 +25,9 @@ pub use interp::Interpreter;
 pub use limits::{CancelToken, Charge, Meter, RunLimits};
 pub use stack::grow_stack;
 
+#[doc(hidden)]
+pub use acc_core_derive::FacadeElt;
+
 /// What programs import.
 pub mod prelude {
     pub use crate::api::*;

@@ -23,7 +23,7 @@ pub use plan::{Bytes, Peak, Plan};
 
 use acc_core::api::Compiled;
 use acc_core::ir::Program;
-use acc_core::{Backend, Cause, Error};
+use acc_core::{Backend, Cause, Error, RunLimits};
 
 /// The graph that a program becomes, simplified first; verified.
 pub fn graph_of(program: &Program) -> Result<Graph, Error> {
@@ -33,17 +33,20 @@ pub fn graph_of(program: &Program) -> Result<Graph, Error> {
 /// The graph that a program becomes whose faults are exact: it clamps every position, guards every divisor, and looks
 /// for faults where something is evaluated only. Simplified first; verified. What [`onnx`] writes.
 pub fn graph_with_exact_faults(program: &Program) -> Result<Graph, Error> {
-    flattened(program, &Rules::all(), Faults::Report)
+    flattened(program, &Rules::all(), Faults::Report, &RunLimits::none())
 }
 
 /// The graph that a program becomes, simplified by these rules first, with or without checks for faults; verified.
 pub fn graph_with(program: &Program, rules: &Rules, checks: bool) -> Result<Graph, Error> {
-    flattened(program, rules, if checks { Faults::Detect } else { Faults::Ignore })
+    let faults = if checks { Faults::Detect } else { Faults::Ignore };
+    flattened(program, rules, faults, &RunLimits::none())
 }
 
-/// The graph that a program becomes, simplified by these rules first; verified.
-pub(crate) fn flattened(program: &Program, rules: &Rules, faults: Faults) -> Result<Graph, Error> {
-    let graph = acc_desugar::flatten_with(&acc_desugar::simplify_with(program, rules), faults);
+/// The graph that a program becomes, simplified by these rules first, within the time limits of a run; verified.
+pub(crate) fn flattened(program: &Program, rules: &Rules, faults: Faults, limits: &RunLimits) -> Result<Graph, Error> {
+    let program = acc_desugar::simplify_with(program, rules);
+    limits.check()?;
+    let graph = acc_desugar::flatten_with(&program, faults, limits)?;
     acc_desugar::graph::verify(&graph).map_err(|e| Error::defect("graph", format!("flattening: {e}")))?;
     Ok(graph)
 }

@@ -8,7 +8,7 @@ mod storage;
 
 pub use memory::{Bytes, Peak};
 
-use acc_core::timeline;
+use acc_core::{Error, RunLimits, timeline};
 use acc_desugar::graph::{Body, Graph, Node, Op, Value};
 use groups::Group;
 use std::collections::{HashMap, HashSet};
@@ -74,12 +74,25 @@ pub(crate) struct PlannedBody {
 
 impl Plan {
     /// Plans a verified graph.
-    pub fn new(mut graph: Graph) -> Plan {
+    pub fn new(graph: Graph) -> Plan {
+        Plan::of(graph, &RunLimits::none()).0
+    }
+
+    /// Plans a verified graph, until a deadline passes or the run that needs it is cancelled.
+    pub fn within(graph: Graph, limits: &RunLimits) -> Result<Plan, Error> {
+        let (plan, stopped) = Plan::of(graph, limits);
+        stopped.map_or(Ok(plan), Err)
+    }
+
+    /// The plan, or why it is not finished.
+    fn of(mut graph: Graph, limits: &RunLimits) -> (Plan, Option<Error>) {
         let _span = timeline::span(timeline::Kind::Pass, || "plan");
         let groups = groups::arrange(&mut graph);
-        let mut p = Planner { steps: Vec::new(), definitions: vec![None; graph.types.len()], graph: &graph, groups };
+        let definitions = vec![None; graph.types.len()];
+        let mut p = Planner { steps: Vec::new(), definitions, graph: &graph, groups, limits, stopped: None };
         let (body, _) = p.body(&graph.body, &HashSet::new());
-        Plan { steps: p.steps, definitions: p.definitions, body, graph }
+        let Planner { steps, definitions, stopped, .. } = p;
+        (Plan { steps, definitions, body, graph }, stopped)
     }
 
     /// The graph.
@@ -116,12 +129,21 @@ struct Planner<'a> {
     definitions: Vec<Option<StepId>>,
     /// By the first result of their first step.
     groups: HashMap<Value, Group>,
+    limits: &'a RunLimits,
+    /// The limit that was reached.
+    stopped: Option<Error>,
 }
 
 impl Planner<'_> {
     /// Plans a body, around which `lazy` values are evaluated on demand; also returns the values that it uses from
     /// outside.
     fn body(&mut self, body: &Body, lazy: &HashSet<Value>) -> (PlannedBody, HashSet<Value>) {
+        if self.stopped.is_none() {
+            self.stopped = self.limits.check().err();
+        }
+        if self.stopped.is_some() {
+            return (PlannedBody::default(), HashSet::new());
+        }
         let strict = groups::strict(body);
         let mut demanded = lazy.clone();
         for (n, _) in body.nodes.iter().zip(&strict).filter(|(_, strict)| !**strict) {

@@ -12,6 +12,7 @@
 mod affine;
 mod array_loop;
 mod branch;
+mod chosen;
 mod clamped;
 mod counted;
 mod divided;
@@ -30,12 +31,14 @@ mod segments;
 mod sort;
 mod stencil;
 mod stmt;
+mod watch;
 
 use crate::graph::builder::Builder;
 use crate::graph::{Graph, Type, Value, Values};
 use acc_core::ir::{ArrayId, ArrayType, Loc, Program};
-use acc_core::timeline;
+use acc_core::{Error, RunLimits, timeline};
 use std::collections::{HashMap, HashSet};
+use watch::Watch;
 
 /// What a graph does about faults.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -72,11 +75,17 @@ impl Faults {
 
 /// Flattens a verified program to a graph that detects faults.
 pub fn flatten(program: &Program) -> Graph {
-    flatten_with(program, Faults::Detect)
+    graph(program, Faults::Detect, &RunLimits::none()).0
 }
 
-/// Flattens a verified program.
-pub fn flatten_with(program: &Program, faults: Faults) -> Graph {
+/// Flattens a verified program, until a deadline passes or the run that needs it is cancelled.
+pub fn flatten_with(program: &Program, faults: Faults, limits: &RunLimits) -> Result<Graph, Error> {
+    let (graph, stopped) = graph(program, faults, limits);
+    stopped.map_or(Ok(graph), Err)
+}
+
+/// The graph, or why it is not finished: then it is another one.
+fn graph(program: &Program, faults: Faults, limits: &RunLimits) -> (Graph, Option<Error>) {
     let _span = timeline::span(timeline::Kind::Pass, || "flatten");
     let program = crate::scan_segments(program, &|f, init| segments::fate(faults, f, init));
     let mut f = Flattener {
@@ -98,13 +107,14 @@ pub fn flatten_with(program: &Program, faults: Faults) -> Graph {
         sites: 0,
         faults,
         loc: Loc::unknown(),
+        watch: Watch::new(limits),
     };
     for &a in &program.body.params {
         f.array_param(a, IN_MEMORY);
     }
     f.statements(&program.body);
     let results = f.array_values(&program.body.results);
-    f.b.finish(results)
+    (f.b.finish(results), f.watch.stopped)
 }
 
 /// Arrays that are in memory have fewer than 2^57 elements on every machine: with elements of this many bytes they would
@@ -160,6 +170,7 @@ pub(super) struct Flattener<'a> {
     faults: Faults,
     /// Where the user wrote the current statement.
     loc: Loc,
+    watch: Watch<'a>,
 }
 
 impl Flattener<'_> {

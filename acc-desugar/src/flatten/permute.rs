@@ -1,5 +1,6 @@
 //! Forward permutations.
 
+use super::chosen::Choice;
 use super::known::components;
 use super::scalar::Scalar;
 use super::{Flat, Flattener};
@@ -32,8 +33,9 @@ impl Flattener<'_> {
         let count = self.b.product(&from.shape);
         let values: Vec<Value> = from.columns.iter().map(|c| self.b.reshape(*c, &[count])).collect();
         let mut base: Vec<Value> = to.columns.iter().map(|c| self.b.reshape(*c, &[slots])).collect();
+        // One slot more takes the elements that are dropped.
+        let more = self.b.size(i64::from(dropped));
         if dropped {
-            // One slot more takes the elements that are dropped.
             let one = self.b.size(1);
             for c in &mut base {
                 let zero = self.b.constant(acc_core::data::Lit::zero(self.b.scalar(*c)));
@@ -51,7 +53,13 @@ impl Flattener<'_> {
                     Component::Op(k) => self.b.scatter(*b, at, *v, ScatterMode::Combine(*k)),
                 })
                 .collect(),
-            None => self.permute_any(combine, &base, at, &values, slots, count),
+            None => match Choice::of(combine) {
+                Some(choice) => {
+                    let len = self.b.size_op(SizeOp::Add, slots, more);
+                    self.permute_chosen(choice, &base, at, &values, [count, len])
+                }
+                None => self.permute_any(combine, &base, at, &values, slots, count),
+            },
         };
         let zero = self.b.size(0);
         let columns = stored

@@ -206,7 +206,10 @@ impl Flattener<'_> {
     pub(super) fn region(&mut self, lanes: &mut Lanes<'_>, r: &Region, mask: Option<Value>) -> Vec<Scalar> {
         for n in &r.nodes {
             self.b.at(&n.loc);
-            let results = acc_core::grow_stack(|| self.node(lanes, n, mask));
+            let results = match self.stopped_node(n, &lanes.fun.types) {
+                Some(zeros) => SmallVec::from(zeros),
+                None => acc_core::grow_stack(|| self.node(lanes, n, mask)),
+            };
             for (v, s) in n.results.iter().zip(results) {
                 lanes.vals[v.index()] = Some(s);
             }

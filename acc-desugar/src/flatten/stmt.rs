@@ -2,7 +2,7 @@
 
 use super::read::Lookup;
 use super::scalar::Scalar;
-use super::{Flat, Flattener, flat_types};
+use super::{Faults, Flat, Flattener, flat_types};
 use crate::graph::{Body, FaultKind, Op, SizeOp, Type, Value, Values};
 use acc_core::ir::{ArrayId, ArrayOp, Axis, Block, ForeignFun, Fun, Stmt, strict_statements};
 use smallvec::SmallVec;
@@ -26,7 +26,8 @@ impl Flattener<'_> {
             let sites = std::mem::take(&mut self.sites);
             let outer = std::mem::replace(&mut self.loc, s.loc.clone());
             self.tokens.push(Vec::new());
-            let flats = acc_core::grow_stack(|| self.stmt(s));
+            let stopped = self.stopped_stmt(s);
+            let flats = stopped.unwrap_or_else(|| acc_core::grow_stack(|| self.stmt(s)));
             let tokens = self.tokens.pop().unwrap_or_default();
             self.b.at(&s.loc);
             let flats = if self.sites > 0 { self.checked(flats, tokens) } else { flats };
@@ -49,6 +50,11 @@ impl Flattener<'_> {
         // Extents too: an array without columns has nothing else, and extents may depend on what was checked.
         let all: Vec<Value> = flats.iter().flat_map(Flat::values).collect();
         let values = self.b.checked(&all, tokens, true);
+        for (before, after) in all.iter().zip(&values) {
+            if self.extents.contains(before) {
+                self.extents.insert(*after);
+            }
+        }
         let mut rest = &values[..];
         flats
             .iter()
@@ -56,8 +62,10 @@ impl Flattener<'_> {
                 let (shape, tail) = rest.split_at(f.shape.len());
                 let (columns, tail) = tail.split_at(f.columns.len());
                 rest = tail;
-                // Without columns the extents are all that can wait for the checks.
-                let shape = if columns.is_empty() { shape.into() } else { f.shape.clone() };
+                // Without columns the extents are all that can wait for the checks. Where the first fault is looked for, so
+                // do the extents of all arrays: to look at one needs the array, before whoever looks can find a fault.
+                let wait = columns.is_empty() || self.faults == Faults::Report;
+                let shape = if wait { shape.into() } else { f.shape.clone() };
                 Flat { shape, columns: columns.into() }
             })
             .collect()

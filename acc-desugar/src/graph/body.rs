@@ -55,6 +55,10 @@ impl fmt::Display for Type {
     }
 }
 
+/// The greatest rank of a tensor: what libraries have room for. The arrays of programs have fewer axes, but flattening adds
+/// some.
+pub const MAX_RANK: usize = 64;
+
 /// A list of values.
 pub type Values = SmallVec<[Value; 4]>;
 
@@ -141,7 +145,8 @@ impl Graph {
     /// The number of nodes, those of inner bodies included.
     pub fn len(&self) -> usize {
         fn count(b: &Body) -> usize {
-            b.nodes.iter().map(|n| 1 + n.op.bodies().iter().map(|b| count(b)).sum::<usize>()).sum()
+            let inside = |n: &Node| n.op.bodies().iter().map(|b| grow_stack(|| count(b))).sum::<usize>();
+            b.nodes.iter().map(|n| 1 + inside(n)).sum()
         }
         count(&self.body)
     }

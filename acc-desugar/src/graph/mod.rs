@@ -9,7 +9,7 @@ mod size_op;
 mod verify;
 mod walk;
 
-pub use body::{Body, Graph, Node, Source, Type, Value, Values};
+pub use body::{Body, Graph, MAX_RANK, Node, Source, Type, Value, Values};
 pub use known::Known;
 pub use op::{FaultKind, Op, PadMode, ScatterMode};
 pub use shape::{Extent, Shapes};

@@ -58,7 +58,7 @@ impl Drawing<'_> {
     }
 
     fn line(&mut self, depth: usize, text: &str) {
-        let _ = writeln!(self.out, "{}{text}", "  ".repeat(depth));
+        let _ = writeln!(self.out, "{}{text}", super::indented(depth));
     }
 
     fn begin<L: Language>(&mut self, depth: usize, title: &str, is_body: bool) {

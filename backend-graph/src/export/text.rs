@@ -19,7 +19,7 @@ fn typed(shapes: &Shapes, values: &[Value]) -> String {
 
 // Writing to a string cannot fail, so the results of `writeln!` say nothing.
 fn body(graph: &Graph, shapes: &Shapes, b: &Body, depth: usize, out: &mut String) {
-    let pad = "  ".repeat(depth);
+    let pad = super::indented(depth);
     for n in &b.nodes {
         let operands: Vec<String> = n.op.operands().iter().map(Value::to_string).collect();
         let attributes: Vec<String> = attributes(n).iter().map(|(k, v)| format!("{k} = {v}")).collect();

@@ -38,7 +38,7 @@ impl Show<'_> {
     }
 
     fn body(&self, body: &Body, planned: &PlannedBody, depth: usize, f: &mut Formatter<'_>) -> fmt::Result {
-        let pad = "  ".repeat(depth);
+        let pad = crate::export::indented(depth);
         for n in &body.nodes {
             let Some(id) = n.results.first().and_then(|r| self.plan.definition(*r)) else { continue };
             let Some(step) = self.plan.step(id) else { continue };

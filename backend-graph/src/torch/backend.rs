@@ -131,10 +131,10 @@ impl Backend for Libtorch {
         &self.cache
     }
 
-    fn prepare(&self, program: &Arc<Program>, _limits: &RunLimits) -> Result<Prepared, Error> {
+    fn prepare(&self, program: &Arc<Program>, limits: &RunLimits) -> Result<Prepared, Error> {
         let faults = if self.checks { Faults::Detect } else { Faults::Ignore };
         Ok(Prepared {
-            executable: self.executable(program, &self.rules, faults)?,
+            executable: self.executable(program, &self.rules, faults, limits)?,
             program: program.clone(),
             exact: OnceLock::new(),
             results: program.result_types().cloned().collect(),
@@ -151,10 +151,17 @@ impl Backend for Libtorch {
         };
         // The report is that of the program as it was written: simplification may change which fault is the first, and
         // the numbers of arrays. Without checks it is no report, but a run that nothing stops.
-        let exact = program.exact.get_or_init(|| {
-            let faults = if self.checks { Faults::Report } else { Faults::Mend };
-            self.executable(&program.program, &Rules::none(), faults)
-        });
+        let exact = match program.exact.get() {
+            Some(exact) => exact,
+            None => {
+                let faults = if self.checks { Faults::Report } else { Faults::Mend };
+                match self.executable(&program.program, &Rules::none(), faults, limits) {
+                    // Another run may have more time.
+                    Err(Error::Limit(limit)) => return Err(Error::Limit(limit)),
+                    made => program.exact.get_or_init(|| made),
+                }
+            }
+        };
         match exact.as_ref().map_err(Error::clone)?.run(args, &program.results, limits) {
             Ok(results) => Ok(results),
             // libtorch may be given what the fault is about, as a shape that cannot be.
@@ -175,8 +182,14 @@ fn fault_lost() -> Error {
 }
 
 impl Libtorch {
-    fn executable(&self, program: &Program, rules: &Rules, faults: Faults) -> Result<Executable, Error> {
-        let plan = Plan::new(crate::flattened(program, rules, faults)?);
+    fn executable(
+        &self,
+        program: &Program,
+        rules: &Rules,
+        faults: Faults,
+        limits: &RunLimits,
+    ) -> Result<Executable, Error> {
+        let plan = Plan::within(crate::flattened(program, rules, faults, limits)?, limits)?;
         let params: Vec<ArrayType> = program.param_types().cloned().collect();
         Executable::new(plan, self.device, faults, self.block, &params)
     }

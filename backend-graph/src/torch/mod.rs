@@ -8,8 +8,11 @@ mod backend;
 mod device;
 mod error;
 mod exec;
+mod memory;
+mod numbers;
 mod setup;
 mod tensors;
+mod threads;
 mod transfer;
 mod workers;
 

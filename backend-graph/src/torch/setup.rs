@@ -1,5 +1,8 @@
 //! What is set once per process, and once per thread that runs a graph.
 
+use super::memory::{self, Account};
+use super::threads::{self, Threads};
+use acc_core::{Error, Meter, RunLimits};
 use std::marker::PhantomData;
 use std::sync::OnceLock;
 
@@ -15,7 +18,10 @@ pub struct Setup {
     /// to six times the run time above a million elements. The setting holds for the whole process, and its resident
     /// memory then stays near its peak. The environment variable `ACC_KEEP_MEMORY=0` turns it off.
     pub keep_memory: bool,
-    /// How many threads one operation uses.
+    /// How many threads one operation of a run uses at most: as many as the environment variable `OMP_NUM_THREADS` says, or
+    /// else as the process may use.
+    ///
+    /// This is of runs alone: what the program does with libtorch beside them is not touched.
     pub threads: usize,
 }
 
@@ -23,10 +29,15 @@ impl Default for Setup {
     fn default() -> Setup {
         Setup {
             keep_memory: std::env::var_os("ACC_KEEP_MEMORY").is_none_or(|value| value != "0"),
-            // Unlike libtorch's own choice this one respects the limits of a container.
-            threads: std::thread::available_parallelism().map_or(1, usize::from),
+            threads: asked_for().unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from)),
         }
     }
+}
+
+/// How many threads the user asks for, of all that uses OpenMP. (A list has the number of each level of nesting.)
+fn asked_for() -> Option<usize> {
+    let text = std::env::var("OMP_NUM_THREADS").ok()?;
+    text.split(',').next()?.trim().parse().ok().filter(|threads| *threads > 0)
 }
 
 static APPLIED: OnceLock<Setup> = OnceLock::new();
@@ -38,7 +49,8 @@ impl Setup {
             if self.keep_memory {
                 keep_memory();
             }
-            tch::set_num_threads(i32::try_from(self.threads.max(1)).unwrap_or(i32::MAX));
+            memory::install();
+            threads::own();
             self
         })
     }
@@ -50,18 +62,36 @@ pub(super) fn ensure() -> &'static Setup {
     APPLIED.get().unwrap_or_else(|| Setup::default().apply())
 }
 
-/// libtorch set up on this thread, for as long as the guard lives: no gradients are recorded.
-#[must_use = "gradients are recorded again when the guard is dropped"]
+/// libtorch set up on this thread for a run, for as long as the guard lives: its memory is the run's, its threads are as many
+/// as its work is worth, and no gradients are recorded.
+#[must_use = "the thread is as before when the guard is dropped"]
 pub(crate) struct Session {
+    pub(super) threads: Threads,
+    account: Account,
     _no_grad: tch::NoGradGuard,
     // The setting is of one thread, so the guard must not leave it.
     _not_send: PhantomData<*const ()>,
 }
 
 impl Session {
-    pub(crate) fn enter() -> Session {
+    /// For a run with these limits, which takes memory from `meter`.
+    pub(crate) fn enter(limits: &RunLimits, meter: &Meter) -> Session {
         ensure();
-        Session { _no_grad: tch::no_grad_guard(), _not_send: PhantomData }
+        Session {
+            threads: Threads::new(),
+            account: Account::open(limits, meter),
+            _no_grad: tch::no_grad_guard(),
+            _not_send: PhantomData,
+        }
+    }
+
+    /// What became of the run, or of a part of it: an operation for which there was no memory, or no time, failed because a
+    /// limit was reached, whatever libtorch says.
+    pub(crate) fn outcome<T, E: From<Error>>(&self, outcome: Result<T, E>) -> Result<T, E> {
+        match self.account.refused() {
+            Some(limit) if outcome.is_err() => Err(limit.into()),
+            _ => outcome,
+        }
     }
 }
 
@@ -91,7 +121,20 @@ mod tests {
         let held = Setup::default().apply().clone();
         let other = Setup { threads: held.threads + 1, ..held.clone() };
         assert_eq!(*other.apply(), held);
-        assert_eq!(usize::try_from(tch::get_num_threads()).unwrap(), held.threads);
+    }
+
+    #[test]
+    fn threads_are_set_for_the_work_of_a_session_alone() {
+        let before = tch::get_num_threads();
+        let session = Session::enter(&RunLimits::none(), &RunLimits::none().meter());
+        let within = |elements: i64| session.threads.work(elements, |n| (n, tch::get_num_threads()));
+        assert_eq!(within(1000), (1, 1));
+        let all = Setup::default().apply().threads;
+        assert_eq!(within(1 << 30), (all, i32::try_from(all).unwrap()));
+        let beside = std::thread::spawn(tch::get_num_threads).join().unwrap();
+        drop(session);
+        assert_eq!(tch::get_num_threads(), before);
+        assert_eq!(beside, std::thread::spawn(tch::get_num_threads).join().unwrap());
     }
 
     #[test]
@@ -102,7 +145,7 @@ mod tests {
             leaf.f_add(&leaf).unwrap().requires_grad()
         };
         assert!(trained());
-        let session = Session::enter();
+        let session = Session::enter(&RunLimits::none(), &RunLimits::none().meter());
         assert!(!trained());
         drop(session);
         assert!(trained());

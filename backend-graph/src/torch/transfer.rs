@@ -3,10 +3,11 @@
 //! Every scalar type has one tensor kind of the same width. libtorch has no arithmetic on u16, u32 and u64, and `tch`
 //! no kind for them: they, and `char`, are the bits of the signed integer of their width.
 
+use super::exec::chr;
+use super::numbers::WithNumber;
 use super::{Device, TorchError};
 use acc_core::data::{Column, ColumnOwner, ColumnSlice, Lit, ScalarType};
 use acc_core::timeline;
-use half::f16;
 use std::any::Any;
 use std::sync::Arc;
 use tch::{Kind, Tensor};
@@ -107,15 +108,16 @@ impl Transfer {
             tch::Device::Cpu => in_rows(&tensor)?,
             _ => in_rows(&tensor.f_to_device(tch::Device::Cpu)?)?,
         };
-        let owner = TensorOwner { length: tensor.numel(), address: tensor.data_ptr() as usize, ty, tensor };
+        let owner = TensorOwner::new(tensor, ty);
         if owner.length == 0 {
             return Ok(Column::from_lits(ty, []));
         }
-        if let Some(column) = self.lender(&owner) {
-            let whole = bytes(column.slice()) == (owner.address as *const u8, owner.length * ty.size());
-            return Ok(if whole && column.ty() == ty { column.clone() } else { owner.copied() });
+        let Some(column) = self.lender(&owner) else { return owner.column() };
+        let whole = bytes(column.slice()) == (owner.address as *const u8, owner.length * ty.size());
+        if whole && column.ty() == ty {
+            return Ok(column.clone());
         }
-        Ok(if owner.is_valid() { Column::from_owner(Arc::new(owner)) } else { owner.copied() })
+        TensorOwner::new(owner.tensor.f_detach_copy()?, ty).column()
     }
 
     /// The column that lent the memory of a tensor: the tensor must then not outlive this run.
@@ -179,6 +181,10 @@ struct TensorOwner {
 unsafe impl Sync for TensorOwner {}
 
 impl TensorOwner {
+    fn new(tensor: Tensor, ty: ScalarType) -> TensorOwner {
+        TensorOwner { length: tensor.numel(), address: tensor.data_ptr() as usize, ty, tensor }
+    }
+
     /// The elements as bits of an integer or as floats.
     ///
     /// # Safety
@@ -205,38 +211,18 @@ impl TensorOwner {
         }
     }
 
-    /// A column with memory of its own. Invalid values are read as [`Prim::from_bits64`] reads them.
+    /// The memory as a column. Invalid values are read as [`Prim::from_bits64`] reads them.
     ///
     /// [`Prim::from_bits64`]: acc_core::data::Prim::from_bits64
-    fn copied(&self) -> Column {
-        macro_rules! vector {
-            ($t:ty) => {
-                // SAFETY: as in `is_valid`; floats have no invalid bit pattern either.
-                Column::from_vec(unsafe { self.elements::<$t>() }.to_vec())
-            };
+    fn column(self) -> Result<Column, TorchError> {
+        if self.is_valid() {
+            return Ok(Column::from_owner(Arc::new(self)));
         }
-        macro_rules! literals {
-            ($bits:ty) => {{
-                // SAFETY: as in `is_valid`.
-                let elements = unsafe { self.elements::<$bits>() };
-                Column::from_lits(self.ty, elements.iter().map(|&b| Lit { ty: self.ty, bits: u64::from(b) }))
-            }};
-        }
-        match self.ty {
-            ScalarType::I8 => vector!(i8),
-            ScalarType::I16 => vector!(i16),
-            ScalarType::I32 => vector!(i32),
-            ScalarType::I64 => vector!(i64),
-            ScalarType::U8 => vector!(u8),
-            ScalarType::U16 => vector!(u16),
-            ScalarType::U32 => vector!(u32),
-            ScalarType::U64 => vector!(u64),
-            ScalarType::F16 => vector!(f16),
-            ScalarType::F32 => vector!(f32),
-            ScalarType::F64 => vector!(f64),
-            ScalarType::Bool => literals!(u8),
-            ScalarType::Char => literals!(u32),
-        }
+        let mended = match self.ty {
+            ScalarType::Bool => self.tensor.f_view_dtype(Kind::Uint8)?.ne_number(0)?,
+            _ => chr(&self.tensor)?,
+        };
+        Ok(Column::from_owner(Arc::new(TensorOwner::new(mended, self.ty))))
     }
 }
 
@@ -267,6 +253,7 @@ impl ColumnOwner for TensorOwner {
 mod tests {
     use super::*;
     use acc_core::data::Prim;
+    use acc_core::prelude::f16;
 
     /// A column through libtorch and back, as a new tensor.
     fn round_trip(column: &Column) -> Column {

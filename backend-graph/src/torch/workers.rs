@@ -4,7 +4,8 @@
 //! to itself: libtorch shares none in a parallel region of OpenMP. Threads beside OpenMP's would wait for these, which look
 //! out for more work for a while after each operation.
 
-use super::setup::{self, Session};
+use super::setup::Session;
+use acc_core::{Meter, RunLimits};
 use std::ffi::{c_uint, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -25,24 +26,29 @@ fn parallel() -> Option<Parallel> {
     })
 }
 
-/// How many threads there are; one, if the runtime is another one.
-pub(super) fn count() -> usize {
-    if parallel().is_some() { setup::ensure().threads } else { 1 }
+/// Whether work can be shared; not if the runtime is another one.
+pub(super) fn are_there() -> bool {
+    parallel().is_some()
 }
 
-/// Calls `work` on each of them, without gradients, and waits for all.
-pub(super) fn on_each<T: Send>(work: impl Fn() -> T + Sync) -> Vec<T> {
+/// Calls `work` on so many of them, in a session of the run with these limits, and waits for all.
+pub(super) fn on_each<T: Send>(
+    threads: usize,
+    limits: &RunLimits,
+    meter: &Meter,
+    work: impl Fn(&Session) -> T + Sync,
+) -> Vec<T> {
     let outcomes = Mutex::new(Vec::new());
     let on_one = || {
         let outcome = catch_unwind(AssertUnwindSafe(|| {
-            let _session = Session::enter();
-            work()
+            let session = Session::enter(limits, meter);
+            work(&session)
         }));
         outcomes.lock().unwrap_or_else(PoisonError::into_inner).push(outcome);
     };
-    match (parallel(), count()) {
+    match (parallel(), threads) {
         // SAFETY: the region ends before the call returns, so that `on_one` outlives it; it is shared, and does not unwind.
-        (Some(parallel), threads @ 2..) => unsafe { region(parallel, &on_one, threads) },
+        (Some(parallel), 2..) => unsafe { region(parallel, &on_one, threads) },
         _ => on_one(),
     }
     let outcomes = outcomes.into_inner().unwrap_or_else(PoisonError::into_inner);

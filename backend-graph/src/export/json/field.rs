@@ -37,9 +37,14 @@ pub(super) struct Fields<'a> {
 }
 
 /// What a field is read from beside its JSON.
+#[derive(Default)]
 pub(super) struct Reader {
     /// The bodies read so far that no node has taken.
     pub(super) bodies: Vec<Option<Body>>,
+    /// How many bodies are inside of one another in each of them, itself included.
+    pub(super) depths: Vec<usize>,
+    /// The greatest depth of those that the nodes of the current body have taken.
+    pub(super) inside: usize,
 }
 
 pub(super) type Read<T> = Result<T, String>;
@@ -243,7 +248,9 @@ impl Field for Body {
     fn read(json: &Json, from: &mut Reader) -> Read<Body> {
         let at = natural(json)?;
         let missing = || format!("body {at} is not one that stands before and belongs to no other node");
-        from.bodies.get_mut(at as usize).and_then(Option::take).ok_or_else(missing)
+        let body = from.bodies.get_mut(at as usize).and_then(Option::take).ok_or_else(missing)?;
+        from.inside = from.inside.max(from.depths.get(at as usize).copied().unwrap_or(0));
+        Ok(body)
     }
     fn schema() -> Json {
         u32::schema()

@@ -5,12 +5,15 @@ use super::ops::{self, Given};
 use super::{FORMAT, JsonError, VERSION};
 use acc_core::data::ScalarType;
 use acc_core::ir::{ArrayOp, Loc};
-use acc_desugar::graph::{Body, Graph, Node, Source, Type, Value};
+use acc_desugar::graph::{Body, Graph, MAX_RANK, Node, Source, Type, Value};
 use serde_json::{Map, Value as Json};
 use std::collections::HashMap;
 use std::sync::Arc;
 
 type Read<T> = Result<T, JsonError>;
+
+/// How deep bodies may nest. Texts of programs nest half as deep, and what is one level there may be two of a graph.
+const MAX_DEPTH: usize = 8000;
 
 fn error<T>(place: &str, message: impl Into<String>) -> Read<T> {
     Err(JsonError::Form { place: place.to_string(), message: message.into() })
@@ -38,7 +41,7 @@ pub(super) fn document(text: &str) -> Read<Graph> {
     if *version != VERSION {
         return error("the document", format!("it is of version {version}, and this reads version {VERSION}"));
     }
-    let mut r = Bodies { files: HashMap::new(), types: Vec::new(), reader: Reader { bodies: Vec::new() } };
+    let mut r = Bodies { files: HashMap::new(), types: Vec::new(), reader: Reader::default() };
     let mut sources = Vec::new();
     for (k, source) in list(fields.take("sources")?, "sources")?.iter().enumerate() {
         let place = format!("source {k}");
@@ -110,13 +113,20 @@ impl Bodies {
     fn body(&mut self, json: &Json, number: usize, sources: usize) -> Read<Body> {
         let place = format!("body {number}");
         let mut fields = object(json, &place, &["params", "nodes", "results"])?;
+        self.reader.inside = 0;
         let params = self.definitions(fields.take("params")?, &place)?;
         let mut nodes = Vec::new();
         for (k, node) in list(fields.take("nodes")?, &place)?.iter().enumerate() {
             nodes.push(self.node(node, format!("{place}, node {k}"), sources)?);
         }
         let results = list(fields.take("results")?, &place)?.iter().map(value).collect::<Result<_, _>>().at(&place)?;
-        Ok(Body { params, nodes, results })
+        let body = Body { params, nodes, results };
+        let depth = self.reader.inside + 1;
+        if depth > MAX_DEPTH {
+            return error(&place, format!("bodies are nested deeper than {MAX_DEPTH} levels"));
+        }
+        self.reader.depths.push(depth);
+        Ok(body)
     }
 
     fn node(&mut self, json: &Json, place: String, sources: usize) -> Read<Node> {
@@ -151,6 +161,11 @@ impl Bodies {
             let v = value(fields.take("value")?).at(place)?;
             let ty = fields.take("type")?;
             let found = ty.as_str().and_then(type_of).ok_or_else(|| format!("{ty} is no type of a value")).at(place)?;
+            if let Type::Tensor { rank, .. } = found
+                && rank > MAX_RANK
+            {
+                return error(place, format!("the rank of {v} is above {MAX_RANK}"));
+            }
             self.types.push((v, found));
             out.push(v);
         }

@@ -3,6 +3,7 @@
 
 use super::proto::DataType;
 use super::writer::{Name, Writer};
+use acc_core::data::ScalarType;
 use std::f64::consts::{FRAC_PI_2, LN_2};
 
 /// From here on the square of a number is more than its double precision has digits for: one more changes nothing.
@@ -33,9 +34,9 @@ impl Writer {
 
     /// An odd function from what it is of the magnitude.
     fn odd(&mut self, x: &Name, f: impl FnOnce(&mut Writer, &Name) -> Name) -> Name {
-        let (size, sign) = (self.op1("Abs", x), self.op1("Sign", x));
+        let size = self.op1("Abs", x);
         let y = f(self, &size);
-        self.op2("Mul", &sign, &y)
+        self.with_sign(&y, x, ScalarType::F64)
     }
 
     /// `ln(1 + x)`, with all digits near 0: what rounding adds to `1 + x` is taken back by the quotient.

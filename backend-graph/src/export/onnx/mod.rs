@@ -19,6 +19,7 @@ mod stored;
 mod tensor;
 mod text;
 mod writer;
+mod zeros;
 
 use acc_core::ir::ArrayType;
 use acc_desugar::graph::{Extent, Graph, Shapes, Value};

@@ -4,7 +4,7 @@ use super::Unsupported;
 use super::proto::DataType;
 use super::stored::{natural, range, stored};
 use super::writer::{Name, Writer, int_attribute, text_attribute};
-use acc_core::data::{Lit, Prim, ScalarType as T};
+use acc_core::data::{Lit, ScalarType as T};
 use acc_core::ir::PrimOp as P;
 
 /// The number of bits of an integer type.
@@ -18,21 +18,6 @@ impl Writer {
     }
     pub(super) fn op2(&mut self, op: &str, x: &Name, y: &Name) -> Name {
         self.node(op, &[x, y], Vec::new())
-    }
-
-    /// One of two values. There is no `Where` of booleans.
-    pub(super) fn select(&mut self, cond: &Name, x: &Name, y: &Name, ty: T) -> Name {
-        if stored(ty) != DataType::Bool {
-            return self.node("Where", &[cond, x, y], Vec::new());
-        }
-        let then = self.op2("And", cond, x);
-        let not = self.op1("Not", cond);
-        let else_ = self.op2("And", &not, y);
-        self.op2("Or", &then, &else_)
-    }
-
-    fn either(&mut self, cond: &Name, x: &Name, y: &Name) -> Name {
-        self.node("Where", &[cond, x, y], Vec::new())
     }
 
     /// Integers of which the order is that of the values: of `u64` shifted, of `bool` 0 and 1.
@@ -126,11 +111,14 @@ impl Writer {
     }
 
     /// A float operation on a NaN is a NaN.
-    fn keep_nan(&mut self, of: &[&Name], result: &Name) -> Name {
+    fn keep_nan(&mut self, of: &[&Name], result: &Name, ty: T) -> Name {
         let mut out = result.clone();
+        let (one, none) = (self.float(1.0, ty), self.float(f64::NAN, ty));
         for x in of {
+            // A product keeps the sign of a zero, which a choice may not.
             let nan = self.op1("IsNaN", x);
-            out = self.either(&nan, x, &out);
+            let factor = self.either(&nan, &none, &one);
+            out = self.op2("Mul", &out, &factor);
         }
         out
     }
@@ -144,10 +132,10 @@ impl Writer {
                 self.either(&none, &zero, &one)
             }
             _ if ty.is_float() => {
-                let (sign, magnitude) = (self.op1("Sign", x), self.op1("Abs", x));
-                let zero = self.literal(Lit::zero(ty));
+                let (magnitude, zero, one) = (self.op1("Abs", x), self.float(0.0, ty), self.float(1.0, ty));
                 let some = self.op2("Greater", &magnitude, &zero);
-                self.either(&some, &sign, x)
+                let size = self.either(&some, &one, &magnitude);
+                self.with_sign(&size, x, ty)
             }
             // `Sign` of onnxruntime 1.31 looks at the low 32 bits alone.
             _ => {
@@ -164,7 +152,12 @@ impl Writer {
         let (a, b) = (&x[0], x.get(1).unwrap_or(&x[0]));
         let float = ty.is_float();
         let exact = match p {
+            P::AddP if float => self.sum(a, b, ty),
             P::AddP => self.op2("Add", a, b),
+            P::SubP if float && self.is_minus_zero(b, ty) => {
+                let zero = self.float(0.0, ty);
+                self.sum(a, &zero, ty)
+            }
             P::SubP => self.op2("Sub", a, b),
             P::MulP => self.op2("Mul", a, b),
             P::DivP => self.op2("Div", a, b),
@@ -325,7 +318,7 @@ impl Writer {
         }
         if ty.is_float() {
             let y = self.op2(if least { "Min" } else { "Max" }, a, b);
-            return self.keep_nan(&[a, b], &y);
+            return self.keep_nan(&[a, b], &y, ty);
         }
         let (x, y) = (self.ordered(a, ty), self.ordered(b, ty));
         let less = self.op2("Less", &x, &y);
@@ -360,12 +353,8 @@ impl Writer {
 
     /// The angle of a point from that of its quotient, by quadrant.
     fn atan2(&mut self, ty: T, y: &Name, x: &Name) -> Name {
-        let float = |w: &mut Writer, v: f64| match ty {
-            T::F64 => w.double(v),
-            _ => w.literal((v as f32).lit()),
-        };
-        let (zero, one) = (float(self, 0.0), float(self, 1.0));
-        let (pi, half) = (float(self, std::f64::consts::PI), float(self, std::f64::consts::FRAC_PI_2));
+        let (zero, one) = (self.float(0.0, ty), self.float(1.0, ty));
+        let (pi, half) = (self.float(std::f64::consts::PI, ty), self.float(std::f64::consts::FRAC_PI_2, ty));
         let (ax, ay) = (self.op1("Abs", x), self.op1("Abs", y));
         // The angle in the first octant or the second; of the origin 0; of two infinities that of (1, 1).
         let steep = self.op2("Greater", &ay, &ax);
@@ -379,18 +368,11 @@ impl Writer {
         let angle = self.function("Atan", Writer::atan, ty, &ratio);
         let rest = self.op2("Sub", &half, &angle);
         let angle = self.either(&steep, &rest, &angle);
-        // The sign of a zero tells, too: that of its reciprocal.
-        let negative = |w: &mut Writer, v: &Name| {
-            let reciprocal = w.op2("Div", &one, v);
-            let (of_zero, of_other) = (w.op2("Less", &reciprocal, &zero), w.op2("Less", v, &zero));
-            w.op2("Or", &of_zero, &of_other)
-        };
-        let (left, below) = (negative(self, x), negative(self, y));
+        let left = self.is_negative(x, ty);
         let rest = self.op2("Sub", &pi, &angle);
         let angle = self.either(&left, &rest, &angle);
-        let negated = self.op1("Neg", &angle);
-        let angle = self.either(&below, &negated, &angle);
-        self.keep_nan(&[x, y], &angle)
+        let angle = self.with_sign(&angle, y, ty);
+        self.keep_nan(&[x, y], &angle, ty)
     }
 
     /// A numeric conversion.

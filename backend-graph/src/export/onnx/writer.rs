@@ -27,6 +27,8 @@ pub(super) struct Writer {
     bodies: Vec<Vec<Node>>,
     constants: HashMap<(DataType, Vec<u8>, Vec<i64>), Name>,
     initializers: Vec<Tensor>,
+    /// Where among the initializers each constant is.
+    positions: HashMap<Name, usize>,
     names: usize,
     /// The versions that a runtime has to know.
     pub versions: Versions,
@@ -40,6 +42,7 @@ impl Writer {
             bodies: vec![Vec::new()],
             constants: HashMap::new(),
             initializers: Vec::new(),
+            positions: HashMap::new(),
             names: 0,
             versions: Versions::LEAST,
             doc: String::new(),
@@ -82,9 +85,21 @@ impl Writer {
         }
         let name = self.fresh();
         let (ty, bytes, dims) = key.clone();
+        self.positions.insert(name.clone(), self.initializers.len());
         self.initializers.push(Tensor { dims, data_type: ty as i32, name: name.clone(), raw_data: bytes });
         self.constants.insert(key, name.clone());
         name
+    }
+
+    /// The float that a name is, if it is a rank-0 constant of this type.
+    pub(super) fn constant_float(&self, name: &Name, ty: DataType) -> Option<f64> {
+        let t = self.positions.get(name).and_then(|at| self.initializers.get(*at))?;
+        match ty {
+            _ if !t.dims.is_empty() || t.data_type != ty as i32 => None,
+            DataType::Float => Some(f64::from(f32::from_le_bytes(t.raw_data[..].try_into().ok()?))),
+            DataType::Double => Some(f64::from_le_bytes(t.raw_data[..].try_into().ok()?)),
+            _ => None,
+        }
     }
 
     /// A rank-0 constant of `int64`.

@@ -2,6 +2,7 @@
 
 use super::prim::widen;
 use crate::torch::TorchError;
+use crate::torch::numbers::WithNumber;
 use crate::torch::transfer::kind;
 use acc_core::data::ScalarType;
 use tch::{Kind, Tensor};
@@ -26,10 +27,10 @@ pub(super) fn cast(x: &Tensor, from: ScalarType, to: ScalarType) -> Result<Tenso
 }
 
 /// Code points that are no characters become U+FFFD.
-fn chr(x: &Tensor) -> Result<Tensor> {
-    let outside = x.f_lt(0)?.f_logical_or(&x.f_gt(0x10_ffffi64)?)?;
-    let surrogate = x.f_ge(0xd800i64)?.f_logical_and(&x.f_le(0xdfffi64)?)?;
-    Ok(x.f_masked_fill(&outside.f_logical_or(&surrogate)?, 0xfffdi64)?)
+pub(crate) fn chr(x: &Tensor) -> Result<Tensor> {
+    let outside = x.lt_number(0)?.f_logical_or(&x.gt_number(0x10_ffffi64)?)?;
+    let surrogate = x.ge_number(0xd800i64)?.f_logical_and(&x.le_number(0xdfffi64)?)?;
+    Ok(x.fill_number(&outside.f_logical_or(&surrogate)?, 0xfffdi64)?)
 }
 
 /// Whether all numbers are in the range of an integer type, as far as that is known without waiting for a device.
@@ -57,9 +58,9 @@ fn float_to_int(x: &Tensor, to: ScalarType) -> Result<Tensor> {
     }
     // Every bound below is exact in f64.
     let x = x.f_to_kind(Kind::Double)?;
-    let x = x.f_masked_fill(&x.f_isnan()?, 0.0)?;
+    let x = x.fill_number(&x.f_isnan()?, 0.0)?;
     let clamped = |low: f64, high: f64| -> Result<Tensor> {
-        Ok(x.f_clamp(low, high)?.f_to_kind(Kind::Int64)?.f_to_kind(kind(to))?)
+        Ok(x.clamped(low, high, None)?.f_to_kind(Kind::Int64)?.f_to_kind(kind(to))?)
     };
     match to {
         ScalarType::I8 => clamped(f64::from(i8::MIN), f64::from(i8::MAX)),
@@ -71,17 +72,17 @@ fn float_to_int(x: &Tensor, to: ScalarType) -> Result<Tensor> {
         ScalarType::U64 => {
             let (half, whole) = (2f64.powi(63), 2f64.powi(64));
             // The upper half of the range, moved into that of i64 and back by flipping the sign bit.
-            let upper = x.f_ge(half)?;
-            let low = x.f_masked_fill(&upper, 0.0)?.f_clamp_min(0.0)?.f_to_kind(Kind::Int64)?;
-            let high = x.f_sub_scalar(half)?.f_masked_fill(&upper.f_logical_not()?, 0.0)?;
-            let high = high.f_masked_fill(&x.f_ge(whole)?, 0.0)?.f_to_kind(Kind::Int64)?.f_bitwise_xor(i64::MIN)?;
-            Ok(high.f_where_self(&upper, &low)?.f_masked_fill(&x.f_ge(whole)?, -1)?)
+            let upper = x.ge_number(half)?;
+            let low = x.fill_number(&upper, 0.0)?.max_number(0.0)?.f_to_kind(Kind::Int64)?;
+            let high = x.sub_number(half)?.fill_number(&upper.f_logical_not()?, 0.0)?;
+            let high = high.fill_number(&x.ge_number(whole)?, 0.0)?.f_to_kind(Kind::Int64)?.xor_number(i64::MIN)?;
+            Ok(high.f_where_self(&upper, &low)?.fill_number(&x.ge_number(whole)?, -1)?)
         }
         _ => {
             let limit = 2f64.powi(63);
-            let (large, small) = (x.f_ge(limit)?, x.f_lt(-limit)?);
-            let inside = x.f_masked_fill(&large.f_logical_or(&small)?, 0.0)?.f_to_kind(Kind::Int64)?;
-            Ok(inside.f_masked_fill(&large, i64::MAX)?.f_masked_fill(&small, i64::MIN)?)
+            let (large, small) = (x.ge_number(limit)?, x.lt_number(-limit)?);
+            let inside = x.fill_number(&large.f_logical_or(&small)?, 0.0)?.f_to_kind(Kind::Int64)?;
+            Ok(inside.fill_number(&large, i64::MAX)?.fill_number(&small, i64::MIN)?)
         }
     }
 }
@@ -99,16 +100,16 @@ fn to_half(x: &Tensor, from: ScalarType) -> Result<Tensor> {
     let bits = near.f_view_dtype(Kind::Int)?;
     let back = near.f_to_kind(Kind::Double)?;
     let beyond = back.f_abs()?.f_gt_tensor(&x.f_abs()?)?.f_to_kind(Kind::Int)?;
-    let odd = bits.f_sub(&beyond)?.f_bitwise_or(1i64)?.f_view_dtype(Kind::Float)?;
+    let odd = bits.f_sub(&beyond)?.or_number(1i64)?.f_view_dtype(Kind::Float)?;
     let exact = back.f_eq_tensor(&x)?.f_logical_or(&x.f_isnan()?)?;
     Ok(near.f_where_self(&exact, &odd)?.f_to_kind(Kind::Half)?)
 }
 
 /// Rounded once: halving keeps the lowest bit, so that ties are still seen.
 fn u64_to_float(x: &Tensor, to: ScalarType) -> Result<Tensor> {
-    let negative = x.f_lt(0)?;
-    let half = x.f_bitwise_right_shift_tensor_scalar(1)?.f_bitwise_and(i64::MAX)?;
-    let half = half.f_bitwise_or_tensor(&x.f_bitwise_and(1i64)?)?;
-    let large = half.f_to_kind(kind(to))?.f_mul_scalar(2.0)?;
+    let negative = x.lt_number(0)?;
+    let half = x.shr_number(1)?.and_number(i64::MAX)?;
+    let half = half.f_bitwise_or_tensor(&x.and_number(1i64)?)?;
+    let large = half.f_to_kind(kind(to))?.mul_number(2.0)?;
     Ok(large.f_where_self(&negative, &x.f_to_kind(kind(to))?)?)
 }

@@ -4,6 +4,7 @@
 use super::masks::any;
 use super::{Held, Rt, Run, Stop};
 use crate::torch::TorchError;
+use crate::torch::numbers::{WithNumber, range};
 use acc_core::ir::ArrayId;
 use acc_core::{Error, Fault};
 use acc_desugar::graph::{FaultKind, Node, Value};
@@ -99,8 +100,8 @@ impl Run<'_> {
         if held.device() == tch::Device::Cpu || held.numel() == 0 {
             return Ok(held);
         }
-        let zero = held.f_eq(0)?;
-        let mended = held.f_masked_fill(&zero, 1)?;
+        let zero = held.eq_number(0)?;
+        let mended = held.fill_number(&zero, 1)?;
         self.flags.push(Flag::Bad(any(&zero)?));
         Ok(mended.into())
     }
@@ -160,8 +161,8 @@ impl Run<'_> {
         let Some(p) = self.pending.get(&node.source) else { return Ok(mask.shallow_clone()) };
         let space = self.sizes(space)?;
         let count = space.iter().product::<i64>();
-        let lane = Tensor::f_arange(count, (Kind::Int64, mask.device()))?.f_reshape(&space)?;
-        let before = lane.f_lt(p.lane)?;
+        let lane = range(count, [0, count, 1], (Kind::Int64, mask.device()))?.f_reshape(&space)?;
+        let before = lane.lt_number(p.lane)?;
         Ok(before.f_logical_and(mask)?)
     }
 }

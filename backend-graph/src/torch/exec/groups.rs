@@ -4,6 +4,7 @@ use super::fault::Flag;
 use super::{Result, Rt, Run, Stop};
 use crate::plan::groups::{Dim, Group};
 use crate::plan::{Step, StepId};
+use crate::torch::setup::Session;
 use crate::torch::transfer::kind;
 use crate::torch::{TorchError, workers};
 use acc_desugar::graph::Value;
@@ -51,7 +52,7 @@ impl Run<'_> {
     /// Runs steps in blocks, if the tensors are so large that this pays; says whether it did.
     pub(super) fn group(&mut self, group: &Group, steps: &[StepId]) -> Result<bool> {
         let Some(block) = self.exe.block else { return Ok(false) };
-        if self.block.is_some() || self.meter.is_limited() {
+        if self.block.is_some() {
             return Ok(false);
         }
         let rows = self.dim(group.rows)?;
@@ -79,15 +80,15 @@ impl Run<'_> {
             let made = Tensor::f_empty(self.dims(shape)?, (kind(self.scalar(*v)), self.exe.device.tch()));
             results.push((*v, made.map_err(TorchError::from)?));
         }
-        let len = block_rows(block, rows, row);
         let steps: Vec<&Step> = steps.iter().filter_map(|id| self.exe.plan.step(*id)).collect();
         let outer = Outer { values: &self.values, cut, results };
         let next = AtomicI64::new(0);
         let (exe, args, limits, meter) = (self.exe, self.args, self.limits, &self.meter);
-        let outcomes = workers::on_each(|| {
-            let outer = &outer;
+        let block = |threads: usize, session: &Session| {
+            let (outer, len) = (&outer, block_rows(block, rows, row, threads));
             let mut run = Run {
                 exe,
+                threads: &session.threads,
                 args,
                 limits,
                 meter: meter.clone(),
@@ -101,11 +102,16 @@ impl Run<'_> {
                 if start >= rows {
                     return Ok(run.flags);
                 }
-                if let Err(stop) = run.rows(&steps, start, len.min(rows - start)) {
+                if let Err(stop) = session.outcome(run.rows(&steps, start, len.min(rows - start))) {
                     next.store(rows, Ordering::Relaxed);
                     return Err(stop);
                 }
             }
+        };
+        // In numbers of four bytes.
+        let outcomes = self.threads.work(rows.saturating_mul(row) / 4, |threads| {
+            let threads = if workers::are_there() { threads } else { 1 };
+            workers::on_each(threads, limits, meter, |session| block(threads, session))
         });
         let results = outer.results;
         for outcome in outcomes {
@@ -182,9 +188,9 @@ impl Run<'_> {
     }
 }
 
-/// How many rows of so many bytes a block has, of so many bytes or fewer.
-fn block_rows(block: i64, rows: i64, row: i64) -> i64 {
-    let shares = workers::count() as i64 * 4;
+/// How many rows of so many bytes a block has, of so many bytes or fewer, if so many threads share them.
+fn block_rows(block: i64, rows: i64, row: i64, threads: usize) -> i64 {
+    let shares = threads as i64 * 4;
     let len = (block / row.max(1)).min(rows / shares + 1).max(1);
     if len < ROWS { len } else { (len + ROWS - 1) / ROWS * ROWS }
 }

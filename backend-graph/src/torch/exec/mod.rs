@@ -16,7 +16,10 @@ mod strided;
 mod value;
 mod views;
 
+pub(super) use cast::chr;
+
 use super::setup::Session;
+use super::threads::Threads;
 use super::transfer::{Transfer, literal};
 use super::{Device, TorchError};
 use crate::plan::{Plan, PlannedBody, Step};
@@ -107,7 +110,8 @@ impl Executable {
         block: usize,
         params: &[ArrayType],
     ) -> std::result::Result<Executable, Error> {
-        let _session = Session::enter();
+        let limits = RunLimits::none();
+        let _session = Session::enter(&limits, &limits.meter());
         let mut constants: Vec<Option<Rt>> = plan.graph().types.iter().map(|_| None).collect();
         for step in plan.steps() {
             let literal = match &step.node.op {
@@ -144,14 +148,27 @@ impl Executable {
 
     /// Runs the plan; `types` are those of the results.
     pub(crate) fn run(&self, args: &[ArrayData], types: &[ArrayType], limits: &RunLimits) -> Result<Vec<ArrayData>> {
-        let _session = Session::enter();
+        let meter = limits.meter();
+        let session = Session::enter(limits, &meter);
+        session.outcome(self.run_here(args, types, limits, meter, &session.threads))
+    }
+
+    fn run_here(
+        &self,
+        args: &[ArrayData],
+        types: &[ArrayType],
+        limits: &RunLimits,
+        meter: Meter,
+        threads: &Threads,
+    ) -> Result<Vec<ArrayData>> {
         // Declared before the values: it owns the memory that argument tensors share, and is dropped after them.
         let mut transfer = Transfer::new(self.device);
         let mut run = Run {
             exe: self,
             args,
             limits,
-            meter: limits.meter(),
+            meter,
+            threads,
             values: std::iter::repeat_with(|| None).take(self.plan.graph().types.len()).collect(),
             pending: HashMap::new(),
             flags: Vec::new(),
@@ -209,6 +226,7 @@ struct Run<'a> {
     args: &'a [ArrayData],
     limits: &'a RunLimits,
     meter: Meter,
+    threads: &'a Threads,
     values: Vec<Option<Rt>>,
     /// The first fault found in each statement that has not ended yet.
     pending: HashMap<u32, Pending>,
@@ -402,12 +420,12 @@ impl Run<'_> {
             Op::Fold { columns, .. } => self.fold_rows(step, columns)?,
             Op::Scan { columns, .. } => self.scan_rows(step, columns)?,
             Op::Sort(x) => {
-                let both = without_panics(|| self.sort(*x)).map_err(failed)?;
+                let both = self.shared(&node.op, |run| run.sort(*x)).map_err(failed)?;
                 let both = both.map(|t| self.charged(Rt::Tensor(t.into()), node));
                 self.define(step, both.into_iter().collect::<Result<_>>()?);
             }
             Op::SegmentScan { with, x, starts } => {
-                let scanned = self.segment_scan(*with, *x, *starts)?;
+                let scanned = self.shared(&node.op, |run| run.segment_scan(*with, *x, *starts))?;
                 let rt = self.charged(Rt::Tensor(scanned.into()), node)?;
                 self.define(step, vec![rt]);
             }
@@ -454,16 +472,16 @@ impl Run<'_> {
                 self.define(step, vec![Rt::Tensor(mask.into())]);
             }
             op => {
-                let limited = self.meter.is_limited();
-                if limited {
+                let counted = self.counts_results();
+                if counted {
                     self.check_bytes_ahead(op, node)?;
                 }
-                let mut rt = match without_panics(|| self.simple(op, node, step.overwrites)) {
+                let mut rt = match self.shared(op, |run| run.simple(op, node, step.overwrites)) {
                     Ok(rt) => rt,
                     Err(e) if finds_faults(op) => return Err(Stop::Suspected(Some(failed(e)))),
                     Err(e) => return Err(Stop::Error(failed(e))),
                 };
-                if limited {
+                if counted {
                     rt = self.charged(rt, node)?;
                 }
                 if let Some(v) = node.results.first() {
@@ -472,6 +490,38 @@ impl Run<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Calls an operation, on as many threads as it is worth.
+    fn shared<T>(&mut self, op: &Op, call: impl FnOnce(&mut Self) -> T) -> T {
+        let threads = self.threads;
+        threads.work(self.elements(op), |_| call(self))
+    }
+
+    /// How many elements an operation looks at or makes; more, perhaps, where small operands are combined to a large result.
+    fn elements(&self, op: &Op) -> i64 {
+        let (mut greatest, mut product) = (0, 1i64);
+        for v in op.operands() {
+            match self.found(v) {
+                Some(Rt::Tensor(t)) => {
+                    if t.count != greatest {
+                        product = product.saturating_mul(t.count.max(1));
+                    }
+                    greatest = greatest.max(t.count);
+                }
+                // The length of an iota is among its sizes.
+                Some(Rt::Size(n)) if matches!(op, Op::Iota { .. }) => greatest = greatest.max(*n),
+                Some(Rt::Size(_) | Rt::Token) | None => {}
+            }
+        }
+        let spread = matches!(op, Op::Prim(..) | Op::Where(..) | Op::Contract(..));
+        if spread { product.max(greatest) } else { greatest }
+    }
+
+    /// Whether the memory of results is counted here: on devices where libtorch does not ask for it (see
+    /// [`memory`](crate::torch::memory)).
+    fn counts_results(&self) -> bool {
+        self.meter.is_limited() && self.exe.device != Device::Cpu
     }
 
     /// Holds an element-wise result to the limit before it is allocated: it has the extents of its operands together.
@@ -499,8 +549,8 @@ impl Run<'_> {
 
     /// Counts the memory of a result, unless it is that of an operand.
     fn charged(&self, rt: Rt, node: &Node) -> Result<Rt> {
-        let Rt::Tensor(Held { tensor, charge: None }) = rt else { return Ok(rt) };
-        if !self.meter.is_limited() {
+        let Rt::Tensor(Held { tensor, count, charge: None }) = rt else { return Ok(rt) };
+        if !self.counts_results() {
             return Ok(Rt::Tensor(tensor.into()));
         }
         let is_view = matches!(node.op, Op::Slice { .. } | Op::Select { .. });
@@ -508,12 +558,12 @@ impl Run<'_> {
             if let Rt::Tensor(of) = self.get(v)?
                 && (is_view || of.data_ptr() == tensor.data_ptr())
             {
-                return Ok(Rt::Tensor(Held { tensor, charge: of.charge.clone() }));
+                return Ok(Rt::Tensor(Held { tensor, count, charge: of.charge.clone() }));
             }
         }
         let bytes = tensor.numel() * tensor.kind().elt_size_in_bytes();
         let charge = Some(Arc::new(self.meter.charge(bytes as u64)?));
-        Ok(Rt::Tensor(Held { tensor, charge }))
+        Ok(Rt::Tensor(Held { tensor, count, charge }))
     }
 
     fn define(&mut self, step: &Step, results: Vec<Rt>) {
@@ -536,15 +586,4 @@ fn finds_faults(op: &Op) -> bool {
         Op::Prim(p, _) => p.is_partial(),
         _ => false,
     }
-}
-
-/// Calls libtorch. Where an operation with a number as operand fails, tch panics when it drops the number, before the
-/// error is looked at; the panic's message is that error.
-fn without_panics<T>(f: impl FnOnce() -> TorchResult<T>) -> TorchResult<T> {
-    // Operations are out of place and their results come by value, so nothing half-made is seen after a panic.
-    std::panic::catch_unwind(std::panic::AssertUnwindSafe(f)).unwrap_or_else(|panic| {
-        let message = panic.downcast_ref::<String>().map_or("an operation failed", String::as_str);
-        let message = message.split_once("Torch(\"").map_or(message, |(_, m)| m);
-        Err(TorchError::new(message.split("\\n").next().unwrap_or(message)))
-    })
 }

@@ -1,6 +1,7 @@
 //! Normalisation along some axes.
 
 use crate::torch::TorchError;
+use crate::torch::numbers::{WithNumber, full};
 use acc_core::data::Lit;
 use std::cmp::Reverse;
 use tch::Tensor;
@@ -68,7 +69,7 @@ fn rows(x: &Tensor, order: &[i64], inner: usize, epsilon: f64, affine: Affine<'_
     // Without one of the two libtorch goes element by element. What changes no number is one, and the zero below zero.
     let of = (x.f_kind()?, x.device());
     let scale = scale.map_or_else(|| Tensor::f_ones(row.as_slice(), of), Ok)?;
-    let shift = shift.map_or_else(|| Tensor::f_full(row.as_slice(), -0.0, of), Ok)?;
+    let shift = shift.map_or_else(|| full(&row, -0.0, of), Ok)?;
     let normal = x.f_layer_norm(row.as_slice(), Some(&scale), Some(&shift), epsilon, false)?;
     let mut back: Vec<i64> = (0..order.len() as i64).collect();
     back.sort_by_key(|k| order.iter().position(|from| from == k));
@@ -80,7 +81,7 @@ fn by_steps(x: &Tensor, axes: &[i64], epsilon: f64, affine: Affine<'_>) -> Resul
     let kind = x.f_kind()?;
     let mean = |t: &Tensor| t.f_mean_dim(axes, true, kind);
     let less = x.f_sub(&mean(x)?)?;
-    let mut by = mean(&less.f_mul(&less)?)?.f_add_scalar(epsilon)?.f_rsqrt()?;
+    let mut by = mean(&less.f_mul(&less)?)?.add_number(epsilon)?.f_rsqrt()?;
     let mut rest = affine;
     // A scale that varies along the other axes alone is one of few numbers.
     if let Some(scale) = affine.scale

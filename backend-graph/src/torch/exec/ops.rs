@@ -8,6 +8,7 @@ use super::views::{clamp, gather, iota, outside, pad, positions, select, slice, 
 use super::{Rt, Run, cast, prim, segments};
 use crate::plan::Place;
 use crate::torch::TorchError;
+use crate::torch::numbers::full;
 use crate::torch::transfer::kind;
 use acc_core::data::ScalarType;
 use acc_desugar::graph::{Known, Node, Op, ScatterMode, Type, Value};
@@ -49,7 +50,7 @@ impl Run<'_> {
                 let sizes = self.tensor(*x)?.size();
                 return Ok(Rt::Size(sizes.get(*axis as usize).copied().unwrap_or(0)));
             }
-            Op::FromSize(s) => Tensor::f_full([0i64; 0], self.size(*s)?, (Kind::Int64, device))?,
+            Op::FromSize(s) => full(&[], self.size(*s)?, (Kind::Int64, device))?,
             Op::Const(l) => crate::torch::transfer::literal(*l, self.exe.device)?,
             Op::Iota { len, start, step, ty } => {
                 let (len, start, step) = (self.size(*len)?, self.size(*start)?, self.size(*step)?);

@@ -4,6 +4,7 @@
 //! bitwise operations are the same on these; order, division and shifts to the right are not.
 
 use crate::torch::TorchError;
+use crate::torch::numbers::WithNumber;
 use crate::torch::transfer::kind;
 use acc_core::data::{Lit, ScalarType};
 use acc_core::ir::PrimOp;
@@ -28,9 +29,9 @@ fn fmod(x: &Tensor, y: &Tensor) -> Result<Tensor> {
 fn mended(x: &Tensor, ty: ScalarType, y: &Tensor) -> Result<Tensor> {
     let most = if ty == ScalarType::F32 { 88.0 } else { 709.0 };
     let size = x.f_abs()?;
-    let root = size.f_mul_scalar(0.5)?.f_exp()?;
-    let large = root.f_mul_scalar(0.5)?.f_mul(&root)?.f_copysign(y)?;
-    Ok(large.f_where_self(&size.f_gt(most)?, y)?)
+    let root = size.mul_number(0.5)?.f_exp()?;
+    let large = root.mul_number(0.5)?.f_mul(&root)?.f_copysign(y)?;
+    Ok(large.f_where_self(&size.gt_number(most)?, y)?)
 }
 
 /// Unsigned bits with the sign bit flipped: signed order is then unsigned order.
@@ -40,14 +41,14 @@ pub(super) fn flip_sign(t: &Tensor, ty: ScalarType) -> Result<Tensor> {
         ScalarType::U32 => i64::from(i32::MIN),
         _ => i64::MIN,
     };
-    Ok(t.f_bitwise_xor(min)?)
+    Ok(t.xor_number(min)?)
 }
 
 /// The value of unsigned bits of at most 32, in a wider signed type.
 pub(super) fn widen(t: &Tensor, ty: ScalarType) -> Result<Tensor> {
     Ok(match ty {
-        ScalarType::U16 => t.f_to_kind(Kind::Int)?.f_bitwise_and(0xffffi64)?,
-        ScalarType::U32 => t.f_to_kind(Kind::Int64)?.f_bitwise_and(0xffff_ffffi64)?,
+        ScalarType::U16 => t.f_to_kind(Kind::Int)?.and_number(0xffffi64)?,
+        ScalarType::U32 => t.f_to_kind(Kind::Int64)?.and_number(0xffff_ffffi64)?,
         _ => t.shallow_clone(),
     })
 }
@@ -112,10 +113,10 @@ pub(super) fn apply(
         PrimOp::NegP => x.f_neg()?,
         PrimOp::AbsP if ty.is_signed() || ty.is_float() => x.f_abs()?,
         PrimOp::AbsP => x.shallow_clone(),
-        PrimOp::SignumP if is_encoded(ty) => x.f_ne(0)?.f_to_kind(kind(ty))?,
+        PrimOp::SignumP if is_encoded(ty) => x.ne_number(0)?.f_to_kind(kind(ty))?,
         PrimOp::SignumP if ty.is_float() => {
             // Zeros and NaN stay what they are.
-            let keep = x.f_isnan()?.f_logical_or(&x.f_eq(0)?)?;
+            let keep = x.f_isnan()?.f_logical_or(&x.eq_number(0)?)?;
             x.f_where_self(&keep, &x.f_sign()?)?
         }
         PrimOp::SignumP => x.f_sign()?,
@@ -128,13 +129,13 @@ pub(super) fn apply(
                 v = v.f_bitwise_or_tensor(&logical_shift(&v, shift)?)?;
             }
             let ones = population(&v)?;
-            ones.f_neg()?.f_add_scalar(i64::from(ty.bits()))?.f_to_kind(Kind::Int)?
+            ones.f_neg()?.add_number(i64::from(ty.bits()))?.f_to_kind(Kind::Int)?
         }
         PrimOp::TrailingZerosP => {
             let v = bits64(x, ty)?;
             // The ones below the lowest one bit; for zero all 64, of which the width counts.
-            let below = v.f_bitwise_not()?.f_bitwise_and_tensor(&v.f_sub_scalar(1)?)?;
-            population(&below)?.f_clamp_max(i64::from(ty.bits()))?.f_to_kind(Kind::Int)?
+            let below = v.f_bitwise_not()?.f_bitwise_and_tensor(&v.sub_number(1)?)?;
+            population(&below)?.min_number(i64::from(ty.bits()))?.f_to_kind(Kind::Int)?
         }
         PrimOp::SqrtP => x.f_sqrt()?,
         PrimOp::ExpP => x.f_exp()?,
@@ -171,25 +172,18 @@ fn spread_divisor(x: &Tensor, y: &Tensor) -> Result<Tensor> {
 pub(super) fn clip(x: &Tensor, low: Lit, high: Lit, place: Option<(&Tensor, bool)>) -> Result<Tensor> {
     let place = place.filter(|(out, fits)| *fits || has_place(&[x], out)).map(|(out, _)| out);
     if let (Some(low), Some(high)) = (low.get::<i64>(), high.get::<i64>()) {
-        return clamped(x, low, high, place);
+        return x.clamped(low, high, place);
     }
     if let (Some(low), Some(high)) = (low.get::<i32>(), high.get::<i32>()) {
-        return clamped(x, i64::from(low), i64::from(high), place);
+        return x.clamped(i64::from(low), i64::from(high), place);
     }
     if let (Some(low), Some(high)) = (low.get::<f32>(), high.get::<f32>()) {
-        return clamped(x, f64::from(low), f64::from(high), place);
+        return x.clamped(f64::from(low), f64::from(high), place);
     }
     match (low.get::<f64>(), high.get::<f64>()) {
-        (Some(low), Some(high)) => clamped(x, low, high, place),
+        (Some(low), Some(high)) => x.clamped(low, high, place),
         _ => Err(TorchError::new(format!("numbers between {low} and {high}"))),
     }
-}
-
-fn clamped<S: Into<tch::Scalar>>(x: &Tensor, low: S, high: S, place: Option<&Tensor>) -> Result<Tensor> {
-    Ok(match place {
-        Some(out) => x.f_clamp_out(out, low, high)?,
-        None => x.f_clamp(low, high)?,
-    })
 }
 
 /// Whether `out`, one of the operands of an element-wise operation, has memory for each element of the result.
@@ -275,8 +269,8 @@ fn quot(ty: ScalarType, x: &Tensor, y: &Tensor, divisor: Option<Lit>) -> Result<
         ScalarType::U16 | ScalarType::U32 => trunc(&widen(x, ty)?, &widen(y, ty)?)?.f_to_kind(kind(ty))?,
         ScalarType::U64 => unsigned_quot(x, y)?,
         ScalarType::I32 | ScalarType::I64 if divisor.is_none_or(|l| l.bits == u64::MAX) => {
-            let minus_one = y.f_eq(-1)?;
-            let safe = y.f_masked_fill(&minus_one, 1)?;
+            let minus_one = y.eq_number(-1)?;
+            let safe = y.fill_number(&minus_one, 1)?;
             x.f_neg()?.f_where_self(&minus_one, &trunc(x, &safe)?)?
         }
         _ => trunc(x, y)?,
@@ -285,10 +279,10 @@ fn quot(ty: ScalarType, x: &Tensor, y: &Tensor, divisor: Option<Lit>) -> Result<
 
 /// The quotient of 64-bit unsigned numbers: half the dividend by the divisor, doubled and corrected.
 fn unsigned_quot(x: &Tensor, y: &Tensor) -> Result<Tensor> {
-    let big = y.f_lt(0)?;
-    let yp = y.f_masked_fill(&big, 1)?;
-    let half = x.f_bitwise_right_shift_tensor_scalar(1)?.f_bitwise_and(i64::MAX)?;
-    let q = half.f_div_tensor_mode(&yp, "trunc")?.f_bitwise_left_shift_tensor_scalar(1)?;
+    let big = y.lt_number(0)?;
+    let yp = y.fill_number(&big, 1)?;
+    let half = x.shr_number(1)?.and_number(i64::MAX)?;
+    let q = half.f_div_tensor_mode(&yp, "trunc")?.shl_number(1)?;
     let r = x.f_sub(&q.f_mul(&yp)?)?;
     let at_least =
         |a: &Tensor, b: &Tensor| compare(ScalarType::U64, a, b, Tensor::f_ge_tensor, Tensor::f_ge_tensor_out);
@@ -310,14 +304,14 @@ fn shift_right(ty: ScalarType, x: &Tensor, y: &Tensor) -> Result<Tensor> {
             widen(x, ty)?.f_bitwise_right_shift(&widen(y, ty)?)?.f_to_kind(kind(ty))?
         }
         ScalarType::U64 => {
-            let zero = y.f_eq(0)?;
-            let keep = y.f_neg()?.f_add_scalar(64)?;
+            let zero = y.eq_number(0)?;
+            let keep = y.f_neg()?.add_number(64)?;
             let ones = y.f_ones_like()?;
-            let mask = ones.f_bitwise_left_shift(&keep)?.f_sub_scalar(1)?;
+            let mask = ones.f_bitwise_left_shift(&keep)?.sub_number(1)?;
             let shifted = x.f_bitwise_right_shift(y)?.f_bitwise_and_tensor(&mask)?;
             // By the width or more nothing is left; by zero everything is.
-            let out = y.f_lt(0)?.f_logical_or(&y.f_ge(64)?)?;
-            x.f_where_self(&zero, &shifted.f_masked_fill(&out, 0)?)?
+            let out = y.lt_number(0)?.f_logical_or(&y.ge_number(64)?)?;
+            x.f_where_self(&zero, &shifted.fill_number(&out, 0)?)?
         }
         _ => x.f_bitwise_right_shift(y)?,
     })
@@ -328,20 +322,20 @@ fn bits64(x: &Tensor, ty: ScalarType) -> Result<Tensor> {
     let wide = x.f_to_kind(Kind::Int64)?;
     Ok(match ty.bits() {
         64 => wide,
-        bits => wide.f_bitwise_and((1i64 << bits) - 1)?,
+        bits => wide.and_number((1i64 << bits) - 1)?,
     })
 }
 
 fn logical_shift(v: &Tensor, by: i64) -> Result<Tensor> {
     let mask = ((1u64 << (64 - by)) - 1) as i64;
-    Ok(v.f_bitwise_right_shift_tensor_scalar(by)?.f_bitwise_and(mask)?)
+    Ok(v.shr_number(by)?.and_number(mask)?)
 }
 
 /// The number of one bits of 64-bit words, by adding neighbours (Hacker's Delight, section 5-1).
 fn population(v: &Tensor) -> Result<Tensor> {
-    let pairs = v.f_sub(&logical_shift(v, 1)?.f_bitwise_and(0x5555_5555_5555_5555i64)?)?;
+    let pairs = v.f_sub(&logical_shift(v, 1)?.and_number(0x5555_5555_5555_5555i64)?)?;
     let fours = 0x3333_3333_3333_3333i64;
-    let nibbles = pairs.f_bitwise_and(fours)?.f_add(&logical_shift(&pairs, 2)?.f_bitwise_and(fours)?)?;
-    let bytes = nibbles.f_add(&logical_shift(&nibbles, 4)?)?.f_bitwise_and(0x0f0f_0f0f_0f0f_0f0fi64)?;
-    logical_shift(&bytes.f_mul_scalar(0x0101_0101_0101_0101i64)?, 56)
+    let nibbles = pairs.and_number(fours)?.f_add(&logical_shift(&pairs, 2)?.and_number(fours)?)?;
+    let bytes = nibbles.f_add(&logical_shift(&nibbles, 4)?)?.and_number(0x0f0f_0f0f_0f0f_0f0fi64)?;
+    logical_shift(&bytes.mul_number(0x0101_0101_0101_0101i64)?, 56)
 }

@@ -4,6 +4,8 @@ use super::masks::select_lanes;
 use super::reduce::{cumulative, exclusive, operation, ordered, unordered};
 use super::views::take;
 use super::{Run, prim};
+use crate::torch::memory::with_room;
+use crate::torch::numbers::{WithNumber, full, number, range};
 use crate::torch::transfer::{kind, literal};
 use crate::torch::{Device, TorchError};
 use acc_core::data::ScalarType;
@@ -88,9 +90,9 @@ fn bags(t: &Tensor, at: Option<&Tensor>, offsets: &Tensor, segments: &Checked) -
         // Positions that are in no segment may be out of bounds, too.
         Some(at) if first > 0 || segments.last < at.numel() as i64 => return Ok(None),
         Some(at) => at.f_to_kind(Kind::Int64)?,
-        None => Tensor::f_arange_start(first, segments.last, (Kind::Int64, t.device()))?,
+        None => range(segments.last - first, [first, segments.last, 1], (Kind::Int64, t.device()))?,
     };
-    let offsets = if first == 0 { offsets.shallow_clone() } else { offsets.f_sub_scalar(first)? };
+    let offsets = if first == 0 { offsets.shallow_clone() } else { offsets.sub_number(first)? };
     let none = None::<&Tensor>;
     let rows = table.f_flatten(1, -1)?;
     let (sums, ..) = Tensor::f_embedding_bag(&rows, &at, &offsets, false, 0, false, none, true)?;
@@ -180,12 +182,20 @@ impl Checked {
         let columns = t.f_movedim_int(-1, 0)?;
         if t.dim() > 1 && columns.is_contiguous() {
             let from = columns.f_narrow(0, self.first, rest)?;
-            let reduced = Tensor::f_segment_reduce(&from, name, Some(&self.lengths), none, none, 0, true, initial)?;
+            let mut made = from.size();
+            if let Some(segments) = made.first_mut() {
+                *segments = self.lengths.numel() as i64;
+            }
+            let reduced = with_room(&made, (from.f_kind()?, from.device()), || {
+                Ok(Tensor::f_segment_reduce(&from, name, Some(&self.lengths), none, none, 0, true, initial)?)
+            })?;
             return Ok(reduced.f_movedim_int(0, -1)?);
         }
         let (axis, from) = (shape.len() as i64 - 1, t.f_narrow(-1, self.first, rest)?.f_contiguous()?);
-        let lengths = self.lengths.f_expand(shape, false)?.f_contiguous()?;
-        Ok(Tensor::f_segment_reduce(&from, name, Some(&lengths), none, none, axis, true, initial)?)
+        let lengths = self.lengths.f_expand(&shape, false)?.f_contiguous()?;
+        with_room(&shape, (from.f_kind()?, from.device()), || {
+            Ok(Tensor::f_segment_reduce(&from, name, Some(&lengths), none, none, axis, true, initial)?)
+        })
     }
 }
 
@@ -245,7 +255,7 @@ fn positions(marks: &Tensor) -> Result<Tensor> {
         return Ok(marks.f_nonzero()?.f_reshape([-1])?);
     }
     let within = marks.f_view([-1, WORD])?.f_index_select(0, &words)?.f_nonzero()?;
-    let starts = words.f_mul_scalar(WORD)?.f_index_select(0, &within.f_select(1, 0)?)?;
+    let starts = words.mul_number(WORD)?.f_index_select(0, &within.f_select(1, 0)?)?;
     Ok(starts.f_add(&within.f_select(1, 1)?)?)
 }
 
@@ -324,10 +334,10 @@ impl Segments {
         let mut rows = marks.f_narrow(0, 0, size)?.f_view(starts.size().as_slice())?;
         rows.f_copy_(starts)?;
         // Rows do not run into one another.
-        let _ = rows.f_narrow(-1, 0, 1)?.f_fill_(1)?;
+        let _ = rows.f_narrow(-1, 0, 1)?.f_fill_tensor_(&number(1, Kind::Bool)?)?;
         let heads = positions(&marks)?;
         let count = heads.numel() as i64;
-        let end = Tensor::f_full([1], size, (Kind::Int64, starts.device()))?;
+        let end = full(&[1], size, (Kind::Int64, starts.device()))?;
         let lengths = Tensor::f_cat(&[heads.f_narrow(0, 1, count - 1)?, end], 0)?.f_sub(&heads)?;
         let longest = lengths.f_max()?.f_int64_value(&[])?;
         Ok(Segments { heads, lengths, longest, count })
@@ -350,7 +360,7 @@ impl Segments {
     /// Sums of integers, which wrap: the first element of a segment takes back what the one before came to.
     fn sums(&self, x: &Tensor, ty: ScalarType) -> Result<Tensor> {
         let later = self.heads.f_narrow(0, 1, self.count - 1)?;
-        let sums = cumulative(Known::Sum, x, ty)?.f_index_select(0, &later.f_sub_scalar(1)?)?;
+        let sums = cumulative(Known::Sum, x, ty)?.f_index_select(0, &later.sub_number(1)?)?;
         let before = Tensor::f_cat(&[sums.f_narrow(0, 0, 1)?.f_zeros_like()?, sums.shallow_clone()], 0)?;
         let totals = sums.f_sub(&before.f_narrow(0, 0, self.count - 1)?)?;
         Ok(x.f_index_add(0, &later, &totals.f_neg()?)?.f_cumsum_(0, kind(ty))?)
@@ -361,7 +371,7 @@ impl Segments {
         let (count, longest) = (self.count, self.longest);
         // The place of an element is one more than that of the one before, but for the first of a segment.
         let mut places = Tensor::f_ones([x.numel() as i64], (Kind::Int64, x.device()))?;
-        let jumps = self.lengths.f_narrow(0, 0, count - 1)?.f_neg()?.f_add_scalar(longest + 1)?;
+        let jumps = self.lengths.f_narrow(0, 0, count - 1)?.f_neg()?.add_number(longest + 1)?;
         let _ = places.f_scatter_(0, &self.heads.f_narrow(0, 1, count - 1)?, &jumps)?;
         let _ = places.f_narrow(0, 0, 1)?.f_zero_()?;
         let _ = places.f_cumsum_(0, Kind::Int64)?;

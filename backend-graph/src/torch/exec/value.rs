@@ -15,6 +15,8 @@ pub(super) enum Rt {
 /// A tensor, with what its memory counts for; a view shares the charge of what it views.
 pub(super) struct Held {
     pub(super) tensor: Tensor,
+    /// How many elements it has.
+    pub(super) count: i64,
     pub(super) charge: Option<Arc<Charge>>,
 }
 
@@ -28,13 +30,13 @@ impl std::ops::Deref for Held {
 impl From<Tensor> for Held {
     /// Memory that does not count: an argument's, or too little to count.
     fn from(tensor: Tensor) -> Held {
-        Held { tensor, charge: None }
+        Held { count: tensor.numel() as i64, tensor, charge: None }
     }
 }
 
 impl Held {
     pub(super) fn handle(&self) -> Held {
-        Held { tensor: self.tensor.shallow_clone(), charge: self.charge.clone() }
+        Held { tensor: self.tensor.shallow_clone(), count: self.count, charge: self.charge.clone() }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::cast;
 use crate::torch::TorchError;
+use crate::torch::numbers::{WithNumber, full, number, range};
 use crate::torch::transfer::kind;
 use acc_core::data::ScalarType;
 use acc_desugar::graph::PadMode;
@@ -22,14 +23,7 @@ pub(super) fn outside(base: i64, steps: &[i64], lens: &[i64], extent: i64) -> bo
     least < 0 || greatest >= i128::from(extent)
 }
 
-/// Elements from which on a range may be more than there is memory for.
-const MAY_NOT_FIT: i64 = 1 << 28;
-
 pub(super) fn iota(len: i64, start: i64, step: i64, ty: ScalarType, device: tch::Device) -> Result<Tensor> {
-    if len >= MAY_NOT_FIT {
-        // Fails without a number as operand, which tch would panic to drop.
-        let _room = Tensor::f_empty([len], (kind(ty), device))?;
-    }
     // How large numbers are exact in the type; and libtorch computes the length of a range in doubles.
     let bits = match ty {
         ScalarType::F32 => 24,
@@ -39,23 +33,20 @@ pub(super) fn iota(len: i64, start: i64, step: i64, ty: ScalarType, device: tch:
     let exact = |n: &i64| n.unsigned_abs() < 1 << bits;
     let end = step.checked_mul(len).filter(exact).and_then(|way| start.checked_add(way)).filter(exact);
     let exact = end.is_some() && exact(&start) && exact(&step);
+    let options = (kind(ty), device);
     if ty != ScalarType::I64 && !exact {
         return cast::cast(&iota(len, start, step, ScalarType::I64, device)?, ScalarType::I64, ty);
     }
-    let options = (kind(ty), device);
-    if start == 0 && step == 1 {
-        return Ok(Tensor::f_arange(len, options)?);
-    }
     match end {
-        _ if step == 0 => Ok(Tensor::f_full([len], start, options)?),
-        Some(end) => Ok(Tensor::f_arange_start_step(start, end, step, options)?),
-        None => Ok(Tensor::f_arange(len, options)?.f_mul_scalar(step)?.f_add_scalar(start)?),
+        _ if step == 0 => full(&[len], start, options),
+        Some(end) => range(len, [start, end, step], options),
+        None => range(len, [0, len, 1], options)?.mul_number(step)?.add_number(start),
     }
 }
 
 /// Positions moved into `0..extent`; off their place if there is nothing in it.
 pub(super) fn clamp(at: &Tensor, extent: i64) -> Result<Tensor> {
-    Ok(if extent > 0 { at.f_clamp(0, extent - 1)? } else { at.f_bitwise_not()? })
+    Ok(if extent > 0 { at.clamped(0, extent - 1, None)? } else { at.f_bitwise_not()? })
 }
 
 /// Zeros that take no memory to speak of.
@@ -152,8 +143,7 @@ pub(super) fn pad(t: &Tensor, widths: &[u32], mode: PadMode) -> Result<Tensor> {
         // libtorch pads three axes at most.
         let mut t = t.shallow_clone();
         for (axis, (n, w)) in shape.iter().zip(&widths).enumerate().filter(|(_, (_, w))| **w > 0) {
-            let at = padded_positions(*n, *w, mode);
-            t = t.f_index_select(axis as i64, &Tensor::f_from_slice(&at)?.f_to_device(t.device())?)?;
+            t = t.f_index_select(axis as i64, &padded_positions(*n, *w, mode, t.device())?)?;
         }
         return Ok(t);
     }
@@ -171,13 +161,16 @@ pub(super) fn pad(t: &Tensor, widths: &[u32], mode: PadMode) -> Result<Tensor> {
 }
 
 /// Which position each place of a padded axis of `n` elements shows.
-fn padded_positions(n: i64, width: i64, mode: PadMode) -> Vec<i64> {
+fn padded_positions(n: i64, width: i64, mode: PadMode, device: tch::Device) -> Result<Tensor> {
     let last = n - 1;
-    (-width..n + width)
-        .map(|i| match mode {
-            PadMode::Nearest => i.clamp(0, last),
-            PadMode::Mirror => (last - (last - i.abs()).abs()).clamp(0, last),
-            PadMode::Wrap => i.rem_euclid(n),
-        })
-        .collect()
+    let at = range(n + 2 * width, [-width, n + width, 1], (Kind::Int64, device))?;
+    match mode {
+        PadMode::Nearest => at.clamped(0, last, None),
+        // Those before the first one are as far behind it, and those behind the last one as far before.
+        PadMode::Mirror => {
+            let from_last = at.f_abs()?.f_neg()?.add_number(last)?.f_abs()?;
+            from_last.f_neg()?.add_number(last)?.clamped(0, last, None)
+        }
+        PadMode::Wrap => Ok(at.f_remainder_tensor(&number(n, Kind::Int64)?)?),
+    }
 }
