@@ -44,7 +44,7 @@ pub fn graph_with(program: &Program, rules: &Rules, checks: bool) -> Result<Grap
 
 /// The graph that a program becomes, simplified by these rules first, within the time limits of a run; verified.
 pub(crate) fn flattened(program: &Program, rules: &Rules, faults: Faults, limits: &RunLimits) -> Result<Graph, Error> {
-    let program = acc_desugar::simplify_with(program, rules);
+    let program = acc_desugar::simplify_within(program, rules, limits)?;
     limits.check()?;
     let graph = acc_desugar::flatten_with(&program, faults, limits)?;
     acc_desugar::graph::verify(&graph).map_err(|e| Error::defect("graph", format!("flattening: {e}")))?;

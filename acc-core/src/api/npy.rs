@@ -101,6 +101,7 @@ impl NpyPlace {
             ReadNpyError::Io(e) if e.kind() == std::io::ErrorKind::UnexpectedEof => {
                 self.contents("the file ends within its header")
             }
+            ReadNpyError::Io(e) => self.file(e),
             other => self.contents(other),
         }
     }
