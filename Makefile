@@ -10,7 +10,7 @@ ARGS ?=
 TORCH := --release --features libtorch
 # Brings libtorch when it is missing, and lets the recipe's commands find it.
 WITH_LIBTORCH := env=$$(scripts/libtorch.sh --env) && eval "$$env" &&
-ACC := $(WITH_LIBTORCH) $(CARGO) run $(TORCH) --package conformance --bin acc --
+ACC := $(WITH_LIBTORCH) $(CARGO) run $(TORCH) --package acc-cli --bin acc --
 
 .PHONY: run test test-core matrix bench bench-graph bench-peers bench-compile check-onnx setup lint fmt help
 .DEFAULT_GOAL := help
@@ -18,7 +18,7 @@ ACC := $(WITH_LIBTORCH) $(CARGO) run $(TORCH) --package conformance --bin acc --
 help:
 	@echo 'make run      set up what is missing, build, and run the tour of example programs on every executor'
 	@echo 'make test     set up what is missing, and run every test of the workspace'
-	@echo 'make matrix   print the conformance matrix, and put its table into the README'
+	@echo 'make matrix   print the conformance matrix, and put its table into docs/MATRIX.md'
 	@echo 'make check-onnx   run every test program as an ONNX model in onnxruntime, and compare'
 	@echo 'make bench    time kernels on every executor, and put the table into docs/BENCHMARKS.md'
 	@echo 'make bench-peers   the same kernels in NumPy, Numba, JAX and PyTorch, in turn with ours'
@@ -35,7 +35,7 @@ run: setup
 	$(ACC) tour $(ARGS)
 
 matrix: setup
-	$(ACC) matrix --markdown README.md $(ARGS)
+	$(ACC) matrix --markdown docs/MATRIX.md $(ARGS)
 
 # Everything without libtorch first, with the assertions of debug builds; then everything with it, optimised.
 test: test-core setup
@@ -60,7 +60,7 @@ check-onnx: export OUT := target/onnx
 check-onnx:
 	test -x $$OUT/bin/python || python3 -m venv $$OUT
 	$$OUT/bin/python -m pip install --quiet numpy onnxruntime
-	$(CARGO) run --release --package conformance --bin acc -- check-onnx --python $$OUT/bin/python $(ARGS)
+	$(CARGO) run --release --package acc-cli --bin acc -- check-onnx --python $$OUT/bin/python $(ARGS)
 
 bench-compile:
 	$(CARGO) bench --package acc-benches --bench compile -- --markdown $(CURDIR)/docs/BENCHMARKS.md $(ARGS)

@@ -348,6 +348,16 @@ pub enum BuildError {
         /// The use.
         used: Loc,
     },
+    /// A scalar expression that was made outside of every closure was used when it was gone.
+    #[error(
+        "scalar expression used when it was gone\n  made outside of every closure at {created}\n  used at {used}\n  help: such an expression lasts until the second program after its last use, and as long as the array that it reads is held elsewhere; keep that array in a variable, or make the expression for each program"
+    )]
+    StaleExp {
+        /// Where it was made.
+        created: Loc,
+        /// The use.
+        used: Loc,
+    },
     /// An array operation inside a scalar function depends on that function's argument.
     #[error(
         "nested data parallelism: an array operation at {used} depends on the per-element variable of the closure at {lambda}\n  help: hoist the inner array operation out, or use replicate/zip_with/segmented operations"

@@ -158,7 +158,7 @@ impl<B: Backend> Ready<B> {
         let (first, prepared) = backend.cache().get(program, |p| {
             let mut span = timeline::span(Kind::Pass, || "prepare");
             span.note("executor", || backend.name());
-            timeline::pass("verify", || crate::verify::verify(p, None)).map_err(Error::Verify)?;
+            timeline::pass("verify", || crate::verify::verify_within(p, limits))?;
             backend.prepare(p, limits)
         })?;
         Ok(Ready { backend: backend.clone(), prepared, first, program: program.clone() })

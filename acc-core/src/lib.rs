@@ -11,6 +11,7 @@ pub mod foreign;
 pub mod interp;
 pub mod ir;
 mod limits;
+pub mod memory;
 mod stack;
 pub mod text;
 pub mod timeline;
@@ -23,6 +24,9 @@ pub use exec::{Backend, Executor, ProgramCache};
 pub use interp::Interpreter;
 pub use limits::{CancelToken, Charge, Meter, RunLimits};
 pub use stack::grow_stack;
+
+#[doc(hidden)]
+pub use acc_core_derive::FacadeElt;
 
 /// What programs import.
 pub mod prelude {

@@ -5,6 +5,7 @@
 
 use crate::data::ArrayData;
 use crate::text::show_array;
+use std::io::Write;
 use std::sync::{Arc, PoisonError, RwLock};
 
 /// What takes messages, one at a time, without a line break at the end. Called from the thread that runs the program.
@@ -30,6 +31,9 @@ pub fn emit(message: &str, args: &[ArrayData], results: usize) {
     let sink = SINK.read().unwrap_or_else(PoisonError::into_inner).clone();
     match sink {
         Some(sink) => sink(&text),
-        None => eprintln!("{text}"),
+        // Where nobody can read it a message is lost, and the run goes on.
+        None => {
+            let _ = std::io::stderr().lock().write_all(format!("{text}\n").as_bytes());
+        }
     }
 }

@@ -13,5 +13,7 @@ mod turned;
 
 pub use flatten::{Faults, flatten, flatten_with};
 pub use segments::{Segmented, scan_segments};
-pub use simplify::{RULES, Rule, Rules, map_funs, map_op, pass_names, simplify, simplify_until, simplify_with};
+pub use simplify::{
+    RULES, Rule, Rules, map_funs, map_op, pass_names, simplify, simplify_until, simplify_with, simplify_within,
+};
 pub use turned::transpose_late;

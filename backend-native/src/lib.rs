@@ -23,6 +23,7 @@
 
 mod buffer;
 mod explain;
+mod fork;
 mod kernel;
 pub mod llvm;
 mod lower;
@@ -47,11 +48,16 @@ use std::sync::{Arc, OnceLock};
 const NAME: &str = "native";
 
 /// The native CPU backend. Clones share the cache of prepared programs, the threads and the memory pool.
+///
+/// In a child of `fork`, to which the threads of its parent do not come, programs run on the calling thread and over tiles if
+/// the parent has used a native backend; else as anywhere.
 #[derive(Clone)]
 pub struct Native(Arc<State>);
 
 struct State {
     cache: ProgramCache<Prepared>,
+    /// That of children of this process.
+    cache_of_child: ProgramCache<Prepared>,
     /// Its own, if it was asked for some.
     threads: Option<Team>,
     memory: Arc<Pool>,
@@ -88,10 +94,20 @@ pub struct Options {
     /// have no such error run faster, the others yield unspecified values where they would have stopped. Nothing
     /// outside of arrays is ever read or written.
     pub checks: bool,
-    /// Whether machine code may round less often than the language says. A product that is added to something, or taken away
-    /// from it, may be rounded once, with the sum; what is divided by a square root may be multiplied with its reciprocal,
-    /// which is off by at most 4 units in the last place. NaN, infinities and the signs of zeros are what they are without
-    /// it. Results depend on the processor, and on whether a kernel [is compiled](Compile); not on the number of threads.
+    /// Whether machine code may round less often than the language says. Results depend on the processor then, and on whether
+    /// a kernel [is compiled](Compile); not on the number of threads.
+    ///
+    /// * A product that is added to something, or taken away from it, may be rounded once, with the sum (`fusedMultiplyAdd`
+    ///   of IEEE 754): the sum is that of the exact product. Where the product alone is too large for its type, the sum need
+    ///   not be: in `f32`, `2 * 3e38 - 3e38` is `3e38`, and without the option an infinity; `2 * 3e38` and minus infinity is
+    ///   minus infinity, and NaN without it. Where the product alone is too small for its type, a sum with a zero keeps the
+    ///   product's sign. NaN and infinite operands yield what they do without the option.
+    /// * What is divided by a square root may be multiplied with an estimate of the root's reciprocal: the quotient is off by
+    ///   at most 4 units in the last place. NaN, infinities and the signs of zeros are what they are without the option, but
+    ///   for a quotient so near the greatest number of its type that those units decide whether it is an infinity.
+    ///
+    /// What is computed of such a number may differ by any amount, as after any other rounding: where `x * y + z` is 0 with
+    /// two roundings, it is some small number of either sign with one, so that `1 / sqrt(x * y + z)` is NaN and no infinity.
     pub relaxed: bool,
     /// Whether kernels are compiled to machine code.
     pub compile: Compile,
@@ -147,8 +163,8 @@ impl Native {
     fn on(threads: Option<Team>, options: Options) -> Native {
         let settings = options.settings();
         let Options { rules, compile, .. } = options;
-        let (cache, memory) = (ProgramCache::default(), Arc::new(Pool::default()));
-        Native(Arc::new(State { cache, threads, memory, rules, settings, compile }))
+        let (cache, cache_of_child, memory) = (ProgramCache::default(), ProgramCache::default(), Arc::default());
+        Native(Arc::new(State { cache, cache_of_child, threads, memory, rules, settings, compile }))
     }
 }
 
@@ -170,13 +186,26 @@ pub struct Prepared {
     simplified: Program,
     plan: Plan,
     /// The same without fusion: tells which of several faults is the first in program order.
-    unfused: OnceLock<Result<Plan, Error>>,
+    unfused: OnceLock<Arc<Plan>>,
 }
 
 impl Prepared {
     /// The program as it is lowered, simplified: what explanations name arrays by.
     pub fn simplified(&self) -> &Program {
         &self.simplified
+    }
+
+    /// The plan without fusion, made when it is first needed.
+    fn unfused(&self, settings: Settings, limits: &RunLimits) -> Result<Arc<Plan>, Error> {
+        if let Some(plan) = self.unfused.get() {
+            return Ok(plan.clone());
+        }
+        let plan = Arc::new(lower(&self.program, Settings { fuse: false, ..settings }, limits)?);
+        if !fork::is_child() {
+            // Another thread may have been first, with the same.
+            let _ = self.unfused.set(plan.clone());
+        }
+        Ok(plan)
     }
 
     /// The kernels of the program, what was fused into them, and what was not and why.
@@ -219,12 +248,15 @@ impl Backend for Native {
     }
 
     fn cache(&self) -> &ProgramCache<Prepared> {
-        &self.0.cache
+        fork::watch();
+        if fork::is_child() { &self.0.cache_of_child } else { &self.0.cache }
     }
 
-    fn prepare(&self, program: &Arc<Program>, _limits: &RunLimits) -> Result<Prepared, Error> {
+    fn prepare(&self, program: &Arc<Program>, limits: &RunLimits) -> Result<Prepared, Error> {
         let scanned = acc_desugar::scan_segments(program, &|f, _| segmented(f));
-        let simplified = acc_desugar::simplify_with(&scanned, &self.0.rules);
+        limits.check()?;
+        let simplified = acc_desugar::simplify_within(&scanned, &self.0.rules, limits)?;
+        limits.check()?;
         let changed = match acc_desugar::transpose_late(&simplified) {
             Cow::Owned(changed) => Some(changed),
             Cow::Borrowed(_) => None,
@@ -232,7 +264,7 @@ impl Backend for Native {
         // Explanations and timelines name arrays as the program is printed.
         let simplified = acc_core::text::canonical(&changed.unwrap_or(simplified));
         Ok(Prepared {
-            plan: lower(&simplified, self.0.settings)?,
+            plan: lower(&simplified, self.0.settings, limits)?,
             simplified,
             program: Arc::new(scanned.into_owned()),
             unfused: OnceLock::new(),
@@ -242,19 +274,19 @@ impl Backend for Native {
     fn execute(&self, program: &Prepared, args: &[ArrayData], limits: &RunLimits) -> Result<Vec<ArrayData>, Error> {
         let Native(state) = self;
         let meter = &limits.meter();
-        let threads = match &state.threads {
-            Some(own) => own,
-            None => Team::global(),
+        fork::watch();
+        let (threads, compile) = match &state.threads {
+            _ if fork::is_child() => (Team::alone(), Compile::Never),
+            Some(own) => (own, state.compile),
+            None => (Team::global(), state.compile),
         };
-        let cx = Context { threads, memory: &state.memory, limits, meter, compile: state.compile };
-        let run = |plan| run::run(plan, args, cx);
+        let cx = Context { threads, memory: &state.memory, limits, meter, compile };
+        let run = |plan: &Plan| run::run(plan, args, cx);
         match run(&program.plan) {
             // Fusion keeps whether a program faults, but not always at which of several faults. The fault to report is
             // the one that statement after statement meets.
             Err(fault @ Error::Fault { .. }) => {
-                let settings = Settings { fuse: false, ..self.0.settings };
-                let unfused = program.unfused.get_or_init(|| lower(&program.program, settings));
-                match unfused.as_ref().map(run) {
+                match program.unfused(self.0.settings, limits).map(|plan| run(&plan)) {
                     Ok(Err(precise @ Error::Fault { .. })) => Err(precise),
                     // A limit of time or memory: the fault is still one.
                     Ok(_) | Err(_) => Err(simplified(fault, &program.simplified)),

@@ -64,12 +64,60 @@ fn the_second_start_of_a_process_compiles_nothing() {
     assert!(first[0] >= 5 && first[1] == 0, "{first:?}");
     assert_eq!(kernels(&start(&folder)), [0, first[0]]);
     // Damaged files are made anew.
-    for file in std::fs::read_dir(&folder).unwrap().flatten() {
-        std::fs::write(file.path(), b"no code").unwrap();
+    for file in files(&folder) {
+        std::fs::write(file, b"no code").unwrap();
+    }
+    assert_eq!(kernels(&start(&folder)), first);
+    assert_eq!(kernels(&start(&folder)), [0, first[0]]);
+    // Files under each other's names are code of other kernels.
+    let mut kept: Vec<_> = files(&folder).into_iter().map(|file| (std::fs::read(&file).unwrap(), file)).collect();
+    kept.sort();
+    for ((_, file), (other, _)) in kept.iter().zip(kept.iter().cycle().skip(1)) {
+        std::fs::write(file, other).unwrap();
+    }
+    assert_eq!(kernels(&start(&folder)), first);
+    // What is no regular file of the user's own is not waited for, and not run.
+    for file in files(&folder) {
+        std::fs::remove_file(&file).unwrap();
+        assert!(Command::new("mkfifo").arg(file).status().unwrap().success());
     }
     assert_eq!(kernels(&start(&folder)), first);
     assert_eq!(kernels(&start(&folder)), [0, first[0]]);
     std::fs::remove_dir_all(&folder).unwrap();
+}
+
+/// The files of kernels in a cache.
+fn files(cache: &std::path::Path) -> Vec<std::path::PathBuf> {
+    let files = std::fs::read_dir(cache.join("machine-code")).unwrap().flatten().map(|e| e.path());
+    files.filter(|path| path.extension().is_some_and(|e| e == "kernel")).collect()
+}
+
+/// Without a folder to be trusted code is compiled each time, and nothing is written.
+#[cfg(unix)]
+#[test]
+fn without_a_folder_of_the_users_own_nothing_is_kept() {
+    use std::os::unix::fs::PermissionsExt;
+    if llvm::status().library.is_none() {
+        return;
+    }
+    let folder = std::env::temp_dir().join(format!("acc-no-cache-{}", std::process::id()));
+    let own = folder.join("machine-code");
+    let compiled = |said: &str| said.contains(" read 0") && !said.contains("compiled 0");
+    std::fs::create_dir_all(&own).unwrap();
+    std::fs::write(own.join("holiday.jpg"), b"a photo").unwrap();
+    for _ in 0..2 {
+        assert!(compiled(&start(&folder)));
+        assert_eq!(std::fs::read_dir(&own).unwrap().count(), 1);
+    }
+    std::fs::remove_dir_all(&own).unwrap();
+    assert!(compiled(&start(&folder)) && !compiled(&start(&folder)));
+    std::fs::set_permissions(&own, std::fs::Permissions::from_mode(0o777)).unwrap();
+    assert!(compiled(&start(&folder)));
+    std::fs::remove_dir_all(&folder).unwrap();
+    for none in ["", "off", "a/relative/path"] {
+        assert!(compiled(&start(std::path::Path::new(none))));
+    }
+    assert!(!std::path::Path::new("a").exists());
 }
 
 /// In a child process: ends it while kernels are compiled, or are about to be.

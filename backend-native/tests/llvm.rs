@@ -56,7 +56,7 @@ fn every_test_program_gives_the_same_bits() {
         let text = std::fs::read_to_string(&path).unwrap();
         let file: TestFile = parse_test_file(&path.display().to_string(), &text).unwrap();
         for run in &file.runs {
-            if let Some(e) = compare(&file.program, &run.args, &tiles, &native) {
+            if let Some(e) = compare(&file.program, &run.arrays().unwrap(), &tiles, &native) {
                 wrong.push(format!("{} {:?}: {e}", path.display(), run.name));
             }
         }

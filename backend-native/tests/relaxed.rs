@@ -78,3 +78,62 @@ fn products_are_rounded_with_sums() {
         assert_eq!(once, a.len());
     }
 }
+
+/// What `relaxed` gives up, as its documentation says: where a product alone does not fit into its type. All else about NaN and
+/// infinities is as the language says.
+#[test]
+fn only_products_that_do_not_fit_yield_other_infinities() {
+    use acc_core::data::ScalarType;
+    // Each with what it is with two roundings and with one.
+    let inf = f32::INFINITY;
+    let cases: [([f32; 3], f32, f32); 12] = [
+        ([2.0, 3e38, -3e38], inf, 3e38),
+        ([2.0, 3e38, -inf], f32::NAN, -inf),
+        ([-2.0, 3e38, inf], f32::NAN, inf),
+        // The product is too small, and has a sign.
+        ([-1e-30, 1e-30, 0.0], 0.0, -0.0),
+        // The product fits or is none: as without the option.
+        ([2.0, 3e38, 3e38], inf, inf),
+        ([inf, 1.0, -inf], f32::NAN, f32::NAN),
+        ([inf, -1.0, 3e38], -inf, -inf),
+        ([inf, 0.0, 1.0], f32::NAN, f32::NAN),
+        ([f32::NAN, 0.0, inf], f32::NAN, f32::NAN),
+        ([1.0, 1.0, -1.0], 0.0, 0.0),
+        ([-0.0, 1.0, -0.0], -0.0, -0.0),
+        ([-0.0, 1.0, 0.0], 0.0, 0.0),
+    ];
+    // As many as vectors take, so that it is machine code that computes them.
+    let column = |k: usize| Column::from_vec(cases.iter().cycle().take(600).map(|c| c.0[k]).collect::<Vec<f32>>());
+    let args = [0, 1, 2].map(|k| ArrayData::new([600], ScalarType::F32.into(), [column(k)]).unwrap());
+    let text = "program(a: [1]f32, b: [1]f32, c: [1]f32) {
+        r: [1]f32 = zip_with(a, b, c, f: |%x: f32, %y: f32, %z: f32| add(mul(%x, %y), %z)) yield r }";
+    let (exact, relaxed) = (reference(&parse(text), &args).unwrap(), relaxed(text, &args));
+    let compiled = llvm::status().library.is_some() && cfg!(target_arch = "x86_64");
+    for (k, (operands, twice, once)) in cases.iter().cycle().take(600).enumerate() {
+        let same = |results: &[ArrayData], want: f32| {
+            let ColumnSlice::F32(got) = results[0].columns()[0].slice() else { panic!("not f32") };
+            assert!(got[k].to_bits() == want.to_bits() || got[k].is_nan() && want.is_nan(), "{operands:?}: {}", got[k]);
+        };
+        same(&exact, *twice);
+        same(&relaxed, if compiled { *once } else { *twice });
+    }
+}
+
+/// What follows from a number that is rounded otherwise: a sum is 0 with two roundings, and a small number with one.
+#[test]
+fn what_is_computed_of_a_sum_that_vanishes_is_unspecified() {
+    use acc_core::data::ScalarType;
+    let array = |x: f64| ArrayData::new([100], ScalarType::F64.into(), [Column::from_vec(vec![x; 100])]).unwrap();
+    let args = [array(1e200), array(1e-200), array(-1.0)];
+    let text = "program(a: [1]f64, b: [1]f64, c: [1]f64) {
+        r: [1]f64 = zip_with(a, b, c, f: |%x: f64, %y: f64, %z: f64| div(%z, sqrt(add(mul(%x, %y), %z)))) yield r }";
+    let exact = reference(&parse(text), &args).unwrap();
+    let ColumnSlice::F64(exact) = exact[0].columns()[0].slice() else { panic!("not f64") };
+    assert_eq!(exact[0], f64::NEG_INFINITY);
+    let results = relaxed(text, &args);
+    let ColumnSlice::F64(got) = results[0].columns()[0].slice() else { panic!("not f64") };
+    let once = 1e200f64.mul_add(1e-200, -1.0);
+    if llvm::status().library.is_some() && cfg!(target_arch = "x86_64") {
+        assert!(got.iter().all(|x| x.is_nan() == (once < 0.0)), "{} of {once}", got[0]);
+    }
+}

@@ -183,7 +183,7 @@ impl Matrix {
             && !self.edge_cases.iter().any(|(_, owed, cells)| *owed != Owed::Free && owing(cells, Cell::clean))
     }
 
-    /// The table of the README: a line for each category.
+    /// The table of docs/MATRIX.md: a line for each category.
     pub fn to_markdown(&self) -> String {
         let mut out = String::from("| category | rows | thesis |");
         for e in &self.executors {

@@ -48,8 +48,8 @@ fn cases(data: &DataEnum) -> Vec<Case<'_>> {
     cases
 }
 
-pub(crate) fn expand(input: &DeriveInput, data: &DataEnum) -> syn::Result<TokenStream> {
-    let Parts { name, exp, vis, generics } = parts(input)?;
+pub(crate) fn expand(input: &DeriveInput, data: &DataEnum, core: &TokenStream) -> syn::Result<TokenStream> {
+    let Parts { core, name, exp, vis, generics } = parts(input, core)?;
     let cases = cases(data);
     let Some(last) = cases.len().checked_sub(1).filter(|last| *last < 256) else {
         let message = "an enum that is an array element has 1 to 256 variants: its tag is a `u8`";
@@ -67,9 +67,9 @@ pub(crate) fn expand(input: &DeriveInput, data: &DataEnum) -> syn::Result<TokenS
         match &c.variant.fields {
             Fields::Named(f) => {
                 let members = f.named.iter().map(|f| &f.ident);
-                quote!(#ident { #(#members: ::acc_core::api::ExpOf<#types>),* })
+                quote!(#ident { #(#members: #core::api::ExpOf<#types>),* })
             }
-            Fields::Unnamed(_) => quote!(#ident(#(::acc_core::api::ExpOf<#types>),*)),
+            Fields::Unnamed(_) => quote!(#ident(#(#core::api::ExpOf<#types>),*)),
             Fields::Unit => quote!(#ident),
         }
     });
@@ -88,18 +88,17 @@ pub(crate) fn expand(input: &DeriveInput, data: &DataEnum) -> syn::Result<TokenS
         cases.iter().map(of_case).collect::<Vec<_>>()
     };
     let writes = each_field(
-        &|n, t| quote!(<#t as ::acc_core::api::Elt>::write(#n, out);),
-        &|t| quote!(::acc_core::api::write_zeros::<#t>(out);),
+        &|n, t| quote!(<#t as #core::api::Elt>::write(#n, out);),
+        &|t| quote!(#core::api::write_zeros::<#t>(out);),
     );
-    let parts =
-        each_field(&|n, t| quote!(::acc_core::api::erase::<#t>(#n)), &|t| quote!(::acc_core::api::erase_zero::<#t>()));
+    let parts = each_field(&|n, t| quote!(#core::api::erase::<#t>(#n)), &|t| quote!(#core::api::erase_zero::<#t>()));
 
     let projections: Vec<TokenStream> = cases
         .iter()
         .map(|c| {
             let project = |(i, t): (usize, &&Type)| {
                 let component = (c.start + i) as u32;
-                quote!(::acc_core::api::project::<_, #t>(e, #component))
+                quote!(#core::api::project::<_, #t>(e, #component))
             };
             c.with(&exp, &c.types.iter().enumerate().map(project).collect::<Vec<_>>())
         })
@@ -121,39 +120,39 @@ pub(crate) fn expand(input: &DeriveInput, data: &DataEnum) -> syn::Result<TokenS
         }
         impl #impl_generics ::core::marker::Copy for #exp #type_generics #where_clause {}
 
-        impl #impl_generics ::acc_core::api::Elt for #name #type_generics #where_clause {
-            type Exp = ::acc_core::api::Exp<Self>;
-            fn ty() -> ::acc_core::data::EltType {
-                ::acc_core::data::EltType::tuple([
-                    <u8 as ::acc_core::api::Elt>::ty(),
-                    #(<#types as ::acc_core::api::Elt>::ty()),*
+        impl #impl_generics #core::api::Elt for #name #type_generics #where_clause {
+            type Exp = #core::api::Exp<Self>;
+            fn ty() -> #core::data::EltType {
+                #core::data::EltType::tuple([
+                    <u8 as #core::api::Elt>::ty(),
+                    #(<#types as #core::api::Elt>::ty()),*
                 ])
             }
-            fn unlift(e: ::acc_core::api::Exp<Self>) -> ::acc_core::api::Exp<Self> { e }
-            fn write(&self, out: &mut dyn ::core::ops::FnMut(::acc_core::data::Lit)) {
+            fn unlift(e: #core::api::Exp<Self>) -> #core::api::Exp<Self> { e }
+            fn write(&self, out: &mut dyn ::core::ops::FnMut(#core::data::Lit)) {
                 match self {
                     #(#patterns => {
-                        <u8 as ::acc_core::api::Elt>::write(&#tags, out);
+                        <u8 as #core::api::Elt>::write(&#tags, out);
                         #(#writes)*
                     })*
                 }
             }
-            fn read(leaves: &mut dyn ::core::ops::FnMut() -> ::acc_core::data::Lit) -> Self {
-                let tag = <u8 as ::acc_core::api::Elt>::read(leaves);
-                #(let #fields = <#types as ::acc_core::api::Elt>::read(leaves);)*
+            fn read(leaves: &mut dyn ::core::ops::FnMut() -> #core::data::Lit) -> Self {
+                let tag = <u8 as #core::api::Elt>::read(leaves);
+                #(let #fields = <#types as #core::api::Elt>::read(leaves);)*
                 match tag {
                     #(#first_tags => #first_patterns,)*
                     _ => #last_pattern,
                 }
             }
         }
-        impl #impl_generics ::acc_core::api::SumElt for #name #type_generics #where_clause {
+        impl #impl_generics #core::api::SumElt for #name #type_generics #where_clause {
             type Case = #exp #type_generics;
             const CASES: usize = #count;
-            fn is_case(e: ::acc_core::api::Exp<Self>, k: usize) -> ::acc_core::api::Exp<bool> {
-                ::acc_core::api::tag_is(e, k)
+            fn is_case(e: #core::api::Exp<Self>, k: usize) -> #core::api::Exp<bool> {
+                #core::api::tag_is(e, k)
             }
-            fn case(e: ::acc_core::api::Exp<Self>, k: usize) -> Self::Case {
+            fn case(e: #core::api::Exp<Self>, k: usize) -> Self::Case {
                 let _ = e;
                 match k {
                     #(#numbers => #projections,)*
@@ -161,21 +160,21 @@ pub(crate) fn expand(input: &DeriveInput, data: &DataEnum) -> syn::Result<TokenS
                 }
             }
         }
-        impl #impl_generics ::acc_core::api::IntoExp<#name #type_generics> for #exp #type_generics #where_clause {
+        impl #impl_generics #core::api::IntoExp<#name #type_generics> for #exp #type_generics #where_clause {
             #[track_caller]
-            fn into_exp(self) -> ::acc_core::api::Exp<#name #type_generics> {
+            fn into_exp(self) -> #core::api::Exp<#name #type_generics> {
                 match self {
-                    #(#exp_patterns => ::acc_core::api::build_struct(&[
-                        ::acc_core::api::erase::<u8>(::acc_core::api::constant(#tags)),
+                    #(#exp_patterns => #core::api::build_struct(&[
+                        #core::api::erase::<u8>(#core::api::constant(#tags)),
                         #(#parts),*
                     ]),)*
                 }
             }
         }
-        impl #impl_generics ::acc_core::api::IntoExp<#name #type_generics> for #name #type_generics #where_clause {
+        impl #impl_generics #core::api::IntoExp<#name #type_generics> for #name #type_generics #where_clause {
             #[track_caller]
-            fn into_exp(self) -> ::acc_core::api::Exp<#name #type_generics> {
-                ::acc_core::api::constant(self)
+            fn into_exp(self) -> #core::api::Exp<#name #type_generics> {
+                #core::api::constant(self)
             }
         }
     })

@@ -4,7 +4,7 @@ mod enums;
 mod structs;
 
 use proc_macro2::TokenStream;
-use quote::format_ident;
+use quote::{format_ident, quote};
 use syn::{Data, DeriveInput, GenericParam, Generics, Ident, Visibility, parse_quote};
 
 /// Makes a struct or an enum an element type. All fields must be element types.
@@ -17,20 +17,34 @@ use syn::{Data, DeriveInput, GenericParam, Generics, Ident, Visibility, parse_qu
 /// apart with `match_`.
 #[proc_macro_derive(Elt)]
 pub fn derive_elt(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
-    let input = syn::parse_macro_input!(input as DeriveInput);
-    expand(&input).unwrap_or_else(syn::Error::into_compile_error).into()
+    derive(input, &quote!(::acc_core))
 }
 
-fn expand(input: &DeriveInput) -> syn::Result<TokenStream> {
+/// [`Elt`](macro@Elt) for crates that depend on `acc-array` alone, which has it under that name.
+#[doc(hidden)]
+#[proc_macro_derive(FacadeElt)]
+pub fn derive_facade_elt(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
+    derive(input, &quote!(::acc_array::__core))
+}
+
+fn derive(input: proc_macro::TokenStream, core: &TokenStream) -> proc_macro::TokenStream {
+    let input = syn::parse_macro_input!(input as DeriveInput);
+    expand(&input, core).unwrap_or_else(syn::Error::into_compile_error).into()
+}
+
+/// What the macro writes; `core` is the path of acc-core in the crate that uses it.
+fn expand(input: &DeriveInput, core: &TokenStream) -> syn::Result<TokenStream> {
     match &input.data {
-        Data::Struct(data) => structs::expand(input, data),
-        Data::Enum(data) => enums::expand(input, data),
+        Data::Struct(data) => structs::expand(input, data, core),
+        Data::Enum(data) => enums::expand(input, data, core),
         Data::Union(_) => Err(syn::Error::new_spanned(&input.ident, "#[derive(Elt)] works on structs and enums")),
     }
 }
 
 /// What both kinds of types have.
 struct Parts<'a> {
+    /// The path of acc-core.
+    core: &'a TokenStream,
     name: &'a Ident,
     /// The name of the type of expressions.
     exp: Ident,
@@ -39,16 +53,16 @@ struct Parts<'a> {
     generics: Generics,
 }
 
-fn parts(input: &DeriveInput) -> syn::Result<Parts<'_>> {
+fn parts<'a>(input: &'a DeriveInput, core: &'a TokenStream) -> syn::Result<Parts<'a>> {
     let mut generics = input.generics.clone();
     for p in &mut generics.params {
         match p {
-            GenericParam::Type(t) => t.bounds.push(parse_quote!(::acc_core::api::Elt)),
+            GenericParam::Type(t) => t.bounds.push(parse_quote!(#core::api::Elt)),
             GenericParam::Lifetime(l) => {
                 return Err(syn::Error::new_spanned(l, "array elements own their data: no lifetimes"));
             }
             GenericParam::Const(_) => {}
         }
     }
-    Ok(Parts { name: &input.ident, exp: format_ident!("{}Exp", input.ident), vis: &input.vis, generics })
+    Ok(Parts { core, name: &input.ident, exp: format_ident!("{}Exp", input.ident), vis: &input.vis, generics })
 }

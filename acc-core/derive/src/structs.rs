@@ -5,8 +5,8 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{DataStruct, DeriveInput, Fields, Index, Member};
 
-pub(crate) fn expand(input: &DeriveInput, data: &DataStruct) -> syn::Result<TokenStream> {
-    let Parts { name, exp, vis, generics } = parts(input)?;
+pub(crate) fn expand(input: &DeriveInput, data: &DataStruct, core: &TokenStream) -> syn::Result<TokenStream> {
+    let Parts { core, name, exp, vis, generics } = parts(input, core)?;
     let members: Vec<Member> = data
         .fields
         .iter()
@@ -21,10 +21,10 @@ pub(crate) fn expand(input: &DeriveInput, data: &DataStruct) -> syn::Result<Toke
     let docs = format!("What closures receive for elements of type [`{name}`]: one expression per field.");
     let declaration = match &data.fields {
         Fields::Named(_) => {
-            quote!(#vis struct #exp #impl_generics #where_clause { #(#visibilities #members: ::acc_core::api::ExpOf<#types>),* })
+            quote!(#vis struct #exp #impl_generics #where_clause { #(#visibilities #members: #core::api::ExpOf<#types>),* })
         }
         Fields::Unnamed(_) => {
-            quote!(#vis struct #exp #impl_generics (#(#visibilities ::acc_core::api::ExpOf<#types>),*) #where_clause;)
+            quote!(#vis struct #exp #impl_generics (#(#visibilities #core::api::ExpOf<#types>),*) #where_clause;)
         }
         Fields::Unit => quote!(#vis struct #exp #impl_generics #where_clause;),
     };
@@ -39,35 +39,35 @@ pub(crate) fn expand(input: &DeriveInput, data: &DataStruct) -> syn::Result<Toke
         }
         impl #impl_generics ::core::marker::Copy for #exp #type_generics #where_clause {}
 
-        impl #impl_generics ::acc_core::api::Elt for #name #type_generics #where_clause {
+        impl #impl_generics #core::api::Elt for #name #type_generics #where_clause {
             type Exp = #exp #type_generics;
-            fn ty() -> ::acc_core::data::EltType {
-                ::acc_core::data::EltType::tuple([#(<#types as ::acc_core::api::Elt>::ty()),*])
+            fn ty() -> #core::data::EltType {
+                #core::data::EltType::tuple([#(<#types as #core::api::Elt>::ty()),*])
             }
             #[track_caller]
-            fn unlift(e: ::acc_core::api::Exp<Self>) -> Self::Exp {
+            fn unlift(e: #core::api::Exp<Self>) -> Self::Exp {
                 let _ = e;
-                #exp { #(#members: ::acc_core::api::project::<_, #types>(e, #positions)),* }
+                #exp { #(#members: #core::api::project::<_, #types>(e, #positions)),* }
             }
-            fn write(&self, out: &mut dyn ::core::ops::FnMut(::acc_core::data::Lit)) {
+            fn write(&self, out: &mut dyn ::core::ops::FnMut(#core::data::Lit)) {
                 let _ = &out;
-                #(::acc_core::api::Elt::write(&self.#members, out);)*
+                #(#core::api::Elt::write(&self.#members, out);)*
             }
-            fn read(leaves: &mut dyn ::core::ops::FnMut() -> ::acc_core::data::Lit) -> Self {
+            fn read(leaves: &mut dyn ::core::ops::FnMut() -> #core::data::Lit) -> Self {
                 let _ = &leaves;
-                #name { #(#members: <#types as ::acc_core::api::Elt>::read(leaves)),* }
+                #name { #(#members: <#types as #core::api::Elt>::read(leaves)),* }
             }
         }
-        impl #impl_generics ::acc_core::api::IntoExp<#name #type_generics> for #exp #type_generics #where_clause {
+        impl #impl_generics #core::api::IntoExp<#name #type_generics> for #exp #type_generics #where_clause {
             #[track_caller]
-            fn into_exp(self) -> ::acc_core::api::Exp<#name #type_generics> {
-                ::acc_core::api::build_struct(&[#(::acc_core::api::erase::<#types>(self.#members)),*])
+            fn into_exp(self) -> #core::api::Exp<#name #type_generics> {
+                #core::api::build_struct(&[#(#core::api::erase::<#types>(self.#members)),*])
             }
         }
-        impl #impl_generics ::acc_core::api::IntoExp<#name #type_generics> for #name #type_generics #where_clause {
+        impl #impl_generics #core::api::IntoExp<#name #type_generics> for #name #type_generics #where_clause {
             #[track_caller]
-            fn into_exp(self) -> ::acc_core::api::Exp<#name #type_generics> {
-                ::acc_core::api::constant(self)
+            fn into_exp(self) -> #core::api::Exp<#name #type_generics> {
+                #core::api::constant(self)
             }
         }
     })

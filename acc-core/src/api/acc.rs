@@ -8,6 +8,7 @@ use crate::build::{self, AccFun, AccOp, AccRef, AccType, Frozen};
 use crate::data::ArrayData;
 use crate::error::Error;
 use crate::ir::Loc;
+use crate::limits::RunLimits;
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -43,14 +44,27 @@ impl<A: Arrays> Acc<A> {
     }
     /// The program as the core IR has it, without parameters, and the data embedded in it.
     pub fn program(&self) -> Result<build::Built, Error> {
+        let built = self.built(&RunLimits::none());
+        build::program_built(build::Purpose::Compile);
+        built
+    }
+    fn built(&self, limits: &RunLimits) -> Result<build::Built, Error> {
         let f = AccFun { lambda: build::lambda_id(), params: Vec::new(), body: self.node.clone() };
-        Ok(build::build(&f)?)
+        build::build_within(&f, limits)
+    }
+    /// The program, to be run at once within limits.
+    pub(crate) fn into_program(self, limits: &RunLimits) -> Result<build::Built, Error> {
+        let built = self.built(limits);
+        // What this program alone holds is held no more.
+        drop(self);
+        build::program_built(build::Purpose::Run);
+        built
     }
 }
 
 impl<A: Arrays> fmt::Debug for Acc<A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.program() {
+        match self.built(&RunLimits::none()) {
             Ok(p) => write!(f, "{}", p.program),
             Err(e) => write!(f, "{e}"),
         }

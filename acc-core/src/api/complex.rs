@@ -2,6 +2,7 @@
 
 use super::class::{Fractional, Num, NumScalar, Signed};
 use super::compare::{ExpEq, choose};
+use super::complex_functions::{ComplexPart, Function, exchanged, over_i, times_i};
 use super::elt::{Elt, ScalarElt};
 use super::exp::{Exp, IntoExp, constant, tuple_exp};
 use super::floating::Floating;
@@ -159,7 +160,9 @@ impl<F: RealFloat> Exp<Complex<F>> {
         let (x, y) = self.parts();
         let k = greatest_exponent(x, y);
         let (x, y) = (x.scale_float(-k), y.scale_float(-k));
-        (x * x + y * y).sqrt().scale_float(k)
+        let scaled = (x * x + y * y).sqrt().scale_float(k);
+        let infinite = self.re().is_infinite() | self.im().is_infinite();
+        choose(infinite, constant(F::from_f64(f64::INFINITY)), scaled)
     }
     /// The absolute value as the root of the sum of squares, which may be out of range (Accelerate's `magnitude'`).
     #[track_caller]
@@ -176,16 +179,6 @@ impl<F: RealFloat> Exp<Complex<F>> {
     #[track_caller]
     pub fn polar(self) -> (Exp<F>, Exp<F>) {
         (self.magnitude(), self.phase())
-    }
-    /// Multiplied by i.
-    #[track_caller]
-    fn turned(self) -> Self {
-        complex(-self.im(), self.re())
-    }
-    /// Divided by i.
-    #[track_caller]
-    fn turned_back(self) -> Self {
-        complex(self.im(), -self.re())
     }
 }
 
@@ -207,12 +200,7 @@ impl<F: RealFloat + Part> Fractional for Complex<F> {
     }
 }
 
-fn one<F: RealFloat + Part>() -> Exp<Complex<F>> {
-    constant(Complex::from_i64(1))
-}
-
-/// The formulas of Haskell's `Data.Complex`.
-impl<F: RealFloat + Part> Floating for Complex<F> {
+impl<F: ComplexPart> Floating for Complex<F> {
     fn from_f64(x: f64) -> Self {
         Complex::new(F::from_f64(x), F::from_i64(0))
     }
@@ -226,79 +214,66 @@ impl<F: RealFloat + Part> Floating for Complex<F> {
         let infinite = z.re().is_infinite() | z.im().is_infinite();
         let usual = Self::exp_of(Self::ln_of(z) * w);
         let value = choose(infinite, by_sign(infinity, zero), usual);
-        choose(w.eq(zero), one(), choose(z.eq(zero), by_sign(zero, infinity), value))
+        choose(w.eq(zero), number(1.0), choose(z.eq(zero), by_sign(zero, infinity), value))
     }
     #[track_caller]
     fn sqrt_of(z: Exp<Self>) -> Exp<Self> {
-        let ((x, y), zero) = (z.parts(), F::from_i64(0));
-        let two = F::from_i64(2);
-        let u = ((z.magnitude() + x.abs()) / two).sqrt();
-        let v = y.abs() / (u * two);
-        let left = x.lt(zero);
-        let (re, im) = (choose(left, v, u), choose(left, u, v));
-        let root = complex(re, choose(y.lt(zero), -im, im));
-        let zero = constant(Self::from_i64(0));
-        choose(z.eq(zero), zero, root)
+        F::apply(Function::Sqrt, z)
     }
     #[track_caller]
     fn exp_of(z: Exp<Self>) -> Exp<Self> {
-        mk_polar(z.re().exp(), z.im())
+        F::apply(Function::Exp, z)
     }
     #[track_caller]
     fn ln_of(z: Exp<Self>) -> Exp<Self> {
-        complex(z.magnitude().ln(), z.phase())
+        F::apply(Function::Ln, z)
     }
     #[track_caller]
     fn sin_of(z: Exp<Self>) -> Exp<Self> {
-        let (x, y) = z.parts();
-        complex(x.sin() * y.cosh(), x.cos() * y.sinh())
+        over_i(F::apply(Function::Sinh, times_i(z)))
     }
     #[track_caller]
     fn cos_of(z: Exp<Self>) -> Exp<Self> {
-        let (x, y) = z.parts();
-        complex(x.cos() * y.cosh(), -x.sin() * y.sinh())
+        F::apply(Function::Cosh, times_i(z))
     }
     #[track_caller]
     fn tan_of(z: Exp<Self>) -> Exp<Self> {
-        Self::sin_of(z) / Self::cos_of(z)
+        over_i(F::apply(Function::Tanh, times_i(z)))
     }
     #[track_caller]
     fn asin_of(z: Exp<Self>) -> Exp<Self> {
-        Self::ln_of(z.turned() + Self::sqrt_of(one() - z * z)).turned_back()
+        F::apply(Function::Asin, z)
     }
     #[track_caller]
     fn acos_of(z: Exp<Self>) -> Exp<Self> {
-        Self::ln_of(z + Self::sqrt_of(one() - z * z).turned()).turned_back()
+        F::apply(Function::Acos, z)
     }
     #[track_caller]
     fn atan_of(z: Exp<Self>) -> Exp<Self> {
-        Self::ln_of((one() + z.turned()) / Self::sqrt_of(one() + z * z)).turned_back()
+        exchanged(F::apply(Function::Atanh, exchanged(z)))
     }
     #[track_caller]
     fn sinh_of(z: Exp<Self>) -> Exp<Self> {
-        let (x, y) = z.parts();
-        complex(y.cos() * x.sinh(), y.sin() * x.cosh())
+        F::apply(Function::Sinh, z)
     }
     #[track_caller]
     fn cosh_of(z: Exp<Self>) -> Exp<Self> {
-        let (x, y) = z.parts();
-        complex(y.cos() * x.cosh(), y.sin() * x.sinh())
+        F::apply(Function::Cosh, z)
     }
     #[track_caller]
     fn tanh_of(z: Exp<Self>) -> Exp<Self> {
-        Self::sinh_of(z) / Self::cosh_of(z)
+        F::apply(Function::Tanh, z)
     }
     #[track_caller]
     fn asinh_of(z: Exp<Self>) -> Exp<Self> {
-        Self::ln_of(z + Self::sqrt_of(z * z + one()))
+        exchanged(F::apply(Function::Asin, exchanged(z)))
     }
     #[track_caller]
     fn acosh_of(z: Exp<Self>) -> Exp<Self> {
-        Self::ln_of(z + Self::sqrt_of(z + one()) * Self::sqrt_of(z - one()))
+        F::apply(Function::Acosh, z)
     }
     #[track_caller]
     fn atanh_of(z: Exp<Self>) -> Exp<Self> {
-        let log = Self::ln_of((one() + z) / (one() - z));
-        complex(log.re() / F::from_i64(2), log.im() / F::from_i64(2))
+        F::apply(Function::Atanh, z)
     }
 }

@@ -10,6 +10,10 @@ use std::marker::PhantomData;
 ///
 /// `Copy`, not `Send`, and valid inside the closure that made it: an `Exp` used after its closure has ended gives
 /// [`BuildError::EscapedExp`](crate::BuildError::EscapedExp) when the program is run or compiled.
+///
+/// One that is made outside of every closure, such as `xs.length()` or `xs.sum().the()`, is valid until the second program
+/// after its last use is run, and as long as the array that it reads is held elsewhere: then it costs no memory. After that it
+/// gives [`BuildError::StaleExp`](crate::BuildError::StaleExp).
 pub struct Exp<T: ?Sized> {
     pub(crate) r: ExpRef,
     // A raw pointer makes it `!Send`: handles belong to the builder of one thread.

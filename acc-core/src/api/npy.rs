@@ -5,15 +5,15 @@
 
 use super::array::Array;
 use super::elt::ScalarElt;
-use super::host::row_major;
 use super::shape::Shape;
-use crate::data::ArrayData;
-use ndarray_npy::{NpzWriter, ReadNpyError, ReadNpyExt, ReadableElement, WritableElement, WriteNpyExt};
+use ndarray_npy::{NpzWriter, ReadNpyError, ReadableElement, WritableElement, WriteNpyExt};
 use std::fs::File;
-use std::io::{BufReader, BufWriter, Read, Write};
+use std::io::{BufReader, BufWriter, Cursor, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use zip::ZipArchive;
 use zip::result::ZipError;
+
+mod read;
 
 /// Why a file of NumPy cannot be read or written.
 #[derive(thiserror::Error, Debug)]
@@ -106,87 +106,68 @@ impl NpyPlace {
     }
 }
 
+/// Reading. A file is believed only as far as it goes: memory is taken for elements that are there, whatever the header
+/// or the index of a `.npz` file says.
 impl<Sh: Shape, E: ScalarElt + ReadableElement> Array<Sh, E> {
     /// Reads a `.npy` file; an array in column-major order is brought into row-major order.
     pub fn read_npy(path: impl AsRef<Path>) -> Result<Self, NpyError> {
+        Self::read_npy_within(path, u64::MAX)
+    }
+
+    /// The same for an array of at most `max_bytes` bytes; an error for a larger one, before memory is taken.
+    pub fn read_npy_within(path: impl AsRef<Path>, max_bytes: u64) -> Result<Self, NpyError> {
         let place = NpyPlace::new(path.as_ref(), None);
         let file = place.open()?;
-        Self::read_from(file, place)
+        let meta = file.metadata().map_err(|e| place.file(e))?;
+        // The length of a pipe or a device says nothing.
+        let length = meta.is_file().then_some(meta.len());
+        read::array(&mut BufReader::new(file), length, max_bytes, &place)
+    }
+
+    /// Reads the contents of a `.npy` file.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let header = b"{'descr': '|u1', 'fortran_order': False, 'shape': (2,), }\n";
+    /// let file = [b"\x93NUMPY\x01\x00", &(header.len() as u16).to_le_bytes()[..], header, &[7, 8]].concat();
+    /// assert_eq!(Vector::<u8>::from_npy(&file)?.to_vec(), [7, 8]);
+    /// # Ok::<(), npy::NpyError>(())
+    /// ```
+    pub fn from_npy(mut contents: &[u8]) -> Result<Self, NpyError> {
+        let length = contents.len() as u64;
+        read::array(&mut contents, Some(length), u64::MAX, &NpyPlace::new(Path::new("npy"), None))
     }
 
     /// Reads an array of a `.npz` file by its name.
     pub fn read_npz(path: impl AsRef<Path>, name: &str) -> Result<Self, NpyError> {
+        Self::read_npz_within(path, name, u64::MAX)
+    }
+
+    /// The same for an array of at most `max_bytes` bytes; an error for a larger one, before memory is taken. A few bytes of
+    /// a compressed file can stand for a thousand times as many.
+    pub fn read_npz_within(path: impl AsRef<Path>, name: &str, max_bytes: u64) -> Result<Self, NpyError> {
         let place = NpyPlace::new(path.as_ref(), Some(name));
+        Self::of_zip(BufReader::new(place.open()?), max_bytes, place)
+    }
+
+    /// Reads an array of the contents of a `.npz` file by its name, of at most `max_bytes` bytes.
+    pub fn from_npz(contents: &[u8], name: &str, max_bytes: u64) -> Result<Self, NpyError> {
+        Self::of_zip(Cursor::new(contents), max_bytes, NpyPlace::new(Path::new("npz"), Some(name)))
+    }
+
+    fn of_zip(file: impl Read + Seek, max_bytes: u64, place: NpyPlace) -> Result<Self, NpyError> {
+        let wanted = place.name.as_deref().unwrap_or_default();
         let broken = |e: ZipError| place.contents(format!("zip file error: {e}"));
-        let mut zip = ZipArchive::new(BufReader::new(place.open()?)).map_err(broken)?;
+        let mut zip = ZipArchive::new(file).map_err(broken)?;
         let names = || zip.file_names().map(|n| n.strip_suffix(".npy").unwrap_or(n));
-        let Some(at) = names().position(|n| n == name) else {
+        let Some(at) = names().position(|n| n == wanted) else {
             let there = names().collect::<Vec<_>>().join(", ");
             return Err(place.contents(format!("there is no such array in the file; there are: {there}")));
         };
-        let file = zip.by_index(at).map_err(broken)?;
-        Self::read_from(file, place.clone())
+        let mut file = zip.by_index(at).map_err(broken)?;
+        let length = file.size();
+        read::array(&mut file, Some(length), max_bytes, &place)
     }
-
-    fn read_from(mut file: impl Read, place: NpyPlace) -> Result<Self, NpyError> {
-        // The header is believed only as far as the file is long: memory for all it claims would be asked for first.
-        let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes).map_err(|e| place.file(e))?;
-        if let Some(elements) = claimed_elements(&bytes)
-            && elements > bytes.len() as u128
-        {
-            let bytes = bytes.len();
-            let message = format!("it has {bytes} bytes, too few for the {elements} elements that its header says");
-            return Err(place.contents(message));
-        }
-        let array = ndarray::ArrayD::read_npy(&bytes[..]).map_err(|e| place.unread(e, E::ty()))?;
-        Self::of_dynamic(array, place)
-    }
-
-    fn of_dynamic(array: ndarray::ArrayD<E>, place: NpyPlace) -> Result<Self, NpyError> {
-        if array.ndim() != Sh::RANK {
-            return Err(NpyError::Rank { place, shape: array.shape().to_vec(), rank: Sh::RANK });
-        }
-        let (shape, values) = row_major(array);
-        let data = ArrayData::new(shape, E::ty(), [E::into_column(values)]);
-        data.and_then(Self::from_data).map_err(|e| place.contents(e))
-    }
-}
-
-/// The number of elements that the header of a `.npy` file states, if it is one: the greatest, if it states several.
-fn claimed_elements(bytes: &[u8]) -> Option<u128> {
-    // The length of the header has two bytes in version 1 and four in those after it.
-    let length = if bytes.get(6) == Some(&1) { 10 } else { 12 };
-    let header = match *bytes.get(8..length)? {
-        [a, b] => bytes.get(length..)?.get(..usize::from(u16::from_le_bytes([a, b])))?,
-        [a, b, c, d] => bytes.get(length..)?.get(..u32::from_le_bytes([a, b, c, d]) as usize)?,
-        _ => return None,
-    };
-    let header = String::from_utf8_lossy(header);
-    header.match_indices("shape").filter_map(|(at, key)| product_of_tuple(&header[at + key.len()..])).max()
-}
-
-/// The product of a tuple after a key of a dictionary of Python, which may have either quotes and any spaces.
-fn product_of_tuple(text: &str) -> Option<u128> {
-    let text = text.strip_prefix(['\'', '"'])?.trim_start().strip_prefix(':')?.trim_start().strip_prefix('(')?;
-    let (numbers, _) = text.split_once(')')?;
-    numbers
-        .split(',')
-        .map(str::trim)
-        .filter(|n| !n.is_empty())
-        .try_fold(1u128, |product, extent| product.checked_mul(natural(extent)?).or(Some(u128::MAX)))
-}
-
-/// A number as Python writes it, in any of its bases.
-fn natural(text: &str) -> Option<u128> {
-    let digits = text.replace('_', "").to_ascii_lowercase();
-    let (digits, base) = match digits.get(..2) {
-        Some("0x") => (&digits[2..], 16),
-        Some("0o") => (&digits[2..], 8),
-        Some("0b") => (&digits[2..], 2),
-        _ => (&digits[..], 10),
-    };
-    u128::from_str_radix(digits, base).ok()
 }
 
 impl<Sh: Shape, E: ScalarElt + WritableElement> Array<Sh, E> {

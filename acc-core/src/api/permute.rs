@@ -6,7 +6,7 @@ use super::class::{Integral, NumScalar};
 use super::elt::Elt;
 use super::exp::{Exp, IntoExp, constant};
 use super::shape::{DIM1, IntoIx, IxExp, Shape};
-use crate::build::{self, AccOp};
+use crate::build::{self, AccOp, compose};
 use crate::data::EltType;
 use crate::ir::Loc;
 
@@ -120,8 +120,11 @@ impl<E: Elt> Acc<Vector<E>> {
     #[track_caller]
     pub fn scatter(&self, targets: impl IntoAcc<Vector<i64>>, defaults: impl IntoAcc<Vector<E>>) -> Acc<Vector<E>> {
         let targets = targets.into_acc();
-        let n = self.length().min(targets.length());
-        let xs = self.backpermute(n, |i: Exp<i64>| i);
-        xs.permute::<DIM1, _, _>(defaults, |new, _| new, |i| Some(targets.index(i)))
+        let defaults = defaults.into_acc();
+        compose(|| {
+            let n = self.length().min(targets.length());
+            let xs = self.backpermute(n, |i: Exp<i64>| i);
+            xs.permute::<DIM1, _, _>(defaults, |new, _| new, |i| Some(targets.index(i)))
+        })
     }
 }

@@ -12,6 +12,7 @@ use super::exp::{Exp, IntoExp};
 use super::floating::pi;
 use super::ops::bitcast;
 use super::shape::{IntoIx, Shape};
+use crate::build::compose;
 
 const ROUNDS: usize = 10;
 const MULTIPLIERS: [i64; 2] = [0xD251_1F53, 0xCD9E_8D57];
@@ -62,10 +63,12 @@ fn from_blocks<Sh: Shape, E: Elt, R: IntoExp<E>>(
     shape: impl IntoIx<Sh>,
     f: impl FnOnce(Words) -> R,
 ) -> Acc<Array<Sh, E>> {
-    let key = halves(seed.into_exp());
-    enum_from(shape, 0i64).map(|i| {
-        let (low, high) = halves(i);
-        f(philox(key, (low, high, 0, 0)))
+    compose(|| {
+        let key = halves(seed.into_exp());
+        enum_from(shape, 0i64).map(|i| {
+            let (low, high) = halves(i);
+            f(philox(key, (low, high, 0, 0)))
+        })
     })
 }
 

@@ -5,7 +5,7 @@ use super::array::{Array, Scalar};
 use super::class::{Num, NumScalar};
 use super::compare::ExpOrd;
 use super::elt::Elt;
-use super::exp::{Exp, IntoExp, constant, lift};
+use super::exp::{Exp, IntoExp, lift};
 use super::floating::Floating;
 use super::shape::{DIM1, Parts, Reducible, Shape, innermost, parts};
 use crate::build::{AccOp, Frozen, compose};
@@ -351,7 +351,7 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     /// The elements as a vector, in row-major order.
     #[track_caller]
     pub fn flatten(&self) -> Acc<Array<DIM1, E>> {
-        self.reshape(self.size())
+        compose(|| self.reshape(self.size()))
     }
 }
 
@@ -362,7 +362,7 @@ impl<Sh: Shape> Acc<Array<Sh, bool>> {
     where
         Sh: Reducible<Inner = In>,
     {
-        self.fold(constant(true), |a, b: Exp<bool>| a & b)
+        self.fold(true, |a, b: Exp<bool>| a & b)
     }
     /// Whether some element of a row is true.
     #[track_caller]
@@ -370,6 +370,6 @@ impl<Sh: Shape> Acc<Array<Sh, bool>> {
     where
         Sh: Reducible<Inner = In>,
     {
-        self.fold(constant(false), |a, b: Exp<bool>| a | b)
+        self.fold(false, |a, b: Exp<bool>| a | b)
     }
 }

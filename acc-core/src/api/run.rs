@@ -20,7 +20,7 @@ pub trait Run: Backend {
 
     /// Runs a program once, within limits.
     fn run_with<A: Arrays>(&self, program: impl IntoAcc<A>, limits: &RunLimits) -> Result<A, Error> {
-        let built = program.into_acc().program()?;
+        let built = program.into_acc().into_program(limits)?;
         let results = Ready::within(self, &built.program, limits)?.run(&built.embedded, limits)?;
         A::from_parts(&mut results.into_iter())
     }
@@ -43,7 +43,7 @@ pub trait Run: Backend {
         program: impl IntoAcc<A>,
         limits: &RunLimits,
     ) -> Result<Pending<A>, Error> {
-        let (backend, built) = (self.clone(), program.into_acc().program()?);
+        let (backend, built) = (self.clone(), program.into_acc().into_program(limits)?);
         Pending::start(limits, move |limits| {
             let results = Ready::within(&backend, &built.program, limits)?.run(&built.embedded, limits)?;
             A::from_parts(&mut results.into_iter())
@@ -63,7 +63,9 @@ pub trait Run: Backend {
     /// ```
     #[track_caller]
     fn compile<Args, Out: Arrays, F: AccFn<Args, Out>>(&self, f: F) -> Result<Compiled<Self, Args, Out>, Error> {
-        let built = build::build(&f.build())?;
+        let built = build::build(&f.build());
+        build::program_built(build::Purpose::Compile);
+        let built = built?;
         let ready = Ready::new(self, &built.program)?;
         Ok(Compiled { ready, embedded: built.embedded, _type: PhantomData })
     }

@@ -24,6 +24,11 @@ impl AccRef {
     pub(super) fn id(&self) -> usize {
         Arc::as_ptr(&self.0) as usize
     }
+
+    /// How many handles to the node there are.
+    pub(super) fn holders(&self) -> usize {
+        Arc::strong_count(&self.0)
+    }
 }
 
 impl std::ops::Deref for AccRef {

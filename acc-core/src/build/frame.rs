@@ -1,7 +1,7 @@
 //! Frames: where scalar expressions live while closures run.
 
-use super::freeze;
-use super::{AccRef, Frozen};
+use super::nodes::Nodes;
+use super::{AccRef, Frozen, ambient, freeze};
 use crate::data::{EltType, Lit, ScalarType};
 use crate::error::BuildError;
 use crate::ir::{Loc, PrimOp};
@@ -10,11 +10,11 @@ use std::cell::RefCell;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-/// A handle to a scalar expression: the serial number of its frame, never used twice on a thread, and its place there.
+/// A handle to a scalar expression: the serial number of its frame, never used twice on a thread, and its number there.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct ExpRef {
     pub(super) frame: u64,
-    pub(super) index: u32,
+    pub(super) index: u64,
 }
 
 /// A scalar expression under construction.
@@ -71,15 +71,21 @@ pub(super) struct ExpNode {
 }
 
 pub(super) struct Frame {
-    serial: u64,
+    pub(super) serial: u64,
     kind: FrameKind,
     loc: Loc,
-    nodes: Vec<ExpNode>,
+    pub(super) nodes: Nodes,
     /// Hash-consing: textually repeated expressions are one node.
-    memo: HashMap<(ExpOp, EltType), u32>,
+    pub(super) memo: HashMap<(ExpOp, EltType), u64>,
     /// The nodes of loop frames opened inside this one and closed: still part of its expressions, but out of reach for
     /// new uses.
-    loops: HashMap<u64, Vec<ExpNode>>,
+    pub(super) loops: HashMap<u64, Nodes>,
+}
+
+impl Frame {
+    fn new(serial: u64, kind: FrameKind, loc: Loc) -> Frame {
+        Frame { serial, kind, loc, nodes: Nodes::default(), memo: HashMap::new(), loops: HashMap::new() }
+    }
 }
 
 pub(super) struct Builder {
@@ -87,9 +93,20 @@ pub(super) struct Builder {
     next: u64,
     /// Where closed frames were opened, for the message about escaped expressions.
     history: VecDeque<(u64, Loc)>,
+    /// What decides how long the expressions of the ambient frame live.
+    age: ambient::Age,
 }
 
+/// How many closed frames are remembered.
 const HISTORY: usize = 1024;
+
+/// Adds to a list of at most `most` entries, the oldest of which go.
+pub(super) fn remember<T>(history: &mut VecDeque<T>, entry: T, most: usize) {
+    if history.len() >= most {
+        history.pop_front();
+    }
+    history.push_back(entry);
+}
 
 thread_local! {
     static BUILDER: RefCell<Builder> = RefCell::new(Builder::new());
@@ -97,7 +114,7 @@ thread_local! {
 
 impl Builder {
     fn new() -> Builder {
-        let mut b = Builder { frames: Vec::new(), next: 0, history: VecDeque::new() };
+        let mut b = Builder { frames: Vec::new(), next: 0, history: VecDeque::new(), age: ambient::Age::default() };
         b.open(FrameKind::Ambient, Loc::unknown());
         b
     }
@@ -105,7 +122,7 @@ impl Builder {
     fn open(&mut self, kind: FrameKind, loc: Loc) -> u64 {
         let serial = self.next;
         self.next += 1;
-        self.frames.push(Frame { serial, kind, loc, nodes: Vec::new(), memo: HashMap::new(), loops: HashMap::new() });
+        self.frames.push(Frame::new(serial, kind, loc));
         serial
     }
 
@@ -113,10 +130,7 @@ impl Builder {
         while self.frames.len() > 1
             && let Some(f) = self.frames.pop_if(|f| f.serial >= serial)
         {
-            if self.history.len() >= HISTORY {
-                self.history.pop_front();
-            }
-            self.history.push_back((f.serial, f.loc));
+            remember(&mut self.history, (f.serial, f.loc), HISTORY);
             if f.kind == FrameKind::Loop
                 && let Some(parent) = self.frames.last_mut()
             {
@@ -141,16 +155,13 @@ impl Builder {
 
     /// A node that new expressions may use: its frame is open.
     fn usable(&self, r: ExpRef) -> Option<&ExpNode> {
-        self.frame(r.frame)?.nodes.get(r.index as usize)
+        self.frame(r.frame)?.nodes.get(r.index, self.age.programs())
     }
 
     /// A node of an open frame, or of a loop inside one.
     pub(super) fn node(&self, r: ExpRef) -> Option<&ExpNode> {
-        let of = |f: &'_ Frame| f.serial == r.frame;
-        if let Some(f) = self.frames.iter().rev().find(|f| of(f)) {
-            return f.nodes.get(r.index as usize);
-        }
-        self.frames.iter().rev().find_map(|f| f.loops.get(&r.frame)).and_then(|nodes| nodes.get(r.index as usize))
+        let of_loop = || self.frames.iter().rev().find_map(|f| f.loops.get(&r.frame));
+        self.frame(r.frame).map(|f| &f.nodes).or_else(of_loop)?.get(r.index, self.age.programs())
     }
 
     /// Where the closure was opened that a parameter belongs to.
@@ -166,6 +177,9 @@ impl Builder {
     }
 
     pub(super) fn escaped(&self, r: ExpRef, used: &Loc) -> Arc<BuildError> {
+        if self.frames.first().is_some_and(|ambient| ambient.serial == r.frame) {
+            return Arc::new(BuildError::StaleExp { created: self.age.created(r), used: used.clone() });
+        }
         let created = self.history.iter().rev().find(|h| h.0 == r.frame).map_or_else(Loc::unknown, |h| h.1.clone());
         Arc::new(BuildError::EscapedExp { created, used: used.clone() })
     }
@@ -185,18 +199,20 @@ impl Builder {
     }
 
     fn insert(&mut self, op: ExpOp, ty: EltType, loc: &Loc) -> ExpRef {
+        let now = self.age.programs();
         let f = self.top();
-        let key = (op, ty);
-        let index = match f.memo.get(&key) {
-            Some(i) => *i,
-            None => {
-                let i = f.nodes.len() as u32;
-                f.nodes.push(ExpNode { op: key.0.clone(), ty: key.1.clone(), loc: loc.clone() });
-                f.memo.insert(key, i);
-                i
-            }
-        };
-        ExpRef { frame: f.serial, index }
+        let (key, frame) = ((op, ty), f.serial);
+        if let Some(&index) = f.memo.get(&key)
+            && f.nodes.get(index, now).is_some()
+        {
+            return ExpRef { frame, index };
+        }
+        let index = f.nodes.push(ExpNode { op: key.0.clone(), ty: key.1.clone(), loc: loc.clone() }, now);
+        f.memo.insert(key, index);
+        if self.frames.len() == 1 {
+            self.age.note_new();
+        }
+        ExpRef { frame, index }
     }
 }
 
@@ -212,6 +228,24 @@ impl ExpOp {
             ExpOp::Cond(c, t, e) => [c, t, e].into_iter().for_each(|r| f(*r)),
             ExpOp::While { init, .. } => f(*init),
             ExpOp::Foreign { arg, .. } => f(*arg),
+        }
+    }
+
+    /// The array that the expression itself reads or measures.
+    pub(super) fn array(&self) -> Option<&AccRef> {
+        match self {
+            ExpOp::Index(array, _) | ExpOp::Extent(array, _) => Some(array),
+            ExpOp::Const(_)
+            | ExpOp::Param(_)
+            | ExpOp::Tuple(_)
+            | ExpOp::Proj(..)
+            | ExpOp::Prim(..)
+            | ExpOp::Cast(_)
+            | ExpOp::Bitcast(_)
+            | ExpOp::Cond(..)
+            | ExpOp::While { .. }
+            | ExpOp::Foreign { .. }
+            | ExpOp::Poison(_) => None,
         }
     }
 }
@@ -433,20 +467,30 @@ pub(crate) fn compose<R>(f: impl FnOnce() -> R) -> R {
 
 /// The number of scalar expressions that this thread holds; for tests of what is retained.
 pub fn live_nodes() -> usize {
-    with(|b| b.frames.iter().map(|f| f.nodes.len() + f.loops.values().map(Vec::len).sum::<usize>()).sum())
+    with(|b| b.frames.iter().map(|f| f.nodes.len() + f.loops.values().map(Nodes::len).sum::<usize>()).sum())
 }
 
 /// Frees the scalar expressions made outside every closure and [`scope`] on this thread, with the arrays they read.
 /// Handles to them become stale: using one is an error. Inside a closure nothing happens.
 pub fn reset_ambient() {
-    with(|b| {
-        if let [ambient] = &mut b.frames[..] {
-            let old = std::mem::replace(&mut ambient.serial, b.next);
-            b.next += 1;
-            ambient.nodes.clear();
-            ambient.memo.clear();
-            ambient.loops.clear();
-            b.history.push_back((old, Loc::unknown()));
-        }
+    let dropped = with(|b| {
+        let [ambient] = &mut b.frames[..] else { return None };
+        let old = std::mem::replace(ambient, Frame::new(b.next, FrameKind::Ambient, Loc::unknown()));
+        b.next += 1;
+        remember(&mut b.history, (old.serial, Loc::unknown()), HISTORY);
+        Some(old)
     });
+    // With no borrow of the builder held: the owner of an array's memory may build expressions as it is dropped.
+    drop(dropped);
+}
+
+/// To be called when a program has been built outside of every closure and [`scope`]: frees the expressions of the
+/// ambient frame that [`ambient`] says have lived long enough. Inside a closure nothing happens.
+pub(crate) fn program_built(purpose: ambient::Purpose) {
+    let dropped = with(|b| match &mut b.frames[..] {
+        [frame] => b.age.program(frame, purpose),
+        _ => Vec::new(),
+    });
+    // With no borrow of the builder held, as above.
+    drop(dropped);
 }

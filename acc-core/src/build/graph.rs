@@ -126,7 +126,8 @@ fn variant(nodes: &[GraphNode], kind: &Kind, this: NodeId) -> SmallVec<[NodeId; 
 }
 
 impl ExpOp {
-    fn children(&self, f: &mut dyn FnMut(ExpRef)) {
+    /// Calls `f` on every expression that this one is made of.
+    pub(super) fn children(&self, f: &mut dyn FnMut(ExpRef)) {
         match self {
             ExpOp::Const(_) | ExpOp::Param(_) | ExpOp::Extent(..) | ExpOp::Poison(_) => {}
             ExpOp::Tuple(v) => v.iter().for_each(|r| f(*r)),

@@ -2,14 +2,17 @@
 //!
 //! Scalar expressions live in *frames* on a thread-local stack (`frame`); a handle ([`ExpRef`]) is a frame's serial
 //! number and an index. When a closure ends, `freeze` turns its result into a [`Fun`](crate::ir::Fun) with regions
-//! and the frame goes. Array expressions are immutable reference-counted nodes ([`AccRef`]); `program` numbers them
+//! and the frame goes. What is made outside every closure is of the *ambient* frame, and `ambient` says how long it
+//! lives. Array expressions are immutable reference-counted nodes ([`AccRef`]); `program` numbers them
 //! into a [`Program`](crate::ir::Program).
 
 mod acc;
+mod ambient;
 mod extents;
 mod frame;
 mod freeze;
 mod graph;
+mod nodes;
 mod program;
 mod schedule;
 mod wide;
@@ -17,9 +20,10 @@ mod wide;
 pub use acc::{
     AccFun, AccNode, AccOp, AccRef, AccType, Frozen, FrozenBoundary, FrozenInput, array_function, lambda_id,
 };
-pub(crate) use frame::compose;
+pub(crate) use ambient::Purpose;
 pub use frame::{
     ExpOp, ExpRef, FrameKind, cast, closed, coerce, cond, constant, element, extent, foreign, lambda, literal,
     live_nodes, loop_body, prim, proj, push, reset_ambient, scope, tuple, while_loop, zero,
 };
-pub use program::{Built, build};
+pub(crate) use frame::{compose, program_built};
+pub use program::{Built, build, build_within};

@@ -5,8 +5,9 @@ use super::schedule::{Dag, Inner, Needs, NodeId, NodeIds, Placer};
 use super::wide::{cast_results, conversion, wide_elt, widened};
 use super::{AccFun, AccOp, AccRef, AccType, Frozen, FrozenBoundary, FrozenInput};
 use crate::data::{ArrayData, EltType, ScalarType};
-use crate::error::BuildError;
+use crate::error::{BuildError, Error};
 use crate::ir::{ArrayId, ArrayOp, ArrayType, Block, Boundary, Fun, Loc, Names, Program, StencilInput, Stmt};
+use crate::limits::RunLimits;
 use smallvec::{SmallVec, smallvec};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -22,9 +23,14 @@ pub struct Built {
 }
 
 /// Numbers an array function.
-pub fn build(f: &AccFun) -> Result<Built, Arc<BuildError>> {
+pub fn build(f: &AccFun) -> Result<Built, Error> {
+    build_within(f, &RunLimits::none())
+}
+
+/// The same, until a deadline passes or the run is cancelled.
+pub fn build_within(f: &AccFun, limits: &RunLimits) -> Result<Built, Error> {
     let _span = crate::timeline::span(crate::timeline::Kind::Pass, || "build");
-    let dag = ArrayDag::collect(f)?;
+    let dag = ArrayDag::collect(f, limits)?;
     let mut n = Numberer {
         dag: &dag,
         types: Vec::new(),
@@ -33,6 +39,7 @@ pub fn build(f: &AccFun) -> Result<Built, Arc<BuildError>> {
         known: HashMap::new(),
         extents: Vec::new(),
         lifted: HashMap::new(),
+        limits,
     };
     let mut params = Vec::new();
     for (i, ty) in f.params.iter().enumerate() {
@@ -81,7 +88,7 @@ struct ArrayDag {
 }
 
 impl ArrayDag {
-    fn collect(f: &AccFun) -> Result<ArrayDag, Arc<BuildError>> {
+    fn collect(f: &AccFun, limits: &RunLimits) -> Result<ArrayDag, Error> {
         let mut dag = ArrayDag { nodes: Vec::new(), root: 0, number: HashMap::new(), params: HashMap::new() };
         let mut lambdas = vec![f.lambda];
         let mut stack = vec![(f.body.clone(), false)];
@@ -89,6 +96,7 @@ impl ArrayDag {
             if dag.number.contains_key(&acc.id()) {
                 continue;
             }
+            limits.check()?;
             if ready {
                 dag.add(acc);
                 continue;
@@ -96,7 +104,7 @@ impl ArrayDag {
             match &acc.op {
                 AccOp::Param { lambda, index } => {
                     if !lambdas.contains(lambda) {
-                        return Err(Arc::new(BuildError::EscapedArray { used: acc.loc.clone() }));
+                        return Err(Arc::new(BuildError::EscapedArray { used: acc.loc.clone() }).into());
                     }
                     // Every handle to a parameter is one node.
                     if let Some(n) = dag.params.get(&(*lambda, *index)) {
@@ -114,7 +122,7 @@ impl ArrayDag {
         }
         dag.root = dag.number[&f.body.id()];
         match dag.escaped(f.lambda) {
-            Some(used) => Err(Arc::new(BuildError::EscapedArray { used })),
+            Some(used) => Err(Arc::new(BuildError::EscapedArray { used }).into()),
             None => Ok(dag),
         }
     }
@@ -204,6 +212,7 @@ struct Numberer<'a> {
     extents: Vec<(i64, ArrayId)>,
     /// Extent functions done: one shared by two operations keeps its parameters.
     lifted: HashMap<*const Fun<AccRef>, Fun>,
+    limits: &'a RunLimits,
 }
 
 impl Numberer<'_> {
@@ -217,13 +226,14 @@ impl Numberer<'_> {
             .collect()
     }
 
-    fn block(&mut self, result: NodeId, params: Vec<ArrayId>) -> Result<Block, Arc<BuildError>> {
+    fn block(&mut self, result: NodeId, params: Vec<ArrayId>) -> Result<Block, Error> {
         let arrays = &self.arrays;
         let in_scope: Vec<NodeId> = self.dag.params.values().copied().filter(|p| arrays[*p].is_some()).collect();
         let placed = self.placer.place(self.dag, &[result], &|n| arrays[n].is_some(), &in_scope, &Needs::none());
         let mut stmts = Vec::new();
         let mut added = Vec::new();
         for &n in &placed {
+            self.limits.check()?;
             let ids = crate::grow_stack(|| self.emit(n, &mut stmts, &mut added))?;
             self.arrays[n] = Some(ids);
         }
@@ -237,7 +247,7 @@ impl Numberer<'_> {
         Ok(Block { params, stmts, results })
     }
 
-    fn loop_block(&mut self, f: &AccFun, result: &AccRef) -> Result<Block, Arc<BuildError>> {
+    fn loop_block(&mut self, f: &AccFun, result: &AccRef) -> Result<Block, Error> {
         let ids = self.fresh(&f.params[0]);
         let param = self.dag.params.get(&(f.lambda, 0)).copied();
         if let Some(p) = param {
@@ -258,18 +268,18 @@ impl Numberer<'_> {
         self.ids(a)[0]
     }
 
-    fn fun(&self, f: &Frozen) -> Result<Fun, Arc<BuildError>> {
+    fn fun(&self, f: &Frozen) -> Result<Fun, Error> {
         match f {
             Ok(f) => Ok(f.map_arrays(&mut |a| self.id(a))),
-            Err(e) => Err(e.clone()),
+            Err(e) => Err(e.clone().into()),
         }
     }
 
     /// An extent function, or one of positions, with its literals as parameters of the program.
-    fn extent(&mut self, f: &Frozen) -> Result<Fun, Arc<BuildError>> {
+    fn extent(&mut self, f: &Frozen) -> Result<Fun, Error> {
         let key = match f {
             Ok(f) => Arc::as_ptr(f),
-            Err(e) => return Err(e.clone()),
+            Err(e) => return Err(e.clone().into()),
         };
         if let Some(done) = self.lifted.get(&key) {
             return Ok(done.clone());
@@ -286,7 +296,7 @@ impl Numberer<'_> {
         Ok(lifted)
     }
 
-    fn stencil_input(&self, input: &FrozenInput) -> Result<StencilInput, Arc<BuildError>> {
+    fn stencil_input(&self, input: &FrozenInput) -> Result<StencilInput, Error> {
         let boundary = match &input.boundary {
             FrozenBoundary::Clamp => Boundary::Clamp,
             FrozenBoundary::Mirror => Boundary::Mirror,
@@ -296,11 +306,11 @@ impl Numberer<'_> {
         Ok(StencilInput { xs: self.id(&input.xs), window: input.window.clone(), boundary })
     }
 
-    fn opt(&self, f: &Option<Frozen>) -> Result<Option<Fun>, Arc<BuildError>> {
+    fn opt(&self, f: &Option<Frozen>) -> Result<Option<Fun>, Error> {
         f.as_ref().map(|f| self.fun(f)).transpose()
     }
 
-    fn emit(&mut self, n: NodeId, stmts: &mut Vec<Stmt>, added: &mut Vec<ArrayOp>) -> Result<Ids, Arc<BuildError>> {
+    fn emit(&mut self, n: NodeId, stmts: &mut Vec<Stmt>, added: &mut Vec<ArrayOp>) -> Result<Ids, Error> {
         let dag = self.dag;
         let acc = &dag.nodes[n].acc;
         let op = match &acc.op {

@@ -1,6 +1,7 @@
 //! Untyped host arrays.
 
-use super::{Column, ColumnBuilder, EltType, Lit};
+use super::{Column, ColumnBuf, EltType, Lit};
+use crate::memory::NoMemory;
 use smallvec::SmallVec;
 
 /// An untyped array: a shape and one column per scalar leaf of the element type, elements in row-major order.
@@ -49,10 +50,17 @@ pub enum ShapeError {
         /// Given.
         got: String,
     },
+    /// There is no memory for the elements.
+    #[error("{0}")]
+    Memory(#[from] NoMemory),
 }
 
-/// The number of elements of a shape; an error if it does not fit an `isize` (Rust's limit for allocations).
+/// The number of elements of a shape; an error if it or an extent does not fit an `isize` (Rust's limit for allocations,
+/// and what programs see of an extent).
 pub fn shape_size(shape: &[usize]) -> Result<usize, ShapeError> {
+    if shape.iter().any(|&n| isize::try_from(n).is_err()) {
+        return Err(ShapeError::Overflow { shape: shape.to_vec() });
+    }
     // An extent of zero makes the array empty however large the others are.
     if shape.contains(&0) {
         return Ok(0);
@@ -92,21 +100,22 @@ impl ArrayData {
         I: IntoIterator,
         I::Item: AsRef<[Lit]>,
     {
-        let mut builders: Vec<_> = elt.leaves().into_iter().map(|t| ColumnBuilder::new(t, 0)).collect();
+        let mut columns =
+            elt.leaves().into_iter().map(|t| ColumnBuf::with_capacity(t, 0)).collect::<Result<Vec<_>, _>>()?;
         let shape: Vec<usize> = shape.into_iter().collect();
         let want = shape_size(&shape)?;
         let mut got = 0;
         // One too many is enough to know: the elements may be endless.
         for element in elements.into_iter().take(want.saturating_add(1)) {
             got += 1;
-            for (b, l) in builders.iter_mut().zip(element.as_ref()) {
-                b.push(*l);
+            for (column, lit) in columns.iter_mut().zip(element.as_ref()) {
+                column.push(lit.bits)?;
             }
         }
         if got != want {
             return Err(ShapeError::Size { shape, want, got });
         }
-        ArrayData::new(shape, elt, builders.into_iter().map(ColumnBuilder::finish))
+        ArrayData::new(shape, elt, columns.into_iter().map(ColumnBuf::finish))
     }
 
     /// The extents, outermost first.

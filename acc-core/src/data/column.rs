@@ -2,9 +2,9 @@
 
 use super::scalar::scalar_types_list;
 use super::{Lit, Prim, ScalarType};
+use crate::memory::{self, NoMemory};
 use half::f16;
 use std::any::Any;
-use std::collections::TryReserveError;
 use std::fmt;
 use std::sync::Arc;
 
@@ -55,16 +55,43 @@ macro_rules! columns {
                     $(ScalarType::$V => Column::from_vec(lits.into_iter().map(|l| <$t>::from_bits64(l.bits)).collect::<Vec<$t>>())),*
                 }
             }
-            /// A column of these bits, all of type `ty`; an error if there is no memory for it.
-            pub(crate) fn try_from_bits(ty: ScalarType, bits: &[u64]) -> Result<Column, TryReserveError> {
-                match ty {
-                    $(ScalarType::$V => {
-                        let mut column: Vec<$t> = Vec::new();
-                        column.try_reserve_exact(bits.len())?;
-                        column.extend(bits.iter().map(|&b| <$t>::from_bits64(b)));
-                        Ok(Column::from_vec(column))
+        }
+
+        /// A column in the making: scalars of one type, given by their bits.
+        pub(crate) enum ColumnBuf { $($V(Vec<$t>)),* }
+
+        impl ColumnBuf {
+            /// An empty one with room for `len` scalars.
+            pub(crate) fn with_capacity(ty: ScalarType, len: usize) -> Result<ColumnBuf, NoMemory> {
+                match ty { $(ScalarType::$V => Ok(ColumnBuf::$V(memory::with_capacity(len)?))),* }
+            }
+            /// Appends a scalar.
+            pub(crate) fn push(&mut self, bits: u64) -> Result<(), NoMemory> {
+                match self { $(ColumnBuf::$V(v) => memory::push(v, <$t>::from_bits64(bits))),* }
+            }
+            /// Appends zeros; without a check, where the capacity is enough.
+            pub(crate) fn push_zeros(&mut self, n: usize) -> Result<(), NoMemory> {
+                match self {
+                    $(ColumnBuf::$V(v) => {
+                        if n > v.capacity() - v.len() {
+                            memory::reserve(v, n)?;
+                        }
+                        v.resize(v.len() + n, <$t>::from_bits64(0));
                     })*
                 }
+                Ok(())
+            }
+            /// Changes the scalar at a position that is there.
+            pub(crate) fn set(&mut self, at: usize, bits: u64) {
+                match self { $(ColumnBuf::$V(v) => v[at] = <$t>::from_bits64(bits)),* }
+            }
+            /// The scalar at a position that is there.
+            pub(crate) fn get(&self, at: usize) -> Lit {
+                match self { $(ColumnBuf::$V(v) => v[at].lit()),* }
+            }
+            /// The column, without a copy.
+            pub(crate) fn finish(self) -> Column {
+                match self { $(ColumnBuf::$V(v) => Column::from_vec(v)),* }
             }
         }
     };
@@ -185,25 +212,5 @@ impl PartialEq for Column {
 impl fmt::Debug for Column {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.slice().fmt(f)
-    }
-}
-
-/// A growing column of one scalar type.
-pub(crate) struct ColumnBuilder {
-    ty: ScalarType,
-    lits: Vec<u64>,
-}
-
-impl ColumnBuilder {
-    pub(crate) fn new(ty: ScalarType, capacity: usize) -> Self {
-        ColumnBuilder { ty, lits: Vec::with_capacity(capacity) }
-    }
-    pub(crate) fn push(&mut self, lit: Lit) {
-        debug_assert_eq!(lit.ty, self.ty);
-        self.lits.push(lit.bits);
-    }
-    pub(crate) fn finish(self) -> Column {
-        let ty = self.ty;
-        Column::from_lits(ty, self.lits.into_iter().map(|bits| Lit { ty, bits }))
     }
 }

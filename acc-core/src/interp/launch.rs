@@ -3,10 +3,11 @@
 use super::machine::Machine;
 use super::scalar::{Launch, Lits, out_of_bounds};
 use super::{Host, fault, internal, sort, stencil};
-use crate::data::{ArrayData, Column, EltType, Leaves, Lit, linear_index, shape_size, unlinear_index};
+use crate::data::{ArrayData, ColumnBuf, EltType, Lit, ScalarType, linear_index, shape_size, unlinear_index};
 use crate::error::{Error, Fault};
 use crate::ir::{ArrayId, ArrayOp, Axis, Dir, Fun, Loc, SEGMENT_EMPTY, SEGMENTS_WRONG, Stmt};
 use crate::limits::{Charge, Meter};
+use crate::memory;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -153,23 +154,22 @@ pub(super) fn each<'p>(
     for at in 0..out.size {
         m.tick()?;
         let element = f(m, at, &unlinear_index(&shape, at))?;
-        out.push(element);
+        out.push(&element)?;
     }
     out.finish()
 }
 
 /// An array in the making.
-struct Output {
+pub(super) struct Output {
     shape: Vec<usize>,
     size: usize,
     elt: EltType,
-    leaves: Leaves,
-    columns: Vec<Vec<u64>>,
+    columns: Vec<ColumnBuf>,
     charge: Arc<Charge>,
 }
 
 impl Output {
-    fn new(shape: Vec<usize>, elt: &EltType, s: &Stmt, meter: &Meter) -> Result<Output, Error> {
+    pub(super) fn new(shape: Vec<usize>, elt: &EltType, s: &Stmt, meter: &Meter) -> Result<Output, Error> {
         let overflow = || {
             let shape = shape.iter().map(|&n| i64::try_from(n).unwrap_or(i64::MAX)).collect();
             fault(Fault::ShapeOverflow { shape }, s.op.name(), &s.loc)
@@ -177,44 +177,41 @@ impl Output {
         let size = shape_size(&shape).map_err(|_| overflow())?;
         let bytes = size.checked_mul(elt.size()).filter(|&b| b <= isize::MAX as usize).ok_or_else(overflow)?;
         let charge = Arc::new(meter.charge(bytes as u64)?);
-        let leaves = elt.leaves();
-        let mut columns = Vec::new();
-        for _ in &leaves {
-            let mut column = Vec::new();
-            column.try_reserve_exact(size).map_err(|_| Error::no_memory(size, size_of::<u64>()))?;
-            columns.push(column);
-        }
-        Ok(Output { shape, size, elt: elt.clone(), leaves, columns, charge })
+        let column = |ty: ScalarType| ColumnBuf::with_capacity(ty, size).map_err(|_| Error::no_memory(size, ty.size()));
+        let columns = elt.leaves().into_iter().map(column);
+        Ok(Output { shape, size, elt: elt.clone(), columns: columns.collect::<Result<_, _>>()?, charge })
     }
 
     /// Zeros everywhere, to be set in any order.
-    fn fill(&mut self) {
-        self.columns.iter_mut().for_each(|c| c.resize(self.size, 0));
+    fn fill(&mut self, host: &mut dyn Host) -> Result<(), Error> {
+        // A piece at a time: system calls that hand over memory take long in sum.
+        const PIECE: usize = 1 << 16;
+        for start in (0..self.size).step_by(PIECE) {
+            host.pause()?;
+            for c in &mut self.columns {
+                c.push_zeros(PIECE.min(self.size - start))?;
+            }
+        }
+        Ok(())
     }
 
     /// Appends an element, given as its leaves.
-    fn push(&mut self, leaves: Lits) {
-        for (c, l) in self.columns.iter_mut().zip(leaves) {
-            c.push(l.bits);
-        }
+    pub(super) fn push(&mut self, leaves: &[Lit]) -> Result<(), Error> {
+        self.columns.iter_mut().zip(leaves).try_for_each(|(c, l)| Ok(c.push(l.bits)?))
     }
 
     fn set(&mut self, at: usize, leaves: &[Lit]) {
         for (c, l) in self.columns.iter_mut().zip(leaves) {
-            c[at] = l.bits;
+            c.set(at, l.bits);
         }
     }
 
     fn get(&self, at: usize) -> Lits {
-        self.columns.iter().zip(&self.leaves).map(|(c, &ty)| Lit { ty, bits: c[at] }).collect()
+        self.columns.iter().map(|c| c.get(at)).collect()
     }
 
-    fn finish(self) -> Result<ArrayData, Error> {
-        let mut columns = Vec::new();
-        for (&ty, bits) in self.leaves.iter().zip(self.columns) {
-            let column = Column::try_from_bits(ty, &bits).map_err(|_| Error::no_memory(self.size, ty.size()))?;
-            columns.push(self.charge.of(column));
-        }
+    pub(super) fn finish(self) -> Result<ArrayData, Error> {
+        let columns: Vec<_> = self.columns.into_iter().map(|c| self.charge.of(c.finish())).collect();
         ArrayData::new(self.shape, self.elt, columns).map_err(|e| internal(e.to_string()))
     }
 }
@@ -265,7 +262,8 @@ fn fold_seg<'p>(
     let (mut shape, inner) = rows(source.shape())?;
     let failed = |message: &str, numbers: &[i64]| fault(Fault::check_failed(message, numbers), s.op.name(), &s.loc);
     // Where each segment begins, and where the last one ends.
-    let mut bounds: Vec<usize> = Vec::new();
+    let _charge = m.meter.charge((offsets.size() * size_of::<usize>()) as u64)?;
+    let mut bounds: Vec<usize> = memory::with_capacity(offsets.size())?;
     for k in 0..offsets.size() {
         m.tick()?;
         let at = element(&offsets, k)?.first().map_or(-1, |o| o.bits as i64);
@@ -316,7 +314,7 @@ fn scan<'p>(
     }
     let mut f = launch(s, f);
     let mut out = Output::new(shape, m.result_elt(s)?, s, &m.meter)?;
-    out.fill();
+    out.fill(m)?;
     for row in 0..outer.iter().product() {
         let start = row * inner;
         // The row's elements, from the end where the scan starts.
@@ -361,7 +359,7 @@ fn permute<'p>(
     let mut out = Output::new(defaults.shape().to_vec(), m.result_elt(s)?, s, &m.meter)?;
     for at in 0..defaults.size() {
         m.tick()?;
-        out.push(element(&defaults, at)?);
+        out.push(&element(&defaults, at)?)?;
     }
     let (mut combine, mut target) = (launch(s, combine), launch(s, target));
     for from in 0..source.size() {

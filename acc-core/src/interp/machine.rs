@@ -71,7 +71,7 @@ impl<'p> Machine<'p> {
         for stmt in stmts.into_values() {
             // An earlier one of these may have needed it on the way.
             if stmt.results.iter().any(|r| self.values[r.index()].is_none()) {
-                grow_stack(|| self.stmt(stmt))?;
+                grow_stack(|| self.stmt(stmt)).map_err(|e| e.during(stmt.op.name(), &stmt.loc))?;
             }
         }
         Ok(())
@@ -144,6 +144,9 @@ impl Host for Machine<'_> {
     }
     fn tick(&mut self) -> Result<(), Error> {
         self.ticker.tick()
+    }
+    fn pause(&mut self) -> Result<(), Error> {
+        self.limits.check()
     }
 }
 

@@ -101,6 +101,9 @@ pub fn eval_closed(
         fn tick(&mut self) -> Result<(), Error> {
             self.ticker.tick()
         }
+        fn pause(&mut self) -> Result<(), Error> {
+            self.ticker.limits.check()
+        }
     }
     let mut host = Closed { arrays, ticker: Ticker::new(limits) };
     Ok(scalar::Launch::new(fun, op, loc).call([], &mut host)?.into_vec())
@@ -112,8 +115,10 @@ const NAME: &str = "interpreter";
 trait Host {
     /// An array, evaluated now if nobody needed it before.
     fn array(&mut self, a: ArrayId) -> Result<ArrayData, Error>;
-    /// To be called for every step of work, so that limits are honoured.
+    /// To be called for every step of work, so that limits are honoured: looks at them every so many steps.
     fn tick(&mut self) -> Result<(), Error>;
+    /// To be called between long steps, of up to some milliseconds: looks at the limits.
+    fn pause(&mut self) -> Result<(), Error>;
 }
 
 /// Looks at the limits every so many steps.

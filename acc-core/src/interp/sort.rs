@@ -1,34 +1,75 @@
 //! Sorting.
 
-use super::launch::{each, element, int, rows};
+use super::Host;
+use super::launch::{Output, int, rows};
 use super::machine::Machine;
-use super::scalar::Lits;
-use super::{Host, internal};
 use crate::data::ArrayData;
 use crate::error::Error;
 use crate::ir::{ArrayId, Stmt};
-use smallvec::smallvec;
+use crate::memory;
 use std::cmp::Ordering;
 
 pub(super) fn argsort<'p>(m: &mut Machine<'p>, s: &'p Stmt, xs: ArrayId) -> Result<ArrayData, Error> {
     let source = m.value(xs)?;
     let (outer, inner) = rows(source.shape())?;
-    let mut sorted: Vec<usize> = Vec::new();
+    let mut out = Output::new(source.shape().to_vec(), m.result_elt(s)?, s, &m.meter)?;
+    // The positions of one row, and room to merge them into.
+    let _charge = m.meter.charge(inner.saturating_mul(2 * size_of::<usize>()) as u64)?;
+    let (mut order, mut merged) = (memory::with_capacity(inner)?, memory::with_capacity(inner)?);
     for row in 0..outer.iter().product() {
-        let mut keys: Vec<(usize, Lits)> = Vec::new();
-        for k in 0..inner {
+        order.clear();
+        order.extend(0..inner);
+        let start = row * inner;
+        sort(&mut order, &mut merged, |a, b| lexicographic(&source, start + a, start + b), m)?;
+        for &k in &order {
             m.tick()?;
-            keys.push((k, element(&source, row * inner + k)?));
+            out.push(&[int(&(k as i64))])?;
         }
-        keys.sort_by(|(_, a), (_, b)| lexicographic(a, b));
-        sorted.extend(keys.into_iter().map(|(k, _)| k));
     }
-    each(m, s, source.shape().to_vec(), |_, at, _| {
-        let k = sorted.get(at).ok_or_else(|| internal("a position that was not sorted"))?;
-        Ok(smallvec![int(&(*k as i64))])
-    })
+    out.finish()
 }
 
-fn lexicographic(a: &Lits, b: &Lits) -> Ordering {
-    a.iter().map(|l| l.sort_key()).cmp(b.iter().map(|l| l.sort_key()))
+/// The longest run that is sorted without a look at the limits.
+const RUN: usize = 1 << 10;
+
+/// Sorts by merging, stably; `merged` has the room of `order`.
+fn sort(
+    order: &mut Vec<usize>,
+    merged: &mut Vec<usize>,
+    compare: impl Fn(usize, usize) -> Ordering,
+    host: &mut dyn Host,
+) -> Result<(), Error> {
+    for run in order.chunks_mut(RUN) {
+        host.pause()?;
+        run.sort_by(|&a, &b| compare(a, b));
+    }
+    let mut sorted = RUN;
+    while sorted < order.len() {
+        merged.clear();
+        for pair in order.chunks(2 * sorted) {
+            let (mut left, mut right) = pair.split_at(sorted.min(pair.len()));
+            while let (Some(&a), Some(&b)) = (left.first(), right.first()) {
+                host.tick()?;
+                // Of equal elements the left one comes first.
+                if compare(b, a) == Ordering::Less {
+                    merged.push(b);
+                    right = &right[1..];
+                } else {
+                    merged.push(a);
+                    left = &left[1..];
+                }
+            }
+            merged.extend_from_slice(left);
+            merged.extend_from_slice(right);
+        }
+        std::mem::swap(order, merged);
+        sorted *= 2;
+    }
+    Ok(())
+}
+
+/// The order of two elements, leaf by leaf.
+fn lexicographic(source: &ArrayData, a: usize, b: usize) -> Ordering {
+    let key = |column: &crate::data::Column, at| column.slice().get(at).map(|l| l.sort_key());
+    source.columns().iter().map(|c| key(c, a)).cmp(source.columns().iter().map(|c| key(c, b)))
 }

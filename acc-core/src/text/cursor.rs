@@ -6,6 +6,7 @@ use crate::data::{EltType, Lit, Prim, ScalarType};
 use crate::error::Error;
 use crate::grow_stack;
 use crate::ir::{ArrayType, Loc};
+use crate::memory;
 use crate::verify::MAX_RANK;
 use std::sync::Arc;
 
@@ -161,7 +162,7 @@ impl<'a> Cursor<'a> {
     ) -> Result<Vec<T>, Error> {
         let mut out = Vec::new();
         while !self.eat(close) {
-            out.push(item(self)?);
+            memory::push(&mut out, item(self)?)?;
             if !self.eat(',') && !self.is(close) {
                 return self.expected(&format!("`,` or `{close}`"));
             }

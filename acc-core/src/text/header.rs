@@ -42,13 +42,13 @@ pub(super) fn header(source: &Source<'_>) -> Result<(Vec<HeaderWord>, usize), Er
             return Err(source.error(line, col, message));
         };
         let start = all.len();
-        let mut at = text.len() - after.len();
+        let mut col = column(text, text.len() - after.len());
         for word in after.split(|c| is_space(c) || c == ',') {
             if !word.is_empty() {
-                all.push(HeaderWord { key, word: word.into(), line, col: column(text, at) });
+                all.push(HeaderWord { key, word: word.into(), line, col });
             }
-            let end = at + word.len();
-            at = end + text[end..].chars().next().map_or(0, char::len_utf8);
+            // The word, and the character that ends it.
+            col = col.saturating_add(word.chars().count() as u32).saturating_add(1);
         }
         if all.len() == start {
             return Err(source.error(line, column(text, text.len()), format!("`{key}:` lists nothing")));

@@ -2,6 +2,7 @@
 
 use crate::error::{Error, ParseError};
 use crate::ir::Loc;
+use crate::memory;
 use std::sync::Arc;
 
 /// A token.
@@ -83,7 +84,7 @@ pub(super) fn tokens(source: &Source<'_>, skip: usize) -> Result<Vec<Token>, Err
         while let Some(start) = lexer.next_start() {
             let col = start as u32 + 1;
             let tok = lexer.token().map_err(|(at, message)| source.error(line, at as u32 + 1, message))?;
-            out.push(Token { tok, line, col });
+            memory::push(&mut out, Token { tok, line, col })?;
         }
     }
     out.push(Token { tok: Tok::End, line: end.0, col: end.1 });

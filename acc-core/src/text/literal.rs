@@ -24,8 +24,9 @@ pub(super) fn read_lit(text: &str, ty: ScalarType) -> Result<Lit, String> {
     fn parsed<T: std::str::FromStr + Prim>(text: &str) -> Option<Lit> {
         text.parse::<T>().ok().map(Prim::lit)
     }
-    let is_number = text.starts_with(|c: char| c.is_ascii_digit() || c == '-');
-    let float = matches!(text, "inf" | "-inf") || (is_number && text != "-");
+    let infinity = matches!(text, "inf" | "-inf");
+    let is_number = !infinity && text.starts_with(|c: char| c.is_ascii_digit() || c == '-');
+    let float = infinity || (is_number && text != "-");
     let lit = match ty {
         ScalarType::I8 => parsed::<i8>(text),
         ScalarType::I16 => parsed::<i16>(text),
@@ -38,9 +39,12 @@ pub(super) fn read_lit(text: &str, ty: ScalarType) -> Result<Lit, String> {
         ScalarType::F16 if text == "nan" => Some(f16::from_bits(QUIET_F16).lit()),
         ScalarType::F32 if text == "nan" => Some(f32::from_bits(QUIET_F32).lit()),
         ScalarType::F64 if text == "nan" => Some(f64::from_bits(QUIET_F64).lit()),
-        ScalarType::F16 if float => text.parse::<f64>().ok().map(|x| nearest_f16(x).lit()),
-        ScalarType::F32 if float => parsed::<f32>(text),
-        ScalarType::F64 if float => parsed::<f64>(text),
+        // A number that is too large is none of the type: infinity is written `inf`.
+        ScalarType::F16 if float => {
+            text.parse().ok().map(nearest_f16).filter(|x| x.is_finite() || !is_number).map(Prim::lit)
+        }
+        ScalarType::F32 if float => text.parse().ok().filter(|x: &f32| x.is_finite() || !is_number).map(Prim::lit),
+        ScalarType::F64 if float => text.parse().ok().filter(|x: &f64| x.is_finite() || !is_number).map(Prim::lit),
         ScalarType::Bool => parsed::<bool>(text),
         ScalarType::F16 | ScalarType::F32 | ScalarType::F64 | ScalarType::Char => None,
     };

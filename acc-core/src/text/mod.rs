@@ -20,6 +20,7 @@ mod number;
 mod parser;
 mod printer;
 mod scalar;
+mod scopes;
 mod test_file;
 #[cfg(test)]
 mod tests;
@@ -31,7 +32,7 @@ use crate::timeline;
 use cursor::Cursor;
 use lexer::Tok;
 
-pub use data::show_array;
+pub use data::{Data, show_array};
 pub use header::HeaderWord;
 pub use number::canonical;
 pub use test_file::{Expect, Run, TestFile, Tolerance, error_at, parse_test_file, verified_test_file};

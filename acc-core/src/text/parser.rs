@@ -3,10 +3,12 @@
 use super::cursor::Cursor;
 use super::lexer::{Tok, Token};
 use super::scalar;
+use super::scopes::Scopes;
 use crate::error::Error;
 use crate::ir::{
     ArrayId, ArrayOp, ArrayType, Axis, Block, Boundary, Dir, ForeignFun, Fun, Names, Program, StencilInput, Stmt,
 };
+use crate::memory;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -15,7 +17,7 @@ use std::sync::Arc;
 pub(super) struct Arrays {
     types: Vec<ArrayType>,
     names: Vec<Option<Arc<str>>>,
-    scopes: Vec<HashMap<String, ArrayId>>,
+    scopes: Scopes<ArrayId>,
 }
 
 impl Arrays {
@@ -23,24 +25,17 @@ impl Arrays {
         &self.types[a.index()]
     }
 
-    fn lookup(&self, name: &str) -> Option<ArrayId> {
-        self.scopes.iter().rev().find_map(|s| s.get(name)).copied()
-    }
-
     fn define(&mut self, c: &Cursor<'_>, name: &str, token: &Token, ty: ArrayType) -> Result<ArrayId, Error> {
         let a = ArrayId(self.types.len() as u32);
-        self.types.push(ty);
-        self.names.push(Some(name.into()));
-        match self.scopes.last_mut().and_then(|scope| scope.insert(name.to_string(), a)) {
-            None => Ok(a),
-            Some(_) => c.error_at(token, format!("`{name}` is defined already")),
-        }
+        memory::push(&mut self.types, ty)?;
+        memory::push(&mut self.names, Some(name.into()))?;
+        if self.scopes.define(name, a) { Ok(a) } else { c.error_at(token, format!("`{name}` is defined already")) }
     }
 
     /// The name of an array that is visible.
     pub(super) fn reference(&self, c: &mut Cursor<'_>) -> Result<ArrayId, Error> {
         let (name, token) = c.word("the name of an array")?;
-        match self.lookup(&name) {
+        match self.scopes.get(&name) {
             Some(a) => Ok(a),
             None => c.error_at(&token, format!("there is no array `{name}` here")),
         }
@@ -51,15 +46,11 @@ impl Arrays {
 pub(super) fn program(c: &mut Cursor<'_>) -> Result<(Program, Vec<String>), Error> {
     c.expect_word("program")?;
     let mut arrays = Arrays::default();
-    arrays.scopes.push(HashMap::new());
+    arrays.scopes.open();
     c.expect('(')?;
     let params = params(c, &mut arrays, ')')?;
-    let mut names = vec![String::new(); params.len()];
-    for (name, a) in arrays.scopes.iter().flatten() {
-        if let Some(slot) = names.get_mut(a.index()) {
-            slot.clone_from(name);
-        }
-    }
+    // So far there are no other arrays.
+    let names = arrays.names.iter().map(|name| name.as_deref().unwrap_or_default().to_string()).collect();
     let body = block(c, &mut arrays, params)?;
     Ok((super::canonical(&Program { types: arrays.types, names: Names::new(arrays.names), body }), names))
 }
@@ -79,7 +70,7 @@ fn block(c: &mut Cursor<'_>, arrays: &mut Arrays, params: Vec<ArrayId>) -> Resul
     c.nested(|c| {
         let mut stmts = Vec::new();
         while !c.eat_word("yield") {
-            stmts.push(stmt(c, arrays)?);
+            memory::push(&mut stmts, stmt(c, arrays)?)?;
             c.eat(';');
         }
         let results = c.list('}', |c| arrays.reference(c))?;
@@ -89,10 +80,10 @@ fn block(c: &mut Cursor<'_>, arrays: &mut Arrays, params: Vec<ArrayId>) -> Resul
 
 /// A block inside an operation: `|params| { ... }` or `{ ... }`
 fn inner_block(c: &mut Cursor<'_>, arrays: &mut Arrays) -> Result<Block, Error> {
-    arrays.scopes.push(HashMap::new());
+    arrays.scopes.open();
     let params = if c.eat('|') { params(c, arrays, '|')? } else { Vec::new() };
     let b = block(c, arrays, params);
-    arrays.scopes.pop();
+    arrays.scopes.close();
     b
 }
 

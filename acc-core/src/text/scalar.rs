@@ -3,16 +3,16 @@
 use super::cursor::Cursor;
 use super::lexer::{Tok, Token};
 use super::parser::Arrays;
+use super::scopes::Scopes;
 use crate::data::ScalarType;
 use crate::error::Error;
 use crate::grow_stack;
 use crate::ir::{Fun, Node, PrimOp, Region, ScalarOp, Val, Vals};
 use smallvec::SmallVec;
-use std::collections::HashMap;
 
 /// Parses `|params| body`.
 pub(super) fn fun(c: &mut Cursor<'_>, arrays: &Arrays) -> Result<Fun, Error> {
-    let mut p = FunParser { c, arrays, types: Vec::new(), scopes: Vec::new() };
+    let mut p = FunParser { c, arrays, types: Vec::new(), scopes: Scopes::default() };
     let body = p.region_with_params(true)?;
     Ok(Fun { types: p.types, body })
 }
@@ -21,7 +21,7 @@ struct FunParser<'c, 'a> {
     c: &'c mut Cursor<'a>,
     arrays: &'c Arrays,
     types: Vec<ScalarType>,
-    scopes: Vec<HashMap<String, Val>>,
+    scopes: Scopes<Val>,
 }
 
 /// A value that a node defines, as written.
@@ -40,20 +40,17 @@ impl FunParser<'_, '_> {
     }
 
     fn bind(&mut self, name: &str, token: &Token, v: Val) -> Result<(), Error> {
-        match self.scopes.last_mut().and_then(|scope| scope.insert(name.to_string(), v)) {
-            None => Ok(()),
-            Some(_) => self.c.error_at(token, format!("`%{name}` is defined already")),
+        if self.scopes.define(name, v) {
+            Ok(())
+        } else {
+            self.c.error_at(token, format!("`%{name}` is defined already"))
         }
-    }
-
-    fn lookup(&self, name: &str) -> Option<Val> {
-        self.scopes.iter().rev().find_map(|s| s.get(name)).copied()
     }
 
     /// `|params| region`; where `short` is allowed, the body may be an operand or a list of operands in parentheses.
     fn region_with_params(&mut self, short: bool) -> Result<Region, Error> {
         self.c.expect('|')?;
-        self.scopes.push(HashMap::new());
+        self.scopes.open();
         let params = self.c_list('|', |p| {
             let (name, token) = p.scalar_name()?;
             p.c.expect(':')?;
@@ -63,7 +60,7 @@ impl FunParser<'_, '_> {
             Ok(v)
         })?;
         let region = if short && !self.c.is('{') { self.short_body(params) } else { self.region(params) };
-        self.scopes.pop();
+        self.scopes.close();
         region
     }
 
@@ -103,7 +100,7 @@ impl FunParser<'_, '_> {
     /// `{ nodes yield operands }`
     fn region(&mut self, params: Vec<Val>) -> Result<Region, Error> {
         self.c.expect('{')?;
-        self.scopes.push(HashMap::new());
+        self.scopes.open();
         let region = self.nested(|p| {
             let mut nodes = Nodes::new();
             while !p.c.eat_word("yield") {
@@ -113,7 +110,7 @@ impl FunParser<'_, '_> {
             let results = p.c_list('}', |p| p.values(&mut nodes))?.concat();
             Ok(Region { params, nodes, results })
         });
-        self.scopes.pop();
+        self.scopes.close();
         region
     }
 
@@ -182,7 +179,7 @@ impl FunParser<'_, '_> {
     fn values(&mut self, nodes: &mut Nodes) -> Result<Vec<Val>, Error> {
         if let Tok::Scalar(_) = self.c.peek() {
             let (name, token) = self.scalar_name()?;
-            return match self.lookup(&name) {
+            return match self.scopes.get(&name) {
                 Some(v) => Ok(vec![v]),
                 None => self.c.error_at(&token, format!("`%{name}` is not defined here")),
             };

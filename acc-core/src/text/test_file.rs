@@ -3,11 +3,12 @@
 use super::cursor::Cursor;
 use super::header::{self, HeaderWord};
 use super::lexer::{Source, Tok, Token};
-use super::{data, parser};
+use super::{Data, data, parser};
 use crate::data::ArrayData;
 use crate::error::{Error, Fault};
-use crate::ir::Program;
-use crate::timeline;
+use crate::ir::{ArrayType, Program};
+use crate::{memory, timeline};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// A test file. Its grammar is in `docs/TEXT.md`.
@@ -37,7 +38,7 @@ pub struct Run {
     /// The line where it starts, from 1.
     pub line: u32,
     /// One array per parameter.
-    pub args: Vec<ArrayData>,
+    pub args: Vec<Data>,
     /// What is expected.
     pub expect: Expect,
     /// How near floats must be, if the file says so.
@@ -46,11 +47,20 @@ pub struct Run {
     pub deadline_ms: Option<u64>,
 }
 
+impl Run {
+    /// The arrays of the parameters, made if a rule gives them; an error if there is no memory for them.
+    pub fn arrays(&self) -> Result<Vec<ArrayData>, Error> {
+        let array =
+            |(position, data): (usize, &Data)| data.array().map_err(|error| Error::Argument { position, error });
+        self.args.iter().enumerate().map(array).collect()
+    }
+}
+
 /// What is expected of a run.
 #[derive(Clone, Debug)]
 pub enum Expect {
     /// These results.
-    Values(Vec<ArrayData>),
+    Values(Vec<Data>),
     /// The interpreter's results, whatever they are.
     Agree,
     /// A fault of this kind (see [`Fault::kind`]), at this line if one is given.
@@ -80,10 +90,12 @@ pub fn parse_test_file(file_name: &str, text: &str) -> Result<TestFile, Error> {
     let (header, lines) = header::header(&Source { file: Arc::from(file_name), text })?;
     let mut c = Cursor::new(file_name, text, lines)?;
     let (program, params) = parser::program(&mut c)?;
-    let mut runs = Vec::new();
+    let types: Vec<&ArrayType> = program.param_types().collect();
+    let inputs = params.iter().zip(types).enumerate().map(|(k, (name, ty))| (&name[..], (k, ty))).collect();
+    let (mut runs, mut names) = (Vec::new(), HashMap::new());
     while *c.peek() != Tok::End {
-        let run = run(&mut c, &program, &params, &runs)?;
-        runs.push(run);
+        let run = run(&mut c, &program, &params, &inputs, &mut names)?;
+        memory::push(&mut runs, run)?;
     }
     let of = |key| header.iter().filter(|w| w.key == key).map(|w| w.word.clone()).collect::<Vec<_>>();
     let (components, cases, executors) = (of("component"), of("case"), of("executors"));
@@ -108,28 +120,35 @@ pub fn error_at(file_name: &str, text: &str, at: (u32, u32), message: impl Into<
     Source { file: Arc::from(file_name), text }.error(at.0, at.1, message)
 }
 
-/// `run "name" { inputs, expectations }`
-fn run(c: &mut Cursor<'_>, program: &Program, params: &[String], before: &[Run]) -> Result<Run, Error> {
+/// `run "name" { inputs, expectations }`. `inputs` has the position and the type of each parameter, and `names` the lines
+/// of the runs that have a name.
+fn run(
+    c: &mut Cursor<'_>,
+    program: &Program,
+    params: &[String],
+    inputs: &HashMap<&str, (usize, &ArrayType)>,
+    names: &mut HashMap<String, u32>,
+) -> Result<Run, Error> {
     let start = c.token().clone();
     c.expect_word("run")?;
     let token = c.token().clone();
     let name = if let Tok::Str(_) = c.peek() { Some(c.string("a name")?) } else { None };
-    if name.is_some()
-        && let Some(other) = before.iter().find(|r| r.name == name)
+    if let Some(name) = &name
+        && let Some(line) = names.insert(name.clone(), start.line)
     {
-        return c.error_at(&token, format!("the run at line {} has this name already", other.line));
+        return c.error_at(&token, format!("the run at line {line} has this name already"));
     }
     c.expect('{')?;
-    let mut args: Vec<Option<ArrayData>> = vec![None; params.len()];
+    let mut args: Vec<Option<Data>> = vec![None; params.len()];
     let (mut values, mut expect, mut tolerance, mut deadline_ms) = (Vec::new(), None, None, None);
     while !c.eat('}') {
         if c.is_word_before('=') {
             let (name, token) = c.word("an input")?;
             c.expect('=')?;
-            let Some(k) = params.iter().position(|p| *p == name) else {
+            let Some(&(k, ty)) = inputs.get(&name[..]) else {
                 return c.error_at(&token, format!("the program has no parameter `{name}`"));
             };
-            if args[k].replace(input(c, program, k, &token)?).is_some() {
+            if args[k].replace(input(c, ty, &token)?).is_some() {
                 return c.error_at(&token, format!("the run has a value for `{name}` already"));
             }
         } else if c.eat_word("expect") {
@@ -168,16 +187,13 @@ fn run(c: &mut Cursor<'_>, program: &Program, params: &[String], before: &[Run])
 }
 
 /// An input must have its parameter's type.
-fn input(c: &mut Cursor<'_>, program: &Program, k: usize, token: &Token) -> Result<ArrayData, Error> {
+fn input(c: &mut Cursor<'_>, want: &ArrayType, token: &Token) -> Result<Data, Error> {
     let a = data::array(c)?;
-    match program.param_types().nth(k) {
-        Some(t) if t.rank == a.rank() && t.elt == *a.elt() => Ok(a),
-        Some(t) => {
-            let message = format!("the parameter has type {t}, but the value has type [{}]{}", a.rank(), a.elt());
-            c.error_at(token, message)
-        }
-        None => c.error_at(token, "there is no such parameter"),
+    if want.rank == a.shape().len() && want.elt == *a.elt() {
+        return Ok(a);
     }
+    let (rank, elt) = (a.shape().len(), a.elt());
+    c.error_at(token, format!("the parameter has type {want}, but the value has type [{rank}]{elt}"))
 }
 
 /// An expectation other than values.

@@ -245,7 +245,10 @@ run { xs = [3] (i64, f32) fill((1, nan)) expect stopped }";
     assert_eq!(t.components, ["FLD-01", "fold"]);
     assert_eq!((t.cases, t.executors.len(), t.runs.len()), (vec!["E-FD-06".to_string()], 2, 4));
     assert_eq!(t.runs[0].line, 10);
-    assert_eq!(super::show_array(&t.runs[1].args[0], 2), "[4] (i64, f32) { (1, 1.0), (3, 3.0), ... 2 more }");
+    assert_eq!(
+        super::show_array(&t.runs[1].args[0].array().unwrap(), 2),
+        "[4] (i64, f32) { (1, 1.0), (3, 3.0), ... 2 more }"
+    );
     for (from, to, want) in [
         ("(3, -0.0) }", "}", "1 elements do not fill shape [2], which has 2"),
         ("(1, 2.5),", "(1, 2.5f64),", "a literal of type f64 where f32 is wanted"),

@@ -1,12 +1,14 @@
 //! Rules V1, V2 and V4 to V8 for blocks and array statements.
 
-use super::{MAX_RANK, MAX_WINDOW, Result, Site, scalar};
+use super::{Checked as Result, Failure, MAX_RANK, MAX_WINDOW, Site, scalar};
 use crate::data::ScalarType::{self, Bool, I64, U8};
 use crate::ir::{ArrayId, ArrayOp, ArrayType, Axis, Block, Boundary, ForeignFun, Fun, Loc, Program, Stmt};
+use crate::limits::RunLimits;
 
-pub(super) fn program(p: &Program) -> Result {
+pub(super) fn program(p: &Program, limits: &RunLimits) -> Result {
     let site = Site { op: "program", loc: Loc::unknown(), names: p.names.clone() };
-    let mut scope = Scope { program: p, visible: vec![false; p.types.len()], defined: vec![false; p.types.len()] };
+    let n = p.types.len();
+    let mut scope = Scope { program: p, visible: vec![false; n], defined: vec![false; n], limits };
     for t in &p.types {
         site.check(t.rank <= MAX_RANK, "V8", || format!("rank {} is above {MAX_RANK}", t.rank))?;
     }
@@ -17,6 +19,7 @@ struct Scope<'a> {
     program: &'a Program,
     visible: Vec<bool>,
     defined: Vec<bool>,
+    limits: &'a RunLimits,
 }
 
 impl<'a> Scope<'a> {
@@ -46,6 +49,7 @@ impl<'a> Scope<'a> {
             self.define(p, site)?;
         }
         for s in &b.stmts {
+            self.limits.check().map_err(Failure::Stopped)?;
             let site = Site { op: s.op.name(), loc: s.loc.clone(), names: self.program.names.clone() };
             let want = crate::grow_stack(|| self.stmt(s, &site))?;
             for &r in &s.results {
@@ -70,7 +74,7 @@ impl<'a> Scope<'a> {
             Some(true) => Some(&self.program.types[a.index()]),
             _ => None,
         };
-        scalar::fun(f, params, what, site, &visible)
+        scalar::fun(f, params, what, site, &visible, self.limits)
     }
 
     /// A closed function that yields integers; returns how many.

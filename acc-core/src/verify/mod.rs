@@ -16,8 +16,9 @@ mod block;
 mod scalar;
 
 use crate::data::ScalarType;
-use crate::error::VerifyError;
+use crate::error::{Error, VerifyError};
 use crate::ir::{ArrayId, Loc, Names, Program};
+use crate::limits::RunLimits;
 
 /// The highest rank of an array.
 pub const MAX_RANK: usize = 9;
@@ -27,14 +28,36 @@ pub const MAX_WINDOW: usize = 1 << 20;
 
 /// Checks every rule; `pass` names the pass that made the program, if one did.
 pub fn verify(program: &Program, pass: Option<&'static str>) -> Result {
-    block::program(program).map_err(|mut e| {
-        e.pass = pass;
-        e
+    match block::program(program, &RunLimits::none()) {
+        Ok(()) => Ok(()),
+        Err(Failure::Broken(mut e)) => {
+            e.pass = pass;
+            Err(e)
+        }
+        Err(Failure::Stopped(e)) => unreachable!("there are no limits, but: {e}"),
+    }
+}
+
+/// Checks every rule, until a deadline passes or the run is cancelled.
+pub fn verify_within(program: &Program, limits: &RunLimits) -> std::result::Result<(), Error> {
+    block::program(program, limits).map_err(|failure| match failure {
+        Failure::Broken(e) => Error::Verify(e),
+        Failure::Stopped(e) => e,
     })
 }
 
 /// The outcome of a check.
 pub type Result<T = ()> = std::result::Result<T, Box<VerifyError>>;
+
+/// Why a check did not succeed.
+enum Failure {
+    Broken(Box<VerifyError>),
+    /// A limit was reached.
+    Stopped(Error),
+}
+
+/// The outcome of a part of a check.
+type Checked<T = ()> = std::result::Result<T, Failure>;
 
 /// Where a check stands: the statement that an error is reported for.
 #[derive(Clone)]
@@ -45,17 +68,18 @@ pub(crate) struct Site {
 }
 
 impl Site {
-    fn fail<T>(&self, rule: &'static str, message: impl Into<String>) -> Result<T> {
-        Err(Box::new(VerifyError { rule, op: self.op, loc: self.loc.clone(), message: message.into(), pass: None }))
+    fn fail<T>(&self, rule: &'static str, message: impl Into<String>) -> Checked<T> {
+        let error = VerifyError { rule, op: self.op, loc: self.loc.clone(), message: message.into(), pass: None };
+        Err(Failure::Broken(Box::new(error)))
     }
     /// An array in a message.
     fn array(&self, a: ArrayId) -> String {
         self.names.show(a)
     }
-    fn check(&self, ok: bool, rule: &'static str, message: impl FnOnce() -> String) -> Result {
+    fn check(&self, ok: bool, rule: &'static str, message: impl FnOnce() -> String) -> Checked {
         if ok { Ok(()) } else { self.fail(rule, message()) }
     }
-    fn types(&self, rule: &'static str, what: &str, got: &[ScalarType], want: &[ScalarType]) -> Result {
+    fn types(&self, rule: &'static str, what: &str, got: &[ScalarType], want: &[ScalarType]) -> Checked {
         self.check(got == want, rule, || format!("{what}: types {got:?} where {want:?} are wanted"))
     }
 }

@@ -1,8 +1,9 @@
 //! Rules V1, V2, V3, V5 and V6 for scalar functions.
 
-use super::{Result, Site};
+use super::{Checked as Result, Failure, Site};
 use crate::data::ScalarType;
 use crate::ir::{ArrayId, ArrayType, Fun, Node, Region, ScalarOp, Val, bitcast_exists, cast_exists};
+use crate::limits::RunLimits;
 
 /// What a function may read, and how its values are defined so far.
 struct Scope<'a> {
@@ -13,7 +14,13 @@ struct Scope<'a> {
     /// Whether a value was ever defined.
     defined: Vec<bool>,
     site: Site,
+    limits: &'a RunLimits,
+    /// Nodes until the limits are looked at again.
+    left: u32,
 }
+
+/// How many nodes are checked between two looks at the limits.
+const PAUSE: u32 = 1000;
 
 /// Checks a function: its parameters' types must be `params`; returns its results' types.
 pub(super) fn fun<'a>(
@@ -22,9 +29,11 @@ pub(super) fn fun<'a>(
     what: &str,
     site: &Site,
     arrays: &'a dyn Fn(ArrayId) -> Option<&'a ArrayType>,
+    limits: &'a RunLimits,
 ) -> Result<Vec<ScalarType>> {
     let n = f.types.len();
-    let mut scope = Scope { fun: f, arrays, visible: vec![false; n], defined: vec![false; n], site: site.clone() };
+    let (visible, defined) = (vec![false; n], vec![false; n]);
+    let mut scope = Scope { fun: f, arrays, visible, defined, site: site.clone(), limits, left: PAUSE };
     let got = scope.region_types(&f.body)?;
     site.types("V2", &format!("the parameters of `{what}`"), &got, params)?;
     scope.region(&f.body)?;
@@ -59,6 +68,16 @@ impl Scope<'_> {
         Ok(())
     }
 
+    /// Looks at the limits now and then.
+    fn pause(&mut self) -> Result {
+        self.left -= 1;
+        if self.left == 0 {
+            self.left = PAUSE;
+            self.limits.check().map_err(Failure::Stopped)?;
+        }
+        Ok(())
+    }
+
     /// Checks a region and returns its results' types; its values are visible in it alone.
     fn region(&mut self, r: &Region) -> Result<Vec<ScalarType>> {
         for &p in &r.params {
@@ -68,6 +87,7 @@ impl Scope<'_> {
             if n.loc.is_known() {
                 self.site.loc = n.loc.clone();
             }
+            self.pause()?;
             crate::grow_stack(|| self.node(n))?;
             for &v in &n.results {
                 self.define(v)?;

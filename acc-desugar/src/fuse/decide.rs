@@ -14,7 +14,9 @@ use super::uses::{By, Read, Uses};
 use super::{Fusion, Group, KERNEL_NODES, Note, What};
 use crate::contraction::Definitions;
 use acc_core::ir::{ArrayId, ArrayOp, Program, Stmt, arrays_on_demand};
+use acc_core::{Error, RunLimits};
 use join::Path;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// Where a statement's result comes from.
@@ -49,6 +51,9 @@ struct Decider<'a> {
     /// Sorted arrays, and the positions that are not computed.
     sorted: HashMap<ArrayId, ArrayId>,
     notes: Vec<Note>,
+    /// How many more uses of arrays are followed to find out what depends on what.
+    steps: Cell<usize>,
+    marks: RefCell<join::Marks>,
 }
 
 /// Every statement a kernel of its own.
@@ -68,7 +73,7 @@ pub(super) fn alone(p: &Program) -> Fusion {
     fusion
 }
 
-pub(super) fn decide(p: &Program) -> Fusion {
+pub(super) fn decide(p: &Program, limits: &RunLimits) -> Result<Fusion, Error> {
     let defs = Definitions::new(p);
     let (mut uses, mut extents) = (Uses::new(p, &defs), Extents::new(p));
     let n = uses.sites.len();
@@ -77,6 +82,7 @@ pub(super) fn decide(p: &Program) -> Fusion {
     let mut sorted: HashMap<ArrayId, ArrayId> = HashMap::new();
     let mut notes = Vec::new();
     for k in 0..n {
+        limits.check()?;
         if let Some(positions) = positions(p, &defs, &uses, &mut extents, k) {
             let result = uses.sites[k].stmt.results[0];
             notes.push(Note { array: positions, what: What::Inlined(vec![result]) });
@@ -106,11 +112,15 @@ pub(super) fn decide(p: &Program) -> Fusion {
         compactions,
         absorbed,
         sorted,
+        steps: Cell::new(join::STEPS),
+        marks: RefCell::new(join::Marks::new(n)),
     };
     for k in (0..n).rev() {
+        limits.check()?;
         d.statement(k);
     }
     for a in 0..p.types.len() {
+        limits.check()?;
         let sorted = d.sorted.contains_key(&ArrayId(a as u32));
         let element_wise = d.uses.def[a].is_some_and(|k| kind(d.uses.sites[k].stmt) == Some(Kind::Points)) && !sorted;
         if !element_wise {
@@ -118,7 +128,7 @@ pub(super) fn decide(p: &Program) -> Fusion {
             d.join_siblings(&reads);
         }
     }
-    d.finish(p)
+    Ok(d.finish(p))
 }
 
 impl Decider<'_> {

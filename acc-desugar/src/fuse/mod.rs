@@ -60,7 +60,7 @@ pub fn matrix_product(defs: &Definitions<'_>, s: &Stmt) -> Option<Contraction> {
 
 use crate::contraction::{Contraction, Definitions, contraction};
 use acc_core::ir::{ArrayId, Program, Stmt};
-use acc_core::timeline;
+use acc_core::{Error, RunLimits, timeline};
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 
@@ -189,5 +189,10 @@ impl Fusion {
 
 /// Decides for a verified program.
 pub fn fuse(program: &Program) -> Fusion {
-    timeline::pass("fuse", || decide::decide(program))
+    crate::simplify::unlimited(fuse_within(program, &RunLimits::none()))
+}
+
+/// The same, until a deadline passes or the run is cancelled.
+pub fn fuse_within(program: &Program, limits: &RunLimits) -> Result<Fusion, Error> {
+    timeline::pass("fuse", || decide::decide(program, limits))
 }

@@ -5,23 +5,26 @@
 //! * `acond` with a constant condition: its branch, in the block around.
 
 use super::Rules;
-use super::walk::map_op;
+use super::walk::{Watch, map_op};
 use acc_core::ir::{ArrayId, ArrayOp, Block, Fun, Program, ScalarOp, Stmt};
+use acc_core::{Error, RunLimits};
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-pub(super) fn pass(p: &Program, rules: &Rules) -> Program {
+pub(super) fn pass(p: &Program, rules: &Rules, limits: &RunLimits) -> Result<Program, Error> {
     if !rules.on("aliases") {
-        return p.clone();
+        return Ok(p.clone());
     }
-    let mut a = Aliases { program: p, to: HashMap::new() };
+    let mut a = Aliases { program: p, to: HashMap::new(), watch: Watch::new(limits) };
     let body = a.block(&p.body);
-    Program { types: p.types.clone(), names: p.names.clone(), body }
+    a.watch.end()?;
+    Ok(Program { types: p.types.clone(), names: p.names.clone(), body })
 }
 
 struct Aliases<'a> {
     program: &'a Program,
     to: HashMap<ArrayId, ArrayId>,
+    watch: Watch<'a>,
 }
 
 impl Aliases<'_> {
@@ -37,6 +40,9 @@ impl Aliases<'_> {
 
     fn stmts(&mut self, b: &Block, out: &mut Vec<Stmt>) {
         for s in &b.stmts {
+            if self.watch.stops() {
+                return;
+            }
             if let Some(source) = self.same_array(s) {
                 let source = self.get(source);
                 self.to.extend(s.results.iter().map(|r| (*r, source)));

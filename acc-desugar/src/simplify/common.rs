@@ -1,18 +1,20 @@
 //! Rule `common_arrays`: an operation that a block, or one around it, has done already on the same arrays.
 
 use super::Rules;
-use super::walk::map_op;
+use super::walk::{Watch, map_op};
 use acc_core::ir::{ArrayId, ArrayOp, ArrayType, Block, Fun, Program, Stmt};
+use acc_core::{Error, RunLimits};
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-pub(super) fn pass(p: &Program, rules: &Rules) -> Program {
+pub(super) fn pass(p: &Program, rules: &Rules, limits: &RunLimits) -> Result<Program, Error> {
     if !rules.on("common_arrays") {
-        return p.clone();
+        return Ok(p.clone());
     }
-    let mut c = Common { program: p, to: HashMap::new(), done: HashMap::new() };
+    let mut c = Common { program: p, to: HashMap::new(), done: HashMap::new(), watch: Watch::new(limits) };
     let body = c.block(&p.body);
-    Program { types: p.types.clone(), names: p.names.clone(), body }
+    c.watch.end()?;
+    Ok(Program { types: p.types.clone(), names: p.names.clone(), body })
 }
 
 /// An operation and the types of its results.
@@ -23,6 +25,7 @@ struct Common<'a> {
     to: HashMap<ArrayId, ArrayId>,
     /// What was done in this block and those around.
     done: HashMap<Key, Vec<ArrayId>>,
+    watch: Watch<'a>,
 }
 
 impl Common<'_> {
@@ -30,6 +33,9 @@ impl Common<'_> {
         let mut added: Vec<Key> = Vec::new();
         let mut stmts = Vec::new();
         for s in &b.stmts {
+            if self.watch.stops() {
+                break;
+            }
             let op = self.op(&s.op);
             if !comparable(&op) {
                 stmts.push(Stmt { results: s.results.clone(), op, loc: s.loc.clone() });

@@ -4,16 +4,19 @@
 
 use super::Rules;
 use super::walk::map_op;
-use acc_core::grow_stack;
 use acc_core::ir::{ArrayId, ArrayOp, Block, Names, Program, Stmt, arrays_of_fun};
+use acc_core::{Error, RunLimits, grow_stack};
 use std::collections::{HashMap, HashSet};
 
-pub(super) fn pass(p: &Program, rules: &Rules) -> Program {
+pub(super) fn pass(p: &Program, rules: &Rules, limits: &RunLimits) -> Result<Program, Error> {
     if !rules.on("dead_arrays") {
-        return p.clone();
+        return Ok(p.clone());
     }
     let live = live_arrays(&p.body);
-    renumber(&Program { types: p.types.clone(), names: p.names.clone(), body: sweep(&p.body, &live) })
+    limits.check()?;
+    let swept = Program { types: p.types.clone(), names: p.names.clone(), body: sweep(&p.body, &live) };
+    limits.check()?;
+    Ok(renumber(&swept))
 }
 
 /// A statement, or a component of a loop's state seen from inside.

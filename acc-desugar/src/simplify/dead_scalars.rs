@@ -3,18 +3,20 @@
 //! After the pass every value but the function's parameters is one that the results depend on.
 
 use super::Rules;
-use super::walk::map_funs;
+use super::walk::try_map_funs;
 use acc_core::grow_stack;
 use acc_core::ir::{Fun, Node, Program, Region, ScalarOp, Val};
+use acc_core::{Error, RunLimits};
 use std::collections::{HashMap, HashSet};
 
-pub(super) fn pass(p: &Program, rules: &Rules) -> Program {
+pub(super) fn pass(p: &Program, rules: &Rules, limits: &RunLimits) -> Result<Program, Error> {
     if !rules.on("dead_scalars") {
-        return p.clone();
+        return Ok(p.clone());
     }
-    map_funs(p, &mut |f| {
+    try_map_funs(p, &mut |f| {
+        limits.check()?;
         let live = live_values(f);
-        renumber(&Fun { types: f.types.clone(), body: sweep(&f.body, &live) })
+        Ok(renumber(&Fun { types: f.types.clone(), body: sweep(&f.body, &live) }))
     })
 }
 

@@ -3,35 +3,40 @@
 //! After the pass, a loop's regions hold no such node except literals that nothing outside uses.
 
 use super::Rules;
-use super::walk::{is_speculable, map_funs};
+use super::walk::{is_speculable, try_map_funs};
 use acc_core::ir::{Fun, Node, Program, Region, ScalarOp, Val};
+use acc_core::{Error, RunLimits};
 use std::collections::HashSet;
 
-pub(super) fn pass(p: &Program, rules: &Rules) -> Program {
+pub(super) fn pass(p: &Program, rules: &Rules, limits: &RunLimits) -> Result<Program, Error> {
     if !rules.on("invariants") {
-        return p.clone();
+        return Ok(p.clone());
     }
-    map_funs(p, &mut |f| Fun { types: f.types.clone(), body: region(&f.body) })
+    try_map_funs(p, &mut |f| {
+        limits.check()?;
+        Ok(Fun { types: f.types.clone(), body: region(&f.body, limits)? })
+    })
 }
 
-fn inner(r: &Region) -> Region {
-    acc_core::grow_stack(|| region(r))
-}
-
-fn region(r: &Region) -> Region {
+fn region(r: &Region, limits: &RunLimits) -> Result<Region, Error> {
+    let inner = |r| acc_core::grow_stack(|| region(r, limits));
     let mut nodes = Vec::new();
     for n in &r.nodes {
         let op = match &n.op {
-            ScalarOp::If { cond, then, else_ } => ScalarOp::If { cond: *cond, then: inner(then), else_: inner(else_) },
+            ScalarOp::If { cond, then, else_ } => {
+                ScalarOp::If { cond: *cond, then: inner(then)?, else_: inner(else_)? }
+            }
             ScalarOp::While { init, test, step } => {
                 // Inner loops first: what leaves them may leave this one too.
-                let (mut test, mut step) = (inner(test), inner(step));
+                let (mut test, mut step) = (inner(test)?, inner(step)?);
+                // Loops within loops are looked through once for each loop around them.
+                limits.check()?;
                 leave(&mut test, &mut nodes);
                 leave(&mut step, &mut nodes);
                 ScalarOp::While { init: init.clone(), test, step }
             }
             ScalarOp::Foreign { name, args, fallback } => {
-                ScalarOp::Foreign { name: name.clone(), args: args.clone(), fallback: inner(fallback) }
+                ScalarOp::Foreign { name: name.clone(), args: args.clone(), fallback: inner(fallback)? }
             }
             ScalarOp::Const(_)
             | ScalarOp::Prim(..)
@@ -43,7 +48,7 @@ fn region(r: &Region) -> Region {
         };
         nodes.push(Node { results: n.results.clone(), op, loc: n.loc.clone() });
     }
-    Region { params: r.params.clone(), nodes, results: r.results.clone() }
+    Ok(Region { params: r.params.clone(), nodes, results: r.results.clone() })
 }
 
 /// Moves the invariant nodes of a loop's region to the end of `before`.

@@ -29,7 +29,7 @@ pub use walk::{map_funs, map_op};
 pub(crate) use rules::opposite;
 
 use acc_core::ir::Program;
-use acc_core::timeline;
+use acc_core::{Error, RunLimits, timeline};
 use std::collections::BTreeSet;
 
 /// A rule's name and what it does.
@@ -60,8 +60,8 @@ pub const RULES: &[Rule] = &[
     rule("dead_arrays", "unused statements, results of branches and components of array loops go"),
 ];
 
-/// A pass from a program and the rules that are on.
-type Pass = fn(&Program, &Rules) -> Program;
+/// A pass from a program and the rules that are on, until a limit is reached.
+type Pass = fn(&Program, &Rules, &RunLimits) -> Result<Program, Error>;
 
 /// The passes, in order. They are repeated while something changes, up to [`ROUNDS`] times.
 const PASSES: &[(&str, Pass)] = &[
@@ -129,12 +129,18 @@ pub fn simplify(program: &Program) -> Program {
 
 /// Simplifies a verified program by the rules that are on.
 pub fn simplify_with(program: &Program, rules: &Rules) -> Program {
+    unlimited(simplify_within(program, rules, &RunLimits::none()))
+}
+
+/// The same, until a deadline passes or the run is cancelled.
+pub fn simplify_within(program: &Program, rules: &Rules, limits: &RunLimits) -> Result<Program, Error> {
     let _span = timeline::span(timeline::Kind::Pass, || "simplify");
     let mut p = program.clone();
     for _ in 0..ROUNDS {
         let before = p.clone();
         for (name, pass) in PASSES {
-            p = timeline::pass(name, || pass(&p, rules));
+            limits.check()?;
+            p = timeline::pass(name, || pass(&p, rules, limits))?;
             if cfg!(debug_assertions) {
                 check(&p, name);
             }
@@ -143,7 +149,12 @@ pub fn simplify_with(program: &Program, rules: &Rules) -> Program {
             break;
         }
     }
-    p
+    Ok(p)
+}
+
+/// What a pass makes where nothing limits it.
+pub(crate) fn unlimited<T>(outcome: Result<T, Error>) -> T {
+    outcome.unwrap_or_else(|e| unreachable!("there are no limits, but: {e}"))
 }
 
 /// The names of the passes, in order.
@@ -154,7 +165,9 @@ pub fn pass_names() -> impl Iterator<Item = &'static str> {
 /// A verified program after the passes up to the one of this name, each once; `None` if there is no such pass.
 pub fn simplify_until(program: &Program, pass: &str) -> Option<Program> {
     let last = PASSES.iter().position(|(name, _)| *name == pass)?;
-    Some(PASSES[..=last].iter().fold(program.clone(), |p, (_, pass)| pass(&p, &Rules::all())))
+    let none = RunLimits::none();
+    let run = |p: Program, (_, pass): &(&str, Pass)| unlimited(pass(&p, &Rules::all(), &none));
+    Some(PASSES[..=last].iter().fold(program.clone(), run))
 }
 
 /// In debug builds a pass that breaks a rule of the IR is named at once.

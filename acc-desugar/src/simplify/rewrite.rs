@@ -4,15 +4,18 @@
 
 use super::Rules;
 use super::rules::{LOCAL, Replace};
-use super::walk::{is_speculable, map_funs};
+use super::walk::{is_speculable, try_map_funs};
 use acc_core::data::{Lit, ScalarType};
-use acc_core::grow_stack;
 use acc_core::ir::{Fun, Loc, Node, PrimOp, Program, Region, ScalarOp, Val, Vals};
+use acc_core::{Error, RunLimits, grow_stack};
 use std::collections::HashMap;
 
-pub(super) fn pass(p: &Program, rules: &Rules) -> Program {
-    map_funs(p, &mut |f| Rewriter::run(f, rules))
+pub(super) fn pass(p: &Program, rules: &Rules, limits: &RunLimits) -> Result<Program, Error> {
+    try_map_funs(p, &mut |f| Rewriter::run(f, rules, limits))
 }
+
+/// How many nodes are rewritten between two looks at the limits.
+const PAUSE: u32 = 256;
 
 /// How many rules may follow one another at one node.
 const STEPS: usize = 16;
@@ -55,6 +58,9 @@ type Key = (ScalarOp, Vec<ScalarType>);
 struct Rewriter<'a> {
     old: &'a Fun,
     rules: &'a Rules,
+    limits: &'a RunLimits,
+    /// Nodes until the limits are looked at again.
+    left: u32,
     known: Known,
     /// From old values to new ones.
     vals: HashMap<Val, Val>,
@@ -65,11 +71,13 @@ struct Rewriter<'a> {
 }
 
 impl<'a> Rewriter<'a> {
-    fn run(old: &'a Fun, rules: &'a Rules) -> Fun {
+    fn run(old: &'a Fun, rules: &'a Rules, limits: &'a RunLimits) -> Result<Fun, Error> {
+        limits.check()?;
         let known = Known { types: Vec::new(), definitions: HashMap::new() };
-        let mut r = Rewriter { old, rules, known, vals: HashMap::new(), done: HashMap::new(), added: Vec::new() };
-        let body = r.region(&old.body);
-        Fun { types: r.known.types, body }
+        let (vals, done, added) = (HashMap::new(), HashMap::new(), Vec::new());
+        let mut r = Rewriter { old, rules, limits, left: PAUSE, known, vals, done, added };
+        let body = r.region(&old.body)?;
+        Ok(Fun { types: r.known.types, body })
     }
 
     fn fresh(&mut self, ty: ScalarType) -> Val {
@@ -77,7 +85,7 @@ impl<'a> Rewriter<'a> {
         Val(self.known.types.len() as u32 - 1)
     }
 
-    fn region(&mut self, r: &Region) -> Region {
+    fn region(&mut self, r: &Region) -> Result<Region, Error> {
         let mut params = Vec::new();
         for &p in &r.params {
             let v = self.fresh(self.old.ty(p));
@@ -86,33 +94,38 @@ impl<'a> Rewriter<'a> {
         }
         self.added.push(Vec::new());
         let mut nodes = Vec::new();
-        let results = self.inline(r, &mut nodes).to_vec();
+        let results = self.inline(r, &mut nodes)?.to_vec();
         for key in self.added.pop().into_iter().flatten() {
             self.done.remove(&key);
         }
-        Region { params, nodes, results }
+        Ok(Region { params, nodes, results })
     }
 
     /// Rewrites the nodes of a region onto the end of `nodes`; returns its results.
-    fn inline(&mut self, r: &Region, nodes: &mut Vec<Node>) -> Vals {
+    fn inline(&mut self, r: &Region, nodes: &mut Vec<Node>) -> Result<Vals, Error> {
         for n in &r.nodes {
-            let results = grow_stack(|| self.node(n, nodes));
+            self.left -= 1;
+            if self.left == 0 {
+                self.left = PAUSE;
+                self.limits.check()?;
+            }
+            let results = grow_stack(|| self.node(n, nodes))?;
             self.vals.extend(n.results.iter().copied().zip(results));
         }
-        r.results.iter().map(|v| self.vals[v]).collect()
+        Ok(r.results.iter().map(|v| self.vals[v]).collect())
     }
 
-    fn node(&mut self, n: &Node, nodes: &mut Vec<Node>) -> Vals {
-        match &n.op {
-            ScalarOp::If { cond, then, else_ } => self.conditional(n, self.vals[cond], then, else_, nodes),
+    fn node(&mut self, n: &Node, nodes: &mut Vec<Node>) -> Result<Vals, Error> {
+        Ok(match &n.op {
+            ScalarOp::If { cond, then, else_ } => self.conditional(n, self.vals[cond], then, else_, nodes)?,
             ScalarOp::While { init, test, step } => {
                 let init = init.iter().map(|v| self.vals[v]).collect();
-                let (test, step) = (self.region(test), self.region(step));
+                let (test, step) = (self.region(test)?, self.region(step)?);
                 self.push(n, ScalarOp::While { init, test, step }, nodes)
             }
             ScalarOp::Foreign { name, args, fallback } => {
                 let args = args.iter().map(|v| self.vals[v]).collect();
-                let fallback = self.region(fallback);
+                let fallback = self.region(fallback)?;
                 self.push(n, ScalarOp::Foreign { name: name.clone(), args, fallback }, nodes)
             }
             ScalarOp::Const(_)
@@ -126,7 +139,7 @@ impl<'a> Rewriter<'a> {
                 let types = n.results.iter().map(|&v| self.old.ty(v)).collect();
                 self.emit(op, types, &n.loc, nodes)
             }
-        }
+        })
     }
 
     /// A node with regions, as it is.
@@ -136,16 +149,23 @@ impl<'a> Rewriter<'a> {
         results
     }
 
-    fn conditional(&mut self, n: &Node, cond: Val, then: &Region, else_: &Region, nodes: &mut Vec<Node>) -> Vals {
+    fn conditional(
+        &mut self,
+        n: &Node,
+        cond: Val,
+        then: &Region,
+        else_: &Region,
+        nodes: &mut Vec<Node>,
+    ) -> Result<Vals, Error> {
         if self.rules.on("branches")
             && let Some(c) = self.known.lit(cond)
         {
             return self.inline(if c.bits != 0 { then } else { else_ }, nodes);
         }
-        let (mut then, mut else_) = (self.region(then), self.region(else_));
+        let (mut then, mut else_) = (self.region(then)?, self.region(else_)?);
         let small = work(&then).and_then(|t| Some(t + work(&else_)?)).is_some_and(|w| w <= SMALL);
         if !(self.rules.on("small_branches") && small) {
-            return self.push(n, ScalarOp::If { cond, then, else_ }, nodes);
+            return Ok(self.push(n, ScalarOp::If { cond, then, else_ }, nodes));
         }
         nodes.append(&mut then.nodes);
         nodes.append(&mut else_.nodes);
@@ -154,7 +174,7 @@ impl<'a> Rewriter<'a> {
             let ty = self.known.ty(then);
             results.extend(self.emit(ScalarOp::Select { cond, then, else_ }, vec![ty], &n.loc, nodes));
         }
-        results
+        Ok(results)
     }
 
     /// A node without regions: by the local rules, then by what is computed already.

@@ -1,7 +1,7 @@
 //! Programs and their operations, rebuilt with parts replaced.
 
-use acc_core::grow_stack;
-use acc_core::ir::{ArrayId, ArrayOp, Block, Boundary, Fun, Program, ScalarOp, StencilInput, Stmt};
+use acc_core::ir::{ArrayId, ArrayOp, Block, Boundary, Fun, Program, Region, ScalarOp, StencilInput, Stmt};
+use acc_core::{Error, RunLimits, grow_stack};
 
 /// Whether a node may be evaluated where it was not: it cannot fault, it ends, and it evaluates no array.
 pub(super) fn is_speculable(op: &ScalarOp) -> bool {
@@ -16,9 +16,49 @@ pub(super) fn is_speculable(op: &ScalarOp) -> bool {
     }
 }
 
+/// Looks at the limits of a run for a pass that goes from statement to statement, and remembers which one was reached.
+pub(super) struct Watch<'a> {
+    limits: &'a RunLimits,
+    reached: Option<Error>,
+}
+
+impl<'a> Watch<'a> {
+    pub(super) fn new(limits: &'a RunLimits) -> Watch<'a> {
+        Watch { limits, reached: None }
+    }
+
+    /// Whether the pass is to leave off; what it has made is then of no use.
+    pub(super) fn stops(&mut self) -> bool {
+        if self.reached.is_none() {
+            self.reached = self.limits.check().err();
+        }
+        self.reached.is_some()
+    }
+
+    /// The limit that was reached, if one was.
+    pub(super) fn end(self) -> Result<(), Error> {
+        self.reached.map_or(Ok(()), Err)
+    }
+}
+
 /// The program with every scalar function replaced.
 pub fn map_funs(p: &Program, f: &mut dyn FnMut(&Fun) -> Fun) -> Program {
     Program { types: p.types.clone(), names: p.names.clone(), body: block_funs(&p.body, f) }
+}
+
+/// The same with functions that may fail: the first error ends it.
+pub(super) fn try_map_funs<E>(p: &Program, f: &mut dyn FnMut(&Fun) -> Result<Fun, E>) -> Result<Program, E> {
+    let mut failed = None;
+    let mapped = map_funs(p, &mut |fun| {
+        // After an error nothing is of use: what is left becomes nothing, at no cost.
+        let outcome = if failed.is_none() { f(fun).map_err(|e| failed = Some(e)) } else { Err(()) };
+        let nothing = Region { params: Vec::new(), nodes: Vec::new(), results: Vec::new() };
+        outcome.unwrap_or(Fun { types: Vec::new(), body: nothing })
+    });
+    match failed {
+        Some(e) => Err(e),
+        None => Ok(mapped),
+    }
 }
 
 fn block_funs(b: &Block, f: &mut dyn FnMut(&Fun) -> Fun) -> Block {

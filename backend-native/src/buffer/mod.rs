@@ -6,11 +6,12 @@ mod block;
 
 use block::{Block, size_class};
 
+use crate::fork;
 use acc_core::data::{Column, ColumnOwner, ColumnSlice, HasScalarType, ScalarType};
 use acc_core::{Charge, Error, Meter};
 use std::any::Any;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 use backend_native_lanes::all_types;
 pub(crate) use backend_native_lanes::memory::{AlignedVec, OutSlice};
@@ -37,14 +38,11 @@ impl Pool {
         let full = || Error::no_memory(len, size_of::<T>());
         let class = len.checked_mul(size_of::<T>()).and_then(size_class).ok_or_else(full)?;
         let charge = meter.charge((len * size_of::<T>()) as u64)?;
-        let recycled = {
-            let mut free = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            let block = free.blocks.get_mut(&(T::TYPE, class)).and_then(Vec::pop);
-            if block.is_some() {
-                free.held -= class;
-            }
-            block
-        };
+        let recycled = self.free().and_then(|mut free| {
+            let block = free.blocks.get_mut(&(T::TYPE, class)).and_then(Vec::pop)?;
+            free.held -= class;
+            Some(block)
+        });
         let block = match recycled {
             Some(b) => b,
             None => Block::new(class).ok_or_else(full)?,
@@ -52,8 +50,21 @@ impl Pool {
         Ok(Buffer { block: Some(block), len, pool: self.clone(), charge, of: std::marker::PhantomData })
     }
 
+    /// What may be used again. None where its lock may be held by a thread that is not there: blocks come from the system
+    /// then, and go back to it.
+    fn free(&self) -> Option<MutexGuard<'_, Free>> {
+        if !fork::is_child() {
+            return Some(self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        }
+        match self.0.try_lock() {
+            Ok(free) => Some(free),
+            Err(TryLockError::Poisoned(free)) => Some(free.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
+
     fn put(&self, ty: ScalarType, block: Block) {
-        let mut free = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(mut free) = self.free() else { return };
         if free.held + block.bytes > POOL_BYTES {
             // Drops everything kept: sizes that a program used once do not crowd out those it uses now.
             free.blocks.clear();

@@ -69,7 +69,9 @@ mod tests {
                yield r
              }}"
         );
-        let plan = lower(&parse("test", &text).unwrap(), crate::Options::default().settings()).unwrap();
+        let plan =
+            lower(&parse("test", &text).unwrap(), crate::Options::default().settings(), &acc_core::RunLimits::none())
+                .unwrap();
         plan.launches().next().unwrap().kernel.lies_across()
     }
 

@@ -231,7 +231,9 @@ mod tests {
     }
 
     fn kernel(text: &str) -> Kernel {
-        let plan = lower(&parse("test", text).unwrap(), crate::Options::default().settings()).unwrap();
+        let plan =
+            lower(&parse("test", text).unwrap(), crate::Options::default().settings(), &acc_core::RunLimits::none())
+                .unwrap();
         plan.launches().next().unwrap().kernel.clone()
     }
 

@@ -1,108 +1,144 @@
 //! Compiling kernels: one thread compiles, in the order asked; code is kept by the text it comes from.
 
 use super::c::{Engine, Loaded};
+use super::cache::{self, Cache, Key};
 use super::code::Entry;
-use super::disk::Disk;
-use super::hash::hash;
-use super::{find, note_defect, passes};
-use acc_core::timeline;
+use super::find::{self, Found};
+use super::later::Later;
+use super::{note_defect, passes};
+use crate::fork;
+use acc_core::{RunLimits, timeline};
 use std::collections::{HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Sender, channel};
-use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Kernels whose code is kept though no program in use has it.
 const KEPT: usize = 512;
+/// Bytes of their texts.
+const KEPT_BYTES: usize = 32 << 20;
 
 /// LLVM recurses over what it compiles, and callers may have little stack left.
 const STACK: usize = 64 << 20;
 
 /// The machine code of a module, once it is there; none if LLVM refused it.
-pub(super) type Slot = OnceLock<Option<Entry>>;
+pub(super) type Slot = Later<Option<Entry>>;
 
 struct Request {
-    text: String,
-    key: u128,
+    text: Arc<str>,
     slot: Arc<Slot>,
 }
 
 /// The code of this process.
 struct Service {
-    cache: Mutex<Cache>,
+    slots: Mutex<Slots>,
     /// To the thread that compiles; none if it could not be started.
     requests: Option<Mutex<Sender<Request>>>,
 }
 
+/// The code of modules, by their whole text: two modules never share it because something shorter is equal.
 #[derive(Default)]
-struct Cache {
-    slots: HashMap<u128, Arc<Slot>>,
+struct Slots {
+    slots: HashMap<Arc<str>, Arc<Slot>>,
     /// From the first asked for to the last.
-    order: VecDeque<u128>,
+    order: VecDeque<Arc<str>>,
+    /// Bytes of the texts.
+    bytes: usize,
+}
+
+impl Slots {
+    /// Adds the slot of a text that has none; those asked for first make room.
+    fn add(&mut self, text: Arc<str>, slot: Arc<Slot>) {
+        self.bytes += text.len();
+        self.slots.insert(text.clone(), slot);
+        self.order.push_back(text);
+        while self.order.len() > KEPT || self.bytes > KEPT_BYTES {
+            let Some(oldest) = self.order.pop_front() else { break };
+            self.bytes -= oldest.len();
+            self.slots.remove(&oldest);
+        }
+    }
 }
 
 static SERVICE: LazyLock<Service> = LazyLock::new(|| {
     let (sender, receiver) = channel::<Request>();
     let worker = std::thread::Builder::new().name("acc-compile".to_string()).stack_size(STACK).spawn(move || {
-        let disk = Disk::open();
+        let llvm = find::llvm();
+        let disk = cache::of_process().as_ref().ok();
         for request in receiver {
             // Somebody may wait for the slot, whatever happens.
-            let code = catch_unwind(AssertUnwindSafe(|| {
-                find::llvm().engine.as_ref().and_then(|engine| code(engine, disk.as_ref(), &request))
-            }));
-            let _ = request.slot.set(code.ok().flatten().map(Entry::new));
+            let code =
+                catch_unwind(AssertUnwindSafe(|| llvm.engine.as_ref().and_then(|engine| code(engine, disk, &request))));
+            request.slot.set(code.ok().flatten().map(Entry::new));
         }
     });
-    Service { cache: Mutex::default(), requests: worker.ok().map(|_| Mutex::new(sender)) }
+    Service { slots: Mutex::default(), requests: worker.ok().map(|_| Mutex::new(sender)) }
 });
 
+/// The LLVM of this process, which the compiling thread looks for; none if it has not found out yet. Within limits that is
+/// waited for.
+pub(super) fn llvm(wait: Option<&RunLimits>) -> Option<&'static Found> {
+    if let Some(found) = find::known() {
+        return Some(found);
+    }
+    if fork::is_child() {
+        return None;
+    }
+    SERVICE.requests.as_ref()?;
+    wait.and_then(find::wait)
+}
+
 /// The code of a module, asked for now if it was not before; `None` if there is nobody to compile it.
-pub(super) fn request(engine: &Engine, text: String) -> Option<Arc<Slot>> {
-    let (major, minor, patch) = engine.version;
-    let machine = format!("{major}.{minor}.{patch} {} {} {}", engine.cpu, engine.features, passes(major));
-    let key = hash(&[GENERATOR, &machine, &text]);
+pub(super) fn request(text: String) -> Option<Arc<Slot>> {
+    if fork::is_child() {
+        return None;
+    }
     let service = &*SERVICE;
-    let slot = {
-        let mut cache = service.cache.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = cache.slots.get(&key) {
-            return Some(known.clone());
-        }
-        let slot = Arc::new(Slot::new());
-        cache.slots.insert(key, slot.clone());
-        cache.order.push_back(key);
-        if cache.order.len() > KEPT
-            && let Some(oldest) = cache.order.pop_front()
-        {
-            cache.slots.remove(&oldest);
-        }
-        slot
-    };
     let sender = service.requests.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner);
-    sender.send(Request { text, key, slot: slot.clone() }).ok()?;
+    let text: Arc<str> = text.into();
+    let mut slots = service.slots.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = slots.slots.get(&text) {
+        return Some(known.clone());
+    }
+    let slot = Arc::new(Slot::default());
+    // A slot that nobody fills must not be found later.
+    sender.send(Request { text: text.clone(), slot: slot.clone() }).ok()?;
+    slots.add(text, slot.clone());
     Some(slot)
 }
 
 /// Changes whenever the same text comes to mean other code: with the arguments of entries, or how objects are kept.
-const GENERATOR: &str = concat!("acc ", env!("CARGO_PKG_VERSION"), " 4");
+const GENERATOR: &str = concat!("acc ", env!("CARGO_PKG_VERSION"), " 5");
 
 /// The code of a module: from the disk, or compiled and kept there.
-fn code(engine: &Arc<Engine>, disk: Option<&Disk>, request: &Request) -> Option<Loaded> {
-    if let Some(object) = disk.and_then(|d| d.get(request.key)) {
+fn code(engine: &Arc<Engine>, disk: Option<&Cache>, request: &Request) -> Option<Loaded> {
+    let passes = passes(engine.version.0);
+    // All that the code depends on. Of a library that cannot be told from others, nothing is kept.
+    let kept = disk.zip(engine.identity()).map(|(disk, library)| {
+        let key = Key::new(&[GENERATOR, &library, &engine.generation(), passes, &request.text]);
+        (disk, key)
+    });
+    if let Some((disk, key)) = &kept
+        && let Some(object) = disk.get(key)
+    {
         match engine.load(&object) {
             Ok(loaded) => {
                 READ.fetch_add(1, Ordering::Relaxed);
                 return Some(loaded);
             }
-            Err(_) => disk.into_iter().for_each(|d| d.forget(request.key)),
+            Err(_) => disk.forget(key),
         }
     }
     let span = timeline::span(timeline::Kind::Pass, || "compile");
     let start = Instant::now();
-    let object = engine.object(&request.text, passes(engine.version.0));
+    let object = engine.object(&request.text, passes);
     let loaded = object.and_then(|object| {
         let loaded = engine.load(&object)?;
-        disk.into_iter().for_each(|d| d.put(request.key, &object));
+        if let Some((disk, key)) = &kept {
+            disk.put(key, &object);
+        }
         Ok(loaded)
     });
     drop(span);

@@ -1,10 +1,15 @@
 //! Finding an LLVM at run time: one library after the other is tried, until one compiles and runs a small kernel.
+//!
+//! Libraries run code when they are loaded. So nothing that is tried is chosen by the folder that a process happens to be in:
+//! no program is asked, and paths are absolute.
 
 use super::c::{self, Engine};
+use super::later::Later;
 use super::passes;
+use crate::fork;
+use acc_core::RunLimits;
 use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 /// The environment variable that names the library to use; `off` for none.
 const LIBRARY: &str = "ACC_LLVM";
@@ -19,10 +24,26 @@ pub(super) struct Found {
     pub refused: Vec<(PathBuf, String)>,
 }
 
+static FOUND: Later<Found> = Later::new();
+
 /// The LLVM of this process, looked for once.
 pub(super) fn llvm() -> &'static Found {
-    static FOUND: OnceLock<Found> = OnceLock::new();
+    static NONE: Found = Found { engine: None, refused: Vec::new() };
+    if fork::is_child() {
+        // A thread that is not here may have begun to look.
+        return FOUND.get().unwrap_or(&NONE);
+    }
     FOUND.get_or_init(search)
+}
+
+/// The same if it has been looked for.
+pub(super) fn known() -> Option<&'static Found> {
+    FOUND.get()
+}
+
+/// The same if another thread finds it within limits.
+pub(super) fn wait(limits: &RunLimits) -> Option<&'static Found> {
+    FOUND.wait(limits)
 }
 
 fn search() -> Found {
@@ -30,7 +51,9 @@ fn search() -> Found {
     let mut tried: Vec<PathBuf> = Vec::new();
     for place in places() {
         for path in place() {
-            let same = path.canonicalize().unwrap_or_else(|_| path.clone());
+            // A name alone is for the dynamic loader, and no file of the current folder.
+            let same = Some(&path).filter(|p| p.is_absolute()).and_then(|p| p.canonicalize().ok());
+            let same = same.unwrap_or_else(|| path.clone());
             if tried.contains(&same) {
                 continue;
             }
@@ -64,16 +87,21 @@ fn build_toolchain() -> Vec<PathBuf> {
     option_env!("ACC_BUILD_SYSROOT").map_or_else(Vec::new, |root| libraries(Path::new(root)))
 }
 
+/// The toolchain whose `rustc` is the first on the search path. It is not asked: what `rustup` has there would look for
+/// settings in the current folder, and so would run what somebody else put there.
 fn current_toolchain() -> Vec<PathBuf> {
-    let said = Command::new("rustc").args(["--print", "sysroot"]).output();
-    let root = said.ok().filter(|s| s.status.success()).and_then(|s| String::from_utf8(s.stdout).ok());
-    root.map_or_else(Vec::new, |root| libraries(Path::new(root.trim())))
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut folders = std::env::split_paths(&path).filter(|folder| folder.is_absolute());
+    let rustc = folders.find_map(|folder| folder.join("rustc").canonicalize().ok());
+    // That of `rustup` itself has no library beside it.
+    rustc.as_deref().and_then(|rustc| rustc.parent()?.parent()).map_or_else(Vec::new, libraries)
 }
 
 fn other_toolchains() -> Vec<PathBuf> {
     #[allow(deprecated)] // Was wrong on Windows alone, where no library is loaded.
     let home =
         std::env::var_os("RUSTUP_HOME").map(PathBuf::from).or_else(|| Some(std::env::home_dir()?.join(".rustup")));
+    let home = home.filter(|home| home.is_absolute());
     let Some(entries) = home.and_then(|h| std::fs::read_dir(h.join("toolchains")).ok()) else { return Vec::new() };
     let mut roots: Vec<PathBuf> = entries.flatten().map(|e| e.path()).collect();
     roots.sort();
@@ -109,8 +137,11 @@ fn system() -> Vec<PathBuf> {
     paths.into_iter().map(PathBuf::from).collect()
 }
 
-/// Loads a library and tries it.
+/// Loads a library and tries it: a name alone is looked for where the system has its libraries.
 fn open(path: &Path) -> Result<Arc<Engine>, String> {
+    if !path.is_absolute() && path.components().count() > 1 {
+        return Err("it is no absolute path, and would be another file in another folder".to_string());
+    }
     let engine = Arc::new(Engine::open(path)?);
     probe(&engine)?;
     Ok(engine)
@@ -136,3 +167,6 @@ fn probe(engine: &Arc<Engine>) -> Result<(), String> {
         _ => Err(format!("a small kernel yields {said} and {x:?}")),
     }
 }
+
+#[cfg(all(test, unix))]
+mod tests;

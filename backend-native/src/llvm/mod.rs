@@ -2,22 +2,22 @@
 //!
 //! * `find` looks for a shared library of LLVM. Nothing is linked: without one the tile executor runs everything.
 //! * `emit` writes a kernel as the text of an LLVM module.
-//! * `compile` asks for its machine code: from memory, from the `disk`, or from LLVM, through its C interface (`c`).
+//! * `compile` asks for its machine code: from memory, from the `cache` on the disk, or from LLVM, through its C interface (`c`).
 //! * `code` binds the code's arguments, and runs it on a part of an index space.
 //!
 //! The executor yields the same bits as the tile executor. What it does not compile, and what declines
 //! at run time because something in it faults, that one runs.
 
 mod c;
+mod cache;
 pub(crate) mod code;
 mod compile;
-mod disk;
 mod emit;
 mod find;
-mod hash;
+mod later;
 
+pub use cache::cache;
 pub use compile::{Counts, counts};
-pub use disk::folder;
 pub(crate) use emit::{
     BLOCK, Emitted, Form, PANEL, Word, axis_turned, between, has_own_lines, leaves_apart, reads_channels,
     reads_element_by_element,
@@ -25,9 +25,10 @@ pub(crate) use emit::{
 
 use crate::kernel::Kernel;
 use acc_core::ir::ArrayId;
-use acc_core::timeline;
+use acc_core::{RunLimits, timeline};
 use code::Entry;
 use compile::Slot;
+use find::Found;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -107,9 +108,10 @@ pub struct Library {
 
 /// Looks for an LLVM, once per process, and says what was found.
 ///
-/// In order: the library that the environment variable `ACC_LLVM` names, and then no other (`off` for none); that of
-/// the Rust toolchain that built this crate; of the toolchain in use, of those that rustup has; the system's, from
-/// version 22 down to 17. The first that compiles and runs a small kernel is used.
+/// In order: the library that the environment variable `ACC_LLVM` names (an absolute path, or a name that the dynamic loader
+/// looks for), and then no other (`off` for none); that of the Rust toolchain that built this crate; of the one whose `rustc`
+/// is first on the search path, of those that rustup has; the system's, from version 22 down to 17. The first that compiles
+/// and runs a small kernel is used. No program is run, and nothing is looked for in the current folder.
 pub fn status() -> Status {
     let found = find::llvm();
     let library = found.engine.as_ref().map(|e| Library {
@@ -156,10 +158,10 @@ pub(crate) fn left_to_tiles(kernel: &Kernel) -> Option<String> {
 }
 
 /// Asks for a kernel's code; the error says why there is none.
-fn compile(kernel: &Kernel, form: Form) -> Result<Compiled, String> {
-    let engine = find::llvm().engine.as_ref().ok_or("no LLVM is found")?;
+fn compile(kernel: &Kernel, form: Form, llvm: &Found) -> Result<Compiled, String> {
+    let engine = llvm.engine.as_ref().ok_or("no LLVM is found")?;
     let Emitted { text, words } = timeline::pass("emit", || emit::emit(kernel, form, &engine.target))?;
-    let slot = compile::request(engine, text).ok_or("the compiling thread cannot be started")?;
+    let slot = compile::request(text).ok_or("the compiling thread cannot be started")?;
     let mut arrays: Vec<ArrayId> = words
         .iter()
         .filter_map(|word| match *word {
@@ -180,12 +182,20 @@ fn compile(kernel: &Kernel, form: Form) -> Result<Compiled, String> {
 pub(crate) struct Codes([OnceLock<Option<Compiled>>; Form::COUNT]);
 
 impl Codes {
-    /// The code in a form, asked for now if it was not before; none if there is none, or if it is not there yet and is
-    /// not to be waited for.
-    pub(crate) fn get(&self, form: Form, kernel: &Kernel, wait: bool) -> Option<&Compiled> {
-        let compiled = self.0.get(form.number())?.get_or_init(|| compile(kernel, form).ok()).as_ref()?;
-        if wait {
-            compiled.slot.wait();
+    /// The code in a form, asked for now if it was not before; none if there is none, or if it is not there yet. Within
+    /// limits, if any, it is waited for; it is made in any case.
+    pub(crate) fn get(&self, form: Form, kernel: &Kernel, wait: Option<&RunLimits>) -> Option<&Compiled> {
+        let code = self.0.get(form.number())?;
+        let compiled = match code.get() {
+            Some(asked) => asked,
+            None => {
+                let llvm = compile::llvm(wait)?;
+                code.get_or_init(|| compile(kernel, form, llvm).ok())
+            }
+        };
+        let compiled = compiled.as_ref()?;
+        if let Some(limits) = wait {
+            compiled.slot.wait(limits);
         }
         compiled.entry().map(|_| compiled)
     }

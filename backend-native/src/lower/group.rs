@@ -15,6 +15,7 @@ impl Lowering<'_> {
     /// The kernel of some statements, those of the epilogue last.
     pub(super) fn kernel_of(&self, stmts: &[&Stmt]) -> Result<Work, Error> {
         let mut kernel = self.kernel(stmts)?;
+        self.limits.check()?;
         let check = |kernel: &Kernel| {
             kernel::verify(kernel)
                 .map_err(|message| defect(format!("kernel of {}: {message}\n{kernel}", stmts[0].results[0])))
@@ -39,7 +40,9 @@ impl Lowering<'_> {
             Finish::Scatter { .. } | Finish::Compact | Finish::Segments { .. } => None,
             Finish::Store | Finish::Fold { .. } | Finish::Scan { .. } => None,
         });
+        self.limits.check()?;
         let element = elements(&kernel);
+        self.limits.check()?;
         let scans = matches!(kernel.axes.last(), Some(AxisKind::Scan(_)));
         let at_once = scans || kernel.outputs.iter().any(|o| matches!(o.finish, Finish::Compact));
         let epilogue = kernel.epilogue.as_ref().filter(|_| at_once).map(|e| code(&e.body));
@@ -152,7 +155,7 @@ impl Lowering<'_> {
             let stored = !group.transient.contains(&result);
             outputs.push(self.output(s, from..results.len(), self.finish(s)?, stored));
         }
-        let element = self.finished(b, results);
+        let element = self.finished(b, results)?;
         let epilogue = if last.is_empty() { None } else { Some(self.epilogue(&outputs, &last, &group)?) };
         let mut fused: Vec<ArrayId> = Vec::new();
         for s in stmts {
@@ -250,7 +253,7 @@ impl Lowering<'_> {
         let mut b = Builder::over_axes(self.program.ty(defaults).rank, loc.clone());
         let point = b.params();
         let results = Elements::new(self, point.clone(), &[]).read(&mut b, defaults, &point)?;
-        Ok(Initial::Computed(self.finished(b, results)))
+        Ok(Initial::Computed(self.finished(b, results)?))
     }
 
     /// The kernel that stores what an epilogue computes, element by element, of results that are complete.
@@ -262,7 +265,7 @@ impl Lowering<'_> {
         let mut elements = Elements::new(self, point.clone(), &own);
         let (results, outputs) = self.points(&mut b, &mut elements, &point, last)?;
         let (axes, loops) = (vec![AxisKind::Parallel; rank], kernel::row_major(rank));
-        Ok(Kernel { axes, loops, element: self.finished(b, results), outputs, epilogue: None, fused: Vec::new() })
+        Ok(Kernel { axes, loops, element: self.finished(b, results)?, outputs, epilogue: None, fused: Vec::new() })
     }
 
     /// Computes element-wise statements at a point of their results, and stores them.
@@ -301,7 +304,7 @@ impl Lowering<'_> {
         }
         let (results, outputs) = self.points(&mut b, &mut elements, &point, last)?;
         let order = group.order.clone();
-        Ok(Epilogue { body: self.finished(b, results), leaves: types.len(), outputs, order })
+        Ok(Epilogue { body: self.finished(b, results)?, leaves: types.len(), outputs, order })
     }
 }
 

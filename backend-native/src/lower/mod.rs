@@ -22,7 +22,7 @@ use acc_core::data::ScalarType;
 use acc_core::ir::{
     ArrayId, ArrayOp, ArrayType, Block, ForeignFun, Fun, Loc, Program, Stmt, arrays_needed, strict_statements,
 };
-use acc_core::{Error, timeline};
+use acc_core::{Error, RunLimits, timeline};
 use acc_desugar::contraction::{Contraction, Definitions};
 use acc_desugar::fuse::{Fusion, Note};
 use element::Elements;
@@ -239,10 +239,11 @@ pub(crate) struct Settings {
     pub relaxed: bool,
 }
 
-/// Lowers a program.
-pub(crate) fn lower(program: &Program, settings: Settings) -> Result<Plan, Error> {
+/// Lowers a program, within the limits of a run.
+pub(crate) fn lower(program: &Program, settings: Settings, limits: &RunLimits) -> Result<Plan, Error> {
     let _span = timeline::span(timeline::Kind::Pass, || "lower");
     let fusion = if settings.fuse { acc_desugar::fuse::fuse(program) } else { Fusion::none(program) };
+    limits.check()?;
     let mut plan = Plan {
         steps: Vec::new(),
         def: vec![None; program.types.len()],
@@ -263,7 +264,7 @@ pub(crate) fn lower(program: &Program, settings: Settings) -> Result<Plan, Error
     let products = settings.fuse.then(|| Definitions::new(program));
     let absorbed = fusion.compactions().flat_map(|(_, c)| c.absorbed.iter().chain([&c.defaults])).copied().collect();
     let free_arrays = RefCell::default();
-    let lowering = Lowering { program, fusion: &fusion, settings, stmts, products, absorbed, free_arrays };
+    let lowering = Lowering { program, fusion: &fusion, settings, limits, stmts, products, absorbed, free_arrays };
     plan.body = lowering.block(&program.body, &mut plan)?;
     lowering.marks(&mut plan);
     Ok(plan)
@@ -285,6 +286,7 @@ struct Lowering<'a> {
     program: &'a Program,
     fusion: &'a Fusion,
     settings: Settings,
+    limits: &'a RunLimits,
     /// The statement that defines an array.
     stmts: Vec<Option<&'a Stmt>>,
     /// The same, to find matrix products; none where a kernel is to be a loop nest.
@@ -306,6 +308,7 @@ impl<'a> Lowering<'a> {
         let mut step_is_strict = Vec::new();
         let units = self.units(b);
         for unit in &units {
+            self.limits.check()?;
             let stmts: Vec<&Stmt> = unit.iter().map(|&k| &b.stmts[k]).collect();
             let work = match stmts[..] {
                 [s] => self.work(s, plan)?,
@@ -450,18 +453,23 @@ impl<'a> Lowering<'a> {
     }
 
     /// A body as it will run. Without fusion it does all that its functions say, so that its faults are theirs.
-    fn finished(&self, b: kernel::Builder, results: Vec<acc_core::ir::Val>) -> Body {
+    fn finished(&self, b: kernel::Builder, results: Vec<acc_core::ir::Val>) -> Result<Body, Error> {
+        // Bodies may be long, and take a while step by step.
+        self.limits.check()?;
         let keep = if self.settings.fuse { kernel::Keep::Checks } else { kernel::Keep::Partial };
-        let mut body = kernel::expand(b.finish(results, keep));
+        let body = b.finish(results, keep);
+        self.limits.check()?;
+        let mut body = kernel::expand(body);
         body.relaxed = self.settings.relaxed;
-        if self.settings.checks { body } else { body.unchecked() }
+        self.limits.check()?;
+        Ok(if self.settings.checks { body } else { body.unchecked() })
     }
 
     /// A closed function, ready to run with one lane.
     fn closed(&self, f: &Fun, loc: &Loc) -> Result<Closed, Error> {
         let mut b = kernel::Builder::with_params(&[], loc.clone());
         let results = b.inline(f, &[], &mut Elements::new(self, Vec::new(), &[]))?;
-        let body = self.finished(b, results);
+        let body = self.finished(b, results)?;
         let known: Option<Bits> =
             body.region.results.iter().map(|v| body.consts.iter().find(|(c, _)| c == v).map(|(_, l)| l.bits)).collect();
         Ok(match known {
@@ -477,7 +485,7 @@ impl<'a> Lowering<'a> {
         let mut b = kernel::Builder::with_params(&[leaves, leaves].concat(), loc.clone());
         let params = b.params();
         let results = b.inline(f, &params, &mut Loads)?;
-        Ok(self.finished(b, results))
+        self.finished(b, results)
     }
 }
 

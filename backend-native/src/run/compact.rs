@@ -4,6 +4,7 @@
 //! An epilogue is computed of the elements as they are written.
 
 use super::launch::{Columns, Job, JobEpilogue, JobOutput, Outs, finish, first_event, give, take};
+use super::lists::{collected, filled};
 use super::store::STREAM;
 use crate::buffer::AnyBuffer;
 use crate::kernel::Epilogue;
@@ -65,11 +66,11 @@ fn space(job: &Job<'_>) -> Space {
 pub(crate) fn count(job: &Job<'_>) -> Result<Counts, Stop> {
     let (n, space) = (points(job), space(job));
     let Some(o) = job.outputs.first() else { return Ok(Counts(vec![0])) };
-    let mut kept = vec![0usize; n.div_ceil(CHUNK)];
+    let mut kept = filled(0usize, n.div_ceil(CHUNK))?;
     let call = job.call(Form::Count);
     job.cx.tasks(
         job.cx.parallel(n, job.launch.cost),
-        kept.iter_mut().enumerate().collect(),
+        collected(kept.iter_mut().enumerate())?,
         || None,
         |machine, (chunk, kept)| {
             let (first, end) = (chunk * CHUNK, n.min((chunk + 1) * CHUNK));
@@ -81,13 +82,12 @@ pub(crate) fn count(job: &Job<'_>) -> Result<Counts, Stop> {
             Ok(())
         },
     )?;
-    let mut counts = vec![0];
     let mut total = 0;
-    for k in kept {
+    let sums = kept.iter().map(|k| {
         total += k;
-        counts.push(total);
-    }
-    Ok(Counts(counts))
+        total
+    });
+    Ok(Counts(collected(std::iter::once(0).chain(sums))?))
 }
 
 fn part(job: &Job<'_>, first: usize, end: usize) -> Part {
@@ -175,7 +175,7 @@ pub(crate) fn at_once(job: &Job<'_>) -> Result<Option<(Counts, Vec<Columns>)>, S
     let Ok(mut out) = columns.collect::<Result<Vec<_>, _>>() else { return Ok(None) };
     let count = n.div_ceil(NEAR);
     let all: Vec<Outs<'_>> = out.iter_mut().map(|o| o.iter_mut().map(AnyBuffer::as_out).collect()).collect();
-    let chain: Vec<Left<'_>> = (0..=count).map(|_| OnceLock::new()).collect();
+    let chain: Vec<Left<'_>> = collected((0..=count).map(|_| OnceLock::new()))?;
     hand_on(&chain[0], 0, all);
     let aside = || types.iter().map(|types| types.iter().map(|&t| Lanes::new(t, NEAR)).collect()).collect();
     // As many as there may be: their places do not matter.
@@ -184,7 +184,7 @@ pub(crate) fn at_once(job: &Job<'_>) -> Result<Option<(Counts, Vec<Columns>)>, S
     let worker = || Own { writer: Writer::new(job, o, &space, after()), aside: aside() };
     job.cx.tasks_in_order(
         job.cx.parallel(n, job.launch.cost),
-        (0..count).collect(),
+        collected(0..count)?,
         || None,
         |own: &mut Option<Own<'_>>, turn, k| {
             let (first, end) = (k * NEAR, n.min((k + 1) * NEAR));

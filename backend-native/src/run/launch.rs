@@ -1,6 +1,7 @@
 //! What all launches share: binding, tiles with their events, tasks on threads.
 
 use super::Bits;
+use super::lists::collected;
 use super::marks::Marks;
 use super::threads::shares::Shares;
 use super::threads::team::Team;
@@ -100,7 +101,7 @@ impl Context<'_> {
         }
         let threads = self.threads.count().min(tasks.len());
         let found: Mutex<Option<(usize, Stop)>> = Mutex::new(None);
-        let shares = Shares::new(tasks, threads.min(shares));
+        let shares = Shares::new(tasks, threads.min(shares))?;
         let work = |thread: usize| {
             let mut taker = shares.taker(thread);
             let Some(mut task) = shares.next(&mut taker) else { return };
@@ -322,8 +323,8 @@ impl Job<'_> {
     pub(crate) fn call_of<'c>(&'c self, kernel: &Kernel, codes: &'c Codes, form: Form) -> Option<Call<'c>> {
         let wait = match self.cx.compile {
             Compile::Never => return None,
-            Compile::Background => false,
-            Compile::Now => true,
+            Compile::Background => None,
+            Compile::Now => Some(self.cx.limits),
         };
         let code = codes.get(form, kernel, wait)?;
         Call::new(code, self.names, form, &self.extents, self.cx.limits)
@@ -428,25 +429,12 @@ impl Cut {
 }
 
 /// Cuts columns into consecutive pieces of `len` elements each, the last one shorter.
-pub(crate) fn pieces<'a>(columns: &'a mut [AnyBuffer], n: usize, len: usize) -> Vec<Piece<'a>> {
-    let mut rest: SmallVec<[OutSlice<'a>; 2]> = columns.iter_mut().map(AnyBuffer::as_out).collect();
-    let mut out = Vec::new();
-    let mut start = 0;
-    while start < n {
+pub(crate) fn pieces<'a>(columns: &'a mut [AnyBuffer], n: usize, len: usize) -> Result<Vec<Piece<'a>>, Stop> {
+    let mut rest: Outs<'a> = columns.iter_mut().map(AnyBuffer::as_out).collect();
+    collected((0..n).step_by(len.max(1)).map(|start| {
         let len = len.min(n - start);
-        let mut outs = SmallVec::new();
-        rest = rest
-            .into_iter()
-            .map(|s| {
-                let (a, b) = s.split_at(len);
-                outs.push(a);
-                b
-            })
-            .collect();
-        out.push(Piece { start, len, outs });
-        start += len;
-    }
-    out
+        Piece { start, len, outs: take(&mut rest, len) }
+    }))
 }
 
 /// A range of elements of a result, and its memory.

@@ -5,6 +5,7 @@ mod columns;
 mod compact;
 mod kernel;
 pub(crate) mod launch;
+mod lists;
 pub(crate) mod marks;
 pub(crate) mod point;
 mod rows;

@@ -6,6 +6,7 @@
 //! what lies side by side, such as one record of a table for each element, it is in a near cache for all but the first.
 
 use super::launch::{CALL, Columns, Cut, Job, JobOutput, Outs, finish, first_event, take};
+use super::lists::collected;
 use crate::buffer::AnyBuffer;
 use crate::kernel::Finish;
 use crate::llvm::Form;
@@ -72,12 +73,12 @@ pub(crate) fn segments(job: &Job<'_>, o: &JobOutput<'_>) -> Result<Columns, Stop
         return Ok(finish(out));
     }
     let folds = Folds { job, o, ops: known, offsets, row };
-    let blocks = folds.blocks(rows, &mut out);
-    let spans: Vec<(usize, Range<usize>)> = blocks.iter().map(|b| (b.row, b.segments.clone())).collect();
-    let mut ends: Vec<Ends> = blocks.iter().map(|_| Ends::default()).collect();
+    let blocks = folds.blocks(rows, &mut out)?;
+    let spans = collected(blocks.iter().map(|b| (b.row, b.segments.clone())))?;
+    let mut ends = collected(blocks.iter().map(|_| Ends::default()))?;
     let space = Space { extents: job.extents.clone(), lo: 0, hi: job.extents.len() };
     let call = job.call(Form::Store { flat: false, stream: false, turned: false });
-    let mut tasks: Vec<_> = blocks.into_iter().zip(&mut ends).collect();
+    let mut tasks = collected(blocks.into_iter().zip(&mut ends))?;
     // Which of several faults is the first one, a run without fusion tells.
     tasks.sort_by_key(|(block, _)| block.elements.start);
     job.cx.tasks(
@@ -88,6 +89,7 @@ pub(crate) fn segments(job: &Job<'_>, o: &JobOutput<'_>) -> Result<Columns, Stop
             elements: o.types.iter().map(|&t| Lanes::new(t, BLOCK.min(row) + BEYOND)).collect(),
         },
         |worker, (mut block, ends)| {
+            job.cx.limits.check().map_err(Stop::Error)?;
             folds.elements(worker, &block, call.as_ref(), &space)?;
             *ends = folds.reduce(worker, &mut block);
             Ok(())
@@ -99,27 +101,24 @@ pub(crate) fn segments(job: &Job<'_>, o: &JobOutput<'_>) -> Result<Columns, Stop
 
 impl Folds<'_> {
     /// The blocks of all rows.
-    fn blocks<'b>(&self, rows: usize, out: &'b mut [AnyBuffer]) -> Vec<Block<'b>> {
+    fn blocks<'b>(&self, rows: usize, out: &'b mut [AnyBuffer]) -> Result<Vec<Block<'b>>, Stop> {
         let count = self.offsets.len() - 1;
-        let starts: Vec<usize> = (0..self.row).step_by(BLOCK).chain((self.row == 0).then_some(0)).collect();
+        let starts = collected((0..self.row).step_by(BLOCK).chain((self.row == 0).then_some(0)))?;
         // The segments that begin before each block; the first one has those that begin before the row does, and the
         // last one those that begin at its end.
-        let mut first: Vec<usize> = vec![0];
-        for &start in starts.iter().skip(1) {
-            let before = self.offsets[..count].partition_point(|&o| o < start as i64);
-            first.push(before.max(first[first.len() - 1]));
-        }
-        first.push(count);
+        let mut last = 0;
+        let begun = starts.iter().skip(1).map(|&start| {
+            last = last.max(self.offsets[..count].partition_point(|&o| o < start as i64));
+            last
+        });
+        let first = collected(std::iter::once(0).chain(begun).chain([count]))?;
         let mut rest: Outs<'b> = out.iter_mut().map(AnyBuffer::as_out).collect();
-        let mut blocks = Vec::with_capacity(rows * starts.len());
-        for row in 0..rows {
-            for (k, &start) in starts.iter().enumerate() {
-                let segments = first[k]..first[k + 1];
-                let outs = take(&mut rest, segments.len());
-                blocks.push(Block { row, elements: start..self.row.min(start + BLOCK), segments, outs });
-            }
-        }
-        blocks
+        collected((0..rows * starts.len()).map(|number| {
+            let (row, k) = (number / starts.len(), number % starts.len());
+            let segments = first[k]..first[k + 1];
+            let outs = take(&mut rest, segments.len());
+            Block { row, elements: starts[k]..self.row.min(starts[k] + BLOCK), segments, outs }
+        }))
     }
 
     /// Computes a block's elements.

@@ -77,7 +77,7 @@ pub(crate) fn fill(
     let by_squares = turned.is_some_and(|axis| axis + 2 == extents.len());
     cx.tasks(
         parallel,
-        pieces(&mut out, n, len),
+        pieces(&mut out, n, len)?,
         || None,
         |m, mut piece| {
             if let Some(native) = &native

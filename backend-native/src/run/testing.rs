@@ -15,9 +15,13 @@ use std::sync::Arc;
 pub(super) fn lowered(name: &str, text: &str) -> (Plan, Vec<Vec<ArrayData>>) {
     let file = parse_test_file(name, text).unwrap();
     let program = acc_desugar::scan_segments(&file.program, &|f, _| crate::segmented(f)).into_owned();
-    let plan =
-        lower(&acc_desugar::simplify_with(&program, &Rules::all()), crate::Options::default().settings()).unwrap();
-    (plan, file.runs.into_iter().map(|r| r.args).collect())
+    let plan = lower(
+        &acc_desugar::simplify_with(&program, &Rules::all()),
+        crate::Options::default().settings(),
+        &acc_core::RunLimits::none(),
+    )
+    .unwrap();
+    (plan, file.runs.iter().map(|r| r.arrays().unwrap()).collect())
 }
 
 /// The bits of a run's results.

@@ -141,7 +141,12 @@ mod tests {
              yield select(%closer, %k, %l), select(%closer, %d, %x)
            })
            yield r }";
-        let plan = lower(&acc_core::text::parse("test", text).unwrap(), crate::Options::default().settings()).unwrap();
+        let plan = lower(
+            &acc_core::text::parse("test", text).unwrap(),
+            crate::Options::default().settings(),
+            &acc_core::RunLimits::none(),
+        )
+        .unwrap();
         let launch = plan.launches().next().unwrap();
         let chains =
             launch.element.tape.code.iter().filter_map(|i| if let Inst::Chain(c) = i { Some(c.width) } else { None });

@@ -61,7 +61,12 @@ mod tests {
 
     /// The loop of a program's one kernel.
     fn of_loop<T>(text: &str, look: impl FnOnce(&Loop) -> T) -> T {
-        let plan = lower(&acc_core::text::parse("test", text).unwrap(), crate::Options::default().settings()).unwrap();
+        let plan = lower(
+            &acc_core::text::parse("test", text).unwrap(),
+            crate::Options::default().settings(),
+            &acc_core::RunLimits::none(),
+        )
+        .unwrap();
         let launch = plan.launches().next().unwrap();
         let mut code = launch.element.tape.code.iter();
         look(code.find_map(|i| if let Inst::While(l) = i { Some(l) } else { None }).unwrap())

@@ -5,7 +5,7 @@ use crate::cases::Outcome;
 use crate::compare::{Near, compare};
 use acc_core::data::ArrayData;
 use acc_core::ir::Program;
-use acc_core::text::{Expect, Run, TestFile};
+use acc_core::text::{Data, Expect, Run, TestFile};
 use acc_core::{Error, Executor, Interpreter, LimitError, RunLimits};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -19,7 +19,7 @@ const GRACE: Duration = Duration::from_millis(1000);
 
 /// What an executor made of a run.
 pub fn execute(executor: &dyn Executor, file: &TestFile, run: &Run) -> Result<Vec<ArrayData>, Error> {
-    self::run(executor, &file.program, &run.args, run.deadline_ms)
+    self::run(executor, &file.program, &run.arrays()?, run.deadline_ms)
 }
 
 /// What an executor makes of a program, within the deadline if there is one. A panic is an error like others here, so
@@ -55,7 +55,8 @@ pub fn check_file(executor: &dyn Executor, file: &TestFile) -> Outcome {
             continue;
         }
         match &got {
-            Ok(results) => outcome.saw(&r.args, results),
+            // They were made for the run.
+            Ok(results) => outcome.saw(&r.arrays().unwrap_or_default(), results),
             Err(_) => outcome.value = true,
         }
     }
@@ -72,7 +73,10 @@ pub fn check(executor: &dyn Executor, file: &TestFile, run: &Run) -> Result<(), 
 /// Whether the outcome of a run that took `time` is what its file expects.
 pub fn judge(file: &TestFile, run: &Run, got: &Result<Vec<ArrayData>, Error>, time: Duration) -> Result<(), String> {
     match (&run.expect, got) {
-        (Expect::Values(want), Ok(got)) => compare_all(file, run, got, want),
+        (Expect::Values(want), Ok(got)) => {
+            let want = want.iter().map(Data::array).collect::<Result<Vec<_>, _>>().map_err(|e| e.to_string())?;
+            compare_all(file, run, got, &want)
+        }
         (Expect::Agree, Ok(got)) => {
             let want = execute(&Interpreter::new(), file, run).map_err(|e| format!("the interpreter fails: {e}"))?;
             compare_all(file, run, got, &want)
@@ -104,7 +108,7 @@ fn compare_all(file: &TestFile, run: &Run, got: &[ArrayData], want: &[ArrayData]
     }
     let near = match run.tolerance {
         Some(t) => Near::from(t),
-        None => bound::of_program(&file.program, &run.args)?,
+        None => bound::of_program(&file.program, &run.arrays().map_err(|e| e.to_string())?)?,
     };
     for (k, (g, w)) in got.iter().zip(want).enumerate() {
         compare(g, w, near).map_err(|e| format!("result {k}: {e}"))?;

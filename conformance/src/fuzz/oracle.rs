@@ -120,7 +120,7 @@ impl Oracle {
         let mut found = Findings::default();
         let [run, others @ ..] = &file.runs[..] else { return found };
         let execute = |executor: &dyn Executor, program: &Arc<Program>, run: &Run| {
-            runner::run(executor, program, &run.args, Some(self.deadline_ms))
+            runner::run(executor, program, &run.arrays()?, Some(self.deadline_ms))
         };
         let reference = |run: &Run| reference(file, run, mode, execute(&Interpreter::new(), &file.program, run));
         let want = reference(run);
@@ -200,13 +200,12 @@ fn reference(
     results: Result<Vec<ArrayData>, Error>,
 ) -> Result<Reference, Error> {
     let results = results?;
-    let intervals =
-        (mode == Mode::Tolerant || adds_up_in_loops(&file.program.body)).then(|| {
-            match interval::evaluate(&file.program, &run.args) {
-                Some(e) => Intervals { results: e.results, may_fault: e.may_fault },
-                None => Intervals { results: Vec::new(), may_fault: true },
-            }
-        });
+    let intervals = (mode == Mode::Tolerant || adds_up_in_loops(&file.program.body)).then(|| {
+        match run.arrays().ok().and_then(|args| interval::evaluate(&file.program, &args)) {
+            Some(e) => Intervals { results: e.results, may_fault: e.may_fault },
+            None => Intervals { results: Vec::new(), may_fault: true },
+        }
+    });
     Ok(Reference { results, intervals })
 }
 

@@ -1,16 +1,12 @@
 //! Ten programs that a user would recognise, in the typed API, on an image and a set of points.
 //!
-//! One file per family. The command line shows them (`acc tour`, `acc export --program NAME`), the benches time them.
+//! They are examples of acc-array. The command line shows them (`acc tour`, `acc export --program NAME`), the benches time
+//! them.
 
-mod clusters;
-mod finance;
-mod fractal;
+mod examples;
 pub mod input;
-mod life;
-mod linear;
 mod picture;
-mod pixels;
-mod vectors;
+mod programs;
 
 use crate::compare::Near;
 use acc_core::Error;
@@ -41,16 +37,16 @@ pub struct Example {
 /// All programs, on this input. Their structure is the same for every input.
 pub fn examples(input: &Input) -> Result<Vec<Example>, Error> {
     Ok(vec![
-        vectors::dot()?,
-        vectors::saxpy()?,
-        pixels::equalise(input)?,
-        pixels::sobel(input)?,
-        fractal::mandelbrot()?,
-        life::life(input)?,
-        linear::matmul()?,
-        clusters::kmeans(input)?,
-        vectors::segmented_sums()?,
-        finance::black_scholes()?,
+        programs::dot()?,
+        programs::saxpy()?,
+        programs::equalise(input)?,
+        programs::sobel(input)?,
+        programs::mandelbrot()?,
+        programs::life(input)?,
+        programs::matmul()?,
+        programs::kmeans(input)?,
+        programs::segmented_sums()?,
+        programs::black_scholes()?,
     ])
 }
 

@@ -4,10 +4,14 @@ use super::super::KERNEL_NODES;
 use super::super::kernel::{Kernel, Kind, Reads, together};
 use super::{Decider, Place};
 use acc_core::ir::ArrayOp;
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Statements of a program from which on siblings stay apart: to find out whether one depends on another takes long.
 const MANY: usize = 4096;
+
+/// How many uses of arrays are followed in one program to find out what depends on what: some tenths of a second. After that
+/// all that may depend on each other counts as if it did.
+pub(super) const STEPS: usize = 20_000_000;
 
 /// Readers of an array that are compared with each other.
 const TRIED: usize = 16;
@@ -159,28 +163,68 @@ impl Decider<'_> {
     /// How what a kernel computes reaches another one.
     pub(super) fn depends(&self, from: usize, to: usize) -> Path {
         let (from, to) = (self.kernel(from), self.kernel(to));
-        let target: HashSet<usize> = to.members().collect();
-        let mut seen: HashSet<(usize, bool)> = from.members().map(|m| (m, false)).collect();
-        let mut todo: Vec<(usize, bool)> = seen.iter().copied().collect();
+        let mut marks = self.marks.borrow_mut();
+        let walk = marks.begin(to.members());
+        for m in from.members() {
+            marks.visit(m, false);
+        }
         let mut path = Path::None;
-        while let Some((k, around)) = todo.pop() {
+        while let Some((k, around)) = marks.todo.pop() {
             for u in self.uses.sites[k].stmt.results.iter().flat_map(|r| &self.uses.of[r.index()]) {
+                let Some(left) = self.steps.get().checked_sub(1) else { return Path::Around };
+                self.steps.set(left);
                 let Some(by) = self.uses.within(u.by, from.block) else { continue };
-                if target.contains(&by) {
+                if marks.target[by] == walk {
                     if around {
                         return Path::Around;
                     }
                     path = Path::Direct;
                     continue;
                 }
-                let next: Vec<(usize, bool)> = match self.place[by] {
-                    Place::Inlined => vec![(by, around)],
-                    Place::Apart => vec![(by, true)],
-                    Place::Kernel(other) => self.kernel(other).members().map(|m| (m, true)).collect(),
-                };
-                todo.extend(next.into_iter().filter(|n| seen.insert(*n)));
+                match self.place[by] {
+                    Place::Inlined => marks.visit(by, around),
+                    Place::Apart => marks.visit(by, true),
+                    // All of a kernel is visited with its first member.
+                    Place::Kernel(_) if marks.is_visited(by, true) => {}
+                    Place::Kernel(other) => self.kernel(other).members().for_each(|m| marks.visit(m, true)),
+                }
             }
         }
         path
+    }
+}
+
+/// What a walk over the uses of arrays has met: by statement, the number of the walk that met it last.
+pub(super) struct Marks {
+    walk: u32,
+    target: Vec<u32>,
+    /// In the second place where something that is stored lies on the way.
+    seen: Vec<[u32; 2]>,
+    todo: Vec<(usize, bool)>,
+}
+
+impl Marks {
+    /// For so many statements.
+    pub(super) fn new(statements: usize) -> Marks {
+        Marks { walk: 0, target: vec![0; statements], seen: vec![[0; 2]; statements], todo: Vec::new() }
+    }
+
+    /// Begins a walk to these statements, and gives its number. For each of at most [`MANY`] statements there are a few hundred.
+    fn begin(&mut self, to: impl Iterator<Item = usize>) -> u32 {
+        self.walk += 1;
+        to.for_each(|m| self.target[m] = self.walk);
+        self.todo.clear();
+        self.walk
+    }
+
+    fn is_visited(&self, k: usize, around: bool) -> bool {
+        self.seen[k][usize::from(around)] == self.walk
+    }
+
+    fn visit(&mut self, k: usize, around: bool) {
+        if !self.is_visited(k, around) {
+            self.seen[k][usize::from(around)] = self.walk;
+            self.todo.push((k, around));
+        }
     }
 }

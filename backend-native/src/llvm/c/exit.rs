@@ -1,6 +1,13 @@
-//! The end of the process. The library takes its data down then, while a thread may still be compiling: the end waits
-//! for it, and lets no other one in.
+//! The end of the process. The library takes its data down then, while a thread may still be in it: the end waits for that
+//! thread, and lets no other one in.
+//!
+//! What is registered for the end of a process happens in reverse order, and the library registers while it is loaded and
+//! whenever it first needs some of its data: there is always a moment when its own end would come before a wait that is
+//! registered with `atexit`. But all of these come after what the ending thread has registered for its *own* end, and that
+//! is nearly always the main thread. So the main thread waits as it ends, and `atexit` is for the others and for systems on
+//! which main threads end otherwise.
 
+use crate::fork;
 use std::cell::Cell;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -18,6 +25,8 @@ static LEFT: Condvar = Condvar::new();
 thread_local! {
     /// How deep this thread is in the library.
     static DEPTH: Cell<usize> = const { Cell::new(0) };
+    /// Dropped when this thread ends.
+    static END: End = const { End };
 }
 
 /// The longest that the end of the process waits.
@@ -26,19 +35,16 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Stays in the library until it is dropped.
 pub(super) struct Inside(());
 
-/// Enters the library; when the process ends, the thread waits for the end.
-pub(super) fn enter() -> Inside {
-    let mut gate = GATE.lock().unwrap_or_else(PoisonError::into_inner);
-    while gate.closed && DEPTH.get() == 0 {
-        gate = LEFT.wait(gate).unwrap_or_else(PoisonError::into_inner);
+/// Enters the library; an error if the process ends, or is a child without the threads that were in the library.
+pub(super) fn enter() -> Result<Inside, String> {
+    if fork::is_child() {
+        return Err("the process is a fork of one that uses LLVM".to_string());
     }
-    go_in(gate)
-}
-
-/// Enters the library, unless the process ends.
-pub(super) fn try_enter() -> Option<Inside> {
     let gate = GATE.lock().unwrap_or_else(PoisonError::into_inner);
-    (!gate.closed || DEPTH.get() > 0).then(|| go_in(gate))
+    if gate.closed && DEPTH.get() == 0 {
+        return Err("the process ends".to_string());
+    }
+    Ok(go_in(gate))
 }
 
 fn go_in(mut gate: MutexGuard<'_, Gate>) -> Inside {
@@ -65,10 +71,55 @@ pub(super) fn watch() {
 }
 
 extern "C" fn close() {
+    if fork::is_child() {
+        // Nobody is in the library, whatever was counted before.
+        return;
+    }
     let mut gate = GATE.lock().unwrap_or_else(PoisonError::into_inner);
     gate.closed = true;
     // The library itself may end the process.
-    let own = usize::from(DEPTH.get() > 0);
+    let own = DEPTH.try_with(|depth| usize::from(depth.get() > 0)).unwrap_or(0);
     // Either all have left or patience has ended: the process ends in both cases.
     let _ = LEFT.wait_timeout_while(gate, PATIENCE, |gate| gate.inside > own);
 }
+
+/// What lives as long as a thread.
+struct End;
+
+impl Drop for End {
+    fn drop(&mut self) {
+        if is_main_thread() {
+            close();
+        }
+    }
+}
+
+#[cfg(any(target_os = "linux", target_os = "android"))]
+fn is_main_thread() -> bool {
+    // SAFETY: neither has preconditions.
+    unsafe { libc::gettid() == libc::getpid() }
+}
+
+#[cfg(target_vendor = "apple")]
+fn is_main_thread() -> bool {
+    // SAFETY: it has no preconditions.
+    unsafe { libc::pthread_main_np() != 0 }
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
+fn is_main_thread() -> bool {
+    false
+}
+
+/// Lets this thread wait as it ends, if it is the main thread.
+extern "C" fn watch_thread() {
+    // A thread that has dropped what lives as long as it is ending already.
+    let _ = END.try_with(|_| ());
+}
+
+/// The main thread may be one that never calls this crate, so that it is told to wait before it begins.
+#[cfg(target_os = "linux")]
+#[used]
+// SAFETY: the section holds addresses of functions of this type, which are called when the program is loaded.
+#[unsafe(link_section = ".init_array")]
+static WHEN_LOADED: extern "C" fn() = watch_thread;

@@ -36,6 +36,31 @@ macro_rules! functions {
     };
 }
 
+impl Functions {
+    /// The library's file as the system has it, with its size and when it was last changed: what tells builds apart.
+    #[cfg(unix)]
+    pub(super) fn file(&self) -> Option<String> {
+        use std::os::unix::{ffi::OsStrExt, fs::MetadataExt};
+        // SAFETY: all fields of what it is about to be told are pointers, which may be null.
+        let mut told: libc::Dl_info = unsafe { std::mem::zeroed() };
+        // SAFETY: the address is of a function that is loaded for good; the loader writes to a place of the right type.
+        let known = unsafe { libc::dladdr(self.LLVMGetVersion as *const c_void, &raw mut told) };
+        if known == 0 || told.dli_fname.is_null() {
+            return None;
+        }
+        // SAFETY: a C string that the loader keeps as long as the library is loaded.
+        let name = unsafe { CStr::from_ptr(told.dli_fname) };
+        let path = Path::new(std::ffi::OsStr::from_bytes(name.to_bytes())).canonicalize().ok()?;
+        let file = path.metadata().ok()?;
+        Some(format!("{path:?} {} {}.{:09}", file.len(), file.mtime(), file.mtime_nsec()))
+    }
+
+    #[cfg(not(unix))]
+    pub(super) fn file(&self) -> Option<String> {
+        None
+    }
+}
+
 #[cfg(unix)]
 fn reason(e: libloading::Error) -> String {
     use std::error::Error;

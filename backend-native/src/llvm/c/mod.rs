@@ -81,7 +81,8 @@ unsafe impl Sync for Loaded {}
 impl Engine {
     /// Loads a library and readies it for this machine; the error says why it is not of use.
     pub(super) fn open(path: &Path) -> Result<Engine, String> {
-        let _inside = exit::enter();
+        let _inside = exit::enter()?;
+        exit::watch();
         let functions = Functions::load(path)?;
         exit::watch();
         let f = &functions;
@@ -128,6 +129,18 @@ impl Engine {
         })
     }
 
+    /// Which library this is, of all that have its version; none if that cannot be told.
+    pub(super) fn identity(&self) -> Option<String> {
+        let (major, minor, patch) = self.version;
+        self.functions.file().map(|file| format!("{major}.{minor}.{patch} {file}"))
+    }
+
+    /// What code it generates of a module.
+    pub(super) fn generation(&self) -> String {
+        let Engine { triple, cpu, features, target, .. } = self;
+        format!("{triple:?} {cpu} {features} {:?} {HOW:?}", options(*target))
+    }
+
     /// Compiles a module, given as text, after these passes; the error is a defect of the text.
     pub(super) fn object(&self, text: &str, passes: &str) -> Result<Object, String> {
         self.with_module(text, passes, |module, machine| self.emit(module, machine, Output::Object))
@@ -151,7 +164,7 @@ impl Engine {
         then: impl FnOnce(Ref, Ref) -> Result<T, String>,
     ) -> Result<T, String> {
         let f = &self.functions;
-        let _inside = exit::enter();
+        let _inside = exit::enter()?;
         let passes = c_text(passes)?;
         let machine = self.machine.lock().unwrap_or_else(PoisonError::into_inner);
         let context = Context::new(f);
@@ -201,7 +214,7 @@ impl Engine {
     pub(super) fn load(self: &Arc<Engine>, object: &[u8]) -> Result<Loaded, String> {
         let _span = timeline::span(timeline::Kind::Pass, || "load");
         let f = &self.functions;
-        let _inside = exit::enter();
+        let _inside = exit::enter()?;
         let (object, name) = self.named(object)?;
         // SAFETY: the buffer copies the bytes and goes to the JIT, which checks that they are an object file. The
         // tracker is released in `drop`, with the code.
@@ -235,7 +248,7 @@ impl Engine {
 impl Drop for Loaded {
     fn drop(&mut self) {
         // At the end of the process all goes anyway.
-        let Some(_inside) = exit::try_enter() else { return };
+        let Ok(_inside) = exit::enter() else { return };
         let f = &self.engine.functions;
         // SAFETY: the tracker of this code alone; nobody runs the code, since whoever does holds this value.
         unsafe {
@@ -284,14 +297,13 @@ fn check(f: &Functions, error: Ref) -> Result<(), String> {
     }
 }
 
-/// Sets what LLVM offers as options of its command line alone; one that a version does not know has no effect. They hold
-/// for all who generate code with this library in this process.
-fn set_options(f: &Functions, target: Target) {
+/// What LLVM offers as options of its command line alone; one that a version does not know has no effect.
+fn options(target: Target) -> Vec<&'static CStr> {
     /// Passes that take time and gain nothing for code that is written as it should run. The search for other induction
     /// variables is a third of code generation; addresses brought to their uses before instructions are selected, schedules
     /// before registers are allocated, copies propagated after, and other orders of sums are a sixth of what is left.
     /// Without them loops are no longer, and spill less.
-    const OPTIONS: [&CStr; 6] = [
+    const ALWAYS: [&CStr; 6] = [
         c"acc",
         c"-disable-lsr",
         c"-disable-cgp",
@@ -303,14 +315,20 @@ fn set_options(f: &Functions, target: Target) {
     /// either move takes registers of inner loops.
     const FEW_REGISTERS: [&CStr; 2] = [c"-disable-machine-licm", c"-disable-machine-sink"];
     let few: &[&CStr] = if target.registers() <= 16 { &FEW_REGISTERS } else { &[] };
-    let options: Vec<_> = OPTIONS.iter().chain(few).map(|o| o.as_ptr()).collect();
+    ALWAYS.iter().chain(few).copied().collect()
+}
+
+/// Sets the options. They hold for all who generate code with this library in this process.
+fn set_options(f: &Functions, target: Target) {
+    let options: Vec<_> = options(target).into_iter().map(CStr::as_ptr).collect();
     // SAFETY: as many C strings as it says, and a text that is not shown: errors go nowhere.
     unsafe { (f.LLVMParseCommandLineOptions)(options.len() as i32, options.as_ptr(), c"".as_ptr()) };
 }
 
+/// `LLVMCodeGenLevelLess`, with which kernels are as fast as with more, `LLVMRelocPIC`, `LLVMCodeModelDefault`.
+const HOW: (i32, i32, i32) = (1, 2, 0);
+
 fn machine(f: &Functions, triple: &CStr, cpu: &CStr, features: &CStr) -> Result<Handle, String> {
-    /// `LLVMCodeGenLevelLess`, with which kernels are as fast as with more, `LLVMRelocPIC`, `LLVMCodeModelDefault`.
-    const HOW: (i32, i32, i32) = (1, 2, 0);
     let (mut target, mut error) = (null_mut(), null_mut());
     // SAFETY: C strings that live through the calls, and places to write to.
     unsafe {

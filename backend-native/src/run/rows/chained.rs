@@ -11,6 +11,7 @@ use crate::kernel::Finish;
 use crate::llvm::Form;
 use crate::llvm::code::Call;
 use crate::run::launch::{JobOutput, Turn};
+use crate::run::lists::collected;
 use crate::run::marks::{Marks, Near};
 use crate::run::store::STREAM;
 use crate::tile::machine::{Space, Stop};
@@ -59,7 +60,7 @@ impl Rows<'_> {
         totals: &mut PerChunk,
     ) -> Result<(), Stop> {
         let (job, space) = (self.job, self.space());
-        let mut tasks = self.tasks(out, totals, 1);
+        let mut tasks = self.tasks(out, totals, 1)?;
         if self.dir == Some(Dir::Right) {
             tasks.chunks_mut(self.per_row()).for_each(<[_]>::reverse);
         }
@@ -76,7 +77,7 @@ impl Rows<'_> {
         // What is looked at again stays in the cache.
         let stream = self.streams() && (twice || !parallel);
         let way = Way {
-            chain: tasks.iter().map(begun).collect(),
+            chain: collected(tasks.iter().map(begun))?,
             parallel,
             twice,
             stream,

@@ -9,6 +9,7 @@ use crate::kernel::Finish;
 use crate::llvm::Form;
 use crate::llvm::code::{self, Call, Memory as Places};
 use crate::run::launch::{JobOutput, Outs, first_event, give, take};
+use crate::run::lists::{collected, filled};
 use crate::run::marks::Near;
 use crate::tile::machine::{Space, Stop};
 use crate::tile::reduce::TREE;
@@ -74,7 +75,8 @@ impl Rows<'_> {
     pub(super) fn by_chunks(&self, out: &mut [Vec<AnyBuffer>]) -> Result<(), Stop> {
         let job = self.job;
         let parallel = job.cx.parallel(self.rows.saturating_mul(self.row), job.launch.cost);
-        let mut totals: PerChunk = job.outputs.iter().map(|o| vec![0; self.count() * o.types.len()]).collect();
+        let totals = job.outputs.iter().map(|o| filled(0, self.count() * o.types.len()));
+        let mut totals = totals.collect::<Result<PerChunk, Stop>>()?;
         self.initial_values(out);
         if self.dir.is_none() || self.per_row() == 1 {
             self.apart(parallel, out, &mut totals)?;
@@ -137,14 +139,13 @@ impl Rows<'_> {
         out: &'b mut [Vec<AnyBuffer>],
         totals: &'b mut PerChunk,
         len: usize,
-    ) -> Vec<Chunks<'b>> {
+    ) -> Result<Vec<Chunks<'b>>, Stop> {
         let mut rest: Vec<Outs<'b>> = out.iter_mut().map(|o| o.iter_mut().map(AnyBuffer::as_out).collect()).collect();
         let mut totals: Vec<&'b mut [u64]> = totals.iter_mut().map(|t| &mut t[..]).collect();
         for (rest, m) in rest.iter_mut().zip(&self.memories) {
             take(rest, self.place(m, 0));
         }
-        let mut tasks = Vec::new();
-        for first in (0..self.count()).step_by(len) {
+        collected((0..self.count()).step_by(len).map(|first| {
             let count = len.min(self.count() - first);
             let size = |m: &Memory| self.place(m, first + count) - self.place(m, first);
             let outs = rest.iter_mut().zip(&self.memories).map(|(rest, m)| take(rest, size(m))).collect();
@@ -154,9 +155,8 @@ impl Rows<'_> {
                 own
             });
             let totals = own.collect();
-            tasks.push(Chunks { first, count, outs, totals });
-        }
-        tasks
+            Chunks { first, count, outs, totals }
+        }))
     }
 
     /// Whether the scan of a row begins with this chunk.
@@ -188,7 +188,7 @@ impl Rows<'_> {
         let space = self.space();
         let count = self.count();
         let len = if parallel { (count / (self.job.cx.threads.count() * 4)).max(1) } else { count };
-        let tasks = self.tasks(out, totals, len);
+        let tasks = self.tasks(out, totals, len)?;
         let (before, call) = (self.initial(), self.job.call(Form::Chunk { stream: false }));
         self.job.cx.tasks(
             parallel,
@@ -329,8 +329,8 @@ impl Rows<'_> {
             if n == 0 {
                 continue;
             }
-            let mut all: Vec<u64> = Vec::with_capacity(self.rows * n);
-            for row in totals.chunks(per_row * n) {
+            let mut all = filled(0, self.rows * n)?;
+            for (row, all) in totals.chunks(per_row * n).zip(all.chunks_mut(n)) {
                 let mut chunks = row.chunks(n);
                 let mut total: Total = match &o.init {
                     Some(init) => SmallVec::from_slice(init),
@@ -339,7 +339,7 @@ impl Rows<'_> {
                 for t in chunks {
                     total = acc.combine(o, &total, t).map_err(|e| e.stop)?;
                 }
-                all.extend_from_slice(&total);
+                all.copy_from_slice(&total);
             }
             for (k, column) in out.iter_mut().enumerate() {
                 lanes::fill_each(column.as_out(), all.iter().skip(k).step_by(n));

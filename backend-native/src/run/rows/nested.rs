@@ -91,7 +91,7 @@ fn by_tiles(job: &Job<'_>, o: &JobOutput<'_>, points: usize, out: &mut [AnyBuffe
     let along = 0..job.extents[space.hi];
     job.cx.tasks(
         parallel,
-        pieces(out, points, len),
+        pieces(out, points, len)?,
         || Tiles::new(job, o, &space),
         |tiles, mut piece| {
             tiles.each(piece.start..piece.start + piece.len, &along, |acc, done, n| {

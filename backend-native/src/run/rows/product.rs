@@ -7,10 +7,10 @@
 use crate::buffer::{AnyBuffer, OutSlice, PoolElt};
 use crate::run::Value;
 use crate::run::launch::{Columns, Job, finish};
+use crate::run::lists::{collected, filled};
 use crate::tile::machine::Stop;
 use acc_core::data::{ColumnElt, ColumnSlice};
 use acc_desugar::contraction::{Contraction, Factor};
-use smallvec::SmallVec;
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -219,18 +219,17 @@ fn multiply<T: Number>(job: &Job<'_>, p: &Plan, a: &[T], b: &[T], out: &mut [T])
         return by_parts(job, p, parts, parallel, a, b, out);
     }
     let [rows, columns] = block_of(p, times);
-    let mut blocks: Vec<[usize; 5]> = Vec::new();
-    for turn in 0..times {
+    let blocks = (0..times).flat_map(|turn| {
         let at = p.at(turn);
-        for i in (0..m).step_by(rows) {
-            blocks.extend((0..n).step_by(columns).map(|j| [at[0], at[1], at[2], i, j]));
-        }
-    }
+        let row = move |i: usize| (0..n).step_by(columns).map(move |j| [at[0], at[1], at[2], i, j]);
+        (0..m).step_by(rows).flat_map(row)
+    });
+    let blocks: Vec<[usize; 5]> = collected(blocks)?;
     let target = Target::new(out, T::from_bits64(p.init));
     let inside = AtomicBool::new(true);
     job.cx.tasks(
         parallel,
-        blocks.chunks(TASK.div_ceil(rows * columns * k)).collect(),
+        collected(blocks.chunks(TASK.div_ceil(rows * columns * k)))?,
         || (),
         |(), blocks| {
             job.cx.limits.check().map_err(Stop::Error)?;
@@ -272,8 +271,10 @@ fn by_parts<T: Number>(
     out: &mut [T],
 ) -> Result<bool, Stop> {
     let [m, n, k] = p.extents;
-    let mut sums: SmallVec<[Vec<T>; 8]> = (0..parts).map(|_| vec![T::ZERO; m * n]).collect();
-    let tasks: Vec<_> = sums.iter_mut().enumerate().collect();
+    let _charge = job.cx.meter.charge((parts * m * n * size_of::<T>()) as u64).map_err(Stop::Error)?;
+    let size = (m * n).max(1);
+    let mut sums = filled(T::ZERO, parts * size)?;
+    let tasks = collected(sums.chunks_mut(size).enumerate())?;
     let inside = AtomicBool::new(true);
     job.cx.tasks(
         parallel,
@@ -294,14 +295,14 @@ fn by_parts<T: Number>(
     let mut step = 1;
     while step < parts {
         for left in (0..parts - step).step_by(2 * step) {
-            let (first, second) = sums.split_at_mut(left + step);
-            first[left].iter_mut().zip(&second[0]).for_each(|(x, y)| *x = *x + *y);
+            let (first, second) = sums.split_at_mut((left + step) * size);
+            first[left * size..].iter_mut().zip(&second[..size]).for_each(|(x, y)| *x = *x + *y);
         }
         step *= 2;
     }
     let [row, column] = p.strides[2];
     let init = T::from_bits64(p.init);
-    for (at, sum) in sums.first().into_iter().flatten().enumerate() {
+    for (at, sum) in sums[..m * n].iter().enumerate() {
         out[at / n * row + at % n * column] = init + *sum;
     }
     Ok(inside.into_inner())

@@ -8,6 +8,7 @@ use crate::kernel::Update;
 use crate::llvm::Form;
 use crate::llvm::code::{Call, Memory, Part};
 use crate::run::launch::{CALL, Job, JobOutput, first_event, pieces};
+use crate::run::lists::{collected, filled};
 use crate::tile::lanes::{self, Lanes};
 use crate::tile::machine::{Machine, Space, Stop};
 use crate::tile::scatter::update;
@@ -66,10 +67,10 @@ pub(super) fn partitioned(
     let shift = (0..usize::BITS).find(|&s| (size - 1) >> s < RANGES).unwrap_or(0);
     let ranges = ((size - 1) >> shift) + 1;
     let count = n.div_ceil(PIECE);
-    let mut starts = vec![0u32; count * (ranges + 1)];
+    let mut starts = filled(0u32, count * (ranges + 1))?;
     let Some(OutSlice::U32(all)) = targets.first_mut().map(AnyBuffer::as_out) else { return Ok(false) };
     let memory =
-        pieces(&mut values, n, PIECE).into_iter().zip(all.chunks_mut(PIECE)).zip(starts.chunks_mut(ranges + 1));
+        pieces(&mut values, n, PIECE)?.into_iter().zip(all.chunks_mut(PIECE)).zip(starts.chunks_mut(ranges + 1));
     let tasks = memory.map(|((piece, targets), starts)| {
         let elements = piece.start..piece.start + piece.len;
         Distributed { elements, targets, values: piece.outs, starts }
@@ -79,7 +80,7 @@ pub(super) fn partitioned(
     let call = if job.launch.checks { job.call(Form::Located) } else { None };
     job.cx.tasks(
         true,
-        tasks.collect(),
+        collected(tasks)?,
         || Finder::new(job, o, shape, &space, call.as_ref()),
         |finder, piece| {
             job.cx.limits.check().map_err(Stop::Error)?;
@@ -89,7 +90,7 @@ pub(super) fn partitioned(
         },
     )?;
     let Some(ColumnSlice::U32(targets)) = targets.first().map(AnyBuffer::as_slice) else { return Ok(false) };
-    job.cx.tasks(true, pieces(out, size, 1 << shift), Vec::new, |at: &mut Vec<usize>, mut range| {
+    job.cx.tasks(true, pieces(out, size, 1 << shift)?, Vec::new, |at: &mut Vec<usize>, mut range| {
         job.cx.limits.check().map_err(Stop::Error)?;
         let number = range.start >> shift;
         for (piece, starts) in starts.chunks(ranges + 1).enumerate() {

@@ -96,7 +96,7 @@ pub(super) fn combine(
     let len = if parallel { task_len(size, job.lanes(), job.cx.threads.count()) } else { size.max(1) };
     job.cx.tasks(
         parallel,
-        pieces(out, size, len),
+        pieces(out, size, len)?,
         || layout.column(len),
         |column, mut piece| {
             for (_, own) in &targets {

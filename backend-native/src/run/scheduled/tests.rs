@@ -6,6 +6,7 @@ use crate::llvm::Form;
 use crate::lower::{Plan, lower};
 use crate::run::testing::{evaluate, has_llvm, lowered};
 use crate::run::threads::team::Team;
+use acc_core::RunLimits;
 use acc_core::data::ArrayData;
 use std::path::{Path, PathBuf};
 
@@ -46,7 +47,7 @@ fn compare(name: &str, plan: &mut Plan, runs: &[Vec<ArrayData>], random: &mut Ra
         assert_eq!(&got, want, "{name}\n{}", kernels());
     }
     let scheduled = plan.launches().filter(|l| l.kernel.is_scheduled());
-    scheduled.filter(|l| l.codes.get(Form::Scheduled, &l.kernel, true).is_some()).count()
+    scheduled.filter(|l| l.codes.get(Form::Scheduled, &l.kernel, Some(&RunLimits::none())).is_some()).count()
 }
 
 /// The same of a test file's program.
@@ -169,7 +170,7 @@ fn folds_go_on_inside_a_loop_that_is_written_out_around_lanes() {
             [(0, 16, false), (1, 2, false), (0, 4, true), (0, 1, true), (1, 1, true)]
         );
         launch.codes = llvm::Codes::default();
-        assert!(launch.codes.get(Form::Scheduled, &launch.kernel, true).is_some());
+        assert!(launch.codes.get(Form::Scheduled, &launch.kernel, Some(&RunLimits::none())).is_some());
     }
     assert_eq!(evaluate(&plan, &runs[0], &threads).unwrap(), want);
 }
@@ -184,7 +185,12 @@ fn what_is_less_than_a_tile_stays_within_its_row() {
        m: [2]i64 = generate(shape: || (5i64, 21i64), f: |%i: i64, %j: i64| add(mul(%i, 1000i64), %j))
        yield m
      }";
-    let mut plan = lower(&acc_core::text::parse("tiles", text).unwrap(), crate::Options::default().settings()).unwrap();
+    let mut plan = lower(
+        &acc_core::text::parse("tiles", text).unwrap(),
+        crate::Options::default().settings(),
+        &acc_core::RunLimits::none(),
+    )
+    .unwrap();
     let threads = Team::new(1).unwrap();
     let want = evaluate(&plan, &[], &threads).unwrap();
     for launch in plan.launches_mut() {

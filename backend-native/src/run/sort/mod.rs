@@ -11,6 +11,7 @@ mod radix;
 
 use crate::buffer::{Buffer, OutSlice, PoolElt};
 use crate::run::launch::{Columns, Context, Piece, finish, pieces};
+use crate::run::lists::collected;
 use crate::tile::machine::Stop;
 use abreast::{Abreast, Column as _};
 use acc_core::Error;
@@ -18,7 +19,7 @@ use acc_core::data::{Column, ColumnSlice, ScalarType};
 use backend_native_lanes::all_types;
 use half::f16;
 use keys::{Key, Pair, append, bits, keys};
-use radix::{Local, Sink, Sort, Stay};
+use radix::{LOOK, Local, Sink, Sort, Stay};
 
 /// Elements of rows that a task sorts.
 const CHUNK: usize = 1 << 14;
@@ -82,7 +83,7 @@ impl<'a> Rows<'a> {
         let mut out = self.memory(self.count)?;
         let to = out.slice_mut();
         if radix::is_local::<T>(self.row) {
-            let tasks = to.chunks_mut(self.task).zip(values.chunks(self.task)).collect();
+            let tasks = collected(to.chunks_mut(self.task).zip(values.chunks(self.task)))?;
             let sort = |(abreast, local): &mut (Abreast<T::Column>, Local<T>), (to, values): (&mut [T], &[T])| {
                 self.cx.limits.check().map_err(Stop::Error)?;
                 let some = self.row * T::Column::LANES;
@@ -108,7 +109,7 @@ impl<'a> Rows<'a> {
         for (values, to) in values.chunks(self.row).zip(to.chunks_mut(self.row)) {
             let sort = Sort { cx: self.cx, parallel: self.parallel, key: T::sort_key };
             match sort.distribute(|k| values[k], T::KEY_BITS, to)? {
-                None => to.copy_from_slice(values),
+                None => self.copied(values, to)?,
                 Some(distributed) => sort.finish(&distributed, to, spare.slice_mut(), Stay::HERE)?,
             }
         }
@@ -119,7 +120,7 @@ impl<'a> Rows<'a> {
     fn order(&self, columns: &[ColumnSlice<'_>]) -> Result<Buffer<i64>, Stop> {
         let mut out = self.memory(self.count)?;
         let order = out.slice_mut();
-        order.chunks_mut(self.row).for_each(|row| row.iter_mut().zip(0..).for_each(|(to, k)| *to = k));
+        self.positions(order)?;
         for (pass, leaves) in keys(columns).into_iter().rev().enumerate() {
             let is_first = pass == 0;
             let bits = leaves.iter().map(|c| bits(*c)).sum();
@@ -139,11 +140,47 @@ impl<'a> Rows<'a> {
         Ok(out)
     }
 
+    /// Copies elements, on all threads.
+    fn copied<T: Copy + Send + Sync>(&self, from: &[T], to: &mut [T]) -> Result<(), Stop> {
+        let tasks = collected(to.chunks_mut(LOOK).zip(from.chunks(LOOK)))?;
+        self.cx.tasks(
+            self.parallel,
+            tasks,
+            || (),
+            |(): &mut (), (to, from): (&mut [T], &[T])| {
+                to.copy_from_slice(from);
+                self.cx.limits.check().map_err(Stop::Error)
+            },
+        )
+    }
+
+    /// Writes the positions of elements in their rows, in order.
+    fn positions(&self, order: &mut [i64]) -> Result<(), Stop> {
+        // Whole rows, or parts of one.
+        let len = if self.row < LOOK { LOOK - LOOK % self.row } else { LOOK };
+        let tasks = collected(order.chunks_mut(len).enumerate())?;
+        self.cx.tasks(
+            self.parallel,
+            tasks,
+            || (),
+            |(): &mut (), (task, mut order): (usize, &mut [i64])| {
+                let mut at = task * len % self.row;
+                while !order.is_empty() {
+                    let (row, rest) = order.split_at_mut(order.len().min(self.row - at));
+                    row.iter_mut().zip(at as i64..).for_each(|(to, k)| *to = k);
+                    (order, at) = (rest, 0);
+                }
+                self.cx.limits.check().map_err(Stop::Error)
+            },
+        )
+    }
+
     /// Keys of several leaves.
     fn packed(&self, leaves: &[ColumnSlice<'_>]) -> Result<Buffer<u64>, Stop> {
         let mut out = self.memory(self.count)?;
-        let tasks = out.slice_mut().chunks_mut(CHUNK).enumerate().collect();
+        let tasks = collected(out.slice_mut().chunks_mut(CHUNK).enumerate())?;
         let pack = |(): &mut (), (chunk, keys): (usize, &mut [u64])| {
+            self.cx.limits.check().map_err(Stop::Error)?;
             keys.fill(0);
             for leaf in leaves {
                 macro_rules! typed {
@@ -184,7 +221,7 @@ impl<'a> Rows<'a> {
         order: &mut [i64],
     ) -> Result<(), Stop> {
         if radix::is_local::<I>(self.row) {
-            let tasks = order.chunks_mut(self.task).enumerate().collect();
+            let tasks = collected(order.chunks_mut(self.task).enumerate())?;
             let some = self.row * I::Column::LANES;
             let sort = |(abreast, local, items): &mut (Abreast<I::Column>, Local<I>, Vec<I>),
                         (task, order): (usize, &mut [i64])| {
@@ -231,6 +268,7 @@ impl<'a> Rows<'a> {
         let types: Vec<ScalarType> = columns.iter().map(|c| c.ty()).collect();
         let mut out = self.cx.columns(&types, self.count)?;
         let gather = |(): &mut (), mut piece: Piece<'_>| {
+            self.cx.limits.check().map_err(Stop::Error)?;
             for (values, to) in columns.iter().zip(&mut piece.outs) {
                 macro_rules! typed {
                     ($(($V:ident, $t:ty)),*) => {
@@ -248,7 +286,7 @@ impl<'a> Rows<'a> {
             }
             Ok(())
         };
-        let tasks = pieces(&mut out, self.count, CHUNK);
+        let tasks = pieces(&mut out, self.count, CHUNK).map_err(stopped)?;
         self.cx.tasks(self.parallel, tasks, || (), gather).map_err(stopped)?;
         Ok(finish(out))
     }

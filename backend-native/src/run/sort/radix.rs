@@ -7,6 +7,7 @@
 
 use super::places::{Lines, Places, Plain};
 use crate::run::launch::Context;
+use crate::run::lists::{collected, filled};
 use crate::tile::machine::Stop;
 use std::ops::Range;
 
@@ -21,6 +22,8 @@ const LOCAL: usize = 1 << 18;
 const FEW: usize = 128;
 /// Items that a task takes at least.
 const TASK: usize = 1 << 16;
+/// Items that a thread counts, moves or sorts between two looks at the clock: 10 to 30 ms.
+pub(super) const LOOK: usize = 1 << 21;
 /// Bytes of items from which on they are distributed past the caches.
 const STREAM: usize = 4 << 20;
 
@@ -177,9 +180,10 @@ impl<K: Sync + Send> Sort<'_, K> {
     {
         let n = items.len();
         let len = if self.parallel { n.div_ceil(self.cx.threads.count() * 4).max(TASK) } else { n.max(1) };
+        let len = len.min(LOOK);
         let chunk = |k: usize| k * len..n.min((k + 1) * len);
         let digits = (n / SHARE).max(1).ilog2().clamp(8, BITS);
-        let mut next = vec![[0usize; DIGITS]; n.div_ceil(len)];
+        let mut next = filled([0usize; DIGITS], n.div_ceil(len))?;
         // Most keys differ in their highest bits. If not, it is found out in which.
         let mut width = bits;
         loop {
@@ -189,7 +193,7 @@ impl<K: Sync + Send> Sort<'_, K> {
                 chunk(k).for_each(|k| counts[digit((self.key)(source(k)), shift)] += 1);
                 Ok(())
             };
-            self.cx.tasks(self.parallel, next.iter_mut().enumerate().collect(), || (), count)?;
+            self.cx.tasks(self.parallel, collected(next.iter_mut().enumerate())?, || (), count)?;
             let most = (0..DIGITS).map(|d| next.iter().map(|counts| counts[d]).sum::<usize>()).max();
             if width < bits || most.is_none_or(|most| most <= n / 2) {
                 break;
@@ -217,7 +221,7 @@ impl<K: Sync + Send> Sort<'_, K> {
         let places = Places::new(items);
         self.cx.tasks(
             self.parallel,
-            next.iter_mut().enumerate().collect(),
+            collected(next.iter_mut().enumerate())?,
             || if stream { Lines::new(&places) } else { None },
             |lines, (k, next): (usize, &mut [usize; DIGITS])| {
                 self.cx.limits.check().map_err(Stop::Error)?;
@@ -258,14 +262,14 @@ impl<K: Sync + Send> Sort<'_, K> {
     where
         K: Fn(I) -> u64,
     {
-        let mut differing = vec![0; n.div_ceil(chunk(0).len().max(1))];
+        let mut differing = filled(0, n.div_ceil(chunk(0).len().max(1)))?;
         let first = (self.key)(source(0));
         let look = |(): &mut (), (k, bits): (usize, &mut u64)| {
             self.cx.limits.check().map_err(Stop::Error)?;
             *bits = chunk(k).fold(0, |bits, k| bits | ((self.key)(source(k)) ^ first));
             Ok(())
         };
-        self.cx.tasks(self.parallel, differing.iter_mut().enumerate().collect(), || (), look)?;
+        self.cx.tasks(self.parallel, collected(differing.iter_mut().enumerate())?, || (), look)?;
         Ok(differing.into_iter().fold(0, |a, b| a | b))
     }
 
@@ -280,9 +284,11 @@ impl<K: Sync + Send> Sort<'_, K> {
     where
         K: Fn(I) -> u64,
     {
-        // What does not fit into a cache is distributed again only if threads would wait for one of them.
-        let most = items.len() / (4 * self.cx.threads.count());
+        // What does not fit into a cache is distributed again only if threads would wait for one of them, or if one thread would
+        // not look at the clock for too long.
+        let most = (items.len() / (4 * self.cx.threads.count())).min(LOOK);
         let (mut small, mut large) = (Vec::new(), Vec::new());
+        // As many as there are digits: a number that does not depend on the data.
         let mut group = Vec::new();
         let (mut start, mut grouped) = (0, 0);
         for &end in &d.ends {
@@ -307,8 +313,8 @@ impl<K: Sync + Send> Sort<'_, K> {
         }
         small.push(group);
         self.cx.tasks(self.parallel, small, Local::new, |local, group| {
-            self.cx.limits.check().map_err(Stop::Error)?;
             for (items, spare, to) in group {
+                self.cx.limits.check().map_err(Stop::Error)?;
                 match is_local::<I>(items.len()) {
                     true => local.sort(items, &self.key, d.low),
                     false => local.sort_with(items, spare, &self.key, d.low),

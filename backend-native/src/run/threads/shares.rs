@@ -1,6 +1,8 @@
 //! Tasks that several threads take, each from a share of its own first.
 
 use super::team::Line;
+use crate::run::lists::collected;
+use crate::tile::machine::Stop;
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 
@@ -23,9 +25,10 @@ pub(in crate::run) struct Taker {
 }
 
 impl<T> Shares<T> {
-    pub(in crate::run) fn new(tasks: Vec<T>, shares: usize) -> Shares<T> {
-        let tasks = tasks.into_iter().map(|t| Mutex::new(Some(t))).collect();
-        Shares { tasks, taken: (0..shares).map(|_| Line::default()).collect() }
+    /// An error if there is no memory for them.
+    pub(in crate::run) fn new(tasks: Vec<T>, shares: usize) -> Result<Shares<T>, Stop> {
+        let tasks = collected(tasks.into_iter().map(|t| Mutex::new(Some(t))))?;
+        Ok(Shares { tasks, taken: (0..shares).map(|_| Line::default()).collect() })
     }
 
     /// For the thread of this number.
@@ -57,7 +60,7 @@ mod tests {
     #[test]
     fn each_task_is_taken_once_and_those_of_the_own_share_first() {
         for (tasks, shares) in [(0, 1), (1, 1), (7, 1), (2, 2), (7, 3), (16, 4), (5, 5)] {
-            let all = Shares::new((0..tasks).collect(), shares);
+            let all = Shares::new((0..tasks).collect(), shares).ok().unwrap();
             // Threads of more numbers than there are shares, too.
             let mut takers: Vec<Taker> = (0..shares + 2).map(|t| all.taker(t)).collect();
             let mut met = vec![0; tasks];

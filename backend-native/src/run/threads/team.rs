@@ -11,6 +11,7 @@
 //! the processor of the caller, if there are others.
 
 use super::processor::{self, Processors};
+use crate::fork;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr::NonNull;
@@ -43,12 +44,19 @@ pub(crate) struct Team {
 impl Team {
     /// A team of `count` threads, or as many as there are processors for 0; the error says why they cannot be started.
     pub(crate) fn new(count: usize) -> std::io::Result<Team> {
+        fork::watch();
         let team = Team { shared: Arc::default(), count: if count == 0 { processors() } else { count } };
         for number in 1..team.count {
             let shared = team.shared.clone();
             std::thread::Builder::new().name(format!("native {number}")).spawn(move || help(&shared, number))?;
         }
         Ok(team)
+    }
+
+    /// A team of no helpers, for children of `fork`, to which the helpers of their parents do not come.
+    pub(crate) fn alone() -> &'static Team {
+        static ALONE: LazyLock<Team> = LazyLock::new(|| Team { shared: Arc::default(), count: 1 });
+        &ALONE
     }
 
     /// The team of all backends that have none of their own.
@@ -84,6 +92,10 @@ impl Team {
 
 impl Drop for Team {
     fn drop(&mut self) {
+        if fork::is_child() {
+            // The helpers are not here, and one of them may have locked the board.
+            return;
+        }
         self.shared.board().closed = true;
         self.shared.posts.0.fetch_add(1, Ordering::Release);
         self.shared.wake.notify_all();

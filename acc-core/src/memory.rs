@@ -1,0 +1,52 @@
+//! Memory that may not be there: vectors that grow by an error instead of the end of the process.
+//!
+//! Whatever grows with data, or with what an input claims, is taken with these. What has a small size that the code
+//! states takes memory as Rust does everywhere (see `docs/SECURITY.md`).
+
+use crate::error::Error;
+
+/// There is no memory.
+#[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
+#[error("no memory for {bytes} bytes more")]
+pub struct NoMemory {
+    /// How many bytes were asked for.
+    pub bytes: usize,
+}
+
+/// An empty vector with room for `len` elements.
+pub fn with_capacity<T>(len: usize) -> Result<Vec<T>, NoMemory> {
+    let mut v = Vec::new();
+    reserve(&mut v, len)?;
+    Ok(v)
+}
+
+/// Makes room for exactly `more` elements.
+pub fn reserve<T>(v: &mut Vec<T>, more: usize) -> Result<(), NoMemory> {
+    v.try_reserve_exact(more).map_err(|_| no_memory::<T>(more))
+}
+
+/// Appends an element. Room is made as [`Vec::push`] makes it, for many at once.
+pub fn push<T>(v: &mut Vec<T>, x: T) -> Result<(), NoMemory> {
+    if v.len() == v.capacity() {
+        v.try_reserve(1).map_err(|_| no_memory::<T>(v.len().max(1)))?;
+    }
+    v.push(x);
+    Ok(())
+}
+
+/// Appends copies of elements.
+pub fn extend<T: Copy>(v: &mut Vec<T>, xs: &[T]) -> Result<(), NoMemory> {
+    v.try_reserve(xs.len()).map_err(|_| no_memory::<T>(xs.len()))?;
+    v.extend_from_slice(xs);
+    Ok(())
+}
+
+fn no_memory<T>(len: usize) -> NoMemory {
+    NoMemory { bytes: len.saturating_mul(size_of::<T>()) }
+}
+
+impl From<NoMemory> for Error {
+    fn from(NoMemory { bytes }: NoMemory) -> Error {
+        Error::OutOfMemory { what: format!("{bytes} bytes more"), bytes: Some(bytes as u64), at: None }
+    }
+}

@@ -1,0 +1,47 @@
+//! `acc doctor`
+
+use crate::output::say;
+use backend_native::llvm;
+use std::process::ExitCode;
+
+/// Say what this machine offers the executors.
+#[derive(clap::Args)]
+pub struct Args {}
+
+pub fn main(_: &Args) -> crate::Outcome {
+    let status = llvm::status();
+    match &status.library {
+        Some(l) => {
+            let (major, minor, patch) = l.version;
+            say!("llvm: {major}.{minor}.{patch}, {}", l.path.display());
+            say!("  processor: {}, vectors of {} bits", l.cpu, l.vector_bits);
+            say!("  features: {}", enabled(&l.features));
+        }
+        None if std::env::var_os("ACC_LLVM").is_some_and(|l| l == "off") => {
+            say!("llvm: none, since ACC_LLVM is off; the native executor runs on tiles");
+        }
+        None => say!("llvm: none; the native executor runs on tiles. Set ACC_LLVM to a libLLVM of version 17 or later"),
+    }
+    for (path, why) in &status.refused {
+        say!("  not used: {}: {why}", path.display());
+    }
+    say!("threads: {}", backend_native::threads());
+    say!("libtorch: {}", if cfg!(feature = "libtorch") { "built in" } else { "not built; see docs/LIBTORCH.md" });
+    match llvm::cache() {
+        Ok(folder) => say!("machine code is kept in {}", folder.display()),
+        Err(why) => say!("machine code is not kept: {why}"),
+    }
+    for e in conformance::executors::all() {
+        match &e.state {
+            conformance::executors::State::Present(_) => say!("executor {}: present", e.name),
+            conformance::executors::State::Absent { what, why } => say!("executor {}: {what}: {why}", e.name),
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The features that are there, of a list in LLVM's form.
+fn enabled(features: &str) -> String {
+    let on: Vec<&str> = features.split(',').filter_map(|f| f.strip_prefix('+')).collect();
+    on.join(" ")
+}

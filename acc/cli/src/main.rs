@@ -1,0 +1,99 @@
+//! `acc`: run, check and compare array programs.
+
+mod check;
+mod check_onnx;
+mod doctor;
+mod explain;
+mod export;
+mod fuzz;
+mod inspect;
+mod list;
+mod matrix;
+mod output;
+mod print;
+mod reduce;
+mod run;
+mod tour;
+
+use acc_core::timeline;
+use clap::{Parser, Subcommand};
+use output::complain;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Array programs on every executor.
+#[derive(Parser)]
+#[command(name = "acc", version, arg_required_else_help = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+    /// Write what the command does when as a Chrome trace, which Perfetto opens: passes, kernels, tensor operations,
+    /// transfers.
+    #[arg(long, global = true, value_name = "FILE")]
+    trace: Option<PathBuf>,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// List the executors, test programs and components.
+    List(list::Args),
+    /// Read a program and check that it is well formed.
+    Check(check::Args),
+    /// Run the program of a test file on its inputs and compare the results with what it expects.
+    Run(run::Args),
+    /// Write the first-order graph that a program becomes.
+    Export(export::Args),
+    /// Show the kernels that a program becomes on the native executor, what was fused and what was not, and why.
+    Explain(explain::Args),
+    /// Write a page that shows a program, what every stage makes of it, and times and memory from a run.
+    Inspect(inspect::Args),
+    /// Print a program in text form, as it is or after a pass.
+    Print(print::Args),
+    /// Make a program small that makes a command fail, while it still does.
+    Reduce(reduce::Args),
+    /// Run random programs on every executor, and make small those on which executors differ.
+    Fuzz(fuzz::Args),
+    /// Run every test on every executor and print which components pass.
+    Matrix(matrix::Args),
+    /// Run every test program as an ONNX model in onnxruntime, and compare.
+    CheckOnnx(check_onnx::Args),
+    /// Say what this machine offers the executors: LLVM, threads, libtorch.
+    Doctor(doctor::Args),
+    /// Run ten example programs on every executor, on real input, and write what they make.
+    Tour(tour::Args),
+}
+
+/// What a command says when it cannot do its work; the exit status is then 1.
+type Outcome = Result<ExitCode, String>;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let recording = cli.trace.map(|path| (path, timeline::record()));
+    let mut outcome = command(cli.command);
+    if let Some((path, recording)) = recording {
+        let written = output::write_file(&path, recording.stop().to_chrome().as_bytes());
+        outcome = outcome.and_then(|code| written.map(|()| code));
+    }
+    outcome.unwrap_or_else(|message| {
+        complain!("error: {message}");
+        ExitCode::FAILURE
+    })
+}
+
+fn command(command: Command) -> Outcome {
+    match command {
+        Command::List(args) => list::main(&args),
+        Command::Check(args) => check::main(&args),
+        Command::Run(args) => run::main(&args),
+        Command::Export(args) => export::main(&args),
+        Command::Explain(args) => explain::main(&args),
+        Command::Inspect(args) => inspect::main(&args),
+        Command::Print(args) => print::main(&args),
+        Command::Reduce(args) => reduce::main(&args),
+        Command::Fuzz(args) => fuzz::main(&args),
+        Command::Matrix(args) => matrix::main(&args),
+        Command::CheckOnnx(args) => check_onnx::main(&args),
+        Command::Doctor(args) => doctor::main(&args),
+        Command::Tour(args) => tour::main(&args),
+    }
+}

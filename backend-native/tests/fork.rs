@@ -1,0 +1,102 @@
+//! Children of `fork` run programs, or are told that they cannot; none waits for threads that it does not have.
+#![cfg(unix)]
+
+mod common;
+
+use acc_core::data::ArrayData;
+use acc_core::ir::Program;
+use acc_core::{Executor, RunLimits};
+use backend_native::{Native, Options};
+use common::{ints, parse, reference};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// A program that is compiled, sorted and summed, of which there are many.
+fn program(k: u64) -> Arc<Program> {
+    parse(&format!(
+        "program(xs: [1]i64) {{
+           a: [1]i64 = map(xs, f: |%x: i64| rem(mul(%x, {}i64), 1009i64))
+           s: [1]i64 = scanl1(a, f: |%x: i64, %y: i64| add(%x, %y))
+           yield s
+         }}",
+        k + 3
+    ))
+}
+
+fn arguments() -> [ArrayData; 1] {
+    [ints(&(0..300_000).collect::<Vec<i64>>())]
+}
+
+/// What a process does in a child: whether what it ran is right.
+fn runs(native: &Native, k: u64, args: &[ArrayData], want: &[ArrayData]) -> bool {
+    native.run_untyped(&program(k), args, &RunLimits::none()).is_ok_and(|got| got == want)
+}
+
+/// Forks; the child ends with whether `work` says that all is well.
+fn fork(work: impl FnOnce() -> bool, exit: bool) -> libc::pid_t {
+    // SAFETY: the child runs what this test is about, and ends.
+    match unsafe { libc::fork() } {
+        0 => {
+            let code = i32::from(!work());
+            if exit {
+                std::process::exit(code);
+            }
+            // SAFETY: ends the process.
+            unsafe { libc::_exit(code) }
+        }
+        child => child,
+    }
+}
+
+/// How a child ended; none if it had to be killed.
+fn status(child: libc::pid_t) -> Option<i32> {
+    let begun = Instant::now();
+    let mut status = 0;
+    while begun.elapsed() < Duration::from_secs(30) {
+        // SAFETY: a child of this process, and a place to write to.
+        if unsafe { libc::waitpid(child, &raw mut status, libc::WNOHANG) } == child {
+            return Some(status);
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    // SAFETY: a child that was not waited for yet, so that its number is no other's.
+    unsafe {
+        libc::kill(child, libc::SIGKILL);
+        libc::waitpid(child, &raw mut status, 0);
+    }
+    None
+}
+
+#[test]
+fn a_child_runs_programs_whatever_the_threads_of_its_parent_do() {
+    let natives =
+        [Native::new(), Native::compiled(), Native::with(Options { threads: Some(3), ..Options::default() }).unwrap()];
+    let args = arguments();
+    let want: Vec<Vec<ArrayData>> = (0..8).map(|k| reference(&program(k), &args).unwrap()).collect();
+    let (over, next) = (AtomicBool::new(false), AtomicU64::new(100));
+    std::thread::scope(|s| {
+        // Threads that prepare, compile and run at all times, and so hold any lock at some time.
+        for native in &natives {
+            let (args, over, next) = (&args, &over, &next);
+            s.spawn(move || {
+                while !over.load(Ordering::Relaxed) {
+                    let k = next.fetch_add(1, Ordering::Relaxed);
+                    native.run_untyped(&program(k), args, &RunLimits::none()).unwrap();
+                }
+            });
+        }
+        let mut wrong = Vec::new();
+        for turn in 0..60 {
+            std::thread::sleep(Duration::from_micros(turn * 370 % 5000));
+            let (native, k) = (&natives[turn as usize % natives.len()], turn % 8);
+            let child = fork(|| runs(native, k, &args, &want[k as usize]), turn % 2 == 0);
+            match status(child) {
+                Some(0) => {}
+                other => wrong.push((turn, other)),
+            }
+        }
+        over.store(true, Ordering::Relaxed);
+        assert!(wrong.is_empty(), "{wrong:?}");
+    });
+}

@@ -1,0 +1,1 @@
+../../../../acc/examples/black_scholes.rs

@@ -1,0 +1,1 @@
+../../../../acc/examples/saxpy.rs

@@ -1,0 +1,1 @@
+../../../../acc/examples/segmented_sums.rs
