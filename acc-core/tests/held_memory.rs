@@ -183,8 +183,8 @@ fn movements_and_control() {
     leaves_nothing("concat", |i| i.xs.concat(&i.places));
     leaves_nothing("concat_on", |i| i.table.concat_on::<2>(&i.table));
     leaves_nothing("stencil", |i| i.xs.stencil(Edge::Clamp, |s: Stencil3<i64>| s[-1] + s[0] + s[1]));
-    leaves_nothing("filter", |i| i.xs.filter(|x| x.gt(9)).0);
-    leaves_nothing("compact", |i| i.xs.compact(&i.flags).0);
+    leaves_nothing("filter", |i| i.xs.filter(|x| x.gt(9)));
+    leaves_nothing("compact", |i| i.xs.compact(&i.flags));
     leaves_nothing("expand", |i| i.lengths.expand(|_| 3, |x, k| x + k));
     leaves_nothing("justs", |i| i.maybe.justs().0);
     leaves_nothing("slit", |i| i.xs.slit(1, 3));

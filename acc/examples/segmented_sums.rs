@@ -15,7 +15,7 @@ pub fn sums(flags: &Acc<Vector<bool>>, xs: &Acc<Vector<i64>>) -> Acc<Vector<i64>
 fn main() -> Result<(), Error> {
     let xs = use_(&Vector::from([3i64, 4, 1, 5, 5]));
     let flags = use_(&Vector::from([true, false, true, false, true]));
-    let (kept, _lengths) = xs.zip(&flags).filter(|(x, starts)| starts.or(x.lt(5)).and(x.ne(3)));
+    let kept = xs.zip(&flags).filter(|(x, starts)| starts.or(x.lt(5)).and(x.ne(3)));
     println!("{:?}", run(kept.map(|(x, _)| x))?.to_vec());
     println!("{:?}", run(sums(&flags, &xs))?.to_vec());
     Ok(())

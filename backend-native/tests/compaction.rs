@@ -239,7 +239,7 @@ fn what_is_read_of_an_element_to_keep_it_is_not_read_again() {
     use acc_core::prelude::*;
     macro_rules! check {
         ($t:ty, $of:expr, $least:literal) => {{
-            let f = |a: Acc<Vector<$t>>| a.filter(|x| x.gt($least)).0;
+            let f = |a: Acc<Vector<$t>>| a.filter(|x| x.gt($least));
             let (tiles, compiled) = (Native::tiles().compile(f).unwrap(), Native::compiled().compile(f).unwrap());
             let ir = compiled.prepared().explain().kernel_ir();
             let (_, epilogue) = ir.split_once("epilogue").unwrap();

@@ -343,14 +343,14 @@ structure! {
         };
     // Compactions.
     filtered: 1 kernels, 0 arrays;
-        |xs: Acc<V>| xs.filter(|x| x.gt(0.0)).0;
-        |xs: Acc<V>| { let (kept, _) = xs.filter(|v| v.gt(0.0)); kept };
+        |xs: Acc<V>| xs.filter(|x| x.gt(0.0));
+        |xs: Acc<V>| { let kept = xs.filter(|v| v.gt(0.0)); kept };
     filtered_and_used: 1 kernels, 0 arrays;
-        |xs: Acc<V>| xs.map(|x| x * 2.0).filter(|x| x.gt(1.0)).0.map(|x| x + 1.0);
-        |xs: Acc<V>| { let twice = double(&xs); let kept = twice.filter(|x| x.gt(1.0)).0; kept.zip(&kept).map(|(x, _)| x + 1.0) };
+        |xs: Acc<V>| xs.map(|x| x * 2.0).filter(|x| x.gt(1.0)).map(|x| x + 1.0);
+        |xs: Acc<V>| { let twice = double(&xs); let kept = twice.filter(|x| x.gt(1.0)); kept.zip(&kept).map(|(x, _)| x + 1.0) };
     two_vectors_filtered_alike: 1 kernels, 0 arrays;
-        |xs: Acc<V>, ys: Acc<V>| { let kept = xs.zip(&ys).filter(|(x, y)| x.gt(y)).0; kept.map(|(x, y)| x - y) };
-        |xs: Acc<V>, ys: Acc<V>| { let both = xs.zip_with(&ys, |x, y| (y, x)); both.filter(|(y, x)| x.gt(y)).0.map(|(y, x)| x - y) };
+        |xs: Acc<V>, ys: Acc<V>| { let kept = xs.zip(&ys).filter(|(x, y)| x.gt(y)); kept.map(|(x, y)| x - y) };
+        |xs: Acc<V>, ys: Acc<V>| { let both = xs.zip_with(&ys, |x, y| (y, x)); both.filter(|(y, x)| x.gt(y)).map(|(y, x)| x - y) };
     compacted_by_a_scan: 1 kernels, 0 arrays;
         |xs: Acc<V>| {
             let ones = xs.map(|x| x.gt(0.0).to_num::<i64>());

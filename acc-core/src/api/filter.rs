@@ -12,17 +12,18 @@ use either::Either;
 
 impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     /// The elements that the predicate holds of, in row-major order, and how many there are in each row (usable as a
-    /// [segment descriptor](super::Segments)).
+    /// [segment descriptor](super::Segments)). Of a vector the elements alone are [`filter`](Acc::filter).
     ///
     /// ```
     /// use acc_core::prelude::*;
     /// let m = use_(&Matrix::from([[3i32, 4, 5], [6, 7, 8]]));
-    /// let (odd, counts) = Interpreter::new().run(m.filter(|x| (x % 2).eq(1)))?;
+    /// let (odd, counts) = Interpreter::new().run(m.filter_rows(|x| (x % 2).eq(1)))?;
     /// assert_eq!((odd.to_vec(), counts.to_vec()), (vec![3, 5, 7], vec![2, 1]));
     /// # Ok::<(), acc_core::Error>(())
     /// ```
     #[track_caller]
-    pub fn filter<In: Shape, R: IntoExp<bool>>(
+    #[doc(alias = "filter")]
+    pub fn filter_rows<In: Shape, R: IntoExp<bool>>(
         &self,
         predicate: impl FnOnce(E::Exp) -> R,
     ) -> (Acc<Vector<E>>, Acc<Array<In, i64>>)
@@ -33,9 +34,18 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     }
 
     /// The elements where the mask is true, in row-major order, and how many there are in each row. A mask of another
-    /// shape is a fault.
+    /// shape is a fault. Of a vector the elements alone are [`compact`](Acc::compact).
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let (m, mask) = (use_(&Matrix::from([[1, 2], [3, 4]])), use_(&Matrix::from([[true, false], [true, true]])));
+    /// let (kept, counts) = Interpreter::new().run(m.compact_rows(&mask))?;
+    /// assert_eq!((kept.to_vec(), counts.to_vec()), (vec![1, 3, 4], vec![1, 2]));
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
-    pub fn compact<In: Shape>(&self, mask: impl IntoAcc<Array<Sh, bool>>) -> (Acc<Vector<E>>, Acc<Array<In, i64>>)
+    #[doc(alias = "compact")]
+    pub fn compact_rows<In: Shape>(&self, mask: impl IntoAcc<Array<Sh, bool>>) -> (Acc<Vector<E>>, Acc<Array<In, i64>>)
     where
         Sh: Reducible<Inner = In>,
     {
@@ -81,7 +91,7 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, Option<E>>> {
         Sh: Reducible<Inner = In>,
     {
         compose("justs", || {
-            let (some, counts) = self.filter(|x| x.is_some());
+            let (some, counts) = self.filter_rows(|x| x.is_some());
             (some.map(|x| x.proj::<E>(1)), counts)
         })
     }
@@ -95,7 +105,7 @@ impl<Sh: Shape, A: Elt, B: Elt> Acc<Array<Sh, Either<A, B>>> {
         Sh: Reducible<Inner = In>,
     {
         compose("lefts", || {
-            let (lefts, counts) = self.filter(|x| x.is_left());
+            let (lefts, counts) = self.filter_rows(|x| x.is_left());
             (lefts.map(|x| x.from_left()), counts)
         })
     }
@@ -107,13 +117,40 @@ impl<Sh: Shape, A: Elt, B: Elt> Acc<Array<Sh, Either<A, B>>> {
         Sh: Reducible<Inner = In>,
     {
         compose("rights", || {
-            let (rights, counts) = self.filter(|x| x.is_right());
+            let (rights, counts) = self.filter_rows(|x| x.is_right());
             (rights.map(|x| x.from_right()), counts)
         })
     }
 }
 
 impl<E: Elt> Acc<Vector<E>> {
+    /// The elements that the predicate holds of.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([3, 4, 5]));
+    /// let squares = xs.filter(|x| (x % 2).eq(1)).map(|x| x * x);
+    /// assert_eq!(Interpreter::new().run(squares)?.to_vec(), [9, 25]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn filter<R: IntoExp<bool>>(&self, predicate: impl FnOnce(E::Exp) -> R) -> Acc<Vector<E>> {
+        self.filter_rows(predicate).0
+    }
+
+    /// The elements where the mask is true. A mask of another length is a fault.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let (xs, mask) = (use_(&Vector::from([3, 4, 5])), use_(&Vector::from([true, false, true])));
+    /// assert_eq!(Interpreter::new().run(xs.compact(&mask))?.to_vec(), [3, 5]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn compact(&self, mask: impl IntoAcc<Vector<bool>>) -> Acc<Vector<E>> {
+        self.compact_rows(mask).0
+    }
+
     /// Each element makes a number of others: `count(x)` many, the `i`-th of which is `get(x, i)`. A negative number is
     /// a fault.
     ///

@@ -27,6 +27,7 @@ mod host;
 mod index;
 mod integral;
 mod monoid;
+mod neighbours;
 #[cfg(feature = "npy")]
 pub mod npy;
 mod ops;

@@ -144,7 +144,7 @@ fn same<E: Elt>(a: Exp<E>, b: Exp<E>) -> Exp<bool> {
 #[track_caller]
 fn runs<K: Elt>(keys: &Acc<Vector<K>>) -> (Acc<Vector<K>>, Acc<Vector<i64>>) {
     let first = keys.imap(|i: Exp<i64>, key| i.eq(0).or(!same::<K>(lift(key), lift(keys.index(i - 1)))));
-    let (positions, _) = generate(keys.length(), |i: Exp<i64>| i).compact(&first);
+    let positions = generate(keys.length(), |i: Exp<i64>| i).compact(&first);
     let lengths = positions.imap(|k: Exp<i64>, start| {
         let next = k + 1;
         next.lt(positions.length()).then_else(positions.index(next), keys.length()) - start

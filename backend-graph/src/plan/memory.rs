@@ -220,7 +220,7 @@ mod tests {
 
     #[test]
     fn what_only_a_run_tells_is_named() {
-        let kept = peak(floats().filter(|x| x.gt(1.0)).0);
+        let kept = peak(floats().filter(|x| x.gt(1.0)));
         assert!(kept.contains("·|t"), "{kept}");
     }
 }

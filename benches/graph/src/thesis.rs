@@ -141,7 +141,7 @@ pub(crate) fn rows() -> Rows {
         "Concatenation", "concat", 0.0, |n| { let xs = floats(n); let x = t(&xs); let v = Vector::from(xs); }
             |xs: Acc<Vector<f32>>, ys: Acc<Vector<f32>>| xs.concat(&ys), (v.clone(), v), move || vec![Tensor::cat(&[&x, &x], 0)];
         "Filtering", "filter", 0.0, |n| { let xs = floats(n); let x = t(&xs); }
-            |xs: Acc<Vector<f32>>| xs.filter(|x| x.gt(0.5)).0, (Vector::from(xs),), move || vec![x.masked_select(&x.gt(0.5))];
+            |xs: Acc<Vector<f32>>| xs.filter(|x| x.gt(0.5)), (Vector::from(xs),), move || vec![x.masked_select(&x.gt(0.5))];
         "Segmented reductions", "fold_seg", 1e-4, |n| { let xs = floats(n); let x = t(&xs); let lens = vec![10i64; n / 10]; let l = ti(&lens); }
             |xs: Acc<Vector<f32>>, lens: Acc<Vector<i64>>| xs.fold_seg(&lens, 0.0, |a, b| a + b), (Vector::from(xs), Vector::from(lens)),
             move || vec![Tensor::segment_reduce(&x, "sum", Some(&l), None, None, 0, true, 0.0)];

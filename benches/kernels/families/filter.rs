@@ -18,7 +18,7 @@ const BLOCK: usize = 1 << 14;
 
 fn filtered(n: usize) -> Row {
     let x = floats(21, n, -1.0, 1.0);
-    let (program, args) = program(|x: Acc<Vector<f32>>| x.filter(|x| x.gt(0.0)).0, (&vector(&x),).into_data());
+    let (program, args) = program(|x: Acc<Vector<f32>>| x.filter(|x| x.gt(0.0)), (&vector(&x),).into_data());
     let kept = x.iter().filter(|x| **x > 0.0).count();
     let orders = orders();
     let hand = hand(vec![0f32; kept], move |out| {

@@ -23,7 +23,7 @@ pub use conformance_cases::choices::Choices;
 pub use generate::{Mode, program};
 
 use acc_core::data::ArrayData;
-use acc_core::text::{Expect, Run, TestFile, parse_test_file};
+use acc_core::text::{Data, Expect, Run, TestFile, parse_test_file};
 use acc_core::verify::verify;
 use oracle::{Findings, Oracle, Variation};
 use shrink::Sample;

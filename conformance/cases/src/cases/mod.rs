@@ -29,6 +29,7 @@ mod index;
 mod lifting;
 mod modify;
 mod monoids;
+mod neighbours;
 mod nofib_control;
 mod nofib_data;
 mod nofib_elementwise;
@@ -110,6 +111,7 @@ pub fn all() -> Vec<Case> {
         nofib_scans::cases(),
         nofib_sharing::cases(),
         nofib_stencils::cases(),
+        neighbours::cases(),
         num::cases(),
         permute::cases(),
         plain::cases(),

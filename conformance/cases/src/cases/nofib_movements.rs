@@ -94,8 +94,8 @@ fn filter<Sh: Reducible, E: Sample>(t: &mut Check<'_>, keep: fn(Exp<E>) -> Exp<b
         let xs: Rows<Sh, E> = Rows::random(c, Try { nth, least: 0 }, E::sample);
         let kept: Vector<E> = xs.rows.concat().into_iter().filter(keeps).collect();
         let counts = xs.fold(|r| r.iter().filter(|x| keeps(x)).count() as i64);
-        t.gives(use_(&xs.array).filter(keep), (kept, counts));
-        t.gives(use_(&xs.array).take(0).filter(keep), (Vector::from_iter([]), xs.fold(|_| 0i64)));
+        t.gives(use_(&xs.array).filter_rows(keep), (kept, counts));
+        t.gives(use_(&xs.array).take(0).filter_rows(keep), (Vector::from_iter([]), xs.fold(|_| 0i64)));
     }
 }
 

@@ -76,17 +76,17 @@ pub fn cases() -> Vec<Case> {
                     host((n, m), cells.clone().map(|(i, j)| (i as i64, j as i64, keep(i, j))));
                 let want = cells.filter(|&(i, j)| keep(i, j)).map(|(i, j)| (i as i64, j as i64, true)).collect();
                 let counts = (0..n).map(|i| (0..m).filter(|&j| keep(i, j)).count() as i64).collect();
-                t.gives(use_(&marked).filter(|(_, _, b)| b), (want, counts));
+                t.gives(use_(&marked).filter_rows(|(_, _, b)| b), (want, counts));
             }
         }),
         case("nofib/436-filter-after-take", "NOFIB-436 FLT-01 MOD-07", |t| {
             let xs = enum_from(10, 0i64);
-            t.gives(xs.take(5).filter(|x| x.gt(1)), (Vector::from([2, 3, 4]), Scalar::scalar(3)));
-            t.gives(xs.take(0).filter(|x| x.gt(1)), (Vector::from([0; 0]), Scalar::scalar(0)));
+            t.gives(xs.take(5).filter_rows(|x| x.gt(1)), (Vector::from([2, 3, 4]), Scalar::scalar(3)));
+            t.gives(xs.take(0).filter_rows(|x| x.gt(1)), (Vector::from([0; 0]), Scalar::scalar(0)));
             let m = generate((3, 10), |(i, j)| i * 10 + j);
             let want = (Vector::from([0, 2, 4, 10, 12, 14, 20, 22, 24]), Vector::from([3, 3, 3]));
-            t.gives(m.take(5).filter(even), want);
-            t.gives(m.take_on::<2>(1).filter(|x| x.gt(7)), (Vector::from([8, 9]), Vector::from([2])));
+            t.gives(m.take(5).filter_rows(even), want);
+            t.gives(m.take_on::<2>(1).filter_rows(|x| x.gt(7)), (Vector::from([8, 9]), Vector::from([2])));
         }),
     ]
 }

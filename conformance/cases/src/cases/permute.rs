@@ -121,26 +121,26 @@ pub fn cases() -> Vec<Case> {
         }),
         case("permutations/E-PM-19-filter", "FLT-01 E-PM-19 E-PM-20 E-PM-21 E-PM-22 E-PM-23", |t| {
             let ten = enum_from(10, 1i64);
-            t.gives(ten.filter(|x| (x % 2).eq(0)), (Vector::from([2, 4, 6, 8, 10]), Scalar::scalar(5)));
-            t.gives(ten.filter(|x| x.gt(10)), (Vector::from([0; 0]), Scalar::scalar(0)));
-            t.gives(ten.filter(|x| x.gt(0)), ((1..=10).collect(), Scalar::scalar(10)));
-            t.gives(fill(0, 1i32).filter(|x| x.gt(0)), (Vector::from([0; 0]), Scalar::scalar(0)));
+            t.gives(ten.filter_rows(|x| (x % 2).eq(0)), (Vector::from([2, 4, 6, 8, 10]), Scalar::scalar(5)));
+            t.gives(ten.filter_rows(|x| x.gt(10)), (Vector::from([0; 0]), Scalar::scalar(0)));
+            t.gives(ten.filter_rows(|x| x.gt(0)), ((1..=10).collect(), Scalar::scalar(10)));
+            t.gives(fill(0, 1i32).filter_rows(|x| x.gt(0)), (Vector::from([0; 0]), Scalar::scalar(0)));
             let m = generate((2, 3), |(i, j)| i * 3 + j + 3);
-            t.gives(m.filter(|x| (x % 2).eq(1)), (Vector::from([3, 5, 7]), Vector::from([2, 1])));
-            t.gives(fill((2, 0), 1i32).filter(|x| x.gt(0)), (Vector::from([0; 0]), Vector::from([0, 0])));
-            t.gives(fill((0, 3), 1i32).filter(|x| x.gt(0)), (Vector::from([0; 0]), Vector::from([0i64; 0])));
+            t.gives(m.filter_rows(|x| (x % 2).eq(1)), (Vector::from([3, 5, 7]), Vector::from([2, 1])));
+            t.gives(fill((2, 0), 1i32).filter_rows(|x| x.gt(0)), (Vector::from([0; 0]), Vector::from([0, 0])));
+            t.gives(fill((0, 3), 1i32).filter_rows(|x| x.gt(0)), (Vector::from([0; 0]), Vector::from([0i64; 0])));
             let c = generate((2, 3, 4), |(i, j, k)| (i * 3 + j) * 4 + k);
             let want = (Vector::from([0, 5, 10, 15, 20]), Matrix::from([[1, 1, 1], [1, 0, 1]]));
-            t.gives(c.filter(|x| (x % 5).eq(0)), want);
+            t.gives(c.filter_rows(|x| (x % 5).eq(0)), want);
         }),
         case("permutations/E-PM-24-compact", "FLT-02 E-PM-24 E-PM-25 BUG-09", |t| {
             let xs = use_(&Vector::from([1, 2, 3]));
-            t.gives(xs.compact(&Vector::from([true, false, true])), (Vector::from([1, 3]), Scalar::scalar(2)));
-            t.faults(xs.compact(&Vector::from([true, false])).0, "check_failed");
-            t.faults(xs.compact(&Vector::from([true, false, true, true])), "check_failed");
+            t.gives(xs.compact_rows(&Vector::from([true, false, true])), (Vector::from([1, 3]), Scalar::scalar(2)));
+            t.faults(xs.compact_rows(&Vector::from([true, false])).0, "check_failed");
+            t.faults(xs.compact_rows(&Vector::from([true, false, true, true])), "check_failed");
             let m = use_(&Matrix::from([[1, 2], [3, 4]]));
-            t.faults(m.compact(&Matrix::from([[true, true]])).1, "check_failed");
-            t.gives(fill(0, 1).compact(&Vector::from([true; 0])), (Vector::from([0; 0]), Scalar::scalar(0)));
+            t.faults(m.compact_rows(&Matrix::from([[true, true]])).1, "check_failed");
+            t.gives(fill(0, 1).compact_rows(&Vector::from([true; 0])), (Vector::from([0; 0]), Scalar::scalar(0)));
         }),
         case("permutations/justs", "MAY-06", |t| {
             let xs: Vector<Option<i32>> = [Some(1), None, Some(3)].into_iter().collect();
@@ -160,9 +160,9 @@ pub fn cases() -> Vec<Case> {
             t.gives(use_(&none).rights(), (Vector::from([true; 0]), Scalar::scalar(0)));
         }),
         case("permutations/NOFIB-436-filter-after-take", "FLT-01 NOFIB-436", |t| {
-            t.gives(enum_from(10, 0i64).take(5).filter(|x| x.gt(1)), (Vector::from([2, 3, 4]), Scalar::scalar(3)));
+            t.gives(enum_from(10, 0i64).take(5).filter_rows(|x| x.gt(1)), (Vector::from([2, 3, 4]), Scalar::scalar(3)));
             let m = generate((2, 5), |(i, j)| i * 5 + j).take(2);
-            t.gives(m.filter(|x| (x % 2).eq(0)), (Vector::from([0, 6]), Vector::from([1, 1])));
+            t.gives(m.filter_rows(|x| (x % 2).eq(0)), (Vector::from([0, 6]), Vector::from([1, 1])));
         }),
         case("permutations/NOFIB-427-filter-of-triples", "FLT-01 NOFIB-427", |t| {
             for m in [64, 8, 13] {
@@ -175,7 +175,7 @@ pub fn cases() -> Vec<Case> {
                         counts[i as usize] += 1;
                     }
                 }
-                t.gives(xs.filter(|(_, _, b)| b), (want.into_iter().collect(), Vector::from(counts)));
+                t.gives(xs.filter_rows(|(_, _, b)| b), (want.into_iter().collect(), Vector::from(counts)));
             }
         }),
         case("permutations/NOFIB-093-one-by-one", "NOFIB-093", |t| {
