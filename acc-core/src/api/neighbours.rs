@@ -22,12 +22,12 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     /// # Ok::<(), acc_core::Error>(())
     /// ```
     #[track_caller]
-    pub fn roll<In: Shape>(&self, k: impl IxPart) -> Self
+    pub fn roll<In: Shape>(&self, k: impl IntoExp<i64>) -> Self
     where
         Sh: Reducible<Inner = In>,
     {
         compose("roll", || {
-            let k = k.part();
+            let k = k.into_exp();
             let n = self.extent().parts()[Sh::RANK - 1];
             self.backpermute(self.extent(), |ix: Sh::Exp| {
                 let source = (innermost::<Sh>(ix) - k).mod_floor(n);
@@ -47,12 +47,12 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     /// # Ok::<(), acc_core::Error>(())
     /// ```
     #[track_caller]
-    pub fn shift<In: Shape>(&self, k: impl IxPart, default: impl IntoExp<E>) -> Self
+    pub fn shift<In: Shape>(&self, k: impl IntoExp<i64>, default: impl IntoExp<E>) -> Self
     where
         Sh: Reducible<Inner = In>,
     {
         compose("shift", || {
-            let (k, default) = (k.part(), default.into_exp());
+            let (k, default) = (k.into_exp(), default.into_exp());
             let n = self.extent().parts()[Sh::RANK - 1];
             self.imap(|ix: Sh::Exp, _| {
                 let source = innermost::<Sh>(ix) - k;
