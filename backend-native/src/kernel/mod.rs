@@ -239,7 +239,7 @@ pub(crate) struct Body {
 }
 
 /// A straight-line piece of code.
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+#[derive(PartialEq, Eq, Hash, Debug, Default)]
 pub(crate) struct Region {
     /// Values defined on entry.
     pub params: Vec<Val>,
@@ -247,6 +247,14 @@ pub(crate) struct Region {
     pub nodes: Vec<Node>,
     /// What it yields.
     pub results: Vec<Val>,
+}
+
+/// Regions may be nested deep.
+impl Clone for Region {
+    fn clone(&self) -> Region {
+        let nodes = acc_core::grow_stack(|| self.nodes.clone());
+        Region { params: self.params.clone(), nodes, results: self.results.clone() }
+    }
 }
 
 /// One operation and the values it defines.
