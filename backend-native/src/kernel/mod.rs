@@ -239,7 +239,7 @@ pub(crate) struct Body {
 }
 
 /// A straight-line piece of code.
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Region {
     /// Values defined on entry.
     pub params: Vec<Val>,
@@ -247,6 +247,29 @@ pub(crate) struct Region {
     pub nodes: Vec<Node>,
     /// What it yields.
     pub results: Vec<Val>,
+}
+
+// What a region inside a region does recursively must not depend on the stack that is left.
+impl Clone for Region {
+    fn clone(&self) -> Region {
+        let nodes = acc_core::grow_stack(|| self.nodes.clone());
+        Region { params: self.params.clone(), nodes, results: self.results.clone() }
+    }
+}
+impl PartialEq for Region {
+    fn eq(&self, other: &Region) -> bool {
+        self.params == other.params
+            && self.results == other.results
+            && acc_core::grow_stack(|| self.nodes == other.nodes)
+    }
+}
+impl Eq for Region {}
+impl std::hash::Hash for Region {
+    fn hash<H: std::hash::Hasher>(&self, h: &mut H) {
+        self.params.hash(h);
+        self.results.hash(h);
+        acc_core::grow_stack(|| self.nodes.hash(h));
+    }
 }
 
 /// One operation and the values it defines.
