@@ -242,8 +242,7 @@ pub(crate) struct Settings {
 /// Lowers a program, within the limits of a run.
 pub(crate) fn lower(program: &Program, settings: Settings, limits: &RunLimits) -> Result<Plan, Error> {
     let _span = timeline::span(timeline::Kind::Pass, || "lower");
-    let fusion =
-        if settings.fuse { acc_desugar::fuse::fuse_within(program, limits)? } else { Fusion::none(program) };
+    let fusion = if settings.fuse { acc_desugar::fuse::fuse_within(program, limits)? } else { Fusion::none(program) };
     limits.check()?;
     let mut plan = Plan {
         steps: Vec::new(),
