@@ -360,7 +360,7 @@ pub enum BuildError {
     },
     /// An array operation inside a scalar function depends on that function's argument.
     #[error(
-        "nested data parallelism: an array operation at {used} depends on the per-element variable of the closure at {lambda}\n  help: hoist the inner array operation out, or use replicate/zip_with/segmented operations"
+        "nested data parallelism: an array operation at {used} depends on the per-element variable of the closure at {lambda}\n  help: hoist the inner array operation out, or use replicate/zip_with/segmented operations; to use the element of a rank-0 array here, read it with `.the()`"
     )]
     NestedParallelism {
         /// The closure.

@@ -3,9 +3,9 @@
 /// Arrays: their types, construction, shapes and parts of them.
 pub mod array {
     pub use acc_core::api::{
-        Acc, All, Any, Array, ArrayOperand, Arrays, Count, DIM0, DIM1, DIM2, DIM3, DIM4, DIM5, DIM6, DIM7, DIM8, DIM9,
-        Dim, Extendable, HostArgs, IntoAcc, IntoIx, IntoMaybeIx, IntoShape, IxExp, IxPart, Matrix, NdShape, NoRank,
-        Reducible, ReplicateSpec, Scalar, Segments, Shape, ShapeOf, SlicePart, SliceParts, SliceSpec, Vector,
+        Acc, AccOf, All, Any, Array, ArrayOperand, Arrays, Count, DIM0, DIM1, DIM2, DIM3, DIM4, DIM5, DIM6, DIM7, DIM8,
+        DIM9, Dim, Extendable, HostArgs, IntoAcc, IntoIx, IntoMaybeIx, IntoShape, IxExp, IxPart, Matrix, NdShape,
+        NoRank, Reducible, ReplicateSpec, Scalar, Segments, Shape, ShapeOf, SlicePart, SliceParts, SliceSpec, Vector,
         enum_from, enum_from_step, fill, from_index, generate, index_head, index_tail, index0, index1, index2, index3,
         intersect, shape_size, to_index, unindex1, unindex2, unindex3, unit, use_,
     };

@@ -428,3 +428,25 @@ fn the_bounds_that_were_set_hold() {
     }
     assert!(launches(counts(prices)) <= arithmetic);
 }
+
+/// However many elements have one target: there is no loop over them, and nothing is sorted.
+#[test]
+fn a_permutation_that_keeps_an_element_whole_has_no_step_per_collision() {
+    let text = |program: Acc<Vector<(i64, i64)>>| {
+        let program = program.program().unwrap().program;
+        backend_graph::export(&graph_of(&program).unwrap(), backend_graph::Format::Text)
+    };
+    let tagged = ints().imap(|i, x| (x, i));
+    let base = || generate(3, |_| (0i64, -1i64));
+    let kept = [
+        text(tagged.permute(base(), |a, b| a.0.gt(b.0).then_else(a, b), |i| Some(i % 3))),
+        text(tagged.permute(base(), |a, b| b.1.ge(a.1).then_else(a, b), |i| Some(i % 3))),
+    ];
+    for graph in kept {
+        assert!(graph.contains("tensor_scatter("), "{graph}");
+        assert!(!graph.contains("while(") && !graph.contains("sort("), "{graph}");
+    }
+    // What is kept depends on more than an order.
+    let other = text(tagged.permute(base(), |a, b| (a.0 + b.0).gt(3).then_else(a, b), |i| Some(i % 3)));
+    assert!(other.contains("while("), "{other}");
+}

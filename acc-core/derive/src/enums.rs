@@ -160,6 +160,7 @@ pub(crate) fn expand(input: &DeriveInput, data: &DataEnum, core: &TokenStream) -
                 }
             }
         }
+        #[diagnostic::do_not_recommend]
         impl #impl_generics #core::api::IntoExp<#name #type_generics> for #exp #type_generics #where_clause {
             #[track_caller]
             fn into_exp(self) -> #core::api::Exp<#name #type_generics> {
@@ -171,6 +172,7 @@ pub(crate) fn expand(input: &DeriveInput, data: &DataEnum, core: &TokenStream) -
                 }
             }
         }
+        #[diagnostic::do_not_recommend]
         impl #impl_generics #core::api::IntoExp<#name #type_generics> for #name #type_generics #where_clause {
             #[track_caller]
             fn into_exp(self) -> #core::api::Exp<#name #type_generics> {

@@ -58,12 +58,14 @@ pub(crate) fn expand(input: &DeriveInput, data: &DataStruct, core: &TokenStream)
                 #name { #(#members: <#types as #core::api::Elt>::read(leaves)),* }
             }
         }
+        #[diagnostic::do_not_recommend]
         impl #impl_generics #core::api::IntoExp<#name #type_generics> for #exp #type_generics #where_clause {
             #[track_caller]
             fn into_exp(self) -> #core::api::Exp<#name #type_generics> {
                 #core::api::build_struct(&[#(#core::api::erase::<#types>(self.#members)),*])
             }
         }
+        #[diagnostic::do_not_recommend]
         impl #impl_generics #core::api::IntoExp<#name #type_generics> for #name #type_generics #where_clause {
             #[track_caller]
             fn into_exp(self) -> #core::api::Exp<#name #type_generics> {

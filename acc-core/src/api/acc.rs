@@ -1,6 +1,7 @@
 //! Array programs.
 
 use super::array::{Array, Scalar, Vector};
+use super::compare::ExpOrd;
 use super::elt::Elt;
 use super::exp::{Exp, IntoExp};
 use super::shape::{IntoIx, IxPart, Shape, ShapeOf};
@@ -107,6 +108,10 @@ impl<Sh: Shape, E: Elt> Arrays for Array<Sh, E> {
         out.push(self.data().clone());
     }
 }
+
+/// What array functions receive for arguments of type `A`, as [`ExpOf`](super::ExpOf) is for elements:
+/// `AccOf<(Vector<f32>, Scalar<i64>)>` is `(Acc<Vector<f32>>, Acc<Scalar<i64>>)`.
+pub type AccOf<A> = <A as Arrays>::Acc;
 
 /// Anything usable as an array program of type `A`: `Acc<A>`, `&Acc<A>`, a host `&Array` (embedded as by
 /// [`use_`](super::use_)), tuples of these.
@@ -266,6 +271,55 @@ impl<E: Elt> Acc<Scalar<E>> {
     #[track_caller]
     pub fn the(&self) -> E::Exp {
         self.index(())
+    }
+}
+
+/// Comparisons of the element of a rank-0 array: conditions of [`acond`](super::acond) and [`awhile`](super::awhile).
+///
+/// ```
+/// use acc_core::prelude::*;
+/// let xs = use_(&Vector::from([3, -5]));
+/// let positive = acond(xs.sum().gt(0), xs.map(|x| x + 1), xs.map(|x| -x));
+/// assert_eq!(Interpreter::new().run(positive)?.to_vec(), [-3, 5]);
+/// # Ok::<(), acc_core::Error>(())
+/// ```
+impl<E: ExpOrd> Acc<Scalar<E>> {
+    /// Whether the element equals another (of floats, a NaN equals nothing).
+    #[track_caller]
+    pub fn eq(&self, other: impl IntoExp<E>) -> Exp<bool> {
+        E::equal(self.element(), other.into_exp())
+    }
+    /// Whether the element differs from another.
+    #[track_caller]
+    pub fn ne(&self, other: impl IntoExp<E>) -> Exp<bool> {
+        E::different(self.element(), other.into_exp())
+    }
+    /// Whether the element is less.
+    #[track_caller]
+    pub fn lt(&self, other: impl IntoExp<E>) -> Exp<bool> {
+        E::less(self.element(), other.into_exp())
+    }
+    /// Whether the element is less or equal.
+    #[track_caller]
+    pub fn le(&self, other: impl IntoExp<E>) -> Exp<bool> {
+        E::less_or_equal(self.element(), other.into_exp())
+    }
+    /// Whether the element is greater.
+    #[track_caller]
+    pub fn gt(&self, other: impl IntoExp<E>) -> Exp<bool> {
+        E::more(self.element(), other.into_exp())
+    }
+    /// Whether the element is greater or equal.
+    #[track_caller]
+    pub fn ge(&self, other: impl IntoExp<E>) -> Exp<bool> {
+        E::more_or_equal(self.element(), other.into_exp())
+    }
+}
+
+impl<E: Elt> Acc<Scalar<E>> {
+    #[track_caller]
+    fn element(&self) -> Exp<E> {
+        self.the().into_exp()
     }
 }
 

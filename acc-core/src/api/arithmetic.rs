@@ -1,13 +1,15 @@
 //! Operators on arrays of numbers, element by element, and products of matrices.
 
 use super::acc::Acc;
+use super::acc::IntoAcc;
 use super::array::{Array, Matrix};
 use super::class::{HasRem, Num};
 use super::elt::Elt;
 use super::exp::{Exp, IntoExp};
 use super::shape::Shape;
 use super::slice::All;
-use crate::build::compose;
+use crate::build::{self, AccOp, compose};
+use crate::data::EltType;
 use crate::ir::Loc;
 use half::f16;
 use std::ops;
@@ -38,7 +40,11 @@ macro_rules! array_operand {
                 left: &Acc<Array<Sh, E>>,
                 f: impl FnOnce(E::Exp, E::Exp) -> R,
             ) -> Acc<Array<Sh, E>> {
-                left.zip_with(self, f)
+                let right = self.into_acc();
+                if is_element(left) || is_element(&right) {
+                    return of_elements(left, element(&right), f);
+                }
+                left.zip_with(right, f)
             }
         }
     )* };
@@ -51,12 +57,40 @@ fn with_scalar<Sh: Shape, E: Elt, R: IntoExp<E>>(
     right: impl IntoExp<E>,
     f: impl FnOnce(E::Exp, E::Exp) -> R,
 ) -> Acc<Array<Sh, E>> {
-    compose(|| {
+    if is_element(left) {
+        return of_elements(left, right.into_exp(), f);
+    }
+    compose("map", || {
         let right = right.into_exp().unlift();
         left.map(|x| f(x, right))
     })
 }
 
+/// Whether this is the result of an operator inside scalar code, not an array.
+fn is_element<Sh: Shape, E: Elt>(xs: &Acc<Array<Sh, E>>) -> bool {
+    matches!(xs.node.op, AccOp::Element(_))
+}
+
+/// The element of an array of rank 0.
+#[track_caller]
+fn element<Sh: Shape, E: Elt>(xs: &Acc<Array<Sh, E>>) -> Exp<E> {
+    let loc = Loc::caller();
+    let index = build::tuple(&[], EltType::index(0), &loc);
+    Exp::raw(build::element(&xs.node, index, E::ty(), &loc))
+}
+
+/// An operator inside scalar code on the element of a rank-0 array: the result is scalar code, too.
+#[track_caller]
+fn of_elements<Sh: Shape, E: Elt, R: IntoExp<E>>(
+    left: &Acc<Array<Sh, E>>,
+    right: Exp<E>,
+    f: impl FnOnce(E::Exp, E::Exp) -> R,
+) -> Acc<Array<Sh, E>> {
+    let result = f(element(left).unlift(), right.unlift()).into_exp();
+    Acc::new(AccOp::Element(result.r), Loc::caller())
+}
+
+/// Inside scalar code a rank-0 array on the left means its element, as it does on the right of an operator.
 impl<Sh: Shape, E: Elt> ArrayOperand<Sh, E> for Exp<E> {
     #[track_caller]
     fn right_of<R: IntoExp<E>>(
@@ -64,6 +98,9 @@ impl<Sh: Shape, E: Elt> ArrayOperand<Sh, E> for Exp<E> {
         left: &Acc<Array<Sh, E>>,
         f: impl FnOnce(E::Exp, E::Exp) -> R,
     ) -> Acc<Array<Sh, E>> {
+        if Sh::RANK == 0 && build::in_scalar_code() {
+            return of_elements(left, self, f);
+        }
         with_scalar(left, self, f)
     }
 }
@@ -99,6 +136,9 @@ impl<Sh: Shape, E: Num> ops::Neg for &Acc<Array<Sh, E>> {
     type Output = Acc<Array<Sh, E>>;
     #[track_caller]
     fn neg(self) -> Acc<Array<Sh, E>> {
+        if is_element(self) {
+            return Acc::new(AccOp::Element((-element(self)).r), Loc::caller());
+        }
         self.map(|x| -x)
     }
 }
@@ -134,6 +174,9 @@ macro_rules! host_scalars {
             #[track_caller]
             fn $op(self, right: &Acc<Array<Sh, $t>>) -> Acc<Array<Sh, $t>> {
                 let loc = Loc::caller();
+                if is_element(right) {
+                    return Acc::new(AccOp::Element(loc.clone().at(|| ops::$Op::$op(self, element(right))).r), loc);
+                }
                 right.map(|x| loc.at(|| ops::$Op::$op(self, x)))
             }
         }
@@ -161,7 +204,7 @@ impl<E: Num> Acc<Matrix<E>> {
     #[track_caller]
     pub fn matmul(&self, other: impl super::acc::IntoAcc<Matrix<E>>) -> Acc<Matrix<E>> {
         let other = other.into_acc();
-        compose(|| {
+        compose("matmul", || {
             let ((rows, inner), (inner_of_other, columns)) = (self.shape(), other.shape());
             let message = "matmul: rows of {} elements, but columns of {}";
             let own = self.check_with(inner.eq(inner_of_other), message, &[inner, inner_of_other]);

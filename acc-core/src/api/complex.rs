@@ -66,6 +66,19 @@ impl<F: ScalarElt + Num> Exp<Complex<F>> {
     pub fn norm_sqr(self) -> Exp<F> {
         self.re() * self.re() + self.im() * self.im()
     }
+    /// Both parts multiplied by a real number.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let halves = use_(&Vector::from([2.0, 4.0])).map(|x| complex(1.0, -1.0).scale(x / 2.0));
+    /// assert_eq!(Interpreter::new().run(halves)?.to_vec()[1], Complex::new(2.0, -2.0));
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn scale(self, by: impl IntoExp<F>) -> Exp<Complex<F>> {
+        let by = by.into_exp();
+        complex(self.re() * by, self.im() * by)
+    }
     /// The complex conjugate.
     #[track_caller]
     pub fn conj(self) -> Exp<Complex<F>> {

@@ -49,7 +49,7 @@ mod stencil;
 mod sum;
 mod wrappers;
 
-pub use acc::{Acc, Arrays, IntoAcc};
+pub use acc::{Acc, AccOf, Arrays, IntoAcc};
 pub use arithmetic::ArrayOperand;
 pub use array::{Array, Matrix, NdShape, Scalar, Vector};
 pub use bits::{Bits, bit, zero_bits};

@@ -98,6 +98,7 @@ macro_rules! left_constant {
 }
 left_constant!(Add add Num::add, Sub sub Num::sub, Mul mul Num::mul, Div div Num::div, Rem rem rem_of;
     (i8, i16, i32, i64, u8, u16, u32, u64, f16, f32, f64));
+left_constant!(Shl shl shl_of, Shr shr shr_of; (i8, i16, i32, i64, u8, u16, u32, u64));
 left_constant!(BitAnd bitand and_of, BitOr bitor or_of, BitXor bitxor xor_of;
     (i8, i16, i32, i64, u8, u16, u32, u64, bool));
 

@@ -248,7 +248,9 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     where
         Sh: Reducible<Inner = In>,
     {
-        compose(|| Segmented::of_lengths(self, segments.into_acc(), Empty::Allowed).fold(init.into_exp(), &f))
+        compose("fold_seg", || {
+            Segmented::of_lengths(self, segments.into_acc(), Empty::Allowed).fold(init.into_exp(), &f)
+        })
     }
 
     /// Reduces the segments of each row, none of which may be empty: that is a fault.
@@ -261,7 +263,7 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     where
         Sh: Reducible<Inner = In>,
     {
-        compose(|| Segmented::of_lengths(self, segments.into_acc(), Empty::Fault).fold1(&f))
+        compose("fold1_seg", || Segmented::of_lengths(self, segments.into_acc(), Empty::Fault).fold1(&f))
     }
 
     /// [`fold_seg`](Acc::fold_seg) with offsets: where each segment begins, and where the last one ends. The first need
@@ -276,7 +278,9 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     where
         Sh: Reducible<Inner = In>,
     {
-        compose(|| Segmented::of_offsets(self, offsets.into_acc(), Empty::Allowed).fold(init.into_exp(), &f))
+        compose("fold_seg_offsets", || {
+            Segmented::of_offsets(self, offsets.into_acc(), Empty::Allowed).fold(init.into_exp(), &f)
+        })
     }
 
     /// [`fold1_seg`](Acc::fold1_seg) with offsets.
@@ -289,7 +293,7 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     where
         Sh: Reducible<Inner = In>,
     {
-        compose(|| Segmented::of_offsets(self, offsets.into_acc(), Empty::Fault).fold1(&f))
+        compose("fold1_seg_offsets", || Segmented::of_offsets(self, offsets.into_acc(), Empty::Fault).fold1(&f))
     }
 }
 
@@ -307,7 +311,7 @@ macro_rules! scans_with_init {
         where
             Sh: Reducible<Inner = In>,
         {
-            compose(|| Segmented::of_lengths(self, segments.into_acc(), Empty::Allowed).elements().$scan(init.into_exp(), &f))
+            compose(stringify!($name), || Segmented::of_lengths(self, segments.into_acc(), Empty::Allowed).elements().$scan(init.into_exp(), &f))
         }
     )* };
 }
@@ -325,7 +329,7 @@ macro_rules! inclusive_scans {
         where
             Sh: Reducible<Inner = In>,
         {
-            compose(|| Segmented::of_lengths(self, segments.into_acc(), Empty::Allowed).elements().$scan(&f))
+            compose(stringify!($name), || Segmented::of_lengths(self, segments.into_acc(), Empty::Allowed).elements().$scan(&f))
         }
     )* };
 }
@@ -344,7 +348,7 @@ macro_rules! scans_with_totals {
         where
             Sh: Reducible<Inner = In>,
         {
-            compose(|| {
+            compose(stringify!($name), || {
                 let segmented = Segmented::of_lengths(self, segments.into_acc(), Empty::Allowed).elements();
                 let init = init.into_exp();
                 (segmented.$scan(init, &f), segmented.$total(init, &f))

@@ -141,6 +141,9 @@ pub enum AccOp {
         lambda: u64,
         index: usize,
     },
+    /// A scalar expression in place of a rank-0 array, inside the closure that made it: what an operator on a rank-0 array and
+    /// an expression yields there. It is no array operation, and can be read alone.
+    Element(super::ExpRef),
     Tuple(Vec<AccRef>),
     Proj(AccRef, usize),
     Generate {
@@ -254,7 +257,9 @@ impl AccOp {
     /// The operand arrays, and those that its scalar functions read: all that is needed outside branches and loops.
     pub(super) fn operands(&self) -> Vec<AccRef> {
         let mut out = match self {
-            AccOp::Use(_) | AccOp::Param { .. } | AccOp::Generate { .. } | AccOp::If { .. } => vec![],
+            AccOp::Use(_) | AccOp::Param { .. } | AccOp::Element(_) | AccOp::Generate { .. } | AccOp::If { .. } => {
+                vec![]
+            }
             AccOp::Tuple(xs) | AccOp::Map { xs, .. } => xs.clone(),
             AccOp::Permute { defaults, xs, .. } => vec![defaults.clone(), xs.clone()],
             AccOp::FoldSeg { xs, offsets, .. } => vec![xs.clone(), offsets.clone()],
@@ -286,6 +291,7 @@ impl AccOp {
         match self {
             AccOp::Use(_)
             | AccOp::Param { .. }
+            | AccOp::Element(_)
             | AccOp::Tuple(_)
             | AccOp::Proj(..)
             | AccOp::Compute(_)
@@ -323,7 +329,7 @@ impl Drop for AccNode {
         fn take(op: &mut AccOp, out: &mut Vec<AccRef>) {
             let unit = AccOp::Tuple(Vec::new());
             match std::mem::replace(op, unit) {
-                AccOp::Use(_) | AccOp::Param { .. } | AccOp::Generate { .. } => {}
+                AccOp::Use(_) | AccOp::Param { .. } | AccOp::Element(_) | AccOp::Generate { .. } => {}
                 AccOp::Tuple(xs) | AccOp::Map { xs, .. } => out.extend(xs),
                 AccOp::Permute { defaults, xs, .. } => out.extend([defaults, xs]),
                 AccOp::FoldSeg { xs, offsets, .. } => out.extend([xs, offsets]),

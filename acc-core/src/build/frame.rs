@@ -368,6 +368,9 @@ pub fn coerce(x: ExpRef, from: &EltType, to: &EltType, loc: &Loc) -> ExpRef {
 
 /// An element of an array, of type `ty`.
 pub fn element(array: &AccRef, index: ExpRef, ty: EltType, loc: &Loc) -> ExpRef {
+    if let super::AccOp::Element(r) = array.op {
+        return r;
+    }
     push(ExpOp::Index(array.clone(), index), ty, loc)
 }
 
@@ -458,11 +461,22 @@ pub fn scope<R>(f: impl FnOnce() -> R) -> R {
     f()
 }
 
-/// Runs code that composes a combinator of others: what it builds is at the caller's position, and scalar expressions
-/// are freed at its end.
+/// Runs code that composes a combinator of this name of others: what it builds is at the caller's position and is called so in
+/// messages, and scalar expressions are freed at its end.
 #[track_caller]
-pub(crate) fn compose<R>(f: impl FnOnce() -> R) -> R {
-    Loc::composed(|| scope(f))
+pub(crate) fn compose<R>(name: &'static str, f: impl FnOnce() -> R) -> R {
+    Loc::composed(name, || scope(f))
+}
+
+/// Whether the innermost open closure is scalar code: over elements or indices, or of a scalar loop.
+pub(crate) fn in_scalar_code() -> bool {
+    with(|b| b.frames.last().is_some_and(|f| matches!(f.kind, FrameKind::Kernel | FrameKind::Loop)))
+}
+
+/// An expression of scalar code stands where an array is needed.
+pub(super) fn not_an_array(r: ExpRef, used: &Loc) -> Arc<BuildError> {
+    let lambda = with(|b| b.closure_of(r));
+    Arc::new(BuildError::NestedParallelism { lambda, used: used.clone() })
 }
 
 /// The number of scalar expressions that this thread holds; for tests of what is retained.

@@ -25,5 +25,5 @@ pub use frame::{
     ExpOp, ExpRef, FrameKind, cast, closed, coerce, cond, constant, element, extent, foreign, lambda, literal,
     live_nodes, loop_body, prim, proj, push, reset_ambient, scope, tuple, while_loop, zero,
 };
-pub(crate) use frame::{compose, program_built};
+pub(crate) use frame::{compose, in_scalar_code, program_built};
 pub use program::{Built, build, build_within};

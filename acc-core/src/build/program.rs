@@ -316,6 +316,7 @@ impl Numberer<'_> {
         let op = match &acc.op {
             // Embedded data and parameters are evaluated on entry, never placed.
             AccOp::Use(_) | AccOp::Param { .. } => return Ok(Ids::new()),
+            AccOp::Element(r) => return Err(super::frame::not_an_array(*r, &acc.loc).into()),
             AccOp::Tuple(parts) => return Ok(parts.iter().flat_map(|p| self.ids(p)).collect()),
             AccOp::Proj(of, i) => {
                 let AccType::Tuple(parts) = &of.ty else { return Ok(self.ids(of)) };

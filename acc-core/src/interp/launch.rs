@@ -44,7 +44,7 @@ pub(super) fn stmt<'p>(m: &mut Machine<'p>, s: &'p Stmt) -> Result<ArrayData, Er
                     f.call(index.iter().map(int), m)?.iter().map(|l| l.bits as i64).collect();
                 match source.position(&from) {
                     Some(at) => element(&source, at),
-                    None => Err(fault(out_of_bounds(*xs, &from, source.shape()), s.op.name(), &s.loc)),
+                    None => Err(fault(out_of_bounds(*xs, &from, source.shape()), s.operation(), &s.loc)),
                 }
             })
         }
@@ -54,7 +54,7 @@ pub(super) fn stmt<'p>(m: &mut Machine<'p>, s: &'p Stmt) -> Result<ArrayData, Er
             let answer = closed(m, s, ok)?;
             let numbers: Vec<i64> = answer.iter().skip(1).map(|l| l.bits as i64).collect();
             match answer.first() {
-                Some(ok) if ok.bits == 0 => Err(fault(Fault::check_failed(message, &numbers), s.op.name(), &s.loc)),
+                Some(ok) if ok.bits == 0 => Err(fault(Fault::check_failed(message, &numbers), s.operation(), &s.loc)),
                 _ => m.value(*xs),
             }
         }
@@ -63,7 +63,7 @@ pub(super) fn stmt<'p>(m: &mut Machine<'p>, s: &'p Stmt) -> Result<ArrayData, Er
             let source = m.value(*xs)?;
             source.reshaped(&shape).map_err(|_| {
                 let from = source.shape().to_vec();
-                fault(Fault::ReshapeSize { from, to: shape }, s.op.name(), &s.loc)
+                fault(Fault::ReshapeSize { from, to: shape }, s.operation(), &s.loc)
             })
         }
         ArrayOp::Replicate { axes, extents: f, xs } => {
@@ -111,7 +111,7 @@ pub fn shape_of_extents(extents: &[i64], op: &'static str, loc: &Loc) -> Result<
 }
 
 pub(super) fn launch<'f>(s: &'f Stmt, f: &'f Fun) -> Launch<'f> {
-    Launch::new(f, s.op.name(), &s.loc)
+    Launch::new(f, s.operation(), &s.loc)
 }
 
 fn closed<'p>(m: &mut Machine<'p>, s: &'p Stmt, f: &'p Fun) -> Result<Lits, Error> {
@@ -120,7 +120,7 @@ fn closed<'p>(m: &mut Machine<'p>, s: &'p Stmt, f: &'p Fun) -> Result<Lits, Erro
 
 fn extents<'p>(m: &mut Machine<'p>, s: &'p Stmt, f: &'p Fun) -> Result<Vec<usize>, Error> {
     let extents: Vec<i64> = closed(m, s, f)?.iter().map(|l| l.bits as i64).collect();
-    shape_of_extents(&extents, s.op.name(), &s.loc)
+    shape_of_extents(&extents, s.operation(), &s.loc)
 }
 
 pub(super) fn int(i: &i64) -> Lit {
@@ -172,7 +172,7 @@ impl Output {
     pub(super) fn new(shape: Vec<usize>, elt: &EltType, s: &Stmt, meter: &Meter) -> Result<Output, Error> {
         let overflow = || {
             let shape = shape.iter().map(|&n| i64::try_from(n).unwrap_or(i64::MAX)).collect();
-            fault(Fault::ShapeOverflow { shape }, s.op.name(), &s.loc)
+            fault(Fault::ShapeOverflow { shape }, s.operation(), &s.loc)
         };
         let size = shape_size(&shape).map_err(|_| overflow())?;
         let bytes = size.checked_mul(elt.size()).filter(|&b| b <= isize::MAX as usize).ok_or_else(overflow)?;
@@ -234,7 +234,7 @@ fn fold<'p>(
     let source = m.value(xs)?;
     let (outer, inner) = rows(source.shape())?;
     if init.is_none() && inner == 0 {
-        return Err(fault(Fault::EmptyFold { shape: source.shape().to_vec() }, s.op.name(), &s.loc));
+        return Err(fault(Fault::EmptyFold { shape: source.shape().to_vec() }, s.operation(), &s.loc));
     }
     let mut f = launch(s, f);
     each(m, s, outer, |m, row, _| {
@@ -260,7 +260,7 @@ fn fold_seg<'p>(
 ) -> Result<ArrayData, Error> {
     let (source, offsets) = (m.value(xs)?, m.value(offsets)?);
     let (mut shape, inner) = rows(source.shape())?;
-    let failed = |message: &str, numbers: &[i64]| fault(Fault::check_failed(message, numbers), s.op.name(), &s.loc);
+    let failed = |message: &str, numbers: &[i64]| fault(Fault::check_failed(message, numbers), s.operation(), &s.loc);
     // Where each segment begins, and where the last one ends.
     let _charge = m.meter.charge((offsets.size() * size_of::<usize>()) as u64)?;
     let mut bounds: Vec<usize> = memory::with_capacity(offsets.size())?;
@@ -373,7 +373,7 @@ fn permute<'p>(
         let to: SmallVec<[i64; 4]> = to.iter().map(|l| l.bits as i64).collect();
         let Some(at) = linear_index(defaults.shape(), &to) else {
             let result = s.results.first().copied().unwrap_or(xs);
-            return Err(fault(out_of_bounds(result, &to, defaults.shape()), s.op.name(), &s.loc));
+            return Err(fault(out_of_bounds(result, &to, defaults.shape()), s.operation(), &s.loc));
         };
         let (new, old) = (element(&source, from)?, out.get(at));
         let combined = combine.call(new.into_iter().chain(old), m)?;
@@ -405,7 +405,7 @@ fn slice<'p>(
         match a {
             Axis::All => shape.push(n),
             Axis::Fixed if usize::try_from(i).is_ok_and(|i| i < n) => {}
-            Axis::Fixed => return Err(fault(out_of_bounds(xs, &first, source.shape()), s.op.name(), &s.loc)),
+            Axis::Fixed => return Err(fault(out_of_bounds(xs, &first, source.shape()), s.operation(), &s.loc)),
         }
     }
     each(m, s, shape, |_, _, index| {

@@ -71,7 +71,7 @@ impl<'p> Machine<'p> {
         for stmt in stmts.into_values() {
             // An earlier one of these may have needed it on the way.
             if stmt.results.iter().any(|r| self.values[r.index()].is_none()) {
-                grow_stack(|| self.stmt(stmt)).map_err(|e| e.during(stmt.op.name(), &stmt.loc))?;
+                grow_stack(|| self.stmt(stmt)).map_err(|e| e.during(stmt.operation(), &stmt.loc))?;
             }
         }
         Ok(())

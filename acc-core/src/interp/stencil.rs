@@ -96,7 +96,7 @@ fn check_extents(s: &Stmt, shape: &[usize], window: &[usize], boundary: &Boundar
     };
     if shape.iter().zip(window).any(|(&n, &w)| w > 1 && n < w / 2 + more) {
         let (shape, window) = (shape.to_vec(), window.to_vec());
-        return Err(fault(Fault::StencilExtent { shape, window, boundary: name }, s.op.name(), &s.loc));
+        return Err(fault(Fault::StencilExtent { shape, window, boundary: name }, s.operation(), &s.loc));
     }
     Ok(())
 }

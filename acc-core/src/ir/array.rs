@@ -489,6 +489,13 @@ impl ArrayOp {
     }
 }
 
+impl Stmt {
+    /// What messages call the operation: the combinator that the user called, where it is composed of others.
+    pub fn operation(&self) -> &'static str {
+        self.loc.operation().unwrap_or(self.op.name())
+    }
+}
+
 impl Program {
     /// The type of an array.
     pub fn ty(&self, a: ArrayId) -> &ArrayType {
@@ -503,7 +510,7 @@ impl Program {
     pub fn locations(&self) -> Vec<(&'static str, Loc)> {
         fn block(b: &Block, out: &mut Vec<(&'static str, Loc)>) {
             for s in &b.stmts {
-                let op = s.op.name();
+                let op = s.operation();
                 out.push((op, s.loc.clone()));
                 for (_, f) in s.op.funs() {
                     f.body.visit(0, &mut |n, _| out.push((op, n.loc.clone())));

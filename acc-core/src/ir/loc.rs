@@ -14,6 +14,8 @@ pub struct Loc {
     file: File,
     line: u32,
     col: u32,
+    /// The combinator that the user called, where it is composed of others.
+    operation: Option<&'static str>,
 }
 
 #[derive(Clone, Debug)]
@@ -31,12 +33,12 @@ thread_local! {
 impl Loc {
     /// A position in a named file; line and column count from 1.
     pub fn new(file: Arc<str>, line: u32, col: u32) -> Loc {
-        Loc { file: File::Named(file), line, col }
+        Loc { file: File::Named(file), line, col, operation: None }
     }
 
     /// No position is known: the operation was made by a pass.
     pub fn unknown() -> Loc {
-        Loc { file: File::Unknown, line: 0, col: 0 }
+        Loc { file: File::Unknown, line: 0, col: 0, operation: None }
     }
 
     /// The caller's position; that of the user's call inside of a combinator that is composed of others.
@@ -48,11 +50,18 @@ impl Loc {
         }
     }
 
-    /// Runs code that composes a combinator of others: all that it builds is at the caller's position, which is the
-    /// user's. (The position of a closure's code would be the library's.)
+    /// Runs code that composes a combinator of this name of others: all that it builds is at the caller's position, which is
+    /// the user's. (The position of a closure's code would be the library's.) Of nested ones the outermost names it.
     #[track_caller]
-    pub(crate) fn composed<R>(f: impl FnOnce() -> R) -> R {
-        Self::with_composed(Some(Loc::caller()), f)
+    pub(crate) fn composed<R>(name: &'static str, f: impl FnOnce() -> R) -> R {
+        let mut loc = Loc::caller();
+        loc.operation.get_or_insert(name);
+        Self::with_composed(Some(loc), f)
+    }
+
+    /// The combinator that the user called here, where it is composed of others.
+    pub fn operation(&self) -> Option<&'static str> {
+        self.operation
     }
 
     /// Runs a closure of the user's inside of [`composed`](Loc::composed): what it builds has its own positions.
@@ -105,7 +114,7 @@ impl Loc {
 
 impl From<&'static Location<'static>> for Loc {
     fn from(l: &'static Location<'static>) -> Loc {
-        Loc { file: File::Static(l.file()), line: l.line(), col: l.column() }
+        Loc { file: File::Static(l.file()), line: l.line(), col: l.column(), operation: None }
     }
 }
 

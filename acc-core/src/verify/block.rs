@@ -50,7 +50,7 @@ impl<'a> Scope<'a> {
         }
         for s in &b.stmts {
             self.limits.check().map_err(Failure::Stopped)?;
-            let site = Site { op: s.op.name(), loc: s.loc.clone(), names: self.program.names.clone() };
+            let site = Site { op: s.operation(), loc: s.loc.clone(), names: self.program.names.clone() };
             let want = crate::grow_stack(|| self.stmt(s, &site))?;
             for &r in &s.results {
                 self.define(r, &site)?;

@@ -72,3 +72,25 @@ fn a_panic_in_an_operator_leaves_locations_alone() {
     let (_, line) = fault_of(scope(|| xs.map(|x| x / 0)));
     assert_eq!(line, line!() - 1);
 }
+
+/// `&t - x` in a closure, where `t` is an array of rank 0: its element, as in `x - &t`.
+#[test]
+fn a_rank_0_array_on_the_left_of_an_operator_in_scalar_code_is_its_element() {
+    let xs = use_(&Vector::from([1.0f32, 2.0, 6.0]));
+    let (least, most) = (xs.minimum(), xs.maximum());
+    let run = |ys: Acc<Vector<f32>>| Interpreter::new().run(ys).unwrap().to_vec();
+    assert_eq!(run(xs.map(|x| &most - x)), [5.0, 4.0, 0.0]);
+    assert_eq!(run(xs.map(|x| -(&most - x) * 2.0 / (&most - &least))), [-2.0, -1.6, 0.0]);
+    assert_eq!(run(xs.map(|x| 1.0 - (x - &least) / (&most - &least))), [1.0, 0.8, 0.0]);
+    assert_eq!(run(xs.map(|x| 3.0 * ((&most - x) + &least))), [18.0, 15.0, 3.0]);
+    assert_eq!(run(xs.map(|x| most.gt(x).then_else(x, 0.0))), [1.0, 2.0, 0.0]);
+}
+
+#[test]
+fn what_an_operator_yields_in_scalar_code_is_no_array() {
+    let xs = use_(&Vector::from([1.0f32, 2.0, 6.0]));
+    let most = xs.maximum();
+    let nested = xs.map(|x| (&most - x).map(|y| y * y).the());
+    let error = Interpreter::new().run(nested).unwrap_err().to_string();
+    assert!(error.starts_with("invalid program: nested data parallelism") && error.contains("`.the()`"), "{error}");
+}

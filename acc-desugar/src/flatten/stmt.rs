@@ -22,7 +22,7 @@ impl Flattener<'_> {
 
     fn each_statement(&mut self, block: &Block) {
         for s in &block.stmts {
-            let around = self.b.source(s.op.name(), &s.loc);
+            let around = self.b.source(s.operation(), &s.loc);
             let sites = std::mem::take(&mut self.sites);
             let outer = std::mem::replace(&mut self.loc, s.loc.clone());
             self.tokens.push(Vec::new());

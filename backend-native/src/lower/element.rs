@@ -160,7 +160,7 @@ impl<'l, 'p> Elements<'l, 'p> {
             | ArrayOp::Foreign { .. }
             | ArrayOp::If { .. }
             | ArrayOp::While { .. } => {
-                Err(Error::defect(crate::NAME, "it has no element function").during(s.op.name(), &s.loc))
+                Err(Error::defect(crate::NAME, "it has no element function").during(s.operation(), &s.loc))
             }
         }
     }

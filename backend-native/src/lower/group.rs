@@ -51,7 +51,7 @@ impl Lowering<'_> {
         let part = |s: &&Stmt| {
             let (closed, mut needs) = (self.closed_functions(s)?, arrays_needed(s));
             needs.retain(|a| !self.absorbed.contains(a));
-            Ok(Part { result: s.results[0], name: s.op.name(), loc: s.loc.clone(), op: s.op.clone(), closed, needs })
+            Ok(Part { result: s.results[0], name: s.operation(), loc: s.loc.clone(), op: s.op.clone(), closed, needs })
         };
         let parts = stmts.iter().map(part).collect::<Result<Vec<_>, Error>>()?;
         let checks = self.settings.checks;
@@ -168,7 +168,7 @@ impl Lowering<'_> {
     }
 
     fn output(&self, s: &Stmt, values: std::ops::Range<usize>, finish: Finish, stored: bool) -> Output {
-        Output { result: s.results[0], op: s.op.name(), loc: s.loc.clone(), values, finish, stored }
+        Output { result: s.results[0], op: s.operation(), loc: s.loc.clone(), values, finish, stored }
     }
 
     /// The array whose extents are those of a statement's index space, and how many of the innermost axes it folds.

@@ -324,7 +324,7 @@ impl<'a> Lowering<'a> {
             let mut needs: Vec<ArrayId> = stmts.iter().flat_map(|s| arrays_needed(s)).collect();
             needs.retain(|a| stmts.len() == 1 || !self.follows(*a, &results));
             needs.retain(|a| results.iter().all(|r| !self.is_of_compaction(*r, *a)));
-            let (loc, op) = stmts.first().map_or((Loc::unknown(), ""), |s| (s.loc.clone(), s.op.name()));
+            let (loc, op) = stmts.first().map_or((Loc::unknown(), ""), |s| (s.loc.clone(), s.operation()));
             steps.push(plan.steps.len());
             step_is_strict.push(unit.iter().any(|&k| strict[k]));
             plan.steps.push(Step { results, loc, op, needs, work });

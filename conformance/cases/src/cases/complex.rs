@@ -15,7 +15,7 @@ fn c32(z: Complex<f64>) -> Complex<f32> {
 /// A function at points whose values are known, in `f64` and `f32`.
 macro_rules! known {
     ($t:ident, |$z:ident| $f:expr, $pairs:expr) => {{
-        fn f<F: RealFloat + Part>($z: Exp<Complex<F>>) -> Exp<Complex<F>> {
+        fn f<F: ComplexPart>($z: Exp<Complex<F>>) -> Exp<Complex<F>> {
             $f
         }
         let pairs: &[(Complex<f64>, Complex<f64>)] = &$pairs;
