@@ -111,8 +111,8 @@ fn reading_takes_time_in_proportion_to_the_text() {
     // Blocks within each other, all of which read what the outermost one defines.
     let blocks = |n: usize| {
         let body =
-            "if lt(add(add(add(%x, %x), add(%x, %x)), add(add(%x, %x), add(%x, %x))), 1i64) { yield ".repeat(n / 10);
-        let ends = " } else { yield %x }".repeat(n / 10);
+            "if lt(add(add(add(%x, %x), add(%x, %x)), add(add(%x, %x), add(%x, %x))), 1i64) { yield ".repeat(n / 20);
+        let ends = " } else { yield %x }".repeat(n / 20);
         format!("program(a: [1]i64) {{ b: [1]i64 = map(a, f: |%x: i64| {{ yield {body}%x{ends} }}) yield b }}")
     };
     let texts: [(&str, &dyn Fn(usize) -> String); 6] = [
