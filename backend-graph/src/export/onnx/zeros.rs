@@ -5,7 +5,7 @@ use super::writer::{Name, Writer};
 use acc_core::data::{Prim, ScalarType as T};
 
 impl Writer {
-    /// One of two values. There is no `Where` of booleans, and that of onnxruntime 1.32 makes 0 of a float that is -0.
+    /// One of two values. There is no `Where` of booleans, and that of onnxruntime 1.32 makes 0 of a first float that is -0.
     pub(super) fn select(&mut self, cond: &Name, x: &Name, y: &Name, ty: T) -> Name {
         if ty == T::Bool {
             let then = self.op2("And", cond, x);
@@ -22,7 +22,11 @@ impl Writer {
             (then, else_) => {
                 let never = self.truth(false);
                 let minus = self.select(cond, &then.unwrap_or(never.clone()), &else_.unwrap_or(never), T::Bool);
-                self.negated_where(&minus, &chosen, ty)
+                // Which zeros that are chosen are still -0 depends on the runtime: none is, first.
+                let zero = self.float(0.0, ty);
+                let zeros = self.op2("Equal", &chosen, &zero);
+                let plain = self.either(&zeros, &zero, &chosen);
+                self.negated_where(&minus, &plain, ty)
             }
         }
     }
