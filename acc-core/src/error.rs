@@ -54,7 +54,7 @@ pub enum Error {
         /// How many bytes were asked for, where that is known.
         bytes: Option<u64>,
         /// During which operation.
-        at: Option<Site>,
+        at: Option<Box<Site>>,
     },
     /// There is no such device, or it cannot be used.
     #[error("{executor}: {message}")]
@@ -78,7 +78,7 @@ pub enum Error {
         /// What it says.
         source: Cause,
         /// During which operation.
-        at: Option<Site>,
+        at: Option<Box<Site>>,
     },
     /// The program cannot be written in a format.
     #[error("cannot be written as {format}: {source}")]
@@ -106,7 +106,7 @@ pub enum Error {
         /// What was found.
         message: String,
         /// During which operation.
-        at: Option<Site>,
+        at: Option<Box<Site>>,
     },
 }
 
@@ -127,7 +127,7 @@ impl Error {
     #[must_use]
     pub fn during(mut self, op: &'static str, loc: &Loc) -> Error {
         if let Error::OutOfMemory { at, .. } | Error::Library { at, .. } | Error::Defect { at, .. } = &mut self {
-            at.get_or_insert_with(|| Site { op, loc: loc.clone() });
+            at.get_or_insert_with(|| Box::new(Site { op, loc: loc.clone() }));
         }
         self
     }
@@ -142,8 +142,8 @@ pub struct Site {
     pub loc: Loc,
 }
 
-fn during(at: &Option<Site>) -> String {
-    at.as_ref().map(|Site { op, loc }| format!("\n  in `{op}` at {loc}")).unwrap_or_default()
+fn during(at: &Option<Box<Site>>) -> String {
+    at.as_ref().map(|site| format!("\n  in `{}` at {}", site.op, site.loc)).unwrap_or_default()
 }
 
 /// The error of a library, of the system or of a foreign function: the [`source`](std::error::Error::source) of an

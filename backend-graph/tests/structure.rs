@@ -385,7 +385,7 @@ structure! {
     "histogram of bytes" [1, 8, 0] { let at = bytes(); fill(at.length(), 1i64).permute(fill(4, 0i64), |a, b| a + b, |i| Some(at.index(i).to::<i64>())) }, { let at = bytes().map(|b| b.to::<i64>()); at.map(|_| constant(1i64)).permute(fill(4, 0i64), |new, old| old + new, |k| Some(at.index(k))) };
     "gather at bytes" [2, 0, 0] { let xs = floats(); bytes().map(|b| xs.index(b.to::<i64>())) }, floats().gather(bytes().map(|b| b.to::<i64>()));
     "scatter" [1, 5, 0] { let at = ints(); floats().permute(others(), |new, _| new, |i| Some(at.index(i))) }, { let targets = ints(); let last = |new: Exp<f32>, _: Exp<f32>| new; floats().permute(others(), last, |k| Some(targets.index(k))) };
-    "filter" [3, 0, 0] floats().filter(|x| x.gt(1.0)), { let big = |x: Exp<f32>| x.gt(1.0); let kept = floats().filter(big); kept };
+    "filter" [3, 0, 0] floats().filter(|x| x.gt(1.0)), { let big = |x: Exp<f32>| x.gt(1.0); floats().filter(big) };
     // ---- stencils
     "3-point stencil" [3, 7, 0] floats().stencil(Edge::Clamp, |s: Stencil3<f32>| s[-1] + s[0] + s[1]), floats().stencil(Edge::Clamp, |w: Stencil3<f32>| { let (a, b, c) = (w[-1], w[0], w[1]); a + b + c });
     "5-point stencil" [4, 11, 0] grid().stencil(Edge::Clamp, |s: Stencil3x3<f32>| s[(-1, 0)] + s[(1, 0)] + s[(0, -1)] + s[(0, 1)]), grid().stencil(Edge::Clamp, |s: Stencil3x3<f32>| { let v = s[(-1, 0)] + s[(1, 0)]; v + s[(0, -1)] + s[(0, 1)] });

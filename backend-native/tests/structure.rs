@@ -344,7 +344,7 @@ structure! {
     // Compactions.
     filtered: 1 kernels, 0 arrays;
         |xs: Acc<V>| xs.filter(|x| x.gt(0.0));
-        |xs: Acc<V>| { let kept = xs.filter(|v| v.gt(0.0)); kept };
+        |xs: Acc<V>| { let positive = |v: Exp<f32>| v.gt(0.0); xs.filter(positive) };
     filtered_and_used: 1 kernels, 0 arrays;
         |xs: Acc<V>| xs.map(|x| x * 2.0).filter(|x| x.gt(1.0)).map(|x| x + 1.0);
         |xs: Acc<V>| { let twice = double(&xs); let kept = twice.filter(|x| x.gt(1.0)); kept.zip(&kept).map(|(x, _)| x + 1.0) };

@@ -60,7 +60,7 @@ fn with_scalar<Sh: Shape, E: Elt, R: IntoExp<E>>(
     if is_element(left) {
         return of_elements(left, right.into_exp(), f);
     }
-    compose("map", || {
+    compose(&"map", || {
         let right = right.into_exp().unlift();
         left.map(|x| f(x, right))
     })
@@ -204,7 +204,7 @@ impl<E: Num> Acc<Matrix<E>> {
     #[track_caller]
     pub fn matmul(&self, other: impl super::acc::IntoAcc<Matrix<E>>) -> Acc<Matrix<E>> {
         let other = other.into_acc();
-        compose("matmul", || {
+        compose(&"matmul", || {
             let ((rows, inner), (inner_of_other, columns)) = (self.shape(), other.shape());
             let message = "matmul: rows of {} elements, but columns of {}";
             let own = self.check_with(inner.eq(inner_of_other), message, &[inner, inner_of_other]);

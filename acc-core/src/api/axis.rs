@@ -27,7 +27,7 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     #[track_caller]
     fn cut(
         &self,
-        name: &'static str,
+        name: &'static &'static str,
         axis: usize,
         part: impl FnOnce(Exp<i64>) -> (Option<Exp<i64>>, Exp<i64>),
     ) -> Self {
@@ -47,12 +47,12 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
 
     #[track_caller]
     fn take_at(&self, axis: usize, n: impl IxPart) -> Self {
-        self.cut("take", axis, |extent| (None, clamped(n.part(), extent)))
+        self.cut(&"take", axis, |extent| (None, clamped(n.part(), extent)))
     }
 
     #[track_caller]
     fn drop_at(&self, axis: usize, n: impl IxPart) -> Self {
-        self.cut("drop", axis, |extent| {
+        self.cut(&"drop", axis, |extent| {
             let start = clamped(n.part(), extent);
             (Some(start), extent - start)
         })
@@ -60,7 +60,7 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
 
     #[track_caller]
     fn slit_at(&self, axis: usize, start: impl IxPart, n: impl IxPart) -> Self {
-        self.cut("slit", axis, |extent| {
+        self.cut(&"slit", axis, |extent| {
             let start = clamped(start.part(), extent);
             (Some(start), clamped(n.part(), extent - start))
         })
@@ -68,13 +68,13 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
 
     #[track_caller]
     fn init_at(&self, axis: usize) -> Self {
-        self.cut("init", axis, |extent| (None, (extent - 1).max(0)))
+        self.cut(&"init", axis, |extent| (None, (extent - 1).max(0)))
     }
 
     #[track_caller]
     fn concat_at(&self, axis: usize, other: impl IntoAcc<Array<Sh, E>>) -> Self {
         let other = other.into_acc();
-        compose("concat", || {
+        compose(&"concat", || {
             let own = self.extent().parts();
             let n = own[axis];
             let mut shape: Vec<_> = own.iter().zip(other.extent().parts()).map(|(a, b)| a.min(b)).collect();
@@ -129,7 +129,7 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     #[track_caller]
     pub fn reverse_on<const AXIS: usize>(&self) -> Self {
         let axis = const { position::<Sh>(AXIS) };
-        compose("reverse", || {
+        compose(&"reverse", || {
             let n = self.extent().parts()[axis];
             self.backpermute(self.extent(), |ix| {
                 let mut ix = parts::<Sh>(ix);
@@ -151,7 +151,7 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     #[track_caller]
     pub fn transpose_on<const A: usize, const B: usize>(&self) -> Self {
         let (a, b) = const { (position::<Sh>(A), position::<Sh>(B)) };
-        compose("transpose", || {
+        compose(&"transpose", || {
             let mut shape = self.extent().parts();
             shape.swap(a, b);
             self.backpermute(Parts(shape), |ix| {

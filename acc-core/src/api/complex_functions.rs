@@ -127,7 +127,7 @@ fn with_sign<F: RealFloat>(magnitude: Exp<F>, sign: Exp<F>) -> Exp<F> {
 
 #[track_caller]
 fn is_finite<F: RealFloat>(x: Exp<F>) -> Exp<bool> {
-    (x - x).eq(number::<F>(0.0))
+    x.abs().lt(number::<F>(f64::INFINITY))
 }
 
 /// `ln(1 + x)` for `x` of -1 and more: the rounding error of the sum cancels (Kahan; see Higham, "Accuracy and Stability
@@ -264,7 +264,7 @@ fn tanh<F: Evaluated>(x: Exp<F>, y: Exp<F>) -> C<F> {
     let im = choose(large, far, t / below);
     let im = choose(y.eq(zero), y, im);
     // Of an infinite imaginary part nothing is known but at 0 and at infinity.
-    let (vague, nan) = (!is_finite(y), y - y);
+    let (vague, nan) = (!is_finite(y), number::<F>(f64::NAN));
     let re = choose(vague & !x.is_infinite(), choose(x.eq(zero), x, nan), re);
     let im = choose(vague, choose(x.is_infinite(), with_sign(zero, y), nan), im);
     complex(re, im)

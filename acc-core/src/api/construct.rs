@@ -53,7 +53,7 @@ pub fn fill<Sh: Shape, E: Elt>(shape: impl IntoIx<Sh>, x: impl IntoExp<E>) -> Ac
 /// `start, start + 1, ...` in row-major order; integers wrap.
 #[track_caller]
 pub fn enum_from<Sh: Shape, E: NumScalar>(shape: impl IntoIx<Sh>, start: impl IntoExp<E>) -> Acc<Array<Sh, E>> {
-    compose("enum_from", || enum_from_step(shape, start, constant(E::from_i64(1))))
+    compose(&"enum_from", || enum_from_step(shape, start, constant(E::from_i64(1))))
 }
 
 /// `start, start + step, start + 2 step, ...` in row-major order, each element computed on its own.

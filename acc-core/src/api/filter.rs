@@ -50,7 +50,7 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
         Sh: Reducible<Inner = In>,
     {
         let mask = mask.into_acc();
-        compose("compact", || {
+        compose(&"compact", || {
             let shapes = self.extent().parts().into_iter().zip(mask.extent().parts());
             let mut mask = mask.clone();
             for (own, its) in shapes {
@@ -66,7 +66,7 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     where
         Sh: Reducible<Inner = In>,
     {
-        compose("filter", || {
+        compose(&"filter", || {
             let ones = mask.map(|keep| keep.to_num::<i64>());
             let positions = positions(&mask.flatten());
             let elements = self.flatten();
@@ -90,7 +90,7 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, Option<E>>> {
     where
         Sh: Reducible<Inner = In>,
     {
-        compose("justs", || {
+        compose(&"justs", || {
             let (some, counts) = self.filter_rows(|x| x.is_some());
             (some.map(|x| x.proj::<E>(1)), counts)
         })
@@ -104,7 +104,7 @@ impl<Sh: Shape, A: Elt, B: Elt> Acc<Array<Sh, Either<A, B>>> {
     where
         Sh: Reducible<Inner = In>,
     {
-        compose("lefts", || {
+        compose(&"lefts", || {
             let (lefts, counts) = self.filter_rows(|x| x.is_left());
             (lefts.map(|x| x.from_left()), counts)
         })
@@ -116,7 +116,7 @@ impl<Sh: Shape, A: Elt, B: Elt> Acc<Array<Sh, Either<A, B>>> {
     where
         Sh: Reducible<Inner = In>,
     {
-        compose("rights", || {
+        compose(&"rights", || {
             let (rights, counts) = self.filter_rows(|x| x.is_right());
             (rights.map(|x| x.from_right()), counts)
         })
@@ -168,7 +168,7 @@ impl<E: Elt> Acc<Vector<E>> {
         get: impl FnOnce(E::Exp, Exp<i64>) -> R,
     ) -> Acc<Vector<B>> {
         let counts: Acc<Vector<i64>> = self.map(count);
-        compose("expand", || {
+        compose(&"expand", || {
             let least = counts.fold(0, |a, b| a.min(b)).the();
             let counts = counts.check_with(least.ge(0), "expand: {} is a negative number of elements", &[least]);
             let offsets = counts.scanl(0, |a, b| a + b);
@@ -205,7 +205,7 @@ impl<E: Elt> Acc<Vector<E>> {
     ) -> Acc<Vector<E>> {
         let mask = mask.into_acc().map(predicate);
         let (indices, defaults) = (indices.into_acc(), defaults.into_acc());
-        compose("gather_if", || {
+        compose(&"gather_if", || {
             indices.zip_with3(mask, defaults, |at, read, default| read.then_else(self.index(at), default))
         })
     }
@@ -221,7 +221,7 @@ impl<E: Elt> Acc<Vector<E>> {
     ) -> Acc<Vector<E>> {
         let mask = mask.into_acc().map(predicate);
         let (targets, defaults) = (targets.into_acc(), defaults.into_acc());
-        compose("scatter_if", || {
+        compose(&"scatter_if", || {
             let targets = targets.zip_with(mask, |at, keep| keep.then_some(at));
             let n = self.length().min(targets.length());
             self.take(n).permute::<DIM1, _, _>(defaults, |new, _| new, |i| targets.index(i))

@@ -26,7 +26,7 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     where
         Sh: Reducible<Inner = In>,
     {
-        compose("roll", || {
+        compose(&"roll", || {
             let k = k.into_exp();
             let n = self.extent().parts()[Sh::RANK - 1];
             self.backpermute(self.extent(), |ix: Sh::Exp| {
@@ -51,7 +51,7 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     where
         Sh: Reducible<Inner = In>,
     {
-        compose("shift", || {
+        compose(&"shift", || {
             let (k, default) = (k.into_exp(), default.into_exp());
             let n = self.extent().parts()[Sh::RANK - 1];
             self.imap(|ix: Sh::Exp, _| {
@@ -77,7 +77,7 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
         Sh: Reducible<Inner = In>,
         E: Num,
     {
-        compose("diff", || self.tail().zip_with(self.init(), |next, x| lift::<E>(next) - lift::<E>(x)))
+        compose(&"diff", || self.tail().zip_with(self.init(), |next, x| lift::<E>(next) - lift::<E>(x)))
     }
 
     /// The `k` greatest elements of each row in descending order, and their positions; fewer if there are fewer. The order
@@ -95,7 +95,7 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     where
         Sh: Reducible<Inner = In>,
     {
-        compose("top_k", || {
+        compose(&"top_k", || {
             let positions = self.argsort_descending().take(k);
             let elements =
                 self.backpermute(positions.extent(), |ix: Sh::Exp| with_innermost::<Sh>(ix, positions.index(ix)));
@@ -118,7 +118,7 @@ impl<E: Elt + ExpOrd> Acc<Vector<E>> {
     #[track_caller]
     pub fn searchsorted<Sh: Shape>(&self, values: impl IntoAcc<Array<Sh, E>>) -> Acc<Array<Sh, i64>> {
         let values = values.into_acc();
-        compose("searchsorted", || {
+        compose(&"searchsorted", || {
             let n = self.length();
             values.map(|value| {
                 let value = lift::<E>(value);

@@ -112,7 +112,7 @@ impl<E: Elt> Acc<Vector<E>> {
     #[track_caller]
     pub fn gather<Sh: Shape>(&self, indices: impl IntoAcc<Array<Sh, i64>>) -> Acc<Array<Sh, E>> {
         let indices = indices.into_acc();
-        compose("gather", || self.backpermute(indices.extent(), |ix| indices.index(ix)))
+        compose(&"gather", || self.backpermute(indices.extent(), |ix| indices.index(ix)))
     }
 
     /// Overwrites positions of `defaults`: element `k` goes to position `targets[k]`. Where positions repeat the last
@@ -121,7 +121,7 @@ impl<E: Elt> Acc<Vector<E>> {
     pub fn scatter(&self, targets: impl IntoAcc<Vector<i64>>, defaults: impl IntoAcc<Vector<E>>) -> Acc<Vector<E>> {
         let targets = targets.into_acc();
         let defaults = defaults.into_acc();
-        compose("scatter", || {
+        compose(&"scatter", || {
             let n = self.length().min(targets.length());
             let xs = self.backpermute(n, |i: Exp<i64>| i);
             xs.permute::<DIM1, _, _>(defaults, |new, _| new, |i| Some(targets.index(i)))

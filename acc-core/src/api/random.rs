@@ -63,7 +63,7 @@ fn from_blocks<Sh: Shape, E: Elt, R: IntoExp<E>>(
     shape: impl IntoIx<Sh>,
     f: impl FnOnce(Words) -> R,
 ) -> Acc<Array<Sh, E>> {
-    compose("random", || {
+    compose(&"random", || {
         let key = halves(seed.into_exp());
         enum_from(shape, 0i64).map(|i| {
             let (low, high) = halves(i);

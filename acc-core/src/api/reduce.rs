@@ -70,7 +70,7 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
         Sh: Reducible<Inner = In>,
         E: Num,
     {
-        compose("sum", || self.fold(E::from_i64(0), |a, b| a + b))
+        compose(&"sum", || self.fold(E::from_i64(0), |a, b| a + b))
     }
 
     /// The products of the rows.
@@ -80,7 +80,7 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
         Sh: Reducible<Inner = In>,
         E: Num,
     {
-        compose("product", || self.fold(E::from_i64(1), |a, b| a * b))
+        compose(&"product", || self.fold(E::from_i64(1), |a, b| a * b))
     }
 
     /// The least elements of the rows, none of which may be empty; NaN if there is one.
@@ -90,7 +90,7 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
         Sh: Reducible<Inner = In>,
         E: ExpOrd,
     {
-        compose("minimum", || self.fold1(|a, b| E::lesser(a.into_exp(), b.into_exp())))
+        compose(&"minimum", || self.fold1(|a, b| E::lesser(a.into_exp(), b.into_exp())))
     }
 
     /// The greatest elements of the rows, none of which may be empty; NaN if there is one.
@@ -100,7 +100,7 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
         Sh: Reducible<Inner = In>,
         E: ExpOrd,
     {
-        compose("maximum", || self.fold1(|a, b| E::greater(a.into_exp(), b.into_exp())))
+        compose(&"maximum", || self.fold1(|a, b| E::greater(a.into_exp(), b.into_exp())))
     }
 
     /// The position of the least element of each row: the first if there are several; that of the first NaN if there is
@@ -111,7 +111,7 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
         Sh: Reducible<Inner = In>,
         E: ExpOrd,
     {
-        self.arg_first("arg_min", |b, a| b.lt(a))
+        self.arg_first(&"arg_min", |b, a| b.lt(a))
     }
 
     /// The position of the greatest element of each row: the first if there are several; that of the first NaN if there
@@ -122,14 +122,14 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
         Sh: Reducible<Inner = In>,
         E: ExpOrd,
     {
-        self.arg_first("arg_max", |b, a| b.gt(a))
+        self.arg_first(&"arg_max", |b, a| b.gt(a))
     }
 
     /// The position of the first element that none is `better` than.
     #[track_caller]
     fn arg_first<In: Shape>(
         &self,
-        name: &'static str,
+        name: &'static &'static str,
         better: impl Fn(Exp<E>, Exp<E>) -> Exp<bool>,
     ) -> Acc<Array<In, i64>>
     where
@@ -155,7 +155,7 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
         Sh: Reducible<Inner = In>,
         E: Floating + NumScalar,
     {
-        compose("mean", || {
+        compose(&"mean", || {
             let n = self.extent().parts()[Sh::RANK - 1].to::<E>();
             self.sum().map(|sum| sum / n)
         })
@@ -259,7 +259,7 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     where
         Sh: Reducible<Inner = In>,
     {
-        compose("postscanl", || {
+        compose(&"postscanl", || {
             let (init, f) = (init.into_exp(), |a, b| Loc::of_user(|| f(a, b)));
             self.scanl1(f).map(|x| f(init.unlift(), x))
         })
@@ -310,7 +310,7 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     where
         Sh: Reducible<Inner = In>,
     {
-        compose("postscanr", || {
+        compose(&"postscanr", || {
             let (init, f) = (init.into_exp(), |a, b| Loc::of_user(|| f(a, b)));
             self.scanr1(f).map(|x| f(x, init.unlift()))
         })
@@ -336,7 +336,7 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     where
         Sh: Reducible<Inner = In>,
     {
-        compose("slice", || {
+        compose(&"slice", || {
             let mut outer = self.extent().parts();
             let Some(n) = outer.pop() else { unreachable!("a shape of rank 1 or more has extents") };
             let at = at(n);
@@ -355,7 +355,7 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     /// The elements as a vector, in row-major order.
     #[track_caller]
     pub fn flatten(&self) -> Acc<Array<DIM1, E>> {
-        compose("flatten", || self.reshape(self.size()))
+        compose(&"flatten", || self.reshape(self.size()))
     }
 }
 

@@ -248,7 +248,7 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     where
         Sh: Reducible<Inner = In>,
     {
-        compose("fold_seg", || {
+        compose(&"fold_seg", || {
             Segmented::of_lengths(self, segments.into_acc(), Empty::Allowed).fold(init.into_exp(), &f)
         })
     }
@@ -263,7 +263,7 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     where
         Sh: Reducible<Inner = In>,
     {
-        compose("fold1_seg", || Segmented::of_lengths(self, segments.into_acc(), Empty::Fault).fold1(&f))
+        compose(&"fold1_seg", || Segmented::of_lengths(self, segments.into_acc(), Empty::Fault).fold1(&f))
     }
 
     /// [`fold_seg`](Acc::fold_seg) with offsets: where each segment begins, and where the last one ends. The first need
@@ -278,7 +278,7 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     where
         Sh: Reducible<Inner = In>,
     {
-        compose("fold_seg_offsets", || {
+        compose(&"fold_seg_offsets", || {
             Segmented::of_offsets(self, offsets.into_acc(), Empty::Allowed).fold(init.into_exp(), &f)
         })
     }
@@ -293,7 +293,7 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     where
         Sh: Reducible<Inner = In>,
     {
-        compose("fold1_seg_offsets", || Segmented::of_offsets(self, offsets.into_acc(), Empty::Fault).fold1(&f))
+        compose(&"fold1_seg_offsets", || Segmented::of_offsets(self, offsets.into_acc(), Empty::Fault).fold1(&f))
     }
 }
 
@@ -311,7 +311,7 @@ macro_rules! scans_with_init {
         where
             Sh: Reducible<Inner = In>,
         {
-            compose(stringify!($name), || Segmented::of_lengths(self, segments.into_acc(), Empty::Allowed).elements().$scan(init.into_exp(), &f))
+            compose(&stringify!($name), || Segmented::of_lengths(self, segments.into_acc(), Empty::Allowed).elements().$scan(init.into_exp(), &f))
         }
     )* };
 }
@@ -329,7 +329,7 @@ macro_rules! inclusive_scans {
         where
             Sh: Reducible<Inner = In>,
         {
-            compose(stringify!($name), || Segmented::of_lengths(self, segments.into_acc(), Empty::Allowed).elements().$scan(&f))
+            compose(&stringify!($name), || Segmented::of_lengths(self, segments.into_acc(), Empty::Allowed).elements().$scan(&f))
         }
     )* };
 }
@@ -348,7 +348,7 @@ macro_rules! scans_with_totals {
         where
             Sh: Reducible<Inner = In>,
         {
-            compose(stringify!($name), || {
+            compose(&stringify!($name), || {
                 let segmented = Segmented::of_lengths(self, segments.into_acc(), Empty::Allowed).elements();
                 let init = init.into_exp();
                 (segmented.$scan(init, &f), segmented.$total(init, &f))

@@ -38,7 +38,7 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     where
         Sh: Reducible<Inner = In>,
     {
-        compose("argsort_descending", || {
+        compose(&"argsort_descending", || {
             // What is sorted in ascending order is the row reversed, so that reversing again restores the order of
             // equal elements.
             let last = self.extent().parts()[Sh::RANK - 1] - 1;
@@ -60,7 +60,7 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     where
         Sh: Reducible<Inner = In>,
     {
-        compose("sort", || self.ordered(&self.argsort()))
+        compose(&"sort", || self.ordered(&self.argsort()))
     }
 
     /// Each row sorted in descending order.
@@ -70,7 +70,7 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
         Sh: Reducible<Inner = In>,
     {
         // As for positions, see there.
-        compose("sort_descending", || self.reverse_on_innermost().sort().reverse_on_innermost())
+        compose(&"sort_descending", || self.reverse_on_innermost().sort().reverse_on_innermost())
     }
 
     /// Each row sorted by a key in ascending order. Elements with equal keys keep their order.
@@ -88,7 +88,7 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
         Sh: Reducible<Inner = In>,
     {
         let keys: Acc<Array<Sh, K>> = self.map(key);
-        compose("sort_by_key", || self.ordered(&keys.argsort()))
+        compose(&"sort_by_key", || self.ordered(&keys.argsort()))
     }
 
     /// The elements at these positions of their rows.
@@ -105,7 +105,7 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     where
         Sh: Reducible<Inner = In>,
     {
-        compose("reverse", || {
+        compose(&"reverse", || {
             let last = self.extent().parts()[Sh::RANK - 1] - 1;
             self.backpermute(self.extent(), |ix: Sh::Exp| with_innermost::<Sh>(ix, last - innermost::<Sh>(ix)))
         })
@@ -169,7 +169,7 @@ impl<E: Elt> Acc<Vector<E>> {
     /// The distinct elements in ascending order, and how often each occurs.
     #[track_caller]
     pub fn unique_counts(&self) -> (Acc<Vector<E>>, Acc<Vector<i64>>) {
-        compose("unique_counts", || runs(&self.sort()))
+        compose(&"unique_counts", || runs(&self.sort()))
     }
 
     /// The distinct keys in ascending order, and beside each the reduction of its values, in their order, by an
@@ -190,7 +190,7 @@ impl<E: Elt> Acc<Vector<E>> {
         f: impl Fn(E::Exp, E::Exp) -> R,
     ) -> (Acc<Vector<K>>, Acc<Vector<E>>) {
         let keys = keys.into_acc();
-        compose("reduce_by_key", || {
+        compose(&"reduce_by_key", || {
             let keys = keys.take(self.length());
             let order = keys.argsort();
             let (distinct, lengths) = runs(&keys.gather(&order));

@@ -464,7 +464,7 @@ pub fn scope<R>(f: impl FnOnce() -> R) -> R {
 /// Runs code that composes a combinator of this name of others: what it builds is at the caller's position and is called so in
 /// messages, and scalar expressions are freed at its end.
 #[track_caller]
-pub(crate) fn compose<R>(name: &'static str, f: impl FnOnce() -> R) -> R {
+pub(crate) fn compose<R>(name: &'static &'static str, f: impl FnOnce() -> R) -> R {
     Loc::composed(name, || scope(f))
 }
 

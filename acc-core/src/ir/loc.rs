@@ -10,18 +10,18 @@ use std::sync::Arc;
 ///
 /// All locations compare equal and hash alike: two programs that differ in nothing else are the same program.
 #[derive(Clone, Debug)]
-pub struct Loc {
-    file: File,
-    line: u32,
-    col: u32,
-    /// The combinator that the user called, where it is composed of others.
-    operation: Option<&'static str>,
-}
+pub struct Loc(Place);
 
 #[derive(Clone, Debug)]
-enum File {
-    Static(&'static str),
-    Named(Arc<str>),
+enum Place {
+    /// In Rust, and the combinator that the user called there, where it is composed of others: by reference, since errors
+    /// with places are to be small.
+    Rust(&'static Location<'static>, Option<&'static &'static str>),
+    Text {
+        file: Arc<str>,
+        line: u32,
+        col: u32,
+    },
     Unknown,
 }
 
@@ -33,12 +33,12 @@ thread_local! {
 impl Loc {
     /// A position in a named file; line and column count from 1.
     pub fn new(file: Arc<str>, line: u32, col: u32) -> Loc {
-        Loc { file: File::Named(file), line, col, operation: None }
+        Loc(Place::Text { file, line, col })
     }
 
     /// No position is known: the operation was made by a pass.
     pub fn unknown() -> Loc {
-        Loc { file: File::Unknown, line: 0, col: 0, operation: None }
+        Loc(Place::Unknown)
     }
 
     /// The caller's position; that of the user's call inside of a combinator that is composed of others.
@@ -53,15 +53,20 @@ impl Loc {
     /// Runs code that composes a combinator of this name of others: all that it builds is at the caller's position, which is
     /// the user's. (The position of a closure's code would be the library's.) Of nested ones the outermost names it.
     #[track_caller]
-    pub(crate) fn composed<R>(name: &'static str, f: impl FnOnce() -> R) -> R {
+    pub(crate) fn composed<R>(name: &'static &'static str, f: impl FnOnce() -> R) -> R {
         let mut loc = Loc::caller();
-        loc.operation.get_or_insert(name);
+        if let Place::Rust(_, operation) = &mut loc.0 {
+            operation.get_or_insert(name);
+        }
         Self::with_composed(Some(loc), f)
     }
 
     /// The combinator that the user called here, where it is composed of others.
     pub fn operation(&self) -> Option<&'static str> {
-        self.operation
+        match &self.0 {
+            Place::Rust(_, operation) => operation.copied(),
+            Place::Text { .. } | Place::Unknown => None,
+        }
     }
 
     /// Runs a closure of the user's inside of [`composed`](Loc::composed): what it builds has its own positions.
@@ -88,40 +93,48 @@ impl Loc {
 
     /// The file, if known.
     pub fn file(&self) -> Option<&str> {
-        match &self.file {
-            File::Static(f) => Some(f),
-            File::Named(f) => Some(f),
-            File::Unknown => None,
+        match &self.0 {
+            Place::Rust(l, _) => Some(l.file()),
+            Place::Text { file, .. } => Some(file),
+            Place::Unknown => None,
         }
     }
     /// The line, from 1; 0 if unknown.
     pub fn line(&self) -> u32 {
-        self.line
+        match &self.0 {
+            Place::Rust(l, _) => l.line(),
+            Place::Text { line, .. } => *line,
+            Place::Unknown => 0,
+        }
     }
     /// The column, from 1; 0 if unknown.
     pub fn col(&self) -> u32 {
-        self.col
+        match &self.0 {
+            Place::Rust(l, _) => l.column(),
+            Place::Text { col, .. } => *col,
+            Place::Unknown => 0,
+        }
     }
     /// Whether both are the same position; `==` does not tell.
     pub fn is_at(&self, other: &Loc) -> bool {
-        (self.file(), self.line, self.col) == (other.file(), other.line, other.col)
+        (self.file(), self.line(), self.col()) == (other.file(), other.line(), other.col())
     }
     /// Whether the position is known.
     pub fn is_known(&self) -> bool {
-        !matches!(self.file, File::Unknown)
+        !matches!(self.0, Place::Unknown)
     }
 }
 
 impl From<&'static Location<'static>> for Loc {
     fn from(l: &'static Location<'static>) -> Loc {
-        Loc { file: File::Static(l.file()), line: l.line(), col: l.column(), operation: None }
+        Loc(Place::Rust(l, None))
     }
 }
 
 impl fmt::Display for Loc {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.file() {
-            Some(file) => write!(f, "{file}:{}:{}", self.line, self.col),
+            Some(file) => write!(f, "{file}:{}:{}", self.line(), self.col()),
             None => f.write_str("<unknown>"),
         }
     }

@@ -43,7 +43,7 @@ pub fn cases() -> Vec<Case> {
             let sorted = use_(&Vector::from([10, 20, 20, 30]));
             let values = use_(&Vector::from([5, 10, 20, 25, 30, 40]));
             t.gives(sorted.searchsorted(&values), Vector::from([0i64, 0, 1, 3, 3, 4]));
-            t.gives(sorted.searchsorted(&unit(21)), Scalar::scalar(3i64));
+            t.gives(sorted.searchsorted(unit(21)), Scalar::scalar(3i64));
             t.gives(fill(0, 0i32).searchsorted(&values), Vector::from([0i64; 6]));
             t.gives(sorted.searchsorted(fill((0, 2), 1i32)), host((0, 2), [0i64; 0]));
         }),
