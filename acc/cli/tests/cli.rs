@@ -45,12 +45,12 @@ fn double(run: &str) -> String {
 
 #[test]
 fn a_program_runs_on_every_executor_that_is_there() {
-    let out = acc(&["run", &program("fold/E-FD-05-vectors.acc")]);
+    let out = acc(&["run", &program("fold/sum.acc")]);
     assert!(out.status.success(), "{}", text(&out.stderr));
     let said = text(&out.stdout);
     assert!(said.contains("[2, 2] i64 { 3, 12, 21, 30 }"), "{said}");
     assert!(said.contains("interpreter: as expected") && said.contains("native-tile: as expected"), "{said}");
-    let one = text(&acc(&["run", &program("fold/E-FD-05-vectors.acc"), "--executor", "interpreter"]).stdout);
+    let one = text(&acc(&["run", &program("fold/sum.acc"), "--executor", "interpreter"]).stdout);
     assert!(!one.contains("native-tile"), "{one}");
 }
 
@@ -296,9 +296,7 @@ fn graphs_are_exported_in_every_format() {
         assert!(printed.status.success(), "{}", text(&printed.stderr));
         assert!(text(&printed.stdout).contains(want), "{}", text(&printed.stdout));
         let path = folder.path().join(format).display().to_string();
-        assert!(
-            acc(&["export", &program("fold/E-FD-05-vectors.acc"), "--format", format, "-o", &path]).status.success()
-        );
+        assert!(acc(&["export", &program("fold/sum.acc"), "--format", format, "-o", &path]).status.success());
         let written = std::fs::read(&path).expect("the export is there");
         assert!(text(&written).contains(want));
     }
@@ -398,9 +396,7 @@ fn outputs_that_are_full_or_closed() {
     let status = |args: &[&str], out: Stdio, err: Stdio| {
         Command::new(env!("CARGO_BIN_EXE_acc")).args(args).stdout(out).stderr(err).status().expect("acc starts").code()
     };
-    for args in
-        [&["check", "/no/such/file.acc"][..], &["print", "--after", "none", &program("fold/E-FD-05-vectors.acc")]]
-    {
+    for args in [&["check", "/no/such/file.acc"][..], &["print", "--after", "none", &program("fold/sum.acc")]] {
         assert_eq!(status(args, Stdio::null(), full()), Some(1), "{args:?}");
         assert_eq!(status(args, Stdio::null(), closed()), Some(1), "{args:?}");
     }
