@@ -54,7 +54,10 @@ fn dependencies_point_one_way() {
         ("conformance/cases", &["acc-core"]),
         ("acc", &["acc-core", "backend-native", "backend-graph"]),
         ("acc/cli", &["acc-core", "acc-desugar", "backend-native", "backend-graph", "conformance"]),
-        ("conformance", &["acc-array", "acc-core", "acc-desugar", "backend-native", "backend-graph", "conformance-cases"]),
+        (
+            "conformance",
+            &["acc-array", "acc-core", "acc-desugar", "backend-native", "backend-graph", "conformance-cases"],
+        ),
     ] {
         for d in dependencies(krate) {
             assert!(allowed.contains(&&*d), "{krate} must not depend on {d}");
@@ -92,4 +95,23 @@ fn one_module_names_libtorch() {
             );
         }
     }
+}
+
+/// What programs import by `acc_array::prelude::*`: few names, and traits for their methods without one.
+#[test]
+fn the_prelude_is_small() {
+    let text = read(&root().join("acc/src/prelude.rs"));
+    let names: Vec<&str> = text
+        .split("pub use ")
+        .skip(1)
+        .filter_map(|item| item.split(';').next())
+        .flat_map(|item| match item.split_once('{') {
+            Some((_, list)) => list.trim_end().trim_end_matches('}').split(',').collect(),
+            None => vec![item.rsplit("::").next().unwrap_or(item)],
+        })
+        .map(str::trim)
+        .filter(|name| !name.is_empty() && !name.ends_with(" as _"))
+        .collect();
+    assert!(names.contains(&"Acc") && names.contains(&"run"), "the test reads the prelude wrongly: {names:?}");
+    assert!(names.len() <= 60, "{} names: {names:?}", names.len());
 }
