@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 /// use acc_core::prelude::*;
 /// use std::time::Duration;
 /// let limits = RunLimits::none().max_bytes(1 << 20).timeout(Duration::from_secs(1));
-/// let too_large = Interpreter::new().run_with(generate(1_000_000, |i| i), &limits);
+/// let too_large = Interpreter::new().run_with(generate(1_000_000usize, |i| i), &limits);
 /// assert!(matches!(too_large, Err(Error::Limit(_))));
 /// ```
 #[derive(Clone, Debug, Default)]
