@@ -12,7 +12,10 @@ TORCH := --release --features libtorch
 WITH_LIBTORCH := env=$$(scripts/libtorch.sh --env) && eval "$$env" &&
 ACC := $(WITH_LIBTORCH) $(CARGO) run $(TORCH) --package acc-cli --bin acc --
 
-.PHONY: run test test-core matrix bench bench-graph bench-peers bench-compile check-onnx setup lint fmt help
+# Not for the registry.
+UNPUBLISHED := --exclude acc-benches --exclude acc-graph-benches
+
+.PHONY: package run test test-core matrix bench bench-graph bench-peers bench-compile check-onnx setup lint fmt help
 .DEFAULT_GOAL := help
 
 help:
@@ -25,7 +28,8 @@ help:
 	@echo 'make bench-compile   time compilation, and put the table into docs/BENCHMARKS.md'
 	@echo 'make bench-graph   time the graph executor beside programs written by hand for libtorch'
 	@echo 'make setup    bring libtorch, and let plain cargo find it in this workspace'
-	@echo 'make lint     check formatting, clippy and rustdoc, with warnings denied'
+	@echo 'make lint     check formatting, clippy, packages and rustdoc, with warnings denied'
+	@echo 'make package  make the package of every crate and compile it, as for the registry'
 	@echo 'make fmt      format the sources'
 
 setup:
@@ -68,6 +72,10 @@ bench-compile:
 bench-peers:
 	benches/peers/run.py $(ARGS)
 
+# Every crate as the registry would get it, compiled from that.
+package:
+	$(CARGO) package --workspace --allow-dirty $(UNPUBLISHED)
+
 fmt:
 	$(CARGO) fmt --all
 
@@ -75,5 +83,6 @@ lint: setup
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
 	$(WITH_LIBTORCH) $(CARGO) clippy --workspace --all-targets $(TORCH) -- -D warnings
+	$(CARGO) package --quiet --workspace --no-verify --allow-dirty $(UNPUBLISHED)
 	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --workspace --no-deps
 	$(WITH_LIBTORCH) RUSTDOCFLAGS='-D warnings' $(CARGO) doc --workspace --no-deps $(TORCH)

@@ -192,7 +192,7 @@ fn fault_message(fault: &Fault, op: &str, loc: &Loc) -> String {
     if let Fault::IndexOutOfBounds { array, .. } = fault
         && let Some(defined) = array.defined().filter(|defined| !defined.is_at(loc))
     {
-        text += &format!("\n  {array} is defined at {defined}");
+        text += &format!("\n  {} is defined at {defined}", array.again());
     }
     text
 }

@@ -4,12 +4,21 @@ use crate::data::{Column, ColumnOwner, ColumnSlice};
 use crate::error::{Error, LimitError};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Limits of a run: memory, time, and a token to stop it from another thread.
 ///
 /// Executors look at the clock and the token at least every 50 ms, also inside scalar loops.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// use std::time::Duration;
+/// let limits = RunLimits::none().max_bytes(1 << 20).timeout(Duration::from_secs(1));
+/// let too_large = Interpreter::new().run_with(generate(1_000_000usize, |i| i), &limits);
+/// assert!(matches!(too_large, Err(Error::Limit(_))));
+/// ```
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct RunLimits {
     /// The most bytes that the arrays made by the run may take at one time, its results included. Its arguments count
     /// nothing, and nor does an array that shares the memory of another.
@@ -43,6 +52,30 @@ impl RunLimits {
     /// No limits.
     pub fn none() -> RunLimits {
         RunLimits::default()
+    }
+
+    /// The same, with at most so many bytes of arrays at one time.
+    #[must_use]
+    pub fn max_bytes(self, bytes: impl Into<Option<u64>>) -> RunLimits {
+        RunLimits { max_bytes: bytes.into(), ..self }
+    }
+
+    /// The same, until a point in time.
+    #[must_use]
+    pub fn deadline(self, deadline: impl Into<Option<Instant>>) -> RunLimits {
+        RunLimits { deadline: deadline.into(), ..self }
+    }
+
+    /// The same, for so long from now on.
+    #[must_use]
+    pub fn timeout(self, time: Duration) -> RunLimits {
+        self.deadline(Instant::now() + time)
+    }
+
+    /// The same, until a token is cancelled.
+    #[must_use]
+    pub fn cancel(self, token: impl Into<Option<CancelToken>>) -> RunLimits {
+        RunLimits { cancel: token.into(), ..self }
     }
 
     /// An error if the deadline passed or the token was cancelled.

@@ -22,7 +22,7 @@ fn a_sort_looks_at_the_clock() {
     assert!(done.is_ok());
     for percent in [20, 35, 50, 65] {
         let wait = whole * percent / 100;
-        let limits = RunLimits { deadline: Some(Instant::now() + wait), ..RunLimits::none() };
+        let limits = RunLimits::none().deadline(Instant::now() + wait);
         let (stopped, time) = sort(&limits);
         // A machine under load may have been faster the second time.
         if stopped.is_ok() && time <= wait {
@@ -41,7 +41,7 @@ fn what_a_sort_keeps_besides_is_charged() {
     let file = verified_test_file("sort.acc", SORT).unwrap();
     let args = file.runs[0].arrays().unwrap();
     let within = |bytes| {
-        let limits = RunLimits { max_bytes: Some(bytes), ..RunLimits::none() };
+        let limits = RunLimits::none().max_bytes(bytes);
         Interpreter::new().run_untyped(&file.program, &args, &limits).map(|_| ())
     };
     // The result has 8 MB, and the positions are sorted in twice as much.
@@ -70,7 +70,7 @@ fn the_verifier_looks_at_the_clock() {
         assert_eq!(verify_within(&program, &RunLimits::none()), Ok(()));
         let cancel = CancelToken::new();
         cancel.cancel();
-        let limits = RunLimits { cancel: Some(cancel), ..RunLimits::none() };
+        let limits = RunLimits::none().cancel(cancel);
         assert_eq!(verify_within(&program, &limits), Err(Error::Limit(LimitError::Cancelled)));
     }
 }
@@ -79,7 +79,7 @@ fn the_verifier_looks_at_the_clock() {
 fn a_program_that_is_late_is_not_built() {
     let xs = use_(&Vector::from([1i64]));
     let chain = (0..20_000).fold(xs, |xs, k| xs.map(|x| x + k));
-    let limits = RunLimits { deadline: Some(Instant::now()), ..RunLimits::none() };
+    let limits = RunLimits::none().deadline(Instant::now());
     let start = Instant::now();
     assert_eq!(Interpreter::new().run_with(&chain, &limits).err(), Some(Error::Limit(LimitError::Deadline)));
     assert!(start.elapsed() < Duration::from_millis(200), "{:?}", start.elapsed());

@@ -154,7 +154,7 @@ fn a_zip_file_gives_no_more_than_its_array_has() {
 fn limits_are_charged_before_memory_is_taken() {
     let file = file(OPERATIONS.trim());
     let args = file.runs[0].arrays().unwrap();
-    let limits = RunLimits { max_bytes: Some(1000), ..RunLimits::none() };
+    let limits = RunLimits::none().max_bytes(1000);
     let run = || Interpreter::new().run_untyped(&file.program, &args, &limits);
     let (result, refused) = allocator::refusing(LEAST, 0, run);
     assert!(matches!(result, Err(Error::Limit(_))) && refused == 0, "{result:?}");

@@ -30,7 +30,7 @@ fn function(n: usize) -> String {
 fn a_late_program_is_not_prepared() {
     let cancel = CancelToken::new();
     cancel.cancel();
-    let cancelled = RunLimits { cancel: Some(cancel), ..RunLimits::none() };
+    let cancelled = RunLimits::none().cancel(cancel);
     for text in [web(50), function(50)] {
         let program = parse("p.acc", &text).unwrap();
         let stopped = Some(Error::Limit(LimitError::Cancelled));
@@ -48,7 +48,7 @@ fn simplification_stops_in_the_middle() {
         let start = Instant::now();
         simplify(&program);
         let whole = start.elapsed();
-        let limits = RunLimits { deadline: Some(Instant::now() + whole / 10), ..RunLimits::none() };
+        let limits = RunLimits::none().deadline(Instant::now() + whole / 10);
         let start = Instant::now();
         assert_eq!(simplify_within(&program, &Rules::all(), &limits).err(), Some(Error::Limit(LimitError::Deadline)));
         assert!(start.elapsed() < whole / 2, "{:?} of {whole:?}", start.elapsed());

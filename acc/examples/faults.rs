@@ -1,7 +1,7 @@
 //! What a mistake that only a run can find looks like; and that branches which are not taken cannot fail.
 //!
 //! ```text
-//! index (3,) is out of bounds for `xs` of shape (3,)
+//! index (3,) is out of bounds for an array of shape (3,)
 //! integer division by zero
 //! [5, 0, 2]
 //! ```

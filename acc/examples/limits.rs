@@ -17,15 +17,15 @@ fn forever() -> Acc<Scalar<i64>> {
 fn main() -> Result<(), Error> {
     let native = Native::new();
 
-    let limits = RunLimits { max_bytes: Some(1_000_000), ..RunLimits::none() };
+    let limits = RunLimits::none().max_bytes(1_000_000);
     let large = generate(1_000_000_000, |i| i);
     println!("{}", native.run_with(large, &limits).map(drop).unwrap_err());
 
-    let limits = RunLimits { deadline: Some(Instant::now() + Duration::from_millis(50)), ..RunLimits::none() };
+    let limits = RunLimits::none().deadline(Instant::now() + Duration::from_millis(50));
     println!("{}", native.run_with(forever(), &limits).map(drop).unwrap_err());
 
     let cancel = CancelToken::new();
-    let limits = RunLimits { cancel: Some(cancel.clone()), ..RunLimits::none() };
+    let limits = RunLimits::none().cancel(cancel.clone());
     let running = native.run_async_with(forever(), &limits)?;
     cancel.cancel();
     println!("{}", running.wait().map(drop).unwrap_err());

@@ -10,7 +10,7 @@ mod plan;
 pub mod torch;
 
 #[cfg(feature = "libtorch")]
-pub use torch::{Device, Libtorch};
+pub use torch::{Device, Libtorch, Options};
 
 use acc_desugar::Faults;
 pub use acc_desugar::Rules;

@@ -386,10 +386,7 @@ fn nothing_is_compiled_again_for_other_data_and_extents() {
 
 #[test]
 fn limits_stop_an_endless_loop() {
-    let limits = RunLimits {
-        deadline: Some(std::time::Instant::now() + std::time::Duration::from_millis(50)),
-        ..RunLimits::none()
-    };
+    let limits = RunLimits::none().deadline(std::time::Instant::now() + std::time::Duration::from_millis(50));
     let xs = use_(&Vector::from([1i64, 2]));
     let endless = xs.map(|x| while_(x, |i| i.eq(i), |i| i));
     assert!(matches!(Libtorch::cpu().run_with(endless, &limits), Err(Error::Limit(_))));

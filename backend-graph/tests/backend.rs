@@ -113,7 +113,7 @@ fn results_are_arguments_without_a_copy_and_outlive_the_run() {
 
 #[test]
 fn a_memory_limit_holds() {
-    let limits = RunLimits { max_bytes: Some(1000), ..RunLimits::none() };
+    let limits = RunLimits::none().max_bytes(1000);
     let torch = Libtorch::cpu();
     assert!(matches!(torch.run_with(generate(1000, |i| i + 1), &limits), Err(Error::Limit(_))));
     // Before libtorch is asked for the memory.

@@ -4,7 +4,7 @@
 use acc_core::interp::Interpreter;
 use acc_core::prelude::*;
 use acc_core::timeline::{self, Kind};
-use backend_graph::Libtorch;
+use backend_graph::{Libtorch, Options};
 use std::fmt::Debug;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -22,7 +22,7 @@ fn times<A: Arrays + PartialEq + Debug>(program: impl IntoAcc<A>, bytes: usize) 
     let want = Interpreter::new().run(&program).unwrap();
     let _alone = alone();
     let recording = timeline::record();
-    let got = Libtorch::cpu().with_block_bytes(bytes).run(&program).unwrap();
+    let got = Libtorch::with(Options::new().block_bytes(bytes)).expect("the CPU").run(&program).unwrap();
     let spans = recording.stop().spans;
     assert_eq!(got, want);
     let mut times: Vec<(String, usize)> = Vec::new();
@@ -108,7 +108,7 @@ fn faults_are_those_of_the_interpreter() {
     for program in [xs.map(|x| chain(table.index(x + 3) + x)), xs.map(|x| chain(1000 / (x - 500)))] {
         let want = Interpreter::new().run(&program).unwrap_err();
         let _alone = alone();
-        let got = Libtorch::cpu().with_block_bytes(512).run(&program).unwrap_err();
+        let got = Libtorch::with(Options::new().block_bytes(512)).expect("the CPU").run(&program).unwrap_err();
         assert_eq!(got.to_string(), want.to_string());
     }
 }

@@ -4,7 +4,7 @@
 
 use acc_core::interp::Interpreter;
 use acc_core::prelude::*;
-use backend_graph::Libtorch;
+use backend_graph::{Libtorch, Options};
 use std::fmt::Debug;
 
 /// Runs a program on both, without checks, too, and compares.
@@ -12,7 +12,7 @@ use std::fmt::Debug;
 fn agree<A: Arrays + PartialEq + Debug>(program: impl IntoAcc<A>) -> A {
     let program = program.into_acc();
     let want = Interpreter::new().run(&program).unwrap();
-    for executor in [Libtorch::cpu(), Libtorch::cpu().with_checks(false)] {
+    for executor in [Libtorch::cpu(), Libtorch::with(Options::new().checks(false)).expect("the CPU")] {
         let got = executor.run(&program).unwrap_or_else(|e| panic!("{e}\n{}", text(&program)));
         assert_eq!(got, want, "{}", text(&program));
     }

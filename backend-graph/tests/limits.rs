@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 const MB: u64 = 1 << 20;
 
 fn bytes(max: u64) -> RunLimits {
-    RunLimits { max_bytes: Some(max), ..RunLimits::none() }
+    RunLimits::none().max_bytes(max)
 }
 
 /// How much more memory than now the process has had at most, in bytes, while `f` runs.
@@ -180,7 +180,7 @@ fn a_run_may_be_refused_memory_at_any_place() {
 
 #[test]
 fn a_deadline_stops_a_run_between_operations_and_before_memory_is_taken() {
-    let late = || RunLimits { deadline: Some(Instant::now() + Duration::from_millis(50)), ..RunLimits::none() };
+    let late = || RunLimits::none().deadline(Instant::now() + Duration::from_millis(50));
     let start = Instant::now();
     // Of one operation that takes long many.
     let chain = (0..200).fold(generate(1usize << 22, |i| i), |xs, _| xs.scanl1(|a, b| a + b).compute());
@@ -198,14 +198,14 @@ fn a_deadline_stops_the_preparation_of_a_program() {
     let torch = Libtorch::cpu();
     for time in [5, 20, 50] {
         let start = Instant::now();
-        let limits = RunLimits { deadline: Some(start + Duration::from_millis(time)), ..RunLimits::none() };
+        let limits = RunLimits::none().deadline(start + Duration::from_millis(time));
         let outcome = torch.run_untyped(&built.program, &built.embedded, &limits);
         assert!(outcome == Err(Error::Limit(LimitError::Deadline)), "{time} ms");
     }
     // What was stopped is not kept.
     let cancelled = CancelToken::new();
     cancelled.cancel();
-    let off = RunLimits { cancel: Some(cancelled), ..RunLimits::none() };
+    let off = RunLimits::none().cancel(cancelled);
     assert!(torch.run_untyped(&built.program, &built.embedded, &off) == Err(Error::Limit(LimitError::Cancelled)));
     assert!(torch.run_untyped(&built.program, &built.embedded, &RunLimits::none()).is_ok());
 }

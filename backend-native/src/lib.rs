@@ -27,6 +27,7 @@ mod fork;
 mod kernel;
 pub mod llvm;
 mod lower;
+mod options;
 mod run;
 mod tile;
 
@@ -39,6 +40,7 @@ use acc_desugar::operators::reductions;
 use buffer::Pool;
 pub use explain::{Explanation, KernelReport, StepKind, StepReport, SweepReport};
 use lower::{Plan, Settings, lower};
+pub use options::Options;
 use run::launch::Context;
 use run::threads::team::Team;
 use std::borrow::Cow;
@@ -80,58 +82,6 @@ pub enum Compile {
     Now,
 }
 
-/// How a backend compiles and runs programs.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// So many threads of its own, the calling one among them, or one for each processor for 0; without it, those of all
-    /// backends, one for each processor.
-    pub threads: Option<usize>,
-    /// The rules of simplification.
-    pub rules: Rules,
-    /// Whether producers are fused into consumers.
-    pub fuse: bool,
-    /// Whether an index out of bounds is an error. Without checks it stands for some index in bounds: programs that
-    /// have no such error run faster, the others yield unspecified values where they would have stopped. Nothing
-    /// outside of arrays is ever read or written.
-    pub checks: bool,
-    /// Whether machine code may round less often than the language says. Results depend on the processor then, and on whether
-    /// a kernel [is compiled](Compile); not on the number of threads.
-    ///
-    /// * A product that is added to something, or taken away from it, may be rounded once, with the sum (`fusedMultiplyAdd`
-    ///   of IEEE 754): the sum is that of the exact product. Where the product alone is too large for its type, the sum need
-    ///   not be: in `f32`, `2 * 3e38 - 3e38` is `3e38`, and without the option an infinity; `2 * 3e38` and minus infinity is
-    ///   minus infinity, and NaN without it. Where the product alone is too small for its type, a sum with a zero keeps the
-    ///   product's sign. NaN and infinite operands yield what they do without the option.
-    /// * What is divided by a square root may be multiplied with an estimate of the root's reciprocal: the quotient is off by
-    ///   at most 4 units in the last place. NaN, infinities and the signs of zeros are what they are without the option, but
-    ///   for a quotient so near the greatest number of its type that those units decide whether it is an infinity.
-    ///
-    /// What is computed of such a number may differ by any amount, as after any other rounding: where `x * y + z` is 0 with
-    /// two roundings, it is some small number of either sign with one, so that `1 / sqrt(x * y + z)` is NaN and no infinity.
-    pub relaxed: bool,
-    /// Whether kernels are compiled to machine code.
-    pub compile: Compile,
-}
-
-impl Options {
-    pub(crate) fn settings(&self) -> Settings {
-        Settings { fuse: self.fuse, checks: self.checks, relaxed: self.relaxed }
-    }
-}
-
-impl Default for Options {
-    fn default() -> Options {
-        Options {
-            threads: None,
-            rules: Rules::all(),
-            fuse: true,
-            checks: true,
-            relaxed: false,
-            compile: Compile::default(),
-        }
-    }
-}
-
 impl Native {
     /// A backend on the threads of all backends.
     pub fn new() -> Native {
@@ -140,17 +90,17 @@ impl Native {
 
     /// A backend that compiles nothing: tiles run every kernel.
     pub fn tiles() -> Native {
-        Native::on(None, Options { compile: Compile::Never, ..Options::default() })
+        Native::on(None, Options::new().compile(Compile::Never))
     }
 
     /// A backend that waits for the machine code of each kernel, where others would begin on tiles.
     pub fn compiled() -> Native {
-        Native::on(None, Options { compile: Compile::Now, ..Options::default() })
+        Native::on(None, Options::new().compile(Compile::Now))
     }
 
     /// A backend with `n` threads of its own, the calling one among them.
     pub fn with_threads(n: usize) -> Result<Native, Error> {
-        Native::with(Options { threads: Some(n), ..Options::default() })
+        Native::with(Options::new().threads(n))
     }
 
     /// A backend with these options; an error if its threads cannot be started.

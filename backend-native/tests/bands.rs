@@ -98,7 +98,7 @@ fn any_number_of_threads_gives_the_same_bits() {
         let args = [array(&[length, width], &EltType::from(ScalarType::F32), &mut Rng(3))];
         let want = Native::tiles().run_untyped(&program, &args, &RunLimits::none()).unwrap();
         for threads in [1, 2, 3, 7, 16] {
-            let options = Options { threads: Some(threads), compile: Compile::Now, ..Default::default() };
+            let options = Options::new().threads(threads).compile(Compile::Now);
             let got = Native::with(options).unwrap().run_untyped(&program, &args, &RunLimits::none()).unwrap();
             common::same(&want[0], &got[0], 0.0).unwrap_or_else(|e| panic!("{width} by {length}, {threads}: {e}"));
         }

@@ -180,7 +180,7 @@ fn tiles_machine_code_and_any_number_of_threads_group_alike() {
         let want = native(&program, &args).unwrap();
         for threads in [1, 2, 7] {
             for compile in [Compile::Never, Compile::Now] {
-                let executor = Native::with(Options { threads: Some(threads), compile, ..Options::default() }).unwrap();
+                let executor = Native::with(Options::new().threads(threads).compile(compile)).unwrap();
                 let got = executor.run_untyped(&program, &args, &RunLimits::none()).unwrap();
                 for (w, g) in want.iter().zip(&got) {
                     assert_eq!(same(w, g, 0.0), Ok(()), "{n} elements, {threads} threads");

@@ -70,8 +70,7 @@ fn status(child: libc::pid_t) -> Option<i32> {
 
 #[test]
 fn a_child_runs_programs_whatever_the_threads_of_its_parent_do() {
-    let natives =
-        [Native::new(), Native::compiled(), Native::with(Options { threads: Some(3), ..Options::default() }).unwrap()];
+    let natives = [Native::new(), Native::compiled(), Native::with(Options::new().threads(3)).unwrap()];
     let args = arguments();
     let want: Vec<Vec<ArrayData>> = (0..8).map(|k| reference(&program(k), &args).unwrap()).collect();
     let (over, next) = (AtomicBool::new(false), AtomicU64::new(100));

@@ -16,7 +16,7 @@ fn numbers(values: impl Iterator<Item = i64>) -> ArrayData {
 
 /// Runs a program that may have so much memory.
 fn within(bytes: u64, native: &Native, program: &Arc<Program>, args: &[ArrayData]) -> Result<Vec<ArrayData>, Error> {
-    native.run_untyped(program, args, &RunLimits { max_bytes: Some(bytes), ..RunLimits::none() })
+    native.run_untyped(program, args, &RunLimits::none().max_bytes(bytes))
 }
 
 /// Ten steps of a loop that adds a few numbers to a large array.

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 /// 64 MB, and half a second from now on if time is limited, too.
 fn limits(time: bool) -> RunLimits {
     let deadline = time.then(|| Instant::now() + Duration::from_millis(500));
-    RunLimits { max_bytes: Some(64 << 20), deadline, ..RunLimits::none() }
+    RunLimits::none().max_bytes(64 << 20).deadline(deadline)
 }
 
 /// How late a run may end: what it does between two looks, and what a busy machine and a build without optimisation add.
@@ -78,11 +78,11 @@ fn sorts_look_at_the_clock_and_at_the_token() {
       yield p
     }";
     for threads in [1, 2] {
-        let native = Native::with(Options { threads: Some(threads), ..Options::default() }).unwrap();
+        let native = Native::with(Options::new().threads(threads)).unwrap();
         for (rows, row, keys) in [(1, 30_000_000, 1), (1, 30_000_000, 4_000_000_000), (300_000, 100, 1000)] {
             let args = [int(rows), int(row), int(keys)];
             let cancel = CancelToken::new();
-            let limits = RunLimits { cancel: Some(cancel.clone()), ..RunLimits::none() };
+            let limits = RunLimits::none().cancel(cancel.clone());
             let (begun, program) = (Instant::now(), parse(text));
             std::thread::scope(|s| {
                 let run = s.spawn(|| native.run_untyped(&program, &args, &limits));
@@ -113,8 +113,7 @@ fn preparation_looks_at_the_clock() {
             let program = parse(&long(operations));
             let begun = Instant::now();
             let deadline = Some(begun + Duration::from_millis(50));
-            let result =
-                native.run_untyped(&program, &[ints(&[1, 2, 3])], &RunLimits { deadline, ..RunLimits::none() });
+            let result = native.run_untyped(&program, &[ints(&[1, 2, 3])], &RunLimits::none().deadline(deadline));
             let took = begun.elapsed();
             assert!(took < Duration::from_millis(50) + LATE, "{took:?} for {operations}: {:?}", result.map(|_| "done"));
         }

@@ -23,7 +23,7 @@ fn difference(want: &Result<Vec<ArrayData>, Error>, got: &Result<Vec<ArrayData>,
 fn compare(program: &Arc<Program>, args: &[ArrayData], tiles: &Native, native: &Native) -> Option<String> {
     let run = |n: &Native| {
         let deadline = Some(Instant::now() + Duration::from_secs(20));
-        n.run_untyped(program, args, &RunLimits { deadline, ..RunLimits::none() })
+        n.run_untyped(program, args, &RunLimits::none().deadline(deadline))
     };
     let (want, got) = (run(tiles), run(native));
     // When a run reaches its limit is a matter of speed.

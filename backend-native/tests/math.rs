@@ -231,7 +231,7 @@ fn errors_are_as_documented() {
     let mut c = Consts::new().unwrap();
     let mut r = Rng(0x9e37_79b9_7f4a_7c15);
     let (native, tiles) = (Native::compiled(), Native::tiles());
-    let relaxed = Native::with(Options { relaxed: true, compile: Compile::Now, ..Options::default() }).unwrap();
+    let relaxed = Native::with(Options::new().relaxed(true).compile(Compile::Now)).unwrap();
     let mut wrong = Vec::new();
     for f in functions() {
         let mut measured = Vec::new();

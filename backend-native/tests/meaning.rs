@@ -57,7 +57,7 @@ fn without_rules_and_fusion_all_that_functions_say_is_evaluated() {
     );
     let args = [ramp(4), ramp(0)];
     for compile in [Compile::Never, Compile::Now] {
-        let options = Options { rules: Rules::none(), fuse: false, compile, ..Options::default() };
+        let options = Options::new().rules(Rules::none()).fuse(false).compile(compile);
         let plain = Native::with(options).expect("no threads of its own");
         for text in [program, &quotient, &looped] {
             let found = plain.run_untyped(&parse(text), &args, &RunLimits::none());
@@ -281,7 +281,7 @@ fn limits_are_honoured_in_loops() {
         for n in [1, 3000] {
             for backend in [Native::new(), Native::with_threads(3).unwrap()] {
                 let start = Instant::now();
-                let limits = RunLimits { deadline: Some(start + Duration::from_millis(30)), ..RunLimits::none() };
+                let limits = RunLimits::none().deadline(start + Duration::from_millis(30));
                 let got = backend.run_untyped(&program, &[ramp(n)], &limits);
                 assert_eq!(got, Err(Error::Limit(LimitError::Deadline)));
                 // Generous, for a machine under load; without a check it would not end at all.
@@ -290,7 +290,7 @@ fn limits_are_honoured_in_loops() {
         }
     }
     let cancel = CancelToken::new();
-    let limits = RunLimits { cancel: Some(cancel.clone()), ..RunLimits::none() };
+    let limits = RunLimits::none().cancel(cancel.clone());
     let stopper = std::thread::spawn(move || {
         std::thread::sleep(Duration::from_millis(20));
         cancel.cancel();
@@ -303,7 +303,7 @@ fn limits_are_honoured_in_loops() {
 #[test]
 fn memory_is_checked_before_an_array_is_made() {
     let program = parse("program() { r: [1]i64 = generate(shape: || 1000000000000i64, f: |%i: i64| %i) yield r }");
-    let limits = RunLimits { max_bytes: Some(1 << 20), ..RunLimits::none() };
+    let limits = RunLimits::none().max_bytes(1 << 20);
     let got = Native::new().run_untyped(&program, &[], &limits);
     assert_eq!(got, Err(Error::Limit(LimitError::Memory { asked: 8_000_000_000_000, allowed: 1 << 20 })));
     let huge = parse("program() { r: [1]i64 = generate(shape: || 4611686018427387904i64, f: |%i: i64| %i) yield r }");

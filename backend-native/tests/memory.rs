@@ -95,7 +95,7 @@ fn arguments(n: i64) -> [ArrayData; 2] {
 
 /// The same executor with no memory kept from earlier runs.
 fn fresh() -> Native {
-    Native::with(Options { threads: Some(2), compile: backend_native::Compile::Never, ..Options::default() }).unwrap()
+    Native::with(Options::new().threads(2).compile(backend_native::Compile::Never)).unwrap()
 }
 
 #[test]

@@ -8,7 +8,7 @@ use backend_native::{Compile, Native, Options, llvm};
 use common::{Rng, parse, reference};
 
 fn relaxed(text: &str, args: &[ArrayData]) -> Vec<ArrayData> {
-    let options = Options { relaxed: true, compile: Compile::Now, ..Options::default() };
+    let options = Options::new().relaxed(true).compile(Compile::Now);
     Native::with(options).unwrap().run_untyped(&parse(text), args, &RunLimits::none()).unwrap()
 }
 

@@ -40,7 +40,7 @@ const SCANS: &[&str] = &[
 
 /// Checks that machine code yields what tiles do of a scan, with operands of so many elements.
 fn agree(scan: &str, ty: &str, n: usize, r: &mut Rng) {
-    let on = |threads| Native::with(Options { threads: Some(threads), compile: Compile::Now, ..Options::default() });
+    let on = |threads| Native::with(Options::new().threads(threads).compile(Compile::Now));
     let three = if ty.starts_with('f') { format!("3.0{ty}") } else { format!("3{ty}") };
     let body = scan.replace('@', ty).replace('#', &three);
     let program = parse(&format!("program(a: [1]{ty}, m: [1]bool) {{ {body} }}"));

@@ -13,8 +13,7 @@ const SIZE: i64 = 2_500_000;
 const ELEMENTS: usize = 300_007;
 
 fn backends() -> Vec<Native> {
-    let with =
-        |threads, compile| Native::with(Options { threads: Some(threads), compile, ..Options::default() }).unwrap();
+    let with = |threads, compile| Native::with(Options::new().threads(threads).compile(compile)).unwrap();
     let several = THREADS.iter().flat_map(|&n| [with(n, Compile::Now), with(n, Compile::Never)]);
     [with(1, Compile::Now), with(1, Compile::Never)].into_iter().chain(several).collect()
 }
@@ -202,7 +201,7 @@ fn where_memory_is_limited_elements_are_combined_in_order() {
         ));
         let args = [array(&[ELEMENTS], &ScalarType::I32.into(), &mut r), positions(size, &mut r)];
         let want = backend.run_untyped(&program, &args, &RunLimits::none()).unwrap();
-        let limits = RunLimits { max_bytes: Some(4 * size as u64 + 1000), ..RunLimits::none() };
+        let limits = RunLimits::none().max_bytes(4 * size as u64 + 1000);
         assert_eq!(backend.run_untyped(&program, &args, &limits).unwrap(), want);
     }
 }

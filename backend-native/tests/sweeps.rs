@@ -30,7 +30,7 @@ fn sweeps(text: &str, args: &[ArrayData]) -> Vec<usize> {
 }
 
 fn on_three_threads() -> Native {
-    let options = Options { threads: Some(3), compile: Compile::Now, ..Options::default() };
+    let options = Options::new().threads(3).compile(Compile::Now);
     Native::with(options).unwrap()
 }
 
@@ -142,7 +142,7 @@ fn the_first_fault_is_reported() {
 #[test]
 fn limits_hold() {
     let text = SOFTMAX.replace("RESULTS", "r");
-    let limits = RunLimits { max_bytes: Some(1 << 20), ..RunLimits::none() };
+    let limits = RunLimits::none().max_bytes(1 << 20);
     let got = on_three_threads().run_untyped(&parse(&text), &[floats(&[999, 301])], &limits);
     assert!(matches!(got, Err(Error::Limit(_))), "{got:?}");
 }

@@ -134,7 +134,7 @@ fn results_are_the_same_bits_for_any_number_of_threads() {
 fn relaxed_results_are_the_same_bits_for_any_number_of_threads() {
     let args = args();
     let relaxed = |n| {
-        let options = Options { threads: Some(n), relaxed: true, compile: Compile::Now, ..Options::default() };
+        let options = Options::new().threads(n).relaxed(true).compile(Compile::Now);
         Native::with(options).unwrap()
     };
     let backends = [1, 2, 3, 7, 16].map(relaxed);

@@ -145,7 +145,7 @@ fn on_any_number_of_threads(program: &Arc<Program>) {
         let want = Native::tiles().run_untyped(program, &args, &RunLimits::none()).unwrap();
         for threads in [1, 2, 3, 7, 16] {
             let compile = backend_native::Compile::Now;
-            let options = backend_native::Options { threads: Some(threads), compile, ..Default::default() };
+            let options = backend_native::Options::new().threads(threads).compile(compile);
             let got = Native::with(options).unwrap().run_untyped(program, &args, &RunLimits::none()).unwrap();
             same(&want[0], &got[0], 0.0).unwrap_or_else(|e| panic!("{shape:?}, {threads} threads: {e}"));
         }

@@ -84,7 +84,7 @@ fn executors() -> Vec<(&'static str, Compile)> {
         (FASTEST, fastest),
         ("native-relaxed", |row| {
             let compile = backend_native::Compile::Now;
-            let relaxed = backend_native::Options { relaxed: true, compile, ..Default::default() };
+            let relaxed = backend_native::Options::new().relaxed(true).compile(compile);
             Contender::new("native-relaxed", &Native::with(relaxed)?, row)
         }),
         ("native-tile", |row| Contender::new("native-tile", &Native::tiles(), row)),

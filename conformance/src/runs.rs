@@ -137,12 +137,12 @@ pub fn cases() -> Vec<Case> {
         }),
         backend_case!("runs/E-CF-13-a-deadline", "E-CF-13", |t, backend| {
             let deadline = Some(Instant::now() + Duration::from_millis(50));
-            let limits = RunLimits { deadline, ..RunLimits::none() };
+            let limits = RunLimits::none().deadline(deadline);
             t.equal(stopped(backend.run_with(endless(), &limits)), Some(LimitError::Deadline));
             let Ok(run) = backend.run_async_with(endless(), &limits) else { return t.check(false, "the run starts") };
             t.equal(stopped(run.wait()), Some(LimitError::Deadline));
             let token = CancelToken::new();
-            let limits = RunLimits { cancel: Some(token.clone()), ..RunLimits::none() };
+            let limits = RunLimits::none().cancel(token.clone());
             let Ok(run) = backend.run_async_with(endless(), &limits) else { return t.check(false, "the run starts") };
             token.cancel();
             t.equal(stopped(run.wait()), Some(LimitError::Cancelled));

@@ -28,7 +28,9 @@ fn dependencies(krate: &str) -> Vec<String> {
     let section = manifest.split("\n[dependencies]").nth(1).unwrap_or_default();
     let section = section.split("\n[").next().unwrap_or_default();
     let names = section.lines().filter_map(|l| l.split(['.', ' ', '=']).next());
-    const OURS: [&str; 8] = [
+    const OURS: [&str; 10] = [
+        "acc-array",
+        "acc-cli",
         "acc-core",
         "acc-desugar",
         "backend-graph",
@@ -50,7 +52,12 @@ fn dependencies_point_one_way() {
         ("backend-native", &["acc-core", "acc-desugar", "backend-native-lanes"]),
         ("backend-graph", &["acc-core", "acc-desugar"]),
         ("conformance/cases", &["acc-core"]),
-        ("conformance", &["acc-core", "acc-desugar", "backend-native", "backend-graph", "conformance-cases"]),
+        ("acc", &["acc-core", "backend-native", "backend-graph"]),
+        ("acc/cli", &["acc-core", "acc-desugar", "backend-native", "backend-graph", "conformance"]),
+        (
+            "conformance",
+            &["acc-array", "acc-core", "acc-desugar", "backend-native", "backend-graph", "conformance-cases"],
+        ),
     ] {
         for d in dependencies(krate) {
             assert!(allowed.contains(&&*d), "{krate} must not depend on {d}");
@@ -61,7 +68,7 @@ fn dependencies_point_one_way() {
 
 #[test]
 fn the_front_and_the_middle_are_safe_code() {
-    for krate in ["acc-core", "acc-desugar", "conformance", "conformance/cases"] {
+    for krate in ["acc", "acc-core", "acc-desugar", "conformance", "conformance/cases"] {
         let lib = read(&root().join(krate).join("src/lib.rs"));
         assert!(lib.contains("#![forbid(unsafe_code)]"), "{krate} must forbid unsafe code");
     }
@@ -88,4 +95,23 @@ fn one_module_names_libtorch() {
             );
         }
     }
+}
+
+/// What programs import by `acc_array::prelude::*`: few names, and traits for their methods without one.
+#[test]
+fn the_prelude_is_small() {
+    let text = read(&root().join("acc/src/prelude.rs"));
+    let names: Vec<&str> = text
+        .split("pub use ")
+        .skip(1)
+        .filter_map(|item| item.split(';').next())
+        .flat_map(|item| match item.split_once('{') {
+            Some((_, list)) => list.trim_end().trim_end_matches('}').split(',').collect(),
+            None => vec![item.rsplit("::").next().unwrap_or(item)],
+        })
+        .map(str::trim)
+        .filter(|name| !name.is_empty() && !name.ends_with(" as _"))
+        .collect();
+    assert!(names.contains(&"Acc") && names.contains(&"run"), "the test reads the prelude wrongly: {names:?}");
+    assert!(names.len() <= 60, "{} names: {names:?}", names.len());
 }

@@ -140,7 +140,7 @@ fn calls() -> Vec<Said> {
     let n = Scalar::scalar(1i32).into_data();
     let limited =
         |limits: RunLimits| Native::new().run_with(use_(&xs).map(|x| x + 1), &limits).map(|_: Vector<i32>| ());
-    let cancelled = RunLimits { cancel: Some(CancelToken::new()), ..RunLimits::none() };
+    let cancelled = RunLimits::none().cancel(CancelToken::new());
     cancelled.cancel.iter().for_each(CancelToken::cancel);
     let native = Native::new();
     let mut escaped = None;
@@ -156,8 +156,8 @@ fn calls() -> Vec<Said> {
         said("three arguments for two", run(&[xs.data().clone(), n.clone(), n.clone()])),
         said("an argument of another rank", run(&[xs.data().clone(), xs.data().clone()])),
         said("an argument of another type", run(&[Vector::from([1.0f32]).into_data(), n])),
-        said("more memory than allowed", limited(RunLimits { max_bytes: Some(4), ..RunLimits::none() })),
-        said("a deadline that has passed", limited(RunLimits { deadline: Some(Instant::now()), ..RunLimits::none() })),
+        said("more memory than allowed", limited(RunLimits::none().max_bytes(4))),
+        said("a deadline that has passed", limited(RunLimits::none().deadline(Instant::now()))),
         said("a run that was cancelled", limited(cancelled)),
         said("an expression out of its closure", native.run(out_of_its_closure).map(|_: Vector<i32>| ())),
         said("an array operation for each element", native.run(nested).map(|_: Vector<i32>| ())),

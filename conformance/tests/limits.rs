@@ -19,7 +19,7 @@ fn run<A: Arrays>(executor: &Arc<dyn Executor>, program: &Acc<A>, limits: &RunLi
 }
 
 fn within(bytes: u64) -> RunLimits {
-    RunLimits { max_bytes: Some(bytes), ..RunLimits::none() }
+    RunLimits::none().max_bytes(bytes)
 }
 
 fn is_memory(result: &Result<(), Error>) -> bool {
@@ -53,9 +53,9 @@ fn what_stopped_before_a_run_began_stops_the_shortest_one() {
     let cancelled = CancelToken::new();
     cancelled.cancel();
     each(|e| {
-        let late = RunLimits { deadline: Some(Instant::now()), ..RunLimits::none() };
+        let late = RunLimits::none().deadline(Instant::now());
         assert_eq!(run(e, &one, &late), Err(Error::Limit(LimitError::Deadline)), "{}", e.name());
-        let off = RunLimits { cancel: Some(cancelled.clone()), ..RunLimits::none() };
+        let off = RunLimits::none().cancel(cancelled.clone());
         assert_eq!(run(e, &one, &off), Err(Error::Limit(LimitError::Cancelled)), "{}", e.name());
     });
 }
@@ -134,7 +134,7 @@ fn a_deadline_stops_everything_soon() {
             let built = program.program().unwrap();
             e.prepare(&built.program).unwrap();
             let start = Instant::now();
-            let limits = RunLimits { deadline: Some(start + Duration::from_millis(40)), ..RunLimits::none() };
+            let limits = RunLimits::none().deadline(start + Duration::from_millis(40));
             let got = e.run_untyped(&built.program, &built.embedded, &limits).map(|_| ());
             assert_eq!(got, Err(Error::Limit(LimitError::Deadline)), "{what} on {}", e.name());
             // 50 ms after the deadline, and as much again as a machine under load may take.
@@ -148,7 +148,7 @@ fn a_token_stops_everything_soon() {
     each(|e| {
         for (what, program) in endless() {
             let cancel = CancelToken::new();
-            let limits = RunLimits { cancel: Some(cancel.clone()), ..RunLimits::none() };
+            let limits = RunLimits::none().cancel(cancel.clone());
             let stopper = std::thread::spawn(move || {
                 std::thread::sleep(Duration::from_millis(40));
                 cancel.cancel();

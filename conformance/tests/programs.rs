@@ -36,7 +36,11 @@ fn main() -> ExitCode {
 
 #[cfg(feature = "libtorch")]
 fn in_blocks() -> Option<(&'static str, &'static str, Arc<dyn Executor>)> {
-    Some(("graph", " in blocks", Arc::new(backend_graph::Libtorch::cpu().with_block_bytes(16))))
+    Some((
+        "graph",
+        " in blocks",
+        Arc::new(backend_graph::Libtorch::with(backend_graph::Options::new().block_bytes(16)).expect("the CPU")),
+    ))
 }
 
 #[cfg(not(feature = "libtorch"))]

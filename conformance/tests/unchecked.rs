@@ -5,7 +5,7 @@ use acc_core::prelude::*;
 use backend_native::{Native, Options};
 
 fn native() -> Native {
-    Native::with(Options { checks: false, ..Options::default() }).unwrap()
+    Native::with(Options::new().checks(false)).unwrap()
 }
 
 /// Programs with and without faults, on indices that are given.
@@ -66,7 +66,7 @@ fn native_has_no_check_left() {
 #[test]
 fn libtorch_reads_what_is_there() {
     use backend_graph::Libtorch;
-    holds(&Libtorch::cpu(), &Libtorch::cpu().with_checks(false));
+    holds(&Libtorch::cpu(), &Libtorch::with(backend_graph::Options::new().checks(false)).expect("the CPU"));
 }
 
 #[test]

@@ -214,11 +214,26 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
         ShapeOf::new(self.node.clone())
     }
     /// The extent taken apart: `let (n, m) = xs.shape();`
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let m = use_(&Matrix::from([[1, 2, 3], [4, 5, 6]]));
+    /// let (rows, columns) = m.shape();
+    /// assert_eq!(Interpreter::new().run(unit(rows * 10 + columns))?.value(), 23);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn shape(&self) -> Sh::Exp {
         self.extent().unlift()
     }
     /// The number of elements.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let m = use_(&Matrix::from([[1, 2, 3], [4, 5, 6]]));
+    /// assert_eq!(Interpreter::new().run(unit(m.size()))?.value(), 6);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn size(&self) -> Exp<i64> {
         self.extent().size()
@@ -229,6 +244,13 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
         self.size().eq(0)
     }
     /// Reads the element at a position in row-major order. Out of bounds is a fault.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let m = use_(&Matrix::from([[1, 2, 3], [4, 5, 6]]));
+    /// assert_eq!(Interpreter::new().run(unit(m.index_linear(4)))?.value(), 5);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn index_linear(&self, i: impl IxPart) -> E::Exp {
         self.flatten().index(i.part())
@@ -238,7 +260,7 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     ///
     /// ```
     /// use acc_core::prelude::*;
-    /// let xs = use_(&Vector::from([1, 2, 3]));
+    /// let xs = use_(&Vector::from([1i32, 2, 3]));
     /// let same = xs.check(xs.length().lt(3), "there are too many");
     /// assert!(Interpreter::new().run(same).unwrap_err().to_string().starts_with("there are too many"));
     /// ```
@@ -248,6 +270,15 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     }
     /// As [`check`](Acc::check); each `{}` of the message stands for the next of the numbers, of which there are as
     /// many.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([1i32, 2, 3]));
+    /// let n = xs.length();
+    /// let same = xs.check_with(n.lt(3), "{} are too many", &[n]);
+    /// assert!(Interpreter::new().run(same).unwrap_err().to_string().starts_with("3 are too many"));
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn check_with(&self, ok: impl IntoExp<bool>, message: &str, numbers: &[Exp<i64>]) -> Acc<Array<Sh, E>> {
         let loc = Loc::caller();
@@ -259,6 +290,13 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
         Acc::new(AccOp::Check { ok, message: message.into(), xs: self.node.clone() }, loc)
     }
     /// Reads one element, inside a scalar closure or at array level. Out of bounds is a fault.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let m = use_(&Matrix::from([[1, 2, 3], [4, 5, 6]]));
+    /// assert_eq!(Interpreter::new().run(generate(2, |i| m.index((i, 2))))?.to_vec(), [3, 6]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn index(&self, ix: impl IntoIx<Sh>) -> E::Exp {
         let loc = Loc::caller();
@@ -268,6 +306,13 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
 
 impl<E: Elt> Acc<Scalar<E>> {
     /// The element of a rank-0 array.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([1i32, 2, 3, 4]));
+    /// assert_eq!(Interpreter::new().run(xs.map(|x| x * xs.sum().the()))?.to_vec(), [10, 20, 30, 40]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn the(&self) -> E::Exp {
         self.index(())
@@ -278,7 +323,7 @@ impl<E: Elt> Acc<Scalar<E>> {
 ///
 /// ```
 /// use acc_core::prelude::*;
-/// let xs = use_(&Vector::from([3, -5]));
+/// let xs = use_(&Vector::from([3i32, -5]));
 /// let positive = acond(xs.sum().gt(0), xs.map(|x| x + 1), xs.map(|x| -x));
 /// assert_eq!(Interpreter::new().run(positive)?.to_vec(), [-3, 5]);
 /// # Ok::<(), acc_core::Error>(())
@@ -325,6 +370,13 @@ impl<E: Elt> Acc<Scalar<E>> {
 
 impl<E: Elt> Acc<Vector<E>> {
     /// The number of elements.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([1i32, 2, 3, 4]));
+    /// assert_eq!(Interpreter::new().run(unit(xs.length()))?.value(), 4);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn length(&self) -> Exp<i64> {
         self.shape()

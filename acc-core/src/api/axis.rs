@@ -102,30 +102,65 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     }
 
     /// All but the first `n` positions of an axis; none if there are fewer, all if `n` is negative.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let m = use_(&Matrix::from([[1, 2, 3], [4, 5, 6]]));
+    /// assert_eq!(Interpreter::new().run(m.drop_on::<2>(1))?, Matrix::from([[4, 5, 6]]));
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn drop_on<const AXIS: usize>(&self, n: impl IxPart) -> Self {
         self.drop_at(const { position::<Sh>(AXIS) }, n)
     }
 
     /// `n` positions of an axis after the first `start`: `take_on(n)` of `drop_on(start)`.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let m = use_(&Matrix::from([[1, 2, 3], [4, 5, 6]]));
+    /// assert_eq!(Interpreter::new().run(m.slit_on::<1>(1, 2))?, Matrix::from([[2, 3], [5, 6]]));
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn slit_on<const AXIS: usize>(&self, start: impl IxPart, n: impl IxPart) -> Self {
         self.slit_at(const { position::<Sh>(AXIS) }, start, n)
     }
 
     /// All but the last position of an axis.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let m = use_(&Matrix::from([[1, 2, 3], [4, 5, 6]]));
+    /// assert_eq!(Interpreter::new().run(m.init_on::<2>())?, Matrix::from([[1, 2, 3]]));
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn init_on<const AXIS: usize>(&self) -> Self {
         self.init_at(const { position::<Sh>(AXIS) })
     }
 
     /// All but the first position of an axis.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let m = use_(&Matrix::from([[1, 2, 3], [4, 5, 6]]));
+    /// assert_eq!(Interpreter::new().run(m.tail_on::<1>())?, Matrix::from([[2, 3], [5, 6]]));
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn tail_on<const AXIS: usize>(&self) -> Self {
         self.drop_at(const { position::<Sh>(AXIS) }, 1)
     }
 
     /// The positions of an axis in reverse order.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let m = use_(&Matrix::from([[1, 2, 3], [4, 5, 6]]));
+    /// assert_eq!(Interpreter::new().run(m.reverse_on::<2>())?, Matrix::from([[4, 5, 6], [1, 2, 3]]));
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn reverse_on<const AXIS: usize>(&self) -> Self {
         let axis = const { position::<Sh>(AXIS) };
@@ -163,6 +198,13 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     }
 
     /// Two arrays joined along an axis; along the others the extent is the lesser of the two.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let m = use_(&Matrix::from([[1, 2, 3], [4, 5, 6]]));
+    /// assert_eq!(Interpreter::new().run(m.concat_on::<2>(m.take_on::<2>(1)))?, Matrix::from([[1, 2, 3], [4, 5, 6], [1, 2, 3]]));
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn concat_on<const AXIS: usize>(&self, other: impl IntoAcc<Array<Sh, E>>) -> Self {
         self.concat_at(const { position::<Sh>(AXIS) }, other)
@@ -188,6 +230,13 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     }
 
     /// All but the first `n` elements of each row; none if there are fewer, all if `n` is negative.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([1i32, 2, 3, 4]));
+    /// assert_eq!(Interpreter::new().run(xs.drop(3))?.to_vec(), [4]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn drop<In: Shape>(&self, n: impl IxPart) -> Self
     where
@@ -197,6 +246,13 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     }
 
     /// `n` elements of each row after the first `start`.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([1i32, 2, 3, 4]));
+    /// assert_eq!(Interpreter::new().run(xs.slit(1, 2))?.to_vec(), [2, 3]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn slit<In: Shape>(&self, start: impl IxPart, n: impl IxPart) -> Self
     where
@@ -206,6 +262,13 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     }
 
     /// All but the last element of each row.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([1i32, 2, 3, 4]));
+    /// assert_eq!(Interpreter::new().run(xs.init())?.to_vec(), [1, 2, 3]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn init<In: Shape>(&self) -> Self
     where
@@ -215,6 +278,13 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     }
 
     /// All but the first element of each row.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([1i32, 2, 3, 4]));
+    /// assert_eq!(Interpreter::new().run(xs.tail())?.to_vec(), [2, 3, 4]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn tail<In: Shape>(&self) -> Self
     where
@@ -247,6 +317,13 @@ fn element<Sh: Shape, E: Elt>(xs: &Acc<Array<Sh, E>>, ix: Vec<Exp<i64>>) -> Exp<
 
 impl<E: Elt> Acc<Vector<E>> {
     /// The elements in reverse order.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([1i32, 2, 3, 4]));
+    /// assert_eq!(Interpreter::new().run(xs.reverse())?.to_vec(), [4, 3, 2, 1]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn reverse(&self) -> Acc<Vector<E>> {
         self.reverse_on::<1>()
@@ -255,6 +332,13 @@ impl<E: Elt> Acc<Vector<E>> {
 
 impl<E: Elt> Acc<Matrix<E>> {
     /// Rows become columns.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let m = use_(&Matrix::from([[1, 2, 3], [4, 5, 6]]));
+    /// assert_eq!(Interpreter::new().run(m.transpose())?, Matrix::from([[1, 4], [2, 5], [3, 6]]));
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn transpose(&self) -> Acc<Matrix<E>> {
         self.transpose_on::<1, 2>()

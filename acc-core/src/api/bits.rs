@@ -94,6 +94,13 @@ impl Bits for bool {
 }
 
 /// The value with bit `k` alone set; out of range: no bit (Accelerate's `bit`).
+///
+/// ```
+/// use acc_core::prelude::*;
+/// let ks = enum_from(4, 0i64);
+/// assert_eq!(Interpreter::new().run(ks.map(|k| bit::<u8>(k)))?.to_vec(), [1, 2, 4, 8]);
+/// # Ok::<(), acc_core::Error>(())
+/// ```
 #[track_caller]
 pub fn bit<T: Bits>(k: impl IntoExp<i64>) -> Exp<T> {
     T::bit_at(k.into_exp())
@@ -109,11 +116,25 @@ pub fn zero_bits<T: Bits>() -> Exp<T> {
 /// 0, or -1 to the right of a negative number.
 impl<T: Bits> Exp<T> {
     /// The bits shifted left.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([1u8, 255]));
+    /// assert_eq!(Interpreter::new().run(xs.map(|x| x.shift_left(4)))?.to_vec(), [16, 240]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn shift_left(self, k: impl IntoExp<i64>) -> Exp<T> {
         T::shl_bits(self, k.into_exp())
     }
     /// The bits shifted right; of signed numbers copies of the sign come in.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([-16i32, 15]));
+    /// assert_eq!(Interpreter::new().run(xs.map(|x| x.shift_right(2)))?.to_vec(), [-4, 3]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn shift_right(self, k: impl IntoExp<i64>) -> Exp<T> {
         T::shr_bits(self, k.into_exp())
@@ -125,11 +146,25 @@ impl<T: Bits> Exp<T> {
         choose(k.ge(0), T::shl_bits(self, k), T::shr_bits(self, -k))
     }
     /// The bits rotated left, by `k` modulo the width; by a negative amount right.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([0x81u8]));
+    /// assert_eq!(Interpreter::new().run(xs.map(|x| x.rotate_left(1)))?.to_vec(), [3]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn rotate_left(self, k: impl IntoExp<i64>) -> Exp<T> {
         T::rotl_bits(self, k.into_exp())
     }
     /// The bits rotated right, by `k` modulo the width; by a negative amount left.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([0x81u8]));
+    /// assert_eq!(Interpreter::new().run(xs.map(|x| x.rotate_right(1)))?.to_vec(), [0xC0]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn rotate_right(self, k: impl IntoExp<i64>) -> Exp<T> {
         T::rotl_bits(self, -k.into_exp())
@@ -140,21 +175,49 @@ impl<T: Bits> Exp<T> {
         self.rotate_left(k)
     }
     /// The value with bit `k` set; out of range: the value.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([0i32, 1]));
+    /// assert_eq!(Interpreter::new().run(xs.map(|x| x.set_bit(1)))?.to_vec(), [2, 3]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn set_bit(self, k: impl IntoExp<i64>) -> Exp<T> {
         self | bit::<T>(k)
     }
     /// The value with bit `k` clear; out of range: the value.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([2i32, 3]));
+    /// assert_eq!(Interpreter::new().run(xs.map(|x| x.clear_bit(1)))?.to_vec(), [0, 1]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn clear_bit(self, k: impl IntoExp<i64>) -> Exp<T> {
         self & !bit::<T>(k)
     }
     /// The value with bit `k` flipped; out of range: the value.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([2i32, 1]));
+    /// assert_eq!(Interpreter::new().run(xs.map(|x| x.complement_bit(1)))?.to_vec(), [0, 3]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn complement_bit(self, k: impl IntoExp<i64>) -> Exp<T> {
         self ^ bit::<T>(k)
     }
     /// Whether bit `k` is set; out of range: false.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([2i32, 1]));
+    /// assert_eq!(Interpreter::new().run(xs.map(|x| x.test_bit(1)))?.to_vec(), [true, false]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn test_bit(self, k: impl IntoExp<i64>) -> Exp<bool> {
         prim2(PrimOp::NeP, self & bit::<T>(k), zero_bits::<T>())
@@ -170,16 +233,37 @@ impl<T: Bits> Exp<T> {
         constant(T::WIDTH)
     }
     /// The number of one bits.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([7u64, u64::MAX]));
+    /// assert_eq!(Interpreter::new().run(xs.map(|x| x.count_ones()))?.to_vec(), [3, 64]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn count_ones(self) -> Exp<i32> {
         T::count(PrimOp::PopCountP, self)
     }
     /// The number of leading zero bits; the width for zero.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([1u8, 0]));
+    /// assert_eq!(Interpreter::new().run(xs.map(|x| x.leading_zeros()))?.to_vec(), [7, 8]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn leading_zeros(self) -> Exp<i32> {
         T::count(PrimOp::LeadingZerosP, self)
     }
     /// The number of trailing zero bits; the width for zero.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([8u8, 0]));
+    /// assert_eq!(Interpreter::new().run(xs.map(|x| x.trailing_zeros()))?.to_vec(), [3, 8]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn trailing_zeros(self) -> Exp<i32> {
         T::count(PrimOp::TrailingZerosP, self)

@@ -153,12 +153,26 @@ tuples!(A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10, L 11, M 12, N 13
 
 impl<T: ExpEq> Exp<T> {
     /// Whether equal (floats: IEEE 754, a NaN equals nothing).
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([1i32, 2]));
+    /// assert_eq!(Interpreter::new().run(xs.map(|x| x.eq(2)))?.to_vec(), [false, true]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     #[allow(clippy::should_implement_trait)]
     pub fn eq(self, other: impl IntoExp<T>) -> Exp<bool> {
         T::equal(self, other.into_exp())
     }
     /// Whether different.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([1i32, 2]));
+    /// assert_eq!(Interpreter::new().run(xs.map(|x| x.ne(2)))?.to_vec(), [true, false]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     #[allow(clippy::should_implement_trait)]
     pub fn ne(self, other: impl IntoExp<T>) -> Exp<bool> {
@@ -169,42 +183,93 @@ impl<T: ExpEq> Exp<T> {
 /// Tuples are compared lexicographically: `lift((a, b)).lt((c, d))`.
 impl<T: ExpOrd> Exp<T> {
     /// Whether less.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([1i32, 2]));
+    /// assert_eq!(Interpreter::new().run(xs.map(|x| x.lt(2)))?.to_vec(), [true, false]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     #[allow(clippy::should_implement_trait)]
     pub fn lt(self, other: impl IntoExp<T>) -> Exp<bool> {
         T::less(self, other.into_exp())
     }
     /// Whether less or equal.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([2i32, 3]));
+    /// assert_eq!(Interpreter::new().run(xs.map(|x| x.le(2)))?.to_vec(), [true, false]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     #[allow(clippy::should_implement_trait)]
     pub fn le(self, other: impl IntoExp<T>) -> Exp<bool> {
         T::less_or_equal(self, other.into_exp())
     }
     /// Whether greater.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([2i32, 3]));
+    /// assert_eq!(Interpreter::new().run(xs.map(|x| x.gt(2)))?.to_vec(), [false, true]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     #[allow(clippy::should_implement_trait)]
     pub fn gt(self, other: impl IntoExp<T>) -> Exp<bool> {
         T::more(self, other.into_exp())
     }
     /// Whether greater or equal.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([1i32, 2]));
+    /// assert_eq!(Interpreter::new().run(xs.map(|x| x.ge(2)))?.to_vec(), [false, true]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     #[allow(clippy::should_implement_trait)]
     pub fn ge(self, other: impl IntoExp<T>) -> Exp<bool> {
         T::more_or_equal(self, other.into_exp())
     }
     /// The lesser; of floats, NaN if either is NaN.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([1i32, 3]));
+    /// assert_eq!(Interpreter::new().run(xs.map(|x| x.min(2)))?.to_vec(), [1, 2]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     #[allow(clippy::should_implement_trait)]
     pub fn min(self, other: impl IntoExp<T>) -> Exp<T> {
         T::lesser(self, other.into_exp())
     }
     /// The greater; of floats, NaN if either is NaN.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([1i32, 3]));
+    /// assert_eq!(Interpreter::new().run(xs.map(|x| x.max(2)))?.to_vec(), [2, 3]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     #[allow(clippy::should_implement_trait)]
     pub fn max(self, other: impl IntoExp<T>) -> Exp<T> {
         T::greater(self, other.into_exp())
     }
     /// Which of the two comes first; of floats, `Greater` if either is NaN.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// use std::cmp::Ordering;
+    /// let xs = use_(&Vector::from([1i32, 2, 3]));
+    /// let compared = Interpreter::new().run(xs.map(|x| x.compare(2)))?.to_vec();
+    /// assert_eq!(compared, [Ordering::Less, Ordering::Equal, Ordering::Greater]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn compare(self, other: impl IntoExp<T>) -> Exp<Ordering> {
         let other = other.into_exp();
@@ -212,6 +277,13 @@ impl<T: ExpOrd> Exp<T> {
         choose(T::less(self, other), constant(Ordering::Less), rest)
     }
     /// The value between `low` and `high` nearest to this.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([-5i32, 5, 50]));
+    /// assert_eq!(Interpreter::new().run(xs.map(|x| x.clamp(0, 10)))?.to_vec(), [0, 5, 10]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     #[allow(clippy::should_implement_trait)]
     pub fn clamp(self, low: impl IntoExp<T>, high: impl IntoExp<T>) -> Exp<T> {

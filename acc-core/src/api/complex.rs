@@ -39,6 +39,13 @@ impl<F: ScalarElt + Num> IntoExp<Self> for Complex<F> {
 }
 
 /// The complex number `re + i im`.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// let xs = use_(&Vector::from([1.0f64, 2.0]));
+/// assert_eq!(Interpreter::new().run(xs.map(|x| complex(x, -x)))?.to_vec(), [Complex::new(1.0f64, -1.0), Complex::new(2.0f64, -2.0)]);
+/// # Ok::<(), acc_core::Error>(())
+/// ```
 #[track_caller]
 pub fn complex<F: ScalarElt + Num>(re: impl IntoExp<F>, im: impl IntoExp<F>) -> Exp<Complex<F>> {
     let (re, im) = (re.into_exp(), im.into_exp());
@@ -62,6 +69,13 @@ impl<F: ScalarElt + Num> Exp<Complex<F>> {
         self.proj(1)
     }
     /// The square of the absolute value.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let zs = use_(&Vector::from([Complex::new(3.0f64, 4.0)]));
+    /// assert_eq!(Interpreter::new().run(zs.map(|z| z.norm_sqr()))?.to_vec(), [25.0]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn norm_sqr(self) -> Exp<F> {
         self.re() * self.re() + self.im() * self.im()
@@ -80,6 +94,13 @@ impl<F: ScalarElt + Num> Exp<Complex<F>> {
         complex(self.re() * by, self.im() * by)
     }
     /// The complex conjugate.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let zs = use_(&Vector::from([Complex::new(3.0f64, 4.0)]));
+    /// assert_eq!(Interpreter::new().run(zs.map(|z| z.conj()))?.to_vec(), [Complex::new(3.0f64, -4.0)]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn conj(self) -> Exp<Complex<F>> {
         complex(self.re(), -self.im())
@@ -168,6 +189,13 @@ pub fn cis<F: Floating + ScalarElt>(phase: impl IntoExp<F>) -> Exp<Complex<F>> {
 
 impl<F: RealFloat> Exp<Complex<F>> {
     /// The absolute value, also where the squares of the parts are out of range.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let zs = use_(&Vector::from([Complex::new(3e200f64, 0.0)]));
+    /// assert_eq!(Interpreter::new().run(zs.map(|z| z.magnitude()))?.to_vec(), [3e200]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn magnitude(self) -> Exp<F> {
         let (x, y) = self.parts();
@@ -183,6 +211,13 @@ impl<F: RealFloat> Exp<Complex<F>> {
         self.norm_sqr().sqrt()
     }
     /// The angle, from -pi (exclusive, but for a negative zero as imaginary part) to pi; of zeros 0.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let zs = use_(&Vector::from([Complex::new(0.0f64, 2.0)]));
+    /// assert_eq!(Interpreter::new().run(zs.map(|z| z.phase()))?.to_vec(), [std::f64::consts::FRAC_PI_2]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn phase(self) -> Exp<F> {
         let (x, y, zero) = (self.re(), self.im(), F::from_i64(0));

@@ -10,12 +10,25 @@ use crate::build::{AccOp, Frozen, compose};
 use crate::ir::Loc;
 
 /// Embeds a host array.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// let host = Vector::from([1i32, 2]);
+/// assert_eq!(Interpreter::new().run(use_(&host).map(|x| x * 2))?.to_vec(), [2, 4]);
+/// # Ok::<(), acc_core::Error>(())
+/// ```
 #[track_caller]
 pub fn use_<Sh: Shape, E: Elt>(array: &Array<Sh, E>) -> Acc<Array<Sh, E>> {
     Acc::new(AccOp::Use(array.data().clone()), Loc::caller())
 }
 
 /// A scalar expression as an array of rank 0.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// assert_eq!(Interpreter::new().run(unit(7))?.value(), 7);
+/// # Ok::<(), acc_core::Error>(())
+/// ```
 #[track_caller]
 pub fn unit<E: Elt>(x: impl IntoExp<E>) -> Acc<Scalar<E>> {
     let loc = Loc::caller();
@@ -42,6 +55,12 @@ pub fn generate<Sh: Shape, E: Elt, R: IntoExp<E>>(
 }
 
 /// A constant array.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// assert_eq!(Interpreter::new().run(fill(3, 1.5))?.to_vec(), [1.5; 3]);
+/// # Ok::<(), acc_core::Error>(())
+/// ```
 #[track_caller]
 pub fn fill<Sh: Shape, E: Elt>(shape: impl IntoIx<Sh>, x: impl IntoExp<E>) -> Acc<Array<Sh, E>> {
     let loc = Loc::caller();
@@ -51,12 +70,24 @@ pub fn fill<Sh: Shape, E: Elt>(shape: impl IntoIx<Sh>, x: impl IntoExp<E>) -> Ac
 }
 
 /// `start, start + 1, ...` in row-major order; integers wrap.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// assert_eq!(Interpreter::new().run(enum_from(4, 10i64))?.to_vec(), [10, 11, 12, 13]);
+/// # Ok::<(), acc_core::Error>(())
+/// ```
 #[track_caller]
 pub fn enum_from<Sh: Shape, E: NumScalar>(shape: impl IntoIx<Sh>, start: impl IntoExp<E>) -> Acc<Array<Sh, E>> {
     compose(&"enum_from", || enum_from_step(shape, start, constant(E::from_i64(1))))
 }
 
 /// `start, start + step, start + 2 step, ...` in row-major order, each element computed on its own.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// assert_eq!(Interpreter::new().run(enum_from_step(3, 0.0, 0.5))?.to_vec(), [0.0, 0.5, 1.0]);
+/// # Ok::<(), acc_core::Error>(())
+/// ```
 #[track_caller]
 pub fn enum_from_step<Sh: Shape, E: NumScalar>(
     shape: impl IntoIx<Sh>,

@@ -11,12 +11,26 @@ use crate::ir::Loc;
 
 impl Exp<bool> {
     /// `if self { then } else { else_ }`: only the side taken is evaluated.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([2i32, 0]));
+    /// assert_eq!(Interpreter::new().run(xs.map(|x| x.eq(0).then_else(-1, 10 / x)))?.to_vec(), [5, -1]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn then_else<T: Elt>(self, then: impl IntoExp<T>, else_: impl IntoExp<T>) -> T::Exp {
         cond_exp(self, then.into_exp(), else_.into_exp()).unlift()
     }
 
     /// `Some(x)` where true, else `None`, as `bool::then_some`; `x` is evaluated only where true.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([2i32, 0]));
+    /// assert_eq!(Interpreter::new().run(xs.map(|x| x.gt(0).then_some(x)))?.to_vec(), [Some(2), None]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn then_some<T: Elt>(self, x: impl IntoExp<T>) -> Exp<Option<T>> {
         let x = x.into_exp();
@@ -24,6 +38,13 @@ impl Exp<bool> {
     }
 
     /// Short-circuiting and: `other` is evaluated only where this is true.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([2i32, 0]));
+    /// assert_eq!(Interpreter::new().run(xs.map(|x| x.ne(0).and((10 / x).gt(3))))?.to_vec(), [true, false]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn and(self, other: impl IntoExp<bool>) -> Exp<bool> {
         let other = other.into_exp();
@@ -31,6 +52,13 @@ impl Exp<bool> {
     }
 
     /// Short-circuiting or: `other` is evaluated only where this is false.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([2i32, 0]));
+    /// assert_eq!(Interpreter::new().run(xs.map(|x| x.eq(0).or((10 / x).gt(3))))?.to_vec(), [true, true]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn or(self, other: impl IntoExp<bool>) -> Exp<bool> {
         let other = other.into_exp();
@@ -44,12 +72,26 @@ fn cond_exp<T: Elt>(c: Exp<bool>, t: Exp<T>, e: Exp<T>) -> Exp<T> {
 }
 
 /// `if c { then } else { else_ }`: only the side taken is evaluated.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// let xs = use_(&Vector::from([2i32, 0]));
+/// assert_eq!(Interpreter::new().run(xs.map(|x| cond(x.eq(0), -1, 10 / x)))?.to_vec(), [5, -1]);
+/// # Ok::<(), acc_core::Error>(())
+/// ```
 #[track_caller]
 pub fn cond<T: Elt>(c: impl IntoExp<bool>, then: impl IntoExp<T>, else_: impl IntoExp<T>) -> T::Exp {
     c.into_exp().then_else(then, else_)
 }
 
 /// A loop: while `test` holds of the state, the state becomes what `step` yields. Yields the last state.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// let xs = use_(&Vector::from([12i64, 7]));
+/// assert_eq!(Interpreter::new().run(xs.map(|x| while_(x, |x| x.gt(1), |x| x / 2)))?.to_vec(), [1, 1]);
+/// # Ok::<(), acc_core::Error>(())
+/// ```
 #[track_caller]
 pub fn while_<T: Elt, C: IntoExp<bool>, R: IntoExp<T>>(
     init: impl IntoExp<T>,

@@ -26,6 +26,13 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     }
 
     /// Applies a function to each index and element.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([5i64, 5]));
+    /// assert_eq!(Interpreter::new().run(xs.imap(|i, x| i * x))?.to_vec(), [0, 5]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn imap<B: Elt, R: IntoExp<B>>(&self, f: impl FnOnce(Sh::Exp, E::Exp) -> R) -> Acc<Array<Sh, B>> {
         let loc = Loc::caller();
@@ -42,6 +49,13 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     }
 
     /// Applies a function to the elements of two arrays at each index of the intersection of their shapes.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let (xs, ys) = (use_(&Vector::from([1i32, 2, 3])), use_(&Vector::from([10i32, 20])));
+    /// assert_eq!(Interpreter::new().run(xs.zip_with(&ys, |x, y| x + y))?.to_vec(), [11, 22]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn zip_with<B: Elt, X: Elt, R: IntoExp<X>>(
         &self,
@@ -57,6 +71,13 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     }
 
     /// Applies a function to the index and the elements of two arrays, on the intersection of their shapes.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let (xs, ys) = (use_(&Vector::from([1i64, 2])), use_(&Vector::from([10i64, 20])));
+    /// assert_eq!(Interpreter::new().run(xs.izip_with(&ys, |i, x, y| i + x * y))?.to_vec(), [10, 41]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn izip_with<B: Elt, X: Elt, R: IntoExp<X>>(
         &self,
@@ -72,12 +93,26 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     }
 
     /// The pairs of the elements of two arrays, on the intersection of their shapes.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let (xs, ys) = (use_(&Vector::from([1i32, 2])), use_(&Vector::from([true, false])));
+    /// assert_eq!(Interpreter::new().run(xs.zip(&ys))?.to_vec(), [(1, true), (2, false)]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn zip<B: Elt>(&self, bs: impl IntoAcc<Array<Sh, B>>) -> Acc<Array<Sh, (E, B)>> {
         self.zip_with(bs, |a, b| (a, b))
     }
 
     /// Each element with its index.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([7i32, 8]));
+    /// assert_eq!(Interpreter::new().run(xs.indexed())?.to_vec(), [(0, 7), (1, 8)]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn indexed<I: Elt>(&self) -> Acc<Array<Sh, (I, E)>>
     where

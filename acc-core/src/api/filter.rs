@@ -85,6 +85,14 @@ fn positions(mask: &Acc<Vector<bool>>) -> Acc<Vector<i64>> {
 
 impl<Sh: Shape, E: Elt> Acc<Array<Sh, Option<E>>> {
     /// The values that there are, in row-major order, and how many there are in each row.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs: Vector<Option<i32>> = [Some(1), None, Some(3)].into_iter().collect();
+    /// let (some, count) = Interpreter::new().run(use_(&xs).justs())?;
+    /// assert_eq!((some.to_vec(), count.value()), (vec![1, 3], 2));
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn justs<In: Shape>(&self) -> (Acc<Vector<E>>, Acc<Array<In, i64>>)
     where
@@ -128,7 +136,7 @@ impl<E: Elt> Acc<Vector<E>> {
     ///
     /// ```
     /// use acc_core::prelude::*;
-    /// let xs = use_(&Vector::from([3, 4, 5]));
+    /// let xs = use_(&Vector::from([3i32, 4, 5]));
     /// let squares = xs.filter(|x| (x % 2).eq(1)).map(|x| x * x);
     /// assert_eq!(Interpreter::new().run(squares)?.to_vec(), [9, 25]);
     /// # Ok::<(), acc_core::Error>(())
@@ -195,6 +203,13 @@ impl<E: Elt> Acc<Vector<E>> {
 
     /// [`gather`](Acc::gather) where the predicate holds of the mask's element, else the element of `defaults`. The
     /// result is as long as the shortest of the three.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let (xs, at, mask) = (use_(&Vector::from([5i32, 6, 7])), use_(&Vector::from([2i64, 0])), use_(&Vector::from([1i32, 0])));
+    /// assert_eq!(Interpreter::new().run(xs.gather_if(&at, &mask, |m| m.ne(0), use_(&Vector::from([-1i32, -1]))))?.to_vec(), [7, -1]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn gather_if<M: Elt, R: IntoExp<bool>>(
         &self,
@@ -211,6 +226,13 @@ impl<E: Elt> Acc<Vector<E>> {
     }
 
     /// [`scatter`](Acc::scatter) of the elements whose mask's element the predicate holds of.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let (xs, to, mask) = (use_(&Vector::from([5i32, 6])), use_(&Vector::from([2i64, 0])), use_(&Vector::from([1i32, 0])));
+    /// assert_eq!(Interpreter::new().run(xs.scatter_if(&to, &mask, |m| m.ne(0), fill(3, 0)))?.to_vec(), [0, 0, 5]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn scatter_if<M: Elt, R: IntoExp<bool>>(
         &self,

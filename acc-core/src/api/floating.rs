@@ -39,6 +39,13 @@ macro_rules! elementary {
             pub fn $f(self) -> Exp<T> { T::$of(self) })*
 
             /// This to the power of `other`.
+            ///
+            /// ```
+            /// use acc_core::prelude::*;
+            /// let xs = use_(&Vector::from([2.0f64, 9.0]));
+            /// assert_eq!(Interpreter::new().run(xs.map(|x| x.powf(0.5).round()))?.to_vec(), [1.0, 3.0]);
+            /// # Ok::<(), acc_core::Error>(())
+            /// ```
             #[track_caller]
             pub fn powf(self, other: impl IntoExp<T>) -> Exp<T> {
                 T::powf_of(self, other.into_exp())
@@ -101,6 +108,13 @@ pub fn from_rational<T: Fractional>(numer: i64, denom: i64) -> Exp<T> {
 
 impl<T: Fractional> Exp<T> {
     /// 1 divided by this.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([2.0f64, 0.25]));
+    /// assert_eq!(Interpreter::new().run(xs.map(|x| x.recip()))?.to_vec(), [0.5, 4.0]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn recip(self) -> Exp<T> {
         T::div(constant(T::from_i64(1)), self)
@@ -109,12 +123,26 @@ impl<T: Fractional> Exp<T> {
 
 impl<T: Signed> Exp<T> {
     /// Absolute value; of integers, `MIN` stays `MIN`; of complex numbers, the magnitude with an imaginary part of 0.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([-2i32, 3]));
+    /// assert_eq!(Interpreter::new().run(xs.map(|x| x.abs()))?.to_vec(), [2, 3]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn abs(self) -> Exp<T> {
         T::abs_of(self)
     }
     /// -1, 0 or 1; of floats, zeros keep their sign and NaN stays NaN; of complex numbers, the number of magnitude 1 in
     /// the same direction.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([-2i32, 0, 3]));
+    /// assert_eq!(Interpreter::new().run(xs.map(|x| x.signum()))?.to_vec(), [-1, 0, 1]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn signum(self) -> Exp<T> {
         T::signum_of(self)
@@ -123,6 +151,13 @@ impl<T: Signed> Exp<T> {
 
 impl<T: Num> Exp<T> {
     /// `other - self` (Accelerate's `subtract`).
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([1i32, 2]));
+    /// assert_eq!(Interpreter::new().run(xs.map(|x| x.subtract(10)))?.to_vec(), [9, 8]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn subtract(self, other: impl IntoExp<T>) -> Exp<T> {
         T::sub(other.into_exp(), self)

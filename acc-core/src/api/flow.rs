@@ -8,6 +8,13 @@ use crate::build::{self, AccFun, AccOp, AccRef};
 use crate::ir::Loc;
 
 /// `if c { then } else { else_ }` over arrays: only the side taken is evaluated. The shapes of the sides may differ.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// let xs = use_(&Vector::from([1i32, -3]));
+/// assert_eq!(Interpreter::new().run(acond(xs.sum().gt(0), &xs, xs.map(|x| -x)))?.to_vec(), [-1, 3]);
+/// # Ok::<(), acc_core::Error>(())
+/// ```
 #[track_caller]
 pub fn acond<A: Arrays>(c: impl IntoExp<bool>, then: impl IntoAcc<A>, else_: impl IntoAcc<A>) -> A::Acc {
     let loc = Loc::caller();

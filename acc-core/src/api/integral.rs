@@ -11,22 +11,50 @@ use crate::ir::PrimOp;
 /// Division by zero is a fault; `MIN / -1` is `MIN`.
 impl<T: Integral> Exp<T> {
     /// Quotient truncated towards zero, the same as `/`.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([7i32, -7]));
+    /// assert_eq!(Interpreter::new().run(xs.map(|x| x.quot(2)))?.to_vec(), [3, -3]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn quot(self, other: impl IntoExp<T>) -> Exp<T> {
         prim2(PrimOp::QuotP, self, other.into_exp())
     }
     /// Remainder with the sign of the dividend, the same as `%`.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([7i32, -7]));
+    /// assert_eq!(Interpreter::new().run(xs.map(|x| x.rem(2)))?.to_vec(), [1, -1]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     #[allow(clippy::should_implement_trait)]
     pub fn rem(self, other: impl IntoExp<T>) -> Exp<T> {
         prim2(PrimOp::RemP, self, other.into_exp())
     }
     /// Quotient rounded down (Accelerate's `div`).
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([7i32, -7]));
+    /// assert_eq!(Interpreter::new().run(xs.map(|x| x.div_floor(2)))?.to_vec(), [3, -4]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn div_floor(self, other: impl IntoExp<T>) -> Exp<T> {
         prim2(PrimOp::DivFloorP, self, other.into_exp())
     }
     /// Remainder with the sign of the divisor (Accelerate's `mod`).
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([7i32, -7]));
+    /// assert_eq!(Interpreter::new().run(xs.map(|x| x.mod_floor(2)))?.to_vec(), [1, 1]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn mod_floor(self, other: impl IntoExp<T>) -> Exp<T> {
         prim2(PrimOp::ModFloorP, self, other.into_exp())
@@ -44,16 +72,37 @@ impl<T: Integral> Exp<T> {
         (self.div_floor(other), self.mod_floor(other))
     }
     /// Whether divisible by two.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([2i32, 3]));
+    /// assert_eq!(Interpreter::new().run(xs.map(|x| x.even()))?.to_vec(), [true, false]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn even(self) -> Exp<bool> {
         !self.odd()
     }
     /// Whether not divisible by two.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([2i32, 3]));
+    /// assert_eq!(Interpreter::new().run(xs.map(|x| x.odd()))?.to_vec(), [false, true]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn odd(self) -> Exp<bool> {
         self.test_bit(0)
     }
     /// The greatest common divisor, not negative (but for `MIN`, whose absolute value wraps); of zeros 0.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([12i32, 7]));
+    /// assert_eq!(Interpreter::new().run(xs.map(|x| x.gcd(18)))?.to_vec(), [6, 1]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn gcd(self, other: impl IntoExp<T>) -> Exp<T> {
         let (zero, other) = (T::from_i64(0), other.into_exp());
@@ -61,6 +110,13 @@ impl<T: Integral> Exp<T> {
         x.abs()
     }
     /// The least common multiple, not negative unless it wraps; 0 if either is.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([4i32, 7]));
+    /// assert_eq!(Interpreter::new().run(xs.map(|x| x.lcm(6)))?.to_vec(), [12, 42]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn lcm(self, other: impl IntoExp<T>) -> Exp<T> {
         let (zero, other) = (constant(T::from_i64(0)), other.into_exp());

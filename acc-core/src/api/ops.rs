@@ -116,6 +116,13 @@ impl<T: Num> std::iter::Product for Exp<T> {
 impl<T: NumScalar> Exp<T> {
     /// Converts with the meaning of Rust's `as`: integers wrap, floats saturate to integers (NaN becomes 0), to floats
     /// rounds to nearest. To `Complex`, the imaginary part is 0.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([1.9f32, -1.9, 1e10]));
+    /// assert_eq!(Interpreter::new().run(xs.map(|x| x.to::<i32>()))?.to_vec(), [1, -1, i32::MAX]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn to<U: FromScalar>(self) -> Exp<U> {
         U::from_scalar(self)
@@ -145,6 +152,13 @@ from_scalar!(i8, i16, i32, i64, u8, u16, u32, u64, f16, f32, f64);
 
 impl Exp<bool> {
     /// 1 where true, else 0.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([true, false]));
+    /// assert_eq!(Interpreter::new().run(xs.map(|x| x.to_num::<i64>()))?.to_vec(), [1, 0]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn to_num<U: NumScalar>(self) -> Exp<U> {
         Exp::raw(build::cast(self.r, <bool as HasScalarType>::TYPE, U::TYPE, &Loc::caller()))
@@ -153,6 +167,13 @@ impl Exp<bool> {
 
 impl Exp<char> {
     /// The code point.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from(['a']));
+    /// assert_eq!(Interpreter::new().run(xs.map(|x| x.ord()))?.to_vec(), [97]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn ord(self) -> Exp<u32> {
         Exp::raw(build::cast(self.r, char::TYPE, u32::TYPE, &Loc::caller()))
@@ -161,6 +182,13 @@ impl Exp<char> {
 
 impl Exp<u32> {
     /// The character of this code point; U+FFFD where there is none.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([97u32, 0xD800]));
+    /// assert_eq!(Interpreter::new().run(xs.map(|x| x.chr()))?.to_vec(), ['a', '\u{FFFD}']);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn chr(self) -> Exp<char> {
         Exp::raw(build::cast(self.r, u32::TYPE, char::TYPE, &Loc::caller()))
@@ -168,6 +196,13 @@ impl Exp<u32> {
 }
 
 /// Reads the bits of a number as another type of the same width, as `f32::to_bits`.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// let xs = use_(&Vector::from([1.0f32]));
+/// assert_eq!(Interpreter::new().run(xs.map(|x| bitcast::<f32, u32>(x)))?.to_vec(), [0x3F80_0000]);
+/// # Ok::<(), acc_core::Error>(())
+/// ```
 #[track_caller]
 pub fn bitcast<A: NumScalar + SameWidth<B>, B: NumScalar>(x: impl IntoExp<A>) -> Exp<B> {
     let x = x.into_exp();

@@ -70,6 +70,13 @@ impl<T: Elt> SumElt for Option<T> {
 }
 
 /// `Some(x)`.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// let xs = use_(&Vector::from([1i32, 2]));
+/// assert_eq!(Interpreter::new().run(xs.map(|x| some(x)))?.to_vec(), [Some(1), Some(2)]);
+/// # Ok::<(), acc_core::Error>(())
+/// ```
 #[track_caller]
 pub fn some<T: Elt>(x: impl IntoExp<T>) -> Exp<Option<T>> {
     let x = x.into_exp();
@@ -84,6 +91,13 @@ pub fn none<T: Elt>() -> Exp<Option<T>> {
 
 impl<T: Elt> Exp<Option<T>> {
     /// Whether there is a value.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([1i32, 2]));
+    /// assert_eq!(Interpreter::new().run(xs.map(|x| x.gt(1).then_some(x).is_some()))?.to_vec(), [false, true]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn is_some(self) -> Exp<bool> {
         self.proj::<u8>(0).ne(0)
@@ -99,12 +113,26 @@ impl<T: Elt> Exp<Option<T>> {
         self.proj::<T>(1).unlift()
     }
     /// `f` of the value, or `default`; only one of the two is evaluated.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([1i32, 2]));
+    /// assert_eq!(Interpreter::new().run(xs.map(|x| x.gt(1).then_some(x).map_or(0, |x| x * 10)))?.to_vec(), [0, 20]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn map_or<R: Elt, X: IntoExp<R>>(self, default: impl IntoExp<R>, f: impl FnOnce(T::Exp) -> X) -> R::Exp {
         let value = f(self.from_just()).into_exp();
         self.is_some().then_else(value, default)
     }
     /// The value, or `default`, which is evaluated only where there is none.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([1i32, 2]));
+    /// assert_eq!(Interpreter::new().run(xs.map(|x| x.gt(1).then_some(x).unwrap_or(0)))?.to_vec(), [0, 2]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn unwrap_or(self, default: impl IntoExp<T>) -> T::Exp {
         self.is_some().then_else(self.proj::<T>(1), default)

@@ -93,6 +93,13 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     }
 
     /// An array of a shape, each element read at the position that `index` gives. Out of bounds is a fault.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([1i32, 2, 3, 4]));
+    /// assert_eq!(Interpreter::new().run(xs.backpermute(2, |i| i * 2 + 1))?.to_vec(), [2, 4]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn backpermute<Sh2: Shape, I: IntoIx<Sh>>(
         &self,
@@ -109,6 +116,13 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
 
 impl<E: Elt> Acc<Vector<E>> {
     /// The elements at the positions in `indices`, in its shape. Out of bounds is a fault.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([5i32, 6, 7]));
+    /// assert_eq!(Interpreter::new().run(xs.gather(use_(&Vector::from([2i64, 0, 2]))))?.to_vec(), [7, 5, 7]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn gather<Sh: Shape>(&self, indices: impl IntoAcc<Array<Sh, i64>>) -> Acc<Array<Sh, E>> {
         let indices = indices.into_acc();
@@ -117,6 +131,13 @@ impl<E: Elt> Acc<Vector<E>> {
 
     /// Overwrites positions of `defaults`: element `k` goes to position `targets[k]`. Where positions repeat the last
     /// element wins. Only as many elements are used as both vectors have. Out of bounds is a fault.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([5i32, 6]));
+    /// assert_eq!(Interpreter::new().run(xs.scatter(use_(&Vector::from([2i64, 0])), fill(3, 0)))?.to_vec(), [6, 0, 5]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn scatter(&self, targets: impl IntoAcc<Vector<i64>>, defaults: impl IntoAcc<Vector<E>>) -> Acc<Vector<E>> {
         let targets = targets.into_acc();

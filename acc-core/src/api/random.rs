@@ -74,6 +74,13 @@ fn from_blocks<Sh: Shape, E: Elt, R: IntoExp<E>>(
 
 /// Random `u32`, uniform. The same seed gives the same numbers, on every executor; element `i` in row-major order does not
 /// depend on the shape.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// let (a, b) = (Interpreter::new().run(random_u32(42u64, 4))?, Interpreter::new().run(random_u32(42u64, 8))?);
+/// assert_eq!(a.to_vec(), b.to_vec()[..4]);
+/// # Ok::<(), acc_core::Error>(())
+/// ```
 #[track_caller]
 pub fn random_u32<Sh: Shape>(seed: impl IntoExp<u64>, shape: impl IntoIx<Sh>) -> Acc<Array<Sh, u32>> {
     from_blocks(seed, shape, |(a, _, _, _)| a)
@@ -86,6 +93,13 @@ pub fn random_u64<Sh: Shape>(seed: impl IntoExp<u64>, shape: impl IntoIx<Sh>) ->
 }
 
 /// Random `f32`, uniform from 0 up to but without 1, in steps of 2^-24; see [`random_u32`].
+///
+/// ```
+/// use acc_core::prelude::*;
+/// let xs = Interpreter::new().run(random_f32(42u64, 1000))?;
+/// assert!(xs.to_vec().iter().all(|x| (0.0..1.0).contains(x)));
+/// # Ok::<(), acc_core::Error>(())
+/// ```
 #[track_caller]
 pub fn random_f32<Sh: Shape>(seed: impl IntoExp<u64>, shape: impl IntoIx<Sh>) -> Acc<Array<Sh, f32>> {
     from_blocks(seed, shape, |(a, _, _, _)| (a >> 8).to::<f32>() * 2f32.powi(-24))

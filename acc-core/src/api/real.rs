@@ -26,41 +26,97 @@ pub trait RealFrac: Fractional + ExpOrd {
 
 impl<T: RealFrac> Exp<T> {
     /// Rounded towards zero.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([1.7f64, -1.7]));
+    /// assert_eq!(Interpreter::new().run(xs.map(|x| x.trunc()))?.to_vec(), [1.0, -1.0]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn trunc(self) -> Exp<T> {
         T::whole(self)
     }
     /// Rounded down.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([1.7f64, -1.7]));
+    /// assert_eq!(Interpreter::new().run(xs.map(|x| x.floor()))?.to_vec(), [1.0, -2.0]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn floor(self) -> Exp<T> {
         T::down(self)
     }
     /// Rounded up.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([1.2f64, -1.2]));
+    /// assert_eq!(Interpreter::new().run(xs.map(|x| x.ceil()))?.to_vec(), [2.0, -1.0]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn ceil(self) -> Exp<T> {
         T::up(self)
     }
     /// Rounded to nearest, ties to even (as Accelerate; std's `round` goes away from zero).
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([0.5f64, 1.5, 2.4]));
+    /// assert_eq!(Interpreter::new().run(xs.map(|x| x.round()))?.to_vec(), [0.0, 2.0, 2.0]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn round(self) -> Exp<T> {
         T::nearest(self)
     }
     /// Rounded towards zero, as an integer. A float out of range gives the nearest of the type, NaN 0.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([1.7f64, -1.7]));
+    /// assert_eq!(Interpreter::new().run(xs.map(|x| x.trunc_to::<i32>()))?.to_vec(), [1, -1]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn trunc_to<B: Integral>(self) -> Exp<B> {
         T::integer(T::whole(self))
     }
     /// Rounded down, as an integer. A float out of range gives the nearest of the type, NaN 0.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([1.7f64, -1.7]));
+    /// assert_eq!(Interpreter::new().run(xs.map(|x| x.floor_to::<i32>()))?.to_vec(), [1, -2]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn floor_to<B: Integral>(self) -> Exp<B> {
         T::integer(T::down(self))
     }
     /// Rounded up, as an integer. A float out of range gives the nearest of the type, NaN 0.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([1.2f64, -1.2]));
+    /// assert_eq!(Interpreter::new().run(xs.map(|x| x.ceil_to::<i32>()))?.to_vec(), [2, -1]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn ceil_to<B: Integral>(self) -> Exp<B> {
         T::integer(T::up(self))
     }
     /// Rounded to nearest, ties to even, as an integer. A float out of range gives the nearest of the type, NaN 0.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([0.5f64, 1.5]));
+    /// assert_eq!(Interpreter::new().run(xs.map(|x| x.round_to::<i32>()))?.to_vec(), [0, 2]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn round_to<B: Integral>(self) -> Exp<B> {
         T::integer(T::nearest(self))
@@ -178,11 +234,25 @@ impl<T: RealFloat> Exp<T> {
         prim1(PrimOp::Log10P, self)
     }
     /// The angle of the point `(other, self)`, in radians.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([1.0f64, -1.0]));
+    /// assert_eq!(Interpreter::new().run(xs.map(|x| x.atan2(0.0)))?.to_vec(), [std::f64::consts::FRAC_PI_2, -std::f64::consts::FRAC_PI_2]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn atan2(self, other: impl IntoExp<T>) -> Exp<T> {
         prim2(PrimOp::Atan2P, self, other.into_exp())
     }
     /// Rounded to nearest, ties away from zero.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([0.5f64, -2.5]));
+    /// assert_eq!(Interpreter::new().run(xs.map(|x| x.round_half_away()))?.to_vec(), [1.0, -3.0]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn round_half_away(self) -> Exp<T> {
         // Adding a half would round up the largest value below one half; comparing the fraction does not.
@@ -191,11 +261,25 @@ impl<T: RealFloat> Exp<T> {
         choose(fraction.ge(T::from_f64(0.5)), T::add(whole, self.signum()), whole)
     }
     /// Whether it is NaN.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([1.0f64, f64::NAN]));
+    /// assert_eq!(Interpreter::new().run(xs.map(|x| x.is_nan()))?.to_vec(), [false, true]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn is_nan(self) -> Exp<bool> {
         prim1(PrimOp::IsNanP, self)
     }
     /// Whether it is an infinity.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([1.0f64, f64::INFINITY]));
+    /// assert_eq!(Interpreter::new().run(xs.map(|x| x.is_infinite()))?.to_vec(), [false, true]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn is_infinite(self) -> Exp<bool> {
         prim1(PrimOp::IsInfiniteP, self)
@@ -207,6 +291,13 @@ impl<T: RealFloat> Exp<T> {
         field.eq(0) & fraction.ne(0)
     }
     /// Whether it is `-0.0`.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([0.0f64, -0.0]));
+    /// assert_eq!(Interpreter::new().run(xs.map(|x| x.is_negative_zero()))?.to_vec(), [false, true]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn is_negative_zero(self) -> Exp<bool> {
         let Parts { negative, field, fraction } = self.parts();
@@ -256,18 +347,39 @@ impl<T: RealFloat> Exp<T> {
 
     /// Mantissa `m` and exponent `e` with `x = m * 2^e`; the mantissa has `float_digits` digits unless it is 0. Of
     /// infinities and NaN what their encoding says, read as a number's.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([0.75f32]));
+    /// assert_eq!(Interpreter::new().run(xs.map(|x| x.decode_float()))?.to_vec(), [(12_582_912, -24)]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn decode_float(self) -> (Exp<i64>, Exp<i64>) {
         let (negative, magnitude, exponent) = self.magnitude_and_exponent();
         (choose(negative, -magnitude, magnitude), exponent)
     }
     /// The exponent `e` with `x = significand(x) * 2^e`; of zero 0.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([0.75f64, 1.0]));
+    /// assert_eq!(Interpreter::new().run(xs.map(|x| x.exponent()))?.to_vec(), [0, 1]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn exponent(self) -> Exp<i64> {
         let (_, magnitude, exponent) = self.magnitude_and_exponent();
         choose(magnitude.eq(0), constant(0), exponent + T::DIGITS)
     }
     /// The number scaled to a magnitude from 0.5 up to but without 1; zeros, infinities and NaN as they are.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([12.0f64]));
+    /// assert_eq!(Interpreter::new().run(xs.map(|x| x.significand()))?.to_vec(), [0.75]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn significand(self) -> Exp<T> {
         let (negative, magnitude, _) = self.magnitude_and_exponent();
@@ -278,6 +390,13 @@ impl<T: RealFloat> Exp<T> {
         choose(special, self, half)
     }
     /// `x * 2^by`, rounded once.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([1.5f64]));
+    /// assert_eq!(Interpreter::new().run(xs.map(|x| x.scale_float(3)))?.to_vec(), [12.0]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn scale_float(self, by: impl IntoExp<i64>) -> Exp<T> {
         T::scaled(self, by.into_exp())

@@ -19,7 +19,7 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     ///
     /// ```
     /// use acc_core::prelude::*;
-    /// let m = use_(&Matrix::from([[1, 2, 3], [4, 5, 6]]));
+    /// let m = use_(&Matrix::from([[1i32, 2, 3], [4, 5, 6]]));
     /// assert_eq!(Interpreter::new().run(m.fold(0, |a, b| a + b))?.to_vec(), [6, 15]);
     /// # Ok::<(), acc_core::Error>(())
     /// ```
@@ -38,6 +38,13 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     }
 
     /// Reduces the innermost dimension, which must have an element in every row; an empty row is a fault.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let m = use_(&Matrix::from([[1i32, 2, 3], [4, 5, 6]]));
+    /// assert_eq!(Interpreter::new().run(m.fold1(|a, b| a.max(b)))?.to_vec(), [3, 6]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn fold1<R: IntoExp<E>, In: Shape>(&self, f: impl FnOnce(E::Exp, E::Exp) -> R) -> Acc<Array<In, E>>
     where
@@ -48,6 +55,13 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     }
 
     /// Reduces all elements, in row-major order.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let m = use_(&Matrix::from([[1i32, 2, 3], [4, 5, 6]]));
+    /// assert_eq!(Interpreter::new().run(m.fold_all(0, |a, b| a + b))?.value(), 21);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn fold_all<R: IntoExp<E>>(
         &self,
@@ -58,12 +72,26 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     }
 
     /// Reduces all elements, of which there must be one; an empty array is a fault.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let m = use_(&Matrix::from([[1i32, 2, 3], [4, 5, 6]]));
+    /// assert_eq!(Interpreter::new().run(m.fold1_all(|a, b| a.min(b)))?.value(), 1);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn fold1_all<R: IntoExp<E>>(&self, f: impl FnOnce(E::Exp, E::Exp) -> R) -> Acc<Scalar<E>> {
         self.flatten().fold1(f)
     }
 
     /// The sums of the rows.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let m = use_(&Matrix::from([[1i32, 2, 3], [4, 5, 6]]));
+    /// assert_eq!(Interpreter::new().run(m.sum())?.to_vec(), [6, 15]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn sum<In: Shape>(&self) -> Acc<Array<In, E>>
     where
@@ -74,6 +102,13 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     }
 
     /// The products of the rows.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let m = use_(&Matrix::from([[1i32, 2, 3], [4, 5, 6]]));
+    /// assert_eq!(Interpreter::new().run(m.product())?.to_vec(), [6, 120]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn product<In: Shape>(&self) -> Acc<Array<In, E>>
     where
@@ -84,6 +119,13 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     }
 
     /// The least elements of the rows, none of which may be empty; NaN if there is one.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let m = use_(&Matrix::from([[1i32, 2, 3], [4, 5, 6]]));
+    /// assert_eq!(Interpreter::new().run(m.minimum())?.to_vec(), [1, 4]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn minimum<In: Shape>(&self) -> Acc<Array<In, E>>
     where
@@ -94,6 +136,13 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     }
 
     /// The greatest elements of the rows, none of which may be empty; NaN if there is one.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let m = use_(&Matrix::from([[1i32, 2, 3], [4, 5, 6]]));
+    /// assert_eq!(Interpreter::new().run(m.maximum())?.to_vec(), [3, 6]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn maximum<In: Shape>(&self) -> Acc<Array<In, E>>
     where
@@ -105,6 +154,13 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
 
     /// The position of the least element of each row: the first if there are several; that of the first NaN if there is
     /// one. A row without elements is a fault.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([3i32, 1, 2, 1]));
+    /// assert_eq!(Interpreter::new().run(xs.arg_min())?.value(), 1);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn arg_min<In: Shape>(&self) -> Acc<Array<In, i64>>
     where
@@ -116,6 +172,13 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
 
     /// The position of the greatest element of each row: the first if there are several; that of the first NaN if there
     /// is one. A row without elements is a fault.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([3i32, 1, 4, 4]));
+    /// assert_eq!(Interpreter::new().run(xs.arg_max())?.value(), 2);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn arg_max<In: Shape>(&self) -> Acc<Array<In, i64>>
     where
@@ -149,6 +212,13 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     }
 
     /// The means of the rows: NaN of a row without elements.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([1.0f64, 2.0, 6.0]));
+    /// assert_eq!(Interpreter::new().run(xs.mean())?.value(), 3.0);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn mean<In: Shape>(&self) -> Acc<Array<In, E>>
     where
@@ -162,6 +232,13 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     }
 
     /// Whether the predicate holds of all elements of a row.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([1i32, 2, 3, 4]));
+    /// assert_eq!(Interpreter::new().run(xs.all(|x| x.gt(0)))?.value(), true);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn all<In: Shape, R: IntoExp<bool>>(&self, p: impl FnOnce(E::Exp) -> R) -> Acc<Array<In, bool>>
     where
@@ -171,6 +248,13 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     }
 
     /// Whether the predicate holds of some element of a row.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([1i32, 2, 3, 4]));
+    /// assert_eq!(Interpreter::new().run(xs.any(|x| x.gt(4)))?.value(), false);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn any<In: Shape, R: IntoExp<bool>>(&self, p: impl FnOnce(E::Exp) -> R) -> Acc<Array<In, bool>>
     where
@@ -180,6 +264,13 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     }
 
     /// Left scan from `init`: each row becomes one longer, starting with `init`, ending with the row's reduction.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([1i32, 2, 3, 4]));
+    /// assert_eq!(Interpreter::new().run(xs.scanl(10, |a, b| a + b))?.to_vec(), [10, 11, 13, 16, 20]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn scanl<R: IntoExp<E>, In: Shape>(
         &self,
@@ -198,7 +289,7 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     ///
     /// ```
     /// use acc_core::prelude::*;
-    /// let xs = use_(&Vector::from([1, 2, 3, 4]));
+    /// let xs = use_(&Vector::from([1i32, 2, 3, 4]));
     /// assert_eq!(Interpreter::new().run(xs.scanl1(|a, b| a + b))?.to_vec(), [1, 3, 6, 10]);
     /// # Ok::<(), acc_core::Error>(())
     /// ```
@@ -212,6 +303,13 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     }
 
     /// Right scan from `init`: each row becomes one longer, ending with `init`, starting with the row's reduction.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([1i32, 2, 3, 4]));
+    /// assert_eq!(Interpreter::new().run(xs.scanr(10, |a, b| a + b))?.to_vec(), [20, 19, 17, 14, 10]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn scanr<R: IntoExp<E>, In: Shape>(
         &self,
@@ -227,6 +325,13 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     }
 
     /// Inclusive right scan.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([1i32, 2, 3, 4]));
+    /// assert_eq!(Interpreter::new().run(xs.scanr1(|a, b| a + b))?.to_vec(), [10, 9, 7, 4]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn scanr1<R: IntoExp<E>, In: Shape>(&self, f: impl FnOnce(E::Exp, E::Exp) -> R) -> Acc<Array<Sh, E>>
     where
@@ -237,6 +342,13 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     }
 
     /// Exclusive left scan from `init`: `init` of [`scanl`](Acc::scanl).
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([1i32, 2, 3, 4]));
+    /// assert_eq!(Interpreter::new().run(xs.prescanl(0, |a, b| a + b))?.to_vec(), [0, 1, 3, 6]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn prescanl<R: IntoExp<E>, In: Shape>(
         &self,
@@ -250,6 +362,13 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     }
 
     /// Inclusive left scan from `init`: as [`scanl1`](Acc::scanl1), `init` combined with each element on the left.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([1i32, 2, 3, 4]));
+    /// assert_eq!(Interpreter::new().run(xs.postscanl(10, |a, b| a + b))?.to_vec(), [11, 13, 16, 20]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn postscanl<R: IntoExp<E>, In: Shape>(
         &self,
@@ -288,6 +407,13 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     }
 
     /// Exclusive right scan from `init`: `tail` of [`scanr`](Acc::scanr).
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([1i32, 2, 3, 4]));
+    /// assert_eq!(Interpreter::new().run(xs.prescanr(0, |a, b| a + b))?.to_vec(), [9, 7, 4, 0]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn prescanr<R: IntoExp<E>, In: Shape>(
         &self,
@@ -301,6 +427,13 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     }
 
     /// Inclusive right scan from `init`: as [`scanr1`](Acc::scanr1), `init` combined with each element on the right.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([1i32, 2, 3, 4]));
+    /// assert_eq!(Interpreter::new().run(xs.postscanr(10, |a, b| a + b))?.to_vec(), [20, 19, 17, 14]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn postscanr<R: IntoExp<E>, In: Shape>(
         &self,
@@ -353,6 +486,13 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     }
 
     /// The elements as a vector, in row-major order.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let m = use_(&Matrix::from([[1i32, 2, 3], [4, 5, 6]]));
+    /// assert_eq!(Interpreter::new().run(m.flatten())?.to_vec(), [1, 2, 3, 4, 5, 6]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn flatten(&self) -> Acc<Array<DIM1, E>> {
         compose(&"flatten", || self.reshape(self.size()))

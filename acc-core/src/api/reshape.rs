@@ -10,6 +10,13 @@ use crate::ir::{Axis, Loc};
 
 impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     /// The same elements in row-major order under another shape; another size is a fault.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([1i32, 2, 3, 4]));
+    /// assert_eq!(Interpreter::new().run(xs.reshape((2, 2)))?, Matrix::from([[1, 2], [3, 4]]));
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn reshape<Sh2: Shape>(&self, shape: impl IntoIx<Sh2>) -> Acc<Array<Sh2, E>> {
         let loc = Loc::caller();
@@ -18,6 +25,13 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
 
     /// Copies along new axes: `xs.replicate((n, All))` has `n` rows, each `xs`, and `xs.replicate((Any, n))` of any rank
     /// has each element `n` times.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([1i32, 2]));
+    /// assert_eq!(Interpreter::new().run(xs.replicate((3, All)))?, Matrix::from([[1, 2], [1, 2], [1, 2]]));
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn replicate<S: ReplicateSpec<Sh>>(&self, spec: S) -> Acc<Array<S::Full, E>>
     where
@@ -31,6 +45,13 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
 
     /// Fixes axes at positions: `m.slice((All, 0))` is the first column, and `xs.slice((Any, 0))` of any rank has the
     /// first elements of the rows. Out of bounds is a fault.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let m = use_(&Matrix::from([[1, 2, 3], [4, 5, 6]]));
+    /// assert_eq!(Interpreter::new().run(m.slice((All, 1)))?.to_vec(), [2, 5]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn slice<S: SliceSpec<Sh>>(&self, spec: S) -> Acc<Array<S::Slice, E>>
     where

@@ -254,6 +254,13 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     }
 
     /// Reduces the segments of each row, none of which may be empty: that is a fault.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([1i32, 2, 3, 4]));
+    /// assert_eq!(Interpreter::new().run(xs.fold1_seg(use_(&Vector::from([1i32, 3])), |a, b| a.max(b)))?.to_vec(), [1, 4]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn fold1_seg<I: Integral, R: IntoExp<E>, In: Shape>(
         &self,
@@ -268,6 +275,13 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
 
     /// [`fold_seg`](Acc::fold_seg) with offsets: where each segment begins, and where the last one ends. The first need
     /// not be 0.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([1i32, 2, 3, 4]));
+    /// assert_eq!(Interpreter::new().run(xs.fold_seg_offsets(use_(&Vector::from([0i64, 1, 1, 4])), 0, |a, b| a + b))?.to_vec(), [1, 0, 9]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn fold_seg_offsets<I: Integral, R: IntoExp<E>, In: Shape>(
         &self,

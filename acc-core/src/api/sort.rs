@@ -33,6 +33,13 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     }
 
     /// The positions that sort each row in descending order. Elements that are equal keep their order.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([3i32, 1, 2]));
+    /// assert_eq!(Interpreter::new().run(xs.argsort_descending())?.to_vec(), [0, 2, 1]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn argsort_descending<In: Shape>(&self) -> Acc<Array<Sh, i64>>
     where
@@ -64,6 +71,13 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     }
 
     /// Each row sorted in descending order.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([3i32, 1, 2]));
+    /// assert_eq!(Interpreter::new().run(xs.sort_descending())?.to_vec(), [3, 2, 1]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn sort_descending<In: Shape>(&self) -> Acc<Array<Sh, E>>
     where
@@ -167,6 +181,14 @@ impl<E: Elt> Acc<Vector<E>> {
     }
 
     /// The distinct elements in ascending order, and how often each occurs.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([3i32, 1, 3]));
+    /// let (distinct, counts) = Interpreter::new().run(xs.unique_counts())?;
+    /// assert_eq!((distinct.to_vec(), counts.to_vec()), (vec![1, 3], vec![1, 2]));
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn unique_counts(&self) -> (Acc<Vector<E>>, Acc<Vector<i64>>) {
         compose(&"unique_counts", || runs(&self.sort()))

@@ -91,7 +91,7 @@ fn code_without_a_parameter_is_evaluated_once() {
                yield ys
              }}"
         );
-        let limits = RunLimits { deadline: Some(Instant::now() + Duration::from_secs(20)), ..RunLimits::none() };
+        let limits = RunLimits::none().deadline(Instant::now() + Duration::from_secs(20));
         let ys = run_within(&body, &[i64s(&vec![1; 1000])], &limits).unwrap();
         assert_eq!(ys, [i64s(&vec![100_001; 1000])]);
     }
@@ -129,7 +129,7 @@ fn an_outer_array_demanded_in_a_loop_is_evaluated_once() {
         yield s
     }";
     let zero = ArrayData::from_leaves([], ScalarType::I64.into(), [[0i64.lit()]]).unwrap();
-    let limits = RunLimits { deadline: Some(Instant::now() + Duration::from_secs(20)), ..RunLimits::none() };
+    let limits = RunLimits::none().deadline(Instant::now() + Duration::from_secs(20));
     let s = run_within(program, &[i64s(&[0]), zero], &limits).unwrap();
     assert_eq!(s[0].element(0).unwrap()[..], [300_000_000i64.lit()]);
 }
@@ -157,13 +157,13 @@ const ENDLESS: [&str; 3] = [
 fn limits_are_honoured_in_loops() {
     for program in ENDLESS {
         let start = Instant::now();
-        let limits = RunLimits { deadline: Some(start + Duration::from_millis(30)), ..RunLimits::none() };
+        let limits = RunLimits::none().deadline(start + Duration::from_millis(30));
         assert_eq!(run_within(program, &[i64s(&[1])], &limits), Err(Error::Limit(LimitError::Deadline)));
         // Generous, for a machine under load; without a check it would not end at all.
         assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());
     }
     let cancel = CancelToken::new();
-    let limits = RunLimits { cancel: Some(cancel.clone()), ..RunLimits::none() };
+    let limits = RunLimits::none().cancel(cancel.clone());
     let stopper = std::thread::spawn(move || {
         std::thread::sleep(Duration::from_millis(20));
         cancel.cancel();
@@ -174,7 +174,7 @@ fn limits_are_honoured_in_loops() {
 
 #[test]
 fn memory_is_checked_before_an_array_is_made() {
-    let limits = RunLimits { max_bytes: Some(1 << 20), ..RunLimits::none() };
+    let limits = RunLimits::none().max_bytes(1 << 20);
     let e = run_within(ENDLESS[2], &[i64s(&[1])], &limits).unwrap_err();
     assert_eq!(e, Error::Limit(LimitError::Memory { asked: 8_000_000_000, allowed: 1 << 20 }));
 }

@@ -63,6 +63,11 @@ impl ArrayName {
         ArrayName { id, known: Some(self.known.unwrap_or_else(|| Box::new(find()))) }
     }
 
+    /// What a sentence after the first calls the array: its name, or "it".
+    pub fn again(&self) -> String {
+        self.known.as_ref().and_then(|known| known.name.as_ref()).map_or("it".into(), |name| format!("`{name}`"))
+    }
+
     /// Where the user wrote the operation that defines it, if that is known: parameters have none.
     pub fn defined(&self) -> Option<&Loc> {
         self.known.as_ref().map(|known| &known.defined).filter(|loc| loc.file().is_some())
@@ -79,7 +84,8 @@ impl fmt::Display for ArrayName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.known.as_ref().and_then(|known| known.name.as_ref()) {
             Some(name) => write!(f, "`{name}`"),
-            None => write!(f, "{}", self.id),
+            // The number means nothing to whoever wrote the program.
+            None => f.write_str("an array"),
         }
     }
 }

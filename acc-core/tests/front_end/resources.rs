@@ -88,7 +88,7 @@ fn programs_and_compiled_functions_cross_threads() {
 fn limits_stop_an_endless_loop() {
     let xs = use_(&Vector::from([1i64]));
     let p = xs.map(|x| while_(x, |_| true, |y| y + 1));
-    let limits = RunLimits { deadline: Some(std::time::Instant::now()), ..RunLimits::none() };
+    let limits = RunLimits::none().deadline(std::time::Instant::now());
     let e = Interpreter::new().run_with(p, &limits).unwrap_err();
     assert!(e.to_string().contains("deadline"), "{e}");
 }

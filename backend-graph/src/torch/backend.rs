@@ -3,6 +3,7 @@
 use super::Device;
 use super::error::BACKEND;
 use super::exec::{Executable, Stop};
+use super::options::Options;
 use crate::plan::Plan;
 use acc_core::data::ArrayData;
 use acc_core::ir::{ArrayType, Program};
@@ -24,15 +25,9 @@ use std::sync::{Arc, OnceLock};
 /// ```
 #[derive(Clone)]
 pub struct Libtorch {
-    device: Device,
-    rules: Arc<Rules>,
-    checks: bool,
-    block: usize,
+    options: Arc<Options>,
     cache: Arc<ProgramCache<Prepared>>,
 }
-
-/// Several values of so many bytes are in a near cache, and libtorch's calls take little beside their work.
-const BLOCK: usize = 256 << 10;
 
 /// A program compiled for libtorch.
 pub struct Prepared {
@@ -67,41 +62,23 @@ impl crate::HasGraph for Prepared {
 impl Libtorch {
     /// On the CPU.
     pub fn cpu() -> Libtorch {
-        Libtorch::on(Device::Cpu)
+        Libtorch::on(Options::new())
     }
 
-    fn on(device: Device) -> Libtorch {
-        Libtorch { device, rules: Arc::default(), checks: true, block: BLOCK, cache: Arc::default() }
-    }
-
-    /// The same, with these rules of simplification, and nothing compiled yet.
-    pub fn with_rules(self, rules: Rules) -> Libtorch {
-        Libtorch { rules: Arc::new(rules), cache: Arc::default(), ..self }
-    }
-
-    /// The same, with or without checks for faults, and nothing compiled yet.
-    ///
-    /// Without them an index out of bounds stands for some index in bounds, and a divisor of 0 for 1: programs that have
-    /// no fault run faster, the others yield unspecified values where they would have stopped, or an error of libtorch
-    /// for a shape that cannot be. Nothing outside of arrays is ever read or written.
-    pub fn with_checks(self, checks: bool) -> Libtorch {
-        Libtorch { checks, cache: Arc::default(), ..self }
-    }
-
-    /// The same, with blocks of another size, and nothing compiled yet.
-    ///
-    /// On a CPU a block of rows goes through a chain of operations while it is in a near cache, if there are four blocks
-    /// and more. It has about so many bytes of the widest array: 256 KiB, if nothing else is said; with 0 each operation
-    /// goes through whole arrays.
-    pub fn with_block_bytes(self, bytes: usize) -> Libtorch {
-        Libtorch { block: bytes, cache: Arc::default(), ..self }
+    fn on(options: Options) -> Libtorch {
+        Libtorch { options: Arc::new(options), cache: Arc::default() }
     }
 
     /// On a device, which must be one of [`Device::available`].
     pub fn new(device: Device) -> Result<Libtorch, Error> {
-        let available = Device::available();
+        Libtorch::with(Options::new().device(device))
+    }
+
+    /// An executor with these options; an error if the device is none of [`Device::available`].
+    pub fn with(options: Options) -> Result<Libtorch, Error> {
+        let (available, device) = (Device::available(), options.device);
         if available.contains(&device) {
-            return Ok(Libtorch::on(device));
+            return Ok(Libtorch::on(options));
         }
         let names: Vec<String> = available.iter().map(Device::to_string).collect();
         let message = format!(
@@ -113,7 +90,7 @@ impl Libtorch {
 
     /// The device.
     pub fn device(&self) -> Device {
-        self.device
+        self.options.device
     }
 }
 
@@ -121,7 +98,7 @@ impl Backend for Libtorch {
     type Prepared = Prepared;
 
     fn name(&self) -> &'static str {
-        match self.device {
+        match self.options.device {
             Device::Cpu => "graph",
             Device::Cuda(_) => "graph-cuda",
         }
@@ -132,9 +109,9 @@ impl Backend for Libtorch {
     }
 
     fn prepare(&self, program: &Arc<Program>, limits: &RunLimits) -> Result<Prepared, Error> {
-        let faults = if self.checks { Faults::Detect } else { Faults::Ignore };
+        let faults = if self.options.checks { Faults::Detect } else { Faults::Ignore };
         Ok(Prepared {
-            executable: self.executable(program, &self.rules, faults, limits)?,
+            executable: self.executable(program, &self.options.rules, faults, limits)?,
             program: program.clone(),
             exact: OnceLock::new(),
             results: program.result_types().cloned().collect(),
@@ -154,7 +131,7 @@ impl Backend for Libtorch {
         let exact = match program.exact.get() {
             Some(exact) => exact,
             None => {
-                let faults = if self.checks { Faults::Report } else { Faults::Mend };
+                let faults = if self.options.checks { Faults::Report } else { Faults::Mend };
                 match self.executable(&program.program, &Rules::none(), faults, limits) {
                     // Another run may have more time.
                     Err(Error::Limit(limit)) => return Err(Error::Limit(limit)),
@@ -191,6 +168,6 @@ impl Libtorch {
     ) -> Result<Executable, Error> {
         let plan = Plan::within(crate::flattened(program, rules, faults, limits)?, limits)?;
         let params: Vec<ArrayType> = program.param_types().cloned().collect();
-        Executable::new(plan, self.device, faults, self.block, &params)
+        Executable::new(plan, self.options.device, faults, self.options.block_bytes, &params)
     }
 }

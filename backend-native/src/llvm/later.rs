@@ -83,10 +83,10 @@ mod tests {
         let never = Later::<u8>::new();
         let begun = Instant::now();
         let deadline = Some(begun + Duration::from_millis(30));
-        assert_eq!(never.wait(&RunLimits { deadline, ..RunLimits::none() }), None);
+        assert_eq!(never.wait(&RunLimits::none().deadline(deadline)), None);
         let cancel = acc_core::CancelToken::new();
         cancel.cancel();
-        assert_eq!(never.wait(&RunLimits { cancel: Some(cancel), ..RunLimits::none() }), None);
+        assert_eq!(never.wait(&RunLimits::none().cancel(cancel)), None);
         assert!(begun.elapsed() >= Duration::from_millis(30));
     }
 }

@@ -2,7 +2,7 @@
 
 use acc_core::api::{AccFn, Arrays, Compiled, HostArgs};
 use acc_core::prelude::*;
-use backend_graph::{HasGraph, Libtorch};
+use backend_graph::{HasGraph, Libtorch, Options};
 use std::time::{Duration, Instant};
 use tch::Tensor;
 
@@ -60,7 +60,10 @@ where
     let start = Instant::now();
     let checked = Libtorch::cpu().compile(program.clone()).unwrap_or_else(|e| panic!("{name}: {e}"));
     let compile = start.elapsed();
-    let unchecked = Libtorch::cpu().with_checks(false).compile(program.clone()).unwrap_or_else(|e| panic!("{e}"));
+    let unchecked = Libtorch::with(Options::new().checks(false))
+        .expect("the CPU")
+        .compile(program.clone())
+        .unwrap_or_else(|e| panic!("{e}"));
     let interpreter = Interpreter::new().compile(program).unwrap_or_else(|e| panic!("{name}: {e}"));
     let ours = checked.call(args.clone()).unwrap_or_else(|e| panic!("{name}: {e}"));
     agree(name, &numbers((ours,).into_data()), &tensors(&hand()), within);

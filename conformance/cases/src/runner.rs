@@ -31,7 +31,7 @@ pub fn run(
     deadline_ms: Option<u64>,
 ) -> Result<Vec<ArrayData>, Error> {
     let patience = deadline_ms.map_or(PATIENCE, Duration::from_millis);
-    let limits = RunLimits { deadline: Some(Instant::now() + patience), ..RunLimits::none() };
+    let limits = RunLimits::none().deadline(Instant::now() + patience);
     caught(|| executor.run_untyped(program, args, &limits))
         .unwrap_or_else(|message| Err(Error::defect("panic", message)))
 }

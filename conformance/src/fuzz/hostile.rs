@@ -54,7 +54,7 @@ fn run(file: &TestFile) {
     }
     let Ok(args) = run.arrays() else { return };
     let deadline = Some(Instant::now() + Duration::from_millis(20));
-    let limits = RunLimits { max_bytes: Some(1 << 20), deadline, ..RunLimits::none() };
+    let limits = RunLimits::none().max_bytes(1 << 20).deadline(deadline);
     let _ = Interpreter::new().run_untyped(&file.program, &args, &limits);
 }
 

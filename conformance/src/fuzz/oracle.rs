@@ -107,7 +107,7 @@ impl Oracle {
         for (name, compile) in [("native", Compile::Now), ("native-tile", Compile::Never)] {
             if executors.iter().any(|e| e.name == name && e.present().is_some()) {
                 for n in THREADS {
-                    let options = Options { threads: Some(n), compile, ..Options::default() };
+                    let options = Options::new().threads(n).compile(compile);
                     threads.push((n, name, Native::with(options)?));
                 }
             }
@@ -236,11 +236,14 @@ fn varied(name: &str, variation: Variation) -> Option<Box<dyn Executor>> {
     match name {
         "native" | "native-tile" => {
             let compile = if name == "native" { Compile::Now } else { Compile::Never };
-            let native = Native::with(Options { rules, fuse, compile, ..Options::default() }).ok()?;
+            let native = Native::with(Options::new().rules(rules).fuse(fuse).compile(compile)).ok()?;
             Some(Box::new(native))
         }
         #[cfg(feature = "libtorch")]
-        "graph" => Some(Box::new(backend_graph::Libtorch::cpu().with_rules(rules))),
+        "graph" => {
+            let options = backend_graph::Options::new().rules(rules);
+            backend_graph::Libtorch::with(options).ok().map(|torch| Box::new(torch) as Box<dyn Executor>)
+        }
         _ => None,
     }
 }

@@ -73,7 +73,7 @@ fn as_input(s: &Sample, a: ArrayId) -> Option<Sample> {
         names: s.program.names.clone(),
         body: yielding(&s.program.body, vec![a]),
     };
-    let limits = RunLimits { deadline: Some(Instant::now() + Duration::from_secs(5)), ..RunLimits::none() };
+    let limits = RunLimits::none().deadline(Instant::now() + Duration::from_secs(5));
     let value = Interpreter::new().run_untyped(&Arc::new(alone), &s.args, &limits).ok()?.pop()?;
     let mut p = (*s.program).clone();
     let input = ArrayId(p.types.len() as u32);

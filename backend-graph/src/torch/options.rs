@@ -1,0 +1,70 @@
+//! Options of the executor on libtorch.
+
+use super::Device;
+use acc_desugar::Rules;
+
+/// How the executor flattens and runs programs.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// use backend_graph::{Libtorch, Options};
+/// let unchecked = Libtorch::with(Options::new().checks(false))?;
+/// assert_eq!(unchecked.run(generate(4, |i| i).sum())?.value(), 6);
+/// # Ok::<(), acc_core::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Options {
+    /// Where tensors are and operations run.
+    pub device: Device,
+    /// The rules of simplification.
+    pub rules: Rules,
+    /// Whether faults are looked for. Without checks an index out of bounds stands for some index in bounds, and a divisor of
+    /// 0 for 1: programs that have no fault run faster, the others yield unspecified values where they would have stopped,
+    /// or an error of libtorch for a shape that cannot be. Nothing outside of arrays is ever read or written.
+    pub checks: bool,
+    /// On a CPU a block of rows goes through a chain of operations while it is in a near cache, if there are four blocks and
+    /// more. It has about so many bytes of the widest array: 256 KiB, if nothing else is said; with 0 each operation goes
+    /// through whole arrays.
+    pub block_bytes: usize,
+}
+
+/// Several values of so many bytes are in a near cache, and libtorch's calls take little beside their work.
+const BLOCK_BYTES: usize = 256 << 10;
+
+impl Options {
+    /// On the CPU, as [`Libtorch::cpu`](super::Libtorch::cpu).
+    pub fn new() -> Options {
+        Options { device: Device::Cpu, rules: Rules::all(), checks: true, block_bytes: BLOCK_BYTES }
+    }
+
+    /// On a device.
+    #[must_use]
+    pub fn device(self, device: Device) -> Options {
+        Options { device, ..self }
+    }
+
+    /// With these rules of simplification.
+    #[must_use]
+    pub fn rules(self, rules: Rules) -> Options {
+        Options { rules, ..self }
+    }
+
+    /// With or without [checks for faults](Options#structfield.checks).
+    #[must_use]
+    pub fn checks(self, checks: bool) -> Options {
+        Options { checks, ..self }
+    }
+
+    /// With [blocks](Options#structfield.block_bytes) of another size.
+    #[must_use]
+    pub fn block_bytes(self, block_bytes: usize) -> Options {
+        Options { block_bytes, ..self }
+    }
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options::new()
+    }
+}

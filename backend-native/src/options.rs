@@ -1,0 +1,107 @@
+//! Options of the native executor.
+
+use crate::Compile;
+use crate::lower::Settings;
+use acc_desugar::Rules;
+
+/// How a backend compiles and runs programs.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// use backend_native::{Native, Options};
+/// let native = Native::with(Options::new().threads(2).checks(false))?;
+/// assert_eq!(native.run(generate(4, |i| i).sum())?.value(), 6);
+/// # Ok::<(), acc_core::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Options {
+    /// So many threads of its own, the calling one among them, or one for each processor for 0; without it, those of all
+    /// backends, one for each processor.
+    pub threads: Option<usize>,
+    /// The rules of simplification.
+    pub rules: Rules,
+    /// Whether producers are fused into consumers.
+    pub fuse: bool,
+    /// Whether an index out of bounds is an error. Without checks it stands for some index in bounds: programs that
+    /// have no such error run faster, the others yield unspecified values where they would have stopped. Nothing
+    /// outside of arrays is ever read or written.
+    pub checks: bool,
+    /// Whether machine code may round less often than the language says. Results depend on the processor then, and on whether
+    /// a kernel [is compiled](Compile); not on the number of threads.
+    ///
+    /// * A product that is added to something, or taken away from it, may be rounded once, with the sum (`fusedMultiplyAdd`
+    ///   of IEEE 754): the sum is that of the exact product. Where the product alone is too large for its type, the sum need
+    ///   not be: in `f32`, `2 * 3e38 - 3e38` is `3e38`, and without the option an infinity; `2 * 3e38` and minus infinity is
+    ///   minus infinity, and NaN without it. Where the product alone is too small for its type, a sum with a zero keeps the
+    ///   product's sign. NaN and infinite operands yield what they do without the option.
+    /// * What is divided by a square root may be multiplied with an estimate of the root's reciprocal: the quotient is off by
+    ///   at most 4 units in the last place. NaN, infinities and the signs of zeros are what they are without the option, but
+    ///   for a quotient so near the greatest number of its type that those units decide whether it is an infinity.
+    ///
+    /// What is computed of such a number may differ by any amount, as after any other rounding: where `x * y + z` is 0 with
+    /// two roundings, it is some small number of either sign with one, so that `1 / sqrt(x * y + z)` is NaN and no infinity.
+    pub relaxed: bool,
+    /// Whether kernels are compiled to machine code.
+    pub compile: Compile,
+}
+
+impl Options {
+    /// What [`Native::new`](crate::Native::new) has.
+    pub fn new() -> Options {
+        Options::default()
+    }
+
+    /// With so many threads of its own; 0: one for each processor.
+    #[must_use]
+    pub fn threads(self, threads: impl Into<Option<usize>>) -> Options {
+        Options { threads: threads.into(), ..self }
+    }
+
+    /// With these rules of simplification.
+    #[must_use]
+    pub fn rules(self, rules: Rules) -> Options {
+        Options { rules, ..self }
+    }
+
+    /// With or without fusion.
+    #[must_use]
+    pub fn fuse(self, fuse: bool) -> Options {
+        Options { fuse, ..self }
+    }
+
+    /// With or without [checks of indices](Options#structfield.checks).
+    #[must_use]
+    pub fn checks(self, checks: bool) -> Options {
+        Options { checks, ..self }
+    }
+
+    /// With or without [relaxed arithmetic](Options#structfield.relaxed).
+    #[must_use]
+    pub fn relaxed(self, relaxed: bool) -> Options {
+        Options { relaxed, ..self }
+    }
+
+    /// With machine code or without, at once or in the background.
+    #[must_use]
+    pub fn compile(self, compile: Compile) -> Options {
+        Options { compile, ..self }
+    }
+
+    pub(crate) fn settings(&self) -> Settings {
+        Settings { fuse: self.fuse, checks: self.checks, relaxed: self.relaxed }
+    }
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            threads: None,
+            rules: Rules::all(),
+            fuse: true,
+            checks: true,
+            relaxed: false,
+            compile: Compile::default(),
+        }
+    }
+}
