@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! <f8 (2, 3): the means of the columns are [2.5, 3.5, 4.5]
-//! an array of another type: its elements are of type <f8, not int32
+//! an array of another type: its elements are of type <f8, not i32
 //! ```
 
 use acc_array::prelude::*;

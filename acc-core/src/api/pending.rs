@@ -29,6 +29,11 @@ impl<A: Send + 'static> Pending<A> {
         Ok(Pending { cancel, state: State::Running(thread) })
     }
 
+    /// A run that a limit stopped before it began.
+    pub(super) fn stopped(error: Error) -> Self {
+        Pending { cancel: CancelToken::new(), state: State::Done(Err(error)) }
+    }
+
     /// Waits for the end of the run: its result.
     pub fn wait(self) -> Result<A, Error> {
         match self.state {

@@ -43,7 +43,11 @@ pub trait Run: Backend {
         program: impl IntoAcc<A>,
         limits: &RunLimits,
     ) -> Result<Pending<A>, Error> {
-        let (backend, built) = (self.clone(), program.into_acc().into_program(limits)?);
+        let (backend, built) = (self.clone(), program.into_acc().into_program(limits));
+        let built = match built {
+            Err(stopped @ Error::Limit(_)) => return Ok(Pending::stopped(stopped)),
+            built => built?,
+        };
         Pending::start(limits, move |limits| {
             let results = Ready::within(&backend, &built.program, limits)?.run(&built.embedded, limits)?;
             A::from_parts(&mut results.into_iter())
