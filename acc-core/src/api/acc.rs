@@ -4,7 +4,7 @@ use super::array::{Array, Scalar, Vector};
 use super::compare::ExpOrd;
 use super::elt::Elt;
 use super::exp::{Exp, IntoExp};
-use super::shape::{IntoIx, IxPart, Shape, ShapeOf};
+use super::shape::{IntoIx, IxPart, RankZero, Shape, ShapeOf};
 use crate::build::{self, AccFun, AccOp, AccRef, AccType, Frozen};
 use crate::data::ArrayData;
 use crate::error::Error;
@@ -304,7 +304,7 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     }
 }
 
-impl<E: Elt> Acc<Scalar<E>> {
+impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     /// The element of a rank-0 array.
     ///
     /// ```
@@ -314,8 +314,11 @@ impl<E: Elt> Acc<Scalar<E>> {
     /// # Ok::<(), acc_core::Error>(())
     /// ```
     #[track_caller]
-    pub fn the(&self) -> E::Exp {
-        self.index(())
+    pub fn the(&self) -> E::Exp
+    where
+        Sh: RankZero,
+    {
+        only_element(self).unlift()
     }
 }
 
@@ -332,39 +335,32 @@ impl<E: ExpOrd> Acc<Scalar<E>> {
     /// Whether the element equals another (of floats, a NaN equals nothing).
     #[track_caller]
     pub fn eq(&self, other: impl IntoExp<E>) -> Exp<bool> {
-        E::equal(self.element(), other.into_exp())
+        E::equal(only_element(self), other.into_exp())
     }
     /// Whether the element differs from another.
     #[track_caller]
     pub fn ne(&self, other: impl IntoExp<E>) -> Exp<bool> {
-        E::different(self.element(), other.into_exp())
+        E::different(only_element(self), other.into_exp())
     }
     /// Whether the element is less.
     #[track_caller]
     pub fn lt(&self, other: impl IntoExp<E>) -> Exp<bool> {
-        E::less(self.element(), other.into_exp())
+        E::less(only_element(self), other.into_exp())
     }
     /// Whether the element is less or equal.
     #[track_caller]
     pub fn le(&self, other: impl IntoExp<E>) -> Exp<bool> {
-        E::less_or_equal(self.element(), other.into_exp())
+        E::less_or_equal(only_element(self), other.into_exp())
     }
     /// Whether the element is greater.
     #[track_caller]
     pub fn gt(&self, other: impl IntoExp<E>) -> Exp<bool> {
-        E::more(self.element(), other.into_exp())
+        E::more(only_element(self), other.into_exp())
     }
     /// Whether the element is greater or equal.
     #[track_caller]
     pub fn ge(&self, other: impl IntoExp<E>) -> Exp<bool> {
-        E::more_or_equal(self.element(), other.into_exp())
-    }
-}
-
-impl<E: Elt> Acc<Scalar<E>> {
-    #[track_caller]
-    fn element(&self) -> Exp<E> {
-        self.the().into_exp()
+        E::more_or_equal(only_element(self), other.into_exp())
     }
 }
 
@@ -383,19 +379,27 @@ impl<E: Elt> Acc<Vector<E>> {
     }
 }
 
+/// The element of an array of rank 0.
+#[track_caller]
+pub(super) fn only_element<Sh: Shape, E: Elt>(xs: &Acc<Array<Sh, E>>) -> Exp<E> {
+    let loc = Loc::caller();
+    let index = build::tuple(&[], crate::data::EltType::index(0), &loc);
+    Exp::raw(build::element(&xs.node, index, E::ty(), &loc))
+}
+
 // A rank-0 program used directly as a scalar: `x / &total`.
 #[diagnostic::do_not_recommend]
 impl<E: Elt> IntoExp<E> for Acc<Scalar<E>> {
     #[track_caller]
     fn into_exp(self) -> Exp<E> {
-        self.the().into_exp()
+        only_element(&self)
     }
 }
 #[diagnostic::do_not_recommend]
 impl<E: Elt> IntoExp<E> for &Acc<Scalar<E>> {
     #[track_caller]
     fn into_exp(self) -> Exp<E> {
-        self.the().into_exp()
+        only_element(self)
     }
 }
 

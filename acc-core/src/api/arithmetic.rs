@@ -1,7 +1,6 @@
 //! Operators on arrays of numbers, element by element, and products of matrices.
 
-use super::acc::Acc;
-use super::acc::IntoAcc;
+use super::acc::{Acc, IntoAcc, only_element};
 use super::array::{Array, Matrix};
 use super::class::{HasRem, Num};
 use super::elt::Elt;
@@ -9,7 +8,6 @@ use super::exp::{Exp, IntoExp};
 use super::shape::Shape;
 use super::slice::All;
 use crate::build::{self, AccOp, compose};
-use crate::data::EltType;
 use crate::ir::Loc;
 use half::f16;
 use std::ops;
@@ -42,7 +40,7 @@ macro_rules! array_operand {
             ) -> Acc<Array<Sh, E>> {
                 let right = self.into_acc();
                 if is_element(left) || is_element(&right) {
-                    return of_elements(left, element(&right), f);
+                    return of_elements(left, only_element(&right), f);
                 }
                 left.zip_with(right, f)
             }
@@ -71,14 +69,6 @@ fn is_element<Sh: Shape, E: Elt>(xs: &Acc<Array<Sh, E>>) -> bool {
     matches!(xs.node.op, AccOp::Element(_))
 }
 
-/// The element of an array of rank 0.
-#[track_caller]
-fn element<Sh: Shape, E: Elt>(xs: &Acc<Array<Sh, E>>) -> Exp<E> {
-    let loc = Loc::caller();
-    let index = build::tuple(&[], EltType::index(0), &loc);
-    Exp::raw(build::element(&xs.node, index, E::ty(), &loc))
-}
-
 /// An operator inside scalar code on the element of a rank-0 array: the result is scalar code, too.
 #[track_caller]
 fn of_elements<Sh: Shape, E: Elt, R: IntoExp<E>>(
@@ -86,7 +76,7 @@ fn of_elements<Sh: Shape, E: Elt, R: IntoExp<E>>(
     right: Exp<E>,
     f: impl FnOnce(E::Exp, E::Exp) -> R,
 ) -> Acc<Array<Sh, E>> {
-    let result = f(element(left).unlift(), right.unlift()).into_exp();
+    let result = f(only_element(left).unlift(), right.unlift()).into_exp();
     Acc::new(AccOp::Element(result.r), Loc::caller())
 }
 
@@ -137,7 +127,7 @@ impl<Sh: Shape, E: Num> ops::Neg for &Acc<Array<Sh, E>> {
     #[track_caller]
     fn neg(self) -> Acc<Array<Sh, E>> {
         if is_element(self) {
-            return Acc::new(AccOp::Element((-element(self)).r), Loc::caller());
+            return Acc::new(AccOp::Element((-only_element(self)).r), Loc::caller());
         }
         self.map(|x| -x)
     }
@@ -175,7 +165,7 @@ macro_rules! host_scalars {
             fn $op(self, right: &Acc<Array<Sh, $t>>) -> Acc<Array<Sh, $t>> {
                 let loc = Loc::caller();
                 if is_element(right) {
-                    return Acc::new(AccOp::Element(loc.clone().at(|| ops::$Op::$op(self, element(right))).r), loc);
+                    return Acc::new(AccOp::Element(loc.clone().at(|| ops::$Op::$op(self, only_element(right))).r), loc);
                 }
                 right.map(|x| loc.at(|| ops::$Op::$op(self, x)))
             }
@@ -202,7 +192,7 @@ impl<E: Num> Acc<Matrix<E>> {
     /// # Ok::<(), acc_core::Error>(())
     /// ```
     #[track_caller]
-    pub fn matmul(&self, other: impl super::acc::IntoAcc<Matrix<E>>) -> Acc<Matrix<E>> {
+    pub fn matmul(&self, other: impl IntoAcc<Matrix<E>>) -> Acc<Matrix<E>> {
         let other = other.into_acc();
         compose(&"matmul", || {
             let ((rows, inner), (inner_of_other, columns)) = (self.shape(), other.shape());

@@ -4,7 +4,7 @@
 //! `_1`), so that a number means the same in every rank; one that does not exist is an error at compile time.
 
 use super::acc::{Acc, IntoAcc};
-use super::array::{Array, Matrix, Vector};
+use super::array::{Array, Matrix};
 use super::construct::generate;
 use super::elt::Elt;
 use super::exp::{Exp, lift};
@@ -163,7 +163,11 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     /// ```
     #[track_caller]
     pub fn reverse_on<const AXIS: usize>(&self) -> Self {
-        let axis = const { position::<Sh>(AXIS) };
+        self.reverse_at(const { position::<Sh>(AXIS) })
+    }
+
+    #[track_caller]
+    fn reverse_at(&self, axis: usize) -> Self {
         compose(&"reverse", || {
             let n = self.extent().parts()[axis];
             self.backpermute(self.extent(), |ix| {
@@ -227,6 +231,22 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
         Sh: Reducible<Inner = In>,
     {
         self.take_at(Sh::RANK - 1, n)
+    }
+
+    /// The elements of each row in reverse order.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let m = use_(&Matrix::from([[1, 2, 3], [4, 5, 6]]));
+    /// assert_eq!(Interpreter::new().run(m.reverse())?, Matrix::from([[3, 2, 1], [6, 5, 4]]));
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn reverse<In: Shape>(&self) -> Self
+    where
+        Sh: Reducible<Inner = In>,
+    {
+        self.reverse_at(Sh::RANK - 1)
     }
 
     /// All but the first `n` elements of each row; none if there are fewer, all if `n` is negative.
@@ -313,21 +333,6 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
 #[track_caller]
 fn element<Sh: Shape, E: Elt>(xs: &Acc<Array<Sh, E>>, ix: Vec<Exp<i64>>) -> Exp<E> {
     lift(xs.index(Parts(ix)))
-}
-
-impl<E: Elt> Acc<Vector<E>> {
-    /// The elements in reverse order.
-    ///
-    /// ```
-    /// use acc_core::prelude::*;
-    /// let xs = use_(&Vector::from([1i32, 2, 3, 4]));
-    /// assert_eq!(Interpreter::new().run(xs.reverse())?.to_vec(), [4, 3, 2, 1]);
-    /// # Ok::<(), acc_core::Error>(())
-    /// ```
-    #[track_caller]
-    pub fn reverse(&self) -> Acc<Vector<E>> {
-        self.reverse_on::<1>()
-    }
 }
 
 impl<E: Elt> Acc<Matrix<E>> {

@@ -5,12 +5,45 @@ use super::array::{Array, Vector};
 use super::construct::{fill, generate};
 use super::elt::Elt;
 use super::exp::{Exp, IntoExp};
-use super::shape::{DIM1, Reducible, Shape};
+use super::shape::{DIM1, RankOne, Reducible, Shape};
 use crate::build::compose;
 use crate::ir::Loc;
 use either::Either;
 
 impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
+    /// The elements of a vector that the predicate holds of; of other arrays, see [`filter_rows`](Acc::filter_rows).
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([3i32, 4, 5]));
+    /// let squares = xs.filter(|x| (x % 2).eq(1)).map(|x| x * x);
+    /// assert_eq!(Interpreter::new().run(squares)?.to_vec(), [9, 25]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn filter<R: IntoExp<bool>>(&self, predicate: impl FnOnce(E::Exp) -> R) -> Acc<Vector<E>>
+    where
+        Sh: RankOne,
+    {
+        self.filter_rows(predicate).0
+    }
+
+    /// The elements of a vector where the mask is true; of other arrays, see [`compact_rows`](Acc::compact_rows). A mask of another length is a fault.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let (xs, mask) = (use_(&Vector::from([3, 4, 5])), use_(&Vector::from([true, false, true])));
+    /// assert_eq!(Interpreter::new().run(xs.compact(&mask))?.to_vec(), [3, 5]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn compact(&self, mask: impl IntoAcc<Array<Sh, bool>>) -> Acc<Vector<E>>
+    where
+        Sh: RankOne,
+    {
+        self.compact_rows(mask).0
+    }
+
     /// The elements that the predicate holds of, in row-major order, and how many there are in each row (usable as a
     /// [segment descriptor](super::Segments)). Of a vector the elements alone are [`filter`](Acc::filter).
     ///
@@ -132,33 +165,6 @@ impl<Sh: Shape, A: Elt, B: Elt> Acc<Array<Sh, Either<A, B>>> {
 }
 
 impl<E: Elt> Acc<Vector<E>> {
-    /// The elements that the predicate holds of.
-    ///
-    /// ```
-    /// use acc_core::prelude::*;
-    /// let xs = use_(&Vector::from([3i32, 4, 5]));
-    /// let squares = xs.filter(|x| (x % 2).eq(1)).map(|x| x * x);
-    /// assert_eq!(Interpreter::new().run(squares)?.to_vec(), [9, 25]);
-    /// # Ok::<(), acc_core::Error>(())
-    /// ```
-    #[track_caller]
-    pub fn filter<R: IntoExp<bool>>(&self, predicate: impl FnOnce(E::Exp) -> R) -> Acc<Vector<E>> {
-        self.filter_rows(predicate).0
-    }
-
-    /// The elements where the mask is true. A mask of another length is a fault.
-    ///
-    /// ```
-    /// use acc_core::prelude::*;
-    /// let (xs, mask) = (use_(&Vector::from([3, 4, 5])), use_(&Vector::from([true, false, true])));
-    /// assert_eq!(Interpreter::new().run(xs.compact(&mask))?.to_vec(), [3, 5]);
-    /// # Ok::<(), acc_core::Error>(())
-    /// ```
-    #[track_caller]
-    pub fn compact(&self, mask: impl IntoAcc<Vector<bool>>) -> Acc<Vector<E>> {
-        self.compact_rows(mask).0
-    }
-
     /// Each element makes a number of others: `count(x)` many, the `i`-th of which is `get(x, i)`. A negative number is
     /// a fault.
     ///

@@ -89,7 +89,7 @@ pub use run::{AccFn, Compiled, HostArgs, Run};
 pub use segments::Segments;
 pub use shape::{
     DIM0, DIM1, DIM2, DIM3, DIM4, DIM5, DIM6, DIM7, DIM8, DIM9, Dim, Extendable, IntoIx, IntoShape, IxExp, IxPart,
-    Reducible, Shape, ShapeOf,
+    RankOne, RankZero, Reducible, Shape, ShapeOf,
 };
 pub use simd::{Simd, simd};
 pub use slice::{All, Any, Count, NoRank, ReplicateSpec, SlicePart, SliceParts, SliceSpec};

@@ -64,6 +64,22 @@ pub trait Reducible: Shape {
     type Inner: Extendable<Outer = Self>;
 }
 
+/// The shape of arrays of one element, [`DIM0`].
+#[diagnostic::on_unimplemented(
+    message = "only an array of rank 0 has one element to read by itself, and this one has the shape `{Self}`",
+    note = "reduce it first, as in `xs.sum().the()`, or read at a position: `xs.index(0)`, `xs.index((i, j))`"
+)]
+pub trait RankZero: Shape {}
+impl RankZero for DIM0 {}
+
+/// The shape of vectors, [`DIM1`].
+#[diagnostic::on_unimplemented(
+    message = "what is left of an array of shape `{Self}` is no array of that shape: rows keep different numbers of elements",
+    note = "`filter_rows` and `compact_rows` yield all elements that are kept, and how many each row keeps; `xs.flatten()` is a vector"
+)]
+pub trait RankOne: Reducible {}
+impl RankOne for DIM1 {}
+
 /// Shapes that can get one more dimension.
 #[diagnostic::on_unimplemented(message = "arrays of rank above 9 are not supported")]
 pub trait Extendable: Shape {

@@ -9,7 +9,7 @@ use super::array::{Array, Vector};
 use super::construct::generate;
 use super::elt::Elt;
 use super::exp::{Exp, IntoExp, constant, lift};
-use super::shape::{Reducible, Shape, innermost, with_innermost};
+use super::shape::{Reducible, Shape, with_innermost};
 use crate::build::{self, AccOp, ExpRef, compose};
 use crate::data::{EltType, ScalarType};
 use crate::ir::{Loc, PrimOp};
@@ -49,8 +49,8 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
             // What is sorted in ascending order is the row reversed, so that reversing again restores the order of
             // equal elements.
             let last = self.extent().parts()[Sh::RANK - 1] - 1;
-            let order = self.reverse_on_innermost().argsort();
-            order.reverse_on_innermost().map(|k| last - k)
+            let order = self.reverse().argsort();
+            order.reverse().map(|k| last - k)
         })
     }
 
@@ -84,7 +84,7 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
         Sh: Reducible<Inner = In>,
     {
         // As for positions, see there.
-        compose(&"sort_descending", || self.reverse_on_innermost().sort().reverse_on_innermost())
+        compose(&"sort_descending", || self.reverse().sort().reverse())
     }
 
     /// Each row sorted by a key in ascending order. Elements with equal keys keep their order.
@@ -112,17 +112,6 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
         Sh: Reducible<Inner = In>,
     {
         self.backpermute(order.extent(), |ix: Sh::Exp| with_innermost::<Sh>(ix, order.index(ix)))
-    }
-
-    #[track_caller]
-    fn reverse_on_innermost<In: Shape>(&self) -> Acc<Array<Sh, E>>
-    where
-        Sh: Reducible<Inner = In>,
-    {
-        compose(&"reverse", || {
-            let last = self.extent().parts()[Sh::RANK - 1] - 1;
-            self.backpermute(self.extent(), |ix: Sh::Exp| with_innermost::<Sh>(ix, last - innermost::<Sh>(ix)))
-        })
     }
 }
 

@@ -1,0 +1,6 @@
+use acc_core::prelude::*;
+
+fn main() {
+    let m = use_(&Matrix::from([[1.0f32, 2.0], [3.0, 4.0]]));
+    let _ = m.filter(|x| x.gt(1.0)).map(|x| x * 2.0);
+}
