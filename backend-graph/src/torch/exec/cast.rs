@@ -30,7 +30,7 @@ pub(super) fn cast(x: &Tensor, from: ScalarType, to: ScalarType) -> Result<Tenso
 pub(crate) fn chr(x: &Tensor) -> Result<Tensor> {
     let outside = x.lt_number(0)?.f_logical_or(&x.gt_number(0x10_ffffi64)?)?;
     let surrogate = x.ge_number(0xd800i64)?.f_logical_and(&x.le_number(0xdfffi64)?)?;
-    Ok(x.fill_number(&outside.f_logical_or(&surrogate)?, 0xfffdi64)?)
+    x.fill_number(&outside.f_logical_or(&surrogate)?, 0xfffdi64)
 }
 
 /// Whether all numbers are in the range of an integer type, as far as that is known without waiting for a device.

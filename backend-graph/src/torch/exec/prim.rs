@@ -41,7 +41,7 @@ pub(super) fn flip_sign(t: &Tensor, ty: ScalarType) -> Result<Tensor> {
         ScalarType::U32 => i64::from(i32::MIN),
         _ => i64::MIN,
     };
-    Ok(t.xor_number(min)?)
+    t.xor_number(min)
 }
 
 /// The value of unsigned bits of at most 32, in a wider signed type.
@@ -328,7 +328,7 @@ fn bits64(x: &Tensor, ty: ScalarType) -> Result<Tensor> {
 
 fn logical_shift(v: &Tensor, by: i64) -> Result<Tensor> {
     let mask = ((1u64 << (64 - by)) - 1) as i64;
-    Ok(v.shr_number(by)?.and_number(mask)?)
+    v.shr_number(by)?.and_number(mask)
 }
 
 /// The number of one bits of 64-bit words, by adding neighbours (Hacker's Delight, section 5-1).
