@@ -22,14 +22,17 @@ fn in_process(test: &str, variable: &str) -> ExitStatus {
     let child = child.args([test, "--exact", "--nocapture"]).env(variable, "1");
     let mut child = child.spawn().unwrap();
     let start = Instant::now();
-    while start.elapsed() < Duration::from_secs(120) {
-        if let Some(status) = child.try_wait().unwrap() {
-            return status;
-        }
+    let mut hangs = false;
+    while !hangs && child.try_wait().unwrap().is_none() {
+        hangs = start.elapsed() > Duration::from_secs(120);
         std::thread::sleep(Duration::from_millis(20));
     }
-    let _ = child.kill();
-    panic!("{test} hangs");
+    if hangs {
+        child.kill().unwrap();
+    }
+    let status = child.wait().unwrap();
+    assert!(!hangs, "{test} hangs");
+    status
 }
 
 #[test]
