@@ -19,7 +19,7 @@
 //!
 //! * [`Array`]`<Sh, E>` is an array in memory, of rank 0 to 9: [`Scalar`], [`Vector`], [`Matrix`] are short names.
 //!   [`Acc`]`<Array<Sh, E>>` is a program that yields one, [`Exp`]`<E>` a scalar expression inside of it.
-//! * [`use_`](array::use_) makes a program of an array. Combinators are methods of [`Acc`].
+//! * [`use_`](mod@array::use_) makes a program of an array. Combinators are methods of [`Acc`].
 //! * [`run`] evaluates a program once, [`compile`] makes a function of a closure over programs, to be called often and
 //!   from many threads. Programs of the same structure are compiled once either way.
 //! * What only a run can find out (an index out of bounds, a division by zero, a limit reached) is an [`Error`] that names
@@ -29,9 +29,9 @@
 //!
 //! | family | methods and functions | where |
 //! |---|---|---|
-//! | construction | `use_`, `generate`, `fill`, `unit`, `enum_from`, `concat` | [`array`] |
+//! | construction | `use_`, `generate`, `fill`, `unit`, `enum_from`, `concat` | [`array`](mod@array) |
 //! | element by element | `map`, `zip_with`, `imap`, `zip`, operators on arrays | [`Acc`] |
-//! | shapes and parts | `reshape`, `transpose`, `replicate`, `slice`, `take`, `drop`, `reverse` | [`array`], [`Acc`] |
+//! | shapes and parts | `reshape`, `transpose`, `replicate`, `slice`, `take`, `drop`, `reverse` | [`array`](mod@array), [`Acc`] |
 //! | permutations | `backpermute`, `gather`, `permute`, `scatter` | [`Acc`] |
 //! | folds | `fold`, `fold1`, `sum`, `minimum`, `all`, `fold_seg`, `matmul`, `mean`, `arg_max` | [`Acc`] |
 //! | scans | `scanl`, `scanr`, `scanl1`, `prescanl`, `postscanl`, segmented ones | [`Acc`] |
