@@ -19,7 +19,7 @@
 //!
 //! * [`Array`]`<Sh, E>` is an array in memory, of rank 0 to 9: [`Scalar`], [`Vector`], [`Matrix`] are short names.
 //!   [`Acc`]`<Array<Sh, E>>` is a program that yields one, [`Exp`]`<E>` a scalar expression inside of it.
-//! * [`use_`](mod@array::use_) makes a program of an array. Combinators are methods of [`Acc`].
+//! * [`use_`](fn@array::use_) makes a program of an array. Combinators are methods of [`Acc`].
 //! * [`run`] evaluates a program once, [`compile`] makes a function of a closure over programs, to be called often and
 //!   from many threads. Programs of the same structure are compiled once either way.
 //! * What only a run can find out (an index out of bounds, a division by zero, a limit reached) is an [`Error`] that names
