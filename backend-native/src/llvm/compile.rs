@@ -80,6 +80,7 @@ static SERVICE: LazyLock<Service> = LazyLock::new(|| {
 /// The LLVM of this process, which the compiling thread looks for; none if it has not found out yet. Within limits that is
 /// waited for.
 pub(super) fn llvm(wait: Option<&RunLimits>) -> Option<&'static Found> {
+    super::c::watch_thread();
     if let Some(found) = find::known() {
         return Some(found);
     }

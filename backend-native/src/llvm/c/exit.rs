@@ -3,9 +3,11 @@
 //!
 //! What is registered for the end of a process happens in reverse order, and the library registers while it is loaded and
 //! whenever it first needs some of its data: there is always a moment when its own end would come before a wait that is
-//! registered with `atexit`. But all of these come after what the ending thread has registered for its *own* end, and that
-//! is nearly always the main thread. So the main thread waits as it ends, and `atexit` is for the others and for systems on
-//! which main threads end otherwise.
+//! registered with `atexit`. But all of these come after what the ending thread has registered for its *own* end. That is
+//! nearly always the main thread, which waits for all that are in the library. Other threads that use code of the library
+//! wait, too, but only while it is [settling](settle): they cannot tell whether the process ends or they do. `atexit` is for
+//! the rest of the time, and for systems on which main threads end otherwise. A thread that never used this crate and ends
+//! the process while the library settles, some milliseconds in all, is not held up.
 
 use crate::fork;
 use std::cell::Cell;
@@ -15,11 +17,13 @@ use std::time::Duration;
 struct Gate {
     /// How many threads are in the library.
     inside: usize,
+    /// How many threads are where the library registers for the end of the process.
+    settling: usize,
     /// Whether the process ends.
     closed: bool,
 }
 
-static GATE: Mutex<Gate> = Mutex::new(Gate { inside: 0, closed: false });
+static GATE: Mutex<Gate> = Mutex::new(Gate { inside: 0, settling: 0, closed: false });
 static LEFT: Condvar = Condvar::new();
 
 thread_local! {
@@ -63,6 +67,29 @@ impl Drop for Inside {
     }
 }
 
+/// Until this is dropped, the library may register for the end of the process.
+pub(super) struct Settling(());
+
+/// What follows loads the library, or uses it for one of the first times: then it registers for the end of the process.
+pub(super) fn settle() -> Settling {
+    GATE.lock().unwrap_or_else(PoisonError::into_inner).settling += 1;
+    Settling(())
+}
+
+/// As [`settle`], for the use with this number, from 0: the library makes data of its own when they are first needed, more
+/// and more rarely.
+pub(super) fn settle_in_use(number: u64) -> Option<Settling> {
+    (number + 1).is_power_of_two().then(settle)
+}
+
+impl Drop for Settling {
+    fn drop(&mut self) {
+        watch();
+        GATE.lock().unwrap_or_else(PoisonError::into_inner).settling -= 1;
+        LEFT.notify_all();
+    }
+}
+
 /// Lets the end of the process wait. What the library registers later for that end happens before the wait, so that
 /// this is to be repeated when it may have.
 pub(super) fn watch() {
@@ -90,6 +117,10 @@ impl Drop for End {
     fn drop(&mut self) {
         if is_main_thread() {
             close();
+        } else if !fork::is_child() && DEPTH.try_with(Cell::get).unwrap_or(0) == 0 {
+            let gate = GATE.lock().unwrap_or_else(PoisonError::into_inner);
+            // Whether it has settled or patience has ended, this thread ends.
+            let _ = LEFT.wait_timeout_while(gate, PATIENCE, |gate| gate.settling > 0);
         }
     }
 }
@@ -111,8 +142,8 @@ fn is_main_thread() -> bool {
     false
 }
 
-/// Lets this thread wait as it ends, if it is the main thread.
-extern "C" fn watch_thread() {
+/// Lets this thread wait as it ends.
+pub(crate) extern "C" fn watch_thread() {
     // A thread that has dropped what lives as long as it is ending already.
     let _ = END.try_with(|_| ());
 }

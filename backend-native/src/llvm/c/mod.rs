@@ -4,6 +4,7 @@
 //! made by [`emit`](super::emit), and each module passes LLVM's verifier first.
 
 mod exit;
+pub(super) use exit::watch_thread;
 mod functions;
 
 use super::Target;
@@ -83,8 +84,8 @@ impl Engine {
     pub(super) fn open(path: &Path) -> Result<Engine, String> {
         let _inside = exit::enter()?;
         exit::watch();
+        let _settling = exit::settle();
         let functions = Functions::load(path)?;
-        exit::watch();
         let f = &functions;
         let (mut major, mut minor, mut patch) = (0, 0, 0);
         // SAFETY: three places to write to.
@@ -165,6 +166,7 @@ impl Engine {
     ) -> Result<T, String> {
         let f = &self.functions;
         let _inside = exit::enter()?;
+        let _settling = exit::settle_in_use(self.compiled.fetch_add(1, Ordering::Relaxed));
         let passes = c_text(passes)?;
         let machine = self.machine.lock().unwrap_or_else(PoisonError::into_inner);
         let context = Context::new(f);
@@ -187,10 +189,6 @@ impl Engine {
         check(f, done)?;
         let result = pass("generate code", || then(module.raw, machine.raw()))?;
         context.errors()?;
-        // Passes make data of theirs when they are first needed, more and more rarely.
-        if (self.compiled.fetch_add(1, Ordering::Relaxed) + 1).is_power_of_two() {
-            exit::watch();
-        }
         Ok(result)
     }
 
@@ -215,7 +213,9 @@ impl Engine {
         let _span = timeline::span(timeline::Kind::Pass, || "load");
         let f = &self.functions;
         let _inside = exit::enter()?;
-        let (object, name) = self.named(object)?;
+        let number = self.loaded.fetch_add(1, Ordering::Relaxed);
+        let _settling = exit::settle_in_use(number);
+        let (object, name) = named(object, number)?;
         // SAFETY: the buffer copies the bytes and goes to the JIT, which checks that they are an object file. The
         // tracker is released in `drop`, with the code.
         unsafe {
@@ -232,17 +232,16 @@ impl Engine {
             Ok(loaded)
         }
     }
+}
 
-    /// The object with a name for its function that no other has.
-    fn named(&self, object: &[u8]) -> Result<(Vec<u8>, CString), String> {
-        let number = self.loaded.fetch_add(1, Ordering::Relaxed);
-        let name = format!("acc_kernel_{number:016x}");
-        let at = object.windows(ENTRY.len()).position(|w| w == ENTRY.as_bytes());
-        let at = at.ok_or("the object has no function of the name that kernels have")?;
-        let mut object = object.to_vec();
-        object[at..at + name.len()].copy_from_slice(name.as_bytes());
-        Ok((object, c_text(&name)?))
-    }
+/// The object with a name for its function that no other has.
+fn named(object: &[u8], number: u64) -> Result<(Vec<u8>, CString), String> {
+    let name = format!("acc_kernel_{number:016x}");
+    let at = object.windows(ENTRY.len()).position(|w| w == ENTRY.as_bytes());
+    let at = at.ok_or("the object has no function of the name that kernels have")?;
+    let mut object = object.to_vec();
+    object[at..at + name.len()].copy_from_slice(name.as_bytes());
+    Ok((object, c_text(&name)?))
 }
 
 impl Drop for Loaded {
