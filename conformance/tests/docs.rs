@@ -60,3 +60,16 @@ fn the_page_for_those_who_come_from_accelerate_is_that_of_the_table() {
         "docs/ACCELERATE.md is not what conformance/components.tsv says: acc list --accelerate > docs/ACCELERATE.md"
     );
 }
+
+#[test]
+fn the_readme_names_the_minimum_rust_version_of_the_workspace() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let read = |name: &str| std::fs::read_to_string(root.join(name)).unwrap_or_else(|e| panic!("{name}: {e}"));
+    let manifest = read("Cargo.toml");
+    let version =
+        manifest.lines().find_map(|l| l.strip_prefix("rust-version = \"")?.strip_suffix('"')).expect("a version");
+    let readme = read("README.md");
+    for named in [format!("badge/rust-{version}%2B-"), format!("({version} or later)")] {
+        assert!(readme.contains(&named), "README.md does not say {named}");
+    }
+}
