@@ -5,6 +5,7 @@ mod composed;
 mod elements;
 mod forms;
 mod laziness;
+mod literals;
 mod mistakes;
 mod programs;
 mod ranks;
