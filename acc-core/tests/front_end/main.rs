@@ -10,6 +10,7 @@ mod mistakes;
 mod programs;
 mod ranks;
 mod resources;
+mod result_types;
 mod sharing;
 mod stencils;
 mod support;
