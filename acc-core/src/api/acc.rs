@@ -213,7 +213,7 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     pub fn extent(&self) -> ShapeOf<Sh> {
         ShapeOf::new(self.node.clone())
     }
-    /// The extent taken apart: `let (n, m) = xs.shape();`
+    /// The extent taken apart: `let (n, m) = xs.shape();` Extents are of type `i64`.
     ///
     /// ```
     /// use acc_core::prelude::*;
@@ -226,7 +226,7 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     pub fn shape(&self) -> Sh::Exp {
         self.extent().unlift()
     }
-    /// The number of elements.
+    /// The number of elements, an `i64`.
     ///
     /// ```
     /// use acc_core::prelude::*;
@@ -365,7 +365,7 @@ impl<E: ExpOrd> Acc<Scalar<E>> {
 }
 
 impl<E: Elt> Acc<Vector<E>> {
-    /// The number of elements.
+    /// The number of elements, an `i64`.
     ///
     /// ```
     /// use acc_core::prelude::*;

@@ -3,6 +3,7 @@
 use super::acc::{Acc, IntoAcc, only_element};
 use super::array::{Array, Matrix};
 use super::class::{HasRem, Num};
+use super::complex::Part;
 use super::elt::Elt;
 use super::exp::{Exp, IntoExp};
 use super::shape::Shape;
@@ -10,6 +11,7 @@ use super::slice::All;
 use crate::build::{self, AccOp, compose};
 use crate::ir::Loc;
 use half::f16;
+use num_complex::Complex;
 use std::ops;
 
 /// The right operand of an operator on arrays: an array of the same rank and element type (the result has the
@@ -91,6 +93,17 @@ impl<Sh: Shape, E: Elt> ArrayOperand<Sh, E> for Exp<E> {
         if Sh::RANK == 0 && build::in_scalar_code() {
             return of_elements(left, self, f);
         }
+        with_scalar(left, self, f)
+    }
+}
+
+impl<Sh: Shape, F: Part> ArrayOperand<Sh, Complex<F>> for Complex<F> {
+    #[track_caller]
+    fn right_of<R: IntoExp<Self>>(
+        self,
+        left: &Acc<Array<Sh, Self>>,
+        f: impl FnOnce(Exp<Self>, Exp<Self>) -> R,
+    ) -> Acc<Array<Sh, Self>> {
         with_scalar(left, self, f)
     }
 }

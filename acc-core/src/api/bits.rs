@@ -227,12 +227,12 @@ impl<T: Bits> Exp<T> {
     pub fn is_signed(self) -> Exp<bool> {
         constant(T::SIGNED)
     }
-    /// The width of the type in bits.
+    /// The width of the type in bits, as an `i64`, the type of what shifts are by.
     #[track_caller]
     pub fn bit_size(self) -> Exp<i64> {
         constant(T::WIDTH)
     }
-    /// The number of one bits.
+    /// The number of one bits, an `i32` whatever the type: `x.count_ones().to::<u64>()` for another.
     ///
     /// ```
     /// use acc_core::prelude::*;
@@ -244,7 +244,7 @@ impl<T: Bits> Exp<T> {
     pub fn count_ones(self) -> Exp<i32> {
         T::count(PrimOp::PopCountP, self)
     }
-    /// The number of leading zero bits; the width for zero.
+    /// The number of leading zero bits, an `i32` whatever the type; the width for zero.
     ///
     /// ```
     /// use acc_core::prelude::*;
@@ -256,7 +256,7 @@ impl<T: Bits> Exp<T> {
     pub fn leading_zeros(self) -> Exp<i32> {
         T::count(PrimOp::LeadingZerosP, self)
     }
-    /// The number of trailing zero bits; the width for zero.
+    /// The number of trailing zero bits, an `i32` whatever the type; the width for zero.
     ///
     /// ```
     /// use acc_core::prelude::*;

@@ -55,7 +55,7 @@ pub trait ExpOrd: ExpEq {
 
 #[track_caller]
 pub(super) fn choose<T: Elt>(c: Exp<bool>, then: Exp<T>, else_: Exp<T>) -> Exp<T> {
-    c.then_else::<T>(then, else_).into_exp()
+    c.then_else::<T, _>(then, else_).into_exp()
 }
 
 macro_rules! scalars {

@@ -82,6 +82,9 @@ impl<F: ScalarElt + Num> Exp<Complex<F>> {
     }
     /// Both parts multiplied by a real number.
     ///
+    /// A plain number stands on the right of `+ - * /` as it is, `z * 2.0`; a real expression in a sum or a quotient
+    /// becomes complex by [`x.to::<Complex<f64>>()`](Exp::to).
+    ///
     /// ```
     /// use acc_core::prelude::*;
     /// let halves = use_(&Vector::from([2.0, 4.0])).map(|x| complex(1.0, -1.0).scale(x / 2.0));

@@ -18,8 +18,22 @@ impl Exp<bool> {
     /// assert_eq!(Interpreter::new().run(xs.map(|x| x.eq(0).then_else(-1, 10 / x)))?.to_vec(), [5, -1]);
     /// # Ok::<(), acc_core::Error>(())
     /// ```
+    ///
+    /// If both sides are literals, they have the type that is declared for the result; as an operand the result has none,
+    /// and one of them says it.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// fn sign(x: Exp<f32>) -> Exp<f32> {
+    ///     x.lt(0.0).then_else(-1.0, 1.0)
+    /// }
+    /// let xs = use_(&Vector::from([2.0f32, -3.0]));
+    /// assert_eq!(Interpreter::new().run(xs.map(|x| x * sign(x)))?.to_vec(), [2.0, 3.0]);
+    /// assert_eq!(Interpreter::new().run(xs.map(|x| x * x.lt(0.0).then_else(-1.0f32, 1.0)))?.to_vec(), [2.0, 3.0]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
-    pub fn then_else<T: Elt>(self, then: impl IntoExp<T>, else_: impl IntoExp<T>) -> T::Exp {
+    pub fn then_else<T: Elt<Exp = X>, X: IntoExp<T>>(self, then: impl IntoExp<T>, else_: impl IntoExp<T>) -> X {
         cond_exp(self, then.into_exp(), else_.into_exp()).unlift()
     }
 
@@ -80,11 +94,13 @@ fn cond_exp<T: Elt>(c: Exp<bool>, t: Exp<T>, e: Exp<T>) -> Exp<T> {
 /// # Ok::<(), acc_core::Error>(())
 /// ```
 #[track_caller]
-pub fn cond<T: Elt>(c: impl IntoExp<bool>, then: impl IntoExp<T>, else_: impl IntoExp<T>) -> T::Exp {
+pub fn cond<T: Elt<Exp = X>, X: IntoExp<T>>(c: impl IntoExp<bool>, then: impl IntoExp<T>, else_: impl IntoExp<T>) -> X {
     c.into_exp().then_else(then, else_)
 }
 
 /// A loop: while `test` holds of the state, the state becomes what `step` yields. Yields the last state.
+///
+/// A literal in `init` says its type, as in `(x, 0i64)`, where `test` or `step` calls a method of that part of the state.
 ///
 /// ```
 /// use acc_core::prelude::*;

@@ -70,7 +70,8 @@ impl<A: Elt, B: Elt> Exp<(A, B)> {
 #[diagnostic::on_unimplemented(
     message = "expected a scalar expression of type `Exp<{T}>`, found `{Self}`",
     label = "not usable as `Exp<{T}>`",
-    note = "types do not convert implicitly: use `x.to::<f32>()` for numeric casts, and write literals with the right type (`1.0`, not `1`, for floats)"
+    note = "types do not convert implicitly: `x.to::<f32>()` converts a number, `x.to::<Complex<f32>>()` makes it complex, `z.scale(x)` multiplies a complex number by a real one",
+    note = "a literal has the type that is wanted where it stands (`1.0`, not `1`, for floats); where none is, as in `unit(1.0)` or `c.then_else(1, 0) * x`, it is `f64` or `i32` unless it says its type: `1.0f32`, `1i64`"
 )]
 pub trait IntoExp<T: Elt> {
     /// The expression.
@@ -81,6 +82,14 @@ pub trait IntoExp<T: Elt> {
 impl<T: Elt> IntoExp<T> for Exp<T> {
     fn into_exp(self) -> Exp<T> {
         self
+    }
+}
+
+/// A constant, as in an arm of a `match`: `None => 0.0.into()`.
+impl<T: Elt + IntoExp<T>> From<T> for Exp<T> {
+    #[track_caller]
+    fn from(x: T) -> Exp<T> {
+        x.into_exp()
     }
 }
 

@@ -122,7 +122,7 @@ impl<T: Fractional> Exp<T> {
 }
 
 impl<T: Signed> Exp<T> {
-    /// Absolute value; of integers, `MIN` stays `MIN`; of complex numbers, the magnitude with an imaginary part of 0.
+    /// Absolute value, of the same type; of integers, `MIN` stays `MIN`; of complex numbers, the magnitude with an imaginary part of 0.
     ///
     /// ```
     /// use acc_core::prelude::*;
@@ -134,7 +134,7 @@ impl<T: Signed> Exp<T> {
     pub fn abs(self) -> Exp<T> {
         T::abs_of(self)
     }
-    /// -1, 0 or 1; of floats, zeros keep their sign and NaN stays NaN; of complex numbers, the number of magnitude 1 in
+    /// -1, 0 or 1, of the same type; of floats, zeros keep their sign and NaN stays NaN; of complex numbers, the number of magnitude 1 in
     /// the same direction.
     ///
     /// ```

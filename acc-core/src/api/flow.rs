@@ -31,6 +31,8 @@ pub(crate) fn function<A: Arrays>(f: impl FnOnce(A::Acc) -> AccRef) -> AccFun {
 /// A loop over arrays: while `test` holds of the state, the state becomes what `step` yields. Shapes may change from
 /// step to step. Yields the last state.
 ///
+/// A number in `init` is `unit(0i64)`, whose literal says its type.
+///
 /// ```
 /// use acc_core::prelude::*;
 /// let xs = Vector::from([1, 2]);

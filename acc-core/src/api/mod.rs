@@ -26,6 +26,7 @@ mod functor;
 mod host;
 mod index;
 mod integral;
+mod mixed;
 mod monoid;
 mod neighbours;
 #[cfg(feature = "npy")]

@@ -57,7 +57,7 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
             self.imap(|ix: Sh::Exp, _| {
                 let source = innermost::<Sh>(ix) - k;
                 let there = source.ge(0) & source.lt(n);
-                there.then_else::<E>(self.index(with_innermost::<Sh>(ix, source)), default)
+                there.then_else::<E, _>(self.index(with_innermost::<Sh>(ix, source)), default)
             })
         })
     }

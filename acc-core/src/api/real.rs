@@ -25,7 +25,7 @@ pub trait RealFrac: Fractional + ExpOrd {
 }
 
 impl<T: RealFrac> Exp<T> {
-    /// Rounded towards zero.
+    /// Rounded towards zero, in the same type; [`trunc_to`](Exp::trunc_to) yields an integer.
     ///
     /// ```
     /// use acc_core::prelude::*;
@@ -37,7 +37,7 @@ impl<T: RealFrac> Exp<T> {
     pub fn trunc(self) -> Exp<T> {
         T::whole(self)
     }
-    /// Rounded down.
+    /// Rounded down, in the same type; [`floor_to`](Exp::floor_to) yields an integer.
     ///
     /// ```
     /// use acc_core::prelude::*;
@@ -49,7 +49,7 @@ impl<T: RealFrac> Exp<T> {
     pub fn floor(self) -> Exp<T> {
         T::down(self)
     }
-    /// Rounded up.
+    /// Rounded up, in the same type; [`ceil_to`](Exp::ceil_to) yields an integer.
     ///
     /// ```
     /// use acc_core::prelude::*;
@@ -61,7 +61,8 @@ impl<T: RealFrac> Exp<T> {
     pub fn ceil(self) -> Exp<T> {
         T::up(self)
     }
-    /// Rounded to nearest, ties to even (as Accelerate; std's `round` goes away from zero).
+    /// Rounded to nearest, ties to even (as Accelerate; std's `round` goes away from zero), in the same type;
+    /// [`round_to`](Exp::round_to) yields an integer.
     ///
     /// ```
     /// use acc_core::prelude::*;
@@ -73,7 +74,7 @@ impl<T: RealFrac> Exp<T> {
     pub fn round(self) -> Exp<T> {
         T::nearest(self)
     }
-    /// Rounded towards zero, as an integer. A float out of range gives the nearest of the type, NaN 0.
+    /// Rounded towards zero, as an integer of any type. A float out of range gives the nearest of the type, NaN 0.
     ///
     /// ```
     /// use acc_core::prelude::*;
@@ -85,7 +86,7 @@ impl<T: RealFrac> Exp<T> {
     pub fn trunc_to<B: Integral>(self) -> Exp<B> {
         T::integer(T::whole(self))
     }
-    /// Rounded down, as an integer. A float out of range gives the nearest of the type, NaN 0.
+    /// Rounded down, as an integer of any type. A float out of range gives the nearest of the type, NaN 0.
     ///
     /// ```
     /// use acc_core::prelude::*;
@@ -97,7 +98,7 @@ impl<T: RealFrac> Exp<T> {
     pub fn floor_to<B: Integral>(self) -> Exp<B> {
         T::integer(T::down(self))
     }
-    /// Rounded up, as an integer. A float out of range gives the nearest of the type, NaN 0.
+    /// Rounded up, as an integer of any type. A float out of range gives the nearest of the type, NaN 0.
     ///
     /// ```
     /// use acc_core::prelude::*;
@@ -109,7 +110,7 @@ impl<T: RealFrac> Exp<T> {
     pub fn ceil_to<B: Integral>(self) -> Exp<B> {
         T::integer(T::up(self))
     }
-    /// Rounded to nearest, ties to even, as an integer. A float out of range gives the nearest of the type, NaN 0.
+    /// Rounded to nearest, ties to even, as an integer of any type. A float out of range gives the nearest of the type, NaN 0.
     ///
     /// ```
     /// use acc_core::prelude::*;
@@ -345,7 +346,7 @@ impl<T: RealFloat> Exp<T> {
         (negative, choose(tiny, subnormal.0, normal.0), exponent)
     }
 
-    /// Mantissa `m` and exponent `e` with `x = m * 2^e`; the mantissa has `float_digits` digits unless it is 0. Of
+    /// Mantissa `m` and exponent `e`, of type `i64` both, with `x = m * 2^e`; the mantissa has `float_digits` digits unless it is 0. Of
     /// infinities and NaN what their encoding says, read as a number's.
     ///
     /// ```
@@ -359,7 +360,7 @@ impl<T: RealFloat> Exp<T> {
         let (negative, magnitude, exponent) = self.magnitude_and_exponent();
         (choose(negative, -magnitude, magnitude), exponent)
     }
-    /// The exponent `e` with `x = significand(x) * 2^e`; of zero 0.
+    /// The exponent `e`, an `i64` whatever the type, with `x = significand(x) * 2^e`; of zero 0.
     ///
     /// ```
     /// use acc_core::prelude::*;

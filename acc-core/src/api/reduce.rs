@@ -84,7 +84,7 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
         self.flatten().fold1(f)
     }
 
-    /// The sums of the rows.
+    /// The sums of the rows, of the element type: of integers they wrap in it.
     ///
     /// ```
     /// use acc_core::prelude::*;
@@ -101,7 +101,7 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
         compose(&"sum", || self.fold(E::from_i64(0), |a, b| a + b))
     }
 
-    /// The products of the rows.
+    /// The products of the rows, of the element type: of integers they wrap in it.
     ///
     /// ```
     /// use acc_core::prelude::*;
@@ -152,8 +152,8 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
         compose(&"maximum", || self.fold1(|a, b| E::greater(a.into_exp(), b.into_exp())))
     }
 
-    /// The position of the least element of each row: the first if there are several; that of the first NaN if there is
-    /// one. A row without elements is a fault.
+    /// The position of the least element of each row, an `i64`: the first if there are several; that of the first NaN if
+    /// there is one. A row without elements is a fault.
     ///
     /// ```
     /// use acc_core::prelude::*;
@@ -170,8 +170,8 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
         self.arg_first(&"arg_min", |b, a| b.lt(a))
     }
 
-    /// The position of the greatest element of each row: the first if there are several; that of the first NaN if there
-    /// is one. A row without elements is a fault.
+    /// The position of the greatest element of each row, an `i64`: the first if there are several; that of the first NaN if
+    /// there is one. A row without elements is a fault.
     ///
     /// ```
     /// use acc_core::prelude::*;

@@ -24,7 +24,7 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     }
 
     /// Copies along new axes: `xs.replicate((n, All))` has `n` rows, each `xs`, and `xs.replicate((Any, n))` of any rank
-    /// has each element `n` times.
+    /// has each element `n` times. Of an array of rank 0, `x.replicate(n)` and `x.replicate((n, m))` are a vector and a matrix.
     ///
     /// ```
     /// use acc_core::prelude::*;
@@ -44,7 +44,7 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     }
 
     /// Fixes axes at positions: `m.slice((All, 0))` is the first column, and `xs.slice((Any, 0))` of any rank has the
-    /// first elements of the rows. Out of bounds is a fault.
+    /// first elements of the rows. `xs.slice(0)` of a vector has rank 0. Out of bounds is a fault.
     ///
     /// ```
     /// use acc_core::prelude::*;

@@ -90,8 +90,9 @@ pub trait Extendable: Shape {
 /// Anything usable as an index or extent of rank `Sh`: `i`, `(i, j)`, `[i, j]`, of `usize` or integer expressions.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an index or shape of type `{Sh}`",
-    label = "wrong rank or not integers",
-    note = "use `i` for DIM1, `(i, j)` for DIM2, `(i, j, k)` for DIM3, `()` for DIM0; each part a `usize` or an integer `Exp`"
+    label = "wrong rank, or not `usize` and integer expressions",
+    note = "use `i` for DIM1, `(i, j)` for DIM2, `(i, j, k)` for DIM3, `()` for DIM0; each part a `usize`, such as a plain `3`, or an integer expression",
+    note = "a plain integer of another type becomes a `usize` by `as usize`, or an expression by `lift(n)`"
 )]
 pub trait IntoIx<Sh: Shape> {
     /// The index as an expression.
@@ -105,7 +106,7 @@ pub struct IxExp(pub(crate) ExpRef);
 /// One component of an index: a `usize` or an integer expression.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an index component: neither a `usize`, such as a plain `3`, nor an integer expression",
-    note = "a plain integer of another type becomes one by `as usize`, or an expression by `constant(...)`",
+    note = "a plain integer of another type becomes a `usize` by `as usize`, or an expression by `lift(n)`",
     note = "an expression of another type becomes an integer by `.to::<i64>()`"
 )]
 pub trait IxPart {

@@ -1,8 +1,7 @@
 //! Slice specifications: tuples of [`All`] and integers, perhaps after [`Any`].
 
-use super::class::{Integral, NumScalar};
 use super::exp::Exp;
-use super::shape::{DIM0, Dim, IxPart, Shape};
+use super::shape::{DIM0, DIM1, Dim, IxPart, Shape};
 use crate::ir::Axis;
 
 /// Keeps a whole axis.
@@ -16,7 +15,7 @@ pub struct Any;
 /// One component of a slice specification: `All`, or an integer.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a slice component",
-    note = "use `All` or an integer (expression)"
+    note = "use `All`, or a `usize`, such as a plain `3`, or an integer expression"
 )]
 pub trait SlicePart {
     /// What it does to its axis.
@@ -66,16 +65,7 @@ impl SlicePart for All {
         None
     }
 }
-impl SlicePart for usize {
-    const AXIS: Axis = Axis::Fixed;
-    type Push<S: Count> = S;
-    type Pop<S: Count> = S;
-    #[track_caller]
-    fn fixed(self) -> Option<Exp<i64>> {
-        Some(self.part())
-    }
-}
-impl<T: Integral + NumScalar> SlicePart for Exp<T> {
+impl<I: IxPart> SlicePart for I {
     const AXIS: Axis = Axis::Fixed;
     type Push<S: Count> = S;
     type Pop<S: Count> = S;
@@ -85,8 +75,8 @@ impl<T: Integral + NumScalar> SlicePart for Exp<T> {
     }
 }
 
-/// The components of a slice specification: `(All, i)`, one for each axis of the larger array; or `Any`, `(Any, i)`, ...,
-/// which keep the axes that are left.
+/// The components of a slice specification: `(All, i)`, one for each axis of the larger array, `i` for the only axis of a
+/// vector; or `Any`, `(Any, i)`, ..., which keep the axes that are left.
 pub trait SliceParts {
     /// Whether `Any` comes first.
     const ANY: bool;
@@ -100,7 +90,8 @@ pub trait SliceParts {
 /// axes of the slice.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a slice specification for an array of shape `{Sh}`",
-    note = "use a tuple of `All` and integers, one per axis, e.g. `(All, 0)` for a matrix; or `(Any, 0)` for any rank"
+    note = "use a tuple of `All` and integers, one per axis, e.g. `(All, 0)` for a matrix; `0` for a vector; or `(Any, 0)` for any rank",
+    note = "each integer is a `usize`, such as a plain `3`, or an integer expression"
 )]
 pub trait SliceSpec<Sh: Shape>: SliceParts {
     /// The shape of the slice.
@@ -111,7 +102,8 @@ pub trait SliceSpec<Sh: Shape>: SliceParts {
 /// The `All`s are the axes of the array.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not say how to replicate an array of shape `{Sh}`",
-    note = "use a tuple of `All`, one per axis of the array, and integers, e.g. `(3, All)` for a vector; or `(Any, 3)` for any rank"
+    note = "use a tuple of `All`, one per axis of the array, and integers, e.g. `(3, All)` for a vector, `(2, 3)` or `3` for a scalar; or `(Any, 3)` for any rank",
+    note = "each integer is a `usize`, such as a plain `3`, or an integer expression"
 )]
 pub trait ReplicateSpec<Sh: Shape>: SliceParts {
     /// The shape of the result.
@@ -130,6 +122,22 @@ impl<Sh: Shape> SliceSpec<Sh> for Any {
 }
 impl<Sh: Shape> ReplicateSpec<Sh> for Any {
     type Full = Sh;
+}
+
+// An integer alone: the only axis.
+impl<I: IxPart> SliceParts for I {
+    const ANY: bool = false;
+    const AXES: &'static [Axis] = &[Axis::Fixed];
+    #[track_caller]
+    fn fixed(self) -> Vec<Exp<i64>> {
+        vec![self.part()]
+    }
+}
+impl<I: IxPart> SliceSpec<DIM1> for I {
+    type Slice = DIM0;
+}
+impl<I: IxPart> ReplicateSpec<DIM0> for I {
+    type Full = DIM1;
 }
 
 type Next<S> = <S as Count>::Next;

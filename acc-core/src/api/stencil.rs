@@ -21,8 +21,9 @@ pub enum Edge<E> {
     Wrap,
     /// This value.
     Constant(E),
-    /// A function of the true, out-of-range index: see [`Acc::outside`].
-    Function(EdgeFunction),
+    /// A function of the true, out-of-range index. [`Acc::outside`] makes it, as it knows the type of the index:
+    /// `xs.stencil(xs.outside(|i| i.to::<f32>()), ..)`.
+    Function(EdgeFunction), // made by `xs.outside(|i| ..)`
 }
 
 /// A function of an index, made by [`Acc::outside`].

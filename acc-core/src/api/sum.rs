@@ -11,6 +11,8 @@ use crate::ir::Loc;
 /// The function is called once for each case, to build its arm; when the program runs, only the arm of the case at
 /// hand is evaluated. Patterns are Rust's, and rustc checks that they are exhaustive.
 ///
+/// Arms are of one Rust type: a constant beside expressions is `0.0.into()`.
+///
 /// ```
 /// use acc_core::prelude::*;
 /// #[derive(Elt, Clone, Debug, PartialEq)]
@@ -21,7 +23,7 @@ use crate::ir::Loc;
 ///     s.match_(|s| match s {
 ///         ShapeExp::Circle(r) => r * r * 3.0,
 ///         ShapeExp::Rect { w, h } => w * h,
-///         ShapeExp::Point => lift(0.0),
+///         ShapeExp::Point => 0.0.into(),
 ///     })
 /// });
 /// assert_eq!(Interpreter::new().run(areas)?.to_vec(), [12.0, 10.0, 0.0]);
@@ -40,7 +42,7 @@ pub trait Match: Copy {
 
     /// Case analysis: what `arm` yields for the case at hand. Only that arm is evaluated.
     #[track_caller]
-    fn match_<T: Elt, R: IntoExp<T>>(self, mut arm: impl FnMut(Self::Case) -> R) -> T::Exp {
+    fn match_<T: Elt<Exp = X>, R: IntoExp<T>, X: IntoExp<T>>(self, mut arm: impl FnMut(Self::Case) -> R) -> X {
         self.cases(&Loc::caller(), &mut |case| arm(case).into_exp()).unlift()
     }
 }
