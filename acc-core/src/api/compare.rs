@@ -14,7 +14,8 @@ use std::cmp::Ordering;
 ///     x.eq(a) | x.eq(b)
 /// }
 /// let xs = use_(&Vector::from(['a', 'b', 'c']));
-/// assert_eq!(Interpreter::new().run(xs.map(|x| one_of(x, constant('a'), constant('c'))))?.to_vec(), [true, false, true]);
+/// let result = Interpreter::new().run(xs.map(|x| one_of(x, constant('a'), constant('c'))))?;
+/// assert_eq!(result.to_vec(), [true, false, true]);
 /// # Ok::<(), acc_core::Error>(())
 /// ```
 #[diagnostic::on_unimplemented(

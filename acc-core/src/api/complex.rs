@@ -273,7 +273,8 @@ impl<F: RealFloat> Exp<Complex<F>> {
     /// ```
     /// use acc_core::prelude::*;
     /// let zs = use_(&Vector::from([Complex::new(0.0f64, 2.0), Complex::new(0.0, 0.0)]));
-    /// assert_eq!(Interpreter::new().run(zs.map(|z| z.polar()))?.to_vec(), [(2.0, std::f64::consts::FRAC_PI_2), (0.0, 0.0)]);
+    /// let result = Interpreter::new().run(zs.map(|z| z.polar()))?;
+    /// assert_eq!(result.to_vec(), [(2.0, std::f64::consts::FRAC_PI_2), (0.0, 0.0)]);
     /// # Ok::<(), acc_core::Error>(())
     /// ```
     #[track_caller]

@@ -160,7 +160,8 @@ impl<A: Elt, B: Elt> Exp<Either<A, B>> {
     /// ```
     /// use acc_core::prelude::*;
     /// let xs = use_(&Vector::from([Either::Left('a'), Either::Right(2)]));
-    /// assert_eq!(Interpreter::new().run(xs.map(|x| x.map(|n| n * 10)))?.to_vec(), [Either::Left('a'), Either::Right(20)]);
+    /// let result = Interpreter::new().run(xs.map(|x| x.map(|n| n * 10)))?;
+    /// assert_eq!(result.to_vec(), [Either::Left('a'), Either::Right(20)]);
     /// # Ok::<(), acc_core::Error>(())
     /// ```
     #[track_caller]

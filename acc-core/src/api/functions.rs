@@ -94,7 +94,8 @@ pub fn fold1<Sh: Reducible, E: Elt, R: IntoExp<E>>(
 /// ```
 /// use acc_core::prelude::*;
 /// let xs = Vector::from([1, 2, 3]);
-/// assert_eq!(Interpreter::new().run(functions::scanl(|a: Exp<i32>, b: Exp<i32>| a + b, 10, &xs))?.to_vec(), [10, 11, 13, 16]);
+/// let result = Interpreter::new().run(functions::scanl(|a: Exp<i32>, b: Exp<i32>| a + b, 10, &xs))?;
+/// assert_eq!(result.to_vec(), [10, 11, 13, 16]);
 /// # Ok::<(), acc_core::Error>(())
 /// ```
 #[track_caller]

@@ -20,7 +20,8 @@ use std::cmp::Ordering;
 ///     x.mappend(x).mappend(x)
 /// }
 /// let xs = use_(&Vector::from([(Sum(2), Product(2))]));
-/// assert_eq!(Interpreter::new().run(xs.map(|x| thrice(lift::<(Sum<i32>, Product<i32>)>(x))))?.to_vec(), [(Sum(6), Product(8))]);
+/// let result = Interpreter::new().run(xs.map(|x| thrice(lift::<(Sum<i32>, Product<i32>)>(x))))?;
+/// assert_eq!(result.to_vec(), [(Sum(6), Product(8))]);
 /// # Ok::<(), acc_core::Error>(())
 /// ```
 #[diagnostic::on_unimplemented(
@@ -68,7 +69,8 @@ impl<T: Semigroup> Exp<T> {
     /// ```
     /// use acc_core::prelude::*;
     /// let xs = use_(&Vector::from([Some(Sum(1)), None]));
-    /// assert_eq!(Interpreter::new().run(xs.map(|x| x.mappend(Some(Sum(10)))))?.to_vec(), [Some(Sum(11)), Some(Sum(10))]);
+    /// let result = Interpreter::new().run(xs.map(|x| x.mappend(Some(Sum(10)))))?;
+    /// assert_eq!(result.to_vec(), [Some(Sum(11)), Some(Sum(10))]);
     /// # Ok::<(), acc_core::Error>(())
     /// ```
     #[track_caller]
@@ -81,7 +83,8 @@ impl<T: Semigroup> Exp<T> {
     /// ```
     /// use acc_core::prelude::*;
     /// let by = use_(&Vector::from([5i64, 1, 0]));
-    /// assert_eq!(Interpreter::new().run(by.map(|n| product_(2).stimes(n)))?.to_vec(), [Product(32), Product(2), Product(2)]);
+    /// let result = Interpreter::new().run(by.map(|n| product_(2).stimes(n)))?;
+    /// assert_eq!(result.to_vec(), [Product(32), Product(2), Product(2)]);
     /// # Ok::<(), acc_core::Error>(())
     /// ```
     #[track_caller]

@@ -279,7 +279,7 @@ impl<B: Backend, Args, Out> Compiled<B, Args, Out> {
 ///
 /// ```
 /// use acc_core::prelude::*;
-/// fn compiled<Args, Out: Arrays>(f: impl AccFn<Args, Out>) -> Result<acc_core::api::Compiled<Interpreter, Args, Out>, Error> {
+/// fn compiled<Args, Out: Arrays>(f: impl AccFn<Args, Out>) -> Result<Compiled<Interpreter, Args, Out>, Error> {
 ///     Interpreter::new().compile(f)
 /// }
 /// let sum = compiled(|xs: Acc<Vector<i32>>| xs.sum())?;
