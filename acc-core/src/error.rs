@@ -148,16 +148,39 @@ fn during(at: &Option<Box<Site>>) -> String {
 
 /// The error of a library, of the system or of a foreign function: the [`source`](std::error::Error::source) of an
 /// [`Error`]. Two are equal if they say the same.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// use acc_core::Cause;
+/// use std::error::Error as _;
+/// let text = Cause::new("the file is gone");
+/// assert_eq!(text.to_string(), "the file is gone");
+/// let error = Error::Threads { source: text };
+/// assert_eq!(error.source().unwrap().to_string(), "the file is gone");
+/// ```
 #[derive(Clone)]
 pub struct Cause(Arc<dyn std::error::Error + Send + Sync>);
 
 impl Cause {
     /// An error, or a text as one.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// use acc_core::Cause;
+    /// assert_eq!(Cause::new("too slow"), Cause::new("too slow".to_string()));
+    /// ```
     pub fn new(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Cause {
         Cause(error.into().into())
     }
 
     /// The error itself, to be downcast to its type.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// use acc_core::Cause;
+    /// let cause = Cause::new("7x".parse::<i32>().unwrap_err());
+    /// assert!(cause.get().is::<std::num::ParseIntError>());
+    /// ```
     pub fn get(&self) -> &(dyn std::error::Error + Send + Sync + 'static) {
         &*self.0
     }

@@ -30,19 +30,49 @@ pub struct RunLimits {
 }
 
 /// Stops a run from another thread. Clones share the state.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// let token = CancelToken::new();
+/// let limits = RunLimits::none().cancel(token.clone());
+/// token.cancel();
+/// let stopped = Interpreter::new().run_with(unit(1), &limits);
+/// assert_eq!(stopped.unwrap_err(), Error::Limit(acc_core::LimitError::Cancelled));
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct CancelToken(Arc<AtomicBool>);
 
 impl CancelToken {
     /// A token that is not cancelled.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// assert!(!CancelToken::new().is_cancelled());
+    /// ```
     pub fn new() -> CancelToken {
         CancelToken::default()
     }
-    /// Asks every run that holds a clone to stop.
+    /// Asks every run that holds a clone to stop, those that begin later, too.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let token = CancelToken::new();
+    /// let clone = token.clone();
+    /// token.cancel();
+    /// assert!(clone.is_cancelled());
+    /// ```
     pub fn cancel(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
     /// Whether [`cancel`](CancelToken::cancel) was called.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let token = CancelToken::new();
+    /// assert!(!token.is_cancelled());
+    /// token.cancel();
+    /// assert!(token.is_cancelled());
+    /// ```
     pub fn is_cancelled(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
@@ -50,35 +80,81 @@ impl CancelToken {
 
 impl RunLimits {
     /// No limits.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// assert_eq!(Interpreter::new().run_with(unit(7), &RunLimits::none())?.value(), 7);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     pub fn none() -> RunLimits {
         RunLimits::default()
     }
 
     /// The same, with at most so many bytes of arrays at one time.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let limits = RunLimits::none().max_bytes(1000);
+    /// assert!(Interpreter::new().run_with(fill(100, 0u8), &limits).is_ok());
+    /// assert!(matches!(Interpreter::new().run_with(fill(2000, 0u8), &limits), Err(Error::Limit(_))));
+    /// ```
     #[must_use]
     pub fn max_bytes(self, bytes: impl Into<Option<u64>>) -> RunLimits {
         RunLimits { max_bytes: bytes.into(), ..self }
     }
 
     /// The same, until a point in time.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// use std::time::Instant;
+    /// let limits = RunLimits::none().deadline(Instant::now());
+    /// assert!(matches!(Interpreter::new().run_with(unit(1), &limits), Err(Error::Limit(_))));
+    /// ```
     #[must_use]
     pub fn deadline(self, deadline: impl Into<Option<Instant>>) -> RunLimits {
         RunLimits { deadline: deadline.into(), ..self }
     }
 
     /// The same, for so long from now on.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// use std::time::Duration;
+    /// let limits = RunLimits::none().timeout(Duration::from_millis(20));
+    /// let endless = unit(while_(0i64, |i| i.ge(0), |i| i * 1));
+    /// assert_eq!(Interpreter::new().run_with(endless, &limits).unwrap_err(), Error::Limit(acc_core::LimitError::Deadline));
+    /// ```
     #[must_use]
     pub fn timeout(self, time: Duration) -> RunLimits {
         self.deadline(Instant::now() + time)
     }
 
     /// The same, until a token is cancelled.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let token = CancelToken::new();
+    /// let limits = RunLimits::none().cancel(token.clone());
+    /// assert!(Interpreter::new().run_with(unit(1), &limits).is_ok());
+    /// token.cancel();
+    /// assert!(Interpreter::new().run_with(unit(1), &limits).is_err());
+    /// ```
     #[must_use]
     pub fn cancel(self, token: impl Into<Option<CancelToken>>) -> RunLimits {
         RunLimits { cancel: token.into(), ..self }
     }
 
     /// An error if the deadline passed or the token was cancelled.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let token = CancelToken::new();
+    /// let limits = RunLimits::none().cancel(token.clone());
+    /// assert!(limits.check().is_ok());
+    /// token.cancel();
+    /// assert!(limits.check().is_err());
+    /// ```
     pub fn check(&self) -> Result<(), Error> {
         if self.cancel.as_ref().is_some_and(CancelToken::is_cancelled) {
             return Err(Error::Limit(LimitError::Cancelled));

@@ -97,12 +97,31 @@ fn recorded() -> MutexGuard<'static, Vec<Recorded>> {
 }
 
 /// Whether spans are recorded now.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// use acc_core::timeline;
+/// let recording = timeline::record();
+/// assert!(timeline::is_on());
+/// recording.stop();
+/// assert!(!timeline::is_on());
+/// ```
 #[inline]
 pub fn is_on() -> bool {
     ON.load(Ordering::Relaxed)
 }
 
-/// Starts to record the spans of this process that begin from now on.
+/// Starts to record the spans of this process that begin from now on. Recordings may overlap: each has its own timeline.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// use acc_core::timeline;
+/// let recording = timeline::record();
+/// Interpreter::new().run(use_(&Vector::from([1, 2])).sum())?;
+/// let timeline = recording.stop();
+/// assert!(timeline.spans.iter().any(|span| span.kind == timeline::Kind::Run));
+/// # Ok::<(), acc_core::Error>(())
+/// ```
 pub fn record() -> Recording {
     static NUMBERS: AtomicU64 = AtomicU64::new(0);
     let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
@@ -118,6 +137,14 @@ pub struct Recording(u64);
 
 impl Recording {
     /// Ends the recording.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// use acc_core::timeline;
+    /// let recording = timeline::record();
+    /// timeline::pass("lower", || ());
+    /// assert_eq!(recording.stop().spans[0].name, "lower");
+    /// ```
     pub fn stop(self) -> Timeline {
         self.end()
     }
@@ -237,6 +264,14 @@ impl Timeline {
     /// The timeline as JSON in the trace event format of Chrome: complete events, with times in microseconds.
     ///
     /// <https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU>
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// use acc_core::timeline;
+    /// let recording = timeline::record();
+    /// timeline::pass("lower", || ());
+    /// assert!(recording.stop().to_chrome().contains("lower"));
+    /// ```
     pub fn to_chrome(&self) -> String {
         let mut out = String::from("{\"displayTimeUnit\":\"ns\",");
         // Writing to a string cannot fail, so the results of `write!` say nothing.

@@ -17,6 +17,18 @@ static SINK: RwLock<Option<Sink>> = RwLock::new(None);
 const SHOWN: usize = 1000;
 
 /// Sets where the messages of this process go, `None` for the standard error stream; returns what was set before.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// use std::sync::{Arc, Mutex};
+/// let heard = Arc::new(Mutex::new(Vec::new()));
+/// let sink = Arc::clone(&heard);
+/// acc_core::trace::set_sink(Some(Arc::new(move |message: &str| sink.lock().unwrap().push(message.to_string()))));
+/// let xs = use_(&Vector::from([1, 2])).atrace("in use");
+/// assert_eq!(Interpreter::new().run(xs.sum())?.value(), 3);
+/// assert_eq!(*heard.lock().unwrap(), ["in use"]);
+/// # Ok::<(), acc_core::Error>(())
+/// ```
 pub fn set_sink(sink: Option<Sink>) -> Option<Sink> {
     std::mem::replace(&mut *SINK.write().unwrap_or_else(PoisonError::into_inner), sink)
 }

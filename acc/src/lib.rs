@@ -137,6 +137,18 @@ mod default {
     }
 
     /// [`run`], within limits of memory and time.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`run`], and [`Error::Limit`] for a limit that is reached.
+    ///
+    /// ```
+    /// use acc_array::prelude::*;
+    /// let limits = RunLimits::none().max_bytes(1000);
+    /// assert_eq!(acc_array::run_with(fill(10, 1.5), &limits)?.to_vec(), [1.5; 10]);
+    /// assert!(matches!(acc_array::run_with(fill(10_000, 1.5), &limits), Err(Error::Limit(_))));
+    /// # Ok::<(), Error>(())
+    /// ```
     #[cfg_attr(docsrs, doc(cfg(feature = "native")))]
     pub fn run_with<A: Arrays>(program: impl IntoAcc<A>, limits: &RunLimits) -> Result<A, Error> {
         EXECUTOR.run_with(program, limits)

@@ -16,6 +16,15 @@ use std::marker::PhantomData;
 /// An array program that yields an `A`: an [`Array`] or a tuple of these.
 ///
 /// Cheap to clone, `Send + Sync`; operations borrow it. A program used twice is computed once.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// let xs = use_(&Vector::from([1, 2, 3]));
+/// let squares = xs.map(|x| x * x);
+/// let (squares, total) = Interpreter::new().run((&squares, squares.sum()))?;
+/// assert_eq!((squares.to_vec(), total.value()), (vec![1, 4, 9], 14));
+/// # Ok::<(), acc_core::Error>(())
+/// ```
 pub struct Acc<A: ?Sized> {
     pub(crate) node: AccRef,
     _type: PhantomData<fn() -> A>,
@@ -34,16 +43,41 @@ impl<A: Arrays> Acc<A> {
     pub(crate) fn new(op: AccOp, loc: Loc) -> Self {
         Self::raw(AccRef::new(op, A::ty(), loc))
     }
-    /// Splits a tuple of arrays.
+    /// Splits a program of a tuple of arrays into a tuple of programs; of one array, the program itself.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([1, 2, 3]));
+    /// let pair: Acc<(Vector<i32>, Scalar<i32>)> = (&xs, xs.sum()).into_acc();
+    /// let (xs, total) = pair.unlift();
+    /// assert_eq!(Interpreter::new().run(xs.map(|x| x * total.the()))?.to_vec(), [6, 12, 18]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn unlift(&self) -> A::Acc {
         A::unlift(self.clone())
     }
-    /// The untyped expression.
+    /// The untyped expression: the operation, its type, and where it was written.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// use acc_core::build::AccType;
+    /// let xs = use_(&Vector::from([1, 2, 3]));
+    /// assert_eq!(xs.sum().untyped().ty, AccType::array(0, i32::ty()));
+    /// ```
     pub fn untyped(&self) -> &AccRef {
         &self.node
     }
-    /// The program as the core IR has it, without parameters, and the data embedded in it.
+    /// The program as the core IR has it, without parameters of its own, and the data embedded in it. An error if it cannot
+    /// be built.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let built = use_(&Vector::from([1, 2, 3])).map(|x| x + 1).program()?;
+    /// assert_eq!(built.embedded.len(), 1);
+    /// assert!(built.program.to_string().contains("map"));
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     pub fn program(&self) -> Result<build::Built, Error> {
         let built = self.built(&RunLimits::none());
         build::program_built(build::Purpose::Compile);
@@ -73,6 +107,16 @@ impl<A: Arrays> fmt::Debug for Acc<A> {
 }
 
 /// Types of program arguments and results: an array, or a tuple of these.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// fn twice<A: Arrays>(a: &Acc<A>) -> Acc<(A, A)> {
+///     (a, a).into_acc()
+/// }
+/// let (a, b) = Interpreter::new().run(twice(&use_(&Vector::from([1, 2]))))?;
+/// assert_eq!(a, b);
+/// # Ok::<(), acc_core::Error>(())
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an array or a tuple of arrays",
     note = "program arguments and results are `Array<Sh, E>` (`Scalar<E>`, `Vector<E>`, `Matrix<E>`) and tuples of these"
@@ -111,10 +155,30 @@ impl<Sh: Shape, E: Elt> Arrays for Array<Sh, E> {
 
 /// What array functions receive for arguments of type `A`, as [`ExpOf`](super::ExpOf) is for elements:
 /// `AccOf<(Vector<f32>, Scalar<i64>)>` is `(Acc<Vector<f32>>, Acc<Scalar<i64>>)`.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// fn scaled((xs, k): AccOf<(Vector<f32>, Scalar<f32>)>) -> Acc<Vector<f32>> {
+///     xs.map(|x| x * k.the())
+/// }
+/// assert_eq!(Interpreter::new().run(scaled((use_(&Vector::from([1.0, 2.0])), unit(3.0))))?.to_vec(), [3.0, 6.0]);
+/// # Ok::<(), acc_core::Error>(())
+/// ```
 pub type AccOf<A> = <A as Arrays>::Acc;
 
 /// Anything usable as an array program of type `A`: `Acc<A>`, `&Acc<A>`, a host `&Array` (embedded as by
 /// [`use_`](super::use_)), tuples of these.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// fn total(xs: impl IntoAcc<Vector<i32>>) -> Acc<Scalar<i32>> {
+///     xs.into_acc().sum()
+/// }
+/// let xs = Vector::from([1, 2, 3]);
+/// assert_eq!(Interpreter::new().run(total(&xs))?.value(), 6);
+/// assert_eq!(Interpreter::new().run(total(use_(&xs).map(|x| x * x)))?.value(), 14);
+/// # Ok::<(), acc_core::Error>(())
+/// ```
 #[diagnostic::on_unimplemented(
     message = "expected an array program of type `Acc<{A}>`, found `{Self}`",
     label = "rank or element type differs, or this is not an array program",
@@ -195,11 +259,27 @@ tuple_arrays!(A XA 0, B XB 1, C XC 2, D XD 3, E XE 4, F XF 5, G XG 6, H XH 7, I 
 
 impl<A: Arrays, B: Arrays> Acc<(A, B)> {
     /// The first component of a pair of arrays.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([1, 2, 3]));
+    /// let pair: Acc<(Vector<i32>, Scalar<i32>)> = (&xs, xs.sum()).into_acc();
+    /// assert_eq!(Interpreter::new().run(pair.afst())?.to_vec(), [1, 2, 3]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn afst(&self) -> A::Acc {
         Acc::<A>::raw(part(&self.node, 0, A::ty(), Loc::caller())).unlift()
     }
     /// The second component of a pair of arrays.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([1, 2, 3]));
+    /// let pair: Acc<(Vector<i32>, Scalar<i32>)> = (&xs, xs.sum()).into_acc();
+    /// assert_eq!(Interpreter::new().run(pair.asnd())?.value(), 6);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn asnd(&self) -> B::Acc {
         Acc::<B>::raw(part(&self.node, 1, B::ty(), Loc::caller())).unlift()
@@ -210,6 +290,13 @@ impl<A: Arrays, B: Arrays> Acc<(A, B)> {
 
 impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     /// The extent, usable wherever an extent is wanted.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let m = use_(&Matrix::from([[1, 2, 3], [4, 5, 6]]));
+    /// assert_eq!(Interpreter::new().run(fill(m.extent(), true))?.shape(), Dim([2, 3]));
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     pub fn extent(&self) -> ShapeOf<Sh> {
         ShapeOf::new(self.node.clone())
     }
@@ -239,6 +326,13 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
         self.extent().size()
     }
     /// Whether there are no elements.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let odd = use_(&Vector::from([2i32, 4])).filter(|x| x.odd());
+    /// assert!(Interpreter::new().run(unit(odd.is_empty()))?.value());
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn is_empty(&self) -> Exp<bool> {
         self.size().eq(0)
@@ -333,31 +427,75 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
 /// ```
 impl<E: ExpOrd> Acc<Scalar<E>> {
     /// Whether the element equals another (of floats, a NaN equals nothing).
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let nan = use_(&Scalar::scalar(f64::NAN));
+    /// let equal = unit((use_(&Vector::from([3, -5])).sum().eq(-2), nan.eq(f64::NAN)));
+    /// assert_eq!(Interpreter::new().run(equal)?.value(), (true, false));
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn eq(&self, other: impl IntoExp<E>) -> Exp<bool> {
         E::equal(only_element(self), other.into_exp())
     }
-    /// Whether the element differs from another.
+    /// Whether the element differs from another (of floats, a NaN from everything).
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let nan = use_(&Scalar::scalar(f64::NAN));
+    /// let different = unit((use_(&Vector::from([3, -5])).sum().ne(-2), nan.ne(f64::NAN)));
+    /// assert_eq!(Interpreter::new().run(different)?.value(), (false, true));
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn ne(&self, other: impl IntoExp<E>) -> Exp<bool> {
         E::different(only_element(self), other.into_exp())
     }
     /// Whether the element is less.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let total = use_(&Vector::from([3, -5])).sum();
+    /// assert_eq!(Interpreter::new().run(unit((total.lt(-2), total.lt(0))))?.value(), (false, true));
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn lt(&self, other: impl IntoExp<E>) -> Exp<bool> {
         E::less(only_element(self), other.into_exp())
     }
     /// Whether the element is less or equal.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let total = use_(&Vector::from([3, -5])).sum();
+    /// assert_eq!(Interpreter::new().run(unit((total.le(-2), total.le(-3))))?.value(), (true, false));
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn le(&self, other: impl IntoExp<E>) -> Exp<bool> {
         E::less_or_equal(only_element(self), other.into_exp())
     }
     /// Whether the element is greater.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let total = use_(&Vector::from([3, -5])).sum();
+    /// assert_eq!(Interpreter::new().run(unit((total.gt(-2), total.gt(-3))))?.value(), (false, true));
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn gt(&self, other: impl IntoExp<E>) -> Exp<bool> {
         E::more(only_element(self), other.into_exp())
     }
     /// Whether the element is greater or equal.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let total = use_(&Vector::from([3, -5])).sum();
+    /// assert_eq!(Interpreter::new().run(unit((total.ge(-2), total.ge(0))))?.value(), (true, false));
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn ge(&self, other: impl IntoExp<E>) -> Exp<bool> {
         E::more_or_equal(only_element(self), other.into_exp())

@@ -16,6 +16,14 @@ use std::ops;
 
 /// The right operand of an operator on arrays: an array of the same rank and element type (the result has the
 /// intersection of the shapes), or a scalar, a constant or an expression.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// let (xs, ys) = (use_(&Vector::from([1, 2, 3])), Vector::from([10, 20]));
+/// assert_eq!(Interpreter::new().run(&xs + &ys)?.to_vec(), [11, 22]);
+/// assert_eq!(Interpreter::new().run(&xs * 2)?.to_vec(), [2, 4, 6]);
+/// # Ok::<(), acc_core::Error>(())
+/// ```
 #[diagnostic::on_unimplemented(
     message = "no operator on an array program of rank {Sh} with elements of type `{E}` and `{Self}`",
     note = "the operand is `&acc`, `acc` or a host `&Array` of the same rank and element type, or a scalar of that type"

@@ -23,14 +23,41 @@ pub struct Array<Sh, E> {
 }
 
 /// An array of rank 0: one element.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// let x: Scalar<f64> = Scalar::scalar(2.5);
+/// assert_eq!((x.shape(), x.value()), (Dim([]), 2.5));
+/// ```
 pub type Scalar<E> = Array<DIM0, E>;
 /// An array of rank 1.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// let xs: Vector<i64> = (1..4).collect();
+/// assert_eq!((xs.shape(), xs.to_vec()), (Dim([3]), vec![1, 2, 3]));
+/// ```
 pub type Vector<E> = Array<DIM1, E>;
-/// An array of rank 2.
+/// An array of rank 2: rows of columns.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// let m = Matrix::from([[1, 2, 3], [4, 5, 6]]);
+/// assert_eq!((m.shape(), m.get((1, 0))), (Dim([2, 3]), Some(4)));
+/// ```
 pub type Matrix<E> = Array<DIM2, E>;
 
 impl<Sh: Shape, E: Elt> Array<Sh, E> {
-    /// From untyped data of the same rank and element type.
+    /// From untyped data; an error if its rank or element type is another.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let data = Vector::from([1, 2]).into_data();
+    /// assert_eq!(Vector::<i32>::from_data(data.clone())?.to_vec(), [1, 2]);
+    /// assert!(Vector::<f32>::from_data(data.clone()).is_err());
+    /// assert!(Matrix::<i32>::from_data(data).is_err());
+    /// # Ok::<(), acc_core::data::ShapeError>(())
+    /// ```
     pub fn from_data(data: ArrayData) -> Result<Self, ShapeError> {
         if data.rank() != Sh::RANK {
             return Err(ShapeError::Rank { want: Sh::RANK, got: data.rank() });
@@ -41,17 +68,37 @@ impl<Sh: Shape, E: Elt> Array<Sh, E> {
         Ok(Array { data, _type: PhantomData })
     }
 
-    /// The untyped data.
+    /// The untyped data: the shape, and a column for each scalar leaf of the element type.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let pairs = Vector::from([(1, true), (2, false), (3, true)]);
+    /// assert_eq!((pairs.data().shape(), pairs.data().columns().len()), (&[3][..], 2));
+    /// ```
     pub fn data(&self) -> &ArrayData {
         &self.data
     }
 
-    /// The untyped data.
+    /// The untyped data, without a copy.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let data = Vector::from([1, 2]).into_data();
+    /// assert_eq!(data.columns()[0].as_slice::<i32>(), Some(&[1, 2][..]));
+    /// ```
     pub fn into_data(self) -> ArrayData {
         self.data
     }
 
     /// From elements in row-major order; an error if their number is not the shape's.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let m = Matrix::from_elts((2, 1), [(1, 'a'), (2, 'b')])?;
+    /// assert_eq!(m.get((1, 0)), Some((2, 'b')));
+    /// assert!(Matrix::from_elts((2, 2), [1, 2, 3]).is_err());
+    /// # Ok::<(), acc_core::data::ShapeError>(())
+    /// ```
     pub fn from_elts(shape: impl IntoShape<Sh>, elements: impl IntoIterator<Item = E>) -> Result<Self, ShapeError> {
         let shape = shape.into_shape();
         let leaves = elements.into_iter().map(|x| {
@@ -64,11 +111,23 @@ impl<Sh: Shape, E: Elt> Array<Sh, E> {
     }
 
     /// Each element from its index; an error if the shape is too large.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let m = Matrix::from_fn((2, 3), |ix| (ix[0] * 10 + ix[1]) as i64)?;
+    /// assert_eq!(m, Matrix::from([[0, 1, 2], [10, 11, 12]]));
+    /// # Ok::<(), acc_core::data::ShapeError>(())
+    /// ```
     pub fn from_fn(shape: impl IntoShape<Sh>, mut f: impl FnMut(&[usize]) -> E) -> Result<Self, ShapeError> {
         Self::try_from_fn(shape, |index| Ok::<E, ShapeError>(f(index)))
     }
 
-    /// The shape.
+    /// The shape: the extents, outermost first.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// assert_eq!(Matrix::from([[1, 2, 3], [4, 5, 6]]).shape(), Dim([2, 3]));
+    /// ```
     #[allow(clippy::missing_panics_doc)]
     pub fn shape(&self) -> Sh {
         match Sh::from_dims(self.data.shape()) {
@@ -78,15 +137,31 @@ impl<Sh: Shape, E: Elt> Array<Sh, E> {
         }
     }
     /// The number of elements.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// assert_eq!(Matrix::from([[1, 2, 3], [4, 5, 6]]).len(), 6);
+    /// ```
     pub fn len(&self) -> usize {
         self.data.size()
     }
-    /// Whether there are none.
+    /// Whether there are no elements: an extent is 0.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// assert!(Matrix::from([[0.0; 0]; 2]).is_empty());
+    /// ```
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// The elements in row-major order.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let m = Matrix::from([[1, 2], [3, 4]]);
+    /// assert_eq!(m.iter().map(|x| x * x).sum::<i32>(), 30);
+    /// ```
     pub fn iter(&self) -> impl ExactSizeIterator<Item = E> + '_ {
         let columns: SmallVec<[ColumnSlice<'_>; 4]> = self.data.columns().iter().map(|c| c.slice()).collect();
         let leaves = self.data.elt().leaves();
@@ -101,11 +176,22 @@ impl<Sh: Shape, E: Elt> Array<Sh, E> {
     }
 
     /// The elements in row-major order.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// assert_eq!(Matrix::from([[1, 2], [3, 4]]).to_vec(), [1, 2, 3, 4]);
+    /// ```
     pub fn to_vec(&self) -> Vec<E> {
         self.iter().collect()
     }
 
-    /// The element at an index, if it is in bounds.
+    /// The element at an index, outermost component first; `None` out of bounds.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let m = Matrix::from([[1, 2, 3], [4, 5, 6]]);
+    /// assert_eq!((m.get((1, 2)), m.get((2, 0))), (Some(6), None));
+    /// ```
     pub fn get(&self, index: impl IntoShape<Sh>) -> Option<E> {
         let index: SmallVec<[i64; 4]> =
             index.into_shape().dims().iter().map(|&i| i64::try_from(i).unwrap_or(i64::MAX)).collect();
@@ -117,7 +203,13 @@ impl<Sh: Shape, E: Elt> Array<Sh, E> {
         }))
     }
 
-    /// As an ndarray array.
+    /// As an array of the crate ndarray: a copy in row-major order.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let m = Matrix::from([[1, 2], [3, 4]]).to_ndarray();
+    /// assert_eq!(m, ndarray::arr2(&[[1, 2], [3, 4]]));
+    /// ```
     #[allow(clippy::missing_panics_doc)]
     pub fn to_ndarray(&self) -> ndarray::Array<E, Sh::Nd> {
         let dynamic = ndarray::ArrayD::from_shape_vec(self.data.shape(), self.to_vec());
@@ -139,12 +231,25 @@ impl<Sh: Shape> IntoShape<Sh> for Shaped<Sh> {
 
 impl<Sh: Shape, E: ScalarElt> Array<Sh, E> {
     /// From a vector in row-major order, without a copy; an error if its length is not the shape's size.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let m = Matrix::from_vec((2, 3), vec![1, 2, 3, 4, 5, 6])?;
+    /// assert_eq!(m.get((1, 0)), Some(4));
+    /// assert!(Matrix::from_vec((2, 3), vec![1, 2]).is_err());
+    /// # Ok::<(), acc_core::data::ShapeError>(())
+    /// ```
     pub fn from_vec(shape: impl IntoShape<Sh>, values: Vec<E>) -> Result<Self, ShapeError> {
         let shape = shape.into_shape();
         Self::from_data(ArrayData::new(shape.dims().iter().copied(), E::ty(), [E::into_column(values)])?)
     }
 
     /// The elements in row-major order, without a copy.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// assert_eq!(Matrix::from([[1, 2], [3, 4]]).as_slice(), [1, 2, 3, 4]);
+    /// ```
     pub fn as_slice(&self) -> &[E] {
         self.data.columns().first().and_then(|c| c.as_slice()).unwrap_or(&[])
     }
@@ -152,6 +257,13 @@ impl<Sh: Shape, E: ScalarElt> Array<Sh, E> {
 
 impl<E: Elt> Scalar<E> {
     /// An array of rank 0 with this element.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let k = Scalar::scalar(10);
+    /// assert_eq!(Interpreter::new().run(use_(&k).map(|k| k + 1))?.value(), 11);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[allow(clippy::missing_panics_doc)]
     pub fn scalar(x: E) -> Self {
         match Self::from_elts((), [x]) {
@@ -160,6 +272,13 @@ impl<E: Elt> Scalar<E> {
         }
     }
     /// The element.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let total = Interpreter::new().run(use_(&Vector::from([1, 2, 3])).sum())?;
+    /// assert_eq!(total.value(), 6);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[allow(clippy::missing_panics_doc)]
     pub fn value(&self) -> E {
         match self.iter().next() {
@@ -202,7 +321,14 @@ impl<E: Elt> FromIterator<E> for Vector<E> {
     }
 }
 
-/// The shape type of an ndarray dimension type.
+/// The shape type of an ndarray dimension type, of rank 0 to 6: arrays of the crate ndarray become host arrays.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// let m = ndarray::arr2(&[[1, 2], [3, 4]]);
+/// assert_eq!(Array::from(&m), Matrix::from([[1, 2], [3, 4]]));
+/// assert_eq!(Array::from(m.reversed_axes()), Matrix::from([[1, 3], [2, 4]]));
+/// ```
 pub trait NdShape: ndarray::Dimension {
     /// The shape type.
     type Shape: Shape;

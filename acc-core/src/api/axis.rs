@@ -96,6 +96,14 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     /// let m = use_(&Matrix::from([[1, 2], [3, 4]]));
     /// let _ = m.take_on::<3>(1); // A matrix has axes 1 and 2.
     /// ```
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let m = use_(&Matrix::from([[1, 2, 3], [4, 5, 6]]));
+    /// assert_eq!(Interpreter::new().run(m.take_on::<2>(1))?, Matrix::from([[1, 2, 3]]));
+    /// assert_eq!(Interpreter::new().run(m.take_on::<1>(9))?, Matrix::from([[1, 2, 3], [4, 5, 6]]));
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn take_on<const AXIS: usize>(&self, n: impl IxPart) -> Self {
         self.take_at(const { position::<Sh>(AXIS) }, n)

@@ -9,6 +9,16 @@ use crate::data::HasScalarType;
 use crate::ir::{Loc, PrimOp};
 
 /// Types with `& | ^ !` and single bits: integers and `bool`, which has one bit.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// fn low_bit<T: Bits>(x: Exp<T>) -> Exp<bool> {
+///     x.test_bit(0)
+/// }
+/// let xs = use_(&Vector::from([4u8, 5]));
+/// assert_eq!(Interpreter::new().run(xs.map(low_bit))?.to_vec(), [false, true]);
+/// # Ok::<(), acc_core::Error>(())
+/// ```
 #[diagnostic::on_unimplemented(
     message = "no bitwise operators on `{Self}` (`Bits`)",
     note = "`&`, `|`, `^`, `!` work on integers and bool"
@@ -107,6 +117,12 @@ pub fn bit<T: Bits>(k: impl IntoExp<i64>) -> Exp<T> {
 }
 
 /// The value with no bit set.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// assert_eq!(Interpreter::new().run(unit(zero_bits::<u8>().set_bit(3)))?.value(), 8);
+/// # Ok::<(), acc_core::Error>(())
+/// ```
 #[track_caller]
 pub fn zero_bits<T: Bits>() -> Exp<T> {
     constant(T::ZERO_BITS)
@@ -140,6 +156,13 @@ impl<T: Bits> Exp<T> {
         T::shr_bits(self, k.into_exp())
     }
     /// The bits shifted left by `k`, or right by `-k` if it is negative.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let by = use_(&Vector::from([2i64, -2, -100]));
+    /// assert_eq!(Interpreter::new().run(by.map(|k| constant(-8i32).shift(k)))?.to_vec(), [-32, -2, -1]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn shift(self, k: impl IntoExp<i64>) -> Exp<T> {
         let k = k.into_exp();
@@ -169,7 +192,15 @@ impl<T: Bits> Exp<T> {
     pub fn rotate_right(self, k: impl IntoExp<i64>) -> Exp<T> {
         T::rotl_bits(self, -k.into_exp())
     }
-    /// As [`rotate_left`](Exp::rotate_left) (Accelerate's `rotate`).
+    /// The bits rotated left by `k` modulo the width, or right by `-k` if it is negative: another name of
+    /// [`rotate_left`](Exp::rotate_left) (Accelerate's `rotate`).
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let by = use_(&Vector::from([1i64, -1, 9]));
+    /// assert_eq!(Interpreter::new().run(by.map(|k| constant(0x81u8).rotate(k)))?.to_vec(), [3, 0xC0, 3]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn rotate(self, k: impl IntoExp<i64>) -> Exp<T> {
         self.rotate_left(k)
@@ -223,11 +254,25 @@ impl<T: Bits> Exp<T> {
         prim2(PrimOp::NeP, self & bit::<T>(k), zero_bits::<T>())
     }
     /// Whether the type is signed.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let signed = (constant(1i8).is_signed(), constant(1u8).is_signed());
+    /// assert_eq!(Interpreter::new().run(unit(signed))?.value(), (true, false));
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn is_signed(self) -> Exp<bool> {
         constant(T::SIGNED)
     }
     /// The width of the type in bits, as an `i64`, the type of what shifts are by.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let widths = (constant(1u16).bit_size(), constant(true).bit_size());
+    /// assert_eq!(Interpreter::new().run(unit(widths))?.value(), (16, 1));
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn bit_size(self) -> Exp<i64> {
         constant(T::WIDTH)

@@ -16,6 +16,18 @@ use half::f16;
 /// Types with arithmetic: `+ - * /`, and unary `-`.
 ///
 /// Integers wrap. `/` of integers truncates towards zero; a zero divisor is a fault and `MIN / -1 = MIN`.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// let xs = use_(&Vector::from([i32::MAX, -7]));
+/// assert_eq!(Interpreter::new().run(xs.map(|x| (x + 1, x / 2)))?.to_vec(), [(i32::MIN, i32::MAX / 2), (-6, -3)]);
+///
+/// fn square<T: Num>(x: Exp<T>) -> Exp<T> {
+///     x * x
+/// }
+/// assert_eq!(Interpreter::new().run(use_(&Vector::from([1.5f64])).map(square))?.to_vec(), [2.25]);
+/// # Ok::<(), acc_core::Error>(())
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no arithmetic (`Num`)",
     note = "arithmetic is defined for i8..i64, u8..u64, f16, f32, f64, Complex and Ratio; take tuples apart first: `|(a, b)| a + b`"
@@ -36,6 +48,16 @@ pub trait Num: Elt<Exp = Exp<Self>> + IntoExp<Self> {
 }
 
 /// Numbers with an absolute value and a sign: all but complex numbers of integers.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// fn distance<T: Signed>(x: Exp<T>, y: Exp<T>) -> Exp<T> {
+///     (x - y).abs()
+/// }
+/// let xs = use_(&Vector::from([1i32, 5]));
+/// assert_eq!(Interpreter::new().run(xs.map(|x| distance(x, constant(4))))?.to_vec(), [3, 1]);
+/// # Ok::<(), acc_core::Error>(())
+/// ```
 #[diagnostic::on_unimplemented(message = "`{Self}` has no absolute value and sign (`Signed`)")]
 pub trait Signed: Num {
     /// Absolute value.
@@ -45,6 +67,15 @@ pub trait Signed: Num {
 }
 
 /// Integer types.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// fn half<T: Integral>(x: Exp<T>) -> Exp<T> {
+///     x.div_floor(T::from_i64(2))
+/// }
+/// assert_eq!(Interpreter::new().run(use_(&Vector::from([3i8, -3])).map(half))?.to_vec(), [1, -2]);
+/// # Ok::<(), acc_core::Error>(())
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an integer type (`Integral`)",
     note = "for floats use `.floor()`, `.round()`, `.to::<i64>()`"
@@ -52,6 +83,16 @@ pub trait Signed: Num {
 pub trait Integral: NumScalar + Bits + HasRem {}
 
 /// Numeric scalar types: the source of [`Exp::to`].
+///
+/// ```
+/// use acc_core::prelude::*;
+/// fn mean<T: NumScalar>(x: Exp<T>, y: Exp<T>) -> Exp<f64> {
+///     (x.to::<f64>() + y.to::<f64>()) / 2.0
+/// }
+/// let xs = use_(&Vector::from([200u8, 3]));
+/// assert_eq!(Interpreter::new().run(xs.map(|x| mean(x, constant(100))))?.to_vec(), [150.0, 51.5]);
+/// # Ok::<(), acc_core::Error>(())
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a scalar number (`NumScalar`)",
     note = "scalar numbers are i8..i64, u8..u64, f16, f32 and f64"
@@ -59,6 +100,16 @@ pub trait Integral: NumScalar + Bits + HasRem {}
 pub trait NumScalar: Signed + ScalarElt + ExpOrd + Extremes + FromScalar {}
 
 /// Scalar types with a least and a greatest value.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// fn or_least<T: Extremes>(x: Exp<Option<T>>) -> Exp<T> {
+///     x.unwrap_or(T::LEAST)
+/// }
+/// let xs = use_(&Vector::from([Some(1.5f32), None]));
+/// assert_eq!(Interpreter::new().run(xs.map(or_least))?.to_vec(), [1.5, f32::NEG_INFINITY]);
+/// # Ok::<(), acc_core::Error>(())
+/// ```
 pub trait Extremes: ScalarElt + ExpOrd {
     /// The least value (floats: negative infinity).
     const LEAST: Self;
@@ -67,6 +118,16 @@ pub trait Extremes: ScalarElt + ExpOrd {
 }
 
 /// Types whose division has no remainder: floats, `Complex` of these, `Ratio`.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// fn two_thirds<T: Fractional>(x: Exp<T>) -> Exp<T> {
+///     x * from_rational::<T>(2, 3)
+/// }
+/// let xs = use_(&Vector::from([Ratio::<i64>::new(1, 2)]));
+/// assert_eq!(Interpreter::new().run(xs.map(two_thirds))?.to_vec(), [Ratio::<i64>::new(1, 3)]);
+/// # Ok::<(), acc_core::Error>(())
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no exact division (`Fractional`)",
     note = "cast first: `x.to::<f64>().recip()`"
@@ -76,7 +137,17 @@ pub trait Fractional: Num {
     fn from_ratio(numer: i64, denom: i64) -> Self;
 }
 
-/// `%` exists.
+/// Types with the remainder `%`, which has the sign of the dividend: integers and floats.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// fn last_digit<T: HasRem>(x: Exp<T>) -> Exp<T> {
+///     x % T::from_i64(10)
+/// }
+/// assert_eq!(Interpreter::new().run(use_(&Vector::from([27i64, -27])).map(last_digit))?.to_vec(), [7, -7]);
+/// assert_eq!(Interpreter::new().run(use_(&Vector::from([12.5f64])).map(last_digit))?.to_vec(), [2.5]);
+/// # Ok::<(), acc_core::Error>(())
+/// ```
 #[diagnostic::on_unimplemented(message = "`{Self}` has no remainder (`%`)")]
 pub trait HasRem: NumScalar {
     /// The operation: of integers, with a fault where the divisor is zero; of floats, C's `fmod`.

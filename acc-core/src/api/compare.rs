@@ -7,6 +7,17 @@ use half::f16;
 use std::cmp::Ordering;
 
 /// Types with equality.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// fn one_of<T: ExpEq>(x: Exp<T>, a: Exp<T>, b: Exp<T>) -> Exp<bool> {
+///     x.eq(a) | x.eq(b)
+/// }
+/// let xs = use_(&Vector::from(['a', 'b', 'c']));
+/// let result = Interpreter::new().run(xs.map(|x| one_of(x, constant('a'), constant('c'))))?;
+/// assert_eq!(result.to_vec(), [true, false, true]);
+/// # Ok::<(), acc_core::Error>(())
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be compared (`ExpEq`)",
     note = "equality is defined for numbers, bool, char, Ordering, and tuples, Option and Either of these; compare the parts of structs"
@@ -22,6 +33,17 @@ pub trait ExpEq: Elt {
 }
 
 /// Types with comparisons, `min` and `max`. Tuples are compared lexicographically, the first component first.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// fn in_order<T: ExpOrd>(a: Exp<T>, b: Exp<T>, c: Exp<T>) -> Exp<bool> {
+///     a.le(b) & b.le(c)
+/// }
+/// let pairs = use_(&Vector::from([(1, 'b'), (2, 'b')]));
+/// let between = pairs.map(|x| in_order(constant((1, 'c')), lift(x), constant((2, 'b'))));
+/// assert_eq!(Interpreter::new().run(between)?.to_vec(), [false, true]);
+/// # Ok::<(), acc_core::Error>(())
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be compared (`ExpOrd`)",
     note = "comparisons are defined for numbers, bool, char, Ordering, and tuples, Option and Either of these; compare the parts of structs"

@@ -59,11 +59,25 @@ impl<F: ScalarElt + Num> Exp<Complex<F>> {
     }
 
     /// The real part.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let zs = use_(&Vector::from([Complex::new(3.0f64, 4.0)]));
+    /// assert_eq!(Interpreter::new().run(zs.map(|z| z.re()))?.to_vec(), [3.0]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn re(self) -> Exp<F> {
         self.proj(0)
     }
     /// The imaginary part.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let zs = use_(&Vector::from([Complex::new(3.0f64, 4.0)]));
+    /// assert_eq!(Interpreter::new().run(zs.map(|z| z.im()))?.to_vec(), [4.0]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn im(self) -> Exp<F> {
         self.proj(1)
@@ -140,6 +154,16 @@ impl<F: Part> Num for Complex<F> {
 }
 
 /// Parts of complex numbers with arithmetic: scalar numbers.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// fn square<F: Part>(z: Exp<Complex<F>>) -> Exp<Complex<F>> {
+///     z * z
+/// }
+/// let zs = use_(&Vector::from([Complex::new(1i32, 2)]));
+/// assert_eq!(Interpreter::new().run(zs.map(square))?.to_vec(), [Complex::new(-3, 4)]);
+/// # Ok::<(), acc_core::Error>(())
+/// ```
 pub trait Part: NumScalar {
     /// Both divided by a power of two, so that the greater is near 1; of integers, the same.
     #[doc(hidden)]
@@ -176,14 +200,28 @@ impl<F: Part + FromScalar> FromScalar for Complex<F> {
     }
 }
 
-/// The complex number of this magnitude and phase.
+/// The complex number of this magnitude and phase, in radians.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// let zs = use_(&Vector::from([0.0, std::f64::consts::PI])).map(|phase| mk_polar(2.0, phase));
+/// assert_eq!(Interpreter::new().run(zs.map(|z| z.re()))?.to_vec(), [2.0, -2.0]);
+/// # Ok::<(), acc_core::Error>(())
+/// ```
 #[track_caller]
 pub fn mk_polar<F: Floating + ScalarElt>(magnitude: impl IntoExp<F>, phase: impl IntoExp<F>) -> Exp<Complex<F>> {
     let (r, phase) = (magnitude.into_exp(), phase.into_exp());
     complex(F::mul(r, phase.cos()), F::mul(r, phase.sin()))
 }
 
-/// The complex number of magnitude 1 and this phase.
+/// The complex number of magnitude 1 and this phase, in radians: its cosine and its sine.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// let zs = use_(&Vector::from([0.0, std::f64::consts::PI])).map(|phase| cis(phase));
+/// assert_eq!(Interpreter::new().run(zs.map(|z| z.re()))?.to_vec(), [1.0, -1.0]);
+/// # Ok::<(), acc_core::Error>(())
+/// ```
 #[track_caller]
 pub fn cis<F: Floating + ScalarElt>(phase: impl IntoExp<F>) -> Exp<Complex<F>> {
     let phase = phase.into_exp();
@@ -209,6 +247,13 @@ impl<F: RealFloat> Exp<Complex<F>> {
         choose(infinite, constant(F::from_f64(f64::INFINITY)), scaled)
     }
     /// The absolute value as the root of the sum of squares, which may be out of range (Accelerate's `magnitude'`).
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let zs = use_(&Vector::from([Complex::new(3.0f64, 4.0), Complex::new(3e200, 0.0)]));
+    /// assert_eq!(Interpreter::new().run(zs.map(|z| z.magnitude_unscaled()))?.to_vec(), [5.0, f64::INFINITY]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn magnitude_unscaled(self) -> Exp<F> {
         self.norm_sqr().sqrt()
@@ -226,7 +271,15 @@ impl<F: RealFloat> Exp<Complex<F>> {
         let (x, y, zero) = (self.re(), self.im(), F::from_i64(0));
         choose(x.eq(zero) & y.eq(zero), constant(zero), y.atan2(x))
     }
-    /// Magnitude and phase.
+    /// Magnitude and phase: [`magnitude`](Exp::magnitude) and [`phase`](Exp::phase).
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let zs = use_(&Vector::from([Complex::new(0.0f64, 2.0), Complex::new(0.0, 0.0)]));
+    /// let result = Interpreter::new().run(zs.map(|z| z.polar()))?;
+    /// assert_eq!(result.to_vec(), [(2.0, std::f64::consts::FRAC_PI_2), (0.0, 0.0)]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn polar(self) -> (Exp<F>, Exp<F>) {
         (self.magnitude(), self.phase())

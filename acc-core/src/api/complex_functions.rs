@@ -30,7 +30,16 @@ pub enum Function {
 
 type C<F> = Exp<Complex<F>>;
 
-/// Parts of complex numbers that have functions.
+/// Parts of complex numbers that have the elementary functions: floats.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// fn root<F: ComplexPart>(x: Exp<F>) -> Exp<Complex<F>> {
+///     complex(x, F::from_i64(0)).sqrt()
+/// }
+/// assert_eq!(Interpreter::new().run(use_(&Vector::from([-4.0f64])).map(root))?.to_vec(), [Complex::new(0.0, 2.0)]);
+/// # Ok::<(), acc_core::Error>(())
+/// ```
 pub trait ComplexPart: RealFloat + Part {
     /// Applies a function.
     fn apply(function: Function, z: C<Self>) -> C<Self>;

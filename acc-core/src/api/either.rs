@@ -60,6 +60,13 @@ impl<A: Elt, B: Elt> SumElt for Either<A, B> {
 }
 
 /// `Left(a)`.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// let xs = use_(&Vector::from([1, 2]));
+/// assert_eq!(Interpreter::new().run(xs.map(|x| left::<i32, bool>(x)))?.to_vec(), [Either::Left(1), Either::Left(2)]);
+/// # Ok::<(), acc_core::Error>(())
+/// ```
 #[track_caller]
 pub fn left<A: Elt, B: Elt>(a: impl IntoExp<A>) -> Exp<Either<A, B>> {
     let a = a.into_exp();
@@ -67,6 +74,14 @@ pub fn left<A: Elt, B: Elt>(a: impl IntoExp<A>) -> Exp<Either<A, B>> {
 }
 
 /// `Right(b)`.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// let xs = use_(&Vector::from([1i32, -1]));
+/// let signs = xs.map(|x| x.gt(0).then_else(left::<i32, char>(x), right::<i32, char>('-')));
+/// assert_eq!(Interpreter::new().run(signs)?.to_vec(), [Either::Left(1), Either::Right('-')]);
+/// # Ok::<(), acc_core::Error>(())
+/// ```
 #[track_caller]
 pub fn right<A: Elt, B: Elt>(b: impl IntoExp<B>) -> Exp<Either<A, B>> {
     let b = b.into_exp();
@@ -75,26 +90,62 @@ pub fn right<A: Elt, B: Elt>(b: impl IntoExp<B>) -> Exp<Either<A, B>> {
 
 impl<A: Elt, B: Elt> Exp<Either<A, B>> {
     /// Whether it is a `Left`.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([Either::Left(1), Either::Right('a')]));
+    /// assert_eq!(Interpreter::new().run(xs.map(|x| x.is_left()))?.to_vec(), [true, false]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn is_left(self) -> Exp<bool> {
         self.proj::<u8>(0).eq(0)
     }
     /// Whether it is a `Right`.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([Either::Left(1), Either::Right('a')]));
+    /// assert_eq!(Interpreter::new().run(xs.map(|x| x.is_right()))?.to_vec(), [false, true]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn is_right(self) -> Exp<bool> {
         self.proj::<u8>(0).ne(0)
     }
     /// The left value; unspecified, and no fault, where it is a `Right`.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([Either::Left(1), Either::Right('a')]));
+    /// assert_eq!(Interpreter::new().run(xs.map(|x| cond(x.is_left(), x.from_left(), -1)))?.to_vec(), [1, -1]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn from_left(self) -> A::Exp {
         self.proj::<A>(1).unlift()
     }
     /// The right value; unspecified, and no fault, where it is a `Left`.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([Either::Left(1), Either::Right('a')]));
+    /// assert_eq!(Interpreter::new().run(xs.map(|x| cond(x.is_right(), x.from_right(), '-')))?.to_vec(), ['-', 'a']);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn from_right(self) -> B::Exp {
         self.proj::<B>(2).unlift()
     }
     /// `f` of the left value or `g` of the right one; only one of the two is evaluated.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([Either::Left(3), Either::Right(true), Either::Right(false)]));
+    /// let numbers = xs.map(|x| x.either(|n| n * 10, |yes: Exp<bool>| yes.to_num::<i32>()));
+    /// assert_eq!(Interpreter::new().run(numbers)?.to_vec(), [30, 1, 0]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn either<R: Elt, X: IntoExp<R>, Y: IntoExp<R>>(
         self,
@@ -105,16 +156,40 @@ impl<A: Elt, B: Elt> Exp<Either<A, B>> {
         self.is_left().then_else(l, r)
     }
     /// `f` of a right value; a left one stays.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([Either::Left('a'), Either::Right(2)]));
+    /// let result = Interpreter::new().run(xs.map(|x| x.map(|n| n * 10)))?;
+    /// assert_eq!(result.to_vec(), [Either::Left('a'), Either::Right(20)]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn map<R: Elt, X: IntoExp<R>>(self, f: impl FnOnce(B::Exp) -> X) -> Exp<Either<A, R>> {
         self.and_then(|b| right::<A, R>(f(b)))
     }
     /// What `f` makes of a right value; a left one stays.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([Either::Left('a'), Either::Right(2i32), Either::Right(0)]));
+    /// let tens = xs.map(|x| x.and_then(|n| cond(n.eq(0), left::<char, i32>('0'), right::<char, i32>(10 / n))));
+    /// assert_eq!(Interpreter::new().run(tens)?.to_vec(), [Either::Left('a'), Either::Right(5), Either::Left('0')]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn and_then<R: Elt, X: IntoExp<Either<A, R>>>(self, f: impl FnOnce(B::Exp) -> X) -> Exp<Either<A, R>> {
         self.either(|a| left::<A, R>(a.into_exp()), f)
     }
     /// `other` where it is a `Right`, which is dropped; a left one stays.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([Either::Left('a'), Either::Right(2)]));
+    /// let ys = xs.map(|x| x.and(right::<char, bool>(true)));
+    /// assert_eq!(Interpreter::new().run(ys)?.to_vec(), [Either::Left('a'), Either::Right(true)]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn and<R: Elt>(self, other: impl IntoExp<Either<A, R>>) -> Exp<Either<A, R>> {
         self.and_then(|_| other)

@@ -128,6 +128,14 @@ macro_rules! zips {
     ($n:literal $zip_with:ident $izip_with:ident $zip:ident; $($X:ident $x:ident $i:tt $j:tt),*) => {
         impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
             #[doc = concat!("Applies a function to the elements of ", $n, " arrays at each index of the intersection of their shapes.")]
+            ///
+            /// ```
+            /// use acc_core::prelude::*;
+            #[doc = concat!("let [x", $(", ", stringify!($x),)* "] = [0", $(", ", $i,)* "].map(|n| use_(&Vector::from([n, -n])));")]
+            #[doc = concat!("let sums = x.", stringify!($zip_with), "(", $("&", stringify!($x), ", ",)* "|x", $(", ", stringify!($x),)* "| x", $(" + ", stringify!($x),)* ");")]
+            #[doc = concat!("assert_eq!(Interpreter::new().run(sums)?.to_vec(), [0", $(" + ", $i,)* ", 0", $(" - ", $i,)* "]);")]
+            /// # Ok::<(), acc_core::Error>(())
+            /// ```
             #[track_caller]
             #[allow(clippy::too_many_arguments)]
             pub fn $zip_with<$($X: Elt,)* Z: Elt, R: IntoExp<Z>>(
@@ -143,6 +151,14 @@ macro_rules! zips {
             }
 
             #[doc = concat!("Applies a function to the index and the elements of ", $n, " arrays, on the intersection of their shapes.")]
+            ///
+            /// ```
+            /// use acc_core::prelude::*;
+            #[doc = concat!("let [x", $(", ", stringify!($x),)* "] = [0i64", $(", ", $i,)* "].map(|n| use_(&Vector::from([n, -n])));")]
+            #[doc = concat!("let sums = x.", stringify!($izip_with), "(", $("&", stringify!($x), ", ",)* "|i, x", $(", ", stringify!($x),)* "| i + x", $(" + ", stringify!($x),)* ");")]
+            #[doc = concat!("assert_eq!(Interpreter::new().run(sums)?.to_vec(), [0", $(" + ", $i,)* ", 1", $(" - ", $i,)* "]);")]
+            /// # Ok::<(), acc_core::Error>(())
+            /// ```
             #[track_caller]
             #[allow(clippy::too_many_arguments)]
             pub fn $izip_with<$($X: Elt,)* Z: Elt, R: IntoExp<Z>>(
@@ -159,6 +175,14 @@ macro_rules! zips {
             }
 
             #[doc = concat!("The tuples of the elements of ", $n, " arrays, on the intersection of their shapes.")]
+            ///
+            /// ```
+            /// use acc_core::prelude::*;
+            #[doc = concat!("let [x", $(", ", stringify!($x),)* "] = [0", $(", ", $i,)* "].map(|n| use_(&Vector::from([n, -n])));")]
+            #[doc = concat!("let tuples = x.", stringify!($zip), "(", $("&", stringify!($x), ", ",)* ");")]
+            #[doc = concat!("assert_eq!(Interpreter::new().run(tuples)?.to_vec(), [(0", $(", ", $i,)* "), (0", $(", -", $i,)* ")]);")]
+            /// # Ok::<(), acc_core::Error>(())
+            /// ```
             #[track_caller]
             #[allow(clippy::too_many_arguments)]
             pub fn $zip<$($X: Elt),*>(&self, $($x: impl IntoAcc<Array<Sh, $X>>),*) -> Acc<Array<Sh, (E, $($X),*)>> {
@@ -179,6 +203,14 @@ macro_rules! unzips {
     ($($unzip:ident: $($A:ident $i:tt),*;)*) => { $(
         impl<Sh: Shape, $($A: Elt),*> Acc<Array<Sh, ($($A,)*)>> {
             /// The components as arrays of their own.
+            ///
+            /// ```
+            /// use acc_core::prelude::*;
+            #[doc = concat!("let tuples = use_(&Vector::from([", stringify!(($($i),*)), "; 5]));")]
+            #[doc = concat!("let components = Interpreter::new().run(tuples.", stringify!($unzip), "())?;")]
+            /// assert_eq!((components.0.to_vec(), components.1.to_vec()), (vec![0; 5], vec![1; 5]));
+            /// # Ok::<(), acc_core::Error>(())
+            /// ```
             #[track_caller]
             pub fn $unzip(&self) -> ($(Acc<Array<Sh, $A>>,)*) {
                 ($(self.map(|t| t.$i),)*)

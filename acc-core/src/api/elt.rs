@@ -6,6 +6,17 @@ use half::f16;
 
 /// Types that may be array elements and scalar values: `i8` to `i64`, `u8` to `u64`, `f16`, `f32`, `f64`, `bool`, `char`, `()`,
 /// tuples, `Option`, `Either`, `Ordering`, `Complex`, `Simd`, and structs and enums with `#[derive(Elt)]`.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// #[derive(Elt, Clone, Debug, PartialEq)]
+/// struct Point { x: f32, y: f32 }
+///
+/// let points = use_(&Vector::from([Point { x: 1.0, y: 2.0 }]));
+/// let mirrored = points.map(|p| PointExp { x: -p.x, ..p });
+/// assert_eq!(Interpreter::new().run(mirrored)?.to_vec(), [Point { x: -1.0, y: 2.0 }]);
+/// # Ok::<(), acc_core::Error>(())
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an array element",
     label = "not an element type (`Elt`)",
@@ -24,10 +35,29 @@ pub trait Elt: Clone + 'static {
     fn read(leaves: &mut dyn FnMut() -> Lit) -> Self;
 }
 
-/// What closures over elements of type `T` receive.
+/// What closures over elements of type `T` receive: `ExpOf<(i32, bool)>` is `(Exp<i32>, Exp<bool>)`.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// fn negated_if((x, negative): ExpOf<(i32, bool)>) -> Exp<i32> {
+///     cond(negative, -x, x)
+/// }
+/// let xs = use_(&Vector::from([(1, true), (2, false)]));
+/// assert_eq!(Interpreter::new().run(xs.map(negated_if))?.to_vec(), [-1, 2]);
+/// # Ok::<(), acc_core::Error>(())
+/// ```
 pub type ExpOf<T> = <T as Elt>::Exp;
 
-/// Element types of a single column.
+/// Element types of a single column: numbers, `bool` and `char`.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// fn maximum_of<T: ScalarElt + ExpOrd>(values: Vec<T>) -> Acc<Scalar<T>> {
+///     use_(&Vector::from(values)).fold1(|a, b| a.max(b))
+/// }
+/// assert_eq!(Interpreter::new().run(maximum_of(vec!['a', 'c', 'b']))?.value(), 'c');
+/// # Ok::<(), acc_core::Error>(())
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an element type of a single column",
     label = "not i8..i64, u8..u64, f16, f32, f64, `bool` or `char`",

@@ -14,6 +14,16 @@ use std::marker::PhantomData;
 /// One that is made outside of every closure, such as `xs.length()` or `xs.sum().the()`, is valid until the second program
 /// after its last use is run, and as long as the array that it reads is held elsewhere: then it costs no memory. After that it
 /// gives [`BuildError::StaleExp`](crate::BuildError::StaleExp).
+///
+/// ```
+/// use acc_core::prelude::*;
+/// fn norm(x: Exp<f32>, y: Exp<f32>) -> Exp<f32> {
+///     (x * x + y * y).sqrt()
+/// }
+/// let points = use_(&Vector::from([(3.0f32, 4.0f32)]));
+/// assert_eq!(Interpreter::new().run(points.map(|(x, y)| norm(x, y)))?.to_vec(), [5.0]);
+/// # Ok::<(), acc_core::Error>(())
+/// ```
 pub struct Exp<T: ?Sized> {
     pub(crate) r: ExpRef,
     // A raw pointer makes it `!Send`: handles belong to the builder of one thread.
@@ -39,6 +49,17 @@ impl<T: Elt> Exp<T> {
     }
 
     /// Splits a compound expression into its parts: `(Exp<A>, Exp<B>)` for a pair.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([1i32, 2]));
+    /// let ys = xs.map(|x| {
+    ///     let (n, negative) = lift((x * 2, x.lt(2))).unlift();
+    ///     cond(negative, -n, n)
+    /// });
+    /// assert_eq!(Interpreter::new().run(ys)?.to_vec(), [-2, 4]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn unlift(self) -> T::Exp {
         T::unlift(self)
@@ -52,11 +73,25 @@ impl<T: Elt> Exp<T> {
 
 impl<A: Elt, B: Elt> Exp<(A, B)> {
     /// The first component of a pair.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([1i32, 2]));
+    /// assert_eq!(Interpreter::new().run(xs.map(|x| lift((x * 2, x.lt(2))).fst()))?.to_vec(), [2, 4]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn fst(self) -> A::Exp {
         self.proj::<A>(0).unlift()
     }
     /// The second component of a pair.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([1i32, 2]));
+    /// assert_eq!(Interpreter::new().run(xs.map(|x| lift((x * 2, x.lt(2))).snd()))?.to_vec(), [true, false]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn snd(self) -> B::Exp {
         self.proj::<B>(1).unlift()
@@ -67,6 +102,16 @@ impl<A: Elt, B: Elt> Exp<(A, B)> {
 /// `Some(x)`, a rank-0 array program.
 ///
 /// Every implementing type implements it for exactly one `T`, which keeps inference working in both directions.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// fn half(x: impl IntoExp<f32>) -> Exp<f32> {
+///     x.into_exp() / 2.0
+/// }
+/// let xs = use_(&Vector::from([3.0]));
+/// assert_eq!(Interpreter::new().run(xs.map(|x| (half(x), half(1.0), half(xs.sum()))))?.to_vec(), [(1.5, 0.5, 1.5)]);
+/// # Ok::<(), acc_core::Error>(())
+/// ```
 #[diagnostic::on_unimplemented(
     message = "expected a scalar expression of type `Exp<{T}>`, found `{Self}`",
     label = "not usable as `Exp<{T}>`",
@@ -94,12 +139,26 @@ impl<T: Elt + IntoExp<T>> From<T> for Exp<T> {
 }
 
 /// Turns a constant, or a tuple of constants and expressions, into one expression.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// let xs = use_(&Vector::from([1i32, 2, 3]));
+/// assert_eq!(Interpreter::new().run(xs.map(|x| lift((x, 5)).lt((2, x))))?.to_vec(), [true, false, false]);
+/// # Ok::<(), acc_core::Error>(())
+/// ```
 #[track_caller]
 pub fn lift<T: Elt>(x: impl IntoExp<T>) -> Exp<T> {
     x.into_exp()
 }
 
-/// A constant expression.
+/// A constant expression, of any element type: for methods of expressions, where a plain value is not one.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// let xs = use_(&Vector::from([0.0f64, 3.0]));
+/// assert_eq!(Interpreter::new().run(xs.map(|x| constant(2.0).powf(x)))?.to_vec(), [1.0, 8.0]);
+/// # Ok::<(), acc_core::Error>(())
+/// ```
 #[track_caller]
 pub fn constant<T: Elt>(x: T) -> Exp<T> {
     let loc = Loc::caller();
@@ -110,6 +169,12 @@ pub fn constant<T: Elt>(x: T) -> Exp<T> {
 }
 
 /// An expression without a particular value, for what is overwritten before it is read: zero, on every executor.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// assert_eq!(Interpreter::new().run(unit(undef::<(i32, bool)>()))?.value(), (0, false));
+/// # Ok::<(), acc_core::Error>(())
+/// ```
 #[track_caller]
 pub fn undef<T: Elt>() -> Exp<T> {
     Exp::raw(build::zero(&T::ty(), &Loc::caller()))
@@ -117,6 +182,14 @@ pub fn undef<T: Elt>() -> Exp<T> {
 
 /// The same scalars read as another type with the same scalar leaves: `Sum<f32>` as `f32`, `((A, B), C)` as
 /// `(A, B, C)`. Types with other leaves are an error when the program is run or compiled.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// let xs = use_(&Vector::from([((1, 2.5), true)]));
+/// let flat = xs.map(|x| coerce::<((i32, f64), bool), (i32, f64, bool)>(x));
+/// assert_eq!(Interpreter::new().run(flat)?.to_vec(), [(1, 2.5, true)]);
+/// # Ok::<(), acc_core::Error>(())
+/// ```
 #[track_caller]
 pub fn coerce<A: Elt, B: Elt>(x: impl IntoExp<A>) -> B::Exp {
     let loc = Loc::caller();

@@ -140,6 +140,14 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, Option<E>>> {
 
 impl<Sh: Shape, A: Elt, B: Elt> Acc<Array<Sh, Either<A, B>>> {
     /// The values of the `Left`s, in row-major order, and how many there are in each row.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([Either::Left(1), Either::Right(true), Either::Left(3)]));
+    /// let (lefts, count) = Interpreter::new().run(xs.lefts())?;
+    /// assert_eq!((lefts.to_vec(), count.value()), (vec![1, 3], 2));
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn lefts<In: Shape>(&self) -> (Acc<Vector<A>>, Acc<Array<In, i64>>)
     where
@@ -152,6 +160,14 @@ impl<Sh: Shape, A: Elt, B: Elt> Acc<Array<Sh, Either<A, B>>> {
     }
 
     /// The values of the `Right`s, in row-major order, and how many there are in each row.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Matrix::from([[Either::Left(1), Either::Right('a')], [Either::Left(2), Either::Left(3)]]));
+    /// let (rights, counts) = Interpreter::new().run(xs.rights())?;
+    /// assert_eq!((rights.to_vec(), counts.to_vec()), (vec!['a'], vec![1, 0]));
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn rights<In: Shape>(&self) -> (Acc<Vector<B>>, Acc<Array<In, i64>>)
     where

@@ -54,6 +54,13 @@ pub fn awhile<A: Arrays, C: IntoTest, R: IntoAcc<A>>(
 }
 
 /// Conditions of [`awhile`]: `Exp<bool>` or `Acc<Scalar<bool>>`.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// let doubled = awhile(use_(&Vector::from([1i32, 30])), |xs| xs.any(|x| x.lt(10)), |xs| xs.map(|x| x * 2));
+/// assert_eq!(Interpreter::new().run(doubled)?.to_vec(), [16, 480]);
+/// # Ok::<(), acc_core::Error>(())
+/// ```
 #[diagnostic::on_unimplemented(
     message = "the condition of `awhile` is `Exp<bool>` or `Acc<Scalar<bool>>`, not `{Self}`"
 )]

@@ -39,6 +39,13 @@ impl<I: Elt, O: Elt, W> Clone for Fold<I, O, W> {
 
 impl<I: Elt, O: Elt, W: Monoid> Fold<I, O, W> {
     /// `tally` takes an element into the monoid, `summary` the combination of all of them to the result.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let squares = Fold::new(|x: Exp<f64>| sum_(x * x), |s: Exp<Sum<f64>>| s.get_sum());
+    /// assert_eq!(Interpreter::new().run(use_(&Vector::from([3.0, 4.0])).run_fold(&squares))?.value(), 25.0);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     pub fn new<S: IntoExp<W>, R: IntoExp<O>>(
         tally: impl Fn(I::Exp) -> S + 'static,
         summary: impl Fn(W::Exp) -> R + 'static,
@@ -46,13 +53,30 @@ impl<I: Elt, O: Elt, W: Monoid> Fold<I, O, W> {
         Fold { tally: Rc::new(move |x| tally(x).into_exp()), summary: Rc::new(move |w| summary(w.unlift()).into_exp()) }
     }
 
-    /// A function of the result.
+    /// The reduction whose result is `f` of this one's.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let squares = Fold::new(|x: Exp<f64>| sum_(x * x), |s: Exp<Sum<f64>>| s.get_sum());
+    /// let norm = squares.map(|s| s.sqrt());
+    /// assert_eq!(Interpreter::new().run(use_(&Vector::from([3.0, 4.0])).run_fold(&norm))?.value(), 5.0);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     pub fn map<P: Elt, R: IntoExp<P>>(&self, f: impl Fn(O::Exp) -> R + 'static) -> Fold<I, P, W> {
         let summary = self.summary.clone();
         Fold { tally: self.tally.clone(), summary: Rc::new(move |w| f(summary(w).unlift()).into_exp()) }
     }
 
-    /// A function of the results of two reductions.
+    /// Two reductions as one, whose result is `f` of both results.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let least = Fold::new(|x: Exp<i32>| min_(x), |m: Exp<Min<i32>>| m.get_min());
+    /// let greatest = Fold::new(|x: Exp<i32>| max_(x), |m: Exp<Max<i32>>| m.get_max());
+    /// let range = least.zip_with(&greatest, |a, b| b - a);
+    /// assert_eq!(Interpreter::new().run(use_(&Vector::from([3, 7, 4])).run_fold(&range))?.value(), 4);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     pub fn zip_with<O2: Elt, W2: Monoid, P: Elt, R: IntoExp<P>>(
         &self,
         other: &Fold<I, O2, W2>,
@@ -71,7 +95,16 @@ impl<I: Elt, O: Elt, W: Monoid> Fold<I, O, W> {
         }
     }
 
-    /// The results of two reductions.
+    /// Two reductions as one, whose result is the pair of both results.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let least = Fold::new(|x: Exp<i32>| min_(x), |m: Exp<Min<i32>>| m.get_min());
+    /// let greatest = Fold::new(|x: Exp<i32>| max_(x), |m: Exp<Max<i32>>| m.get_max());
+    /// let extremes = use_(&Vector::from([3, 7, 4])).run_fold(&least.zip(&greatest));
+    /// assert_eq!(Interpreter::new().run(extremes)?.value(), (3, 7));
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     pub fn zip<O2: Elt, W2: Monoid>(&self, other: &Fold<I, O2, W2>) -> Fold<I, (O, O2), (W, W2)> {
         self.zip_with(other, |a, b| (a, b))
     }
@@ -104,7 +137,15 @@ impl<I: Elt, O: Num, W: Monoid> ops::Neg for Fold<I, O, W> {
 }
 
 impl<Sh: Shape, I: Elt> Acc<Array<Sh, I>> {
-    /// Reduces the innermost dimension, in one traversal.
+    /// Reduces the innermost dimension, in one traversal; a row without elements gives the summary of the neutral element.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let sum = Fold::new(|x: Exp<i32>| sum_(x), |s: Exp<Sum<i32>>| s.get_sum());
+    /// assert_eq!(Interpreter::new().run(use_(&Matrix::from([[1, 2], [3, 4]])).run_fold(&sum))?.to_vec(), [3, 7]);
+    /// assert_eq!(Interpreter::new().run(use_(&Vector::from([0i32; 0])).run_fold(&sum))?.value(), 0);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn run_fold<O: Elt, W: Monoid, In: Shape>(&self, fold: &Fold<I, O, W>) -> Acc<Array<In, O>>
     where

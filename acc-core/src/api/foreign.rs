@@ -13,10 +13,29 @@ use smallvec::SmallVec;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-/// What a foreign function fails with.
+/// What a foreign function fails with: any error, or a text.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// fn checked_sum(xs: Vector<i32>) -> Result<Scalar<i32>, ForeignError> {
+///     let sum = xs.iter().try_fold(0i32, |sum, x| sum.checked_add(x)).ok_or("the sum is too large")?;
+///     Ok(Scalar::scalar(sum))
+/// }
+/// assert_eq!(checked_sum(Vector::from([i32::MAX, 1])).unwrap_err().to_string(), "the sum is too large");
+/// let checked = ForeignAcc::new("doc.checked_sum", checked_sum);
+/// assert_eq!(Interpreter::new().run(foreign_acc(&checked, |xs| xs.sum(), &Vector::from([1, 2])))?.value(), 3);
+/// # Ok::<(), acc_core::Error>(())
+/// ```
 pub type ForeignError = Box<dyn std::error::Error + Send + Sync>;
 
 /// A host function from arrays `A` to arrays `B` that programs may call: see [`foreign_acc`].
+///
+/// ```
+/// use acc_core::prelude::*;
+/// let sum = ForeignAcc::new("doc.sum", |xs: Vector<i32>| Ok(Scalar::scalar(xs.iter().sum::<i32>())));
+/// assert_eq!(Interpreter::new().run(foreign_acc(&sum, |xs| xs.sum(), &Vector::from([1, 2])))?.value(), 3);
+/// # Ok::<(), acc_core::Error>(())
+/// ```
 pub struct ForeignAcc<A, B> {
     name: Arc<str>,
     _type: PhantomData<fn(A) -> B>,
@@ -30,6 +49,17 @@ impl<A: Arrays, B: Arrays> ForeignAcc<A, B> {
     /// Defines a function under a name, for the whole process; a second one of the same name replaces the first. It
     /// must give the same result as the fallback of its calls, up to rounding. It may fail with any error, or with a text
     /// (`Err("..".into())`): the run then ends with [`Error::Foreign`](crate::Error::Foreign).
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let largest = ForeignAcc::new("doc.largest", |xs: Vector<i32>| match xs.iter().max() {
+    ///     Some(x) => Ok(Scalar::scalar(x)),
+    ///     None => Err("there are no elements".into()),
+    /// });
+    /// let x = foreign_acc(&largest, |xs| xs.maximum(), &Vector::from([3, 1, 4]));
+    /// assert_eq!(Interpreter::new().run(x)?.value(), 4);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     pub fn new(name: &str, f: impl Fn(A) -> Result<B, ForeignError> + Send + Sync + 'static) -> Self {
         let fun = move |args: &[crate::data::ArrayData]| {
             let args = A::from_parts(&mut args.iter().cloned()).map_err(Cause::new)?;
@@ -81,6 +111,14 @@ pub fn foreign_acc<A: Arrays, B: Arrays, R: IntoAcc<B>>(
 }
 
 /// A host function from `A` to `B` that scalar code may call: see [`foreign_exp`].
+///
+/// ```
+/// use acc_core::prelude::*;
+/// let cube = ForeignExp::new("doc.cube", |x: i64| x.wrapping_pow(3));
+/// let cubes = use_(&Vector::from([2i64, 3])).map(|x| foreign_exp(&cube, |x| x * x * x, x));
+/// assert_eq!(Interpreter::new().run(cubes)?.to_vec(), [8, 27]);
+/// # Ok::<(), acc_core::Error>(())
+/// ```
 pub struct ForeignExp<A, B> {
     name: Arc<str>,
     _type: PhantomData<fn(A) -> B>,
@@ -89,6 +127,15 @@ pub struct ForeignExp<A, B> {
 impl<A: Elt, B: Elt> ForeignExp<A, B> {
     /// Defines a function under a name, for the whole process; a second one of the same name replaces the first. It
     /// must give the same result as the fallback of its calls, up to rounding.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let hypot = ForeignExp::new("doc.hypot", |(x, y): (f64, f64)| x.hypot(y));
+    /// let xs = use_(&Vector::from([3.0]));
+    /// let ys = xs.map(|x| foreign_exp(&hypot, |(x, y)| (x * x + y * y).sqrt(), (x, 4.0)));
+    /// assert_eq!(Interpreter::new().run(ys)?.to_vec(), [5.0]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     pub fn new(name: &str, f: impl Fn(A) -> B + Send + Sync + 'static) -> Self {
         let zeros = A::ty().leaves();
         let fun = move |args: &[crate::data::Lit]| {
@@ -130,6 +177,18 @@ pub fn foreign_exp<A: Elt, B: Elt, R: IntoExp<B>>(
 
 impl<A: Arrays> Acc<A> {
     /// These arrays, with a message when they are evaluated, and only if they are: see [`trace`](crate::trace).
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// # use std::sync::{Arc, Mutex};
+    /// # let heard = Arc::new(Mutex::new(Vec::new()));
+    /// # let sink = Arc::clone(&heard);
+    /// # acc_core::trace::set_sink(Some(Arc::new(move |message: &str| sink.lock().unwrap().push(message.to_string()))));
+    /// let (xs, ys) = (use_(&Vector::from([1, 2])).atrace("left"), use_(&Vector::from([3])).atrace("right"));
+    /// assert_eq!(Interpreter::new().run(acond(true, xs, ys))?.to_vec(), [1, 2]); // Prints "left" alone.
+    /// # assert_eq!(*heard.lock().unwrap(), ["left"]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn atrace(&self, message: &str) -> Acc<A> {
         let loc = Loc::caller();
@@ -138,18 +197,56 @@ impl<A: Arrays> Acc<A> {
     }
 
     /// These arrays, with a message that shows `shown` when these are evaluated.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// # use std::sync::{Arc, Mutex};
+    /// # let heard = Arc::new(Mutex::new(Vec::new()));
+    /// # let sink = Arc::clone(&heard);
+    /// # acc_core::trace::set_sink(Some(Arc::new(move |message: &str| sink.lock().unwrap().push(message.to_string()))));
+    /// let xs = use_(&Vector::from([1, 2]));
+    /// let sum = xs.sum().atrace_array("the sum of", &xs);
+    /// assert_eq!(Interpreter::new().run(sum)?.value(), 3); // Prints "the sum of: [1, 2]".
+    /// # assert!(heard.lock().unwrap()[0].starts_with("the sum of: "));
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn atrace_array<B: Arrays>(&self, message: &str, shown: impl IntoAcc<B>) -> Acc<A> {
         traced(message, shown.into_acc().node, self, Loc::caller())
     }
 
     /// These arrays, with a message that shows them when they are evaluated.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// # use std::sync::{Arc, Mutex};
+    /// # let heard = Arc::new(Mutex::new(Vec::new()));
+    /// # let sink = Arc::clone(&heard);
+    /// # acc_core::trace::set_sink(Some(Arc::new(move |message: &str| sink.lock().unwrap().push(message.to_string()))));
+    /// let squares = use_(&Vector::from([1, 2])).map(|x| x * x).atrace_id("squares");
+    /// assert_eq!(Interpreter::new().run(squares.sum())?.value(), 5); // Prints "squares: [1, 4]".
+    /// # assert!(heard.lock().unwrap()[0].starts_with("squares: "));
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn atrace_id(&self, message: &str) -> Acc<A> {
         traced(message, self.node.clone(), self, Loc::caller())
     }
 
     /// These arrays, with a message that shows the value of `shown` when they are evaluated.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// # use std::sync::{Arc, Mutex};
+    /// # let heard = Arc::new(Mutex::new(Vec::new()));
+    /// # let sink = Arc::clone(&heard);
+    /// # acc_core::trace::set_sink(Some(Arc::new(move |message: &str| sink.lock().unwrap().push(message.to_string()))));
+    /// let xs = use_(&Vector::from([1, 2]));
+    /// let sum = xs.sum().atrace_exp("elements", xs.length());
+    /// assert_eq!(Interpreter::new().run(sum)?.value(), 3); // Prints "elements: 2".
+    /// # assert!(heard.lock().unwrap()[0].starts_with("elements: "));
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn atrace_exp<E: Elt>(&self, message: &str, shown: impl IntoExp<E>) -> Acc<A> {
         traced(message, unit(shown).node, self, Loc::caller())
@@ -167,6 +264,13 @@ fn traced<A: Arrays>(message: &str, shown: AccRef, of: &Acc<A>, loc: Loc) -> Acc
 
 impl<A: Arrays> Acc<A> {
     /// The same arrays, stored: what comes after is not fused with what comes before. The result is the same.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let stored = use_(&Vector::from([1, 2])).map(|x| x + 1).compute();
+    /// assert_eq!(Interpreter::new().run(stored.map(|x| x * x))?.to_vec(), [4, 9]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn compute(&self) -> Acc<A> {
         Acc::new(AccOp::Compute(self.node.clone()), Loc::caller())

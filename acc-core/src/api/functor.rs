@@ -8,6 +8,16 @@ use either::Either;
 use num_complex::Complex;
 
 /// Element types that contain values of another type, which may become values of type `B`.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// fn doubled<F: Functor<i32, Item = i32>>(x: Exp<F>) -> Exp<F::Of> {
+///     x.fmap(|x| x * 2)
+/// }
+/// let xs = use_(&Vector::from([Some(1), None]));
+/// assert_eq!(Interpreter::new().run(xs.map(doubled))?.to_vec(), [Some(2), None]);
+/// # Ok::<(), acc_core::Error>(())
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a container that can hold `{B}` (`Functor`)",
     note = "containers are Option, Either, Complex, Sum, Product, Min and Max; the latter five hold numbers alone"
@@ -23,6 +33,15 @@ pub trait Functor<B: Elt>: Elt {
 
 impl<F: Elt> Exp<F> {
     /// Applies a function to what the container holds, where it holds something.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([Some(1), None]));
+    /// assert_eq!(Interpreter::new().run(xs.map(|x| x.fmap(|n| n + 1)))?.to_vec(), [Some(2), None]);
+    /// let zs = use_(&Vector::from([Complex::new(1.0, 2.0)]));
+    /// assert_eq!(Interpreter::new().run(zs.map(|z| z.fmap(|part| part * 10.0)))?.to_vec(), [Complex::new(10.0, 20.0)]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn fmap<B: Elt, R: IntoExp<B>>(self, mut f: impl FnMut(<F::Item as Elt>::Exp) -> R) -> Exp<F::Of>
     where
@@ -31,6 +50,13 @@ impl<F: Elt> Exp<F> {
         F::fmap(self, |x| f(x).into_exp())
     }
     /// The container with its contents replaced (Accelerate's `$>`, and `<$` with the operands swapped).
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([Some(1), None]));
+    /// assert_eq!(Interpreter::new().run(xs.map(|x| x.replace(true)))?.to_vec(), [Some(true), None]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn replace<B: Elt>(self, with: impl IntoExp<B>) -> Exp<F::Of>
     where
@@ -39,7 +65,14 @@ impl<F: Elt> Exp<F> {
         let with = with.into_exp();
         F::fmap(self, |_| with)
     }
-    /// The container without its contents.
+    /// The container with `()` in place of its contents.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([Some(1), None]));
+    /// assert_eq!(Interpreter::new().run(xs.map(|x| x.void()))?.to_vec(), [Some(()), None]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn void(self) -> Exp<F::Of>
     where

@@ -8,6 +8,11 @@ use smallvec::SmallVec;
 
 impl<Sh: Shape, E: Elt> Array<Sh, E> {
     /// The number of dimensions.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// assert_eq!(Matrix::from([[1, 2], [3, 4]]).rank(), 2);
+    /// ```
     pub fn rank(&self) -> usize {
         Sh::RANK
     }
@@ -28,7 +33,19 @@ impl<Sh: Shape, E: Elt> Array<Sh, E> {
         Self::from_elts(Shaped(shape), elements.into_iter().take(size))
     }
 
-    /// Each element from its index, in row-major order, by a function that may fail; its first error ends it.
+    /// Each element from its index, in row-major order, by a function that may fail; its first error ends it. A shape that
+    /// is too large is an error, too.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let digits = ["7", "8", "x"];
+    /// let parsed = |n: usize| {
+    ///     Vector::try_from_fn(n, |ix| Ok::<i32, Box<dyn std::error::Error>>(digits[ix[0]].parse()?))
+    /// };
+    /// assert_eq!(parsed(2)?.to_vec(), [7, 8]);
+    /// assert!(parsed(3).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn try_from_fn<Err: From<ShapeError>>(
         shape: impl IntoShape<Sh>,
         mut f: impl FnMut(&[usize]) -> Result<E, Err>,
@@ -42,12 +59,26 @@ impl<Sh: Shape, E: Elt> Array<Sh, E> {
         Ok(Self::from_elts(Shaped(shape), elements)?)
     }
 
-    /// The element at a row-major position, if it is in bounds.
+    /// The element at a row-major position; `None` out of bounds.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let m = Matrix::from([[1, 2, 3], [4, 5, 6]]);
+    /// assert_eq!((m.get_linear(4), m.get_linear(6)), (Some(5), None));
+    /// ```
     pub fn get_linear(&self, position: usize) -> Option<E> {
         (position < self.len()).then(|| self.iter().nth(position)).flatten()
     }
 
-    /// The same elements in row-major order under another shape of the same size, without a copy.
+    /// The same elements in row-major order under another shape, without a copy; an error if the shape is of another size.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let m: Matrix<i32> = Vector::from([1, 2, 3, 4]).reshaped((2, 2))?;
+    /// assert_eq!(m, Matrix::from([[1, 2], [3, 4]]));
+    /// assert!(m.reshaped(5).is_err());
+    /// # Ok::<(), acc_core::data::ShapeError>(())
+    /// ```
     pub fn reshaped<To: Shape>(&self, shape: impl IntoShape<To>) -> Result<Array<To, E>, ShapeError> {
         Array::from_data(self.data().reshaped(shape.into_shape().dims())?)
     }
@@ -58,6 +89,11 @@ where
     Vec<E>: ColumnOwner,
 {
     /// The elements in row-major order: the memory itself, if it is a vector's that nobody shares, else a copy.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// assert_eq!(Matrix::from([[1, 2], [3, 4]]).into_vec(), [1, 2, 3, 4]);
+    /// ```
     pub fn into_vec(self) -> Vec<E> {
         match self.into_data().into_columns().pop().map(Column::into_owner::<Vec<E>>) {
             Some(Ok(values)) => values,
@@ -92,6 +128,12 @@ impl<E: ScalarElt, D: NdShape> From<ndarray::Array<E, D>> for Array<D::Shape, E>
 
 impl<Sh: Shape, E: ScalarElt> Array<Sh, E> {
     /// The elements as an ndarray view, without a copy.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let m = Matrix::from([[1, 2, 3], [4, 5, 6]]);
+    /// assert_eq!(m.view().column(1).to_vec(), [2, 5]);
+    /// ```
     #[allow(clippy::missing_panics_doc)]
     pub fn view(&self) -> ndarray::ArrayView<'_, E, Sh::Nd> {
         let dynamic = ndarray::ArrayViewD::from_shape(self.data().shape(), self.as_slice());

@@ -59,13 +59,29 @@ impl<T: Integral> Exp<T> {
     pub fn mod_floor(self, other: impl IntoExp<T>) -> Exp<T> {
         prim2(PrimOp::ModFloorP, self, other.into_exp())
     }
-    /// `quot` and `rem`.
+    /// Quotient truncated towards zero, and remainder with the sign of the dividend: [`quot`](Exp::quot) and
+    /// [`rem`](Exp::rem).
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([7i32, -7]));
+    /// assert_eq!(Interpreter::new().run(xs.map(|x| x.quot_rem(2)))?.to_vec(), [(3, 1), (-3, -1)]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn quot_rem(self, other: impl IntoExp<T>) -> (Exp<T>, Exp<T>) {
         let other = other.into_exp();
         (self.quot(other), self.rem(other))
     }
-    /// `div_floor` and `mod_floor`.
+    /// Quotient rounded down, and remainder with the sign of the divisor: [`div_floor`](Exp::div_floor) and
+    /// [`mod_floor`](Exp::mod_floor).
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([7i32, -7]));
+    /// assert_eq!(Interpreter::new().run(xs.map(|x| x.div_mod(2)))?.to_vec(), [(3, 1), (-4, 1)]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn div_mod(self, other: impl IntoExp<T>) -> (Exp<T>, Exp<T>) {
         let other = other.into_exp();
@@ -172,6 +188,13 @@ fn squaring<T: Num>(x: Exp<T>, mut n: u64) -> Option<Exp<T>> {
 
 impl<T: Fractional> Exp<T> {
     /// To an integer power, negative ones too: then of the reciprocal (Accelerate's `^^`).
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let by = use_(&Vector::from([3i32, 0, -2]));
+    /// assert_eq!(Interpreter::new().run(by.map(|n| constant(2.0f64).powi(n)))?.to_vec(), [8.0, 1.0, 0.25]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn powi<N: Integral>(self, exponent: impl IntoExp<N>) -> Exp<T> {
         let (n, one) = (exponent.into_exp(), constant(T::from_i64(1)));

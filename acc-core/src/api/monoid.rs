@@ -13,6 +13,17 @@ use std::cmp::Ordering;
 /// Instances: `()`, tuples of two to five, [`Sum`](super::Sum), [`Product`](super::Product), [`Min`](super::Min),
 /// [`Max`](super::Max), `Option` (`None` combines to the other operand), `Either` (the first `Right`, else the last
 /// operand), `Ordering` (the first that is not `Equal`).
+///
+/// ```
+/// use acc_core::prelude::*;
+/// fn thrice<T: Semigroup>(x: Exp<T>) -> Exp<T> {
+///     x.mappend(x).mappend(x)
+/// }
+/// let xs = use_(&Vector::from([(Sum(2), Product(2))]));
+/// let result = Interpreter::new().run(xs.map(|x| thrice(lift::<(Sum<i32>, Product<i32>)>(x))))?;
+/// assert_eq!(result.to_vec(), [(Sum(6), Product(8))]);
+/// # Ok::<(), acc_core::Error>(())
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no combination (`Semigroup`)",
     note = "wrap numbers to say which: Sum<T>, Product<T>, Min<T>, Max<T>"
@@ -23,6 +34,16 @@ pub trait Semigroup: Elt {
 }
 
 /// Semigroups with a neutral element.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// fn combined<T: Monoid<Exp = Exp<T>>>(xs: &Acc<Vector<T>>) -> Acc<Scalar<T>> {
+///     xs.fold(mempty(), |a: Exp<T>, b: Exp<T>| a.mappend(b))
+/// }
+/// let xs = use_(&Vector::from([3, 1, 2]));
+/// assert_eq!(Interpreter::new().run(combined(&xs.map(|x| max_(x))))?.value(), Max(3));
+/// # Ok::<(), acc_core::Error>(())
+/// ```
 #[diagnostic::on_unimplemented(message = "`{Self}` has no neutral element (`Monoid`)")]
 pub trait Monoid: Semigroup {
     /// The neutral element.
@@ -30,6 +51,13 @@ pub trait Monoid: Semigroup {
 }
 
 /// The neutral element.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// let empty = (mempty::<Sum<i32>>(), mempty::<Product<i32>>(), mempty::<Min<u8>>(), mempty::<Option<Sum<i32>>>());
+/// assert_eq!(Interpreter::new().run(unit(empty))?.value(), (Sum(0), Product(1), Min(255), None));
+/// # Ok::<(), acc_core::Error>(())
+/// ```
 #[track_caller]
 pub fn mempty<T: Monoid>() -> Exp<T> {
     T::empty()
@@ -37,12 +65,28 @@ pub fn mempty<T: Monoid>() -> Exp<T> {
 
 impl<T: Semigroup> Exp<T> {
     /// Combines two values (Accelerate's `<>`).
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([Some(Sum(1)), None]));
+    /// let result = Interpreter::new().run(xs.map(|x| x.mappend(Some(Sum(10)))))?;
+    /// assert_eq!(result.to_vec(), [Some(Sum(11)), Some(Sum(10))]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn mappend(self, other: impl IntoExp<T>) -> Exp<T> {
         T::append(self, other.into_exp())
     }
 
     /// Combines `n` copies, in about log2 n steps; for `n` below 1 the value itself.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let by = use_(&Vector::from([5i64, 1, 0]));
+    /// let result = Interpreter::new().run(by.map(|n| product_(2).stimes(n)))?;
+    /// assert_eq!(result.to_vec(), [Product(32), Product(2), Product(2)]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn stimes(self, n: impl IntoExp<i64>) -> Exp<T> {
         let more = n.into_exp() - 1;

@@ -16,6 +16,13 @@ use zip::result::ZipError;
 mod read;
 
 /// Why a file of NumPy cannot be read or written.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// let missing = Vector::<f32>::read_npy("no such file.npy").unwrap_err();
+/// assert!(matches!(missing, npy::NpyError::File { .. }));
+/// assert!(missing.to_string().starts_with("no such file.npy: "));
+/// ```
 #[derive(thiserror::Error, Debug)]
 #[non_exhaustive]
 pub enum NpyError {
@@ -58,6 +65,12 @@ pub enum NpyError {
 }
 
 /// Where an array is: in which file, and in a `.npz` file under which name.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// let place = npy::NpyPlace { path: "points.npz".into(), name: Some("xs".to_string()) };
+/// assert_eq!(place.to_string(), "points.npz, array \"xs\"");
+/// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NpyPlace {
     /// The file.
@@ -110,12 +123,35 @@ impl NpyPlace {
 /// Reading. A file is believed only as far as it goes: memory is taken for elements that are there, whatever the header
 /// or the index of a `.npz` file says.
 impl<Sh: Shape, E: ScalarElt + ReadableElement> Array<Sh, E> {
-    /// Reads a `.npy` file; an array in column-major order is brought into row-major order.
+    /// Reads a `.npy` file; an array in column-major order is brought into row-major order. An error if the file's array is of
+    /// another rank or element type.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// # let path = std::env::temp_dir().join(format!("acc-doc-read-{}.npy", std::process::id()));
+    /// Matrix::from([[1.0, 2.0], [3.0, 4.0]]).write_npy(&path)?;
+    /// assert_eq!(Matrix::<f64>::read_npy(&path)?, Matrix::from([[1.0, 2.0], [3.0, 4.0]]));
+    /// assert!(Vector::<f64>::read_npy(&path).is_err());
+    /// assert!(Matrix::<i64>::read_npy(&path).is_err());
+    /// # std::fs::remove_file(&path)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn read_npy(path: impl AsRef<Path>) -> Result<Self, NpyError> {
         Self::read_npy_within(path, u64::MAX)
     }
 
-    /// The same for an array of at most `max_bytes` bytes; an error for a larger one, before memory is taken.
+    /// [`read_npy`](Array::read_npy) for an array of at most `max_bytes` bytes; an error for a larger one, before memory is
+    /// taken.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// # let path = std::env::temp_dir().join(format!("acc-doc-within-{}.npy", std::process::id()));
+    /// Vector::from([1.0, 2.0]).write_npy(&path)?;
+    /// assert_eq!(Vector::<f64>::read_npy_within(&path, 16)?.to_vec(), [1.0, 2.0]);
+    /// assert!(Vector::<f64>::read_npy_within(&path, 15).is_err());
+    /// # std::fs::remove_file(&path)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn read_npy_within(path: impl AsRef<Path>, max_bytes: u64) -> Result<Self, NpyError> {
         let place = NpyPlace::new(path.as_ref(), None);
         let file = place.open()?;
@@ -139,19 +175,56 @@ impl<Sh: Shape, E: ScalarElt + ReadableElement> Array<Sh, E> {
         read::array(&mut contents, Some(length), u64::MAX, &NpyPlace::new(Path::new("npy"), None))
     }
 
-    /// Reads an array of a `.npz` file by its name.
+    /// Reads an array of a `.npz` file by its name; an error if there is none of this name, or if its rank or element type is
+    /// another.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// # let path = std::env::temp_dir().join(format!("acc-doc-read-{}.npz", std::process::id()));
+    /// let mut file = npy::Npz::create(&path)?;
+    /// file.add("xs", &Vector::from([1, 2]))?;
+    /// file.finish()?;
+    /// assert_eq!(Vector::<i32>::read_npz(&path, "xs")?.to_vec(), [1, 2]);
+    /// assert!(Vector::<i32>::read_npz(&path, "ys").is_err());
+    /// # std::fs::remove_file(&path)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn read_npz(path: impl AsRef<Path>, name: &str) -> Result<Self, NpyError> {
         Self::read_npz_within(path, name, u64::MAX)
     }
 
-    /// The same for an array of at most `max_bytes` bytes; an error for a larger one, before memory is taken. A few bytes of
-    /// a compressed file can stand for a thousand times as many.
+    /// [`read_npz`](Array::read_npz) for an array of at most `max_bytes` bytes; an error for a larger one, before memory is
+    /// taken. A few bytes of a compressed file can stand for a thousand times as many.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// # let path = std::env::temp_dir().join(format!("acc-doc-within-{}.npz", std::process::id()));
+    /// let mut file = npy::Npz::create(&path)?;
+    /// file.add("zeros", &Vector::from(vec![0u8; 100_000]))?;
+    /// file.finish()?;
+    /// assert!(std::fs::metadata(&path)?.len() < 1000);
+    /// assert!(Vector::<u8>::read_npz_within(&path, "zeros", 99_999).is_err());
+    /// # std::fs::remove_file(&path)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn read_npz_within(path: impl AsRef<Path>, name: &str, max_bytes: u64) -> Result<Self, NpyError> {
         let place = NpyPlace::new(path.as_ref(), Some(name));
         Self::of_zip(BufReader::new(place.open()?), max_bytes, place)
     }
 
     /// Reads an array of the contents of a `.npz` file by its name, of at most `max_bytes` bytes.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// # let path = std::env::temp_dir().join(format!("acc-doc-from-{}.npz", std::process::id()));
+    /// # let mut file = npy::Npz::create(&path)?;
+    /// # file.add("xs", &Vector::from([1, 2]))?;
+    /// # file.finish()?;
+    /// let contents: Vec<u8> = std::fs::read(&path)?;
+    /// assert_eq!(Vector::<i32>::from_npz(&contents, "xs", 1 << 20)?.to_vec(), [1, 2]);
+    /// # std::fs::remove_file(&path)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn from_npz(contents: &[u8], name: &str, max_bytes: u64) -> Result<Self, NpyError> {
         Self::of_zip(Cursor::new(contents), max_bytes, NpyPlace::new(Path::new("npz"), Some(name)))
     }
@@ -173,6 +246,16 @@ impl<Sh: Shape, E: ScalarElt + ReadableElement> Array<Sh, E> {
 
 impl<Sh: Shape, E: ScalarElt + WritableElement> Array<Sh, E> {
     /// Writes a `.npy` file, over what is there.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// # let path = std::env::temp_dir().join(format!("acc-doc-write-{}.npy", std::process::id()));
+    /// let primes = use_(&Vector::from([2u64, 3, 5]));
+    /// Interpreter::new().run(primes.map(|p| p * p))?.write_npy(&path)?;
+    /// assert_eq!(Vector::<u64>::read_npy(&path)?.to_vec(), [4, 9, 25]);
+    /// # std::fs::remove_file(&path)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn write_npy(&self, path: impl AsRef<Path>) -> Result<(), NpyError> {
         let place = NpyPlace::new(path.as_ref(), None);
         let mut file = place.create()?;
@@ -198,12 +281,35 @@ pub struct Npz {
 
 impl Npz {
     /// A compressed file, over what is there.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// # let path = std::env::temp_dir().join(format!("acc-doc-create-{}.npz", std::process::id()));
+    /// npy::Npz::create(&path)?.finish()?;
+    /// let error = Vector::<f64>::read_npz(&path, "xs").unwrap_err();
+    /// assert!(error.to_string().contains("there is no such array in the file"));
+    /// # std::fs::remove_file(&path)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn create(path: impl AsRef<Path>) -> Result<Npz, NpyError> {
         let place = NpyPlace::new(path.as_ref(), None);
         Ok(Npz { writer: NpzWriter::new_compressed(place.create()?), path: place.path })
     }
 
-    /// Adds an array under a name.
+    /// Adds an array, of any rank and element type, under a name.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// # let path = std::env::temp_dir().join(format!("acc-doc-add-{}.npz", std::process::id()));
+    /// let mut file = npy::Npz::create(&path)?;
+    /// file.add("weights", &Matrix::from([[0.5f32, 1.5]]))?;
+    /// file.add("labels", &Vector::from([7i64]))?;
+    /// file.finish()?;
+    /// assert_eq!(Matrix::<f32>::read_npz(&path, "weights")?.shape(), Dim([1, 2]));
+    /// assert_eq!(Vector::<i64>::read_npz(&path, "labels")?.to_vec(), [7]);
+    /// # std::fs::remove_file(&path)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn add<Sh: Shape, E: ScalarElt + WritableElement>(
         &mut self,
         name: &str,
@@ -213,7 +319,18 @@ impl Npz {
         self.writer.add_array(name, &array.view()).map_err(|e| place.contents(e))
     }
 
-    /// Writes what is left, and the file's index.
+    /// Writes what is left, and the file's index, without which the file cannot be read.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// # let path = std::env::temp_dir().join(format!("acc-doc-finish-{}.npz", std::process::id()));
+    /// let mut file = npy::Npz::create(&path)?;
+    /// file.add("xs", &Vector::from([1, 2]))?;
+    /// file.finish()?;
+    /// assert_eq!(Vector::<i32>::read_npz(&path, "xs")?.to_vec(), [1, 2]);
+    /// # std::fs::remove_file(&path)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn finish(self) -> Result<(), NpyError> {
         let place = NpyPlace::new(&self.path, None);
         place.flush(self.writer.finish().map_err(|e| place.contents(e))?)

@@ -130,6 +130,16 @@ impl<T: NumScalar> Exp<T> {
 }
 
 /// Targets of [`Exp::to`]: scalar numbers, and `Complex` of these.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// fn squares<T: FromScalar + Num>(xs: &Acc<Vector<i32>>) -> Acc<Vector<T>> {
+///     xs.map(|x| x.to::<T>() * x.to::<T>())
+/// }
+/// let xs = use_(&Vector::from([100_000, 2]));
+/// assert_eq!(Interpreter::new().run(squares::<i64>(&xs))?.to_vec(), [10_000_000_000, 4]);
+/// # Ok::<(), acc_core::Error>(())
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a number to convert to (`FromScalar`)",
     note = "scalar numbers are i8..i64, u8..u64, f16, f32 and f64"
@@ -209,7 +219,17 @@ pub fn bitcast<A: NumScalar + SameWidth<B>, B: NumScalar>(x: impl IntoExp<A>) ->
     Exp::raw(build::push(build::ExpOp::Bitcast(x.r), B::ty(), &Loc::caller()))
 }
 
-/// Scalar numbers of one width.
+/// Scalar numbers of one width: what [`bitcast`] goes between.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// fn bits<T: NumScalar + SameWidth<u64>>(x: Exp<T>) -> Exp<u64> {
+///     bitcast::<T, u64>(x)
+/// }
+/// assert_eq!(Interpreter::new().run(use_(&Vector::from([-1i64])).map(bits))?.to_vec(), [u64::MAX]);
+/// assert_eq!(Interpreter::new().run(use_(&Vector::from([1.0f64])).map(bits))?.to_vec(), [0x3FF0_0000_0000_0000]);
+/// # Ok::<(), acc_core::Error>(())
+/// ```
 #[diagnostic::on_unimplemented(message = "`{Self}` and `{B}` differ in width", note = "a bitcast keeps the width")]
 pub trait SameWidth<B>: ScalarElt {}
 macro_rules! same_width {

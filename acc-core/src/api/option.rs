@@ -84,6 +84,13 @@ pub fn some<T: Elt>(x: impl IntoExp<T>) -> Exp<Option<T>> {
 }
 
 /// `None`.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// let xs = use_(&Vector::from([1i32, -1]));
+/// assert_eq!(Interpreter::new().run(xs.map(|x| x.lt(0).then_else(none::<i32>(), some(x))))?.to_vec(), [Some(1), None]);
+/// # Ok::<(), acc_core::Error>(())
+/// ```
 #[track_caller]
 pub fn none<T: Elt>() -> Exp<Option<T>> {
     tuple_exp(&[constant(0u8).r, zero_exp::<T>().r])
@@ -103,11 +110,25 @@ impl<T: Elt> Exp<Option<T>> {
         self.proj::<u8>(0).ne(0)
     }
     /// Whether there is none.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([Some(1), None]));
+    /// assert_eq!(Interpreter::new().run(xs.map(|x| x.is_none()))?.to_vec(), [false, true]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn is_none(self) -> Exp<bool> {
         self.proj::<u8>(0).eq(0)
     }
-    /// The value; unspecified, and no fault, where there is none.
+    /// The value; unspecified, and no fault, where there is none: see [`unwrap_or`](Exp::unwrap_or).
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([Some(1), None]));
+    /// assert_eq!(Interpreter::new().run(xs.map(|x| cond(x.is_some(), x.from_just(), -1)))?.to_vec(), [1, -1]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn from_just(self) -> T::Exp {
         self.proj::<T>(1).unlift()
@@ -137,29 +158,65 @@ impl<T: Elt> Exp<Option<T>> {
     pub fn unwrap_or(self, default: impl IntoExp<T>) -> T::Exp {
         self.is_some().then_else(self.proj::<T>(1), default)
     }
-    /// `f` of the value, where there is one.
+    /// `f` of the value, where there is one; else `None`.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([Some(2), None]));
+    /// assert_eq!(Interpreter::new().run(xs.map(|x| x.map(|n| n * 10)))?.to_vec(), [Some(20), None]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn map<R: Elt, X: IntoExp<R>>(self, f: impl FnOnce(T::Exp) -> X) -> Exp<Option<R>> {
         let value = f(self.from_just()).into_exp();
         self.is_some().then_some(value)
     }
-    /// What `f` makes of the value, where there is one.
+    /// What `f` makes of the value, where there is one; else `None`.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([Some(2i32), Some(0), None]));
+    /// let tens = xs.map(|x| x.and_then(|n| n.ne(0).then_some(10 / n)));
+    /// assert_eq!(Interpreter::new().run(tens)?.to_vec(), [Some(5), None, None]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn and_then<R: Elt, X: IntoExp<Option<R>>>(self, f: impl FnOnce(T::Exp) -> X) -> Exp<Option<R>> {
         let value = f(self.from_just()).into_exp();
         self.is_some().then_else(value, none::<R>())
     }
-    /// `other` where there is a value, which is dropped.
+    /// `other` where there is a value, which is dropped; else `None`.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([Some(2), None]));
+    /// assert_eq!(Interpreter::new().run(xs.map(|x| x.and(some('a'))))?.to_vec(), [Some('a'), None]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn and<R: Elt>(self, other: impl IntoExp<Option<R>>) -> Exp<Option<R>> {
         self.and_then(|_| other)
     }
-    /// This where there is a value, else `other`.
+    /// This where there is a value, else `other`, which is evaluated only there.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([Some(2), None]));
+    /// assert_eq!(Interpreter::new().run(xs.map(|x| x.or(Some(7))))?.to_vec(), [Some(2), Some(7)]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn or(self, other: impl IntoExp<Option<T>>) -> Exp<Option<T>> {
         self.is_some().then_else(self, other)
     }
-    /// Both values, where there are two.
+    /// Both values, where there are two; else `None`.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([(Some(1), Some('a')), (Some(2), None)]));
+    /// assert_eq!(Interpreter::new().run(xs.map(|(x, y)| x.zip(y)))?.to_vec(), [Some((1, 'a')), None]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn zip<U: Elt>(self, other: impl IntoExp<Option<U>>) -> Exp<Option<(T, U)>> {
         (self, other.into_exp()).match_(|both| match both {

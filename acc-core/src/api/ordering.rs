@@ -59,11 +59,29 @@ impl Exp<Ordering> {
         Exp::raw(self.r)
     }
     /// The order of the other direction.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// use std::cmp::Ordering;
+    /// let xs = use_(&Vector::from([1i32, 2, 3]));
+    /// let orders = Interpreter::new().run(xs.map(|x| x.compare(2).reverse()))?.to_vec();
+    /// assert_eq!(orders, [Ordering::Greater, Ordering::Equal, Ordering::Less]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn reverse(self) -> Exp<Ordering> {
         Exp::raw((2 - self.code()).r)
     }
     /// This, or `other` where this is `Equal`; `other` is evaluated only there.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// use std::cmp::Ordering;
+    /// let xs = use_(&Vector::from([(1i32, 'b'), (1, 'c'), (2, 'b')]));
+    /// let orders = Interpreter::new().run(xs.map(|(x, y)| x.compare(1).then(y.compare('b'))))?.to_vec();
+    /// assert_eq!(orders, [Ordering::Equal, Ordering::Greater, Ordering::Greater]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn then(self, other: impl IntoExp<Ordering>) -> Exp<Ordering> {
         let other = other.into_exp();

@@ -6,6 +6,14 @@ use std::thread::JoinHandle;
 
 /// A run on a thread of its own, of [`Run::run_async`](super::Run::run_async) or
 /// [`Compiled::call_async`](super::Compiled::call_async). Dropping it lets the run go on, unheard.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// let total = Interpreter::new().run_async(use_(&Vector::from([1, 2, 3])).sum())?;
+/// // Something else meanwhile.
+/// assert_eq!(total.wait()?.value(), 6);
+/// # Ok::<(), acc_core::Error>(())
+/// ```
 pub struct Pending<A> {
     cancel: CancelToken,
     state: State<A>,
@@ -34,7 +42,14 @@ impl<A: Send + 'static> Pending<A> {
         Pending { cancel: CancelToken::new(), state: State::Done(Err(error)) }
     }
 
-    /// Waits for the end of the run: its result.
+    /// Waits for the end of the run: its result, or its error.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let quotient = Interpreter::new().run_async(use_(&Vector::from([1, 0])).map(|x| 6 / x))?;
+    /// assert!(matches!(quotient.wait(), Err(Error::Fault { .. })));
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     pub fn wait(self) -> Result<A, Error> {
         match self.state {
             State::Running(thread) => joined(thread),
@@ -43,6 +58,16 @@ impl<A: Send + 'static> Pending<A> {
     }
 
     /// The result, if the run has ended; does not wait.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let mut total = Interpreter::new().run_async(use_(&Vector::from([1, 2, 3])).sum())?;
+    /// while total.poll().is_none() {
+    ///     std::thread::yield_now();
+    /// }
+    /// assert_eq!(total.wait()?.value(), 6);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     pub fn poll(&mut self) -> Option<&Result<A, Error>> {
         let ended = matches!(&self.state, State::Running(thread) if thread.is_finished());
         if ended {
@@ -60,6 +85,14 @@ impl<A: Send + 'static> Pending<A> {
 
     /// Asks the run to stop: it soon ends with [`LimitError::Cancelled`](crate::LimitError::Cancelled), unless it has
     /// ended before. Where the run's limits had a token, that one is cancelled.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let endless = Interpreter::new().run_async(unit(while_(0i64, |i| i.ge(0), |i| i * 1)))?;
+    /// endless.cancel();
+    /// assert_eq!(endless.wait().unwrap_err(), Error::Limit(acc_core::LimitError::Cancelled));
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     pub fn cancel(&self) {
         self.cancel.cancel();
     }

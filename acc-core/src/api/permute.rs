@@ -12,6 +12,17 @@ use crate::ir::Loc;
 
 /// The target of an element in [`Acc::permute`]: `Some(ix)`, `None` (the element is dropped), or an expression of type
 /// `Option` of an index tuple, e.g. `cond.then_some(i)`.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// let xs = use_(&Vector::from([3i64, -1, 0]));
+/// let seen = fill(3, true).permute(fill(4, false), |new, _| new, |k| {
+///     let x = xs.index(k);
+///     x.ge(0).then_some(x)
+/// });
+/// assert_eq!(Interpreter::new().run(seen)?.to_vec(), [true, false, false, true]);
+/// # Ok::<(), acc_core::Error>(())
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an optional index of type `{Sh}`",
     note = "the index function of `permute` returns `Some(ix)`, `cond.then_some(ix)` or `none()`"

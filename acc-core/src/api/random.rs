@@ -19,6 +19,17 @@ const MULTIPLIERS: [i64; 2] = [0xD251_1F53, 0xCD9E_8D57];
 const KEY_STEPS: [u32; 2] = [0x9E37_79B9, 0xBB67_AE85];
 
 /// Four random words of a block, from a key and the block's number.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// fn coin(words: Words) -> Exp<bool> {
+///     words.0.odd()
+/// }
+/// let tosses = generate(1000, |i: Exp<i64>| coin(philox((1, 2), (i.to::<u32>(), 0, 0, 0))));
+/// let heads = Interpreter::new().run(tosses)?.iter().filter(|heads| *heads).count();
+/// assert!((400..600).contains(&heads));
+/// # Ok::<(), acc_core::Error>(())
+/// ```
 pub type Words = (Exp<u32>, Exp<u32>, Exp<u32>, Exp<u32>);
 
 /// The block of random words with this number, of the sequence that the key selects: Philox4x32-10.
@@ -87,6 +98,13 @@ pub fn random_u32<Sh: Shape>(seed: impl IntoExp<u64>, shape: impl IntoIx<Sh>) ->
 }
 
 /// Random `u64`, uniform; see [`random_u32`].
+///
+/// ```
+/// use acc_core::prelude::*;
+/// let xs = Interpreter::new().run(random_u64(42u64, 1000))?;
+/// assert!(xs.iter().any(|x| x > u64::MAX / 2) && xs.iter().any(|x| x < u64::MAX / 2));
+/// # Ok::<(), acc_core::Error>(())
+/// ```
 #[track_caller]
 pub fn random_u64<Sh: Shape>(seed: impl IntoExp<u64>, shape: impl IntoIx<Sh>) -> Acc<Array<Sh, u64>> {
     from_blocks(seed, shape, |(a, b, _, _)| bitcast::<i64, u64>(wide(a, b)))
@@ -106,6 +124,15 @@ pub fn random_f32<Sh: Shape>(seed: impl IntoExp<u64>, shape: impl IntoIx<Sh>) ->
 }
 
 /// Random `f64`, uniform from 0 up to but without 1, in steps of 2^-53; see [`random_u32`].
+///
+/// ```
+/// use acc_core::prelude::*;
+/// let m = Interpreter::new().run(random_f64(42u64, (30, 30)))?;
+/// assert_eq!(m.shape(), Dim([30, 30]));
+/// let mean = m.iter().sum::<f64>() / 900.0;
+/// assert!((mean - 0.5).abs() < 0.05);
+/// # Ok::<(), acc_core::Error>(())
+/// ```
 #[track_caller]
 pub fn random_f64<Sh: Shape>(seed: impl IntoExp<u64>, shape: impl IntoIx<Sh>) -> Acc<Array<Sh, f64>> {
     from_blocks(seed, shape, |(a, b, _, _)| unit_interval(a, b))
@@ -113,6 +140,14 @@ pub fn random_f64<Sh: Shape>(seed: impl IntoExp<u64>, shape: impl IntoIx<Sh>) ->
 
 /// Random `f64`, normally distributed with mean 0 and variance 1 (Box and Muller's method); see [`random_u32`]. Executors
 /// may differ in the last places, as their logarithms and cosines do.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// let xs = random_normal(42u64, 10_000);
+/// let (mean, variance) = Interpreter::new().run((xs.mean(), xs.map(|x| x * x).mean()))?;
+/// assert!(mean.value().abs() < 0.05 && (variance.value() - 1.0).abs() < 0.05);
+/// # Ok::<(), acc_core::Error>(())
+/// ```
 #[track_caller]
 pub fn random_normal<Sh: Shape>(seed: impl IntoExp<u64>, shape: impl IntoIx<Sh>) -> Acc<Array<Sh, f64>> {
     from_blocks(seed, shape, |(a, b, c, d)| {

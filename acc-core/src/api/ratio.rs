@@ -13,6 +13,14 @@ use std::fmt;
 ///
 /// What arithmetic gives is reduced, with a denominator that is not negative. A denominator of 0 is no fault:
 /// `x / 0` is `1 / 0`, whatever `x` is. Numerators and denominators wrap as integers do.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// let halves = use_(&Vector::from([Ratio::<i64>::new(1, 2), Ratio::<i64>::new(1, 3)]));
+/// let sum = Interpreter::new().run(halves.sum())?.value();
+/// assert_eq!((sum.numer, sum.denom, sum.to_string().as_str()), (5, 6, "5/6"));
+/// # Ok::<(), acc_core::Error>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Ratio<T> {
     /// The numerator.
@@ -32,6 +40,12 @@ macro_rules! host {
     ($($t:ty, $abs:ident, $signum:expr;)*) => { $(
         impl Ratio<$t> {
             /// The fraction, reduced; `1 / 0` where the denominator is 0.
+            ///
+            /// ```
+            /// use acc_core::prelude::*;
+            /// assert_eq!(Ratio::<i32>::new(6, -4), Ratio { numer: -3, denom: 2 });
+            /// assert_eq!(Ratio::<i32>::new(7, 0), Ratio { numer: 1, denom: 0 });
+            /// ```
             pub fn new(numer: $t, denom: $t) -> Ratio<$t> {
                 if denom == 0 {
                     return Ratio { numer: 1, denom: 0 };
@@ -122,7 +136,15 @@ pub fn ratio<T: Integral>(numer: impl IntoExp<T>, denom: impl IntoExp<T>) -> Exp
     choose(d.eq(int::<T>(0)), ratio_raw(int::<T>(1), int::<T>(0)), ratio_raw(n.quot(gcd), positive.quot(gcd)))
 }
 
-/// The fraction as it is (Accelerate's `:%`).
+/// The fraction as it is, not reduced (Accelerate's `:%`).
+///
+/// ```
+/// use acc_core::prelude::*;
+/// let xs = use_(&Vector::from([6i64, 3]));
+/// let ratios = Interpreter::new().run(xs.map(|x| ratio_raw(x, -4)))?;
+/// assert_eq!(ratios.to_vec(), [Ratio { numer: 6, denom: -4 }, Ratio { numer: 3, denom: -4 }]);
+/// # Ok::<(), acc_core::Error>(())
+/// ```
 #[track_caller]
 pub fn ratio_raw<T: Integral>(numer: impl IntoExp<T>, denom: impl IntoExp<T>) -> Exp<Ratio<T>> {
     tuple_exp(&[numer.into_exp().r, denom.into_exp().r])
@@ -130,16 +152,37 @@ pub fn ratio_raw<T: Integral>(numer: impl IntoExp<T>, denom: impl IntoExp<T>) ->
 
 impl<T: Integral> Exp<Ratio<T>> {
     /// The numerator.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([6i32, -5]));
+    /// assert_eq!(Interpreter::new().run(xs.map(|x| ratio(x, 4).numer()))?.to_vec(), [3, -5]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn numer(self) -> Exp<T> {
         self.proj(0)
     }
     /// The denominator.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([6i32, -5]));
+    /// assert_eq!(Interpreter::new().run(xs.map(|x| ratio(x, 4).denom()))?.to_vec(), [2, 4]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn denom(self) -> Exp<T> {
         self.proj(1)
     }
-    /// The quotient as a float.
+    /// The quotient as a float; numerator, denominator and quotient are each rounded to its type.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([1i32, -6]));
+    /// assert_eq!(Interpreter::new().run(xs.map(|x| ratio(x, 4).to_float::<f32>()))?.to_vec(), [0.25, -1.5]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn to_float<F: RealFloat>(self) -> Exp<F> {
         F::div(self.numer().to::<F>(), self.denom().to::<F>())
@@ -147,7 +190,15 @@ impl<T: Integral> Exp<Ratio<T>> {
 }
 
 impl<T: Integral> Exp<T> {
-    /// The integer as a fraction with the denominator 1.
+    /// The integer as a fraction with the denominator 1; it wraps in a narrower type.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([3i32, 300]));
+    /// let ratios = Interpreter::new().run(xs.map(|x| x.to_ratio::<u8>()))?.to_vec();
+    /// assert_eq!(ratios, [Ratio { numer: 3, denom: 1 }, Ratio { numer: 44, denom: 1 }]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn to_ratio<U: Integral>(self) -> Exp<Ratio<U>> {
         ratio_raw(U::from_scalar(self), int::<U>(1))
@@ -247,6 +298,15 @@ impl<T: Integral> RealFrac for Ratio<T> {
 }
 
 /// Numbers that are fractions exactly: integers and floats.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// fn numerator<T: Rational>(x: Exp<T>) -> Exp<i64> {
+///     x.to_rational::<i64>().numer()
+/// }
+/// assert_eq!(Interpreter::new().run(use_(&Vector::from([0.75f32, -2.5])).map(numerator))?.to_vec(), [3, -5]);
+/// # Ok::<(), acc_core::Error>(())
+/// ```
 #[diagnostic::on_unimplemented(message = "`{Self}` is not a rational number (`Rational`)")]
 pub trait Rational: Num + ExpOrd {
     /// The number as a fraction.
@@ -282,6 +342,14 @@ fn of_float<T: RealFloat, B: Integral>(x: Exp<T>) -> Exp<Ratio<B>> {
 
 impl<T: Rational> Exp<T> {
     /// The number as a fraction, exactly where numerator and denominator fit `i64` and the type of the result.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([0.75f64, -2.0]));
+    /// let ratios = Interpreter::new().run(xs.map(|x| x.to_rational::<i64>()))?.to_vec();
+    /// assert_eq!(ratios, [Ratio { numer: 3, denom: 4 }, Ratio { numer: -2, denom: 1 }]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn to_rational<B: Integral>(self) -> Exp<Ratio<B>> {
         T::rational(self)

@@ -10,6 +10,15 @@ use crate::ir::PrimOp;
 use half::f16;
 
 /// Numbers that can be rounded to integers: floats and `Ratio`.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// fn fraction<T: RealFrac>(x: Exp<T>) -> Exp<T> {
+///     x - x.floor()
+/// }
+/// assert_eq!(Interpreter::new().run(use_(&Vector::from([1.75f64, -1.75])).map(fraction))?.to_vec(), [0.75, 0.25]);
+/// # Ok::<(), acc_core::Error>(())
+/// ```
 #[diagnostic::on_unimplemented(message = "`{Self}` cannot be rounded to an integer (`RealFrac`)")]
 pub trait RealFrac: Fractional + ExpOrd {
     /// Rounded towards zero.
@@ -122,24 +131,54 @@ impl<T: RealFrac> Exp<T> {
     pub fn round_to<B: Integral>(self) -> Exp<B> {
         T::integer(T::nearest(self))
     }
-    /// The whole part, and the fraction, which has the same sign.
+    /// The number rounded towards zero, as an integer (out of range the nearest of the type), and the fraction that this
+    /// cuts off, which has the number's sign.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([1.75f64, -1.75]));
+    /// assert_eq!(Interpreter::new().run(xs.map(|x| x.proper_fraction::<i32>()))?.to_vec(), [(1, 0.75), (-1, -0.75)]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn proper_fraction<B: Integral>(self) -> (Exp<B>, Exp<T>) {
         let whole = T::whole(self);
         (T::integer(whole), T::sub(self, whole))
     }
-    /// The quotient rounded down, as an integer (Accelerate's `div'`).
+    /// The quotient rounded down, as an integer (Accelerate's `div'`); of floats out of range the nearest of the type.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([7.5f64, -7.5]));
+    /// assert_eq!(Interpreter::new().run(xs.map(|x| x.floor_div::<i32>(2.0)))?.to_vec(), [3, -4]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn floor_div<B: Integral>(self, other: impl IntoExp<T>) -> Exp<B> {
         T::div(self, other.into_exp()).floor_to()
     }
     /// `x - y * floor(x / y)`, which has the sign of the divisor (Accelerate's `mod'`).
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([7.5f64, -7.5]));
+    /// assert_eq!(Interpreter::new().run(xs.map(|x| x.floor_mod(2.0)))?.to_vec(), [1.5, 0.5]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn floor_mod(self, other: impl IntoExp<T>) -> Exp<T> {
         let other = other.into_exp();
         T::sub(self, T::mul(other, T::down(T::div(self, other))))
     }
-    /// `floor_div` and `floor_mod` (Accelerate's `divMod'`).
+    /// Quotient rounded down, as an integer, and remainder with the sign of the divisor: [`floor_div`](Exp::floor_div) and
+    /// [`floor_mod`](Exp::floor_mod) (Accelerate's `divMod'`).
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([7.5f64, -7.5]));
+    /// assert_eq!(Interpreter::new().run(xs.map(|x| x.floor_div_mod::<i32>(2.0)))?.to_vec(), [(3, 1.5), (-4, 0.5)]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn floor_div_mod<B: Integral>(self, other: impl IntoExp<T>) -> (Exp<B>, Exp<T>) {
         let other = other.into_exp();
@@ -148,6 +187,15 @@ impl<T: RealFrac> Exp<T> {
 }
 
 /// Floats: `f16`, `f32`, `f64`.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// fn or_zero<T: RealFloat>(x: Exp<T>) -> Exp<T> {
+///     cond(x.is_nan(), T::from_i64(0), x)
+/// }
+/// assert_eq!(Interpreter::new().run(use_(&Vector::from([1.5f32, f32::NAN])).map(or_zero))?.to_vec(), [1.5, 0.0]);
+/// # Ok::<(), acc_core::Error>(())
+/// ```
 #[diagnostic::on_unimplemented(message = "`{Self}` is not a float (`RealFloat`)")]
 pub trait RealFloat: Floating + RealFrac + NumScalar {
     /// Digits of the mantissa in base 2, the first one included.
@@ -224,12 +272,26 @@ fn scale<T: RealFloat>(x: Exp<T>, by: Exp<i64>) -> Exp<T> {
 }
 
 impl<T: RealFloat> Exp<T> {
-    /// Base-2 logarithm.
+    /// Base-2 logarithm; of 0 negative infinity, of a negative number NaN.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([8.0f64, 0.25, 0.0]));
+    /// assert_eq!(Interpreter::new().run(xs.map(|x| x.log2()))?.to_vec(), [3.0, -2.0, f64::NEG_INFINITY]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn log2(self) -> Exp<T> {
         prim1(PrimOp::Log2P, self)
     }
-    /// Base-10 logarithm.
+    /// Base-10 logarithm; of 0 negative infinity, of a negative number NaN.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([1000.0f64, 1.0, 0.0]));
+    /// assert_eq!(Interpreter::new().run(xs.map(|x| x.log10()))?.to_vec(), [3.0, 0.0, f64::NEG_INFINITY]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn log10(self) -> Exp<T> {
         prim1(PrimOp::Log10P, self)
@@ -285,7 +347,14 @@ impl<T: RealFloat> Exp<T> {
     pub fn is_infinite(self) -> Exp<bool> {
         prim1(PrimOp::IsInfiniteP, self)
     }
-    /// Whether it is a number other than zero too small for a mantissa of full length (subnormal).
+    /// Whether it is subnormal: a number other than zero that is too small for a mantissa of full length.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([f64::MIN_POSITIVE, f64::MIN_POSITIVE / 2.0, 0.0]));
+    /// assert_eq!(Interpreter::new().run(xs.map(|x| x.is_denormalized()))?.to_vec(), [false, true, false]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn is_denormalized(self) -> Exp<bool> {
         let Parts { field, fraction, .. } = self.parts();
@@ -304,22 +373,49 @@ impl<T: RealFloat> Exp<T> {
         let Parts { negative, field, fraction } = self.parts();
         negative & (field | fraction).eq(0)
     }
-    /// Whether the type is one of IEEE 754: true.
+    /// Whether the type is one of IEEE 754: true of every float.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// assert!(Interpreter::new().run(unit(constant(f16::ONE).is_ieee()))?.value());
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn is_ieee(self) -> Exp<bool> {
         constant(true)
     }
     /// The base of the encoding: 2.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// assert_eq!(Interpreter::new().run(unit(constant(1.0f32).float_radix()))?.value(), 2);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn float_radix(self) -> Exp<i64> {
         constant(2)
     }
-    /// The number of digits of the mantissa.
+    /// The number of binary digits of the mantissa, the first one included.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let digits = (constant(1.0f32).float_digits(), constant(1.0f64).float_digits());
+    /// assert_eq!(Interpreter::new().run(unit(digits))?.value(), (24, 53));
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn float_digits(self) -> Exp<i64> {
         constant(T::DIGITS)
     }
     /// The least and the greatest exponent that [`exponent`](Exp::exponent) gives for a normal number.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let (least, greatest) = (constant(f32::MIN_POSITIVE), constant(f32::MAX));
+    /// let exponents = unit((least.float_range(), least.exponent(), greatest.exponent()));
+    /// assert_eq!(Interpreter::new().run(exponents)?.value(), ((-125, 128), -125, 128));
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn float_range(self) -> (Exp<i64>, Exp<i64>) {
         (constant(3 - T::MAX_EXPONENT), constant(T::MAX_EXPONENT))

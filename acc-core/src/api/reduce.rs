@@ -450,6 +450,14 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     }
 
     /// Exclusive right scan from `init`, and the row's reduction beside it (Accelerate's `scanr'`).
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let (after, total) = use_(&Vector::from([1, 2, 3])).scanr_with_total(10, |a, b| a + b);
+    /// let (after, total) = Interpreter::new().run((after, total))?;
+    /// assert_eq!((after.to_vec(), total.value()), (vec![15, 13, 10], 16));
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn scanr_with_total<R: IntoExp<E>, In: Shape>(
         &self,
@@ -500,7 +508,15 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
 }
 
 impl<Sh: Shape> Acc<Array<Sh, bool>> {
-    /// Whether all elements of a row are true.
+    /// Whether all elements of a row are true; true of a row without elements.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let m = use_(&Matrix::from([[true, true], [true, false]]));
+    /// assert_eq!(Interpreter::new().run(m.and())?.to_vec(), [true, false]);
+    /// assert!(Interpreter::new().run(use_(&Vector::from([true; 0])).and())?.value());
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn and<In: Shape>(&self) -> Acc<Array<In, bool>>
     where
@@ -508,7 +524,15 @@ impl<Sh: Shape> Acc<Array<Sh, bool>> {
     {
         self.fold(true, |a, b: Exp<bool>| a & b)
     }
-    /// Whether some element of a row is true.
+    /// Whether some element of a row is true; false of a row without elements.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let m = use_(&Matrix::from([[false, false], [true, false]]));
+    /// assert_eq!(Interpreter::new().run(m.or())?.to_vec(), [false, true]);
+    /// assert!(!Interpreter::new().run(use_(&Vector::from([true; 0])).or())?.value());
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn or<In: Shape>(&self) -> Acc<Array<In, bool>>
     where

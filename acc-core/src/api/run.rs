@@ -11,14 +11,43 @@ use crate::limits::RunLimits;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-/// Running typed programs on a backend.
+/// Running typed programs on a backend: every [`Backend`] has it.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// fn total<B: Run>(backend: &B, xs: &Vector<i32>) -> Result<i32, Error> {
+///     Ok(backend.run(use_(xs).sum())?.value())
+/// }
+/// assert_eq!(total(&Interpreter::new(), &Vector::from([1, 2, 3]))?, 6);
+/// # Ok::<(), acc_core::Error>(())
+/// ```
 pub trait Run: Backend {
-    /// Runs a program once. A program of the same structure as an earlier one is not compiled again, whatever its data.
+    /// Runs a program once, and yields its array, or its tuple of arrays. A program of the same structure as an earlier one
+    /// is not compiled again, whatever its data.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let interpreter = Interpreter::new();
+    /// let total = |xs: Vec<i32>| interpreter.run(use_(&Vector::from(xs)).sum());
+    /// assert_eq!(total(vec![1, 2])?.value(), 3);
+    /// assert_eq!(total(vec![3, 4, 5])?.value(), 12);
+    /// assert!(matches!(interpreter.run(use_(&Vector::from([1, 0])).map(|x| 6 / x)), Err(Error::Fault { .. })));
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     fn run<A: Arrays>(&self, program: impl IntoAcc<A>) -> Result<A, Error> {
         self.run_with(program, &RunLimits::none())
     }
 
-    /// Runs a program once, within limits.
+    /// Runs a program once, within limits; one that is reached is an [`Error::Limit`].
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let limits = RunLimits::none().max_bytes(1000);
+    /// let small = Interpreter::new().run_with(fill(10, 1.5f64), &limits)?;
+    /// assert_eq!(small.len(), 10);
+    /// assert!(matches!(Interpreter::new().run_with(fill(1000, 1.5f64), &limits), Err(Error::Limit(_))));
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     fn run_with<A: Arrays>(&self, program: impl IntoAcc<A>, limits: &RunLimits) -> Result<A, Error> {
         let built = program.into_acc().into_program(limits)?;
         let results = Ready::within(self, &built.program, limits)?.run(&built.embedded, limits)?;
@@ -37,7 +66,16 @@ pub trait Run: Backend {
         self.run_async_with(program, &RunLimits::none())
     }
 
-    /// Starts a run within limits on a thread of its own. Programs that cannot be built are an error at once.
+    /// Starts a run within limits on a thread of its own. A program that cannot be built is an error at once; all else is
+    /// told by [`Pending::wait`].
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let limits = RunLimits::none().max_bytes(1000);
+    /// let large = Interpreter::new().run_async_with(fill(1000, 1.5f64), &limits)?;
+    /// assert!(matches!(large.wait(), Err(Error::Limit(_))));
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     fn run_async_with<A: Arrays + Send>(
         &self,
         program: impl IntoAcc<A>,
@@ -78,6 +116,18 @@ pub trait Run: Backend {
 impl<B: Backend> Run for B {}
 
 /// A compiled array function. `Send + Sync`: many threads may call it at once.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// let sum = Interpreter::new().compile(|xs: Acc<Vector<i32>>| xs.sum())?;
+/// std::thread::scope(|threads| {
+///     let one = threads.spawn(|| sum.call((&Vector::from([1, 2]),)));
+///     assert_eq!(sum.call((&Vector::from([3, 4, 5]),))?.value(), 12);
+///     assert_eq!(one.join().unwrap()?.value(), 3);
+///     Ok::<(), Error>(())
+/// })?;
+/// # Ok::<(), acc_core::Error>(())
+/// ```
 pub struct Compiled<B: Backend, Args, Out> {
     ready: Ready<B>,
     embedded: Vec<ArrayData>,
@@ -85,12 +135,30 @@ pub struct Compiled<B: Backend, Args, Out> {
 }
 
 impl<B: Backend, Args, Out: Arrays> Compiled<B, Args, Out> {
-    /// Applies the function: `f.call((&xs, &k))`.
+    /// Applies the function to arrays, one per parameter, by reference or by value.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let scale = Interpreter::new().compile(|xs: Acc<Vector<i32>>, k: Acc<Scalar<i32>>| xs.map(|x| x * &k))?;
+    /// let xs = Vector::from([1, 2]);
+    /// assert_eq!(scale.call((&xs, &Scalar::scalar(10)))?.to_vec(), [10, 20]);
+    /// assert_eq!(scale.call((xs, Scalar::scalar(-1)))?.to_vec(), [-1, -2]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     pub fn call(&self, args: impl HostArgs<Args>) -> Result<Out, Error> {
         self.call_with(args, &RunLimits::none())
     }
 
-    /// Applies the function, within limits.
+    /// Applies the function, within limits; one that is reached is an [`Error::Limit`].
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let doubled = Interpreter::new().compile(|xs: Acc<Vector<f64>>| xs.map(|x| x * 2.0))?;
+    /// let limits = RunLimits::none().max_bytes(1000);
+    /// assert_eq!(doubled.call_with((&Vector::from([1.5]),), &limits)?.to_vec(), [3.0]);
+    /// assert!(matches!(doubled.call_with((&Vector::from([1.5; 1000]),), &limits), Err(Error::Limit(_))));
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     pub fn call_with(&self, args: impl HostArgs<Args>, limits: &RunLimits) -> Result<Out, Error> {
         let results = self.ready.run(&self.data(args), limits)?;
         Out::from_parts(&mut results.into_iter())
@@ -103,6 +171,14 @@ impl<B: Backend, Args, Out: Arrays> Compiled<B, Args, Out> {
     }
 
     /// Applies the function on a thread of its own.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let sum = Interpreter::new().compile(|xs: Acc<Vector<i32>>| xs.sum())?;
+    /// let (one, other) = (sum.call_async((Vector::from([1, 2]),))?, sum.call_async((Vector::from([3, 4]),))?);
+    /// assert_eq!(one.wait()?.value() + other.wait()?.value(), 10);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     pub fn call_async(&self, args: impl HostArgs<Args>) -> Result<Pending<Out>, Error>
     where
         Out: Send,
@@ -111,6 +187,16 @@ impl<B: Backend, Args, Out: Arrays> Compiled<B, Args, Out> {
     }
 
     /// Applies the function, within limits, on a thread of its own.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let endless = Interpreter::new().compile(|x: Acc<Scalar<i64>>| x.map(|x| while_(x, |i| i.ge(0), |i| i * 1)))?;
+    /// let token = CancelToken::new();
+    /// let run = endless.call_async_with((Scalar::scalar(0),), &RunLimits::none().cancel(token.clone()))?;
+    /// token.cancel();
+    /// assert!(matches!(run.wait(), Err(Error::Limit(_))));
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     pub fn call_async_with(&self, args: impl HostArgs<Args>, limits: &RunLimits) -> Result<Pending<Out>, Error>
     where
         Out: Send,
@@ -139,24 +225,67 @@ impl<B: Backend, Args, Out: Arrays> Compiled<B, Args, Out> {
 
 impl<B: Backend, Args, Out> Compiled<B, Args, Out> {
     /// The program in the core IR.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let sum = Interpreter::new().compile(|xs: Acc<Vector<i32>>| xs.sum())?;
+    /// assert!(sum.program().to_string().contains("fold"));
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     pub fn program(&self) -> &Arc<Program> {
         self.ready.program()
     }
-    /// What the backend made of it.
+    /// What the backend made of it; of which type, the backend says ([`Backend::Prepared`]).
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// use std::sync::Arc;
+    /// let interpreter = Interpreter::new();
+    /// let function = |xs: Acc<Vector<i32>>| xs.sum();
+    /// // Functions of the same structure are prepared once.
+    /// let (one, other) = (interpreter.compile(function)?, interpreter.compile(function)?);
+    /// assert!(Arc::ptr_eq(one.prepared(), other.prepared()));
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     pub fn prepared(&self) -> &Arc<B::Prepared> {
         self.ready.prepared()
     }
-    /// What the backend made of it, for people: on the native backend the kernels, what was fused and what was not.
+    /// What the backend made of it, for people: on the native backend the kernels, what was fused and what was not; empty where
+    /// there is nothing to tell.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let sum = Interpreter::new().compile(|xs: Acc<Vector<i32>>| xs.sum())?;
+    /// assert_eq!(sum.explain(), ""); // The interpreter runs the program as it is.
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     pub fn explain(&self) -> String {
         self.backend().explain(self.prepared())
     }
     /// The backend.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let sum = Interpreter::new().compile(|xs: Acc<Vector<i32>>| xs.sum())?;
+    /// assert_eq!(sum.backend().name(), Interpreter::new().name());
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     pub fn backend(&self) -> &B {
         self.ready.backend()
     }
 }
 
 /// Array functions: closures from array programs to an array program, of up to eight arguments.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// fn compiled<Args, Out: Arrays>(f: impl AccFn<Args, Out>) -> Result<Compiled<Interpreter, Args, Out>, Error> {
+///     Interpreter::new().compile(f)
+/// }
+/// let sum = compiled(|xs: Acc<Vector<i32>>| xs.sum())?;
+/// assert_eq!(sum.call((&Vector::from([1, 2]),))?.value(), 3);
+/// # Ok::<(), acc_core::Error>(())
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an array function",
     note = "annotate each argument: `|xs: Acc<Vector<f32>>, k: Acc<Scalar<f32>>| ...`, and return an array program"
@@ -167,6 +296,15 @@ pub trait AccFn<Args, Out> {
 }
 
 /// Arguments of a call, by reference, `f.call((&xs, &k))`, or by value.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// let dot = Interpreter::new().compile(|xs: Acc<Vector<i32>>, ys: Acc<Vector<i32>>| xs.zip_with(&ys, |x, y| x * y).sum())?;
+/// let xs = Vector::from([1, 2, 3]);
+/// assert_eq!(dot.call((&xs, &xs))?.value(), 14);
+/// assert_eq!(dot.call((xs.clone(), xs))?.value(), 14);
+/// # Ok::<(), acc_core::Error>(())
+/// ```
 #[diagnostic::on_unimplemented(
     message = "the compiled function takes `{P}`, but is called with `{Self}`",
     note = "pass a tuple of references to host arrays, one per parameter, e.g. `f.call((&xs, &k))`"

@@ -14,7 +14,14 @@ use super::shape::{DIM1, Parts, Reducible, Shape, innermost, with_innermost};
 use crate::build::{AccOp, Frozen, compose};
 use crate::ir::Loc;
 
-/// A segment descriptor: the lengths of segments.
+/// A segment descriptor: the lengths of segments, of any integer type.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// let (xs, lengths): (_, Segments<u8>) = (use_(&Vector::from([1, 2, 3])), Vector::from([2, 0, 1]));
+/// assert_eq!(Interpreter::new().run(xs.fold_seg(&lengths, 0, |a, b| a + b))?.to_vec(), [3, 0, 3]);
+/// # Ok::<(), acc_core::Error>(())
+/// ```
 pub type Segments<I> = Vector<I>;
 
 /// Whether segments may be empty.
@@ -297,7 +304,18 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
         })
     }
 
-    /// [`fold1_seg`](Acc::fold1_seg) with offsets.
+    /// [`fold1_seg`](Acc::fold1_seg) with offsets: where each segment begins, and where the last one ends. An empty segment is
+    /// a fault.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([1i32, 2, 3, 4]));
+    /// let greatest = xs.fold1_seg_offsets(&Vector::from([1i64, 2, 4]), |a, b| a.max(b));
+    /// assert_eq!(Interpreter::new().run(greatest)?.to_vec(), [2, 4]);
+    /// let empty = xs.fold1_seg_offsets(&Vector::from([1i64, 1]), |a, b| a.max(b));
+    /// assert!(Interpreter::new().run(empty).is_err());
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn fold1_seg_offsets<I: Integral, R: IntoExp<E>, In: Shape>(
         &self,
@@ -384,27 +402,99 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
         /// ```
         scanl_seg = scanl;
         /// [`prescanl`](Acc::prescanl) of each segment: exclusive.
+        ///
+        /// ```
+        /// use acc_core::prelude::*;
+        /// let xs = use_(&Vector::from([1, 2, 3, 4, 5]));
+        /// let scanned = xs.prescanl_seg(&Vector::from([2u8, 0, 3]), 9, |a, b| a + b);
+        /// assert_eq!(Interpreter::new().run(scanned)?.to_vec(), [9, 10, 9, 12, 16]);
+        /// # Ok::<(), acc_core::Error>(())
+        /// ```
         prescanl_seg = prescanl;
         /// [`postscanl`](Acc::postscanl) of each segment: inclusive, from `init`.
+        ///
+        /// ```
+        /// use acc_core::prelude::*;
+        /// let xs = use_(&Vector::from([1, 2, 3, 4, 5]));
+        /// let scanned = xs.postscanl_seg(&Vector::from([2u8, 0, 3]), 9, |a, b| a + b);
+        /// assert_eq!(Interpreter::new().run(scanned)?.to_vec(), [10, 12, 12, 16, 21]);
+        /// # Ok::<(), acc_core::Error>(())
+        /// ```
         postscanl_seg = postscanl;
         /// [`scanr`](Acc::scanr) of each segment, which becomes one longer.
+        ///
+        /// ```
+        /// use acc_core::prelude::*;
+        /// let xs = use_(&Vector::from([1, 2, 3, 4, 5]));
+        /// let scanned = xs.scanr_seg(&Vector::from([2u8, 3]), 9, |a, b| a + b);
+        /// assert_eq!(Interpreter::new().run(scanned)?.to_vec(), [12, 11, 9, 21, 18, 14, 9]);
+        /// # Ok::<(), acc_core::Error>(())
+        /// ```
         scanr_seg = scanr;
         /// [`prescanr`](Acc::prescanr) of each segment: exclusive, from the right.
+        ///
+        /// ```
+        /// use acc_core::prelude::*;
+        /// let xs = use_(&Vector::from([1, 2, 3, 4, 5]));
+        /// let scanned = xs.prescanr_seg(&Vector::from([2u8, 0, 3]), 9, |a, b| a + b);
+        /// assert_eq!(Interpreter::new().run(scanned)?.to_vec(), [11, 9, 18, 14, 9]);
+        /// # Ok::<(), acc_core::Error>(())
+        /// ```
         prescanr_seg = prescanr;
         /// [`postscanr`](Acc::postscanr) of each segment: inclusive, from `init` on the right.
+        ///
+        /// ```
+        /// use acc_core::prelude::*;
+        /// let xs = use_(&Vector::from([1, 2, 3, 4, 5]));
+        /// let scanned = xs.postscanr_seg(&Vector::from([2u8, 0, 3]), 9, |a, b| a + b);
+        /// assert_eq!(Interpreter::new().run(scanned)?.to_vec(), [12, 11, 21, 18, 14]);
+        /// # Ok::<(), acc_core::Error>(())
+        /// ```
         postscanr_seg = postscanr;
     }
     inclusive_scans! {
         /// [`scanl1`](Acc::scanl1) of each segment. Empty segments add nothing.
+        ///
+        /// ```
+        /// use acc_core::prelude::*;
+        /// let xs = use_(&Vector::from([1, 2, 3, 4, 5]));
+        /// let scanned = xs.scanl1_seg(&Vector::from([2u8, 0, 3]), |a, b| a + b);
+        /// assert_eq!(Interpreter::new().run(scanned)?.to_vec(), [1, 3, 3, 7, 12]);
+        /// # Ok::<(), acc_core::Error>(())
+        /// ```
         scanl1_seg = scan_left;
         /// [`scanr1`](Acc::scanr1) of each segment. Empty segments add nothing.
+        ///
+        /// ```
+        /// use acc_core::prelude::*;
+        /// let xs = use_(&Vector::from([1, 2, 3, 4, 5]));
+        /// let scanned = xs.scanr1_seg(&Vector::from([2u8, 0, 3]), |a, b| a + b);
+        /// assert_eq!(Interpreter::new().run(scanned)?.to_vec(), [3, 2, 12, 9, 5]);
+        /// # Ok::<(), acc_core::Error>(())
+        /// ```
         scanr1_seg = scan_right;
     }
     scans_with_totals! {
         /// [`scanl_with_total`](Acc::scanl_with_total) of each segment: the exclusive scan, and the segments' reductions.
+        ///
+        /// ```
+        /// use acc_core::prelude::*;
+        /// let xs = use_(&Vector::from([1, 2, 3, 4, 5]));
+        /// let (before, totals) = Interpreter::new().run(xs.scanl_with_total_seg(&Vector::from([2u8, 0, 3]), 9, |a, b| a + b))?;
+        /// assert_eq!((before.to_vec(), totals.to_vec()), (vec![9, 10, 9, 12, 16], vec![12, 9, 21]));
+        /// # Ok::<(), acc_core::Error>(())
+        /// ```
         scanl_with_total_seg = prescanl fold;
         /// [`scanr_with_total`](Acc::scanr_with_total) of each segment: the exclusive scan from the right, and the
         /// segments' reductions, `init` on the right.
+        ///
+        /// ```
+        /// use acc_core::prelude::*;
+        /// let xs = use_(&Vector::from([1, 2, 3, 4, 5]));
+        /// let (after, totals) = Interpreter::new().run(xs.scanr_with_total_seg(&Vector::from([2u8, 0, 3]), 9, |a, b| a + b))?;
+        /// assert_eq!((after.to_vec(), totals.to_vec()), (vec![11, 9, 18, 14, 9], vec![12, 9, 21]));
+        /// # Ok::<(), acc_core::Error>(())
+        /// ```
         scanr_with_total_seg = prescanr fold_right;
     }
 }

@@ -10,6 +10,14 @@ use std::fmt::Debug;
 use std::marker::PhantomData;
 
 /// A host-side array shape or index of rank `N`: extents, outermost first.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// let m = Matrix::from([[1, 2, 3], [4, 5, 6]]);
+/// assert_eq!(m.shape(), Dim([2, 3]));
+/// assert_eq!(Interpreter::new().run(fill(m.shape(), 0))?.shape(), m.shape());
+/// # Ok::<(), acc_core::Error>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Dim<const N: usize>(pub [usize; N]);
 
@@ -35,6 +43,15 @@ pub type DIM8 = Dim<8>;
 pub type DIM9 = Dim<9>;
 
 /// Array shapes: [`Dim<0>`](Dim) to `Dim<9>`.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// fn rank_and_size<Sh: Shape>(shape: Sh) -> (usize, usize) {
+///     (Sh::RANK, shape.dims().iter().product())
+/// }
+/// assert_eq!(rank_and_size(Dim([2, 3])), (2, 6));
+/// assert_eq!(rank_and_size(Dim([])), (0, 1));
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an array shape",
     note = "shapes are DIM0 (scalar), DIM1, .. DIM9"
@@ -55,6 +72,16 @@ pub trait Shape: Count + Copy + PartialEq + Debug + 'static {
 }
 
 /// Shapes of rank 1 or more: these have an innermost dimension.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// fn row_lengths<Sh: Reducible>(xs: &Acc<Array<Sh, f32>>) -> Acc<Array<Sh::Inner, i64>> {
+///     xs.map(|_| 1i64).sum()
+/// }
+/// let m = use_(&Matrix::from([[0.5, 1.5], [2.5, 3.5], [4.5, 5.5]]));
+/// assert_eq!(Interpreter::new().run(row_lengths(&m))?.to_vec(), [2, 2, 2]);
+/// # Ok::<(), acc_core::Error>(())
+/// ```
 #[diagnostic::on_unimplemented(
     message = "this operation needs an array of rank 1 or more, but the array is a rank-0 `Scalar`",
     label = "reduces or scans the innermost dimension, and `{Self}` has none"
@@ -65,6 +92,16 @@ pub trait Reducible: Shape {
 }
 
 /// The shape of arrays of one element, [`DIM0`].
+///
+/// ```
+/// use acc_core::prelude::*;
+/// fn halved<Sh: RankZero>(total: &Acc<Array<Sh, f64>>) -> Exp<f64> {
+///     total.the() / 2.0
+/// }
+/// let xs = use_(&Vector::from([1.0, 2.0]));
+/// assert_eq!(Interpreter::new().run(unit(halved(&xs.sum())))?.value(), 1.5);
+/// # Ok::<(), acc_core::Error>(())
+/// ```
 #[diagnostic::on_unimplemented(
     message = "only an array of rank 0 has one element to read by itself, and this one has the shape `{Self}`",
     note = "reduce it first, as in `xs.sum().the()`, or read at a position: `xs.index(0)`, `xs.index((i, j))`"
@@ -73,6 +110,15 @@ pub trait RankZero: Shape {}
 impl RankZero for DIM0 {}
 
 /// The shape of vectors, [`DIM1`].
+///
+/// ```
+/// use acc_core::prelude::*;
+/// fn positive<Sh: RankOne>(xs: &Acc<Array<Sh, i32>>) -> Acc<Vector<i32>> {
+///     xs.filter(|x| x.gt(0))
+/// }
+/// assert_eq!(Interpreter::new().run(positive(&use_(&Vector::from([3, -1, 2]))))?.to_vec(), [3, 2]);
+/// # Ok::<(), acc_core::Error>(())
+/// ```
 #[diagnostic::on_unimplemented(
     message = "what is left of an array of shape `{Self}` is no array of that shape: rows keep different numbers of elements",
     note = "`filter_rows` and `compact_rows` yield all elements that are kept, and how many each row keeps; `xs.flatten()` is a vector"
@@ -88,6 +134,19 @@ pub trait Extendable: Shape {
 }
 
 /// Anything usable as an index or extent of rank `Sh`: `i`, `(i, j)`, `[i, j]`, of `usize` or integer expressions.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// fn zeros<Sh: Shape>(shape: impl IntoIx<Sh>) -> Acc<Array<Sh, i32>> {
+///     fill(shape, 0)
+/// }
+/// let m = use_(&Matrix::from([[1, 2, 3]]));
+/// assert_eq!(Interpreter::new().run(zeros((2, 3)))?.shape(), Dim([2, 3]));
+/// assert_eq!(Interpreter::new().run(zeros([2, 3]))?.shape(), Dim([2, 3]));
+/// assert_eq!(Interpreter::new().run(zeros(m.extent()))?.shape(), Dim([1, 3]));
+/// assert_eq!(Interpreter::new().run(zeros(m.size() * 2))?.shape(), Dim([6]));
+/// # Ok::<(), acc_core::Error>(())
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an index or shape of type `{Sh}`",
     label = "wrong rank, or not `usize` and integer expressions",
@@ -104,6 +163,17 @@ pub trait IntoIx<Sh: Shape> {
 pub struct IxExp(pub(crate) ExpRef);
 
 /// One component of an index: a `usize` or an integer expression.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// fn first(xs: &Acc<Vector<i32>>, n: impl IxPart) -> Acc<Scalar<i32>> {
+///     xs.take(n).sum()
+/// }
+/// let xs = use_(&Vector::from([1, 2, 3]));
+/// assert_eq!(Interpreter::new().run(first(&xs, 2))?.value(), 3);
+/// assert_eq!(Interpreter::new().run(first(&xs, xs.length() - 1))?.value(), 3);
+/// # Ok::<(), acc_core::Error>(())
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an index component: neither a `usize`, such as a plain `3`, nor an integer expression",
     note = "a plain integer of another type becomes a `usize` by `as usize`, or an expression by `lift(n)`",
@@ -209,6 +279,14 @@ pub(crate) fn with_innermost<Sh: Reducible>(ix: Sh::Exp, i: Exp<i64>) -> Parts {
 }
 
 /// The extent of an array program; becomes an expression only where it is used.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// let m = use_(&Matrix::from([[1, 2, 3], [4, 5, 6]]));
+/// let shape: ShapeOf<DIM2> = m.extent();
+/// assert_eq!(Interpreter::new().run(generate(shape, |(i, j)| i + j))?, Matrix::from([[0, 1, 2], [1, 2, 3]]));
+/// # Ok::<(), acc_core::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct ShapeOf<Sh> {
     array: AccRef,
@@ -224,16 +302,39 @@ impl<Sh: Shape> ShapeOf<Sh> {
         build::extent(&self.array, Sh::RANK, &Loc::caller())
     }
     /// Takes it apart: `let (n, m) = xs.extent().unlift();`
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let m = use_(&Matrix::from([[1, 2, 3], [4, 5, 6]]));
+    /// let (rows, columns) = m.extent().unlift();
+    /// assert_eq!(Interpreter::new().run(unit((rows, columns)))?.value(), (2, 3));
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn unlift(&self) -> Sh::Exp {
         Sh::unlift_index(self.push())
     }
-    /// The components, outermost first.
+    /// The components, outermost first: as many as the rank.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let m = use_(&Matrix::from([[1, 2, 3], [4, 5, 6]]));
+    /// let parts = m.extent().parts();
+    /// assert_eq!(Interpreter::new().run(unit((parts[0], parts[1])))?.value(), (2, 3));
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn parts(&self) -> Vec<Exp<i64>> {
         parts_of(self.push(), Sh::RANK)
     }
     /// The number of elements.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let m = use_(&Matrix::from([[1, 2, 3], [4, 5, 6]]));
+    /// assert_eq!(Interpreter::new().run(unit(m.extent().size()))?.value(), 6);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn size(&self) -> Exp<i64> {
         self.parts().into_iter().product()
@@ -250,6 +351,15 @@ pub(crate) fn parts_of(r: ExpRef, rank: usize) -> Vec<Exp<i64>> {
 }
 
 /// Host-side shapes: `usize`, `(usize, usize)`, `[usize; N]`, `Dim<N>`.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// fn zeros<Sh: Shape>(shape: impl IntoShape<Sh>) -> Array<Sh, i32> {
+///     Array::from_list(shape, std::iter::repeat(0)).unwrap()
+/// }
+/// assert_eq!(zeros((2, 3)).shape(), zeros([2, 3]).shape());
+/// assert_eq!(zeros(4).shape(), Dim([4]));
+/// ```
 pub trait IntoShape<Sh: Shape> {
     /// The shape.
     fn into_shape(self) -> Sh;

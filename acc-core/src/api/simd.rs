@@ -28,6 +28,11 @@ pub struct Simd<T, const N: usize>(
 
 impl<T: Copy, const N: usize> Simd<T, N> {
     /// The same scalar in every lane.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// assert_eq!(Simd::<f32, 3>::splat(1.5), Simd([1.5, 1.5, 1.5]));
+    /// ```
     pub fn splat(x: T) -> Self {
         Simd([x; N])
     }
@@ -64,7 +69,14 @@ impl<T: ScalarElt, X: IntoExp<T>, const N: usize> IntoExp<Simd<T, N>> for [X; N]
     }
 }
 
-/// A short vector of these lanes.
+/// A short vector of these lanes, which are values or expressions.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// let xs = use_(&Vector::from([1, 2]));
+/// assert_eq!(Interpreter::new().run(xs.map(|x| simd([x, x * 10])))?.to_vec(), [Simd([1, 10]), Simd([2, 20])]);
+/// # Ok::<(), acc_core::Error>(())
+/// ```
 #[track_caller]
 pub fn simd<T: ScalarElt, const N: usize>(lanes: [impl IntoExp<T>; N]) -> Exp<Simd<T, N>> {
     tuple_exp(&lanes.map(|x| x.into_exp().r))
@@ -72,6 +84,17 @@ pub fn simd<T: ScalarElt, const N: usize>(lanes: [impl IntoExp<T>; N]) -> Exp<Si
 
 impl<T: ScalarElt, const N: usize> Exp<Simd<T, N>> {
     /// The lanes.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([Simd([1, 2, 3])]));
+    /// let sums = xs.map(|v| {
+    ///     let [a, b, c] = v.lanes();
+    ///     a + b + c
+    /// });
+    /// assert_eq!(Interpreter::new().run(sums)?.to_vec(), [6]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     pub fn lanes(self) -> [Exp<T>; N] {
         // Not `from_fn`: a closure in between would lose the caller's location.

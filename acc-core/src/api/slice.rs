@@ -5,10 +5,25 @@ use super::shape::{DIM0, DIM1, Dim, IxPart, Shape};
 use crate::ir::Axis;
 
 /// Keeps a whole axis.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// let m = use_(&Matrix::from([[1, 2, 3], [4, 5, 6]]));
+/// assert_eq!(Interpreter::new().run(m.slice((All, 0)))?.to_vec(), [1, 4]);
+/// assert_eq!(Interpreter::new().run(m.slice((1, All)))?.to_vec(), [4, 5, 6]);
+/// # Ok::<(), acc_core::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct All;
 
 /// Keeps the outer axes, however many there are: the first component of a specification.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// let m = use_(&Matrix::from([[1, 2, 3], [4, 5, 6]]));
+/// assert_eq!(Interpreter::new().run(m.slice((Any, 2)))?.to_vec(), [3, 6]);
+/// # Ok::<(), acc_core::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Any;
 
@@ -88,6 +103,19 @@ pub trait SliceParts {
 
 /// Specifications of slices of arrays of shape `Sh`: one component per axis, `All` or an integer. The `All`s are the
 /// axes of the slice.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// fn corner<Sh: Shape, S>(xs: &Acc<Array<Sh, i32>>, at: S) -> Acc<Scalar<i32>>
+/// where
+///     S: SliceSpec<Sh, Slice = DIM0>,
+/// {
+///     xs.slice(at)
+/// }
+/// let m = use_(&Matrix::from([[1, 2], [3, 4]]));
+/// assert_eq!(Interpreter::new().run(corner(&m, (1, 0)))?.value(), 3);
+/// # Ok::<(), acc_core::Error>(())
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a slice specification for an array of shape `{Sh}`",
     note = "use a tuple of `All` and integers, one per axis, e.g. `(All, 0)` for a matrix; `0` for a vector; or `(Any, 0)` for any rank",
@@ -100,6 +128,20 @@ pub trait SliceSpec<Sh: Shape>: SliceParts {
 
 /// Specifications of replications of arrays of shape `Sh`: one component per axis of the result, `All` or an integer.
 /// The `All`s are the axes of the array.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// fn rows<S>(xs: &Acc<Vector<i32>>, spec: S) -> Acc<Matrix<i32>>
+/// where
+///     S: ReplicateSpec<DIM1, Full = DIM2>,
+/// {
+///     xs.replicate(spec)
+/// }
+/// let xs = use_(&Vector::from([1, 2]));
+/// assert_eq!(Interpreter::new().run(rows(&xs, (2, All)))?, Matrix::from([[1, 2], [1, 2]]));
+/// assert_eq!(Interpreter::new().run(rows(&xs, (All, 3)))?, Matrix::from([[1, 1, 1], [2, 2, 2]]));
+/// # Ok::<(), acc_core::Error>(())
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not say how to replicate an array of shape `{Sh}`",
     note = "use a tuple of `All`, one per axis of the array, and integers, e.g. `(3, All)` for a vector, `(2, 3)` or `3` for a scalar; or `(Any, 3)` for any rank",

@@ -11,6 +11,17 @@ use crate::ir::Loc;
 use std::ops::Index;
 
 /// What a stencil reads beyond the edges, each dimension handled on its own.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// let xs = use_(&Vector::from([1, 2, 3]));
+/// let left = |edge| xs.stencil(edge, |s: Stencil3<i32>| s[-1]);
+/// assert_eq!(Interpreter::new().run(left(Edge::Clamp))?.to_vec(), [1, 1, 2]);
+/// assert_eq!(Interpreter::new().run(left(Edge::Mirror))?.to_vec(), [2, 1, 2]);
+/// assert_eq!(Interpreter::new().run(left(Edge::Wrap))?.to_vec(), [3, 1, 2]);
+/// assert_eq!(Interpreter::new().run(left(Edge::Constant(0)))?.to_vec(), [0, 1, 2]);
+/// # Ok::<(), acc_core::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub enum Edge<E> {
     /// The nearest element.
@@ -31,6 +42,17 @@ pub enum Edge<E> {
 pub struct EdgeFunction(Frozen);
 
 /// A neighbourhood in an array of shape `Sh` and element type `E`: what a stencil's closure receives.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// fn blurred<S: Stencil<DIM1, f32>>(xs: &Acc<Vector<f32>>, weigh: impl FnOnce(S) -> Exp<f32>) -> Acc<Vector<f32>> {
+///     xs.stencil(Edge::Clamp, weigh)
+/// }
+/// let xs = use_(&Vector::from([0.0, 4.0, 0.0]));
+/// let ys = blurred(&xs, |s: Stencil3<f32>| (s[-1] + s[0] * 2.0 + s[1]) / 4.0);
+/// assert_eq!(Interpreter::new().run(ys)?.to_vec(), [1.0, 2.0, 1.0]);
+/// # Ok::<(), acc_core::Error>(())
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a stencil over a {Sh} array of `{E}`",
     note = "annotate the closure argument: `|s: Stencil3<f32>|` for vectors, `|s: Stencil3x3<f32>|` for matrices"
@@ -43,12 +65,39 @@ pub trait Stencil<Sh, E: Elt>: Sized {
 }
 
 /// A window of a vector, `W` wide: `s[-1]`, `s[0]`, `s[1]`, or `Window1([l, c, r])` as a pattern.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// let xs = use_(&Vector::from([1, 2, 4]));
+/// let differences = xs.stencil(Edge::Clamp, |Window1([left, _, right]): Stencil3<i32>| right - left);
+/// assert_eq!(Interpreter::new().run(differences)?.to_vec(), [1, 3, 2]);
+/// # Ok::<(), acc_core::Error>(())
+/// ```
 #[derive(Clone, Copy)]
 pub struct Window1<E: Elt, const W: usize>(pub [E::Exp; W]);
 /// A window of a matrix, `H` rows of `W`: `s[(-1, 0)]` is the element above, or an array pattern.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// let m = use_(&Matrix::from([[1, 2], [3, 4]]));
+/// let above = m.stencil(Edge::Constant(0), |s: Stencil3x3<i32>| s[(-1, 0)]);
+/// assert_eq!(Interpreter::new().run(above)?, Matrix::from([[0, 0], [1, 2]]));
+/// # Ok::<(), acc_core::Error>(())
+/// ```
 #[derive(Clone, Copy)]
 pub struct Window2<E: Elt, const H: usize, const W: usize>(pub [[E::Exp; W]; H]);
 /// A window of an array of rank 3, `D` planes of `H` rows of `W`: `s[(0, -1, 0)]`, or an array pattern.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// let cube = fill((3, 3, 3), 1);
+/// let sums = cube.stencil(Edge::Constant(0), |s: Stencil3x3x3<i32>| {
+///     s.0.into_iter().flatten().flatten().sum::<Exp<i32>>()
+/// });
+/// let sums = Interpreter::new().run(sums)?;
+/// assert_eq!((sums.get((0, 0, 0)), sums.get((1, 1, 1))), (Some(8), Some(27)));
+/// # Ok::<(), acc_core::Error>(())
+/// ```
 #[derive(Clone, Copy)]
 pub struct Window3<E: Elt, const D: usize, const H: usize, const W: usize>(pub [[[E::Exp; W]; H]; D]);
 

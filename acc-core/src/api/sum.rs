@@ -41,6 +41,19 @@ pub trait Match: Copy {
     fn cases<T: Elt>(self, loc: &Loc, arm: &mut dyn FnMut(Self::Case) -> Exp<T>) -> Exp<T>;
 
     /// Case analysis: what `arm` yields for the case at hand. Only that arm is evaluated.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([Some(5), None, Some(0)]));
+    /// let ys = xs.map(|x| {
+    ///     (x, x.eq(Some(0))).match_(|case| match case {
+    ///         (Some(_), true) | (None, _) => lift(-1),
+    ///         (Some(n), false) => 10 / n,
+    ///     })
+    /// });
+    /// assert_eq!(Interpreter::new().run(ys)?.to_vec(), [2, -1, -1]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
     #[track_caller]
     fn match_<T: Elt<Exp = X>, R: IntoExp<T>, X: IntoExp<T>>(self, mut arm: impl FnMut(Self::Case) -> R) -> X {
         self.cases(&Loc::caller(), &mut |case| arm(case).into_exp()).unlift()
@@ -48,6 +61,14 @@ pub trait Match: Copy {
 }
 
 /// Element types with cases. Implemented by `#[derive(Elt)]` for enums.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// assert_eq!((bool::CASES, Option::<i32>::CASES), (2, 2));
+/// let xs = use_(&Vector::from([Some(7), None]));
+/// assert_eq!(Interpreter::new().run(xs.map(|x| Option::<i32>::is_case(x, 0)))?.to_vec(), [true, false]);
+/// # Ok::<(), acc_core::Error>(())
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no cases to match",
     note = "`match_` is for expressions of bool, Ordering, Option, Either and enums with #[derive(Elt)]"

@@ -9,7 +9,7 @@ use super::monoid::{Monoid, Semigroup};
 use crate::data::{EltType, Lit};
 
 macro_rules! wrapper {
-    ($(#[doc = $doc:literal])* $W:ident $wrap:ident $get:ident) => {
+    ($(#[doc = $doc:literal])* $W:ident $wrap:ident $get:ident; $a:literal $b:literal) => {
         $(#[doc = $doc])*
         ///
         /// The same representation as the number alone.
@@ -33,12 +33,27 @@ macro_rules! wrapper {
         }
 
         #[doc = concat!("An expression wrapped as [`", stringify!($W), "`].")]
+        ///
+        /// ```
+        /// use acc_core::prelude::*;
+        /// let xs = use_(&Vector::from([3, 5]));
+        #[doc = concat!("let combined = xs.map(|x| ", stringify!($wrap), "(x).mappend(", stringify!($wrap), "(4)));")]
+        #[doc = concat!("assert_eq!(Interpreter::new().run(combined)?.to_vec(), [", stringify!($W), "(", $a, "), ", stringify!($W), "(", $b, ")]);")]
+        /// # Ok::<(), acc_core::Error>(())
+        /// ```
         #[track_caller]
         pub fn $wrap<T: ScalarElt>(x: impl IntoExp<T>) -> Exp<$W<T>> {
             Exp::raw(x.into_exp().r)
         }
         impl<T: ScalarElt> Exp<$W<T>> {
             /// The number.
+            ///
+            /// ```
+            /// use acc_core::prelude::*;
+            #[doc = concat!("let xs = use_(&Vector::from([", stringify!($W), "(3), ", stringify!($W), "(5)]));")]
+            #[doc = concat!("assert_eq!(Interpreter::new().run(xs.map(|x| x.", stringify!($get), "()))?.to_vec(), [3, 5]);")]
+            /// # Ok::<(), acc_core::Error>(())
+            /// ```
             pub fn $get(self) -> Exp<T> { Exp::raw(self.r) }
         }
         impl<T: ScalarElt + Signed> Signed for $W<T> {
@@ -87,19 +102,19 @@ macro_rules! wrapper {
 
 wrapper! {
     /// Combined by addition.
-    Sum sum_ get_sum
+    Sum sum_ get_sum; 7 9
 }
 wrapper! {
     /// Combined by multiplication.
-    Product product_ get_product
+    Product product_ get_product; 12 20
 }
 wrapper! {
     /// Combined by taking the lesser.
-    Min min_ get_min
+    Min min_ get_min; 3 4
 }
 wrapper! {
     /// Combined by taking the greater.
-    Max max_ get_max
+    Max max_ get_max; 4 5
 }
 
 impl<T: ScalarElt + Num> Semigroup for Sum<T> {
