@@ -1,0 +1,41 @@
+//! What docs/TEXT.md says of programs that are written and read back, on random programs and what passes make of them.
+
+use acc_core::ir::Program;
+use acc_core::text::{canonical, parse, parse_test_file};
+use acc_core::verify::verify;
+use acc_desugar::{pass_names, simplify_until};
+use conformance::fuzz::{Choices, mode_of, program};
+
+const PROGRAMS: u64 = 1_000;
+
+/// Writes a verified program and reads it back, with its locations and without them.
+fn read_back(what: &str, p: &Program) -> Program {
+    verify(p, None).unwrap_or_else(|e| panic!("{what}: {e}\n{p}"));
+    let [full, short] = [p.to_string(), format!("{p:#}")].map(|text| {
+        let again = parse("written.acc", &text).unwrap_or_else(|e| panic!("{what}: {e}\n{text}"));
+        assert_eq!(again, canonical(p), "{what}\n{text}");
+        (again, text)
+    });
+    // Locations make no difference to `==`, but they are in the text.
+    assert_eq!(full.0.to_string(), full.1, "{what}");
+    assert_eq!(format!("{:#}", short.0), short.1, "{what}");
+    full.0
+}
+
+#[test]
+fn random_programs_read_back_as_their_canonical_form() {
+    let mut renumbered = 0;
+    for seed in 0..PROGRAMS {
+        let text = program(Choices::seeded(seed), mode_of(seed));
+        let p = parse_test_file("random.acc", &text).unwrap_or_else(|e| panic!("seed {seed}: {e}\n{text}")).program;
+        // A program that was read is in canonical form.
+        assert_eq!(read_back(&format!("seed {seed}"), &p), *p);
+        let passes: Vec<_> = pass_names().collect();
+        let pass = passes[seed as usize % passes.len()];
+        let passed = simplify_until(&p, pass).expect("the name is of a pass");
+        let again = read_back(&format!("seed {seed}, after {pass}"), &passed);
+        renumbered += u64::from(again != passed);
+    }
+    // Some programs that passes make are not in canonical form: otherwise nothing is tested of those.
+    assert!(renumbered > PROGRAMS / 100, "{renumbered}");
+}
