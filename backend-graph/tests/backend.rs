@@ -71,7 +71,10 @@ fn a_fault_names_the_array_the_index_the_extent_and_the_line() {
     let line = line!() - 1;
     match f.call((&xs,)).unwrap_err() {
         Error::Fault { fault: Fault::IndexOutOfBounds { array, index, shape }, op, loc } => {
-            assert_eq!((array.to_string().as_str(), &index[..], &shape[..], op), ("an array", &[3][..], &[3][..], "map"));
+            assert_eq!(
+                (array.to_string().as_str(), &index[..], &shape[..], op),
+                ("an array", &[3][..], &[3][..], "map")
+            );
             assert_eq!(loc.line(), line);
         }
         other => panic!("{other}"),
