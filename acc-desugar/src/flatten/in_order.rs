@@ -1,21 +1,22 @@
 //! Permutations with an operator that tensor libraries do not know.
 //!
-//! Elements are sorted by target. Then each round combines one element of every target with what is there: that is the
-//! order of the source, whatever the operator.
+//! Elements are sorted by target. If the operator is known to be associative, a scan that starts afresh at each target
+//! combines them. With any other, each round combines one element of every target with what is there: that is the order of
+//! the source.
 //!
-//! Where a target has many elements, rounds are many and do little. The sorted elements are cut into chunks then, of at
-//! most [`CHUNK`] elements of one target:
+//! Where a target has many elements, rounds are many and each does little. Then the operator is taken to be associative
+//! all the same, and whether that is right is found out:
 //!
-//! 1. Each chunk is folded by itself, all chunks side by side.
-//! 2. A scan of these results yields what is at the target after each chunk, provided that the operator is associative.
-//!    One that is known to be needs no more.
-//! 3. Of any other this is a guess. Each chunk is folded once more, from the guess for the chunk before it, or from what
-//!    was at the target at first. If that yields the guess for the chunk itself, bit for bit and for all chunks, the guess
-//!    is right, by induction over the chunks of a target. If not, rounds combine all elements.
+//! 1. The sorted elements are cut into chunks, of at most [`CHUNK`] elements of one target. Each chunk is folded by itself,
+//!    all chunks side by side.
+//! 2. A scan of these results guesses what is at the target after each chunk.
+//! 3. Each chunk is folded once more, from the guess for the chunk before it, or from what was at the target at first. If
+//!    that yields the guess for the chunk itself, bit for bit and for all chunks, the guess is right, by induction over the
+//!    chunks of a target. If not, rounds combine all elements.
 //!
-//! Until the guess is found to be right, operands may be others than those of the order of the source. So positions are
-//! clamped and divisors mended in these steps, and no fault is looked for. That is done in a fourth step, in which each
-//! chunk is folded from the right value.
+//! Until the guess is found to be right, operands may be others than in the order of the source. So positions are clamped
+//! and divisors mended in these steps, and no fault is looked for. A fourth step does that, if the operator may fault: it
+//! folds each chunk from the right value.
 
 use super::{Faults, Flattener};
 use crate::graph::{Known, ScatterMode, SizeOp, Type, Value};
@@ -23,12 +24,13 @@ use crate::operators;
 use acc_core::data::{Prim, ScalarType};
 use acc_core::ir::{Fun, PrimOp};
 
-/// The most elements of a chunk, a power of two. Rounds over chunks and the scan of the chunks take the same time then, of
-/// a million elements.
+/// The most elements of a chunk, a power of two.
 const CHUNK: i64 = 64;
 
-/// The most rounds for which no chunks are made. A wrong guess costs as much as some 150 rounds.
-const FEW_ROUNDS: i64 = 512;
+/// Steps 1 to 3 take about as long as so many rounds,
+const ROUNDS: i64 = 256;
+/// and one more for so many elements, on a CPU.
+const ELEMENTS_PER_ROUND: i64 = 1024;
 
 /// The elements of a permutation, sorted by target.
 struct Sorted<'a> {
@@ -86,7 +88,7 @@ impl Flattener<'_> {
         let ends = self.b.concat(&[change, yes], 0);
         let sorted = Sorted { at, values, starts, ends, len: n, base, slots };
         let all = self.runs(&sorted, starts, ends);
-        let combined = self.in_order(combine, &sorted, &all);
+        let combined = self.after_all(combine, &sorted, &all);
         base.iter().zip(combined).map(|(b, v)| self.b.scatter(*b, all.targets, v, ScatterMode::Last)).collect()
     }
 
@@ -102,18 +104,23 @@ impl Flattener<'_> {
     }
 
     /// What each target holds after all its elements.
-    fn in_order(&mut self, combine: &Fun, sorted: &Sorted<'_>, all: &Runs) -> Vec<Value> {
+    fn after_all(&mut self, combine: &Fun, sorted: &Sorted<'_>, all: &Runs) -> Vec<Value> {
+        if operators::components(combine).is_some() {
+            let scanned = self.segmented(combine, sorted.starts, &sorted.values);
+            let new = self.at(&scanned, all.last);
+            return self.map_lanes(combine, false, &[new, all.old.clone()].concat(), &[all.count], Some(all.kept));
+        }
         let longest = self.longest(all);
         let rounds = |this: &mut Self| this.rounds(combine, &sorted.values, all, &all.old, longest);
-        // A report tells of the first fault in the order of the source.
+        // A report tells of the first fault.
         if self.faults.exact() {
             return rounds(self);
         }
-        let few = self.b.size(FEW_ROUNDS);
+        let per_round = self.b.size(ELEMENTS_PER_ROUND);
+        let more = self.b.size_op(SizeOp::Quot, sorted.len, per_round);
+        let few = self.b.size(ROUNDS);
+        let few = self.b.size_op(SizeOp::Add, few, more);
         let many = self.b.size_op(SizeOp::Lt, few, longest);
-        if operators::components(combine).is_some() {
-            return self.branch(many, |this| this.associated(combine, sorted), rounds);
-        }
         let none = self.b.bool(false);
         let guessed = self.branch(
             many,
@@ -151,8 +158,8 @@ impl Flattener<'_> {
         self.b.read_back(longest)
     }
 
-    /// Combines the elements of each run with what is there one after the other, all runs side by side. The longest run
-    /// has `longest` elements and one.
+    /// Combines the elements of each run with what is there one after the other, all runs side by side. `longest` is
+    /// one less than the elements of the longest run.
     fn rounds(&mut self, combine: &Fun, values: &[Value], runs: &Runs, from: &[Value], longest: Value) -> Vec<Value> {
         let zero = self.b.size(0);
         let mut state = vec![zero];
@@ -181,7 +188,7 @@ impl Flattener<'_> {
     }
 }
 
-/// The elements in chunks, and what the targets hold after each chunk if the operator is associative.
+/// The elements in chunks, and what is at the targets after each chunk if the operator is associative.
 struct Scanned {
     chunks: Runs,
     /// Whether a chunk is the first of its target.
@@ -192,12 +199,6 @@ struct Scanned {
 }
 
 impl Flattener<'_> {
-    /// What each target holds after all its elements, if the operator is associative.
-    fn associated(&mut self, combine: &Fun, sorted: &Sorted<'_>) -> Vec<Value> {
-        let scanned = self.scanned(combine, sorted);
-        self.at(&scanned.after, scanned.last)
-    }
-
     /// Whether the operator turns out to be associative on these elements, and what each target holds after all of them
     /// then.
     fn guessed(&mut self, combine: &Fun, sorted: &Sorted<'_>, all: &Runs) -> Vec<Value> {
