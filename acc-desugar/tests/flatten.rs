@@ -3,8 +3,8 @@
 use acc_core::data::ScalarType::{self, Bool, F32, I32, I64, U8};
 use acc_core::data::{Lit, Prim};
 use acc_core::prelude::*;
-use acc_desugar::flatten;
 use acc_desugar::graph::{Body, FaultKind, Graph, GraphError, Known, Node, Op, ScatterMode, Type, Value, verify};
+use acc_desugar::{Faults, flatten, flatten_with};
 use std::collections::HashMap;
 
 fn graph<A: Arrays>(program: impl IntoAcc<A>) -> Graph {
@@ -257,8 +257,22 @@ fn permutes_scatter_where_the_operator_is_known() {
     let xs = floats();
     let sums = graph(xs.permute(fill(2, 0.0), |a, b| a + b, |i| Some(at.index(i))));
     has(&sums, &[("tensor_scatter", 1), ("sort", 0), ("while", 0)]);
-    let other = graph(xs.permute(fill(2, 0.0), |a, b| a - b, |i| Some(at.index(i))));
-    has(&other, &[("sort", 1), ("while", 1)]);
+    let bits = graph(at.permute(fill(2, 0), |a, b| a ^ b, |i| Some(at.index(i))));
+    has(&bits, &[("sort", 1), ("scan", 1), ("while", 0), ("if", 0)]);
+}
+
+#[test]
+fn permutes_guess_that_an_operator_is_associative() {
+    let at = use_(&Vector::from([0i64, 1, 0]));
+    // Rounds over chunks, and the same from the guesses; or over all elements. The faults are those of the targets.
+    let total = graph(at.permute(fill(2, 0), |new, old| old * 31 + new, |i| Some(at.index(i))));
+    has(&total, &[("sort", 1), ("scan", 1), ("while", 3), ("if", 2), ("fault", 2)]);
+    // One that may fault does so in order alone: from the right guesses, or over all elements.
+    let partial = graph(at.permute(fill(2, 0), |new, old| 7 / old + new, |i| Some(at.index(i))));
+    has(&partial, &[("sort", 1), ("scan", 1), ("while", 4), ("if", 3), ("fault", 4)]);
+    let program = at.permute(fill(2, 0), |new, old| 7 / old + new, |i| Some(at.index(i))).program().unwrap().program;
+    let report = flatten_with(&program, Faults::Report, &RunLimits::none()).unwrap();
+    has(&report, &[("sort", 1), ("scan", 0), ("while", 1), ("if", 0)]);
 }
 
 #[test]

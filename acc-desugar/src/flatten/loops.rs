@@ -1,8 +1,8 @@
 //! Scalar loops: loops of the graph where all lanes leave at once, loops on the lanes that are on where they do not.
 
-use super::Flattener;
 use super::level::Level;
 use super::scalar::{Lanes, Scalar};
+use super::{Faults, Flattener};
 use crate::graph::{Type, Value};
 use acc_core::data::ScalarType;
 use acc_core::ir::{Fun, Node, Region, Val};
@@ -21,8 +21,10 @@ impl Flattener<'_> {
     ) -> SmallVec<[Scalar; 2]> {
         let rank = lanes.space.len();
         let varying = lanes.levels[test.results[0].index()] == Level::Varying;
-        if varying && rank > 0 && !self.faults.exact() {
-            if let Some(results) = self.ragged_loop(lanes, n, init, [test, step], mask) {
+        if varying && rank > 0 && self.faults != Faults::Report {
+            if !self.faults.exact()
+                && let Some(results) = self.ragged_loop(lanes, n, init, [test, step], mask)
+            {
                 return results;
             }
             return self.lane_loop(lanes, n, init, test, step, mask);

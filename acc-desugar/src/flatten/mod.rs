@@ -16,6 +16,7 @@ mod chosen;
 mod clamped;
 mod counted;
 mod divided;
+mod in_order;
 mod known;
 mod lazy;
 mod level;

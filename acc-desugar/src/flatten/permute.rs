@@ -4,8 +4,8 @@ use super::chosen::Choice;
 use super::known::components;
 use super::scalar::Scalar;
 use super::{Flat, Flattener};
-use crate::graph::{FaultKind, Known, Op, ScatterMode, SizeOp, Type, Value};
-use crate::operators::{self, Component};
+use crate::graph::{FaultKind, Known, Op, ScatterMode, SizeOp, Value};
+use crate::operators::Component;
 use acc_core::data::{Prim, ScalarType};
 use acc_core::ir::{ArrayId, Fun, PrimOp};
 
@@ -58,7 +58,7 @@ impl Flattener<'_> {
                     let len = self.b.size_op(SizeOp::Add, slots, more);
                     self.permute_chosen(choice, &base, at, &values, [count, len])
                 }
-                None => self.permute_any(combine, &base, at, &values, slots, count),
+                None => self.permute_in_order(combine, &base, at, &values, [slots, count]),
             },
         };
         let zero = self.b.size(0);
@@ -202,118 +202,5 @@ impl Flattener<'_> {
         let at = self.spread(at, space);
         let count = self.b.product(space);
         (self.b.reshape(at, &[count]), guarded)
-    }
-
-    /// Any operator: elements are sorted by target, and those of one target combined with what is there.
-    fn permute_any(
-        &mut self,
-        combine: &Fun,
-        base: &[Value],
-        at: Value,
-        values: &[Value],
-        slots: Value,
-        n: Value,
-    ) -> Vec<Value> {
-        let order = self.b.sort_permutation(at);
-        let at = self.b.gather(at, order);
-        let values: Vec<Value> = values.iter().map(|v| self.b.gather(*v, order)).collect();
-        let (zero, one) = (self.b.size(0), self.b.size(1));
-        let fewer = self.b.size_op(SizeOp::Sub, n, one);
-        let fewer = self.b.size_op(SizeOp::Max, fewer, zero);
-        let first = self.b.size_op(SizeOp::Min, n, one);
-        let (head, tail) = (self.b.slice(at, 0, zero, fewer, 1), self.b.slice(at, 0, first, fewer, 1));
-        let change = self.b.prim(PrimOp::NeP, &[head, tail]);
-        let yes = self.b.bool(true);
-        let yes = self.b.full(yes, &[first]);
-        let starts = self.b.concat(&[yes, change], 0);
-        let ends = self.b.concat(&[change, yes], 0);
-        let last = self.b.nonzero(ends);
-        let targets = self.b.gather(at, last);
-        let old: Vec<Value> = base.iter().map(|b| self.b.gather(*b, targets)).collect();
-        let slot = self.b.tensor_of_size(slots);
-        let kept = self.b.prim(PrimOp::LtP, &[targets, slot]);
-        // How many targets there are is known only when the graph runs.
-        let count = self.b.extent(last, 0);
-        let combined = if operators::components(combine).is_some() {
-            let scanned = self.segmented(combine, starts, &values);
-            let new: Vec<Value> = scanned.iter().map(|v| self.b.gather(*v, last)).collect();
-            self.map_lanes(combine, false, &[new, old].concat(), &[count], Some(kept))
-        } else {
-            let first = self.b.nonzero(starts);
-            self.rounds(combine, &values, (first, last), old, kept, count)
-        };
-        base.iter().zip(combined).map(|(b, v)| self.b.scatter(*b, targets, v, ScatterMode::Last)).collect()
-    }
-
-    /// Combines the elements of each target one after the other, all targets side by side: any operator, in order of
-    /// the source. `runs` are the first and last positions of each target's elements.
-    fn rounds(
-        &mut self,
-        combine: &Fun,
-        values: &[Value],
-        runs: (Value, Value),
-        old: Vec<Value>,
-        kept: Value,
-        count: Value,
-    ) -> Vec<Value> {
-        let (first, last) = runs;
-        let longest = {
-            let lengths = self.b.prim(PrimOp::SubP, &[last, first]);
-            // Of dropped elements there may be any number.
-            let none = self.b.constant((-1i64).lit());
-            let lengths = self.b.where_(kept, lengths, none);
-            let one = self.b.size(1);
-            let none = self.b.full(none, &[one]);
-            let lengths = self.b.concat(&[lengths, none], 0);
-            let longest = self.b.reduce(Known::Max, lengths);
-            self.b.read_back(longest)
-        };
-        let zero = self.b.size(0);
-        let mut state = vec![zero];
-        state.extend(old);
-        let types: Vec<Type> = state.iter().map(|v| self.b.ty(*v)).collect();
-        self.open();
-        let params = self.b.params(&types);
-        let past = self.b.size_op(SizeOp::Lt, longest, params[0]);
-        let more = self.b.not_size(past);
-        let test = self.close(vec![more], &[]);
-        self.open();
-        let params = self.b.params(&types);
-        let (round, stored) = (params[0], &params[1..]);
-        let round_t = self.b.tensor_of_size(round);
-        let at = self.b.prim(PrimOp::AddP, &[first, round_t]);
-        let more = self.b.prim(PrimOp::LeP, &[at, last]);
-        let on = self.b.and(kept, more);
-        let at = self.b.prim(PrimOp::MinP, &[at, last]);
-        let new: Vec<Value> = values.iter().map(|v| self.b.gather(*v, at)).collect();
-        let combined = self.map_lanes(combine, false, &[new, stored.to_vec()].concat(), &[count], Some(on));
-        let one = self.b.size(1);
-        let mut next = vec![self.b.size_op(SizeOp::Add, round, one)];
-        next.extend(combined.iter().zip(stored).map(|(c, s)| self.b.where_(on, *c, *s)).collect::<Vec<_>>());
-        let step = self.close(next, &[]);
-        self.b.while_(&state, test, step)[1..].to_vec()
-    }
-
-    /// An inclusive scan that starts afresh where `starts` is true; `combine` takes the later element first.
-    fn segmented(&mut self, combine: &Fun, starts: Value, values: &[Value]) -> Vec<Value> {
-        let mut state = vec![starts];
-        state.extend(values);
-        let types: Vec<Type> = state.iter().map(|v| self.b.ty(*v)).collect();
-        self.open();
-        let len = self.b.param(Type::Size);
-        let (before, after) = (self.b.params(&types), self.b.params(&types));
-        for c in before.iter().chain(&after) {
-            self.b.set_full(*c);
-        }
-        let starts_after = after[0];
-        let on = self.b.not(starts_after);
-        let args = [&after[1..], &before[1..]].concat();
-        let combined = self.map_lanes(combine, false, &args, &[len], Some(on));
-        let mut next = vec![self.b.prim(PrimOp::OrP, &[before[0], starts_after])];
-        next.extend(
-            combined.iter().zip(&after[1..]).map(|(c, a)| self.b.where_(starts_after, *a, *c)).collect::<Vec<_>>(),
-        );
-        let body = self.close(next, &[]);
-        self.b.scan(&state, body)[1..].to_vec()
     }
 }

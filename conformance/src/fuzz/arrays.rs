@@ -72,6 +72,7 @@ impl Generator {
             Op::Fold => self.fold(&a, arrays),
             Op::FoldSeg => return self.fold_seg(&a, arrays, text),
             Op::Scan => self.scan(&a, arrays),
+            Op::Permute if self.choices.chance(25) => return self.permute_many(&a, arrays, text),
             Op::Permute => self.permute(&a, arrays),
             Op::Backpermute => self.backpermute(&a, arrays),
             Op::Stencil => self.stencil(&a, arrays),
@@ -218,16 +219,48 @@ impl Generator {
         Some((a.leaves.clone(), dims, text))
     }
 
-    /// Any function combines, since the order is that of the source; but one of floats may turn out to be a sum, whose
-    /// association is free.
+    /// What combines the elements of a permutation: any function, since the order is that of the source; but one of floats
+    /// may turn out to be a sum, whose association is free.
+    fn combination(&mut self, leaves: &[T], arrays: &[ArrayVar]) -> String {
+        let free = self.mode == Mode::Exact && leaves.iter().any(|t| t.is_float());
+        match self.choices.below(3) {
+            0 if !free => self.function(&[leaves, leaves].concat(), leaves, arrays),
+            _ => self.associative(leaves),
+        }
+    }
+
+    /// An array of hundreds of elements, most of which go to one place of `into`.
+    fn permute_many(&mut self, into: &ArrayVar, arrays: &[ArrayVar], text: &mut String) -> Vec<ArrayVar> {
+        let [xs, result] = [self.array_name(), self.array_name()];
+        let f = self.function(&[T::I64], &into.leaves, arrays);
+        let n = MOST - self.choices.below(100);
+        let _ = writeln!(text, "  {xs}: [1]{} = generate(shape: || {n}i64, f: {f})", into.elt());
+        let combine = self.combination(&into.leaves, arrays);
+        let i = self.fresh();
+        let place = match self.choices.below(3) {
+            0 => format!("quot({i}, 300i64)"),
+            1 => format!("quot(rem({i}, 5i64), 4i64)"),
+            _ => "0i64".to_string(),
+        };
+        let extents = (0..into.rank()).map(|k| format!("extent({}, {k})", into.name));
+        let any =
+            extents.clone().fold(format!("ne(rem({i}, 11i64), 3i64)"), |any, n| format!("and({any}, gt({n}, 0i64))"));
+        let target: Vec<String> = extents.map(|n| format!("mod_floor({place}, max(1i64, {n}))")).collect();
+        let target = [vec![format!("cast({any}, u8)")], target].concat().join(", ");
+        let ty = format!("[{}]{}", into.rank(), into.elt());
+        let _ = writeln!(
+            text,
+            "  {result}: {ty} = permute({xs}, into: {}, combine: {combine}, target: |{i}: i64| ({target}))",
+            into.name
+        );
+        let of = |name: String, dims| ArrayVar { name, leaves: into.leaves.clone(), dims };
+        vec![of(xs, vec![Some(n)]), of(result, into.dims.clone())]
+    }
+
     fn permute(&mut self, a: &ArrayVar, arrays: &[ArrayVar]) -> Made {
         let fitting: Vec<&ArrayVar> = arrays.iter().filter(|d| d.leaves == a.leaves).collect();
         let into = (*self.choices.pick(&fitting)).clone();
-        let rounds = self.mode == Mode::Exact && a.leaves.iter().any(|t| t.is_float());
-        let combine = match self.choices.below(3) {
-            0 if !rounds => self.function(&[a.leaves.clone(), a.leaves.clone()].concat(), &a.leaves, arrays),
-            _ => self.associative(&a.leaves),
-        };
+        let combine = self.combination(&a.leaves, arrays);
         let index: Vec<(String, T)> = (0..a.rank()).map(|_| (self.fresh(), T::I64)).collect();
         let mut r = super::scalar::Region::new(&index);
         self.budget = 8;

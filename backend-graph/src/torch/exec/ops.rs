@@ -172,8 +172,9 @@ impl Run<'_> {
 
     /// A tensor sorted along its innermost axis, and the positions that the elements had.
     pub(super) fn sort(&self, x: Value) -> Result<[Tensor; 2]> {
-        let (sorted, at) = ordered(self.tensor(x)?, self.scalar(x))?.f_sort_stable(true, -1, false)?;
-        Ok([unordered(&sorted, self.scalar(x))?, at])
+        let keys = ordered(self.tensor(x)?, self.scalar(x))?;
+        let (sorted, at) = narrowed(&keys)?.f_sort_stable(true, -1, false)?;
+        Ok([unordered(&sorted.f_to_kind(keys.f_kind()?)?, self.scalar(x))?, at])
     }
 
     /// Whether the divisor of an operation is a literal, which then needs no guard unless it is -1.
@@ -188,6 +189,28 @@ impl Run<'_> {
             _ => None,
         }
     }
+}
+
+/// So many keys are worth a look at how large they are.
+const MANY_KEYS: usize = 1 << 15;
+
+/// Integers of 64 bits as narrower ones, if a row of many holds no larger ones: libtorch sorts these on a CPU in a fifth of
+/// the time, or less.
+fn narrowed(keys: &Tensor) -> Result<Tensor> {
+    let wide = keys.f_kind()? == Kind::Int64 && keys.device() == tch::Device::Cpu;
+    if !wide || keys.dim() != 1 || keys.numel() < MANY_KEYS {
+        return Ok(keys.shallow_clone());
+    }
+    let (least, greatest) = keys.f_aminmax(None, false)?;
+    let range = least.f_int64_value(&[])?..=greatest.f_int64_value(&[])?;
+    let fits = |low: i64, high: i64| low <= *range.start() && *range.end() <= high;
+    Ok(if fits(i16::MIN.into(), i16::MAX.into()) {
+        keys.f_to_kind(Kind::Int16)?
+    } else if fits(i32::MIN.into(), i32::MAX.into()) {
+        keys.f_to_kind(Kind::Int)?
+    } else {
+        keys.shallow_clone()
+    })
 }
 
 /// Whether a tensor is one number repeated, as far as that is known without waiting for a device.
