@@ -124,7 +124,7 @@ fn operators_that_may_fault_do_so_in_order_alone() {
     assert_eq!(loops(numbers().map(|x| x + 100).permute(fill(4, 0), step, target)), GUESSED_WRONG);
     // One element faults, whatever it is combined with.
     let bad = number(lift(2900i64));
-    fault(numbers().permute(fill(4, 0), |new, old| new.max(old) + 0 / (new - bad), target));
+    fault(numbers().permute(fill(4, 0), |new, old| new.max(old) + lift(0i64) / (new - bad), target));
     let table = use_(&Vector::from([0i64]));
     fault(numbers().permute(fill(4, 0), |new, old| new.max(old) + table.index(new.eq(bad).then_else(9, 0)), target));
 }
