@@ -576,3 +576,14 @@ fn comparisons_and_choices_of_many_elements() {
     agree(m.transpose().map(|x| x.gt(500).then_else(x, 0i64)));
     agree(m.transpose().zip_with(generate((400, 300), |(i, j)| i - j), |x, y| x.gt(y).then_else(x, y)));
 }
+
+#[test]
+fn long_rows_of_integers_sort_whatever_their_range() {
+    // Of 16 bits, of 32, and of more, on either side of 0.
+    for scale in [1i64, 1 << 14, 1 << 40] {
+        let xs = generate(40_000, |i: Exp<i64>| ((i + 7) * 1_103_515_245 % 30_011 - 15_000) * scale);
+        agree(xs.sort());
+        agree(xs.argsort());
+        agree(xs.map(|x| x.to::<u64>()).sort());
+    }
+}

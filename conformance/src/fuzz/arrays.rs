@@ -72,7 +72,7 @@ impl Generator {
             Op::Fold => self.fold(&a, arrays),
             Op::FoldSeg => return self.fold_seg(&a, arrays, text),
             Op::Scan => self.scan(&a, arrays),
-            Op::Permute if self.choices.chance(25) => return self.permute_many(&a, arrays, text),
+            Op::Permute if self.choices.chance(10) => return self.permute_many(&a, arrays, text),
             Op::Permute => self.permute(&a, arrays),
             Op::Backpermute => self.backpermute(&a, arrays),
             Op::Stencil => self.stencil(&a, arrays),
