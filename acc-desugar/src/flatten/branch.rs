@@ -3,7 +3,7 @@
 use super::Flattener;
 use super::level::selects;
 use super::scalar::{Lanes, Scalar};
-use crate::graph::{Body, Type, Value};
+use crate::graph::{Body, Type, Value, Values};
 use acc_core::data::{Lit, ScalarType};
 use acc_core::ir::{Node, Region, ScalarOp, Val};
 use smallvec::SmallVec;
@@ -103,25 +103,40 @@ impl Flattener<'_> {
         let (rank, space) = (lanes.space.len(), lanes.space.clone());
         let any = self.b.any(mask);
         let any = self.after_checks(any);
+        let fun = lanes.fun;
+        let results = |this: &mut Self| {
+            let results = this.region(lanes, branch, Some(mask));
+            let lifted = results.into_iter().zip(&n.results).map(|(s, v)| {
+                let t = this.tensor(s, fun.ty(*v));
+                this.b.lift(t, rank)
+            });
+            lifted.collect()
+        };
+        let none = |this: &mut Self| {
+            let zeros = n.results.iter().map(|v| {
+                let zero = this.b.constant(Lit::zero(fun.ty(*v)));
+                this.b.lift(zero, rank)
+            });
+            zeros.collect()
+        };
+        self.if_else(any, &space, results, none).into_iter().map(Scalar::Tensor).collect()
+    }
+
+    /// One of two bodies of the graph, for lanes of a space.
+    pub(super) fn if_else(
+        &mut self,
+        cond: Value,
+        space: &[Value],
+        then: impl FnOnce(&mut Self) -> Vec<Value>,
+        else_: impl FnOnce(&mut Self) -> Vec<Value>,
+    ) -> Values {
         self.open();
-        let results = self.region(lanes, branch, Some(mask));
-        let results = results
-            .into_iter()
-            .zip(&n.results)
-            .map(|(s, v)| {
-                let t = self.tensor(s, lanes.fun.ty(*v));
-                self.b.lift(t, rank)
-            })
-            .collect();
-        let then = self.close(results, &space);
+        let results = then(self);
+        let then = self.close(results, space);
         self.open();
-        let none = n.results.iter().map(|v| {
-            let zero = self.b.constant(Lit::zero(lanes.fun.ty(*v)));
-            self.b.lift(zero, rank)
-        });
-        let none = none.collect();
-        let else_ = self.close(none, &space);
-        self.b.if_(any, then, else_).into_iter().map(Scalar::Tensor).collect()
+        let results = else_(self);
+        let else_ = self.close(results, space);
+        self.b.if_(cond, then, else_)
     }
 
     /// Values as the levels of these results ask.

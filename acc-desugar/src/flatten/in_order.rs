@@ -27,9 +27,9 @@ use acc_core::ir::{Fun, PrimOp};
 /// The most elements of a chunk, a power of two.
 const CHUNK: i64 = 64;
 
-/// Steps 1 to 3 take about as long as so many rounds,
+/// The most rounds for which no guess is made,
 const ROUNDS: i64 = 256;
-/// and one more for so many elements, on a CPU.
+/// and one more for so many elements.
 const ELEMENTS_PER_ROUND: i64 = 1024;
 
 /// The elements of a permutation, sorted by target.
@@ -122,28 +122,13 @@ impl Flattener<'_> {
         let few = self.b.size_op(SizeOp::Add, few, more);
         let many = self.b.size_op(SizeOp::Lt, few, longest);
         let none = self.b.bool(false);
-        let guessed = self.branch(
+        let guessed = self.if_else(
             many,
+            &[],
             |this| this.guessed(combine, sorted, all),
             |_| std::iter::once(none).chain(all.old.iter().copied()).collect(),
         );
-        self.branch(guessed[0], |_| guessed[1..].to_vec(), rounds)
-    }
-
-    /// One of two bodies of the graph.
-    fn branch(
-        &mut self,
-        cond: Value,
-        then: impl FnOnce(&mut Self) -> Vec<Value>,
-        else_: impl FnOnce(&mut Self) -> Vec<Value>,
-    ) -> Vec<Value> {
-        self.open();
-        let results = then(self);
-        let then = self.close(results, &[]);
-        self.open();
-        let results = else_(self);
-        let else_ = self.close(results, &[]);
-        self.b.if_(cond, then, else_).to_vec()
+        self.if_else(guessed[0], &[], |_| guessed[1..].to_vec(), rounds).to_vec()
     }
 
     /// One less than the elements of the longest run, of those that are kept: of dropped elements there may be any number.
@@ -221,7 +206,7 @@ impl Flattener<'_> {
                 let found = this.rounds(combine, &sorted.values, &chunks, &before, longest);
                 this.at(&found, last)
             };
-            self.branch(right, with_faults, |_| all.old.clone())
+            self.if_else(right, &[], with_faults, |_| all.old.clone()).to_vec()
         } else {
             self.at(&found, last)
         };

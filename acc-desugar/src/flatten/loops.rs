@@ -47,13 +47,11 @@ impl Flattener<'_> {
             return self.common_loop(lanes, n, state, test, step, mask);
         }
         let space = lanes.space.clone();
-        self.open();
-        let results = self.common_loop(lanes, n, state.clone(), test, step, mask);
-        let results = results.into_iter().map(|s| self.value(s)).collect();
-        let then = self.close(results, &space);
-        self.open();
-        let else_ = self.close(state, &space);
-        let results = self.b.if_(some, then, else_);
+        let looped = |this: &mut Self| {
+            let results = this.common_loop(lanes, n, state.clone(), test, step, mask);
+            results.into_iter().map(|s| this.value(s)).collect()
+        };
+        let results = self.if_else(some, &space, looped, |_| state.clone());
         self.scalars_of(&results)
     }
 

@@ -194,8 +194,7 @@ impl Run<'_> {
 /// So many keys are worth a look at how large they are.
 const MANY_KEYS: usize = 1 << 15;
 
-/// Integers of 64 bits as narrower ones, if a row of many holds no larger ones: libtorch sorts these on a CPU in a fifth of
-/// the time, or less.
+/// Integers of 64 bits as narrower ones, if a row of many holds no larger ones: libtorch sorts these faster on a CPU.
 fn narrowed(keys: &Tensor) -> Result<Tensor> {
     let wide = keys.f_kind()? == Kind::Int64 && keys.device() == tch::Device::Cpu;
     if !wide || keys.dim() != 1 || keys.numel() < MANY_KEYS {

@@ -4,8 +4,9 @@
 //! made by [`emit`](super::emit), and each module passes LLVM's verifier first.
 
 mod exit;
-pub(super) use exit::watch_thread;
 mod functions;
+
+pub(super) use exit::watch_thread;
 
 use super::Target;
 use acc_core::timeline::{self, pass};
