@@ -8,7 +8,7 @@ use super::shape::{IntoIx, IxPart, RankZero, Shape, ShapeOf};
 use crate::build::{self, AccFun, AccOp, AccRef, AccType, Frozen};
 use crate::data::ArrayData;
 use crate::error::Error;
-use crate::ir::Loc;
+use crate::ir::{ArrayOp, Loc};
 use crate::limits::RunLimits;
 use std::fmt;
 use std::marker::PhantomData;
@@ -381,7 +381,7 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
             let types = std::iter::once(bool::ty()).chain(numbers.iter().map(|_| i64::ty()));
             build::tuple(&parts, crate::data::EltType::tuple(types), &loc)
         });
-        Acc::new(AccOp::Check { ok, message: message.into(), xs: self.node.clone() }, loc)
+        Acc::new(AccOp::Op(ArrayOp::Check { ok, message: message.into(), xs: self.node.clone() }), loc)
     }
     /// Reads one element, inside a scalar closure or at array level. Out of bounds is a fault.
     ///

@@ -7,7 +7,7 @@ use super::elt::Elt;
 use super::exp::{Exp, IntoExp, constant, lift};
 use super::shape::{IntoIx, Shape};
 use crate::build::{AccOp, Frozen, compose};
-use crate::ir::Loc;
+use crate::ir::{ArrayOp, Loc};
 
 /// Embeds a host array.
 ///
@@ -33,7 +33,7 @@ pub fn use_<Sh: Shape, E: Elt>(array: &Array<Sh, E>) -> Acc<Array<Sh, E>> {
 pub fn unit<E: Elt>(x: impl IntoExp<E>) -> Acc<Scalar<E>> {
     let loc = Loc::caller();
     let shape = closed_ix::<super::DIM0>(&loc, ());
-    Acc::new(AccOp::Generate { shape, f: closed_exp(&loc, x) }, loc)
+    Acc::new(AccOp::Op(ArrayOp::Generate { shape, f: closed_exp(&loc, x) }), loc)
 }
 
 /// An array of a shape, each element from its index.
@@ -51,7 +51,7 @@ pub fn generate<Sh: Shape, E: Elt, R: IntoExp<E>>(
 ) -> Acc<Array<Sh, E>> {
     let loc = Loc::caller();
     let shape = closed_ix(&loc, shape);
-    Acc::new(AccOp::Generate { shape, f: fun_ix::<Sh, E, R>(&loc, f) }, loc)
+    Acc::new(AccOp::Op(ArrayOp::Generate { shape, f: fun_ix::<Sh, E, R>(&loc, f) }), loc)
 }
 
 /// A constant array.
@@ -66,7 +66,7 @@ pub fn fill<Sh: Shape, E: Elt>(shape: impl IntoIx<Sh>, x: impl IntoExp<E>) -> Ac
     let loc = Loc::caller();
     let shape = closed_ix(&loc, shape);
     let f = fun_ix::<Sh, E, Exp<E>>(&loc, |_| x.into_exp());
-    Acc::new(AccOp::Generate { shape, f }, loc)
+    Acc::new(AccOp::Op(ArrayOp::Generate { shape, f }), loc)
 }
 
 /// `start, start + 1, ...` in row-major order; integers wrap.
@@ -98,13 +98,13 @@ pub fn enum_from_step<Sh: Shape, E: NumScalar>(
     let shape = closed_ix(&loc, shape);
     // The row-major position needs the extents: those of an array of the same shape.
     let base =
-        Acc::<Array<Sh, ()>>::new(AccOp::Generate { shape: shape.clone(), f: unit_fun::<Sh>(&loc) }, loc.clone());
+        Acc::<Array<Sh, ()>>::new(AccOp::Op(ArrayOp::Generate { shape: shape.clone(), f: unit_fun::<Sh>(&loc) }), loc.clone());
     let f = fun_ix::<Sh, E, Exp<E>>(&loc, |ix| {
         let index = super::shape::parts_of(ix.into_ix().0, Sh::RANK);
         let position = base.extent().parts().into_iter().zip(index).fold(lift(0i64), |k, (n, i)| k * n + i);
         position.to::<E>() * step + start
     });
-    Acc::new(AccOp::Generate { shape, f }, loc)
+    Acc::new(AccOp::Op(ArrayOp::Generate { shape, f }), loc)
 }
 
 fn unit_fun<Sh: Shape>(loc: &Loc) -> Frozen {

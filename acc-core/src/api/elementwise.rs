@@ -7,7 +7,7 @@ use super::exp::{Exp, IntoExp};
 use super::shape::Shape;
 use crate::build::{self, AccOp, Frozen};
 use crate::data::EltType;
-use crate::ir::Loc;
+use crate::ir::{ArrayOp, Loc};
 
 impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     /// Applies a function to each element.
@@ -45,7 +45,7 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     fn mapped<B: Elt>(&self, f: Frozen, more: Vec<build::AccRef>, indexed: bool, loc: Loc) -> Acc<Array<Sh, B>> {
         let mut xs = vec![self.node.clone()];
         xs.extend(more);
-        Acc::new(AccOp::Map { f, xs, indexed }, loc)
+        Acc::new(AccOp::Op(ArrayOp::Map { f, xs, indexed }), loc)
     }
 
     /// Applies a function to the elements of two arrays at each index of the intersection of their shapes.

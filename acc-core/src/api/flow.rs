@@ -5,7 +5,7 @@ use super::array::Scalar;
 use super::construct::unit;
 use super::exp::{Exp, IntoExp};
 use crate::build::{self, AccFun, AccOp, AccRef};
-use crate::ir::Loc;
+use crate::ir::{ArrayOp, Loc};
 
 /// `if c { then } else { else_ }` over arrays: only the side taken is evaluated. The shapes of the sides may differ.
 ///
@@ -20,7 +20,7 @@ pub fn acond<A: Arrays>(c: impl IntoExp<bool>, then: impl IntoAcc<A>, else_: imp
     let loc = Loc::caller();
     let cond = closed_exp(&loc, c);
     let (then, else_) = (then.into_acc().node, else_.into_acc().node);
-    Acc::<A>::new(AccOp::If { cond, then, else_ }, loc).unlift()
+    Acc::<A>::new(AccOp::Op(ArrayOp::If { cond, then: AccFun::branch(then), else_: AccFun::branch(else_) }), loc).unlift()
 }
 
 #[track_caller]
@@ -50,7 +50,7 @@ pub fn awhile<A: Arrays, C: IntoTest, R: IntoAcc<A>>(
     let init = init.into_acc().node;
     let test = function::<A>(|a| test(a).into_test().node);
     let step = function::<A>(|a| step(a).into_acc().node);
-    Acc::<A>::new(AccOp::While { init, test, step }, loc).unlift()
+    Acc::<A>::new(AccOp::Op(ArrayOp::While { init, test, step }), loc).unlift()
 }
 
 /// Conditions of [`awhile`]: `Exp<bool>` or `Acc<Scalar<bool>>`.

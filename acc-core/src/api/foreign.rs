@@ -8,7 +8,7 @@ use super::flow::function as function_of;
 use crate::build::{self, AccOp, AccRef, AccType};
 use crate::error::Cause;
 use crate::foreign;
-use crate::ir::{ArrayType, ForeignFun, Loc};
+use crate::ir::{ArrayOp, ArrayType, ForeignFun, Loc};
 use smallvec::SmallVec;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -107,7 +107,7 @@ pub fn foreign_acc<A: Arrays, B: Arrays, R: IntoAcc<B>>(
     let loc = Loc::caller();
     let fallback = function_of::<A>(|a| fallback(a).into_acc().node);
     let function = ForeignFun::Host(function.name.clone());
-    Acc::<B>::new(AccOp::Foreign { function, xs: xs.into_acc().node, fallback }, loc).unlift()
+    Acc::<B>::new(AccOp::Op(ArrayOp::Foreign { function, xs: xs.into_acc().node, fallback }), loc).unlift()
 }
 
 /// A host function from `A` to `B` that scalar code may call: see [`foreign_exp`].
@@ -257,7 +257,7 @@ fn traced<A: Arrays>(message: &str, shown: AccRef, of: &Acc<A>, loc: Loc) -> Acc
     let types = AccType::Tuple(vec![shown.ty.clone(), A::ty()]);
     let xs = AccRef::new(AccOp::Tuple(vec![shown, of.node.clone()]), types.clone(), loc.clone());
     let fallback = build::array_function(types, &loc, |both| AccRef::new(AccOp::Proj(both, 1), A::ty(), loc.clone()));
-    Acc::new(AccOp::Foreign { function: ForeignFun::Trace(message.into()), xs, fallback }, loc)
+    Acc::new(AccOp::Op(ArrayOp::Foreign { function: ForeignFun::Trace(message.into()), xs, fallback }), loc)
 }
 
 // ---- barriers
@@ -273,7 +273,7 @@ impl<A: Arrays> Acc<A> {
     /// ```
     #[track_caller]
     pub fn compute(&self) -> Acc<A> {
-        Acc::new(AccOp::Compute(self.node.clone()), Loc::caller())
+        Acc::new(AccOp::Op(ArrayOp::Compute { xs: self.node.clone() }), Loc::caller())
     }
 }
 

@@ -8,7 +8,7 @@ use super::exp::{Exp, IntoExp, constant};
 use super::shape::{DIM1, IntoIx, IxExp, Shape};
 use crate::build::{self, AccOp, compose};
 use crate::data::EltType;
-use crate::ir::Loc;
+use crate::ir::{ArrayOp, Loc};
 
 /// The target of an element in [`Acc::permute`]: `Some(ix)`, `None` (the element is dropped), or an expression of type
 /// `Option` of an index tuple, e.g. `cond.then_some(i)`.
@@ -100,7 +100,7 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
         });
         let combine = fun2::<E, E, E, R>(&loc, combine);
         let defaults = defaults.into_acc().node;
-        Acc::new(AccOp::Permute { combine, defaults, target, xs: self.node.clone() }, loc)
+        Acc::new(AccOp::Op(ArrayOp::Permute { combine, defaults, target, xs: self.node.clone() }), loc)
     }
 
     /// An array of a shape, each element read at the position that `index` gives. Out of bounds is a fault.
@@ -121,7 +121,7 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
         let shape = closed_ix(&loc, shape);
         let index =
             build::lambda(vec![EltType::index(Sh2::RANK)], loc.clone(), |p| index(Sh2::unlift_index(p[0])).into_ix().0);
-        Acc::new(AccOp::Backpermute { shape, index, xs: self.node.clone() }, loc)
+        Acc::new(AccOp::Op(ArrayOp::Backpermute { shape, index, xs: self.node.clone() }), loc)
     }
 }
 

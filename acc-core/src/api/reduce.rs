@@ -9,7 +9,7 @@ use super::exp::{Exp, IntoExp, lift};
 use super::floating::Floating;
 use super::shape::{DIM1, Parts, Reducible, Shape, innermost, parts};
 use crate::build::{AccOp, Frozen, compose};
-use crate::ir::{Dir, Loc};
+use crate::ir::{ArrayOp, Dir, Loc};
 
 // `In: Shape` with `Reducible<Inner = In>` instead of `Sh: Reducible`: the bound is then checked late, and its own
 // message is shown instead of "method not found".
@@ -34,7 +34,7 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     {
         let loc = Loc::caller();
         let init = Some(closed_exp(&loc, init));
-        Acc::new(AccOp::Fold { f: fun2::<E, E, E, R>(&loc, f), init, xs: self.node.clone() }, loc)
+        Acc::new(AccOp::Op(ArrayOp::Fold { f: fun2::<E, E, E, R>(&loc, f), init, xs: self.node.clone() }), loc)
     }
 
     /// Reduces the innermost dimension, which must have an element in every row; an empty row is a fault.
@@ -51,7 +51,7 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
         Sh: Reducible<Inner = In>,
     {
         let loc = Loc::caller();
-        Acc::new(AccOp::Fold { f: fun2::<E, E, E, R>(&loc, f), init: None, xs: self.node.clone() }, loc)
+        Acc::new(AccOp::Op(ArrayOp::Fold { f: fun2::<E, E, E, R>(&loc, f), init: None, xs: self.node.clone() }), loc)
     }
 
     /// Reduces all elements, in row-major order.
@@ -490,7 +490,7 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     }
 
     fn scan(&self, dir: Dir, f: Frozen, init: Option<Frozen>, loc: Loc) -> Acc<Array<Sh, E>> {
-        Acc::new(AccOp::Scan { dir, f, init, xs: self.node.clone() }, loc)
+        Acc::new(AccOp::Op(ArrayOp::Scan { dir, f, init, xs: self.node.clone() }), loc)
     }
 
     /// The elements as a vector, in row-major order.

@@ -6,7 +6,7 @@ use super::elt::Elt;
 use super::shape::{IntoIx, Shape, index_of};
 use super::slice::{ReplicateSpec, SliceParts, SliceSpec};
 use crate::build::{self, AccOp};
-use crate::ir::{Axis, Loc};
+use crate::ir::{ArrayOp, Axis, Loc};
 
 impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     /// The same elements in row-major order under another shape; another size is a fault.
@@ -20,7 +20,7 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     #[track_caller]
     pub fn reshape<Sh2: Shape>(&self, shape: impl IntoIx<Sh2>) -> Acc<Array<Sh2, E>> {
         let loc = Loc::caller();
-        Acc::new(AccOp::Reshape { shape: closed_ix(&loc, shape), xs: self.node.clone() }, loc)
+        Acc::new(AccOp::Op(ArrayOp::Reshape { shape: closed_ix(&loc, shape), xs: self.node.clone() }), loc)
     }
 
     /// Copies along new axes: `xs.replicate((n, All))` has `n` rows, each `xs`, and `xs.replicate((Any, n))` of any rank
@@ -40,7 +40,7 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
         let loc = Loc::caller();
         let extents = build::closed(loc.clone(), || index_of(&spec.fixed()).0);
         let axes = axes::<S>(S::Full::RANK);
-        Acc::new(AccOp::Replicate { axes, extents, xs: self.node.clone() }, loc)
+        Acc::new(AccOp::Op(ArrayOp::Replicate { axes, extents, xs: self.node.clone() }), loc)
     }
 
     /// Fixes axes at positions: `m.slice((All, 0))` is the first column, and `xs.slice((Any, 0))` of any rank has the
@@ -59,7 +59,7 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     {
         let loc = Loc::caller();
         let index = build::closed(loc.clone(), || index_of(&spec.fixed()).0);
-        Acc::new(AccOp::Slice { axes: axes::<S>(Sh::RANK), index, xs: self.node.clone() }, loc)
+        Acc::new(AccOp::Op(ArrayOp::Slice { axes: axes::<S>(Sh::RANK), index, xs: self.node.clone() }), loc)
     }
 }
 

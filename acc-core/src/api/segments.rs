@@ -12,7 +12,7 @@ use super::elt::Elt;
 use super::exp::{Exp, IntoExp};
 use super::shape::{DIM1, Parts, Reducible, Shape, innermost, with_innermost};
 use crate::build::{AccOp, Frozen, compose};
-use crate::ir::Loc;
+use crate::ir::{ArrayOp, Loc};
 
 /// A segment descriptor: the lengths of segments, of any integer type.
 ///
@@ -159,7 +159,7 @@ impl<Sh: Reducible, E: Elt> Segmented<Sh, E> {
         let loc = Loc::caller();
         let f = fun2::<E, E, E, _>(&loc, |a, b| user(f, a, b));
         let (xs, offsets) = (self.rows.node.clone(), self.offsets.node.clone());
-        Acc::new(AccOp::FoldSeg { f, init, xs, offsets }, loc)
+        Acc::new(AccOp::Op(ArrayOp::FoldSeg { f, init, xs, offsets }), loc)
     }
 
     /// The reduction of each segment, with an initial value on the right.

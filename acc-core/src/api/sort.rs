@@ -12,7 +12,7 @@ use super::exp::{Exp, IntoExp, constant, lift};
 use super::shape::{Reducible, Shape, with_innermost};
 use crate::build::{self, AccOp, ExpRef, compose};
 use crate::data::{EltType, ScalarType};
-use crate::ir::{Loc, PrimOp};
+use crate::ir::{ArrayOp, Loc, PrimOp};
 
 impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     /// The positions that sort each row: element `k` of a sorted row is the row's element at position `k` of the
@@ -29,7 +29,7 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     where
         Sh: Reducible<Inner = In>,
     {
-        Acc::new(AccOp::Argsort { xs: self.node.clone() }, Loc::caller())
+        Acc::new(AccOp::Op(ArrayOp::Argsort { xs: self.node.clone() }), Loc::caller())
     }
 
     /// The positions that sort each row in descending order. Elements that are equal keep their order.

@@ -5,9 +5,9 @@ use super::array::Array;
 use super::elt::Elt;
 use super::exp::{Exp, IntoExp, constant};
 use super::shape::{DIM1, DIM2, DIM3, Reducible, Shape};
-use crate::build::{self, AccOp, ExpRef, Frozen, FrozenBoundary, FrozenInput};
+use crate::build::{self, AccOp, Building, ExpRef, Frozen};
 use crate::data::unlinear_index;
-use crate::ir::Loc;
+use crate::ir::{ArrayOp, Boundary, Loc, StencilInput};
 use std::ops::Index;
 
 /// What a stencil reads beyond the edges, each dimension handled on its own.
@@ -285,7 +285,7 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
         let loc = Loc::caller();
         let n: usize = S::extent().iter().product();
         let f = build::lambda(vec![E::ty(); n], loc.clone(), |p| f(window::<Sh, E, S>(p)).into_exp().r);
-        Acc::new(AccOp::Stencil { f, inputs: vec![self.input::<S>(edge, &loc)] }, loc)
+        Acc::new(AccOp::Op(ArrayOp::Stencil { f, inputs: vec![self.input::<S>(edge, &loc)] }), loc)
     }
 
     /// Maps a neighbourhood of each element of two arrays, on the intersection of their shapes. Each array has its own
@@ -315,18 +315,18 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
             f(window::<Sh, E, S>(&p[..n]), window::<Sh, B, T>(&p[n..])).into_exp().r
         });
         let inputs = vec![self.input::<S>(edge, &loc), other.input::<T>(other_edge, &loc)];
-        Acc::new(AccOp::Stencil { f, inputs }, loc)
+        Acc::new(AccOp::Op(ArrayOp::Stencil { f, inputs }), loc)
     }
 
-    fn input<S: Stencil<Sh, E>>(&self, edge: Edge<E>, loc: &Loc) -> FrozenInput {
+    fn input<S: Stencil<Sh, E>>(&self, edge: Edge<E>, loc: &Loc) -> StencilInput<Building> {
         let boundary = match edge {
-            Edge::Clamp => FrozenBoundary::Clamp,
-            Edge::Mirror => FrozenBoundary::Mirror,
-            Edge::Wrap => FrozenBoundary::Wrap,
-            Edge::Constant(x) => FrozenBoundary::Function(fun_ix::<Sh, E, Exp<E>>(loc, |_| constant(x))),
-            Edge::Function(EdgeFunction(f)) => FrozenBoundary::Function(f),
+            Edge::Clamp => Boundary::Clamp,
+            Edge::Mirror => Boundary::Mirror,
+            Edge::Wrap => Boundary::Wrap,
+            Edge::Constant(x) => Boundary::Function(fun_ix::<Sh, E, Exp<E>>(loc, |_| constant(x))),
+            Edge::Function(EdgeFunction(f)) => Boundary::Function(f),
         };
-        FrozenInput { xs: self.node.clone(), window: S::extent(), boundary }
+        StencilInput { xs: self.node.clone(), window: S::extent(), boundary }
     }
 
     /// An edge for stencils over arrays of this shape and element type: outside the array, a function of the true,

@@ -2,7 +2,8 @@
 
 use crate::data::{ArrayData, EltType};
 use crate::error::BuildError;
-use crate::ir::{ArrayType, Axis, Dir, ForeignFun, Fun, Loc};
+use crate::ir::{ArrayOp, ArrayType, Fun, Loc, OpPart, Rep, ScalarOp};
+use smallvec::SmallVec;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -105,128 +106,39 @@ impl AccType {
     }
 }
 
-/// What a stencil reads beyond the edges.
-#[derive(Clone, Debug)]
-pub enum FrozenBoundary {
-    /// The nearest element.
-    Clamp,
-    /// Reflected.
-    Mirror,
-    /// From the other side.
-    Wrap,
-    /// A function of the index.
-    Function(Frozen),
+/// Operations over array expressions. The conditional's blocks and the state of a loop are expressions too, a tuple if there
+/// are many arrays.
+#[derive(Clone, Copy, Debug)]
+pub enum Building {}
+
+impl Rep for Building {
+    type Array = AccRef;
+    type Arrays = AccRef;
+    type Fun = Frozen;
+    type Block = AccFun;
 }
 
-/// An array that a stencil reads, and how: [`StencilInput`](crate::ir::StencilInput) over array expressions.
+/// What yields an array expression.
 #[derive(Debug)]
-pub struct FrozenInput {
-    /// The array.
-    pub xs: AccRef,
-    /// The extents of its window.
-    pub window: Vec<usize>,
-    /// What is read beyond its edges.
-    pub boundary: FrozenBoundary,
-}
-
-/// An array operation under construction: [`ArrayOp`](crate::ir::ArrayOp) over array expressions, with embedded data,
-/// parameters and tuples beside.
-#[derive(Debug)]
-#[allow(missing_docs)]
 pub enum AccOp {
     /// Embedded host data.
     Use(ArrayData),
     /// A parameter of an array function.
     Param {
+        /// The function's number.
         lambda: u64,
+        /// Which of its parameters.
         index: usize,
     },
     /// A scalar expression in place of a rank-0 array, inside the closure that made it: what an operator on a rank-0 array and
     /// an expression yields there. It is no array operation, and can be read alone.
     Element(super::ExpRef),
+    /// A tuple of arrays.
     Tuple(Vec<AccRef>),
+    /// A component of a tuple.
     Proj(AccRef, usize),
-    Generate {
-        shape: Frozen,
-        f: Frozen,
-    },
-    Map {
-        f: Frozen,
-        xs: Vec<AccRef>,
-        indexed: bool,
-    },
-    Fold {
-        f: Frozen,
-        init: Option<Frozen>,
-        xs: AccRef,
-    },
-    FoldSeg {
-        f: Frozen,
-        init: Option<Frozen>,
-        xs: AccRef,
-        offsets: AccRef,
-    },
-    Scan {
-        dir: Dir,
-        f: Frozen,
-        init: Option<Frozen>,
-        xs: AccRef,
-    },
-    Permute {
-        combine: Frozen,
-        defaults: AccRef,
-        target: Frozen,
-        xs: AccRef,
-    },
-    Backpermute {
-        shape: Frozen,
-        index: Frozen,
-        xs: AccRef,
-    },
-    Stencil {
-        f: Frozen,
-        inputs: Vec<FrozenInput>,
-    },
-    Argsort {
-        xs: AccRef,
-    },
-    Check {
-        ok: Frozen,
-        message: Arc<str>,
-        xs: AccRef,
-    },
-    Reshape {
-        shape: Frozen,
-        xs: AccRef,
-    },
-    Replicate {
-        axes: Vec<Axis>,
-        extents: Frozen,
-        xs: AccRef,
-    },
-    Slice {
-        axes: Vec<Axis>,
-        index: Frozen,
-        xs: AccRef,
-    },
-    /// The same arrays, stored.
-    Compute(AccRef),
-    /// A foreign function of arrays, a tuple if there are many.
-    Foreign {
-        function: ForeignFun,
-        xs: AccRef,
-        fallback: AccFun,
-    },
-    If {
-        cond: Frozen,
-        then: AccRef,
-        else_: AccRef,
-    },
-    While {
-        init: AccRef,
-        test: AccFun,
-        step: AccFun,
-    },
+    /// An array operation. `Compute` may be of a tuple, and stands for one operation per array in it.
+    Op(ArrayOp<Building>),
 }
 
 /// An array function under construction.
@@ -247,6 +159,13 @@ pub fn array_function(param: AccType, loc: &Loc, f: impl FnOnce(AccRef) -> AccRe
     super::scope(|| AccFun { lambda, params: vec![param], body: crate::grow_stack(|| f(node)) })
 }
 
+impl AccFun {
+    /// A branch: without parameters.
+    pub fn branch(body: AccRef) -> AccFun {
+        AccFun { lambda: lambda_id(), params: Vec::new(), body }
+    }
+}
+
 /// A fresh number for an array function.
 pub fn lambda_id() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(0);
@@ -256,69 +175,48 @@ pub fn lambda_id() -> u64 {
 impl AccOp {
     /// The operand arrays, and those that its scalar functions read: all that is needed outside branches and loops.
     pub(super) fn operands(&self) -> Vec<AccRef> {
-        let mut out = match self {
-            AccOp::Use(_) | AccOp::Param { .. } | AccOp::Element(_) | AccOp::Generate { .. } | AccOp::If { .. } => {
-                vec![]
-            }
-            AccOp::Tuple(xs) | AccOp::Map { xs, .. } => xs.clone(),
-            AccOp::Permute { defaults, xs, .. } => vec![defaults.clone(), xs.clone()],
-            AccOp::FoldSeg { xs, offsets, .. } => vec![xs.clone(), offsets.clone()],
-            AccOp::Proj(xs, _)
-            | AccOp::Fold { xs, .. }
-            | AccOp::Scan { xs, .. }
-            | AccOp::Backpermute { xs, .. }
-            | AccOp::Argsort { xs }
-            | AccOp::Check { xs, .. }
-            | AccOp::Reshape { xs, .. }
-            | AccOp::Replicate { xs, .. }
-            | AccOp::Slice { xs, .. }
-            | AccOp::Compute(xs)
-            | AccOp::Foreign { xs, .. } => vec![xs.clone()],
-            AccOp::Stencil { inputs, .. } => inputs.iter().map(|i| i.xs.clone()).collect(),
-            AccOp::While { init, .. } => vec![init.clone()],
+        let op = match self {
+            AccOp::Use(_) | AccOp::Param { .. } | AccOp::Element(_) => return Vec::new(),
+            AccOp::Tuple(xs) => return xs.clone(),
+            AccOp::Proj(xs, _) => return vec![xs.clone()],
+            AccOp::Op(op) => op,
         };
-        for f in self.funs().into_iter().flatten() {
-            f.body.visit(0, &mut |node, _| {
-                if let crate::ir::ScalarOp::Index { array, .. } | crate::ir::ScalarOp::Extent { array, .. } = &node.op {
-                    out.push(array.clone());
-                }
-            });
+        let (mut out, mut read) = (Vec::new(), Vec::new());
+        for part in op.parts() {
+            match part {
+                OpPart::Array(a) | OpPart::Arrays(a) => out.push(a.clone()),
+                OpPart::Fun(_, _, Ok(f)) => f.body.visit(0, &mut |node, _| {
+                    if let ScalarOp::Index { array, .. } | ScalarOp::Extent { array, .. } = &node.op {
+                        read.push(array.clone());
+                    }
+                }),
+                OpPart::Fun(_, _, Err(_)) | OpPart::Block(_) => {}
+            }
         }
+        out.append(&mut read);
         out
     }
 
-    fn funs(&self) -> Vec<&Frozen> {
+    /// The array functions of its branches and loops.
+    pub(super) fn blocks(&self) -> SmallVec<[&AccFun; 2]> {
+        let AccOp::Op(op) = self else { return SmallVec::new() };
+        op.parts().into_iter().filter_map(|part| if let OpPart::Block(b) = part { Some(b) } else { None }).collect()
+    }
+
+    /// All array expressions that it holds, but for those that its scalar functions read.
+    fn held(&self) -> Vec<AccRef> {
         match self {
-            AccOp::Use(_)
-            | AccOp::Param { .. }
-            | AccOp::Element(_)
-            | AccOp::Tuple(_)
-            | AccOp::Proj(..)
-            | AccOp::Compute(_)
-            | AccOp::Foreign { .. }
-            | AccOp::While { .. } => vec![],
-            AccOp::Generate { shape, f } => vec![shape, f],
-            AccOp::Map { f, .. } => vec![f],
-            AccOp::Stencil { f, inputs } => {
-                let edges = inputs.iter().filter_map(|i| match &i.boundary {
-                    FrozenBoundary::Function(b) => Some(b),
-                    FrozenBoundary::Clamp | FrozenBoundary::Mirror | FrozenBoundary::Wrap => None,
-                });
-                std::iter::once(f).chain(edges).collect()
+            AccOp::Use(_) | AccOp::Param { .. } | AccOp::Element(_) => Vec::new(),
+            AccOp::Tuple(xs) => xs.clone(),
+            AccOp::Proj(xs, _) => vec![xs.clone()],
+            AccOp::Op(op) => {
+                let held = |part: OpPart<'_, Building>| match part {
+                    OpPart::Array(a) | OpPart::Arrays(a) => Some(a.clone()),
+                    OpPart::Block(b) => Some(b.body.clone()),
+                    OpPart::Fun(..) => None,
+                };
+                op.parts().into_iter().filter_map(held).collect()
             }
-            AccOp::Argsort { .. } => vec![],
-            AccOp::Check { ok, .. } => vec![ok],
-            AccOp::Fold { f, init, .. } | AccOp::FoldSeg { f, init, .. } | AccOp::Scan { f, init, .. } => {
-                let mut v = vec![f];
-                v.extend(init);
-                v
-            }
-            AccOp::Permute { combine, target, .. } => vec![combine, target],
-            AccOp::Backpermute { shape, index, .. } => vec![shape, index],
-            AccOp::Reshape { shape, .. } => vec![shape],
-            AccOp::Replicate { extents, .. } => vec![extents],
-            AccOp::Slice { index, .. } => vec![index],
-            AccOp::If { cond, .. } => vec![cond],
         }
     }
 }
@@ -327,27 +225,10 @@ impl AccOp {
 impl Drop for AccNode {
     fn drop(&mut self) {
         fn take(op: &mut AccOp, out: &mut Vec<AccRef>) {
-            let unit = AccOp::Tuple(Vec::new());
-            match std::mem::replace(op, unit) {
-                AccOp::Use(_) | AccOp::Param { .. } | AccOp::Element(_) | AccOp::Generate { .. } => {}
-                AccOp::Tuple(xs) | AccOp::Map { xs, .. } => out.extend(xs),
-                AccOp::Permute { defaults, xs, .. } => out.extend([defaults, xs]),
-                AccOp::FoldSeg { xs, offsets, .. } => out.extend([xs, offsets]),
-                AccOp::If { then, else_, .. } => out.extend([then, else_]),
-                AccOp::Stencil { inputs, .. } => out.extend(inputs.into_iter().map(|i| i.xs)),
-                AccOp::While { init, test, step } => out.extend([init, test.body, step.body]),
-                AccOp::Foreign { xs, fallback, .. } => out.extend([xs, fallback.body]),
-                AccOp::Proj(xs, _)
-                | AccOp::Fold { xs, .. }
-                | AccOp::Scan { xs, .. }
-                | AccOp::Backpermute { xs, .. }
-                | AccOp::Argsort { xs }
-                | AccOp::Check { xs, .. }
-                | AccOp::Reshape { xs, .. }
-                | AccOp::Replicate { xs, .. }
-                | AccOp::Slice { xs, .. }
-                | AccOp::Compute(xs) => out.push(xs),
-            }
+            // The operation goes first: then what it held is held by `out` alone.
+            let held = op.held();
+            *op = AccOp::Tuple(Vec::new());
+            out.extend(held);
         }
         let mut pending = Vec::new();
         take(&mut self.op, &mut pending);

@@ -18,7 +18,7 @@ mod schedule;
 mod wide;
 
 pub use acc::{
-    AccFun, AccNode, AccOp, AccRef, AccType, Frozen, FrozenBoundary, FrozenInput, array_function, lambda_id,
+    AccFun, AccNode, AccOp, AccRef, AccType, Building, Frozen, array_function, lambda_id,
 };
 pub(crate) use ambient::Purpose;
 pub use frame::{

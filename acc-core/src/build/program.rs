@@ -3,10 +3,10 @@
 use super::extents::{extent_argument, lift_literals};
 use super::schedule::{Dag, Inner, Needs, NodeId, NodeIds, Placer};
 use super::wide::{cast_results, conversion, wide_elt, widened};
-use super::{AccFun, AccOp, AccRef, AccType, Frozen, FrozenBoundary, FrozenInput};
+use super::{AccFun, AccOp, AccRef, AccType, Building, Frozen};
 use crate::data::{ArrayData, EltType, ScalarType};
 use crate::error::{BuildError, Error};
-use crate::ir::{ArrayId, ArrayOp, ArrayType, Block, Boundary, Fun, Loc, Names, Program, StencilInput, Stmt};
+use crate::ir::{ArrayId, ArrayOp, ArrayType, Block, Closed, Fun, Ir, Loc, Mapper, Names, Program, Stmt};
 use crate::limits::RunLimits;
 use smallvec::{SmallVec, smallvec};
 use std::collections::HashMap;
@@ -112,11 +112,13 @@ impl ArrayDag {
                         continue;
                     }
                 }
-                AccOp::While { test, step, .. } => lambdas.extend([test.lambda, step.lambda]),
-                AccOp::Foreign { fallback, .. } => lambdas.push(fallback.lambda),
-                _ => {}
+                AccOp::Use(_) | AccOp::Element(_) | AccOp::Tuple(_) | AccOp::Proj(..) | AccOp::Op(_) => {}
             }
-            let children: Vec<AccRef> = acc.op.operands().into_iter().chain(acc.op.bodies()).collect();
+            let mut children = acc.op.operands();
+            for block in acc.op.blocks() {
+                lambdas.push(block.lambda);
+                children.push(block.body.clone());
+            }
             stack.push((acc, true));
             stack.extend(children.into_iter().rev().map(|c| (c, false)));
         }
@@ -146,14 +148,10 @@ impl ArrayDag {
         let id = |a: &AccRef| self.number[&a.id()];
         let strict: NodeIds = acc.op.operands().iter().map(id).collect();
         let param = |f: &AccFun| self.params.get(&(f.lambda, 0)).copied();
-        let inner = match &acc.op {
-            AccOp::If { then, else_, .. } => vec![(id(then), None, false), (id(else_), None, false)],
-            AccOp::While { test, step, .. } => {
-                vec![(id(&test.body), param(test), true), (id(&step.body), param(step), false)]
-            }
-            AccOp::Foreign { fallback, .. } => vec![(id(&fallback.body), param(fallback), false)],
-            _ => vec![],
-        };
+        // The test of a loop runs whenever the loop does.
+        let always = |block: usize| block == 0 && matches!(acc.op, AccOp::Op(ArrayOp::While { .. }));
+        let inner = acc.op.blocks().into_iter().enumerate();
+        let inner: Vec<_> = inner.map(|(k, b)| (id(&b.body), param(b), always(k))).collect();
         let this = self.nodes.len();
         let mut variant: SmallVec<[NodeId; 2]> = SmallVec::new();
         if let AccOp::Param { lambda, index } = &acc.op {
@@ -168,17 +166,6 @@ impl ArrayDag {
         variant.dedup();
         self.number.insert(acc.id(), this);
         self.nodes.push(ArrayNode { acc, strict, inner, variant });
-    }
-}
-
-impl AccOp {
-    fn bodies(&self) -> Vec<AccRef> {
-        match self {
-            AccOp::If { then, else_, .. } => vec![then.clone(), else_.clone()],
-            AccOp::While { test, step, .. } => vec![test.body.clone(), step.body.clone()],
-            AccOp::Foreign { fallback, .. } => vec![fallback.body.clone()],
-            _ => vec![],
-        }
     }
 }
 
@@ -247,13 +234,14 @@ impl Numberer<'_> {
         Ok(Block { params, stmts, results })
     }
 
-    fn loop_block(&mut self, f: &AccFun, result: &AccRef) -> Result<Block, Error> {
-        let ids = self.fresh(&f.params[0]);
+    /// The block of an array function: a branch, which has no parameters, or what has one.
+    fn function(&mut self, f: &AccFun) -> Result<Block, Error> {
+        let ids: Ids = f.params.iter().flat_map(|ty| self.fresh(ty)).collect();
         let param = self.dag.params.get(&(f.lambda, 0)).copied();
         if let Some(p) = param {
             self.arrays[p] = Some(ids.clone());
         }
-        let block = self.block(self.dag.number[&result.id()], ids.to_vec());
+        let block = self.block(self.dag.number[&f.body.id()], ids.to_vec());
         if let Some(p) = param {
             self.arrays[p] = None;
         }
@@ -268,7 +256,7 @@ impl Numberer<'_> {
         self.ids(a)[0]
     }
 
-    fn fun(&self, f: &Frozen) -> Result<Fun, Error> {
+    fn plain(&self, f: &Frozen) -> Result<Fun, Error> {
         match f {
             Ok(f) => Ok(f.map_arrays(&mut |a| self.id(a))),
             Err(e) => Err(e.clone().into()),
@@ -284,7 +272,7 @@ impl Numberer<'_> {
         if let Some(done) = self.lifted.get(&key) {
             return Ok(done.clone());
         }
-        let plain = self.fun(f)?;
+        let plain = self.plain(f)?;
         let (types, extents) = (&mut self.types, &mut self.extents);
         let lifted = lift_literals(&plain, &mut |value| {
             types.push(ArrayType { rank: 0, elt: EltType::Scalar(ScalarType::I64) });
@@ -294,20 +282,6 @@ impl Numberer<'_> {
         });
         self.lifted.insert(key, lifted.clone());
         Ok(lifted)
-    }
-
-    fn stencil_input(&self, input: &FrozenInput) -> Result<StencilInput, Error> {
-        let boundary = match &input.boundary {
-            FrozenBoundary::Clamp => Boundary::Clamp,
-            FrozenBoundary::Mirror => Boundary::Mirror,
-            FrozenBoundary::Wrap => Boundary::Wrap,
-            FrozenBoundary::Function(b) => Boundary::Function(self.fun(b)?),
-        };
-        Ok(StencilInput { xs: self.id(&input.xs), window: input.window.clone(), boundary })
-    }
-
-    fn opt(&self, f: &Option<Frozen>) -> Result<Option<Fun>, Error> {
-        f.as_ref().map(|f| self.fun(f)).transpose()
     }
 
     fn emit(&mut self, n: NodeId, stmts: &mut Vec<Stmt>, added: &mut Vec<ArrayOp>) -> Result<Ids, Error> {
@@ -323,42 +297,7 @@ impl Numberer<'_> {
                 let start: usize = parts[..*i].iter().map(AccType::leaf_count).sum();
                 return Ok(self.ids(of)[start..start + parts[*i].leaf_count()].into());
             }
-            AccOp::Generate { shape, f } => ArrayOp::Generate { shape: self.extent(shape)?, f: self.fun(f)? },
-            AccOp::Map { f, xs, indexed } => {
-                ArrayOp::Map { f: self.fun(f)?, xs: xs.iter().map(|x| self.id(x)).collect(), indexed: *indexed }
-            }
-            AccOp::Fold { f, init, xs } => ArrayOp::Fold { f: self.fun(f)?, init: self.opt(init)?, xs: self.id(xs) },
-            AccOp::Scan { dir, f, init, xs } => {
-                ArrayOp::Scan { dir: *dir, f: self.fun(f)?, init: self.opt(init)?, xs: self.id(xs) }
-            }
-            AccOp::FoldSeg { f, init, xs, offsets } => {
-                ArrayOp::FoldSeg { f: self.fun(f)?, init: self.opt(init)?, xs: self.id(xs), offsets: self.id(offsets) }
-            }
-            AccOp::Permute { combine, defaults, target, xs } => ArrayOp::Permute {
-                combine: self.fun(combine)?,
-                defaults: self.id(defaults),
-                target: self.fun(target)?,
-                xs: self.id(xs),
-            },
-            AccOp::Backpermute { shape, index, xs } => {
-                ArrayOp::Backpermute { shape: self.extent(shape)?, index: self.fun(index)?, xs: self.id(xs) }
-            }
-            AccOp::Stencil { f, inputs } => ArrayOp::Stencil {
-                f: self.fun(f)?,
-                inputs: inputs.iter().map(|i| self.stencil_input(i)).collect::<Result<_, _>>()?,
-            },
-            AccOp::Argsort { xs } => ArrayOp::Argsort { xs: self.id(xs) },
-            AccOp::Check { ok, message, xs } => {
-                ArrayOp::Check { ok: self.fun(ok)?, message: message.clone(), xs: self.id(xs) }
-            }
-            AccOp::Reshape { shape, xs } => ArrayOp::Reshape { shape: self.extent(shape)?, xs: self.id(xs) },
-            AccOp::Replicate { axes, extents, xs } => {
-                ArrayOp::Replicate { axes: axes.clone(), extents: self.extent(extents)?, xs: self.id(xs) }
-            }
-            AccOp::Slice { axes, index, xs } => {
-                ArrayOp::Slice { axes: axes.clone(), index: self.extent(index)?, xs: self.id(xs) }
-            }
-            AccOp::Compute(xs) => {
+            AccOp::Op(ArrayOp::Compute { xs }) => {
                 // One statement per array, each evaluated by its own need.
                 let (loc, of) = (&acc.loc, self.ids(xs));
                 let stored = of.iter().map(|&xs| {
@@ -369,21 +308,7 @@ impl Numberer<'_> {
                 });
                 return Ok(stored.collect());
             }
-            AccOp::Foreign { function, xs, fallback } => ArrayOp::Foreign {
-                function: function.clone(),
-                xs: self.ids(xs).to_vec(),
-                fallback: self.loop_block(fallback, &fallback.body)?,
-            },
-            AccOp::If { cond, then, else_ } => ArrayOp::If {
-                cond: self.fun(cond)?,
-                then: self.block(dag.number[&then.id()], Vec::new())?,
-                else_: self.block(dag.number[&else_.id()], Vec::new())?,
-            },
-            AccOp::While { init, test, step } => ArrayOp::While {
-                init: self.ids(init).to_vec(),
-                test: self.loop_block(test, &test.body)?,
-                step: self.loop_block(step, &step.body)?,
-            },
+            AccOp::Op(op) => op.try_map(self)?,
         };
         let types: Vec<ArrayType> = acc.ty.leaves().into_iter().cloned().collect();
         Ok(match &op {
@@ -462,6 +387,26 @@ impl Numberer<'_> {
         }
         out.stmts.push(Stmt { results: results.clone(), op, loc: loc.clone() });
         results
+    }
+}
+
+impl Mapper<Building, Ir> for Numberer<'_> {
+    type Error = Error;
+
+    fn array(&mut self, a: &AccRef) -> Result<ArrayId, Error> {
+        Ok(self.id(a))
+    }
+    fn arrays(&mut self, a: &AccRef) -> Result<Vec<ArrayId>, Error> {
+        Ok(self.ids(a).to_vec())
+    }
+    fn fun(&mut self, closed: Closed, f: &Frozen) -> Result<Fun, Error> {
+        match closed {
+            Closed::Extents => self.extent(f),
+            Closed::Yes | Closed::No => self.plain(f),
+        }
+    }
+    fn block(&mut self, f: &AccFun) -> Result<Block, Error> {
+        self.function(f)
     }
 }
 

@@ -11,9 +11,9 @@ use crate::memory;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// Evaluates a statement with one result whose operands are evaluated.
-pub(super) fn stmt<'p>(m: &mut Machine<'p>, s: &'p Stmt) -> Result<ArrayData, Error> {
-    match &s.op {
+/// Evaluates a statement whose operands are evaluated.
+pub(super) fn stmt<'p>(m: &mut Machine<'p>, s: &'p Stmt) -> Result<Vec<ArrayData>, Error> {
+    let result = match &s.op {
         ArrayOp::Generate { shape, f } => {
             let shape = extents(m, s, shape)?;
             let mut f = launch(s, f);
@@ -83,15 +83,15 @@ pub(super) fn stmt<'p>(m: &mut Machine<'p>, s: &'p Stmt) -> Result<ArrayData, Er
             })
         }
         ArrayOp::Slice { axes, index, xs } => slice(m, s, axes, index, *xs),
-        ArrayOp::Compute { .. } | ArrayOp::Foreign { .. } | ArrayOp::If { .. } | ArrayOp::While { .. } => {
-            Err(internal("control flow as an operation"))
+        ArrayOp::Compute { xs } => m.value(*xs),
+        ArrayOp::Foreign { function, xs, fallback } => return m.foreign(function, xs, fallback),
+        ArrayOp::If { cond, then, else_ } => {
+            let holds = closed(m, s, cond)?.iter().all(|l| l.bits != 0);
+            return m.block(if holds { then } else { else_ }, &[]);
         }
-    }
-}
-
-/// The value of a conditional's condition.
-pub(super) fn condition<'p>(m: &mut Machine<'p>, s: &'p Stmt, cond: &'p Fun) -> Result<bool, Error> {
-    Ok(closed(m, s, cond)?.iter().all(|l| l.bits != 0))
+        ArrayOp::While { init, test, step } => return m.repeat(init, test, step),
+    };
+    Ok(vec![result?])
 }
 
 /// Whether what a loop's test yields is true.

@@ -4,7 +4,7 @@ use super::{Host, Ticker, internal, launch};
 use crate::data::ArrayData;
 use crate::error::Error;
 use crate::grow_stack;
-use crate::ir::{ArrayId, ArrayOp, Block, ForeignFun, Program, Stmt, arrays_needed};
+use crate::ir::{ArrayId, Block, ForeignFun, Program, Stmt, arrays_needed};
 use crate::limits::{Meter, RunLimits};
 use std::collections::BTreeMap;
 
@@ -40,7 +40,7 @@ impl<'p> Machine<'p> {
     }
 
     /// Runs a block on its parameters' values.
-    fn block(&mut self, block: &'p Block, args: &[ArrayData]) -> Result<Vec<ArrayData>, Error> {
+    pub(super) fn block(&mut self, block: &'p Block, args: &[ArrayData]) -> Result<Vec<ArrayData>, Error> {
         for (p, arg) in block.params.iter().zip(args) {
             self.values[p.index()] = Some(arg.clone());
         }
@@ -83,51 +83,50 @@ impl<'p> Machine<'p> {
     }
 
     fn stmt(&mut self, stmt: &'p Stmt) -> Result<(), Error> {
-        let results = match &stmt.op {
-            ArrayOp::If { cond, then, else_ } => {
-                let taken = if launch::condition(self, stmt, cond)? { then } else { else_ };
-                self.block(taken, &[])?
-            }
-            ArrayOp::While { init, test, step } => {
-                let mut state = init.iter().map(|&a| self.value(a)).collect::<Result<Vec<_>, _>>()?;
-                loop {
-                    self.limits.check()?;
-                    let go_on = self.block(test, &state)?;
-                    if !launch::is_true(&go_on)? {
-                        break state;
-                    }
-                    state = self.block(step, &state)?;
-                }
-            }
-            ArrayOp::Compute { xs } => vec![self.value(*xs)?],
-            ArrayOp::Foreign { function, xs, fallback } => {
-                let args = xs.iter().map(|&a| self.value(a)).collect::<Result<Vec<_>, _>>()?;
-                match function {
-                    // What the function means: the interpreter runs no host functions.
-                    ForeignFun::Host(_) => {}
-                    ForeignFun::Trace(message) => crate::trace::emit(message, &args, fallback.results.len()),
-                }
-                self.block(fallback, &args)?
-            }
-            ArrayOp::Generate { .. }
-            | ArrayOp::Map { .. }
-            | ArrayOp::Fold { .. }
-            | ArrayOp::FoldSeg { .. }
-            | ArrayOp::Scan { .. }
-            | ArrayOp::Permute { .. }
-            | ArrayOp::Backpermute { .. }
-            | ArrayOp::Stencil { .. }
-            | ArrayOp::Argsort { .. }
-            | ArrayOp::Check { .. }
-            | ArrayOp::Reshape { .. }
-            | ArrayOp::Replicate { .. }
-            | ArrayOp::Slice { .. } => vec![launch::stmt(self, stmt)?],
-        };
+        let results = launch::stmt(self, stmt)?;
         for (r, value) in stmt.results.iter().zip(results) {
             // A component of a conditional has the type that its branches agree on, which is the result's too.
             self.values[r.index()] = Some(value);
         }
         Ok(())
+    }
+
+    /// What a loop leaves of its state.
+    pub(super) fn repeat(
+        &mut self,
+        init: &[ArrayId],
+        test: &'p Block,
+        step: &'p Block,
+    ) -> Result<Vec<ArrayData>, Error> {
+        let mut state = self.all(init)?;
+        loop {
+            self.limits.check()?;
+            let go_on = self.block(test, &state)?;
+            if !launch::is_true(&go_on)? {
+                return Ok(state);
+            }
+            state = self.block(step, &state)?;
+        }
+    }
+
+    /// The results of a function that is not of the language.
+    pub(super) fn foreign(
+        &mut self,
+        function: &ForeignFun,
+        xs: &[ArrayId],
+        fallback: &'p Block,
+    ) -> Result<Vec<ArrayData>, Error> {
+        let args = self.all(xs)?;
+        match function {
+            // What the function means: the interpreter runs no host functions.
+            ForeignFun::Host(_) => {}
+            ForeignFun::Trace(message) => crate::trace::emit(message, &args, fallback.results.len()),
+        }
+        self.block(fallback, &args)
+    }
+
+    fn all(&self, xs: &[ArrayId]) -> Result<Vec<ArrayData>, Error> {
+        xs.iter().map(|&a| self.value(a)).collect()
     }
 
     /// The type of the array that a statement with one result defines.

@@ -7,6 +7,7 @@ use super::scopes::Scopes;
 use crate::error::Error;
 use crate::ir::{
     ArrayId, ArrayOp, ArrayType, Axis, Block, Boundary, Dir, ForeignFun, Fun, Names, Program, StencilInput, Stmt,
+    with_array_ops,
 };
 use crate::memory;
 use std::collections::HashMap;
@@ -127,71 +128,39 @@ enum Arg {
     Text(Arc<str>),
 }
 
+/// What stands after a key.
+enum Kind {
+    Fun,
+    Block,
+    Text,
+    Array,
+    Axes,
+    /// The windows or boundaries of a stencil.
+    Inputs,
+}
+
 fn op(c: &mut Cursor<'_>, arrays: &mut Arrays) -> Result<ArrayOp, Error> {
     let (name, token) = c.word("an array operation")?;
-    if !ArrayOp::NAMES.contains(&&name[..]) {
-        return c.error_at(
-            &token,
-            format!("there is no array operation `{name}`; there are: {}", ArrayOp::NAMES.join(", ")),
-        );
+    if ArrayOp::known_name(&name).is_none() {
+        let names = ArrayOp::NAMES.join(", ");
+        return c.error_at(&token, format!("there is no array operation `{name}`; there are: {names}"));
     }
     c.expect('(')?;
     let mut args = Args { op: token, name, arrays: Vec::new(), keyed: HashMap::new() };
     c.list(')', |c| args.one(c, arrays))?;
-    let op = match &args.name[..] {
-        "generate" => ArrayOp::Generate { shape: args.fun(c, "shape")?, f: args.fun(c, "f")? },
-        "map" | "zip_with" | "imap" | "izip_with" => {
-            let indexed = args.name.starts_with('i');
-            ArrayOp::Map { f: args.fun(c, "f")?, xs: std::mem::take(&mut args.arrays), indexed }
-        }
-        "fold" => ArrayOp::Fold { f: args.fun(c, "f")?, init: Some(args.fun(c, "init")?), xs: args.array(c)? },
-        "fold1" => ArrayOp::Fold { f: args.fun(c, "f")?, init: None, xs: args.array(c)? },
-        "scanl" | "scanr" | "scanl1" | "scanr1" => {
-            let dir = if args.name.starts_with("scanl") { Dir::Left } else { Dir::Right };
-            let init = if args.name.ends_with('1') { None } else { Some(args.fun(c, "init")?) };
-            ArrayOp::Scan { dir, f: args.fun(c, "f")?, init, xs: args.array(c)? }
-        }
-        "fold_seg" | "fold1_seg" => {
-            let init = if args.name == "fold_seg" { Some(args.fun(c, "init")?) } else { None };
-            let offsets = args.keyed_array(c, "offsets")?;
-            ArrayOp::FoldSeg { f: args.fun(c, "f")?, init, xs: args.array(c)?, offsets }
-        }
-        "permute" => {
-            let defaults = args.keyed_array(c, "into")?;
-            let (combine, target) = (args.fun(c, "combine")?, args.fun(c, "target")?);
-            ArrayOp::Permute { combine, defaults, target, xs: args.array(c)? }
-        }
-        "backpermute" => {
-            ArrayOp::Backpermute { shape: args.fun(c, "shape")?, index: args.fun(c, "index")?, xs: args.array(c)? }
-        }
-        "stencil" => {
-            let inputs = args.stencil_inputs(c)?;
-            ArrayOp::Stencil { f: args.fun(c, "f")?, inputs }
-        }
-        "argsort" => ArrayOp::Argsort { xs: args.array(c)? },
-        "check" => {
-            let message = match args.take(c, "message")? {
-                Arg::Text(text) => text,
-                _ => return args.wrong(c, "message", "a text"),
-            };
-            ArrayOp::Check { ok: args.fun(c, "ok")?, message, xs: args.array(c)? }
-        }
-        "reshape" => ArrayOp::Reshape { shape: args.fun(c, "shape")?, xs: args.array(c)? },
-        "replicate" => ArrayOp::Replicate { axes: args.axes(c)?, extents: args.fun(c, "extents")?, xs: args.array(c)? },
-        "slice" => ArrayOp::Slice { axes: args.axes(c)?, index: args.fun(c, "index")?, xs: args.array(c)? },
-        "compute" => ArrayOp::Compute { xs: args.array(c)? },
-        "foreign" => args.foreign(c, "name", ForeignFun::Host)?,
-        "trace" => args.foreign(c, "message", ForeignFun::Trace)?,
-        "acond" => {
-            ArrayOp::If { cond: args.fun(c, "cond")?, then: args.block(c, "then")?, else_: args.block(c, "else")? }
-        }
-        _ => {
-            let (test, step) = (args.block(c, "test")?, args.block(c, "step")?);
-            ArrayOp::While { init: std::mem::take(&mut args.arrays), test, step }
-        }
-    };
+    let op = args.operation(c)?;
     args.nothing_left(c)?;
     Ok(op)
+}
+
+fn axis(c: &mut Cursor<'_>) -> Result<Axis, Error> {
+    let axis = match c.peek() {
+        Tok::Word(w) if w == "all" => Axis::All,
+        Tok::Word(w) if w == "fixed" => Axis::Fixed,
+        _ => return c.expected("`all` or `fixed`"),
+    };
+    c.next();
+    Ok(axis)
 }
 
 /// `[3, 5]`
@@ -222,38 +191,28 @@ impl Args {
         }
         let (key, token) = c.word("a name")?;
         c.expect(':')?;
-        let arg = match &key[..] {
-            "f" | "shape" | "init" | "combine" | "target" | "index" | "extents" | "cond" | "ok" => {
-                Arg::Fun(scalar::fun(c, arrays)?)
-            }
-            "then" | "else" | "test" | "step" | "fallback" => Arg::Block(inner_block(c, arrays)?),
-            "name" | "message" => Arg::Text(c.string("a text")?.into()),
-            "into" | "offsets" => Arg::Array(arrays.reference(c)?),
-            "window" => Arg::Windows(vec![window(c)?]),
-            "windows" => {
+        let arg = match self.kind(&key) {
+            Some(Kind::Fun) => Arg::Fun(scalar::fun(c, arrays)?),
+            Some(Kind::Block) => Arg::Block(inner_block(c, arrays)?),
+            Some(Kind::Text) => Arg::Text(c.string("a text")?.into()),
+            Some(Kind::Array) => Arg::Array(arrays.reference(c)?),
+            Some(Kind::Axes) => {
                 c.expect('[')?;
-                Arg::Windows(c.list(']', window)?)
+                Arg::Axes(c.list(']', axis)?)
             }
-            "axes" => {
-                c.expect('[')?;
-                Arg::Axes(c.list(']', |c| match c.peek() {
-                    Tok::Word(w) if w == "all" => {
-                        c.next();
-                        Ok(Axis::All)
-                    }
-                    Tok::Word(w) if w == "fixed" => {
-                        c.next();
-                        Ok(Axis::Fixed)
-                    }
-                    _ => c.expected("`all` or `fixed`"),
-                })?)
-            }
-            "boundary" => Arg::Boundaries(vec![boundary(c, arrays)?]),
-            "boundaries" => {
-                c.expect('[')?;
-                Arg::Boundaries(c.list(']', |c| boundary(c, arrays))?)
-            }
-            _ => return c.error_at(&token, format!("`{}` takes no `{key}`", self.name)),
+            Some(Kind::Inputs) => match &key[..] {
+                "window" => Arg::Windows(vec![window(c)?]),
+                "boundary" => Arg::Boundaries(vec![boundary(c, arrays)?]),
+                "windows" => {
+                    c.expect('[')?;
+                    Arg::Windows(c.list(']', window)?)
+                }
+                _ => {
+                    c.expect('[')?;
+                    Arg::Boundaries(c.list(']', |c| boundary(c, arrays))?)
+                }
+            },
+            None => return c.error_at(&token, format!("`{}` takes no `{key}`", self.name)),
         };
         if self.keyed.insert(key.clone(), arg).is_some() {
             return c.error_at(&token, format!("`{key}` is given twice"));
@@ -286,20 +245,24 @@ impl Args {
         }
     }
 
-    /// A foreign function that is known by the text `key`.
-    fn foreign(&mut self, c: &Cursor<'_>, key: &str, of: fn(Arc<str>) -> ForeignFun) -> Result<ArrayOp, Error> {
-        let function = match self.take(c, key)? {
-            Arg::Text(text) => of(text),
-            _ => return self.wrong(c, key, "a text"),
-        };
-        let fallback = self.block(c, "fallback")?;
-        Ok(ArrayOp::Foreign { function, xs: std::mem::take(&mut self.arrays), fallback })
+    fn text(&mut self, c: &Cursor<'_>, key: &str) -> Result<Arc<str>, Error> {
+        match self.take(c, key)? {
+            Arg::Text(text) => Ok(text),
+            _ => self.wrong(c, key, "a text"),
+        }
     }
 
-    fn axes(&mut self, c: &Cursor<'_>) -> Result<Vec<Axis>, Error> {
-        match self.take(c, "axes")? {
+    fn foreign(&mut self, c: &Cursor<'_>) -> Result<ForeignFun, Error> {
+        Ok(match &self.name[..] {
+            "foreign" => ForeignFun::Host(self.text(c, "name")?),
+            _ => ForeignFun::Trace(self.text(c, "message")?),
+        })
+    }
+
+    fn axes(&mut self, c: &Cursor<'_>, key: &str) -> Result<Vec<Axis>, Error> {
+        match self.take(c, key)? {
             Arg::Axes(a) => Ok(a),
-            _ => self.wrong(c, "axes", "a list of `all` and `fixed`"),
+            _ => self.wrong(c, key, "a list of `all` and `fixed`"),
         }
     }
 
@@ -324,7 +287,6 @@ impl Args {
         Ok(inputs.map(|((xs, window), boundary)| StencilInput { xs, window, boundary }).collect())
     }
 
-    /// The one array that the operation works on.
     fn keyed_array(&mut self, c: &Cursor<'_>, key: &str) -> Result<ArrayId, Error> {
         match self.take(c, key)? {
             Arg::Array(a) => Ok(a),
@@ -332,6 +294,7 @@ impl Args {
         }
     }
 
+    /// The one array without a key.
     fn array(&mut self, c: &Cursor<'_>) -> Result<ArrayId, Error> {
         match std::mem::take(&mut self.arrays)[..] {
             [a] => Ok(a),
@@ -349,3 +312,63 @@ impl Args {
         }
     }
 }
+
+/// What stands after a key, if a part has it.
+macro_rules! kind_of_part {
+    ($key:ident, array $name:literal) => { ($key == $name).then_some(Kind::Array) };
+    ($key:ident, initial $name:literal $there:tt) => { ($key == $name).then_some(Kind::Fun) };
+    ($key:ident, block $name:literal) => { ($key == $name).then_some(Kind::Block) };
+    ($key:ident, axes $name:literal) => { ($key == $name).then_some(Kind::Axes) };
+    ($key:ident, message $name:literal) => { ($key == $name).then_some(Kind::Text) };
+    ($key:ident, foreign) => { matches!($key, "name" | "message").then_some(Kind::Text) };
+    ($key:ident, inputs) => {
+        matches!($key, "window" | "boundary" | "windows" | "boundaries").then_some(Kind::Inputs)
+    };
+    ($key:ident, $fun:ident $name:literal) => { ($key == $name).then_some(Kind::Fun) };
+    // Without a key.
+    ($key:ident, $($other:tt)*) => { None };
+}
+
+/// A part of the operation with the name at a position.
+macro_rules! parse_part {
+    ($args:ident $c:ident $at:ident, operand) => { $args.array($c)? };
+    ($args:ident $c:ident $at:ident, operands $several:tt) => { std::mem::take(&mut $args.arrays) };
+    ($args:ident $c:ident $at:ident, arrays) => { std::mem::take(&mut $args.arrays) };
+    ($args:ident $c:ident $at:ident, inputs) => { $args.stencil_inputs($c)? };
+    ($args:ident $c:ident $at:ident, array $key:literal) => { $args.keyed_array($c, $key)? };
+    ($args:ident $c:ident $at:ident, initial $key:literal $there:tt) => {
+        if $there[$at] { Some($args.fun($c, $key)?) } else { None }
+    };
+    ($args:ident $c:ident $at:ident, block $key:literal) => { $args.block($c, $key)? };
+    ($args:ident $c:ident $at:ident, axes $key:literal) => { $args.axes($c, $key)? };
+    ($args:ident $c:ident $at:ident, message $key:literal) => { $args.text($c, $key)? };
+    ($args:ident $c:ident $at:ident, foreign) => { $args.foreign($c)? };
+    ($args:ident $c:ident $at:ident, by_name $values:tt) => { $values[$at] };
+    ($args:ident $c:ident $at:ident, $fun:ident $key:literal) => { $args.fun($c, $key)? };
+}
+
+macro_rules! define_parse {
+    ($(
+        $(#[$doc:meta])*
+        $Op:ident $class:ident $names:tt { $($(#[$about:meta])* $part:ident: $T:ty = ($($kind:tt)*),)* }
+    )*) => {
+        impl Args {
+            /// What stands after a key, if the operation has it.
+            fn kind(&self, key: &str) -> Option<Kind> {
+                $(if $names.contains(&&self.name[..]) {
+                    return None$(.or(kind_of_part!(key, $($kind)*)))*;
+                })*
+                None
+            }
+
+            /// The operation of these arguments.
+            fn operation(&mut self, c: &Cursor<'_>) -> Result<ArrayOp, Error> {
+                $(if let Some(_at) = $names.iter().position(|name| *name == self.name) {
+                    return Ok(ArrayOp::$Op { $($part: parse_part!(self c _at, $($kind)*),)* });
+                })*
+                c.error_at(&self.op, format!("there is no array operation `{}`", self.name))
+            }
+        }
+    };
+}
+with_array_ops!(define_parse);

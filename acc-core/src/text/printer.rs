@@ -5,6 +5,7 @@ use crate::data::ScalarType;
 use crate::grow_stack;
 use crate::ir::{
     ArrayId, ArrayOp, Axis, Block, Boundary, ForeignFun, Fun, Loc, Node, Program, Region, ScalarOp, StencilInput, Val,
+    with_array_ops,
 };
 use std::fmt::{self, Write as _};
 
@@ -97,60 +98,7 @@ impl Printer<'_> {
 
     fn op(&mut self, op: &ArrayOp) {
         self.put(format_args!("{}(", op.name()));
-        let args = Args { printer: self, first: true };
-        match op {
-            ArrayOp::Generate { shape, f } => args.fun("shape", shape).fun("f", f),
-            ArrayOp::Map { f, xs, indexed: _ } => args.arrays(xs).fun("f", f),
-            ArrayOp::Fold { f, init, xs } | ArrayOp::Scan { dir: _, f, init, xs } => {
-                let args = args.arrays(&[*xs]).fun("f", f);
-                match init {
-                    Some(init) => args.fun("init", init),
-                    None => args,
-                }
-            }
-            ArrayOp::FoldSeg { f, init, xs, offsets } => {
-                let args = args.arrays(&[*xs]).word("offsets", offsets).fun("f", f);
-                match init {
-                    Some(init) => args.fun("init", init),
-                    None => args,
-                }
-            }
-            ArrayOp::Permute { combine, defaults, target, xs } => {
-                args.arrays(&[*xs]).word("into", defaults).fun("combine", combine).fun("target", target)
-            }
-            ArrayOp::Backpermute { shape, index, xs } => args.arrays(&[*xs]).fun("shape", shape).fun("index", index),
-            ArrayOp::Stencil { f, inputs } => {
-                let arrays: Vec<ArrayId> = inputs.iter().map(|i| i.xs).collect();
-                let args = args.arrays(&arrays);
-                let args = match &inputs[..] {
-                    [one] => args.window("window", one).boundary("boundary", one),
-                    _ => {
-                        let args = args.each("windows", inputs, |p, i| p.window(&i.window));
-                        args.each("boundaries", inputs, |p, i| p.boundary(&i.boundary))
-                    }
-                };
-                args.fun("f", f)
-            }
-            ArrayOp::Argsort { xs } => args.arrays(&[*xs]),
-            ArrayOp::Check { ok, message, xs } => args.arrays(&[*xs]).fun("ok", ok).string("message", message),
-            ArrayOp::Reshape { shape, xs } => args.arrays(&[*xs]).fun("shape", shape),
-            ArrayOp::Replicate { axes, extents, xs } => {
-                args.arrays(&[*xs]).list("axes", &axis_names(axes)).fun("extents", extents)
-            }
-            ArrayOp::Slice { axes, index, xs } => {
-                args.arrays(&[*xs]).list("axes", &axis_names(axes)).fun("index", index)
-            }
-            ArrayOp::Compute { xs } => args.arrays(&[*xs]),
-            ArrayOp::Foreign { function, xs, fallback } => {
-                let args = match function {
-                    ForeignFun::Host(name) => args.arrays(xs).string("name", name),
-                    ForeignFun::Trace(message) => args.arrays(xs).string("message", message),
-                };
-                args.block("fallback", fallback)
-            }
-            ArrayOp::If { cond, then, else_ } => args.fun("cond", cond).block("then", then).block("else", else_),
-            ArrayOp::While { init, test, step } => args.arrays(init).block("test", test).block("step", step),
-        };
+        print_op(op, Args { printer: self, first: true });
         self.out.push(')');
     }
 
@@ -275,14 +223,6 @@ impl Printer<'_> {
     }
 }
 
-fn axis_names(axes: &[Axis]) -> Vec<&'static str> {
-    let name = |a: &Axis| match a {
-        Axis::All => "all",
-        Axis::Fixed => "fixed",
-    };
-    axes.iter().map(name).collect()
-}
-
 /// The arguments of an array operation.
 struct Args<'a, 'p> {
     printer: &'a mut Printer<'p>,
@@ -301,58 +241,66 @@ impl Args<'_, '_> {
         self.printer.put(format_args!("{key}: "));
     }
 
-    fn arrays(mut self, xs: &[ArrayId]) -> Self {
-        for x in xs {
-            self.sep();
-            self.printer.put(format_args!("{x}"));
-        }
-        self
+    fn array(&mut self, x: ArrayId) {
+        self.sep();
+        self.printer.put(format_args!("{x}"));
     }
 
-    fn fun(mut self, key: &str, f: &Fun) -> Self {
+    fn fun(&mut self, key: &str, f: &Fun) {
         self.key(key);
         self.printer.fun(f);
-        self
     }
 
-    fn word(mut self, key: &str, word: &dyn fmt::Display) -> Self {
+    fn keyed_array(&mut self, key: &str, x: ArrayId) {
         self.key(key);
-        self.printer.put(format_args!("{word}"));
-        self
+        self.printer.put(format_args!("{x}"));
     }
 
-    fn string(mut self, key: &str, text: &str) -> Self {
+    fn string(&mut self, key: &str, text: &str) {
         self.key(key);
         self.printer.put(format_args!("{text:?}"));
-        self
-    }
-
-    fn list<T: fmt::Display>(self, key: &str, items: &[T]) -> Self {
-        self.each(key, items, |p, i| p.put(format_args!("{i}")))
     }
 
     /// A list, each item printed by `f`.
-    fn each<T>(mut self, key: &str, items: &[T], f: impl Fn(&mut Printer<'_>, &T)) -> Self {
+    fn list<T>(&mut self, key: &str, items: &[T], f: impl Fn(&mut Printer<'_>, &T)) {
         self.key(key);
         self.printer.out.push('[');
         self.printer.list(items, |p, i| f(p, i));
         self.printer.out.push(']');
-        self
     }
 
-    fn window(mut self, key: &str, input: &StencilInput) -> Self {
-        self.key(key);
-        self.printer.window(&input.window);
-        self
+    fn windows(&mut self, inputs: &[StencilInput]) {
+        match inputs {
+            [one] => {
+                self.key("window");
+                self.printer.window(&one.window);
+                self.key("boundary");
+                self.printer.boundary(&one.boundary);
+            }
+            _ => {
+                self.list("windows", inputs, |p, i| p.window(&i.window));
+                self.list("boundaries", inputs, |p, i| p.boundary(&i.boundary));
+            }
+        }
     }
 
-    fn boundary(mut self, key: &str, input: &StencilInput) -> Self {
-        self.key(key);
-        self.printer.boundary(&input.boundary);
-        self
+    fn axes(&mut self, key: &str, axes: &[Axis]) {
+        self.list(key, axes, |p, axis| {
+            p.out.push_str(match axis {
+                Axis::All => "all",
+                Axis::Fixed => "fixed",
+            });
+        });
     }
 
-    fn block(mut self, key: &str, b: &Block) -> Self {
+    fn foreign(&mut self, function: &ForeignFun) {
+        match function {
+            ForeignFun::Host(name) => self.string("name", name),
+            ForeignFun::Trace(message) => self.string("message", message),
+        }
+    }
+
+    fn block(&mut self, key: &str, b: &Block) {
         self.key(key);
         if !b.params.is_empty() {
             self.printer.out.push('|');
@@ -360,6 +308,48 @@ impl Args<'_, '_> {
             self.printer.out.push_str("| ");
         }
         self.printer.block(b);
-        self
     }
 }
+
+/// Prints a part if it is arrays without a key.
+macro_rules! print_arrays {
+    ($args:ident $x:ident, operand) => { $args.array(*$x) };
+    ($args:ident $x:ident, operands $several:tt) => { $x.iter().for_each(|a| $args.array(*a)) };
+    ($args:ident $x:ident, arrays) => { $x.iter().for_each(|a| $args.array(*a)) };
+    ($args:ident $x:ident, inputs) => {{
+        $x.iter().for_each(|i| $args.array(i.xs));
+        $args.windows($x);
+    }};
+    ($args:ident $x:ident, $($other:tt)*) => {};
+}
+
+/// Prints a part if it has a key.
+macro_rules! print_keyed {
+    ($args:ident $x:ident, array $key:literal) => { $args.keyed_array($key, *$x) };
+    ($args:ident $x:ident, initial $key:literal $there:tt) => { $x.iter().for_each(|f| $args.fun($key, f)) };
+    ($args:ident $x:ident, block $key:literal) => { $args.block($key, $x) };
+    ($args:ident $x:ident, axes $key:literal) => { $args.axes($key, $x) };
+    ($args:ident $x:ident, message $key:literal) => { $args.string($key, $x) };
+    ($args:ident $x:ident, foreign) => { $args.foreign($x) };
+    ($args:ident $x:ident, $fun:ident $key:literal) => { $args.fun($key, $x) };
+    // By name, or printed already.
+    ($args:ident $x:ident, $($other:tt)*) => { let _ = $x; };
+}
+
+macro_rules! define_print {
+    ($(
+        $(#[$doc:meta])*
+        $Op:ident $class:ident $names:tt { $($(#[$about:meta])* $part:ident: $T:ty = ($($kind:tt)*),)* }
+    )*) => {
+        /// The parts of an operation: arrays without a key first, then `key: value`.
+        fn print_op(op: &ArrayOp, mut args: Args<'_, '_>) {
+            match op {
+                $(ArrayOp::$Op { $($part),* } => {
+                    $(print_arrays!(args $part, $($kind)*);)*
+                    $(print_keyed!(args $part, $($kind)*);)*
+                })*
+            }
+        }
+    };
+}
+with_array_ops!(define_print);

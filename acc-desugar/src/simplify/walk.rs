@@ -1,7 +1,8 @@
 //! Programs and their operations, rebuilt with parts replaced.
 
-use acc_core::ir::{ArrayId, ArrayOp, Block, Boundary, Fun, Program, Region, ScalarOp, StencilInput, Stmt};
-use acc_core::{Error, RunLimits, grow_stack};
+use acc_core::ir::{ArrayId, ArrayOp, Block, Closed, Fun, Ir, Mapper, Program, Region, ScalarOp, Stmt};
+use acc_core::{Error, RunLimits};
+use std::convert::Infallible;
 
 /// Whether a node may be evaluated where it was not: it cannot fault, it ends, and it evaluates no array.
 pub(super) fn is_speculable(op: &ScalarOp) -> bool {
@@ -81,62 +82,28 @@ pub fn map_op(
     array: &mut dyn FnMut(ArrayId) -> ArrayId,
     block: &mut OnBlock<'_>,
 ) -> ArrayOp {
-    match op {
-        ArrayOp::Generate { shape, f } => ArrayOp::Generate { shape: fun(shape), f: fun(f) },
-        ArrayOp::Map { f, xs, indexed } => {
-            ArrayOp::Map { f: fun(f), xs: xs.iter().map(|&x| array(x)).collect(), indexed: *indexed }
-        }
-        ArrayOp::Fold { f, init, xs } => {
-            ArrayOp::Fold { f: fun(f), init: init.as_ref().map(&mut *fun), xs: array(*xs) }
-        }
-        ArrayOp::FoldSeg { f, init, xs, offsets } => {
-            ArrayOp::FoldSeg { f: fun(f), init: init.as_ref().map(&mut *fun), xs: array(*xs), offsets: array(*offsets) }
-        }
-        ArrayOp::Scan { dir, f, init, xs } => {
-            ArrayOp::Scan { dir: *dir, f: fun(f), init: init.as_ref().map(&mut *fun), xs: array(*xs) }
-        }
-        ArrayOp::Permute { combine, defaults, target, xs } => {
-            ArrayOp::Permute { combine: fun(combine), defaults: array(*defaults), target: fun(target), xs: array(*xs) }
-        }
-        ArrayOp::Backpermute { shape, index, xs } => {
-            ArrayOp::Backpermute { shape: fun(shape), index: fun(index), xs: array(*xs) }
-        }
-        ArrayOp::Stencil { f, inputs } => {
-            let f = fun(f);
-            let input = |i: &StencilInput| StencilInput {
-                xs: array(i.xs),
-                window: i.window.clone(),
-                boundary: match &i.boundary {
-                    Boundary::Clamp => Boundary::Clamp,
-                    Boundary::Mirror => Boundary::Mirror,
-                    Boundary::Wrap => Boundary::Wrap,
-                    Boundary::Function(b) => Boundary::Function(fun(b)),
-                },
-            };
-            ArrayOp::Stencil { f, inputs: inputs.iter().map(input).collect() }
-        }
-        ArrayOp::Argsort { xs } => ArrayOp::Argsort { xs: array(*xs) },
-        ArrayOp::Check { ok, message, xs } => ArrayOp::Check { ok: fun(ok), message: message.clone(), xs: array(*xs) },
-        ArrayOp::Reshape { shape, xs } => ArrayOp::Reshape { shape: fun(shape), xs: array(*xs) },
-        ArrayOp::Replicate { axes, extents, xs } => {
-            ArrayOp::Replicate { axes: axes.clone(), extents: fun(extents), xs: array(*xs) }
-        }
-        ArrayOp::Slice { axes, index, xs } => ArrayOp::Slice { axes: axes.clone(), index: fun(index), xs: array(*xs) },
-        ArrayOp::Compute { xs } => ArrayOp::Compute { xs: array(*xs) },
-        ArrayOp::Foreign { function, xs, fallback } => ArrayOp::Foreign {
-            function: function.clone(),
-            xs: xs.iter().map(|&a| array(a)).collect(),
-            fallback: grow_stack(|| block(fallback, fun)),
-        },
-        ArrayOp::If { cond, then, else_ } => ArrayOp::If {
-            cond: fun(cond),
-            then: grow_stack(|| block(then, fun)),
-            else_: grow_stack(|| block(else_, fun)),
-        },
-        ArrayOp::While { init, test, step } => ArrayOp::While {
-            init: init.iter().map(|&a| array(a)).collect(),
-            test: grow_stack(|| block(test, fun)),
-            step: grow_stack(|| block(step, fun)),
-        },
+    op.map(&mut Replace { fun, array, block })
+}
+
+struct Replace<'a, 'b> {
+    fun: &'a mut dyn FnMut(&Fun) -> Fun,
+    array: &'a mut dyn FnMut(ArrayId) -> ArrayId,
+    block: &'a mut OnBlock<'b>,
+}
+
+impl Mapper<Ir, Ir> for Replace<'_, '_> {
+    type Error = Infallible;
+
+    fn array(&mut self, a: &ArrayId) -> Result<ArrayId, Infallible> {
+        Ok((self.array)(*a))
+    }
+    fn arrays(&mut self, all: &Vec<ArrayId>) -> Result<Vec<ArrayId>, Infallible> {
+        Ok(all.iter().map(|&a| (self.array)(a)).collect())
+    }
+    fn fun(&mut self, _: Closed, f: &Fun) -> Result<Fun, Infallible> {
+        Ok((self.fun)(f))
+    }
+    fn block(&mut self, b: &Block) -> Result<Block, Infallible> {
+        Ok((self.block)(b, self.fun))
     }
 }
