@@ -242,19 +242,8 @@ impl Source for Definitions<'_> {
                 Some(Origin::Moved(View { value: Element::Leaf(*xs, leaf), axes: kept.collect() }))
             }
             ArrayOp::Backpermute { index, xs, .. } => self.read(a, *xs, leaf, index, &index.body.results),
-            ArrayOp::Slice { .. }
-            | ArrayOp::Reshape { .. }
-            | ArrayOp::Stencil { .. }
-            | ArrayOp::Fold { .. }
-            | ArrayOp::FoldSeg { .. }
-            | ArrayOp::Scan { .. }
-            | ArrayOp::Permute { .. }
-            | ArrayOp::Argsort { .. }
-            | ArrayOp::Check { .. }
-            | ArrayOp::Compute { .. }
-            | ArrayOp::Foreign { .. }
-            | ArrayOp::If { .. }
-            | ArrayOp::While { .. } => None,
+            // Not an element of another array at an index that moves with this one's.
+            _ => None,
         }
     }
 }

@@ -97,8 +97,10 @@ pub fn enum_from_step<Sh: Shape, E: NumScalar>(
     let loc = Loc::caller();
     let shape = closed_ix(&loc, shape);
     // The row-major position needs the extents: those of an array of the same shape.
-    let base =
-        Acc::<Array<Sh, ()>>::new(AccOp::Op(ArrayOp::Generate { shape: shape.clone(), f: unit_fun::<Sh>(&loc) }), loc.clone());
+    let base = Acc::<Array<Sh, ()>>::new(
+        AccOp::Op(ArrayOp::Generate { shape: shape.clone(), f: unit_fun::<Sh>(&loc) }),
+        loc.clone(),
+    );
     let f = fun_ix::<Sh, E, Exp<E>>(&loc, |ix| {
         let index = super::shape::parts_of(ix.into_ix().0, Sh::RANK);
         let position = base.extent().parts().into_iter().zip(index).fold(lift(0i64), |k, (n, i)| k * n + i);

@@ -20,7 +20,8 @@ pub fn acond<A: Arrays>(c: impl IntoExp<bool>, then: impl IntoAcc<A>, else_: imp
     let loc = Loc::caller();
     let cond = closed_exp(&loc, c);
     let (then, else_) = (then.into_acc().node, else_.into_acc().node);
-    Acc::<A>::new(AccOp::Op(ArrayOp::If { cond, then: AccFun::branch(then), else_: AccFun::branch(else_) }), loc).unlift()
+    Acc::<A>::new(AccOp::Op(ArrayOp::If { cond, then: AccFun::branch(then), else_: AccFun::branch(else_) }), loc)
+        .unlift()
 }
 
 #[track_caller]

@@ -17,9 +17,7 @@ mod program;
 mod schedule;
 mod wide;
 
-pub use acc::{
-    AccFun, AccNode, AccOp, AccRef, AccType, Building, Frozen, array_function, lambda_id,
-};
+pub use acc::{AccFun, AccNode, AccOp, AccRef, AccType, Building, Frozen, array_function, lambda_id};
 pub(crate) use ambient::Purpose;
 pub use frame::{
     ExpOp, ExpRef, FrameKind, cast, closed, coerce, cond, constant, element, extent, foreign, lambda, literal,

@@ -5,7 +5,9 @@ use super::scalar::{Launch, Lits, out_of_bounds};
 use super::{Host, fault, internal, sort, stencil};
 use crate::data::{ArrayData, ColumnBuf, EltType, Lit, ScalarType, linear_index, shape_size, unlinear_index};
 use crate::error::{Error, Fault};
-use crate::ir::{ArrayId, ArrayOp, Axis, Dir, Fun, Loc, SEGMENT_EMPTY, SEGMENTS_WRONG, Stmt};
+use crate::ir::{
+    ArrayId, ArrayOp, Axis, Dir, Extents, Fun, Loc, SEGMENT_EMPTY, SEGMENTS_WRONG, Sizes, Stmt, result_extents,
+};
 use crate::limits::{Charge, Meter};
 use crate::memory;
 use smallvec::SmallVec;
@@ -14,14 +16,14 @@ use std::sync::Arc;
 /// Evaluates a statement whose operands are evaluated.
 pub(super) fn stmt<'p>(m: &mut Machine<'p>, s: &'p Stmt) -> Result<Vec<ArrayData>, Error> {
     let result = match &s.op {
-        ArrayOp::Generate { shape, f } => {
-            let shape = extents(m, s, shape)?;
+        ArrayOp::Generate { f, shape: _ } => {
+            let shape = extents(m, s)?;
             let mut f = launch(s, f);
             each(m, s, shape, |m, _, index| f.call(index.iter().map(int), m))
         }
         ArrayOp::Map { f, xs, indexed } => {
             let xs = xs.iter().map(|&x| m.value(x)).collect::<Result<Vec<_>, _>>()?;
-            let shape = intersection(&xs);
+            let shape = extents(m, s)?;
             let mut f = launch(s, f);
             each(m, s, shape, |m, _, index| {
                 let mut args: Lits = if *indexed { index.iter().map(int).collect() } else { Lits::new() };
@@ -35,8 +37,8 @@ pub(super) fn stmt<'p>(m: &mut Machine<'p>, s: &'p Stmt) -> Result<Vec<ArrayData
         ArrayOp::FoldSeg { f, init, xs, offsets } => fold_seg(m, s, f, init.as_ref(), [*xs, *offsets]),
         ArrayOp::Scan { dir, f, init, xs } => scan(m, s, *dir, f, init.as_ref(), *xs),
         ArrayOp::Permute { combine, defaults, target, xs } => permute(m, s, combine, *defaults, target, *xs),
-        ArrayOp::Backpermute { shape, index: f, xs } => {
-            let shape = extents(m, s, shape)?;
+        ArrayOp::Backpermute { shape: _, index: f, xs } => {
+            let shape = extents(m, s)?;
             let source = m.value(*xs)?;
             let mut f = launch(s, f);
             each(m, s, shape, |m, _, index| {
@@ -58,24 +60,17 @@ pub(super) fn stmt<'p>(m: &mut Machine<'p>, s: &'p Stmt) -> Result<Vec<ArrayData
                 _ => m.value(*xs),
             }
         }
-        ArrayOp::Reshape { shape, xs } => {
-            let shape = extents(m, s, shape)?;
+        ArrayOp::Reshape { shape: _, xs } => {
+            let shape = extents(m, s)?;
             let source = m.value(*xs)?;
             source.reshaped(&shape).map_err(|_| {
                 let from = source.shape().to_vec();
                 fault(Fault::ReshapeSize { from, to: shape }, s.operation(), &s.loc)
             })
         }
-        ArrayOp::Replicate { axes, extents: f, xs } => {
-            let mut fixed = extents(m, s, f)?.into_iter();
+        ArrayOp::Replicate { axes, extents: _, xs } => {
+            let shape = extents(m, s)?;
             let source = m.value(*xs)?;
-            let mut kept = source.shape().iter().copied();
-            let shape = axes.iter().map(|a| match a {
-                Axis::All => kept.next(),
-                Axis::Fixed => fixed.next(),
-            });
-            let shape: Option<Vec<usize>> = shape.collect();
-            let shape = shape.ok_or_else(|| internal("the axes of a replicate do not fit"))?;
             each(m, s, shape, |_, _, index| {
                 let from: SmallVec<[i64; 4]> =
                     index.iter().zip(axes).filter(|(_, a)| **a == Axis::All).map(|(i, _)| *i).collect();
@@ -118,9 +113,38 @@ fn closed<'p>(m: &mut Machine<'p>, s: &'p Stmt, f: &'p Fun) -> Result<Lits, Erro
     launch(s, f).call([], m)
 }
 
-fn extents<'p>(m: &mut Machine<'p>, s: &'p Stmt, f: &'p Fun) -> Result<Vec<usize>, Error> {
-    let extents: Vec<i64> = closed(m, s, f)?.iter().map(|l| l.bits as i64).collect();
-    shape_of_extents(&extents, s.operation(), &s.loc)
+/// The extents of a statement's result.
+pub(super) fn extents<'p>(m: &mut Machine<'p>, s: &'p Stmt) -> Result<Vec<usize>, Error> {
+    let extents = result_extents(&s.op, &mut Operands { m, s })?;
+    Ok(extents.ok_or_else(|| internal("the extents of an operation with blocks"))?.into_vec())
+}
+
+/// The extents of a statement's operands.
+struct Operands<'m, 'p> {
+    m: &'m mut Machine<'p>,
+    s: &'p Stmt,
+}
+
+impl<'p> Sizes<'p> for Operands<'_, 'p> {
+    type Size = usize;
+    type Error = Error;
+
+    fn of(&self, a: ArrayId) -> Result<Extents<usize>, Error> {
+        Ok(self.m.value(a)?.shape().into())
+    }
+    fn closed(&mut self, f: &'p Fun) -> Result<Extents<usize>, Error> {
+        let extents: Vec<i64> = closed(self.m, self.s, f)?.iter().map(|l| l.bits as i64).collect();
+        Ok(shape_of_extents(&extents, self.s.operation(), &self.s.loc)?.into())
+    }
+    fn least(&mut self, sizes: &[usize]) -> usize {
+        sizes.iter().copied().min().unwrap_or(0)
+    }
+    fn succ(&mut self, n: usize) -> usize {
+        n + 1
+    }
+    fn pred(&mut self, n: usize) -> usize {
+        n.saturating_sub(1)
+    }
 }
 
 pub(super) fn int(i: &i64) -> Lit {
@@ -135,12 +159,6 @@ pub(super) fn element(a: &ArrayData, at: usize) -> Result<Lits, Error> {
 /// The element at an index that is in bounds.
 pub(super) fn read(a: &ArrayData, index: &[i64]) -> Result<Lits, Error> {
     a.position(index).ok_or_else(|| internal("an index that is not there")).and_then(|at| element(a, at))
-}
-
-pub(super) fn intersection(xs: &[ArrayData]) -> Vec<usize> {
-    let mut shapes = xs.iter().map(ArrayData::shape);
-    let first = shapes.next().unwrap_or_default().to_vec();
-    shapes.fold(first, |a, b| a.iter().zip(b).map(|(m, n)| *m.min(n)).collect())
 }
 
 /// Computes an array in row-major order; `f` gives each element from its position and index.
@@ -232,10 +250,11 @@ fn fold<'p>(
 ) -> Result<ArrayData, Error> {
     let init = init.map(|i| closed(m, s, i)).transpose()?;
     let source = m.value(xs)?;
-    let (outer, inner) = rows(source.shape())?;
+    let (_, inner) = rows(source.shape())?;
     if init.is_none() && inner == 0 {
         return Err(fault(Fault::EmptyFold { shape: source.shape().to_vec() }, s.operation(), &s.loc));
     }
+    let outer = extents(m, s)?;
     let mut f = launch(s, f);
     each(m, s, outer, |m, row, _| {
         let mut row = row * inner..(row + 1) * inner;
@@ -259,7 +278,7 @@ fn fold_seg<'p>(
     [xs, offsets]: [ArrayId; 2],
 ) -> Result<ArrayData, Error> {
     let (source, offsets) = (m.value(xs)?, m.value(offsets)?);
-    let (mut shape, inner) = rows(source.shape())?;
+    let (_, inner) = rows(source.shape())?;
     let failed = |message: &str, numbers: &[i64]| fault(Fault::check_failed(message, numbers), s.operation(), &s.loc);
     // Where each segment begins, and where the last one ends.
     let _charge = m.meter.charge((offsets.size() * size_of::<usize>()) as u64)?;
@@ -277,7 +296,7 @@ fn fold_seg<'p>(
     if init.is_none() && bounds.windows(2).any(|w| w[0] == w[1]) {
         return Err(failed(SEGMENT_EMPTY, &[]));
     }
-    shape.push(count);
+    let shape = extents(m, s)?;
     // Where no segment begins with it, it is not needed.
     let init = init.filter(|_| !shape.contains(&0)).map(|i| closed(m, s, i)).transpose()?;
     let mut f = launch(s, f);
@@ -307,11 +326,7 @@ fn scan<'p>(
     let init = init.map(|i| closed(m, s, i)).transpose()?;
     let source = m.value(xs)?;
     let (outer, inner) = rows(source.shape())?;
-    let mut shape = source.shape().to_vec();
-    let length = inner + usize::from(init.is_some());
-    if let Some(n) = shape.last_mut() {
-        *n = length;
-    }
+    let (shape, length) = (extents(m, s)?, inner + usize::from(init.is_some()));
     let mut f = launch(s, f);
     let mut out = Output::new(shape, m.result_elt(s)?, s, &m.meter)?;
     out.fill(m)?;
@@ -400,14 +415,11 @@ fn slice<'p>(
             Axis::Fixed => fixed.next().unwrap_or_default(),
         })
         .collect();
-    let mut shape = Vec::new();
-    for ((a, &i), &n) in axes.iter().zip(&first).zip(source.shape()) {
-        match a {
-            Axis::All => shape.push(n),
-            Axis::Fixed if usize::try_from(i).is_ok_and(|i| i < n) => {}
-            Axis::Fixed => return Err(fault(out_of_bounds(xs, &first, source.shape()), s.operation(), &s.loc)),
-        }
+    let inside = |((axis, &i), &n): ((&Axis, &i64), &usize)| *axis == Axis::All || (0..n as i64).contains(&i);
+    if !axes.iter().zip(&first).zip(source.shape()).all(inside) {
+        return Err(fault(out_of_bounds(xs, &first, source.shape()), s.operation(), &s.loc));
     }
+    let shape = extents(m, s)?;
     each(m, s, shape, |_, _, index| {
         let mut kept = index.iter();
         let from: SmallVec<[i64; 4]> = axes

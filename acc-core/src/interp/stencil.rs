@@ -1,6 +1,6 @@
 //! Stencils: neighbourhoods and what lies beyond the edges.
 
-use super::launch::{each, int, intersection, launch, read};
+use super::launch::{each, extents, int, launch, read};
 use super::machine::Machine;
 use super::scalar::{Launch, Lits};
 use super::{Host, fault};
@@ -31,7 +31,8 @@ pub(super) fn stencil<'p>(
             Boundary::Function(b) => Edge::Function(launch(s, b)),
         })
         .collect();
-    each(m, s, intersection(&sources), |m, _, index| {
+    let shape = extents(m, s)?;
+    each(m, s, shape, |m, _, index| {
         let mut args: SmallVec<[Lit; 16]> = SmallVec::new();
         for ((source, input), edge) in sources.iter().zip(inputs).zip(&mut edges) {
             let window = &input.window;

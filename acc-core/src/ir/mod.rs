@@ -13,20 +13,20 @@
 mod array;
 mod counted;
 mod demand;
+mod extents;
 mod loc;
 mod names;
 mod ops;
 mod prim;
 mod scalar;
 
-pub use array::{
-    ArrayId, ArrayType, Axis, Block, Dir, ForeignFun, Program, SEGMENT_EMPTY, SEGMENTS_WRONG, Stmt,
-};
+pub use array::{ArrayId, ArrayType, Axis, Block, Dir, ForeignFun, Program, SEGMENT_EMPTY, SEGMENTS_WRONG, Stmt};
 pub use counted::{CountedLoop, Part};
 pub use demand::{Use, arrays_needed, arrays_of_fun, arrays_on_demand, free_arrays, strict_statements};
+pub use extents::{Extents, Sizes, result_extents};
 pub use loc::Loc;
 pub use names::{ArrayName, Names};
-pub use ops::{ArrayOp, Boundary, Class, Closed, Ir, Mapper, OpPart, Rep, StencilInput};
 pub(crate) use ops::with_array_ops;
+pub use ops::{ArrayOp, Boundary, Class, Closed, Ir, Mapper, OpPart, Rep, StencilInput};
 pub use prim::{Domain, PrimOp, Yields, bitcast_exists, cast_exists};
 pub use scalar::{Fun, Node, Region, ScalarOp, Val, Vals};

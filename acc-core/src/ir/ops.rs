@@ -303,12 +303,31 @@ macro_rules! part_has_name {
     ($x:ident $at:ident, $($kind:tt)*) => { { let _ = ($x, $at); true } };
 }
 
+/// The array that a part is, if it has no key.
+macro_rules! part_operand {
+    ($x:ident, operand) => {
+        Some($x)
+    };
+    ($x:ident, $($kind:tt)*) => {{
+        let _ = $x;
+        None
+    }};
+}
+
 /// Appends the arrays, functions and blocks of a part.
 macro_rules! part_add {
-    ($x:ident $out:ident, operand) => { $out.push(OpPart::Array($x)) };
-    ($x:ident $out:ident, array $key:literal) => { $out.push(OpPart::Array($x)) };
-    ($x:ident $out:ident, operands $several:tt) => { $out.extend($x.iter().map(OpPart::Array)) };
-    ($x:ident $out:ident, arrays) => { $out.push(OpPart::Arrays($x)) };
+    ($x:ident $out:ident, operand) => {
+        $out.push(OpPart::Array($x))
+    };
+    ($x:ident $out:ident, array $key:literal) => {
+        $out.push(OpPart::Array($x))
+    };
+    ($x:ident $out:ident, operands $several:tt) => {
+        $out.extend($x.iter().map(OpPart::Array))
+    };
+    ($x:ident $out:ident, arrays) => {
+        $out.push(OpPart::Arrays($x))
+    };
     ($x:ident $out:ident, inputs) => {
         for i in $x {
             $out.push(OpPart::Array(&i.xs));
@@ -319,31 +338,61 @@ macro_rules! part_add {
             }
         }
     };
-    ($x:ident $out:ident, fun $key:literal) => { $out.push(OpPart::Fun($key, Closed::No, $x)) };
-    ($x:ident $out:ident, closed $key:literal) => { $out.push(OpPart::Fun($key, Closed::Yes, $x)) };
-    ($x:ident $out:ident, extents $key:literal) => { $out.push(OpPart::Fun($key, Closed::Extents, $x)) };
+    ($x:ident $out:ident, fun $key:literal) => {
+        $out.push(OpPart::Fun($key, Closed::No, $x))
+    };
+    ($x:ident $out:ident, closed $key:literal) => {
+        $out.push(OpPart::Fun($key, Closed::Yes, $x))
+    };
+    ($x:ident $out:ident, extents $key:literal) => {
+        $out.push(OpPart::Fun($key, Closed::Extents, $x))
+    };
     ($x:ident $out:ident, initial $key:literal $there:tt) => {
         $out.extend($x.iter().map(|f| OpPart::Fun($key, Closed::Yes, f)))
     };
-    ($x:ident $out:ident, block $key:literal) => { $out.push(OpPart::Block($x)) };
-    ($x:ident $out:ident, $($kind:tt)*) => { { let _ = $x; } };
+    ($x:ident $out:ident, block $key:literal) => {
+        $out.push(OpPart::Block($x))
+    };
+    ($x:ident $out:ident, $($kind:tt)*) => {{
+        let _ = $x;
+    }};
 }
 
 /// A part in another representation.
 macro_rules! part_map {
-    ($x:ident $m:ident, operand) => { $m.array($x)? };
-    ($x:ident $m:ident, array $key:literal) => { $m.array($x)? };
-    ($x:ident $m:ident, operands $several:tt) => { $x.iter().map(|a| $m.array(a)).collect::<Result<_, _>>()? };
-    ($x:ident $m:ident, arrays) => { $m.arrays($x)? };
-    ($x:ident $m:ident, inputs) => { $x.iter().map(|i| i.try_map($m)).collect::<Result<_, _>>()? };
-    ($x:ident $m:ident, fun $key:literal) => { $m.fun(Closed::No, $x)? };
-    ($x:ident $m:ident, closed $key:literal) => { $m.fun(Closed::Yes, $x)? };
-    ($x:ident $m:ident, extents $key:literal) => { $m.fun(Closed::Extents, $x)? };
+    ($x:ident $m:ident, operand) => {
+        $m.array($x)?
+    };
+    ($x:ident $m:ident, array $key:literal) => {
+        $m.array($x)?
+    };
+    ($x:ident $m:ident, operands $several:tt) => {
+        $x.iter().map(|a| $m.array(a)).collect::<Result<_, _>>()?
+    };
+    ($x:ident $m:ident, arrays) => {
+        $m.arrays($x)?
+    };
+    ($x:ident $m:ident, inputs) => {
+        $x.iter().map(|i| i.try_map($m)).collect::<Result<_, _>>()?
+    };
+    ($x:ident $m:ident, fun $key:literal) => {
+        $m.fun(Closed::No, $x)?
+    };
+    ($x:ident $m:ident, closed $key:literal) => {
+        $m.fun(Closed::Yes, $x)?
+    };
+    ($x:ident $m:ident, extents $key:literal) => {
+        $m.fun(Closed::Extents, $x)?
+    };
     ($x:ident $m:ident, initial $key:literal $there:tt) => {
         $x.as_ref().map(|f| $m.fun(Closed::Yes, f)).transpose()?
     };
-    ($x:ident $m:ident, block $key:literal) => { crate::grow_stack(|| $m.block($x))? };
-    ($x:ident $m:ident, $($kind:tt)*) => { $x.clone() };
+    ($x:ident $m:ident, block $key:literal) => {
+        crate::grow_stack(|| $m.block($x))?
+    };
+    ($x:ident $m:ident, $($kind:tt)*) => {
+        $x.clone()
+    };
 }
 
 macro_rules! define_array_ops {
@@ -379,6 +428,13 @@ macro_rules! define_array_ops {
             pub fn class(&self) -> Class {
                 match self {
                     $(ArrayOp::$Op { .. } => Class::$class,)*
+                }
+            }
+
+            /// The one array that it works on, if there is one: what the text form has without a key.
+            pub fn operand(&self) -> Option<&R::Array> {
+                match self {
+                    $(ArrayOp::$Op { $($part),* } => None$(.or(part_operand!($part, $($kind)*)))*,)*
                 }
             }
 
@@ -446,6 +502,18 @@ impl ArrayOp {
     pub fn funs(&self) -> SmallVec<[(&'static str, &Fun); 2]> {
         let parts = self.parts().into_iter();
         parts.filter_map(|part| if let OpPart::Fun(key, _, f) = part { Some((key, f)) } else { None }).collect()
+    }
+
+    /// Whether the function with this key is closed.
+    pub fn is_closed(&self, key: &str) -> bool {
+        let this = |part: &OpPart<'_>| matches!(part, OpPart::Fun(k, closed, _) if *k == key && *closed != Closed::No);
+        self.parts().iter().any(this)
+    }
+
+    /// The closed functions inside.
+    pub fn closed(&self) -> SmallVec<[&Fun; 2]> {
+        let closed = |part| if let OpPart::Fun(_, Closed::Yes | Closed::Extents, f) = part { Some(f) } else { None };
+        self.parts().into_iter().filter_map(closed).collect()
     }
 
     /// The blocks inside.

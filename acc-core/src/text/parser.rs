@@ -315,36 +315,74 @@ impl Args {
 
 /// What stands after a key, if a part has it.
 macro_rules! kind_of_part {
-    ($key:ident, array $name:literal) => { ($key == $name).then_some(Kind::Array) };
-    ($key:ident, initial $name:literal $there:tt) => { ($key == $name).then_some(Kind::Fun) };
-    ($key:ident, block $name:literal) => { ($key == $name).then_some(Kind::Block) };
-    ($key:ident, axes $name:literal) => { ($key == $name).then_some(Kind::Axes) };
-    ($key:ident, message $name:literal) => { ($key == $name).then_some(Kind::Text) };
-    ($key:ident, foreign) => { matches!($key, "name" | "message").then_some(Kind::Text) };
+    ($key:ident, array $name:literal) => {
+        ($key == $name).then_some(Kind::Array)
+    };
+    ($key:ident, initial $name:literal $there:tt) => {
+        ($key == $name).then_some(Kind::Fun)
+    };
+    ($key:ident, block $name:literal) => {
+        ($key == $name).then_some(Kind::Block)
+    };
+    ($key:ident, axes $name:literal) => {
+        ($key == $name).then_some(Kind::Axes)
+    };
+    ($key:ident, message $name:literal) => {
+        ($key == $name).then_some(Kind::Text)
+    };
+    ($key:ident, foreign) => {
+        matches!($key, "name" | "message").then_some(Kind::Text)
+    };
     ($key:ident, inputs) => {
         matches!($key, "window" | "boundary" | "windows" | "boundaries").then_some(Kind::Inputs)
     };
-    ($key:ident, $fun:ident $name:literal) => { ($key == $name).then_some(Kind::Fun) };
+    ($key:ident, $fun:ident $name:literal) => {
+        ($key == $name).then_some(Kind::Fun)
+    };
     // Without a key.
-    ($key:ident, $($other:tt)*) => { None };
+    ($key:ident, $($other:tt)*) => {
+        None
+    };
 }
 
 /// A part of the operation with the name at a position.
 macro_rules! parse_part {
-    ($args:ident $c:ident $at:ident, operand) => { $args.array($c)? };
-    ($args:ident $c:ident $at:ident, operands $several:tt) => { std::mem::take(&mut $args.arrays) };
-    ($args:ident $c:ident $at:ident, arrays) => { std::mem::take(&mut $args.arrays) };
-    ($args:ident $c:ident $at:ident, inputs) => { $args.stencil_inputs($c)? };
-    ($args:ident $c:ident $at:ident, array $key:literal) => { $args.keyed_array($c, $key)? };
+    ($args:ident $c:ident $at:ident, operand) => {
+        $args.array($c)?
+    };
+    ($args:ident $c:ident $at:ident, operands $several:tt) => {
+        std::mem::take(&mut $args.arrays)
+    };
+    ($args:ident $c:ident $at:ident, arrays) => {
+        std::mem::take(&mut $args.arrays)
+    };
+    ($args:ident $c:ident $at:ident, inputs) => {
+        $args.stencil_inputs($c)?
+    };
+    ($args:ident $c:ident $at:ident, array $key:literal) => {
+        $args.keyed_array($c, $key)?
+    };
     ($args:ident $c:ident $at:ident, initial $key:literal $there:tt) => {
         if $there[$at] { Some($args.fun($c, $key)?) } else { None }
     };
-    ($args:ident $c:ident $at:ident, block $key:literal) => { $args.block($c, $key)? };
-    ($args:ident $c:ident $at:ident, axes $key:literal) => { $args.axes($c, $key)? };
-    ($args:ident $c:ident $at:ident, message $key:literal) => { $args.text($c, $key)? };
-    ($args:ident $c:ident $at:ident, foreign) => { $args.foreign($c)? };
-    ($args:ident $c:ident $at:ident, by_name $values:tt) => { $values[$at] };
-    ($args:ident $c:ident $at:ident, $fun:ident $key:literal) => { $args.fun($c, $key)? };
+    ($args:ident $c:ident $at:ident, block $key:literal) => {
+        $args.block($c, $key)?
+    };
+    ($args:ident $c:ident $at:ident, axes $key:literal) => {
+        $args.axes($c, $key)?
+    };
+    ($args:ident $c:ident $at:ident, message $key:literal) => {
+        $args.text($c, $key)?
+    };
+    ($args:ident $c:ident $at:ident, foreign) => {
+        $args.foreign($c)?
+    };
+    ($args:ident $c:ident $at:ident, by_name $values:tt) => {
+        $values[$at]
+    };
+    ($args:ident $c:ident $at:ident, $fun:ident $key:literal) => {
+        $args.fun($c, $key)?
+    };
 }
 
 macro_rules! define_parse {

@@ -313,9 +313,15 @@ impl Args<'_, '_> {
 
 /// Prints a part if it is arrays without a key.
 macro_rules! print_arrays {
-    ($args:ident $x:ident, operand) => { $args.array(*$x) };
-    ($args:ident $x:ident, operands $several:tt) => { $x.iter().for_each(|a| $args.array(*a)) };
-    ($args:ident $x:ident, arrays) => { $x.iter().for_each(|a| $args.array(*a)) };
+    ($args:ident $x:ident, operand) => {
+        $args.array(*$x)
+    };
+    ($args:ident $x:ident, operands $several:tt) => {
+        $x.iter().for_each(|a| $args.array(*a))
+    };
+    ($args:ident $x:ident, arrays) => {
+        $x.iter().for_each(|a| $args.array(*a))
+    };
     ($args:ident $x:ident, inputs) => {{
         $x.iter().for_each(|i| $args.array(i.xs));
         $args.windows($x);
@@ -325,15 +331,31 @@ macro_rules! print_arrays {
 
 /// Prints a part if it has a key.
 macro_rules! print_keyed {
-    ($args:ident $x:ident, array $key:literal) => { $args.keyed_array($key, *$x) };
-    ($args:ident $x:ident, initial $key:literal $there:tt) => { $x.iter().for_each(|f| $args.fun($key, f)) };
-    ($args:ident $x:ident, block $key:literal) => { $args.block($key, $x) };
-    ($args:ident $x:ident, axes $key:literal) => { $args.axes($key, $x) };
-    ($args:ident $x:ident, message $key:literal) => { $args.string($key, $x) };
-    ($args:ident $x:ident, foreign) => { $args.foreign($x) };
-    ($args:ident $x:ident, $fun:ident $key:literal) => { $args.fun($key, $x) };
+    ($args:ident $x:ident, array $key:literal) => {
+        $args.keyed_array($key, *$x)
+    };
+    ($args:ident $x:ident, initial $key:literal $there:tt) => {
+        $x.iter().for_each(|f| $args.fun($key, f))
+    };
+    ($args:ident $x:ident, block $key:literal) => {
+        $args.block($key, $x)
+    };
+    ($args:ident $x:ident, axes $key:literal) => {
+        $args.axes($key, $x)
+    };
+    ($args:ident $x:ident, message $key:literal) => {
+        $args.string($key, $x)
+    };
+    ($args:ident $x:ident, foreign) => {
+        $args.foreign($x)
+    };
+    ($args:ident $x:ident, $fun:ident $key:literal) => {
+        $args.fun($key, $x)
+    };
     // By name, or printed already.
-    ($args:ident $x:ident, $($other:tt)*) => { let _ = $x; };
+    ($args:ident $x:ident, $($other:tt)*) => {
+        let _ = $x;
+    };
 }
 
 macro_rules! define_print {

@@ -3,16 +3,16 @@
 use super::{Flat, Flattener};
 use crate::graph::{FaultKind, PadMode, SizeOp, Value, Values};
 use acc_core::data::Prim;
-use acc_core::ir::{Boundary, Fun, PrimOp, StencilInput};
+use acc_core::ir::{Boundary, Fun, PrimOp, StencilInput, Stmt};
 use smallvec::SmallVec;
 
 impl Flattener<'_> {
-    pub(super) fn stencil(&mut self, f: &Fun, inputs: &[StencilInput]) -> Flat {
+    pub(super) fn stencil(&mut self, f: &Fun, inputs: &[StencilInput], s: &Stmt) -> Flat {
         let flats: Vec<Flat> = inputs.iter().map(|i| self.array(i.xs)).collect();
         for (input, from) in inputs.iter().zip(&flats) {
             self.check_extents(&input.window, &input.boundary, &from.shape);
         }
-        let space = self.intersection(&flats);
+        let space = self.extents_of(s);
         let mut args = Vec::new();
         for (input, from) in inputs.iter().zip(&flats) {
             args.extend(self.neighbours(input, from, &space));

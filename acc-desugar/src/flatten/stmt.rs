@@ -4,8 +4,12 @@ use super::read::Lookup;
 use super::scalar::Scalar;
 use super::{Faults, Flat, Flattener, flat_types};
 use crate::graph::{Body, FaultKind, Op, SizeOp, Type, Value, Values};
-use acc_core::ir::{ArrayId, ArrayOp, Axis, Block, ForeignFun, Fun, Stmt, strict_statements};
+use acc_core::ir::{
+    ArrayId, ArrayOp, Axis, Block, Closed, Extents, ForeignFun, Fun, OpPart, Sizes, Stmt, result_extents,
+    strict_statements,
+};
 use smallvec::SmallVec;
+use std::convert::Infallible;
 use std::sync::Arc;
 
 impl Flattener<'_> {
@@ -80,20 +84,20 @@ impl Flattener<'_> {
 
     fn stmt(&mut self, s: &Stmt) -> Vec<Flat> {
         match &s.op {
-            ArrayOp::Generate { shape, f } => {
-                let space = self.shape_of(shape, s);
+            ArrayOp::Generate { shape: _, f } => {
+                let space = self.extents_of(s);
                 let columns = self.map_lanes(f, true, &[], &space, None);
                 vec![Flat { shape: space, columns: columns.into() }]
             }
-            ArrayOp::Map { f, xs, indexed } => vec![self.map(f, xs, *indexed)],
+            ArrayOp::Map { f, xs, indexed } => vec![self.map(f, xs, *indexed, s)],
             ArrayOp::Fold { f, init, xs } => vec![self.fold(f, init.as_ref(), *xs)],
             ArrayOp::FoldSeg { f, init, xs, offsets } => vec![self.fold_seg(f, init.as_ref(), *xs, *offsets)],
             ArrayOp::Scan { dir, f, init, xs } => vec![self.scan(*dir, f, init.as_ref(), *xs)],
             ArrayOp::Permute { combine, defaults, target, xs } => {
                 vec![self.permute(combine, *defaults, target, *xs, s.results[0])]
             }
-            ArrayOp::Backpermute { shape, index, xs } => {
-                let space = self.shape_of(shape, s);
+            ArrayOp::Backpermute { shape: _, index, xs } => {
+                let space = self.extents_of(s);
                 let from = self.array(*xs);
                 let loc = self.loc.clone();
                 let mut read = |this: &mut Self, index: Vec<Scalar>, space: &[Value]| -> Vec<Value> {
@@ -105,12 +109,12 @@ impl Flattener<'_> {
                 let columns = self.over_divided(index, true, &[], &space, &mut read);
                 vec![Flat { shape: space, columns: columns.into() }]
             }
-            ArrayOp::Stencil { f, inputs } => vec![self.stencil(f, inputs)],
+            ArrayOp::Stencil { f, inputs } => vec![self.stencil(f, inputs, s)],
             ArrayOp::Argsort { xs } => vec![self.argsort(*xs)],
             ArrayOp::Check { ok, message, xs } => vec![self.check_array(ok, message, *xs)],
-            ArrayOp::Reshape { shape, xs } => {
+            ArrayOp::Reshape { shape: _, xs } => {
                 let from = self.array(*xs);
-                let to = self.shape_of(shape, s);
+                let to = self.extents_of(s);
                 let (a, b) = (self.b.product(&from.shape), self.b.product(&to));
                 let same = self.b.size_op(SizeOp::Eq, a, b);
                 let bad = self.b.not_size(same);
@@ -120,7 +124,7 @@ impl Flattener<'_> {
                 let columns = from.columns.iter().map(|c| self.b.reshape(*c, &checked)).collect();
                 vec![Flat { shape: to, columns }]
             }
-            ArrayOp::Replicate { axes, extents, xs } => vec![self.replicate(axes, extents, *xs, s)],
+            ArrayOp::Replicate { axes, extents: _, xs } => vec![self.replicate(axes, *xs, s)],
             ArrayOp::Slice { axes, index, xs } => vec![self.slice(axes, index, *xs)],
             ArrayOp::Compute { xs } => vec![self.array(*xs)],
             ArrayOp::Foreign { function: ForeignFun::Host(_), xs, fallback } => {
@@ -175,10 +179,13 @@ impl Flattener<'_> {
         Flat { shape, columns }
     }
 
-    /// Extents from a closed function; negative and too large ones are faults.
-    fn shape_of(&mut self, f: &Fun, s: &Stmt) -> Values {
-        let sizes = self.closed_sizes(f);
-        self.valid_shape(&sizes, s)
+    /// The extents of a statement's result. Those that a closed function yields may be negative or too large, which are
+    /// faults.
+    pub(super) fn extents_of(&mut self, s: &Stmt) -> Values {
+        let Ok(extents) = result_extents(&s.op, &mut Operands { flattener: self, op: &s.op });
+        let extents: Values = extents.unwrap_or_default().into_iter().collect();
+        let computed = s.op.parts().iter().any(|part| matches!(part, OpPart::Fun(_, Closed::Extents, _)));
+        if computed && !matches!(s.op, ArrayOp::Slice { .. }) { self.valid_shape(&extents, s) } else { extents }
     }
 
     /// Negative extents are faults; returns whether any might be one.
@@ -230,9 +237,9 @@ impl Flattener<'_> {
         extents
     }
 
-    fn map(&mut self, f: &Fun, xs: &[ArrayId], indexed: bool) -> Flat {
+    fn map(&mut self, f: &Fun, xs: &[ArrayId], indexed: bool, s: &Stmt) -> Flat {
         let flats: Vec<Flat> = xs.iter().map(|x| self.array(*x)).collect();
-        let space = self.intersection(&flats);
+        let space = self.extents_of(s);
         let mut args = Vec::new();
         for f in &flats {
             for c in &f.columns {
@@ -242,18 +249,6 @@ impl Flattener<'_> {
         }
         let columns = self.map_lanes(f, indexed, &args, &space, None);
         Flat { shape: space, columns: columns.into() }
-    }
-
-    /// The least extents of one or more arrays of one rank.
-    pub(super) fn intersection(&mut self, flats: &[Flat]) -> Values {
-        let mut space = flats[0].shape.clone();
-        for f in &flats[1..] {
-            for (s, n) in space.iter_mut().zip(&f.shape) {
-                *s = self.b.size_op(SizeOp::Min, *s, *n);
-                self.extents.insert(*s);
-            }
-        }
-        space
     }
 
     /// What a column repeats, with extents of 1 where it does: as operand of element-wise code it is as good.
@@ -280,19 +275,9 @@ impl Flattener<'_> {
         c
     }
 
-    fn replicate(&mut self, axes: &[Axis], extents: &Fun, xs: ArrayId, s: &Stmt) -> Flat {
+    fn replicate(&mut self, axes: &[Axis], xs: ArrayId, s: &Stmt) -> Flat {
         let from = self.array(xs);
-        let fixed = self.closed_sizes(extents);
-        self.check_extents_of(&fixed);
-        let (mut kept, mut new) = (from.shape.iter(), fixed.iter());
-        let shape: Values = axes
-            .iter()
-            .filter_map(|a| match a {
-                Axis::All => kept.next().copied(),
-                Axis::Fixed => new.next().copied(),
-            })
-            .collect();
-        let shape = self.valid_shape(&shape, s);
+        let shape = self.extents_of(s);
         let inserted: SmallVec<[u32; 4]> =
             (0..axes.len() as u32).filter(|i| axes[*i as usize] == Axis::Fixed).collect();
         let columns = from
@@ -384,5 +369,45 @@ impl Flattener<'_> {
             out.push(self.flat_of(&ty, head));
         }
         out
+    }
+}
+
+/// The operands of an operation, and its closed function.
+struct Operands<'f, 'p, 'o> {
+    flattener: &'f mut Flattener<'p>,
+    op: &'o ArrayOp,
+}
+
+impl Sizes<'_> for Operands<'_, '_, '_> {
+    type Size = Value;
+    type Error = Infallible;
+
+    fn of(&self, a: ArrayId) -> Result<Extents<Value>, Infallible> {
+        Ok(self.flattener.array(a).shape.into_iter().collect())
+    }
+    fn closed(&mut self, f: &Fun) -> Result<Extents<Value>, Infallible> {
+        let sizes = self.flattener.closed_sizes(f);
+        // Those of new axes on their own: a negative one beside an extent of 0 is a fault, too.
+        if matches!(self.op, ArrayOp::Replicate { .. }) {
+            self.flattener.check_extents_of(&sizes);
+        }
+        Ok(sizes.into_iter().collect())
+    }
+    fn least(&mut self, sizes: &[Value]) -> Value {
+        let mut all = sizes.iter().copied();
+        let first = all.next().unwrap_or_else(|| self.flattener.b.size(0));
+        all.fold(first, |least, n| {
+            let least = self.flattener.b.size_op(SizeOp::Min, least, n);
+            self.flattener.extents.insert(least);
+            least
+        })
+    }
+    fn succ(&mut self, n: Value) -> Value {
+        let one = self.flattener.b.size(1);
+        self.flattener.b.size_op(SizeOp::Add, n, one)
+    }
+    fn pred(&mut self, n: Value) -> Value {
+        let one = self.flattener.b.size(1);
+        self.flattener.b.size_op(SizeOp::Sub, n, one)
     }
 }

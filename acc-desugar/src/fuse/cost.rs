@@ -1,7 +1,6 @@
 //! What computing an element costs, and whether it may fault or run on.
 
 use super::STORE;
-use super::uses::is_closed;
 use acc_core::ir::{ArrayId, ArrayOp, Fun, PrimOp, ScalarOp, StencilInput, Stmt, Val};
 
 /// What is known of a statement's element, or of all that a kernel computes.
@@ -33,7 +32,7 @@ impl Facts {
 pub(super) fn facts(s: &Stmt) -> Facts {
     let mut out = Facts::default();
     for (role, f) in s.op.funs() {
-        if is_closed(&s.op, role) {
+        if s.op.is_closed(role) {
             continue;
         }
         let times = match &s.op {
@@ -42,29 +41,17 @@ pub(super) fn facts(s: &Stmt) -> Facts {
         };
         add(f, times, &mut out);
     }
-    match &s.op {
-        ArrayOp::Stencil { inputs, .. } => {
-            let reads = reads(inputs);
-            out.cost += 2 * reads;
-            out.nodes += 3 * reads;
-        }
-        ArrayOp::Backpermute { shape, index, xs } => out.can_fault = !is_inside(shape, index, *xs),
-        // Reading several leaves to yield fewer costs more than reading what was stored.
-        ArrayOp::Map { xs, f, .. } => out.cost += 2 * xs.len().saturating_sub(f.body.results.len().max(1)),
-        ArrayOp::Generate { .. }
-        | ArrayOp::Fold { .. }
-        | ArrayOp::FoldSeg { .. }
-        | ArrayOp::Scan { .. }
-        | ArrayOp::Permute { .. }
-        | ArrayOp::Argsort { .. }
-        | ArrayOp::Check { .. }
-        | ArrayOp::Reshape { .. }
-        | ArrayOp::Replicate { .. }
-        | ArrayOp::Slice { .. }
-        | ArrayOp::Compute { .. }
-        | ArrayOp::Foreign { .. }
-        | ArrayOp::If { .. }
-        | ArrayOp::While { .. } => {}
+    if let ArrayOp::Stencil { inputs, .. } = &s.op {
+        let reads = reads(inputs);
+        out.cost += 2 * reads;
+        out.nodes += 3 * reads;
+    }
+    if let ArrayOp::Backpermute { shape, index, xs } = &s.op {
+        out.can_fault = !is_inside(shape, index, *xs);
+    }
+    // Reading several leaves to yield fewer costs more than reading what was stored.
+    if let ArrayOp::Map { xs, f, .. } = &s.op {
+        out.cost += 2 * xs.len().saturating_sub(f.body.results.len().max(1));
     }
     out
 }

@@ -13,7 +13,7 @@ use super::sorted::positions;
 use super::uses::{By, Read, Uses};
 use super::{Fusion, Group, KERNEL_NODES, Note, What};
 use crate::contraction::Definitions;
-use acc_core::ir::{ArrayId, ArrayOp, Program, Stmt, arrays_on_demand};
+use acc_core::ir::{ArrayId, ArrayOp, Class, Program, Stmt, arrays_on_demand};
 use acc_core::{Error, RunLimits};
 use join::Path;
 use std::cell::{Cell, RefCell};
@@ -347,23 +347,11 @@ impl Decider<'_> {
     fn open(&mut self, k: usize, kind: Kind) {
         let site = self.uses.sites[k];
         let result = site.stmt.results[0];
-        let over = match &site.stmt.op {
-            ArrayOp::Fold { xs, .. } | ArrayOp::FoldSeg { xs, .. } => *xs,
-            ArrayOp::Scan { xs, .. } | ArrayOp::Permute { xs, .. } => *xs,
-            ArrayOp::Generate { .. }
-            | ArrayOp::Map { .. }
-            | ArrayOp::Backpermute { .. }
-            | ArrayOp::Replicate { .. }
-            | ArrayOp::Slice { .. }
-            | ArrayOp::Stencil { .. }
-            | ArrayOp::Check { .. }
-            | ArrayOp::Argsort { .. }
-            | ArrayOp::Reshape { .. }
-            | ArrayOp::Compute { .. }
-            | ArrayOp::Foreign { .. }
-            | ArrayOp::If { .. }
-            | ArrayOp::While { .. } => result,
+        let over = match site.stmt.op.class() {
+            Class::Fold | Class::Segments | Class::Scan | Class::Scatter => site.stmt.op.operand().copied(),
+            Class::Pointwise | Class::Sort | Class::View | Class::Control => None,
         };
+        let over = over.unwrap_or(result);
         self.place[k] = Place::Kernel(self.kernels.len());
         self.kernels.push(Some(Kernel {
             main: BTreeSet::from([k]),

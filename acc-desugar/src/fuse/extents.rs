@@ -1,9 +1,10 @@
 //! Which arrays have the same extents, whatever the arguments: extents, and other numbers, as interned expressions.
 
 use crate::contraction::Definitions;
-use acc_core::data::{Lit, ScalarType};
-use acc_core::ir::{ArrayId, ArrayOp, Axis, Block, Fun, PrimOp, Program, Region, ScalarOp, Stmt, Val};
+use acc_core::data::{Lit, Prim, ScalarType};
+use acc_core::ir::{self, ArrayId, ArrayOp, Block, Fun, PrimOp, Program, Region, ScalarOp, Sizes, Val, result_extents};
 use std::collections::{HashMap, HashSet};
+use std::convert::Infallible;
 
 /// An extent. Equal numbers are equal extents; others may be equal, too.
 pub(crate) type Extent = u32;
@@ -78,69 +79,11 @@ impl Extents {
         for s in &b.stmts {
             s.op.blocks().into_iter().for_each(|b| acc_core::grow_stack(|| self.block(p, b)));
             for &r in &s.results {
-                let extents = self.stmt(s).unwrap_or_else(|| self.own(p, r));
+                let Ok(extents) = result_extents(&s.op, self);
+                let extents = extents.map(ir::Extents::into_vec).unwrap_or_else(|| self.own(p, r));
                 self.of[r.index()] = extents;
             }
         }
-    }
-
-    /// The extents of a statement's result; none for control flow and foreign functions.
-    fn stmt(&mut self, s: &Stmt) -> Option<Vec<Extent>> {
-        Some(match &s.op {
-            ArrayOp::Generate { shape, .. } | ArrayOp::Backpermute { shape, .. } | ArrayOp::Reshape { shape, .. } => {
-                self.closed(shape)
-            }
-            ArrayOp::Map { xs, .. } => self.least(xs),
-            ArrayOp::Stencil { inputs, .. } => self.least(&inputs.iter().map(|i| i.xs).collect::<Vec<_>>()),
-            ArrayOp::Fold { xs, .. } => self.of(*xs).split_last().map(|(_, outer)| outer.to_vec()).unwrap_or_default(),
-            ArrayOp::FoldSeg { xs, offsets, .. } => {
-                let mut out = self.of(*xs).to_vec();
-                if let (Some(_), Some(n)) = (out.pop(), self.of(*offsets).first().copied()) {
-                    let one = self.intern(Expr::Const(Lit { ty: ScalarType::I64, bits: 1 }));
-                    out.push(self.intern(Expr::Prim(PrimOp::SubP, vec![n, one])));
-                }
-                out
-            }
-            ArrayOp::Scan { init, xs, .. } => {
-                let mut out = self.of(*xs).to_vec();
-                if let (Some(_), Some(n)) = (init, out.last().copied()) {
-                    let one = self.intern(Expr::Const(Lit { ty: ScalarType::I64, bits: 1 }));
-                    let longer = self.intern(Expr::Prim(PrimOp::AddP, vec![n.min(one), n.max(one)]));
-                    out.pop();
-                    out.push(longer);
-                }
-                out
-            }
-            ArrayOp::Permute { defaults: xs, .. }
-            | ArrayOp::Argsort { xs }
-            | ArrayOp::Check { xs, .. }
-            | ArrayOp::Compute { xs } => self.of(*xs).to_vec(),
-            ArrayOp::Replicate { axes, extents, xs } => {
-                let (mut fixed, mut kept) = (self.closed(extents).into_iter(), self.of(*xs).to_vec().into_iter());
-                axes.iter().filter_map(|a| if *a == Axis::All { kept.next() } else { fixed.next() }).collect()
-            }
-            ArrayOp::Slice { axes, xs, .. } => {
-                let all = axes.iter().zip(self.of(*xs));
-                all.filter(|(a, _)| **a == Axis::All).map(|(_, e)| *e).collect()
-            }
-            ArrayOp::Foreign { .. } | ArrayOp::If { .. } | ArrayOp::While { .. } => return None,
-        })
-    }
-
-    fn least(&mut self, xs: &[ArrayId]) -> Vec<Extent> {
-        let rank = xs.first().map_or(0, |x| self.of(*x).len());
-        let along = |axis: usize| {
-            let mut all: Vec<Extent> = xs.iter().filter_map(|x| self.of(*x).get(axis).copied()).collect();
-            all.sort_unstable();
-            all.dedup();
-            if let [one] = all[..] { one } else { self.intern(Expr::Min(all)) }
-        };
-        (0..rank).map(along).collect()
-    }
-
-    /// The values of a closed function.
-    fn closed(&mut self, f: &Fun) -> Vec<Extent> {
-        self.values(f, &[], None)
     }
 
     /// The number of a literal.
@@ -332,6 +275,32 @@ impl Extents {
             self.flags.insert(value);
         }
         known.insert(v, value);
+    }
+}
+
+impl Sizes<'_> for Extents {
+    type Size = Extent;
+    type Error = Infallible;
+
+    fn of(&self, a: ArrayId) -> Result<ir::Extents<Extent>, Infallible> {
+        Ok(Extents::of(self, a).into())
+    }
+    fn closed(&mut self, f: &Fun) -> Result<ir::Extents<Extent>, Infallible> {
+        Ok(self.values(f, &[], None).into())
+    }
+    fn least(&mut self, sizes: &[Extent]) -> Extent {
+        let mut sizes = sizes.to_vec();
+        sizes.sort_unstable();
+        sizes.dedup();
+        if let [one] = sizes[..] { one } else { self.intern(Expr::Min(sizes)) }
+    }
+    fn succ(&mut self, n: Extent) -> Extent {
+        let one = self.literal(1i64.lit());
+        self.prim(PrimOp::AddP, vec![n, one])
+    }
+    fn pred(&mut self, n: Extent) -> Extent {
+        let one = self.literal(1i64.lit());
+        self.prim(PrimOp::SubP, vec![n, one])
     }
 }
 

@@ -3,7 +3,7 @@
 use super::cost::{Facts, facts};
 use super::extents::Extent;
 use super::uses::{Read, Uses};
-use acc_core::ir::{ArrayId, ArrayOp, Dir, Stmt, arrays_of_fun};
+use acc_core::ir::{ArrayId, ArrayOp, Class, Dir, Stmt, arrays_of_fun};
 use std::collections::BTreeSet;
 
 /// How a kernel's statement reads an array, also through inlined ones.
@@ -107,24 +107,19 @@ impl Kernel {
 
 /// What kind of kernel computes a statement; none if none does.
 pub(super) fn kind(s: &Stmt) -> Option<Kind> {
-    match &s.op {
-        ArrayOp::Generate { .. }
-        | ArrayOp::Map { .. }
-        | ArrayOp::Backpermute { .. }
-        | ArrayOp::Replicate { .. }
-        | ArrayOp::Slice { .. }
-        | ArrayOp::Check { .. }
-        | ArrayOp::Stencil { .. } => Some(Kind::Points),
-        ArrayOp::Fold { .. } => Some(Kind::Fold),
-        ArrayOp::Scan { dir, .. } => Some(Kind::Scan(*dir)),
-        ArrayOp::Permute { .. } => Some(Kind::Scatter),
-        ArrayOp::FoldSeg { .. } => Some(Kind::Segments),
-        ArrayOp::Argsort { .. }
-        | ArrayOp::Reshape { .. }
-        | ArrayOp::Compute { .. }
-        | ArrayOp::Foreign { .. }
-        | ArrayOp::If { .. }
-        | ArrayOp::While { .. } => None,
+    match s.op.class() {
+        Class::Pointwise => Some(Kind::Points),
+        Class::Fold => Some(Kind::Fold),
+        Class::Scan => {
+            if let ArrayOp::Scan { dir, .. } = &s.op {
+                Some(Kind::Scan(*dir))
+            } else {
+                None
+            }
+        }
+        Class::Scatter => Some(Kind::Scatter),
+        Class::Segments => Some(Kind::Segments),
+        Class::Sort | Class::View | Class::Control => None,
     }
 }
 
@@ -150,24 +145,7 @@ fn with_all_it_needs(uses: &Uses<'_>, holds: impl Fn(&Stmt) -> bool) -> Vec<bool
 /// For each statement, whether it and all it needs end without a fault or are needed anyway.
 pub(super) fn total_statements(uses: &Uses<'_>) -> Vec<bool> {
     with_all_it_needs(uses, |s| {
-        let shape = match &s.op {
-            ArrayOp::Map { .. } | ArrayOp::Fold { init: Some(_), .. } | ArrayOp::Scan { .. } => true,
-            ArrayOp::Generate { .. }
-            | ArrayOp::Fold { init: None, .. }
-            | ArrayOp::FoldSeg { .. }
-            | ArrayOp::Permute { .. }
-            | ArrayOp::Backpermute { .. }
-            | ArrayOp::Stencil { .. }
-            | ArrayOp::Argsort { .. }
-            | ArrayOp::Check { .. }
-            | ArrayOp::Reshape { .. }
-            | ArrayOp::Replicate { .. }
-            | ArrayOp::Slice { .. }
-            | ArrayOp::Compute { .. }
-            | ArrayOp::Foreign { .. }
-            | ArrayOp::If { .. }
-            | ArrayOp::While { .. } => false,
-        };
+        let shape = matches!(s.op, ArrayOp::Map { .. } | ArrayOp::Fold { init: Some(_), .. } | ArrayOp::Scan { .. });
         shape && s.op.funs().iter().all(|(_, f)| !f.body.is_partial())
     })
 }

@@ -4,7 +4,7 @@ use super::compaction::Compaction;
 use super::{COPIES, GATHER};
 use crate::contraction::{Contraction, Definitions, contraction};
 use acc_core::data::ScalarType;
-use acc_core::ir::{ArrayId, ArrayOp, Block, Boundary, Fun, PrimOp, Program, Region, ScalarOp, Stmt, Val};
+use acc_core::ir::{ArrayId, ArrayOp, Block, Boundary, Class, Fun, PrimOp, Program, Region, ScalarOp, Stmt, Val};
 use std::collections::HashMap;
 
 /// How a statement reads an array.
@@ -67,11 +67,6 @@ pub(super) struct Uses<'a> {
 pub(super) fn is_matrix_product(c: &Contraction) -> bool {
     let [rows, columns, _] = c.roles();
     matches!(c.ty, ScalarType::F32 | ScalarType::F64) && !rows.is_empty() && !columns.is_empty()
-}
-
-/// Whether a function is evaluated once per launch.
-pub(super) fn is_closed(op: &ArrayOp, role: &str) -> bool {
-    matches!(role, "shape" | "init" | "extents" | "ok" | "cond") || matches!(op, ArrayOp::Slice { .. })
 }
 
 impl<'a> Uses<'a> {
@@ -137,8 +132,18 @@ impl<'a> Uses<'a> {
         let s = self.sites[by].stmt;
         let mut all: Vec<(ArrayId, Read)> = s.op.arrays().into_iter().map(|a| (a, Read::Point)).collect();
         let every = |all: &mut Vec<(ArrayId, Read)>, read| all.iter_mut().for_each(|(_, r)| *r = read);
+        let stored = match s.op.class() {
+            Class::Pointwise | Class::Fold | Class::Segments | Class::Scan | Class::Scatter => None,
+            Class::Sort => Some("a sort needs it stored"),
+            Class::View if matches!(s.op, ArrayOp::Compute { .. }) => Some("it is stored for a barrier"),
+            Class::View => Some("a view needs it stored"),
+            Class::Control if matches!(s.op, ArrayOp::Foreign { .. }) => Some("a foreign function takes it"),
+            Class::Control => Some("a loop begins with it"),
+        };
+        if let Some(why) = stored {
+            every(&mut all, Read::Stored(why));
+        }
         match &s.op {
-            ArrayOp::Map { .. } | ArrayOp::Fold { .. } | ArrayOp::Scan { .. } | ArrayOp::Check { .. } => {}
             ArrayOp::Permute { .. } => {
                 if let Some(defaults) = all.first_mut() {
                     defaults.1 = Read::Initial;
@@ -162,12 +167,8 @@ impl<'a> Uses<'a> {
                     *read = Read::Stored("segments need it stored");
                 }
             }
-            ArrayOp::Argsort { .. } => every(&mut all, Read::Stored("a sort needs it stored")),
-            ArrayOp::Reshape { .. } => every(&mut all, Read::Stored("a view needs it stored")),
-            ArrayOp::Compute { .. } => every(&mut all, Read::Stored("it is stored for a barrier")),
-            ArrayOp::Foreign { .. } => every(&mut all, Read::Stored("a foreign function takes it")),
-            ArrayOp::While { .. } => every(&mut all, Read::Stored("a loop begins with it")),
-            ArrayOp::Generate { .. } | ArrayOp::If { .. } => {}
+            // At their own point, or stored.
+            _ => {}
         }
         for (role, f) in s.op.funs() {
             let folded =
@@ -184,7 +185,7 @@ impl<'a> Uses<'a> {
             });
             let point = point(&s.op, role, f);
             indexed(&f.body, 1, &mut |a, index, times| {
-                let read = match (apart, p.ty(a).rank, is_closed(&s.op, role)) {
+                let read = match (apart, p.ty(a).rank, s.op.is_closed(role)) {
                     (true, ..) => Read::Stored("a combination or a condition reads it"),
                     (_, 0, _) | (_, _, true) => Read::Once,
                     _ if point == Some(index) => Read::Point,

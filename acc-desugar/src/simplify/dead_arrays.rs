@@ -75,20 +75,8 @@ fn live_arrays(body: &Block) -> HashSet<ArrayId> {
                 }
                 todo.extend(&s.results);
             }
-            ArrayOp::Generate { .. }
-            | ArrayOp::Map { .. }
-            | ArrayOp::Fold { .. }
-            | ArrayOp::FoldSeg { .. }
-            | ArrayOp::Scan { .. }
-            | ArrayOp::Permute { .. }
-            | ArrayOp::Backpermute { .. }
-            | ArrayOp::Stencil { .. }
-            | ArrayOp::Argsort { .. }
-            | ArrayOp::Check { .. }
-            | ArrayOp::Reshape { .. }
-            | ArrayOp::Replicate { .. }
-            | ArrayOp::Slice { .. }
-            | ArrayOp::Compute { .. } => todo.extend(s.op.arrays()),
+            // Without blocks: one result, of all operands.
+            op => todo.extend(op.arrays()),
         }
     }
     live
@@ -117,25 +105,12 @@ fn sweep(b: &Block, live: &HashSet<ArrayId>) -> Block {
                 step.params = kept(&step.params);
                 ArrayOp::While { init: kept(init), test, step }
             }
-            ArrayOp::Generate { .. }
-            | ArrayOp::Map { .. }
-            | ArrayOp::Fold { .. }
-            | ArrayOp::FoldSeg { .. }
-            | ArrayOp::Scan { .. }
-            | ArrayOp::Permute { .. }
-            | ArrayOp::Backpermute { .. }
-            | ArrayOp::Stencil { .. }
-            | ArrayOp::Argsort { .. }
-            | ArrayOp::Check { .. }
-            | ArrayOp::Reshape { .. }
-            | ArrayOp::Replicate { .. }
-            | ArrayOp::Slice { .. }
-            | ArrayOp::Compute { .. } => s.op.clone(),
             ArrayOp::Foreign { function, xs, fallback } => ArrayOp::Foreign {
                 function: function.clone(),
                 xs: xs.clone(),
                 fallback: grow_stack(|| sweep(fallback, live)),
             },
+            without_blocks => without_blocks.clone(),
         };
         stmts.push(Stmt { results: kept(&s.results).into_iter().collect(), op, loc: s.loc.clone() });
     }

@@ -150,18 +150,8 @@ impl<'l, 'p> Elements<'l, 'p> {
                 b.at(&s.loc);
                 b.inline(f, &args, self)
             }
-            ArrayOp::Fold { .. }
-            | ArrayOp::FoldSeg { .. }
-            | ArrayOp::Scan { .. }
-            | ArrayOp::Permute { .. }
-            | ArrayOp::Argsort { .. }
-            | ArrayOp::Reshape { .. }
-            | ArrayOp::Compute { .. }
-            | ArrayOp::Foreign { .. }
-            | ArrayOp::If { .. }
-            | ArrayOp::While { .. } => {
-                Err(Error::defect(crate::NAME, "it has no element function").during(s.operation(), &s.loc))
-            }
+            // Of another class, which fusion never inlines.
+            _ => Err(Error::defect(crate::NAME, "it has no element function").during(s.operation(), &s.loc)),
         }
     }
 

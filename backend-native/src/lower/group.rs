@@ -230,19 +230,8 @@ impl Lowering<'_> {
                 let known = known_update(&combine, leaves.len());
                 Finish::Scatter { initial: self.initial(*defaults, &s.loc)?, combine, known, rank: ty.rank }
             }
-            ArrayOp::Generate { .. }
-            | ArrayOp::Map { .. }
-            | ArrayOp::Backpermute { .. }
-            | ArrayOp::Stencil { .. }
-            | ArrayOp::Argsort { .. }
-            | ArrayOp::Check { .. }
-            | ArrayOp::Reshape { .. }
-            | ArrayOp::Replicate { .. }
-            | ArrayOp::Slice { .. }
-            | ArrayOp::Compute { .. }
-            | ArrayOp::Foreign { .. }
-            | ArrayOp::If { .. }
-            | ArrayOp::While { .. } => Finish::Store,
+            // Element by element, whatever computes them.
+            _ => Finish::Store,
         })
     }
 

@@ -20,7 +20,7 @@ use crate::tile::machine::Code;
 use crate::tile::tape::Inst;
 use acc_core::data::ScalarType;
 use acc_core::ir::{
-    ArrayId, ArrayOp, ArrayType, Block, ForeignFun, Fun, Loc, Program, Stmt, arrays_needed, strict_statements,
+    ArrayId, ArrayOp, ArrayType, Block, Class, ForeignFun, Fun, Loc, Program, Stmt, arrays_needed, strict_statements,
 };
 use acc_core::{Error, RunLimits, timeline};
 use acc_desugar::contraction::{Contraction, Definitions};
@@ -416,29 +416,14 @@ impl<'a> Lowering<'a> {
             ArrayOp::Foreign { function, xs, fallback } => {
                 Work::Foreign { function: function.clone(), xs: xs.clone(), fallback: self.block(fallback, plan)? }
             }
-            ArrayOp::Argsort { .. } if self.fusion.is_inlined(s.results[0]) => self.apart(s, How::Fused)?,
-            ArrayOp::Argsort { .. } => self.apart(s, How::Argsort)?,
             ArrayOp::Backpermute { .. } if self.fusion.is_sorted(s.results[0]) => self.apart(s, How::Sort)?,
-            ArrayOp::Reshape { .. } | ArrayOp::Compute { .. } => self.apart(s, How::View)?,
-            ArrayOp::Generate { .. }
-            | ArrayOp::Map { .. }
-            | ArrayOp::Fold { .. }
-            | ArrayOp::FoldSeg { .. }
-            | ArrayOp::Scan { .. }
-            | ArrayOp::Permute { .. }
-            | ArrayOp::Backpermute { .. }
-            | ArrayOp::Stencil { .. }
-            | ArrayOp::Check { .. }
-            | ArrayOp::Replicate { .. }
-            | ArrayOp::Slice { .. } => {
-                if self.fusion.is_inlined(s.results[0]) {
-                    self.apart(s, How::Fused)?
-                } else if self.fusion.kernel(s.results[0]).is_some() {
-                    self.kernel_of(&[s])?
-                } else {
-                    self.apart(s, How::View)?
-                }
-            }
+            op => match op.class() {
+                Class::View => self.apart(s, How::View)?,
+                _ if self.fusion.is_inlined(s.results[0]) => self.apart(s, How::Fused)?,
+                Class::Sort => self.apart(s, How::Argsort)?,
+                _ if self.fusion.kernel(s.results[0]).is_some() => self.kernel_of(&[s])?,
+                _ => self.apart(s, How::View)?,
+            },
         })
     }
 
@@ -448,8 +433,7 @@ impl<'a> Lowering<'a> {
     }
 
     fn closed_functions(&self, s: &Stmt) -> Result<Vec<Closed>, Error> {
-        let is_closed = |role: &str| matches!(role, "shape" | "init" | "extents" | "ok") || is_slice(&s.op);
-        s.op.funs().iter().filter(|(role, _)| is_closed(role)).map(|(_, f)| self.closed(f, &s.loc)).collect()
+        s.op.closed().into_iter().map(|f| self.closed(f, &s.loc)).collect()
     }
 
     /// A body as it will run. Without fusion it does all that its functions say, so that its faults are theirs.
@@ -487,10 +471,6 @@ impl<'a> Lowering<'a> {
         let results = b.inline(f, &params, &mut Loads)?;
         self.finished(b, results)
     }
-}
-
-fn is_slice(op: &ArrayOp) -> bool {
-    matches!(op, ArrayOp::Slice { .. })
 }
 
 /// Compiles the element body of a kernel for the tile executor.

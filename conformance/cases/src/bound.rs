@@ -88,26 +88,14 @@ impl Bounds {
                 self.unbounded |= after > operands;
                 bound = bound.max(after);
             }
-            ArrayOp::Generate { .. }
-            | ArrayOp::Map { .. }
-            | ArrayOp::Fold { .. }
-            | ArrayOp::FoldSeg { .. }
-            | ArrayOp::Scan { .. }
-            | ArrayOp::Permute { .. }
-            | ArrayOp::Backpermute { .. }
-            | ArrayOp::Stencil { .. }
-            | ArrayOp::Argsort { .. }
-            | ArrayOp::Check { .. }
-            | ArrayOp::Reshape { .. }
-            | ArrayOp::Replicate { .. }
-            | ArrayOp::Slice { .. }
-            | ArrayOp::Compute { .. } => {}
             ArrayOp::Foreign { xs, fallback, .. } => {
                 for (p, x) in fallback.params.iter().zip(xs) {
                     self.arrays[p.index()] = self.arrays[x.index()];
                 }
                 bound = bound.max(self.block(fallback));
             }
+            // Without blocks.
+            _ => {}
         }
         for r in &s.results {
             self.arrays[r.index()] = bound;
