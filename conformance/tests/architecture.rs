@@ -115,3 +115,28 @@ fn the_prelude_is_small() {
     assert!(names.contains(&"Acc") && names.contains(&"run"), "the test reads the prelude wrongly: {names:?}");
     assert!(names.len() <= 60, "{} names: {names:?}", names.len());
 }
+
+#[test]
+fn an_array_operation_is_named_in_the_files_that_the_page_lists() {
+    // That added last, and one without a pass of its own.
+    for (name, pass) in [("FoldSeg", Some("acc-desugar/src/segments/mod.rs")), ("Argsort", None)] {
+        let mut files = Vec::new();
+        for krate in ["acc-core", "acc-desugar", "backend-graph", "backend-native", "conformance", "conformance/cases"]
+        {
+            sources(&root().join(krate).join("src"), &mut files);
+        }
+        let named = format!("ArrayOp::{name} {{");
+        let files = files.iter().filter(|file| read(file).contains(&named));
+        let files: Vec<String> = files.map(|f| f.strip_prefix(root()).unwrap_or(f).display().to_string()).collect();
+        assert!(files.len() <= 8, "{name} is named in {files:#?}");
+        let page = read(&root().join("docs/ARCHITECTURE.md"));
+        let steps = page.split("## Adding a combinator").nth(1).expect("the section");
+        for file in files.iter().filter(|file| Some(file.as_str()) != pass) {
+            let (folder, _) = file.rsplit_once('/').expect("a file in a folder");
+            let listed = steps.contains(file.as_str()) || steps.contains(&format!("`{folder}/`"));
+            // Patterns that passes look for are no steps.
+            let pattern = folder == "acc-desugar/src/fuse";
+            assert!(listed || pattern, "docs/ARCHITECTURE.md does not list {file}, which names {name}");
+        }
+    }
+}

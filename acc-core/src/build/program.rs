@@ -10,6 +10,7 @@ use crate::ir::{ArrayId, ArrayOp, ArrayType, Block, Closed, Fun, Ir, Loc, Mapper
 use crate::limits::RunLimits;
 use smallvec::{SmallVec, smallvec};
 use std::collections::HashMap;
+use std::convert::Infallible;
 use std::sync::Arc;
 
 /// A program and the data embedded in it, which are its last parameters: the arrays of `use_`, then the literals among
@@ -311,49 +312,29 @@ impl Numberer<'_> {
             AccOp::Op(op) => op.try_map(self)?,
         };
         let types: Vec<ArrayType> = acc.ty.leaves().into_iter().cloned().collect();
-        Ok(match &op {
-            ArrayOp::Fold { xs, .. } | ArrayOp::FoldSeg { xs, .. } | ArrayOp::Scan { xs, .. } => {
-                match wide_elt(&self.types[xs.index()].elt) {
-                    Some(wide) => self.accumulate_wide(op, wide, types, &acc.loc, &mut Out { stmts, added }),
-                    None => self.statement(op, types, &acc.loc, &mut Out { stmts, added }),
-                }
-            }
-            _ => self.statement(op, types, &acc.loc, &mut Out { stmts, added }),
+        let mut out = Out { stmts, added };
+        let reduced = op.operand().copied().filter(|_| op.class().reduces());
+        let wide = reduced.and_then(|xs| Some((xs, wide_elt(&self.types[xs.index()].elt)?)));
+        Ok(match wide {
+            Some((xs, wide)) => self.accumulate_wide(&op, xs, wide, types, &acc.loc, &mut out),
+            None => self.statement(op, types, &acc.loc, &mut out),
         })
     }
 
-    /// A fold or scan with `f16` in its elements, in `f32`.
+    /// A fold or scan of an array with `f16` in its elements, in `f32`.
     fn accumulate_wide(
         &mut self,
-        op: ArrayOp,
+        op: &ArrayOp,
+        xs: ArrayId,
         wide: EltType,
         types: Vec<ArrayType>,
         loc: &Loc,
         out: &mut Out<'_>,
     ) -> Ids {
-        let widen = |this: &mut Self, xs: ArrayId, out: &mut Out<'_>| {
-            let ty = this.types[xs.index()].clone();
-            let map = ArrayOp::Map { f: conversion(&ty.elt, &wide, loc), xs: vec![xs], indexed: false };
-            this.statement(map, vec![ArrayType { rank: ty.rank, elt: wide.clone() }], loc, out)[0]
-        };
-        let start = |init: &Option<Fun>| {
-            init.clone().map(|mut f| {
-                cast_results(&mut f, &wide, loc);
-                f
-            })
-        };
-        let op = match op {
-            ArrayOp::Fold { f, init, xs } => {
-                ArrayOp::Fold { f: widened(&f), init: start(&init), xs: widen(self, xs, out) }
-            }
-            ArrayOp::FoldSeg { f, init, xs, offsets } => {
-                ArrayOp::FoldSeg { f: widened(&f), init: start(&init), xs: widen(self, xs, out), offsets }
-            }
-            ArrayOp::Scan { dir, f, init, xs } => {
-                ArrayOp::Scan { dir, f: widened(&f), init: start(&init), xs: widen(self, xs, out) }
-            }
-            other => other,
-        };
+        let ty = self.types[xs.index()].clone();
+        let map = ArrayOp::Map { f: conversion(&ty.elt, &wide, loc), xs: vec![xs], indexed: false };
+        let wide_xs = self.statement(map, vec![ArrayType { rank: ty.rank, elt: wide.clone() }], loc, out)[0];
+        let op = op.map(&mut Widen { xs, wide_xs, wide: &wide, loc });
         let wide_types = types.iter().map(|t| ArrayType { rank: t.rank, elt: wide.clone() }).collect();
         let results = self.statement(op, wide_types, loc, out);
         let mut narrow = Ids::new();
@@ -407,6 +388,39 @@ impl Mapper<Building, Ir> for Numberer<'_> {
     }
     fn block(&mut self, f: &AccFun) -> Result<Block, Error> {
         self.function(f)
+    }
+}
+
+/// A fold or scan over wider elements.
+struct Widen<'a> {
+    xs: ArrayId,
+    wide_xs: ArrayId,
+    wide: &'a EltType,
+    loc: &'a Loc,
+}
+
+impl Mapper<Ir, Ir> for Widen<'_> {
+    type Error = Infallible;
+
+    fn array(&mut self, a: &ArrayId) -> Result<ArrayId, Infallible> {
+        Ok(if *a == self.xs { self.wide_xs } else { *a })
+    }
+    fn arrays(&mut self, all: &Vec<ArrayId>) -> Result<Vec<ArrayId>, Infallible> {
+        Ok(all.clone())
+    }
+    fn fun(&mut self, closed: Closed, f: &Fun) -> Result<Fun, Infallible> {
+        Ok(match closed {
+            Closed::No => widened(f),
+            // The initial value.
+            Closed::Yes | Closed::Extents => {
+                let mut f = f.clone();
+                cast_results(&mut f, self.wide, self.loc);
+                f
+            }
+        })
+    }
+    fn block(&mut self, b: &Block) -> Result<Block, Infallible> {
+        Ok(b.clone())
     }
 }
 

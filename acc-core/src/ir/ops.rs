@@ -83,6 +83,16 @@ pub enum Class {
     Control,
 }
 
+impl Class {
+    /// Whether `f` is an associative function that combines the operand's elements in order.
+    pub fn reduces(self) -> bool {
+        match self {
+            Class::Fold | Class::Segments | Class::Scan => true,
+            Class::Pointwise | Class::Scatter | Class::Sort | Class::View | Class::Control => false,
+        }
+    }
+}
+
 /// A part of an operation.
 pub enum OpPart<'a, R: Rep = Ir> {
     /// An operand.

@@ -133,7 +133,13 @@ impl<'a> Uses<'a> {
         let mut all: Vec<(ArrayId, Read)> = s.op.arrays().into_iter().map(|a| (a, Read::Point)).collect();
         let every = |all: &mut Vec<(ArrayId, Read)>, read| all.iter_mut().for_each(|(_, r)| *r = read);
         let stored = match s.op.class() {
-            Class::Pointwise | Class::Fold | Class::Segments | Class::Scan | Class::Scatter => None,
+            Class::Pointwise | Class::Fold | Class::Scan | Class::Scatter => None,
+            Class::Segments => {
+                // The elements come first, then the offsets.
+                let offsets = all.iter_mut().skip(1);
+                offsets.for_each(|(_, read)| *read = Read::Stored("segments need it stored"));
+                None
+            }
             Class::Sort => Some("a sort needs it stored"),
             Class::View if matches!(s.op, ArrayOp::Compute { .. }) => Some("it is stored for a barrier"),
             Class::View => Some("a view needs it stored"),
@@ -162,17 +168,11 @@ impl<'a> Uses<'a> {
                     };
                 }
             }
-            ArrayOp::FoldSeg { offsets, .. } => {
-                for (_, read) in all.iter_mut().filter(|(a, _)| a == offsets) {
-                    *read = Read::Stored("segments need it stored");
-                }
-            }
             // At their own point, or stored.
             _ => {}
         }
         for (role, f) in s.op.funs() {
-            let folded =
-                matches!(s.op, ArrayOp::Fold { .. } | ArrayOp::FoldSeg { .. } | ArrayOp::Scan { .. }) && role == "f";
+            let folded = s.op.class().reduces() && role == "f";
             let apart = folded || role == "combine" || matches!(s.op, ArrayOp::If { .. } | ArrayOp::Foreign { .. });
             let window = match &s.op {
                 ArrayOp::Stencil { inputs, .. } if role == "boundary" => inputs.iter().map(|i| i.neighbours()).sum(),

@@ -66,8 +66,7 @@ impl Bounds {
         let operands = s.op.arrays().iter().map(|a| self.arrays[a.index()]).max().unwrap_or(0);
         let mut bound = operands;
         for (role, f) in s.op.funs() {
-            let repeated = matches!(s.op, ArrayOp::Fold { .. } | ArrayOp::FoldSeg { .. } | ArrayOp::Scan { .. } if role == "f")
-                || role == "combine";
+            let repeated = s.op.class().reduces() && role == "f" || role == "combine";
             let own = self.fun(f, operands);
             if repeated && (own > operands || rounds(f)) {
                 self.sums = true;
