@@ -11,7 +11,7 @@ mod walk;
 
 pub use body::{Body, Graph, MAX_RANK, Node, Source, Type, Value, Values};
 pub use known::Known;
-pub use op::{FaultKind, Op, PadMode, ScatterMode};
+pub use op::{FaultKind, Flags, Numbers, Op, PadMode, ScatterMode};
 pub use shape::{Extent, Shapes};
 pub use size_op::SizeOp;
 pub use verify::{GraphError, verify};

@@ -1,15 +1,12 @@
-//! The operations and their fields, in one table.
+//! The operations and their fields, from the table that defines them.
 
 use super::field::{Field, Fields, Place, Read, Reader};
 use acc_core::data::{Lit, ScalarType};
 use acc_core::ir::{ArrayType, PrimOp};
-use acc_desugar::graph::{Body, FaultKind, Known, Op, PadMode, ScatterMode, SizeOp, Value, Values};
+use acc_desugar::graph::{Body, FaultKind, Flags, Known, Numbers, Op, PadMode, ScatterMode, SizeOp, Value, Values};
+use acc_desugar::with_graph_ops;
 use serde_json::{Map, Value as Json};
-use smallvec::SmallVec;
 use std::sync::Arc;
-
-type Numbers = SmallVec<[u32; 4]>;
-type Flags = SmallVec<[bool; 4]>;
 
 /// What a node's objects hold, to be taken out by name.
 pub(super) struct Given<'a> {
@@ -39,7 +36,11 @@ fn plain(name: &'static str) -> &'static str {
 }
 
 macro_rules! operations {
-    ($($name:literal $Variant:ident $(($($t:ident: $T:ty),*))? $({$($f:ident: $F:ty),*})?;)*) => {
+    ($(
+        $(#[$doc:meta])*
+        $name:literal $Variant:ident
+        $(($($t:ident: $T:ty),*))? $({$($(#[$about:meta])* $f:ident: $F:ty,)*})?;
+    )*) => {
         /// Writes the fields of an operation; its name.
         pub(super) fn write<'a>(op: &'a Op, out: &mut Fields<'a>) -> &'static str {
             match op {
@@ -71,56 +72,4 @@ macro_rules! operations {
     };
 }
 
-operations! {
-    "size" Size(value: i64);
-    "size_op" SizeOp(with: SizeOp, left: Value, right: Value);
-    "read_back" ReadBack(x: Value);
-    "argument" Argument(x: Value);
-    "outside" Outside { base: Value, steps: Values, lens: Values, extent: Value };
-    "extent" Extent(x: Value, axis: u32);
-    "from_size" FromSize(size: Value);
-    "const" Const(value: Lit);
-    "iota" Iota { len: Value, start: Value, step: Value, ty: ScalarType };
-    "prim" Prim(with: PrimOp, xs: Values);
-    "cast" Cast(x: Value, to: ScalarType);
-    "bitcast" Bitcast(x: Value, to: ScalarType);
-    "clip" Clip { x: Value, low: Lit, high: Lit };
-    "where" Where(cond: Value, then: Value, else_: Value);
-    "clamp" Clamp(at: Value, extent: Value);
-    "in_bounds" InBounds { at: Value, extent: Value, by_use: bool };
-    "divisor" Divisor(x: Value);
-    "reshape" Reshape(x: Value, shape: Values);
-    "broadcast" Broadcast(x: Value, shape: Values);
-    "transpose" Transpose(x: Value, axes: Numbers);
-    "insert_axes" InsertAxes(x: Value, axes: Numbers);
-    "slice" Slice { x: Value, axis: u32, start: Value, len: Value, step: u32 };
-    "select" Select { x: Value, axis: u32, at: Value };
-    "flip" Flip(x: Value, axis: u32);
-    "unfold" Unfold { x: Value, start: Value, lens: Values, steps: Values };
-    "gather" Gather(x: Value, at: Value);
-    "pad" Pad { x: Value, widths: Numbers, mode: PadMode };
-    "take" Take { x: Value, axis: u32, at: Value };
-    "tensor_scatter" Scatter { base: Value, at: Value, values: Value, mode: ScatterMode };
-    "concat" Concat(xs: Values, axis: u32);
-    "sort" Sort(x: Value);
-    "nonzero" Nonzero(x: Value);
-    "reduce" Reduce(with: Known, x: Value);
-    "segment_reduce" SegmentReduce { with: Known, x: Value, at: Option<Value>, offsets: Value, full: bool };
-    "contract" Contract(left: Value, right: Value);
-    "arg_extreme" ArgExtreme(with: Known, x: Value);
-    "softmax" Softmax { x: Value, axis: u32, log: bool };
-    "normalize" Normalize { x: Value, axes: Numbers, epsilon: Lit, scale: Option<Value>, shift: Option<Value> };
-    "cumulative" Cumulative(with: Known, x: Value);
-    "exclusive" Exclusive(with: Known, x: Value);
-    "segment_scan" SegmentScan { with: Known, x: Value, starts: Value };
-    "fold" Fold { columns: Values, combine: Body };
-    "scan" Scan { columns: Values, combine: Body };
-    "any_lane" AnyLane(x: Value);
-    "if" If { cond: Value, then: Body, else_: Body };
-    "while" While { init: Values, test: Body, step: Body };
-    "lane_loop" LaneLoop { on: Value, space: Values, init: Values, captured: Values, kept: Flags, test: Body, step: Body };
-    "fault" Fault { kind: FaultKind, bad: Value, space: Values, details: Vec<Value>, site: u32 };
-    "checked" Checked { values: Values, tokens: Vec<Value>, raise: bool };
-    "trace" Trace { message: Arc<str>, types: Vec<ArrayType>, shown: Values, values: Values };
-    "confine" Confine { mask: Value, tokens: Vec<Value>, space: Values };
-}
+with_graph_ops!(operations);
