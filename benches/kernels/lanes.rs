@@ -107,7 +107,7 @@ pub struct Eight(__m256);
 
 operators!(Eight: Add add _mm256_add_ps, Sub sub _mm256_sub_ps, Mul mul _mm256_mul_ps, Div div _mm256_div_ps);
 
-#[allow(clippy::undocumented_unsafe_blocks)] // There are vectors of this width, or the caller vouches for it.
+#[allow(clippy::undocumented_unsafe_blocks, reason = "there are vectors of this width, or the caller vouches for it")]
 impl Lanes for Eight {
     const LANES: usize = 8;
     type Counts = __m256i;
@@ -178,7 +178,7 @@ pub struct Sixteen(__m512);
 
 operators!(Sixteen: Add add _mm512_add_ps, Sub sub _mm512_sub_ps, Mul mul _mm512_mul_ps, Div div _mm512_div_ps);
 
-#[allow(clippy::undocumented_unsafe_blocks)] // As above.
+#[allow(clippy::undocumented_unsafe_blocks, reason = "as above")]
 impl Lanes for Sixteen {
     const LANES: usize = 16;
     type Counts = __m512i;

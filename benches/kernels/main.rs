@@ -3,7 +3,7 @@
 //! `cargo bench --bench kernels -- [--rounds N] [--only TEXT] [--executors NAME,..] [--markdown FILE] [--peers FILE] [--serve]`
 
 // The kernels written by hand run through several arrays at once.
-#![allow(clippy::needless_range_loop)]
+#![allow(clippy::needless_range_loop, reason = "kernels written by hand run through several arrays at once")]
 
 mod chain;
 mod data;

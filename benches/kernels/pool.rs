@@ -167,7 +167,7 @@ impl<T> Shared<T> {
     /// # Safety
     ///
     /// Parts in use at the same time do not overlap, and the slice outlives them.
-    #[allow(clippy::mut_from_ref)]
+    #[allow(clippy::mut_from_ref, reason = "parts do not overlap, says the contract")]
     pub unsafe fn part(&self, range: Range<usize>) -> &mut [T] {
         assert!(range.start <= range.end && range.end <= self.1);
         // SAFETY: in bounds by the assertion; not shared by the contract.

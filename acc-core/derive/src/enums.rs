@@ -111,7 +111,7 @@ pub(crate) fn expand(input: &DeriveInput, data: &DataEnum, core: &TokenStream) -
         format!("The variants of [`{name}`] with expressions as fields: to build an expression, or to match one.");
     Ok(quote! {
         #[doc = #docs]
-        #[allow(missing_docs)]
+        #[allow(missing_docs, reason = "the fields are those of the type")]
         #vis enum #exp #impl_generics #where_clause { #(#variants),* }
 
         // Not derived: the fields are expressions, which are `Copy` whatever the type parameters are.

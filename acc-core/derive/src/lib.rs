@@ -1,4 +1,5 @@
 //! `#[derive(Elt)]`: structs and enums as array elements.
+#![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod enums;
 mod structs;

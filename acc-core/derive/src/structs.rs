@@ -30,7 +30,7 @@ pub(crate) fn expand(input: &DeriveInput, data: &DataStruct, core: &TokenStream)
     };
     Ok(quote! {
         #[doc = #docs]
-        #[allow(missing_docs)]
+        #[allow(missing_docs, reason = "the fields are those of the type")]
         #declaration
 
         // Not derived: the fields are expressions, which are `Copy` whatever the type parameters are.

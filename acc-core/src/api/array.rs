@@ -128,7 +128,6 @@ impl<Sh: Shape, E: Elt> Array<Sh, E> {
     /// use acc_core::prelude::*;
     /// assert_eq!(Matrix::from([[1, 2, 3], [4, 5, 6]]).shape(), Dim([2, 3]));
     /// ```
-    #[allow(clippy::missing_panics_doc)]
     pub fn shape(&self) -> Sh {
         match Sh::from_dims(self.data.shape()) {
             Some(sh) => sh,
@@ -210,7 +209,6 @@ impl<Sh: Shape, E: Elt> Array<Sh, E> {
     /// let m = Matrix::from([[1, 2], [3, 4]]).to_ndarray();
     /// assert_eq!(m, ndarray::arr2(&[[1, 2], [3, 4]]));
     /// ```
-    #[allow(clippy::missing_panics_doc)]
     pub fn to_ndarray(&self) -> ndarray::Array<E, Sh::Nd> {
         let dynamic = ndarray::ArrayD::from_shape_vec(self.data.shape(), self.to_vec());
         match dynamic.and_then(|a| a.into_dimensionality()) {
@@ -264,7 +262,6 @@ impl<E: Elt> Scalar<E> {
     /// assert_eq!(Interpreter::new().run(use_(&k).map(|k| k + 1))?.value(), 11);
     /// # Ok::<(), acc_core::Error>(())
     /// ```
-    #[allow(clippy::missing_panics_doc)]
     pub fn scalar(x: E) -> Self {
         match Self::from_elts((), [x]) {
             Ok(a) => a,
@@ -279,7 +276,6 @@ impl<E: Elt> Scalar<E> {
     /// assert_eq!(total.value(), 6);
     /// # Ok::<(), acc_core::Error>(())
     /// ```
-    #[allow(clippy::missing_panics_doc)]
     pub fn value(&self) -> E {
         match self.iter().next() {
             Some(x) => x,

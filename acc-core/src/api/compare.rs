@@ -183,7 +183,7 @@ impl<T: ExpEq> Exp<T> {
     /// # Ok::<(), acc_core::Error>(())
     /// ```
     #[track_caller]
-    #[allow(clippy::should_implement_trait)]
+    #[allow(clippy::should_implement_trait, reason = "the traits of this name yield no expressions")]
     pub fn eq(self, other: impl IntoExp<T>) -> Exp<bool> {
         T::equal(self, other.into_exp())
     }
@@ -196,7 +196,7 @@ impl<T: ExpEq> Exp<T> {
     /// # Ok::<(), acc_core::Error>(())
     /// ```
     #[track_caller]
-    #[allow(clippy::should_implement_trait)]
+    #[allow(clippy::should_implement_trait, reason = "the traits of this name yield no expressions")]
     pub fn ne(self, other: impl IntoExp<T>) -> Exp<bool> {
         T::different(self, other.into_exp())
     }
@@ -213,7 +213,7 @@ impl<T: ExpOrd> Exp<T> {
     /// # Ok::<(), acc_core::Error>(())
     /// ```
     #[track_caller]
-    #[allow(clippy::should_implement_trait)]
+    #[allow(clippy::should_implement_trait, reason = "the traits of this name yield no expressions")]
     pub fn lt(self, other: impl IntoExp<T>) -> Exp<bool> {
         T::less(self, other.into_exp())
     }
@@ -226,7 +226,7 @@ impl<T: ExpOrd> Exp<T> {
     /// # Ok::<(), acc_core::Error>(())
     /// ```
     #[track_caller]
-    #[allow(clippy::should_implement_trait)]
+    #[allow(clippy::should_implement_trait, reason = "the traits of this name yield no expressions")]
     pub fn le(self, other: impl IntoExp<T>) -> Exp<bool> {
         T::less_or_equal(self, other.into_exp())
     }
@@ -239,7 +239,7 @@ impl<T: ExpOrd> Exp<T> {
     /// # Ok::<(), acc_core::Error>(())
     /// ```
     #[track_caller]
-    #[allow(clippy::should_implement_trait)]
+    #[allow(clippy::should_implement_trait, reason = "the traits of this name yield no expressions")]
     pub fn gt(self, other: impl IntoExp<T>) -> Exp<bool> {
         T::more(self, other.into_exp())
     }
@@ -252,7 +252,7 @@ impl<T: ExpOrd> Exp<T> {
     /// # Ok::<(), acc_core::Error>(())
     /// ```
     #[track_caller]
-    #[allow(clippy::should_implement_trait)]
+    #[allow(clippy::should_implement_trait, reason = "the traits of this name yield no expressions")]
     pub fn ge(self, other: impl IntoExp<T>) -> Exp<bool> {
         T::more_or_equal(self, other.into_exp())
     }
@@ -265,7 +265,7 @@ impl<T: ExpOrd> Exp<T> {
     /// # Ok::<(), acc_core::Error>(())
     /// ```
     #[track_caller]
-    #[allow(clippy::should_implement_trait)]
+    #[allow(clippy::should_implement_trait, reason = "the traits of this name yield no expressions")]
     pub fn min(self, other: impl IntoExp<T>) -> Exp<T> {
         T::lesser(self, other.into_exp())
     }
@@ -278,7 +278,7 @@ impl<T: ExpOrd> Exp<T> {
     /// # Ok::<(), acc_core::Error>(())
     /// ```
     #[track_caller]
-    #[allow(clippy::should_implement_trait)]
+    #[allow(clippy::should_implement_trait, reason = "the traits of this name yield no expressions")]
     pub fn max(self, other: impl IntoExp<T>) -> Exp<T> {
         T::greater(self, other.into_exp())
     }
@@ -307,7 +307,7 @@ impl<T: ExpOrd> Exp<T> {
     /// # Ok::<(), acc_core::Error>(())
     /// ```
     #[track_caller]
-    #[allow(clippy::should_implement_trait)]
+    #[allow(clippy::should_implement_trait, reason = "the traits of this name yield no expressions")]
     pub fn clamp(self, low: impl IntoExp<T>, high: impl IntoExp<T>) -> Exp<T> {
         T::lesser(T::greater(self, low.into_exp()), high.into_exp())
     }

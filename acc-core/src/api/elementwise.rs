@@ -137,7 +137,7 @@ macro_rules! zips {
             /// # Ok::<(), acc_core::Error>(())
             /// ```
             #[track_caller]
-            #[allow(clippy::too_many_arguments)]
+            #[allow(clippy::too_many_arguments, reason = "one for each array")]
             pub fn $zip_with<$($X: Elt,)* Z: Elt, R: IntoExp<Z>>(
                 &self,
                 $($x: impl IntoAcc<Array<Sh, $X>>,)*
@@ -160,7 +160,7 @@ macro_rules! zips {
             /// # Ok::<(), acc_core::Error>(())
             /// ```
             #[track_caller]
-            #[allow(clippy::too_many_arguments)]
+            #[allow(clippy::too_many_arguments, reason = "one for each array")]
             pub fn $izip_with<$($X: Elt,)* Z: Elt, R: IntoExp<Z>>(
                 &self,
                 $($x: impl IntoAcc<Array<Sh, $X>>,)*
@@ -184,7 +184,7 @@ macro_rules! zips {
             /// # Ok::<(), acc_core::Error>(())
             /// ```
             #[track_caller]
-            #[allow(clippy::too_many_arguments)]
+            #[allow(clippy::too_many_arguments, reason = "one for each array")]
             pub fn $zip<$($X: Elt),*>(&self, $($x: impl IntoAcc<Array<Sh, $X>>),*) -> Acc<Array<Sh, (E, $($X),*)>> {
                 self.$zip_with($($x,)* |e, $($x),*| (e, $($x),*))
             }

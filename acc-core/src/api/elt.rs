@@ -95,10 +95,10 @@ macro_rules! tuple_elt {
             type Exp = ($(<$A as Elt>::Exp,)*);
             fn ty() -> EltType { EltType::tuple([$($A::ty()),*]) }
             #[track_caller]
-            #[allow(clippy::unused_unit)]
+            #[allow(clippy::unused_unit, reason = "of the empty tuple too")]
             fn unlift(_e: Exp<Self>) -> Self::Exp { ($(_e.proj::<$A>($i).unlift(),)*) }
             fn write(&self, _out: &mut dyn FnMut(Lit)) { $(self.$i.write(_out);)* }
-            #[allow(clippy::unused_unit)]
+            #[allow(clippy::unused_unit, reason = "of the empty tuple too")]
             fn read(_leaves: &mut dyn FnMut() -> Lit) -> Self { ($($A::read(_leaves),)*) }
         }
         #[diagnostic::do_not_recommend]

@@ -134,7 +134,6 @@ impl<Sh: Shape, E: ScalarElt> Array<Sh, E> {
     /// let m = Matrix::from([[1, 2, 3], [4, 5, 6]]);
     /// assert_eq!(m.view().column(1).to_vec(), [2, 5]);
     /// ```
-    #[allow(clippy::missing_panics_doc)]
     pub fn view(&self) -> ndarray::ArrayView<'_, E, Sh::Nd> {
         let dynamic = ndarray::ArrayViewD::from_shape(self.data().shape(), self.as_slice());
         match dynamic.and_then(|a| a.into_dimensionality()) {

@@ -31,7 +31,7 @@ impl<T: Integral> Exp<T> {
     /// # Ok::<(), acc_core::Error>(())
     /// ```
     #[track_caller]
-    #[allow(clippy::should_implement_trait)]
+    #[allow(clippy::should_implement_trait, reason = "the traits of this name yield no expressions")]
     pub fn rem(self, other: impl IntoExp<T>) -> Exp<T> {
         prim2(PrimOp::RemP, self, other.into_exp())
     }

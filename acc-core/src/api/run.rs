@@ -345,7 +345,7 @@ macro_rules! acc_fn {
         }
         acc_fn!(@owned $($A $i),*);
         impl<'a, $($A: Arrays),*> HostArgs<($($A,)*)> for ($(&'a $A,)*) {
-            #[allow(unused_mut)]
+            #[allow(unused_mut, reason = "the empty tuple has no parts")]
             fn into_data(self) -> Vec<ArrayData> {
                 let mut out = Vec::new();
                 $(self.$i.push_parts(&mut out);)*

@@ -101,7 +101,7 @@ macro_rules! match_tuple {
         impl<$head: Match, $($tail: Match),*> Match for ($head, $($tail,)*) {
             type Case = ($head::Case, $($tail::Case,)*);
 
-            #[allow(non_snake_case)]
+            #[allow(non_snake_case, reason = "variables are named as the types are")]
             fn cases<Out: Elt>(self, loc: &Loc, arm: &mut dyn FnMut(Self::Case) -> Exp<Out>) -> Exp<Out> {
                 let ($head, $($tail,)*) = self;
                 $head.cases(loc, &mut |head| {

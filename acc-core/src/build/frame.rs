@@ -19,7 +19,7 @@ pub struct ExpRef {
 
 /// A scalar expression under construction.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-#[allow(missing_docs)]
+#[allow(missing_docs, reason = "the names say it")]
 pub enum ExpOp {
     Const(Lit),
     /// A parameter of the closure that the frame belongs to.

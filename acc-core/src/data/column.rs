@@ -12,7 +12,7 @@ macro_rules! columns {
     ($(($V:ident, $t:ty)),*) => {
         /// A borrowed, typed view of a column.
         #[derive(Clone, Copy, Debug)]
-        #[allow(missing_docs)]
+        #[allow(missing_docs, reason = "the names say it")]
         pub enum ColumnSlice<'a> { $($V(&'a [$t])),* }
 
         impl<'a> ColumnSlice<'a> {

@@ -17,7 +17,7 @@ macro_rules! scalar_types {
     ($(($Variant:ident, $rust:ty, $name:literal, $size:literal)),* $(,)?) => {
         /// The type of one scalar: one leaf of an element type, one column of an array.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        #[allow(missing_docs)]
+        #[allow(missing_docs, reason = "the names say it")]
         pub enum ScalarType { $($Variant),* }
 
         impl ScalarType {

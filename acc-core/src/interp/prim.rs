@@ -61,7 +61,7 @@ pub fn eval_prim(op: PrimOp, args: &[Lit]) -> Result<Lit, PrimError> {
 
 macro_rules! on_int {
     ($name:ident, $t:ty, $abs:expr, $signum:expr) => {
-        #[allow(unused_comparisons)] // `x < 0` of an unsigned type: one text for all integers
+        #[allow(unused_comparisons, reason = "`x < 0` of an unsigned type: one text for all integers")]
         fn $name(op: PrimOp, x: $t, y: $t) -> Result<Lit, PrimError> {
             use PrimOp as P;
             let divisor = || if y == 0 { Err(PrimError::DivisionByZero) } else { Ok(y) };

@@ -75,14 +75,14 @@ unsafe impl GlobalAlloc for Watched {
 }
 
 /// The bytes that this thread has taken and not given back.
-#[allow(dead_code)]
+#[allow(dead_code, reason = "each test file uses a part")]
 pub fn held() -> isize {
     HELD.get()
 }
 
 /// Runs `f` while this thread's allocations of `least` bytes and more are refused, but for the first `granted` of them; also
 /// gives how many were refused.
-#[allow(dead_code)]
+#[allow(dead_code, reason = "each test file uses a part")]
 pub fn refusing<T>(least: usize, granted: usize, f: impl FnOnce() -> T) -> (T, usize) {
     struct End;
     impl Drop for End {

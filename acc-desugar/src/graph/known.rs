@@ -4,7 +4,7 @@ use acc_core::data::{Lit, Prim, ScalarType};
 
 /// An associative operation known to tensor libraries.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[allow(missing_docs)]
+#[allow(missing_docs, reason = "the names say it")]
 pub enum Known {
     Sum,
     Product,

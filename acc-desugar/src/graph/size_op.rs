@@ -2,7 +2,7 @@
 
 /// Arithmetic on sizes, in 64 bits, wrapping; comparisons yield 0 or 1.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[allow(missing_docs)]
+#[allow(missing_docs, reason = "the names say it")]
 pub enum SizeOp {
     Add,
     Sub,

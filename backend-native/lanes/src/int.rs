@@ -3,7 +3,7 @@
 use super::lanes::Lane;
 
 /// Integer arithmetic that generic loops need, by the names that the language has for it.
-#[allow(missing_docs)]
+#[allow(missing_docs, reason = "the names say it")]
 pub trait Int: Lane + Ord {
     fn add(self, y: Self) -> Self;
     fn sub(self, y: Self) -> Self;

@@ -4,7 +4,7 @@
 //! operation reads one operand from the near cache, where a loop of its own would read two and write one. Lanes are bits of
 //! one width, 32 or 64, whatever the types; each step is rounded on its own, as if they were apart.
 
-#![allow(clippy::needless_range_loop)] // Arrays of lanes, side by side: what vector operations are made of.
+#![allow(clippy::needless_range_loop, reason = "Arrays of lanes, side by side: what vector operations are made of")]
 
 use super::int::Int;
 use super::prims::{maximum, minimum};

@@ -32,14 +32,14 @@ fn map2<T: Lane, R>(a: &[T], b: &[T], out: &mut [R], f: impl Fn(T, T) -> R) {
 
 /// The lesser, the first of two zeros; for floats NaN if either is NaN.
 #[inline(always)]
-#[allow(clippy::eq_op)] // `y != y` is the vectorisable test for NaN, and false for all other types.
+#[allow(clippy::eq_op, reason = "`y != y` is the vectorisable test for NaN, and false for all other types")]
 pub fn minimum<T: Lane>(x: T, y: T) -> T {
     if y < x || y != y { y } else { x }
 }
 
 /// The greater, the first of two zeros; for floats NaN if either is NaN.
 #[inline(always)]
-#[allow(clippy::eq_op)] // As in `minimum`.
+#[allow(clippy::eq_op, reason = "as in `minimum`")]
 pub fn maximum<T: Lane>(x: T, y: T) -> T {
     if y > x || y != y { y } else { x }
 }

@@ -4,7 +4,7 @@ use acc_core::data::ScalarType;
 use acc_core::ir::PrimOp;
 
 /// What a step does. `acc` is the accumulator, `a` and `b` are the operands.
-#[allow(missing_docs)] // Groups of them are described.
+#[allow(missing_docs, reason = "groups of them are described")]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Do {
     /// `acc = a`

@@ -39,7 +39,7 @@ mod build;
 mod carried;
 mod layout;
 mod levels;
-#[allow(clippy::excessive_precision)] // Coefficients stand as they were published.
+#[allow(clippy::excessive_precision, reason = "coefficients stand as they were published")]
 mod math;
 mod print;
 mod record;

@@ -98,7 +98,7 @@ fn current_toolchain() -> Vec<PathBuf> {
 }
 
 fn other_toolchains() -> Vec<PathBuf> {
-    #[allow(deprecated)] // Was wrong on Windows alone, where no library is loaded.
+    #[allow(deprecated, reason = "was wrong on Windows alone, where no library is loaded")]
     let home =
         std::env::var_os("RUSTUP_HOME").map(PathBuf::from).or_else(|| Some(std::env::home_dir()?.join(".rustup")));
     let home = home.filter(|home| home.is_absolute());

@@ -41,7 +41,7 @@ pub(crate) fn store(job: &Job<'_>) -> Result<Vec<Columns>, Stop> {
 
 /// Columns of these types over an index space, computed by a body, of which they are these results; `across` tells that
 /// the body reads across rows. The body may be that of a kernel which has machine code.
-#[allow(clippy::too_many_arguments)] // A body, its space, and what is made of it.
+#[allow(clippy::too_many_arguments, reason = "a body, its space, and what is made of it")]
 pub(crate) fn fill(
     cx: Context<'_>,
     body: &Binding<'_>,

@@ -179,7 +179,7 @@ impl<'a> Machine<'a> {
         Plan::Proven { constant, coefficients, shape: pattern }
     }
 
-    #[allow(clippy::too_many_arguments)] // One call, the parts of one plan.
+    #[allow(clippy::too_many_arguments, reason = "one call, the parts of one plan")]
     fn read(
         &mut self,
         access: &Access,

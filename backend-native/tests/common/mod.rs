@@ -1,5 +1,5 @@
 //! Runs program texts on the native backend and on the interpreter.
-#![allow(dead_code)] // Each test file uses a part.
+#![allow(dead_code, reason = "each test file uses a part")]
 
 use acc_core::data::{ArrayData, Column, ColumnSlice, EltType, Lit, Prim, ScalarType};
 use acc_core::interp::Interpreter;

@@ -11,7 +11,7 @@ type Bool = c_int;
 macro_rules! functions {
     ($($name:ident: fn($($arg:ty),*) $(-> $ret:ty)?;)*) => {
         /// The functions by name. The library stays loaded for good: what it registers in the process refers to it.
-        #[allow(non_snake_case)] // LLVM's names.
+        #[allow(non_snake_case, reason = "LLVM's names")]
         pub(super) struct Functions { $(pub $name: unsafe extern "C" fn($($arg),*) $(-> $ret)?),* }
 
         impl Functions {

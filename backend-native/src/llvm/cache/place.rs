@@ -8,7 +8,7 @@ const FOLDER: &str = "ACC_CACHE";
 
 /// The folder in which the one for machine code is; the error says why there is none.
 pub(super) fn base() -> Result<PathBuf, String> {
-    #[allow(deprecated)] // Was wrong on Windows alone, where no code is kept.
+    #[allow(deprecated, reason = "was wrong on Windows alone, where no code is kept")]
     choose(std::env::var_os(FOLDER), std::env::var_os("XDG_CACHE_HOME"), std::env::home_dir())
 }
 

@@ -44,7 +44,7 @@ impl Scan<'_> {
     }
 
     /// The same with an operator that starts afresh at marks: what comes before the chunk comes before its first mark.
-    #[allow(clippy::too_many_arguments)] // As for a known operator.
+    #[allow(clippy::too_many_arguments, reason = "as for a known operator")]
     fn restarting(
         &mut self,
         o: &JobOutput<'_>,
@@ -77,7 +77,7 @@ impl Scan<'_> {
     }
 
     /// The same with a known operator, whose totals are found apart.
-    #[allow(clippy::too_many_arguments)] // A tile and all that it meets.
+    #[allow(clippy::too_many_arguments, reason = "a tile and all that it meets")]
     fn known(
         &mut self,
         o: &JobOutput<'_>,
