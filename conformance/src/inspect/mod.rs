@@ -34,8 +34,8 @@ pub struct Inspected {
 pub fn page(file: &TestFile, name: &str, text: &str, run: Option<&str>) -> Result<Inspected, String> {
     let failed = |e: acc_core::Error| e.to_string();
     let program = &file.program;
-    let simplified = acc_desugar::simplify(program);
-    let explanation = Native::new().prepare(program, &RunLimits::none()).map_err(failed)?.explain();
+    let prepared = Native::new().prepare(program, &RunLimits::none()).map_err(failed)?;
+    let (simplified, explanation) = (prepared.simplified(), prepared.explain());
     let graph = backend_graph::graph_of(program).map_err(failed)?;
     let run = measure::choose(file, run)?;
     let mut measured = Vec::new();
@@ -57,7 +57,7 @@ pub fn page(file: &TestFile, name: &str, text: &str, run: Option<&str>) -> Resul
     }
     let mut p = Page {
         program,
-        simplified: &simplified,
+        simplified,
         explanation: &explanation,
         graph: &graph,
         costs: Costs::of(&graph),
