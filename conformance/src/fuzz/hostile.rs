@@ -4,6 +4,8 @@
 //! test `hostile` and the targets in `fuzz/` hold it to that. What is read is used a little, too: programs are printed, run
 //! within limits and simplified, graphs are exported.
 
+#![allow(clippy::panic, reason = "findings of a test or a fuzz target")]
+
 use super::Choices;
 use acc_core::Executor;
 use acc_core::prelude::*;
