@@ -140,8 +140,6 @@ macro_rules! with_graph_ops {
             "cast" Cast(x: Value, to: ScalarType);
             /// The same bits as another scalar type.
             "bitcast" Bitcast(x: Value, to: ScalarType);
-            /// The second operand where the first (of `bool`) is true, else the third.
-            "where" Where(cond: Value, then: Value, else_: Value);
             /// Numbers between two, the lower one first: what is below or above is that one, NaN stays.
             "clip" Clip {
                 /// The operand.
@@ -151,6 +149,8 @@ macro_rules! with_graph_ops {
                 /// The greatest one.
                 high: Lit,
             };
+            /// The second operand where the first (of `bool`) is true, else the third.
+            "where" Where(cond: Value, then: Value, else_: Value);
             /// The nearest position in `0..extent`; if there is none, one that differs from what it was.
             "clamp" Clamp(at: Value, extent: Value);
             /// Positions, all of them in `0..extent`: if one is not, the run has a fault. As those of reads and writes they are of
