@@ -13,6 +13,7 @@ pub mod interp;
 pub mod ir;
 mod limits;
 pub mod memory;
+pub mod replay;
 mod stack;
 pub mod text;
 pub mod timeline;

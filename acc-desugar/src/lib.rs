@@ -1,20 +1,18 @@
-//! From second-order array programs to first-order tensor graphs: simplification and flattening.
+//! From second-order array programs to first-order tensor graphs and to groups of statements that become one kernel.
+//!
+//! [`pipeline`] lists the passes, [`pass`] runs them.
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 #![forbid(unsafe_code)]
 
-pub mod contraction;
+pub mod analysis;
 mod flatten;
 pub mod fuse;
 pub mod graph;
-pub mod operators;
-pub mod restart;
-mod segments;
-mod simplify;
-mod turned;
+pub mod pass;
+mod passes;
+pub mod pipeline;
 
 pub use flatten::{Faults, flatten, flatten_with};
-pub use segments::{Segmented, scan_segments};
-pub use simplify::{
-    RULES, Rule, Rules, map_funs, map_op, pass_names, simplify, simplify_until, simplify_with, simplify_within,
-};
-pub use turned::transpose_late;
+pub use pass::Settings;
+pub use passes::scan_segments::Segmented;
+pub use passes::simplify::{RULES, Rule, Rules, map_funs, map_op, simplify, simplify_with, simplify_within};

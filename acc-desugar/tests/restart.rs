@@ -1,7 +1,7 @@
 //! Operators that start afresh at marks are found however they are written, and nothing else is.
 
 use acc_core::ir::{ArrayOp, Dir, PrimOp};
-use acc_desugar::restart::{Restart, restart};
+use acc_desugar::analysis::restart::{Restart, restart};
 
 /// What is found in a scan of pairs, or of triples, with a mark first.
 fn found(scan: &str, element: &str, f: &str) -> Option<Restart> {

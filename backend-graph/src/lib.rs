@@ -13,7 +13,6 @@ pub mod torch;
 #[cfg(feature = "libtorch")]
 pub use torch::{Device, Libtorch, Options};
 
-use acc_desugar::Faults;
 pub use acc_desugar::Rules;
 pub use acc_desugar::graph::Graph;
 pub use counts::Counts;
@@ -25,6 +24,8 @@ pub use plan::{Bytes, Peak, Plan};
 use acc_core::api::Compiled;
 use acc_core::ir::Program;
 use acc_core::{Backend, Cause, Error, RunLimits};
+use acc_desugar::pass::{self, Pass, Stage};
+use acc_desugar::{Faults, Settings, pipeline};
 
 /// The graph that a program becomes, simplified first; verified.
 pub fn graph_of(program: &Program) -> Result<Graph, Error> {
@@ -34,22 +35,36 @@ pub fn graph_of(program: &Program) -> Result<Graph, Error> {
 /// The graph that a program becomes whose faults are exact: it clamps every position, guards every divisor, and looks
 /// for faults where something is evaluated only. Simplified first; verified. What [`onnx`] writes.
 pub fn graph_with_exact_faults(program: &Program) -> Result<Graph, Error> {
-    flattened(program, &Rules::all(), Faults::Report, &RunLimits::none())
+    flattened(pipeline::GRAPH, program, &Settings::for_graph(&Rules::all(), Faults::Report, &RunLimits::none()))
 }
 
 /// The graph that a program becomes, simplified by these rules first, with or without checks for faults; verified.
 pub fn graph_with(program: &Program, rules: &Rules, checks: bool) -> Result<Graph, Error> {
     let faults = if checks { Faults::Detect } else { Faults::Ignore };
-    flattened(program, rules, faults, &RunLimits::none())
+    flattened(pipeline::GRAPH, program, &Settings::for_graph(rules, faults, &RunLimits::none()))
 }
 
-/// The graph that a program becomes, simplified by these rules first, within the time limits of a run; verified.
-pub(crate) fn flattened(program: &Program, rules: &Rules, faults: Faults, limits: &RunLimits) -> Result<Graph, Error> {
-    let program = acc_desugar::simplify_within(program, rules, limits)?;
-    limits.check()?;
-    let graph = acc_desugar::flatten_with(&program, faults, limits)?;
-    acc_desugar::graph::verify(&graph).map_err(|e| Error::defect("graph", format!("flattening: {e}")))?;
+/// The graph that a program becomes by these passes; verified.
+pub(crate) fn flattened(passes: &[Pass], program: &Program, settings: &Settings<'_>) -> Result<Graph, Error> {
+    let Stage::Graph(graph) = pass::run(passes, program, settings)? else {
+        return Err(Error::defect("graph", "the passes before planning do not end with flattening"));
+    };
+    // In release builds, too: exports go elsewhere.
+    if !pass::verifies() {
+        acc_desugar::graph::verify(&graph).map_err(|e| Error::defect("graph", format!("flattening: {e}")))?;
+    }
     Ok(graph)
+}
+
+/// The plan of a run of the graph that a program becomes; verified.
+pub fn plan_of(program: &Program) -> Result<Plan, Error> {
+    planned(pipeline::GRAPH, program, &Settings::for_graph(&Rules::all(), Faults::Detect, &RunLimits::none()))
+}
+
+/// The plan of a run of what a program becomes by these passes.
+pub(crate) fn planned(passes: &[Pass], program: &Program, settings: &Settings<'_>) -> Result<Plan, Error> {
+    let graph = flattened(passes, program, settings)?;
+    pass::finish("plan", settings, || Plan::within(graph, settings.limits), Plan::verify)
 }
 
 /// Compiled programs that are graphs: `compiled.graph()`.

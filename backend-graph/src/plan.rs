@@ -5,10 +5,11 @@ pub(crate) mod groups;
 mod memory;
 mod show;
 mod storage;
+mod verify;
 
 pub use memory::{Bytes, Peak};
 
-use acc_core::{Error, RunLimits, timeline};
+use acc_core::{Error, RunLimits};
 use acc_desugar::graph::{Body, Graph, Node, Op, Value};
 use groups::Group;
 use std::collections::{HashMap, HashSet};
@@ -86,7 +87,6 @@ impl Plan {
 
     /// The plan, or why it is not finished.
     fn of(mut graph: Graph, limits: &RunLimits) -> (Plan, Option<Error>) {
-        let _span = timeline::span(timeline::Kind::Pass, || "plan");
         let groups = groups::arrange(&mut graph);
         let definitions = vec![None; graph.types.len()];
         let mut p = Planner { steps: Vec::new(), definitions, graph: &graph, groups, limits, stopped: None };

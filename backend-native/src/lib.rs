@@ -29,23 +29,25 @@ mod kernel;
 pub mod llvm;
 mod lower;
 mod options;
+mod prepare;
 mod run;
 mod tile;
 
 use acc_core::data::ArrayData;
-use acc_core::ir::{Fun, Program};
-use acc_core::{Backend, Cause, Error, ProgramCache, RunLimits};
+use acc_core::ir::Program;
+use acc_core::replay::{Ended, Replay};
+use acc_core::{Backend, Cause, Error, Fault, ProgramCache, RunLimits};
 pub use acc_desugar::Rules;
-use acc_desugar::Segmented;
-use acc_desugar::operators::reductions;
+use acc_desugar::pipeline;
 use buffer::Pool;
 pub use explain::{Explanation, KernelReport, StepKind, StepReport, SweepReport};
-use lower::{Plan, Settings, lower};
+use lower::{Plan, Settings};
 pub use options::Options;
+use prepare::Executable;
+pub use prepare::pass_settings;
 use run::launch::Context;
 use run::threads::team::Team;
-use std::borrow::Cow;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 /// The backend's name in messages.
 const NAME: &str = "native";
@@ -133,41 +135,28 @@ impl Default for Native {
 /// A program lowered to kernels.
 pub struct Prepared {
     program: Arc<Program>,
-    /// What is lowered of it.
-    simplified: Program,
-    plan: Plan,
-    /// The same without fusion: tells which of several faults is the first in program order.
-    unfused: OnceLock<Arc<Plan>>,
+    executable: Replay<Executable>,
 }
 
 impl Prepared {
     /// The program as it is lowered, simplified: what explanations name arrays by.
     pub fn simplified(&self) -> &Program {
-        &self.simplified
+        &self.executable.fast().program
     }
 
-    /// The plan without fusion, made when it is first needed.
-    fn unfused(&self, settings: Settings, limits: &RunLimits) -> Result<Arc<Plan>, Error> {
-        if let Some(plan) = self.unfused.get() {
-            return Ok(plan.clone());
-        }
-        let plan = Arc::new(lower(&self.program, Settings { fuse: false, ..settings }, limits)?);
-        if !fork::is_child() {
-            // Another thread may have been first, with the same.
-            let _ = self.unfused.set(plan.clone());
-        }
-        Ok(plan)
+    fn plan(&self) -> &Plan {
+        &self.executable.fast().plan
     }
 
     /// The kernels of the program, what was fused into them, and what was not and why.
     pub fn explain(&self) -> Explanation {
-        Explanation::new(&self.plan, &self.simplified.names)
+        Explanation::new(self.plan(), &self.simplified().names)
     }
 
     /// The code that LLVM makes of each kernel, as IR and in assembly language; or why there is none.
     pub fn listing(&self) -> String {
         let mut out = String::new();
-        let launches = self.plan.launches().flat_map(|l| [Some(l), l.after.as_deref()]).flatten();
+        let launches = self.plan().launches().flat_map(|l| [Some(l), l.after.as_deref()]).flatten();
         for kernel in launches.flat_map(|l| l.turned.iter().map(|t| &t.kernel).chain([&l.kernel])) {
             out += &format!("{kernel}\n");
             for form in llvm::Form::of(kernel) {
@@ -177,11 +166,6 @@ impl Prepared {
         }
         out
     }
-}
-
-/// What a segmented fold becomes: with operations that are known leaf by leaf a kernel of its own.
-pub(crate) fn segmented(f: &Fun) -> Segmented {
-    if reductions(f).is_some() { Segmented::Checked } else { Segmented::Scan }
 }
 
 impl Backend for Native {
@@ -204,22 +188,8 @@ impl Backend for Native {
     }
 
     fn prepare(&self, program: &Arc<Program>, limits: &RunLimits) -> Result<Prepared, Error> {
-        let scanned = acc_desugar::scan_segments(program, &|f, _| segmented(f));
-        limits.check()?;
-        let simplified = acc_desugar::simplify_within(&scanned, &self.0.rules, limits)?;
-        limits.check()?;
-        let changed = match acc_desugar::transpose_late(&simplified) {
-            Cow::Owned(changed) => Some(changed),
-            Cow::Borrowed(_) => None,
-        };
-        // Explanations and timelines name arrays as the program is printed.
-        let simplified = acc_core::text::canonical(&changed.unwrap_or(simplified));
-        Ok(Prepared {
-            plan: lower(&simplified, self.0.settings, limits)?,
-            simplified,
-            program: Arc::new(scanned.into_owned()),
-            unfused: OnceLock::new(),
-        })
+        let executable = Executable::new(pipeline::NATIVE, program, &self.0.rules, self.0.settings, limits)?;
+        Ok(Prepared { program: program.clone(), executable: Replay::new(executable) })
     }
 
     fn execute(&self, program: &Prepared, args: &[ArrayData], limits: &RunLimits) -> Result<Vec<ArrayData>, Error> {
@@ -232,27 +202,18 @@ impl Backend for Native {
             None => (Team::global(), state.compile),
         };
         let cx = Context { threads, memory: &state.memory, limits, meter, compile };
-        let run = |plan: &Plan| run::run(plan, args, cx);
-        match run(&program.plan) {
-            // Fusion keeps whether a program faults, but not always at which of several faults. The fault to report is
-            // the one that statement after statement meets.
-            Err(fault @ Error::Fault { .. }) => {
-                match program.unfused(self.0.settings, limits).map(|plan| run(&plan)) {
-                    Ok(Err(precise @ Error::Fault { .. })) => Err(precise),
-                    // A limit of time or memory: the fault is still one.
-                    Ok(_) | Err(_) => Err(simplified(fault, &program.simplified)),
-                }
-            }
-            done => done,
-        }
-    }
-}
-
-/// A fault of what a program became, whose arrays have other numbers than those of the program.
-fn simplified(error: Error, program: &Program) -> Error {
-    match error {
-        Error::Fault { fault, op, loc } => Error::Fault { fault: fault.in_program(program), op, loc },
-        other => other,
+        let run = |e: &Executable| {
+            // Arrays of the plan have other numbers than those of the program.
+            let names = |fault: Fault| fault.in_program(&e.program);
+            run::run(&e.plan, args, cx).map_err(|error| match error {
+                Error::Fault { fault, op, loc } => Ended::from(Error::Fault { fault: names(fault), op, loc }),
+                other => Ended::Error(other),
+            })
+        };
+        program.executable.run(run, || {
+            let settings = Settings { fuse: false, ..state.settings };
+            Executable::new(pipeline::NATIVE_EXACT, &program.program, &Rules::none(), settings, limits)
+        })
     }
 }
 

@@ -55,7 +55,7 @@ pub fn measure(rounds: usize) -> Result<(), String> {
     let each = stages.into_iter().zip(of).map(|(name, times)| format!("{name} {:.2}", quantiles(times)[0]));
     println!(
         "A program of {nodes} nodes, {statements} of them statements, from its closures to kernels before LLVM: \
-         **{median:.1} ms** ({}; lowering includes fusion), the median of {rounds}.",
+         **{median:.1} ms** ({}), the median of {rounds}.",
         each.collect::<Vec<_>>().join(", ")
     );
     Ok(())

@@ -119,7 +119,7 @@ fn the_prelude_is_small() {
 #[test]
 fn an_array_operation_is_named_in_the_files_that_the_page_lists() {
     // That added last, and one without a pass of its own.
-    for (name, pass) in [("FoldSeg", Some("acc-desugar/src/segments/mod.rs")), ("Argsort", None)] {
+    for (name, pass) in [("FoldSeg", Some("acc-desugar/src/passes/scan_segments/mod.rs")), ("Argsort", None)] {
         let mut files = Vec::new();
         for krate in ["acc-core", "acc-desugar", "backend-graph", "backend-native", "conformance", "conformance/cases"]
         {

@@ -4,7 +4,7 @@
 use acc_core::data::ScalarType;
 use acc_core::ir::{Block, Program};
 use acc_core::text::verified_test_file;
-use acc_desugar::contraction::{Contraction, Definitions, contraction};
+use acc_desugar::analysis::contraction::{Contraction, Definitions, contraction};
 use backend_graph::export::{json, onnx};
 use backend_graph::{Format, JsonError, Plan, from_json};
 use conformance::suite;

@@ -19,8 +19,8 @@
 //! folds each chunk from the right value.
 
 use super::{Faults, Flattener};
+use crate::analysis::operators;
 use crate::graph::{Known, ScatterMode, SizeOp, Type, Value};
-use crate::operators;
 use acc_core::data::{Prim, ScalarType};
 use acc_core::ir::{Fun, PrimOp};
 

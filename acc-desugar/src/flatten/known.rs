@@ -1,7 +1,7 @@
 //! Operators that tensor libraries know, recognised by what a function computes, not by how it was written.
 
+use crate::analysis::operators::{self, Component};
 use crate::graph::Known;
-use crate::operators::{self, Component};
 use acc_core::data::ScalarType;
 use acc_core::ir::{Fun, PrimOp, ScalarOp, Val};
 

@@ -34,10 +34,16 @@ mod stencil;
 mod stmt;
 mod watch;
 
+pub(crate) use segments::segmented;
+
 use crate::graph::builder::Builder;
 use crate::graph::{Graph, Type, Value, Values};
+use crate::pass::{self, Settings, Stage};
+use crate::passes::simplify::Rules;
+use crate::pipeline::GRAPH_EXACT;
 use acc_core::ir::{ArrayId, ArrayType, Loc, Program};
-use acc_core::{Error, RunLimits, timeline};
+use acc_core::{Error, RunLimits};
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use watch::Watch;
 
@@ -76,22 +82,28 @@ impl Faults {
 
 /// Flattens a verified program to a graph that detects faults.
 pub fn flatten(program: &Program) -> Graph {
-    graph(program, Faults::Detect, &RunLimits::none()).0
+    crate::passes::simplify::unlimited(flatten_with(program, Faults::Detect, &RunLimits::none()))
 }
 
 /// Flattens a verified program, until a deadline passes or the run that needs it is cancelled.
 pub fn flatten_with(program: &Program, faults: Faults, limits: &RunLimits) -> Result<Graph, Error> {
-    let (graph, stopped) = graph(program, faults, limits);
-    stopped.map_or(Ok(graph), Err)
+    match pass::run(GRAPH_EXACT, program, &Settings::for_graph(&Rules::none(), faults, limits))? {
+        Stage::Graph(graph) => Ok(graph),
+        Stage::Program(_) | Stage::Fused(..) => Err(Error::defect("graph", "no pass has made a graph")),
+    }
+}
+
+/// Flattens a program without segmented folds but those that [`segmented`] leaves.
+pub(crate) fn pass<'p>(program: Cow<'p, Program>, settings: &Settings<'_>) -> Result<Stage<'p>, Error> {
+    let (graph, stopped) = graph(&program, settings.faults, settings.limits);
+    stopped.map_or(Ok(Stage::Graph(graph)), Err)
 }
 
 /// The graph, or why it is not finished: then it is another one.
 fn graph(program: &Program, faults: Faults, limits: &RunLimits) -> (Graph, Option<Error>) {
-    let _span = timeline::span(timeline::Kind::Pass, || "flatten");
-    let program = crate::scan_segments(program, &|f, init| segments::fate(faults, f, init));
     let mut f = Flattener {
         b: Builder::new(),
-        program: &program,
+        program,
         arrays: HashMap::new(),
         eager: HashSet::new(),
         tokens: vec![Vec::new()],

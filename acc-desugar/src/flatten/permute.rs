@@ -4,8 +4,8 @@ use super::chosen::Choice;
 use super::known::components;
 use super::scalar::Scalar;
 use super::{Flat, Flattener};
+use crate::analysis::operators::Component;
 use crate::graph::{FaultKind, Known, Op, ScatterMode, SizeOp, Value};
-use crate::operators::Component;
 use acc_core::data::{Prim, ScalarType};
 use acc_core::ir::{ArrayId, Fun, PrimOp};
 

@@ -3,10 +3,10 @@
 use super::known::{components, extreme, operations, reductions};
 use super::scalar::Scalar;
 use super::{Flat, Flattener};
-use crate::contraction::{Product, View, followed, product};
+use crate::analysis::contraction::{Product, View, followed, product};
+use crate::analysis::operators::Component;
+use crate::analysis::restart::{Restart, restart};
 use crate::graph::{Body, FaultKind, Known, Op, SizeOp, Type, Value, Values};
-use crate::operators::Component;
-use crate::restart::{Restart, restart};
 use acc_core::data::ScalarType;
 use acc_core::ir::{ArrayId, Dir, Fun, PrimOp};
 

@@ -1,4 +1,4 @@
-//! Segmented folds with operators that tensor libraries know; [`scan_segments`](crate::scan_segments) has made scans of
+//! Segmented folds with operators that tensor libraries know; the pass `scan_segments` has made scans of
 //! the others.
 
 use super::known::reductions;
@@ -10,7 +10,7 @@ use acc_core::ir::{ArrayId, Fun, SEGMENTS_WRONG};
 
 /// What a segmented fold is in a graph that does this about faults: it stays with a known operator, but not in graphs
 /// that say which fault it is. An initial value that may fault is needed only if there is a segment.
-pub(super) fn fate(faults: Faults, f: &Fun, init: Option<&Fun>) -> Segmented {
+pub(crate) fn segmented(faults: Faults, f: &Fun, init: Option<&Fun>) -> Segmented {
     let stays = !faults.exact() && reductions(f).is_some() && init.is_none_or(|i| !i.body.is_partial());
     if stays { Segmented::Kept } else { Segmented::Scan }
 }

@@ -6,9 +6,9 @@
 //! spelled. Places are then all met, and each once, so that nothing is combined, and neither the counts nor what the
 //! permute begins with need be computed.
 
-use super::extents::{Extent, Extents, Inside};
 use super::uses::{By, Read, Uses};
-use crate::contraction::Definitions;
+use crate::analysis::contraction::Definitions;
+use crate::analysis::extents::{Extent, Extents, Inside};
 use acc_core::data::{Lit, Prim, ScalarType};
 use acc_core::ir::{ArrayId, ArrayOp, Dir, Fun, PrimOp, Program, ScalarOp};
 use std::collections::HashSet;

@@ -6,13 +6,13 @@ mod turned;
 
 use super::compaction::{Compaction, compaction};
 use super::cost::{Facts, facts, is_cheaper_than_memory};
-use super::extents::Extents;
 use super::kernel::{Kernel, Kind, Reads, ending_statements, kind, total_statements};
 use super::nested::nests;
 use super::sorted::positions;
 use super::uses::{By, Read, Uses};
 use super::{Fusion, Group, KERNEL_NODES, Note, What};
-use crate::contraction::Definitions;
+use crate::analysis::contraction::Definitions;
+use crate::analysis::extents::Extents;
 use acc_core::ir::{ArrayId, ArrayOp, Class, Program, Stmt, arrays_on_demand};
 use acc_core::{Error, RunLimits};
 use join::Path;

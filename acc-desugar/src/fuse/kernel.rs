@@ -1,8 +1,8 @@
 //! Kernels in the making: what they do along their innermost axis, what they hold, how they read.
 
 use super::cost::{Facts, facts};
-use super::extents::Extent;
 use super::uses::{Read, Uses};
+use crate::analysis::extents::Extent;
 use acc_core::ir::{ArrayId, ArrayOp, Class, Dir, Stmt, arrays_of_fun};
 use std::collections::BTreeSet;
 

@@ -9,12 +9,13 @@
 //! |---|---|
 //! | how statements read arrays | `uses` |
 //! | what they cost, and whether they fault or loop | `cost` |
-//! | which arrays have the same extents | `extents` |
+//! | which arrays have the same extents | `analysis::extents` |
 //! | which permutes keep elements in order | `compaction` |
 //! | which folds of folds are one | `nested` |
 //! | which arrays are read in the order that sorts them | `sorted` |
 //! | what a kernel in the making holds | `kernel` |
 //! | the decisions, consumers first | `decide` |
+//! | what must hold of them | `verify` |
 //!
 //! The rules:
 //!
@@ -44,11 +45,11 @@
 mod compaction;
 mod cost;
 mod decide;
-pub(crate) mod extents;
 mod kernel;
 mod nested;
 mod sorted;
 mod uses;
+mod verify;
 
 pub use compaction::Compaction;
 pub use cost::prim_cost;
@@ -58,9 +59,11 @@ pub fn matrix_product(defs: &Definitions<'_>, s: &Stmt) -> Option<Contraction> {
     contraction(defs, s).filter(uses::is_matrix_product)
 }
 
-use crate::contraction::{Contraction, Definitions, contraction};
+use crate::analysis::contraction::{Contraction, Definitions, contraction};
+use crate::pass::{Settings, Stage};
 use acc_core::ir::{ArrayId, Program, Stmt};
-use acc_core::{Error, RunLimits, timeline};
+use acc_core::{Error, RunLimits};
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 
@@ -150,6 +153,27 @@ impl fmt::Display for Note {
     }
 }
 
+/// One kernel a line, then the decisions.
+impl fmt::Display for Fusion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let list = |arrays: &[ArrayId]| arrays.iter().map(ArrayId::to_string).collect::<Vec<_>>().join(", ");
+        for Group { main, epilogue, transient, order } in &self.kernels {
+            write!(f, "kernel {}", list(main))?;
+            if !epilogue.is_empty() {
+                write!(f, ", then {}", list(epilogue))?;
+            }
+            if let Some(order) = order {
+                write!(f, " with axes in the order {order:?}")?;
+            }
+            if !transient.is_empty() {
+                write!(f, "; not stored: {}", list(transient))?;
+            }
+            writeln!(f)?;
+        }
+        self.notes.iter().try_for_each(|n| writeln!(f, "{n}"))
+    }
+}
+
 impl Fusion {
     /// Every statement a kernel of its own.
     pub fn none(program: &Program) -> Fusion {
@@ -189,10 +213,15 @@ impl Fusion {
 
 /// Decides for a verified program.
 pub fn fuse(program: &Program) -> Fusion {
-    crate::simplify::unlimited(fuse_within(program, &RunLimits::none()))
+    crate::passes::simplify::unlimited(fuse_within(program, &RunLimits::none()))
 }
 
 /// The same, until a deadline passes or the run is cancelled.
 pub fn fuse_within(program: &Program, limits: &RunLimits) -> Result<Fusion, Error> {
-    timeline::pass("fuse", || decide::decide(program, limits))
+    decide::decide(program, limits)
+}
+
+pub(crate) fn pass<'p>(program: Cow<'p, Program>, settings: &Settings<'_>) -> Result<Stage<'p>, Error> {
+    let fusion = if settings.fuse { fuse_within(&program, settings.limits)? } else { Fusion::none(&program) };
+    Ok(Stage::Fused(program, fusion))
 }

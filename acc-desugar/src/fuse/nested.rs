@@ -6,8 +6,8 @@
 //! folded inside never meets memory. Elsewhere the inner fold, which runs along memory, stays a kernel of its own.
 
 use super::uses::is_matrix_product;
-use crate::contraction::{Definitions, contraction};
-use crate::operators::reductions;
+use crate::analysis::contraction::{Definitions, contraction};
+use crate::analysis::operators::reductions;
 use acc_core::data::{Lit, Prim, ScalarType};
 use acc_core::ir::{ArrayId, ArrayOp, Axis, Fun, PrimOp, Program, ScalarOp, Stmt, Val};
 use std::collections::HashMap;

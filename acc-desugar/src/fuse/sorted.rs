@@ -3,9 +3,9 @@
 //! Where nothing else needs the positions, elements can be sorted themselves, and no position is computed or stored.
 //! Functions are compared as what they compute of the index, however they are spelled.
 
-use super::extents::Extents;
 use super::uses::{By, Read, Uses};
-use crate::contraction::Definitions;
+use crate::analysis::contraction::Definitions;
+use crate::analysis::extents::Extents;
 use acc_core::ir::{ArrayId, ArrayOp, Program, ScalarOp};
 
 /// The positions that a statement, by its number, reads an array at that they sort, if nothing else needs them.

@@ -2,7 +2,7 @@
 
 use super::compaction::Compaction;
 use super::{COPIES, GATHER};
-use crate::contraction::{Contraction, Definitions, contraction};
+use crate::analysis::contraction::{Contraction, Definitions, contraction};
 use acc_core::data::ScalarType;
 use acc_core::ir::{ArrayId, ArrayOp, Block, Boundary, Class, Fun, PrimOp, Program, Region, ScalarOp, Stmt, Val};
 use std::collections::HashMap;

@@ -1,51 +1,133 @@
 //! `acc print FILE`
 
 use crate::output::{read_program, say};
-use acc_core::RunLimits;
-use acc_desugar::{pass_names, simplify, simplify_until};
+use acc_core::ir::Program;
+use acc_core::{Backend, Error, RunLimits};
+use acc_desugar::pass::{self, Pass, Stage};
+use acc_desugar::{Faults, Rules, Settings, pipeline};
+use backend_native::Native;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 /// Print a program in text form.
 #[derive(clap::Args)]
 pub struct Args {
     /// A program or test file in text form.
-    file: PathBuf,
-    /// After this pass: one of simplification, which runs those before it, too; `simplify`, all of them; `flatten`, the
-    /// graph of tensor operations; `lower`, the kernels of the native executor.
+    #[arg(required_unless_present = "passes")]
+    file: Option<PathBuf>,
+    /// After this pass and those before it; `--passes` lists them.
     #[arg(long, value_name = "PASS")]
     after: Option<String>,
+    /// After the passes of this executor. If not given, of the native one, or the one that has the pass.
+    #[arg(long, value_name = "EXECUTOR")]
+    executor: Option<Executor>,
     /// With the source location of every operation.
     #[arg(long)]
     locations: bool,
+    /// List the passes of each executor, in order, instead.
+    #[arg(long)]
+    passes: bool,
 }
 
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Executor {
+    Native,
+    Graph,
+}
+
+impl Executor {
+    fn name(self) -> &'static str {
+        match self {
+            Executor::Native => "native",
+            Executor::Graph => "graph",
+        }
+    }
+
+    fn passes(self) -> &'static [Pass] {
+        match self {
+            Executor::Native => pipeline::NATIVE,
+            Executor::Graph => pipeline::GRAPH,
+        }
+    }
+
+    fn has(self, name: &str) -> bool {
+        pass::with_parts(self.passes()).any(|p| p.name == name)
+    }
+}
+
+const EXECUTORS: [Executor; 2] = [Executor::Native, Executor::Graph];
+
 pub fn main(args: &Args) -> crate::Outcome {
-    let program = read_program(&args.file)?.program;
-    let show = |p: &acc_core::ir::Program| if args.locations { p.to_string() } else { format!("{p:#}") };
-    let text = match args.after.as_deref() {
+    let Some(file) = args.file.as_ref().filter(|_| !args.passes) else {
+        list();
+        return Ok(ExitCode::SUCCESS);
+    };
+    let program = read_program(file)?.program;
+    let show = |p: &Program| if args.locations { p.to_string() } else { format!("{p:#}") };
+    let text = match &args.after {
         None => show(&program),
-        Some("simplify") => show(&simplify(&program)),
-        Some("flatten") => {
-            let graph = backend_graph::graph_of(&program).map_err(|e| e.to_string())?;
-            backend_graph::export(&graph, backend_graph::Format::Text)
+        Some(name) => {
+            let asked = args.executor.map_or(EXECUTORS.to_vec(), |e| vec![e]);
+            let executor = asked.iter().copied().find(|e| e.has(name)).ok_or_else(|| unknown(name, &asked))?;
+            after(&program, executor, name, &show).map_err(|e| e.to_string())?
         }
-        Some("lower") => {
-            use acc_core::Backend;
-            backend_native::Native::new()
-                .prepare(&program, &RunLimits::none())
-                .map_err(|e| e.to_string())?
-                .explain()
-                .kernel_ir()
-        }
-        Some(pass) => match simplify_until(&program, pass) {
-            Some(p) => show(&p),
-            None => {
-                let names: Vec<&str> = pass_names().chain(["simplify", "flatten", "lower"]).collect();
-                return Err(format!("there is no pass `{pass}`; there are: {}", names.join(", ")));
-            }
-        },
     };
     say!("{}", text.trim_end());
     Ok(ExitCode::SUCCESS)
+}
+
+/// What a program is after a pass of an executor.
+fn after(
+    program: &Arc<Program>,
+    executor: Executor,
+    name: &str,
+    show: &dyn Fn(&Program) -> String,
+) -> Result<String, Error> {
+    let (rules, limits) = (Rules::all(), RunLimits::none());
+    let settings = match executor {
+        Executor::Native => backend_native::pass_settings(&rules, &limits),
+        Executor::Graph => Settings::for_graph(&rules, Faults::Detect, &limits),
+    };
+    match pass::until(executor.passes(), name, program, &settings) {
+        Some(Ok(Stage::Program(p))) => Ok(show(&p)),
+        Some(Ok(Stage::Fused(p, fusion))) => Ok(format!("{}{fusion}", show(&p))),
+        Some(Ok(Stage::Graph(g))) => Ok(backend_graph::export(&g, backend_graph::Format::Text)),
+        Some(Err(e)) => Err(e),
+        // The executor's own pass.
+        None => match executor {
+            Executor::Native => Ok(Native::new().prepare(program, &limits)?.explain().kernel_ir()),
+            Executor::Graph => Ok(backend_graph::plan_of(program)?.to_string()),
+        },
+    }
+}
+
+fn unknown(name: &str, executors: &[Executor]) -> String {
+    let mut names: Vec<&str> = executors.iter().flat_map(|e| pass::with_parts(e.passes())).map(|p| p.name).collect();
+    let mut met = std::collections::HashSet::new();
+    names.retain(|n| met.insert(*n));
+    let of = match executors {
+        [one] => format!(" of the {} executor", one.name()),
+        _ => String::new(),
+    };
+    format!("there is no pass `{name}`{of}; there are: {}", names.join(", "))
+}
+
+fn list() {
+    for executor in EXECUTORS {
+        say!("{}:", executor.name());
+        for pass in executor.passes() {
+            show_pass(pass, "  ");
+            pass.parts().iter().for_each(|part| show_pass(part, "    "));
+        }
+    }
+}
+
+fn show_pass(pass: &Pass, indent: &str) {
+    say!("{indent}{:<16} {}", pass.name, pass.what);
+    for (when, holds) in [("before", pass.before), ("after", pass.after)] {
+        if !holds.is_empty() {
+            say!("{indent}{:<16}   {when}: {holds}", "");
+        }
+    }
 }

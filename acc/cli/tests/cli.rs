@@ -382,6 +382,35 @@ fn a_reader_that_has_seen_enough_is_no_error() {
 }
 
 /// Where standard error takes nothing, the exit status alone says what happened.
+/// Every pass of `--passes` can be printed, and a program after one that makes a program is one.
+#[test]
+fn a_program_is_printed_after_every_pass() {
+    let folder = TempDir::new().expect("a temporary folder");
+    let listed = text(&acc(&["print", "--passes"]).stdout);
+    let mut executor = String::new();
+    let mut printed = Vec::new();
+    for line in listed.lines().filter(|l| !l.starts_with("       ")) {
+        if let Some(name) = line.strip_suffix(':') {
+            executor = name.to_string();
+            continue;
+        }
+        let pass = line.split_whitespace().next().expect("a name");
+        let out = acc(&["print", &program("fold/bags.acc"), "--after", pass, "--executor", &executor]);
+        assert!(out.status.success(), "{executor}, {pass}: {}", text(&out.stderr));
+        if !["fuse", "lower", "flatten", "plan"].contains(&pass) {
+            let path = file(&folder, "after.acc", &out.stdout);
+            let checked = acc(&["check", &path]);
+            assert!(checked.status.success(), "{executor}, {pass}: {}", text(&checked.stderr));
+        }
+        printed.push(pass.to_string());
+    }
+    for pass in ["scan_segments", "simplify", "rewrite", "sink_transposes", "canonical", "fuse", "lower", "flatten", "plan"] {
+        assert!(printed.iter().any(|p| p == pass), "{listed}");
+    }
+    let missing = ["no pass `flatten` of the native executor", "scan_segments, simplify, rewrite"];
+    fails(&["print", &program("fold/sum.acc"), "--after", "flatten", "--executor", "native"], &missing);
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn outputs_that_are_full_or_closed() {

@@ -2,15 +2,16 @@
 
 use super::Device;
 use super::error::BACKEND;
-use super::exec::{Executable, Stop};
+use super::exec::Executable;
 use super::options::Options;
-use crate::plan::Plan;
 use acc_core::data::ArrayData;
 use acc_core::ir::{ArrayType, Program};
+use acc_core::replay::{Ended, Replay};
 use acc_core::{Backend, Error, ProgramCache, RunLimits};
 use acc_desugar::graph::Graph;
-use acc_desugar::{Faults, Rules};
-use std::sync::{Arc, OnceLock};
+use acc_desugar::pass::Pass;
+use acc_desugar::{Faults, Rules, Settings, pipeline};
+use std::sync::Arc;
 
 /// Runs programs, flattened to first-order tensor operations, with libtorch. A cheap handle: clones share their
 /// compiled programs.
@@ -31,18 +32,16 @@ pub struct Libtorch {
 
 /// A program compiled for libtorch.
 pub struct Prepared {
-    executable: Executable,
-    /// The program as it was written, and what it becomes when nothing is simplified and every fault is looked at, made
-    /// when a run may have one.
+    executable: Replay<Executable>,
+    /// The program as it was written.
     program: Arc<Program>,
-    exact: OnceLock<Result<Executable, Error>>,
     results: Vec<ArrayType>,
 }
 
 impl Prepared {
     /// The graph it became.
     pub fn graph(&self) -> &Graph {
-        self.executable.plan().graph()
+        self.executable.fast().plan().graph()
     }
 }
 
@@ -110,63 +109,31 @@ impl Backend for Libtorch {
 
     fn prepare(&self, program: &Arc<Program>, limits: &RunLimits) -> Result<Prepared, Error> {
         let faults = if self.options.checks { Faults::Detect } else { Faults::Ignore };
-        Ok(Prepared {
-            executable: self.executable(program, &self.options.rules, faults, limits)?,
-            program: program.clone(),
-            exact: OnceLock::new(),
-            results: program.result_types().cloned().collect(),
-        })
+        let executable = self.executable(pipeline::GRAPH, program, &self.options.rules, faults, limits)?;
+        let results = program.result_types().cloned().collect();
+        Ok(Prepared { executable: Replay::new(executable), program: program.clone(), results })
     }
 
     fn execute(&self, program: &Prepared, args: &[ArrayData], limits: &RunLimits) -> Result<Vec<ArrayData>, Error> {
-        let outcome = program.executable.run(args, &program.results, limits);
-        let suspected = match outcome {
-            Ok(results) => return Ok(results),
-            Err(Stop::Error(e)) if !matches!(e, Error::Fault { .. }) => return Err(e),
-            Err(Stop::Error(e)) => Some(e),
-            Err(Stop::Suspected(e)) => e,
-        };
-        // The report is that of the program as it was written: simplification may change which fault is the first, and
-        // the numbers of arrays. Without checks it is no report, but a run that nothing stops.
-        let exact = match program.exact.get() {
-            Some(exact) => exact,
-            None => {
-                let faults = if self.options.checks { Faults::Report } else { Faults::Mend };
-                match self.executable(&program.program, &Rules::none(), faults, limits) {
-                    // Another run may have more time.
-                    Err(Error::Limit(limit)) => return Err(Error::Limit(limit)),
-                    made => program.exact.get_or_init(|| made),
-                }
-            }
-        };
-        match exact.as_ref().map_err(Error::clone)?.run(args, &program.results, limits) {
-            Ok(results) => Ok(results),
-            // libtorch may be given what the fault is about, as a shape that cannot be.
-            Err(Stop::Suspected(None) | Stop::Error(Error::Library { .. } | Error::OutOfMemory { .. }))
-                if suspected.is_some() =>
-            {
-                Err(suspected.unwrap_or_else(fault_lost))
-            }
-            Err(Stop::Error(e)) | Err(Stop::Suspected(Some(e))) => Err(e),
-            Err(Stop::Suspected(None)) => Err(fault_lost()),
-        }
+        let run = |e: &Executable| e.run(args, &program.results, limits).map_err(Ended::from);
+        program.executable.run(run, || {
+            // Without checks it is no report, but a run that nothing stops.
+            let faults = if self.options.checks { Faults::Report } else { Faults::Mend };
+            self.executable(pipeline::GRAPH_EXACT, &program.program, &Rules::none(), faults, limits)
+        })
     }
-}
-
-/// Two runs of one program differ in whether it has a fault: a defect.
-fn fault_lost() -> Error {
-    Error::defect(BACKEND, "a fault was found that a second run does not have")
 }
 
 impl Libtorch {
     fn executable(
         &self,
+        passes: &[Pass],
         program: &Program,
         rules: &Rules,
         faults: Faults,
         limits: &RunLimits,
     ) -> Result<Executable, Error> {
-        let plan = Plan::within(crate::flattened(program, rules, faults, limits)?, limits)?;
+        let plan = crate::planned(passes, program, &Settings::for_graph(rules, faults, limits))?;
         let params: Vec<ArrayType> = program.param_types().cloned().collect();
         Executable::new(plan, self.options.device, faults, self.options.block_bytes, &params)
     }

@@ -1,7 +1,7 @@
 //! The steps of a program in the order in which they run: kernels, and what no kernel does.
 
 use super::{Explanation, KernelReport};
-use crate::lower::{BlockPlan, How, Step, Work};
+use crate::lower::{How, Step, Work};
 use acc_core::ir::{ArrayId, ForeignFun, Loc, Names};
 use std::fmt::{self, Formatter};
 
@@ -42,21 +42,6 @@ pub enum StepKind {
     },
     /// Not a step: a block of the loop, the conditional or the host function before, whose steps follow.
     Block(&'static str),
-}
-
-impl Step {
-    /// The blocks of a step, with what they are called.
-    pub(super) fn blocks(&self) -> Vec<(&'static str, &BlockPlan)> {
-        match &self.work {
-            Work::Array { .. } | Work::Kernel { .. } => Vec::new(),
-            Work::If { then, else_, .. } => vec![("then", then), ("else", else_)],
-            Work::While { test, step, .. } => vec![("test", test), ("step", step)],
-            Work::Foreign { function: ForeignFun::Host(_), fallback, .. } => {
-                vec![("without a host function of this name", fallback)]
-            }
-            Work::Foreign { function: ForeignFun::Trace(_), fallback, .. } => vec![("then", fallback)],
-        }
-    }
 }
 
 impl StepReport {

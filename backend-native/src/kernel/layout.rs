@@ -57,8 +57,7 @@ impl Kernel {
 
 #[cfg(test)]
 mod tests {
-    use crate::lower::lower;
-    use acc_core::text::parse;
+    use crate::prepare::Executable;
 
     /// Whether sums over `k` of what is read of a matrix at an index lie across memory.
     fn across(index: &str) -> bool {
@@ -69,9 +68,7 @@ mod tests {
                yield r
              }}"
         );
-        let plan =
-            lower(&parse("test", &text).unwrap(), crate::Options::default().settings(), &acc_core::RunLimits::none())
-                .unwrap();
+        let plan = Executable::of_text("test", &text).plan;
         plan.launches().next().unwrap().kernel.lies_across()
     }
 

@@ -57,7 +57,7 @@ pub(crate) use walk::divisor;
 
 use acc_core::data::{Lit, ScalarType};
 use acc_core::ir::{ArrayId, Dir, Loc, PrimOp, Val, Vals};
-use acc_desugar::restart::Restart;
+use acc_desugar::analysis::restart::Restart;
 use smallvec::SmallVec;
 use std::ops::Range;
 use std::sync::Arc;

@@ -216,8 +216,7 @@ fn depends_on(region: &Region, axis: usize) -> Vec<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lower::lower;
-    use acc_core::text::parse;
+    use crate::prepare::Executable;
 
     /// The kernel of a product over other operators than (+, *).
     fn product() -> Kernel {
@@ -231,9 +230,7 @@ mod tests {
     }
 
     fn kernel(text: &str) -> Kernel {
-        let plan =
-            lower(&parse("test", text).unwrap(), crate::Options::default().settings(), &acc_core::RunLimits::none())
-                .unwrap();
+        let plan = Executable::of_text("test", text).plan;
         plan.launches().next().unwrap().kernel.clone()
     }
 

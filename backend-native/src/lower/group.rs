@@ -8,8 +8,8 @@ use crate::tile::scatter::supported;
 use acc_core::Error;
 use acc_core::data::{Lit, ScalarType};
 use acc_core::ir::{ArrayId, ArrayOp, Loc, PrimOp, Stmt, Val, arrays_needed};
+use acc_desugar::analysis::restart::restart;
 use acc_desugar::fuse::{Group, matrix_product};
-use acc_desugar::restart::restart;
 
 impl Lowering<'_> {
     /// The kernel of some statements, those of the epilogue last.

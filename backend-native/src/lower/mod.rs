@@ -1,6 +1,7 @@
 //! From an array program to a plan: one step per statement, and kernels for those that compute.
 //!
-//! 1. [`fuse`](acc_desugar::fuse) decides which statements become one kernel, and which are computed where they are read.
+//! 1. [`fuse`](acc_desugar::fuse) has decided which statements become one kernel, and which are computed where they are
+//!    read.
 //! 2. [`group`] puts a kernel together, [`element`] builds its bodies, fused producers inlined.
 //! 3. [`compile`](crate::tile::compile) readies the bodies for the tile executor.
 //!
@@ -11,6 +12,7 @@ mod group;
 mod marks;
 pub(crate) mod sweep;
 mod uses;
+mod verify;
 
 use crate::kernel::{self, Body, Finish, Kernel, Loads, Output};
 use crate::llvm::Codes;
@@ -22,8 +24,8 @@ use acc_core::data::ScalarType;
 use acc_core::ir::{
     ArrayId, ArrayOp, ArrayType, Block, Class, ForeignFun, Fun, Loc, Program, Stmt, arrays_needed, strict_statements,
 };
-use acc_core::{Error, RunLimits, timeline};
-use acc_desugar::contraction::{Contraction, Definitions};
+use acc_core::{Error, RunLimits};
+use acc_desugar::analysis::contraction::{Contraction, Definitions};
 use acc_desugar::fuse::{Fusion, Note};
 use element::Elements;
 use std::cell::RefCell;
@@ -87,6 +89,21 @@ pub(crate) struct Step {
     /// Arrays that its evaluation needs for sure.
     pub needs: Vec<ArrayId>,
     pub work: Work,
+}
+
+impl Step {
+    /// The blocks of a step, with what they are called.
+    pub(crate) fn blocks(&self) -> Vec<(&'static str, &BlockPlan)> {
+        match &self.work {
+            Work::Array { .. } | Work::Kernel { .. } => Vec::new(),
+            Work::If { then, else_, .. } => vec![("then", then), ("else", else_)],
+            Work::While { test, step, .. } => vec![("test", test), ("step", step)],
+            Work::Foreign { function: ForeignFun::Host(_), fallback, .. } => {
+                vec![("without a host function of this name", fallback)]
+            }
+            Work::Foreign { function: ForeignFun::Trace(_), fallback, .. } => vec![("then", fallback)],
+        }
+    }
 }
 
 /// What a step does.
@@ -239,11 +256,8 @@ pub(crate) struct Settings {
     pub relaxed: bool,
 }
 
-/// Lowers a program, within the limits of a run.
-pub(crate) fn lower(program: &Program, settings: Settings, limits: &RunLimits) -> Result<Plan, Error> {
-    let _span = timeline::span(timeline::Kind::Pass, || "lower");
-    let fusion = if settings.fuse { acc_desugar::fuse::fuse_within(program, limits)? } else { Fusion::none(program) };
-    limits.check()?;
+/// Lowers a program whose kernels are decided, within the limits of a run.
+pub(crate) fn lower(program: &Program, fusion: &Fusion, settings: Settings, limits: &RunLimits) -> Result<Plan, Error> {
     let mut plan = Plan {
         steps: Vec::new(),
         def: vec![None; program.types.len()],
@@ -264,7 +278,7 @@ pub(crate) fn lower(program: &Program, settings: Settings, limits: &RunLimits) -
     let products = settings.fuse.then(|| Definitions::new(program));
     let absorbed = fusion.compactions().flat_map(|(_, c)| c.absorbed.iter().chain([&c.defaults])).copied().collect();
     let free_arrays = RefCell::default();
-    let lowering = Lowering { program, fusion: &fusion, settings, limits, stmts, products, absorbed, free_arrays };
+    let lowering = Lowering { program, fusion, settings, limits, stmts, products, absorbed, free_arrays };
     plan.body = lowering.block(&program.body, &mut plan)?;
     lowering.marks(&mut plan);
     Ok(plan)

@@ -18,7 +18,7 @@ use crate::tile::tape::Slot;
 use acc_core::data::{Column, ColumnSlice, ScalarType};
 use acc_core::ir::{ArrayId, PrimOp};
 use acc_core::{Error, Meter, RunLimits};
-use acc_desugar::restart::Restart;
+use acc_desugar::analysis::restart::Restart;
 use smallvec::SmallVec;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};

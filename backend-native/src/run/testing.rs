@@ -3,24 +3,21 @@
 use super::launch::Context;
 use super::threads::team::Team;
 use crate::buffer::Pool;
-use crate::lower::{Plan, lower};
+use crate::lower::Plan;
+use crate::prepare::Executable;
 use crate::{Compile, llvm, run};
 use acc_core::data::ArrayData;
 use acc_core::text::parse_test_file;
 use acc_core::{Error, RunLimits};
-use acc_desugar::Rules;
+use acc_desugar::{Rules, pipeline};
 use std::sync::Arc;
 
 /// A test file's program, lowered, and the arguments of its runs.
 pub(super) fn lowered(name: &str, text: &str) -> (Plan, Vec<Vec<ArrayData>>) {
     let file = parse_test_file(name, text).unwrap();
-    let program = acc_desugar::scan_segments(&file.program, &|f, _| crate::segmented(f)).into_owned();
-    let plan = lower(
-        &acc_desugar::simplify_with(&program, &Rules::all()),
-        crate::Options::default().settings(),
-        &acc_core::RunLimits::none(),
-    )
-    .unwrap();
+    let (rules, settings) = (Rules::all(), crate::Options::default().settings());
+    let executable = Executable::new(pipeline::NATIVE, &file.program, &rules, settings, &RunLimits::none());
+    let plan = executable.unwrap().plan;
     (plan, file.runs.iter().map(|r| r.arrays().unwrap()).collect())
 }
 

@@ -129,7 +129,7 @@ pub(super) fn order(
 
 #[cfg(test)]
 mod tests {
-    use crate::lower::lower;
+    use crate::prepare::Executable;
     use crate::tile::tape::Inst;
 
     #[test]
@@ -141,12 +141,7 @@ mod tests {
              yield select(%closer, %k, %l), select(%closer, %d, %x)
            })
            yield r }";
-        let plan = lower(
-            &acc_core::text::parse("test", text).unwrap(),
-            crate::Options::default().settings(),
-            &acc_core::RunLimits::none(),
-        )
-        .unwrap();
+        let plan = Executable::of_text("test", text).plan;
         let launch = plan.launches().next().unwrap();
         let chains =
             launch.element.tape.code.iter().filter_map(|i| if let Inst::Chain(c) = i { Some(c.width) } else { None });

@@ -55,18 +55,13 @@ fn with_operands(op: &Op, of: impl Fn(Val) -> Val) -> Option<Op> {
 
 #[cfg(test)]
 mod tests {
-    use crate::lower::lower;
+    use crate::prepare::Executable;
     use crate::tile::steps::Do;
     use crate::tile::tape::{Inst, Loop};
 
     /// The loop of a program's one kernel.
     fn of_loop<T>(text: &str, look: impl FnOnce(&Loop) -> T) -> T {
-        let plan = lower(
-            &acc_core::text::parse("test", text).unwrap(),
-            crate::Options::default().settings(),
-            &acc_core::RunLimits::none(),
-        )
-        .unwrap();
+        let plan = Executable::of_text("test", text).plan;
         let launch = plan.launches().next().unwrap();
         let mut code = launch.element.tape.code.iter();
         look(code.find_map(|i| if let Inst::While(l) = i { Some(l) } else { None }).unwrap())

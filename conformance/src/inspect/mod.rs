@@ -36,6 +36,7 @@ pub fn page(file: &TestFile, name: &str, text: &str, run: Option<&str>) -> Resul
     let program = &file.program;
     let prepared = Native::new().prepare(program, &RunLimits::none()).map_err(failed)?;
     let (simplified, explanation) = (prepared.simplified(), prepared.explain());
+    let plan = backend_graph::plan_of(program).map_err(failed)?;
     let graph = backend_graph::graph_of(program).map_err(failed)?;
     let run = measure::choose(file, run)?;
     let mut measured = Vec::new();
@@ -60,6 +61,7 @@ pub fn page(file: &TestFile, name: &str, text: &str, run: Option<&str>) -> Resul
         simplified,
         explanation: &explanation,
         graph: &graph,
+        plan: &plan,
         costs: Costs::of(&graph),
         kernels: measured.iter().find(|m| [NATIVE, TILES].contains(&m.executor)),
         steps: measured.iter().find(|m| m.executor == GRAPH),
@@ -103,6 +105,7 @@ struct Page<'a> {
     simplified: &'a Program,
     explanation: &'a Explanation,
     graph: &'a Graph,
+    plan: &'a Plan,
     costs: Costs,
     /// What a run took on the native executor.
     kernels: Option<&'a Measured>,
@@ -125,7 +128,7 @@ impl Page<'_> {
         let kernels = self.kernels();
         let graph = self.tensor_graph();
         let flattened = self.files.listing(&backend_graph::export(self.graph, Format::Text));
-        let planned = self.files.listing(&Plan::new(self.graph.clone()).to_string());
+        let planned = self.files.listing(&self.plan.to_string());
         let simplified = self.files.listing(&self.simplified.to_string());
         let tabs: [Tab; 7] = [
             ("program", "Program", self.files.program()),

@@ -2,7 +2,7 @@
 //! it; then a product and a sum.
 
 use super::Builder;
-use crate::contraction::{Axes, Origin, Source, View};
+use crate::analysis::contraction::{Axes, Origin, Source, View};
 use crate::graph::{Known, Op, SizeOp, Value};
 use acc_core::data::{Lit, ScalarType};
 use acc_core::ir::PrimOp;

@@ -1,7 +1,7 @@
-//! Where tensors come from, for [contractions](crate::contraction).
+//! Where tensors come from, for [contractions](crate::analysis::contraction).
 
 use super::Builder;
-use crate::contraction::{Axes, Origin, Source, View};
+use crate::analysis::contraction::{Axes, Origin, Source, View};
 use crate::graph::{Op, Value, Values};
 use acc_core::ir::PrimOp;
 

@@ -25,6 +25,7 @@ use super::{Device, TorchError};
 use crate::plan::{Plan, PlannedBody, Step};
 use acc_core::data::ArrayData;
 use acc_core::ir::{ArrayType, Loc};
+use acc_core::replay::Ended;
 use acc_core::{Error, Meter, RunLimits, timeline};
 use acc_desugar::Faults;
 use acc_desugar::graph::{Node, Op, Type, Value};
@@ -48,6 +49,15 @@ pub(crate) enum Stop {
 impl From<Error> for Stop {
     fn from(e: Error) -> Stop {
         Stop::Error(e)
+    }
+}
+
+impl From<Stop> for Ended {
+    fn from(stop: Stop) -> Ended {
+        match stop {
+            Stop::Suspected(fault) => Ended::Fault(fault),
+            Stop::Error(e) => Ended::from(e),
+        }
     }
 }
 

@@ -365,7 +365,7 @@ mod tests {
     /// Of each kernel whether its rows are columns in memory.
     fn columns<Args, Out: Arrays>(f: impl AccFn<Args, Out>) -> Vec<bool> {
         let program = Native::tiles().compile(f).unwrap();
-        program.prepared().plan.launches().map(|l| l.across).collect()
+        program.prepared().plan().launches().map(|l| l.across).collect()
     }
 
     /// Tiles are given another operator: where machine code declined nothing, that one is not seen.

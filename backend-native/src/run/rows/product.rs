@@ -10,7 +10,7 @@ use crate::run::launch::{Columns, Job, finish};
 use crate::run::lists::{collected, filled};
 use crate::tile::machine::Stop;
 use acc_core::data::{ColumnElt, ColumnSlice};
-use acc_desugar::contraction::{Contraction, Factor};
+use acc_desugar::analysis::contraction::{Contraction, Factor};
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicBool, Ordering};
 

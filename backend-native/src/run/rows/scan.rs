@@ -10,7 +10,7 @@ use crate::tile::reduce::{self, WIDTH};
 use crate::tile::scans::{self, GROUP};
 use acc_core::data::{ColumnSlice, ScalarType};
 use acc_core::ir::Dir;
-use acc_desugar::restart::Restart;
+use acc_desugar::analysis::restart::Restart;
 use std::ops::Range;
 
 /// A chunk's scan in progress.

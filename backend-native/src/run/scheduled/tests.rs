@@ -3,7 +3,8 @@
 use crate::kernel::Kernel;
 use crate::llvm;
 use crate::llvm::Form;
-use crate::lower::{Plan, lower};
+use crate::lower::Plan;
+use crate::prepare::Executable;
 use crate::run::testing::{evaluate, has_llvm, lowered};
 use crate::run::threads::team::Team;
 use acc_core::RunLimits;
@@ -185,12 +186,7 @@ fn what_is_less_than_a_tile_stays_within_its_row() {
        m: [2]i64 = generate(shape: || (5i64, 21i64), f: |%i: i64, %j: i64| add(mul(%i, 1000i64), %j))
        yield m
      }";
-    let mut plan = lower(
-        &acc_core::text::parse("tiles", text).unwrap(),
-        crate::Options::default().settings(),
-        &acc_core::RunLimits::none(),
-    )
-    .unwrap();
+    let mut plan = Executable::of_text("tiles", text).plan;
     let threads = Team::new(1).unwrap();
     let want = evaluate(&plan, &[], &threads).unwrap();
     for launch in plan.launches_mut() {

@@ -2,21 +2,25 @@
 //!
 //! After the pass every array but the parameters is one that the results depend on, and ids have no gaps.
 
-use super::Rules;
 use super::walk::map_op;
+use crate::pass::Settings;
 use acc_core::ir::{ArrayId, ArrayOp, Block, Names, Program, Stmt, arrays_of_fun};
-use acc_core::{Error, RunLimits, grow_stack};
+use acc_core::{Error, grow_stack};
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-pub(super) fn pass(p: &Program, rules: &Rules, limits: &RunLimits) -> Result<Program, Error> {
+pub(super) fn pass<'p>(
+    p: &'p Program,
+    &Settings { rules, limits, .. }: &Settings<'_>,
+) -> Result<Cow<'p, Program>, Error> {
     if !rules.on("dead_arrays") {
-        return Ok(p.clone());
+        return Ok(Cow::Borrowed(p));
     }
     let live = live_arrays(&p.body);
     limits.check()?;
     let swept = Program { types: p.types.clone(), names: p.names.clone(), body: sweep(&p.body, &live) };
     limits.check()?;
-    Ok(renumber(&swept))
+    Ok(Cow::Owned(renumber(&swept)))
 }
 
 /// A statement, or a component of a loop's state seen from inside.

@@ -4,21 +4,25 @@
 //! * a reshape to the extents of the array itself;
 //! * `acond` with a constant condition: its branch, in the block around.
 
-use super::Rules;
 use super::walk::{Watch, map_op};
+use crate::pass::Settings;
+use acc_core::Error;
 use acc_core::ir::{ArrayId, ArrayOp, Block, Fun, Program, ScalarOp, Stmt};
-use acc_core::{Error, RunLimits};
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-pub(super) fn pass(p: &Program, rules: &Rules, limits: &RunLimits) -> Result<Program, Error> {
+pub(super) fn pass<'p>(
+    p: &'p Program,
+    &Settings { rules, limits, .. }: &Settings<'_>,
+) -> Result<Cow<'p, Program>, Error> {
     if !rules.on("aliases") {
-        return Ok(p.clone());
+        return Ok(Cow::Borrowed(p));
     }
     let mut a = Aliases { program: p, to: HashMap::new(), watch: Watch::new(limits) };
     let body = a.block(&p.body);
     a.watch.end()?;
-    Ok(Program { types: p.types.clone(), names: p.names.clone(), body })
+    Ok(Cow::Owned(Program { types: p.types.clone(), names: p.names.clone(), body }))
 }
 
 struct Aliases<'a> {

@@ -1,11 +1,13 @@
-//! Axes in another order: what is computed element by element of arrays that are transposed is computed as they lie in
+//! Transpositions sink below element-wise statements: these are computed in the order in which their operands lie in
 //! memory, and transposed afterwards.
 //!
 //! `map f (transpose a)` becomes `transpose (map f a)`, with any number of operands and any order of the axes, and so on
 //! through chains of such statements. A transposition that is computed where it is read costs nothing; results in between that
 //! are stored have the order of what they are computed of, so that neighbours are next to each other in both.
 
-use crate::fuse::extents::Extents;
+use crate::analysis::extents::Extents;
+use crate::pass::Settings;
+use acc_core::Error;
 use acc_core::data::ScalarType;
 use acc_core::ir::{ArrayId, ArrayOp, ArrayType, Axis, Block, Fun, Loc, Node, Program, Region, ScalarOp, Stmt, Val};
 use smallvec::smallvec;
@@ -20,10 +22,10 @@ pub(crate) fn axis_order(index: &Fun) -> Option<Vec<usize>> {
     (order.len() == results.len() && params.len() == results.len() && turned).then_some(order)
 }
 
-/// A verified program whose element-wise statements over transposed arrays are transposed themselves.
-pub fn transpose_late(program: &Program) -> Cow<'_, Program> {
+/// Sinks transpositions below the element-wise statements over them.
+pub(crate) fn pass<'p>(program: &'p Program, _: &Settings<'_>) -> Result<Cow<'p, Program>, Error> {
     if !transposes(&program.body) {
-        return Cow::Borrowed(program);
+        return Ok(Cow::Borrowed(program));
     }
     let mut p = Pass {
         extents: Extents::new(program),
@@ -35,15 +37,9 @@ pub fn transpose_late(program: &Program) -> Cow<'_, Program> {
     };
     let body = p.block(&program.body);
     if !p.changes {
-        return Cow::Borrowed(program);
+        return Ok(Cow::Borrowed(program));
     }
-    let program = Program { types: p.types, names: program.names.clone(), body };
-    if cfg!(debug_assertions)
-        && let Err(e) = acc_core::verify::verify(&program, Some("transpose_late"))
-    {
-        unreachable!("{e}\n{program}");
-    }
-    Cow::Owned(program)
+    Ok(Cow::Owned(Program { types: p.types, names: program.names.clone(), body }))
 }
 
 /// Whether anything changes the order of axes.
@@ -220,19 +216,26 @@ fn transposition(xs: ArrayId, order: &[usize], loc: &Loc) -> ArrayOp {
 
 #[cfg(test)]
 mod tests {
-    use super::{axis_order, transpose_late};
-    use acc_core::ir::ArrayOp;
+    use super::{axis_order, pass};
+    use crate::pass::Settings;
+    use crate::passes::simplify::Rules;
+    use acc_core::RunLimits;
+    use acc_core::ir::{ArrayOp, Program};
     use acc_core::text::parse;
     use std::borrow::Cow;
+
+    fn sunk(program: &Program) -> Cow<'_, Program> {
+        pass(program, &Settings::new(&Rules::all(), &RunLimits::none())).unwrap()
+    }
 
     const TRANSPOSED: &str =
         "t: [2]f32 = backpermute(a, shape: || (extent(a, 1), extent(a, 0)), index: |%i: i64, %j: i64| (%j, %i))";
 
-    /// The statements of a program over a matrix and a vector, transposed late; none if nothing changes.
-    fn late(stmts: &str) -> Option<Vec<String>> {
+    /// The statements of a program over a matrix and a vector, transpositions sunk; none if nothing changes.
+    fn names_of(stmts: &str) -> Option<Vec<String>> {
         let text = format!("program(a: [2]f32, v: [1]f32) {{ {TRANSPOSED} {stmts} }}");
-        let program = parse("late.acc", &text).unwrap();
-        match transpose_late(&program) {
+        let program = parse("sunk.acc", &text).unwrap();
+        match sunk(&program) {
             Cow::Borrowed(_) => None,
             Cow::Owned(p) => Some(p.body.stmts.iter().map(|s| s.op.name().to_string()).collect()),
         }
@@ -241,14 +244,14 @@ mod tests {
     #[test]
     fn maps_come_before_transpositions() {
         let double = "m: [2]f32 = map(t, f: |%x: f32| add(%x, %x))";
-        assert_eq!(late(&format!("{double} yield m")).unwrap(), ["backpermute", "map", "backpermute"]);
+        assert_eq!(names_of(&format!("{double} yield m")).unwrap(), ["backpermute", "map", "backpermute"]);
         let chain = format!("{double} n: [2]f32 = map(m, t, f: |%x: f32, %y: f32| mul(%x, %y)) yield n");
-        assert_eq!(late(&chain).unwrap(), ["backpermute", "map", "backpermute", "zip_with", "backpermute"]);
+        assert_eq!(names_of(&chain).unwrap(), ["backpermute", "map", "backpermute", "zip_with", "backpermute"]);
         // What is repeated along an axis is repeated along the other one.
         let with_rows = "r: [2]f32 = replicate(v, axes: [all, fixed], extents: || extent(a, 0))
             m: [2]f32 = map(t, r, f: |%x: f32, %y: f32| sub(%x, %y)) yield m";
         let names = ["backpermute", "replicate", "replicate", "zip_with", "backpermute"];
-        assert_eq!(late(with_rows).unwrap(), names);
+        assert_eq!(names_of(with_rows).unwrap(), names);
     }
 
     /// The orders of axes that a fold over an array of rank 3 in another order leaves, of all that change it.
@@ -270,8 +273,8 @@ mod tests {
              }}",
             extents.join(", ")
         );
-        let program = parse("late.acc", &text).unwrap();
-        match transpose_late(&program) {
+        let program = parse("sunk.acc", &text).unwrap();
+        match sunk(&program) {
             Cow::Borrowed(_) => None,
             Cow::Owned(p) => Some(
                 p.body
@@ -300,16 +303,16 @@ mod tests {
 
     #[test]
     fn what_is_not_transposed_alike_stays() {
-        assert_eq!(late("m: [2]f32 = map(t, a, f: |%x: f32, %y: f32| sub(%x, %y)) yield m"), None);
-        assert_eq!(late("m: [2]f32 = map(a, f: |%x: f32| add(%x, %x)) yield m, t"), None);
+        assert_eq!(names_of("m: [2]f32 = map(t, a, f: |%x: f32, %y: f32| sub(%x, %y)) yield m"), None);
+        assert_eq!(names_of("m: [2]f32 = map(a, f: |%x: f32| add(%x, %x)) yield m, t"), None);
         // A part of a transposition.
         let part = "p: [2]f32 = backpermute(a, shape: || (extent(a, 1), 1i64), index: |%i: i64, %j: i64| (%j, %i))
             m: [2]f32 = map(p, f: |%x: f32| add(%x, %x)) yield m";
-        assert_eq!(late(part), None);
+        assert_eq!(names_of(part), None);
         // Twice is not at all.
         let twice =
             "u: [2]f32 = backpermute(t, shape: || (extent(t, 1), extent(t, 0)), index: |%i: i64, %j: i64| (%j, %i))
             m: [2]f32 = map(u, f: |%x: f32| add(%x, %x)) yield m";
-        assert_eq!(late(twice), None);
+        assert_eq!(names_of(twice), None);
     }
 }

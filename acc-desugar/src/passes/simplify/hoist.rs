@@ -2,20 +2,25 @@
 //!
 //! After the pass, a loop's regions hold no such node except literals that nothing outside uses.
 
-use super::Rules;
 use super::walk::{is_speculable, try_map_funs};
+use crate::pass::Settings;
 use acc_core::ir::{Fun, Node, Program, Region, ScalarOp, Val};
 use acc_core::{Error, RunLimits};
+use std::borrow::Cow;
 use std::collections::HashSet;
 
-pub(super) fn pass(p: &Program, rules: &Rules, limits: &RunLimits) -> Result<Program, Error> {
+pub(super) fn pass<'p>(
+    p: &'p Program,
+    &Settings { rules, limits, .. }: &Settings<'_>,
+) -> Result<Cow<'p, Program>, Error> {
     if !rules.on("invariants") {
-        return Ok(p.clone());
+        return Ok(Cow::Borrowed(p));
     }
     try_map_funs(p, &mut |f| {
         limits.check()?;
         Ok(Fun { types: f.types.clone(), body: region(&f.body, limits)? })
     })
+    .map(Cow::Owned)
 }
 
 fn region(r: &Region, limits: &RunLimits) -> Result<Region, Error> {

@@ -1,6 +1,6 @@
 //! Which arrays have the same extents, whatever the arguments: extents, and other numbers, as interned expressions.
 
-use crate::contraction::Definitions;
+use crate::analysis::contraction::Definitions;
 use acc_core::data::{Lit, Prim, ScalarType};
 use acc_core::ir::{self, ArrayId, ArrayOp, Block, Fun, PrimOp, Program, Region, ScalarOp, Sizes, Val, result_extents};
 use std::collections::{HashMap, HashSet};
@@ -87,17 +87,17 @@ impl Extents {
     }
 
     /// The number of a literal.
-    pub(super) fn literal(&mut self, l: Lit) -> Extent {
+    pub(crate) fn literal(&mut self, l: Lit) -> Extent {
         self.intern(Expr::Const(l))
     }
 
     /// An index along an axis, whichever.
-    pub(super) fn point(&mut self, axis: usize) -> Extent {
+    pub(crate) fn point(&mut self, axis: usize) -> Extent {
         self.intern(Expr::Point(axis))
     }
 
     /// The number of a primitive operation.
-    pub(super) fn prim(&mut self, p: PrimOp, mut args: Vec<Extent>) -> Extent {
+    pub(crate) fn prim(&mut self, p: PrimOp, mut args: Vec<Extent>) -> Extent {
         if p.is_commutative() {
             args.sort_unstable();
         }
@@ -105,13 +105,13 @@ impl Extents {
     }
 
     /// The number of a leaf of an array at an index, that of a stored array.
-    pub(super) fn read(&mut self, array: ArrayId, leaf: u32, index: &[Extent]) -> Extent {
+    pub(crate) fn read(&mut self, array: ArrayId, leaf: u32, index: &[Extent]) -> Extent {
         self.intern(Expr::Read(array, leaf, index.to_vec()))
     }
 
     /// The condition under which a number is not zero, if it is a literal on one side of it and 0 on the other; with the
     /// literal, as bits.
-    pub(super) fn indicated(&self, e: Extent) -> Option<(Extent, u64)> {
+    pub(crate) fn indicated(&self, e: Extent) -> Option<(Extent, u64)> {
         match *self.expr(e)? {
             // Numbers made of truth values.
             Expr::Convert(_, true, flag) if self.is_flag(flag) => Some((flag, 1)),
@@ -124,7 +124,7 @@ impl Extents {
     }
 
     /// What a number is where a condition holds.
-    pub(super) fn under(&self, e: Extent, flag: Extent) -> Extent {
+    pub(crate) fn under(&self, e: Extent, flag: Extent) -> Extent {
         match self.expr(e) {
             Some(&Expr::Select([c, then, _])) if c == flag => self.under(then, flag),
             _ => e,
@@ -132,7 +132,7 @@ impl Extents {
     }
 
     /// The array of rank 0 that a number is read from.
-    pub(super) fn scalar_read(&self, e: Extent) -> Option<ArrayId> {
+    pub(crate) fn scalar_read(&self, e: Extent) -> Option<ArrayId> {
         match self.expr(e)? {
             Expr::Read(a, 0, index) if index.is_empty() => Some(*a),
             _ => None,
@@ -149,7 +149,7 @@ impl Extents {
     }
 
     /// The leaves of an array's element: computed where its definition says how, else read.
-    pub(super) fn element(&mut self, inside: &Inside<'_>, a: ArrayId, index: &[Extent], depth: usize) -> Vec<Extent> {
+    pub(crate) fn element(&mut self, inside: &Inside<'_>, a: ArrayId, index: &[Extent], depth: usize) -> Vec<Extent> {
         let key = (a, index.to_vec());
         if let Some(known) = self.elements.get(&key) {
             return known.clone();
@@ -198,7 +198,7 @@ impl Extents {
     }
 
     /// The values of a function of these arguments; of arrays that it reads `inside` tells the definitions.
-    pub(super) fn values(&mut self, f: &Fun, args: &[Extent], inside: Option<(&Inside<'_>, usize)>) -> Vec<Extent> {
+    pub(crate) fn values(&mut self, f: &Fun, args: &[Extent], inside: Option<(&Inside<'_>, usize)>) -> Vec<Extent> {
         let mut known: HashMap<Val, Extent> = f.body.params.iter().copied().zip(args.iter().copied()).collect();
         self.region(f, &f.body, &mut known, inside);
         let value = |v: &Val| known.get(v).copied();
@@ -305,7 +305,7 @@ impl Sizes<'_> for Extents {
 }
 
 /// What tells how elements of arrays are computed.
-pub(super) struct Inside<'a> {
+pub(crate) struct Inside<'a> {
     pub program: &'a Program,
     pub defs: &'a Definitions<'a>,
 }

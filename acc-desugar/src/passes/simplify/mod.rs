@@ -10,8 +10,8 @@
 //! 3. *Never worse.* No rule makes a program larger or does more work, except that a conditional of two small total
 //!    branches computes both, and that an invariant leaves a loop which may run no step.
 //!
-//! [`PASSES`] lists the passes in order; [`RULES`] lists the rules by name, each of which can be switched off. The
-//! verifier runs after every pass in debug builds.
+//! [`PASSES`] lists the passes in order; they are repeated while something changes, up to [`ROUNDS`] times. [`RULES`] lists
+//! the rules by name, each of which can be switched off.
 
 mod aliases;
 mod common;
@@ -28,8 +28,11 @@ pub use walk::{map_funs, map_op};
 
 pub(crate) use rules::opposite;
 
+use crate::pass::{self, Pass, Run, Settings, Stage};
+use crate::pipeline::SIMPLIFY;
 use acc_core::ir::Program;
-use acc_core::{Error, RunLimits, timeline};
+use acc_core::{Error, RunLimits};
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 /// A rule's name and what it does.
@@ -60,21 +63,26 @@ pub const RULES: &[Rule] = &[
     rule("dead_arrays", "unused statements, results of branches and components of array loops go"),
 ];
 
-/// A pass from a program and the rules that are on, until a limit is reached.
-type Pass = fn(&Program, &Rules, &RunLimits) -> Result<Program, Error>;
-
-/// The passes, in order. They are repeated while something changes, up to [`ROUNDS`] times.
-const PASSES: &[(&str, Pass)] = &[
-    ("rewrite", rewrite::pass),
-    ("hoist", hoist::pass),
-    ("dead_scalars", dead_scalars::pass),
-    ("aliases", aliases::pass),
-    ("common", common::pass),
-    ("dead_arrays", dead_arrays::pass),
+/// The passes, in order.
+pub(crate) const PASSES: &[Pass] = &[
+    part("rewrite", "local rules", rewrite::pass),
+    part("hoist", "invariants leave loops", hoist::pass),
+    part("dead_scalars", "unused scalar values go", dead_scalars::pass),
+    part("aliases", "arrays that are other ones go", aliases::pass),
+    part("common", "array operations done before are not done again", common::pass),
+    part("dead_arrays", "unused statements go", dead_arrays::pass),
 ];
 
+const fn part(
+    name: &'static str,
+    what: &'static str,
+    run: for<'p> fn(&'p Program, &Settings<'_>) -> Result<Cow<'p, Program>, Error>,
+) -> Pass {
+    Pass { name, what, before: "", after: "", run: Run::Program(run) }
+}
+
 /// Enough for rules that enable one another; what is left after that is small.
-const ROUNDS: usize = 4;
+pub(crate) const ROUNDS: usize = 4;
 
 /// Which rules are on.
 #[derive(Clone, Default, Debug)]
@@ -134,45 +142,13 @@ pub fn simplify_with(program: &Program, rules: &Rules) -> Program {
 
 /// The same, until a deadline passes or the run is cancelled.
 pub fn simplify_within(program: &Program, rules: &Rules, limits: &RunLimits) -> Result<Program, Error> {
-    let _span = timeline::span(timeline::Kind::Pass, || "simplify");
-    let mut p = program.clone();
-    for _ in 0..ROUNDS {
-        let before = p.clone();
-        for (name, pass) in PASSES {
-            limits.check()?;
-            p = timeline::pass(name, || pass(&p, rules, limits))?;
-            if cfg!(debug_assertions) {
-                check(&p, name);
-            }
-        }
-        if p == before {
-            break;
-        }
+    match pass::run(&[SIMPLIFY], program, &Settings::new(rules, limits))? {
+        Stage::Program(p) => Ok(p.into_owned()),
+        Stage::Fused(..) | Stage::Graph(_) => Err(Error::defect("simplify", "no program is left")),
     }
-    Ok(p)
 }
 
 /// What a pass makes where nothing limits it.
 pub(crate) fn unlimited<T>(outcome: Result<T, Error>) -> T {
     outcome.unwrap_or_else(|e| unreachable!("there are no limits, but: {e}"))
-}
-
-/// The names of the passes, in order.
-pub fn pass_names() -> impl Iterator<Item = &'static str> {
-    PASSES.iter().map(|(name, _)| *name)
-}
-
-/// A verified program after the passes up to the one of this name, each once; `None` if there is no such pass.
-pub fn simplify_until(program: &Program, pass: &str) -> Option<Program> {
-    let last = PASSES.iter().position(|(name, _)| *name == pass)?;
-    let none = RunLimits::none();
-    let run = |p: Program, (_, pass): &(&str, Pass)| unlimited(pass(&p, &Rules::all(), &none));
-    Some(PASSES[..=last].iter().fold(program.clone(), run))
-}
-
-/// In debug builds a pass that breaks a rule of the IR is named at once.
-fn check(p: &Program, pass: &'static str) {
-    if let Err(e) = acc_core::verify::verify(p, Some(pass)) {
-        unreachable!("{e}\n{p}");
-    }
 }

@@ -1,20 +1,24 @@
 //! Rule `common_arrays`: an operation that a block, or one around it, has done already on the same arrays.
 
-use super::Rules;
 use super::walk::{Watch, map_op};
+use crate::pass::Settings;
+use acc_core::Error;
 use acc_core::ir::{ArrayId, ArrayOp, ArrayType, Block, Fun, Program, Stmt};
-use acc_core::{Error, RunLimits};
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-pub(super) fn pass(p: &Program, rules: &Rules, limits: &RunLimits) -> Result<Program, Error> {
+pub(super) fn pass<'p>(
+    p: &'p Program,
+    &Settings { rules, limits, .. }: &Settings<'_>,
+) -> Result<Cow<'p, Program>, Error> {
     if !rules.on("common_arrays") {
-        return Ok(p.clone());
+        return Ok(Cow::Borrowed(p));
     }
     let mut c = Common { program: p, to: HashMap::new(), done: HashMap::new(), watch: Watch::new(limits) };
     let body = c.block(&p.body);
     c.watch.end()?;
-    Ok(Program { types: p.types.clone(), names: p.names.clone(), body })
+    Ok(Cow::Owned(Program { types: p.types.clone(), names: p.names.clone(), body }))
 }
 
 /// An operation and the types of its results.

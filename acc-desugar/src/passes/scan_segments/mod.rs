@@ -6,6 +6,8 @@
 
 mod code;
 
+use crate::pass::Settings;
+use acc_core::Error;
 use acc_core::data::{EltType, Prim, ScalarType};
 use acc_core::ir::{
     ArrayId, ArrayOp, ArrayType, Block, Dir, Fun, Loc, PrimOp, Program, Region, SEGMENT_EMPTY, SEGMENTS_WRONG,
@@ -26,20 +28,15 @@ pub enum Segmented {
     Kept,
 }
 
-/// A verified program whose segmented folds are what a backend says, by their operator and, if there is one, initial value.
-pub fn scan_segments<'p>(program: &'p Program, fate: &dyn Fn(&Fun, Option<&Fun>) -> Segmented) -> Cow<'p, Program> {
+/// Makes of segmented folds what the executor says, by their operator and, if there is one, initial value.
+pub(crate) fn pass<'p>(program: &'p Program, settings: &Settings<'_>) -> Result<Cow<'p, Program>, Error> {
+    let fate = &|f: &Fun, init: Option<&Fun>| (settings.segmented)(settings.faults, f, init);
     if !any_folds(&program.body, fate) {
-        return Cow::Borrowed(program);
+        return Ok(Cow::Borrowed(program));
     }
     let mut p = Pass { types: program.types.clone(), fate };
     let body = p.block(&program.body);
-    let program = Program { types: p.types, names: program.names.clone(), body };
-    if cfg!(debug_assertions)
-        && let Err(e) = acc_core::verify::verify(&program, Some("scan_segments"))
-    {
-        unreachable!("{e}\n{program}");
-    }
-    Cow::Owned(program)
+    Ok(Cow::Owned(Program { types: p.types, names: program.names.clone(), body }))
 }
 
 fn any_folds(b: &Block, fate: &dyn Fn(&Fun, Option<&Fun>) -> Segmented) -> bool {

@@ -6,8 +6,8 @@
 //! from (`Source`): the arrays of a program, followed through `map`, `zip_with`, `replicate`, axis permutations and reads
 //! at an index ([`contraction`]), and the tensors of a graph, also those that are no arrays (`flatten::reduce`).
 
-use crate::fuse::extents::Extents;
-use crate::operators::reductions;
+use super::extents::Extents;
+use crate::analysis::operators::reductions;
 use acc_core::data::ScalarType;
 use acc_core::ir::{ArrayId, ArrayOp, Axis, Block, Fun, PrimOp, Program, ScalarOp, Stmt, Val};
 use smallvec::SmallVec;
@@ -165,7 +165,7 @@ impl<'a> Definitions<'a> {
 /// What a statement contracts, if it does.
 ///
 /// ```
-/// use acc_desugar::contraction::{Definitions, contraction};
+/// use acc_desugar::analysis::contraction::{Definitions, contraction};
 /// let program = acc_core::text::parse("p.acc", "
 ///     program(a: [2]f32, x: [1]f32) {
 ///       rows: [2]f32 = replicate(x, axes: [fixed, all], extents: || extent(a, 0))

@@ -2,22 +2,27 @@
 //!
 //! After the pass every value but the function's parameters is one that the results depend on.
 
-use super::Rules;
 use super::walk::try_map_funs;
+use crate::pass::Settings;
+use acc_core::Error;
 use acc_core::grow_stack;
 use acc_core::ir::{Fun, Node, Program, Region, ScalarOp, Val};
-use acc_core::{Error, RunLimits};
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-pub(super) fn pass(p: &Program, rules: &Rules, limits: &RunLimits) -> Result<Program, Error> {
+pub(super) fn pass<'p>(
+    p: &'p Program,
+    &Settings { rules, limits, .. }: &Settings<'_>,
+) -> Result<Cow<'p, Program>, Error> {
     if !rules.on("dead_scalars") {
-        return Ok(p.clone());
+        return Ok(Cow::Borrowed(p));
     }
     try_map_funs(p, &mut |f| {
         limits.check()?;
         let live = live_values(f);
         Ok(renumber(&Fun { types: f.types.clone(), body: sweep(&f.body, &live) }))
     })
+    .map(Cow::Owned)
 }
 
 /// A node, or a component of a loop's state seen from inside.

@@ -4,7 +4,7 @@
 //! each of the segments that marks begin (Blelloch, *Prefix sums and their applications*, 1990). [`restart`] finds such
 //! operators however they are written: leaves in any order, conditionals or selections, conditions negated or not.
 
-use crate::operators::is_of;
+use crate::analysis::operators::is_of;
 use acc_core::data::ScalarType;
 use acc_core::ir::{Dir, Fun, PrimOp, Region, ScalarOp, Val};
 
@@ -22,7 +22,7 @@ pub struct Restart {
 ///
 /// ```
 /// use acc_core::ir::{ArrayOp, Dir, PrimOp};
-/// use acc_desugar::restart::restart;
+/// use acc_desugar::analysis::restart::restart;
 /// let program = acc_core::text::parse("p.acc", "
 ///     program(xs: [1](bool, i64)) {
 ///       ys: [1](bool, i64) = scanl1(xs, f: |%f: bool, %a: i64, %g: bool, %b: i64|

@@ -5,13 +5,18 @@
 use super::Rules;
 use super::rules::{LOCAL, Replace};
 use super::walk::{is_speculable, try_map_funs};
+use crate::pass::Settings;
 use acc_core::data::{Lit, ScalarType};
 use acc_core::ir::{Fun, Loc, Node, PrimOp, Program, Region, ScalarOp, Val, Vals};
 use acc_core::{Error, RunLimits, grow_stack};
+use std::borrow::Cow;
 use std::collections::HashMap;
 
-pub(super) fn pass(p: &Program, rules: &Rules, limits: &RunLimits) -> Result<Program, Error> {
-    try_map_funs(p, &mut |f| Rewriter::run(f, rules, limits))
+pub(super) fn pass<'p>(
+    p: &'p Program,
+    &Settings { rules, limits, .. }: &Settings<'_>,
+) -> Result<Cow<'p, Program>, Error> {
+    try_map_funs(p, &mut |f| Rewriter::run(f, rules, limits)).map(Cow::Owned)
 }
 
 /// How many nodes are rewritten between two looks at the limits.

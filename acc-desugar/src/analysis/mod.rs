@@ -1,0 +1,6 @@
+//! What passes find out about programs without changing them.
+
+pub mod contraction;
+pub(crate) mod extents;
+pub mod operators;
+pub mod restart;

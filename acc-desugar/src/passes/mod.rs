@@ -1,0 +1,5 @@
+//! Passes from programs to programs. [`pipeline`](crate::pipeline) says when each runs.
+
+pub mod scan_segments;
+pub mod simplify;
+pub(crate) mod sink_transposes;

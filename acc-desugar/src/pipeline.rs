@@ -1,0 +1,97 @@
+//! The passes of each executor, in order.
+//!
+//! ```text
+//!                       ┌ sink_transposes ─ canonical ─ fuse ─ lower    native code and tiles
+//! scan_segments ─ simplify
+//!                       └ flatten ─ plan                                graphs, run by libtorch
+//! ```
+//!
+//! The interpreter runs programs as they are. A program that an executor gets has been verified; what each pass makes is
+//! verified in debug builds, and elsewhere where the environment says `ACC_VERIFY=1`. `acc print FILE --after PASS` prints
+//! it.
+//!
+//! When a run meets a fault, a second one finds out which fault is the first in the order of the program
+//! ([`Replay`](acc_core::replay::Replay)). What that one runs has been through the `.._EXACT` passes: nothing is simplified or fused.
+//!
+//! Segmented folds are replaced before simplification, since what replaces them is simplified, too.
+
+use crate::pass::{Pass, Run};
+use crate::passes::{scan_segments, simplify, sink_transposes};
+use crate::{flatten, fuse};
+use std::borrow::Cow;
+
+/// The passes of the native executor.
+pub const NATIVE: &[Pass] = &[SCAN_SEGMENTS, SIMPLIFY, SINK_TRANSPOSES, CANONICAL, FUSE, LOWER];
+
+/// Those of its run after a fault.
+pub const NATIVE_EXACT: &[Pass] = &[SCAN_SEGMENTS, FUSE, LOWER];
+
+/// The passes of the graph executor, and of exports of graphs.
+pub const GRAPH: &[Pass] = &[SCAN_SEGMENTS, SIMPLIFY, FLATTEN, PLAN];
+
+/// Those of its run after a fault.
+pub const GRAPH_EXACT: &[Pass] = &[SCAN_SEGMENTS, FLATTEN, PLAN];
+
+const SCAN_SEGMENTS: Pass = Pass {
+    name: "scan_segments",
+    what: "segmented folds become scans with flags where the executor has nothing better for their operator",
+    before: "",
+    after: "segments of the segmented folds that are left, if the executor asks for that, are checked before",
+    run: Run::Program(scan_segments::pass),
+};
+
+pub(crate) const SIMPLIFY: Pass = Pass {
+    name: "simplify",
+    what: "rewrites, eliminates common and dead code, and moves invariants out of loops, by rules that can be switched off",
+    before: "",
+    after: "no rule that is on applies, or the passes were repeated as often as they may be",
+    run: Run::Repeat(simplify::PASSES, simplify::ROUNDS),
+};
+
+const SINK_TRANSPOSES: Pass = Pass {
+    name: "sink_transposes",
+    what: "element-wise statements over transposed arrays become transpositions of their results",
+    before: "",
+    after: "",
+    run: Run::Program(sink_transposes::pass),
+};
+
+const CANONICAL: Pass = Pass {
+    name: "canonical",
+    what: "arrays and values are numbered in the order of their definitions",
+    before: "",
+    after: "numbers are those of the printed program, which `acc explain` names arrays by",
+    run: Run::Program(|p, _| Ok(Cow::Owned(acc_core::text::canonical(p)))),
+};
+
+const FUSE: Pass = Pass {
+    name: "fuse",
+    what: "decides which statements become one kernel, and which are computed where they are read",
+    before: "",
+    after: "every statement that computes is in one kernel, or computed where it is read",
+    run: Run::Translate(fuse::pass),
+};
+
+const LOWER: Pass = Pass {
+    name: "lower",
+    what: "makes kernels of fused statements, and bytecode of kernels",
+    before: "",
+    after: "steps stand in an order in which they can be evaluated; nothing is freed that is needed later",
+    run: Run::Executor,
+};
+
+const FLATTEN: Pass = Pass {
+    name: "flatten",
+    what: "functions over index spaces become operations on tensors",
+    before: "no segmented fold whose operator no tensor operation has",
+    after: "",
+    run: Run::Translate(flatten::pass),
+};
+
+const PLAN: Pass = Pass {
+    name: "plan",
+    what: "decides in which order operations run, when tensors are freed, and which memory is written again",
+    before: "",
+    after: "operands are there before they are used, nothing is freed or overwritten that is needed later",
+    run: Run::Executor,
+};

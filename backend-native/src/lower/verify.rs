@@ -1,0 +1,110 @@
+//! The verifier of plans. (Kernels have [their own](crate::kernel::verify).)
+//!
+//! * **N1** The step that is said to define an array has it among its results, and every step stands in one block.
+//! * **N2** What a step needs, and what a block yields, is a parameter or defined by a step.
+//! * **N3** What is freed after a step is not used by a later one, nor by one that is evaluated on demand, nor yielded by
+//!   the block; and it is freed once.
+
+use super::{BlockPlan, Closed, Plan, Step, Work};
+use acc_core::ir::{ArrayId, arrays_of_fun};
+use std::collections::HashSet;
+
+/// Which rule is broken, and where.
+type Broken = String;
+
+impl Plan {
+    /// Checks the rules.
+    pub(crate) fn verify(&self) -> Result<(), Broken> {
+        for (a, def) in self.def.iter().enumerate() {
+            let a = ArrayId(a as u32);
+            if let Some(step) = def
+                && !self.steps.get(*step).is_some_and(|s| defines(s, a))
+            {
+                return Err(format!("N1: step {step} does not define {a}"));
+            }
+        }
+        let mut met = vec![false; self.steps.len()];
+        let params = self.body.params.iter().copied().collect();
+        self.verify_block(&self.body, &params, &mut met)?;
+        match met.iter().position(|met| !met) {
+            Some(step) => Err(format!("N1: step {step} stands in no block")),
+            None => Ok(()),
+        }
+    }
+
+    /// Checks a block in which these parameters are there.
+    fn verify_block(&self, b: &BlockPlan, params: &HashSet<ArrayId>, met: &mut [bool]) -> Result<(), Broken> {
+        let known = |a: &ArrayId| params.contains(a) || self.def.get(a.index()).copied().flatten().is_some();
+        for &k in &b.steps {
+            let Some(step) = self.steps.get(k) else { return Err(format!("N1: there is no step {k}")) };
+            if std::mem::replace(&mut met[k], true) {
+                return Err(format!("N1: step {k} stands in two places"));
+            }
+            if let Some(a) = step.needs.iter().find(|a| !known(a)) {
+                return Err(format!("N2: step {k} (`{}`) needs {a}, which nothing defines", step.op));
+            }
+            for (_, inner) in step.blocks() {
+                let params = params.iter().chain(&inner.params).copied().collect();
+                acc_core::grow_stack(|| self.verify_block(inner, &params, met))?;
+            }
+        }
+        if let Some(a) = b.results.iter().find(|a| !known(a)) {
+            return Err(format!("N2: a block yields {a}, which nothing defines"));
+        }
+        self.verify_lifetimes(b)
+    }
+
+    fn verify_lifetimes(&self, b: &BlockPlan) -> Result<(), Broken> {
+        let mut used: HashSet<ArrayId> = b.results.iter().copied().collect();
+        for (&k, _) in b.steps.iter().zip(&b.strict).filter(|(_, strict)| !**strict) {
+            self.steps[k].uses(self, &mut used);
+        }
+        for ((&k, dead), last) in b.steps.iter().zip(&b.dead).zip(&b.last).rev() {
+            if let Some(a) = dead.iter().chain(last).find(|a| !used.insert(**a)) {
+                return Err(format!("N3: {a} is used after step {k}, which frees it, or freed twice"));
+            }
+            self.steps[k].uses(self, &mut used);
+        }
+        Ok(())
+    }
+}
+
+fn defines(s: &Step, a: ArrayId) -> bool {
+    s.results.contains(&a)
+}
+
+impl Step {
+    /// Adds the arrays that its evaluation may read.
+    fn uses(&self, plan: &Plan, out: &mut HashSet<ArrayId>) {
+        out.extend(&self.needs);
+        match &self.work {
+            Work::Array { op, .. } => {
+                out.extend(op.arrays());
+                out.extend(op.funs().into_iter().flat_map(|(_, f)| arrays_of_fun(f)).map(|(a, _)| a));
+            }
+            Work::Kernel { launch, parts } => {
+                out.extend(launch.arrays());
+                for part in parts {
+                    out.extend(&part.needs);
+                    part.closed.iter().for_each(|f| closed_uses(f, out));
+                }
+            }
+            Work::If { cond, .. } => closed_uses(cond, out),
+            Work::While { init, .. } => out.extend(init),
+            Work::Foreign { xs, .. } => out.extend(xs),
+        }
+        for (_, b) in self.blocks() {
+            out.extend(&b.results);
+            for &k in &b.steps {
+                acc_core::grow_stack(|| plan.steps[k].uses(plan, out));
+            }
+        }
+    }
+}
+
+fn closed_uses(f: &Closed, out: &mut HashSet<ArrayId>) {
+    match f {
+        Closed::Known(_) => {}
+        Closed::Code { code, .. } => out.extend(&code.tape.arrays),
+    }
+}

@@ -1,0 +1,51 @@
+//! From a verified program to what runs, by the passes of [`pipeline`](acc_desugar::pipeline).
+
+use crate::lower::{Plan, Settings, lower};
+use acc_core::ir::{Fun, Program};
+use acc_core::{Error, RunLimits};
+use acc_desugar::analysis::operators::reductions;
+use acc_desugar::pass::{self, Pass, Stage};
+use acc_desugar::{Rules, Segmented};
+
+/// What passes make of a program.
+pub(crate) struct Executable {
+    /// The program that was lowered: arrays of the plan are numbered as in it.
+    pub(crate) program: Program,
+    pub(crate) plan: Plan,
+}
+
+impl Executable {
+    /// Runs these passes, within the limits of a run.
+    pub(crate) fn new(
+        passes: &[Pass],
+        program: &Program,
+        rules: &Rules,
+        settings: Settings,
+        limits: &RunLimits,
+    ) -> Result<Executable, Error> {
+        let told = acc_desugar::Settings { fuse: settings.fuse, ..pass_settings(rules, limits) };
+        let Stage::Fused(program, fusion) = pass::run(passes, program, &told)? else {
+            return Err(Error::defect(crate::NAME, "the passes before lowering do not end with fusion"));
+        };
+        let plan = pass::finish("lower", &told, || lower(&program, &fusion, settings, limits), Plan::verify)?;
+        Ok(Executable { program: program.into_owned(), plan })
+    }
+
+    /// What runs of a program that is neither simplified nor verified.
+    #[cfg(test)]
+    pub(crate) fn of_text(name: &str, text: &str) -> Executable {
+        let program = acc_core::text::parse(name, text).unwrap();
+        let (rules, settings) = (Rules::none(), crate::Options::default().settings());
+        Executable::new(acc_desugar::pipeline::NATIVE_EXACT, &program, &rules, settings, &RunLimits::none()).unwrap()
+    }
+}
+
+/// What this executor tells the passes of [`pipeline::NATIVE`](acc_desugar::pipeline::NATIVE).
+pub fn pass_settings<'a>(rules: &'a Rules, limits: &'a RunLimits) -> acc_desugar::Settings<'a> {
+    acc_desugar::Settings { segmented: |_, f, _| segmented(f), ..acc_desugar::Settings::new(rules, limits) }
+}
+
+/// What a segmented fold becomes: with operations that are known leaf by leaf a kernel of its own.
+fn segmented(f: &Fun) -> Segmented {
+    if reductions(f).is_some() { Segmented::Checked } else { Segmented::Scan }
+}
