@@ -42,7 +42,9 @@ fn every_test_program_flattens_and_exports() {
                 Format::Text | Format::Json => {}
             }
         }
-        let plan = Plan::new(graph).to_string();
+        let plan = Plan::new(graph);
+        plan.verify().unwrap_or_else(|e| panic!("{name}: {e}\n{plan}"));
+        let plan = plan.to_string();
         assert!(plan.starts_with("plan of ") && plan.ends_with("}\n"), "{name}: {plan}");
     }
 }

@@ -14,7 +14,7 @@ static ALONE: Mutex<()> = Mutex::new(());
 const PROGRAM: &str = "program(m: [2]f32, offsets: [1]i64, xs: [1]f32) {
     t: [2]f32 = backpermute(m, shape: || (extent(m, 1), extent(m, 0)), index: |%i: i64, %j: i64| (%j, %i))
     d: [2]f32 = map(t, f: |%x: f32| add(%x, mul(%x, 1f32)))
-    s: [1]f32 = fold_seg(xs, offsets, f: |%x: f32, %y: f32| sub(%x, %y), init: || 0f32)
+    s: [1]f32 = fold_seg(xs, offsets: offsets, f: |%x: f32, %y: f32| sub(%x, %y), init: || 0f32)
     yield d, s
   }";
 

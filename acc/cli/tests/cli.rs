@@ -404,7 +404,9 @@ fn a_program_is_printed_after_every_pass() {
         }
         printed.push(pass.to_string());
     }
-    for pass in ["scan_segments", "simplify", "rewrite", "sink_transposes", "canonical", "fuse", "lower", "flatten", "plan"] {
+    for pass in
+        ["scan_segments", "simplify", "rewrite", "sink_transposes", "canonical", "fuse", "lower", "flatten", "plan"]
+    {
         assert!(printed.iter().any(|p| p == pass), "{listed}");
     }
     let missing = ["no pass `flatten` of the native executor", "scan_segments, simplify, rewrite"];

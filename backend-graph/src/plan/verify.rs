@@ -101,3 +101,49 @@ fn uses(n: &Node, out: &mut HashSet<Value>) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Plan;
+
+    /// A plan of a loop, a branch on demand and results in place.
+    fn plan() -> Plan {
+        let text = "program(xs: [1]f32, n: [0]i64) {
+            c: [0]i64 = awhile(n, test: |a: [0]i64| { t: [0]bool = map(a, f: |%x: i64| gt(%x, 10i64)) yield t },
+              step: |a: [0]i64| { b: [0]i64 = map(a, f: |%x: i64| sub(%x, 3i64)) yield b })
+            ys: [1]f32 = map(xs, f: |%x: f32| add(mul(%x, %x), sin(%x)))
+            zs: [1]f32 = generate(shape: || extent(ys, 0), f: |%i: i64| { %k = add(%i, c[]) yield ys[%k] })
+            yield zs
+          }";
+        let program = acc_core::text::parse("plan.acc", text).unwrap();
+        crate::plan_of(&program).unwrap()
+    }
+
+    /// Which rule a changed plan breaks.
+    fn broken(change: impl FnOnce(&mut Plan)) -> String {
+        let mut plan = plan();
+        assert_eq!(plan.verify(), Ok(()));
+        change(&mut plan);
+        plan.verify().unwrap_err()[..2].to_string()
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_plan_is_found() {
+        assert_eq!(broken(|p| p.body.strict.swap(0, 1)), "P1");
+        assert_eq!(broken(|p| p.definitions.iter_mut().for_each(|d| *d = None)), "P1");
+        assert_eq!(broken(|p| p.graph.body.params.clear()), "P2");
+        // What is freed by the step that defines it, and used later.
+        let early = |p: &mut Plan| {
+            let used = p.steps.iter().find_map(|s| s.last_use_of.first().copied()).unwrap();
+            let first = p.definition(used).unwrap_or(p.body.strict[0]);
+            p.steps[first].last_use_of.push(used);
+        };
+        assert_eq!(broken(early), "P3");
+        let overwritten = |p: &mut Plan| {
+            let yielded = p.body.results[p.body.results.len() - 1];
+            let last = *p.body.strict.last().unwrap();
+            p.steps[last].overwrites = Some(crate::plan::Place { of: yielded, fits: true });
+        };
+        assert_eq!(broken(overwritten), "P4");
+    }
+}

@@ -108,3 +108,32 @@ fn closed_uses(f: &Closed, out: &mut HashSet<ArrayId>) {
         Closed::Code { code, .. } => out.extend(&code.tape.arrays),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{ArrayId, Plan};
+    use crate::prepare::Executable;
+
+    /// Which rule a changed plan breaks.
+    fn broken(change: impl FnOnce(&mut Plan)) -> String {
+        let text = "program(xs: [1]i64) {
+            s: [1]i64 = scanl1(xs, f: |%x: i64, %y: i64| add(%x, %y))
+            t: [0]i64 = fold1(s, f: |%x: i64, %y: i64| mul(%x, %y))
+            u: [1]i64 = map(xs, f: |%x: i64| add(%x, t[]))
+            yield u
+          }";
+        let mut plan = Executable::of_text("plan.acc", text).plan;
+        assert_eq!(plan.verify(), Ok(()));
+        change(&mut plan);
+        plan.verify().unwrap_err()[..2].to_string()
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_plan_is_found() {
+        assert_eq!(broken(|p| p.def.rotate_right(1)), "N1");
+        assert_eq!(broken(|p| p.body.steps.push(0)), "N1");
+        assert_eq!(broken(|p| p.steps[0].needs.push(ArrayId(99))), "N2");
+        assert_eq!(broken(|p| p.body.dead.swap(0, 2)), "N3");
+        assert_eq!(broken(|p| p.body.dead[2].push(p.body.results[0])), "N3");
+    }
+}
