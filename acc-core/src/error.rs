@@ -2,6 +2,7 @@
 
 use crate::data::ShapeError;
 use crate::ir::{ArrayName, Loc, Program};
+use crate::memory::NoMemory;
 use std::sync::Arc;
 
 /// What can go wrong when a program is built, prepared or run.
@@ -452,6 +453,12 @@ pub struct ParseError {
     pub message: String,
     /// The line's text.
     pub source_line: String,
+}
+
+impl From<NoMemory> for Error {
+    fn from(NoMemory { bytes }: NoMemory) -> Error {
+        Error::OutOfMemory { what: format!("{bytes} bytes more"), bytes: Some(bytes as u64), at: None }
+    }
 }
 
 /// A message without the middle of a name or number that fills pages.

@@ -7,6 +7,7 @@ pub mod api;
 pub mod build;
 pub mod data;
 mod error;
+pub mod eval;
 pub mod exec;
 pub mod foreign;
 pub mod interp;

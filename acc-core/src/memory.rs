@@ -3,8 +3,6 @@
 //! Whatever grows with data, or with what an input claims, is taken with these. What has a small size that the code
 //! states takes memory as Rust does everywhere (see `docs/SECURITY.md`).
 
-use crate::error::Error;
-
 /// There is no memory.
 #[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
 #[error("no memory for {bytes} bytes more")]
@@ -43,10 +41,4 @@ pub fn extend<T: Copy>(v: &mut Vec<T>, xs: &[T]) -> Result<(), NoMemory> {
 
 fn no_memory<T>(len: usize) -> NoMemory {
     NoMemory { bytes: len.saturating_mul(size_of::<T>()) }
-}
-
-impl From<NoMemory> for Error {
-    fn from(NoMemory { bytes }: NoMemory) -> Error {
-        Error::OutOfMemory { what: format!("{bytes} bytes more"), bytes: Some(bytes as u64), at: None }
-    }
 }

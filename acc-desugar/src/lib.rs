@@ -6,13 +6,14 @@
 
 pub mod analysis;
 mod flatten;
+mod functions;
 pub mod fuse;
 pub mod graph;
 pub mod pass;
 mod passes;
 pub mod pipeline;
+mod settings;
 
-pub use flatten::{Faults, flatten, flatten_with};
-pub use pass::Settings;
-pub use passes::scan_segments::Segmented;
-pub use passes::simplify::{RULES, Rule, Rules, map_funs, map_op, simplify, simplify_with, simplify_within};
+pub use functions::{flatten, flatten_with, fuse, fuse_within, simplify, simplify_with, simplify_within};
+pub use passes::simplify::{map_funs, map_op};
+pub use settings::{Faults, RULES, Rule, Rules, Segmented, Settings};

@@ -4,13 +4,11 @@
 //! in [`pipeline`](crate::pipeline). [`run`] is what runs them: it records a span for each in the timeline, looks at the
 //! limits between them, and verifies what each makes, so that a defect is reported with the name of the pass that has it.
 
-use crate::flatten::Faults;
 use crate::fuse::Fusion;
 use crate::graph::{self, Graph};
-use crate::passes::scan_segments::Segmented;
-use crate::passes::simplify::Rules;
-use acc_core::ir::{Fun, Program};
-use acc_core::{Error, RunLimits, timeline};
+use crate::settings::Settings;
+use acc_core::ir::Program;
+use acc_core::{Error, timeline};
 use std::borrow::Cow;
 use std::sync::OnceLock;
 
@@ -39,33 +37,6 @@ pub(crate) enum Run {
     Translate(for<'p> fn(Cow<'p, Program>, &Settings<'_>) -> Result<Stage<'p>, Error>),
     /// To what an executor runs: in the executor's crate.
     Executor,
-}
-
-/// What passes are told by executors and their options.
-#[derive(Clone, Copy)]
-pub struct Settings<'a> {
-    /// The rules of simplification that are on.
-    pub rules: &'a Rules,
-    /// Where passes stop.
-    pub limits: &'a RunLimits,
-    /// What becomes of a segmented fold, by what is done about faults, its operator and its initial value.
-    pub segmented: fn(Faults, &Fun, Option<&Fun>) -> Segmented,
-    /// Whether statements become one kernel with others.
-    pub fuse: bool,
-    /// What a graph does about faults.
-    pub faults: Faults,
-}
-
-impl<'a> Settings<'a> {
-    /// All rules, fusion, detection of faults, and no limit; segmented folds stay.
-    pub fn new(rules: &'a Rules, limits: &'a RunLimits) -> Settings<'a> {
-        Settings { rules, limits, segmented: |_, _, _| Segmented::Kept, fuse: true, faults: Faults::Detect }
-    }
-
-    /// The same for a graph that does this about faults.
-    pub fn for_graph(rules: &'a Rules, faults: Faults, limits: &'a RunLimits) -> Settings<'a> {
-        Settings { segmented: crate::flatten::segmented, faults, ..Settings::new(rules, limits) }
-    }
 }
 
 /// A program between two passes, in one of its representations.
@@ -222,9 +193,9 @@ pub fn until<'p>(
 
 #[cfg(test)]
 mod tests {
-    use super::{Pass, Run, Settings, Stage, run, until, with_parts};
-    use crate::passes::simplify::Rules;
+    use super::{Pass, Run, Stage, run, until, with_parts};
     use crate::pipeline::{GRAPH, NATIVE};
+    use crate::settings::{Rules, Settings};
     use acc_core::ir::Program;
     use acc_core::text::parse;
     use acc_core::{Error, RunLimits};

@@ -15,9 +15,12 @@
 //!
 //! Segmented folds are replaced before simplification, since what replaces them is simplified, too.
 
-use crate::pass::{Pass, Run};
+use crate::pass::{Pass, Run, Stage};
 use crate::passes::{scan_segments, simplify, sink_transposes};
+use crate::settings::{Faults, Rules, Settings};
 use crate::{flatten, fuse};
+use acc_core::ir::Program;
+use acc_core::{Error, RunLimits};
 use std::borrow::Cow;
 
 /// The passes of the native executor.
@@ -45,8 +48,28 @@ pub(crate) const SIMPLIFY: Pass = Pass {
     what: "rewrites, eliminates common and dead code, and moves invariants out of loops, by rules that can be switched off",
     before: "",
     after: "no rule that is on applies, or the passes were repeated as often as they may be",
-    run: Run::Repeat(simplify::PASSES, simplify::ROUNDS),
+    run: Run::Repeat(SIMPLIFICATIONS, ROUNDS),
 };
+
+/// Enough for rules that enable one another; what is left after that is small.
+const ROUNDS: usize = 4;
+
+const SIMPLIFICATIONS: &[Pass] = &[
+    part("rewrite", "local rules", simplify::rewrite::pass),
+    part("hoist", "invariants leave loops", simplify::hoist::pass),
+    part("dead_scalars", "unused scalar values go", simplify::dead_scalars::pass),
+    part("aliases", "arrays that are other ones go", simplify::aliases::pass),
+    part("common", "array operations done before are not done again", simplify::common::pass),
+    part("dead_arrays", "unused statements go", simplify::dead_arrays::pass),
+];
+
+const fn part(
+    name: &'static str,
+    what: &'static str,
+    run: for<'p> fn(&'p Program, &Settings<'_>) -> Result<Cow<'p, Program>, Error>,
+) -> Pass {
+    Pass { name, what, before: "", after: "", run: Run::Program(run) }
+}
 
 const SINK_TRANSPOSES: Pass = Pass {
     name: "sink_transposes",
@@ -69,7 +92,10 @@ const FUSE: Pass = Pass {
     what: "decides which statements become one kernel, and which are computed where they are read",
     before: "",
     after: "every statement that computes is in one kernel, or computed where it is read",
-    run: Run::Translate(fuse::pass),
+    run: Run::Translate(|p, settings| {
+        let fusion = fuse::fuse(&p, settings)?;
+        Ok(Stage::Fused(p, fusion))
+    }),
 };
 
 const LOWER: Pass = Pass {
@@ -85,7 +111,7 @@ const FLATTEN: Pass = Pass {
     what: "functions over index spaces become operations on tensors",
     before: "no segmented fold whose operator no tensor operation has",
     after: "",
-    run: Run::Translate(flatten::pass),
+    run: Run::Translate(|p, settings| Ok(Stage::Graph(flatten::flatten(&p, settings)?))),
 };
 
 const PLAN: Pass = Pass {
@@ -95,3 +121,8 @@ const PLAN: Pass = Pass {
     after: "operands are there before they are used, nothing is freed or overwritten that is needed later",
     run: Run::Executor,
 };
+
+/// What passes of [`GRAPH`] are told for a graph that does this about faults.
+pub fn graph_settings<'a>(rules: &'a Rules, faults: Faults, limits: &'a RunLimits) -> Settings<'a> {
+    Settings { segmented: flatten::segmented, faults, ..Settings::new(rules, limits) }
+}

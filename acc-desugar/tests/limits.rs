@@ -2,7 +2,7 @@
 
 use acc_core::text::parse;
 use acc_core::{CancelToken, Error, LimitError, RunLimits};
-use acc_desugar::{Rules, fuse, simplify, simplify_within};
+use acc_desugar::{Rules, fuse_within, simplify, simplify_within};
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 
@@ -35,7 +35,7 @@ fn a_late_program_is_not_prepared() {
         let program = parse("p.acc", &text).unwrap();
         let stopped = Some(Error::Limit(LimitError::Cancelled));
         assert_eq!(simplify_within(&program, &Rules::all(), &cancelled).err(), stopped);
-        assert_eq!(fuse::fuse_within(&program, &cancelled).err(), stopped);
+        assert_eq!(fuse_within(&program, &cancelled).err(), stopped);
         let none = RunLimits::none();
         assert_eq!(simplify_within(&program, &Rules::all(), &none), Ok(simplify(&program)));
     }
@@ -59,6 +59,6 @@ fn simplification_stops_in_the_middle() {
 fn what_depends_on_what_is_found_out_in_bounded_time() {
     let program = parse("p.acc", &web(3000)).unwrap();
     let start = Instant::now();
-    fuse::fuse(&program);
+    acc_desugar::fuse(&program);
     assert!(start.elapsed() < Duration::from_secs(8), "{:?}", start.elapsed());
 }

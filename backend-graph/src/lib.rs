@@ -35,13 +35,13 @@ pub fn graph_of(program: &Program) -> Result<Graph, Error> {
 /// The graph that a program becomes whose faults are exact: it clamps every position, guards every divisor, and looks
 /// for faults where something is evaluated only. Simplified first; verified. What [`onnx`] writes.
 pub fn graph_with_exact_faults(program: &Program) -> Result<Graph, Error> {
-    flattened(pipeline::GRAPH, program, &Settings::for_graph(&Rules::all(), Faults::Report, &RunLimits::none()))
+    flattened(pipeline::GRAPH, program, &pipeline::graph_settings(&Rules::all(), Faults::Report, &RunLimits::none()))
 }
 
 /// The graph that a program becomes, simplified by these rules first, with or without checks for faults; verified.
 pub fn graph_with(program: &Program, rules: &Rules, checks: bool) -> Result<Graph, Error> {
     let faults = if checks { Faults::Detect } else { Faults::Ignore };
-    flattened(pipeline::GRAPH, program, &Settings::for_graph(rules, faults, &RunLimits::none()))
+    flattened(pipeline::GRAPH, program, &pipeline::graph_settings(rules, faults, &RunLimits::none()))
 }
 
 /// The graph that a program becomes by these passes; verified.
@@ -58,7 +58,7 @@ pub(crate) fn flattened(passes: &[Pass], program: &Program, settings: &Settings<
 
 /// The plan of a run of the graph that a program becomes; verified.
 pub fn plan_of(program: &Program) -> Result<Plan, Error> {
-    planned(pipeline::GRAPH, program, &Settings::for_graph(&Rules::all(), Faults::Detect, &RunLimits::none()))
+    planned(pipeline::GRAPH, program, &pipeline::graph_settings(&Rules::all(), Faults::Detect, &RunLimits::none()))
 }
 
 /// The plan of a run of what a program becomes by these passes.

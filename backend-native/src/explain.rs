@@ -5,7 +5,8 @@ mod steps;
 pub use steps::{StepKind, StepReport};
 
 use crate::kernel::{AxisKind, Finish, Initial, Ix, Kernel, Op, Output};
-use crate::lower::{BlockPlan, How, Launch, Plan, Work};
+use crate::lower::{BlockPlan, How};
+use crate::prepare::{Launch, Plan, Work};
 use acc_core::data::ScalarType;
 use acc_core::ir::{ArrayId, ArrayType, Loc, Names, Val};
 use acc_desugar::fuse::Note;

@@ -22,6 +22,7 @@
 //! ```
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
+mod bind;
 mod buffer;
 mod explain;
 mod fork;
@@ -41,10 +42,10 @@ pub use acc_desugar::Rules;
 use acc_desugar::pipeline;
 use buffer::Pool;
 pub use explain::{Explanation, KernelReport, StepKind, StepReport, SweepReport};
-use lower::{Plan, Settings};
+use lower::Settings;
 pub use options::Options;
-use prepare::Executable;
 pub use prepare::pass_settings;
+use prepare::{Executable, Plan};
 use run::launch::Context;
 use run::threads::team::Team;
 use std::sync::Arc;
@@ -157,7 +158,7 @@ impl Prepared {
     pub fn listing(&self) -> String {
         let mut out = String::new();
         let launches = self.plan().launches().flat_map(|l| [Some(l), l.after.as_deref()]).flatten();
-        for kernel in launches.flat_map(|l| l.turned.iter().map(|t| &t.kernel).chain([&l.kernel])) {
+        for kernel in launches.flat_map(|l| l.turned.as_deref().into_iter().chain([&l.kernel])) {
             out += &format!("{kernel}\n");
             for form in llvm::Form::of(kernel) {
                 let code = llvm::listing(kernel, form);

@@ -140,3 +140,119 @@ fn an_array_operation_is_named_in_the_files_that_the_page_lists() {
         }
     }
 }
+
+/// The modules of each crate, by layers: a module imports those of layers before its own alone.
+const LAYERS: &[(&str, &[&[&str]])] = &[
+    (
+        "acc-core",
+        &[
+            &["memory", "stack"],
+            &["data"],
+            &["ir"],
+            &["error"],
+            &["limits", "eval", "foreign", "replay", "timeline"],
+            &["verify"],
+            &["exec", "text"],
+            &["trace"],
+            &["interp"],
+            &["build"],
+            &["api"],
+        ],
+    ),
+    (
+        "acc-desugar",
+        &[
+            &["analysis", "settings"],
+            &["graph", "passes"],
+            &["flatten", "fuse"],
+            &["pass"],
+            &["pipeline"],
+            &["functions"],
+        ],
+    ),
+    (
+        "backend-native",
+        &[
+            &["fork"],
+            &["buffer"],
+            &["kernel"],
+            &["bind"],
+            &["lower", "tile"],
+            &["llvm", "options"],
+            &["prepare"],
+            &["run"],
+            &["explain"],
+        ],
+    ),
+    ("backend-graph", &[&["counts", "export"], &["plan"], &["torch"]]),
+    (
+        "conformance",
+        &[
+            &["components", "executors", "laziness", "onnx", "progress", "runs", "tour"],
+            &["headers"],
+            &["suite"],
+            &["fuzz", "inspect", "matrix"],
+        ],
+    ),
+];
+
+/// The modules of a crate that a source file imports, as far as it is not a test.
+fn imports(text: &str) -> Vec<String> {
+    let code = text.split("#[cfg(test)]\nmod ").next().unwrap_or(text);
+    let lines = code.lines().filter(|l| !l.trim_start().starts_with("//"));
+    let code: Vec<&str> = lines.collect();
+    let code = code.join("\n");
+    let name = |s: &str| s.trim_start().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect::<String>();
+    let mut found = Vec::new();
+    for after in code.split("crate::").skip(1) {
+        let Some(list) = after.strip_prefix('{') else {
+            found.push(name(after));
+            continue;
+        };
+        // `crate::{a, b::{c, d}}`: what stands at the first level.
+        let mut depth = 0;
+        let mut start = true;
+        for (at, c) in list.char_indices() {
+            if start && depth == 0 {
+                found.push(name(&list[at..]));
+            }
+            start = false;
+            match c {
+                '{' => depth += 1,
+                '}' if depth == 0 => break,
+                '}' => depth -= 1,
+                ',' => start = true,
+                _ => {}
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn modules_import_those_of_layers_below() {
+    assert_eq!(
+        imports("use crate::{a::{x, y}, b};\ncrate::c::d();\n// crate::e\n#[cfg(test)]\nmod t { use crate::f; }"),
+        ["a", "b", "c"]
+    );
+    for (krate, layers) in LAYERS {
+        let layer = |module: &str| layers.iter().position(|l| l.contains(&module));
+        let folder = root().join(krate).join("src");
+        let mut files = Vec::new();
+        sources(&folder, &mut files);
+        for file in files {
+            let path = file.strip_prefix(&folder).unwrap_or(&file).with_extension("");
+            let module =
+                path.components().next().map(|c| c.as_os_str().to_string_lossy().into_owned()).unwrap_or_default();
+            let is_test = path.file_name().is_some_and(|n| n == "tests" || n == "testing");
+            if module == "lib" || is_test {
+                continue;
+            }
+            let own = layer(&module).unwrap_or_else(|| panic!("{krate}: `{module}` is in no layer"));
+            for import in imports(&read(&file)).iter().filter(|m| **m != module) {
+                let below = layer(import).is_none_or(|other| other < own);
+                assert!(below, "{}: `{module}` imports `{import}`, which is not below it", file.display());
+            }
+        }
+    }
+}

@@ -8,10 +8,8 @@
 //!   nodes in their order. The first fault met ends the run.
 //! * Scalar code that depends on no parameter is evaluated once per launch, when it is first reached.
 
-mod inverse_hyperbolic;
 mod launch;
 mod machine;
-pub mod prim;
 mod scalar;
 mod sort;
 mod stencil;
@@ -25,7 +23,6 @@ use crate::ir::{ArrayId, Fun, Loc, Program};
 use crate::limits::RunLimits;
 use std::sync::Arc;
 
-pub use inverse_hyperbolic::InverseHyperbolic;
 pub use launch::shape_of_extents;
 
 /// The reference interpreter. Clones share their cache of prepared programs.

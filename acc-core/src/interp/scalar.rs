@@ -1,9 +1,9 @@
 //! Evaluation of scalar functions.
 
-use super::prim::{self, PrimError};
 use super::{Host, internal};
 use crate::data::{ArrayData, Lit};
 use crate::error::{Error, Fault};
+use crate::eval::{self, PrimError};
 use crate::grow_stack;
 use crate::ir::{ArrayId, Fun, Loc, Node, Region, ScalarOp, Val};
 use smallvec::SmallVec;
@@ -74,14 +74,14 @@ impl<'f> Launch<'f> {
             ScalarOp::Const(l) => smallvec::smallvec![*l],
             ScalarOp::Prim(op, args) => {
                 let args = self.get(args);
-                smallvec::smallvec![prim::eval_prim(*op, &args).map_err(|e| self.prim_error(e, node))?]
+                smallvec::smallvec![eval::eval_prim(*op, &args).map_err(|e| self.prim_error(e, node))?]
             }
             ScalarOp::Cast(x) => {
-                let cast = prim::eval_cast(self.values[x.index()], self.fun.ty(node.results[0]));
+                let cast = eval::eval_cast(self.values[x.index()], self.fun.ty(node.results[0]));
                 smallvec::smallvec![cast.map_err(|e| self.prim_error(e, node))?]
             }
             ScalarOp::Bitcast(x) => {
-                let cast = prim::eval_bitcast(self.values[x.index()], self.fun.ty(node.results[0]));
+                let cast = eval::eval_bitcast(self.values[x.index()], self.fun.ty(node.results[0]));
                 smallvec::smallvec![cast.map_err(|e| self.prim_error(e, node))?]
             }
             ScalarOp::Select { cond, then, else_ } => self.get(&[if self.is_true(*cond) { *then } else { *else_ }]),

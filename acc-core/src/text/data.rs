@@ -5,7 +5,7 @@ use super::lexer::Token;
 use super::literal::write_lit;
 use crate::data::{ArrayData, EltType, Lit, Prim, ScalarType, ShapeError, nearest_f16, shape_size};
 use crate::error::Error;
-use crate::interp::prim::eval_cast;
+use crate::eval::eval_cast;
 use smallvec::SmallVec;
 use std::fmt;
 use std::sync::{Arc, OnceLock};

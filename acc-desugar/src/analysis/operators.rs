@@ -1,5 +1,6 @@
 //! What operators of folds and scans do leaf by leaf, by what they compute, not by how they were written.
 
+use acc_core::data::ScalarType;
 use acc_core::ir::{Fun, PrimOp, ScalarOp, Val};
 
 /// What an operator does to one leaf of its elements.
@@ -44,4 +45,19 @@ fn component(f: &Fun, result: Val, a: Val, b: Val) -> Option<Component> {
 /// Whether a primitive is associative and commutative, and of these two values.
 pub(crate) fn is_of(p: PrimOp, args: &[Val], a: Val, b: Val) -> bool {
     p.is_reduction() && (args == [a, b] || args == [b, a])
+}
+
+/// The comparison that holds exactly where `p` does not. With NaN around, only equality has one.
+pub(crate) fn opposite(p: PrimOp, ty: ScalarType) -> Option<PrimOp> {
+    use PrimOp as P;
+    let total = !ty.is_float();
+    match p {
+        P::EqP => Some(P::NeP),
+        P::NeP => Some(P::EqP),
+        P::LtP if total => Some(P::GeP),
+        P::GeP if total => Some(P::LtP),
+        P::GtP if total => Some(P::LeP),
+        P::LeP if total => Some(P::GtP),
+        _ => None,
+    }
 }

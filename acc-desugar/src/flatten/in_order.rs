@@ -18,9 +18,10 @@
 //! and divisors mended in these steps, and no fault is looked for. A fourth step does that, if the operator may fault: it
 //! folds each chunk from the right value.
 
-use super::{Faults, Flattener};
+use super::Flattener;
 use crate::analysis::operators;
 use crate::graph::{Known, ScatterMode, SizeOp, Type, Value};
+use crate::settings::Faults;
 use acc_core::data::{Prim, ScalarType};
 use acc_core::ir::{Fun, PrimOp};
 

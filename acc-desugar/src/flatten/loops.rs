@@ -1,9 +1,10 @@
 //! Scalar loops: loops of the graph where all lanes leave at once, loops on the lanes that are on where they do not.
 
+use super::Flattener;
 use super::level::Level;
 use super::scalar::{Lanes, Scalar};
-use super::{Faults, Flattener};
 use crate::graph::{Type, Value};
+use crate::settings::Faults;
 use acc_core::data::ScalarType;
 use acc_core::ir::{Fun, Node, Region, Val};
 use smallvec::SmallVec;

@@ -37,66 +37,17 @@ mod watch;
 pub(crate) use segments::segmented;
 
 use crate::graph::builder::Builder;
-use crate::graph::{Graph, Type, Value, Values};
-use crate::pass::{self, Settings, Stage};
-use crate::passes::simplify::Rules;
-use crate::pipeline::GRAPH_EXACT;
+use crate::graph::{Graph, Value, Values, flat_types};
+use crate::settings::{Faults, Settings};
 use acc_core::ir::{ArrayId, ArrayType, Loc, Program};
 use acc_core::{Error, RunLimits};
-use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use watch::Watch;
 
-/// What a graph does about faults.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Faults {
-    /// It finds out whether there is one.
-    Detect,
-    /// It finds the first one, where it is, and what its numbers are. Every position is clamped and every divisor
-    /// guarded, so that nothing goes on with what is wrong.
-    Report,
-    /// None is looked for, but for checks that the program states itself. Positions out of bounds and divisors that are
-    /// 0 are errors of the library.
-    Ignore,
-    /// The same, but positions out of bounds are clamped and divisors that are 0 are 1.
-    Mend,
-}
-
-impl Faults {
-    /// Whether faults are looked for.
-    fn checked(self) -> bool {
-        match self {
-            Faults::Detect | Faults::Report => true,
-            Faults::Ignore | Faults::Mend => false,
-        }
-    }
-
-    /// Whether every position is clamped and every divisor guarded.
-    pub fn exact(self) -> bool {
-        match self {
-            Faults::Report | Faults::Mend => true,
-            Faults::Detect | Faults::Ignore => false,
-        }
-    }
-}
-
-/// Flattens a verified program to a graph that detects faults.
-pub fn flatten(program: &Program) -> Graph {
-    crate::passes::simplify::unlimited(flatten_with(program, Faults::Detect, &RunLimits::none()))
-}
-
-/// Flattens a verified program, until a deadline passes or the run that needs it is cancelled.
-pub fn flatten_with(program: &Program, faults: Faults, limits: &RunLimits) -> Result<Graph, Error> {
-    match pass::run(GRAPH_EXACT, program, &Settings::for_graph(&Rules::none(), faults, limits))? {
-        Stage::Graph(graph) => Ok(graph),
-        Stage::Program(_) | Stage::Fused(..) => Err(Error::defect("graph", "no pass has made a graph")),
-    }
-}
-
-/// Flattens a program without segmented folds but those that [`segmented`] leaves.
-pub(crate) fn pass<'p>(program: Cow<'p, Program>, settings: &Settings<'_>) -> Result<Stage<'p>, Error> {
-    let (graph, stopped) = graph(&program, settings.faults, settings.limits);
-    stopped.map_or(Ok(Stage::Graph(graph)), Err)
+/// Flattens a verified program without segmented folds but those that [`segmented`] leaves.
+pub(crate) fn flatten(program: &Program, settings: &Settings<'_>) -> Result<Graph, Error> {
+    let (graph, stopped) = graph(program, settings.faults, settings.limits);
+    stopped.map_or(Ok(graph), Err)
 }
 
 /// The graph, or why it is not finished: then it is another one.
@@ -221,10 +172,4 @@ impl Flattener<'_> {
     fn array_values(&self, arrays: &[ArrayId]) -> Vec<Value> {
         arrays.iter().flat_map(|a| self.arrays[a].values()).collect()
     }
-}
-
-/// The types of an array's extents and columns.
-pub(crate) fn flat_types(ty: &ArrayType) -> Vec<Type> {
-    let sizes = std::iter::repeat_n(Type::Size, ty.rank);
-    sizes.chain(ty.elt.leaves().into_iter().map(|scalar| Type::Tensor { scalar, rank: ty.rank })).collect()
 }

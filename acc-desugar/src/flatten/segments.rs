@@ -3,9 +3,10 @@
 
 use super::known::reductions;
 use super::reduce::innermost;
-use super::{Faults, Flat, Flattener};
-use crate::Segmented;
+use super::{Flat, Flattener};
 use crate::graph::{FaultKind, SizeOp, Value};
+use crate::settings::Faults;
+use crate::settings::Segmented;
 use acc_core::ir::{ArrayId, Fun, SEGMENTS_WRONG};
 
 /// What a segmented fold is in a graph that does this about faults: it stays with a known operator, but not in graphs

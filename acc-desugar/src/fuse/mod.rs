@@ -60,10 +60,9 @@ pub fn matrix_product(defs: &Definitions<'_>, s: &Stmt) -> Option<Contraction> {
 }
 
 use crate::analysis::contraction::{Contraction, Definitions, contraction};
-use crate::pass::{Settings, Stage};
+use crate::settings::Settings;
+use acc_core::Error;
 use acc_core::ir::{ArrayId, Program, Stmt};
-use acc_core::{Error, RunLimits};
-use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 
@@ -211,17 +210,7 @@ impl Fusion {
     }
 }
 
-/// Decides for a verified program.
-pub fn fuse(program: &Program) -> Fusion {
-    crate::passes::simplify::unlimited(fuse_within(program, &RunLimits::none()))
-}
-
-/// The same, until a deadline passes or the run is cancelled.
-pub fn fuse_within(program: &Program, limits: &RunLimits) -> Result<Fusion, Error> {
-    decide::decide(program, limits)
-}
-
-pub(crate) fn pass<'p>(program: Cow<'p, Program>, settings: &Settings<'_>) -> Result<Stage<'p>, Error> {
-    let fusion = if settings.fuse { fuse_within(&program, settings.limits)? } else { Fusion::none(&program) };
-    Ok(Stage::Fused(program, fusion))
+/// Decides for a verified program, unless the settings say that every statement is a kernel of its own.
+pub(crate) fn fuse(program: &Program, settings: &Settings<'_>) -> Result<Fusion, Error> {
+    if settings.fuse { decide::decide(program, settings.limits) } else { Ok(Fusion::none(program)) }
 }

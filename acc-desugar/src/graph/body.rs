@@ -3,7 +3,7 @@
 use super::Op;
 use acc_core::data::ScalarType;
 use acc_core::grow_stack;
-use acc_core::ir::Loc;
+use acc_core::ir::{ArrayType, Loc};
 use smallvec::SmallVec;
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -155,4 +155,10 @@ impl Graph {
     pub fn is_empty(&self) -> bool {
         self.body.nodes.is_empty()
     }
+}
+
+/// The types of an array's extents and columns.
+pub(crate) fn flat_types(ty: &ArrayType) -> Vec<Type> {
+    let sizes = std::iter::repeat_n(Type::Size, ty.rank);
+    sizes.chain(ty.elt.leaves().into_iter().map(|scalar| Type::Tensor { scalar, rank: ty.rank })).collect()
 }

@@ -9,6 +9,7 @@ mod size_op;
 mod verify;
 mod walk;
 
+pub(crate) use body::flat_types;
 pub use body::{Body, Graph, MAX_RANK, Node, Source, Type, Value, Values};
 pub use known::Known;
 pub use op::{FaultKind, Flags, Numbers, Op, PadMode, ScatterMode};

@@ -315,7 +315,7 @@ impl Verifier<'_> {
                 results == types_of(values) && tokens.iter().all(|t| g.ty(*t) == Type::Token)
             }
             Op::Trace { types, shown, values, .. } => {
-                let wanted: Vec<Type> = types.iter().flat_map(crate::flatten::flat_types).collect();
+                let wanted: Vec<Type> = types.iter().flat_map(super::body::flat_types).collect();
                 results == types_of(values) && types_of(shown) == wanted
             }
             Op::Confine { mask, tokens, space } => {

@@ -6,7 +6,7 @@
 //! are stored have the order of what they are computed of, so that neighbours are next to each other in both.
 
 use crate::analysis::extents::Extents;
-use crate::pass::Settings;
+use crate::settings::Settings;
 use acc_core::Error;
 use acc_core::data::ScalarType;
 use acc_core::ir::{ArrayId, ArrayOp, ArrayType, Axis, Block, Fun, Loc, Node, Program, Region, ScalarOp, Stmt, Val};
@@ -217,8 +217,8 @@ fn transposition(xs: ArrayId, order: &[usize], loc: &Loc) -> ArrayOp {
 #[cfg(test)]
 mod tests {
     use super::{axis_order, pass};
-    use crate::pass::Settings;
-    use crate::passes::simplify::Rules;
+    use crate::settings::Rules;
+    use crate::settings::Settings;
     use acc_core::RunLimits;
     use acc_core::ir::{ArrayOp, Program};
     use acc_core::text::parse;

@@ -4,7 +4,7 @@ use crate::output::{read_program, say};
 use acc_core::ir::Program;
 use acc_core::{Backend, Error, RunLimits};
 use acc_desugar::pass::{self, Pass, Stage};
-use acc_desugar::{Faults, Rules, Settings, pipeline};
+use acc_desugar::{Faults, Rules, pipeline};
 use backend_native::Native;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -87,7 +87,7 @@ fn after(
     let (rules, limits) = (Rules::all(), RunLimits::none());
     let settings = match executor {
         Executor::Native => backend_native::pass_settings(&rules, &limits),
-        Executor::Graph => Settings::for_graph(&rules, Faults::Detect, &limits),
+        Executor::Graph => pipeline::graph_settings(&rules, Faults::Detect, &limits),
     };
     match pass::until(executor.passes(), name, program, &settings) {
         Some(Ok(Stage::Program(p))) => Ok(show(&p)),

@@ -133,7 +133,7 @@ impl Libtorch {
         faults: Faults,
         limits: &RunLimits,
     ) -> Result<Executable, Error> {
-        let plan = crate::planned(passes, program, &Settings::for_graph(rules, faults, limits))?;
+        let plan = crate::planned(passes, program, &pipeline::graph_settings(rules, faults, limits))?;
         let params: Vec<ArrayType> = program.param_types().cloned().collect();
         Executable::new(plan, self.options.device, faults, self.options.block_bytes, &params)
     }

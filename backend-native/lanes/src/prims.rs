@@ -8,7 +8,7 @@ use crate::all_types;
 use crate::multiversion;
 use crate::{bitwise, comparisons, extremes, of_a_float, of_bits, of_floats, of_integers, sums, unary};
 use acc_core::data::{ColumnSlice, Prim, ScalarType, nearest_f16};
-use acc_core::interp::InverseHyperbolic;
+use acc_core::eval::InverseHyperbolic;
 use acc_core::ir::PrimOp;
 use half::f16;
 use half::slice::HalfFloatSliceExt;

@@ -1,7 +1,8 @@
 //! The steps of a program in the order in which they run: kernels, and what no kernel does.
 
 use super::{Explanation, KernelReport};
-use crate::lower::{How, Step, Work};
+use crate::lower::How;
+use crate::prepare::{Step, Work};
 use acc_core::ir::{ArrayId, ForeignFun, Loc, Names};
 use std::fmt::{self, Formatter};
 

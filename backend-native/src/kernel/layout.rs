@@ -57,7 +57,7 @@ impl Kernel {
 
 #[cfg(test)]
 mod tests {
-    use crate::prepare::Executable;
+    use crate::lower::of_text;
 
     /// Whether sums over `k` of what is read of a matrix at an index lie across memory.
     fn across(index: &str) -> bool {
@@ -68,7 +68,7 @@ mod tests {
                yield r
              }}"
         );
-        let plan = Executable::of_text("test", &text).plan;
+        let plan = of_text("test", &text);
         plan.launches().next().unwrap().kernel.lies_across()
     }
 

@@ -37,6 +37,7 @@
 
 mod build;
 mod carried;
+pub(crate) mod grouping;
 mod layout;
 mod levels;
 #[allow(clippy::excessive_precision, reason = "coefficients stand as they were published")]
@@ -44,6 +45,7 @@ mod math;
 mod print;
 mod record;
 mod schedule;
+mod trivial;
 mod verify;
 mod walk;
 
@@ -52,6 +54,7 @@ pub(crate) use levels::{Level, levels};
 pub(crate) use math::{expand, without_scales};
 pub(crate) use record::Record;
 pub(crate) use schedule::{Loop, row_major};
+pub(crate) use trivial::TRIVIAL_NODES;
 pub(crate) use verify::verify;
 pub(crate) use walk::divisor;
 
@@ -61,6 +64,9 @@ use acc_desugar::analysis::restart::Restart;
 use smallvec::SmallVec;
 use std::ops::Range;
 use std::sync::Arc;
+
+/// Scalars as bits.
+pub(crate) type Bits = SmallVec<[u64; 4]>;
 
 /// A loop nest that computes arrays over one index space.
 #[derive(Clone, Debug)]
@@ -218,6 +224,22 @@ pub(crate) enum Update {
     Prim(PrimOp),
     /// A primitive operation of both, old value first.
     PrimOldFirst(PrimOp),
+}
+
+impl Update {
+    /// Whether executors have a loop for it on elements of this type.
+    pub(crate) fn has_loop(self, ty: ScalarType) -> bool {
+        use PrimOp as P;
+        match self {
+            Update::New | Update::Old => true,
+            Update::PrimOldFirst(p) | Update::Prim(p) => {
+                let own_order = matches!(self, Update::Prim(_)) && matches!(p, P::SubP | P::DivP);
+                let arithmetic = own_order || matches!(p, P::AddP | P::MulP | P::MinP | P::MaxP);
+                let bits = matches!(p, P::AndP | P::OrP | P::XorP);
+                (ty.is_num() && arithmetic) || (ty.is_int() && bits)
+            }
+        }
+    }
 }
 
 /// The constants of a body.

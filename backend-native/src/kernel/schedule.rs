@@ -216,7 +216,7 @@ fn depends_on(region: &Region, axis: usize) -> Vec<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::prepare::Executable;
+    use crate::lower::of_text;
 
     /// The kernel of a product over other operators than (+, *).
     fn product() -> Kernel {
@@ -230,7 +230,7 @@ mod tests {
     }
 
     fn kernel(text: &str) -> Kernel {
-        let plan = Executable::of_text("test", text).plan;
+        let plan = of_text("test", text);
         plan.launches().next().unwrap().kernel.clone()
     }
 

@@ -2,10 +2,8 @@
 
 use super::c::Loaded;
 use super::{Compiled, Form, Word};
+use crate::bind::{Input, Names, Near};
 use crate::buffer::{AnyBuffer, OutSlice};
-use crate::run::launch::Names;
-use crate::run::marks::Near;
-use crate::tile::machine::Input;
 use acc_core::RunLimits;
 use acc_core::data::ColumnSlice;
 use acc_core::ir::ArrayId;

@@ -1,10 +1,8 @@
 //! Kernels from groups of statements.
 
 use super::element::Elements;
-use super::{Launch, Lowering, Part, Turned, Work, code, elements};
+use super::{Launch, Lowering, Part, Work};
 use crate::kernel::{self, AxisKind, Body, Builder, Epilogue, Finish, Initial, Kernel, Op, Output, Update};
-use crate::llvm::Codes;
-use crate::tile::scatter::supported;
 use acc_core::Error;
 use acc_core::data::{Lit, ScalarType};
 use acc_core::ir::{ArrayId, ArrayOp, Loc, PrimOp, Stmt, Val, arrays_needed};
@@ -23,7 +21,7 @@ impl Lowering<'_> {
         check(&kernel)?;
         // Where axes are turned there are two ways: at once, or element by element after the scan.
         let is_turned = kernel.epilogue.as_ref().is_some_and(|e| e.order.is_some());
-        let turned = is_turned.then(|| Box::new(Turned { kernel: kernel.clone(), codes: Codes::default() }));
+        let turned = is_turned.then(|| Box::new(kernel.clone()));
         let mut turning = None;
         if is_turned && let Some(e) = kernel.epilogue.take() {
             kernel.outputs.iter_mut().for_each(|o| o.stored = true);
@@ -34,18 +32,8 @@ impl Lowering<'_> {
         let combine_partial = combines().any(Body::is_partial);
         let combine_cost: usize = combines().map(|c| kernel::region_cost(&c.region)).sum();
         let cost = kernel::region_cost(&kernel.element.region) + combine_cost + 1;
-        let combine = kernel.outputs.iter().map(|o| o.finish.combine().map(code)).collect();
-        let initial = kernel.outputs.iter().find_map(|o| match &o.finish {
-            Finish::Scatter { initial: Initial::Computed(b), .. } => Some(code(b)),
-            Finish::Scatter { .. } | Finish::Compact | Finish::Segments { .. } => None,
-            Finish::Store | Finish::Fold { .. } | Finish::Scan { .. } => None,
-        });
-        self.limits.check()?;
-        let element = elements(&kernel);
-        self.limits.check()?;
         let scans = matches!(kernel.axes.last(), Some(AxisKind::Scan(_)));
         let at_once = scans || kernel.outputs.iter().any(|o| matches!(o.finish, Finish::Compact));
-        let epilogue = kernel.epilogue.as_ref().filter(|_| at_once).map(|e| code(&e.body));
         let after = kernel.epilogue.as_ref().filter(|_| !at_once).map(|e| self.after(e.kernel(&kernel.outputs)));
         let after = after.transpose()?.or(turning).map(Box::new);
         let part = |s: &&Stmt| {
@@ -58,7 +46,6 @@ impl Lowering<'_> {
         // The fold, if it is the only one of the kernel, that an epilogue may follow.
         let fold = stmts.first().filter(|_| kernel.outputs.len() == 1);
         let product = fold.zip(self.products.as_ref()).and_then(|(s, d)| matrix_product(d, s));
-        let codes = Codes::default();
         // All are over the same extents: of what is folded, scanned or scattered, if anything is.
         let of = |(s, o): &(&&Stmt, &Output)| (self.over(s).0, o.finish.is_combined());
         let mut spaces: Vec<(ArrayId, bool)> = stmts.iter().zip(&kernel.outputs).map(|x| of(&x)).collect();
@@ -67,21 +54,18 @@ impl Lowering<'_> {
         let launch = Launch {
             over,
             product,
-            codes,
-            element,
-            combine,
-            initial,
-            epilogue,
+            at_once,
             after,
             turned,
             cost,
-            little: Launch::is_little(&kernel),
+            little: is_little(&kernel),
             across: kernel.lies_across(),
             combine_partial,
             checks,
             marks: Vec::new(),
             places: None,
             kernel,
+            code: (),
         };
         Ok(Work::Kernel { launch: Box::new(launch), parts })
     }
@@ -96,22 +80,19 @@ impl Lowering<'_> {
     pub(super) fn alone(&self, over: ArrayId, kernel: Kernel) -> Launch {
         Launch {
             over,
-            element: elements(&kernel),
-            combine: kernel.outputs.iter().map(|_| None).collect(),
-            initial: None,
-            epilogue: None,
+            at_once: false,
             after: None,
             turned: None,
             cost: kernel::region_cost(&kernel.element.region) + 1,
-            little: Launch::is_little(&kernel),
+            little: is_little(&kernel),
             across: kernel.lies_across(),
             combine_partial: false,
             checks: self.settings.checks,
             product: None,
-            codes: Codes::default(),
             marks: Vec::new(),
             places: None,
             kernel,
+            code: (),
         }
     }
 
@@ -297,6 +278,12 @@ impl Lowering<'_> {
     }
 }
 
+/// Whether a kernel is of one point, and so little that no launch is worth it.
+fn is_little(kernel: &Kernel) -> bool {
+    let stores = |o: &Output| matches!(o.finish, Finish::Store);
+    kernel.axes.is_empty() && kernel.outputs.iter().all(stores) && kernel.element.is_trivial()
+}
+
 fn defect(message: String) -> Error {
     Error::defect(crate::NAME, message)
 }
@@ -333,6 +320,6 @@ fn known_update(body: &Body, n: usize) -> Option<Vec<Update>> {
     if body.is_partial() {
         return None;
     }
-    let simple = |k| simple_result(body, n, k).filter(|u| supported(*u, body.ty(body.region.results[k])));
+    let simple = |k| simple_result(body, n, k).filter(|u| u.has_loop(body.ty(body.region.results[k])));
     (0..n).map(simple).collect()
 }

@@ -41,7 +41,7 @@ impl Lowering<'_> {
             let ty = self.program.ty(*a);
             ty.rank == 1 && ty.elt.leaves()[..] == [ScalarType::Bool]
         };
-        let mut read: Vec<ArrayId> = launch.element.tape.arrays.iter().copied().filter(is_marks).collect();
+        let mut read: Vec<ArrayId> = kernel.element.arrays().into_iter().filter(is_marks).collect();
         let bodies = kernel.epilogue.iter().map(|e| &e.body);
         let others = bodies.chain(kernel.outputs.iter().filter_map(|o| o.finish.combine()));
         let mut elsewhere: HashSet<ArrayId> = HashSet::new();

@@ -3,7 +3,6 @@
 //! 1. [`fuse`](acc_desugar::fuse) has decided which statements become one kernel, and which are computed where they are
 //!    read.
 //! 2. [`group`] puts a kernel together, [`element`] builds its bodies, fused producers inlined.
-//! 3. [`compile`](crate::tile::compile) readies the bodies for the tile executor.
 //!
 //! Nothing here depends on extents or data: a plan serves all of them.
 
@@ -14,12 +13,7 @@ pub(crate) mod sweep;
 mod uses;
 mod verify;
 
-use crate::kernel::{self, Body, Finish, Kernel, Loads, Output};
-use crate::llvm::Codes;
-use crate::run::{Bits, point};
-use crate::tile::compile::compile;
-use crate::tile::machine::Code;
-use crate::tile::tape::Inst;
+use crate::kernel::{self, Bits, Body, Finish, Kernel, Loads, Output};
 use acc_core::data::ScalarType;
 use acc_core::ir::{
     ArrayId, ArrayOp, ArrayType, Block, Class, ForeignFun, Fun, Loc, Program, Stmt, arrays_needed, strict_statements,
@@ -33,10 +27,11 @@ use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use sweep::Sweep;
 
-/// A program ready to run.
-pub(crate) struct Plan {
+/// A program as steps. What kernels have besides their text is `K`, and what closed functions are is `F`: nothing and bodies
+/// after lowering, code once they are [prepared](crate::prepare).
+pub(crate) struct Plan<K = (), F = Body> {
     /// Every statement, those of inner blocks included.
-    pub steps: Vec<Step>,
+    pub steps: Vec<Step<K, F>>,
     /// The step that defines an array; none for parameters.
     pub def: Vec<Option<usize>>,
     pub types: Vec<ArrayType>,
@@ -45,20 +40,18 @@ pub(crate) struct Plan {
     pub notes: Vec<Note>,
 }
 
-impl Plan {
+impl<K, F> Plan<K, F> {
     /// The kernels, in order.
-    pub(crate) fn launches(&self) -> impl Iterator<Item = &Launch> {
+    pub(crate) fn launches(&self) -> impl Iterator<Item = &Launch<K>> {
         self.steps.iter().filter_map(|s| match &s.work {
             Work::Kernel { launch, .. } => Some(&**launch),
             Work::Array { .. } | Work::If { .. } | Work::While { .. } | Work::Foreign { .. } => None,
         })
     }
-}
 
-#[cfg(test)]
-impl Plan {
     /// The launches, to be changed.
-    pub(crate) fn launches_mut(&mut self) -> impl Iterator<Item = &mut Launch> {
+    #[cfg(test)]
+    pub(crate) fn launches_mut(&mut self) -> impl Iterator<Item = &mut Launch<K>> {
         self.steps.iter_mut().filter_map(|s| match &mut s.work {
             Work::Kernel { launch, .. } => Some(&mut **launch),
             Work::Array { .. } | Work::If { .. } | Work::While { .. } | Work::Foreign { .. } => None,
@@ -82,16 +75,16 @@ pub(crate) struct BlockPlan {
 }
 
 /// One statement.
-pub(crate) struct Step {
+pub(crate) struct Step<K = (), F = Body> {
     pub results: Vec<ArrayId>,
     pub loc: Loc,
     pub op: &'static str,
     /// Arrays that its evaluation needs for sure.
     pub needs: Vec<ArrayId>,
-    pub work: Work,
+    pub work: Work<K, F>,
 }
 
-impl Step {
+impl<K, F> Step<K, F> {
     /// The blocks of a step, with what they are called.
     pub(crate) fn blocks(&self) -> Vec<(&'static str, &BlockPlan)> {
         match &self.work {
@@ -107,20 +100,20 @@ impl Step {
 }
 
 /// What a step does.
-pub(crate) enum Work {
+pub(crate) enum Work<K = (), F = Body> {
     /// An array operation: its closed functions, in order, then how its elements come about.
     Array {
         op: ArrayOp,
-        closed: Vec<Closed>,
+        closed: Vec<Closed<F>>,
         how: How,
     },
     /// A kernel, and the statements whose results it computes: those of its outputs, then those of its epilogue.
     Kernel {
-        launch: Box<Launch>,
-        parts: Vec<Part>,
+        launch: Box<Launch<K>>,
+        parts: Vec<Part<F>>,
     },
     If {
-        cond: Closed,
+        cond: Closed<F>,
         then: BlockPlan,
         else_: BlockPlan,
     },
@@ -149,33 +142,28 @@ pub(crate) enum How {
 }
 
 /// A statement of a kernel.
-pub(crate) struct Part {
+pub(crate) struct Part<F = Body> {
     pub result: ArrayId,
     pub name: &'static str,
     pub loc: Loc,
     pub op: ArrayOp,
     /// Its closed functions, in order.
-    pub closed: Vec<Closed>,
+    pub closed: Vec<Closed<F>>,
     /// The arrays that it needs once the parts before it have their extents.
     pub needs: Vec<ArrayId>,
 }
 
-/// A kernel ready to launch.
-pub(crate) struct Launch {
+/// A kernel and what is known of it whatever the extents. Whoever runs it adds its code, `K`.
+pub(crate) struct Launch<K = ()> {
     pub kernel: Kernel,
     /// The array whose extents are those of the index space.
     pub over: ArrayId,
-    pub element: Code,
-    /// The combination of each output that has one.
-    pub combine: Vec<Option<Code>>,
-    /// What a scatter begins with, if that is computed.
-    pub initial: Option<Code>,
-    /// The epilogue, if it is computed as elements are scanned or kept.
-    pub epilogue: Option<Code>,
+    /// Whether the epilogue is computed as elements are scanned or kept.
+    pub at_once: bool,
     /// The epilogue as a launch over what is complete, if it is not.
-    pub after: Option<Box<Launch>>,
+    pub after: Option<Box<Launch<K>>>,
     /// The same kernel with an epilogue whose axes are in another order, which machine code computes at once.
-    pub turned: Option<Box<Turned>>,
+    pub turned: Option<Box<Kernel>>,
     /// Cost of a point, in units of one vectorised addition.
     pub cost: usize,
     /// Whether it is of one point, and so little that no launch is worth it.
@@ -188,21 +176,14 @@ pub(crate) struct Launch {
     pub checks: bool,
     /// The matrix product that the kernel's fold is.
     pub product: Option<Contraction>,
-    /// The kernel's machine code.
-    pub codes: Codes,
     /// The arrays of truth values of which each point of a scan reads its own element alone.
     pub marks: Vec<ArrayId>,
     /// Of a scatter that sets marks, which scans alone read so: what keeps their places.
-    pub places: Option<Box<Launch>>,
+    pub places: Option<Box<Launch<K>>>,
+    pub code: K,
 }
 
-impl Launch {
-    /// Whether a kernel is of one point, and so little that no launch is worth it.
-    pub(crate) fn is_little(kernel: &Kernel) -> bool {
-        let stores = |o: &Output| matches!(o.finish, Finish::Store);
-        kernel.axes.is_empty() && kernel.outputs.iter().all(stores) && point::is_little(&kernel.element)
-    }
-
+impl<K> Launch<K> {
     /// Whether its bodies read an array; what a scatter begins with is not read by them.
     pub(crate) fn reads(&self, a: ArrayId) -> bool {
         self.arrays().any(|b| b == a)
@@ -210,9 +191,10 @@ impl Launch {
 
     /// The arrays that its bodies read, that of the epilogue too.
     pub(crate) fn arrays(&self) -> impl Iterator<Item = ArrayId> + '_ {
-        let own = [&self.element].into_iter().chain(self.combine.iter().flatten()).chain(&self.epilogue);
-        let after = self.after.iter().map(|after| &after.element);
-        own.chain(after).flat_map(|code| code.tape.arrays.iter().copied())
+        let combine = self.kernel.outputs.iter().filter_map(|o| o.finish.combine());
+        let epilogue = self.kernel.epilogue.iter().filter(|_| self.at_once).map(|e| &e.body);
+        let after = self.after.iter().map(|after| &after.kernel.element);
+        [&self.kernel.element].into_iter().chain(combine).chain(epilogue).chain(after).flat_map(Body::arrays)
     }
 
     /// The outputs of the kernel, then those of the epilogue.
@@ -223,7 +205,7 @@ impl Launch {
 
     /// The kernel with its epilogue.
     pub(crate) fn whole(&self) -> &Kernel {
-        self.turned.as_ref().map_or(&self.kernel, |turned| &turned.kernel)
+        self.turned.as_deref().unwrap_or(&self.kernel)
     }
 
     /// Whether the kernel is a compaction.
@@ -232,20 +214,10 @@ impl Launch {
     }
 }
 
-/// A kernel whose epilogue has axes in another order than its index space.
-pub(crate) struct Turned {
-    pub kernel: Kernel,
-    pub codes: Codes,
-}
-
 /// A closed function.
-pub(crate) enum Closed {
+pub(crate) enum Closed<F = Body> {
     Known(Bits),
-    /// As tiles run it, and, where it is little, to be evaluated as it is.
-    Code {
-        code: Box<Code>,
-        body: Option<Box<Body>>,
-    },
+    Code(F),
 }
 
 /// How programs are lowered: what [`Options`](crate::Options) says of it.
@@ -472,10 +444,7 @@ impl<'a> Lowering<'a> {
             body.region.results.iter().map(|v| body.consts.iter().find(|(c, _)| c == v).map(|(_, l)| l.bits)).collect();
         Ok(match known {
             Some(bits) if body.region.nodes.is_empty() => Closed::Known(bits),
-            _ => Closed::Code {
-                code: Box::new(Code::new(compile(&body), 1)),
-                body: point::is_little(&body).then(|| Box::new(body)),
-            },
+            _ => Closed::Code(body),
         })
     }
 
@@ -487,33 +456,10 @@ impl<'a> Lowering<'a> {
     }
 }
 
-/// Compiles the element body of a kernel for the tile executor.
-fn elements(kernel: &Kernel) -> Code {
-    // What is folded leaves nothing behind: larger tiles cost no more, and each costs a call of every operation.
-    const FOLDED: usize = 4096;
-    let folds = |o: &Output| matches!(o.finish, Finish::Fold { .. }) && o.finish.known().is_some();
-    sized(&kernel.element, if kernel.outputs.iter().all(folds) { FOLDED } else { LANES })
-}
-
-/// Compiles a body for the tile executor.
-fn code(body: &Body) -> Code {
-    sized(body, LANES)
-}
-
-/// Lanes of a tile at most.
-const LANES: usize = 1024;
-
-/// Compiles a body for tiles of so many lanes at most, small enough that all buffers stay in the second-level cache.
-fn sized(body: &Body, most: usize) -> Code {
-    const BYTES: usize = 192 << 10;
-    // Where lanes leave loops one by one, those that are left are to be many still, and soon take less memory.
-    const LEAVING: (usize, usize) = (4096, 512 << 10);
-    let tape = compile(body);
-    let bytes: usize = tape.slots.iter().map(|t| t.size()).sum::<usize>().max(1);
-    let leave = tape.code.iter().any(|i| matches!(i, Inst::While(l) if !l.together));
-    let (mut lanes, all) = if leave { LEAVING } else { (most, BYTES) };
-    while lanes > 128 && lanes * bytes > all {
-        lanes /= 2;
-    }
-    Code::new(tape, lanes)
+/// The kernels of a program, fused but not simplified, for tests.
+#[cfg(test)]
+pub(crate) fn of_text(name: &str, text: &str) -> Plan {
+    let program = acc_core::text::parse(name, text).unwrap();
+    let settings = crate::Options::default().settings();
+    lower(&program, &acc_desugar::fuse(&program), settings, &RunLimits::none()).unwrap()
 }

@@ -81,7 +81,7 @@ fn goes_by_rows(launch: &Launch) -> bool {
     let Some(inner) = kernel.axes.len().checked_sub(1) else { return false };
     let outer = kernel.axes.len() - kernel.folded();
     let finishes = kernel.outputs.iter().all(|o| matches!(o.finish, Finish::Store | Finish::Fold { .. }));
-    let simple = launch.product.is_none() && launch.turned.is_none() && launch.epilogue.is_none();
+    let simple = launch.product.is_none() && launch.turned.is_none() && !launch.at_once;
     let rows = outer >= 1 && kernel.folded() <= 1 && kernel.axes[..outer].iter().all(|a| *a == AxisKind::Parallel);
     let across = kernel.strides_along(inner) || (kernel.folded() > 0 && launch.across);
     finishes && simple && rows && !launch.combine_partial && !kernel.is_scheduled() && !across
@@ -106,12 +106,15 @@ fn reads_own_rows(kernel: &Kernel, arrays: &HashSet<ArrayId>) -> bool {
 fn looks_at(c: &Closed, arrays: &HashSet<ArrayId>) -> bool {
     match c {
         Closed::Known(_) => false,
-        Closed::Code { code, .. } => code.tape.arrays.iter().any(|a| arrays.contains(a)),
+        Closed::Code(body) => body.arrays().iter().any(|a| arrays.contains(a)),
     }
 }
 
 /// The kernels of a sweep.
-pub(crate) fn kernels<'p>(plan: &'p Plan, steps: &'p [usize]) -> impl Iterator<Item = (&'p Step, &'p Launch)> {
+pub(crate) fn kernels<'p, K, F>(
+    plan: &'p Plan<K, F>,
+    steps: &'p [usize],
+) -> impl Iterator<Item = (&'p Step<K, F>, &'p Launch<K>)> {
     steps.iter().filter_map(|&s| match &plan.steps[s].work {
         Work::Kernel { launch, .. } => Some((&plan.steps[s], &**launch)),
         Work::Array { .. } | Work::If { .. } | Work::While { .. } | Work::Foreign { .. } => None,

@@ -105,14 +105,14 @@ impl Step {
 fn closed_uses(f: &Closed, out: &mut HashSet<ArrayId>) {
     match f {
         Closed::Known(_) => {}
-        Closed::Code { code, .. } => out.extend(&code.tape.arrays),
+        Closed::Code(body) => out.extend(body.arrays()),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::{ArrayId, Plan};
-    use crate::prepare::Executable;
+    use crate::lower::of_text;
 
     /// Which rule a changed plan breaks.
     fn broken(change: impl FnOnce(&mut Plan)) -> String {
@@ -122,7 +122,7 @@ mod tests {
             u: [1]i64 = map(xs, f: |%x: i64| add(%x, t[]))
             yield u
           }";
-        let mut plan = Executable::of_text("plan.acc", text).plan;
+        let mut plan = of_text("plan.acc", text);
         assert_eq!(plan.verify(), Ok(()));
         change(&mut plan);
         plan.verify().unwrap_err()[..2].to_string()

@@ -1,10 +1,10 @@
 //! Epilogues that run once a launch's folds, scan or scatter are complete: element by element, over their results.
 
-use super::launch::{Binding, Columns, Job, JobOutput, Names};
-use super::marks::Marks;
+use super::launch::{Binding, Columns, Job, JobOutput};
 use super::store::store;
+use crate::bind::{Input, Marks, Names};
 use crate::kernel::Output;
-use crate::tile::machine::{Input, Stop};
+use crate::tile::machine::Stop;
 use acc_core::ir::ArrayId;
 
 /// Adds the results of the epilogue, if it runs now, over results of this shape.
@@ -16,7 +16,7 @@ pub(crate) fn epilogue(job: &Job<'_>, shape: &[usize], mut columns: Vec<Columns>
     };
     let combined = job.outputs.iter().zip(&columns).filter(|(o, _)| o.is_combined());
     let results = combined.map(|(o, columns)| (o.output, columns)).collect();
-    let turned = job.launch.turned.as_ref().and_then(|t| t.kernel.epilogue.as_ref()?.order.as_ref());
+    let turned = job.launch.turned.as_ref().and_then(|t| t.epilogue.as_ref()?.order.as_ref());
     let extents = match turned {
         Some(order) => order.iter().filter_map(|&axis| shape.get(axis).copied()).collect(),
         None => shape.into(),
@@ -24,7 +24,7 @@ pub(crate) fn epilogue(job: &Job<'_>, shape: &[usize], mut columns: Vec<Columns>
     let names = Completed { before: job.names, results, shape };
     let after = Job {
         launch,
-        element: Binding::new(&launch.element, &names, job.cx.limits),
+        element: Binding::new(&launch.code.element, &names, job.cx.limits),
         outputs: launch.kernel.outputs.iter().map(of_output).collect(),
         epilogue: None,
         extents,

@@ -1,13 +1,13 @@
 //! Launches kernels for a run: extents of the results, what the kernel begins with, and the way that fits its axes.
 
 use super::launch::{Binding, Columns, Job, JobEpilogue, JobOutput, finish};
-use super::marks::{self, Marks};
-use super::{
-    Bits, Run, Value, View, after, compact, located, point, rows, scalars_of, scatter, segments, shape, store,
-};
+use super::marks;
+use super::{Run, Value, View, after, compact, located, point, rows, scalars_of, scatter, segments, shape, store};
+use crate::bind::Marks;
 use crate::buffer::AnyBuffer;
+use crate::kernel::Bits;
 use crate::kernel::{AxisKind, Finish, Initial};
-use crate::lower::{Launch, Part, Step};
+use crate::prepare::{Launch, Part, Step};
 use crate::tile::lanes;
 use crate::tile::machine::Stop;
 use acc_core::data::{Column, ColumnSlice, ScalarType};
@@ -214,19 +214,21 @@ impl Run<'_> {
     pub(super) fn bound<'a>(&'a self, launch: &'a Launch, inits: &[Option<Bits>], view: &'a View<'a>) -> Job<'a> {
         let shape = |a: ArrayId| self.values[a.index()].as_ref().map(|v| v.shape.clone()).unwrap_or_default();
         let types = |a: ArrayId| self.plan.types[a.index()].elt.leaves().as_slice().into();
-        let outputs = launch.kernel.outputs.iter().zip(&launch.combine).zip(inits).map(|((output, combine), init)| {
-            let combine = combine.as_ref().map(|c| Binding::new(c, view, self.cx.limits));
-            let leaves = launch.kernel.values(output).iter().skip(output.finish.lead());
-            let types = leaves.map(|&v| launch.kernel.element.ty(v)).collect();
-            JobOutput { output, combine, init: init.clone(), types }
-        });
-        let epilogue = launch.epilogue.as_ref().zip(launch.kernel.epilogue.as_ref()).map(|(code, e)| JobEpilogue {
-            body: Binding::new(code, view, self.cx.limits),
-            outputs: e.outputs.iter().map(|o| (o.values.clone(), types(o.result))).collect(),
-        });
+        let outputs =
+            launch.kernel.outputs.iter().zip(&launch.code.combine).zip(inits).map(|((output, combine), init)| {
+                let combine = combine.as_ref().map(|c| Binding::new(c, view, self.cx.limits));
+                let leaves = launch.kernel.values(output).iter().skip(output.finish.lead());
+                let types = leaves.map(|&v| launch.kernel.element.ty(v)).collect();
+                JobOutput { output, combine, init: init.clone(), types }
+            });
+        let epilogue =
+            launch.code.epilogue.as_ref().zip(launch.kernel.epilogue.as_ref()).map(|(code, e)| JobEpilogue {
+                body: Binding::new(code, view, self.cx.limits),
+                outputs: e.outputs.iter().map(|o| (o.values.clone(), types(o.result))).collect(),
+            });
         Job {
             launch,
-            element: Binding::new(&launch.element, view, self.cx.limits),
+            element: Binding::new(&launch.code.element, view, self.cx.limits),
             outputs: outputs.collect(),
             epilogue,
             extents: shape(launch.over),
@@ -282,7 +284,7 @@ impl Run<'_> {
         shape: &[usize],
         view: &View<'_>,
     ) -> Result<Vec<AnyBuffer>, Stop> {
-        let computed = match (&o.output.finish, &job.launch.initial) {
+        let computed = match (&o.output.finish, &job.launch.code.initial) {
             (Finish::Scatter { initial: Initial::Array(a), .. }, _) => {
                 let columns = self.values[a.index()].as_ref().and_then(|v| v.columns.as_ref());
                 let columns: Vec<ColumnSlice<'_>> = columns.into_iter().flatten().map(Column::slice).collect();

@@ -1,22 +1,21 @@
 //! What all launches share: binding, tiles with their events, tasks on threads.
 
-use super::Bits;
 use super::lists::collected;
-use super::marks::Marks;
 use super::threads::shares::Shares;
 use super::threads::team::Team;
 use crate::Compile;
+use crate::bind::Names;
 use crate::buffer::{AnyBuffer, OutSlice, Pool};
-use crate::kernel::{Body, Kernel, Output};
+use crate::kernel::{Bits, Body, Kernel, Output};
 use crate::llvm::code::{Call, Ended};
 use crate::llvm::{Codes, Form};
-use crate::lower::Launch;
+use crate::prepare::Launch;
 use crate::tile::lanes;
-use crate::tile::machine::{Bound, Code, Event, Input, Machine, Outcome, Space, Stop};
+use crate::tile::machine::{Bound, Code, Event, Machine, Outcome, Space, Stop};
 use crate::tile::reduce::identity;
 use crate::tile::tape::Slot;
 use acc_core::data::{Column, ColumnSlice, ScalarType};
-use acc_core::ir::{ArrayId, PrimOp};
+use acc_core::ir::PrimOp;
 use acc_core::{Error, Meter, RunLimits};
 use acc_desugar::analysis::restart::Restart;
 use smallvec::SmallVec;
@@ -173,16 +172,6 @@ impl Drop for Turn<'_> {
     }
 }
 
-/// Looks up what a launch reads.
-pub(crate) trait Names: Sync {
-    /// An array, if it is evaluated.
-    fn input(&self, a: ArrayId) -> Option<Input<'_>>;
-    /// The marks that are all there is of an array, and how many elements it has.
-    fn marks(&self, a: ArrayId) -> Option<(&Marks, usize)>;
-    /// A scalar of a statement's closed function.
-    fn scalar(&self, a: ArrayId, position: u32) -> u64;
-}
-
 /// A body with its names bound.
 pub(crate) struct Binding<'a> {
     pub code: &'a Code,
@@ -316,7 +305,7 @@ impl Job<'_> {
 
     /// The kernel's machine code in a form, bound to what it reads; none if tiles are to run it.
     pub(crate) fn call(&self, form: Form) -> Option<Call<'_>> {
-        self.call_of(&self.launch.kernel, &self.launch.codes, form)
+        self.call_of(&self.launch.kernel, &self.launch.code.machine, form)
     }
 
     /// The same of a kernel over the space of this one.
@@ -347,10 +336,10 @@ impl Job<'_> {
 
     /// Lanes of a tile: as many as all bodies that are run have.
     pub(crate) fn lanes(&self) -> usize {
-        let run = self.launch.combine.iter().zip(&self.outputs).filter(|(_, o)| o.known().is_none());
+        let run = self.launch.code.combine.iter().zip(&self.outputs).filter(|(_, o)| o.known().is_none());
         let combines = run.flat_map(|(c, _)| c).map(|c| c.lanes);
-        let least = combines.fold(self.launch.element.lanes, usize::min);
-        self.launch.epilogue.as_ref().map_or(least, |e| least.min(e.lanes))
+        let least = combines.fold(self.launch.code.element.lanes, usize::min);
+        self.launch.code.epilogue.as_ref().map_or(least, |e| least.min(e.lanes))
     }
 }
 

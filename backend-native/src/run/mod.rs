@@ -20,14 +20,16 @@ mod sweep;
 mod testing;
 pub(crate) mod threads;
 
-use crate::lower::{BlockPlan, Closed, How, Plan, Step, Work};
+use crate::bind::{Input, Marks, Names};
+use crate::kernel::Bits;
+use crate::lower::{BlockPlan, How};
+use crate::prepare::{Closed, FunCode, Plan, Step, Work};
 use crate::tile::lanes::first_bits;
-use crate::tile::machine::{Code, Input, Stop};
+use crate::tile::machine::{Code, Stop};
 use acc_core::data::{ArrayData, Column, ColumnSlice, Prim};
 use acc_core::ir::{ArrayId, ArrayOp, ArrayType, ForeignFun, Loc};
 use acc_core::{Error, Fault, foreign, trace};
-use launch::{Binding, Context, NO_SPACE, Names};
-use marks::Marks;
+use launch::{Binding, Context, NO_SPACE};
 use smallvec::SmallVec;
 
 /// An array of a run.
@@ -41,9 +43,6 @@ pub(crate) struct Value {
     /// The values of the statement's closed function that its elements depend on (the position of a slice).
     pub scalars: Bits,
 }
-
-/// Scalars as bits.
-pub(crate) type Bits = SmallVec<[u64; 4]>;
 
 /// One run of a plan.
 pub(crate) struct Run<'a> {
@@ -133,7 +132,7 @@ impl<'p> Run<'p> {
         if let Some(v) = &mut self.values[a.index()] {
             if let Some(marks) = v.marks.take() {
                 let all = v.shape.first().copied().unwrap_or(0);
-                v.columns = Some(smallvec::smallvec![marks.column(all, self.cx)?]);
+                v.columns = Some(smallvec::smallvec![marks::column(&marks, all, self.cx)?]);
             }
             return Ok(v.clone());
         }
@@ -303,10 +302,12 @@ impl<'p> Run<'p> {
     fn closed(&mut self, c: &Closed, s: &Step) -> Result<Bits, Error> {
         let code = match c {
             Closed::Known(bits) => return Ok(bits.clone()),
-            Closed::Code { code, body } => match body.as_ref().and_then(|body| point::evaluate(body, &self.values)) {
-                Some(bits) => return Ok(bits),
-                None => code,
-            },
+            Closed::Code(FunCode { code, body }) => {
+                match body.as_ref().and_then(|body| point::evaluate(body, &self.values)) {
+                    Some(bits) => return Ok(bits),
+                    None => code,
+                }
+            }
         };
         loop {
             match evaluate(code, &View { values: &self.values }, self.cx) {

@@ -1,36 +1,17 @@
 //! Bodies of one point that are a few operations on integers: evaluated one by one, since to set up a machine of tiles or a call
 //! of machine code takes longer. Extents are such bodies, conditions, and the counters of loops.
 
-use super::{Bits, Value};
-use crate::kernel::{Body, Ix, Load, Node, Op};
+use super::Value;
+use crate::kernel::Bits;
+use crate::kernel::{Body, Ix, Load, Op, TRIVIAL_NODES};
 use acc_core::data::Lit;
-use acc_core::interp::prim::{eval_cast, eval_prim};
+use acc_core::eval::{eval_cast, eval_prim};
 use acc_core::ir::Val;
 use smallvec::SmallVec;
 
-/// Nodes of a body that is little.
-const MOST: usize = 16;
-
-/// Whether a body, of no axes, is evaluated here.
-pub(crate) fn is_little(body: &Body) -> bool {
-    let whole = |v: Val| !body.ty(v).is_float();
-    let node = |n: &Node| match &n.op {
-        // Of floats there are comparisons alone.
-        Op::Prim(..) => n.results.iter().all(|&v| whole(v)),
-        Op::Cast(x) => whole(*x) && n.results.iter().all(|&v| whole(v)),
-        Op::Select { .. } | Op::Extent { .. } => true,
-        Op::Load(l) => {
-            l.edge.is_none() && l.index.iter().all(|ix| !matches!(ix, Ix::Affine { scale: i64::MIN..=-1 | 1.., .. }))
-        }
-        Op::Bitcast(_) | Op::Fma(..) | Op::Scale(..) | Op::Table { .. } | Op::If { .. } | Op::While { .. } => false,
-        Op::Call { .. } | Op::Scalar { .. } | Op::Inside { .. } | Op::Check { .. } => false,
-    };
-    body.region.params.is_empty() && body.region.nodes.len() <= MOST && body.region.nodes.iter().all(node)
-}
-
-/// The results of a [little](is_little) body; none if something in it faults or is not evaluated, which tiles tell of.
+/// The results of a [trivial](Body::is_trivial) body; none if something in it faults or is not evaluated, which tiles tell of.
 pub(crate) fn evaluate(body: &Body, arrays: &[Option<Value>]) -> Option<Bits> {
-    let mut values: SmallVec<[u64; 2 * MOST]> = smallvec::smallvec![0; body.types.len()];
+    let mut values: SmallVec<[u64; 2 * TRIVIAL_NODES]> = smallvec::smallvec![0; body.types.len()];
     for (v, l) in &body.consts {
         values[v.index()] = l.bits;
     }

@@ -140,7 +140,7 @@ impl Folds<'_> {
             }
         }
         let m = machine.get_or_insert_with(|| job.machine(space));
-        let cut = Cut::new(&job.extents, job.launch.element.lanes);
+        let cut = Cut::new(&job.extents, job.launch.code.element.lanes);
         let mut done = 0;
         while done < len {
             let n = cut.len(start + done, len - done);

@@ -1,6 +1,7 @@
 //! Extents of results, and the faults that belong to them.
 
-use super::{Bits, Value, int};
+use super::{Value, int};
+use crate::kernel::Bits;
 use acc_core::Fault;
 use acc_core::ir::{ArrayId, ArrayOp, Axis, Boundary, Extents, Fun, Sizes, StencilInput, result_extents};
 

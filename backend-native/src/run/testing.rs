@@ -3,8 +3,8 @@
 use super::launch::Context;
 use super::threads::team::Team;
 use crate::buffer::Pool;
-use crate::lower::Plan;
 use crate::prepare::Executable;
+use crate::prepare::Plan;
 use crate::{Compile, llvm, run};
 use acc_core::data::ArrayData;
 use acc_core::text::parse_test_file;
@@ -19,6 +19,13 @@ pub(super) fn lowered(name: &str, text: &str) -> (Plan, Vec<Vec<ArrayData>>) {
     let executable = Executable::new(pipeline::NATIVE, &file.program, &rules, settings, &RunLimits::none());
     let plan = executable.unwrap().plan;
     (plan, file.runs.iter().map(|r| r.arrays().unwrap()).collect())
+}
+
+/// A program, fused but not simplified.
+pub(super) fn unsimplified(name: &str, text: &str) -> Plan {
+    let program = acc_core::text::parse(name, text).unwrap();
+    let (rules, settings) = (Rules::none(), crate::Options::default().settings());
+    Executable::new(pipeline::NATIVE_EXACT, &program, &rules, settings, &RunLimits::none()).unwrap().plan
 }
 
 /// The bits of a run's results.

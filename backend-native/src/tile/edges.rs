@@ -2,10 +2,11 @@
 
 use super::lanes::{self, Lanes};
 use super::load::edge_index;
-use super::machine::{Input, Lies, Machine};
+use super::machine::{Lies, Machine};
 use super::pieces;
 use super::steps::width;
 use super::tape::{Access, Slot, TapeIx};
+use crate::bind::Input;
 use crate::kernel::Edge;
 use acc_core::data::ColumnSlice;
 use std::ops::Range;

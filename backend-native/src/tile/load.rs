@@ -1,9 +1,10 @@
 //! Reads of arrays: contiguous, strided, and one by one.
 
-use super::machine::{Input, Lies, Machine, Outcome, Pattern, Plan, Stop, event};
+use super::machine::{Lies, Machine, Outcome, Pattern, Plan, Stop, event};
 use super::pieces::MOST_LANES;
 use super::tape::{Access, Slot, TapeIx};
 use super::{lanes, position};
+use crate::bind::Input;
 use crate::kernel::Edge;
 use acc_core::Fault;
 use acc_core::data::ColumnSlice;

@@ -7,9 +7,9 @@ use super::position;
 use super::prims;
 use super::tape::{Call, Inst, Slot, Tape};
 use super::turned::Turned;
+use crate::bind::{Input, Near};
 use crate::buffer::AlignedVec;
-use crate::run::marks::Near;
-use acc_core::data::{Column, ColumnSlice, Lit};
+use acc_core::data::{ColumnSlice, Lit};
 use acc_core::ir::{ArrayId, Loc};
 use acc_core::{Cause, Error, Fault, RunLimits};
 use smallvec::SmallVec;
@@ -96,14 +96,6 @@ const KEPT: usize = 32;
 /// Bytes of frames kept by all bodies: there may be many bodies.
 const MOST_KEPT_BYTES: usize = 128 << 20;
 static KEPT_BYTES: AtomicUsize = AtomicUsize::new(0);
-
-/// An array that a body reads.
-#[derive(Clone, Copy)]
-pub(crate) struct Input<'a> {
-    pub shape: &'a [usize],
-    /// The columns; none for an array that is fused and never stored.
-    pub columns: &'a [Column],
-}
 
 /// What a launch binds the names of a tape to.
 pub(crate) struct Bound<'a> {

@@ -129,7 +129,8 @@ pub(super) fn order(
 
 #[cfg(test)]
 mod tests {
-    use crate::prepare::Executable;
+    use crate::lower::of_text;
+    use crate::tile::compile::compile;
     use crate::tile::tape::Inst;
 
     #[test]
@@ -141,10 +142,12 @@ mod tests {
              yield select(%closer, %k, %l), select(%closer, %d, %x)
            })
            yield r }";
-        let plan = Executable::of_text("test", text).plan;
+        let plan = of_text("test", text);
         let launch = plan.launches().next().unwrap();
-        let chains =
-            launch.element.tape.code.iter().filter_map(|i| if let Inst::Chain(c) = i { Some(c.width) } else { None });
+        let chains = compile(&launch.kernel.element)
+            .code
+            .into_iter()
+            .filter_map(|i| if let Inst::Chain(c) = i { Some(c.width) } else { None });
         assert_eq!(chains.collect::<Vec<_>>(), [4, 8]);
     }
 }

@@ -61,23 +61,8 @@ float!(float16, f16);
 float!(float32, f32);
 float!(float64, f64);
 
-/// Whether a loop for this operation exists.
-pub(crate) fn supported(u: Update, ty: acc_core::data::ScalarType) -> bool {
-    use PrimOp as P;
-    match u {
-        Update::New | Update::Old => true,
-        Update::PrimOldFirst(p) | Update::Prim(p) => {
-            let arithmetic = matches!(p, P::AddP | P::MulP | P::MinP | P::MaxP)
-                || (p == P::SubP && matches!(u, Update::Prim(_)))
-                || (p == P::DivP && matches!(u, Update::Prim(_)));
-            let bits = matches!(p, P::AndP | P::OrP | P::XorP);
-            (ty.is_num() && arithmetic) || (ty.is_int() && bits)
-        }
-    }
-}
-
 /// `out[at[k]] = update(values[k], out[at[k]])` in order; `list` picks the values if given. The operation is
-/// [`supported`]; the operand order of the commutative ones does not matter.
+/// one [with a loop](Update::has_loop); the operand order of the commutative ones does not matter.
 pub(crate) fn update(u: Update, values: ColumnSlice<'_>, list: Option<&[u32]>, at: &[usize], out: OutSlice<'_>) {
     macro_rules! new {
         ($(($V:ident, $t:ty)),*) => {

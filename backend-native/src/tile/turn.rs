@@ -55,15 +55,17 @@ fn with_operands(op: &Op, of: impl Fn(Val) -> Val) -> Option<Op> {
 
 #[cfg(test)]
 mod tests {
-    use crate::prepare::Executable;
+    use crate::lower::of_text;
+    use crate::tile::compile::compile;
     use crate::tile::steps::Do;
     use crate::tile::tape::{Inst, Loop};
 
     /// The loop of a program's one kernel.
     fn of_loop<T>(text: &str, look: impl FnOnce(&Loop) -> T) -> T {
-        let plan = Executable::of_text("test", text).plan;
+        let plan = of_text("test", text);
         let launch = plan.launches().next().unwrap();
-        let mut code = launch.element.tape.code.iter();
+        let tape = compile(&launch.kernel.element);
+        let mut code = tape.code.iter();
         look(code.find_map(|i| if let Inst::While(l) = i { Some(l) } else { None }).unwrap())
     }
 

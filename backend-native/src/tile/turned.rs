@@ -2,10 +2,11 @@
 //! turned.
 
 use super::lanes::{self, Lane, Lanes};
-use super::machine::{Input, Machine};
+use super::machine::Machine;
 use super::memory;
 use super::tape::Slot;
 use super::words;
+use crate::bind::Input;
 use crate::buffer::LINE;
 use acc_core::data::ColumnSlice;
 use backend_native_lanes::all_types;

@@ -166,7 +166,7 @@ impl Builder {
         if self.rank(a) == 0
             && let Some(Op::Prim(p, args)) = self.def(a)
             && let Some(&x) = args.first()
-            && let Some(p) = crate::passes::simplify::opposite(*p, self.scalar(x))
+            && let Some(p) = crate::analysis::operators::opposite(*p, self.scalar(x))
         {
             let args = args.clone();
             return self.prim(p, &args);

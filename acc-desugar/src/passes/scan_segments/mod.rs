@@ -6,7 +6,7 @@
 
 mod code;
 
-use crate::pass::Settings;
+use crate::settings::{Segmented, Settings};
 use acc_core::Error;
 use acc_core::data::{EltType, Prim, ScalarType};
 use acc_core::ir::{
@@ -16,17 +16,6 @@ use acc_core::ir::{
 use code::Code;
 use smallvec::smallvec;
 use std::borrow::Cow;
-
-/// What becomes of a segmented fold.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Segmented {
-    /// A scan with flags.
-    Scan,
-    /// It stays, of segments that are checked before.
-    Checked,
-    /// It stays as it is.
-    Kept,
-}
 
 /// Makes of segmented folds what the executor says, by their operator and, if there is one, initial value.
 pub(crate) fn pass<'p>(program: &'p Program, settings: &Settings<'_>) -> Result<Cow<'p, Program>, Error> {

@@ -5,14 +5,14 @@
 //! * `acond` with a constant condition: its branch, in the block around.
 
 use super::walk::{Watch, map_op};
-use crate::pass::Settings;
+use crate::settings::Settings;
 use acc_core::Error;
 use acc_core::ir::{ArrayId, ArrayOp, Block, Fun, Program, ScalarOp, Stmt};
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-pub(super) fn pass<'p>(
+pub(crate) fn pass<'p>(
     p: &'p Program,
     &Settings { rules, limits, .. }: &Settings<'_>,
 ) -> Result<Cow<'p, Program>, Error> {

@@ -1,14 +1,14 @@
 //! Rule `common_arrays`: an operation that a block, or one around it, has done already on the same arrays.
 
 use super::walk::{Watch, map_op};
-use crate::pass::Settings;
+use crate::settings::Settings;
 use acc_core::Error;
 use acc_core::ir::{ArrayId, ArrayOp, ArrayType, Block, Fun, Program, Stmt};
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-pub(super) fn pass<'p>(
+pub(crate) fn pass<'p>(
     p: &'p Program,
     &Settings { rules, limits, .. }: &Settings<'_>,
 ) -> Result<Cow<'p, Program>, Error> {

@@ -3,13 +3,13 @@
 //! After the pass every array but the parameters is one that the results depend on, and ids have no gaps.
 
 use super::walk::map_op;
-use crate::pass::Settings;
+use crate::settings::Settings;
 use acc_core::ir::{ArrayId, ArrayOp, Block, Names, Program, Stmt, arrays_of_fun};
 use acc_core::{Error, grow_stack};
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-pub(super) fn pass<'p>(
+pub(crate) fn pass<'p>(
     p: &'p Program,
     &Settings { rules, limits, .. }: &Settings<'_>,
 ) -> Result<Cow<'p, Program>, Error> {

@@ -3,14 +3,14 @@
 //! After the pass every value but the function's parameters is one that the results depend on.
 
 use super::walk::try_map_funs;
-use crate::pass::Settings;
+use crate::settings::Settings;
 use acc_core::Error;
 use acc_core::grow_stack;
 use acc_core::ir::{Fun, Node, Program, Region, ScalarOp, Val};
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-pub(super) fn pass<'p>(
+pub(crate) fn pass<'p>(
     p: &'p Program,
     &Settings { rules, limits, .. }: &Settings<'_>,
 ) -> Result<Cow<'p, Program>, Error> {

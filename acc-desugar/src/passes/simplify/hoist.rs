@@ -3,13 +3,13 @@
 //! After the pass, a loop's regions hold no such node except literals that nothing outside uses.
 
 use super::walk::{is_speculable, try_map_funs};
-use crate::pass::Settings;
+use crate::settings::Settings;
 use acc_core::ir::{Fun, Node, Program, Region, ScalarOp, Val};
 use acc_core::{Error, RunLimits};
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-pub(super) fn pass<'p>(
+pub(crate) fn pass<'p>(
     p: &'p Program,
     &Settings { rules, limits, .. }: &Settings<'_>,
 ) -> Result<Cow<'p, Program>, Error> {

@@ -2,17 +2,17 @@
 //!
 //! After the pass no local rule applies to a node, except where a value became known later in the same region.
 
-use super::Rules;
 use super::rules::{LOCAL, Replace};
 use super::walk::{is_speculable, try_map_funs};
-use crate::pass::Settings;
+use crate::settings::Rules;
+use crate::settings::Settings;
 use acc_core::data::{Lit, ScalarType};
 use acc_core::ir::{Fun, Loc, Node, PrimOp, Program, Region, ScalarOp, Val, Vals};
 use acc_core::{Error, RunLimits, grow_stack};
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-pub(super) fn pass<'p>(
+pub(crate) fn pass<'p>(
     p: &'p Program,
     &Settings { rules, limits, .. }: &Settings<'_>,
 ) -> Result<Cow<'p, Program>, Error> {

@@ -1,6 +1,6 @@
 //! Soundness: random small programs mean the same before and after, rule by rule. Structure: what each rule leaves.
 
-use super::{RULES, Rules, simplify, simplify_with};
+use crate::{RULES, Rules, simplify, simplify_with};
 use acc_core::data::{ArrayData, EltType, Lit, Prim, ScalarType};
 use acc_core::interp::Interpreter;
 use acc_core::ir::{

@@ -12,7 +12,7 @@
 use super::proto::DataType;
 use super::writer::{Name, Writer, int_attribute};
 use acc_core::data::{Lit, ScalarType as T};
-use acc_core::interp::prim::eval_cast;
+use acc_core::eval::eval_cast;
 
 /// What a scalar type is stored as.
 pub(super) fn stored(ty: T) -> DataType {

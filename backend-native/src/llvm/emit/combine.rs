@@ -145,7 +145,7 @@ impl<'a> Emitter<'a> {
         }
     }
 
-    /// Combines [`WIDTH`](crate::tile::reduce::WIDTH) partial results by halving; the scalar.
+    /// Combines [`WIDTH`](crate::kernel::grouping::WIDTH) partial results by halving; the scalar.
     pub(super) fn collapse(&mut self, op: PrimOp, ty: ScalarType, mut parts: Parts) -> Operand {
         while parts.len() > 1 {
             let half = parts.len() / 2;

@@ -10,9 +10,9 @@ use super::tree::kept_elements;
 use super::value::{Parts, Shape, V};
 use super::{Emitter, Form, SMALL, Word};
 use crate::kernel::{AxisKind, Finish, Kernel, Node, Output, region_cost};
-use crate::tile::reduce;
 use acc_core::data::{Lit, ScalarType};
 use acc_core::ir::{Dir, PrimOp, Val};
+use backend_native_lanes::reduce;
 
 /// What a form does with the elements, row by row and step by step.
 pub(super) struct Ending<'a> {

@@ -216,8 +216,8 @@ fn plan(kernel: &Kernel, form: Form, target: &Target) -> Result<(Width, usize), 
     let mut width = Width::of(&kernel.element, &axes, size, target);
     if form.is_along() {
         // Groups of a scan do not straddle vectors.
-        width.lanes = width.lanes.max(crate::tile::scans::GROUP);
-        width.parts = crate::tile::reduce::WIDTH / width.lanes;
+        width.lanes = width.lanes.max(crate::kernel::grouping::GROUP);
+        width.parts = crate::kernel::grouping::WIDTH / width.lanes;
         let bytes = tree::kept(kernel, width.parts);
         if bytes > KEPT {
             return Err(format!("folds that keep {bytes} bytes of a row"));

@@ -1,17 +1,17 @@
 //! Folds and scans along the lanes of a step, carried on from step to step.
 //!
 //! Lanes combine in groups of [`GROUP`], by steps that double what a lane has combined; a step has
-//! [`WIDTH`](crate::tile::reduce::WIDTH) lanes. Only one operation waits for the group before, or, with an operator of the user's, for the
+//! [`WIDTH`](crate::kernel::grouping::WIDTH) lanes. Only one operation waits for the group before, or, with an operator of the user's, for the
 //! step before. The tile executor has the same tree.
 
 use super::Emitter;
 use super::text::{Operand, element, literal, put};
 use super::value::{Mask, Parts, Shape, V};
 use crate::kernel::Body;
-use crate::tile::reduce::{self, WIDTH};
-use crate::tile::scans::GROUP;
+use crate::kernel::grouping::{GROUP, WIDTH};
 use acc_core::data::{Lit, ScalarType};
 use acc_core::ir::PrimOp;
+use backend_native_lanes::reduce;
 
 /// Groups of a step.
 const GROUPS: usize = WIDTH / GROUP;

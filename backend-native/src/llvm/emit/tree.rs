@@ -1,6 +1,6 @@
 //! Folds along a row with an operator of the user's.
 //!
-//! The elements of a block of [`TREE`](crate::tile::reduce::TREE) are combined pairwise with their neighbours until one is left, which
+//! The elements of a block of [`TREE`](crate::kernel::grouping::TREE) are combined pairwise with their neighbours until one is left, which
 //! comes after what is carried from the blocks before. Those of a step are combined at once until they fill a vector, which
 //! is kept in memory of the function; the rest follows when all of the block are there, in a loop: so most vectors are
 //! full, and the code is short. The tile executor has the same tree.
@@ -11,8 +11,8 @@ use super::scan::Carry;
 use super::steps::{Columns, State};
 use super::text::{Label, Operand, put};
 use super::value::{Mask, Parts, V};
+use crate::kernel::grouping::TREE;
 use crate::kernel::{Body, Finish, Kernel};
-use crate::tile::reduce::TREE;
 use acc_core::data::ScalarType;
 use std::fmt::Write;
 

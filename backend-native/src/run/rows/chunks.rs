@@ -4,15 +4,15 @@
 use super::fold::{Acc, Total};
 use super::scan::Scan;
 use super::{Memory, Rows, Worker, row_axis};
+use crate::bind::Near;
 use crate::buffer::{AnyBuffer, LINE, OutSlice};
 use crate::kernel::Finish;
+use crate::kernel::grouping::TREE;
 use crate::llvm::Form;
 use crate::llvm::code::{self, Call, Memory as Places};
 use crate::run::launch::{JobOutput, Outs, first_event, give, take};
 use crate::run::lists::{collected, filled};
-use crate::run::marks::Near;
 use crate::tile::machine::{Space, Stop};
-use crate::tile::reduce::TREE;
 use crate::tile::{lanes, memory};
 use acc_core::ir::Dir;
 use smallvec::SmallVec;

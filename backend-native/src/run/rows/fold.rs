@@ -1,9 +1,10 @@
 //! Folding: elements of tiles into one.
 
+use crate::kernel::grouping::{TREE, WIDTH};
 use crate::run::launch::{Combiner, JobOutput};
 use crate::tile::lanes::{self, Lanes};
 use crate::tile::machine::{Machine, Outcome};
-use crate::tile::reduce::{self, TREE, WIDTH};
+use crate::tile::reduce;
 use acc_core::data::ScalarType;
 use acc_core::ir::Dir;
 use smallvec::SmallVec;

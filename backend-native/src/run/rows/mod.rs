@@ -400,7 +400,7 @@ mod tests {
             let threads = Team::new(2).unwrap();
             let want: Vec<_> = runs.iter().map(|args| evaluate(&plan, args, &threads).unwrap()).collect();
             let pairs = plan.launches_mut().zip(other.launches_mut());
-            pairs.for_each(|(launch, other)| std::mem::swap(&mut launch.combine, &mut other.combine));
+            pairs.for_each(|(launch, other)| std::mem::swap(&mut launch.code.combine, &mut other.code.combine));
             let got: Vec<_> = runs.iter().map(|args| evaluate(&plan, args, &threads).unwrap()).collect();
             assert_eq!(got, want, "{f}");
         }

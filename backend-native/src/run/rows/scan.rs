@@ -2,12 +2,12 @@
 
 use super::fold::{Acc, Total};
 use crate::buffer::OutSlice;
+use crate::kernel::grouping::{GROUP, WIDTH};
 use crate::run::launch::{Combiner, JobOutput};
 use crate::tile::lanes::{self, Lanes};
 use crate::tile::machine::{Machine, Outcome};
 use crate::tile::memory;
-use crate::tile::reduce::{self, WIDTH};
-use crate::tile::scans::{self, GROUP};
+use crate::tile::{reduce, scans};
 use acc_core::data::{ColumnSlice, ScalarType};
 use acc_core::ir::Dir;
 use acc_desugar::analysis::restart::Restart;

@@ -18,8 +18,8 @@ impl Rows<'_> {
     pub(super) fn turned(&self) -> Result<Option<Vec<Columns>>, Stop> {
         let job = self.job;
         let Some(turned) = &job.launch.turned else { return Ok(None) };
-        let Some(epilogue) = &turned.kernel.epilogue else { return Ok(None) };
-        let Some(call) = job.call_of(&turned.kernel, &turned.codes, Form::Rows) else { return Ok(None) };
+        let Some(epilogue) = &turned.epilogue else { return Ok(None) };
+        let Some(call) = job.call_of(turned, &job.launch.code.turned, Form::Rows) else { return Ok(None) };
         let n = job.outputs.iter().map(|o| self.rows * width(o, self.row)).max().unwrap_or(0);
         let types = |values: Range<usize>| -> Vec<ScalarType> {
             epilogue.body.region.results[values].iter().map(|&v| epilogue.body.ty(v)).collect()

@@ -3,9 +3,8 @@
 use crate::kernel::Kernel;
 use crate::llvm;
 use crate::llvm::Form;
-use crate::lower::Plan;
-use crate::prepare::Executable;
-use crate::run::testing::{evaluate, has_llvm, lowered};
+use crate::prepare::Plan;
+use crate::run::testing::{evaluate, has_llvm, lowered, unsimplified};
 use crate::run::threads::team::Team;
 use acc_core::RunLimits;
 use acc_core::data::ArrayData;
@@ -40,7 +39,7 @@ fn compare(name: &str, plan: &mut Plan, runs: &[Vec<ArrayData>], random: &mut Ra
     let wanted: Vec<_> = runs.iter().map(|args| evaluate(plan, args, &threads)).collect();
     for launch in plan.launches_mut() {
         shuffle(&mut launch.kernel, random);
-        launch.codes = llvm::Codes::default();
+        launch.code.machine = llvm::Codes::default();
     }
     for (args, want) in runs.iter().zip(&wanted) {
         let got = evaluate(plan, args, &threads);
@@ -48,7 +47,7 @@ fn compare(name: &str, plan: &mut Plan, runs: &[Vec<ArrayData>], random: &mut Ra
         assert_eq!(&got, want, "{name}\n{}", kernels());
     }
     let scheduled = plan.launches().filter(|l| l.kernel.is_scheduled());
-    scheduled.filter(|l| l.codes.get(Form::Scheduled, &l.kernel, Some(&RunLimits::none())).is_some()).count()
+    scheduled.filter(|l| l.code.machine.get(Form::Scheduled, &l.kernel, Some(&RunLimits::none())).is_some()).count()
 }
 
 /// The same of a test file's program.
@@ -170,8 +169,8 @@ fn folds_go_on_inside_a_loop_that_is_written_out_around_lanes() {
             k.loops.iter().map(|l| (l.axis, l.step, l.unrolled)).collect::<Vec<_>>(),
             [(0, 16, false), (1, 2, false), (0, 4, true), (0, 1, true), (1, 1, true)]
         );
-        launch.codes = llvm::Codes::default();
-        assert!(launch.codes.get(Form::Scheduled, &launch.kernel, Some(&RunLimits::none())).is_some());
+        launch.code.machine = llvm::Codes::default();
+        assert!(launch.code.machine.get(Form::Scheduled, &launch.kernel, Some(&RunLimits::none())).is_some());
     }
     assert_eq!(evaluate(&plan, &runs[0], &threads).unwrap(), want);
 }
@@ -186,7 +185,7 @@ fn what_is_less_than_a_tile_stays_within_its_row() {
        m: [2]i64 = generate(shape: || (5i64, 21i64), f: |%i: i64, %j: i64| add(mul(%i, 1000i64), %j))
        yield m
      }";
-    let mut plan = Executable::of_text("tiles", text).plan;
+    let mut plan = unsimplified("tiles", text);
     let threads = Team::new(1).unwrap();
     let want = evaluate(&plan, &[], &threads).unwrap();
     for launch in plan.launches_mut() {
@@ -199,7 +198,7 @@ fn what_is_less_than_a_tile_stays_within_its_row() {
             k.loops.iter().map(|l| (l.axis, l.step)).collect::<Vec<_>>(),
             [(1, 16), (0, 4), (0, 1), (1, 8), (1, 1)]
         );
-        launch.codes = llvm::Codes::default();
+        launch.code.machine = llvm::Codes::default();
     }
     assert_eq!(evaluate(&plan, &[], &threads).unwrap(), want);
 }

@@ -1,7 +1,8 @@
 //! Sweeps at any size, in small blocks: the same bits as of kernels one by one.
 
 use crate::llvm;
-use crate::lower::{BlockPlan, Plan, Work};
+use crate::lower::BlockPlan;
+use crate::prepare::{Plan, Work};
 use crate::run::testing::{evaluate, has_llvm, lowered};
 use crate::run::threads::team::Team;
 use std::cell::Cell;

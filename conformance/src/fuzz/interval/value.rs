@@ -2,7 +2,7 @@
 
 use crate::compare::{ulp16, ulp32, ulp64};
 use acc_core::data::{Lit, Prim, ScalarType as T};
-use acc_core::interp::prim::{eval_bitcast, eval_cast, eval_prim};
+use acc_core::eval::{eval_bitcast, eval_cast, eval_prim};
 use acc_core::ir::PrimOp;
 use acc_core::prelude::f16;
 

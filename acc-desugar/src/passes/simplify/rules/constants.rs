@@ -3,7 +3,7 @@
 use super::super::rewrite::Known;
 use super::Replace;
 use acc_core::data::{Lit, ScalarType};
-use acc_core::interp::prim::{eval_bitcast, eval_cast, eval_prim};
+use acc_core::eval::{eval_bitcast, eval_cast, eval_prim};
 use acc_core::ir::ScalarOp;
 
 pub(super) fn rule(op: &ScalarOp, ty: ScalarType, known: &Known) -> Option<Replace> {

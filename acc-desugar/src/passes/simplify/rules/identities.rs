@@ -2,6 +2,7 @@
 
 use super::super::rewrite::Known;
 use super::Replace;
+use crate::analysis::operators::opposite;
 use acc_core::data::{Lit, Prim, ScalarType};
 use acc_core::ir::{PrimOp, ScalarOp, Val};
 use acc_core::prelude::f16;
@@ -57,21 +58,6 @@ fn unary(p: PrimOp, x: Val, known: &Known) -> Option<Replace> {
         return Some(Replace::Op(ScalarOp::Prim(opposite, args.clone())));
     }
     None
-}
-
-/// The comparison that holds exactly where `p` does not. With NaN around, only equality has one.
-pub(crate) fn opposite(p: PrimOp, ty: ScalarType) -> Option<PrimOp> {
-    use PrimOp as P;
-    let total = !ty.is_float();
-    match p {
-        P::EqP => Some(P::NeP),
-        P::NeP => Some(P::EqP),
-        P::LtP if total => Some(P::GeP),
-        P::GeP if total => Some(P::LtP),
-        P::GtP if total => Some(P::LeP),
-        P::LeP if total => Some(P::GtP),
-        _ => None,
-    }
 }
 
 fn binary(p: PrimOp, x: Val, y: Val, known: &Known) -> Option<Replace> {

@@ -4,8 +4,6 @@ mod constants;
 mod identities;
 mod selects;
 
-pub(crate) use identities::opposite;
-
 use super::rewrite::Known;
 use acc_core::data::ScalarType;
 use acc_core::ir::{ScalarOp, Val};

@@ -1,11 +1,24 @@
-//! From a verified program to what runs, by the passes of [`pipeline`](acc_desugar::pipeline).
+//! From a verified program to what runs, by the passes of [`pipeline`](acc_desugar::pipeline): a plan whose kernels and closed
+//! functions have their code.
 
-use crate::lower::{Plan, Settings, lower};
+mod code;
+
+use crate::lower::{self, Settings, lower};
 use acc_core::ir::{Fun, Program};
 use acc_core::{Error, RunLimits};
 use acc_desugar::analysis::operators::reductions;
 use acc_desugar::pass::{self, Pass, Stage};
 use acc_desugar::{Rules, Segmented};
+use code::compile;
+pub(crate) use code::{FunCode, KernelCode};
+
+/// Plans whose kernels and closed functions have their code.
+pub(crate) type Plan = lower::Plan<KernelCode, FunCode>;
+pub(crate) type Step = lower::Step<KernelCode, FunCode>;
+pub(crate) type Work = lower::Work<KernelCode, FunCode>;
+pub(crate) type Part = lower::Part<FunCode>;
+pub(crate) type Launch = lower::Launch<KernelCode>;
+pub(crate) type Closed = lower::Closed<FunCode>;
 
 /// What passes make of a program.
 pub(crate) struct Executable {
@@ -27,16 +40,8 @@ impl Executable {
         let Stage::Fused(program, fusion) = pass::run(passes, program, &told)? else {
             return Err(Error::defect(crate::NAME, "the passes before lowering do not end with fusion"));
         };
-        let plan = pass::finish("lower", &told, || lower(&program, &fusion, settings, limits), Plan::verify)?;
-        Ok(Executable { program: program.into_owned(), plan })
-    }
-
-    /// What runs of a program that is neither simplified nor verified.
-    #[cfg(test)]
-    pub(crate) fn of_text(name: &str, text: &str) -> Executable {
-        let program = acc_core::text::parse(name, text).unwrap();
-        let (rules, settings) = (Rules::none(), crate::Options::default().settings());
-        Executable::new(acc_desugar::pipeline::NATIVE_EXACT, &program, &rules, settings, &RunLimits::none()).unwrap()
+        let plan = pass::finish("lower", &told, || lower(&program, &fusion, settings, limits), lower::Plan::verify)?;
+        Ok(Executable { program: program.into_owned(), plan: compile(plan, limits)? })
     }
 }
 

@@ -3,7 +3,10 @@
 //! This is the specification that constant folding and every backend are held to; the rules are in the documentation
 //! of [`PrimOp`], [`cast_exists`] and [`bitcast_exists`].
 
-use super::inverse_hyperbolic::InverseHyperbolic;
+mod inverse_hyperbolic;
+
+pub use inverse_hyperbolic::InverseHyperbolic;
+
 use crate::data::{Lit, Prim, ScalarType, nearest_f16};
 use crate::ir::{PrimOp, bitcast_exists, cast_exists};
 use half::f16;
@@ -24,7 +27,7 @@ pub enum PrimError {
 ///
 /// ```
 /// use acc_core::data::Prim;
-/// use acc_core::interp::prim::{PrimError, eval_prim};
+/// use acc_core::eval::{PrimError, eval_prim};
 /// use acc_core::ir::PrimOp;
 ///
 /// assert_eq!(eval_prim(PrimOp::QuotP, &[i32::MIN.lit(), (-1i32).lit()]), Ok(i32::MIN.lit()));
@@ -291,7 +294,7 @@ on_ordered!(
 ///
 /// ```
 /// use acc_core::data::{Prim, ScalarType};
-/// use acc_core::interp::prim::eval_cast;
+/// use acc_core::eval::eval_cast;
 ///
 /// assert_eq!(eval_cast(300i32.lit(), ScalarType::U8), Ok(44u8.lit()));
 /// assert_eq!(eval_cast(1e10f32.lit(), ScalarType::I32), Ok(i32::MAX.lit()));

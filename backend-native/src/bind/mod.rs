@@ -1,0 +1,25 @@
+//! What the names in a kernel are bound to when it runs, over tiles and as machine code.
+
+mod marks;
+
+use acc_core::data::Column;
+use acc_core::ir::ArrayId;
+pub(crate) use marks::{Marks, Near};
+
+/// An array that a body reads.
+#[derive(Clone, Copy)]
+pub(crate) struct Input<'a> {
+    pub shape: &'a [usize],
+    /// The columns; none for an array that is fused and never stored.
+    pub columns: &'a [Column],
+}
+
+/// Looks up what a launch reads.
+pub(crate) trait Names: Sync {
+    /// An array, if it is evaluated.
+    fn input(&self, a: ArrayId) -> Option<Input<'_>>;
+    /// The marks that are all there is of an array, and how many elements it has.
+    fn marks(&self, a: ArrayId) -> Option<(&Marks, usize)>;
+    /// A scalar of a statement's closed function.
+    fn scalar(&self, a: ArrayId, position: u32) -> u64;
+}

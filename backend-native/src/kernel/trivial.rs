@@ -1,0 +1,45 @@
+//! Bodies so small that they are evaluated as they are: to set up a machine of tiles or a call of machine code takes longer.
+
+use super::{Body, Ix, Node, Op};
+use acc_core::ir::{ArrayId, Val};
+
+/// Nodes of a trivial body at most.
+pub(crate) const TRIVIAL_NODES: usize = 16;
+
+impl Body {
+    /// Whether it is a few operations on integers, over no axes.
+    pub(crate) fn is_trivial(&self) -> bool {
+        let whole = |v: Val| !self.ty(v).is_float();
+        let node = |n: &Node| match &n.op {
+            // Of floats there are comparisons alone.
+            Op::Prim(..) => n.results.iter().all(|&v| whole(v)),
+            Op::Cast(x) => whole(*x) && n.results.iter().all(|&v| whole(v)),
+            Op::Select { .. } | Op::Extent { .. } => true,
+            Op::Load(l) => {
+                l.edge.is_none()
+                    && l.index.iter().all(|ix| !matches!(ix, Ix::Affine { scale: i64::MIN..=-1 | 1.., .. }))
+            }
+            Op::Bitcast(_) | Op::Fma(..) | Op::Scale(..) | Op::Table { .. } | Op::If { .. } | Op::While { .. } => false,
+            Op::Call { .. } | Op::Scalar { .. } | Op::Inside { .. } | Op::Check { .. } => false,
+        };
+        self.region.params.is_empty() && self.region.nodes.len() <= TRIVIAL_NODES && self.region.nodes.iter().all(node)
+    }
+
+    /// The arrays that it reads or measures, each once.
+    pub(crate) fn arrays(&self) -> Vec<ArrayId> {
+        let mut arrays: Vec<ArrayId> = Vec::new();
+        self.region.visit(0, &mut |n, _| {
+            let array = match &n.op {
+                Op::Load(l) => l.array,
+                Op::Extent { array, .. } | Op::Inside { array, .. } | Op::Check { array, .. } => *array,
+                Op::Prim(..) | Op::Cast(_) | Op::Bitcast(_) | Op::Select { .. } | Op::Table { .. } => return,
+                Op::Fma(..) | Op::Scale(..) | Op::If { .. } | Op::While { .. } | Op::Call { .. } => return,
+                Op::Scalar { .. } => return,
+            };
+            if !arrays.contains(&array) {
+                arrays.push(array);
+            }
+        });
+        arrays
+    }
+}
