@@ -53,6 +53,7 @@ impl Lowering<'_> {
         let over = spaces[0].0;
         let launch = Launch {
             over,
+            arrays: arrays(&kernel, at_once, after.as_deref()),
             product,
             at_once,
             after,
@@ -80,6 +81,7 @@ impl Lowering<'_> {
     pub(super) fn alone(&self, over: ArrayId, kernel: Kernel) -> Launch {
         Launch {
             over,
+            arrays: arrays(&kernel, false, None),
             at_once: false,
             after: None,
             turned: None,
@@ -276,6 +278,15 @@ impl Lowering<'_> {
         let order = group.order.clone();
         Ok(Epilogue { body: self.finished(b, results)?, leaves: types.len(), outputs, order })
     }
+}
+
+/// The arrays that the bodies of a launch read or measure.
+fn arrays(kernel: &Kernel, at_once: bool, after: Option<&Launch>) -> Vec<ArrayId> {
+    let combine = kernel.outputs.iter().filter_map(|o| o.finish.combine());
+    let epilogue = kernel.epilogue.iter().filter(|_| at_once).map(|e| &e.body);
+    let after = after.map(|after| &after.kernel.element);
+    let bodies = [&kernel.element].into_iter().chain(combine).chain(epilogue).chain(after);
+    bodies.flat_map(Body::arrays).collect()
 }
 
 /// Whether a kernel is of one point, and so little that no launch is worth it.

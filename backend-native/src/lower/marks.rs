@@ -94,7 +94,7 @@ fn unfit(s: &Step) -> Vec<ArrayId> {
     match &s.work {
         Work::Array { op, .. } => op.arrays().to_vec(),
         Work::Kernel { launch, .. } => {
-            let mut all: Vec<ArrayId> = launch.arrays().filter(|a| !launch.marks.contains(a)).collect();
+            let mut all: Vec<ArrayId> = launch.arrays.iter().copied().filter(|a| !launch.marks.contains(a)).collect();
             for o in &launch.kernel.outputs {
                 if let Finish::Scatter { initial: Initial::Array(a), .. } = o.finish {
                     all.push(a);

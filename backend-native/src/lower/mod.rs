@@ -176,6 +176,8 @@ pub(crate) struct Launch<K = ()> {
     pub checks: bool,
     /// The matrix product that the kernel's fold is.
     pub product: Option<Contraction>,
+    /// The arrays that its bodies read or measure, that of the epilogue too; what a scatter begins with is not read by them.
+    pub arrays: Vec<ArrayId>,
     /// The arrays of truth values of which each point of a scan reads its own element alone.
     pub marks: Vec<ArrayId>,
     /// Of a scatter that sets marks, which scans alone read so: what keeps their places.
@@ -184,17 +186,9 @@ pub(crate) struct Launch<K = ()> {
 }
 
 impl<K> Launch<K> {
-    /// Whether its bodies read an array; what a scatter begins with is not read by them.
+    /// Whether its bodies read an array.
     pub(crate) fn reads(&self, a: ArrayId) -> bool {
-        self.arrays().any(|b| b == a)
-    }
-
-    /// The arrays that its bodies read, that of the epilogue too.
-    pub(crate) fn arrays(&self) -> impl Iterator<Item = ArrayId> + '_ {
-        let combine = self.kernel.outputs.iter().filter_map(|o| o.finish.combine());
-        let epilogue = self.kernel.epilogue.iter().filter(|_| self.at_once).map(|e| &e.body);
-        let after = self.after.iter().map(|after| &after.kernel.element);
-        [&self.kernel.element].into_iter().chain(combine).chain(epilogue).chain(after).flat_map(Body::arrays)
+        self.arrays.contains(&a)
     }
 
     /// The outputs of the kernel, then those of the epilogue.

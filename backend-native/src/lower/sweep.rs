@@ -44,7 +44,7 @@ fn steps(plan: &Plan, b: &BlockPlan, first: usize) -> Option<Range<usize>> {
                 if !bodies.into_iter().all(|k| reads_own_rows(k, &computed)) || closed.any(|c| looks_at(c, &computed)) {
                     break;
                 }
-                if launch.arrays().any(|a| computed.contains(&a)) {
+                if launch.arrays.iter().any(|a| computed.contains(a)) {
                     ends.push(at + 1);
                 }
                 computed.extend(&step.results);

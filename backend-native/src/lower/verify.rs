@@ -83,7 +83,7 @@ impl Step {
                 out.extend(op.funs().into_iter().flat_map(|(_, f)| arrays_of_fun(f)).map(|(a, _)| a));
             }
             Work::Kernel { launch, parts } => {
-                out.extend(launch.arrays());
+                out.extend(&launch.arrays);
                 for part in parts {
                     out.extend(&part.needs);
                     part.closed.iter().for_each(|f| closed_uses(f, out));

@@ -81,6 +81,7 @@ fn launch(l: lower::Launch, limits: &RunLimits) -> Result<Launch, Error> {
         combine_partial: l.combine_partial,
         checks: l.checks,
         product: l.product,
+        arrays: l.arrays,
         marks: l.marks,
         places: l.places.map(boxed).transpose()?,
         kernel: l.kernel,

@@ -111,7 +111,7 @@ impl Run<'_> {
     fn take_initial(&mut self, launch: &Launch) -> Option<Vec<AnyBuffer>> {
         let [o] = &launch.kernel.outputs[..] else { return None };
         let Finish::Scatter { initial: Initial::Array(a), .. } = o.finish else { return None };
-        let all_there = launch.arrays().all(|b| b == o.result || self.values[b.index()].is_some());
+        let all_there = launch.arrays.iter().all(|&b| b == o.result || self.values[b.index()].is_some());
         if !self.dying.contains(&a) || launch.reads(a) || !all_there {
             return None;
         }
