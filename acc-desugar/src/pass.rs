@@ -72,7 +72,7 @@ impl<'p> Stage<'p> {
 /// Whether what passes make is verified: in debug builds, and where the environment says `ACC_VERIFY=1`.
 pub fn verifies() -> bool {
     static ASKED: OnceLock<bool> = OnceLock::new();
-    cfg!(debug_assertions) || *ASKED.get_or_init(|| std::env::var_os("ACC_VERIFY").is_some_and(|v| v == "1"))
+    cfg!(any(debug_assertions, test)) || *ASKED.get_or_init(|| std::env::var_os("ACC_VERIFY").is_some_and(|v| v == "1"))
 }
 
 fn verify_program(p: &Program, pass: &'static str) -> Result<(), Error> {
