@@ -19,9 +19,9 @@ pub struct Pass {
     pub name: &'static str,
     /// What it does.
     pub what: &'static str,
-    /// What must hold of its input besides the rules of the input's verifier.
+    /// What holds of what it takes: the rules of a verifier, by their numbers, and what only passes before it make sure of.
     pub before: &'static str,
-    /// What holds of its output besides the rules of the output's verifier.
+    /// What holds of what it makes.
     pub after: &'static str,
     pub(crate) run: Run,
 }

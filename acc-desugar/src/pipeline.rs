@@ -10,6 +10,10 @@
 //! verified in debug builds, and elsewhere where the environment says `ACC_VERIFY=1`. `acc print FILE --after PASS` prints
 //! it.
 //!
+//! What holds before and after a pass is said by the numbers of the verifiers' rules: V of programs (`acc_core::verify`), F of
+//! fusion (`fuse/verify.rs`), K of kernels and N of plans (`kernel/verify.rs` and `lower/verify.rs` of `backend-native`), G of
+//! graphs (`graph/verify.rs`), P of their plans (`plan/verify.rs` of `backend-graph`).
+//!
 //! When a run meets a fault, a second one finds out which fault is the first in the order of the program
 //! ([`Replay`](acc_core::replay::Replay)). What that one runs has been through the `.._EXACT` passes: nothing is simplified or fused.
 //!
@@ -35,19 +39,26 @@ pub const GRAPH: &[Pass] = &[SCAN_SEGMENTS, SIMPLIFY, FLATTEN, PLAN];
 /// Those of its run after a fault.
 pub const GRAPH_EXACT: &[Pass] = &[SCAN_SEGMENTS, FLATTEN, PLAN];
 
+/// The rules of programs: `acc_core::verify`.
+const PROGRAMS: &str = "V1 to V8";
+/// The rules of fusion: `fuse/verify.rs`.
+const FUSIONS: &str = "F1 to F5";
+/// The rules of graphs: `graph/verify.rs`.
+const GRAPHS: &str = "G1 to G4";
+
 const SCAN_SEGMENTS: Pass = Pass {
     name: "scan_segments",
     what: "segmented folds become scans with flags where the executor has nothing better for their operator",
-    before: "",
-    after: "segments of the segmented folds that are left, if the executor asks for that, are checked before",
+    before: PROGRAMS,
+    after: "V1 to V8; the executor takes the operators of the segmented folds that are left",
     run: Run::Program(scan_segments::pass),
 };
 
 pub(crate) const SIMPLIFY: Pass = Pass {
     name: "simplify",
     what: "rewrites, eliminates common and dead code, and moves invariants out of loops, by rules that can be switched off",
-    before: "",
-    after: "no rule that is on applies, or the passes were repeated as often as they may be",
+    before: PROGRAMS,
+    after: PROGRAMS,
     run: Run::Repeat(SIMPLIFICATIONS, ROUNDS),
 };
 
@@ -68,30 +79,30 @@ const fn part(
     what: &'static str,
     run: for<'p> fn(&'p Program, &Settings<'_>) -> Result<Cow<'p, Program>, Error>,
 ) -> Pass {
-    Pass { name, what, before: "", after: "", run: Run::Program(run) }
+    Pass { name, what, before: PROGRAMS, after: PROGRAMS, run: Run::Program(run) }
 }
 
 const SINK_TRANSPOSES: Pass = Pass {
     name: "sink_transposes",
     what: "element-wise statements over transposed arrays become transpositions of their results",
-    before: "",
-    after: "",
+    before: PROGRAMS,
+    after: PROGRAMS,
     run: Run::Program(sink_transposes::pass),
 };
 
 const CANONICAL: Pass = Pass {
     name: "canonical",
     what: "arrays and values are numbered in the order of their definitions",
-    before: "",
-    after: "numbers are those of the printed program, which `acc explain` names arrays by",
+    before: PROGRAMS,
+    after: "V1 to V8; arrays and values have the numbers that they are printed with",
     run: Run::Program(|p, _| Ok(Cow::Owned(acc_core::text::canonical(p)))),
 };
 
 const FUSE: Pass = Pass {
     name: "fuse",
     what: "decides which statements become one kernel, and which are computed where they are read",
-    before: "",
-    after: "every statement that computes is in one kernel, or computed where it is read",
+    before: PROGRAMS,
+    after: FUSIONS,
     run: Run::Translate(|p, settings| {
         let fusion = fuse::fuse(&p, settings)?;
         Ok(Stage::Fused(p, fusion))
@@ -101,24 +112,24 @@ const FUSE: Pass = Pass {
 const LOWER: Pass = Pass {
     name: "lower",
     what: "makes kernels of fused statements, and bytecode of kernels",
-    before: "",
-    after: "steps stand in an order in which they can be evaluated; nothing is freed that is needed later",
+    before: FUSIONS,
+    after: "K1 to K7 of each kernel; N1 to N3 of the plan",
     run: Run::Executor,
 };
 
 const FLATTEN: Pass = Pass {
     name: "flatten",
     what: "functions over index spaces become operations on tensors",
-    before: "no segmented fold whose operator no tensor operation has",
-    after: "",
+    before: "V1 to V8; the graph takes the operators of the segmented folds that are left",
+    after: GRAPHS,
     run: Run::Translate(|p, settings| Ok(Stage::Graph(flatten::flatten(&p, settings)?))),
 };
 
 const PLAN: Pass = Pass {
     name: "plan",
     what: "decides in which order operations run, when tensors are freed, and which memory is written again",
-    before: "",
-    after: "operands are there before they are used, nothing is freed or overwritten that is needed later",
+    before: GRAPHS,
+    after: "P1 to P4",
     run: Run::Executor,
 };
 

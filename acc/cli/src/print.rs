@@ -125,9 +125,5 @@ fn list() {
 
 fn show_pass(pass: &Pass, indent: &str) {
     say!("{indent}{:<16} {}", pass.name, pass.what);
-    for (when, holds) in [("before", pass.before), ("after", pass.after)] {
-        if !holds.is_empty() {
-            say!("{indent}{:<16}   {when}: {holds}", "");
-        }
-    }
+    say!("{indent}{:<16}   {} -> {}", "", pass.before, pass.after);
 }
