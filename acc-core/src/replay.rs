@@ -17,16 +17,16 @@ pub struct Replay<T> {
 #[derive(Debug)]
 pub enum Ended {
     /// The program has a fault: this one, if the run can tell.
-    Fault(Option<Error>),
+    Fault(Option<Box<Error>>),
     /// Anything else.
-    Error(Error),
+    Error(Box<Error>),
 }
 
 impl From<Error> for Ended {
     fn from(e: Error) -> Ended {
         match e {
-            Error::Fault { .. } => Ended::Fault(Some(e)),
-            e => Ended::Error(e),
+            Error::Fault { .. } => Ended::Fault(Some(Box::new(e))),
+            e => Ended::Error(Box::new(e)),
         }
     }
 }
@@ -53,15 +53,19 @@ impl<T> Replay<T> {
     ) -> Result<R, Error> {
         let known = match run(&self.fast) {
             Ok(results) => return Ok(results),
-            Err(Ended::Error(e)) => return Err(e),
+            Err(Ended::Error(e)) => return Err(*e),
             Err(Ended::Fault(known)) => known,
         };
-        let again = self.exact(exact).map_err(Ended::Error).and_then(|exact| run(&exact));
+        let again = self.exact(exact).map_err(Ended::from).and_then(|exact| run(&exact));
         again.map_err(|ended| match (ended, known) {
-            (Ended::Fault(Some(first)), _) => first,
-            (Ended::Error(limit @ Error::Limit(_)), Some(known)) if !matches!(known, Error::Fault { .. }) => limit,
-            (Ended::Fault(None) | Ended::Error(_), Some(known)) => known,
-            (Ended::Error(e), None) => e,
+            (Ended::Fault(Some(first)), _) => *first,
+            (Ended::Error(e), Some(known))
+                if matches!(*e, Error::Limit(_)) && !matches!(*known, Error::Fault { .. }) =>
+            {
+                *e
+            }
+            (Ended::Fault(None) | Ended::Error(_), Some(known)) => *known,
+            (Ended::Error(e), None) => *e,
             (Ended::Fault(None), None) => Error::defect("replay", "a fault was found that no run can tell"),
         })
     }
@@ -115,7 +119,7 @@ mod tests {
         assert_eq!(outcome(Err(Some(fault("a"))), Err(limit.clone())), Err(fault("a")));
         assert_eq!(outcome(Err(None), Err(limit.clone())), Err(limit.clone()));
         let replay = Replay::new(());
-        let run = |_: &()| Err::<i32, _>(Ended::Fault(Some(fault("a"))));
+        let run = |_: &()| Err::<i32, _>(Ended::from(fault("a")));
         assert_eq!(replay.run(run, || Err(limit)), Err(fault("a")));
     }
 

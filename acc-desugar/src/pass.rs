@@ -45,7 +45,7 @@ pub enum Stage<'p> {
     /// The core IR.
     Program(Cow<'p, Program>),
     /// The core IR, and which statements become one kernel.
-    Fused(Cow<'p, Program>, Fusion),
+    Fused(Cow<'p, Program>, Box<Fusion>),
     /// A graph of tensor operations.
     Graph(Graph),
 }
@@ -241,10 +241,10 @@ mod tests {
     fn a_fusion_that_forgets_a_statement_is_a_defect() {
         let forgets = pass(
             "forgets",
-            Run::Translate(|p, _| {
-                let mut fusion = crate::fuse::fuse(&p);
+            Run::Translate(|p, settings| {
+                let mut fusion = crate::fuse::fuse(&p, settings)?;
                 fusion.kernels.clear();
-                Ok(Stage::Fused(p, fusion))
+                Ok(Stage::Fused(p, Box::new(fusion)))
             }),
         );
         let error = tested(|p, s| run(&[forgets], p, s).unwrap_err().to_string());

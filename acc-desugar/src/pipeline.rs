@@ -105,7 +105,7 @@ const FUSE: Pass = Pass {
     after: FUSIONS,
     run: Run::Translate(|p, settings| {
         let fusion = fuse::fuse(&p, settings)?;
-        Ok(Stage::Fused(p, fusion))
+        Ok(Stage::Fused(p, Box::new(fusion)))
     }),
 };
 

@@ -37,7 +37,7 @@ mod tile;
 use acc_core::data::ArrayData;
 use acc_core::ir::Program;
 use acc_core::replay::{Ended, Replay};
-use acc_core::{Backend, Cause, Error, Fault, ProgramCache, RunLimits};
+use acc_core::{Backend, Cause, Error, ProgramCache, RunLimits};
 pub use acc_desugar::Rules;
 use acc_desugar::pipeline;
 use buffer::Pool;
@@ -204,11 +204,12 @@ impl Backend for Native {
         };
         let cx = Context { threads, memory: &state.memory, limits, meter, compile };
         let run = |e: &Executable| {
-            // Arrays of the plan have other numbers than those of the program.
-            let names = |fault: Fault| fault.in_program(&e.program);
             run::run(&e.plan, args, cx).map_err(|error| match error {
-                Error::Fault { fault, op, loc } => Ended::from(Error::Fault { fault: names(fault), op, loc }),
-                other => Ended::Error(other),
+                // Arrays of the plan have other numbers than those of the program.
+                Error::Fault { fault, op, loc } => {
+                    Ended::from(Error::Fault { fault: fault.in_program(&e.program), op, loc })
+                }
+                other => Ended::from(other),
             })
         };
         program.executable.run(run, || {

@@ -10,7 +10,7 @@ use acc_core::replay::{Ended, Replay};
 use acc_core::{Backend, Error, ProgramCache, RunLimits};
 use acc_desugar::graph::Graph;
 use acc_desugar::pass::Pass;
-use acc_desugar::{Faults, Rules, Settings, pipeline};
+use acc_desugar::{Faults, Rules, pipeline};
 use std::sync::Arc;
 
 /// Runs programs, flattened to first-order tensor operations, with libtorch. A cheap handle: clones share their

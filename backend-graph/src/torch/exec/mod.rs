@@ -55,7 +55,7 @@ impl From<Error> for Stop {
 impl From<Stop> for Ended {
     fn from(stop: Stop) -> Ended {
         match stop {
-            Stop::Suspected(fault) => Ended::Fault(fault),
+            Stop::Suspected(fault) => Ended::Fault(fault.map(Box::new)),
             Stop::Error(e) => Ended::from(e),
         }
     }
