@@ -1,6 +1,6 @@
 //! What headers of test files may name, and which executors a file is for.
 
-use crate::{components, executors};
+use crate::{components, executors, structure};
 use acc_core::Error;
 use acc_core::text::{HeaderWord, TestFile, error_at};
 use std::collections::HashSet;
@@ -17,10 +17,11 @@ pub fn is_row(id: &str) -> bool {
     COMPONENTS.contains(id) || EDGE_CASES.contains(id)
 }
 
-/// Checks that the words of a file's header name what there is; an error is shown where it is in the text.
+/// Checks that the words of a file's header and structures name what there is; an error is shown where it is in the text.
 pub fn check(file: &TestFile, file_name: &str, text: &str) -> Result<(), Error> {
-    match file.header.iter().find_map(|w| Some((w, wrong(w)?))) {
-        Some((w, message)) => Err(error_at(file_name, text, (w.line, w.col), message)),
+    let header = file.header.iter().find_map(|w| Some(((w.line, w.col), wrong(w)?)));
+    match header.or_else(|| file.structures.iter().find_map(structure::unknown)) {
+        Some((at, message)) => Err(error_at(file_name, text, at, message)),
         None => Ok(()),
     }
 }

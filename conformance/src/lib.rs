@@ -21,6 +21,7 @@ pub mod laziness;
 pub mod matrix;
 pub mod onnx;
 pub mod runs;
+pub mod structure;
 pub mod suite;
 pub mod tour;
 

@@ -88,8 +88,9 @@ fn read(folder: &Path) -> Result<Vec<Test>, SuiteError> {
 
 fn test(name: String, file_name: &str, text: &str) -> Result<Test, SuiteError> {
     let file = parse_test_file(file_name, text).map_err(SuiteError::Text)?;
-    if file.runs.is_empty() {
-        return Err(SuiteError::Test(format!("{file_name} has no `run {{ ... }}`: it would test nothing")));
+    if file.runs.is_empty() && file.structures.is_empty() {
+        let message = format!("{file_name} has no `run {{ ... }}` and no `structure`: it would test nothing");
+        return Err(SuiteError::Test(message));
     }
     headers::check(&file, file_name, text).map_err(SuiteError::Text)?;
     let rows: Vec<String> = file.components.iter().chain(&file.cases).cloned().collect();

@@ -2,7 +2,7 @@
 //! rows, since the arrays of tests are too small for its own.
 
 use acc_core::Executor;
-use conformance::{executors, suite};
+use conformance::{executors, structure, suite};
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -19,6 +19,13 @@ fn main() -> ExitCode {
     let present = executors::all().into_iter().filter_map(|r| Some((r.name, "", r.present()?.clone())));
     let executors: Vec<(_, _, Arc<dyn Executor>)> = present.chain(in_blocks()).collect();
     for test in tests.into_iter().map(Arc::new) {
+        for expected in test.file().into_iter().flat_map(|file| file.structures.clone()) {
+            let (name, test) = (format!("{}::structure for {}", test.name, expected.executor.text), test.clone());
+            trials.push(Trial::test(name, move || match test.file() {
+                Some(file) => structure::check(file, &expected).map_err(Failed::from),
+                None => Ok(()),
+            }));
+        }
         for (executor, how, it) in &executors {
             if !test.is_for(executor) {
                 continue;

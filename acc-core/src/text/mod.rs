@@ -21,6 +21,7 @@ mod parser;
 mod printer;
 mod scalar;
 mod scopes;
+mod structure;
 mod test_file;
 #[cfg(test)]
 mod tests;
@@ -35,6 +36,7 @@ use lexer::Tok;
 pub use data::{Data, show_array};
 pub use header::HeaderWord;
 pub use number::canonical;
+pub use structure::{KernelShape, Structure, Word};
 pub use test_file::{Expect, Run, TestFile, Tolerance, error_at, parse_test_file, verified_test_file};
 
 /// Reads a program. What it reads is well formed as text but not verified: see [`verify`](crate::verify::verify).

@@ -3,6 +3,7 @@
 use super::cursor::Cursor;
 use super::header::{self, HeaderWord};
 use super::lexer::{Source, Tok, Token};
+use super::structure::{Structure, structure};
 use super::{Data, data, parser};
 use crate::data::ArrayData;
 use crate::error::{Error, Fault};
@@ -26,6 +27,8 @@ pub struct TestFile {
     pub program: Arc<Program>,
     /// The names of the program's parameters.
     pub params: Vec<String>,
+    /// What is expected of the code that executors make of the program.
+    pub structures: Vec<Structure>,
     /// The runs, in order.
     pub runs: Vec<Run>,
 }
@@ -92,14 +95,19 @@ pub fn parse_test_file(file_name: &str, text: &str) -> Result<TestFile, Error> {
     let (program, params) = parser::program(&mut c)?;
     let types: Vec<&ArrayType> = program.param_types().collect();
     let inputs = params.iter().zip(types).enumerate().map(|(k, (name, ty))| (&name[..], (k, ty))).collect();
-    let (mut runs, mut names) = (Vec::new(), HashMap::new());
+    let (mut structures, mut runs, mut names) = (Vec::new(), Vec::new(), HashMap::new());
     while *c.peek() != Tok::End {
+        if c.eat_word("structure") {
+            let structure = structure(&mut c)?;
+            memory::push(&mut structures, structure)?;
+            continue;
+        }
         let run = run(&mut c, &program, &params, &inputs, &mut names)?;
         memory::push(&mut runs, run)?;
     }
     let of = |key| header.iter().filter(|w| w.key == key).map(|w| w.word.clone()).collect::<Vec<_>>();
     let (components, cases, executors) = (of("component"), of("case"), of("executors"));
-    Ok(TestFile { components, cases, executors, header, program: Arc::new(program), params, runs })
+    Ok(TestFile { components, cases, executors, header, program: Arc::new(program), params, structures, runs })
 }
 
 /// Reads a test file and verifies its program. An error of either is shown where it is in the text.

@@ -3,6 +3,7 @@
 use crate::output::{read_program, say};
 use acc_core::{Backend, RunLimits};
 use backend_native::Native;
+use conformance::structure;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -17,6 +18,9 @@ pub struct Args {
     /// With the kernels in the kernel IR.
     #[arg(long)]
     kernel_ir: bool,
+    /// The structure of the native code and of the graph alone, as test files expect it.
+    #[arg(long)]
+    structure: bool,
     /// With the code that LLVM makes of the kernels, as its IR before and after optimisation and in assembly language.
     #[arg(long)]
     code: bool,
@@ -24,6 +28,12 @@ pub struct Args {
 
 pub fn main(args: &Args) -> crate::Outcome {
     let program = read_program(&args.file)?.program;
+    if args.structure {
+        for executor in ["native", "graph"] {
+            say!("{}", structure::of(executor, &program).map_err(|e| e.to_string())?);
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
     let prepared = Native::new().prepare(&program, &RunLimits::none()).map_err(|e| e.to_string())?;
     let explanation = prepared.explain();
     if args.program {

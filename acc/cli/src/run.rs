@@ -4,7 +4,7 @@ use crate::output::read_program;
 use crate::output::say;
 use acc_core::text::{TestFile, show_array};
 use conformance::executors::{Registered, State};
-use conformance::{executors, headers, runner};
+use conformance::{executors, headers, runner, structure};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
@@ -25,13 +25,23 @@ pub struct Args {
 pub fn main(args: &Args) -> crate::Outcome {
     let file = read_program(&args.file)?;
     let selected = selected(&file, args)?;
-    if file.runs.is_empty() {
+    if file.runs.is_empty() && file.structures.is_empty() {
         return Err(format!(
             "{} has nothing to run\n  help: add a section `run {{ name = [extents] type {{ ... }}  expect agree }}` after the program",
             args.file.display()
         ));
     }
     let mut failed = 0;
+    for expected in &file.structures {
+        let executor = &expected.executor.text;
+        match structure::check(&file, expected) {
+            Ok(()) => say!("structure for {executor}: as expected"),
+            Err(why) => {
+                failed += 1;
+                say!("structure for {executor}: NOT as expected: {why}");
+            }
+        }
+    }
     for run in &file.runs {
         say!("run {} at line {}", run.name.as_deref().unwrap_or("without a name"), run.line);
         let mut shown: Option<String> = None;
