@@ -13,7 +13,7 @@
 //! # Ok::<(), acc_core::Error>(())
 //! ```
 //!
-//! (Messages from inside programs are another thing: see [`trace`](crate::trace).)
+//! (Messages from inside programs are another thing: see [`trace`](crate::foreign::trace).)
 
 use std::cell::Cell;
 use std::fmt::Write;

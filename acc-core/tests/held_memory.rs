@@ -3,7 +3,7 @@
 
 mod allocator;
 
-use acc_core::build::live_nodes;
+use acc_core::builder::live_nodes;
 use acc_core::prelude::*;
 
 #[global_allocator]

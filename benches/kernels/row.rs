@@ -33,7 +33,7 @@ pub trait Hand {
 
 /// A program from an array function and its arguments.
 pub fn program<Args, Out>(f: impl AccFn<Args, Out>, mut args: Vec<ArrayData>) -> (Arc<Program>, Vec<ArrayData>) {
-    let built = acc_core::build::build(&f.build()).unwrap_or_else(|e| panic!("a program of the benchmark: {e}"));
+    let built = acc_core::builder::build(&f.build()).unwrap_or_else(|e| panic!("a program of the benchmark: {e}"));
     args.extend(built.embedded);
     (built.program, args)
 }

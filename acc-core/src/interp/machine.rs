@@ -120,7 +120,7 @@ impl<'p> Machine<'p> {
         match function {
             // What the function means: the interpreter runs no host functions.
             ForeignFun::Host(_) => {}
-            ForeignFun::Trace(message) => crate::trace::emit(message, &args, fallback.results.len()),
+            ForeignFun::Trace(message) => crate::foreign::trace::emit(message, &args, fallback.results.len()),
         }
         self.block(fallback, &args)
     }

@@ -135,7 +135,7 @@ pub enum Dir {
 pub enum ForeignFun {
     /// The host function defined under this name (see [`foreign`](crate::foreign)), where an executor can run it.
     Host(Arc<str>),
-    /// Prints a message and the arrays to show (see [`trace`](crate::trace)). On every executor, and once each time
+    /// Prints a message and the arrays to show (see [`trace`](crate::foreign::trace)). On every executor, and once each time
     /// that the results are needed.
     Trace(Arc<str>),
 }

@@ -42,7 +42,7 @@ pub struct Check<'a> {
 
 /// A program that ran: what is needed to judge its results.
 struct Ran {
-    built: acc_core::build::Built,
+    built: acc_core::builder::Built,
     results: Result<Vec<ArrayData>, Error>,
 }
 

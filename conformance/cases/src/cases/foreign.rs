@@ -3,7 +3,7 @@
 use super::{Case, Check, case};
 use acc_core::prelude::*;
 use acc_core::text::parse;
-use acc_core::trace;
+use acc_core::foreign::trace;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, Once, PoisonError};
 
