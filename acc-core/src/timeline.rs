@@ -79,7 +79,7 @@ pub struct Timeline {
 }
 
 /// How many spans a recording takes, so that a long one does not fill the memory.
-const MOST: usize = 1 << 20;
+const MAX_SPANS: usize = 1 << 20;
 
 static ON: AtomicBool = AtomicBool::new(false);
 static RECORDED: Mutex<Vec<Recorded>> = Mutex::new(Vec::new());
@@ -223,7 +223,7 @@ impl Drop for Span {
 impl Recorded {
     fn take(&mut self, open: &Open, end: Instant, thread: u64, thread_name: Option<&str>) {
         let timeline = &mut self.timeline;
-        if timeline.spans.len() >= MOST {
+        if timeline.spans.len() >= MAX_SPANS {
             timeline.lost += 1;
             return;
         }

@@ -1,4 +1,4 @@
-//! A large program: how long it takes until LLVM has its turn.
+//! A large program: how long it takes until LLVM begins.
 
 use crate::quantiles;
 use acc_core::exec::Ready;

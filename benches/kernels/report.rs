@@ -140,7 +140,7 @@ pub fn markdown(lines: &[Line], roof: &Roofline, rounds: usize, about: &str) -> 
     let mut out = format!(
         "{about}\n\nMedians of {rounds} interleaved rounds, in milliseconds; in brackets the ratio to the row's limit: the fastest of \
          the kernel written by hand, the other libraries, and, where memory or arithmetic takes most of that time, the \
-         roofline. Measured in the same run: {:.1} GB/s reading, {:.1} GB/s copying past the cache, {:.0} GFLOP/s.\n\n",
+         roofline. Measured in the same run: {:.1} GB/s reading, {:.1} GB/s copying with non-temporal stores, {:.0} GFLOP/s.\n\n",
         roof.read / 1e9,
         roof.copy / 1e9,
         roof.flops / 1e9

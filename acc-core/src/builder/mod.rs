@@ -1,7 +1,7 @@
 //! The builder behind the typed API: scalar expressions under construction, and how they become functions.
 //!
 //! Scalar expressions live in *frames* on a thread-local stack (`frame`); a handle ([`ExpRef`]) is a frame's serial
-//! number and an index. When a closure ends, `freeze` turns its result into a [`Fun`](crate::ir::Fun) with regions
+//! number and an index. When a closure ends, `freeze` makes its result a [`Fun`](crate::ir::Fun) with regions
 //! and the frame goes. What is made outside every closure is of the *ambient* frame, and `ambient` says how long it
 //! lives. Array expressions are immutable reference-counted nodes ([`AccRef`]); `program` numbers them
 //! into a [`Program`](crate::ir::Program).

@@ -182,7 +182,7 @@ impl Dag for ArrayDag {
         &self.nodes[n].variant
     }
     fn harmless(&self, _: NodeId) -> bool {
-        // Statements are evaluated by need, wherever they stand.
+        // Statements are evaluated on demand, wherever they stand.
         true
     }
 }

@@ -1,8 +1,8 @@
-//! Where shared expressions are evaluated: the placement rule for scalar nodes and array statements alike.
+//! Where shared expressions are evaluated: one placement rule, for scalar nodes and for array statements.
 //!
 //! A DAG of expressions with branches and loops becomes nested regions. In a region stand
 //!
-//! * what its results need for sure (*strictly*), which is also what both branches of a conditional there need;
+//! * what its results certainly need (*strictly*), which is also what both branches of a conditional there need;
 //! * what two of its branches or loop bodies share, and what a loop body uses without depending on the loop, provided
 //!   that evaluating it for nothing is harmless (*speculable*).
 //!
@@ -40,14 +40,14 @@ pub(super) trait Dag {
     fn harmless(&self, n: NodeId) -> bool;
 }
 
-/// For each node, which others that must not be speculated it needs for sure, itself included.
+/// For each node, which others that must not be speculated it certainly needs, itself included.
 ///
-/// The sets are cut to [`Needs::MOST`] nodes, the last ones, so that they stay linear in all: a node left out may be
+/// The sets are cut to [`Needs::MAX_NODES_PER_SET`] nodes, the last ones, so that they stay linear in all: a node left out may be
 /// copied into branches though it need not be.
 pub(super) struct Needs(Vec<NodeIds>);
 
 impl Needs {
-    const MOST: usize = 32;
+    const MAX_NODES_PER_SET: usize = 32;
 
     /// Of the nodes below `len`.
     pub(super) fn of<D: Dag>(dag: &D, len: usize) -> Needs {
@@ -66,7 +66,7 @@ impl Needs {
             if !dag.harmless(n) || !inner.is_empty() {
                 all.insert(n);
             }
-            sets.push(all.iter().copied().skip(all.len().saturating_sub(Self::MOST)).collect());
+            sets.push(all.iter().copied().skip(all.len().saturating_sub(Self::MAX_NODES_PER_SET)).collect());
         }
         Needs(sets)
     }
@@ -153,7 +153,7 @@ impl Placer {
         placed
     }
 
-    /// What `roots` need for sure.
+    /// What `roots` certainly need.
     fn strict_closure<D: Dag>(
         &mut self,
         dag: &D,
@@ -208,7 +208,7 @@ impl Placer {
     }
 }
 
-/// What a loop's test needs for sure and does not depend on the loop.
+/// What a loop's test certainly needs and does not depend on the loop.
 fn invariant_needs<D: Dag>(dag: &D, inner: &Inner) -> Vec<NodeId> {
     let depends = |n: NodeId| inner.param.is_some_and(|p| n == p || dag.variant(n).contains(&p));
     let (mut out, mut seen, mut stack) = (Vec::new(), HashSet::new(), vec![inner.result]);

@@ -96,7 +96,7 @@ mod tests {
         Error::Fault { fault, op: "check", loc: Loc::unknown() }
     }
 
-    /// What a program that becomes these two comes to.
+    /// The result of a program whose fast and exact runs give these.
     fn outcome(fast: Result<i32, Option<Error>>, exact: Result<i32, Error>) -> Result<i32, Error> {
         let run = |r: &Result<i32, Option<Error>>| r.clone().map_err(|e| e.map_or(Ended::Fault(None), Ended::from));
         Replay::new(fast).run(run, || Ok(exact.map_err(Some)))

@@ -1,4 +1,4 @@
-//! Evaluation of blocks by need.
+//! Evaluation of blocks on demand.
 
 use super::{Host, Ticker, internal, launch};
 use crate::data::ArrayData;
@@ -46,14 +46,14 @@ impl<'p> Machine<'p> {
         }
         self.force(&block.results)?;
         let results = block.results.iter().map(|&r| self.value(r)).collect();
-        // The next run of the block starts afresh.
+        // The next run of the block computes them anew.
         for a in block.params.iter().chain(block.stmts.iter().flat_map(|s| &s.results)) {
             self.values[a.index()] = None;
         }
         results
     }
 
-    /// Evaluates what these arrays need for sure, in program order.
+    /// Evaluates what these arrays certainly need, in program order.
     fn force(&mut self, wanted: &[ArrayId]) -> Result<(), Error> {
         let mut stmts: BTreeMap<usize, &'p Stmt> = BTreeMap::new();
         let mut todo = wanted.to_vec();

@@ -2,7 +2,7 @@
 //!
 //! Sequential and bounds-checked; written to be obviously right, not to be fast. Every other executor is held to it.
 //!
-//! * Array statements are evaluated by need, each at most once per run of its block. What is needed for sure is
+//! * Array statements are evaluated on demand, each at most once per run of its block. What is certainly needed is
 //!   evaluated in program order; what only a branch, a loop or an element needs is evaluated when it is first reached.
 //! * Elements are computed in row-major order (a scan from the right: from its last element), for each the scalar
 //!   nodes in their order. The first fault met ends the run.

@@ -63,7 +63,7 @@ pub struct Program {
 
 /// Statements with parameters and results.
 ///
-/// Evaluation is by need: a statement is evaluated when the block's results, or another statement that is evaluated,
+/// Evaluation is on demand: a statement is evaluated when the block's results, or another statement that is evaluated,
 /// need it, and at most once each time the block runs. See [`strict_statements`](super::strict_statements).
 #[derive(Debug)]
 pub struct Block {

@@ -16,7 +16,7 @@ pub enum Part {
     Reduces(PrimOp),
 }
 
-/// A loop over a counter that reduces: what it comes to does not depend on the order of its steps, but for rounding.
+/// A loop over a counter that reduces: its results do not depend on the order of its steps, but for rounding.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CountedLoop {
     /// What becomes of each value of the state; one of them is the counter.
@@ -81,8 +81,8 @@ impl CountedLoop {
                 (false, false) => {
                     let op = spines.operation(*r, *p)??;
                     let ty = f.ty(*p);
-                    // Products of floats may leave their range on one way and not on another, and of f16 so many sums
-                    // come to the same number that the order tells.
+                    // Products of floats may leave their range on one way and not on another, and so many sums
+                    // of f16 are rounded to the same number that the order matters.
                     let rounds = match op {
                         PrimOp::MulP => ty.is_float(),
                         PrimOp::AddP => ty == ScalarType::F16,
@@ -107,7 +107,7 @@ impl CountedLoop {
 }
 
 impl CountedLoop {
-    /// Whether what the loop comes to is rounded otherwise in another order: whether it adds up floats.
+    /// Whether its results are rounded otherwise in another order: whether it adds up floats.
     pub fn rounds<A>(&self, f: &Fun<A>, step: &Region<A>) -> bool {
         let mut parts = self.parts.iter().zip(&step.params);
         parts.any(|(part, p)| *part == Part::Reduces(PrimOp::AddP) && f.ty(*p).is_float())
@@ -201,7 +201,7 @@ fn dependent<A>(region: &Region<A>, mut on: HashSet<Val>) -> HashSet<Val> {
                 }
             }
             ScalarOp::While { .. } | ScalarOp::Foreign { .. } => {
-                // Of a state any part may come to depend on any other.
+                // Any part of a state may depend on any other after some steps.
                 let regions = n.op.regions();
                 let mut used = direct || regions.iter().any(|r| r.results.iter().any(|v| on.contains(v)));
                 for r in &regions {

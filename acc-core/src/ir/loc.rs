@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 /// Where in the user's source an operation was written.
 ///
-/// All locations compare equal and hash alike: two programs that differ in nothing else are the same program.
+/// All locations are equal, and so are their hashes: two programs that differ in nothing else are the same program.
 #[derive(Clone, Debug)]
 pub struct Loc(Place);
 

@@ -6,7 +6,7 @@
 //!
 //! When things are evaluated:
 //!
-//! * Array statements by need, each at most once each time its block runs.
+//! * Array statements on demand, each at most once each time its block runs.
 //! * Scalar nodes in order, whenever control reaches their region. A node that can fault or fail to end (*partial*)
 //!   stands only in a region that needs its value.
 

@@ -200,9 +200,9 @@ macro_rules! with_array_ops {
                 /// the scan is inclusive and keeps the extent.
                 init: Option<R::Fun> = (initial "init" [true, false, true, false]),
             }
-            /// Writes each element to a target position, combining it with what is there.
+            /// Writes each element to a target position, combining it with the current value.
             Permute Scatter ["permute"] {
-                /// What is there at first; gives the result's shape.
+                /// The initial values; gives the result's shape.
                 defaults: R::Array = (array "into"),
                 /// The source.
                 xs: R::Array = (operand),

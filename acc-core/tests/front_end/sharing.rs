@@ -60,7 +60,7 @@ fn equal_array_operations_are_one_statement() {
     assert_eq!(core_of(&p).body.stmts.len(), 2);
 }
 
-/// A read that may fault, under conditions that depend on it in turn.
+/// A read that may fault, under conditions that depend on it themselves.
 #[test]
 fn a_chain_of_conditionals_over_a_shared_read() {
     let xs = use_(&Vector::from([3i64, -1, 4]));

@@ -13,7 +13,7 @@ pub fn rows() -> Vec<Box<dyn Fn() -> Row>> {
     vec![Box::new(|| filtered(16_000_000))]
 }
 
-/// Elements whose kept ones are put together in a near cache. The number of all is a multiple of eight.
+/// Elements whose kept ones are collected in the L1 cache. The number of all is a multiple of eight.
 const BLOCK: usize = 1 << 14;
 
 fn filtered(n: usize) -> Row {

@@ -13,7 +13,7 @@ pub fn rows() -> Vec<Box<dyn Fn() -> Row>> {
     vec![Box::new(|| inclusive(16_000_000)), Box::new(|| segmented(16_000_000))]
 }
 
-/// Elements that are summed, and then read again from a near cache. The number of all is a multiple of eight.
+/// Elements that are summed, and then read again from the L2 cache. The number of all is a multiple of eight.
 const BLOCK: usize = 1 << 14;
 
 fn inclusive(n: usize) -> Row {

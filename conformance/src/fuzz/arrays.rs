@@ -49,7 +49,7 @@ enum Op {
 }
 
 /// The most elements an array gets, where the generator can know.
-const MOST: usize = 500;
+const MAX_ELEMENTS: usize = 500;
 
 fn size(dims: &[Option<usize>]) -> Option<usize> {
     dims.iter().try_fold(1usize, |n, d| n.checked_mul((*d)?))
@@ -93,7 +93,7 @@ impl Generator {
         vec![ArrayVar { name, leaves, dims }]
     }
 
-    /// The extent of an axis: text, and what it comes to in the first run.
+    /// The extent of an axis: text, and its value in the first run.
     fn extent(&mut self, arrays: &[ArrayVar]) -> (String, Option<usize>) {
         let axes: Vec<(&ArrayVar, usize)> = arrays.iter().flat_map(|a| (0..a.rank()).map(move |k| (a, k))).collect();
         if axes.is_empty() || self.choices.chance(30) {
@@ -112,11 +112,11 @@ impl Generator {
         }
     }
 
-    /// The extents of a new array of at most [`MOST`] elements.
+    /// The extents of a new array of at most [`MAX_ELEMENTS`] elements.
     fn shape(&mut self, rank: usize, arrays: &[ArrayVar]) -> (String, Vec<Option<usize>>) {
         let mut extents: Vec<(String, Option<usize>)> = (0..rank).map(|_| self.extent(arrays)).collect();
         let dims: Vec<Option<usize>> = extents.iter().map(|e| e.1).collect();
-        if rank > 1 && size(&dims).is_none_or(|n| n > MOST) {
+        if rank > 1 && size(&dims).is_none_or(|n| n > MAX_ELEMENTS) {
             extents = (0..rank).map(|_| (format!("min(4i64, {})", "3i64"), Some(3))).collect();
         }
         let text: Vec<String> = extents.iter().map(|e| e.0.clone()).collect();
@@ -220,7 +220,7 @@ impl Generator {
     }
 
     /// What combines the elements of a permutation: any function, since the order is that of the source; but one of floats
-    /// may turn out to be a sum, whose association is free.
+    /// may be a sum, whose association is free.
     fn combination(&mut self, leaves: &[T], arrays: &[ArrayVar]) -> String {
         let free = self.mode == Mode::Exact && leaves.iter().any(|t| t.is_float());
         match self.choices.below(3) {
@@ -233,7 +233,7 @@ impl Generator {
     fn permute_many(&mut self, into: &ArrayVar, arrays: &[ArrayVar], text: &mut String) -> Vec<ArrayVar> {
         let [xs, result] = [self.array_name(), self.array_name()];
         let f = self.function(&[T::I64], &into.leaves, arrays);
-        let n = MOST - self.choices.below(100);
+        let n = MAX_ELEMENTS - self.choices.below(100);
         let _ = writeln!(text, "  {xs}: [1]{} = generate(shape: || {n}i64, f: {f})", into.elt());
         let combine = self.combination(&into.leaves, arrays);
         let i = self.fresh();
@@ -388,7 +388,7 @@ impl Generator {
     }
 
     fn replicate(&mut self, a: &ArrayVar) -> Made {
-        if a.rank() >= 4 || size(&a.dims).is_none_or(|n| n * 3 > MOST) {
+        if a.rank() >= 4 || size(&a.dims).is_none_or(|n| n * 3 > MAX_ELEMENTS) {
             return None;
         }
         let (at, n) = (self.choices.below(a.rank() + 1), *self.choices.pick(&[0, 1, 2, 3]));

@@ -10,7 +10,7 @@ use super::generate::{Generator, Mode, list};
 use crate::bound::own_bound;
 use acc_core::data::ScalarType as T;
 
-/// An operator's text over the names of two operands' leaves: nodes, and what they come to.
+/// An operator's text over the names of two operands' leaves: nodes, and their results.
 type Combined = (String, Vec<String>);
 
 impl Generator {

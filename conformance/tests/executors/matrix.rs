@@ -62,7 +62,7 @@ fn sine_for_cosine(p: &Program) -> Program {
     map_funs(p, &mut |f| acc_core::ir::Fun { types: f.types.clone(), body: region(&f.body) })
 }
 
-fn scans_turned_around(p: &Program) -> Program {
+fn reversed_scans(p: &Program) -> Program {
     change(p, |op| match op {
         ArrayOp::Scan { dir: Dir::Left, f, init, xs } => {
             Some(ArrayOp::Scan { dir: Dir::Right, f: f.clone(), init: init.clone(), xs: *xs })
@@ -109,10 +109,10 @@ const OTHERS: [&str; 2] = ["MOD-03", "CON-04"];
 
 /// A fault in one operation makes the cells of its components red, and leaves those of others as they are.
 #[test]
-fn a_fault_in_an_operation_turns_its_cell_red() {
+fn a_fault_in_an_operation_makes_its_cell_red() {
     let faults: [(&str, fn(&Program) -> Program, &[&str]); 3] = [
         ("cos", sine_for_cosine, &["FLO-04"]),
-        ("scanl", scans_turned_around, &["SCN-01", "SCN-02"]),
+        ("scanl", reversed_scans, &["SCN-01", "SCN-02"]),
         ("permute", permutations_combined_the_other_way, &["PRM-01"]),
     ];
     for (name, fault, red) in faults {

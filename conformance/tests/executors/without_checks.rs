@@ -47,7 +47,7 @@ const PROGRAM: &str = "program(xs: [1]i64, at: [1]i64) {
 }";
 
 #[test]
-fn native_reads_what_is_there() {
+fn native_gives_the_same_without_faults() {
     holds(&Native::new(), &native());
 }
 
@@ -64,7 +64,7 @@ fn native_has_no_check_left() {
 
 #[cfg(feature = "libtorch")]
 #[test]
-fn libtorch_reads_what_is_there() {
+fn libtorch_gives_the_same_without_faults() {
     use backend_graph::Libtorch;
     holds(&Libtorch::cpu(), &Libtorch::with(backend_graph::Options::new().checks(false)).expect("the CPU"));
 }

@@ -6,3 +6,4 @@ mod dependencies;
 mod downstream_crate;
 #[cfg(target_os = "linux")]
 mod libtorch_script;
+mod words;

@@ -75,7 +75,7 @@ maybe_index! {
 }
 
 impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
-    /// Writes each element to a target position of a copy of `defaults`, combining it with what is there by
+    /// Writes each element to a target position of a copy of `defaults`, combining it with the current value by
     /// `combine(new, old)`. `target` gives the position from the source index, or `None` to drop the element. Out of
     /// bounds is a fault. Where targets repeat, elements are combined in the order of the source; sums of floats may
     /// associate in another order.

@@ -50,7 +50,7 @@ trait Evaluated: RealFloat + Part {
     /// The distance from 1 to the next number.
     const EPSILON: f64;
     /// From here on `1 / z^2` is negligible beside 1.
-    const LARGE: f64;
+    const MIN_NEGLIGIBLE_INVERSE_SQUARE: f64;
     /// From here on the real part of the hyperbolic tangent is 1.
     const TANH_IS_ONE: f64;
     /// `2^s + 1`, where `s` is half the number of digits, rounded up: it splits a number into two of half the digits.
@@ -58,13 +58,13 @@ trait Evaluated: RealFloat + Part {
 }
 impl Evaluated for f32 {
     const EPSILON: f64 = f32::EPSILON as f64;
-    const LARGE: f64 = (1u64 << 14) as f64;
+    const MIN_NEGLIGIBLE_INVERSE_SQUARE: f64 = (1u64 << 14) as f64;
     const TANH_IS_ONE: f64 = 11.0;
     const SPLIT: f64 = 4097.0;
 }
 impl Evaluated for f64 {
     const EPSILON: f64 = f64::EPSILON;
-    const LARGE: f64 = (1u64 << 29) as f64;
+    const MIN_NEGLIGIBLE_INVERSE_SQUARE: f64 = (1u64 << 29) as f64;
     const TANH_IS_ONE: f64 = 22.0;
     const SPLIT: f64 = 134_217_729.0;
 }
@@ -214,7 +214,7 @@ fn ln<F: Evaluated>(x: Exp<F>, y: Exp<F>) -> C<F> {
     let near = length.gt(half) & length.lt(number::<F>(2.0));
     let distance = ((a_sqr - one) + b_sqr) + (a_error + b_error);
     let from_distance = ln_1p(choose(near, distance, zero)) * half;
-    let huge = length.gt(number::<F>(F::LARGE));
+    let huge = length.gt(number::<F>(F::MIN_NEGLIGIBLE_INVERSE_SQUARE));
     let re = choose(near, from_distance, choose(huge, ln_hypot(x, y), length.ln()));
     complex(re, y.atan2(x))
 }
@@ -293,7 +293,7 @@ impl<F: Evaluated> Arc<F> {
     #[track_caller]
     fn of(x: Exp<F>, y: Exp<F>) -> Arc<F> {
         let (zero, one, half) = (number::<F>(0.0), number::<F>(1.0), number::<F>(0.5));
-        let large = x.gt(number::<F>(F::LARGE)) | y.gt(number::<F>(F::LARGE));
+        let large = x.gt(number::<F>(F::MIN_NEGLIGIBLE_INVERSE_SQUARE)) | y.gt(number::<F>(F::MIN_NEGLIGIBLE_INVERSE_SQUARE));
         // Distances from -1 and 1; `a` is the semi-major axis of the ellipse through the point with these foci.
         let (right, left) = (x + one, x - one);
         let (r, s) = (hypot(right, y), hypot(left, y));
@@ -335,7 +335,7 @@ fn atanh<F: Evaluated>(x: Exp<F>, y: Exp<F>) -> C<F> {
     let (zero, one, half) = (number::<F>(0.0), number::<F>(1.0), number::<F>(0.5));
     let (a, b) = (x.abs(), y.abs());
     let flat = b.lt(number::<F>(F::EPSILON));
-    let large = a.gt(number::<F>(F::LARGE)) | b.gt(number::<F>(F::LARGE));
+    let large = a.gt(number::<F>(F::MIN_NEGLIGIBLE_INVERSE_SQUARE)) | b.gt(number::<F>(F::MIN_NEGLIGIBLE_INVERSE_SQUARE));
     let infinite = a.is_infinite() | b.is_infinite();
 
     let to_pole = a - one;

@@ -245,7 +245,7 @@ impl<Sh: Shape, E: ScalarElt + ReadableElement> Array<Sh, E> {
 }
 
 impl<Sh: Shape, E: ScalarElt + WritableElement> Array<Sh, E> {
-    /// Writes a `.npy` file, over what is there.
+    /// Writes a `.npy` file, and replaces one that exists.
     ///
     /// ```
     /// use acc_core::prelude::*;
@@ -280,7 +280,7 @@ pub struct Npz {
 }
 
 impl Npz {
-    /// A compressed file, over what is there.
+    /// Writes a compressed file, and replaces one that exists.
     ///
     /// ```
     /// use acc_core::prelude::*;

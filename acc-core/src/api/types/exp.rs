@@ -138,7 +138,7 @@ impl<T: Elt + IntoExp<T>> From<T> for Exp<T> {
     }
 }
 
-/// Turns a constant, or a tuple of constants and expressions, into one expression.
+/// Makes one expression of a constant, or of a tuple of constants and expressions.
 ///
 /// ```
 /// use acc_core::prelude::*;

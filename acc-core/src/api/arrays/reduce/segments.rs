@@ -128,7 +128,7 @@ impl<Sh: Reducible, E: Elt> Segmented<Sh, E> {
         all.permute(fill(self.total(), false), |new, _| new, |k| self.start(k).lt(self.end(k)).then_some(at(self, k)))
     }
 
-    /// The inclusive left scan of each segment, by a scan of all elements whose operator starts afresh at marks: it is
+    /// The inclusive left scan of each segment, by a scan of all elements whose operator restarts at flags: its work is
     /// balanced however long the segments are.
     fn scan_left<R: IntoExp<E>>(&self, f: &impl Fn(E::Exp, E::Exp) -> R) -> Acc<Array<Sh, E>> {
         let heads = self.heads();

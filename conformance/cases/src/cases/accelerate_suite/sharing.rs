@@ -24,8 +24,8 @@ fn trees() -> Vec<Case> {
             // Needed first on the left, but defined last.
             let (xs, ys) = (three().map(|x| x * 10), three().map(|x| x - 1));
             let both = xs.zip_with(&ys, |x, y| x + y);
-            let turned = ys.zip_with(&xs, |y, x| y - x);
-            t.gives(both.zip_with(&turned, |a, b| (a, b)), Vector::from_iter([(10, -10), (21, -19), (32, -28)]));
+            let negated = ys.zip_with(&xs, |y, x| y - x);
+            t.gives(both.zip_with(&negated, |a, b| (a, b)), Vector::from_iter([(10, -10), (21, -19), (32, -28)]));
         }),
         case("nofib/sharing-a-tree-of-a-million-leaves", "ELW-04", |t| {
             let doubled = (0..20).fold(three(), |xs, _| xs.zip_with(&xs, |a, b| a + b));

@@ -70,8 +70,8 @@ pub fn cases() -> Vec<Case> {
                 &[(0i64, (1, 2, 3)), (1, (2, 3, 1)), (2, (3, 1, 2)), (3, (1, 2, 3)), (4, (2, 3, 1))],
             );
             let unrolled = |p: (Exp<i32>, Exp<i32>)| {
-                let turn = |(a, b): (Exp<i32>, Exp<i32>)| (b, a);
-                turn(turn(turn(p)))
+                let exchanged = |(a, b): (Exp<i32>, Exp<i32>)| (b, a);
+                exchanged(exchanged(exchanged(p)))
             };
             t.maps(unrolled, &[((1, 2), (2, 1))]);
             type Six = (i32, i32, i32, i32, i32, i32);

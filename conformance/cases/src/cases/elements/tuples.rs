@@ -7,7 +7,7 @@ pub fn cases() -> Vec<Case> {
     [tuples(), indices(), vectors()].concat()
 }
 
-/// A case for tuples of one length: of scalars, turned by one place, and of arrays.
+/// A case for tuples of one length: of scalars, rotated by one place, and of arrays.
 macro_rules! tuple_case {
     ($name:literal, $rows:literal, $a:ident $m:literal, $($x:ident $n:literal),*) => {
         case($name, $rows, |t| {

@@ -78,11 +78,11 @@ pub fn cases() -> Vec<Case> {
             let ours = Array::from(nd);
             t.check(std::ptr::eq(ours.as_slice().as_ptr(), at), "an array in row-major order is not copied");
             t.equal(ours.view().t().to_owned(), ndarray::arr2(&[[1.0, 4.0], [2.0, 5.0], [3.0, 6.0]]));
-            let turned = Array::from(ours.view().t().to_owned());
-            t.equal(turned.to_vec(), vec![1.0, 4.0, 2.0, 5.0, 3.0, 6.0]);
+            let transposed = Array::from(ours.view().t().to_owned());
+            t.equal(transposed.to_vec(), vec![1.0, 4.0, 2.0, 5.0, 3.0, 6.0]);
             let values = ours.into_vec();
             t.check(std::ptr::eq(values.as_ptr(), at), "nor on its way back");
-            through(t, &turned);
+            through(t, &transposed);
             through(t, &Array::from(ndarray::Array3::<u16>::zeros((2, 0, 4))));
         }),
         case("plain/npy", "PLN-10", |t| {
