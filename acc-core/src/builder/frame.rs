@@ -2,7 +2,7 @@
 
 use super::nodes::Nodes;
 use super::{AccRef, Frozen, ambient, freeze};
-use crate::data::{EltType, Lit, ScalarType};
+use crate::data::{EltType, Lit};
 use crate::error::BuildError;
 use crate::ir::{Loc, PrimOp};
 use smallvec::SmallVec;
@@ -154,7 +154,7 @@ impl Builder {
     }
 
     /// A node that new expressions may use: its frame is open.
-    fn usable(&self, r: ExpRef) -> Option<&ExpNode> {
+    pub(super) fn usable(&self, r: ExpRef) -> Option<&ExpNode> {
         self.frame(r.frame)?.nodes.get(r.index, self.age.programs())
     }
 
@@ -184,7 +184,7 @@ impl Builder {
         Arc::new(BuildError::EscapedExp { created, used: used.clone() })
     }
 
-    fn push(&mut self, op: ExpOp, ty: EltType, loc: &Loc) -> ExpRef {
+    pub(super) fn push(&mut self, op: ExpOp, ty: EltType, loc: &Loc) -> ExpRef {
         let mut bad = None;
         op.operands(&mut |r| {
             if bad.is_none() && self.usable(r).is_none() {
@@ -250,13 +250,13 @@ impl ExpOp {
     }
 }
 
-fn with<R>(f: impl FnOnce(&mut Builder) -> R) -> R {
+pub(super) fn with<R>(f: impl FnOnce(&mut Builder) -> R) -> R {
     BUILDER.with(|b| f(&mut b.borrow_mut()))
 }
 
 /// The folder of this crate's sources, as the compiler names it.
 fn own_sources() -> &'static str {
-    file!().strip_suffix("build/frame.rs").unwrap_or_default()
+    file!().strip_suffix("builder/frame.rs").unwrap_or_default()
 }
 
 /// Adds an expression to the innermost frame.
@@ -270,119 +270,6 @@ pub fn push(op: ExpOp, ty: EltType, loc: &Loc) -> ExpRef {
             None => b.push(op, ty, loc),
         }
     })
-}
-
-/// A literal.
-pub fn constant(lit: Lit, loc: &Loc) -> ExpRef {
-    push(ExpOp::Const(lit), EltType::Scalar(lit.ty), loc)
-}
-
-/// The value of an expression that is a literal.
-pub fn literal(x: ExpRef) -> Option<Lit> {
-    with(|b| match b.usable(x)?.op {
-        ExpOp::Const(l) => Some(l),
-        _ => None,
-    })
-}
-
-/// A tuple; `ty` is its type.
-pub fn tuple(parts: &[ExpRef], ty: EltType, loc: &Loc) -> ExpRef {
-    push(ExpOp::Tuple(parts.iter().copied().collect()), ty, loc)
-}
-
-/// A component of a tuple; `ty` is its type.
-pub fn proj(of: ExpRef, index: u32, ty: EltType, loc: &Loc) -> ExpRef {
-    with(|b| {
-        // Taking apart what was just put together is no operation.
-        if let Some(ExpNode { op: ExpOp::Tuple(parts), .. }) = b.usable(of)
-            && let Some(part) = parts.get(index as usize)
-            && b.usable(*part).is_some()
-        {
-            return *part;
-        }
-        b.push(ExpOp::Proj(of, index), ty, loc)
-    })
-}
-
-/// A primitive operation; `ty` is its result's type.
-pub fn prim(op: PrimOp, args: &[ExpRef], ty: ScalarType, loc: &Loc) -> ExpRef {
-    push(ExpOp::Prim(op, args.iter().copied().collect()), EltType::Scalar(ty), loc)
-}
-
-/// A numeric conversion.
-pub fn cast(x: ExpRef, from: ScalarType, to: ScalarType, loc: &Loc) -> ExpRef {
-    if from == to { x } else { push(ExpOp::Cast(x), EltType::Scalar(to), loc) }
-}
-
-/// A conditional of type `ty`.
-pub fn cond(c: ExpRef, t: ExpRef, e: ExpRef, ty: EltType, loc: &Loc) -> ExpRef {
-    push(ExpOp::Cond(c, t, e), ty, loc)
-}
-
-/// The zero of any type: what stands where no value is defined.
-pub fn zero(ty: &EltType, loc: &Loc) -> ExpRef {
-    match ty {
-        EltType::Scalar(s) => constant(Lit::zero(*s), loc),
-        EltType::Tuple(parts) => {
-            let parts: Vec<ExpRef> = parts.iter().map(|p| zero(p, loc)).collect();
-            tuple(&parts, ty.clone(), loc)
-        }
-    }
-}
-
-/// The leaves of `x`, of type `from`, as a value of type `to`; an error if these differ in their leaves.
-pub fn coerce(x: ExpRef, from: &EltType, to: &EltType, loc: &Loc) -> ExpRef {
-    fn leaves(x: ExpRef, ty: &EltType, loc: &Loc, out: &mut Vec<ExpRef>) {
-        match ty {
-            EltType::Scalar(_) => out.push(x),
-            EltType::Tuple(parts) => {
-                for (i, part) in parts.iter().enumerate() {
-                    leaves(proj(x, i as u32, part.clone(), loc), part, loc, out);
-                }
-            }
-        }
-    }
-    fn pack(ty: &EltType, leaves: &mut std::vec::IntoIter<ExpRef>, loc: &Loc) -> Option<ExpRef> {
-        match ty {
-            EltType::Scalar(_) => leaves.next(),
-            EltType::Tuple(parts) => {
-                let parts = parts.iter().map(|p| pack(p, leaves, loc)).collect::<Option<Vec<_>>>()?;
-                Some(tuple(&parts, ty.clone(), loc))
-            }
-        }
-    }
-    let mut parts = Vec::new();
-    leaves(x, from, loc, &mut parts);
-    match pack(to, &mut parts.into_iter(), loc).filter(|_| from.leaves() == to.leaves()) {
-        Some(packed) => packed,
-        None => {
-            let from = from.to_string();
-            push(
-                ExpOp::Poison(Arc::new(BuildError::Coerce { from, to: to.to_string(), used: loc.clone() })),
-                to.clone(),
-                loc,
-            )
-        }
-    }
-}
-
-/// An element of an array, of type `ty`.
-pub fn element(array: &AccRef, index: ExpRef, ty: EltType, loc: &Loc) -> ExpRef {
-    if let super::AccOp::Element(r) = array.op {
-        return r;
-    }
-    push(ExpOp::Index(array.clone(), index), ty, loc)
-}
-
-/// The extents of an array of this rank, as an index.
-pub fn extent(array: &AccRef, rank: usize, loc: &Loc) -> ExpRef {
-    let int = EltType::Scalar(ScalarType::I64);
-    let parts: Vec<ExpRef> =
-        (0..rank as u32).map(|axis| push(ExpOp::Extent(array.clone(), axis), int.clone(), loc)).collect();
-    match parts[..] {
-        [one] => one,
-        _ => tuple(&parts, EltType::index(rank), loc),
-    }
 }
 
 /// Closes its frame, also when the closure panics.

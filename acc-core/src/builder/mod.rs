@@ -8,6 +8,7 @@
 
 mod acc;
 mod ambient;
+mod expressions;
 mod extents;
 mod frame;
 mod freeze;
@@ -19,9 +20,9 @@ mod wide;
 
 pub use acc::{AccFun, AccNode, AccOp, AccRef, AccType, Building, Frozen, array_function, lambda_id};
 pub(crate) use ambient::Purpose;
+pub use expressions::{cast, coerce, cond, constant, element, extent, literal, prim, proj, tuple, zero};
 pub use frame::{
-    ExpOp, ExpRef, FrameKind, cast, closed, coerce, cond, constant, element, extent, foreign, lambda, literal,
-    live_nodes, loop_body, prim, proj, push, reset_ambient, scope, tuple, while_loop, zero,
+    ExpOp, ExpRef, FrameKind, closed, foreign, lambda, live_nodes, loop_body, push, reset_ambient, scope, while_loop,
 };
 pub(crate) use frame::{compose, in_scalar_code, program_built};
 pub use program::{Built, build, build_within};

@@ -1,7 +1,8 @@
 //! Operators on arrays of numbers, element by element, and products of matrices.
 
 use crate::api::elements::complex::Part;
-use crate::api::types::acc::{Acc, IntoAcc, only_element};
+use crate::api::types::acc::{Acc, IntoAcc};
+use crate::api::types::access::only_element;
 use crate::api::types::array::{Array, Matrix};
 use crate::api::types::class::{HasRem, Num};
 use crate::api::types::elt::Elt;

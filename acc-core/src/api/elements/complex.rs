@@ -4,7 +4,7 @@ use super::complex_functions::{ComplexPart, Function, exchanged, over_i, times_i
 use crate::api::scalars::compare::{ExpEq, choose};
 use crate::api::scalars::floating::Floating;
 use crate::api::scalars::operators::FromScalar;
-use crate::api::scalars::real::RealFloat;
+use crate::api::scalars::real_float::RealFloat;
 use crate::api::types::class::{Fractional, Num, NumScalar, Signed};
 use crate::api::types::elt::{Elt, ScalarElt};
 use crate::api::types::exp::{Exp, IntoExp, constant, tuple_exp};

@@ -7,7 +7,7 @@
 
 use super::complex::{Part, complex};
 use crate::api::scalars::compare::choose;
-use crate::api::scalars::real::RealFloat;
+use crate::api::scalars::real_float::RealFloat;
 use crate::api::types::class::Num;
 use crate::api::types::exp::{Exp, constant};
 use half::f16;
@@ -293,7 +293,8 @@ impl<F: Evaluated> Arc<F> {
     #[track_caller]
     fn of(x: Exp<F>, y: Exp<F>) -> Arc<F> {
         let (zero, one, half) = (number::<F>(0.0), number::<F>(1.0), number::<F>(0.5));
-        let large = x.gt(number::<F>(F::MIN_NEGLIGIBLE_INVERSE_SQUARE)) | y.gt(number::<F>(F::MIN_NEGLIGIBLE_INVERSE_SQUARE));
+        let large =
+            x.gt(number::<F>(F::MIN_NEGLIGIBLE_INVERSE_SQUARE)) | y.gt(number::<F>(F::MIN_NEGLIGIBLE_INVERSE_SQUARE));
         // Distances from -1 and 1; `a` is the semi-major axis of the ellipse through the point with these foci.
         let (right, left) = (x + one, x - one);
         let (r, s) = (hypot(right, y), hypot(left, y));
@@ -335,7 +336,8 @@ fn atanh<F: Evaluated>(x: Exp<F>, y: Exp<F>) -> C<F> {
     let (zero, one, half) = (number::<F>(0.0), number::<F>(1.0), number::<F>(0.5));
     let (a, b) = (x.abs(), y.abs());
     let flat = b.lt(number::<F>(F::EPSILON));
-    let large = a.gt(number::<F>(F::MIN_NEGLIGIBLE_INVERSE_SQUARE)) | b.gt(number::<F>(F::MIN_NEGLIGIBLE_INVERSE_SQUARE));
+    let large =
+        a.gt(number::<F>(F::MIN_NEGLIGIBLE_INVERSE_SQUARE)) | b.gt(number::<F>(F::MIN_NEGLIGIBLE_INVERSE_SQUARE));
     let infinite = a.is_infinite() | b.is_infinite();
 
     let to_pole = a - one;

@@ -1,7 +1,8 @@
 //! `Ratio` as an element type: fractions of integers.
 
 use crate::api::scalars::compare::{ExpEq, ExpOrd, choose};
-use crate::api::scalars::real::{RealFloat, RealFrac};
+use crate::api::scalars::real_float::RealFloat;
+use crate::api::scalars::rounding::RealFrac;
 use crate::api::types::class::{Fractional, Integral, Num, Signed};
 use crate::api::types::elt::Elt;
 use crate::api::types::exp::{Exp, IntoExp, constant, tuple_exp};

@@ -7,4 +7,5 @@ pub(in crate::api) mod control;
 pub(in crate::api) mod floating;
 pub(in crate::api) mod integral;
 pub(in crate::api) mod operators;
-pub(in crate::api) mod real;
+pub(in crate::api) mod real_float;
+pub(in crate::api) mod rounding;

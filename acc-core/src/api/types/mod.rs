@@ -1,6 +1,7 @@
 //! What programs are written with: arrays and scalars under construction, element types, shapes, indices.
 
 pub(in crate::api) mod acc;
+pub(in crate::api) mod access;
 pub(in crate::api) mod array;
 pub(in crate::api) mod class;
 pub(in crate::api) mod elt;

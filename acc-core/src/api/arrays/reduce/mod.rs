@@ -2,4 +2,5 @@
 
 pub(in crate::api) mod combined_fold;
 pub(in crate::api) mod fold;
+pub(in crate::api) mod scan;
 pub(in crate::api) mod segments;

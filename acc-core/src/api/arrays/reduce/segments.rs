@@ -113,35 +113,37 @@ impl<Sh: Reducible, E: Elt> Segmented<Sh, E> {
         Parts(shape)
     }
 
-    /// Where a segment begins, among the elements of all.
+    /// Flags at the elements where a segment begins.
     fn heads(&self) -> Acc<Vector<bool>> {
-        self.marks(|s, k| s.start(k))
+        self.flags(|k| self.start(k))
     }
 
-    /// Where a segment ends, among the elements of all.
+    /// Flags at the elements where a segment ends.
     fn tails(&self) -> Acc<Vector<bool>> {
-        self.marks(|s, k| s.end(k) - 1)
+        self.flags(|k| self.end(k) - 1)
     }
 
-    fn marks(&self, at: impl FnOnce(&Self, Exp<i64>) -> Exp<i64>) -> Acc<Vector<bool>> {
+    fn flags(&self, at: impl FnOnce(Exp<i64>) -> Exp<i64>) -> Acc<Vector<bool>> {
         let all = fill(self.count(), true);
-        all.permute(fill(self.total(), false), |new, _| new, |k| self.start(k).lt(self.end(k)).then_some(at(self, k)))
+        all.permute(fill(self.total(), false), |new, _| new, |k| self.start(k).lt(self.end(k)).then_some(at(k)))
+    }
+
+    fn with_flags(&self, flags: &Acc<Vector<bool>>) -> Acc<Array<Sh, (bool, E)>> {
+        self.rows.imap(|ix, x| (flags.index(innermost::<Sh>(ix)), x))
     }
 
     /// The inclusive left scan of each segment, by a scan of all elements whose operator restarts at flags: its work is
     /// balanced however long the segments are.
     fn scan_left<R: IntoExp<E>>(&self, f: &impl Fn(E::Exp, E::Exp) -> R) -> Acc<Array<Sh, E>> {
-        let heads = self.heads();
-        let marked: Acc<Array<Sh, (bool, E)>> = self.rows.imap(|ix, x| (heads.index(innermost::<Sh>(ix)), x));
-        let scanned = marked.scanl1(|(head_a, a), (head_b, b)| (head_a | head_b, head_b.then_else(b, user(f, a, b))));
+        let rows = self.with_flags(&self.heads());
+        let scanned = rows.scanl1(|(head_a, a), (head_b, b)| (head_a | head_b, head_b.then_else(b, user(f, a, b))));
         scanned.map(|(_, x)| x)
     }
 
     /// The inclusive right scan of each segment.
     fn scan_right<R: IntoExp<E>>(&self, f: &impl Fn(E::Exp, E::Exp) -> R) -> Acc<Array<Sh, E>> {
-        let tails = self.tails();
-        let marked: Acc<Array<Sh, (bool, E)>> = self.rows.imap(|ix, x| (tails.index(innermost::<Sh>(ix)), x));
-        let scanned = marked.scanr1(|(tail_a, a), (tail_b, b)| (tail_a | tail_b, tail_a.then_else(a, user(f, a, b))));
+        let rows = self.with_flags(&self.tails());
+        let scanned = rows.scanr1(|(tail_a, a), (tail_b, b)| (tail_a | tail_b, tail_a.then_else(a, user(f, a, b))));
         scanned.map(|(_, x)| x)
     }
 
@@ -177,8 +179,8 @@ impl<Sh: Reducible, E: Elt> Segmented<Sh, E> {
     fn numbers(&self) -> Acc<Vector<i64>> {
         let places = self.total() + self.count();
         let ones = fill(self.count(), 1i64);
-        let marks = ones.permute::<DIM1, _, _>(fill(places, 0i64), |new, _| new, |k| Some(self.start(k) + k));
-        marks.scanl1(|a, b| a + b).map(|n| n - 1)
+        let heads = ones.permute::<DIM1, _, _>(fill(places, 0i64), |new, _| new, |k| Some(self.start(k) + k));
+        heads.scanl1(|a, b| a + b).map(|n| n - 1)
     }
 
     fn scanl<R: IntoExp<E>>(&self, init: Exp<E>, f: &impl Fn(E::Exp, E::Exp) -> R) -> Acc<Array<Sh, E>> {
@@ -218,9 +220,7 @@ impl<Sh: Reducible, E: Elt> Segmented<Sh, E> {
             tails.index(i).then_else(init, user(f, after, init.unlift()))
         })
     }
-}
 
-impl<Sh: Reducible, E: Elt> Segmented<Sh, E> {
     fn postscanl<R: IntoExp<E>>(&self, init: Exp<E>, f: &impl Fn(E::Exp, E::Exp) -> R) -> Acc<Array<Sh, E>> {
         self.scan_left(f).map(|x| user(f, init.unlift(), x))
     }
