@@ -1,4 +1,4 @@
-//! Timelines: what a process does when, from the front end to the kernels, for tools that draw it.
+//! Timelines of what a process does, from the front end to the kernels, for tools that draw them.
 //!
 //! Passes and executors open [`span`]s. While nobody records, that is one look at a flag. A recording takes the spans of
 //! the whole process, whatever thread they are on; Perfetto (<https://ui.perfetto.dev>) and `chrome://tracing` open what
@@ -74,11 +74,11 @@ pub struct Timeline {
     pub spans: Vec<SpanRecord>,
     /// The names of threads that have one, by their numbers.
     pub threads: Vec<(u64, String)>,
-    /// How many more spans there were than a recording takes.
+    /// How many spans were dropped because the recording was full.
     pub lost: u64,
 }
 
-/// How many spans a recording takes, so that a long one does not fill the memory.
+/// The most spans of a recording, so that a long one does not fill the memory.
 const MAX_SPANS: usize = 1 << 20;
 
 static ON: AtomicBool = AtomicBool::new(false);
@@ -92,7 +92,7 @@ struct Recorded {
 }
 
 fn recorded() -> MutexGuard<'static, Vec<Recorded>> {
-    // A panic while the lock is held leaves at worst a span missing.
+    // A panic under the lock can at worst lose a span.
     RECORDED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -1,4 +1,4 @@
-//! Where memory is refused there is an error, and never the end of the process: loaders, parser, verifier and interpreter
+//! Refused memory is an error, and never the end of the process: loaders, parser, verifier and interpreter
 //! with an allocator that refuses what grows with data, from the first such allocation on, then from the second, and so on.
 //! `docs/SECURITY.md` says which allocations these are.
 
@@ -11,7 +11,7 @@ use acc_core::{Error, Executor};
 #[global_allocator]
 static ALLOCATOR: allocator::Watched = allocator::Watched;
 
-/// What is smaller is of a size that the code states, or of the size of a small program.
+/// Smaller allocations have a size that the code states, or that of a small program.
 const MIN_REFUSED_BYTES: usize = 64 * 1024;
 
 /// Refuses one allocation after the other, each with all that follow; the outcome must be a success or what `is_expected` says. Gives how many

@@ -103,9 +103,9 @@ pub fn time(row: &mut Row, contenders: Vec<Contender>, rounds: usize) -> Timed {
     timed
 }
 
-/// In which order so many are measured in a round: who comes next finds memory, caches and the processor as its
-/// predecessor left them, so that over the rounds each has other predecessors. From round to round the step from one to
-/// the next grows, among those that have no divisor in common with their number.
+/// In which order `n` contenders are measured in a round. Each finds memory, caches and the processor as its predecessor
+/// left them, so the predecessors change from round to round: the step from one to the next runs through the numbers that
+/// have no divisor in common with `n`.
 fn order(n: usize, round: usize) -> impl Iterator<Item = usize> {
     let coprime = |step: &usize| (2..=n).all(|d| !(n.is_multiple_of(d) && step.is_multiple_of(d)));
     let steps: Vec<usize> = (1..n.max(2)).filter(coprime).collect();

@@ -109,7 +109,7 @@ impl Row {
         format!("{} {}", self.name, self.size)
     }
 
-    /// What is different between a program's results and those of the kernel written by hand.
+    /// How a program's results differ from those of the kernel written by hand.
     pub fn difference(&self, results: &[ArrayData]) -> Option<String> {
         let got: Vec<Vec<f64>> = results.iter().flat_map(ArrayData::columns).map(|c| floats(c.slice())).collect();
         let want = self.hand.outputs();

@@ -17,7 +17,7 @@ pub fn is_row(id: &str) -> bool {
     COMPONENTS.contains(id) || EDGE_CASES.contains(id)
 }
 
-/// Checks that the words of a file's header name what there is; an error is shown where it is in the text.
+/// Checks that the words of a file's header name something that exists; an error has its place in the text.
 pub fn check(file: &TestFile, file_name: &str, text: &str) -> Result<(), Error> {
     match file.header.iter().find_map(|w| Some((w, wrong(w)?))) {
         Some((w, message)) => Err(error_at(file_name, text, (w.line, w.col), message)),

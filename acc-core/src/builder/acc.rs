@@ -106,8 +106,8 @@ impl AccType {
     }
 }
 
-/// Operations over array expressions. The conditional's blocks and the state of a loop are expressions too, a tuple if there
-/// are many arrays.
+/// Operations over array expressions. The branches of a conditional and the state of a loop are expressions, too: tuples, if
+/// there are several arrays.
 #[derive(Clone, Copy, Debug)]
 pub enum Building {}
 
@@ -118,7 +118,7 @@ impl Rep for Building {
     type Block = AccFun;
 }
 
-/// What yields an array expression.
+/// The operation of an array expression.
 #[derive(Debug)]
 pub enum AccOp {
     /// Embedded host data.
@@ -130,8 +130,8 @@ pub enum AccOp {
         /// Which of its parameters.
         index: usize,
     },
-    /// A scalar expression in place of a rank-0 array, inside the closure that made it: what an operator on a rank-0 array and
-    /// an expression yields there. It is no array operation, and can be read alone.
+    /// A scalar expression as a rank-0 array, inside the closure that made it: an operator on a rank-0 array and an expression
+    /// yields this. It is no array operation: its element can be read, and nothing else.
     Element(super::ExpRef),
     /// A tuple of arrays.
     Tuple(Vec<AccRef>),
@@ -152,7 +152,7 @@ pub struct AccFun {
     pub body: AccRef,
 }
 
-/// The array function that `f` is of its one parameter.
+/// `f` as an array function of one parameter.
 pub fn array_function(param: AccType, loc: &Loc, f: impl FnOnce(AccRef) -> AccRef) -> AccFun {
     let lambda = lambda_id();
     let node = AccRef::new(AccOp::Param { lambda, index: 0 }, param.clone(), loc.clone());
@@ -166,7 +166,7 @@ impl AccFun {
     }
 }
 
-/// A fresh number for an array function.
+/// A new number for an array function.
 pub fn lambda_id() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     NEXT.fetch_add(1, Ordering::Relaxed)

@@ -1,15 +1,15 @@
-//! How long expressions live that are made outside every closure: those of the ambient frame.
+//! How long the expressions of the ambient frame live, which are made outside every closure.
 //!
-//! A handle to an expression is `Copy`, so that nobody can know when the last one is gone; and an expression holds the
-//! arrays that it reads. The rule that keeps a host loop from growing:
+//! Handles to expressions are `Copy`, so nobody knows when the last one is gone, and an expression holds the arrays that it
+//! reads. These rules keep the memory of a host loop from growing:
 //!
-//! * An expression is kept while the program that uses it is built, and while the next one is: what is used in each
-//!   program of a loop is never lost.
+//! * An expression is kept until the program after the one that last used it is built: what each program of a
+//!   loop uses is never lost.
 //! * After that it is kept as long as it costs nothing: as long as somebody else holds the arrays that it reads.
 //! * Expressions that read no array cost little. [`MOST_WITHOUT_ARRAYS`] of them are kept.
 //!
-//! What [`scope`](super::scope) or a closure made is freed at its end, and combinators that are made of others open a
-//! scope for what they need themselves: this rule is only for what users hold.
+//! [`scope`](super::scope)s and closures free their expressions at their end, and combinators that are made of others open
+//! a scope of their own: these rules are for handles that users hold.
 
 use super::AccRef;
 use super::frame::{ExpOp, ExpRef, Frame, remember};
@@ -28,8 +28,8 @@ const REMEMBERED: usize = 128;
 pub(crate) enum Purpose {
     /// To be run once, at once.
     Run,
-    /// To be compiled or looked at. Programs that are compiled one after the other share what was made before the
-    /// first one; only where something new was made in between is what came before it older for that.
+    /// To be compiled or printed. Programs that are compiled one after the other may share expressions made before the
+    /// first one, so expressions age only where new ones were made in between.
     Compile,
 }
 
@@ -103,7 +103,7 @@ impl<'a> Survey<'a> {
         let costs_nothing = |a: &AccRef| a.holders() > held_here.get(&a.id()).copied().unwrap_or_default();
         // What is old and reads no array, with the bodies of loops in it.
         let (mut light, mut light_count) = (HashSet::new(), 0);
-        // Operands come before what uses them, so that what becomes of them is known.
+        // Operands come before their users, so whether they stay is decided already.
         for e in old {
             let parts = s.parts(here(e), &light);
             let operands_stay = parts.iter().all(|r| *r == here(e) || r.frame != frame.serial);
@@ -145,7 +145,7 @@ impl<'a> Survey<'a> {
         self.kept.extend(seen);
     }
 
-    /// What an expression is made of, itself included, but for what stays anyway and what is `light`.
+    /// An expression and all its operands, but for those that stay anyway and those that are `light`.
     fn parts(&self, root: ExpRef, light: &HashSet<ExpRef>) -> HashSet<ExpRef> {
         let (mut parts, mut stack) = (HashSet::new(), vec![root]);
         while let Some(r) = stack.pop() {

@@ -28,7 +28,7 @@ pub fn tuple(parts: &[ExpRef], ty: EltType, loc: &Loc) -> ExpRef {
 /// A component of a tuple; `ty` is its type.
 pub fn proj(of: ExpRef, index: u32, ty: EltType, loc: &Loc) -> ExpRef {
     with(|b| {
-        // Taking apart what was just put together is no operation.
+        // A component of a tuple just made is that part itself.
         if let Some(ExpNode { op: ExpOp::Tuple(parts), .. }) = b.usable(of)
             && let Some(part) = parts.get(index as usize)
             && b.usable(*part).is_some()

@@ -91,9 +91,9 @@ impl Frame {
 pub(super) struct Builder {
     frames: Vec<Frame>,
     next: u64,
-    /// Where closed frames were opened, for the message about escaped expressions.
+    /// Where frames were opened that are closed now, for the message about escaped expressions.
     history: VecDeque<(u64, Loc)>,
-    /// What decides how long the expressions of the ambient frame live.
+    /// Decides how long the expressions of the ambient frame live.
     age: ambient::Age,
 }
 
@@ -261,7 +261,7 @@ fn own_sources() -> &'static str {
 
 /// Adds an expression to the innermost frame.
 ///
-/// One that a combinator makes by itself, to convert what a closure returned, say, is the user's combinator call.
+/// Expressions that a combinator adds itself, such as conversions of a result, get the location of the user's call.
 pub fn push(op: ExpOp, ty: EltType, loc: &Loc) -> ExpRef {
     with(|b| {
         let ours = loc.file().is_some_and(|f| !own_sources().is_empty() && f.starts_with(own_sources()));
@@ -348,8 +348,8 @@ pub fn scope<R>(f: impl FnOnce() -> R) -> R {
     f()
 }
 
-/// Runs code that composes a combinator of this name of others: what it builds is at the caller's position and is called so in
-/// messages, and scalar expressions are freed at its end.
+/// Runs the code of a combinator that is made of others: what it builds has the caller's position, messages call it by this
+/// name, and its scalar expressions are freed at its end.
 #[track_caller]
 pub(crate) fn compose<R>(name: &'static &'static str, f: impl FnOnce() -> R) -> R {
     Loc::composed(name, || scope(f))
@@ -385,8 +385,8 @@ pub fn reset_ambient() {
     drop(dropped);
 }
 
-/// To be called when a program has been built outside of every closure and [`scope`]: frees the expressions of the
-/// ambient frame that [`ambient`] says have lived long enough. Inside a closure nothing happens.
+/// Call after building a program: frees the expressions of the ambient frame that [`ambient`] says have lived long enough.
+/// Does nothing inside a closure or a [`scope`].
 pub(crate) fn program_built(purpose: ambient::Purpose) {
     let dropped = with(|b| match &mut b.frames[..] {
         [frame] => b.age.program(frame, purpose),

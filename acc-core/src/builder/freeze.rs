@@ -9,7 +9,7 @@ use crate::error::BuildError;
 use crate::ir::{Fun, Loc, Node, Region, ScalarOp, Val, Vals};
 use std::sync::Arc;
 
-/// How many times larger than what the user wrote a function may become by copies of guarded values.
+/// How many times larger than written a function may become through copies of values into branches.
 const MAX_GROWTH: usize = 100;
 
 /// Freezes `result` as a function of `params`.
@@ -48,7 +48,7 @@ struct Freezer<'a> {
     vals: Vec<Option<Vals>>,
     /// The parameters of the loops around.
     loops: Vec<NodeId>,
-    /// No more values than this: copies into branches can double at each of many levels.
+    /// The most values: copies into branches can double at each of many levels.
     limit: usize,
     needs: Needs,
     placer: Placer,

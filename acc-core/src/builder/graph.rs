@@ -51,8 +51,8 @@ pub(super) enum Kind {
     Extent(AccRef, u32),
 }
 
-/// Collects what `root` reaches. A parameter that is neither one of `params` nor of a loop on the way is an error: the
-/// closure depends on a variable of another closure around it.
+/// Collects what `root` reaches. A parameter that is neither one of `params` nor a parameter of a loop inside is an error:
+/// the closure depends on a variable of another closure around it.
 pub(super) fn collect(
     b: &Builder,
     params: &[ExpRef],

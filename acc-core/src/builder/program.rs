@@ -130,8 +130,8 @@ impl ArrayDag {
         }
     }
 
-    /// Where the program uses a parameter of an array function from outside that function. (Such a function stands
-    /// elsewhere in the same program; where it does not, `collect` has said so already.)
+    /// Where the program uses a parameter of an array function outside that function, which is elsewhere in the program. (If
+    /// it is not in the program at all, `collect` has reported that.)
     fn escaped(&self, lambda: u64) -> Option<Loc> {
         let own = |p: &NodeId| self.params.iter().any(|(key, n)| n == p && key.0 == lambda);
         let param = *self.nodes[self.root].variant.iter().find(|p| !own(p))?;
@@ -205,37 +205,30 @@ struct Numberer<'a> {
 
 impl Numberer<'_> {
     fn fresh(&mut self, ty: &AccType) -> Ids {
-        ty.leaves()
-            .into_iter()
-            .map(|t| {
-                self.types.push(t.clone());
-                ArrayId(self.types.len() as u32 - 1)
-            })
-            .collect()
+        ty.leaves().into_iter().map(|t| new_array(&mut self.types, t.clone())).collect()
     }
 
     fn block(&mut self, result: NodeId, params: Vec<ArrayId>) -> Result<Block, Error> {
         let arrays = &self.arrays;
         let in_scope: Vec<NodeId> = self.dag.params.values().copied().filter(|p| arrays[*p].is_some()).collect();
         let placed = self.placer.place(self.dag, &[result], &|n| arrays[n].is_some(), &in_scope, &Needs::none());
-        let mut stmts = Vec::new();
-        let mut added = Vec::new();
+        let mut out = Out::default();
         for &n in &placed {
             self.limits.check()?;
-            let ids = crate::grow_stack(|| self.emit(n, &mut stmts, &mut added))?;
+            let ids = crate::grow_stack(|| self.emit(n, &mut out))?;
             self.arrays[n] = Some(ids);
         }
         let results = self.arrays[result].clone().unwrap_or_default().into_vec();
         for n in placed {
             self.arrays[n] = None;
         }
-        for op in &added {
+        for op in &out.added {
             self.known.remove(op);
         }
-        Ok(Block { params, stmts, results })
+        Ok(Block { params, stmts: out.stmts, results })
     }
 
-    /// The block of an array function: a branch, which has no parameters, or what has one.
+    /// The block of an array function: a branch, without parameters, or a function of one parameter.
     fn function(&mut self, f: &AccFun) -> Result<Block, Error> {
         let ids: Ids = f.params.iter().flat_map(|ty| self.fresh(ty)).collect();
         let param = self.dag.params.get(&(f.lambda, 0)).copied();
@@ -276,8 +269,7 @@ impl Numberer<'_> {
         let plain = self.plain(f)?;
         let (types, extents) = (&mut self.types, &mut self.extents);
         let lifted = lift_literals(&plain, &mut |value| {
-            types.push(ArrayType { rank: 0, elt: EltType::Scalar(ScalarType::I64) });
-            let id = ArrayId(types.len() as u32 - 1);
+            let id = new_array(types, ArrayType { rank: 0, elt: EltType::Scalar(ScalarType::I64) });
             extents.push((value, id));
             id
         });
@@ -285,7 +277,7 @@ impl Numberer<'_> {
         Ok(lifted)
     }
 
-    fn emit(&mut self, n: NodeId, stmts: &mut Vec<Stmt>, added: &mut Vec<ArrayOp>) -> Result<Ids, Error> {
+    fn emit(&mut self, n: NodeId, out: &mut Out) -> Result<Ids, Error> {
         let dag = self.dag;
         let acc = &dag.nodes[n].acc;
         let op = match &acc.op {
@@ -299,12 +291,12 @@ impl Numberer<'_> {
                 return Ok(self.ids(of)[start..start + parts[*i].leaf_count()].into());
             }
             AccOp::Op(ArrayOp::Compute { xs }) => {
-                // One statement per array, each evaluated by its own need.
+                // One statement per array, each evaluated only if it is needed.
                 let (loc, of) = (&acc.loc, self.ids(xs));
                 let stored = of.iter().map(|&xs| {
-                    self.types.push(self.types[xs.index()].clone());
-                    let result = ArrayId(self.types.len() as u32 - 1);
-                    stmts.push(Stmt { results: smallvec![result], op: ArrayOp::Compute { xs }, loc: loc.clone() });
+                    let ty = self.types[xs.index()].clone();
+                    let result = new_array(&mut self.types, ty);
+                    out.stmts.push(Stmt { results: smallvec![result], op: ArrayOp::Compute { xs }, loc: loc.clone() });
                     result
                 });
                 return Ok(stored.collect());
@@ -312,12 +304,11 @@ impl Numberer<'_> {
             AccOp::Op(op) => op.try_map(self)?,
         };
         let types: Vec<ArrayType> = acc.ty.leaves().into_iter().cloned().collect();
-        let mut out = Out { stmts, added };
         let reduced = op.operand().copied().filter(|_| op.class().reduces());
         let wide = reduced.and_then(|xs| Some((xs, wide_elt(&self.types[xs.index()].elt)?)));
         Ok(match wide {
-            Some((xs, wide)) => self.accumulate_wide(&op, xs, wide, types, &acc.loc, &mut out),
-            None => self.statement(op, types, &acc.loc, &mut out),
+            Some((xs, wide)) => self.accumulate_wide(&op, xs, wide, types, &acc.loc, out),
+            None => self.statement(op, types, &acc.loc, out),
         })
     }
 
@@ -329,7 +320,7 @@ impl Numberer<'_> {
         wide: EltType,
         types: Vec<ArrayType>,
         loc: &Loc,
-        out: &mut Out<'_>,
+        out: &mut Out,
     ) -> Ids {
         let ty = self.types[xs.index()].clone();
         let map = ArrayOp::Map { f: conversion(&ty.elt, &wide, loc), xs: vec![xs], indexed: false };
@@ -346,22 +337,16 @@ impl Numberer<'_> {
     }
 
     /// A statement, or the earlier one that is the same.
-    fn statement(&mut self, op: ArrayOp, types: Vec<ArrayType>, loc: &Loc, out: &mut Out<'_>) -> Ids {
+    fn statement(&mut self, op: ArrayOp, types: Vec<ArrayType>, loc: &Loc, out: &mut Out) -> Ids {
         // Branches and loops are not compared: their blocks may be as large as the program, and nested deep.
         let comparable = op.blocks().is_empty();
         if comparable && let Some(ids) = self.known.get(&op) {
-            // The same operation on the same arrays, at the same type: its leaves decide, so the element type must agree.
+            // Equal operations can differ in type: a function yields leaves, which fit several element types.
             if ids.iter().zip(&types).all(|(id, ty)| self.types[id.index()] == *ty) {
                 return ids.clone();
             }
         }
-        let results: Ids = types
-            .into_iter()
-            .map(|ty| {
-                self.types.push(ty);
-                ArrayId(self.types.len() as u32 - 1)
-            })
-            .collect();
+        let results: Ids = types.into_iter().map(|ty| new_array(&mut self.types, ty)).collect();
         if comparable {
             self.known.insert(op.clone(), results.clone());
             out.added.push(op.clone());
@@ -425,7 +410,13 @@ impl Mapper<Ir, Ir> for Widen<'_> {
 }
 
 /// A block being made: its statements, and which operations are now known.
-struct Out<'a> {
-    stmts: &'a mut Vec<Stmt>,
-    added: &'a mut Vec<ArrayOp>,
+#[derive(Default)]
+struct Out {
+    stmts: Vec<Stmt>,
+    added: Vec<ArrayOp>,
+}
+
+fn new_array(types: &mut Vec<ArrayType>, ty: ArrayType) -> ArrayId {
+    types.push(ty);
+    ArrayId(types.len() as u32 - 1)
 }

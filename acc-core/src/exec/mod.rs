@@ -103,7 +103,7 @@ impl<P> ProgramCache<P> {
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Entries<P>> {
-        // A panic while the lock is held leaves at worst an entry missing, so the data are sound.
+        // A panic under the lock can at worst lose an entry.
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -114,7 +114,7 @@ impl<P> Default for ProgramCache<P> {
     }
 }
 
-/// Verifies, prepares (or finds prepared) and runs an untyped program: the way of the command line and of tests.
+/// Verifies, prepares (or finds prepared) and runs untyped programs, for the command line and tests.
 pub trait Executor: Send + Sync {
     /// The name in messages and tables.
     fn name(&self) -> &'static str;
@@ -174,13 +174,13 @@ impl<B: Backend> Ready<B> {
         self.backend.execute(&self.prepared, args, limits).map_err(|e| self.here(e))
     }
 
-    /// A fault of the program that was prepared, at the place of this one and with its names.
+    /// A fault of the prepared program, with the locations and names of the program that runs.
     fn here(&self, error: Error) -> Error {
         let Error::Fault { fault, mut op, mut loc } = error else { return error };
         let from = self.first.locations();
         let mut ops: Vec<&'static str> = from.iter().filter(|(_, l)| l.is_at(&loc)).map(|(op, _)| *op).collect();
         ops.dedup();
-        // A backend may have written the operation as another one.
+        // A backend may have replaced the operation by another one.
         if let [only] = ops[..] {
             op = only;
         }

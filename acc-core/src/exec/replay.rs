@@ -1,12 +1,12 @@
-//! Runs that are repeated to find out which fault is the first.
+//! Runs that are repeated to find out which fault comes first.
 
 use crate::error::Error;
 use std::sync::{Arc, Mutex};
 
-/// A program made ready twice: as it runs fast, and, once a run has met a fault, as it runs in the order of its text.
+/// A program in two prepared forms: a fast one, and, made once a run has met a fault, an exact one.
 ///
-/// What makes a program fast keeps whether it has a fault, but not always which of several is met first. So the fault that
-/// is reported is the one that a second run meets, of what was made of the program with neither simplification nor fusion.
+/// Optimisation keeps whether a program has a fault, but not always which of several comes first. The fault that is
+/// reported is that of the exact form, which was prepared without simplification and fusion.
 pub struct Replay<T> {
     fast: T,
     /// Tried, never waited for: in a child made by `fork` another thread's lock is never released.
@@ -44,8 +44,8 @@ impl<T> Replay<T> {
 
     /// Runs the program; where that meets a fault, makes the exact form, if there is none yet, and runs that.
     ///
-    /// The exact run decides what comes of the program. If a limit stops it, or there is no memory for it, the fault that
-    /// is known is reported. (An error of a library that may be due to a fault is not known to be one.)
+    /// The outcome is that of the exact run. If a limit stops it, or there is no memory for it, the fault of the fast run is
+    /// reported, if it is known to be one: an error of a library need not be due to a fault.
     pub fn run<R>(
         &self,
         run: impl Fn(&T) -> Result<R, Ended>,
@@ -108,7 +108,7 @@ mod tests {
         assert_eq!(outcome(Err(Some(fault("a"))), Err(fault("b"))), Err(fault("b")));
         assert_eq!(outcome(Err(None), Err(fault("b"))), Err(fault("b")));
         assert_eq!(outcome(Err(Some(fault("a"))), Ok(2)), Ok(2));
-        // What is no fault is not run again.
+        // Other errors than faults do not lead to a second run.
         let limit = Error::Limit(LimitError::Deadline);
         assert_eq!(outcome(Err(Some(limit.clone())), Ok(2)), Err(limit));
     }

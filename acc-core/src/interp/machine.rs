@@ -69,7 +69,7 @@ impl<'p> Machine<'p> {
             }
         }
         for stmt in stmts.into_values() {
-            // An earlier one of these may have needed it on the way.
+            // An earlier statement may have needed it already.
             if stmt.results.iter().any(|r| self.values[r.index()].is_none()) {
                 grow_stack(|| self.stmt(stmt)).map_err(|e| e.during(stmt.operation(), &stmt.loc))?;
             }
@@ -91,7 +91,7 @@ impl<'p> Machine<'p> {
         Ok(())
     }
 
-    /// What a loop leaves of its state.
+    /// The final state of a loop.
     pub(super) fn repeat(
         &mut self,
         init: &[ArrayId],
@@ -118,7 +118,7 @@ impl<'p> Machine<'p> {
     ) -> Result<Vec<ArrayData>, Error> {
         let args = self.all(xs)?;
         match function {
-            // What the function means: the interpreter runs no host functions.
+            // The interpreter runs no host functions: the fallback is what they mean.
             ForeignFun::Host(_) => {}
             ForeignFun::Trace(message) => crate::foreign::trace::emit(message, &args, fallback.results.len()),
         }

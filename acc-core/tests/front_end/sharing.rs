@@ -128,7 +128,7 @@ fn what_both_branches_need_is_evaluated_once() {
     assert_eq!(run(p).to_vec(), [2, 4, 0, 0]);
 }
 
-/// What only one branch needs is evaluated there alone, also where the other one needs a part of it.
+/// A value that one branch alone needs is evaluated there, also if the other branch needs a part of it.
 #[test]
 fn only_what_both_branches_need_is_hoisted() {
     let xs = use_(&Vector::from([6i64, 0]));

@@ -67,7 +67,7 @@ pub fn write_file(path: &Path, contents: &[u8]) -> Result<(), String> {
             Err(_) => path.to_path_buf(),
         };
         let folder = file.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        // What is wrong with the folder is said without the name of the temporary file.
+        // An error of the folder is reported without the name of the temporary file.
         if !fs::metadata(folder)?.is_dir() {
             return Err(io::ErrorKind::NotADirectory.into());
         }

@@ -20,7 +20,7 @@ const MAX_ROW_TIME: Duration = Duration::from_secs(5);
 /// How long one sample takes at least.
 const SAMPLE: Duration = Duration::from_millis(4);
 
-/// What was measured of a row: medians.
+/// The medians of a row.
 struct Measured {
     /// Nanoseconds.
     checked: f64,
@@ -59,7 +59,7 @@ fn main() {
     }
 }
 
-/// What is kept of a row when its data are dropped.
+/// What a report needs of a row, without its data.
 struct Summary {
     name: String,
     group: &'static str,

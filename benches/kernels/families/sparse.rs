@@ -78,7 +78,8 @@ unsafe fn multiply(out: &mut [f32], lengths: &[i32], mut columns: &[i64], mut va
         let mut at = 0;
         for (o, length) in out.iter_mut().zip(lengths) {
             let row = &products[at..at + (*length as usize).max(MAX_BRANCHLESS_LENGTH)];
-            *o = if *length as usize <= MAX_BRANCHLESS_LENGTH { short(row, *length as usize) } else { row.iter().sum() };
+            *o =
+                if *length as usize <= MAX_BRANCHLESS_LENGTH { short(row, *length as usize) } else { row.iter().sum() };
             at += *length as usize;
         }
     }

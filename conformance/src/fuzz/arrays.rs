@@ -156,7 +156,7 @@ impl Generator {
     }
 
     fn fold(&mut self, a: &ArrayVar, arrays: &[ArrayVar]) -> Made {
-        let (inner, outer) = a.dims.split_last()?;
+        let (_, outer) = a.dims.split_last()?;
         let f = self.associative(&a.leaves);
         let text = if a.at_least(outer.len(), 1) && self.choices.chance(40) {
             format!("fold1({}, f: {f})", a.name)
@@ -164,7 +164,6 @@ impl Generator {
             let init = self.function(&[], &a.leaves, arrays);
             format!("fold({}, f: {f}, init: {init})", a.name)
         };
-        let _ = inner;
         Some((a.leaves.clone(), outer.to_vec(), text))
     }
 
@@ -176,7 +175,7 @@ impl Generator {
         let (offset, full) = match self.choices.below(4) {
             // All elements, more of them in later segments.
             0 => (format!("quot(mul(mul({k}, {k}), {n}), {}i64)", (count * count).max(1)), false),
-            // From somewhere on, as far as there are elements.
+            // From a random position on, at most to the end.
             1 => {
                 let (first, length) = (self.choices.below(4), self.choices.below(5));
                 let full = inner.is_some_and(|n| length > 0 && first + count * length <= n);
@@ -433,85 +432,6 @@ impl Generator {
         let c = self.value(T::Bool, &mut r, arrays);
         let holds = r.close(&[format!("or({c}, not({c}))")]);
         Some((a.leaves.clone(), a.dims.clone(), format!("check({}, ok: || {holds}, message: \"never\")", a.name)))
-    }
-
-    /// The body of a block: some statements, and one array of this rank and these leaves that it yields.
-    fn block(&mut self, from: &ArrayVar, arrays: &[ArrayVar]) -> String {
-        self.blocks += 1;
-        let mut inner = arrays.to_vec();
-        let count = self.choices.below(3);
-        let mut text = self.statements(count, &mut inner);
-        self.blocks -= 1;
-        let fitting: Vec<&ArrayVar> =
-            inner.iter().filter(|a| a.leaves == from.leaves && a.rank() == from.rank()).collect();
-        let last = (*self.choices.pick(&fitting)).clone();
-        let result = if self.choices.chance(60) {
-            let (name, f) = (self.array_name(), self.function(&last.leaves, &last.leaves, &inner));
-            let _ = writeln!(text, "  {name}: [{}]{} = map({}, f: {f})", last.rank(), last.elt(), last.name);
-            name
-        } else {
-            last.name
-        };
-        format!("{text}  yield {result}\n")
-    }
-
-    fn acond(&mut self, arrays: &[ArrayVar], text: &mut String) -> Vec<ArrayVar> {
-        let a = self.choices.pick(arrays).clone();
-        let cond = self.function(&[], &[T::Bool], arrays);
-        let (then, else_) = (self.block(&a, arrays), self.block(&a, arrays));
-        let name = self.array_name();
-        let ty = format!("[{}]{}", a.rank(), a.elt());
-        let _ = writeln!(text, "  {name}: {ty} = acond(cond: {cond}, then: {{\n{then}}}, else: {{\n{else_}}})");
-        vec![ArrayVar { name, leaves: a.leaves, dims: vec![None; a.dims.len()] }]
-    }
-
-    /// A loop of a few steps over a counter and an array.
-    fn awhile(&mut self, arrays: &[ArrayVar], text: &mut String) -> Vec<ArrayVar> {
-        let a = self.choices.pick(arrays).clone();
-        let [zero, count, state, test, next, last, result] = std::array::from_fn(|_| self.array_name());
-        let ty = format!("[{}]{}", a.rank(), a.elt());
-        let steps = self.choices.below(4);
-        let inner = ArrayVar { name: state.clone(), leaves: a.leaves.clone(), dims: vec![None; a.dims.len()] };
-        let visible = [arrays, std::slice::from_ref(&inner)].concat();
-        let body = self.block(&inner, &visible);
-        let (body, yielded) = body.rsplit_once("yield ").unwrap_or((&body, &state));
-        let _ = writeln!(
-            text,
-            "  {zero}: [0]i64 = generate(shape: || (), f: || 0i64)\n  \
-             {last}: [0]i64, {result}: {ty} = awhile({zero}, {}, test: |{count}: [0]i64, {state}: {ty}| {{\n  \
-             {test}: [0]bool = generate(shape: || (), f: || lt({count}[], {steps}i64))\n  yield {test}\n}}, \
-             step: |{count}: [0]i64, {state}: {ty}| {{\n{body}  \
-             {next}: [0]i64 = generate(shape: || (), f: || add({count}[], 1i64))\n  yield {next}, {}\n}})",
-            a.name,
-            yielded.trim()
-        );
-        let counter = ArrayVar { name: last, leaves: vec![T::I64], dims: Vec::new() };
-        vec![counter, ArrayVar { name: result, leaves: a.leaves, dims: vec![None; a.dims.len()] }]
-    }
-
-    /// A call of a host function that nobody has, so that its fallback runs.
-    fn foreign(&mut self, arrays: &[ArrayVar], text: &mut String) -> Vec<ArrayVar> {
-        let (a, b) = (self.choices.pick(arrays).clone(), self.choices.pick(arrays).clone());
-        let [p, q, result] = std::array::from_fn(|_| self.array_name());
-        let param = |name: &str, of: &ArrayVar| ArrayVar {
-            name: name.to_string(),
-            leaves: of.leaves.clone(),
-            dims: vec![None; of.dims.len()],
-        };
-        let params = [param(&p, &a), param(&q, &b)];
-        let types: Vec<String> = params.iter().map(|v| format!("{}: [{}]{}", v.name, v.rank(), v.elt())).collect();
-        let visible = [arrays, &params].concat();
-        let body = self.block(&params[0], &visible);
-        let _ = writeln!(
-            text,
-            "  {result}: [{}]{} = foreign({}, {}, name: \"nobody's\", fallback: |{}| {{\n{body}}})",
-            a.rank(),
-            a.elt(),
-            a.name,
-            b.name,
-            types.join(", ")
-        );
-        vec![param(&result, &a)]
     }
 }
 

@@ -255,5 +255,9 @@ pub fn key(n: &Node) -> String {
 /// A text that a card can show.
 fn short(text: &str) -> String {
     const MAX_CHARS: usize = 44;
-    if text.chars().count() <= MAX_CHARS { text.to_string() } else { text.chars().take(MAX_CHARS).chain(['…']).collect() }
+    if text.chars().count() <= MAX_CHARS {
+        text.to_string()
+    } else {
+        text.chars().take(MAX_CHARS).chain(['…']).collect()
+    }
 }

@@ -1,5 +1,5 @@
-//! Executors without checks: what has no fault gives the same, nothing else is worse than an unspecified value, and no
-//! check is left.
+//! Executors without checks: programs without faults give the same, a fault gives an unspecified value and nothing worse,
+//! and no check is left.
 
 use acc_core::prelude::*;
 use backend_native::{Native, Options};

@@ -256,3 +256,43 @@ fn modules_import_those_of_layers_below() {
         }
     }
 }
+
+/// Folders that may be larger: cargo finds examples in one folder alone, and test programs are looked for by name.
+const LARGE_FOLDERS: [&str; 2] = ["acc/examples", "conformance/programs"];
+const MAX_ENTRIES_PER_FOLDER: usize = 15;
+
+/// The folders in this one with too many entries.
+fn crowded(folder: &Path, out: &mut Vec<String>) {
+    let name = folder.strip_prefix(root()).unwrap_or(folder).display().to_string();
+    if LARGE_FOLDERS.contains(&name.as_str()) {
+        return;
+    }
+    let entries = fs::read_dir(folder).unwrap_or_else(|e| panic!("{name}: {e}")).flatten();
+    let entries: Vec<PathBuf> = entries.map(|e| e.path()).collect();
+    if entries.len() > MAX_ENTRIES_PER_FOLDER {
+        out.push(format!("{name}: {}", entries.len()));
+    }
+    for entry in entries.iter().filter(|e| e.is_dir() && !e.is_symlink()) {
+        crowded(entry, out);
+    }
+}
+
+#[test]
+fn no_source_folder_has_more_entries_than_one_sees_at_once() {
+    let mut found = Vec::new();
+    for krate in [
+        "acc",
+        "acc-core",
+        "acc-desugar",
+        "backend-graph",
+        "backend-native",
+        "benches",
+        "conformance",
+        "docs",
+        "fuzz/fuzz_targets",
+        "scripts",
+    ] {
+        crowded(&root().join(krate), &mut found);
+    }
+    assert!(found.is_empty(), "more than {MAX_ENTRIES_PER_FOLDER} entries: {found:#?}");
+}

@@ -69,9 +69,9 @@ fn complaints(glossary: &Glossary, file: &str, text: &str) -> Vec<String> {
     for (at, word) in found.iter().enumerate() {
         for (phrase, instead) in &glossary.instead {
             let end = at + phrase.len();
-            let is_phrase = found.get(at..end).is_some_and(|f| {
-                f.iter().zip(phrase).all(|(w, p)| w.text == *p) && f[1..].iter().all(|w| w.continues)
-            });
+            let is_phrase = found
+                .get(at..end)
+                .is_some_and(|f| f.iter().zip(phrase).all(|(w, p)| w.text == *p) && f[1..].iter().all(|w| w.continues));
             if is_phrase {
                 all.push(format!("{file}:{}: not \"{}\", but: {instead}", word.line, phrase.join(" ")));
             }
@@ -121,7 +121,8 @@ fn wrong_words_are_found_in_names_and_across_lines() {
         let lines = complaints(&glossary, file, text).into_iter();
         lines.map(|c| c.rsplit_once(": ").map_or(c.clone(), |(place, _)| place.to_string())).collect::<Vec<_>>()
     };
-    let text = "/// A ribbon, left\n/// over.\nfn left_over(RibbonLength: u8) {}\n// ribbons left. Over\nconst HUGE: u8 = 1;";
+    let text =
+        "/// A ribbon, left\n/// over.\nfn left_over(RibbonLength: u8) {}\n// ribbons left. Over\nconst HUGE: u8 = 1;";
     assert_eq!(
         complaints(&glossary, "a.rs", text),
         [

@@ -154,14 +154,14 @@ pub(super) fn segments<'a, E>(row: &'a [E], lengths: &'a [usize]) -> impl Iterat
     })
 }
 
-/// `init`, and what comes of it element by element from the left: one more than there are elements.
+/// The left scan from `init`: one more value than there are elements.
 pub(super) fn left<E: Clone>(init: &E, row: &[E], f: impl Fn(&E, &E) -> E) -> Vec<E> {
     let mut out = vec![init.clone()];
     row.iter().for_each(|x| out.push(f(&out[out.len() - 1], x)));
     out
 }
 
-/// `init`, and what comes of it element by element from the right, in the order of the elements.
+/// The right scan from `init`, in the order of the elements.
 pub(super) fn right<E: Clone>(init: &E, row: &[E], f: impl Fn(&E, &E) -> E) -> Vec<E> {
     let mut out = vec![init.clone()];
     row.iter().rev().for_each(|x| out.push(f(x, &out[out.len() - 1])));

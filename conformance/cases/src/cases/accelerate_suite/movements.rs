@@ -87,7 +87,7 @@ permutations!(into_cubes, DIM3, (i64, i64, i64), |dims, k| (
     (k % dims[2]) as i64
 ));
 
-/// What is kept, and how much of each row.
+/// The elements kept, and how many of each row.
 fn filter<Sh: Reducible, E: Sample>(t: &mut Check<'_>, keep: fn(Exp<E>) -> Exp<bool>, keeps: fn(&E) -> bool) {
     let c = &mut Choices::seeded(80 + Sh::RANK as u64);
     for nth in 0..TRIES {

@@ -109,7 +109,7 @@ fn sparse_product<E: Sample + std::ops::Mul<Output = E>>(t: &mut Check<'_>) {
 /// Keys with what goes with them.
 type Keyed = Vector<(u32, i64)>;
 
-/// Those whose bit is not set before those whose bit is, each in the order they had.
+/// Stable partition: the numbers whose bit is not set come first.
 fn split(xs: &Acc<Keyed>, bit: impl Fn(Exp<u32>) -> Exp<bool>) -> Acc<Keyed> {
     let set = xs.map(|(key, _)| bit(key));
     let zeros = set.map(|s| s.then_else(0i64, 1i64));

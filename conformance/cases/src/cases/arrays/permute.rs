@@ -114,7 +114,7 @@ pub fn cases() -> Vec<Case> {
             t.gives(source.gather(&from), Vector::from([9, 4, 1, 6, 2, 4]));
             let fallback = Vector::from([6, 6, 6, 6, 6, 6]);
             t.gives(source.gather_if(&from, &mask, even, &fallback), Vector::from([6, 4, 6, 6, 6, 6]));
-            // What is not read may be out of bounds, and what is not written, too.
+            // Positions that are not read or written may be out of bounds.
             let wild = Vector::from([99i64, 3]);
             t.gives(source.gather_if(&wild, &mask, even, &fallback), Vector::from([6, 4]));
             t.gives(xs.scatter_if(&wild, &mask, even, &defaults), Vector::from([0, 0, 0, 9, 0, 0, 0, 0, 0, 0]));
