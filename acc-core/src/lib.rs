@@ -4,7 +4,7 @@
 #![forbid(unsafe_code)]
 
 pub mod api;
-pub mod build;
+pub mod builder;
 pub mod data;
 mod error;
 pub mod eval;
@@ -14,11 +14,8 @@ pub mod interp;
 pub mod ir;
 mod limits;
 pub mod memory;
-pub mod replay;
-mod stack;
 pub mod text;
 pub mod timeline;
-pub mod trace;
 pub mod verify;
 
 pub use api::{Acc, Array, Dim, Elt, Exp, Matrix, Scalar, Vector};
@@ -26,7 +23,7 @@ pub use error::{BuildError, Cause, Error, Fault, LimitError, ParseError, Site, V
 pub use exec::{Backend, Executor, ProgramCache};
 pub use interp::Interpreter;
 pub use limits::{CancelToken, Charge, Meter, RunLimits};
-pub use stack::grow_stack;
+pub use memory::grow_stack;
 
 #[doc(hidden)]
 pub use acc_core_derive::FacadeElt;

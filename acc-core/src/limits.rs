@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 #[non_exhaustive]
 pub struct RunLimits {
     /// The most bytes that the arrays made by the run may take at one time, its results included. Its arguments count
-    /// nothing, and nor does an array that shares the memory of another.
+    /// nothing, nor does an array that shares the memory of another.
     pub max_bytes: Option<u64>,
     /// When to stop.
     pub deadline: Option<Instant>,

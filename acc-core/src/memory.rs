@@ -1,7 +1,7 @@
-//! Memory that may not be there: vectors that grow by an error instead of the end of the process.
+//! Memory that may not be available: vectors whose growth is an error instead of the end of the process, and the stack.
 //!
-//! Whatever grows with data, or with what an input claims, is taken with these. What has a small size that the code
-//! states takes memory as Rust does everywhere (see `docs/SECURITY.md`).
+//! Whatever grows with data, or with what an input claims, is allocated with these. What has a small size that the code
+//! states is allocated as everywhere in Rust (see `docs/SECURITY.md`).
 
 /// There is no memory.
 #[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
@@ -41,4 +41,14 @@ pub fn extend<T: Copy>(v: &mut Vec<T>, xs: &[T]) -> Result<(), NoMemory> {
 
 fn no_memory<T>(len: usize) -> NoMemory {
     NoMemory { bytes: len.saturating_mul(size_of::<T>()) }
+}
+
+/// How much stack a step of a recursion may use, and by how much the stack grows where there is less.
+const STACK_BYTES_PER_STEP: usize = 128 * 1024;
+const STACK_GROWTH_BYTES: usize = 2 * 1024 * 1024;
+
+/// Runs a step of a recursion over a program with enough stack for one more level of nesting: programs may be nested
+/// deeper than a thread's stack allows.
+pub fn grow_stack<R>(f: impl FnOnce() -> R) -> R {
+    stacker::maybe_grow(STACK_BYTES_PER_STEP, STACK_GROWTH_BYTES, f)
 }

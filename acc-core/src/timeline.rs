@@ -1,4 +1,4 @@
-//! Timelines: what a process does when, from the front end to the kernels, for tools that draw it.
+//! Timelines of what a process does, from the front end to the kernels, for tools that draw them.
 //!
 //! Passes and executors open [`span`]s. While nobody records, that is one look at a flag. A recording takes the spans of
 //! the whole process, whatever thread they are on; Perfetto (<https://ui.perfetto.dev>) and `chrome://tracing` open what
@@ -13,7 +13,7 @@
 //! # Ok::<(), acc_core::Error>(())
 //! ```
 //!
-//! (Messages from inside programs are another thing: see [`trace`](crate::trace).)
+//! (Messages from inside programs are another thing: see [`trace`](crate::foreign::trace).)
 
 use std::cell::Cell;
 use std::fmt::Write;
@@ -74,12 +74,12 @@ pub struct Timeline {
     pub spans: Vec<SpanRecord>,
     /// The names of threads that have one, by their numbers.
     pub threads: Vec<(u64, String)>,
-    /// How many more spans there were than a recording takes.
+    /// How many spans were dropped because the recording was full.
     pub lost: u64,
 }
 
-/// How many spans a recording takes, so that a long one does not fill the memory.
-const MOST: usize = 1 << 20;
+/// The most spans of a recording, so that a long one does not fill the memory.
+const MAX_SPANS: usize = 1 << 20;
 
 static ON: AtomicBool = AtomicBool::new(false);
 static RECORDED: Mutex<Vec<Recorded>> = Mutex::new(Vec::new());
@@ -92,7 +92,7 @@ struct Recorded {
 }
 
 fn recorded() -> MutexGuard<'static, Vec<Recorded>> {
-    // A panic while the lock is held leaves at worst a span missing.
+    // A panic under the lock can at worst lose a span.
     RECORDED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -223,7 +223,7 @@ impl Drop for Span {
 impl Recorded {
     fn take(&mut self, open: &Open, end: Instant, thread: u64, thread_name: Option<&str>) {
         let timeline = &mut self.timeline;
-        if timeline.spans.len() >= MOST {
+        if timeline.spans.len() >= MAX_SPANS {
             timeline.lost += 1;
             return;
         }

@@ -6,7 +6,7 @@ use std::path::Path;
 /// Methods that only `slice` and `replicate` call, of what specifications of slices are made of.
 const WITHOUT: [&str; 2] = ["SlicePart::fixed", "SliceParts::fixed"];
 
-/// What stands before an item: the lines of its documentation and its attributes.
+/// The lines before an item: its documentation and its attributes.
 #[derive(Default)]
 struct Before<'a>(Vec<&'a str>);
 
@@ -27,7 +27,7 @@ impl Before<'_> {
     }
 }
 
-/// The word that follows, if this comes first.
+/// The word after this prefix, if the line begins with it.
 fn word_after<'a>(line: &'a str, first: &str) -> Option<&'a str> {
     let rest = line.strip_prefix(first)?;
     rest.split(|c: char| !(c.is_alphanumeric() || "_$".contains(c))).next()

@@ -3,17 +3,17 @@
 
 mod allocator;
 
-use acc_core::build::live_nodes;
+use acc_core::builder::live_nodes;
 use acc_core::prelude::*;
 
 #[global_allocator]
 static ALLOCATOR: allocator::Watched = allocator::Watched;
 
-const TIMES: usize = 1000;
+const RUNS: usize = 1000;
 /// The elements of each input.
-const N: usize = 32;
+const LENGTH: usize = 32;
 /// What may be left over: a few inputs, tables that grow by doubling.
-const MARGIN: isize = 64 * 1024;
+const MARGIN_BYTES: isize = 64 * 1024;
 
 struct Inputs {
     xs: Acc<Vector<i64>>,
@@ -29,18 +29,18 @@ struct Inputs {
 
 /// Other data each time, as in a host loop.
 fn inputs(k: usize) -> Inputs {
-    let reals: Vector<f64> = (0..N).map(|i| (i + k) as f64).collect();
-    let xs: Vector<i64> = (0..N).map(|i| ((i * 7 + k) % 50) as i64).collect();
-    let places: Vector<i64> = (0..N as i64).rev().collect();
-    let flags: Vector<bool> = (0..N).map(|i| i % 3 == 0).collect();
-    let table = Matrix::from_fn((8, N / 8), |ix| (ix[0] * ix[1] + k) as i64).unwrap();
+    let reals: Vector<f64> = (0..LENGTH).map(|i| (i + k) as f64).collect();
+    let xs: Vector<i64> = (0..LENGTH).map(|i| ((i * 7 + k) % 50) as i64).collect();
+    let places: Vector<i64> = (0..LENGTH as i64).rev().collect();
+    let flags: Vector<bool> = (0..LENGTH).map(|i| i % 3 == 0).collect();
+    let table = Matrix::from_fn((8, LENGTH / 8), |ix| (ix[0] * ix[1] + k) as i64).unwrap();
     let halves = Matrix::from_fn((8, 8), |ix| (ix[0] * ix[1] + k) as f64 / 2.0).unwrap();
     let xs = use_(&xs);
     Inputs {
         reals: use_(&reals),
         flags: use_(&flags),
         places: use_(&places),
-        lengths: use_(&Vector::from(vec![N as i64 / 8; 8])),
+        lengths: use_(&Vector::from(vec![LENGTH as i64 / 8; 8])),
         table: use_(&table),
         halves: use_(&halves),
         pairs: xs.map(|x| (x, x + 1)),
@@ -60,9 +60,9 @@ fn stays<A: Arrays>(what: &str, program: impl Fn(&Inputs) -> Acc<A>) {
     };
     (0..20).for_each(run);
     let (held, nodes) = (allocator::held(), live_nodes());
-    (0..TIMES).for_each(run);
+    (0..RUNS).for_each(run);
     let grown = allocator::held() - held;
-    assert!(grown < MARGIN, "{what}: {grown} bytes more are held after {TIMES} runs");
+    assert!(grown < MARGIN_BYTES, "{what}: {grown} bytes more are held after {RUNS} runs");
     assert!(live_nodes() <= nodes + 100, "{what}: {} expressions, after {nodes}", live_nodes());
 }
 
@@ -172,7 +172,7 @@ fn movements_and_control() {
     leaves_nothing("backpermute", |i| i.xs.backpermute(i.xs.extent(), |k| i.places.index(k)));
     leaves_nothing("gather", |i| i.xs.gather(&i.places));
     leaves_nothing("scatter", |i| i.xs.scatter(&i.places, &i.xs));
-    leaves_nothing("reshape", |i| i.xs.reshape((4, N / 4)));
+    leaves_nothing("reshape", |i| i.xs.reshape((4, LENGTH / 4)));
     leaves_nothing("replicate", |i| i.lengths.replicate((4, All)));
     leaves_nothing("slice", |i| i.table.slice((All, 0)));
     leaves_nothing("reverse", |i| i.xs.reverse());
@@ -211,9 +211,9 @@ fn compiling_and_looking_at_programs() {
     let grows = |what: &str, step: &dyn Fn(usize)| {
         (0..20).for_each(step);
         let held = allocator::held();
-        (0..TIMES).for_each(step);
+        (0..RUNS).for_each(step);
         let grown = allocator::held() - held;
-        assert!(grown < MARGIN, "{what}: {grown} bytes more are held");
+        assert!(grown < MARGIN_BYTES, "{what}: {grown} bytes more are held");
     };
     let backend = Interpreter::new();
     grows("compile", &|k| {

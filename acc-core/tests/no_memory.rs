@@ -1,4 +1,4 @@
-//! Where memory is refused there is an error, and never the end of the process: loaders, parser, verifier and interpreter
+//! Refused memory is an error, and never the end of the process: loaders, parser, verifier and interpreter
 //! with an allocator that refuses what grows with data, from the first such allocation on, then from the second, and so on.
 //! `docs/SECURITY.md` says which allocations these are.
 
@@ -11,10 +11,10 @@ use acc_core::{Error, Executor};
 #[global_allocator]
 static ALLOCATOR: allocator::Watched = allocator::Watched;
 
-/// What is smaller is of a size that the code states, or of the size of a small program.
-const LEAST: usize = 64 * 1024;
+/// Smaller allocations have a size that the code states, or that of a small program.
+const MIN_REFUSED_BYTES: usize = 64 * 1024;
 
-/// Refuses each allocation in turn, and all after it; the outcome must be a success or what `is_expected` says. Gives how many
+/// Refuses one allocation after the other, each with all that follow; the outcome must be a success or what `is_expected` says. Gives how many
 /// allocations there are.
 fn each_refused<T, E: std::fmt::Debug>(
     what: &str,
@@ -22,7 +22,7 @@ fn each_refused<T, E: std::fmt::Debug>(
     is_expected: impl Fn(&E) -> bool,
 ) -> usize {
     for granted in 0..1000 {
-        let (result, refused) = allocator::refusing(LEAST, granted, &f);
+        let (result, refused) = allocator::refusing(MIN_REFUSED_BYTES, granted, &f);
         match result {
             Ok(_) if refused == 0 => return granted,
             // Something made do without.
@@ -42,7 +42,7 @@ fn file(text: &str) -> TestFile {
     verified_test_file("test.acc", text).unwrap()
 }
 
-/// Every array operation of the interpreter, each over more elements than `LEAST` bytes hold.
+/// Every array operation of the interpreter, each over more elements than `MIN_REFUSED_BYTES` bytes hold.
 const OPERATIONS: &str = r#"
 program(n: [0]i64, xs: [1]i64) {
   a: [1]f64 = generate(shape: || n[], f: |%i: i64| cast(%i, f64))
@@ -156,6 +156,6 @@ fn limits_are_charged_before_memory_is_taken() {
     let args = file.runs[0].arrays().unwrap();
     let limits = RunLimits::none().max_bytes(1000);
     let run = || Interpreter::new().run_untyped(&file.program, &args, &limits);
-    let (result, refused) = allocator::refusing(LEAST, 0, run);
+    let (result, refused) = allocator::refusing(MIN_REFUSED_BYTES, 0, run);
     assert!(matches!(result, Err(Error::Limit(_))) && refused == 0, "{result:?}");
 }

@@ -54,7 +54,7 @@ pub mod random {
 /// Host functions that programs call.
 pub mod foreign {
     pub use acc_core::api::{ForeignAcc, ForeignError, ForeignExp, foreign_acc, foreign_exp};
-    pub use acc_core::trace;
+    pub use acc_core::foreign::trace;
 }
 
 /// Accelerate's way of writing: combinators as free functions, arguments in its order.

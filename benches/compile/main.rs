@@ -17,7 +17,7 @@ struct Options {
     /// Distinct programs, over which memory is to stay flat.
     programs: usize,
     markdown: Option<PathBuf>,
-    /// What a process of its own does.
+    /// The work of a process of its own.
     part: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! A large program: how long it takes until LLVM has its turn.
+//! A large program: how long it takes until LLVM begins.
 
 use crate::quantiles;
 use acc_core::exec::Ready;
@@ -42,7 +42,7 @@ pub fn measure(rounds: usize) -> Result<(), String> {
         let recording = timeline::record();
         let start = Instant::now();
         let function = AccFn::<(Vector<f32>, Vector<f32>), _>::build(program);
-        let built = acc_core::build::build(&function).map_err(|e| e.to_string())?;
+        let built = acc_core::builder::build(&function).map_err(|e| e.to_string())?;
         Ready::new(&Native::tiles(), &built.program).map_err(|e| e.to_string())?;
         all.push(start.elapsed());
         let spans = recording.stop().spans;

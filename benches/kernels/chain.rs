@@ -1,12 +1,12 @@
-//! Blocks that depend on all blocks before: each learns what those come to as soon as the one before it knows (after
-//! Merrill and Garland: Single-pass Parallel Prefix Scan with Decoupled Look-back, 2016).
+//! Scans in one pass: each block waits for the prefix of the block before it (after Merrill and Garland: Single-pass
+//! Parallel Prefix Scan with Decoupled Look-back, 2016).
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Beside a value: it is there.
-const THERE: u64 = 1 << 32;
+/// Set beside a prefix once it is known.
+const KNOWN: u64 = 1 << 32;
 
-/// What all blocks up to each one come to, for blocks that are begun in order.
+/// For each block the prefix that includes it; blocks are begun in order.
 pub struct Chain(Vec<AtomicU64>);
 
 impl Chain {
@@ -14,15 +14,15 @@ impl Chain {
         Chain((0..blocks).map(|_| AtomicU64::new(0)).collect())
     }
 
-    /// What the blocks before this one come to, as bits; hands on what they come to with it.
+    /// The prefix of the blocks before this one, as bits; publishes the one that `add` makes of it.
     pub fn pass(&self, block: usize, add: impl Fn(u32) -> u32) -> u32 {
-        let mut before = if block == 0 { THERE } else { 0 };
-        while before & THERE == 0 {
+        let mut before = if block == 0 { KNOWN } else { 0 };
+        while before & KNOWN == 0 {
             std::hint::spin_loop();
             before = self.0[block - 1].load(Ordering::Acquire);
         }
         let before = before as u32;
-        self.0[block].store(THERE | u64::from(add(before)), Ordering::Release);
+        self.0[block].store(KNOWN | u64::from(add(before)), Ordering::Release);
         before
     }
 }

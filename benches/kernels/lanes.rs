@@ -7,7 +7,7 @@
 use std::arch::x86_64::*;
 use std::ops::{Add, Div, Mul, Sub};
 
-/// A vector of floats. Where there is one, the machine has its features: they are made by unsafe functions only.
+/// A vector of floats. Only unsafe functions make one, so that where there is one the processor has its features.
 pub trait Lanes: Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self> {
     const LANES: usize;
     /// A 32-bit integer per lane.
@@ -59,7 +59,7 @@ pub trait Lanes: Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = S
 /// The bits of the square root of a half.
 const ROOT: i32 = std::f32::consts::FRAC_1_SQRT_2.to_bits() as i32;
 
-/// What is one instruction at either width.
+/// The operations that are one instruction at either width.
 macro_rules! operators {
     ($t:ident: $($trait:ident $name:ident $with:ident),*) => { $(
         impl $trait for $t {

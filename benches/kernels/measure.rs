@@ -1,4 +1,4 @@
-//! Timing: everything in turn, round after round, in one process, so that a slow moment of the machine meets all alike.
+//! Timing: everything once a round, in one process, so that a slow moment of the machine meets all.
 
 use crate::row::Row;
 use acc_core::data::ArrayData;
@@ -90,7 +90,7 @@ pub fn time(row: &mut Row, contenders: Vec<Contender>, rounds: usize) -> Timed {
         running.push(prepared);
     }
     for round in 0..rounds {
-        for who in turns(running.len() + 1, round) {
+        for who in order(running.len() + 1, round) {
             let Some(contender) = who.checked_sub(1) else {
                 timed.hand.push(seconds(by_hand, &mut || row.hand.run()));
                 continue;
@@ -103,10 +103,10 @@ pub fn time(row: &mut Row, contenders: Vec<Contender>, rounds: usize) -> Timed {
     timed
 }
 
-/// In which order so many are measured in a round: who comes next finds memory, caches and the processor as its
-/// predecessor left them, so that over the rounds each has other predecessors. From round to round the step from one to
-/// the next grows, among those that have no divisor in common with their number.
-fn turns(n: usize, round: usize) -> impl Iterator<Item = usize> {
+/// In which order `n` contenders are measured in a round. Each finds memory, caches and the processor as its predecessor
+/// left them, so the predecessors change from round to round: the step from one to the next runs through the numbers that
+/// have no divisor in common with `n`.
+fn order(n: usize, round: usize) -> impl Iterator<Item = usize> {
     let coprime = |step: &usize| (2..=n).all(|d| !(n.is_multiple_of(d) && step.is_multiple_of(d)));
     let steps: Vec<usize> = (1..n.max(2)).filter(coprime).collect();
     let step = steps[round % steps.len()];

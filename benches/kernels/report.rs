@@ -7,7 +7,7 @@ use crate::row::Row;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// What was measured of a row.
+/// The measurements of a row.
 pub struct Line {
     pub name: &'static str,
     pub size: String,
@@ -19,7 +19,7 @@ pub struct Line {
     pub arithmetic: f64,
     /// Of each executor: milliseconds, and the ratio to the limit; or why there are none.
     pub executors: Vec<(&'static str, Result<(f64, f64), String>)>,
-    /// Milliseconds of other libraries, as they would be in this run: an earlier one had ours beside them.
+    /// Milliseconds of other libraries, scaled from an earlier run to this one by the times of ours in both.
     pub peers: BTreeMap<String, f64>,
 }
 
@@ -66,7 +66,7 @@ impl Line {
     }
 }
 
-/// Milliseconds of other libraries in this run, in which the machine may be slower or faster than when they ran beside ours.
+/// Milliseconds of other libraries scaled to this run, in which the machine may be slower or faster than in theirs.
 fn as_now(mut peers: BTreeMap<String, f64>, timed: &Timed) -> BTreeMap<String, f64> {
     let ours = timed.contenders.iter().find(|(name, _)| *name == FASTEST).and_then(|(_, times)| times.as_ref().ok());
     match (peers.remove("ours"), ours) {
@@ -140,7 +140,7 @@ pub fn markdown(lines: &[Line], roof: &Roofline, rounds: usize, about: &str) -> 
     let mut out = format!(
         "{about}\n\nMedians of {rounds} interleaved rounds, in milliseconds; in brackets the ratio to the row's limit: the fastest of \
          the kernel written by hand, the other libraries, and, where memory or arithmetic takes most of that time, the \
-         roofline. Measured in the same run: {:.1} GB/s reading, {:.1} GB/s copying past the cache, {:.0} GFLOP/s.\n\n",
+         roofline. Measured in the same run: {:.1} GB/s reading, {:.1} GB/s copying with non-temporal stores, {:.0} GFLOP/s.\n\n",
         roof.read / 1e9,
         roof.copy / 1e9,
         roof.flops / 1e9

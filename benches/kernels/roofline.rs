@@ -12,7 +12,7 @@ use std::time::Instant;
 pub struct Roofline {
     /// Bytes a second, reading.
     pub read: f64,
-    /// Bytes a second, reading as much as is written, past the cache.
+    /// Bytes a second, reading as much as is written, with non-temporal stores.
     pub copy: f64,
     /// Floating-point operations a second: fused multiplications and additions of single precision.
     pub flops: f64,

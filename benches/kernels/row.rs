@@ -33,7 +33,7 @@ pub trait Hand {
 
 /// A program from an array function and its arguments.
 pub fn program<Args, Out>(f: impl AccFn<Args, Out>, mut args: Vec<ArrayData>) -> (Arc<Program>, Vec<ArrayData>) {
-    let built = acc_core::build::build(&f.build()).unwrap_or_else(|e| panic!("a program of the benchmark: {e}"));
+    let built = acc_core::builder::build(&f.build()).unwrap_or_else(|e| panic!("a program of the benchmark: {e}"));
     args.extend(built.embedded);
     (built.program, args)
 }
@@ -109,7 +109,7 @@ impl Row {
         format!("{} {}", self.name, self.size)
     }
 
-    /// What is different between a program's results and those of the kernel written by hand.
+    /// How a program's results differ from those of the kernel written by hand.
     pub fn difference(&self, results: &[ArrayData]) -> Option<String> {
         let got: Vec<Vec<f64>> = results.iter().flat_map(ArrayData::columns).map(|c| floats(c.slice())).collect();
         let want = self.hand.outputs();

@@ -1,4 +1,4 @@
-//! One measurement at a time, when told to: how `peers/run.py` times other libraries and ours in turn.
+//! One measurement at a time, when told to: how `peers/run.py` times other libraries and ours, interleaved.
 //!
 //! Lines of JSON: `{"prepare": ID}` is answered by `{"ready": bool, "samples": [[length, element, ..], ..]}`, with some
 //! elements of each column of the results, `{"time": null}` by `{"seconds": s}`.

@@ -2,7 +2,7 @@
 
 use std::arch::x86_64::*;
 
-/// All lanes alike.
+/// All lanes the same.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 pub fn all(x: f32) -> __m256 {
@@ -36,11 +36,11 @@ pub fn sum(x: &[f32]) -> f32 {
     across(total) + rest.iter().sum::<f32>()
 }
 
-/// A store past the cache, or into it.
+/// A non-temporal store, or a plain one.
 ///
 /// # Safety
 ///
-/// Eight floats can be written, and to write past the cache, at a multiple of 32 bytes.
+/// Eight floats can be written; a non-temporal store is to a multiple of 32 bytes.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 pub unsafe fn store<const STREAM: bool>(to: *mut f32, x: __m256) {
@@ -48,7 +48,7 @@ pub unsafe fn store<const STREAM: bool>(to: *mut f32, x: __m256) {
     unsafe { if STREAM { _mm256_stream_ps(to, x) } else { _mm256_storeu_ps(to, x) } }
 }
 
-/// Copies four-byte elements past the cache.
+/// Copies four-byte elements by non-temporal stores.
 #[target_feature(enable = "avx2,fma")]
 pub fn streamed<T: Copy>(out: &mut [T], from: &[T]) {
     assert!(size_of::<T>() == 4 && out.len() == from.len());

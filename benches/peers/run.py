@@ -3,7 +3,7 @@
 
     benches/peers/run.py [--rounds N] [--only TEXT] [--libraries numpy,numba,...]
 
-Makes a virtual environment in target/peers, builds the benchmark, and times every row in turn: one worker process per
+Makes a virtual environment in target/peers, builds the benchmark, and times one row after the other: one worker process per
 library, and one of ours, each asked for one measurement a round. A library whose results are not ours is not timed.
 Records the medians (milliseconds) in target/peers/results.json, which the benchmark takes with --peers, and writes the
 table of all rows on record into docs/BENCHMARKS.md: with --only, row after row may be brought up to date.
@@ -128,7 +128,7 @@ def measured(workers, row, rounds):
     for w in ready:
         w.ask({"prepare": ""})
     record["milliseconds"] = {name: 1e3 * statistics.median(s) for name, s in seconds.items()}
-    # Of ratios of the same round, since a slow moment meets all alike.
+    # Of ratios of the same round, since a slow moment meets all of a round.
     record["ratios"] = {
         name: statistics.median(t / o for t, o in zip(s, seconds[OURS])) for name, s in seconds.items() if name != OURS
     }

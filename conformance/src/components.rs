@@ -13,7 +13,7 @@ pub struct Component {
     pub rust: &'static str,
     /// In what it differs.
     pub note: &'static str,
-    /// What serves instead, if it has no form in Rust.
+    /// What to use instead, if it has no form in Rust.
     pub instead: Option<&'static str>,
 }
 

@@ -64,7 +64,7 @@ const CONTEXTS: [Context; 6] = [
     },
 ];
 
-/// Hazards: the name, the text with the element `%x`, the text without (closed), what it comes to when it is reached.
+/// Hazards: the name, the text with the element `%x`, the text without (closed), and its outcome when it is reached.
 const HAZARDS: [(&str, &str, &str, Outcome); 5] = [
     ("index", "xs[add(%x, 100i64)]", "xs[add(zero[], 100i64)]", Outcome::Fault("index_out_of_bounds")),
     ("empty", "none[sub(%x, %x)]", "none[zero[]]", Outcome::Fault("index_out_of_bounds")),
@@ -78,7 +78,7 @@ const HAZARDS: [(&str, &str, &str, Outcome); 5] = [
     ),
 ];
 
-/// What a hazard comes to when it is reached.
+/// The outcome of a hazard that is reached.
 #[derive(Clone, Copy)]
 enum Outcome {
     Fault(&'static str),

@@ -22,7 +22,7 @@ const NAME: &str = "onnxruntime";
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Models that a worker keeps.
-const KEPT: usize = 64;
+const MAX_MODELS: usize = 64;
 
 /// The executor.
 pub struct OnnxRuntime {
@@ -120,7 +120,7 @@ impl Worker {
             return Ok(*id);
         }
         let bytes = backend_graph::onnx_of(program)?;
-        if self.models.len() >= KEPT {
+        if self.models.len() >= MAX_MODELS {
             self.models.clear();
             self.ask(&json!({ "forget": true }), &[])?;
         }

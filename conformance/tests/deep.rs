@@ -11,11 +11,11 @@ type Xs = Acc<Vector<i64>>;
 /// Debug builds are slower and check every pass.
 const SCALE: usize = if cfg!(debug_assertions) { 20 } else { 1 };
 /// Array operations, or scalar nodes, one after the other.
-const LONG: usize = 100_000 / SCALE;
+const CHAIN_LENGTH: usize = 100_000 / SCALE;
 /// Conditionals or loops, one in the other.
-const DEEP: usize = 1000 / if cfg!(debug_assertions) { 4 } else { 1 };
+const NESTING_DEPTH: usize = 1000 / if cfg!(debug_assertions) { 4 } else { 1 };
 /// What no step may take: a quadratic one takes minutes.
-const SECONDS: f64 = 60.0;
+const MAX_SECONDS: f64 = 60.0;
 
 /// Builds, prints, parses, verifies, runs and drops a program on every executor, on a thread with 2 MiB of stack.
 fn everything(build: impl FnOnce(Xs) -> Xs + Send + 'static) {
@@ -23,7 +23,7 @@ fn everything(build: impl FnOnce(Xs) -> Xs + Send + 'static) {
         let mut lap = Instant::now();
         let mut step = |what: &str| {
             let taken = lap.elapsed().as_secs_f64();
-            assert!(taken < SECONDS, "{what} took {taken:.1} s");
+            assert!(taken < MAX_SECONDS, "{what} took {taken:.1} s");
             lap = Instant::now();
         };
         let expression = build(use_(&Vector::from([1i64, -2, 3])));
@@ -36,7 +36,7 @@ fn everything(build: impl FnOnce(Xs) -> Xs + Send + 'static) {
         step("printing");
         let parsed = text::parse("deep.acc", &text).unwrap();
         step("parsing");
-        assert!(text.len() < 400 * parsed.types.len().max(LONG), "{} bytes", text.len());
+        assert!(text.len() < 400 * parsed.types.len().max(CHAIN_LENGTH), "{} bytes", text.len());
         assert!(text::canonical(&parsed) == text::canonical(&built.program));
         drop(parsed.clone());
         drop(parsed);
@@ -56,13 +56,13 @@ fn everything(build: impl FnOnce(Xs) -> Xs + Send + 'static) {
 
 #[test]
 fn a_long_chain_of_maps() {
-    everything(|xs| (0..LONG).fold(xs, |xs, _| xs.map(|x| x + 1)));
+    everything(|xs| (0..CHAIN_LENGTH).fold(xs, |xs, _| xs.map(|x| x + 1)));
 }
 
 #[test]
 fn a_long_chain_of_operations_that_do_not_fuse() {
     everything(|xs| {
-        (0..LONG).fold(xs, |xs, k| match k % 4 {
+        (0..CHAIN_LENGTH).fold(xs, |xs, k| match k % 4 {
             0 => xs.scanl1(|a, b| a + b),
             1 => xs.map(|x| x * 3),
             2 => xs.reverse(),
@@ -73,17 +73,17 @@ fn a_long_chain_of_operations_that_do_not_fuse() {
 
 #[test]
 fn many_scalar_nodes() {
-    everything(|xs| xs.map(|x| (0..LONG as i64 / 3).fold(x, |a, k| (a + k) * 3 / 2)));
+    everything(|xs| xs.map(|x| (0..CHAIN_LENGTH as i64 / 3).fold(x, |a, k| (a + k) * 3 / 2)));
 }
 
 #[test]
 fn conditionals_in_branches() {
-    everything(|xs| xs.map(|x| (0..DEEP as i64).fold(x, |a, k| cond(x.lt(k), x / (k + 1), a / 3))));
+    everything(|xs| xs.map(|x| (0..NESTING_DEPTH as i64).fold(x, |a, k| cond(x.lt(k), x / (k + 1), a / 3))));
 }
 
 #[test]
 fn conditionals_in_conditions() {
-    everything(|xs| xs.map(|x| (0..DEEP as i64).fold(x, |a, k| cond(a.lt(k), a / (k + 1), a + 3))));
+    everything(|xs| xs.map(|x| (0..NESTING_DEPTH as i64).fold(x, |a, k| cond(a.lt(k), a / (k + 1), a + 3))));
 }
 
 #[test]
@@ -94,13 +94,13 @@ fn loops_in_loops() {
         }
         iterate(1, x, |x| nest(depth - 1, x))
     }
-    everything(|xs| xs.map(|x| nest(DEEP, x)));
+    everything(|xs| xs.map(|x| nest(NESTING_DEPTH, x)));
 }
 
 #[test]
 fn conditionals_of_arrays() {
     everything(|xs| {
-        (0..DEEP as i64).fold(xs.clone(), |ys, k| acond(xs.length().gt(k - 5), ys.map(|y| y + k), xs.clone()))
+        (0..NESTING_DEPTH as i64).fold(xs.clone(), |ys, k| acond(xs.length().gt(k - 5), ys.map(|y| y + k), xs.clone()))
     });
 }
 
@@ -113,5 +113,5 @@ fn loops_of_arrays() {
         let once = |(k, xs): (Acc<Scalar<i64>>, Xs)| (k.map(|k| k + 1), nest(depth - 1, xs));
         awhile((unit(0i64), &xs), |(k, _)| k.the().lt(1), once).1
     }
-    everything(|xs| nest(DEEP, xs));
+    everything(|xs| nest(NESTING_DEPTH, xs));
 }

@@ -42,7 +42,7 @@ fn expand(input: &DeriveInput, core: &TokenStream) -> syn::Result<TokenStream> {
     }
 }
 
-/// What both kinds of types have.
+/// What structs and enums have in common.
 struct Parts<'a> {
     /// The path of acc-core.
     core: &'a TokenStream,

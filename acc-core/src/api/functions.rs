@@ -1,10 +1,10 @@
 //! Combinators as free functions, arguments in Accelerate's order.
 
-use super::acc::{Acc, Arrays, IntoAcc};
-use super::array::Array;
-use super::elt::Elt;
-use super::exp::{Exp, IntoExp};
-use super::shape::{IntoIx, Reducible, Shape};
+use crate::api::types::acc::{Acc, Arrays, IntoAcc};
+use crate::api::types::array::Array;
+use crate::api::types::elt::Elt;
+use crate::api::types::exp::{Exp, IntoExp};
+use crate::api::types::shape::{IntoIx, Reducible, Shape};
 
 /// [`Acc::map`], the function first.
 ///
@@ -125,7 +125,7 @@ pub fn scanl1<Sh: Reducible, E: Elt, R: IntoExp<E>>(
 
 // ---- functions of expressions
 
-/// [`iterate`](super::iterate), the initial value last.
+/// [`iterate`](crate::api::iterate), the initial value last.
 ///
 /// ```
 /// use acc_core::prelude::*;
@@ -135,7 +135,7 @@ pub fn scanl1<Sh: Reducible, E: Elt, R: IntoExp<E>>(
 /// ```
 #[track_caller]
 pub fn iterate<T: Elt, R: IntoExp<T>>(n: impl IntoExp<i64>, f: impl FnOnce(T::Exp) -> R, x: impl IntoExp<T>) -> T::Exp {
-    super::iterate(n, x, f)
+    crate::api::iterate(n, x, f)
 }
 
 /// [`Acc::sfoldl`], the function first.

@@ -24,7 +24,7 @@ macro_rules! columns {
             pub fn len(self) -> usize {
                 match self { $(ColumnSlice::$V(s) => s.len()),* }
             }
-            /// Whether there are none.
+            /// Whether there are no elements.
             pub fn is_empty(self) -> bool {
                 self.len() == 0
             }
@@ -81,11 +81,11 @@ macro_rules! columns {
                 }
                 Ok(())
             }
-            /// Changes the scalar at a position that is there.
+            /// Changes the scalar at a position within the column.
             pub(crate) fn set(&mut self, at: usize, bits: u64) {
                 match self { $(ColumnBuf::$V(v) => v[at] = <$t>::from_bits64(bits)),* }
             }
-            /// The scalar at a position that is there.
+            /// The scalar at a position within the column.
             pub(crate) fn get(&self, at: usize) -> Lit {
                 match self { $(ColumnBuf::$V(v) => v[at].lit()),* }
             }
@@ -166,7 +166,7 @@ impl Column {
         self.slice().len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no elements.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -177,7 +177,7 @@ impl Column {
         if !mine {
             return Err(self);
         }
-        // An owner that gives itself away as a `T`, and gives nothing when asked for it, would contradict itself.
+        // `as_any` found a `T`, so `into_any` gives one.
         let owner = self.0.into_any().and_then(|owner| Arc::into_inner(owner.downcast::<T>().ok()?));
         owner.map_or_else(|| unreachable!("a column's owner is of one type"), Ok)
     }

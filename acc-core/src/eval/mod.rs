@@ -306,7 +306,7 @@ pub fn eval_cast(x: Lit, to: ScalarType) -> Result<Lit, PrimError> {
     if to == ScalarType::Char {
         return Ok(char::from_u32(x.bits as u32).unwrap_or(char::REPLACEMENT_CHARACTER).lit());
     }
-    // Every integer fits an `i128`, and the conversions from there round and wrap as those from the type itself.
+    // Every integer fits an `i128`, and converting from there rounds and wraps as from the type itself.
     macro_rules! convert {
         ($x:expr) => {{
             let x = $x;

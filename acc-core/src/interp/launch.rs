@@ -89,7 +89,7 @@ pub(super) fn stmt<'p>(m: &mut Machine<'p>, s: &'p Stmt) -> Result<Vec<ArrayData
     Ok(vec![result?])
 }
 
-/// Whether what a loop's test yields is true.
+/// Whether the result of a loop's test is true.
 pub(super) fn is_true(results: &[ArrayData]) -> Result<bool, Error> {
     match results {
         [one] => Ok(element(one, 0)?.iter().all(|l| l.bits != 0)),
@@ -202,12 +202,12 @@ impl Output {
 
     /// Zeros everywhere, to be set in any order.
     fn fill(&mut self, host: &mut dyn Host) -> Result<(), Error> {
-        // A piece at a time: system calls that hand over memory take long in sum.
-        const PIECE: usize = 1 << 16;
-        for start in (0..self.size).step_by(PIECE) {
+        // In pieces, with a look at the limits after each: the system takes long to provide much memory.
+        const ELEMENTS_PER_PIECE: usize = 1 << 16;
+        for start in (0..self.size).step_by(ELEMENTS_PER_PIECE) {
             host.pause()?;
             for c in &mut self.columns {
-                c.push_zeros(PIECE.min(self.size - start))?;
+                c.push_zeros(ELEMENTS_PER_PIECE.min(self.size - start))?;
             }
         }
         Ok(())
@@ -256,18 +256,26 @@ fn fold<'p>(
     }
     let outer = extents(m, s)?;
     let mut f = launch(s, f);
-    each(m, s, outer, |m, row, _| {
-        let mut row = row * inner..(row + 1) * inner;
-        let mut acc = match &init {
-            Some(init) => init.clone(),
-            None => element(&source, row.next().ok_or_else(|| internal("an empty row"))?)?,
-        };
-        for at in row {
-            let x = element(&source, at)?;
-            acc = f.call(acc.into_iter().chain(x), m)?;
-        }
-        Ok(acc)
-    })
+    each(m, s, outer, |m, row, _| reduce(m, &mut f, init.as_ref(), &source, row * inner..(row + 1) * inner))
+}
+
+/// Combines the elements at these positions, from `init` or the first of them.
+fn reduce(
+    host: &mut dyn Host,
+    f: &mut Launch<'_>,
+    init: Option<&Lits>,
+    source: &ArrayData,
+    mut positions: impl Iterator<Item = usize>,
+) -> Result<Lits, Error> {
+    let mut acc = match init {
+        Some(init) => init.clone(),
+        None => element(source, positions.next().ok_or_else(|| internal("nothing to reduce"))?)?,
+    };
+    for at in positions {
+        let x = element(source, at)?;
+        acc = f.call(acc.into_iter().chain(x), host)?;
+    }
+    Ok(acc)
 }
 
 fn fold_seg<'p>(
@@ -297,21 +305,13 @@ fn fold_seg<'p>(
         return Err(failed(SEGMENT_EMPTY, &[]));
     }
     let shape = extents(m, s)?;
-    // Where no segment begins with it, it is not needed.
+    // Unused where no segment begins here.
     let init = init.filter(|_| !shape.contains(&0)).map(|i| closed(m, s, i)).transpose()?;
     let mut f = launch(s, f);
     each(m, s, shape, |m, at, _| {
         let (row, segment) = (at / count, at % count);
-        let mut places = (bounds[segment]..bounds[segment + 1]).map(|k| row * inner + k);
-        let mut acc = match &init {
-            Some(init) => init.clone(),
-            None => element(&source, places.next().ok_or_else(|| internal("an empty segment"))?)?,
-        };
-        for at in places {
-            let x = element(&source, at)?;
-            acc = f.call(acc.into_iter().chain(x), m)?;
-        }
-        Ok(acc)
+        let positions = (bounds[segment]..bounds[segment + 1]).map(|k| row * inner + k);
+        reduce(m, &mut f, init.as_ref(), &source, positions)
     })
 }
 

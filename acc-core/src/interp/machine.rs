@@ -1,4 +1,4 @@
-//! Evaluation of blocks by need.
+//! Evaluation of blocks on demand.
 
 use super::{Host, Ticker, internal, launch};
 use crate::data::ArrayData;
@@ -46,14 +46,14 @@ impl<'p> Machine<'p> {
         }
         self.force(&block.results)?;
         let results = block.results.iter().map(|&r| self.value(r)).collect();
-        // The next run of the block starts afresh.
+        // The next run of the block computes them anew.
         for a in block.params.iter().chain(block.stmts.iter().flat_map(|s| &s.results)) {
             self.values[a.index()] = None;
         }
         results
     }
 
-    /// Evaluates what these arrays need for sure, in program order.
+    /// Evaluates what these arrays certainly need, in program order.
     fn force(&mut self, wanted: &[ArrayId]) -> Result<(), Error> {
         let mut stmts: BTreeMap<usize, &'p Stmt> = BTreeMap::new();
         let mut todo = wanted.to_vec();
@@ -69,7 +69,7 @@ impl<'p> Machine<'p> {
             }
         }
         for stmt in stmts.into_values() {
-            // An earlier one of these may have needed it on the way.
+            // An earlier statement may have needed it already.
             if stmt.results.iter().any(|r| self.values[r.index()].is_none()) {
                 grow_stack(|| self.stmt(stmt)).map_err(|e| e.during(stmt.operation(), &stmt.loc))?;
             }
@@ -91,7 +91,7 @@ impl<'p> Machine<'p> {
         Ok(())
     }
 
-    /// What a loop leaves of its state.
+    /// The final state of a loop.
     pub(super) fn repeat(
         &mut self,
         init: &[ArrayId],
@@ -118,9 +118,9 @@ impl<'p> Machine<'p> {
     ) -> Result<Vec<ArrayData>, Error> {
         let args = self.all(xs)?;
         match function {
-            // What the function means: the interpreter runs no host functions.
+            // The interpreter runs no host functions: the fallback is what they mean.
             ForeignFun::Host(_) => {}
-            ForeignFun::Trace(message) => crate::trace::emit(message, &args, fallback.results.len()),
+            ForeignFun::Trace(message) => crate::foreign::trace::emit(message, &args, fallback.results.len()),
         }
         self.block(fallback, &args)
     }

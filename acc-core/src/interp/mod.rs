@@ -2,7 +2,7 @@
 //!
 //! Sequential and bounds-checked; written to be obviously right, not to be fast. Every other executor is held to it.
 //!
-//! * Array statements are evaluated by need, each at most once per run of its block. What is needed for sure is
+//! * Array statements are evaluated on demand, each at most once per run of its block. What is certainly needed is
 //!   evaluated in program order; what only a branch, a loop or an element needs is evaluated when it is first reached.
 //! * Elements are computed in row-major order (a scan from the right: from its last element), for each the scalar
 //!   nodes in their order. The first fault met ends the run.
@@ -108,13 +108,13 @@ pub fn eval_closed(
 
 const NAME: &str = "interpreter";
 
-/// What scalar code sees of the world around it.
+/// What scalar code needs of the program around it.
 trait Host {
     /// An array, evaluated now if nobody needed it before.
     fn array(&mut self, a: ArrayId) -> Result<ArrayData, Error>;
-    /// To be called for every step of work, so that limits are honoured: looks at them every so many steps.
+    /// Call for every step of work: looks at the limits every so many steps.
     fn tick(&mut self) -> Result<(), Error>;
-    /// To be called between long steps, of up to some milliseconds: looks at the limits.
+    /// Call between long steps, of up to some milliseconds: looks at the limits.
     fn pause(&mut self) -> Result<(), Error>;
 }
 
@@ -139,7 +139,7 @@ impl<'a> Ticker<'a> {
     }
 }
 
-/// What a verified program cannot bring about.
+/// The error for a state that no verified program reaches.
 fn internal(message: impl Into<String>) -> Error {
     Error::defect(NAME, message)
 }

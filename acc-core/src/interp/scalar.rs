@@ -23,7 +23,7 @@ pub(super) struct Launch<'f> {
     values: Vec<Lit>,
     /// Whether a value depends on no parameter of the function.
     uniform: Vec<bool>,
-    /// Whether a uniform value is there already.
+    /// Whether a uniform value is computed already.
     ready: Vec<bool>,
     /// The arrays read so far.
     arrays: Vec<(ArrayId, ArrayData)>,
@@ -165,9 +165,8 @@ pub(super) fn out_of_bounds(array: ArrayId, index: &[i64], shape: &[usize]) -> F
 
 /// Which values depend on no parameter of a function.
 ///
-/// Each value has a level: how deep the outermost binding stands on which it depends, 0 for the function's own
-/// parameters, 1 for those of a loop or a fallback in it, and so on. Their own parameters do not count for what these
-/// yield.
+/// Each value has a level, that of the outermost parameter on which it depends: 0 for parameters of the function, 1 for
+/// those of a loop or fallback in it, and so on. The results of a loop do not depend on its own parameters.
 struct Uniformity {
     levels: Vec<u32>,
 }

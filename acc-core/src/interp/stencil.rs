@@ -64,24 +64,8 @@ impl Edge<'_> {
             Edge::Function(f) => return f.call(at.iter().map(int), host),
             Edge::Clamp => |i, n| i.clamp(0, n - 1),
             // One reflection about the edge element.
-            Edge::Mirror => |i, n| {
-                if i < 0 {
-                    -i
-                } else if i >= n {
-                    2 * (n - 1) - i
-                } else {
-                    i
-                }
-            },
-            Edge::Wrap => |i, n| {
-                if i < 0 {
-                    i + n
-                } else if i >= n {
-                    i - n
-                } else {
-                    i
-                }
-            },
+            Edge::Mirror => |i, n| if i < 0 { -i } else { i.min(2 * (n - 1) - i) },
+            Edge::Wrap => |i, n| i.rem_euclid(n),
         };
         let at: SmallVec<[i64; 4]> = at.iter().zip(source.shape()).map(|(&i, &n)| inside(i, n as i64)).collect();
         read(source, &at)

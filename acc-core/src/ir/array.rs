@@ -63,7 +63,7 @@ pub struct Program {
 
 /// Statements with parameters and results.
 ///
-/// Evaluation is by need: a statement is evaluated when the block's results, or another statement that is evaluated,
+/// Evaluation is on demand: a statement is evaluated when the block's results, or another statement that is evaluated,
 /// need it, and at most once each time the block runs. See [`strict_statements`](super::strict_statements).
 #[derive(Debug)]
 pub struct Block {
@@ -135,7 +135,7 @@ pub enum Dir {
 pub enum ForeignFun {
     /// The host function defined under this name (see [`foreign`](crate::foreign)), where an executor can run it.
     Host(Arc<str>),
-    /// Prints a message and the arrays to show (see [`trace`](crate::trace)). On every executor, and once each time
+    /// Prints a message and the arrays to show (see [`trace`](crate::foreign::trace)). On every executor, and once each time
     /// that the results are needed.
     Trace(Arc<str>),
 }

@@ -4,22 +4,22 @@ use super::{Fun, Node, PrimOp, Region, ScalarOp, Val};
 use crate::data::{Lit, Prim, ScalarType};
 use std::collections::{HashMap, HashSet};
 
-/// What becomes of one value of a counted loop's state.
+/// What each step does to one value of a counted loop's state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Part {
     /// It counts the steps: one more after each.
     Counter,
-    /// It stays what it was.
+    /// It stays the same.
     Same,
     /// It is combined with something that depends on the counter and on what stays, but on nothing that is combined. The
     /// operation [is a reduction](PrimOp::is_reduction); differences are sums of negatives.
     Reduces(PrimOp),
 }
 
-/// A loop over a counter that reduces: what it comes to does not depend on the order of its steps, but for rounding.
+/// A loop over a counter that reduces: its results do not depend on the order of its steps, but for rounding.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CountedLoop {
-    /// What becomes of each value of the state; one of them is the counter.
+    /// What each step does to each value of the state; one of them is the counter.
     pub parts: Vec<Part>,
     /// The position of the counter.
     pub counter: usize,
@@ -52,7 +52,7 @@ impl CountedLoop {
     /// # Ok::<(), acc_core::Error>(())
     /// ```
     pub fn of<A>(f: &Fun<A>, test: &Region<A>, step: &Region<A>) -> Option<CountedLoop> {
-        // Most other loops are known for others at once, without a look at what is inside of them.
+        // Most other loops are rejected here, without a look at what is inside of them.
         if !step.params.iter().zip(&step.results).all(|(p, r)| p == r || may_combine(step, *r)) {
             return None;
         }
@@ -63,7 +63,7 @@ impl CountedLoop {
             return None;
         }
         let others = || (0..step.params.len()).filter(|k| *k != counter && step.results[*k] != step.params[*k]);
-        // The test may look at what stays the same, and the comparison alone at the counter.
+        // The test may read values that stay the same; only its comparison may read the counter.
         let moving: HashSet<Val> = others().chain([counter]).map(|k| test.params[k]).collect();
         let beyond = dependent(test, moving.clone());
         if moving.contains(&bound) || beyond.difference(&moving).any(|v| Some(v) != test.results.first()) {
@@ -81,8 +81,8 @@ impl CountedLoop {
                 (false, false) => {
                     let op = spines.operation(*r, *p)??;
                     let ty = f.ty(*p);
-                    // Products of floats may leave their range on one way and not on another, and of f16 so many sums
-                    // come to the same number that the order tells.
+                    // Products of floats may overflow in one order and not in another, and sums of f16 are
+                    // rounded so coarsely that the order matters.
                     let rounds = match op {
                         PrimOp::MulP => ty.is_float(),
                         PrimOp::AddP => ty == ScalarType::F16,
@@ -95,7 +95,7 @@ impl CountedLoop {
                 }
             });
         }
-        // What is combined may be looked at by nothing else that could fault.
+        // Nothing else that can fault may read a combined value.
         let mut elsewhere = false;
         step.visit(0, &mut |n, _| {
             let uses =
@@ -107,7 +107,7 @@ impl CountedLoop {
 }
 
 impl CountedLoop {
-    /// Whether what the loop comes to is rounded otherwise in another order: whether it adds up floats.
+    /// Whether its results are rounded otherwise in another order: whether it adds up floats.
     pub fn rounds<A>(&self, f: &Fun<A>, step: &Region<A>) -> bool {
         let mut parts = self.parts.iter().zip(&step.params);
         parts.any(|(part, p)| *part == Part::Reduces(PrimOp::AddP) && f.ty(*p).is_float())
@@ -138,7 +138,7 @@ impl<'f, A> Definitions<'f, A> {
     }
 }
 
-/// Whether a node of the region itself defines the value as a combination, or as one on some way.
+/// Whether a node of the region itself defines the value as a combination, at least on some path.
 fn may_combine<A>(step: &Region<A>, v: Val) -> bool {
     let node = step.nodes.iter().find(|n| n.results.contains(&v));
     node.is_some_and(|n| match &n.op {
@@ -166,7 +166,7 @@ fn compared<A>(f: &Fun<A>, defs: &Definitions<'_, A>, test: &Region<A>) -> Optio
         _ => return None,
     };
     let ty = f.ty(less);
-    // A counter that goes on past the greatest of its type begins again with the least.
+    // A counter beyond the greatest value of its type would wrap around.
     let counts = ty == ScalarType::I64 || (ty == ScalarType::I32 && !inclusive);
     let counter = test.params.iter().position(|p| *p == less).filter(|_| counts)?;
     Some((counter, (more, inclusive)))
@@ -181,7 +181,7 @@ fn counts<A>(defs: &Definitions<'_, A>, step: &Region<A>, counter: usize) -> boo
     (a == k && one(b)) || (b == k && one(a))
 }
 
-/// The values of a region that depend on some, these included.
+/// The values of a region that depend on `on`, these included.
 fn dependent<A>(region: &Region<A>, mut on: HashSet<Val>) -> HashSet<Val> {
     fn walk<A>(region: &Region<A>, on: &mut HashSet<Val>) {
         for n in &region.nodes {
@@ -201,7 +201,7 @@ fn dependent<A>(region: &Region<A>, mut on: HashSet<Val>) -> HashSet<Val> {
                 }
             }
             ScalarOp::While { .. } | ScalarOp::Foreign { .. } => {
-                // Of a state any part may come to depend on any other.
+                // Any part of a state may depend on any other after some steps.
                 let regions = n.op.regions();
                 let mut used = direct || regions.iter().any(|r| r.results.iter().any(|v| on.contains(v)));
                 for r in &regions {
@@ -238,7 +238,7 @@ fn dependent<A>(region: &Region<A>, mut on: HashSet<Val>) -> HashSet<Val> {
     on
 }
 
-/// The ways from what is combined to what that becomes.
+/// The chains of operations that lead from a combined value of the state to its next value.
 struct Spines<'a, A> {
     f: &'a Fun<A>,
     defs: &'a Definitions<'a, A>,
@@ -246,14 +246,14 @@ struct Spines<'a, A> {
     combined: &'a HashSet<Val>,
     /// What depends on the counter.
     counted: &'a HashSet<Val>,
-    /// The values met on the way.
+    /// The values on the chains.
     nodes: HashSet<Val>,
-    /// Whether something that depends on the counter was met beside the way.
+    /// Whether an operand of a chain depends on the counter.
     by_counter: bool,
 }
 
 impl<A> Spines<'_, A> {
-    /// The operation by which `v` is made of `p` and of what does not depend on it: none if it is `p`.
+    /// The one operation by which `v` combines `p` with values that do not depend on it; `None` inside if `v` is `p`.
     fn operation(&mut self, v: Val, p: Val) -> Option<Option<PrimOp>> {
         if v == p {
             return Some(None);
@@ -297,7 +297,7 @@ impl<A> Spines<'_, A> {
         }
     }
 
-    /// The same operation on both ways, or on one of them, the other being `p`.
+    /// The same operation on both sides, or on one of them, where the other is `p`.
     fn either(&mut self, then: Val, else_: Val, p: Val) -> Option<Option<PrimOp>> {
         let sides = [then, else_].map(|v| crate::grow_stack(|| self.operation(v, p)));
         match sides {
@@ -307,7 +307,7 @@ impl<A> Spines<'_, A> {
         }
     }
 
-    /// Notes a value beside the way; it must depend on nothing that is combined.
+    /// Notes an operand of a chain, which must depend on nothing that is combined.
     fn beside(&mut self, v: Val) -> Option<()> {
         self.by_counter |= self.counted.contains(&v);
         (!self.combined.contains(&v)).then_some(())

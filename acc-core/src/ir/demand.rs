@@ -1,4 +1,4 @@
-//! Which arrays an evaluation needs for sure, and which only on some paths.
+//! Which arrays an evaluation certainly needs, and which only on some paths.
 
 use super::{ArrayId, Block, Fun, ScalarOp, Stmt};
 use std::collections::HashSet;
@@ -28,7 +28,7 @@ pub fn arrays_of_fun(f: &Fun) -> Vec<(ArrayId, Use)> {
     out
 }
 
-/// The arrays that evaluating a statement needs for sure: its operands, and those that its closed functions read
+/// The arrays that evaluating a statement certainly needs: its operands, and those that its closed functions read
 /// outside branches and loops. (A function of elements runs once per element, perhaps for none.)
 pub fn arrays_needed(stmt: &Stmt) -> Vec<ArrayId> {
     let mut out: Vec<ArrayId> = stmt.op.arrays().into_vec();

@@ -1,4 +1,4 @@
-//! The extents of an operation's result, from those of its operands: one rule for whatever extents are.
+//! The extents of an operation's result, from those of its operands: one rule for all representations of extents.
 
 use super::{ArrayId, ArrayOp, Axis, Fun};
 use smallvec::SmallVec;
@@ -24,7 +24,7 @@ pub trait Sizes<'p> {
     fn pred(&mut self, n: Self::Size) -> Self::Size;
 }
 
-/// The extents of an operation's result; none if it has blocks, whose results tell.
+/// The extents of an operation's result; none if it has blocks, whose results have them.
 pub fn result_extents<'p, S: Sizes<'p>>(op: &'p ArrayOp, sizes: &mut S) -> Result<Option<Extents<S::Size>>, S::Error> {
     Ok(Some(match op {
         ArrayOp::Generate { shape, .. } | ArrayOp::Backpermute { shape, .. } | ArrayOp::Reshape { shape, .. } => {

@@ -8,14 +8,14 @@ use std::sync::Arc;
 
 /// Where in the user's source an operation was written.
 ///
-/// All locations compare equal and hash alike: two programs that differ in nothing else are the same program.
+/// All locations are equal, and so are their hashes: two programs that differ in nothing else are the same program.
 #[derive(Clone, Debug)]
 pub struct Loc(Place);
 
 #[derive(Clone, Debug)]
 enum Place {
-    /// In Rust, and the combinator that the user called there, where it is composed of others: by reference, since errors
-    /// with places are to be small.
+    /// In Rust, and the combinator that the user called there, where it is composed of others: by reference, to keep errors
+    /// small.
     Rust(&'static Location<'static>, Option<&'static &'static str>),
     Text {
         file: Arc<str>,
@@ -26,7 +26,7 @@ enum Place {
 }
 
 thread_local! {
-    /// Where the user wrote the combinator that is being composed of others, if one is.
+    /// Where the user called the combinator whose code runs now, if it is composed of others.
     static COMPOSED: RefCell<Option<Loc>> = const { RefCell::new(None) };
 }
 
@@ -50,8 +50,8 @@ impl Loc {
         }
     }
 
-    /// Runs code that composes a combinator of this name of others: all that it builds is at the caller's position, which is
-    /// the user's. (The position of a closure's code would be the library's.) Of nested ones the outermost names it.
+    /// Runs the code of a combinator of this name that is composed of others: all that it builds has the caller's position,
+    /// which is the user's, and not one in this library. Of nested ones the outermost counts.
     #[track_caller]
     pub(crate) fn composed<R>(name: &'static &'static str, f: impl FnOnce() -> R) -> R {
         let mut loc = Loc::caller();
@@ -80,7 +80,7 @@ impl Loc {
     }
 
     fn with_composed<R>(loc: Option<Loc>, f: impl FnOnce() -> R) -> R {
-        /// Restores what was there also after a panic.
+        /// Restores the former location, also after a panic.
         struct Restore(Option<Loc>);
         impl Drop for Restore {
             fn drop(&mut self) {

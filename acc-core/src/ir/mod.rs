@@ -6,7 +6,7 @@
 //!
 //! When things are evaluated:
 //!
-//! * Array statements by need, each at most once each time its block runs.
+//! * Array statements on demand, each at most once each time its block runs.
 //! * Scalar nodes in order, whenever control reaches their region. A node that can fault or fail to end (*partial*)
 //!   stands only in a region that needs its value.
 
@@ -16,6 +16,7 @@ mod demand;
 mod extents;
 mod loc;
 mod names;
+mod op_table;
 mod ops;
 mod prim;
 mod scalar;
@@ -26,7 +27,7 @@ pub use demand::{Use, arrays_needed, arrays_of_fun, arrays_on_demand, free_array
 pub use extents::{Extents, Sizes, result_extents};
 pub use loc::Loc;
 pub use names::{ArrayName, Names};
-pub(crate) use ops::with_array_ops;
+pub(crate) use op_table::with_array_ops;
 pub use ops::{ArrayOp, Boundary, Class, Closed, Ir, Mapper, OpPart, Rep, StencilInput};
 pub use prim::{Domain, PrimOp, Yields, bitcast_exists, cast_exists};
 pub use scalar::{Fun, Node, Region, ScalarOp, Val, Vals};

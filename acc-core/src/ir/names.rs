@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 /// The names that arrays have in the source, where they have any.
 ///
-/// All compare equal and hash alike: two programs that differ in nothing else are the same program.
+/// All are equal, and so are their hashes: two programs that differ in nothing else are the same program.
 #[derive(Clone, Debug, Default)]
 pub struct Names(Arc<[Option<Arc<str>>]>);
 

@@ -160,7 +160,7 @@ pub(super) fn array(c: &mut Cursor<'_>) -> Result<Data, Error> {
     Ok(Data { shape, elt, rule, made: Arc::default() })
 }
 
-/// An error if a number type among the leaves cannot hold its extreme numbers. `bool` and `char` hold what they make of any.
+/// An error if a number type among the leaves cannot hold the rule's extreme numbers. `bool` and `char` are made of any number.
 fn fits(c: &Cursor<'_>, at: &Token, elt: &EltType, extremes: impl Fn(ScalarType) -> [f64; 2]) -> Result<(), Error> {
     for &ty in &elt.leaves() {
         if let Some(x) = extremes(ty).into_iter().find(|&x| !holds(ty, x)) {
@@ -213,7 +213,7 @@ fn number(c: &mut Cursor<'_>) -> Result<f64, Error> {
     Ok(f64::from_bits64(c.literal(ScalarType::F64)?.bits))
 }
 
-/// The value of a type that comes nearest. What an integer type cannot hold wraps: numbers without a range are of 32
+/// The nearest value of a type. Numbers out of the range of an integer type wrap: numbers without a range are of 32
 /// bits.
 fn of_number(x: f64, ty: ScalarType) -> Lit {
     let whole = (x as i64).lit();

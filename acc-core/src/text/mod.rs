@@ -39,14 +39,14 @@ pub use number::canonical;
 pub use structure::{KernelShape, Structure, Word};
 pub use test_file::{Expect, Run, TestFile, Tolerance, error_at, parse_test_file, verified_test_file};
 
-/// Reads a program. What it reads is well formed as text but not verified: see [`verify`](crate::verify::verify).
+/// Reads a program, which is not verified yet: see [`verify`](crate::verify::verify).
 ///
 /// `file_name` is for messages, and for the source locations of operations that say none.
 pub fn parse(file_name: &str, text: &str) -> Result<Program, Error> {
     timeline::pass("parse", || whole(file_name, text, "the program", |c| Ok(parser::program(c)?.0)))
 }
 
-/// Reads what a whole text is.
+/// Reads a whole text.
 fn whole<T>(
     file_name: &str,
     text: &str,

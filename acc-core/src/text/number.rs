@@ -49,7 +49,7 @@ impl Numbering {
         }
     }
 
-    /// What was never defined keeps its number, for the verifier to complain about.
+    /// An array that was never defined keeps its number, for the verifier to report.
     fn get(&self, old: u32) -> u32 {
         self.new.get(old as usize).copied().flatten().unwrap_or(old)
     }

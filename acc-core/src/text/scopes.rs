@@ -1,10 +1,10 @@
-//! Names and what they stand for, in blocks within each other.
+//! Names and their meanings, in nested blocks.
 
 use std::collections::HashMap;
 
 /// The names that are visible. A look takes the same time however deep blocks are nested.
 pub(super) struct Scopes<T> {
-    /// By name: what it stands for, and in the block at which depth, innermost last.
+    /// By name: its meanings, each with the depth of its block, innermost last.
     names: HashMap<String, Vec<(usize, T)>>,
     /// The names that each open block defines.
     open: Vec<Vec<String>>,
@@ -22,7 +22,7 @@ impl<T: Copy> Scopes<T> {
         self.open.push(Vec::new());
     }
 
-    /// Ends the innermost block: what it defined is no longer visible.
+    /// Ends the innermost block, whose names are no longer visible.
     pub(super) fn close(&mut self) {
         for name in self.open.pop().unwrap_or_default() {
             if let Some(meanings) = self.names.get_mut(&name) {
@@ -34,7 +34,7 @@ impl<T: Copy> Scopes<T> {
         }
     }
 
-    /// Defines a name in the innermost block; whether that has none of this name yet.
+    /// Defines a name in the innermost block; `false` if that has the name already.
     pub(super) fn define(&mut self, name: &str, meaning: T) -> bool {
         let depth = self.open.len();
         let Some(block) = self.open.last_mut() else { return true };
@@ -47,7 +47,7 @@ impl<T: Copy> Scopes<T> {
         true
     }
 
-    /// What a name stands for here.
+    /// The meaning of a name here.
     pub(super) fn get(&self, name: &str) -> Option<T> {
         self.names.get(name)?.last().map(|(_, meaning)| *meaning)
     }

@@ -1,4 +1,4 @@
-//! The verifier: what every program must obey. A verified program never makes a backend panic.
+//! The verifier: the rules that every program obeys. A verified program never makes a backend panic.
 //!
 //! * **V1** Every array and every scalar value is defined once, before its uses, in the same block or region or one
 //!   around it; ids are below the length of the type table.

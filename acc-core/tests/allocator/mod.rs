@@ -3,7 +3,7 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-/// What a thread's allocations are refused for.
+/// Which allocations of a thread are refused.
 #[derive(Clone, Copy)]
 struct Refusal {
     /// Smaller ones are always granted.
@@ -19,7 +19,7 @@ thread_local! {
 }
 
 fn count(bytes: isize) {
-    // While a thread ends there are no such variables any more, and nobody asks.
+    // A thread that ends has no thread-local variables any more: nothing is refused.
     let _ = HELD.try_with(|held| held.set(held.get() + bytes));
 }
 
@@ -37,7 +37,7 @@ fn refused(bytes: usize) -> bool {
     granted == 0
 }
 
-// SAFETY: everything is handed on to the system's allocator as it comes, or refused by a null pointer, which the contract
+// SAFETY: every call goes to the system's allocator unchanged, or refused by a null pointer, which the contract
 // of `GlobalAlloc` allows at any time. The variables used have no destructors and take no memory when first used.
 unsafe impl GlobalAlloc for Watched {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {

@@ -1,6 +1,6 @@
 //! Combinators made of others: what is built is the user's, and nothing stays.
 
-use acc_core::build::{live_nodes, scope};
+use acc_core::builder::{live_nodes, scope};
 use acc_core::prelude::*;
 use acc_core::{Error, Fault};
 

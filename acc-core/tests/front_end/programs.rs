@@ -188,7 +188,7 @@ fn normalise_by_a_total_in_three_ways() {
     assert_eq!(run(xs.map(|x| x / &total)).to_vec(), [0.25, 0.75]);
     let t = total.the();
     assert_eq!(run(xs.map(|x| x / t)).to_vec(), [0.25, 0.75]);
-    let r = acc_core::build::scope(|| {
+    let r = acc_core::builder::scope(|| {
         let t = xs.sum().the() + 0.0;
         run(xs.map(|x| x / t))
     });

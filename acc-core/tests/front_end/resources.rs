@@ -1,7 +1,7 @@
 //! What closures leave behind, panics, threads.
 
 use crate::support::run;
-use acc_core::build::{live_nodes, reset_ambient, scope};
+use acc_core::builder::{live_nodes, reset_ambient, scope};
 use acc_core::prelude::*;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

@@ -60,7 +60,7 @@ fn equal_array_operations_are_one_statement() {
     assert_eq!(core_of(&p).body.stmts.len(), 2);
 }
 
-/// A read that may fault, under conditions that depend on it in turn.
+/// A read that may fault, under conditions that depend on it themselves.
 #[test]
 fn a_chain_of_conditionals_over_a_shared_read() {
     let xs = use_(&Vector::from([3i64, -1, 4]));
@@ -128,7 +128,7 @@ fn what_both_branches_need_is_evaluated_once() {
     assert_eq!(run(p).to_vec(), [2, 4, 0, 0]);
 }
 
-/// What only one branch needs is evaluated there alone, also where the other one needs a part of it.
+/// A value that one branch alone needs is evaluated there, also if the other branch needs a part of it.
 #[test]
 fn only_what_both_branches_need_is_hoisted() {
     let xs = use_(&Vector::from([6i64, 0]));

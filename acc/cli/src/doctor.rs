@@ -40,7 +40,7 @@ pub fn main(_: &Args) -> crate::Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The features that are there, of a list in LLVM's form.
+/// The features that the processor has, of a list in LLVM's form.
 fn enabled(features: &str) -> String {
     let on: Vec<&str> = features.split(',').filter_map(|f| f.strip_prefix('+')).collect();
     on.join(" ")

@@ -57,8 +57,8 @@ pub fn read_program_text(path: &Path) -> Result<(TestFile, String), String> {
     Ok((file, text))
 }
 
-/// Writes a file whole or not at all: to a temporary one beside it, which then takes its name. What is there and no file
-/// (a device, a pipe) is written to as it is; a link stays one.
+/// Writes a file whole or not at all: to a temporary one beside it, which then takes its name. What exists and is no file
+/// (a device, a pipe) is written to directly; a link stays one.
 pub fn write_file(path: &Path, contents: &[u8]) -> Result<(), String> {
     let write = || -> io::Result<()> {
         let file = match fs::metadata(path) {
@@ -67,7 +67,7 @@ pub fn write_file(path: &Path, contents: &[u8]) -> Result<(), String> {
             Err(_) => path.to_path_buf(),
         };
         let folder = file.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        // What is wrong with the folder is said without the name of the temporary file.
+        // An error of the folder is reported without the name of the temporary file.
         if !fs::metadata(folder)?.is_dir() {
             return Err(io::ErrorKind::NotADirectory.into());
         }

@@ -57,7 +57,7 @@ pub fn main(args: &Args) -> crate::Outcome {
                 }
                 Err(e) => e.to_string(),
             };
-            // What an executor says again is not printed again.
+            // Printed only if it differs from what the executor before gave.
             if shown.as_ref() != Some(&text) {
                 say!("  {text}");
                 shown = Some(text);

@@ -58,7 +58,7 @@ pub fn main(args: &Args) -> crate::Outcome {
     }
     bar.finish_and_clear();
 
-    // Everything is there: now, and not before, it is written.
+    // Nothing is written before everything is computed.
     std::fs::create_dir_all(&args.out).map_err(|e| format!("cannot make the folder {}: {e}", args.out.display()))?;
     for (name, contents) in &files {
         write_file(&args.out.join(name), contents)?;

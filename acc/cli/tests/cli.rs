@@ -218,7 +218,7 @@ fn the_doctor_says_where_machine_code_is_kept_or_why_it_is_not() {
 }
 
 #[test]
-fn the_list_says_what_is_there() {
+fn the_list_has_executors_and_rows() {
     let said = text(&acc(&["list"]).stdout);
     for want in [
         "interpreter\n",

@@ -69,7 +69,7 @@ fn a_trace_names_every_pass_and_every_kernel_that_is_explained() {
     let folder = TempDir::new().expect("a temporary folder");
     let trace = folder.path().join("trace.json");
     let at = trace.display().to_string();
-    for name in ["programs/scan/segmented.acc", "programs/permute/histogram.acc", "tests/golden/norm.acc"] {
+    for name in ["programs/scan/segmented.acc", "programs/permute/histogram.acc", "tests/formats/golden/norm.acc"] {
         let file = program(name);
         acc(&["run", &file, "--executor", "native-tile", "--trace", &at]);
         let events = events(&trace);
@@ -140,7 +140,7 @@ fn kernels_are_traced_on_the_threads_that_compile_them() {
 #[cfg(feature = "libtorch")]
 #[test]
 fn a_trace_names_every_step_that_launches_work() {
-    let path = program("tests/golden/norm.acc");
+    let path = program("tests/formats/golden/norm.acc");
     let text = std::fs::read_to_string(&path).expect("the program");
     let file = verified_test_file(&path, &text).unwrap_or_else(|e| panic!("{e}"));
     let libtorch = backend_graph::Libtorch::cpu();
@@ -178,7 +178,7 @@ fn a_trace_names_every_step_that_launches_work() {
 /// Spans of runs on several threads stay apart.
 #[test]
 fn runs_on_several_threads_are_well_nested() {
-    let text = std::fs::read_to_string(program("tests/golden/norm.acc")).expect("the program");
+    let text = std::fs::read_to_string(program("tests/formats/golden/norm.acc")).expect("the program");
     let file = verified_test_file("norm.acc", &text).unwrap_or_else(|e| panic!("{e}"));
     let tiles = backend_native::Native::tiles();
     let recording = timeline::record();

@@ -6,7 +6,7 @@ use super::exec::Executable;
 use super::options::Options;
 use acc_core::data::ArrayData;
 use acc_core::ir::{ArrayType, Program};
-use acc_core::replay::{Ended, Replay};
+use acc_core::exec::replay::{Ended, Replay};
 use acc_core::{Backend, Error, ProgramCache, RunLimits};
 use acc_desugar::graph::Graph;
 use acc_desugar::pass::Pass;

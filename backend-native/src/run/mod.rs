@@ -27,8 +27,9 @@ use crate::prepare::{Closed, FunCode, Plan, Step, Work};
 use crate::tile::lanes::first_bits;
 use crate::tile::machine::{Code, Stop};
 use acc_core::data::{ArrayData, Column, ColumnSlice, Prim};
+use acc_core::foreign::{self, trace};
 use acc_core::ir::{ArrayId, ArrayOp, ArrayType, ForeignFun, Loc};
-use acc_core::{Error, Fault, foreign, trace};
+use acc_core::{Error, Fault};
 use launch::{Binding, Context, NO_SPACE};
 use smallvec::SmallVec;
 

@@ -13,14 +13,14 @@ use std::time::{Duration, Instant};
 
 /// How often each is timed, but for rows that take long.
 const ROUNDS: usize = 15;
-/// The least number of rounds,
-const LEAST: usize = 5;
+/// Fewer rounds,
+const MIN_ROUNDS: usize = 5;
 /// if a row takes longer than this.
-const LONG: Duration = Duration::from_secs(5);
+const MAX_ROW_TIME: Duration = Duration::from_secs(5);
 /// How long one sample takes at least.
 const SAMPLE: Duration = Duration::from_millis(4);
 
-/// What was measured of a row: medians.
+/// The medians of a row.
 struct Measured {
     /// Nanoseconds.
     checked: f64,
@@ -59,7 +59,7 @@ fn main() {
     }
 }
 
-/// What is kept of a row when its data are dropped.
+/// What a report needs of a row, without its data.
 struct Summary {
     name: String,
     group: &'static str,
@@ -126,7 +126,7 @@ fn measure(row: &Row) -> Measured {
     let mut interpreter = vec![once.as_nanos() as f64];
     let begun = Instant::now();
     for round in 0..ROUNDS {
-        if round >= LEAST && begun.elapsed() > LONG {
+        if round >= MIN_ROUNDS && begun.elapsed() > MAX_ROW_TIME {
             break;
         }
         // Who is first changes: what one leaves in caches and in the heap is another's luck.

@@ -7,10 +7,10 @@ use std::fmt::Write;
 const BEGIN: &str = "<!-- bench-graph -->";
 const END: &str = "<!-- end of bench-graph -->";
 
-/// From so many elements on a row counts for the means,
-const LARGE: usize = 1_000_000;
-/// if the code by hand takes so many nanoseconds: what takes less moves no element.
-const MOVES: f64 = 20_000.0;
+/// A row counts for the means if it has as many elements,
+const MIN_ELEMENTS: usize = 1_000_000;
+/// and if the code by hand takes as long: what takes less moves no element.
+const MIN_NANOSECONDS: f64 = 20_000.0;
 
 /// One row while it is measured.
 pub(crate) fn line(row: &Row, m: &Measured) -> String {
@@ -84,7 +84,7 @@ pub(crate) fn report(rows: &[(Summary, Measured)], overhead: &str) -> String {
         );
     }
     let _ = writeln!(out, "\n{overhead}");
-    let large = || rows.iter().filter(|(s, m)| s.size >= LARGE && m.hand >= MOVES);
+    let large = || rows.iter().filter(|(s, m)| s.size >= MIN_ELEMENTS && m.hand >= MIN_NANOSECONDS);
     let threads = backend_graph::torch::Setup::default().apply().threads;
     let _ = writeln!(out, "\nlibtorch ran on {threads} {}.", if threads == 1 { "thread" } else { "threads" });
     let worst = large().max_by(|a, b| a.1.checked_of_hand.total_cmp(&b.1.checked_of_hand));

@@ -26,7 +26,7 @@ pub(crate) struct Row {
     pub(crate) interpreter: Call,
 }
 
-/// What a row is made of beside its program.
+/// The parts of a row beside its program.
 pub(crate) struct Facts {
     pub(crate) name: &'static str,
     pub(crate) group: &'static str,

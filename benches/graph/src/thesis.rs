@@ -8,7 +8,7 @@ use tch::{Kind, Tensor};
 /// The numbers of elements.
 const SIZES: [usize; 2] = [10, 1_000_000];
 
-/// Rows that are made when it is their turn.
+/// Rows, each made when it is timed.
 pub(crate) type Rows = Vec<(String, Box<dyn Fn() -> Row>)>;
 
 /// Floats between 0 and 1, in no order.

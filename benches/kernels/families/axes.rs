@@ -156,8 +156,8 @@ const LINE: usize = 16;
 #[repr(align(64))]
 struct Square([f32; LINE * LINE]);
 
-/// Transposes as many rows as a line has elements: in squares, which go past the cache in whole lines. No more than
-/// eight rows are read in turn, for they meet in a set of the cache where their length is a power of two.
+/// Transposes as many rows as a line has elements: in squares, which are stored by non-temporal
+/// stores of whole lines. At most eight rows are read at a time: rows whose length is a power of two share a set of the cache.
 ///
 /// # Safety
 ///

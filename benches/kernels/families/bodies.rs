@@ -56,7 +56,7 @@ fn bodies(n: usize) -> Row {
 }
 
 on_widest! {
-    /// What a vector of bodies at a time, of which there are whole ones, feel of all others.
+    /// The forces of all bodies on each of these, a vector at a time; their number is a multiple of the lanes.
     fn accelerations(out: [&mut [f32]; 3], start: usize, of: [&[f32]; 4]) = accelerations_in;
 }
 

@@ -28,7 +28,7 @@ fn histogram(n: usize, bins: usize) -> Row {
     );
     // Several for each thread, so that equal neighbours do not wait for each other; one where they are large.
     let copies = if bins <= 4096 { COPIES } else { 1 };
-    // Of each thread, no line of the cache with those of another.
+    // Each thread's own, with no cache line in common with another thread's.
     let (own, apart) = (copies * bins, copies * bins + LINE);
     let mut counts = vec![0u32; apart * threads()];
     let hand = hand(vec![0u32; bins], move |out| {
@@ -190,7 +190,7 @@ unsafe fn assign_in<L: Lanes>(sums: &mut [[f32; 4]], [x, y]: [&[f32]; 2], [cx, c
     for (x, y) in x.as_chunks::<16>().0.iter().zip(y.as_chunks::<16>().0) {
         let mut labels = [0i32; 16];
         for at in (0..16).step_by(L::LANES) {
-            // SAFETY: the features are there by the contract, and chunks and labels are whole numbers of lanes.
+            // SAFETY: the processor has the features by the contract, and chunks and labels are whole numbers of lanes.
             unsafe {
                 let (px, py) = (L::load(x.as_ptr().add(at)), L::load(y.as_ptr().add(at)));
                 let (mut least, mut best) = (L::all(f32::MAX), L::counts());
@@ -202,7 +202,7 @@ unsafe fn assign_in<L: Lanes>(sums: &mut [[f32; 4]], [x, y]: [&[f32]; 2], [cx, c
             }
         }
         for (at, labels) in labels.as_chunks::<8>().0.iter().enumerate() {
-            // SAFETY: the features are there, and chunks have eight elements from here on.
+            // SAFETY: the processor has the features, and chunks have eight elements from here on.
             unsafe { add_points(sums, x.as_ptr().add(8 * at), y.as_ptr().add(8 * at), labels) };
         }
     }

@@ -13,7 +13,7 @@ pub fn rows() -> Vec<Box<dyn Fn() -> Row>> {
     vec![Box::new(|| filtered(16_000_000))]
 }
 
-/// Elements whose kept ones are put together in a near cache. The number of all is a multiple of eight.
+/// Elements of a block, whose kept ones are collected in the L1 cache; a multiple of eight.
 const BLOCK: usize = 1 << 14;
 
 fn filtered(n: usize) -> Row {
@@ -55,7 +55,7 @@ fn orders() -> Vec<[i32; 8]> {
     (0..256).map(order).collect()
 }
 
-/// Puts the positive elements together, and says how many there are: eight lanes at a time, those that are kept first.
+/// Moves the positive elements to the front, eight lanes at a time, and returns their number.
 #[target_feature(enable = "avx2,fma,popcnt")]
 fn keep_positive(out: &mut [f32], x: &[f32], orders: &[[i32; 8]]) -> usize {
     assert!(x.len() + 8 <= out.len() && orders.len() == 256);

@@ -29,7 +29,7 @@ fn mandelbrot(n: usize, limit: i32) -> Row {
     );
     let hand = hand(vec![0i32; n * n], move |out| {
         let out = Shared::new(out);
-        // Rows near the real axis take longest: each thread takes the next ones.
+        // Rows near the real axis take longest, so threads take rows one after the other.
         each(n / U, |j| {
             // SAFETY: each row is one thread's.
             escape(unsafe { out.part(j * U * n..(j + 1) * U * n) }, j * U, step, limit);
@@ -75,7 +75,7 @@ unsafe fn escape_in<V: Lanes>(out: &mut [i32], j: usize, step: f32, limit: i32) 
                     on = false;
                     for k in 0..U {
                         let (xx, yy) = (zx[k] * zx[k], zy[k] * zy[k]);
-                        // Who has left never comes back: the count stops, and the rest need not.
+                        // A lane that has left stays out: its count stops, and its other values do not matter.
                         on |= (xx + yy).count_at_most(V::all(4.0), &mut count[k]);
                         // In the order of the complex product, each operation rounded.
                         let xy = zx[k] * zy[k];

@@ -16,7 +16,7 @@ pub mod stream;
 use crate::row::Row;
 use acc_core::prelude::{Matrix, ScalarElt, Vector};
 
-/// Every kernel at every size, made when it is its turn.
+/// Every kernel at every size, each made when it is timed.
 pub fn all() -> Vec<Box<dyn Fn() -> Row>> {
     let families = [
         stream::rows,

@@ -129,7 +129,7 @@ unsafe fn cumulative<V: Lanes>(x: V) -> V {
 /// options at a time, which it could not with all steps of one.
 const BLOCK: usize = 256;
 
-/// A step, a vector of options at a time, of which there are whole ones.
+/// A step, a vector of options at a time; their number is a multiple of the lanes.
 #[inline(always)]
 unsafe fn step<V: Lanes, const N: usize>(out: &mut [f32], from: [&[f32]; N], f: impl Fn([V; N]) -> V) {
     for i in (0..out.len()).step_by(V::LANES) {

@@ -13,7 +13,7 @@ pub fn rows() -> Vec<Box<dyn Fn() -> Row>> {
     vec![Box::new(|| inclusive(16_000_000)), Box::new(|| segmented(16_000_000))]
 }
 
-/// Elements that are summed, and then read again from a near cache. The number of all is a multiple of eight.
+/// Elements of a block, which are summed, and then read again from the L2 cache; a multiple of eight.
 const BLOCK: usize = 1 << 14;
 
 fn inclusive(n: usize) -> Row {
@@ -65,7 +65,7 @@ fn running<const STREAM: bool>(out: &mut [f32], x: &[f32], before: f32) {
     let (out, x) = (out.as_chunks_mut::<8>().0, x.as_chunks::<8>().0);
     for (out, x) in out.iter_mut().zip(x) {
         if STREAM {
-            // What this thread sums next is on its way while it writes.
+            // Prefetches what this thread sums next.
             _mm_prefetch::<_MM_HINT_T0>(x.as_ptr().wrapping_add(threads() * BLOCK).cast());
         }
         // SAFETY: both have eight elements; those that are streamed are aligned.

@@ -84,7 +84,7 @@ const LINE: usize = 16;
 #[repr(align(64))]
 struct Line([u32; LINE]);
 
-/// Puts keys where the next one of their first digit goes, in whole lines past the cache where all of a line is there.
+/// Puts keys where the next one of their first digit goes, by write combining: a full line goes to memory by non-temporal stores.
 ///
 /// # Safety
 ///

@@ -56,7 +56,7 @@ fn sparse(n: usize) -> Row {
 /// Rows whose products are computed before they are added, so that no read waits for where a row ends.
 const ROWS: usize = 128;
 /// Rows up to this length are added without a branch, in three vectors.
-const SHORT: usize = 24;
+const MAX_BRANCHLESS_LENGTH: usize = 24;
 
 /// Rows of the product.
 ///
@@ -68,7 +68,7 @@ unsafe fn multiply(out: &mut [f32], lengths: &[i32], mut columns: &[i64], mut va
     let mut products = Vec::new();
     for (out, lengths) in out.chunks_mut(ROWS).zip(lengths.chunks(ROWS)) {
         let n = lengths.iter().map(|l| *l as usize).sum();
-        products.resize(products.len().max(n + SHORT), 0.0);
+        products.resize(products.len().max(n + MAX_BRANCHLESS_LENGTH), 0.0);
         let (c, v);
         ((c, columns), (v, values)) = (columns.split_at(n), values.split_at(n));
         for ((p, c), v) in products.iter_mut().zip(c).zip(v) {
@@ -77,8 +77,9 @@ unsafe fn multiply(out: &mut [f32], lengths: &[i32], mut columns: &[i64], mut va
         }
         let mut at = 0;
         for (o, length) in out.iter_mut().zip(lengths) {
-            let row = &products[at..at + (*length as usize).max(SHORT)];
-            *o = if *length as usize <= SHORT { short(row, *length as usize) } else { row.iter().sum() };
+            let row = &products[at..at + (*length as usize).max(MAX_BRANCHLESS_LENGTH)];
+            *o =
+                if *length as usize <= MAX_BRANCHLESS_LENGTH { short(row, *length as usize) } else { row.iter().sum() };
             at += *length as usize;
         }
     }
@@ -88,21 +89,21 @@ unsafe fn multiply(out: &mut [f32], lengths: &[i32], mut columns: &[i64], mut va
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 fn short(row: &[f32], length: usize) -> f32 {
-    const MASKS: [i32; 2 * SHORT] = {
-        let mut masks = [0; 2 * SHORT];
+    const MASKS: [i32; 2 * MAX_BRANCHLESS_LENGTH] = {
+        let mut masks = [0; 2 * MAX_BRANCHLESS_LENGTH];
         let mut k = 0;
-        while k < SHORT {
+        while k < MAX_BRANCHLESS_LENGTH {
             masks[k] = -1;
             k += 1;
         }
         masks
     };
-    assert!(row.len() >= SHORT && length <= SHORT);
+    assert!(row.len() >= MAX_BRANCHLESS_LENGTH && length <= MAX_BRANCHLESS_LENGTH);
     let mut sum = all(0.0);
-    for k in (0..SHORT).step_by(8) {
+    for k in (0..MAX_BRANCHLESS_LENGTH).step_by(8) {
         // SAFETY: the row has eight elements from `k` on, and so have the masks after those left out.
         unsafe {
-            let mask = _mm256_loadu_ps(MASKS.as_ptr().add(SHORT - length + k).cast());
+            let mask = _mm256_loadu_ps(MASKS.as_ptr().add(MAX_BRANCHLESS_LENGTH - length + k).cast());
             sum = _mm256_add_ps(sum, _mm256_and_ps(mask, _mm256_loadu_ps(row.as_ptr().add(k))));
         }
     }

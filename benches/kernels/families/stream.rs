@@ -59,7 +59,7 @@ fn saxpy_part(out: &mut [f32], x: &[f32], y: &[f32], streams: bool) {
     map2(out, x, y, streams, |x, y| _mm256_fmadd_ps(all(2.5), x, y));
 }
 
-/// An element-wise kernel over two vectors, past the cache or into it.
+/// An element-wise kernel over two vectors, with non-temporal stores or plain ones.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 fn map2(out: &mut [f32], x: &[f32], y: &[f32], streams: bool, f: impl Fn(__m256, __m256) -> __m256) {

@@ -17,13 +17,13 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// How much later than its deadline a run may stop: 50 ms are promised, and a machine under load is given more.
 const GRACE: Duration = Duration::from_millis(1000);
 
-/// What an executor made of a run.
+/// The outcome of a run.
 pub fn execute(executor: &dyn Executor, file: &TestFile, run: &Run) -> Result<Vec<ArrayData>, Error> {
     self::run(executor, &file.program, &run.arrays()?, run.deadline_ms)
 }
 
-/// What an executor makes of a program, within the deadline if there is one. A panic is an error like others here, so
-/// that one defect does not hide the rest.
+/// Runs a program, within the deadline if there is one. A panic is an error like others here, so that one defect does not
+/// hide the rest.
 pub fn run(
     executor: &dyn Executor,
     program: &Arc<Program>,

@@ -49,7 +49,7 @@ enum Op {
 }
 
 /// The most elements an array gets, where the generator can know.
-const MOST: usize = 500;
+const MAX_ELEMENTS: usize = 500;
 
 fn size(dims: &[Option<usize>]) -> Option<usize> {
     dims.iter().try_fold(1usize, |n, d| n.checked_mul((*d)?))
@@ -93,7 +93,7 @@ impl Generator {
         vec![ArrayVar { name, leaves, dims }]
     }
 
-    /// The extent of an axis: text, and what it comes to in the first run.
+    /// The extent of an axis: text, and its value in the first run.
     fn extent(&mut self, arrays: &[ArrayVar]) -> (String, Option<usize>) {
         let axes: Vec<(&ArrayVar, usize)> = arrays.iter().flat_map(|a| (0..a.rank()).map(move |k| (a, k))).collect();
         if axes.is_empty() || self.choices.chance(30) {
@@ -112,11 +112,11 @@ impl Generator {
         }
     }
 
-    /// The extents of a new array of at most [`MOST`] elements.
+    /// The extents of a new array of at most [`MAX_ELEMENTS`] elements.
     fn shape(&mut self, rank: usize, arrays: &[ArrayVar]) -> (String, Vec<Option<usize>>) {
         let mut extents: Vec<(String, Option<usize>)> = (0..rank).map(|_| self.extent(arrays)).collect();
         let dims: Vec<Option<usize>> = extents.iter().map(|e| e.1).collect();
-        if rank > 1 && size(&dims).is_none_or(|n| n > MOST) {
+        if rank > 1 && size(&dims).is_none_or(|n| n > MAX_ELEMENTS) {
             extents = (0..rank).map(|_| (format!("min(4i64, {})", "3i64"), Some(3))).collect();
         }
         let text: Vec<String> = extents.iter().map(|e| e.0.clone()).collect();
@@ -156,7 +156,7 @@ impl Generator {
     }
 
     fn fold(&mut self, a: &ArrayVar, arrays: &[ArrayVar]) -> Made {
-        let (inner, outer) = a.dims.split_last()?;
+        let (_, outer) = a.dims.split_last()?;
         let f = self.associative(&a.leaves);
         let text = if a.at_least(outer.len(), 1) && self.choices.chance(40) {
             format!("fold1({}, f: {f})", a.name)
@@ -164,7 +164,6 @@ impl Generator {
             let init = self.function(&[], &a.leaves, arrays);
             format!("fold({}, f: {f}, init: {init})", a.name)
         };
-        let _ = inner;
         Some((a.leaves.clone(), outer.to_vec(), text))
     }
 
@@ -176,7 +175,7 @@ impl Generator {
         let (offset, full) = match self.choices.below(4) {
             // All elements, more of them in later segments.
             0 => (format!("quot(mul(mul({k}, {k}), {n}), {}i64)", (count * count).max(1)), false),
-            // From somewhere on, as far as there are elements.
+            // From a random position on, at most to the end.
             1 => {
                 let (first, length) = (self.choices.below(4), self.choices.below(5));
                 let full = inner.is_some_and(|n| length > 0 && first + count * length <= n);
@@ -220,7 +219,7 @@ impl Generator {
     }
 
     /// What combines the elements of a permutation: any function, since the order is that of the source; but one of floats
-    /// may turn out to be a sum, whose association is free.
+    /// may be a sum, whose association is free.
     fn combination(&mut self, leaves: &[T], arrays: &[ArrayVar]) -> String {
         let free = self.mode == Mode::Exact && leaves.iter().any(|t| t.is_float());
         match self.choices.below(3) {
@@ -233,7 +232,7 @@ impl Generator {
     fn permute_many(&mut self, into: &ArrayVar, arrays: &[ArrayVar], text: &mut String) -> Vec<ArrayVar> {
         let [xs, result] = [self.array_name(), self.array_name()];
         let f = self.function(&[T::I64], &into.leaves, arrays);
-        let n = MOST - self.choices.below(100);
+        let n = MAX_ELEMENTS - self.choices.below(100);
         let _ = writeln!(text, "  {xs}: [1]{} = generate(shape: || {n}i64, f: {f})", into.elt());
         let combine = self.combination(&into.leaves, arrays);
         let i = self.fresh();
@@ -388,7 +387,7 @@ impl Generator {
     }
 
     fn replicate(&mut self, a: &ArrayVar) -> Made {
-        if a.rank() >= 4 || size(&a.dims).is_none_or(|n| n * 3 > MOST) {
+        if a.rank() >= 4 || size(&a.dims).is_none_or(|n| n * 3 > MAX_ELEMENTS) {
             return None;
         }
         let (at, n) = (self.choices.below(a.rank() + 1), *self.choices.pick(&[0, 1, 2, 3]));
@@ -433,85 +432,6 @@ impl Generator {
         let c = self.value(T::Bool, &mut r, arrays);
         let holds = r.close(&[format!("or({c}, not({c}))")]);
         Some((a.leaves.clone(), a.dims.clone(), format!("check({}, ok: || {holds}, message: \"never\")", a.name)))
-    }
-
-    /// The body of a block: some statements, and one array of this rank and these leaves that it yields.
-    fn block(&mut self, from: &ArrayVar, arrays: &[ArrayVar]) -> String {
-        self.blocks += 1;
-        let mut inner = arrays.to_vec();
-        let count = self.choices.below(3);
-        let mut text = self.statements(count, &mut inner);
-        self.blocks -= 1;
-        let fitting: Vec<&ArrayVar> =
-            inner.iter().filter(|a| a.leaves == from.leaves && a.rank() == from.rank()).collect();
-        let last = (*self.choices.pick(&fitting)).clone();
-        let result = if self.choices.chance(60) {
-            let (name, f) = (self.array_name(), self.function(&last.leaves, &last.leaves, &inner));
-            let _ = writeln!(text, "  {name}: [{}]{} = map({}, f: {f})", last.rank(), last.elt(), last.name);
-            name
-        } else {
-            last.name
-        };
-        format!("{text}  yield {result}\n")
-    }
-
-    fn acond(&mut self, arrays: &[ArrayVar], text: &mut String) -> Vec<ArrayVar> {
-        let a = self.choices.pick(arrays).clone();
-        let cond = self.function(&[], &[T::Bool], arrays);
-        let (then, else_) = (self.block(&a, arrays), self.block(&a, arrays));
-        let name = self.array_name();
-        let ty = format!("[{}]{}", a.rank(), a.elt());
-        let _ = writeln!(text, "  {name}: {ty} = acond(cond: {cond}, then: {{\n{then}}}, else: {{\n{else_}}})");
-        vec![ArrayVar { name, leaves: a.leaves, dims: vec![None; a.dims.len()] }]
-    }
-
-    /// A loop of a few steps over a counter and an array.
-    fn awhile(&mut self, arrays: &[ArrayVar], text: &mut String) -> Vec<ArrayVar> {
-        let a = self.choices.pick(arrays).clone();
-        let [zero, count, state, test, next, last, result] = std::array::from_fn(|_| self.array_name());
-        let ty = format!("[{}]{}", a.rank(), a.elt());
-        let steps = self.choices.below(4);
-        let inner = ArrayVar { name: state.clone(), leaves: a.leaves.clone(), dims: vec![None; a.dims.len()] };
-        let visible = [arrays, std::slice::from_ref(&inner)].concat();
-        let body = self.block(&inner, &visible);
-        let (body, yielded) = body.rsplit_once("yield ").unwrap_or((&body, &state));
-        let _ = writeln!(
-            text,
-            "  {zero}: [0]i64 = generate(shape: || (), f: || 0i64)\n  \
-             {last}: [0]i64, {result}: {ty} = awhile({zero}, {}, test: |{count}: [0]i64, {state}: {ty}| {{\n  \
-             {test}: [0]bool = generate(shape: || (), f: || lt({count}[], {steps}i64))\n  yield {test}\n}}, \
-             step: |{count}: [0]i64, {state}: {ty}| {{\n{body}  \
-             {next}: [0]i64 = generate(shape: || (), f: || add({count}[], 1i64))\n  yield {next}, {}\n}})",
-            a.name,
-            yielded.trim()
-        );
-        let counter = ArrayVar { name: last, leaves: vec![T::I64], dims: Vec::new() };
-        vec![counter, ArrayVar { name: result, leaves: a.leaves, dims: vec![None; a.dims.len()] }]
-    }
-
-    /// A call of a host function that nobody has, so that its fallback runs.
-    fn foreign(&mut self, arrays: &[ArrayVar], text: &mut String) -> Vec<ArrayVar> {
-        let (a, b) = (self.choices.pick(arrays).clone(), self.choices.pick(arrays).clone());
-        let [p, q, result] = std::array::from_fn(|_| self.array_name());
-        let param = |name: &str, of: &ArrayVar| ArrayVar {
-            name: name.to_string(),
-            leaves: of.leaves.clone(),
-            dims: vec![None; of.dims.len()],
-        };
-        let params = [param(&p, &a), param(&q, &b)];
-        let types: Vec<String> = params.iter().map(|v| format!("{}: [{}]{}", v.name, v.rank(), v.elt())).collect();
-        let visible = [arrays, &params].concat();
-        let body = self.block(&params[0], &visible);
-        let _ = writeln!(
-            text,
-            "  {result}: [{}]{} = foreign({}, {}, name: \"nobody's\", fallback: |{}| {{\n{body}}})",
-            a.rank(),
-            a.elt(),
-            a.name,
-            b.name,
-            types.join(", ")
-        );
-        vec![param(&result, &a)]
     }
 }
 

@@ -1,4 +1,4 @@
-//! Inputs as strangers may write them: bytes given to everything that reads what comes from outside.
+//! Inputs as strangers may write them, for everything that reads inputs from outside.
 //!
 //! A reader gives a value or an error. It does not panic, and takes memory and time in proportion to what it is given; the
 //! test `hostile` and the targets in `fuzz/` hold it to that. What is read is used a little, too: programs are printed, run
@@ -14,7 +14,7 @@ use backend_graph::Format;
 use std::io::{Cursor, Write};
 use std::time::{Duration, Instant};
 
-/// A reader of what comes from outside.
+/// A reader of inputs from outside.
 pub struct Reader {
     /// Its name.
     pub name: &'static str,

@@ -4,11 +4,12 @@
 //! * [`oracle`]: what must hold; [`interval`]: where floats may lie.
 //! * [`shrink`]: a program that shows a difference made small.
 //! * [`statistics`]: what the programs were made of.
-//! * [`hostile`]: inputs that are nearly right, for everything that reads what comes from outside.
+//! * [`hostile`]: inputs that are nearly right, for everything that reads inputs from outside.
 //!
 //! The command `acc fuzz` and the target in `fuzz/` are glue around [`run`] and [`check`].
 
 mod arrays;
+mod blocks;
 mod generate;
 pub mod hostile;
 pub mod interval;

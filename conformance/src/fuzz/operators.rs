@@ -10,7 +10,7 @@ use super::generate::{Generator, Mode, list};
 use crate::bound::own_bound;
 use acc_core::data::ScalarType as T;
 
-/// An operator's text over the names of two operands' leaves: nodes, and what they come to.
+/// An operator's text over the names of two operands' leaves: nodes, and their results.
 type Combined = (String, Vec<String>);
 
 impl Generator {
@@ -135,7 +135,7 @@ impl Generator {
                  {result}: {ty} = mod_floor({both}, {m}) "
             )
         } else {
-            // What has lost all bits has none, in whatever order.
+            // A value that has lost all bits stays so in every order.
             format!(
                 "{a}: {ty} = and({x}, {y}) {b}: {ty} = quot({a}, {a}) {both}: {ty} = sub({b}, 1{ty}) \
                  {result}: {ty} = add({a}, {both}) "

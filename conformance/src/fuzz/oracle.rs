@@ -31,7 +31,7 @@ const EVALUATE_ALL: [&str; 2] = ["native", "native-tile"];
 /// Threads of the native executors that are compared.
 const THREADS: [usize; 3] = [1, 2, 7];
 
-/// A way to compile and run a program that must change nothing.
+/// Another way to compile and run a program, with the same results.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Variation {
     /// None.
@@ -84,7 +84,7 @@ pub struct Findings {
     pub elements: u64,
     /// Elements left out, since their values are not stable.
     pub excluded: u64,
-    /// What must not be: the executor, the variation, and what differs.
+    /// A defect: the executor, the variation, and what differs.
     pub differences: Vec<(String, Variation, String)>,
 }
 
@@ -180,7 +180,7 @@ impl Oracle {
     }
 }
 
-/// What is right: the interpreter's results, and in the tolerant mode the intervals around them.
+/// The correct results: the interpreter's results, and in the tolerant mode the intervals around them.
 struct Reference {
     results: Vec<ArrayData>,
     /// In the tolerant mode; without results if not even the shapes are stable.

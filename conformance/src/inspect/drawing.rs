@@ -254,6 +254,10 @@ pub fn key(n: &Node) -> String {
 
 /// A text that a card can show.
 fn short(text: &str) -> String {
-    const MOST: usize = 44;
-    if text.chars().count() <= MOST { text.to_string() } else { text.chars().take(MOST).chain(['…']).collect() }
+    const MAX_CHARS: usize = 44;
+    if text.chars().count() <= MAX_CHARS {
+        text.to_string()
+    } else {
+        text.chars().take(MAX_CHARS).chain(['…']).collect()
+    }
 }

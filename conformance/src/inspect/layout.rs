@@ -206,7 +206,7 @@ mod tests {
             assert!(x - w / 2.0 >= -1e-9 && x + w / 2.0 <= drawn.size.0 + 1e-9, "{drawn:?}");
             assert!(y - h / 2.0 >= -1e-9 && y + h / 2.0 <= drawn.size.1 + 1e-9, "{drawn:?}");
         }
-        assert_eq!(drawn.edges[4].len(), 4, "the long edge turns in two layers");
+        assert_eq!(drawn.edges[4].len(), 4, "the long edge bends in two layers");
         assert!(layout(&[], &[]).nodes.is_empty());
     }
 

@@ -88,7 +88,7 @@ struct Stopped {
     error: Error,
 }
 
-/// Adds what stopped a run on an executor; what several say is there once.
+/// Adds what stopped a run on an executor; the same message of several is kept once.
 fn note_stop(all: &mut Vec<Stopped>, executor: &'static str, error: Error) {
     match all.iter_mut().find(|s| s.error == error) {
         Some(same) => same.executors.push(executor),
@@ -394,7 +394,7 @@ fn statements(block: &Block) -> Vec<&Stmt> {
     out
 }
 
-/// The cards that an array comes from: its own, or through views and control those of what it is made of.
+/// The cards that compute an array: its own, or, through views and control flow, those of its operands.
 fn origins(a: ArrayId, of: &BTreeMap<ArrayId, usize>, stmts: &BTreeMap<ArrayId, &Stmt>) -> BTreeSet<usize> {
     let mut out = BTreeSet::new();
     let mut seen = BTreeSet::new();

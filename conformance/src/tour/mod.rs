@@ -58,7 +58,7 @@ fn example<Args, Out>(
     mut args: Vec<ArrayData>,
     near: Near,
 ) -> Result<Example, Error> {
-    let built = acc_core::build::build(&f.build())?;
+    let built = acc_core::builder::build(&f.build())?;
     args.extend(built.embedded);
     Ok(Example { name, what, program: built.program, args, near, picture: None })
 }

@@ -26,7 +26,7 @@ fn acc(args: &[&str]) -> String {
 }
 
 fn program(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../conformance/tests/golden").join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../conformance/tests/formats/golden").join(name)
 }
 
 fn page(name: &str, folder: &TempDir) -> PathBuf {

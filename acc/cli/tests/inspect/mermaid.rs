@@ -59,7 +59,7 @@ fn mermaid_reads_every_drawing() {
 fn mermaid_draws_loops_with_their_bodies() {
     let folder = TempDir::new().expect("a temporary folder");
     let Some(mut b) = browser(&folder) else { return };
-    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../conformance/tests/golden/collatz.mermaid");
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../conformance/tests/formats/golden/collatz.mermaid");
     let drawing = std::fs::read_to_string(golden).expect("the drawing");
     let draw = format!(
         "mermaid.render('drawing', {}).then(d => {{ document.body.innerHTML = d.svg; return ''; }}, e => 'error: ' + e)",

@@ -25,7 +25,7 @@ use super::{Device, TorchError};
 use crate::plan::{Plan, PlannedBody, Step};
 use acc_core::data::ArrayData;
 use acc_core::ir::{ArrayType, Loc};
-use acc_core::replay::Ended;
+use acc_core::exec::replay::Ended;
 use acc_core::{Error, Meter, RunLimits, timeline};
 use acc_desugar::Faults;
 use acc_desugar::graph::{Node, Op, Type, Value};
@@ -473,7 +473,7 @@ impl Run<'_> {
                 let mut shown = shown.into_iter();
                 let arrays =
                     types.iter().map(|ty| host_array(&transfer, ty, &mut shown)).collect::<Result<Vec<_>>>()?;
-                acc_core::trace::emit(message, &arrays, 0);
+                acc_core::foreign::trace::emit(message, &arrays, 0);
                 let values = values.iter().map(|v| self.copy(*v)).collect::<TorchResult<Vec<_>>>()?;
                 self.define(step, values);
             }

@@ -14,7 +14,7 @@ use std::fmt::Debug;
 use std::panic::Location;
 use std::sync::Arc;
 
-/// What the checks of a case, or the runs of a test file, came to on one executor.
+/// The outcome of the checks of a case, or of the runs of a test file, on one executor.
 #[derive(Default, Debug)]
 pub struct Outcome {
     /// What went wrong, and where it was checked.
@@ -42,7 +42,7 @@ pub struct Check<'a> {
 
 /// A program that ran: what is needed to judge its results.
 struct Ran {
-    built: acc_core::build::Built,
+    built: acc_core::builder::Built,
     results: Result<Vec<ArrayData>, Error>,
 }
 

@@ -1,4 +1,4 @@
-//! Tests of the typed API that run on every executor: one file per family of combinators.
+//! Tests of the typed API that run on every executor: one folder per family of operations.
 //!
 //! A case names the rows it covers, components (`FLD-01`) and edge cases (`E-FD-06`), and its cells of the matrix come
 //! from its checks. Expected values are from the reference or from independent knowledge, never from an executor.
@@ -13,47 +13,11 @@ macro_rules! each {
     })* };
 }
 
-mod access;
-mod bits;
-mod compare;
-mod complex;
-mod construct;
-mod control;
-mod elementwise;
-mod exact;
-mod floats;
-mod fold;
-mod foreign;
-mod half;
-mod index;
-mod lifting;
-mod modify;
-mod monoids;
-mod neighbours;
-mod nofib_control;
-mod nofib_data;
-mod nofib_elementwise;
-mod nofib_folds;
-mod nofib_movements;
-mod nofib_permutes;
-mod nofib_programs;
-mod nofib_reductions;
-mod nofib_scans;
-mod nofib_sharing;
-mod nofib_stencils;
-mod num;
-mod permute;
-mod plain;
-mod random;
-mod ratio;
-mod real;
-mod reduce;
-mod scan;
-mod segments;
-mod sort;
-mod stencil;
-mod sums;
-mod tuples;
+mod accelerate_suite;
+mod arrays;
+mod elements;
+mod host;
+mod scalars;
 
 use acc_core::prelude::*;
 pub use check::{Check, Outcome};
@@ -84,47 +48,5 @@ fn host<Sh: Shape, E: Elt>(shape: impl IntoShape<Sh>, elements: impl IntoIterato
 
 /// Every case.
 pub fn all() -> Vec<Case> {
-    [
-        access::cases(),
-        bits::cases(),
-        compare::cases(),
-        complex::cases(),
-        construct::cases(),
-        control::cases(),
-        elementwise::cases(),
-        exact::cases(),
-        floats::cases(),
-        fold::cases(),
-        foreign::cases(),
-        half::cases(),
-        index::cases(),
-        lifting::cases(),
-        modify::cases(),
-        monoids::cases(),
-        nofib_control::cases(),
-        nofib_elementwise::cases(),
-        nofib_folds::cases(),
-        nofib_movements::cases(),
-        nofib_permutes::cases(),
-        nofib_programs::cases(),
-        nofib_reductions::cases(),
-        nofib_scans::cases(),
-        nofib_sharing::cases(),
-        nofib_stencils::cases(),
-        neighbours::cases(),
-        num::cases(),
-        permute::cases(),
-        plain::cases(),
-        random::cases(),
-        ratio::cases(),
-        real::cases(),
-        reduce::cases(),
-        scan::cases(),
-        segments::cases(),
-        sort::cases(),
-        stencil::cases(),
-        sums::cases(),
-        tuples::cases(),
-    ]
-    .concat()
+    [accelerate_suite::cases(), arrays::cases(), elements::cases(), host::cases(), scalars::cases()].concat()
 }

@@ -8,7 +8,7 @@ use acc_core::ir::{ArrayId, ArrayOp, Axis, Block, Boundary, Dir, Fun, PrimOp, Pr
 use std::ops::Range;
 use std::rc::Rc;
 
-/// One evaluation of a program, by need as the interpreter's.
+/// One evaluation of a program, on demand as the interpreter's.
 pub struct Machine<'p> {
     definitions: Vec<Option<&'p Stmt>>,
     values: Vec<Option<Rc<Bounds>>>,
@@ -390,7 +390,7 @@ impl Sums {
         self.count += 1.0;
         for ((sum, above, below), x) in self.leaves.iter_mut().zip(x).filter(|(_, x)| x.lit.ty.is_float()) {
             let m = x.magnitude();
-            // Infinities and NaNs come to the same in every order.
+            // Infinities and NaNs have the same sum in every order.
             if m.is_finite() {
                 *sum += m;
                 *above *= m.max(1.0);

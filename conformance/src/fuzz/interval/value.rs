@@ -11,7 +11,7 @@ use acc_core::prelude::f16;
 pub struct Near {
     /// The interpreter's value.
     pub lit: Lit,
-    /// The least and the greatest value of a float; both NaN if it is a NaN for sure.
+    /// The least and the greatest value of a float; both NaN if it is certainly a NaN.
     lo: f64,
     hi: f64,
     /// Whether the interval means something. A value that is no float is the same everywhere, or not stable.

@@ -83,5 +83,5 @@ pub fn shrink(sample: &Sample, attempts: usize, mut shows: impl FnMut(&Sample) -
     }
 }
 
-/// The proposal of this number, which may turn out not to be well formed; `None` beyond the last one.
+/// The proposal of this number, which need not be well formed; `None` beyond the last one.
 type Proposal = Option<Option<Sample>>;

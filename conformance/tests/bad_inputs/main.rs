@@ -1,0 +1,4 @@
+//! Wrong inputs give errors that can be read.
+
+mod texts;
+mod values;
