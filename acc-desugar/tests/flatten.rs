@@ -3,7 +3,7 @@
 use acc_core::data::ScalarType::{self, Bool, F32, I32, I64, U8};
 use acc_core::data::{Lit, Prim};
 use acc_core::prelude::*;
-use acc_desugar::graph::{Body, FaultKind, Graph, GraphError, Known, Node, Op, ScatterMode, Type, Value, verify};
+use acc_desugar::graph::{Body, FaultKind, Graph, GraphError, Node, Op, ReduceOp, ScatterMode, Type, Value, verify};
 use acc_desugar::{Faults, flatten, flatten_with};
 use std::collections::HashMap;
 
@@ -330,10 +330,10 @@ fn positions_may_be_narrow_where_they_are_used_as_they_are() {
     added(I32, I32, in_bounds(true)).unwrap();
     added(I64, I64, in_bounds(false)).unwrap();
     let scatter = |mode| move |at| Op::Scatter { base: at, at, values: at, mode };
-    added(I32, I32, scatter(ScatterMode::Combine(Known::Sum))).unwrap();
+    added(I32, I32, scatter(ScatterMode::Combine(ReduceOp::Sum))).unwrap();
     added(I64, I64, scatter(ScatterMode::Last)).unwrap();
     // What the host looks for is of 64 bits, and so is where the last value wins, or the greatest.
-    let max = ScatterMode::Combine(Known::Max);
+    let max = ScatterMode::Combine(ReduceOp::Max);
     for wrong in
         [added(I32, I32, in_bounds(false)), added(I32, I32, scatter(ScatterMode::Last)), added(U8, U8, scatter(max))]
     {

@@ -9,40 +9,21 @@
 //! results. A loop runs until no lane is on. Conditions that do not vary are branches
 //! of the graph.
 
-mod affine;
-mod array_loop;
-mod branch;
-mod chosen;
-mod clamped;
-mod counted;
-mod divided;
-mod in_order;
-mod known;
-mod lazy;
-mod level;
-mod loops;
-mod permute;
-mod pieces;
-mod ragged;
-mod read;
-mod reduce;
-mod rotated;
+mod access;
+mod control;
+mod limits;
+mod ops;
 mod scalar;
-mod segments;
-mod sort;
-mod stencil;
-mod stmt;
-mod watch;
 
-pub(crate) use segments::segmented;
+pub(crate) use ops::segments::segmented;
 
 use crate::graph::builder::Builder;
 use crate::graph::{Graph, Value, Values, flat_types};
 use crate::settings::{Faults, Settings};
 use acc_core::ir::{ArrayId, ArrayType, Loc, Program};
 use acc_core::{Error, RunLimits};
+use limits::Watch;
 use std::collections::{HashMap, HashSet};
-use watch::Watch;
 
 /// Flattens a verified program without segmented folds but those that [`segmented`] leaves.
 pub(crate) fn flatten(program: &Program, settings: &Settings<'_>) -> Result<Graph, Error> {
@@ -63,9 +44,9 @@ fn graph(program: &Program, faults: Faults, limits: &RunLimits) -> (Graph, Optio
         borders: HashMap::new(),
         copies: 1,
         clamped: HashMap::new(),
-        rotated: HashMap::new(),
-        divided: None,
-        parted: HashMap::new(),
+        wrapped: HashMap::new(),
+        split_space: None,
+        split_columns: HashMap::new(),
         affines: Vec::new(),
         loops: 0,
         sites: 0,
@@ -87,7 +68,7 @@ const IN_MEMORY: usize = 64;
 
 /// An array in the graph.
 #[derive(Clone)]
-pub(super) struct Flat {
+pub(crate) struct Flat {
     /// The extents, sizes.
     shape: Values,
     /// One tensor per leaf, of the array's rank.
@@ -101,7 +82,7 @@ impl Flat {
     }
 }
 
-pub(super) struct Flattener<'a> {
+pub(crate) struct Flattener<'a> {
     b: Builder,
     program: &'a Program,
     arrays: HashMap<ArrayId, Flat>,
@@ -114,19 +95,19 @@ pub(super) struct Flattener<'a> {
     /// The extents, sorted, of arrays that are there, and how many bytes the elements of such arrays may have.
     shapes: HashMap<Values, usize>,
     /// The conditions met that hold up to a position of an axis, or from there on.
-    borders: HashMap<Value, pieces::Borders>,
+    borders: HashMap<Value, control::index_set_splitting::Borders>,
     /// How often the current expression is written, since it is part of a branch on several parts of a space.
     copies: usize,
     /// The integers met that are an index between bounds.
-    clamped: HashMap<Value, clamped::Clamped>,
+    clamped: HashMap<Value, access::clamped::Clamped>,
     /// The remainders met of an index by the extent of its axis.
-    rotated: HashMap<Value, rotated::Rotated>,
+    wrapped: HashMap<Value, access::wrapped::Wrapped>,
     /// How the space of the lanes around is divided, if it may be.
-    divided: Option<divided::Divided>,
+    split_space: Option<access::split_axis::SplitSpace>,
     /// What was computed over divided spaces, by what it was put together to.
-    parted: HashMap<Value, divided::Parted>,
+    split_columns: HashMap<Value, access::split_axis::SplitColumn>,
     /// The affine integers met so far.
-    affines: Vec<affine::Affine>,
+    affines: Vec<access::affine::Affine>,
     /// The scalar loops around the current expression.
     loops: u32,
     /// The checks of the current statement so far.
@@ -139,7 +120,7 @@ pub(super) struct Flattener<'a> {
 
 impl Flattener<'_> {
     /// Adds an array parameter to the innermost body; elements of its shape may have so many bytes for sure.
-    pub(super) fn array_param(&mut self, a: ArrayId, bytes: usize) {
+    pub(crate) fn array_param(&mut self, a: ArrayId, bytes: usize) {
         let flat = self.flat_params(&self.program.ty(a).clone());
         if !flat.columns.is_empty() {
             self.note_shape(&flat.shape, bytes);
@@ -155,7 +136,7 @@ impl Flattener<'_> {
     }
 
     /// An array from its extents and columns.
-    pub(super) fn flat_of(&mut self, ty: &ArrayType, values: &[Value]) -> Flat {
+    pub(crate) fn flat_of(&mut self, ty: &ArrayType, values: &[Value]) -> Flat {
         let (shape, columns) = values.split_at(ty.rank);
         self.extents.extend(shape.iter().copied());
         for c in columns {

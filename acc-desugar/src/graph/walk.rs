@@ -1,6 +1,6 @@
 //! Walking graphs: what operations use and define.
 
-use super::{Body, FaultKind, Flags, Known, Node, Numbers, PadMode, ScatterMode, SizeOp, Value, Values};
+use super::{Body, FaultKind, Flags, Node, Numbers, PadMode, ReduceOp, ScatterMode, SizeOp, Value, Values};
 use acc_core::data::{Lit, ScalarType};
 use acc_core::ir::{ArrayType, PrimOp};
 use smallvec::SmallVec;
@@ -84,7 +84,7 @@ no_values!(
     ScalarType,
     PrimOp,
     SizeOp,
-    Known,
+    ReduceOp,
     PadMode,
     ScatterMode,
     FaultKind,

@@ -3,7 +3,7 @@
 
 use super::Builder;
 use crate::analysis::contraction::{Axes, Origin, Source, View};
-use crate::graph::{Known, Op, SizeOp, Value};
+use crate::graph::{Op, ReduceOp, SizeOp, Value};
 use acc_core::data::{Lit, ScalarType};
 use acc_core::ir::PrimOp;
 use smallvec::SmallVec;
@@ -177,7 +177,7 @@ impl Builder {
             axes.push(Some(next));
             next += 1;
             match *self.def(at.value)? {
-                Op::Reduce(Known::Sum, x) => {
+                Op::Reduce(ReduceOp::Sum, x) => {
                     at = self.within(x, &axes, found);
                     if !self.summed.contains_key(&at.value) {
                         break Summed::Plain(at);

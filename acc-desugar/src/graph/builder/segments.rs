@@ -1,12 +1,12 @@
 //! Reductions of segments of what is read at positions, as sums over the rows of a table are that bags have.
 
 use super::Builder;
-use crate::graph::{Known, Op, Value};
+use crate::graph::{Op, ReduceOp, Value};
 use acc_core::data::ScalarType;
 
 impl Builder {
     /// Reductions of segments along the innermost axis.
-    pub(crate) fn segment_reduce(&mut self, with: Known, x: Value, offsets: Value, full: bool) -> Value {
+    pub(crate) fn segment_reduce(&mut self, with: ReduceOp, x: Value, offsets: Value, full: bool) -> Value {
         let (x, at) = match self.read_at(with, x) {
             Some((x, at)) => (x, Some(at)),
             None => (x, None),
@@ -15,9 +15,9 @@ impl Builder {
     }
 
     /// What elements that are summed are read of, and at which positions of the innermost axis, if all they are is that.
-    fn read_at(&mut self, with: Known, x: Value) -> Option<(Value, Value)> {
+    fn read_at(&mut self, with: ReduceOp, x: Value) -> Option<(Value, Value)> {
         // Of other operations and types libtorch has no sums of rows that it reads.
-        if with != Known::Sum || !matches!(self.scalar(x), ScalarType::F32 | ScalarType::F64) {
+        if with != ReduceOp::Sum || !matches!(self.scalar(x), ScalarType::F32 | ScalarType::F64) {
             return None;
         }
         let mut checked = Vec::new();

@@ -1,7 +1,7 @@
 //! Softmax and its logarithm, as they are written without overflow.
 
 use super::Builder;
-use crate::graph::{Known, Op, Value};
+use crate::graph::{Op, ReduceOp, Value};
 use acc_core::data::ScalarType;
 use acc_core::ir::PrimOp;
 
@@ -56,11 +56,11 @@ impl Builder {
     /// Of the sum of `exp(x - max(x))` the exponential function, its operand, `x`, and the greatest.
     fn exponents(&self, sum: Value, found: &mut Found) -> Option<(Value, Value, Value, Value)> {
         let sum = self.row(sum, found);
-        let e = self.reduced(Known::Sum, sum, found)?;
+        let e = self.reduced(ReduceOp::Sum, sum, found)?;
         let [less] = self.operands(self.unchecked(e, &mut found.checked), PrimOp::ExpP)?;
         let [x, top] = self.operands(self.unchecked(less, &mut found.checked), PrimOp::SubP)?;
         let top = self.row(top, found);
-        (self.reduced(Known::Max, top, found)? == x).then_some((e, less, x, top))
+        (self.reduced(ReduceOp::Max, top, found)? == x).then_some((e, less, x, top))
     }
 
     /// What a value repeats along the axis.
@@ -81,7 +81,7 @@ impl Builder {
     }
 
     /// What a value is the reduction of along the axis.
-    fn reduced(&self, with: Known, v: Value, found: &Found) -> Option<Value> {
+    fn reduced(&self, with: ReduceOp, v: Value, found: &Found) -> Option<Value> {
         let (axis, last) = (found.axis?, found.rank as u32 - 1);
         let Some(Op::Reduce(k, x)) = self.def(v) else { return None };
         if *k != with || self.rank(*x) != found.rank {

@@ -2,7 +2,7 @@
 
 use super::{AxisSet, Builder};
 use crate::graph::op::is_position;
-use crate::graph::{Known, Op, PadMode, ScatterMode, Type, Value, Values};
+use crate::graph::{Op, PadMode, ReduceOp, ScatterMode, Type, Value, Values};
 use acc_core::data::{Lit, Prim, ScalarType};
 use acc_core::ir::PrimOp;
 use smallvec::SmallVec;
@@ -15,8 +15,8 @@ pub(crate) fn neutral(p: PrimOp, ty: ScalarType) -> Option<Lit> {
         (PrimOp::AddP, ScalarType::F64) => (-0f64).lit(),
         (PrimOp::AddP | PrimOp::SubP | PrimOp::OrP | PrimOp::XorP, _) => Lit::zero(ty),
         (PrimOp::MulP, _) => Lit::one(ty),
-        (PrimOp::MinP, _) => Known::Min.neutral(ty),
-        (PrimOp::MaxP, _) => Known::Max.neutral(ty),
+        (PrimOp::MinP, _) => ReduceOp::Min.neutral(ty),
+        (PrimOp::MaxP, _) => ReduceOp::Max.neutral(ty),
         (PrimOp::AndP, ScalarType::Bool) => true.lit(),
         (PrimOp::AndP, _) if ty.is_signed() => Lit { ty, bits: u64::MAX },
         (PrimOp::AndP, _) => Lit { ty, bits: u64::MAX >> (64 - ty.bits()) },
@@ -320,7 +320,7 @@ impl Builder {
     }
 
     pub(crate) fn scatter(&mut self, base: Value, at: Value, values: Value, mode: ScatterMode) -> Value {
-        let at = if mode == ScatterMode::Combine(Known::Sum) { self.as_they_came(at) } else { at };
+        let at = if mode == ScatterMode::Combine(ReduceOp::Sum) { self.as_they_came(at) } else { at };
         self.like(Op::Scatter { base, at, values, mode }, base)
     }
 
@@ -392,7 +392,7 @@ impl Builder {
         self.tensor(Op::Nonzero(x), ScalarType::I64, 1)
     }
 
-    pub(crate) fn reduce(&mut self, k: Known, x: Value) -> Value {
+    pub(crate) fn reduce(&mut self, k: ReduceOp, x: Value) -> Value {
         let (scalar, rank) = (self.scalar(x), self.rank(x) - 1);
         self.tensor(Op::Reduce(k, x), scalar, rank)
     }
@@ -404,22 +404,22 @@ impl Builder {
     }
 
     /// The first position of an extreme along the innermost axis.
-    pub(crate) fn arg_extreme(&mut self, k: Known, x: Value) -> Value {
+    pub(crate) fn arg_extreme(&mut self, k: ReduceOp, x: Value) -> Value {
         let rank = self.rank(x) - 1;
         self.tensor(Op::ArgExtreme(k, x), ScalarType::I64, rank)
     }
 
-    pub(crate) fn cumulative(&mut self, k: Known, x: Value) -> Value {
+    pub(crate) fn cumulative(&mut self, k: ReduceOp, x: Value) -> Value {
         self.like(Op::Cumulative(k, x), x)
     }
 
     /// An exclusive scan with the whole at the end.
-    pub(crate) fn exclusive(&mut self, k: Known, x: Value) -> Value {
+    pub(crate) fn exclusive(&mut self, k: ReduceOp, x: Value) -> Value {
         self.like(Op::Exclusive(k, x), x)
     }
 
     /// A scan that starts afresh at marks.
-    pub(crate) fn segment_scan(&mut self, with: Known, x: Value, starts: Value) -> Value {
+    pub(crate) fn segment_scan(&mut self, with: ReduceOp, x: Value, starts: Value) -> Value {
         self.like(Op::SegmentScan { with, x, starts }, x)
     }
 

@@ -29,12 +29,12 @@ const STEPS: usize = 16;
 const SMALL: u32 = 6;
 
 /// What local rules see: the values defined so far.
-pub(super) struct Known {
+pub(super) struct Definitions {
     pub(super) types: Vec<ScalarType>,
     definitions: HashMap<Val, ScalarOp>,
 }
 
-impl Known {
+impl Definitions {
     /// The operation that defines a value, if it has no regions.
     pub(super) fn op(&self, v: Val) -> Option<&ScalarOp> {
         self.definitions.get(&v)
@@ -66,7 +66,7 @@ struct Rewriter<'a> {
     limits: &'a RunLimits,
     /// Nodes until the limits are looked at again.
     left: u32,
-    known: Known,
+    known: Definitions,
     /// From old values to new ones.
     vals: HashMap<Val, Val>,
     /// What was computed in this region and those around.
@@ -78,7 +78,7 @@ struct Rewriter<'a> {
 impl<'a> Rewriter<'a> {
     fn run(old: &'a Fun, rules: &'a Rules, limits: &'a RunLimits) -> Result<Fun, Error> {
         limits.check()?;
-        let known = Known { types: Vec::new(), definitions: HashMap::new() };
+        let known = Definitions { types: Vec::new(), definitions: HashMap::new() };
         let (vals, done, added) = (HashMap::new(), HashMap::new(), Vec::new());
         let mut r = Rewriter { old, rules, limits, left: PAUSE, known, vals, done, added };
         let body = r.region(&old.body)?;

@@ -7,7 +7,7 @@ use super::stored::stored;
 use super::writer::{Name, graph_attribute, int_attribute, ints_attribute};
 use acc_core::data::{Lit, ScalarType as T};
 use acc_core::ir::PrimOp;
-use acc_desugar::graph::{Body, Known, Type, Value};
+use acc_desugar::graph::{Body, ReduceOp, Type, Value};
 
 /// An input of a loop's body, of which ONNX wants the type. Without a rank its extents may change.
 fn input(name: &Name, element: DataType, scalar: bool) -> ValueInfo {
@@ -214,18 +214,18 @@ impl<'g> Exporter<'g> {
         Ok(results)
     }
 
-    pub(super) fn cumulative(&mut self, k: Known, x: &Name, ty: T, rank: usize) -> Result<Name, Unsupported> {
-        if k == Known::Sum {
+    pub(super) fn cumulative(&mut self, k: ReduceOp, x: &Name, ty: T, rank: usize) -> Result<Name, Unsupported> {
+        if k == ReduceOp::Sum {
             let axis = self.w.int(-1);
             let y = self.w.op2("CumSum", x, &axis);
             return Ok(self.w.wrapped(&y, ty));
         }
         let p = match k {
-            Known::Product => PrimOp::MulP,
-            Known::Min => PrimOp::MinP,
-            Known::Max => PrimOp::MaxP,
-            Known::All => PrimOp::AndP,
-            Known::Any | Known::Sum => PrimOp::OrP,
+            ReduceOp::Product => PrimOp::MulP,
+            ReduceOp::Min => PrimOp::MinP,
+            ReduceOp::Max => PrimOp::MaxP,
+            ReduceOp::All => PrimOp::AndP,
+            ReduceOp::Any | ReduceOp::Sum => PrimOp::OrP,
         };
         // A neutral element of each row's shape starts it.
         let axis = rank as i64 - 1;

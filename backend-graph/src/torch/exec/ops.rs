@@ -11,7 +11,7 @@ use crate::torch::TorchError;
 use crate::torch::numbers::full;
 use crate::torch::transfer::kind;
 use acc_core::data::ScalarType;
-use acc_desugar::graph::{Known, Node, Op, ScatterMode, Type, Value};
+use acc_desugar::graph::{Node, Op, ReduceOp, ScatterMode, Type, Value};
 use tch::{Kind, Tensor};
 
 type Result<T> = std::result::Result<T, TorchError>;
@@ -227,7 +227,7 @@ fn scatter(base: &Tensor, at: &Tensor, values: &Tensor, ty: ScalarType, mode: Sc
     Ok(match mode {
         // On the CPU the last of several writers wins; that is so of no other indexed write of libtorch.
         ScatterMode::Last => base.f_scatter(0, at, values)?,
-        ScatterMode::Combine(Known::Sum) if is_all(base, 0)? && is_all(values, 1)? => {
+        ScatterMode::Combine(ReduceOp::Sum) if is_all(base, 0)? && is_all(values, 1)? => {
             let outside = || TorchError::new("a position is out of bounds");
             // There are as many counts as the greatest position says, which takes much memory. To look first takes a quarter
             // of the time if positions have 64 bits, little otherwise.
@@ -241,13 +241,13 @@ fn scatter(base: &Tensor, at: &Tensor, values: &Tensor, ty: ScalarType, mode: Sc
             }
             if ty == ScalarType::I64 { counts } else { counts.f_to_kind(kind(ty))? }
         }
-        ScatterMode::Combine(Known::Sum) if at.f_kind()? == Kind::Int64 => base.f_scatter_add(0, at, values)?,
-        ScatterMode::Combine(Known::Sum) => base.f_index_add(0, &positions(at)?, values)?,
-        ScatterMode::Combine(Known::Product) => base.f_internal_scatter_reduce(0, at, values, "prod", true)?,
-        ScatterMode::Combine(Known::Min | Known::All) => {
+        ScatterMode::Combine(ReduceOp::Sum) if at.f_kind()? == Kind::Int64 => base.f_scatter_add(0, at, values)?,
+        ScatterMode::Combine(ReduceOp::Sum) => base.f_index_add(0, &positions(at)?, values)?,
+        ScatterMode::Combine(ReduceOp::Product) => base.f_internal_scatter_reduce(0, at, values, "prod", true)?,
+        ScatterMode::Combine(ReduceOp::Min | ReduceOp::All) => {
             unordered(&ordered(base, ty)?.f_internal_scatter_reduce(0, at, &ordered(values, ty)?, "amin", true)?, ty)?
         }
-        ScatterMode::Combine(Known::Max | Known::Any) => {
+        ScatterMode::Combine(ReduceOp::Max | ReduceOp::Any) => {
             unordered(&ordered(base, ty)?.f_internal_scatter_reduce(0, at, &ordered(values, ty)?, "amax", true)?, ty)?
         }
     })

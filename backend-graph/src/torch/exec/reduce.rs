@@ -5,7 +5,7 @@ use crate::torch::transfer::{kind, literal};
 use crate::torch::{Device, TorchError};
 use acc_core::data::ScalarType;
 use acc_core::ir::PrimOp;
-use acc_desugar::graph::Known;
+use acc_desugar::graph::ReduceOp;
 use tch::{Kind, Tensor};
 
 type Result<T> = std::result::Result<T, TorchError>;
@@ -34,14 +34,14 @@ const FEW: i64 = 4;
 const MANY_ROWS: i64 = 4096;
 
 /// The operation on two elements.
-pub(super) fn operation(k: Known) -> PrimOp {
+pub(super) fn operation(k: ReduceOp) -> PrimOp {
     match k {
-        Known::Sum => PrimOp::AddP,
-        Known::Product => PrimOp::MulP,
-        Known::Min => PrimOp::MinP,
-        Known::Max => PrimOp::MaxP,
-        Known::All => PrimOp::AndP,
-        Known::Any => PrimOp::OrP,
+        ReduceOp::Sum => PrimOp::AddP,
+        ReduceOp::Product => PrimOp::MulP,
+        ReduceOp::Min => PrimOp::MinP,
+        ReduceOp::Max => PrimOp::MaxP,
+        ReduceOp::All => PrimOp::AndP,
+        ReduceOp::Any => PrimOp::OrP,
     }
 }
 
@@ -54,7 +54,7 @@ fn column_by_column(p: PrimOp, t: &Tensor, ty: ScalarType, n: i64) -> Result<Ten
     Ok(all)
 }
 
-pub(super) fn reduce(k: Known, t: &Tensor, ty: ScalarType) -> Result<Tensor> {
+pub(super) fn reduce(k: ReduceOp, t: &Tensor, ty: ScalarType) -> Result<Tensor> {
     if ty == ScalarType::F16 {
         return Ok(reduce(k, &t.f_to_kind(Kind::Float)?, ScalarType::F32)?.f_to_kind(Kind::Half)?);
     }
@@ -72,11 +72,11 @@ pub(super) fn reduce(k: Known, t: &Tensor, ty: ScalarType) -> Result<Tensor> {
         false => strided::last_axis(k, t, kind, None),
     };
     match k {
-        Known::Sum | Known::Product => whole(t, kind(ty)),
+        ReduceOp::Sum | ReduceOp::Product => whole(t, kind(ty)),
         // Reducing along no axis in particular is vectorised for integers.
-        Known::Min if t.dim() == 1 && ty == ScalarType::I64 => Ok(t.f_min()?),
-        Known::Max if t.dim() == 1 && ty == ScalarType::I64 => Ok(t.f_max()?),
-        Known::Min | Known::All | Known::Max | Known::Any => {
+        ReduceOp::Min if t.dim() == 1 && ty == ScalarType::I64 => Ok(t.f_min()?),
+        ReduceOp::Max if t.dim() == 1 && ty == ScalarType::I64 => Ok(t.f_max()?),
+        ReduceOp::Min | ReduceOp::All | ReduceOp::Max | ReduceOp::Any => {
             let t = ordered(t, ty)?;
             unordered(&whole(&t, t.f_kind()?)?, ty)
         }
@@ -118,7 +118,7 @@ fn contract_parted(a: &Tensor, b: &Tensor, ty: ScalarType) -> Result<Tensor> {
     let [batch, rows, columns] = [size(0), size(1), size(2)];
     let one_each = rows == 1 && columns == 1;
     if m != n || *m == 0 || batch * rows * columns == 0 || one_each {
-        return reduce(Known::Sum, &a.f_mul(b)?, ty);
+        return reduce(ReduceOp::Sum, &a.f_mul(b)?, ty);
     }
     let axes: Vec<i64> = outer.iter().map(|(k, _)| *k as i64).collect();
     let all: Vec<i64> = axes.iter().copied().chain([axes.len() as i64]).collect();
@@ -150,35 +150,35 @@ fn without_copies(t: &Tensor) -> Result<Tensor> {
 }
 
 /// The position of the first extreme of each row.
-pub(super) fn arg_extreme(k: Known, t: &Tensor, ty: ScalarType) -> Result<Tensor> {
+pub(super) fn arg_extreme(k: ReduceOp, t: &Tensor, ty: ScalarType) -> Result<Tensor> {
     let t = ordered(t, ty)?;
     let t = if ty == ScalarType::F16 { t.f_to_kind(Kind::Float)? } else { t };
     Ok(match k {
-        Known::Min => t.f_min_dim(-1, false)?.1,
-        Known::Max | Known::Sum | Known::Product | Known::All | Known::Any => t.f_max_dim(-1, false)?.1,
+        ReduceOp::Min => t.f_min_dim(-1, false)?.1,
+        ReduceOp::Max | ReduceOp::Sum | ReduceOp::Product | ReduceOp::All | ReduceOp::Any => t.f_max_dim(-1, false)?.1,
     })
 }
 
-pub(super) fn cumulative(k: Known, t: &Tensor, ty: ScalarType) -> Result<Tensor> {
+pub(super) fn cumulative(k: ReduceOp, t: &Tensor, ty: ScalarType) -> Result<Tensor> {
     if ty == ScalarType::F16 {
         return Ok(cumulative(k, &t.f_to_kind(Kind::Float)?, ScalarType::F32)?.f_to_kind(Kind::Half)?);
     }
     Ok(match k {
-        Known::Sum => t.f_cumsum(-1, kind(ty))?,
-        Known::Product => t.f_cumprod(-1, kind(ty))?,
+        ReduceOp::Sum => t.f_cumsum(-1, kind(ty))?,
+        ReduceOp::Product => t.f_cumprod(-1, kind(ty))?,
         // Scans of no element: libtorch refuses these for the two below.
         _ if t.numel() == 0 => t.shallow_clone(),
-        Known::Min | Known::All => unordered(&ordered(t, ty)?.f_cummin(-1)?.0, ty)?,
-        Known::Max | Known::Any => unordered(&ordered(t, ty)?.f_cummax(-1)?.0, ty)?,
+        ReduceOp::Min | ReduceOp::All => unordered(&ordered(t, ty)?.f_cummin(-1)?.0, ty)?,
+        ReduceOp::Max | ReduceOp::Any => unordered(&ordered(t, ty)?.f_cummax(-1)?.0, ty)?,
     })
 }
 
 /// What the elements before each one of a row come to, and then all of them.
-pub(super) fn exclusive(k: Known, t: &Tensor, ty: ScalarType) -> Result<Tensor> {
+pub(super) fn exclusive(k: ReduceOp, t: &Tensor, ty: ScalarType) -> Result<Tensor> {
     let mut shape = t.size();
     let n = shape.pop().unwrap_or(0);
     let neutral = literal(k.neutral(ty), Device::Cpu)?.f_to_device(t.device())?;
-    let written = matches!(k, Known::Sum | Known::Product) && ty != ScalarType::F16;
+    let written = matches!(k, ReduceOp::Sum | ReduceOp::Product) && ty != ScalarType::F16;
     if !written {
         shape.push(1);
         return Ok(Tensor::f_cat(&[&neutral.f_expand(shape, false)?, &cumulative(k, t, ty)?], -1)?);
@@ -189,7 +189,7 @@ pub(super) fn exclusive(k: Known, t: &Tensor, ty: ScalarType) -> Result<Tensor> 
     let _ = all.f_narrow(-1, 0, 1)?.f_fill_tensor_(&neutral)?;
     let rest = all.f_narrow(-1, 1, n)?;
     let _ = match k {
-        Known::Product => t.f_cumprod_out(&rest, -1, kind(ty))?,
+        ReduceOp::Product => t.f_cumprod_out(&rest, -1, kind(ty))?,
         _ => t.f_cumsum_out(&rest, -1, kind(ty))?,
     };
     Ok(all)

@@ -9,7 +9,7 @@ use crate::torch::numbers::{WithNumber, full, number, range};
 use crate::torch::transfer::{kind, literal};
 use crate::torch::{Device, TorchError};
 use acc_core::data::ScalarType;
-use acc_desugar::graph::{Known, Value};
+use acc_desugar::graph::{ReduceOp, Value};
 use tch::{Kind, Tensor};
 
 type Result<T> = std::result::Result<T, TorchError>;
@@ -17,7 +17,7 @@ type Result<T> = std::result::Result<T, TorchError>;
 /// The reductions of the segments of each row, or of what is read of it at some positions; an error if these are not there, or
 /// if a segment that must not be is empty.
 pub(super) fn reduce(
-    k: Known,
+    k: ReduceOp,
     t: &Tensor,
     at: Option<&Tensor>,
     ty: ScalarType,
@@ -34,7 +34,7 @@ pub(super) fn reduce(
     let count = offsets.numel() as i64 - 1;
     let segments = Checked::new(offsets, count, n, full)?;
     shape.push(count);
-    if k == Known::Sum
+    if k == ReduceOp::Sum
         && matches!(ty, ScalarType::F32 | ScalarType::F64)
         && let Some(sums) = bags(t, at, offsets, &segments)?
     {
@@ -53,8 +53,8 @@ pub(super) fn reduce(
         return super::reduce::reduce(k, &elements.f_unflatten(-1, [count, longest])?, ty);
     }
     match (k, exact(ty)) {
-        (Known::Sum, _) if ty.is_int() => differences(t, ty, offsets),
-        (Known::Product, _) if ty.is_int() => scattered(k, t, ty, offsets, &as_tensor()?, [n, count]),
+        (ReduceOp::Sum, _) if ty.is_int() => differences(t, ty, offsets),
+        (ReduceOp::Product, _) if ty.is_int() => scattered(k, t, ty, offsets, &as_tensor()?, [n, count]),
         (_, None) => scattered(k, t, ty, offsets, &as_tensor()?, [n, count]),
         (_, Some(float)) => {
             let initial = match neutral.get::<f32>().map(f64::from).or(neutral.get::<f64>()) {
@@ -169,12 +169,12 @@ impl Checked {
 
     /// Reductions of floats, into a tensor of this shape. By lengths, which are faster than offsets, from the first one
     /// on; what "unsafe" leaves out was checked.
-    fn reduced(&self, k: Known, t: &Tensor, initial: f64, shape: Vec<i64>) -> Result<Tensor> {
+    fn reduced(&self, k: ReduceOp, t: &Tensor, initial: f64, shape: Vec<i64>) -> Result<Tensor> {
         let name = match k {
-            Known::Sum => "sum",
-            Known::Product => "prod",
-            Known::Min | Known::All => "min",
-            Known::Max | Known::Any => "max",
+            ReduceOp::Sum => "sum",
+            ReduceOp::Product => "prod",
+            ReduceOp::Min | ReduceOp::All => "min",
+            ReduceOp::Max | ReduceOp::Any => "max",
         };
         let rest = t.size().last().unwrap_or(&0) - self.first;
         let none = None::<&Tensor>;
@@ -201,14 +201,14 @@ impl Checked {
 
 /// Sums of integers, which wrap: what all elements up to the end of a segment come to, without those before it.
 fn differences(t: &Tensor, ty: ScalarType, offsets: &Tensor) -> Result<Tensor> {
-    let at = exclusive(Known::Sum, t, ty)?.f_index_select(-1, offsets)?;
+    let at = exclusive(ReduceOp::Sum, t, ty)?.f_index_select(-1, offsets)?;
     let count = offsets.numel() as i64 - 1;
     Ok(at.f_narrow(-1, 1, count)?.f_sub(&at.f_narrow(-1, 0, count)?)?)
 }
 
 /// Elements put together by the number of their segment.
 fn scattered(
-    k: Known,
+    k: ReduceOp,
     t: &Tensor,
     ty: ScalarType,
     offsets: &Tensor,
@@ -223,14 +223,14 @@ fn scattered(
     let numbers = marks.f_scatter_add(0, offsets, &ones)?.f_cumsum(0, Kind::Int64)?.f_narrow(0, 0, n)?;
     let numbers = numbers.f_expand([rows, n], false)?;
     let name = match k {
-        Known::Sum => "sum",
-        Known::Product => "prod",
-        Known::Min | Known::All => "amin",
-        Known::Max | Known::Any => "amax",
+        ReduceOp::Sum => "sum",
+        ReduceOp::Product => "prod",
+        ReduceOp::Min | ReduceOp::All => "amin",
+        ReduceOp::Max | ReduceOp::Any => "amax",
     };
     let (values, neutral) = match k {
-        Known::Sum | Known::Product => (t.shallow_clone(), neutral.shallow_clone()),
-        Known::Min | Known::Max | Known::All | Known::Any => (ordered(t, ty)?, ordered(neutral, ty)?),
+        ReduceOp::Sum | ReduceOp::Product => (t.shallow_clone(), neutral.shallow_clone()),
+        ReduceOp::Min | ReduceOp::Max | ReduceOp::All | ReduceOp::Any => (ordered(t, ty)?, ordered(neutral, ty)?),
     };
     let base = neutral.f_expand([rows, count + 2], false)?;
     let reduced = base.f_internal_scatter_reduce(1, &numbers, &values.f_reshape([rows, n])?, name, true)?;
@@ -239,8 +239,8 @@ fn scattered(
     }
     let segments = reduced.f_narrow(1, 1, count)?.f_reshape(shape)?;
     match k {
-        Known::Sum | Known::Product => Ok(segments),
-        Known::Min | Known::Max | Known::All | Known::Any => unordered(&segments, ty),
+        ReduceOp::Sum | ReduceOp::Product => Ok(segments),
+        ReduceOp::Min | ReduceOp::Max | ReduceOp::All | ReduceOp::Any => unordered(&segments, ty),
     }
 }
 
@@ -264,7 +264,7 @@ const WIDEST: i64 = 4;
 
 impl Run<'_> {
     /// Scans that start afresh at marks.
-    pub(super) fn segment_scan(&mut self, k: Known, x: Value, starts: Value) -> super::Result<Tensor> {
+    pub(super) fn segment_scan(&mut self, k: ReduceOp, x: Value, starts: Value) -> super::Result<Tensor> {
         let (x, ty, starts) = (self.tensor(x)?.shallow_clone(), self.scalar(x), self.tensor(starts)?.shallow_clone());
         if ty == ScalarType::F16 {
             let wide = x.f_to_kind(Kind::Float).map_err(TorchError::from)?;
@@ -274,7 +274,7 @@ impl Run<'_> {
         self.scan_segments(k, &x, ty, &starts)
     }
 
-    fn scan_segments(&mut self, k: Known, x: &Tensor, ty: ScalarType, starts: &Tensor) -> super::Result<Tensor> {
+    fn scan_segments(&mut self, k: ReduceOp, x: &Tensor, ty: ScalarType, starts: &Tensor) -> super::Result<Tensor> {
         if x.numel() == 0 {
             return Ok(x.shallow_clone());
         }
@@ -344,10 +344,10 @@ impl Segments {
     }
 
     /// The scans of the segments, if they are of integers that are added, or not too unlike.
-    fn scanned(&self, k: Known, x: &Tensor, ty: ScalarType) -> Result<Option<Tensor>> {
+    fn scanned(&self, k: ReduceOp, x: &Tensor, ty: ScalarType) -> Result<Option<Tensor>> {
         let shape = x.size();
         let flat = x.f_reshape([-1])?;
-        let scanned = if k == Known::Sum && ty.is_int() {
+        let scanned = if k == ReduceOp::Sum && ty.is_int() {
             self.sums(&flat, ty)?
         } else if self.count.saturating_mul(self.longest) <= WIDEST * flat.numel() as i64 {
             self.side_by_side(k, &flat, ty)?
@@ -360,14 +360,14 @@ impl Segments {
     /// Sums of integers, which wrap: the first element of a segment takes back what the one before came to.
     fn sums(&self, x: &Tensor, ty: ScalarType) -> Result<Tensor> {
         let later = self.heads.f_narrow(0, 1, self.count - 1)?;
-        let sums = cumulative(Known::Sum, x, ty)?.f_index_select(0, &later.sub_number(1)?)?;
+        let sums = cumulative(ReduceOp::Sum, x, ty)?.f_index_select(0, &later.sub_number(1)?)?;
         let before = Tensor::f_cat(&[sums.f_narrow(0, 0, 1)?.f_zeros_like()?, sums.shallow_clone()], 0)?;
         let totals = sums.f_sub(&before.f_narrow(0, 0, self.count - 1)?)?;
         Ok(x.f_index_add(0, &later, &totals.f_neg()?)?.f_cumsum_(0, kind(ty))?)
     }
 
     /// Each segment as a row, with neutral elements after it.
-    fn side_by_side(&self, k: Known, x: &Tensor, ty: ScalarType) -> Result<Tensor> {
+    fn side_by_side(&self, k: ReduceOp, x: &Tensor, ty: ScalarType) -> Result<Tensor> {
         let (count, longest) = (self.count, self.longest);
         // The place of an element is one more than that of the one before, but for the first of a segment.
         let mut places = Tensor::f_ones([x.numel() as i64], (Kind::Int64, x.device()))?;

@@ -5,7 +5,7 @@ use super::reduce::reduce;
 use crate::torch::TorchError;
 use acc_core::data::ScalarType;
 use acc_core::ir::PrimOp;
-use acc_desugar::graph::Known;
+use acc_desugar::graph::ReduceOp;
 use tch::{Device, Tensor};
 
 type Result<T> = std::result::Result<T, TorchError>;
@@ -39,14 +39,15 @@ pub(super) fn softmax(x: &Tensor, axis: i64, log: bool, ty: ScalarType) -> Resul
 
 /// The same as a program has it.
 fn by_steps(x: &Tensor, axis: i64, log: bool, ty: ScalarType) -> Result<Tensor> {
-    let along =
-        |k: Known, t: &Tensor| -> Result<Tensor> { Ok(reduce(k, &t.f_movedim_int(axis, -1)?, ty)?.f_unsqueeze(axis)?) };
-    let less = x.f_sub(&along(Known::Max, x)?)?;
+    let along = |k: ReduceOp, t: &Tensor| -> Result<Tensor> {
+        Ok(reduce(k, &t.f_movedim_int(axis, -1)?, ty)?.f_unsqueeze(axis)?)
+    };
+    let less = x.f_sub(&along(ReduceOp::Max, x)?)?;
     if log {
-        let sums = along(Known::Sum, &less.f_exp()?)?;
+        let sums = along(ReduceOp::Sum, &less.f_exp()?)?;
         return prim::apply(PrimOp::SubP, ty, &[&less, &sums.f_log()?], None, Some((&less, true)));
     }
     let e = prim::apply(PrimOp::ExpP, ty, &[&less], None, Some((&less, true)))?;
-    let sums = along(Known::Sum, &e)?;
+    let sums = along(ReduceOp::Sum, &e)?;
     prim::apply(PrimOp::DivP, ty, &[&e, &sums], None, Some((&e, true)))
 }

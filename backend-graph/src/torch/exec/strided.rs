@@ -1,7 +1,7 @@
 //! Reductions of rows whose elements do not lie next to one another in memory: of the columns of a matrix.
 
 use crate::torch::TorchError;
-use acc_desugar::graph::Known;
+use acc_desugar::graph::ReduceOp;
 use tch::{Device, Kind, Tensor};
 
 type Result<T> = std::result::Result<T, TorchError>;
@@ -52,10 +52,10 @@ fn split_last(mut of: Vec<i64>) -> Option<(i64, Vec<i64>)> {
 }
 
 /// The reduction of each row, in which blocks are reduced first.
-pub(super) fn in_blocks(k: Known, t: &Tensor, kind: Kind) -> Result<Tensor> {
+pub(super) fn in_blocks(k: ReduceOp, t: &Tensor, kind: Kind) -> Result<Tensor> {
     let Some((n, outer)) = split_last(t.size()) else { return Err(TorchError::new("a reduction of no axis")) };
     // The rows are neighbours in memory, in their order, if their first elements are.
-    let by_products = k == Known::Sum
+    let by_products = k == ReduceOp::Sum
         && matches!(kind, Kind::Float | Kind::Double)
         && t.kind() == kind
         && t.f_select(-1, 0)?.is_contiguous();
@@ -80,16 +80,16 @@ pub(super) fn in_blocks(k: Known, t: &Tensor, kind: Kind) -> Result<Tensor> {
 
 /// The reduction of each row in one call, into a tensor or a new one. Truth values and unsigned numbers have an order as
 /// [`ordered`](super::reduce::ordered) says.
-pub(super) fn last_axis(k: Known, t: &Tensor, kind: Kind, out: Option<&Tensor>) -> Result<Tensor> {
+pub(super) fn last_axis(k: ReduceOp, t: &Tensor, kind: Kind, out: Option<&Tensor>) -> Result<Tensor> {
     let axis = [-1i64];
     Ok(match (k, out) {
-        (Known::Sum, None) => t.f_sum_dim_intlist(axis.as_slice(), false, kind)?,
-        (Known::Sum, Some(out)) => t.f_sum_intlist_out(out, axis.as_slice(), false, kind)?,
-        (Known::Product, None) => t.f_prod_dim_int(-1, false, kind)?,
-        (Known::Product, Some(out)) => t.f_prod_int_out(out, -1, false, kind)?,
-        (Known::Min | Known::All, None) => t.f_amin(axis, false)?,
-        (Known::Min | Known::All, Some(out)) => t.f_amin_out(out, axis, false)?,
-        (Known::Max | Known::Any, None) => t.f_amax(axis, false)?,
-        (Known::Max | Known::Any, Some(out)) => t.f_amax_out(out, axis, false)?,
+        (ReduceOp::Sum, None) => t.f_sum_dim_intlist(axis.as_slice(), false, kind)?,
+        (ReduceOp::Sum, Some(out)) => t.f_sum_intlist_out(out, axis.as_slice(), false, kind)?,
+        (ReduceOp::Product, None) => t.f_prod_dim_int(-1, false, kind)?,
+        (ReduceOp::Product, Some(out)) => t.f_prod_int_out(out, -1, false, kind)?,
+        (ReduceOp::Min | ReduceOp::All, None) => t.f_amin(axis, false)?,
+        (ReduceOp::Min | ReduceOp::All, Some(out)) => t.f_amin_out(out, axis, false)?,
+        (ReduceOp::Max | ReduceOp::Any, None) => t.f_amax(axis, false)?,
+        (ReduceOp::Max | ReduceOp::Any, Some(out)) => t.f_amax_out(out, axis, false)?,
     })
 }

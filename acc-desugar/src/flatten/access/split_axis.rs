@@ -7,9 +7,9 @@
 //! `c` for sure there may be lanes more behind the last one, which are cut off. If one of these has a fault the run is
 //! suspected of one, and repeated.
 
-use super::Flattener;
-use super::affine::{Affine, Term};
-use super::scalar::{Lanes, Scalar};
+use crate::flatten::Flattener;
+use crate::flatten::access::affine::{Affine, Term};
+use crate::flatten::scalar::{Lanes, Scalar};
 use crate::graph::{FaultKind, Op, SizeOp, Value, Values};
 use acc_core::ir::{Fun, PrimOp, Region, ScalarOp, Val};
 use smallvec::SmallVec;
@@ -19,7 +19,7 @@ const MOST: usize = 4;
 
 /// A space whose axes are divided.
 #[derive(Clone)]
-pub(super) struct Divided {
+pub(crate) struct SplitSpace {
     /// The space itself.
     whole: Values,
     /// Of each axis the extents of those that it is divided into, the outermost first,
@@ -33,21 +33,29 @@ pub(super) struct Divided {
     /// What is defined in more bodies than this is not known where the space is.
     depth: usize,
     /// The division that an axis of the divided space needs: by what.
-    wanted: Option<(usize, Value)>,
+    requested: Option<(usize, Value)>,
 }
 
 /// A value computed over a divided space.
 #[derive(Clone)]
-pub(super) struct Parted {
+pub(crate) struct SplitColumn {
     value: Value,
-    space: Divided,
+    space: SplitSpace,
 }
 
-impl Divided {
-    fn new(whole: &[Value], one: Value, may_pad: Vec<bool>, depth: usize) -> Divided {
+impl SplitSpace {
+    fn new(whole: &[Value], one: Value, may_pad: Vec<bool>, depth: usize) -> SplitSpace {
         let axes = whole.iter().map(|n| Values::from_iter([*n])).collect();
         let steps = vec![Values::from_iter([one]); whole.len()];
-        Divided { whole: whole.into(), axes, steps, padded: vec![false; whole.len()], may_pad, depth, wanted: None }
+        SplitSpace {
+            whole: whole.into(),
+            axes,
+            steps,
+            padded: vec![false; whole.len()],
+            may_pad,
+            depth,
+            requested: None,
+        }
     }
 
     fn space(&self) -> Values {
@@ -56,7 +64,7 @@ impl Divided {
 
     /// Whether there may be lanes behind the last one. What these read out of bounds is looked for even where faults do not
     /// count, since it leaves the others without elements.
-    pub(super) fn is_padded(&self) -> bool {
+    pub(crate) fn is_padded(&self) -> bool {
         self.padded.contains(&true)
     }
 
@@ -65,7 +73,7 @@ impl Divided {
     }
 
     /// The same without the last axis, if that is not divided.
-    fn without_last(&self) -> Option<Divided> {
+    fn without_last(&self) -> Option<SplitSpace> {
         let mut outer = self.clone();
         outer.whole.pop()?;
         outer.padded.pop()?;
@@ -78,7 +86,7 @@ impl Divided {
 impl Flattener<'_> {
     /// Applies a function to lanes that nothing masks and makes columns of what it yields, `finish` over the space that it is
     /// given: one whose axes are divided as the function divides their indices.
-    pub(super) fn over_divided(
+    pub(crate) fn over_split_space(
         &mut self,
         f: &Fun,
         indexed: bool,
@@ -91,13 +99,13 @@ impl Flattener<'_> {
             let results = self.apply(f, indexed, args, space, None);
             return finish(self, results, space);
         }
-        let may_pad = (0..space.len()).map(|k| args.is_empty() && is_divided_alone(f, f.body.params[k])).collect();
+        let may_pad = (0..space.len()).map(|k| args.is_empty() && is_only_divided(f, f.body.params[k])).collect();
         let one = self.b.size(1);
-        let outer = self.divided.replace(Divided::new(space, one, may_pad, self.b.depth()));
+        let outer = self.split_space.replace(SplitSpace::new(space, one, may_pad, self.b.depth()));
         let (checks, sites) = (self.tokens.last().map_or(0, Vec::len), self.sites);
         let mut results = self.apply(f, true, args, space, None);
         for _ in 0..MOST * space.len() {
-            if !self.divide() {
+            if !self.split_requested_axis() {
                 break;
             }
             // What was noted on the way was of the space before.
@@ -105,25 +113,25 @@ impl Flattener<'_> {
                 tokens.truncate(checks);
             }
             self.sites = sites;
-            let Some(divided) = self.divided.clone() else { break };
-            let index = self.divided_index(&divided);
+            let Some(divided) = self.split_space.clone() else { break };
+            let index = self.split_index(&divided);
             let inner = divided.space();
-            let args: Vec<Value> = args.iter().map(|a| self.parted(*a, &divided)).collect();
+            let args: Vec<Value> = args.iter().map(|a| self.to_split_space(*a, &divided)).collect();
             results = self.apply_at(f, index, &args, &inner, None);
         }
-        let inner = self.divided.as_ref().map_or_else(|| space.into(), Divided::space);
+        let inner = self.split_space.as_ref().map_or_else(|| space.into(), SplitSpace::space);
         let columns = finish(self, results, &inner);
-        let Some(divided) = std::mem::replace(&mut self.divided, outer) else { return columns };
+        let Some(divided) = std::mem::replace(&mut self.split_space, outer) else { return columns };
         if divided.is_whole() {
             return columns;
         }
-        columns.into_iter().map(|c| self.put_together(c, &divided)).collect()
+        columns.into_iter().map(|c| self.from_split_space(c, &divided)).collect()
     }
 
     /// Divides the axis that the last application of a function asked for.
-    fn divide(&mut self) -> bool {
-        let Some(mut d) = self.divided.take() else { return false };
-        let wanted = d.wanted.take().and_then(|(axis, by)| {
+    fn split_requested_axis(&mut self) -> bool {
+        let Some(mut d) = self.split_space.take() else { return false };
+        let requested = d.requested.take().and_then(|(axis, by)| {
             let mut first = 0;
             let (k, parts) = d.axes.iter().enumerate().find(|(_, parts)| {
                 first += parts.len();
@@ -131,7 +139,7 @@ impl Flattener<'_> {
             })?;
             Some((k, axis + parts.len() - first, by))
         });
-        let done = wanted.is_some_and(|(k, part, by)| {
+        let done = requested.is_some_and(|(k, part, by)| {
             let (n, step) = (d.axes[k][part], d.steps[k][part]);
             let (count, rest) = match self.ratio(n, by) {
                 Some(count) => (count, by),
@@ -154,12 +162,12 @@ impl Flattener<'_> {
             self.extents.extend([count, rest]);
             true
         });
-        self.divided = Some(d);
+        self.split_space = Some(d);
         done
     }
 
     /// The index along each axis of a space in terms of the axes that these are divided into.
-    fn divided_index(&mut self, d: &Divided) -> Vec<Scalar> {
+    fn split_index(&mut self, d: &SplitSpace) -> Vec<Scalar> {
         let (zero, rank) = (self.b.size(0), d.space().len());
         let mut axes = 0..rank;
         let mut index = Vec::new();
@@ -172,7 +180,7 @@ impl Flattener<'_> {
     }
 
     /// A column of a space over the divided one, which has as many lanes.
-    fn parted(&mut self, column: Value, d: &Divided) -> Value {
+    fn to_split_space(&mut self, column: Value, d: &SplitSpace) -> Value {
         let whole = self.spread(column, &d.whole);
         let parted = self.b.reshape(whole, &d.space());
         self.b.set_full(parted);
@@ -180,7 +188,7 @@ impl Flattener<'_> {
     }
 
     /// A column of a divided space over the space itself.
-    fn put_together(&mut self, value: Value, d: &Divided) -> Value {
+    fn from_split_space(&mut self, value: Value, d: &SplitSpace) -> Value {
         let lens: Vec<Value> = d
             .axes
             .iter()
@@ -199,26 +207,26 @@ impl Flattener<'_> {
             }
         }
         self.b.set_full(column);
-        self.parted.insert(column, Parted { value, space: d.clone() });
+        self.split_columns.insert(column, SplitColumn { value, space: d.clone() });
         column
     }
 
     /// A reduction of rows, as that of the rows of a divided space if they are these.
-    pub(super) fn over_parts(&mut self, rows: Value, reduce: &mut dyn FnMut(&mut Self, Value) -> Value) -> Value {
+    pub(crate) fn reduce_split(&mut self, rows: Value, reduce: &mut dyn FnMut(&mut Self, Value) -> Value) -> Value {
         let mut checked = Vec::new();
         let whole = self.b.unchecked(rows, &mut checked);
-        let found = self.parted.get(&whole).cloned();
+        let found = self.split_columns.get(&whole).cloned();
         let Some((value, outer)) = found.and_then(|p| Some((p.value, p.space.without_last()?))) else {
             return reduce(self, rows);
         };
         let value = self.b.after_checks(value, checked);
         let reduced = reduce(self, value);
-        self.put_together(reduced, &outer)
+        self.from_split_space(reduced, &outer)
     }
 
     /// A quotient or remainder of an affine index that is affine itself, or would be if an axis was divided: then that is
     /// asked for.
-    pub(super) fn affine_division(
+    pub(crate) fn affine_division(
         &mut self,
         lanes: &Lanes<'_>,
         p: PrimOp,
@@ -243,7 +251,7 @@ impl Flattener<'_> {
         if !self.is_natural(by) || self.b.const_size(by) == Some(0) {
             return None;
         }
-        let (high, rest) = self.divided_base(a.base, by)?;
+        let (high, rest) = self.base_division(a.base, by)?;
         let mut split = [SmallVec::new(), SmallVec::<[Term; 2]>::new()];
         for t in &a.terms {
             if !self.is_natural(t.step) {
@@ -257,15 +265,15 @@ impl Flattener<'_> {
         let [above, below] = split;
         if !self.is_below(rest, &below, by) {
             if rest == 0 {
-                self.ask_for(lanes, &below, by, mask);
+                self.request_split(lanes, &below, by, mask);
             }
             return None;
         }
         if self.b.const_size(by).is_none() {
             let zero = self.b.not_size(by);
             let bad = self.masked(mask, zero);
-            // Divided by it a space has no lane.
-            let space = self.divided.as_ref().map_or_else(|| lanes.space.clone(), |d| d.whole.clone());
+            // SplitSpace by it a space has no lane.
+            let space = self.split_space.as_ref().map_or_else(|| lanes.space.clone(), |d| d.whole.clone());
             self.check(FaultKind::DivisionByZero, bad, &space, vec![]);
         }
         let (base, terms) = if quotient { (high, above) } else { (self.b.size(rest), below) };
@@ -273,7 +281,7 @@ impl Flattener<'_> {
     }
 
     /// The quotient and the remainder of the position of the first lane, if they are known well enough.
-    fn divided_base(&mut self, base: Value, by: Value) -> Option<(Value, i64)> {
+    fn base_division(&mut self, base: Value, by: Value) -> Option<(Value, i64)> {
         match (self.b.const_size(base), self.b.const_size(by)) {
             (Some(0), _) => Some((base, 0)),
             (Some(base), Some(by)) if base > 0 => Some((self.b.size(base / by), base % by)),
@@ -311,13 +319,13 @@ impl Flattener<'_> {
     }
 
     /// Asks for the division of the axis that a remainder runs along and leaves.
-    fn ask_for(&mut self, lanes: &Lanes<'_>, below: &[Term], by: Value, mask: Option<Value>) {
-        let Some(d) = self.divided.clone() else { return };
+    fn request_split(&mut self, lanes: &Lanes<'_>, below: &[Term], by: Value, mask: Option<Value>) {
+        let Some(d) = self.split_space.clone() else { return };
         // Where nobody may divide by it, it may be 0, and there would be no lane.
         if self.b.const_size(by).is_none() && (mask.is_some() || self.b.depth() != d.depth) {
             return;
         }
-        let here = d.wanted.is_none() && d.space() == lanes.space && self.b.is_within(by, d.depth);
+        let here = d.requested.is_none() && d.space() == lanes.space && self.b.is_within(by, d.depth);
         if !here {
             return;
         }
@@ -327,8 +335,8 @@ impl Flattener<'_> {
                 && self.b.origin(part) != self.b.origin(self.at_most(t.len))
                 && self.b.const_size(part) != Some(1)
             {
-                if let Some(d) = &mut self.divided {
-                    d.wanted = Some((t.axis, part));
+                if let Some(d) = &mut self.split_space {
+                    d.requested = Some((t.axis, part));
                 }
                 return;
             }
@@ -381,7 +389,7 @@ fn is_division(p: PrimOp) -> bool {
 
 /// Whether all that a function does with an index is to divide it, and it does nothing that may take forever where there is no
 /// lane.
-fn is_divided_alone(f: &Fun, index: Val) -> bool {
+fn is_only_divided(f: &Fun, index: Val) -> bool {
     let mut alone = !f.body.results.contains(&index);
     f.body.visit(0, &mut |n, _| {
         alone &= match &n.op {

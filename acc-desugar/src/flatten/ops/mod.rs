@@ -1,8 +1,16 @@
 //! Statements.
 
-use super::read::Lookup;
-use super::scalar::Scalar;
-use super::{Faults, Flat, Flattener, flat_types};
+pub(crate) mod fold;
+mod permute;
+pub(crate) mod permute_extreme;
+mod permute_in_order;
+pub(crate) mod segments;
+mod sort;
+mod stencil;
+
+use crate::flatten::access::read::Lookup;
+use crate::flatten::scalar::Scalar;
+use crate::flatten::{Faults, Flat, Flattener, flat_types};
 use crate::graph::{Body, FaultKind, Op, SizeOp, Type, Value, Values};
 use acc_core::ir::{
     ArrayId, ArrayOp, Axis, Block, Closed, Extents, ForeignFun, Fun, OpPart, Sizes, Stmt, result_extents,
@@ -14,7 +22,7 @@ use std::sync::Arc;
 
 impl Flattener<'_> {
     /// The statements of a block, in the innermost body.
-    pub(super) fn statements(&mut self, block: &Block) {
+    pub(crate) fn statements(&mut self, block: &Block) {
         let strict = strict_statements(block);
         for (s, strict) in block.stmts.iter().zip(&strict) {
             if *strict {
@@ -77,7 +85,7 @@ impl Flattener<'_> {
 
     /// Values of sizes or tensors after the checks made so far in this statement, which end the run if they found a
     /// fault.
-    pub(super) fn after_raise(&mut self, values: &[Value]) -> Values {
+    pub(crate) fn after_raise(&mut self, values: &[Value]) -> Values {
         let tokens = self.tokens.last().cloned().unwrap_or_default();
         if tokens.is_empty() { values.into() } else { self.b.checked(values, tokens, true) }
     }
@@ -106,7 +114,7 @@ impl Flattener<'_> {
                     let columns = this.read(&at, &from.shape, &from.columns, &index);
                     columns.into_iter().map(|c| this.spread(c, space)).collect()
                 };
-                let columns = self.over_divided(index, true, &[], &space, &mut read);
+                let columns = self.over_split_space(index, true, &[], &space, &mut read);
                 vec![Flat { shape: space, columns: columns.into() }]
             }
             ArrayOp::Stencil { f, inputs } => vec![self.stencil(f, inputs, s)],
@@ -181,7 +189,7 @@ impl Flattener<'_> {
 
     /// The extents of a statement's result. Those that a closed function yields may be negative or too large, which are
     /// faults.
-    pub(super) fn extents_of(&mut self, s: &Stmt) -> Values {
+    pub(crate) fn extents_of(&mut self, s: &Stmt) -> Values {
         let Ok(extents) = result_extents(&s.op, &mut Operands { flattener: self, op: &s.op });
         let extents: Values = extents.unwrap_or_default().into_iter().collect();
         let computed = s.op.parts().iter().any(|part| matches!(part, OpPart::Fun(_, Closed::Extents, _)));
@@ -221,7 +229,7 @@ impl Flattener<'_> {
     }
 
     /// Notes the shape of an array that is there, of elements of so many bytes.
-    pub(super) fn note_shape(&mut self, shape: &[Value], bytes: usize) {
+    pub(crate) fn note_shape(&mut self, shape: &[Value], bytes: usize) {
         let known = self.shapes.entry(self.in_any_order(shape)).or_default();
         *known = bytes.max(1).max(*known);
     }
@@ -342,7 +350,7 @@ impl Flattener<'_> {
     }
 
     /// The same of parameters that are added by `params` and of results changed by `finish`.
-    pub(super) fn body_with(
+    pub(crate) fn body_with(
         &mut self,
         block: &Block,
         params: impl FnOnce(&mut Self),
@@ -359,7 +367,7 @@ impl Flattener<'_> {
     }
 
     /// Arrays from the values of a body.
-    pub(super) fn split(&mut self, arrays: &[ArrayId], values: &[Value]) -> Vec<Flat> {
+    pub(crate) fn split(&mut self, arrays: &[ArrayId], values: &[Value]) -> Vec<Flat> {
         let mut rest = values;
         let mut out = Vec::new();
         for a in arrays {

@@ -1,16 +1,15 @@
 //! Forward permutations.
 
-use super::chosen::Choice;
-use super::known::components;
-use super::scalar::Scalar;
-use super::{Flat, Flattener};
-use crate::analysis::operators::Component;
-use crate::graph::{FaultKind, Known, Op, ScatterMode, SizeOp, Value};
+use crate::analysis::operators::{Component, built_in_components};
+use crate::flatten::ops::permute_extreme::Choice;
+use crate::flatten::scalar::Scalar;
+use crate::flatten::{Flat, Flattener};
+use crate::graph::{FaultKind, Op, ReduceOp, ScatterMode, SizeOp, Value};
 use acc_core::data::{Prim, ScalarType};
 use acc_core::ir::{ArrayId, Fun, PrimOp};
 
 impl Flattener<'_> {
-    pub(super) fn permute(
+    pub(crate) fn permute(
         &mut self,
         combine: &Fun,
         defaults: ArrayId,
@@ -20,7 +19,7 @@ impl Flattener<'_> {
     ) -> Flat {
         let (to, from) = (self.array(defaults), self.array(xs));
         let slots = self.b.product(&to.shape);
-        if components(combine).is_some_and(|parts| parts.iter().all(|p| *p == Component::First)) {
+        if built_in_components(combine).is_some_and(|parts| parts.iter().all(|p| *p == Component::First)) {
             let checks = self.tokens.last().map_or(0, Vec::len);
             if let Some(compacted) = self.compacted(target, &to, &from) {
                 return compacted;
@@ -43,7 +42,7 @@ impl Flattener<'_> {
                 *c = self.b.concat(&[*c, extra], 0);
             }
         }
-        let stored = match components(combine) {
+        let stored = match built_in_components(combine) {
             Some(parts) => parts
                 .iter()
                 .zip(base.iter().zip(&values))
@@ -93,7 +92,7 @@ impl Flattener<'_> {
             return None;
         }
         let counted = self.b.origin(counted);
-        let Op::Exclusive(Known::Sum, kept) = *self.b.def(counted)? else { return None };
+        let Op::Exclusive(ReduceOp::Sum, kept) = *self.b.def(counted)? else { return None };
         let Op::Cast(mask, _) = *self.b.def(self.b.origin(kept))? else { return None };
         if self.b.origin(mask) != self.b.origin(keep) || !self.is_last(*count, counted, *n) {
             return None;

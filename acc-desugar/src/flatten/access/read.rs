@@ -3,25 +3,25 @@
 //! Each component of an index belongs to an axis of the array. If no two vary along the same axis of the lanes, the array is
 //! read axis by axis; if all are affine, at once, as a strided view; else at linear positions.
 
-use super::Flattener;
-use super::affine::Affine;
-use super::clamped::{Clamped, Part};
-use super::rotated::Rotated;
-use super::scalar::Scalar;
+use crate::flatten::Flattener;
+use crate::flatten::access::affine::Affine;
+use crate::flatten::access::clamped::{Clamped, Part};
+use crate::flatten::access::wrapped::Wrapped;
+use crate::flatten::scalar::Scalar;
 use crate::graph::{FaultKind, SizeOp, Value};
 use acc_core::data::{Prim, ScalarType};
 use acc_core::ir::{ArrayId, PrimOp};
 use smallvec::SmallVec;
 
 /// A read by lanes.
-pub(super) struct Lookup<'a> {
-    pub(super) array: ArrayId,
-    pub(super) space: &'a [Value],
-    pub(super) mask: Option<Value>,
+pub(crate) struct Lookup<'a> {
+    pub(crate) array: ArrayId,
+    pub(crate) space: &'a [Value],
+    pub(crate) mask: Option<Value>,
 }
 
 /// How one axis of an array is read.
-enum Along {
+enum AxisAccess {
     /// At one position, a size.
     Position(Value),
     /// At one position, a rank-0 tensor.
@@ -33,7 +33,7 @@ enum Along {
     /// Between bounds, along an axis of the lanes.
     Clamped(Clamped),
     /// From some position to the end and then from the beginning, along an axis of the lanes.
-    Rotated(Rotated),
+    Wrapped(Wrapped),
     /// At positions, of rank 1, along axes of the lanes: those of the last axis run first.
     Positions(Vec<usize>, Value),
 }
@@ -41,7 +41,7 @@ enum Along {
 impl Flattener<'_> {
     /// Reads columns of an array at an index; the results are of rank 0, or of the lanes' with extents of 1 where they
     /// do not vary.
-    pub(super) fn read(&mut self, at: &Lookup<'_>, shape: &[Value], columns: &[Value], index: &[Scalar]) -> Vec<Value> {
+    pub(crate) fn read(&mut self, at: &Lookup<'_>, shape: &[Value], columns: &[Value], index: &[Scalar]) -> Vec<Value> {
         let index: Vec<Scalar> = index
             .iter()
             .map(|s| match *s {
@@ -132,38 +132,38 @@ impl Flattener<'_> {
     ) -> Vec<Value> {
         let mut bad: Option<Scalar> = None;
         let mut details = Vec::new();
-        let mut along = Vec::new();
+        let mut accesses = Vec::new();
         for ((s, n), axis) in index.iter().zip(shape).zip(axes) {
-            let (how, out) = self.along(at, *s, *n, axis);
+            let (access, out) = self.axis_access(at, *s, *n, axis);
             if let Some(out) = out {
                 bad = Some(self.either(bad, out));
             }
             details.push(self.value(*s));
-            along.push(how);
+            accesses.push(access);
         }
         self.check_index(at, bad, details, shape);
-        columns.iter().map(|c| self.column_along(*c, &along, at.space)).collect()
+        columns.iter().map(|c| self.read_column(*c, &accesses, at.space)).collect()
     }
 
     /// How to read along an axis of extent `n`, and what to check.
-    fn along(&mut self, at: &Lookup<'_>, s: Scalar, n: Value, axes: &[usize]) -> (Along, Option<Scalar>) {
+    fn axis_access(&mut self, at: &Lookup<'_>, s: Scalar, n: Value, axes: &[usize]) -> (AxisAccess, Option<Scalar>) {
         let masked = at.mask.is_some();
         match (s, axes.first().copied()) {
             (Scalar::Size(i), _) => {
                 let (out, safe) = self.clamp_size(i, n);
-                (Along::Position(safe), Some(Scalar::Size(out)))
+                (AxisAccess::Position(safe), Some(Scalar::Size(out)))
             }
             (Scalar::Affine(id), Some(axis)) => {
-                let Some(a) = self.affine_of(s) else { return (Along::Whole(axis), None) };
+                let Some(a) = self.affine_of(s) else { return (AxisAccess::Whole(axis), None) };
                 if self.is_own_axis(&a, n) {
-                    return (Along::Whole(axis), None);
+                    return (AxisAccess::Whole(axis), None);
                 }
                 let term = a.terms[0];
                 let step = self.b.const_size(term.step).filter(|k| *k != i64::MIN);
                 match step {
                     Some(step) if !masked || self.is_inside(&a, n) => {
                         let out = self.outside(&a, n);
-                        (Along::Strided { axis, start: a.base, len: term.len, step }, Some(Scalar::Size(out)))
+                        (AxisAccess::Strided { axis, start: a.base, len: term.len, step }, Some(Scalar::Size(out)))
                     }
                     _ => {
                         let positions = self.b.iota_from(term.len, a.base, term.step);
@@ -171,10 +171,10 @@ impl Flattener<'_> {
                             let lanes = self.materialised(id);
                             let (out, _) = self.clamp_at(lanes, n);
                             let safe = self.b.clamp(positions, n);
-                            (Along::Positions(vec![axis], safe), Some(Scalar::Tensor(out)))
+                            (AxisAccess::Positions(vec![axis], safe), Some(Scalar::Tensor(out)))
                         } else {
                             let out = self.outside(&a, n);
-                            (Along::Positions(vec![axis], positions), Some(Scalar::Size(out)))
+                            (AxisAccess::Positions(vec![axis], positions), Some(Scalar::Size(out)))
                         }
                     }
                 }
@@ -182,17 +182,17 @@ impl Flattener<'_> {
             // An affine integer without an axis is a size.
             (Scalar::Affine(id), None) => {
                 let v = self.materialised(id);
-                (Along::Uniform(v), None)
+                (AxisAccess::Uniform(v), None)
             }
             (Scalar::Tensor(v), Some(axis))
                 if let Some(c) = self.clamped(v, at.space.get(axis))
                     && (!masked || self.is_clamped_inside(&c, n)) =>
             {
                 let out = self.clamped_outside(&c, n);
-                (Along::Clamped(c), Some(Scalar::Size(out)))
+                (AxisAccess::Clamped(c), Some(Scalar::Size(out)))
             }
-            (Scalar::Tensor(v), Some(axis)) if let Some(r) = self.rotated(v, at.space.get(axis), n) => {
-                (Along::Rotated(r), None)
+            (Scalar::Tensor(v), Some(axis)) if let Some(r) = self.wrapped(v, at.space.get(axis), n) => {
+                (AxisAccess::Wrapped(r), None)
             }
             (Scalar::Tensor(v), _) => {
                 let (safe, out) = if masked {
@@ -203,8 +203,8 @@ impl Flattener<'_> {
                 };
                 let line = self.along_axes(safe, axes, at.space);
                 match axes {
-                    [] => (Along::Uniform(line), out),
-                    axes => (Along::Positions(axes.to_vec(), line), out),
+                    [] => (AxisAccess::Uniform(line), out),
+                    axes => (AxisAccess::Positions(axes.to_vec(), line), out),
                 }
             }
         }
@@ -227,40 +227,40 @@ impl Flattener<'_> {
         self.b.reshape(v, &[count])
     }
 
-    fn column_along(&mut self, column: Value, along: &[Along], space: &[Value]) -> Value {
+    fn read_column(&mut self, column: Value, accesses: &[AxisAccess], space: &[Value]) -> Value {
         let (one, mut c) = (self.b.size(1), column);
         // Single positions first, which leave less to move; the last axis before the others, whose numbers then stay.
-        for (axis, how) in along.iter().enumerate().rev() {
-            match how {
-                Along::Position(i) => c = self.b.select(c, axis as u32, *i),
-                Along::Uniform(i) => {
+        for (axis, access) in accesses.iter().enumerate().rev() {
+            match access {
+                AxisAccess::Position(i) => c = self.b.select(c, axis as u32, *i),
+                AxisAccess::Uniform(i) => {
                     let i = self.b.reshape(*i, &[one]);
                     let taken = self.b.take(c, axis as u32, i);
                     let zero = self.b.size(0);
                     c = self.b.select(taken, axis as u32, zero);
                 }
-                Along::Whole(_) | Along::Strided { .. } => {}
-                Along::Clamped(_) | Along::Rotated(_) | Along::Positions(..) => {}
+                AxisAccess::Whole(_) | AxisAccess::Strided { .. } => {}
+                AxisAccess::Clamped(_) | AxisAccess::Wrapped(_) | AxisAccess::Positions(..) => {}
             }
         }
         let (mut lanes, mut here): (Vec<usize>, u32) = (Vec::new(), 0);
-        for how in along {
-            match how {
-                Along::Position(_) | Along::Uniform(_) => continue,
-                Along::Whole(axis) => lanes.push(*axis),
-                Along::Strided { axis, start, len, step } => {
+        for access in accesses {
+            match access {
+                AxisAccess::Position(_) | AxisAccess::Uniform(_) => continue,
+                AxisAccess::Whole(axis) => lanes.push(*axis),
+                AxisAccess::Strided { axis, start, len, step } => {
                     c = self.strided_axis(c, here, *start, *len, *step);
                     lanes.push(*axis);
                 }
-                Along::Clamped(clamped) => {
+                AxisAccess::Clamped(clamped) => {
                     c = self.clamped_axis(c, here, clamped);
                     lanes.push(clamped.axis);
                 }
-                Along::Rotated(rotated) => {
-                    c = self.rotated_axis(c, here, rotated);
-                    lanes.push(rotated.axis);
+                AxisAccess::Wrapped(wrapped) => {
+                    c = self.wrapped_axis(c, here, wrapped);
+                    lanes.push(wrapped.axis);
                 }
-                Along::Positions(axes, at) => {
+                AxisAccess::Positions(axes, at) => {
                     c = self.b.take(c, here, *at);
                     lanes.extend(axes);
                 }
@@ -451,18 +451,18 @@ impl Flattener<'_> {
 
     /// Positions that must be in bounds. Where faults do not count only what uses them as they are need find that they
     /// are not.
-    pub(super) fn within(&mut self, at: Value, extent: Value, by_use: bool) -> Value {
+    pub(crate) fn within(&mut self, at: Value, extent: Value, by_use: bool) -> Value {
         if by_use || self.faults.checked() { self.b.in_bounds(at, extent, by_use) } else { at }
     }
 
     /// Whether a position is out of an extent's bounds, and the nearest one in bounds, if there is one.
-    pub(super) fn clamp_at(&mut self, i: Value, n: Value) -> (Value, Value) {
+    pub(crate) fn clamp_at(&mut self, i: Value, n: Value) -> (Value, Value) {
         let safe = self.b.clamp(i, n);
         (self.b.prim(PrimOp::NeP, &[i, safe]), safe)
     }
 
     /// The same of sizes.
-    pub(super) fn clamp_size(&mut self, i: Value, n: Value) -> (Value, Value) {
+    pub(crate) fn clamp_size(&mut self, i: Value, n: Value) -> (Value, Value) {
         let (zero, one) = (self.b.size(0), self.b.size(1));
         let last = self.b.size_op(SizeOp::Sub, n, one);
         let low = self.b.size_op(SizeOp::Lt, i, zero);
@@ -473,7 +473,7 @@ impl Flattener<'_> {
     }
 
     /// Whether either condition holds.
-    pub(super) fn either(&mut self, a: Option<Scalar>, b: Scalar) -> Scalar {
+    pub(crate) fn either(&mut self, a: Option<Scalar>, b: Scalar) -> Scalar {
         match (a, b) {
             (None, b) => b,
             (Some(Scalar::Size(a)), Scalar::Size(b)) => Scalar::Size(self.b.or_size(a, b)),

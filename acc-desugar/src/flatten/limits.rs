@@ -1,7 +1,7 @@
 //! Flattening within the limits of a run: what comes after a limit was reached becomes zeros, and the graph is dropped.
 
-use super::scalar::Scalar;
-use super::{Flat, Flattener};
+use crate::flatten::scalar::Scalar;
+use crate::flatten::{Flat, Flattener};
 use crate::graph::Values;
 use acc_core::data::{Lit, ScalarType};
 use acc_core::ir::{ArrayType, Node, Stmt, Val};
@@ -11,15 +11,15 @@ use acc_core::{Error, RunLimits};
 const NODES: u32 = 128;
 
 /// Looks at the clock.
-pub(super) struct Watch<'a> {
+pub(crate) struct Watch<'a> {
     limits: &'a RunLimits,
     nodes: u32,
     /// The limit that was reached.
-    pub(super) stopped: Option<Error>,
+    pub(crate) stopped: Option<Error>,
 }
 
 impl<'a> Watch<'a> {
-    pub(super) fn new(limits: &'a RunLimits) -> Watch<'a> {
+    pub(crate) fn new(limits: &'a RunLimits) -> Watch<'a> {
         Watch { limits, nodes: 0, stopped: None }
     }
 
@@ -34,7 +34,7 @@ impl<'a> Watch<'a> {
 
 impl Flattener<'_> {
     /// In the place of a statement, if a limit is reached.
-    pub(super) fn stopped_stmt(&mut self, s: &Stmt) -> Option<Vec<Flat>> {
+    pub(crate) fn stopped_stmt(&mut self, s: &Stmt) -> Option<Vec<Flat>> {
         if !self.watch.look() {
             return None;
         }
@@ -52,7 +52,7 @@ impl Flattener<'_> {
     }
 
     /// In the place of a node of scalar code with results of these types, if a limit is reached.
-    pub(super) fn stopped_node(&mut self, n: &Node, types: &[ScalarType]) -> Option<Vec<Scalar>> {
+    pub(crate) fn stopped_node(&mut self, n: &Node, types: &[ScalarType]) -> Option<Vec<Scalar>> {
         self.watch.nodes += 1;
         if !self.watch.nodes.is_multiple_of(NODES) && self.watch.stopped.is_none() || !self.watch.look() {
             return None;

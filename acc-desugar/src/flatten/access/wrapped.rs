@@ -1,16 +1,16 @@
 //! Remainders of affine integers by the extent that they run along, as positions of neighbours are where edges meet: what is
 //! read at them is two views, one after the other.
 
-use super::Flattener;
-use super::affine::Term;
-use super::scalar::Scalar;
+use crate::flatten::Flattener;
+use crate::flatten::access::affine::Term;
+use crate::flatten::scalar::Scalar;
 use crate::graph::{Op, SizeOp, Value};
 use acc_core::ir::PrimOp;
 
 /// The index along an axis plus a constant, modulo the extent of the axis.
 #[derive(Clone, Copy)]
-pub(super) struct Rotated {
-    pub(super) axis: usize,
+pub(crate) struct Wrapped {
+    pub(crate) axis: usize,
     /// The extent of the axis.
     len: Value,
     offset: i64,
@@ -18,7 +18,7 @@ pub(super) struct Rotated {
 
 impl Flattener<'_> {
     /// Notes that an operation yields such remainders.
-    pub(super) fn note_rotated(&mut self, p: PrimOp, operands: &[Scalar], result: Value) {
+    pub(crate) fn note_wrapped(&mut self, p: PrimOp, operands: &[Scalar], result: Value) {
         let rounds_down = match p {
             PrimOp::ModFloorP => true,
             PrimOp::RemP => false,
@@ -34,7 +34,7 @@ impl Flattener<'_> {
         let Some((offset, least)) = self.offset(a.base, len) else { return };
         // One that may wrap around is not found one after the other.
         if i32::try_from(offset).is_ok() && (rounds_down || least >= 0) {
-            self.rotated.insert(result, Rotated { axis, len, offset });
+            self.wrapped.insert(result, Wrapped { axis, len, offset });
         }
     }
 
@@ -59,13 +59,13 @@ impl Flattener<'_> {
 
     /// What a position is a remainder of, if it runs along an axis of the lanes of this extent, and that is the array's: it
     /// is then in bounds.
-    pub(super) fn rotated(&self, position: Value, lanes: Option<&Value>, extent: Value) -> Option<Rotated> {
-        let same = |r: &Rotated| Some(&r.len) == lanes && self.b.origin(r.len) == self.b.origin(extent);
-        self.rotated.get(&position).copied().filter(same)
+    pub(crate) fn wrapped(&self, position: Value, lanes: Option<&Value>, extent: Value) -> Option<Wrapped> {
+        let same = |r: &Wrapped| Some(&r.len) == lanes && self.b.origin(r.len) == self.b.origin(extent);
+        self.wrapped.get(&position).copied().filter(same)
     }
 
     /// The elements at such positions along an axis.
-    pub(super) fn rotated_axis(&mut self, c: Value, axis: u32, r: &Rotated) -> Value {
+    pub(crate) fn wrapped_axis(&mut self, c: Value, axis: u32, r: &Wrapped) -> Value {
         let (zero, offset) = (self.b.size(0), self.b.size(r.offset));
         let start = self.b.size_op(SizeOp::Mod, offset, r.len);
         let until_end = self.b.size_op(SizeOp::Sub, r.len, start);

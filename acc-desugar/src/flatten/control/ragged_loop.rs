@@ -4,13 +4,12 @@
 //! Bounds vary along the first axes of a space; along the others the steps are computed side by side. More than [`MOST`]
 //! elements would need too much memory: then lanes leave the loop one by one.
 
-use super::Flattener;
-use super::known::operation;
-use super::level::{self, Level};
-use super::loops::free_values;
-use super::scalar::{Lanes, Scalar};
+use crate::flatten::Flattener;
+use crate::flatten::control::loops::free_values;
+use crate::flatten::scalar::uniformity::{self, Uniformity};
+use crate::flatten::scalar::{Lanes, Scalar};
 use crate::graph::builder::neutral;
-use crate::graph::{Known, ScatterMode, SizeOp, Value, Values};
+use crate::graph::{ReduceOp, ScatterMode, SizeOp, Value, Values};
 use acc_core::data::{Lit, Prim, ScalarType};
 use acc_core::ir::{CountedLoop, Node, Part, PrimOp, Region, Val};
 use smallvec::SmallVec;
@@ -35,7 +34,7 @@ struct Ragged {
 
 impl Flattener<'_> {
     /// A loop whose lanes count to bounds of their own, if it reduces.
-    pub(super) fn ragged_loop(
+    pub(crate) fn ragged_loop(
         &mut self,
         lanes: &mut Lanes<'_>,
         n: &Node,
@@ -45,7 +44,7 @@ impl Flattener<'_> {
     ) -> Option<SmallVec<[Scalar; 2]>> {
         let counted = CountedLoop::of(lanes.fun, test, step)?;
         let known = counted.parts.iter().zip(init).all(|(part, v)| match part {
-            Part::Reduces(op) => operation(*op, lanes.fun.ty(*v)).is_some(),
+            Part::Reduces(op) => ReduceOp::of(*op, lanes.fun.ty(*v)).is_some(),
             Part::Counter | Part::Same => true,
         });
         if !known {
@@ -113,7 +112,7 @@ impl Flattener<'_> {
         let outer = (1..=space.len()).find(|k| axes >> k == 0).unwrap_or(space.len());
         let count = self.b.product(&space[..outer]);
         let [start, steps] = [start, steps].map(|v| self.along_outer(v, &space, outer, count));
-        let offsets = self.b.exclusive(Known::Sum, steps);
+        let offsets = self.b.exclusive(ReduceOp::Sum, steps);
         let total = self.b.select(offsets, 0, count);
         let total = self.after_checks(total);
         let total = self.b.read_back(total);
@@ -124,7 +123,7 @@ impl Flattener<'_> {
 
     /// Whether there is memory for all steps side by side. No lane has so many that the sum could wrap around.
     fn fits(&mut self, it: &Ragged, space: &[Value]) -> Value {
-        let longest = self.b.reduce(Known::Max, it.steps);
+        let longest = self.b.reduce(ReduceOp::Max, it.steps);
         let longest = self.b.read_back(longest);
         let inner = self.b.product(&space[it.outer..]);
         let (most, elements) = (self.b.size(MOST), self.b.size_op(SizeOp::Count, it.total, inner));
@@ -165,7 +164,7 @@ impl Flattener<'_> {
         let before = self.b.gather(before, lane);
         let position = self.b.iota(it.total);
         let counter = self.b.prim(PrimOp::AddP, &[before, position]);
-        let outside = (lanes.vals.clone(), lanes.levels.clone(), lanes.space.clone());
+        let outside = (lanes.vals.clone(), lanes.uniformities.clone(), lanes.space.clone());
         let space = lanes.space.clone();
         let inner: Values = std::iter::once(it.total).chain(space[it.outer..].iter().copied()).collect();
         for v in free_values([step, step]) {
@@ -187,10 +186,10 @@ impl Flattener<'_> {
                 Part::Reduces(op) => Scalar::Tensor(self.b.constant(neutral(*op, ty).unwrap_or(Lit::zero(ty)))),
             });
             if *part != Part::Same {
-                lanes.levels[p.index()] = Level::Varying;
+                lanes.uniformities[p.index()] = Uniformity::Varying;
             }
         }
-        level::region(lanes.fun, step, &mut lanes.levels);
+        uniformity::region(lanes.fun, step, &mut lanes.uniformities);
         lanes.space = inner.clone();
         let stepped = self.region(lanes, step, None);
         let stepped: Vec<Value> = stepped
@@ -201,7 +200,7 @@ impl Flattener<'_> {
                 self.spread(v, &inner)
             })
             .collect();
-        (lanes.vals, lanes.levels, lanes.space) = outside;
+        (lanes.vals, lanes.uniformities, lanes.space) = outside;
         let mut results = Vec::new();
         for (k, part) in counted.parts.iter().enumerate() {
             let ty = lanes.fun.ty(init[k]);
@@ -214,7 +213,7 @@ impl Flattener<'_> {
                     self.over_outer(last, &space, it, &[])
                 }
                 Part::Reduces(op) => {
-                    let known = operation(*op, ty).unwrap_or(Known::Sum);
+                    let known = ReduceOp::of(*op, ty).unwrap_or(ReduceOp::Sum);
                     let reduced = self.reduced_steps(known, stepped[k], it);
                     let reduced = self.over_outer(reduced, &space, it, &space[it.outer..]);
                     let first = self.b.lift(first, space.len());
@@ -232,8 +231,8 @@ impl Flattener<'_> {
         let [none, once] = [0i64, 1].map(|n| self.b.constant(n.lit()));
         let (base, ones) = (self.b.full(none, &[more]), self.b.full(once, &[it.count]));
         let ends = self.b.slice(it.offsets, 0, one, it.count, 1);
-        let ended = self.b.scatter(base, ends, ones, ScatterMode::Combine(Known::Sum));
-        let lane = self.b.cumulative(Known::Sum, ended);
+        let ended = self.b.scatter(base, ends, ones, ScatterMode::Combine(ReduceOp::Sum));
+        let lane = self.b.cumulative(ReduceOp::Sum, ended);
         self.b.slice(lane, 0, zero, it.total, 1)
     }
 
@@ -278,7 +277,7 @@ impl Flattener<'_> {
     }
 
     /// The steps of each lane together.
-    fn reduced_steps(&mut self, known: Known, v: Value, it: &Ragged) -> Value {
+    fn reduced_steps(&mut self, known: ReduceOp, v: Value, it: &Ragged) -> Value {
         let rank = self.b.rank(v) as u32;
         let order: Vec<u32> = (1..rank).chain([0]).collect();
         let rows = self.b.transpose(v, &order);

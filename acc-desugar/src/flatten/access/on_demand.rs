@@ -1,7 +1,7 @@
 //! Arrays that lanes demand: evaluated on demand, unless nobody can tell.
 
-use super::scalar::Lanes;
-use super::{Flat, Flattener};
+use crate::flatten::scalar::Lanes;
+use crate::flatten::{Flat, Flattener};
 use crate::graph::{FaultKind, Op, SizeOp, Value, Values};
 use acc_core::data::Lit;
 use acc_core::ir::ArrayId;
@@ -20,14 +20,14 @@ struct Unchecked {
 
 impl Flattener<'_> {
     /// Whether a space has any lane.
-    pub(super) fn some_lane(&mut self, space: &[Value]) -> Value {
+    pub(crate) fn some_lane(&mut self, space: &[Value]) -> Value {
         let (n, zero) = (self.b.product(space), self.b.size(0));
         self.b.size_op(SizeOp::Lt, zero, n)
     }
 
     /// An array that lanes may read. One that nothing else needs is evaluated only if a lane demands it, or if that can
     /// do no harm.
-    pub(super) fn readable(&mut self, a: ArrayId, lanes: &Lanes<'_>, mask: Option<Value>) -> Flat {
+    pub(crate) fn readable(&mut self, a: ArrayId, lanes: &Lanes<'_>, mask: Option<Value>) -> Flat {
         let flat = self.array(a);
         if self.eager.contains(&a) || (mask.is_none() && lanes.space.is_empty()) {
             return flat;

@@ -1,8 +1,8 @@
 //! Conditionals: branches of the graph where the condition is the same for all lanes, masks where it varies.
 
-use super::Flattener;
-use super::level::selects;
-use super::scalar::{Lanes, Scalar};
+use crate::flatten::Flattener;
+use crate::flatten::scalar::uniformity::selects;
+use crate::flatten::scalar::{Lanes, Scalar};
 use crate::graph::{Body, Type, Value, Values};
 use acc_core::data::{Lit, ScalarType};
 use acc_core::ir::{Node, Region, ScalarOp, Val};
@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 const LONG: usize = 16;
 
 impl Flattener<'_> {
-    pub(super) fn conditional(
+    pub(crate) fn conditional(
         &mut self,
         lanes: &mut Lanes<'_>,
         n: &Node,
@@ -27,7 +27,7 @@ impl Flattener<'_> {
         {
             return self.region(lanes, if holds != 0 { then } else { else_ }, mask).into();
         }
-        if selects(lanes.levels[cond.index()], then, else_) {
+        if selects(lanes.uniformities[cond.index()], then, else_) {
             return self.select_lanes(lanes, n, c, then, else_, mask);
         }
         // The condition is the same for all lanes: a branch of the graph.
@@ -50,7 +50,7 @@ impl Flattener<'_> {
     }
 
     /// Both branches, each under its mask, joined.
-    pub(super) fn select_lanes(
+    pub(crate) fn select_lanes(
         &mut self,
         lanes: &mut Lanes<'_>,
         n: &Node,
@@ -123,7 +123,7 @@ impl Flattener<'_> {
     }
 
     /// One of two bodies of the graph, for lanes of a space.
-    pub(super) fn if_else(
+    pub(crate) fn if_else(
         &mut self,
         cond: Value,
         space: &[Value],
@@ -139,31 +139,31 @@ impl Flattener<'_> {
         self.b.if_(cond, then, else_)
     }
 
-    /// Values as the levels of these results ask.
-    pub(super) fn results_at(&mut self, lanes: &Lanes<'_>, results: &[Val], scalars: Vec<Scalar>) -> Vec<Value> {
+    /// Values as the uniformities of these results ask.
+    pub(crate) fn results_at(&mut self, lanes: &Lanes<'_>, results: &[Val], scalars: Vec<Scalar>) -> Vec<Value> {
         let rank = lanes.space.len();
         results
             .iter()
             .zip(scalars)
             .map(|(v, s)| {
-                let s = self.raise(s, lanes.fun.ty(*v), lanes.levels[v.index()], rank);
+                let s = self.raise(s, lanes.fun.ty(*v), lanes.uniformities[v.index()], rank);
                 self.value(s)
             })
             .collect()
     }
 
-    pub(super) fn scalars_of(&self, values: &[Value]) -> SmallVec<[Scalar; 2]> {
+    pub(crate) fn scalars_of(&self, values: &[Value]) -> SmallVec<[Scalar; 2]> {
         values.iter().map(|v| if self.b.ty(*v) == Type::Size { Scalar::Size(*v) } else { Scalar::Tensor(*v) }).collect()
     }
 
     /// Opens a body inside the current one.
-    pub(super) fn open(&mut self) {
+    pub(crate) fn open(&mut self) {
         self.b.open();
         self.tokens.push(Vec::new());
     }
 
     /// Closes it; its results wait for the checks made in it.
-    pub(super) fn close(&mut self, results: Vec<Value>, space: &[Value]) -> Body {
+    pub(crate) fn close(&mut self, results: Vec<Value>, space: &[Value]) -> Body {
         let tokens = self.tokens.pop().unwrap_or_default();
         let results = if tokens.is_empty() {
             results

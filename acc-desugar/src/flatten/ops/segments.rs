@@ -1,9 +1,9 @@
 //! Segmented folds with operators that tensor libraries know; the pass `scan_segments` has made scans of
 //! the others.
 
-use super::known::reductions;
-use super::reduce::innermost;
-use super::{Flat, Flattener};
+use crate::analysis::operators::built_in_reductions;
+use crate::flatten::ops::fold::innermost;
+use crate::flatten::{Flat, Flattener};
 use crate::graph::{FaultKind, SizeOp, Value};
 use crate::settings::Faults;
 use crate::settings::Segmented;
@@ -12,12 +12,12 @@ use acc_core::ir::{ArrayId, Fun, SEGMENTS_WRONG};
 /// What a segmented fold is in a graph that does this about faults: it stays with a known operator, but not in graphs
 /// that say which fault it is. An initial value that may fault is needed only if there is a segment.
 pub(crate) fn segmented(faults: Faults, f: &Fun, init: Option<&Fun>) -> Segmented {
-    let stays = !faults.exact() && reductions(f).is_some() && init.is_none_or(|i| !i.body.is_partial());
+    let stays = !faults.exact() && built_in_reductions(f).is_some() && init.is_none_or(|i| !i.body.is_partial());
     if stays { Segmented::Kept } else { Segmented::Scan }
 }
 
 impl Flattener<'_> {
-    pub(super) fn fold_seg(&mut self, f: &Fun, init: Option<&Fun>, xs: ArrayId, offsets: ArrayId) -> Flat {
+    pub(crate) fn fold_seg(&mut self, f: &Fun, init: Option<&Fun>, xs: ArrayId, offsets: ArrayId) -> Flat {
         let (from, at) = (self.array(xs), self.array(offsets));
         let (outer, n) = innermost(&from.shape);
         let (len, one) = (at.shape[0], self.b.size(1));
@@ -29,7 +29,7 @@ impl Flattener<'_> {
         self.extents.insert(count);
         let mut shape = outer;
         shape.push(count);
-        let operations = reductions(f).unwrap_or_default();
+        let operations = built_in_reductions(f).unwrap_or_default();
         let sums: Vec<Value> = operations
             .iter()
             .zip(&from.columns)

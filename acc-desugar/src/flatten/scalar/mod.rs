@@ -1,10 +1,12 @@
 //! Scalar code over an index space, under masks.
 
-use super::Flattener;
-use super::affine::AffineId;
-use super::divided::Divided;
-use super::level::{Level, levels, on_host};
-use super::read::Lookup;
+pub(crate) mod uniformity;
+
+use crate::flatten::Flattener;
+use crate::flatten::access::affine::AffineId;
+use crate::flatten::access::read::Lookup;
+use crate::flatten::access::split_axis::SplitSpace;
+use crate::flatten::scalar::uniformity::{Uniformity, on_host, uniformities};
 use crate::graph::{FaultKind, SizeOp, Type, Value, Values};
 use acc_core::data::{Lit, Prim, ScalarType};
 use acc_core::ir::{Fun, Node, PrimOp, Region, ScalarOp, Val};
@@ -12,7 +14,7 @@ use smallvec::SmallVec;
 
 /// A scalar value in the graph.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Scalar {
+pub(crate) enum Scalar {
     /// An integer or `bool` on the host.
     Size(Value),
     /// A tensor: of rank 0 if uniform, else of the space's rank.
@@ -22,18 +24,18 @@ pub(super) enum Scalar {
 }
 
 /// A scalar function on its way into the graph.
-pub(super) struct Lanes<'f> {
-    pub(super) fun: &'f Fun,
-    pub(super) levels: Vec<Level>,
-    pub(super) vals: Vec<Option<Scalar>>,
+pub(crate) struct Lanes<'f> {
+    pub(crate) fun: &'f Fun,
+    pub(crate) uniformities: Vec<Uniformity>,
+    pub(crate) vals: Vec<Option<Scalar>>,
     /// The extents of the index space.
-    pub(super) space: Values,
+    pub(crate) space: Values,
 }
 
 impl Flattener<'_> {
     /// Applies a function to lanes. Its parameters are the index, if it is `indexed`, then `args`, tensors of the
     /// space's rank.
-    pub(super) fn apply(
+    pub(crate) fn apply(
         &mut self,
         f: &Fun,
         indexed: bool,
@@ -46,7 +48,7 @@ impl Flattener<'_> {
     }
 
     /// The same at this index.
-    pub(super) fn apply_at(
+    pub(crate) fn apply_at(
         &mut self,
         f: &Fun,
         index: Vec<Scalar>,
@@ -56,9 +58,9 @@ impl Flattener<'_> {
     ) -> Vec<Scalar> {
         let mut params = index;
         params.extend(args.iter().map(|a| self.on_host_if_known(*a)).collect::<Vec<_>>());
-        let level = |s: &Scalar| if matches!(s, Scalar::Size(_)) { Level::Size } else { Level::Varying };
-        let levels = levels(f, params.iter().map(level));
-        let mut lanes = Lanes { fun: f, levels, vals: vec![None; f.types.len()], space: space.into() };
+        let level = |s: &Scalar| if matches!(s, Scalar::Size(_)) { Uniformity::Host } else { Uniformity::Varying };
+        let uniformities = uniformities(f, params.iter().map(level));
+        let mut lanes = Lanes { fun: f, uniformities, vals: vec![None; f.types.len()], space: space.into() };
         for (p, a) in f.body.params.iter().zip(params) {
             lanes.vals[p.index()] = Some(a);
         }
@@ -66,7 +68,7 @@ impl Flattener<'_> {
     }
 
     /// Applies a function to lanes; the results are tensors of the space's rank and extents.
-    pub(super) fn map_lanes(
+    pub(crate) fn map_lanes(
         &mut self,
         f: &Fun,
         indexed: bool,
@@ -82,30 +84,30 @@ impl Flattener<'_> {
             columns.collect()
         };
         if mask.is_none() {
-            return self.over_divided(f, indexed, args, space, &mut columns);
+            return self.over_split_space(f, indexed, args, space, &mut columns);
         }
         let results = self.apply(f, indexed, args, space, mask);
         columns(self, results, space)
     }
 
     /// A tensor of lanes with the whole space's extents.
-    pub(super) fn spread(&mut self, v: Value, space: &[Value]) -> Value {
+    pub(crate) fn spread(&mut self, v: Value, space: &[Value]) -> Value {
         let v = self.b.lift(v, space.len());
         if self.b.is_full(v) { v } else { self.b.broadcast(v, space) }
     }
 
     /// A closed function's results: on the host where that is possible.
-    pub(super) fn closed(&mut self, f: &Fun) -> Vec<Scalar> {
+    pub(crate) fn closed(&mut self, f: &Fun) -> Vec<Scalar> {
         self.apply(f, false, &[], &[], None)
     }
 
     /// A closed function's results as sizes.
-    pub(super) fn closed_sizes(&mut self, f: &Fun) -> Values {
+    pub(crate) fn closed_sizes(&mut self, f: &Fun) -> Values {
         let results = self.closed(f);
         results.into_iter().map(|s| self.size(s)).collect()
     }
 
-    pub(super) fn size(&mut self, s: Scalar) -> Value {
+    pub(crate) fn size(&mut self, s: Scalar) -> Value {
         match s {
             Scalar::Size(v) => v,
             s => {
@@ -117,7 +119,7 @@ impl Flattener<'_> {
     }
 
     /// A value that the host is about to look at: the checks made so far come first.
-    pub(super) fn after_checks(&mut self, v: Value) -> Value {
+    pub(crate) fn after_checks(&mut self, v: Value) -> Value {
         match self.tokens.last() {
             Some(t) if !t.is_empty() => {
                 let tokens = t.clone();
@@ -128,7 +130,7 @@ impl Flattener<'_> {
     }
 
     /// A scalar as a tensor; `ty` is its type.
-    pub(super) fn tensor(&mut self, s: Scalar, ty: ScalarType) -> Value {
+    pub(crate) fn tensor(&mut self, s: Scalar, ty: ScalarType) -> Value {
         match s {
             Scalar::Tensor(_) | Scalar::Affine(_) => self.value(s),
             Scalar::Size(v) if ty == ScalarType::Bool => match self.b.const_size(v) {
@@ -143,18 +145,18 @@ impl Flattener<'_> {
     }
 
     /// A scalar at a level, which is its own or above.
-    pub(super) fn raise(&mut self, s: Scalar, ty: ScalarType, level: Level, rank: usize) -> Scalar {
+    pub(crate) fn raise(&mut self, s: Scalar, ty: ScalarType, level: Uniformity, rank: usize) -> Scalar {
         match level {
-            Level::Size => s,
-            Level::Uniform => Scalar::Tensor(self.tensor(s, ty)),
-            Level::Varying => {
+            Uniformity::Host => s,
+            Uniformity::Uniform => Scalar::Tensor(self.tensor(s, ty)),
+            Uniformity::Varying => {
                 let v = self.tensor(s, ty);
                 Scalar::Tensor(self.b.lift(v, rank))
             }
         }
     }
 
-    pub(super) fn masked(&mut self, mask: Option<Value>, bad: Value) -> Value {
+    pub(crate) fn masked(&mut self, mask: Option<Value>, bad: Value) -> Value {
         match mask {
             Some(m) if self.b.ty(bad) == Type::Size && !self.faults.exact() => {
                 // The host looks at the mask only if there is something to look for.
@@ -180,15 +182,15 @@ impl Flattener<'_> {
     }
 
     /// Notes a check of the current statement as a whole, not of an expression in it.
-    pub(super) fn check_stmt(&mut self, kind: FaultKind, bad: Value, space: &[Value], details: Vec<Value>) {
+    pub(crate) fn check_stmt(&mut self, kind: FaultKind, bad: Value, space: &[Value], details: Vec<Value>) {
         let loc = self.loc.clone();
         self.b.at(&loc);
         self.check(kind, bad, space, details);
     }
 
     /// Notes a check of the current expression.
-    pub(super) fn check(&mut self, kind: FaultKind, bad: Value, space: &[Value], details: Vec<Value>) {
-        let padded = self.divided.as_ref().is_some_and(Divided::is_padded);
+    pub(crate) fn check(&mut self, kind: FaultKind, bad: Value, space: &[Value], details: Vec<Value>) {
+        let padded = self.split_space.as_ref().is_some_and(SplitSpace::is_padded);
         let wanted = self.faults.checked() || padded || matches!(kind, FaultKind::CheckFailed { .. });
         if !wanted || self.b.const_size(bad) == Some(0) || self.b.const_bool(bad) == Some(false) {
             return;
@@ -203,7 +205,7 @@ impl Flattener<'_> {
         }
     }
 
-    pub(super) fn region(&mut self, lanes: &mut Lanes<'_>, r: &Region, mask: Option<Value>) -> Vec<Scalar> {
+    pub(crate) fn region(&mut self, lanes: &mut Lanes<'_>, r: &Region, mask: Option<Value>) -> Vec<Scalar> {
         for n in &r.nodes {
             self.b.at(&n.loc);
             let results = match self.stopped_node(n, &lanes.fun.types) {
@@ -217,7 +219,7 @@ impl Flattener<'_> {
         r.results.iter().map(|v| self.val(lanes, *v)).collect()
     }
 
-    pub(super) fn val(&mut self, lanes: &Lanes<'_>, v: Val) -> Scalar {
+    pub(crate) fn val(&mut self, lanes: &Lanes<'_>, v: Val) -> Scalar {
         match lanes.vals[v.index()] {
             Some(s) => s,
             // The verifier has seen every use after its definition.
@@ -225,12 +227,12 @@ impl Flattener<'_> {
         }
     }
 
-    pub(super) fn val_tensor(&mut self, lanes: &Lanes<'_>, v: Val) -> Value {
+    pub(crate) fn val_tensor(&mut self, lanes: &Lanes<'_>, v: Val) -> Value {
         let s = self.val(lanes, v);
         self.tensor(s, lanes.fun.ty(v))
     }
 
-    pub(super) fn node(&mut self, lanes: &mut Lanes<'_>, n: &Node, mask: Option<Value>) -> SmallVec<[Scalar; 2]> {
+    pub(crate) fn node(&mut self, lanes: &mut Lanes<'_>, n: &Node, mask: Option<Value>) -> SmallVec<[Scalar; 2]> {
         let one = |s| SmallVec::from_iter([s]);
         match &n.op {
             ScalarOp::Const(l) => one(match l.ty {
@@ -289,14 +291,14 @@ impl Flattener<'_> {
         }
     }
 
-    pub(super) fn select_size(&mut self, c: Value, t: Value, e: Value) -> Value {
+    pub(crate) fn select_size(&mut self, c: Value, t: Value, e: Value) -> Value {
         // e + c (t - e), with c 0 or 1; wrapping, so any sizes will do.
         let d = self.b.size_op(SizeOp::Sub, t, e);
         let d = self.b.size_op(SizeOp::Mul, c, d);
         self.b.size_op(SizeOp::Add, e, d)
     }
 
-    pub(super) fn prim(&mut self, lanes: &Lanes<'_>, p: PrimOp, args: &[Val], mask: Option<Value>) -> Scalar {
+    pub(crate) fn prim(&mut self, lanes: &Lanes<'_>, p: PrimOp, args: &[Val], mask: Option<Value>) -> Scalar {
         let scalars: SmallVec<[Scalar; 2]> = args.iter().map(|v| self.val(lanes, *v)).collect();
         let ty = lanes.fun.ty(args[0]);
         if on_host(p, ty) && scalars.iter().all(|s| matches!(s, Scalar::Size(_))) {
@@ -332,7 +334,7 @@ impl Flattener<'_> {
         if ty == ScalarType::I64 {
             self.note_border(p, &given, result);
             self.note_clamped(p, &given, result);
-            self.note_rotated(p, &given, result);
+            self.note_wrapped(p, &given, result);
         }
         if ty == ScalarType::Bool {
             self.note_borders(p, &given, result);
@@ -387,7 +389,7 @@ impl Flattener<'_> {
         Some(Scalar::Size(self.b.size_op(op, a, b)))
     }
 
-    pub(super) fn host_prim(&mut self, p: PrimOp, v: &[Value]) -> Value {
+    pub(crate) fn host_prim(&mut self, p: PrimOp, v: &[Value]) -> Value {
         let (a, b) = (v[0], *v.last().unwrap_or(&v[0]));
         match p {
             PrimOp::AddP => self.b.size_op(SizeOp::Add, a, b),
@@ -420,7 +422,7 @@ impl Flattener<'_> {
     }
 
     /// A divisor that is never zero: where it was, a fault is noted for lanes that are on, or found by its use.
-    pub(super) fn divisor(&mut self, y: Value, ty: ScalarType, lanes: &Lanes<'_>, mask: Option<Value>) -> Value {
+    pub(crate) fn divisor(&mut self, y: Value, ty: ScalarType, lanes: &Lanes<'_>, mask: Option<Value>) -> Value {
         let zero = Lit::zero(ty);
         if let Some(crate::graph::Op::Const(l)) = self.b.def(y)
             && *l != zero

@@ -1,23 +1,23 @@
 //! Operators that start afresh at marks are found however they are written, and nothing else is.
 
 use acc_core::ir::{ArrayOp, Dir, PrimOp};
-use acc_desugar::analysis::restart::{Restart, restart};
+use acc_desugar::analysis::segmented_operator::{SegmentedOperator, segmented_operator};
 
 /// What is found in a scan of pairs, or of triples, with a mark first.
-fn found(scan: &str, element: &str, f: &str) -> Option<Restart> {
+fn found(scan: &str, element: &str, f: &str) -> Option<SegmentedOperator> {
     let text = format!("program(xs: [1]{element}) {{ ys: [1]{element} = {scan}(xs, f: {f}) yield ys }}");
     let program = acc_core::text::parse("p.acc", &text).unwrap_or_else(|e| panic!("{text}: {e}"));
     match &program.body.stmts[0].op {
         ArrayOp::Scan { f, dir, .. } => {
             assert_eq!(*dir, if scan == "scanl1" { Dir::Left } else { Dir::Right });
-            restart(f, *dir)
+            segmented_operator(f, *dir)
         }
         other => panic!("a scan, not {}", other.name()),
     }
 }
 
-fn marks(ops: &[PrimOp]) -> Option<Restart> {
-    Some(Restart { mark: 0, ops: [&[PrimOp::OrP], ops].concat() })
+fn marks(ops: &[PrimOp]) -> Option<SegmentedOperator> {
+    Some(SegmentedOperator { mark: 0, ops: [&[PrimOp::OrP], ops].concat() })
 }
 
 #[test]
@@ -39,7 +39,7 @@ fn spellings() {
     assert_eq!(found("scanl1", "(bool, i64, i8)", two), marks(&[PrimOp::AddP, PrimOp::MulP]));
     let last = "|%a: i64, %f: bool, %b: i64, %g: bool| (select(%g, %b, add(%a, %b)), or(%f, %g))";
     let last = found("scanl1", "(i64, bool)", last);
-    assert_eq!(last, Some(Restart { mark: 1, ops: vec![PrimOp::AddP, PrimOp::OrP] }));
+    assert_eq!(last, Some(SegmentedOperator { mark: 1, ops: vec![PrimOp::AddP, PrimOp::OrP] }));
 }
 
 #[test]

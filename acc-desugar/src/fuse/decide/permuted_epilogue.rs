@@ -1,4 +1,4 @@
-//! Epilogues over turned axes: what reads the results of a scan with axes in another order, as a scan of columns does that
+//! Epilogues over permuted axes: what reads the results of a scan with axes in another order, as a scan of columns does that
 //! is written between two transpositions.
 
 use super::super::kernel::{Kind, together};
@@ -11,18 +11,18 @@ use acc_core::ir::ArrayOp;
 impl Decider<'_> {
     /// Makes the element-wise kernel that reads the results of a scan with axes in another order its epilogue, if nothing
     /// else reads them.
-    pub(super) fn take_turned(&mut self, k: usize) {
+    pub(super) fn take_permuted_epilogue(&mut self, k: usize) {
         let Some(own) = self.number(k) else { return };
-        let Some((number, order)) = self.turned_reader(k) else { return };
+        let Some((number, order)) = self.permuting_reader(k) else { return };
         let (scan, after) = (self.kernel(own), self.kernel(number));
         let alone = scan.main.len() == 1 && scan.epilogue.is_empty() && matches!(scan.kind, Kind::Scan(_));
         let plain = after.kind == Kind::Points && after.epilogue.is_empty();
         let extents = self.extents.of(self.result(k));
-        let turned: Vec<_> = order.iter().filter_map(|&axis| extents.get(axis).copied()).collect();
+        let permuted: Vec<_> = order.iter().filter_map(|&axis| extents.get(axis).copied()).collect();
         let needed = !scan.strict && !after.strict || together(scan, after);
         if !alone
             || !plain
-            || after.space != turned
+            || after.space != permuted
             || !needed
             || !self.fit(scan, after)
             || self.depends(own, number) == Path::Around
@@ -34,7 +34,7 @@ impl Decider<'_> {
         if let Some(new) = &mut self.kernels[number] {
             new.main.retain(|m| !epilogue.contains(m));
             new.epilogue = epilogue;
-            new.after = turned;
+            new.after = permuted;
             new.order = Some(order);
             new.space = space;
             new.kind = kind;
@@ -43,7 +43,7 @@ impl Decider<'_> {
 
     /// The kernel that alone reads the results of a scan, by one statement that turns their axes, at its own points; and the
     /// order of these.
-    fn turned_reader(&self, k: usize) -> Option<(usize, Vec<usize>)> {
+    fn permuting_reader(&self, k: usize) -> Option<(usize, Vec<usize>)> {
         let ArrayOp::Scan { .. } = &self.uses.sites[k].stmt.op else { return None };
         let mut readers = self.uses.of[self.result(k).index()].iter().filter(|u| u.read != Read::Measured);
         let (Some(reader), None) = (readers.next(), readers.next()) else { return None };

@@ -1,15 +1,15 @@
 //! Loops over arrays. Integers and conditions of their state that the host can compute stay with the host: a counter is then
 //! a size, what is read at it a view, and nobody waits for the device to know whether the loop goes on.
 
-use super::level::on_host;
-use super::scalar::Scalar;
-use super::{Flat, Flattener, flat_types};
+use crate::flatten::scalar::Scalar;
+use crate::flatten::scalar::uniformity::on_host;
+use crate::flatten::{Flat, Flattener, flat_types};
 use crate::graph::{Body, Type, Value};
 use acc_core::data::ScalarType;
 use acc_core::ir::{ArrayId, ArrayOp, Block, Fun, Region, ScalarOp};
 
 impl Flattener<'_> {
-    pub(super) fn array_loop(
+    pub(crate) fn array_loop(
         &mut self,
         init: &[ArrayId],
         test: &Block,

@@ -1,7 +1,7 @@
 //! Integers that are affine in the lanes' index: what is read at them is a view.
 
-use super::Flattener;
-use super::scalar::Scalar;
+use crate::flatten::Flattener;
+use crate::flatten::scalar::Scalar;
 use crate::graph::{SizeOp, Value};
 use acc_core::data::ScalarType;
 use acc_core::ir::PrimOp;
@@ -9,32 +9,32 @@ use smallvec::SmallVec;
 
 /// `base + Σ step·i`, over some axes of an index space. The arithmetic wraps, as that of `i64` does.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Affine {
+pub(crate) struct Affine {
     /// A size.
-    pub(super) base: Value,
+    pub(crate) base: Value,
     /// At most one for each axis; the axes increase.
-    pub(super) terms: SmallVec<[Term; 2]>,
+    pub(crate) terms: SmallVec<[Term; 2]>,
     /// The rank of the index space.
-    pub(super) rank: usize,
+    pub(crate) rank: usize,
 }
 
 /// The index along an axis, times a step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Term {
-    pub(super) axis: usize,
+pub(crate) struct Term {
+    pub(crate) axis: usize,
     /// The extent of the axis.
-    pub(super) len: Value,
+    pub(crate) len: Value,
     /// A size; not the constant 0.
-    pub(super) step: Value,
+    pub(crate) step: Value,
 }
 
 /// The number of an [`Affine`] of a [`Flattener`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct AffineId(usize);
+pub(crate) struct AffineId(usize);
 
 impl Flattener<'_> {
     /// The index along each axis of a space.
-    pub(super) fn index_of(&mut self, space: &[Value]) -> Vec<Scalar> {
+    pub(crate) fn index_of(&mut self, space: &[Value]) -> Vec<Scalar> {
         let (zero, one) = (self.b.size(0), self.b.size(1));
         let rank = space.len();
         space
@@ -47,7 +47,7 @@ impl Flattener<'_> {
             .collect()
     }
 
-    pub(super) fn affine(&mut self, a: Affine) -> Scalar {
+    pub(crate) fn affine(&mut self, a: Affine) -> Scalar {
         if a.terms.is_empty() {
             return Scalar::Size(a.base);
         }
@@ -56,7 +56,7 @@ impl Flattener<'_> {
     }
 
     /// The parts of a scalar that is a size or affine.
-    pub(super) fn affine_of(&self, s: Scalar) -> Option<Affine> {
+    pub(crate) fn affine_of(&self, s: Scalar) -> Option<Affine> {
         match s {
             Scalar::Size(base) => Some(Affine { base, terms: SmallVec::new(), rank: 0 }),
             Scalar::Affine(id) => self.affines.get(id.0).cloned(),
@@ -65,7 +65,7 @@ impl Flattener<'_> {
     }
 
     /// An affine integer as a tensor of the space's rank, with extents of 1 where it does not vary.
-    pub(super) fn materialised(&mut self, id: AffineId) -> Value {
+    pub(crate) fn materialised(&mut self, id: AffineId) -> Value {
         let Some(a) = self.affines.get(id.0).cloned() else { return self.b.constant(acc_core::data::Prim::lit(0i64)) };
         let mut start = a.base;
         let mut sum: Option<Value> = None;
@@ -86,7 +86,7 @@ impl Flattener<'_> {
     }
 
     /// A primitive operation on `i64` that keeps its operands, sizes or affine, affine.
-    pub(super) fn affine_prim(&mut self, p: PrimOp, operands: &[Scalar]) -> Option<Scalar> {
+    pub(crate) fn affine_prim(&mut self, p: PrimOp, operands: &[Scalar]) -> Option<Scalar> {
         if !operands.iter().any(|s| matches!(s, Scalar::Affine(_))) {
             return None;
         }
@@ -147,7 +147,7 @@ impl Flattener<'_> {
     }
 
     /// Whether a position runs along a whole axis of this extent.
-    pub(super) fn is_own_axis(&self, a: &Affine, extent: Value) -> bool {
+    pub(crate) fn is_own_axis(&self, a: &Affine, extent: Value) -> bool {
         match a.terms[..] {
             [t] => {
                 self.b.const_size(a.base) == Some(0)
@@ -159,7 +159,7 @@ impl Flattener<'_> {
     }
 
     /// Whether every position is in bounds for sure: it runs along an axis, and the extent is that axis's and more.
-    pub(super) fn is_inside(&self, a: &Affine, extent: Value) -> bool {
+    pub(crate) fn is_inside(&self, a: &Affine, extent: Value) -> bool {
         let [t] = a.terms[..] else { return false };
         let (Some(1), Some(base)) = (self.b.const_size(t.step), self.b.const_size(a.base)) else { return false };
         let more = self.b.beyond(extent, t.len);
@@ -167,7 +167,7 @@ impl Flattener<'_> {
     }
 
     /// Whether some lane's position is out of bounds: a size.
-    pub(super) fn outside(&mut self, a: &Affine, extent: Value) -> Value {
+    pub(crate) fn outside(&mut self, a: &Affine, extent: Value) -> Value {
         if self.is_inside(a, extent) {
             return self.b.size(0);
         }
@@ -177,7 +177,7 @@ impl Flattener<'_> {
     }
 
     /// A scalar as a value of the graph: a size, or a tensor.
-    pub(super) fn value(&mut self, s: Scalar) -> Value {
+    pub(crate) fn value(&mut self, s: Scalar) -> Value {
         match s {
             Scalar::Size(v) | Scalar::Tensor(v) => v,
             Scalar::Affine(id) => self.materialised(id),
@@ -185,7 +185,7 @@ impl Flattener<'_> {
     }
 
     /// A uniform tensor of `i64` or `bool` that the host has, as a size.
-    pub(super) fn on_host_if_known(&mut self, v: Value) -> Scalar {
+    pub(crate) fn on_host_if_known(&mut self, v: Value) -> Scalar {
         let kind = matches!(self.b.scalar(v), ScalarType::I64 | ScalarType::Bool) && self.b.rank(v) == 0;
         match if kind { self.b.known_size(v) } else { None } {
             Some(size) => Scalar::Size(size),

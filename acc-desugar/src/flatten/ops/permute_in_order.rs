@@ -18,9 +18,9 @@
 //! and divisors mended in these steps, and no fault is looked for. A fourth step does that, if the operator may fault: it
 //! folds each chunk from the right value.
 
-use super::Flattener;
 use crate::analysis::operators;
-use crate::graph::{Known, ScatterMode, SizeOp, Type, Value};
+use crate::flatten::Flattener;
+use crate::graph::{ReduceOp, ScatterMode, SizeOp, Type, Value};
 use crate::settings::Faults;
 use acc_core::data::{Prim, ScalarType};
 use acc_core::ir::{Fun, PrimOp};
@@ -66,7 +66,7 @@ struct Runs {
 
 impl Flattener<'_> {
     /// Any operator, by elements sorted by target. `at` are the targets of `n` elements, `slots` that of dropped ones.
-    pub(super) fn permute_in_order(
+    pub(crate) fn permute_in_order(
         &mut self,
         combine: &Fun,
         base: &[Value],
@@ -140,7 +140,7 @@ impl Flattener<'_> {
         let one = self.b.size(1);
         let none = self.b.full(none, &[one]);
         let lengths = self.b.concat(&[lengths, none], 0);
-        let longest = self.b.reduce(Known::Max, lengths);
+        let longest = self.b.reduce(ReduceOp::Max, lengths);
         self.b.read_back(longest)
     }
 

@@ -1,13 +1,13 @@
 //! Sorting.
 
-use super::reduce::innermost;
-use super::{Flat, Flattener};
+use crate::flatten::ops::fold::innermost;
+use crate::flatten::{Flat, Flattener};
 use crate::graph::Value;
 use acc_core::ir::{ArrayId, PrimOp};
 
 impl Flattener<'_> {
     /// Sorts by the last leaf, then stably by the one before it, and so on to the first.
-    pub(super) fn argsort(&mut self, xs: ArrayId) -> Flat {
+    pub(crate) fn argsort(&mut self, xs: ArrayId) -> Flat {
         let from = self.array(xs);
         let mut order: Option<Value> = None;
         for c in from.columns.iter().rev() {

@@ -1,13 +1,13 @@
 //! Stencils: shifted views of one padded tensor.
 
-use super::{Flat, Flattener};
+use crate::flatten::{Flat, Flattener};
 use crate::graph::{FaultKind, PadMode, SizeOp, Value, Values};
 use acc_core::data::Prim;
 use acc_core::ir::{Boundary, Fun, PrimOp, StencilInput, Stmt};
 use smallvec::SmallVec;
 
 impl Flattener<'_> {
-    pub(super) fn stencil(&mut self, f: &Fun, inputs: &[StencilInput], s: &Stmt) -> Flat {
+    pub(crate) fn stencil(&mut self, f: &Fun, inputs: &[StencilInput], s: &Stmt) -> Flat {
         let flats: Vec<Flat> = inputs.iter().map(|i| self.array(i.xs)).collect();
         for (input, from) in inputs.iter().zip(&flats) {
             self.check_extents(&input.window, &input.boundary, &from.shape);

@@ -1,7 +1,7 @@
 //! Operators of segmented scans: those that start afresh where a mark is set.
 //!
 //! `(m1, a) . (m2, b) = (m1 | m2, if m2 { b } else { a op b })` is associative if `op` is, and a scan with it is a scan of
-//! each of the segments that marks begin (Blelloch, *Prefix sums and their applications*, 1990). [`restart`] finds such
+//! each of the segments that marks begin (Blelloch, *Prefix sums and their applications*, 1990). [`segmented_operator`] finds such
 //! operators however they are written: leaves in any order, conditionals or selections, conditions negated or not.
 
 use crate::analysis::operators::is_of;
@@ -10,7 +10,7 @@ use acc_core::ir::{Dir, Fun, PrimOp, Region, ScalarOp, Val};
 
 /// An operator that starts afresh where the element that is later in the order of the scan is marked.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Restart {
+pub struct SegmentedOperator {
     /// The leaf that is the mark, a truth value.
     pub mark: usize,
     /// What it does to each leaf between marks; of the mark itself that is `or`.
@@ -22,7 +22,7 @@ pub struct Restart {
 ///
 /// ```
 /// use acc_core::ir::{ArrayOp, Dir, PrimOp};
-/// use acc_desugar::analysis::restart::restart;
+/// use acc_desugar::analysis::segmented_operator::segmented_operator;
 /// let program = acc_core::text::parse("p.acc", "
 ///     program(xs: [1](bool, i64)) {
 ///       ys: [1](bool, i64) = scanl1(xs, f: |%f: bool, %a: i64, %g: bool, %b: i64|
@@ -30,11 +30,11 @@ pub struct Restart {
 ///       yield ys
 ///     }")?;
 /// let ArrayOp::Scan { f, .. } = &program.body.stmts[0].op else { unreachable!() };
-/// assert_eq!(restart(f, Dir::Left).map(|r| (r.mark, r.ops)), Some((0, vec![PrimOp::OrP, PrimOp::AddP])));
-/// assert_eq!(restart(f, Dir::Right), None);
+/// assert_eq!(segmented_operator(f, Dir::Left).map(|r| (r.mark, r.ops)), Some((0, vec![PrimOp::OrP, PrimOp::AddP])));
+/// assert_eq!(segmented_operator(f, Dir::Right), None);
 /// # Ok::<(), acc_core::Error>(())
 /// ```
-pub fn restart(f: &Fun, dir: Dir) -> Option<Restart> {
+pub fn segmented_operator(f: &Fun, dir: Dir) -> Option<SegmentedOperator> {
     let n = f.body.results.len();
     let (low, high) = f.body.params.split_at_checked(n)?;
     let (earlier, later) = if dir == Dir::Left { (low, high) } else { (high, low) };
@@ -52,7 +52,7 @@ pub fn restart(f: &Fun, dir: Dir) -> Option<Restart> {
             (afresh == later[k]).then(|| operator.operation(on, earlier[k], later[k]))?
         };
         let ops: Option<Vec<PrimOp>> = (0..n).map(leaf).collect();
-        ops.filter(|_| n > 1).map(|ops| Restart { mark, ops })
+        ops.filter(|_| n > 1).map(|ops| SegmentedOperator { mark, ops })
     })
 }
 

@@ -5,14 +5,13 @@
 //! the counter that are; if that is one, the loop runs as it was written. Where nothing as large as lanes times counter is
 //! made, as in products of matrices, there is one block.
 
-use super::Flattener;
-use super::affine::{Affine, Term};
-use super::known::operation;
-use super::level::{self, Level};
-use super::loops::free_values;
-use super::scalar::{Lanes, Scalar};
+use crate::flatten::Flattener;
+use crate::flatten::access::affine::{Affine, Term};
+use crate::flatten::control::loops::free_values;
+use crate::flatten::scalar::uniformity::{self, Uniformity};
+use crate::flatten::scalar::{Lanes, Scalar};
 use crate::graph::builder::neutral;
-use crate::graph::{Body, Op, SizeOp, Type, Value, Values};
+use crate::graph::{Body, Op, ReduceOp, SizeOp, Type, Value, Values};
 use acc_core::data::{Lit, ScalarType};
 use acc_core::ir::{CountedLoop, Node, Part, PrimOp, Region, Val};
 use smallvec::SmallVec;
@@ -26,8 +25,8 @@ struct Counted<'a> {
     counted: CountedLoop,
     step: &'a Region,
     init: &'a [Val],
-    /// The levels of the function's values where the counter varies.
-    levels: Vec<Level>,
+    /// The uniformities of the function's values where the counter varies.
+    uniformities: Vec<Uniformity>,
     /// The values that the step takes from around the loop.
     captured: Vec<Val>,
     /// The extents of the lanes' space, without the counter's axis.
@@ -46,7 +45,7 @@ struct Reduced {
 
 impl Flattener<'_> {
     /// A counted loop that reduces, with the counter as an axis; none if it is no such loop, or is better left as it is.
-    pub(super) fn counted_loop(
+    pub(crate) fn counted_loop(
         &mut self,
         lanes: &mut Lanes<'_>,
         n: &Node,
@@ -60,25 +59,25 @@ impl Flattener<'_> {
             return None;
         }
         let counted = CountedLoop::of(lanes.fun, test, step)?;
-        let level = |v: Val| lanes.levels[v.index()];
+        let level = |v: Val| lanes.uniformities[v.index()];
         let mut reduced = counted.parts.iter().zip(&n.results).filter(|(p, _)| matches!(p, Part::Reduces(_)));
-        let uniform = reduced.clone().all(|(_, r)| level(*r) < Level::Varying);
+        let uniform = reduced.clone().all(|(_, r)| level(*r) < Uniformity::Varying);
         // What is for the host to add up stays with the host; and lanes that are off must not make it wait.
-        let hosts = reduced.any(|(_, r)| level(*r) == Level::Size);
-        let counts_on_host = [init[counted.counter], counted.bound].iter().all(|v| level(*v) == Level::Size);
+        let hosts = reduced.any(|(_, r)| level(*r) == Uniformity::Host);
+        let counts_on_host = [init[counted.counter], counted.bound].iter().all(|v| level(*v) == Uniformity::Host);
         if hosts || (mask.is_some() && (uniform || !counts_on_host)) {
             return None;
         }
-        let mut levels = lanes.levels.clone();
+        let mut uniformities = lanes.uniformities.clone();
         for (p, part) in step.params.iter().zip(&counted.parts) {
             if *part != Part::Same {
-                levels[p.index()] = Level::Varying;
+                uniformities[p.index()] = Uniformity::Varying;
             }
         }
-        level::region(lanes.fun, step, &mut levels);
+        uniformity::region(lanes.fun, step, &mut uniformities);
         let outer = if uniform { Values::new() } else { lanes.space.clone() };
         let captured = free_values([step, step]);
-        let it = Counted { counted, step, init, levels, captured, outer, mask };
+        let it = Counted { counted, step, init, uniformities, captured, outer, mask };
         Some(self.with_counter_as_axis(lanes, n, test, &it))
     }
 
@@ -216,7 +215,7 @@ impl Flattener<'_> {
     fn begun_with(&mut self, begun: &[Value], state: &[Value], reduced: Vec<Reduced>) -> Values {
         let mut totals = Values::new();
         for ((first, s), r) in begun.iter().zip(state).zip(reduced) {
-            let known = operation(r.with, self.b.scalar(r.value));
+            let known = ReduceOp::of(r.with, self.b.scalar(r.value));
             let none = known.is_some_and(|k| self.b.constant_of(*first) == Some(k.neutral(self.b.scalar(*first))));
             totals.push(if none { r.value } else { self.b.prim(r.with, &[*s, r.value]) });
         }
@@ -229,7 +228,7 @@ impl Flattener<'_> {
 
     /// What `len` steps from a value of the counter on combine each reduced part of the state with.
     fn block(&mut self, lanes: &mut Lanes<'_>, it: &Counted<'_>, first: Value, len: Value) -> Vec<Reduced> {
-        let outside = (lanes.vals.clone(), lanes.levels.clone(), lanes.space.clone());
+        let outside = (lanes.vals.clone(), lanes.uniformities.clone(), lanes.space.clone());
         for v in &it.captured {
             let s = self.val(lanes, *v);
             lanes.vals[v.index()] = Some(self.with_first_axis(s));
@@ -261,7 +260,7 @@ impl Flattener<'_> {
             Scalar::Tensor(m) => m,
             Scalar::Size(_) | Scalar::Affine(_) => m,
         });
-        lanes.levels.clone_from(&it.levels);
+        lanes.uniformities.clone_from(&it.uniformities);
         lanes.space = std::iter::once(len).chain(it.outer.iter().copied()).collect();
         let results = self.region(lanes, it.step, mask);
         let reduced = it
@@ -271,7 +270,7 @@ impl Flattener<'_> {
                 self.along_first_axis(op, v, first, &lanes.space.clone())
             })
             .collect();
-        (lanes.vals, lanes.levels, lanes.space) = outside;
+        (lanes.vals, lanes.uniformities, lanes.space) = outside;
         reduced
     }
 
@@ -307,7 +306,7 @@ impl Flattener<'_> {
         }
         let order: Vec<u32> = (1..rank as u32).chain([0]).collect();
         let rows = self.b.transpose(v, &order);
-        if let Some(known) = operation(op, self.b.scalar(v)) {
+        if let Some(known) = ReduceOp::of(op, self.b.scalar(v)) {
             let (value, reduced) = self.reduce_known(known, rows, space[0]);
             return Reduced { with, value, light: reduced.iter().all(|x| self.is_light(*x, inner, rank)) };
         }

@@ -1,9 +1,9 @@
 //! Conditionals on where a lane is: each branch runs on its own part of the index space.
 
-use super::Flattener;
-use super::affine::{Affine, Term};
-use super::loops::free_values;
-use super::scalar::{Lanes, Scalar};
+use crate::flatten::Flattener;
+use crate::flatten::access::affine::{Affine, Term};
+use crate::flatten::control::loops::free_values;
+use crate::flatten::scalar::{Lanes, Scalar};
 use crate::graph::{Op, SizeOp, Value};
 use acc_core::ir::{Node, PrimOp, Region, Val};
 use smallvec::{SmallVec, smallvec};
@@ -15,7 +15,7 @@ const MOST_BORDERS: usize = 6;
 
 /// That a condition holds for the positions of an axis below `at` alone, or if `!below` for the others alone.
 #[derive(Clone, Copy)]
-pub(super) struct Border {
+pub(crate) struct Border {
     axis: usize,
     len: Value,
     at: Value,
@@ -24,7 +24,7 @@ pub(super) struct Border {
 
 /// That a condition holds inside of all borders, or if `!inside` everywhere else.
 #[derive(Clone)]
-pub(super) struct Borders {
+pub(crate) struct Borders {
     all: SmallVec<[Border; 1]>,
     inside: bool,
 }
@@ -52,7 +52,7 @@ impl Borders {
 
 impl Flattener<'_> {
     /// Notes where a condition holds that is made of others.
-    pub(super) fn note_borders(&mut self, p: PrimOp, operands: &[Scalar], result: Value) {
+    pub(crate) fn note_borders(&mut self, p: PrimOp, operands: &[Scalar], result: Value) {
         let of = |s: &Scalar| match s {
             Scalar::Tensor(v) => self.borders.get(v).cloned(),
             Scalar::Size(_) | Scalar::Affine(_) => None,
@@ -71,7 +71,7 @@ impl Flattener<'_> {
     }
 
     /// The same of `c and t`, `c or e`, which are choices in programs: one is not evaluated if the other decides.
-    pub(super) fn note_choice(&mut self, c: Value, [t, e]: [Value; 2], result: Value) {
+    pub(crate) fn note_choice(&mut self, c: Value, [t, e]: [Value; 2], result: Value) {
         let is = |v: Value, truth: bool| matches!(self.b.def(v), Some(Op::Const(l)) if l.get() == Some(truth));
         let (p, other) = match () {
             () if is(e, false) => (PrimOp::AndP, t),
@@ -82,7 +82,7 @@ impl Flattener<'_> {
     }
 
     /// Notes that a comparison of the index along an axis with a size divides the space.
-    pub(super) fn note_border(&mut self, p: PrimOp, operands: &[Scalar], result: Value) {
+    pub(crate) fn note_border(&mut self, p: PrimOp, operands: &[Scalar], result: Value) {
         let [a, b] = *operands else { return };
         // Whether it holds below a size or from there on, and whether the size itself is with what is below.
         if let (PrimOp::EqP | PrimOp::NeP, Scalar::Affine(_), Scalar::Size(n))
@@ -155,7 +155,7 @@ impl Flattener<'_> {
 
     /// Each branch on the lanes that take it, side by side, if the condition divides the space. Of several borders what is
     /// outside of each is a part of its own; all of these run the same branch, which is a small one then.
-    pub(super) fn pieces(
+    pub(crate) fn pieces(
         &mut self,
         lanes: &mut Lanes<'_>,
         n: &Node,

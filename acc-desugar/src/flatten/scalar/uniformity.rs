@@ -5,27 +5,27 @@ use acc_core::ir::{Fun, PrimOp, Region, ScalarOp, Val};
 
 /// Where a scalar value lives.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) enum Level {
+pub(crate) enum Uniformity {
     /// An integer on the host.
-    Size,
+    Host,
     /// A rank-0 tensor.
     Uniform,
     /// A tensor over the index space.
     Varying,
 }
 
-/// The level of every value of a function, given those of its parameters.
-pub(super) fn levels(f: &Fun, params: impl IntoIterator<Item = Level>) -> Vec<Level> {
-    let mut env = vec![Level::Size; f.types.len()];
-    for (p, level) in f.body.params.iter().zip(params) {
-        env[p.index()] = level;
+/// The uniformity of every value of a function, given those of its parameters.
+pub(crate) fn uniformities(f: &Fun, params: impl IntoIterator<Item = Uniformity>) -> Vec<Uniformity> {
+    let mut env = vec![Uniformity::Host; f.types.len()];
+    for (p, uniformity) in f.body.params.iter().zip(params) {
+        env[p.index()] = uniformity;
     }
     region(f, &f.body, &mut env);
     env
 }
 
 /// Whether the host computes this operation on sizes.
-pub(super) fn on_host(p: PrimOp, ty: ScalarType) -> bool {
+pub(crate) fn on_host(p: PrimOp, ty: ScalarType) -> bool {
     use PrimOp as P;
     match ty {
         ScalarType::I64 => matches!(
@@ -49,41 +49,41 @@ pub(super) fn on_host(p: PrimOp, ty: ScalarType) -> bool {
 }
 
 /// Whether a conditional computes both branches and selects, instead of becoming a branch of the graph.
-pub(super) fn selects(cond: Level, then: &Region, else_: &Region) -> bool {
+pub(crate) fn selects(cond: Uniformity, then: &Region, else_: &Region) -> bool {
     let trivial =
         |r: &Region| r.nodes.len() <= 4 && r.nodes.iter().all(|n| !n.op.is_partial() && n.op.regions().is_empty());
     match cond {
-        Level::Varying => true,
-        Level::Uniform => trivial(then) && trivial(else_),
-        Level::Size => false,
+        Uniformity::Varying => true,
+        Uniformity::Uniform => trivial(then) && trivial(else_),
+        Uniformity::Host => false,
     }
 }
 
-fn join(env: &[Level], vals: impl IntoIterator<Item = Val>) -> Level {
-    vals.into_iter().map(|v| env[v.index()]).max().unwrap_or(Level::Size)
+fn join(env: &[Uniformity], vals: impl IntoIterator<Item = Val>) -> Uniformity {
+    vals.into_iter().map(|v| env[v.index()]).max().unwrap_or(Uniformity::Host)
 }
 
-/// The levels of the values of a region, given those of its parameters and of what is around it.
-pub(super) fn region(f: &Fun, r: &Region, env: &mut Vec<Level>) {
+/// The uniformities of the values of a region, given those of its parameters and of what is around it.
+pub(crate) fn region(f: &Fun, r: &Region, env: &mut Vec<Uniformity>) {
     for n in &r.nodes {
         let operands = join(env, n.op.operands());
         match &n.op {
             ScalarOp::Const(l) => {
                 let host = l.ty == ScalarType::I64 || l.ty == ScalarType::Bool;
-                env[n.results[0].index()] = if host { Level::Size } else { Level::Uniform };
+                env[n.results[0].index()] = if host { Uniformity::Host } else { Uniformity::Uniform };
             }
-            ScalarOp::Extent { .. } => env[n.results[0].index()] = Level::Size,
+            ScalarOp::Extent { .. } => env[n.results[0].index()] = Uniformity::Host,
             ScalarOp::Prim(p, args) => {
                 let host = on_host(*p, f.ty(args[0]));
-                env[n.results[0].index()] = if host { operands } else { operands.max(Level::Uniform) };
+                env[n.results[0].index()] = if host { operands } else { operands.max(Uniformity::Uniform) };
             }
             ScalarOp::Select { .. } => {
                 let host = matches!(f.ty(n.results[0]), ScalarType::I64 | ScalarType::Bool);
-                env[n.results[0].index()] = if host { operands } else { operands.max(Level::Uniform) };
+                env[n.results[0].index()] = if host { operands } else { operands.max(Uniformity::Uniform) };
             }
             ScalarOp::Cast(_) | ScalarOp::Bitcast(_) | ScalarOp::Index { .. } => {
                 for v in &n.results {
-                    env[v.index()] = operands.max(Level::Uniform);
+                    env[v.index()] = operands.max(Uniformity::Uniform);
                 }
             }
             ScalarOp::If { cond, then, else_ } => {
@@ -91,7 +91,7 @@ pub(super) fn region(f: &Fun, r: &Region, env: &mut Vec<Level>) {
                 acc_core::grow_stack(|| region(f, else_, env));
                 let cond = env[cond.index()];
                 // A branch of the graph may yield sizes; what is selected is a tensor.
-                let least = if selects(cond, then, else_) { cond } else { Level::Size };
+                let least = if selects(cond, then, else_) { cond } else { Uniformity::Host };
                 for (k, v) in n.results.iter().enumerate() {
                     env[v.index()] = join(env, [then.results[k], else_.results[k]]).max(least);
                 }
@@ -106,28 +106,28 @@ pub(super) fn region(f: &Fun, r: &Region, env: &mut Vec<Level>) {
                 }
             }
             ScalarOp::While { init, test, step } => {
-                let mut state: Vec<Level> = init.iter().map(|v| env[v.index()]).collect();
-                // The state's levels only rise, so this ends.
+                let mut state: Vec<Uniformity> = init.iter().map(|v| env[v.index()]).collect();
+                // The state's uniformities only rise, so this ends.
                 loop {
-                    for (k, level) in state.iter().enumerate() {
-                        env[test.params[k].index()] = *level;
-                        env[step.params[k].index()] = *level;
+                    for (k, uniformity) in state.iter().enumerate() {
+                        env[test.params[k].index()] = *uniformity;
+                        env[step.params[k].index()] = *uniformity;
                     }
                     acc_core::grow_stack(|| region(f, test, env));
                     acc_core::grow_stack(|| region(f, step, env));
-                    let varying = join(env, test.results.iter().copied()) == Level::Varying;
-                    let next: Vec<Level> = state
+                    let varying = join(env, test.results.iter().copied()) == Uniformity::Varying;
+                    let next: Vec<Uniformity> = state
                         .iter()
                         .zip(&step.results)
-                        .map(|(a, b)| if varying { Level::Varying } else { (*a).max(env[b.index()]) })
+                        .map(|(a, b)| if varying { Uniformity::Varying } else { (*a).max(env[b.index()]) })
                         .collect();
                     if next == state {
                         break;
                     }
                     state = next;
                 }
-                for (v, level) in n.results.iter().zip(state) {
-                    env[v.index()] = level;
+                for (v, uniformity) in n.results.iter().zip(state) {
+                    env[v.index()] = uniformity;
                 }
             }
         }

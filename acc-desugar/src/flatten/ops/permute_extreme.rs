@@ -6,26 +6,25 @@
 //! each target is found, then which element has it, and that one is read. No step depends on how many elements have one
 //! target.
 
-use super::Flattener;
-use super::known::operation;
-use crate::graph::{Known, ScatterMode, Value};
+use crate::flatten::Flattener;
+use crate::graph::{ReduceOp, ScatterMode, Value};
 use acc_core::data::Prim;
 use acc_core::ir::{Fun, PrimOp, Region, ScalarOp, Val};
 
 /// An operator on a new element and the old one that yields the new one if its leaf compares so with the old one's.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Choice {
+pub(crate) struct Choice {
     /// The leaf that is compared.
     leaf: usize,
     /// The extreme that is kept.
-    best: Known,
+    best: ReduceOp,
     /// Whether of equal elements the old one is kept.
     strict: bool,
 }
 
 impl Choice {
     /// What choice an operator is, whether it is written as a selection or as branches.
-    pub(super) fn of(f: &Fun) -> Option<Choice> {
+    pub(crate) fn of(f: &Fun) -> Option<Choice> {
         let n = f.body.results.len();
         let (new, old) = f.body.params.split_at_checked(n)?;
         let def = |v: Val| f.body.nodes.iter().find(|node| node.results.contains(&v));
@@ -61,14 +60,14 @@ impl Choice {
             PrimOp::LeP => (turned, false),
             _ => return None,
         };
-        let best = operation(if greater { PrimOp::MaxP } else { PrimOp::MinP }, f.ty(x))?;
+        let best = ReduceOp::of(if greater { PrimOp::MaxP } else { PrimOp::MinP }, f.ty(x))?;
         Some(Choice { leaf, best, strict })
     }
 }
 
 impl Flattener<'_> {
     /// What is at `len` places after `n` elements, each at its position `at`, went there in turn.
-    pub(super) fn permute_chosen(
+    pub(crate) fn permute_chosen(
         &mut self,
         choice: Choice,
         base: &[Value],
@@ -93,8 +92,8 @@ impl Flattener<'_> {
         // The first that has it, or the last; where none has, a position that is none.
         let positions = self.b.iota(n);
         let (none, which) = match choice.strict {
-            true => (self.b.tensor_of_size(n), Known::Min),
-            false => (self.b.constant((-1i64).lit()), Known::Max),
+            true => (self.b.tensor_of_size(n), ReduceOp::Min),
+            false => (self.b.constant((-1i64).lit()), ReduceOp::Max),
         };
         let candidates = self.b.where_(has_it, positions, none);
         let nobody = self.b.full(none, &[len]);

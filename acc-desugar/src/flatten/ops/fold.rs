@@ -1,17 +1,16 @@
 //! Folds and scans along the innermost dimension.
 
-use super::known::{components, extreme, operations, reductions};
-use super::scalar::Scalar;
-use super::{Flat, Flattener};
 use crate::analysis::contraction::{Product, View, followed, product};
-use crate::analysis::operators::Component;
-use crate::analysis::restart::{Restart, restart};
-use crate::graph::{Body, FaultKind, Known, Op, SizeOp, Type, Value, Values};
+use crate::analysis::operators::{Component, built_in, built_in_components, built_in_reductions, extreme_element};
+use crate::analysis::segmented_operator::{SegmentedOperator, segmented_operator};
+use crate::flatten::scalar::Scalar;
+use crate::flatten::{Flat, Flattener};
+use crate::graph::{Body, FaultKind, Op, ReduceOp, SizeOp, Type, Value, Values};
 use acc_core::data::ScalarType;
 use acc_core::ir::{ArrayId, Dir, Fun, PrimOp};
 
 impl Flattener<'_> {
-    pub(super) fn fold(&mut self, f: &Fun, init: Option<&Fun>, xs: ArrayId) -> Flat {
+    pub(crate) fn fold(&mut self, f: &Fun, init: Option<&Fun>, xs: ArrayId) -> Flat {
         let from = self.array(xs);
         let (outer, n) = innermost(&from.shape);
         let columns = match init {
@@ -19,13 +18,14 @@ impl Flattener<'_> {
                 let zero = self.b.size(0);
                 let empty = self.b.size_op(SizeOp::Eq, n, zero);
                 self.check_stmt(FaultKind::EmptyFold, empty, &[], from.shape.to_vec());
-                // Known operations have a result of no element, which the check makes none.
-                let columns = if components(f).is_some() { from.columns } else { self.after_raise(&from.columns) };
+                // ReduceOp operations have a result of no element, which the check makes none.
+                let columns =
+                    if built_in_components(f).is_some() { from.columns } else { self.after_raise(&from.columns) };
                 self.reduce(f, &columns, &outer, n)
             }
             Some(init) => {
                 let init = self.init(init);
-                match reductions(f) {
+                match built_in_reductions(f) {
                     // Reducing no element has a value, so the initial value can come after.
                     Some(known) => {
                         let sums = self.reduce(f, &from.columns, &outer, n);
@@ -42,10 +42,10 @@ impl Flattener<'_> {
     }
 
     /// Reductions with known operations, and an initial value before each.
-    pub(super) fn after_initial(
+    pub(crate) fn after_initial(
         &mut self,
         f: &Fun,
-        known: &[Known],
+        known: &[ReduceOp],
         init: &[Value],
         sums: Vec<Value>,
         space: &[Value],
@@ -59,12 +59,12 @@ impl Flattener<'_> {
     }
 
     /// Whether the leaves of an initial value change nothing.
-    fn are_neutral(&self, known: &[Known], init: &[Value]) -> bool {
+    fn are_neutral(&self, known: &[ReduceOp], init: &[Value]) -> bool {
         known.iter().zip(init).all(|(k, v)| self.b.constant_of(*v) == Some(k.neutral(self.b.scalar(*v))))
     }
 
     /// The leaves of an initial value, as rank-0 tensors.
-    pub(super) fn init(&mut self, init: &Fun) -> Vec<Value> {
+    pub(crate) fn init(&mut self, init: &Fun) -> Vec<Value> {
         let types: Vec<ScalarType> = init.result_types().collect();
         let scalars: Vec<Scalar> = self.closed(init);
         scalars.into_iter().zip(types).map(|(s, t)| self.tensor(s, t)).collect()
@@ -104,20 +104,20 @@ impl Flattener<'_> {
     /// Reduces rows of `n` elements, at least one unless the operator has a neutral element.
     fn reduce(&mut self, f: &Fun, columns: &[Value], outer: &[Value], n: Value) -> Vec<Value> {
         let axis = outer.len() as u32;
-        if let Some(parts) = components(f) {
+        if let Some(parts) = built_in_components(f) {
             let (zero, one) = (self.b.size(0), self.b.size(1));
             let last = self.b.size_op(SizeOp::Sub, n, one);
             return parts
                 .iter()
                 .zip(columns)
                 .map(|(p, c)| match p {
-                    Component::Op(k) => self.over_parts(*c, &mut |this, rows| this.reduce_known(*k, rows, n).0),
+                    Component::Op(k) => self.reduce_split(*c, &mut |this, rows| this.reduce_known(*k, rows, n).0),
                     Component::First => self.b.select(*c, axis, zero),
                     Component::Second => self.b.select(*c, axis, last),
                 })
                 .collect();
         }
-        if let (Some(k), Some(first)) = (extreme(f), columns.first()) {
+        if let (Some(k), Some(first)) = (extreme_element(f), columns.first()) {
             let at = self.b.arg_extreme(k, *first);
             return columns.iter().map(|c| self.at_positions(*c, at, outer, n)).collect();
         }
@@ -127,16 +127,16 @@ impl Flattener<'_> {
 
     /// A reduction of rows of `n` elements with a known operation, and what it reduces: the rows, or, of a sum of products,
     /// which is a contraction, the factors.
-    pub(super) fn reduce_known(&mut self, k: Known, rows: Value, n: Value) -> (Value, Values) {
+    pub(crate) fn reduce_known(&mut self, k: ReduceOp, rows: Value, n: Value) -> (Value, Values) {
         let (reduced, of) = self.reduction(k, rows);
-        if k == Known::Sum {
+        if k == ReduceOp::Sum {
             self.b.set_summed(reduced, n);
         }
         (reduced, of)
     }
 
-    fn reduction(&mut self, k: Known, rows: Value) -> (Value, Values) {
-        if k != Known::Sum || !matches!(self.b.scalar(rows), ScalarType::F32 | ScalarType::F64) {
+    fn reduction(&mut self, k: ReduceOp, rows: Value) -> (Value, Values) {
+        if k != ReduceOp::Sum || !matches!(self.b.scalar(rows), ScalarType::F32 | ScalarType::F64) {
             return (self.b.reduce(k, rows), [rows].into_iter().collect());
         }
         if let Some(factors) = self.factors(rows) {
@@ -230,7 +230,7 @@ impl Flattener<'_> {
     }
 
     /// Whether a column holds the index along an axis.
-    pub(super) fn is_own_index(&self, column: Value, axis: u32) -> bool {
+    pub(crate) fn is_own_index(&self, column: Value, axis: u32) -> bool {
         let mut v = self.b.origin(column);
         loop {
             match self.b.def(v) {
@@ -271,7 +271,7 @@ impl Flattener<'_> {
         self.close(results, &[])
     }
 
-    pub(super) fn scan(&mut self, dir: Dir, f: &Fun, init: Option<&Fun>, xs: ArrayId) -> Flat {
+    pub(crate) fn scan(&mut self, dir: Dir, f: &Fun, init: Option<&Fun>, xs: ArrayId) -> Flat {
         let from = self.array(xs);
         let (outer, n) = innermost(&from.shape);
         let axis = outer.len() as u32;
@@ -280,7 +280,7 @@ impl Flattener<'_> {
             Dir::Right => columns.into_iter().map(|c| this.b.flip(c, axis)).collect(),
         };
         let init = init.map(|init| self.init(init));
-        let known = reductions(f);
+        let known = built_in_reductions(f);
         let (columns, n) = match (&init, &known) {
             (Some(init), Some(known)) if self.are_neutral(known, init) => {
                 let columns = flipped(self, from.columns.to_vec());
@@ -304,14 +304,14 @@ impl Flattener<'_> {
 
     /// An inclusive scan; from the right, of columns that are flipped already.
     fn scan_columns(&mut self, f: &Fun, columns: &[Value], outer: &[Value], dir: Dir) -> Vec<Value> {
-        let known = reductions(f);
+        let known = built_in_reductions(f);
         if let Some(known) = known {
             return known.into_iter().zip(columns).map(|(k, c)| self.b.cumulative(k, *c)).collect();
         }
         // What a fault is, operators say that are as they were written.
         if !self.faults.exact()
-            && let Some(Restart { mark, ops }) = restart(f, dir)
-            && let Some(known) = operations(&ops, f)
+            && let Some(SegmentedOperator { mark, ops }) = segmented_operator(f, dir)
+            && let Some(known) = built_in(&ops, f)
         {
             let scanned = known.into_iter().zip(columns).enumerate().map(|(k, (op, c))| match k == mark {
                 true => self.b.cumulative(op, *c),
@@ -325,7 +325,7 @@ impl Flattener<'_> {
 }
 
 /// The outer extents and the innermost one.
-pub(super) fn innermost(shape: &[Value]) -> (Values, Value) {
+pub(crate) fn innermost(shape: &[Value]) -> (Values, Value) {
     match shape.split_last() {
         Some((n, outer)) => (outer.into(), *n),
         // The verifier has seen that the rank is 1 or more.

@@ -1,15 +1,15 @@
 //! Affine integers between bounds, as positions of neighbours at a border are: what is read at them is views, side by side.
 
-use super::Flattener;
-use super::affine::Term;
-use super::scalar::Scalar;
+use crate::flatten::Flattener;
+use crate::flatten::access::affine::Term;
+use crate::flatten::scalar::Scalar;
 use crate::graph::{SizeOp, Value};
 use acc_core::ir::PrimOp;
 
 /// The index along an axis plus a constant, no less than `low` and no more than `high`; at least one of these is there.
 #[derive(Clone, Copy)]
-pub(super) struct Clamped {
-    pub(super) axis: usize,
+pub(crate) struct Clamped {
+    pub(crate) axis: usize,
     /// The extent of the axis.
     len: Value,
     base: i64,
@@ -20,7 +20,7 @@ pub(super) struct Clamped {
 }
 
 /// A part of the positions along an axis.
-pub(super) enum Part {
+pub(crate) enum Part {
     /// `len` positions from `start` on.
     Run { start: Value, len: Value },
     /// `count` times this position.
@@ -29,7 +29,7 @@ pub(super) enum Part {
 
 impl Flattener<'_> {
     /// Notes that an operation keeps the index along an axis between bounds.
-    pub(super) fn note_clamped(&mut self, p: PrimOp, operands: &[Scalar], result: Value) {
+    pub(crate) fn note_clamped(&mut self, p: PrimOp, operands: &[Scalar], result: Value) {
         let low_last = match p {
             PrimOp::MaxP => true,
             PrimOp::MinP => false,
@@ -60,12 +60,12 @@ impl Flattener<'_> {
     }
 
     /// What a position is between, if it runs along an axis of this extent.
-    pub(super) fn clamped(&self, position: Value, extent: Option<&Value>) -> Option<Clamped> {
+    pub(crate) fn clamped(&self, position: Value, extent: Option<&Value>) -> Option<Clamped> {
         self.clamped.get(&position).copied().filter(|c| Some(&c.len) == extent)
     }
 
     /// Whether every position is in bounds for sure, since the bounds are the array's and there is an element for each lane.
-    pub(super) fn is_clamped_inside(&mut self, c: &Clamped, extent: Value) -> bool {
+    pub(crate) fn is_clamped_inside(&mut self, c: &Clamped, extent: Value) -> bool {
         let Some(more) = self.b.beyond(extent, c.len) else { return false };
         let one = self.b.size(1);
         let below = match c.low {
@@ -83,7 +83,7 @@ impl Flattener<'_> {
     }
 
     /// Whether some lane's position is out of bounds: a size.
-    pub(super) fn clamped_outside(&mut self, c: &Clamped, extent: Value) -> Value {
+    pub(crate) fn clamped_outside(&mut self, c: &Clamped, extent: Value) -> Value {
         let zero = self.b.size(0);
         if self.is_clamped_inside(c, extent) {
             return zero;
@@ -110,7 +110,7 @@ impl Flattener<'_> {
     }
 
     /// The positions, one after the other.
-    pub(super) fn parts(&mut self, c: &Clamped) -> Vec<Part> {
+    pub(crate) fn parts(&mut self, c: &Clamped) -> Vec<Part> {
         let (low, high) = self.bounds(c);
         let (zero, one, base) = (self.b.size(0), self.b.size(1), self.b.size(c.base));
         let mut parts = Vec::new();

@@ -1,8 +1,8 @@
 //! Scalar loops: loops of the graph where all lanes leave at once, loops on the lanes that are on where they do not.
 
-use super::Flattener;
-use super::level::Level;
-use super::scalar::{Lanes, Scalar};
+use crate::flatten::Flattener;
+use crate::flatten::scalar::uniformity::Uniformity;
+use crate::flatten::scalar::{Lanes, Scalar};
 use crate::graph::{Type, Value};
 use crate::settings::Faults;
 use acc_core::data::ScalarType;
@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 use std::collections::HashSet;
 
 impl Flattener<'_> {
-    pub(super) fn scalar_loop(
+    pub(crate) fn scalar_loop(
         &mut self,
         lanes: &mut Lanes<'_>,
         n: &Node,
@@ -21,7 +21,7 @@ impl Flattener<'_> {
         mask: Option<Value>,
     ) -> SmallVec<[Scalar; 2]> {
         let rank = lanes.space.len();
-        let varying = lanes.levels[test.results[0].index()] == Level::Varying;
+        let varying = lanes.uniformities[test.results[0].index()] == Uniformity::Varying;
         if varying && rank > 0 && self.faults != Faults::Report {
             if !self.faults.exact()
                 && let Some(results) = self.ragged_loop(lanes, n, init, [test, step], mask)
@@ -36,7 +36,7 @@ impl Flattener<'_> {
         let mut state = Vec::new();
         for (v, r) in init.iter().zip(&n.results) {
             let s = self.val(lanes, *v);
-            let s = self.raise(s, lanes.fun.ty(*v), lanes.levels[r.index()], rank);
+            let s = self.raise(s, lanes.fun.ty(*v), lanes.uniformities[r.index()], rank);
             state.push(self.value(s));
         }
         if varying {
@@ -88,14 +88,14 @@ impl Flattener<'_> {
         self.scalars_of(&results)
     }
 
-    pub(super) fn bind(&mut self, lanes: &mut Lanes<'_>, params: &[Val], values: &[Value]) {
+    pub(crate) fn bind(&mut self, lanes: &mut Lanes<'_>, params: &[Val], values: &[Value]) {
         for (p, s) in params.iter().zip(self.scalars_of(values)) {
             lanes.vals[p.index()] = Some(s);
         }
     }
 
     /// A loop that lanes leave at different times.
-    pub(super) fn lane_loop(
+    pub(crate) fn lane_loop(
         &mut self,
         lanes: &mut Lanes<'_>,
         n: &Node,
@@ -164,7 +164,7 @@ impl Flattener<'_> {
 
     /// A loop on the lanes that are on and whose test holds, until there are none. Lanes with a fault, and those after
     /// the first of these, stop.
-    pub(super) fn masked_loop(
+    pub(crate) fn masked_loop(
         &mut self,
         lanes: &mut Lanes<'_>,
         mut state: Vec<Value>,
@@ -224,7 +224,7 @@ impl Flattener<'_> {
     }
 
     /// The lanes of `on` without a fault so far for which the loop goes on.
-    pub(super) fn loop_test(
+    pub(crate) fn loop_test(
         &mut self,
         lanes: &mut Lanes<'_>,
         test: &Region,
@@ -241,7 +241,7 @@ impl Flattener<'_> {
     }
 
     /// A mask without the lanes that the checks made in this body have stopped.
-    pub(super) fn confined(&mut self, mask: Value, space: &[Value]) -> Value {
+    pub(crate) fn confined(&mut self, mask: Value, space: &[Value]) -> Value {
         let inner = self.tokens.len() > 1;
         let tokens = match self.tokens.last_mut() {
             // In a statement's own body the checks stay, for its end to raise what they found.
@@ -254,7 +254,7 @@ impl Flattener<'_> {
 }
 
 /// The values that regions use and do not define, in order of first use.
-pub(super) fn free_values(regions: [&Region; 2]) -> Vec<Val> {
+pub(crate) fn free_values(regions: [&Region; 2]) -> Vec<Val> {
     let (mut defined, mut out) = (HashSet::new(), Vec::new());
     for r in regions {
         free_in(r, &mut defined, &mut out);
