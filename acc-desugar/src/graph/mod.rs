@@ -3,6 +3,7 @@
 mod body;
 pub(crate) mod builder;
 mod op;
+pub(crate) mod rules;
 mod shape;
 mod size_op;
 mod verify;

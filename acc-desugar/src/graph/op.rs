@@ -447,6 +447,13 @@ macro_rules! define_ops {
                 }
             }
 
+            /// Replaces every operand, those inside bodies left out.
+            pub(super) fn rename_operands(&mut self, rename: &dyn Fn(Value) -> Value) {
+                match self {
+                    $(Op::$Op $(($($t),*))? $({$($f),*})? => { $($(Field::rename_here($t, rename);)*)? $($(Field::rename_here($f, rename);)*)? })*
+                }
+            }
+
             /// The bodies inside.
             pub fn bodies(&self) -> SmallVec<[&Body; 2]> {
                 let mut out = SmallVec::new();

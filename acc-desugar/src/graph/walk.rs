@@ -14,6 +14,11 @@ pub(super) trait Field {
     /// Replaces every value, those inside a body included.
     fn rename(&mut self, _f: &dyn Fn(Value) -> Value) {}
 
+    /// Replaces the values used directly.
+    fn rename_here(&mut self, f: &dyn Fn(Value) -> Value) {
+        self.rename(f);
+    }
+
     /// The body that it is.
     fn body(&self) -> Option<&Body> {
         None
@@ -60,6 +65,7 @@ impl Field for Body {
     fn rename(&mut self, f: &dyn Fn(Value) -> Value) {
         acc_core::grow_stack(|| Body::rename(self, f));
     }
+    fn rename_here(&mut self, _f: &dyn Fn(Value) -> Value) {}
     fn body(&self) -> Option<&Body> {
         Some(self)
     }

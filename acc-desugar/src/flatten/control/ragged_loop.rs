@@ -281,7 +281,7 @@ impl Flattener<'_> {
         let rank = self.b.rank(v) as u32;
         let order: Vec<u32> = (1..rank).chain([0]).collect();
         let rows = self.b.transpose(v, &order);
-        let reduced = self.b.segment_reduce(known, rows, it.offsets, false);
+        let reduced = self.b.segment_reduce(known, rows, None, it.offsets, false);
         let back: Vec<u32> = std::iter::once(rank - 1).chain(0..rank - 1).collect();
         self.b.transpose(reduced, &back)
     }

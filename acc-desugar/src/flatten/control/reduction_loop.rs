@@ -11,6 +11,7 @@ use crate::flatten::control::loops::free_values;
 use crate::flatten::scalar::uniformity::{self, Uniformity};
 use crate::flatten::scalar::{Lanes, Scalar};
 use crate::graph::builder::neutral;
+use crate::graph::rules::contract;
 use crate::graph::{Body, Op, ReduceOp, SizeOp, Type, Value, Values};
 use acc_core::data::{Lit, ScalarType};
 use acc_core::ir::{CountedLoop, Node, Part, PrimOp, Region, Val};
@@ -307,8 +308,9 @@ impl Flattener<'_> {
         let order: Vec<u32> = (1..rank as u32).chain([0]).collect();
         let rows = self.b.transpose(v, &order);
         if let Some(known) = ReduceOp::of(op, self.b.scalar(v)) {
-            let (value, reduced) = self.reduce_known(known, rows, space[0]);
-            return Reduced { with, value, light: reduced.iter().all(|x| self.is_light(*x, inner, rank)) };
+            // Of a sum of products, which will be a contraction, the factors alone are there.
+            let light = contract::is_light(&self.b, known, rows, &|v| self.is_view(v, inner));
+            return Reduced { with, value: self.b.reduce(known, rows), light };
         }
         let ty = self.b.ty(rows);
         self.open();
@@ -319,12 +321,8 @@ impl Flattener<'_> {
         Reduced { with, value: self.b.fold(&[rows], combine)[0], light: false }
     }
 
-    /// Whether a tensor over the counter and the lanes is no larger than what is there: it does not vary along each of
-    /// the axes, or is a view.
-    fn is_light(&self, v: Value, inner: Value, rank: usize) -> bool {
-        if self.b.axes(v) != (1 << rank) - 1 {
-            return true;
-        }
+    /// Whether a tensor is a view of one that was there before `inner`.
+    fn is_view(&self, v: Value, inner: Value) -> bool {
         let mut v = v;
         while v >= inner {
             v = match self.b.def(v) {

@@ -1,6 +1,5 @@
 //! Folds and scans along the innermost dimension.
 
-use crate::analysis::contraction::{Product, View, followed, product};
 use crate::analysis::operators::{Component, built_in, built_in_components, built_in_reductions, extreme_element};
 use crate::analysis::segmented_operator::{SegmentedOperator, segmented_operator};
 use crate::flatten::scalar::Scalar;
@@ -111,7 +110,7 @@ impl Flattener<'_> {
                 .iter()
                 .zip(columns)
                 .map(|(p, c)| match p {
-                    Component::Op(k) => self.reduce_split(*c, &mut |this, rows| this.reduce_known(*k, rows, n).0),
+                    Component::Op(k) => self.reduce_split(*c, &mut |this, rows| this.b.reduce(*k, rows)),
                     Component::First => self.b.select(*c, axis, zero),
                     Component::Second => self.b.select(*c, axis, last),
                 })
@@ -123,88 +122,6 @@ impl Flattener<'_> {
         }
         let combine = self.operator(f, columns, outer, Dir::Left);
         self.b.fold(columns, combine).to_vec()
-    }
-
-    /// A reduction of rows of `n` elements with a known operation, and what it reduces: the rows, or, of a sum of products,
-    /// which is a contraction, the factors.
-    pub(crate) fn reduce_known(&mut self, k: ReduceOp, rows: Value, n: Value) -> (Value, Values) {
-        let (reduced, of) = self.reduction(k, rows);
-        if k == ReduceOp::Sum {
-            self.b.set_summed(reduced, n);
-        }
-        (reduced, of)
-    }
-
-    fn reduction(&mut self, k: ReduceOp, rows: Value) -> (Value, Values) {
-        if k != ReduceOp::Sum || !matches!(self.b.scalar(rows), ScalarType::F32 | ScalarType::F64) {
-            return (self.b.reduce(k, rows), [rows].into_iter().collect());
-        }
-        if let Some(factors) = self.factors(rows) {
-            return (self.b.contract(factors[0], factors[1]), factors);
-        }
-        match self.two_products(rows) {
-            Some((p, [a, b])) => {
-                let sums = [&a, &b].map(|f| self.b.contract(f[0], f[1]));
-                (self.b.prim(p, &sums), a.into_iter().chain(b).collect())
-            }
-            None => (self.b.reduce(k, rows), [rows].into_iter().collect()),
-        }
-    }
-
-    /// The factors of two products whose sums or differences rows are, as those of complex numbers are, if all of them vary
-    /// along fewer axes than the rows: each product is then a matrix product. Of other products differences are summed as
-    /// they are, which loses less where the products are nearly the same.
-    fn two_products(&mut self, rows: Value) -> Option<(PrimOp, [Values; 2])> {
-        let rank = self.b.rank(rows);
-        let (path, terms) = followed(&self.b, View::whole(rows, rank), |v| match self.b.def(v) {
-            Some(Op::Prim(PrimOp::AddP | PrimOp::SubP, args)) => {
-                let [x, y] = args[..] else { return None };
-                let all = [x, y].iter().all(|x| self.b.rank(*x) == self.b.rank(v));
-                all.then(|| [x, y].map(|x| self.b.varying(x)))
-            }
-            _ => None,
-        })?;
-        let Some(Op::Prim(p, _)) = self.b.def(*path.last()?) else { return None };
-        let p = *p;
-        let [Some(a), Some(b)] = terms.map(|x| product(&self.b, x)) else { return None };
-        let mut factors = a.factors.iter().chain(&b.factors);
-        if !factors.all(|x| x.axes.iter().flatten().count() < rank || self.repeats(x.value)) {
-            return None;
-        }
-        Some((p, [a, b].map(|product| self.factors_behind(&path, product))))
-    }
-
-    /// Whether a tensor is a part of one that repeats along an axis.
-    fn repeats(&self, mut v: Value) -> bool {
-        loop {
-            v = match self.b.def(v) {
-                Some(Op::InsertAxes(..)) => return true,
-                Some(Op::Broadcast(x, shape)) if self.b.axes(*x).count_ones() < shape.len() as u32 => return true,
-                Some(Op::Broadcast(x, _) | Op::Transpose(x, _) | Op::Slice { x, .. }) => *x,
-                Some(Op::Checked { .. }) => self.b.beneath_checks(v),
-                _ => return false,
-            };
-        }
-    }
-
-    /// The factors of rows of products of floats, if both vary along the rows: what was done to products since they were
-    /// made is done to the factors.
-    fn factors(&mut self, rows: Value) -> Option<Values> {
-        let product = product(&self.b, View::whole(rows, self.b.rank(rows)))?;
-        Some(self.factors_behind(&[], product))
-    }
-
-    /// The factors of a product to which was done what these values are of one another, the last one first.
-    fn factors_behind(&mut self, path: &[Value], product: Product<Value>) -> Values {
-        let mut factors: Values = product.factors.into_iter().map(|x| x.value).collect();
-        // The checks first: these stand where they are, before the views that are made now.
-        for v in path.iter().chain(&product.path).rev() {
-            factors = self.b.checked_with(*v, &factors);
-        }
-        for v in path.iter().chain(&product.path).rev() {
-            factors = self.b.moved_with(*v, &factors);
-        }
-        factors
     }
 
     /// Of each row the element at a position.

@@ -33,7 +33,7 @@ impl Flattener<'_> {
         let sums: Vec<Value> = operations
             .iter()
             .zip(&from.columns)
-            .map(|(k, c)| self.b.segment_reduce(*k, *c, offsets, init.is_none()))
+            .map(|(k, c)| self.b.segment_reduce(*k, *c, None, offsets, init.is_none()))
             .collect();
         let columns = match init {
             None => sums,

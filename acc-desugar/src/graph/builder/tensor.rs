@@ -2,7 +2,7 @@
 
 use super::{AxisSet, Builder};
 use crate::graph::op::is_position;
-use crate::graph::{Op, PadMode, ReduceOp, ScatterMode, Type, Value, Values};
+use crate::graph::{Numbers, Op, PadMode, ReduceOp, ScatterMode, Type, Value, Values};
 use acc_core::data::{Lit, Prim, ScalarType};
 use acc_core::ir::PrimOp;
 use smallvec::SmallVec;
@@ -62,19 +62,7 @@ impl Builder {
         if let Some(v) = self.test_of_choice(p, args) {
             return v;
         }
-        if let Some(v) = self.clipped(p, args) {
-            return v;
-        }
         if let Some(v) = self.without_neutral(p, args).filter(|v| self.rank(*v) == rank) {
-            return v;
-        }
-        if let Some(v) = self.softmax(p, args) {
-            return v;
-        }
-        if let Some(v) = self.normalized(p, args) {
-            return v;
-        }
-        if let Some(v) = self.rescaled(p, args) {
             return v;
         }
         self.tensor(Op::Prim(p, args.into()), scalar, rank)
@@ -98,32 +86,6 @@ impl Builder {
             (true, false) => Some(c),
             (false, true) => Some(self.not(c)),
             (true, true) | (false, false) => None,
-        }
-    }
-
-    /// The least of a greatest, or the greatest of a least, with two literals that leave something between them.
-    fn clipped(&mut self, p: PrimOp, args: &[Value]) -> Option<Value> {
-        let (bounded, second) = self.bound(p, args)?;
-        let Op::Prim(q, args) = self.def(bounded)? else { return None };
-        let (x, first) = self.bound(*q, args)?;
-        let (low, high) = match (q, p) {
-            (PrimOp::MaxP, PrimOp::MinP) => (first, second),
-            (PrimOp::MinP, PrimOp::MaxP) => (second, first),
-            _ => return None,
-        };
-        let has_bounds = matches!(low.ty, ScalarType::I32 | ScalarType::I64 | ScalarType::F32 | ScalarType::F64);
-        // NaN comes after all numbers.
-        let ordered = low.sort_key() <= high.sort_key() && high.sort_key() != u64::MAX;
-        (has_bounds && ordered).then(|| self.like(Op::Clip { x, low, high }, x))
-    }
-
-    /// The operand that is no literal of an operation that commutes, and the literal.
-    fn bound(&self, p: PrimOp, args: &[Value]) -> Option<(Value, Lit)> {
-        let ([x, y], PrimOp::MinP | PrimOp::MaxP) = (args, p) else { return None };
-        match (self.constant_of(*x), self.constant_of(*y)) {
-            (None, Some(l)) => Some((*x, l)),
-            (Some(l), None) => Some((*y, l)),
-            (Some(_), Some(_)) | (None, None) => None,
         }
     }
 
@@ -378,16 +340,6 @@ impl Builder {
         Some(self.after_checks(sorted, checked))
     }
 
-    /// What a value is apart from checks before it, which are added to these.
-    pub(crate) fn unchecked(&self, v: Value, checked: &mut Vec<Value>) -> Value {
-        let mut v = v;
-        while let Some(Op::Checked { .. }) = self.def(v) {
-            checked.push(v);
-            v = self.beneath_checks(v);
-        }
-        v
-    }
-
     pub(crate) fn nonzero(&mut self, x: Value) -> Value {
         self.tensor(Op::Nonzero(x), ScalarType::I64, 1)
     }
@@ -401,6 +353,31 @@ impl Builder {
     pub(crate) fn contract(&mut self, a: Value, b: Value) -> Value {
         let (scalar, rank) = (self.scalar(a), self.rank(a) - 1);
         self.tensor(Op::Contract(a, b), scalar, rank)
+    }
+
+    pub(crate) fn clip(&mut self, x: Value, low: Lit, high: Lit) -> Value {
+        self.like(Op::Clip { x, low, high }, x)
+    }
+
+    pub(crate) fn softmax(&mut self, x: Value, axis: u32, log: bool) -> Value {
+        self.like(Op::Softmax { x, axis, log }, x)
+    }
+
+    pub(crate) fn normalize(&mut self, x: Value, axes: Numbers, epsilon: Lit, affine: [Option<Value>; 2]) -> Value {
+        let [scale, shift] = affine;
+        self.like(Op::Normalize { x, axes, epsilon, scale, shift }, x)
+    }
+
+    /// Reductions of segments along the innermost axis, of elements at these positions if there are some.
+    pub(crate) fn segment_reduce(
+        &mut self,
+        with: ReduceOp,
+        x: Value,
+        at: Option<Value>,
+        offsets: Value,
+        full: bool,
+    ) -> Value {
+        self.like(Op::SegmentReduce { with, x, at, offsets, full }, x)
     }
 
     /// The first position of an extreme along the innermost axis.

@@ -6,7 +6,7 @@ use tch::{Device, Kind, Tensor};
 type Result<T> = std::result::Result<T, TorchError>;
 
 /// Whether any element of a tensor of `bool`, which has elements, is true; of rank 0.
-pub(super) fn any(t: &Tensor) -> Result<Tensor> {
+pub(crate) fn any(t: &Tensor) -> Result<Tensor> {
     if t.dim() == 0 {
         return Ok(t.shallow_clone());
     }
@@ -15,7 +15,7 @@ pub(super) fn any(t: &Tensor) -> Result<Tensor> {
 }
 
 /// How many elements of a tensor of `bool` are true.
-pub(super) fn count_lanes(t: &Tensor) -> Result<i64> {
+pub(crate) fn count_lanes(t: &Tensor) -> Result<i64> {
     Ok(t.f_sum(Kind::Int64)?.f_int64_value(&[])?)
 }
 
@@ -23,12 +23,12 @@ pub(super) fn count_lanes(t: &Tensor) -> Result<i64> {
 const MANY: usize = 1 << 13;
 
 /// The first value where the condition holds, else the second.
-pub(super) fn select_lanes(c: &Tensor, t: &Tensor, e: &Tensor) -> Result<Tensor> {
+pub(crate) fn select_lanes(c: &Tensor, t: &Tensor, e: &Tensor) -> Result<Tensor> {
     selected(c, t, e, None)
 }
 
 /// The same. The result goes to `place`, one of the values that nobody needs any more and that has its shape.
-pub(super) fn selected(c: &Tensor, t: &Tensor, e: &Tensor, place: Option<&Tensor>) -> Result<Tensor> {
+pub(crate) fn selected(c: &Tensor, t: &Tensor, e: &Tensor, place: Option<&Tensor>) -> Result<Tensor> {
     let kind = t.f_kind()?;
     let bits = match kind {
         Kind::Int | Kind::Float => Some(Kind::Int),
@@ -62,6 +62,6 @@ pub(super) fn selected(c: &Tensor, t: &Tensor, e: &Tensor, place: Option<&Tensor
 }
 
 /// Whether any element of a tensor of `bool` is true.
-pub(super) fn any_lane(t: &Tensor) -> Result<bool> {
+pub(crate) fn any_lane(t: &Tensor) -> Result<bool> {
     Ok(t.numel() > 0 && any(t)?.f_int64_value(&[])? != 0)
 }

@@ -2,7 +2,7 @@
 
 use super::fault::Flag;
 use super::{Result, Rt, Run, Stop};
-use crate::plan::groups::{Dim, Group};
+use crate::plan::row_blocking::{Dim, Group};
 use crate::plan::{Step, StepId};
 use crate::torch::setup::Session;
 use crate::torch::transfer::kind;

@@ -1,23 +1,33 @@
 //! Everything but element-wise operations and control.
 
-use super::masks::{any, selected};
-use super::normalize::{Affine, normalize};
-use super::reduce::{arg_extreme, contract, cumulative, exclusive, ordered, reduce, unordered};
-use super::softmax::softmax;
-use super::views::{clamp, gather, iota, outside, pad, positions, select, slice, take, unfold};
-use super::{Rt, Run, cast, prim, segments};
+pub(crate) mod cast;
+mod elementwise;
+pub(crate) mod masks;
+mod normalize;
+mod reduce;
+mod segments;
+mod softmax;
+mod strided;
+pub(crate) mod views;
+
 use crate::plan::Place;
 use crate::torch::TorchError;
+use crate::torch::exec::{Rt, Run};
 use crate::torch::numbers::full;
 use crate::torch::transfer::kind;
 use acc_core::data::ScalarType;
 use acc_desugar::graph::{Node, Op, ReduceOp, ScatterMode, Type, Value};
+use masks::{any, selected};
+use normalize::{Affine, normalize};
+use reduce::{arg_extreme, contract, cumulative, exclusive, ordered, reduce, unordered};
+use softmax::softmax;
 use tch::{Kind, Tensor};
+use views::{clamp, gather, iota, outside, pad, positions, select, slice, take, unfold};
 
 type Result<T> = std::result::Result<T, TorchError>;
 
 impl Run<'_> {
-    pub(super) fn scalar(&self, v: Value) -> ScalarType {
+    pub(crate) fn scalar(&self, v: Value) -> ScalarType {
         match self.exe.plan.graph().ty(v) {
             Type::Tensor { scalar, .. } => scalar,
             Type::Size | Type::Token => ScalarType::I64,
@@ -36,7 +46,7 @@ impl Run<'_> {
 
     /// Runs an operation without bodies.
     /// The result may take the place of the operand that it `overwrites`.
-    pub(super) fn simple(&self, op: &Op, node: &Node, overwrites: Option<Place>) -> Result<Rt> {
+    pub(crate) fn simple(&self, op: &Op, node: &Node, overwrites: Option<Place>) -> Result<Rt> {
         let device = self.exe.device.tch();
         let tensor = match op {
             Op::Size(n) => return Ok(Rt::Size(*n)),
@@ -56,14 +66,16 @@ impl Run<'_> {
                 let (len, start, step) = (self.size(*len)?, self.size(*start)?, self.size(*step)?);
                 iota(len, start, step, *ty, device)?
             }
-            Op::Clip { x, low, high } => prim::clip(self.tensor(*x)?, *low, *high, self.target(node, overwrites)?)?,
+            Op::Clip { x, low, high } => {
+                elementwise::clip(self.tensor(*x)?, *low, *high, self.target(node, overwrites)?)?
+            }
             Op::Prim(p, args) => {
                 let ty = args.first().map_or(ScalarType::I64, |a| self.scalar(*a));
                 let place = self.target(node, overwrites)?;
                 let constant = self.constant_divisor(op);
                 match args[..] {
-                    [x] => prim::apply(*p, ty, &[self.tensor(x)?], constant, place)?,
-                    [x, y] => prim::apply(*p, ty, &[self.tensor(x)?, self.tensor(y)?], constant, place)?,
+                    [x] => elementwise::apply(*p, ty, &[self.tensor(x)?], constant, place)?,
+                    [x, y] => elementwise::apply(*p, ty, &[self.tensor(x)?, self.tensor(y)?], constant, place)?,
                     _ => return Err(TorchError::new("an element-wise operation has one or two operands")),
                 }
             }
@@ -75,7 +87,7 @@ impl Run<'_> {
             Op::Where(c, t, e) => {
                 let place = self.place(overwrites.filter(|p| p.of == *t || p.of == *e))?;
                 let [c, t, e] = [self.tensor(*c)?, self.tensor(*t)?, self.tensor(*e)?];
-                let place = place.filter(|(out, _)| prim::has_place(&[c, t, e], out)).map(|(out, _)| out);
+                let place = place.filter(|(out, _)| elementwise::has_place(&[c, t, e], out)).map(|(out, _)| out);
                 selected(c, t, e, place)?
             }
             Op::Clamp(at, extent) => clamp(self.tensor(*at)?, self.size(*extent)?)?,
@@ -171,7 +183,7 @@ impl Run<'_> {
     }
 
     /// A tensor sorted along its innermost axis, and the positions that the elements had.
-    pub(super) fn sort(&self, x: Value) -> Result<[Tensor; 2]> {
+    pub(crate) fn sort(&self, x: Value) -> Result<[Tensor; 2]> {
         let keys = ordered(self.tensor(x)?, self.scalar(x))?;
         let (sorted, at) = narrowed(&keys)?.f_sort_stable(true, -1, false)?;
         Ok([unordered(&sorted.f_to_kind(keys.f_kind()?)?, self.scalar(x))?, at])

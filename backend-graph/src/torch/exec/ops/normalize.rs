@@ -10,13 +10,13 @@ type Result<T> = std::result::Result<T, TorchError>;
 
 /// What results are multiplied with, and what is added then.
 #[derive(Clone, Copy)]
-pub(super) struct Affine<'a> {
-    pub(super) scale: Option<&'a Tensor>,
-    pub(super) shift: Option<&'a Tensor>,
+pub(crate) struct Affine<'a> {
+    pub(crate) scale: Option<&'a Tensor>,
+    pub(crate) shift: Option<&'a Tensor>,
 }
 
 /// Numbers less their mean, over the root of their variance and a small number.
-pub(super) fn normalize(x: &Tensor, axes: &[u32], epsilon: Lit, affine: Affine<'_>) -> Result<Tensor> {
+pub(crate) fn normalize(x: &Tensor, axes: &[u32], epsilon: Lit, affine: Affine<'_>) -> Result<Tensor> {
     let axes: Vec<i64> = axes.iter().map(|a| i64::from(*a)).collect();
     let epsilon = epsilon.get::<f64>().or(epsilon.get::<f32>().map(f64::from));
     let epsilon = epsilon.ok_or_else(|| TorchError::new("what is normalised is no float"))?;

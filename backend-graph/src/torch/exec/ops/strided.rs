@@ -24,7 +24,7 @@ const NEAR: usize = 1 << 20;
 /// libtorch walks a few neighbouring rows from one end to the other before it comes to the next ones. A line of memory in
 /// which one group of rows ends and the next one begins has then left the near caches, and is read twice, which is so of
 /// each line unless the memory begins at one; and each step is in another page. A block of elements of all rows stays near.
-pub(super) fn are_apart(t: &Tensor) -> bool {
+pub(crate) fn are_apart(t: &Tensor) -> bool {
     let (Some((n, outer)), Some((step, steps))) = (split_last(t.size()), split_last(t.stride())) else { return false };
     let rows = outer.iter().product::<i64>();
     let beside = outer.iter().zip(&steps).any(|(n, step)| *n > 1 && *step == 1);
@@ -52,7 +52,7 @@ fn split_last(mut of: Vec<i64>) -> Option<(i64, Vec<i64>)> {
 }
 
 /// The reduction of each row, in which blocks are reduced first.
-pub(super) fn in_blocks(k: ReduceOp, t: &Tensor, kind: Kind) -> Result<Tensor> {
+pub(crate) fn in_blocks(k: ReduceOp, t: &Tensor, kind: Kind) -> Result<Tensor> {
     let Some((n, outer)) = split_last(t.size()) else { return Err(TorchError::new("a reduction of no axis")) };
     // The rows are neighbours in memory, in their order, if their first elements are.
     let by_products = k == ReduceOp::Sum
@@ -80,7 +80,7 @@ pub(super) fn in_blocks(k: ReduceOp, t: &Tensor, kind: Kind) -> Result<Tensor> {
 
 /// The reduction of each row in one call, into a tensor or a new one. Truth values and unsigned numbers have an order as
 /// [`ordered`](super::reduce::ordered) says.
-pub(super) fn last_axis(k: ReduceOp, t: &Tensor, kind: Kind, out: Option<&Tensor>) -> Result<Tensor> {
+pub(crate) fn last_axis(k: ReduceOp, t: &Tensor, kind: Kind, out: Option<&Tensor>) -> Result<Tensor> {
     let axis = [-1i64];
     Ok(match (k, out) {
         (ReduceOp::Sum, None) => t.f_sum_dim_intlist(axis.as_slice(), false, kind)?,

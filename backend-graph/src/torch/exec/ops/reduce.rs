@@ -1,6 +1,6 @@
 //! Reductions, scans and contractions along the last axis.
 
-use super::{prim, strided};
+use super::{elementwise, strided};
 use crate::torch::transfer::{kind, literal};
 use crate::torch::{Device, TorchError};
 use acc_core::data::ScalarType;
@@ -11,18 +11,18 @@ use tch::{Kind, Tensor};
 type Result<T> = std::result::Result<T, TorchError>;
 
 /// The tensor with the order of unsigned numbers as that of signed ones.
-pub(super) fn ordered(t: &Tensor, ty: ScalarType) -> Result<Tensor> {
+pub(crate) fn ordered(t: &Tensor, ty: ScalarType) -> Result<Tensor> {
     match ty {
-        ScalarType::U16 | ScalarType::U32 | ScalarType::U64 => prim::flip_sign(t, ty),
+        ScalarType::U16 | ScalarType::U32 | ScalarType::U64 => elementwise::flip_sign(t, ty),
         ScalarType::Bool => Ok(t.f_view_dtype(Kind::Uint8)?),
         _ => Ok(t.shallow_clone()),
     }
 }
 
 /// The inverse of [`ordered`].
-pub(super) fn unordered(t: &Tensor, ty: ScalarType) -> Result<Tensor> {
+pub(crate) fn unordered(t: &Tensor, ty: ScalarType) -> Result<Tensor> {
     match ty {
-        ScalarType::U16 | ScalarType::U32 | ScalarType::U64 => prim::flip_sign(t, ty),
+        ScalarType::U16 | ScalarType::U32 | ScalarType::U64 => elementwise::flip_sign(t, ty),
         ScalarType::Bool => Ok(t.f_view_dtype(Kind::Bool)?),
         _ => Ok(t.shallow_clone()),
     }
@@ -34,7 +34,7 @@ const FEW: i64 = 4;
 const MANY_ROWS: i64 = 4096;
 
 /// The operation on two elements.
-pub(super) fn operation(k: ReduceOp) -> PrimOp {
+pub(crate) fn operation(k: ReduceOp) -> PrimOp {
     match k {
         ReduceOp::Sum => PrimOp::AddP,
         ReduceOp::Product => PrimOp::MulP,
@@ -47,14 +47,14 @@ pub(super) fn operation(k: ReduceOp) -> PrimOp {
 
 /// Reductions of rows of `n` elements, 2 or more.
 fn column_by_column(p: PrimOp, t: &Tensor, ty: ScalarType, n: i64) -> Result<Tensor> {
-    let mut all = prim::apply(p, ty, &[&t.f_select(-1, 0)?, &t.f_select(-1, 1)?], None, None)?;
+    let mut all = elementwise::apply(p, ty, &[&t.f_select(-1, 0)?, &t.f_select(-1, 1)?], None, None)?;
     for k in 2..n {
-        all = prim::apply(p, ty, &[&all, &t.f_select(-1, k)?], None, Some((&all, true)))?;
+        all = elementwise::apply(p, ty, &[&all, &t.f_select(-1, k)?], None, Some((&all, true)))?;
     }
     Ok(all)
 }
 
-pub(super) fn reduce(k: ReduceOp, t: &Tensor, ty: ScalarType) -> Result<Tensor> {
+pub(crate) fn reduce(k: ReduceOp, t: &Tensor, ty: ScalarType) -> Result<Tensor> {
     if ty == ScalarType::F16 {
         return Ok(reduce(k, &t.f_to_kind(Kind::Float)?, ScalarType::F32)?.f_to_kind(Kind::Half)?);
     }
@@ -84,7 +84,7 @@ pub(super) fn reduce(k: ReduceOp, t: &Tensor, ty: ScalarType) -> Result<Tensor> 
 }
 
 /// Sums of products along the last axis: matrix products, a batch of them over the axes that both operands have.
-pub(super) fn contract(a: &Tensor, b: &Tensor, ty: ScalarType) -> Result<Tensor> {
+pub(crate) fn contract(a: &Tensor, b: &Tensor, ty: ScalarType) -> Result<Tensor> {
     if a.dim() == 1 && a.size() == b.size() {
         return Ok(a.f_dot(b)?);
     }
@@ -150,7 +150,7 @@ fn without_copies(t: &Tensor) -> Result<Tensor> {
 }
 
 /// The position of the first extreme of each row.
-pub(super) fn arg_extreme(k: ReduceOp, t: &Tensor, ty: ScalarType) -> Result<Tensor> {
+pub(crate) fn arg_extreme(k: ReduceOp, t: &Tensor, ty: ScalarType) -> Result<Tensor> {
     let t = ordered(t, ty)?;
     let t = if ty == ScalarType::F16 { t.f_to_kind(Kind::Float)? } else { t };
     Ok(match k {
@@ -159,7 +159,7 @@ pub(super) fn arg_extreme(k: ReduceOp, t: &Tensor, ty: ScalarType) -> Result<Ten
     })
 }
 
-pub(super) fn cumulative(k: ReduceOp, t: &Tensor, ty: ScalarType) -> Result<Tensor> {
+pub(crate) fn cumulative(k: ReduceOp, t: &Tensor, ty: ScalarType) -> Result<Tensor> {
     if ty == ScalarType::F16 {
         return Ok(cumulative(k, &t.f_to_kind(Kind::Float)?, ScalarType::F32)?.f_to_kind(Kind::Half)?);
     }
@@ -174,7 +174,7 @@ pub(super) fn cumulative(k: ReduceOp, t: &Tensor, ty: ScalarType) -> Result<Tens
 }
 
 /// What the elements before each one of a row come to, and then all of them.
-pub(super) fn exclusive(k: ReduceOp, t: &Tensor, ty: ScalarType) -> Result<Tensor> {
+pub(crate) fn exclusive(k: ReduceOp, t: &Tensor, ty: ScalarType) -> Result<Tensor> {
     let mut shape = t.size();
     let n = shape.pop().unwrap_or(0);
     let neutral = literal(k.neutral(ty), Device::Cpu)?.f_to_device(t.device())?;

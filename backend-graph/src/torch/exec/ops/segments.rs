@@ -1,9 +1,10 @@
 //! Reductions and scans of segments.
 
+use super::elementwise;
 use super::masks::select_lanes;
 use super::reduce::{cumulative, exclusive, operation, ordered, unordered};
 use super::views::take;
-use super::{Run, prim};
+use crate::torch::exec::Run;
 use crate::torch::memory::with_room;
 use crate::torch::numbers::{WithNumber, full, number, range};
 use crate::torch::transfer::{kind, literal};
@@ -16,7 +17,7 @@ type Result<T> = std::result::Result<T, TorchError>;
 
 /// The reductions of the segments of each row, or of what is read of it at some positions; an error if these are not there, or
 /// if a segment that must not be is empty.
-pub(super) fn reduce(
+pub(crate) fn reduce(
     k: ReduceOp,
     t: &Tensor,
     at: Option<&Tensor>,
@@ -264,7 +265,7 @@ const WIDEST: i64 = 4;
 
 impl Run<'_> {
     /// Scans that start afresh at marks.
-    pub(super) fn segment_scan(&mut self, k: ReduceOp, x: Value, starts: Value) -> super::Result<Tensor> {
+    pub(crate) fn segment_scan(&mut self, k: ReduceOp, x: Value, starts: Value) -> crate::torch::exec::Result<Tensor> {
         let (x, ty, starts) = (self.tensor(x)?.shallow_clone(), self.scalar(x), self.tensor(starts)?.shallow_clone());
         if ty == ScalarType::F16 {
             let wide = x.f_to_kind(Kind::Float).map_err(TorchError::from)?;
@@ -274,7 +275,13 @@ impl Run<'_> {
         self.scan_segments(k, &x, ty, &starts)
     }
 
-    fn scan_segments(&mut self, k: ReduceOp, x: &Tensor, ty: ScalarType, starts: &Tensor) -> super::Result<Tensor> {
+    fn scan_segments(
+        &mut self,
+        k: ReduceOp,
+        x: &Tensor,
+        ty: ScalarType,
+        starts: &Tensor,
+    ) -> crate::torch::exec::Result<Tensor> {
         if x.numel() == 0 {
             return Ok(x.shallow_clone());
         }
@@ -288,7 +295,7 @@ impl Run<'_> {
         }
         let combine = |_: &mut Run<'_>, _: i64, left: &[Tensor], right: &[Tensor]| match (left, right) {
             ([m, a], [n, b]) => {
-                let both = prim::apply(operation(k), ty, &[a, b], None, None)?;
+                let both = elementwise::apply(operation(k), ty, &[a, b], None, None)?;
                 Ok(vec![m.f_logical_or(n)?, select_lanes(n, b, &both)?])
             }
             _ => Err(TorchError::new("a scan of segments has two columns").into()),

@@ -1,6 +1,6 @@
 //! Numeric conversions with the meaning of Rust's `as`, which libtorch leaves to the processor.
 
-use super::prim::widen;
+use super::elementwise::widen;
 use crate::torch::TorchError;
 use crate::torch::numbers::WithNumber;
 use crate::torch::transfer::kind;
@@ -9,7 +9,7 @@ use tch::{Kind, Tensor};
 
 type Result<T> = std::result::Result<T, TorchError>;
 
-pub(super) fn cast(x: &Tensor, from: ScalarType, to: ScalarType) -> Result<Tensor> {
+pub(crate) fn cast(x: &Tensor, from: ScalarType, to: ScalarType) -> Result<Tensor> {
     if from == ScalarType::U32 && to == ScalarType::Char {
         return chr(x);
     }

@@ -35,7 +35,7 @@ fn mended(x: &Tensor, ty: ScalarType, y: &Tensor) -> Result<Tensor> {
 }
 
 /// Unsigned bits with the sign bit flipped: signed order is then unsigned order.
-pub(super) fn flip_sign(t: &Tensor, ty: ScalarType) -> Result<Tensor> {
+pub(crate) fn flip_sign(t: &Tensor, ty: ScalarType) -> Result<Tensor> {
     let min = match ty {
         ScalarType::U16 => i64::from(i16::MIN),
         ScalarType::U32 => i64::from(i32::MIN),
@@ -45,7 +45,7 @@ pub(super) fn flip_sign(t: &Tensor, ty: ScalarType) -> Result<Tensor> {
 }
 
 /// The value of unsigned bits of at most 32, in a wider signed type.
-pub(super) fn widen(t: &Tensor, ty: ScalarType) -> Result<Tensor> {
+pub(crate) fn widen(t: &Tensor, ty: ScalarType) -> Result<Tensor> {
     Ok(match ty {
         ScalarType::U16 => t.f_to_kind(Kind::Int)?.and_number(0xffffi64)?,
         ScalarType::U32 => t.f_to_kind(Kind::Int64)?.and_number(0xffff_ffffi64)?,
@@ -55,7 +55,7 @@ pub(super) fn widen(t: &Tensor, ty: ScalarType) -> Result<Tensor> {
 
 /// Applies an operation to operands of type `ty`. Divisors are not zero; `divisor` is theirs, if it is a literal. The
 /// result goes to `place`, an operand that nobody needs any more, if that has its shape, which may be known.
-pub(super) fn apply(
+pub(crate) fn apply(
     p: PrimOp,
     ty: ScalarType,
     args: &[&Tensor],
@@ -169,7 +169,7 @@ fn spread_divisor(x: &Tensor, y: &Tensor) -> Result<Tensor> {
 }
 
 /// Numbers between two. The result goes to `place`, as in [`apply`].
-pub(super) fn clip(x: &Tensor, low: Lit, high: Lit, place: Option<(&Tensor, bool)>) -> Result<Tensor> {
+pub(crate) fn clip(x: &Tensor, low: Lit, high: Lit, place: Option<(&Tensor, bool)>) -> Result<Tensor> {
     let place = place.filter(|(out, fits)| *fits || has_place(&[x], out)).map(|(out, _)| out);
     if let (Some(low), Some(high)) = (low.get::<i64>(), high.get::<i64>()) {
         return x.clamped(low, high, place);
@@ -187,7 +187,7 @@ pub(super) fn clip(x: &Tensor, low: Lit, high: Lit, place: Option<(&Tensor, bool
 }
 
 /// Whether `out`, one of the operands of an element-wise operation, has memory for each element of the result.
-pub(super) fn has_place(operands: &[&Tensor], out: &Tensor) -> bool {
+pub(crate) fn has_place(operands: &[&Tensor], out: &Tensor) -> bool {
     let fits = |t: &&Tensor| std::ptr::eq(*t, out) || t.dim() == 0 || t.size() == out.size();
     // What is repeated, zeros for instance, is not in memory element by element.
     operands.iter().all(fits) && out.is_contiguous()

@@ -11,7 +11,7 @@ use tch::{Kind, Tensor};
 type Result<T> = std::result::Result<T, TorchError>;
 
 /// Whether a position of a lane is out of bounds: see [`Op::Outside`].
-pub(super) fn outside(base: i64, steps: &[i64], lens: &[i64], extent: i64) -> bool {
+pub(crate) fn outside(base: i64, steps: &[i64], lens: &[i64], extent: i64) -> bool {
     if lens.iter().any(|n| *n <= 0) {
         return false;
     }
@@ -23,7 +23,7 @@ pub(super) fn outside(base: i64, steps: &[i64], lens: &[i64], extent: i64) -> bo
     least < 0 || greatest >= i128::from(extent)
 }
 
-pub(super) fn iota(len: i64, start: i64, step: i64, ty: ScalarType, device: tch::Device) -> Result<Tensor> {
+pub(crate) fn iota(len: i64, start: i64, step: i64, ty: ScalarType, device: tch::Device) -> Result<Tensor> {
     // How large numbers are exact in the type; and libtorch computes the length of a range in doubles.
     let bits = match ty {
         ScalarType::F32 => 24,
@@ -45,7 +45,7 @@ pub(super) fn iota(len: i64, start: i64, step: i64, ty: ScalarType, device: tch:
 }
 
 /// Positions moved into `0..extent`; off their place if there is nothing in it.
-pub(super) fn clamp(at: &Tensor, extent: i64) -> Result<Tensor> {
+pub(crate) fn clamp(at: &Tensor, extent: i64) -> Result<Tensor> {
     Ok(if extent > 0 { at.clamped(0, extent - 1, None)? } else { at.f_bitwise_not()? })
 }
 
@@ -55,7 +55,7 @@ fn zeros(shape: &[i64], like: &Tensor) -> Result<Tensor> {
 }
 
 /// `len` positions from `start`, `step` apart, along an axis; zeros if they are not all there.
-pub(super) fn slice(t: &Tensor, axis: usize, start: i64, len: i64, step: i64) -> Result<Tensor> {
+pub(crate) fn slice(t: &Tensor, axis: usize, start: i64, len: i64, step: i64) -> Result<Tensor> {
     let mut shape = t.size();
     let extent = shape.get(axis).copied().unwrap_or(0);
     if len > 0 && outside(start, &[step], &[len], extent) {
@@ -73,7 +73,7 @@ pub(super) fn slice(t: &Tensor, axis: usize, start: i64, len: i64, step: i64) ->
 }
 
 /// One position of an axis; zeros if it is not there.
-pub(super) fn select(t: &Tensor, axis: usize, at: i64) -> Result<Tensor> {
+pub(crate) fn select(t: &Tensor, axis: usize, at: i64) -> Result<Tensor> {
     let mut shape = t.size();
     if axis < shape.len() && !(0..shape.remove(axis)).contains(&at) {
         return zeros(&shape, t);
@@ -82,7 +82,7 @@ pub(super) fn select(t: &Tensor, axis: usize, at: i64) -> Result<Tensor> {
 }
 
 /// The elements at `start + Σ steps·index`; zeros if they are not all there.
-pub(super) fn unfold(t: &Tensor, start: i64, lens: &[i64], steps: &[i64]) -> Result<Tensor> {
+pub(crate) fn unfold(t: &Tensor, start: i64, lens: &[i64], steps: &[i64]) -> Result<Tensor> {
     let extent = t.size().first().copied().unwrap_or(0);
     if lens.iter().any(|n| *n <= 0) || outside(start, steps, lens, extent) {
         return zeros(lens, t);
@@ -102,14 +102,14 @@ pub(super) fn unfold(t: &Tensor, start: i64, lens: &[i64], steps: &[i64]) -> Res
 }
 
 /// Positions as `index_select` takes them.
-pub(super) fn positions(at: &Tensor) -> Result<Tensor> {
+pub(crate) fn positions(at: &Tensor) -> Result<Tensor> {
     Ok(match at.f_kind()? {
         Kind::Int | Kind::Int64 => at.shallow_clone(),
         _ => at.f_to_kind(Kind::Int)?,
     })
 }
 
-pub(super) fn gather(source: &Tensor, at: &Tensor) -> Result<Tensor> {
+pub(crate) fn gather(source: &Tensor, at: &Tensor) -> Result<Tensor> {
     if source.numel() == 0 {
         return zeros(&at.size(), source);
     }
@@ -120,7 +120,7 @@ pub(super) fn gather(source: &Tensor, at: &Tensor) -> Result<Tensor> {
     Ok(source.f_index_select(0, &at.f_reshape([-1])?)?.f_reshape(at.size())?)
 }
 
-pub(super) fn take(t: &Tensor, axis: usize, at: &Tensor) -> Result<Tensor> {
+pub(crate) fn take(t: &Tensor, axis: usize, at: &Tensor) -> Result<Tensor> {
     let mut shape = t.size();
     if let Some(n) = shape.get_mut(axis)
         && *n == 0
@@ -132,7 +132,7 @@ pub(super) fn take(t: &Tensor, axis: usize, at: &Tensor) -> Result<Tensor> {
 }
 
 /// A tensor with places more at both ends of its axes, but for those without elements.
-pub(super) fn pad(t: &Tensor, widths: &[u32], mode: PadMode) -> Result<Tensor> {
+pub(crate) fn pad(t: &Tensor, widths: &[u32], mode: PadMode) -> Result<Tensor> {
     let shape = t.size();
     let widths: Vec<i64> = widths.iter().zip(&shape).map(|(w, n)| if *n == 0 { 0 } else { i64::from(*w) }).collect();
     if t.numel() == 0 {

@@ -3,7 +3,8 @@
 //! All lanes take every step, and what a lane that has left is to keep is held back. When few are left of many, the
 //! others are put aside (the thresholds were measured: with them a Mandelbrot set takes a sixth of the time).
 
-use super::{Held, Result, Rt, Run, masks};
+use super::ops::masks;
+use super::{Held, Result, Rt, Run};
 use crate::plan::{PlannedBody, Step};
 use crate::torch::TorchError;
 use acc_desugar::graph::Value;

@@ -1,6 +1,6 @@
 //! Softmax along an axis.
 
-use super::prim;
+use super::elementwise;
 use super::reduce::reduce;
 use crate::torch::TorchError;
 use acc_core::data::ScalarType;
@@ -17,7 +17,7 @@ fn long(ty: ScalarType) -> i64 {
 }
 
 /// Softmax along an axis of floats, or its logarithm.
-pub(super) fn softmax(x: &Tensor, axis: i64, log: bool, ty: ScalarType) -> Result<Tensor> {
+pub(crate) fn softmax(x: &Tensor, axis: i64, log: bool, ty: ScalarType) -> Result<Tensor> {
     let whole = |x: &Tensor, axis: i64| -> Result<Tensor> {
         Ok(if log { x.f_log_softmax(axis, None)? } else { x.f_softmax(axis, None)? })
     };
@@ -45,9 +45,9 @@ fn by_steps(x: &Tensor, axis: i64, log: bool, ty: ScalarType) -> Result<Tensor> 
     let less = x.f_sub(&along(ReduceOp::Max, x)?)?;
     if log {
         let sums = along(ReduceOp::Sum, &less.f_exp()?)?;
-        return prim::apply(PrimOp::SubP, ty, &[&less, &sums.f_log()?], None, Some((&less, true)));
+        return elementwise::apply(PrimOp::SubP, ty, &[&less, &sums.f_log()?], None, Some((&less, true)));
     }
-    let e = prim::apply(PrimOp::ExpP, ty, &[&less], None, Some((&less, true)))?;
+    let e = elementwise::apply(PrimOp::ExpP, ty, &[&less], None, Some((&less, true)))?;
     let sums = along(ReduceOp::Sum, &e)?;
-    prim::apply(PrimOp::DivP, ty, &[&e, &sums], None, Some((&e, true)))
+    elementwise::apply(PrimOp::DivP, ty, &[&e, &sums], None, Some((&e, true)))
 }
