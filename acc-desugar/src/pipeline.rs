@@ -59,11 +59,11 @@ pub(crate) const SIMPLIFY: Pass = Pass {
     what: "rewrites, eliminates common and dead code, and moves invariants out of loops, by rules that can be switched off",
     before: PROGRAMS,
     after: PROGRAMS,
-    run: Run::Repeat(SIMPLIFICATIONS, ROUNDS),
+    run: Run::Repeat(SIMPLIFICATIONS, MAX_ROUNDS),
 };
 
 /// Enough for rules that enable one another; what is left after that is small.
-const ROUNDS: usize = 4;
+const MAX_ROUNDS: usize = 4;
 
 const SIMPLIFICATIONS: &[Pass] = &[
     part("rewrite", "local rules", simplify::rewrite::pass),

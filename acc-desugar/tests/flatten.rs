@@ -52,14 +52,14 @@ fn products_are_contracted_wherever_their_axes_go() {
     let ((m, inner), (_, n)) = (a.shape(), b.shape());
     let products = generate((m, n, inner), |(i, j, k)| a.index((i, k)) * b.index((k, j)));
     // The axes of the products in another order, and one more that repeats them.
-    let turned = products.backpermute((n, m, inner), |(j, i, k)| (i, j, k)).sum();
+    let permuted = products.backpermute((n, m, inner), |(j, i, k)| (i, j, k)).sum();
     let repeated = products.replicate((All, 3, All, All)).sum();
     // A batch of products, both operands transposed.
     let (p, q) = (a.replicate((2, All, All)), b.replicate((2, All, All)));
     let ((t, inner, m), (_, n, _)) = (p.shape(), q.shape());
     let batch = generate((t, m, n, inner), |(t, i, j, k)| p.index((t, k, i)) * q.index((t, j, k))).sum();
     let scaled = graph(a.map(|x| x * 2.0).sum());
-    for g in [graph(turned), graph(repeated), graph(batch)] {
+    for g in [graph(permuted), graph(repeated), graph(batch)] {
         has(&g, &[("contract", 1), ("mul", 0), ("reduce", 0), ("gather", 0)]);
     }
     has(&scaled, &[("contract", 0), ("mul", 1), ("reduce", 1)]);

@@ -1,4 +1,4 @@
-//! Operators that start afresh at marks are found however they are written, and nothing else is.
+//! Operators that restart at marks are found however they are written, and nothing else is.
 
 use acc_core::ir::{ArrayOp, Dir, PrimOp};
 use acc_desugar::analysis::segmented_operator::{SegmentedOperator, segmented_operator};

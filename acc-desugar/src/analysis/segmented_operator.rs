@@ -1,4 +1,4 @@
-//! Operators of segmented scans: those that start afresh where a mark is set.
+//! Operators of segmented scans: those that restart where a mark is set.
 //!
 //! `(m1, a) . (m2, b) = (m1 | m2, if m2 { b } else { a op b })` is associative if `op` is, and a scan with it is a scan of
 //! each of the segments that marks begin (Blelloch, *Prefix sums and their applications*, 1990). [`segmented_operator`] finds such
@@ -8,7 +8,7 @@ use crate::analysis::operators::is_of;
 use acc_core::data::ScalarType;
 use acc_core::ir::{Dir, Fun, PrimOp, Region, ScalarOp, Val};
 
-/// An operator that starts afresh where the element that is later in the order of the scan is marked.
+/// An operator that restarts where the element that is later in the order of the scan is marked.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct SegmentedOperator {
     /// The leaf that is the mark, a truth value.
@@ -17,7 +17,7 @@ pub struct SegmentedOperator {
     pub ops: Vec<PrimOp>,
 }
 
-/// What an operator of a scan is, if it starts afresh at marks and does to each other leaf an operation known to be
+/// What an operator of a scan is, if it restarts at marks and does to each other leaf an operation known to be
 /// associative and commutative.
 ///
 /// ```
@@ -48,8 +48,8 @@ pub fn segmented_operator(f: &Fun, dir: Dir) -> Option<SegmentedOperator> {
             if k == mark {
                 return operator.is_or(result, earlier[k], later[k]).then_some(PrimOp::OrP);
             }
-            let (afresh, on) = operator.chosen(result, later[mark])?;
-            (afresh == later[k]).then(|| operator.operation(on, earlier[k], later[k]))?
+            let (first, on) = operator.chosen(result, later[mark])?;
+            (first == later[k]).then(|| operator.operation(on, earlier[k], later[k]))?
         };
         let ops: Option<Vec<PrimOp>> = (0..n).map(leaf).collect();
         ops.filter(|_| n > 1).map(|ops| SegmentedOperator { mark, ops })

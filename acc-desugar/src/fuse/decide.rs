@@ -112,7 +112,7 @@ pub(super) fn decide(p: &Program, limits: &RunLimits) -> Result<Fusion, Error> {
         compactions,
         absorbed,
         sorted,
-        steps: Cell::new(join::STEPS),
+        steps: Cell::new(join::MAX_DEPENDENCE_STEPS),
         marks: RefCell::new(join::Marks::new(n)),
     };
     for k in (0..n).rev() {

@@ -12,7 +12,7 @@ use std::sync::Arc;
 pub enum ScatterMode {
     /// The last value wins, in order of the source.
     Last,
-    /// Combined with what is there.
+    /// Combined with the current value.
     Combine(ReduceOp),
 }
 
@@ -220,7 +220,7 @@ macro_rules! with_graph_ops {
                 x: Value,
                 /// How many at each end of each axis.
                 widths: Numbers,
-                /// What is there.
+                /// What the places hold.
                 mode: PadMode,
             };
             /// Slices of a tensor at positions (rank 1) of an axis, which are in bounds, or zeros if that is empty.
@@ -240,7 +240,7 @@ macro_rules! with_graph_ops {
                 at: Value,
                 /// The values (rank 1).
                 values: Value,
-                /// What happens to what is there, and where positions repeat.
+                /// What happens to current values, and where positions repeat.
                 mode: ScatterMode,
             };
             /// Tensors joined along an axis.
@@ -298,9 +298,9 @@ macro_rules! with_graph_ops {
             };
             /// An inclusive scan.
             "cumulative" Cumulative(with: ReduceOp, x: Value);
-            /// What the elements before each one of a row come to, and then all of them: one more than elements, the first neutral.
+            /// The totals of the elements before each one of a row, and then of all: one more than elements, the first neutral.
             "exclusive" Exclusive(with: ReduceOp, x: Value);
-            /// An inclusive scan of each row that starts afresh where `starts` (of `bool`, of the shape of the operand) is true.
+            /// An inclusive scan of each row that restarts where `starts` (of `bool`, of the shape of the operand) is true.
             "segment_scan" SegmentScan {
                 /// The operation.
                 with: ReduceOp,

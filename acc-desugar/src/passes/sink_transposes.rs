@@ -292,7 +292,7 @@ mod tests {
 
     #[test]
     fn folds_go_along_memory() {
-        // The first axis is folded, and the others are in turn.
+        // The first axis is folded, and then the others.
         assert_eq!(folded("%k, %j, %i").unwrap(), [vec![1, 2, 0], vec![1, 0]]);
         assert_eq!(folded("%j, %k, %i").unwrap(), [vec![0, 2, 1], vec![1, 0]]);
         // In the order of memory already, or with a row of memory to fold.
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_transposed_alike_stays() {
+    fn what_is_transposed_otherwise_stays() {
         assert_eq!(names_of("m: [2]f32 = map(t, a, f: |%x: f32, %y: f32| sub(%x, %y)) yield m"), None);
         assert_eq!(names_of("m: [2]f32 = map(a, f: |%x: f32| add(%x, %x)) yield m, t"), None);
         // A part of a transposition.

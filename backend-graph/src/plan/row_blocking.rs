@@ -1,8 +1,8 @@
 //! Steps that may go through large tensors together, some rows at a time.
 //!
-//! An element-wise operation on tensors that no near cache holds takes as long as these take from memory. Where
+//! An element-wise operation on tensors that neither L1 nor L2 holds takes as long as these take from memory. Where
 //! consecutive steps need, of each other's rows along axis 0, the same ones alone, a block of rows goes through all of them
-//! while it is near ([`Group`]); what no other step uses exists for a block at a time.
+//! while it is in a cache ([`Group`]); what no other step uses exists for a block at a time.
 
 use acc_desugar::graph::{Body, Extent, Graph, Node, Op, Shapes, Type, Value, Values};
 use smallvec::smallvec;
@@ -32,7 +32,7 @@ impl Group {
     /// Whether blocks are worth it: values that no later step uses need no memory then.
     pub(super) fn pays(&self) -> bool {
         let kept = |v: &&Value| self.results.iter().any(|(r, _)| r == *v);
-        self.inner + self.launched.len() - self.launched.iter().filter(kept).count() >= FEWEST
+        self.inner + self.launched.len() - self.launched.iter().filter(kept).count() >= MIN_BLOCK_LOCAL_VALUES
     }
 }
 
@@ -47,7 +47,7 @@ pub(crate) enum Dim {
 }
 
 /// So many values that exist for a block alone are worth it.
-const FEWEST: usize = 3;
+const MIN_BLOCK_LOCAL_VALUES: usize = 3;
 
 /// Orders the nodes of a graph so that those which may form groups follow one another; the groups, by the first result of
 /// their first node.
@@ -59,7 +59,7 @@ pub(super) fn arrange(graph: &mut Graph) -> HashMap<Value, Group> {
     found
 }
 
-/// For each node of a body whether it runs whenever the body does, if its values are needed for sure.
+/// For each node of a body whether it runs whenever the body does, if its values are certainly needed.
 pub(super) fn strict(body: &Body) -> Vec<bool> {
     let mut needed: HashSet<Value> = body.results.iter().copied().collect();
     let mut strict = vec![false; body.nodes.len()];

@@ -51,22 +51,22 @@ impl Flattener<'_> {
         if a.terms.is_empty() {
             return Scalar::Size(a.base);
         }
-        self.affines.push(a);
-        Scalar::Affine(AffineId(self.affines.len() - 1))
+        self.indices.affines.push(a);
+        Scalar::Affine(AffineId(self.indices.affines.len() - 1))
     }
 
     /// The parts of a scalar that is a size or affine.
     pub(crate) fn affine_of(&self, s: Scalar) -> Option<Affine> {
         match s {
             Scalar::Size(base) => Some(Affine { base, terms: SmallVec::new(), rank: 0 }),
-            Scalar::Affine(id) => self.affines.get(id.0).cloned(),
+            Scalar::Affine(id) => self.indices.affines.get(id.0).cloned(),
             Scalar::Tensor(_) => None,
         }
     }
 
     /// An affine integer as a tensor of the space's rank, with extents of 1 where it does not vary.
     pub(crate) fn materialised(&mut self, id: AffineId) -> Value {
-        let Some(a) = self.affines.get(id.0).cloned() else { return self.b.constant(acc_core::data::Prim::lit(0i64)) };
+        let Some(a) = self.indices.affines.get(id.0).cloned() else { return self.b.constant(acc_core::data::Prim::lit(0i64)) };
         let mut start = a.base;
         let mut sum: Option<Value> = None;
         for t in &a.terms {
@@ -158,7 +158,7 @@ impl Flattener<'_> {
         }
     }
 
-    /// Whether every position is in bounds for sure: it runs along an axis, and the extent is that axis's and more.
+    /// Whether every position is certainly in bounds: it runs along an axis, and the extent is that axis's and more.
     pub(crate) fn is_inside(&self, a: &Affine, extent: Value) -> bool {
         let [t] = a.terms[..] else { return false };
         let (Some(1), Some(base)) = (self.b.const_size(t.step), self.b.const_size(a.base)) else { return false };

@@ -42,7 +42,7 @@ impl Flattener<'_> {
         });
         let ([x, Scalar::Size(bound)] | [Scalar::Size(bound), x]) = operands else { return };
         let inner = match x {
-            Scalar::Tensor(v) => self.clamped.get(&v).copied(),
+            Scalar::Tensor(v) => self.indices.clamped.get(&v).copied(),
             x => self.affine_of(x).and_then(|a| {
                 let [Term { axis, len, step }] = a.terms[..] else { return None };
                 // One that may wrap around is not found between its ends.
@@ -55,16 +55,16 @@ impl Flattener<'_> {
         let side = if low_last { &mut c.low } else { &mut c.high };
         if side.is_none() {
             *side = Some(bound);
-            self.clamped.insert(result, Clamped { low_last, ..c });
+            self.indices.clamped.insert(result, Clamped { low_last, ..c });
         }
     }
 
     /// What a position is between, if it runs along an axis of this extent.
     pub(crate) fn clamped(&self, position: Value, extent: Option<&Value>) -> Option<Clamped> {
-        self.clamped.get(&position).copied().filter(|c| Some(&c.len) == extent)
+        self.indices.clamped.get(&position).copied().filter(|c| Some(&c.len) == extent)
     }
 
-    /// Whether every position is in bounds for sure, since the bounds are the array's and there is an element for each lane.
+    /// Whether every position is certainly in bounds, since the bounds are the array's and there is an element for each lane.
     pub(crate) fn is_clamped_inside(&mut self, c: &Clamped, extent: Value) -> bool {
         let Some(more) = self.b.beyond(extent, c.len) else { return false };
         let one = self.b.size(1);

@@ -1,7 +1,8 @@
 //! Arrays that lanes demand: evaluated on demand, unless nobody can tell.
 
 use crate::flatten::scalar::Lanes;
-use crate::flatten::{Flat, Flattener};
+use crate::flatten::Flattener;
+use crate::flatten::scope::Flat;
 use crate::graph::{FaultKind, Op, SizeOp, Value, Values};
 use acc_core::data::Lit;
 use acc_core::ir::ArrayId;
@@ -29,7 +30,7 @@ impl Flattener<'_> {
     /// do no harm.
     pub(crate) fn readable(&mut self, a: ArrayId, lanes: &Lanes<'_>, mask: Option<Value>) -> Flat {
         let flat = self.array(a);
-        if self.eager.contains(&a) || (mask.is_none() && lanes.space.is_empty()) {
+        if self.scope.eager.contains(&a) || (mask.is_none() && lanes.space.is_empty()) {
             return flat;
         }
         if mask.is_none()

@@ -51,7 +51,7 @@ impl Flattener<'_> {
                 s => s,
             })
             .collect();
-        if self.faults.exact() && !self.is_whole(shape, &index) {
+        if self.faults().exact() && !self.is_whole(shape, &index) {
             return self.read_linear(at, shape, columns, &index);
         }
         if let Some(sorted) = self.read_sorted(at, shape, columns, &index) {
@@ -279,7 +279,7 @@ impl Flattener<'_> {
         match u32::try_from(step) {
             Ok(step) => self.b.slice(c, axis, start, len, step),
             Err(_) => {
-                // From the last one on, and then turned round.
+                // From the last one on, and then reversed.
                 let (one, steps) = (self.b.size(1), self.b.size(step));
                 let before = self.b.size_op(SizeOp::Sub, len, one);
                 let back = self.b.size_op(SizeOp::Mul, before, steps);
@@ -370,7 +370,7 @@ impl Flattener<'_> {
 
     /// Reads at linear positions.
     fn read_linear(&mut self, at: &Lookup<'_>, shape: &[Value], columns: &[Value], index: &[Scalar]) -> Vec<Value> {
-        let guarded = at.mask.is_some() || self.faults.exact();
+        let guarded = at.mask.is_some() || self.faults().exact();
         let mut bad: Option<Scalar> = None;
         let mut linear: Option<Value> = None;
         let mut details = Vec::new();
@@ -452,7 +452,7 @@ impl Flattener<'_> {
     /// Positions that must be in bounds. Where faults do not count only what uses them as they are need find that they
     /// are not.
     pub(crate) fn within(&mut self, at: Value, extent: Value, by_use: bool) -> Value {
-        if by_use || self.faults.checked() { self.b.in_bounds(at, extent, by_use) } else { at }
+        if by_use || self.faults().checked() { self.b.in_bounds(at, extent, by_use) } else { at }
     }
 
     /// Whether a position is out of an extent's bounds, and the nearest one in bounds, if there is one.

@@ -1,11 +1,11 @@
-//! Quotients and remainders of an index: the axis becomes two, one along which quotients run and one for remainders, and what is
-//! computed of them is affine again.
+//! Quotients and remainders of an index: the axis is split in two, one of quotients and one of remainders, of which both are
+//! affine.
 //!
 //! `i / c` and `i % c` are how programs interleave arrays, repeat elements and whole arrays, address blocks, and take
 //! positions apart that are linear. A function that divides an index of its space is computed over the space whose axis is
-//! divided, and the result is put together again, which costs nothing beside storing it. Where the extent is no multiple of
-//! `c` for sure there may be lanes more behind the last one, which are cut off. If one of these has a fault the run is
-//! suspected of one, and repeated.
+//! divided, and the result is put together again, which costs nothing beside storing it. Where the extent may
+//! be no multiple of `c` the last quotient has lanes beyond the end, which are cut off. A fault of theirs only makes the run
+//! suspect, and repeats it.
 
 use crate::flatten::Flattener;
 use crate::flatten::access::affine::{Affine, Term};
@@ -13,30 +13,46 @@ use crate::flatten::scalar::{Lanes, Scalar};
 use crate::graph::{FaultKind, Op, SizeOp, Value, Values};
 use acc_core::ir::{Fun, PrimOp, Region, ScalarOp, Val};
 use smallvec::SmallVec;
+use std::collections::HashMap;
 
-/// An axis is divided so often at most.
-const MOST: usize = 4;
+const MAX_SPLITS_PER_AXIS: usize = 4;
 
-/// A space whose axes are divided.
+/// A space whose axes are split.
 #[derive(Clone)]
 pub(crate) struct SplitSpace {
     /// The space itself.
     whole: Values,
-    /// Of each axis the extents of those that it is divided into, the outermost first,
+    /// Of each axis the extents of those that it is split into, the outermost first,
     axes: Vec<Values>,
     /// how many positions each of their positions stands for,
     steps: Vec<Values>,
     /// and whether these may have more positions than the axis.
     padded: Vec<bool>,
-    /// Whether axes may get more positions: those that are nothing but divided.
+    /// Whether axes may get more positions: those whose index is only divided.
     may_pad: Vec<bool>,
     /// What is defined in more bodies than this is not known where the space is.
     depth: usize,
-    /// The division that an axis of the divided space needs: by what.
+    /// Which axis is to be split next, and by what.
     requested: Option<(usize, Value)>,
 }
 
-/// A value computed over a divided space.
+/// The spaces that are split.
+#[derive(Default)]
+pub(crate) struct Splits {
+    /// How the space of the lanes around is split, if it may be.
+    space: Option<SplitSpace>,
+    /// What was computed over split spaces, by what it was put together to.
+    columns: HashMap<Value, SplitColumn>,
+}
+
+impl Splits {
+    /// Whether there may be lanes beyond the end.
+    pub(crate) fn is_padded(&self) -> bool {
+        self.space.as_ref().is_some_and(SplitSpace::is_padded)
+    }
+}
+
+/// A column, as it was computed over a split space.
 #[derive(Clone)]
 pub(crate) struct SplitColumn {
     value: Value,
@@ -62,7 +78,7 @@ impl SplitSpace {
         self.axes.iter().flatten().copied().collect()
     }
 
-    /// Whether there may be lanes behind the last one. What these read out of bounds is looked for even where faults do not
+    /// Whether there may be lanes beyond the end. What these read out of bounds is looked for even where faults do not
     /// count, since it leaves the others without elements.
     pub(crate) fn is_padded(&self) -> bool {
         self.padded.contains(&true)
@@ -85,7 +101,7 @@ impl SplitSpace {
 
 impl Flattener<'_> {
     /// Applies a function to lanes that nothing masks and makes columns of what it yields, `finish` over the space that it is
-    /// given: one whose axes are divided as the function divides their indices.
+    /// given: one whose axes are split as the function divides their indices.
     pub(crate) fn over_split_space(
         &mut self,
         f: &Fun,
@@ -94,43 +110,40 @@ impl Flattener<'_> {
         space: &[Value],
         finish: &mut dyn FnMut(&mut Self, Vec<Scalar>, &[Value]) -> Vec<Value>,
     ) -> Vec<Value> {
-        let divides = indexed && !self.faults.exact() && divides(&f.body);
+        let divides = indexed && !self.faults().exact() && divides(&f.body);
         if !divides {
             let results = self.apply(f, indexed, args, space, None);
             return finish(self, results, space);
         }
         let may_pad = (0..space.len()).map(|k| args.is_empty() && is_only_divided(f, f.body.params[k])).collect();
         let one = self.b.size(1);
-        let outer = self.split_space.replace(SplitSpace::new(space, one, may_pad, self.b.depth()));
-        let (checks, sites) = (self.tokens.last().map_or(0, Vec::len), self.sites);
+        let outer = self.splits.space.replace(SplitSpace::new(space, one, may_pad, self.b.depth()));
+        let mark = self.checks.mark();
         let mut results = self.apply(f, true, args, space, None);
-        for _ in 0..MOST * space.len() {
+        for _ in 0..MAX_SPLITS_PER_AXIS * space.len() {
             if !self.split_requested_axis() {
                 break;
             }
             // What was noted on the way was of the space before.
-            if let Some(tokens) = self.tokens.last_mut() {
-                tokens.truncate(checks);
-            }
-            self.sites = sites;
-            let Some(divided) = self.split_space.clone() else { break };
+            self.checks.reset(mark);
+            let Some(divided) = self.splits.space.clone() else { break };
             let index = self.split_index(&divided);
             let inner = divided.space();
             let args: Vec<Value> = args.iter().map(|a| self.to_split_space(*a, &divided)).collect();
             results = self.apply_at(f, index, &args, &inner, None);
         }
-        let inner = self.split_space.as_ref().map_or_else(|| space.into(), SplitSpace::space);
+        let inner = self.splits.space.as_ref().map_or_else(|| space.into(), SplitSpace::space);
         let columns = finish(self, results, &inner);
-        let Some(divided) = std::mem::replace(&mut self.split_space, outer) else { return columns };
+        let Some(divided) = std::mem::replace(&mut self.splits.space, outer) else { return columns };
         if divided.is_whole() {
             return columns;
         }
         columns.into_iter().map(|c| self.from_split_space(c, &divided)).collect()
     }
 
-    /// Divides the axis that the last application of a function asked for.
+    /// Splits the axis that the last application of a function asked for.
     fn split_requested_axis(&mut self) -> bool {
-        let Some(mut d) = self.split_space.take() else { return false };
+        let Some(mut d) = self.splits.space.take() else { return false };
         let requested = d.requested.take().and_then(|(axis, by)| {
             let mut first = 0;
             let (k, parts) = d.axes.iter().enumerate().find(|(_, parts)| {
@@ -159,14 +172,14 @@ impl Flattener<'_> {
             d.axes[k].insert(part, count);
             let above = self.b.size_op(SizeOp::Mul, by, step);
             d.steps[k].insert(part, above);
-            self.extents.extend([count, rest]);
+            self.scope.extents.extend([count, rest]);
             true
         });
-        self.split_space = Some(d);
+        self.splits.space = Some(d);
         done
     }
 
-    /// The index along each axis of a space in terms of the axes that these are divided into.
+    /// The index along each axis of a space in terms of the axes that these are split into.
     fn split_index(&mut self, d: &SplitSpace) -> Vec<Scalar> {
         let (zero, rank) = (self.b.size(0), d.space().len());
         let mut axes = 0..rank;
@@ -179,7 +192,7 @@ impl Flattener<'_> {
         index
     }
 
-    /// A column of a space over the divided one, which has as many lanes.
+    /// A column of a space over the split one, which has as many lanes.
     fn to_split_space(&mut self, column: Value, d: &SplitSpace) -> Value {
         let whole = self.spread(column, &d.whole);
         let parted = self.b.reshape(whole, &d.space());
@@ -187,7 +200,7 @@ impl Flattener<'_> {
         parted
     }
 
-    /// A column of a divided space over the space itself.
+    /// A column of a split space over the space itself.
     fn from_split_space(&mut self, value: Value, d: &SplitSpace) -> Value {
         let lens: Vec<Value> = d
             .axes
@@ -207,15 +220,15 @@ impl Flattener<'_> {
             }
         }
         self.b.set_full(column);
-        self.split_columns.insert(column, SplitColumn { value, space: d.clone() });
+        self.splits.columns.insert(column, SplitColumn { value, space: d.clone() });
         column
     }
 
-    /// A reduction of rows, as that of the rows of a divided space if they are these.
+    /// A reduction of rows, of those that were computed over a split space if the rows were put together from these.
     pub(crate) fn reduce_split(&mut self, rows: Value, reduce: &mut dyn FnMut(&mut Self, Value) -> Value) -> Value {
         let mut checked = Vec::new();
         let whole = self.b.unchecked(rows, &mut checked);
-        let found = self.split_columns.get(&whole).cloned();
+        let found = self.splits.columns.get(&whole).cloned();
         let Some((value, outer)) = found.and_then(|p| Some((p.value, p.space.without_last()?))) else {
             return reduce(self, rows);
         };
@@ -224,7 +237,7 @@ impl Flattener<'_> {
         self.from_split_space(reduced, &outer)
     }
 
-    /// A quotient or remainder of an affine index that is affine itself, or would be if an axis was divided: then that is
+    /// A quotient or remainder of an affine index that is affine itself, or would be if an axis was split: then that is
     /// asked for.
     pub(crate) fn affine_division(
         &mut self,
@@ -238,7 +251,7 @@ impl Flattener<'_> {
             PrimOp::RemP | PrimOp::ModFloorP => false,
             _ => return None,
         };
-        let ([Scalar::Affine(_), y], false) = (operands, self.faults.exact()) else { return None };
+        let ([Scalar::Affine(_), y], false) = (operands, self.faults().exact()) else { return None };
         let by = match *y {
             Scalar::Size(by) => by,
             Scalar::Tensor(v) => match self.on_host_if_known(v) {
@@ -248,13 +261,13 @@ impl Flattener<'_> {
             Scalar::Affine(_) => return None,
         };
         let a = self.affine_of(operands[0])?;
-        if !self.is_natural(by) || self.b.const_size(by) == Some(0) {
+        if !self.scope.is_natural(&self.b, by) || self.b.const_size(by) == Some(0) {
             return None;
         }
         let (high, rest) = self.base_division(a.base, by)?;
         let mut split = [SmallVec::new(), SmallVec::<[Term; 2]>::new()];
         for t in &a.terms {
-            if !self.is_natural(t.step) {
+            if !self.scope.is_natural(&self.b, t.step) {
                 return None;
             }
             match self.ratio(t.step, by) {
@@ -273,7 +286,7 @@ impl Flattener<'_> {
             let zero = self.b.not_size(by);
             let bad = self.masked(mask, zero);
             // SplitSpace by it a space has no lane.
-            let space = self.split_space.as_ref().map_or_else(|| lanes.space.clone(), |d| d.whole.clone());
+            let space = self.splits.space.as_ref().map_or_else(|| lanes.space.clone(), |d| d.whole.clone());
             self.check(FaultKind::DivisionByZero, bad, &space, vec![]);
         }
         let (base, terms) = if quotient { (high, above) } else { (self.b.size(rest), below) };
@@ -285,12 +298,12 @@ impl Flattener<'_> {
         match (self.b.const_size(base), self.b.const_size(by)) {
             (Some(0), _) => Some((base, 0)),
             (Some(base), Some(by)) if base > 0 => Some((self.b.size(base / by), base % by)),
-            _ if self.is_natural(base) => Some((self.ratio(base, by)?, 0)),
+            _ if self.scope.is_natural(&self.b, base) => Some((self.ratio(base, by)?, 0)),
             _ => None,
         }
     }
 
-    /// Whether a number and multiples of indices come to less than `by` for sure.
+    /// Whether a number plus multiples of indices is certainly less than `by`.
     fn is_below(&mut self, rest: i64, terms: &[Term], by: Value) -> bool {
         let constant = |s: &Self, t: &Term| {
             let (step, len) = (s.b.const_size(t.step)?, s.b.const_size(s.at_most(t.len))?);
@@ -320,7 +333,7 @@ impl Flattener<'_> {
 
     /// Asks for the division of the axis that a remainder runs along and leaves.
     fn request_split(&mut self, lanes: &Lanes<'_>, below: &[Term], by: Value, mask: Option<Value>) {
-        let Some(d) = self.split_space.clone() else { return };
+        let Some(d) = self.splits.space.clone() else { return };
         // Where nobody may divide by it, it may be 0, and there would be no lane.
         if self.b.const_size(by).is_none() && (mask.is_some() || self.b.depth() != d.depth) {
             return;
@@ -335,7 +348,7 @@ impl Flattener<'_> {
                 && self.b.origin(part) != self.b.origin(self.at_most(t.len))
                 && self.b.const_size(part) != Some(1)
             {
-                if let Some(d) = &mut self.split_space {
+                if let Some(d) = &mut self.splits.space {
                     d.requested = Some((t.axis, part));
                 }
                 return;
@@ -343,7 +356,7 @@ impl Flattener<'_> {
         }
     }
 
-    /// How many times a size is another one, if it is that for sure.
+    /// How many times a size is another one, if it certainly is a multiple.
     fn ratio(&mut self, a: Value, b: Value) -> Option<Value> {
         if self.b.origin(a) == self.b.origin(b) || self.b.const_size(b) == Some(1) {
             return Some(if self.b.const_size(b) == Some(1) { a } else { self.b.size(1) });
@@ -357,21 +370,6 @@ impl Flattener<'_> {
         }
         let y = self.ratio(y, b)?;
         Some(self.b.size_op(SizeOp::Mul, x, y))
-    }
-
-    /// Whether a size is not negative for sure.
-    fn is_natural(&self, v: Value) -> bool {
-        let v = self.b.origin(v);
-        if self.extents.contains(&v) {
-            return true;
-        }
-        match self.b.def(v) {
-            Some(Op::Size(n)) => *n >= 0,
-            Some(Op::SizeOp(SizeOp::Mul | SizeOp::Count | SizeOp::Add | SizeOp::Quot, a, b)) => [a, b]
-                .into_iter()
-                .all(|x| self.extents.contains(&self.b.origin(*x)) || self.b.const_size(*x).is_some_and(|n| n >= 0)),
-            _ => false,
-        }
     }
 }
 
@@ -387,8 +385,7 @@ fn is_division(p: PrimOp) -> bool {
     matches!(p, PrimOp::QuotP | PrimOp::RemP | PrimOp::DivFloorP | PrimOp::ModFloorP)
 }
 
-/// Whether all that a function does with an index is to divide it, and it does nothing that may take forever where there is no
-/// lane.
+/// Whether an index is only ever divided, and the function certainly terminates for lanes beyond the end.
 fn is_only_divided(f: &Fun, index: Val) -> bool {
     let mut alone = !f.body.results.contains(&index);
     f.body.visit(0, &mut |n, _| {

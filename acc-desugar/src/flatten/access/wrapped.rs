@@ -34,7 +34,7 @@ impl Flattener<'_> {
         let Some((offset, least)) = self.offset(a.base, len) else { return };
         // One that may wrap around is not found one after the other.
         if i32::try_from(offset).is_ok() && (rounds_down || least >= 0) {
-            self.wrapped.insert(result, Wrapped { axis, len, offset });
+            self.indices.wrapped.insert(result, Wrapped { axis, len, offset });
         }
     }
 
@@ -61,7 +61,7 @@ impl Flattener<'_> {
     /// is then in bounds.
     pub(crate) fn wrapped(&self, position: Value, lanes: Option<&Value>, extent: Value) -> Option<Wrapped> {
         let same = |r: &Wrapped| Some(&r.len) == lanes && self.b.origin(r.len) == self.b.origin(extent);
-        self.wrapped.get(&position).copied().filter(same)
+        self.indices.wrapped.get(&position).copied().filter(same)
     }
 
     /// The elements at such positions along an axis.

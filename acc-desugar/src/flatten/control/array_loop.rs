@@ -3,7 +3,8 @@
 
 use crate::flatten::scalar::Scalar;
 use crate::flatten::scalar::uniformity::on_host;
-use crate::flatten::{Flat, Flattener, flat_types};
+use crate::flatten::scope::Flat;
+use crate::flatten::{Flattener, flat_types};
 use crate::graph::{Body, Type, Value};
 use acc_core::data::ScalarType;
 use acc_core::ir::{ArrayId, ArrayOp, Block, Fun, Region, ScalarOp};
@@ -27,7 +28,7 @@ impl Flattener<'_> {
             hosted = known;
         };
         let test_body = self.test_body(test, &hosted);
-        let state = self.array_values(init);
+        let state = self.scope.values(init);
         let state: Vec<Value> = state
             .into_iter()
             .zip(&hosted)
@@ -50,7 +51,7 @@ impl Flattener<'_> {
             _ => None,
         });
         let stays =
-            !self.faults.exact() && (step.params.contains(next) || function.is_some_and(|f| on_sizes(f, &f.body)));
+            !self.faults().exact() && (step.params.contains(next) || function.is_some_and(|f| on_sizes(f, &f.body)));
         flat_types(ty)
             .into_iter()
             .map(|ty| stays && matches!(ty, Type::Tensor { scalar: ScalarType::I64 | ScalarType::Bool, rank: 0 }))
@@ -81,8 +82,8 @@ impl Flattener<'_> {
                 values.push(self.unhosted(v, ty, host));
             }
             let flat = self.flat_of(&ty, &values);
-            self.arrays.insert(p, flat);
-            self.eager.insert(p);
+            self.scope.define(p, flat);
+            self.scope.eager.insert(p);
         }
     }
 
@@ -112,7 +113,7 @@ impl Flattener<'_> {
             |this, results| {
                 // A rank-0 array has no extents and, of `bool`, one column.
                 results.truncate(1);
-                if !this.faults.exact() {
+                if !this.faults().exact() {
                     results.iter_mut().for_each(|v| *v = this.b.known_after_checks(*v).unwrap_or(*v));
                 }
             },

@@ -3,13 +3,13 @@
 use crate::flatten::Flattener;
 use crate::flatten::scalar::uniformity::selects;
 use crate::flatten::scalar::{Lanes, Scalar};
-use crate::graph::{Body, Type, Value, Values};
+use crate::graph::{Type, Value, Values};
 use acc_core::data::{Lit, ScalarType};
 use acc_core::ir::{Node, Region, ScalarOp, Val};
 use smallvec::SmallVec;
 
-/// So many nodes are more than a look at a mask.
-const LONG: usize = 16;
+/// From so many nodes on a branch inside of a loop costs more than a look at its mask.
+const MIN_SKIPPED_NODES: usize = 16;
 
 impl Flattener<'_> {
     pub(crate) fn conditional(
@@ -95,7 +95,7 @@ impl Flattener<'_> {
             nodes += 1;
             loops |= matches!(n.op, ScalarOp::While { .. });
         });
-        !self.faults.exact() && (loops || (self.loops > 0 && nodes >= LONG))
+        !self.faults().exact() && (loops || (self.loops > 0 && nodes >= MIN_SKIPPED_NODES))
     }
 
     /// A branch under a mask, which is not run if no lane takes it.
@@ -154,23 +154,5 @@ impl Flattener<'_> {
 
     pub(crate) fn scalars_of(&self, values: &[Value]) -> SmallVec<[Scalar; 2]> {
         values.iter().map(|v| if self.b.ty(*v) == Type::Size { Scalar::Size(*v) } else { Scalar::Tensor(*v) }).collect()
-    }
-
-    /// Opens a body inside the current one.
-    pub(crate) fn open(&mut self) {
-        self.b.open();
-        self.tokens.push(Vec::new());
-    }
-
-    /// Closes it; its results wait for the checks made in it.
-    pub(crate) fn close(&mut self, results: Vec<Value>, space: &[Value]) -> Body {
-        let tokens = self.tokens.pop().unwrap_or_default();
-        let results = if tokens.is_empty() {
-            results
-        } else {
-            // Of a single lane the first fault in time is the first in order, so the run may end with it.
-            self.b.checked(&results, tokens, space.is_empty()).to_vec()
-        };
-        self.b.close(results)
     }
 }

@@ -9,9 +9,9 @@ use acc_core::ir::{Node, PrimOp, Region, Val};
 use smallvec::{SmallVec, smallvec};
 
 /// Nodes of all copies of a branch that is written once for each border.
-const MOST_COPIED: usize = 24;
+const MAX_COPIED_NODES: usize = 24;
 /// Borders that divide a space: both ends of three axes.
-const MOST_BORDERS: usize = 6;
+const MAX_BORDERS: usize = 6;
 
 /// That a condition holds for the positions of an axis below `at` alone, or if `!below` for the others alone.
 #[derive(Clone, Copy)]
@@ -30,7 +30,7 @@ pub(crate) struct Borders {
 }
 
 impl Borders {
-    /// One border has two sides alike.
+    /// One border: both of its sides are one part.
     fn of(border: Border) -> Borders {
         Borders { all: smallvec![border], inside: true }
     }
@@ -46,7 +46,7 @@ impl Borders {
     /// Where both hold, if that is the inside of borders, too.
     fn and(mut self, other: &Borders) -> Option<Borders> {
         self.all.extend(other.all.iter().copied());
-        (self.inside && other.inside && self.all.len() <= MOST_BORDERS).then_some(self)
+        (self.inside && other.inside && self.all.len() <= MAX_BORDERS).then_some(self)
     }
 }
 
@@ -54,7 +54,7 @@ impl Flattener<'_> {
     /// Notes where a condition holds that is made of others.
     pub(crate) fn note_borders(&mut self, p: PrimOp, operands: &[Scalar], result: Value) {
         let of = |s: &Scalar| match s {
-            Scalar::Tensor(v) => self.borders.get(v).cloned(),
+            Scalar::Tensor(v) => self.indices.borders.get(v).cloned(),
             Scalar::Size(_) | Scalar::Affine(_) => None,
         };
         let borders = match (p, operands) {
@@ -66,7 +66,7 @@ impl Flattener<'_> {
             _ => None,
         };
         if let Some(borders) = borders {
-            self.borders.insert(result, borders);
+            self.indices.borders.insert(result, borders);
         }
     }
 
@@ -92,7 +92,7 @@ impl Flattener<'_> {
             let ends = [(false, false), (true, true)].map(|(below, with)| self.border(index, n, below, with));
             if let [Some(first), Some(last)] = ends {
                 let borders = Borders { all: smallvec![last, first], inside: true };
-                self.borders.insert(result, if p == PrimOp::NeP { borders.negated() } else { borders });
+                self.indices.borders.insert(result, if p == PrimOp::NeP { borders.negated() } else { borders });
             }
             return;
         }
@@ -108,7 +108,7 @@ impl Flattener<'_> {
             _ => return,
         };
         if let Some(border) = self.border(index, at, below, with) {
-            self.borders.insert(result, Borders::of(border));
+            self.indices.borders.insert(result, Borders::of(border));
         }
     }
 
@@ -118,7 +118,7 @@ impl Flattener<'_> {
         let [Term { axis, len, step }] = terms[..] else { return None };
         // A part of an axis begins further on. What may wrap around has no borders.
         let begins = self.b.const_size(base).is_some_and(|b| (0..=i64::from(i32::MAX)).contains(&b))
-            || self.is_extent_known(base);
+            || self.scope.is_extent(&self.b, base);
         if self.b.const_size(step) != Some(1) || !begins {
             return None;
         }
@@ -136,10 +136,6 @@ impl Flattener<'_> {
             at = self.b.size_op(SizeOp::Sub, after, base);
         }
         Some(Border { axis, len, at, below })
-    }
-
-    fn is_extent_known(&self, v: Value) -> bool {
-        self.extents.contains(&self.b.origin(v))
     }
 
     /// Whether a position is known to be no more than an extent, some before it.
@@ -164,14 +160,14 @@ impl Flattener<'_> {
         mask: Option<Value>,
     ) -> Option<SmallVec<[Scalar; 2]>> {
         // Without anything to guard a choice is cheaper.
-        if self.faults.exact() || !(then.is_partial() || else_.is_partial()) {
+        if self.faults().exact() || !(then.is_partial() || else_.is_partial()) {
             return None;
         }
-        let Borders { all, inside } = self.borders.get(&cond)?.clone();
+        let Borders { all, inside } = self.indices.borders.get(&cond)?.clone();
         let branches = if inside { [then, else_] } else { [else_, then] };
         let (outer, outside) = (self.copies, self.outside_of(&all));
         let copies = outer * outside.max(1);
-        if outside > 1 && copies * size(branches[1]) > MOST_COPIED
+        if outside > 1 && copies * size(branches[1]) > MAX_COPIED_NODES
             || all.iter().any(|b| lanes.space.get(b.axis) != Some(&b.len))
         {
             return None;
@@ -197,7 +193,7 @@ impl Flattener<'_> {
         let zero = self.b.size(0);
         let at = self.within_axis(border.at, len);
         let rest = self.b.size_op(SizeOp::Sub, len, at);
-        self.extents.extend([at, rest]);
+        self.scope.extents.extend([at, rest]);
         let captured: Vec<Val> = free_values(branches);
         let mut columns: Vec<Vec<Value>> = vec![Vec::new(); n.results.len()];
         let parts = [(border.below, zero, at), (!border.below, at, rest)];
@@ -252,7 +248,7 @@ impl Flattener<'_> {
     /// Whether a condition with this border alone holds below it.
     fn holds_below(&self, s: Scalar, border: &Border) -> Option<bool> {
         let Scalar::Tensor(v) = s else { return None };
-        match self.borders.get(&v)?.all[..] {
+        match self.indices.borders.get(&v)?.all[..] {
             [b] => (b.axis == border.axis && b.at == border.at).then_some(b.below),
             _ => None,
         }

@@ -22,8 +22,8 @@ impl Flattener<'_> {
     ) -> SmallVec<[Scalar; 2]> {
         let rank = lanes.space.len();
         let varying = lanes.uniformities[test.results[0].index()] == Uniformity::Varying;
-        if varying && rank > 0 && self.faults != Faults::Report {
-            if !self.faults.exact()
+        if varying && rank > 0 && self.faults() != Faults::Report {
+            if !self.faults().exact()
                 && let Some(results) = self.ragged_loop(lanes, n, init, [test, step], mask)
             {
                 return results;
@@ -216,7 +216,7 @@ impl Flattener<'_> {
         }
         let next_active = self.loop_test(lanes, test, &results, active, &space);
         results.insert(0, next_active);
-        let tokens = self.tokens.pop().unwrap_or_default();
+        let tokens = self.checks.close();
         debug_assert!(tokens.is_empty(), "the loop's test has taken the checks");
         let step_body = self.b.close(results);
         let results = self.b.while_(&init, test_body, step_body);
@@ -232,24 +232,12 @@ impl Flattener<'_> {
         on: Value,
         space: &[Value],
     ) -> Value {
-        let on = self.confined(on, space);
+        let on = self.checks.confined(&mut self.b, on, space);
         self.bind(lanes, &test.params, state);
         let t = self.region(lanes, test, Some(on));
         let t = self.tensor(t[0], ScalarType::Bool);
         let t = self.b.and(on, t);
-        self.confined(t, space)
-    }
-
-    /// A mask without the lanes that the checks made in this body have stopped.
-    pub(crate) fn confined(&mut self, mask: Value, space: &[Value]) -> Value {
-        let inner = self.tokens.len() > 1;
-        let tokens = match self.tokens.last_mut() {
-            // In a statement's own body the checks stay, for its end to raise what they found.
-            Some(t) if !inner => t.clone(),
-            Some(t) => std::mem::take(t),
-            None => Vec::new(),
-        };
-        if tokens.is_empty() { mask } else { self.b.confine(mask, tokens, space) }
+        self.checks.confined(&mut self.b, t, space)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Counted loops that reduce and have bounds of their own in each lane, as sums over the entries of a sparse row have: the
-//! steps of all lanes are lanes of one space, in order, and what they come to is reduced by segments.
+//! steps of all lanes are lanes of one space, in order, and their results are reduced by segments.
 //!
-//! Bounds vary along the first axes of a space; along the others the steps are computed side by side. More than [`MOST`]
+//! Bounds vary along the first axes of a space; along the others the steps are computed side by side. More than [`MAX_ELEMENTS_AT_ONCE`]
 //! elements would need too much memory: then lanes leave the loop one by one.
 
 use crate::flatten::Flattener;
@@ -14,8 +14,8 @@ use acc_core::data::{Lit, Prim, ScalarType};
 use acc_core::ir::{CountedLoop, Node, Part, PrimOp, Region, Val};
 use smallvec::SmallVec;
 
-/// So many elements at most are computed at once.
-const MOST: i64 = 1 << 22;
+/// How many elements are computed at once.
+const MAX_ELEMENTS_AT_ONCE: i64 = 1 << 22;
 
 /// The steps of all lanes.
 struct Ragged {
@@ -117,7 +117,7 @@ impl Flattener<'_> {
         let total = self.after_checks(total);
         let total = self.b.read_back(total);
         let total = self.b.size_op(SizeOp::Max, total, zero);
-        self.extents.extend([total, count]);
+        self.scope.extents.extend([total, count]);
         Ragged { outer, count, start, steps, offsets, total }
     }
 
@@ -126,7 +126,7 @@ impl Flattener<'_> {
         let longest = self.b.reduce(ReduceOp::Max, it.steps);
         let longest = self.b.read_back(longest);
         let inner = self.b.product(&space[it.outer..]);
-        let (most, elements) = (self.b.size(MOST), self.b.size_op(SizeOp::Count, it.total, inner));
+        let (most, elements) = (self.b.size(MAX_ELEMENTS_AT_ONCE), self.b.size_op(SizeOp::Count, it.total, inner));
         let short = self.b.size_op(SizeOp::Lt, longest, most);
         let few = self.b.size_op(SizeOp::Lt, elements, most);
         self.b.size_op(SizeOp::Min, short, few)
@@ -148,7 +148,7 @@ impl Flattener<'_> {
         self.b.reshape(v, &[count])
     }
 
-    /// What the loop comes to, from what each step combines the state with.
+    /// The results of the loop, from what each step combines the state with.
     fn steps_as_lanes(
         &mut self,
         lanes: &mut Lanes<'_>,

@@ -1,7 +1,7 @@
 //! Counted loops that reduce: the counter becomes an axis, and each step a lane along it.
 //!
 //! What is combined is computed for many values of the counter at once, and reduced along that axis, which is the first:
-//! of few lanes it makes long rows, and of many lanes it leaves rows as they are. [`BLOCK`] bounds how many values of
+//! of few lanes it makes long rows, and of many lanes it leaves rows as they are. [`MAX_ELEMENTS_PER_BLOCK`] bounds how many values of
 //! the counter that are; if that is one, the loop runs as it was written. Where nothing as large as lanes times counter is
 //! made, as in products of matrices, there is one block.
 
@@ -19,7 +19,7 @@ use smallvec::SmallVec;
 
 /// How many elements the tensors of a block have at most, unless the lanes are more: few enough for a large cache, and so
 /// many that waking threads for each operation, which takes as long as some 100,000 elements, does not count.
-const BLOCK: i64 = 1 << 21;
+const MAX_ELEMENTS_PER_BLOCK: i64 = 1 << 21;
 
 /// A counted loop on its way into the graph.
 struct Counted<'a> {
@@ -56,7 +56,7 @@ impl Flattener<'_> {
         mask: Option<Value>,
     ) -> Option<SmallVec<[Scalar; 2]>> {
         // A report needs the order of the steps.
-        if self.faults.exact() {
+        if self.faults().exact() {
             return None;
         }
         let counted = CountedLoop::of(lanes.fun, test, step)?;
@@ -150,7 +150,7 @@ impl Flattener<'_> {
         }
         let steps = self.b.size_op(SizeOp::Sub, stop, start);
         let zero = self.b.size(0);
-        let known = self.extents.contains(&steps) || self.b.const_size(steps).is_some_and(|n| n >= 0);
+        let known = self.scope.extents.contains(&steps) || self.b.const_size(steps).is_some_and(|n| n >= 0);
         (start, if known { steps } else { self.b.size_op(SizeOp::Max, steps, zero) })
     }
 
@@ -195,7 +195,7 @@ impl Flattener<'_> {
         steps: Value,
     ) -> (Body, bool) {
         let end = self.end(lanes, start, steps);
-        let (block, one) = (self.b.size(BLOCK), self.b.size(1));
+        let (block, one) = (self.b.size(MAX_ELEMENTS_PER_BLOCK), self.b.size(1));
         let count = self.b.product(&it.outer.clone());
         let most = self.b.size_op(SizeOp::Quot, block, count);
         let most = self.b.size_op(SizeOp::Max, most, one);

@@ -3,7 +3,8 @@
 use crate::analysis::operators::{Component, built_in, built_in_components, built_in_reductions, extreme_element};
 use crate::analysis::segmented_operator::{SegmentedOperator, segmented_operator};
 use crate::flatten::scalar::Scalar;
-use crate::flatten::{Flat, Flattener};
+use crate::flatten::Flattener;
+use crate::flatten::scope::Flat;
 use crate::graph::{Body, FaultKind, Op, ReduceOp, SizeOp, Type, Value, Values};
 use acc_core::data::ScalarType;
 use acc_core::ir::{ArrayId, Dir, Fun, PrimOp};
@@ -96,7 +97,7 @@ impl Flattener<'_> {
     fn one_more(&mut self, n: Value) -> Value {
         let one = self.b.size(1);
         let n = self.b.size_op(SizeOp::Add, n, one);
-        self.extents.insert(n);
+        self.scope.extents.insert(n);
         n
     }
 
@@ -226,7 +227,7 @@ impl Flattener<'_> {
             return known.into_iter().zip(columns).map(|(k, c)| self.b.cumulative(k, *c)).collect();
         }
         // What a fault is, operators say that are as they were written.
-        if !self.faults.exact()
+        if !self.faults().exact()
             && let Some(SegmentedOperator { mark, ops }) = segmented_operator(f, dir)
             && let Some(known) = built_in(&ops, f)
         {

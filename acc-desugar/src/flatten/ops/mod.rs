@@ -10,7 +10,8 @@ mod stencil;
 
 use crate::flatten::access::read::Lookup;
 use crate::flatten::scalar::Scalar;
-use crate::flatten::{Faults, Flat, Flattener, flat_types};
+use crate::flatten::scope::Flat;
+use crate::flatten::{Faults, Flattener, flat_types};
 use crate::graph::{Body, FaultKind, Op, SizeOp, Type, Value, Values};
 use acc_core::ir::{
     ArrayId, ArrayOp, Axis, Block, Closed, Extents, ForeignFun, Fun, OpPart, Sizes, Stmt, result_extents,
@@ -26,7 +27,7 @@ impl Flattener<'_> {
         let strict = strict_statements(block);
         for (s, strict) in block.stmts.iter().zip(&strict) {
             if *strict {
-                self.eager.extend(s.results.iter().copied());
+                self.scope.eager.extend(s.results.iter().copied());
             }
         }
         self.each_statement(block);
@@ -35,24 +36,22 @@ impl Flattener<'_> {
     fn each_statement(&mut self, block: &Block) {
         for s in &block.stmts {
             let around = self.b.source(s.operation(), &s.loc);
-            let sites = std::mem::take(&mut self.sites);
-            let outer = std::mem::replace(&mut self.loc, s.loc.clone());
-            self.tokens.push(Vec::new());
+            let outer = self.checks.begin(&s.loc);
             let stopped = self.stopped_stmt(s);
             let flats = stopped.unwrap_or_else(|| acc_core::grow_stack(|| self.stmt(s)));
-            let tokens = self.tokens.pop().unwrap_or_default();
             self.b.at(&s.loc);
-            let flats = if self.sites > 0 { self.checked(flats, tokens) } else { flats };
+            let flats = match self.checks.end(outer) {
+                Some(tokens) => self.checked(flats, tokens),
+                None => flats,
+            };
             for (a, flat) in s.results.iter().zip(flats) {
-                if self.eager.contains(a) {
+                if self.scope.eager.contains(a) {
                     flat.values().for_each(|v| self.b.set_total(v));
                     let bytes = self.program.ty(*a).elt.size();
-                    self.note_shape(&flat.shape, bytes);
+                    self.scope.note_shape(&self.b, &flat.shape, bytes);
                 }
-                self.arrays.insert(*a, flat);
+                self.scope.define(*a, flat);
             }
-            self.sites = sites;
-            self.loc = outer;
             self.b.resume(around);
         }
     }
@@ -63,8 +62,8 @@ impl Flattener<'_> {
         let all: Vec<Value> = flats.iter().flat_map(Flat::values).collect();
         let values = self.b.checked(&all, tokens, true);
         for (before, after) in all.iter().zip(&values) {
-            if self.extents.contains(before) {
-                self.extents.insert(*after);
+            if self.scope.extents.contains(before) {
+                self.scope.extents.insert(*after);
             }
         }
         let mut rest = &values[..];
@@ -76,18 +75,11 @@ impl Flattener<'_> {
                 rest = tail;
                 // Without columns the extents are all that can wait for the checks. Where the first fault is looked for, so
                 // do the extents of all arrays: to look at one needs the array, before whoever looks can find a fault.
-                let wait = columns.is_empty() || self.faults == Faults::Report;
+                let wait = columns.is_empty() || self.faults() == Faults::Report;
                 let shape = if wait { shape.into() } else { f.shape.clone() };
                 Flat { shape, columns: columns.into() }
             })
             .collect()
-    }
-
-    /// Values of sizes or tensors after the checks made so far in this statement, which end the run if they found a
-    /// fault.
-    pub(crate) fn after_raise(&mut self, values: &[Value]) -> Values {
-        let tokens = self.tokens.last().cloned().unwrap_or_default();
-        if tokens.is_empty() { values.into() } else { self.b.checked(values, tokens, true) }
     }
 
     fn stmt(&mut self, s: &Stmt) -> Vec<Flat> {
@@ -107,7 +99,7 @@ impl Flattener<'_> {
             ArrayOp::Backpermute { shape: _, index, xs } => {
                 let space = self.extents_of(s);
                 let from = self.array(*xs);
-                let loc = self.loc.clone();
+                let loc = self.checks.loc.clone();
                 let mut read = |this: &mut Self, index: Vec<Scalar>, space: &[Value]| -> Vec<Value> {
                     let at = Lookup { array: *xs, space, mask: None };
                     this.b.at(&loc);
@@ -137,13 +129,14 @@ impl Flattener<'_> {
             ArrayOp::Compute { xs } => vec![self.array(*xs)],
             ArrayOp::Foreign { function: ForeignFun::Host(_), xs, fallback } => {
                 for (p, x) in fallback.params.iter().zip(xs) {
-                    self.arrays.insert(*p, self.array(*x));
-                    if self.eager.contains(x) {
-                        self.eager.insert(*p);
+                    let flat = self.array(*x);
+                    self.scope.define(*p, flat);
+                    if self.scope.eager.contains(x) {
+                        self.scope.eager.insert(*p);
                     }
                 }
-                // What the fallback needs for sure is needed for sure only where the statement is.
-                if s.results.iter().any(|r| self.eager.contains(r)) {
+                // What the fallback certainly needs is certainly needed only where the statement is.
+                if s.results.iter().any(|r| self.scope.eager.contains(r)) {
                     self.statements(fallback);
                 } else {
                     self.each_statement(fallback);
@@ -153,7 +146,7 @@ impl Flattener<'_> {
             ArrayOp::Foreign { function: ForeignFun::Trace(message), xs, .. } => {
                 let (shown, rest) = xs.split_at(xs.len() - s.results.len());
                 let types = shown.iter().map(|a| self.program.ty(*a).clone()).collect();
-                let (shown, values) = (self.array_values(shown), self.array_values(rest));
+                let (shown, values) = (self.scope.values(shown), self.scope.values(rest));
                 let values = self.b.trace(message.clone(), types, &shown, &values);
                 self.split(&s.results, &values)
             }
@@ -183,7 +176,7 @@ impl Flattener<'_> {
             self.check_stmt(FaultKind::CheckFailed { message: message.clone() }, bad, &[], answer.collect());
         }
         let (shape, columns) = (self.after_raise(&from.shape), self.after_raise(&from.columns));
-        self.extents.extend(shape.iter().copied());
+        self.scope.extents.extend(shape.iter().copied());
         Flat { shape, columns }
     }
 
@@ -202,7 +195,7 @@ impl Flattener<'_> {
         let mut unknown = false;
         for s in sizes {
             let constant = self.b.const_size(*s);
-            if self.extents.contains(s) || constant.is_some_and(|n| n >= 0) {
+            if self.scope.extents.contains(s) || constant.is_some_and(|n| n >= 0) {
                 continue;
             }
             unknown = true;
@@ -217,32 +210,15 @@ impl Flattener<'_> {
         let unknown = self.check_extents_of(sizes);
         // What counts are the bytes of an element, all its columns together.
         let bytes: usize = s.results.iter().map(|r| self.program.ty(*r).elt.size()).sum();
-        if unknown || sizes.len() > 1 && !self.is_shape(sizes, bytes) {
+        if unknown || sizes.len() > 1 && !self.scope.is_shape(&self.b, sizes, bytes) {
             let n = self.b.product(sizes);
             let limit = self.b.size(isize::MAX as i64 / bytes.max(1) as i64);
             let large = self.b.size_op(SizeOp::Lt, limit, n);
             self.check_stmt(FaultKind::ShapeOverflow, large, &[], sizes.to_vec());
         }
         let sizes = self.after_raise(sizes);
-        self.extents.extend(sizes.iter().copied());
+        self.scope.extents.extend(sizes.iter().copied());
         sizes
-    }
-
-    /// Notes the shape of an array that is there, of elements of so many bytes.
-    pub(crate) fn note_shape(&mut self, shape: &[Value], bytes: usize) {
-        let known = self.shapes.entry(self.in_any_order(shape)).or_default();
-        *known = bytes.max(1).max(*known);
-    }
-
-    /// Whether arrays of this shape, or of one with the same extents in another order, are known not to be too large.
-    fn is_shape(&self, sizes: &[Value], bytes: usize) -> bool {
-        self.shapes.get(&self.in_any_order(sizes)).is_some_and(|known| bytes <= *known)
-    }
-
-    fn in_any_order(&self, shape: &[Value]) -> Values {
-        let mut extents: Values = shape.iter().map(|n| self.b.origin(*n)).collect();
-        extents.sort_unstable();
-        extents
     }
 
     fn map(&mut self, f: &Fun, xs: &[ArrayId], indexed: bool, s: &Stmt) -> Flat {
@@ -356,13 +332,13 @@ impl Flattener<'_> {
         params: impl FnOnce(&mut Self),
         finish: impl FnOnce(&mut Self, &mut Vec<Value>),
     ) -> Body {
-        let (eager, shapes) = (self.eager.clone(), self.shapes.clone());
+        let (eager, shapes) = (self.scope.eager.clone(), self.scope.shapes.clone());
         self.b.open();
         params(self);
         self.statements(block);
-        let mut results = self.array_values(&block.results);
+        let mut results = self.scope.values(&block.results);
         finish(self, &mut results);
-        (self.eager, self.shapes) = (eager, shapes);
+        (self.scope.eager, self.scope.shapes) = (eager, shapes);
         self.b.close(results)
     }
 
@@ -406,7 +382,7 @@ impl Sizes<'_> for Operands<'_, '_, '_> {
         let first = all.next().unwrap_or_else(|| self.flattener.b.size(0));
         all.fold(first, |least, n| {
             let least = self.flattener.b.size_op(SizeOp::Min, least, n);
-            self.flattener.extents.insert(least);
+            self.flattener.scope.extents.insert(least);
             least
         })
     }

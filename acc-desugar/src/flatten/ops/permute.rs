@@ -3,7 +3,8 @@
 use crate::analysis::operators::{Component, built_in_components};
 use crate::flatten::ops::permute_extreme::Choice;
 use crate::flatten::scalar::Scalar;
-use crate::flatten::{Flat, Flattener};
+use crate::flatten::Flattener;
+use crate::flatten::scope::Flat;
 use crate::graph::{FaultKind, Op, ReduceOp, ScatterMode, SizeOp, Value};
 use acc_core::data::{Prim, ScalarType};
 use acc_core::ir::{ArrayId, Fun, PrimOp};
@@ -20,13 +21,11 @@ impl Flattener<'_> {
         let (to, from) = (self.array(defaults), self.array(xs));
         let slots = self.b.product(&to.shape);
         if built_in_components(combine).is_some_and(|parts| parts.iter().all(|p| *p == Component::First)) {
-            let checks = self.tokens.last().map_or(0, Vec::len);
+            let mark = self.checks.mark();
             if let Some(compacted) = self.compacted(target, &to, &from) {
                 return compacted;
             }
-            if let Some(tokens) = self.tokens.last_mut() {
-                tokens.truncate(checks);
-            }
+            self.checks.reset(mark);
         }
         let (at, dropped) = self.targets(target, result, &to, &from.shape, slots);
         let count = self.b.product(&from.shape);
@@ -75,7 +74,7 @@ impl Flattener<'_> {
     /// before them, and there is a place for each.
     fn compacted(&mut self, target: &Fun, to: &Flat, from: &Flat) -> Option<Flat> {
         let ([n], [count]) = (&from.shape[..], &to.shape[..]) else { return None };
-        if self.faults.exact() {
+        if self.faults().exact() {
             return None;
         }
         let results = self.apply(target, true, &[], &from.shape.clone(), None);
@@ -99,7 +98,7 @@ impl Flattener<'_> {
         }
         let at = self.b.nonzero(keep);
         let count = self.b.extent(at, 0);
-        self.extents.insert(count);
+        self.scope.extents.insert(count);
         let columns =
             from.columns.iter().map(|c| if self.is_own_index(*c, 0) { at } else { self.b.gather(*c, at) }).collect();
         Some(Flat { shape: [count].into_iter().collect(), columns })
@@ -134,7 +133,7 @@ impl Flattener<'_> {
         let tag = self.tensor(results[0], ScalarType::U8);
         let none = self.b.constant(0u8.lit());
         let all_kept = self.b.constant_of(tag).is_some_and(|l| l.bits != 0);
-        let guarded = !all_kept || self.faults.exact();
+        let guarded = !all_kept || self.faults().exact();
         let mut keep = self.b.prim(PrimOp::NeP, &[tag, none]);
         let mut bad: Option<Scalar> = None;
         let mut linear: Option<Value> = None;
@@ -150,7 +149,7 @@ impl Flattener<'_> {
                     bad = Some(self.either(bad, Scalar::Size(out)));
                     i
                 }
-                _ if guarded && self.faults.exact() => {
+                _ if guarded && self.faults().exact() => {
                     let (out, _) = self.clamp_at(i, *n);
                     bad = Some(self.either(bad, Scalar::Tensor(out)));
                     i

@@ -1,10 +1,9 @@
 //! Permutations that keep one of two elements whole, the one whose leaf compares so: the greatest of each group with where
 //! it was, the nearest one with its distance.
 //!
-//! In the order of the source an element takes the place of what is there if it compares so with that. What is there in the
-//! end is an extreme, then: of equal ones the first if only greater ones take its place, else the last. So the extreme of
-//! each target is found, then which element has it, and that one is read. No step depends on how many elements have one
-//! target.
+//! In the order of the source an element replaces the current one of its target if it compares so with that. The last one is
+//! an extreme, then: of equal ones the first if only greater ones replace it, else the last. So the extreme of each target
+//! is found, then which element has it, and that one is read. No step depends on how many elements have one target.
 
 use crate::flatten::Flattener;
 use crate::graph::{ReduceOp, ScatterMode, Value};
@@ -48,16 +47,16 @@ impl Choice {
         let ScalarOp::Prim(p, args) = &def(cond?)?.op else { return None };
         let [x, y] = args[..] else { return None };
         let leaf = new.iter().position(|v| *v == x || *v == y)?;
-        let turned = (x, y) == (old[leaf], new[leaf]);
-        if !turned && (x, y) != (new[leaf], old[leaf]) {
+        let swapped = (x, y) == (old[leaf], new[leaf]);
+        if !swapped && (x, y) != (new[leaf], old[leaf]) {
             return None;
         }
         // Whether the new one is kept if it is greater, and if it is equal.
         let (greater, strict) = match p {
-            PrimOp::GtP => (!turned, true),
-            PrimOp::GeP => (!turned, false),
-            PrimOp::LtP => (turned, true),
-            PrimOp::LeP => (turned, false),
+            PrimOp::GtP => (!swapped, true),
+            PrimOp::GeP => (!swapped, false),
+            PrimOp::LtP => (swapped, true),
+            PrimOp::LeP => (swapped, false),
             _ => return None,
         };
         let best = ReduceOp::of(if greater { PrimOp::MaxP } else { PrimOp::MinP }, f.ty(x))?;
@@ -66,7 +65,7 @@ impl Choice {
 }
 
 impl Flattener<'_> {
-    /// What is at `len` places after `n` elements, each at its position `at`, went there in turn.
+    /// What is at `len` places after `n` elements, each at its position `at`, went there one after the other.
     pub(crate) fn permute_chosen(
         &mut self,
         choice: Choice,

@@ -1,13 +1,13 @@
 //! Permutations with an operator that tensor libraries do not know.
 //!
-//! Elements are sorted by target. If the operator is known to be associative, a scan that starts afresh at each target
-//! combines them. With any other, each round combines one element of every target with what is there: that is the order of
-//! the source.
+//! Elements are sorted by target. If the operator is known to be associative, a scan that restarts at each target
+//! combines them. With any other, each round combines one element of every target with its current value: that is the order
+//! of the source.
 //!
 //! Where a target has many elements, rounds are many and each does little. Then the operator is taken to be associative
 //! all the same, and whether that is right is found out:
 //!
-//! 1. The sorted elements are cut into chunks, of at most [`CHUNK`] elements of one target. Each chunk is folded by itself,
+//! 1. The sorted elements are cut into chunks, of at most [`MAX_CHUNK_ELEMENTS`] elements of one target. Each chunk is folded by itself,
 //!    all chunks side by side.
 //! 2. A scan of these results guesses what is at the target after each chunk.
 //! 3. Each chunk is folded once more, from the guess for the chunk before it, or from what was at the target at first. If
@@ -26,10 +26,10 @@ use acc_core::data::{Prim, ScalarType};
 use acc_core::ir::{Fun, PrimOp};
 
 /// The most elements of a chunk, a power of two.
-const CHUNK: i64 = 64;
+const MAX_CHUNK_ELEMENTS: i64 = 64;
 
 /// The most rounds for which no guess is made,
-const ROUNDS: i64 = 256;
+const MAX_ROUNDS_WITHOUT_GUESS: i64 = 256;
 /// and one more for so many elements.
 const ELEMENTS_PER_ROUND: i64 = 1024;
 
@@ -114,12 +114,12 @@ impl Flattener<'_> {
         let longest = self.longest(all);
         let rounds = |this: &mut Self| this.rounds(combine, &sorted.values, all, &all.old, longest);
         // A report tells of the first fault.
-        if self.faults.exact() {
+        if self.faults().exact() {
             return rounds(self);
         }
         let per_round = self.b.size(ELEMENTS_PER_ROUND);
         let more = self.b.size_op(SizeOp::Quot, sorted.len, per_round);
-        let few = self.b.size(ROUNDS);
+        let few = self.b.size(MAX_ROUNDS_WITHOUT_GUESS);
         let few = self.b.size_op(SizeOp::Add, few, more);
         let many = self.b.size_op(SizeOp::Lt, few, longest);
         let none = self.b.bool(false);
@@ -144,7 +144,7 @@ impl Flattener<'_> {
         self.b.read_back(longest)
     }
 
-    /// Combines the elements of each run with what is there one after the other, all runs side by side. `longest` is
+    /// Combines the elements of each run with the current value one after the other, all runs side by side. `longest` is
     /// one less than the elements of the longest run.
     fn rounds(&mut self, combine: &Fun, values: &[Value], runs: &Runs, from: &[Value], longest: Value) -> Vec<Value> {
         let zero = self.b.size(0);
@@ -185,15 +185,15 @@ struct Scanned {
 }
 
 impl Flattener<'_> {
-    /// Whether the operator turns out to be associative on these elements, and what each target holds after all of them
+    /// Whether the operator is associative on these elements, and what each target holds after all of them
     /// then.
     fn guessed(&mut self, combine: &Fun, sorted: &Sorted<'_>, all: &Runs) -> Vec<Value> {
-        let longest = self.b.size(CHUNK - 1);
-        let faults = std::mem::replace(&mut self.faults, Faults::Mend);
+        let longest = self.b.size(MAX_CHUNK_ELEMENTS - 1);
+        let faults = std::mem::replace(&mut self.checks.faults, Faults::Mend);
         let Scanned { chunks, starts, last, after } = self.scanned(combine, sorted);
         let before = self.before(&chunks, starts, &after);
         let found = self.rounds(combine, &sorted.values, &chunks, &before, longest);
-        self.faults = faults;
+        self.checks.faults = faults;
         let mut wrong = self.b.bool(false);
         for (guess, found) in after.iter().zip(&found) {
             let differ = self.differ(*guess, *found);
@@ -223,13 +223,13 @@ impl Flattener<'_> {
         let starts = self.b.gather(sorted.starts, chunks.first);
         let ends = self.b.gather(sorted.ends, chunks.last);
         let last = self.b.nonzero(ends);
-        // The first chunk of a target begins with what is there, any other one with its first element.
+        // The first chunk of a target begins with the current value, any other one with its first element.
         let one = self.b.constant(1i64.lit());
         let second = self.b.prim(PrimOp::AddP, &[chunks.first, one]);
         let first = self.b.where_(starts, chunks.first, second);
         let own = self.at(&sorted.values, chunks.first);
         let from = self.choose(starts, &chunks.old, &own);
-        let longest = self.b.size(CHUNK - 1);
+        let longest = self.b.size(MAX_CHUNK_ELEMENTS - 1);
         let folded = self.rounds(combine, &sorted.values, &Runs { first, ..chunks.clone() }, &from, longest);
         let after = self.segmented(combine, starts, &folded);
         Scanned { chunks, starts, last, after }
@@ -239,13 +239,13 @@ impl Flattener<'_> {
     fn or_multiples(&mut self, marks: Value, start: i64, len: Value) -> Value {
         let (start, step) = (self.b.size(start), self.b.size(1));
         let position = self.b.iota_from(len, start, step);
-        let (mask, zero) = (self.b.constant((CHUNK - 1).lit()), self.b.constant(0i64.lit()));
+        let (mask, zero) = (self.b.constant((MAX_CHUNK_ELEMENTS - 1).lit()), self.b.constant(0i64.lit()));
         let rest = self.b.prim(PrimOp::AndP, &[position, mask]);
         let multiple = self.b.prim(PrimOp::EqP, &[rest, zero]);
         self.b.prim(PrimOp::OrP, &[marks, multiple])
     }
 
-    /// What is at the target of each chunk before it, from what is there after each chunk.
+    /// The value of each chunk's target before the chunk, from the values after each chunk.
     fn before(&mut self, chunks: &Runs, starts: Value, after: &[Value]) -> Vec<Value> {
         let (start, step) = (self.b.size(-1), self.b.size(1));
         let previous = self.b.iota_from(chunks.count, start, step);
@@ -276,7 +276,7 @@ impl Flattener<'_> {
         then.iter().zip(else_).map(|(t, e)| self.b.where_(cond, *t, *e)).collect()
     }
 
-    /// An inclusive scan that starts afresh where `starts` is true; `combine` takes the later element first.
+    /// An inclusive scan that restarts where `starts` is true; `combine` takes the later element first.
     fn segmented(&mut self, combine: &Fun, starts: Value, values: &[Value]) -> Vec<Value> {
         let mut state = vec![starts];
         state.extend(values);

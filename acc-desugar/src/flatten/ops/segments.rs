@@ -3,7 +3,8 @@
 
 use crate::analysis::operators::built_in_reductions;
 use crate::flatten::ops::fold::innermost;
-use crate::flatten::{Flat, Flattener};
+use crate::flatten::Flattener;
+use crate::flatten::scope::Flat;
 use crate::graph::{FaultKind, SizeOp, Value};
 use crate::settings::Faults;
 use crate::settings::Segmented;
@@ -26,7 +27,7 @@ impl Flattener<'_> {
         let count = self.b.size_op(SizeOp::Sub, len, one);
         let checked = self.after_raise(&[count, at.columns[0]]);
         let (count, offsets) = (checked[0], checked[1]);
-        self.extents.insert(count);
+        self.scope.extents.insert(count);
         let mut shape = outer;
         shape.push(count);
         let operations = built_in_reductions(f).unwrap_or_default();

@@ -1,7 +1,8 @@
 //! Sorting.
 
 use crate::flatten::ops::fold::innermost;
-use crate::flatten::{Flat, Flattener};
+use crate::flatten::Flattener;
+use crate::flatten::scope::Flat;
 use crate::graph::Value;
 use acc_core::ir::{ArrayId, PrimOp};
 

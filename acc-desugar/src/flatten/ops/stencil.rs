@@ -1,6 +1,7 @@
 //! Stencils: shifted views of one padded tensor.
 
-use crate::flatten::{Flat, Flattener};
+use crate::flatten::Flattener;
+use crate::flatten::scope::Flat;
 use crate::graph::{FaultKind, PadMode, SizeOp, Value, Values};
 use acc_core::data::Prim;
 use acc_core::ir::{Boundary, Fun, PrimOp, StencilInput, Stmt};
@@ -27,7 +28,7 @@ impl Flattener<'_> {
         let columns = self.after_raise(&from.columns);
         let widths: SmallVec<[u32; 4]> = window.iter().map(|w| (w / 2) as u32).collect();
         let mode = match boundary {
-            // What a function yields replaces what is there.
+            // What a function yields replaces the padding.
             Boundary::Clamp | Boundary::Function(_) => PadMode::Nearest,
             Boundary::Mirror => PadMode::Mirror,
             Boundary::Wrap => PadMode::Wrap,

@@ -5,7 +5,6 @@ pub(crate) mod uniformity;
 use crate::flatten::Flattener;
 use crate::flatten::access::affine::AffineId;
 use crate::flatten::access::read::Lookup;
-use crate::flatten::access::split_axis::SplitSpace;
 use crate::flatten::scalar::uniformity::{Uniformity, on_host, uniformities};
 use crate::graph::{FaultKind, SizeOp, Type, Value, Values};
 use acc_core::data::{Lit, Prim, ScalarType};
@@ -118,17 +117,6 @@ impl Flattener<'_> {
         }
     }
 
-    /// A value that the host is about to look at: the checks made so far come first.
-    pub(crate) fn after_checks(&mut self, v: Value) -> Value {
-        match self.tokens.last() {
-            Some(t) if !t.is_empty() => {
-                let tokens = t.clone();
-                self.b.checked(&[v], tokens, false)[0]
-            }
-            _ => v,
-        }
-    }
-
     /// A scalar as a tensor; `ty` is its type.
     pub(crate) fn tensor(&mut self, s: Scalar, ty: ScalarType) -> Value {
         match s {
@@ -158,7 +146,7 @@ impl Flattener<'_> {
 
     pub(crate) fn masked(&mut self, mask: Option<Value>, bad: Value) -> Value {
         match mask {
-            Some(m) if self.b.ty(bad) == Type::Size && !self.faults.exact() => {
+            Some(m) if self.b.ty(bad) == Type::Size && !self.faults().exact() => {
                 // The host looks at the mask only if there is something to look for.
                 if self.b.const_size(bad) == Some(0) {
                     return bad;
@@ -178,30 +166,6 @@ impl Flattener<'_> {
             }
             Some(m) => self.b.and(m, bad),
             None => bad,
-        }
-    }
-
-    /// Notes a check of the current statement as a whole, not of an expression in it.
-    pub(crate) fn check_stmt(&mut self, kind: FaultKind, bad: Value, space: &[Value], details: Vec<Value>) {
-        let loc = self.loc.clone();
-        self.b.at(&loc);
-        self.check(kind, bad, space, details);
-    }
-
-    /// Notes a check of the current expression.
-    pub(crate) fn check(&mut self, kind: FaultKind, bad: Value, space: &[Value], details: Vec<Value>) {
-        let padded = self.split_space.as_ref().is_some_and(SplitSpace::is_padded);
-        let wanted = self.faults.checked() || padded || matches!(kind, FaultKind::CheckFailed { .. });
-        if !wanted || self.b.const_size(bad) == Some(0) || self.b.const_bool(bad) == Some(false) {
-            return;
-        }
-        // Only a report has numbers.
-        let details = if self.faults.exact() { details } else { Vec::new() };
-        let site = self.sites;
-        self.sites += 1;
-        let token = self.b.fault(kind, bad, space, details, site);
-        if let Some(t) = self.tokens.last_mut() {
-            t.push(token);
         }
     }
 
@@ -429,7 +393,7 @@ impl Flattener<'_> {
         {
             return y;
         }
-        if mask.is_none() && !self.faults.exact() {
+        if mask.is_none() && !self.faults().exact() {
             return self.b.divisor(y);
         }
         let (zero, one) = (self.b.constant(zero), self.b.constant(Lit::one(ty)));

@@ -41,7 +41,7 @@ impl Decider<'_> {
         }
     }
 
-    /// The kernel that alone reads the results of a scan, by one statement that turns their axes, at its own points; and the
+    /// The kernel that alone reads the results of a scan, by one statement that permutes their axes, at its own points; and the
     /// order of these.
     fn permuting_reader(&self, k: usize) -> Option<(usize, Vec<usize>)> {
         let ArrayOp::Scan { .. } = &self.uses.sites[k].stmt.op else { return None };

@@ -124,7 +124,7 @@ impl Builder {
     }
 
     pub(crate) fn not(&mut self, a: Value) -> Value {
-        // Of many elements a comparison costs more than what it is turned round by, if somebody else needs it, too.
+        // Of many elements a second comparison costs more than a negation, if somebody else needs the first one, too.
         if self.rank(a) == 0
             && let Some(Op::Prim(p, args)) = self.def(a)
             && let Some(&x) = args.first()
@@ -395,7 +395,7 @@ impl Builder {
         self.like(Op::Exclusive(k, x), x)
     }
 
-    /// A scan that starts afresh at marks.
+    /// A scan that restarts at marks.
     pub(crate) fn segment_scan(&mut self, with: ReduceOp, x: Value, starts: Value) -> Value {
         self.like(Op::SegmentScan { with, x, starts }, x)
     }

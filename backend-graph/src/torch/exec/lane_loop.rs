@@ -13,9 +13,9 @@ use tch::{Kind, Tensor};
 type TorchResult<T> = std::result::Result<T, TorchError>;
 
 /// So few lanes are not worth putting any aside.
-const FEW: i64 = 4096;
+const MIN_COMPACTED_LANES: i64 = 4096;
 /// After how many steps the lanes left are counted.
-const PERIOD: u32 = 4;
+const STEPS_BETWEEN_COUNTS: u32 = 4;
 
 /// The lanes that are still looked at.
 struct Lanes {
@@ -68,7 +68,7 @@ impl Run<'_> {
             state: all(self, init)?,
             captured: all(self, captured)?,
         };
-        // What the lanes that were put aside have come to.
+        // The results of the lanes that were put aside.
         let mut results: Option<Vec<Tensor>> = None;
         if on.dim() > 0 || on.f_int64_value(&[])? == 0 {
             results = Some(copies(&lanes.state)?);
@@ -85,7 +85,7 @@ impl Run<'_> {
             }
             round += 1;
             let mut all_on = false;
-            if lanes.count >= FEW && round % PERIOD == 0 {
+            if lanes.count >= MIN_COMPACTED_LANES && round % STEPS_BETWEEN_COUNTS == 0 {
                 let left = masks::count_lanes(&lanes.active)?;
                 if left * 4 < lanes.count * 3 {
                     match &mut results {

@@ -7,13 +7,13 @@ use acc_desugar::graph::Value;
 use tch::Tensor;
 
 /// Rows of at most this many elements are scanned by doubling distances; longer ones are halved first.
-const DOUBLING: i64 = 4096;
+const MAX_DOUBLED_ELEMENTS: i64 = 4096;
 /// The same where there are many rows.
-const DOUBLING_ROWS: i64 = 64;
+const MAX_DOUBLED_ELEMENTS_OF_MANY_ROWS: i64 = 64;
 /// Rows of at most this many elements, of which there are many, are folded element by element.
-const FEW: i64 = 16;
+const MAX_SEQUENTIAL_ELEMENTS: i64 = 16;
 /// So many rows are many.
-const MANY_ROWS: i64 = 4096;
+const MIN_SEQUENTIAL_ROWS: i64 = 4096;
 
 /// Columns of one shape.
 pub(super) type Columns = Vec<Tensor>;
@@ -25,7 +25,7 @@ impl Run<'_> {
     pub(super) fn fold_rows(&mut self, step: &Step, columns: &[Value]) -> Result<()> {
         let (Some(combine), mut columns) = (step.bodies.first(), self.columns(columns)?) else { return Ok(()) };
         let (mut n, rows) = extents(&columns);
-        if n <= FEW && rows >= MANY_ROWS {
+        if n <= MAX_SEQUENTIAL_ELEMENTS && rows >= MIN_SEQUENTIAL_ROWS {
             let mut sum = part(&columns, 0, 1, 1)?;
             for k in 1..n {
                 let next = part(&columns, k, 1, 1)?;
@@ -58,7 +58,7 @@ impl Run<'_> {
     /// The inclusive scans of rows with an operator.
     pub(super) fn scanned(&mut self, combine: &Operator<'_>, columns: Columns) -> Result<Columns> {
         let (n, rows) = extents(&columns);
-        self.halved(combine, columns, n, if rows > 1 { DOUBLING_ROWS } else { DOUBLING })
+        self.halved(combine, columns, n, if rows > 1 { MAX_DOUBLED_ELEMENTS_OF_MANY_ROWS } else { MAX_DOUBLED_ELEMENTS })
     }
 
     fn halved(&mut self, combine: &Operator<'_>, columns: Columns, n: i64, base: i64) -> Result<Columns> {

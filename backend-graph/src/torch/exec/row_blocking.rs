@@ -15,9 +15,9 @@ use tch::Tensor;
 type TorchResult<T> = std::result::Result<T, TorchError>;
 
 /// Of fewer blocks the threads are awake too late.
-const LEAST: i64 = 4;
+const MIN_BLOCKS: i64 = 4;
 /// A number of rows is a multiple of this, if there are so many: whole lines of the caches.
-const ROWS: i64 = 64;
+const ROWS_MULTIPLE: i64 = 64;
 
 /// What a block is part of.
 pub(super) struct Outer<'a> {
@@ -68,7 +68,7 @@ impl Run<'_> {
             let inner = self.dims(shape.get(1..).unwrap_or(&[]))?.into_iter().fold(*bytes as i64, i64::saturating_mul);
             row = row.max(inner);
         }
-        if rows < 2 || row > block || rows.saturating_mul(row) < block.saturating_mul(LEAST) {
+        if rows < 2 || row > block || rows.saturating_mul(row) < block.saturating_mul(MIN_BLOCKS) {
             return Ok(false);
         }
         let tensors = |vs: &[Value]| -> TorchResult<Vec<(Value, Tensor)>> {
@@ -192,5 +192,5 @@ impl Run<'_> {
 fn block_rows(block: i64, rows: i64, row: i64, threads: usize) -> i64 {
     let shares = threads as i64 * 4;
     let len = (block / row.max(1)).min(rows / shares + 1).max(1);
-    if len < ROWS { len } else { (len + ROWS - 1) / ROWS * ROWS }
+    if len < ROWS_MULTIPLE { len } else { (len + ROWS_MULTIPLE - 1) / ROWS_MULTIPLE * ROWS_MULTIPLE }
 }

@@ -249,13 +249,13 @@ fn compare(ty: ScalarType, x: &Tensor, y: &Tensor, f: Comparison, into: Comparis
 }
 
 /// From so many elements on it is faster to store what a comparison says as numbers of its operands' type first.
-const MANY: usize = 1 << 13;
+const MIN_STORED_ELEMENTS: usize = 1 << 13;
 
 /// What a comparison says of each pair. libtorch compares element by element where it stores truth values, and vectors
 /// where it stores numbers, which it converts as vectors, too; of wider numbers there is nothing to be won.
 fn holds(ty: ScalarType, x: &Tensor, y: &Tensor, f: Comparison, into: ComparisonInto) -> Result<Tensor> {
     let narrow = matches!(ty, ScalarType::F32 | ScalarType::I32 | ScalarType::U32);
-    if !narrow || x.numel().max(y.numel()) < MANY || x.device() != tch::Device::Cpu {
+    if !narrow || x.numel().max(y.numel()) < MIN_STORED_ELEMENTS || x.device() != tch::Device::Cpu {
         return Ok(f(x, y)?);
     }
     let numbers = Tensor::f_empty([0i64], (kind(ty), x.device()))?;

@@ -20,7 +20,7 @@ pub(crate) fn count_lanes(t: &Tensor) -> Result<i64> {
 }
 
 /// From so many elements on, `where`, which branches for each element, loses to arithmetic on bits.
-const MANY: usize = 1 << 13;
+const MIN_BITWISE_ELEMENTS: usize = 1 << 13;
 
 /// The first value where the condition holds, else the second.
 pub(crate) fn select_lanes(c: &Tensor, t: &Tensor, e: &Tensor) -> Result<Tensor> {
@@ -36,7 +36,7 @@ pub(crate) fn selected(c: &Tensor, t: &Tensor, e: &Tensor, place: Option<&Tensor
         _ => None,
     };
     // A predictable mask costs nothing, but nobody knows it.
-    let dense = c.numel() >= MANY && t.dim() + e.dim() > 0 && c.device() == Device::Cpu;
+    let dense = c.numel() >= MIN_BITWISE_ELEMENTS && t.dim() + e.dim() > 0 && c.device() == Device::Cpu;
     let Some(bits) = bits.filter(|_| dense) else {
         return Ok(match place {
             Some(out) => t.f_where_self_out(out, c, e)?,

@@ -45,8 +45,8 @@ fn rows(x: &Tensor, order: &[i64], inner: usize, epsilon: f64, affine: Affine<'_
     let row = sizes.split_off(sizes.len().saturating_sub(inner));
     let outer = vec![1i64; sizes.len()];
     let one = [outer, row.clone()].concat();
-    // What all rows have alike.
-    let alike = |t: &Tensor| -> Result<Option<Tensor>> {
+    // What all rows share.
+    let shared = |t: &Tensor| -> Result<Option<Tensor>> {
         let t = arranged(t, order)?;
         let mut size = t.size();
         let inner = size.split_off(sizes.len());
@@ -57,12 +57,12 @@ fn rows(x: &Tensor, order: &[i64], inner: usize, epsilon: f64, affine: Affine<'_
         Ok(Some(t.f_reshape(row.as_slice())?))
     };
     let mut rest = affine;
-    let scale = affine.scale.map(alike).transpose()?.flatten();
+    let scale = affine.scale.map(shared).transpose()?.flatten();
     if scale.is_some() {
         rest.scale = None;
     }
     // A shift comes after the scale.
-    let shift = if rest.scale.is_none() { affine.shift.map(alike).transpose()?.flatten() } else { None };
+    let shift = if rest.scale.is_none() { affine.shift.map(shared).transpose()?.flatten() } else { None };
     if shift.is_some() {
         rest.shift = None;
     }

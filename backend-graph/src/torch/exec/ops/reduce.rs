@@ -29,9 +29,9 @@ pub(crate) fn unordered(t: &Tensor, ty: ScalarType) -> Result<Tensor> {
 }
 
 /// Rows of at most this many elements,
-const FEW: i64 = 4;
+const MAX_COLUMNS_ONE_BY_ONE: i64 = 4;
 /// of which there are at least so many, are reduced column by column: libtorch takes some ten nanoseconds for each row.
-const MANY_ROWS: i64 = 4096;
+const MIN_ROWS_BY_COLUMN: i64 = 4096;
 
 /// The operation on two elements.
 pub(crate) fn operation(k: ReduceOp) -> PrimOp {
@@ -64,7 +64,7 @@ pub(crate) fn reduce(k: ReduceOp, t: &Tensor, ty: ScalarType) -> Result<Tensor> 
         return Ok(neutral.f_expand(outer.split_last().map_or(&[][..], |(_, outer)| outer), false)?);
     }
     let n = t.size().last().copied().unwrap_or(1);
-    if (2..=FEW).contains(&n) && t.numel() as i64 / n >= MANY_ROWS {
+    if (2..=MAX_COLUMNS_ONE_BY_ONE).contains(&n) && t.numel() as i64 / n >= MIN_ROWS_BY_COLUMN {
         return column_by_column(operation(k), t, ty, n);
     }
     let whole = |t: &Tensor, kind: Kind| match strided::are_apart(t) {
@@ -173,7 +173,7 @@ pub(crate) fn cumulative(k: ReduceOp, t: &Tensor, ty: ScalarType) -> Result<Tens
     })
 }
 
-/// What the elements before each one of a row come to, and then all of them.
+/// The totals of the elements before each one of a row, and then of all.
 pub(crate) fn exclusive(k: ReduceOp, t: &Tensor, ty: ScalarType) -> Result<Tensor> {
     let mut shape = t.size();
     let n = shape.pop().unwrap_or(0);

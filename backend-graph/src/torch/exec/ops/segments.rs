@@ -115,7 +115,7 @@ fn exact(ty: ScalarType) -> Option<Kind> {
 }
 
 /// Of so many segments at most the host computes the lengths.
-const FEW: i64 = 1 << 12;
+const MAX_SEGMENTS_BY_HOST: i64 = 1 << 12;
 
 /// Segments that are there. Libtorch reads wherever it is told: they must ascend within the rows.
 struct Checked {
@@ -134,7 +134,7 @@ impl Checked {
             return Err(wrong());
         }
         let Checked { lengths, first, last, range } = match offsets.device() {
-            tch::Device::Cpu if count <= FEW => Checked::by_host(offsets, count)?,
+            tch::Device::Cpu if count <= MAX_SEGMENTS_BY_HOST => Checked::by_host(offsets, count)?,
             _ => Checked::by_calls(offsets, count)?,
         };
         // Differences that are lengths have not wrapped: between the first and the last, offsets ascend.
@@ -200,7 +200,7 @@ impl Checked {
     }
 }
 
-/// Sums of integers, which wrap: what all elements up to the end of a segment come to, without those before it.
+/// Sums of integers, which wrap: the total of all elements up to the end of a segment, less the total before it.
 fn differences(t: &Tensor, ty: ScalarType, offsets: &Tensor) -> Result<Tensor> {
     let at = exclusive(ReduceOp::Sum, t, ty)?.f_index_select(-1, offsets)?;
     let count = offsets.numel() as i64 - 1;
@@ -246,25 +246,25 @@ fn scattered(
 }
 
 /// The bytes of a word.
-const WORD: i64 = 8;
+const WORD_BYTES: i64 = 8;
 
 /// The positions where whole words of marks are true: first the words that have any, if these are few, then the marks in
 /// these.
 fn positions(marks: &Tensor) -> Result<Tensor> {
     let words = marks.f_view_dtype(Kind::Int64)?.f_nonzero()?.f_reshape([-1])?;
-    if words.numel() as i64 * 2 * WORD > marks.numel() as i64 {
+    if words.numel() as i64 * 2 * WORD_BYTES > marks.numel() as i64 {
         return Ok(marks.f_nonzero()?.f_reshape([-1])?);
     }
-    let within = marks.f_view([-1, WORD])?.f_index_select(0, &words)?.f_nonzero()?;
-    let starts = words.mul_number(WORD)?.f_index_select(0, &within.f_select(1, 0)?)?;
+    let within = marks.f_view([-1, WORD_BYTES])?.f_index_select(0, &words)?.f_nonzero()?;
+    let starts = words.mul_number(WORD_BYTES)?.f_index_select(0, &within.f_select(1, 0)?)?;
     Ok(starts.f_add(&within.f_select(1, 1)?)?)
 }
 
 /// Segments are laid side by side where that takes at most so many times their elements.
-const WIDEST: i64 = 4;
+const MAX_PADDING_FACTOR: i64 = 4;
 
 impl Run<'_> {
-    /// Scans that start afresh at marks.
+    /// Scans that restart at marks.
     pub(crate) fn segment_scan(&mut self, k: ReduceOp, x: Value, starts: Value) -> crate::torch::exec::Result<Tensor> {
         let (x, ty, starts) = (self.tensor(x)?.shallow_clone(), self.scalar(x), self.tensor(starts)?.shallow_clone());
         if ty == ScalarType::F16 {
@@ -336,7 +336,7 @@ impl Segments {
     /// Of marks at first elements, of which there are some.
     fn new(starts: &Tensor) -> Result<Segments> {
         let size = starts.numel() as i64;
-        let marks = Tensor::f_empty([(size + WORD - 1) / WORD * WORD], (Kind::Bool, starts.device()))?;
+        let marks = Tensor::f_empty([(size + WORD_BYTES - 1) / WORD_BYTES * WORD_BYTES], (Kind::Bool, starts.device()))?;
         let _ = marks.f_narrow(0, size, marks.numel() as i64 - size)?.f_zero_()?;
         let mut rows = marks.f_narrow(0, 0, size)?.f_view(starts.size().as_slice())?;
         rows.f_copy_(starts)?;
@@ -356,7 +356,7 @@ impl Segments {
         let flat = x.f_reshape([-1])?;
         let scanned = if k == ReduceOp::Sum && ty.is_int() {
             self.sums(&flat, ty)?
-        } else if self.count.saturating_mul(self.longest) <= WIDEST * flat.numel() as i64 {
+        } else if self.count.saturating_mul(self.longest) <= MAX_PADDING_FACTOR * flat.numel() as i64 {
             self.side_by_side(k, &flat, ty)?
         } else {
             return Ok(None);

@@ -7,30 +7,30 @@ use tch::{Device, Kind, Tensor};
 type Result<T> = std::result::Result<T, TorchError>;
 
 /// So many elements of each row are reduced first,
-const BLOCK: i64 = 32;
+const ROWS_PER_BLOCK: i64 = 32;
 /// so many where a product sums them, after another,
-const BLOCK_OF_PRODUCTS: i64 = 256;
+const ROWS_PER_BLOCK_OF_PRODUCTS: i64 = 256;
 /// of rows that have at least so many,
-const LONG: i64 = 512;
-/// if the tensor has more bytes than this and is not near the processor anyhow.
-const FAR: usize = 8 << 20;
+const MIN_ROW_ELEMENTS: i64 = 512;
+/// if the tensor has more bytes than this and is in no cache anyhow.
+const MIN_BYTES: usize = 8 << 20;
 /// Tensors of so few rows, of which libtorch takes little at a time, gain from it as soon as they have
-const FEW_ROWS: i64 = 32;
+const MAX_ROWS_OF_SMALL_TENSORS: i64 = 32;
 /// more bytes than this.
-const NEAR: usize = 1 << 20;
+const MIN_BYTES_OF_FEW_ROWS: usize = 1 << 20;
 
 /// Whether the rows are reduced in blocks, by [`in_blocks`].
 ///
-/// libtorch walks a few neighbouring rows from one end to the other before it comes to the next ones. A line of memory in
-/// which one group of rows ends and the next one begins has then left the near caches, and is read twice, which is so of
+/// libtorch walks a few neighbouring rows from one end to the other before it goes on to the next ones. A line of memory in
+/// which one group of rows ends and the next one begins has then left L1 and L2, and is read twice, which is so of
 /// each line unless the memory begins at one; and each step is in another page. A block of elements of all rows stays near.
 pub(crate) fn are_apart(t: &Tensor) -> bool {
     let (Some((n, outer)), Some((step, steps))) = (split_last(t.size()), split_last(t.stride())) else { return false };
     let rows = outer.iter().product::<i64>();
     let beside = outer.iter().zip(&steps).any(|(n, step)| *n > 1 && *step == 1);
     let bytes = t.numel() * t.kind().elt_size_in_bytes();
-    let far = if rows < FEW_ROWS { NEAR } else { FAR };
-    beside && step > 1 && n >= LONG && bytes > far && t.device() == Device::Cpu
+    let far = if rows < MAX_ROWS_OF_SMALL_TENSORS { MIN_BYTES_OF_FEW_ROWS } else { MIN_BYTES };
+    beside && step > 1 && n >= MIN_ROW_ELEMENTS && bytes > far && t.device() == Device::Cpu
 }
 
 /// The sum of each row of each block as the product of a row of ones with the block, which reads a line of memory once
@@ -40,8 +40,8 @@ fn sums_by_products(full: &Tensor, out: &Tensor) -> Result<()> {
     let flat = |t: &Tensor| Ok::<_, TorchError>(t.f_movedim_int(outer, 0)?.f_flatten(1, outer)?);
     let (full, out) = (flat(full)?, flat(out)?);
     let blocks = out.size().first().copied().unwrap_or(1);
-    let ones = Tensor::f_ones([1, 1, BLOCK_OF_PRODUCTS], (full.f_kind()?, full.device()))?;
-    let ones = ones.f_expand([blocks, 1, BLOCK_OF_PRODUCTS], false)?;
+    let ones = Tensor::f_ones([1, 1, ROWS_PER_BLOCK_OF_PRODUCTS], (full.f_kind()?, full.device()))?;
+    let ones = ones.f_expand([blocks, 1, ROWS_PER_BLOCK_OF_PRODUCTS], false)?;
     let _ = ones.f_bmm_out(&out.f_unsqueeze(1)?, &full.f_transpose(1, 2)?)?;
     Ok(())
 }
@@ -59,9 +59,9 @@ pub(crate) fn in_blocks(k: ReduceOp, t: &Tensor, kind: Kind) -> Result<Tensor> {
         && matches!(kind, Kind::Float | Kind::Double)
         && t.kind() == kind
         && t.f_select(-1, 0)?.is_contiguous();
-    let block = if by_products { BLOCK_OF_PRODUCTS } else { BLOCK };
+    let block = if by_products { ROWS_PER_BLOCK_OF_PRODUCTS } else { ROWS_PER_BLOCK };
     let (blocks, rest) = (n / block, n % block);
-    // What the blocks come to lies as their elements do: the rows side by side.
+    // The results of blocks lie as their elements do: the rows side by side.
     let shape: Vec<i64> = std::iter::once(blocks + i64::from(rest > 0)).chain(outer).collect();
     let back: Vec<i64> = (1..shape.len() as i64).chain([0]).collect();
     let all = Tensor::f_empty(shape, (kind, t.device()))?.f_permute(back)?;

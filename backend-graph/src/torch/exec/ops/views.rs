@@ -88,17 +88,17 @@ pub(crate) fn unfold(t: &Tensor, start: i64, lens: &[i64], steps: &[i64]) -> Res
         return zeros(lens, t);
     }
     let stride = t.stride().first().copied().unwrap_or(1);
-    // A stride is not negative: such an axis is taken from its other end, and turned round.
-    let (mut first, mut strides, mut turned) = (start, Vec::new(), Vec::new());
+    // A stride is not negative: such an axis is taken from its other end, and reversed.
+    let (mut first, mut strides, mut reversed) = (start, Vec::new(), Vec::new());
     for (axis, (step, len)) in steps.iter().zip(lens).enumerate() {
         if *step < 0 {
             first += step * (len - 1);
-            turned.push(axis as i64);
+            reversed.push(axis as i64);
         }
         strides.push(step.abs() * stride);
     }
     let view = t.f_narrow(0, first, extent - first)?.f_as_strided(lens, strides.as_slice(), None)?;
-    Ok(if turned.is_empty() { view } else { view.f_flip(turned.as_slice())? })
+    Ok(if reversed.is_empty() { view } else { view.f_flip(reversed.as_slice())? })
 }
 
 /// Positions as `index_select` takes them.
