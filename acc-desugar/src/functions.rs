@@ -44,7 +44,7 @@ pub fn flatten(program: &Program) -> Graph {
 
 /// Flattens a verified program, until a deadline passes or the run that needs it is cancelled.
 pub fn flatten_with(program: &Program, faults: Faults, limits: &RunLimits) -> Result<Graph, Error> {
-    match pass::run(GRAPH_EXACT, program, &graph_settings(&Rules::none(), faults, limits))? {
+    match pass::run(GRAPH_EXACT, program, &graph_settings(&Rules::all(), faults, limits))? {
         Stage::Graph(graph) => Ok(graph),
         Stage::Program(_) | Stage::Fused(..) => Err(Error::defect("graph", "no pass has made a graph")),
     }

@@ -35,6 +35,8 @@ pub(crate) enum Run {
     Repeat(&'static [Pass], usize),
     /// From a program to another representation.
     Translate(for<'p> fn(Cow<'p, Program>, &Settings<'_>) -> Result<Stage<'p>, Error>),
+    /// From a graph to a graph.
+    Graph(fn(Graph, &Settings<'_>) -> Result<Graph, Error>),
     /// To what an executor runs: in the executor's crate.
     Executor,
 }
@@ -97,8 +99,15 @@ pub fn run<'p>(passes: &[Pass], program: &'p Program, settings: &Settings<'_>) -
                 }
                 made
             }
+            (Run::Graph(rewrite), Stage::Graph(g)) => {
+                let made = Stage::Graph(timeline::pass(pass.name, || rewrite(g, settings))?);
+                if verifies() {
+                    made.verify(pass.name)?;
+                }
+                made
+            }
             (_, Stage::Program(p)) => Stage::Program(pass.program(p, settings)?),
-            (_, _) => return Err(broken(pass.name, "its input is no program")),
+            (_, _) => return Err(broken(pass.name, "its input is another representation")),
         };
     }
     Ok(stage)
@@ -124,7 +133,7 @@ impl Pass {
     pub fn parts(&self) -> &'static [Pass] {
         match self.run {
             Run::Repeat(passes, _) => passes,
-            Run::Program(_) | Run::Translate(_) | Run::Executor => &[],
+            Run::Program(_) | Run::Translate(_) | Run::Graph(_) | Run::Executor => &[],
         }
     }
 
@@ -139,7 +148,7 @@ impl Pass {
                 let _span = timeline::span(timeline::Kind::Pass, || self.name);
                 return repeat(passes, times, p, settings);
             }
-            Run::Translate(_) | Run::Executor => return Err(broken(self.name, "it makes no program")),
+            Run::Translate(_) | Run::Graph(_) | Run::Executor => return Err(broken(self.name, "it makes no program")),
         };
         if verifies() {
             verify_program(&changed, self.name)?;
@@ -260,7 +269,9 @@ mod tests {
                 let stage = tested(|p, s| until(passes, name, p, s).map(|stage| stage.map(|_| ())));
                 match run {
                     Run::Executor => assert_eq!(stage, None, "{name}"),
-                    Run::Program(_) | Run::Repeat(..) | Run::Translate(_) => assert_eq!(stage, Some(Ok(())), "{name}"),
+                    Run::Program(_) | Run::Repeat(..) | Run::Translate(_) | Run::Graph(_) => {
+                        assert_eq!(stage, Some(Ok(())), "{name}")
+                    }
                 }
             }
             assert!(matches!(passes.last(), Some(Pass { run: Run::Executor, .. })));

@@ -3,7 +3,7 @@
 //! ```text
 //!                       ┌ sink_transposes ─ canonical ─ fuse ─ lower    native code and tiles
 //! scan_segments ─ simplify
-//!                       └ flatten ─ plan                                graphs, run by libtorch
+//!                       └ flatten ─ rewrite_graph ─ plan                graphs, run by libtorch
 //! ```
 //!
 //! The interpreter runs programs as they are. A program that an executor gets has been verified; what each pass makes is
@@ -22,7 +22,7 @@
 use crate::pass::{Pass, Run, Stage};
 use crate::passes::{scan_segments, simplify, sink_transposes};
 use crate::settings::{Faults, Rules, Settings};
-use crate::{flatten, fuse};
+use crate::{flatten, fuse, graph};
 use acc_core::ir::Program;
 use acc_core::{Error, RunLimits};
 use std::borrow::Cow;
@@ -34,10 +34,10 @@ pub const NATIVE: &[Pass] = &[SCAN_SEGMENTS, SIMPLIFY, SINK_TRANSPOSES, CANONICA
 pub const NATIVE_EXACT: &[Pass] = &[SCAN_SEGMENTS, FUSE, LOWER];
 
 /// The passes of the graph executor, and of exports of graphs.
-pub const GRAPH: &[Pass] = &[SCAN_SEGMENTS, SIMPLIFY, FLATTEN, PLAN];
+pub const GRAPH: &[Pass] = &[SCAN_SEGMENTS, SIMPLIFY, FLATTEN, REWRITE_GRAPH, PLAN];
 
 /// Those of its run after a fault.
-pub const GRAPH_EXACT: &[Pass] = &[SCAN_SEGMENTS, FLATTEN, PLAN];
+pub const GRAPH_EXACT: &[Pass] = &[SCAN_SEGMENTS, FLATTEN, REWRITE_GRAPH, PLAN];
 
 /// The rules of programs: `acc_core::verify`.
 const PROGRAMS: &str = "V1 to V8";
@@ -59,11 +59,11 @@ pub(crate) const SIMPLIFY: Pass = Pass {
     what: "rewrites, eliminates common and dead code, and moves invariants out of loops, by rules that can be switched off",
     before: PROGRAMS,
     after: PROGRAMS,
-    run: Run::Repeat(SIMPLIFICATIONS, ROUNDS),
+    run: Run::Repeat(SIMPLIFICATIONS, MAX_ROUNDS),
 };
 
 /// Enough for rules that enable one another; what is left after that is small.
-const ROUNDS: usize = 4;
+const MAX_ROUNDS: usize = 4;
 
 const SIMPLIFICATIONS: &[Pass] = &[
     part("rewrite", "local rules", simplify::rewrite::pass),
@@ -123,6 +123,14 @@ const FLATTEN: Pass = Pass {
     before: "V1 to V8; the graph takes the operators of the segmented folds that are left",
     after: GRAPHS,
     run: Run::Translate(|p, settings| Ok(Stage::Graph(flatten::flatten(&p, settings)?))),
+};
+
+const REWRITE_GRAPH: Pass = Pass {
+    name: "rewrite_graph",
+    what: "several operations become one that libraries have, by rules that can be switched off",
+    before: GRAPHS,
+    after: GRAPHS,
+    run: Run::Graph(graph::rules::pass),
 };
 
 const PLAN: Pass = Pass {

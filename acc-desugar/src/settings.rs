@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 /// What passes are told by executors and their options.
 #[derive(Clone, Copy)]
 pub struct Settings<'a> {
-    /// The rules of simplification that are on.
+    /// The rules that are on, of simplification and of graphs.
     pub rules: &'a Rules,
     /// Where passes stop.
     pub limits: &'a RunLimits,
@@ -49,9 +49,17 @@ pub const RULES: &[Rule] = &[
     rule("common_scalars", "an expression computed before is not computed again"),
     rule("invariants", "total code that does not depend on a loop leaves it"),
     rule("dead_scalars", "unused scalar values, leaves of reads, results and components of loops go"),
-    rule("aliases", "a map that changes nothing, a reshape to the array's own shape, a branch taken for sure"),
+    rule(
+        "aliases",
+        "a map that changes nothing, a reshape to the array's own shape, a conditional whose branch is known",
+    ),
     rule("common_arrays", "an array operation done before is not done again"),
     rule("dead_arrays", "unused statements, results of branches and components of array loops go"),
+    rule("clip", "the least of a greatest of two literals, or the other way round, is one operation of graphs"),
+    rule("softmax", "so is a softmax, or its logarithm, as they are written without overflow"),
+    rule("normalize", "so are numbers less their mean over the root of their variance, with a scale and a shift"),
+    rule("contract", "so are sums of products, a matrix product of some kind"),
+    rule("bags", "sums of segments read rows of a table where they are"),
 ];
 
 /// Which rules are on.

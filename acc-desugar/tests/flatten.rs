@@ -3,7 +3,7 @@
 use acc_core::data::ScalarType::{self, Bool, F32, I32, I64, U8};
 use acc_core::data::{Lit, Prim};
 use acc_core::prelude::*;
-use acc_desugar::graph::{Body, FaultKind, Graph, GraphError, Known, Node, Op, ScatterMode, Type, Value, verify};
+use acc_desugar::graph::{Body, FaultKind, Graph, GraphError, Node, Op, ReduceOp, ScatterMode, Type, Value, verify};
 use acc_desugar::{Faults, flatten, flatten_with};
 use std::collections::HashMap;
 
@@ -52,14 +52,14 @@ fn products_are_contracted_wherever_their_axes_go() {
     let ((m, inner), (_, n)) = (a.shape(), b.shape());
     let products = generate((m, n, inner), |(i, j, k)| a.index((i, k)) * b.index((k, j)));
     // The axes of the products in another order, and one more that repeats them.
-    let turned = products.backpermute((n, m, inner), |(j, i, k)| (i, j, k)).sum();
+    let permuted = products.backpermute((n, m, inner), |(j, i, k)| (i, j, k)).sum();
     let repeated = products.replicate((All, 3, All, All)).sum();
     // A batch of products, both operands transposed.
     let (p, q) = (a.replicate((2, All, All)), b.replicate((2, All, All)));
     let ((t, inner, m), (_, n, _)) = (p.shape(), q.shape());
     let batch = generate((t, m, n, inner), |(t, i, j, k)| p.index((t, k, i)) * q.index((t, j, k))).sum();
     let scaled = graph(a.map(|x| x * 2.0).sum());
-    for g in [graph(turned), graph(repeated), graph(batch)] {
+    for g in [graph(permuted), graph(repeated), graph(batch)] {
         has(&g, &[("contract", 1), ("mul", 0), ("reduce", 0), ("gather", 0)]);
     }
     has(&scaled, &[("contract", 0), ("mul", 1), ("reduce", 1)]);
@@ -330,10 +330,10 @@ fn positions_may_be_narrow_where_they_are_used_as_they_are() {
     added(I32, I32, in_bounds(true)).unwrap();
     added(I64, I64, in_bounds(false)).unwrap();
     let scatter = |mode| move |at| Op::Scatter { base: at, at, values: at, mode };
-    added(I32, I32, scatter(ScatterMode::Combine(Known::Sum))).unwrap();
+    added(I32, I32, scatter(ScatterMode::Combine(ReduceOp::Sum))).unwrap();
     added(I64, I64, scatter(ScatterMode::Last)).unwrap();
     // What the host looks for is of 64 bits, and so is where the last value wins, or the greatest.
-    let max = ScatterMode::Combine(Known::Max);
+    let max = ScatterMode::Combine(ReduceOp::Max);
     for wrong in
         [added(I32, I32, in_bounds(false)), added(I32, I32, scatter(ScatterMode::Last)), added(U8, U8, scatter(max))]
     {

@@ -10,7 +10,7 @@
 
 use acc_core::data::ScalarType;
 use acc_core::ir::PrimOp;
-use acc_desugar::graph::{Body, Graph, Known, Node, Op, Type, Value};
+use acc_desugar::graph::{Body, Graph, Node, Op, ReduceOp, Type, Value};
 use std::collections::{HashMap, HashSet};
 
 /// How many calls of each kind.
@@ -193,14 +193,14 @@ impl<'a> Counter<'a> {
             Op::Reduce(_, x) | Op::Cumulative(_, x) => (if self.scalar(*x).0 == ScalarType::F16 { 3 } else { 1 }, 0),
             Op::Exclusive(k, x) => match (k, self.scalar(*x).0) {
                 (_, ScalarType::F16) => (4, 1),
-                (Known::Sum | Known::Product, _) => (2, 2),
-                (Known::Min | Known::Max | Known::All | Known::Any, _) => (2, 1),
+                (ReduceOp::Sum | ReduceOp::Product, _) => (2, 2),
+                (ReduceOp::Min | ReduceOp::Max | ReduceOp::All | ReduceOp::Any, _) => (2, 1),
             },
             // Whether the segments are of one length, three numbers; where they are; then of integers two sums, of others a
             // scan of them side by side.
             Op::SegmentScan { with, x, .. } => {
                 self.counts.read_backs += 5;
-                let scan = if *with == Known::Sum && self.scalar(*x).0.is_int() { (9, 3) } else { (9, 6) };
+                let scan = if *with == ReduceOp::Sum && self.scalar(*x).0.is_int() { (9, 3) } else { (9, 6) };
                 (3 + 9 + scan.0, 4 + 10 + scan.1)
             }
             Op::SegmentReduce { with, x, .. } => {
@@ -236,16 +236,16 @@ impl<'a> Counter<'a> {
 }
 
 /// The calls of a reduction of segments.
-fn segment_reduce(with: Known, ty: ScalarType) -> (usize, usize) {
+fn segment_reduce(with: ReduceOp, ty: ScalarType) -> (usize, usize) {
     match with {
-        Known::Sum if ty.is_int() => (4, 4),
+        ReduceOp::Sum if ty.is_int() => (4, 4),
         _ if ty == ScalarType::F16 => (3, 1),
         _ if ty.is_float() => (1, 1),
         // As floats, which hold these.
-        Known::Min | Known::Max | Known::All | Known::Any if ty.size() < 8 => {
+        ReduceOp::Min | ReduceOp::Max | ReduceOp::All | ReduceOp::Any if ty.size() < 8 => {
             (if matches!(ty, ScalarType::U16 | ScalarType::U32) { 5 } else { 3 }, 1)
         }
-        Known::Sum | Known::Product | Known::Min | Known::Max | Known::All | Known::Any => (5, 5),
+        ReduceOp::Sum | ReduceOp::Product | ReduceOp::Min | ReduceOp::Max | ReduceOp::All | ReduceOp::Any => (5, 5),
     }
 }
 

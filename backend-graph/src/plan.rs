@@ -1,8 +1,8 @@
 //! Plans: in which order a graph's nodes run, when each value is freed, and which memory is written again. No library is
 //! named here.
 
-pub(crate) mod groups;
 mod memory;
+pub(crate) mod row_blocking;
 mod show;
 mod storage;
 mod verify;
@@ -11,7 +11,7 @@ pub use memory::{Bytes, Peak};
 
 use acc_core::{Error, RunLimits};
 use acc_desugar::graph::{Body, Graph, Node, Op, Value};
-use groups::Group;
+use row_blocking::Group;
 use std::collections::{HashMap, HashSet};
 
 /// A graph ready to run.
@@ -87,7 +87,7 @@ impl Plan {
 
     /// The plan, or why it is not finished.
     fn of(mut graph: Graph, limits: &RunLimits) -> (Plan, Option<Error>) {
-        let groups = groups::arrange(&mut graph);
+        let groups = row_blocking::arrange(&mut graph);
         let definitions = vec![None; graph.types.len()];
         let mut p = Planner { steps: Vec::new(), definitions, graph: &graph, groups, limits, stopped: None };
         let (body, _) = p.body(&graph.body, &HashSet::new());
@@ -144,7 +144,7 @@ impl Planner<'_> {
         if self.stopped.is_some() {
             return (PlannedBody::default(), HashSet::new());
         }
-        let strict = groups::strict(body);
+        let strict = row_blocking::strict(body);
         let mut demanded = lazy.clone();
         for (n, _) in body.nodes.iter().zip(&strict).filter(|(_, strict)| !**strict) {
             demanded.extend(n.results.iter().copied());

@@ -97,50 +97,50 @@ fn what_is_read_elsewhere_is_not_written_to() {
 }
 
 /// So many elements that choices are arithmetic on bits, comparisons store numbers, and marks are looked for by words.
-const MANY: usize = 70_001;
+const ELEMENTS: usize = 70_001;
 
 #[test]
 fn choices_between_many_elements() {
     let at = |i: Exp<i64>| i.to::<f32>() * 0.75 - 3.0;
     // Either value is in memory that nobody needs any more, or neither is, or it is one number, or of another type.
-    agree(generate(MANY, |i| {
+    agree(generate(ELEMENTS, |i| {
         let x = at(i);
         (i % 3).eq(0).then_else(x + 0.5, x * 2.0)
     }));
-    agree(generate(MANY, |i| {
+    agree(generate(ELEMENTS, |i| {
         let x = at(i);
         x.gt(7.0).then_else(x, x * 2.0)
     }));
-    agree(generate(MANY, |i| {
+    agree(generate(ELEMENTS, |i| {
         let x = at(i);
         x.le(7.0).then_else(x * 2.0, x)
     }));
-    agree(generate(MANY, |i| {
+    agree(generate(ELEMENTS, |i| {
         let x = at(i);
         let y = x * 2.0;
         (x.ne(7.0).then_else(y, x), y, x)
     }));
-    agree(generate(MANY, |i| {
+    agree(generate(ELEMENTS, |i| {
         let x = at(i);
         (x.is_nan() | x.lt(100.0)).then_else(x + 1.0, 0.5)
     }));
-    agree(generate(MANY, |i| {
+    agree(generate(ELEMENTS, |i| {
         let x = i * 3 - 70;
         x.ge(5).then_else(x + 1, x * x)
     }));
-    agree(generate(MANY, |i| {
+    agree(generate(ELEMENTS, |i| {
         let x = i.to::<u32>() * 1_000_003;
         x.ge(5_000_000).then_else(x + 1, x * x)
     }));
-    agree(generate((3, MANY), |(i, j)| {
+    agree(generate((3, ELEMENTS), |(i, j)| {
         let x = at(j);
         i.eq(1).then_else(x + 1.0, x * 2.0)
     }));
-    agree(generate(MANY, |i| {
+    agree(generate(ELEMENTS, |i| {
         let x = i.to::<i32>() - 500;
         (x.max(-3).min(9), (x * 7).min(100).max(20))
     }));
-    agree(generate(MANY, |i| {
+    agree(generate(ELEMENTS, |i| {
         let n = at(i);
         let none = n.lt(0.0).then_else(n / 0.0 * 0.0, n);
         none.max(1.0).min(4.5).is_nan()
@@ -148,8 +148,8 @@ fn choices_between_many_elements() {
 }
 
 #[test]
-fn scans_that_start_afresh_among_many_elements() {
-    for (every, n) in [(1i64, MANY), (2, MANY), (20, 65_536), (997, MANY), (40_000, MANY), (1_000_000, 65_543)] {
+fn scans_that_restart_among_many_elements() {
+    for (every, n) in [(1i64, ELEMENTS), (2, ELEMENTS), (20, 65_536), (997, ELEMENTS), (40_000, ELEMENTS), (1_000_000, 65_543)] {
         let marked = generate(n, |i| ((i % every).eq(every - 1), i));
         agree(marked.scanl1(|(m, a), (k, b)| (m | k, k.then_else(b, a + b))).map(|(_, x)| x));
         agree(marked.scanl1(|(m, a), (k, b)| (m | k, k.then_else(b, a.max(b)))).map(|(_, x)| x));
@@ -322,8 +322,8 @@ fn products_have_their_faults_where_they_are() {
         let plain = generate((k, k, k), |(i, j, k)| a.index(k + shift.index(0)) * (w.index(i) + j.to::<f32>()));
         let quotients = n.map(|y| 1 / y);
         for p in [products, plain] {
-            let turned = p.backpermute((k, k, k), |(j, i, k)| (i, j, k));
-            let both = (quotients.clone(), turned.check(k.gt(4), "few").sum());
+            let permuted = p.backpermute((k, k, k), |(j, i, k)| (i, j, k));
+            let both = (quotients.clone(), permuted.check(k.gt(4), "few").sum());
             match (more, zero) {
                 (0, 1) => drop(agree(both)),
                 _ => drop(fault(both)),

@@ -151,11 +151,11 @@ fn what_another_block_reads_is_not_written_to() {
         (x + d) * 7 - d * d
     });
     assert!(of(&times(program, 512), "mul") > 3);
-    let turned = sums.zip_with(sums.tail(), |x, y| {
+    let permuted = sums.zip_with(sums.tail(), |x, y| {
         let d = (x - y) * 3;
         (x + d) * 7 - d * d
     });
-    times(turned, 512);
+    times(permuted, 512);
     let m = use_(&Matrix::from_vec((60, 60), (0..3600).collect::<Vec<i64>>()).unwrap()).scanl1(|a, b| a + b);
     let program = m.imap(|(i, j), x| {
         let d = (x - m.index((j, i))) * 3;

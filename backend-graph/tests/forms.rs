@@ -155,9 +155,9 @@ fn lanes_count_to_bounds_of_their_own() {
     }
 }
 
-/// What lanes and steps have alike is reduced along the steps, and varies along the axes that it varied along.
+/// What is uniform in lanes and steps is reduced along the steps, and varies along the axes that it varied along.
 #[test]
-fn loops_reduce_what_is_alike_along_some_axes() {
+fn loops_reduce_what_is_uniform_along_some_axes() {
     for shape in [(1usize, 0usize), (4, 3), (0, 2)] {
         for bound in [0i64, 1, 5] {
             let least =
@@ -175,7 +175,7 @@ fn loops_reduce_what_is_alike_along_some_axes() {
 
 /// Of a counter that stays below the divisor every quotient is 0.
 #[test]
-fn counters_are_divided_by_more_than_they_come_to() {
+fn counters_are_divided_by_more_than_their_bounds() {
     for shape in [(1usize, 0usize), (4, 3), (0, 2)] {
         for bound in [0i64, 1, 2, 5] {
             let least = |i: Exp<i64>| while_((0i64, i), |(k, _)| k.lt(bound), |(k, s)| (k + 1, s.min(k / 7))).1;
@@ -185,7 +185,7 @@ fn counters_are_divided_by_more_than_they_come_to() {
 }
 
 #[test]
-fn lanes_that_count_beyond_what_is_there_have_a_fault() {
+fn lanes_that_count_beyond_the_end_have_a_fault() {
     let (offsets, ids, table) = rows_of(&[0, 2, 11], 9, 2);
     let sums = |from: Exp<i64>| {
         generate((offsets.length() - from, 2), |(b, j)| {

@@ -23,7 +23,7 @@ fn grown(f: impl FnOnce()) -> u64 {
         let line = text.lines().find(|l| l.starts_with(what)).unwrap_or_default();
         line.split_whitespace().nth(1).and_then(|n| n.parse::<u64>().ok()).unwrap_or(0) * 1024
     };
-    // The peak begins afresh.
+    // The peak begins anew.
     let _ = std::fs::write("/proc/self/clear_refs", "5");
     let before = status("VmRSS:");
     f();

@@ -13,7 +13,7 @@ use std::sync::{Mutex, PoisonError};
 static ONE: Mutex<()> = Mutex::new(());
 
 /// The elements of the permutations.
-const MANY: usize = 3000;
+const ELEMENTS: usize = 3000;
 
 /// How often the elements are gone through in rounds: one after the other of each target,
 const IN_ORDER: usize = 1;
@@ -57,7 +57,7 @@ fn number(i: Exp<i64>) -> Exp<i64> {
 }
 
 fn numbers() -> Acc<Vector<i64>> {
-    generate(MANY, number)
+    generate(ELEMENTS, number)
 }
 
 /// One of four targets, the last of which gets none; some elements are dropped.

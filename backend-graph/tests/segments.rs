@@ -13,7 +13,7 @@ fn agree<A: Arrays + PartialEq + Debug>(program: impl IntoAcc<A>) {
     assert_eq!(Libtorch::cpu().run(&program).unwrap(), want);
 }
 
-/// The lengths of segments of up to twelve elements: alike, all of one element, all empty, unlike, too unlike to lie side
+/// The lengths of segments of up to twelve elements: equal, all of one element, all empty, unlike, too unlike to lie side
 /// by side, one, none.
 fn segments() -> [Vec<i64>; 9] {
     [
@@ -136,8 +136,8 @@ fn sums_of_what_is_read_of_a_table() {
             let (n, columns) = (ids.length(), table.shape().1);
             let sums = |read: &Acc<Matrix<$ty>>| read.fold_seg(&lengths, 0 as $ty, |a, b| a + b);
             agree(sums(&generate((columns, n), |(j, k)| table.index((at(k), j)))));
-            let turned = table.transpose().compute();
-            agree(sums(&generate((columns, n), |(j, k)| turned.index((j, at(k))))).transpose());
+            let transposed = table.transpose().compute();
+            agree(sums(&generate((columns, n), |(j, k)| transposed.index((j, at(k))))).transpose());
             agree(sums(&generate((columns, n), |(j, k)| table.index((at(k), j)) * 2 as $ty)));
             if $columns > 0 {
                 agree(generate(n, |k| table.index((at(k), 0))).fold_seg(&lengths, 1 as $ty, |a, b| a + b));

@@ -233,8 +233,8 @@ fn product(a: &Grid, b: &Grid) -> Grid {
 
 fn product_split(left: &Grid, right: &Grid) -> Grid {
     let ((rows, _), (_, columns)) = (left.shape(), right.shape());
-    let (repeated, turned) = (left.replicate((All, columns, All)), right.transpose());
-    let pairs = repeated.zip(turned.replicate((rows, All, All)));
+    let (repeated, transposed) = (left.replicate((All, columns, All)), right.transpose());
+    let pairs = repeated.zip(transposed.replicate((rows, All, All)));
     pairs.map(|(x, y)| y * x).fold(0.0, |a, b| a + b)
 }
 
@@ -379,7 +379,7 @@ structure! {
     "sums by offsets" [1, 8, 9] floats().fold_seg_offsets(&lengths(), 0.0, |a, b| a + b), floats().fold_seg_offsets(&lengths(), 0.0, |x, y| y + x);
     "segmented scan" [33, 39, 8] floats().scanl1_seg(&lengths(), |a, b| a + b), floats().scanl1_seg(&lengths(), |x, y| y + x);
     "segmented scan of integers" [33, 36, 8] ints().scanl1_seg(&lengths(), |a, b| a + b), ints().scanl1_seg(&lengths(), |x, y| y + x);
-    "scan that starts afresh at marks" [22, 20, 0] floats().map(|x| (x.gt(1.0), x)).scanl1(|(m, a), (n, b)| (m | n, n.then_else(b, a + b))).map(|(_, x)| x), floats().map(|x| (x, x.gt(1.0))).scanl1(|p, q| ((!q.1).then_else(q.0 + p.0, q.0), q.1 | p.1)).map(|(x, _)| x);
+    "scan that restarts at marks" [22, 20, 0] floats().map(|x| (x.gt(1.0), x)).scanl1(|(m, a), (n, b)| (m | n, n.then_else(b, a + b))).map(|(_, x)| x), floats().map(|x| (x, x.gt(1.0))).scanl1(|p, q| ((!q.1).then_else(q.0 + p.0, q.0), q.1 | p.1)).map(|(x, _)| x);
     // ---- permutes
     "histogram" [1, 8, 0] { let at = ints(); fill(at.length(), 1i64).permute(fill(4, 0i64), |a, b| a + b, |i| Some(at.index(i))) }, { let at = ints(); at.map(|_| constant(1i64)).permute(fill(4, 0i64), |new, old| old + new, |k| Some(at.index(k))) };
     "histogram of bytes" [1, 8, 0] { let at = bytes(); fill(at.length(), 1i64).permute(fill(4, 0i64), |a, b| a + b, |i| Some(at.index(i).to::<i64>())) }, { let at = bytes().map(|b| b.to::<i64>()); at.map(|_| constant(1i64)).permute(fill(4, 0i64), |new, old| old + new, |k| Some(at.index(k))) };

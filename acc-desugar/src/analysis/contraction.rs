@@ -4,7 +4,7 @@
 //! both `A` and `B`. Matrix products, batched and transposed ones included, products of matrices with vectors, and dot
 //! products are of this form however they are written. `product` is the rule, for whatever says where its values come
 //! from (`Source`): the arrays of a program, followed through `map`, `zip_with`, `replicate`, axis permutations and reads
-//! at an index ([`contraction`]), and the tensors of a graph, also those that are no arrays (`flatten::reduce`).
+//! at an index ([`contraction`]), and the tensors of a graph, also those that are no arrays (`graph::rules::contract`).
 
 use super::extents::Extents;
 use crate::analysis::operators::reductions;
@@ -83,7 +83,7 @@ pub(crate) fn followed<S: Source>(
     end: impl Fn(S::Value) -> Option<[View<S::Value>; 2]>,
 ) -> Option<(Vec<S::Value>, [View<S::Value>; 2])> {
     let (mut at, mut path) = (from, Vec::new());
-    while path.len() < DEPTH {
+    while path.len() < MAX_FOLLOWED_VALUES {
         path.push(at.value);
         if let Some(parts) = end(at.value) {
             return Some((path, parts.map(|x| x.within(&at.axes))));
@@ -194,8 +194,8 @@ pub fn contraction(defs: &Definitions<'_>, s: &Stmt) -> Option<Contraction> {
     Some(Contraction { space: *xs, rank, factors, ty })
 }
 
-/// Values that one is followed through at most.
-const DEPTH: usize = 32;
+/// How many values one is followed through.
+const MAX_FOLLOWED_VALUES: usize = 32;
 
 fn has_distinct(axes: &[usize]) -> bool {
     axes.iter().enumerate().all(|(k, a)| !axes[..k].contains(a))
@@ -204,7 +204,7 @@ fn has_distinct(axes: &[usize]) -> bool {
 /// The array whose leaf a factor is, as far back as there is one and reads of it are in bounds.
 fn factor(defs: &Definitions<'_>, x: View<Element>) -> Option<Factor> {
     let mut at = x;
-    for _ in 0..DEPTH {
+    for _ in 0..MAX_FOLLOWED_VALUES {
         match defs.origin(at.value) {
             Some(Origin::Moved(x)) => at = x.within(&at.axes),
             Some(Origin::Read(x)) => {

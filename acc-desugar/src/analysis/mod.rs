@@ -3,4 +3,4 @@
 pub mod contraction;
 pub(crate) mod extents;
 pub mod operators;
-pub mod restart;
+pub mod segmented_operator;

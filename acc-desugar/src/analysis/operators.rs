@@ -1,7 +1,98 @@
 //! What operators of folds and scans do leaf by leaf, by what they compute, not by how they were written.
 
-use acc_core::data::ScalarType;
+use acc_core::data::{Lit, Prim, ScalarType};
 use acc_core::ir::{Fun, PrimOp, ScalarOp, Val};
+
+/// A built-in operator: an associative one that tensor libraries reduce and scan with.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[allow(missing_docs, reason = "the names say it")]
+pub enum ReduceOp {
+    Sum,
+    Product,
+    Min,
+    Max,
+    /// Of `bool`.
+    All,
+    /// Of `bool`.
+    Any,
+}
+
+impl ReduceOp {
+    /// Every operation.
+    pub const ALL: [ReduceOp; 6] =
+        [ReduceOp::Sum, ReduceOp::Product, ReduceOp::Min, ReduceOp::Max, ReduceOp::All, ReduceOp::Any];
+
+    /// The built-in operator that a primitive is on scalars of a type.
+    pub(crate) fn of(p: PrimOp, ty: ScalarType) -> Option<ReduceOp> {
+        let boolean = ty == ScalarType::Bool;
+        Some(match p {
+            PrimOp::AddP => ReduceOp::Sum,
+            PrimOp::MulP => ReduceOp::Product,
+            PrimOp::MinP if !boolean => ReduceOp::Min,
+            PrimOp::MaxP if !boolean => ReduceOp::Max,
+            PrimOp::AndP | PrimOp::MinP if boolean => ReduceOp::All,
+            PrimOp::OrP | PrimOp::MaxP if boolean => ReduceOp::Any,
+            _ => return None,
+        })
+    }
+
+    /// The name in exports.
+    pub fn name(self) -> &'static str {
+        match self {
+            ReduceOp::Sum => "sum",
+            ReduceOp::Product => "product",
+            ReduceOp::Min => "min",
+            ReduceOp::Max => "max",
+            ReduceOp::All => "all",
+            ReduceOp::Any => "any",
+        }
+    }
+
+    /// The neutral element among scalars of a type: what the reduction of no element is.
+    pub fn neutral(self, ty: ScalarType) -> Lit {
+        match self {
+            ReduceOp::Sum | ReduceOp::Any => Lit::zero(ty),
+            ReduceOp::Product | ReduceOp::All => Lit::one(ty),
+            ReduceOp::Min => greatest(ty),
+            ReduceOp::Max => least(ty),
+        }
+    }
+}
+
+/// The greatest value of a type; of floats infinity.
+fn greatest(ty: ScalarType) -> Lit {
+    match ty {
+        ScalarType::I8 => i8::MAX.lit(),
+        ScalarType::I16 => i16::MAX.lit(),
+        ScalarType::I32 => i32::MAX.lit(),
+        ScalarType::I64 => i64::MAX.lit(),
+        ScalarType::U8 => u8::MAX.lit(),
+        ScalarType::U16 => u16::MAX.lit(),
+        ScalarType::U32 => u32::MAX.lit(),
+        ScalarType::U64 => u64::MAX.lit(),
+        ScalarType::F16 => Lit { ty, bits: 0x7c00 },
+        ScalarType::F32 => f32::INFINITY.lit(),
+        ScalarType::F64 => f64::INFINITY.lit(),
+        ScalarType::Bool => true.lit(),
+        ScalarType::Char => char::MAX.lit(),
+    }
+}
+
+/// The least value of a type; of floats minus infinity.
+fn least(ty: ScalarType) -> Lit {
+    match ty {
+        ScalarType::I8 => i8::MIN.lit(),
+        ScalarType::I16 => i16::MIN.lit(),
+        ScalarType::I32 => i32::MIN.lit(),
+        ScalarType::I64 => i64::MIN.lit(),
+        ScalarType::F16 => Lit { ty, bits: 0xfc00 },
+        ScalarType::F32 => f32::NEG_INFINITY.lit(),
+        ScalarType::F64 => f64::NEG_INFINITY.lit(),
+        ScalarType::U8 | ScalarType::U16 | ScalarType::U32 | ScalarType::U64 | ScalarType::Bool | ScalarType::Char => {
+            Lit::zero(ty)
+        }
+    }
+}
 
 /// What an operator does to one leaf of its elements.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -45,6 +136,72 @@ fn component(f: &Fun, result: Val, a: Val, b: Val) -> Option<Component> {
 /// Whether a primitive is associative and commutative, and of these two values.
 pub(crate) fn is_of(p: PrimOp, args: &[Val], a: Val, b: Val) -> bool {
     p.is_reduction() && (args == [a, b] || args == [b, a])
+}
+
+/// [`components`], with built-in operators in place of primitives.
+pub(crate) fn built_in_components(f: &Fun) -> Option<Vec<Component<ReduceOp>>> {
+    let built_in = |(c, ty)| {
+        Some(match c {
+            Component::Op(p) => Component::Op(ReduceOp::of(p, ty)?),
+            Component::First => Component::First,
+            Component::Second => Component::Second,
+        })
+    };
+    components(f)?.into_iter().zip(f.result_types()).map(built_in).collect()
+}
+
+/// [`reductions`], with built-in operators in place of primitives.
+pub(crate) fn built_in_reductions(f: &Fun) -> Option<Vec<ReduceOp>> {
+    built_in(&reductions(f)?, f)
+}
+
+/// The built-in operators that the primitives of an operator's leaves are.
+pub(crate) fn built_in(ops: &[PrimOp], f: &Fun) -> Option<Vec<ReduceOp>> {
+    ops.iter().zip(f.result_types()).map(|(p, ty)| ReduceOp::of(*p, ty)).collect()
+}
+
+/// The operator that keeps the whole element with the least or greatest first component, of equal ones the left one, and
+/// the first NaN: which extreme that is.
+pub(crate) fn extreme_element(f: &Fun) -> Option<ReduceOp> {
+    let n = f.body.results.len();
+    let def = |v: Val| f.body.nodes.iter().find(|node| node.results.contains(&v)).map(|node| &node.op);
+    let prim = |v: Val| match def(v) {
+        Some(ScalarOp::Prim(p, args)) => Some((*p, args.clone())),
+        _ => None,
+    };
+    let mut later: Option<Val> = None;
+    for k in 0..n {
+        let (a, b) = (f.body.params[k], f.body.params[n + k]);
+        let Some(ScalarOp::Select { cond, then, else_ }) = def(f.body.results[k]) else { return None };
+        if (*then, *else_) != (b, a) || later.is_some_and(|l| l != *cond) {
+            return None;
+        }
+        later = Some(*cond);
+    }
+    let (a, b) = (f.body.params[0], f.body.params[n]);
+    if !f.ty(a).is_num() {
+        return None;
+    }
+    // Whether `b` is better than `a`.
+    let better = |v: Val| {
+        let (p, args) = prim(v)?;
+        match (p, args[..] == [a, b], args[..] == [b, a]) {
+            (PrimOp::LtP, true, _) | (PrimOp::GtP, _, true) => Some(ReduceOp::Max),
+            (PrimOp::GtP, true, _) | (PrimOp::LtP, _, true) => Some(ReduceOp::Min),
+            _ => None,
+        }
+    };
+    let later = later?;
+    if !f.ty(a).is_float() {
+        return better(later);
+    }
+    // Of floats: a is a number, and b is better or none.
+    let (PrimOp::AndP, both) = prim(later)? else { return None };
+    let compares = |v: Val, with: PrimOp, x: Val| prim(v).is_some_and(|(p, args)| p == with && args[..] == [x, x]);
+    let number = both.iter().position(|v| compares(*v, PrimOp::EqP, a))?;
+    let (PrimOp::OrP, either) = prim(both[1 - number])? else { return None };
+    let none = either.iter().position(|v| compares(*v, PrimOp::NeP, b))?;
+    better(either[1 - none])
 }
 
 /// The comparison that holds exactly where `p` does not. With NaN around, only equality has one.

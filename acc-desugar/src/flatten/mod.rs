@@ -1,48 +1,34 @@
 //! Flattening: from second-order array programs to first-order tensor graphs.
 //!
 //! Each scalar function over an index space becomes tensor operations over that space ([`scalar`]). Uniform values stay
-//! on the host or in rank-0 tensors ([`level`]); the index along an axis is an iota, broadcast; a read at an index that is
-//! affine in that of the space ([`affine`]) is a view ([`read`]).
+//! on the host or in rank-0 tensors ([`uniformity`](scalar::uniformity)); the index along an axis is an iota, broadcast; a read at an index that is
+//! affine in that of the space ([`affine`](access::affine)) is a view ([`read`](access::read)).
 //!
 //! Masks make the eager graph lazy. Under a condition that varies each branch runs with a refined lane mask: reads clamp
 //! their index, divisors become 1 where they are 0, faults are noted only for lanes that are on, and `where` joins the
 //! results. A loop runs until no lane is on. Conditions that do not vary are branches
 //! of the graph.
 
-mod affine;
-mod array_loop;
-mod branch;
-mod chosen;
-mod clamped;
-mod counted;
-mod divided;
-mod in_order;
-mod known;
-mod lazy;
-mod level;
-mod loops;
-mod permute;
-mod pieces;
-mod ragged;
-mod read;
-mod reduce;
-mod rotated;
+mod access;
+mod checks;
+mod control;
+mod limits;
+mod ops;
 mod scalar;
-mod segments;
-mod sort;
-mod stencil;
-mod stmt;
-mod watch;
+mod scope;
 
-pub(crate) use segments::segmented;
+pub(crate) use ops::segments::segmented;
 
 use crate::graph::builder::Builder;
-use crate::graph::{Graph, Value, Values, flat_types};
+use crate::graph::{Body, FaultKind, Graph, Value, Values, flat_types};
 use crate::settings::{Faults, Settings};
-use acc_core::ir::{ArrayId, ArrayType, Loc, Program};
+use acc_core::ir::{ArrayId, ArrayType, Program};
 use acc_core::{Error, RunLimits};
-use std::collections::{HashMap, HashSet};
-use watch::Watch;
+use access::Indices;
+use access::split_axis::Splits;
+use checks::Checks;
+use limits::Watch;
+use scope::{Flat, IN_MEMORY_ELEMENT_BYTES, Scope};
 
 /// Flattens a verified program without segmented folds but those that [`segmented`] leaves.
 pub(crate) fn flatten(program: &Program, settings: &Settings<'_>) -> Result<Graph, Error> {
@@ -55,121 +41,97 @@ fn graph(program: &Program, faults: Faults, limits: &RunLimits) -> (Graph, Optio
     let mut f = Flattener {
         b: Builder::new(),
         program,
-        arrays: HashMap::new(),
-        eager: HashSet::new(),
-        tokens: vec![Vec::new()],
-        extents: HashSet::new(),
-        shapes: HashMap::new(),
-        borders: HashMap::new(),
+        scope: Scope::default(),
+        checks: Checks::new(faults),
+        indices: Indices::default(),
+        splits: Splits::default(),
         copies: 1,
-        clamped: HashMap::new(),
-        rotated: HashMap::new(),
-        divided: None,
-        parted: HashMap::new(),
-        affines: Vec::new(),
         loops: 0,
-        sites: 0,
-        faults,
-        loc: Loc::unknown(),
         watch: Watch::new(limits),
     };
     for &a in &program.body.params {
-        f.array_param(a, IN_MEMORY);
+        f.array_param(a, IN_MEMORY_ELEMENT_BYTES);
     }
     f.statements(&program.body);
-    let results = f.array_values(&program.body.results);
+    let results = f.scope.values(&program.body.results);
     (f.b.finish(results), f.watch.stopped)
 }
 
-/// Arrays that are in memory have fewer than 2^57 elements on every machine: with elements of this many bytes they would
-/// still not be too large.
-const IN_MEMORY: usize = 64;
-
-/// An array in the graph.
-#[derive(Clone)]
-pub(super) struct Flat {
-    /// The extents, sizes.
-    shape: Values,
-    /// One tensor per leaf, of the array's rank.
-    columns: Values,
-}
-
-impl Flat {
-    /// The extents, and then the columns.
-    fn values(&self) -> impl Iterator<Item = Value> {
-        self.shape.iter().chain(&self.columns).copied()
-    }
-}
-
-pub(super) struct Flattener<'a> {
+/// What writes a program as a graph.
+pub(crate) struct Flattener<'a> {
     b: Builder,
     program: &'a Program,
-    arrays: HashMap<ArrayId, Flat>,
-    /// Arrays that are evaluated whatever happens: parameters, and results of strict statements of the blocks around.
-    eager: HashSet<ArrayId>,
-    /// The checks made in each of the bodies open.
-    tokens: Vec<Vec<Value>>,
-    /// Sizes known not to be negative.
-    extents: HashSet<Value>,
-    /// The extents, sorted, of arrays that are there, and how many bytes the elements of such arrays may have.
-    shapes: HashMap<Values, usize>,
-    /// The conditions met that hold up to a position of an axis, or from there on.
-    borders: HashMap<Value, pieces::Borders>,
+    scope: Scope,
+    checks: Checks,
+    indices: Indices,
+    splits: Splits,
     /// How often the current expression is written, since it is part of a branch on several parts of a space.
     copies: usize,
-    /// The integers met that are an index between bounds.
-    clamped: HashMap<Value, clamped::Clamped>,
-    /// The remainders met of an index by the extent of its axis.
-    rotated: HashMap<Value, rotated::Rotated>,
-    /// How the space of the lanes around is divided, if it may be.
-    divided: Option<divided::Divided>,
-    /// What was computed over divided spaces, by what it was put together to.
-    parted: HashMap<Value, divided::Parted>,
-    /// The affine integers met so far.
-    affines: Vec<affine::Affine>,
     /// The scalar loops around the current expression.
     loops: u32,
-    /// The checks of the current statement so far.
-    sites: u32,
-    faults: Faults,
-    /// Where the user wrote the current statement.
-    loc: Loc,
     watch: Watch<'a>,
 }
 
 impl Flattener<'_> {
-    /// Adds an array parameter to the innermost body; elements of its shape may have so many bytes for sure.
-    pub(super) fn array_param(&mut self, a: ArrayId, bytes: usize) {
-        let flat = self.flat_params(&self.program.ty(a).clone());
+    /// Adds an array parameter to the innermost body; elements of its shape may certainly have so many bytes.
+    pub(crate) fn array_param(&mut self, a: ArrayId, bytes: usize) {
+        let ty = self.program.ty(a);
+        let values = self.b.params(&flat_types(ty));
+        let flat = self.flat_of(ty, &values);
         if !flat.columns.is_empty() {
-            self.note_shape(&flat.shape, bytes);
+            self.scope.note_shape(&self.b, &flat.shape, bytes);
         }
-        self.arrays.insert(a, flat);
-        self.eager.insert(a);
-    }
-
-    fn flat_params(&mut self, ty: &ArrayType) -> Flat {
-        let types = flat_types(ty);
-        let values = self.b.params(&types);
-        self.flat_of(ty, &values)
+        self.scope.define(a, flat);
+        self.scope.eager.insert(a);
     }
 
     /// An array from its extents and columns.
-    pub(super) fn flat_of(&mut self, ty: &ArrayType, values: &[Value]) -> Flat {
+    pub(crate) fn flat_of(&mut self, ty: &ArrayType, values: &[Value]) -> Flat {
         let (shape, columns) = values.split_at(ty.rank);
-        self.extents.extend(shape.iter().copied());
-        for c in columns {
-            self.b.set_full(*c);
-        }
+        self.scope.extents.extend(shape.iter().copied());
+        columns.iter().for_each(|c| self.b.set_full(*c));
         Flat { shape: shape.into(), columns: columns.into() }
     }
 
     fn array(&self, a: ArrayId) -> Flat {
-        self.arrays[&a].clone()
+        self.scope.get(a)
     }
 
-    /// The extents and columns of arrays, one after the other.
-    fn array_values(&self, arrays: &[ArrayId]) -> Vec<Value> {
-        arrays.iter().flat_map(|a| self.arrays[a].values()).collect()
+    fn faults(&self) -> Faults {
+        self.checks.faults
+    }
+
+    /// Notes a check of the current statement as a whole, not of an expression in it.
+    fn check_stmt(&mut self, kind: FaultKind, bad: Value, space: &[Value], details: Vec<Value>) {
+        self.b.at(&self.checks.loc);
+        self.check(kind, bad, space, details);
+    }
+
+    /// Notes a check of the current expression.
+    fn check(&mut self, kind: FaultKind, bad: Value, space: &[Value], details: Vec<Value>) {
+        self.checks.note(&mut self.b, self.splits.is_padded(), kind, bad, space, details);
+    }
+
+    fn after_raise(&mut self, values: &[Value]) -> Values {
+        self.checks.raised(&mut self.b, values)
+    }
+
+    fn after_checks(&mut self, v: Value) -> Value {
+        self.checks.before_host(&mut self.b, v)
+    }
+
+    /// Opens a body inside the current one.
+    fn open(&mut self) {
+        self.b.open();
+        self.checks.open();
+    }
+
+    /// Closes it; its results wait for the checks made in it.
+    fn close(&mut self, results: Vec<Value>, space: &[Value]) -> Body {
+        let tokens = self.checks.close();
+        // Of a single lane the first fault in time is the first in order, so the run may end with it.
+        let wait = |b: &mut Builder| b.checked(&results, tokens.clone(), space.is_empty()).to_vec();
+        let results = if tokens.is_empty() { results } else { wait(&mut self.b) };
+        self.b.close(results)
     }
 }

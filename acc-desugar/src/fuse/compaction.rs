@@ -24,8 +24,8 @@ pub struct Compaction {
     pub absorbed: Vec<ArrayId>,
 }
 
-/// Statements that values are followed through.
-const DEPTH: usize = 16;
+/// How many statements values are followed through.
+const MAX_FOLLOWED_STATEMENTS: usize = 16;
 
 /// The compaction that a statement is, by its number.
 pub(super) fn compaction(
@@ -42,7 +42,7 @@ pub(super) fn compaction(
     }
     let inside = Inside { program: p, defs };
     let point = extents.point(0);
-    let [keep, place] = extents.values(target, &[point], Some((&inside, DEPTH)))[..] else { return None };
+    let [keep, place] = extents.values(target, &[point], Some((&inside, MAX_FOLLOWED_STATEMENTS)))[..] else { return None };
     let (kept, _) = extents.indicated(keep)?;
     let place = extents.under(place, kept);
     // The count that the place is, and what it counts.
@@ -64,7 +64,7 @@ pub(super) fn compaction(
         None => extents.prim(PrimOp::SubP, vec![at_point, one]),
     };
     let is_one = |e: &mut Extents, a: ArrayId| {
-        let element = e.element(&inside, a, &[point], DEPTH);
+        let element = e.element(&inside, a, &[point], MAX_FOLLOWED_STATEMENTS);
         element.first().is_some_and(|&x| e.indicated(x) == Some((kept, 1)))
     };
     if place != before || !is_one(extents, *counted) {
@@ -85,7 +85,7 @@ pub(super) fn compaction(
     }
     let is_count = |e: &mut Extents, a: ArrayId| {
         let one_leaf = p.ty(a).rank == 1 && p.ty(a).elt.leaves().len() == 1;
-        one_leaf && (a == scan || e.element(&inside, a, &[point], DEPTH).first() == Some(&at_point))
+        one_leaf && (a == scan || e.element(&inside, a, &[point], MAX_FOLLOWED_STATEMENTS).first() == Some(&at_point))
     };
     absorbed(uses, extents, k, *defaults, scan, &is_count)
 }
@@ -103,7 +103,7 @@ fn follow(
     let mut todo = reads.to_vec();
     let mut seen: HashSet<ArrayId> = HashSet::new();
     while let Some(a) = todo.pop() {
-        if !seen.insert(a) || seen.len() > DEPTH {
+        if !seen.insert(a) || seen.len() > MAX_FOLLOWED_STATEMENTS {
             continue;
         }
         let Some(s) = inside.defs.get(a) else { continue };

@@ -1,8 +1,8 @@
 //! The decisions: consumers first, so that it is known how often each element of a producer is needed, and where.
 
 mod join;
-mod kept;
-mod turned;
+mod permuted_epilogue;
+mod report;
 
 use super::compaction::{Compaction, compaction};
 use super::cost::{Facts, facts, is_cheaper_than_memory};
@@ -112,7 +112,7 @@ pub(super) fn decide(p: &Program, limits: &RunLimits) -> Result<Fusion, Error> {
         compactions,
         absorbed,
         sorted,
-        steps: Cell::new(join::STEPS),
+        steps: Cell::new(join::MAX_DEPENDENCE_STEPS),
         marks: RefCell::new(join::Marks::new(n)),
     };
     for k in (0..n).rev() {
@@ -203,7 +203,7 @@ impl Decider<'_> {
             let fused = why.is_none() && !self.is_read_apart(result);
             self.take_epilogue(k, fused);
             if fused {
-                self.take_turned(k);
+                self.take_permuted_epilogue(k);
             }
         }
     }

@@ -92,7 +92,7 @@ pub(super) struct Kernel {
     pub facts: Facts,
     /// The arrays that it evaluates on demand, without end perhaps.
     pub demands: BTreeSet<ArrayId>,
-    /// Whether the block's evaluation needs it for sure.
+    /// Whether the block's evaluation certainly needs it.
     pub strict: bool,
     /// Whether it may be evaluated even if it is not needed: it ends, and without a fault.
     pub total: bool,
@@ -123,7 +123,7 @@ pub(super) fn kind(s: &Stmt) -> Option<Kind> {
     }
 }
 
-/// Whether two kernels may be evaluated together: both are needed for sure, or one is and the other does no harm.
+/// Whether two kernels may be evaluated together: both are certainly needed, or one is and the other does no harm.
 pub(super) fn together(a: &Kernel, b: &Kernel) -> bool {
     (a.strict && (b.strict || b.total)) || (a.total && b.strict)
 }

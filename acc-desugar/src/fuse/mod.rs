@@ -39,7 +39,7 @@
 //! 7. *Folds of folds* by one operator are one, along several axes, if rows run side by side in memory.
 //! 8. *Sorts.* What reads an array at the positions that sort it, where nothing else needs these, sorts it; they are not
 //!    stored.
-//! 9. *Turned axes.* What reads the results of a scan with axes in another order alone is its epilogue, too.
+//! 9. *Permuted axes.* What reads the results of a scan with axes in another order alone is its epilogue, too.
 //! 10. *Size.* The body of a kernel has at most [`KERNEL_NODES`] nodes.
 
 mod compaction;

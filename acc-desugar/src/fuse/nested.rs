@@ -12,8 +12,8 @@ use acc_core::data::{Lit, Prim, ScalarType};
 use acc_core::ir::{ArrayId, ArrayOp, Axis, Fun, PrimOp, Program, ScalarOp, Stmt, Val};
 use std::collections::HashMap;
 
-/// Statements that a value is followed through at most.
-const DEPTH: usize = 32;
+/// How many statements a value is followed through.
+const MAX_FOLLOWED_STATEMENTS: usize = 32;
 
 /// Whether a fold and the one that its elements are, which nothing else needs, are one; `rank` is that of the result of
 /// all folds that are one with the outer one.
@@ -22,7 +22,7 @@ pub(super) fn nests(p: &Program, defs: &Definitions<'_>, outer: &Stmt, inner: &S
         return false;
     };
     let Some(ops) = reductions(f).filter(|ops| reductions(g).as_ref() == Some(ops)) else { return false };
-    let begins_alike = match (init, own) {
+    let begins_equal = match (init, own) {
         (None, None) => true,
         (Some(one), Some(other)) => {
             literals(one).is_some_and(|l| literals(other).as_ref() == Some(&l) && is_neutral(&ops, &l))
@@ -31,10 +31,10 @@ pub(super) fn nests(p: &Program, defs: &Definitions<'_>, outer: &Stmt, inner: &S
     };
     let Some(lane) = rank.checked_sub(1) else { return false };
     let elements = defs.get(*xs).filter(|s| matches!(s.op, ArrayOp::Fold { .. }));
-    let in_turn = elements.is_some_and(|s| nests(p, defs, inner, s, rank));
-    let (along, across) = reads(p, defs, *xs, lane, DEPTH);
+    let is_outer = elements.is_some_and(|s| nests(p, defs, inner, s, rank));
+    let (along, across) = reads(p, defs, *xs, lane, MAX_FOLLOWED_STATEMENTS);
     let product = contraction(defs, inner).is_some_and(|c| is_matrix_product(&c));
-    begins_alike && !product && (in_turn || (across > 0 && across >= along))
+    begins_equal && !product && (is_outer || (across > 0 && across >= along))
 }
 
 /// What a closed function yields, if these are literals.

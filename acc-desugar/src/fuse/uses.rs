@@ -48,7 +48,7 @@ pub(super) struct Site<'a> {
     pub stmt: &'a Stmt,
     /// The number of its block.
     pub block: usize,
-    /// Whether the block's evaluation needs it for sure.
+    /// Whether the block's evaluation certainly needs it.
     pub strict: bool,
 }
 

@@ -85,7 +85,7 @@ pub struct Source {
 /// Nodes with parameters and results: a graph, a branch, or a loop's test or step. A body sees the values of those
 /// around it.
 ///
-/// Evaluation is by need: a node is evaluated when a result, or a node that is evaluated, uses its value; the values a
+/// Evaluation is on demand: a node is evaluated when a result, or a node that is evaluated, uses its value; the values a
 /// branch or loop takes from outside are evaluated when control reaches their use.
 #[derive(Default, Debug)]
 pub struct Body {

@@ -2,16 +2,16 @@
 
 mod body;
 pub(crate) mod builder;
-mod known;
 mod op;
+pub(crate) mod rules;
 mod shape;
 mod size_op;
 mod verify;
 mod walk;
 
+pub use crate::analysis::operators::ReduceOp;
 pub(crate) use body::flat_types;
 pub use body::{Body, Graph, MAX_RANK, Node, Source, Type, Value, Values};
-pub use known::Known;
 pub use op::{FaultKind, Flags, Numbers, Op, PadMode, ScatterMode};
 pub use shape::{Extent, Shapes};
 pub use size_op::SizeOp;

@@ -1,7 +1,7 @@
 //! Tensor operations.
 
 use super::walk::Field;
-use super::{Body, Known, SizeOp, Value, Values};
+use super::{Body, ReduceOp, SizeOp, Value, Values};
 use acc_core::data::{Lit, ScalarType};
 use acc_core::ir::{ArrayType, PrimOp};
 use smallvec::SmallVec;
@@ -12,8 +12,8 @@ use std::sync::Arc;
 pub enum ScatterMode {
     /// The last value wins, in order of the source.
     Last,
-    /// Combined with what is there.
-    Combine(Known),
+    /// Combined with the current value.
+    Combine(ReduceOp),
 }
 
 /// Whether what reads and writes at positions takes them as this type: as integers that no more than the greatest half of
@@ -220,7 +220,7 @@ macro_rules! with_graph_ops {
                 x: Value,
                 /// How many at each end of each axis.
                 widths: Numbers,
-                /// What is there.
+                /// What the places hold.
                 mode: PadMode,
             };
             /// Slices of a tensor at positions (rank 1) of an axis, which are in bounds, or zeros if that is empty.
@@ -240,7 +240,7 @@ macro_rules! with_graph_ops {
                 at: Value,
                 /// The values (rank 1).
                 values: Value,
-                /// What happens to what is there, and where positions repeat.
+                /// What happens to current values, and where positions repeat.
                 mode: ScatterMode,
             };
             /// Tensors joined along an axis.
@@ -252,12 +252,12 @@ macro_rules! with_graph_ops {
             "nonzero" Nonzero(x: Value);
             // ---- reductions, along the innermost axis
             /// A reduction.
-            "reduce" Reduce(with: Known, x: Value);
+            "reduce" Reduce(with: ReduceOp, x: Value);
             /// A reduction of segments of the rows, the same in each: segment `k` are the elements from `offsets[k]` to before
             /// `offsets[k + 1]`. If these do not ascend in `0..=` their number, the run has a fault.
             "segment_reduce" SegmentReduce {
                 /// The operation; where a segment has no element the result is neutral.
-                with: Known,
+                with: ReduceOp,
                 /// The operand.
                 x: Value,
                 /// The positions (rank 1) of the rows' elements along the innermost axis of the operand, as [`Op::Take`] has them;
@@ -271,7 +271,7 @@ macro_rules! with_graph_ops {
             /// The sums of the products of two tensors, which broadcast: a matrix product of some kind.
             "contract" Contract(left: Value, right: Value);
             /// The position of the first least or greatest element, or of the first NaN; of rows that are not empty.
-            "arg_extreme" ArgExtreme(with: Known, x: Value);
+            "arg_extreme" ArgExtreme(with: ReduceOp, x: Value);
             /// The exponential function of floats less the greatest along an axis, over the sum of these along it; or the logarithm
             /// of that.
             "softmax" Softmax {
@@ -297,13 +297,13 @@ macro_rules! with_graph_ops {
                 shift: Option<Value>,
             };
             /// An inclusive scan.
-            "cumulative" Cumulative(with: Known, x: Value);
-            /// What the elements before each one of a row come to, and then all of them: one more than elements, the first neutral.
-            "exclusive" Exclusive(with: Known, x: Value);
-            /// An inclusive scan of each row that starts afresh where `starts` (of `bool`, of the shape of the operand) is true.
+            "cumulative" Cumulative(with: ReduceOp, x: Value);
+            /// The totals of the elements before each one of a row, and then of all: one more than elements, the first neutral.
+            "exclusive" Exclusive(with: ReduceOp, x: Value);
+            /// An inclusive scan of each row that restarts where `starts` (of `bool`, of the shape of the operand) is true.
             "segment_scan" SegmentScan {
                 /// The operation.
-                with: Known,
+                with: ReduceOp,
                 /// The operand.
                 x: Value,
                 /// The first elements of segments; the first of a row is one in any case.
@@ -444,6 +444,13 @@ macro_rules! define_ops {
             pub(crate) fn rename(&mut self, rename: &dyn Fn(Value) -> Value) {
                 match self {
                     $(Op::$Op $(($($t),*))? $({$($f),*})? => { $($(Field::rename($t, rename);)*)? $($(Field::rename($f, rename);)*)? })*
+                }
+            }
+
+            /// Replaces every operand, those inside bodies left out.
+            pub(super) fn rename_operands(&mut self, rename: &dyn Fn(Value) -> Value) {
+                match self {
+                    $(Op::$Op $(($($t),*))? $({$($f),*})? => { $($(Field::rename_here($t, rename);)*)? $($(Field::rename_here($f, rename);)*)? })*
                 }
             }
 

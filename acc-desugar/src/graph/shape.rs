@@ -11,7 +11,7 @@ pub enum Extent {
     Const(i64),
     /// A size of the graph.
     Size(Value),
-    /// Known only when the graph runs.
+    /// ReduceOp only when the graph runs.
     Unknown,
 }
 

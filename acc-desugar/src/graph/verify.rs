@@ -211,9 +211,9 @@ impl Verifier<'_> {
                 let boolean = tensor(*base).is_some_and(|(s, _)| s == Bool);
                 let fits = match mode {
                     ScatterMode::Last => true,
-                    ScatterMode::Combine(k) => matches!(k, super::Known::All | super::Known::Any) == boolean,
+                    ScatterMode::Combine(k) => matches!(k, super::ReduceOp::All | super::ReduceOp::Any) == boolean,
                 };
-                let sums = *mode == ScatterMode::Combine(super::Known::Sum);
+                let sums = *mode == ScatterMode::Combine(super::ReduceOp::Sum);
                 let found = if sums { positions(*at) } else { is(*at, I64, 1) };
                 same(*base) && g.ty(*base) == g.ty(*values) && found && fits
             }
@@ -234,7 +234,7 @@ impl Verifier<'_> {
                 g.ty(*a) == g.ty(*b) && tensor(*a).is_some_and(|(s, r)| s.is_num() && r > 0 && result(s, r - 1))
             }
             Op::ArgExtreme(k, x) => {
-                matches!(k, super::Known::Min | super::Known::Max)
+                matches!(k, super::ReduceOp::Min | super::ReduceOp::Max)
                     && tensor(*x).is_some_and(|(s, r)| s.is_num() && r > 0 && result(I64, r - 1))
             }
             Op::Softmax { x, axis, .. } => {

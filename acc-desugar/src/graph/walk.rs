@@ -1,6 +1,6 @@
 //! Walking graphs: what operations use and define.
 
-use super::{Body, FaultKind, Flags, Known, Node, Numbers, PadMode, ScatterMode, SizeOp, Value, Values};
+use super::{Body, FaultKind, Flags, Node, Numbers, PadMode, ReduceOp, ScatterMode, SizeOp, Value, Values};
 use acc_core::data::{Lit, ScalarType};
 use acc_core::ir::{ArrayType, PrimOp};
 use smallvec::SmallVec;
@@ -13,6 +13,11 @@ pub(super) trait Field {
 
     /// Replaces every value, those inside a body included.
     fn rename(&mut self, _f: &dyn Fn(Value) -> Value) {}
+
+    /// Replaces the values used directly.
+    fn rename_here(&mut self, f: &dyn Fn(Value) -> Value) {
+        self.rename(f);
+    }
 
     /// The body that it is.
     fn body(&self) -> Option<&Body> {
@@ -60,6 +65,7 @@ impl Field for Body {
     fn rename(&mut self, f: &dyn Fn(Value) -> Value) {
         acc_core::grow_stack(|| Body::rename(self, f));
     }
+    fn rename_here(&mut self, _f: &dyn Fn(Value) -> Value) {}
     fn body(&self) -> Option<&Body> {
         Some(self)
     }
@@ -84,7 +90,7 @@ no_values!(
     ScalarType,
     PrimOp,
     SizeOp,
-    Known,
+    ReduceOp,
     PadMode,
     ScatterMode,
     FaultKind,

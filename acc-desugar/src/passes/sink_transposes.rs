@@ -18,8 +18,8 @@ use std::collections::{HashMap, HashSet};
 pub(crate) fn axis_order(index: &Fun) -> Option<Vec<usize>> {
     let (params, results) = (&index.body.params, &index.body.results);
     let order: Vec<usize> = params.iter().filter_map(|p| results.iter().position(|r| r == p)).collect();
-    let turned = order.iter().enumerate().any(|(k, &axis)| k != axis);
-    (order.len() == results.len() && params.len() == results.len() && turned).then_some(order)
+    let transposed = order.iter().enumerate().any(|(k, &axis)| k != axis);
+    (order.len() == results.len() && params.len() == results.len() && transposed).then_some(order)
 }
 
 /// Sinks transpositions below the element-wise statements over them.
@@ -31,7 +31,7 @@ pub(crate) fn pass<'p>(program: &'p Program, _: &Settings<'_>) -> Result<Cow<'p,
         extents: Extents::new(program),
         types: program.types.clone(),
         replicates: HashMap::new(),
-        turned: HashMap::new(),
+        transposed: HashMap::new(),
         scanned: HashSet::new(),
         changes: false,
     };
@@ -51,7 +51,7 @@ fn transposes(b: &Block) -> bool {
 }
 
 /// The elements of another array, each axis along one of that array's.
-struct Turned {
+struct Transposed {
     of: ArrayId,
     order: Vec<usize>,
 }
@@ -67,7 +67,7 @@ struct Pass {
     extents: Extents,
     types: Vec<ArrayType>,
     replicates: HashMap<ArrayId, Replicate>,
-    turned: HashMap<ArrayId, Turned>,
+    transposed: HashMap<ArrayId, Transposed>,
     /// The results of scans: these are stored in the order in which they are read.
     scanned: HashSet<ArrayId>,
     changes: bool,
@@ -95,14 +95,14 @@ impl Pass {
             }
             ArrayOp::Backpermute { index, xs, .. } if !self.scanned.contains(xs) => {
                 let Some(order) = axis_order(index).filter(|order| self.is_whole(result, *xs, order)) else { return };
-                let turned = match self.turned.get(xs) {
-                    Some(Turned { of, order: inner }) => {
-                        Turned { of: *of, order: order.iter().map(|&axis| inner[axis]).collect() }
+                let transposed = match self.transposed.get(xs) {
+                    Some(Transposed { of, order: inner }) => {
+                        Transposed { of: *of, order: order.iter().map(|&axis| inner[axis]).collect() }
                     }
-                    None => Turned { of: *xs, order },
+                    None => Transposed { of: *xs, order },
                 };
-                if turned.order.iter().enumerate().any(|(k, &axis)| k != axis) {
-                    self.turned.insert(result, turned);
+                if transposed.order.iter().enumerate().any(|(k, &axis)| k != axis) {
+                    self.transposed.insert(result, transposed);
                 }
             }
             ArrayOp::Replicate { axes, extents, xs } => {
@@ -121,7 +121,7 @@ impl Pass {
     /// Computes a statement over transposed arrays as these lie in memory, and transposes its result; whether it is one.
     fn transposed(&mut self, s: &Stmt, out: &mut Vec<Stmt>) -> bool {
         let (ArrayOp::Map { f, xs, indexed: false }, Some(&result)) = (&s.op, s.results.first()) else { return false };
-        let Some(order) = xs.iter().find_map(|x| self.turned.get(x)).map(|t| t.order.clone()) else { return false };
+        let Some(order) = xs.iter().find_map(|x| self.transposed.get(x)).map(|t| t.order.clone()) else { return false };
         let mut stmts = Vec::new();
         let operands = xs.iter().map(|&x| self.operand(x, &order, &s.loc, &mut stmts));
         let Some(xs) = operands.collect::<Option<Vec<_>>>() else { return false };
@@ -130,7 +130,7 @@ impl Pass {
         let stmt = |result, op| Stmt { results: smallvec![result], op, loc: s.loc.clone() };
         out.push(stmt(of, ArrayOp::Map { f: f.clone(), xs, indexed: false }));
         out.push(stmt(result, transposition(of, &order, &s.loc)));
-        self.turned.insert(result, Turned { of, order });
+        self.transposed.insert(result, Transposed { of, order });
         self.changes = true;
         true
     }
@@ -139,7 +139,7 @@ impl Pass {
     /// result; whether that is worth it.
     fn folded(&mut self, s: &Stmt, out: &mut Vec<Stmt>) -> bool {
         let (ArrayOp::Fold { f, init, xs }, Some(&result)) = (&s.op, s.results.first()) else { return false };
-        let Some(Turned { of, order }) = self.turned.get(xs) else { return false };
+        let Some(Transposed { of, order }) = self.transposed.get(xs) else { return false };
         let (of, order) = (*of, order.clone());
         let Some((&along, outer)) = order.split_last() else { return false };
         // What runs along memory, or beside its neighbours there, is in a good order.
@@ -158,15 +158,15 @@ impl Pass {
         let fold = self.array(self.types[result.index()].clone());
         out.push(stmt(fold, ArrayOp::Fold { f: f.clone(), init: init.clone(), xs: operand }));
         out.push(stmt(result, transposition(fold, &places, &s.loc)));
-        self.turned.insert(result, Turned { of: fold, order: places });
+        self.transposed.insert(result, Transposed { of: fold, order: places });
         self.changes = true;
         true
     }
 
     /// The array of which this one has the elements in another order, if it is this order; `out` takes statements that it needs.
     fn operand(&mut self, x: ArrayId, order: &[usize], loc: &Loc, out: &mut Vec<Stmt>) -> Option<ArrayId> {
-        if let Some(turned) = self.turned.get(&x) {
-            return (turned.order == order).then_some(turned.of);
+        if let Some(transposed) = self.transposed.get(&x) {
+            return (transposed.order == order).then_some(transposed.of);
         }
         let Replicate { axes, extents, xs } = self.replicates.get(&x)?;
         // Where several axes are those of the operand they stay in their order.
@@ -175,15 +175,15 @@ impl Pass {
         if !kept.is_sorted() {
             return None;
         }
-        let mut turned: Vec<(usize, Axis)> = order.iter().copied().zip(axes.iter().copied()).collect();
-        turned.sort_unstable_by_key(|(axis, _)| *axis);
+        let mut transposed: Vec<(usize, Axis)> = order.iter().copied().zip(axes.iter().copied()).collect();
+        transposed.sort_unstable_by_key(|(axis, _)| *axis);
         let fixed = order.iter().zip(axes).filter(|(_, a)| **a == Axis::Fixed);
         let mut results: Vec<(usize, Val)> =
             fixed.zip(&extents.body.results).map(|((&axis, _), &extent)| (axis, extent)).collect();
         results.sort_unstable_by_key(|(axis, _)| *axis);
         let mut extents = extents.clone();
         extents.body.results = results.into_iter().map(|(_, extent)| extent).collect();
-        let op = ArrayOp::Replicate { axes: turned.into_iter().map(|(_, a)| a).collect(), extents, xs: *xs };
+        let op = ArrayOp::Replicate { axes: transposed.into_iter().map(|(_, a)| a).collect(), extents, xs: *xs };
         let of = self.array(self.types[x.index()].clone());
         out.push(Stmt { results: smallvec![of], op, loc: loc.clone() });
         Some(of)
@@ -292,7 +292,7 @@ mod tests {
 
     #[test]
     fn folds_go_along_memory() {
-        // The first axis is folded, and the others are in turn.
+        // The first axis is folded, and then the others.
         assert_eq!(folded("%k, %j, %i").unwrap(), [vec![1, 2, 0], vec![1, 0]]);
         assert_eq!(folded("%j, %k, %i").unwrap(), [vec![0, 2, 1], vec![1, 0]]);
         // In the order of memory already, or with a row of memory to fold.
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_transposed_alike_stays() {
+    fn what_is_transposed_otherwise_stays() {
         assert_eq!(names_of("m: [2]f32 = map(t, a, f: |%x: f32, %y: f32| sub(%x, %y)) yield m"), None);
         assert_eq!(names_of("m: [2]f32 = map(a, f: |%x: f32| add(%x, %x)) yield m, t"), None);
         // A part of a transposition.

@@ -56,8 +56,8 @@ pub fn export(graph: &Graph, format: Format) -> String {
 /// Indents a line. Deeper than so many levels nobody counts them, and a graph that nests bodies by the thousand would be
 /// spaces for the most part.
 pub(crate) fn indented(depth: usize) -> String {
-    const MOST: usize = 100;
-    "  ".repeat(depth.min(MOST))
+    const MAX_LEVELS: usize = 100;
+    "  ".repeat(depth.min(MAX_LEVELS))
 }
 
 /// What a node is called in a drawing: its operation, attributes, and results with their types and shapes.

@@ -82,13 +82,13 @@ impl Display for Bytes {
 /// The most memory that a plan's tensors take at once: the greatest of these, which depend on the sizes.
 ///
 /// Counted is what steps define, for as long as it lives, without arguments, which are lent, and without what an
-/// operation takes for itself while it runs. Loops count one turn, branches both ways; what is evaluated on demand counts
+/// operation takes for itself while it runs. Loops count one iteration, branches both ways; what is evaluated on demand counts
 /// from where it stands.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Peak(Vec<Bytes>);
 
 impl Peak {
-    /// The amounts of which the greatest is the peak; none of them is for sure less than another.
+    /// The amounts of which the greatest is the peak; none of them is certainly less than another.
     pub fn candidates(&self) -> &[Bytes] {
         &self.0
     }
@@ -163,7 +163,7 @@ impl Measure<'_> {
         self.leave(&planned.values);
     }
 
-    /// A value comes to be in the memory where another one was first.
+    /// A value is stored in the memory where another one was first.
     fn enter(&mut self, v: Value, root: Value) {
         self.roots.insert(v, root);
         let (plan, shapes, live) = (self.plan, &self.shapes, &mut self.live);

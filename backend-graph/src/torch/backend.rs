@@ -119,7 +119,7 @@ impl Backend for Libtorch {
         program.executable.run(run, || {
             // Without checks it is no report, but a run that nothing stops.
             let faults = if self.options.checks { Faults::Report } else { Faults::Mend };
-            self.executable(pipeline::GRAPH_EXACT, &program.program, &Rules::none(), faults, limits)
+            self.executable(pipeline::GRAPH_EXACT, &program.program, &self.options.rules, faults, limits)
         })
     }
 }

@@ -34,7 +34,7 @@ pub(super) fn install() {
 
 /// Less than this is never refused. A call that takes a number makes a tensor of it, and tch panics where such a call fails:
 /// it must take no other memory.
-const SMALL: usize = 4096;
+const MIN_REFUSED_BYTES: usize = 4096;
 
 struct Open {
     limits: RunLimits,
@@ -120,7 +120,7 @@ struct Refused;
 impl Open {
     /// Nothing if this need not be counted.
     fn charge(&mut self, bytes: usize) -> Option<Result<Charge, Refused>> {
-        let granted = self.granted || bytes < SMALL;
+        let granted = self.granted || bytes < MIN_REFUSED_BYTES;
         let in_time = if granted { Ok(()) } else { self.limits.check() };
         match in_time.and_then(|()| self.meter.charge(bytes as u64)) {
             Ok(charge) => self.meter.is_limited().then_some(Ok(charge)),

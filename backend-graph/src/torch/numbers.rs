@@ -2,7 +2,7 @@
 //!
 //! tch panics where a call that takes a number fails, since it drops the number before it looks at the error. Here such a
 //! call takes no memory that could be refused: a number becomes a tensor of rank 0, the result is made before, or there is
-//! room for it for sure ([`memory::with_room`]). All else that a call could fail for is known to hold.
+//! certainly room for it ([`memory::with_room`]). All else that a call could fail for is known to hold.
 
 use super::{TorchError, memory};
 use tch::{Device, Kind, Scalar, Tensor};

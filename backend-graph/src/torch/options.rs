@@ -23,13 +23,13 @@ pub struct Options {
     /// 0 for 1: programs that have no fault run faster, the others yield unspecified values where they would have stopped,
     /// or an error of libtorch for a shape that cannot be. Nothing outside of arrays is ever read or written.
     pub checks: bool,
-    /// On a CPU a block of rows goes through a chain of operations while it is in a near cache, if there are four blocks and
+    /// On a CPU a block of rows goes through a chain of operations while it is in L2, if there are four blocks and
     /// more. It has about so many bytes of the widest array: 256 KiB, if nothing else is said; with 0 each operation goes
     /// through whole arrays.
     pub block_bytes: usize,
 }
 
-/// Several values of so many bytes are in a near cache, and libtorch's calls take little beside their work.
+/// Several values of so many bytes fit L2, and libtorch's calls take little beside their work.
 const BLOCK_BYTES: usize = 256 << 10;
 
 impl Options {

@@ -16,7 +16,7 @@ pub struct Setup {
     ///
     /// Otherwise glibc gives every large block back to the system, and each new tensor pays for its pages again: four
     /// to six times the run time above a million elements. The setting holds for the whole process, and its resident
-    /// memory then stays near its peak. The environment variable `ACC_KEEP_MEMORY=0` turns it off.
+    /// memory then stays near its peak. The environment variable `ACC_KEEP_MEMORY=0` switches it off.
     pub keep_memory: bool,
     /// How many threads one operation of a run uses at most: as many as the environment variable `OMP_NUM_THREADS` says, or
     /// else as the process may use.

@@ -4,7 +4,7 @@
 //! that for its own thread and puts it back when it ends ([`Threads`]): no other thread of the process sees it, nor what the
 //! program does with libtorch beside us.
 //!
-//! * *Small work stays on the calling thread* ([`SMALL`]): to wake others takes longer.
+//! * *Small work stays on the calling thread* ([`MIN_SHARED_ELEMENTS`]): to wake others takes longer.
 //! * *Where the machine is busy*, so that the others wait for a processor while the calling thread waits for them, an
 //!   operation of a tenth of a millisecond takes tens of milliseconds. A run that finds itself waiting does work that is not
 //!   large on its own thread for a while ([`BUSY_FOR`]).
@@ -21,11 +21,11 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// Operations on fewer elements are not shared. libtorch itself shares no element-wise ones among threads then.
-const SMALL: i64 = 1 << 15;
+const MIN_SHARED_ELEMENTS: i64 = 1 << 15;
 /// Operations on fewer elements are not shared while the machine is busy: they take some milliseconds at most.
-const LARGE: i64 = 1 << 22;
+const MIN_SHARED_ELEMENTS_IF_BUSY: i64 = 1 << 22;
 /// So long does the calling thread wait for a processor, or for others that wait for one, if the machine is busy.
-const WAITED: Duration = Duration::from_millis(1);
+const MAX_WAIT: Duration = Duration::from_millis(1);
 /// For so long a machine that was busy is taken to be.
 const BUSY_FOR: Duration = Duration::from_secs(1);
 
@@ -77,17 +77,17 @@ impl Threads {
     /// Calls an operation on so many elements; `call` is told how many threads share it.
     pub(super) fn work<T>(&self, elements: i64, call: impl FnOnce(usize) -> T) -> T {
         let threads = match elements {
-            ..SMALL => 1,
-            ..LARGE if is_busy() => 1,
+            ..MIN_SHARED_ELEMENTS => 1,
+            ..MIN_SHARED_ELEMENTS_IF_BUSY if is_busy() => 1,
             _ => most(),
         };
         self.set(threads);
-        if threads == 1 || elements >= LARGE {
+        if threads == 1 || elements >= MIN_SHARED_ELEMENTS_IF_BUSY {
             return call(threads);
         }
         let clocks = Clocks::start();
         let result = call(threads);
-        if clocks.waited() > WAITED {
+        if clocks.waited() > MAX_WAIT {
             busy_from_now();
         }
         result
@@ -115,7 +115,7 @@ impl Drop for Threads {
 /// How many threads there may be for large work: as many as are set up, unless the system does not give them.
 fn most() -> usize {
     thread_local! {
-        /// OpenMP has a team of threads for each thread that calls it.
+        /// OpenMP has a pool of threads for each thread that calls it.
         static GIVEN: Cell<Option<usize>> = const { Cell::new(None) };
     }
     if is_forked() {

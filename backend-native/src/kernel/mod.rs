@@ -60,7 +60,7 @@ pub(crate) use walk::divisor;
 
 use acc_core::data::{Lit, ScalarType};
 use acc_core::ir::{ArrayId, Dir, Loc, PrimOp, Val, Vals};
-use acc_desugar::analysis::restart::Restart;
+use acc_desugar::analysis::segmented_operator::SegmentedOperator;
 use smallvec::SmallVec;
 use std::ops::Range;
 use std::sync::Arc;
@@ -173,7 +173,7 @@ pub(crate) enum Finish {
         /// As for a fold.
         known: Option<Vec<PrimOp>>,
         /// The same of a combination that starts afresh at marks.
-        restart: Option<Restart>,
+        restart: Option<SegmentedOperator>,
         /// Whether the launch brings an initial value, which makes the result one longer.
         init: bool,
     },
@@ -468,7 +468,7 @@ impl Finish {
     }
 
     /// What a scan's combination does, if it starts afresh at marks.
-    pub(crate) fn restart(&self) -> Option<&Restart> {
+    pub(crate) fn restart(&self) -> Option<&SegmentedOperator> {
         match self {
             Finish::Scan { restart, .. } => restart.as_ref(),
             Finish::Store | Finish::Fold { .. } | Finish::Segments { .. } => None,

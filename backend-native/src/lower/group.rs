@@ -6,7 +6,7 @@ use crate::kernel::{self, AxisKind, Body, Builder, Epilogue, Finish, Initial, Ke
 use acc_core::Error;
 use acc_core::data::{Lit, ScalarType};
 use acc_core::ir::{ArrayId, ArrayOp, Loc, PrimOp, Stmt, Val, arrays_needed};
-use acc_desugar::analysis::restart::restart;
+use acc_desugar::analysis::segmented_operator::segmented_operator;
 use acc_desugar::fuse::{Group, matrix_product};
 
 impl Lowering<'_> {
@@ -199,7 +199,7 @@ impl Lowering<'_> {
             ArrayOp::Scan { dir, f, init, .. } => {
                 let combine = self.operator(f, &leaves, &s.loc)?;
                 let known = known_operator(&combine, leaves.len());
-                Finish::Scan { combine, known, restart: restart(f, *dir), init: init.is_some() }
+                Finish::Scan { combine, known, restart: segmented_operator(f, *dir), init: init.is_some() }
             }
             ArrayOp::FoldSeg { f, init, offsets, .. } => {
                 let combine = self.operator(f, &leaves, &s.loc)?;

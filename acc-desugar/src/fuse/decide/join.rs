@@ -6,15 +6,15 @@ use super::{Decider, Place};
 use acc_core::ir::ArrayOp;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Statements of a program from which on siblings stay apart: to find out whether one depends on another takes long.
-const MANY: usize = 4096;
+/// In programs of more statements siblings stay apart: to find out whether one depends on another takes long.
+const MAX_STATEMENTS_FOR_SIBLINGS: usize = 4096;
 
 /// How many uses of arrays are followed in one program to find out what depends on what: some tenths of a second. After that
 /// all that may depend on each other counts as if it did.
-pub(super) const STEPS: usize = 20_000_000;
+pub(super) const MAX_DEPENDENCE_STEPS: usize = 20_000_000;
 
-/// Readers of an array that are compared with each other.
-const TRIED: usize = 16;
+/// How many readers of an array are compared with each other.
+const MAX_SIBLINGS_COMPARED: usize = 16;
 
 /// How one kernel needs another.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -60,7 +60,7 @@ impl Decider<'_> {
     pub(super) fn fit(&self, a: &Kernel, b: &Kernel) -> bool {
         let ends = |x: &Kernel, y: &Kernel| !(x.facts.can_fault && (y.facts.loops || !y.demands.is_empty()));
         let small = a.facts.with(b.facts, 1).nodes <= KERNEL_NODES;
-        a.block == b.block && small && ends(a, b) && ends(b, a) && self.uses.sites.len() <= MANY
+        a.block == b.block && small && ends(a, b) && ends(b, a) && self.uses.sites.len() <= MAX_STATEMENTS_FOR_SIBLINGS
     }
 
     /// Makes kernels one that read the same array at their own points.
@@ -71,7 +71,7 @@ impl Decider<'_> {
                 && let Some(number) = self.number(root)
                 && self.kernel(number).main.contains(&root)
                 && !kernels.contains(&number)
-                && kernels.len() < TRIED
+                && kernels.len() < MAX_SIBLINGS_COMPARED
             {
                 kernels.push(number);
             }
@@ -209,7 +209,7 @@ impl Marks {
         Marks { walk: 0, target: vec![0; statements], seen: vec![[0; 2]; statements], todo: Vec::new() }
     }
 
-    /// Begins a walk to these statements, and gives its number. For each of at most [`MANY`] statements there are a few hundred.
+    /// Begins a walk to these statements, and gives its number. For each of at most [`MAX_STATEMENTS_FOR_SIBLINGS`] statements there are a few hundred.
     fn begin(&mut self, to: impl Iterator<Item = usize>) -> u32 {
         self.walk += 1;
         to.for_each(|m| self.target[m] = self.walk);

@@ -1,64 +1,69 @@
 //! Building graphs: types are computed, repeated operations are one node.
 
+mod checks;
 mod control;
-mod normalize;
-mod origin;
-mod segments;
+mod extent;
+mod facts;
+mod prune;
 mod size;
-mod softmax;
 mod tensor;
 
 pub(crate) use tensor::neutral;
 
 use super::{Body, Graph, Node, Op, Source, Type, Value, Values};
-use acc_core::data::{Lit, ScalarType};
+use acc_core::data::ScalarType;
 use acc_core::ir::Loc;
-use std::collections::{HashMap, HashSet};
+pub(crate) use extent::ExtentFrom;
+pub(crate) use facts::AxisSet;
+use facts::Facts;
+use std::collections::HashMap;
 
 /// A graph under construction: a stack of bodies, the innermost of which gets the nodes.
 pub(crate) struct Builder {
     types: Vec<Type>,
-    /// The axes of each tensor whose extent may be other than 1.
-    axes: Vec<AxisSet>,
-    /// The axes of each tensor that for sure have the extent of what it is a column of, or of the space of its lanes.
-    full: Vec<AxisSet>,
-    /// Whether computing a value can neither fail nor be seen, nor take forever.
-    total: Vec<bool>,
+    facts: Facts,
+    places: Vec<Place>,
     bodies: Vec<Open>,
-    /// Results that nodes were given after others were made, with the first one of the node.
-    late: HashMap<Value, Value>,
-    /// How many terms sums of rows have.
-    summed: HashMap<Value, Value>,
+    /// How many bodies have been opened.
+    opened: u32,
     sources: Vec<Source>,
     source: u32,
     loc: Loc,
 }
 
-/// A set of axes, as bits.
-pub(crate) type AxisSet = u32;
+/// Where a value is defined.
+#[derive(Clone, Copy)]
+struct Place {
+    /// How many bodies are around its own.
+    depth: u32,
+    /// The number of the body, in the order in which they were opened.
+    body: u32,
+    /// The position of the node; none of a parameter.
+    node: Option<u32>,
+}
 
 struct Open {
+    number: u32,
     params: Vec<Value>,
     nodes: Vec<Node>,
-    known: HashMap<Op, Values>,
+    /// What was computed before, but for what the nodes from `nodes_unseen` on compute: those of a graph that is rewritten
+    /// are looked at when a rule adds the first one.
+    computed: HashMap<Op, Values>,
+    nodes_unseen: usize,
 }
 
 impl Builder {
     pub(crate) fn new() -> Builder {
-        let mut b = Builder {
-            types: Vec::new(),
-            axes: Vec::new(),
-            full: Vec::new(),
-            total: Vec::new(),
-            bodies: Vec::new(),
-            late: HashMap::new(),
-            summed: HashMap::new(),
-            sources: Vec::new(),
-            source: 0,
-            loc: Loc::unknown(),
-        };
+        let mut b = Builder::of(Vec::new(), Vec::new());
         b.open();
         b
+    }
+
+    /// To add values to those of these types, which are still to be defined.
+    pub(crate) fn of(types: Vec<Type>, sources: Vec<Source>) -> Builder {
+        let places = vec![Place { depth: 0, body: 0, node: None }; types.len()];
+        let facts = Facts::of(&types);
+        Builder { facts, places, types, bodies: Vec::new(), opened: 0, sources, source: 0, loc: Loc::unknown() }
     }
 
     /// Starts a statement: the nodes that follow belong to it. Returns what [`resume`](Builder::resume) takes to go on
@@ -72,8 +77,7 @@ impl Builder {
 
     /// Goes on with a statement.
     pub(crate) fn resume(&mut self, (source, loc): (u32, Loc)) {
-        self.source = source;
-        self.loc = loc;
+        (self.source, self.loc) = (source, loc);
     }
 
     /// The location of the expression whose nodes follow.
@@ -84,17 +88,23 @@ impl Builder {
     }
 
     pub(crate) fn param(&mut self, ty: Type) -> Value {
-        let v = self.fresh(ty);
+        let v = self.fresh(ty, None);
         self.top().params.push(v);
         v
     }
 
-    fn fresh(&mut self, ty: Type) -> Value {
+    /// A value that a node of the innermost body will define, or a parameter of it.
+    fn fresh(&mut self, ty: Type, node: Option<usize>) -> Value {
         self.types.push(ty);
-        self.axes.push(all_axes(&ty));
-        self.full.push(0);
-        self.total.push(true);
+        self.facts.push(&ty);
+        let place = self.here(node);
+        self.places.push(place);
         Value(self.types.len() as u32 - 1)
+    }
+
+    fn here(&mut self, node: Option<usize>) -> Place {
+        let body = self.top().number;
+        Place { depth: self.bodies.len() as u32 - 1, body, node: node.map(|n| n as u32) }
     }
 
     fn top(&mut self) -> &mut Open {
@@ -107,7 +117,31 @@ impl Builder {
 
     /// Opens a body inside the current one.
     pub(crate) fn open(&mut self) {
-        self.bodies.push(Open { params: Vec::new(), nodes: Vec::new(), known: HashMap::new() });
+        self.opened += 1;
+        let (params, nodes, computed) = (Vec::new(), Vec::new(), HashMap::new());
+        self.bodies.push(Open { number: self.opened, params, nodes, computed, nodes_unseen: 0 });
+    }
+
+    /// Opens a body of the graph that is rewritten.
+    pub(crate) fn open_with(&mut self, params: &[Value]) {
+        self.open();
+        let place = self.here(None);
+        params.iter().for_each(|p| self.places[p.index()] = place);
+        self.top().params = params.into();
+    }
+
+    /// Adds a node of the graph that is rewritten.
+    pub(crate) fn adopt(&mut self, node: Node) {
+        let at = self.top().nodes.len();
+        let place = self.here(Some(at));
+        node.results.iter().for_each(|r| self.places[r.index()] = place);
+        self.set_axes(&node.op, &node.results);
+        self.top().nodes.push(node);
+    }
+
+    /// The statement and the expression that nodes are from from now on.
+    pub(crate) fn as_from(&mut self, node: &Node) {
+        (self.source, self.loc) = (node.source, node.loc.clone());
     }
 
     /// Closes the innermost body.
@@ -119,28 +153,26 @@ impl Builder {
     }
 
     pub(crate) fn finish(mut self, results: Vec<Value>) -> Graph {
-        let mut body = self.close(results);
-        prune(&mut body, &mut HashSet::new());
+        let body = self.close(results);
+        self.graph(body)
+    }
+
+    /// The graph with this body.
+    pub(crate) fn unchanged(self, body: Body) -> Graph {
+        Graph { types: self.types, body, sources: self.sources }
+    }
+
+    /// The graph with this body, without what no result needs.
+    pub(crate) fn graph(self, mut body: Body) -> Graph {
+        prune::prune(&mut body);
         // The values that are left are numbered without gaps.
         let mut defined = Vec::new();
         body.definitions(&mut defined);
         let types = defined.iter().map(|v| self.types[v.index()]).collect();
-        let number: HashMap<Value, Value> =
-            defined.into_iter().enumerate().map(|(k, v)| (v, Value(k as u32))).collect();
-        body.rename(&|v| number.get(&v).copied().unwrap_or(v));
+        let mut numbers = vec![Value(0); self.types.len()];
+        defined.into_iter().enumerate().for_each(|(k, v)| numbers[v.index()] = Value(k as u32));
+        body.rename(&|v| numbers[v.index()]);
         Graph { types, body, sources: self.sources }
-    }
-
-    /// The value that this one is, apart from checks made before it.
-    pub(crate) fn origin(&self, v: Value) -> Value {
-        let mut v = v;
-        while let Some((Op::Checked { values, .. } | Op::Trace { values, .. }, results)) = self.defining(v)
-            && let Some(k) = results.iter().position(|r| *r == v)
-            && let Some(inner) = values.get(k)
-        {
-            v = *inner;
-        }
-        v
     }
 
     pub(crate) fn ty(&self, v: Value) -> Type {
@@ -163,175 +195,23 @@ impl Builder {
 
     /// Adds a node of these result types, or finds the same operation in the bodies around.
     pub(crate) fn push(&mut self, op: Op, types: &[Type]) -> Values {
-        // Branches and loops are never compared, since that would take as long as they are large; a fault is noted, and
-        // a message printed, where it stands.
-        let noted = matches!(op, Op::Fault { .. } | Op::Checked { .. } | Op::Trace { .. } | Op::Confine { .. });
-        let sharable = op.bodies().is_empty() && !noted;
-        if sharable && let Some(v) = self.bodies.iter().rev().find_map(|b| b.known.get(&op)) {
-            return v.clone();
+        let sharable = is_sharable(&op);
+        if sharable && let Some(v) = self.bodies.iter_mut().rev().find_map(|b| b.computed(&op)) {
+            return v;
         }
-        let results: Values = types.iter().map(|t| self.fresh(*t)).collect();
+        let at = self.top().nodes.len();
+        let results: Values = types.iter().map(|t| self.fresh(*t, Some(at))).collect();
         self.set_axes(&op, &results);
         let total = self.is_total_op(&op);
-        results.iter().for_each(|r| self.total[r.index()] = total);
+        results.iter().for_each(|r| self.facts.total[r.index()] = total);
         let (source, loc) = (self.source, self.loc.clone());
         if sharable {
-            self.top().known.insert(op.clone(), results.clone());
+            self.top().computed.insert(op.clone(), results.clone());
         }
-        self.top().nodes.push(Node { results: results.clone(), op, source, loc });
+        let top = self.top();
+        top.nodes_unseen += usize::from(top.nodes_unseen == at);
+        top.nodes.push(Node { results: results.clone(), op, source, loc });
         results
-    }
-
-    /// The axes of a tensor whose extent may be other than 1.
-    pub(crate) fn axes(&self, v: Value) -> AxisSet {
-        self.axes[v.index()]
-    }
-
-    /// Whether a tensor has the whole extents of what it is a column of, or of the space of its lanes.
-    pub(crate) fn is_full(&self, v: Value) -> bool {
-        self.full[v.index()] == all_axes(&self.types[v.index()])
-    }
-
-    /// Whether each axis is known to have an extent of 1, or the whole one.
-    pub(crate) fn is_settled(&self, v: Value) -> bool {
-        self.axes(v) & !self.full[v.index()] == 0
-    }
-
-    /// Says of a column that it is full.
-    pub(crate) fn set_full(&mut self, v: Value) {
-        self.full[v.index()] = all_axes(&self.types[v.index()]);
-    }
-
-    /// Says of sums of rows how many terms each has.
-    pub(crate) fn set_summed(&mut self, sums: Value, terms: Value) {
-        self.summed.insert(sums, terms);
-    }
-
-    /// Says of a tensor that it has the whole extents along these axes, and an extent of 1 along the others.
-    pub(crate) fn set_along(&mut self, v: Value, axes: AxisSet) {
-        (self.axes[v.index()], self.full[v.index()]) = (axes, axes);
-    }
-
-    fn set_axes(&mut self, op: &Op, results: &[Value]) {
-        if let Op::Checked { values, .. } = op {
-            for (r, v) in results.iter().zip(values) {
-                self.axes[r.index()] = self.axes(*v);
-                self.full[r.index()] = self.full[v.index()];
-            }
-        }
-        if let Op::Sort(_) = op {
-            results.iter().for_each(|r| {
-                let all = all_axes(&self.types[r.index()]);
-                (self.axes[r.index()], self.full[r.index()]) = (all, all);
-            });
-        }
-        let [r] = *results else { return };
-        let all = all_axes(&self.types[r.index()]);
-        let of = |sets: &[AxisSet], x: &Value| sets[x.index()];
-        let (axes, full) = match op {
-            Op::Prim(..) | Op::Where(..) => {
-                let union = |sets: &[AxisSet]| op.operands().iter().fold(0, |set, v| set | sets[v.index()]);
-                (union(&self.axes), union(&self.full))
-            }
-            Op::Cast(x, _)
-            | Op::Bitcast(x, _)
-            | Op::Clip { x, .. }
-            | Op::Clamp(x, _)
-            | Op::InBounds { at: x, .. }
-            | Op::Divisor(x)
-            | Op::Gather(_, x) => (of(&self.axes, x), of(&self.full, x)),
-            Op::Slice { x, .. }
-            | Op::Flip(x, _)
-            | Op::Take { x, .. }
-            | Op::Softmax { x, .. }
-            | Op::Normalize { x, .. }
-            | Op::Cumulative(_, x)
-            | Op::Exclusive(_, x)
-            | Op::Pad { x, .. } => (all, of(&self.full, x)),
-            Op::Iota { .. } | Op::Broadcast(..) | Op::Reshape(..) | Op::Unfold { .. } | Op::Nonzero(_) => (all, all),
-            Op::Reduce(_, x) | Op::ArgExtreme(_, x) => (all, of(&self.full, x) & all),
-            Op::SegmentReduce { x, .. } | Op::SegmentScan { x, .. } => (all, of(&self.full, x)),
-            Op::Scatter { base, .. } => (all, of(&self.full, base)),
-            Op::Concat(xs, _) => (all, xs.iter().fold(all, |set, x| set & of(&self.full, x))),
-            Op::InsertAxes(x, at) => {
-                let spread = |mut rest: AxisSet| {
-                    let mut set = 0;
-                    for axis in (0..all.count_ones()).filter(|axis| !at.contains(axis)) {
-                        set |= (rest & 1) << axis;
-                        rest >>= 1;
-                    }
-                    set
-                };
-                (spread(of(&self.axes, x)), spread(of(&self.full, x)))
-            }
-            Op::Transpose(x, axes) => {
-                let moved =
-                    |from: AxisSet| axes.iter().enumerate().fold(0, |set, (to, a)| set | (((from >> a) & 1) << to));
-                (moved(of(&self.axes, x)), moved(of(&self.full, x)))
-            }
-            // Of any extents.
-            Op::Select { .. }
-            | Op::Contract(..)
-            | Op::Fold { .. }
-            | Op::Scan { .. }
-            | Op::If { .. }
-            | Op::While { .. }
-            | Op::LaneLoop { .. }
-            | Op::Trace { .. }
-            | Op::Confine { .. } => return,
-            // With what they are known for already.
-            Op::Checked { .. } | Op::Sort(_) => return,
-            // Of rank 0, or no tensors.
-            Op::Const(_)
-            | Op::FromSize(_)
-            | Op::AnyLane(_)
-            | Op::Size(_)
-            | Op::SizeOp(..)
-            | Op::ReadBack(_)
-            | Op::Argument(_)
-            | Op::Outside { .. }
-            | Op::Extent(..)
-            | Op::Fault { .. } => return,
-        };
-        self.axes[r.index()] = axes;
-        self.full[r.index()] = full;
-    }
-
-    /// Whether computing a value can neither fail nor be seen, nor take forever: it may be done though nobody needs it.
-    pub(crate) fn is_total(&self, v: Value) -> bool {
-        self.total[v.index()]
-    }
-
-    /// Says of a value of the innermost body that it is computed in any case, so that needing it makes no difference.
-    pub(crate) fn set_total(&mut self, v: Value) {
-        if self.place(v).is_some_and(|(body, _)| body + 1 == self.bodies.len()) {
-            self.total[v.index()] = true;
-        }
-    }
-
-    fn is_total_op(&self, op: &Op) -> bool {
-        !self.may_fail(op) && op.operands().iter().all(|v| self.is_total(*v))
-    }
-
-    /// Whether an operation itself may fail, be seen, or take forever.
-    fn may_fail(&self, op: &Op) -> bool {
-        match op {
-            // Positions and divisors may be bad ones.
-            Op::InBounds { .. } | Op::Divisor(_) | Op::Gather(..) | Op::Take { .. } | Op::Scatter { .. } => true,
-            Op::Prim(p, args) if p.is_partial() => self.constant_of(args[1]).is_none_or(|d| d == Lit::zero(d.ty)),
-            Op::SegmentReduce { .. } | Op::ArgExtreme(..) | Op::Fold { .. } | Op::Scan { .. } => true,
-            Op::If { .. } | Op::While { .. } | Op::LaneLoop { .. } => true,
-            Op::Fault { .. } | Op::Checked { .. } | Op::Trace { .. } | Op::Confine { .. } => true,
-            Op::Size(_) | Op::SizeOp(..) | Op::ReadBack(_) | Op::Argument(_) | Op::Outside { .. } => false,
-            Op::Extent(..) | Op::FromSize(_) | Op::Const(_) | Op::Iota { .. } => false,
-            Op::Prim(..) | Op::Cast(..) | Op::Bitcast(..) | Op::Where(..) | Op::Clip { .. } | Op::Clamp(..) => false,
-            Op::Reshape(..) | Op::Broadcast(..) | Op::Transpose(..) | Op::InsertAxes(..) | Op::Flip(..) => false,
-            // Of what is not there they have zeros.
-            Op::Slice { .. } | Op::Select { .. } | Op::Unfold { .. } => false,
-            Op::Pad { .. } | Op::Concat(..) | Op::Sort(_) | Op::Nonzero(_) | Op::AnyLane(_) => false,
-            Op::Reduce(..) | Op::Contract(..) | Op::Softmax { .. } | Op::Normalize { .. } => false,
-            Op::Cumulative(..) | Op::Exclusive(..) | Op::SegmentScan { .. } => false,
-        }
     }
 
     /// The operation that a value is the only result of, if it may fail by its operands alone.
@@ -365,58 +245,6 @@ impl Builder {
         self.defining(v).map(|(op, _)| op)
     }
 
-    /// The value that this one is, apart from the checks right before it.
-    pub(crate) fn beneath_checks(&self, v: Value) -> Value {
-        match self.defining(v) {
-            Some((Op::Checked { values, .. }, results)) => {
-                let at = results.iter().position(|r| *r == v);
-                at.and_then(|k| values.get(k)).copied().unwrap_or(v)
-            }
-            _ => v,
-        }
-    }
-
-    /// Values after the same checks as a checked one: what needs them in its place needs these, which are made, and end the
-    /// run, where they were. Those that were not defined there yet are checked here.
-    pub(crate) fn checked_with(&mut self, v: Value, values: &[Value]) -> Values {
-        let Some((body, node)) = self.place(v) else { return values.into() };
-        let Op::Checked { values: checked, tokens, raise } = self.bodies[body].nodes[node].op.clone() else {
-            return values.into();
-        };
-        let mut all = Values::new();
-        for &x in values {
-            let results = &self.bodies[body].nodes[node].results;
-            // One of its own results has waited for the checks.
-            let own = results.contains(&x).then_some(x);
-            let known = own.or_else(|| checked.iter().position(|c| *c == x).map(|k| results[k]));
-            all.push(match known {
-                Some(r) => r,
-                None if self.place(x) > Some((body, node)) => self.checked(&[x], tokens.clone(), raise)[0],
-                None => self.check_too(body, node, x),
-            });
-        }
-        all
-    }
-
-    /// A value after these checked ones' checks, in the order in which they are made.
-    pub(crate) fn after_checks(&mut self, x: Value, mut checked: Vec<Value>) -> Value {
-        checked.sort_by_key(|c| self.place(*c));
-        checked.into_iter().fold(x, |x, c| self.checked_with(c, &[x])[0])
-    }
-
-    fn check_too(&mut self, body: usize, node: usize, x: Value) -> Value {
-        let r = self.fresh(self.ty(x));
-        (self.axes[r.index()], self.full[r.index()]) = (self.axes(x), self.full[x.index()]);
-        let node = &mut self.bodies[body].nodes[node];
-        self.total[r.index()] = node.results.first().is_some_and(|first| self.total[first.index()]);
-        if let Op::Checked { values, .. } = &mut node.op {
-            values.push(x);
-        }
-        node.results.push(r);
-        self.late.extend(node.results.first().map(|first| (r, *first)));
-        r
-    }
-
     pub(super) fn defining(&self, v: Value) -> Option<(&Op, &Values)> {
         let (body, node) = self.place(v)?;
         let node = &self.bodies[body].nodes[node];
@@ -430,47 +258,45 @@ impl Builder {
 
     /// Whether a value is known in the outermost so many bodies.
     pub(crate) fn is_within(&self, v: Value, depth: usize) -> bool {
-        let defined = self.place(v).is_some_and(|(body, _)| body < depth);
-        defined || self.bodies.iter().take(depth).any(|b| b.params.contains(&v))
+        self.open_body(v).is_some_and(|body| body < depth)
+    }
+
+    /// Which of the open bodies defines a value.
+    fn open_body(&self, v: Value) -> Option<usize> {
+        let place = self.places.get(v.index())?;
+        let body = self.bodies.get(place.depth as usize)?;
+        (body.number == place.body).then_some(place.depth as usize)
     }
 
     /// The open body and the number of the node in it that defines a value.
     pub(super) fn place(&self, v: Value) -> Option<(usize, usize)> {
-        // Values are numbered in order of definition, also across bodies, but for those that came late.
-        let first = self.late.get(&v).copied().unwrap_or(v);
-        self.bodies.iter().enumerate().rev().find_map(|(body, b)| {
-            let k = b.nodes.partition_point(|n| n.results.first().is_none_or(|r| *r <= first)).checked_sub(1)?;
-            b.nodes[k].results.contains(&v).then_some((body, k))
-        })
+        let body = self.open_body(v)?;
+        Some((body, self.places[v.index()].node? as usize))
+    }
+
+    /// The parameters of the open body that has this one.
+    pub(super) fn params_beside(&self, v: Value) -> &[Value] {
+        match (self.open_body(v), self.place(v)) {
+            (Some(body), None) => &self.bodies[body].params,
+            _ => &[],
+        }
     }
 }
 
-fn all_axes(ty: &Type) -> AxisSet {
-    match ty {
-        Type::Tensor { rank, .. } => (1 << rank) - 1,
-        Type::Size | Type::Token => 0,
+impl Open {
+    /// The results of an operation that was computed in this body before.
+    fn computed(&mut self, op: &Op) -> Option<Values> {
+        for n in self.nodes.iter().skip(self.nodes_unseen).filter(|n| is_sharable(&n.op)) {
+            self.computed.entry(n.op.clone()).or_insert_with(|| n.results.clone());
+        }
+        self.nodes_unseen = self.nodes.len();
+        self.computed.get(op).cloned()
     }
 }
 
-/// Removes nodes that no result needs. `live` are the values that the bodies around need.
-fn prune(body: &mut Body, live: &mut HashSet<Value>) {
-    live.extend(body.results.iter().copied());
-    let mut kept = Vec::new();
-    for mut n in std::mem::take(&mut body.nodes).into_iter().rev() {
-        // Of values that wait for a check those that nobody needs do not count as needed.
-        if let Op::Checked { values, .. } = &mut n.op {
-            let mut needed = n.results.iter().map(|r| live.contains(r));
-            values.retain(|_| needed.next() == Some(true));
-            n.results.retain(|r| live.contains(r));
-        }
-        if n.results.iter().any(|r| live.contains(r)) {
-            live.extend(n.op.operands());
-            for b in n.op.bodies_mut() {
-                acc_core::grow_stack(|| prune(b, live));
-            }
-            kept.push(n);
-        }
-    }
-    kept.reverse();
-    body.nodes = kept;
+/// Whether an operation is compared with others. Branches and loops are not, since that would take as long as they are
+/// large; a fault is noted, and a message printed, where it stands.
+fn is_sharable(op: &Op) -> bool {
+    let noted = matches!(op, Op::Fault { .. } | Op::Checked { .. } | Op::Trace { .. } | Op::Confine { .. });
+    !noted && op.bodies().is_empty()
 }

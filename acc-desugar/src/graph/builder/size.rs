@@ -124,7 +124,7 @@ impl Builder {
         let known = matches!(self.def(x), Some(Op::FromSize(_) | Op::Const(_)))
             || self.truth_of(x).is_some()
             || self.is_argument(self.origin(x))
-            || self.bodies.iter().any(|b| b.known.contains_key(&Op::ReadBack(x)));
+            || self.bodies.iter().any(|b| b.computed.contains_key(&Op::ReadBack(x)));
         known.then(|| self.read_back(x))
     }
 

@@ -2,7 +2,7 @@
 
 use super::{AxisSet, Builder};
 use crate::graph::op::is_position;
-use crate::graph::{Known, Op, PadMode, ScatterMode, Type, Value, Values};
+use crate::graph::{Numbers, Op, PadMode, ReduceOp, ScatterMode, Type, Value, Values};
 use acc_core::data::{Lit, Prim, ScalarType};
 use acc_core::ir::PrimOp;
 use smallvec::SmallVec;
@@ -15,8 +15,8 @@ pub(crate) fn neutral(p: PrimOp, ty: ScalarType) -> Option<Lit> {
         (PrimOp::AddP, ScalarType::F64) => (-0f64).lit(),
         (PrimOp::AddP | PrimOp::SubP | PrimOp::OrP | PrimOp::XorP, _) => Lit::zero(ty),
         (PrimOp::MulP, _) => Lit::one(ty),
-        (PrimOp::MinP, _) => Known::Min.neutral(ty),
-        (PrimOp::MaxP, _) => Known::Max.neutral(ty),
+        (PrimOp::MinP, _) => ReduceOp::Min.neutral(ty),
+        (PrimOp::MaxP, _) => ReduceOp::Max.neutral(ty),
         (PrimOp::AndP, ScalarType::Bool) => true.lit(),
         (PrimOp::AndP, _) if ty.is_signed() => Lit { ty, bits: u64::MAX },
         (PrimOp::AndP, _) => Lit { ty, bits: u64::MAX >> (64 - ty.bits()) },
@@ -62,19 +62,7 @@ impl Builder {
         if let Some(v) = self.test_of_choice(p, args) {
             return v;
         }
-        if let Some(v) = self.clipped(p, args) {
-            return v;
-        }
         if let Some(v) = self.without_neutral(p, args).filter(|v| self.rank(*v) == rank) {
-            return v;
-        }
-        if let Some(v) = self.softmax(p, args) {
-            return v;
-        }
-        if let Some(v) = self.normalized(p, args) {
-            return v;
-        }
-        if let Some(v) = self.rescaled(p, args) {
             return v;
         }
         self.tensor(Op::Prim(p, args.into()), scalar, rank)
@@ -98,32 +86,6 @@ impl Builder {
             (true, false) => Some(c),
             (false, true) => Some(self.not(c)),
             (true, true) | (false, false) => None,
-        }
-    }
-
-    /// The least of a greatest, or the greatest of a least, with two literals that leave something between them.
-    fn clipped(&mut self, p: PrimOp, args: &[Value]) -> Option<Value> {
-        let (bounded, second) = self.bound(p, args)?;
-        let Op::Prim(q, args) = self.def(bounded)? else { return None };
-        let (x, first) = self.bound(*q, args)?;
-        let (low, high) = match (q, p) {
-            (PrimOp::MaxP, PrimOp::MinP) => (first, second),
-            (PrimOp::MinP, PrimOp::MaxP) => (second, first),
-            _ => return None,
-        };
-        let has_bounds = matches!(low.ty, ScalarType::I32 | ScalarType::I64 | ScalarType::F32 | ScalarType::F64);
-        // NaN comes after all numbers.
-        let ordered = low.sort_key() <= high.sort_key() && high.sort_key() != u64::MAX;
-        (has_bounds && ordered).then(|| self.like(Op::Clip { x, low, high }, x))
-    }
-
-    /// The operand that is no literal of an operation that commutes, and the literal.
-    fn bound(&self, p: PrimOp, args: &[Value]) -> Option<(Value, Lit)> {
-        let ([x, y], PrimOp::MinP | PrimOp::MaxP) = (args, p) else { return None };
-        match (self.constant_of(*x), self.constant_of(*y)) {
-            (None, Some(l)) => Some((*x, l)),
-            (Some(l), None) => Some((*y, l)),
-            (Some(_), Some(_)) | (None, None) => None,
         }
     }
 
@@ -162,7 +124,7 @@ impl Builder {
     }
 
     pub(crate) fn not(&mut self, a: Value) -> Value {
-        // Of many elements a comparison costs more than what it is turned round by, if somebody else needs it, too.
+        // Of many elements a second comparison costs more than a negation, if somebody else needs the first one, too.
         if self.rank(a) == 0
             && let Some(Op::Prim(p, args)) = self.def(a)
             && let Some(&x) = args.first()
@@ -320,7 +282,7 @@ impl Builder {
     }
 
     pub(crate) fn scatter(&mut self, base: Value, at: Value, values: Value, mode: ScatterMode) -> Value {
-        let at = if mode == ScatterMode::Combine(Known::Sum) { self.as_they_came(at) } else { at };
+        let at = if mode == ScatterMode::Combine(ReduceOp::Sum) { self.as_they_came(at) } else { at };
         self.like(Op::Scatter { base, at, values, mode }, base)
     }
 
@@ -378,21 +340,11 @@ impl Builder {
         Some(self.after_checks(sorted, checked))
     }
 
-    /// What a value is apart from checks before it, which are added to these.
-    pub(crate) fn unchecked(&self, v: Value, checked: &mut Vec<Value>) -> Value {
-        let mut v = v;
-        while let Some(Op::Checked { .. }) = self.def(v) {
-            checked.push(v);
-            v = self.beneath_checks(v);
-        }
-        v
-    }
-
     pub(crate) fn nonzero(&mut self, x: Value) -> Value {
         self.tensor(Op::Nonzero(x), ScalarType::I64, 1)
     }
 
-    pub(crate) fn reduce(&mut self, k: Known, x: Value) -> Value {
+    pub(crate) fn reduce(&mut self, k: ReduceOp, x: Value) -> Value {
         let (scalar, rank) = (self.scalar(x), self.rank(x) - 1);
         self.tensor(Op::Reduce(k, x), scalar, rank)
     }
@@ -403,23 +355,48 @@ impl Builder {
         self.tensor(Op::Contract(a, b), scalar, rank)
     }
 
+    pub(crate) fn clip(&mut self, x: Value, low: Lit, high: Lit) -> Value {
+        self.like(Op::Clip { x, low, high }, x)
+    }
+
+    pub(crate) fn softmax(&mut self, x: Value, axis: u32, log: bool) -> Value {
+        self.like(Op::Softmax { x, axis, log }, x)
+    }
+
+    pub(crate) fn normalize(&mut self, x: Value, axes: Numbers, epsilon: Lit, affine: [Option<Value>; 2]) -> Value {
+        let [scale, shift] = affine;
+        self.like(Op::Normalize { x, axes, epsilon, scale, shift }, x)
+    }
+
+    /// Reductions of segments along the innermost axis, of elements at these positions if there are some.
+    pub(crate) fn segment_reduce(
+        &mut self,
+        with: ReduceOp,
+        x: Value,
+        at: Option<Value>,
+        offsets: Value,
+        full: bool,
+    ) -> Value {
+        self.like(Op::SegmentReduce { with, x, at, offsets, full }, x)
+    }
+
     /// The first position of an extreme along the innermost axis.
-    pub(crate) fn arg_extreme(&mut self, k: Known, x: Value) -> Value {
+    pub(crate) fn arg_extreme(&mut self, k: ReduceOp, x: Value) -> Value {
         let rank = self.rank(x) - 1;
         self.tensor(Op::ArgExtreme(k, x), ScalarType::I64, rank)
     }
 
-    pub(crate) fn cumulative(&mut self, k: Known, x: Value) -> Value {
+    pub(crate) fn cumulative(&mut self, k: ReduceOp, x: Value) -> Value {
         self.like(Op::Cumulative(k, x), x)
     }
 
     /// An exclusive scan with the whole at the end.
-    pub(crate) fn exclusive(&mut self, k: Known, x: Value) -> Value {
+    pub(crate) fn exclusive(&mut self, k: ReduceOp, x: Value) -> Value {
         self.like(Op::Exclusive(k, x), x)
     }
 
-    /// A scan that starts afresh at marks.
-    pub(crate) fn segment_scan(&mut self, with: Known, x: Value, starts: Value) -> Value {
+    /// A scan that restarts at marks.
+    pub(crate) fn segment_scan(&mut self, with: ReduceOp, x: Value, starts: Value) -> Value {
         self.like(Op::SegmentScan { with, x, starts }, x)
     }
 

@@ -1,6 +1,6 @@
 //! Segmented folds as scans with flags, or with their segments checked.
 //!
-//! A fold of segments becomes a scan of all elements, whose operator starts afresh where a segment begins, and a read at
+//! A fold of segments becomes a scan of all elements, whose operator restarts where a segment begins, and a read at
 //! the end of each segment: balanced however long the segments are. Where a backend has something better for an operator
 //! it says so, and such folds stay.
 
@@ -104,7 +104,7 @@ impl Pass<'_> {
 
         let marked_elt = EltType::tuple([flag, elt.clone()]);
         let marked = add(self.array(rank, marked_elt.clone()), fold.marked(heads, offsets, rank, &elt));
-        let scanned = ArrayOp::Scan { dir: Dir::Left, f: fold.afresh(&elt), init: None, xs: marked };
+        let scanned = ArrayOp::Scan { dir: Dir::Left, f: fold.restarting(&elt), init: None, xs: marked };
         let scanned = add(self.array(rank, marked_elt), scanned);
         add(fold.result, fold.read(offsets, scanned, rank, &elt));
     }
@@ -235,8 +235,8 @@ impl SegmentedFold<'_> {
         ArrayOp::Map { f: c.done(std::iter::once(mark).chain(element)), xs: vec![self.xs], indexed: true }
     }
 
-    /// The operator that starts afresh at a mark.
-    fn afresh(&self, elt: &EltType) -> Fun {
+    /// The operator that restarts at a mark.
+    fn restarting(&self, elt: &EltType) -> Fun {
         let leaves = elt.leaves();
         let one = || std::iter::once(ScalarType::Bool).chain(leaves.iter().copied());
         let mut c = Code::new(one().chain(one()), self.loc);

@@ -55,7 +55,7 @@ impl Aliases<'_> {
             if let ArrayOp::If { cond, then, else_ } = &s.op
                 && let Some(c) = constant(cond)
             {
-                // Statements are evaluated by need, wherever they stand.
+                // Statements are evaluated on demand, wherever they stand.
                 let taken = if c { then } else { else_ };
                 acc_core::grow_stack(|| self.stmts(taken, out));
                 let results: Vec<ArrayId> = taken.results.iter().map(|&a| self.get(a)).collect();

@@ -20,21 +20,21 @@ pub(crate) fn pass<'p>(
 }
 
 /// How many nodes are rewritten between two looks at the limits.
-const PAUSE: u32 = 256;
+const NODES_BETWEEN_CHECKS: u32 = 256;
 
 /// How many rules may follow one another at one node.
-const STEPS: usize = 16;
+const MAX_RULES_PER_NODE: usize = 16;
 
 /// How much work the branches of a conditional may be to become a select.
-const SMALL: u32 = 6;
+const MAX_SELECTED_WORK: u32 = 6;
 
 /// What local rules see: the values defined so far.
-pub(super) struct Known {
+pub(super) struct Definitions {
     pub(super) types: Vec<ScalarType>,
     definitions: HashMap<Val, ScalarOp>,
 }
 
-impl Known {
+impl Definitions {
     /// The operation that defines a value, if it has no regions.
     pub(super) fn op(&self, v: Val) -> Option<&ScalarOp> {
         self.definitions.get(&v)
@@ -66,7 +66,7 @@ struct Rewriter<'a> {
     limits: &'a RunLimits,
     /// Nodes until the limits are looked at again.
     left: u32,
-    known: Known,
+    known: Definitions,
     /// From old values to new ones.
     vals: HashMap<Val, Val>,
     /// What was computed in this region and those around.
@@ -78,9 +78,9 @@ struct Rewriter<'a> {
 impl<'a> Rewriter<'a> {
     fn run(old: &'a Fun, rules: &'a Rules, limits: &'a RunLimits) -> Result<Fun, Error> {
         limits.check()?;
-        let known = Known { types: Vec::new(), definitions: HashMap::new() };
+        let known = Definitions { types: Vec::new(), definitions: HashMap::new() };
         let (vals, done, added) = (HashMap::new(), HashMap::new(), Vec::new());
-        let mut r = Rewriter { old, rules, limits, left: PAUSE, known, vals, done, added };
+        let mut r = Rewriter { old, rules, limits, left: NODES_BETWEEN_CHECKS, known, vals, done, added };
         let body = r.region(&old.body)?;
         Ok(Fun { types: r.known.types, body })
     }
@@ -111,7 +111,7 @@ impl<'a> Rewriter<'a> {
         for n in &r.nodes {
             self.left -= 1;
             if self.left == 0 {
-                self.left = PAUSE;
+                self.left = NODES_BETWEEN_CHECKS;
                 self.limits.check()?;
             }
             let results = grow_stack(|| self.node(n, nodes))?;
@@ -168,7 +168,7 @@ impl<'a> Rewriter<'a> {
             return self.inline(if c.bits != 0 { then } else { else_ }, nodes);
         }
         let (mut then, mut else_) = (self.region(then)?, self.region(else_)?);
-        let small = work(&then).and_then(|t| Some(t + work(&else_)?)).is_some_and(|w| w <= SMALL);
+        let small = work(&then).and_then(|t| Some(t + work(&else_)?)).is_some_and(|w| w <= MAX_SELECTED_WORK);
         if !(self.rules.on("small_branches") && small) {
             return Ok(self.push(n, ScalarOp::If { cond, then, else_ }, nodes));
         }
@@ -184,7 +184,7 @@ impl<'a> Rewriter<'a> {
 
     /// A node without regions: by the local rules, then by what is computed already.
     fn emit(&mut self, mut op: ScalarOp, types: Vec<ScalarType>, loc: &Loc, nodes: &mut Vec<Node>) -> Vals {
-        for _ in 0..STEPS {
+        for _ in 0..MAX_RULES_PER_NODE {
             let Some(&ty) = types.first() else { break };
             let applied =
                 LOCAL.iter().filter(|(name, _)| self.rules.on(name)).find_map(|(_, f)| f(&op, ty, &self.known));

@@ -3,7 +3,7 @@
 use acc_core::data::{Lit, ScalarType};
 use acc_core::ir::{ArrayType, PrimOp};
 use acc_core::text::{parse_array_type, parse_literal, show_literal};
-use acc_desugar::graph::{Body, FaultKind, Known, PadMode, ScatterMode, SizeOp, Value, Values};
+use acc_desugar::graph::{Body, FaultKind, PadMode, ReduceOp, ScatterMode, SizeOp, Value, Values};
 use serde_json::{Map, Value as Json, json};
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -132,8 +132,8 @@ fn scalar_types() -> impl Iterator<Item = &'static str> {
     ScalarType::ALL.iter().map(|t| t.name())
 }
 
-fn known(name: &str) -> Option<Known> {
-    Known::ALL.into_iter().find(|k| k.name() == name)
+fn known(name: &str) -> Option<ReduceOp> {
+    ReduceOp::ALL.into_iter().find(|k| k.name() == name)
 }
 
 attributes! {
@@ -148,10 +148,10 @@ attributes! {
         |j| one_of(j, "operation on sizes", |n| SizeOp::ALL.into_iter().find(|o| o.name() == n));
     PrimOp, words(PrimOp::ALL.iter().map(|p| p.name())), |p| p.name().into(),
         |j| one_of(j, "primitive operation", PrimOp::from_name);
-    Known, words(Known::ALL.map(Known::name)), |k| k.name().into(), |j| one_of(j, "known operation", known);
+    ReduceOp, words(ReduceOp::ALL.map(ReduceOp::name)), |k| k.name().into(), |j| one_of(j, "known operation", known);
     PadMode, words(PadMode::ALL.map(PadMode::name)), |m| m.name().into(),
         |j| one_of(j, "way to pad", |n| PadMode::ALL.into_iter().find(|m| m.name() == n));
-    ScatterMode, words(["last"].into_iter().chain(Known::ALL.map(Known::name))), |m| scatter_mode(*m).into(),
+    ScatterMode, words(["last"].into_iter().chain(ReduceOp::ALL.map(ReduceOp::name))), |m| scatter_mode(*m).into(),
         |j| one_of(j, "way to put values", |n| match n {
             "last" => Some(ScatterMode::Last),
             n => known(n).map(ScatterMode::Combine),

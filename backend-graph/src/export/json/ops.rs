@@ -3,7 +3,7 @@
 use super::field::{Field, Fields, Place, Read, Reader};
 use acc_core::data::{Lit, ScalarType};
 use acc_core::ir::{ArrayType, PrimOp};
-use acc_desugar::graph::{Body, FaultKind, Flags, Known, Numbers, Op, PadMode, ScatterMode, SizeOp, Value, Values};
+use acc_desugar::graph::{Body, FaultKind, Flags, Numbers, Op, PadMode, ReduceOp, ScatterMode, SizeOp, Value, Values};
 use acc_desugar::with_graph_ops;
 use serde_json::{Map, Value as Json};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Bodies: which nodes are written where, by need, and the faults met on the way.
+//! Bodies: which nodes are written where, on demand, and the faults met on the way.
 
 use super::Unsupported;
 use super::proto::DataType;
@@ -117,7 +117,7 @@ impl<'g> Exporter<'g> {
     }
 
     fn nodes(&mut self, body: &'g Body) -> Result<Vec<Name>, Unsupported> {
-        // Backwards from the results: what is needed for sure is written in order, the rest where it is needed.
+        // Backwards from the results: what is certainly needed is written in order, the rest where it is needed.
         let mut needed: HashSet<Value> = body.results.iter().copied().collect();
         let mut strict = vec![false; body.nodes.len()];
         for (n, strict) in body.nodes.iter().zip(&mut strict).rev() {

@@ -7,7 +7,7 @@ use super::stored::stored;
 use super::writer::{Name, graph_attribute, int_attribute, ints_attribute};
 use acc_core::data::{Lit, ScalarType as T};
 use acc_core::ir::PrimOp;
-use acc_desugar::graph::{Body, Known, Type, Value};
+use acc_desugar::graph::{Body, ReduceOp, Type, Value};
 
 /// An input of a loop's body, of which ONNX wants the type. Without a rank its extents may change.
 fn input(name: &Name, element: DataType, scalar: bool) -> ValueInfo {
@@ -18,7 +18,7 @@ fn input(name: &Name, element: DataType, scalar: bool) -> ValueInfo {
 
 /// What a loop's body yields: whether it goes on, whether a fault was met, the next state, and what is collected of each
 /// step.
-struct Turn {
+struct Iteration {
     more: Name,
     fault: Name,
     state: Vec<Name>,
@@ -52,30 +52,30 @@ impl<'g> Exporter<'g> {
         Ok(names)
     }
 
-    /// A loop from a state while a rank-0 boolean is true, at most `count` times; `turn` writes its body.
+    /// A loop from a state while a rank-0 boolean is true, at most `count` times; `iterate` writes its body.
     fn looped(
         &mut self,
         count: Option<&Name>,
         more: &Name,
         state: &[(Name, DataType)],
         collected: usize,
-        turn: impl FnOnce(&mut Self, &Name, &[Name]) -> Result<Turn, Unsupported>,
+        iterate: impl FnOnce(&mut Self, &Name, &[Name]) -> Result<Iteration, Unsupported>,
     ) -> Result<(Vec<Name>, Vec<Name>), Unsupported> {
         let (step, on, fault) = (self.w.fresh(), self.w.fresh(), self.w.fresh());
         let inside: Vec<Name> = state.iter().map(|_| self.w.fresh()).collect();
         self.w.open();
-        let turned = turn(self, &step, &inside)?;
-        let fault_now = self.w.op2("Or", &fault, &turned.fault);
+        let iteration = iterate(self, &step, &inside)?;
+        let fault_now = self.w.op2("Or", &fault, &iteration.fault);
         // After a fault nothing need end by itself.
         let fine = self.w.op1("Not", &fault_now);
-        let more_now = self.w.op2("And", &turned.more, &fine);
+        let more_now = self.w.op2("And", &iteration.more, &fine);
         let mut inputs = vec![
             input(&step, DataType::Int64, true),
             input(&on, DataType::Bool, true),
             input(&fault, DataType::Bool, true),
         ];
         inputs.extend(inside.iter().zip(state).map(|(name, (_, element))| input(name, *element, false)));
-        let outputs = [vec![more_now, fault_now], turned.state, turned.collected].concat();
+        let outputs = [vec![more_now, fault_now], iteration.state, iteration.collected].concat();
         let body = self.w.close(inputs, &outputs);
         let (endless, no) = (String::new(), self.w.truth(false));
         let mut operands = vec![count.unwrap_or(&endless), more, &no];
@@ -100,7 +100,7 @@ impl<'g> Exporter<'g> {
             let (more, of_test) = e.inline(test, &next)?;
             let more = e.truthy(&more[0], test.results[0]);
             let fault = e.w.op2("Or", &of_step, &of_test);
-            Ok(Turn { more, fault, state: next, collected: Vec::new() })
+            Ok(Iteration { more, fault, state: next, collected: Vec::new() })
         })?;
         Ok(results)
     }
@@ -148,7 +148,7 @@ impl<'g> Exporter<'g> {
             let more = e.w.any(&on);
             let fault = e.w.op2("Or", &of_test, &of_step);
             next.insert(0, on);
-            Ok(Turn { more, fault, state: next, collected: Vec::new() })
+            Ok(Iteration { more, fault, state: next, collected: Vec::new() })
         })?;
         results.remove(0);
         let back = results.iter().map(|x| self.w.node("Reshape", &[x, &shape], vec![int_attribute("allowzero", 1)]));
@@ -186,7 +186,7 @@ impl<'g> Exporter<'g> {
             let fault = e.w.op2("And", &fault, &later);
             let each = here.iter().zip(&both).zip(&types);
             let next: Vec<Name> = each.map(|((here, both), ty)| e.w.select(&first, here, both, *ty)).collect();
-            Ok(Turn { more: always.clone(), fault, collected: next.clone(), state: next })
+            Ok(Iteration { more: always.clone(), fault, collected: next.clone(), state: next })
         })
     }
 
@@ -214,18 +214,18 @@ impl<'g> Exporter<'g> {
         Ok(results)
     }
 
-    pub(super) fn cumulative(&mut self, k: Known, x: &Name, ty: T, rank: usize) -> Result<Name, Unsupported> {
-        if k == Known::Sum {
+    pub(super) fn cumulative(&mut self, k: ReduceOp, x: &Name, ty: T, rank: usize) -> Result<Name, Unsupported> {
+        if k == ReduceOp::Sum {
             let axis = self.w.int(-1);
             let y = self.w.op2("CumSum", x, &axis);
             return Ok(self.w.wrapped(&y, ty));
         }
         let p = match k {
-            Known::Product => PrimOp::MulP,
-            Known::Min => PrimOp::MinP,
-            Known::Max => PrimOp::MaxP,
-            Known::All => PrimOp::AndP,
-            Known::Any | Known::Sum => PrimOp::OrP,
+            ReduceOp::Product => PrimOp::MulP,
+            ReduceOp::Min => PrimOp::MinP,
+            ReduceOp::Max => PrimOp::MaxP,
+            ReduceOp::All => PrimOp::AndP,
+            ReduceOp::Any | ReduceOp::Sum => PrimOp::OrP,
         };
         // A neutral element of each row's shape starts it.
         let axis = rank as i64 - 1;

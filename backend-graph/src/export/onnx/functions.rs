@@ -7,7 +7,7 @@ use acc_core::data::ScalarType;
 use std::f64::consts::{FRAC_PI_2, LN_2};
 
 /// From here on the square of a number is more than its double precision has digits for: one more changes nothing.
-const LARGE: f64 = (1u64 << 28) as f64;
+const SQUARE_IS_INEXACT_FROM: f64 = (1u64 << 28) as f64;
 /// From here on the inverse of an exponential is nothing beside it.
 const STEEP: f64 = 22.0;
 
@@ -135,9 +135,9 @@ impl Writer {
         self.node("Where", &[&steep, &far, &near], Vec::new())
     }
 
-    /// The logarithm of twice a number where that is [`LARGE`], else what is near.
+    /// The logarithm of twice a number where that is [`SQUARE_IS_INEXACT_FROM`], else what is near.
     fn ln_of_double(&mut self, x: &Name, near: &Name) -> Name {
-        let (ln, large) = (self.op1("Log", x), self.exceeds(x, LARGE));
+        let (ln, large) = (self.op1("Log", x), self.exceeds(x, SQUARE_IS_INEXACT_FROM));
         let far = self.plus(&ln, LN_2);
         self.node("Where", &[&large, &far, near], Vec::new())
     }

@@ -7,7 +7,7 @@ use super::stored::stored;
 use super::writer::{Name, Writer, along, graph_attribute, int_attribute, ints_attribute, text_attribute};
 use acc_core::data::{Lit, ScalarType as T};
 use acc_core::ir::PrimOp;
-use acc_desugar::graph::{Known, Node, Op, ScatterMode, SizeOp, Type, Value};
+use acc_desugar::graph::{Node, Op, ReduceOp, ScatterMode, SizeOp, Type, Value};
 
 impl<'g> Exporter<'g> {
     /// Writes a node; the names of its results.
@@ -221,7 +221,7 @@ impl<'g> Exporter<'g> {
                 let (x, y, ty) = (self.value(*a)?, self.value(*b)?, self.scalar(*a));
                 let product = self.w.prim(PrimOp::MulP, ty, &[x, y])?;
                 let rank = self.rank(*a).max(self.rank(*b));
-                self.reduced(Known::Sum, &product, ty, rank)?
+                self.reduced(ReduceOp::Sum, &product, ty, rank)?
             }
             Op::ArgExtreme(k, x) => {
                 let (name, ty) = (self.value(*x)?, self.scalar(*x));
@@ -405,13 +405,13 @@ impl<'g> Exporter<'g> {
         let [base, at, values] = of else { return of[0].clone() };
         let reduction = match mode {
             ScatterMode::Last => "none",
-            ScatterMode::Combine(Known::Sum) => "add",
-            ScatterMode::Combine(Known::Product) => "mul",
-            ScatterMode::Combine(Known::Min | Known::All) => "min",
-            ScatterMode::Combine(Known::Max | Known::Any) => "max",
+            ScatterMode::Combine(ReduceOp::Sum) => "add",
+            ScatterMode::Combine(ReduceOp::Product) => "mul",
+            ScatterMode::Combine(ReduceOp::Min | ReduceOp::All) => "min",
+            ScatterMode::Combine(ReduceOp::Max | ReduceOp::Any) => "max",
         };
         let booleans = ty == T::Bool;
-        let shifted = ty == T::U64 && matches!(mode, ScatterMode::Combine(Known::Min | Known::Max));
+        let shifted = ty == T::U64 && matches!(mode, ScatterMode::Combine(ReduceOp::Min | ReduceOp::Max));
         let least = self.w.int(i64::MIN);
         let mut enter = |x: &Name| match (booleans, shifted) {
             (true, _) => self.w.cast(x, DataType::Int64),

@@ -5,7 +5,7 @@ use super::body::Exporter;
 use super::proto::DataType;
 use super::writer::{Name, Writer, along, int_attribute};
 use acc_core::data::{Lit, ScalarType as T};
-use acc_desugar::graph::Known;
+use acc_desugar::graph::ReduceOp;
 
 impl Exporter<'_> {
     /// What is sorted along the innermost axis, and the positions it had.
@@ -62,7 +62,7 @@ impl Exporter<'_> {
     }
 
     /// A reduction of the innermost axis.
-    pub(super) fn reduced(&mut self, k: Known, x: &Name, ty: T, rank: usize) -> Result<Name, Unsupported> {
+    pub(super) fn reduced(&mut self, k: ReduceOp, x: &Name, ty: T, rank: usize) -> Result<Name, Unsupported> {
         let axis = rank as i64 - 1;
         let shape = self.w.op1("Shape", x);
         let (start, end) = (self.w.ints(&[0]), self.w.ints(&[axis]));
@@ -77,33 +77,33 @@ impl Exporter<'_> {
             w.node("Reshape", &[&y, &outer], vec![int_attribute("allowzero", 1)])
         };
         Ok(match (k, ty) {
-            (Known::All | Known::Any, _) | (_, T::Bool) => {
-                let least = matches!(k, Known::All | Known::Min | Known::Product);
+            (ReduceOp::All | ReduceOp::Any, _) | (_, T::Bool) => {
+                let least = matches!(k, ReduceOp::All | ReduceOp::Min | ReduceOp::Product);
                 let x = self.w.cast(&x, DataType::Int64);
                 let y = reduce(&mut self.w, if least { "ReduceMin" } else { "ReduceMax" }, &x);
                 self.w.cast(&y, DataType::Bool)
             }
             // Sums of 64 bits must wrap; runtimes may add them as floats, but for running sums.
-            (Known::Sum, T::I64 | T::U64) => {
+            (ReduceOp::Sum, T::I64 | T::U64) => {
                 let end = self.w.int(-1);
                 let sums = self.w.op2("CumSum", &x, &end);
                 self.w.node("Gather", &[&sums, &end], along(-1))
             }
-            (Known::Sum, _) => {
+            (ReduceOp::Sum, _) => {
                 let y = reduce(&mut self.w, "ReduceSum", &x);
                 self.w.wrapped(&y, ty)
             }
             // Products of integers must wrap at each step.
-            (Known::Product, _) if !ty.is_float() => {
+            (ReduceOp::Product, _) if !ty.is_float() => {
                 let (products, end) = (self.cumulative(k, &x, ty, rank)?, self.w.int(-1));
                 self.w.node("Gather", &[&products, &end], along(-1))
             }
-            (Known::Product, _) => {
+            (ReduceOp::Product, _) => {
                 let y = reduce(&mut self.w, "ReduceProd", &x);
                 self.w.wrapped(&y, ty)
             }
-            (Known::Min | Known::Max, _) => {
-                let op = if k == Known::Min { "ReduceMin" } else { "ReduceMax" };
+            (ReduceOp::Min | ReduceOp::Max, _) => {
+                let op = if k == ReduceOp::Min { "ReduceMin" } else { "ReduceMax" };
                 if ty.is_float() {
                     let nan = self.w.op1("IsNaN", &x);
                     let nan = self.w.cast(&nan, DataType::Int64);
@@ -114,7 +114,7 @@ impl Exporter<'_> {
                 }
                 // `ReduceMin` and `ReduceMax` of onnxruntime 1.31 compare the low 32 bits of long rows.
                 let key = self.key(&x, ty);
-                let at = self.top(&key, k == Known::Max, Some(1));
+                let at = self.top(&key, k == ReduceOp::Max, Some(1));
                 let y = self.w.node("GatherElements", &[&x, &at], along(-1));
                 self.w.node("Reshape", &[&y, &outer], vec![int_attribute("allowzero", 1)])
             }
@@ -130,8 +130,8 @@ impl Exporter<'_> {
         self.w.literal(Lit { ty, bits })
     }
 
-    pub(super) fn arg_extreme(&mut self, k: Known, x: &Name, ty: T) -> Name {
-        let largest = k == Known::Max;
+    pub(super) fn arg_extreme(&mut self, k: ReduceOp, x: &Name, ty: T) -> Name {
+        let largest = k == ReduceOp::Max;
         let last = self.w.ints(&[-1]);
         if !ty.is_float() {
             let key = self.key(x, ty);

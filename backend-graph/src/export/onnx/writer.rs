@@ -17,7 +17,7 @@ pub(super) struct Versions {
 
 impl Versions {
     /// Those of every model.
-    const LEAST: Versions = Versions { opset: 21, ir: 10 };
+    const OF_EVERY_MODEL: Versions = Versions { opset: 21, ir: 10 };
     /// Those that have `BitCast`.
     const BIT_CAST: Versions = Versions { opset: 26, ir: 13 };
 }
@@ -44,7 +44,7 @@ impl Writer {
             initializers: Vec::new(),
             positions: HashMap::new(),
             names: 0,
-            versions: Versions::LEAST,
+            versions: Versions::OF_EVERY_MODEL,
             doc: String::new(),
         }
     }

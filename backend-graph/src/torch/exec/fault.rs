@@ -1,7 +1,7 @@
 //! Faults. A graph that reports them notes each where it happens, and raises it at the end of its statement. One that
 //! detects them gathers flags on the device, and looks at them when it looks at anything there, at the latest at the end.
 
-use super::masks::any;
+use super::ops::masks::any;
 use super::{Held, Rt, Run, Stop};
 use crate::torch::TorchError;
 use crate::torch::numbers::{WithNumber, range};
@@ -91,7 +91,7 @@ impl Run<'_> {
         let (least, greatest) = held.f_aminmax(None, false)?;
         self.flags.push(Flag::Range(least, greatest, extent));
         // A bad position ends a CUDA context for good.
-        Ok(if on_cpu { held } else { super::views::clamp(&held, extent)?.into() })
+        Ok(if on_cpu { held } else { super::ops::views::clamp(&held, extent)?.into() })
     }
 
     /// Divisors; on CUDA, where dividing by 0 is no error, with a flag for those that are 0.
@@ -145,7 +145,7 @@ impl Run<'_> {
             Rt::Tensor(t) => t,
             Rt::Token => return Ok(None),
         };
-        if !super::masks::any_lane(t)? {
+        if !super::ops::masks::any_lane(t)? {
             return Ok(None);
         }
         if t.dim() == 0 {

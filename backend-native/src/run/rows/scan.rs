@@ -10,7 +10,7 @@ use crate::tile::memory;
 use crate::tile::{reduce, scans};
 use acc_core::data::{ColumnSlice, ScalarType};
 use acc_core::ir::Dir;
-use acc_desugar::analysis::restart::Restart;
+use acc_desugar::analysis::segmented_operator::SegmentedOperator;
 use std::ops::Range;
 
 /// A chunk's scan in progress.
@@ -48,7 +48,7 @@ impl Scan<'_> {
     fn restarting(
         &mut self,
         o: &JobOutput<'_>,
-        restart: &Restart,
+        restart: &SegmentedOperator,
         dir: Dir,
         acc: &mut Acc<'_>,
         m: &Machine<'_>,

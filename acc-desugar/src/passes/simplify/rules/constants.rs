@@ -1,19 +1,19 @@
 //! Operations on literals. One that faults stays, to fault when and if it is reached.
 
-use super::super::rewrite::Known;
+use super::super::rewrite::Definitions;
 use super::Replace;
 use acc_core::data::{Lit, ScalarType};
 use acc_core::eval::{eval_bitcast, eval_cast, eval_prim};
 use acc_core::ir::ScalarOp;
 
-pub(super) fn rule(op: &ScalarOp, ty: ScalarType, known: &Known) -> Option<Replace> {
+pub(super) fn rule(op: &ScalarOp, ty: ScalarType, defs: &Definitions) -> Option<Replace> {
     let value = match op {
         ScalarOp::Prim(p, args) => {
-            let args: Vec<Lit> = args.iter().map(|&v| known.lit(v)).collect::<Option<_>>()?;
+            let args: Vec<Lit> = args.iter().map(|&v| defs.lit(v)).collect::<Option<_>>()?;
             eval_prim(*p, &args)
         }
-        ScalarOp::Cast(x) => eval_cast(known.lit(*x)?, ty),
-        ScalarOp::Bitcast(x) => eval_bitcast(known.lit(*x)?, ty),
+        ScalarOp::Cast(x) => eval_cast(defs.lit(*x)?, ty),
+        ScalarOp::Bitcast(x) => eval_bitcast(defs.lit(*x)?, ty),
         ScalarOp::Const(_)
         | ScalarOp::Select { .. }
         | ScalarOp::If { .. }

@@ -1,23 +1,23 @@
 //! Algebraic identities that are exact. All operands stay demanded: `x * 0` is not simplified, for `x` may fault.
 
-use super::super::rewrite::Known;
+use super::super::rewrite::Definitions;
 use super::Replace;
 use crate::analysis::operators::opposite;
 use acc_core::data::{Lit, Prim, ScalarType};
 use acc_core::ir::{PrimOp, ScalarOp, Val};
 use acc_core::prelude::f16;
 
-pub(super) fn rule(op: &ScalarOp, ty: ScalarType, known: &Known) -> Option<Replace> {
+pub(super) fn rule(op: &ScalarOp, ty: ScalarType, defs: &Definitions) -> Option<Replace> {
     match op {
         ScalarOp::Prim(p, args) => match args[..] {
-            [x] => unary(*p, x, known),
-            [x, y] => binary(*p, x, y, known),
+            [x] => unary(*p, x, defs),
+            [x, y] => binary(*p, x, y, defs),
             _ => None,
         },
-        ScalarOp::Cast(x) if known.ty(*x) == ty => Some(Replace::Val(*x)),
-        ScalarOp::Bitcast(x) => match known.op(*x) {
-            _ if known.ty(*x) == ty => Some(Replace::Val(*x)),
-            Some(ScalarOp::Bitcast(y)) if known.ty(*y) == ty => Some(Replace::Val(*y)),
+        ScalarOp::Cast(x) if defs.ty(*x) == ty => Some(Replace::Val(*x)),
+        ScalarOp::Bitcast(x) => match defs.op(*x) {
+            _ if defs.ty(*x) == ty => Some(Replace::Val(*x)),
+            Some(ScalarOp::Bitcast(y)) if defs.ty(*y) == ty => Some(Replace::Val(*y)),
             Some(ScalarOp::Bitcast(y)) => Some(Replace::Op(ScalarOp::Bitcast(*y))),
             _ => None,
         },
@@ -32,11 +32,11 @@ pub(super) fn rule(op: &ScalarOp, ty: ScalarType, known: &Known) -> Option<Repla
     }
 }
 
-fn unary(p: PrimOp, x: Val, known: &Known) -> Option<Replace> {
+fn unary(p: PrimOp, x: Val, defs: &Definitions) -> Option<Replace> {
     use PrimOp as P;
     // - - x, ! ! x
     if matches!(p, P::NegP | P::NotP)
-        && let Some([y]) = known.prim(x, p)
+        && let Some([y]) = defs.prim(x, p)
     {
         return Some(Replace::Val(*y));
     }
@@ -46,26 +46,26 @@ fn unary(p: PrimOp, x: Val, known: &Known) -> Option<Replace> {
         P::AbsP => &[P::AbsP],
         _ => &[],
     };
-    if settled.iter().any(|q| known.prim(x, *q).is_some()) {
+    if settled.iter().any(|q| defs.prim(x, *q).is_some()) {
         return Some(Replace::Val(x));
     }
     // ! (a < b) of what is totally ordered
     if p == P::NotP
-        && let Some(ScalarOp::Prim(q, args)) = known.op(x)
+        && let Some(ScalarOp::Prim(q, args)) = defs.op(x)
         && let Some(&a) = args.first()
-        && let Some(opposite) = opposite(*q, known.ty(a))
+        && let Some(opposite) = opposite(*q, defs.ty(a))
     {
         return Some(Replace::Op(ScalarOp::Prim(opposite, args.clone())));
     }
     None
 }
 
-fn binary(p: PrimOp, x: Val, y: Val, known: &Known) -> Option<Replace> {
+fn binary(p: PrimOp, x: Val, y: Val, defs: &Definitions) -> Option<Replace> {
     use PrimOp as P;
     if x == y && matches!(p, P::AndP | P::OrP | P::MinP | P::MaxP) {
         return Some(Replace::Val(x));
     }
-    let (a, b) = (known.lit(x), known.lit(y));
+    let (a, b) = (defs.lit(x), defs.lit(y));
     if b.is_some_and(|b| is_right_unit(p, b)) {
         return Some(Replace::Val(x));
     }
@@ -73,7 +73,7 @@ fn binary(p: PrimOp, x: Val, y: Val, known: &Known) -> Option<Replace> {
         return Some(Replace::Val(y));
     }
     // b == true, b != false, b == false, b != true
-    if known.ty(x) == ScalarType::Bool && matches!(p, P::EqP | P::NeP) {
+    if defs.ty(x) == ScalarType::Bool && matches!(p, P::EqP | P::NeP) {
         let (other, l) = a.map(|a| (y, a)).or(b.map(|b| (x, b)))?;
         return Some(match (p == P::EqP) == (l.bits != 0) {
             true => Replace::Val(other),

@@ -4,7 +4,7 @@ mod constants;
 mod identities;
 mod selects;
 
-use super::rewrite::Known;
+use super::rewrite::Definitions;
 use acc_core::data::ScalarType;
 use acc_core::ir::{ScalarOp, Val};
 
@@ -17,7 +17,7 @@ pub(super) enum Replace {
 }
 
 /// From an operation and its result's type.
-type Local = fn(&ScalarOp, ScalarType, &Known) -> Option<Replace>;
+type Local = fn(&ScalarOp, ScalarType, &Definitions) -> Option<Replace>;
 
 /// The rules, by the names under which they are switched off.
 pub(super) const LOCAL: &[(&str, Local)] =

@@ -1,0 +1,25 @@
+//! How lanes read arrays: as views where the index is understood, by gathers elsewhere.
+
+pub(crate) mod affine;
+pub(crate) mod clamped;
+mod on_demand;
+pub(crate) mod read;
+pub(crate) mod split_axis;
+pub(crate) mod wrapped;
+
+use crate::flatten::control::index_set_splitting::Borders;
+use crate::graph::Value;
+use std::collections::HashMap;
+
+/// What is known of integers and conditions that are computed of the index.
+#[derive(Default)]
+pub(crate) struct Indices {
+    /// The affine integers met so far.
+    pub(crate) affines: Vec<affine::Affine>,
+    /// The integers that are an index between bounds.
+    pub(crate) clamped: HashMap<Value, clamped::Clamped>,
+    /// The remainders of an index by the extent of its axis.
+    pub(crate) wrapped: HashMap<Value, wrapped::Wrapped>,
+    /// The conditions that hold up to a position of an axis, or from there on.
+    pub(crate) borders: HashMap<Value, Borders>,
+}

@@ -1,0 +1,110 @@
+//! Arrays that lanes demand: evaluated on demand, unless nobody can tell.
+
+use crate::flatten::scalar::Lanes;
+use crate::flatten::Flattener;
+use crate::flatten::scope::Flat;
+use crate::graph::{FaultKind, Op, SizeOp, Value, Values};
+use acc_core::data::Lit;
+use acc_core::ir::ArrayId;
+use std::collections::HashMap;
+
+/// So many operations are computed again without checks.
+const LOOKED_AT: usize = 64;
+
+/// Values without checks that extents are not 0.
+struct Unchecked {
+    extents: Vec<Value>,
+    known: HashMap<Value, Value>,
+    /// How many more operations are looked at.
+    left: usize,
+}
+
+impl Flattener<'_> {
+    /// Whether a space has any lane.
+    pub(crate) fn some_lane(&mut self, space: &[Value]) -> Value {
+        let (n, zero) = (self.b.product(space), self.b.size(0));
+        self.b.size_op(SizeOp::Lt, zero, n)
+    }
+
+    /// An array that lanes may read. One that nothing else needs is evaluated only if a lane demands it, or if that can
+    /// do no harm.
+    pub(crate) fn readable(&mut self, a: ArrayId, lanes: &Lanes<'_>, mask: Option<Value>) -> Flat {
+        let flat = self.array(a);
+        if self.scope.eager.contains(&a) || (mask.is_none() && lanes.space.is_empty()) {
+            return flat;
+        }
+        if mask.is_none()
+            && let Some(flat) = self.where_lanes_are(&flat, &lanes.space)
+        {
+            return flat;
+        }
+        let cond = match mask {
+            Some(m) => self.b.any(m),
+            None => self.some_lane(&lanes.space.clone()),
+        };
+        if self.b.const_size(cond).is_some_and(|c| c != 0) {
+            return flat;
+        }
+        let ty = self.program.ty(a).clone();
+        self.b.open();
+        let then = self.b.close(flat.values().collect());
+        self.b.open();
+        let zero = self.b.size(0);
+        let shape: Values = flat.shape.iter().map(|_| zero).collect();
+        let mut values = shape.to_vec();
+        for s in ty.elt.leaves() {
+            let x = self.b.constant(Lit::zero(s));
+            values.push(self.b.full(x, &shape));
+        }
+        let else_ = self.b.close(values);
+        let values = self.b.if_(cond, then, else_);
+        self.flat_of(&ty, &values)
+    }
+
+    /// An array that can be computed though there is no lane, without its checks that an extent of the lanes' space is not
+    /// 0: where lanes are it is not.
+    fn where_lanes_are(&mut self, flat: &Flat, space: &[Value]) -> Option<Flat> {
+        let extents = space.iter().map(|n| self.b.origin(*n)).collect();
+        let mut at = Unchecked { extents, known: HashMap::new(), left: LOOKED_AT };
+        let mut all =
+            |values: &[Value]| -> Option<Values> { values.iter().map(|v| self.without_checks(*v, &mut at)).collect() };
+        Some(Flat { shape: all(&flat.shape)?, columns: all(&flat.columns)? })
+    }
+
+    /// A value without checks of emptiness, computed again if these come in between, if that cannot fail.
+    fn without_checks(&mut self, v: Value, at: &mut Unchecked) -> Option<Value> {
+        if self.b.is_total(v) {
+            return Some(v);
+        }
+        if let Some(known) = at.known.get(&v) {
+            return Some(*known);
+        }
+        at.left = at.left.checked_sub(1)?;
+        let plain = match self.b.def(v)? {
+            Op::Checked { tokens, .. } => {
+                let empty = |t: &Value| self.emptiness(*t).is_some_and(|n| at.extents.contains(&n));
+                if !tokens.iter().all(empty) {
+                    return None;
+                }
+                self.without_checks(self.b.beneath_checks(v), at)?
+            }
+            _ => {
+                let op = self.b.harmless(v)?;
+                let operands: Option<HashMap<Value, Value>> =
+                    op.operands().into_iter().map(|x| Some((x, self.without_checks(x, at)?))).collect();
+                self.b.again(op, v, &operands?)
+            }
+        };
+        at.known.insert(v, plain);
+        Some(plain)
+    }
+
+    /// The extent that a check finds to be 0.
+    fn emptiness(&self, token: Value) -> Option<Value> {
+        let Some(Op::Fault { kind: FaultKind::EmptyFold, bad, .. }) = self.b.def(token) else { return None };
+        match self.b.def(*bad) {
+            Some(Op::SizeOp(SizeOp::Eq, n, zero)) if self.b.const_size(*zero) == Some(0) => Some(self.b.origin(*n)),
+            _ => None,
+        }
+    }
+}

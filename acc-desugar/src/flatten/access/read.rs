@@ -1,0 +1,486 @@
+//! Reads of arrays by lanes: views where the index is affine in the lanes', gathers elsewhere.
+//!
+//! Each component of an index belongs to an axis of the array. If no two vary along the same axis of the lanes, the array is
+//! read axis by axis; if all are affine, at once, as a strided view; else at linear positions.
+
+use crate::flatten::Flattener;
+use crate::flatten::access::affine::Affine;
+use crate::flatten::access::clamped::{Clamped, Part};
+use crate::flatten::access::wrapped::Wrapped;
+use crate::flatten::scalar::Scalar;
+use crate::graph::{FaultKind, SizeOp, Value};
+use acc_core::data::{Prim, ScalarType};
+use acc_core::ir::{ArrayId, PrimOp};
+use smallvec::SmallVec;
+
+/// A read by lanes.
+pub(crate) struct Lookup<'a> {
+    pub(crate) array: ArrayId,
+    pub(crate) space: &'a [Value],
+    pub(crate) mask: Option<Value>,
+}
+
+/// How one axis of an array is read.
+enum AxisAccess {
+    /// At one position, a size.
+    Position(Value),
+    /// At one position, a rank-0 tensor.
+    Uniform(Value),
+    /// From end to end, along an axis of the lanes.
+    Whole(usize),
+    /// `len` positions from `start`, `step` apart, along an axis of the lanes.
+    Strided { axis: usize, start: Value, len: Value, step: i64 },
+    /// Between bounds, along an axis of the lanes.
+    Clamped(Clamped),
+    /// From some position to the end and then from the beginning, along an axis of the lanes.
+    Wrapped(Wrapped),
+    /// At positions, of rank 1, along axes of the lanes: those of the last axis run first.
+    Positions(Vec<usize>, Value),
+}
+
+impl Flattener<'_> {
+    /// Reads columns of an array at an index; the results are of rank 0, or of the lanes' with extents of 1 where they
+    /// do not vary.
+    pub(crate) fn read(&mut self, at: &Lookup<'_>, shape: &[Value], columns: &[Value], index: &[Scalar]) -> Vec<Value> {
+        let index: Vec<Scalar> = index
+            .iter()
+            .map(|s| match *s {
+                Scalar::Tensor(v) if self.b.rank(v) == 0 => self.on_host_if_known(v),
+                // What came out of a branch or loop may be the same for all lanes, or not.
+                Scalar::Tensor(v) if !self.b.is_settled(v) => Scalar::Tensor(self.spread(v, at.space)),
+                s => s,
+            })
+            .collect();
+        if self.faults().exact() && !self.is_whole(shape, &index) {
+            return self.read_linear(at, shape, columns, &index);
+        }
+        if let Some(sorted) = self.read_sorted(at, shape, columns, &index) {
+            return sorted;
+        }
+        if let Some(axes) = self.separable(at, &index) {
+            return self.read_axes(at, shape, columns, &index, &axes);
+        }
+        let affine: Option<Vec<Affine>> = index.iter().map(|s| self.affine_of(*s)).collect();
+        match affine {
+            Some(parts) if at.mask.is_none() => self.read_strided(at, shape, columns, &parts),
+            _ => self.read_linear(at, shape, columns, &index),
+        }
+    }
+
+    /// Rows that are read at the positions that sort them.
+    fn read_sorted(
+        &mut self,
+        at: &Lookup<'_>,
+        shape: &[Value],
+        columns: &[Value],
+        index: &[Scalar],
+    ) -> Option<Vec<Value>> {
+        let (Scalar::Tensor(order), outer) = index.split_last()? else { return None };
+        let own = |(axis, (s, n)): (usize, (&Scalar, &Value))| {
+            self.affine_of(*s).is_some_and(|a| self.is_own_axis(&a, *n) && a.terms[0].axis == axis)
+        };
+        let rows = at.mask.is_none() && !outer.is_empty() && at.space.len() == index.len();
+        if !rows || !outer.iter().zip(shape).enumerate().all(own) {
+            return None;
+        }
+        columns.iter().map(|c| self.b.sorted(*c, *order)).collect()
+    }
+
+    /// Whether the index runs along whole axes, each another.
+    fn is_whole(&self, shape: &[Value], index: &[Scalar]) -> bool {
+        let mut axes = 0u32;
+        index.iter().zip(shape).all(|(s, n)| {
+            let Some(a) = self.affine_of(*s) else { return false };
+            let own = self.is_own_axis(&a, *n);
+            let bit = a.terms.first().map_or(0, |t| 1 << t.axis);
+            own && axes & bit == 0 && {
+                axes |= bit;
+                true
+            }
+        })
+    }
+
+    /// The axes of the lanes that each component varies along, if these are others each time; of the only component one at
+    /// most, and of one that is affine.
+    fn separable(&self, at: &Lookup<'_>, index: &[Scalar]) -> Option<Vec<Vec<usize>>> {
+        let (mut axes, mut seen) = (Vec::new(), 0u32);
+        for s in index {
+            let set = match *s {
+                Scalar::Size(_) => 0,
+                Scalar::Affine(_) => self.affine_of(*s)?.terms.iter().fold(0, |set, t| set | (1 << t.axis)),
+                Scalar::Tensor(v) if self.b.rank(v) == 0 => 0,
+                Scalar::Tensor(v) => self.b.axes(v),
+            };
+            let several = index.len() > 1 && matches!(s, Scalar::Tensor(_));
+            if set.count_ones() > 1 && !several || seen & set != 0 || set >> at.space.len() != 0 {
+                return None;
+            }
+            seen |= set;
+            axes.push((0..at.space.len()).filter(|k| set >> k & 1 != 0).collect());
+        }
+        Some(axes)
+    }
+
+    /// Reads axis by axis.
+    fn read_axes(
+        &mut self,
+        at: &Lookup<'_>,
+        shape: &[Value],
+        columns: &[Value],
+        index: &[Scalar],
+        axes: &[Vec<usize>],
+    ) -> Vec<Value> {
+        let mut bad: Option<Scalar> = None;
+        let mut details = Vec::new();
+        let mut accesses = Vec::new();
+        for ((s, n), axis) in index.iter().zip(shape).zip(axes) {
+            let (access, out) = self.axis_access(at, *s, *n, axis);
+            if let Some(out) = out {
+                bad = Some(self.either(bad, out));
+            }
+            details.push(self.value(*s));
+            accesses.push(access);
+        }
+        self.check_index(at, bad, details, shape);
+        columns.iter().map(|c| self.read_column(*c, &accesses, at.space)).collect()
+    }
+
+    /// How to read along an axis of extent `n`, and what to check.
+    fn axis_access(&mut self, at: &Lookup<'_>, s: Scalar, n: Value, axes: &[usize]) -> (AxisAccess, Option<Scalar>) {
+        let masked = at.mask.is_some();
+        match (s, axes.first().copied()) {
+            (Scalar::Size(i), _) => {
+                let (out, safe) = self.clamp_size(i, n);
+                (AxisAccess::Position(safe), Some(Scalar::Size(out)))
+            }
+            (Scalar::Affine(id), Some(axis)) => {
+                let Some(a) = self.affine_of(s) else { return (AxisAccess::Whole(axis), None) };
+                if self.is_own_axis(&a, n) {
+                    return (AxisAccess::Whole(axis), None);
+                }
+                let term = a.terms[0];
+                let step = self.b.const_size(term.step).filter(|k| *k != i64::MIN);
+                match step {
+                    Some(step) if !masked || self.is_inside(&a, n) => {
+                        let out = self.outside(&a, n);
+                        (AxisAccess::Strided { axis, start: a.base, len: term.len, step }, Some(Scalar::Size(out)))
+                    }
+                    _ => {
+                        let positions = self.b.iota_from(term.len, a.base, term.step);
+                        if masked {
+                            let lanes = self.materialised(id);
+                            let (out, _) = self.clamp_at(lanes, n);
+                            let safe = self.b.clamp(positions, n);
+                            (AxisAccess::Positions(vec![axis], safe), Some(Scalar::Tensor(out)))
+                        } else {
+                            let out = self.outside(&a, n);
+                            (AxisAccess::Positions(vec![axis], positions), Some(Scalar::Size(out)))
+                        }
+                    }
+                }
+            }
+            // An affine integer without an axis is a size.
+            (Scalar::Affine(id), None) => {
+                let v = self.materialised(id);
+                (AxisAccess::Uniform(v), None)
+            }
+            (Scalar::Tensor(v), Some(axis))
+                if let Some(c) = self.clamped(v, at.space.get(axis))
+                    && (!masked || self.is_clamped_inside(&c, n)) =>
+            {
+                let out = self.clamped_outside(&c, n);
+                (AxisAccess::Clamped(c), Some(Scalar::Size(out)))
+            }
+            (Scalar::Tensor(v), Some(axis)) if let Some(r) = self.wrapped(v, at.space.get(axis), n) => {
+                (AxisAccess::Wrapped(r), None)
+            }
+            (Scalar::Tensor(v), _) => {
+                let (safe, out) = if masked {
+                    let (out, safe) = self.clamp_at(v, n);
+                    (safe, Some(Scalar::Tensor(out)))
+                } else {
+                    (self.b.in_bounds(v, n, true), None)
+                };
+                let line = self.along_axes(safe, axes, at.space);
+                match axes {
+                    [] => (AxisAccess::Uniform(line), out),
+                    axes => (AxisAccess::Positions(axes.to_vec(), line), out),
+                }
+            }
+        }
+    }
+
+    /// A tensor that varies along these axes at most: all of it in rank 1, or of rank 0 if there are none.
+    fn along_axes(&mut self, v: Value, axes: &[usize], space: &[Value]) -> Value {
+        let zero = self.b.size(0);
+        let mut v = v;
+        for k in (0..self.b.rank(v)).rev() {
+            if !axes.contains(&k) {
+                v = self.b.select(v, k as u32, zero);
+            }
+        }
+        if axes.len() < 2 {
+            return v;
+        }
+        let extents: Vec<Value> = axes.iter().map(|k| space[*k]).collect();
+        let (v, count) = (self.spread(v, &extents), self.b.product(&extents));
+        self.b.reshape(v, &[count])
+    }
+
+    fn read_column(&mut self, column: Value, accesses: &[AxisAccess], space: &[Value]) -> Value {
+        let (one, mut c) = (self.b.size(1), column);
+        // Single positions first, which leave less to move; the last axis before the others, whose numbers then stay.
+        for (axis, access) in accesses.iter().enumerate().rev() {
+            match access {
+                AxisAccess::Position(i) => c = self.b.select(c, axis as u32, *i),
+                AxisAccess::Uniform(i) => {
+                    let i = self.b.reshape(*i, &[one]);
+                    let taken = self.b.take(c, axis as u32, i);
+                    let zero = self.b.size(0);
+                    c = self.b.select(taken, axis as u32, zero);
+                }
+                AxisAccess::Whole(_) | AxisAccess::Strided { .. } => {}
+                AxisAccess::Clamped(_) | AxisAccess::Wrapped(_) | AxisAccess::Positions(..) => {}
+            }
+        }
+        let (mut lanes, mut here): (Vec<usize>, u32) = (Vec::new(), 0);
+        for access in accesses {
+            match access {
+                AxisAccess::Position(_) | AxisAccess::Uniform(_) => continue,
+                AxisAccess::Whole(axis) => lanes.push(*axis),
+                AxisAccess::Strided { axis, start, len, step } => {
+                    c = self.strided_axis(c, here, *start, *len, *step);
+                    lanes.push(*axis);
+                }
+                AxisAccess::Clamped(clamped) => {
+                    c = self.clamped_axis(c, here, clamped);
+                    lanes.push(clamped.axis);
+                }
+                AxisAccess::Wrapped(wrapped) => {
+                    c = self.wrapped_axis(c, here, wrapped);
+                    lanes.push(wrapped.axis);
+                }
+                AxisAccess::Positions(axes, at) => {
+                    c = self.b.take(c, here, *at);
+                    lanes.extend(axes);
+                }
+            }
+            here += 1;
+        }
+        if lanes.len() > here as usize {
+            let extents: Vec<Value> = lanes.iter().map(|k| space[*k]).collect();
+            c = self.b.reshape(c, &extents);
+        }
+        self.laid_out(c, &lanes, space.len())
+    }
+
+    /// `len` positions from `start` along an axis, `step` apart.
+    fn strided_axis(&mut self, c: Value, axis: u32, start: Value, len: Value, step: i64) -> Value {
+        match u32::try_from(step) {
+            Ok(step) => self.b.slice(c, axis, start, len, step),
+            Err(_) => {
+                // From the last one on, and then reversed.
+                let (one, steps) = (self.b.size(1), self.b.size(step));
+                let before = self.b.size_op(SizeOp::Sub, len, one);
+                let back = self.b.size_op(SizeOp::Mul, before, steps);
+                let first = self.b.size_op(SizeOp::Add, start, back);
+                match u32::try_from(step.unsigned_abs()) {
+                    Ok(step) => {
+                        let c = self.b.slice(c, axis, first, len, step);
+                        self.b.flip(c, axis)
+                    }
+                    Err(_) => {
+                        let at = self.b.iota_from(len, start, steps);
+                        self.b.take(c, axis, at)
+                    }
+                }
+            }
+        }
+    }
+
+    /// The elements at positions between bounds along an axis.
+    fn clamped_axis(&mut self, c: Value, axis: u32, clamped: &Clamped) -> Value {
+        let zero = self.b.size(0);
+        let parts: Vec<Value> = self
+            .parts(clamped)
+            .into_iter()
+            .map(|part| match part {
+                Part::Run { start, len } => self.b.slice(c, axis, start, len, 1),
+                Part::Repeated { at, count } => {
+                    let positions = self.b.iota_from(count, at, zero);
+                    self.b.take(c, axis, positions)
+                }
+            })
+            .collect();
+        match parts[..] {
+            [part] => part,
+            _ => self.b.concat(&parts, axis),
+        }
+    }
+
+    /// A tensor whose axis `i` runs along axis `lanes[i]`, with axes of extent 1 for the others.
+    fn laid_out(&mut self, c: Value, lanes: &[usize], rank: usize) -> Value {
+        // What is the same for all lanes stays of rank 0.
+        if lanes.is_empty() {
+            return c;
+        }
+        let mut order: Vec<u32> = (0..lanes.len() as u32).collect();
+        order.sort_by_key(|i| lanes[*i as usize]);
+        let c = self.b.transpose(c, &order);
+        let missing: SmallVec<[u32; 4]> = (0..rank as u32).filter(|a| !lanes.contains(&(*a as usize))).collect();
+        self.b.insert_axes(c, missing)
+    }
+
+    /// Reads at an index whose components are all affine: one strided view of the elements in row-major order.
+    fn read_strided(&mut self, at: &Lookup<'_>, shape: &[Value], columns: &[Value], index: &[Affine]) -> Vec<Value> {
+        let mut bad: Option<Scalar> = None;
+        let mut details = Vec::new();
+        for (a, n) in index.iter().zip(shape) {
+            let out = self.outside(a, *n);
+            bad = Some(self.either(bad, Scalar::Size(out)));
+            details.push(a.base);
+        }
+        self.check_index(at, bad, details, shape);
+        let (mut start, mut stride) = (self.b.size(0), self.b.size(1));
+        let mut steps: Vec<Option<(Value, Value)>> = vec![None; at.space.len()];
+        for (a, n) in index.iter().zip(shape).rev() {
+            let base = self.b.size_op(SizeOp::Mul, a.base, stride);
+            start = self.b.size_op(SizeOp::Add, start, base);
+            for t in &a.terms {
+                let step = self.b.size_op(SizeOp::Mul, t.step, stride);
+                steps[t.axis] = Some(match steps[t.axis] {
+                    Some((len, sum)) => (len, self.b.size_op(SizeOp::Add, sum, step)),
+                    None => (t.len, step),
+                });
+            }
+            stride = self.b.size_op(SizeOp::Mul, stride, *n);
+        }
+        let lanes: Vec<usize> = (0..steps.len()).filter(|k| steps[*k].is_some()).collect();
+        let (lens, steps): (Vec<Value>, Vec<Value>) = steps.into_iter().flatten().unzip();
+        let size = self.b.product(shape);
+        columns
+            .iter()
+            .map(|c| {
+                let flat = self.b.reshape(*c, &[size]);
+                let view = self.b.unfold(flat, start, &lens, &steps);
+                self.laid_out(view, &lanes, at.space.len())
+            })
+            .collect()
+    }
+
+    /// Reads at linear positions.
+    fn read_linear(&mut self, at: &Lookup<'_>, shape: &[Value], columns: &[Value], index: &[Scalar]) -> Vec<Value> {
+        let guarded = at.mask.is_some() || self.faults().exact();
+        let mut bad: Option<Scalar> = None;
+        let mut linear: Option<Value> = None;
+        let mut details = Vec::new();
+        for (s, n) in index.iter().zip(shape) {
+            let n_t = self.b.tensor_of_size(*n);
+            let safe = match (*s, self.affine_of(*s)) {
+                (Scalar::Size(i), _) => {
+                    details.push(i);
+                    let (out, safe) = self.clamp_size(i, *n);
+                    bad = Some(self.either(bad, Scalar::Size(out)));
+                    self.b.tensor_of_size(safe)
+                }
+                (s, Some(a)) if self.is_own_axis(&a, *n) => {
+                    let v = self.value(s);
+                    details.push(v);
+                    v
+                }
+                (s, Some(a)) if !guarded => {
+                    let v = self.value(s);
+                    details.push(v);
+                    let out = self.outside(&a, *n);
+                    bad = Some(self.either(bad, Scalar::Size(out)));
+                    v
+                }
+                (s, _) => {
+                    let i = self.value(s);
+                    details.push(i);
+                    if guarded {
+                        let (out, safe) = self.clamp_at(i, *n);
+                        bad = Some(self.either(bad, Scalar::Tensor(out)));
+                        safe
+                    } else {
+                        // Of one dimension the gather finds it; of more, another lane's position may hide it.
+                        self.within(i, *n, shape.len() == 1)
+                    }
+                }
+            };
+            linear = Some(match linear {
+                Some(k) => {
+                    let k = self.b.prim(PrimOp::MulP, &[k, n_t]);
+                    self.b.prim(PrimOp::AddP, &[k, safe])
+                }
+                None => safe,
+            });
+        }
+        self.check_index(at, bad, details, shape);
+        let linear = match linear {
+            Some(k) => k,
+            None => self.b.constant(0i64.lit()),
+        };
+        let size = self.b.product(shape);
+        // A clamped index of one dimension does not say that the others have elements.
+        let linear = match (shape.len() > 1, guarded) {
+            (true, true) => self.b.clamp(linear, size),
+            (true, false) => self.b.in_bounds(linear, size, true),
+            (false, _) => linear,
+        };
+        columns
+            .iter()
+            .map(|c| {
+                let flat = self.b.reshape(*c, &[size]);
+                self.b.gather(flat, linear)
+            })
+            .collect()
+    }
+
+    /// Notes that a lane's index is out of bounds.
+    fn check_index(&mut self, at: &Lookup<'_>, bad: Option<Scalar>, mut details: Vec<Value>, shape: &[Value]) {
+        if let Some(Scalar::Size(bad) | Scalar::Tensor(bad)) = bad {
+            if self.b.const_size(bad) == Some(0) {
+                return;
+            }
+            let bad = self.masked(at.mask, bad);
+            details.extend(shape);
+            self.check(FaultKind::IndexOutOfBounds { array: at.array.0 }, bad, at.space, details);
+        }
+    }
+
+    /// Positions that must be in bounds. Where faults do not count only what uses them as they are need find that they
+    /// are not.
+    pub(crate) fn within(&mut self, at: Value, extent: Value, by_use: bool) -> Value {
+        if by_use || self.faults().checked() { self.b.in_bounds(at, extent, by_use) } else { at }
+    }
+
+    /// Whether a position is out of an extent's bounds, and the nearest one in bounds, if there is one.
+    pub(crate) fn clamp_at(&mut self, i: Value, n: Value) -> (Value, Value) {
+        let safe = self.b.clamp(i, n);
+        (self.b.prim(PrimOp::NeP, &[i, safe]), safe)
+    }
+
+    /// The same of sizes.
+    pub(crate) fn clamp_size(&mut self, i: Value, n: Value) -> (Value, Value) {
+        let (zero, one) = (self.b.size(0), self.b.size(1));
+        let last = self.b.size_op(SizeOp::Sub, n, one);
+        let low = self.b.size_op(SizeOp::Lt, i, zero);
+        let high = self.b.size_op(SizeOp::Lt, last, i);
+        let out = self.b.or_size(low, high);
+        let i = self.b.size_op(SizeOp::Min, i, last);
+        (out, self.b.size_op(SizeOp::Max, i, zero))
+    }
+
+    /// Whether either condition holds.
+    pub(crate) fn either(&mut self, a: Option<Scalar>, b: Scalar) -> Scalar {
+        match (a, b) {
+            (None, b) => b,
+            (Some(Scalar::Size(a)), Scalar::Size(b)) => Scalar::Size(self.b.or_size(a, b)),
+            (Some(a), b) => {
+                let [a, b] = [a, b].map(|s| self.tensor(s, ScalarType::Bool));
+                Scalar::Tensor(self.b.prim(PrimOp::OrP, &[a, b]))
+            }
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! Remainders of affine integers by the extent that they run along, as positions of neighbours are where edges meet: what is
+//! read at them is two views, one after the other.
+
+use crate::flatten::Flattener;
+use crate::flatten::access::affine::Term;
+use crate::flatten::scalar::Scalar;
+use crate::graph::{Op, SizeOp, Value};
+use acc_core::ir::PrimOp;
+
+/// The index along an axis plus a constant, modulo the extent of the axis.
+#[derive(Clone, Copy)]
+pub(crate) struct Wrapped {
+    pub(crate) axis: usize,
+    /// The extent of the axis.
+    len: Value,
+    offset: i64,
+}
+
+impl Flattener<'_> {
+    /// Notes that an operation yields such remainders.
+    pub(crate) fn note_wrapped(&mut self, p: PrimOp, operands: &[Scalar], result: Value) {
+        let rounds_down = match p {
+            PrimOp::ModFloorP => true,
+            PrimOp::RemP => false,
+            _ => return,
+        };
+        let [x, Scalar::Size(by)] = *operands else { return };
+        let Some(a) = self.affine_of(x) else { return };
+        let [Term { axis, len, step }] = a.terms[..] else { return };
+        if self.b.const_size(step) != Some(1) || self.b.origin(len) != self.b.origin(by) {
+            return;
+        }
+        // The extent itself is no offset. What there are lanes of has one element at least.
+        let Some((offset, least)) = self.offset(a.base, len) else { return };
+        // One that may wrap around is not found one after the other.
+        if i32::try_from(offset).is_ok() && (rounds_down || least >= 0) {
+            self.indices.wrapped.insert(result, Wrapped { axis, len, offset });
+        }
+    }
+
+    /// A constant that a size is, or that it is more than an extent of at least 1; and what the size is at least.
+    fn offset(&self, size: Value, extent: Value) -> Option<(i64, i64)> {
+        if let Some(c) = self.b.const_size(size) {
+            return Some((c, c));
+        }
+        let extent = self.b.origin(extent);
+        let size = self.b.origin(size);
+        let of = |a: Value, k: Value, sign: i64| {
+            let k = self.b.const_size(k)?.checked_mul(sign)?;
+            (self.b.origin(a) == extent).then_some((k, k.saturating_add(1)))
+        };
+        match self.b.def(size) {
+            _ if size == extent => Some((0, 1)),
+            Some(Op::SizeOp(SizeOp::Add, a, b)) => of(*a, *b, 1).or_else(|| of(*b, *a, 1)),
+            Some(Op::SizeOp(SizeOp::Sub, a, b)) => of(*a, *b, -1),
+            _ => None,
+        }
+    }
+
+    /// What a position is a remainder of, if it runs along an axis of the lanes of this extent, and that is the array's: it
+    /// is then in bounds.
+    pub(crate) fn wrapped(&self, position: Value, lanes: Option<&Value>, extent: Value) -> Option<Wrapped> {
+        let same = |r: &Wrapped| Some(&r.len) == lanes && self.b.origin(r.len) == self.b.origin(extent);
+        self.indices.wrapped.get(&position).copied().filter(same)
+    }
+
+    /// The elements at such positions along an axis.
+    pub(crate) fn wrapped_axis(&mut self, c: Value, axis: u32, r: &Wrapped) -> Value {
+        let (zero, offset) = (self.b.size(0), self.b.size(r.offset));
+        let start = self.b.size_op(SizeOp::Mod, offset, r.len);
+        let until_end = self.b.size_op(SizeOp::Sub, r.len, start);
+        let first = self.b.slice(c, axis, start, until_end, 1);
+        let rest = self.b.slice(c, axis, zero, start, 1);
+        self.b.concat(&[first, rest], axis)
+    }
+}

@@ -1,0 +1,133 @@
+//! Loops over arrays. Integers and conditions of their state that the host can compute stay with the host: a counter is then
+//! a size, what is read at it a view, and nobody waits for the device to know whether the loop goes on.
+
+use crate::flatten::scalar::Scalar;
+use crate::flatten::scalar::uniformity::on_host;
+use crate::flatten::scope::Flat;
+use crate::flatten::{Flattener, flat_types};
+use crate::graph::{Body, Type, Value};
+use acc_core::data::ScalarType;
+use acc_core::ir::{ArrayId, ArrayOp, Block, Fun, Region, ScalarOp};
+
+impl Flattener<'_> {
+    pub(crate) fn array_loop(
+        &mut self,
+        init: &[ArrayId],
+        test: &Block,
+        step: &Block,
+        results: &[ArrayId],
+    ) -> Vec<Flat> {
+        // Which values of the state are sizes that hold a number.
+        let mut hosted: Vec<bool> =
+            init.iter().zip(&step.results).flat_map(|(a, next)| self.may_stay(*a, next, step)).collect();
+        let step_body = loop {
+            let (body, known) = self.state_body(step, &hosted);
+            if known == hosted {
+                break body;
+            }
+            hosted = known;
+        };
+        let test_body = self.test_body(test, &hosted);
+        let state = self.scope.values(init);
+        let state: Vec<Value> = state
+            .into_iter()
+            .zip(&hosted)
+            .map(
+                |(v, host)| if *host { self.b.known_after_checks(v).unwrap_or_else(|| self.b.read_back(v)) } else { v },
+            )
+            .collect();
+        let values = self.b.while_(&state, test_body, step_body);
+        let types: Vec<Type> = results.iter().flat_map(|a| flat_types(self.program.ty(*a))).collect();
+        let values: Vec<Value> =
+            values.iter().zip(types).zip(&hosted).map(|((v, ty), host)| self.unhosted(*v, ty, *host)).collect();
+        self.split(results, &values)
+    }
+
+    /// For each value of an array of the state whether the host may compute it, by what the next one is.
+    fn may_stay(&self, a: ArrayId, next: &ArrayId, step: &Block) -> Vec<bool> {
+        let ty = self.program.ty(a);
+        let function = step.stmts.iter().find(|s| s.results.contains(next)).and_then(|s| match &s.op {
+            ArrayOp::Generate { f, .. } | ArrayOp::Map { f, .. } => Some(f),
+            _ => None,
+        });
+        let stays =
+            !self.faults().exact() && (step.params.contains(next) || function.is_some_and(|f| on_sizes(f, &f.body)));
+        flat_types(ty)
+            .into_iter()
+            .map(|ty| stays && matches!(ty, Type::Tensor { scalar: ScalarType::I64 | ScalarType::Bool, rank: 0 }))
+            .collect()
+    }
+
+    /// A value of the state as what it is outside of the loop.
+    fn unhosted(&mut self, v: Value, ty: Type, hosted: bool) -> Value {
+        match ty {
+            Type::Tensor { scalar, .. } if hosted => self.tensor(Scalar::Size(v), scalar),
+            _ => v,
+        }
+    }
+
+    /// Adds the parameters of a block to the innermost body.
+    fn state_params(&mut self, params: &[ArrayId], hosted: &[bool]) {
+        let mut hosted = hosted.iter();
+        for &p in params {
+            let ty = self.program.ty(p).clone();
+            let own: Vec<bool> = hosted.by_ref().take(flat_types(&ty).len()).copied().collect();
+            if !own.contains(&true) {
+                self.array_param(p, ty.elt.size());
+                continue;
+            }
+            let mut values = Vec::new();
+            for (ty, host) in flat_types(&ty).into_iter().zip(own) {
+                let v = self.b.param(if host { Type::Size } else { ty });
+                values.push(self.unhosted(v, ty, host));
+            }
+            let flat = self.flat_of(&ty, &values);
+            self.scope.define(p, flat);
+            self.scope.eager.insert(p);
+        }
+    }
+
+    /// The body of a step, and which of the values that are to be sizes are.
+    fn state_body(&mut self, step: &Block, hosted: &[bool]) -> (Body, Vec<bool>) {
+        let mut known = hosted.to_vec();
+        let body = self.body_with(
+            step,
+            |this| this.state_params(&step.params, hosted),
+            |this, results| {
+                for (v, host) in results.iter_mut().zip(&mut known).filter(|(_, host)| **host) {
+                    match this.b.known_after_checks(*v) {
+                        Some(size) => *v = size,
+                        None => *host = false,
+                    }
+                }
+            },
+        );
+        (body, known)
+    }
+
+    /// The test of a loop: yields its one element.
+    fn test_body(&mut self, test: &Block, hosted: &[bool]) -> Body {
+        self.body_with(
+            test,
+            |this| this.state_params(&test.params, hosted),
+            |this, results| {
+                // A rank-0 array has no extents and, of `bool`, one column.
+                results.truncate(1);
+                if !this.faults().exact() {
+                    results.iter_mut().for_each(|v| *v = this.b.known_after_checks(*v).unwrap_or(*v));
+                }
+            },
+        )
+    }
+}
+
+/// Whether a function does what the host does with sizes, and reads what may be one.
+fn on_sizes(f: &Fun, r: &Region) -> bool {
+    r.nodes.iter().all(|n| match &n.op {
+        ScalarOp::Const(_) | ScalarOp::Extent { .. } | ScalarOp::Select { .. } => true,
+        ScalarOp::Prim(p, args) => on_host(*p, f.ty(args[0])) || (p.is_partial() && f.ty(args[0]) == ScalarType::I64),
+        ScalarOp::Index { index, .. } => index.is_empty(),
+        ScalarOp::If { .. } => n.op.regions().into_iter().all(|r| acc_core::grow_stack(|| on_sizes(f, r))),
+        ScalarOp::Cast(_) | ScalarOp::Bitcast(_) | ScalarOp::Foreign { .. } | ScalarOp::While { .. } => false,
+    })
+}

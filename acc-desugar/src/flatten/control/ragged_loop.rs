@@ -1,0 +1,296 @@
+//! Counted loops that reduce and have bounds of their own in each lane, as sums over the entries of a sparse row have: the
+//! steps of all lanes are lanes of one space, in order, and their results are reduced by segments.
+//!
+//! Bounds vary along the first axes of a space; along the others the steps are computed side by side. More than [`MAX_ELEMENTS_AT_ONCE`]
+//! elements would need too much memory: then lanes leave the loop one by one.
+
+use crate::flatten::Flattener;
+use crate::flatten::control::loops::free_values;
+use crate::flatten::scalar::uniformity::{self, Uniformity};
+use crate::flatten::scalar::{Lanes, Scalar};
+use crate::graph::builder::neutral;
+use crate::graph::{ReduceOp, ScatterMode, SizeOp, Value, Values};
+use acc_core::data::{Lit, Prim, ScalarType};
+use acc_core::ir::{CountedLoop, Node, Part, PrimOp, Region, Val};
+use smallvec::SmallVec;
+
+/// How many elements are computed at once.
+const MAX_ELEMENTS_AT_ONCE: i64 = 1 << 22;
+
+/// The steps of all lanes.
+struct Ragged {
+    /// Along so many axes of the lanes' space bounds vary.
+    outer: usize,
+    /// How many lanes these have.
+    count: Value,
+    /// Of each the first value of the counter, and how many there are, of rank 1.
+    start: Value,
+    steps: Value,
+    /// Where the steps of each begin, and the last ones end.
+    offsets: Value,
+    /// How many steps there are.
+    total: Value,
+}
+
+impl Flattener<'_> {
+    /// A loop whose lanes count to bounds of their own, if it reduces.
+    pub(crate) fn ragged_loop(
+        &mut self,
+        lanes: &mut Lanes<'_>,
+        n: &Node,
+        init: &[Val],
+        [test, step]: [&Region; 2],
+        mask: Option<Value>,
+    ) -> Option<SmallVec<[Scalar; 2]>> {
+        let counted = CountedLoop::of(lanes.fun, test, step)?;
+        let known = counted.parts.iter().zip(init).all(|(part, v)| match part {
+            Part::Reduces(op) => ReduceOp::of(*op, lanes.fun.ty(*v)).is_some(),
+            Part::Counter | Part::Same => true,
+        });
+        if !known {
+            return None;
+        }
+        let it = self.ragged(lanes, init, test, &counted, mask);
+        let space = lanes.space.clone();
+        let fits = self.fits(&it, &space);
+        self.open();
+        let results = self.steps_as_lanes(lanes, init, step, &counted, &it);
+        let results = results.into_iter().map(|v| self.spread(v, &space)).collect();
+        let then = self.close(results, &space);
+        self.open();
+        let results = self.lane_loop(lanes, n, init, test, step, mask);
+        let results = results.into_iter().zip(init).map(|(s, v)| {
+            let v = self.tensor(s, lanes.fun.ty(*v));
+            self.spread(v, &space)
+        });
+        let results = results.collect();
+        let else_ = self.close(results, &space);
+        let results = self.b.if_(fits, then, else_);
+        results.iter().for_each(|v| self.b.set_full(*v));
+        Some(self.scalars_of(&results))
+    }
+
+    /// Where the steps of each lane are.
+    fn ragged(
+        &mut self,
+        lanes: &mut Lanes<'_>,
+        init: &[Val],
+        test: &Region,
+        counted: &CountedLoop,
+        mask: Option<Value>,
+    ) -> Ragged {
+        for (k, p) in test.params.iter().enumerate().filter(|(k, _)| counted.parts[*k] == Part::Same) {
+            lanes.vals[p.index()] = Some(self.val(lanes, init[k]));
+        }
+        for n in test.nodes.iter().filter(|n| !n.results.contains(&test.results[0])) {
+            self.b.at(&n.loc);
+            let results = acc_core::grow_stack(|| self.node(lanes, n, mask));
+            for (v, s) in n.results.iter().zip(results) {
+                lanes.vals[v.index()] = Some(s);
+            }
+        }
+        let space = lanes.space.clone();
+        let [start, mut stop] = [init[counted.counter], counted.bound].map(|v| {
+            let wide = self.val_tensor(lanes, v);
+            let wide = self.b.cast(wide, ScalarType::I64);
+            self.settled(wide, &space)
+        });
+        if counted.inclusive {
+            // The greatest integer is never passed.
+            let (most, one) = (self.b.constant((i64::MAX - 1).lit()), self.b.constant(1i64.lit()));
+            stop = self.b.prim(PrimOp::MinP, &[stop, most]);
+            stop = self.b.prim(PrimOp::AddP, &[stop, one]);
+        }
+        let (none, zero) = (self.b.constant(0i64.lit()), self.b.size(0));
+        let steps = self.b.prim(PrimOp::SubP, &[stop, start]);
+        let mut steps = self.b.prim(PrimOp::MaxP, &[steps, none]);
+        if let Some(m) = mask {
+            let m = self.settled(m, &space);
+            steps = self.b.where_(m, steps, none);
+        }
+        let axes = [start, steps].into_iter().filter(|v| self.b.rank(*v) > 0).fold(0, |set, v| set | self.b.axes(v));
+        let outer = (1..=space.len()).find(|k| axes >> k == 0).unwrap_or(space.len());
+        let count = self.b.product(&space[..outer]);
+        let [start, steps] = [start, steps].map(|v| self.along_outer(v, &space, outer, count));
+        let offsets = self.b.exclusive(ReduceOp::Sum, steps);
+        let total = self.b.select(offsets, 0, count);
+        let total = self.after_checks(total);
+        let total = self.b.read_back(total);
+        let total = self.b.size_op(SizeOp::Max, total, zero);
+        self.scope.extents.extend([total, count]);
+        Ragged { outer, count, start, steps, offsets, total }
+    }
+
+    /// Whether there is memory for all steps side by side. No lane has so many that the sum could wrap around.
+    fn fits(&mut self, it: &Ragged, space: &[Value]) -> Value {
+        let longest = self.b.reduce(ReduceOp::Max, it.steps);
+        let longest = self.b.read_back(longest);
+        let inner = self.b.product(&space[it.outer..]);
+        let (most, elements) = (self.b.size(MAX_ELEMENTS_AT_ONCE), self.b.size_op(SizeOp::Count, it.total, inner));
+        let short = self.b.size_op(SizeOp::Lt, longest, most);
+        let few = self.b.size_op(SizeOp::Lt, elements, most);
+        self.b.size_op(SizeOp::Min, short, few)
+    }
+
+    /// A tensor of lanes that says along which axes it varies.
+    fn settled(&mut self, v: Value, space: &[Value]) -> Value {
+        if self.b.rank(v) == 0 || self.b.is_settled(v) { v } else { self.spread(v, space) }
+    }
+
+    /// A tensor that varies along the first axes at most as one of rank 1.
+    fn along_outer(&mut self, v: Value, space: &[Value], outer: usize, count: Value) -> Value {
+        let zero = self.b.size(0);
+        let mut v = self.b.lift(v, space.len());
+        for axis in (outer..space.len()).rev() {
+            v = self.b.select(v, axis as u32, zero);
+        }
+        let v = self.b.broadcast(v, &space[..outer]);
+        self.b.reshape(v, &[count])
+    }
+
+    /// The results of the loop, from what each step combines the state with.
+    fn steps_as_lanes(
+        &mut self,
+        lanes: &mut Lanes<'_>,
+        init: &[Val],
+        step: &Region,
+        counted: &CountedLoop,
+        it: &Ragged,
+    ) -> Vec<Value> {
+        let lane = self.lane_of_steps(it);
+        let zero = self.b.size(0);
+        let begin = self.b.slice(it.offsets, 0, zero, it.count, 1);
+        let before = self.b.prim(PrimOp::SubP, &[it.start, begin]);
+        let before = self.b.gather(before, lane);
+        let position = self.b.iota(it.total);
+        let counter = self.b.prim(PrimOp::AddP, &[before, position]);
+        let outside = (lanes.vals.clone(), lanes.uniformities.clone(), lanes.space.clone());
+        let space = lanes.space.clone();
+        let inner: Values = std::iter::once(it.total).chain(space[it.outer..].iter().copied()).collect();
+        for v in free_values([step, step]) {
+            let s = self.val(lanes, v);
+            lanes.vals[v.index()] = Some(self.of_step(s, &space, it, lane));
+        }
+        for (k, (p, part)) in step.params.iter().zip(&counted.parts).enumerate() {
+            let ty = lanes.fun.ty(*p);
+            lanes.vals[p.index()] = Some(match part {
+                Part::Counter => {
+                    let counter = self.b.cast(counter, ty);
+                    Scalar::Tensor(self.b.insert_axes(counter, (1..inner.len() as u32).collect()))
+                }
+                Part::Same => {
+                    let s = self.val(lanes, init[k]);
+                    self.of_step(s, &space, it, lane)
+                }
+                // What a step makes of the neutral element is what it combines with any.
+                Part::Reduces(op) => Scalar::Tensor(self.b.constant(neutral(*op, ty).unwrap_or(Lit::zero(ty)))),
+            });
+            if *part != Part::Same {
+                lanes.uniformities[p.index()] = Uniformity::Varying;
+            }
+        }
+        uniformity::region(lanes.fun, step, &mut lanes.uniformities);
+        lanes.space = inner.clone();
+        let stepped = self.region(lanes, step, None);
+        let stepped: Vec<Value> = stepped
+            .into_iter()
+            .zip(init)
+            .map(|(s, v)| {
+                let v = self.tensor(s, lanes.fun.ty(*v));
+                self.spread(v, &inner)
+            })
+            .collect();
+        (lanes.vals, lanes.uniformities, lanes.space) = outside;
+        let mut results = Vec::new();
+        for (k, part) in counted.parts.iter().enumerate() {
+            let ty = lanes.fun.ty(init[k]);
+            let first = self.val_tensor(lanes, init[k]);
+            results.push(match part {
+                Part::Same => first,
+                Part::Counter => {
+                    let last = self.b.prim(PrimOp::AddP, &[it.start, it.steps]);
+                    let last = self.b.cast(last, ty);
+                    self.over_outer(last, &space, it, &[])
+                }
+                Part::Reduces(op) => {
+                    let known = ReduceOp::of(*op, ty).unwrap_or(ReduceOp::Sum);
+                    let reduced = self.reduced_steps(known, stepped[k], it);
+                    let reduced = self.over_outer(reduced, &space, it, &space[it.outer..]);
+                    let first = self.b.lift(first, space.len());
+                    self.b.prim(*op, &[first, reduced])
+                }
+            });
+        }
+        results
+    }
+
+    /// Of each step the number of its lane: how many lanes have ended at its position.
+    fn lane_of_steps(&mut self, it: &Ragged) -> Value {
+        let (zero, one) = (self.b.size(0), self.b.size(1));
+        let more = self.b.size_op(SizeOp::Add, it.total, one);
+        let [none, once] = [0i64, 1].map(|n| self.b.constant(n.lit()));
+        let (base, ones) = (self.b.full(none, &[more]), self.b.full(once, &[it.count]));
+        let ends = self.b.slice(it.offsets, 0, one, it.count, 1);
+        let ended = self.b.scatter(base, ends, ones, ScatterMode::Combine(ReduceOp::Sum));
+        let lane = self.b.cumulative(ReduceOp::Sum, ended);
+        self.b.slice(lane, 0, zero, it.total, 1)
+    }
+
+    /// What a scalar of a lane is in its steps.
+    fn of_step(&mut self, s: Scalar, space: &[Value], it: &Ragged, lane: Value) -> Scalar {
+        let shift = it.outer - 1;
+        if let Scalar::Affine(_) = s
+            && let Some(mut a) = self.affine_of(s)
+            && a.terms.iter().all(|t| t.axis >= it.outer)
+        {
+            a.terms.iter_mut().for_each(|t| t.axis -= shift);
+            a.rank -= shift;
+            return self.affine(a);
+        }
+        let v = match s {
+            Scalar::Size(_) => return s,
+            s => self.value(s),
+        };
+        if self.b.rank(v) == 0 {
+            return s;
+        }
+        let v = self.settled(v, space);
+        let (axes, zero) = (self.b.axes(v), self.b.size(0));
+        if axes & ((1 << it.outer) - 1) == 0 {
+            let v = (0..shift as u32).fold(v, |v, _| self.b.select(v, 0, zero));
+            return Scalar::Tensor(v);
+        }
+        let v = self.b.broadcast_along(v, space, axes | ((1 << it.outer) - 1));
+        let inner = axes >> it.outer;
+        if inner == 0 {
+            let v = self.b.reshape(v, &[it.count]);
+            let v = self.b.gather(v, lane);
+            return Scalar::Tensor(self.b.insert_axes(v, (1..(space.len() - shift) as u32).collect()));
+        }
+        let one = self.b.size(1);
+        let along = (it.outer..space.len()).map(|k| if axes >> k & 1 == 1 { space[k] } else { one });
+        let rows: Values = std::iter::once(it.count).chain(along).collect();
+        let v = self.b.reshape(v, &rows);
+        let v = self.b.take(v, 0, lane);
+        self.b.set_along(v, inner << 1 | 1);
+        Scalar::Tensor(v)
+    }
+
+    /// The steps of each lane together.
+    fn reduced_steps(&mut self, known: ReduceOp, v: Value, it: &Ragged) -> Value {
+        let rank = self.b.rank(v) as u32;
+        let order: Vec<u32> = (1..rank).chain([0]).collect();
+        let rows = self.b.transpose(v, &order);
+        let reduced = self.b.segment_reduce(known, rows, None, it.offsets, false);
+        let back: Vec<u32> = std::iter::once(rank - 1).chain(0..rank - 1).collect();
+        self.b.transpose(reduced, &back)
+    }
+
+    /// A tensor of the lanes of the first axes, and some more, over the lanes' space.
+    fn over_outer(&mut self, v: Value, space: &[Value], it: &Ragged, inner: &[Value]) -> Value {
+        let shape: Values = space[..it.outer].iter().chain(inner).copied().collect();
+        let v = self.b.reshape(v, &shape);
+        let missing: SmallVec<[u32; 4]> = (shape.len() as u32..space.len() as u32).collect();
+        self.b.insert_axes(v, missing)
+    }
+}

@@ -1,0 +1,204 @@
+//! Forward permutations.
+
+use crate::analysis::operators::{Component, built_in_components};
+use crate::flatten::ops::permute_extreme::Choice;
+use crate::flatten::scalar::Scalar;
+use crate::flatten::Flattener;
+use crate::flatten::scope::Flat;
+use crate::graph::{FaultKind, Op, ReduceOp, ScatterMode, SizeOp, Value};
+use acc_core::data::{Prim, ScalarType};
+use acc_core::ir::{ArrayId, Fun, PrimOp};
+
+impl Flattener<'_> {
+    pub(crate) fn permute(
+        &mut self,
+        combine: &Fun,
+        defaults: ArrayId,
+        target: &Fun,
+        xs: ArrayId,
+        result: ArrayId,
+    ) -> Flat {
+        let (to, from) = (self.array(defaults), self.array(xs));
+        let slots = self.b.product(&to.shape);
+        if built_in_components(combine).is_some_and(|parts| parts.iter().all(|p| *p == Component::First)) {
+            let mark = self.checks.mark();
+            if let Some(compacted) = self.compacted(target, &to, &from) {
+                return compacted;
+            }
+            self.checks.reset(mark);
+        }
+        let (at, dropped) = self.targets(target, result, &to, &from.shape, slots);
+        let count = self.b.product(&from.shape);
+        let values: Vec<Value> = from.columns.iter().map(|c| self.b.reshape(*c, &[count])).collect();
+        let mut base: Vec<Value> = to.columns.iter().map(|c| self.b.reshape(*c, &[slots])).collect();
+        // One slot more takes the elements that are dropped.
+        let more = self.b.size(i64::from(dropped));
+        if dropped {
+            let one = self.b.size(1);
+            for c in &mut base {
+                let zero = self.b.constant(acc_core::data::Lit::zero(self.b.scalar(*c)));
+                let extra = self.b.full(zero, &[one]);
+                *c = self.b.concat(&[*c, extra], 0);
+            }
+        }
+        let stored = match built_in_components(combine) {
+            Some(parts) => parts
+                .iter()
+                .zip(base.iter().zip(&values))
+                .map(|(p, (b, v))| match p {
+                    Component::First => self.b.scatter(*b, at, *v, ScatterMode::Last),
+                    Component::Second => *b,
+                    Component::Op(k) => self.b.scatter(*b, at, *v, ScatterMode::Combine(*k)),
+                })
+                .collect(),
+            None => match Choice::of(combine) {
+                Some(choice) => {
+                    let len = self.b.size_op(SizeOp::Add, slots, more);
+                    self.permute_chosen(choice, &base, at, &values, [count, len])
+                }
+                None => self.permute_in_order(combine, &base, at, &values, [slots, count]),
+            },
+        };
+        let zero = self.b.size(0);
+        let columns = stored
+            .into_iter()
+            .map(|c| {
+                let c = if dropped { self.b.slice(c, 0, zero, slots, 1) } else { c };
+                self.b.reshape(c, &to.shape)
+            })
+            .collect();
+        Flat { shape: to.shape, columns }
+    }
+
+    /// The elements where a mask holds, if that is what the permutation yields: their targets count the elements kept
+    /// before them, and there is a place for each.
+    fn compacted(&mut self, target: &Fun, to: &Flat, from: &Flat) -> Option<Flat> {
+        let ([n], [count]) = (&from.shape[..], &to.shape[..]) else { return None };
+        if self.faults().exact() {
+            return None;
+        }
+        let results = self.apply(target, true, &[], &from.shape.clone(), None);
+        let [tag, Scalar::Tensor(at)] = results[..] else { return None };
+        let (tag, none) = (self.tensor(tag, ScalarType::U8), self.b.constant(0u8.lit()));
+        let keep = self.b.prim(PrimOp::NeP, &[tag, none]);
+        let at = match self.b.def(at) {
+            Some(Op::Where(c, x, _)) if *c == keep => *x,
+            _ => at,
+        };
+        // The first elements of an exclusive sum, which has one element more.
+        let Op::Slice { x: counted, start, len, step: 1, .. } = *self.b.def(self.b.origin(at))? else { return None };
+        if self.b.const_size(start) != Some(0) || self.b.origin(len) != self.b.origin(*n) {
+            return None;
+        }
+        let counted = self.b.origin(counted);
+        let Op::Exclusive(ReduceOp::Sum, kept) = *self.b.def(counted)? else { return None };
+        let Op::Cast(mask, _) = *self.b.def(self.b.origin(kept))? else { return None };
+        if self.b.origin(mask) != self.b.origin(keep) || !self.is_last(*count, counted, *n) {
+            return None;
+        }
+        let at = self.b.nonzero(keep);
+        let count = self.b.extent(at, 0);
+        self.scope.extents.insert(count);
+        let columns =
+            from.columns.iter().map(|c| if self.is_own_index(*c, 0) { at } else { self.b.gather(*c, at) }).collect();
+        Some(Flat { shape: [count].into_iter().collect(), columns })
+    }
+
+    /// Whether a size is the last of the counts, of which there are `n` and one.
+    fn is_last(&self, size: Value, counted: Value, n: Value) -> bool {
+        let Some(Op::ReadBack(last)) = self.b.def(self.b.origin(size)) else { return false };
+        match self.b.def(self.b.origin(*last)) {
+            Some(Op::Select { x, at, .. }) => self.b.origin(*x) == counted && self.is_extent(*at, n),
+            _ => false,
+        }
+    }
+
+    /// Whether a position is an extent, perhaps clamped to what is one longer.
+    fn is_extent(&self, at: Value, n: Value) -> bool {
+        let mut v = self.b.origin(at);
+        loop {
+            if v == self.b.origin(n) {
+                return true;
+            }
+            match self.b.def(v) {
+                Some(Op::SizeOp(SizeOp::Min, a, _) | Op::SizeOp(SizeOp::Max, a, _)) => v = self.b.origin(*a),
+                _ => return false,
+            }
+        }
+    }
+
+    /// The row-major target position of each source element, and whether some may be dropped: to position `slots`.
+    fn targets(&mut self, target: &Fun, result: ArrayId, to: &Flat, space: &[Value], slots: Value) -> (Value, bool) {
+        let results = self.apply(target, true, &[], space, None);
+        let tag = self.tensor(results[0], ScalarType::U8);
+        let none = self.b.constant(0u8.lit());
+        let all_kept = self.b.constant_of(tag).is_some_and(|l| l.bits != 0);
+        let guarded = !all_kept || self.faults().exact();
+        let mut keep = self.b.prim(PrimOp::NeP, &[tag, none]);
+        let mut bad: Option<Scalar> = None;
+        let mut linear: Option<Value> = None;
+        let mut details = Vec::new();
+        for (s, n) in results[1..].iter().zip(&to.shape) {
+            let i = self.tensor(*s, ScalarType::I64);
+            details.push(i);
+            let affine = self.affine_of(*s);
+            let i = match affine {
+                Some(a) if self.is_own_axis(&a, *n) => i,
+                Some(a) if !guarded => {
+                    let out = self.outside(&a, *n);
+                    bad = Some(self.either(bad, Scalar::Size(out)));
+                    i
+                }
+                _ if guarded && self.faults().exact() => {
+                    let (out, _) = self.clamp_at(i, *n);
+                    bad = Some(self.either(bad, Scalar::Tensor(out)));
+                    i
+                }
+                // Those that are dropped stand for the first position.
+                _ if guarded => {
+                    let zero = self.b.constant(0i64.lit());
+                    let i = self.b.where_(keep, i, zero);
+                    self.within(i, *n, false)
+                }
+                _ => self.within(i, *n, to.shape.len() == 1),
+            };
+            linear = Some(match linear {
+                Some(k) => {
+                    let n = self.b.tensor_of_size(*n);
+                    let k = self.b.prim(PrimOp::MulP, &[k, n]);
+                    self.b.prim(PrimOp::AddP, &[k, i])
+                }
+                None => i,
+            });
+        }
+        if let Some(bad) = bad {
+            details.extend(&to.shape);
+            if guarded {
+                let bad = self.tensor(bad, ScalarType::Bool);
+                let fault = self.b.and(keep, bad);
+                self.check_stmt(FaultKind::IndexOutOfBounds { array: result.0 }, fault, space, details);
+                // A target out of bounds is dropped until the check ends the run.
+                let good = self.b.not(bad);
+                keep = self.b.and(keep, good);
+            } else {
+                let bad = self.value(bad);
+                self.check_stmt(FaultKind::IndexOutOfBounds { array: result.0 }, bad, space, details);
+            }
+        }
+        let linear = match linear {
+            Some(k) => k,
+            None => self.b.constant(0i64.lit()),
+        };
+        let at = if guarded {
+            let slot = self.b.tensor_of_size(slots);
+            self.b.where_(keep, linear, slot)
+        } else if to.shape.len() > 1 {
+            self.b.in_bounds(linear, slots, true)
+        } else {
+            linear
+        };
+        let at = self.spread(at, space);
+        let count = self.b.product(space);
+        (self.b.reshape(at, &[count]), guarded)
+    }
+}

@@ -1,0 +1,102 @@
+//! Sums of products: matrix products of some kind.
+
+use super::views::{moved_with, varying};
+use crate::analysis::contraction::{Product, View, followed, product};
+use crate::graph::builder::Builder;
+use crate::graph::{Op, ReduceOp, Value, Values};
+use acc_core::data::ScalarType;
+use acc_core::ir::PrimOp;
+
+/// What sums of rows are made of.
+enum Terms {
+    Product(Product<Value>),
+    /// Sums or differences of two products, behind the values that they were followed through.
+    Two(PrimOp, Vec<Value>, [Product<Value>; 2]),
+}
+
+/// A sum of products, or of sums or differences of two products.
+pub(super) fn rule(b: &mut Builder, op: &Op) -> Option<Value> {
+    let Op::Reduce(ReduceOp::Sum, rows) = *op else { return None };
+    Some(match terms(b, rows)? {
+        Terms::Product(product) => contracted(b, &[], product),
+        Terms::Two(p, path, products) => {
+            let sums = products.map(|product| contracted(b, &path, product));
+            b.prim(p, &sums)
+        }
+    })
+}
+
+/// Whether a sum of rows will be made of what `is_light` says of values: no tensor of the extents of rows is computed for
+/// it. `is_light` is asked about tensors that vary along each axis of the rows.
+pub(crate) fn is_light(b: &Builder, with: ReduceOp, rows: Value, is_light: &dyn Fn(Value) -> bool) -> bool {
+    let rank = b.rank(rows);
+    let light = |path: &[Value], product: &Product<Value>| {
+        let repeated = path.iter().chain(&product.path).any(|v| matches!(b.def(*v), Some(Op::Broadcast(..))));
+        product.factors.iter().all(|x| {
+            let varies = repeated || x.axes.iter().flatten().count() == rank;
+            !varies || !repeated && is_light(x.value)
+        })
+    };
+    match (with == ReduceOp::Sum).then(|| terms(b, rows)).flatten() {
+        Some(Terms::Product(product)) => light(&[], &product),
+        Some(Terms::Two(_, path, products)) => products.iter().all(|product| light(&path, product)),
+        None => b.axes(rows) != (1 << rank) - 1 || is_light(rows),
+    }
+}
+
+fn terms(b: &Builder, rows: Value) -> Option<Terms> {
+    if !matches!(b.scalar(rows), ScalarType::F32 | ScalarType::F64) {
+        return None;
+    }
+    match product(b, View::whole(rows, b.rank(rows))) {
+        Some(product) => Some(Terms::Product(product)),
+        None => two_products(b, rows),
+    }
+}
+
+/// The two products whose sums or differences rows are, as those of complex numbers are, if all factors vary along fewer
+/// axes than the rows: each product is then a matrix product. Of other products differences are summed as they are, which
+/// loses less where the products are nearly the same.
+fn two_products(b: &Builder, rows: Value) -> Option<Terms> {
+    let rank = b.rank(rows);
+    let (path, terms) = followed(b, View::whole(rows, rank), |v| match b.def(v) {
+        Some(Op::Prim(PrimOp::AddP | PrimOp::SubP, args)) => {
+            let [x, y] = args[..] else { return None };
+            let all = [x, y].iter().all(|x| b.rank(*x) == b.rank(v));
+            all.then(|| [x, y].map(|x| varying(b, x)))
+        }
+        _ => None,
+    })?;
+    let Some(Op::Prim(p, _)) = b.def(*path.last()?) else { return None };
+    let [Some(left), Some(right)] = terms.map(|x| product(b, x)) else { return None };
+    let mut factors = left.factors.iter().chain(&right.factors);
+    let fewer = factors.all(|x| x.axes.iter().flatten().count() < rank || repeats(b, x.value));
+    fewer.then(|| Terms::Two(*p, path, [left, right]))
+}
+
+/// Whether a tensor is a part of one that repeats along an axis.
+fn repeats(b: &Builder, mut v: Value) -> bool {
+    loop {
+        v = match b.def(v) {
+            Some(Op::InsertAxes(..)) => return true,
+            Some(Op::Broadcast(x, shape)) if b.axes(*x).count_ones() < shape.len() as u32 => return true,
+            Some(Op::Broadcast(x, _) | Op::Transpose(x, _) | Op::Slice { x, .. }) => *x,
+            Some(Op::Checked { .. }) => b.beneath_checks(v),
+            _ => return false,
+        };
+    }
+}
+
+/// The sum of a product to which was done what these values are of one another, the last one first: that is done to the
+/// factors instead.
+fn contracted(b: &mut Builder, path: &[Value], product: Product<Value>) -> Value {
+    let mut factors: Values = product.factors.into_iter().map(|x| x.value).collect();
+    // The checks first: these stand where they are, before the views that are made now.
+    for v in path.iter().chain(&product.path).rev() {
+        factors = b.checked_with(*v, &factors);
+    }
+    for v in path.iter().chain(&product.path).rev() {
+        factors = moved_with(b, *v, &factors);
+    }
+    b.contract(factors[0], factors[1])
+}

@@ -1,0 +1,99 @@
+//! Rules over finished graphs: what several operations are together, as one that libraries have.
+//!
+//! The law that every rule obeys: where the graph has a value the result has it, too, up to rounding in the order in which
+//! the one operation computes; what waited for checks still does; and no operation is evaluated where it was not.
+//!
+//! A walk through the graph, once and in order, asks each rule about each node. Rules look at the node and at what it was
+//! computed from, and make what takes its place.
+
+mod bags;
+mod clip;
+pub(crate) mod contract;
+mod normalize;
+mod softmax;
+mod views;
+
+use super::builder::Builder;
+use super::{Body, Graph, Node, Op, Value};
+use crate::settings::Settings;
+use acc_core::{Error, RunLimits};
+use std::collections::HashMap;
+
+/// From an operation with one result to what takes its place.
+type Rule = fn(&mut Builder, &Op) -> Option<Value>;
+
+/// The rules, by the names under which they are switched off.
+const RULES: &[(&str, Rule)] = &[
+    ("clip", clip::rule),
+    ("softmax", softmax::rule),
+    ("normalize", normalize::rule),
+    ("contract", contract::rule),
+    ("bags", bags::rule),
+];
+
+/// How many nodes are looked at between two looks at the limits.
+const NODES_BETWEEN_CHECKS: u32 = 512;
+
+pub(crate) fn pass(graph: Graph, settings: &Settings<'_>) -> Result<Graph, Error> {
+    let rules: Vec<Rule> = RULES.iter().filter(|(name, _)| settings.rules.on(name)).map(|(_, rule)| *rule).collect();
+    if rules.is_empty() {
+        return Ok(graph);
+    }
+    let Graph { types, body, sources } = graph;
+    let (b, limits) = (Builder::of(types, sources), settings.limits);
+    let mut r = Rewriter { b, rules, replaced: HashMap::new(), limits, nodes: 0, stopped: None };
+    let body = r.body(body);
+    match r.stopped {
+        Some(e) => Err(e),
+        None if r.replaced.is_empty() => Ok(r.b.unchanged(body)),
+        None => Ok(r.b.graph(body)),
+    }
+}
+
+struct Rewriter<'a> {
+    b: Builder,
+    rules: Vec<Rule>,
+    /// What took the place of values.
+    replaced: HashMap<Value, Value>,
+    limits: &'a RunLimits,
+    nodes: u32,
+    /// The limit that was reached: the graph is not finished.
+    stopped: Option<Error>,
+}
+
+impl Rewriter<'_> {
+    fn body(&mut self, mut body: Body) -> Body {
+        self.b.open_with(&body.params);
+        for node in std::mem::take(&mut body.nodes) {
+            self.nodes += 1;
+            if self.nodes.is_multiple_of(NODES_BETWEEN_CHECKS) && self.stopped.is_none() {
+                self.stopped = self.limits.check().err();
+            }
+            if self.stopped.is_none() {
+                self.node(node);
+            }
+        }
+        let results = body.results.iter().map(|v| self.current(*v)).collect();
+        self.b.close(results)
+    }
+
+    fn node(&mut self, mut node: Node) {
+        if !self.replaced.is_empty() {
+            node.op.rename_operands(&|v| self.current(v));
+        }
+        for body in node.op.bodies_mut() {
+            *body = acc_core::grow_stack(|| self.body(std::mem::take(body)));
+        }
+        self.b.as_from(&node);
+        let new = self.rules.iter().find_map(|rule| rule(&mut self.b, &node.op));
+        match (new, node.results.first()) {
+            (Some(new), Some(old)) => _ = self.replaced.insert(*old, new),
+            _ => self.b.adopt(node),
+        }
+    }
+
+    /// What a value is after rewriting.
+    fn current(&self, v: Value) -> Value {
+        self.replaced.get(&v).copied().unwrap_or(v)
+    }
+}

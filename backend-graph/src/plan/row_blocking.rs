@@ -1,0 +1,343 @@
+//! Steps that may go through large tensors together, some rows at a time.
+//!
+//! An element-wise operation on tensors that neither L1 nor L2 holds takes as long as these take from memory. Where
+//! consecutive steps need, of each other's rows along axis 0, the same ones alone, a block of rows goes through all of them
+//! while it is in a cache ([`Group`]); what no other step uses exists for a block at a time.
+
+use acc_desugar::graph::{Body, Extent, Graph, Node, Op, Shapes, Type, Value, Values};
+use smallvec::smallvec;
+use std::collections::{HashMap, HashSet};
+
+/// Consecutive steps of a body that always run.
+#[derive(Debug)]
+#[cfg_attr(not(feature = "libtorch"), expect(dead_code, reason = "what executors alone look at"))]
+pub(crate) struct Group {
+    /// How many steps.
+    pub(crate) steps: usize,
+    /// What they take from outside row by row.
+    pub(crate) cut: Vec<Value>,
+    /// What later steps use, with its shape.
+    pub(crate) results: Vec<(Value, Vec<Dim>)>,
+    /// How many rows there are.
+    pub(crate) rows: Dim,
+    /// The shapes that values have, with the bytes of an element.
+    pub(crate) shapes: Vec<(Vec<Dim>, u64)>,
+    /// What its steps compute, or move.
+    launched: Vec<Value>,
+    /// How many values its steps make on the way.
+    inner: usize,
+}
+
+impl Group {
+    /// Whether blocks are worth it: values that no later step uses need no memory then.
+    pub(super) fn pays(&self) -> bool {
+        let kept = |v: &&Value| self.results.iter().any(|(r, _)| r == *v);
+        self.inner + self.launched.len() - self.launched.iter().filter(kept).count() >= MIN_BLOCK_LOCAL_VALUES
+    }
+}
+
+/// An extent of a group's values.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Dim {
+    Const(i64),
+    /// A size.
+    Size(Value),
+    /// The extent of a tensor from outside along an axis.
+    Of(Value, usize),
+}
+
+/// So many values that exist for a block alone are worth it.
+const MIN_BLOCK_LOCAL_VALUES: usize = 3;
+
+/// Orders the nodes of a graph so that those which may form groups follow one another; the groups, by the first result of
+/// their first node.
+pub(super) fn arrange(graph: &mut Graph) -> HashMap<Value, Group> {
+    let shapes = Shapes::of(graph);
+    let mut found = HashMap::new();
+    let body = std::mem::take(&mut graph.body);
+    graph.body = Arranger { graph, shapes: &shapes, found: &mut found }.body(body, &HashSet::new()).0;
+    found
+}
+
+/// For each node of a body whether it runs whenever the body does, if its values are certainly needed.
+pub(super) fn strict(body: &Body) -> Vec<bool> {
+    let mut needed: HashSet<Value> = body.results.iter().copied().collect();
+    let mut strict = vec![false; body.nodes.len()];
+    for (n, strict) in body.nodes.iter().zip(&mut strict).rev() {
+        if n.results.iter().any(|r| needed.contains(r)) {
+            *strict = true;
+            needed.extend(n.op.operands());
+        }
+    }
+    strict
+}
+
+fn is_view(op: &Op) -> bool {
+    matches!(op, Op::InsertAxes(..) | Op::Transpose(..) | Op::Broadcast(..) | Op::Slice { .. } | Op::Select { .. })
+}
+
+struct Arranger<'a> {
+    graph: &'a Graph,
+    shapes: &'a Shapes,
+    found: &'a mut HashMap<Value, Group>,
+}
+
+/// What a node needs to be in a group.
+struct Needs {
+    rows: Extent,
+    /// Operands of which it needs the same rows.
+    cut: Vec<Value>,
+    /// Operands that it needs as they are.
+    whole: Vec<Value>,
+}
+
+/// A group that may get more nodes.
+#[derive(Default)]
+struct Open {
+    nodes: Vec<Node>,
+    /// What those of them define that run whenever the body does, one each.
+    results: Vec<Value>,
+    launched: Vec<Value>,
+    inner: usize,
+    rows: Option<Extent>,
+    defined: HashSet<Value>,
+    cut: HashSet<Value>,
+    whole: HashSet<Value>,
+    /// Where the extents of its values are found.
+    dims: HashMap<Extent, Dim>,
+}
+
+impl Arranger<'_> {
+    /// The body in order, and the values that it uses from outside; `lazy` are those around it that are evaluated on
+    /// demand.
+    fn body(&mut self, mut body: Body, lazy: &HashSet<Value>) -> (Body, HashSet<Value>) {
+        let strict = strict(&body);
+        let mut lazy = lazy.clone();
+        for (n, _) in body.nodes.iter().zip(&strict).filter(|(_, strict)| !**strict) {
+            lazy.extend(n.results.iter().copied());
+        }
+        let mut used: HashSet<Value> = body.results.iter().copied().collect();
+        let (mut out, mut open) = (Vec::with_capacity(body.nodes.len()), Open::default());
+        let nodes = std::mem::take(&mut body.nodes);
+        for (mut n, strict) in nodes.into_iter().zip(strict) {
+            let mut inner = HashSet::new();
+            for b in n.op.bodies_mut() {
+                let (arranged, captured) = acc_core::grow_stack(|| self.body(std::mem::take(b), &lazy));
+                *b = arranged;
+                inner.extend(captured);
+            }
+            let operands = n.op.operands();
+            used.extend(operands.iter().chain(&inner).copied());
+            let depends = operands.iter().chain(&inner).any(|v| open.defined.contains(v));
+            // What is evaluated on demand runs nowhere in particular.
+            if !strict {
+                if depends {
+                    open.take(n)
+                } else {
+                    out.push(n)
+                }
+                continue;
+            }
+            if !depends && self.is_light(&n) {
+                out.push(n);
+                continue;
+            }
+            let on_demand = operands.iter().chain(&inner).any(|v| lazy.contains(v));
+            match self.needs(&n).filter(|_| !on_demand) {
+                Some(needs) => self.enter(&mut open, n, needs, &mut out),
+                None => {
+                    self.close(&mut open, &mut out);
+                    out.push(n);
+                }
+            }
+        }
+        self.close(&mut open, &mut out);
+        for n in &out {
+            n.results.iter().for_each(|r| _ = used.remove(r));
+        }
+        body.params.iter().for_each(|p| _ = used.remove(p));
+        body.nodes = out;
+        (body, used)
+    }
+
+    /// Whether a node costs nearly nothing and stops no run, so that it may as well run before a group.
+    fn is_light(&self, n: &Node) -> bool {
+        match &n.op {
+            Op::Size(_) | Op::Const(_) | Op::SizeOp(..) | Op::Argument(_) | Op::Outside { .. } => true,
+            Op::Extent(..) | Op::FromSize(_) | Op::Iota { .. } => true,
+            // What the host has found is no later for what element-wise operations do in between.
+            Op::Fault { bad, .. } => self.graph.ty(*bad) == Type::Size,
+            Op::Prim(p, _) if p.is_partial() => false,
+            Op::Prim(..) | Op::Cast(..) | Op::Clip { .. } | Op::Where(..) => {
+                n.results.iter().all(|r| matches!(self.shapes.get(*r).first(), None | Some(Extent::Const(1))))
+            }
+            op => is_view(op),
+        }
+    }
+
+    /// What a node needs to be in a group; none if it cannot be.
+    fn needs(&self, n: &Node) -> Option<Needs> {
+        let shape = self.shapes.get(*n.results.first()?);
+        let rows = *shape.first().filter(|e| !matches!(e, Extent::Const(1) | Extent::Unknown))?;
+        let mut whole = Vec::new();
+        // The operands that broadcast to a rank.
+        let (along, rank): (Values, usize) = match &n.op {
+            Op::Prim(_, xs) => (xs.clone(), shape.len()),
+            Op::Where(c, t, e) => (smallvec![*c, *t, *e], shape.len()),
+            Op::Cast(x, _)
+            | Op::Bitcast(x, _)
+            | Op::Clip { x, .. }
+            | Op::Clamp(x, _)
+            | Op::Divisor(x)
+            | Op::InBounds { at: x, .. }
+            | Op::Broadcast(x, _) => (smallvec![*x], shape.len()),
+            Op::Gather(source, at) => {
+                whole.push(*source);
+                (smallvec![*at], shape.len())
+            }
+            Op::Take { x, axis: 0, at } => {
+                whole.push(*x);
+                (smallvec![*at], 1)
+            }
+            Op::Take { x, at, .. } => {
+                whole.push(*at);
+                (smallvec![*x], shape.len())
+            }
+            Op::Softmax { x, axis: 1.., .. } | Op::Flip(x, 1..) | Op::Slice { x, axis: 1.., .. } => {
+                (smallvec![*x], shape.len())
+            }
+            Op::Normalize { x, axes, scale, shift, .. } if axes.first() != Some(&0) => {
+                (std::iter::once(*x).chain(*scale).chain(*shift).collect(), shape.len())
+            }
+            Op::Cumulative(_, x) if shape.len() > 1 => (smallvec![*x], shape.len()),
+            Op::Transpose(x, axes) if axes.first() == Some(&0) => (smallvec![*x], shape.len()),
+            Op::InsertAxes(x, axes) if axes.first() != Some(&0) => (smallvec![*x], shape.len() - axes.len()),
+            Op::Reduce(_, x) | Op::ArgExtreme(_, x) | Op::Select { x, axis: 1.., .. } => {
+                (smallvec![*x], shape.len() + 1)
+            }
+            // Of rows with rows, not with what all rows have.
+            Op::Contract(a, b) if [a, b].iter().all(|x| self.shapes.get(**x).first() == Some(&rows)) => {
+                (smallvec![*a, *b], shape.len() + 1)
+            }
+            _ => return None,
+        };
+        let mut cut = Vec::new();
+        for x in along {
+            let shape = self.shapes.get(x);
+            match shape.first() {
+                None => whole.push(x),
+                Some(Extent::Const(1)) if shape.len() == rank => whole.push(x),
+                Some(e) if shape.len() == rank && *e == rows => cut.push(x),
+                Some(_) => return None,
+            }
+        }
+        Some(Needs { rows, cut, whole })
+    }
+
+    /// Whether a node can follow those of a group.
+    fn fits(&self, open: &Open, n: &Node, needs: &Needs) -> bool {
+        let is_known =
+            |e: &Extent| matches!(e, Extent::Const(_)) || open.dims.contains_key(e) || self.source(n, *e).is_some();
+        open.rows.is_none_or(|rows| rows == needs.rows)
+            && needs.cut.iter().all(|v| !open.whole.contains(v))
+            && needs.whole.iter().all(|v| !open.cut.contains(v) && !open.defined.contains(v))
+            && needs.whole.iter().all(|v| !needs.cut.contains(v))
+            && n.results.iter().flat_map(|r| self.shapes.get(*r)).all(is_known)
+    }
+
+    /// Where an extent of a node's result is found: among what it takes from outside.
+    fn source(&self, n: &Node, e: Extent) -> Option<Dim> {
+        if e == Extent::Unknown {
+            return None;
+        }
+        for v in n.op.operands() {
+            if let Some(axis) = self.shapes.get(v).iter().position(|known| *known == e) {
+                return Some(Dim::Of(v, axis));
+            }
+        }
+        let result = self.shapes.get(*n.results.first()?);
+        let of = |sizes: &[Value]| result.iter().position(|known| *known == e).and_then(|k| sizes.get(k)).copied();
+        match &n.op {
+            Op::Broadcast(_, sizes) => of(sizes).map(Dim::Size),
+            Op::Slice { axis, len, .. } => (result.get(*axis as usize) == Some(&e)).then_some(Dim::Size(*len)),
+            _ => None,
+        }
+    }
+
+    /// Adds a node to a group, or to the next one, if it can be in one.
+    fn enter(&mut self, open: &mut Open, n: Node, needs: Needs, out: &mut Vec<Node>) {
+        if !self.fits(open, &n, &needs) {
+            self.close(open, out);
+            if !self.fits(open, &n, &needs) {
+                out.push(n);
+                return;
+            }
+        }
+        for r in &n.results {
+            for e in self.shapes.get(*r) {
+                let known = match e {
+                    Extent::Const(n) => Some(Dim::Const(*n)),
+                    _ => open.dims.get(e).copied().or_else(|| self.source(&n, *e)),
+                };
+                // Of what the group computes itself an extent is known by another name.
+                open.dims.extend(known.map(|d| (*e, d)));
+            }
+        }
+        open.rows = Some(needs.rows);
+        open.cut.extend(needs.cut.into_iter().filter(|v| !open.defined.contains(v)));
+        open.whole.extend(needs.whole);
+        if !is_view(&n.op) {
+            open.launched.extend(n.results.first());
+        }
+        // Rows with rows are multiplied, and then added up.
+        open.inner += usize::from(matches!(n.op, Op::Contract(..)));
+        open.results.extend(n.results.first());
+        open.take(n);
+    }
+
+    fn close(&mut self, open: &mut Open, out: &mut Vec<Node>) {
+        let mut open = std::mem::take(open);
+        out.append(&mut open.nodes);
+        if let Some(first) = open.results.first().copied()
+            && let Some(group) = self.group(open)
+        {
+            self.found.insert(first, group);
+        }
+    }
+
+    fn group(&self, open: Open) -> Option<Group> {
+        let dims =
+            |v: &Value| -> Option<Vec<Dim>> { self.shapes.get(*v).iter().map(|e| open.dims.get(e).copied()).collect() };
+        let mut shapes: Vec<(Vec<Dim>, u64)> = Vec::new();
+        let mut results = Vec::new();
+        for r in &open.results {
+            let shape = dims(r)?;
+            if let Type::Tensor { scalar, .. } = self.graph.ty(*r) {
+                let bytes = scalar.size() as u64;
+                if !shapes.iter().any(|(known, wide)| *known == shape && *wide >= bytes) {
+                    shapes.push((shape.clone(), bytes));
+                }
+                results.push((*r, shape));
+            }
+        }
+        let mut cut: Vec<Value> = open.cut.into_iter().collect();
+        cut.sort_unstable();
+        let rows = *open.dims.get(&open.rows?)?;
+        Some(Group {
+            steps: open.results.len(),
+            cut,
+            results,
+            rows,
+            shapes,
+            launched: open.launched,
+            inner: open.inner,
+        })
+    }
+}
+
+impl Open {
+    fn take(&mut self, n: Node) {
+        self.defined.extend(n.results.iter().copied());
+        self.nodes.push(n);
+    }
+}
