@@ -41,13 +41,13 @@ use acc_core::{Backend, Cause, Error, ProgramCache, RunLimits};
 pub use acc_desugar::Rules;
 use acc_desugar::pipeline;
 use buffer::Pool;
-pub use explain::{Explanation, KernelReport, StepKind, StepReport, SweepReport};
+pub use explain::{Explanation, KernelReport, RowBlockingReport, StepKind, StepReport};
 use lower::Settings;
 pub use options::Options;
 pub use prepare::pass_settings;
 use prepare::{Executable, Plan};
 use run::launch::Context;
-use run::threads::team::Team;
+use run::pool::thread_pool::ThreadPool;
 use std::sync::Arc;
 
 /// The backend's name in messages.
@@ -65,7 +65,7 @@ struct State {
     /// That of children of this process.
     cache_of_child: ProgramCache<Prepared>,
     /// Its own, if it was asked for some.
-    threads: Option<Team>,
+    threads: Option<ThreadPool>,
     memory: Arc<Pool>,
     rules: Rules,
     settings: Settings,
@@ -109,12 +109,12 @@ impl Native {
 
     /// A backend with these options; an error if its threads cannot be started.
     pub fn with(options: Options) -> Result<Native, Error> {
-        let threads = options.threads.map(Team::new).transpose();
+        let threads = options.threads.map(ThreadPool::new).transpose();
         let threads = threads.map_err(|e| Error::Threads { source: Cause::new(e) })?;
         Ok(Native::on(threads, options))
     }
 
-    fn on(threads: Option<Team>, options: Options) -> Native {
+    fn on(threads: Option<ThreadPool>, options: Options) -> Native {
         let settings = options.settings();
         let Options { rules, compile, .. } = options;
         let (cache, cache_of_child, memory) = (ProgramCache::default(), ProgramCache::default(), Arc::default());
@@ -124,7 +124,7 @@ impl Native {
 
 /// The threads that a backend without threads of its own runs on.
 pub fn threads() -> usize {
-    run::threads::team::processors()
+    run::pool::thread_pool::processors()
 }
 
 impl Default for Native {
@@ -157,12 +157,12 @@ impl Prepared {
     /// The code that LLVM makes of each kernel, as IR and in assembly language; or why there is none.
     pub fn listing(&self) -> String {
         let mut out = String::new();
-        let launches = self.plan().launches().flat_map(|l| [Some(l), l.after.as_deref()]).flatten();
-        for kernel in launches.flat_map(|l| l.turned.as_deref().into_iter().chain([&l.kernel])) {
+        let launches = self.plan().launches().flat_map(|l| [Some(l), l.epilogue.as_deref()]).flatten();
+        for kernel in launches.flat_map(|l| l.permuted.as_deref().into_iter().chain([&l.kernel])) {
             out += &format!("{kernel}\n");
-            for form in llvm::Form::of(kernel) {
-                let code = llvm::listing(kernel, form);
-                out += &format!("{form:?}:\n{}\n", code.unwrap_or_else(|why| format!("on tiles: {why}\n")));
+            for variant in llvm::Variant::of(kernel) {
+                let code = llvm::listing(kernel, variant);
+                out += &format!("{variant:?}:\n{}\n", code.unwrap_or_else(|why| format!("on tiles: {why}\n")));
             }
         }
         out
@@ -198,9 +198,9 @@ impl Backend for Native {
         let meter = &limits.meter();
         fork::watch();
         let (threads, compile) = match &state.threads {
-            _ if fork::is_child() => (Team::alone(), Compile::Never),
+            _ if fork::is_child() => (ThreadPool::alone(), Compile::Never),
             Some(own) => (own, state.compile),
-            None => (Team::global(), state.compile),
+            None => (ThreadPool::global(), state.compile),
         };
         let cx = Context { threads, memory: &state.memory, limits, meter, compile };
         let run = |e: &Executable| {

@@ -86,13 +86,13 @@ fn a_child_runs_programs_whatever_the_threads_of_its_parent_do() {
             });
         }
         let mut wrong = Vec::new();
-        for turn in 0..40 {
-            std::thread::sleep(Duration::from_micros(turn * 370 % 5000));
-            let (native, k) = (&natives[turn as usize % natives.len()], turn % 8);
-            let child = fork(|| runs(native, k, &args, &want[k as usize]), turn % 2 == 0);
+        for round in 0..40 {
+            std::thread::sleep(Duration::from_micros(round * 370 % 5000));
+            let (native, k) = (&natives[round as usize % natives.len()], round % 8);
+            let child = fork(|| runs(native, k, &args, &want[k as usize]), round % 2 == 0);
             match status(child) {
                 Some(0) => {}
-                other => wrong.push((turn, other)),
+                other => wrong.push((round, other)),
             }
         }
         over.store(true, Ordering::Relaxed);

@@ -3,7 +3,7 @@
 //! Where debug assertions are on, a block ends at a page that nobody may touch, so that machine code that reads or writes past
 //! a column is stopped there and then.
 
-use super::LINE;
+use super::CACHE_LINE_BYTES;
 use std::ptr::NonNull;
 
 #[cfg(all(debug_assertions, unix))]
@@ -56,27 +56,27 @@ impl Drop for Block {
 /// Blocks of few sizes, so that they serve again; large ones are made of huge pages.
 #[cfg(not(all(debug_assertions, unix)))]
 mod plain {
-    use super::{LINE, NonNull, Place};
+    use super::{CACHE_LINE_BYTES, NonNull, Place};
     use std::alloc::Layout;
 
     /// Blocks from this size on are worth huge pages, whose boundary they start at.
-    const HUGE: usize = 4 << 20;
+    const MIN_HUGE_PAGE_BLOCK_BYTES: usize = 4 << 20;
     /// The size of a huge page.
-    const HUGE_PAGE: usize = 2 << 20;
+    const HUGE_PAGE_BYTES: usize = 2 << 20;
     /// What the allocator aligns to; the rest is done here, which lets it take zeroed pages from the system as they are.
-    const ALIGN: usize = 16;
+    const ALLOCATOR_ALIGN: usize = 16;
 
     /// The capacity given for a request: a quarter of a power of two, so that at most a fifth is unused.
     pub(crate) fn size_class(bytes: usize) -> Option<usize> {
-        let bytes = bytes.max(LINE);
-        let quarter = (bytes.checked_next_power_of_two()? / 8).max(LINE);
+        let bytes = bytes.max(CACHE_LINE_BYTES);
+        let quarter = (bytes.checked_next_power_of_two()? / 8).max(CACHE_LINE_BYTES);
         bytes.checked_next_multiple_of(quarter)
     }
 
     pub(super) fn allocate(bytes: usize) -> Option<Place> {
-        let align = if bytes >= HUGE { HUGE_PAGE } else { LINE };
+        let align = if bytes >= MIN_HUGE_PAGE_BLOCK_BYTES { HUGE_PAGE_BYTES } else { CACHE_LINE_BYTES };
         let size = bytes.checked_add(align)?;
-        let layout = Layout::from_size_align(size, ALIGN).ok()?;
+        let layout = Layout::from_size_align(size, ALLOCATOR_ALIGN).ok()?;
         // SAFETY: the layout's size is not zero, since `align` is not.
         let base = NonNull::new(unsafe { std::alloc::alloc_zeroed(layout) })?;
         let place = Place { base, size, offset: base.as_ptr().align_offset(align) };
@@ -86,12 +86,12 @@ mod plain {
             return None;
         }
         #[cfg(target_os = "linux")]
-        if bytes >= HUGE {
+        if bytes >= MIN_HUGE_PAGE_BLOCK_BYTES {
             // Advice: without huge pages the block is as good.
             // SAFETY: whole pages that lie inside the block, whose contents stay what they are.
             unsafe {
                 let start = base.as_ptr().add(place.offset);
-                libc::madvise(start.cast(), bytes & !(HUGE_PAGE - 1), libc::MADV_HUGEPAGE)
+                libc::madvise(start.cast(), bytes & !(HUGE_PAGE_BYTES - 1), libc::MADV_HUGEPAGE)
             };
         }
         Some(place)
@@ -100,7 +100,7 @@ mod plain {
     pub(super) fn free(place: &Place) {
         // SAFETY: allocated in `allocate` with this layout, which was valid then, and freed once.
         unsafe {
-            let layout = Layout::from_size_align_unchecked(place.size, ALIGN);
+            let layout = Layout::from_size_align_unchecked(place.size, ALLOCATOR_ALIGN);
             std::alloc::dealloc(place.base.as_ptr(), layout);
         }
     }
@@ -109,11 +109,11 @@ mod plain {
 /// Blocks that end at a page which nobody may touch.
 #[cfg(all(debug_assertions, unix))]
 mod guarded {
-    use super::{LINE, NonNull, Place};
+    use super::{CACHE_LINE_BYTES, NonNull, Place};
 
     /// Whole cache lines of what is asked for.
     pub(crate) fn size_class(bytes: usize) -> Option<usize> {
-        bytes.max(LINE).checked_next_multiple_of(LINE)
+        bytes.max(CACHE_LINE_BYTES).checked_next_multiple_of(CACHE_LINE_BYTES)
     }
 
     pub(super) fn allocate(bytes: usize) -> Option<Place> {
@@ -159,7 +159,7 @@ mod tests {
             assert_eq!(written(block.bytes - 1), 1);
             assert_eq!(written(block.bytes), -1);
             assert_eq!(std::io::Error::last_os_error().raw_os_error(), Some(libc::EFAULT));
-            assert!(block.start().align_offset(LINE) == 0 && block.bytes < bytes + LINE);
+            assert!(block.start().align_offset(CACHE_LINE_BYTES) == 0 && block.bytes < bytes + CACHE_LINE_BYTES);
         }
     }
 }

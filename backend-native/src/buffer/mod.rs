@@ -18,9 +18,9 @@ pub(crate) use backend_native_lanes::memory::{AlignedVec, OutSlice};
 use half::f16;
 
 /// Bytes of a cache line, at which every column starts.
-pub(crate) const LINE: usize = 64;
+pub(crate) const CACHE_LINE_BYTES: usize = 64;
 /// Bytes the pool keeps at most.
-const POOL_BYTES: usize = 1 << 30;
+const MAX_POOL_BYTES: usize = 1 << 30;
 
 #[derive(Default)]
 struct Free {
@@ -65,12 +65,12 @@ impl Pool {
 
     fn put(&self, ty: ScalarType, block: Block) {
         let Some(mut free) = self.free() else { return };
-        if free.held + block.bytes > POOL_BYTES {
+        if free.held + block.bytes > MAX_POOL_BYTES {
             // Drops everything kept: sizes that a program used once do not crowd out those it uses now.
             free.blocks.clear();
             free.held = 0;
         }
-        if block.bytes <= POOL_BYTES / 2 {
+        if block.bytes <= MAX_POOL_BYTES / 2 {
             free.held += block.bytes;
             free.blocks.entry((ty, block.bytes)).or_default().push(block);
         }
@@ -195,7 +195,7 @@ mod tests {
         let free = RunLimits::none().meter();
         let mut b = pool.take::<f32>(1000, &free).unwrap();
         b.slice_mut()[999] = 3.0;
-        assert_eq!(b.slice().as_ptr().align_offset(LINE), 0);
+        assert_eq!(b.slice().as_ptr().align_offset(CACHE_LINE_BYTES), 0);
         let at = b.slice().as_ptr();
         let column = f32::column(b);
         let copy = column.clone();

@@ -1,7 +1,7 @@
 //! The steps of a program in the order in which they run: kernels, and what no kernel does.
 
 use super::{Explanation, KernelReport};
-use crate::lower::How;
+use crate::lower::Materialization;
 use crate::prepare::{Step, Work};
 use acc_core::ir::{ArrayId, ForeignFun, Loc, Names};
 use std::fmt::{self, Formatter};
@@ -62,15 +62,15 @@ impl StepReport {
         };
         let what = match &step.work {
             Work::Kernel { .. } => StepKind::Kernel(kernel),
-            Work::Array { how: How::Fused, .. } => return None,
-            Work::Array { how: How::Argsort, op, .. } => {
+            Work::Array { materialization: Materialization::Fused, .. } => return None,
+            Work::Array { materialization: Materialization::Argsort, op, .. } => {
                 StepKind::Sort { title: apart("sort", &op.arrays()), results, loc }
             }
-            Work::Array { how: How::Sort, op, .. } => {
+            Work::Array { materialization: Materialization::Sort, op, .. } => {
                 let title = format!("sort: {} = {}, sorted", list(&step.results), list(&op.arrays()));
                 StepKind::Sort { title, results, loc }
             }
-            Work::Array { how: How::View, op, .. } => {
+            Work::Array { materialization: Materialization::View, op, .. } => {
                 StepKind::Apart { title: apart("no copy", &op.arrays()), results, loc }
             }
             Work::If { .. } => StepKind::Apart { title: apart("conditional", &[]), results, loc },

@@ -395,10 +395,10 @@ impl Builder {
         names: &[Val],
         map: &mut HashMap<Val, Val>,
     ) {
-        const CHEAP: usize = 10;
+        const MAX_SELECT_COST: usize = 10;
         let plain = |r: &Region| {
             let total = r.nodes.iter().all(|n| n.op.regions().is_empty() && !n.op.is_partial(&self.consts));
-            total && region_cost(r) <= CHEAP
+            total && region_cost(r) <= MAX_SELECT_COST
         };
         if plain(&then) && plain(&else_) {
             for r in [&then, &else_] {
@@ -423,7 +423,7 @@ impl Builder {
         let nodes = self.stack.pop().map(|r| r.nodes).unwrap_or_default();
         let mut region = Region { params: self.params, nodes, results };
         let mut live = vec![false; self.types.len()];
-        sweep(&mut region, &mut live, keep);
+        eliminate_dead(&mut region, &mut live, keep);
         self.consts.retain(|(v, _)| live[v.index()]);
         Body { types: self.types, uniform: self.uniform, consts: self.consts, relaxed: false, region }
     }
@@ -434,13 +434,13 @@ pub(crate) fn only(body: &Body, results: Vec<Val>) -> Body {
     let mut body = body.clone();
     body.region.results = results;
     let mut live = vec![false; body.types.len()];
-    sweep(&mut body.region, &mut live, Keep::Checks);
+    eliminate_dead(&mut body.region, &mut live, Keep::Checks);
     body.consts.retain(|(v, _)| live[v.index()]);
     body
 }
 
 /// Removes what nothing uses, but for what is to be kept.
-fn sweep(r: &mut Region, live: &mut [bool], unused: Keep) {
+fn eliminate_dead(r: &mut Region, live: &mut [bool], unused: Keep) {
     for v in &r.results {
         live[v.index()] = true;
     }
@@ -464,7 +464,7 @@ fn sweep(r: &mut Region, live: &mut [bool], unused: Keep) {
             n.results.retain(|_| at.next().is_some_and(|k| used[k]));
         }
         for inner in n.op.regions_mut() {
-            acc_core::grow_stack(|| sweep(inner, live, unused));
+            acc_core::grow_stack(|| eliminate_dead(inner, live, unused));
         }
         n.op.operands(&mut |v| live[v.index()] = true);
     }

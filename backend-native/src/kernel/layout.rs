@@ -1,12 +1,12 @@
 //! How the points of a kernel follow memory.
 
-use super::{Ix, Kernel, Level, Op, levels};
+use super::{Ix, Kernel, Op, Uniformity, uniformities};
 
 impl Kernel {
     /// Whether points next to each other along the second axis from within, more than along the innermost, are read
     /// from one place after the other in memory. What is read along one of the two alone, once for all points along the
     /// other, counts if nothing else is read.
-    pub(crate) fn lies_across(&self) -> bool {
+    pub(crate) fn is_column_major(&self) -> bool {
         let Some(outer) = self.axes.len().checked_sub(2) else { return false };
         let inner = outer + 1;
         // How indices vary along each of the two.
@@ -31,17 +31,17 @@ impl Kernel {
     fn steps_along(&self, axis: usize) -> impl Fn(&Ix) -> Option<i64> {
         let mut computed = false;
         self.element.region.visit(0, &mut |n, _| computed |= n.op.index().iter().any(|i| matches!(i, Ix::At(_))));
-        let level = |k| if k == axis { Level::Linear(1) } else { Level::One };
-        let params: Vec<Level> = (0..self.axes.len()).map(level).collect();
-        let levels = if computed { levels(&self.element, &params) } else { Vec::new() };
+        let level = |k| if k == axis { Uniformity::Affine(1) } else { Uniformity::Uniform };
+        let params: Vec<Uniformity> = (0..self.axes.len()).map(level).collect();
+        let uniformities = if computed { uniformities(&self.element, &params) } else { Vec::new() };
         move |i| match i {
             Ix::Affine { axis: a, scale, .. } => Some(if *a as usize == axis { *scale } else { 0 }),
-            Ix::At(v) => levels[v.index()].step(),
+            Ix::At(v) => uniformities[v.index()].step(),
         }
     }
 
     /// Whether a load runs along an axis with a stride, as in a transposition.
-    pub(crate) fn strides_along(&self, axis: usize) -> bool {
+    pub(crate) fn has_strided_access(&self, axis: usize) -> bool {
         let follows = |i: &Ix| matches!(i, Ix::Affine { axis: a, .. } if *a as usize == axis);
         let mut strides = false;
         self.element.region.visit(0, &mut |n, _| {
@@ -69,7 +69,7 @@ mod tests {
              }}"
         );
         let plan = of_text("test", &text);
-        plan.launches().next().unwrap().kernel.lies_across()
+        plan.launches().next().unwrap().kernel.is_column_major()
     }
 
     #[test]

@@ -36,25 +36,25 @@
 //!   it stops the launch with a demand, in order with faults; the caller evaluates it and launches again.
 
 mod build;
-mod carried;
+mod forward_loads;
 pub(crate) mod grouping;
 mod layout;
-mod levels;
 #[allow(clippy::excessive_precision, reason = "coefficients stand as they were published")]
 mod math;
 mod print;
 mod record;
 mod schedule;
 mod trivial;
+mod uniformity;
 mod verify;
 mod walk;
 
 pub(crate) use build::{Builder, Keep, Loads, Reads, only, region_cost};
-pub(crate) use levels::{Level, levels};
 pub(crate) use math::{expand, without_scales};
 pub(crate) use record::Record;
 pub(crate) use schedule::{Loop, row_major};
 pub(crate) use trivial::TRIVIAL_NODES;
+pub(crate) use uniformity::{Uniformity, uniformities};
 pub(crate) use verify::verify;
 pub(crate) use walk::divisor;
 
@@ -109,7 +109,7 @@ pub(crate) struct Output {
     /// Which results of the element body it takes.
     pub values: Range<usize>,
     /// What becomes of them.
-    pub finish: Finish,
+    pub sink: Sink,
     /// Whether the array is stored; else the epilogue alone needs it.
     pub stored: bool,
 }
@@ -154,7 +154,7 @@ impl AxisKind {
 
 /// What becomes of the values that an output takes.
 #[derive(Clone, Debug)]
-pub(crate) enum Finish {
+pub(crate) enum Sink {
     /// Stored at their point.
     Store,
     /// Combined along the innermost axis, an initial value (from the launch) on the left if there is one.
@@ -162,7 +162,7 @@ pub(crate) enum Finish {
         /// From the leaves of two elements to those of one.
         combine: Body,
         /// The operation of each leaf where that is all the combination does.
-        known: Option<Vec<PrimOp>>,
+        builtin: Option<Vec<PrimOp>>,
         /// Whether the launch brings an initial value.
         init: bool,
     },
@@ -171,9 +171,9 @@ pub(crate) enum Finish {
         /// From the leaves of two elements to those of one; the left operand is the one of lesser index.
         combine: Body,
         /// As for a fold.
-        known: Option<Vec<PrimOp>>,
+        builtin: Option<Vec<PrimOp>>,
         /// The same of a combination that starts afresh at marks.
-        restart: Option<Restart>,
+        segmented: Option<Restart>,
         /// Whether the launch brings an initial value, which makes the result one longer.
         init: bool,
     },
@@ -185,7 +185,7 @@ pub(crate) enum Finish {
         /// From the leaves of the new element and those of the one present to those stored.
         combine: Body,
         /// What the combination is, where that is simple.
-        known: Option<Vec<Update>>,
+        builtin: Option<Vec<Update>>,
         /// The rank of the target.
         rank: usize,
     },
@@ -194,7 +194,7 @@ pub(crate) enum Finish {
         /// From the leaves of two elements to those of one.
         combine: Body,
         /// The operation of each leaf: that is all the combination does.
-        known: Vec<PrimOp>,
+        builtin: Vec<PrimOp>,
         /// Whether the launch brings an initial value.
         init: bool,
         /// Where each segment begins, and where the last one ends.
@@ -448,53 +448,53 @@ impl Kernel {
     }
 }
 
-impl Finish {
+impl Sink {
     /// The combination of a fold, scan or scatter.
     pub(crate) fn combine(&self) -> Option<&Body> {
         match self {
-            Finish::Store | Finish::Compact => None,
-            Finish::Fold { combine, .. } | Finish::Scan { combine, .. } => Some(combine),
-            Finish::Scatter { combine, .. } | Finish::Segments { combine, .. } => Some(combine),
+            Sink::Store | Sink::Compact => None,
+            Sink::Fold { combine, .. } | Sink::Scan { combine, .. } => Some(combine),
+            Sink::Scatter { combine, .. } | Sink::Segments { combine, .. } => Some(combine),
         }
     }
 
     /// A fold's or scan's operation of each leaf, where that is all the combination does.
-    pub(crate) fn known(&self) -> Option<&[PrimOp]> {
+    pub(crate) fn builtin(&self) -> Option<&[PrimOp]> {
         match self {
-            Finish::Fold { known, .. } | Finish::Scan { known, .. } => known.as_deref(),
-            Finish::Segments { known, .. } => Some(known),
-            Finish::Store | Finish::Scatter { .. } | Finish::Compact => None,
+            Sink::Fold { builtin, .. } | Sink::Scan { builtin, .. } => builtin.as_deref(),
+            Sink::Segments { builtin, .. } => Some(builtin),
+            Sink::Store | Sink::Scatter { .. } | Sink::Compact => None,
         }
     }
 
     /// What a scan's combination does, if it starts afresh at marks.
-    pub(crate) fn restart(&self) -> Option<&Restart> {
+    pub(crate) fn segmented(&self) -> Option<&Restart> {
         match self {
-            Finish::Scan { restart, .. } => restart.as_ref(),
-            Finish::Store | Finish::Fold { .. } | Finish::Segments { .. } => None,
-            Finish::Scatter { .. } | Finish::Compact => None,
+            Sink::Scan { segmented, .. } => segmented.as_ref(),
+            Sink::Store | Sink::Fold { .. } | Sink::Segments { .. } => None,
+            Sink::Scatter { .. } | Sink::Compact => None,
         }
     }
 
     /// Whether the launch brings an initial value.
     pub(crate) fn has_init(&self) -> bool {
         match self {
-            Finish::Fold { init, .. } | Finish::Scan { init, .. } | Finish::Segments { init, .. } => *init,
-            Finish::Store | Finish::Scatter { .. } | Finish::Compact => false,
+            Sink::Fold { init, .. } | Sink::Scan { init, .. } | Sink::Segments { init, .. } => *init,
+            Sink::Store | Sink::Scatter { .. } | Sink::Compact => false,
         }
     }
 
     /// Whether an epilogue takes the results.
     pub(crate) fn is_combined(&self) -> bool {
-        !matches!(self, Finish::Store)
+        !matches!(self, Sink::Store)
     }
 
     /// How many values come before the leaves: whether there is an element, and where it goes.
     pub(crate) fn lead(&self) -> usize {
         match self {
-            Finish::Store | Finish::Fold { .. } | Finish::Scan { .. } | Finish::Segments { .. } => 0,
-            Finish::Compact => 1,
-            Finish::Scatter { rank, .. } => 1 + rank,
+            Sink::Store | Sink::Fold { .. } | Sink::Scan { .. } | Sink::Segments { .. } => 0,
+            Sink::Compact => 1,
+            Sink::Scatter { rank, .. } => 1 + rank,
         }
     }
 }
@@ -506,8 +506,8 @@ impl Epilogue {
         let rank = element.region.params.len() - self.leaves;
         let mut leaves = element.region.params.split_off(rank).into_iter();
         let mut loads = Vec::new();
-        for o in outputs.iter().filter(|o| o.finish.is_combined()) {
-            let results: Vals = leaves.by_ref().take(o.values.len() - o.finish.lead()).collect();
+        for o in outputs.iter().filter(|o| o.sink.is_combined()) {
+            let results: Vals = leaves.by_ref().take(o.values.len() - o.sink.lead()).collect();
             let index = (0..rank as u32).map(|axis| Ix::Affine { axis, scale: 1, offset: 0, base: None }).collect();
             let load = Load { array: o.result, leaves: (0..results.len() as u32).collect(), index, edge: None };
             loads.push(Node { results, op: Op::Load(load), loc: o.loc.clone() });

@@ -1,6 +1,6 @@
 //! Scatters whose elements are combined as records: all leaves are of one type, and combined by one operation.
 
-use super::{Finish, Kernel, Update};
+use super::{Kernel, Sink, Update};
 use acc_core::data::ScalarType;
 use acc_core::ir::PrimOp;
 
@@ -23,21 +23,21 @@ impl Record {
 }
 
 /// Bytes of a record at most: those of a cache line.
-const BYTES: usize = 64;
+const MAX_RECORD_BYTES: usize = 64;
 
 impl Kernel {
     /// The records of its scatter, if elements of several leaves can be combined as such.
     pub(crate) fn record(&self) -> Option<Record> {
         let [output] = &self.outputs[..] else { return None };
-        let Finish::Scatter { known: Some(updates), .. } = &output.finish else { return None };
+        let Sink::Scatter { builtin: Some(updates), .. } = &output.sink else { return None };
         let operation = |u: &Update| match *u {
             Update::Prim(p) | Update::PrimOldFirst(p) if p.is_reduction() => Some(p),
             Update::Prim(_) | Update::PrimOldFirst(_) | Update::New | Update::Old => None,
         };
-        let mut types = self.values(output).iter().skip(output.finish.lead()).map(|&v| self.element.ty(v));
+        let mut types = self.values(output).iter().skip(output.sink.lead()).map(|&v| self.element.ty(v));
         let (op, ty) = (operation(updates.first()?)?, types.next()?);
         let places = updates.len().next_power_of_two();
-        let alike = updates.iter().all(|u| operation(u) == Some(op)) && types.all(|t| t == ty) && ty.is_num();
-        (alike && places > 1 && places * ty.size() <= BYTES).then_some(Record { op, ty, places })
+        let uniform = updates.iter().all(|u| operation(u) == Some(op)) && types.all(|t| t == ty) && ty.is_num();
+        (uniform && places > 1 && places * ty.size() <= MAX_RECORD_BYTES).then_some(Record { op, ty, places })
     }
 }

@@ -10,7 +10,7 @@
 //! whatever runs in between. What would change one is [`Illegal`]. An executor that runs points in an order of its own
 //! need not look at the loops: tiles do not.
 
-use super::{AxisKind, Finish, Ix, Kernel, Op, Region};
+use super::{AxisKind, Ix, Kernel, Op, Region, Sink};
 use acc_core::ir::Val;
 use std::collections::HashSet;
 use std::fmt::{self, Display, Formatter};
@@ -49,23 +49,23 @@ impl Display for Illegal {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Illegal::NoLoop => "there is no such loop",
-            Illegal::TileSize => "a tile is of several whole turns of its loop, and divides the tile around it",
+            Illegal::TileSize => "a tile is of several whole iterations of its loop, and divides the tile around it",
             Illegal::SameAxis => "both loops run over the same axis",
             Illegal::Ordered => "the points are combined in their order",
-            Illegal::OpenEnd => "the number of turns is not known: tile the loop first",
-            Illegal::TooMany => "too many turns to write out",
+            Illegal::OpenEnd => "the number of iterations is not known: tile the loop first",
+            Illegal::TooMany => "too many iterations to write out",
             Illegal::NotInnermost => "a loop that is not unrolled lies inside one that is: interchange them first",
         })
     }
 }
 
 /// Turns that are written out at most, of all loops that are.
-const COPIES: usize = 64;
+const MAX_UNROLLED_COPIES: usize = 64;
 
 /// Rows of a register tile: with two vectors of each they take half of sixteen registers.
-const ROWS: usize = 4;
+const TILE_ROWS: usize = 4;
 /// Lanes that a register tile's rows are taken for one after the other, so that what they read stays in the cache.
-const PANEL: usize = 64;
+const TILE_PANEL_LANES: usize = 64;
 
 /// The order of a nest of `axes` axes that nothing has rewritten.
 pub(crate) fn row_major(axes: usize) -> Vec<Loop> {
@@ -105,8 +105,8 @@ impl Kernel {
         }
         // Over several folded axes elements are combined in row-major order.
         let folded = |l: &Loop| self.axes[l.axis] == AxisKind::Reduction;
-        let ordered = |f: &Finish| matches!(f, Finish::Scatter { .. } | Finish::Compact | Finish::Segments { .. });
-        if (folded(outer) && folded(inner)) || self.outputs.iter().any(|o| ordered(&o.finish)) {
+        let ordered = |f: &Sink| matches!(f, Sink::Scatter { .. } | Sink::Compact | Sink::Segments { .. });
+        if (folded(outer) && folded(inner)) || self.outputs.iter().any(|o| ordered(&o.sink)) {
             return Err(Illegal::Ordered);
         }
         self.loops.swap(at, at + 1);
@@ -120,8 +120,8 @@ impl Kernel {
             return Err(Illegal::NotInnermost);
         }
         let copies: usize =
-            (at..self.loops.len()).map(|k| self.turns(k).ok_or(Illegal::OpenEnd)).product::<Result<_, _>>()?;
-        if copies > COPIES {
+            (at..self.loops.len()).map(|k| self.iterations(k).ok_or(Illegal::OpenEnd)).product::<Result<_, _>>()?;
+        if copies > MAX_UNROLLED_COPIES {
             return Err(Illegal::TooMany);
         }
         self.loops[at].unrolled = true;
@@ -135,7 +135,7 @@ impl Kernel {
     }
 
     /// The turns of a loop over a full tile; none if it runs to the end of its axis.
-    pub(crate) fn turns(&self, at: usize) -> Option<usize> {
+    pub(crate) fn iterations(&self, at: usize) -> Option<usize> {
         Some(self.around(at)? / self.loops[at].step)
     }
 
@@ -162,13 +162,13 @@ impl Kernel {
     /// Takes rows along an axis a few at a time, inside all that is folded.
     fn tile_registers(&mut self, rows: usize) -> Result<(), Illegal> {
         let lanes = self.axes.len() - self.folded() - 1;
-        self.tile(rows, ROWS)?;
+        self.tile(rows, TILE_ROWS)?;
         // Each loop after it is one further in by now.
         (rows + 1..self.axes.len()).try_for_each(|at| self.interchange(at))?;
         self.unroll(self.axes.len())?;
         // The tiles directly around the lanes, the panels around both.
         (rows..lanes - 1).try_for_each(|at| self.interchange(at))?;
-        self.tile(lanes, PANEL)?;
+        self.tile(lanes, TILE_PANEL_LANES)?;
         self.interchange(lanes - 1)
     }
 
@@ -177,7 +177,7 @@ impl Kernel {
     fn shared_axis(&self) -> Option<usize> {
         let region = &self.element.region;
         let lanes = self.axes.len().checked_sub(self.folded() + 1)?;
-        let folds = self.outputs.iter().all(|o| matches!(o.finish, Finish::Fold { known: Some(_), .. }));
+        let folds = self.outputs.iter().all(|o| matches!(o.sink, Sink::Fold { builtin: Some(_), .. }));
         let plain = region.nodes.iter().all(|n| match &n.op {
             Op::Load(l) => l.edge.is_none(),
             Op::Inside { .. } => false,
@@ -264,7 +264,7 @@ mod tests {
         assert_eq!(loops(&k), "i0 by 8, i0 by 2, i1, i2, i0");
         k.unroll(4).unwrap();
         assert_eq!(loops(&k), "i0 by 8, i0 by 2, i1, i2, unrolled i0");
-        assert_eq!((k.turns(0), k.turns(1), k.turns(4)), (None, Some(4), Some(2)));
+        assert_eq!((k.iterations(0), k.iterations(1), k.iterations(4)), (None, Some(4), Some(2)));
         assert_eq!(k.loops[k.lane_loop().unwrap()].axis, 1);
         k.interchange(1).unwrap();
         assert_eq!(loops(&k), "i0 by 8, i1, i0 by 2, i2, unrolled i0");

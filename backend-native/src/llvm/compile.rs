@@ -2,11 +2,11 @@
 
 use super::c::{Engine, Loaded};
 use super::cache::{self, Cache, Key};
-use super::code::Entry;
 use super::find::{self, Found};
-use super::later::Later;
 use super::{note_defect, passes};
 use crate::fork;
+use crate::llvm::call::Entry;
+use crate::llvm::one_shot::OneShot;
 use acc_core::{RunLimits, timeline};
 use std::collections::{HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -16,15 +16,15 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Kernels whose code is kept though no program in use has it.
-const KEPT: usize = 512;
+const MAX_RETAINED_KERNELS: usize = 512;
 /// Bytes of their texts.
-const KEPT_BYTES: usize = 32 << 20;
+const MAX_RETAINED_TEXT_BYTES: usize = 32 << 20;
 
 /// LLVM recurses over what it compiles, and callers may have little stack left.
-const STACK: usize = 64 << 20;
+const COMPILER_STACK_BYTES: usize = 64 << 20;
 
 /// The machine code of a module, once it is there; none if LLVM refused it.
-pub(super) type Slot = Later<Option<Entry>>;
+pub(super) type Slot = OneShot<Option<Entry>>;
 
 struct Request {
     text: Arc<str>,
@@ -54,7 +54,7 @@ impl Slots {
         self.bytes += text.len();
         self.slots.insert(text.clone(), slot);
         self.order.push_back(text);
-        while self.order.len() > KEPT || self.bytes > KEPT_BYTES {
+        while self.order.len() > MAX_RETAINED_KERNELS || self.bytes > MAX_RETAINED_TEXT_BYTES {
             let Some(oldest) = self.order.pop_front() else { break };
             self.bytes -= oldest.len();
             self.slots.remove(&oldest);
@@ -64,16 +64,18 @@ impl Slots {
 
 static SERVICE: LazyLock<Service> = LazyLock::new(|| {
     let (sender, receiver) = channel::<Request>();
-    let worker = std::thread::Builder::new().name("acc-compile".to_string()).stack_size(STACK).spawn(move || {
-        let llvm = find::llvm();
-        let disk = cache::of_process().as_ref().ok();
-        for request in receiver {
-            // Somebody may wait for the slot, whatever happens.
-            let code =
-                catch_unwind(AssertUnwindSafe(|| llvm.engine.as_ref().and_then(|engine| code(engine, disk, &request))));
-            request.slot.set(code.ok().flatten().map(Entry::new));
-        }
-    });
+    let worker =
+        std::thread::Builder::new().name("acc-compile".to_string()).stack_size(COMPILER_STACK_BYTES).spawn(move || {
+            let llvm = find::llvm();
+            let disk = cache::of_process().as_ref().ok();
+            for request in receiver {
+                // Somebody may wait for the slot, whatever happens.
+                let code = catch_unwind(AssertUnwindSafe(|| {
+                    llvm.engine.as_ref().and_then(|engine| code(engine, disk, &request))
+                }));
+                request.slot.set(code.ok().flatten().map(Entry::new));
+            }
+        });
     Service { slots: Mutex::default(), requests: worker.ok().map(|_| Mutex::new(sender)) }
 });
 
@@ -111,14 +113,14 @@ pub(super) fn request(text: String) -> Option<Arc<Slot>> {
 }
 
 /// Changes whenever the same text comes to mean other code: with the arguments of entries, or how objects are kept.
-const GENERATOR: &str = concat!("acc ", env!("CARGO_PKG_VERSION"), " 5");
+const GENERATOR_VERSION: &str = concat!("acc ", env!("CARGO_PKG_VERSION"), " 5");
 
 /// The code of a module: from the disk, or compiled and kept there.
 fn code(engine: &Arc<Engine>, disk: Option<&Cache>, request: &Request) -> Option<Loaded> {
     let passes = passes(engine.version.0);
     // All that the code depends on. Of a library that cannot be told from others, nothing is kept.
     let kept = disk.zip(engine.identity()).map(|(disk, library)| {
-        let key = Key::new(&[GENERATOR, &library, &engine.generation(), passes, &request.text]);
+        let key = Key::new(&[GENERATOR_VERSION, &library, &engine.generation(), passes, &request.text]);
         (disk, key)
     });
     if let Some((disk, key)) = &kept

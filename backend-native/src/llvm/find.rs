@@ -4,18 +4,18 @@
 //! no program is asked, and paths are absolute.
 
 use super::c::{self, Engine};
-use super::later::Later;
 use super::passes;
 use crate::fork;
+use crate::llvm::one_shot::OneShot;
 use acc_core::RunLimits;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The environment variable that names the library to use; `off` for none.
-const LIBRARY: &str = "ACC_LLVM";
+const LIBRARY_VARIABLE: &str = "ACC_LLVM";
 
 /// The versions looked for among the system's libraries, the preferred one first.
-const VERSIONS: std::ops::RangeInclusive<u32> = 17..=22;
+const SYSTEM_VERSIONS: std::ops::RangeInclusive<u32> = 17..=22;
 
 /// What was found.
 pub(super) struct Found {
@@ -24,7 +24,7 @@ pub(super) struct Found {
     pub refused: Vec<(PathBuf, String)>,
 }
 
-static FOUND: Later<Found> = Later::new();
+static FOUND: OneShot<Found> = OneShot::new();
 
 /// The LLVM of this process, looked for once.
 pub(super) fn llvm() -> &'static Found {
@@ -72,7 +72,7 @@ fn search() -> Found {
 
 /// Where libraries are looked for, in order.
 fn places() -> Vec<fn() -> Vec<PathBuf>> {
-    match std::env::var_os(LIBRARY) {
+    match std::env::var_os(LIBRARY_VARIABLE) {
         // The one named, and no other.
         Some(_) => vec![named],
         None => vec![build_toolchain, current_toolchain, other_toolchains, system],
@@ -80,7 +80,11 @@ fn places() -> Vec<fn() -> Vec<PathBuf>> {
 }
 
 fn named() -> Vec<PathBuf> {
-    std::env::var_os(LIBRARY).filter(|name| name != "off" && !name.is_empty()).into_iter().map(PathBuf::from).collect()
+    std::env::var_os(LIBRARY_VARIABLE)
+        .filter(|name| name != "off" && !name.is_empty())
+        .into_iter()
+        .map(PathBuf::from)
+        .collect()
 }
 
 fn build_toolchain() -> Vec<PathBuf> {
@@ -124,7 +128,7 @@ fn libraries(root: &Path) -> Vec<PathBuf> {
 /// Names that the dynamic loader resolves, and places where packages put their library.
 fn system() -> Vec<PathBuf> {
     let mut paths = Vec::new();
-    for v in VERSIONS.rev() {
+    for v in SYSTEM_VERSIONS.rev() {
         if cfg!(target_os = "macos") {
             paths.push(format!("/opt/homebrew/opt/llvm@{v}/lib/libLLVM.dylib"));
             paths.push(format!("/usr/local/opt/llvm@{v}/lib/libLLVM.dylib"));
@@ -159,7 +163,7 @@ fn probe(engine: &Arc<Engine>) -> Result<(), String> {
         c::ENTRY
     );
     let object = engine.object(&text, passes(engine.version.0))?;
-    let code = super::code::Entry::new(engine.load(&object)?);
+    let code = crate::llvm::call::Entry::new(engine.load(&object)?);
     let mut x = [1.0f32, -2.0, 3.5, 0.5];
     let said = code.probe(&mut x);
     match (said, x) {

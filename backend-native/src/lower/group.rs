@@ -2,7 +2,7 @@
 
 use super::element::Elements;
 use super::{Launch, Lowering, Part, Work};
-use crate::kernel::{self, AxisKind, Body, Builder, Epilogue, Finish, Initial, Kernel, Op, Output, Update};
+use crate::kernel::{self, AxisKind, Body, Builder, Epilogue, Initial, Kernel, Op, Output, Sink, Update};
 use acc_core::Error;
 use acc_core::data::{Lit, ScalarType};
 use acc_core::ir::{ArrayId, ArrayOp, Loc, PrimOp, Stmt, Val, arrays_needed};
@@ -20,22 +20,26 @@ impl Lowering<'_> {
         };
         check(&kernel)?;
         // Where axes are turned there are two ways: at once, or element by element after the scan.
-        let is_turned = kernel.epilogue.as_ref().is_some_and(|e| e.order.is_some());
-        let turned = is_turned.then(|| Box::new(kernel.clone()));
-        let mut turning = None;
-        if is_turned && let Some(e) = kernel.epilogue.take() {
+        let is_permuted = kernel.epilogue.as_ref().is_some_and(|e| e.order.is_some());
+        let permuted = is_permuted.then(|| Box::new(kernel.clone()));
+        let mut permuting = None;
+        if is_permuted && let Some(e) = kernel.epilogue.take() {
             kernel.outputs.iter_mut().for_each(|o| o.stored = true);
             check(&kernel)?;
-            turning = Some(self.after(self.stored(&stmts[stmts.len() - e.outputs.len()..])?)?);
+            permuting = Some(self.epilogue_launch(self.stored(&stmts[stmts.len() - e.outputs.len()..])?)?);
         }
-        let combines = || kernel.outputs.iter().filter_map(|o| o.finish.combine());
+        let combines = || kernel.outputs.iter().filter_map(|o| o.sink.combine());
         let combine_partial = combines().any(Body::is_partial);
         let combine_cost: usize = combines().map(|c| kernel::region_cost(&c.region)).sum();
         let cost = kernel::region_cost(&kernel.element.region) + combine_cost + 1;
         let scans = matches!(kernel.axes.last(), Some(AxisKind::Scan(_)));
-        let at_once = scans || kernel.outputs.iter().any(|o| matches!(o.finish, Finish::Compact));
-        let after = kernel.epilogue.as_ref().filter(|_| !at_once).map(|e| self.after(e.kernel(&kernel.outputs)));
-        let after = after.transpose()?.or(turning).map(Box::new);
+        let fuses_epilogue = scans || kernel.outputs.iter().any(|o| matches!(o.sink, Sink::Compact));
+        let epilogue = kernel
+            .epilogue
+            .as_ref()
+            .filter(|_| !fuses_epilogue)
+            .map(|e| self.epilogue_launch(e.kernel(&kernel.outputs)));
+        let epilogue = epilogue.transpose()?.or(permuting).map(Box::new);
         let part = |s: &&Stmt| {
             let (closed, mut needs) = (self.closed_functions(s)?, arrays_needed(s));
             needs.retain(|a| !self.absorbed.contains(a));
@@ -47,24 +51,24 @@ impl Lowering<'_> {
         let fold = stmts.first().filter(|_| kernel.outputs.len() == 1);
         let product = fold.zip(self.products.as_ref()).and_then(|(s, d)| matrix_product(d, s));
         // All are over the same extents: of what is folded, scanned or scattered, if anything is.
-        let of = |(s, o): &(&&Stmt, &Output)| (self.over(s).0, o.finish.is_combined());
+        let of = |(s, o): &(&&Stmt, &Output)| (self.over(s).0, o.sink.is_combined());
         let mut spaces: Vec<(ArrayId, bool)> = stmts.iter().zip(&kernel.outputs).map(|x| of(&x)).collect();
         spaces.sort_by_key(|(_, combined)| !combined);
         let over = spaces[0].0;
         let launch = Launch {
             over,
-            arrays: arrays(&kernel, at_once, after.as_deref()),
+            arrays: arrays(&kernel, fuses_epilogue, epilogue.as_deref()),
             product,
-            at_once,
-            after,
-            turned,
+            fuses_epilogue,
+            epilogue,
+            permuted,
             cost,
-            little: is_little(&kernel),
-            across: kernel.lies_across(),
+            is_trivial: is_trivial_point(&kernel),
+            column_major: kernel.is_column_major(),
             combine_partial,
             checks,
-            marks: Vec::new(),
-            places: None,
+            flags: Vec::new(),
+            flag_positions: None,
             kernel,
             code: (),
         };
@@ -72,7 +76,7 @@ impl Lowering<'_> {
     }
 
     /// The launch of an epilogue over results that are complete.
-    fn after(&self, kernel: Kernel) -> Result<Launch, Error> {
+    fn epilogue_launch(&self, kernel: Kernel) -> Result<Launch, Error> {
         kernel::verify(&kernel).map_err(|message| defect(format!("an epilogue: {message}\n{kernel}")))?;
         Ok(self.alone(kernel.outputs[0].result, kernel))
     }
@@ -82,17 +86,17 @@ impl Lowering<'_> {
         Launch {
             over,
             arrays: arrays(&kernel, false, None),
-            at_once: false,
-            after: None,
-            turned: None,
+            fuses_epilogue: false,
+            epilogue: None,
+            permuted: None,
             cost: kernel::region_cost(&kernel.element.region) + 1,
-            little: is_little(&kernel),
-            across: kernel.lies_across(),
+            is_trivial: is_trivial_point(&kernel),
+            column_major: kernel.is_column_major(),
             combine_partial: false,
             checks: self.settings.checks,
             product: None,
-            marks: Vec::new(),
-            places: None,
+            flags: Vec::new(),
+            flag_positions: None,
             kernel,
             code: (),
         }
@@ -136,7 +140,7 @@ impl Lowering<'_> {
                 _ => elements.compute(&mut b, s, &point, None)?,
             });
             let stored = !group.transient.contains(&result);
-            outputs.push(self.output(s, from..results.len(), self.finish(s)?, stored));
+            outputs.push(self.output(s, from..results.len(), self.sink(s)?, stored));
         }
         let element = self.finished(b, results)?;
         let epilogue = if last.is_empty() { None } else { Some(self.epilogue(&outputs, &last, &group)?) };
@@ -147,11 +151,11 @@ impl Lowering<'_> {
         fused.sort_unstable();
         fused.dedup();
         let loops = kernel::row_major(axes.len());
-        Ok(Kernel { axes, loops, element, outputs, epilogue, fused }.register_tiled().carrying())
+        Ok(Kernel { axes, loops, element, outputs, epilogue, fused }.register_tiled().forward_loads())
     }
 
-    fn output(&self, s: &Stmt, values: std::ops::Range<usize>, finish: Finish, stored: bool) -> Output {
-        Output { result: s.results[0], op: s.operation(), loc: s.loc.clone(), values, finish, stored }
+    fn output(&self, s: &Stmt, values: std::ops::Range<usize>, sink: Sink, stored: bool) -> Output {
+        Output { result: s.results[0], op: s.operation(), loc: s.loc.clone(), values, sink, stored }
     }
 
     /// The array whose extents are those of a statement's index space, and how many of the innermost axes it folds.
@@ -187,34 +191,34 @@ impl Lowering<'_> {
     }
 
     /// What becomes of a statement's elements.
-    fn finish(&self, s: &Stmt) -> Result<Finish, Error> {
+    fn sink(&self, s: &Stmt) -> Result<Sink, Error> {
         let ty = self.program.ty(s.results[0]);
         let leaves = ty.elt.leaves();
         Ok(match &s.op {
             ArrayOp::Fold { f, init, .. } => {
                 let combine = self.operator(f, &leaves, &s.loc)?;
-                let known = known_operator(&combine, leaves.len());
-                Finish::Fold { combine, known, init: init.is_some() }
+                let builtin = builtin_operator(&combine, leaves.len());
+                Sink::Fold { combine, builtin, init: init.is_some() }
             }
             ArrayOp::Scan { dir, f, init, .. } => {
                 let combine = self.operator(f, &leaves, &s.loc)?;
-                let known = known_operator(&combine, leaves.len());
-                Finish::Scan { combine, known, restart: restart(f, *dir), init: init.is_some() }
+                let builtin = builtin_operator(&combine, leaves.len());
+                Sink::Scan { combine, builtin, segmented: restart(f, *dir), init: init.is_some() }
             }
             ArrayOp::FoldSeg { f, init, offsets, .. } => {
                 let combine = self.operator(f, &leaves, &s.loc)?;
                 let unknown = || defect(format!("`{}` at {} is a scan here", s.op.name(), s.loc));
-                let known = known_operator(&combine, leaves.len()).ok_or_else(unknown)?;
-                Finish::Segments { combine, known, init: init.is_some(), offsets: *offsets }
+                let builtin = builtin_operator(&combine, leaves.len()).ok_or_else(unknown)?;
+                Sink::Segments { combine, builtin, init: init.is_some(), offsets: *offsets }
             }
-            ArrayOp::Permute { .. } if self.fusion.compaction(s.results[0]).is_some() => Finish::Compact,
+            ArrayOp::Permute { .. } if self.fusion.compaction(s.results[0]).is_some() => Sink::Compact,
             ArrayOp::Permute { combine, defaults, .. } => {
                 let combine = self.operator(combine, &leaves, &s.loc)?;
-                let known = known_update(&combine, leaves.len());
-                Finish::Scatter { initial: self.initial(*defaults, &s.loc)?, combine, known, rank: ty.rank }
+                let builtin = builtin_update(&combine, leaves.len());
+                Sink::Scatter { initial: self.initial(*defaults, &s.loc)?, combine, builtin, rank: ty.rank }
             }
             // Element by element, whatever computes them.
-            _ => Finish::Store,
+            _ => Sink::Store,
         })
     }
 
@@ -252,13 +256,13 @@ impl Lowering<'_> {
         for s in stmts {
             let from = results.len();
             results.extend(elements.compute(b, s, point, None)?);
-            outputs.push(self.output(s, from..results.len(), Finish::Store, true));
+            outputs.push(self.output(s, from..results.len(), Sink::Store, true));
         }
         Ok((results, outputs))
     }
 
     fn epilogue(&self, outputs: &[Output], last: &[&Stmt], group: &Group) -> Result<Epilogue, Error> {
-        let combined: Vec<&Output> = outputs.iter().filter(|o| o.finish.is_combined()).collect();
+        let combined: Vec<&Output> = outputs.iter().filter(|o| o.sink.is_combined()).collect();
         let leaves = |o: &Output| self.program.ty(o.result).elt.leaves();
         let types: Vec<ScalarType> = combined.iter().flat_map(|o| leaves(o).to_vec()).collect();
         let rank = self.program.ty(last[0].results[0]).rank;
@@ -281,17 +285,17 @@ impl Lowering<'_> {
 }
 
 /// The arrays that the bodies of a launch read or measure.
-fn arrays(kernel: &Kernel, at_once: bool, after: Option<&Launch>) -> Vec<ArrayId> {
-    let combine = kernel.outputs.iter().filter_map(|o| o.finish.combine());
-    let epilogue = kernel.epilogue.iter().filter(|_| at_once).map(|e| &e.body);
+fn arrays(kernel: &Kernel, fuses_epilogue: bool, after: Option<&Launch>) -> Vec<ArrayId> {
+    let combine = kernel.outputs.iter().filter_map(|o| o.sink.combine());
+    let epilogue = kernel.epilogue.iter().filter(|_| fuses_epilogue).map(|e| &e.body);
     let after = after.map(|after| &after.kernel.element);
     let bodies = [&kernel.element].into_iter().chain(combine).chain(epilogue).chain(after);
     bodies.flat_map(Body::arrays).collect()
 }
 
 /// Whether a kernel is of one point, and so little that no launch is worth it.
-fn is_little(kernel: &Kernel) -> bool {
-    let stores = |o: &Output| matches!(o.finish, Finish::Store);
+fn is_trivial_point(kernel: &Kernel) -> bool {
+    let stores = |o: &Output| matches!(o.sink, Sink::Store);
     kernel.axes.is_empty() && kernel.outputs.iter().all(stores) && kernel.element.is_trivial()
 }
 
@@ -318,7 +322,7 @@ fn simple_result(body: &Body, n: usize, k: usize) -> Option<Update> {
 }
 
 /// The operations of a combination that is, leaf by leaf, one associative and commutative primitive.
-fn known_operator(body: &Body, n: usize) -> Option<Vec<PrimOp>> {
+fn builtin_operator(body: &Body, n: usize) -> Option<Vec<PrimOp>> {
     let ops = (0..n).map(|k| match simple_result(body, n, k)? {
         Update::Prim(p) | Update::PrimOldFirst(p) => p.is_reduction().then_some(p),
         Update::New | Update::Old => None,
@@ -327,7 +331,7 @@ fn known_operator(body: &Body, n: usize) -> Option<Vec<PrimOp>> {
 }
 
 /// What each leaf of a scatter's combination does, where that is simple and cannot fault.
-fn known_update(body: &Body, n: usize) -> Option<Vec<Update>> {
+fn builtin_update(body: &Body, n: usize) -> Option<Vec<Update>> {
     if body.is_partial() {
         return None;
     }

@@ -7,13 +7,13 @@
 //! Nothing here depends on extents or data: a plan serves all of them.
 
 mod element;
+mod flags;
 mod group;
-mod marks;
-pub(crate) mod sweep;
+pub(crate) mod row_blocking;
 mod uses;
 mod verify;
 
-use crate::kernel::{self, Bits, Body, Finish, Kernel, Loads, Output};
+use crate::kernel::{self, Bits, Body, Kernel, Loads, Output, Sink};
 use acc_core::data::ScalarType;
 use acc_core::ir::{
     ArrayId, ArrayOp, ArrayType, Block, Class, ForeignFun, Fun, Loc, Program, Stmt, arrays_needed, strict_statements,
@@ -22,10 +22,10 @@ use acc_core::{Error, RunLimits};
 use acc_desugar::analysis::contraction::{Contraction, Definitions};
 use acc_desugar::fuse::{Fusion, Note};
 use element::Elements;
+use row_blocking::RowBlocking;
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
-use sweep::Sweep;
 
 /// A program as steps. What kernels have besides their text is `K`, and what closed functions are is `F`: nothing and bodies
 /// after lowering, code once they are [prepared](crate::prepare).
@@ -70,7 +70,7 @@ pub(crate) struct BlockPlan {
     /// The arrays from outside that nothing in the block needs any more then.
     pub last: Vec<Vec<ArrayId>>,
     /// Steps whose kernels may take a block of rows one after the other.
-    pub sweeps: Vec<Sweep>,
+    pub row_blockings: Vec<RowBlocking>,
     pub results: Vec<ArrayId>,
 }
 
@@ -105,7 +105,7 @@ pub(crate) enum Work<K = (), F = Body> {
     Array {
         op: ArrayOp,
         closed: Vec<Closed<F>>,
-        how: How,
+        materialization: Materialization,
     },
     /// A kernel, and the statements whose results it computes: those of its outputs, then those of its epilogue.
     Kernel {
@@ -130,7 +130,7 @@ pub(crate) enum Work<K = (), F = Body> {
 }
 
 /// How the elements of an array come about.
-pub(crate) enum How {
+pub(crate) enum Materialization {
     /// Computed by the consumer; only the extents are computed here.
     Fused,
     /// The same columns under another shape.
@@ -159,17 +159,17 @@ pub(crate) struct Launch<K = ()> {
     /// The array whose extents are those of the index space.
     pub over: ArrayId,
     /// Whether the epilogue is computed as elements are scanned or kept.
-    pub at_once: bool,
+    pub fuses_epilogue: bool,
     /// The epilogue as a launch over what is complete, if it is not.
-    pub after: Option<Box<Launch<K>>>,
+    pub epilogue: Option<Box<Launch<K>>>,
     /// The same kernel with an epilogue whose axes are in another order, which machine code computes at once.
-    pub turned: Option<Box<Kernel>>,
+    pub permuted: Option<Box<Kernel>>,
     /// Cost of a point, in units of one vectorised addition.
     pub cost: usize,
     /// Whether it is of one point, and so little that no launch is worth it.
-    pub little: bool,
-    /// Whether its rows [lie across memory](Kernel::lies_across).
-    pub across: bool,
+    pub is_trivial: bool,
+    /// Whether its rows [lie across memory](Kernel::is_column_major).
+    pub column_major: bool,
     /// Whether a combination can fault, demand an array or fail to end.
     pub combine_partial: bool,
     /// Whether an index out of bounds is a fault; else it stands for another one.
@@ -179,9 +179,9 @@ pub(crate) struct Launch<K = ()> {
     /// The arrays that its bodies read or measure, that of the epilogue too; what a scatter begins with is not read by them.
     pub arrays: Vec<ArrayId>,
     /// The arrays of truth values of which each point of a scan reads its own element alone.
-    pub marks: Vec<ArrayId>,
+    pub flags: Vec<ArrayId>,
     /// Of a scatter that sets marks, which scans alone read so: what keeps their places.
-    pub places: Option<Box<Launch<K>>>,
+    pub flag_positions: Option<Box<Launch<K>>>,
     pub code: K,
 }
 
@@ -199,12 +199,12 @@ impl<K> Launch<K> {
 
     /// The kernel with its epilogue.
     pub(crate) fn whole(&self) -> &Kernel {
-        self.turned.as_deref().unwrap_or(&self.kernel)
+        self.permuted.as_deref().unwrap_or(&self.kernel)
     }
 
     /// Whether the kernel is a compaction.
     pub(crate) fn is_compaction(&self) -> bool {
-        matches!(self.kernel.outputs.first().map(|o| &o.finish), Some(Finish::Compact))
+        matches!(self.kernel.outputs.first().map(|o| &o.sink), Some(Sink::Compact))
     }
 }
 
@@ -234,7 +234,7 @@ pub(crate) fn lower(program: &Program, fusion: &Fusion, settings: Settings, limi
             strict: Vec::new(),
             dead: Vec::new(),
             last: Vec::new(),
-            sweeps: Vec::new(),
+            row_blockings: Vec::new(),
             results: Vec::new(),
         },
         notes: fusion.notes.clone(),
@@ -246,7 +246,7 @@ pub(crate) fn lower(program: &Program, fusion: &Fusion, settings: Settings, limi
     let free_arrays = RefCell::default();
     let lowering = Lowering { program, fusion, settings, limits, stmts, products, absorbed, free_arrays };
     plan.body = lowering.block(&program.body, &mut plan)?;
-    lowering.marks(&mut plan);
+    lowering.flags(&mut plan);
     Ok(plan)
 }
 
@@ -311,9 +311,11 @@ impl<'a> Lowering<'a> {
         }
         let (dead, last) = self.dead(b, &units, &step_is_strict);
         let (params, results) = (b.params.clone(), b.results.clone());
-        let mut block = BlockPlan { params, steps, strict: step_is_strict, dead, last, sweeps: Vec::new(), results };
+        let mut block =
+            BlockPlan { params, steps, strict: step_is_strict, dead, last, row_blockings: Vec::new(), results };
         if self.settings.fuse {
-            block.sweeps = sweep::sweeps(plan, &block, |a, steps| self.is_used(b, &units, a, steps));
+            block.row_blockings =
+                row_blocking::row_blockings(plan, &block, |a, steps| self.is_used(b, &units, a, steps));
         }
         Ok(block)
     }
@@ -396,20 +398,22 @@ impl<'a> Lowering<'a> {
             ArrayOp::Foreign { function, xs, fallback } => {
                 Work::Foreign { function: function.clone(), xs: xs.clone(), fallback: self.block(fallback, plan)? }
             }
-            ArrayOp::Backpermute { .. } if self.fusion.is_sorted(s.results[0]) => self.apart(s, How::Sort)?,
+            ArrayOp::Backpermute { .. } if self.fusion.is_sorted(s.results[0]) => {
+                self.apart(s, Materialization::Sort)?
+            }
             op => match op.class() {
-                Class::View => self.apart(s, How::View)?,
-                _ if self.fusion.is_inlined(s.results[0]) => self.apart(s, How::Fused)?,
-                Class::Sort => self.apart(s, How::Argsort)?,
+                Class::View => self.apart(s, Materialization::View)?,
+                _ if self.fusion.is_inlined(s.results[0]) => self.apart(s, Materialization::Fused)?,
+                Class::Sort => self.apart(s, Materialization::Argsort)?,
                 _ if self.fusion.kernel(s.results[0]).is_some() => self.kernel_of(&[s])?,
-                _ => self.apart(s, How::View)?,
+                _ => self.apart(s, Materialization::View)?,
             },
         })
     }
 
     /// A statement that no kernel computes.
-    fn apart(&self, s: &Stmt, how: How) -> Result<Work, Error> {
-        Ok(Work::Array { op: s.op.clone(), closed: self.closed_functions(s)?, how })
+    fn apart(&self, s: &Stmt, materialization: Materialization) -> Result<Work, Error> {
+        Ok(Work::Array { op: s.op.clone(), closed: self.closed_functions(s)?, materialization })
     }
 
     fn closed_functions(&self, s: &Stmt) -> Result<Vec<Closed>, Error> {

@@ -4,12 +4,12 @@
 //! An epilogue is computed of the elements as they are written.
 
 use super::launch::{Columns, Job, JobEpilogue, JobOutput, Outs, finish, first_event, give, take};
-use super::lists::{collected, filled};
-use super::store::STREAM;
 use crate::buffer::AnyBuffer;
 use crate::kernel::Epilogue;
-use crate::llvm::Form;
-use crate::llvm::code::{Call, Memory, Part};
+use crate::llvm::Variant;
+use crate::llvm::call::{Call, Memory, Part};
+use crate::run::elementwise::store::MIN_STREAMED_BYTES;
+use crate::run::launch::lists::{collected, filled};
 use crate::tile::lanes::{self, Lanes};
 use crate::tile::machine::{Machine, Space, Stop};
 use crate::tile::memory;
@@ -17,11 +17,11 @@ use acc_core::data::ScalarType;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// Elements of a chunk.
-const CHUNK: usize = 1 << 16;
+const CHUNK_ELEMENTS: usize = 1 << 16;
 /// Elements of a chunk that is counted, and then written while it is in a near cache.
-const NEAR: usize = 1 << 14;
+const CACHED_CHUNK_ELEMENTS: usize = 1 << 14;
 /// How many times the memory of a result may be what it needs.
-const ROOM: usize = 4;
+const MAX_RESULT_SLACK: usize = 4;
 
 /// How many elements are kept before each chunk, and in the end of all.
 pub(crate) struct Counts(Vec<usize>);
@@ -66,14 +66,14 @@ fn space(job: &Job<'_>) -> Space {
 pub(crate) fn count(job: &Job<'_>) -> Result<Counts, Stop> {
     let (n, space) = (points(job), space(job));
     let Some(o) = job.outputs.first() else { return Ok(Counts(vec![0])) };
-    let mut kept = filled(0usize, n.div_ceil(CHUNK))?;
-    let call = job.call(Form::Count);
+    let mut kept = filled(0usize, n.div_ceil(CHUNK_ELEMENTS))?;
+    let call = job.call(Variant::CompactCount);
     job.cx.tasks(
         job.cx.parallel(n, job.launch.cost),
         collected(kept.iter_mut().enumerate())?,
         || None,
         |machine, (chunk, kept)| {
-            let (first, end) = (chunk * CHUNK, n.min((chunk + 1) * CHUNK));
+            let (first, end) = (chunk * CHUNK_ELEMENTS, n.min((chunk + 1) * CHUNK_ELEMENTS));
             if let Some(count) = compiled_count(job, call.as_ref(), first, end)? {
                 *kept = count;
                 return Ok(());
@@ -99,7 +99,7 @@ fn compiled_count(job: &Job<'_>, call: Option<&Call<'_>>, first: usize, end: usi
     let Some(call) = call else { return Ok(None) };
     let mut totals = [0];
     let mut memory = Memory { totals: &mut totals, ..Memory::default() };
-    let done = job.ended(call.run(part(job, first, end), &mut memory))?;
+    let done = job.is_done(call.run(part(job, first, end), &mut memory))?;
     Ok(done.then_some(totals[0] as usize))
 }
 
@@ -113,14 +113,14 @@ pub(crate) fn compact(job: &Job<'_>, counts: &Counts) -> Result<Vec<Columns>, St
     if let Some(e) = &job.epilogue {
         out.extend(e.columns(job.cx, total)?);
     }
-    let call = job.call(Form::Compact);
+    let call = job.call(Variant::Compact);
     let writer = || Writer::new(job, o, &space, job.epilogue.as_ref().map(|e| e.machine(&after_space)));
     job.cx.tasks(
         job.cx.parallel(n, job.launch.cost),
         chunks(&mut out, counts),
         || None,
         |worker, mut chunk| {
-            let end = n.min(chunk.first + CHUNK);
+            let end = n.min(chunk.first + CHUNK_ELEMENTS);
             if chunk.kept == 0 || compiled(job, o, call.as_ref(), &mut chunk, end)? {
                 return Ok(());
             }
@@ -149,8 +149,9 @@ struct Own<'b> {
 /// these are computed, whose faults come before those of the epilogue.
 fn is_free(job: &Job<'_>) -> bool {
     let free = |e: &Epilogue| e.is_placeless() && !e.body.is_partial();
-    let bound =
-        |e: &JobEpilogue<'_>| e.body.code.tape.scalars.is_empty() && e.body.bound.inputs.iter().all(Option::is_some);
+    let bound = |e: &JobEpilogue<'_>| {
+        e.body.code.bytecode.scalars.is_empty() && e.body.bound.inputs.iter().all(Option::is_some)
+    };
     job.launch.kernel.epilogue.as_ref().is_none_or(free) && job.epilogue.as_ref().is_none_or(bound)
 }
 
@@ -163,21 +164,22 @@ pub(crate) fn at_once(job: &Job<'_>) -> Result<Option<(Counts, Vec<Columns>)>, S
     let types: Vec<&[ScalarType]> =
         std::iter::once(if o.output.stored { &o.types[..] } else { &[] }).chain(after).collect();
     let bytes: usize = types.iter().copied().flatten().map(|t| t.size()).sum();
-    if n.saturating_mul(bytes) < STREAM {
+    if n.saturating_mul(bytes) < MIN_STREAMED_BYTES {
         return Ok(None);
     }
-    let (counting, writing) = (job.call(Form::Count), job.call(Form::Compact));
+    let (counting, writing) = (job.call(Variant::CompactCount), job.call(Variant::Compact));
     // Machine code counts so fast that it pays to know how much memory results take.
     if job.epilogue.is_some() && counting.is_some() {
         return Ok(None);
     }
     let columns = types.iter().map(|types| job.cx.columns(types, n));
     let Ok(mut out) = columns.collect::<Result<Vec<_>, _>>() else { return Ok(None) };
-    let count = n.div_ceil(NEAR);
+    let count = n.div_ceil(CACHED_CHUNK_ELEMENTS);
     let all: Vec<Outs<'_>> = out.iter_mut().map(|o| o.iter_mut().map(AnyBuffer::as_out).collect()).collect();
     let chain: Vec<Left<'_>> = collected((0..=count).map(|_| OnceLock::new()))?;
     hand_on(&chain[0], 0, all);
-    let aside = || types.iter().map(|types| types.iter().map(|&t| Lanes::new(t, NEAR)).collect()).collect();
+    let aside =
+        || types.iter().map(|types| types.iter().map(|&t| Lanes::new(t, CACHED_CHUNK_ELEMENTS)).collect()).collect();
     // As many as there may be: their places do not matter.
     let places = Space { extents: smallvec::smallvec![n], lo: 0, hi: 1 };
     let after = || job.epilogue.as_ref().map(|e| e.machine(&places));
@@ -186,8 +188,8 @@ pub(crate) fn at_once(job: &Job<'_>) -> Result<Option<(Counts, Vec<Columns>)>, S
         job.cx.parallel(n, job.launch.cost),
         collected(0..count)?,
         || None,
-        |own: &mut Option<Own<'_>>, turn, k| {
-            let (first, end) = (k * NEAR, n.min((k + 1) * NEAR));
+        |own: &mut Option<Own<'_>>, task_order, k| {
+            let (first, end) = (k * CACHED_CHUNK_ELEMENTS, n.min((k + 1) * CACHED_CHUNK_ELEMENTS));
             let counted = compiled_count(job, counting.as_ref(), first, end)?;
             let kept = match counted {
                 Some(kept) => kept,
@@ -195,10 +197,10 @@ pub(crate) fn at_once(job: &Job<'_>) -> Result<Option<(Counts, Vec<Columns>)>, S
                     // Tiles write them aside at once.
                     let own = own.get_or_insert_with(worker);
                     let outs = own.aside.iter_mut().map(|o| o.iter_mut().map(Lanes::out).collect()).collect();
-                    own.writer.write(job, o, &mut Chunk { first, place: 0, kept: NEAR, outs }, end)?
+                    own.writer.write(job, o, &mut Chunk { first, place: 0, kept: CACHED_CHUNK_ELEMENTS, outs }, end)?
                 }
             };
-            let Some(before) = turn.wait(&chain[k]) else { return Ok(()) };
+            let Some(before) = task_order.wait(&chain[k]) else { return Ok(()) };
             let mut before = before.lock().unwrap_or_else(PoisonError::into_inner);
             let (place, mut rest) = (before.0, std::mem::take(&mut before.1));
             let outs = rest.iter_mut().map(|rest| take(rest, kept)).collect();
@@ -221,7 +223,7 @@ pub(crate) fn at_once(job: &Job<'_>) -> Result<Option<(Counts, Vec<Columns>)>, S
     let last = chain.into_iter().next_back().and_then(OnceLock::into_inner);
     let total = last.map_or(0, |last| last.into_inner().unwrap_or_else(PoisonError::into_inner).0);
     for (out, types) in out.iter_mut().zip(&types) {
-        if total < n / ROOM {
+        if total < n / MAX_RESULT_SLACK {
             let mut own = job.cx.columns(types, total).map_err(Stop::Error)?;
             for (from, to) in out.iter().zip(&mut own) {
                 lanes::copy(lanes::prefix(from.as_slice(), total), to.as_out());
@@ -252,7 +254,7 @@ fn chunks<'a>(out: &'a mut [Vec<AnyBuffer>], counts: &Counts) -> Vec<Chunk<'a>> 
     let ends = counts.0.iter().zip(counts.0.iter().skip(1)).enumerate();
     ends.map(|(k, (&place, &end))| {
         let outs = rest.iter_mut().map(|rest| take(rest, end - place)).collect();
-        Chunk { first: k * CHUNK, place, kept: end - place, outs }
+        Chunk { first: k * CHUNK_ELEMENTS, place, kept: end - place, outs }
     })
     .collect()
 }
@@ -270,7 +272,7 @@ fn compiled(
     outs.extend(chunk.outs.iter_mut().flatten().map(|o| Some(o.reborrow())));
     let target = [chunk.kept];
     let mut memory = Memory { outs: &mut outs, target: &target, ..Memory::default() };
-    job.ended(call.run(part(job, chunk.first, end), &mut memory))
+    job.is_done(call.run(part(job, chunk.first, end), &mut memory))
 }
 
 impl<'b> Writer<'b> {
@@ -315,7 +317,7 @@ impl<'b> Writer<'b> {
 fn finished(e: &JobEpilogue<'_>, after: &Machine<'_>, n: usize, at: usize, outs: &mut [Outs<'_>]) {
     for ((values, _), outs) in e.outputs.iter().zip(outs) {
         for (r, out) in values.clone().zip(outs) {
-            lanes::copy(after.get(after.tape.results[r], n), out.reborrow().split_at(at).1);
+            lanes::copy(after.get(after.bytecode.results[r], n), out.reborrow().split_at(at).1);
         }
     }
 }

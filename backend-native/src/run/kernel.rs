@@ -1,12 +1,13 @@
 //! Launches kernels for a run: extents of the results, what the kernel begins with, and the way that fits its axes.
 
+use super::elementwise::{epilogue, store};
 use super::launch::{Binding, Columns, Job, JobEpilogue, JobOutput, finish};
-use super::marks;
-use super::{Run, Value, View, after, compact, located, point, rows, scalars_of, scatter, segments, shape, store};
-use crate::bind::Marks;
+use super::rows::segments;
+use super::{Run, Value, View, compact, flags, located, rows, scalar_eval, scalars_of, scatter, shape};
+use crate::bind::SparseFlags;
 use crate::buffer::AnyBuffer;
 use crate::kernel::Bits;
-use crate::kernel::{AxisKind, Finish, Initial};
+use crate::kernel::{AxisKind, Initial, Sink};
 use crate::prepare::{Launch, Part, Step};
 use crate::tile::lanes;
 use crate::tile::machine::Stop;
@@ -26,7 +27,7 @@ impl Run<'_> {
             false => (None, None),
         };
         let inits = self.extents(s, launch, parts)?;
-        if self.marked(s, launch)? {
+        if self.keep_positions(s, launch)? {
             return Ok(());
         }
         let mut begun = self.take_initial(launch);
@@ -56,7 +57,7 @@ impl Run<'_> {
     pub(super) fn extents(&mut self, s: &Step, launch: &Launch, parts: &[Part]) -> Result<Inits, Error> {
         let mut inits = Inits::new();
         for (p, o) in parts.iter().zip(launch.outputs()) {
-            if matches!(o.finish, Finish::Compact) {
+            if matches!(o.sink, Sink::Compact) {
                 inits.push(None);
                 continue;
             }
@@ -69,7 +70,7 @@ impl Run<'_> {
             let fault = |fault| located(fault, p.name, &p.loc);
             let mut closed: SmallVec<[Bits; 2]> = SmallVec::new();
             // Where no segment begins with it, an initial value is not needed.
-            let segments = matches!(o.finish, Finish::Segments { .. });
+            let segments = matches!(o.sink, Sink::Segments { .. });
             if !segments || !shape::of(&p.op, &[], &self.values).map_err(fault)?.contains(&0) {
                 for c in &p.closed {
                     closed.push(self.closed(c, s)?);
@@ -78,19 +79,19 @@ impl Run<'_> {
             let shape = shape::of(&p.op, &closed, &self.values).map_err(fault)?;
             self.addressable(p.result, &shape).map_err(fault)?;
             let scalars = scalars_of(&p.op, &closed);
-            inits.push(closed.into_iter().next().filter(|_| o.finish.has_init()));
-            self.values[p.result.index()] = Some(Value { shape, columns: None, marks: None, scalars });
+            inits.push(closed.into_iter().next().filter(|_| o.sink.has_init()));
+            self.values[p.result.index()] = Some(Value { shape, columns: None, flags: None, scalars });
         }
         Ok(inits)
     }
 
     /// Keeps the places alone of what a scatter marks; whether that is done.
-    fn marked(&mut self, s: &Step, launch: &Launch) -> Result<bool, Error> {
-        let Some(places) = &launch.places else { return Ok(false) };
+    fn keep_positions(&mut self, s: &Step, launch: &Launch) -> Result<bool, Error> {
+        let Some(places) = &launch.flag_positions else { return Ok(false) };
         let Some(result) = launch.kernel.outputs.first().map(|o| o.result) else { return Ok(false) };
         let extent = |v: &Option<Value>| v.as_ref().and_then(|v| v.shape.first().copied()).unwrap_or(0);
         let all = extent(&self.values[result.index()]);
-        if !marks::are_rare(extent(&self.values[places.over.index()]), all) {
+        if !flags::are_sparse(extent(&self.values[places.over.index()]), all) {
             return Ok(false);
         }
         let columns = loop {
@@ -100,9 +101,9 @@ impl Run<'_> {
             }
         };
         // Places out of order, or out of bounds, are for the scatter.
-        let marks = columns.into_iter().flatten().next().and_then(|places| Marks::new(places, all));
-        let Some(value) = self.values[result.index()].as_mut().filter(|_| marks.is_some()) else { return Ok(false) };
-        value.marks = marks;
+        let flags = columns.into_iter().flatten().next().and_then(|places| SparseFlags::new(places, all));
+        let Some(value) = self.values[result.index()].as_mut().filter(|_| flags.is_some()) else { return Ok(false) };
+        value.flags = flags;
         Ok(true)
     }
 
@@ -110,7 +111,7 @@ impl Run<'_> {
     /// becomes that of the result.
     fn take_initial(&mut self, launch: &Launch) -> Option<Vec<AnyBuffer>> {
         let [o] = &launch.kernel.outputs[..] else { return None };
-        let Finish::Scatter { initial: Initial::Array(a), .. } = o.finish else { return None };
+        let Sink::Scatter { initial: Initial::Array(a), .. } = o.sink else { return None };
         let all_there = launch.arrays.iter().all(|&b| b == o.result || self.values[b.index()].is_some());
         if !self.dying.contains(&a) || launch.reads(a) || !all_there {
             return None;
@@ -163,7 +164,7 @@ impl Run<'_> {
         let begun = s.results.iter().copied().filter(|r| parts.iter().all(|p| p.result != *r));
         for a in own.chain(begun) {
             self.values[a.index()] =
-                Some(Value { shape: shape.clone(), columns: None, marks: None, scalars: Bits::new() });
+                Some(Value { shape: shape.clone(), columns: None, flags: None, scalars: Bits::new() });
         }
         for p in parts.iter().take(1) {
             self.addressable(p.result, &shape).map_err(|fault| located(fault, p.name, &p.loc))?;
@@ -173,11 +174,11 @@ impl Run<'_> {
 
     /// The results of a kernel of one point that is not worth a launch, unless something is in its way.
     fn at_point(&self, launch: &Launch) -> Option<Result<Vec<Columns>, Stop>> {
-        if !launch.little {
+        if !launch.is_trivial {
             return None;
         }
         let (element, mut results) =
-            (&launch.kernel.element, point::evaluate(&launch.kernel.element, &self.values)?.into_iter());
+            (&launch.kernel.element, scalar_eval::evaluate(&launch.kernel.element, &self.values)?.into_iter());
         let columns = launch.kernel.outputs.iter().map(|o| {
             let types: SmallVec<[ScalarType; 2]> = launch.kernel.values(o).iter().map(|&v| element.ty(v)).collect();
             let mut columns = self.cx.columns(&types, 1).map_err(Stop::Error)?;
@@ -217,7 +218,7 @@ impl Run<'_> {
         let outputs =
             launch.kernel.outputs.iter().zip(&launch.code.combine).zip(inits).map(|((output, combine), init)| {
                 let combine = combine.as_ref().map(|c| Binding::new(c, view, self.cx.limits));
-                let leaves = launch.kernel.values(output).iter().skip(output.finish.lead());
+                let leaves = launch.kernel.values(output).iter().skip(output.sink.lead());
                 let types = leaves.map(|&v| launch.kernel.element.ty(v)).collect();
                 JobOutput { output, combine, init: init.clone(), types }
             });
@@ -253,23 +254,23 @@ impl Run<'_> {
                 let product =
                     launch.product.as_ref().map(|c| rows::product::product(job, c, &self.values)).transpose()?;
                 match (product.flatten(), job.extents.split_last()) {
-                    (Some(columns), Some((_, outer))) => after::epilogue(job, outer, vec![columns]),
+                    (Some(columns), Some((_, outer))) => epilogue::epilogue(job, outer, vec![columns]),
                     _ if launch.kernel.folded() > 1 => rows::nested::nested(job),
                     _ => rows::rows(job),
                 }
             }
             Some(AxisKind::Parallel) | None => match &job.outputs[..] {
-                [o] if matches!(o.output.finish, Finish::Segments { .. }) => {
+                [o] if matches!(o.output.sink, Sink::Segments { .. }) => {
                     let shape = self.values[o.output.result.index()].as_ref().map(|v| v.shape.clone());
                     let columns = segments::segments(job, o)?;
-                    after::epilogue(job, &shape.unwrap_or_default(), vec![columns])
+                    epilogue::epilogue(job, &shape.unwrap_or_default(), vec![columns])
                 }
-                [o] if matches!(o.output.finish, Finish::Scatter { .. }) => {
+                [o] if matches!(o.output.sink, Sink::Scatter { .. }) => {
                     let shape = self.values[o.output.result.index()].as_ref().map(|v| v.shape.clone());
                     let shape = shape.unwrap_or_default();
                     let initial = begun.map_or_else(|| self.initial(job, o, &shape, view), Ok)?;
                     let columns = scatter::scatter(job, o, &shape, initial)?;
-                    after::epilogue(job, &shape, vec![columns])
+                    epilogue::epilogue(job, &shape, vec![columns])
                 }
                 _ => store::store(job),
             },
@@ -284,8 +285,8 @@ impl Run<'_> {
         shape: &[usize],
         view: &View<'_>,
     ) -> Result<Vec<AnyBuffer>, Stop> {
-        let computed = match (&o.output.finish, &job.launch.code.initial) {
-            (Finish::Scatter { initial: Initial::Array(a), .. }, _) => {
+        let computed = match (&o.output.sink, &job.launch.code.initial) {
+            (Sink::Scatter { initial: Initial::Array(a), .. }, _) => {
                 let columns = self.values[a.index()].as_ref().and_then(|v| v.columns.as_ref());
                 let columns: Vec<ColumnSlice<'_>> = columns.into_iter().flatten().map(Column::slice).collect();
                 return scatter::copied(self.cx, &o.types, shape.iter().product(), &columns);

@@ -1,28 +1,24 @@
 //! Runs plans: array statements by need.
 
-mod after;
-mod columns;
 mod compact;
+mod elementwise;
+mod flags;
 mod kernel;
 pub(crate) mod launch;
-mod lists;
-pub(crate) mod marks;
-pub(crate) mod point;
+pub(crate) mod pool;
+mod row_blocking;
 mod rows;
+pub(crate) mod scalar_eval;
 mod scatter;
 mod scheduled;
-mod segments;
 mod shape;
 mod sort;
-mod store;
-mod sweep;
 #[cfg(test)]
 mod testing;
-pub(crate) mod threads;
 
-use crate::bind::{Input, Marks, Names};
+use crate::bind::{Input, Names, SparseFlags};
 use crate::kernel::Bits;
-use crate::lower::{BlockPlan, How};
+use crate::lower::{BlockPlan, Materialization};
 use crate::prepare::{Closed, FunCode, Plan, Step, Work};
 use crate::tile::lanes::first_bits;
 use crate::tile::machine::{Code, Stop};
@@ -39,7 +35,7 @@ pub(crate) struct Value {
     /// None if the array is fused into its consumer: only its extents exist; or if marks are all there is of it.
     pub columns: Option<SmallVec<[Column; 2]>>,
     /// Its elements, where few are marked, until they are needed in memory.
-    pub marks: Option<Marks>,
+    pub flags: Option<SparseFlags>,
     /// The values of the statement's closed function that its elements depend on (the position of a slice).
     pub scalars: Bits,
 }
@@ -61,15 +57,15 @@ struct View<'a> {
 impl Names for View<'_> {
     fn input(&self, a: ArrayId) -> Option<Input<'_>> {
         let v = self.values[a.index()].as_ref()?;
-        if v.marks.is_some() {
+        if v.flags.is_some() {
             return None;
         }
         Some(Input { shape: &v.shape, columns: v.columns.as_deref().unwrap_or(&[]) })
     }
 
-    fn marks(&self, a: ArrayId) -> Option<(&Marks, usize)> {
+    fn flags(&self, a: ArrayId) -> Option<(&SparseFlags, usize)> {
         let v = self.values[a.index()].as_ref()?;
-        v.marks.as_ref().zip(v.shape.first().copied())
+        v.flags.as_ref().zip(v.shape.first().copied())
     }
 
     fn scalar(&self, a: ArrayId, position: u32) -> u64 {
@@ -90,7 +86,7 @@ pub(crate) fn run(plan: &Plan, args: &[ArrayData], cx: Context<'_>) -> Result<Ve
 
 fn value_of(a: &ArrayData) -> Value {
     let columns = Some(a.columns().iter().cloned().collect());
-    Value { shape: a.shape().into(), columns, marks: None, scalars: Bits::new() }
+    Value { shape: a.shape().into(), columns, flags: None, scalars: Bits::new() }
 }
 
 fn defect(message: String) -> Error {
@@ -107,12 +103,12 @@ impl<'p> Run<'p> {
         }
         let mut done = 0;
         for (at, (((&s, &strict), dead), last)) in b.steps.iter().zip(&b.strict).zip(&b.dead).zip(&b.last).enumerate() {
-            if let Some(sweep) = b.sweeps.iter().find(|sweep| sweep.steps.start == at)
-                && self.sweep(b, sweep)?
+            if let Some(row_blocking) = b.row_blockings.iter().find(|row_blocking| row_blocking.steps.start == at)
+                && self.run_row_blocking(b, row_blocking)?
             {
-                let dead = b.dead[sweep.steps.clone()].iter().flatten();
+                let dead = b.dead[row_blocking.steps.clone()].iter().flatten();
                 dead.for_each(|a| self.values[a.index()] = None);
-                done = sweep.steps.end;
+                done = row_blocking.steps.end;
             }
             if strict && at >= done {
                 let dying = dead.iter().chain(last.iter().filter(|a| ending.contains(a))).copied().collect();
@@ -130,9 +126,9 @@ impl<'p> Run<'p> {
     /// The value of an array, evaluated now if it is not yet.
     fn force(&mut self, a: ArrayId) -> Result<Value, Error> {
         if let Some(v) = &mut self.values[a.index()] {
-            if let Some(marks) = v.marks.take() {
+            if let Some(flags) = v.flags.take() {
                 let all = v.shape.first().copied().unwrap_or(0);
-                v.columns = Some(smallvec::smallvec![marks::column(&marks, all, self.cx)?]);
+                v.columns = Some(smallvec::smallvec![flags::column(&flags, all, self.cx)?]);
             }
             return Ok(v.clone());
         }
@@ -175,13 +171,13 @@ impl<'p> Run<'p> {
         }
         self.cx.limits.check()?;
         match &s.work {
-            Work::Array { op, closed, how } => {
+            Work::Array { op, closed, materialization } => {
                 let result = s.results[0];
                 let mut scalars: SmallVec<[Bits; 2]> = SmallVec::new();
                 for c in closed {
                     scalars.push(self.closed(c, s)?);
                 }
-                let value = self.array(s, op, how, &scalars).map_err(|e| e.during(s.op, &s.loc))?;
+                let value = self.array(s, op, materialization, &scalars).map_err(|e| e.during(s.op, &s.loc))?;
                 self.values[result.index()] = Some(value);
             }
             Work::Kernel { launch, parts } => self.kernel(s, launch, parts).map_err(|e| e.during(s.op, &s.loc))?,
@@ -272,21 +268,27 @@ impl<'p> Run<'p> {
         }
     }
 
-    fn array(&mut self, s: &Step, op: &ArrayOp, how: &How, closed: &[Bits]) -> Result<Value, Error> {
+    fn array(
+        &mut self,
+        s: &Step,
+        op: &ArrayOp,
+        materialization: &Materialization,
+        closed: &[Bits],
+    ) -> Result<Value, Error> {
         let shape = shape::of(op, closed, &self.values).map_err(|fault| located(fault, s.op, &s.loc))?;
         let scalars = scalars_of(op, closed);
         let source = || op.arrays().first().and_then(|a| self.values[a.index()].as_ref()?.columns.clone());
-        let columns = match how {
-            How::Fused => None,
-            How::View => source(),
-            How::Argsort | How::Sort => {
+        let columns = match materialization {
+            Materialization::Fused => None,
+            Materialization::View => source(),
+            Materialization::Argsort | Materialization::Sort => {
                 let source = source();
                 let columns: Vec<ColumnSlice<'_>> = source.iter().flatten().map(Column::slice).collect();
-                let sort = if matches!(how, How::Sort) { sort::sorted } else { sort::argsort };
+                let sort = if matches!(materialization, Materialization::Sort) { sort::sorted } else { sort::argsort };
                 Some(sort(&columns, &shape, self.cx)?)
             }
         };
-        Ok(Value { shape, columns, marks: None, scalars })
+        Ok(Value { shape, columns, flags: None, scalars })
     }
 
     /// Answers a demand; anything else ends the run.
@@ -303,7 +305,7 @@ impl<'p> Run<'p> {
         let code = match c {
             Closed::Known(bits) => return Ok(bits.clone()),
             Closed::Code(FunCode { code, body }) => {
-                match body.as_ref().and_then(|body| point::evaluate(body, &self.values)) {
+                match body.as_ref().and_then(|body| scalar_eval::evaluate(body, &self.values)) {
                     Some(bits) => return Ok(bits),
                     None => code,
                 }
@@ -322,7 +324,7 @@ fn evaluate(code: &Code, view: &View<'_>, cx: Context<'_>) -> Result<Bits, Stop>
     let body = Binding::new(code, view, cx.limits);
     let mut m = body.machine(&NO_SPACE);
     m.call(1).map_err(|e| e.stop)?;
-    let results = &m.tape.results;
+    let results = &m.bytecode.results;
     Ok(results.iter().map(|&r| first_bits(m.get(r, 1))).collect())
 }
 

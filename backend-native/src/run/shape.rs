@@ -35,7 +35,7 @@ pub(super) fn of(op: &ArrayOp, closed: &[Bits], values: &[Option<Value>]) -> Res
         let at: Vec<i64> = axes.iter().map(at).collect();
         let inside = |((a, &i), &n): ((&Axis, &i64), &usize)| *a == Axis::All || (i as u64) < n as u64;
         if !axes.iter().zip(&at).zip(source).all(inside) {
-            return Err(crate::tile::load::out_of_bounds(*xs, &at, source));
+            return Err(crate::tile::access::load::out_of_bounds(*xs, &at, source));
         }
     }
     // Control flow has no shape of its own.

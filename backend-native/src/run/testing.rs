@@ -1,10 +1,10 @@
 //! What tests of how plans run have in common.
 
 use super::launch::Context;
-use super::threads::team::Team;
 use crate::buffer::Pool;
 use crate::prepare::Executable;
 use crate::prepare::Plan;
+use crate::run::pool::thread_pool::ThreadPool;
 use crate::{Compile, llvm, run};
 use acc_core::data::ArrayData;
 use acc_core::text::parse_test_file;
@@ -29,7 +29,7 @@ pub(super) fn unsimplified(name: &str, text: &str) -> Plan {
 }
 
 /// The bits of a run's results.
-pub(super) fn evaluate(plan: &Plan, args: &[ArrayData], threads: &Team) -> Result<String, Error> {
+pub(super) fn evaluate(plan: &Plan, args: &[ArrayData], threads: &ThreadPool) -> Result<String, Error> {
     let limits = RunLimits::none();
     let (memory, meter) = (Arc::new(Pool::default()), limits.meter());
     let cx = Context { threads, memory: &memory, limits: &limits, meter: &meter, compile: Compile::Now };

@@ -126,8 +126,8 @@ fn cosine(w: &mut Writer<'_>, q: &Reduced) -> Val {
         ],
     );
     let minus_tail = w.neg(q.tail);
-    let turned = w.fma(minus_tail, q.r, lost);
-    let small = w.fma(zz, p, turned);
+    let corrected = w.fma(minus_tail, q.r, lost);
+    let small = w.fma(zz, p, corrected);
     w.add(rest, small)
 }
 

@@ -34,7 +34,7 @@ thread_local! {
 }
 
 /// The longest that the end of the process waits.
-const PATIENCE: Duration = Duration::from_secs(10);
+const MAX_EXIT_WAIT: Duration = Duration::from_secs(10);
 
 /// Stays in the library until it is dropped.
 pub(super) struct Inside(());
@@ -107,7 +107,7 @@ extern "C" fn close() {
     // The library itself may end the process.
     let own = DEPTH.try_with(|depth| usize::from(depth.get() > 0)).unwrap_or(0);
     // Either all have left or patience has ended: the process ends in both cases.
-    let _ = LEFT.wait_timeout_while(gate, PATIENCE, |gate| gate.inside > own);
+    let _ = LEFT.wait_timeout_while(gate, MAX_EXIT_WAIT, |gate| gate.inside > own);
 }
 
 /// What lives as long as a thread.
@@ -120,7 +120,7 @@ impl Drop for End {
         } else if !fork::is_child() && DEPTH.try_with(Cell::get).unwrap_or(0) == 0 {
             let gate = GATE.lock().unwrap_or_else(PoisonError::into_inner);
             // Whether it has settled or patience has ended, this thread ends.
-            let _ = LEFT.wait_timeout_while(gate, PATIENCE, |gate| gate.settling > 0);
+            let _ = LEFT.wait_timeout_while(gate, MAX_EXIT_WAIT, |gate| gate.settling > 0);
         }
     }
 }

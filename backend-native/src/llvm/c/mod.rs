@@ -140,7 +140,7 @@ impl Engine {
     /// What code it generates of a module.
     pub(super) fn generation(&self) -> String {
         let Engine { triple, cpu, features, target, .. } = self;
-        format!("{triple:?} {cpu} {features} {:?} {HOW:?}", options(*target))
+        format!("{triple:?} {cpu} {features} {:?} {CODE_GENERATION:?}", options(*target))
     }
 
     /// Compiles a module, given as text, after these passes; the error is a defect of the text.
@@ -303,7 +303,7 @@ fn options(target: Target) -> Vec<&'static CStr> {
     /// variables is a third of code generation; addresses brought to their uses before instructions are selected, schedules
     /// before registers are allocated, copies propagated after, and other orders of sums are a sixth of what is left.
     /// Without them loops are no longer, and spill less.
-    const ALWAYS: [&CStr; 6] = [
+    const OPTIONS: [&CStr; 6] = [
         c"acc",
         c"-disable-lsr",
         c"-disable-cgp",
@@ -313,9 +313,9 @@ fn options(target: Target) -> Vec<&'static CStr> {
     ];
     /// Where there are sixteen vector registers: constants and what is computed ahead stay where they were written, for
     /// either move takes registers of inner loops.
-    const FEW_REGISTERS: [&CStr; 2] = [c"-disable-machine-licm", c"-disable-machine-sink"];
-    let few: &[&CStr] = if target.registers() <= 16 { &FEW_REGISTERS } else { &[] };
-    ALWAYS.iter().chain(few).copied().collect()
+    const OPTIONS_OF_SIXTEEN_REGISTERS: [&CStr; 2] = [c"-disable-machine-licm", c"-disable-machine-sink"];
+    let few: &[&CStr] = if target.registers() <= 16 { &OPTIONS_OF_SIXTEEN_REGISTERS } else { &[] };
+    OPTIONS.iter().chain(few).copied().collect()
 }
 
 /// Sets the options. They hold for all who generate code with this library in this process.
@@ -326,7 +326,7 @@ fn set_options(f: &Functions, target: Target) {
 }
 
 /// `LLVMCodeGenLevelLess`, with which kernels are as fast as with more, `LLVMRelocPIC`, `LLVMCodeModelDefault`.
-const HOW: (i32, i32, i32) = (1, 2, 0);
+const CODE_GENERATION: (i32, i32, i32) = (1, 2, 0);
 
 fn machine(f: &Functions, triple: &CStr, cpu: &CStr, features: &CStr) -> Result<Handle, String> {
     let (mut target, mut error) = (null_mut(), null_mut());
@@ -336,7 +336,15 @@ fn machine(f: &Functions, triple: &CStr, cpu: &CStr, features: &CStr) -> Result<
             return Err(message(f, error));
         }
         let (cpu, features) = (cpu.as_ptr(), features.as_ptr());
-        let machine = (f.LLVMCreateTargetMachine)(target, triple.as_ptr(), cpu, features, HOW.0, HOW.1, HOW.2);
+        let machine = (f.LLVMCreateTargetMachine)(
+            target,
+            triple.as_ptr(),
+            cpu,
+            features,
+            CODE_GENERATION.0,
+            CODE_GENERATION.1,
+            CODE_GENERATION.2,
+        );
         Handle::new(machine, "target machine")
     }
 }

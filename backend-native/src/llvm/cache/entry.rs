@@ -15,11 +15,11 @@ use std::hash::{BuildHasher, RandomState};
 /// What files begin with.
 const MAGIC: &[u8; 8] = b"acckern2";
 /// Bytes before the key's text, and of the checksum.
-const HEAD: usize = 16;
-const SUM: usize = 32;
+const HEADER_BYTES: usize = 16;
+const CHECKSUM_BYTES: usize = 32;
 /// How names of files, and of those that are being written, end.
-const FILE: &str = ".kernel";
-const DRAFT: &str = ".draft";
+const FILE_SUFFIX: &str = ".kernel";
+const DRAFT_SUFFIX: &str = ".draft";
 
 /// All that a kernel's code depends on.
 pub(in crate::llvm) struct Key {
@@ -41,13 +41,13 @@ impl Key {
     }
 
     pub(super) fn file_name(&self) -> String {
-        format!("{}{FILE}", self.digest)
+        format!("{}{FILE_SUFFIX}", self.digest)
     }
 }
 
 /// A name to write a key's file under that no other writer chooses.
 pub(super) fn draft_name(key: &Key) -> String {
-    format!("{}.{:016x}{DRAFT}", key.digest, random())
+    format!("{}.{:016x}{DRAFT_SUFFIX}", key.digest, random())
 }
 
 /// A number that is hard to guess.
@@ -57,13 +57,13 @@ pub(super) fn random() -> u64 {
 
 /// Whether a file of this name is one of the cache's.
 pub(super) fn is_file_name(name: &str) -> bool {
-    name.strip_suffix(FILE).is_some_and(|digest| is_hexadecimal(digest, 2 * SUM))
+    name.strip_suffix(FILE_SUFFIX).is_some_and(|digest| is_hexadecimal(digest, 2 * CHECKSUM_BYTES))
 }
 
 /// Whether a file of this name is one that is being written.
 pub(super) fn is_draft_name(name: &str) -> bool {
-    let parts = name.strip_suffix(DRAFT).and_then(|name| name.split_once('.'));
-    parts.is_some_and(|(digest, random)| is_hexadecimal(digest, 2 * SUM) && is_hexadecimal(random, 16))
+    let parts = name.strip_suffix(DRAFT_SUFFIX).and_then(|name| name.split_once('.'));
+    parts.is_some_and(|(digest, random)| is_hexadecimal(digest, 2 * CHECKSUM_BYTES) && is_hexadecimal(random, 16))
 }
 
 fn is_hexadecimal(text: &str, digits: usize) -> bool {
@@ -81,7 +81,7 @@ fn hexadecimal(bytes: &[u8]) -> String {
 
 /// A file's bytes.
 pub(super) fn encode(key: &Key, object: &[u8]) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(HEAD + key.text.len() + object.len() + SUM);
+    let mut bytes = Vec::with_capacity(HEADER_BYTES + key.text.len() + object.len() + CHECKSUM_BYTES);
     bytes.extend_from_slice(MAGIC);
     bytes.extend_from_slice(&(key.text.len() as u64).to_le_bytes());
     bytes.extend_from_slice(key.text.as_bytes());
@@ -93,7 +93,7 @@ pub(super) fn encode(key: &Key, object: &[u8]) -> Vec<u8> {
 
 /// The code in a file's bytes; none if it is damaged, or belongs to another key.
 pub(super) fn decode<'b>(bytes: &'b [u8], key: &Key) -> Option<&'b [u8]> {
-    let (bytes, sum) = bytes.split_at_checked(bytes.len().checked_sub(SUM)?)?;
+    let (bytes, sum) = bytes.split_at_checked(bytes.len().checked_sub(CHECKSUM_BYTES)?)?;
     let (magic, rest) = bytes.split_first_chunk::<8>()?;
     let (length, rest) = rest.split_first_chunk::<8>()?;
     let (text, object) = rest.split_at_checked(usize::try_from(u64::from_le_bytes(*length)).ok()?)?;

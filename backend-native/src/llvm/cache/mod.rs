@@ -16,9 +16,9 @@ mod entry;
 #[cfg(unix)]
 mod folder;
 #[cfg(not(unix))]
-#[path = "nowhere.rs"]
+#[path = "unsupported.rs"]
 mod folder;
-mod place;
+mod location;
 
 use super::c::Object;
 pub(super) use entry::Key;
@@ -29,15 +29,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
 /// Bytes that the folder may hold.
-const MOST: u64 = 256 << 20;
+const MAX_FOLDER_BYTES: u64 = 256 << 20;
 /// Bytes of the largest file that is kept.
-const LARGEST: u64 = 16 << 20;
+const MAX_FILE_BYTES: u64 = 16 << 20;
 /// Files written between two looks at how much the folder holds.
-const LOOK: u64 = 64;
+const WRITES_PER_TRIM: u64 = 64;
 /// A file that was used is marked so, if that is older.
-const FRESH: Duration = Duration::from_secs(3600);
+const USE_MARK_INTERVAL: Duration = Duration::from_secs(3600);
 /// A file under the name that it is written under is left over from a process that ended, if it is older.
-const STALE: Duration = Duration::from_secs(3600);
+const DRAFT_LIFETIME: Duration = Duration::from_secs(3600);
 
 /// Code on the disk.
 pub(super) struct Cache {
@@ -48,7 +48,7 @@ pub(super) struct Cache {
 
 /// The cache of this process; the error says why there is none.
 pub(super) fn of_process() -> &'static Result<Cache, String> {
-    static CACHE: LazyLock<Result<Cache, String>> = LazyLock::new(|| Cache::at(&place::base()?, MOST));
+    static CACHE: LazyLock<Result<Cache, String>> = LazyLock::new(|| Cache::at(&location::base()?, MAX_FOLDER_BYTES));
     &CACHE
 }
 
@@ -70,7 +70,7 @@ impl Cache {
     /// The object kept under a key.
     pub(super) fn get(&self, key: &Key) -> Option<Object> {
         let name = key.file_name();
-        let (file, bytes) = match self.folder.read(&name, LARGEST) {
+        let (file, bytes) = match self.folder.read(&name, MAX_FILE_BYTES) {
             Ok(Some(found)) => found,
             Ok(None) => return None,
             Err(_) => {
@@ -83,7 +83,7 @@ impl Cache {
             return None;
         };
         // The files used last are kept longest.
-        let old = |t: SystemTime| t.elapsed().is_ok_and(|age| age > FRESH);
+        let old = |t: SystemTime| t.elapsed().is_ok_and(|age| age > USE_MARK_INTERVAL);
         if file.metadata().and_then(|m| m.modified()).is_ok_and(old) {
             // A file that is not marked is removed earlier: nothing else.
             let _ = file.set_modified(SystemTime::now());
@@ -94,11 +94,11 @@ impl Cache {
     /// Keeps an object under a key. A disk that is full, for one, keeps less.
     pub(super) fn put(&self, key: &Key, object: &[u8]) {
         let bytes = entry::encode(key, object);
-        if bytes.len() as u64 > LARGEST {
+        if bytes.len() as u64 > MAX_FILE_BYTES {
             return;
         }
         let _ = self.folder.write(&key.file_name(), &entry::draft_name(key), &bytes);
-        if self.written.fetch_add(1, Ordering::Relaxed).is_multiple_of(LOOK) {
+        if self.written.fetch_add(1, Ordering::Relaxed).is_multiple_of(WRITES_PER_TRIM) {
             self.trim();
         }
     }
@@ -115,7 +115,7 @@ impl Cache {
         let Ok(entries) = self.folder.files() else { return };
         let mut kept = Vec::new();
         for file in entries {
-            let stale = || file.modified.elapsed().is_ok_and(|age| age > STALE);
+            let stale = || file.modified.elapsed().is_ok_and(|age| age > DRAFT_LIFETIME);
             if entry::is_file_name(&file.name) {
                 kept.push((file.modified, file.bytes, file.name));
             } else if entry::is_draft_name(&file.name) && stale() {

@@ -1,6 +1,6 @@
 //! Folding: elements of tiles into one.
 
-use crate::kernel::grouping::{TREE, WIDTH};
+use crate::kernel::grouping::{PAIRWISE_BLOCK, PARTIAL_RESULTS};
 use crate::run::launch::{Combiner, JobOutput};
 use crate::tile::lanes::{self, Lanes};
 use crate::tile::machine::{Machine, Outcome};
@@ -34,7 +34,7 @@ impl<'a> Acc<'a> {
 
     /// For single elements given as bits alone.
     pub(super) fn of_totals(o: &'a JobOutput<'_>) -> Acc<'a> {
-        let combiner = if o.known().is_some() { None } else { o.combiner() };
+        let combiner = if o.builtin().is_some() { None } else { o.combiner() };
         Acc { count: 0, lanes: Vec::new(), combiner, kept: 0 }
     }
 
@@ -47,7 +47,7 @@ impl<'a> Acc<'a> {
 
     /// Combines a tile's elements, lane by lane, into the values; `swapped` puts the new ones on the left.
     pub(super) fn step(&mut self, o: &JobOutput<'_>, m: &Machine<'_>, n: usize, swapped: bool) -> Outcome {
-        if let Some(ops) = o.known() {
+        if let Some(ops) = o.builtin() {
             for (k, (acc, op)) in self.lanes.iter_mut().zip(ops).enumerate() {
                 reduce::accumulate(*op, acc, o.leaf(m, k, n));
             }
@@ -70,15 +70,15 @@ impl<'a> Acc<'a> {
     /// Starts to reduce the elements of a chunk.
     pub(super) fn begin_chunk(&mut self, o: &JobOutput<'_>) {
         self.kept = 0;
-        if let Some(ops) = o.known() {
+        if let Some(ops) = o.builtin() {
             for (a, (&op, &ty)) in self.lanes.iter_mut().zip(ops.iter().zip(&o.types)) {
-                a.fill(WIDTH, reduce::identity(op, ty));
+                a.fill(PARTIAL_RESULTS, reduce::identity(op, ty));
             }
         }
     }
 
-    /// Reduces a tile's elements into the chunk's `total`: a known operator keeps [`WIDTH`] partial results, any other
-    /// combines neighbours pairwise in blocks of [`TREE`] elements, which are combined in turn.
+    /// Reduces a tile's elements into the chunk's `total`: a known operator keeps [`PARTIAL_RESULTS`] partial results, any other
+    /// combines neighbours pairwise in blocks of [`PAIRWISE_BLOCK`] elements, which are combined in turn.
     pub(super) fn reduce(
         &mut self,
         o: &JobOutput<'_>,
@@ -86,7 +86,7 @@ impl<'a> Acc<'a> {
         n: usize,
         total: &mut Option<Total>,
     ) -> Outcome {
-        if let Some(ops) = o.known() {
+        if let Some(ops) = o.builtin() {
             for (k, (a, &op)) in self.lanes.iter_mut().zip(ops).enumerate() {
                 reduce::reduce(op, a, o.leaf(m, k, n));
             }
@@ -94,13 +94,13 @@ impl<'a> Acc<'a> {
         }
         let mut taken = 0;
         while taken < n {
-            let here = (n - taken).min(TREE - self.kept);
+            let here = (n - taken).min(PAIRWISE_BLOCK - self.kept);
             for (k, a) in self.lanes.iter_mut().enumerate() {
                 lanes::copy(lanes::part(o.leaf(m, k, n), taken, here), a.out().split_at(self.kept).1);
             }
             self.kept += here;
             taken += here;
-            if self.kept == TREE {
+            if self.kept == PAIRWISE_BLOCK {
                 self.combine_kept(o, total)?;
             }
         }
@@ -122,22 +122,22 @@ impl<'a> Acc<'a> {
 
     /// Reduces a tile's elements of a scan into the total of the chunk, in the order of the scan, if the operator is known.
     pub(super) fn sum_up(&mut self, o: &JobOutput<'_>, m: &Machine<'_>, n: usize, dir: Dir) {
-        for (k, (a, &op)) in self.lanes.iter_mut().zip(o.known().into_iter().flatten()).enumerate() {
+        for (k, (a, &op)) in self.lanes.iter_mut().zip(o.builtin().into_iter().flatten()).enumerate() {
             let x = o.leaf(m, k, n);
             if dir == Dir::Left {
                 reduce::reduce(op, a, x);
                 continue;
             }
-            let mut turned = Lanes::new(o.types[k], n);
-            lanes::copy(x, turned.out());
-            lanes::reverse(turned.out());
-            reduce::reduce(op, a, turned.slice(n));
+            let mut reversed = Lanes::new(o.types[k], n);
+            lanes::copy(x, reversed.out());
+            lanes::reverse(reversed.out());
+            reduce::reduce(op, a, reversed.slice(n));
         }
     }
 
     /// The total of a chunk.
     pub(super) fn end_chunk(&mut self, o: &JobOutput<'_>, mut total: Option<Total>) -> Outcome<Total> {
-        if let Some(ops) = o.known() {
+        if let Some(ops) = o.builtin() {
             return Ok(self.lanes.iter_mut().zip(ops).map(|(a, &op)| reduce::collapse(op, a)).collect());
         }
         self.combine_kept(o, &mut total)?;
@@ -146,7 +146,7 @@ impl<'a> Acc<'a> {
 
     /// `f(a, b)` of single elements given as bits.
     pub(super) fn combine(&mut self, o: &JobOutput<'_>, a: &[u64], b: &[u64]) -> Outcome<Total> {
-        if let Some(ops) = o.known() {
+        if let Some(ops) = o.builtin() {
             let all = ops.iter().zip(&o.types).zip(a.iter().zip(b));
             return Ok(all.map(|((&op, &ty), (&a, &b))| reduce::combine_bits(op, ty, a, b)).collect());
         }
@@ -188,5 +188,5 @@ fn combine_one(c: &mut Combiner<'_>, types: &[ScalarType], a: &[u64], b: &[u64])
     }
     c.call(1)?;
     let m = &c.machine;
-    Ok((0..types.len()).map(|k| lanes::first_bits(m.get(m.tape.results[k], 1))).collect())
+    Ok((0..types.len()).map(|k| lanes::first_bits(m.get(m.bytecode.results[k], 1))).collect())
 }

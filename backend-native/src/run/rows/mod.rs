@@ -4,45 +4,48 @@
 //!
 //! * *Rows as lanes*: a lane takes its row from one end to the other, all lanes of a tile in step. For many short rows, and
 //!   where an operator has been found to fault, for its faults then come in order. Machine code takes them in the order of the
-//!   kernel's loops, if that is another one (`scheduled`). Long columns are folded in bands (`bands`).
+//!   kernel's loops, if that is another one (`scheduled`). Long columns are folded in bands (`column_blocks`).
 //!   What a scan's epilogue stores with axes in another order machine code stores there at once (`turned`).
 //! * *Elements as lanes* (`chunks`): a row is cut into chunks of fixed length, each reduced or scanned on its own. Machine
 //!   code takes many rows of one chunk in one call (`whole`). Chunks are combined in order; those of a scan are
-//!   begun in order, and hand on what comes before the next (`chained`).
+//!   begun in order, and hand on what comes before the next (`decoupled_lookback`).
 
-mod bands;
-mod chained;
+mod batched_rows;
 mod chunks;
+mod column_blocks;
+mod decoupled_lookback;
 mod fold;
 pub(super) mod nested;
+mod permuted_scan_store;
 pub(super) mod product;
 mod scan;
-mod turned;
-mod whole;
+pub(super) mod segments;
 
 use crate::buffer::AnyBuffer;
-use crate::kernel::{AxisKind, Finish};
-use crate::llvm::Form;
-use crate::llvm::code::{Call, Computed, Memory as Places, Part};
-use crate::run::launch::{CALL, Columns, Cut, Job, JobOutput, Outs, finish, first_event, give, take, task_len};
+use crate::kernel::{AxisKind, Sink};
+use crate::llvm::Variant;
+use crate::llvm::call::{Call, Computed, Memory as Places, Part};
+use crate::run::launch::{
+    Columns, Cut, Job, JobOutput, Outs, WORK_PER_CALL, finish, first_event, give, take, task_len,
+};
 use crate::tile::lanes::{self, Lanes};
 use crate::tile::machine::{Machine, Outcome, Space, Stop};
 use acc_core::ir::Dir;
+pub(super) use batched_rows::BatchedRows;
 use fold::Acc;
 use smallvec::SmallVec;
 use std::ops::Range;
-pub(super) use whole::Whole;
 
 /// Rows shorter than this are taken as lanes.
-const SHORT_ROW: usize = 64;
+const MIN_CHUNKED_ROW: usize = 64;
 /// Rows from which on lanes are worth filling with them, and those of scans that lie across memory.
-const MANY_ROWS: usize = 64;
-const FEW_ROWS: usize = 6;
+const MIN_LANE_ROWS_OF_FOLD: usize = 64;
+const MIN_LANE_ROWS_OF_SCAN: usize = 6;
 /// Elements of rows that lie across memory which are folded, of all rows of a block, before the next ones: their
 /// neighbours in memory are read while pages and prefetched lines of so many places are at hand.
-const STRIP: usize = 8;
+const ROW_STRIP: usize = 8;
 /// Points of a block up to which it stays in a near cache, and is taken at once.
-const NEAR: usize = 1 << 15;
+const MAX_UNSTRIPPED_POINTS: usize = 1 << 15;
 
 pub(crate) fn rows(job: &Job<'_>) -> Result<Vec<Columns>, Stop> {
     let Some((&row, outer)) = job.extents.split_last() else { return Ok(Vec::new()) };
@@ -55,7 +58,7 @@ pub(crate) fn rows(job: &Job<'_>) -> Result<Vec<Columns>, Stop> {
     if row > 0
         && rows > 0
         && all.as_lanes()
-        && let Some(columns) = all.turned()?
+        && let Some(columns) = all.permuted_scan_store()?
     {
         return Ok(columns);
     }
@@ -74,7 +77,7 @@ pub(crate) fn rows(job: &Job<'_>) -> Result<Vec<Columns>, Stop> {
                 lanes::fill(column.as_out(), bits);
             }
         }
-    } else if rows > 0 && !all.in_bands(&mut out)? {
+    } else if rows > 0 && !all.in_column_blocks(&mut out)? {
         if all.as_lanes() {
             if !all.in_tiles(&mut out)? {
                 all.by_rows(&mut out)?;
@@ -92,29 +95,29 @@ pub(crate) fn rows(job: &Job<'_>) -> Result<Vec<Columns>, Stop> {
     if dir.is_some() {
         shape.push(job.outputs.first().map_or(row, |o| width(o, row)));
     }
-    crate::run::after::epilogue(job, &shape, columns)
+    crate::run::elementwise::epilogue::epilogue(job, &shape, columns)
 }
 
 /// Whether the results of a scan are taken by the epilogue alone.
 fn is_transient_scan(o: &JobOutput<'_>) -> bool {
-    matches!(o.output.finish, Finish::Scan { .. }) && !o.output.stored
+    matches!(o.output.sink, Sink::Scan { .. }) && !o.output.stored
 }
 
 /// The elements of an output per row.
 fn width(o: &JobOutput<'_>, row: usize) -> usize {
-    match o.output.finish {
-        Finish::Store => row,
-        Finish::Fold { .. } => 1,
-        Finish::Scan { .. } => row + usize::from(o.init.is_some()),
-        Finish::Scatter { .. } | Finish::Segments { .. } | Finish::Compact => 0,
+    match o.output.sink {
+        Sink::Store => row,
+        Sink::Fold { .. } => 1,
+        Sink::Scan { .. } => row + usize::from(o.init.is_some()),
+        Sink::Scatter { .. } | Sink::Segments { .. } | Sink::Compact => 0,
     }
 }
 
 fn memories(job: &Job<'_>, dir: Option<Dir>, row: usize) -> Vec<Memory> {
-    let output = |o: &JobOutput<'_>| match o.output.finish {
-        Finish::Fold { .. } => Memory { width: 1, lead: 0, points: false },
-        Finish::Scan { .. } if is_transient_scan(o) => Memory { width: 0, lead: 0, points: false },
-        Finish::Store | Finish::Scan { .. } | Finish::Scatter { .. } | Finish::Segments { .. } | Finish::Compact => {
+    let output = |o: &JobOutput<'_>| match o.output.sink {
+        Sink::Fold { .. } => Memory { width: 1, lead: 0, points: false },
+        Sink::Scan { .. } if is_transient_scan(o) => Memory { width: 0, lead: 0, points: false },
+        Sink::Store | Sink::Scan { .. } | Sink::Scatter { .. } | Sink::Segments { .. } | Sink::Compact => {
             let width = width(o, row);
             let lead = if dir == Some(Dir::Left) { width.saturating_sub(row) } else { 0 };
             Memory { width, lead, points: true }
@@ -170,12 +173,12 @@ impl<'a> Rows<'a> {
     /// Whether rows run as lanes.
     fn as_lanes(&self) -> bool {
         let (rows, row) = (self.rows, self.row);
-        if rows > 1 && row < SHORT_ROW {
+        if rows > 1 && row < MIN_CHUNKED_ROW {
             return true;
         }
         // A scan's chunks would be read across memory, each a few elements of every line.
-        let many = if self.dir.is_some() { FEW_ROWS } else { MANY_ROWS };
-        rows >= many && self.job.launch.across
+        let many = if self.dir.is_some() { MIN_LANE_ROWS_OF_SCAN } else { MIN_LANE_ROWS_OF_FOLD };
+        rows >= many && self.job.launch.column_major
     }
 
     pub(super) fn worker<'b>(&'b self, space: &'b Space, lanes: usize) -> Worker<'b> {
@@ -209,7 +212,7 @@ impl<'a> Rows<'a> {
 
     /// Takes rows with elements as lanes.
     fn along(&self, out: &mut [Vec<AnyBuffer>]) -> Result<(), Stop> {
-        if self.rows > 1 && self.per_row() == 1 && self.by_whole_rows(out)? {
+        if self.rows > 1 && self.per_row() == 1 && self.in_batches(out)? {
             return Ok(());
         }
         self.by_chunks(out)
@@ -221,11 +224,11 @@ impl<'a> Rows<'a> {
         let space = Space { extents: job.extents.clone(), lo: 0, hi: axis };
         // Full tiles where neighbouring rows lie side by side in memory, else few enough rows that the cache lines of
         // all of them stay until their next element is met.
-        let lanes = if job.launch.across { job.lanes() } else { job.lanes().min(256) };
+        let lanes = if job.launch.column_major { job.lanes() } else { job.lanes().min(256) };
         let cut = Cut::new(&job.extents[..axis], lanes);
         let parallel = job.cx.parallel(self.rows.saturating_mul(self.row), job.launch.cost);
         let len = if parallel { task_len(self.rows, lanes, job.cx.threads.count() * 2) } else { self.rows };
-        let call = job.call(Form::Rows);
+        let call = job.call(Variant::RowLanes);
         job.cx.tasks(
             parallel,
             self.blocks(out, len),
@@ -254,9 +257,9 @@ impl<'a> Rows<'a> {
         let before = job.begins_with();
         let mut outs: Vec<_> = block.outs.iter_mut().flatten().map(|o| Some(o.reborrow())).collect();
         let kernel = &job.launch.kernel;
-        let across = job.launch.across && kernel.strides_along(row_axis(job));
-        let strips = self.dir.is_none() && across && block.count.saturating_mul(self.row) > NEAR;
-        let len = if strips { STRIP } else { self.row };
+        let across = job.launch.column_major && kernel.has_strided_access(row_axis(job));
+        let strips = self.dir.is_none() && across && block.count.saturating_mul(self.row) > MAX_UNSTRIPPED_POINTS;
+        let len = if strips { ROW_STRIP } else { self.row };
         let mut places = Places { outs: &mut outs, before: &before, computed, ..Places::default() };
         self.in_strips(call, block.first..block.first + block.count, 0..self.row, len, &mut places)
     }
@@ -271,11 +274,11 @@ impl<'a> Rows<'a> {
         strip: usize,
         places: &mut Places<'_, '_>,
     ) -> Result<bool, Stop> {
-        let most = CALL / self.job.launch.cost.max(1) / strip.max(1);
+        let most = WORK_PER_CALL / self.job.launch.cost.max(1) / strip.max(1);
         for from in along.clone().step_by(strip.max(1)) {
             let along = from..along.end.min(from + strip);
             let part = Part { most, along, ..Part::of(rows.clone(), self.side_by_side()) };
-            if !self.job.ended(call.run(part, places))? {
+            if !self.job.is_done(call.run(part, places))? {
                 return Ok(false);
             }
         }
@@ -295,7 +298,7 @@ impl<'a> Rows<'a> {
         for ((o, acc), outs) in job.outputs.iter().zip(&mut *accs).zip(&mut block.outs) {
             for (k, (a, &bits)) in acc.lanes.iter_mut().zip(o.init.iter().flatten()).enumerate() {
                 a.fill(n, bits);
-                if let Finish::Scan { .. } = o.output.finish {
+                if let Sink::Scan { .. } = o.output.sink {
                     let at = if right { row } else { 0 };
                     lanes::store_strided(a.slice(n), outs[k].reborrow(), done * (row + 1) + at, row + 1);
                 }
@@ -310,20 +313,20 @@ impl<'a> Rows<'a> {
                 let mut store = |k: usize, values, at| {
                     lanes::store_strided(values, outs[k].reborrow(), done * width + at, width);
                 };
-                match o.output.finish {
-                    Finish::Store => (0..o.types.len()).for_each(|k| store(k, o.leaf(m, k, n), at)),
-                    Finish::Fold { .. } | Finish::Scan { .. } => {
+                match o.output.sink {
+                    Sink::Store => (0..o.types.len()).for_each(|k| store(k, o.leaf(m, k, n), at)),
+                    Sink::Fold { .. } | Sink::Scan { .. } => {
                         if t == 0 && o.init.is_none() {
                             acc.take(o, m, n)
                         } else {
                             acc.step(o, m, n, right)?
                         }
-                        if matches!(o.output.finish, Finish::Scan { .. }) && o.output.stored {
+                        if matches!(o.output.sink, Sink::Scan { .. }) && o.output.stored {
                             let place = if right { at } else { at + width - row };
                             acc.lanes.iter().enumerate().for_each(|(k, a)| store(k, a.slice(n), place));
                         }
                     }
-                    Finish::Scatter { .. } | Finish::Segments { .. } | Finish::Compact => {}
+                    Sink::Scatter { .. } | Sink::Segments { .. } | Sink::Compact => {}
                 }
             }
             if let (Some(after), Some(e)) = (after.as_mut(), &job.epilogue) {
@@ -333,14 +336,14 @@ impl<'a> Rows<'a> {
                 after.tile(start, n)?;
                 for ((values, _), outs) in e.outputs.iter().zip(&mut block.outs[job.outputs.len()..]) {
                     for (r, out) in values.clone().zip(outs) {
-                        let leaf = after.get(after.tape.results[r], n);
+                        let leaf = after.get(after.bytecode.results[r], n);
                         lanes::store_strided(leaf, out.reborrow(), done * row + at, row);
                     }
                 }
             }
         }
         for ((o, acc), outs) in job.outputs.iter().zip(&*accs).zip(&mut block.outs) {
-            if let Finish::Fold { .. } = o.output.finish {
+            if let Sink::Fold { .. } = o.output.sink {
                 for (a, out) in acc.lanes.iter().zip(outs) {
                     lanes::copy(a.slice(n), out.reborrow().split_at(done).1);
                 }
@@ -357,15 +360,15 @@ pub(super) fn row_axis(job: &Job<'_>) -> usize {
 #[cfg(test)]
 mod tests {
     use crate::Native;
+    use crate::run::pool::thread_pool::ThreadPool;
     use crate::run::testing::{evaluate, has_llvm, lowered};
-    use crate::run::threads::team::Team;
     use acc_core::api::AccFn;
     use acc_core::prelude::*;
 
     /// Of each kernel whether its rows are columns in memory.
     fn columns<Args, Out: Arrays>(f: impl AccFn<Args, Out>) -> Vec<bool> {
         let program = Native::tiles().compile(f).unwrap();
-        program.prepared().plan().launches().map(|l| l.across).collect()
+        program.prepared().plan().launches().map(|l| l.column_major).collect()
     }
 
     /// Tiles are given another operator: where machine code declined nothing, that one is not seen.
@@ -397,7 +400,7 @@ mod tests {
                  step |%g: u32, %h: u32| { yield %h, rem(%g, max(%h, 1u32)) } yield %g }",
         ] {
             let ((mut plan, runs), (mut other, _)) = (with(f), with("sub(%x, %y)"));
-            let threads = Team::new(2).unwrap();
+            let threads = ThreadPool::new(2).unwrap();
             let want: Vec<_> = runs.iter().map(|args| evaluate(&plan, args, &threads).unwrap()).collect();
             let pairs = plan.launches_mut().zip(other.launches_mut());
             pairs.for_each(|(launch, other)| std::mem::swap(&mut launch.code.combine, &mut other.code.combine));

@@ -6,8 +6,9 @@
 
 use super::fold::Acc;
 use crate::buffer::AnyBuffer;
+use crate::run::elementwise::epilogue;
 use crate::run::launch::{Columns, Cut, Job, JobOutput, finish, first_event, pieces, task_len};
-use crate::run::{after, scheduled};
+use crate::run::scheduled;
 use crate::tile::lanes::{self, Lanes};
 use crate::tile::machine::{Machine, Outcome, Space, Stop};
 use crate::tile::reduce;
@@ -15,10 +16,10 @@ use smallvec::SmallVec;
 use std::ops::Range;
 
 /// Lanes from which on threads share them.
-const MANY: usize = 2048;
+const MIN_SHARED_LANES: usize = 2048;
 /// Elements of a slice at least, and slices at most.
-const SLICE: usize = 1 << 15;
-const SLICES: usize = 256;
+const MIN_SLICE_ELEMENTS: usize = 1 << 15;
+const MAX_SLICES: usize = 256;
 
 pub(crate) fn nested(job: &Job<'_>) -> Result<Vec<Columns>, Stop> {
     let [o] = &job.outputs[..] else { return Ok(Vec::new()) };
@@ -39,13 +40,17 @@ pub(crate) fn nested(job: &Job<'_>) -> Result<Vec<Columns>, Stop> {
         }
     }
     let columns = out.into_iter().map(finish).collect();
-    after::epilogue(job, outer, columns)
+    epilogue::epilogue(job, outer, columns)
 }
 
 /// How much of the first folded axis is folded at once.
 fn slice_len(points: usize, inner: &[usize]) -> usize {
-    let turn = inner[1..].iter().product::<usize>() * points;
-    if points >= MANY { inner[0] } else { SLICE.div_ceil(turn).max(inner[0].div_ceil(SLICES)) }
+    let row_points = inner[1..].iter().product::<usize>() * points;
+    if points >= MIN_SHARED_LANES {
+        inner[0]
+    } else {
+        MIN_SLICE_ELEMENTS.div_ceil(row_points).max(inner[0].div_ceil(MAX_SLICES))
+    }
 }
 
 /// Folds slices of the first folded axis, each for all points.
@@ -76,7 +81,7 @@ fn in_slices(job: &Job<'_>, o: &JobOutput<'_>, points: usize, len: usize, out: &
     let mut slices = slices.into_iter().map(|(_, results)| results);
     let Some(mut total) = slices.next() else { return Ok(()) };
     for slice in slices {
-        for ((total, slice), &op) in total.iter_mut().zip(&slice).zip(o.known().unwrap_or_default()) {
+        for ((total, slice), &op) in total.iter_mut().zip(&slice).zip(o.builtin().unwrap_or_default()) {
             reduce::accumulate(op, total, slice.slice(points));
         }
     }

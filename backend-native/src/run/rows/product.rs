@@ -6,8 +6,8 @@
 
 use crate::buffer::{AnyBuffer, OutSlice, PoolElt};
 use crate::run::Value;
+use crate::run::launch::lists::{collected, filled};
 use crate::run::launch::{Columns, Job, finish};
-use crate::run::lists::{collected, filled};
 use crate::tile::machine::Stop;
 use acc_core::data::{ColumnElt, ColumnSlice};
 use acc_desugar::analysis::contraction::{Contraction, Factor};
@@ -16,22 +16,22 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Rows of a block at most and at least, and columns. Of 512² and 1024² blocks of 512 by 128 take as long as a call for
 /// all of it, those of 128 by 128 between 2 and 6 % more, and those of 128 by 1024 up to 10 % (f32 and f64, AVX-512).
-const ROWS: usize = 512;
-const LEAST_ROWS: usize = 128;
-const COLUMNS: usize = 128;
+const MAX_BLOCK_ROWS: usize = 512;
+const MIN_BLOCK_ROWS: usize = 128;
+const MAX_BLOCK_COLUMNS: usize = 128;
 /// What the extents of a block are multiples of.
-const VECTOR: usize = 16;
+const BLOCK_MULTIPLE: usize = 16;
 /// Blocks below which they have fewer rows: so many threads are to have one each.
-const BLOCKS: usize = 16;
+const MIN_BLOCKS: usize = 16;
 /// Multiplications of a task at least, of several blocks if they are small.
-const TASK: usize = 1 << 18;
+const MIN_TASK_MULTIPLICATIONS: usize = 1 << 18;
 /// Terms of a part of the inner dimension, and the results up to which it is cut.
-const TERMS: usize = 4096;
-const SMALL: usize = 1 << 16;
+const TERMS_PER_PART: usize = 4096;
+const MAX_SPLIT_RESULTS: usize = 1 << 16;
 /// Extents below which the generic way is as good.
-const LEAST: usize = 4;
+const MIN_EXTENT: usize = 4;
 /// Multiplications below which it is, too.
-const WORK: usize = 1 << 12;
+const MIN_MULTIPLICATIONS: usize = 1 << 12;
 
 /// How a matrix product runs over its operands' memory. Strides are in elements.
 struct Plan {
@@ -96,7 +96,7 @@ fn plan(job: &Job<'_>, c: &Contraction, values: &[Option<Value>], init: u64) -> 
     let longest = |axes: &[usize]| axes.iter().copied().max_by_key(|&k| (extents[k], k));
     let (row, column) = (longest(&rows)?, longest(&columns)?);
     let [m, n, k] = [extents[row], extents[column], extents[inner]];
-    if m.min(n).min(k) < LEAST || m.saturating_mul(n).saturating_mul(k) < WORK {
+    if m.min(n).min(k) < MIN_EXTENT || m.saturating_mul(n).saturating_mul(k) < MIN_MULTIPLICATIONS {
         return None;
     }
     let loops = (0..inner).filter(|&axis| axis != row && axis != column);
@@ -198,12 +198,12 @@ impl<'a, T: Number> Target<'a, T> {
 fn block_of(p: &Plan, times: usize) -> [usize; 2] {
     let [m, n, _] = p.extents;
     // A call packs its columns of the second factor slowly where they are not next to each other: few calls do that then.
-    let least = if p.strides[1][1] == 1 { LEAST_ROWS } else { ROWS };
+    let least = if p.strides[1][1] == 1 { MIN_BLOCK_ROWS } else { MAX_BLOCK_ROWS };
     // Blocks alike, in whole vectors.
-    let even = |n: usize, most: usize| n.div_ceil(n.div_ceil(most)).next_multiple_of(VECTOR);
-    let columns = even(n, COLUMNS);
-    let mut rows = ROWS;
-    while rows > least && times * m.div_ceil(rows) * n.div_ceil(columns) < BLOCKS {
+    let even = |n: usize, most: usize| n.div_ceil(n.div_ceil(most)).next_multiple_of(BLOCK_MULTIPLE);
+    let columns = even(n, MAX_BLOCK_COLUMNS);
+    let mut rows = MAX_BLOCK_ROWS;
+    while rows > least && times * m.div_ceil(rows) * n.div_ceil(columns) < MIN_BLOCKS {
         rows /= 2;
     }
     [even(m, rows), columns]
@@ -214,13 +214,13 @@ fn multiply<T: Number>(job: &Job<'_>, p: &Plan, a: &[T], b: &[T], out: &mut [T])
     let [m, n, k] = p.extents;
     let times: usize = p.loops.iter().map(|(extent, _)| extent).product();
     let parallel = job.cx.parallel(times * m * n, k);
-    let parts = if m * n <= SMALL && times == 1 { k.div_ceil(TERMS) } else { 1 };
+    let parts = if m * n <= MAX_SPLIT_RESULTS && times == 1 { k.div_ceil(TERMS_PER_PART) } else { 1 };
     if parts > 1 {
         return by_parts(job, p, parts, parallel, a, b, out);
     }
     let [rows, columns] = block_of(p, times);
-    let blocks = (0..times).flat_map(|turn| {
-        let at = p.at(turn);
+    let blocks = (0..times).flat_map(|iteration| {
+        let at = p.at(iteration);
         let row = move |i: usize| (0..n).step_by(columns).map(move |j| [at[0], at[1], at[2], i, j]);
         (0..m).step_by(rows).flat_map(row)
     });
@@ -229,7 +229,7 @@ fn multiply<T: Number>(job: &Job<'_>, p: &Plan, a: &[T], b: &[T], out: &mut [T])
     let inside = AtomicBool::new(true);
     job.cx.tasks(
         parallel,
-        collected(blocks.chunks(TASK.div_ceil(rows * columns * k)))?,
+        collected(blocks.chunks(MIN_TASK_MULTIPLICATIONS.div_ceil(rows * columns * k)))?,
         || (),
         |(), blocks| {
             job.cx.limits.check().map_err(Stop::Error)?;
@@ -250,8 +250,8 @@ fn multiply<T: Number>(job: &Job<'_>, p: &Plan, a: &[T], b: &[T], out: &mut [T])
 
 impl Plan {
     /// Where factors and result begin at one index of the loops.
-    fn at(&self, turn: usize) -> [usize; 3] {
-        let (mut left, mut at) = (turn, [0; 3]);
+    fn at(&self, iteration: usize) -> [usize; 3] {
+        let (mut left, mut at) = (iteration, [0; 3]);
         for (extent, strides) in self.loops.iter().rev() {
             (0..3).for_each(|f| at[f] += left % extent * strides[f]);
             left /= extent;
@@ -282,11 +282,12 @@ fn by_parts<T: Number>(
         || (),
         |(), (part, sum)| {
             job.cx.limits.check().map_err(Stop::Error)?;
-            let from = part * TERMS;
+            let from = part * TERMS_PER_PART;
             let at = [from * p.strides[0][1], from * p.strides[1][0], 0];
             let strides = [p.strides[0], p.strides[1], [n, 1]];
             // SAFETY: the sum belongs to this task alone.
-            let ok = unsafe { Target::new(sum, T::ZERO).block(a, b, at, [m, n, TERMS.min(k - from)], &strides) };
+            let ok =
+                unsafe { Target::new(sum, T::ZERO).block(a, b, at, [m, n, TERMS_PER_PART.min(k - from)], &strides) };
             inside.fetch_and(ok, Ordering::Relaxed);
             Ok(())
         },

@@ -2,7 +2,7 @@
 
 use super::fold::{Acc, Total};
 use crate::buffer::OutSlice;
-use crate::kernel::grouping::{GROUP, WIDTH};
+use crate::kernel::grouping::{PARTIAL_RESULTS, SCAN_GROUP};
 use crate::run::launch::{Combiner, JobOutput};
 use crate::tile::lanes::{self, Lanes};
 use crate::tile::machine::{Machine, Outcome};
@@ -35,7 +35,7 @@ impl Scan<'_> {
         n: usize,
         to: Option<&mut [OutSlice<'_>]>,
     ) -> Outcome {
-        match (o.known(), o.restart()) {
+        match (o.builtin(), o.segmented()) {
             (Some(ops), _) => to.into_iter().for_each(|to| self.known(o, ops, dir, acc, m, n, to)),
             (None, Some(restart)) => self.restarting(o, restart, dir, acc, m, n, to),
             (None, None) => return self.general(o, dir, acc, m, n, to),
@@ -114,13 +114,13 @@ impl Scan<'_> {
     ) -> Outcome {
         acc.take(o, m, n);
         let Some(c) = &mut acc.combiner else { return Ok(()) };
-        turn(dir, &mut acc.lanes, n);
+        to_scan_order(dir, &mut acc.lanes, n);
         self.carry = Some(scan_tile(dir, c, &o.types, &mut acc.lanes, n, self.carry.take())?);
         let Some(to) = to else { return Ok(()) };
         if let Some(before) = self.before {
             prepend(dir, c, &mut acc.lanes, n, before)?;
         }
-        turn(dir, &mut acc.lanes, n);
+        to_scan_order(dir, &mut acc.lanes, n);
         for (a, to) in acc.lanes.iter().zip(to) {
             lanes::copy(a.slice(n), to.reborrow());
         }
@@ -141,7 +141,7 @@ fn part<'a>(values: OutSlice<'a>, range: &Range<usize>) -> OutSlice<'a> {
 }
 
 /// Puts the first `n` lanes in the order of the scan, or back.
-fn turn(dir: Dir, values: &mut [Lanes], n: usize) {
+fn to_scan_order(dir: Dir, values: &mut [Lanes], n: usize) {
     if dir == Dir::Right {
         values.iter_mut().for_each(|v| lanes::reverse(v.out().split_at(n).0));
     }
@@ -153,10 +153,10 @@ fn sides(dir: Dir, leaves: usize) -> (usize, usize) {
 }
 
 /// Groups of a step.
-const GROUPS: usize = WIDTH / GROUP;
+const GROUPS_PER_STEP: usize = PARTIAL_RESULTS / SCAN_GROUP;
 
 /// Scans the first `n` lanes with any operator, `carry` before them; what is carried on. The lanes of a group of
-/// [`GROUP`], and then the groups of a step of [`WIDTH`] lanes, are scanned by doubling, so that only one operation per
+/// [`SCAN_GROUP`], and then the groups of a step of [`PARTIAL_RESULTS`] lanes, are scanned by doubling, so that only one operation per
 /// step waits for the step before. The tree depends on these numbers alone: machine code has the same.
 fn scan_tile(
     dir: Dir,
@@ -167,22 +167,22 @@ fn scan_tile(
     carry: Option<Total>,
 ) -> Outcome<Total> {
     let (first, second) = sides(dir, values.len());
-    doubling(dir, c, values, n, GROUP)?;
-    let groups = n.div_ceil(GROUP);
+    doubling(dir, c, values, n, SCAN_GROUP)?;
+    let groups = n.div_ceil(SCAN_GROUP);
     let mut totals: Vec<Lanes> = types.iter().map(|&t| Lanes::new(t, groups)).collect();
     for (v, total) in values.iter().zip(&mut totals) {
-        lanes::strided(v.slice(n), GROUP - 1, GROUP as isize, n / GROUP, total.out());
-        if !n.is_multiple_of(GROUP) {
-            lanes::copy(lanes::part(v.slice(n), n - 1, 1), total.out().split_at(n / GROUP).1);
+        lanes::strided(v.slice(n), SCAN_GROUP - 1, SCAN_GROUP as isize, n / SCAN_GROUP, total.out());
+        if !n.is_multiple_of(SCAN_GROUP) {
+            lanes::copy(lanes::part(v.slice(n), n - 1, 1), total.out().split_at(n / SCAN_GROUP).1);
         }
     }
-    doubling(dir, c, &mut totals, groups, GROUPS)?;
+    doubling(dir, c, &mut totals, groups, GROUPS_PER_STEP)?;
     // What comes before the groups: before the first one of a step what was carried, then that and the groups between.
     let mut before: Vec<Lanes> = types.iter().map(|&t| Lanes::new(t, groups)).collect();
     let begins = carry.is_none();
     let mut carried = carry.unwrap_or_default();
-    for from in (0..groups).step_by(GROUPS) {
-        let end = groups.min(from + GROUPS);
+    for from in (0..groups).step_by(GROUPS_PER_STEP) {
+        let end = groups.min(from + GROUPS_PER_STEP);
         let total: Total = totals.iter().map(|t| lanes::first_bits(lanes::part(t.slice(groups), end - 1, 1))).collect();
         for (b, &bits) in before.iter_mut().zip(&carried) {
             lanes::fill(b.out().split_at(from).1.split_at(end - from).0, bits);
@@ -190,9 +190,9 @@ fn scan_tile(
         carried = if carried.is_empty() { total } else { one(dir, c, &carried, &total)? };
     }
     if c.partial {
-        let mut runs = later(groups, 1, GROUPS);
+        let mut runs = later(groups, 1, GROUPS_PER_STEP);
         if begins {
-            let alone = groups.min(GROUPS);
+            let alone = groups.min(GROUPS_PER_STEP);
             runs.retain(|run| run.start > alone);
             for (b, t) in before.iter_mut().zip(&totals) {
                 lanes::copy(lanes::part(t.slice(groups), 0, alone - 1), b.out().split_at(1).1);
@@ -209,22 +209,22 @@ fn scan_tile(
         }
         c.call(groups - 1)?;
         for (k, (b, t)) in before.iter_mut().zip(&totals).enumerate() {
-            lanes::copy_within_groups(c.results(k, groups - 1), 1, GROUPS, b.out());
+            lanes::copy_within_groups(c.results(k, groups - 1), 1, GROUPS_PER_STEP, b.out());
             if begins {
-                let alone = groups.min(GROUPS) - 1;
+                let alone = groups.min(GROUPS_PER_STEP) - 1;
                 lanes::copy(lanes::part(t.slice(groups), 0, alone), b.out().split_at(1).1);
             }
         }
     }
-    let from = if begins { GROUP.min(n) } else { 0 };
+    let from = if begins { SCAN_GROUP.min(n) } else { 0 };
     if from == n {
         return Ok(carried);
     }
     let rest = n - from;
     for (k, (b, v)) in before.iter().zip(&*values).enumerate() {
         let before = |o: OutSlice<'_>| {
-            let groups = lanes::part(b.slice(groups), from / GROUP, groups - from / GROUP);
-            lanes::repeat_each(groups, GROUP, o.split_at(rest).0);
+            let groups = lanes::part(b.slice(groups), from / SCAN_GROUP, groups - from / SCAN_GROUP);
+            lanes::repeat_each(groups, SCAN_GROUP, o.split_at(rest).0);
         };
         c.set(first + k, before);
         c.set(second + k, |o| lanes::copy(lanes::part(v.slice(n), from, rest), o));
@@ -340,13 +340,13 @@ pub(super) fn prepend_all(
     len: usize,
     before: &[u64],
 ) -> Outcome {
-    if let Some(ops) = o.known() {
+    if let Some(ops) = o.builtin() {
         for ((&op, out), &before) in ops.iter().zip(outs).zip(before) {
             reduce::prepend(op, out.reborrow(), before);
         }
         return Ok(());
     }
-    if let Some(restart) = o.restart() {
+    if let Some(restart) = o.segmented() {
         let ColumnSlice::Bool(marks) = outs[restart.mark].as_slice() else { return Ok(()) };
         let free = unmarked(marks, dir);
         for ((&op, out), &before) in restart.ops.iter().zip(outs).zip(before) {

@@ -1,17 +1,17 @@
 //! Launches that combine each element into a target position, as if one after the other in row-major order.
 
 mod partition;
-mod private;
+mod privatized;
 
 use crate::buffer::AnyBuffer;
-use crate::kernel::{Finish, Update};
-use crate::llvm::Form;
-use crate::llvm::code::{Call, Memory, Part};
-use crate::run::launch::{CALL, Columns, Context, Job, JobOutput, finish, first_event};
+use crate::kernel::{Sink, Update};
+use crate::llvm::Variant;
+use crate::llvm::call::{Call, Memory, Part};
+use crate::run::launch::{Columns, Context, Job, JobOutput, WORK_PER_CALL, finish, first_event};
+use crate::tile::access::load::out_of_bounds;
+use crate::tile::access::position;
 use crate::tile::lanes;
-use crate::tile::load::out_of_bounds;
 use crate::tile::machine::{Machine, Outcome, Space, Stop, event};
-use crate::tile::position;
 use crate::tile::scatter::update;
 use acc_core::data::{ColumnSlice, ScalarType};
 use smallvec::SmallVec;
@@ -32,31 +32,31 @@ pub(crate) fn scatter(
     shape: &[usize],
     mut out: Vec<AnyBuffer>,
 ) -> Result<Columns, Stop> {
-    let Finish::Scatter { known, .. } = &o.output.finish else { return Ok(Columns::new()) };
+    let Sink::Scatter { builtin, .. } = &o.output.sink else { return Ok(Columns::new()) };
     let size: usize = shape.iter().product();
     let n: usize = job.extents.iter().product();
     let space = Space { extents: job.extents.clone(), lo: 0, hi: job.extents.len() };
-    if let Some(updates) = known
-        && private::pays(job, updates, n, size)
-        && private::combine(job, o, shape, &space, updates, &mut out)?
+    if let Some(updates) = builtin
+        && privatized::pays(job, updates, n, size)
+        && privatized::combine(job, o, shape, &space, updates, &mut out)?
     {
         return Ok(finish(out));
     }
-    if let Some(updates) = known
+    if let Some(updates) = builtin
         && partition::pays(job, o, n, size)
         && partition::partitioned(job, o, shape, updates, &mut out)?
     {
         return Ok(finish(out));
     }
     // Where machine code stops tiles go on, to find out why.
-    let call = compiled(job, Form::Scatter);
+    let call = compiled(job, Variant::Scatter);
     let mut start = run(job, call.as_ref(), shape, 0..n, &mut out)?;
     if start == n {
         return Ok(finish(out));
     }
     let mut m = job.machine(&space);
     let mut targets = Targets::default();
-    let mut combiner = match known {
+    let mut combiner = match builtin {
         Some(_) => None,
         None => Some(General::new(o)),
     };
@@ -77,7 +77,7 @@ pub(crate) fn scatter(
             Ok(()) | Err(_) => {}
         }
         if good > 0 {
-            match (&mut combiner, known) {
+            match (&mut combiner, builtin) {
                 (Some(g), _) => g.combine(job, o, &m, &targets, good, &mut out)?,
                 (None, Some(updates)) => simple(o, &m, updates, shape.len(), &targets, good, &mut out),
                 (None, None) => {}
@@ -91,9 +91,9 @@ pub(crate) fn scatter(
 }
 
 /// The machine code of a launch.
-pub(super) fn compiled<'a>(job: &'a Job<'_>, form: Form) -> Option<Call<'a>> {
+pub(super) fn compiled<'a>(job: &'a Job<'_>, variant: Variant) -> Option<Call<'a>> {
     // Without checks an index out of bounds is one in bounds, which machine code does not look for.
-    if job.launch.checks { job.call(form) } else { None }
+    if job.launch.checks { job.call(variant) } else { None }
 }
 
 /// Combines a range of elements by machine code; the first one that is not combined.
@@ -108,12 +108,12 @@ pub(super) fn run(
     let mut outs: SmallVec<[_; 4]> = out.iter_mut().map(|o| Some(o.as_out())).collect();
     let mut memory = Memory { outs: &mut outs, target: shape, ..Memory::default() };
     let part = Part {
-        most: CALL / (job.launch.cost + 8),
+        most: WORK_PER_CALL / (job.launch.cost + 8),
         ..Part::of(elements.clone(), job.extents.last().copied().unwrap_or(1))
     };
     let ended = call.run(part, &mut memory);
     let done = elements.start + memory.progress as usize;
-    Ok(if job.ended(ended)? { elements.end } else { done })
+    Ok(if job.is_done(ended)? { elements.end } else { done })
 }
 
 /// What a scatter begins with: a copy of an array.
@@ -139,7 +139,7 @@ pub(super) fn positions(
     n: usize,
     targets: &mut Targets,
 ) -> Outcome {
-    let results = &m.tape.results[o.output.values.start..];
+    let results = &m.bytecode.results[o.output.values.start..];
     let flags = m.typed::<u8>(results[0], n);
     targets.at.clear();
     targets.at.resize(n, 0);
@@ -203,10 +203,10 @@ struct General<'a> {
 }
 
 impl<'a> General<'a> {
-    const SLOTS: usize = 4096;
+    const HASH_SLOTS: usize = 4096;
 
     fn new(o: &'a JobOutput<'_>) -> General<'a> {
-        General { combiner: o.combiner(), seen: vec![(0, 0); Self::SLOTS], run: 0 }
+        General { combiner: o.combiner(), seen: vec![(0, 0); Self::HASH_SLOTS], run: 0 }
     }
 
     fn combine(
@@ -259,7 +259,7 @@ impl<'a> General<'a> {
         }
         first_event(&mut *c, list.len(), |c, n| c.call(n))?;
         for (k, o) in out.iter_mut().enumerate() {
-            lanes::scatter_at(c.machine.get(c.machine.tape.results[k], at.len()), at, o.as_out());
+            lanes::scatter_at(c.machine.get(c.machine.bytecode.results[k], at.len()), at, o.as_out());
         }
         Ok(())
     }

@@ -5,10 +5,10 @@
 use super::{Targets, positions};
 use crate::buffer::{AnyBuffer, OutSlice};
 use crate::kernel::Update;
-use crate::llvm::Form;
-use crate::llvm::code::{Call, Memory, Part};
-use crate::run::launch::{CALL, Job, JobOutput, first_event, pieces};
-use crate::run::lists::{collected, filled};
+use crate::llvm::Variant;
+use crate::llvm::call::{Call, Memory, Part};
+use crate::run::launch::lists::{collected, filled};
+use crate::run::launch::{Job, JobOutput, WORK_PER_CALL, first_event, pieces};
 use crate::tile::lanes::{self, Lanes};
 use crate::tile::machine::{Machine, Space, Stop};
 use crate::tile::scatter::update;
@@ -17,15 +17,15 @@ use smallvec::SmallVec;
 use std::ops::Range;
 
 /// Elements that are distributed at a time: a few hundred for each range.
-const PIECE: usize = 1 << 17;
+const PIECE_ELEMENTS: usize = 1 << 17;
 /// Elements whose targets are computed at a time, in the first-level cache.
-const BLOCK: usize = 1 << 12;
+const BLOCK_ELEMENTS: usize = 1 << 12;
 /// Ranges of the result at most: a line of the cache for each is written in turn.
-const RANGES: usize = 256;
+const MAX_RANGES: usize = 256;
 /// Bytes of the result, times threads, from which on distribution pays. It takes two to three times as long, per thread,
 /// as combining in order takes where the result is in the second-level cache (7 ns and 3 ns an element), and not much
 /// longer where each element misses it.
-const FAR: usize = 16 << 20;
+const MIN_PARTITIONED_BYTES: usize = 16 << 20;
 
 /// Whether a scatter of so many elements into a result of so many is faster in this way.
 pub(super) fn pays(job: &Job<'_>, o: &JobOutput<'_>, n: usize, size: usize) -> bool {
@@ -33,8 +33,8 @@ pub(super) fn pays(job: &Job<'_>, o: &JobOutput<'_>, n: usize, size: usize) -> b
     let threads = job.cx.threads.count();
     threads > 1
         && job.cx.parallel(n, job.launch.cost + 4)
-        && n >= 2 * PIECE
-        && bytes.saturating_mul(threads) >= FAR
+        && n >= 2 * PIECE_ELEMENTS
+        && bytes.saturating_mul(threads) >= MIN_PARTITIONED_BYTES
         && u32::try_from(size).is_ok()
 }
 
@@ -64,20 +64,22 @@ pub(super) fn partitioned(
         return Ok(false);
     };
     // Ranges of one length, a power of two.
-    let shift = (0..usize::BITS).find(|&s| (size - 1) >> s < RANGES).unwrap_or(0);
+    let shift = (0..usize::BITS).find(|&s| (size - 1) >> s < MAX_RANGES).unwrap_or(0);
     let ranges = ((size - 1) >> shift) + 1;
-    let count = n.div_ceil(PIECE);
+    let count = n.div_ceil(PIECE_ELEMENTS);
     let mut starts = filled(0u32, count * (ranges + 1))?;
     let Some(OutSlice::U32(all)) = targets.first_mut().map(AnyBuffer::as_out) else { return Ok(false) };
-    let memory =
-        pieces(&mut values, n, PIECE)?.into_iter().zip(all.chunks_mut(PIECE)).zip(starts.chunks_mut(ranges + 1));
+    let memory = pieces(&mut values, n, PIECE_ELEMENTS)?
+        .into_iter()
+        .zip(all.chunks_mut(PIECE_ELEMENTS))
+        .zip(starts.chunks_mut(ranges + 1));
     let tasks = memory.map(|((piece, targets), starts)| {
         let elements = piece.start..piece.start + piece.len;
         Distributed { elements, targets, values: piece.outs, starts }
     });
     let space = Space { extents: job.extents.clone(), lo: 0, hi: job.extents.len() };
     // Without checks an index out of bounds is one in bounds, which tiles find.
-    let call = if job.launch.checks { job.call(Form::Located) } else { None };
+    let call = if job.launch.checks { job.call(Variant::ScatterTargets) } else { None };
     job.cx.tasks(
         true,
         collected(tasks)?,
@@ -94,7 +96,7 @@ pub(super) fn partitioned(
         job.cx.limits.check().map_err(Stop::Error)?;
         let number = range.start >> shift;
         for (piece, starts) in starts.chunks(ranges + 1).enumerate() {
-            let [from, to] = [starts[number], starts[number + 1]].map(|k| piece * PIECE + k as usize);
+            let [from, to] = [starts[number], starts[number + 1]].map(|k| piece * PIECE_ELEMENTS + k as usize);
             at.clear();
             at.extend(targets[from..to].iter().map(|&t| t as usize - range.start));
             for ((u, values), out) in updates.iter().zip(&values).zip(&mut range.outs) {
@@ -141,20 +143,20 @@ impl<'a> Finder<'a> {
             space,
             call,
             machine: None,
-            located: std::iter::once(ScalarType::U8).chain(of_index).map(|t| Lanes::new(t, BLOCK)).collect(),
+            located: std::iter::once(ScalarType::U8).chain(of_index).map(|t| Lanes::new(t, BLOCK_ELEMENTS)).collect(),
             own: Targets::default(),
-            targets: Vec::with_capacity(PIECE),
-            values: o.types.iter().map(|&t| Lanes::new(t, PIECE)).collect(),
+            targets: Vec::with_capacity(PIECE_ELEMENTS),
+            values: o.types.iter().map(|&t| Lanes::new(t, PIECE_ELEMENTS)).collect(),
             next: Vec::new(),
-            places: Vec::with_capacity(PIECE),
+            places: Vec::with_capacity(PIECE_ELEMENTS),
         }
     }
 
     /// The elements of a piece; the event of the first one that has any.
     fn find(&mut self, elements: Range<usize>) -> Result<(), Stop> {
         self.targets.clear();
-        for start in elements.clone().step_by(BLOCK) {
-            let block = start..elements.end.min(start + BLOCK);
+        for start in elements.clone().step_by(BLOCK_ELEMENTS) {
+            let block = start..elements.end.min(start + BLOCK_ELEMENTS);
             if !self.compiled(block.clone())? {
                 self.over_tiles(block)?;
             }
@@ -170,11 +172,11 @@ impl<'a> Finder<'a> {
         let values = self.values.iter_mut().map(|v| Some(v.out().split_at(done).1));
         let mut outs: SmallVec<[_; 8]> = own.chain(values).collect();
         let part = Part {
-            most: CALL / (self.job.launch.cost + 8),
+            most: WORK_PER_CALL / (self.job.launch.cost + 8),
             ..Part::of(block, self.job.extents.last().copied().unwrap_or(1))
         };
         let ended = call.run(part, &mut Memory { outs: &mut outs, ..Memory::default() });
-        if !self.job.ended(ended)? {
+        if !self.job.is_done(ended)? {
             return Ok(false);
         }
         drop(outs);

@@ -6,8 +6,8 @@ mod tests;
 use super::launch::{Columns, Job, Outs, finish, take};
 use super::rows::Rows;
 use crate::buffer::AnyBuffer;
-use crate::llvm::Form;
-use crate::llvm::code::{Call, Memory};
+use crate::llvm::Variant;
+use crate::llvm::call::{Call, Memory};
 use crate::tile::lanes::Lanes;
 use crate::tile::machine::Stop;
 use std::ops::Range;
@@ -47,28 +47,28 @@ struct Task<'a> {
 /// Runs the loops on threads, which share the first axis or, if it is short, the first two; whether that is done. Outputs
 /// have so many elements for each position over the axes that are not folded.
 pub(super) fn run(job: &Job<'_>, out: &mut [Vec<AnyBuffer>], widths: &[usize], before: &[u64]) -> Result<bool, Stop> {
-    let Some(call) = job.call(Form::Scheduled) else { return Ok(false) };
+    let Some(call) = job.call(Variant::Scheduled) else { return Ok(false) };
     let parallel = job.cx.parallel(job.extents.iter().product(), job.launch.cost);
     let tasks = tasks(job, out, widths, if parallel { job.cx.threads.count() * 4 } else { 1 });
-    let declined = AtomicBool::new(false);
+    let bailed_out = AtomicBool::new(false);
     job.cx.tasks(
         parallel,
         tasks,
         || (),
         |(), task| {
             let done = compute(job, &call, task, before)?;
-            declined.fetch_or(!done, Ordering::Relaxed);
+            bailed_out.fetch_or(!done, Ordering::Relaxed);
             Ok(())
         },
     )?;
-    Ok(!declined.into_inner())
+    Ok(!bailed_out.into_inner())
 }
 
 fn compute(job: &Job<'_>, call: &Call<'_>, mut task: Task<'_>, before: &[u64]) -> Result<bool, Stop> {
     let mut outs: Vec<_> = task.outs.iter_mut().map(|o| Some(o.reborrow())).collect();
     let memory = &mut Memory { outs: &mut outs, before, ..Memory::default() };
     let along = 0..job.extents[parallel_axes(job)..].first().copied().unwrap_or(0);
-    let done = job.ended(call.run_loops(task.axes, &along, task.first, memory))?;
+    let done = job.is_done(call.run_loops(task.axes, &along, task.first, memory))?;
     job.cx.limits.check().map_err(Stop::Error)?;
     Ok(done)
 }
@@ -79,11 +79,11 @@ fn parallel_axes(job: &Job<'_>) -> usize {
 
 /// Folds a part of the first folded axis for all points into lanes, one per point; whether that is done.
 pub(super) fn slice(job: &Job<'_>, along: &Range<usize>, before: &[u64], out: &mut [Lanes]) -> Result<bool, Stop> {
-    let Some(call) = job.call(Form::Scheduled) else { return Ok(false) };
+    let Some(call) = job.call(Variant::Scheduled) else { return Ok(false) };
     let mut outs: Vec<_> = out.iter_mut().map(|lanes| Some(lanes.out())).collect();
     let extent = |axis: usize| 0..job.extents[..parallel_axes(job)].get(axis).copied().unwrap_or(1);
     let memory = &mut Memory { outs: &mut outs, before, ..Memory::default() };
-    job.ended(call.run_loops([extent(0), extent(1)], along, 0, memory))
+    job.is_done(call.run_loops([extent(0), extent(1)], along, 0, memory))
 }
 
 /// Cuts a space into about so many tasks of whole tiles.

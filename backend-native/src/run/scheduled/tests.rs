@@ -2,10 +2,10 @@
 
 use crate::kernel::Kernel;
 use crate::llvm;
-use crate::llvm::Form;
+use crate::llvm::Variant;
 use crate::prepare::Plan;
+use crate::run::pool::thread_pool::ThreadPool;
 use crate::run::testing::{evaluate, has_llvm, lowered, unsimplified};
-use crate::run::threads::team::Team;
 use acc_core::RunLimits;
 use acc_core::data::ArrayData;
 use std::path::{Path, PathBuf};
@@ -35,11 +35,11 @@ fn shuffle(kernel: &mut Kernel, random: &mut Random) {
 
 /// How many kernels ran in an order of their own, if the results are the same.
 fn compare(name: &str, plan: &mut Plan, runs: &[Vec<ArrayData>], random: &mut Random) -> usize {
-    let threads = Team::new(3).unwrap();
+    let threads = ThreadPool::new(3).unwrap();
     let wanted: Vec<_> = runs.iter().map(|args| evaluate(plan, args, &threads)).collect();
     for launch in plan.launches_mut() {
         shuffle(&mut launch.kernel, random);
-        launch.code.machine = llvm::Codes::default();
+        launch.code.machine = llvm::CodeCache::default();
     }
     for (args, want) in runs.iter().zip(&wanted) {
         let got = evaluate(plan, args, &threads);
@@ -47,7 +47,7 @@ fn compare(name: &str, plan: &mut Plan, runs: &[Vec<ArrayData>], random: &mut Ra
         assert_eq!(&got, want, "{name}\n{}", kernels());
     }
     let scheduled = plan.launches().filter(|l| l.kernel.is_scheduled());
-    scheduled.filter(|l| l.code.machine.get(Form::Scheduled, &l.kernel, Some(&RunLimits::none())).is_some()).count()
+    scheduled.filter(|l| l.code.machine.get(Variant::Scheduled, &l.kernel, Some(&RunLimits::none())).is_some()).count()
 }
 
 /// The same of a test file's program.
@@ -158,7 +158,7 @@ fn folds_go_on_inside_a_loop_that_is_written_out_around_lanes() {
      }
      run { a = [50, 9] i32 lcg(1)  expect agree }";
     let (mut plan, runs) = lowered("fold", text);
-    let threads = Team::new(1).unwrap();
+    let threads = ThreadPool::new(1).unwrap();
     let want = evaluate(&plan, &runs[0], &threads).unwrap();
     for launch in plan.launches_mut() {
         let k = &mut launch.kernel;
@@ -169,8 +169,8 @@ fn folds_go_on_inside_a_loop_that_is_written_out_around_lanes() {
             k.loops.iter().map(|l| (l.axis, l.step, l.unrolled)).collect::<Vec<_>>(),
             [(0, 16, false), (1, 2, false), (0, 4, true), (0, 1, true), (1, 1, true)]
         );
-        launch.code.machine = llvm::Codes::default();
-        assert!(launch.code.machine.get(Form::Scheduled, &launch.kernel, Some(&RunLimits::none())).is_some());
+        launch.code.machine = llvm::CodeCache::default();
+        assert!(launch.code.machine.get(Variant::Scheduled, &launch.kernel, Some(&RunLimits::none())).is_some());
     }
     assert_eq!(evaluate(&plan, &runs[0], &threads).unwrap(), want);
 }
@@ -186,7 +186,7 @@ fn what_is_less_than_a_tile_stays_within_its_row() {
        yield m
      }";
     let mut plan = unsimplified("tiles", text);
-    let threads = Team::new(1).unwrap();
+    let threads = ThreadPool::new(1).unwrap();
     let want = evaluate(&plan, &[], &threads).unwrap();
     for launch in plan.launches_mut() {
         let k = &mut launch.kernel;
@@ -198,7 +198,7 @@ fn what_is_less_than_a_tile_stays_within_its_row() {
             k.loops.iter().map(|l| (l.axis, l.step)).collect::<Vec<_>>(),
             [(1, 16), (0, 4), (0, 1), (1, 8), (1, 1)]
         );
-        launch.code.machine = llvm::Codes::default();
+        launch.code.machine = llvm::CodeCache::default();
     }
     assert_eq!(evaluate(&plan, &[], &threads).unwrap(), want);
 }

@@ -1,8 +1,8 @@
 //! Keys of what is sorted: unsigned numbers whose order is that of values.
 
-use super::abreast::{Column, Double, Line};
-use super::places::Plain;
 use crate::buffer::PoolElt;
+use crate::run::sort::sorting_network::{Column, Double, Line};
+use crate::run::sort::write_combining::Plain;
 use acc_core::data::{ColumnSlice, Prim};
 use backend_native_lanes::all_types;
 use backend_native_lanes::multiversion;

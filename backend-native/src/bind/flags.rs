@@ -1,0 +1,72 @@
+//! Marks, of which the places are kept alone: see `lower::flags`.
+
+use acc_core::data::{Column, ColumnElt};
+use acc_core::ir::ArrayId;
+use smallvec::SmallVec;
+use std::ops::Range;
+
+/// The places that are marked, in order, each at least once.
+#[derive(Clone, Debug)]
+pub(crate) struct SparseFlags(Column);
+
+impl SparseFlags {
+    /// Marks at these places, if they are in order, and all among so many values.
+    pub(crate) fn new(places: Column, values: usize) -> Option<SparseFlags> {
+        let all = i64::of_slice(places.slice())?;
+        let inside = all.first().is_none_or(|&p| p >= 0) && all.last().is_none_or(|&p| (p as usize) < values);
+        (inside && all.is_sorted()).then_some(SparseFlags(places))
+    }
+
+    fn places(&self) -> &[i64] {
+        i64::of_slice(self.0.slice()).unwrap_or(&[])
+    }
+
+    /// Sets the values of a range.
+    pub(crate) fn spread(&self, range: Range<usize>, values: &mut [bool]) {
+        values.fill(false);
+        let places = self.places();
+        let first = places.partition_point(|&p| (p as usize) < range.start);
+        for &place in places[first..].iter().take_while(|&&p| (p as usize) < range.end) {
+            if let Some(value) = values.get_mut(place as usize - range.start) {
+                *value = true;
+            }
+        }
+    }
+}
+
+/// Marks of a few elements of a row, at hand.
+#[derive(Clone, Default)]
+pub(crate) struct FlagWindow {
+    arrays: SmallVec<[WindowFlags; 1]>,
+    /// The elements.
+    pub range: Range<usize>,
+}
+
+/// Those of one array.
+#[derive(Clone)]
+pub(crate) struct WindowFlags {
+    array: ArrayId,
+    /// The extent of the array.
+    pub extent: usize,
+    /// Of the elements of the range.
+    pub values: Vec<bool>,
+}
+
+impl FlagWindow {
+    /// Takes the marks of these elements, from arrays with their extents.
+    pub(crate) fn fill(&mut self, flags: &[(ArrayId, &SparseFlags, usize)], range: Range<usize>) {
+        let none = || WindowFlags { array: ArrayId(0), extent: 0, values: Vec::new() };
+        self.arrays.resize_with(flags.len(), none);
+        for (window, &(array, flags, extent)) in self.arrays.iter_mut().zip(flags) {
+            (window.array, window.extent) = (array, extent);
+            window.values.resize(range.len(), false);
+            flags.spread(range.clone(), &mut window.values);
+        }
+        self.range = range;
+    }
+
+    /// Those of an array.
+    pub(crate) fn of(&self, a: ArrayId) -> Option<&WindowFlags> {
+        self.arrays.iter().find(|window| window.array == a)
+    }
+}

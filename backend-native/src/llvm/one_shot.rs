@@ -1,0 +1,92 @@
+//! A value that another thread makes.
+
+use acc_core::RunLimits;
+use std::sync::{Condvar, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+/// Written once, by another thread; whoever waits for it does so within the limits of a run.
+#[derive(Debug)]
+pub(super) struct OneShot<T> {
+    value: OnceLock<T>,
+    waiting: Mutex<()>,
+    come: Condvar,
+}
+
+/// Between two looks at the limits.
+const LIMIT_POLL_INTERVAL: Duration = Duration::from_millis(10);
+
+impl<T> Default for OneShot<T> {
+    fn default() -> OneShot<T> {
+        OneShot::new()
+    }
+}
+
+impl<T> OneShot<T> {
+    pub(super) const fn new() -> OneShot<T> {
+        OneShot { value: OnceLock::new(), waiting: Mutex::new(()), come: Condvar::new() }
+    }
+
+    /// The value, if it is there.
+    pub(super) fn get(&self) -> Option<&T> {
+        self.value.get()
+    }
+
+    /// The value, made by this thread if no other has begun to.
+    pub(super) fn get_or_init(&self, make: impl FnOnce() -> T) -> &T {
+        let value = self.value.get_or_init(make);
+        self.tell();
+        value
+    }
+
+    /// Gives it its value, unless it has one.
+    pub(super) fn set(&self, value: T) {
+        // The first one stays.
+        let _ = self.value.set(value);
+        self.tell();
+    }
+
+    /// The value, waited for as long as limits allow; none if one of them was reached.
+    pub(super) fn wait(&self, limits: &RunLimits) -> Option<&T> {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            if let Some(value) = self.value.get() {
+                return Some(value);
+            }
+            limits.check().ok()?;
+            waiting = self.come.wait_timeout(waiting, LIMIT_POLL_INTERVAL).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    fn tell(&self) {
+        // Nobody is between the look at the value and the wait.
+        drop(self.waiting.lock().unwrap_or_else(PoisonError::into_inner));
+        self.come.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Instant;
+
+    #[test]
+    fn a_value_is_waited_for_within_limits() {
+        let later = OneShot::new();
+        std::thread::scope(|s| {
+            s.spawn(|| {
+                std::thread::sleep(Duration::from_millis(30));
+                later.set(1);
+                later.set(2);
+            });
+            assert_eq!(later.wait(&RunLimits::none()), Some(&1));
+        });
+        let never = OneShot::<u8>::new();
+        let begun = Instant::now();
+        let deadline = Some(begun + Duration::from_millis(30));
+        assert_eq!(never.wait(&RunLimits::none().deadline(deadline)), None);
+        let cancel = acc_core::CancelToken::new();
+        cancel.cancel();
+        assert_eq!(never.wait(&RunLimits::none().cancel(cancel)), None);
+        assert!(begun.elapsed() >= Duration::from_millis(30));
+    }
+}

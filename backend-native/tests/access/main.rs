@@ -1,0 +1,11 @@
+//! Reads and writes whose addresses follow loop indices in different ways.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod interleaved;
+mod layout;
+mod multi_row;
+mod permuted_axes;
+mod subword_gather;
+mod wrapped_and_clamped;
