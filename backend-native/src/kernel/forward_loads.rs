@@ -1,14 +1,14 @@
-//! Compactions that keep what they have read, and not where.
+//! Forwards loads through compactions.
 //!
-//! A filter keeps the positions of elements, and its epilogue reads what is there. What the element body reads at its own
-//! point, to decide which elements are kept, is in registers by then.
+//! A filter keeps the positions of elements, and its epilogue reads the elements there. If the element body has loaded
+//! the same elements, to decide which to keep, it can hand their values on.
 
 use super::{Ix, Kernel, Op, Sink};
 use acc_core::ir::{ArrayId, Val};
 
 impl Kernel {
-    /// The same kernel, whose compaction keeps values in place of the position at which alone its epilogue would read them
-    /// again.
+    /// The kernel with a compaction that keeps values in place of a position, if the epilogue uses the position only to
+    /// read them again.
     pub(crate) fn forward_loads(mut self) -> Kernel {
         let ([output], Some(epilogue)) = (&mut self.outputs[..], &mut self.epilogue) else { return self };
         let results = &mut self.element.region.results;
@@ -17,7 +17,7 @@ impl Kernel {
         if !matches!(output.sink, Sink::Compact) || output.stored {
             return self;
         }
-        // The place in the result comes before what is kept.
+        // The first parameter is the place in the result.
         let mut body = epilogue.body.clone();
         let rest = &mut body.region;
         let at = rest.params[1 + k];
@@ -49,7 +49,7 @@ impl Kernel {
     }
 }
 
-/// What is read of a leaf of a vector at each point.
+/// The value of an array's leaf that the element body reads at its own point.
 fn read_at_point(nodes: &[super::Node], array: ArrayId, leaf: u32) -> Option<Val> {
     let here = [Ix::Affine { axis: 0, scale: 1, offset: 0, base: None }];
     nodes.iter().find_map(|n| match &n.op {

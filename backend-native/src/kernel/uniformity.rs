@@ -1,8 +1,8 @@
-//! How each value of a body varies from point to point along an axis: over the lanes of a vector.
+//! Uniformity analysis: how each value of a body varies over the lanes of a vector.
 //!
-//! Values that are the same in all lanes stay scalar, and so do the indices of reads that go along the lanes step by
-//! step: their reads become plain vector loads. A loop's state has a level of its own: while lanes run they are all in
-//! the same iteration, so that a counter is one scalar even where lanes leave the loop at different times.
+//! Uniform values stay scalar, and so do affine indices, whose reads become plain vector loads. Loop state has a
+//! uniformity of its own: lanes that run are all in the same iteration, so that a counter is one scalar even where
+//! lanes leave the loop at different iterations.
 
 use super::{Body, Ix, Node, Op, Region};
 use acc_core::data::{Prim, ScalarType};
@@ -12,19 +12,19 @@ use std::collections::HashMap;
 /// How a value varies over lanes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Uniformity {
-    /// The same in every lane.
+    /// Equal in all lanes.
     Uniform,
-    /// An `i64` that grows by a constant, not zero, from lane to lane, in arithmetic modulo 2^64.
+    /// An `i64` with a constant, nonzero step from lane to lane, modulo 2^64.
     Affine(i64),
     /// Any values.
     Varying,
 }
 
-/// Greatest step of a linear value.
+/// Affine steps are below this limit, so that sums of them do not overflow.
 const AFFINE_STEP_LIMIT: u64 = 1 << 31;
 
 impl Uniformity {
-    /// That of a value which grows by so much.
+    /// The uniformity of a value with this step.
     pub(crate) fn affine(step: i64) -> Uniformity {
         match step {
             0 => Uniformity::Uniform,
@@ -33,7 +33,7 @@ impl Uniformity {
         }
     }
 
-    /// What it grows by from lane to lane, if that is the same for all.
+    /// The step from lane to lane, if it is constant.
     pub(crate) fn step(self) -> Option<i64> {
         match self {
             Uniformity::Uniform => Some(0),
@@ -42,13 +42,13 @@ impl Uniformity {
         }
     }
 
-    /// The level of a value that is one or the other.
+    /// The uniformity of a value that is either of two.
     fn join(self, other: Uniformity) -> Uniformity {
         if self == other { self } else { Uniformity::Varying }
     }
 }
 
-/// The level of every value, if the parameters have these.
+/// The uniformity of every value, given that of the parameters.
 pub(crate) fn uniformities(body: &Body, params: &[Uniformity]) -> Vec<Uniformity> {
     let literals = body.consts.iter().filter(|(_, l)| l.ty == ScalarType::I64);
     let literals = literals.map(|(v, l)| (*v, i64::from_bits64(l.bits))).collect();
@@ -79,7 +79,7 @@ impl Analysis<'_> {
         }
     }
 
-    /// One if all operands are, else any.
+    /// Uniform if all operands are, else varying.
     fn plain(&self, op: &Op) -> Uniformity {
         let mut level = Uniformity::Uniform;
         op.operands(&mut |v| {
@@ -148,7 +148,7 @@ impl Analysis<'_> {
             }
             Op::While { init, test, step } => {
                 let mut state: Vec<Uniformity> = init.iter().map(|v| self.of[v.index()]).collect();
-                // Levels only rise, at most twice each.
+                // Uniformities only rise, at most twice each.
                 loop {
                     for (k, &l) in state.iter().enumerate() {
                         self.set(&[test.params[k], step.params[k]], l);

@@ -1,4 +1,4 @@
-//! Running compiled kernels.
+//! Calls of compiled kernels.
 
 use super::c::Loaded;
 use super::{Compiled, KernelArg, Variant};
@@ -17,7 +17,7 @@ use std::ops::Range;
 /// The function of a module.
 pub(crate) struct Entry(Loaded);
 
-/// Arguments, rows and columns: see [`emit`](super::emit).
+/// Arguments, range of rows, range of columns: see [`emit`](super::emit).
 type Function = unsafe extern "C" fn(*const c_void, i64, i64, i64, i64) -> i64;
 
 /// How a call ended.
@@ -25,7 +25,7 @@ type Function = unsafe extern "C" fn(*const c_void, i64, i64, i64, i64) -> i64;
 pub(crate) enum CallOutcome {
     /// Everything is computed.
     Done,
-    /// Something faults, or is not evaluated: tiles must run it.
+    /// Something faults, or is not evaluated: tiles must run this part.
     BailedOut,
     /// A limit of the run was reached.
     Stopped,
@@ -41,28 +41,28 @@ impl Entry {
         unsafe { std::mem::transmute::<*mut c_void, Function>(self.0.address.as_ptr()) }
     }
 
-    /// Runs the small kernel that a library is tried with.
+    /// Runs the small kernel with which a library is tried.
     pub(super) fn probe(&self, x: &mut [f32; 4]) -> i64 {
         // SAFETY: that kernel squares four floats in place and adds two of the numbers.
         unsafe { (self.function())(x.as_mut_ptr().cast(), 40, 0, 0, 2) }
     }
 }
 
-/// A part of an index space: positions over the outer axes and that of lanes, in row-major order.
+/// A part of an index space: positions over the outer axes and the lane axis, in row-major order.
 pub(crate) struct Part {
     pub positions: Range<usize>,
-    /// The extent of the axis of lanes.
+    /// The extent of the lane axis.
     pub row: usize,
-    /// So many positions between two looks at the limits.
+    /// Positions between two polls of the limits.
     pub most: usize,
-    /// Columns taken at a time, row after row.
+    /// Columns per call, for all rows.
     pub panel: usize,
-    /// Of rows that are lanes, the elements that are folded; of rows that are visited in blocks, the points in between.
+    /// For rows that are lanes, the folded elements; for rows in transposed blocks, the points in between.
     pub along: Range<usize>,
 }
 
 impl Part {
-    /// These positions at once, in rows of this extent.
+    /// These positions in one call, in rows of this extent.
     pub(crate) fn of(positions: Range<usize>, row: usize) -> Part {
         Part { positions, row, most: usize::MAX, panel: usize::MAX, along: 0..row }
     }
@@ -71,39 +71,39 @@ impl Part {
 /// The memory that a part of an index space is computed into.
 #[derive(Default)]
 pub(crate) struct Memory<'m, 'o> {
-    /// For each leaf of the results the place of what belongs to the part, if that is stored; of a scatter all of it.
+    /// For each leaf of the results the memory of this part, if it is stored; for a scatter all of it.
     pub outs: &'m mut [Option<OutSlice<'o>>],
-    /// For each leaf what a fold or scan begins with.
+    /// For each leaf the value that a fold or scan starts from.
     pub before: &'m [u64],
-    /// For each leaf whether anything comes before a chunk.
+    /// For each leaf whether a chunk has a prefix.
     pub preceded: &'m [bool],
     /// For each leaf the total of a chunk.
     pub totals: &'m mut [u64],
-    /// The extents of what a scatter combines into.
+    /// The extents of a scatter's target.
     pub target: &'m [usize],
-    /// How many positions a scatter has combined, if it did not combine all.
+    /// Positions that a scatter has combined, if it stopped early.
     pub progress: u64,
-    /// What the code reads of marks, each at its own element.
+    /// The flags of the chunk's own elements.
     pub window: Option<&'m FlagWindow>,
-    /// Where arrays would begin of which the rows at hand alone are there.
+    /// Partly materialised arrays.
     pub computed: &'m [Computed],
-    /// Elements from those of a chunk to those that the thread takes next.
+    /// The distance, in elements, to the next chunk of the thread.
     pub ahead: i64,
-    /// Where the results begin that are behind the last ones of `outs`: several parts share their memory.
+    /// The memory of the leaves behind `outs`, which several parts share.
     pub shared: Option<&'m Shared<'o>>,
 }
 
-/// An array of which some rows have been computed, and nobody reads others.
+/// A partly materialised array: some rows are computed, and no others are read.
 pub(crate) struct Computed {
     array: ArrayId,
-    /// The positions of its elements that are there.
+    /// The positions of these elements.
     there: Range<usize>,
-    /// For each leaf the address that its first element would have.
+    /// For each leaf the address that element 0 would have.
     origins: SmallVec<[u64; 2]>,
 }
 
 impl Computed {
-    /// Of the memory of each leaf, which has the elements at these positions.
+    /// The array whose elements at these positions are in `memory`, leaf by leaf.
     pub(crate) fn new<'o>(array: ArrayId, there: Range<usize>, memory: impl Iterator<Item = OutSlice<'o>>) -> Computed {
         let origin =
             |mut m: OutSlice<'o>| out_address(&mut m).wrapping_sub((there.start * m.as_slice().ty().size()) as u64);
@@ -111,7 +111,7 @@ impl Computed {
     }
 }
 
-/// The memory of results that is filled by several calls at once, each at places of its own.
+/// The memory of results that several calls fill at the same time, each at positions of its own.
 pub(crate) struct Shared<'o> {
     starts: SmallVec<[u64; 2]>,
     of: PhantomData<&'o mut [AnyBuffer]>,
@@ -126,18 +126,18 @@ impl<'o> Shared<'o> {
 /// The arguments of a function.
 type ArgWords = SmallVec<[u64; 24]>;
 
-/// A compiled kernel with what it reads.
+/// A compiled kernel with its arguments bound.
 pub(crate) struct Call<'a> {
     code: &'a Compiled,
     entry: &'a Entry,
     args: ArgWords,
     limits: &'a RunLimits,
-    /// Whether results are written past the caches, where they begin at cache lines.
+    /// Whether results are stored non-temporally, if they begin at cache lines.
     pub streams: bool,
 }
 
 extern "C" fn tick(limits: *const c_void) -> i32 {
-    // SAFETY: the word `Ticker` is the address of the limits that the call borrows.
+    // SAFETY: the argument `PollContext` is the address of the limits that the call borrows.
     let limits = unsafe { &*limits.cast::<RunLimits>() };
     i32::from(limits.check().is_err())
 }
@@ -161,7 +161,8 @@ fn out_address(out: &mut OutSlice<'_>) -> u64 {
 }
 
 impl<'a> Call<'a> {
-    /// Binds what a kernel reads; none while its code is not there. Arrays that are not evaluated have no elements, as far as the code sees.
+    /// Binds what a kernel reads; none until its code is compiled. The code sees arrays that are not evaluated as
+    /// empty.
     pub(crate) fn new(
         code: &'a Compiled,
         names: &'a dyn Names,
@@ -207,7 +208,7 @@ impl<'a> Call<'a> {
         Some(Call { code, entry, args, limits, streams })
     }
 
-    /// The words of a part whose first element is at a position.
+    /// The arguments of a part whose first element is at a position.
     fn args_of(&self, first: usize, along: &Range<usize>, memory: &mut Memory<'_, '_>) -> ArgWords {
         let Memory { outs, before, preceded, totals, target, progress, window, shared, computed, ahead } = memory;
         let count = outs.len();
@@ -238,7 +239,7 @@ impl<'a> Call<'a> {
                     }
                 }
                 KernelArg::Evaluated(a) => *place |= u64::from(flags(a).is_some()),
-                // Of the part's own elements: those before it are not read.
+                // Biased so that the part's own elements are found; those before them are not read.
                 KernelArg::Column(a, leaf) => {
                     if let Some((window, flags)) = flags(a) {
                         *place = address(flags.values.as_ptr()).wrapping_sub(window.range.start as u64);
@@ -254,8 +255,8 @@ impl<'a> Call<'a> {
         args
     }
 
-    /// Computes the points of these indices along the first two axes, and `along` the first one that is folded, in the
-    /// order of the kernel's loops; the position of the first of them begins the memory.
+    /// Computes the points in these ranges of the first two axes, and of the first folded one (`along`), in the order
+    /// of the kernel's loops; `first` is the position of the first point, at which the memory begins.
     pub(crate) fn run_loops(
         &self,
         axes: [Range<usize>; 2],
@@ -268,8 +269,8 @@ impl<'a> Call<'a> {
         self.call(&args, rows, columns)
     }
 
-    /// Computes all rows at some columns, so many at a time, of rows in blocks those of some points `between`; results are
-    /// shared.
+    /// Computes all rows of some columns, a panel at a time; for rows in blocks, those of some points `between`.
+    /// Results are in shared memory.
     pub(crate) fn run_columns(
         &self,
         rows: usize,
@@ -287,7 +288,7 @@ impl<'a> Call<'a> {
         CallOutcome::Done
     }
 
-    /// Computes whole rows of so many columns; results are shared.
+    /// Computes whole rows; results are in shared memory.
     pub(crate) fn run_rows(&self, rows: Range<usize>, columns: usize, shared: &Shared<'_>) -> CallOutcome {
         let args = self.args_of(0, &(0..0), &mut Memory { shared: Some(shared), ..Memory::default() });
         self.call(&args, rows, 0..columns)
@@ -319,14 +320,14 @@ impl<'a> Call<'a> {
 
     fn call(&self, args: &[u64], rows: Range<usize>, columns: Range<usize>) -> CallOutcome {
         let [r0, r1, c0, c1] = [rows.start, rows.end, columns.start, columns.end].map(|n| n as i64);
-        // SAFETY: the words are those that the code was generated for, and hold what they are named for: extents, and
-        // the start of each column, of as many elements as its array's extents say, of the type that the kernel, which
-        // is verified, has for it. Of marks there are the elements of the part alone, and the kernel reads, at each of its
-        // points, no other (`lower::flags`); the same holds of arrays of which some rows alone are there
-        // (`lower::row_blocking`). The code reads a column only at indices that it compared with those extents, and bytes of the
-        // aligned words that such elements lie in, which nothing depends on (`emit::narrow`), and writes
-        // results only at the positions asked for, for which there is memory; where several calls share it, they are
-        // asked for other positions each (`run::rows::permuted_scan_store`, `run::elementwise::column_panels`).
+        // SAFETY: the arguments are those that the code was generated for, with the meaning of their kinds: extents,
+        // and addresses of columns that have as many elements as the array's extents say, of the type that the verified
+        // kernel has for them. Flag windows have the elements of the part alone, and the kernel reads no others
+        // (`lower::flags`); nor does it read other rows of partly materialised arrays (`lower::row_blocking`). The code
+        // reads a column only at indices that it compared with the extents, and bytes of the aligned words around such
+        // elements, whose values are ignored (`emit::access::subword_gather`). It writes results only at the positions
+        // asked for, for which there is memory; calls that share memory are asked for different positions
+        // (`run::rows::permuted_scan_store`, `run::elementwise::column_panels`).
         let said = unsafe { (self.entry.function())(args.as_ptr().cast(), r0, r1, c0, c1) };
         match said {
             0 => CallOutcome::Done,
@@ -336,7 +337,7 @@ impl<'a> Call<'a> {
     }
 }
 
-/// Cuts a range of row-major positions into rows and columns: a part of a row, whole rows, a part of a row.
+/// Cuts a range of row-major positions into rectangles: part of a row, whole rows, part of a row.
 fn rectangles(positions: Range<usize>, row: usize) -> impl Iterator<Item = (Range<usize>, Range<usize>)> {
     let Range { mut start, end } = positions;
     std::iter::from_fn(move || {

@@ -1,10 +1,10 @@
-//! A value that another thread makes.
+//! A value that another thread provides, once.
 
 use acc_core::RunLimits;
 use std::sync::{Condvar, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-/// Written once, by another thread; whoever waits for it does so within the limits of a run.
+/// Set once, by another thread; waiting for it respects the limits of a run.
 #[derive(Debug)]
 pub(super) struct OneShot<T> {
     value: OnceLock<T>,
