@@ -1,4 +1,4 @@
-//! What became of a program: its kernels, what was fused into what, what was not and why.
+//! Explanations of compiled programs: their kernels, what was fused, and what was not and why.
 
 mod steps;
 
@@ -17,52 +17,52 @@ use std::ops::Range;
 /// The kernels of a program and the decisions behind them. Its text form names arrays as the simplified program does.
 #[derive(Clone, Debug, Default)]
 pub struct Explanation {
-    /// All that runs, in order.
+    /// All steps, in order of execution.
     pub steps: Vec<StepReport>,
     /// The names of arrays in the source.
     pub names: Names,
-    /// The kernels, in the order in which they run; those of loops and conditionals where these stand.
+    /// The kernels, in order of execution; those of loops and conditionals at the position of these.
     pub kernels: Vec<KernelReport>,
-    /// Arrays that are stored and are no results of the program, but for views and the state of loops.
+    /// Stored arrays that are not results of the program; excludes views and the state of loops.
     pub intermediates: Vec<ArrayId>,
-    /// Kernels that take blocks of rows in turn.
+    /// Kernels that may run with row blocking.
     pub row_blockings: Vec<RowBlockingReport>,
-    /// What was decided for each array that might have been fused.
+    /// The decision for each array that is a candidate for fusion.
     pub notes: Vec<Note>,
 }
 
-/// Kernels over the same rows, of which machine code takes a block of rows through all of them before the next block, if the
-/// program is large enough for several threads.
+/// Kernels over the same rows, which machine code runs one after the other on a block of rows, if the program is large
+/// enough for several threads.
 #[derive(Clone, Debug)]
 pub struct RowBlockingReport {
     /// Their numbers.
     pub kernels: Range<usize>,
-    /// The arrays that are not stored as a whole then.
+    /// The arrays that are not stored as a whole in this case.
     pub transient: Vec<ArrayId>,
 }
 
 /// A kernel: one launch over one index space, with the combination of its partial results.
 #[derive(Clone, Debug)]
 pub struct KernelReport {
-    /// What it is called, also on [timelines](acc_core::timeline): `a3 = map, a5 = fold`.
+    /// Its title, also on [timelines](acc_core::timeline): `a3 = map, a5 = fold`.
     pub title: String,
     /// Where the user wrote the operations whose results it stores.
     pub locs: Vec<Loc>,
     /// The arrays that it stores, with their operations.
     pub results: Vec<(ArrayId, &'static str)>,
-    /// The arrays that it reads at its points, or begins with.
+    /// The arrays that it reads, including initial arrays.
     pub reads: BTreeSet<ArrayId>,
     /// The arrays computed inside and never stored.
     pub fused: Vec<ArrayId>,
     /// The axes of its index space, such as `parallel, reduce`.
     pub axes: String,
-    /// Ways of computing it that the kernel IR does not tell, such as a product of matrices.
+    /// Special strategies that the kernel IR does not show, such as a matrix product.
     pub manner: Vec<&'static str>,
-    /// Why tiles compute it, or compute it where it is taken in some way, and not machine code; none if they do not.
+    /// Why the tile executor runs it (or one of its variants) rather than machine code; none if it does not.
     pub on_tiles: Option<String>,
-    /// Bytes read of arrays for each point: of each column once, however often a point reads it.
+    /// Bytes read per point: each column counts once, however often a point reads it.
     pub bytes_read: usize,
-    /// Bytes stored for each point; what folds and permutes store is not counted.
+    /// Bytes stored per point; excludes results of folds and permutes.
     pub bytes_stored: usize,
     /// The kernel IR.
     pub ir: String,
@@ -79,14 +79,14 @@ impl Explanation {
 
     fn block(&mut self, plan: &Plan, b: &BlockPlan, depth: usize, yielded: &mut BTreeSet<ArrayId>) {
         yielded.extend(&b.results);
-        // The kernels before each step.
+        // The number of kernels before each step.
         let mut before = Vec::with_capacity(b.steps.len() + 1);
         for step in b.steps.iter().map(|&s| &plan.steps[s]) {
             before.push(self.kernels.len());
             self.steps.extend(StepReport::of(step, self.kernels.len(), depth));
             match &step.work {
                 Work::Array { materialization: Materialization::View, op, .. } => {
-                    // What a view that is yielded shows is yielded, too.
+                    // If a view is yielded, so is the array that it shows.
                     if step.results.iter().any(|r| yielded.contains(r)) {
                         yielded.extend(op.arrays());
                     }
@@ -180,7 +180,7 @@ impl KernelReport {
     }
 }
 
-/// How a launch is computed, beyond what its kernel says.
+/// Strategies of a launch that its kernel does not show.
 fn manner(launch: &Launch) -> Vec<&'static str> {
     let ways = [
         (launch.product.is_some(), "as a product of matrices"),

@@ -55,16 +55,16 @@ const NAME: &str = "native";
 
 /// The native CPU backend. Clones share the cache of prepared programs, the threads and the memory pool.
 ///
-/// In a child of `fork`, to which the threads of its parent do not come, programs run on the calling thread and over tiles if
-/// the parent has used a native backend; else as anywhere.
+/// A child of `fork`, in which the parent's threads do not exist, runs programs on the calling thread with the tile
+/// executor if the parent has used a native backend.
 #[derive(Clone)]
 pub struct Native(Arc<State>);
 
 struct State {
     cache: ProgramCache<Prepared>,
-    /// That of children of this process.
+    /// The cache for children of this process.
     cache_of_child: ProgramCache<Prepared>,
-    /// Its own, if it was asked for some.
+    /// Its own threads, if it was created with some.
     threads: Option<ThreadPool>,
     memory: Arc<Pool>,
     rules: Rules,
@@ -74,35 +74,35 @@ struct State {
 
 /// Whether kernels are compiled to machine code, with an [LLVM found](llvm) at run time.
 ///
-/// Results are the same, bit for bit. What is not compiled, tiles run.
+/// Results are the same, bit for bit. The tile executor runs what is not compiled.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Compile {
-    /// They are not.
+    /// Never.
     Never,
-    /// Each when it is first run. Tiles run it until its code is there.
+    /// When first run, in the background. The tile executor runs a kernel until its code is ready.
     #[default]
     Background,
-    /// Each when it is first run, which waits for its code.
+    /// When first run, which waits for the code.
     Now,
 }
 
 impl Native {
-    /// A backend on the threads of all backends.
+    /// A backend that uses the global thread pool.
     pub fn new() -> Native {
         Native::on(None, Options::default())
     }
 
-    /// A backend that compiles nothing: tiles run every kernel.
+    /// A backend without machine code: the tile executor runs every kernel.
     pub fn tiles() -> Native {
         Native::on(None, Options::new().compile(Compile::Never))
     }
 
-    /// A backend that waits for the machine code of each kernel, where others would begin on tiles.
+    /// A backend that waits for the machine code of each kernel rather than starting with the tile executor.
     pub fn compiled() -> Native {
         Native::on(None, Options::new().compile(Compile::Now))
     }
 
-    /// A backend with `n` threads of its own, the calling one among them.
+    /// A backend with `n` threads of its own, including the calling one.
     pub fn with_threads(n: usize) -> Result<Native, Error> {
         Native::with(Options::new().threads(n))
     }
@@ -122,7 +122,7 @@ impl Native {
     }
 }
 
-/// The threads that a backend without threads of its own runs on.
+/// The number of threads in the global pool.
 pub fn threads() -> usize {
     run::pool::thread_pool::processors()
 }
@@ -140,7 +140,7 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    /// The program as it is lowered, simplified: what explanations name arrays by.
+    /// The simplified program as it was lowered, whose arrays explanations refer to.
     pub fn simplified(&self) -> &Program {
         &self.executable.fast().program
     }
@@ -154,7 +154,7 @@ impl Prepared {
         Explanation::new(self.plan(), &self.simplified().names)
     }
 
-    /// The code that LLVM makes of each kernel, as IR and in assembly language; or why there is none.
+    /// The code that LLVM generates for each kernel, as IR and as assembly; or the reason why there is none.
     pub fn listing(&self) -> String {
         let mut out = String::new();
         let launches = self.plan().launches().flat_map(|l| [Some(l), l.epilogue.as_deref()]).flatten();
@@ -205,7 +205,7 @@ impl Backend for Native {
         let cx = Context { threads, memory: &state.memory, limits, meter, compile };
         let run = |e: &Executable| {
             run::run(&e.plan, args, cx).map_err(|error| match error {
-                // Arrays of the plan have other numbers than those of the program.
+                // Array numbers of the plan differ from those of the program.
                 Error::Fault { fault, op, loc } => {
                     Ended::from(Error::Fault { fault: fault.in_program(&e.program), op, loc })
                 }

@@ -1,16 +1,16 @@
-//! Marks, of which the places are kept alone: see `lower::flags`.
+//! Sparse flags: arrays of booleans stored as the positions of the true ones; see `lower::flags`.
 
 use acc_core::data::{Column, ColumnElt};
 use acc_core::ir::ArrayId;
 use smallvec::SmallVec;
 use std::ops::Range;
 
-/// The places that are marked, in order, each at least once.
+/// The positions of flags that are set, ascending; repetitions are allowed.
 #[derive(Clone, Debug)]
 pub(crate) struct SparseFlags(Column);
 
 impl SparseFlags {
-    /// Marks at these places, if they are in order, and all among so many values.
+    /// Flags at these positions, if they are ascending and below the number of values.
     pub(crate) fn new(places: Column, values: usize) -> Option<SparseFlags> {
         let all = i64::of_slice(places.slice())?;
         let inside = all.first().is_none_or(|&p| p >= 0) && all.last().is_none_or(|&p| (p as usize) < values);
@@ -21,7 +21,7 @@ impl SparseFlags {
         i64::of_slice(self.0.slice()).unwrap_or(&[])
     }
 
-    /// Sets the values of a range.
+    /// Expands a range to dense values.
     pub(crate) fn spread(&self, range: Range<usize>, values: &mut [bool]) {
         values.fill(false);
         let places = self.places();
@@ -34,26 +34,26 @@ impl SparseFlags {
     }
 }
 
-/// Marks of a few elements of a row, at hand.
+/// Dense flags of a window of a row.
 #[derive(Clone, Default)]
 pub(crate) struct FlagWindow {
     arrays: SmallVec<[WindowFlags; 1]>,
-    /// The elements.
+    /// The range of elements.
     pub range: Range<usize>,
 }
 
-/// Those of one array.
+/// The flags of one array.
 #[derive(Clone)]
 pub(crate) struct WindowFlags {
     array: ArrayId,
     /// The extent of the array.
     pub extent: usize,
-    /// Of the elements of the range.
+    /// Over the range.
     pub values: Vec<bool>,
 }
 
 impl FlagWindow {
-    /// Takes the marks of these elements, from arrays with their extents.
+    /// Fills the window with this range, from arrays with their extents.
     pub(crate) fn fill(&mut self, flags: &[(ArrayId, &SparseFlags, usize)], range: Range<usize>) {
         let none = || WindowFlags { array: ArrayId(0), extent: 0, values: Vec::new() };
         self.arrays.resize_with(flags.len(), none);
@@ -65,7 +65,7 @@ impl FlagWindow {
         self.range = range;
     }
 
-    /// Those of an array.
+    /// The flags of an array.
     pub(crate) fn of(&self, a: ArrayId) -> Option<&WindowFlags> {
         self.arrays.iter().find(|window| window.array == a)
     }

@@ -1,10 +1,10 @@
-//! A value that another thread provides, once.
+//! A value that is set once and can be waited for.
 
 use acc_core::RunLimits;
 use std::sync::{Condvar, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-/// Set once, by another thread; waiting for it respects the limits of a run.
+/// Set once, by any thread; waiting for it respects the limits of a run.
 #[derive(Debug)]
 pub(super) struct OneShot<T> {
     value: OnceLock<T>,
@@ -12,7 +12,7 @@ pub(super) struct OneShot<T> {
     come: Condvar,
 }
 
-/// Between two looks at the limits.
+/// How often a waiting thread polls the run's limits.
 const LIMIT_POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 impl<T> Default for OneShot<T> {
@@ -26,26 +26,26 @@ impl<T> OneShot<T> {
         OneShot { value: OnceLock::new(), waiting: Mutex::new(()), come: Condvar::new() }
     }
 
-    /// The value, if it is there.
+    /// The value, if it is set.
     pub(super) fn get(&self) -> Option<&T> {
         self.value.get()
     }
 
-    /// The value, made by this thread if no other has begun to.
+    /// The value, computed by this thread unless another one has begun to.
     pub(super) fn get_or_init(&self, make: impl FnOnce() -> T) -> &T {
         let value = self.value.get_or_init(make);
         self.tell();
         value
     }
 
-    /// Gives it its value, unless it has one.
+    /// Sets the value, unless it is set.
     pub(super) fn set(&self, value: T) {
-        // The first one stays.
+        // The first value wins.
         let _ = self.value.set(value);
         self.tell();
     }
 
-    /// The value, waited for as long as limits allow; none if one of them was reached.
+    /// Waits for the value, as long as the limits allow; none if one of them was reached.
     pub(super) fn wait(&self, limits: &RunLimits) -> Option<&T> {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
@@ -58,7 +58,7 @@ impl<T> OneShot<T> {
     }
 
     fn tell(&self) {
-        // Nobody is between the look at the value and the wait.
+        // Synchronises with a thread between its check of the value and its wait.
         drop(self.waiting.lock().unwrap_or_else(PoisonError::into_inner));
         self.come.notify_all();
     }

@@ -1,7 +1,8 @@
-//! Marks: truth values that are set at few places, such as where segments begin, and that scans read at their own elements.
+//! Sparse flags: boolean arrays set at few positions, such as the starts of segments, which scans read at their own
+//! elements.
 //!
-//! What computes them keeps their places alone, in order; a chunk of a scan spreads those of its own elements into a near
-//! cache (`run::flags`). Neither the values nor their initial ones go to memory and back.
+//! Their kernel stores only the positions, in order; a chunk of a scan expands those of its own elements in the
+//! first-level cache (`bind::flags`). Neither the dense flags nor their initial values go through memory.
 
 use super::{Launch, Lowering, Plan, Step, Work};
 use crate::kernel::{self, AxisKind, Initial, Ix, Kernel, Op, Output, Sink, Update, only};
@@ -10,7 +11,7 @@ use acc_core::ir::{ArrayId, ArrayType, Val};
 use std::collections::HashSet;
 
 impl Lowering<'_> {
-    /// Finds the launches of a plan that compute marks, and what reads these.
+    /// Finds the launches of a plan that compute flags, and the scans that read them.
     pub(super) fn flags(&self, plan: &mut Plan) {
         let mut read: HashSet<ArrayId> = HashSet::new();
         for step in &mut plan.steps {
@@ -32,7 +33,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// The arrays of truth values that each point of a scan reads at its own element, and nowhere else.
+    /// The boolean arrays that each point of a scan reads at its own element only.
     fn read_in_step(&self, launch: &Launch) -> Vec<ArrayId> {
         let kernel = &launch.kernel;
         let Some(AxisKind::Scan(_)) = kernel.axes.last() else { return Vec::new() };
@@ -55,7 +56,7 @@ impl Lowering<'_> {
         read
     }
 
-    /// The launch that keeps the places.
+    /// The launch that stores the positions.
     fn places(&self, mut kernel: Kernel, over: ArrayId, plan: &mut Plan) -> Launch {
         let result = ArrayId(plan.types.len() as u32);
         plan.types.push(ArrayType { rank: 1, elt: EltType::Scalar(ScalarType::I64) });
@@ -65,7 +66,7 @@ impl Lowering<'_> {
     }
 }
 
-/// The array whose element an operation reads, or looks for.
+/// The array that an operation loads from or tests an index of.
 fn element_of(op: &Op) -> Option<ArrayId> {
     match op {
         Op::Load(l) => Some(l.array),
@@ -89,7 +90,7 @@ impl Plan {
     }
 }
 
-/// The arrays that a step needs in memory.
+/// The arrays that a step needs dense in memory.
 fn unfit(s: &Step) -> Vec<ArrayId> {
     match &s.work {
         Work::Array { op, .. } => op.arrays().to_vec(),
@@ -108,7 +109,8 @@ fn unfit(s: &Step) -> Vec<ArrayId> {
     }
 }
 
-/// The kernel that keeps the places where a scatter puts `true`, if it puts that alone, into nothing but `false`.
+/// The kernel that stores the positions at which a scatter sets `true`, if it does nothing else and its initial array
+/// is all `false`.
 fn places(kernel: &Kernel) -> Option<Kernel> {
     let ([o], None, [AxisKind::Parallel]) = (&kernel.outputs[..], &kernel.epilogue, &kernel.axes[..]) else {
         return None;

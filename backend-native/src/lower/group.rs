@@ -1,4 +1,4 @@
-//! Kernels from groups of statements.
+//! Builds kernels from groups of statements.
 
 use super::element::Elements;
 use super::{Launch, Lowering, Part, Work};
@@ -10,7 +10,7 @@ use acc_desugar::analysis::restart::restart;
 use acc_desugar::fuse::{Group, matrix_product};
 
 impl Lowering<'_> {
-    /// The kernel of some statements, those of the epilogue last.
+    /// The kernel of statements, those of its epilogue last.
     pub(super) fn kernel_of(&self, stmts: &[&Stmt]) -> Result<Work, Error> {
         let mut kernel = self.kernel(stmts)?;
         self.limits.check()?;
@@ -19,7 +19,7 @@ impl Lowering<'_> {
                 .map_err(|message| defect(format!("kernel of {}: {message}\n{kernel}", stmts[0].results[0])))
         };
         check(&kernel)?;
-        // Where axes are turned there are two ways: at once, or element by element after the scan.
+        // With permuted axes there are two versions: one fused with the scan, and one elementwise after it.
         let is_permuted = kernel.epilogue.as_ref().is_some_and(|e| e.order.is_some());
         let permuted = is_permuted.then(|| Box::new(kernel.clone()));
         let mut permuting = None;
@@ -47,10 +47,10 @@ impl Lowering<'_> {
         };
         let parts = stmts.iter().map(part).collect::<Result<Vec<_>, Error>>()?;
         let checks = self.settings.checks;
-        // The fold, if it is the only one of the kernel, that an epilogue may follow.
+        // The fold that an epilogue may follow, if it is the kernel's only output.
         let fold = stmts.first().filter(|_| kernel.outputs.len() == 1);
         let product = fold.zip(self.products.as_ref()).and_then(|(s, d)| matrix_product(d, s));
-        // All are over the same extents: of what is folded, scanned or scattered, if anything is.
+        // All have the same index space: that of the folded, scanned or scattered statement, if there is one.
         let of = |(s, o): &(&&Stmt, &Output)| (self.over(s).0, o.sink.is_combined());
         let mut spaces: Vec<(ArrayId, bool)> = stmts.iter().zip(&kernel.outputs).map(|x| of(&x)).collect();
         spaces.sort_by_key(|(_, combined)| !combined);
@@ -75,13 +75,13 @@ impl Lowering<'_> {
         Ok(Work::Kernel { launch: Box::new(launch), parts })
     }
 
-    /// The launch of an epilogue over results that are complete.
+    /// The launch of an epilogue over completed results.
     fn epilogue_launch(&self, kernel: Kernel) -> Result<Launch, Error> {
         kernel::verify(&kernel).map_err(|message| defect(format!("an epilogue: {message}\n{kernel}")))?;
         Ok(self.alone(kernel.outputs[0].result, kernel))
     }
 
-    /// The launch of a kernel that combines nothing, over the space of an array.
+    /// The launch of an elementwise kernel, over the index space of an array.
     pub(super) fn alone(&self, over: ArrayId, kernel: Kernel) -> Launch {
         Launch {
             over,
@@ -126,7 +126,7 @@ impl Lowering<'_> {
                     b.at(&s.loc);
                     let compaction = self.fusion.compaction(result);
                     for &count in compaction.iter().flat_map(|c| &c.counts) {
-                        // Where elements go follows from which are kept.
+                        // The targets of a compaction follow from which elements are kept.
                         let zero = b.constant(Lit { ty: ScalarType::I64, bits: 0 });
                         elements.give(count, vec![zero]);
                     }
@@ -158,7 +158,7 @@ impl Lowering<'_> {
         Output { result: s.results[0], op: s.operation(), loc: s.loc.clone(), values, sink, stored }
     }
 
-    /// The array whose extents are those of a statement's index space, and how many of the innermost axes it folds.
+    /// The array with the extents of a statement's index space, and the number of innermost axes that it folds.
     fn over(&self, s: &Stmt) -> (ArrayId, usize) {
         match &s.op {
             ArrayOp::Fold { xs, .. } => {
@@ -174,7 +174,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// The axes of a kernel's space: what its statements do along the innermost ones.
+    /// The axes of a kernel's index space, by what its statements do along the innermost ones.
     fn axes(&self, main: &[&Stmt]) -> Vec<AxisKind> {
         let mut axes = Vec::new();
         for s in main {
@@ -190,7 +190,7 @@ impl Lowering<'_> {
         axes
     }
 
-    /// What becomes of a statement's elements.
+    /// The sink of a statement.
     fn sink(&self, s: &Stmt) -> Result<Sink, Error> {
         let ty = self.program.ty(s.results[0]);
         let leaves = ty.elt.leaves();
@@ -217,7 +217,7 @@ impl Lowering<'_> {
                 let builtin = builtin_update(&combine, leaves.len());
                 Sink::Scatter { initial: self.initial(*defaults, &s.loc)?, combine, builtin, rank: ty.rank }
             }
-            // Element by element, whatever computes them.
+            // Elementwise.
             _ => Sink::Store,
         })
     }
@@ -232,7 +232,7 @@ impl Lowering<'_> {
         Ok(Initial::Computed(self.finished(b, results)?))
     }
 
-    /// The kernel that stores what an epilogue computes, element by element, of results that are complete.
+    /// The elementwise kernel of an epilogue over completed results.
     fn stored(&self, last: &[&Stmt]) -> Result<Kernel, Error> {
         let rank = self.program.ty(last[0].results[0]).rank;
         let own: Vec<ArrayId> = last.iter().map(|s| s.results[0]).collect();
@@ -244,7 +244,7 @@ impl Lowering<'_> {
         Ok(Kernel { axes, loops, element: self.finished(b, results)?, outputs, epilogue: None, fused: Vec::new() })
     }
 
-    /// Computes element-wise statements at a point of their results, and stores them.
+    /// Computes elementwise statements at a point, and stores them.
     fn points(
         &self,
         b: &mut Builder,
@@ -269,7 +269,7 @@ impl Lowering<'_> {
         let mut b = Builder::over_axes_and(rank, &types, last[0].loc.clone());
         let params = b.params();
         let (place, mut rest) = params.split_at(rank);
-        // The index of a result, whose axes may be in another order.
+        // The index into a result, whose axes may be permuted.
         let axes = group.order.clone().unwrap_or_else(|| (0..rank).collect());
         let point: Vec<Val> = axes.iter().map(|&axis| place[axis]).collect();
         let mut elements = Elements::new(self, point.clone(), &group.epilogue);
@@ -284,7 +284,7 @@ impl Lowering<'_> {
     }
 }
 
-/// The arrays that the bodies of a launch read or measure.
+/// The arrays that the bodies of a launch load from or query for extents.
 fn arrays(kernel: &Kernel, fuses_epilogue: bool, after: Option<&Launch>) -> Vec<ArrayId> {
     let combine = kernel.outputs.iter().filter_map(|o| o.sink.combine());
     let epilogue = kernel.epilogue.iter().filter(|_| fuses_epilogue).map(|e| &e.body);
@@ -293,7 +293,7 @@ fn arrays(kernel: &Kernel, fuses_epilogue: bool, after: Option<&Launch>) -> Vec<
     bodies.flat_map(Body::arrays).collect()
 }
 
-/// Whether a kernel is of one point, and so little that no launch is worth it.
+/// Whether a kernel has one point, and so few operations that a launch does not pay off.
 fn is_trivial_point(kernel: &Kernel) -> bool {
     let stores = |o: &Output| matches!(o.sink, Sink::Store);
     kernel.axes.is_empty() && kernel.outputs.iter().all(stores) && kernel.element.is_trivial()
@@ -303,7 +303,7 @@ fn defect(message: String) -> Error {
     Error::defect(crate::NAME, message)
 }
 
-/// How result `k` of a body with `2 * n` parameters comes from parameters `k` and `n + k`, if simply.
+/// How result `k` of a body with `2 * n` parameters depends on parameters `k` and `n + k`, if simply.
 fn simple_result(body: &Body, n: usize, k: usize) -> Option<Update> {
     let (new, old) = (body.region.params[k], body.region.params[n + k]);
     let v = body.region.results[k];
@@ -321,7 +321,7 @@ fn simple_result(body: &Body, n: usize, k: usize) -> Option<Update> {
     }
 }
 
-/// The operations of a combination that is, leaf by leaf, one associative and commutative primitive.
+/// The built-in operators of a combination: one associative and commutative primitive per leaf.
 fn builtin_operator(body: &Body, n: usize) -> Option<Vec<PrimOp>> {
     let ops = (0..n).map(|k| match simple_result(body, n, k)? {
         Update::Prim(p) | Update::PrimOldFirst(p) => p.is_reduction().then_some(p),
@@ -330,7 +330,7 @@ fn builtin_operator(body: &Body, n: usize) -> Option<Vec<PrimOp>> {
     ops.collect()
 }
 
-/// What each leaf of a scatter's combination does, where that is simple and cannot fault.
+/// The built-in operation of each leaf of a scatter's combination, if it is simple and cannot fault.
 fn builtin_update(body: &Body, n: usize) -> Option<Vec<Update>> {
     if body.is_partial() {
         return None;

@@ -1,6 +1,6 @@
-//! Kernels that follow each other over the same rows, each of which reads of what the ones before it compute its own row alone:
-//! a normalisation folds its rows, and then looks at each element again. A block of rows can go through all of them while
-//! it is in a near cache.
+//! Finds steps for row blocking: consecutive kernels over the same rows, each of which reads only its own row of the
+//! results of the previous ones. (A normalisation folds its rows and then reads each element again.) A block of rows
+//! can go through all of them while it is in the second-level cache.
 
 use super::{BlockPlan, Closed, Launch, Materialization, Plan, Step, Work};
 use crate::kernel::{AxisKind, Ix, Kernel, Op, Sink};
@@ -8,15 +8,15 @@ use acc_core::ir::ArrayId;
 use std::collections::HashSet;
 use std::ops::Range;
 
-/// Steps of a block that are such kernels, two at least, and those between them that have extents alone.
+/// Consecutive steps of a block with at least two such kernels; the steps between have extents only.
 pub(crate) struct RowBlocking {
-    /// The steps, by their positions in the block; the first and the last one are kernels.
+    /// Positions of the steps in the block; the first and the last one are kernels.
     pub steps: Range<usize>,
-    /// The arrays that nothing else needs.
+    /// The arrays that nothing else reads.
     pub transient: Vec<ArrayId>,
 }
 
-/// The sweeps of a block; `is_used` tells whether an array is needed outside of a range of its steps.
+/// The row blockings of a block; `is_used` tells whether an array is needed outside of a range of steps.
 pub(super) fn row_blockings(
     plan: &Plan,
     b: &BlockPlan,
@@ -35,7 +35,7 @@ pub(super) fn row_blockings(
     found
 }
 
-/// The steps of the longest sweep that begins with a step.
+/// The longest row blocking that begins at a step.
 fn steps(plan: &Plan, b: &BlockPlan, first: usize) -> Option<Range<usize>> {
     let mut computed: HashSet<ArrayId> = HashSet::new();
     let mut ends = Vec::new();
@@ -63,8 +63,8 @@ fn steps(plan: &Plan, b: &BlockPlan, first: usize) -> Option<Range<usize>> {
     ends.into_iter().rev().map(|end| first..end).find(|steps| are_certain(plan, b, steps.clone()))
 }
 
-/// Whether all kernels of these steps are evaluated for sure where they have points: strict ones, and those that such a one
-/// reads at each point.
+/// Whether all kernels of these steps are certain to be evaluated if they have points: strict ones, and those that a
+/// strict one reads at each point.
 fn are_certain(plan: &Plan, b: &BlockPlan, steps: Range<usize>) -> bool {
     let mut read: HashSet<ArrayId> = HashSet::new();
     steps.rev().all(|at| {
@@ -79,7 +79,7 @@ fn are_certain(plan: &Plan, b: &BlockPlan, steps: Range<usize>) -> bool {
     })
 }
 
-/// Whether a launch stores each element at its point or folds rows, as the kernel's axes say.
+/// Whether a launch is elementwise or folds rows.
 fn goes_by_rows(launch: &Launch) -> bool {
     let kernel = &launch.kernel;
     let Some(inner) = kernel.axes.len().checked_sub(1) else { return false };
@@ -91,7 +91,7 @@ fn goes_by_rows(launch: &Launch) -> bool {
     sinks && simple && rows && !launch.combine_partial && !kernel.is_scheduled() && !across
 }
 
-/// Whether of some arrays each point reads what is at its own index along the first axis.
+/// Whether each point reads the given arrays only at its own index along the first axis.
 fn reads_own_rows(kernel: &Kernel, arrays: &HashSet<ArrayId>) -> bool {
     let own = |ix: Option<&Ix>| matches!(ix, Some(Ix::Affine { axis: 0, scale: 1, offset: 0, base: None }));
     let mut all = true;
@@ -106,7 +106,7 @@ fn reads_own_rows(kernel: &Kernel, arrays: &HashSet<ArrayId>) -> bool {
     all
 }
 
-/// Whether a closed function may look at elements of some arrays.
+/// Whether a closed function may load from the given arrays.
 fn looks_at(c: &Closed, arrays: &HashSet<ArrayId>) -> bool {
     match c {
         Closed::Known(_) => false,
@@ -114,7 +114,7 @@ fn looks_at(c: &Closed, arrays: &HashSet<ArrayId>) -> bool {
     }
 }
 
-/// The kernels of a sweep.
+/// The kernels of a row blocking.
 pub(crate) fn kernels<'p, K, F>(
     plan: &'p Plan<K, F>,
     steps: &'p [usize],

@@ -1,5 +1,5 @@
-//! The code of kernels and closed functions: bytecode for the tile executor, and places for machine code, which is compiled when
-//! a kernel is first run.
+//! The code of kernels and closed functions: bytecode for the tile executor, and caches for machine code, which is
+//! compiled when a kernel is first run.
 
 use super::{Launch, Plan, Step};
 use crate::kernel::{Body, Initial, Kernel, Output, Sink};
@@ -15,23 +15,23 @@ pub(crate) struct KernelCode {
     pub element: Code,
     /// The combination of each output that has one.
     pub combine: Vec<Option<Code>>,
-    /// What a scatter begins with, if that is computed.
+    /// The initial array of a scatter, if it is computed.
     pub initial: Option<Code>,
-    /// The epilogue, if it is computed as elements are scanned or kept.
+    /// The epilogue, if it is fused with the scan or compaction.
     pub epilogue: Option<Code>,
     /// The kernel's machine code.
     pub machine: CodeCache,
-    /// That of the kernel whose epilogue has axes in another order.
+    /// The machine code of the kernel with permuted epilogue.
     pub permuted: CodeCache,
 }
 
-/// The code of a closed function, and, where it is trivial, its body, to be evaluated as it is.
+/// The code of a closed function, and its body if that is trivial, for scalar evaluation.
 pub(crate) struct FunCode {
     pub code: Box<Code>,
     pub body: Option<Box<Body>>,
 }
 
-/// Makes the code of a plan, within the limits of a run.
+/// Compiles the code of a plan, within the limits of a run.
 pub(super) fn compile(plan: lower::Plan, limits: &RunLimits) -> Result<Plan, Error> {
     let steps = plan.steps.into_iter().map(|s| step(s, limits)).collect::<Result<_, Error>>()?;
     let lower::Plan { def, types, body, notes, .. } = lower::Plan { steps: Vec::new(), ..plan };
@@ -107,7 +107,8 @@ fn kernel_code(kernel: &Kernel, fuses_epilogue: bool, limits: &RunLimits) -> Res
 
 /// Compiles the element body of a kernel.
 fn elements(kernel: &Kernel) -> Code {
-    // What is folded leaves nothing behind: larger tiles cost no more, and each costs a call of every operation.
+    // Folded elements are not stored: larger tiles need no more memory, and amortise the dispatch of each operation
+    // better.
     const MAX_FOLD_LANES: usize = 4096;
     let folds = |o: &Output| matches!(o.sink, Sink::Fold { .. }) && o.sink.builtin().is_some();
     sized(&kernel.element, if kernel.outputs.iter().all(folds) { MAX_FOLD_LANES } else { MAX_TILE_LANES })
@@ -118,13 +119,14 @@ fn code(body: &Body) -> Code {
     sized(body, MAX_TILE_LANES)
 }
 
-/// Lanes of a tile at most.
+/// The most lanes of a tile: beyond this, dispatch costs are negligible and buffers leave the first-level cache.
 const MAX_TILE_LANES: usize = 1024;
 
-/// Compiles a body for tiles of so many lanes at most, small enough that all buffers stay in the second-level cache.
+/// Compiles a body for tiles of at most `most` lanes, few enough that all buffers stay in the second-level cache.
 fn sized(body: &Body, most: usize) -> Code {
     const MAX_TILE_BYTES: usize = 192 << 10;
-    // Where lanes leave loops one by one, those that are left are to be many still, and soon take less memory.
+    // Where lanes leave loops one by one, start with more lanes, so that many remain active, and these soon take less
+    // memory.
     const MAX_DIVERGENT_LANES_AND_BYTES: (usize, usize) = (4096, 512 << 10);
     let bytecode = bytecode(body);
     let bytes: usize = bytecode.slots.iter().map(|t| t.size()).sum::<usize>().max(1);

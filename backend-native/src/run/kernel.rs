@@ -1,4 +1,5 @@
-//! Launches kernels for a run: extents of the results, what the kernel begins with, and the way that fits its axes.
+//! Launches the kernels of a run: computes the extents of results and the initial values, and picks the executor that
+//! fits the kernel's axes.
 
 use super::elementwise::{epilogue, store};
 use super::launch::{Binding, Columns, Job, JobEpilogue, JobOutput, finish};
@@ -20,7 +21,7 @@ use smallvec::SmallVec;
 pub(super) type Inits = SmallVec<[Option<Bits>; 2]>;
 
 impl Run<'_> {
-    /// Launches a kernel until it demands nothing more.
+    /// Launches a kernel, again after each demand has been resolved.
     pub(super) fn kernel(&mut self, s: &Step, launch: &Launch, parts: &[Part]) -> Result<(), Error> {
         let (counts, mut written) = match launch.is_compaction() {
             true => self.counted(s, launch, parts).map(|(counts, written)| (Some(counts), written))?,
@@ -53,7 +54,7 @@ impl Run<'_> {
         }
     }
 
-    /// Gives the results of a kernel their extents; the initial value of each.
+    /// Sets the extents of the results of a kernel; returns the initial value of each.
     pub(super) fn extents(&mut self, s: &Step, launch: &Launch, parts: &[Part]) -> Result<Inits, Error> {
         let mut inits = Inits::new();
         for (p, o) in parts.iter().zip(launch.outputs()) {
@@ -61,7 +62,7 @@ impl Run<'_> {
                 inits.push(None);
                 continue;
             }
-            // What is computed of results of the kernel itself has its extents only now.
+            // Extents of what depends on results of the kernel itself are known only now.
             for a in &p.needs {
                 if self.values[a.index()].is_none() {
                     self.force(*a)?;
@@ -69,7 +70,7 @@ impl Run<'_> {
             }
             let fault = |fault| located(fault, p.name, &p.loc);
             let mut closed: SmallVec<[Bits; 2]> = SmallVec::new();
-            // Where no segment begins with it, an initial value is not needed.
+            // Where no segment starts with it, an initial value is not evaluated.
             let segments = matches!(o.sink, Sink::Segments { .. });
             if !segments || !shape::of(&p.op, &[], &self.values).map_err(fault)?.contains(&0) {
                 for c in &p.closed {
@@ -85,7 +86,7 @@ impl Run<'_> {
         Ok(inits)
     }
 
-    /// Keeps the places alone of what a scatter marks; whether that is done.
+    /// Keeps only the positions of the flags that a scatter sets; whether that is possible.
     fn keep_positions(&mut self, s: &Step, launch: &Launch) -> Result<bool, Error> {
         let Some(places) = &launch.flag_positions else { return Ok(false) };
         let Some(result) = launch.kernel.outputs.first().map(|o| o.result) else { return Ok(false) };
@@ -100,15 +101,15 @@ impl Run<'_> {
                 Err(stop) => self.resolve(stop, s)?,
             }
         };
-        // Places out of order, or out of bounds, are for the scatter.
+        // Positions out of order or out of bounds are left to the scatter.
         let flags = columns.into_iter().flatten().next().and_then(|places| SparseFlags::new(places, all));
         let Some(value) = self.values[result.index()].as_mut().filter(|_| flags.is_some()) else { return Ok(false) };
         value.flags = flags;
         Ok(true)
     }
 
-    /// The memory of the array that a scatter begins with, if nothing else needs it and the launch will not be repeated: it
-    /// becomes that of the result.
+    /// The memory of the array that a scatter combines into, if nothing else uses that array and the launch is not
+    /// repeated: it becomes the memory of the result.
     fn take_initial(&mut self, launch: &Launch) -> Option<Vec<AnyBuffer>> {
         let [o] = &launch.kernel.outputs[..] else { return None };
         let Sink::Scatter { initial: Initial::Array(a), .. } = o.sink else { return None };
@@ -121,14 +122,14 @@ impl Run<'_> {
         let mut buffers = Vec::new();
         let shared = columns.by_ref().find_map(|column| column.map(|b| buffers.push(b)).err());
         let Some(shared) = shared else { return Some(buffers) };
-        // Others have a column: all stay as they were.
+        // One of its columns is shared: leave the array as it is.
         let before = buffers.into_iter().map(AnyBuffer::column).chain([shared]);
         let after = columns.map(|column| column.map_or_else(|own| own, AnyBuffer::column));
         value.columns = Some(before.chain(after).collect());
         None
     }
 
-    /// That the bytes of an array can be addressed.
+    /// An error if the bytes of an array exceed the address space.
     fn addressable(&self, a: ArrayId, shape: &[usize]) -> Result<(), Fault> {
         let bytes = self.plan.types[a.index()].elt.leaves().iter().try_fold(0usize, |b, t| {
             let column = shape::size(shape)?.checked_mul(t.size())?;
@@ -138,7 +139,8 @@ impl Run<'_> {
         bytes.map(|_| ()).ok_or_else(|| Fault::ShapeOverflow { shape: shape() })
     }
 
-    /// Counts the elements that a compaction keeps, and may write them: then its result has extents.
+    /// Counts the elements that a compaction keeps, and possibly writes them in the same pass; sets the extents of its
+    /// result.
     fn counted(
         &mut self,
         s: &Step,
@@ -159,7 +161,7 @@ impl Run<'_> {
             }
         };
         let shape = SmallVec::from_slice(&[counts.total()]);
-        // Of what the permute begins with, too.
+        // This includes the initial array of a permute.
         let own = parts.iter().take(1).map(|p| p.result);
         let begun = s.results.iter().copied().filter(|r| parts.iter().all(|p| p.result != *r));
         for a in own.chain(begun) {
@@ -172,7 +174,7 @@ impl Run<'_> {
         Ok((counts, written))
     }
 
-    /// The results of a kernel of one point that is not worth a launch, unless something is in its way.
+    /// The results of a kernel of one point that is too small for a launch; none if it must be launched.
     fn at_point(&self, launch: &Launch) -> Option<Result<Vec<Columns>, Stop>> {
         if !launch.is_trivial {
             return None;
@@ -188,8 +190,8 @@ impl Run<'_> {
         Some(columns.collect())
     }
 
-    /// Launches a kernel whose results have their extents; of a compaction the counts are known, and a scatter may combine into
-    /// memory that is `begun`.
+    /// Launches a kernel whose results have extents. For a compaction the counts are known; a scatter may combine into
+    /// the memory in `begun`.
     fn launch(
         &self,
         launch: &Launch,
@@ -200,7 +202,7 @@ impl Run<'_> {
         self.job(launch, inits, |job, view| self.launched(job, launch, view, counts, begun))
     }
 
-    /// Binds a launch to what it reads.
+    /// Binds a launch to the arrays that it reads.
     fn job<T>(
         &self,
         launch: &Launch,
@@ -211,7 +213,7 @@ impl Run<'_> {
         run(&self.bound(launch, inits, &view), &view)
     }
 
-    /// The same of a view.
+    /// Binds a launch to the arrays of a view.
     pub(super) fn bound<'a>(&'a self, launch: &'a Launch, inits: &[Option<Bits>], view: &'a View<'a>) -> Job<'a> {
         let shape = |a: ArrayId| self.values[a.index()].as_ref().map(|v| v.shape.clone()).unwrap_or_default();
         let types = |a: ArrayId| self.plan.types[a.index()].elt.leaves().as_slice().into();
@@ -277,7 +279,7 @@ impl Run<'_> {
         }
     }
 
-    /// What a scatter begins with.
+    /// The initial array of a scatter.
     fn initial(
         &self,
         job: &Job<'_>,
@@ -300,7 +302,7 @@ impl Run<'_> {
     }
 }
 
-/// What the results of a kernel take.
+/// The bytes that the results of a kernel take.
 fn bytes(arrays: &[Columns]) -> usize {
     arrays.iter().flatten().map(|c| c.len() * c.ty().size()).sum()
 }

@@ -1,4 +1,4 @@
-//! Runs plans: array statements by need.
+//! Runs plans: array statements are evaluated lazily, when their value is first needed.
 
 mod compact;
 mod elementwise;
@@ -32,11 +32,12 @@ use smallvec::SmallVec;
 #[derive(Clone, Debug)]
 pub(crate) struct Value {
     pub shape: SmallVec<[usize; 4]>,
-    /// None if the array is fused into its consumer: only its extents exist; or if marks are all there is of it.
+    /// None if the array is fused into its consumer, so that only its extents exist, or if it exists only as sparse
+    /// flags.
     pub columns: Option<SmallVec<[Column; 2]>>,
-    /// Its elements, where few are marked, until they are needed in memory.
+    /// The array as sparse flags, until its elements are needed in memory.
     pub flags: Option<SparseFlags>,
-    /// The values of the statement's closed function that its elements depend on (the position of a slice).
+    /// The values of the statement's closed function that the elements depend on (the position of a slice).
     pub scalars: Bits,
 }
 
@@ -44,12 +45,12 @@ pub(crate) struct Value {
 pub(crate) struct Run<'a> {
     plan: &'a Plan,
     values: Vec<Option<Value>>,
-    /// The arrays that nothing needs after the step being evaluated.
+    /// The arrays whose last use is the current step.
     dying: SmallVec<[ArrayId; 4]>,
     cx: Context<'a>,
 }
 
-/// Arrays and scalars as a launch sees them.
+/// Arrays and scalars, as visible to a launch.
 struct View<'a> {
     values: &'a [Option<Value>],
 }
@@ -94,7 +95,8 @@ fn defect(message: String) -> Error {
 }
 
 impl<'p> Run<'p> {
-    /// Evaluates a block whose parameters are set; its results. Of the arrays from outside nothing needs these after the block.
+    /// Evaluates a block whose parameters are set, and returns its results. `ending` are the arrays of enclosing blocks
+    /// whose last use is this block.
     fn block(&mut self, b: &'p BlockPlan, ending: &[ArrayId]) -> Result<SmallVec<[Value; 2]>, Error> {
         for &s in &b.steps {
             for r in &self.plan.steps[s].results {
@@ -123,7 +125,7 @@ impl<'p> Run<'p> {
         b.results.iter().map(|&a| self.force(a)).collect()
     }
 
-    /// The value of an array, evaluated now if it is not yet.
+    /// The value of an array, which is evaluated now unless it already has been.
     fn force(&mut self, a: ArrayId) -> Result<Value, Error> {
         if let Some(v) = &mut self.values[a.index()] {
             if let Some(flags) = v.flags.take() {
@@ -143,7 +145,7 @@ impl<'p> Run<'p> {
         self.plan.steps[s].results.iter().all(|r| self.values[r.index()].is_some())
     }
 
-    /// Evaluates a step, and before it, in program order, the steps that it needs for sure.
+    /// Evaluates a step. Before it the steps that it strictly needs are evaluated, in program order.
     fn force_step(&mut self, s: usize) -> Result<(), Error> {
         if self.is_done(s) {
             return Ok(());
@@ -152,7 +154,7 @@ impl<'p> Run<'p> {
         let mut needed = vec![s];
         let mut at = 0;
         while at < needed.len() {
-            // An array of a kernel that is being evaluated has its extents already, and that is all that is needed here.
+            // Arrays of a kernel under evaluation already have their extents, which is all that is read here.
             let needs = plan.steps[needed[at]].needs.iter().filter(|a| self.values[a.index()].is_none());
             for d in needs.filter_map(|a| plan.def[a.index()]) {
                 if !self.is_done(d) && !needed.contains(&d) {
@@ -206,7 +208,7 @@ impl<'p> Run<'p> {
                     if go.is_none_or(|g| g == 0) {
                         break;
                     }
-                    // The step alone has the state, so that it can write into it.
+                    // The step holds the only reference to the state, so that it can update it in place.
                     self.enter(step, state);
                     state = self.block(step, &[])?;
                     self.leave(step);
@@ -219,7 +221,7 @@ impl<'p> Run<'p> {
         Ok(())
     }
 
-    /// A foreign function: the host's, if there is one of these types, else the fallback.
+    /// Calls a foreign function: the host's if it registered one for these types, else its fallback.
     fn foreign(
         &mut self,
         s: &Step,
@@ -260,7 +262,7 @@ impl<'p> Run<'p> {
         }
     }
 
-    /// Forgets the values of a block that has been evaluated.
+    /// Drops the values of a block that has been evaluated.
     fn leave(&mut self, b: &BlockPlan) {
         let plan = self.plan;
         for a in b.steps.iter().flat_map(|&s| &plan.steps[s].results).chain(&b.params) {
@@ -291,7 +293,7 @@ impl<'p> Run<'p> {
         Ok(Value { shape, columns, flags: None, scalars })
     }
 
-    /// Answers a demand; anything else ends the run.
+    /// Resolves a demand; any other event ends the run.
     fn resolve(&mut self, stop: Stop, s: &Step) -> Result<(), Error> {
         match stop {
             Stop::Demand(a) => self.force(a).map(|_| ()),
@@ -300,7 +302,7 @@ impl<'p> Run<'p> {
         }
     }
 
-    /// The values of a closed function.
+    /// Evaluates a closed function.
     fn closed(&mut self, c: &Closed, s: &Step) -> Result<Bits, Error> {
         let code = match c {
             Closed::Known(bits) => return Ok(bits.clone()),
@@ -340,7 +342,7 @@ fn scalars_of(op: &ArrayOp, closed: &[Bits]) -> Bits {
     }
 }
 
-/// The bits of an integer, for tests of extents.
+/// The bits of an integer as an extent check compares them.
 pub(crate) fn int(bits: u64) -> i64 {
     i64::from_bits64(bits)
 }

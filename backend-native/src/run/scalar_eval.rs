@@ -1,5 +1,5 @@
-//! Bodies of one point that are a few operations on integers: evaluated one by one, since to set up a machine of tiles or a call
-//! of machine code takes longer. Extents are such bodies, conditions, and the counters of loops.
+//! Scalar evaluation of bodies of one point with a few integer operations: extents, conditions and loop counters.
+//! Setting up the tile executor or calling machine code would take longer.
 
 use super::Value;
 use crate::kernel::Bits;
@@ -9,7 +9,8 @@ use acc_core::eval::{eval_cast, eval_prim};
 use acc_core::ir::Val;
 use smallvec::SmallVec;
 
-/// The results of a [trivial](Body::is_trivial) body; none if something in it faults or is not evaluated, which tiles tell of.
+/// The results of a [trivial](Body::is_trivial) body; none if it faults or demands an array, which is left to the tile
+/// executor to report.
 pub(crate) fn evaluate(body: &Body, arrays: &[Option<Value>]) -> Option<Bits> {
     let mut values: SmallVec<[u64; 2 * TRIVIAL_NODES]> = smallvec::smallvec![0; body.types.len()];
     for (v, l) in &body.consts {
@@ -43,7 +44,7 @@ pub(crate) fn evaluate(body: &Body, arrays: &[Option<Value>]) -> Option<Bits> {
     Some(body.region.results.iter().map(|v| values[v.index()]).collect())
 }
 
-/// The position of an element that is read, if it is in bounds.
+/// The position of a load, if it is in bounds.
 fn position(l: &Load, shape: &[usize], values: &[u64]) -> Option<usize> {
     let mut at = 0;
     for (ix, &extent) in l.index.iter().zip(shape) {

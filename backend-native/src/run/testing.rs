@@ -1,4 +1,4 @@
-//! What tests of how plans run have in common.
+//! Helpers for tests of how plans run.
 
 use super::launch::Context;
 use crate::buffer::Pool;
@@ -36,7 +36,7 @@ pub(super) fn evaluate(plan: &Plan, args: &[ArrayData], threads: &ThreadPool) ->
     run::run(plan, args, cx).map(|arrays| format!("{arrays:?}"))
 }
 
-/// Whether there is an LLVM; a test that needs it says that it is not run.
+/// Whether an LLVM was found; a test that needs one reports that it is skipped.
 pub(super) fn has_llvm() -> bool {
     let found = llvm::status().library.is_some();
     if !found {

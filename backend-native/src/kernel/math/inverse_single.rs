@@ -103,7 +103,7 @@ pub(super) fn atan2(w: &mut Writer<'_>, y: Val, x: Val) -> Val {
     let none = w.eq(under, zero);
     let plain = w.or(endless, none);
     let under = w.select(plain, one, under);
-    // The angle counts against the turn to it above the diagonal, or else on the left.
+    // The angle is subtracted above the diagonal, or else in the left half-plane.
     let flipped = w.i(i64::from(i32::MIN));
     let upright = w.i(0);
     let flip = w.select(steep, flipped, upright);
@@ -185,7 +185,7 @@ pub(super) fn acos(w: &mut Writer<'_>, x: Val) -> Val {
     let rotation = w.select(is_left, pi, zero);
     let rotation = w.select(p.near, half_pi, rotation);
     let rotation_low = w.mul_c(rotation, low / high);
-    // What is added to the turn.
+    // What is added to the multiple of pi/2.
     let size = w.select(p.near, a, p.twice);
     let flipped = w.i(i64::from(i32::MIN));
     let flip = w.select(p.near, flipped, upright);

@@ -1,18 +1,18 @@
-//! Where caches of this user are.
+//! The location of the user's caches.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// The environment variable that names the folder; `off` for none.
+/// The environment variable with the folder's path; `off` disables the cache.
 const FOLDER_VARIABLE: &str = "ACC_CACHE";
 
-/// The folder in which the one for machine code is; the error says why there is none.
+/// The folder that contains the one for machine code; the error says why there is none.
 pub(super) fn base() -> Result<PathBuf, String> {
     #[allow(deprecated, reason = "was wrong on Windows alone, where no code is kept")]
     choose(std::env::var_os(FOLDER_VARIABLE), std::env::var_os("XDG_CACHE_HOME"), std::env::home_dir())
 }
 
-/// The same of these settings. A path that is not absolute would mean another folder wherever the process is started.
+/// The folder, for these settings. A relative path would depend on the working directory, so it is rejected.
 fn choose(named: Option<OsString>, caches: Option<OsString>, home: Option<PathBuf>) -> Result<PathBuf, String> {
     if let Some(named) = named {
         return match () {
@@ -23,7 +23,7 @@ fn choose(named: Option<OsString>, caches: Option<OsString>, home: Option<PathBu
                 .ok_or(format!("{FOLDER_VARIABLE} is no absolute path")),
         };
     }
-    // The XDG base directory specification has relative paths ignored.
+    // By the XDG base directory specification, relative paths are ignored.
     let caches = caches.map(PathBuf::from).filter(|p| p.is_absolute());
     let caches = match (caches, home) {
         (Some(caches), _) => caches,

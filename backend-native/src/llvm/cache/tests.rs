@@ -1,11 +1,11 @@
-//! The cache beside files that are not its own, and that others could have written.
+//! The cache in the presence of foreign files, and of files that others could have written.
 
 use super::*;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::time::Instant;
 
-/// A folder of a test's own, removed with what is in it.
+/// A temporary folder, removed when dropped.
 struct Base(PathBuf);
 
 impl Base {
@@ -46,7 +46,7 @@ fn what_was_put_is_there_and_what_is_damaged_is_not() {
     assert_eq!(cache.get(&one), None);
     cache.put(&one, b"code");
     assert_eq!(cache.get(&one).as_deref(), Some(&b"code"[..]));
-    // Cut short, changed, of another key, empty: it is removed.
+    // Truncated, corrupted, of another key, empty: it is removed.
     let whole = fs::read(path(&cache, &one)).unwrap();
     let mut changed = whole.clone();
     changed[22] ^= 1;
@@ -66,7 +66,7 @@ fn what_was_put_is_there_and_what_is_damaged_is_not() {
 #[test]
 fn only_its_own_files_are_removed() {
     let base = Base::new("size");
-    // Photos beside the cache, and something that a user put into it.
+    // Photos beside the cache, and a file that a user put into it.
     fs::write(base.0.join("holiday.jpg"), vec![1; 300_000]).unwrap();
     let cache = base.cache(100_000);
     let mine = cache.folder.path().join("notes.kernel");
@@ -123,7 +123,7 @@ fn what_belongs_to_somebody_else_is_not_run() {
     let base = Base::new("owner");
     let (cache, key) = (base.cache(MAX_FOLDER_BYTES), key(1));
     cache.put(&key, b"code");
-    // Only the superuser can give files away.
+    // Only the superuser can change the owner.
     if std::os::unix::fs::chown(path(&cache, &key), Some(12345), None).is_err() {
         return;
     }
@@ -141,7 +141,7 @@ fn links_are_not_followed() {
     fs::rename(path(&cache, &key), elsewhere.0.join("code")).unwrap();
     symlink(elsewhere.0.join("code"), path(&cache, &key)).unwrap();
     assert_eq!(cache.get(&key), None);
-    // A new file takes the place of the link, not of what it leads to.
+    // The new file replaces the link, not its target.
     cache.put(&key, b"other code");
     assert_eq!(cache.get(&key).as_deref(), Some(&b"other code"[..]));
     assert!(fs::read(elsewhere.0.join("code")).unwrap().windows(4).any(|w| w == b"code"));
@@ -188,7 +188,7 @@ fn large_files_are_neither_read_nor_written() {
     assert!(!path(&cache, &key).exists());
     let file = fs::File::create(path(&cache, &key)).unwrap();
     fs::set_permissions(path(&cache, &key), Permissions::from_mode(0o600)).unwrap();
-    // Takes no room: a file with a hole.
+    // A sparse file takes no space.
     file.set_len(1 << 40).unwrap();
     assert_eq!(cache.get(&key), None);
     assert!(!path(&cache, &key).exists());

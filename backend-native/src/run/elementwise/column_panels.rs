@@ -1,6 +1,7 @@
-//! Launches that store few rows, of one axis or more, whose elements lie side by side where they are read: threads share the
-//! columns, and take some of them through all rows before the next ones, so that they read memory from one end to the other.
-//! They are turned, unless there are so few, such as the channels of an image, that vectors have the elements of all of them.
+//! Stores whose last axis is long and whose other axes (the rows) are few, read with the rows contiguous in memory.
+//! Threads split the columns into panels and compute a panel of all rows before the next panel, so that memory is read
+//! sequentially. Loads are transposed unless the rows are so few (such as the channels of an image) that a vector holds
+//! elements of all of them.
 
 use crate::buffer::CACHE_LINE_BYTES;
 use crate::llvm::call::{CallOutcome, Shared};
@@ -12,12 +13,12 @@ use crate::tile::memory;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Rows that are few: a panel's elements of them stay in a cache.
+/// The most rows for which a panel of all of them stays in the second-level cache.
 const MAX_PANEL_ROWS: usize = 1024;
-/// Elements that do, of all rows at some points.
+/// Elements of a panel, over all rows, that stay in the second-level cache.
 const MAX_CACHED_ELEMENTS: usize = 1 << 16;
 
-/// Computes results by columns; none if that is not for machine code, or it declines.
+/// Computes results by column panels; none if there is no machine code for that or it bails out.
 pub(crate) fn store(job: &Job<'_>) -> Result<Option<Vec<Columns>>, Stop> {
     let [rows, ref between @ .., row] = job.extents[..] else { return Ok(None) };
     let between: usize = between.iter().product();
@@ -33,7 +34,7 @@ pub(crate) fn store(job: &Job<'_>) -> Result<Option<Vec<Columns>>, Stop> {
         return Ok(None);
     }
     let bytes: usize = job.outputs.iter().flat_map(|o| &o.types).map(|t| t.size()).sum();
-    // Panels begin at lines as rows do, or wherever these are.
+    // Panels begin at cache lines where rows do, or else at any address.
     let (large, aligned) = (rows * columns * bytes >= MIN_STREAMED_BYTES, rows_begin_at_lines(job, row));
     let unaligned = large && !aligned && !channels && llvm::can_stream_unaligned(kernel);
     let stream = large && (aligned || unaligned);
@@ -49,7 +50,7 @@ pub(crate) fn store(job: &Job<'_>) -> Result<Option<Vec<Columns>>, Stop> {
         return Ok(None);
     }
     let parallel = job.cx.parallel(rows * columns, job.launch.cost);
-    // Panels of a row, or all of some rows in between.
+    // Panels of one row, or of all rows in between.
     let types = job.outputs.iter().flat_map(|o| &o.types);
     let line = types.map(|t| CACHE_LINE_BYTES / t.size()).max().unwrap_or(1);
     let panel = match () {
@@ -63,7 +64,7 @@ pub(crate) fn store(job: &Job<'_>) -> Result<Option<Vec<Columns>>, Stop> {
     let shared = Shared::new(out.iter_mut().flatten());
     let bailed_out = AtomicBool::new(false);
     let tasks = (0..length).step_by(len).map(|first| first..length.min(first + len)).collect();
-    // All rows at some points of those in between.
+    // Panels of all rows in between at some points.
     let some_of_all = |some: Range<usize>| match channels {
         false => call.run_columns(rows * between, &some, (0..row, panel), &shared),
         true => {

@@ -1,4 +1,4 @@
-//! Epilogues that run once a launch's folds, scan or scatter are complete: element by element, over their results.
+//! Epilogues: evaluated elementwise over the results of a fold, scan or scatter once these are complete.
 
 use crate::bind::{Input, Names, SparseFlags};
 use crate::kernel::Output;
@@ -7,7 +7,7 @@ use crate::run::launch::{Binding, Columns, Job, JobOutput};
 use crate::tile::machine::Stop;
 use acc_core::ir::ArrayId;
 
-/// Adds the results of the epilogue, if it runs now, over results of this shape.
+/// Appends the results of the epilogue, unless it has already run, over results of this shape.
 pub(crate) fn epilogue(job: &Job<'_>, shape: &[usize], mut columns: Vec<Columns>) -> Result<Vec<Columns>, Stop> {
     let Some(launch) = &job.launch.epilogue else { return Ok(columns) };
     let of_output = |output| {
@@ -36,7 +36,7 @@ pub(crate) fn epilogue(job: &Job<'_>, shape: &[usize], mut columns: Vec<Columns>
     Ok(columns)
 }
 
-/// What a launch reads, and its results.
+/// The arrays that a launch reads, and its results.
 struct Completed<'a> {
     before: &'a dyn Names,
     results: Vec<(&'a Output, &'a Columns)>,

@@ -11,18 +11,20 @@ use crate::tile::memory;
 use acc_core::data::ScalarType;
 use smallvec::SmallVec;
 
-/// Bytes of a result from which on it is written past the caches.
+/// Results from this many bytes on are stored non-temporally: they exceed the last-level cache's share of a core, so
+/// that caching them would only evict what is read.
 pub(crate) const MIN_STREAMED_BYTES: usize = 16 << 20;
-/// Lanes of a tile that reads across rows, and the least row that is taken in panels: the cache lines of all of them stay until
-/// the next row needs them.
+/// Lanes of a tile of loads across rows, and the least row length for which rows are computed in panels. The cache
+/// lines of a panel of all rows stay in the first-level cache until the next row reads them.
 const PANEL_LANES: usize = 128;
-/// Lanes of a tile whose reads across rows are turned: of each cache line all that is needed is read at once.
+/// Lanes of a tile of transposed loads, which use all elements of a cache line at once.
 const TRANSPOSED_PANEL_LANES: usize = 512;
-/// Rows up to this length do not fill a vector: lanes run along the axis around them, if that is as long as `MIN_LANE_ROWS`.
+/// Rows up to this length do not fill a vector: lanes run along the next outer axis, if it has at least `MIN_LANE_ROWS`
+/// indices.
 const MAX_LANE_ROW: usize = 8;
 const MIN_LANE_ROWS: usize = 64;
-/// Rows from which on they are computed in patches where lanes leave loops at different times, and rows that a patch has at
-/// most.
+/// Rows from which on they are computed several at a time where lanes leave loops at different iterations; also the
+/// most rows of such a tile.
 const MIN_MULTI_ROWS: usize = 32;
 const MULTI_ROWS_PER_STEP: usize = 4;
 
@@ -41,8 +43,8 @@ pub(crate) fn store(job: &Job<'_>) -> Result<Vec<Columns>, Stop> {
     Ok(job.outputs.iter().map(|o| columns.by_ref().take(o.types.len()).collect()).collect())
 }
 
-/// Columns of these types over an index space, computed by a body, of which they are these results; `across` tells that
-/// the body reads across rows. The body may be that of a kernel which has machine code.
+/// Columns of these types over an index space, computed by a body and taken from the given results. `across` tells that
+/// the body loads across rows. If the body is that of a launch, its machine code may be used.
 #[allow(clippy::too_many_arguments, reason = "a body, its space, and what is made of it")]
 pub(crate) fn fill(
     cx: Context<'_>,
@@ -66,7 +68,7 @@ pub(crate) fn fill(
         _ => None,
     };
     let mut len = match parallel {
-        // What is turned is read along memory for as long as a task goes on.
+        // Transposed loads read sequentially only within one task.
         true if stream && transposed.is_some() => 2 * task_len(n, code.lanes, cx.threads.count()),
         true => task_len(n, code.lanes, cx.threads.count()),
         false => n.max(1),
@@ -74,7 +76,7 @@ pub(crate) fn fill(
     let native = kernel.and_then(|job| StoreCode::new(job, row.is_some(), transposed, stream));
     let whole = native.as_ref().map_or(1, |native| native.whole).max(row.unwrap_or(1));
     len = len.next_multiple_of(whole);
-    // Rows matter to what reads along them.
+    // Rows matter to loads with an access plan along them.
     let cut = if code.bytecode.plans == 0 { Cut::new(&[n], code.lanes) } else { Cut::new(extents, code.lanes) };
     let by_squares = transposed.is_some_and(|axis| axis + 2 == extents.len());
     cx.tasks(
@@ -93,7 +95,7 @@ pub(crate) fn fill(
             let in_panels = row.is_some_and(|row| panels(&mut piece, m, results, (row, width), stream).is_ok());
             m.transposes_until_row = None;
             if !in_panels {
-                // In order, so that the first event is found.
+                // In order, so that the first event in program order is found.
                 in_order(&mut piece, m, results, &cut, stream)?;
             }
             Ok(())
@@ -102,7 +104,7 @@ pub(crate) fn fill(
     Ok(out)
 }
 
-/// Whether rows of so many elements all begin at a line of the caches if the first one does, of each result.
+/// Whether rows of `row` elements all begin at cache lines if the first one does, in each result.
 pub(crate) fn rows_begin_at_lines(job: &Job<'_>, row: usize) -> bool {
     job.outputs.iter().flat_map(|o| &o.types).all(|t| (row * t.size()).is_multiple_of(CACHE_LINE_BYTES))
 }
@@ -111,21 +113,21 @@ pub(crate) fn rows_begin_at_lines(job: &Job<'_>, row: usize) -> bool {
 pub(crate) struct StoreCode<'a> {
     job: &'a Job<'a>,
     call: Call<'a>,
-    /// The extent of the axis of lanes.
+    /// The extent of the lane axis.
     row: usize,
-    /// Columns taken at a time.
+    /// Columns per panel.
     panel: usize,
-    /// Elements of which whole multiples are computed at once, but for the last ones.
+    /// Elements per call are a multiple of this, except in the last call.
     whole: usize,
     stream: bool,
-    /// Whether rows may begin anywhere in a line of the caches, each result's where those of the others do.
+    /// Whether rows may begin anywhere in a cache line, as long as all results have the same offset.
     unaligned: bool,
-    /// Whether rows are lanes.
+    /// Whether lanes are rows.
     lanes: bool,
 }
 
 impl<'a> StoreCode<'a> {
-    /// `transposed` is the axis that changes places with the innermost one in reads, if one does.
+    /// `transposed` is the axis that swaps with the innermost one in loads, if any.
     pub(crate) fn new(
         job: &'a Job<'a>,
         panels: bool,
@@ -140,7 +142,8 @@ impl<'a> StoreCode<'a> {
         let extent = |axis: usize| job.extents.get(axis).copied().unwrap_or(1);
         let transposed =
             transposed.filter(|&axis| extent(axis) >= MIN_TRANSPOSED_EXTENT && row >= MIN_TRANSPOSED_EXTENT);
-        // Past the caches only where each row of each result begins at a line of them, or wherever its lines are.
+        // Non-temporally only where each row of each result begins at a cache line, or for the variant that aligns
+        // itself.
         let aligned = row == n || rows_begin_at_lines(job, row);
         let unaligned = stream && !aligned && transposed.is_some() && !flat && llvm::can_stream_unaligned(kernel);
         let stream = stream && (aligned || unaligned);
@@ -174,11 +177,11 @@ impl<'a> StoreCode<'a> {
                 lanes: false,
             });
         }
-        // The elements of a point along the axis that is turned, and along those around it.
+        // The elements of a point along the transposed axis and along the axes between.
         let whole = transposed.map_or(1, |axis| llvm::axes_between(kernel, axis).map(extent).product::<usize>() * row);
         let transposed = transposed.is_some();
-        // Lines of each result: one, so that few lines are read in turn, or, where these stay in a cache, as many as are turned
-        // at once.
+        // Cache lines per result and call: one, so that few lines are read at a time, or as many as one transposition
+        // covers, where those fit the first-level cache.
         let types = job.outputs.iter().flat_map(|o| &o.types);
         let line = types.map(|t| CACHE_LINE_BYTES / t.size()).max().filter(|_| panels || transposed);
         let panel = line.map_or(usize::MAX, |line| match () {
@@ -194,8 +197,8 @@ impl<'a> StoreCode<'a> {
         Some(StoreCode { job, call, row, panel, whole, stream, unaligned, lanes: false })
     }
 
-    /// Computes a piece, with the rows of others that are `computed`; whether that is done. If not, tiles must do it, to find
-    /// what stops it.
+    /// Computes a piece, given rows of other results that are already `computed`; false if it bailed out, in which case
+    /// the tile executor must run to find the event.
     pub(crate) fn run(&self, piece: &mut Piece<'_>, computed: &[Computed]) -> Result<bool, Stop> {
         let mut outs: SmallVec<[_; 2]> = piece.outs.iter_mut().map(|o| Some(o.reborrow())).collect();
         if self.stream {
@@ -219,7 +222,7 @@ impl<'a> StoreCode<'a> {
         let most = (WORK_PER_CALL / self.job.launch.cost.max(1)).next_multiple_of(CACHE_LINE_BYTES);
         let most = if self.panel < self.row { most.next_multiple_of(self.row) } else { most };
         let most = if self.whole > self.row { most.next_multiple_of(self.whole * llvm::MAX_BLOCK_ROWS) } else { most };
-        // All points between the axis that is turned and that of lanes.
+        // All points between the transposed axis and the lane axis.
         let along = 0..self.whole / self.row.max(1);
         let part = Part { most, panel: self.panel, along, ..Part::of(positions, self.row) };
         let ended = self.call.run(part, &mut Memory { outs: &mut outs, computed, ..Memory::default() });
@@ -230,7 +233,7 @@ impl<'a> StoreCode<'a> {
     }
 }
 
-/// Rows and columns from which on reads across rows are turned.
+/// Extents of the row and column axes from which on loads across rows are transposed.
 const MIN_TRANSPOSED_EXTENT: usize = 8;
 /// Computes a piece from its first element to its last.
 fn in_order(
@@ -253,7 +256,7 @@ fn in_order(
     Ok(())
 }
 
-/// Computes a piece of whole rows in panels of neighbouring columns, so many at a time.
+/// Computes a piece of whole rows in panels of neighbouring columns.
 fn panels(
     piece: &mut Piece<'_>,
     m: &mut Machine<'_>,
@@ -274,7 +277,7 @@ fn panels(
     Ok(())
 }
 
-/// Computes a tile's results into memory, past the caches if they are larger than these.
+/// Computes a tile's results into memory, non-temporally if the tile's buffers are larger than these.
 fn tile(
     m: &mut Machine<'_>,
     (start, n): (usize, usize),

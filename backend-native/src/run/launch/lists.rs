@@ -1,9 +1,9 @@
-//! Lists whose length grows with the data. Where there is no memory for one, the run ends with an error.
+//! Vectors whose length grows with the data: a failed allocation ends the run with an error.
 
 use crate::tile::machine::Stop;
 use acc_core::Error;
 
-/// The items of an iterator.
+/// Collects an iterator.
 pub(crate) fn collected<T>(items: impl IntoIterator<Item = T>) -> Result<Vec<T>, Stop> {
     let items = items.into_iter();
     let mut list = Vec::new();
@@ -18,7 +18,7 @@ pub(crate) fn collected<T>(items: impl IntoIterator<Item = T>) -> Result<Vec<T>,
     Ok(list)
 }
 
-/// The same value so many times.
+/// A vector of `count` equal values.
 pub(crate) fn filled<T: Clone>(value: T, count: usize) -> Result<Vec<T>, Stop> {
     let mut list = Vec::new();
     reserve(&mut list, count)?;
@@ -37,7 +37,7 @@ mod tests {
     #[test]
     fn lists_are_what_they_are_made_of() {
         assert_eq!(collected(0..5).ok(), Some(vec![0, 1, 2, 3, 4]));
-        // Of an iterator that does not say how long it is.
+        // An iterator of unknown length.
         assert_eq!(collected((0..100).filter(|k| k % 3 == 0)).map(|l| l.len()).ok(), Some(34));
         assert_eq!(filled(7, 3).ok(), Some(vec![7, 7, 7]));
         for none in [filled(0u64, usize::MAX / 16).map(drop), collected(0..u64::MAX / 16).map(drop)] {

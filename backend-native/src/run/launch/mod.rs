@@ -1,4 +1,4 @@
-//! What all launches share: binding, tiles with their events, tasks on threads.
+//! What all launches share: binding of names, tiles and their events, tasks on threads.
 
 pub(super) mod lists;
 
@@ -25,7 +25,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
 
-/// What a run has at hand.
+/// The resources of a run.
 #[derive(Clone, Copy)]
 pub(crate) struct Context<'a> {
     pub threads: &'a ThreadPool,
@@ -35,35 +35,35 @@ pub(crate) struct Context<'a> {
     pub compile: Compile,
 }
 
-/// Vectorised additions over a lane below which a launch runs on the calling thread. (A saxpy of 100,000 floats, about as
-/// much, takes 13 µs on one thread; on two it takes 8 µs if the other one watches for work, and 20 to 25 if it sleeps. Between
-/// 5 and 50 µs it depends on that which is better.)
+/// Work below which a launch runs on the calling thread, in vectorised additions per lane. (A saxpy of 100,000 floats,
+/// about as much, takes 13 µs on one thread; on two it takes 8 µs if the helper polls for work, and 20 to 25 if it
+/// sleeps. From 5 to 50 µs the better choice depends on that.)
 const MIN_PARALLEL_WORK: usize = 1 << 18;
 
-/// The same between two looks at the clock: a few milliseconds.
+/// Work between two polls of the run's limits, in vectorised additions per lane: a few milliseconds.
 pub(crate) const WORK_PER_CALL: usize = 1 << 24;
 
-/// Whether work of this size is worth several threads.
+/// Whether work of this size justifies several threads.
 pub(crate) fn is_large(points: usize, cost: usize) -> bool {
     points.saturating_mul(cost) >= MIN_PARALLEL_WORK
 }
 
 impl Context<'_> {
-    /// Whether work of this size is spread over threads.
+    /// Whether work of this size is distributed over the threads of this run.
     pub(crate) fn parallel(&self, points: usize, cost: usize) -> bool {
         is_large(points, cost) && self.threads.count() > 1
     }
 
-    /// Columns of `n` elements, within the limits.
+    /// Allocates columns of `n` elements, within the run's memory limit.
     pub(crate) fn columns(&self, types: &[ScalarType], n: usize) -> Result<Vec<AnyBuffer>, Error> {
-        // All at once, so that the error names what the array would take.
+        // In one reservation, so that the error states the size of the whole array.
         let bytes: usize = types.iter().map(|t| t.size()).sum();
         self.meter.charge((n as u64).saturating_mul(bytes as u64))?;
         types.iter().map(|&t| AnyBuffer::new(self.memory, t, n, self.meter)).collect()
     }
 
-    /// Runs tasks, in parallel or in order; the event of the first task that has one. `worker` makes what a thread
-    /// needs.
+    /// Runs tasks, in parallel or in order; returns the event of the first task that has one. `worker` creates the
+    /// state of a thread.
     pub(crate) fn tasks<T: Send, W>(
         &self,
         parallel: bool,
@@ -74,7 +74,8 @@ impl Context<'_> {
         self.shared(parallel, usize::MAX, tasks, worker, |w, _, t| run(w, t))
     }
 
-    /// The same, each task begun after all before it, so that one may [wait](OrderedTask::wait) for what another before it makes.
+    /// Runs tasks in parallel, each started after all tasks before it, so that a task may [wait](OrderedTask::wait) for
+    /// a value from an earlier one.
     pub(crate) fn tasks_in_order<T: Send, W>(
         &self,
         parallel: bool,
@@ -85,7 +86,7 @@ impl Context<'_> {
         self.shared(parallel, 1, tasks, worker, run)
     }
 
-    /// Runs tasks in so many shares at most.
+    /// Runs tasks from at most so many queues.
     fn shared<T: Send, W>(
         &self,
         parallel: bool,
@@ -110,7 +111,7 @@ impl Context<'_> {
             loop {
                 let (k, t) = task;
                 let task_order = OrderedTask { number: k, first: &first };
-                // A task after one that stopped cannot matter; one before it can.
+                // Once a task has stopped, later ones are irrelevant; earlier ones are not.
                 if !task_order.is_over()
                     && let Err(stop) = run(&mut w, &task_order, t)
                 {
@@ -134,14 +135,14 @@ impl Context<'_> {
     }
 }
 
-/// A task's place among those that are begun in order.
+/// The position of a task among those that are started in order.
 pub(crate) struct OrderedTask<'a> {
     pub number: usize,
     /// The first task that stopped.
     first: &'a AtomicUsize,
 }
 
-/// Looks at what a task waits for before it lets other threads run.
+/// Polls of a value from another thread before the waiting thread yields its processor.
 const SPINS_BEFORE_YIELD: usize = 1 << 10;
 
 impl OrderedTask<'_> {
@@ -149,12 +150,12 @@ impl OrderedTask<'_> {
         self.first.fetch_min(self.number, Ordering::Relaxed);
     }
 
-    /// Whether a task before this one stopped, or this one did.
+    /// Whether this task or one before it has stopped.
     fn is_over(&self) -> bool {
         self.first.load(Ordering::Relaxed) <= self.number
     }
 
-    /// What a task before this one makes; none if one has stopped, and what this one does no longer matters.
+    /// Waits for the value of an earlier task; none if one has stopped, in which case this task's result is irrelevant.
     pub(crate) fn wait<'c, V>(&self, cell: &'c OnceLock<V>) -> Option<&'c V> {
         let mut looks = 0;
         while cell.get().is_none() && !self.is_over() {
@@ -167,14 +168,14 @@ impl OrderedTask<'_> {
 
 impl Drop for OrderedTask<'_> {
     fn drop(&mut self) {
-        // So that nobody waits for it.
+        // So that no task waits for this one.
         if std::thread::panicking() {
             self.stop();
         }
     }
 }
 
-/// A body with its names bound.
+/// A body whose names are bound.
 pub(crate) struct Binding<'a> {
     pub code: &'a Code,
     pub bound: Bound<'a>,
@@ -197,7 +198,7 @@ impl<'a> Binding<'a> {
     }
 }
 
-/// A launch with its names bound.
+/// A launch whose names are bound.
 pub(crate) struct Job<'a> {
     pub launch: &'a Launch,
     pub element: Binding<'a>,
@@ -224,22 +225,22 @@ impl JobOutput<'_> {
         Some(Combiner { machine: self.combine.as_ref()?.machine(&NO_SPACE), partial })
     }
 
-    /// Whether elements are combined, so that an epilogue takes the results.
+    /// Whether elements are combined, so that an epilogue reads the combined results rather than the elements.
     pub(crate) fn is_combined(&self) -> bool {
         self.output.sink.is_combined()
     }
 
-    /// A known operator per leaf.
+    /// The built-in operator of each leaf.
     pub(crate) fn builtin(&self) -> Option<&[PrimOp]> {
         self.output.sink.builtin()
     }
 
-    /// What the combination of a scan does, if it starts afresh at marks.
+    /// The segmented operator of a scan, if it has one.
     pub(crate) fn segmented(&self) -> Option<&Restart> {
         self.output.sink.segmented()
     }
 
-    /// The values that change nothing, as bits, if they are known: a neutral element of each leaf.
+    /// The neutral element of each leaf as bits, if all are known.
     pub(crate) fn neutral(&self) -> Option<Vec<u64>> {
         let ops = self.builtin().or_else(|| self.segmented().map(|r| &r.ops[..]))?;
         Some(ops.iter().zip(&self.types).map(|(&op, &ty)| identity(op, ty)).collect())
@@ -250,7 +251,7 @@ impl JobOutput<'_> {
         m.bytecode.results[self.output.values.start + k]
     }
 
-    /// Leaf `k` of the first `n` elements of a tile.
+    /// Leaf `k` of a tile's first `n` elements.
     pub(crate) fn leaf<'m>(&self, m: &'m Machine<'_>, k: usize, n: usize) -> ColumnSlice<'m> {
         m.get(self.slot(m, k), n)
     }
@@ -259,7 +260,7 @@ impl JobOutput<'_> {
 /// The epilogue of a launch.
 pub(crate) struct JobEpilogue<'a> {
     pub body: Binding<'a>,
-    /// Which results of the body each output takes, and their types.
+    /// The range of the body's results that each output stores, and their types.
     pub outputs: Vec<(Range<usize>, SmallVec<[ScalarType; 2]>)>,
 }
 
@@ -268,8 +269,7 @@ impl JobEpilogue<'_> {
         self.body.machine(space)
     }
 
-    /// Which of the leaves it takes its results are, in order, if it computes nothing and each is another one; `axes` is the
-    /// rank of its index.
+    /// If the epilogue only permutes its inputs: the leaf that each result is. `axes` is the rank of its index.
     pub(crate) fn hands_on(&self, axes: usize) -> Option<Vec<usize>> {
         let bytecode = &self.body.code.bytecode;
         let leaf = |r: usize| bytecode.params.iter().skip(axes).position(|p| *p == bytecode.results[r]);
@@ -278,13 +278,13 @@ impl JobEpilogue<'_> {
         leaves.filter(|leaves| bytecode.code.is_empty() && distinct(leaves))
     }
 
-    /// Columns for `n` elements of each output.
+    /// Allocates columns for `n` elements of each output.
     pub(crate) fn columns(&self, cx: Context<'_>, n: usize) -> Result<Vec<Vec<AnyBuffer>>, Stop> {
         self.outputs.iter().map(|(_, types)| cx.columns(types, n).map_err(Stop::Error)).collect()
     }
 }
 
-/// Gives an epilogue's machine the leaves of the outputs it takes, `n` elements of each; `axes` is the rank of its index.
+/// Sets the parameters of an epilogue's machine: `n` elements of each leaf; `axes` is the rank of its index.
 pub(crate) fn give<'b>(m: &mut Machine<'_>, axes: usize, leaves: impl Iterator<Item = ColumnSlice<'b>>) {
     for (k, leaf) in leaves.enumerate() {
         let slot = m.bytecode.params[axes + k];
@@ -294,10 +294,10 @@ pub(crate) fn give<'b>(m: &mut Machine<'_>, axes: usize, leaves: impl Iterator<I
     }
 }
 
-/// The columns of an array that a launch computed.
+/// The columns of a computed array.
 pub(crate) type Columns = SmallVec<[Column; 2]>;
 
-/// The machine of a combination, which has no index space.
+/// The index space of combinations: none.
 pub(crate) static NO_SPACE: LazyLock<Space> = LazyLock::new(|| Space { extents: SmallVec::new(), lo: 0, hi: 0 });
 
 impl Job<'_> {
@@ -305,12 +305,12 @@ impl Job<'_> {
         self.element.machine(space)
     }
 
-    /// The kernel's machine code in a form, bound to what it reads; none if tiles are to run it.
+    /// The kernel's machine code of a variant, bound to its arguments; none if the tile executor must run the kernel.
     pub(crate) fn call(&self, variant: Variant) -> Option<Call<'_>> {
         self.call_of(&self.launch.kernel, &self.launch.code.machine, variant)
     }
 
-    /// The same of a kernel over the space of this one.
+    /// Machine code of another kernel over the same index space, bound to its arguments.
     pub(crate) fn call_of<'c>(&'c self, kernel: &Kernel, codes: &'c CodeCache, variant: Variant) -> Option<Call<'c>> {
         let wait = match self.cx.compile {
             Compile::Never => return None,
@@ -321,7 +321,7 @@ impl Job<'_> {
         Call::new(code, self.names, variant, &self.extents, self.cx.limits)
     }
 
-    /// Whether machine code has done its work; if not, tiles must do it.
+    /// Whether machine code completed; false if it bailed out to the tile executor.
     pub(crate) fn is_done(&self, outcome: CallOutcome) -> Result<bool, Stop> {
         match outcome {
             CallOutcome::Done => Ok(true),
@@ -330,13 +330,13 @@ impl Job<'_> {
         }
     }
 
-    /// What folds and scans begin with, leaf by leaf: the initial values, where there are any.
+    /// The initial values of folds and scans, leaf by leaf, where there are any.
     pub(crate) fn begins_with(&self) -> Bits {
         let values = |o: &JobOutput<'_>| o.init.clone().unwrap_or_else(|| smallvec::smallvec![0; o.types.len()]);
         self.outputs.iter().flat_map(values).collect()
     }
 
-    /// Lanes of a tile: as many as all bodies that are run have.
+    /// Lanes of a tile: the least of all bodies that run on it.
     pub(crate) fn lanes(&self) -> usize {
         let run = self.launch.code.combine.iter().zip(&self.outputs).filter(|(_, o)| o.builtin().is_none());
         let combines = run.flat_map(|(c, _)| c).map(|c| c.lanes);
@@ -345,15 +345,15 @@ impl Job<'_> {
     }
 }
 
-/// A machine that combines elements.
+/// A machine for a combination.
 pub(crate) struct Combiner<'a> {
     pub machine: Machine<'a>,
-    /// Whether it may fault, demand an array or not end.
+    /// Whether it may fault, demand an array or diverge.
     pub partial: bool,
 }
 
 impl Combiner<'_> {
-    /// Sets parameter `k` through its buffer.
+    /// Sets parameter `k`, written into its buffer.
     pub(crate) fn set(&mut self, k: usize, write: impl FnOnce(OutSlice<'_>)) {
         let slot = self.machine.bytecode.params[k];
         let mut o = self.machine.take(slot);
@@ -376,8 +376,8 @@ impl Combiner<'_> {
     }
 }
 
-/// Runs a tile so that its first event is found: one at a lane is followed by a run of the lanes before it, for an
-/// operation that comes later may stop one of them.
+/// Runs a tile such that its first event in program order is found: after an event at a lane, the lanes before it run
+/// again, since a later operation may stop one of those.
 pub(crate) fn first_event<M>(m: &mut M, n: usize, mut run: impl FnMut(&mut M, usize) -> Outcome) -> Result<(), Stop> {
     let mut found: Option<Box<Event>> = None;
     let mut n = n;
@@ -394,32 +394,33 @@ pub(crate) fn first_event<M>(m: &mut M, n: usize, mut run: impl FnMut(&mut M, us
     found.map_or(Ok(()), |e| Err(e.stop))
 }
 
-/// How a range of lane positions is cut into tiles.
+/// How a range of lane positions is divided into tiles.
 pub(crate) struct Cut {
     row: usize,
     tile: usize,
 }
 
-/// Rows from this extent on are cut into tiles of their own, so that reads see one segment per tile.
+/// Rows from this length on get tiles of their own, so that loads see one segment per tile; shorter ones would leave
+/// most of a tile empty.
 const MIN_ROW_OF_OWN_TILES: usize = 192;
 
 impl Cut {
-    /// Over lane axes of these extents.
+    /// For lane axes of these extents.
     pub(crate) fn new(extents: &[usize], lanes: usize) -> Cut {
         match extents {
-            // A row is cut evenly: 1030 becomes two tiles of 515, not one of 1024 and one of 6.
+            // Rows are divided evenly: 1030 into two tiles of 515, not into 1024 and 6.
             [_, .., row] if *row >= MIN_ROW_OF_OWN_TILES => Cut { row: *row, tile: row.div_ceil(row.div_ceil(lanes)) },
             _ => Cut { row: usize::MAX, tile: lanes },
         }
     }
 
-    /// The length of the tile at a position, of which `left` remain.
+    /// The length of the tile at `start`, with `left` elements remaining.
     pub(crate) fn len(&self, start: usize, left: usize) -> usize {
         self.tile.min(left).min(self.row - start % self.row)
     }
 }
 
-/// Cuts columns into consecutive pieces of `len` elements each, the last one shorter.
+/// Splits columns into consecutive pieces of `len` elements; the last one may be shorter.
 pub(crate) fn pieces<'a>(columns: &'a mut [AnyBuffer], n: usize, len: usize) -> Result<Vec<Piece<'a>>, Stop> {
     let mut rest: Outs<'a> = columns.iter_mut().map(AnyBuffer::as_out).collect();
     collected((0..n).step_by(len.max(1)).map(|start| {
@@ -428,7 +429,7 @@ pub(crate) fn pieces<'a>(columns: &'a mut [AnyBuffer], n: usize, len: usize) -> 
     }))
 }
 
-/// A range of elements of a result, and its memory.
+/// A range of elements of a result, with its memory.
 pub(crate) struct Piece<'a> {
     pub start: usize,
     pub len: usize,
@@ -436,12 +437,12 @@ pub(crate) struct Piece<'a> {
 }
 
 impl Piece<'_> {
-    /// The memory of column `k` from element `at` on, counted from the piece's start.
+    /// The memory of column `k` from element `at` on, relative to the piece's start.
     pub(crate) fn from(&mut self, k: usize, at: usize) -> OutSlice<'_> {
         self.outs[k].reborrow().split_at(at).1
     }
 
-    /// The same of all columns.
+    /// The memory of all columns from element `at` on.
     pub(crate) fn all_from(&mut self, at: usize) -> Outs<'_> {
         self.outs.iter_mut().map(|o| o.reborrow().split_at(at).1).collect()
     }
@@ -450,7 +451,7 @@ impl Piece<'_> {
 /// The memory of an output's columns.
 pub(crate) type Outs<'a> = SmallVec<[OutSlice<'a>; 2]>;
 
-/// Takes the first `n` elements off each column.
+/// Splits the first `n` elements off each column.
 pub(crate) fn take<'a>(rest: &mut Outs<'a>, n: usize) -> Outs<'a> {
     let mut taken = Outs::new();
     *rest = std::mem::take(rest)
@@ -464,12 +465,12 @@ pub(crate) fn take<'a>(rest: &mut Outs<'a>, n: usize) -> Outs<'a> {
     taken
 }
 
-/// Filled buffers as columns.
+/// Converts filled buffers to columns.
 pub(crate) fn finish(buffers: Vec<AnyBuffer>) -> Columns {
     buffers.into_iter().map(AnyBuffer::column).collect()
 }
 
-/// The length of tasks over `n` points: a few per thread, whole tiles.
+/// The length of tasks over `n` points: a few tasks per thread, each of whole tiles.
 pub(crate) fn task_len(n: usize, lanes: usize, threads: usize) -> usize {
     (n / (threads.max(1) * 4)).next_multiple_of(lanes).max(lanes)
 }

@@ -1,10 +1,11 @@
-//! Which processor a thread runs on.
+//! Processor affinity of helper threads.
 
 /// The processors that a thread may run on.
 ///
-/// A thread that is woken is often put on the processor of the one that wakes it, and where other processes keep the other
-/// processors busy it stays there: a helper there takes turns with the caller that it is to help. (A saxpy of a million
-/// elements beside compilers of the least priority: 240 µs on two threads that share a processor, and 70 on two that do not.)
+/// The system often puts a thread that is woken on the processor of the thread that wakes it, and leaves it there while
+/// other processes occupy the other processors: the helper then shares a processor with the caller that it should help.
+/// (A saxpy of a million elements beside compilers of the lowest priority: 240 µs on two threads that share a
+/// processor, 70 µs on two that do not.)
 #[cfg(target_os = "linux")]
 pub(super) struct Processors {
     /// None if the system does not tell.
@@ -13,7 +14,7 @@ pub(super) struct Processors {
 
 #[cfg(target_os = "linux")]
 impl Processors {
-    /// Those of this thread.
+    /// Those of the current thread.
     pub(super) fn of_this_thread() -> Processors {
         // SAFETY: a set is bits, all of which may be 0.
         let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
@@ -22,7 +23,7 @@ impl Processors {
         Processors { allowed: (failed == 0).then_some(set) }
     }
 
-    /// Moves this thread away from a processor if it runs there, and may run on another one.
+    /// Moves the current thread off a processor if it runs there and may run on another one.
     pub(super) fn leave(&self, processor: Option<usize>) {
         let (Some(mut set), Some(processor)) = (self.allowed, processor) else { return };
         if current() != Some(processor) || processor >= 8 * size_of_val(&set) {
@@ -34,20 +35,20 @@ impl Processors {
             libc::CPU_COUNT(&set)
         };
         if others > 0 {
-            // SAFETY: the system reads no more than the size of the set. A thread that it leaves where it is works too.
+            // SAFETY: the system reads no more than the size of the set. Failure is harmless.
             unsafe { libc::sched_setaffinity(0, size_of_val(&set), &raw const set) };
         }
     }
 }
 
-/// The processor that this thread runs on, if the system tells.
+/// The processor that the current thread runs on, if the system tells.
 #[cfg(target_os = "linux")]
 pub(super) fn current() -> Option<usize> {
     // SAFETY: it has no preconditions.
     usize::try_from(unsafe { libc::sched_getcpu() }).ok()
 }
 
-/// The processors that a thread may run on: other systems do not tell.
+/// The processors that a thread may run on, which other systems do not tell.
 #[cfg(not(target_os = "linux"))]
 pub(super) struct Processors;
 
@@ -79,7 +80,7 @@ mod tests {
         let (before, after) = left.join().unwrap();
         assert!(before.is_some());
         assert_eq!(before == after, crate::run::pool::thread_pool::processors() == 1);
-        // It goes nowhere from where it is not, nor from nowhere.
+        // A thread that runs elsewhere, or does not know where, is not moved.
         let processors = Processors::of_this_thread();
         processors.leave(Some(usize::MAX));
         processors.leave(None);

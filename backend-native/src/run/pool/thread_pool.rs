@@ -1,14 +1,14 @@
-//! Fork and join with little delay: threads that help the one that calls.
+//! A fork-join thread pool with low latency.
 //!
-//! A caller posts an *offer*, work that several threads may do at the same time, and begins it at once. Helpers that are
-//! idle join in; when the caller has nothing left to do it withdraws the offer and waits for the helpers inside, never
-//! for one that has not come. So callers do not wait for threads to wake, any number of them may call at the same time,
-//! and a helper may itself call.
+//! A caller posts an *offer* (work that several threads may do concurrently) and starts on it at once. Idle helpers
+//! join. When the caller has nothing left to do it withdraws the offer and waits only for the helpers inside. So
+//! callers do not wait for threads to wake, any number of callers may run concurrently, and a helper may itself be a
+//! caller.
 //!
-//! An idle helper watches for offers for a bounded time before it sleeps, for a kernel is often followed by another one
-//! soon, and waking a thread takes as long as a small kernel. A pause that was longer than that makes it watch but a
-//! little the next time, so that programs with long pauses, or none, burn little time. Neither does it watch nor work on
-//! the processor of the caller, if there are others.
+//! An idle helper polls for offers for a bounded time before it sleeps, since kernels often follow each other closely
+//! and waking a thread takes as long as a small kernel. After a pause longer than that time it polls only briefly, so
+//! that programs with long pauses burn little processor time. A helper neither polls nor works on the processor of the
+//! caller if there is another one.
 
 use crate::fork;
 use crate::run::pool::processor::{self, Processors};
@@ -20,29 +20,29 @@ use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::thread::Thread;
 use std::time::{Duration, Instant};
 
-/// How long a thread watches before it sleeps.
+/// How long a thread polls before it sleeps.
 ///
-/// A helper that watches joins 1 µs after the call. One that sleeps joins 20 to 30 µs after it, if the caller still works
-/// then, and costs the caller 10 µs; and on a busy machine it may wake on the caller's own processor, where it waits. Calls
-/// of 40 µs with pauses of 100 µs between them, on two threads of a virtual machine: 59 µs each if helpers watch for 50 µs,
-/// 42 µs if for 200; the same beside a process that spins, 57 and 42. Calls of 190 µs one after the other beside two
-/// compilers: 122 µs on two threads that watch for 50 µs, 102 for 100 or 200, 99 for 1000.
+/// A helper that polls joins 1 µs after the call. One that sleeps joins 20 to 30 µs after it, if the caller still works
+/// by then, and costs the caller 10 µs; on a busy machine it may also be woken on the caller's own processor, where it
+/// has to wait. Calls of 40 µs with pauses of 100 µs between them, on two threads of a virtual machine: 59 µs each with
+/// 50 µs of polling, 42 µs with 200; beside a process that spins, 57 and 42. Calls of 190 µs without pauses, beside two
+/// compilers: 122 µs on two threads with 50 µs of polling, 102 with 100 or 200, 99 with 1000.
 const WATCH_TIME: Duration = Duration::from_micros(200);
 
-/// The same after a pause that was longer than that: a second call right after the first one finds it awake.
+/// How long a thread polls after a longer pause, so that a second call right after the first one finds it awake.
 ///
-/// (A saxpy of a million elements, called again and again after a pause of 2 ms: the second call takes 340 µs if the helper
-/// sleeps at once after the first, since it comes too late to help at all, and 130 µs if it watches.)
+/// (A saxpy of a million elements, called twice after each pause of 2 ms: the second call takes 340 µs if the helper
+/// sleeps at once after the first, since it then joins too late to help at all, and 130 µs if it polls.)
 const SHORT_WATCH_TIME: Duration = Duration::from_micros(50);
 
-/// Helpers of callers: so many threads, together with one that calls.
+/// A pool of helper threads. The number of threads includes the caller.
 pub(crate) struct ThreadPool {
     shared: Arc<Shared>,
     count: usize,
 }
 
 impl ThreadPool {
-    /// A team of `count` threads, or as many as there are processors for 0; the error says why they cannot be started.
+    /// A pool of `count` threads, or of one per processor for 0. Fails if threads cannot be started.
     pub(crate) fn new(count: usize) -> std::io::Result<ThreadPool> {
         fork::watch();
         let pool = ThreadPool { shared: Arc::default(), count: if count == 0 { processors() } else { count } };
@@ -53,13 +53,13 @@ impl ThreadPool {
         Ok(pool)
     }
 
-    /// A team of no helpers, for children of `fork`, to which the helpers of their parents do not come.
+    /// A pool without helpers, for children of `fork`, which do not inherit the threads of their parent.
     pub(crate) fn alone() -> &'static ThreadPool {
         static ALONE: LazyLock<ThreadPool> = LazyLock::new(|| ThreadPool { shared: Arc::default(), count: 1 });
         &ALONE
     }
 
-    /// The team of all backends that have none of their own.
+    /// The pool of all backends that have none of their own.
     pub(crate) fn global() -> &'static ThreadPool {
         static GLOBAL: LazyLock<ThreadPool> = LazyLock::new(|| {
             // Without threads the caller does all of the work.
@@ -73,9 +73,9 @@ impl ThreadPool {
         self.count
     }
 
-    /// Does work on this thread and on up to `helpers` others at the same time; returns when all are done. A panic of
-    /// one of them goes on here. The work is told the number of the thread: 0 for this one, and always the same from 1
-    /// on for each of the others.
+    /// Runs work on this thread and on up to `helpers` others concurrently; returns when all are done. A panic in one
+    /// of them is resumed here. The work is told the number of its thread: 0 for this one; from 1 on, and fixed, for
+    /// each helper.
     pub(crate) fn work(&self, helpers: usize, work: &(dyn Fn(usize) + Sync)) {
         let offer =
             Offer { work, inside: AtomicUsize::new(0), panic: Mutex::new(None), caller: std::thread::current() };
@@ -93,7 +93,7 @@ impl ThreadPool {
 impl Drop for ThreadPool {
     fn drop(&mut self) {
         if fork::is_child() {
-            // The helpers are not here, and one of them may have locked the board.
+            // The helpers do not exist in this process, and one of them may have held the lock during the fork.
             return;
         }
         self.shared.board().closed = true;
@@ -108,17 +108,17 @@ pub(crate) fn processors() -> usize {
     *COUNT
 }
 
-/// Work to do together.
+/// Work that several threads do together.
 struct Offer<'a> {
     work: &'a (dyn Fn(usize) + Sync),
     /// [`ONE_HELPER`] for each helper inside, and [`CALLER_WAITS`].
     inside: AtomicUsize,
-    /// The first panic of a helper.
+    /// The first panic in a helper.
     panic: Mutex<Option<Box<dyn Any + Send>>>,
     caller: Thread,
 }
 
-/// The caller sleeps until the last helper leaves.
+/// Set while the caller sleeps until the last helper leaves.
 const CALLER_WAITS: usize = 1;
 const ONE_HELPER: usize = 2;
 
@@ -134,7 +134,7 @@ impl Offer<'_> {
         }
     }
 
-    /// Does the part of the helper of a number, up to leaving.
+    /// Runs the part of a helper, up to leaving.
     fn help(&self, number: usize) {
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| (self.work)(number))) {
             self.panic.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(panic);
@@ -153,7 +153,7 @@ impl Offer<'_> {
     }
 }
 
-/// An offer that a caller waits for, whatever it borrows.
+/// A pointer to an offer whose caller waits for it; its lifetime is erased.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Posted(NonNull<Offer<'static>>);
 
@@ -161,10 +161,10 @@ struct Posted(NonNull<Offer<'static>>);
 // a mutex of something `Send`, a handle of a thread).
 unsafe impl Send for Posted {}
 
-/// What helpers and callers share.
+/// State shared by helpers and callers.
 #[derive(Default)]
 struct Shared {
-    /// Grows with each offer: what idle helpers watch.
+    /// Incremented by each offer: what idle helpers poll.
     posts: Line,
     board: Mutex<Board>,
     wake: Condvar,
@@ -177,15 +177,15 @@ pub(super) struct Line(pub AtomicUsize);
 
 #[derive(Default)]
 struct Board {
-    /// Offers, with how many more helpers each takes.
+    /// Open offers, each with the number of helpers that may still join.
     open: Vec<(Posted, usize)>,
-    /// Helpers that watch for offers.
+    /// Helpers that poll for offers.
     watching: usize,
     /// Helpers that sleep.
     asleep: usize,
     /// When the last offer was posted.
     last: Option<Instant>,
-    /// No offers will come.
+    /// Whether the pool is being shut down.
     closed: bool,
     /// The processor of the last caller.
     processor: Option<usize>,
@@ -197,7 +197,7 @@ impl Shared {
         self.board.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Lets helpers join; until [`withdraw`](Shared::withdraw), and then until the last one leaves, the offer must stay.
+    /// Opens an offer. It must outlive the call to [`withdraw`](Shared::withdraw) and all helpers inside.
     fn post(&self, offer: &Offer<'_>, seats: usize) -> Posted {
         let posted = Posted(NonNull::from(offer).cast());
         let mut board = self.board();
@@ -212,25 +212,25 @@ impl Shared {
         posted
     }
 
-    /// Lets no more helpers join.
+    /// Closes an offer.
     fn withdraw(&self, posted: Posted) {
         self.board().open.retain(|(p, _)| *p != posted);
     }
 }
 
 impl Board {
-    /// An offer to join: the helper is inside from here on.
+    /// Joins an offer: from here on the helper counts as inside.
     fn join(&mut self) -> Option<Posted> {
         let (posted, seats) = self.open.iter_mut().find(|(_, seats)| *seats > 0)?;
         *seats -= 1;
-        // SAFETY: the offer is on the board, so its caller has not withdrawn it, which takes the lock that is held here:
-        // it is still there.
+        // SAFETY: the offer is on the board, so its caller has not withdrawn it. Withdrawing takes the lock that is
+        // held here, so the offer still exists.
         unsafe { posted.0.as_ref() }.inside.fetch_add(ONE_HELPER, Ordering::Relaxed);
         Some(*posted)
     }
 }
 
-/// What a helper does, as long as there is a team.
+/// The main loop of a helper, until the pool is shut down.
 fn help(shared: &Shared, number: usize) {
     let processors = Processors::of_this_thread();
     let mut board = shared.board();
@@ -264,12 +264,12 @@ fn help(shared: &Shared, number: usize) {
             board = shared.wake.wait(board).unwrap_or_else(PoisonError::into_inner);
             board.asleep -= 1;
         }
-        // From then to the offer, however long this thread took to wake.
+        // From the last offer to this one, however long this thread took to wake.
         soon = board.last.is_none_or(|last| last.saturating_duration_since(idle) < WATCH_TIME);
     }
 }
 
-/// Watches for something for so long; whether it came.
+/// Polls a condition for at most so long; whether it became true.
 fn watch(time: Duration, came: impl Fn() -> bool) -> bool {
     let start = Instant::now();
     loop {
@@ -290,7 +290,7 @@ mod tests {
     use super::*;
     use std::sync::atomic::AtomicBool;
 
-    /// Counts up to `n` on a team; how often each number was met, and how many threads took part.
+    /// Counts up to `n` on a pool; returns how often each number occurred, and how many threads took part.
     fn count(pool: &ThreadPool, helpers: usize, n: usize) -> (Vec<usize>, usize) {
         let met: Vec<AtomicUsize> = (0..n).map(|_| AtomicUsize::new(0)).collect();
         let (next, threads) = (AtomicUsize::new(0), AtomicUsize::new(0));
@@ -319,7 +319,7 @@ mod tests {
     #[test]
     fn helpers_join_in() {
         let pool = ThreadPool::new(3).unwrap();
-        // Asleep, or watching: each of the threads waits here for the others.
+        // Both for sleeping and for polling helpers: each thread waits here for the others.
         for pause in [0, 1, 20] {
             std::thread::sleep(Duration::from_millis(pause));
             let here = AtomicUsize::new(0);
@@ -375,7 +375,7 @@ mod tests {
             }));
             assert_eq!(result.unwrap_err().downcast_ref::<&str>(), Some(&"stop"));
             assert_eq!(left.into_inner(), 2);
-            // The team goes on.
+            // The pool still works.
             assert!(count(&pool, 2, 100).0.iter().all(|&m| m == 1));
         }
     }

@@ -1,8 +1,8 @@
-//! Kernels over the same rows, one after the other on a block of them: what one computes the next one reads while it is in a
-//! near cache, and what nothing else needs is never stored as a whole.
+//! Row blocking: kernels over the same rows run one after the other on a block of rows, so that each reads what the
+//! previous one computed while it is in the second-level cache, and intermediate results are never stored as a whole.
 //!
-//! Machine code alone does so, for programs large enough for several threads. Where it declines, the kernels are launched
-//! one by one, as ever; the results are the same, since each row is computed in the same way.
+//! Only machine code does this, and only for programs large enough for several threads. If it bails out the kernels are
+//! launched one by one; results are the same, since each row is computed in the same way.
 
 #[cfg(test)]
 mod tests;
@@ -28,38 +28,38 @@ use smallvec::SmallVec;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Bytes of all that is computed of a block, so that it stays in a second-level cache with what is read.
+/// Bytes of all arrays that a block computes: with what is read they fit the second-level cache.
 const BLOCK_BYTES: usize = 128 << 10;
-/// Rows at least for each thread.
+/// The least rows per thread.
 const MIN_ROWS_PER_THREAD: usize = 8;
 
 /// A kernel, or the epilogue of one.
 struct Stage<'a> {
     job: &'a Job<'a>,
     work: StageCode<'a>,
-    /// Points for each row.
+    /// Points per row.
     points: usize,
-    /// The arrays that it computes, by number.
+    /// The indices of the arrays that it computes.
     arrays: Range<usize>,
 }
 
-/// How machine code computes some rows.
+/// The machine code of a stage, for a range of rows.
 enum StageCode<'a> {
     Store(StoreCode<'a>),
     Fold(BatchedRows<'a>),
 }
 
-/// An array that is computed.
+/// An array computed by row blocking.
 struct Array {
     id: ArrayId,
     types: Vec<ScalarType>,
-    /// Elements for each row.
+    /// Elements per row.
     width: usize,
-    /// Whether anything needs it afterwards.
+    /// Whether anything reads it afterwards.
     kept: bool,
 }
 
-/// Whether tests want every sweep that is possible, in small blocks.
+/// Whether tests request row blocking wherever possible, with small blocks.
 fn always() -> bool {
     #[cfg(test)]
     return tests::ALWAYS.get();
@@ -73,14 +73,14 @@ impl Array {
     }
 }
 
-/// Rows of all arrays that are kept.
+/// A range of rows of all arrays that are kept.
 struct Task<'a> {
     rows: Range<usize>,
     outs: Vec<Outs<'a>>,
 }
 
 impl<'p> Run<'p> {
-    /// Evaluates some steps of a block so; whether that is done. If not, nothing has happened.
+    /// Evaluates steps of a block with row blocking; false if that is not possible, in which case there are no effects.
     pub(super) fn run_row_blocking(&mut self, b: &'p BlockPlan, row_blocking: &RowBlocking) -> Result<bool, Error> {
         let plan = self.plan;
         let steps = &b.steps[row_blocking.steps.clone()];
@@ -88,7 +88,7 @@ impl<'p> Run<'p> {
         if self.cx.compile == Compile::Never || results().any(|r| self.values[r.index()].is_some()) {
             return Ok(false);
         }
-        // A fault is found by the kernels in their order.
+        // The kernels, launched in their order, find the fault.
         let computed = match self.begun(steps) {
             Ok(inits) => self.blocked(steps, &inits, &row_blocking.transient),
             Err(_) => Ok(None),
@@ -111,7 +111,7 @@ impl<'p> Run<'p> {
         }
     }
 
-    /// Gives the results of all kernels their extents; the initial values of each kernel.
+    /// Sets the extents of the results of all kernels; returns their initial values.
     fn begun(&mut self, steps: &'p [usize]) -> Result<Vec<Inits>, Error> {
         let mut inits = Vec::new();
         for (s, launch) in kernels(self.plan, steps) {
@@ -126,7 +126,7 @@ impl<'p> Run<'p> {
         Ok(inits)
     }
 
-    /// The arrays that are computed and kept; none if that cannot be done so.
+    /// The arrays that are computed and kept; none if row blocking does not apply.
     fn blocked(
         &self,
         steps: &[usize],
@@ -177,7 +177,7 @@ impl<'p> Run<'p> {
         self.blocks(rows, block.clamp(1, rows), &arrays, &stages)
     }
 
-    /// Computes all rows, so many in a block.
+    /// Computes all rows, block by block.
     fn blocks(
         &self,
         rows: usize,
@@ -211,12 +211,12 @@ impl<'p> Run<'p> {
     }
 }
 
-/// How machine code computes some rows of a launch, if it does.
+/// The machine code for a range of rows of a launch, if there is any.
 fn way<'a>(job: &'a Job<'a>, own: &[Array], jobs: &[Job<'_>]) -> Option<StageCode<'a>> {
     if job.launch.kernel.folded() > 0 {
         return BatchedRows::new(job).map(StageCode::Fold);
     }
-    // What is read again stays in the cache.
+    // Arrays that a later stage reads stay in the cache.
     let read = |a: &Array| jobs.iter().any(|job| job.launch.reads(a.id));
     let lines = |a: &Array| a.types.iter().all(|t| (a.width * t.size()).is_multiple_of(CACHE_LINE_BYTES));
     let rows = job.extents.first().copied().unwrap_or(1);
@@ -237,7 +237,7 @@ fn tasks<'a>(rows: usize, len: usize, arrays: &[Array], out: &'a mut [Vec<AnyBuf
     (0..rows).step_by(len).map(task).collect()
 }
 
-/// Takes a block of rows through all stages; whether that is done.
+/// Runs all stages on a block of rows; false if one bailed out.
 fn run_block(
     rows: &Range<usize>,
     arrays: &[Array],

@@ -1,4 +1,4 @@
-//! Sweeps at any size, in small blocks: the same bits as of kernels one by one.
+//! Row blocking at any size, with small blocks: the results have the same bits as those of separate kernels.
 
 use crate::llvm;
 use crate::lower::BlockPlan;
@@ -8,11 +8,11 @@ use crate::run::testing::{evaluate, has_llvm, lowered};
 use std::cell::Cell;
 
 thread_local! {
-    /// Whether the sweeps of this thread's runs are all made, in small blocks.
+    /// Whether runs of the current thread block rows wherever possible, with small blocks.
     pub(super) static ALWAYS: Cell<bool> = const { Cell::new(false) };
 }
 
-/// How many sweeps there may be in a block and in those within it.
+/// The number of row blockings in a block and its nested blocks.
 fn row_blockings(plan: &Plan, b: &BlockPlan) -> usize {
     let inner = b.steps.iter().map(|&s| match &plan.steps[s].work {
         Work::If { then, else_, .. } => row_blockings(plan, then) + row_blockings(plan, else_),
@@ -23,7 +23,7 @@ fn row_blockings(plan: &Plan, b: &BlockPlan) -> usize {
     b.row_blockings.len() + inner.sum::<usize>()
 }
 
-/// How many sweeps a test file's program may have, if its outcomes are the same with them.
+/// The number of row blockings in a test file's program, after checking that outcomes are the same with and without.
 fn compare(name: &str, text: &str) -> usize {
     let (plan, runs) = lowered(name, text);
     let found = row_blockings(&plan, &plan.body);
@@ -40,15 +40,15 @@ fn compare(name: &str, text: &str) -> usize {
     found
 }
 
-/// Programs with sweeps: the body, of arrays `a` and `b` of the type `T` in two dimensions, and what it yields.
+/// Programs with row blocking: the body, over arrays `a` and `b` of type `T` in two dimensions, and its results.
 const PROGRAMS: [&str; 9] = [
-    // Of known and of other operators, with initial values and without.
+    // Built-in and other operators, with and without initial values.
     "m: [1]T = fold1(a, f: |%x: T, %y: T| max(%x, %y))
      d: [2]T = imap(a, f: |%i: i64, %j: i64, %x: T| sub(%x, m[%i]))
      s: [1]T = fold(d, f: |%x: T, %y: T| sub(%x, %y), init: || 1T)
      r: [2]T = imap(d, f: |%i: i64, %j: i64, %x: T| mul(%x, s[%i]))
      yield r",
-    // Elements elsewhere in the row: mirrored, apart, chosen by data.
+    // Other elements of the row: mirrored, strided, indexed by data.
     "e: [2]T = zip_with(a, b, f: |%x: T, %y: T| max(mul(%x, %y), %x))
      s: [1]T = fold(e, f: |%x: T, %y: T| add(%x, %y), init: || 0T)
      f: [2]T = imap(e, f: |%i: i64, %j: i64, %x: T| add(s[%i], e[%i, sub(sub(extent(e, 1), 1i64), %j)]))
@@ -57,7 +57,7 @@ const PROGRAMS: [&str; 9] = [
        add(%x, g[%i, cast(rem(cast(abs(%x), u64), cast(extent(g, 1), u64)), i64)]))
      u: [1]T = fold1(h, f: |%x: T, %y: T| min(%x, %y))
      yield h, u",
-    // Only some rows look.
+    // Loads in only some rows.
     "s: [1]T = fold(a, f: |%x: T, %y: T| add(%x, %y), init: || 0T)
      q: [1]T = map(s, f: |%x: T| mul(%x, %x))
      p: [1](T, bool) = zip_with(s, q, f: |%x: T, %y: T| (add(%x, %y), lt(%x, %y)))
@@ -67,7 +67,7 @@ const PROGRAMS: [&str; 9] = [
        yield %v
      })
      yield r",
-    // Stencils along rows, and sums of windows of them.
+    // Stencils along rows, and folds of windows of those.
     "c: [2]T = map(a, f: |%x: T| mul(%x, 3T))
      m: [1]T = fold1(c, f: |%x: T, %y: T| max(%x, %y))
      s: [2]T = stencil(c, window: [1, 3], boundary: clamp, f: |%x: T, %y: T, %z: T| add(add(%x, %y), %z))
@@ -92,7 +92,7 @@ const PROGRAMS: [&str; 9] = [
      u: [1]T = fold1(t, f: |%x: T, %y: T| sub(%x, %y))
      r: [2]T = imap(b, f: |%i: i64, %j: i64, %x: T| add(%x, u[%i]))
      yield r, t",
-    // In the turns of a loop.
+    // In the iterations of a loop.
     "r: [2]T = awhile(a, test: |s: [2]T| {
          o: [0]bool = generate(shape: || (), f: || lt(s[0i64, 0i64], 100T))
          yield o
@@ -103,7 +103,7 @@ const PROGRAMS: [&str; 9] = [
          yield n
        })
      yield r",
-    // Loops of lanes that look at their rows.
+    // Scalar loops that load from the row.
     "m: [1]T = fold1(a, f: |%x: T, %y: T| max(%x, %y))
      d: [2]T = imap(a, f: |%i: i64, %j: i64, %x: T| sub(m[%i], %x))
      r: [2]i64 = imap(d, f: |%i: i64, %j: i64, %x: T| {
@@ -113,7 +113,7 @@ const PROGRAMS: [&str; 9] = [
      })
      s: [1]i64 = fold(r, f: |%x: i64, %y: i64| add(%x, %y), init: || 0i64)
      yield s, r",
-    // A fault in a row, and a fold of another one's results.
+    // A fault in a row, and a fold over the results of another fold.
     "s: [1]T = fold(a, f: |%x: T, %y: T| add(%x, %y), init: || 0T)
      i: [1]i64 = imap(s, f: |%i: i64, %x: T| quot(cast(%x, i64), sub(%i, 9i64)))
      r: [2]T = imap(b, f: |%i: i64, %j: i64, %x: T| add(%x, cast(i[%i], T)))

@@ -1,4 +1,4 @@
-//! Rows that are taken from one end to the other by machine code, many of them in one call.
+//! Short rows, many of which are folded or scanned in one call of machine code.
 
 use super::{Block, Rows, memories};
 use crate::buffer::AnyBuffer;
@@ -9,7 +9,7 @@ use crate::tile::machine::Stop;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 impl Rows<'_> {
-    /// Folds and scans whole rows by machine code; whether that is done. Where a part is declined, nothing counts.
+    /// Folds and scans rows by machine code; false if a task bailed out, in which case all results are void.
     pub(super) fn in_batches(&self, out: &mut [Vec<AnyBuffer>]) -> Result<bool, Stop> {
         let job = self.job;
         let Some(call) = job.call(Variant::BatchedRows) else { return Ok(false) };
@@ -29,7 +29,7 @@ impl Rows<'_> {
         Ok(!bailed_out.into_inner())
     }
 
-    /// The same of a block of rows, with what is `computed` of these.
+    /// Folds and scans a block of rows, given rows of other results that are already `computed`.
     fn whole_rows(&self, call: &Call<'_>, block: &mut Block<'_>, computed: &[Computed]) -> Result<bool, Stop> {
         let (job, before) = (self.job, self.job.begins_with());
         let most = (WORK_PER_CALL / job.launch.cost.max(1) / self.row).max(1) * self.row;
@@ -41,14 +41,14 @@ impl Rows<'_> {
     }
 }
 
-/// A launch that folds rows, of which any block can be computed on its own.
+/// A launch that folds rows by machine code, any block of rows on its own.
 pub(in crate::run) struct BatchedRows<'a> {
     rows: Rows<'a>,
     call: Call<'a>,
 }
 
 impl<'a> BatchedRows<'a> {
-    /// None if rows are not taken so, or there is no machine code yet.
+    /// None if the launch does not fold rows this way, or its machine code is not ready.
     pub(in crate::run) fn new(job: &'a Job<'a>) -> Option<BatchedRows<'a>> {
         let (&row, outer) = job.extents.split_last()?;
         let rows = Rows { job, dir: None, row, rows: outer.iter().product(), memories: memories(job, None, row) };
@@ -60,7 +60,8 @@ impl<'a> BatchedRows<'a> {
         Some(BatchedRows { rows, call: job.call(variant)? })
     }
 
-    /// Folds a block of rows, with what is `computed` of these; whether that is done.
+    /// Folds a block of rows, given rows of other results that are already `computed`; false if machine code bailed
+    /// out.
     pub(in crate::run) fn run(&self, block: &mut Block<'_>, computed: &[Computed]) -> Result<bool, Stop> {
         if self.rows.as_lanes() {
             self.rows.compiled_rows(&self.call, block, computed)

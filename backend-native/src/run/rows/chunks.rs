@@ -1,5 +1,5 @@
-//! Long rows, folded or scanned with elements as lanes: cut into chunks of fixed length, each reduced or scanned on its
-//! own, and combined in order.
+//! Folds and scans of long rows with elements as lanes: rows are split into chunks of fixed length, each reduced or
+//! scanned separately, and combined in order.
 
 use super::fold::{Acc, Total};
 use super::scan::Scan;
@@ -17,18 +17,18 @@ use crate::tile::{lanes, memory};
 use acc_core::ir::Dir;
 use smallvec::SmallVec;
 
-/// Elements of a chunk that is folded at most, but of rows with [`MAX_CHUNKS`]: the unit of parallel work on a long row.
+/// The longest chunk of a fold, except in rows of [`MAX_CHUNKS`] chunks: the unit of parallel work on a long row.
 const MAX_FOLD_CHUNK: usize = 1 << 16;
-/// The same of a chunk that is scanned, whose elements are met twice, the second time in a near cache.
+/// The longest chunk of a scan. Its elements are visited twice, the second time in the second-level cache.
 const MAX_SCAN_CHUNK: usize = 1 << 15;
-/// Chunks of a row are about as long as each other, so that threads get equal parts, and multiples of this, so that they
-/// begin at lines of the cache if the row does.
+/// The chunks of a row have about equal lengths, for balance, which are multiples of this, so that they begin at cache
+/// lines if the row does.
 const CHUNK_MULTIPLE: usize = 1 << 8;
-/// Chunks of a row at most: a longer row has longer ones.
+/// The most chunks of a row: longer rows have longer chunks.
 const MAX_CHUNKS: usize = 1 << 16;
 
-/// Consecutive chunks: their numbers, the memory of each array from the first one's elements on, and the totals of what
-/// is combined, leaves after leaves.
+/// Consecutive chunks: their numbers, the memory of each array from the first chunk's elements on, and the totals, leaf
+/// by leaf.
 pub(super) struct Chunks<'a> {
     pub first: usize,
     pub count: usize,
@@ -36,32 +36,32 @@ pub(super) struct Chunks<'a> {
     pub totals: Vec<&'a mut [u64]>,
 }
 
-/// Values of each output for each chunk, leaves after leaves.
+/// Values per chunk, for each output, leaf by leaf.
 pub(super) type PerChunk = Vec<Vec<u64>>;
 
-/// What comes before a chunk, of each output, if anything does.
+/// The exclusive prefix of a chunk, for each output; none at the start of a row without an initial value.
 pub(super) type Before = SmallVec<[Option<Total>; 2]>;
 
-/// What is computed of a chunk, and what it meets.
+/// A pass over part of a chunk, and what it reads.
 #[derive(Clone, Copy)]
 pub(super) struct Piece<'a> {
     pub chunk: usize,
-    /// The first element and their number.
+    /// The first element and the number of elements.
     pub span: (usize, usize),
     pub before: &'a Before,
     pub pass: Pass,
-    /// Whether results of scans go past the caches.
+    /// Whether scan results are stored non-temporally.
     pub stream: bool,
-    /// The marks of the chunk.
+    /// The sparse flags of the chunk.
     pub window: Option<&'a FlagWindow>,
 }
 
-/// What a pass over chunks does.
+/// What a pass over chunks computes.
 #[derive(Clone, Copy)]
 pub(super) struct Pass {
-    /// Computes the totals of folds and scans.
+    /// The totals of folds and scans.
     pub totals: bool,
-    /// Stores results.
+    /// The stored results.
     pub results: bool,
 }
 
@@ -86,25 +86,25 @@ impl Rows<'_> {
         self.folded(&totals, out)
     }
 
-    /// The elements of a chunk but the last one of a row: a number that depends on the row's length alone.
+    /// The length of a row's chunks except the last: depends on the row length only.
     fn chunk_len(&self) -> usize {
         let most = if self.dir.is_some() { MAX_SCAN_CHUNK } else { MAX_FOLD_CHUNK };
         let chunks = self.row.div_ceil(most).clamp(1, MAX_CHUNKS);
         self.row.div_ceil(chunks).next_multiple_of(CHUNK_MULTIPLE)
     }
 
-    /// The chunks of a row.
+    /// Chunks per row.
     pub(super) fn per_row(&self) -> usize {
         self.row.div_ceil(self.chunk_len())
     }
 
-    /// Elements from a chunk to the one that its thread is likely to take next.
+    /// Elements between a chunk and the one that its thread will probably take next.
     fn ahead(&self) -> i64 {
         let next = (self.job.cx.threads.count() * self.chunk_len()) as i64;
         if self.dir == Some(Dir::Right) { -next } else { next }
     }
 
-    /// The chunks of all rows.
+    /// Chunks of all rows.
     pub(super) fn count(&self) -> usize {
         self.rows * self.per_row()
     }
@@ -115,7 +115,7 @@ impl Rows<'_> {
         (from, self.chunk_len().min(self.row - from))
     }
 
-    /// Where a chunk's first element stands in the memory of an array.
+    /// Where a chunk begins in the memory of an array.
     pub(super) fn place(&self, m: &Memory, chunk: usize) -> usize {
         if m.points { chunk / self.per_row() * m.width + m.lead + self.span(chunk).0 } else { 0 }
     }
@@ -133,7 +133,7 @@ impl Rows<'_> {
         }
     }
 
-    /// Cuts all chunks into tasks of `len` chunks.
+    /// Splits all chunks into tasks of `len` chunks.
     pub(super) fn tasks<'b>(
         &self,
         out: &'b mut [Vec<AnyBuffer>],
@@ -159,12 +159,12 @@ impl Rows<'_> {
         }))
     }
 
-    /// Whether the scan of a row begins with this chunk.
+    /// Whether a chunk is the first of its row in scan order.
     pub(super) fn is_first(&self, chunk: usize) -> bool {
         chunk % self.per_row() == if self.dir == Some(Dir::Right) { self.per_row() - 1 } else { 0 }
     }
 
-    /// What comes before the first chunk of a row: the initial values of scans.
+    /// The prefix of a row's first chunk: the initial values of scans.
     pub(super) fn initial(&self) -> Before {
         let of = |o: &JobOutput<'_>| match (&o.output.sink, &o.init) {
             (Sink::Scan { .. }, Some(init)) => Some(Total::from_slice(init)),
@@ -183,7 +183,7 @@ impl Rows<'_> {
         Space { extents: self.job.extents.clone(), lo: axis, hi: axis + 1 }
     }
 
-    /// Folds and scans chunks that nothing but initial values comes before.
+    /// Folds and scans rows of a single chunk.
     fn apart(&self, parallel: bool, out: &mut [Vec<AnyBuffer>], totals: &mut PerChunk) -> Result<(), Stop> {
         let space = self.space();
         let count = self.count();
@@ -210,7 +210,7 @@ impl Rows<'_> {
         )
     }
 
-    /// Computes elements of a chunk, by machine code or tiles.
+    /// Computes part of a chunk, by machine code or the tile executor.
     pub(super) fn part<'b>(
         &'b self,
         worker: &mut Option<Worker<'b>>,
@@ -226,7 +226,7 @@ impl Rows<'_> {
         self.chunk(worker, task, piece)
     }
 
-    /// Computes elements of a chunk, given by the first one and their number, and combines them.
+    /// Computes part of a chunk by the tile executor, and combines its elements.
     fn chunk(&self, worker: &mut Worker<'_>, task: &mut Chunks<'_>, piece: Piece<'_>) -> Result<(), Stop> {
         let Piece { chunk, span: (from, len), before, pass, stream, window } = piece;
         let job = self.job;
@@ -259,7 +259,7 @@ impl Rows<'_> {
             }
             let handed_on = handed_on.as_ref().filter(|_| pass.results);
             if let Some(handed_on) = handed_on {
-                // Into the results at once.
+                // Directly into the results.
                 let (scanned, results) = outs.split_at_mut(job.outputs.len());
                 for (&leaf, result) in handed_on.iter().zip(results.iter_mut().flatten()) {
                     let combined = job.outputs.iter().zip(&mut *scanned).filter(|(o, _)| o.is_combined());
@@ -318,7 +318,7 @@ impl Rows<'_> {
         Ok(())
     }
 
-    /// Folds the totals of each row's chunks from left to right, an initial value first.
+    /// Folds the totals of each row's chunks from left to right, starting with the initial value.
     fn folded(&self, totals: &PerChunk, out: &mut [Vec<AnyBuffer>]) -> Result<(), Stop> {
         let per_row = self.per_row();
         for ((o, out), totals) in self.job.outputs.iter().zip(out).zip(totals) {
@@ -346,7 +346,7 @@ impl Rows<'_> {
         Ok(())
     }
 
-    /// The same by machine code; whether that is done.
+    /// Computes part of a chunk by machine code; false if it bailed out.
     pub(super) fn compiled_chunk(
         &self,
         call: Option<&Call<'_>>,

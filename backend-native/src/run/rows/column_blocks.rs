@@ -1,5 +1,6 @@
-//! Folds of long rows that lie across memory, columns: bands of some elements of all rows are folded on their own, as they
-//! lie in memory, and combined in order. Threads share bands, not rows, so that each reads along memory.
+//! Folds of columns: few, long rows that are strided in memory. Blocks of consecutive indices of all rows are folded
+//! separately, in memory order, and combined in order. Threads split the blocks, not the rows, so that each thread
+//! reads memory sequentially.
 
 use super::{ROW_STRIP, Rows, fold::Acc, row_axis};
 use crate::buffer::AnyBuffer;
@@ -12,20 +13,21 @@ use crate::tile::machine::{Machine, Space, Stop};
 use crate::tile::reduce;
 use std::ops::Range;
 
-/// Elements of a band at least: of each row, so that the results of bands are little beside what is read, and of all.
+/// The least elements per row of a block, so that the results of blocks are few compared to what is read; the other
+/// constant bounds the elements over all rows.
 const MIN_BLOCK_ROW_ELEMENTS: usize = 256;
 const MIN_BLOCK_ELEMENTS: usize = 1 << 16;
-/// Bands at most.
+/// The most blocks.
 const MAX_BLOCKS: usize = 1 << 8;
-/// Fewer rows are folded with elements as lanes.
+/// With fewer rows, elements rather than rows become lanes: too few lanes would be occupied.
 const MIN_BLOCKED_ROWS: usize = 6;
-/// Matrices of rows from which on they are shared themselves.
+/// With so many matrices, threads split those rather than the blocks of each.
 const MIN_SHARED_MATRICES: usize = 16;
-/// Elements of a strip at least, of all rows: a call takes so many.
+/// The least elements, over all rows, of a strip, which is folded in one call.
 const MIN_STRIP_ELEMENTS: usize = 1 << 12;
 
 impl Rows<'_> {
-    /// Into how many bands rows are cut: by extents and by how the body reads alone.
+    /// The number of blocks that rows are split into; depends on extents and on the access pattern only.
     fn column_blocks(&self) -> usize {
         let job = self.job;
         let kernel = &job.launch.kernel;
@@ -40,7 +42,8 @@ impl Rows<'_> {
             .clamp(1, MAX_BLOCKS)
     }
 
-    /// Folds rows in bands; whether that is done. A fault is left to those who find the first one in order.
+    /// Folds rows in blocks; false if machine code bailed out or a fault occurred: the caller then finds the first
+    /// fault in order.
     pub(super) fn in_column_blocks(&self, out: &mut [Vec<AnyBuffer>]) -> Result<bool, Stop> {
         let (job, column_blocks) = (self.job, self.column_blocks());
         if column_blocks < 2 {
@@ -82,7 +85,7 @@ impl Rows<'_> {
         }
     }
 
-    /// Folds a band by machine code; whether that is done.
+    /// Folds a block by machine code; false if it bailed out.
     fn compiled_column_block(
         &self,
         call: Option<&Call<'_>>,
@@ -92,7 +95,8 @@ impl Rows<'_> {
     ) -> Result<bool, Stop> {
         let Some(call) = call else { return Ok(false) };
         let (job, before) = (self.job, self.job.begins_with());
-        // What does not begin goes on with what is there: something neutral or, where nothing is, the first element.
+        // A block without an initial value continues from the values in memory: neutral elements if they are known,
+        // else the first element.
         let mut along = along;
         if along.start > 0 && !self.set_neutral(outs) {
             self.column_block(machine, along.start..along.start + 1, outs)?;
@@ -108,7 +112,7 @@ impl Rows<'_> {
         self.in_strips(call, 0..self.rows, along, strip, &mut memory)
     }
 
-    /// Folds a band by tiles.
+    /// Folds a block by the tile executor.
     fn column_block(&self, m: &mut Machine<'_>, along: Range<usize>, outs: &mut [Outs<'_>]) -> Result<(), Stop> {
         let job = self.job;
         let axis = row_axis(job);
@@ -138,7 +142,7 @@ impl Rows<'_> {
         Ok(())
     }
 
-    /// Fills memory with what changes nothing, if such values are known; whether that is so.
+    /// Fills memory with neutral elements; false if they are not known.
     fn set_neutral(&self, outs: &mut [Outs<'_>]) -> bool {
         let neutral: Option<Vec<Vec<u64>>> = self.job.outputs.iter().map(JobOutput::neutral).collect();
         let Some(neutral) = neutral else { return false };
@@ -149,7 +153,7 @@ impl Rows<'_> {
         true
     }
 
-    /// Combines the bands of each row from left to right.
+    /// Combines the blocks of each row from left to right.
     fn joined(&self, partial: &[Vec<AnyBuffer>], out: &mut [Vec<AnyBuffer>]) -> Result<(), Stop> {
         for ((o, partial), out) in self.job.outputs.iter().zip(partial).zip(out) {
             let column_blocks = partial.first().map_or(0, |p| p.as_slice().len() / self.rows);

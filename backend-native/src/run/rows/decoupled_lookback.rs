@@ -1,6 +1,7 @@
-//! Scans of long rows, whose chunks are begun in order: what the chunks up to one come to is handed on as soon as that one
-//! knows its own total, and its elements are looked at again while they are in a near cache (after Merrill and Garland:
-//! *Single-pass Parallel Prefix Scan with Decoupled Look-back*, 2016).
+//! Scans of long rows in a single pass with decoupled look-back (after Merrill and Garland: *Single-pass Parallel
+//! Prefix Scan with Decoupled Look-back*, 2016). Chunks are started in order. A chunk first computes its own total,
+//! then publishes its inclusive prefix as soon as its predecessor's is known, and then completes its elements while
+//! these are in the second-level cache.
 
 use super::chunks::{Before, Chunks, Pass, PerChunk, Piece};
 use super::fold::{Acc, Total};
@@ -19,25 +20,26 @@ use acc_core::data::ScalarType;
 use acc_core::ir::{ArrayId, Dir};
 use std::sync::OnceLock;
 
-/// Elements of a chunk, the last ones in the order of the scan, among which a mark is looked for first.
+/// Elements at the end of a chunk (in scan order) that are searched first for a flag. The last flag of a chunk
+/// determines its total.
 const TAIL_ELEMENTS: usize = 1 << 10;
-/// Cost of an element that is computed twice rather than stored and looked at again.
+/// Elements up to this cost are recomputed for the second pass over a chunk rather than stored and read again.
 const MAX_RECOMPUTED_COST: usize = 40;
-/// The same of tiles, whose operations take longer.
+/// The same bound for the tile executor, whose operations take longer.
 const MAX_RECOMPUTED_COST_IN_TILES: usize = 8;
 
-/// What comes before each chunk, in the order of the scan.
+/// The exclusive prefix of each chunk, in scan order.
 type Chain = Vec<OnceLock<Before>>;
 
-/// How a chunk is scanned.
+/// How chunks are scanned.
 struct Way<'a> {
     chain: Chain,
-    /// Whether several threads scan at the same time; else it is known what comes before a chunk that is begun.
+    /// Whether several threads scan concurrently. If not, the prefix of a chunk is known when it starts.
     parallel: bool,
-    /// Whether elements are computed for the total, and then again; else what was scanned is combined with what comes
-    /// before the chunk.
+    /// Whether elements are computed twice, first for the total. If not, the scanned chunk is combined with its prefix
+    /// afterwards.
     twice: bool,
-    /// Whether results go past the caches.
+    /// Whether results are stored non-temporally.
     stream: bool,
     space: &'a Space,
     totals: Option<Call<'a>>,
@@ -45,7 +47,7 @@ struct Way<'a> {
     flags: Vec<(ArrayId, &'a SparseFlags, usize)>,
 }
 
-/// What a thread has.
+/// The state of a thread.
 struct Own<'b> {
     worker: Option<Worker<'b>>,
     accs: Vec<Acc<'b>>,
@@ -69,12 +71,12 @@ impl Rows<'_> {
         let known = job.outputs.iter().filter(|o| o.is_combined()).all(|o| o.builtin().is_some());
         let cheap = match &totals {
             Some(_) => MAX_RECOMPUTED_COST,
-            // Totals are found by lanes, without a scan.
+            // Totals come from lane-wise reduction, without a scan.
             None if known => MAX_RECOMPUTED_COST_IN_TILES,
             None => 0,
         };
         let twice = self.restarts() || job.epilogue.is_some() || job.launch.cost <= cheap;
-        // What is looked at again stays in the cache.
+        // Results that are read again stay in the cache.
         let stream = self.streams() && (twice || !parallel);
         let way = Way {
             chain: collected(tasks.iter().map(begun))?,
@@ -91,7 +93,7 @@ impl Rows<'_> {
         job.cx.tasks_in_order(parallel, tasks, own, |own, task_order, task| self.link(&way, own, task_order, task))
     }
 
-    /// Scans a chunk, and hands on what all up to it come to.
+    /// Scans a chunk and publishes its inclusive prefix.
     fn link<'b>(
         &'b self,
         way: &'b Way<'b>,
@@ -106,7 +108,8 @@ impl Rows<'_> {
         let part = |own: &mut Own<'b>, task: &mut Chunks<'_>, span, before: &Before, pass: Pass| {
             let call = if pass.results { &way.results } else { &way.totals };
             let window = Some(&own.window).filter(|_| !way.flags.is_empty());
-            // By tiles only through memory that has totals otherwise, and not what an epilogue looks at.
+            // The tile executor stores non-temporally only through scratch memory, which totals and the epilogue do not
+            // read.
             let stream = way.stream && !pass.totals && self.job.epilogue.is_none();
             self.part(
                 &mut own.worker,
@@ -128,7 +131,7 @@ impl Rows<'_> {
             self.hand_on(way, own, task_order, before, task)?;
             return self.prepend(own, task, before);
         }
-        // What comes before a mark does not matter.
+        // Elements before a flag do not contribute to the total.
         let mut tail = if self.restarts() { TAIL_ELEMENTS } else { usize::MAX };
         let marked = loop {
             let span = self.tail(chunk, tail);
@@ -149,7 +152,7 @@ impl Rows<'_> {
         part(own, task, span, before, Pass::RESULTS)
     }
 
-    /// Tells the next chunk of a row what comes before it: what comes before this one, and its total.
+    /// Publishes the prefix of the next chunk of the row: the prefix of this chunk combined with its total.
     fn hand_on(
         &self,
         way: &Way<'_>,
@@ -171,18 +174,18 @@ impl Rows<'_> {
                 (Sink::Scatter { .. } | Sink::Compact, _) => None,
             });
         }
-        // Nobody else tells it.
+        // Only this chunk sets it.
         let _ = next.set(after);
         Ok(())
     }
 
-    /// The combination of what comes before and after in the order of the scan.
+    /// Combines two values, given in scan order.
     fn combined(&self, o: &JobOutput<'_>, acc: &mut Acc<'_>, before: &[u64], after: &[u64]) -> Result<Total, Stop> {
         let (a, b) = if self.dir == Some(Dir::Right) { (after, before) } else { (before, after) };
         acc.combine(o, a, b).map_err(|e| e.stop)
     }
 
-    /// Combines a scanned chunk with what comes before it.
+    /// Combines a scanned chunk with its prefix.
     fn prepend(&self, own: &mut Own<'_>, task: &mut Chunks<'_>, before: &Before) -> Result<(), Stop> {
         let dir = if self.dir == Some(Dir::Right) { Dir::Right } else { Dir::Left };
         let len = self.span(task.first).1;
@@ -196,8 +199,8 @@ impl Rows<'_> {
         Ok(())
     }
 
-    /// The last elements of a chunk in the order of the scan, about `most` of them. Steps begin where they would if the whole
-    /// chunk was scanned.
+    /// The last elements of a chunk in scan order, about `most` of them. Steps begin where they would in a scan of the
+    /// whole chunk.
     fn tail(&self, chunk: usize, most: usize) -> (usize, usize) {
         let (from, len) = self.span(chunk);
         let skipped = len.saturating_sub(most) / TAIL_ELEMENTS * TAIL_ELEMENTS;
@@ -205,25 +208,25 @@ impl Rows<'_> {
         (from, len - skipped)
     }
 
-    /// The marks of which each element reads its own, and which are not in memory.
+    /// The sparse flags of which each element reads its own.
     fn flags(&self) -> Vec<(ArrayId, &SparseFlags, usize)> {
         let job = self.job;
         let there = |&a: &ArrayId| job.names.flags(a).filter(|(_, n)| *n >= self.row).map(|(flags, n)| (a, flags, n));
         job.launch.flags.iter().filter_map(there).collect()
     }
 
-    /// Whether all that is combined starts afresh at marks.
+    /// Whether all operators are segmented.
     fn restarts(&self) -> bool {
         self.job.outputs.iter().filter(|o| o.is_combined()).all(|o| o.segmented().is_some())
     }
 
-    /// Whether the totals of a chunk come after a mark of each scan.
+    /// Whether a flag in each scan precedes the totals of a chunk.
     fn is_marked(&self, task: &Chunks<'_>) -> bool {
         let marked = |(o, total): (&JobOutput<'_>, &&mut [u64])| o.segmented().is_none_or(|r| total[r.mark] != 0);
         self.job.outputs.iter().zip(&task.totals).all(marked)
     }
 
-    /// Whether results are larger than the caches, and chunks of all of them begin at cache lines.
+    /// Whether results exceed the last-level cache, and all chunks of all results begin at cache lines.
     fn streams(&self) -> bool {
         let own = self.job.outputs.iter().map(|o| &o.types);
         let types = own.chain(self.job.epilogue.iter().flat_map(|e| e.outputs.iter().map(|(_, types)| types)));
@@ -233,7 +236,7 @@ impl Rows<'_> {
         let lines =
             |n: usize, types: &[ScalarType]| types.iter().all(|t| (n * t.size()).is_multiple_of(CACHE_LINE_BYTES));
         let begins = |m: &super::Memory, types| lines(m.lead, types) && (self.rows == 1 || lines(m.width, types));
-        // From the right vectors are counted from the end of a row.
+        // Right scans count vectors from the end of a row.
         let ends = |m: &super::Memory, types| self.dir != Some(Dir::Right) || lines(m.lead + self.row, types);
         bytes >= MIN_STREAMED_BYTES && stored.iter().all(|(m, types)| begins(m, types) && ends(m, types))
     }

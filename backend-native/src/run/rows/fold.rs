@@ -1,4 +1,4 @@
-//! Folding: elements of tiles into one.
+//! Reduction of tiles to single values.
 
 use crate::kernel::grouping::{PAIRWISE_BLOCK, PARTIAL_RESULTS};
 use crate::run::launch::{Combiner, JobOutput};
@@ -12,13 +12,13 @@ use smallvec::SmallVec;
 /// A single value of an output, leaf by leaf, as bits.
 pub(super) type Total = SmallVec<[u64; 4]>;
 
-/// A fold or scan in progress: values of the output's leaves, and what combines them.
+/// A fold or scan in progress: values of the output's leaves, and the machine that combines them.
 pub(super) struct Acc<'a> {
-    /// So many lanes.
+    /// The number of lanes.
     pub count: usize,
     pub lanes: Vec<Lanes>,
     pub combiner: Option<Combiner<'a>>,
-    /// Elements of a chunk that are kept, to be combined as a block.
+    /// Elements of a chunk that are buffered, to be combined as a block.
     kept: usize,
 }
 
@@ -32,20 +32,20 @@ impl<'a> Acc<'a> {
         }
     }
 
-    /// For single elements given as bits alone.
+    /// For totals of a single element, given as bits.
     pub(super) fn of_totals(o: &'a JobOutput<'_>) -> Acc<'a> {
         let combiner = if o.builtin().is_some() { None } else { o.combiner() };
         Acc { count: 0, lanes: Vec::new(), combiner, kept: 0 }
     }
 
-    /// Takes a tile's first `n` elements.
+    /// Takes the first `n` elements of a tile as initial values.
     pub(super) fn take(&mut self, o: &JobOutput<'_>, m: &Machine<'_>, n: usize) {
         for (k, a) in self.lanes.iter_mut().enumerate() {
             lanes::copy(o.leaf(m, k, n), a.out());
         }
     }
 
-    /// Combines a tile's elements, lane by lane, into the values; `swapped` puts the new ones on the left.
+    /// Combines the elements of a tile lane-wise with the values; `swapped` makes the new elements the left operands.
     pub(super) fn step(&mut self, o: &JobOutput<'_>, m: &Machine<'_>, n: usize, swapped: bool) -> Outcome {
         if let Some(ops) = o.builtin() {
             for (k, (acc, op)) in self.lanes.iter_mut().zip(ops).enumerate() {
@@ -67,7 +67,7 @@ impl<'a> Acc<'a> {
         Ok(())
     }
 
-    /// Starts to reduce the elements of a chunk.
+    /// Starts the reduction of a chunk.
     pub(super) fn begin_chunk(&mut self, o: &JobOutput<'_>) {
         self.kept = 0;
         if let Some(ops) = o.builtin() {
@@ -77,8 +77,9 @@ impl<'a> Acc<'a> {
         }
     }
 
-    /// Reduces a tile's elements into the chunk's `total`: a known operator keeps [`PARTIAL_RESULTS`] partial results, any other
-    /// combines neighbours pairwise in blocks of [`PAIRWISE_BLOCK`] elements, which are combined in turn.
+    /// Reduces a tile's elements into the chunk's `total`: a built-in operator keeps [`PARTIAL_RESULTS`] partial
+    /// results; any other combines neighbours pairwise within blocks of [`PAIRWISE_BLOCK`] elements, whose results are
+    /// combined in order.
     pub(super) fn reduce(
         &mut self,
         o: &JobOutput<'_>,
@@ -107,7 +108,7 @@ impl<'a> Acc<'a> {
         Ok(())
     }
 
-    /// Combines the elements that are kept, if there are any, after the `total` of those before.
+    /// Combines the buffered elements, if any, and appends the result to `total`.
     fn combine_kept(&mut self, o: &JobOutput<'_>, total: &mut Option<Total>) -> Outcome {
         let n = std::mem::take(&mut self.kept);
         let Some(c) = self.combiner.as_mut().filter(|_| n > 0) else { return Ok(()) };
@@ -120,7 +121,7 @@ impl<'a> Acc<'a> {
         Ok(())
     }
 
-    /// Reduces a tile's elements of a scan into the total of the chunk, in the order of the scan, if the operator is known.
+    /// Reduces a tile's elements of a scan into the chunk's total, in scan order, if the operator is built in.
     pub(super) fn sum_up(&mut self, o: &JobOutput<'_>, m: &Machine<'_>, n: usize, dir: Dir) {
         for (k, (a, &op)) in self.lanes.iter_mut().zip(o.builtin().into_iter().flatten()).enumerate() {
             let x = o.leaf(m, k, n);
@@ -157,7 +158,7 @@ impl<'a> Acc<'a> {
     }
 }
 
-/// Combines the first `n` lanes of `values`, neighbours pairwise until the first one has all. Machine code has the same tree.
+/// Reduces the first `n` lanes of `values` pairwise, neighbours first. Machine code uses the same reduction tree.
 fn pairwise(c: &mut Combiner<'_>, values: &mut [Lanes], mut n: usize) -> Outcome {
     let (leaves, most) = (values.len(), c.machine.code.lanes);
     while n > 1 {
@@ -174,7 +175,7 @@ fn pairwise(c: &mut Combiner<'_>, values: &mut [Lanes], mut n: usize) -> Outcome
             }
         }
         if n % 2 == 1 {
-            // An element without a neighbour stays.
+            // An element without a neighbour is carried to the next level.
             values.iter_mut().for_each(|v| lanes::squeeze_one(v, n - 1, pairs));
         }
         n -= pairs;

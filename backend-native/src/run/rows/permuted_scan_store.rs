@@ -1,5 +1,5 @@
-//! Scans of rows that lie across memory, and what an epilogue makes of them in an array whose axes are in another order: each
-//! thread walks some neighbouring rows in strips, and stores along memory, as it reads.
+//! Scans of rows that are strided in memory, whose epilogue stores its results with permuted axes: each thread scans a
+//! range of adjacent rows in strips, so that it both reads and writes memory sequentially.
 
 use super::{ROW_STRIP, Rows, width};
 use crate::buffer::AnyBuffer;
@@ -13,8 +13,8 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 impl Rows<'_> {
-    /// Scans rows that are lanes by machine code, which stores the results of the epilogue at once; none if it does not.
-    /// Where a part is declined, nothing counts.
+    /// Scans rows as lanes by machine code, which stores the results of the epilogue directly; none if there is no
+    /// machine code or a task bailed out, in which case all results are void.
     pub(super) fn permuted_scan_store(&self) -> Result<Option<Vec<Columns>>, Stop> {
         let job = self.job;
         let Some(permuted) = &job.launch.permuted else { return Ok(None) };
@@ -44,12 +44,12 @@ impl Rows<'_> {
         if bailed_out.into_inner() {
             return Ok(None);
         }
-        // Of what is scanned nothing is stored.
+        // The scanned values themselves are not stored.
         let scanned = job.outputs.iter().map(|_| Columns::new());
         Ok(Some(scanned.chain(out.into_iter().map(finish)).collect()))
     }
 
-    /// Scans some rows, a few elements of each before the next ones; whether that is done.
+    /// Scans a range of rows, strip by strip; false if machine code bailed out.
     fn strips(&self, call: &Call<'_>, rows: Range<usize>, shared: &Shared<'_>) -> Result<bool, Stop> {
         let job = self.job;
         let types = job.outputs.iter().flat_map(|o| &o.types);

@@ -1,9 +1,10 @@
-//! Launches that fold segments of rows with known operators.
+//! Segmented folds with built-in operators.
 //!
-//! Rows are cut into blocks of fixed length, however long the segments are. A block's elements are computed into a near
-//! cache, and its segments reduced from there. What a block has of a segment that others have parts of is combined with
-//! theirs, in order, when all blocks are done. Blocks of the same elements of several rows follow each other: where rows read
-//! what lies side by side, such as one record of a table for each element, it is in a near cache for all but the first.
+//! Rows are split into blocks of fixed length, independent of segment lengths. A block's elements are computed into the
+//! second-level cache, and its segments are reduced from there. A segment that spans several blocks is reduced per
+//! block; these partial results are combined in order when all blocks are done. Blocks of the same elements of several
+//! rows are consecutive tasks: where rows read adjacent data, such as one record of a table per element, it is in the
+//! cache for all rows but the first.
 
 use crate::buffer::AnyBuffer;
 use crate::kernel::Sink;
@@ -20,27 +21,27 @@ use acc_core::ir::PrimOp;
 use smallvec::SmallVec;
 use std::ops::Range;
 
-/// Elements of a block. The tree of a segment that several blocks have parts of depends on it.
+/// Elements of a block. The reduction tree of a segment that spans several blocks depends on it.
 const BLOCK_ELEMENTS: usize = 1 << 13;
-/// What an element costs besides being computed.
+/// The cost of reducing an element, besides computing it.
 const REDUCTION_COST: usize = 4;
 
 /// A block, and what it computes.
 struct Block<'a> {
     row: usize,
-    /// Its elements of the row.
+    /// Its range of elements in the row.
     elements: Range<usize>,
     /// The segments that begin in it.
     segments: Range<usize>,
     outs: Outs<'a>,
 }
 
-/// What a block has of segments that others have parts of, leaf by leaf.
+/// A block's partial results of segments that span several blocks, leaf by leaf.
 #[derive(Default)]
 struct Ends {
-    /// Of the one that began before, and whether it ends here.
+    /// Of the segment that began in an earlier block, and whether it ends in this one.
     head: Option<(Vec<u64>, bool)>,
-    /// Of the one that goes on after.
+    /// Of the segment that continues in the next block.
     tail: Option<Vec<u64>>,
 }
 
@@ -53,7 +54,7 @@ struct Folds<'a> {
     row: usize,
 }
 
-/// What a thread has.
+/// The state of a thread.
 struct Worker<'b> {
     machine: Option<Machine<'b>>,
     /// The elements of a block, leaf by leaf.
@@ -79,7 +80,7 @@ pub(crate) fn segments(job: &Job<'_>, o: &JobOutput<'_>) -> Result<Columns, Stop
     let space = Space { extents: job.extents.clone(), lo: 0, hi: job.extents.len() };
     let call = job.call(Variant::Store { flat: false, stream: false, transposed: false });
     let mut tasks = collected(blocks.into_iter().zip(&mut ends))?;
-    // Which of several faults is the first one, a run without fusion tells.
+    // The first of several faults is found by a run without fusion.
     tasks.sort_by_key(|(block, _)| block.elements.start);
     job.cx.tasks(
         job.cx.parallel(rows * row, job.launch.cost + REDUCTION_COST),
@@ -104,8 +105,8 @@ impl Folds<'_> {
     fn blocks<'b>(&self, rows: usize, out: &'b mut [AnyBuffer]) -> Result<Vec<Block<'b>>, Stop> {
         let count = self.offsets.len() - 1;
         let starts = collected((0..self.row).step_by(BLOCK_ELEMENTS).chain((self.row == 0).then_some(0)))?;
-        // The segments that begin before each block; the first one has those that begin before the row does, and the
-        // last one those that begin at its end.
+        // The segments that begin before each block; the first block includes those that begin before the row does, and
+        // the last one those that begin at its end.
         let mut last = 0;
         let begun = starts.iter().skip(1).map(|&start| {
             last = last.max(self.offsets[..count].partition_point(|&o| o < start as i64));
@@ -153,7 +154,7 @@ impl Folds<'_> {
         Ok(())
     }
 
-    /// Reduces the parts of segments that a block has.
+    /// Reduces a block's parts of segments.
     fn reduce(&self, worker: &Worker<'_>, block: &mut Block<'_>) -> Ends {
         let (offsets, segments) = (self.offsets, &block.segments);
         let (from, to) = (block.elements.start as i64, block.elements.end as i64);
@@ -184,10 +185,10 @@ impl Folds<'_> {
         ends
     }
 
-    /// Combines the parts of segments that several blocks have.
+    /// Combines the partial results of segments that span several blocks.
     fn join(&self, spans: &[(usize, Range<usize>)], ends: Vec<Ends>, out: &mut [AnyBuffer]) {
         let count = self.offsets.len() - 1;
-        // The segment that goes on, and what there is of it.
+        // The segment under combination, and its value so far.
         let mut open: Option<(usize, Vec<u64>)> = None;
         for ((row, segments), Ends { head, tail }) in spans.iter().zip(ends) {
             if let Some((head, ends)) = head

@@ -1,4 +1,4 @@
-//! Launches that combine each element into a target position, as if one after the other in row-major order.
+//! Launches that combine each element into its target, with the semantics of sequential row-major order.
 
 mod partition;
 mod privatized;
@@ -17,12 +17,12 @@ use acc_core::data::{ColumnSlice, ScalarType};
 use smallvec::SmallVec;
 use std::ops::Range;
 
-/// The targets of a tile's elements that are stored.
+/// The targets of a tile's elements that are kept.
 #[derive(Default)]
 pub(super) struct Targets {
     /// Positions in the result.
     pub at: Vec<usize>,
-    /// Lanes of the tile, ascending; what there is means nothing if all lanes are stored.
+    /// Lanes of the tile, ascending; meaningless if all lanes are kept.
     pub kept: Vec<u32>,
 }
 
@@ -48,7 +48,7 @@ pub(crate) fn scatter(
     {
         return Ok(finish(out));
     }
-    // Where machine code stops tiles go on, to find out why.
+    // Where machine code bails out the tile executor continues, to find the event.
     let call = compiled(job, Variant::Scatter);
     let mut start = run(job, call.as_ref(), shape, 0..n, &mut out)?;
     if start == n {
@@ -63,7 +63,7 @@ pub(crate) fn scatter(
     while start < n {
         let len = job.lanes().min(n - start);
         let mut good = 0;
-        // What comes before the first event is combined, for that may stop at an earlier element.
+        // Elements before the first event are combined, since their combination may stop earlier.
         let stop = first_event(&mut m, len, |m, len| {
             good = 0;
             m.tile(start, len)?;
@@ -72,7 +72,7 @@ pub(crate) fn scatter(
             Ok(())
         });
         match stop {
-            // Without a combination that can stop, the first event is known.
+            // If the combination cannot stop, this is the first event.
             Err(stop) if !job.launch.combine_partial || matches!(stop, Stop::Error(_)) => return Err(stop),
             Ok(()) | Err(_) => {}
         }
@@ -92,11 +92,11 @@ pub(crate) fn scatter(
 
 /// The machine code of a launch.
 pub(super) fn compiled<'a>(job: &'a Job<'_>, variant: Variant) -> Option<Call<'a>> {
-    // Without checks an index out of bounds is one in bounds, which machine code does not look for.
+    // Without checks an index out of bounds is clamped, which machine code does not do.
     if job.launch.checks { job.call(variant) } else { None }
 }
 
-/// Combines a range of elements by machine code; the first one that is not combined.
+/// Combines a range of elements by machine code; returns the first element that is not combined.
 pub(super) fn run(
     job: &Job<'_>,
     call: Option<&Call<'_>>,
@@ -116,7 +116,7 @@ pub(super) fn run(
     Ok(if job.is_done(ended)? { elements.end } else { done })
 }
 
-/// What a scatter begins with: a copy of an array.
+/// Copies the initial array of a scatter.
 pub(crate) fn copied(
     cx: Context<'_>,
     types: &[ScalarType],
@@ -130,7 +130,7 @@ pub(crate) fn copied(
     Ok(out)
 }
 
-/// Computes the targets of the first `n` lanes; an event at the first out of bounds.
+/// Computes the targets of the first `n` lanes; an event at the first one out of bounds.
 pub(super) fn positions(
     job: &Job<'_>,
     o: &JobOutput<'_>,
@@ -176,7 +176,7 @@ pub(super) fn positions(
     Ok(())
 }
 
-/// Combines leaf by leaf with simple operations.
+/// Combines leaf by leaf with built-in operations.
 pub(super) fn simple(
     o: &JobOutput<'_>,
     m: &Machine<'_>,
@@ -194,10 +194,10 @@ pub(super) fn simple(
     }
 }
 
-/// Any combination: runs of lanes with distinct targets are combined at once.
+/// Scatter with an arbitrary combination: runs of lanes with distinct targets are combined together.
 struct General<'a> {
     combiner: Option<crate::run::launch::Combiner<'a>>,
-    /// When each target, by a hash of it, was last seen: the number of the run.
+    /// Per hash of a target: the last run in which it occurred.
     seen: Vec<(usize, u64)>,
     run: u64,
 }
@@ -224,7 +224,7 @@ impl<'a> General<'a> {
             self.run += 1;
             let mut to = from;
             while let Some(&t) = targets.at.get(to) {
-                // Two targets with one hash end a run early, which does no harm.
+                // A hash collision ends a run early, which is harmless.
                 let seen = &mut self.seen[t.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 52];
                 if seen.1 == self.run || to - from >= job.lanes() {
                     break;

@@ -1,5 +1,5 @@
-//! Scatters into few places on several threads: parts of the elements are combined into targets of their own, which then
-//! are combined with those of the result, part after part.
+//! Scatters into few targets with privatized results: each thread combines some elements into its own copy of the
+//! result; the copies are then combined in order.
 
 use super::{Targets, compiled, positions, run, simple};
 use crate::buffer::AnyBuffer;
@@ -14,26 +14,26 @@ use acc_core::Error;
 use acc_core::data::ScalarType;
 use std::ops::Range;
 
-/// How many elements there are for each target, at least, where threads combine into targets of their own. To fill these and to
-/// combine them goes along memory, and takes a small part of what an element in any place takes.
+/// The least elements per target for privatization. Filling and combining copies accesses memory sequentially, which
+/// takes a fraction of the time of a random access per element.
 const MIN_ELEMENTS_PER_TARGET: usize = 2;
-/// How many elements of a part there are for each target, at least, if there are more than two parts, since each takes time for
-/// all targets.
+/// The least elements of a part per target, if there are more than two parts: each part costs time proportional to the
+/// targets.
 const MIN_PART_ELEMENTS_PER_TARGET: usize = 4;
-/// Parts of the elements at most that are combined into targets of their own.
+/// The most parts, that is, copies of the result.
 const MAX_PARTS: usize = 32;
-/// Elements of a part at least, if there are more than two.
+/// The least elements of a part, if there are more than two parts.
 const MIN_PART_ELEMENTS: usize = 1 << 15;
 
-/// Whether so many elements are combined into so many targets in this way.
+/// Whether a scatter of so many elements into so many targets is faster with privatization.
 pub(super) fn pays(job: &Job<'_>, updates: &[Update], n: usize, size: usize) -> bool {
     updates.iter().all(is_combination)
         && size.saturating_mul(MIN_ELEMENTS_PER_TARGET) <= n
         && is_large(n, job.launch.cost + 4)
 }
 
-/// Whether the values for a target can be combined first, and then with what is there. Floats may be added in another
-/// order, which does not depend on the number of threads.
+/// Whether values for a target may be combined with each other before they are combined with the initial value. For
+/// floats the order of additions may change, as long as it does not depend on the number of threads.
 fn is_combination(u: &Update) -> bool {
     match u {
         Update::Old => true,
@@ -42,21 +42,20 @@ fn is_combination(u: &Update) -> bool {
     }
 }
 
-/// How many parts there are of so many elements. Where the order of combination can be seen, the number does not depend on
-/// that of the threads.
+/// The number of parts. Where the order of combination is observable, it does not depend on the number of threads.
 fn parts(job: &Job<'_>, o: &JobOutput<'_>, n: usize, size: usize) -> usize {
     let parts = (n / (size * MIN_PART_ELEMENTS_PER_TARGET).max(MIN_PART_ELEMENTS)).clamp(2, MAX_PARTS);
-    // As many for each of two, four, or more threads.
+    // A power of two, so that 2, 4, 8 … threads get equal shares.
     let parts = 1 << parts.ilog2();
     if o.types.iter().any(|t| t.is_float()) {
         return parts;
     }
-    // Each takes as many steps for its own targets as for elements, or fewer.
+    // The targets of a part cost no more steps than its elements.
     parts.max(job.cx.threads.count().min(n / (2 * size).max(MIN_PART_ELEMENTS)))
 }
 
-/// Combines all elements into `out`, a result of this shape; false, before anything is done, if the run's limits leave no
-/// memory for the parts' own targets.
+/// Combines all elements into `out`, a result of this shape; false, without any effect, if the run's limits leave no
+/// memory for the copies.
 pub(super) fn combine(
     job: &Job<'_>,
     o: &JobOutput<'_>,
@@ -122,7 +121,7 @@ pub(super) fn combine(
     Ok(true)
 }
 
-/// Combines a range of elements into a part's own targets.
+/// Combines a range of elements into a part's copy by the tile executor.
 fn over_tiles(
     job: &Job<'_>,
     o: &JobOutput<'_>,
@@ -153,12 +152,12 @@ fn over_tiles(
     Ok(())
 }
 
-/// How the targets of a part lie in memory.
+/// The layout of a part's copy.
 #[derive(Clone, Copy)]
 enum Layout<'a> {
-    /// A column for each leaf, of these types.
+    /// Structure of arrays: a column of each type.
     Columns(&'a [ScalarType]),
-    /// One column of records.
+    /// Array of structures: one column of records.
     Records(Record),
 }
 
@@ -170,7 +169,7 @@ impl Layout<'_> {
         }
     }
 
-    /// Memory for so many targets.
+    /// Allocates a copy of `size` targets.
     fn memory(self, job: &Job<'_>, size: usize) -> Result<Vec<AnyBuffer>, Error> {
         match self {
             Layout::Columns(types) => job.cx.columns(types, size),
@@ -178,7 +177,7 @@ impl Layout<'_> {
         }
     }
 
-    /// Fills targets with what changes nothing.
+    /// Fills a copy with neutral elements.
     fn begin(self, updates: &[Update], own: &mut [AnyBuffer]) {
         match self {
             Layout::Columns(types) => {
@@ -194,7 +193,7 @@ impl Layout<'_> {
         }
     }
 
-    /// Memory for a leaf of so many records.
+    /// Scratch memory for a leaf of `n` records.
     fn column(self, n: usize) -> Lanes {
         match self {
             Layout::Columns(_) => Lanes::default(),

@@ -1,4 +1,4 @@
-//! Kernels in random orders: the same bits as in their own.
+//! Kernels with randomly transformed loops yield the same bits as before.
 
 use crate::kernel::Kernel;
 use crate::llvm;
@@ -20,11 +20,11 @@ impl Random {
     }
 }
 
-/// Rewrites a kernel's loops at random.
+/// Applies random loop transformations to a kernel.
 fn shuffle(kernel: &mut Kernel, random: &mut Random) {
     for _ in 0..12 {
         let at = random.below(kernel.loops.len());
-        // What is illegal changes nothing.
+        // Illegal transformations have no effect.
         let _ = match random.below(3) {
             0 => kernel.tile(at, [2, 3, 4, 8, 16][random.below(5)]),
             1 => kernel.interchange(at),
@@ -33,7 +33,7 @@ fn shuffle(kernel: &mut Kernel, random: &mut Random) {
     }
 }
 
-/// How many kernels ran in an order of their own, if the results are the same.
+/// The number of kernels with transformed loops, after checking that results are the same.
 fn compare(name: &str, plan: &mut Plan, runs: &[Vec<ArrayData>], random: &mut Random) -> usize {
     let threads = ThreadPool::new(3).unwrap();
     let wanted: Vec<_> = runs.iter().map(|args| evaluate(plan, args, &threads)).collect();
@@ -50,7 +50,7 @@ fn compare(name: &str, plan: &mut Plan, runs: &[Vec<ArrayData>], random: &mut Ra
     scheduled.filter(|l| l.code.machine.get(Variant::Scheduled, &l.kernel, Some(&RunLimits::none())).is_some()).count()
 }
 
-/// The same of a test file's program.
+/// Compares a test file's program with and without random loop transformations.
 fn random_orders(name: &str, text: &str, random: &mut Random) -> usize {
     let (mut plan, runs) = lowered(name, text);
     compare(name, &mut plan, &runs, random)
@@ -85,7 +85,7 @@ fn every_test_program_gives_the_same_bits_in_random_orders() {
     assert_eq!(llvm::defects(), Vec::<String>::new());
 }
 
-/// Programs whose loops are worth rewriting.
+/// Programs with loop nests that transformations apply to.
 const NESTS: [&str; 6] = [
     "program(a: [2]i32, b: [2]i32) {
        c: [3]i32 = generate(shape: || (extent(a, 0), extent(b, 1), extent(a, 1)),
@@ -146,7 +146,7 @@ fn nests_give_the_same_bits_in_many_random_orders() {
     assert_eq!(llvm::defects(), Vec::<String>::new());
 }
 
-/// Each turn of a loop that is written out around the loop over lanes has its partial results to itself.
+/// Each copy of an unrolled loop around the lane loop has its own partial results.
 #[test]
 fn folds_go_on_inside_a_loop_that_is_written_out_around_lanes() {
     if !has_llvm() {
@@ -175,7 +175,7 @@ fn folds_go_on_inside_a_loop_that_is_written_out_around_lanes() {
     assert_eq!(evaluate(&plan, &runs[0], &threads).unwrap(), want);
 }
 
-/// Tiles in tiles that are written out: what is left at the end of an axis is computed point by point, and nothing beyond it.
+/// Nested tiles that are unrolled: the remainder of an axis is computed point by point, and nothing beyond it.
 #[test]
 fn what_is_less_than_a_tile_stays_within_its_row() {
     if !has_llvm() {
@@ -191,7 +191,7 @@ fn what_is_less_than_a_tile_stays_within_its_row() {
     for launch in plan.launches_mut() {
         let k = &mut launch.kernel;
         k.tile(1, 8).and_then(|()| k.tile(1, 16)).unwrap();
-        // Rows within the tiles of columns, so that those before are there when what is left of them is computed.
+        // Rows inside the tiles of columns, so that the remainder of columns follows full rows.
         k.interchange(0).and_then(|()| k.tile(1, 4)).unwrap();
         (2..5).rev().try_for_each(|at| k.unroll(at)).unwrap();
         assert_eq!(

@@ -1,8 +1,8 @@
-//! Sorting rows, stable: what puts their elements in order, and the elements in order.
+//! Stable sorting of rows: the permutation that sorts them, and the sorted elements.
 //!
-//! Rows are sorted by the digits of their keys ([`radix`]): a long one by all threads, others by one
-//! thread each; many short ones side by side ([`sorting_network`]). An element of one leaf is sorted as it is. For others,
-//! positions are sorted: by one key of all leaves if that has at most 64 bits, else by the leaves, the last one first.
+//! Rows are sorted by [`radix`] sort: long ones each by all threads, others each by one thread; many short ones by a
+//! [`sorting_network`]. Elements of one leaf are sorted directly. For others, positions are sorted: by a combined key
+//! of all leaves if it has at most 64 bits, else by one leaf after the other, the least significant one first.
 
 mod keys;
 mod radix;
@@ -23,10 +23,10 @@ use sorting_network::{Column as _, SortingNetwork};
 
 /// Elements of rows that a task sorts.
 const TASK_ELEMENTS: usize = 1 << 14;
-/// Cost of sorting an element, in units of one vectorised addition.
+/// The cost of sorting an element, in vectorised additions.
 const ELEMENT_COST: usize = 256;
 
-/// Each row of an array, given by its columns and extents, in order.
+/// The sorted rows of an array, given by its columns and extents.
 pub(super) fn sorted(columns: &[ColumnSlice<'_>], shape: &[usize], cx: Context<'_>) -> Result<Columns, Error> {
     let rows = Rows::new(shape, cx);
     if let [values] = columns {
@@ -39,13 +39,13 @@ pub(super) fn sorted(columns: &[ColumnSlice<'_>], shape: &[usize], cx: Context<'
     rows.gather(columns, order.slice())
 }
 
-/// The positions that sort each row of an array, given by its columns and extents.
+/// The permutation that sorts each row of an array, given by its columns and extents.
 pub(super) fn argsort(columns: &[ColumnSlice<'_>], shape: &[usize], cx: Context<'_>) -> Result<Columns, Error> {
     let order = Rows::new(shape, cx).order(columns).map_err(stopped)?;
     Ok(Columns::from_iter([i64::column(order)]))
 }
 
-/// Nothing is evaluated by a sort.
+/// A sort demands no arrays.
 fn stopped(stop: Stop) -> Error {
     match stop {
         Stop::Error(e) => e,
@@ -56,10 +56,10 @@ fn stopped(stop: Stop) -> Error {
 /// The rows of an array.
 struct Rows<'a> {
     cx: Context<'a>,
-    /// Elements of all rows, and of one.
+    /// The number of elements of all rows, and of one.
     count: usize,
     row: usize,
-    /// Elements of the whole rows of a task, where a thread sorts them.
+    /// Elements (of whole rows) of a task, if one thread sorts a row.
     task: usize,
     parallel: bool,
 }
@@ -77,7 +77,7 @@ impl<'a> Rows<'a> {
         Rows { cx, count, row, task, parallel: cx.parallel(count, ELEMENT_COST) }
     }
 
-    /// Memory for so many scalars.
+    /// Allocates `n` scalars.
     fn memory<T: PoolElt>(&self, n: usize) -> Result<Buffer<T>, Stop> {
         self.cx.memory.take(n, self.cx.meter).map_err(Stop::Error)
     }
@@ -121,7 +121,7 @@ impl<'a> Rows<'a> {
         Ok(T::column(out))
     }
 
-    /// The positions that sort rows.
+    /// The permutation that sorts rows.
     fn order(&self, columns: &[ColumnSlice<'_>]) -> Result<Buffer<i64>, Stop> {
         let mut out = self.memory(self.count)?;
         let order = out.slice_mut();
@@ -145,7 +145,7 @@ impl<'a> Rows<'a> {
         Ok(out)
     }
 
-    /// Copies elements, on all threads.
+    /// Copies elements on all threads.
     fn copied<T: Copy + Send + Sync>(&self, from: &[T], to: &mut [T]) -> Result<(), Stop> {
         let tasks = collected(to.chunks_mut(ITEMS_PER_POLL).zip(from.chunks(ITEMS_PER_POLL)))?;
         self.cx.tasks(
@@ -159,7 +159,7 @@ impl<'a> Rows<'a> {
         )
     }
 
-    /// Writes the positions of elements in their rows, in order.
+    /// Writes the identity permutation of each row.
     fn positions(&self, order: &mut [i64]) -> Result<(), Stop> {
         // Whole rows, or parts of one.
         let len = if self.row < ITEMS_PER_POLL { ITEMS_PER_POLL - ITEMS_PER_POLL % self.row } else { ITEMS_PER_POLL };
@@ -180,7 +180,7 @@ impl<'a> Rows<'a> {
         )
     }
 
-    /// Keys of several leaves.
+    /// Combined keys of several leaves.
     fn packed(&self, leaves: &[ColumnSlice<'_>]) -> Result<Buffer<u64>, Stop> {
         let mut out = self.memory(self.count)?;
         let tasks = collected(out.slice_mut().chunks_mut(TASK_ELEMENTS).enumerate())?;
@@ -201,8 +201,7 @@ impl<'a> Rows<'a> {
         Ok(out)
     }
 
-    /// Puts positions in the order of keys, of so many bits; those of equal keys stay in the order given, which at first
-    /// is that of the positions.
+    /// Sorts positions by keys of so many bits; equal keys keep their order.
     fn by_key(
         &self,
         bits: u32,
@@ -232,7 +231,7 @@ impl<'a> Rows<'a> {
                         (task, order): (usize, &mut [i64])| {
                 self.cx.limits.check().map_err(Stop::Error)?;
                 for (order, start) in order.chunks_mut(some).zip((task * self.task..).step_by(some)) {
-                    // Positions tell equal keys apart as long as they are in order.
+                    // While positions are ascending they distinguish equal keys.
                     if is_first && sorting_network::suits::<I::Column>(self.row, order.len() / self.row) {
                         let rows = (start..start + order.len()).step_by(self.row);
                         network.items.clear();
@@ -268,7 +267,7 @@ impl<'a> Rows<'a> {
         Ok(())
     }
 
-    /// The elements at these positions of their rows.
+    /// Gathers the elements at these positions of their rows.
     fn gather(&self, columns: &[ColumnSlice<'_>], order: &[i64]) -> Result<Columns, Error> {
         let types: Vec<ScalarType> = columns.iter().map(|c| c.ty()).collect();
         let mut out = self.cx.columns(&types, self.count)?;
@@ -297,7 +296,7 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// Positions are written where they are wanted.
+/// Only the positions of sorted items are written.
 impl<I: Pair> Sink<I> for &mut [i64] {
     fn split_at(self, n: usize) -> (Self, Self) {
         self.split_at_mut(n)

@@ -1,28 +1,29 @@
-//! Short rows, sorted side by side: one in each lane of vectors, by a network of comparisons that is the same for all.
+//! Sorting networks for short rows: each lane of a vector sorts one row, by the same sequence of compare-exchange
+//! operations.
 //!
-//! The network is Batcher's merge exchange (D. Knuth, The Art of Computer Programming, volume 3, algorithm 5.2.2M), which
-//! is there for any number of items. It is not stable: items that compare equal have to be the same.
+//! The network is Batcher's merge exchange (D. Knuth, The Art of Computer Programming, volume 3, algorithm 5.2.2M),
+//! which works for any number of items. It is not stable: items that compare equal must be indistinguishable.
 
 use crate::tile::access::transposed_load::{SQUARE, square};
 use backend_native_lanes::multiversion;
 
-/// Rows that are sorted at once, at most.
+/// The most rows that are sorted at once.
 pub(super) const MAX_NETWORK_ROWS: usize = 16;
-/// Bytes of columns that are sorted at once, beyond which sorting by digits is faster.
+/// Bytes of columns up to which a network is faster than radix sort.
 const MAX_NETWORK_BYTES: usize = 1 << 16;
 
-/// An item of each of some rows, as one or two vectors.
+/// An item of each row: one or two vectors.
 pub(super) trait Column: Copy + Send {
     type Item: Copy + Send;
-    /// How many rows there are.
+    /// The number of rows.
     const LANES: usize;
     const EMPTY: Self;
 
-    /// Sorts up to [`LANES`](Column::LANES) rows of so many items, in columns of which there are as many.
+    /// Sorts up to [`LANES`](Column::LANES) rows of `row` items each, in as many columns.
     fn sort(items: &mut [Self::Item], row: usize, columns: &mut [Self]);
 }
 
-/// A cache line of words.
+/// One word per row: a cache line.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
 pub(super) struct Line<T, const LANES: usize>([T; LANES]);
@@ -58,7 +59,7 @@ words! {
     u64, 8, sort_u64, sort_u64_impl;
 }
 
-/// Two words for each row, compared one after the other.
+/// Two words per row, compared lexicographically.
 #[derive(Clone, Copy)]
 pub(super) struct Double {
     first: Line<u64, 8>,
@@ -105,7 +106,7 @@ fn sort_double_impl(items: &mut [[u64; 2]], row: usize, columns: &mut [Double]) 
 }
 multiversion!(sort_double, sort_double_impl, (items: &mut [[u64; 2]], row: usize, columns: &mut [Double]) -> ());
 
-/// Rows side by side become columns, by squares where those are whole.
+/// Transposes rows to columns, in whole squares where possible.
 #[inline(always)]
 fn to_columns<T: Copy, const LANES: usize>(items: &[T], row: usize, columns: &mut [Line<T, LANES>]) {
     let rows = items.len() / row;
@@ -125,7 +126,7 @@ fn to_columns<T: Copy, const LANES: usize>(items: &[T], row: usize, columns: &mu
     }
 }
 
-/// The reverse.
+/// Transposes columns back to rows.
 #[inline(always)]
 fn to_rows<T: Copy, const LANES: usize>(columns: &[Line<T, LANES>], row: usize, items: &mut [T]) {
     let rows = items.len() / row;
@@ -145,7 +146,7 @@ fn to_rows<T: Copy, const LANES: usize>(columns: &[Line<T, LANES>], row: usize, 
     }
 }
 
-/// Sorts columns by exchanges of two of them, after which the first is the lesser one, lane by lane.
+/// Sorts columns by compare-exchange operations, after which the first column holds the lesser item of each lane.
 #[inline(always)]
 fn merge_exchange<C>(columns: &mut [C], exchange: impl Fn(&mut C, &mut C)) {
     let n = columns.len();
@@ -175,8 +176,8 @@ fn merge_exchange<C>(columns: &mut [C], exchange: impl Fn(&mut C, &mut C)) {
     }
 }
 
-/// Exchanges columns `i` and `i + d` for runs of `P` from `r` on, each so far after the last, that is, for each `i` whose bit
-/// `P` is as that of `r`.
+/// Compare-exchanges columns `i` and `i + d` for runs of `P` consecutive `i` from `r` on: all `i` whose bit `P` equals
+/// that of `r`.
 #[inline(always)]
 fn exchange_all<C, const P: usize>(columns: &mut [C], r: usize, d: usize, exchange: &impl Fn(&mut C, &mut C)) {
     let mut rest = &mut columns[r..];
@@ -192,7 +193,7 @@ fn exchange_all<C, const P: usize>(columns: &mut [C], r: usize, d: usize, exchan
     }
 }
 
-/// Whether rows of so many items are sorted side by side, if there are so many rows.
+/// Whether `rows` rows of `row` items are sorted by a network.
 pub(super) fn suits<C: Column>(row: usize, rows: usize) -> bool {
     rows >= C::LANES / 2 && row * size_of::<C>() <= MAX_NETWORK_BYTES
 }

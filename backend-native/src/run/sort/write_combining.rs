@@ -1,13 +1,14 @@
-//! Memory that several threads write at once, each at places of its own.
+//! Memory that several threads write concurrently at disjoint indices, and software write combining for it.
 
 use crate::buffer::CACHE_LINE_BYTES;
 use backend_native_lanes::all_types;
 use half::f16;
 use std::marker::PhantomData;
 
-/// Values that are all of their bytes.
+/// Types whose values are all of their bytes.
 ///
 /// # Safety
+///
 /// The type has no padding, and its size divides that of a cache line.
 pub(super) unsafe trait Plain: Copy + Send + Sync {}
 
@@ -21,15 +22,15 @@ all_types!(plain);
 // SAFETY: sixteen bytes, all of two words.
 unsafe impl Plain for [u64; 2] {}
 
-/// Memory that tasks write at places of their own.
+/// Memory that tasks write at disjoint indices.
 pub(super) struct SharedMemory<'a, T> {
     start: *mut T,
     len: usize,
     of: PhantomData<&'a mut [T]>,
 }
 
-// SAFETY: a task writes values of `T` through it, at places that no other task touches (the contracts of `write` and
-// `write_line`), which is as if each had a unique borrow of its places; `T: Send` lets values go to other threads.
+// SAFETY: a task writes values of `T` through it, at indices that no other task accesses (the contracts of `write` and
+// `write_line`), as if each had a unique borrow of them; `T: Send` lets values go to other threads.
 unsafe impl<T: Send> Sync for SharedMemory<'_, T> {}
 
 impl<'a, T: Plain> SharedMemory<'a, T> {
@@ -40,29 +41,31 @@ impl<'a, T: Plain> SharedMemory<'a, T> {
     /// Writes a value.
     ///
     /// # Safety
-    /// No other thread writes to or reads from the place while `self` lives.
+    ///
+    /// No other thread accesses the index while `self` lives.
     pub(super) unsafe fn write(&self, at: usize, value: T) {
         if at < self.len {
-            // SAFETY: the place is inside of the memory that is borrowed for `'a`, and no one else uses it (the
-            // contract). `T` is `Copy`, so that nothing has to be dropped.
+            // SAFETY: the index is inside the memory borrowed for `'a`, and no one else uses it (the contract). `T` is
+            // `Copy`, so that nothing has to be dropped.
             unsafe { self.start.add(at).write(value) }
         }
     }
 
-    /// Writes a cache line past the caches.
+    /// Writes a cache line non-temporally.
     ///
     /// # Safety
-    /// No other thread writes to or reads from the places that the line covers while `self` lives. The first of them
-    /// begins at a cache line. All values of the line are set.
+    ///
+    /// No other thread accesses the indices that the line covers while `self` lives. The first of them begins at a
+    /// cache line. All values of the line are set.
     #[cfg(target_arch = "x86_64")]
     unsafe fn write_line(&self, at: usize, line: &Line<T>) {
         use std::arch::x86_64::{__m128i, _mm_load_si128, _mm_stream_si128};
         if at + Line::<T>::VALUES_PER_LINE <= self.len {
             let from = line.bytes.as_ptr().cast::<__m128i>();
             for k in 0..CACHE_LINE_BYTES / size_of::<__m128i>() {
-                // SAFETY: the places are inside of the memory that is borrowed for `'a`, begin at a multiple of 64
-                // bytes, and no one else uses them (the contract). The line holds values of `T`, which are copied byte
-                // by byte, and begins at a multiple of 64 bytes, too. SSE2 is part of x86-64.
+                // SAFETY: the indices are inside the memory borrowed for `'a`, begin at a multiple of 64 bytes, and no
+                // one else uses them (the contract). The line holds values of `T`, which are copied byte by byte, and
+                // begins at a multiple of 64 bytes, too. SSE2 is part of x86-64.
                 unsafe { _mm_stream_si128(self.start.add(at).cast::<__m128i>().add(k), _mm_load_si128(from.add(k))) };
             }
         }
@@ -77,7 +80,7 @@ impl<'a, T: Plain> SharedMemory<'a, T> {
     }
 }
 
-/// As many values as go into a cache line.
+/// The values of one cache line.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
 struct Line<T> {
@@ -103,13 +106,13 @@ impl<T: Plain> Line<T> {
     }
 }
 
-/// Streams of values to places one after the other each, which go to memory by the line, past the caches.
+/// Streams of values to consecutive indices each, which are written to memory in whole cache lines, non-temporally.
 pub(super) struct CombiningStreams<'a, T, const STREAMS: usize> {
     places: &'a SharedMemory<'a, T>,
-    /// How many values after the start of a cache line the first place is.
+    /// The offset of index 0 from the start of a cache line, in values.
     phase: usize,
     lines: Box<[Line<T>; STREAMS]>,
-    /// The first place of each stream, and the next one.
+    /// The first index of each stream, and the next one.
     starts: Box<[usize; STREAMS]>,
     next: Box<[usize; STREAMS]>,
 }
@@ -131,7 +134,7 @@ impl<'a, T: Plain, const STREAMS: usize> CombiningStreams<'a, T, STREAMS> {
         })
     }
 
-    /// Begins streams at these places.
+    /// Begins streams at these indices.
     pub(super) fn begin(&mut self, starts: &[usize; STREAMS]) {
         *self.starts = *starts;
         *self.next = *starts;
@@ -140,7 +143,8 @@ impl<'a, T: Plain, const STREAMS: usize> CombiningStreams<'a, T, STREAMS> {
     /// Appends a value to a stream.
     ///
     /// # Safety
-    /// No other thread writes to or reads from its place while `self.places` lives.
+    ///
+    /// No other thread accesses its index while `self.places` lives.
     #[inline(always)]
     pub(super) unsafe fn put(&mut self, stream: usize, value: T) {
         let at = self.next[stream];
@@ -148,8 +152,8 @@ impl<'a, T: Plain, const STREAMS: usize> CombiningStreams<'a, T, STREAMS> {
         line.set(slot, value);
         self.next[stream] = at + 1;
         if slot + 1 == Line::<T>::VALUES_PER_LINE {
-            // SAFETY: places of this stream alone (the contract), all of whose values since its start or that of the
-            // line were set; the line's first place is a multiple of the line's size after the start of one.
+            // SAFETY: indices of this stream only (the contract); all of its values since its start or the start of the
+            // line were set. The line's first index is a multiple of the line's size after the start of one.
             match at + 1 - self.starts[stream] >= Line::<T>::VALUES_PER_LINE {
                 true => unsafe { self.places.write_line(at - slot, line) },
                 false => unsafe { self.write_rest(stream) },
@@ -157,9 +161,10 @@ impl<'a, T: Plain, const STREAMS: usize> CombiningStreams<'a, T, STREAMS> {
         }
     }
 
-    /// Writes what a stream has of its last line.
+    /// Writes the incomplete last line of a stream.
     ///
     /// # Safety
+    ///
     /// As for `put`.
     #[cold]
     unsafe fn write_rest(&self, stream: usize) {
@@ -171,9 +176,10 @@ impl<'a, T: Plain, const STREAMS: usize> CombiningStreams<'a, T, STREAMS> {
         }
     }
 
-    /// Ends all streams; others may read what they wrote.
+    /// Ends all streams; from then on others may read what they wrote.
     ///
     /// # Safety
+    ///
     /// As for `put`.
     pub(super) unsafe fn end(&mut self) {
         for stream in 0..STREAMS {
@@ -192,7 +198,7 @@ mod tests {
     use super::*;
 
     fn streamed<T: Plain + PartialEq + std::fmt::Debug>(none: T, of: impl Fn(usize) -> T) {
-        // Streams that begin and end anywhere within lines, and are shorter than one.
+        // Streams with any alignment, some shorter than a cache line.
         let lengths = [0, 1, 3, 64, 65, 200, 15, 16, 17, 1000, 2];
         for before in [0, 1, 5, 8, 63] {
             let mut memory = [none; 2000];
@@ -206,7 +212,7 @@ mod tests {
             lines.begin(&starts);
             for k in 0..1000 {
                 for (stream, _) in lengths.iter().enumerate().filter(|(_, n)| k < **n) {
-                    // SAFETY: one thread, and every place within the memory is met once.
+                    // SAFETY: one thread; every index within the memory occurs once.
                     unsafe { lines.put(stream, of(starts[stream] + k)) };
                 }
             }

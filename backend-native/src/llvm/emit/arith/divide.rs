@@ -219,7 +219,7 @@ impl Emitter<'_> {
         let wants_quotient = matches!(p, PrimOp::QuotP | PrimOp::DivFloorP);
         let floor = signed && matches!(p, PrimOp::DivFloorP | PrimOp::ModFloorP);
         // Division by 0, and by -1 of the least dividend, is undefined in LLVM, so both are replaced by 2. Not by 1:
-        // LLVM 22 turns `x / select(c, y, 1)` into `select(c, x / y, x)` and divides all the same.
+        // LLVM 22 rewrites `x / select(c, y, 1)` into `select(c, x / y, x)` and divides all the same.
         let (mut divisor, mut minus) = (y.clone(), None);
         if !safe {
             let two = self.constant(shape, el, "2");
