@@ -1,4 +1,4 @@
-//! Kernels that take a block of rows one after the other.
+//! Row blocking: kernels that run one after the other on a block of rows.
 
 mod common;
 
@@ -9,10 +9,10 @@ use backend_native::{Compile, Native, Options};
 use common::{Rng, array, parse, reference, same_outcome};
 use std::sync::Mutex;
 
-/// One recording at a time sees this process's kernels.
+/// Serialises recordings, which see all kernels of this process.
 static ALONE: Mutex<()> = Mutex::new(());
 
-/// Runs a program on the executors, which agree; of how many kernels each sweep of machine code was.
+/// Runs a program on all executors, which must agree; the number of kernels of each row blocking by machine code.
 fn row_blockings(text: &str, args: &[ArrayData]) -> Vec<usize> {
     let _alone = ALONE.lock().unwrap_or_else(|e| e.into_inner());
     let program = parse(text);
@@ -78,7 +78,7 @@ fn what_is_needed_afterwards_is_stored() {
     for results in ["m, r", "r, e", "e, s, r, m"] {
         assert_eq!(row_blockings(&SOFTMAX.replace("RESULTS", results), &[floats(&[999, 301])]), [3], "{results}");
     }
-    // By another kernel, which reads other rows.
+    // Read by another kernel, in other rows.
     let text = SOFTMAX.replace(
         "yield RESULTS",
         "t: [1]f32 = fold(e, f: |%x: f32, %y: f32| max(%x, %y), init: || 0.5f32)
@@ -93,7 +93,7 @@ fn small_programs_and_few_rows_are_launched_one_by_one() {
     let text = SOFTMAX.replace("RESULTS", "r");
     assert_eq!(row_blockings(&text, &[floats(&[30, 30])]), []);
     assert_eq!(row_blockings(&text, &[floats(&[4, 70_000])]), []);
-    // A row would not stay in a cache.
+    // A row does not fit the cache.
     assert_eq!(row_blockings(&text, &[floats(&[40, 200_000])]), []);
     assert_eq!(row_blockings(&text, &[floats(&[0, 300])]), []);
 }
@@ -125,7 +125,7 @@ fn rows_of_others_are_no_sweep() {
 
 #[test]
 fn the_first_fault_is_reported() {
-    // Of the second kernel, in one row; and of the first one, in a later row.
+    // A fault in one row of the second kernel, and in a later row of the first.
     for (first, second) in [(-1, 700), (900, 3)] {
         let text = "program(a: [2]i32) {
           m: [1]i32 = fold1(a, f: |%x: i32, %y: i32| add(%x, %y))

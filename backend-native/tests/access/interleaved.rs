@@ -1,16 +1,16 @@
-//! Reads of one of few channels of each lane's element, which lie next to each other, against the interpreter.
+//! Loads of one of few interleaved channels, against the interpreter.
 
 use crate::common::{Rng, agree, array, int, parse, same};
 use acc_core::data::{ArrayData, Column, ScalarType};
 use acc_core::{Executor, RunLimits};
 use backend_native::Native;
 
-/// Programs over an image `a` of rows, columns and channels, `k` of which is read.
+/// Programs over an image `a` of rows, columns and channels; channel `k` is read.
 const PROGRAMS: [&str; 9] = [
-    // Stored, of one read and of several.
+    // Stored; one load and several.
     "r: [2]T = generate(shape: || (n[], m[]), f: |%i: i64, %j: i64| a[%i, %j, k[]]) yield r",
     "r: [2](T, T) = generate(shape: || (n[], m[]), f: |%i: i64, %j: i64| (a[%i, %j, k[]], a[%i, %j, 0i64])) yield r",
-    // Of the axis of channels each, and of columns beside others.
+    // Channels as an axis, and columns combined with others.
     "r: [3]T = generate(shape: || (c[], n[], m[]), f: |%c: i64, %i: i64, %j: i64| a[%i, %j, %c]) yield r",
     "r: [2]T = generate(shape: || (n[], sub(m[], 1i64)), f: |%i: i64, %j: i64| max(a[%i, %j, k[]], a[%i, add(%j, 1i64), k[]]))
      yield r",
@@ -20,7 +20,7 @@ const PROGRAMS: [&str; 9] = [
        %r: T = if %c { yield a[%i, %j, k[]] } else { yield a[%i, 0i64, 0i64] }
        yield %r })
      yield r",
-    // Of neighbours that are there, before the first point and after the last one of the array too.
+    // Stencils, including points before the first and after the last one of the array.
     "r: [2]T = generate(shape: || (n[], m[]), f: |%i: i64, %j: i64| {
        %l: T = if ge(%j, 2i64) { yield a[%i, sub(%j, 2i64), k[]] } else { yield a[0i64, %j, 0i64] }
        %r: T = if lt(add(%j, 40i64), m[]) { yield a[%i, add(%j, 40i64), k[]] } else { yield %l }
@@ -32,7 +32,7 @@ const PROGRAMS: [&str; 9] = [
          step |%k: i64, %r: T| { yield add(%k, 1i64), max(%r, a[%i, sub(%j, %k), k[]]) }
        yield %r })
      yield r",
-    // Folded and scanned, from both ends.
+    // Folded and scanned in both directions.
     "p: [2]T = generate(shape: || (n[], m[]), f: |%i: i64, %j: i64| a[%i, %j, k[]])
      s: [1]T = fold1(p, f: |%x: T, %y: T| max(%x, %y))
      yield s",
@@ -78,7 +78,7 @@ fn channels_that_are_not_there() {
         check("u8", program, [2, 100, 0], 0);
         check("u8", program, [0, 100, 3], 1);
     }
-    // Columns that are not there.
+    // Columns out of bounds.
     let beyond = "r: [2]T = generate(shape: || (n[], add(m[], 1i64)), f: |%i: i64, %j: i64| a[%i, %j, k[]]) yield r";
     check("u8", beyond, [2, 100, 3], 1);
     check("u8", beyond, [2, 127, 4], 1);
@@ -96,7 +96,7 @@ fn more_channels_than_have_ways_of_their_own() {
     }
 }
 
-/// The channels of points apart, and side by side again.
+/// Deinterleaves the channels, and interleaves them again.
 const APART_AND_BACK: &str = "program(a: [3]T) {
   t: [3]T = backpermute(a, shape: || (extent(a, 2), extent(a, 0), extent(a, 1)),
     index: |%c: i64, %i: i64, %j: i64| (%i, %j, %c))
@@ -122,7 +122,7 @@ fn images_by_channels_and_by_points() {
 
 #[test]
 fn large_images_by_channels_and_by_points() {
-    // Non-temporal stores and others: rows that begin at cache lines, and rows that do not.
+    // With non-temporal stores and without: rows that begin at cache lines, and rows that do not.
     for [n, m, channels] in [[1100, 1920, 3], [1001, 1203, 4], [3000, 3200, 1], [500, 997, 2]] {
         let values: Vec<f32> = (0..n * m * channels).map(|k| k as f32).collect();
         let a = ArrayData::new([n, m, channels], ScalarType::F32.into(), [Column::from_vec(values.clone())]).unwrap();
@@ -159,7 +159,7 @@ fn neighbours_that_are_apart_under_a_condition() {
             for n in [1, 90, 700] {
                 let elt = parse(&program("true", "mul(%p, 1i64)")).param_types().next().unwrap().elt.clone();
                 let a = array(&[n], &elt, &mut Rng(21));
-                // All that are there, and further lanes, on and off; the array from its end, and beyond it.
+                // All elements that exist, and inactive lanes beyond; from the end of the array, and beyond it.
                 for m in [n / step, n / step + 1, n, n + 40] {
                     for at in ["add(%p, 0i64)", "sub(%p, 7i64)", "add(%p, 1i64)"] {
                         for condition in

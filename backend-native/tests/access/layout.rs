@@ -1,4 +1,4 @@
-//! What walks across memory or moves through it by digits of keys: folds of columns, transpositions, sorts.
+//! Strided and permuting access: folds of columns, transpositions, sorts.
 
 use crate::common::{Rng, agree, agree_within, array, native, parse, scalar};
 use acc_core::data::{ArrayData, Column, ColumnElt, HasScalarType, Lit, Prim, ScalarType};
@@ -20,7 +20,7 @@ fn folded(ty: &str, fold: &str) -> String {
 
 #[test]
 fn columns_are_folded_in_strips() {
-    // Lengths around those of a strip, and columns around those of steps of vectors.
+    // Row lengths around that of a strip, and column counts around those of steps of vectors.
     for (rows, columns) in [(1, 70), (15, 64), (16, 65), (17, 100), (33, 257), (100, 300), (64, 1030)] {
         let mut r = Rng(rows as u64 * 1000 + columns as u64);
         for ty in ["f32", "f64", "f16", "i8", "u16", "i32", "u64"] {
@@ -31,7 +31,7 @@ fn columns_are_folded_in_strips() {
             for fold in [
                 "fold(t, f: |%x: F, %y: F| add(%x, %y), init: || 2F)",
                 "fold1(t, f: |%x: F, %y: F| max(%x, %y))",
-                // Not commutative, and of no known operator.
+                // Not commutative, and not built in.
                 "fold1(t, f: |%x: F, %y: F| sub(mul(%x, 3F), %y))",
                 "fold(t, f: |%x: F, %y: F| sub(mul(%x, 3F), %y), init: || 1F)",
             ] {
@@ -124,7 +124,7 @@ fn transposed<T: ColumnElt + HasScalarType + Prim + PartialEq + std::fmt::Debug>
 
 #[test]
 fn elements_that_lie_apart() {
-    // The last element of a row is the last that is read of it, whatever lies between.
+    // The last element of a row is the last one read, whatever comes in between.
     let mut r = Rng(31);
     for ty in ["bool", "u8", "i16", "f16", "i32", "f32", "f64", "u64"] {
         for step in [2, 3, 4, 5] {
@@ -160,7 +160,7 @@ fn transpositions_in_panels() {
     transposed(2048, 2100, |x| x as u32);
     transposed(4096, 4200, |x| x as u8);
     transposed(1600, 1400, |x| x as f64);
-    // The same, wherever lines begin in the rows.
+    // The same with cache lines at any offset in the rows.
     for (rows, columns) in [(2050, 2100), (2101, 2003), (5_001, 1000), (4100, 1025)] {
         transposed(rows, columns, |x| x as u32);
     }
@@ -168,7 +168,7 @@ fn transpositions_in_panels() {
     transposed(3001, 2999, |x| x as i16);
     transposed(1601, 1403, |x| x as f64);
     transposed(2_100_003, 9, |x| x as u8);
-    // Few long rows, of which threads share the columns.
+    // Few, long rows, whose columns threads split.
     for (rows, columns) in [(100_000, 3), (65_536, 70), (20_001, 33), (140_000, 2), (70_001, 1024)] {
         transposed(rows, columns, |x| x as u32);
     }
@@ -178,7 +178,7 @@ fn transpositions_in_panels() {
     transposed(262_144, 17, |x| x as u8);
 }
 
-/// Of arrays of other ranks, of several, next to what lies along rows, of elements with several leaves.
+/// Arrays of other ranks; several arrays; transposed and other loads together; elements with several leaves.
 #[test]
 fn reads_across_rows_are_transposed() {
     let mut r = Rng(41);
@@ -202,7 +202,7 @@ fn reads_across_rows_are_transposed() {
             }
         }
     }
-    // Axes in between, and enough for several threads.
+    // Axes in between, with enough work for several threads.
     for (shape, read) in [
         ("(extent(a, 3), extent(a, 1), extent(a, 2), extent(a, 0))", "a[%z, %x, %y, %w]"),
         ("(extent(a, 1), extent(a, 3), extent(a, 2), extent(a, 0))", "a[%z, %w, %y, %x]"),
@@ -217,7 +217,7 @@ fn reads_across_rows_are_transposed() {
             agree(&text, &[array(&extents, &ScalarType::F32.into(), &mut r)]);
         }
     }
-    // Non-temporal stores of several results of one size, axes in between.
+    // Non-temporal stores of several results of one size, with axes in between.
     let text = "program(a: [3](f32, i32)) {
         t: [3](f32, i32) = generate(shape: || (extent(a, 2), extent(a, 0), extent(a, 1)),
           f: |%k: i64, %i: i64, %j: i64| { %x: f32, %y: i32 = a[%i, %j, %k] yield neg(%x), add(%y, cast(%j, i32)) })
@@ -243,7 +243,7 @@ fn reads_across_rows_are_transposed() {
     }
 }
 
-/// Positions that sort elements, which are lists of leaves.
+/// The permutation that sorts elements, given as lists of leaves.
 fn order(elements: &[Vec<Lit>]) -> Vec<i64> {
     let keys: Vec<Vec<u64>> = elements.iter().map(|e| e.iter().map(|l| l.sort_key()).collect()).collect();
     let mut order: Vec<usize> = (0..keys.len()).collect();
@@ -251,7 +251,7 @@ fn order(elements: &[Vec<Lit>]) -> Vec<i64> {
     order.into_iter().map(|k| k as i64).collect()
 }
 
-/// A program that yields the positions that sort each row of an array, and its elements in order.
+/// A program that yields the permutation that sorts each row of an array, and its sorted elements.
 fn sorts(elt: &str, rank: usize) -> String {
     let (outer, inner, extents) = match rank {
         1 => ("", "%i", "extent(a, 0)"),
@@ -280,7 +280,7 @@ fn sorted(types: &[ScalarType], n: usize, mut element: impl FnMut(usize, ScalarT
     let want = order(&elements);
     let in_order: Vec<&Vec<Lit>> = want.iter().map(|&k| &elements[k as usize]).collect();
     let in_order: Vec<Vec<u64>> = in_order.iter().map(|e| e.iter().map(|l| l.bits).collect()).collect();
-    // Positions, and elements without them.
+    // Positions and elements, and elements alone.
     let alone = |result: &str| parse(&sorts(&elt, 1).replace("yield p, s", &format!("yield {result}")));
     for threads in [1, 3] {
         let backend = Native::with_threads(threads).unwrap();
@@ -294,7 +294,7 @@ fn sorted(types: &[ScalarType], n: usize, mut element: impl FnMut(usize, ScalarT
     }
 }
 
-/// Lengths around those where sorting changes its way.
+/// Lengths around those where the sorting algorithm changes.
 const LENGTHS: [usize; 9] = [0, 1, 100, 511, 513, 5000, (1 << 15) - 1, (1 << 15) + 1, 200_000];
 
 #[test]
@@ -326,7 +326,7 @@ fn sorts_of_keys_that_are_spread_unevenly() {
     of(&mut |_, _| 7);
     of(&mut |k, _| k as u64);
     of(&mut |k, _| (n - k) as u64);
-    // One digit for nearly all, at the top and below.
+    // Nearly all keys with one digit value, in the most significant digit and below.
     of(&mut |k, x| if k == 70_000 { u64::MAX } else { x >> 40 });
     of(&mut |k, x| if k % 1000 == 0 { x } else { 1 << 31 | (x & 3) });
     of(&mut |_, x| x & 0x8000_0001_8000_0001);
@@ -368,10 +368,10 @@ fn sorted_elements_need_no_positions() {
         let alone = both.replace("yield p, s", "yield s");
         let e = explain(&alone);
         assert_eq!((e.kernels.len(), e.intermediates.len()), (0, 0), "{e}");
-        // Here positions are a result.
+        // Positions are a result here.
         let e = explain(&both);
         assert_eq!((e.kernels.len(), e.intermediates.len()), (1, 0), "{e}");
-        // Here they are of other elements.
+        // Positions of other elements here.
         let back = "index: |%i: i64| sub(sub(extent(a, 0), 1i64), %i)";
         let reversed = format!("b: [1]{elt} = backpermute(a, shape: || extent(a, 0), {back}) p: [1]i64 = argsort(b)");
         let e = explain(&alone.replace("p: [1]i64 = argsort(a)", &reversed));

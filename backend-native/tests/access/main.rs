@@ -1,4 +1,4 @@
-//! Reads and writes whose addresses follow loop indices in different ways.
+//! Loads and stores by access pattern.
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -1,14 +1,14 @@
-//! Loops that points of several axes leave at different times: computed in patches of rows.
+//! Loops that points of several axes leave at different iterations: computed several rows at a time.
 
 use crate::common::{agree, agree_within, ints, parse};
 use acc_core::exec::Ready;
 use backend_native::Native;
 
-/// Extents around those of patches, and from which on there are any.
+/// Extents around the number of rows at a time, and the least number of rows.
 const SHAPES: [&[i64]; 7] = [&[32, 16], &[35, 17], &[33, 70], &[31, 100], &[65, 1], &[3, 11, 20], &[2, 2, 9, 19]];
 
-/// A program over an index space: `R` stands for its rank, `EXTENTS` for what it takes, `AXES` for its parameters, `SUM` for
-/// their sum with different weights.
+/// A program over an index space: `R` stands for its rank, `EXTENTS` for its extents, `AXES` for its parameters, `SUM`
+/// for their sum with different weights.
 fn over(extents: &[i64], text: &str) -> String {
     let shape: Vec<String> = extents.iter().map(|n| format!("{n}i64")).collect();
     let axes: Vec<String> = (0..extents.len()).map(|k| format!("%a{k}: i64")).collect();
@@ -19,7 +19,7 @@ fn over(extents: &[i64], text: &str) -> String {
 
 #[test]
 fn iterations_are_counted_at_each_point() {
-    // Collatz sequences: how many steps to 1, and the greatest number on the way.
+    // Collatz sequences: the number of steps to 1, and the greatest number in between.
     for ty in ["i32", "i64", "u32", "u64"] {
         let text = "program() {
           a: [R](T, T) = generate(shape: || EXTENTS, f: |AXES| {
@@ -67,7 +67,7 @@ fn loops_of_floats_with_loops_inside() {
     }
 }
 
-/// Follows links until one leads to itself, `LIMIT` steps at most; and at each a division.
+/// Follows links until one leads to itself, at most `LIMIT` steps, with a division at each step.
 const LINKS: &str = "program(next: [1]i64) {
     a: [R]i64 = generate(shape: || EXTENTS, f: |AXES| {
       %at: i64, %k: i64 = while (rem(SUM, extent(next, 0)), 1i64)

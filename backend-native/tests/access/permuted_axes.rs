@@ -1,4 +1,4 @@
-//! Axes in another order: scans along outer axes, and chains of element-wise statements over transposed arrays.
+//! Permuted axes: scans along outer axes, and chains of elementwise statements over transposed arrays.
 
 use crate::common::{Rng, agree, array, parse, same};
 use acc_core::data::ScalarType;
@@ -8,7 +8,7 @@ use acc_core::{Executor, RunLimits};
 use backend_native::Native;
 use std::sync::Arc;
 
-/// A scan along the first axis of a matrix, and what is made of its results.
+/// A scan along the first axis of a matrix, and a map of its results.
 fn columns(ty: &str, scan: &str, map: &str) -> String {
     format!(
         "program(a: [2]{ty}, b: [2]{ty}) {{
@@ -23,10 +23,10 @@ fn columns(ty: &str, scan: &str, map: &str) -> String {
 const SCANS: [&str; 7] = [
     "scanl1(t, f: |%x: T, %y: T| add(%x, %y))",
     "scanr1(t, f: |%x: T, %y: T| max(%x, %y))",
-    // Not commutative, and of no known operator.
+    // Not commutative, and not built in.
     "scanl1(t, f: |%x: T, %y: T| select(ne(%x, 3T), %x, %y))",
     "scanr1(t, f: |%x: T, %y: T| select(ne(%x, 3T), %x, %y))",
-    // With an initial value, whose results are longer.
+    // With an initial value, so that results are longer.
     "scanl(t, f: |%x: T, %y: T| add(%x, %y), init: || 3T)",
     "scanr(t, f: |%x: T, %y: T| max(%x, %y), init: || 3T)",
     "scanl(t, f: |%x: T, %y: T| select(ne(%x, 3T), %x, %y), init: || 3T)",
@@ -35,13 +35,13 @@ const SCANS: [&str; 7] = [
 const MAPS: [&str; 3] = [
     "yield u",
     "r: [2]T = map(u, b, f: |%x: T, %y: T| sub(%x, %y))  yield r",
-    // What two statements read is stored.
+    // Results that two statements read are stored.
     "r: [2]T = map(s, f: |%x: T| add(%x, %x))  yield u, r",
 ];
 
 #[test]
 fn scans_along_the_first_axis() {
-    // Columns around those of steps of vectors, and too few for lanes; rows around those of strips.
+    // Column counts around those of steps of vectors, and too few for row lanes; row counts around those of strips.
     for (rows, columns_) in [(1, 70), (8, 64), (9, 65), (100, 63), (33, 257), (0, 70), (5, 0), (70, 1030)] {
         let mut r = Rng(rows as u64 * 1000 + columns_ as u64);
         for (ty, literal) in [("i32", "i32"), ("i64", "i64"), ("u8", "u8"), ("f32", ".0f32")] {
@@ -72,7 +72,7 @@ fn results_of_several_leaves_and_of_statements_over_the_same_axes() {
     for (rows, columns) in [(5, 100), (40, 64), (129, 333)] {
         let i32s = ScalarType::I32.into();
         agree(text, &[array(&[rows, columns], &i32s, &mut r), array(&[rows], &i32s, &mut r)]);
-        // A read out of bounds, whose fault is that of the program as it is written.
+        // A load out of bounds, with the fault of the unfused program.
         agree(text, &[array(&[rows, columns], &i32s, &mut r), array(&[rows / 2], &i32s, &mut r)]);
     }
 }
@@ -81,7 +81,7 @@ fn results_of_several_leaves_and_of_statements_over_the_same_axes() {
 fn scans_along_any_axis_of_rank_three() {
     let mut r = Rng(17);
     for [from, to] in [["%k, %j, %i", "%k, %j, %i"], ["%i, %k, %j", "%i, %k, %j"], ["%k, %i, %j", "%j, %k, %i"]] {
-        // From the index of the scan to that of its operand, and from the index of the result to that of the scan.
+        // Index maps from the scan to its operand, and from the result to the scan.
         let extents = |array: &str, index: &str| {
             let along = |axis: &str| index.split(", ").position(|i| i == axis).unwrap();
             ["%i", "%j", "%k"].map(|axis| format!("extent({array}, {})", along(axis))).join(", ")
@@ -172,7 +172,7 @@ fn chains_over_transposed_arrays_are_the_same_as_those_over_rows() {
     }
 }
 
-/// How kernels are called, and what they store.
+/// The titles of kernels, and their IR.
 fn kernels<Args, Out: Arrays>(f: impl acc_core::api::AccFn<Args, Out>) -> (Vec<String>, String) {
     let explanation = Native::new().compile(f).unwrap().prepared().explain();
     let axes = explanation.kernels.iter().map(|k| k.axes.clone()).collect();
@@ -191,7 +191,7 @@ fn a_scan_between_transpositions_is_one_kernel() {
 
 #[test]
 fn what_is_stored_of_transposed_arrays_has_the_order_of_these() {
-    // The powers are computed as they lie in memory, by a kernel without folds.
+    // The powers are computed in memory order, by a kernel without folds.
     let (axes, ir) = kernels(|a: Acc<Matrix<f32>>| softmax(&a.transpose()).transpose());
     assert_eq!(axes, ["parallel, reduce", "parallel, parallel", "parallel, reduce", "parallel, parallel"], "{ir}");
     for kernel in ir.split("kernel ").filter(|k| k.contains("parallel, parallel")) {

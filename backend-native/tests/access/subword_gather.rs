@@ -1,4 +1,4 @@
-//! Reads of single elements of one and two bytes, which lie in words.
+//! Gathers of elements of one and two bytes, which are loaded as words.
 
 use crate::common::{LENGTHS, Rng, agree, array, int, ints};
 use acc_core::data::{ArrayData, ScalarType};
@@ -6,7 +6,7 @@ use acc_core::data::{ArrayData, ScalarType};
 const NARROW: [ScalarType; 6] =
     [ScalarType::I8, ScalarType::U8, ScalarType::I16, ScalarType::U16, ScalarType::F16, ScalarType::Bool];
 
-/// Positions below `n`, first and last among them.
+/// Positions below `n`, including the first and the last one.
 fn positions(len: usize, n: usize, r: &mut Rng) -> ArrayData {
     let any = |k: usize, r: &mut Rng| match k {
         0 => n as i64 - 1,
@@ -16,7 +16,7 @@ fn positions(len: usize, n: usize, r: &mut Rng) -> ArrayData {
     ints(&(0..len).map(|k| any(k, r)).collect::<Vec<_>>())
 }
 
-/// Runs a program of a table and positions with tables of every narrow type and length.
+/// Runs a program over a table and positions, with tables of every narrow type and length.
 fn each(text: &str, beyond: bool) {
     let mut r = Rng(71);
     for ty in NARROW {
@@ -42,7 +42,7 @@ fn tables() {
     each("program(t: [1]T, at: [1]i64) { r: [1]T = map(at, f: |%i: i64| t[%i]) yield r }", true);
 }
 
-/// Lanes that are off read nothing, not even at a position beyond the table.
+/// Inactive lanes load nothing, not even at a position beyond the table.
 #[test]
 fn reads_of_some_lanes() {
     each(
@@ -76,7 +76,7 @@ fn reads_of_some_lanes() {
     }
 }
 
-/// Arrays that begin in the middle of a word: computed ones from an odd element on, and rows of odd length.
+/// Arrays that begin in the middle of a word: slices from an odd element on, and rows of odd length.
 #[test]
 fn arrays_that_begin_anywhere() {
     let mut r = Rng(79);

@@ -1,12 +1,11 @@
-//! Reads at remainders of indices and at clamped ones, which are runs of neighbours until they reach the divisor or a bound,
-//! against the interpreter.
+//! Loads at wrapped and clamped indices, which are contiguous up to the divisor or bound, against the interpreter.
 
 use crate::common::{Rng, agree, array, int, parse};
 use acc_core::data::ScalarType;
 
 /// Programs over `a`, which is read at `INDEX` of `%i` and `n`.
 const PROGRAMS: [&str; 6] = [
-    // Stored, of one leaf and of several.
+    // Stored; one leaf and several.
     "r: [1]T = generate(shape: || m[], f: |%i: i64| a[INDEX]) yield r",
     "p: [1](T, f64, T) = generate(shape: || m[], f: |%i: i64| { %x: T = a[INDEX] %y: T = a[NEXT] yield %x, cast(%i, f64), %y })
      yield p",
@@ -16,9 +15,9 @@ const PROGRAMS: [&str; 6] = [
        %r: T = if %c { yield a[INDEX] } else { yield a[0i64] }
        yield %r })
      yield r",
-    // Taken for something else, too.
+    // The index is also used elsewhere.
     "r: [1](T, i64) = generate(shape: || m[], f: |%i: i64| { %k: i64 = INDEX yield a[%k], %k }) yield r",
-    // Folded and scanned, from both ends.
+    // Folded and scanned in both directions.
     "p: [1]T = generate(shape: || m[], f: |%i: i64| a[INDEX])
      s: [0]T = fold1(p, f: |%x: T, %y: T| max(%x, %y))
      yield s",
@@ -38,7 +37,7 @@ fn check(ty: &str, program: &str, index: &str, [extent, n, m]: [i64; 3]) {
     agree(&text, &[array(&[extent as usize], &elt, &mut Rng(7)), int(n), int(m)]);
 }
 
-/// Every program at indices, with an extent and `n` each.
+/// Runs every program with each index, extent and `n`.
 fn check_all(cases: &[(&str, i64, i64)]) {
     for program in PROGRAMS {
         for &(index, extent, n) in cases {
@@ -66,7 +65,7 @@ fn rows_that_start_again() {
 #[test]
 fn divisors_that_are_no_extent() {
     check_all(&[
-        // Less than the extent, and more: what is read may be there all the same, or not.
+        // Divisors less than the extent, and greater: the element may exist or not.
         ("rem(%i, n[])", 100, 60),
         ("rem(%i, n[])", 300, 5000),
         ("rem(%i, n[])", 100, 101),
@@ -76,13 +75,13 @@ fn divisors_that_are_no_extent() {
         ("mod_floor(%i, n[])", 10, -3),
         ("rem(sub(%i, 3i64), n[])", 10, 10),
         ("rem(%i, n[])", 0, 4),
-        // Near the end of the numbers.
+        // Near the greatest integer.
         ("mod_floor(add(%i, 9223372036854775700i64), n[])", 50, 50),
         ("rem(%i, n[])", 100, 9223372036854775807),
     ]);
 }
 
-/// A step of the game of life on a torus, and rows that lanes read each at its own.
+/// A step of the game of life on a torus, and rows of which each lane reads its own.
 #[test]
 fn planes_that_start_again() {
     for op in ["rem", "mod_floor"] {
@@ -134,20 +133,20 @@ fn neighbours_between_bounds() {
 #[test]
 fn bounds_that_are_not_within_the_array() {
     check_all(&[
-        // Below the first element and beyond the last one; there, but in no lane.
+        // Below the first element and beyond the last one; inactive lanes.
         ("max(sub(%i, 1i64), n[])", 100, -1),
         ("min(%i, n[])", 100, 100),
         ("min(%i, n[])", 300, 500),
         ("max(%i, n[])", 300, 299),
         ("max(%i, n[])", 10, 10),
         ("max(%i, n[])", 0, 0),
-        // Near the end of the numbers.
+        // Near the greatest integer.
         ("min(add(%i, 9223372036854775700i64), n[])", 50, 49),
         ("max(add(%i, 9223372036854775700i64), n[])", 50, 49),
     ]);
 }
 
-/// The rows of a matrix, and the one before each; the lanes of short rows are of one row, or of several.
+/// The rows of a matrix, and the one before each; with short rows, lanes belong to several rows.
 #[test]
 fn rows_and_columns() {
     let text = "program(a: [2]f32) {

@@ -1,4 +1,4 @@
-//! Folds of columns that are long enough for bands of their elements to be folded on their own.
+//! Folds of columns that are long enough to be folded in blocks.
 
 use crate::common::{Rng, agree, agree_within, array, parse, reference};
 use acc_core::data::{ArrayData, Column, EltType, ScalarType};
@@ -17,7 +17,7 @@ fn columns(ty: &str, combine: &str, init: &str) -> String {
     )
 }
 
-/// Extents around those of bands and vectors: columns by elements of each.
+/// Extents around those of blocks and vectors: columns by elements of each.
 const SHAPES: [(usize, usize); 6] = [(6, 22_000), (7, 30_001), (16, 9_001), (65, 2_048), (100, 1_500), (1_030, 513)];
 
 #[test]
@@ -59,7 +59,7 @@ fn leaves_by_operations_of_their_own_and_siblings() {
 
 #[test]
 fn operations_that_are_not_known() {
-    // The first greatest element and its place; and one that is not commutative, whose initial value is not neutral.
+    // The first maximum and its position; and a non-commutative operator whose initial value is not neutral.
     let text = "program(a: [2]i32) {
         t: [2](i32, i64) = generate(shape: || (extent(a, 1), extent(a, 0)), f: |%i: i64, %j: i64| (a[%j, %i], %j))
         m: [1](i32, i64) = fold1(t, f: |%x: i32, %i: i64, %y: i32, %j: i64|
@@ -106,7 +106,7 @@ fn any_number_of_threads_gives_the_same_bits() {
 
 #[test]
 fn the_fault_is_the_first_one_in_order() {
-    // The second column has its fault in the first band, the first one in the last.
+    // The second column faults in the first block, the first one in the last.
     let text = "program(a: [2]i64, v: [1]i64) {
         t: [2]i64 = backpermute(a, shape: || (extent(a, 1), extent(a, 0)), index: |%i: i64, %j: i64| (%j, %i))
         u: [2]i64 = map(t, f: |%x: i64| v[%x])

@@ -1,5 +1,5 @@
-//! Folds and scans of long rows with operators that may fault: cut into chunks as any others are, and where one faults it is the
-//! first fault in order that is told.
+//! Folds and scans of long rows with operators that may fault: split into chunks like others, and the first fault in
+//! order is reported.
 
 use crate::common::{
     Rng, agree, agree_within, array, int, ints, native, numbers, parse, reference, same, same_outcome,
@@ -27,7 +27,7 @@ const SHAPES: [(usize, usize); 13] = [
     (1, 140_003),
 ];
 
-/// The same for one type of several, of which one alone has them all.
+/// A part of the shapes, which differs by type; one type has all.
 fn shapes(of: ScalarType) -> impl Iterator<Item = (usize, usize)> {
     SHAPES.into_iter().filter(move |(rows, row)| of == ScalarType::U32 || rows * row < 5000)
 }
@@ -49,7 +49,7 @@ fn all_with(ty: &str, init: &str, f: &str) -> String {
     .replace('T', ty)
 }
 
-/// Bits of which each element has the lowest one, but those at some positions have none.
+/// Random bits, all odd except at the given positions.
 fn odd(ty: ScalarType, shape: [usize; 2], even: &[usize], r: &mut Rng) -> ArrayData {
     let n = shape[0] * shape[1];
     let xs: Vec<i128> = (0..n).map(|k| if even.contains(&k) { 0 } else { i128::from(r.next() | 1) }).collect();
@@ -76,7 +76,7 @@ fn sums_modulo_a_constant_and_a_variable() {
     }
 }
 
-/// A product of bits that faults where none is left: whichever elements are combined first.
+/// A product of bits that faults where none is left, in any order of combination.
 #[test]
 fn a_fault_anywhere_is_told_as_that_of_the_first_application() {
     let mut r = Rng(5);
@@ -109,10 +109,11 @@ fn operators_that_read() {
     }
 }
 
-/// What would go on forever where an operator is applied to what no result needs: to nothing, and to elements far apart.
+/// Operators that would not end if applied to lanes that no result depends on: to garbage, and to elements that are not
+/// adjacent.
 #[test]
 fn loops_that_end_for_neighbours_alone() {
-    // Of powers of two the greater one, found by doubling.
+    // The greater of two powers of two, found by doubling.
     let f = "%g: T = while (%a) test |%g: T| { yield lt(%g, %b) } step |%g: T| { yield mul(%g, 2T) }
              yield %g";
     let mut r = Rng(9);
@@ -122,7 +123,7 @@ fn loops_that_end_for_neighbours_alone() {
         let a = numbers(ScalarType::U32, &[rows, row], &xs);
         agree(&text, &[a, numbers(ScalarType::U32, &[1], &[7]), numbers(ScalarType::U32, &[], &[0])]);
     }
-    // Of positions that follow each other: it goes on from the end of the first one to the beginning of the second.
+    // Consecutive positions: it counts from the end of the first range to the start of the second.
     let runs = "program(a: [2]i64) {
         p: [2](i64, i64) = imap(a, f: |%i: i64, %j: i64, %x: i64| (%j, add(%j, 1i64)))
         r: [1](i64, i64) = fold1(p, OP)
@@ -141,7 +142,7 @@ fn loops_that_end_for_neighbours_alone() {
     }
 }
 
-/// Long columns, in bands.
+/// Long columns, in blocks.
 #[test]
 fn columns() {
     let text = "program(a: [2]u32, m: [0]u32) {
@@ -160,7 +161,7 @@ fn columns() {
     }
 }
 
-/// Sums of floats, whose bits tell how they are grouped.
+/// Sums of floats, whose bits show how they are grouped.
 #[test]
 fn tiles_machine_code_and_any_number_of_threads_group_equally() {
     let text = "program(a: [1]f32, t: [1]f32, k: [0]i64) {
@@ -195,7 +196,8 @@ fn tiles_machine_code_and_any_number_of_threads_group_equally() {
     }
 }
 
-/// An array that only an operator reads is evaluated when the first two elements meet, and not for one element.
+/// An array that only an operator reads is evaluated when the first two elements are combined, and not for a single
+/// element.
 #[test]
 fn what_only_an_operator_reads_is_evaluated_on_demand() {
     let text = "program(a: [1]i64, k: [0]i64) {
@@ -228,7 +230,7 @@ fn pairs_with_a_remainder_beside_what_is_known() {
     }
 }
 
-/// In loops that lanes leave one by one, in conditionals, and where elements are permuted.
+/// In loops that lanes leave one by one, in conditionals, and with permuted elements.
 #[test]
 fn divisions_by_constants_fault_nowhere() {
     let mut r = Rng(19);

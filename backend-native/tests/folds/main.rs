@@ -1,4 +1,4 @@
-//! Folds and scans, in each of the ways in which they are computed.
+//! Folds and scans, with each of their strategies.
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -1,4 +1,4 @@
-//! Folds of long rows with operators that are not known: blocks of elements that are combined pairwise.
+//! Folds of long rows with operators that are not built in: blocks of elements that are combined pairwise.
 
 use crate::common::{Rng, agree, array, parse};
 
@@ -64,7 +64,7 @@ fn leaves_of_many_types_beside_what_is_known_and_what_is_stored() {
     );
 }
 
-/// Elements of so many leaves that no function keeps a block of them.
+/// Elements of so many leaves that a function cannot buffer a block of them.
 #[test]
 fn elements_of_many_leaves() {
     let of = |leaf: &dyn Fn(usize) -> String| (0..200).map(leaf).collect::<Vec<_>>().join(", ");
@@ -89,7 +89,7 @@ fn elements_of_many_leaves() {
     }
 }
 
-/// A loop whose number of iterations differs from lane to lane.
+/// A loop with a different number of iterations in each lane.
 #[test]
 fn operators_with_loops() {
     each(

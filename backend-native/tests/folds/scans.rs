@@ -1,13 +1,13 @@
-//! Scans of long rows from the right: machine code beside tiles, on one thread and on several.
+//! Right scans of long rows: machine code against the tile executor, on one thread and on several.
 
 use crate::common::{Rng, array, parse, same};
 use acc_core::data::{ArrayData, ScalarType};
 use acc_core::{Executor, RunLimits};
 use backend_native::{Compile, Native, Options};
 
-/// Of elements of type `@`, with `#` for a constant. With an operator that is known, of one leaf and of two, and one that
-/// restarts at flags; with others, whose operands do not change places; with and without an initial value; beside
-/// results that are stored, and with what is made of results; of what is read backwards, or near an edge.
+/// Scans of elements of type `@`, with `#` for a constant: with built-in operators, of one leaf and of two, and a
+/// segmented one; with other operators, not commutative; with and without initial values; with other stored results,
+/// and with epilogues; of arrays read in reverse, or near a boundary.
 const SCANS: &[&str] = &[
     "s: [1]@ = scanr1(a, f: |%x: @, %y: @| add(%x, %y)) yield s",
     "s: [1]@ = scanr(a, f: |%x: @, %y: @| min(%x, %y), init: || #) yield s",
@@ -36,7 +36,7 @@ const SCANS: &[&str] = &[
      s: [1]@ = scanr1(e, f: |%x: @, %y: @| add(%x, %y)) yield s",
 ];
 
-/// Checks that machine code yields what tiles do of a scan, with operands of so many elements.
+/// Checks that machine code and the tile executor agree on a scan of `n` elements.
 fn agree(scan: &str, ty: &str, n: usize, r: &mut Rng) {
     let on = |threads| Native::with(Options::new().threads(threads).compile(Compile::Now));
     let three = if ty.starts_with('f') { format!("3.0{ty}") } else { format!("3{ty}") };
@@ -67,7 +67,7 @@ fn from_the_right_machine_code_yields_the_bits_of_tiles() {
 
 #[test]
 fn from_the_right_with_non_temporal_stores() {
-    // Rows that end at lines of the cache, and one that does not.
+    // Rows that end at a cache line, and one that does not.
     for n in [(4 << 20) + 16, (4 << 20) + 3] {
         for k in [0, 3] {
             agree(SCANS[k], "f32", n, &mut Rng(29));
@@ -90,12 +90,12 @@ fn from_the_left_with_non_temporal_stores() {
 fn whole_rows_with_an_initial_value() {
     let scans = [
         "s: [2]@ = SCAN(a, f: |%x: @, %y: @| add(%x, %y), init: || #) yield s",
-        // Not commutative, and of no known operator; beside a scan of the same rows that has no initial value.
+        // Not commutative, and not built in; together with a scan of the same rows without an initial value.
         "s: [2]@ = SCAN(a, f: |%x: @, %y: @| select(ne(%x, #), %x, %y), init: || #)
          t: [2]@ = SCAN1(a, f: |%x: @, %y: @| max(%x, %y)) yield s, t",
         "p: [2](bool, @) = map(a, f: |%x: @| (eq(%x, #), %x))
          s: [2](bool, @) = SCAN(p, f: |%f: bool, %x: @, %g: bool, %y: @| PAIR, init: || (false, #)) yield s",
-        // A fold and elements that are stored beside it.
+        // A fold, and elements stored along with it.
         "d: [2]@ = map(a, f: |%x: @| add(%x, #))
          s: [2]@ = SCAN(d, f: |%x: @, %y: @| min(%x, %y), init: || #)
          m: [1]@ = fold(d, f: |%x: @, %y: @| max(%x, %y), init: || #) yield d, s, m",

@@ -1,15 +1,15 @@
-//! Many short rows, each a lane of vectors: what they read and store lies across memory.
+//! Many short rows, each in a lane, with strided loads and stores.
 
 use crate::common::{Rng, agree, agree_within, array, parse};
 use acc_core::data::ScalarType;
 
-/// Rows and their lengths, around those of vectors and of blocks that are transposed.
+/// Rows and their lengths, around those of vectors and of transposed blocks.
 const SHAPES: [(usize, usize); 9] =
     [(70, 1), (200, 3), (131, 5), (64, 8), (300, 15), (97, 16), (130, 17), (75, 33), (129, 63)];
 
 const TYPES: [&str; 8] = ["f32", "f64", "f16", "i8", "u16", "i32", "u64", "char"];
 
-/// Runs a program of a matrix of each type and shape.
+/// Runs a program over a matrix of each type and shape.
 fn each(types: &[&str], text: &str) {
     let mut r = Rng(41);
     for ty in types {

@@ -1,4 +1,4 @@
-//! Conversions between numbers where they round, saturate, or have no number to convert.
+//! Numeric conversions where they round, saturate, or convert NaN.
 
 use crate::common::{Rng, agree, numbers};
 use acc_core::data::{ArrayData, Column, ScalarType};
@@ -10,7 +10,7 @@ const INTEGERS: [ScalarType; 8] = {
 };
 const FLOATS: [ScalarType; 3] = [ScalarType::F16, ScalarType::F32, ScalarType::F64];
 
-/// Integers near powers of two, near the middle between two neighbouring floats, and others.
+/// Integers near powers of two, near the midpoints of adjacent floats, and others.
 fn integers() -> Vec<i128> {
     let mut out = vec![0];
     for power in 0..=64 {
@@ -29,7 +29,7 @@ fn integers() -> Vec<i128> {
     out
 }
 
-/// Floats near powers of two, halves, what is no number, and any bits.
+/// Floats near powers of two, halves, NaN and infinities, and random bits.
 fn floats() -> Vec<f64> {
     let mut out = vec![0.0, f64::NAN, f64::INFINITY, f64::MIN_POSITIVE, 5e-324, f64::MAX];
     for power in -3..=66 {
@@ -59,7 +59,7 @@ fn of_floats(ty: ScalarType) -> ArrayData {
     ArrayData::new([xs.len()], ty.into(), [column]).unwrap()
 }
 
-/// Each element, and the same of each row's scalar.
+/// Converts each element, and one scalar per row.
 fn agree_on_casts(xs: &ArrayData, from: ScalarType, to: ScalarType) {
     let text = format!(
         "program(xs: [1]{from}) {{

@@ -1,4 +1,4 @@
-//! Operations one after the other on values of one width, on either side of each other, against the interpreter.
+//! Chains of operations on values of one width, as either operand of each other, against the interpreter.
 
 use crate::common::{Rng, agree_within, array};
 use acc_core::data::{ArrayData, Column, EltType, Prim, ScalarType};
@@ -7,7 +7,7 @@ use acc_core::ir::PrimOp;
 const TYPES: [ScalarType; 6] =
     [ScalarType::F32, ScalarType::I32, ScalarType::U32, ScalarType::F64, ScalarType::I64, ScalarType::U64];
 
-/// Fewer lanes than a piece, whole pieces, and one more or less.
+/// Less than a register block, whole blocks, and one lane more or less.
 const LANES: [usize; 8] = [1, 31, 32, 33, 127, 128, 129, 3000];
 
 /// Runs a body of `%x`, `%y` and `%z` on random lanes.
@@ -26,7 +26,7 @@ fn on_lanes(ty: ScalarType, out: &str, body: &str, tolerance: f64) {
     }
 }
 
-/// The lesser of two zeros may be either.
+/// The minimum of two zeros may be either.
 fn tolerance(op: PrimOp) -> f64 {
     if matches!(op, PrimOp::MinP | PrimOp::MaxP) { 1e-30 } else { 0.0 }
 }
@@ -73,7 +73,7 @@ fn sums_of_products() {
             let out = ty.to_string();
             on_lanes(ty, &out, &format!("%s = add(%x, %y) %p = mul(%y, %z) %r = {sum} yield %r"), 0.0);
             on_lanes(ty, &out, &format!("%s = add(%x, %y) %p = mul(%s, %z) %r = {sum} yield %r"), 0.0);
-            // The product is used again, here or after the chain.
+            // The product is used again, in the chain or after it.
             let again = format!("%s = add(%x, %y) %p = mul(%y, %z) %r = {sum} %t = sub(%r, %p) yield %r, %t");
             on_lanes(ty, &format!("{out}, {out}"), &again, 0.0);
             let after = format!("%s = add(%x, %y) %p = mul(%y, %z) %r = {sum} yield %r, %p");
@@ -138,7 +138,7 @@ fn both_widths_alternate() {
 
 #[test]
 fn what_is_the_same_in_all_lanes_of_a_loop() {
-    // The counter, what is computed of it and what is read at it stand on either side, as a number and as a flag.
+    // The counter, values computed from it and elements loaded at it are either operand, as numbers and as flags.
     let text = "program(a: [1]f32, ks: [1]i32, table: [1]f32) {
         r: [1](f32, i32) = zip_with(a, ks, f: |%x: f32, %k: i32| {
           %i: i64, %s: f32, %n: i32 = while (0i64, %x, %k)
@@ -169,7 +169,7 @@ fn what_is_the_same_in_all_lanes_of_a_loop() {
 
 #[test]
 fn reads_that_are_the_same_in_all_lanes_of_a_row() {
-    // Of a row one element for all columns: on either side, as a condition, alone, and stored.
+    // One element of a row for all columns: as either operand, as a condition, alone, and stored.
     let text = "program(a: [1]f32, b: [1]f32, c: [1]bool) {
         r: [2](f32, f32, f32, bool) = generate(shape: || (extent(a, 0), extent(b, 0)), f: |%i: i64, %j: i64| {
           %x = a[%i]
@@ -202,7 +202,8 @@ fn finite(n: usize, offset: usize) -> ArrayData {
 
 #[test]
 fn loops_that_lanes_leave_one_by_one() {
-    // Test and step are one chain. The state is exchanged, kept, a flag, the condition itself; results are of the step before.
+    // Test and step form one chain. The state is swapped, kept, a flag, the condition itself; results are of the
+    // previous iteration.
     let text = "program(a: [1]f32, b: [1]f32) {
         r: [1](f32, f32, f32, i32, bool) = zip_with(a, b, f: |%a: f32, %b: f32| {
           %x: f32, %y: f32, %z: f32, %k: i32, %c: bool = while (%a, %b, %b, 0i32, true)

@@ -1,11 +1,11 @@
-//! Permutes that keep some elements in order: filters, however they are written.
+//! Permutes that keep some elements in order: filters, in any formulation.
 
 use crate::common::{LENGTHS, Rng, agree, agree_on, array, parse};
 use acc_core::data::{ArrayData, Column, ScalarType};
 use acc_core::{Error, Executor, Fault, RunLimits};
 use backend_native::Native;
 
-/// A filter of floats, `kept` telling of `%x` whether it is kept.
+/// A filter of floats by a condition on `%x`.
 fn filter(kept: &str) -> String {
     format!(
         "program(a: [1]f32, b: [1]i64) {{
@@ -22,7 +22,7 @@ fn filter(kept: &str) -> String {
     )
 }
 
-/// The same with inclusive counts, the places counted apart, and a map after it that takes places.
+/// The filter with inclusive counts, targets computed separately, and a map of targets after it.
 const BY_INCLUSIVE_COUNTS: &str = "program(a: [1]f32, b: [1]i64) {
    m: [1]bool = map(a, f: |%x: f32| gt(%x, 0.0f32))
    c: [1]i64 = map(m, f: |%k: bool| if %k { yield 1i64 } else { yield 0i64 })
@@ -77,7 +77,8 @@ fn filters_of_many_chunks() {
 
 #[test]
 fn what_only_looks_like_a_filter_is_none() {
-    // Counts of another condition, of another array, that begin with one, or from the right; a place more.
+    // Not compactions: counts of another condition, counts of another array, counts from one on, counts from the right,
+    // an offset.
     let good = filter("gt(%x, 0.0f32)");
     let variants = [
         good.replacen("gt(%x, 0.0f32)", "lt(%x, 0.0f32)", 1),
@@ -86,7 +87,7 @@ fn what_only_looks_like_a_filter_is_none() {
         good.replace("scanl(", "scanr("),
         good.replace("s[extent(a, 0)]", "add(s[extent(a, 0)], 1i64)"),
         good.replace("%o: f32| %n", "%o: f32| add(%n, %o)"),
-        // The elements need to know how many are kept.
+        // The elements depend on how many are kept.
         good.replace(
             "r: [1]f32 = permute(a,",
             "d: [1]f32 = map(a, f: |%x: f32| mul(%x, cast(extent(z, 0), f32)))
@@ -100,8 +101,8 @@ fn what_only_looks_like_a_filter_is_none() {
     }
 }
 
-/// A filter of the quotients of a number, which divides by what the elements are, whether they are kept or not; the epilogue
-/// reads at the quotients.
+/// A filter of the quotients of a number by the elements, whether they are kept or not; the epilogue loads at the
+/// quotients.
 fn divides(number: &str) -> String {
     format!(
         "program(b: [1]i64) {{
@@ -161,7 +162,7 @@ fn filter_of(leaves: &[&str]) -> String {
     )
 }
 
-/// Lanes are brought together by tables that differ with the size of an element.
+/// Lanes are compressed by tables that depend on the element size.
 #[test]
 fn elements_of_every_size_are_kept_in_order() {
     let mut r = Rng(53);
@@ -176,7 +177,7 @@ fn elements_of_every_size_are_kept_in_order() {
     }
 }
 
-/// Long results, whatever share is kept, and in whichever order threads take chunks.
+/// Long results, with any fraction kept, and any order in which threads take chunks.
 #[test]
 fn long_vectors_are_compacted() {
     let n = 1_150_003;
@@ -196,7 +197,7 @@ fn long_vectors_are_compacted() {
     }
 }
 
-/// Results larger than the caches are counted and written in one pass, whatever is kept of them.
+/// Results larger than the caches are counted and written in one pass, whatever fraction is kept.
 #[test]
 fn large_filters_are_the_same_for_any_number_of_threads() {
     let n = 4_300_003;
@@ -217,8 +218,8 @@ fn large_filters_are_the_same_for_any_number_of_threads() {
     }
 }
 
-/// The last element cannot be computed, and what the epilogue reads for the first one is out of bounds: the elements come
-/// first, also where large filters are computed in one pass.
+/// The last element faults, and the epilogue's load for the first one is out of bounds: faults of elements come first,
+/// also where large filters are computed in one pass.
 #[test]
 fn faults_of_elements_come_before_those_of_the_epilogue() {
     let text = divides("9000000000i64");

@@ -1,4 +1,4 @@
-//! Integer divisions and remainders, above all by what is the same for a whole row: exact for all operands.
+//! Integer divisions and remainders, mostly with divisors that are uniform in a row: exact for all operands.
 
 use crate::common::{Rng, agree, numbers};
 use acc_core::data::ScalarType;
@@ -10,14 +10,14 @@ const TYPES: [ScalarType; 8] = {
     [I8, U8, I16, U16, I32, U32, I64, U64]
 };
 
-/// The least number of a type, and the greatest.
+/// The least and the greatest number of a type.
 fn ends(ty: ScalarType) -> [i128; 2] {
     let bits = 8 * ty.size();
     let signed = matches!(ty, ScalarType::I8 | ScalarType::I16 | ScalarType::I32 | ScalarType::I64);
     if signed { [-(1 << (bits - 1)), (1 << (bits - 1)) - 1] } else { [0, (1 << bits) - 1] }
 }
 
-/// Numbers of a type at which something changes, and others.
+/// Edge cases of a type, and other numbers.
 fn edges(ty: ScalarType, r: &mut Rng) -> Vec<i128> {
     let [least, most] = ends(ty);
     let mut out = vec![least, least + 1, most - 1, most, 3, 7, 10, 100, 1000, 641];
@@ -36,13 +36,13 @@ fn edges(ty: ScalarType, r: &mut Rng) -> Vec<i128> {
     out
 }
 
-/// All four of `x` and `y`, unless that is zero.
+/// All four divisions of `x` by `y`, unless that is zero.
 fn four(ty: ScalarType, x: &str, y: &str) -> String {
     let all = ["quot", "rem", "div_floor", "mod_floor"].map(|op| format!("{op}({x}, {y})"));
     format!("if eq({y}, 0{ty}) {{ yield 0{ty}, 0{ty}, 0{ty}, 0{ty} }} else {{ yield {} }}", all.join(", "))
 }
 
-/// Rows of dividends, each by a divisor of its own; and the same one by one.
+/// Rows of dividends, each with its own divisor; and the same divisions one by one.
 fn by_rows(ty: ScalarType, rows: &[(i128, Vec<i128>)]) {
     let (n, m) = (rows.len(), rows[0].1.len());
     let xs: Vec<i128> = rows.iter().flat_map(|(_, xs)| xs.iter().copied()).collect();
@@ -100,7 +100,7 @@ fn numbers_at_which_something_changes() {
 
 #[test]
 fn small_numbers_alone_and_among_others() {
-    // Steps of small integers go another way than those with greater ones.
+    // Steps with small integers are computed differently from those with large ones.
     let limit = 1i128 << 50;
     for ty in [ScalarType::I64, ScalarType::U64] {
         let mut rows = Vec::new();
@@ -178,14 +178,14 @@ fn what_is_the_same_for_all_is_divided_for_once() {
         let program = Arc::new(acc_core::text::parse("divisions", &program).unwrap());
         let listing =
             acc_core::Backend::prepare(&Native::compiled(), &program, &acc_core::RunLimits::none()).unwrap().listing();
-        // The module as it is written, and after LLVM's passes.
+        // The module as emitted, and after LLVM's passes.
         let Some(code) = listing.split("define i64").nth(2) else {
             assert!(!listing.contains("define i64"), "{listing}");
             println!("not run: there is no LLVM");
             return;
         };
         let code = code.split("attributes").next().unwrap_or(code);
-        // Of 64 bits there are two reciprocals: a float, and an integer that is computed by two divisions of floats.
+        // For 64 bits there are two reciprocals: a float, and an integer that is computed with two float divisions.
         let divisions = if ty.ends_with("64") { 3 } else { 1 };
         assert_eq!(code.matches(" fdiv ").count(), divisions, "{code}");
         for one_by_one in [" udiv ", " sdiv ", " urem ", " srem "] {
@@ -205,7 +205,7 @@ fn literals_of_64_bits() {
         let mut r = Rng(13);
         let random = (0..200).map(|_| (i128::from(r.next()) + ends(ty)[0]).min(ends(ty)[1]));
         let xs: Vec<i128> = xs.into_iter().chain(random).collect();
-        // A few of them in each program.
+        // A few of them per program.
         for ys in ys.chunks(8) {
             let all: Vec<String> = ys
                 .iter()

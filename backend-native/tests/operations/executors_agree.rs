@@ -1,4 +1,4 @@
-//! The LLVM executor beside the tile executor: equal bit for bit, on every test program.
+//! Machine code against the tile executor: bit for bit equal, on every test program.
 
 use acc_core::data::ArrayData;
 use acc_core::ir::Program;
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// What differs between two runs, if anything does.
+/// The difference between two runs, if there is one.
 fn difference(want: &Result<Vec<ArrayData>, Error>, got: &Result<Vec<ArrayData>, Error>) -> Option<String> {
     match (want, got) {
         (Ok(w), Ok(g)) => w.iter().zip(g).find_map(|(w, g)| crate::common::same(w, g, 0.0).err()),
@@ -24,7 +24,7 @@ fn compare(program: &Arc<Program>, args: &[ArrayData], tiles: &Native, native: &
         n.run_untyped(program, args, &RunLimits::none().deadline(deadline))
     };
     let (want, got) = (run(tiles), run(native));
-    // When a run reaches its limit is a matter of speed.
+    // When a run reaches a time limit depends on its speed.
     if matches!(want, Err(Error::Limit(_))) {
         return None;
     }
@@ -81,13 +81,13 @@ fn positions_that_loops_carry_take_32_bits() {
     let program = Arc::new(acc_core::text::parse("positions", program).unwrap());
     let native = Native::compiled();
     let listing = acc_core::Backend::prepare(&native, &program, &RunLimits::none()).unwrap().listing();
-    // The module as it is written, and after LLVM's passes.
+    // The module as emitted, and after LLVM's passes.
     let Some(code) = listing.split("define i64").nth(2) else {
         assert!(!listing.contains("define i64"), "{listing}");
         println!("not run: there is no LLVM");
         return;
     };
-    // The counter is the same in all lanes; the position is widened once, when the loop is left.
+    // The counter is equal in all lanes; the position is extended to 64 bits once, after the loop.
     let carried = |ty: &str| code.lines().any(|l| l.contains(" phi <") && l.contains(ty));
     assert!(!carried(" x i64>") && carried(" x i32>"), "{code}");
 }
@@ -112,7 +112,7 @@ fn long_bodies_are_written_for_two_vectors_side_by_side() {
         return;
     };
     let operations = |name: &str| written.lines().filter(|l| l.contains(name) && l.contains(" x float>")).count();
-    // Of 241 operations, for any mask: from 200 on a body is written once.
+    // Of 241 operations, for any mask: from 200 on a body is emitted once.
     assert_eq!((operations(" fdiv "), operations(" fmul ")), (2, 240), "{written}");
 }
 
@@ -136,11 +136,12 @@ fn short_loops_run_several_vectors_side_by_side_and_are_left_at_the_bottom() {
         println!("not run: there is no LLVM");
         return;
     };
-    // Thirty-two registers hold what four vectors carry, sixteen what two do; the rest of a row is one vector under a mask.
+    // With thirty-two registers, four vectors per iteration; with sixteen, two. The rest of a row is one vector under a
+    // mask.
     let few = backend_native::llvm::status().library.is_some_and(|l| l.vector_bits == 256);
     let products = |code: &str| code.lines().filter(|l| l.contains("fmul <")).count();
     assert_eq!(products(written), if few { 3 } else { 5 }, "{written}");
-    // A block from which the loop goes on computes all that an iteration does.
+    // A block with a branch back to the loop computes a whole iteration.
     let iterations = written.split("\nb").filter(|block| products(block) > 0);
     assert!(iterations.clone().all(|block| block.contains("br i1")), "{written}");
     assert_eq!(iterations.count(), 2, "{written}");

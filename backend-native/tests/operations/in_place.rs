@@ -1,4 +1,4 @@
-//! Scatters into the memory of an array that nothing else needs, and into a copy where anything does.
+//! Scatters into the memory of an array that has no other use, and into a copy of one that has.
 
 use crate::common::{parse, reference};
 use acc_core::data::{ArrayData, Column, ScalarType};
@@ -12,12 +12,12 @@ fn numbers(values: impl Iterator<Item = i64>) -> ArrayData {
     ArrayData::new([values.len()], ScalarType::I64.into(), [Column::from_vec(values)]).unwrap()
 }
 
-/// Runs a program that may have so much memory.
+/// Runs a program with a memory limit.
 fn within(bytes: u64, native: &Native, program: &Arc<Program>, args: &[ArrayData]) -> Result<Vec<ArrayData>, Error> {
     native.run_untyped(program, args, &RunLimits::none().max_bytes(bytes))
 }
 
-/// Ten steps of a loop that adds a few numbers to a large array.
+/// Ten iterations of a loop that adds a few numbers to a large array.
 const LOOP: &str = "program(xs: [1]i64, u: [1]i64) {
   n: [0]i64 = generate(shape: || (), f: || 0i64)
   k: [0]i64, r: [1]i64 = awhile(n, xs,
@@ -80,7 +80,7 @@ fn what_is_needed_later_or_read_meanwhile_is_copied() {
     }
 }
 
-/// A loop that adds a few numbers to a large array in every other step, and leaves it alone in the others.
+/// A loop that adds a few numbers to a large array in every other iteration, and returns it unchanged in the others.
 const BRANCHES: &str = "program(xs: [1]i64, u: [1]i64) {
   n: [0]i64 = generate(shape: || (), f: || 0i64)
   k: [0]i64, r: [1]i64 = awhile(n, xs,
@@ -101,7 +101,7 @@ const BRANCHES: &str = "program(xs: [1]i64, u: [1]i64) {
 fn a_branch_that_scatters_into_the_state_of_a_loop_copies_it_once() {
     let n = 1_000_000;
     let args = [numbers(0..n), numbers(0..50)];
-    // The second one needs the state after the branch, and copies it.
+    // The second one uses the state after the branch, and copies it.
     let later =
         BRANCHES.replace("yield j, r", "q: [1]i64 = zip_with(r, s, f: |%x: i64, %y: i64| sub(%x, %y)) yield j, q");
     for (text, copies) in [(BRANCHES, 1), (&later, 2)] {

@@ -1,4 +1,4 @@
-//! What operations compute, against the interpreter.
+//! Results of operations, against the interpreter.
 
 #[path = "../common/mod.rs"]
 mod common;

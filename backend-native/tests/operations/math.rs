@@ -1,4 +1,4 @@
-//! The greatest errors of the mathematical functions, beside results of 160 bits.
+//! The maximum errors of the mathematical functions, against results of 160 bits.
 
 use crate::common::{Rng, agree_within, parse};
 use acc_core::data::{ArrayData, Column, Prim, ScalarType};
@@ -10,14 +10,14 @@ use backend_native::{Compile, Native, Options};
 const PRECISION: usize = 160;
 const ROUND: RoundingMode = RoundingMode::ToEven;
 
-/// Where arguments are drawn from.
+/// The distribution of arguments.
 #[derive(Clone, Copy)]
 enum Range {
-    /// Between two numbers, each number as likely as the next.
+    /// Uniform between two numbers.
     Line(f64, f64),
-    /// Between two positive numbers or their opposites, each exponent as likely as the next.
+    /// Between two positive numbers or their negatives, with uniform exponents.
     Exponents(f64, f64),
-    /// The same, of positive numbers alone.
+    /// The same, for positive numbers only.
     Positive(f64, f64),
 }
 
@@ -37,12 +37,12 @@ impl Range {
 
 type Exact = fn(&BigFloat, &BigFloat, &mut Consts) -> BigFloat;
 
-/// A function: its name, the value to many digits, where arguments of `f32` and of `f64` come from, and the errors that
-/// the documentation states.
+/// A function: its name, its value to many digits, the distributions of its arguments for `f32` and `f64`, and the
+/// documented errors.
 struct Function {
     name: &'static str,
     exact: Exact,
-    /// For `f32` and `f64`: of the argument, or of both.
+    /// For `f32` and `f64`: one or two arguments.
     args: [&'static [(Range, Range)]; 2],
     errors: [f64; 2],
 }
@@ -202,7 +202,7 @@ fn values(a: &ArrayData) -> Vec<f64> {
     }
 }
 
-/// A number as it is: made large first, for subnormal ones are read wrongly.
+/// The exact value of a number, scaled up first, since subnormal ones are converted wrongly.
 fn big(x: f64) -> BigFloat {
     let up = 2f64.powi(120);
     if x.abs() < 1e-200 {
@@ -211,7 +211,7 @@ fn big(x: f64) -> BigFloat {
     BigFloat::from_f64(x, PRECISION)
 }
 
-/// The distance of a result in units in the last place, at the exact value's exponent.
+/// The distance of a result from the exact value, in units in the last place at the exact value's exponent.
 fn error(got: f64, exact: &BigFloat, double: bool, c: &mut Consts) -> f64 {
     let (digits, least) = if double { (53, -1074) } else { (24, -149) };
     let exponent = exact.exponent().unwrap_or(0);
@@ -299,7 +299,7 @@ fn remainders_are_exact() {
     }
 }
 
-/// That of the standard library has few right digits near 1.
+/// The standard library's function is imprecise near 1.
 fn acosh(x: f64) -> f64 {
     let t = x - 1.0;
     if x < 1.0 {
@@ -311,7 +311,7 @@ fn acosh(x: f64) -> f64 {
 type OfOne = (&'static str, fn(f64) -> f64);
 type OfTwo = (&'static str, fn(f64, f64) -> f64);
 
-/// Of zeros, infinities, the smallest and largest numbers, NaN, and what is beside ends of domains and of pieces.
+/// Zeros, infinities, the smallest and largest numbers, NaN, and numbers next to the ends of domains and pieces.
 #[test]
 fn functions_are_right_at_their_ends() {
     let one: [OfOne; 15] = [
@@ -373,7 +373,7 @@ fn functions_are_right_at_their_ends() {
     }
 }
 
-/// Beside bodies whose vectors are of other widths, on scalars, and where results are subnormal, infinite or no numbers.
+/// In bodies with vectors of other widths, on scalars, and where results are subnormal, infinite or NaN.
 #[test]
 fn exponentials_are_the_same_bits_on_tiles_wherever_they_end() {
     for (ty, low, high) in [("f32", -104.5, 89.5), ("f64", -746.0, 711.0), ("f16", -18.0, 12.0)] {

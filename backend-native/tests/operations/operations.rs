@@ -17,11 +17,11 @@ fn on_matrices(text: &str) {
     }
 }
 
-/// How far the interpreter's result may be: it calls the C library.
+/// Tolerance for the interpreter's result, which comes from the C library.
 fn tolerance(op: PrimOp, ty: ScalarType) -> f64 {
     use PrimOp as P;
     match op {
-        // The lesser of two zeros may be either.
+        // The minimum of two zeros may be either.
         P::MinP | P::MaxP => 1e-30,
         P::PowP | P::Atan2P | P::ExpP | P::LnP | P::Log2P | P::Log10P | P::SinP | P::CosP | P::TanP | P::AsinP => {
             unit(ty)
@@ -51,7 +51,7 @@ fn every_primitive_on_every_type() {
             let text = if op.arity() == 1 {
                 format!("program(a: [1]{ty}) {{ r: [1]{out} = map(a, f: |%x: {ty}| {}(%x)) yield r }}", op.name())
             } else {
-                // Only lanes that divide by something: a fault is a test of its own.
+                // Only divisors other than zero: faults have a test of their own.
                 let body = if op.is_partial() {
                     let zero = acc_core::data::Lit::zero(ty);
                     format!("if eq(%y, {zero:?}) {{ yield %x }} else {{ yield {}(%x, %y) }}", op.name())
@@ -185,7 +185,7 @@ fn scans() {
 
 #[test]
 fn permutes() {
-    // A histogram, an overwrite, a difference (order matters), and a combination with control flow.
+    // A histogram, an overwrite, a difference (whose order matters), and a combination with control flow.
     for combine in [
         "add(%new, %old)",
         "%new",
@@ -234,8 +234,8 @@ fn moves() {
     on_matrices("program(a: [2]i64) { r: [1]i64 = slice(a, axes: [all, fixed], index: || 1i64) yield r }");
 }
 
-/// Matrix products of all forms, of small extents and of those that are cut into blocks and parts, agree with the
-/// interpreter, which adds in order.
+/// Matrix products of all layouts, with small extents and with extents that are split into blocks and parts, agree with
+/// the interpreter, which adds in order.
 #[test]
 fn matrix_products() {
     let plain = "program(a: [2]F, b: [2]F) {

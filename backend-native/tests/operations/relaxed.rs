@@ -1,4 +1,4 @@
-//! Relaxed arithmetic: near what the language says, and the same where that is no ordinary number.
+//! Relaxed arithmetic: close to the exact semantics, and equal for NaN, infinities and zeros.
 
 use crate::common::{Rng, parse, reference};
 use acc_core::data::{ArrayData, Column, ColumnSlice};
@@ -10,7 +10,7 @@ fn relaxed(text: &str, args: &[ArrayData]) -> Vec<ArrayData> {
     Native::with(options).unwrap().run_untyped(&parse(text), args, &RunLimits::none()).unwrap()
 }
 
-/// Numbers of every exponent, and what is none, as `f32` or `f64`.
+/// Numbers of every exponent, infinities and NaN, as `f32` or `f64`.
 fn numbers(double: bool) -> ArrayData {
     let mut r = Rng(0x2545_f491_4f6c_dd1d);
     let special = [0.0, -0.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, -1.0, f64::MIN_POSITIVE, f64::MAX];
@@ -26,7 +26,7 @@ fn numbers(double: bool) -> ArrayData {
     ArrayData::new([n], ty.into(), [column]).unwrap()
 }
 
-/// By how many floats two are apart: none if both are NaN.
+/// The distance of two floats in units in the last place; 0 if both are NaN.
 fn apart(a: &ArrayData, b: &ArrayData, at: usize) -> u64 {
     match (a.columns()[0].slice(), b.columns()[0].slice()) {
         (ColumnSlice::F32(x), ColumnSlice::F32(y)) if x[at].is_nan() && y[at].is_nan() => 0,
@@ -55,7 +55,8 @@ fn quotients_by_roots_are_near() {
     assert_eq!(llvm::defects(), Vec::<String>::new());
 }
 
-/// A product and a sum are rounded once, or twice as without LLVM; a product that something else needs is a number by itself.
+/// A product and a sum are rounded once, or twice as without LLVM; a product that is used elsewhere is rounded by
+/// itself.
 #[test]
 fn products_are_rounded_with_sums() {
     let mut r = Rng(17);
@@ -77,20 +78,20 @@ fn products_are_rounded_with_sums() {
     }
 }
 
-/// What `relaxed` gives up, as its documentation says: where a product alone does not fit into its type. All else about NaN and
-/// infinities is as the language says.
+/// What `relaxed` gives up, as documented: results where a product alone does not fit its type. All else about NaN and
+/// infinities is exact.
 #[test]
 fn only_products_that_do_not_fit_yield_other_infinities() {
     use acc_core::data::ScalarType;
-    // Each with what it is with two roundings and with one.
+    // Each with its result for two roundings, and for one.
     let inf = f32::INFINITY;
     let cases: [([f32; 3], f32, f32); 12] = [
         ([2.0, 3e38, -3e38], inf, 3e38),
         ([2.0, 3e38, -inf], f32::NAN, -inf),
         ([-2.0, 3e38, inf], f32::NAN, inf),
-        // The product is too small, and has a sign.
+        // The product underflows, and has a sign.
         ([-1e-30, 1e-30, 0.0], 0.0, -0.0),
-        // The product fits or is none: as without the option.
+        // The product fits or is not finite: as without the option.
         ([2.0, 3e38, 3e38], inf, inf),
         ([inf, 1.0, -inf], f32::NAN, f32::NAN),
         ([inf, -1.0, 3e38], -inf, -inf),
@@ -100,7 +101,7 @@ fn only_products_that_do_not_fit_yield_other_infinities() {
         ([-0.0, 1.0, -0.0], -0.0, -0.0),
         ([-0.0, 1.0, 0.0], 0.0, 0.0),
     ];
-    // As many as vectors take, so that it is machine code that computes them.
+    // Enough elements for whole vectors, so that machine code computes them.
     let column = |k: usize| Column::from_vec(cases.iter().cycle().take(600).map(|c| c.0[k]).collect::<Vec<f32>>());
     let args = [0, 1, 2].map(|k| ArrayData::new([600], ScalarType::F32.into(), [column(k)]).unwrap());
     let text = "program(a: [1]f32, b: [1]f32, c: [1]f32) {
@@ -117,7 +118,7 @@ fn only_products_that_do_not_fit_yield_other_infinities() {
     }
 }
 
-/// What follows from a number that is rounded otherwise: a sum is 0 with two roundings, and a small number with one.
+/// A consequence of different rounding: a sum is 0 with two roundings, and a small number with one.
 #[test]
 fn what_is_computed_of_a_sum_that_vanishes_is_unspecified() {
     use acc_core::data::ScalarType;

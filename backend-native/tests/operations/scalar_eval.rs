@@ -1,5 +1,5 @@
-//! Computations of one point: conditions, counters, extents. Few operations on integers are evaluated as they are, all else is
-//! machine code, or tiles.
+//! Computations of one point: conditions, counters, extents. A few integer operations are evaluated directly;
+//! everything else runs as machine code or on the tile executor.
 
 use crate::common::{agree, int, ints, parse};
 use acc_core::data::{ArrayData, Column, ScalarType};

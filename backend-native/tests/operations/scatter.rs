@@ -1,11 +1,11 @@
-//! Scatters into many places: ranges of the result are threads' own, and every result is that of one thread.
+//! Scatters into many targets: threads own ranges of the result, and every result is that of one thread.
 
 use crate::common::{Rng, array, parse, reference, same};
 use acc_core::data::{ArrayData, Column, EltType, ScalarType};
 use acc_core::{Executor, RunLimits};
 use backend_native::{Compile, Native, Options};
 
-/// On so many threads results of this size are distributed to ranges.
+/// With so many threads results of this size are partitioned.
 const THREADS: [usize; 2] = [7, 16];
 const SIZE: i64 = 2_500_000;
 const ELEMENTS: usize = 300_007;
@@ -23,14 +23,14 @@ fn positions(size: i64, r: &mut Rng) -> ArrayData {
     ArrayData::new([ELEMENTS], ScalarType::I64.into(), [Column::from_vec(values)]).unwrap()
 }
 
-/// Checks for equal bits, but for those of NaNs.
+/// Checks for equal bits, except those of NaNs.
 fn agree(want: &[ArrayData], got: &[ArrayData], text: &str) {
     for (w, g) in want.iter().zip(got) {
         same(w, g, 0.0).unwrap_or_else(|e| panic!("{e}\n{text}"));
     }
 }
 
-/// Runs a program on all backends; the result or fault of the interpreter, and of one thread bit for bit.
+/// Runs a program on all backends; returns the interpreter's outcome, after comparing all thread counts bit for bit.
 fn check(text: &str, args: &[ArrayData]) {
     let program = parse(text);
     let run = |b: &Native| b.run_untyped(&program, args, &RunLimits::none());
@@ -149,7 +149,7 @@ fn several_leaves_into_few_places() {
         vec![("f32", "add"), ("i64", "add")],
         vec![("i16", "add"), ("i16", "max"), ("i16", "add")],
     ];
-    // At once, and in a loop of several steps.
+    // A single scatter, and a loop of several.
     let targets = [
         "yield 1u8, k[%i]",
         "yield select(eq(rem(%i, 5i64), 0i64), 0u8, 1u8), k[%i]",
@@ -188,7 +188,7 @@ fn several_leaves_into_few_places() {
 fn where_memory_is_limited_elements_are_combined_in_order() {
     let mut r = Rng(45);
     let backend = Native::with_threads(16).unwrap();
-    // Into more places than there are elements, and into fewer.
+    // More targets than elements, and fewer.
     for (size, combined) in [(SIZE, "%x"), (100_000, "add(%x, %y)")] {
         let program = parse(&format!(
             "program(a: [1]i32, k: [1]i64) {{
@@ -204,7 +204,7 @@ fn where_memory_is_limited_elements_are_combined_in_order() {
     }
 }
 
-/// Floats become positions in vectors, of which elements are then taken one by one; those that are no position saturate.
+/// Floats are converted to positions in vectors, from which elements are then extracted; floats out of range saturate.
 #[test]
 fn floats_are_counted() {
     let text = "program(a: [1]f32) {

@@ -1,4 +1,4 @@
-//! Laziness, faults and their order, limits: the same as the interpreter's.
+//! Laziness, faults and their order, limits: as in the interpreter.
 
 use crate::common::{agree, agree_on, int, ints, native, parse, reference, same_outcome};
 use acc_core::{CancelToken, Error, Executor, LimitError, RunLimits};
@@ -21,7 +21,7 @@ fn an_array_read_only_in_a_branch_is_evaluated_on_demand() {
     agree(&program.replace("quot(%x, 0i64)", "quot(%x, 7i64)"), &[ramp(5000)]);
 }
 
-/// Never speculated: evaluating it would not end.
+/// Never speculated: its evaluation would not end.
 #[test]
 fn an_endless_operand_that_nobody_demands_is_not_evaluated() {
     let program = "program(xs: [1]i64) {
@@ -40,7 +40,7 @@ fn an_endless_operand_that_nobody_demands_is_not_evaluated() {
     agree(program, &[ramp(3000)]);
 }
 
-/// Nothing is left out that may fault: neither an element of the window, nor a division, nor a loop.
+/// Everything that may fault is evaluated: elements of the window, divisions, loops.
 #[test]
 fn without_rules_and_fusion_all_that_functions_say_is_evaluated() {
     let program = "program(xs: [1]i64, ys: [1]i64) {
@@ -65,7 +65,7 @@ fn without_rules_and_fusion_all_that_functions_say_is_evaluated() {
     }
 }
 
-/// The demand is the later element's: the earlier one's fault ends the run before it.
+/// The later element demands the array; the earlier one's fault ends the run before that.
 #[test]
 fn a_fault_before_a_demand_wins() {
     let program = "program(xs: [1]i64) {
@@ -91,12 +91,12 @@ fn the_first_fault_wins() {
            b: [1]i64 = map(a, f: |%x: i64| xs[sub(%x, 1i64)])
            yield b
          }",
-        // Then elements, though a later one faults at an earlier operation.
+        // Then elements, even if a later one faults at an earlier operation.
         "program(xs: [1]i64) {
            b: [1]i64 = map(xs, f: |%x: i64| add(quot(1i64, sub(%x, 900i64)), xs[sub(%x, 300i64)]))
            yield b
          }",
-        // In branches, each side faulting somewhere.
+        // In branches, each side with a fault somewhere.
         "program(xs: [1]i64) {
            b: [1]i64 = map(xs, f: |%x: i64| if eq(rem(%x, 2i64), 0i64) {
              yield quot(1i64, sub(%x, 1400i64))
@@ -133,7 +133,7 @@ fn the_first_fault_wins() {
            b: [1]i64 = scanr1(xs, f: |%x: i64, %y: i64| add(%y, quot(%x, sub(%x, 77i64))))
            yield b
          }",
-        // Segments of rows: the first fault is in a row that is begun early and fails late.
+        // Rows in segments: the first fault is in a row that starts early and faults late.
         "program(xs: [1]i64) {
            o: [1]i64 = generate(shape: || 3i64, f: |%k: i64| mul(%k, 10000i64))
            a: [2]i64 = generate(shape: || (4i64, 20000i64), f: |%r: i64, %i: i64| {
@@ -149,13 +149,13 @@ fn the_first_fault_wins() {
         "program(xs: [1]i64) { b: [1]i64 = generate(shape: || sub(xs[0i64], 1i64), f: |%i: i64| %i) yield b }",
         "program(xs: [1]i64) { b: [1]i64 = reshape(xs, shape: || 7i64) yield b }",
         "program(xs: [1]i64) { e: [1]i64 = generate(shape: || 0i64, f: |%i: i64| %i) b: [0]i64 = fold1(e, f: |%x: i64, %y: i64| %x) yield b }",
-        // A transposition, read in panels of columns, that leaves its source in the middle of a row.
+        // A transposition, read in column panels, that exceeds its source in the middle of a row.
         "program(xs: [1]i64) {
            m: [2]i64 = reshape(xs, shape: || (300i64, 10i64))
            b: [2]i64 = backpermute(m, shape: || (20i64, 400i64), index: |%i: i64, %j: i64| (%j, %i))
            yield b
          }",
-        // A backpermute of what is fused, out of bounds of it.
+        // A backpermute of a fused array, with an index out of its bounds.
         "program(xs: [1]i64) {
            g: [1]i64 = generate(shape: || 10i64, f: |%i: i64| %i)
            b: [1]i64 = backpermute(g, shape: || 20i64, index: |%i: i64| mul(%i, 1i64))
@@ -167,7 +167,7 @@ fn the_first_fault_wins() {
     }
 }
 
-/// A segmented fold becomes a scan, of which its messages say nothing.
+/// A segmented fold becomes a scan, which its messages do not mention.
 #[test]
 fn a_fault_in_a_segmented_fold_is_one_of_it() {
     let program = "program(xs: [1]i64, offsets: [1]i64) {
@@ -177,7 +177,7 @@ fn a_fault_in_a_segmented_fold_is_one_of_it() {
     agree(program, &[ints(&[1, 2, 3, 0, 5, 6]), ints(&[0, 3, 6])]);
     agree(program, &[ints(&[1, 2, 3, 4, 5, 6]), ints(&[0, 3, 2])]);
     agree(program, &[ints(&[1, 2, 3, 4, 5, 6]), ints(&[])]);
-    // What is in no segment is not combined.
+    // Elements outside of all segments are not combined.
     agree(program, &[ints(&[0, 0, 0, 1, 2, 0, 0, 0]), ints(&[3, 4, 5])]);
     agree(program, &[ints(&[0, 0, 0]), ints(&[2])]);
     agree(&program.replace(", init: || 100i64", "").replace("fold_seg", "fold1_seg"), &[ints(&[1, 2]), ints(&[0, 0])]);
@@ -231,7 +231,7 @@ fn scalar_loops_end_lane_by_lane() {
     for n in [2, 3, 100, 2500] {
         agree(program, &[ramp(n)]);
     }
-    // The state exchanged, and a total body, whose finished lanes may run on.
+    // The state is swapped, and the body is total, so that finished lanes may run on.
     let fibonacci = "program(xs: [1]i64) {
         r: [1](i64, i64) = map(xs, f: |%x: i64| {
           %a: i64, %b: i64, %k: i64 = while (0i64, 1i64, 0i64) test |%a: i64, %b: i64, %k: i64| { yield lt(%k, %x) }
@@ -282,7 +282,7 @@ fn limits_are_honoured_in_loops() {
                 let limits = RunLimits::none().deadline(start + Duration::from_millis(30));
                 let got = backend.run_untyped(&program, &[ramp(n)], &limits);
                 assert_eq!(got, Err(Error::Limit(LimitError::Deadline)));
-                // Generous, for a machine under load; without a check it would not end at all.
+                // Generous, for a machine under load; without polling it would not end at all.
                 assert!(start.elapsed() < Duration::from_secs(1), "{:?}", start.elapsed());
             }
         }

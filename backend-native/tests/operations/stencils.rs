@@ -1,4 +1,4 @@
-//! Stencils in one to three dimensions with every boundary, against the interpreter.
+//! Stencils in one to three dimensions with every boundary rule, against the interpreter.
 
 use crate::common::{agree, agree_on, ints};
 
@@ -52,7 +52,7 @@ fn three_dimensions() {
     }
 }
 
-/// Vectors of other widths, beyond edges and at the ends of rows.
+/// Vectors of other widths, at boundaries and at the ends of rows.
 #[test]
 fn elements_of_every_size() {
     for (ty, next) in [
@@ -87,7 +87,7 @@ fn elements_of_every_size() {
     }
 }
 
-/// A stencil fused into what follows, and one whose boundary function faults.
+/// A stencil fused into its consumer, and one whose boundary function faults.
 #[test]
 fn stencils_with_neighbours() {
     let fused = "program(a: [2]i64) {

@@ -1,4 +1,4 @@
-//! Explanations list all that runs, and say of every array that is stored why it is.
+//! Explanations list all steps, and state for every stored array why it is stored.
 
 use crate::common::parse;
 use acc_core::exec::Ready;
@@ -9,7 +9,7 @@ fn explain(text: &str) -> String {
     Ready::new(&Native::new(), &program).unwrap().prepared().explain().to_string()
 }
 
-/// The lines without those that say where the user wrote something, and how many bytes are moved.
+/// The lines without source locations and bytes.
 fn steps(text: &str) -> String {
     let explained = explain(text);
     let of_steps = explained.lines().take_while(|l| !l.is_empty());

@@ -1,4 +1,4 @@
-//! What becomes a kernel, seen in the explanation; and that memory of intermediate arrays is not kept.
+//! Which statements become one kernel, as shown by explanations; and that the memory of intermediate arrays is freed.
 
 use crate::common::parse;
 use acc_core::exec::Ready;
@@ -57,8 +57,8 @@ fn what_is_used_twice_is_computed_once_and_what_is_dear_is_stored() {
     assert!(explain(copied).contains("a1 is stored: its elements would be computed more than once"));
 }
 
-/// What is needed only where there are elements is evaluated when these are met: after the products, whose faults wait for it
-/// if it ends.
+/// Arrays that are needed only if there are elements are evaluated with the first element: after the products, whose
+/// faults come later if their evaluation ends.
 #[test]
 fn what_may_fault_waits_for_arrays_that_end() {
     let weighted = |weight: &str| {
@@ -114,7 +114,8 @@ fn uniform_code_and_access_patterns_are_explained() {
     assert!(text.contains("uniform sqrt"), "{text}");
 }
 
-/// A transposition has no index out of bounds, so no fault of it gets lost when what reads it evaluates an array on demand.
+/// A transposition has no index out of bounds, so none of its faults is lost when its consumer evaluates an array on
+/// demand.
 #[test]
 fn transpositions_are_fused_with_what_reads_arrays_on_demand() {
     let transposed = |columns: usize| {
@@ -157,7 +158,8 @@ fn a_long_program_is_lowered_quickly() {
     crate::common::agree(&text, &[crate::common::ints(&[1, 2, 3])]);
 }
 
-/// The extents of what is computed between two statements of one kernel are known only when the first one's are.
+/// The extents of an array computed between two statements of one kernel are known only when those of the first one
+/// are.
 #[test]
 fn arrays_between_the_parts_of_a_kernel_have_extents() {
     let after_a_fold = "program(a: [2]i64) {
@@ -180,7 +182,7 @@ fn arrays_between_the_parts_of_a_kernel_have_extents() {
     crate::common::agree_on(after_a_permute, &[&[&[0]], &[&[1]], &[&[70]]]);
 }
 
-/// A statement that measures an array depends on it, though it reads no element.
+/// A statement that reads the extents of an array depends on it, even if it reads no element.
 #[test]
 fn a_kernel_that_measures_another_one_comes_after_it() {
     let text = "program(a: [2]u64) {
@@ -192,7 +194,7 @@ fn a_kernel_that_measures_another_one_comes_after_it() {
     crate::common::agree_on(text, &[&[&[1, 1]], &[&[3, 5]], &[&[70, 80]]]);
 }
 
-/// A scalar that a view's extents depend on is stored, also if an epilogue reads it.
+/// A scalar that the extents of a view depend on is stored, even if an epilogue reads it.
 #[test]
 fn a_fold_that_a_view_reads_is_stored() {
     let text = "program(a: [1]i64) {
@@ -204,7 +206,8 @@ fn a_fold_that_a_view_reads_is_stored() {
     crate::common::agree(text, &[crate::common::ints(&[2, 1, 1])]);
 }
 
-/// A kernel that runs at the place of its first statement comes after all that its others need, however far.
+/// A kernel that runs at the position of its first statement comes after everything that its others need, at any
+/// distance.
 #[test]
 fn what_a_later_part_of_a_kernel_needs_comes_before_it() {
     let text = "program(a: [1]i64) {
@@ -216,7 +219,7 @@ fn what_a_later_part_of_a_kernel_needs_comes_before_it() {
     crate::common::agree_on(text, &[&[&[0]], &[&[1]], &[&[70]]]);
 }
 
-/// A statement that is read both directly and by way of a fold is not computed with what comes after the fold.
+/// A statement read both directly and through a fold is not computed in the epilogue of that fold.
 #[test]
 fn what_comes_after_a_fold_of_its_own_operand_is_a_kernel_of_its_own() {
     let text = "program(a: [1]i64) {
@@ -228,7 +231,7 @@ fn what_comes_after_a_fold_of_its_own_operand_is_a_kernel_of_its_own() {
     crate::common::agree_on(text, &[&[&[0]], &[&[1]], &[&[70]]]);
 }
 
-/// What follows scans takes each element of theirs, what follows folds one of each row: a kernel has one of both.
+/// The epilogue of a scan is per element and that of a fold per row; a kernel has only one of them.
 #[test]
 fn what_comes_after_scans_is_no_kernel_with_folds() {
     let text = "program(a: [1]i64) {

@@ -1,4 +1,4 @@
-//! What programs become: kernels, what is fused, what is stored.
+//! Plans: kernels, what is fused, what is stored.
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -1,6 +1,6 @@
-//! How many kernels programs become, and how many intermediate arrays are stored: exactly, and the same for variants
-//! whose code is renamed, tupled in another way, or split into functions. A kernel is one launch over one index space,
-//! with the combination of its partial results.
+//! The number of kernels and of stored intermediate arrays per program: exact, and equal for variants whose code is
+//! renamed, uses other tuples, or is split into functions. A kernel is one launch over one index space, with the
+//! combination of its partial results.
 
 use acc_core::prelude::*;
 use backend_native::Native;
@@ -127,7 +127,7 @@ structure! {
     folds_that_begin_with_something: 2 kernels, 1 arrays;
         |xs: Acc<M>| generate((8, 9, 10), |(i, j, k)| xs.index((j + k, i))).fold(1.0, |a, b| a + b).fold(1.0, |a, b| a + b);
         |xs: Acc<M>| { let t = generate((8, 9, 10), |(i, j, k)| xs.index((k + j, i))); t.fold(1.0, |p, q| p + q).fold(1.0, |p, q| q + p) };
-    // Element-wise chains.
+    // Elementwise chains.
     saxpy: 1 kernels, 0 arrays;
         |a: Acc<Scalar<f32>>, xs: Acc<V>, ys: Acc<V>| xs.zip_with(&ys, |x, y| x * &a + y);
         |a: Acc<Scalar<f32>>, xs: Acc<V>, ys: Acc<V>| { let scaled = xs.map(|x| a.the() * x); scaled.zip(&ys).map(|(p, q)| p + q) };
@@ -244,7 +244,7 @@ structure! {
     matrix_times_vector: 1 kernels, 0 arrays;
         |m: Acc<M>, v: Acc<V>| m.zip_with(v.replicate((m.shape().0, All)), |a, x| a * x).sum();
         |m: Acc<M>, v: Acc<V>| { let rows = v.replicate((m.shape().0, All)); m.zip(&rows).map(|(a, x)| a * x).fold(0.0, |p, q| p + q) };
-    // What cannot be one.
+    // Cannot be fused.
     normalised: 2 kernels, 1 arrays;
         |xs: Acc<V>| { let s = xs.sum(); xs.map(|x| x / s.the()) };
         |xs: Acc<V>| { let s = total(&xs); xs.map(|x| x / &s) };
@@ -298,7 +298,7 @@ structure! {
             let scanned = marked.scanl1(|(a, f), (b, g)| (g.then_else(b, a + b), f | g));
             scanned.map(|(x, _)| x)
         };
-    // Lengths, offsets with their checks, products with their sums; the offsets, and what the checks look at, are stored.
+    // Lengths, offsets with their checks, products with their sums; the offsets, and what the checks read, are stored.
     a_sparse_product: 5 kernels, 4 arrays;
         |lengths: Acc<Vector<i64>>, columns: Acc<Vector<i64>>, values: Acc<V>, x: Acc<V>| {
             x.gather(&columns).zip_with(&values, |x, v| x * v).fold_seg(&lengths, 0.0, |a, b| a + b)
@@ -364,7 +364,7 @@ structure! {
             let kept = ones.sum();
             xs.permute::<DIM1, _, _>(fill(kept.the(), 0.0f32), |new, _| new, |i| xs.index(i).gt(0.0).then_some(upto.index(i) - 1))
         };
-    // Places that are not counts: a scan and a permute.
+    // Targets that are not counts: a scan and a permute.
     spread_by_a_scan: 2 kernels, 1 arrays;
         |xs: Acc<V>| {
             let steps = xs.map(|x| x.gt(0.0).then_else(2i64, 0i64));
