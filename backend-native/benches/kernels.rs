@@ -1,4 +1,4 @@
-//! Times of typical kernels beside a plain Rust loop on one thread. `cargo bench -p backend-native [filter]`
+//! Times of typical kernels compared to a plain Rust loop on one thread. `cargo bench -p backend-native [filter]`
 
 use acc_core::data::{ArrayData, Column, ScalarType};
 use acc_core::exec::Ready;

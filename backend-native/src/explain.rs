@@ -1,11 +1,11 @@
-//! What became of a program: its kernels, what was fused into what, what was not and why.
+//! Explanations of compiled programs: their kernels, what was fused, and what was not and why.
 
 mod steps;
 
 pub use steps::{StepKind, StepReport};
 
-use crate::kernel::{AxisKind, Finish, Initial, Ix, Kernel, Op, Output};
-use crate::lower::{BlockPlan, How};
+use crate::kernel::{AxisKind, Initial, Ix, Kernel, Op, Output, Sink};
+use crate::lower::{BlockPlan, Materialization};
 use crate::prepare::{Launch, Plan, Work};
 use acc_core::data::ScalarType;
 use acc_core::ir::{ArrayId, ArrayType, Loc, Names, Val};
@@ -17,52 +17,52 @@ use std::ops::Range;
 /// The kernels of a program and the decisions behind them. Its text form names arrays as the simplified program does.
 #[derive(Clone, Debug, Default)]
 pub struct Explanation {
-    /// All that runs, in order.
+    /// All steps, in order of execution.
     pub steps: Vec<StepReport>,
     /// The names of arrays in the source.
     pub names: Names,
-    /// The kernels, in the order in which they run; those of loops and conditionals where these stand.
+    /// The kernels, in order of execution; those of loops and conditionals at the position of these.
     pub kernels: Vec<KernelReport>,
-    /// Arrays that are stored and are no results of the program, but for views and the state of loops.
+    /// Stored arrays that are not results of the program; excludes views and the state of loops.
     pub intermediates: Vec<ArrayId>,
-    /// Kernels that take blocks of rows in turn.
-    pub sweeps: Vec<SweepReport>,
-    /// What was decided for each array that might have been fused.
+    /// Kernels that may run with row blocking.
+    pub row_blockings: Vec<RowBlockingReport>,
+    /// The decision for each array that is a candidate for fusion.
     pub notes: Vec<Note>,
 }
 
-/// Kernels over the same rows, of which machine code takes a block of rows through all of them before the next block, if the
-/// program is large enough for several threads.
+/// Kernels over the same rows, which machine code runs one after the other on a block of rows, if the program is large
+/// enough for several threads.
 #[derive(Clone, Debug)]
-pub struct SweepReport {
+pub struct RowBlockingReport {
     /// Their numbers.
     pub kernels: Range<usize>,
-    /// The arrays that are not stored as a whole then.
-    pub passing: Vec<ArrayId>,
+    /// The arrays that are not stored as a whole in this case.
+    pub transient: Vec<ArrayId>,
 }
 
 /// A kernel: one launch over one index space, with the combination of its partial results.
 #[derive(Clone, Debug)]
 pub struct KernelReport {
-    /// What it is called, also on [timelines](acc_core::timeline): `a3 = map, a5 = fold`.
+    /// Its title, also on [timelines](acc_core::timeline): `a3 = map, a5 = fold`.
     pub title: String,
     /// Where the user wrote the operations whose results it stores.
     pub locs: Vec<Loc>,
     /// The arrays that it stores, with their operations.
     pub results: Vec<(ArrayId, &'static str)>,
-    /// The arrays that it reads at its points, or begins with.
+    /// The arrays that it reads, including initial arrays.
     pub reads: BTreeSet<ArrayId>,
     /// The arrays computed inside and never stored.
     pub fused: Vec<ArrayId>,
     /// The axes of its index space, such as `parallel, reduce`.
     pub axes: String,
-    /// Ways of computing it that the kernel IR does not tell, such as a product of matrices.
+    /// Special strategies that the kernel IR does not show, such as a matrix product.
     pub manner: Vec<&'static str>,
-    /// Why tiles compute it, or compute it where it is taken in some way, and not machine code; none if they do not.
+    /// Why the tile executor runs it (or one of its variants) rather than machine code; none if it does not.
     pub on_tiles: Option<String>,
-    /// Bytes read of arrays for each point: of each column once, however often a point reads it.
+    /// Bytes read per point: each column counts once, however often a point reads it.
     pub bytes_read: usize,
-    /// Bytes stored for each point; what folds and permutes store is not counted.
+    /// Bytes stored per point; excludes results of folds and permutes.
     pub bytes_stored: usize,
     /// The kernel IR.
     pub ir: String,
@@ -79,20 +79,22 @@ impl Explanation {
 
     fn block(&mut self, plan: &Plan, b: &BlockPlan, depth: usize, yielded: &mut BTreeSet<ArrayId>) {
         yielded.extend(&b.results);
-        // The kernels before each step.
+        // The number of kernels before each step.
         let mut before = Vec::with_capacity(b.steps.len() + 1);
         for step in b.steps.iter().map(|&s| &plan.steps[s]) {
             before.push(self.kernels.len());
             self.steps.extend(StepReport::of(step, self.kernels.len(), depth));
             match &step.work {
-                Work::Array { how: How::View, op, .. } => {
-                    // What a view that is yielded shows is yielded, too.
+                Work::Array { materialization: Materialization::View, op, .. } => {
+                    // If a view is yielded, so is the array that it shows.
                     if step.results.iter().any(|r| yielded.contains(r)) {
                         yielded.extend(op.arrays());
                     }
                 }
-                Work::Array { how: How::Argsort | How::Sort, .. } => self.intermediates.extend(&step.results),
-                Work::Array { how: How::Fused, .. } => {}
+                Work::Array { materialization: Materialization::Argsort | Materialization::Sort, .. } => {
+                    self.intermediates.extend(&step.results)
+                }
+                Work::Array { materialization: Materialization::Fused, .. } => {}
                 Work::Kernel { launch, .. } => {
                     let report = KernelReport::new(launch, &plan.types);
                     self.intermediates.extend(report.results.iter().map(|(a, _)| a));
@@ -108,9 +110,9 @@ impl Explanation {
             }
         }
         before.push(self.kernels.len());
-        self.sweeps.extend(b.sweeps.iter().map(|sweep| SweepReport {
-            kernels: before[sweep.steps.start]..before[sweep.steps.end],
-            passing: sweep.passing.clone(),
+        self.row_blockings.extend(b.row_blockings.iter().map(|row_blocking| RowBlockingReport {
+            kernels: before[row_blocking.steps.start]..before[row_blocking.steps.end],
+            transient: row_blocking.transient.clone(),
         }));
     }
 
@@ -124,18 +126,18 @@ impl KernelReport {
     fn new(launch: &Launch, types: &[ArrayType]) -> KernelReport {
         let k: &Kernel = launch.whole();
         let mut columns: BTreeSet<(ArrayId, u32)> = BTreeSet::new();
-        let initial = |o: &Output| match &o.finish {
-            Finish::Scatter { initial: Initial::Array(a), .. } => Some(*a),
-            Finish::Scatter { initial: Initial::Computed(_), .. }
-            | Finish::Store
-            | Finish::Compact
-            | Finish::Segments { .. }
-            | Finish::Scan { .. }
-            | Finish::Fold { .. } => None,
+        let initial = |o: &Output| match &o.sink {
+            Sink::Scatter { initial: Initial::Array(a), .. } => Some(*a),
+            Sink::Scatter { initial: Initial::Computed(_), .. }
+            | Sink::Store
+            | Sink::Compact
+            | Sink::Segments { .. }
+            | Sink::Scan { .. }
+            | Sink::Fold { .. } => None,
         };
         let mut reads: BTreeSet<ArrayId> = k.outputs.iter().filter_map(initial).collect();
         for o in &k.outputs {
-            if let Finish::Segments { offsets, .. } = o.finish {
+            if let Sink::Segments { offsets, .. } = o.sink {
                 reads.insert(offsets);
             }
         }
@@ -154,10 +156,10 @@ impl KernelReport {
         let leaf =
             |(a, leaf): &(ArrayId, u32)| types[a.index()].elt.leaves().get(*leaf as usize).map_or(0, |t| t.size());
         let size = |vals: &[Val], ty: &dyn Fn(Val) -> ScalarType| vals.iter().map(|&v| ty(v).size()).sum::<usize>();
-        let stored = |o: &Output| match o.finish {
-            Finish::Store | Finish::Scan { .. } if o.stored => size(k.values(o), &|v| k.element.ty(v)),
-            Finish::Store | Finish::Scan { .. } | Finish::Fold { .. } => 0,
-            Finish::Scatter { .. } | Finish::Compact | Finish::Segments { .. } => 0,
+        let stored = |o: &Output| match o.sink {
+            Sink::Store | Sink::Scan { .. } if o.stored => size(k.values(o), &|v| k.element.ty(v)),
+            Sink::Store | Sink::Scan { .. } | Sink::Fold { .. } => 0,
+            Sink::Scatter { .. } | Sink::Compact | Sink::Segments { .. } => 0,
         };
         let scans = matches!(k.axes.last(), Some(AxisKind::Scan(_)));
         let after = k.epilogue.iter().filter(|_| scans).map(|e| size(&e.body.region.results, &|v| e.body.ty(v)));
@@ -178,12 +180,12 @@ impl KernelReport {
     }
 }
 
-/// How a launch is computed, beyond what its kernel says.
+/// Strategies of a launch that its kernel does not show.
 fn manner(launch: &Launch) -> Vec<&'static str> {
     let ways = [
         (launch.product.is_some(), "as a product of matrices"),
         (launch.is_compaction(), "as a compaction: what is kept is stored one after the other"),
-        (launch.places.is_some(), "as marks: if they are few, their places are kept in their stead"),
+        (launch.flag_positions.is_some(), "as marks: if they are few, their places are kept in their stead"),
     ];
     ways.into_iter().filter(|(is, _)| *is).map(|(_, way)| way).collect()
 }
@@ -191,11 +193,15 @@ fn manner(launch: &Launch) -> Vec<&'static str> {
 impl Display for Explanation {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         self.steps.iter().try_for_each(|step| step.show(f, self))?;
-        for SweepReport { kernels, passing } in &self.sweeps {
+        for RowBlockingReport { kernels, transient } in &self.row_blockings {
             let last = kernels.end.saturating_sub(1);
-            write!(f, "kernels {} to {last} take blocks of rows in turn if there are enough of them", kernels.start)?;
-            let passing: Vec<String> = passing.iter().map(ArrayId::to_string).collect();
-            match &passing[..] {
+            write!(
+                f,
+                "kernels {} to {last} take one block of rows after another if there are enough of them",
+                kernels.start
+            )?;
+            let transient: Vec<String> = transient.iter().map(ArrayId::to_string).collect();
+            match &transient[..] {
                 [] => writeln!(f)?,
                 [one] => writeln!(f, "; {one} is not stored as a whole then")?,
                 some => writeln!(f, "; {} are not stored as a whole then", some.join(", "))?,

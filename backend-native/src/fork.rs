@@ -1,20 +1,20 @@
-//! Children of `fork`: processes that have the memory of their parent, and of its threads only the one that called `fork`.
+//! Children of `fork`: processes with a copy of their parent's memory, but only the thread that called `fork`.
 //!
-//! A lock that another thread held stays locked in the child for good, and helpers that the parent had do not come. So a
-//! child runs programs on the calling thread and over tiles, with memory and a cache of its own, and touches nothing
-//! that the parent's threads share.
+//! A lock that another thread held remains locked in the child forever, and the parent's helper threads do not exist.
+//! So a child runs programs on the calling thread with the tile executor, with its own memory pool and program cache,
+//! and does not access anything that the parent's threads share.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Whether this process is a child of one that this executor was used in.
+/// Whether this process is a child of one that used this executor.
 static CHILD: AtomicBool = AtomicBool::new(false);
 
-/// Whether this process is a child of one that this executor was used in.
+/// Whether this process is a child of one that used this executor.
 pub(crate) fn is_child() -> bool {
     CHILD.load(Ordering::Relaxed)
 }
 
-/// Lets children know that they are; called wherever this executor begins to be used.
+/// Registers the handler that marks children; called wherever this executor is first used.
 pub(crate) fn watch() {
     #[cfg(unix)]
     {
@@ -23,8 +23,8 @@ pub(crate) fn watch() {
             CHILD.store(true, Ordering::Relaxed);
         }
         if !WATCHED.swap(true, Ordering::Relaxed) {
-            // SAFETY: a function without arguments that does not unwind, and does nothing that a child must not do. Where
-            // there is no memory for it, children are as without it.
+            // SAFETY: a function without arguments that does not unwind and is async-signal-safe. If registration fails
+            // for lack of memory, children behave as without it.
             unsafe { libc::pthread_atfork(None, None, Some(begin)) };
         }
     }

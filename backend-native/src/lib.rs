@@ -41,13 +41,13 @@ use acc_core::{Backend, Cause, Error, ProgramCache, RunLimits};
 pub use acc_desugar::Rules;
 use acc_desugar::pipeline;
 use buffer::Pool;
-pub use explain::{Explanation, KernelReport, StepKind, StepReport, SweepReport};
+pub use explain::{Explanation, KernelReport, RowBlockingReport, StepKind, StepReport};
 use lower::Settings;
 pub use options::Options;
 pub use prepare::pass_settings;
 use prepare::{Executable, Plan};
 use run::launch::Context;
-use run::threads::team::Team;
+use run::pool::thread_pool::ThreadPool;
 use std::sync::Arc;
 
 /// The backend's name in messages.
@@ -55,17 +55,17 @@ const NAME: &str = "native";
 
 /// The native CPU backend. Clones share the cache of prepared programs, the threads and the memory pool.
 ///
-/// In a child of `fork`, to which the threads of its parent do not come, programs run on the calling thread and over tiles if
-/// the parent has used a native backend; else as anywhere.
+/// A child of `fork`, in which the parent's threads do not exist, runs programs on the calling thread with the tile
+/// executor if the parent has used a native backend.
 #[derive(Clone)]
 pub struct Native(Arc<State>);
 
 struct State {
     cache: ProgramCache<Prepared>,
-    /// That of children of this process.
+    /// The cache for children of this process.
     cache_of_child: ProgramCache<Prepared>,
-    /// Its own, if it was asked for some.
-    threads: Option<Team>,
+    /// Its own threads, if it was created with some.
+    threads: Option<ThreadPool>,
     memory: Arc<Pool>,
     rules: Rules,
     settings: Settings,
@@ -74,47 +74,47 @@ struct State {
 
 /// Whether kernels are compiled to machine code, with an [LLVM found](llvm) at run time.
 ///
-/// Results are the same, bit for bit. What is not compiled, tiles run.
+/// Results are the same, bit for bit. The tile executor runs what is not compiled.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Compile {
-    /// They are not.
+    /// Never.
     Never,
-    /// Each when it is first run. Tiles run it until its code is there.
+    /// When first run, in the background. The tile executor runs a kernel until its code is ready.
     #[default]
     Background,
-    /// Each when it is first run, which waits for its code.
+    /// When first run, which waits for the code.
     Now,
 }
 
 impl Native {
-    /// A backend on the threads of all backends.
+    /// A backend that uses the global thread pool.
     pub fn new() -> Native {
         Native::on(None, Options::default())
     }
 
-    /// A backend that compiles nothing: tiles run every kernel.
+    /// A backend without machine code: the tile executor runs every kernel.
     pub fn tiles() -> Native {
         Native::on(None, Options::new().compile(Compile::Never))
     }
 
-    /// A backend that waits for the machine code of each kernel, where others would begin on tiles.
+    /// A backend that waits for the machine code of each kernel rather than starting with the tile executor.
     pub fn compiled() -> Native {
         Native::on(None, Options::new().compile(Compile::Now))
     }
 
-    /// A backend with `n` threads of its own, the calling one among them.
+    /// A backend with `n` threads of its own, including the calling one.
     pub fn with_threads(n: usize) -> Result<Native, Error> {
         Native::with(Options::new().threads(n))
     }
 
     /// A backend with these options; an error if its threads cannot be started.
     pub fn with(options: Options) -> Result<Native, Error> {
-        let threads = options.threads.map(Team::new).transpose();
+        let threads = options.threads.map(ThreadPool::new).transpose();
         let threads = threads.map_err(|e| Error::Threads { source: Cause::new(e) })?;
         Ok(Native::on(threads, options))
     }
 
-    fn on(threads: Option<Team>, options: Options) -> Native {
+    fn on(threads: Option<ThreadPool>, options: Options) -> Native {
         let settings = options.settings();
         let Options { rules, compile, .. } = options;
         let (cache, cache_of_child, memory) = (ProgramCache::default(), ProgramCache::default(), Arc::default());
@@ -122,9 +122,9 @@ impl Native {
     }
 }
 
-/// The threads that a backend without threads of its own runs on.
+/// The number of threads in the global pool.
 pub fn threads() -> usize {
-    run::threads::team::processors()
+    run::pool::thread_pool::processors()
 }
 
 impl Default for Native {
@@ -140,7 +140,7 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    /// The program as it is lowered, simplified: what explanations name arrays by.
+    /// The simplified program as it was lowered, whose arrays explanations refer to.
     pub fn simplified(&self) -> &Program {
         &self.executable.fast().program
     }
@@ -154,15 +154,15 @@ impl Prepared {
         Explanation::new(self.plan(), &self.simplified().names)
     }
 
-    /// The code that LLVM makes of each kernel, as IR and in assembly language; or why there is none.
+    /// The code that LLVM generates for each kernel, as IR and as assembly; or the reason why there is none.
     pub fn listing(&self) -> String {
         let mut out = String::new();
-        let launches = self.plan().launches().flat_map(|l| [Some(l), l.after.as_deref()]).flatten();
-        for kernel in launches.flat_map(|l| l.turned.as_deref().into_iter().chain([&l.kernel])) {
+        let launches = self.plan().launches().flat_map(|l| [Some(l), l.epilogue.as_deref()]).flatten();
+        for kernel in launches.flat_map(|l| l.permuted.as_deref().into_iter().chain([&l.kernel])) {
             out += &format!("{kernel}\n");
-            for form in llvm::Form::of(kernel) {
-                let code = llvm::listing(kernel, form);
-                out += &format!("{form:?}:\n{}\n", code.unwrap_or_else(|why| format!("on tiles: {why}\n")));
+            for variant in llvm::Variant::of(kernel) {
+                let code = llvm::listing(kernel, variant);
+                out += &format!("{variant:?}:\n{}\n", code.unwrap_or_else(|why| format!("on tiles: {why}\n")));
             }
         }
         out
@@ -198,14 +198,14 @@ impl Backend for Native {
         let meter = &limits.meter();
         fork::watch();
         let (threads, compile) = match &state.threads {
-            _ if fork::is_child() => (Team::alone(), Compile::Never),
+            _ if fork::is_child() => (ThreadPool::alone(), Compile::Never),
             Some(own) => (own, state.compile),
-            None => (Team::global(), state.compile),
+            None => (ThreadPool::global(), state.compile),
         };
         let cx = Context { threads, memory: &state.memory, limits, meter, compile };
         let run = |e: &Executable| {
             run::run(&e.plan, args, cx).map_err(|error| match error {
-                // Arrays of the plan have other numbers than those of the program.
+                // Array numbers of the plan differ from those of the program.
                 Error::Fault { fault, op, loc } => {
                     Ended::from(Error::Fault { fault: fault.in_program(&e.program), op, loc })
                 }

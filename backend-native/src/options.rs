@@ -16,14 +16,14 @@ use acc_desugar::Rules;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Options {
-    /// So many threads of its own, the calling one among them, or one for each processor for 0; without it, those of all
-    /// backends, one for each processor.
+    /// The number of its own threads, including the calling one, or one per processor for 0; without it, the backend
+    /// uses the global thread pool, with one thread per processor.
     pub threads: Option<usize>,
-    /// The rules of simplification.
+    /// The simplification rules.
     pub rules: Rules,
     /// Whether producers are fused into consumers.
     pub fuse: bool,
-    /// Whether an index out of bounds is an error. Without checks it stands for some index in bounds: programs that
+    /// Whether an index out of bounds is an error. Without checks it is clamped to some index in bounds: programs that
     /// have no such error run faster, the others yield unspecified values where they would have stopped. Nothing
     /// outside of arrays is ever read or written.
     pub checks: bool,
@@ -47,12 +47,12 @@ pub struct Options {
 }
 
 impl Options {
-    /// What [`Native::new`](crate::Native::new) has.
+    /// The options of [`Native::new`](crate::Native::new).
     pub fn new() -> Options {
         Options::default()
     }
 
-    /// With so many threads of its own; 0: one for each processor.
+    /// With `n` threads of its own; 0: one per processor.
     #[must_use]
     pub fn threads(self, threads: impl Into<Option<usize>>) -> Options {
         Options { threads: threads.into(), ..self }
@@ -82,7 +82,7 @@ impl Options {
         Options { relaxed, ..self }
     }
 
-    /// With machine code or without, at once or in the background.
+    /// With or without machine code, compiled when needed or in the background.
     #[must_use]
     pub fn compile(self, compile: Compile) -> Options {
         Options { compile, ..self }

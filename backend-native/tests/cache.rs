@@ -1,4 +1,4 @@
-//! Machine code is kept: what one process compiled, the next one finds.
+//! The cache on disk: a process uses the machine code that an earlier one compiled.
 
 mod common;
 
@@ -7,13 +7,13 @@ use backend_native::{Native, llvm};
 use common::{ints, parse};
 use std::process::{Command, Output};
 
-/// The folder of the child process that this process is, if it is one.
+/// The cache folder of this process, if it is a child.
 const CHILD: &str = "ACC_TEST_CHILD";
 
 /// How many milliseconds it waits before it ends.
 const WAIT: &str = "ACC_TEST_WAIT";
 
-/// In a child process: runs some programs and says what was compiled. Does nothing in others.
+/// In a child process: runs some programs and prints what was compiled. Does nothing in others.
 #[test]
 fn a_child_process_runs_some_programs() {
     if std::env::var_os(CHILD).is_none() {
@@ -63,20 +63,20 @@ fn the_second_start_of_a_process_compiles_nothing() {
     let first = kernels(&start(&folder));
     assert!(first[0] >= 5 && first[1] == 0, "{first:?}");
     assert_eq!(kernels(&start(&folder)), [0, first[0]]);
-    // Damaged files are made anew.
+    // Damaged files are replaced.
     for file in files(&folder) {
         std::fs::write(file, b"no code").unwrap();
     }
     assert_eq!(kernels(&start(&folder)), first);
     assert_eq!(kernels(&start(&folder)), [0, first[0]]);
-    // Files under each other's names are code of other kernels.
+    // Files swapped with each other: the code of other kernels.
     let mut kept: Vec<_> = files(&folder).into_iter().map(|file| (std::fs::read(&file).unwrap(), file)).collect();
     kept.sort();
     for ((_, file), (other, _)) in kept.iter().zip(kept.iter().cycle().skip(1)) {
         std::fs::write(file, other).unwrap();
     }
     assert_eq!(kernels(&start(&folder)), first);
-    // What is no regular file of the user's own is not waited for, and not run.
+    // Files that are not regular, or not the user's own, are neither waited for nor run.
     for file in files(&folder) {
         std::fs::remove_file(&file).unwrap();
         assert!(Command::new("mkfifo").arg(file).status().unwrap().success());
@@ -86,13 +86,13 @@ fn the_second_start_of_a_process_compiles_nothing() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
-/// The files of kernels in a cache.
+/// The files of a cache.
 fn files(cache: &std::path::Path) -> Vec<std::path::PathBuf> {
     let files = std::fs::read_dir(cache.join("machine-code")).unwrap().flatten().map(|e| e.path());
     files.filter(|path| path.extension().is_some_and(|e| e == "kernel")).collect()
 }
 
-/// Without a folder to be trusted code is compiled each time, and nothing is written.
+/// Without a trusted folder code is compiled in each process, and nothing is written.
 #[cfg(unix)]
 #[test]
 fn without_a_folder_of_the_users_own_nothing_is_kept() {
@@ -120,7 +120,7 @@ fn without_a_folder_of_the_users_own_nothing_is_kept() {
     assert!(!std::path::Path::new("a").exists());
 }
 
-/// In a child process: ends it while kernels are compiled, or are about to be.
+/// In a child process: ends it while kernels are being compiled, or before.
 #[test]
 fn a_child_process_ends_early() {
     if std::env::var_os(CHILD).is_none() {

@@ -1,4 +1,4 @@
-//! Children of `fork` run programs, or are told that they cannot; none waits for threads that it does not have.
+//! Children of `fork` run programs, or return an error; none waits for threads that it does not have.
 #![cfg(unix)]
 
 mod common;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// A program that is compiled, sorted and summed, of which there are many.
+/// One of many programs, with a compiled kernel, a sort and a sum.
 fn program(k: u64) -> Arc<Program> {
     parse(&format!(
         "program(xs: [1]i64) {{
@@ -28,12 +28,12 @@ fn arguments() -> [ArrayData; 1] {
     [ints(&(0..60_000).collect::<Vec<i64>>())]
 }
 
-/// What a process does in a child: whether what it ran is right.
+/// Runs a program in a child; whether the result is right.
 fn runs(native: &Native, k: u64, args: &[ArrayData], want: &[ArrayData]) -> bool {
     native.run_untyped(&program(k), args, &RunLimits::none()).is_ok_and(|got| got == want)
 }
 
-/// Forks; the child ends with whether `work` says that all is well.
+/// Forks; the child's exit code tells the result of `work`.
 fn fork(work: impl FnOnce() -> bool, exit: bool) -> libc::pid_t {
     // SAFETY: the child runs what this test is about, and ends.
     match unsafe { libc::fork() } {
@@ -49,18 +49,18 @@ fn fork(work: impl FnOnce() -> bool, exit: bool) -> libc::pid_t {
     }
 }
 
-/// How a child ended; none if it had to be killed.
+/// The exit code of a child; none if it had to be killed.
 fn status(child: libc::pid_t) -> Option<i32> {
     let begun = Instant::now();
     let mut status = 0;
     while begun.elapsed() < Duration::from_secs(30) {
-        // SAFETY: a child of this process, and a place to write to.
+        // SAFETY: a child of this process, and a valid pointer.
         if unsafe { libc::waitpid(child, &raw mut status, libc::WNOHANG) } == child {
             return Some(status);
         }
         std::thread::sleep(Duration::from_millis(1));
     }
-    // SAFETY: a child that was not waited for yet, so that its number is no other's.
+    // SAFETY: a child that was not waited for yet, so that its process id is still its own.
     unsafe {
         libc::kill(child, libc::SIGKILL);
         libc::waitpid(child, &raw mut status, 0);
@@ -75,7 +75,7 @@ fn a_child_runs_programs_whatever_the_threads_of_its_parent_do() {
     let want: Vec<Vec<ArrayData>> = (0..8).map(|k| reference(&program(k), &args).unwrap()).collect();
     let (over, next) = (AtomicBool::new(false), AtomicU64::new(100));
     std::thread::scope(|s| {
-        // Threads that prepare, compile and run at all times, and so hold any lock at some time.
+        // Threads that prepare, compile and run all the time, so that any lock is held at some fork.
         for native in &natives {
             let (args, over, next) = (&args, &over, &next);
             s.spawn(move || {
@@ -86,13 +86,13 @@ fn a_child_runs_programs_whatever_the_threads_of_its_parent_do() {
             });
         }
         let mut wrong = Vec::new();
-        for turn in 0..40 {
-            std::thread::sleep(Duration::from_micros(turn * 370 % 5000));
-            let (native, k) = (&natives[turn as usize % natives.len()], turn % 8);
-            let child = fork(|| runs(native, k, &args, &want[k as usize]), turn % 2 == 0);
+        for round in 0..40 {
+            std::thread::sleep(Duration::from_micros(round * 370 % 5000));
+            let (native, k) = (&natives[round as usize % natives.len()], round % 8);
+            let child = fork(|| runs(native, k, &args, &want[k as usize]), round % 2 == 0);
             match status(child) {
                 Some(0) => {}
-                other => wrong.push((turn, other)),
+                other => wrong.push((round, other)),
             }
         }
         over.store(true, Ordering::Relaxed);

@@ -8,16 +8,16 @@ use backend_native::{Native, Options};
 use common::{int, ints, parse};
 use std::time::{Duration, Instant};
 
-/// 64 MB, and half a second from now on if time is limited, too.
+/// 64 MB, and optionally half a second from now on.
 fn limits(time: bool) -> RunLimits {
     let deadline = time.then(|| Instant::now() + Duration::from_millis(500));
     RunLimits::none().max_bytes(64 << 20).deadline(deadline)
 }
 
-/// How late a run may end: what it does between two looks, and what a busy machine and a build without optimisation add.
+/// How late a run may end: the time between two polls, plus the slowdown on a busy machine without optimisation.
 const LATE: Duration = Duration::from_millis(1500);
 
-/// Runs a program, which must reach a limit in time.
+/// Runs a program, which must be stopped by a limit in time.
 fn stopped(native: &Native, text: &str, args: &[ArrayData], limits: &RunLimits) -> LimitError {
     let begun = Instant::now();
     let result = native.run_untyped(&parse(text), args, limits);
@@ -61,7 +61,7 @@ fn memory_is_counted_before_it_is_taken() {
     ];
     for native in [Native::tiles(), Native::new(), Native::compiled()] {
         for (program, args) in &programs {
-            // Whichever limit is reached first: on a busy machine code may not be there in time.
+            // Either limit may be reached first: on a busy machine the code may not be ready in time.
             stopped(&native, program, args, &limits(true));
             let limit = stopped(&native, program, args, &limits(false));
             assert!(matches!(limit, LimitError::Memory { .. }), "{limit:?}");
@@ -69,7 +69,7 @@ fn memory_is_counted_before_it_is_taken() {
     }
 }
 
-/// Rows that are sorted by one thread and by several, of elements that are all the same, and of others.
+/// Rows that are sorted by one thread and by several, with equal and with different elements.
 #[test]
 fn sorts_look_at_the_clock_and_at_the_token() {
     let text = "program(n: [0]i64, m: [0]i64, k: [0]i64) {

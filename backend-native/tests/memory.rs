@@ -1,8 +1,8 @@
-//! Where there is no memory for something that grows with the data, a run ends with an error, and the process goes on.
+//! A failed allocation of anything that grows with the data ends a run with an error, and the process goes on.
 //!
-//! Large allocations are refused one after the other: the first one of a run, then the second one alone, and so on. In debug
-//! builds the memory of arrays does not come from the allocator, so that children with little address space run the same
-//! programs, too.
+//! Large allocations fail one at a time: the first one of a run, then only the second one, and so on. In debug builds
+//! array memory does not come from the allocator; so child processes with little address space run the same programs,
+//! too.
 
 mod common;
 
@@ -15,11 +15,11 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-/// Bytes from which on an allocation may be refused. What is smaller does not grow with the data, or so little that it is
-/// a small part of what does.
+/// Allocations from this many bytes on may fail. Smaller ones do not grow with the data, or are a small part of what
+/// does.
 const LARGE: usize = 2 << 20;
 
-/// How many large allocations are allowed before one is refused; none are refused if it is negative.
+/// How many large allocations succeed before one fails; negative: all succeed.
 static ALLOWED: AtomicI64 = AtomicI64::new(-1);
 
 struct Refusing;
@@ -30,7 +30,7 @@ impl Refusing {
     }
 }
 
-// SAFETY: what is not refused is the system's allocator.
+// SAFETY: forwards to the system's allocator.
 unsafe impl GlobalAlloc for Refusing {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the contract is the same.
@@ -53,7 +53,7 @@ unsafe impl GlobalAlloc for Refusing {
 #[global_allocator]
 static ALLOCATOR: Refusing = Refusing;
 
-/// Programs of every kind of run, over `xs`, of which there are many, and `n`, how many.
+/// Programs for every kind of launch, over many `xs` and their number `n`.
 const PROGRAMS: [(&str, &str); 10] = [
     ("elements", "r: [1]i64 = map(xs, f: |%x: i64| add(mul(%x, %x), 3i64)) yield r"),
     ("fold", "r: [0]i64 = fold(xs, f: |%x: i64, %y: i64| add(%x, %y), init: || 0i64) yield r"),
@@ -93,7 +93,7 @@ fn arguments(n: i64) -> [ArrayData; 2] {
     [ArrayData::new([n as usize], ScalarType::I64.into(), [Column::from_vec(xs)]).unwrap(), int(n)]
 }
 
-/// The same executor with no memory kept from earlier runs.
+/// An executor with an empty pool.
 fn fresh() -> Native {
     Native::with(Options::new().threads(2).compile(backend_native::Compile::Never)).unwrap()
 }
@@ -110,7 +110,7 @@ fn refused_memory_is_an_error() {
             let got = native.run_untyped(&program, &args, &RunLimits::none());
             let left = ALLOWED.swap(-1, Ordering::SeqCst);
             match got {
-                // Some do without the memory that they would like to have.
+                // Some allocations are optional.
                 Ok(got) => assert!(got == want, "{name} without allocation {allowed}"),
                 Err(error) => assert!(matches!(error, Error::OutOfMemory { .. }), "{name}: {error}"),
             }
@@ -121,11 +121,11 @@ fn refused_memory_is_an_error() {
     }
 }
 
-/// How many megabytes of address space a child may add to what it has.
+/// Megabytes of address space that a child may add to what it has.
 #[cfg(target_os = "linux")]
 const CHILD: &str = "ACC_TEST_CHILD";
 
-/// Lets this process have no more address space than it has, and so many megabytes.
+/// Limits this process to its current address space and so many megabytes.
 #[cfg(target_os = "linux")]
 fn confine(megabytes: u64) {
     let statm = std::fs::read_to_string("/proc/self/statm").unwrap();
@@ -136,7 +136,7 @@ fn confine(megabytes: u64) {
     assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_AS, &raw const limit) }, 0);
 }
 
-/// A child of this process that does one of the tests.
+/// A child process that runs one of the tests.
 #[cfg(target_os = "linux")]
 fn child(test: &str, megabytes: u64) -> String {
     let out = std::process::Command::new(std::env::current_exe().unwrap())
@@ -176,11 +176,11 @@ fn little_memory_is_an_error() {
         let said = child("a_child_process_has_little_memory", more);
         done.push(said.lines().find_map(|l| l.strip_prefix("done ")?.parse::<usize>().ok()).unwrap());
     }
-    // With much everything can be done.
+    // With much memory all programs succeed.
     assert!(done[0] < PROGRAMS.len() && done[done.len() - 1] == PROGRAMS.len(), "{done:?}");
 }
 
-/// There is no room for the stack of the thread that compiles, and none for those of helpers.
+/// There is no memory for the stack of the compiler thread, and none for those of helpers.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_child_process_cannot_start_threads() {
@@ -188,7 +188,7 @@ fn a_child_process_cannot_start_threads() {
     let (_, program) = &programs()[1];
     confine(more.parse().unwrap());
     assert!(matches!(Native::with_threads(1000), Err(Error::Threads { .. })));
-    // Twice, so that code is asked for that nobody will make.
+    // Twice, so that code is requested that no thread will provide.
     for native in [Native::compiled(), Native::compiled(), Native::new()] {
         let xs = ArrayData::new([3], ScalarType::I64.into(), [Column::from_vec(vec![1i64, 2, 3])]).unwrap();
         let got = native.run_untyped(program, &[xs, int(3)], &RunLimits::none()).unwrap();
@@ -200,6 +200,6 @@ fn a_child_process_cannot_start_threads() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_host_without_threads_runs_programs_on_its_own() {
-    // A test is a thread itself, whose memory is there before.
+    // A test is a thread, whose stack is allocated before.
     assert!(child("a_child_process_cannot_start_threads", 20).contains("ran"));
 }

@@ -1,7 +1,8 @@
-//! The end of a process at any moment of a run in the background: while LLVM is loaded, while it compiles, before and after.
+//! The process may end at any moment of a run in the background: while LLVM is loaded, while it compiles, before and
+//! after.
 //!
-//! This is a program of its own: as a child it runs something on another thread and ends, with a code that tells that it ended
-//! as it meant to; otherwise it starts children that end after different times.
+//! This is a program of its own: as a child it runs something on another thread and ends, with an exit code that shows
+//! that it ended as intended; otherwise it starts children that end after different times.
 
 mod common;
 
@@ -11,9 +12,9 @@ use common::{ints, parse};
 use std::process::{Child, Command, ExitCode};
 use std::time::{Duration, Instant};
 
-/// How a child ends, and after how many microseconds; none if this process is no child.
+/// How a child ends, and after how many microseconds; not set in the parent.
 const CHILD: &str = "ACC_TEST_CHILD";
-/// What a child ends with.
+/// The exit code of a child.
 const CODE: u8 = 7;
 /// The longest that a child may take.
 const PATIENCE: Duration = Duration::from_secs(8);
@@ -30,7 +31,7 @@ fn main() -> ExitCode {
     if failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Runs programs on another thread, and ends before that does.
+/// Runs programs on another thread, and ends before these do.
 fn child(how: &str) -> ExitCode {
     let (how, wait) = how.split_once(' ').unwrap();
     std::thread::spawn(|| {
@@ -53,13 +54,13 @@ fn child(how: &str) -> ExitCode {
     }
 }
 
-/// Starts children of each kind; what went wrong.
+/// Starts children of each kind; returns failures.
 fn parent(rounds: u64) -> Vec<String> {
     let temporary = std::env::temp_dir().join(format!("acc-process-end-{}", std::process::id()));
     let mut failures = Vec::new();
     for round in 0..rounds {
         for (how, cold) in [("return", true), ("exit", true), ("return", false), ("exit", false)] {
-            // Most of the time LLVM is loaded in, and some in which it compiles.
+            // Most of these times fall into the loading of LLVM, some into compilation.
             let wait = round * 200_000 / rounds + u64::from(cold) * 777;
             let cache = temporary.join(if cold { format!("{round}-{how}") } else { "warm".to_string() });
             let child = Command::new(std::env::current_exe().unwrap())
@@ -72,12 +73,12 @@ fn parent(rounds: u64) -> Vec<String> {
             }
         }
     }
-    // Not there where no LLVM is found.
+    // Does not exist where no LLVM is found.
     let _ = std::fs::remove_dir_all(temporary);
     failures
 }
 
-/// Waits for a child, which is ended if it takes too long.
+/// Waits for a child, which is killed if it takes too long.
 fn ended(mut child: Child) -> Result<(), String> {
     let begun = Instant::now();
     while begun.elapsed() < PATIENCE {

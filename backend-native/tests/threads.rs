@@ -1,4 +1,4 @@
-//! Any number of threads, and many callers.
+//! Any number of threads and of concurrent callers.
 
 mod common;
 
@@ -43,7 +43,7 @@ const PROGRAMS: [&str; 17] = [
        s: [2]f32 = scanl1(m, f: |%x: f32, %y: f32| add(%x, %y))
        yield r, s
      }",
-    // Folds of folds: with many lanes, and with few, in slices.
+    // Nested folds: with many lanes, and with few, in slices.
     "program(a: [1]f32, b: [1]i64) {
        m: [4]f32 = generate(shape: || (40i64, 101i64, 5i64, 9i64), f: |%i: i64, %j: i64, %k: i64, %l: i64| a[add(mul(add(%i, %k), 500i64), add(%j, %l))])
        s: [3]f32 = fold(m, f: |%x: f32, %y: f32| add(%x, %y), init: || 0.0f32)
@@ -53,7 +53,7 @@ const PROGRAMS: [&str; 17] = [
        t: [1]f32 = fold1(q, f: |%x: f32, %y: f32| add(%x, %y))
        yield r, t
      }",
-    // A segmented scan, and what is made of it.
+    // A segmented scan with an epilogue.
     "program(a: [1]f32, b: [1]i64) {
        p: [1](bool, f32) = zip_with(a, b, f: |%x: f32, %k: i64| (eq(rem(%k, 5i64), 0i64), %x))
        s: [1](bool, f32) = scanl1(p, f: |%f: bool, %x: f32, %g: bool, %y: f32| (or(%f, %g), select(%g, %y, add(%x, %y))))
@@ -65,7 +65,7 @@ const PROGRAMS: [&str; 17] = [
        s: [1](bool, f32) = scanr1(p, f: |%f: bool, %x: f32, %g: bool, %y: f32| (or(%f, %g), select(%f, %x, add(%x, %y))))
        yield s
      }",
-    // Segments that begin in one block and end in another; some are empty, and elements lie before and after all.
+    // Segments that span blocks; some are empty, and some elements are outside of all segments.
     "program(a: [1]f32, b: [1]i64) {
        o: [1]i64 = generate(shape: || 3001i64, f: |%i: i64| add(mul(quot(%i, 3i64), 299i64), 5i64))
        r: [1]f32 = fold_seg(a, offsets: o, f: |%x: f32, %y: f32| add(%x, %y), init: || 0.5f32)
@@ -80,7 +80,7 @@ const PROGRAMS: [&str; 17] = [
        s: [2]f32 = map(r, f: |%x: f32, %k: i64| mul(%x, 0.5f32))
        yield s, r
      }",
-    // A segmented scan whose marks are few, and scattered.
+    // A segmented scan with few, scattered flags.
     "program(a: [1]f32, b: [1]i64) {
        z: [1]bool = generate(shape: || extent(a, 0), f: |%i: i64| false)
        o: [1]bool = generate(shape: || 2000i64, f: |%i: i64| true)
@@ -200,7 +200,7 @@ fn a_program_is_prepared_once_for_all_data_and_extents() {
     assert_eq!(native.compiled(), 1);
 }
 
-/// Blocks of matrix products, and parts of their inner dimension, do not depend on the threads.
+/// Blocks of matrix products, and parts of their inner dimension, do not depend on the number of threads.
 #[test]
 fn matrix_products_are_the_same_bits_for_any_number_of_threads() {
     let backends: Vec<Native> = [1, 2, 3, 7, 16].map(|n| Native::with_threads(n).unwrap()).into();

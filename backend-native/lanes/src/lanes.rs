@@ -5,7 +5,7 @@ use crate::memory::{AlignedVec, OutSlice};
 use acc_core::data::{ColumnElt, ColumnSlice, Prim, ScalarType};
 use half::f16;
 
-/// Makes `list` the numbers of the lanes that are chosen: without branches, for which lanes are is rarely foreseen.
+/// Collects the numbers of the lanes with a flag, without branches, which would be mispredicted.
 pub fn chosen(flags: impl ExactSizeIterator<Item = bool>, list: &mut Vec<u32>) {
     list.clear();
     list.resize(flags.len(), 0);
@@ -21,14 +21,14 @@ pub fn chosen(flags: impl ExactSizeIterator<Item = bool>, list: &mut Vec<u32>) {
 
 #[inline(always)]
 fn count_impl(a: &[bool], b: &[bool]) -> usize {
-    // In pieces whose counts are bytes.
+    // In pieces whose counts fit into bytes.
     let pieces = a.chunks(128).zip(b.chunks(128));
     let of = |(a, b): (&[bool], &[bool])| a.iter().zip(b).map(|(a, b)| u8::from(a & b)).sum::<u8>();
     pieces.map(|piece| usize::from(of(piece))).sum()
 }
 
 crate::multiversion!(
-    /// How many lanes are chosen by both.
+    /// How many lanes have both flags.
     count, count_impl, (a: &[bool], b: &[bool]) -> usize
 );
 
@@ -38,13 +38,13 @@ pub fn count_kept(flags: &[u8]) -> usize {
     flags.chunks(128).map(|piece| usize::from(piece.iter().map(|f| u8::from(*f != 0)).sum::<u8>())).sum()
 }
 
-/// How many flags are looked at at once for lanes that leave: few do at a time.
-const LOOK: usize = 64;
+/// Flags that are tested at once for lanes that leave a loop, which few do at a time.
+const FLAGS_PER_LOOK: usize = 64;
 
-/// Of so many lanes from `first` on.
+/// So many lanes from `first` on.
 #[inline(always)]
-fn leave_some(alive: &mut [bool; LOOK], cond: &[bool; LOOK], first: u32, list: &mut Vec<u32>) {
-    let gone: [u8; LOOK] = std::array::from_fn(|k| u8::from(alive[k] & !cond[k]));
+fn leave_some(alive: &mut [bool; FLAGS_PER_LOOK], cond: &[bool; FLAGS_PER_LOOK], first: u32, list: &mut Vec<u32>) {
+    let gone: [u8; FLAGS_PER_LOOK] = std::array::from_fn(|k| u8::from(alive[k] & !cond[k]));
     if gone.iter().fold(0, |any, gone| any | gone) == 0 {
         return;
     }
@@ -64,21 +64,21 @@ fn leave_impl(alive: &mut [bool], cond: &[bool], list: &mut Vec<u32>) {
     // Of a buffer, which may have more lanes.
     let (conds, rest_conds) = cond[..alive.len().min(cond.len())].as_chunks();
     let (all, rest) = alive.as_chunks_mut();
-    for ((alive, cond), first) in all.iter_mut().zip(conds).zip((0..).step_by(LOOK)) {
+    for ((alive, cond), first) in all.iter_mut().zip(conds).zip((0..).step_by(FLAGS_PER_LOOK)) {
         leave_some(alive, cond, first, list);
     }
     let n = rest.len().min(rest_conds.len());
     if n > 0 {
-        let (mut alive, mut cond) = ([false; LOOK], [false; LOOK]);
+        let (mut alive, mut cond) = ([false; FLAGS_PER_LOOK], [false; FLAGS_PER_LOOK]);
         alive[..n].copy_from_slice(&rest[..n]);
         cond[..n].copy_from_slice(&rest_conds[..n]);
-        leave_some(&mut alive, &cond, (all.len() * LOOK) as u32, list);
+        leave_some(&mut alive, &cond, (all.len() * FLAGS_PER_LOOK) as u32, list);
         rest[..n].copy_from_slice(&alive[..n]);
     }
 }
 
 crate::multiversion!(
-    /// Makes `list` the numbers of the lanes that are alive where the condition does not hold; they are alive no more.
+    /// Collects the numbers of the lanes that are alive and whose condition is false, and marks them dead.
     leave, leave_impl, (alive: &mut [bool], cond: &[bool], list: &mut Vec<u32>) -> ()
 );
 
@@ -240,7 +240,7 @@ macro_rules! lanes {
             }
         }
 
-        /// `to[k] = from[k - by]` for the lanes `k` that are not the first `by` ones of a group of `group` lanes.
+        /// `to[k] = from[k - by]` for the lanes `k` except the first `by` of each group of `group` lanes.
         pub fn copy_within_groups(from: ColumnSlice<'_>, by: usize, group: usize, to: OutSlice<'_>) {
             match (from, to) {
                 $((ColumnSlice::$V(f), OutSlice::$V(t)) => {

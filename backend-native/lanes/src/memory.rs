@@ -22,7 +22,7 @@ impl<T: Copy + Default> AlignedVec<T> {
         AlignedVec { lines: vec![Line([T::default(); 64]); len.div_ceil(64)], len }
     }
 
-    /// Where it begins. There are values up to a multiple of 64.
+    /// The first value; there is memory up to a multiple of 64 values.
     pub fn padded(&mut self) -> *mut T {
         self.lines.as_mut_ptr().cast()
     }

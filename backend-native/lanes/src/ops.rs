@@ -1,4 +1,5 @@
-//! The operations in groups, as patterns: what a match does not do it names, so that a new operation is missed nowhere.
+//! Groups of primitive operations, as patterns: matches name the groups that they do not handle, so that no new
+//! operation is forgotten.
 
 /// Comparisons.
 #[macro_export]
@@ -21,42 +22,42 @@ macro_rules! extremes {
         PrimOp::MinP | PrimOp::MaxP
     };
 }
-/// Bit by bit, of two operands.
+/// Bitwise operations with two operands.
 #[macro_export]
 macro_rules! bitwise {
     () => {
         PrimOp::AndP | PrimOp::OrP | PrimOp::XorP
     };
 }
-/// Of two integers alone.
+/// Operations of two integers alone.
 #[macro_export]
 macro_rules! of_integers {
     () => {
         PrimOp::QuotP | PrimOp::RemP | PrimOp::DivFloorP | PrimOp::ModFloorP | PrimOp::ShlP | PrimOp::ShrP
     };
 }
-/// Of two floats alone.
+/// Operations of two floats alone.
 #[macro_export]
 macro_rules! of_floats {
     () => {
         PrimOp::DivP | PrimOp::FmodP | PrimOp::PowP | PrimOp::Atan2P
     };
 }
-/// Of one number.
+/// Operations of one number.
 #[macro_export]
 macro_rules! of_a_number {
     () => {
         PrimOp::NegP | PrimOp::AbsP | PrimOp::SignumP
     };
 }
-/// Of the bits of one operand.
+/// Operations on the bits of one operand.
 #[macro_export]
 macro_rules! of_bits {
     () => {
         PrimOp::NotP | PrimOp::PopCountP | PrimOp::LeadingZerosP | PrimOp::TrailingZerosP
     };
 }
-/// Of one float alone.
+/// Operations of one float alone.
 #[macro_export]
 macro_rules! of_a_float {
     () => {
@@ -85,14 +86,14 @@ macro_rules! of_a_float {
             | PrimOp::IsInfiniteP
     };
 }
-/// All that have one operand.
+/// All unary operations.
 #[macro_export]
 macro_rules! unary {
     () => {
         $crate::of_a_number!() | $crate::of_bits!() | $crate::of_a_float!()
     };
 }
-/// All that no fold, scan or scatter is known by.
+/// All operations that are no built-in operators of folds and scans.
 #[macro_export]
 macro_rules! no_reductions {
     () => {

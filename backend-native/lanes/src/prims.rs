@@ -298,7 +298,7 @@ fn unary_impl(op: PrimOp, a: ColumnSlice<'_>, out: &mut Lanes) {
     }
 }
 
-/// One of two values, chosen by bits: loops over branches, or over what compilers take for one, are not vectorised.
+/// A select by bits: loops with branches, or with what compilers make one of, are not vectorised.
 trait Chosen: Copy {
     fn chosen(c: bool, x: Self, y: Self) -> Self;
 }

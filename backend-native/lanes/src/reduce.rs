@@ -1,4 +1,4 @@
-//! Known operators over lanes: accumulation and reduction without the machine.
+//! Built-in operators over lanes: accumulation and reduction.
 
 use super::int::Int;
 use super::lanes::Lanes;
@@ -11,15 +11,15 @@ use acc_core::data::{ColumnSlice, Prim, ScalarType};
 use acc_core::ir::PrimOp;
 use half::f16;
 
-/// Partial results that a reduction keeps at once: enough to hide the latency of an addition, few enough for
-/// registers. The tree of a reduction depends on it, so it is fixed.
-pub const WIDTH: usize = 32;
+/// Partial results of a reduction: enough to hide the latency of an addition, few enough for registers. The tree of a
+/// reduction depends on it, so it is fixed.
+pub const PARTIAL_RESULTS: usize = 32;
 
-/// Elements of a row that an operator without known form combines, neighbours pairwise, before the next ones: many, so that
-/// most lanes have a neighbour, and few enough to stay in a near cache. The tree of a fold depends on it, so it is fixed.
-pub const TREE: usize = 1 << 10;
+/// Elements that a user's operator combines pairwise at a time: many, so that most lanes have a partner, and few enough
+/// to stay in L1. The tree of a fold depends on it, so it is fixed.
+pub const PAIRWISE_BLOCK: usize = 1 << 10;
 
-/// The value that leaves every operand as it is, as bits. Of a float sum that is `-0.0`.
+/// The neutral element, as bits. Of a float sum it is `-0.0`.
 pub fn identity(op: PrimOp, ty: ScalarType) -> u64 {
     macro_rules! int {
         ($t:ty) => {
@@ -61,7 +61,7 @@ pub fn identity(op: PrimOp, ty: ScalarType) -> u64 {
     }
 }
 
-/// Calls `$go!(f)` with the closure of a known operator on values of a type.
+/// Calls `$go!(f)` with the closure of a built-in operator on values of a type.
 macro_rules! with_int {
     ($op:expr, $T:ty, $go:ident) => {
         match $op {
@@ -124,9 +124,9 @@ fn accumulate_typed<T: Copy>(acc: &mut [T], x: &[T], f: impl Fn(T, T) -> T) {
 
 #[inline(always)]
 fn reduce_typed<T: Copy>(acc: &mut [T], x: &[T], f: impl Fn(T, T) -> T) {
-    let Some(acc) = acc.first_chunk_mut::<WIDTH>() else { return };
+    let Some(acc) = acc.first_chunk_mut::<PARTIAL_RESULTS>() else { return };
     let mut a = *acc;
-    let (whole, rest) = x.as_chunks::<WIDTH>();
+    let (whole, rest) = x.as_chunks::<PARTIAL_RESULTS>();
     for x in whole {
         // A new array, which stays in registers.
         a = std::array::from_fn(|k| f(a[k], x[k]));
@@ -174,20 +174,20 @@ multiversion!(
     accumulate, accumulate_impl, (op: PrimOp, acc: &mut Lanes, x: ColumnSlice<'_>) -> ()
 );
 multiversion!(
-    /// Combines `x` into [`WIDTH`] partial results, element `k` into the one of number `k % WIDTH`.
+    /// Combines `x` into [`PARTIAL_RESULTS`] partial results, element `k` into the one of number `k % PARTIAL_RESULTS`.
     reduce, reduce_impl, (op: PrimOp, acc: &mut Lanes, x: ColumnSlice<'_>) -> ()
 );
 
 /// Combines the partial results of [`reduce`] by halving; the bits of the result.
 pub fn collapse(op: PrimOp, acc: &mut Lanes) -> u64 {
-    let mut n = WIDTH;
+    let mut n = PARTIAL_RESULTS;
     while n > 1 {
         n /= 2;
         macro_rules! halves {
             ($(($V:ident, $t:ty)),*) => {
                 match acc {
                     $(Lanes::$V(v) => {
-                        let upper: smallvec::SmallVec<[$t; WIDTH]> = v[n..2 * n].into();
+                        let upper: smallvec::SmallVec<[$t; PARTIAL_RESULTS]> = v[n..2 * n].into();
                         accumulate(op, acc, ColumnSlice::$V(&upper));
                     })*
                 }

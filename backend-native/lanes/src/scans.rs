@@ -1,4 +1,4 @@
-//! Scans by known operators over lanes.
+//! Scans by built-in operators over lanes.
 
 use super::int::Int;
 use super::lanes;
@@ -11,17 +11,17 @@ use acc_core::data::{ColumnSlice, Prim};
 use acc_core::ir::{Dir, PrimOp};
 use half::f16;
 
-/// Elements of a scan that are scanned on their own, in three steps, before what comes before them is put in front. The
-/// tree of a scan depends on it, so it is fixed.
-pub const GROUP: usize = 8;
+/// Elements that are scanned on their own, by three doubling steps, before the prefix is combined with them. The tree
+/// of a scan depends on it, so it is fixed.
+pub const SCAN_GROUP: usize = 8;
 
-// Directions are no concern of these: machine code for one of them is half as much.
+// Directions are handled by the caller: code for one of them is half as much.
 
-/// Scans the values in place, `start` before them; the last one. Each group is scanned by doubling steps, so that only one
-/// operation per group waits for the group before.
+/// Scans the values in place after `start`; returns the last one. Each group is scanned by doubling distances, so that
+/// only one operation per group depends on the group before.
 #[inline(always)]
 fn scan_typed<T: Copy>(values: &mut [T], start: Option<T>, f: impl Fn(T, T) -> T) -> Option<T> {
-    let (groups, rest) = values.as_chunks_mut::<GROUP>();
+    let (groups, rest) = values.as_chunks_mut::<SCAN_GROUP>();
     let mut groups = groups.iter_mut();
     let mut carry = start;
     if carry.is_none()
@@ -45,16 +45,21 @@ fn scan_typed<T: Copy>(values: &mut [T], start: Option<T>, f: impl Fn(T, T) -> T
     rest.last().copied()
 }
 
-/// The same, afresh at each mark.
+/// The same, restarting at each flag.
 #[inline(always)]
-fn scan_afresh_typed<T: Copy>(marks: &[bool], values: &mut [T], start: Option<T>, f: impl Fn(T, T) -> T) -> Option<T> {
+fn scan_segmented_typed<T: Copy>(
+    flags: &[bool],
+    values: &mut [T],
+    start: Option<T>,
+    f: impl Fn(T, T) -> T,
+) -> Option<T> {
     let mut carry = start;
-    let (groups, rest) = values.as_chunks_mut::<GROUP>();
-    let (marks, rest_marks) = marks.as_chunks::<GROUP>();
-    for (group, m) in groups.iter_mut().zip(marks) {
+    let (groups, rest) = values.as_chunks_mut::<SCAN_GROUP>();
+    let (flags, rest_marks) = flags.as_chunks::<SCAN_GROUP>();
+    for (group, m) in groups.iter_mut().zip(flags) {
         carry = Some(match carry {
-            // Most groups have no mark.
-            Some(c) if *m == [false; GROUP] => scan_group(group, c, &f),
+            // Most groups have no flag.
+            Some(c) if *m == [false; SCAN_GROUP] => scan_group(group, c, &f),
             _ => scan_marked_group(group, *m, carry, &f),
         });
     }
@@ -64,80 +69,84 @@ fn scan_afresh_typed<T: Copy>(marks: &[bool], values: &mut [T], start: Option<T>
     rest.last().copied()
 }
 
-/// Scans a group with what comes before it; the last value.
+/// Scans a group after its prefix; returns the last value.
 #[inline(always)]
-fn scan_group<T: Copy>(group: &mut [T; GROUP], before: T, f: &impl Fn(T, T) -> T) -> T {
+fn scan_group<T: Copy>(group: &mut [T; SCAN_GROUP], before: T, f: &impl Fn(T, T) -> T) -> T {
     let y = doubled(*group, f);
-    // The last operation is done on its own too, so that the next group need not wait until its result is found in a vector.
-    // Compilers would make one of both if they saw that the operands are the same.
-    let last = std::hint::black_box(y[GROUP - 1]);
+    // The last operation is repeated as a scalar, so that the next group need not wait for a lane of a vector.
+    // Compilers would merge both if they saw that the operands are equal.
+    let last = std::hint::black_box(y[SCAN_GROUP - 1]);
     *group = y.map(|y| f(before, y));
     f(before, last)
 }
 
-/// Scans a group that may have marks; the last value.
+/// Scans a group that may have flags; returns the last value.
 #[inline(always)]
 fn scan_marked_group<T: Copy>(
-    group: &mut [T; GROUP],
-    marks: [bool; GROUP],
+    group: &mut [T; SCAN_GROUP],
+    flags: [bool; SCAN_GROUP],
     before: Option<T>,
     f: &impl Fn(T, T) -> T,
 ) -> T {
-    let (mut y, m) = doubled_afresh(*group, marks, f);
+    let (mut y, m) = double_segmented(*group, flags, f);
     if let Some(c) = before {
         y.iter_mut().zip(&m).for_each(|(y, m)| *y = if *m { *y } else { f(c, *y) });
     }
     *group = y;
-    y[GROUP - 1]
+    y[SCAN_GROUP - 1]
 }
 
-/// A group with some values, and others beyond; none if there are no values.
-fn filled_up<T: Copy>(some: &[T]) -> Option<[T; GROUP]> {
-    let mut group = [*some.last()?; GROUP];
+/// A group with some values, padded; none without values.
+fn filled_up<T: Copy>(some: &[T]) -> Option<[T; SCAN_GROUP]> {
+    let mut group = [*some.last()?; SCAN_GROUP];
     group[..some.len()].copy_from_slice(some);
     Some(group)
 }
 
-/// A group, scanned.
+/// Scans a group without a prefix.
 #[inline(always)]
-fn doubled<T: Copy>(y: [T; GROUP], f: &impl Fn(T, T) -> T) -> [T; GROUP] {
-    const { assert!(GROUP == 8) }
+fn doubled<T: Copy>(y: [T; SCAN_GROUP], f: &impl Fn(T, T) -> T) -> [T; SCAN_GROUP] {
+    const { assert!(SCAN_GROUP == 8) }
     step::<4, T>(step::<2, T>(step::<1, T>(y, f), f), f)
 }
 
-/// The same, afresh at each mark; and which values come after one.
+/// The same, restarting at each flag; also which values follow a flag.
 #[inline(always)]
-fn doubled_afresh<T: Copy>(y: [T; GROUP], m: [bool; GROUP], f: &impl Fn(T, T) -> T) -> ([T; GROUP], [bool; GROUP]) {
-    let (y, m) = step_afresh::<1, T>(y, m, f);
-    let (y, m) = step_afresh::<2, T>(y, m, f);
-    step_afresh::<4, T>(y, m, f)
+fn double_segmented<T: Copy>(
+    y: [T; SCAN_GROUP],
+    m: [bool; SCAN_GROUP],
+    f: &impl Fn(T, T) -> T,
+) -> ([T; SCAN_GROUP], [bool; SCAN_GROUP]) {
+    let (y, m) = segmented_step::<1, T>(y, m, f);
+    let (y, m) = segmented_step::<2, T>(y, m, f);
+    segmented_step::<4, T>(y, m, f)
 }
 
 #[inline(always)]
-fn step_afresh<const BY: usize, T: Copy>(
-    y: [T; GROUP],
-    m: [bool; GROUP],
+fn segmented_step<const BY: usize, T: Copy>(
+    y: [T; SCAN_GROUP],
+    m: [bool; SCAN_GROUP],
     f: &impl Fn(T, T) -> T,
-) -> ([T; GROUP], [bool; GROUP]) {
+) -> ([T; SCAN_GROUP], [bool; SCAN_GROUP]) {
     let (mut out, mut marked) = (y, m);
-    for k in BY..GROUP {
+    for k in BY..SCAN_GROUP {
         out[k] = if m[k] { y[k] } else { f(y[k - BY], y[k]) };
         marked[k] = m[k] | m[k - BY];
     }
     (out, marked)
 }
 
-/// Each value combined with the one so many places before it.
+/// Combines each value with the one `BY` places before it.
 #[inline(always)]
-fn step<const BY: usize, T: Copy>(y: [T; GROUP], f: &impl Fn(T, T) -> T) -> [T; GROUP] {
+fn step<const BY: usize, T: Copy>(y: [T; SCAN_GROUP], f: &impl Fn(T, T) -> T) -> [T; SCAN_GROUP] {
     let mut out = y;
-    for k in BY..GROUP {
+    for k in BY..SCAN_GROUP {
         out[k] = f(y[k - BY], y[k]);
     }
     out
 }
 
-/// A scan by an operation that keeps to the first value that decides it: true for `or`, false for `and`.
+/// A scan by an operation that keeps the first decisive value: true for `or`, false for `and`.
 fn scan_until(decides: bool, values: &mut [bool], start: Option<bool>) -> Option<bool> {
     let before = if start == Some(decides) { Some(0) } else { values.iter().position(|&x| x == decides) };
     let (undecided, decided) = values.split_at_mut(before.unwrap_or(values.len()));
@@ -147,9 +156,9 @@ fn scan_until(decides: bool, values: &mut [bool], start: Option<bool>) -> Option
 }
 
 #[inline(always)]
-fn scan_impl(op: PrimOp, marks: Option<&[bool]>, mut values: OutSlice<'_>, start: Option<u64>) -> Option<u64> {
+fn scan_impl(op: PrimOp, flags: Option<&[bool]>, mut values: OutSlice<'_>, start: Option<u64>) -> Option<u64> {
     if let (OutSlice::Bool(values), PrimOp::OrP | PrimOp::MaxP | PrimOp::AndP | PrimOp::MinP, None) =
-        (&mut values, op, marks)
+        (&mut values, op, flags)
     {
         let decides = matches!(op, PrimOp::OrP | PrimOp::MaxP);
         return scan_until(decides, values, start.map(bool::from_bits64)).map(u64::from);
@@ -161,9 +170,9 @@ fn scan_impl(op: PrimOp, marks: Option<&[bool]>, mut values: OutSlice<'_>, start
                     let start = start.map(<$t>::from_bits64);
                     macro_rules! go {
                         ($f:expr) => {
-                            match marks {
+                            match flags {
                                 None => scan_typed::<$t>(values, start, $f),
-                                Some(marks) => scan_afresh_typed::<$t>(marks, values, start, $f),
+                                Some(flags) => scan_segmented_typed::<$t>(flags, values, start, $f),
                             }
                             .map(|y| y.to_bits64())
                         };
@@ -177,14 +186,14 @@ fn scan_impl(op: PrimOp, marks: Option<&[bool]>, mut values: OutSlice<'_>, start
 }
 
 multiversion!(
-    /// Scans values in place, beginning with `start`, and afresh at each mark if there are any; the last value.
-    scan_in_place, scan_impl, (op: PrimOp, marks: Option<&[bool]>, values: OutSlice<'_>, start: Option<u64>) -> Option<u64>
+    /// Scans values in place after `start`, restarting at flags, if given; returns the last value.
+    scan_in_place, scan_impl, (op: PrimOp, flags: Option<&[bool]>, values: OutSlice<'_>, start: Option<u64>) -> Option<u64>
 );
 
-/// Scans `x` into `out` from one end, beginning with `start`, and afresh at each mark if there are any; the last value.
+/// Scans `x` into `out` from one end after `start`, restarting at flags, if given; returns the last value.
 pub fn scan(
     op: PrimOp,
-    marks: Option<&[bool]>,
+    flags: Option<&[bool]>,
     x: ColumnSlice<'_>,
     out: OutSlice<'_>,
     start: Option<u64>,
@@ -193,11 +202,11 @@ pub fn scan(
     let mut values = out.split_at(x.len()).0;
     lanes::copy(x, values.reborrow());
     if dir == Dir::Left {
-        return scan_in_place(op, marks, values, start);
+        return scan_in_place(op, flags, values, start);
     }
     lanes::reverse(values.reborrow());
-    let marks: Option<Vec<bool>> = marks.map(|marks| marks.iter().rev().copied().collect());
-    let last = scan_in_place(op, marks.as_deref(), values.reborrow(), start);
+    let flags: Option<Vec<bool>> = flags.map(|flags| flags.iter().rev().copied().collect());
+    let last = scan_in_place(op, flags.as_deref(), values.reborrow(), start);
     lanes::reverse(values);
     last
 }
@@ -242,12 +251,12 @@ mod tests {
         }
     }
 
-    /// A scan from the left as it is described: groups by doubling steps, what comes before each in front.
-    fn described(marks: &[bool], x: &[f32], start: Option<f32>) -> Vec<f32> {
+    /// A scan from the left by its definition: groups by doubling distances, each after its prefix.
+    fn described(flags: &[bool], x: &[f32], start: Option<f32>) -> Vec<f32> {
         let mut carry = start;
         let mut out = Vec::new();
-        for (x, marks) in x.chunks(GROUP).zip(marks.chunks(GROUP)) {
-            let (mut y, mut m) = (x.to_vec(), marks.to_vec());
+        for (x, flags) in x.chunks(SCAN_GROUP).zip(flags.chunks(SCAN_GROUP)) {
+            let (mut y, mut m) = (x.to_vec(), flags.to_vec());
             for by in [1, 2, 4] {
                 for k in (by..y.len()).rev() {
                     y[k] = if m[k] { y[k] } else { y[k - by] + y[k] };
@@ -269,13 +278,13 @@ mod tests {
         for n in [1usize, 2, 7, 8, 9, 15, 16, 17, 63, 64, 65] {
             for every in [1, 3, 8, 20, 100] {
                 let x: Vec<f32> = (0..n).map(|k| ((k * 7919 % 1009) as f32 - 500.0) / 7.0).collect();
-                let marks: Vec<bool> = (0..n).map(|k| k % every == every / 2).collect();
+                let flags: Vec<bool> = (0..n).map(|k| k % every == every / 2).collect();
                 for start in [None, Some(0.3f32)] {
-                    for (dir, afresh) in
+                    for (dir, segmented) in
                         [(Dir::Left, false), (Dir::Left, true), (Dir::Right, false), (Dir::Right, true)]
                     {
-                        let (mut x, mut m, mut out) = (x.clone(), marks.clone(), vec![0f32; n]);
-                        if !afresh {
+                        let (mut x, mut m, mut out) = (x.clone(), flags.clone(), vec![0f32; n]);
+                        if !segmented {
                             m.fill(false);
                         }
                         let want = described(&m, &x, start);
@@ -285,11 +294,11 @@ mod tests {
                         }
                         let (from, to) = (ColumnSlice::F32(&x), OutSlice::F32(&mut out));
                         let before = start.map(Prim::to_bits64);
-                        let last = scan(PrimOp::AddP, afresh.then_some(&m[..]), from, to, before, dir);
+                        let last = scan(PrimOp::AddP, segmented.then_some(&m[..]), from, to, before, dir);
                         if dir == Dir::Right {
                             out.reverse();
                         }
-                        assert_eq!(bits(&out), bits(&want), "{n} {every} {start:?} {dir:?} {afresh}");
+                        assert_eq!(bits(&out), bits(&want), "{n} {every} {start:?} {dir:?} {segmented}");
                         assert_eq!(last, want.last().map(|x| x.to_bits64()));
                     }
                 }

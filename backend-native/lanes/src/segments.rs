@@ -1,12 +1,13 @@
-//! Known operators over segments of lanes.
+//! Built-in operators over segments of lanes.
 //!
-//! A segment has [`WIDTH`] partial results, as any reduction: element `k` is combined into the one of number `k % WIDTH`, and
-//! these are combined by halving. Short segments do that at once, without a branch on how long they are.
+//! A segment has [`PARTIAL_RESULTS`] partial results, as any reduction: element `k` is combined into number `k %
+//! PARTIAL_RESULTS`, and these are combined by halving. Short segments are reduced in one go, without a branch on their
+//! length.
 
 use super::int::Int;
 use super::lanes::Lanes;
 use super::prims::{maximum, minimum};
-use super::reduce::{WIDTH, by_type, identity, with_bool, with_char, with_float, with_int};
+use super::reduce::{PARTIAL_RESULTS, by_type, identity, with_bool, with_char, with_float, with_int};
 use crate::memory::OutSlice;
 use crate::multiversion;
 use crate::no_reductions;
@@ -14,38 +15,38 @@ use acc_core::data::{ColumnSlice, Prim};
 use acc_core::ir::PrimOp;
 use half::f16;
 
-/// Elements of a segment that is short.
-const SHORT: usize = 24;
-/// Lanes beyond the last segment that may be read.
-pub const BEYOND: usize = SHORT;
+/// Segments of up to so many elements are reduced in one go.
+const MAX_SHORT_SEGMENT: usize = 24;
+/// Lanes behind the last segment that may be read.
+pub const READ_BEYOND: usize = MAX_SHORT_SEGMENT;
 
-/// Segments whose partial results are halved together: steps over many of them are vectors.
-const BATCH: usize = 64;
+/// Segments whose partial results are halved together, as vectors over segments.
+const SEGMENTS_PER_BATCH: usize = 64;
 
-/// Elements that may be masked.
+/// Elements that can be masked.
 trait Masked: Copy {
     /// The first `n` elements, `none` in place of the others.
-    fn masked(x: &[Self; SHORT], n: usize, none: Self) -> [Self; SHORT];
+    fn masked(x: &[Self; MAX_SHORT_SEGMENT], n: usize, none: Self) -> [Self; MAX_SHORT_SEGMENT];
 }
 
-/// For types of many bits: operations on these are vectors, whatever the number of elements.
+/// For wide types, whose operations are vectorised for any number of elements.
 macro_rules! masked {
     ($(($t:ty, $bits:ty, $to:expr, $from:expr)),*) => { $(
         impl Masked for $t {
             #[inline(always)]
-            fn masked(x: &[$t; SHORT], n: usize, none: $t) -> [$t; SHORT] {
-                static MASKS: [$bits; 2 * SHORT] = {
-                    let mut masks = [0; 2 * SHORT];
+            fn masked(x: &[$t; MAX_SHORT_SEGMENT], n: usize, none: $t) -> [$t; MAX_SHORT_SEGMENT] {
+                static MASKS: [$bits; 2 * MAX_SHORT_SEGMENT] = {
+                    let mut masks = [0; 2 * MAX_SHORT_SEGMENT];
                     let mut k = 0;
-                    while k < SHORT {
+                    while k < MAX_SHORT_SEGMENT {
                         masks[k] = !0;
                         k += 1;
                     }
                     masks
                 };
-                let Some(masks) = MASKS[SHORT - n.min(SHORT)..].first_chunk::<SHORT>() else { return *x };
+                let Some(masks) = MASKS[MAX_SHORT_SEGMENT - n.min(MAX_SHORT_SEGMENT)..].first_chunk::<MAX_SHORT_SEGMENT>() else { return *x };
                 let (none, mut out) = ($to(none), *x);
-                for k in 0..SHORT {
+                for k in 0..MAX_SHORT_SEGMENT {
                     out[k] = $from(($to(x[k]) & masks[k]) | (none & !masks[k]));
                 }
                 out
@@ -66,7 +67,7 @@ macro_rules! chosen {
     ($($t:ty),*) => { $(
         impl Masked for $t {
             #[inline(always)]
-            fn masked(x: &[$t; SHORT], n: usize, none: $t) -> [$t; SHORT] {
+            fn masked(x: &[$t; MAX_SHORT_SEGMENT], n: usize, none: $t) -> [$t; MAX_SHORT_SEGMENT] {
                 std::array::from_fn(|k| if k < n { x[k] } else { none })
             }
         }
@@ -77,20 +78,20 @@ chosen!(i8, i16, u8, u16, f16, bool, char);
 /// The partial results of a segment, halved to eight.
 #[inline(always)]
 fn eight<T: Masked>(x: &[T], start: usize, n: usize, none: T, p: &mut [T; 8], f: &impl Fn(T, T) -> T) {
-    if n <= SHORT
+    if n <= MAX_SHORT_SEGMENT
         && let Some(first) = x.get(start..).and_then(|x| x.first_chunk())
     {
-        // What is left of the steps of halving where there are neutral elements.
+        // The halving steps that remain where neutral elements fill up.
         let v = T::masked(first, n, none);
         for k in 0..8 {
             p[k] = f(f(v[k], v[k + 16]), v[k + 8]);
         }
         return;
     }
-    let mut a = [none; WIDTH];
-    let (whole, rest) = x.get(start..start.saturating_add(n)).unwrap_or(&[]).as_chunks::<WIDTH>();
+    let mut a = [none; PARTIAL_RESULTS];
+    let (whole, rest) = x.get(start..start.saturating_add(n)).unwrap_or(&[]).as_chunks::<PARTIAL_RESULTS>();
     for x in whole {
-        for k in 0..WIDTH {
+        for k in 0..PARTIAL_RESULTS {
             a[k] = f(a[k], x[k]);
         }
     }
@@ -111,8 +112,8 @@ fn segments_typed<T: Masked>(
     none: T,
     f: impl Fn(T, T) -> T,
 ) {
-    let (mut eights, mut fours) = ([[none; 8]; BATCH], [[none; 4]; BATCH]);
-    for (out, first) in out.chunks_mut(BATCH).zip((0..).step_by(BATCH)) {
+    let (mut eights, mut fours) = ([[none; 8]; SEGMENTS_PER_BATCH], [[none; 4]; SEGMENTS_PER_BATCH]);
+    for (out, first) in out.chunks_mut(SEGMENTS_PER_BATCH).zip((0..).step_by(SEGMENTS_PER_BATCH)) {
         let ends = || offsets.iter().skip(first).zip(offsets.iter().skip(first + 1));
         for (p, (from, to)) in eights.iter_mut().zip(ends()).take(out.len()) {
             eight(x, (from - origin) as usize, (to - from) as usize, none, p, &f);
@@ -153,8 +154,8 @@ fn segments_impl(op: PrimOp, x: &Lanes, at: (&[i64], i64), init: Option<u64>, ou
 }
 
 multiversion!(
-    /// Reduces segments of lanes: segment `k` begins at `offsets[k] - origin` and ends where the next one begins; an initial
-    /// value is combined on the left. There are [`BEYOND`] lanes after those of the last segment.
+    /// Reduces segments of lanes: segment `k` begins at `offsets[k] - origin` and ends where the next one begins; an
+    /// initial value is combined on the left. There must be [`READ_BEYOND`] lanes behind the last segment.
     segments, segments_impl, (op: PrimOp, x: &Lanes, at: (&[i64], i64), init: Option<u64>, out: OutSlice<'_>) -> ()
 );
 
@@ -167,7 +168,7 @@ mod tests {
     #[test]
     fn segments_are_reduced_as_reductions_are() {
         let n = 500;
-        let mut x = Lanes::new(ScalarType::F32, n + BEYOND);
+        let mut x = Lanes::new(ScalarType::F32, n + READ_BEYOND);
         let values: Vec<f32> = (0..n).map(|k| ((k * 7919 % 1009) as f32 - 500.0) / 7.0).collect();
         if let OutSlice::F32(to) = x.out() {
             to[..n].copy_from_slice(&values);
@@ -181,8 +182,8 @@ mod tests {
             segments(PrimOp::AddP, &x, (&offsets, 0), init.map(Prim::to_bits64), OutSlice::F32(&mut out));
             for (sum, ends) in out.iter().zip(offsets.windows(2)) {
                 let part = &values[ends[0] as usize..ends[1] as usize];
-                let mut acc = Lanes::new(ScalarType::F32, WIDTH);
-                acc.fill(WIDTH, identity(PrimOp::AddP, ScalarType::F32));
+                let mut acc = Lanes::new(ScalarType::F32, PARTIAL_RESULTS);
+                acc.fill(PARTIAL_RESULTS, identity(PrimOp::AddP, ScalarType::F32));
                 reduce::reduce(PrimOp::AddP, &mut acc, ColumnSlice::F32(part));
                 let total = f32::from_bits64(reduce::collapse(PrimOp::AddP, &mut acc));
                 let whole = match init {

@@ -1,14 +1,14 @@
-//! Loops that are compiled for several processors; the one at hand decides, once, which of them run.
+//! Loops that are compiled for several processors; the processor at hand is looked up once.
 //!
-//! All compute the same: rustc never contracts or reorders floating-point operations.
+//! All versions compute the same: rustc never contracts or reorders floating-point operations.
 
 use std::sync::LazyLock;
 
-/// What loops are compiled for.
+/// The instruction sets that loops are compiled for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code))] // Other processors have one.
 pub enum Version {
-    /// What the target has for sure.
+    /// What the target certainly has.
     Baseline,
     /// AVX2 and FMA.
     Avx2,

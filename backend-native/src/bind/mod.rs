@@ -1,10 +1,10 @@
-//! What the names in a kernel are bound to when it runs, over tiles and as machine code.
+//! Binding of the names in a kernel at run time, for the tile executor and machine code.
 
-mod marks;
+mod flags;
 
 use acc_core::data::Column;
 use acc_core::ir::ArrayId;
-pub(crate) use marks::{Marks, Near};
+pub(crate) use flags::{FlagWindow, SparseFlags};
 
 /// An array that a body reads.
 #[derive(Clone, Copy)]
@@ -14,12 +14,12 @@ pub(crate) struct Input<'a> {
     pub columns: &'a [Column],
 }
 
-/// Looks up what a launch reads.
+/// Resolves the names of a launch.
 pub(crate) trait Names: Sync {
     /// An array, if it is evaluated.
     fn input(&self, a: ArrayId) -> Option<Input<'_>>;
-    /// The marks that are all there is of an array, and how many elements it has.
-    fn marks(&self, a: ArrayId) -> Option<(&Marks, usize)>;
+    /// Sparse flags, if the array exists as such only, and the number of its elements.
+    fn flags(&self, a: ArrayId) -> Option<(&SparseFlags, usize)>;
     /// A scalar of a statement's closed function.
     fn scalar(&self, a: ArrayId, position: u32) -> u64;
 }

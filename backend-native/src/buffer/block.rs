@@ -1,9 +1,9 @@
-//! Raw blocks of memory.
+//! Raw memory blocks.
 //!
-//! Where debug assertions are on, a block ends at a page that nobody may touch, so that machine code that reads or writes past
-//! a column is stopped there and then.
+//! With debug assertions on, a block ends at a guard page, so that machine code that accesses memory beyond a column
+//! faults immediately.
 
-use super::LINE;
+use super::CACHE_LINE_BYTES;
 use std::ptr::NonNull;
 
 #[cfg(all(debug_assertions, unix))]
@@ -22,20 +22,20 @@ struct Place {
     offset: usize,
 }
 
-/// A raw block: zeroed when it was allocated, and since then written only as values of one scalar type.
+/// A raw block: zeroed when allocated, and since then written as values of one scalar type only.
 pub(super) struct Block {
     place: Place,
     /// Usable bytes from the start.
     pub(super) bytes: usize,
 }
 
-// SAFETY: a block is plain memory owned by whoever holds the value; nothing in it is tied to a thread.
+// SAFETY: a block is plain memory owned by its holder; nothing in it is tied to a thread.
 unsafe impl Send for Block {}
 // SAFETY: shared access to a block reads it only through `Buffer`, which follows the borrow rules.
 unsafe impl Sync for Block {}
 
 impl Block {
-    /// So many bytes, which are a [`size_class`].
+    /// Allocates `bytes` bytes, which must be a [`size_class`].
     pub(super) fn new(bytes: usize) -> Option<Block> {
         memory::allocate(bytes).map(|place| Block { place, bytes })
     }
@@ -53,30 +53,31 @@ impl Drop for Block {
     }
 }
 
-/// Blocks of few sizes, so that they serve again; large ones are made of huge pages.
+/// Blocks of few size classes, for reuse; large ones consist of huge pages.
 #[cfg(not(all(debug_assertions, unix)))]
 mod plain {
-    use super::{LINE, NonNull, Place};
+    use super::{CACHE_LINE_BYTES, NonNull, Place};
     use std::alloc::Layout;
 
-    /// Blocks from this size on are worth huge pages, whose boundary they start at.
-    const HUGE: usize = 4 << 20;
+    /// Blocks from this size on start at a huge page boundary: smaller ones would waste most of a page.
+    const MIN_HUGE_PAGE_BLOCK_BYTES: usize = 4 << 20;
     /// The size of a huge page.
-    const HUGE_PAGE: usize = 2 << 20;
-    /// What the allocator aligns to; the rest is done here, which lets it take zeroed pages from the system as they are.
-    const ALIGN: usize = 16;
+    const HUGE_PAGE_BYTES: usize = 2 << 20;
+    /// The alignment requested from the allocator. Larger alignment is done here, which lets the allocator take zeroed
+    /// pages from the system.
+    const ALLOCATOR_ALIGN: usize = 16;
 
-    /// The capacity given for a request: a quarter of a power of two, so that at most a fifth is unused.
+    /// The capacity for a request: a multiple of a quarter of a power of two, so that at most a fifth is unused.
     pub(crate) fn size_class(bytes: usize) -> Option<usize> {
-        let bytes = bytes.max(LINE);
-        let quarter = (bytes.checked_next_power_of_two()? / 8).max(LINE);
+        let bytes = bytes.max(CACHE_LINE_BYTES);
+        let quarter = (bytes.checked_next_power_of_two()? / 8).max(CACHE_LINE_BYTES);
         bytes.checked_next_multiple_of(quarter)
     }
 
     pub(super) fn allocate(bytes: usize) -> Option<Place> {
-        let align = if bytes >= HUGE { HUGE_PAGE } else { LINE };
+        let align = if bytes >= MIN_HUGE_PAGE_BLOCK_BYTES { HUGE_PAGE_BYTES } else { CACHE_LINE_BYTES };
         let size = bytes.checked_add(align)?;
-        let layout = Layout::from_size_align(size, ALIGN).ok()?;
+        let layout = Layout::from_size_align(size, ALLOCATOR_ALIGN).ok()?;
         // SAFETY: the layout's size is not zero, since `align` is not.
         let base = NonNull::new(unsafe { std::alloc::alloc_zeroed(layout) })?;
         let place = Place { base, size, offset: base.as_ptr().align_offset(align) };
@@ -86,12 +87,12 @@ mod plain {
             return None;
         }
         #[cfg(target_os = "linux")]
-        if bytes >= HUGE {
-            // Advice: without huge pages the block is as good.
-            // SAFETY: whole pages that lie inside the block, whose contents stay what they are.
+        if bytes >= MIN_HUGE_PAGE_BLOCK_BYTES {
+            // Only advice: without huge pages the block works too. SAFETY: whole pages inside the block, whose contents
+            // do not change.
             unsafe {
                 let start = base.as_ptr().add(place.offset);
-                libc::madvise(start.cast(), bytes & !(HUGE_PAGE - 1), libc::MADV_HUGEPAGE)
+                libc::madvise(start.cast(), bytes & !(HUGE_PAGE_BYTES - 1), libc::MADV_HUGEPAGE)
             };
         }
         Some(place)
@@ -100,24 +101,24 @@ mod plain {
     pub(super) fn free(place: &Place) {
         // SAFETY: allocated in `allocate` with this layout, which was valid then, and freed once.
         unsafe {
-            let layout = Layout::from_size_align_unchecked(place.size, ALIGN);
+            let layout = Layout::from_size_align_unchecked(place.size, ALLOCATOR_ALIGN);
             std::alloc::dealloc(place.base.as_ptr(), layout);
         }
     }
 }
 
-/// Blocks that end at a page which nobody may touch.
+/// Blocks that end at a guard page.
 #[cfg(all(debug_assertions, unix))]
 mod guarded {
-    use super::{LINE, NonNull, Place};
+    use super::{CACHE_LINE_BYTES, NonNull, Place};
 
-    /// Whole cache lines of what is asked for.
+    /// Rounds up to whole cache lines.
     pub(crate) fn size_class(bytes: usize) -> Option<usize> {
-        bytes.max(LINE).checked_next_multiple_of(LINE)
+        bytes.max(CACHE_LINE_BYTES).checked_next_multiple_of(CACHE_LINE_BYTES)
     }
 
     pub(super) fn allocate(bytes: usize) -> Option<Place> {
-        // SAFETY: asks for a number.
+        // SAFETY: returns a number.
         let page = usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).ok()?;
         let usable = bytes.checked_next_multiple_of(page)?;
         let size = usable.checked_add(page)?;
@@ -129,7 +130,7 @@ mod guarded {
             return None;
         }
         let place = Place { base: NonNull::new(base.cast())?, size, offset: usable - bytes };
-        // SAFETY: the last page of what was mapped.
+        // SAFETY: the last page of the mapping.
         if unsafe { libc::mprotect(base.byte_add(usable), page, libc::PROT_NONE) } != 0 {
             free(&place);
             return None;
@@ -154,12 +155,12 @@ mod tests {
         let (_reader, pipe) = std::io::pipe().unwrap();
         for bytes in [1, 64, 4096, 5000, 1 << 20] {
             let block = Block::new(size_class(bytes).unwrap()).unwrap();
-            // SAFETY: the system looks whether it may read these bytes, and says so if it may not.
+            // SAFETY: the system checks whether it may read these bytes, and returns an error if not.
             let written = |at: usize| unsafe { libc::write(pipe.as_raw_fd(), block.start().byte_add(at).cast(), 1) };
             assert_eq!(written(block.bytes - 1), 1);
             assert_eq!(written(block.bytes), -1);
             assert_eq!(std::io::Error::last_os_error().raw_os_error(), Some(libc::EFAULT));
-            assert!(block.start().align_offset(LINE) == 0 && block.bytes < bytes + LINE);
+            assert!(block.start().align_offset(CACHE_LINE_BYTES) == 0 && block.bytes < bytes + CACHE_LINE_BYTES);
         }
     }
 }

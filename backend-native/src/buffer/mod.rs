@@ -1,6 +1,6 @@
 //! Column memory: aligned, zero-initialised on first use, recycled through a bounded pool.
 //!
-//! Blocks are kept apart by scalar type, so that what a recycled block holds are always valid values of its type.
+//! Blocks are pooled by scalar type, so that a recycled block always holds valid values of its type.
 
 mod block;
 
@@ -17,10 +17,10 @@ use backend_native_lanes::all_types;
 pub(crate) use backend_native_lanes::memory::{AlignedVec, OutSlice};
 use half::f16;
 
-/// Bytes of a cache line, at which every column starts.
-pub(crate) const LINE: usize = 64;
-/// Bytes the pool keeps at most.
-const POOL_BYTES: usize = 1 << 30;
+/// Bytes of a cache line: the alignment of every column.
+pub(crate) const CACHE_LINE_BYTES: usize = 64;
+/// The most bytes that the pool retains.
+const MAX_POOL_BYTES: usize = 1 << 30;
 
 #[derive(Default)]
 struct Free {
@@ -28,12 +28,12 @@ struct Free {
     held: usize,
 }
 
-/// Recycles blocks; bounded.
+/// A bounded pool of blocks.
 #[derive(Default)]
 pub(crate) struct Pool(Mutex<Free>);
 
 impl Pool {
-    /// A column's worth of memory: `len` valid but arbitrary values.
+    /// Allocates a column of `len` valid but arbitrary values.
     pub(crate) fn take<T: PoolElt>(self: &Arc<Self>, len: usize, meter: &Meter) -> Result<Buffer<T>, Error> {
         let full = || Error::no_memory(len, size_of::<T>());
         let class = len.checked_mul(size_of::<T>()).and_then(size_class).ok_or_else(full)?;
@@ -50,8 +50,8 @@ impl Pool {
         Ok(Buffer { block: Some(block), len, pool: self.clone(), charge, of: std::marker::PhantomData })
     }
 
-    /// What may be used again. None where its lock may be held by a thread that is not there: blocks come from the system
-    /// then, and go back to it.
+    /// The free blocks. None if a thread that does not exist in this process may hold the lock: then blocks come from
+    /// the system and go back to it.
     fn free(&self) -> Option<MutexGuard<'_, Free>> {
         if !fork::is_child() {
             return Some(self.0.lock().unwrap_or_else(PoisonError::into_inner));
@@ -65,18 +65,18 @@ impl Pool {
 
     fn put(&self, ty: ScalarType, block: Block) {
         let Some(mut free) = self.free() else { return };
-        if free.held + block.bytes > POOL_BYTES {
-            // Drops everything kept: sizes that a program used once do not crowd out those it uses now.
+        if free.held + block.bytes > MAX_POOL_BYTES {
+            // Frees all retained blocks, so that sizes used once do not crowd out the current ones.
             free.blocks.clear();
             free.held = 0;
         }
-        if block.bytes <= POOL_BYTES / 2 {
+        if block.bytes <= MAX_POOL_BYTES / 2 {
             free.held += block.bytes;
             free.blocks.entry((ty, block.bytes)).or_default().push(block);
         }
     }
 
-    /// Bytes kept for reuse.
+    /// Bytes retained for reuse.
     #[cfg(test)]
     pub(crate) fn held(&self) -> usize {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).held
@@ -89,7 +89,7 @@ pub(crate) trait PoolElt: HasScalarType + Copy + Send + Sync + 'static {
     fn column(buffer: Buffer<Self>) -> Column;
 }
 
-/// A column being filled; its memory goes back to the pool when it, or the column made of it, is dropped.
+/// A column being filled; its memory returns to the pool when it, or the column made of it, is dropped.
 pub(crate) struct Buffer<T: PoolElt> {
     /// `None` only while being dropped.
     block: Option<Block>,
@@ -109,7 +109,7 @@ impl<T: PoolElt> Buffer<T> {
         }
     }
 
-    /// Keeps the first values alone; the others no longer count for the run.
+    /// Truncates to the first values; the others no longer count towards the run's memory.
     fn truncate(&mut self, len: usize, meter: &Meter) -> Result<(), Error> {
         self.len = self.len.min(len);
         self.charge = meter.charge(0)?;
@@ -161,12 +161,11 @@ macro_rules! buffers {
             pub(crate) fn new(pool: &Arc<Pool>, ty: ScalarType, len: usize, meter: &Meter) -> Result<AnyBuffer, Error> {
                 Ok(match ty { $(ScalarType::$V => AnyBuffer::$V(pool.take(len, meter)?)),* })
             }
-            /// The memory of a column that nobody else has, to be written again; the column itself if it is not of a
-            /// pool, or shared.
+            /// The memory of a column, for reuse; the column itself if it is shared or not from a pool.
             pub(crate) fn reclaim(column: Column) -> Result<AnyBuffer, Column> {
                 match column.ty() { $(ScalarType::$V => column.into_owner().map(AnyBuffer::$V)),* }
             }
-            /// Keeps the first values alone.
+            /// Truncates to the first values.
             pub(crate) fn truncate(&mut self, len: usize, meter: &Meter) -> Result<(), Error> {
                 match self { $(AnyBuffer::$V(b) => b.truncate(len, meter)),* }
             }
@@ -195,7 +194,7 @@ mod tests {
         let free = RunLimits::none().meter();
         let mut b = pool.take::<f32>(1000, &free).unwrap();
         b.slice_mut()[999] = 3.0;
-        assert_eq!(b.slice().as_ptr().align_offset(LINE), 0);
+        assert_eq!(b.slice().as_ptr().align_offset(CACHE_LINE_BYTES), 0);
         let at = b.slice().as_ptr();
         let column = f32::column(b);
         let copy = column.clone();

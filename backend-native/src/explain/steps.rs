@@ -1,18 +1,18 @@
-//! The steps of a program in the order in which they run: kernels, and what no kernel does.
+//! The steps of a program in order of execution: kernels, and steps without a kernel.
 
 use super::{Explanation, KernelReport};
-use crate::lower::How;
+use crate::lower::Materialization;
 use crate::prepare::{Step, Work};
 use acc_core::ir::{ArrayId, ForeignFun, Loc, Names};
 use std::fmt::{self, Formatter};
 
-/// Levels of indentation beyond which lines move no further: the length of a text stays linear in its program's.
+/// The deepest indentation, so that the length of the text remains linear in that of the program.
 const MAX_INDENT: usize = 32;
 
-/// A step. Those of loops and conditionals follow the step that these are.
+/// A step. Those of loops and conditionals follow the step of the loop or conditional.
 #[derive(Clone, Debug)]
 pub struct StepReport {
-    /// Levels of indentation: two for each block that it stands in.
+    /// Levels of indentation: two per enclosing block.
     pub depth: usize,
     /// What it is.
     pub what: StepKind,
@@ -23,25 +23,25 @@ pub struct StepReport {
 pub enum StepKind {
     /// The kernel of this number.
     Kernel(usize),
-    /// A sort, which is no kernel.
+    /// A sort, which is not a kernel.
     Sort {
-        /// What is sorted, and what comes of it.
+        /// The sort and its result.
         title: String,
         /// What it defines.
         results: Vec<ArrayId>,
         /// Where the user wrote it.
         loc: Loc,
     },
-    /// Anything else that no kernel does: a view, a condition that is checked, a loop, a conditional, a host function.
+    /// Any other step without a kernel: a view, a checked condition, a loop, a conditional, a host function.
     Apart {
-        /// What is done.
+        /// What it does.
         title: String,
         /// What it defines.
         results: Vec<ArrayId>,
         /// Where the user wrote it.
         loc: Loc,
     },
-    /// Not a step: a block of the loop, the conditional or the host function before, whose steps follow.
+    /// Not a step: a block of the preceding loop, conditional or host function, whose steps follow.
     Block(&'static str),
 }
 
@@ -62,15 +62,15 @@ impl StepReport {
         };
         let what = match &step.work {
             Work::Kernel { .. } => StepKind::Kernel(kernel),
-            Work::Array { how: How::Fused, .. } => return None,
-            Work::Array { how: How::Argsort, op, .. } => {
+            Work::Array { materialization: Materialization::Fused, .. } => return None,
+            Work::Array { materialization: Materialization::Argsort, op, .. } => {
                 StepKind::Sort { title: apart("sort", &op.arrays()), results, loc }
             }
-            Work::Array { how: How::Sort, op, .. } => {
+            Work::Array { materialization: Materialization::Sort, op, .. } => {
                 let title = format!("sort: {} = {}, sorted", list(&step.results), list(&op.arrays()));
                 StepKind::Sort { title, results, loc }
             }
-            Work::Array { how: How::View, op, .. } => {
+            Work::Array { materialization: Materialization::View, op, .. } => {
                 StepKind::Apart { title: apart("no copy", &op.arrays()), results, loc }
             }
             Work::If { .. } => StepKind::Apart { title: apart("conditional", &[]), results, loc },
@@ -118,7 +118,7 @@ fn show_kernel(f: &mut Formatter<'_>, indent: &str, number: usize, k: &KernelRep
     writeln!(f, "{indent}  {} bytes read and {} stored for each point", k.bytes_read, k.bytes_stored)
 }
 
-/// What the user calls arrays, and where they are defined, as far as it is known; what is the same once.
+/// The user's names of arrays, and where they are defined, as far as known, without repetitions.
 fn places<'a>(
     f: &mut Formatter<'_>,
     indent: &str,

@@ -1,4 +1,4 @@
-//! Builds bodies: inlines scalar functions, tracks which values are affine in an axis, drops what nothing uses.
+//! Builds bodies: inlines scalar functions, tracks which values are affine in an axis, removes dead nodes.
 
 use super::{Body, Ix, Load, Node, Op, Region};
 use acc_core::Error;
@@ -8,7 +8,7 @@ use acc_desugar::fuse::prim_cost;
 use smallvec::{SmallVec, smallvec};
 use std::collections::{HashMap, HashSet};
 
-/// Constants beyond this are not folded into affine forms, so that folding never overflows.
+/// Larger constants are not folded into affine forms, so that folding never overflows.
 const AFFINE_LIMIT: u64 = 1 << 31;
 
 fn is_small(c: i64) -> bool {
@@ -24,9 +24,9 @@ struct Affine {
     base: Option<Val>,
 }
 
-/// Reads of arrays that are computed where they are read.
+/// Arrays that are computed where they are read.
 pub(crate) trait Reads {
-    /// The leaves of an array's element, unless it is to be loaded.
+    /// The leaves of an array's element; none if it is loaded.
     fn element(&mut self, b: &mut Builder, array: ArrayId, index: &[Val]) -> Result<Option<Vec<Val>>, Error>;
 }
 
@@ -39,13 +39,13 @@ impl Reads for Loads {
     }
 }
 
-/// A region being built. Values that it defines are seen in it and inside of it.
+/// A region under construction, whose values are visible in it and in inner regions.
 struct Open {
     id: usize,
     nodes: Vec<Node>,
 }
 
-/// Builds one body. An operation that was done before in the same region, or in one around it, is not done again.
+/// Builds one body. An operation that is available already, in this region or one around it, is reused.
 pub(crate) struct Builder {
     types: Vec<ScalarType>,
     uniform: Vec<bool>,
@@ -158,7 +158,7 @@ impl Builder {
         self.stack.last().map_or(0, |r| r.id)
     }
 
-    /// Whether the values of a region are seen here.
+    /// Whether the values of a region are visible here.
     pub(crate) fn is_open(&self, region: usize) -> bool {
         self.stack.iter().any(|r| r.id == region)
     }
@@ -385,7 +385,7 @@ impl Builder {
         Ok(())
     }
 
-    /// A conditional, or selects where both sides are total and cheaper than partitioning lanes.
+    /// A conditional, or selects if both sides are total and cheaper than partitioning lanes.
     fn branch(
         &mut self,
         cond: Val,
@@ -395,10 +395,10 @@ impl Builder {
         names: &[Val],
         map: &mut HashMap<Val, Val>,
     ) {
-        const CHEAP: usize = 10;
+        const MAX_SELECT_COST: usize = 10;
         let plain = |r: &Region| {
             let total = r.nodes.iter().all(|n| n.op.regions().is_empty() && !n.op.is_partial(&self.consts));
-            total && region_cost(r) <= CHEAP
+            total && region_cost(r) <= MAX_SELECT_COST
         };
         if plain(&then) && plain(&else_) {
             for r in [&then, &else_] {
@@ -418,29 +418,29 @@ impl Builder {
         }
     }
 
-    /// The finished body, without nodes whose values nothing uses, but for those to be kept.
+    /// The finished body without dead nodes, except those to be kept.
     pub(crate) fn finish(mut self, results: Vec<Val>, keep: Keep) -> Body {
         let nodes = self.stack.pop().map(|r| r.nodes).unwrap_or_default();
         let mut region = Region { params: self.params, nodes, results };
         let mut live = vec![false; self.types.len()];
-        sweep(&mut region, &mut live, keep);
+        eliminate_dead(&mut region, &mut live, keep);
         self.consts.retain(|(v, _)| live[v.index()]);
         Body { types: self.types, uniform: self.uniform, consts: self.consts, relaxed: false, region }
     }
 }
 
-/// The body that yields only these of its values, and computes no more than they need.
+/// The body with these results alone, and without what they do not need.
 pub(crate) fn only(body: &Body, results: Vec<Val>) -> Body {
     let mut body = body.clone();
     body.region.results = results;
     let mut live = vec![false; body.types.len()];
-    sweep(&mut body.region, &mut live, Keep::Checks);
+    eliminate_dead(&mut body.region, &mut live, Keep::Checks);
     body.consts.retain(|(v, _)| live[v.index()]);
     body
 }
 
-/// Removes what nothing uses, but for what is to be kept.
-fn sweep(r: &mut Region, live: &mut [bool], unused: Keep) {
+/// Removes dead nodes, except those to be kept.
+fn eliminate_dead(r: &mut Region, live: &mut [bool], unused: Keep) {
     for v in &r.results {
         live[v.index()] = true;
     }
@@ -451,7 +451,7 @@ fn sweep(r: &mut Region, live: &mut [bool], unused: Keep) {
             continue;
         }
         if let Op::Load(l) = &mut n.op {
-            // Leaves that nothing uses are not read; one stays, for the bounds.
+            // Unused leaves are not read; one stays, for the check of bounds.
             let mut used: Vec<bool> = n.results.iter().map(|v| live[v.index()]).collect();
             if let Some(first) = used.first_mut()
                 && !n.results.iter().any(|v| live[v.index()])
@@ -464,7 +464,7 @@ fn sweep(r: &mut Region, live: &mut [bool], unused: Keep) {
             n.results.retain(|_| at.next().is_some_and(|k| used[k]));
         }
         for inner in n.op.regions_mut() {
-            acc_core::grow_stack(|| sweep(inner, live, unused));
+            acc_core::grow_stack(|| eliminate_dead(inner, live, unused));
         }
         n.op.operands(&mut |v| live[v.index()] = true);
     }
@@ -472,7 +472,7 @@ fn sweep(r: &mut Region, live: &mut [bool], unused: Keep) {
     r.nodes.retain(|_| at.next().unwrap_or(true));
 }
 
-/// Whether doing it twice yields the same, and once is enough.
+/// Whether an operation can be reused.
 fn is_repeatable(op: &Op) -> bool {
     match op {
         Op::Prim(..)
@@ -491,12 +491,12 @@ fn is_repeatable(op: &Op) -> bool {
     }
 }
 
-/// Which nodes stay in a body though nothing uses their values.
+/// Which dead nodes stay.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Keep {
-    /// Checks that stand for themselves.
+    /// Checks.
     Checks,
-    /// Whatever may fault, demand an array or not end: the body does what its function says, step by step.
+    /// Whatever may fault, demand an array or not end: the body behaves as its function.
     Partial,
 }
 
@@ -521,7 +521,7 @@ fn op_cost(op: &Op) -> usize {
         Op::Inside { .. } | Op::Check { .. } => 2,
         Op::If { then, else_, .. } => 4 + acc_core::grow_stack(|| region_cost(then) + region_cost(else_)),
         Op::Call { .. } => 100,
-        // How often a loop runs is unknown; that it is there at all makes the body worth a thread.
+        // How often a loop runs is unknown; any loop makes the body worth a thread.
         Op::While { test, step, .. } => {
             64usize.saturating_mul(1 + acc_core::grow_stack(|| region_cost(test) + region_cost(step)))
         }

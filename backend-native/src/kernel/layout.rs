@@ -1,12 +1,12 @@
-//! How the points of a kernel follow memory.
+//! How a kernel's axes relate to memory.
 
-use super::{Ix, Kernel, Level, Op, levels};
+use super::{Ix, Kernel, Op, Uniformity, uniformities};
 
 impl Kernel {
-    /// Whether points next to each other along the second axis from within, more than along the innermost, are read
-    /// from one place after the other in memory. What is read along one of the two alone, once for all points along the
-    /// other, counts if nothing else is read.
-    pub(crate) fn lies_across(&self) -> bool {
+    /// Whether the kernel's rows are columns in memory: more reads are contiguous along the second innermost axis than
+    /// along the innermost one. Reads that depend on one of the two axes only, which are loop-invariant in the other,
+    /// count if there are no others.
+    pub(crate) fn is_column_major(&self) -> bool {
         let Some(outer) = self.axes.len().checked_sub(2) else { return false };
         let inner = outer + 1;
         // How indices vary along each of the two.
@@ -27,21 +27,21 @@ impl Kernel {
         of_outer[of] > 0 && of_outer[of] >= of_inner[of]
     }
 
-    /// By how much an index grows from point to point along an axis, if always by the same.
+    /// The step of an index along an axis, if it is constant.
     fn steps_along(&self, axis: usize) -> impl Fn(&Ix) -> Option<i64> {
         let mut computed = false;
         self.element.region.visit(0, &mut |n, _| computed |= n.op.index().iter().any(|i| matches!(i, Ix::At(_))));
-        let level = |k| if k == axis { Level::Linear(1) } else { Level::One };
-        let params: Vec<Level> = (0..self.axes.len()).map(level).collect();
-        let levels = if computed { levels(&self.element, &params) } else { Vec::new() };
+        let level = |k| if k == axis { Uniformity::Affine(1) } else { Uniformity::Uniform };
+        let params: Vec<Uniformity> = (0..self.axes.len()).map(level).collect();
+        let uniformities = if computed { uniformities(&self.element, &params) } else { Vec::new() };
         move |i| match i {
             Ix::Affine { axis: a, scale, .. } => Some(if *a as usize == axis { *scale } else { 0 }),
-            Ix::At(v) => levels[v.index()].step(),
+            Ix::At(v) => uniformities[v.index()].step(),
         }
     }
 
-    /// Whether a load runs along an axis with a stride, as in a transposition.
-    pub(crate) fn strides_along(&self, axis: usize) -> bool {
+    /// Whether a load has a stride along an axis, as in a transposition.
+    pub(crate) fn has_strided_access(&self, axis: usize) -> bool {
         let follows = |i: &Ix| matches!(i, Ix::Affine { axis: a, .. } if *a as usize == axis);
         let mut strides = false;
         self.element.region.visit(0, &mut |n, _| {
@@ -59,7 +59,7 @@ impl Kernel {
 mod tests {
     use crate::lower::of_text;
 
-    /// Whether sums over `k` of what is read of a matrix at an index lie across memory.
+    /// Whether sums over `k` of a matrix read at an index are sums over columns in memory.
     fn across(index: &str) -> bool {
         let text = format!(
             "program(a: [2]f32, w: [1]f32) {{
@@ -69,14 +69,14 @@ mod tests {
              }}"
         );
         let plan = of_text("test", &text);
-        plan.launches().next().unwrap().kernel.lies_across()
+        plan.launches().next().unwrap().kernel.is_column_major()
     }
 
     #[test]
     fn indices_that_are_computed_follow_memory_too() {
         assert!(across("%k, %j"));
         assert!(!across("%j, %k"));
-        // Convolutions, the window's axes one.
+        // Convolutions with a flattened window.
         assert!(across("quot(%k, 3i64), add(%j, rem(%k, 3i64))"));
         assert!(across("0i64, add(%j, %k)"));
         assert!(!across("%j, sub(extent(a, 1), %k)"));

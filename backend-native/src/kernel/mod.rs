@@ -3,8 +3,8 @@
 //! A [`Kernel`] computes one or more arrays. Its [`axes`](Kernel::axes) span an index space, outermost first, whose
 //! extents are run-time values; each axis is parallel, reduced or scanned. For every point of the space the
 //! [`element`](Kernel::element) body computes scalars from the point's index. Each of the [`outputs`](Kernel::outputs)
-//! takes some of them, and its [`finish`](Output::finish) says what becomes of them: stored, folded along the innermost
-//! axis, scanned along it, or scattered. One fold by known operators may run along several axes, in row-major order.
+//! takes some of them, and its [`sink`](Output::sink) says where they go: stored, folded along the innermost axis,
+//! scanned along it, or scattered. One fold by built-in operators may run along several axes, in row-major order.
 //! Outputs of one kernel agree on the axes:
 //!
 //! | innermost axis | outputs |
@@ -13,48 +13,48 @@
 //! | reduced | `Fold` and `Store`, at least one `Fold` |
 //! | scanned | `Scan`, all from one end, and `Store`; from the left also `Fold` |
 //!
-//! What is computed of complete results of folds, scans, a scatter or a compaction, at the same index, is the
-//! [`epilogue`](Kernel::epilogue).
+//! The [`epilogue`](Kernel::epilogue) is computed of the finished results of folds, scans, a scatter or a compaction,
+//! at the same index.
 //!
-//! The order in which points are computed is up to the kernel's [`loops`](Kernel::loops), which can be tiled, interchanged and
+//! The order of the points is given by the kernel's [`loops`](Kernel::loops), which can be tiled, interchanged and
 //! unrolled (`schedule`).
 //!
 //! Bodies are SSA with structured control flow ([`Op::If`], [`Op::While`]). What an executor must know:
 //!
-//! * *Bit-exact.* Each operation is rounded on its own; nothing is contracted, unless the body is [`relaxed`](Body::relaxed),
-//!   or reassociated. A fold or scan may
-//!   group as its executor documents, the same way for any number of threads.
+//! * *Bit-exact.* Each operation is rounded on its own; nothing is contracted, unless the body is
+//!   [`relaxed`](Body::relaxed), or reassociated. A fold or scan may group as its executor documents, the same way for
+//!   any number of threads.
 //! * *Nothing is speculated.* A node is evaluated only for the points whose control flow reaches its region. Loads,
 //!   integer divisions and loops may fault or not end. Of a kernel's faults, the one of the first point in row-major
-//!   order holds, and in it the first in the order of nodes.
+//!   order counts, and in it the first in the order of nodes.
 //! * *Loads* name an array and an index per dimension ([`Ix`]): affine in one axis where that is known, so that an
 //!   executor sees contiguous, strided and broadcast reads without analysis, or any value. A load out of bounds is a
 //!   fault; the launch proves most affine loads in bounds at once, from the extents.
-//! * *Uniform* values ([`Body::uniform`]) depend on no axis and no operand of a fold: the same for all points, to be
-//!   computed once per launch, when control first reaches them.
+//! * *Uniform* values ([`Body::uniform`]) depend on no axis and no operand of a fold: they are equal for all points,
+//!   and computed once per launch, when control first reaches them.
 //! * An array may be *unavailable* at launch: not evaluated, because nothing was known to need it. Reaching a load of
 //!   it stops the launch with a demand, in order with faults; the caller evaluates it and launches again.
 
 mod build;
-mod carried;
+mod forward_loads;
 pub(crate) mod grouping;
 mod layout;
-mod levels;
 #[allow(clippy::excessive_precision, reason = "coefficients stand as they were published")]
 mod math;
 mod print;
 mod record;
 mod schedule;
 mod trivial;
+mod uniformity;
 mod verify;
 mod walk;
 
 pub(crate) use build::{Builder, Keep, Loads, Reads, only, region_cost};
-pub(crate) use levels::{Level, levels};
 pub(crate) use math::{expand, without_scales};
 pub(crate) use record::Record;
 pub(crate) use schedule::{Loop, row_major};
 pub(crate) use trivial::TRIVIAL_NODES;
+pub(crate) use uniformity::{Uniformity, uniformities};
 pub(crate) use verify::verify;
 pub(crate) use walk::divisor;
 
@@ -79,7 +79,7 @@ pub(crate) struct Kernel {
     pub element: Body,
     /// The arrays computed, at least one.
     pub outputs: Vec<Output>,
-    /// What is computed of them, once they are complete.
+    /// What is computed of their finished results.
     pub epilogue: Option<Epilogue>,
     /// The arrays fused into the body, which are never stored.
     pub fused: Vec<ArrayId>,
@@ -108,25 +108,25 @@ pub(crate) struct Output {
     pub loc: Loc,
     /// Which results of the element body it takes.
     pub values: Range<usize>,
-    /// What becomes of them.
-    pub finish: Finish,
-    /// Whether the array is stored; else the epilogue alone needs it.
+    /// Where they go.
+    pub sink: Sink,
+    /// Whether the array is stored; if not, only the epilogue needs it.
     pub stored: bool,
 }
 
-/// Arrays over the index space of the folds', scans', scatter's or compaction's results: for folds without the axes that are
-/// folded.
+/// Arrays over the index space of the results of folds, scans, a scatter or a compaction, which for folds lacks the
+/// folded axes.
 #[derive(Clone, Debug)]
 pub(crate) struct Epilogue {
-    /// From the index of an element, then the leaves of that element of every output that is not a `Store`, in order, to
+    /// From the index of an element and the leaves of that element of every output that is not a `Store`, in order, to
     /// the scalars that the epilogue's outputs take.
     pub body: Body,
     /// How many of its parameters are leaves.
     pub leaves: usize,
     /// The arrays, all of them `Store`.
     pub outputs: Vec<Output>,
-    /// The order of their axes in memory, if it is another one: for each the axis of the index space along which it runs. Only
-    /// where one scan alone comes before.
+    /// The permutation of their axes in memory: for each the axis of the index space along which it runs; `None` is the
+    /// identity. Only after a single scan.
     pub order: Option<Vec<usize>>,
 }
 
@@ -152,17 +152,17 @@ impl AxisKind {
     }
 }
 
-/// What becomes of the values that an output takes.
+/// Where the values of an output go.
 #[derive(Clone, Debug)]
-pub(crate) enum Finish {
+pub(crate) enum Sink {
     /// Stored at their point.
     Store,
-    /// Combined along the innermost axis, an initial value (from the launch) on the left if there is one.
+    /// Combined along the innermost axis, after an initial value (from the launch), if there is one.
     Fold {
         /// From the leaves of two elements to those of one.
         combine: Body,
-        /// The operation of each leaf where that is all the combination does.
-        known: Option<Vec<PrimOp>>,
+        /// The built-in operator of each leaf, if the combination is nothing else.
+        builtin: Option<Vec<PrimOp>>,
         /// Whether the launch brings an initial value.
         init: bool,
     },
@@ -171,40 +171,40 @@ pub(crate) enum Finish {
         /// From the leaves of two elements to those of one; the left operand is the one of lesser index.
         combine: Body,
         /// As for a fold.
-        known: Option<Vec<PrimOp>>,
-        /// The same of a combination that starts afresh at marks.
-        restart: Option<SegmentedOperator>,
-        /// Whether the launch brings an initial value, which makes the result one longer.
+        builtin: Option<Vec<PrimOp>>,
+        /// The segmented operator, if the combination is one.
+        segmented: Option<SegmentedOperator>,
+        /// Whether the launch brings an initial value, which makes the result one element longer.
         init: bool,
     },
-    /// Combined, in row-major order of the points, into what is there at first. The values are a `u8` (0: not stored),
-    /// the target index and the leaves.
+    /// Combined with the current value of a target, in row-major order of the points. The values are a `u8` (0:
+    /// dropped), the target index and the leaves.
     Scatter {
-        /// What is there at first.
+        /// The initial contents of the target.
         initial: Initial,
-        /// From the leaves of the new element and those of the one present to those stored.
+        /// From the leaves of the new element and those of the current one to those stored.
         combine: Body,
-        /// What the combination is, where that is simple.
-        known: Option<Vec<Update>>,
+        /// The combination of each leaf, if it is simple.
+        builtin: Option<Vec<Update>>,
         /// The rank of the target.
         rank: usize,
     },
-    /// Combined, along the innermost axis, segment by segment, an initial value on the left if there is one.
+    /// Combined segment by segment along the innermost axis, after an initial value, if there is one.
     Segments {
         /// From the leaves of two elements to those of one.
         combine: Body,
-        /// The operation of each leaf: that is all the combination does.
-        known: Vec<PrimOp>,
+        /// The built-in operator of each leaf.
+        builtin: Vec<PrimOp>,
         /// Whether the launch brings an initial value.
         init: bool,
         /// Where each segment begins, and where the last one ends.
         offsets: ArrayId,
     },
-    /// Stored one after the other, those that are kept. The values are a `u8` (0: not kept) and the leaves.
+    /// Those that are kept, stored one after the other. The values are a `u8` (0: dropped) and the leaves.
     Compact,
 }
 
-/// What a scatter begins with.
+/// The initial contents of a scatter's target.
 #[derive(Clone, Debug)]
 pub(crate) enum Initial {
     /// A copy of an array, or its memory if nothing else needs it.
@@ -227,7 +227,7 @@ pub(crate) enum Update {
 }
 
 impl Update {
-    /// Whether executors have a loop for it on elements of this type.
+    /// Whether the tile executor has a loop for it on elements of this type.
     pub(crate) fn has_loop(self, ty: ScalarType) -> bool {
         use PrimOp as P;
         match self {
@@ -250,17 +250,17 @@ pub(crate) type Consts = [(Val, Lit)];
 pub(crate) struct Body {
     /// The type of every value.
     pub types: Vec<ScalarType>,
-    /// Whether a value is the same for all points.
+    /// Whether a value is equal for all points.
     pub uniform: Vec<bool>,
     /// The constants, defined before everything else.
     pub consts: Vec<(Val, Lit)>,
-    /// Whether machine code may round a product and a sum once.
+    /// Whether machine code may contract a product and a sum.
     pub relaxed: bool,
     /// The code; its parameters are those of the body.
     pub region: Region,
 }
 
-/// A straight-line piece of code.
+/// A list of nodes.
 #[derive(Debug, Default)]
 pub(crate) struct Region {
     /// Values defined on entry.
@@ -271,7 +271,7 @@ pub(crate) struct Region {
     pub results: Vec<Val>,
 }
 
-// What a region inside a region does recursively must not depend on the stack that is left.
+// Recursion over nested regions must not depend on the remaining stack.
 impl Clone for Region {
     fn clone(&self) -> Region {
         let nodes = acc_core::grow_stack(|| self.nodes.clone());
@@ -325,8 +325,9 @@ pub(crate) enum Op {
     },
     /// The first times the second, plus the third, rounded once.
     Fma(Val, Val, Val),
-    /// The first times 2 to the power of the second, a float that is an integer, rounded once. The first is about 1, so that
-    /// its product with the root of that power is exact, or NaN; the second from -250 to 250 (-2000 to 2000 of `f64`).
+    /// The first times 2 to the power of the second, an integral float, rounded once. The first is about 1, so that its
+    /// product with the square root of that power is exact, or NaN; the second is between -250 and 250 (-2000 and 2000
+    /// for `f64`).
     Scale(Val, Val),
     /// A word of a table of constants; an index beyond it reads the last one.
     Table {
@@ -367,7 +368,7 @@ pub(crate) enum Op {
         /// Which.
         position: u32,
     },
-    /// An extent of an array, also of one that is fused and never stored.
+    /// An extent of an array, which may be fused and never stored.
     Extent {
         /// The array.
         array: ArrayId,
@@ -405,7 +406,7 @@ pub(crate) struct Load {
     pub edge: Option<Edge>,
 }
 
-/// What a stencil reads beyond the edges, each dimension on its own.
+/// What a stencil reads beyond a boundary, in each dimension.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Edge {
     /// The nearest element.
@@ -414,7 +415,7 @@ pub(crate) enum Edge {
     Mirror,
     /// From the other side.
     Wrap,
-    /// An element, whichever; zero if there is none. What a read without a check becomes.
+    /// Some element; zero if there is none. For reads without checks.
     Any,
 }
 
@@ -448,66 +449,66 @@ impl Kernel {
     }
 }
 
-impl Finish {
+impl Sink {
     /// The combination of a fold, scan or scatter.
     pub(crate) fn combine(&self) -> Option<&Body> {
         match self {
-            Finish::Store | Finish::Compact => None,
-            Finish::Fold { combine, .. } | Finish::Scan { combine, .. } => Some(combine),
-            Finish::Scatter { combine, .. } | Finish::Segments { combine, .. } => Some(combine),
+            Sink::Store | Sink::Compact => None,
+            Sink::Fold { combine, .. } | Sink::Scan { combine, .. } => Some(combine),
+            Sink::Scatter { combine, .. } | Sink::Segments { combine, .. } => Some(combine),
         }
     }
 
-    /// A fold's or scan's operation of each leaf, where that is all the combination does.
-    pub(crate) fn known(&self) -> Option<&[PrimOp]> {
+    /// The built-in operator of each leaf of a fold or scan, if the combination is nothing else.
+    pub(crate) fn builtin(&self) -> Option<&[PrimOp]> {
         match self {
-            Finish::Fold { known, .. } | Finish::Scan { known, .. } => known.as_deref(),
-            Finish::Segments { known, .. } => Some(known),
-            Finish::Store | Finish::Scatter { .. } | Finish::Compact => None,
+            Sink::Fold { builtin, .. } | Sink::Scan { builtin, .. } => builtin.as_deref(),
+            Sink::Segments { builtin, .. } => Some(builtin),
+            Sink::Store | Sink::Scatter { .. } | Sink::Compact => None,
         }
     }
 
-    /// What a scan's combination does, if it starts afresh at marks.
-    pub(crate) fn restart(&self) -> Option<&SegmentedOperator> {
+    /// The segmented operator of a scan, if its combination is one.
+    pub(crate) fn segmented(&self) -> Option<&SegmentedOperator> {
         match self {
-            Finish::Scan { restart, .. } => restart.as_ref(),
-            Finish::Store | Finish::Fold { .. } | Finish::Segments { .. } => None,
-            Finish::Scatter { .. } | Finish::Compact => None,
+            Sink::Scan { segmented, .. } => segmented.as_ref(),
+            Sink::Store | Sink::Fold { .. } | Sink::Segments { .. } => None,
+            Sink::Scatter { .. } | Sink::Compact => None,
         }
     }
 
     /// Whether the launch brings an initial value.
     pub(crate) fn has_init(&self) -> bool {
         match self {
-            Finish::Fold { init, .. } | Finish::Scan { init, .. } | Finish::Segments { init, .. } => *init,
-            Finish::Store | Finish::Scatter { .. } | Finish::Compact => false,
+            Sink::Fold { init, .. } | Sink::Scan { init, .. } | Sink::Segments { init, .. } => *init,
+            Sink::Store | Sink::Scatter { .. } | Sink::Compact => false,
         }
     }
 
     /// Whether an epilogue takes the results.
     pub(crate) fn is_combined(&self) -> bool {
-        !matches!(self, Finish::Store)
+        !matches!(self, Sink::Store)
     }
 
-    /// How many values come before the leaves: whether there is an element, and where it goes.
+    /// The number of values before the leaves: the keep flag and the target.
     pub(crate) fn lead(&self) -> usize {
         match self {
-            Finish::Store | Finish::Fold { .. } | Finish::Scan { .. } | Finish::Segments { .. } => 0,
-            Finish::Compact => 1,
-            Finish::Scatter { rank, .. } => 1 + rank,
+            Sink::Store | Sink::Fold { .. } | Sink::Scan { .. } | Sink::Segments { .. } => 0,
+            Sink::Compact => 1,
+            Sink::Scatter { rank, .. } => 1 + rank,
         }
     }
 }
 
 impl Epilogue {
-    /// A kernel of its own that reads the results of those outputs which are combined.
+    /// The epilogue as a kernel of its own, which reads the results.
     pub(crate) fn kernel(&self, outputs: &[Output]) -> Kernel {
         let mut element = self.body.clone();
         let rank = element.region.params.len() - self.leaves;
         let mut leaves = element.region.params.split_off(rank).into_iter();
         let mut loads = Vec::new();
-        for o in outputs.iter().filter(|o| o.finish.is_combined()) {
-            let results: Vals = leaves.by_ref().take(o.values.len() - o.finish.lead()).collect();
+        for o in outputs.iter().filter(|o| o.sink.is_combined()) {
+            let results: Vals = leaves.by_ref().take(o.values.len() - o.sink.lead()).collect();
             let index = (0..rank as u32).map(|axis| Ix::Affine { axis, scale: 1, offset: 0, base: None }).collect();
             let load = Load { array: o.result, leaves: (0..results.len() as u32).collect(), index, edge: None };
             loads.push(Node { results, op: Op::Load(load), loc: o.loc.clone() });
@@ -517,7 +518,7 @@ impl Epilogue {
         Kernel { axes, loops, element, outputs: self.outputs.clone(), epilogue: None, fused: Vec::new() }
     }
 
-    /// Whether it computes of the elements alone, not of their places.
+    /// Whether it uses the elements alone, not their positions.
     pub(crate) fn is_placeless(&self) -> bool {
         let region = &self.body.region;
         let places = region.params.len() - self.leaves;
@@ -532,7 +533,7 @@ impl Epilogue {
 }
 
 impl Body {
-    /// The same without checks: a read out of bounds reads some element.
+    /// The body without checks: a read out of bounds reads some element.
     pub(crate) fn unchecked(mut self) -> Body {
         self.region.unchecked();
         self
@@ -543,7 +544,7 @@ impl Body {
         self.types[v.index()]
     }
 
-    /// Whether evaluating it can fault, demand an array, or fail to end.
+    /// Whether it can fault, demand an array, or fail to end.
     pub(crate) fn is_partial(&self) -> bool {
         self.region.is_partial(&self.consts)
     }

@@ -1,6 +1,6 @@
 //! The text form of kernels.
 
-use super::{Body, Finish, Initial, Ix, Kernel, Op, Output, Region};
+use super::{Body, Initial, Ix, Kernel, Op, Output, Region, Sink};
 use acc_core::ir::Val;
 use std::fmt::{Display, Formatter, Result, Write};
 
@@ -48,29 +48,29 @@ impl Display for Kernel {
 
 fn output(f: &mut Formatter<'_>, o: &Output, values: &[Val]) -> Result {
     write!(f, "  {} ", o.result)?;
-    match &o.finish {
-        Finish::Store => f.write_str("store")?,
-        Finish::Compact => f.write_str("compact")?,
-        Finish::Fold { .. } => f.write_str("fold")?,
-        Finish::Scan { .. } => f.write_str("scan")?,
-        Finish::Segments { offsets, .. } => write!(f, "fold the segments at {offsets}")?,
-        Finish::Scatter { initial: Initial::Array(a), .. } => write!(f, "scatter into {a}")?,
-        Finish::Scatter { initial: Initial::Computed(_), .. } => f.write_str("scatter into what is computed")?,
+    match &o.sink {
+        Sink::Store => f.write_str("store")?,
+        Sink::Compact => f.write_str("compact")?,
+        Sink::Fold { .. } => f.write_str("fold")?,
+        Sink::Scan { .. } => f.write_str("scan")?,
+        Sink::Segments { offsets, .. } => write!(f, "fold the segments at {offsets}")?,
+        Sink::Scatter { initial: Initial::Array(a), .. } => write!(f, "scatter into {a}")?,
+        Sink::Scatter { initial: Initial::Computed(_), .. } => f.write_str("scatter into what is computed")?,
     }
-    f.write_str(if o.finish.has_init() { " from init of " } else { " of " })?;
+    f.write_str(if o.sink.has_init() { " from init of " } else { " of " })?;
     list(f, values)?;
-    for op in o.finish.known().into_iter().flatten() {
+    for op in o.sink.builtin().into_iter().flatten() {
         write!(f, " {}", op.name())?;
     }
-    if let Some(r) = o.finish.restart() {
-        write!(f, " afresh at .{}", r.mark)?;
+    if let Some(r) = o.sink.segmented() {
+        write!(f, " segmented at .{}", r.mark)?;
         r.ops.iter().try_for_each(|op| write!(f, " {}", op.name()))?;
     }
     f.write_char('\n')?;
-    if let Finish::Scatter { initial: Initial::Computed(b), .. } = &o.finish {
+    if let Sink::Scatter { initial: Initial::Computed(b), .. } = &o.sink {
         body(f, "initial", b)?;
     }
-    o.finish.combine().map_or(Ok(()), |c| body(f, "combine", c))
+    o.sink.combine().map_or(Ok(()), |c| body(f, "combine", c))
 }
 
 fn body(f: &mut Formatter<'_>, name: &str, b: &Body) -> Result {

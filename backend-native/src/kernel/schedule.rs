@@ -1,47 +1,46 @@
-//! The order in which a kernel's points are computed: loops over its axes, and the rewrites that make one order of another.
+//! Schedules: the loops over a kernel's axes, and rewrites of their order.
 //!
-//! At first there is one loop per axis, outermost first. [`tile`](Kernel::tile) cuts a loop into one over tiles and one
-//! inside a tile, [`interchange`](Kernel::interchange) swaps two loops, one directly inside the other, and
-//! [`unroll`](Kernel::unroll) writes the turns of a loop out side by side. They are the transformations of loop nests that
-//! compilers know (M. Wolfe, *High Performance Compilers for Parallel Computing*, 1996, chapter 9); register tiling is
-//! all three, one after the other ([`Kernel::register_tiled`]).
+//! At first there is one loop per axis, outermost first. [`tile`](Kernel::tile) splits a loop into one over tiles and
+//! one inside a tile, [`interchange`](Kernel::interchange) swaps two directly nested loops, and
+//! [`unroll`](Kernel::unroll) unrolls a loop. These are the standard transformations of loop nests (M. Wolfe, *High
+//! Performance Compilers for Parallel Computing*, 1996, chapter 9); register tiling combines all three
+//! ([`Kernel::register_tiled`]).
 //!
-//! A rewrite changes no result, not even in its bits: a fold or scan combines along its axis in the order in which it did,
-//! whatever runs in between. What would change one is [`Illegal`]. An executor that runs points in an order of its own
-//! need not look at the loops: tiles do not.
+//! A rewrite changes no bit of a result: a fold or scan combines along its axis in the same order, whatever runs in
+//! between. A rewrite that would is [`Illegal`]. Executors may ignore the loops: tiles do.
 
-use super::{AxisKind, Finish, Ix, Kernel, Op, Region};
+use super::{AxisKind, Ix, Kernel, Op, Region, Sink};
 use acc_core::ir::Val;
 use std::collections::HashSet;
 use std::fmt::{self, Display, Formatter};
 
-/// A loop over an axis, or over the part of it that loops further out leave to it.
+/// A loop over an axis, or over the part of it that outer loops leave.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Loop {
     /// The axis.
     pub axis: usize,
-    /// The points that a turn covers, which a loop over the same axis further in runs over; 1 for the innermost.
+    /// The points per iteration, over which a loop further in over the same axis runs; 1 for the innermost.
     pub step: usize,
-    /// Whether its turns, of which there are fixed many, are written out side by side.
+    /// Whether it is unrolled; its number of iterations is fixed then.
     pub unrolled: bool,
 }
 
-/// Why a rewrite is none.
+/// Why a rewrite is refused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Illegal {
     /// There is no such loop.
     NoLoop,
-    /// A tile is of a whole number of a loop's turns, more than one, and divides the tile that it lies in.
+    /// A tile must be several whole iterations of its loop, and divide the tile around it.
     TileSize,
-    /// Loops over one axis stay within one another: an index is the sum of where they are.
+    /// Loops over one axis cannot be swapped.
     SameAxis,
     /// Points are combined into a target, or stored one after the other, in their order.
     Ordered,
-    /// The loop runs to the end of an axis, which is not known when it is written out.
+    /// The loop runs to the end of an axis, whose extent is unknown.
     OpenEnd,
-    /// More turns than are worth writing out.
+    /// Too many iterations to unroll.
     TooMany,
-    /// A loop that is written out has none inside that is not.
+    /// An unrolled loop must not contain one that is not.
     NotInnermost,
 }
 
@@ -49,36 +48,36 @@ impl Display for Illegal {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Illegal::NoLoop => "there is no such loop",
-            Illegal::TileSize => "a tile is of several whole turns of its loop, and divides the tile around it",
+            Illegal::TileSize => "a tile is of several whole iterations of its loop, and divides the tile around it",
             Illegal::SameAxis => "both loops run over the same axis",
             Illegal::Ordered => "the points are combined in their order",
-            Illegal::OpenEnd => "the number of turns is not known: tile the loop first",
-            Illegal::TooMany => "too many turns to write out",
+            Illegal::OpenEnd => "the number of iterations is not known: tile the loop first",
+            Illegal::TooMany => "too many iterations to write out",
             Illegal::NotInnermost => "a loop that is not unrolled lies inside one that is: interchange them first",
         })
     }
 }
 
-/// Turns that are written out at most, of all loops that are.
-const COPIES: usize = 64;
+/// Copies of the body in all unrolled loops together.
+const MAX_UNROLLED_COPIES: usize = 64;
 
 /// Rows of a register tile: with two vectors of each they take half of sixteen registers.
-const ROWS: usize = 4;
-/// Lanes that a register tile's rows are taken for one after the other, so that what they read stays in the cache.
-const PANEL: usize = 64;
+const TILE_ROWS: usize = 4;
+/// Lanes that all rows of a register tile take before the next ones, so that their operands stay in L1.
+const TILE_PANEL_LANES: usize = 64;
 
-/// The order of a nest of `axes` axes that nothing has rewritten.
+/// The initial order of `axes` axes.
 pub(crate) fn row_major(axes: usize) -> Vec<Loop> {
     (0..axes).map(|axis| Loop { axis, step: 1, unrolled: false }).collect()
 }
 
 impl Kernel {
-    /// Whether its points are in another order than row-major, or written out.
+    /// Whether its order is not row-major, or a loop is unrolled.
     pub(crate) fn is_scheduled(&self) -> bool {
         self.loops != row_major(self.axes.len())
     }
 
-    /// Cuts a loop in two: one whose turns are tiles of `size` points, and inside it one over a tile.
+    /// Splits a loop: one over tiles of `size` points, and inside it one over a tile.
     pub(crate) fn tile(&mut self, at: usize, size: usize) -> Result<(), Illegal> {
         let own = *self.loops.get(at).ok_or(Illegal::NoLoop)?;
         let fits = |around: usize| around > size && around.is_multiple_of(size);
@@ -103,53 +102,53 @@ impl Kernel {
         if inner.unrolled && !outer.unrolled {
             return Err(Illegal::NotInnermost);
         }
-        // Over several folded axes elements are combined in row-major order.
+        // Several folded axes are combined in row-major order.
         let folded = |l: &Loop| self.axes[l.axis] == AxisKind::Reduction;
-        let ordered = |f: &Finish| matches!(f, Finish::Scatter { .. } | Finish::Compact | Finish::Segments { .. });
-        if (folded(outer) && folded(inner)) || self.outputs.iter().any(|o| ordered(&o.finish)) {
+        let ordered = |f: &Sink| matches!(f, Sink::Scatter { .. } | Sink::Compact | Sink::Segments { .. });
+        if (folded(outer) && folded(inner)) || self.outputs.iter().any(|o| ordered(&o.sink)) {
             return Err(Illegal::Ordered);
         }
         self.loops.swap(at, at + 1);
         Ok(())
     }
 
-    /// Writes the turns of a loop over a tile out side by side.
+    /// Unrolls a loop over a tile.
     pub(crate) fn unroll(&mut self, at: usize) -> Result<(), Illegal> {
         let inside = self.loops.get(at + 1..).ok_or(Illegal::NoLoop)?;
         if !inside.iter().all(|l| l.unrolled) {
             return Err(Illegal::NotInnermost);
         }
         let copies: usize =
-            (at..self.loops.len()).map(|k| self.turns(k).ok_or(Illegal::OpenEnd)).product::<Result<_, _>>()?;
-        if copies > COPIES {
+            (at..self.loops.len()).map(|k| self.iterations(k).ok_or(Illegal::OpenEnd)).product::<Result<_, _>>()?;
+        if copies > MAX_UNROLLED_COPIES {
             return Err(Illegal::TooMany);
         }
         self.loops[at].unrolled = true;
         Ok(())
     }
 
-    /// The points of a turn of the loop around one over the same axis.
+    /// The points per iteration of the enclosing loop over the same axis.
     fn around(&self, at: usize) -> Option<usize> {
         let axis = self.loops[at].axis;
         self.loops[..at].iter().rev().find(|l| l.axis == axis).map(|l| l.step)
     }
 
-    /// The turns of a loop over a full tile; none if it runs to the end of its axis.
-    pub(crate) fn turns(&self, at: usize) -> Option<usize> {
+    /// The iterations of a loop over a full tile; none if it runs to the end of its axis.
+    pub(crate) fn iterations(&self, at: usize) -> Option<usize> {
         Some(self.around(at)? / self.loops[at].step)
     }
 
-    /// The loop whose points are computed by the lanes of vectors: the innermost over single points of a parallel axis,
-    /// one that is not unrolled if there is any.
+    /// The loop whose points become vector lanes: the innermost one over single points of a parallel axis, preferably
+    /// not unrolled.
     pub(crate) fn lane_loop(&self) -> Option<usize> {
         let over_points = |l: &&Loop| l.step == 1 && self.axes[l.axis] == AxisKind::Parallel;
         let last = |unrolled| self.loops.iter().rposition(|l| over_points(&l) && l.unrolled == unrolled);
         last(false).or_else(|| last(true))
     }
 
-    /// The same kernel in register tiles, if rows of lanes that are folded share what they read: a few rows at a time,
-    /// their partial results in registers, for panels of lanes whose reads stay in the cache. This is how products of
-    /// matrices are run whatever their operators, and convolutions with several filters.
+    /// The kernel in register tiles, if rows that are folded share loads: a few rows at a time, with their partial
+    /// results in registers, for panels of lanes whose operands stay in L1. This covers matrix products over any
+    /// operators, and convolutions with several filters.
     pub(crate) fn register_tiled(mut self) -> Kernel {
         let before = self.loops.clone();
         let tiled = self.shared_axis().map(|rows| self.tile_registers(rows));
@@ -159,25 +158,25 @@ impl Kernel {
         self
     }
 
-    /// Takes rows along an axis a few at a time, inside all that is folded.
+    /// Moves a few rows along an axis inside all folded loops.
     fn tile_registers(&mut self, rows: usize) -> Result<(), Illegal> {
         let lanes = self.axes.len() - self.folded() - 1;
-        self.tile(rows, ROWS)?;
-        // Each loop after it is one further in by now.
+        self.tile(rows, TILE_ROWS)?;
+        // Each loop behind it is one further in now.
         (rows + 1..self.axes.len()).try_for_each(|at| self.interchange(at))?;
         self.unroll(self.axes.len())?;
-        // The tiles directly around the lanes, the panels around both.
+        // The tiles directly around the lanes, and the panels around both.
         (rows..lanes - 1).try_for_each(|at| self.interchange(at))?;
-        self.tile(lanes, PANEL)?;
+        self.tile(lanes, TILE_PANEL_LANES)?;
         self.interchange(lanes - 1)
     }
 
-    /// The axis, outside of that of the lanes, along which most of what lanes read is the same, if rows are folded by known
+    /// The axis outside of the lane axis along which most loads are invariant, if rows are folded by built-in
     /// operators.
     fn shared_axis(&self) -> Option<usize> {
         let region = &self.element.region;
         let lanes = self.axes.len().checked_sub(self.folded() + 1)?;
-        let folds = self.outputs.iter().all(|o| matches!(o.finish, Finish::Fold { known: Some(_), .. }));
+        let folds = self.outputs.iter().all(|o| matches!(o.sink, Sink::Fold { builtin: Some(_), .. }));
         let plain = region.nodes.iter().all(|n| match &n.op {
             Op::Load(l) => l.edge.is_none(),
             Op::Inside { .. } => false,
@@ -191,7 +190,7 @@ impl Kernel {
         let shared = |axis: usize| {
             let nodes = region.nodes.iter().zip(depends_on(region, axis)).zip(&of_lanes);
             let loads = nodes.filter(|((n, depends), _)| matches!(n.op, Op::Load(_)) && !depends);
-            // A vector is worth more than what is the same for all lanes.
+            // A shared vector saves more than a shared scalar.
             loads.map(|(_, of_lanes)| if *of_lanes { 2 } else { 1 }).sum::<usize>()
         };
         let most = (0..lanes).max_by_key(|&axis| (shared(axis), axis))?;
@@ -218,7 +217,7 @@ mod tests {
     use super::*;
     use crate::lower::of_text;
 
-    /// The kernel of a product over other operators than (+, *).
+    /// A matrix product over other operators than (+, *).
     fn product() -> Kernel {
         let text = "program(a: [2]i32, b: [2]i32) {
             c: [3]i32 = generate(shape: || (extent(a, 0), extent(b, 1), extent(a, 1)),
@@ -264,7 +263,7 @@ mod tests {
         assert_eq!(loops(&k), "i0 by 8, i0 by 2, i1, i2, i0");
         k.unroll(4).unwrap();
         assert_eq!(loops(&k), "i0 by 8, i0 by 2, i1, i2, unrolled i0");
-        assert_eq!((k.turns(0), k.turns(1), k.turns(4)), (None, Some(4), Some(2)));
+        assert_eq!((k.iterations(0), k.iterations(1), k.iterations(4)), (None, Some(4), Some(2)));
         assert_eq!(k.loops[k.lane_loop().unwrap()].axis, 1);
         k.interchange(1).unwrap();
         assert_eq!(loops(&k), "i0 by 8, i1, i0 by 2, i2, unrolled i0");

@@ -1,13 +1,13 @@
-//! Bodies so small that they are evaluated as they are: to set up a machine of tiles or a call of machine code takes longer.
+//! Trivial bodies, which are interpreted directly: setting up a tile machine or a call of machine code takes longer.
 
 use super::{Body, Ix, Node, Op};
 use acc_core::ir::{ArrayId, Val};
 
-/// Nodes of a trivial body at most.
+/// The most nodes of a trivial body.
 pub(crate) const TRIVIAL_NODES: usize = 16;
 
 impl Body {
-    /// Whether it is a few operations on integers, over no axes.
+    /// Whether it consists of a few integer operations, over no axes.
     pub(crate) fn is_trivial(&self) -> bool {
         let whole = |v: Val| !self.ty(v).is_float();
         let node = |n: &Node| match &n.op {
@@ -25,7 +25,7 @@ impl Body {
         self.region.params.is_empty() && self.region.nodes.len() <= TRIVIAL_NODES && self.region.nodes.iter().all(node)
     }
 
-    /// The arrays that it reads or measures, each once.
+    /// The arrays that it reads or asks for extents, each once.
     pub(crate) fn arrays(&self) -> Vec<ArrayId> {
         let mut arrays: Vec<ArrayId> = Vec::new();
         self.region.visit(0, &mut |n, _| {

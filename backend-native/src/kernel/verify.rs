@@ -9,7 +9,7 @@
 //! * **K7** An epilogue takes the index and the leaves of the outputs that are combined, and stores. Its results have axes in
 //!   another order only after a single scan, whose own results are not stored.
 
-use super::{AxisKind, Body, Epilogue, Finish, Initial, Ix, Kernel, Node, Op, Output, Region};
+use super::{AxisKind, Body, Epilogue, Initial, Ix, Kernel, Node, Op, Output, Region, Sink};
 use acc_core::data::ScalarType::{self, Bool, F32, F64, I64, U64};
 use acc_core::ir::{Dir, Val, bitcast_exists, cast_exists};
 
@@ -34,18 +34,18 @@ fn epilogue(k: &Kernel, e: &Epilogue) -> Result {
     let mut rank = k.axes.len();
     for o in &k.outputs {
         let values = k.values(o);
-        let leaves = match &o.finish {
-            Finish::Store => continue,
-            Finish::Fold { .. } => {
+        let leaves = match &o.sink {
+            Sink::Store => continue,
+            Sink::Fold { .. } => {
                 rank = k.axes.len() - k.folded().max(1);
                 values
             }
-            Finish::Scan { .. } | Finish::Segments { .. } => values,
-            Finish::Scatter { rank: target, .. } => {
+            Sink::Scan { .. } | Sink::Segments { .. } => values,
+            Sink::Scatter { rank: target, .. } => {
                 rank = *target;
                 values.get(target + 1..).unwrap_or(&[])
             }
-            Finish::Compact => values.get(1..).unwrap_or(&[]),
+            Sink::Compact => values.get(1..).unwrap_or(&[]),
         };
         want.extend(leaves.iter().map(|&v| k.element.ty(v)));
     }
@@ -54,11 +54,11 @@ fn epilogue(k: &Kernel, e: &Epilogue) -> Result {
     if params != all || e.leaves + rank != params.len() {
         return Err(format!("K7: an epilogue from {params:?}, not from {all:?}"));
     }
-    if e.outputs.iter().any(|o| !matches!(o.finish, Finish::Store) || o.values.end > e.body.region.results.len()) {
+    if e.outputs.iter().any(|o| !matches!(o.sink, Sink::Store) || o.values.end > e.body.region.results.len()) {
         return Err("K7: an output of the epilogue".into());
     }
     if let Some(order) = &e.order {
-        let scan = |o: &Output| matches!(o.finish, Finish::Scan { .. }) && !o.stored;
+        let scan = |o: &Output| matches!(o.sink, Sink::Scan { .. }) && !o.stored;
         let each_once = (0..rank).all(|axis| order.contains(&axis)) && order.len() == rank;
         if !each_once || k.outputs.len() != 1 || !k.outputs.iter().all(scan) {
             return Err(format!("K7: an epilogue over axes {order:?}"));
@@ -73,30 +73,30 @@ fn output(k: &Kernel, o: &Output) -> Result {
         Some((inner, outer)) => (*inner, outer),
         None => (AxisKind::Parallel, &[][..]),
     };
-    let fits = match o.finish {
-        Finish::Store => true,
-        Finish::Fold { .. } => matches!(inner, AxisKind::Reduction | AxisKind::Scan(Dir::Left)),
-        Finish::Scan { .. } => matches!(inner, AxisKind::Scan(_)),
-        Finish::Scatter { .. } | Finish::Segments { .. } => inner == AxisKind::Parallel && k.outputs.len() == 1,
-        Finish::Compact => k.axes == [AxisKind::Parallel] && k.outputs.len() == 1,
+    let fits = match o.sink {
+        Sink::Store => true,
+        Sink::Fold { .. } => matches!(inner, AxisKind::Reduction | AxisKind::Scan(Dir::Left)),
+        Sink::Scan { .. } => matches!(inner, AxisKind::Scan(_)),
+        Sink::Scatter { .. } | Sink::Segments { .. } => inner == AxisKind::Parallel && k.outputs.len() == 1,
+        Sink::Compact => k.axes == [AxisKind::Parallel] && k.outputs.len() == 1,
     };
     // Several axes are folded by one fold alone.
     let nested = k.folded() > 1;
-    let alone = k.outputs.len() == 1 && matches!(o.finish, Finish::Fold { known: Some(_), .. });
+    let alone = k.outputs.len() == 1 && matches!(o.sink, Sink::Fold { builtin: Some(_), .. });
     let parallel = k.axes.len() - k.folded().max(1).min(k.axes.len());
     let outer = if nested { &k.axes[..parallel] } else { outer };
     if !fits || (nested && !alone) || outer.iter().any(|a| *a != AxisKind::Parallel) {
         return Err(format!("K6: axes {:?} for {}", k.axes, o.result));
     }
     let values: Vec<ScalarType> = taken.iter().map(|&v| k.element.ty(v)).collect();
-    let (combine, leaves) = match &o.finish {
-        Finish::Store => return Ok(()),
-        Finish::Compact if values.first() == Some(&ScalarType::U8) => return Ok(()),
-        Finish::Compact => return Err(format!("K6: whether an element is kept: {:?}", values.first())),
-        Finish::Fold { combine, .. } | Finish::Scan { combine, .. } | Finish::Segments { combine, .. } => {
+    let (combine, leaves) = match &o.sink {
+        Sink::Store => return Ok(()),
+        Sink::Compact if values.first() == Some(&ScalarType::U8) => return Ok(()),
+        Sink::Compact => return Err(format!("K6: whether an element is kept: {:?}", values.first())),
+        Sink::Fold { combine, .. } | Sink::Scan { combine, .. } | Sink::Segments { combine, .. } => {
             (combine, &values[..])
         }
-        Finish::Scatter { combine, rank, initial, .. } => {
+        Sink::Scatter { combine, rank, initial, .. } => {
             if let Initial::Computed(b) = initial {
                 body(b, *rank)?;
             }

@@ -1,4 +1,4 @@
-//! What operations and regions are made of.
+//! Traversal of operations and regions.
 
 use super::{Body, Consts, Edge, Ix, Node, Op, Region};
 use acc_core::data::Lit;
@@ -91,16 +91,16 @@ impl Op {
             Op::Prim(p, args) => p.is_partial() && args.get(1).is_none_or(|&d| divisor(consts, d).is_none()),
             Op::Cast(_) | Op::Bitcast(_) | Op::Select { .. } | Op::Scalar { .. } => false,
             Op::Fma(..) | Op::Scale(..) | Op::Table { .. } => false,
-            // An extent demands its array, and a test against the bounds does too.
+            // An extent demands its array, and so does a test against the bounds.
             Op::Extent { .. } | Op::Inside { .. } | Op::Load(_) | Op::Check { .. } | Op::While { .. } => true,
-            // What the user's function does for lanes that are off must not be seen.
+            // Inactive lanes must not call the user's function.
             Op::Call { .. } => true,
             Op::If { then, else_, .. } => then.is_partial(consts) || else_.is_partial(consts),
         }
     }
 }
 
-/// A value as a constant that integers are divided by without a fault: any but 0, for `MIN / -1` wraps.
+/// A constant that integers can be divided by without a fault: any but 0, since `MIN / -1` wraps.
 pub(crate) fn divisor(consts: &Consts, v: Val) -> Option<Lit> {
     let (_, lit) = consts.iter().find(|(c, _)| *c == v)?;
     (*lit != Lit::zero(lit.ty)).then_some(*lit)
@@ -124,7 +124,7 @@ impl Region {
 }
 
 impl Region {
-    /// The same without checks: a read out of bounds reads some element.
+    /// Removes checks: a read out of bounds reads some element.
     pub(super) fn unchecked(&mut self) {
         self.nodes.retain(|n| !matches!(n.op, Op::Check { .. }));
         for n in &mut self.nodes {
@@ -139,7 +139,7 @@ impl Region {
 }
 
 impl Body {
-    /// Whether anything in it takes a value.
+    /// For each value whether it has a use.
     pub(crate) fn used(&self) -> Vec<bool> {
         let mut used = vec![false; self.types.len()];
         let results = |r: &Region, used: &mut Vec<bool>| r.results.iter().for_each(|v| used[v.index()] = true);

@@ -1,12 +1,12 @@
-//! Compiling kernels: one thread compiles, in the order asked; code is kept by the text it comes from.
+//! Compilation: one thread compiles, in the order of requests; code is looked up by its text.
 
 use super::c::{Engine, Loaded};
 use super::cache::{self, Cache, Key};
-use super::code::Entry;
 use super::find::{self, Found};
-use super::later::Later;
 use super::{note_defect, passes};
 use crate::fork;
+use crate::llvm::call::Entry;
+use crate::llvm::one_shot::OneShot;
 use acc_core::{RunLimits, timeline};
 use std::collections::{HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -15,16 +15,16 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Kernels whose code is kept though no program in use has it.
-const KEPT: usize = 512;
-/// Bytes of their texts.
-const KEPT_BYTES: usize = 32 << 20;
+/// Kernels whose code is retained after their programs are dropped.
+const MAX_RETAINED_KERNELS: usize = 512;
+/// Bytes of the retained kernels' texts.
+const MAX_RETAINED_TEXT_BYTES: usize = 32 << 20;
 
-/// LLVM recurses over what it compiles, and callers may have little stack left.
-const STACK: usize = 64 << 20;
+/// LLVM recurses over its input, and callers may have little stack left.
+const COMPILER_STACK_BYTES: usize = 64 << 20;
 
-/// The machine code of a module, once it is there; none if LLVM refused it.
-pub(super) type Slot = Later<Option<Entry>>;
+/// The machine code of a module, once it is compiled; none if LLVM refused it.
+pub(super) type Slot = OneShot<Option<Entry>>;
 
 struct Request {
     text: Arc<str>,
@@ -34,27 +34,27 @@ struct Request {
 /// The code of this process.
 struct Service {
     slots: Mutex<Slots>,
-    /// To the thread that compiles; none if it could not be started.
+    /// Requests to the compiling thread; none if it could not be started.
     requests: Option<Mutex<Sender<Request>>>,
 }
 
-/// The code of modules, by their whole text: two modules never share it because something shorter is equal.
+/// Code by the whole text of its module: a hash alone could make two modules share it.
 #[derive(Default)]
 struct Slots {
     slots: HashMap<Arc<str>, Arc<Slot>>,
-    /// From the first asked for to the last.
+    /// In the order of requests.
     order: VecDeque<Arc<str>>,
     /// Bytes of the texts.
     bytes: usize,
 }
 
 impl Slots {
-    /// Adds the slot of a text that has none; those asked for first make room.
+    /// Adds the slot of a new text; the oldest ones make room.
     fn add(&mut self, text: Arc<str>, slot: Arc<Slot>) {
         self.bytes += text.len();
         self.slots.insert(text.clone(), slot);
         self.order.push_back(text);
-        while self.order.len() > KEPT || self.bytes > KEPT_BYTES {
+        while self.order.len() > MAX_RETAINED_KERNELS || self.bytes > MAX_RETAINED_TEXT_BYTES {
             let Some(oldest) = self.order.pop_front() else { break };
             self.bytes -= oldest.len();
             self.slots.remove(&oldest);
@@ -64,21 +64,23 @@ impl Slots {
 
 static SERVICE: LazyLock<Service> = LazyLock::new(|| {
     let (sender, receiver) = channel::<Request>();
-    let worker = std::thread::Builder::new().name("acc-compile".to_string()).stack_size(STACK).spawn(move || {
-        let llvm = find::llvm();
-        let disk = cache::of_process().as_ref().ok();
-        for request in receiver {
-            // Somebody may wait for the slot, whatever happens.
-            let code =
-                catch_unwind(AssertUnwindSafe(|| llvm.engine.as_ref().and_then(|engine| code(engine, disk, &request))));
-            request.slot.set(code.ok().flatten().map(Entry::new));
-        }
-    });
+    let worker =
+        std::thread::Builder::new().name("acc-compile".to_string()).stack_size(COMPILER_STACK_BYTES).spawn(move || {
+            let llvm = find::llvm();
+            let disk = cache::of_process().as_ref().ok();
+            for request in receiver {
+                // The slot must be filled whatever happens, since somebody may wait for it.
+                let code = catch_unwind(AssertUnwindSafe(|| {
+                    llvm.engine.as_ref().and_then(|engine| code(engine, disk, &request))
+                }));
+                request.slot.set(code.ok().flatten().map(Entry::new));
+            }
+        });
     Service { slots: Mutex::default(), requests: worker.ok().map(|_| Mutex::new(sender)) }
 });
 
-/// The LLVM of this process, which the compiling thread looks for; none if it has not found out yet. Within limits that is
-/// waited for.
+/// The LLVM of this process, which the compiling thread looks for; none if it has not found out yet. With limits, waits
+/// for it.
 pub(super) fn llvm(wait: Option<&RunLimits>) -> Option<&'static Found> {
     super::c::watch_thread();
     if let Some(found) = find::known() {
@@ -91,7 +93,7 @@ pub(super) fn llvm(wait: Option<&RunLimits>) -> Option<&'static Found> {
     wait.and_then(find::wait)
 }
 
-/// The code of a module, asked for now if it was not before; `None` if there is nobody to compile it.
+/// The slot of a module's code, requested now if it is new; `None` if nobody can compile it.
 pub(super) fn request(text: String) -> Option<Arc<Slot>> {
     if fork::is_child() {
         return None;
@@ -110,15 +112,16 @@ pub(super) fn request(text: String) -> Option<Arc<Slot>> {
     Some(slot)
 }
 
-/// Changes whenever the same text comes to mean other code: with the arguments of entries, or how objects are kept.
-const GENERATOR: &str = concat!("acc ", env!("CARGO_PKG_VERSION"), " 5");
+/// Part of the cache key. To be changed whenever the same text gets other code: with the arguments of entries, or the
+/// object format.
+const GENERATOR_VERSION: &str = concat!("acc ", env!("CARGO_PKG_VERSION"), " 5");
 
-/// The code of a module: from the disk, or compiled and kept there.
+/// The code of a module: from the disk, or compiled and stored there.
 fn code(engine: &Arc<Engine>, disk: Option<&Cache>, request: &Request) -> Option<Loaded> {
     let passes = passes(engine.version.0);
-    // All that the code depends on. Of a library that cannot be told from others, nothing is kept.
+    // All that the code depends on. A library that cannot be identified has no cache.
     let kept = disk.zip(engine.identity()).map(|(disk, library)| {
-        let key = Key::new(&[GENERATOR, &library, &engine.generation(), passes, &request.text]);
+        let key = Key::new(&[GENERATOR_VERSION, &library, &engine.generation(), passes, &request.text]);
         (disk, key)
     });
     if let Some((disk, key)) = &kept

@@ -1,21 +1,21 @@
-//! Finding an LLVM at run time: one library after the other is tried, until one compiles and runs a small kernel.
+//! Looks for an LLVM at run time: libraries are tried one after the other, until one compiles and runs a small kernel.
 //!
-//! Libraries run code when they are loaded. So nothing that is tried is chosen by the folder that a process happens to be in:
-//! no program is asked, and paths are absolute.
+//! Loading a library runs its code. So nothing depends on the current folder: no program is run to ask for paths, and
+//! paths are absolute.
 
 use super::c::{self, Engine};
-use super::later::Later;
 use super::passes;
 use crate::fork;
+use crate::llvm::one_shot::OneShot;
 use acc_core::RunLimits;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The environment variable that names the library to use; `off` for none.
-const LIBRARY: &str = "ACC_LLVM";
+const LIBRARY_VARIABLE: &str = "ACC_LLVM";
 
-/// The versions looked for among the system's libraries, the preferred one first.
-const VERSIONS: std::ops::RangeInclusive<u32> = 17..=22;
+/// Versions of system libraries, the preferred one last.
+const SYSTEM_VERSIONS: std::ops::RangeInclusive<u32> = 17..=22;
 
 /// What was found.
 pub(super) struct Found {
@@ -24,24 +24,24 @@ pub(super) struct Found {
     pub refused: Vec<(PathBuf, String)>,
 }
 
-static FOUND: Later<Found> = Later::new();
+static FOUND: OneShot<Found> = OneShot::new();
 
 /// The LLVM of this process, looked for once.
 pub(super) fn llvm() -> &'static Found {
     static NONE: Found = Found { engine: None, refused: Vec::new() };
     if fork::is_child() {
-        // A thread that is not here may have begun to look.
+        // The thread that began to look may not exist in this child.
         return FOUND.get().unwrap_or(&NONE);
     }
     FOUND.get_or_init(search)
 }
 
-/// The same if it has been looked for.
+/// The same, if the search has ended.
 pub(super) fn known() -> Option<&'static Found> {
     FOUND.get()
 }
 
-/// The same if another thread finds it within limits.
+/// The same, if the search ends within the limits.
 pub(super) fn wait(limits: &RunLimits) -> Option<&'static Found> {
     FOUND.wait(limits)
 }
@@ -51,7 +51,7 @@ fn search() -> Found {
     let mut tried: Vec<PathBuf> = Vec::new();
     for place in places() {
         for path in place() {
-            // A name alone is for the dynamic loader, and no file of the current folder.
+            // A bare name is resolved by the dynamic loader, not in the current folder.
             let same = Some(&path).filter(|p| p.is_absolute()).and_then(|p| p.canonicalize().ok());
             let same = same.unwrap_or_else(|| path.clone());
             if tried.contains(&same) {
@@ -72,7 +72,7 @@ fn search() -> Found {
 
 /// Where libraries are looked for, in order.
 fn places() -> Vec<fn() -> Vec<PathBuf>> {
-    match std::env::var_os(LIBRARY) {
+    match std::env::var_os(LIBRARY_VARIABLE) {
         // The one named, and no other.
         Some(_) => vec![named],
         None => vec![build_toolchain, current_toolchain, other_toolchains, system],
@@ -80,20 +80,24 @@ fn places() -> Vec<fn() -> Vec<PathBuf>> {
 }
 
 fn named() -> Vec<PathBuf> {
-    std::env::var_os(LIBRARY).filter(|name| name != "off" && !name.is_empty()).into_iter().map(PathBuf::from).collect()
+    std::env::var_os(LIBRARY_VARIABLE)
+        .filter(|name| name != "off" && !name.is_empty())
+        .into_iter()
+        .map(PathBuf::from)
+        .collect()
 }
 
 fn build_toolchain() -> Vec<PathBuf> {
     option_env!("ACC_BUILD_SYSROOT").map_or_else(Vec::new, |root| libraries(Path::new(root)))
 }
 
-/// The toolchain whose `rustc` is the first on the search path. It is not asked: what `rustup` has there would look for
-/// settings in the current folder, and so would run what somebody else put there.
+/// The toolchain of the first `rustc` on the search path. It is not run: a `rustup` proxy would read settings from the
+/// current folder, and run whatever those name.
 fn current_toolchain() -> Vec<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let mut folders = std::env::split_paths(&path).filter(|folder| folder.is_absolute());
     let rustc = folders.find_map(|folder| folder.join("rustc").canonicalize().ok());
-    // That of `rustup` itself has no library beside it.
+    // A `rustup` proxy has no library beside it.
     rustc.as_deref().and_then(|rustc| rustc.parent()?.parent()).map_or_else(Vec::new, libraries)
 }
 
@@ -113,7 +117,7 @@ fn libraries(root: &Path) -> Vec<PathBuf> {
     let Ok(entries) = std::fs::read_dir(root.join("lib")) else { return Vec::new() };
     let named = |p: &PathBuf| {
         let name = p.file_name().and_then(|n| n.to_str()).unwrap_or_default();
-        // Beside the library lies a text for linkers, of the name that ends in `.so`.
+        // The file ending in `.so` is a linker script.
         name.starts_with("libLLVM.so.") || name.starts_with("libLLVM") && name.ends_with(".dylib")
     };
     let mut paths: Vec<PathBuf> = entries.flatten().map(|e| e.path()).filter(named).collect();
@@ -121,10 +125,10 @@ fn libraries(root: &Path) -> Vec<PathBuf> {
     paths
 }
 
-/// Names that the dynamic loader resolves, and places where packages put their library.
+/// Names for the dynamic loader, and places where packages put their library.
 fn system() -> Vec<PathBuf> {
     let mut paths = Vec::new();
-    for v in VERSIONS.rev() {
+    for v in SYSTEM_VERSIONS.rev() {
         if cfg!(target_os = "macos") {
             paths.push(format!("/opt/homebrew/opt/llvm@{v}/lib/libLLVM.dylib"));
             paths.push(format!("/usr/local/opt/llvm@{v}/lib/libLLVM.dylib"));
@@ -137,7 +141,7 @@ fn system() -> Vec<PathBuf> {
     paths.into_iter().map(PathBuf::from).collect()
 }
 
-/// Loads a library and tries it: a name alone is looked for where the system has its libraries.
+/// Loads a library and tries it; a bare name is resolved by the dynamic loader.
 fn open(path: &Path) -> Result<Arc<Engine>, String> {
     if !path.is_absolute() && path.components().count() > 1 {
         return Err("it is no absolute path, and would be another file in another folder".to_string());
@@ -159,7 +163,7 @@ fn probe(engine: &Arc<Engine>) -> Result<(), String> {
         c::ENTRY
     );
     let object = engine.object(&text, passes(engine.version.0))?;
-    let code = super::code::Entry::new(engine.load(&object)?);
+    let code = crate::llvm::call::Entry::new(engine.load(&object)?);
     let mut x = [1.0f32, -2.0, 3.5, 0.5];
     let said = code.probe(&mut x);
     match (said, x) {

@@ -2,31 +2,32 @@
 //!
 //! * `find` looks for a shared library of LLVM. Nothing is linked: without one the tile executor runs everything.
 //! * `emit` writes a kernel as the text of an LLVM module.
-//! * `compile` asks for its machine code: from memory, from the `cache` on the disk, or from LLVM, through its C interface (`c`).
-//! * `code` binds the code's arguments, and runs it on a part of an index space.
+//! * `compile` provides its machine code: from memory, from the `cache` on the disk, or from LLVM, through its C
+//!   interface (`c`).
+//! * `call` binds the arguments of the code, and runs it on a part of an index space.
 //!
-//! The executor yields the same bits as the tile executor. What it does not compile, and what declines
-//! at run time because something in it faults, that one runs.
+//! Results are the same bits as those of the tile executor, which runs what is not compiled, and what code bails out of
+//! because something in it faults.
 
 mod c;
 mod cache;
-pub(crate) mod code;
+pub(crate) mod call;
 mod compile;
 mod emit;
 mod find;
-mod later;
+mod one_shot;
 
 pub use cache::cache;
 pub use compile::{Counts, counts};
 pub(crate) use emit::{
-    BLOCK, Emitted, Form, PANEL, Word, axis_turned, between, has_own_lines, leaves_apart, reads_channels,
-    reads_element_by_element,
+    Emitted, KernelArg, MAX_BLOCK_ROWS, MAX_PANEL_COLUMNS, Variant, axes_between, can_stream_unaligned,
+    has_divergent_loop, is_elementwise, reads_interleaved, transposed_axis,
 };
 
 use crate::kernel::Kernel;
 use acc_core::ir::ArrayId;
 use acc_core::{RunLimits, timeline};
-use code::Entry;
+use call::Entry;
 use compile::Slot;
 use find::Found;
 use std::path::PathBuf;
@@ -37,15 +38,15 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 pub(crate) struct Target {
     /// Bytes of a vector register.
     pub register: usize,
-    /// Whether the text may say `splat (...)`.
+    /// Whether this version knows the syntax `splat (...)`.
     pub splats: bool,
 }
 
 impl Target {
-    /// What is looked at where there is no library.
-    const USUAL: Target = Target { register: 32, splats: true };
+    /// Assumed for explanations where there is no library.
+    const DEFAULT: Target = Target { register: 32, splats: true };
 
-    /// The target of a library of this version on a processor with these features; the error says what that lacks.
+    /// The target of a library on a processor with these features; the error names a missing feature.
     fn of(cpu: &str, features: &str, version: u32) -> Result<Target, String> {
         let has = |feature: &str| features.split(',').any(|f| f.strip_prefix('+') == Some(feature));
         let register = if cfg!(target_arch = "x86_64") {
@@ -61,22 +62,22 @@ impl Target {
         Ok(Target { register, splats: version >= 18 })
     }
 
-    /// Whether vectors of 64-bit integers are converted to floats by one instruction: not by AVX2.
-    fn converts_longs(self) -> bool {
+    /// Whether one instruction converts vectors of 64-bit integers to floats, which AVX2 lacks.
+    fn converts_i64(self) -> bool {
         self.register != 32
     }
 
-    /// Whether it reads the elements of a vector from different places by one instruction.
+    /// Whether there are gather instructions.
     fn gathers(self) -> bool {
         self.register >= 32
     }
 
-    /// Vector registers.
+    /// The number of vector registers.
     fn registers(self) -> usize {
         if self.register == 32 { 16 } else { 32 }
     }
 
-    /// Whether masks have registers of their own: those of AVX-512.
+    /// Whether there are mask registers, as on AVX-512.
     fn has_mask_registers(self) -> bool {
         self.register == 64
     }
@@ -124,10 +125,10 @@ pub fn status() -> Status {
     Status { library, refused: found.refused.clone() }
 }
 
-/// What is run over a module: little, for the code is written as it should run.
+/// The passes that optimise a module: few, since the text is written as it should run.
 fn passes(version: u32) -> &'static str {
-    // From 18 on this pass, named in a list, ends the process where it does not reach a fixed point, unless told not
-    // to look.
+    // Since version 18, `instcombine` in a pass list aborts the process if it reaches no fixed point, unless told not
+    // to check.
     if version >= 18 {
         "function(mem2reg,early-cse,instcombine<no-verify-fixpoint>,simplifycfg,loop-mssa(licm),gvn,adce)"
     } else {
@@ -135,62 +136,72 @@ fn passes(version: u32) -> &'static str {
     }
 }
 
-/// A kernel as machine code.
+/// A compiled kernel, or one being compiled.
 pub(crate) struct Compiled {
-    /// The words of its arguments, in order.
-    pub words: Vec<Word>,
+    /// The arguments of its function, in order.
+    pub args: Vec<KernelArg>,
     /// The arrays that they name, in order.
     pub arrays: Vec<ArrayId>,
     slot: Arc<Slot>,
 }
 
 impl Compiled {
-    /// The function, if it is there.
+    /// The function, once it is compiled.
     pub(crate) fn entry(&self) -> Option<&Entry> {
         self.slot.get()?.as_ref()
     }
 }
 
-/// Why tiles compute a kernel, in all ways or in some, though there is an LLVM; none if they do not.
+/// Why tiles compute a kernel, or some variant of it, in spite of an LLVM; none if they do not.
 pub(crate) fn left_to_tiles(kernel: &Kernel) -> Option<String> {
-    let target = find::llvm().engine.as_ref().map_or(Target::USUAL, |e| e.target);
+    let target = find::llvm().engine.as_ref().map_or(Target::DEFAULT, |e| e.target);
     emit::unsupported(kernel, &target)
 }
 
-/// Asks for a kernel's code; the error says why there is none.
-fn compile(kernel: &Kernel, form: Form, llvm: &Found) -> Result<Compiled, String> {
+/// Requests the code of a kernel; the error says why there is none.
+fn compile(kernel: &Kernel, variant: Variant, llvm: &Found) -> Result<Compiled, String> {
     let engine = llvm.engine.as_ref().ok_or("no LLVM is found")?;
-    let Emitted { text, words } = timeline::pass("emit", || emit::emit(kernel, form, &engine.target))?;
+    let Emitted { text, args } = timeline::pass("emit", || emit::emit(kernel, variant, &engine.target))?;
     let slot = compile::request(text).ok_or("the compiling thread cannot be started")?;
-    let mut arrays: Vec<ArrayId> = words
+    let mut arrays: Vec<ArrayId> = args
         .iter()
         .filter_map(|word| match *word {
-            Word::ArrayExtent(a, _) | Word::Evaluated(a) | Word::Column(a, _) => Some(a),
-            Word::First(a) | Word::End(a) => Some(a),
-            Word::Tick | Word::Ticker | Word::Extent(_) | Word::Scalar(..) | Word::Out(_) | Word::Base => None,
-            Word::From | Word::To | Word::Ahead | Word::Before(_) | Word::Preceded(_) | Word::Total(_) => None,
-            Word::TargetExtent(_) | Word::Progress => None,
+            KernelArg::ArrayExtent(a, _) | KernelArg::Evaluated(a) | KernelArg::Column(a, _) => Some(a),
+            KernelArg::ReadableStart(a) | KernelArg::ReadableEnd(a) => Some(a),
+            KernelArg::Poll
+            | KernelArg::PollContext
+            | KernelArg::Extent(_)
+            | KernelArg::Scalar(..)
+            | KernelArg::Output(_)
+            | KernelArg::OutputStart => None,
+            KernelArg::RangeStart
+            | KernelArg::RangeEnd
+            | KernelArg::PrefetchDistance
+            | KernelArg::CarryIn(_)
+            | KernelArg::HasCarryIn(_)
+            | KernelArg::Total(_) => None,
+            KernelArg::TargetExtent(_) | KernelArg::Progress => None,
         })
         .collect();
     arrays.sort_unstable();
     arrays.dedup();
-    Ok(Compiled { words, arrays, slot })
+    Ok(Compiled { args, arrays, slot })
 }
 
-/// The machine code of one kernel, in the forms that were asked for.
+/// The machine code of one kernel, in the variants requested so far.
 #[derive(Default)]
-pub(crate) struct Codes([OnceLock<Option<Compiled>>; Form::COUNT]);
+pub(crate) struct CodeCache([OnceLock<Option<Compiled>>; Variant::COUNT]);
 
-impl Codes {
-    /// The code in a form, asked for now if it was not before; none if there is none, or if it is not there yet. Within
-    /// limits, if any, it is waited for; it is made in any case.
-    pub(crate) fn get(&self, form: Form, kernel: &Kernel, wait: Option<&RunLimits>) -> Option<&Compiled> {
-        let code = self.0.get(form.number())?;
+impl CodeCache {
+    /// The code of a variant, requested now if it is new; none if it cannot be compiled, or is not compiled yet. With
+    /// limits, waits for it.
+    pub(crate) fn get(&self, variant: Variant, kernel: &Kernel, wait: Option<&RunLimits>) -> Option<&Compiled> {
+        let code = self.0.get(variant.number())?;
         let compiled = match code.get() {
             Some(asked) => asked,
             None => {
                 let llvm = compile::llvm(wait)?;
-                code.get_or_init(|| compile(kernel, form, llvm).ok())
+                code.get_or_init(|| compile(kernel, variant, llvm).ok())
             }
         };
         let compiled = compiled.as_ref()?;
@@ -201,21 +212,21 @@ impl Codes {
     }
 }
 
-/// What a kernel becomes in a form: the module before and after LLVM's passes, and the machine code.
-pub(crate) fn listing(kernel: &Kernel, form: Form) -> Result<String, String> {
+/// A variant of a kernel: its module before and after LLVM's passes, and its assembly.
+pub(crate) fn listing(kernel: &Kernel, variant: Variant) -> Result<String, String> {
     let engine = find::llvm().engine.as_ref().ok_or("no LLVM is found")?;
-    let Emitted { text, words } = emit::emit(kernel, form, &engine.target)?;
+    let Emitted { text, args } = emit::emit(kernel, variant, &engine.target)?;
     let (optimised, assembly) = engine.listing(&text, passes(engine.version.0))?;
-    Ok(format!("arguments: {words:?}\n\n{text}\nafter LLVM's passes:\n\n{optimised}\n{assembly}"))
+    Ok(format!("arguments: {args:?}\n\n{text}\nafter LLVM's passes:\n\n{optimised}\n{assembly}"))
 }
 
-/// Modules that LLVM refused: defects of this executor. Tiles ran their kernels.
+/// Modules that LLVM refused, which are defects of this executor. Tiles ran their kernels.
 static DEFECTS: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
 fn note_defect(defect: String) {
-    const KEPT: usize = 16;
+    const MAX_RECORDED_DEFECTS: usize = 16;
     let mut defects = DEFECTS.lock().unwrap_or_else(PoisonError::into_inner);
-    if defects.len() < KEPT {
+    if defects.len() < MAX_RECORDED_DEFECTS {
         defects.push(defect);
     }
 }

@@ -7,19 +7,19 @@ use acc_core::data::ScalarType;
 use acc_core::ir::{ArrayId, ArrayOp, Axis, Boundary, StencilInput, Stmt, Val};
 use std::collections::HashMap;
 
-/// Where an element is, and what edges stand for: the key of what a body computes already.
+/// The key of a computed element: its array, its index, and what stands for out-of-range indices.
 type Key = (ArrayId, Vec<Val>, Option<Edge>);
 
-/// Computes elements in one body.
+/// Builds elements within one body.
 pub(super) struct Elements<'l, 'p> {
     lowering: &'l Lowering<'p>,
-    /// The index of the body's own point.
+    /// The index of the body's point.
     point: Vec<Val>,
-    /// Arrays of the kernel itself that the body computes at its own point, though they are stored, too.
+    /// Arrays of the kernel itself that are stored but that the body also computes at its own point.
     own: &'l [ArrayId],
-    /// Leaves that are given to it, and at which index.
+    /// Leaves that are parameters, and at which index.
     given: HashMap<ArrayId, (Vec<Val>, Vec<Val>)>,
-    /// What was computed, and in which region.
+    /// Elements computed so far, and in which region.
     memo: HashMap<Key, (usize, Vec<Val>)>,
 }
 
@@ -40,12 +40,12 @@ impl<'l, 'p> Elements<'l, 'p> {
         Elements { lowering, point, own, given: HashMap::new(), memo: HashMap::new() }
     }
 
-    /// Gives the body the leaves of an array at its own point.
+    /// Supplies the leaves of an array at the body's point.
     pub(super) fn give(&mut self, array: ArrayId, leaves: Vec<Val>) {
         self.give_at(array, self.point.clone(), leaves);
     }
 
-    /// Gives the body the leaves of an array at an index.
+    /// Supplies the leaves of an array at an index.
     pub(super) fn give_at(&mut self, array: ArrayId, index: Vec<Val>, leaves: Vec<Val>) {
         self.given.insert(array, (index, leaves));
     }
@@ -54,18 +54,18 @@ impl<'l, 'p> Elements<'l, 'p> {
         self.given.get(&array).filter(|(at, _)| at == index).map(|(_, leaves)| leaves)
     }
 
-    /// The producer may not read memory at this index, so that no load would find it out of bounds.
+    /// Emits a bounds check where the producer may not load at this index, so that no load would fault.
     fn check(&self, b: &mut Builder, array: ArrayId, index: &[Val]) {
         let index = index.iter().map(|&v| b.ix(v)).collect();
         b.emit(Op::Check { array, index }, &[]);
     }
 
-    /// The leaves of an array's element at an index: computed where the array is fused, loaded where it is stored.
+    /// The leaves of an array element at an index: computed if the array is fused, loaded if it is stored.
     pub(super) fn read(&mut self, b: &mut Builder, array: ArrayId, index: &[Val]) -> Result<Vec<Val>, Error> {
         self.read_at(b, array, index, None)
     }
 
-    /// The same, an index beyond an edge standing for another one.
+    /// The leaves of an array element, with a boundary rule for indices out of range.
     fn read_at(
         &mut self,
         b: &mut Builder,
@@ -95,7 +95,7 @@ impl<'l, 'p> Elements<'l, 'p> {
         Ok(leaves)
     }
 
-    /// The leaves that an element-wise statement computes at an index of its result.
+    /// Computes the leaves of an elementwise statement at an index of its result.
     pub(super) fn compute(
         &mut self,
         b: &mut Builder,
@@ -150,7 +150,7 @@ impl<'l, 'p> Elements<'l, 'p> {
                 b.at(&s.loc);
                 b.inline(f, &args, self)
             }
-            // Of another class, which fusion never inlines.
+            // Other classes are never inlined by fusion.
             _ => Err(Error::defect(crate::NAME, "it has no element function").during(s.operation(), &s.loc)),
         }
     }
@@ -174,7 +174,7 @@ impl<'l, 'p> Elements<'l, 'p> {
                 Boundary::Wrap => Some(Edge::Wrap),
                 Boundary::Function(_) => None,
             };
-            // The centre is always inside.
+            // The centre is always in bounds.
             let centre = offsets.iter().zip(window).all(|(&o, &w)| o == (w / 2) as i64);
             args.extend(match boundary {
                 Boundary::Function(f) if !centre => {

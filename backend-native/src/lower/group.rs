@@ -1,8 +1,8 @@
-//! Kernels from groups of statements.
+//! Builds kernels from groups of statements.
 
 use super::element::Elements;
 use super::{Launch, Lowering, Part, Work};
-use crate::kernel::{self, AxisKind, Body, Builder, Epilogue, Finish, Initial, Kernel, Op, Output, Update};
+use crate::kernel::{self, AxisKind, Body, Builder, Epilogue, Initial, Kernel, Op, Output, Sink, Update};
 use acc_core::Error;
 use acc_core::data::{Lit, ScalarType};
 use acc_core::ir::{ArrayId, ArrayOp, Loc, PrimOp, Stmt, Val, arrays_needed};
@@ -10,7 +10,7 @@ use acc_desugar::analysis::segmented_operator::segmented_operator;
 use acc_desugar::fuse::{Group, matrix_product};
 
 impl Lowering<'_> {
-    /// The kernel of some statements, those of the epilogue last.
+    /// The kernel of statements, those of its epilogue last.
     pub(super) fn kernel_of(&self, stmts: &[&Stmt]) -> Result<Work, Error> {
         let mut kernel = self.kernel(stmts)?;
         self.limits.check()?;
@@ -19,23 +19,27 @@ impl Lowering<'_> {
                 .map_err(|message| defect(format!("kernel of {}: {message}\n{kernel}", stmts[0].results[0])))
         };
         check(&kernel)?;
-        // Where axes are turned there are two ways: at once, or element by element after the scan.
-        let is_turned = kernel.epilogue.as_ref().is_some_and(|e| e.order.is_some());
-        let turned = is_turned.then(|| Box::new(kernel.clone()));
-        let mut turning = None;
-        if is_turned && let Some(e) = kernel.epilogue.take() {
+        // With permuted axes there are two versions: one fused with the scan, and one elementwise after it.
+        let is_permuted = kernel.epilogue.as_ref().is_some_and(|e| e.order.is_some());
+        let permuted = is_permuted.then(|| Box::new(kernel.clone()));
+        let mut permuting = None;
+        if is_permuted && let Some(e) = kernel.epilogue.take() {
             kernel.outputs.iter_mut().for_each(|o| o.stored = true);
             check(&kernel)?;
-            turning = Some(self.after(self.stored(&stmts[stmts.len() - e.outputs.len()..])?)?);
+            permuting = Some(self.epilogue_launch(self.stored(&stmts[stmts.len() - e.outputs.len()..])?)?);
         }
-        let combines = || kernel.outputs.iter().filter_map(|o| o.finish.combine());
+        let combines = || kernel.outputs.iter().filter_map(|o| o.sink.combine());
         let combine_partial = combines().any(Body::is_partial);
         let combine_cost: usize = combines().map(|c| kernel::region_cost(&c.region)).sum();
         let cost = kernel::region_cost(&kernel.element.region) + combine_cost + 1;
         let scans = matches!(kernel.axes.last(), Some(AxisKind::Scan(_)));
-        let at_once = scans || kernel.outputs.iter().any(|o| matches!(o.finish, Finish::Compact));
-        let after = kernel.epilogue.as_ref().filter(|_| !at_once).map(|e| self.after(e.kernel(&kernel.outputs)));
-        let after = after.transpose()?.or(turning).map(Box::new);
+        let fuses_epilogue = scans || kernel.outputs.iter().any(|o| matches!(o.sink, Sink::Compact));
+        let epilogue = kernel
+            .epilogue
+            .as_ref()
+            .filter(|_| !fuses_epilogue)
+            .map(|e| self.epilogue_launch(e.kernel(&kernel.outputs)));
+        let epilogue = epilogue.transpose()?.or(permuting).map(Box::new);
         let part = |s: &&Stmt| {
             let (closed, mut needs) = (self.closed_functions(s)?, arrays_needed(s));
             needs.retain(|a| !self.absorbed.contains(a));
@@ -43,56 +47,56 @@ impl Lowering<'_> {
         };
         let parts = stmts.iter().map(part).collect::<Result<Vec<_>, Error>>()?;
         let checks = self.settings.checks;
-        // The fold, if it is the only one of the kernel, that an epilogue may follow.
+        // The fold that an epilogue may follow, if it is the kernel's only output.
         let fold = stmts.first().filter(|_| kernel.outputs.len() == 1);
         let product = fold.zip(self.products.as_ref()).and_then(|(s, d)| matrix_product(d, s));
-        // All are over the same extents: of what is folded, scanned or scattered, if anything is.
-        let of = |(s, o): &(&&Stmt, &Output)| (self.over(s).0, o.finish.is_combined());
+        // All have the same index space: that of the folded, scanned or scattered statement, if there is one.
+        let of = |(s, o): &(&&Stmt, &Output)| (self.over(s).0, o.sink.is_combined());
         let mut spaces: Vec<(ArrayId, bool)> = stmts.iter().zip(&kernel.outputs).map(|x| of(&x)).collect();
         spaces.sort_by_key(|(_, combined)| !combined);
         let over = spaces[0].0;
         let launch = Launch {
             over,
-            arrays: arrays(&kernel, at_once, after.as_deref()),
+            arrays: arrays(&kernel, fuses_epilogue, epilogue.as_deref()),
             product,
-            at_once,
-            after,
-            turned,
+            fuses_epilogue,
+            epilogue,
+            permuted,
             cost,
-            little: is_little(&kernel),
-            across: kernel.lies_across(),
+            is_trivial: is_trivial_point(&kernel),
+            column_major: kernel.is_column_major(),
             combine_partial,
             checks,
-            marks: Vec::new(),
-            places: None,
+            flags: Vec::new(),
+            flag_positions: None,
             kernel,
             code: (),
         };
         Ok(Work::Kernel { launch: Box::new(launch), parts })
     }
 
-    /// The launch of an epilogue over results that are complete.
-    fn after(&self, kernel: Kernel) -> Result<Launch, Error> {
+    /// The launch of an epilogue over completed results.
+    fn epilogue_launch(&self, kernel: Kernel) -> Result<Launch, Error> {
         kernel::verify(&kernel).map_err(|message| defect(format!("an epilogue: {message}\n{kernel}")))?;
         Ok(self.alone(kernel.outputs[0].result, kernel))
     }
 
-    /// The launch of a kernel that combines nothing, over the space of an array.
+    /// The launch of an elementwise kernel, over the index space of an array.
     pub(super) fn alone(&self, over: ArrayId, kernel: Kernel) -> Launch {
         Launch {
             over,
             arrays: arrays(&kernel, false, None),
-            at_once: false,
-            after: None,
-            turned: None,
+            fuses_epilogue: false,
+            epilogue: None,
+            permuted: None,
             cost: kernel::region_cost(&kernel.element.region) + 1,
-            little: is_little(&kernel),
-            across: kernel.lies_across(),
+            is_trivial: is_trivial_point(&kernel),
+            column_major: kernel.is_column_major(),
             combine_partial: false,
             checks: self.settings.checks,
             product: None,
-            marks: Vec::new(),
-            places: None,
+            flags: Vec::new(),
+            flag_positions: None,
             kernel,
             code: (),
         }
@@ -122,7 +126,7 @@ impl Lowering<'_> {
                     b.at(&s.loc);
                     let compaction = self.fusion.compaction(result);
                     for &count in compaction.iter().flat_map(|c| &c.counts) {
-                        // Where elements go follows from which are kept.
+                        // The targets of a compaction follow from which elements are kept.
                         let zero = b.constant(Lit { ty: ScalarType::I64, bits: 0 });
                         elements.give(count, vec![zero]);
                     }
@@ -136,7 +140,7 @@ impl Lowering<'_> {
                 _ => elements.compute(&mut b, s, &point, None)?,
             });
             let stored = !group.transient.contains(&result);
-            outputs.push(self.output(s, from..results.len(), self.finish(s)?, stored));
+            outputs.push(self.output(s, from..results.len(), self.sink(s)?, stored));
         }
         let element = self.finished(b, results)?;
         let epilogue = if last.is_empty() { None } else { Some(self.epilogue(&outputs, &last, &group)?) };
@@ -147,14 +151,14 @@ impl Lowering<'_> {
         fused.sort_unstable();
         fused.dedup();
         let loops = kernel::row_major(axes.len());
-        Ok(Kernel { axes, loops, element, outputs, epilogue, fused }.register_tiled().carrying())
+        Ok(Kernel { axes, loops, element, outputs, epilogue, fused }.register_tiled().forward_loads())
     }
 
-    fn output(&self, s: &Stmt, values: std::ops::Range<usize>, finish: Finish, stored: bool) -> Output {
-        Output { result: s.results[0], op: s.operation(), loc: s.loc.clone(), values, finish, stored }
+    fn output(&self, s: &Stmt, values: std::ops::Range<usize>, sink: Sink, stored: bool) -> Output {
+        Output { result: s.results[0], op: s.operation(), loc: s.loc.clone(), values, sink, stored }
     }
 
-    /// The array whose extents are those of a statement's index space, and how many of the innermost axes it folds.
+    /// The array with the extents of a statement's index space, and the number of innermost axes that it folds.
     fn over(&self, s: &Stmt) -> (ArrayId, usize) {
         match &s.op {
             ArrayOp::Fold { xs, .. } => {
@@ -170,7 +174,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// The axes of a kernel's space: what its statements do along the innermost ones.
+    /// The axes of a kernel's index space, by what its statements do along the innermost ones.
     fn axes(&self, main: &[&Stmt]) -> Vec<AxisKind> {
         let mut axes = Vec::new();
         for s in main {
@@ -186,35 +190,35 @@ impl Lowering<'_> {
         axes
     }
 
-    /// What becomes of a statement's elements.
-    fn finish(&self, s: &Stmt) -> Result<Finish, Error> {
+    /// The sink of a statement.
+    fn sink(&self, s: &Stmt) -> Result<Sink, Error> {
         let ty = self.program.ty(s.results[0]);
         let leaves = ty.elt.leaves();
         Ok(match &s.op {
             ArrayOp::Fold { f, init, .. } => {
                 let combine = self.operator(f, &leaves, &s.loc)?;
-                let known = known_operator(&combine, leaves.len());
-                Finish::Fold { combine, known, init: init.is_some() }
+                let builtin = builtin_operator(&combine, leaves.len());
+                Sink::Fold { combine, builtin, init: init.is_some() }
             }
             ArrayOp::Scan { dir, f, init, .. } => {
                 let combine = self.operator(f, &leaves, &s.loc)?;
-                let known = known_operator(&combine, leaves.len());
-                Finish::Scan { combine, known, restart: segmented_operator(f, *dir), init: init.is_some() }
+                let builtin = builtin_operator(&combine, leaves.len());
+                Sink::Scan { combine, builtin, segmented: segmented_operator(f, *dir), init: init.is_some() }
             }
             ArrayOp::FoldSeg { f, init, offsets, .. } => {
                 let combine = self.operator(f, &leaves, &s.loc)?;
                 let unknown = || defect(format!("`{}` at {} is a scan here", s.op.name(), s.loc));
-                let known = known_operator(&combine, leaves.len()).ok_or_else(unknown)?;
-                Finish::Segments { combine, known, init: init.is_some(), offsets: *offsets }
+                let builtin = builtin_operator(&combine, leaves.len()).ok_or_else(unknown)?;
+                Sink::Segments { combine, builtin, init: init.is_some(), offsets: *offsets }
             }
-            ArrayOp::Permute { .. } if self.fusion.compaction(s.results[0]).is_some() => Finish::Compact,
+            ArrayOp::Permute { .. } if self.fusion.compaction(s.results[0]).is_some() => Sink::Compact,
             ArrayOp::Permute { combine, defaults, .. } => {
                 let combine = self.operator(combine, &leaves, &s.loc)?;
-                let known = known_update(&combine, leaves.len());
-                Finish::Scatter { initial: self.initial(*defaults, &s.loc)?, combine, known, rank: ty.rank }
+                let builtin = builtin_update(&combine, leaves.len());
+                Sink::Scatter { initial: self.initial(*defaults, &s.loc)?, combine, builtin, rank: ty.rank }
             }
-            // Element by element, whatever computes them.
-            _ => Finish::Store,
+            // Elementwise.
+            _ => Sink::Store,
         })
     }
 
@@ -228,7 +232,7 @@ impl Lowering<'_> {
         Ok(Initial::Computed(self.finished(b, results)?))
     }
 
-    /// The kernel that stores what an epilogue computes, element by element, of results that are complete.
+    /// The elementwise kernel of an epilogue over completed results.
     fn stored(&self, last: &[&Stmt]) -> Result<Kernel, Error> {
         let rank = self.program.ty(last[0].results[0]).rank;
         let own: Vec<ArrayId> = last.iter().map(|s| s.results[0]).collect();
@@ -240,7 +244,7 @@ impl Lowering<'_> {
         Ok(Kernel { axes, loops, element: self.finished(b, results)?, outputs, epilogue: None, fused: Vec::new() })
     }
 
-    /// Computes element-wise statements at a point of their results, and stores them.
+    /// Computes elementwise statements at a point, and stores them.
     fn points(
         &self,
         b: &mut Builder,
@@ -252,20 +256,20 @@ impl Lowering<'_> {
         for s in stmts {
             let from = results.len();
             results.extend(elements.compute(b, s, point, None)?);
-            outputs.push(self.output(s, from..results.len(), Finish::Store, true));
+            outputs.push(self.output(s, from..results.len(), Sink::Store, true));
         }
         Ok((results, outputs))
     }
 
     fn epilogue(&self, outputs: &[Output], last: &[&Stmt], group: &Group) -> Result<Epilogue, Error> {
-        let combined: Vec<&Output> = outputs.iter().filter(|o| o.finish.is_combined()).collect();
+        let combined: Vec<&Output> = outputs.iter().filter(|o| o.sink.is_combined()).collect();
         let leaves = |o: &Output| self.program.ty(o.result).elt.leaves();
         let types: Vec<ScalarType> = combined.iter().flat_map(|o| leaves(o).to_vec()).collect();
         let rank = self.program.ty(last[0].results[0]).rank;
         let mut b = Builder::over_axes_and(rank, &types, last[0].loc.clone());
         let params = b.params();
         let (place, mut rest) = params.split_at(rank);
-        // The index of a result, whose axes may be in another order.
+        // The index into a result, whose axes may be permuted.
         let axes = group.order.clone().unwrap_or_else(|| (0..rank).collect());
         let point: Vec<Val> = axes.iter().map(|&axis| place[axis]).collect();
         let mut elements = Elements::new(self, point.clone(), &group.epilogue);
@@ -280,18 +284,18 @@ impl Lowering<'_> {
     }
 }
 
-/// The arrays that the bodies of a launch read or measure.
-fn arrays(kernel: &Kernel, at_once: bool, after: Option<&Launch>) -> Vec<ArrayId> {
-    let combine = kernel.outputs.iter().filter_map(|o| o.finish.combine());
-    let epilogue = kernel.epilogue.iter().filter(|_| at_once).map(|e| &e.body);
+/// The arrays that the bodies of a launch load from or query for extents.
+fn arrays(kernel: &Kernel, fuses_epilogue: bool, after: Option<&Launch>) -> Vec<ArrayId> {
+    let combine = kernel.outputs.iter().filter_map(|o| o.sink.combine());
+    let epilogue = kernel.epilogue.iter().filter(|_| fuses_epilogue).map(|e| &e.body);
     let after = after.map(|after| &after.kernel.element);
     let bodies = [&kernel.element].into_iter().chain(combine).chain(epilogue).chain(after);
     bodies.flat_map(Body::arrays).collect()
 }
 
-/// Whether a kernel is of one point, and so little that no launch is worth it.
-fn is_little(kernel: &Kernel) -> bool {
-    let stores = |o: &Output| matches!(o.finish, Finish::Store);
+/// Whether a kernel has one point, and so few operations that a launch does not pay off.
+fn is_trivial_point(kernel: &Kernel) -> bool {
+    let stores = |o: &Output| matches!(o.sink, Sink::Store);
     kernel.axes.is_empty() && kernel.outputs.iter().all(stores) && kernel.element.is_trivial()
 }
 
@@ -299,7 +303,7 @@ fn defect(message: String) -> Error {
     Error::defect(crate::NAME, message)
 }
 
-/// How result `k` of a body with `2 * n` parameters comes from parameters `k` and `n + k`, if simply.
+/// How result `k` of a body with `2 * n` parameters depends on parameters `k` and `n + k`, if simply.
 fn simple_result(body: &Body, n: usize, k: usize) -> Option<Update> {
     let (new, old) = (body.region.params[k], body.region.params[n + k]);
     let v = body.region.results[k];
@@ -317,8 +321,8 @@ fn simple_result(body: &Body, n: usize, k: usize) -> Option<Update> {
     }
 }
 
-/// The operations of a combination that is, leaf by leaf, one associative and commutative primitive.
-fn known_operator(body: &Body, n: usize) -> Option<Vec<PrimOp>> {
+/// The built-in operators of a combination: one associative and commutative primitive per leaf.
+fn builtin_operator(body: &Body, n: usize) -> Option<Vec<PrimOp>> {
     let ops = (0..n).map(|k| match simple_result(body, n, k)? {
         Update::Prim(p) | Update::PrimOldFirst(p) => p.is_reduction().then_some(p),
         Update::New | Update::Old => None,
@@ -326,8 +330,8 @@ fn known_operator(body: &Body, n: usize) -> Option<Vec<PrimOp>> {
     ops.collect()
 }
 
-/// What each leaf of a scatter's combination does, where that is simple and cannot fault.
-fn known_update(body: &Body, n: usize) -> Option<Vec<Update>> {
+/// The built-in operation of each leaf of a scatter's combination, if it is simple and cannot fault.
+fn builtin_update(body: &Body, n: usize) -> Option<Vec<Update>> {
     if body.is_partial() {
         return None;
     }

@@ -1,19 +1,19 @@
 //! From an array program to a plan: one step per statement, and kernels for those that compute.
 //!
-//! 1. [`fuse`](acc_desugar::fuse) has decided which statements become one kernel, and which are computed where they are
+//! 1. [`fuse`](acc_desugar::fuse) has decided which statements form a kernel, and which are inlined where they are
 //!    read.
-//! 2. [`group`] puts a kernel together, [`element`] builds its bodies, fused producers inlined.
+//! 2. [`group`] assembles a kernel; [`element`] builds its bodies, with fused producers inlined.
 //!
 //! Nothing here depends on extents or data: a plan serves all of them.
 
 mod element;
+mod flags;
 mod group;
-mod marks;
-pub(crate) mod sweep;
+pub(crate) mod row_blocking;
 mod uses;
 mod verify;
 
-use crate::kernel::{self, Bits, Body, Finish, Kernel, Loads, Output};
+use crate::kernel::{self, Bits, Body, Kernel, Loads, Output, Sink};
 use acc_core::data::ScalarType;
 use acc_core::ir::{
     ArrayId, ArrayOp, ArrayType, Block, Class, ForeignFun, Fun, Loc, Program, Stmt, arrays_needed, strict_statements,
@@ -22,21 +22,21 @@ use acc_core::{Error, RunLimits};
 use acc_desugar::analysis::contraction::{Contraction, Definitions};
 use acc_desugar::fuse::{Fusion, Note};
 use element::Elements;
+use row_blocking::RowBlocking;
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
-use sweep::Sweep;
 
-/// A program as steps. What kernels have besides their text is `K`, and what closed functions are is `F`: nothing and bodies
-/// after lowering, code once they are [prepared](crate::prepare).
+/// A program as steps. `K` is the code of kernels and `F` that of closed functions: nothing and bodies after lowering,
+/// executable code once they are [prepared](crate::prepare).
 pub(crate) struct Plan<K = (), F = Body> {
-    /// Every statement, those of inner blocks included.
+    /// Every statement, including those of nested blocks.
     pub steps: Vec<Step<K, F>>,
     /// The step that defines an array; none for parameters.
     pub def: Vec<Option<usize>>,
     pub types: Vec<ArrayType>,
     pub body: BlockPlan,
-    /// What was fused and what was not, and why.
+    /// Fusion decisions, and the reasons for them.
     pub notes: Vec<Note>,
 }
 
@@ -49,7 +49,7 @@ impl<K, F> Plan<K, F> {
         })
     }
 
-    /// The launches, to be changed.
+    /// All launches, mutable.
     #[cfg(test)]
     pub(crate) fn launches_mut(&mut self) -> impl Iterator<Item = &mut Launch<K>> {
         self.steps.iter_mut().filter_map(|s| match &mut s.work {
@@ -59,18 +59,18 @@ impl<K, F> Plan<K, F> {
     }
 }
 
-/// A block's statements by step number.
+/// The statements of a block, by step number.
 pub(crate) struct BlockPlan {
     pub params: Vec<ArrayId>,
     pub steps: Vec<usize>,
-    /// Whether the block's evaluation needs the step for sure.
+    /// Whether evaluating the block always evaluates the step.
     pub strict: Vec<bool>,
-    /// The arrays that nothing needs any more once the step is evaluated.
+    /// The arrays whose last use is the step.
     pub dead: Vec<Vec<ArrayId>>,
-    /// The arrays from outside that nothing in the block needs any more then.
+    /// The arrays from outside whose last use in the block is the step.
     pub last: Vec<Vec<ArrayId>>,
-    /// Steps whose kernels may take a block of rows one after the other.
-    pub sweeps: Vec<Sweep>,
+    /// Steps whose kernels may run with row blocking.
+    pub row_blockings: Vec<RowBlocking>,
     pub results: Vec<ArrayId>,
 }
 
@@ -79,13 +79,13 @@ pub(crate) struct Step<K = (), F = Body> {
     pub results: Vec<ArrayId>,
     pub loc: Loc,
     pub op: &'static str,
-    /// Arrays that its evaluation needs for sure.
+    /// Arrays that its evaluation always needs.
     pub needs: Vec<ArrayId>,
     pub work: Work<K, F>,
 }
 
 impl<K, F> Step<K, F> {
-    /// The blocks of a step, with what they are called.
+    /// The nested blocks of a step, with their names.
     pub(crate) fn blocks(&self) -> Vec<(&'static str, &BlockPlan)> {
         match &self.work {
             Work::Array { .. } | Work::Kernel { .. } => Vec::new(),
@@ -99,13 +99,13 @@ impl<K, F> Step<K, F> {
     }
 }
 
-/// What a step does.
+/// What a step computes.
 pub(crate) enum Work<K = (), F = Body> {
-    /// An array operation: its closed functions, in order, then how its elements come about.
+    /// An array operation: its closed functions, in order, then how its elements are materialized.
     Array {
         op: ArrayOp,
         closed: Vec<Closed<F>>,
-        how: How,
+        materialization: Materialization,
     },
     /// A kernel, and the statements whose results it computes: those of its outputs, then those of its epilogue.
     Kernel {
@@ -129,15 +129,15 @@ pub(crate) enum Work<K = (), F = Body> {
     },
 }
 
-/// How the elements of an array come about.
-pub(crate) enum How {
-    /// Computed by the consumer; only the extents are computed here.
+/// How the elements of an array are materialized.
+pub(crate) enum Materialization {
+    /// Inlined in the consumer; only the extents are computed here.
     Fused,
-    /// The same columns under another shape.
+    /// The same columns with another shape.
     View,
-    /// The positions that sort the rows of the operand.
+    /// The permutation that sorts the rows of the operand.
     Argsort,
-    /// The rows of the operand, sorted.
+    /// The sorted rows of the operand.
     Sort,
 }
 
@@ -149,39 +149,41 @@ pub(crate) struct Part<F = Body> {
     pub op: ArrayOp,
     /// Its closed functions, in order.
     pub closed: Vec<Closed<F>>,
-    /// The arrays that it needs once the parts before it have their extents.
+    /// The arrays that it needs once the preceding parts have extents.
     pub needs: Vec<ArrayId>,
 }
 
-/// A kernel and what is known of it whatever the extents. Whoever runs it adds its code, `K`.
+/// A kernel and the facts about it that do not depend on extents. `K` is the executor's code for it.
 pub(crate) struct Launch<K = ()> {
     pub kernel: Kernel,
-    /// The array whose extents are those of the index space.
+    /// The array with the extents of the index space.
     pub over: ArrayId,
-    /// Whether the epilogue is computed as elements are scanned or kept.
-    pub at_once: bool,
-    /// The epilogue as a launch over what is complete, if it is not.
-    pub after: Option<Box<Launch<K>>>,
-    /// The same kernel with an epilogue whose axes are in another order, which machine code computes at once.
-    pub turned: Option<Box<Kernel>>,
-    /// Cost of a point, in units of one vectorised addition.
+    /// Whether the epilogue is fused with the scan or compaction, element by element.
+    pub fuses_epilogue: bool,
+    /// Otherwise the epilogue as a launch over completed results.
+    pub epilogue: Option<Box<Launch<K>>>,
+    /// The kernel with an epilogue that stores with permuted axes, which machine code can fuse.
+    pub permuted: Option<Box<Kernel>>,
+    /// The cost of a point, in vectorised additions.
     pub cost: usize,
-    /// Whether it is of one point, and so little that no launch is worth it.
-    pub little: bool,
-    /// Whether its rows [lie across memory](Kernel::lies_across).
-    pub across: bool,
-    /// Whether a combination can fault, demand an array or fail to end.
+    /// Whether it has one point and so few operations that a launch does not pay off.
+    pub is_trivial: bool,
+    /// Whether its rows are [strided in memory](Kernel::is_column_major).
+    pub column_major: bool,
+    /// Whether a combination can fault, demand an array or diverge.
     pub combine_partial: bool,
-    /// Whether an index out of bounds is a fault; else it stands for another one.
+    /// Whether an index out of bounds is a fault; otherwise it is clamped.
     pub checks: bool,
-    /// The matrix product that the kernel's fold is.
+    /// The kernel's fold as a matrix product, if it is one.
     pub product: Option<Contraction>,
-    /// The arrays that its bodies read or measure, that of the epilogue too; what a scatter begins with is not read by them.
+    /// The arrays that its bodies, including the epilogue, load from or query for extents. Excludes the initial array
+    /// of a scatter.
     pub arrays: Vec<ArrayId>,
-    /// The arrays of truth values of which each point of a scan reads its own element alone.
-    pub marks: Vec<ArrayId>,
-    /// Of a scatter that sets marks, which scans alone read so: what keeps their places.
-    pub places: Option<Box<Launch<K>>>,
+    /// The boolean arrays of which each point of a scan reads its own element only.
+    pub flags: Vec<ArrayId>,
+    /// For a scatter that sets flags which only scans read, each at its own element: the launch that stores their
+    /// positions.
+    pub flag_positions: Option<Box<Launch<K>>>,
     pub code: K,
 }
 
@@ -197,14 +199,14 @@ impl<K> Launch<K> {
         self.kernel.outputs.iter().chain(epilogue)
     }
 
-    /// The kernel with its epilogue.
+    /// The kernel together with its epilogue.
     pub(crate) fn whole(&self) -> &Kernel {
-        self.turned.as_deref().unwrap_or(&self.kernel)
+        self.permuted.as_deref().unwrap_or(&self.kernel)
     }
 
     /// Whether the kernel is a compaction.
     pub(crate) fn is_compaction(&self) -> bool {
-        matches!(self.kernel.outputs.first().map(|o| &o.finish), Some(Finish::Compact))
+        matches!(self.kernel.outputs.first().map(|o| &o.sink), Some(Sink::Compact))
     }
 }
 
@@ -214,7 +216,7 @@ pub(crate) enum Closed<F = Body> {
     Code(F),
 }
 
-/// How programs are lowered: what [`Options`](crate::Options) says of it.
+/// How programs are lowered, from [`Options`](crate::Options).
 #[derive(Clone, Copy)]
 pub(crate) struct Settings {
     pub fuse: bool,
@@ -222,7 +224,7 @@ pub(crate) struct Settings {
     pub relaxed: bool,
 }
 
-/// Lowers a program whose kernels are decided, within the limits of a run.
+/// Lowers a program after fusion, within the limits of a run.
 pub(crate) fn lower(program: &Program, fusion: &Fusion, settings: Settings, limits: &RunLimits) -> Result<Plan, Error> {
     let mut plan = Plan {
         steps: Vec::new(),
@@ -234,7 +236,7 @@ pub(crate) fn lower(program: &Program, fusion: &Fusion, settings: Settings, limi
             strict: Vec::new(),
             dead: Vec::new(),
             last: Vec::new(),
-            sweeps: Vec::new(),
+            row_blockings: Vec::new(),
             results: Vec::new(),
         },
         notes: fusion.notes.clone(),
@@ -246,7 +248,7 @@ pub(crate) fn lower(program: &Program, fusion: &Fusion, settings: Settings, limi
     let free_arrays = RefCell::default();
     let lowering = Lowering { program, fusion, settings, limits, stmts, products, absorbed, free_arrays };
     plan.body = lowering.block(&program.body, &mut plan)?;
-    lowering.marks(&mut plan);
+    lowering.flags(&mut plan);
     Ok(plan)
 }
 
@@ -261,7 +263,7 @@ fn index_statements<'a>(b: &'a Block, out: &mut [Option<&'a Stmt>]) {
     }
 }
 
-/// What lowering reads.
+/// The inputs of lowering.
 struct Lowering<'a> {
     program: &'a Program,
     fusion: &'a Fusion,
@@ -269,11 +271,11 @@ struct Lowering<'a> {
     limits: &'a RunLimits,
     /// The statement that defines an array.
     stmts: Vec<Option<&'a Stmt>>,
-    /// The same, to find matrix products; none where a kernel is to be a loop nest.
+    /// The definitions that matrix products are recognised from; none where a kernel must remain a loop nest.
     products: Option<Definitions<'a>>,
-    /// The arrays that no step computes: a compaction does without them.
+    /// Arrays absorbed by a compaction, which no step computes.
     absorbed: HashSet<ArrayId>,
-    /// The arrays that each block met so far uses from outside, by its address in the program.
+    /// The arrays that each block visited so far uses from outside, by its address in the program.
     free_arrays: RefCell<HashMap<*const Block, Rc<[ArrayId]>>>,
 }
 
@@ -295,7 +297,7 @@ impl<'a> Lowering<'a> {
                 _ => self.kernel_of(&stmts)?,
             };
             let mut results: Vec<ArrayId> = stmts.iter().flat_map(|s| s.results.iter().copied()).collect();
-            // What a compaction begins with has extents, which are those of its result.
+            // The initial array of a compaction has extents, which are those of its result.
             let begun = results.iter().filter_map(|&r| self.fusion.compaction(r)).map(|c| c.defaults);
             results.extend(begun.collect::<Vec<_>>());
             for r in &results {
@@ -311,14 +313,16 @@ impl<'a> Lowering<'a> {
         }
         let (dead, last) = self.dead(b, &units, &step_is_strict);
         let (params, results) = (b.params.clone(), b.results.clone());
-        let mut block = BlockPlan { params, steps, strict: step_is_strict, dead, last, sweeps: Vec::new(), results };
+        let mut block =
+            BlockPlan { params, steps, strict: step_is_strict, dead, last, row_blockings: Vec::new(), results };
         if self.settings.fuse {
-            block.sweeps = sweep::sweeps(plan, &block, |a, steps| self.is_used(b, &units, a, steps));
+            block.row_blockings =
+                row_blocking::row_blockings(plan, &block, |a, steps| self.is_used(b, &units, a, steps));
         }
         Ok(block)
     }
 
-    /// The statements of a block in an order in which they can be evaluated, those of one kernel together.
+    /// The statements of a block in evaluation order, those of one kernel together.
     fn units(&self, b: &Block) -> Vec<Vec<usize>> {
         let mut number: HashMap<ArrayId, usize> =
             b.stmts.iter().enumerate().flat_map(|(k, s)| s.results.iter().map(move |r| (*r, k))).collect();
@@ -336,8 +340,8 @@ impl<'a> Lowering<'a> {
         units
     }
 
-    /// Adds the unit of a statement, after those that it needs; only if it comes `ahead` of its place, or has statements
-    /// that do, may these not be there yet.
+    /// Adds the unit of a statement after the units that it needs. If it is scheduled `ahead` of its position, the
+    /// units that it needs may still be missing.
     fn unit(
         &self,
         b: &Block,
@@ -372,12 +376,12 @@ impl<'a> Lowering<'a> {
         units.push(unit);
     }
 
-    /// Whether an array is what a compaction of this result does without.
+    /// Whether an array is absorbed by the compaction with this result.
     fn is_of_compaction(&self, result: ArrayId, a: ArrayId) -> bool {
         self.fusion.compaction(result).is_some_and(|c| c.defaults == a || c.absorbed.contains(&a))
     }
 
-    /// Whether an array is one of these, or is computed where it is read, of one of them.
+    /// Whether an array is one of `results`, or is fused and computed from one of them.
     fn follows(&self, a: ArrayId, results: &[ArrayId]) -> bool {
         let inlined = || self.stmts[a.index()].filter(|_| self.fusion.is_inlined(a));
         results.contains(&a) || inlined().is_some_and(|s| self.uses(s).iter().any(|u| results.contains(u)))
@@ -396,29 +400,31 @@ impl<'a> Lowering<'a> {
             ArrayOp::Foreign { function, xs, fallback } => {
                 Work::Foreign { function: function.clone(), xs: xs.clone(), fallback: self.block(fallback, plan)? }
             }
-            ArrayOp::Backpermute { .. } if self.fusion.is_sorted(s.results[0]) => self.apart(s, How::Sort)?,
+            ArrayOp::Backpermute { .. } if self.fusion.is_sorted(s.results[0]) => {
+                self.apart(s, Materialization::Sort)?
+            }
             op => match op.class() {
-                Class::View => self.apart(s, How::View)?,
-                _ if self.fusion.is_inlined(s.results[0]) => self.apart(s, How::Fused)?,
-                Class::Sort => self.apart(s, How::Argsort)?,
+                Class::View => self.apart(s, Materialization::View)?,
+                _ if self.fusion.is_inlined(s.results[0]) => self.apart(s, Materialization::Fused)?,
+                Class::Sort => self.apart(s, Materialization::Argsort)?,
                 _ if self.fusion.kernel(s.results[0]).is_some() => self.kernel_of(&[s])?,
-                _ => self.apart(s, How::View)?,
+                _ => self.apart(s, Materialization::View)?,
             },
         })
     }
 
-    /// A statement that no kernel computes.
-    fn apart(&self, s: &Stmt, how: How) -> Result<Work, Error> {
-        Ok(Work::Array { op: s.op.clone(), closed: self.closed_functions(s)?, how })
+    /// A statement outside of any kernel.
+    fn apart(&self, s: &Stmt, materialization: Materialization) -> Result<Work, Error> {
+        Ok(Work::Array { op: s.op.clone(), closed: self.closed_functions(s)?, materialization })
     }
 
     fn closed_functions(&self, s: &Stmt) -> Result<Vec<Closed>, Error> {
         s.op.closed().into_iter().map(|f| self.closed(f, &s.loc)).collect()
     }
 
-    /// A body as it will run. Without fusion it does all that its functions say, so that its faults are theirs.
+    /// A finished body, simplified unless fusion is off: then all faults occur where its functions have them.
     fn finished(&self, b: kernel::Builder, results: Vec<acc_core::ir::Val>) -> Result<Body, Error> {
-        // Bodies may be long, and take a while step by step.
+        // Bodies may be long, so poll the limits.
         self.limits.check()?;
         let keep = if self.settings.fuse { kernel::Keep::Checks } else { kernel::Keep::Partial };
         let body = b.finish(results, keep);
@@ -429,7 +435,7 @@ impl<'a> Lowering<'a> {
         Ok(if self.settings.checks { body } else { body.unchecked() })
     }
 
-    /// A closed function, ready to run with one lane.
+    /// A closed function, compiled for one lane.
     fn closed(&self, f: &Fun, loc: &Loc) -> Result<Closed, Error> {
         let mut b = kernel::Builder::with_params(&[], loc.clone());
         let results = b.inline(f, &[], &mut Elements::new(self, Vec::new(), &[]))?;

@@ -1,4 +1,4 @@
-//! Which arrays statements may read, and where the last one does.
+//! Which arrays statements may read, and the last use of each.
 
 use super::Lowering;
 use acc_core::ir::{ArrayId, Block, Stmt, arrays_of_fun};
@@ -7,8 +7,8 @@ use std::ops::Range;
 use std::rc::Rc;
 
 impl Lowering<'_> {
-    /// For each unit, the block's own arrays, its parameters among them, that are used last by it, and those from outside. What
-    /// a unit on demand uses, and what the block yields, stays.
+    /// For each unit, the arrays that it is the last to use: the block's own (including its parameters), and those from
+    /// outside. Arrays that a unit evaluated on demand uses, or that the block yields, are excluded.
     pub(super) fn dead(
         &self,
         b: &Block,
@@ -36,7 +36,7 @@ impl Lowering<'_> {
         b.results.contains(&a) || others.into_iter().any(|&k| self.uses(&b.stmts[k]).contains(&a))
     }
 
-    /// The arrays that evaluating a statement may read, through fused producers too, each once.
+    /// The arrays that evaluating a statement may read, including those read by fused producers, each once.
     pub(super) fn uses(&self, s: &Stmt) -> Vec<ArrayId> {
         let mut met: HashSet<ArrayId> = HashSet::new();
         let mut out: Vec<ArrayId> = self.own_uses(s).into_iter().filter(|a| met.insert(*a)).collect();
@@ -64,7 +64,8 @@ impl Lowering<'_> {
         out
     }
 
-    /// The arrays that a block may read from outside, each once. Blocks may be nested deep: each is looked at once.
+    /// The arrays that a block may read from outside, each once. Results are memoised, since blocks may be nested
+    /// deeply.
     fn free_arrays(&self, b: &Block) -> Rc<[ArrayId]> {
         if let Some(known) = self.free_arrays.borrow().get(&std::ptr::from_ref(b)) {
             return known.clone();

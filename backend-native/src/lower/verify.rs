@@ -1,15 +1,15 @@
 //! The verifier of plans. (Kernels have [their own](crate::kernel::verify).)
 //!
-//! * **N1** The step that is said to define an array has it among its results, and every step stands in one block.
-//! * **N2** What a step needs, and what a block yields, is a parameter or defined by a step.
-//! * **N3** What is freed after a step is not used by a later one, nor by one that is evaluated on demand, nor yielded by
-//!   the block; and it is freed once.
+//! * **N1** The step recorded as the definition of an array has it among its results, and every step is in one block.
+//! * **N2** What a step needs or a block yields is a parameter or defined by a step.
+//! * **N3** An array freed after a step is not used by a later step or one evaluated on demand, nor yielded by the
+//!   block; and it is freed once.
 
 use super::{BlockPlan, Closed, Plan, Step, Work};
 use acc_core::ir::{ArrayId, arrays_of_fun};
 use std::collections::HashSet;
 
-/// Which rule is broken, and where.
+/// Which rule is violated, and where.
 type Broken = String;
 
 impl Plan {
@@ -32,7 +32,7 @@ impl Plan {
         }
     }
 
-    /// Checks a block in which these parameters are there.
+    /// Checks a block with the given parameters.
     fn verify_block(&self, b: &BlockPlan, params: &HashSet<ArrayId>, met: &mut [bool]) -> Result<(), Broken> {
         let known = |a: &ArrayId| params.contains(a) || self.def.get(a.index()).copied().flatten().is_some();
         for &k in &b.steps {
@@ -114,7 +114,7 @@ mod tests {
     use super::{ArrayId, Plan};
     use crate::lower::of_text;
 
-    /// Which rule a changed plan breaks.
+    /// The rule that a modified plan violates.
     fn broken(change: impl FnOnce(&mut Plan)) -> String {
         let text = "program(xs: [1]i64) {
             s: [1]i64 = scanl1(xs, f: |%x: i64, %y: i64| add(%x, %y))

@@ -1,13 +1,13 @@
-//! The code of kernels and closed functions: bytecode for the tile executor, and places for machine code, which is compiled when
-//! a kernel is first run.
+//! The code of kernels and closed functions: bytecode for the tile executor, and caches for machine code, which is
+//! compiled when a kernel is first run.
 
 use super::{Launch, Plan, Step};
-use crate::kernel::{Body, Finish, Initial, Kernel, Output};
-use crate::llvm::Codes;
+use crate::kernel::{Body, Initial, Kernel, Output, Sink};
+use crate::llvm::CodeCache;
 use crate::lower::{self, Closed, Part, Work};
-use crate::tile::compile::compile as bytecode;
+use crate::tile::bytecode::Inst;
+use crate::tile::bytecode::compile::compile as bytecode;
 use crate::tile::machine::Code;
-use crate::tile::tape::Inst;
 use acc_core::{Error, RunLimits};
 
 /// The code of a kernel.
@@ -15,23 +15,23 @@ pub(crate) struct KernelCode {
     pub element: Code,
     /// The combination of each output that has one.
     pub combine: Vec<Option<Code>>,
-    /// What a scatter begins with, if that is computed.
+    /// The initial array of a scatter, if it is computed.
     pub initial: Option<Code>,
-    /// The epilogue, if it is computed as elements are scanned or kept.
+    /// The epilogue, if it is fused with the scan or compaction.
     pub epilogue: Option<Code>,
     /// The kernel's machine code.
-    pub machine: Codes,
-    /// That of the kernel whose epilogue has axes in another order.
-    pub turned: Codes,
+    pub machine: CodeCache,
+    /// The machine code of the kernel with permuted epilogue.
+    pub permuted: CodeCache,
 }
 
-/// The code of a closed function, and, where it is trivial, its body, to be evaluated as it is.
+/// The code of a closed function, and its body if that is trivial, for scalar evaluation.
 pub(crate) struct FunCode {
     pub code: Box<Code>,
     pub body: Option<Box<Body>>,
 }
 
-/// Makes the code of a plan, within the limits of a run.
+/// Compiles the code of a plan, within the limits of a run.
 pub(super) fn compile(plan: lower::Plan, limits: &RunLimits) -> Result<Plan, Error> {
     let steps = plan.steps.into_iter().map(|s| step(s, limits)).collect::<Result<_, Error>>()?;
     let lower::Plan { def, types, body, notes, .. } = lower::Plan { steps: Vec::new(), ..plan };
@@ -41,7 +41,9 @@ pub(super) fn compile(plan: lower::Plan, limits: &RunLimits) -> Result<Plan, Err
 fn step(s: lower::Step, limits: &RunLimits) -> Result<Step, Error> {
     limits.check()?;
     let work = match s.work {
-        Work::Array { op, closed, how } => Work::Array { op, closed: closed.into_iter().map(function).collect(), how },
+        Work::Array { op, closed, materialization } => {
+            Work::Array { op, closed: closed.into_iter().map(function).collect(), materialization }
+        }
         Work::Kernel { launch: l, parts } => {
             Work::Kernel { launch: Box::new(launch(*l, limits)?), parts: parts.into_iter().map(part).collect() }
         }
@@ -70,66 +72,68 @@ fn function(f: Closed) -> super::Closed {
 fn launch(l: lower::Launch, limits: &RunLimits) -> Result<Launch, Error> {
     let boxed = |l: Box<lower::Launch>| launch(*l, limits).map(Box::new);
     Ok(Launch {
-        code: kernel_code(&l.kernel, l.at_once, limits)?,
+        code: kernel_code(&l.kernel, l.fuses_epilogue, limits)?,
         over: l.over,
-        at_once: l.at_once,
-        after: l.after.map(boxed).transpose()?,
-        turned: l.turned,
+        fuses_epilogue: l.fuses_epilogue,
+        epilogue: l.epilogue.map(boxed).transpose()?,
+        permuted: l.permuted,
         cost: l.cost,
-        little: l.little,
-        across: l.across,
+        is_trivial: l.is_trivial,
+        column_major: l.column_major,
         combine_partial: l.combine_partial,
         checks: l.checks,
         product: l.product,
         arrays: l.arrays,
-        marks: l.marks,
-        places: l.places.map(boxed).transpose()?,
+        flags: l.flags,
+        flag_positions: l.flag_positions.map(boxed).transpose()?,
         kernel: l.kernel,
     })
 }
 
-fn kernel_code(kernel: &Kernel, at_once: bool, limits: &RunLimits) -> Result<KernelCode, Error> {
-    let combine = kernel.outputs.iter().map(|o| o.finish.combine().map(code)).collect();
-    let initial = kernel.outputs.iter().find_map(|o| match &o.finish {
-        Finish::Scatter { initial: Initial::Computed(b), .. } => Some(code(b)),
-        Finish::Scatter { .. } | Finish::Compact | Finish::Segments { .. } => None,
-        Finish::Store | Finish::Fold { .. } | Finish::Scan { .. } => None,
+fn kernel_code(kernel: &Kernel, fuses_epilogue: bool, limits: &RunLimits) -> Result<KernelCode, Error> {
+    let combine = kernel.outputs.iter().map(|o| o.sink.combine().map(code)).collect();
+    let initial = kernel.outputs.iter().find_map(|o| match &o.sink {
+        Sink::Scatter { initial: Initial::Computed(b), .. } => Some(code(b)),
+        Sink::Scatter { .. } | Sink::Compact | Sink::Segments { .. } => None,
+        Sink::Store | Sink::Fold { .. } | Sink::Scan { .. } => None,
     });
     limits.check()?;
     let element = elements(kernel);
     limits.check()?;
-    let epilogue = kernel.epilogue.as_ref().filter(|_| at_once).map(|e| code(&e.body));
-    let (machine, turned) = (Codes::default(), Codes::default());
-    Ok(KernelCode { element, combine, initial, epilogue, machine, turned })
+    let epilogue = kernel.epilogue.as_ref().filter(|_| fuses_epilogue).map(|e| code(&e.body));
+    let (machine, permuted) = (CodeCache::default(), CodeCache::default());
+    Ok(KernelCode { element, combine, initial, epilogue, machine, permuted })
 }
 
 /// Compiles the element body of a kernel.
 fn elements(kernel: &Kernel) -> Code {
-    // What is folded leaves nothing behind: larger tiles cost no more, and each costs a call of every operation.
-    const FOLDED: usize = 4096;
-    let folds = |o: &Output| matches!(o.finish, Finish::Fold { .. }) && o.finish.known().is_some();
-    sized(&kernel.element, if kernel.outputs.iter().all(folds) { FOLDED } else { LANES })
+    // Folded elements are not stored: larger tiles need no more memory, and amortise the dispatch of each operation
+    // better.
+    const MAX_FOLD_LANES: usize = 4096;
+    let folds = |o: &Output| matches!(o.sink, Sink::Fold { .. }) && o.sink.builtin().is_some();
+    sized(&kernel.element, if kernel.outputs.iter().all(folds) { MAX_FOLD_LANES } else { MAX_TILE_LANES })
 }
 
 /// Compiles a body.
 fn code(body: &Body) -> Code {
-    sized(body, LANES)
+    sized(body, MAX_TILE_LANES)
 }
 
-/// Lanes of a tile at most.
-const LANES: usize = 1024;
+/// The most lanes of a tile: beyond this, dispatch costs are negligible and buffers leave the first-level cache.
+const MAX_TILE_LANES: usize = 1024;
 
-/// Compiles a body for tiles of so many lanes at most, small enough that all buffers stay in the second-level cache.
+/// Compiles a body for tiles of at most `most` lanes, few enough that all buffers stay in the second-level cache.
 fn sized(body: &Body, most: usize) -> Code {
-    const BYTES: usize = 192 << 10;
-    // Where lanes leave loops one by one, those that are left are to be many still, and soon take less memory.
-    const LEAVING: (usize, usize) = (4096, 512 << 10);
-    let tape = bytecode(body);
-    let bytes: usize = tape.slots.iter().map(|t| t.size()).sum::<usize>().max(1);
-    let leave = tape.code.iter().any(|i| matches!(i, Inst::While(l) if !l.together));
-    let (mut lanes, all) = if leave { LEAVING } else { (most, BYTES) };
+    const MAX_TILE_BYTES: usize = 192 << 10;
+    // Where lanes leave loops one by one, start with more lanes, so that many remain active, and these soon take less
+    // memory.
+    const MAX_DIVERGENT_LANES_AND_BYTES: (usize, usize) = (4096, 512 << 10);
+    let bytecode = bytecode(body);
+    let bytes: usize = bytecode.slots.iter().map(|t| t.size()).sum::<usize>().max(1);
+    let leave = bytecode.code.iter().any(|i| matches!(i, Inst::While(l) if !l.together));
+    let (mut lanes, all) = if leave { MAX_DIVERGENT_LANES_AND_BYTES } else { (most, MAX_TILE_BYTES) };
     while lanes > 128 && lanes * bytes > all {
         lanes /= 2;
     }
-    Code::new(tape, lanes)
+    Code::new(bytecode, lanes)
 }

@@ -1,5 +1,5 @@
-//! From a verified program to what runs, by the passes of [`pipeline`](acc_desugar::pipeline): a plan whose kernels and closed
-//! functions have their code.
+//! From a verified program to executable code, by the passes of [`pipeline`](acc_desugar::pipeline): a plan whose
+//! kernels and closed functions have their code.
 
 mod code;
 
@@ -20,9 +20,9 @@ pub(crate) type Part = lower::Part<FunCode>;
 pub(crate) type Launch = lower::Launch<KernelCode>;
 pub(crate) type Closed = lower::Closed<FunCode>;
 
-/// What passes make of a program.
+/// The executable form of a program.
 pub(crate) struct Executable {
-    /// The program that was lowered: arrays of the plan are numbered as in it.
+    /// The program that was lowered: the plan's array numbers refer to it.
     pub(crate) program: Program,
     pub(crate) plan: Plan,
 }
@@ -45,12 +45,12 @@ impl Executable {
     }
 }
 
-/// What this executor tells the passes of [`pipeline::NATIVE`](acc_desugar::pipeline::NATIVE).
+/// The settings with which this executor runs the passes of [`pipeline::NATIVE`](acc_desugar::pipeline::NATIVE).
 pub fn pass_settings<'a>(rules: &'a Rules, limits: &'a RunLimits) -> acc_desugar::Settings<'a> {
     acc_desugar::Settings { segmented: |_, f, _| segmented(f), ..acc_desugar::Settings::new(rules, limits) }
 }
 
-/// What a segmented fold becomes: with operations that are known leaf by leaf a kernel of its own.
+/// How a segmented fold is lowered: with built-in operators of all leaves, to a kernel of its own.
 fn segmented(f: &Fun) -> Segmented {
     if reductions(f).is_some() { Segmented::Checked } else { Segmented::Scan }
 }

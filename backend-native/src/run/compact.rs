@@ -1,15 +1,15 @@
-//! Launches that keep some elements: counted chunk by chunk, then written, each chunk from where those before it end. Many
-//! elements are counted and written in one pass.
+//! Compactions: launches that keep a subset of the elements. Elements are counted chunk by chunk, then written; each
+//! chunk is written from where the one before it ends. Large inputs are counted and written in one pass.
 //!
-//! An epilogue is computed of the elements as they are written.
+//! An epilogue is computed for each element as it is written.
 
 use super::launch::{Columns, Job, JobEpilogue, JobOutput, Outs, finish, first_event, give, take};
-use super::lists::{collected, filled};
-use super::store::STREAM;
 use crate::buffer::AnyBuffer;
 use crate::kernel::Epilogue;
-use crate::llvm::Form;
-use crate::llvm::code::{Call, Memory, Part};
+use crate::llvm::Variant;
+use crate::llvm::call::{Call, Memory, Part};
+use crate::run::elementwise::store::MIN_STREAMED_BYTES;
+use crate::run::launch::lists::{collected, filled};
 use crate::tile::lanes::{self, Lanes};
 use crate::tile::machine::{Machine, Space, Stop};
 use crate::tile::memory;
@@ -17,17 +17,18 @@ use acc_core::data::ScalarType;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// Elements of a chunk.
-const CHUNK: usize = 1 << 16;
-/// Elements of a chunk that is counted, and then written while it is in a near cache.
-const NEAR: usize = 1 << 14;
-/// How many times the memory of a result may be what it needs.
-const ROOM: usize = 4;
+const CHUNK_ELEMENTS: usize = 1 << 16;
+/// Elements of a chunk that is counted and then written in one pass, while its elements are in the second-level cache.
+const CACHED_CHUNK_ELEMENTS: usize = 1 << 14;
+/// A one-pass compaction allocates its results for the case that all elements are kept: at most this many times the
+/// memory of the elements that are.
+const MAX_RESULT_SLACK: usize = 4;
 
-/// How many elements are kept before each chunk, and in the end of all.
+/// Exclusive prefix sum of the elements kept per chunk, with the total as its last entry.
 pub(crate) struct Counts(Vec<usize>);
 
 impl Counts {
-    /// The elements kept.
+    /// The number of elements kept.
     pub(crate) fn total(&self) -> usize {
         self.0.last().copied().unwrap_or(0)
     }
@@ -37,19 +38,19 @@ impl Counts {
 struct Chunk<'a> {
     /// Its first element.
     first: usize,
-    /// The place of the first element kept.
+    /// The index in the result of the first element kept.
     place: usize,
-    /// The elements kept.
+    /// The number of elements kept.
     kept: usize,
-    /// The memory of each result that is stored.
+    /// The memory of each stored result.
     outs: Vec<Outs<'a>>,
 }
 
-/// What a thread writes with.
+/// The state with which a thread writes chunks.
 struct Writer<'b> {
     machine: Machine<'b>,
     after: Option<Machine<'b>>,
-    /// The elements of a tile that are kept.
+    /// The elements kept of a tile.
     kept: Vec<Lanes>,
     list: Vec<u32>,
 }
@@ -62,18 +63,18 @@ fn space(job: &Job<'_>) -> Space {
     Space { extents: job.extents.clone(), lo: 0, hi: job.extents.len() }
 }
 
-/// Counts the elements that are kept.
+/// Counts the elements kept.
 pub(crate) fn count(job: &Job<'_>) -> Result<Counts, Stop> {
     let (n, space) = (points(job), space(job));
     let Some(o) = job.outputs.first() else { return Ok(Counts(vec![0])) };
-    let mut kept = filled(0usize, n.div_ceil(CHUNK))?;
-    let call = job.call(Form::Count);
+    let mut kept = filled(0usize, n.div_ceil(CHUNK_ELEMENTS))?;
+    let call = job.call(Variant::CompactCount);
     job.cx.tasks(
         job.cx.parallel(n, job.launch.cost),
         collected(kept.iter_mut().enumerate())?,
         || None,
         |machine, (chunk, kept)| {
-            let (first, end) = (chunk * CHUNK, n.min((chunk + 1) * CHUNK));
+            let (first, end) = (chunk * CHUNK_ELEMENTS, n.min((chunk + 1) * CHUNK_ELEMENTS));
             if let Some(count) = compiled_count(job, call.as_ref(), first, end)? {
                 *kept = count;
                 return Ok(());
@@ -94,16 +95,16 @@ fn part(job: &Job<'_>, first: usize, end: usize) -> Part {
     Part::of(first..end, points(job).max(1))
 }
 
-/// Counts a chunk by machine code, if that can be done.
+/// Counts a chunk by machine code, if there is any and it does not bail out.
 fn compiled_count(job: &Job<'_>, call: Option<&Call<'_>>, first: usize, end: usize) -> Result<Option<usize>, Stop> {
     let Some(call) = call else { return Ok(None) };
     let mut totals = [0];
     let mut memory = Memory { totals: &mut totals, ..Memory::default() };
-    let done = job.ended(call.run(part(job, first, end), &mut memory))?;
+    let done = job.is_done(call.run(part(job, first, end), &mut memory))?;
     Ok(done.then_some(totals[0] as usize))
 }
 
-/// Writes the elements that are kept, and what the epilogue makes of them.
+/// Writes the elements kept, and the epilogue of each.
 pub(crate) fn compact(job: &Job<'_>, counts: &Counts) -> Result<Vec<Columns>, Stop> {
     let (n, space, total) = (points(job), space(job), counts.total());
     let after_space = Space { extents: smallvec::smallvec![total], lo: 0, hi: 1 };
@@ -113,14 +114,14 @@ pub(crate) fn compact(job: &Job<'_>, counts: &Counts) -> Result<Vec<Columns>, St
     if let Some(e) = &job.epilogue {
         out.extend(e.columns(job.cx, total)?);
     }
-    let call = job.call(Form::Compact);
+    let call = job.call(Variant::Compact);
     let writer = || Writer::new(job, o, &space, job.epilogue.as_ref().map(|e| e.machine(&after_space)));
     job.cx.tasks(
         job.cx.parallel(n, job.launch.cost),
         chunks(&mut out, counts),
         || None,
         |worker, mut chunk| {
-            let end = n.min(chunk.first + CHUNK);
+            let end = n.min(chunk.first + CHUNK_ELEMENTS);
             if chunk.kept == 0 || compiled(job, o, call.as_ref(), &mut chunk, end)? {
                 return Ok(());
             }
@@ -130,32 +131,33 @@ pub(crate) fn compact(job: &Job<'_>, counts: &Counts) -> Result<Vec<Columns>, St
     Ok(out.into_iter().map(finish).collect())
 }
 
-/// How many elements the chunks before one keep, and the memory that they leave.
+/// What a chunk hands to the next one: the number of elements kept before, and the remaining memory of the results.
 type Left<'o> = OnceLock<Mutex<(usize, Vec<Outs<'o>>)>>;
 
 fn hand_on<'o>(to: &Left<'o>, place: usize, rest: Vec<Outs<'o>>) {
-    // Nobody else hands it on.
+    // Only this chunk sets it.
     let _ = to.set(Mutex::new((place, rest)));
 }
 
-/// What a thread counts and writes with.
+/// The state of a thread that counts and writes in one pass.
 struct Own<'b> {
     writer: Writer<'b>,
-    /// What is made of a chunk, result by result.
+    /// The results of a chunk, staged before they are copied to their final index.
     aside: Vec<Vec<Lanes>>,
 }
 
-/// Whether the epilogue, if there is one, can be computed before it is known how many elements are kept, and before all of
-/// these are computed, whose faults come before those of the epilogue.
+/// Whether the epilogue, if there is one, may run before the count of elements kept is known and before all elements
+/// are computed: it cannot fault, since the faults of the compaction come first.
 fn is_free(job: &Job<'_>) -> bool {
     let free = |e: &Epilogue| e.is_placeless() && !e.body.is_partial();
-    let bound =
-        |e: &JobEpilogue<'_>| e.body.code.tape.scalars.is_empty() && e.body.bound.inputs.iter().all(Option::is_some);
+    let bound = |e: &JobEpilogue<'_>| {
+        e.body.code.bytecode.scalars.is_empty() && e.body.bound.inputs.iter().all(Option::is_some)
+    };
     job.launch.kernel.epilogue.as_ref().is_none_or(free) && job.epilogue.as_ref().is_none_or(bound)
 }
 
-/// Counts and writes in one pass, each chunk while its elements are in a near cache; none where counts must come first,
-/// or where results that all elements would have are too much memory, or too little to matter.
+/// Counts and writes in one pass, each chunk while its elements are in the second-level cache. None where counts must
+/// come first, where results as long as the input take too much memory, or where the input is too small to matter.
 pub(crate) fn at_once(job: &Job<'_>) -> Result<Option<(Counts, Vec<Columns>)>, Stop> {
     let (n, space) = (points(job), space(job));
     let Some(o) = job.outputs.first().filter(|_| is_free(job)) else { return Ok(None) };
@@ -163,22 +165,23 @@ pub(crate) fn at_once(job: &Job<'_>) -> Result<Option<(Counts, Vec<Columns>)>, S
     let types: Vec<&[ScalarType]> =
         std::iter::once(if o.output.stored { &o.types[..] } else { &[] }).chain(after).collect();
     let bytes: usize = types.iter().copied().flatten().map(|t| t.size()).sum();
-    if n.saturating_mul(bytes) < STREAM {
+    if n.saturating_mul(bytes) < MIN_STREAMED_BYTES {
         return Ok(None);
     }
-    let (counting, writing) = (job.call(Form::Count), job.call(Form::Compact));
-    // Machine code counts so fast that it pays to know how much memory results take.
+    let (counting, writing) = (job.call(Variant::CompactCount), job.call(Variant::Compact));
+    // Counting by machine code is so fast that it pays off to allocate exactly the memory of the results.
     if job.epilogue.is_some() && counting.is_some() {
         return Ok(None);
     }
     let columns = types.iter().map(|types| job.cx.columns(types, n));
     let Ok(mut out) = columns.collect::<Result<Vec<_>, _>>() else { return Ok(None) };
-    let count = n.div_ceil(NEAR);
+    let count = n.div_ceil(CACHED_CHUNK_ELEMENTS);
     let all: Vec<Outs<'_>> = out.iter_mut().map(|o| o.iter_mut().map(AnyBuffer::as_out).collect()).collect();
     let chain: Vec<Left<'_>> = collected((0..=count).map(|_| OnceLock::new()))?;
     hand_on(&chain[0], 0, all);
-    let aside = || types.iter().map(|types| types.iter().map(|&t| Lanes::new(t, NEAR)).collect()).collect();
-    // As many as there may be: their places do not matter.
+    let aside =
+        || types.iter().map(|types| types.iter().map(|&t| Lanes::new(t, CACHED_CHUNK_ELEMENTS)).collect()).collect();
+    // The space of an upper bound: the epilogue does not depend on indices.
     let places = Space { extents: smallvec::smallvec![n], lo: 0, hi: 1 };
     let after = || job.epilogue.as_ref().map(|e| e.machine(&places));
     let worker = || Own { writer: Writer::new(job, o, &space, after()), aside: aside() };
@@ -186,19 +189,19 @@ pub(crate) fn at_once(job: &Job<'_>) -> Result<Option<(Counts, Vec<Columns>)>, S
         job.cx.parallel(n, job.launch.cost),
         collected(0..count)?,
         || None,
-        |own: &mut Option<Own<'_>>, turn, k| {
-            let (first, end) = (k * NEAR, n.min((k + 1) * NEAR));
+        |own: &mut Option<Own<'_>>, task_order, k| {
+            let (first, end) = (k * CACHED_CHUNK_ELEMENTS, n.min((k + 1) * CACHED_CHUNK_ELEMENTS));
             let counted = compiled_count(job, counting.as_ref(), first, end)?;
             let kept = match counted {
                 Some(kept) => kept,
                 None => {
-                    // Tiles write them aside at once.
+                    // The tile executor stages the results in its own buffers.
                     let own = own.get_or_insert_with(worker);
                     let outs = own.aside.iter_mut().map(|o| o.iter_mut().map(Lanes::out).collect()).collect();
-                    own.writer.write(job, o, &mut Chunk { first, place: 0, kept: NEAR, outs }, end)?
+                    own.writer.write(job, o, &mut Chunk { first, place: 0, kept: CACHED_CHUNK_ELEMENTS, outs }, end)?
                 }
             };
-            let Some(before) = turn.wait(&chain[k]) else { return Ok(()) };
+            let Some(before) = task_order.wait(&chain[k]) else { return Ok(()) };
             let mut before = before.lock().unwrap_or_else(PoisonError::into_inner);
             let (place, mut rest) = (before.0, std::mem::take(&mut before.1));
             let outs = rest.iter_mut().map(|rest| take(rest, kept)).collect();
@@ -221,7 +224,7 @@ pub(crate) fn at_once(job: &Job<'_>) -> Result<Option<(Counts, Vec<Columns>)>, S
     let last = chain.into_iter().next_back().and_then(OnceLock::into_inner);
     let total = last.map_or(0, |last| last.into_inner().unwrap_or_else(PoisonError::into_inner).0);
     for (out, types) in out.iter_mut().zip(&types) {
-        if total < n / ROOM {
+        if total < n / MAX_RESULT_SLACK {
             let mut own = job.cx.columns(types, total).map_err(Stop::Error)?;
             for (from, to) in out.iter().zip(&mut own) {
                 lanes::copy(lanes::prefix(from.as_slice(), total), to.as_out());
@@ -234,7 +237,7 @@ pub(crate) fn at_once(job: &Job<'_>) -> Result<Option<(Counts, Vec<Columns>)>, S
     Ok(Some((Counts(vec![0, total]), out.into_iter().map(finish).collect())))
 }
 
-/// Counts a chunk's elements that are kept in tiles.
+/// Counts the elements kept of a chunk by the tile executor.
 fn tiles_count(job: &Job<'_>, o: &JobOutput<'_>, m: &mut Machine<'_>, first: usize, end: usize) -> Result<usize, Stop> {
     let (mut start, mut kept) = (first, 0);
     while start < end {
@@ -246,18 +249,18 @@ fn tiles_count(job: &Job<'_>, o: &JobOutput<'_>, m: &mut Machine<'_>, first: usi
     Ok(kept)
 }
 
-/// Cuts results where chunks begin.
+/// Splits the results where chunks begin.
 fn chunks<'a>(out: &'a mut [Vec<AnyBuffer>], counts: &Counts) -> Vec<Chunk<'a>> {
     let mut rest: Vec<Outs<'a>> = out.iter_mut().map(|o| o.iter_mut().map(AnyBuffer::as_out).collect()).collect();
     let ends = counts.0.iter().zip(counts.0.iter().skip(1)).enumerate();
     ends.map(|(k, (&place, &end))| {
         let outs = rest.iter_mut().map(|rest| take(rest, end - place)).collect();
-        Chunk { first: k * CHUNK, place, kept: end - place, outs }
+        Chunk { first: k * CHUNK_ELEMENTS, place, kept: end - place, outs }
     })
     .collect()
 }
 
-/// Writes a chunk by machine code; whether that is done.
+/// Writes a chunk by machine code; false if it bailed out.
 fn compiled(
     job: &Job<'_>,
     o: &JobOutput<'_>,
@@ -270,7 +273,7 @@ fn compiled(
     outs.extend(chunk.outs.iter_mut().flatten().map(|o| Some(o.reborrow())));
     let target = [chunk.kept];
     let mut memory = Memory { outs: &mut outs, target: &target, ..Memory::default() };
-    job.ended(call.run(part(job, chunk.first, end), &mut memory))
+    job.is_done(call.run(part(job, chunk.first, end), &mut memory))
 }
 
 impl<'b> Writer<'b> {
@@ -279,7 +282,7 @@ impl<'b> Writer<'b> {
         Writer { machine: job.machine(space), after, kept, list: Vec::new() }
     }
 
-    /// Writes a chunk, tile by tile; how many elements it keeps.
+    /// Writes a chunk tile by tile; returns how many elements it keeps.
     fn write(&mut self, job: &Job<'_>, o: &JobOutput<'_>, chunk: &mut Chunk<'_>, end: usize) -> Result<usize, Stop> {
         let Writer { machine: m, after, kept, list } = self;
         let (mut start, mut written) = (chunk.first, 0);
@@ -311,11 +314,11 @@ impl<'b> Writer<'b> {
     }
 }
 
-/// Copies the results of an epilogue.
+/// Copies the results of an epilogue into memory.
 fn finished(e: &JobEpilogue<'_>, after: &Machine<'_>, n: usize, at: usize, outs: &mut [Outs<'_>]) {
     for ((values, _), outs) in e.outputs.iter().zip(outs) {
         for (r, out) in values.clone().zip(outs) {
-            lanes::copy(after.get(after.tape.results[r], n), out.reborrow().split_at(at).1);
+            lanes::copy(after.get(after.bytecode.results[r], n), out.reborrow().split_at(at).1);
         }
     }
 }

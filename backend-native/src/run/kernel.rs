@@ -1,12 +1,14 @@
-//! Launches kernels for a run: extents of the results, what the kernel begins with, and the way that fits its axes.
+//! Launches the kernels of a run: computes the extents of results and the initial values, and picks the executor that
+//! fits the kernel's axes.
 
+use super::elementwise::{epilogue, store};
 use super::launch::{Binding, Columns, Job, JobEpilogue, JobOutput, finish};
-use super::marks;
-use super::{Run, Value, View, after, compact, located, point, rows, scalars_of, scatter, segments, shape, store};
-use crate::bind::Marks;
+use super::rows::segments;
+use super::{Run, Value, View, compact, flags, located, rows, scalar_eval, scalars_of, scatter, shape};
+use crate::bind::SparseFlags;
 use crate::buffer::AnyBuffer;
 use crate::kernel::Bits;
-use crate::kernel::{AxisKind, Finish, Initial};
+use crate::kernel::{AxisKind, Initial, Sink};
 use crate::prepare::{Launch, Part, Step};
 use crate::tile::lanes;
 use crate::tile::machine::Stop;
@@ -19,14 +21,14 @@ use smallvec::SmallVec;
 pub(super) type Inits = SmallVec<[Option<Bits>; 2]>;
 
 impl Run<'_> {
-    /// Launches a kernel until it demands nothing more.
+    /// Launches a kernel, again after each demand has been resolved.
     pub(super) fn kernel(&mut self, s: &Step, launch: &Launch, parts: &[Part]) -> Result<(), Error> {
         let (counts, mut written) = match launch.is_compaction() {
             true => self.counted(s, launch, parts).map(|(counts, written)| (Some(counts), written))?,
             false => (None, None),
         };
         let inits = self.extents(s, launch, parts)?;
-        if self.marked(s, launch)? {
+        if self.keep_positions(s, launch)? {
             return Ok(());
         }
         let mut begun = self.take_initial(launch);
@@ -52,15 +54,15 @@ impl Run<'_> {
         }
     }
 
-    /// Gives the results of a kernel their extents; the initial value of each.
+    /// Sets the extents of the results of a kernel; returns the initial value of each.
     pub(super) fn extents(&mut self, s: &Step, launch: &Launch, parts: &[Part]) -> Result<Inits, Error> {
         let mut inits = Inits::new();
         for (p, o) in parts.iter().zip(launch.outputs()) {
-            if matches!(o.finish, Finish::Compact) {
+            if matches!(o.sink, Sink::Compact) {
                 inits.push(None);
                 continue;
             }
-            // What is computed of results of the kernel itself has its extents only now.
+            // Extents of what depends on results of the kernel itself are known only now.
             for a in &p.needs {
                 if self.values[a.index()].is_none() {
                     self.force(*a)?;
@@ -68,8 +70,8 @@ impl Run<'_> {
             }
             let fault = |fault| located(fault, p.name, &p.loc);
             let mut closed: SmallVec<[Bits; 2]> = SmallVec::new();
-            // Where no segment begins with it, an initial value is not needed.
-            let segments = matches!(o.finish, Finish::Segments { .. });
+            // Where no segment starts with it, an initial value is not evaluated.
+            let segments = matches!(o.sink, Sink::Segments { .. });
             if !segments || !shape::of(&p.op, &[], &self.values).map_err(fault)?.contains(&0) {
                 for c in &p.closed {
                     closed.push(self.closed(c, s)?);
@@ -78,19 +80,19 @@ impl Run<'_> {
             let shape = shape::of(&p.op, &closed, &self.values).map_err(fault)?;
             self.addressable(p.result, &shape).map_err(fault)?;
             let scalars = scalars_of(&p.op, &closed);
-            inits.push(closed.into_iter().next().filter(|_| o.finish.has_init()));
-            self.values[p.result.index()] = Some(Value { shape, columns: None, marks: None, scalars });
+            inits.push(closed.into_iter().next().filter(|_| o.sink.has_init()));
+            self.values[p.result.index()] = Some(Value { shape, columns: None, flags: None, scalars });
         }
         Ok(inits)
     }
 
-    /// Keeps the places alone of what a scatter marks; whether that is done.
-    fn marked(&mut self, s: &Step, launch: &Launch) -> Result<bool, Error> {
-        let Some(places) = &launch.places else { return Ok(false) };
+    /// Keeps only the positions of the flags that a scatter sets; whether that is possible.
+    fn keep_positions(&mut self, s: &Step, launch: &Launch) -> Result<bool, Error> {
+        let Some(places) = &launch.flag_positions else { return Ok(false) };
         let Some(result) = launch.kernel.outputs.first().map(|o| o.result) else { return Ok(false) };
         let extent = |v: &Option<Value>| v.as_ref().and_then(|v| v.shape.first().copied()).unwrap_or(0);
         let all = extent(&self.values[result.index()]);
-        if !marks::are_rare(extent(&self.values[places.over.index()]), all) {
+        if !flags::are_sparse(extent(&self.values[places.over.index()]), all) {
             return Ok(false);
         }
         let columns = loop {
@@ -99,18 +101,18 @@ impl Run<'_> {
                 Err(stop) => self.resolve(stop, s)?,
             }
         };
-        // Places out of order, or out of bounds, are for the scatter.
-        let marks = columns.into_iter().flatten().next().and_then(|places| Marks::new(places, all));
-        let Some(value) = self.values[result.index()].as_mut().filter(|_| marks.is_some()) else { return Ok(false) };
-        value.marks = marks;
+        // Positions out of order or out of bounds are left to the scatter.
+        let flags = columns.into_iter().flatten().next().and_then(|places| SparseFlags::new(places, all));
+        let Some(value) = self.values[result.index()].as_mut().filter(|_| flags.is_some()) else { return Ok(false) };
+        value.flags = flags;
         Ok(true)
     }
 
-    /// The memory of the array that a scatter begins with, if nothing else needs it and the launch will not be repeated: it
-    /// becomes that of the result.
+    /// The memory of the array that a scatter combines into, if nothing else uses that array and the launch is not
+    /// repeated: it becomes the memory of the result.
     fn take_initial(&mut self, launch: &Launch) -> Option<Vec<AnyBuffer>> {
         let [o] = &launch.kernel.outputs[..] else { return None };
-        let Finish::Scatter { initial: Initial::Array(a), .. } = o.finish else { return None };
+        let Sink::Scatter { initial: Initial::Array(a), .. } = o.sink else { return None };
         let all_there = launch.arrays.iter().all(|&b| b == o.result || self.values[b.index()].is_some());
         if !self.dying.contains(&a) || launch.reads(a) || !all_there {
             return None;
@@ -120,14 +122,14 @@ impl Run<'_> {
         let mut buffers = Vec::new();
         let shared = columns.by_ref().find_map(|column| column.map(|b| buffers.push(b)).err());
         let Some(shared) = shared else { return Some(buffers) };
-        // Others have a column: all stay as they were.
+        // One of its columns is shared: leave the array as it is.
         let before = buffers.into_iter().map(AnyBuffer::column).chain([shared]);
         let after = columns.map(|column| column.map_or_else(|own| own, AnyBuffer::column));
         value.columns = Some(before.chain(after).collect());
         None
     }
 
-    /// That the bytes of an array can be addressed.
+    /// An error if the bytes of an array exceed the address space.
     fn addressable(&self, a: ArrayId, shape: &[usize]) -> Result<(), Fault> {
         let bytes = self.plan.types[a.index()].elt.leaves().iter().try_fold(0usize, |b, t| {
             let column = shape::size(shape)?.checked_mul(t.size())?;
@@ -137,7 +139,8 @@ impl Run<'_> {
         bytes.map(|_| ()).ok_or_else(|| Fault::ShapeOverflow { shape: shape() })
     }
 
-    /// Counts the elements that a compaction keeps, and may write them: then its result has extents.
+    /// Counts the elements that a compaction keeps, and possibly writes them in the same pass; sets the extents of its
+    /// result.
     fn counted(
         &mut self,
         s: &Step,
@@ -158,12 +161,12 @@ impl Run<'_> {
             }
         };
         let shape = SmallVec::from_slice(&[counts.total()]);
-        // Of what the permute begins with, too.
+        // This includes the initial array of a permute.
         let own = parts.iter().take(1).map(|p| p.result);
         let begun = s.results.iter().copied().filter(|r| parts.iter().all(|p| p.result != *r));
         for a in own.chain(begun) {
             self.values[a.index()] =
-                Some(Value { shape: shape.clone(), columns: None, marks: None, scalars: Bits::new() });
+                Some(Value { shape: shape.clone(), columns: None, flags: None, scalars: Bits::new() });
         }
         for p in parts.iter().take(1) {
             self.addressable(p.result, &shape).map_err(|fault| located(fault, p.name, &p.loc))?;
@@ -171,13 +174,13 @@ impl Run<'_> {
         Ok((counts, written))
     }
 
-    /// The results of a kernel of one point that is not worth a launch, unless something is in its way.
+    /// The results of a kernel of one point that is too small for a launch; none if it must be launched.
     fn at_point(&self, launch: &Launch) -> Option<Result<Vec<Columns>, Stop>> {
-        if !launch.little {
+        if !launch.is_trivial {
             return None;
         }
         let (element, mut results) =
-            (&launch.kernel.element, point::evaluate(&launch.kernel.element, &self.values)?.into_iter());
+            (&launch.kernel.element, scalar_eval::evaluate(&launch.kernel.element, &self.values)?.into_iter());
         let columns = launch.kernel.outputs.iter().map(|o| {
             let types: SmallVec<[ScalarType; 2]> = launch.kernel.values(o).iter().map(|&v| element.ty(v)).collect();
             let mut columns = self.cx.columns(&types, 1).map_err(Stop::Error)?;
@@ -187,8 +190,8 @@ impl Run<'_> {
         Some(columns.collect())
     }
 
-    /// Launches a kernel whose results have their extents; of a compaction the counts are known, and a scatter may combine into
-    /// memory that is `begun`.
+    /// Launches a kernel whose results have extents. For a compaction the counts are known; a scatter may combine into
+    /// the memory in `begun`.
     fn launch(
         &self,
         launch: &Launch,
@@ -199,7 +202,7 @@ impl Run<'_> {
         self.job(launch, inits, |job, view| self.launched(job, launch, view, counts, begun))
     }
 
-    /// Binds a launch to what it reads.
+    /// Binds a launch to the arrays that it reads.
     fn job<T>(
         &self,
         launch: &Launch,
@@ -210,14 +213,14 @@ impl Run<'_> {
         run(&self.bound(launch, inits, &view), &view)
     }
 
-    /// The same of a view.
+    /// Binds a launch to the arrays of a view.
     pub(super) fn bound<'a>(&'a self, launch: &'a Launch, inits: &[Option<Bits>], view: &'a View<'a>) -> Job<'a> {
         let shape = |a: ArrayId| self.values[a.index()].as_ref().map(|v| v.shape.clone()).unwrap_or_default();
         let types = |a: ArrayId| self.plan.types[a.index()].elt.leaves().as_slice().into();
         let outputs =
             launch.kernel.outputs.iter().zip(&launch.code.combine).zip(inits).map(|((output, combine), init)| {
                 let combine = combine.as_ref().map(|c| Binding::new(c, view, self.cx.limits));
-                let leaves = launch.kernel.values(output).iter().skip(output.finish.lead());
+                let leaves = launch.kernel.values(output).iter().skip(output.sink.lead());
                 let types = leaves.map(|&v| launch.kernel.element.ty(v)).collect();
                 JobOutput { output, combine, init: init.clone(), types }
             });
@@ -253,30 +256,30 @@ impl Run<'_> {
                 let product =
                     launch.product.as_ref().map(|c| rows::product::product(job, c, &self.values)).transpose()?;
                 match (product.flatten(), job.extents.split_last()) {
-                    (Some(columns), Some((_, outer))) => after::epilogue(job, outer, vec![columns]),
+                    (Some(columns), Some((_, outer))) => epilogue::epilogue(job, outer, vec![columns]),
                     _ if launch.kernel.folded() > 1 => rows::nested::nested(job),
                     _ => rows::rows(job),
                 }
             }
             Some(AxisKind::Parallel) | None => match &job.outputs[..] {
-                [o] if matches!(o.output.finish, Finish::Segments { .. }) => {
+                [o] if matches!(o.output.sink, Sink::Segments { .. }) => {
                     let shape = self.values[o.output.result.index()].as_ref().map(|v| v.shape.clone());
                     let columns = segments::segments(job, o)?;
-                    after::epilogue(job, &shape.unwrap_or_default(), vec![columns])
+                    epilogue::epilogue(job, &shape.unwrap_or_default(), vec![columns])
                 }
-                [o] if matches!(o.output.finish, Finish::Scatter { .. }) => {
+                [o] if matches!(o.output.sink, Sink::Scatter { .. }) => {
                     let shape = self.values[o.output.result.index()].as_ref().map(|v| v.shape.clone());
                     let shape = shape.unwrap_or_default();
                     let initial = begun.map_or_else(|| self.initial(job, o, &shape, view), Ok)?;
                     let columns = scatter::scatter(job, o, &shape, initial)?;
-                    after::epilogue(job, &shape, vec![columns])
+                    epilogue::epilogue(job, &shape, vec![columns])
                 }
                 _ => store::store(job),
             },
         }
     }
 
-    /// What a scatter begins with.
+    /// The initial array of a scatter.
     fn initial(
         &self,
         job: &Job<'_>,
@@ -284,8 +287,8 @@ impl Run<'_> {
         shape: &[usize],
         view: &View<'_>,
     ) -> Result<Vec<AnyBuffer>, Stop> {
-        let computed = match (&o.output.finish, &job.launch.code.initial) {
-            (Finish::Scatter { initial: Initial::Array(a), .. }, _) => {
+        let computed = match (&o.output.sink, &job.launch.code.initial) {
+            (Sink::Scatter { initial: Initial::Array(a), .. }, _) => {
                 let columns = self.values[a.index()].as_ref().and_then(|v| v.columns.as_ref());
                 let columns: Vec<ColumnSlice<'_>> = columns.into_iter().flatten().map(Column::slice).collect();
                 return scatter::copied(self.cx, &o.types, shape.iter().product(), &columns);
@@ -299,7 +302,7 @@ impl Run<'_> {
     }
 }
 
-/// What the results of a kernel take.
+/// The bytes that the results of a kernel take.
 fn bytes(arrays: &[Columns]) -> usize {
     arrays.iter().flatten().map(|c| c.len() * c.ty().size()).sum()
 }

@@ -1,28 +1,24 @@
-//! Runs plans: array statements by need.
+//! Runs plans: array statements are evaluated lazily, when their value is first needed.
 
-mod after;
-mod columns;
 mod compact;
+mod elementwise;
+mod flags;
 mod kernel;
 pub(crate) mod launch;
-mod lists;
-pub(crate) mod marks;
-pub(crate) mod point;
+pub(crate) mod pool;
+mod row_blocking;
 mod rows;
+pub(crate) mod scalar_eval;
 mod scatter;
 mod scheduled;
-mod segments;
 mod shape;
 mod sort;
-mod store;
-mod sweep;
 #[cfg(test)]
 mod testing;
-pub(crate) mod threads;
 
-use crate::bind::{Input, Marks, Names};
+use crate::bind::{Input, Names, SparseFlags};
 use crate::kernel::Bits;
-use crate::lower::{BlockPlan, How};
+use crate::lower::{BlockPlan, Materialization};
 use crate::prepare::{Closed, FunCode, Plan, Step, Work};
 use crate::tile::lanes::first_bits;
 use crate::tile::machine::{Code, Stop};
@@ -37,11 +33,12 @@ use smallvec::SmallVec;
 #[derive(Clone, Debug)]
 pub(crate) struct Value {
     pub shape: SmallVec<[usize; 4]>,
-    /// None if the array is fused into its consumer: only its extents exist; or if marks are all there is of it.
+    /// None if the array is fused into its consumer, so that only its extents exist, or if it exists only as sparse
+    /// flags.
     pub columns: Option<SmallVec<[Column; 2]>>,
-    /// Its elements, where few are marked, until they are needed in memory.
-    pub marks: Option<Marks>,
-    /// The values of the statement's closed function that its elements depend on (the position of a slice).
+    /// The array as sparse flags, until its elements are needed in memory.
+    pub flags: Option<SparseFlags>,
+    /// The values of the statement's closed function that the elements depend on (the position of a slice).
     pub scalars: Bits,
 }
 
@@ -49,12 +46,12 @@ pub(crate) struct Value {
 pub(crate) struct Run<'a> {
     plan: &'a Plan,
     values: Vec<Option<Value>>,
-    /// The arrays that nothing needs after the step being evaluated.
+    /// The arrays whose last use is the current step.
     dying: SmallVec<[ArrayId; 4]>,
     cx: Context<'a>,
 }
 
-/// Arrays and scalars as a launch sees them.
+/// Arrays and scalars, as visible to a launch.
 struct View<'a> {
     values: &'a [Option<Value>],
 }
@@ -62,15 +59,15 @@ struct View<'a> {
 impl Names for View<'_> {
     fn input(&self, a: ArrayId) -> Option<Input<'_>> {
         let v = self.values[a.index()].as_ref()?;
-        if v.marks.is_some() {
+        if v.flags.is_some() {
             return None;
         }
         Some(Input { shape: &v.shape, columns: v.columns.as_deref().unwrap_or(&[]) })
     }
 
-    fn marks(&self, a: ArrayId) -> Option<(&Marks, usize)> {
+    fn flags(&self, a: ArrayId) -> Option<(&SparseFlags, usize)> {
         let v = self.values[a.index()].as_ref()?;
-        v.marks.as_ref().zip(v.shape.first().copied())
+        v.flags.as_ref().zip(v.shape.first().copied())
     }
 
     fn scalar(&self, a: ArrayId, position: u32) -> u64 {
@@ -91,7 +88,7 @@ pub(crate) fn run(plan: &Plan, args: &[ArrayData], cx: Context<'_>) -> Result<Ve
 
 fn value_of(a: &ArrayData) -> Value {
     let columns = Some(a.columns().iter().cloned().collect());
-    Value { shape: a.shape().into(), columns, marks: None, scalars: Bits::new() }
+    Value { shape: a.shape().into(), columns, flags: None, scalars: Bits::new() }
 }
 
 fn defect(message: String) -> Error {
@@ -99,7 +96,8 @@ fn defect(message: String) -> Error {
 }
 
 impl<'p> Run<'p> {
-    /// Evaluates a block whose parameters are set; its results. Of the arrays from outside nothing needs these after the block.
+    /// Evaluates a block whose parameters are set, and returns its results. `ending` are the arrays of enclosing blocks
+    /// whose last use is this block.
     fn block(&mut self, b: &'p BlockPlan, ending: &[ArrayId]) -> Result<SmallVec<[Value; 2]>, Error> {
         for &s in &b.steps {
             for r in &self.plan.steps[s].results {
@@ -108,12 +106,12 @@ impl<'p> Run<'p> {
         }
         let mut done = 0;
         for (at, (((&s, &strict), dead), last)) in b.steps.iter().zip(&b.strict).zip(&b.dead).zip(&b.last).enumerate() {
-            if let Some(sweep) = b.sweeps.iter().find(|sweep| sweep.steps.start == at)
-                && self.sweep(b, sweep)?
+            if let Some(row_blocking) = b.row_blockings.iter().find(|row_blocking| row_blocking.steps.start == at)
+                && self.run_row_blocking(b, row_blocking)?
             {
-                let dead = b.dead[sweep.steps.clone()].iter().flatten();
+                let dead = b.dead[row_blocking.steps.clone()].iter().flatten();
                 dead.for_each(|a| self.values[a.index()] = None);
-                done = sweep.steps.end;
+                done = row_blocking.steps.end;
             }
             if strict && at >= done {
                 let dying = dead.iter().chain(last.iter().filter(|a| ending.contains(a))).copied().collect();
@@ -128,12 +126,12 @@ impl<'p> Run<'p> {
         b.results.iter().map(|&a| self.force(a)).collect()
     }
 
-    /// The value of an array, evaluated now if it is not yet.
+    /// The value of an array, which is evaluated now unless it already has been.
     fn force(&mut self, a: ArrayId) -> Result<Value, Error> {
         if let Some(v) = &mut self.values[a.index()] {
-            if let Some(marks) = v.marks.take() {
+            if let Some(flags) = v.flags.take() {
                 let all = v.shape.first().copied().unwrap_or(0);
-                v.columns = Some(smallvec::smallvec![marks::column(&marks, all, self.cx)?]);
+                v.columns = Some(smallvec::smallvec![flags::column(&flags, all, self.cx)?]);
             }
             return Ok(v.clone());
         }
@@ -148,7 +146,7 @@ impl<'p> Run<'p> {
         self.plan.steps[s].results.iter().all(|r| self.values[r.index()].is_some())
     }
 
-    /// Evaluates a step, and before it, in program order, the steps that it needs for sure.
+    /// Evaluates a step. Before it the steps that it strictly needs are evaluated, in program order.
     fn force_step(&mut self, s: usize) -> Result<(), Error> {
         if self.is_done(s) {
             return Ok(());
@@ -157,7 +155,7 @@ impl<'p> Run<'p> {
         let mut needed = vec![s];
         let mut at = 0;
         while at < needed.len() {
-            // An array of a kernel that is being evaluated has its extents already, and that is all that is needed here.
+            // Arrays of a kernel under evaluation already have their extents, which is all that is read here.
             let needs = plan.steps[needed[at]].needs.iter().filter(|a| self.values[a.index()].is_none());
             for d in needs.filter_map(|a| plan.def[a.index()]) {
                 if !self.is_done(d) && !needed.contains(&d) {
@@ -176,13 +174,13 @@ impl<'p> Run<'p> {
         }
         self.cx.limits.check()?;
         match &s.work {
-            Work::Array { op, closed, how } => {
+            Work::Array { op, closed, materialization } => {
                 let result = s.results[0];
                 let mut scalars: SmallVec<[Bits; 2]> = SmallVec::new();
                 for c in closed {
                     scalars.push(self.closed(c, s)?);
                 }
-                let value = self.array(s, op, how, &scalars).map_err(|e| e.during(s.op, &s.loc))?;
+                let value = self.array(s, op, materialization, &scalars).map_err(|e| e.during(s.op, &s.loc))?;
                 self.values[result.index()] = Some(value);
             }
             Work::Kernel { launch, parts } => self.kernel(s, launch, parts).map_err(|e| e.during(s.op, &s.loc))?,
@@ -211,7 +209,7 @@ impl<'p> Run<'p> {
                     if go.is_none_or(|g| g == 0) {
                         break;
                     }
-                    // The step alone has the state, so that it can write into it.
+                    // The step holds the only reference to the state, so that it can update it in place.
                     self.enter(step, state);
                     state = self.block(step, &[])?;
                     self.leave(step);
@@ -224,7 +222,7 @@ impl<'p> Run<'p> {
         Ok(())
     }
 
-    /// A foreign function: the host's, if there is one of these types, else the fallback.
+    /// Calls a foreign function: the host's if it registered one for these types, else its fallback.
     fn foreign(
         &mut self,
         s: &Step,
@@ -265,7 +263,7 @@ impl<'p> Run<'p> {
         }
     }
 
-    /// Forgets the values of a block that has been evaluated.
+    /// Drops the values of a block that has been evaluated.
     fn leave(&mut self, b: &BlockPlan) {
         let plan = self.plan;
         for a in b.steps.iter().flat_map(|&s| &plan.steps[s].results).chain(&b.params) {
@@ -273,24 +271,30 @@ impl<'p> Run<'p> {
         }
     }
 
-    fn array(&mut self, s: &Step, op: &ArrayOp, how: &How, closed: &[Bits]) -> Result<Value, Error> {
+    fn array(
+        &mut self,
+        s: &Step,
+        op: &ArrayOp,
+        materialization: &Materialization,
+        closed: &[Bits],
+    ) -> Result<Value, Error> {
         let shape = shape::of(op, closed, &self.values).map_err(|fault| located(fault, s.op, &s.loc))?;
         let scalars = scalars_of(op, closed);
         let source = || op.arrays().first().and_then(|a| self.values[a.index()].as_ref()?.columns.clone());
-        let columns = match how {
-            How::Fused => None,
-            How::View => source(),
-            How::Argsort | How::Sort => {
+        let columns = match materialization {
+            Materialization::Fused => None,
+            Materialization::View => source(),
+            Materialization::Argsort | Materialization::Sort => {
                 let source = source();
                 let columns: Vec<ColumnSlice<'_>> = source.iter().flatten().map(Column::slice).collect();
-                let sort = if matches!(how, How::Sort) { sort::sorted } else { sort::argsort };
+                let sort = if matches!(materialization, Materialization::Sort) { sort::sorted } else { sort::argsort };
                 Some(sort(&columns, &shape, self.cx)?)
             }
         };
-        Ok(Value { shape, columns, marks: None, scalars })
+        Ok(Value { shape, columns, flags: None, scalars })
     }
 
-    /// Answers a demand; anything else ends the run.
+    /// Resolves a demand; any other event ends the run.
     fn resolve(&mut self, stop: Stop, s: &Step) -> Result<(), Error> {
         match stop {
             Stop::Demand(a) => self.force(a).map(|_| ()),
@@ -299,12 +303,12 @@ impl<'p> Run<'p> {
         }
     }
 
-    /// The values of a closed function.
+    /// Evaluates a closed function.
     fn closed(&mut self, c: &Closed, s: &Step) -> Result<Bits, Error> {
         let code = match c {
             Closed::Known(bits) => return Ok(bits.clone()),
             Closed::Code(FunCode { code, body }) => {
-                match body.as_ref().and_then(|body| point::evaluate(body, &self.values)) {
+                match body.as_ref().and_then(|body| scalar_eval::evaluate(body, &self.values)) {
                     Some(bits) => return Ok(bits),
                     None => code,
                 }
@@ -323,7 +327,7 @@ fn evaluate(code: &Code, view: &View<'_>, cx: Context<'_>) -> Result<Bits, Stop>
     let body = Binding::new(code, view, cx.limits);
     let mut m = body.machine(&NO_SPACE);
     m.call(1).map_err(|e| e.stop)?;
-    let results = &m.tape.results;
+    let results = &m.bytecode.results;
     Ok(results.iter().map(|&r| first_bits(m.get(r, 1))).collect())
 }
 
@@ -339,7 +343,7 @@ fn scalars_of(op: &ArrayOp, closed: &[Bits]) -> Bits {
     }
 }
 
-/// The bits of an integer, for tests of extents.
+/// The bits of an integer as an extent check compares them.
 pub(crate) fn int(bits: u64) -> i64 {
     i64::from_bits64(bits)
 }

@@ -1,4 +1,4 @@
-//! Extents of results, and the faults that belong to them.
+//! Extents of results, and faults in them.
 
 use super::{Value, int};
 use crate::kernel::Bits;
@@ -7,13 +7,13 @@ use acc_core::ir::{ArrayId, ArrayOp, Axis, Boundary, Extents, Fun, Sizes, Stenci
 
 type Shape = Extents<usize>;
 
-/// The number of elements, if it fits.
+/// The number of elements, unless it overflows.
 pub(super) fn size(shape: &[usize]) -> Option<usize> {
     acc_core::data::shape_size(shape).ok()
 }
 
-/// The extents that an operation's result has; `closed` are the values of its closed functions. Operands are
-/// evaluated.
+/// The extents of the result of an operation whose operands are evaluated; `closed` are the values of its closed
+/// functions.
 pub(super) fn of(op: &ArrayOp, closed: &[Bits], values: &[Option<Value>]) -> Result<Shape, Fault> {
     let mut operands = Operands { closed, values };
     if let ArrayOp::Fold { init: None, xs, .. } = op {
@@ -35,10 +35,10 @@ pub(super) fn of(op: &ArrayOp, closed: &[Bits], values: &[Option<Value>]) -> Res
         let at: Vec<i64> = axes.iter().map(at).collect();
         let inside = |((a, &i), &n): ((&Axis, &i64), &usize)| *a == Axis::All || (i as u64) < n as u64;
         if !axes.iter().zip(&at).zip(source).all(inside) {
-            return Err(crate::tile::load::out_of_bounds(*xs, &at, source));
+            return Err(crate::tile::access::load::out_of_bounds(*xs, &at, source));
         }
     }
-    // Control flow has no shape of its own.
+    // Control flow has no extents of its own.
     let to = checked(result_extents(op, &mut operands)?.unwrap_or_default())?;
     if let ArrayOp::Reshape { xs, .. } = op {
         let from = operands.shape(*xs);
@@ -49,7 +49,7 @@ pub(super) fn of(op: &ArrayOp, closed: &[Bits], values: &[Option<Value>]) -> Res
     Ok(to)
 }
 
-/// Extents of operands, which are evaluated, and the values of closed functions.
+/// The extents of the (evaluated) operands, and the values of closed functions.
 struct Operands<'a> {
     closed: &'a [Bits],
     values: &'a [Option<Value>],
@@ -60,7 +60,7 @@ impl<'a> Operands<'a> {
         self.values[a.index()].as_ref().map_or(&[], |v| &v.shape)
     }
 
-    /// What the first closed function yields.
+    /// The values of the first closed function.
     fn first(&self) -> &'a [u64] {
         self.closed.first().map_or(&[], |bits| bits)
     }
@@ -73,7 +73,7 @@ impl Sizes<'_> for Operands<'_> {
     fn of(&self, a: ArrayId) -> Result<Shape, Fault> {
         Ok(self.shape(a).into())
     }
-    /// Of operations with extents, the closed function.
+    /// The value of the closed function of an operation with explicit extents.
     fn closed(&mut self, _: &Fun) -> Result<Shape, Fault> {
         let extents: Extents<i64> = self.first().iter().map(|&b| int(b)).collect();
         let shape: Option<Shape> = extents.iter().map(|&e| usize::try_from(e).ok()).collect();
@@ -94,7 +94,8 @@ impl Sizes<'_> for Operands<'_> {
     }
 }
 
-/// One reflection or wrap must be enough, unless there is nothing to read.
+/// A stencil may reach at most one array length over its boundary, unless its result is empty: one mirror or wrap must
+/// be enough.
 fn wide_enough(input: &StencilInput, shape: &[usize]) -> Result<(), Fault> {
     let (boundary, more) = match input.boundary {
         Boundary::Mirror => ("mirror", 1),
@@ -108,7 +109,7 @@ fn wide_enough(input: &StencilInput, shape: &[usize]) -> Result<(), Fault> {
     Ok(())
 }
 
-/// A shape made of others, whose product may not fit.
+/// A shape, or a fault if its size overflows.
 fn checked(shape: Shape) -> Result<Shape, Fault> {
     match size(&shape) {
         Some(_) => Ok(shape),

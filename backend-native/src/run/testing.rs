@@ -1,10 +1,10 @@
-//! What tests of how plans run have in common.
+//! Helpers for tests of how plans run.
 
 use super::launch::Context;
-use super::threads::team::Team;
 use crate::buffer::Pool;
 use crate::prepare::Executable;
 use crate::prepare::Plan;
+use crate::run::pool::thread_pool::ThreadPool;
 use crate::{Compile, llvm, run};
 use acc_core::data::ArrayData;
 use acc_core::text::parse_test_file;
@@ -29,14 +29,14 @@ pub(super) fn unsimplified(name: &str, text: &str) -> Plan {
 }
 
 /// The bits of a run's results.
-pub(super) fn evaluate(plan: &Plan, args: &[ArrayData], threads: &Team) -> Result<String, Error> {
+pub(super) fn evaluate(plan: &Plan, args: &[ArrayData], threads: &ThreadPool) -> Result<String, Error> {
     let limits = RunLimits::none();
     let (memory, meter) = (Arc::new(Pool::default()), limits.meter());
     let cx = Context { threads, memory: &memory, limits: &limits, meter: &meter, compile: Compile::Now };
     run::run(plan, args, cx).map(|arrays| format!("{arrays:?}"))
 }
 
-/// Whether there is an LLVM; a test that needs it says that it is not run.
+/// Whether an LLVM was found; a test that needs one reports that it is skipped.
 pub(super) fn has_llvm() -> bool {
     let found = llvm::status().library.is_some();
     if !found {

@@ -1,16 +1,16 @@
-//! Conditionals and loops: lanes are partitioned, and dropped when they are done.
+//! Conditionals and loops: lanes are partitioned, and compacted when they leave.
 
 use super::lanes::{self, Lane};
 use super::machine::{Machine, Outcome};
-use super::tape::{Branch, Captures, Loop, Slot};
+use crate::tile::bytecode::{Branch, Captures, Loop, Slot};
 
 /// The lanes that a loop runs on.
 struct Running {
     /// Their numbers.
     ids: Vec<u32>,
-    /// Which of them still go on.
+    /// Which of them are still in the loop.
     alive: Vec<bool>,
-    /// Scratch: those that leave, by their place among these and by their number.
+    /// Scratch: those that leave, by index into `ids`, and by number.
     at: Vec<u32>,
     to: Vec<u32>,
 }
@@ -94,7 +94,7 @@ impl<'a> Machine<'a> {
         for (&from, &to) in l.init.iter().zip(&l.state) {
             self.copy(from, to, n);
         }
-        // As long as no lane was dropped the captured values are the outer ones, lent.
+        // As long as no lane was dropped, captured values share the outer buffers.
         self.exchange(&l.captures);
         if l.together {
             let done = self.iterate_together(l, n, contiguous);
@@ -116,7 +116,7 @@ impl<'a> Machine<'a> {
         done
     }
 
-    /// Runs a loop that all `n` lanes leave at the same time.
+    /// Runs a loop that all `n` lanes leave at the same iteration.
     fn iterate_together(&mut self, l: &'a Loop, n: usize, contiguous: bool) -> Outcome {
         loop {
             self.run(&l.test, n, contiguous)?;
@@ -128,7 +128,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// The results of a loop that all lanes leave together.
+    /// The results of such a loop.
     fn leave_together(&mut self, l: &Loop, n: usize) {
         for ((&state, &result), &same) in l.state.iter().zip(&l.results).zip(&l.same) {
             if same {
@@ -142,7 +142,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Takes a step of a loop.
+    /// Computes the next state of a loop.
     fn next_state(&mut self, l: &'a Loop, n: usize, contiguous: bool) -> Outcome {
         self.run(&l.step, n, contiguous)?;
         for (&from, &to) in l.next.iter().zip(&l.shadow) {
@@ -158,7 +158,7 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    /// Runs a loop on lanes until none is left.
+    /// Runs a loop until no lane is left.
     fn iterate(&mut self, l: &'a Loop, mut contiguous: bool, lanes: &mut Running, lent: &mut bool) -> Outcome {
         let mut alive = lanes.ids.len();
         loop {
@@ -171,13 +171,13 @@ impl<'a> Machine<'a> {
             };
             lanes::leave(flags, cond, at);
             if at.len() == m && *lent {
-                // All leave together, none did before.
+                // All leave together, and none did before.
                 self.leave_together(l, m);
                 return Ok(());
             }
             let some_leave = !at.is_empty();
             if some_leave {
-                // Results of the lanes that are done now, before the next step overwrites their state.
+                // Results of the lanes that leave now, before the next step overwrites their state.
                 to.clear();
                 to.extend(at.iter().map(|&k| ids[k as usize]));
                 for ((&state, &result), &same) in l.state.iter().zip(&l.results).zip(&l.same) {
@@ -195,7 +195,7 @@ impl<'a> Machine<'a> {
             if l.ahead {
                 self.next_state(l, m, contiguous)?;
             }
-            // A lane that is done may run on if that can do no harm, until a quarter is idle.
+            // Lanes that have left run on as long as that can do no harm and at most a quarter is idle.
             if some_leave && (!l.total || alive <= m - m / 4) {
                 lanes::chosen(flags.iter().copied(), at);
                 self.compact(l, at, lent);
@@ -213,7 +213,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Keeps only the lanes in `list` of a loop's state and captures.
+    /// Compacts a loop's state and captures to the lanes in `list`.
     fn compact(&mut self, l: &Loop, list: &[u32], lent: &mut bool) {
         if *lent {
             self.exchange(&l.captures);

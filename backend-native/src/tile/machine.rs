@@ -1,14 +1,14 @@
-//! Runs tapes over tiles of lanes.
+//! Runs bytecode over tiles of lanes.
 
+use super::access::position;
 use super::chain::Direct;
 use super::lanes::{self, Lane, Lanes};
-use super::pieces::{MOST_LANES, Place};
-use super::position;
 use super::prims;
-use super::tape::{Call, Inst, Slot, Tape};
-use super::turned::Turned;
-use crate::bind::{Input, Near};
+use super::register_blocks::{MAX_BLOCK_LANES, Place};
+use crate::bind::{FlagWindow, Input};
 use crate::buffer::AlignedVec;
+use crate::tile::access::transposed_load::TransposedRows;
+use crate::tile::bytecode::{Bytecode, Call, Inst, Slot};
 use acc_core::data::{ColumnSlice, Lit};
 use acc_core::ir::{ArrayId, Loc};
 use acc_core::{Cause, Error, Fault, RunLimits};
@@ -27,7 +27,7 @@ pub(crate) enum Stop {
     Error(Error),
 }
 
-/// A stop, and the first lane that it concerns.
+/// Why a body stopped, and the first lane concerned.
 #[derive(Debug)]
 pub(crate) struct Event {
     pub lane: usize,
@@ -41,28 +41,32 @@ pub(crate) fn event<T>(lane: usize, stop: Stop) -> Outcome<T> {
     Err(Box::new(Event { lane, stop }))
 }
 
-/// A compiled body with the buffers of its runs, kept for the next.
+/// Compiled bytecode with the buffers of former runs, for reuse.
 pub(crate) struct Code {
-    pub tape: Tape,
+    pub bytecode: Bytecode,
     /// Lanes of a tile.
     pub lanes: usize,
     frames: Mutex<Vec<Vec<Lanes>>>,
 }
 
 impl Code {
-    pub(crate) fn new(tape: Tape, lanes: usize) -> Code {
-        Code { tape, lanes, frames: Mutex::new(Vec::new()) }
+    pub(crate) fn new(bytecode: Bytecode, lanes: usize) -> Code {
+        Code { bytecode, lanes, frames: Mutex::new(Vec::new()) }
     }
 
     fn frame(&self) -> Vec<Lanes> {
         let kept = self.frames.lock().unwrap_or_else(PoisonError::into_inner).pop();
         if kept.is_some() {
-            KEPT_BYTES.fetch_sub(self.frame_bytes(), Ordering::Relaxed);
+            RETAINED_FRAME_BYTES.fetch_sub(self.frame_bytes(), Ordering::Relaxed);
         }
         kept.unwrap_or_else(|| {
-            let mut own: Vec<Lanes> =
-                self.tape.slots.iter().map(|&t| Lanes::new(t, self.lanes.next_multiple_of(MOST_LANES))).collect();
-            for &(s, bits) in &self.tape.consts {
+            let mut own: Vec<Lanes> = self
+                .bytecode
+                .slots
+                .iter()
+                .map(|&t| Lanes::new(t, self.lanes.next_multiple_of(MAX_BLOCK_LANES)))
+                .collect();
+            for &(s, bits) in &self.bytecode.consts {
                 own[s as usize].fill(self.lanes, bits);
             }
             own
@@ -71,44 +75,44 @@ impl Code {
 
     fn keep(&self, frame: Vec<Lanes>) {
         let mut frames = self.frames.lock().unwrap_or_else(PoisonError::into_inner);
-        let kept = KEPT_BYTES.fetch_add(self.frame_bytes(), Ordering::Relaxed);
-        if frames.len() < KEPT && kept <= MOST_KEPT_BYTES {
+        let kept = RETAINED_FRAME_BYTES.fetch_add(self.frame_bytes(), Ordering::Relaxed);
+        if frames.len() < MAX_RETAINED_FRAMES && kept <= MAX_RETAINED_FRAME_BYTES {
             frames.push(frame);
         } else {
-            KEPT_BYTES.fetch_sub(self.frame_bytes(), Ordering::Relaxed);
+            RETAINED_FRAME_BYTES.fetch_sub(self.frame_bytes(), Ordering::Relaxed);
         }
     }
 
     fn frame_bytes(&self) -> usize {
-        self.lanes * self.tape.slots.iter().map(|t| t.size()).sum::<usize>()
+        self.lanes * self.bytecode.slots.iter().map(|t| t.size()).sum::<usize>()
     }
 }
 
 impl Drop for Code {
     fn drop(&mut self) {
         let frames = self.frames.get_mut().unwrap_or_else(PoisonError::into_inner).len();
-        KEPT_BYTES.fetch_sub(frames * self.frame_bytes(), Ordering::Relaxed);
+        RETAINED_FRAME_BYTES.fetch_sub(frames * self.frame_bytes(), Ordering::Relaxed);
     }
 }
 
-/// Frames kept per body: a program called from more threads at once makes new ones.
-const KEPT: usize = 32;
-/// Bytes of frames kept by all bodies: there may be many bodies.
-const MOST_KEPT_BYTES: usize = 128 << 20;
-static KEPT_BYTES: AtomicUsize = AtomicUsize::new(0);
+/// Frames kept per body: enough for a program that several threads call at once.
+const MAX_RETAINED_FRAMES: usize = 32;
+/// Bytes of frames kept by all bodies, of which there may be many.
+const MAX_RETAINED_FRAME_BYTES: usize = 128 << 20;
+static RETAINED_FRAME_BYTES: AtomicUsize = AtomicUsize::new(0);
 
-/// What a launch binds the names of a tape to.
+/// What the names in bytecode are bound to in a launch.
 pub(crate) struct Bound<'a> {
-    /// By the tape's numbers; `None` if not evaluated.
+    /// By the bytecode's numbers; `None` if not evaluated.
     pub inputs: Vec<Option<Input<'a>>>,
-    /// By the tape's numbers, as bits.
+    /// By the bytecode's numbers, as bits.
     pub scalars: Vec<u64>,
     /// Results of the uniform groups.
     pub uniforms: Vec<OnceLock<Result<Vec<u64>, Stop>>>,
     pub limits: &'a RunLimits,
 }
 
-/// The index space, and which axes the lanes of a tile run over: `lo..hi`, row-major; the others are fixed.
+/// The index space, and the axes `lo..hi` that the lanes of a tile run over, row-major; the others are fixed.
 #[derive(Clone, Debug)]
 pub(crate) struct Space {
     pub extents: SmallVec<[usize; 4]>,
@@ -122,45 +126,45 @@ impl Space {
     }
 }
 
-/// How the addresses of an affine load depend on the lane.
+/// How the address of an affine load follows the lanes.
 #[derive(Clone, Debug)]
-pub(crate) enum Plan {
-    /// Not made yet.
+pub(crate) enum AccessPlan {
+    /// Not decided yet.
     Unknown,
     /// `constant + sum(coefficient * index)` over all axes, in bounds for the whole launch.
-    Proven { constant: i64, coefficients: SmallVec<[i64; 4]>, shape: Pattern },
-    /// Rows of an affine load with edges, of an array with these strides: see `edges`.
-    Edges { strides: SmallVec<[i64; 4]> },
-    /// To be computed and checked lane by lane.
-    General,
+    Affine { constant: i64, coefficients: SmallVec<[i64; 4]>, shape: AccessPattern },
+    /// Rows of an affine load with boundaries, in an array with these strides: see `access::boundary`.
+    Boundary { strides: SmallVec<[i64; 4]> },
+    /// Computed and checked lane by lane.
+    PerLane,
 }
 
-/// The pattern of a proven load over the lanes of any tile.
+/// The pattern of an affine load over the lanes of a tile.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Pattern {
-    /// One after the other.
+pub(crate) enum AccessPattern {
+    /// Consecutive elements.
     Contiguous,
-    /// The same for all.
-    Same,
-    /// A stride per segment of the last lane axis.
-    Segments,
+    /// One element for all lanes.
+    Uniform,
+    /// A stride along the last lane axis.
+    Strided,
 }
 
-/// Where a chain finds the lanes of what was read.
+/// Where a chain finds the lanes of a load.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Lies {
-    /// In their buffer, or where they are in memory.
-    Whole,
-    /// All lanes are the same: one piece of them is in the buffer.
-    Alike,
-    /// In memory, from a place on, but for the first or the last piece, which are in the buffer where `first` and `last` say so.
-    Within { memory: *mut u8, first: bool, last: bool },
+pub(crate) enum LoadedLanes {
+    /// In their buffer, or in place in memory.
+    Plain,
+    /// One block of equal lanes is in the buffer.
+    Uniform,
+    /// In place in memory; the first or the last block is in the buffer if `first` or `last` is set.
+    InPlace { memory: *mut u8, first: bool, last: bool },
 }
 
-/// Runs one tape; one per worker and launch.
+/// Runs bytecode; one per worker and launch.
 pub(crate) struct Machine<'a> {
     pub code: &'a Code,
-    pub tape: &'a Tape,
+    pub bytecode: &'a Bytecode,
     pub bound: &'a Bound<'a>,
     pub space: &'a Space,
     /// The values of the fixed axes.
@@ -169,32 +173,33 @@ pub(crate) struct Machine<'a> {
     pub start: usize,
     pub own: Vec<Lanes>,
     pub refs: Vec<Option<ColumnSlice<'a>>>,
-    pub plans: Vec<Plan>,
-    /// How the lanes of what was read last lie, by buffer, where chains alone use them.
-    pub(super) lies: Vec<Lies>,
-    /// The row before which tiles end that come row after row, the same lanes of each: then reads across rows are turned.
-    pub row_after_row: Option<usize>,
-    /// What was read of rows to come, by plan.
-    pub(super) turned: Vec<Option<Turned>>,
+    pub plans: Vec<AccessPlan>,
+    /// Where the lanes of the latest load into each buffer are, if only chains use them.
+    pub(super) loaded: Vec<LoadedLanes>,
+    /// The row before which consecutive tiles over the same lanes of each row end; loads across rows are transposed
+    /// then.
+    pub transposes_until_row: Option<usize>,
+    /// Lanes loaded in advance for the next rows, by plan.
+    pub(super) transposed: Vec<Option<TransposedRows>>,
     filled: Vec<bool>,
     /// Scratch: positions of a gather.
     pub at: Vec<usize>,
     /// Scratch: one index.
     pub index: Vec<i64>,
-    /// Scratch: pieces of chains.
+    /// Scratch: blocks of chains.
     pub(super) pieces: AlignedVec<u64>,
-    /// Where the tile that runs leaves results.
+    /// Results that the current tile writes directly to memory.
     pub(super) memory: Direct,
     /// Scratch: where the operands of a chain lie.
     pub(super) places: Vec<Place>,
     pub(super) lists: Vec<Vec<u32>>,
-    /// Lane operations since the limits were last looked at.
+    /// Lane operations since the limits were last polled.
     work: usize,
-    /// What is read of marks.
-    pub near: Near,
+    /// The flags around the current rows.
+    pub window: FlagWindow,
 }
 
-/// The buffers of a machine but for one that is written.
+/// All buffers of a machine except one that is written.
 pub(super) struct Others<'m, 'a> {
     before: &'m [Lanes],
     after: &'m [Lanes],
@@ -202,7 +207,7 @@ pub(super) struct Others<'m, 'a> {
 }
 
 impl<'m> Others<'m, '_> {
-    /// The lanes of a buffer, which is not the one that is written.
+    /// The lanes of a buffer other than the one that is written.
     #[inline(always)]
     pub(super) fn get(&self, s: Slot, n: usize) -> ColumnSlice<'m> {
         let (at, written) = (s as usize, self.before.len());
@@ -221,26 +226,26 @@ impl Drop for Machine<'_> {
     }
 }
 
-/// Lane operations between two looks at the clock: a few milliseconds even of the dearest ones.
-const WORK: usize = 1 << 17;
+/// Lane operations between two polls of the limits: a few milliseconds for the slowest ones.
+const WORK_PER_POLL: usize = 1 << 17;
 
 impl<'a> Machine<'a> {
     pub(crate) fn new(code: &'a Code, bound: &'a Bound<'a>, space: &'a Space) -> Machine<'a> {
-        let tape = &code.tape;
+        let bytecode = &code.bytecode;
         Machine {
             code,
-            tape,
+            bytecode,
             bound,
             space,
             fixed: smallvec::smallvec![0; space.extents.len()],
             start: 0,
             own: code.frame(),
-            refs: vec![None; tape.slots.len()],
-            plans: vec![Plan::Unknown; tape.plans],
-            lies: vec![Lies::Whole; tape.slots.len()],
-            row_after_row: None,
-            turned: (0..tape.plans).map(|_| None).collect(),
-            filled: vec![false; tape.groups],
+            refs: vec![None; bytecode.slots.len()],
+            plans: vec![AccessPlan::Unknown; bytecode.plans],
+            loaded: vec![LoadedLanes::Plain; bytecode.slots.len()],
+            transposes_until_row: None,
+            transposed: (0..bytecode.plans).map(|_| None).collect(),
+            filled: vec![false; bytecode.groups],
             at: Vec::new(),
             index: Vec::new(),
             pieces: AlignedVec::default(),
@@ -248,7 +253,7 @@ impl<'a> Machine<'a> {
             places: Vec::new(),
             lists: Vec::new(),
             work: 0,
-            near: Near::default(),
+            window: FlagWindow::default(),
         }
     }
 
@@ -256,22 +261,22 @@ impl<'a> Machine<'a> {
     pub(crate) fn tile(&mut self, start: usize, n: usize) -> Outcome {
         self.start = start;
         for axis in 0..self.space.extents.len() {
-            if self.tape.param_used[axis] {
+            if self.bytecode.param_used[axis] {
                 self.fill_param(axis, n);
             }
         }
-        self.run(&self.tape.code, n, true)
+        self.run(&self.bytecode.code, n, true)
     }
 
     /// Evaluates the body for `n` lanes whose parameters are set already.
     pub(crate) fn call(&mut self, n: usize) -> Outcome {
-        self.run(&self.tape.code, n, true)
+        self.run(&self.bytecode.code, n, true)
     }
 
-    /// Looks at the clock and the token now and then.
+    /// Polls the limits now and then.
     pub(crate) fn tick(&mut self, work: usize) -> Outcome {
         self.work += work;
-        if self.work >= WORK {
+        if self.work >= WORK_PER_POLL {
             self.work = 0;
             if let Err(e) = self.bound.limits.check() {
                 return event(0, Stop::Error(e));
@@ -281,7 +286,7 @@ impl<'a> Machine<'a> {
     }
 
     fn fill_param(&mut self, axis: usize, n: usize) {
-        let slot = self.tape.params[axis] as usize;
+        let slot = self.bytecode.params[axis] as usize;
         let mut lanes = std::mem::take(&mut self.own[slot]);
         self.axis_index(axis, &mut i64::of_mut(&mut lanes)[..n]);
         self.own[slot] = lanes;
@@ -392,7 +397,7 @@ impl<'a> Machine<'a> {
             }
             Inst::Extent { array, axis, out } => {
                 let Some(input) = &self.bound.inputs[*array as usize] else {
-                    return event(0, Stop::Demand(self.tape.arrays[*array as usize]));
+                    return event(0, Stop::Demand(self.bytecode.arrays[*array as usize]));
                 };
                 let extent = input.shape[*axis as usize] as u64;
                 self.refs[*out as usize] = None;
@@ -405,7 +410,7 @@ impl<'a> Machine<'a> {
                 return acc_core::grow_stack(|| self.branch(*cond, then, else_, outs, n, contiguous));
             }
             Inst::While(l) => return acc_core::grow_stack(|| self.while_(l, n, contiguous)),
-            Inst::Same { code, filled } => {
+            Inst::LoopUniform { code, filled } => {
                 self.run(code, 1, false)?;
                 for &s in filled {
                     let bits = lanes::first_bits(self.get(s, 1));
@@ -437,7 +442,7 @@ impl<'a> Machine<'a> {
         for (&s, lanes) in call.outs.iter().zip(outs) {
             self.put(s, lanes);
         }
-        // A host function may take its time.
+        // A host function may be slow.
         self.tick(n * 64)
     }
 

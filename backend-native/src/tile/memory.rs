@@ -1,11 +1,11 @@
-//! Results larger than the caches, written without being read first; reads that are foreseen.
+//! Non-temporal stores for results larger than the caches, and prefetches.
 
 use crate::buffer::OutSlice;
 use acc_core::data::ColumnSlice;
 use backend_native_lanes::all_types;
 
-/// Copies past the caches: for results larger than those, whose lines would otherwise be read before they are
-/// written. [`finish`] must follow before another thread reads what was written.
+/// Copies with non-temporal stores, for results larger than the caches, whose lines would otherwise be read before they
+/// are written. [`finish`] must follow before another thread reads them.
 pub(crate) fn stream(from: ColumnSlice<'_>, to: OutSlice<'_>) {
     macro_rules! typed {
         ($(($V:ident, $t:ty)),*) => {
@@ -45,7 +45,7 @@ fn stream_typed<T: Copy>(from: &[T], to: &mut [T]) {
     to.copy_from_slice(from);
 }
 
-/// How far memory begins after a multiple of so many bytes.
+/// The distance of memory from the multiple of `bytes` before it.
 pub(crate) fn offset(out: &OutSlice<'_>, bytes: usize) -> usize {
     macro_rules! typed {
         ($(($V:ident, $t:ty)),*) => { match out { $(OutSlice::$V(t) => t.as_ptr().addr() % bytes),* } };
@@ -53,12 +53,12 @@ pub(crate) fn offset(out: &OutSlice<'_>, bytes: usize) -> usize {
     all_types!(typed)
 }
 
-/// Whether memory begins at a multiple of so many bytes.
+/// Whether memory begins at a multiple of `bytes`.
 pub(crate) fn starts_at(out: &OutSlice<'_>, bytes: usize) -> bool {
     offset(out, bytes) == 0
 }
 
-/// Brings what lies at an address near, if anything does.
+/// Prefetches an address, valid or not.
 #[inline(always)]
 pub(crate) fn fetch<T>(at: *const T) {
     #[cfg(target_arch = "x86_64")]
@@ -71,7 +71,7 @@ pub(crate) fn fetch<T>(at: *const T) {
     let _ = at;
 }
 
-/// Makes what [`stream`] wrote visible to other threads.
+/// A store fence: makes what [`stream`] wrote visible to other threads.
 pub(crate) fn finish() {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: SSE is part of x86-64; a fence has no operands.

@@ -1,4 +1,4 @@
-//! Simple scatters: one loop per operation and type.
+//! Scatters with simple combinations: one loop per operation and type.
 
 use super::int::Int;
 use super::prims::{maximum, minimum};

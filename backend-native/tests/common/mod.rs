@@ -61,7 +61,7 @@ pub fn array(shape: &[usize], elt: &EltType, r: &mut Rng) -> ArrayData {
     ArrayData::new(shape.iter().copied(), elt.clone(), columns).unwrap()
 }
 
-/// An array of the lowest bits of numbers.
+/// An array of the given type, from the lowest bits of numbers.
 pub fn numbers(ty: ScalarType, shape: &[usize], xs: &[i128]) -> ArrayData {
     macro_rules! column {
         ($($V:ident $t:ty),*) => {
@@ -91,8 +91,7 @@ pub fn reference(program: &Arc<Program>, args: &[ArrayData]) -> Result<Vec<Array
     Interpreter::new().run_untyped(program, args, &RunLimits::none())
 }
 
-/// Equal bits, but for what a float may differ in: the payload of a NaN always, and with a tolerance the last digits
-/// and the sign of zero.
+/// Equal bits, except the payload of a NaN, and with a tolerance the last digits and the sign of zero.
 pub fn same(a: &ArrayData, b: &ArrayData, tolerance: f64) -> Result<(), String> {
     if a.shape() != b.shape() || a.elt() != b.elt() {
         return Err(format!("{:?} {} and {:?} {}", a.shape(), a.elt(), b.shape(), b.elt()));
@@ -122,7 +121,7 @@ fn close(x: f64, y: f64, tolerance: f64) -> bool {
         || (tolerance > 0.0 && x == y)
 }
 
-/// Checks that the executors agree on a program: values, or the fault; tiles and machine code on every bit.
+/// Checks that the executors agree on a program's values or fault; the tile executor and machine code in every bit.
 pub fn agree_within(text: &str, args: &[ArrayData], tolerance: f64) {
     let program = parse(text);
     let want = reference(&program, args);
@@ -135,7 +134,7 @@ pub fn agree_within(text: &str, args: &[ArrayData], tolerance: f64) {
 
 type Outcome = Result<Vec<ArrayData>, Error>;
 
-/// Checks that one of two named executors gives what the other one does: values, or the fault.
+/// Checks that two named executors have the same outcome: values or fault.
 pub fn same_outcome(text: &str, args: &[ArrayData], want: (&str, &Outcome), got: (&str, &Outcome), tolerance: f64) {
     let shapes: Vec<_> = args.iter().map(|a| a.shape().to_vec()).collect();
     match (want.1, got.1) {
@@ -174,5 +173,5 @@ pub fn agree_on(text: &str, shapes: &[&[&[usize]]]) {
     }
 }
 
-/// Extents that meet every edge of tiles and chunks.
+/// Extents around all boundaries of tiles and chunks.
 pub const LENGTHS: [usize; 10] = [0, 1, 2, 3, 31, 64, 1000, 1024, 1025, 2500];

@@ -103,7 +103,7 @@ pub(super) fn atan2(w: &mut Writer<'_>, y: Val, x: Val) -> Val {
     let none = w.eq(under, zero);
     let plain = w.or(endless, none);
     let under = w.select(plain, one, under);
-    // The angle counts against the turn to it above the diagonal, or else on the left.
+    // The angle is subtracted above the diagonal, or else in the left half-plane.
     let flipped = w.i(i64::from(i32::MIN));
     let upright = w.i(0);
     let flip = w.select(steep, flipped, upright);
@@ -116,12 +116,12 @@ pub(super) fn atan2(w: &mut Writer<'_>, y: Val, x: Val) -> Val {
     let [high, low] = HALF_PI;
     let (half_pi, pi) = (w.c(high), w.c(2.0 * high));
     let is_left = w.binary(PrimOp::NeP, sign_x, upright);
-    let turn = w.select(is_left, pi, zero);
-    let turn = w.select(steep, half_pi, turn);
-    let turn_low = w.mul_c(turn, low / high);
-    let (sum, sum_low) = super::trigonometric::quick_two_sum(w, turn, t);
+    let rotation = w.select(is_left, pi, zero);
+    let rotation = w.select(steep, half_pi, rotation);
+    let rotation_low = w.mul_c(rotation, low / high);
+    let (sum, sum_low) = super::trigonometric::quick_two_sum(w, rotation, t);
     let by = slope(w, rest);
-    let lows = w.fma(lost, by, turn_low);
+    let lows = w.fma(lost, by, rotation_low);
     let lows = w.add(sum_low, lows);
     let lows = w.fma(t, rest, lows);
     let angle = w.add(sum, lows);
@@ -182,10 +182,10 @@ pub(super) fn acos(w: &mut Writer<'_>, x: Val) -> Val {
     let (zero, half_pi, pi) = (w.c(0.0), w.c(high), w.c(2.0 * high));
     let upright = w.i(0);
     let is_left = w.binary(PrimOp::NeP, sign, upright);
-    let turn = w.select(is_left, pi, zero);
-    let turn = w.select(p.near, half_pi, turn);
-    let turn_low = w.mul_c(turn, low / high);
-    // What is added to the turn.
+    let rotation = w.select(is_left, pi, zero);
+    let rotation = w.select(p.near, half_pi, rotation);
+    let rotation_low = w.mul_c(rotation, low / high);
+    // What is added to the multiple of pi/2.
     let size = w.select(p.near, a, p.twice);
     let flipped = w.i(i64::from(i32::MIN));
     let flip = w.select(p.near, flipped, upright);
@@ -193,8 +193,8 @@ pub(super) fn acos(w: &mut Writer<'_>, x: Val) -> Val {
     let t = w.with_sign(size, flip);
     let lost = w.select(p.near, zero, p.lost);
     let lost = w.with_sign(lost, flip);
-    let (sum, sum_low) = super::trigonometric::quick_two_sum(w, turn, t);
-    let lows = w.add(turn_low, lost);
+    let (sum, sum_low) = super::trigonometric::quick_two_sum(w, rotation, t);
+    let lows = w.add(rotation_low, lost);
     let lows = w.add(sum_low, lows);
     let lows = w.fma(t, p.rest, lows);
     w.add(sum, lows)

@@ -2,7 +2,7 @@
 //!
 //! Every executor of a body computes the same operations, so that results are the same bits everywhere, and the code
 //! vectorises like any other. The greatest error, in units in the last place of the result, over the arguments stated, as
-//! `tests/math.rs` measures it:
+//! `tests/operations/math.rs` measures it:
 //!
 //! | function | `f32` | `f64` | arguments |
 //! |---|---|---|---|
@@ -62,7 +62,7 @@ pub(crate) fn expand(body: Body) -> Body {
     Body { types: values.types, uniform: values.uniform, consts: values.consts, relaxed, region }
 }
 
-/// The same body with each [`Op::Scale`] written out, for who has no instruction for it.
+/// The body with each [`Op::Scale`] written out, for executors that have no instruction for it.
 pub(crate) fn without_scales(body: &Body) -> Cow<'_, Body> {
     let is_scale = |n: &Node| matches!(n.op, Op::Scale(..));
     if !has(&body.region, &is_scale) {
@@ -83,7 +83,7 @@ fn has(r: &Region, is: &dyn Fn(&Node) -> bool) -> bool {
     acc_core::grow_stack(|| r.nodes.iter().any(|n| is(n) || inside(n)))
 }
 
-/// A region in which nodes are replaced by what is written in their place, if anything is.
+/// A region with nodes replaced by other nodes, if any are.
 fn replaced(r: Region, values: &mut Values, by: &dyn Fn(&Node, &mut Values) -> Option<Vec<Node>>) -> Region {
     let mut nodes = Vec::with_capacity(r.nodes.len());
     for mut n in r.nodes {
@@ -99,7 +99,7 @@ fn replaced(r: Region, values: &mut Values, by: &dyn Fn(&Node, &mut Values) -> O
     Region { params: r.params, nodes, results: r.results }
 }
 
-/// The code of a function, which defines the result of the node it stands for.
+/// The code of a function; it defines the result of the node that it replaces.
 fn written(function: Function, args: &[Val], n: &Node, values: &mut Values) -> Vec<Node> {
     let Some(&result) = n.results.first() else { return Vec::new() };
     let uniform = values.uniform[result.index()];
@@ -133,7 +133,7 @@ enum Function {
     Two(fn(&mut Writer<'_>, Val, Val) -> Val),
 }
 
-/// The functions that are written out.
+/// The functions that are expanded.
 fn function(p: PrimOp) -> Option<Function> {
     use Function::{One, Two};
     use PrimOp as P;

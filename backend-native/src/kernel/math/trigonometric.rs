@@ -1,6 +1,6 @@
 //! Sine, cosine and tangent.
 //!
-//! The angle is reduced to `[-pi/4, pi/4]` and a number of quarter turns, with pi/2 in three parts and fused
+//! The angle is reduced to `[-pi/4, pi/4]` and a quadrant, with pi/2 in three parts and fused
 //! multiply-adds, so that products are exact (W. J. Cody and W. Waite, "Software Manual for the Elementary Functions",
 //! 1980). Angles beyond [`LIMIT`] are multiplied with as many bits of 2/pi as matter, in integers (M. H. Payne and
 //! R. N. Hanek, "Radian reduction for trigonometric functions", 1983). Polynomials: those of FreeBSD's `k_sin.c` and
@@ -18,7 +18,7 @@ const LIMIT: (f64, f64) = (131_072.0, 1_073_741_824.0);
 const HALF_PI_32: [f64; 3] = [1.570_796_370_506_286_6, -4.371_138_828_673_793e-8, -1.715_124_510_005_881_9e-15];
 const HALF_PI_64: [f64; 3] = [std::f64::consts::FRAC_PI_2, 6.123_233_995_736_766e-17, -1.497_384_904_859_169_8e-33];
 
-/// An angle of at most pi/4, what it lacks, and the quarter turns to it, as an integer of the float's width.
+/// An angle of at most pi/4, what it lacks, and its quadrant, as an integer of the float's width.
 struct Reduced {
     r: Val,
     tail: Val,
@@ -52,7 +52,7 @@ pub(super) fn tan(w: &mut Writer<'_>, x: Val) -> Val {
     w.with_sign(y, sign)
 }
 
-/// The sine of an angle some quarter turns further.
+/// The sine of an angle, some quadrants further.
 fn quarter(w: &mut Writer<'_>, q: &Reduced, further: i64) -> Val {
     let (s, c) = (sine(w, q), cosine(w, q));
     let odd = is_odd(w, q, further);
@@ -126,8 +126,8 @@ fn cosine(w: &mut Writer<'_>, q: &Reduced) -> Val {
         ],
     );
     let minus_tail = w.neg(q.tail);
-    let turned = w.fma(minus_tail, q.r, lost);
-    let small = w.fma(zz, p, turned);
+    let corrected = w.fma(minus_tail, q.r, lost);
+    let small = w.fma(zz, p, corrected);
     w.add(rest, small)
 }
 
@@ -232,7 +232,7 @@ fn reduce_far(w: &mut Writer<'_>, a: Val) -> Reduced {
     let (fraction, leading) = (w.u((1 << 52) - 1), w.u(1 << 52));
     let m = w.and(bits, fraction);
     let m = w.or(m, leading);
-    // The first bit of 2/pi that matters: those before it contribute whole turns.
+    // The first bit of 2/pi that matters: those before it contribute multiples of 2 pi.
     let start = w.u(1075 + 2 - 64);
     let start = w.sub(biased, start);
     let (six, low_bits, width) = (w.u(6), w.u(63), w.u(64));

@@ -1,13 +1,13 @@
-//! The end of the process. The library takes its data down then, while a thread may still be in it: the end waits for that
-//! thread, and lets no other one in.
+//! Delays the end of the process while a thread is inside LLVM, whose global data is destroyed then.
 //!
-//! What is registered for the end of a process happens in reverse order, and the library registers while it is loaded and
-//! whenever it first needs some of its data: there is always a moment when its own end would come before a wait that is
-//! registered with `atexit`. But all of these come after what the ending thread has registered for its *own* end. That is
-//! nearly always the main thread, which waits for all that are in the library. Other threads that use code of the library
-//! wait, too, but only while it is [settling](settle): they cannot tell whether the process ends or they do. `atexit` is for
-//! the rest of the time, and for systems on which main threads end otherwise. A thread that never used this crate and ends
-//! the process while the library settles, some milliseconds in all, is not held up.
+//! Exit handlers run in reverse order of registration. The library registers handlers while it is loaded, and whenever
+//! it first needs some of its data, so that a handler registered with `atexit` may run after some of its. But the
+//! destructors of a thread's local data run before all of them. So the main thread, which nearly always ends the
+//! process, waits in such a destructor until no thread is inside the library. Other threads that used the library wait
+//! in theirs, too, but only while it is [settling](settle), since they cannot tell whether the process ends or only
+//! they do. A handler of `atexit` covers the rest of the time, and systems on which main threads end otherwise. A
+//! thread that never used this crate and ends the process while the library settles, some milliseconds in all, is not
+//! delayed.
 
 use crate::fork;
 use std::cell::Cell;
@@ -15,11 +15,11 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 struct Gate {
-    /// How many threads are in the library.
+    /// How many threads are inside the library.
     inside: usize,
-    /// How many threads are where the library registers for the end of the process.
+    /// How many threads may be registering exit handlers of the library.
     settling: usize,
-    /// Whether the process ends.
+    /// Whether the process is ending.
     closed: bool,
 }
 
@@ -27,19 +27,20 @@ static GATE: Mutex<Gate> = Mutex::new(Gate { inside: 0, settling: 0, closed: fal
 static LEFT: Condvar = Condvar::new();
 
 thread_local! {
-    /// How deep this thread is in the library.
+    /// The nesting depth of this thread's entries into the library.
     static DEPTH: Cell<usize> = const { Cell::new(0) };
     /// Dropped when this thread ends.
     static END: End = const { End };
 }
 
-/// The longest that the end of the process waits.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// The longest delay of the end of the process.
+const MAX_EXIT_WAIT: Duration = Duration::from_secs(10);
 
-/// Stays in the library until it is dropped.
+/// The thread is inside the library until this is dropped.
 pub(super) struct Inside(());
 
-/// Enters the library; an error if the process ends, or is a child without the threads that were in the library.
+/// Enters the library; an error if the process is ending, or is a forked child, in which threads of the parent are
+/// missing.
 pub(super) fn enter() -> Result<Inside, String> {
     if fork::is_child() {
         return Err("the process is a fork of one that uses LLVM".to_string());
@@ -67,17 +68,16 @@ impl Drop for Inside {
     }
 }
 
-/// Until this is dropped, the library may register for the end of the process.
+/// While this exists, the library may register exit handlers.
 pub(super) struct Settling(());
 
-/// What follows loads the library, or uses it for one of the first times: then it registers for the end of the process.
+/// To be held around loading the library, and its first uses, which register exit handlers.
 pub(super) fn settle() -> Settling {
     GATE.lock().unwrap_or_else(PoisonError::into_inner).settling += 1;
     Settling(())
 }
 
-/// As [`settle`], for the use with this number, from 0: the library makes data of its own when they are first needed, more
-/// and more rarely.
+/// As [`settle`], for use number `number`, from 0: the library creates global data on first use, more and more rarely.
 pub(super) fn settle_in_use(number: u64) -> Option<Settling> {
     (number + 1).is_power_of_two().then(settle)
 }
@@ -90,8 +90,8 @@ impl Drop for Settling {
     }
 }
 
-/// Lets the end of the process wait. What the library registers later for that end happens before the wait, so that
-/// this is to be repeated when it may have.
+/// Registers the exit handler that waits. To be repeated whenever the library may have registered later ones, which
+/// would run before it.
 pub(super) fn watch() {
     // SAFETY: a function without arguments that does not unwind. If there is no room for it, the end does not wait.
     unsafe { libc::atexit(close) };
@@ -99,18 +99,18 @@ pub(super) fn watch() {
 
 extern "C" fn close() {
     if fork::is_child() {
-        // Nobody is in the library, whatever was counted before.
+        // Whatever was counted, no thread of a forked child is in the library.
         return;
     }
     let mut gate = GATE.lock().unwrap_or_else(PoisonError::into_inner);
     gate.closed = true;
-    // The library itself may end the process.
+    // The library itself may be ending the process.
     let own = DEPTH.try_with(|depth| usize::from(depth.get() > 0)).unwrap_or(0);
-    // Either all have left or patience has ended: the process ends in both cases.
-    let _ = LEFT.wait_timeout_while(gate, PATIENCE, |gate| gate.inside > own);
+    // The process ends in both cases, whether all have left or time is up.
+    let _ = LEFT.wait_timeout_while(gate, MAX_EXIT_WAIT, |gate| gate.inside > own);
 }
 
-/// What lives as long as a thread.
+/// A thread-local value whose destructor waits.
 struct End;
 
 impl Drop for End {
@@ -119,8 +119,8 @@ impl Drop for End {
             close();
         } else if !fork::is_child() && DEPTH.try_with(Cell::get).unwrap_or(0) == 0 {
             let gate = GATE.lock().unwrap_or_else(PoisonError::into_inner);
-            // Whether it has settled or patience has ended, this thread ends.
-            let _ = LEFT.wait_timeout_while(gate, PATIENCE, |gate| gate.settling > 0);
+            // The thread ends in both cases, whether the library has settled or time is up.
+            let _ = LEFT.wait_timeout_while(gate, MAX_EXIT_WAIT, |gate| gate.settling > 0);
         }
     }
 }
@@ -142,13 +142,13 @@ fn is_main_thread() -> bool {
     false
 }
 
-/// Lets this thread wait as it ends.
+/// Makes this thread wait when it ends.
 pub(crate) extern "C" fn watch_thread() {
-    // A thread that has dropped what lives as long as it is ending already.
+    // This thread's local data is being destroyed already.
     let _ = END.try_with(|_| ());
 }
 
-/// The main thread may be one that never calls this crate, so that it is told to wait before it begins.
+/// Runs on the main thread at program start, since that thread may never call this crate.
 #[cfg(target_os = "linux")]
 #[used]
 // SAFETY: the section holds addresses of functions of this type, which are called when the program is loaded.

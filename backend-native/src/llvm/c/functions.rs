@@ -1,16 +1,16 @@
-//! The functions of LLVM's C interface that are used, looked up in one shared library.
+//! The functions of LLVM's C interface that are used, resolved in one shared library.
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::path::Path;
 
-/// A handle to something of LLVM's.
+/// A handle to an LLVM object.
 pub(super) type Ref = *mut c_void;
 type Text = *const c_char;
 type Bool = c_int;
 
 macro_rules! functions {
     ($($name:ident: fn($($arg:ty),*) $(-> $ret:ty)?;)*) => {
-        /// The functions by name. The library stays loaded for good: what it registers in the process refers to it.
+        /// The functions by name. The library is never unloaded: what it registers in the process refers to it.
         #[allow(non_snake_case, reason = "LLVM's names")]
         pub(super) struct Functions { $(pub $name: unsafe extern "C" fn($($arg),*) $(-> $ret)?),* }
 
@@ -37,7 +37,8 @@ macro_rules! functions {
 }
 
 impl Functions {
-    /// The library's file as the system has it, with its size and when it was last changed: what tells builds apart.
+    /// The path of the library's file as the system has it, with its size and modification time, which tell builds
+    /// apart.
     #[cfg(unix)]
     pub(super) fn file(&self) -> Option<String> {
         use std::os::unix::{ffi::OsStrExt, fs::MetadataExt};
@@ -64,7 +65,7 @@ impl Functions {
 #[cfg(unix)]
 fn reason(e: libloading::Error) -> String {
     use std::error::Error;
-    // The cause is what the dynamic loader says.
+    // The source has the dynamic loader's message.
     let mut text = e.to_string();
     let mut source = e.source();
     while let Some(e) = source {
@@ -118,7 +119,7 @@ functions! {
     LLVMOrcLLJITLookup: fn(Ref, *mut u64, Text) -> Ref;
 }
 
-/// The functions that make code for this machine's architecture known to LLVM.
+/// The functions that register the code generator of this machine's architecture.
 #[cfg(target_arch = "x86_64")]
 const INITIALIZERS: [&CStr; 4] = [
     c"LLVMInitializeX86TargetInfo",
@@ -136,7 +137,7 @@ const INITIALIZERS: [&CStr; 4] = [
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 const INITIALIZERS: [&CStr; 0] = [];
 
-/// Makes code for this machine's architecture known to the library, which is loaded already.
+/// Registers the code generator of this machine's architecture in a loaded library.
 #[cfg(unix)]
 pub(super) fn initialize(path: &Path) -> Result<(), String> {
     use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};

@@ -1,7 +1,7 @@
 //! LLVM's C interface behind safe functions: from the text of a module to machine code in memory.
 //!
-//! LLVM ends the process where its input breaks its rules in ways that it does not check. What is compiled here is
-//! made by [`emit`](super::emit), and each module passes LLVM's verifier first.
+//! LLVM aborts the process on some invalid input. All input here is made by [`emit`](super::emit), and each module
+//! passes LLVM's verifier first.
 
 mod exit;
 mod functions;
@@ -17,7 +17,7 @@ use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The name of a module's one function; each copy that is loaded gets a number of its own in place of the zeros.
+/// The name of a module's only function; each loaded copy gets a number in place of the zeros.
 pub(super) const ENTRY: &str = "acc_kernel_0000000000000000";
 
 /// A library, the machine it generates code for, and the code loaded.
@@ -29,7 +29,7 @@ pub(super) struct Engine {
     pub features: String,
     pub target: Target,
     triple: CString,
-    /// One module at a time: a target machine is not made for more.
+    /// One module at a time: target machines are not thread-safe.
     machine: Mutex<Handle>,
     jit: Handle,
     dylib: Handle,
@@ -38,7 +38,7 @@ pub(super) struct Engine {
     loaded: AtomicU64,
 }
 
-/// Something of LLVM's that lives as long as the process.
+/// An LLVM object that lives as long as the process.
 struct Handle(NonNull<std::ffi::c_void>);
 
 // SAFETY: handles are used under a lock (the target machine) or are of types that lock themselves (ORC's session,
@@ -60,7 +60,7 @@ impl Handle {
 /// Machine code for one module, as bytes of an object file.
 pub(super) type Object = Vec<u8>;
 
-/// What is asked of a module.
+/// The kind of output.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Output {
     Assembly = 0,
@@ -81,7 +81,7 @@ unsafe impl Send for Loaded {}
 unsafe impl Sync for Loaded {}
 
 impl Engine {
-    /// Loads a library and readies it for this machine; the error says why it is not of use.
+    /// Loads a library and prepares it for this machine; the error says why it is of no use.
     pub(super) fn open(path: &Path) -> Result<Engine, String> {
         let _inside = exit::enter()?;
         exit::watch();
@@ -131,24 +131,24 @@ impl Engine {
         })
     }
 
-    /// Which library this is, of all that have its version; none if that cannot be told.
+    /// Identifies the library among all of its version; none if that is impossible.
     pub(super) fn identity(&self) -> Option<String> {
         let (major, minor, patch) = self.version;
         self.functions.file().map(|file| format!("{major}.{minor}.{patch} {file}"))
     }
 
-    /// What code it generates of a module.
+    /// What else the generated code depends on.
     pub(super) fn generation(&self) -> String {
         let Engine { triple, cpu, features, target, .. } = self;
-        format!("{triple:?} {cpu} {features} {:?} {HOW:?}", options(*target))
+        format!("{triple:?} {cpu} {features} {:?} {CODE_GENERATION:?}", options(*target))
     }
 
-    /// Compiles a module, given as text, after these passes; the error is a defect of the text.
+    /// Compiles a module after these passes; the error is a defect of the text.
     pub(super) fn object(&self, text: &str, passes: &str) -> Result<Object, String> {
         self.with_module(text, passes, |module, machine| self.emit(module, machine, Output::Object))
     }
 
-    /// The module after the passes, and its machine code in assembly language, for people.
+    /// The module after the passes, and its assembly, for people.
     pub(super) fn listing(&self, text: &str, passes: &str) -> Result<(String, String), String> {
         self.with_module(text, passes, |module, machine| {
             // SAFETY: a verified module; the message is ours to dispose.
@@ -158,7 +158,7 @@ impl Engine {
         })
     }
 
-    /// Parses, verifies and optimises a module, then hands it on with the target machine.
+    /// Parses, verifies and optimises a module, then passes it on with the target machine.
     fn with_module<T>(
         &self,
         text: &str,
@@ -235,7 +235,7 @@ impl Engine {
     }
 }
 
-/// The object with a name for its function that no other has.
+/// The object with a unique name for its function.
 fn named(object: &[u8], number: u64) -> Result<(Vec<u8>, CString), String> {
     let name = format!("acc_kernel_{number:016x}");
     let at = object.windows(ENTRY.len()).position(|w| w == ENTRY.as_bytes());
@@ -247,13 +247,13 @@ fn named(object: &[u8], number: u64) -> Result<(Vec<u8>, CString), String> {
 
 impl Drop for Loaded {
     fn drop(&mut self) {
-        // At the end of the process all goes anyway.
+        // At the end of the process everything goes anyway.
         let Ok(_inside) = exit::enter() else { return };
         let f = &self.engine.functions;
         // SAFETY: the tracker of this code alone; nobody runs the code, since whoever does holds this value.
         unsafe {
             let removed = (f.LLVMOrcResourceTrackerRemove)(self.tracker.raw());
-            // Code that cannot be removed stays; there is nothing else to do about it.
+            // Code that cannot be removed stays.
             let _ = check(f, removed);
             (f.LLVMOrcReleaseResourceTracker)(self.tracker.raw());
             if self.engine.loaded.load(Ordering::Relaxed).is_multiple_of(256) {
@@ -267,9 +267,10 @@ fn c_text(s: &str) -> Result<CString, String> {
     CString::new(s).map_err(|e| e.to_string())
 }
 
-/// A message of LLVM's as text; disposes it.
+/// Copies and disposes a message of LLVM's.
 ///
 /// # Safety
+///
 /// `raw` is null, or a message that LLVM gave away.
 unsafe fn message(f: &Functions, raw: *mut c_char) -> String {
     if raw.is_null() {
@@ -297,13 +298,12 @@ fn check(f: &Functions, error: Ref) -> Result<(), String> {
     }
 }
 
-/// What LLVM offers as options of its command line alone; one that a version does not know has no effect.
+/// Options that LLVM has on its command line alone; versions that do not know one ignore it.
 fn options(target: Target) -> Vec<&'static CStr> {
-    /// Passes that take time and gain nothing for code that is written as it should run. The search for other induction
-    /// variables is a third of code generation; addresses brought to their uses before instructions are selected, schedules
-    /// before registers are allocated, copies propagated after, and other orders of sums are a sixth of what is left.
-    /// Without them loops are no longer, and spill less.
-    const ALWAYS: [&CStr; 6] = [
+    /// Disables passes that take time without gain, since the text is written as it should run. Loop strength reduction
+    /// is a third of code generation; sinking addresses, scheduling before register allocation, copy propagation and
+    /// reassociation are a sixth of the rest. Without them loops are no longer, and spill less.
+    const OPTIONS: [&CStr; 6] = [
         c"acc",
         c"-disable-lsr",
         c"-disable-cgp",
@@ -311,22 +311,23 @@ fn options(target: Target) -> Vec<&'static CStr> {
         c"-disable-copyprop",
         c"-x86-machine-combiner=false",
     ];
-    /// Where there are sixteen vector registers: constants and what is computed ahead stay where they were written, for
-    /// either move takes registers of inner loops.
-    const FEW_REGISTERS: [&CStr; 2] = [c"-disable-machine-licm", c"-disable-machine-sink"];
-    let few: &[&CStr] = if target.registers() <= 16 { &FEW_REGISTERS } else { &[] };
-    ALWAYS.iter().chain(few).copied().collect()
+    /// With sixteen vector registers: constants and hoisted values stay where they are, since moving them takes
+    /// registers of inner loops.
+    const OPTIONS_OF_SIXTEEN_REGISTERS: [&CStr; 2] = [c"-disable-machine-licm", c"-disable-machine-sink"];
+    let few: &[&CStr] = if target.registers() <= 16 { &OPTIONS_OF_SIXTEEN_REGISTERS } else { &[] };
+    OPTIONS.iter().chain(few).copied().collect()
 }
 
-/// Sets the options. They hold for all who generate code with this library in this process.
+/// Sets the options, for all users of this library in the process.
 fn set_options(f: &Functions, target: Target) {
     let options: Vec<_> = options(target).into_iter().map(CStr::as_ptr).collect();
     // SAFETY: as many C strings as it says, and a text that is not shown: errors go nowhere.
     unsafe { (f.LLVMParseCommandLineOptions)(options.len() as i32, options.as_ptr(), c"".as_ptr()) };
 }
 
-/// `LLVMCodeGenLevelLess`, with which kernels are as fast as with more, `LLVMRelocPIC`, `LLVMCodeModelDefault`.
-const HOW: (i32, i32, i32) = (1, 2, 0);
+/// The optimisation level (less: kernels are as fast as with more), the relocation model (PIC), and the code model
+/// (default).
+const CODE_GENERATION: (i32, i32, i32) = (1, 2, 0);
 
 fn machine(f: &Functions, triple: &CStr, cpu: &CStr, features: &CStr) -> Result<Handle, String> {
     let (mut target, mut error) = (null_mut(), null_mut());
@@ -336,12 +337,20 @@ fn machine(f: &Functions, triple: &CStr, cpu: &CStr, features: &CStr) -> Result<
             return Err(message(f, error));
         }
         let (cpu, features) = (cpu.as_ptr(), features.as_ptr());
-        let machine = (f.LLVMCreateTargetMachine)(target, triple.as_ptr(), cpu, features, HOW.0, HOW.1, HOW.2);
+        let machine = (f.LLVMCreateTargetMachine)(
+            target,
+            triple.as_ptr(),
+            cpu,
+            features,
+            CODE_GENERATION.0,
+            CODE_GENERATION.1,
+            CODE_GENERATION.2,
+        );
         Handle::new(machine, "target machine")
     }
 }
 
-/// What a module is parsed in; collects errors, which LLVM would otherwise answer by ending the process.
+/// A context that collects errors, on which LLVM would otherwise abort the process.
 struct Context<'a> {
     f: &'a Functions,
     raw: Ref,

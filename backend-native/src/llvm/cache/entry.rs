@@ -1,8 +1,8 @@
-//! What a file of the cache is called, and what it holds.
+//! Names and contents of files in the cache.
 //!
 //! | bytes | |
 //! |---|---|
-//! | 8 | what files of this form begin with |
+//! | 8 | magic number |
 //! | 8 | the length of the key's text, little endian |
 //! | | the key's text |
 //! | | the code |
@@ -12,14 +12,14 @@ use sha2::{Digest, Sha256};
 use std::fmt::Write;
 use std::hash::{BuildHasher, RandomState};
 
-/// What files begin with.
+/// The magic number.
 const MAGIC: &[u8; 8] = b"acckern2";
-/// Bytes before the key's text, and of the checksum.
-const HEAD: usize = 16;
-const SUM: usize = 32;
-/// How names of files, and of those that are being written, end.
-const FILE: &str = ".kernel";
-const DRAFT: &str = ".draft";
+/// Bytes before the key's text; bytes of the checksum.
+const HEADER_BYTES: usize = 16;
+const CHECKSUM_BYTES: usize = 32;
+/// The suffixes of files, and of those that are being written.
+const FILE_SUFFIX: &str = ".kernel";
+const DRAFT_SUFFIX: &str = ".draft";
 
 /// All that a kernel's code depends on.
 pub(in crate::llvm) struct Key {
@@ -29,11 +29,11 @@ pub(in crate::llvm) struct Key {
 }
 
 impl Key {
-    /// Of several texts, which are told apart.
+    /// The key of several texts, kept apart.
     pub(in crate::llvm) fn new(parts: &[&str]) -> Key {
         let mut text = String::new();
         for part in parts {
-            // Each with its length, so that no two lists are one text.
+            // With lengths, so that no two lists have one text.
             text += &format!("{} {part}\n", part.len());
         }
         let digest = hexadecimal(&Sha256::digest(text.as_bytes()));
@@ -41,13 +41,13 @@ impl Key {
     }
 
     pub(super) fn file_name(&self) -> String {
-        format!("{}{FILE}", self.digest)
+        format!("{}{FILE_SUFFIX}", self.digest)
     }
 }
 
-/// A name to write a key's file under that no other writer chooses.
+/// A file name that no other writer chooses.
 pub(super) fn draft_name(key: &Key) -> String {
-    format!("{}.{:016x}{DRAFT}", key.digest, random())
+    format!("{}.{:016x}{DRAFT_SUFFIX}", key.digest, random())
 }
 
 /// A number that is hard to guess.
@@ -57,13 +57,13 @@ pub(super) fn random() -> u64 {
 
 /// Whether a file of this name is one of the cache's.
 pub(super) fn is_file_name(name: &str) -> bool {
-    name.strip_suffix(FILE).is_some_and(|digest| is_hexadecimal(digest, 2 * SUM))
+    name.strip_suffix(FILE_SUFFIX).is_some_and(|digest| is_hexadecimal(digest, 2 * CHECKSUM_BYTES))
 }
 
-/// Whether a file of this name is one that is being written.
+/// Whether a file of this name is being written.
 pub(super) fn is_draft_name(name: &str) -> bool {
-    let parts = name.strip_suffix(DRAFT).and_then(|name| name.split_once('.'));
-    parts.is_some_and(|(digest, random)| is_hexadecimal(digest, 2 * SUM) && is_hexadecimal(random, 16))
+    let parts = name.strip_suffix(DRAFT_SUFFIX).and_then(|name| name.split_once('.'));
+    parts.is_some_and(|(digest, random)| is_hexadecimal(digest, 2 * CHECKSUM_BYTES) && is_hexadecimal(random, 16))
 }
 
 fn is_hexadecimal(text: &str, digits: usize) -> bool {
@@ -79,9 +79,9 @@ fn hexadecimal(bytes: &[u8]) -> String {
     text
 }
 
-/// A file's bytes.
+/// The contents of a file.
 pub(super) fn encode(key: &Key, object: &[u8]) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(HEAD + key.text.len() + object.len() + SUM);
+    let mut bytes = Vec::with_capacity(HEADER_BYTES + key.text.len() + object.len() + CHECKSUM_BYTES);
     bytes.extend_from_slice(MAGIC);
     bytes.extend_from_slice(&(key.text.len() as u64).to_le_bytes());
     bytes.extend_from_slice(key.text.as_bytes());
@@ -91,9 +91,9 @@ pub(super) fn encode(key: &Key, object: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// The code in a file's bytes; none if it is damaged, or belongs to another key.
+/// The code in a file's contents; none if it is damaged, or belongs to another key.
 pub(super) fn decode<'b>(bytes: &'b [u8], key: &Key) -> Option<&'b [u8]> {
-    let (bytes, sum) = bytes.split_at_checked(bytes.len().checked_sub(SUM)?)?;
+    let (bytes, sum) = bytes.split_at_checked(bytes.len().checked_sub(CHECKSUM_BYTES)?)?;
     let (magic, rest) = bytes.split_first_chunk::<8>()?;
     let (length, rest) = rest.split_first_chunk::<8>()?;
     let (text, object) = rest.split_at_checked(usize::try_from(u64::from_le_bytes(*length)).ok()?)?;

@@ -1,4 +1,4 @@
-//! A folder that this crate made, whose files nobody but the user of this process can have written.
+//! A folder created by this crate, whose files only the user of this process can have written.
 
 use super::entry::random;
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat, fstat, mkdirat, openat, renameat, statat, unlinkat};
@@ -13,7 +13,7 @@ use std::time::{Duration, SystemTime};
 /// The folder's name.
 const NAME: &str = "machine-code";
 
-/// What marks the folder as one that can be removed (<https://bford.info/cachedir/>), and as one that this crate made.
+/// The file that marks the folder as disposable (<https://bford.info/cachedir/>), and as created by this crate.
 const TAG: &str = "CACHEDIR.TAG";
 const TAG_TEXT: &str = "Signature: 8a477f597d28d172789f06886806bc55\n\
     # Machine code of array programs, kept by acc. It can be removed at any time.\n";
@@ -32,9 +32,9 @@ pub(super) struct Entry {
 }
 
 impl Folder {
-    /// The folder in another one, made if it is not there; the error says why it is not to be used.
+    /// Opens the folder inside another one; creates it if it does not exist. The error says why it must not be used.
     ///
-    /// Whoever can write the other one can put another folder in its place, but none that is this user's and marked.
+    /// Whoever can write the other folder can replace this one, but not by one that belongs to this user and is marked.
     pub(super) fn open(base: &Path) -> std::result::Result<Folder, String> {
         let path = base.join(NAME);
         let fd = opened(base).map_err(|why| format!("{}: {why}", path.display()))?;
@@ -50,9 +50,9 @@ impl Folder {
         &self.path
     }
 
-    /// A file that is read, and all of its bytes; none if it is not there, an error if it is not to be trusted or larger.
+    /// Opens and reads a file; none if it does not exist, an error if it is not trusted or too large.
     pub(super) fn read(&self, name: &str, most: u64) -> Result<Option<(File, Vec<u8>)>> {
-        // A pipe or a device that has the name of a file must not stop the process: it is opened without waiting.
+        // A pipe or device of that name must not block the process: open without waiting.
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         let fd = match openat(&self.fd, name, flags, Mode::empty()) {
             Ok(fd) => fd,
@@ -68,12 +68,12 @@ impl Folder {
         let mut file = File::from(fd);
         let mut bytes = Vec::new();
         bytes.try_reserve_exact(size as usize)?;
-        // What is written to it meanwhile would be damage.
+        // If it is written to meanwhile, the checksum detects that.
         (&mut file).take(size).read_to_end(&mut bytes)?;
         Ok(Some((file, bytes)))
     }
 
-    /// Writes a file under a name that is not there yet, and gives it its own then.
+    /// Writes a file under a fresh temporary name, then renames it.
     pub(super) fn write(&self, name: &str, draft: &str, bytes: &[u8]) -> Result<()> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let mut file = File::from(openat(&self.fd, draft, flags, Mode::RUSR | Mode::WUSR)?);
@@ -108,7 +108,7 @@ impl Folder {
     }
 }
 
-/// The open folder in another one, both made if they are not there.
+/// Opens the folder inside another one; creates both if they do not exist.
 fn opened(base: &Path) -> Result<OwnedFd> {
     DirBuilder::new().recursive(true).mode(0o700).create(base)?;
     let directory = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -116,7 +116,7 @@ fn opened(base: &Path) -> Result<OwnedFd> {
     let open = || openat(&base, NAME, directory | OFlags::NOFOLLOW, Mode::empty());
     let fd = match open() {
         Err(Errno::NOENT) => {
-            // Another process may make it at the same time: then one of them has it.
+            // Another process may create it at the same time: then one of them succeeds.
             let made = make(&base);
             open().map_err(|error| made.err().unwrap_or_else(|| error.into()))?
         }
@@ -126,7 +126,7 @@ fn opened(base: &Path) -> Result<OwnedFd> {
     Ok(fd)
 }
 
-/// Makes the folder, marked from the moment it has its name.
+/// Creates the folder. It is marked before it gets its name.
 fn make(base: &OwnedFd) -> Result<()> {
     let draft = format!(".{NAME}.{:016x}", random());
     mkdirat(base, &draft, Mode::RWXU)?;
@@ -150,7 +150,7 @@ fn make(base: &OwnedFd) -> Result<()> {
     }
 }
 
-/// Whether something is of a kind, and written by nobody but the user of this process; the error says what it is instead.
+/// Whether a file is of the given kind and only the user of this process can write it; the error says what is wrong.
 fn trusted(stat: &Stat, kind: FileType) -> std::result::Result<(), String> {
     if FileType::from_raw_mode(stat.st_mode) != kind {
         return Err(format!("it is no {}", if kind == FileType::Directory { "folder" } else { "regular file" }));

@@ -1,24 +1,24 @@
-//! Machine code kept on the disk, so that a process compiles nothing that one before it did.
+//! The on-disk cache of machine code: a process does not compile what an earlier one has compiled.
 //!
-//! Whoever can write what is kept here can have it run. So:
+//! Whoever can write to the cache can have their code executed. So:
 //!
-//! * [`folder`] gives out files of one folder alone, which this module made and marked, and only those that nobody but the
-//!   user of this process can have written. Everything happens relative to the open folder, and is checked on open files,
-//!   so that nothing changes between a check and what relies on it.
-//! * [`entry`] is what a file holds: code, and the whole text that it was generated from, which is compared before the code
-//!   is used. The file's name is a collision-resistant hash of that text, but nothing depends on that for safety.
+//! * [`folder`] accesses files of one folder only, which this module created and marked, and only those that nobody but
+//!   the user of this process can have written. All accesses are relative to the open folder, and checks are made on
+//!   open files, so that nothing can change between a check and its use.
+//! * [`entry`] is the content of a file: code, and the whole text that it was generated from, which is compared before
+//!   the code is used. The file's name is a collision-resistant hash of that text, but safety does not depend on it.
 //!
-//! A file is written under another name first and then renamed, so that processes that run at the same time see whole files;
-//! what is damaged all the same is told by its checksum, and removed. Without a folder that can be trusted nothing is kept,
-//! which costs time and nothing else.
+//! A file is written under a temporary name and then renamed, so that concurrent processes see complete files only.
+//! Damaged files are detected by a checksum and removed. Without a trusted folder nothing is cached, which only costs
+//! time.
 
 mod entry;
 #[cfg(unix)]
 mod folder;
 #[cfg(not(unix))]
-#[path = "nowhere.rs"]
+#[path = "unsupported.rs"]
 mod folder;
-mod place;
+mod location;
 
 use super::c::Object;
 pub(super) use entry::Key;
@@ -28,18 +28,18 @@ use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
-/// Bytes that the folder may hold.
-const MOST: u64 = 256 << 20;
-/// Bytes of the largest file that is kept.
-const LARGEST: u64 = 16 << 20;
-/// Files written between two looks at how much the folder holds.
-const LOOK: u64 = 64;
-/// A file that was used is marked so, if that is older.
-const FRESH: Duration = Duration::from_secs(3600);
-/// A file under the name that it is written under is left over from a process that ended, if it is older.
-const STALE: Duration = Duration::from_secs(3600);
+/// The most bytes in the folder: several thousand kernels.
+const MAX_FOLDER_BYTES: u64 = 256 << 20;
+/// The largest file that is cached: a larger one would evict many others.
+const MAX_FILE_BYTES: u64 = 16 << 20;
+/// Files written between two checks of the folder's size, which lists all files.
+const WRITES_PER_TRIM: u64 = 64;
+/// The modification time of a file records its last use, with this precision, so that most reads do not write.
+const USE_MARK_INTERVAL: Duration = Duration::from_secs(3600);
+/// A temporary file older than this was left over by a process that ended.
+const DRAFT_LIFETIME: Duration = Duration::from_secs(3600);
 
-/// Code on the disk.
+/// The on-disk cache.
 pub(super) struct Cache {
     folder: Folder,
     most: u64,
@@ -48,29 +48,29 @@ pub(super) struct Cache {
 
 /// The cache of this process; the error says why there is none.
 pub(super) fn of_process() -> &'static Result<Cache, String> {
-    static CACHE: LazyLock<Result<Cache, String>> = LazyLock::new(|| Cache::at(&place::base()?, MOST));
+    static CACHE: LazyLock<Result<Cache, String>> = LazyLock::new(|| Cache::at(&location::base()?, MAX_FOLDER_BYTES));
     &CACHE
 }
 
-/// The folder where machine code is kept, or why none is.
+/// The folder of cached machine code, or why there is none.
 ///
-/// It is `machine-code` in the folder that the environment variable `ACC_CACHE` names (`off` for none), else in `acc` among
-/// the user's caches. It must have been made by this crate, belong to the user of this process, and be writable by nobody
-/// else.
+/// It is `machine-code` in the folder given by the environment variable `ACC_CACHE` (`off` for none), else in `acc` in
+/// the user's cache folder. It must have been created by this crate, belong to the user of this process, and be
+/// writable by nobody else.
 pub fn cache() -> Result<PathBuf, String> {
     of_process().as_ref().map(|cache| cache.folder.path().to_path_buf()).map_err(Clone::clone)
 }
 
 impl Cache {
-    /// The cache in a folder, which is made if it is not there.
+    /// The cache inside a folder, which is created if it does not exist.
     fn at(base: &Path, most: u64) -> Result<Cache, String> {
         Ok(Cache { folder: Folder::open(base)?, most, written: AtomicU64::new(0) })
     }
 
-    /// The object kept under a key.
+    /// The object of a key.
     pub(super) fn get(&self, key: &Key) -> Option<Object> {
         let name = key.file_name();
-        let (file, bytes) = match self.folder.read(&name, LARGEST) {
+        let (file, bytes) = match self.folder.read(&name, MAX_FILE_BYTES) {
             Ok(Some(found)) => found,
             Ok(None) => return None,
             Err(_) => {
@@ -82,40 +82,40 @@ impl Cache {
             self.forget(key);
             return None;
         };
-        // The files used last are kept longest.
-        let old = |t: SystemTime| t.elapsed().is_ok_and(|age| age > FRESH);
+        // Eviction is by last use.
+        let old = |t: SystemTime| t.elapsed().is_ok_and(|age| age > USE_MARK_INTERVAL);
         if file.metadata().and_then(|m| m.modified()).is_ok_and(old) {
-            // A file that is not marked is removed earlier: nothing else.
+            // If this fails the file is evicted earlier, which is harmless.
             let _ = file.set_modified(SystemTime::now());
         }
         Some(object.to_vec())
     }
 
-    /// Keeps an object under a key. A disk that is full, for one, keeps less.
+    /// Stores an object under a key. Failure, such as a full disk, is ignored.
     pub(super) fn put(&self, key: &Key, object: &[u8]) {
         let bytes = entry::encode(key, object);
-        if bytes.len() as u64 > LARGEST {
+        if bytes.len() as u64 > MAX_FILE_BYTES {
             return;
         }
         let _ = self.folder.write(&key.file_name(), &entry::draft_name(key), &bytes);
-        if self.written.fetch_add(1, Ordering::Relaxed).is_multiple_of(LOOK) {
+        if self.written.fetch_add(1, Ordering::Relaxed).is_multiple_of(WRITES_PER_TRIM) {
             self.trim();
         }
     }
 
-    /// Removes what is kept under a key.
+    /// Removes the object of a key.
     pub(super) fn forget(&self, key: &Key) {
-        // What cannot be removed is not used either.
+        // An object that cannot be removed is not used either.
         let _ = self.folder.remove(&key.file_name());
     }
 
-    /// Removes the files that were used longest ago, where the folder holds too much, and what is left over of others. What
-    /// has a name of another form stays.
+    /// Evicts the least recently used files if the folder is too large, and removes stale temporary files. Files with
+    /// names of another form are left untouched.
     fn trim(&self) {
         let Ok(entries) = self.folder.files() else { return };
         let mut kept = Vec::new();
         for file in entries {
-            let stale = || file.modified.elapsed().is_ok_and(|age| age > STALE);
+            let stale = || file.modified.elapsed().is_ok_and(|age| age > DRAFT_LIFETIME);
             if entry::is_file_name(&file.name) {
                 kept.push((file.modified, file.bytes, file.name));
             } else if entry::is_draft_name(&file.name) && stale() {

@@ -1,11 +1,11 @@
-//! The cache beside files that are not its own, and that others could have written.
+//! The cache in the presence of foreign files, and of files that others could have written.
 
 use super::*;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::time::Instant;
 
-/// A folder of a test's own, removed with what is in it.
+/// A temporary folder, removed when dropped.
 struct Base(PathBuf);
 
 impl Base {
@@ -20,7 +20,7 @@ impl Base {
     }
 
     fn refusal(&self) -> String {
-        Cache::at(&self.0, MOST).err().unwrap()
+        Cache::at(&self.0, MAX_FOLDER_BYTES).err().unwrap()
     }
 }
 
@@ -41,12 +41,12 @@ fn path(cache: &Cache, key: &Key) -> PathBuf {
 #[test]
 fn what_was_put_is_there_and_what_is_damaged_is_not() {
     let base = Base::new("damage");
-    let cache = base.cache(MOST);
+    let cache = base.cache(MAX_FOLDER_BYTES);
     let (one, two) = (key(1), key(2));
     assert_eq!(cache.get(&one), None);
     cache.put(&one, b"code");
     assert_eq!(cache.get(&one).as_deref(), Some(&b"code"[..]));
-    // Cut short, changed, of another key, empty: it is removed.
+    // Truncated, corrupted, of another key, empty: it is removed.
     let whole = fs::read(path(&cache, &one)).unwrap();
     let mut changed = whole.clone();
     changed[22] ^= 1;
@@ -66,7 +66,7 @@ fn what_was_put_is_there_and_what_is_damaged_is_not() {
 #[test]
 fn only_its_own_files_are_removed() {
     let base = Base::new("size");
-    // Photos beside the cache, and something that a user put into it.
+    // Photos beside the cache, and a file that a user put into it.
     fs::write(base.0.join("holiday.jpg"), vec![1; 300_000]).unwrap();
     let cache = base.cache(100_000);
     let mine = cache.folder.path().join("notes.kernel");
@@ -76,9 +76,9 @@ fn only_its_own_files_are_removed() {
     for draft in [&left_over, &written_now] {
         fs::write(draft, b"half").unwrap();
     }
-    let old = SystemTime::now() - 2 * STALE;
+    let old = SystemTime::now() - 2 * DRAFT_LIFETIME;
     fs::File::options().append(true).open(&left_over).unwrap().set_modified(old).unwrap();
-    for number in 0..4 * LOOK + 1 {
+    for number in 0..4 * WRITES_PER_TRIM + 1 {
         cache.put(&key(number), &[7; 1000]);
     }
     let files = cache.folder.files().unwrap();
@@ -102,7 +102,7 @@ fn a_folder_that_it_did_not_make_is_not_used() {
 #[test]
 fn what_others_may_write_is_not_run() {
     let base = Base::new("others");
-    let (cache, key) = (base.cache(MOST), key(1));
+    let (cache, key) = (base.cache(MAX_FOLDER_BYTES), key(1));
     let folder = cache.folder.path().to_path_buf();
     cache.put(&key, b"code");
     for mode in [0o620, 0o602, 0o666] {
@@ -115,15 +115,15 @@ fn what_others_may_write_is_not_run() {
         assert!(base.refusal().contains("others may write it"), "{}", base.refusal());
     }
     fs::set_permissions(&folder, Permissions::from_mode(0o755)).unwrap();
-    assert!(Cache::at(&base.0, MOST).is_ok());
+    assert!(Cache::at(&base.0, MAX_FOLDER_BYTES).is_ok());
 }
 
 #[test]
 fn what_belongs_to_somebody_else_is_not_run() {
     let base = Base::new("owner");
-    let (cache, key) = (base.cache(MOST), key(1));
+    let (cache, key) = (base.cache(MAX_FOLDER_BYTES), key(1));
     cache.put(&key, b"code");
-    // Only the superuser can give files away.
+    // Only the superuser can change the owner.
     if std::os::unix::fs::chown(path(&cache, &key), Some(12345), None).is_err() {
         return;
     }
@@ -136,24 +136,24 @@ fn what_belongs_to_somebody_else_is_not_run() {
 fn links_are_not_followed() {
     let base = Base::new("links");
     let elsewhere = Base::new("elsewhere");
-    let (cache, key) = (base.cache(MOST), key(1));
+    let (cache, key) = (base.cache(MAX_FOLDER_BYTES), key(1));
     cache.put(&key, b"code");
     fs::rename(path(&cache, &key), elsewhere.0.join("code")).unwrap();
     symlink(elsewhere.0.join("code"), path(&cache, &key)).unwrap();
     assert_eq!(cache.get(&key), None);
-    // A new file takes the place of the link, not of what it leads to.
+    // The new file replaces the link, not its target.
     cache.put(&key, b"other code");
     assert_eq!(cache.get(&key).as_deref(), Some(&b"other code"[..]));
     assert!(fs::read(elsewhere.0.join("code")).unwrap().windows(4).any(|w| w == b"code"));
     fs::rename(cache.folder.path(), elsewhere.0.join("folder")).unwrap();
     symlink(elsewhere.0.join("folder"), cache.folder.path()).unwrap();
-    assert!(Cache::at(&base.0, MOST).is_err());
+    assert!(Cache::at(&base.0, MAX_FOLDER_BYTES).is_err());
 }
 
 #[test]
 fn pipes_devices_and_folders_in_the_place_of_a_file_stop_nobody() {
     let base = Base::new("pipes");
-    let (cache, key) = (base.cache(MOST), key(1));
+    let (cache, key) = (base.cache(MAX_FOLDER_BYTES), key(1));
     let place = path(&cache, &key);
     let begun = Instant::now();
     let pipe = |at: &Path| assert!(std::process::Command::new("mkfifo").arg(at).status().unwrap().success());
@@ -176,19 +176,19 @@ fn pipes_devices_and_folders_in_the_place_of_a_file_stop_nobody() {
     assert!(base.refusal().contains("it is no regular file"), "{}", base.refusal());
     fs::remove_dir_all(cache.folder.path()).unwrap();
     pipe(cache.folder.path());
-    assert!(Cache::at(&base.0, MOST).is_err());
+    assert!(Cache::at(&base.0, MAX_FOLDER_BYTES).is_err());
     assert!(begun.elapsed() < Duration::from_secs(5));
 }
 
 #[test]
 fn large_files_are_neither_read_nor_written() {
     let base = Base::new("large");
-    let (cache, key) = (base.cache(MOST), key(1));
-    cache.put(&key, &vec![0; LARGEST as usize]);
+    let (cache, key) = (base.cache(MAX_FOLDER_BYTES), key(1));
+    cache.put(&key, &vec![0; MAX_FILE_BYTES as usize]);
     assert!(!path(&cache, &key).exists());
     let file = fs::File::create(path(&cache, &key)).unwrap();
     fs::set_permissions(path(&cache, &key), Permissions::from_mode(0o600)).unwrap();
-    // Takes no room: a file with a hole.
+    // A sparse file takes no space.
     file.set_len(1 << 40).unwrap();
     assert_eq!(cache.get(&key), None);
     assert!(!path(&cache, &key).exists());
@@ -202,7 +202,7 @@ fn many_processes_at_once_make_one_folder_and_whole_files() {
         for k in 0..4u8 {
             let (base, key) = (&base, &key);
             s.spawn(move || {
-                let cache = base.cache(MOST);
+                let cache = base.cache(MAX_FOLDER_BYTES);
                 for round in 0..50 {
                     cache.put(key, &vec![k; 1000 + round]);
                     let seen = cache.get(key).unwrap();
@@ -213,5 +213,5 @@ fn many_processes_at_once_make_one_folder_and_whole_files() {
     });
     let left: Vec<_> = fs::read_dir(&base.0).unwrap().flatten().map(|e| e.file_name()).collect();
     assert_eq!(left, ["machine-code"]);
-    assert_eq!(base.cache(MOST).folder.files().unwrap().len(), 2);
+    assert_eq!(base.cache(MAX_FOLDER_BYTES).folder.files().unwrap().len(), 2);
 }

@@ -14,7 +14,8 @@ fn a_child_process_looks_for_an_llvm() {
     }
     // All of them, whichever would be found first.
     let paths: Vec<PathBuf> = places().iter().flat_map(|place| place()).collect();
-    let tried = std::env::var_os(LIBRARY).map(|_| paths.iter().map(|path| open(path).err()).collect::<Vec<_>>());
+    let tried =
+        std::env::var_os(LIBRARY_VARIABLE).map(|_| paths.iter().map(|path| open(path).err()).collect::<Vec<_>>());
     println!("\nlooks at {paths:?} {tried:?}");
 }
 
@@ -53,7 +54,7 @@ fn child(folder: &Path) -> Command {
     child
         .args(["--exact", "llvm::find::tests::a_child_process_looks_for_an_llvm", "--nocapture"])
         .env(CHILD, "1")
-        .env_remove(LIBRARY);
+        .env_remove(LIBRARY_VARIABLE);
     child.current_dir(folder);
     child
 }
@@ -103,10 +104,10 @@ fn a_library_is_named_by_an_absolute_path_or_a_name_alone() {
     let folder = Folder::new("libraries");
     std::fs::write(folder.0.join("libLLVM.so"), "no library").unwrap();
     for relative in ["./libLLVM.so", "../libLLVM.so", "lib/libLLVM.so"] {
-        let said = said(child(&folder.0).env(LIBRARY, relative));
+        let said = said(child(&folder.0).env(LIBRARY_VARIABLE, relative));
         assert!(said.contains("no absolute path"), "{said}");
     }
     // The dynamic loader does not look in the current folder.
-    let said = said(child(&folder.0).env(LIBRARY, "libLLVM-of-nobody.so"));
+    let said = said(child(&folder.0).env(LIBRARY_VARIABLE, "libLLVM-of-nobody.so"));
     assert!(said.contains("cannot open shared object file"), "{said}");
 }

@@ -1,34 +1,34 @@
-//! Long rows, folded or scanned with elements as lanes: cut into chunks of fixed length, each reduced or scanned on its
-//! own, and combined in order.
+//! Folds and scans of long rows with elements as lanes: rows are split into chunks of fixed length, each reduced or
+//! scanned separately, and combined in order.
 
 use super::fold::{Acc, Total};
 use super::scan::Scan;
 use super::{Memory, Rows, Worker, row_axis};
-use crate::bind::Near;
-use crate::buffer::{AnyBuffer, LINE, OutSlice};
-use crate::kernel::Finish;
-use crate::kernel::grouping::TREE;
-use crate::llvm::Form;
-use crate::llvm::code::{self, Call, Memory as Places};
+use crate::bind::FlagWindow;
+use crate::buffer::{AnyBuffer, CACHE_LINE_BYTES, OutSlice};
+use crate::kernel::Sink;
+use crate::kernel::grouping::PAIRWISE_BLOCK;
+use crate::llvm::Variant;
+use crate::llvm::call::{Call, Memory as Places, Part};
+use crate::run::launch::lists::{collected, filled};
 use crate::run::launch::{JobOutput, Outs, first_event, give, take};
-use crate::run::lists::{collected, filled};
 use crate::tile::machine::{Space, Stop};
 use crate::tile::{lanes, memory};
 use acc_core::ir::Dir;
 use smallvec::SmallVec;
 
-/// Elements of a chunk that is folded at most, but of rows with [`MOST_CHUNKS`]: the unit of parallel work on a long row.
-const CHUNK: usize = 1 << 16;
-/// The same of a chunk that is scanned, whose elements are met twice, the second time in a near cache.
-const SCANNED: usize = 1 << 15;
-/// Chunks of a row are about as long as each other, so that threads get equal parts, and multiples of this, so that they
-/// begin at lines of the cache if the row does.
-const UNIT: usize = 1 << 8;
-/// Chunks of a row at most: a longer row has longer ones.
-const MOST_CHUNKS: usize = 1 << 16;
+/// The longest chunk of a fold, except in rows of [`MAX_CHUNKS`] chunks: the unit of parallel work on a long row.
+const MAX_FOLD_CHUNK: usize = 1 << 16;
+/// The longest chunk of a scan. Its elements are visited twice, the second time in the second-level cache.
+const MAX_SCAN_CHUNK: usize = 1 << 15;
+/// The chunks of a row have about equal lengths, for balance, which are multiples of this, so that they begin at cache
+/// lines if the row does.
+const CHUNK_MULTIPLE: usize = 1 << 8;
+/// The most chunks of a row: longer rows have longer chunks.
+const MAX_CHUNKS: usize = 1 << 16;
 
-/// Consecutive chunks: their numbers, the memory of each array from the first one's elements on, and the totals of what
-/// is combined, leaves after leaves.
+/// Consecutive chunks: their numbers, the memory of each array from the first chunk's elements on, and the totals, leaf
+/// by leaf.
 pub(super) struct Chunks<'a> {
     pub first: usize,
     pub count: usize,
@@ -36,32 +36,32 @@ pub(super) struct Chunks<'a> {
     pub totals: Vec<&'a mut [u64]>,
 }
 
-/// Values of each output for each chunk, leaves after leaves.
+/// Values per chunk, for each output, leaf by leaf.
 pub(super) type PerChunk = Vec<Vec<u64>>;
 
-/// What comes before a chunk, of each output, if anything does.
+/// The exclusive prefix of a chunk, for each output; none at the start of a row without an initial value.
 pub(super) type Before = SmallVec<[Option<Total>; 2]>;
 
-/// What is computed of a chunk, and what it meets.
+/// A pass over part of a chunk, and what it reads.
 #[derive(Clone, Copy)]
 pub(super) struct Piece<'a> {
     pub chunk: usize,
-    /// The first element and their number.
+    /// The first element and the number of elements.
     pub span: (usize, usize),
     pub before: &'a Before,
     pub pass: Pass,
-    /// Whether results of scans go past the caches.
+    /// Whether scan results are stored non-temporally.
     pub stream: bool,
-    /// The marks of the chunk.
-    pub near: Option<&'a Near>,
+    /// The sparse flags of the chunk.
+    pub window: Option<&'a FlagWindow>,
 }
 
-/// What a pass over chunks does.
+/// What a pass over chunks computes.
 #[derive(Clone, Copy)]
 pub(super) struct Pass {
-    /// Computes the totals of folds and scans.
+    /// The totals of folds and scans.
     pub totals: bool,
-    /// Stores results.
+    /// The stored results.
     pub results: bool,
 }
 
@@ -81,30 +81,30 @@ impl Rows<'_> {
         if self.dir.is_none() || self.per_row() == 1 {
             self.apart(parallel, out, &mut totals)?;
         } else {
-            self.chained(parallel, out, &mut totals)?;
+            self.decoupled_lookback(parallel, out, &mut totals)?;
         }
         self.folded(&totals, out)
     }
 
-    /// The elements of a chunk but the last one of a row: a number that depends on the row's length alone.
+    /// The length of a row's chunks except the last: depends on the row length only.
     fn chunk_len(&self) -> usize {
-        let most = if self.dir.is_some() { SCANNED } else { CHUNK };
-        let chunks = self.row.div_ceil(most).clamp(1, MOST_CHUNKS);
-        self.row.div_ceil(chunks).next_multiple_of(UNIT)
+        let most = if self.dir.is_some() { MAX_SCAN_CHUNK } else { MAX_FOLD_CHUNK };
+        let chunks = self.row.div_ceil(most).clamp(1, MAX_CHUNKS);
+        self.row.div_ceil(chunks).next_multiple_of(CHUNK_MULTIPLE)
     }
 
-    /// The chunks of a row.
+    /// Chunks per row.
     pub(super) fn per_row(&self) -> usize {
         self.row.div_ceil(self.chunk_len())
     }
 
-    /// Elements from a chunk to the one that its thread is likely to take next.
+    /// Elements between a chunk and the one that its thread will probably take next.
     fn ahead(&self) -> i64 {
         let next = (self.job.cx.threads.count() * self.chunk_len()) as i64;
         if self.dir == Some(Dir::Right) { -next } else { next }
     }
 
-    /// The chunks of all rows.
+    /// Chunks of all rows.
     pub(super) fn count(&self) -> usize {
         self.rows * self.per_row()
     }
@@ -115,7 +115,7 @@ impl Rows<'_> {
         (from, self.chunk_len().min(self.row - from))
     }
 
-    /// Where a chunk's first element stands in the memory of an array.
+    /// Where a chunk begins in the memory of an array.
     pub(super) fn place(&self, m: &Memory, chunk: usize) -> usize {
         if m.points { chunk / self.per_row() * m.width + m.lead + self.span(chunk).0 } else { 0 }
     }
@@ -123,7 +123,7 @@ impl Rows<'_> {
     /// Writes the initial values of scans.
     fn initial_values(&self, out: &mut [Vec<AnyBuffer>]) {
         for (out, o) in out.iter_mut().zip(&self.job.outputs) {
-            let Finish::Scan { .. } = o.output.finish else { continue };
+            let Sink::Scan { .. } = o.output.sink else { continue };
             for (column, &bits) in out.iter_mut().zip(o.init.iter().flatten()) {
                 for row in 0..self.rows {
                     let at = row * (self.row + 1) + if self.dir == Some(Dir::Right) { self.row } else { 0 };
@@ -133,7 +133,7 @@ impl Rows<'_> {
         }
     }
 
-    /// Cuts all chunks into tasks of `len` chunks.
+    /// Splits all chunks into tasks of `len` chunks.
     pub(super) fn tasks<'b>(
         &self,
         out: &'b mut [Vec<AnyBuffer>],
@@ -159,15 +159,15 @@ impl Rows<'_> {
         }))
     }
 
-    /// Whether the scan of a row begins with this chunk.
+    /// Whether a chunk is the first of its row in scan order.
     pub(super) fn is_first(&self, chunk: usize) -> bool {
         chunk % self.per_row() == if self.dir == Some(Dir::Right) { self.per_row() - 1 } else { 0 }
     }
 
-    /// What comes before the first chunk of a row: the initial values of scans.
+    /// The prefix of a row's first chunk: the initial values of scans.
     pub(super) fn initial(&self) -> Before {
-        let of = |o: &JobOutput<'_>| match (&o.output.finish, &o.init) {
-            (Finish::Scan { .. }, Some(init)) => Some(Total::from_slice(init)),
+        let of = |o: &JobOutput<'_>| match (&o.output.sink, &o.init) {
+            (Sink::Scan { .. }, Some(init)) => Some(Total::from_slice(init)),
             _ => None,
         };
         self.job.outputs.iter().map(of).collect()
@@ -175,7 +175,7 @@ impl Rows<'_> {
 
     /// Lanes of a thread's buffers.
     pub(super) fn lanes(&self) -> usize {
-        self.job.lanes().max(TREE)
+        self.job.lanes().max(PAIRWISE_BLOCK)
     }
 
     pub(super) fn space(&self) -> Space {
@@ -183,13 +183,13 @@ impl Rows<'_> {
         Space { extents: self.job.extents.clone(), lo: axis, hi: axis + 1 }
     }
 
-    /// Folds and scans chunks that nothing but initial values comes before.
+    /// Folds and scans rows of a single chunk.
     fn apart(&self, parallel: bool, out: &mut [Vec<AnyBuffer>], totals: &mut PerChunk) -> Result<(), Stop> {
         let space = self.space();
         let count = self.count();
         let len = if parallel { (count / (self.job.cx.threads.count() * 4)).max(1) } else { count };
         let tasks = self.tasks(out, totals, len)?;
-        let (before, call) = (self.initial(), self.job.call(Form::Chunk { stream: false }));
+        let (before, call) = (self.initial(), self.job.call(Variant::Chunk { stream: false }));
         self.job.cx.tasks(
             parallel,
             tasks,
@@ -202,7 +202,7 @@ impl Rows<'_> {
                         before: &before,
                         pass: Pass::BOTH,
                         stream: false,
-                        near: None,
+                        window: None,
                     };
                     self.part(worker, &space, call.as_ref(), &mut task, piece)
                 })
@@ -210,7 +210,7 @@ impl Rows<'_> {
         )
     }
 
-    /// Computes elements of a chunk, by machine code or tiles.
+    /// Computes part of a chunk, by machine code or the tile executor.
     pub(super) fn part<'b>(
         &'b self,
         worker: &mut Option<Worker<'b>>,
@@ -226,16 +226,16 @@ impl Rows<'_> {
         self.chunk(worker, task, piece)
     }
 
-    /// Computes elements of a chunk, given by the first one and their number, and combines them.
+    /// Computes part of a chunk by the tile executor, and combines its elements.
     fn chunk(&self, worker: &mut Worker<'_>, task: &mut Chunks<'_>, piece: Piece<'_>) -> Result<(), Stop> {
-        let Piece { chunk, span: (from, len), before, pass, stream, near } = piece;
+        let Piece { chunk, span: (from, len), before, pass, stream, window } = piece;
         let job = self.job;
         let axis = row_axis(job);
         let Worker { machine: m, accs, scratch, after, handed_on } = worker;
         let outer = acc_core::data::unlinear_index(&job.extents[..axis], chunk / self.per_row());
         m.fixed[..axis].copy_from_slice(&outer);
-        match near {
-            Some(near) if near.range != m.near.range => m.near.clone_from(near),
+        match window {
+            Some(window) if window.range != m.window.range => m.window.clone_from(window),
             _ => {}
         }
         let dir = if self.dir == Some(Dir::Right) { Dir::Right } else { Dir::Left };
@@ -259,7 +259,7 @@ impl Rows<'_> {
             }
             let handed_on = handed_on.as_ref().filter(|_| pass.results);
             if let Some(handed_on) = handed_on {
-                // Into the results at once.
+                // Directly into the results.
                 let (scanned, results) = outs.split_at_mut(job.outputs.len());
                 for (&leaf, result) in handed_on.iter().zip(results.iter_mut().flatten()) {
                     let combined = job.outputs.iter().zip(&mut *scanned).filter(|(o, _)| o.is_combined());
@@ -269,22 +269,20 @@ impl Rows<'_> {
                 }
             }
             for (k, (o, acc)) in job.outputs.iter().zip(&mut *accs).enumerate() {
-                match &o.output.finish {
-                    Finish::Store if pass.results => {
+                match &o.output.sink {
+                    Sink::Store if pass.results => {
                         outs[k].iter_mut().enumerate().for_each(|(k, to)| lanes::copy(o.leaf(m, k, n), to.reborrow()));
                     }
-                    Finish::Fold { .. } if pass.totals => {
-                        acc.reduce(o, m, n, &mut scans[k].carry).map_err(|e| e.stop)?
-                    }
-                    Finish::Scan { .. } => {
+                    Sink::Fold { .. } if pass.totals => acc.reduce(o, m, n, &mut scans[k].carry).map_err(|e| e.stop)?,
+                    Sink::Scan { .. } => {
                         if pass.totals {
                             acc.sum_up(o, m, n, dir);
                         }
                         let to = pass.results.then_some(&mut outs[k][..]);
                         scans[k].tile(o, dir, acc, m, n, to).map_err(|e| e.stop)?;
                     }
-                    Finish::Store | Finish::Fold { .. } | Finish::Segments { .. } => {}
-                    Finish::Scatter { .. } | Finish::Compact => {}
+                    Sink::Store | Sink::Fold { .. } | Sink::Segments { .. } => {}
+                    Sink::Scatter { .. } | Sink::Compact => {}
                 }
             }
             let computed = pass.results && handed_on.is_none();
@@ -296,7 +294,7 @@ impl Rows<'_> {
                 first_event(&mut *after, n, |m, n| m.tile(from + at, n))?;
                 for ((values, _), outs) in e.outputs.iter().zip(results) {
                     for (r, out) in values.clone().zip(outs) {
-                        lanes::copy(after.get(after.tape.results[r], n), out.reborrow());
+                        lanes::copy(after.get(after.bytecode.results[r], n), out.reborrow());
                     }
                 }
             }
@@ -307,11 +305,11 @@ impl Rows<'_> {
         }
         if pass.totals {
             for (k, (o, acc)) in job.outputs.iter().zip(accs).enumerate() {
-                let total = match &o.output.finish {
-                    Finish::Fold { .. } => acc.end_chunk(o, scans[k].carry.take()).map_err(|e| e.stop)?,
-                    Finish::Scan { .. } if o.known().is_some() => acc.end_chunk(o, None).map_err(|e| e.stop)?,
-                    Finish::Scan { .. } => scans[k].carry.take().unwrap_or_default(),
-                    Finish::Store | Finish::Scatter { .. } | Finish::Segments { .. } | Finish::Compact => continue,
+                let total = match &o.output.sink {
+                    Sink::Fold { .. } => acc.end_chunk(o, scans[k].carry.take()).map_err(|e| e.stop)?,
+                    Sink::Scan { .. } if o.builtin().is_some() => acc.end_chunk(o, None).map_err(|e| e.stop)?,
+                    Sink::Scan { .. } => scans[k].carry.take().unwrap_or_default(),
+                    Sink::Store | Sink::Scatter { .. } | Sink::Segments { .. } | Sink::Compact => continue,
                 };
                 let at = (chunk - task.first) * o.types.len();
                 task.totals[k][at..at + o.types.len()].copy_from_slice(&total);
@@ -320,11 +318,11 @@ impl Rows<'_> {
         Ok(())
     }
 
-    /// Folds the totals of each row's chunks from left to right, an initial value first.
+    /// Folds the totals of each row's chunks from left to right, starting with the initial value.
     fn folded(&self, totals: &PerChunk, out: &mut [Vec<AnyBuffer>]) -> Result<(), Stop> {
         let per_row = self.per_row();
         for ((o, out), totals) in self.job.outputs.iter().zip(out).zip(totals) {
-            let Finish::Fold { .. } = o.output.finish else { continue };
+            let Sink::Fold { .. } = o.output.sink else { continue };
             let (mut acc, n) = (Acc::of_totals(o), o.types.len());
             if n == 0 {
                 continue;
@@ -348,14 +346,14 @@ impl Rows<'_> {
         Ok(())
     }
 
-    /// The same by machine code; whether that is done.
+    /// Computes part of a chunk by machine code; false if it bailed out.
     pub(super) fn compiled_chunk(
         &self,
         call: Option<&Call<'_>>,
         task: &mut Chunks<'_>,
         piece: Piece<'_>,
     ) -> Result<bool, Stop> {
-        let Piece { chunk, span: (from, len), before, pass, near, stream: _ } = piece;
+        let Piece { chunk, span: (from, len), before, pass, window, stream: _ } = piece;
         let Some(call) = call else { return Ok(false) };
         let (mut starts, mut totals): (SmallVec<[u64; 8]>, SmallVec<[u64; 8]>) = Default::default();
         let mut outs: SmallVec<[Option<OutSlice<'_>>; 4]> = SmallVec::new();
@@ -379,17 +377,17 @@ impl Rows<'_> {
             let at = self.place(place, chunk) - self.place(place, task.first);
             outs.extend(memory.iter_mut().map(|m| Some(m.reborrow().split_at(at).1.split_at(len).0)));
         }
-        if call.streams && outs.iter().flatten().any(|o| !memory::starts_at(o, LINE)) {
+        if call.streams && outs.iter().flatten().any(|o| !memory::starts_at(o, CACHE_LINE_BYTES)) {
             return Ok(false);
         }
         let first = chunk / self.per_row() * self.row + from;
-        let part = code::Part::of(first..first + len, self.row);
+        let part = Part::of(first..first + len, self.row);
         let mut places = Places {
             outs: &mut outs,
             before: &starts,
             preceded: &preceded,
             totals: &mut totals,
-            near,
+            window,
             ahead: self.ahead(),
             ..Places::default()
         };
@@ -397,7 +395,7 @@ impl Rows<'_> {
         if call.streams {
             memory::finish();
         }
-        if !self.job.ended(ended)? {
+        if !self.job.is_done(ended)? {
             return Ok(false);
         }
         if pass.totals {

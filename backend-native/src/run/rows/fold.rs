@@ -1,6 +1,6 @@
-//! Folding: elements of tiles into one.
+//! Reduction of tiles to single values.
 
-use crate::kernel::grouping::{TREE, WIDTH};
+use crate::kernel::grouping::{PAIRWISE_BLOCK, PARTIAL_RESULTS};
 use crate::run::launch::{Combiner, JobOutput};
 use crate::tile::lanes::{self, Lanes};
 use crate::tile::machine::{Machine, Outcome};
@@ -12,13 +12,13 @@ use smallvec::SmallVec;
 /// A single value of an output, leaf by leaf, as bits.
 pub(super) type Total = SmallVec<[u64; 4]>;
 
-/// A fold or scan in progress: values of the output's leaves, and what combines them.
+/// A fold or scan in progress: values of the output's leaves, and the machine that combines them.
 pub(super) struct Acc<'a> {
-    /// So many lanes.
+    /// The number of lanes.
     pub count: usize,
     pub lanes: Vec<Lanes>,
     pub combiner: Option<Combiner<'a>>,
-    /// Elements of a chunk that are kept, to be combined as a block.
+    /// Elements of a chunk that are buffered, to be combined as a block.
     kept: usize,
 }
 
@@ -32,22 +32,22 @@ impl<'a> Acc<'a> {
         }
     }
 
-    /// For single elements given as bits alone.
+    /// For totals of a single element, given as bits.
     pub(super) fn of_totals(o: &'a JobOutput<'_>) -> Acc<'a> {
-        let combiner = if o.known().is_some() { None } else { o.combiner() };
+        let combiner = if o.builtin().is_some() { None } else { o.combiner() };
         Acc { count: 0, lanes: Vec::new(), combiner, kept: 0 }
     }
 
-    /// Takes a tile's first `n` elements.
+    /// Takes the first `n` elements of a tile as initial values.
     pub(super) fn take(&mut self, o: &JobOutput<'_>, m: &Machine<'_>, n: usize) {
         for (k, a) in self.lanes.iter_mut().enumerate() {
             lanes::copy(o.leaf(m, k, n), a.out());
         }
     }
 
-    /// Combines a tile's elements, lane by lane, into the values; `swapped` puts the new ones on the left.
+    /// Combines the elements of a tile lane-wise with the values; `swapped` makes the new elements the left operands.
     pub(super) fn step(&mut self, o: &JobOutput<'_>, m: &Machine<'_>, n: usize, swapped: bool) -> Outcome {
-        if let Some(ops) = o.known() {
+        if let Some(ops) = o.builtin() {
             for (k, (acc, op)) in self.lanes.iter_mut().zip(ops).enumerate() {
                 reduce::accumulate(*op, acc, o.leaf(m, k, n));
             }
@@ -67,18 +67,19 @@ impl<'a> Acc<'a> {
         Ok(())
     }
 
-    /// Starts to reduce the elements of a chunk.
+    /// Starts the reduction of a chunk.
     pub(super) fn begin_chunk(&mut self, o: &JobOutput<'_>) {
         self.kept = 0;
-        if let Some(ops) = o.known() {
+        if let Some(ops) = o.builtin() {
             for (a, (&op, &ty)) in self.lanes.iter_mut().zip(ops.iter().zip(&o.types)) {
-                a.fill(WIDTH, reduce::identity(op, ty));
+                a.fill(PARTIAL_RESULTS, reduce::identity(op, ty));
             }
         }
     }
 
-    /// Reduces a tile's elements into the chunk's `total`: a known operator keeps [`WIDTH`] partial results, any other
-    /// combines neighbours pairwise in blocks of [`TREE`] elements, which are combined in turn.
+    /// Reduces a tile's elements into the chunk's `total`: a built-in operator keeps [`PARTIAL_RESULTS`] partial
+    /// results; any other combines neighbours pairwise within blocks of [`PAIRWISE_BLOCK`] elements, whose results are
+    /// combined in order.
     pub(super) fn reduce(
         &mut self,
         o: &JobOutput<'_>,
@@ -86,7 +87,7 @@ impl<'a> Acc<'a> {
         n: usize,
         total: &mut Option<Total>,
     ) -> Outcome {
-        if let Some(ops) = o.known() {
+        if let Some(ops) = o.builtin() {
             for (k, (a, &op)) in self.lanes.iter_mut().zip(ops).enumerate() {
                 reduce::reduce(op, a, o.leaf(m, k, n));
             }
@@ -94,20 +95,20 @@ impl<'a> Acc<'a> {
         }
         let mut taken = 0;
         while taken < n {
-            let here = (n - taken).min(TREE - self.kept);
+            let here = (n - taken).min(PAIRWISE_BLOCK - self.kept);
             for (k, a) in self.lanes.iter_mut().enumerate() {
                 lanes::copy(lanes::part(o.leaf(m, k, n), taken, here), a.out().split_at(self.kept).1);
             }
             self.kept += here;
             taken += here;
-            if self.kept == TREE {
+            if self.kept == PAIRWISE_BLOCK {
                 self.combine_kept(o, total)?;
             }
         }
         Ok(())
     }
 
-    /// Combines the elements that are kept, if there are any, after the `total` of those before.
+    /// Combines the buffered elements, if any, and appends the result to `total`.
     fn combine_kept(&mut self, o: &JobOutput<'_>, total: &mut Option<Total>) -> Outcome {
         let n = std::mem::take(&mut self.kept);
         let Some(c) = self.combiner.as_mut().filter(|_| n > 0) else { return Ok(()) };
@@ -120,24 +121,24 @@ impl<'a> Acc<'a> {
         Ok(())
     }
 
-    /// Reduces a tile's elements of a scan into the total of the chunk, in the order of the scan, if the operator is known.
+    /// Reduces a tile's elements of a scan into the chunk's total, in scan order, if the operator is built in.
     pub(super) fn sum_up(&mut self, o: &JobOutput<'_>, m: &Machine<'_>, n: usize, dir: Dir) {
-        for (k, (a, &op)) in self.lanes.iter_mut().zip(o.known().into_iter().flatten()).enumerate() {
+        for (k, (a, &op)) in self.lanes.iter_mut().zip(o.builtin().into_iter().flatten()).enumerate() {
             let x = o.leaf(m, k, n);
             if dir == Dir::Left {
                 reduce::reduce(op, a, x);
                 continue;
             }
-            let mut turned = Lanes::new(o.types[k], n);
-            lanes::copy(x, turned.out());
-            lanes::reverse(turned.out());
-            reduce::reduce(op, a, turned.slice(n));
+            let mut reversed = Lanes::new(o.types[k], n);
+            lanes::copy(x, reversed.out());
+            lanes::reverse(reversed.out());
+            reduce::reduce(op, a, reversed.slice(n));
         }
     }
 
     /// The total of a chunk.
     pub(super) fn end_chunk(&mut self, o: &JobOutput<'_>, mut total: Option<Total>) -> Outcome<Total> {
-        if let Some(ops) = o.known() {
+        if let Some(ops) = o.builtin() {
             return Ok(self.lanes.iter_mut().zip(ops).map(|(a, &op)| reduce::collapse(op, a)).collect());
         }
         self.combine_kept(o, &mut total)?;
@@ -146,7 +147,7 @@ impl<'a> Acc<'a> {
 
     /// `f(a, b)` of single elements given as bits.
     pub(super) fn combine(&mut self, o: &JobOutput<'_>, a: &[u64], b: &[u64]) -> Outcome<Total> {
-        if let Some(ops) = o.known() {
+        if let Some(ops) = o.builtin() {
             let all = ops.iter().zip(&o.types).zip(a.iter().zip(b));
             return Ok(all.map(|((&op, &ty), (&a, &b))| reduce::combine_bits(op, ty, a, b)).collect());
         }
@@ -157,7 +158,7 @@ impl<'a> Acc<'a> {
     }
 }
 
-/// Combines the first `n` lanes of `values`, neighbours pairwise until the first one has all. Machine code has the same tree.
+/// Reduces the first `n` lanes of `values` pairwise, neighbours first. Machine code uses the same reduction tree.
 fn pairwise(c: &mut Combiner<'_>, values: &mut [Lanes], mut n: usize) -> Outcome {
     let (leaves, most) = (values.len(), c.machine.code.lanes);
     while n > 1 {
@@ -174,7 +175,7 @@ fn pairwise(c: &mut Combiner<'_>, values: &mut [Lanes], mut n: usize) -> Outcome
             }
         }
         if n % 2 == 1 {
-            // An element without a neighbour stays.
+            // An element without a neighbour is carried to the next level.
             values.iter_mut().for_each(|v| lanes::squeeze_one(v, n - 1, pairs));
         }
         n -= pairs;
@@ -188,5 +189,5 @@ fn combine_one(c: &mut Combiner<'_>, types: &[ScalarType], a: &[u64], b: &[u64])
     }
     c.call(1)?;
     let m = &c.machine;
-    Ok((0..types.len()).map(|k| lanes::first_bits(m.get(m.tape.results[k], 1))).collect())
+    Ok((0..types.len()).map(|k| lanes::first_bits(m.get(m.bytecode.results[k], 1))).collect())
 }

@@ -1,48 +1,52 @@
-//! Launches whose innermost axis is folded or scanned: folds, scans, and what is stored beside them.
+//! Launches whose innermost axis is folded or scanned: folds, scans, and elementwise results stored along with them.
 //!
-//! Two ways, chosen by extents and by how the body reads, never by the number of threads:
+//! Two mappings, chosen by extents and access pattern, never by the number of threads:
 //!
-//! * *Rows as lanes*: a lane takes its row from one end to the other, all lanes of a tile in step. For many short rows, and
-//!   where an operator has been found to fault, for its faults then come in order. Machine code takes them in the order of the
-//!   kernel's loops, if that is another one (`scheduled`). Long columns are folded in bands (`bands`).
-//!   What a scan's epilogue stores with axes in another order machine code stores there at once (`turned`).
-//! * *Elements as lanes* (`chunks`): a row is cut into chunks of fixed length, each reduced or scanned on its own. Machine
-//!   code takes many rows of one chunk in one call (`whole`). Chunks are combined in order; those of a scan are
-//!   begun in order, and hand on what comes before the next (`chained`).
+//! * *Rows as lanes*: each lane folds or scans its row sequentially. For many short rows, and where an operator was
+//!   found to fault, since faults then occur in order. Machine code follows the order of the kernel's loops, if that
+//!   was changed (`scheduled`). Long columns are folded in blocks (`column_blocks`). Where a scan's epilogue stores its
+//!   results with permuted axes, machine code does so directly (`permuted_scan_store`).
+//! * *Elements as lanes* (`chunks`): a row is split into chunks of fixed length, each reduced or scanned separately.
+//!   Machine code computes many rows of a single chunk in one call (`batched_rows`). Chunks are combined in order;
+//!   those of a scan are started in order, and each publishes the prefix of the next (`decoupled_lookback`).
 
-mod bands;
-mod chained;
+mod batched_rows;
 mod chunks;
+mod column_blocks;
+mod decoupled_lookback;
 mod fold;
 pub(super) mod nested;
+mod permuted_scan_store;
 pub(super) mod product;
 mod scan;
-mod turned;
-mod whole;
+pub(super) mod segments;
 
 use crate::buffer::AnyBuffer;
-use crate::kernel::{AxisKind, Finish};
-use crate::llvm::Form;
-use crate::llvm::code::{Call, Computed, Memory as Places, Part};
-use crate::run::launch::{CALL, Columns, Cut, Job, JobOutput, Outs, finish, first_event, give, take, task_len};
+use crate::kernel::{AxisKind, Sink};
+use crate::llvm::Variant;
+use crate::llvm::call::{Call, Computed, Memory as Places, Part};
+use crate::run::launch::{
+    Columns, Cut, Job, JobOutput, Outs, WORK_PER_CALL, finish, first_event, give, take, task_len,
+};
 use crate::tile::lanes::{self, Lanes};
 use crate::tile::machine::{Machine, Outcome, Space, Stop};
 use acc_core::ir::Dir;
+pub(super) use batched_rows::BatchedRows;
 use fold::Acc;
 use smallvec::SmallVec;
 use std::ops::Range;
-pub(super) use whole::Whole;
 
-/// Rows shorter than this are taken as lanes.
-const SHORT_ROW: usize = 64;
-/// Rows from which on lanes are worth filling with them, and those of scans that lie across memory.
-const MANY_ROWS: usize = 64;
-const FEW_ROWS: usize = 6;
-/// Elements of rows that lie across memory which are folded, of all rows of a block, before the next ones: their
-/// neighbours in memory are read while pages and prefetched lines of so many places are at hand.
-const STRIP: usize = 8;
-/// Points of a block up to which it stays in a near cache, and is taken at once.
-const NEAR: usize = 1 << 15;
+/// Shorter rows become lanes: chunks of fewer elements would not fill a tile.
+const MIN_CHUNKED_ROW: usize = 64;
+/// The least number of rows that become lanes in folds; the other constant is for scans of rows that are strided in
+/// memory.
+const MIN_LANE_ROWS_OF_FOLD: usize = 64;
+const MIN_LANE_ROWS_OF_SCAN: usize = 6;
+/// Elements per row of a strip. Where rows are strided in memory, a block of rows is folded strip by strip, so that
+/// pages and prefetched lines are still at hand when the adjacent rows are read.
+const ROW_STRIP: usize = 8;
+/// The most points of a block that is folded without strips: it stays in the second-level cache.
+const MAX_UNSTRIPPED_POINTS: usize = 1 << 15;
 
 pub(crate) fn rows(job: &Job<'_>) -> Result<Vec<Columns>, Stop> {
     let Some((&row, outer)) = job.extents.split_last() else { return Ok(Vec::new()) };
@@ -55,7 +59,7 @@ pub(crate) fn rows(job: &Job<'_>) -> Result<Vec<Columns>, Stop> {
     if row > 0
         && rows > 0
         && all.as_lanes()
-        && let Some(columns) = all.turned()?
+        && let Some(columns) = all.permuted_scan_store()?
     {
         return Ok(columns);
     }
@@ -68,20 +72,20 @@ pub(crate) fn rows(job: &Job<'_>) -> Result<Vec<Columns>, Stop> {
         out.extend(e.columns(job.cx, rows * row)?);
     }
     if row == 0 {
-        // What has elements all the same has initial values.
+        // Elements that exist in spite of an empty row are initial values.
         for (out, o) in out.iter_mut().zip(&job.outputs) {
             for (column, &bits) in out.iter_mut().zip(o.init.iter().flatten()) {
                 lanes::fill(column.as_out(), bits);
             }
         }
-    } else if rows > 0 && !all.in_bands(&mut out)? {
+    } else if rows > 0 && !all.in_column_blocks(&mut out)? {
         if all.as_lanes() {
             if !all.in_tiles(&mut out)? {
                 all.by_rows(&mut out)?;
             }
         } else {
             match all.along(&mut out) {
-                // Of an operator's faults the first one in the order of a row counts.
+                // If an operator faults several times, the first fault in row order is reported.
                 Err(Stop::Fault(..) | Stop::Demand(_)) if job.launch.combine_partial => all.by_rows(&mut out)?,
                 done => done?,
             }
@@ -92,29 +96,29 @@ pub(crate) fn rows(job: &Job<'_>) -> Result<Vec<Columns>, Stop> {
     if dir.is_some() {
         shape.push(job.outputs.first().map_or(row, |o| width(o, row)));
     }
-    crate::run::after::epilogue(job, &shape, columns)
+    crate::run::elementwise::epilogue::epilogue(job, &shape, columns)
 }
 
-/// Whether the results of a scan are taken by the epilogue alone.
+/// Whether the results of a scan are read by the epilogue only.
 fn is_transient_scan(o: &JobOutput<'_>) -> bool {
-    matches!(o.output.finish, Finish::Scan { .. }) && !o.output.stored
+    matches!(o.output.sink, Sink::Scan { .. }) && !o.output.stored
 }
 
 /// The elements of an output per row.
 fn width(o: &JobOutput<'_>, row: usize) -> usize {
-    match o.output.finish {
-        Finish::Store => row,
-        Finish::Fold { .. } => 1,
-        Finish::Scan { .. } => row + usize::from(o.init.is_some()),
-        Finish::Scatter { .. } | Finish::Segments { .. } | Finish::Compact => 0,
+    match o.output.sink {
+        Sink::Store => row,
+        Sink::Fold { .. } => 1,
+        Sink::Scan { .. } => row + usize::from(o.init.is_some()),
+        Sink::Scatter { .. } | Sink::Segments { .. } | Sink::Compact => 0,
     }
 }
 
 fn memories(job: &Job<'_>, dir: Option<Dir>, row: usize) -> Vec<Memory> {
-    let output = |o: &JobOutput<'_>| match o.output.finish {
-        Finish::Fold { .. } => Memory { width: 1, lead: 0, points: false },
-        Finish::Scan { .. } if is_transient_scan(o) => Memory { width: 0, lead: 0, points: false },
-        Finish::Store | Finish::Scan { .. } | Finish::Scatter { .. } | Finish::Segments { .. } | Finish::Compact => {
+    let output = |o: &JobOutput<'_>| match o.output.sink {
+        Sink::Fold { .. } => Memory { width: 1, lead: 0, points: false },
+        Sink::Scan { .. } if is_transient_scan(o) => Memory { width: 0, lead: 0, points: false },
+        Sink::Store | Sink::Scan { .. } | Sink::Scatter { .. } | Sink::Segments { .. } | Sink::Compact => {
             let width = width(o, row);
             let lead = if dir == Some(Dir::Left) { width.saturating_sub(row) } else { 0 };
             Memory { width, lead, points: true }
@@ -127,39 +131,39 @@ fn memories(job: &Job<'_>, dir: Option<Dir>, row: usize) -> Vec<Memory> {
 
 pub(super) struct Rows<'a> {
     pub job: &'a Job<'a>,
-    /// Of the scans, if there are any.
+    /// The direction of the scans, if there are any.
     pub dir: Option<Dir>,
     /// The extent of a row.
     pub row: usize,
-    /// How many there are.
+    /// The number of rows.
     pub rows: usize,
-    /// The arrays that are computed: of the outputs, then, for scans, of the epilogue.
+    /// The computed arrays: of the outputs, then, for scans, of the epilogue.
     pub memories: Vec<Memory>,
 }
 
-/// How the memory of an array is laid out.
+/// The memory layout of an array.
 pub(super) struct Memory {
     /// Elements per row.
     pub width: usize,
-    /// Elements of a row before those of its points.
+    /// Elements of a row before those of its points (the initial value of a scan).
     pub lead: usize,
-    /// Whether there is an element for each point.
+    /// Whether there is one element per point.
     pub points: bool,
 }
 
-/// What a thread needs.
+/// The state of a thread.
 pub(super) struct Worker<'b> {
     pub machine: Machine<'b>,
     accs: Vec<Acc<'b>>,
-    /// Scanned elements that are not stored, by output.
+    /// Scanned elements that are not stored, per output.
     pub scratch: Vec<Vec<Lanes>>,
     /// The epilogue of scans.
     pub after: Option<Machine<'b>>,
-    /// The scanned leaves, none of which is stored otherwise, that the epilogue's results are, if it computes nothing.
+    /// If the epilogue only permutes scanned leaves, none of which is stored elsewhere: the leaf that each result is.
     pub handed_on: Option<Vec<usize>>,
 }
 
-/// Some rows, and the memory of each array for them.
+/// A range of rows, with the memory of each array.
 pub(super) struct Block<'a> {
     pub first: usize,
     pub count: usize,
@@ -167,15 +171,15 @@ pub(super) struct Block<'a> {
 }
 
 impl<'a> Rows<'a> {
-    /// Whether rows run as lanes.
+    /// Whether rows become lanes.
     fn as_lanes(&self) -> bool {
         let (rows, row) = (self.rows, self.row);
-        if rows > 1 && row < SHORT_ROW {
+        if rows > 1 && row < MIN_CHUNKED_ROW {
             return true;
         }
-        // A scan's chunks would be read across memory, each a few elements of every line.
-        let many = if self.dir.is_some() { FEW_ROWS } else { MANY_ROWS };
-        rows >= many && self.job.launch.across
+        // Chunks of such a scan would read strided memory, a few elements of each cache line.
+        let many = if self.dir.is_some() { MIN_LANE_ROWS_OF_SCAN } else { MIN_LANE_ROWS_OF_FOLD };
+        rows >= many && self.job.launch.column_major
     }
 
     pub(super) fn worker<'b>(&'b self, space: &'b Space, lanes: usize) -> Worker<'b> {
@@ -195,7 +199,7 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// Cuts results into blocks of `len` rows.
+    /// Splits results into blocks of `len` rows.
     pub(super) fn blocks<'b>(&self, out: &'b mut [Vec<AnyBuffer>], len: usize) -> Vec<Block<'b>> {
         let mut rest: Vec<Outs<'b>> = out.iter_mut().map(|o| o.iter_mut().map(AnyBuffer::as_out).collect()).collect();
         let mut blocks = Vec::new();
@@ -207,9 +211,9 @@ impl<'a> Rows<'a> {
         blocks
     }
 
-    /// Takes rows with elements as lanes.
+    /// Folds or scans rows with elements as lanes.
     fn along(&self, out: &mut [Vec<AnyBuffer>]) -> Result<(), Stop> {
-        if self.rows > 1 && self.per_row() == 1 && self.by_whole_rows(out)? {
+        if self.rows > 1 && self.per_row() == 1 && self.in_batches(out)? {
             return Ok(());
         }
         self.by_chunks(out)
@@ -219,13 +223,13 @@ impl<'a> Rows<'a> {
         let job = self.job;
         let axis = job.extents.len() - 1;
         let space = Space { extents: job.extents.clone(), lo: 0, hi: axis };
-        // Full tiles where neighbouring rows lie side by side in memory, else few enough rows that the cache lines of
-        // all of them stay until their next element is met.
-        let lanes = if job.launch.across { job.lanes() } else { job.lanes().min(256) };
+        // Full tiles where adjacent rows are contiguous in memory, else so few rows that the cache lines of all of them
+        // stay until their next element is read.
+        let lanes = if job.launch.column_major { job.lanes() } else { job.lanes().min(256) };
         let cut = Cut::new(&job.extents[..axis], lanes);
         let parallel = job.cx.parallel(self.rows.saturating_mul(self.row), job.launch.cost);
         let len = if parallel { task_len(self.rows, lanes, job.cx.threads.count() * 2) } else { self.rows };
-        let call = job.call(Form::Rows);
+        let call = job.call(Variant::RowLanes);
         job.cx.tasks(
             parallel,
             self.blocks(out, len),
@@ -248,21 +252,21 @@ impl<'a> Rows<'a> {
         )
     }
 
-    /// Takes a block's rows by machine code, with what is `computed` of these; whether that is done.
+    /// Computes a block of rows by machine code, given rows of other results that are already `computed`; false if it
+    /// bailed out.
     fn compiled_rows(&self, call: &Call<'_>, block: &mut Block<'_>, computed: &[Computed]) -> Result<bool, Stop> {
         let job = self.job;
         let before = job.begins_with();
         let mut outs: Vec<_> = block.outs.iter_mut().flatten().map(|o| Some(o.reborrow())).collect();
         let kernel = &job.launch.kernel;
-        let across = job.launch.across && kernel.strides_along(row_axis(job));
-        let strips = self.dir.is_none() && across && block.count.saturating_mul(self.row) > NEAR;
-        let len = if strips { STRIP } else { self.row };
+        let across = job.launch.column_major && kernel.has_strided_access(row_axis(job));
+        let strips = self.dir.is_none() && across && block.count.saturating_mul(self.row) > MAX_UNSTRIPPED_POINTS;
+        let len = if strips { ROW_STRIP } else { self.row };
         let mut places = Places { outs: &mut outs, before: &before, computed, ..Places::default() };
         self.in_strips(call, block.first..block.first + block.count, 0..self.row, len, &mut places)
     }
 
-    /// Takes rows by machine code, from one place along them to another, so many elements of each before the next ones;
-    /// whether that is done.
+    /// Computes rows by machine code, strip by strip; false if it bailed out.
     fn in_strips(
         &self,
         call: &Call<'_>,
@@ -271,23 +275,23 @@ impl<'a> Rows<'a> {
         strip: usize,
         places: &mut Places<'_, '_>,
     ) -> Result<bool, Stop> {
-        let most = CALL / self.job.launch.cost.max(1) / strip.max(1);
+        let most = WORK_PER_CALL / self.job.launch.cost.max(1) / strip.max(1);
         for from in along.clone().step_by(strip.max(1)) {
             let along = from..along.end.min(from + strip);
             let part = Part { most, along, ..Part::of(rows.clone(), self.side_by_side()) };
-            if !self.job.ended(call.run(part, places))? {
+            if !self.job.is_done(call.run(part, places))? {
                 return Ok(false);
             }
         }
         Ok(true)
     }
 
-    /// How many rows lie side by side: the extent of the axis around them.
+    /// The extent of the axis around the rows: the number of rows that are adjacent in memory.
     fn side_by_side(&self) -> usize {
         self.job.extents.iter().rev().nth(1).copied().unwrap_or(1)
     }
 
-    /// Takes `n` rows of a block, from row `done` on, from one end to the other.
+    /// Folds or scans `n` rows of a block, from row `done` on, as lanes of one tile.
     fn tile_of_rows(&self, worker: &mut Worker<'_>, block: &mut Block<'_>, done: usize, n: usize) -> Outcome {
         let (job, row, right) = (self.job, self.row, self.dir == Some(Dir::Right));
         let Worker { machine: m, accs, after, scratch: _, handed_on: _ } = worker;
@@ -295,7 +299,7 @@ impl<'a> Rows<'a> {
         for ((o, acc), outs) in job.outputs.iter().zip(&mut *accs).zip(&mut block.outs) {
             for (k, (a, &bits)) in acc.lanes.iter_mut().zip(o.init.iter().flatten()).enumerate() {
                 a.fill(n, bits);
-                if let Finish::Scan { .. } = o.output.finish {
+                if let Sink::Scan { .. } = o.output.sink {
                     let at = if right { row } else { 0 };
                     lanes::store_strided(a.slice(n), outs[k].reborrow(), done * (row + 1) + at, row + 1);
                 }
@@ -310,20 +314,20 @@ impl<'a> Rows<'a> {
                 let mut store = |k: usize, values, at| {
                     lanes::store_strided(values, outs[k].reborrow(), done * width + at, width);
                 };
-                match o.output.finish {
-                    Finish::Store => (0..o.types.len()).for_each(|k| store(k, o.leaf(m, k, n), at)),
-                    Finish::Fold { .. } | Finish::Scan { .. } => {
+                match o.output.sink {
+                    Sink::Store => (0..o.types.len()).for_each(|k| store(k, o.leaf(m, k, n), at)),
+                    Sink::Fold { .. } | Sink::Scan { .. } => {
                         if t == 0 && o.init.is_none() {
                             acc.take(o, m, n)
                         } else {
                             acc.step(o, m, n, right)?
                         }
-                        if matches!(o.output.finish, Finish::Scan { .. }) && o.output.stored {
+                        if matches!(o.output.sink, Sink::Scan { .. }) && o.output.stored {
                             let place = if right { at } else { at + width - row };
                             acc.lanes.iter().enumerate().for_each(|(k, a)| store(k, a.slice(n), place));
                         }
                     }
-                    Finish::Scatter { .. } | Finish::Segments { .. } | Finish::Compact => {}
+                    Sink::Scatter { .. } | Sink::Segments { .. } | Sink::Compact => {}
                 }
             }
             if let (Some(after), Some(e)) = (after.as_mut(), &job.epilogue) {
@@ -333,14 +337,14 @@ impl<'a> Rows<'a> {
                 after.tile(start, n)?;
                 for ((values, _), outs) in e.outputs.iter().zip(&mut block.outs[job.outputs.len()..]) {
                     for (r, out) in values.clone().zip(outs) {
-                        let leaf = after.get(after.tape.results[r], n);
+                        let leaf = after.get(after.bytecode.results[r], n);
                         lanes::store_strided(leaf, out.reborrow(), done * row + at, row);
                     }
                 }
             }
         }
         for ((o, acc), outs) in job.outputs.iter().zip(&*accs).zip(&mut block.outs) {
-            if let Finish::Fold { .. } = o.output.finish {
+            if let Sink::Fold { .. } = o.output.sink {
                 for (a, out) in acc.lanes.iter().zip(outs) {
                     lanes::copy(a.slice(n), out.reborrow().split_at(done).1);
                 }
@@ -357,20 +361,20 @@ pub(super) fn row_axis(job: &Job<'_>) -> usize {
 #[cfg(test)]
 mod tests {
     use crate::Native;
+    use crate::run::pool::thread_pool::ThreadPool;
     use crate::run::testing::{evaluate, has_llvm, lowered};
-    use crate::run::threads::team::Team;
     use acc_core::api::AccFn;
     use acc_core::prelude::*;
 
-    /// Of each kernel whether its rows are columns in memory.
+    /// For each kernel, whether its rows are columns in memory.
     fn columns<Args, Out: Arrays>(f: impl AccFn<Args, Out>) -> Vec<bool> {
         let program = Native::tiles().compile(f).unwrap();
-        program.prepared().plan().launches().map(|l| l.across).collect()
+        program.prepared().plan().launches().map(|l| l.column_major).collect()
     }
 
-    /// Tiles are given another operator: where machine code declined nothing, that one is not seen.
+    /// The tile executor gets another operator here: if machine code never bails out, that one has no effect.
     #[test]
-    fn machine_code_declines_no_chunk_without_a_fault() {
+    fn machine_code_never_bails_out_without_a_fault() {
         if !has_llvm() {
             return;
         }
@@ -397,7 +401,7 @@ mod tests {
                  step |%g: u32, %h: u32| { yield %h, rem(%g, max(%h, 1u32)) } yield %g }",
         ] {
             let ((mut plan, runs), (mut other, _)) = (with(f), with("sub(%x, %y)"));
-            let threads = Team::new(2).unwrap();
+            let threads = ThreadPool::new(2).unwrap();
             let want: Vec<_> = runs.iter().map(|args| evaluate(&plan, args, &threads).unwrap()).collect();
             let pairs = plan.launches_mut().zip(other.launches_mut());
             pairs.for_each(|(launch, other)| std::mem::swap(&mut launch.code.combine, &mut other.code.combine));

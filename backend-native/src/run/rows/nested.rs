@@ -1,24 +1,25 @@
-//! Launches that fold along several axes at once, by operators that are known: rows run side by side, as lanes.
+//! Folds along several axes at once with built-in operators: points are lanes.
 //!
-//! Each lane takes its elements in row-major order. Where there are few lanes, the outermost of the axes is cut into slices
-//! of a length that extents alone give; each is folded on its own, and then their results one after the other. Initial
-//! values may be taken more than once: they change nothing (`acc_desugar::fuse`).
+//! Each lane folds its elements in row-major order. With few lanes, the outermost folded axis is split into slices
+//! whose length depends on extents only; each slice is folded separately, then their results are folded in order.
+//! Initial values may be used more than once, since they are neutral (`acc_desugar::fuse`).
 
 use super::fold::Acc;
 use crate::buffer::AnyBuffer;
+use crate::run::elementwise::epilogue;
 use crate::run::launch::{Columns, Cut, Job, JobOutput, finish, first_event, pieces, task_len};
-use crate::run::{after, scheduled};
+use crate::run::scheduled;
 use crate::tile::lanes::{self, Lanes};
 use crate::tile::machine::{Machine, Outcome, Space, Stop};
 use crate::tile::reduce;
 use smallvec::SmallVec;
 use std::ops::Range;
 
-/// Lanes from which on threads share them.
-const MANY: usize = 2048;
-/// Elements of a slice at least, and slices at most.
-const SLICE: usize = 1 << 15;
-const SLICES: usize = 256;
+/// With so many lanes, threads split those rather than the folded axis.
+const MIN_SHARED_LANES: usize = 2048;
+/// The least elements of a slice; the other constant is the most slices.
+const MIN_SLICE_ELEMENTS: usize = 1 << 15;
+const MAX_SLICES: usize = 256;
 
 pub(crate) fn nested(job: &Job<'_>) -> Result<Vec<Columns>, Stop> {
     let [o] = &job.outputs[..] else { return Ok(Vec::new()) };
@@ -39,16 +40,20 @@ pub(crate) fn nested(job: &Job<'_>) -> Result<Vec<Columns>, Stop> {
         }
     }
     let columns = out.into_iter().map(finish).collect();
-    after::epilogue(job, outer, columns)
+    epilogue::epilogue(job, outer, columns)
 }
 
-/// How much of the first folded axis is folded at once.
+/// The length of a slice of the outermost folded axis.
 fn slice_len(points: usize, inner: &[usize]) -> usize {
-    let turn = inner[1..].iter().product::<usize>() * points;
-    if points >= MANY { inner[0] } else { SLICE.div_ceil(turn).max(inner[0].div_ceil(SLICES)) }
+    let row_points = inner[1..].iter().product::<usize>() * points;
+    if points >= MIN_SHARED_LANES {
+        inner[0]
+    } else {
+        MIN_SLICE_ELEMENTS.div_ceil(row_points).max(inner[0].div_ceil(MAX_SLICES))
+    }
 }
 
-/// Folds slices of the first folded axis, each for all points.
+/// Folds slices of the outermost folded axis, each for all points.
 fn in_slices(job: &Job<'_>, o: &JobOutput<'_>, points: usize, len: usize, out: &mut [AnyBuffer]) -> Result<(), Stop> {
     let extent = job.extents[job.extents.len() - job.launch.kernel.folded()];
     let before = job.begins_with();
@@ -76,7 +81,7 @@ fn in_slices(job: &Job<'_>, o: &JobOutput<'_>, points: usize, len: usize, out: &
     let mut slices = slices.into_iter().map(|(_, results)| results);
     let Some(mut total) = slices.next() else { return Ok(()) };
     for slice in slices {
-        for ((total, slice), &op) in total.iter_mut().zip(&slice).zip(o.known().unwrap_or_default()) {
+        for ((total, slice), &op) in total.iter_mut().zip(&slice).zip(o.builtin().unwrap_or_default()) {
             reduce::accumulate(op, total, slice.slice(points));
         }
     }
@@ -121,7 +126,7 @@ impl<'b> Tiles<'b> {
         Tiles { o, space, machine: job.machine(space), acc: Acc::new(o, lanes), lanes }
     }
 
-    /// Folds the elements of points, tile by tile, and gives the results of `n` of them from the `done`-th on.
+    /// Folds the elements of points tile by tile; yields the results of `n` points from the `done`-th on.
     fn each(
         &mut self,
         points: Range<usize>,
@@ -158,7 +163,7 @@ impl<'b> Tiles<'b> {
             } else {
                 acc.take(o, m, n)
             }
-            // The next index, the innermost axis first.
+            // The next index, innermost axis first.
             let Some(axis) = (0..at.len()).rev().find(|&k| at[k] + 1 < ranges[k].end) else { return Ok(()) };
             at[axis] += 1;
             at.iter_mut().zip(&ranges).skip(axis + 1).for_each(|(i, r)| *i = r.start);

@@ -1,52 +1,52 @@
-//! Matrix products: contractions of large enough extents, by the `gemm` crate.
+//! Matrix products: contractions of sufficient extents, computed by the `gemm` crate.
 //!
-//! The result is cut into blocks, one call on one thread each; a long inner dimension over a small result is cut into
-//! parts whose products are added pairwise. How it is cut depends on the extents alone, so that the bits are the same
-//! for any number of threads. Products and sums may be fused (one rounding for both).
+//! The result is split into blocks, one call on one thread each; a long inner dimension over a small result is split
+//! into parts whose products are added pairwise. How it is split depends on the extents only, so that results are the
+//! same for any number of threads. Multiplication and addition may be fused (one rounding for both).
 
 use crate::buffer::{AnyBuffer, OutSlice, PoolElt};
 use crate::run::Value;
+use crate::run::launch::lists::{collected, filled};
 use crate::run::launch::{Columns, Job, finish};
-use crate::run::lists::{collected, filled};
 use crate::tile::machine::Stop;
 use acc_core::data::{ColumnElt, ColumnSlice};
 use acc_desugar::analysis::contraction::{Contraction, Factor};
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Rows of a block at most and at least, and columns. Of 512² and 1024² blocks of 512 by 128 take as long as a call for
-/// all of it, those of 128 by 128 between 2 and 6 % more, and those of 128 by 1024 up to 10 % (f32 and f64, AVX-512).
-const ROWS: usize = 512;
-const LEAST_ROWS: usize = 128;
-const COLUMNS: usize = 128;
-/// What the extents of a block are multiples of.
-const VECTOR: usize = 16;
-/// Blocks below which they have fewer rows: so many threads are to have one each.
-const BLOCKS: usize = 16;
-/// Multiplications of a task at least, of several blocks if they are small.
-const TASK: usize = 1 << 18;
-/// Terms of a part of the inner dimension, and the results up to which it is cut.
-const TERMS: usize = 4096;
-const SMALL: usize = 1 << 16;
-/// Extents below which the generic way is as good.
-const LEAST: usize = 4;
-/// Multiplications below which it is, too.
-const WORK: usize = 1 << 12;
+/// The most rows of a block; the other bounds are the least rows, and the most columns. For 512² and 1024² results,
+/// blocks of 512 by 128 take as long as a single call; blocks of 128 by 128 take 2 to 6 % longer, and blocks of 128 by
+/// 1024 up to 10 % (f32 and f64, AVX-512).
+const MAX_BLOCK_ROWS: usize = 512;
+const MIN_BLOCK_ROWS: usize = 128;
+const MAX_BLOCK_COLUMNS: usize = 128;
+/// Block extents are multiples of this, so that they consist of whole vectors.
+const BLOCK_MULTIPLE: usize = 16;
+/// With fewer blocks than this, blocks get fewer rows: so many threads should have one each.
+const MIN_BLOCKS: usize = 16;
+/// The least multiplications of a task, which has several blocks if these are small.
+const MIN_TASK_MULTIPLICATIONS: usize = 1 << 18;
+/// Terms of a part of the inner dimension; the other constant is the result size up to which it is split.
+const TERMS_PER_PART: usize = 4096;
+const MAX_SPLIT_RESULTS: usize = 1 << 16;
+/// With an extent below this, the generic fold is as fast.
+const MIN_EXTENT: usize = 4;
+/// With fewer multiplications than this, too.
+const MIN_MULTIPLICATIONS: usize = 1 << 12;
 
-/// How a matrix product runs over its operands' memory. Strides are in elements.
+/// The memory layout of a matrix product. Strides are in elements.
 struct Plan {
-    /// What products are added to, as bits.
+    /// The initial value of the sum, as bits.
     init: u64,
     /// Rows, columns, terms.
     extents: [usize; 3],
-    /// Of the first factor along rows and terms, of the second along terms and columns, of the result along rows and
-    /// columns.
+    /// Of the first factor along rows and terms, the second along terms and columns, the result along rows and columns.
     strides: [[usize; 2]; 3],
-    /// The axes that are neither: extents, and the strides of factors and result.
+    /// The batch axes: extents, and the strides of both factors and the result.
     loops: Vec<(usize, [usize; 3])>,
 }
 
-/// The result of a product, if the extents are worth a call and no index is out of bounds.
+/// The result of a matrix product, if its extents justify a call of `gemm` and no index is out of bounds.
 pub(in crate::run) fn product(
     job: &Job<'_>,
     c: &Contraction,
@@ -78,7 +78,7 @@ fn row_major(shape: &[usize]) -> Vec<usize> {
 fn plan(job: &Job<'_>, c: &Contraction, values: &[Option<Value>], init: u64) -> Option<Plan> {
     let extents = &job.extents;
     let inner = extents.len() - 1;
-    // The stride of a factor along an axis of the space; none if an index may be out of bounds.
+    // The stride of a factor along an axis of the index space; none if an index may be out of bounds.
     let along = |f: &Factor| {
         let shape = &values[f.array.index()].as_ref()?.shape;
         let mut strides = vec![0; extents.len()];
@@ -96,7 +96,7 @@ fn plan(job: &Job<'_>, c: &Contraction, values: &[Option<Value>], init: u64) -> 
     let longest = |axes: &[usize]| axes.iter().copied().max_by_key(|&k| (extents[k], k));
     let (row, column) = (longest(&rows)?, longest(&columns)?);
     let [m, n, k] = [extents[row], extents[column], extents[inner]];
-    if m.min(n).min(k) < LEAST || m.saturating_mul(n).saturating_mul(k) < WORK {
+    if m.min(n).min(k) < MIN_EXTENT || m.saturating_mul(n).saturating_mul(k) < MIN_MULTIPLICATIONS {
         return None;
     }
     let loops = (0..inner).filter(|&axis| axis != row && axis != column);
@@ -108,7 +108,7 @@ fn plan(job: &Job<'_>, c: &Contraction, values: &[Option<Value>], init: u64) -> 
     })
 }
 
-/// A scalar that `gemm` multiplies.
+/// A scalar type that `gemm` multiplies.
 trait Number: ColumnElt + PoolElt + std::ops::Add<Output = Self> {
     const ONE: Self;
     const ZERO: Self;
@@ -122,7 +122,7 @@ impl Number for f64 {
     const ZERO: f64 = 0.0;
 }
 
-/// A matrix in memory that blocks of it are computed in, each by one task.
+/// The memory of a matrix whose blocks are computed by separate tasks.
 struct Target<'a, T> {
     start: *mut T,
     len: usize,
@@ -130,7 +130,7 @@ struct Target<'a, T> {
     of: PhantomData<&'a mut [T]>,
 }
 
-// SAFETY: tasks write through it to elements that no other task touches (the contract of `block`), as if each had a
+// SAFETY: tasks write through it to elements that no other task accesses (the contract of `block`), as if each had a
 // unique borrow of them; `T: Send` lets values go to other threads.
 unsafe impl<T: Send> Sync for Target<'_, T> {}
 
@@ -139,11 +139,12 @@ impl<'a, T: Number> Target<'a, T> {
         Target { start: memory.as_mut_ptr(), len: memory.len(), init, of: PhantomData }
     }
 
-    /// Sets elements from `at[2]` on to a product of `extents` rows, columns and terms, added to what the target begins
-    /// with; the factors start at `at[0]` and `at[1]`. False if any element would lie outside of its memory.
+    /// Adds a product of `extents` rows, columns and terms to the initial value, and stores it from element `at[2]` on;
+    /// the factors start at `at[0]` and `at[1]`. False if any element would be outside of its memory.
     ///
     /// # Safety
-    /// No other thread uses the elements `at[2] + i * strides[2][0] + j * strides[2][1]` while this runs, and they are
+    ///
+    /// No other thread uses the elements `at[2] + i * strides[2][0] + j * strides[2][1]` during the call, and they are
     /// distinct.
     unsafe fn block(&self, a: &[T], b: &[T], at: [usize; 3], extents: [usize; 3], strides: &[[usize; 2]; 3]) -> bool {
         let [m, n, k] = extents;
@@ -158,9 +159,9 @@ impl<'a, T: Number> Target<'a, T> {
             return false;
         }
         let s = strides.map(|s| s.map(|s| s as isize));
-        // SAFETY: all elements that are read and written lie inside of `a`, `b` and the target (checked above: the
-        // last one of each is the one farthest from the first, strides being positive); those written are used by no
-        // one else (the contract). The types are those that `gemm` knows.
+        // SAFETY: all elements read and written are inside `a`, `b` and the target (checked above for the last one of
+        // each, which is the farthest from the first, since strides are positive). Nobody else uses those written (the
+        // contract). The types are those that `gemm` supports.
         unsafe {
             let start = self.start.add(at[2]);
             for i in 0..m {
@@ -194,33 +195,33 @@ impl<'a, T: Number> Target<'a, T> {
     }
 }
 
-/// The rows and columns of a block, where there are so many products of `m` rows and `n` columns.
+/// The rows and columns of a block, for `times` products of `m` rows and `n` columns.
 fn block_of(p: &Plan, times: usize) -> [usize; 2] {
     let [m, n, _] = p.extents;
     // A call packs its columns of the second factor slowly where they are not next to each other: few calls do that then.
-    let least = if p.strides[1][1] == 1 { LEAST_ROWS } else { ROWS };
-    // Blocks alike, in whole vectors.
-    let even = |n: usize, most: usize| n.div_ceil(n.div_ceil(most)).next_multiple_of(VECTOR);
-    let columns = even(n, COLUMNS);
-    let mut rows = ROWS;
-    while rows > least && times * m.div_ceil(rows) * n.div_ceil(columns) < BLOCKS {
+    let least = if p.strides[1][1] == 1 { MIN_BLOCK_ROWS } else { MAX_BLOCK_ROWS };
+    // Blocks of equal size, in whole vectors.
+    let even = |n: usize, most: usize| n.div_ceil(n.div_ceil(most)).next_multiple_of(BLOCK_MULTIPLE);
+    let columns = even(n, MAX_BLOCK_COLUMNS);
+    let mut rows = MAX_BLOCK_ROWS;
+    while rows > least && times * m.div_ceil(rows) * n.div_ceil(columns) < MIN_BLOCKS {
         rows /= 2;
     }
     [even(m, rows), columns]
 }
 
-/// Sets `out` to the product. False if an element would lie outside of its memory, which is a defect of the plan.
+/// Sets `out` to the product. False if an element would be outside of its memory, which is a defect of the plan.
 fn multiply<T: Number>(job: &Job<'_>, p: &Plan, a: &[T], b: &[T], out: &mut [T]) -> Result<bool, Stop> {
     let [m, n, k] = p.extents;
     let times: usize = p.loops.iter().map(|(extent, _)| extent).product();
     let parallel = job.cx.parallel(times * m * n, k);
-    let parts = if m * n <= SMALL && times == 1 { k.div_ceil(TERMS) } else { 1 };
+    let parts = if m * n <= MAX_SPLIT_RESULTS && times == 1 { k.div_ceil(TERMS_PER_PART) } else { 1 };
     if parts > 1 {
         return by_parts(job, p, parts, parallel, a, b, out);
     }
     let [rows, columns] = block_of(p, times);
-    let blocks = (0..times).flat_map(|turn| {
-        let at = p.at(turn);
+    let blocks = (0..times).flat_map(|iteration| {
+        let at = p.at(iteration);
         let row = move |i: usize| (0..n).step_by(columns).map(move |j| [at[0], at[1], at[2], i, j]);
         (0..m).step_by(rows).flat_map(row)
     });
@@ -229,15 +230,15 @@ fn multiply<T: Number>(job: &Job<'_>, p: &Plan, a: &[T], b: &[T], out: &mut [T])
     let inside = AtomicBool::new(true);
     job.cx.tasks(
         parallel,
-        collected(blocks.chunks(TASK.div_ceil(rows * columns * k)))?,
+        collected(blocks.chunks(MIN_TASK_MULTIPLICATIONS.div_ceil(rows * columns * k)))?,
         || (),
         |(), blocks| {
             job.cx.limits.check().map_err(Stop::Error)?;
             let [sa, sb, sc] = p.strides;
             for &[a0, b0, c0, i, j] in blocks {
                 let at = [a0 + i * sa[0], b0 + j * sb[1], c0 + i * sc[0] + j * sc[1]];
-                // SAFETY: a block's elements are those of the result at one index of the loops, rows from `i` on and
-                // columns from `j` on; blocks do not overlap, and the strides of the result are those of a row-major
+                // SAFETY: a block's elements are those of the result at one index of the batch, rows from `i` on and
+                // columns from `j` on. Blocks do not overlap, and the strides of the result are those of a row-major
                 // array, so that different indices are different elements.
                 let ok = unsafe { target.block(a, b, at, [rows.min(m - i), columns.min(n - j), k], &p.strides) };
                 inside.fetch_and(ok, Ordering::Relaxed);
@@ -249,9 +250,9 @@ fn multiply<T: Number>(job: &Job<'_>, p: &Plan, a: &[T], b: &[T], out: &mut [T])
 }
 
 impl Plan {
-    /// Where factors and result begin at one index of the loops.
-    fn at(&self, turn: usize) -> [usize; 3] {
-        let (mut left, mut at) = (turn, [0; 3]);
+    /// Where factors and result begin at one index of the batch.
+    fn at(&self, iteration: usize) -> [usize; 3] {
+        let (mut left, mut at) = (iteration, [0; 3]);
         for (extent, strides) in self.loops.iter().rev() {
             (0..3).for_each(|f| at[f] += left % extent * strides[f]);
             left /= extent;
@@ -260,7 +261,7 @@ impl Plan {
     }
 }
 
-/// The same as [`multiply`], the inner dimension cut into parts.
+/// Like [`multiply`], with the inner dimension split into parts.
 fn by_parts<T: Number>(
     job: &Job<'_>,
     p: &Plan,
@@ -282,16 +283,17 @@ fn by_parts<T: Number>(
         || (),
         |(), (part, sum)| {
             job.cx.limits.check().map_err(Stop::Error)?;
-            let from = part * TERMS;
+            let from = part * TERMS_PER_PART;
             let at = [from * p.strides[0][1], from * p.strides[1][0], 0];
             let strides = [p.strides[0], p.strides[1], [n, 1]];
-            // SAFETY: the sum belongs to this task alone.
-            let ok = unsafe { Target::new(sum, T::ZERO).block(a, b, at, [m, n, TERMS.min(k - from)], &strides) };
+            // SAFETY: the sum belongs to this task only.
+            let ok =
+                unsafe { Target::new(sum, T::ZERO).block(a, b, at, [m, n, TERMS_PER_PART.min(k - from)], &strides) };
             inside.fetch_and(ok, Ordering::Relaxed);
             Ok(())
         },
     )?;
-    // Neighbours are added pairwise, in a tree that the number of parts gives.
+    // Pairwise sum of neighbours; the tree depends on the number of parts only.
     let mut step = 1;
     while step < parts {
         for left in (0..parts - step).step_by(2 * step) {

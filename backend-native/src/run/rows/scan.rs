@@ -1,8 +1,8 @@
-//! Scanning: tiles of a chunk, each with what comes before it.
+//! Scans of tiles within a chunk.
 
 use super::fold::{Acc, Total};
 use crate::buffer::OutSlice;
-use crate::kernel::grouping::{GROUP, WIDTH};
+use crate::kernel::grouping::{PARTIAL_RESULTS, SCAN_GROUP};
 use crate::run::launch::{Combiner, JobOutput};
 use crate::tile::lanes::{self, Lanes};
 use crate::tile::machine::{Machine, Outcome};
@@ -13,19 +13,19 @@ use acc_core::ir::Dir;
 use acc_desugar::analysis::segmented_operator::SegmentedOperator;
 use std::ops::Range;
 
-/// A chunk's scan in progress.
+/// The scan of a chunk in progress.
 pub(super) struct Scan<'a> {
-    /// What comes before the chunk, in the order of the scan.
+    /// The prefix of the chunk, in scan order.
     pub before: Option<&'a [u64]>,
-    /// The chunk's own elements so far, combined; of a fold, too.
+    /// The combination of the chunk's elements so far; of a fold, too.
     pub carry: Option<Total>,
-    /// Whether results go past the caches, through memory that totals are not kept in.
+    /// Whether results are stored non-temporally, through scratch memory, which totals do not read.
     pub stream: bool,
 }
 
 impl Scan<'_> {
-    /// Scans a tile's first `n` elements on their own, prepends what comes before the chunk, and stores the results in
-    /// `to`, one slice per leaf, if they are wanted.
+    /// Scans a tile's first `n` elements, combines them with the chunk's prefix, and stores the results in `to`, one
+    /// slice per leaf, if they are wanted.
     pub(super) fn tile(
         &mut self,
         o: &JobOutput<'_>,
@@ -35,7 +35,7 @@ impl Scan<'_> {
         n: usize,
         to: Option<&mut [OutSlice<'_>]>,
     ) -> Outcome {
-        match (o.known(), o.restart()) {
+        match (o.builtin(), o.segmented()) {
             (Some(ops), _) => to.into_iter().for_each(|to| self.known(o, ops, dir, acc, m, n, to)),
             (None, Some(restart)) => self.restarting(o, restart, dir, acc, m, n, to),
             (None, None) => return self.general(o, dir, acc, m, n, to),
@@ -43,7 +43,7 @@ impl Scan<'_> {
         Ok(())
     }
 
-    /// The same with an operator that starts afresh at marks: what comes before the chunk comes before its first mark.
+    /// Scans a tile with a segmented operator: the chunk's prefix applies to the elements before its first flag.
     #[allow(clippy::too_many_arguments, reason = "as for a known operator")]
     fn restarting(
         &mut self,
@@ -76,7 +76,7 @@ impl Scan<'_> {
         self.carry = Some(carry);
     }
 
-    /// The same with a known operator, whose totals are found apart.
+    /// Scans a tile with a built-in operator, whose totals are computed separately.
     #[allow(clippy::too_many_arguments, reason = "a tile and all that it meets")]
     fn known(
         &mut self,
@@ -114,13 +114,13 @@ impl Scan<'_> {
     ) -> Outcome {
         acc.take(o, m, n);
         let Some(c) = &mut acc.combiner else { return Ok(()) };
-        turn(dir, &mut acc.lanes, n);
+        to_scan_order(dir, &mut acc.lanes, n);
         self.carry = Some(scan_tile(dir, c, &o.types, &mut acc.lanes, n, self.carry.take())?);
         let Some(to) = to else { return Ok(()) };
         if let Some(before) = self.before {
             prepend(dir, c, &mut acc.lanes, n, before)?;
         }
-        turn(dir, &mut acc.lanes, n);
+        to_scan_order(dir, &mut acc.lanes, n);
         for (a, to) in acc.lanes.iter().zip(to) {
             lanes::copy(a.slice(n), to.reborrow());
         }
@@ -128,7 +128,7 @@ impl Scan<'_> {
     }
 }
 
-/// Where no mark is yet, in the order of the scan.
+/// The lanes before the first flag, in scan order.
 fn unmarked(marks: &[bool], dir: Dir) -> Range<usize> {
     match dir {
         Dir::Left => 0..marks.iter().position(|m| *m).unwrap_or(marks.len()),
@@ -140,24 +140,25 @@ fn part<'a>(values: OutSlice<'a>, range: &Range<usize>) -> OutSlice<'a> {
     values.split_at(range.end).0.split_at(range.start).1
 }
 
-/// Puts the first `n` lanes in the order of the scan, or back.
-fn turn(dir: Dir, values: &mut [Lanes], n: usize) {
+/// Reverses the first `n` lanes for a right scan; maps to scan order and back.
+fn to_scan_order(dir: Dir, values: &mut [Lanes], n: usize) {
     if dir == Dir::Right {
         values.iter_mut().for_each(|v| lanes::reverse(v.out().split_at(n).0));
     }
 }
 
-/// Where the earlier and the later operand of the combination stand.
+/// The positions of the earlier and the later operand among the parameters of the combination.
 fn sides(dir: Dir, leaves: usize) -> (usize, usize) {
     if dir == Dir::Left { (0, leaves) } else { (leaves, 0) }
 }
 
 /// Groups of a step.
-const GROUPS: usize = WIDTH / GROUP;
+const GROUPS_PER_STEP: usize = PARTIAL_RESULTS / SCAN_GROUP;
 
-/// Scans the first `n` lanes with any operator, `carry` before them; what is carried on. The lanes of a group of
-/// [`GROUP`], and then the groups of a step of [`WIDTH`] lanes, are scanned by doubling, so that only one operation per
-/// step waits for the step before. The tree depends on these numbers alone: machine code has the same.
+/// Scans the first `n` lanes with any operator and the incoming `carry`; returns the outgoing one. Within steps of
+/// [`PARTIAL_RESULTS`] lanes, first the lanes of each group of [`SCAN_GROUP`] and then the groups are scanned by
+/// doubling (Hillis and Steele), so that only one operation per step depends on the previous step. The tree depends on
+/// these numbers only; machine code uses the same.
 fn scan_tile(
     dir: Dir,
     c: &mut Combiner<'_>,
@@ -167,22 +168,23 @@ fn scan_tile(
     carry: Option<Total>,
 ) -> Outcome<Total> {
     let (first, second) = sides(dir, values.len());
-    doubling(dir, c, values, n, GROUP)?;
-    let groups = n.div_ceil(GROUP);
+    doubling(dir, c, values, n, SCAN_GROUP)?;
+    let groups = n.div_ceil(SCAN_GROUP);
     let mut totals: Vec<Lanes> = types.iter().map(|&t| Lanes::new(t, groups)).collect();
     for (v, total) in values.iter().zip(&mut totals) {
-        lanes::strided(v.slice(n), GROUP - 1, GROUP as isize, n / GROUP, total.out());
-        if !n.is_multiple_of(GROUP) {
-            lanes::copy(lanes::part(v.slice(n), n - 1, 1), total.out().split_at(n / GROUP).1);
+        lanes::strided(v.slice(n), SCAN_GROUP - 1, SCAN_GROUP as isize, n / SCAN_GROUP, total.out());
+        if !n.is_multiple_of(SCAN_GROUP) {
+            lanes::copy(lanes::part(v.slice(n), n - 1, 1), total.out().split_at(n / SCAN_GROUP).1);
         }
     }
-    doubling(dir, c, &mut totals, groups, GROUPS)?;
-    // What comes before the groups: before the first one of a step what was carried, then that and the groups between.
+    doubling(dir, c, &mut totals, groups, GROUPS_PER_STEP)?;
+    // The exclusive prefix of each group: for the first one of a step the carry, then that combined with the groups
+    // between.
     let mut before: Vec<Lanes> = types.iter().map(|&t| Lanes::new(t, groups)).collect();
     let begins = carry.is_none();
     let mut carried = carry.unwrap_or_default();
-    for from in (0..groups).step_by(GROUPS) {
-        let end = groups.min(from + GROUPS);
+    for from in (0..groups).step_by(GROUPS_PER_STEP) {
+        let end = groups.min(from + GROUPS_PER_STEP);
         let total: Total = totals.iter().map(|t| lanes::first_bits(lanes::part(t.slice(groups), end - 1, 1))).collect();
         for (b, &bits) in before.iter_mut().zip(&carried) {
             lanes::fill(b.out().split_at(from).1.split_at(end - from).0, bits);
@@ -190,9 +192,9 @@ fn scan_tile(
         carried = if carried.is_empty() { total } else { one(dir, c, &carried, &total)? };
     }
     if c.partial {
-        let mut runs = later(groups, 1, GROUPS);
+        let mut runs = later(groups, 1, GROUPS_PER_STEP);
         if begins {
-            let alone = groups.min(GROUPS);
+            let alone = groups.min(GROUPS_PER_STEP);
             runs.retain(|run| run.start > alone);
             for (b, t) in before.iter_mut().zip(&totals) {
                 lanes::copy(lanes::part(t.slice(groups), 0, alone - 1), b.out().split_at(1).1);
@@ -209,22 +211,22 @@ fn scan_tile(
         }
         c.call(groups - 1)?;
         for (k, (b, t)) in before.iter_mut().zip(&totals).enumerate() {
-            lanes::copy_within_groups(c.results(k, groups - 1), 1, GROUPS, b.out());
+            lanes::copy_within_groups(c.results(k, groups - 1), 1, GROUPS_PER_STEP, b.out());
             if begins {
-                let alone = groups.min(GROUPS) - 1;
+                let alone = groups.min(GROUPS_PER_STEP) - 1;
                 lanes::copy(lanes::part(t.slice(groups), 0, alone), b.out().split_at(1).1);
             }
         }
     }
-    let from = if begins { GROUP.min(n) } else { 0 };
+    let from = if begins { SCAN_GROUP.min(n) } else { 0 };
     if from == n {
         return Ok(carried);
     }
     let rest = n - from;
     for (k, (b, v)) in before.iter().zip(&*values).enumerate() {
         let before = |o: OutSlice<'_>| {
-            let groups = lanes::part(b.slice(groups), from / GROUP, groups - from / GROUP);
-            lanes::repeat_each(groups, GROUP, o.split_at(rest).0);
+            let groups = lanes::part(b.slice(groups), from / SCAN_GROUP, groups - from / SCAN_GROUP);
+            lanes::repeat_each(groups, SCAN_GROUP, o.split_at(rest).0);
         };
         c.set(first + k, before);
         c.set(second + k, |o| lanes::copy(lanes::part(v.slice(n), from, rest), o));
@@ -236,14 +238,14 @@ fn scan_tile(
     Ok(carried)
 }
 
-/// The lanes of each group but its first `by` ones: where an operator may fault it is applied to them alone, so that what is not
-/// part of a result is not seen to fault.
+/// The lanes of each group except the first `by`. An operator that may fault is applied to those only, so that it
+/// cannot fault on lanes that do not contribute to a result.
 fn later(n: usize, by: usize, group: usize) -> Vec<Range<usize>> {
     let runs = (0..n).step_by(group).map(|first| first + by..n.min(first + group));
     runs.filter(|run| !run.is_empty()).collect()
 }
 
-/// Scans each group of the first `n` lanes in steps that double what a lane has combined.
+/// Scans each group of the first `n` lanes by doubling.
 fn doubling(dir: Dir, c: &mut Combiner<'_>, values: &mut [Lanes], n: usize, group: usize) -> Outcome {
     let (first, second) = sides(dir, values.len());
     let mut by = 1;
@@ -268,7 +270,7 @@ fn doubling(dir: Dir, c: &mut Combiner<'_>, values: &mut [Lanes], n: usize, grou
     Ok(())
 }
 
-/// Combines the lanes of some runs, those `back` before them of what is earlier and of what is later.
+/// Combines the lanes of runs with the lanes `back` before them.
 fn combine_runs(
     dir: Dir,
     c: &mut Combiner<'_>,
@@ -294,7 +296,7 @@ fn combine_runs(
     c.call(runs.iter().map(Range::len).sum())
 }
 
-/// Puts what came of it in the places of these lanes.
+/// Copies the results of a combination to the lanes of runs.
 fn take_runs(c: &Combiner<'_>, runs: &[Range<usize>], to: &mut [Lanes]) {
     let all = runs.iter().map(Range::len).sum();
     for (k, v) in to.iter_mut().enumerate() {
@@ -306,7 +308,7 @@ fn take_runs(c: &Combiner<'_>, runs: &[Range<usize>], to: &mut [Lanes]) {
     }
 }
 
-/// The combination of two elements.
+/// Combines two elements, given in scan order.
 fn one(dir: Dir, c: &mut Combiner<'_>, earlier: &[u64], later: &[u64]) -> Outcome<Total> {
     let (first, second) = sides(dir, earlier.len());
     for (k, (&a, &b)) in earlier.iter().zip(later).enumerate() {
@@ -317,7 +319,7 @@ fn one(dir: Dir, c: &mut Combiner<'_>, earlier: &[u64], later: &[u64]) -> Outcom
     Ok((0..earlier.len()).map(|k| lanes::first_bits(c.results(k, 1))).collect())
 }
 
-/// Combines the first `n` lanes with what comes before them all.
+/// Combines the first `n` lanes with a prefix.
 fn prepend(dir: Dir, c: &mut Combiner<'_>, values: &mut [Lanes], n: usize, before: &[u64]) -> Outcome {
     let (first, second) = sides(dir, values.len());
     for (k, v) in values.iter().enumerate() {
@@ -331,7 +333,7 @@ fn prepend(dir: Dir, c: &mut Combiner<'_>, values: &mut [Lanes], n: usize, befor
     Ok(())
 }
 
-/// Combines all `len` elements of a scanned chunk with what comes before them.
+/// Combines all `len` elements of a scanned chunk with a prefix.
 pub(super) fn prepend_all(
     o: &JobOutput<'_>,
     dir: Dir,
@@ -340,13 +342,13 @@ pub(super) fn prepend_all(
     len: usize,
     before: &[u64],
 ) -> Outcome {
-    if let Some(ops) = o.known() {
+    if let Some(ops) = o.builtin() {
         for ((&op, out), &before) in ops.iter().zip(outs).zip(before) {
             reduce::prepend(op, out.reborrow(), before);
         }
         return Ok(());
     }
-    if let Some(restart) = o.restart() {
+    if let Some(restart) = o.segmented() {
         let ColumnSlice::Bool(marks) = outs[restart.mark].as_slice() else { return Ok(()) };
         let free = unmarked(marks, dir);
         for ((&op, out), &before) in restart.ops.iter().zip(outs).zip(before) {

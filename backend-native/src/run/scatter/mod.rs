@@ -1,28 +1,28 @@
-//! Launches that combine each element into a target position, as if one after the other in row-major order.
+//! Launches that combine each element into its target, with the semantics of sequential row-major order.
 
 mod partition;
-mod private;
+mod privatized;
 
 use crate::buffer::AnyBuffer;
-use crate::kernel::{Finish, Update};
-use crate::llvm::Form;
-use crate::llvm::code::{Call, Memory, Part};
-use crate::run::launch::{CALL, Columns, Context, Job, JobOutput, finish, first_event};
+use crate::kernel::{Sink, Update};
+use crate::llvm::Variant;
+use crate::llvm::call::{Call, Memory, Part};
+use crate::run::launch::{Columns, Context, Job, JobOutput, WORK_PER_CALL, finish, first_event};
+use crate::tile::access::load::out_of_bounds;
+use crate::tile::access::position;
 use crate::tile::lanes;
-use crate::tile::load::out_of_bounds;
 use crate::tile::machine::{Machine, Outcome, Space, Stop, event};
-use crate::tile::position;
 use crate::tile::scatter::update;
 use acc_core::data::{ColumnSlice, ScalarType};
 use smallvec::SmallVec;
 use std::ops::Range;
 
-/// The targets of a tile's elements that are stored.
+/// The targets of a tile's elements that are kept.
 #[derive(Default)]
 pub(super) struct Targets {
     /// Positions in the result.
     pub at: Vec<usize>,
-    /// Lanes of the tile, ascending; what there is means nothing if all lanes are stored.
+    /// Lanes of the tile, ascending; meaningless if all lanes are kept.
     pub kept: Vec<u32>,
 }
 
@@ -32,38 +32,38 @@ pub(crate) fn scatter(
     shape: &[usize],
     mut out: Vec<AnyBuffer>,
 ) -> Result<Columns, Stop> {
-    let Finish::Scatter { known, .. } = &o.output.finish else { return Ok(Columns::new()) };
+    let Sink::Scatter { builtin, .. } = &o.output.sink else { return Ok(Columns::new()) };
     let size: usize = shape.iter().product();
     let n: usize = job.extents.iter().product();
     let space = Space { extents: job.extents.clone(), lo: 0, hi: job.extents.len() };
-    if let Some(updates) = known
-        && private::pays(job, updates, n, size)
-        && private::combine(job, o, shape, &space, updates, &mut out)?
+    if let Some(updates) = builtin
+        && privatized::pays(job, updates, n, size)
+        && privatized::combine(job, o, shape, &space, updates, &mut out)?
     {
         return Ok(finish(out));
     }
-    if let Some(updates) = known
+    if let Some(updates) = builtin
         && partition::pays(job, o, n, size)
         && partition::partitioned(job, o, shape, updates, &mut out)?
     {
         return Ok(finish(out));
     }
-    // Where machine code stops tiles go on, to find out why.
-    let call = compiled(job, Form::Scatter);
+    // Where machine code bails out the tile executor continues, to find the event.
+    let call = compiled(job, Variant::Scatter);
     let mut start = run(job, call.as_ref(), shape, 0..n, &mut out)?;
     if start == n {
         return Ok(finish(out));
     }
     let mut m = job.machine(&space);
     let mut targets = Targets::default();
-    let mut combiner = match known {
+    let mut combiner = match builtin {
         Some(_) => None,
         None => Some(General::new(o)),
     };
     while start < n {
         let len = job.lanes().min(n - start);
         let mut good = 0;
-        // What comes before the first event is combined, for that may stop at an earlier element.
+        // Elements before the first event are combined, since their combination may stop earlier.
         let stop = first_event(&mut m, len, |m, len| {
             good = 0;
             m.tile(start, len)?;
@@ -72,12 +72,12 @@ pub(crate) fn scatter(
             Ok(())
         });
         match stop {
-            // Without a combination that can stop, the first event is known.
+            // If the combination cannot stop, this is the first event.
             Err(stop) if !job.launch.combine_partial || matches!(stop, Stop::Error(_)) => return Err(stop),
             Ok(()) | Err(_) => {}
         }
         if good > 0 {
-            match (&mut combiner, known) {
+            match (&mut combiner, builtin) {
                 (Some(g), _) => g.combine(job, o, &m, &targets, good, &mut out)?,
                 (None, Some(updates)) => simple(o, &m, updates, shape.len(), &targets, good, &mut out),
                 (None, None) => {}
@@ -91,12 +91,12 @@ pub(crate) fn scatter(
 }
 
 /// The machine code of a launch.
-pub(super) fn compiled<'a>(job: &'a Job<'_>, form: Form) -> Option<Call<'a>> {
-    // Without checks an index out of bounds is one in bounds, which machine code does not look for.
-    if job.launch.checks { job.call(form) } else { None }
+pub(super) fn compiled<'a>(job: &'a Job<'_>, variant: Variant) -> Option<Call<'a>> {
+    // Without checks an index out of bounds is clamped, which machine code does not do.
+    if job.launch.checks { job.call(variant) } else { None }
 }
 
-/// Combines a range of elements by machine code; the first one that is not combined.
+/// Combines a range of elements by machine code; returns the first element that is not combined.
 pub(super) fn run(
     job: &Job<'_>,
     call: Option<&Call<'_>>,
@@ -108,15 +108,15 @@ pub(super) fn run(
     let mut outs: SmallVec<[_; 4]> = out.iter_mut().map(|o| Some(o.as_out())).collect();
     let mut memory = Memory { outs: &mut outs, target: shape, ..Memory::default() };
     let part = Part {
-        most: CALL / (job.launch.cost + 8),
+        most: WORK_PER_CALL / (job.launch.cost + 8),
         ..Part::of(elements.clone(), job.extents.last().copied().unwrap_or(1))
     };
     let ended = call.run(part, &mut memory);
     let done = elements.start + memory.progress as usize;
-    Ok(if job.ended(ended)? { elements.end } else { done })
+    Ok(if job.is_done(ended)? { elements.end } else { done })
 }
 
-/// What a scatter begins with: a copy of an array.
+/// Copies the initial array of a scatter.
 pub(crate) fn copied(
     cx: Context<'_>,
     types: &[ScalarType],
@@ -130,7 +130,7 @@ pub(crate) fn copied(
     Ok(out)
 }
 
-/// Computes the targets of the first `n` lanes; an event at the first out of bounds.
+/// Computes the targets of the first `n` lanes; an event at the first one out of bounds.
 pub(super) fn positions(
     job: &Job<'_>,
     o: &JobOutput<'_>,
@@ -139,7 +139,7 @@ pub(super) fn positions(
     n: usize,
     targets: &mut Targets,
 ) -> Outcome {
-    let results = &m.tape.results[o.output.values.start..];
+    let results = &m.bytecode.results[o.output.values.start..];
     let flags = m.typed::<u8>(results[0], n);
     targets.at.clear();
     targets.at.resize(n, 0);
@@ -176,7 +176,7 @@ pub(super) fn positions(
     Ok(())
 }
 
-/// Combines leaf by leaf with simple operations.
+/// Combines leaf by leaf with built-in operations.
 pub(super) fn simple(
     o: &JobOutput<'_>,
     m: &Machine<'_>,
@@ -194,19 +194,19 @@ pub(super) fn simple(
     }
 }
 
-/// Any combination: runs of lanes with distinct targets are combined at once.
+/// Scatter with an arbitrary combination: runs of lanes with distinct targets are combined together.
 struct General<'a> {
     combiner: Option<crate::run::launch::Combiner<'a>>,
-    /// When each target, by a hash of it, was last seen: the number of the run.
+    /// Per hash of a target: the last run in which it occurred.
     seen: Vec<(usize, u64)>,
     run: u64,
 }
 
 impl<'a> General<'a> {
-    const SLOTS: usize = 4096;
+    const HASH_SLOTS: usize = 4096;
 
     fn new(o: &'a JobOutput<'_>) -> General<'a> {
-        General { combiner: o.combiner(), seen: vec![(0, 0); Self::SLOTS], run: 0 }
+        General { combiner: o.combiner(), seen: vec![(0, 0); Self::HASH_SLOTS], run: 0 }
     }
 
     fn combine(
@@ -224,7 +224,7 @@ impl<'a> General<'a> {
             self.run += 1;
             let mut to = from;
             while let Some(&t) = targets.at.get(to) {
-                // Two targets with one hash end a run early, which does no harm.
+                // A hash collision ends a run early, which is harmless.
                 let seen = &mut self.seen[t.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 52];
                 if seen.1 == self.run || to - from >= job.lanes() {
                     break;
@@ -259,7 +259,7 @@ impl<'a> General<'a> {
         }
         first_event(&mut *c, list.len(), |c, n| c.call(n))?;
         for (k, o) in out.iter_mut().enumerate() {
-            lanes::scatter_at(c.machine.get(c.machine.tape.results[k], at.len()), at, o.as_out());
+            lanes::scatter_at(c.machine.get(c.machine.bytecode.results[k], at.len()), at, o.as_out());
         }
         Ok(())
     }

@@ -1,14 +1,14 @@
-//! Scatters into many places on several threads: elements are distributed to ranges of the result, and then each range
-//! belongs to one thread, which combines there what comes, in the order in which it came. So the result is that of one
-//! thread, whatever the combination, and no two threads write the same line of the cache.
+//! Scatters into many targets on several threads: elements are first partitioned by ranges of the result; then each
+//! range is combined by one thread, in the order of the elements. So the result is that of sequential execution for any
+//! combination, and no two threads write the same cache line.
 
 use super::{Targets, positions};
 use crate::buffer::{AnyBuffer, OutSlice};
 use crate::kernel::Update;
-use crate::llvm::Form;
-use crate::llvm::code::{Call, Memory, Part};
-use crate::run::launch::{CALL, Job, JobOutput, first_event, pieces};
-use crate::run::lists::{collected, filled};
+use crate::llvm::Variant;
+use crate::llvm::call::{Call, Memory, Part};
+use crate::run::launch::lists::{collected, filled};
+use crate::run::launch::{Job, JobOutput, WORK_PER_CALL, first_event, pieces};
 use crate::tile::lanes::{self, Lanes};
 use crate::tile::machine::{Machine, Space, Stop};
 use crate::tile::scatter::update;
@@ -16,41 +16,41 @@ use acc_core::data::{ColumnSlice, ScalarType};
 use smallvec::SmallVec;
 use std::ops::Range;
 
-/// Elements that are distributed at a time: a few hundred for each range.
-const PIECE: usize = 1 << 17;
+/// Elements partitioned at a time: a few hundred per range.
+const PIECE_ELEMENTS: usize = 1 << 17;
 /// Elements whose targets are computed at a time, in the first-level cache.
-const BLOCK: usize = 1 << 12;
-/// Ranges of the result at most: a line of the cache for each is written in turn.
-const RANGES: usize = 256;
-/// Bytes of the result, times threads, from which on distribution pays. It takes two to three times as long, per thread,
-/// as combining in order takes where the result is in the second-level cache (7 ns and 3 ns an element), and not much
-/// longer where each element misses it.
-const FAR: usize = 16 << 20;
+const BLOCK_ELEMENTS: usize = 1 << 12;
+/// The most ranges: partitioning writes to one cache line per range.
+const MAX_RANGES: usize = 256;
+/// Bytes of the result, times threads, from which on partitioning pays off. Per thread it takes two to three times as
+/// long as combining in order if the result is in the second-level cache (7 ns and 3 ns per element), and little longer
+/// where each element misses that cache.
+const MIN_PARTITIONED_BYTES: usize = 16 << 20;
 
-/// Whether a scatter of so many elements into a result of so many is faster in this way.
+/// Whether a scatter of `n` elements into a result of `size` targets is faster with partitioning.
 pub(super) fn pays(job: &Job<'_>, o: &JobOutput<'_>, n: usize, size: usize) -> bool {
     let bytes = o.types.iter().map(|t| t.size()).max().unwrap_or(0).saturating_mul(size);
     let threads = job.cx.threads.count();
     threads > 1
         && job.cx.parallel(n, job.launch.cost + 4)
-        && n >= 2 * PIECE
-        && bytes.saturating_mul(threads) >= FAR
+        && n >= 2 * PIECE_ELEMENTS
+        && bytes.saturating_mul(threads) >= MIN_PARTITIONED_BYTES
         && u32::try_from(size).is_ok()
 }
 
-/// Where the elements of a piece went.
+/// A partitioned piece of the elements.
 struct Distributed<'a> {
     elements: Range<usize>,
-    /// The targets of those that are kept, range after range.
+    /// The targets of the elements kept, range by range.
     targets: &'a mut [u32],
     /// Their leaves.
     values: SmallVec<[OutSlice<'a>; 2]>,
-    /// Where each range begins, and where the last one ends.
+    /// The start of each range, and the end of the last one.
     starts: &'a mut [u32],
 }
 
-/// Combines all elements into `out`, a result of this shape; false, before anything is done, if the run's limits leave no
-/// memory for what is distributed.
+/// Combines all elements into `out`, a result of this shape; false, without any effect, if the run's limits leave no
+/// memory for partitioning.
 pub(super) fn partitioned(
     job: &Job<'_>,
     o: &JobOutput<'_>,
@@ -63,21 +63,23 @@ pub(super) fn partitioned(
     let (Ok(mut targets), Ok(mut values)) = (job.cx.columns(&[ScalarType::U32], n), job.cx.columns(&o.types, n)) else {
         return Ok(false);
     };
-    // Ranges of one length, a power of two.
-    let shift = (0..usize::BITS).find(|&s| (size - 1) >> s < RANGES).unwrap_or(0);
+    // Ranges of equal length, a power of two.
+    let shift = (0..usize::BITS).find(|&s| (size - 1) >> s < MAX_RANGES).unwrap_or(0);
     let ranges = ((size - 1) >> shift) + 1;
-    let count = n.div_ceil(PIECE);
+    let count = n.div_ceil(PIECE_ELEMENTS);
     let mut starts = filled(0u32, count * (ranges + 1))?;
     let Some(OutSlice::U32(all)) = targets.first_mut().map(AnyBuffer::as_out) else { return Ok(false) };
-    let memory =
-        pieces(&mut values, n, PIECE)?.into_iter().zip(all.chunks_mut(PIECE)).zip(starts.chunks_mut(ranges + 1));
+    let memory = pieces(&mut values, n, PIECE_ELEMENTS)?
+        .into_iter()
+        .zip(all.chunks_mut(PIECE_ELEMENTS))
+        .zip(starts.chunks_mut(ranges + 1));
     let tasks = memory.map(|((piece, targets), starts)| {
         let elements = piece.start..piece.start + piece.len;
         Distributed { elements, targets, values: piece.outs, starts }
     });
     let space = Space { extents: job.extents.clone(), lo: 0, hi: job.extents.len() };
-    // Without checks an index out of bounds is one in bounds, which tiles find.
-    let call = if job.launch.checks { job.call(Form::Located) } else { None };
+    // Without checks the index of a load may be clamped, which the tile executor does.
+    let call = if job.launch.checks { job.call(Variant::ScatterTargets) } else { None };
     job.cx.tasks(
         true,
         collected(tasks)?,
@@ -94,7 +96,7 @@ pub(super) fn partitioned(
         job.cx.limits.check().map_err(Stop::Error)?;
         let number = range.start >> shift;
         for (piece, starts) in starts.chunks(ranges + 1).enumerate() {
-            let [from, to] = [starts[number], starts[number + 1]].map(|k| piece * PIECE + k as usize);
+            let [from, to] = [starts[number], starts[number + 1]].map(|k| piece * PIECE_ELEMENTS + k as usize);
             at.clear();
             at.extend(targets[from..to].iter().map(|&t| t as usize - range.start));
             for ((u, values), out) in updates.iter().zip(&values).zip(&mut range.outs) {
@@ -106,7 +108,7 @@ pub(super) fn partitioned(
     Ok(true)
 }
 
-/// Finds the targets and the values of elements.
+/// Computes the targets and values of elements.
 struct Finder<'a> {
     job: &'a Job<'a>,
     o: &'a JobOutput<'a>,
@@ -117,10 +119,10 @@ struct Finder<'a> {
     /// Whether each element of a block is kept, and its index.
     located: Vec<Lanes>,
     own: Targets,
-    /// The targets of the elements of a piece that are kept, and their leaves.
+    /// The targets of a piece's elements that are kept, and their leaves.
     targets: Vec<u32>,
     values: Vec<Lanes>,
-    /// Of each range, how many elements there are, and then where the next one goes; for each element where it goes.
+    /// Per range the number of elements, then the position of the next one; per element its position.
     next: Vec<u32>,
     places: Vec<u32>,
 }
@@ -141,20 +143,20 @@ impl<'a> Finder<'a> {
             space,
             call,
             machine: None,
-            located: std::iter::once(ScalarType::U8).chain(of_index).map(|t| Lanes::new(t, BLOCK)).collect(),
+            located: std::iter::once(ScalarType::U8).chain(of_index).map(|t| Lanes::new(t, BLOCK_ELEMENTS)).collect(),
             own: Targets::default(),
-            targets: Vec::with_capacity(PIECE),
-            values: o.types.iter().map(|&t| Lanes::new(t, PIECE)).collect(),
+            targets: Vec::with_capacity(PIECE_ELEMENTS),
+            values: o.types.iter().map(|&t| Lanes::new(t, PIECE_ELEMENTS)).collect(),
             next: Vec::new(),
-            places: Vec::with_capacity(PIECE),
+            places: Vec::with_capacity(PIECE_ELEMENTS),
         }
     }
 
-    /// The elements of a piece; the event of the first one that has any.
+    /// Computes the elements of a piece; returns the first event.
     fn find(&mut self, elements: Range<usize>) -> Result<(), Stop> {
         self.targets.clear();
-        for start in elements.clone().step_by(BLOCK) {
-            let block = start..elements.end.min(start + BLOCK);
+        for start in elements.clone().step_by(BLOCK_ELEMENTS) {
+            let block = start..elements.end.min(start + BLOCK_ELEMENTS);
             if !self.compiled(block.clone())? {
                 self.over_tiles(block)?;
             }
@@ -162,7 +164,7 @@ impl<'a> Finder<'a> {
         Ok(())
     }
 
-    /// A block by machine code; whether that is done.
+    /// Computes a block by machine code; false if it bailed out.
     fn compiled(&mut self, block: Range<usize>) -> Result<bool, Stop> {
         let Some(call) = self.call else { return Ok(false) };
         let (n, done) = (block.len(), self.targets.len());
@@ -170,11 +172,11 @@ impl<'a> Finder<'a> {
         let values = self.values.iter_mut().map(|v| Some(v.out().split_at(done).1));
         let mut outs: SmallVec<[_; 8]> = own.chain(values).collect();
         let part = Part {
-            most: CALL / (self.job.launch.cost + 8),
+            most: WORK_PER_CALL / (self.job.launch.cost + 8),
             ..Part::of(block, self.job.extents.last().copied().unwrap_or(1))
         };
         let ended = call.run(part, &mut Memory { outs: &mut outs, ..Memory::default() });
-        if !self.job.ended(ended)? {
+        if !self.job.is_done(ended)? {
             return Ok(false);
         }
         drop(outs);
@@ -185,7 +187,7 @@ impl<'a> Finder<'a> {
             let ColumnSlice::I64(index) = index.slice(n) else { return Ok(false) };
             for ((target, &i), &keep) in self.targets[done..].iter_mut().zip(index).zip(keep) {
                 outside |= keep != 0 && i as u64 >= extent as u64;
-                // What is out of bounds is not looked at; all else fits.
+                // Indices out of bounds are dropped below; all others fit.
                 *target = target.wrapping_mul(extent as u32).wrapping_add(i as u32);
             }
         }
@@ -206,7 +208,7 @@ impl<'a> Finder<'a> {
         Ok(true)
     }
 
-    /// The same over tiles.
+    /// Computes a block by the tile executor.
     fn over_tiles(&mut self, block: Range<usize>) -> Result<(), Stop> {
         let Finder { job, o, shape, own, .. } = self;
         let m = self.machine.get_or_insert_with(|| job.machine(self.space));
@@ -228,7 +230,7 @@ impl<'a> Finder<'a> {
         Ok(())
     }
 
-    /// Brings the elements of a piece into the order of the ranges that they belong to.
+    /// Permutes the elements of a piece into the order of ranges.
     fn distribute(&mut self, piece: Distributed<'_>, shift: u32, ranges: usize) {
         let Finder { targets, values, next, places, .. } = self;
         next.clear();

@@ -1,4 +1,4 @@
-//! Launches in the order of a kernel's loops, by machine code.
+//! Launches that follow the order of a kernel's transformed loops, by machine code.
 
 #[cfg(test)]
 mod tests;
@@ -6,15 +6,15 @@ mod tests;
 use super::launch::{Columns, Job, Outs, finish, take};
 use super::rows::Rows;
 use crate::buffer::AnyBuffer;
-use crate::llvm::Form;
-use crate::llvm::code::{Call, Memory};
+use crate::llvm::Variant;
+use crate::llvm::call::{Call, Memory};
 use crate::tile::lanes::Lanes;
 use crate::tile::machine::Stop;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 impl Rows<'_> {
-    /// Folds rows that are lanes; whether that is done. Where a part is declined, nothing counts.
+    /// Folds rows as lanes; false if a task bailed out, in which case all results are void.
     pub(super) fn in_tiles(&self, out: &mut [Vec<AnyBuffer>]) -> Result<bool, Stop> {
         let job = self.job;
         if !job.launch.kernel.is_scheduled() {
@@ -25,7 +25,7 @@ impl Rows<'_> {
     }
 }
 
-/// The results of a kernel that stores each element at its point; none if it has no order of its own, or a part is declined.
+/// The results of an elementwise kernel; none if its loops are not transformed, or a task bailed out.
 pub(super) fn store(job: &Job<'_>) -> Result<Option<Vec<Columns>>, Stop> {
     if !job.launch.kernel.is_scheduled() || job.extents.contains(&0) {
         return Ok(None);
@@ -37,38 +37,39 @@ pub(super) fn store(job: &Job<'_>) -> Result<Option<Vec<Columns>>, Stop> {
     Ok(done.then(|| out.into_iter().map(finish).collect()))
 }
 
-/// A part of a space: indices along its first two axes, the position of the first, and the memory of each output.
+/// Part of an index space: indices along its first two axes, the position of the first point, and the memory of each
+/// output.
 struct Task<'a> {
     axes: [Range<usize>; 2],
     first: usize,
     outs: Outs<'a>,
 }
 
-/// Runs the loops on threads, which share the first axis or, if it is short, the first two; whether that is done. Outputs
-/// have so many elements for each position over the axes that are not folded.
+/// Runs the loops on threads, which split the first axis or, if it is short, the first two; false if a task bailed out.
+/// Outputs have the given number of elements per position of the axes that are not folded.
 pub(super) fn run(job: &Job<'_>, out: &mut [Vec<AnyBuffer>], widths: &[usize], before: &[u64]) -> Result<bool, Stop> {
-    let Some(call) = job.call(Form::Scheduled) else { return Ok(false) };
+    let Some(call) = job.call(Variant::Scheduled) else { return Ok(false) };
     let parallel = job.cx.parallel(job.extents.iter().product(), job.launch.cost);
     let tasks = tasks(job, out, widths, if parallel { job.cx.threads.count() * 4 } else { 1 });
-    let declined = AtomicBool::new(false);
+    let bailed_out = AtomicBool::new(false);
     job.cx.tasks(
         parallel,
         tasks,
         || (),
         |(), task| {
             let done = compute(job, &call, task, before)?;
-            declined.fetch_or(!done, Ordering::Relaxed);
+            bailed_out.fetch_or(!done, Ordering::Relaxed);
             Ok(())
         },
     )?;
-    Ok(!declined.into_inner())
+    Ok(!bailed_out.into_inner())
 }
 
 fn compute(job: &Job<'_>, call: &Call<'_>, mut task: Task<'_>, before: &[u64]) -> Result<bool, Stop> {
     let mut outs: Vec<_> = task.outs.iter_mut().map(|o| Some(o.reborrow())).collect();
     let memory = &mut Memory { outs: &mut outs, before, ..Memory::default() };
     let along = 0..job.extents[parallel_axes(job)..].first().copied().unwrap_or(0);
-    let done = job.ended(call.run_loops(task.axes, &along, task.first, memory))?;
+    let done = job.is_done(call.run_loops(task.axes, &along, task.first, memory))?;
     job.cx.limits.check().map_err(Stop::Error)?;
     Ok(done)
 }
@@ -77,21 +78,21 @@ fn parallel_axes(job: &Job<'_>) -> usize {
     job.extents.len() - job.launch.kernel.folded()
 }
 
-/// Folds a part of the first folded axis for all points into lanes, one per point; whether that is done.
+/// Folds part of the outermost folded axis for all points, one per lane; false if machine code bailed out.
 pub(super) fn slice(job: &Job<'_>, along: &Range<usize>, before: &[u64], out: &mut [Lanes]) -> Result<bool, Stop> {
-    let Some(call) = job.call(Form::Scheduled) else { return Ok(false) };
+    let Some(call) = job.call(Variant::Scheduled) else { return Ok(false) };
     let mut outs: Vec<_> = out.iter_mut().map(|lanes| Some(lanes.out())).collect();
     let extent = |axis: usize| 0..job.extents[..parallel_axes(job)].get(axis).copied().unwrap_or(1);
     let memory = &mut Memory { outs: &mut outs, before, ..Memory::default() };
-    job.ended(call.run_loops([extent(0), extent(1)], along, 0, memory))
+    job.is_done(call.run_loops([extent(0), extent(1)], along, 0, memory))
 }
 
-/// Cuts a space into about so many tasks of whole tiles.
+/// Splits a space into about so many tasks of whole tiles.
 fn tasks<'a>(job: &Job<'_>, out: &'a mut [Vec<AnyBuffer>], widths: &[usize], wanted: usize) -> Vec<Task<'a>> {
     let kernel = &job.launch.kernel;
     let stored = &job.extents[..parallel_axes(job)];
     let (first, second) = (stored.first().copied().unwrap_or(1), stored.get(1).copied().unwrap_or(1));
-    // Results of neighbours along the second axis that lie in memory one after the other.
+    // Results of adjacent indices along the second axis are contiguous.
     let inner: usize = stored.iter().skip(2).product();
     let len = |extent: usize, axis: usize, wanted: usize| {
         let tile = kernel.loops.iter().find(|l| l.axis == axis).map_or(1, |l| l.step);

@@ -1,11 +1,11 @@
-//! Kernels in random orders: the same bits as in their own.
+//! Kernels with randomly transformed loops yield the same bits as before.
 
 use crate::kernel::Kernel;
 use crate::llvm;
-use crate::llvm::Form;
+use crate::llvm::Variant;
 use crate::prepare::Plan;
+use crate::run::pool::thread_pool::ThreadPool;
 use crate::run::testing::{evaluate, has_llvm, lowered, unsimplified};
-use crate::run::threads::team::Team;
 use acc_core::RunLimits;
 use acc_core::data::ArrayData;
 use std::path::{Path, PathBuf};
@@ -20,11 +20,11 @@ impl Random {
     }
 }
 
-/// Rewrites a kernel's loops at random.
+/// Applies random loop transformations to a kernel.
 fn shuffle(kernel: &mut Kernel, random: &mut Random) {
     for _ in 0..12 {
         let at = random.below(kernel.loops.len());
-        // What is illegal changes nothing.
+        // Illegal transformations have no effect.
         let _ = match random.below(3) {
             0 => kernel.tile(at, [2, 3, 4, 8, 16][random.below(5)]),
             1 => kernel.interchange(at),
@@ -33,13 +33,13 @@ fn shuffle(kernel: &mut Kernel, random: &mut Random) {
     }
 }
 
-/// How many kernels ran in an order of their own, if the results are the same.
+/// The number of kernels with transformed loops, after checking that results are the same.
 fn compare(name: &str, plan: &mut Plan, runs: &[Vec<ArrayData>], random: &mut Random) -> usize {
-    let threads = Team::new(3).unwrap();
+    let threads = ThreadPool::new(3).unwrap();
     let wanted: Vec<_> = runs.iter().map(|args| evaluate(plan, args, &threads)).collect();
     for launch in plan.launches_mut() {
         shuffle(&mut launch.kernel, random);
-        launch.code.machine = llvm::Codes::default();
+        launch.code.machine = llvm::CodeCache::default();
     }
     for (args, want) in runs.iter().zip(&wanted) {
         let got = evaluate(plan, args, &threads);
@@ -47,10 +47,10 @@ fn compare(name: &str, plan: &mut Plan, runs: &[Vec<ArrayData>], random: &mut Ra
         assert_eq!(&got, want, "{name}\n{}", kernels());
     }
     let scheduled = plan.launches().filter(|l| l.kernel.is_scheduled());
-    scheduled.filter(|l| l.code.machine.get(Form::Scheduled, &l.kernel, Some(&RunLimits::none())).is_some()).count()
+    scheduled.filter(|l| l.code.machine.get(Variant::Scheduled, &l.kernel, Some(&RunLimits::none())).is_some()).count()
 }
 
-/// The same of a test file's program.
+/// Compares a test file's program with and without random loop transformations.
 fn random_orders(name: &str, text: &str, random: &mut Random) -> usize {
     let (mut plan, runs) = lowered(name, text);
     compare(name, &mut plan, &runs, random)
@@ -85,7 +85,7 @@ fn every_test_program_gives_the_same_bits_in_random_orders() {
     assert_eq!(llvm::defects(), Vec::<String>::new());
 }
 
-/// Programs whose loops are worth rewriting.
+/// Programs with loop nests that transformations apply to.
 const NESTS: [&str; 6] = [
     "program(a: [2]i32, b: [2]i32) {
        c: [3]i32 = generate(shape: || (extent(a, 0), extent(b, 1), extent(a, 1)),
@@ -146,7 +146,7 @@ fn nests_give_the_same_bits_in_many_random_orders() {
     assert_eq!(llvm::defects(), Vec::<String>::new());
 }
 
-/// Each turn of a loop that is written out around the loop over lanes has its partial results to itself.
+/// Each copy of an unrolled loop around the lane loop has its own partial results.
 #[test]
 fn folds_go_on_inside_a_loop_that_is_written_out_around_lanes() {
     if !has_llvm() {
@@ -158,7 +158,7 @@ fn folds_go_on_inside_a_loop_that_is_written_out_around_lanes() {
      }
      run { a = [50, 9] i32 lcg(1)  expect agree }";
     let (mut plan, runs) = lowered("fold", text);
-    let threads = Team::new(1).unwrap();
+    let threads = ThreadPool::new(1).unwrap();
     let want = evaluate(&plan, &runs[0], &threads).unwrap();
     for launch in plan.launches_mut() {
         let k = &mut launch.kernel;
@@ -169,13 +169,13 @@ fn folds_go_on_inside_a_loop_that_is_written_out_around_lanes() {
             k.loops.iter().map(|l| (l.axis, l.step, l.unrolled)).collect::<Vec<_>>(),
             [(0, 16, false), (1, 2, false), (0, 4, true), (0, 1, true), (1, 1, true)]
         );
-        launch.code.machine = llvm::Codes::default();
-        assert!(launch.code.machine.get(Form::Scheduled, &launch.kernel, Some(&RunLimits::none())).is_some());
+        launch.code.machine = llvm::CodeCache::default();
+        assert!(launch.code.machine.get(Variant::Scheduled, &launch.kernel, Some(&RunLimits::none())).is_some());
     }
     assert_eq!(evaluate(&plan, &runs[0], &threads).unwrap(), want);
 }
 
-/// Tiles in tiles that are written out: what is left at the end of an axis is computed point by point, and nothing beyond it.
+/// Nested tiles that are unrolled: the remainder of an axis is computed point by point, and nothing beyond it.
 #[test]
 fn what_is_less_than_a_tile_stays_within_its_row() {
     if !has_llvm() {
@@ -186,19 +186,19 @@ fn what_is_less_than_a_tile_stays_within_its_row() {
        yield m
      }";
     let mut plan = unsimplified("tiles", text);
-    let threads = Team::new(1).unwrap();
+    let threads = ThreadPool::new(1).unwrap();
     let want = evaluate(&plan, &[], &threads).unwrap();
     for launch in plan.launches_mut() {
         let k = &mut launch.kernel;
         k.tile(1, 8).and_then(|()| k.tile(1, 16)).unwrap();
-        // Rows within the tiles of columns, so that those before are there when what is left of them is computed.
+        // Rows inside the tiles of columns, so that the remainder of columns follows full rows.
         k.interchange(0).and_then(|()| k.tile(1, 4)).unwrap();
         (2..5).rev().try_for_each(|at| k.unroll(at)).unwrap();
         assert_eq!(
             k.loops.iter().map(|l| (l.axis, l.step)).collect::<Vec<_>>(),
             [(1, 16), (0, 4), (0, 1), (1, 8), (1, 1)]
         );
-        launch.code.machine = llvm::Codes::default();
+        launch.code.machine = llvm::CodeCache::default();
     }
     assert_eq!(evaluate(&plan, &[], &threads).unwrap(), want);
 }

@@ -1,31 +1,31 @@
-//! Keys of what is sorted: unsigned numbers whose order is that of values.
+//! Sort keys: unsigned numbers with the order of the values.
 
-use super::abreast::{Column, Double, Line};
-use super::places::Plain;
 use crate::buffer::PoolElt;
+use crate::run::sort::sorting_network::{Column, Double, Line};
+use crate::run::sort::write_combining::Plain;
 use acc_core::data::{ColumnSlice, Prim};
 use backend_native_lanes::all_types;
 use backend_native_lanes::multiversion;
 use half::f16;
 
-/// A scalar with a key that sorts as it does: see [`Lit::sort_key`](acc_core::data::Lit::sort_key).
+/// A scalar with an order-preserving key: see [`Lit::sort_key`](acc_core::data::Lit::sort_key).
 pub(super) trait Key: Plain + PoolElt + Prim {
     /// Bits of a key.
     const KEY_BITS: u32;
-    /// Keys of rows side by side.
+    /// A column of such keys, one per row.
     type Column: Column;
 
     fn sort_key(self) -> u64;
-    /// The keys of values; whether no other values have them.
+    /// Computes the keys of values; false if different values have the same key.
     fn to_keys(values: &[Self], keys: &mut Vec<Item<Self>>) -> bool;
-    /// Values whose keys these are, if no others have them.
+    /// The values of keys, if the mapping is injective.
     fn of_keys(keys: &[Item<Self>], values: &mut [Self]);
 }
 
-/// A key among those of rows side by side.
+/// A key within a column.
 type Item<T> = <<T as Key>::Column as Column>::Item;
 
-/// Keys of this type, by what is the key of a value, and the value of a key.
+/// Implements `Key` for a type, given the functions from value to key and back.
 macro_rules! keyed {
     ($t:ty, $bits:ty, $column:ty) => {
         impl Key for $t {
@@ -89,7 +89,7 @@ macro_rules! floats {
 
         #[inline(always)]
         fn of_value(value: $t) -> $bits {
-            // Of zeros the sum is the positive one.
+            // Maps negative zero to positive zero.
             let bits = (value + <$t>::from(0i8)).to_bits();
             let negative = (bits >> (<$bits>::BITS - 1)).wrapping_neg();
             if value.is_nan() { <$bits>::MAX } else { bits ^ (negative | SIGN) }
@@ -104,7 +104,7 @@ macro_rules! floats {
 }
 floats! { f16: u16, Line<u32, 16>; f32: u32, Line<u32, 16>; f64: u64, Line<u64, 8>; }
 
-/// Leaves whose keys are one, so few as the bits of a key allow.
+/// Groups leaves such that the keys of a group fit one key.
 pub(super) fn keys<'a, 'b>(columns: &'a [ColumnSlice<'b>]) -> Vec<&'a [ColumnSlice<'b>]> {
     let mut keys = Vec::new();
     let (mut start, mut width) = (0, 0);
@@ -127,16 +127,16 @@ pub(super) fn bits(column: ColumnSlice<'_>) -> u32 {
     all_types!(typed)
 }
 
-/// Appends keys to others, as less significant bits.
+/// Appends keys to other keys, as less significant bits.
 pub(super) fn append<T: Key>(keys: &mut [u64], values: &[T]) {
     for (key, value) in keys.iter_mut().zip(values) {
         *key = key.unbounded_shl(T::KEY_BITS) | value.sort_key();
     }
 }
 
-/// A key, and the position of what it is of.
+/// A key with the position of its element.
 pub(super) trait Pair: Plain {
-    /// Those of rows side by side.
+    /// A column of such pairs, one per row.
     type Column: Column<Item = Self>;
 
     fn of(key: u64, at: u64) -> Self;
@@ -144,7 +144,7 @@ pub(super) trait Pair: Plain {
     fn at(self) -> u64;
 }
 
-/// Of 32 bits each.
+/// 32 bits each.
 impl Pair for u64 {
     type Column = Line<u64, 8>;
 
@@ -177,7 +177,7 @@ impl Pair for [u64; 2] {
 mod tests {
     use super::*;
 
-    /// Keys order values as the language does.
+    /// Keys have the order that the language defines for values.
     fn same_order<T: Key + std::fmt::Debug>(values: &[T]) {
         for a in values {
             for b in values {

@@ -1,32 +1,32 @@
-//! Sorting rows, stable: what puts their elements in order, and the elements in order.
+//! Stable sorting of rows: the permutation that sorts them, and the sorted elements.
 //!
-//! Rows are sorted by the digits of their keys ([`radix`]): a long one by all threads, others by one
-//! thread each; many short ones side by side ([`abreast`]). An element of one leaf is sorted as it is. For others,
-//! positions are sorted: by one key of all leaves if that has at most 64 bits, else by the leaves, the last one first.
+//! Rows are sorted by [`radix`] sort: long ones each by all threads, others each by one thread; many short ones by a
+//! [`sorting_network`]. Elements of one leaf are sorted directly. For others, positions are sorted: by a combined key
+//! of all leaves if it has at most 64 bits, else by one leaf after the other, the least significant one first.
 
-mod abreast;
 mod keys;
-mod places;
 mod radix;
+mod sorting_network;
+mod write_combining;
 
 use crate::buffer::{Buffer, OutSlice, PoolElt};
+use crate::run::launch::lists::collected;
 use crate::run::launch::{Columns, Context, Piece, finish, pieces};
-use crate::run::lists::collected;
 use crate::tile::machine::Stop;
-use abreast::{Abreast, Column as _};
 use acc_core::Error;
 use acc_core::data::{Column, ColumnSlice, ScalarType};
 use backend_native_lanes::all_types;
 use half::f16;
 use keys::{Key, Pair, append, bits, keys};
-use radix::{LOOK, Local, Sink, Sort, Stay};
+use radix::{ITEMS_PER_POLL, Local, Sink, Sort, Stay};
+use sorting_network::{Column as _, SortingNetwork};
 
 /// Elements of rows that a task sorts.
-const CHUNK: usize = 1 << 14;
-/// Cost of sorting an element, in units of one vectorised addition.
-const COST: usize = 256;
+const TASK_ELEMENTS: usize = 1 << 14;
+/// The cost of sorting an element, in vectorised additions.
+const ELEMENT_COST: usize = 256;
 
-/// Each row of an array, given by its columns and extents, in order.
+/// The sorted rows of an array, given by its columns and extents.
 pub(super) fn sorted(columns: &[ColumnSlice<'_>], shape: &[usize], cx: Context<'_>) -> Result<Columns, Error> {
     let rows = Rows::new(shape, cx);
     if let [values] = columns {
@@ -39,13 +39,13 @@ pub(super) fn sorted(columns: &[ColumnSlice<'_>], shape: &[usize], cx: Context<'
     rows.gather(columns, order.slice())
 }
 
-/// The positions that sort each row of an array, given by its columns and extents.
+/// The permutation that sorts each row of an array, given by its columns and extents.
 pub(super) fn argsort(columns: &[ColumnSlice<'_>], shape: &[usize], cx: Context<'_>) -> Result<Columns, Error> {
     let order = Rows::new(shape, cx).order(columns).map_err(stopped)?;
     Ok(Columns::from_iter([i64::column(order)]))
 }
 
-/// Nothing is evaluated by a sort.
+/// A sort demands no arrays.
 fn stopped(stop: Stop) -> Error {
     match stop {
         Stop::Error(e) => e,
@@ -56,10 +56,10 @@ fn stopped(stop: Stop) -> Error {
 /// The rows of an array.
 struct Rows<'a> {
     cx: Context<'a>,
-    /// Elements of all rows, and of one.
+    /// The number of elements of all rows, and of one.
     count: usize,
     row: usize,
-    /// Elements of the whole rows of a task, where a thread sorts them.
+    /// Elements (of whole rows) of a task, if one thread sorts a row.
     task: usize,
     parallel: bool,
 }
@@ -68,12 +68,16 @@ impl<'a> Rows<'a> {
     fn new(shape: &[usize], cx: Context<'a>) -> Rows<'a> {
         let count: usize = shape.iter().product();
         let row = shape.last().copied().unwrap_or(0).max(1);
-        let rows = (CHUNK / row).max(1);
-        let task = if rows < abreast::GROUP { rows } else { rows - rows % abreast::GROUP } * row;
-        Rows { cx, count, row, task, parallel: cx.parallel(count, COST) }
+        let rows = (TASK_ELEMENTS / row).max(1);
+        let task = if rows < sorting_network::MAX_NETWORK_ROWS {
+            rows
+        } else {
+            rows - rows % sorting_network::MAX_NETWORK_ROWS
+        } * row;
+        Rows { cx, count, row, task, parallel: cx.parallel(count, ELEMENT_COST) }
     }
 
-    /// Memory for so many scalars.
+    /// Allocates `n` scalars.
     fn memory<T: PoolElt>(&self, n: usize) -> Result<Buffer<T>, Stop> {
         self.cx.memory.take(n, self.cx.meter).map_err(Stop::Error)
     }
@@ -84,14 +88,15 @@ impl<'a> Rows<'a> {
         let to = out.slice_mut();
         if radix::is_local::<T>(self.row) {
             let tasks = collected(to.chunks_mut(self.task).zip(values.chunks(self.task)))?;
-            let sort = |(abreast, local): &mut (Abreast<T::Column>, Local<T>), (to, values): (&mut [T], &[T])| {
+            let sort = |(network, local): &mut (SortingNetwork<T::Column>, Local<T>),
+                        (to, values): (&mut [T], &[T])| {
                 self.cx.limits.check().map_err(Stop::Error)?;
                 let some = self.row * T::Column::LANES;
                 for (to, values) in to.chunks_mut(some).zip(values.chunks(some)) {
-                    let suits = abreast::suits::<T::Column>(self.row, values.len() / self.row);
-                    if suits && T::to_keys(values, &mut abreast.items) {
-                        abreast.sort(self.row);
-                        T::of_keys(&abreast.items, to);
+                    let suits = sorting_network::suits::<T::Column>(self.row, values.len() / self.row);
+                    if suits && T::to_keys(values, &mut network.items) {
+                        network.sort(self.row);
+                        T::of_keys(&network.items, to);
                         continue;
                     }
                     to.copy_from_slice(values);
@@ -102,7 +107,7 @@ impl<'a> Rows<'a> {
                 }
                 Ok(())
             };
-            self.cx.tasks(self.parallel, tasks, || (Abreast::new(), Local::new()), sort)?;
+            self.cx.tasks(self.parallel, tasks, || (SortingNetwork::new(), Local::new()), sort)?;
             return Ok(T::column(out));
         }
         let mut spare = self.memory(self.row)?;
@@ -116,7 +121,7 @@ impl<'a> Rows<'a> {
         Ok(T::column(out))
     }
 
-    /// The positions that sort rows.
+    /// The permutation that sorts rows.
     fn order(&self, columns: &[ColumnSlice<'_>]) -> Result<Buffer<i64>, Stop> {
         let mut out = self.memory(self.count)?;
         let order = out.slice_mut();
@@ -140,9 +145,9 @@ impl<'a> Rows<'a> {
         Ok(out)
     }
 
-    /// Copies elements, on all threads.
+    /// Copies elements on all threads.
     fn copied<T: Copy + Send + Sync>(&self, from: &[T], to: &mut [T]) -> Result<(), Stop> {
-        let tasks = collected(to.chunks_mut(LOOK).zip(from.chunks(LOOK)))?;
+        let tasks = collected(to.chunks_mut(ITEMS_PER_POLL).zip(from.chunks(ITEMS_PER_POLL)))?;
         self.cx.tasks(
             self.parallel,
             tasks,
@@ -154,10 +159,10 @@ impl<'a> Rows<'a> {
         )
     }
 
-    /// Writes the positions of elements in their rows, in order.
+    /// Writes the identity permutation of each row.
     fn positions(&self, order: &mut [i64]) -> Result<(), Stop> {
         // Whole rows, or parts of one.
-        let len = if self.row < LOOK { LOOK - LOOK % self.row } else { LOOK };
+        let len = if self.row < ITEMS_PER_POLL { ITEMS_PER_POLL - ITEMS_PER_POLL % self.row } else { ITEMS_PER_POLL };
         let tasks = collected(order.chunks_mut(len).enumerate())?;
         self.cx.tasks(
             self.parallel,
@@ -175,17 +180,17 @@ impl<'a> Rows<'a> {
         )
     }
 
-    /// Keys of several leaves.
+    /// Combined keys of several leaves.
     fn packed(&self, leaves: &[ColumnSlice<'_>]) -> Result<Buffer<u64>, Stop> {
         let mut out = self.memory(self.count)?;
-        let tasks = collected(out.slice_mut().chunks_mut(CHUNK).enumerate())?;
+        let tasks = collected(out.slice_mut().chunks_mut(TASK_ELEMENTS).enumerate())?;
         let pack = |(): &mut (), (chunk, keys): (usize, &mut [u64])| {
             self.cx.limits.check().map_err(Stop::Error)?;
             keys.fill(0);
             for leaf in leaves {
                 macro_rules! typed {
                     ($(($V:ident, $t:ty)),*) => {
-                        match leaf { $(ColumnSlice::$V(values) => append(keys, &values[chunk * CHUNK..]),)* }
+                        match leaf { $(ColumnSlice::$V(values) => append(keys, &values[chunk * TASK_ELEMENTS..]),)* }
                     };
                 }
                 all_types!(typed);
@@ -196,8 +201,7 @@ impl<'a> Rows<'a> {
         Ok(out)
     }
 
-    /// Puts positions in the order of keys, of so many bits; those of equal keys stay in the order given, which at first
-    /// is that of the positions.
+    /// Sorts positions by keys of so many bits; equal keys keep their order.
     fn by_key(
         &self,
         bits: u32,
@@ -223,19 +227,19 @@ impl<'a> Rows<'a> {
         if radix::is_local::<I>(self.row) {
             let tasks = collected(order.chunks_mut(self.task).enumerate())?;
             let some = self.row * I::Column::LANES;
-            let sort = |(abreast, local, items): &mut (Abreast<I::Column>, Local<I>, Vec<I>),
+            let sort = |(network, local, items): &mut (SortingNetwork<I::Column>, Local<I>, Vec<I>),
                         (task, order): (usize, &mut [i64])| {
                 self.cx.limits.check().map_err(Stop::Error)?;
                 for (order, start) in order.chunks_mut(some).zip((task * self.task..).step_by(some)) {
-                    // Positions tell equal keys apart as long as they are in order.
-                    if is_first && abreast::suits::<I::Column>(self.row, order.len() / self.row) {
+                    // While positions are ascending they distinguish equal keys.
+                    if is_first && sorting_network::suits::<I::Column>(self.row, order.len() / self.row) {
                         let rows = (start..start + order.len()).step_by(self.row);
-                        abreast.items.clear();
-                        abreast
+                        network.items.clear();
+                        network
                             .items
                             .extend(rows.flat_map(|row| (0..self.row).map(move |k| I::of(key(row + k), k as u64))));
-                        abreast.sort(self.row);
-                        order.iter_mut().zip(&abreast.items).for_each(|(to, i)| *to = i.at() as i64);
+                        network.sort(self.row);
+                        order.iter_mut().zip(&network.items).for_each(|(to, i)| *to = i.at() as i64);
                         continue;
                     }
                     for (order, start) in order.chunks_mut(self.row).zip((start..).step_by(self.row)) {
@@ -248,7 +252,7 @@ impl<'a> Rows<'a> {
                 }
                 Ok(())
             };
-            return self.cx.tasks(self.parallel, tasks, || (Abreast::new(), Local::new(), Vec::new()), sort);
+            return self.cx.tasks(self.parallel, tasks, || (SortingNetwork::new(), Local::new(), Vec::new()), sort);
         }
         let mut words = [self.memory(self.row * size_of::<I>() / 8)?, self.memory(self.row * size_of::<I>() / 8)?];
         let [items, spare] = words.each_mut().map(|w| pairs(w.slice_mut()));
@@ -263,7 +267,7 @@ impl<'a> Rows<'a> {
         Ok(())
     }
 
-    /// The elements at these positions of their rows.
+    /// Gathers the elements at these positions of their rows.
     fn gather(&self, columns: &[ColumnSlice<'_>], order: &[i64]) -> Result<Columns, Error> {
         let types: Vec<ScalarType> = columns.iter().map(|c| c.ty()).collect();
         let mut out = self.cx.columns(&types, self.count)?;
@@ -286,13 +290,13 @@ impl<'a> Rows<'a> {
             }
             Ok(())
         };
-        let tasks = pieces(&mut out, self.count, CHUNK).map_err(stopped)?;
+        let tasks = pieces(&mut out, self.count, TASK_ELEMENTS).map_err(stopped)?;
         self.cx.tasks(self.parallel, tasks, || (), gather).map_err(stopped)?;
         Ok(finish(out))
     }
 }
 
-/// Positions are written where they are wanted.
+/// Only the positions of sorted items are written.
 impl<I: Pair> Sink<I> for &mut [i64] {
     fn split_at(self, n: usize) -> (Self, Self) {
         self.split_at_mut(n)

@@ -1,35 +1,35 @@
-//! Stable sorting by the bits of keys, on several threads.
+//! Stable parallel radix sort.
 //!
-//! Items are distributed by the highest digit in which their keys differ (D. Knuth, The Art of Computer Programming,
-//! volume 3, section 5.2.5), once through memory. What has the same digit then mostly fits into a cache, where it is
-//! sorted by the lower digits from the least one on; what does not is distributed again. Digits that are the same in all
-//! keys move nothing.
+//! Items are first distributed by the most significant digit in which their keys differ (D. Knuth, The Art of Computer
+//! Programming, volume 3, section 5.2.5). The items of one digit value then mostly fit the second-level cache, where
+//! they are sorted by the remaining digits, least significant first; otherwise they are distributed again. Digits that
+//! are equal in all keys are skipped.
 
-use super::places::{Lines, Places, Plain};
 use crate::run::launch::Context;
-use crate::run::lists::{collected, filled};
+use crate::run::launch::lists::{collected, filled};
+use crate::run::sort::write_combining::{CombiningStreams, Plain, SharedMemory};
 use crate::tile::machine::Stop;
 use std::ops::Range;
 
-/// Bits of a digit at most.
-const BITS: u32 = 11;
-const DIGITS: usize = 1 << BITS;
-/// Items that have the same highest digit, on average, where there are enough of them for that.
-const SHARE: usize = 1 << 13;
-/// Bytes of items that are sorted in a cache.
-const LOCAL: usize = 1 << 18;
-/// Items up to which comparing them takes less time than counting digits.
-const FEW: usize = 128;
-/// Items that a task takes at least.
-const TASK: usize = 1 << 16;
-/// Items that a thread counts, moves or sorts between two looks at the clock: 10 to 30 ms.
-pub(super) const LOOK: usize = 1 << 21;
-/// Bytes of items from which on they are distributed past the caches.
-const STREAM: usize = 4 << 20;
+/// The most bits of a digit: more digit values would exceed the first-level cache and the TLB.
+const MAX_DIGIT_BITS: u32 = 11;
+const DIGIT_VALUES: usize = 1 << MAX_DIGIT_BITS;
+/// The average number of items per digit value in the first distribution, if there are enough items.
+const ITEMS_PER_DIGIT_VALUE: usize = 1 << 13;
+/// Bytes of items that are sorted in the second-level cache.
+const MAX_LOCAL_BYTES: usize = 1 << 18;
+/// The most items for which comparison sort is faster than counting digits.
+const MAX_COMPARED_ITEMS: usize = 128;
+/// The least items of a task.
+const MIN_TASK_ITEMS: usize = 1 << 16;
+/// Items that a thread counts, moves or sorts between two polls of the run's limits: 10 to 30 ms.
+pub(super) const ITEMS_PER_POLL: usize = 1 << 21;
+/// Bytes of items from which on they are distributed with non-temporal stores.
+const MIN_STREAMED_BYTES: usize = 4 << 20;
 
-/// Whether so many items are sorted in a cache, on one thread.
+/// Whether so many items are sorted in the cache, by one thread.
 pub(super) fn is_local<I>(items: usize) -> bool {
-    items * size_of::<I>() <= LOCAL
+    items * size_of::<I>() <= MAX_LOCAL_BYTES
 }
 
 /// The bits in which keys differ.
@@ -38,22 +38,22 @@ pub(super) fn differing(mut keys: impl Iterator<Item = u64>) -> u64 {
     keys.fold(0, |bits, k| bits | (k ^ first))
 }
 
-/// How many bits from the lowest one on a number has.
+/// The number of significant bits.
 fn width(bits: u64) -> u32 {
     u64::BITS - bits.leading_zeros()
 }
 
-/// What becomes of sorted items.
+/// What receives sorted items.
 pub(super) trait Sink<I>: Sized + Send {
-    /// For the first `n` items, and for those after them.
+    /// Splits into the sinks of the first `n` items and of the rest.
     fn split_at(self, n: usize) -> (Self, Self);
-    /// The same after items and spare memory have changed places.
+    /// The sink after items and spare memory were swapped.
     fn swapped(self) -> Self;
-    /// Takes all items, which may also go to the spare memory.
+    /// Takes all items; may use the spare memory.
     fn take(self, sorted: &[I], spare: &mut [I]);
 }
 
-/// Items stay where they are, or where they were before they were distributed again.
+/// Items are sorted in place; they end up in the memory they came from, however often they were distributed.
 #[derive(Clone, Copy)]
 pub(super) struct Stay {
     in_spare: bool,
@@ -80,7 +80,7 @@ impl<I: Plain> Sink<I> for Stay {
 /// Sorts items on one thread.
 pub(super) struct Local<I> {
     spare: Vec<I>,
-    counts: Vec<[u32; DIGITS]>,
+    counts: Vec<[u32; DIGIT_VALUES]>,
 }
 
 impl<I: Plain> Local<I> {
@@ -88,10 +88,10 @@ impl<I: Plain> Local<I> {
         Local { spare: Vec::new(), counts: Vec::new() }
     }
 
-    /// Sorts items by their keys, which are the same but for the bits of `differing`.
+    /// Sorts items by their keys, which differ in the bits of `differing` only.
     pub(super) fn sort(&mut self, items: &mut [I], key: impl Fn(I) -> u64, differing: u64) {
         let mut spare = std::mem::take(&mut self.spare);
-        if let Some(&first) = items.first().filter(|_| items.len() > FEW) {
+        if let Some(&first) = items.first().filter(|_| items.len() > MAX_COMPARED_ITEMS) {
             spare.resize(spare.len().max(items.len()), first);
         }
         let n = items.len().min(spare.len());
@@ -99,23 +99,23 @@ impl<I: Plain> Local<I> {
         self.spare = spare;
     }
 
-    /// The same with memory of as many items as there are, if these are more than few.
+    /// Sorts more than a few items, with spare memory of the same length.
     fn sort_with(&mut self, items: &mut [I], spare: &mut [I], key: impl Fn(I) -> u64, differing: u64) {
-        if items.len() <= FEW {
+        if items.len() <= MAX_COMPARED_ITEMS {
             items.sort_by_key(|i| key(*i));
             return;
         }
         let (Some(&first), width @ 1..) = (items.first(), width(differing)) else { return };
-        // A pass counts and moves each item, and adds up the counts of each digit.
+        // A pass counts and moves each item, and sums the counts of each digit.
         let cost = |passes: u32| passes as usize * (2 * items.len() + (1 << width.div_ceil(passes)));
-        let least = width.div_ceil(BITS);
+        let least = width.div_ceil(MAX_DIGIT_BITS);
         let passes = (least..=2 * least).min_by_key(|p| cost(*p)).unwrap_or(least);
         let bits = width.div_ceil(passes);
         let mask = (1usize << bits) - 1;
-        let digit = |i: I, pass: u32| (key(i) >> (pass * bits)) as usize & mask & (DIGITS - 1);
-        self.counts.resize(self.counts.len().max(passes as usize), [0; DIGITS]);
+        let digit = |i: I, pass: u32| (key(i) >> (pass * bits)) as usize & mask & (DIGIT_VALUES - 1);
+        self.counts.resize(self.counts.len().max(passes as usize), [0; DIGIT_VALUES]);
         let counts = &mut self.counts[..passes as usize];
-        // Two digits each time that items are looked at: as many of each as there will be in any order.
+        // Counts two digits per pass over the items: counts do not depend on the items' order.
         for (two, first) in counts.chunks_mut(2).zip((0..passes).step_by(2)) {
             two.iter_mut().for_each(|counts| counts[..=mask].fill(0));
             match two {
@@ -151,24 +151,24 @@ impl<I: Plain> Local<I> {
     }
 }
 
-/// Sorting of more items than fit into a cache, by a key: an unsigned number whose order is theirs.
+/// A sort of more items than fit the cache, by an order-preserving unsigned key.
 pub(super) struct Sort<'a, K> {
     pub cx: Context<'a>,
     pub parallel: bool,
     pub key: K,
 }
 
-/// Items by their highest digit.
+/// Items distributed by their most significant digit.
 pub(super) struct Distributed {
-    /// Where those of each digit end.
+    /// The end of each digit value's items.
     ends: Vec<usize>,
-    /// The bits of keys below the digit in which they may differ.
+    /// The bits of keys below that digit in which they may differ.
     low: u64,
 }
 
 impl<K: Sync + Send> Sort<'_, K> {
-    /// Distributes `items.len()` items that `source` gives by the highest digit in which their keys, of so many bits,
-    /// differ. None if all are the same: then no item is written.
+    /// Distributes the `items.len()` items of `source` by the most significant digit in which their keys (of so many
+    /// bits) differ. None if all keys are equal: then no item is written.
     pub(super) fn distribute<I: Plain>(
         &self,
         source: impl Fn(usize) -> I + Sync + Send,
@@ -179,22 +179,22 @@ impl<K: Sync + Send> Sort<'_, K> {
         K: Fn(I) -> u64,
     {
         let n = items.len();
-        let len = if self.parallel { n.div_ceil(self.cx.threads.count() * 4).max(TASK) } else { n.max(1) };
-        let len = len.min(LOOK);
+        let len = if self.parallel { n.div_ceil(self.cx.threads.count() * 4).max(MIN_TASK_ITEMS) } else { n.max(1) };
+        let len = len.min(ITEMS_PER_POLL);
         let chunk = |k: usize| k * len..n.min((k + 1) * len);
-        let digits = (n / SHARE).max(1).ilog2().clamp(8, BITS);
-        let mut next = filled([0usize; DIGITS], n.div_ceil(len))?;
-        // Most keys differ in their highest bits. If not, it is found out in which.
+        let digits = (n / ITEMS_PER_DIGIT_VALUE).max(1).ilog2().clamp(8, MAX_DIGIT_BITS);
+        let mut next = filled([0usize; DIGIT_VALUES], n.div_ceil(len))?;
+        // Most keys differ in their highest bits. If they do not, find those in which they do.
         let mut width = bits;
         loop {
             let shift = width.saturating_sub(digits);
-            let count = |(): &mut (), (k, counts): (usize, &mut [usize; DIGITS])| {
+            let count = |(): &mut (), (k, counts): (usize, &mut [usize; DIGIT_VALUES])| {
                 self.cx.limits.check().map_err(Stop::Error)?;
                 chunk(k).for_each(|k| counts[digit((self.key)(source(k)), shift)] += 1);
                 Ok(())
             };
             self.cx.tasks(self.parallel, collected(next.iter_mut().enumerate())?, || (), count)?;
-            let most = (0..DIGITS).map(|d| next.iter().map(|counts| counts[d]).sum::<usize>()).max();
+            let most = (0..DIGIT_VALUES).map(|d| next.iter().map(|counts| counts[d]).sum::<usize>()).max();
             if width < bits || most.is_none_or(|most| most <= n / 2) {
                 break;
             }
@@ -207,27 +207,28 @@ impl<K: Sync + Send> Sort<'_, K> {
             }
         }
         let shift = width.saturating_sub(digits);
-        // From counts to the place of the first item: digit by digit, and for a digit chunk by chunk.
+        // Prefix sums: from counts to the index of the first item, by digit value and then by chunk.
         let mut total = 0;
-        let mut ends = Vec::with_capacity(DIGITS);
-        for digit in 0..DIGITS {
+        let mut ends = Vec::with_capacity(DIGIT_VALUES);
+        for digit in 0..DIGIT_VALUES {
             for counts in &mut next {
                 total += std::mem::replace(&mut counts[digit], total);
             }
             ends.push(total);
         }
         debug_assert_eq!(total, n);
-        let stream = size_of_val(items) >= STREAM;
-        let places = Places::new(items);
+        let stream = size_of_val(items) >= MIN_STREAMED_BYTES;
+        let places = SharedMemory::new(items);
         self.cx.tasks(
             self.parallel,
             collected(next.iter_mut().enumerate())?,
-            || if stream { Lines::new(&places) } else { None },
-            |lines, (k, next): (usize, &mut [usize; DIGITS])| {
+            || if stream { CombiningStreams::new(&places) } else { None },
+            |lines, (k, next): (usize, &mut [usize; DIGIT_VALUES])| {
                 self.cx.limits.check().map_err(Stop::Error)?;
-                // SAFETY: the items of this chunk with this digit were counted above, and the source, which is shared
-                // since, gives the same again; the places from `next` on, as many as were counted, belong to them alone,
-                // since the sums of all counts give every chunk and digit a range of its own.
+                // SAFETY: the items of this chunk with this digit value were counted above, and the source, which has
+                // been borrowed since, yields the same items again. The indices from `next` on, as many as were
+                // counted, belong to them only, since the prefix sums of all counts assign every chunk and digit value
+                // its own range.
                 unsafe {
                     match lines {
                         Some(lines) => {
@@ -252,7 +253,7 @@ impl<K: Sync + Send> Sort<'_, K> {
         Ok(Some(Distributed { ends, low: (1 << shift) - 1 }))
     }
 
-    /// The bits in which keys of items that a source gives differ.
+    /// The bits in which the keys of a source's items differ.
     fn differing<I: Plain>(
         &self,
         source: &(impl Fn(usize) -> I + Sync + Send),
@@ -273,7 +274,7 @@ impl<K: Sync + Send> Sort<'_, K> {
         Ok(differing.into_iter().fold(0, |a, b| a | b))
     }
 
-    /// Sorts what is distributed; `spare` is as long.
+    /// Sorts distributed items; `spare` has the same length.
     pub(super) fn finish<I: Plain>(
         &self,
         d: &Distributed,
@@ -284,11 +285,11 @@ impl<K: Sync + Send> Sort<'_, K> {
     where
         K: Fn(I) -> u64,
     {
-        // What does not fit into a cache is distributed again only if threads would wait for one of them, or if one thread would
-        // not look at the clock for too long.
-        let most = (items.len() / (4 * self.cx.threads.count())).min(LOOK);
+        // Items that do not fit the cache are distributed again only if threads would be idle otherwise, or if one
+        // thread would not poll the limits for too long.
+        let most = (items.len() / (4 * self.cx.threads.count())).min(ITEMS_PER_POLL);
         let (mut small, mut large) = (Vec::new(), Vec::new());
-        // As many as there are digits: a number that does not depend on the data.
+        // As many groups as digit values: a number that does not depend on the data.
         let mut group = Vec::new();
         let (mut start, mut grouped) = (0, 0);
         for &end in &d.ends {
@@ -306,7 +307,7 @@ impl<K: Sync + Send> Sort<'_, K> {
                 group.push((own, own_spare, to));
             }
             grouped += n;
-            if grouped >= TASK {
+            if grouped >= MIN_TASK_ITEMS {
                 small.push(std::mem::take(&mut group));
                 grouped = 0;
             }
@@ -333,7 +334,7 @@ impl<K: Sync + Send> Sort<'_, K> {
     }
 }
 
-/// The digit of a key that begins so many bits above the lowest one.
+/// The digit of a key that begins at bit `shift`.
 fn digit(key: u64, shift: u32) -> usize {
-    (key >> shift) as usize & (DIGITS - 1)
+    (key >> shift) as usize & (DIGIT_VALUES - 1)
 }

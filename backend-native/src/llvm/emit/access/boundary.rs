@@ -1,0 +1,146 @@
+//! Stencil reads beyond the boundary of an array along the lane axis.
+//!
+//! The lanes inside the array are a contiguous read, and so are those beyond a boundary: further on where indices wrap
+//! around, reversed where they are mirrored, one element where they are clamped. Each is read under a mask; nothing is
+//! gathered.
+
+use crate::kernel::{Edge, Ix, Load, Node};
+use crate::llvm::emit::access::load::{Address, INPUT_SCOPE};
+use crate::llvm::emit::loops::nest::Axis;
+use crate::llvm::emit::text::value::{Mask, Parts, Value};
+use crate::llvm::emit::text::{Operand, element, put};
+use crate::llvm::emit::{Emitter, KernelArg};
+
+/// The elements that stand for those beyond a boundary.
+enum BoundaryElements {
+    /// One element, at this position.
+    One(Operand),
+    /// Contiguous ones, the first lane's at this position, ascending or descending.
+    Run(Operand, i64),
+}
+
+impl Emitter<'_> {
+    /// Writes a read whose innermost index follows the lanes and may cross a boundary; false if it is none.
+    pub(crate) fn load_boundary(&mut self, n: &Node, l: &Load) -> bool {
+        let (Some(edge @ (Edge::Clamp | Edge::Mirror | Edge::Wrap)), Some((last, outer))) =
+            (l.edge, l.index.split_last())
+        else {
+            return false;
+        };
+        // Narrow vectors have masked loads on AVX-512 alone.
+        let masks = self.target.has_mask_registers() || n.results.iter().all(|&r| self.ty(r).size() >= 4);
+        let follows = matches!(*last, Ix::Affine { axis, scale: 1, .. }
+            if self.lane_step == 1 && matches!(self.axes[axis as usize], Axis::Lanes(_)));
+        let lanes = matches!(self.mask, Mask::Lanes(_));
+        if !masks || !follows || !lanes || self.is_proven(l.array, outer.len(), last) {
+            return false;
+        }
+        let rows: Vec<Value> = outer.iter().map(|i| self.index(i)).collect();
+        if !rows.iter().all(|v| matches!(v, Value::Uniform(_))) {
+            return false;
+        }
+        let Value::Affine(first, _) = self.index(last) else { return false };
+        let Some(row) = self.row_of(l, outer, edge) else { return false };
+        let extent = self.arg(KernelArg::ArrayExtent(l.array, outer.len() as u32));
+        let empty = put!(self, "icmp eq i64 {extent}, 0");
+        self.bail_out_if(&empty);
+
+        // Lane numbers: those below `lower` are beyond the lower boundary, those from `upper` on beyond the upper one.
+        let lower = put!(self, "sub i64 0, {first}");
+        let upper = put!(self, "sub i64 {extent}, {first}");
+        let [below, before] = [&lower, &upper].map(|end| self.lanes_below(end));
+        let flags = self.mask_type();
+        let yes = self.constant(self.shape(), "i1", "true");
+        let not = |e: &mut Self, m: &Parts| -> Parts { m.iter().map(|m| put!(e, "xor {flags} {m}, {yes}")).collect() };
+        let (above, at_least) = (not(self, &before), not(self, &below));
+        let within = self.and_masks(&at_least, &before);
+        // Wrapped and mirrored indices are corrected once; those further out are a fault.
+        let reach = match edge {
+            Edge::Clamp | Edge::Any => None,
+            Edge::Wrap => Some([put!(self, "sub i64 {lower}, {extent}"), put!(self, "add i64 {upper}, {extent}")]),
+            Edge::Mirror => {
+                let last = put!(self, "sub i64 {extent}, 1");
+                Some([put!(self, "sub i64 {lower}, {last}"), put!(self, "add i64 {upper}, {last}")])
+            }
+        };
+        let (mut low, mut high) = (below.clone(), above.clone());
+        if let Some([from, to]) = reach {
+            let [under, inside] = [&from, &to].map(|end| self.lanes_below(end));
+            let over = not(self, &inside);
+            for part in 0..self.width.parts {
+                self.record_fault(part, &under[part]);
+                self.record_fault(part, &over[part]);
+            }
+            let from = not(self, &under);
+            (low, high) = (self.and_masks(&below, &from), self.and_masks(&above, &inside));
+        }
+
+        let start = put!(self, "add i64 {row}, {first}");
+        let (one, other) = match edge {
+            Edge::Clamp | Edge::Any => {
+                let end = put!(self, "add i64 {row}, {extent}");
+                (BoundaryElements::One(row), BoundaryElements::One(put!(self, "sub i64 {end}, 1")))
+            }
+            Edge::Wrap => {
+                let ends = [put!(self, "add i64 {start}, {extent}"), put!(self, "sub i64 {start}, {extent}")];
+                let [one, other] = ends.map(|at| BoundaryElements::Run(at, 1));
+                (one, other)
+            }
+            Edge::Mirror => {
+                let one = put!(self, "sub i64 {row}, {first}");
+                let twice = put!(self, "shl i64 {extent}, 1");
+                let other = put!(self, "add i64 {one}, {twice}");
+                (BoundaryElements::Run(one, -1), BoundaryElements::Run(put!(self, "sub i64 {other}, 2"), -1))
+            }
+        };
+        for (&leaf, &result) in l.leaves.iter().zip(&n.results) {
+            let ty = self.ty(result);
+            let column = self.arg(KernelArg::Column(l.array, leaf));
+            let mut values = self.load_contiguous(ty, &column, &start, 1, Some(&within), INPUT_SCOPE);
+            for (at, flags, good) in [(&one, &below, &low), (&other, &above, &high)] {
+                let beyond = match at {
+                    BoundaryElements::Run(at, step) => {
+                        self.load_contiguous(ty, &column, at, *step, Some(good), INPUT_SCOPE)
+                    }
+                    BoundaryElements::One(at) => {
+                        let x = self.load_element(ty, &column, at);
+                        self.broadcast(&Value::Uniform(x), element(ty))
+                    }
+                };
+                let (mask, vector) = (self.mask_type(), self.vector(ty));
+                for ((v, x), m) in values.iter_mut().zip(&beyond).zip(flags) {
+                    *v = put!(self, "select {mask} {m}, {vector} {x}, {vector} {v}");
+                }
+            }
+            self.set(result, Value::Varying(values));
+        }
+        true
+    }
+
+    /// The position of the row's first element; none if lanes read different rows.
+    fn row_of(&mut self, l: &Load, outer: &[Ix], edge: Edge) -> Option<Operand> {
+        if outer.is_empty() {
+            return Some(Operand::int(0));
+        }
+        let (mut index, _) = self.checked_index(l.array, outer, Some(edge));
+        index.push(Value::Uniform(Operand::int(0)));
+        match self.address(l.array, &index) {
+            Address::Uniform(at) => Some(at),
+            Address::Contiguous(..) | Address::Strided(..) | Address::Gathered(_) => None,
+        }
+    }
+
+    /// The lanes whose number is less than a uniform one.
+    pub(crate) fn lanes_below(&mut self, end: &Operand) -> Parts {
+        let (lanes, step) = (self.width.lanes, self.width.step());
+        let end = put!(self, "call i64 @llvm.smin.i64(i64 {end}, i64 {step})");
+        let end = put!(self, "call i64 @llvm.smax.i64(i64 {end}, i64 0)");
+        let end = put!(self, "trunc i64 {end} to i32");
+        let end = self.splat(&end, "i32");
+        let parts = (0..self.width.parts).map(|p| {
+            let numbers: Vec<String> = (0..lanes).map(|k| format!("i32 {}", p * lanes + k)).collect();
+            put!(self, "icmp slt <{lanes} x i32> <{}>, {end}", numbers.join(", "))
+        });
+        parts.collect()
+    }
+}

@@ -1,0 +1,209 @@
+//! Reads of every second, third or fourth element: `image[i, j, 0]` or `points[i, 2]`, where an outer index follows the
+//! lanes.
+//!
+//! The distance between the lanes' elements is the product of the inner extents, which is known at run time. If it is
+//! small, as for the channels of an image or the coordinates of points, all elements in between are loaded as vectors
+//! and the lanes' are shuffled out, which takes a few instructions where a gather takes one or more per lane. Results
+//! with such short rows are stored in the same way.
+
+use crate::kernel::{Ix, Kernel, Load, Node, Op};
+use crate::llvm::emit::access::load::{Address, INPUT_SCOPE, Index, MAX_SHUFFLED_STRIDE};
+use crate::llvm::emit::access::transposed_load::transposed_dims;
+use crate::llvm::emit::loops::nest::Axis;
+use crate::llvm::emit::text::value::{Mask, Parts, Value};
+use crate::llvm::emit::text::{Label, Operand, element, put, stored};
+use crate::llvm::emit::{Emitter, KernelArg, Uniformity};
+use acc_core::data::ScalarType;
+use acc_core::ir::ArrayId;
+
+/// More reads than this are gathered: each has code for every distance, which takes time to compile.
+const MAX_SPECIALISED_LOADS: usize = 8;
+/// Larger elements are gathered under a mask: a vector has few of them, and the gather is as fast.
+const MAX_SHUFFLED_ELEMENT_BYTES: usize = 4;
+
+/// Whether all reads of a kernel across rows are interleaved, for arrays of these extents.
+pub(crate) fn reads_interleaved<'s>(kernel: &Kernel, extents: impl Fn(ArrayId) -> Option<&'s [usize]>) -> bool {
+    let lane = kernel.axes.len().saturating_sub(1);
+    let few = |l: &Load, across: usize| {
+        let follows = matches!(l.index[across], Ix::Affine { scale: 1, .. });
+        let distance = extents(l.array).and_then(|e| e.get(across + 1..)).map(|inner| inner.iter().product::<usize>());
+        follows && distance.is_some_and(|d| d <= MAX_SHUFFLED_STRIDE as usize)
+    };
+    let loads = kernel.element.region.nodes.iter().filter_map(|n| match &n.op {
+        Op::Load(l) => transposed_dims(l, lane).map(|(across, _)| few(l, across)),
+        _ => None,
+    });
+    let (mut count, mut all) = (0, true);
+    loads.for_each(|few| (count, all) = (count + 1, all && few));
+    all && (1..=MAX_SPECIALISED_LOADS).contains(&count)
+}
+
+impl Emitter<'_> {
+    /// Writes an interleaved read; false if it is none.
+    pub(crate) fn load_interleaved(&mut self, n: &Node, l: &Load) -> bool {
+        if !self.is_interleaved(l) || self.count_loads(Self::is_interleaved) > MAX_SPECIALISED_LOADS {
+            return false;
+        }
+        let (index, _) = self.checked_index(l.array, &l.index, None);
+        let Some(lane) = index.iter().position(|v| matches!(v, Value::Affine(..))) else { return false };
+        let mut first = index.clone();
+        if let Value::Affine(at, _) = &index[lane] {
+            first[lane] = Value::Uniform(at.clone());
+        }
+        let Address::Uniform(start) = self.address(l.array, &first) else { return false };
+        let distance = self.stride(l.array, lane, index.len());
+        // Pending faults must be checked before control flow splits: then all active lanes are in bounds.
+        self.bail_out_on_fault();
+        let there = match self.mask {
+            Mask::All => Operand::text("true"),
+            Mask::Lanes(_) => self.all_readable(l.array, &start, &distance),
+        };
+
+        let join = self.w.label();
+        let mut ways = Vec::new();
+        for step in 1..=MAX_SHUFFLED_STRIDE {
+            let [here, next] = [(); 2].map(|()| self.w.label());
+            let is = put!(self, "icmp eq i64 {distance}, {step}");
+            let is = put!(self, "and i1 {is}, {there}");
+            self.w.branch(&is, here, next);
+            self.w.start(here);
+            ways.push(self.load_path(n, l, join, |e, ty, column| e.strided_load(ty, column, &start, step as usize)));
+            self.w.start(next);
+        }
+        let Some(any) = self.gather_path(n, l, join, &index) else { return false };
+        ways.push(any);
+        self.join_paths(n, join, &ways);
+        true
+    }
+
+    /// Writes a strided read under a mask; false if it is none.
+    pub(crate) fn load_strided_masked(&mut self, n: &Node, l: &Load) -> bool {
+        if matches!(self.mask, Mask::All)
+            || !self.is_strided(l)
+            || self.count_loads(Self::is_strided) > MAX_SPECIALISED_LOADS
+        {
+            return false;
+        }
+        // A gather of larger elements takes no longer.
+        if n.results.iter().any(|&r| self.ty(r).size() > MAX_SHUFFLED_ELEMENT_BYTES) {
+            return false;
+        }
+        let (index, _) = self.checked_index(l.array, &l.index, None);
+        let mut first = index.clone();
+        let Some(Value::Affine(at, step)) = first.pop() else { return false };
+        first.push(Value::Uniform(at));
+        let Address::Uniform(start) = self.address(l.array, &first) else { return false };
+        // Pending faults must be checked before control flow splits: then all active lanes are in bounds.
+        self.bail_out_on_fault();
+        let there = self.all_readable(l.array, &start, &Operand::int(step));
+        let [near, far, join] = [(); 3].map(|()| self.w.label());
+        self.w.branch(&there, near, far);
+        self.w.start(near);
+        let near = self.load_path(n, l, join, |e, ty, column| e.strided_load(ty, column, &start, step as usize));
+        self.w.start(far);
+        let far = self.gather_path(n, l, join, &index);
+        let Some(far) = far else { return false };
+        self.join_paths(n, join, &[near, far]);
+        true
+    }
+
+    /// The path of a read that gathers.
+    fn gather_path(&mut self, n: &Node, l: &Load, join: Label, index: &Index) -> Option<(Vec<Parts>, Label)> {
+        let Address::Gathered(positions) = self.address(l.array, index) else { return None };
+        let positions = self.readable_positions(l.array, index.len(), positions);
+        Some(self.load_path(n, l, join, |e, ty, column| {
+            let values = e.gather(ty, column, &positions, INPUT_SCOPE);
+            e.broadcast(&values, element(ty))
+        }))
+    }
+
+    /// Whether an array has elements at the positions of all lanes, at this distance, and between them, whether or not
+    /// the lanes are active.
+    fn all_readable(&mut self, array: ArrayId, start: &Operand, distance: &Operand) -> Operand {
+        let [first, end] = [KernelArg::ReadableStart(array), KernelArg::ReadableEnd(array)].map(|word| self.arg(word));
+        let last = put!(self, "mul i64 {distance}, {}", self.width.step() - 1);
+        let count = put!(self, "sub i64 {end}, {first}");
+        let most = put!(self, "sub i64 {count}, {last}");
+        let before = put!(self, "sub i64 {start}, {first}");
+        let some = put!(self, "icmp sgt i64 {most}, 0");
+        let below = put!(self, "icmp ult i64 {before}, {most}");
+        put!(self, "and i1 {some}, {below}")
+    }
+
+    /// Whether one outer index has lane step 1 and all others are uniform.
+    fn is_interleaved(&self, l: &Load) -> bool {
+        let Some((last, outer)) = l.index.split_last() else { return false };
+        let mut lanes = outer.iter().map(|ix| self.index_uniformity(ix)).filter(|of| *of != Uniformity::Uniform);
+        l.edge.is_none()
+            && self.index_uniformity(last) == Uniformity::Uniform
+            && lanes.next() == Some(Uniformity::Affine(1))
+            && lanes.next().is_none()
+    }
+
+    /// Whether the last index has a small lane step other than 1, and the others are uniform.
+    fn is_strided(&self, l: &Load) -> bool {
+        let Some((last, outer)) = l.index.split_last() else { return false };
+        l.edge.is_none()
+            && matches!(self.index_uniformity(last), Uniformity::Affine(2..=MAX_SHUFFLED_STRIDE))
+            && outer.iter().all(|ix| self.index_uniformity(ix) == Uniformity::Uniform)
+    }
+
+    /// How an index varies over the lanes.
+    fn index_uniformity(&self, ix: &Ix) -> Uniformity {
+        match *ix {
+            Ix::At(v) if self.halved.has(v) => Uniformity::Varying,
+            Ix::At(v) => self.uniformities[v.index()],
+            Ix::Affine { axis, scale, .. } => match self.axes[axis as usize] {
+                Axis::Lanes(_) if scale != 0 => Uniformity::Affine(scale * self.lane_step),
+                Axis::Lanes(_) | Axis::Uniform(_) => Uniformity::Uniform,
+            },
+        }
+    }
+
+    /// Stores channels that are kept one after the other with the channels of each lane side by side.
+    pub(crate) fn interleave(&mut self, ty: ScalarType, channels: usize, kept: &Operand, to: &Operand) {
+        let (lanes, parts) = (self.width.lanes, self.width.parts);
+        let (mem, size) = (stored(ty), ty.size());
+        let vector = self.shape().of(mem);
+        for part in 0..parts {
+            for k in 0..channels {
+                // The channel and the lane of element `l` of the vector.
+                let of = |l: usize| ((k * lanes + l) % channels, (k * lanes + l) / channels);
+                let mut all: Option<Operand> = None;
+                for channel in 0..channels {
+                    let p = put!(self, "getelementptr {mem}, ptr {kept}, i64 {}", (channel * parts + part) * lanes);
+                    let x = put!(self, "load {vector}, ptr {p}, align {size}");
+                    all = Some(match all {
+                        None => x,
+                        Some(before) => {
+                            let lane = |l: usize| match of(l) {
+                                (c, lane) if c == channel => lanes + lane,
+                                // The first channel's lanes are placed together with those of the second one.
+                                (0, lane) if channel == 1 => lane,
+                                _ => l,
+                            };
+                            let order: Vec<String> = (0..lanes).map(|l| format!("i32 {}", lane(l))).collect();
+                            put!(
+                                self,
+                                "shufflevector {vector} {before}, {vector} {x}, <{lanes} x i32> <{}>",
+                                order.join(", ")
+                            )
+                        }
+                    });
+                }
+                let Some(x) = all else { continue };
+                let p = put!(self, "getelementptr {mem}, ptr {to}, i64 {}", (part * channels + k) * lanes);
+                self.w.line(format_args!("store {vector} {x}, ptr {p}, align {size}, !noalias !2"));
+            }
+        }
+    }
+
+    /// How many reads of the body satisfy a predicate.
+    fn count_loads(&self, such: fn(&Self, &Load) -> bool) -> usize {
+        let mut reads = 0;
+        self.body.region.visit(0, &mut |n, _| {
+            reads += usize::from(matches!(&n.op, Op::Load(l) if such(self, l)));
+        });
+        reads
+    }
+}

@@ -1,0 +1,78 @@
+//! Kernels that read arrays element by element, whose axes can be collapsed into one.
+
+use crate::kernel::{AxisKind, Ix, Kernel, Op, Region, Sink, row_major};
+use acc_core::data::ScalarType;
+use acc_core::ir::{ArrayId, Val};
+
+/// Whether a kernel reads each array at its own point, and uses the point for nothing else; `whole` tells whether an
+/// array has the extents of the index space. Arrays without axes may be read, too.
+pub(crate) fn is_elementwise(kernel: &Kernel, whole: impl Fn(ArrayId) -> bool) -> bool {
+    let (params, rank) = (&kernel.element.region.params, kernel.axes.len());
+    let mut plain = kernel.outputs.iter().all(|o| matches!(o.sink, Sink::Store));
+    plain &= !kernel.element.region.results.iter().any(|v| params.contains(v));
+    kernel.element.region.visit(0, &mut |n, _| {
+        n.op.operands(&mut |v| plain &= !params.contains(&v));
+        plain &= match &n.op {
+            Op::Load(l) => l.edge.is_none() && (l.index.is_empty() || (is_point(&l.index, rank) && whole(l.array))),
+            Op::Inside { .. } | Op::Check { .. } => false,
+            // An extent belongs to one axis.
+            Op::Extent { .. } => false,
+            Op::If { then, else_, .. } => !yields(then, params) && !yields(else_, params),
+            Op::While { test, step, .. } => !yields(test, params) && !yields(step, params),
+            Op::Prim(..)
+            | Op::Cast(_)
+            | Op::Bitcast(_)
+            | Op::Select { .. }
+            | Op::Fma(..)
+            | Op::Scale(..)
+            | Op::Table { .. } => true,
+            Op::Call { .. } | Op::Scalar { .. } => true,
+        };
+    });
+    plain
+}
+
+fn yields(r: &Region, params: &[Val]) -> bool {
+    r.results.iter().any(|v| params.contains(v))
+}
+
+/// Whether an index is the point itself.
+fn is_point(index: &[Ix], rank: usize) -> bool {
+    let own = |(k, i): (usize, &Ix)| *i == Ix::Affine { axis: k as u32, scale: 1, offset: 0, base: None };
+    index.len() == rank && index.iter().enumerate().all(own)
+}
+
+/// The kernel with all axes collapsed into one; none if it is not elementwise.
+pub(crate) fn flattened(kernel: &Kernel) -> Option<Kernel> {
+    if !is_elementwise(kernel, |_| true) {
+        return None;
+    }
+    let mut kernel = kernel.clone();
+    kernel.axes = vec![AxisKind::Parallel];
+    kernel.element.region.params.truncate(1);
+    flatten(&mut kernel.element.region);
+    Some(kernel)
+}
+
+/// A kernel of one point as a kernel over a row of one.
+pub(crate) fn one_row(kernel: &Kernel) -> Kernel {
+    let mut kernel = kernel.clone();
+    let body = &mut kernel.element;
+    body.region.params.push(Val(body.types.len() as u32));
+    body.types.push(ScalarType::I64);
+    body.uniform.push(false);
+    kernel.axes = vec![AxisKind::Parallel];
+    kernel.loops = row_major(1);
+    kernel
+}
+
+fn flatten(r: &mut Region) {
+    for n in &mut r.nodes {
+        if let Op::Load(l) = &mut n.op {
+            l.index.truncate(1);
+        }
+        for inner in n.op.regions_mut() {
+            acc_core::grow_stack(|| flatten(inner));
+        }
+    }
+}

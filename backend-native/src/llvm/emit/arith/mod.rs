@@ -1,0 +1,9 @@
+//! Arithmetic: each operation written out as the language defines it.
+
+pub(crate) mod cast;
+pub(crate) mod divide;
+pub(crate) mod i64_convert;
+pub(crate) mod prim;
+pub(crate) mod reciprocal;
+pub(crate) mod relaxed;
+pub(crate) mod scale;

@@ -1,0 +1,9 @@
+//! Loops around a body, and loops in it.
+
+pub(crate) mod control;
+pub(crate) mod loop_state;
+pub(crate) mod multi_row;
+pub(crate) mod narrow_induction;
+pub(crate) mod nest;
+pub(crate) mod scheduled;
+pub(crate) mod width;

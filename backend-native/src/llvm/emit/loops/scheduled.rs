@@ -1,0 +1,438 @@
+//! The loops of a kernel's schedule.
+//!
+//! One loop, wherever it stands, runs over the lanes of vectors. Nodes are hoisted as far out as their axes allow.
+//! Inside the lane loop, as long as the loops run along the folded axis or are unrolled, partial results stay in
+//! registers: a set of them for each unrolled iteration. If the folded axis has loops further out, partial results are
+//! kept in the memory of the result between their iterations.
+//!
+//! A loop with unrolled tiles runs over the full tiles, and then over the rest point by point.
+
+use crate::kernel::{AxisKind, Kernel, Node, Sink, uniformities};
+use crate::llvm::emit::loops::loop_state::{Columns, LoopState};
+use crate::llvm::emit::loops::nest::{Axis, depths};
+use crate::llvm::emit::sinks::sink::{Leaf, SinkEmitter};
+use crate::llvm::emit::text::value::{Mask, Parts, Value};
+use crate::llvm::emit::text::{Operand, put};
+use crate::llvm::emit::{Emitter, KernelArg, Variant, Width};
+
+/// Vectors of partial results in registers: half of sixteen registers.
+const MAX_ACCUMULATOR_VECTORS: usize = 8;
+
+/// The vector width of a kernel's schedule; the error says why it is not compiled.
+pub(crate) fn width(kernel: &Kernel, width: Width) -> Result<Width, String> {
+    if kernel.outputs.iter().any(|o| !matches!(o.sink, Sink::Store | Sink::Fold { .. })) {
+        return Err("a schedule of scans or scatters".into());
+    }
+    let Some(lane) = kernel.lane_loop() else { return Err("a schedule without a loop for lanes".into()) };
+    if let (true, Some(iterations)) = (kernel.loops[lane].unrolled, kernel.iterations(lane)) {
+        let lanes = width.lanes.min(iterations.next_power_of_two().max(4));
+        return Ok(Width { lanes, parts: (iterations / lanes).clamp(1, MAX_ACCUMULATOR_VECTORS) });
+    }
+    let leaves: usize = kernel.outputs.iter().map(|o| o.values.len()).sum();
+    let copies: usize = (0..kernel.loops.len()).map(|k| copies(kernel, k)).product();
+    if copies == 1 {
+        return Ok(width);
+    }
+    Ok(Width { parts: (MAX_ACCUMULATOR_VECTORS / (copies * leaves).max(1)).clamp(1, width.parts), ..width })
+}
+
+/// The iterations of a loop that have partial results of their own.
+fn copies(kernel: &Kernel, at: usize) -> usize {
+    let l = kernel.loops[at];
+    let own = l.unrolled && kernel.axes[l.axis] == AxisKind::Parallel;
+    if own { kernel.iterations(at).unwrap_or(1) } else { 1 }
+}
+
+/// A position in the nest.
+#[derive(Clone)]
+struct At {
+    /// For each axis the range that loops further in run over.
+    ranges: Vec<[Operand; 2]>,
+    /// For each axis whether this is the rest behind its full tiles: single points.
+    rest: Vec<bool>,
+    /// The number of the current set of partial results.
+    copy: usize,
+    /// Whether they are in registers.
+    in_registers: bool,
+}
+
+/// The nest of a schedule.
+struct Nest<'a> {
+    kernel: &'a Kernel,
+    sinks: SinkEmitter<'a>,
+    /// The nodes that are computed inside of so many loops.
+    nodes: Vec<Vec<&'a Node>>,
+    /// The loop over lanes.
+    lane: usize,
+    /// The first loop inside which partial results are in registers.
+    registers: usize,
+    /// The types of one set of partial results.
+    types: Vec<String>,
+    /// Whether the body is written once, for any mask.
+    once: bool,
+}
+
+impl<'a> Emitter<'a> {
+    /// Writes the loops of a kernel's schedule.
+    pub(crate) fn scheduled(&mut self, kernel: &'a Kernel, once: bool) {
+        let rank = kernel.axes.len();
+        let Some(lane) = kernel.lane_loop() else { return };
+        let over = kernel.loops[lane].axis;
+        let params: Vec<_> = (0..rank).map(|k| crate::llvm::emit::Uniformity::affine(i64::from(k == over))).collect();
+        self.uniformities = uniformities(self.body, &params);
+        self.bind_constants(self.body);
+        let region = &self.body.region;
+        let known = |axis: usize| kernel.loops.iter().rposition(|l| l.axis == axis).map_or(0, |k| k + 1);
+        let mut nodes: Vec<Vec<&Node>> = vec![Vec::new(); kernel.loops.len() + 1];
+        for (n, depth) in region.nodes.iter().zip(depths(region, &known)) {
+            nodes[depth].push(n);
+        }
+        self.axes = vec![Axis::Uniform(Operand::int(0)); rank];
+        nodes[0].iter().for_each(|n| self.node(n));
+        self.bail_out_on_fault();
+        let mut ranges = Vec::new();
+        for axis in 0..rank {
+            ranges.push(match axis {
+                _ if axis == rank - kernel.folded() => [self.arg(KernelArg::RangeStart), self.arg(KernelArg::RangeEnd)],
+                0 => ["%r0", "%r1"].map(Operand::text),
+                1 if kernel.axes[1] == AxisKind::Parallel => ["%c0", "%c1"].map(Operand::text),
+                _ => [Operand::int(0), self.arg(KernelArg::Extent(axis as u32))],
+            });
+        }
+        for n in nodes[1..].iter().flatten() {
+            self.prove_in_bounds(n, &|_, axis| Some(ranges[axis].clone()));
+        }
+        let sinks = SinkEmitter::new(self, kernel, Variant::Scheduled, Operand::int(0));
+        let folds = sinks.outs.iter().filter(|o| matches!(o.output.sink, Sink::Fold { .. }));
+        let leaves = folds.flat_map(|o| &o.leaves).map(|l| self.vector(l.ty));
+        let types: Vec<String> = leaves.flat_map(|t| vec![t; self.width.parts]).collect();
+        let stays = |l: &&crate::kernel::Loop| l.unrolled || kernel.axes[l.axis] == AxisKind::Reduction;
+        let inner = kernel.loops[lane + 1..].iter().rev().take_while(stays).count();
+        let registers = kernel.loops.len() - inner;
+        let mut nest = Nest { kernel, sinks, nodes, lane, registers, types, once };
+        let at = At { ranges, rest: vec![false; rank], copy: 0, in_registers: false };
+        nest.inside(self, 0, &at, Vec::new());
+        self.w.line(format_args!("ret i64 0"));
+    }
+
+    /// Code under a scalar condition; returns the values after it.
+    pub(crate) fn if_then(
+        &mut self,
+        cond: &Operand,
+        types: &[String],
+        carried: Vec<Operand>,
+        write: impl FnOnce(&mut Self, Vec<Operand>) -> Vec<Operand>,
+    ) -> Vec<Operand> {
+        let (yes, join, from) = (self.w.label(), self.w.label(), self.w.block);
+        self.w.branch(cond, yes, join);
+        self.w.start(yes);
+        let after = write(self, carried.clone());
+        let last = self.w.block;
+        self.w.jump(join);
+        self.w.start(join);
+        let ends = carried.iter().zip(&after).zip(types);
+        ends.map(|((x, y), ty)| put!(self, "phi {ty} [ {x}, {from} ], [ {y}, {last} ]")).collect()
+    }
+}
+
+impl<'a> Nest<'a> {
+    /// Writes what lies inside the first `depth` loops; partial results are passed through.
+    fn inside(&mut self, e: &mut Emitter<'a>, depth: usize, at: &At, accs: Vec<Operand>) -> Vec<Operand> {
+        if depth == self.registers && !at.in_registers && !self.types.is_empty() {
+            let copies = self.copies(at);
+            let accs = self.begin(e, at, &copies);
+            let accs = self.inside(e, depth, &At { in_registers: true, copy: 0, ..at.clone() }, accs);
+            self.end(e, at, &copies, accs);
+            return Vec::new();
+        }
+        match self.kernel.loops.get(depth) {
+            None => self.point(e, at, accs),
+            Some(_) if depth == self.lane => {
+                self.lanes(e, at);
+                accs
+            }
+            Some(l) if l.unrolled => self.unrolled(e, depth, at, accs),
+            Some(_) => self.iterate(e, depth, at, accs),
+        }
+    }
+
+    /// Partial results as loop state.
+    fn state(&self, accs: Vec<Operand>) -> LoopState {
+        LoopState(accs.into_iter().zip(self.types.iter().cycle().cloned()).collect())
+    }
+
+    /// The iterations of an unrolled loop.
+    fn iterations(&self, depth: usize, at: &At) -> usize {
+        if at.rest[self.kernel.loops[depth].axis] { 1 } else { self.kernel.iterations(depth).unwrap_or(1) }
+    }
+
+    /// Enters an iteration that begins at an index.
+    fn enter(&mut self, e: &mut Emitter<'a>, depth: usize, at: &mut At, first: Operand, end: Operand) {
+        let l = self.kernel.loops[depth];
+        if l.step == 1 {
+            e.axes[l.axis] = Axis::Uniform(first.clone());
+            e.set(e.body.region.params[l.axis], Value::Uniform(first.clone()));
+            self.nodes[depth + 1].iter().for_each(|n| e.node(n));
+        }
+        at.ranges[l.axis] = [first, end];
+    }
+
+    /// A loop over lanes.
+    fn lanes(&mut self, e: &mut Emitter<'a>, at: &At) {
+        let (kernel, depth) = (self.kernel, self.lane);
+        let axis = kernel.loops[depth].axis;
+        let [from, to] = at.ranges[axis].clone();
+        let is_bound = |axis| kernel.loops[..depth].iter().any(|l| l.axis == axis && l.step == 1);
+        let edges = e.boundary_free_columns(&e.body.region, axis, [&from, &to], &is_bound);
+        let done = e.w.label();
+        let columns = Columns {
+            from,
+            to,
+            edges,
+            once: self.once,
+            whole: false,
+            by_vector: false,
+            rest: e.width.parts,
+            few: e.width.parts,
+        };
+        let ticks = kernel.loops[depth + 1..].iter().any(|l| !l.unrolled);
+        e.steps(&columns, LoopState::default(), done, &mut |e, first, state| {
+            e.axes[axis] = Axis::Lanes(first.clone());
+            e.set(e.body.region.params[axis], Value::Affine(first.clone(), 1));
+            self.nodes[depth + 1].iter().for_each(|n| e.node(n));
+            e.bail_out_on_fault();
+            if !ticks {
+                e.count_fuel(self.sinks.cost);
+            }
+            self.inside(e, depth + 1, at, Vec::new());
+            state
+        });
+        e.w.start(done);
+    }
+
+    /// A loop, iteration after iteration.
+    fn iterate(&mut self, e: &mut Emitter<'a>, depth: usize, at: &At, accs: Vec<Operand>) -> Vec<Operand> {
+        let l = self.kernel.loops[depth];
+        let [from, to] = at.ranges[l.axis].clone();
+        let next = self.kernel.loops[depth + 1..].iter().position(|n| n.axis == l.axis).map(|k| depth + 1 + k);
+        let written_out = next.is_some_and(|n| self.kernel.loops[n].unrolled && n != self.lane);
+        if !written_out {
+            return self.in_steps(e, depth, at, [&from, &to], l.step, accs);
+        }
+        let all = put!(e, "sub i64 {to}, {from}");
+        let left = put!(e, "urem i64 {all}, {}", l.step);
+        let middle = put!(e, "sub i64 {to}, {left}");
+        let types = self.state(accs.clone()).0.into_iter().map(|(_, ty)| ty).collect::<Vec<_>>();
+        let some = put!(e, "icmp slt i64 {from}, {middle}");
+        let accs =
+            e.if_then(&some, &types, accs, |e, accs| self.in_steps(e, depth, at, [&from, &middle], l.step, accs));
+        let rest = put!(e, "icmp ne i64 {left}, 0");
+        let mut single = at.clone();
+        single.rest[l.axis] = true;
+        e.if_then(&rest, &types, accs, |e, accs| self.in_steps(e, depth, &single, [&middle, &to], 1, accs))
+    }
+
+    /// The same with a step of several points, the last one perhaps shorter.
+    fn in_steps(
+        &mut self,
+        e: &mut Emitter<'a>,
+        depth: usize,
+        at: &At,
+        [from, to]: [&Operand; 2],
+        step: usize,
+        accs: Vec<Operand>,
+    ) -> Vec<Operand> {
+        // Inside the lane loop nothing else polls the limits.
+        let cost = (depth > self.lane).then_some(self.sinks.cost * self.copies(at).len());
+        let state = self.state(accs);
+        e.counted_loop([from, to], step, state, cost, |e, first, carried| {
+            let mut end = put!(e, "add i64 {first}, {step}");
+            if step > 1 {
+                end = put!(e, "call i64 @llvm.smin.i64(i64 {end}, i64 {to})");
+            }
+            let mut here = at.clone();
+            self.enter(e, depth, &mut here, first.clone(), end);
+            self.inside(e, depth + 1, &here, carried.0.into_iter().map(|(o, _)| o).collect())
+        })
+    }
+
+    /// A loop, unrolled.
+    fn unrolled(&mut self, e: &mut Emitter<'a>, depth: usize, at: &At, mut accs: Vec<Operand>) -> Vec<Operand> {
+        let l = self.kernel.loops[depth];
+        let iterations = self.iterations(depth, at);
+        let [from, to] = at.ranges[l.axis].clone();
+        for iteration in 0..iterations {
+            let first = put!(e, "add i64 {from}, {}", iteration * l.step);
+            // A remainder iteration ends at the end of the axis.
+            let end = if at.rest[l.axis] { to.clone() } else { put!(e, "add i64 {first}, {}", l.step) };
+            let mut here = at.clone();
+            if self.kernel.axes[l.axis] == AxisKind::Parallel {
+                here.copy = at.copy * iterations + iteration;
+            }
+            self.enter(e, depth, &mut here, first, end);
+            accs = self.inside(e, depth + 1, &here, accs);
+        }
+        accs
+    }
+
+    /// For each set of partial results the offsets of its indices, axis by axis.
+    fn copies(&self, at: &At) -> Vec<Vec<usize>> {
+        let mut copies = vec![vec![0; self.kernel.axes.len()]];
+        for depth in self.registers..self.kernel.loops.len() {
+            let l = self.kernel.loops[depth];
+            if depth == self.lane || !l.unrolled || self.kernel.axes[l.axis] != AxisKind::Parallel {
+                continue;
+            }
+            let iterations = self.iterations(depth, at);
+            let inside = |offsets: Vec<usize>| {
+                (0..iterations).map(move |iteration| {
+                    let mut offsets = offsets.clone();
+                    offsets[l.axis] += iteration * l.step;
+                    offsets
+                })
+            };
+            copies = copies.into_iter().flat_map(inside).collect();
+        }
+        copies
+    }
+
+    /// Binds the unrolled axes to the indices of a set of partial results.
+    fn bind(&self, e: &mut Emitter<'a>, at: &At, offsets: &[usize]) {
+        for l in self.kernel.loops[self.registers..].iter().filter(|l| l.step == 1) {
+            if self.kernel.axes[l.axis] == AxisKind::Parallel {
+                let index = put!(e, "add i64 {}, {}", at.ranges[l.axis][0], offsets[l.axis]);
+                e.axes[l.axis] = Axis::Uniform(index);
+            }
+        }
+    }
+
+    /// The folded leaves, as numbers of output and leaf.
+    fn folded(&self) -> Vec<(usize, usize)> {
+        let is_fold = |o: usize| matches!(self.sinks.outs[o].output.sink, Sink::Fold { .. });
+        self.sinks.leaves().into_iter().filter(|&(o, _)| is_fold(o)).collect()
+    }
+
+    /// The first partial results: initial values, or those in memory.
+    fn begin(&mut self, e: &mut Emitter<'a>, at: &At, copies: &[Vec<usize>]) -> Vec<Operand> {
+        let mut begun = Vec::new();
+        for &(o, k) in &self.folded() {
+            begun.extend(self.sinks.start(e, &self.sinks.outs[o], k).unwrap_or_default());
+        }
+        let begun: Vec<Operand> = copies.iter().flat_map(|_| begun.iter().cloned()).collect();
+        let (rank, outer) = (self.kernel.axes.len(), &self.kernel.loops[..self.registers]);
+        let first = rank - self.kernel.folded();
+        let mut goes_on: Option<Operand> = None;
+        for axis in (first..rank).filter(|k| outer.iter().any(|l| l.axis == *k)) {
+            let begins = if axis == first { e.arg(KernelArg::RangeStart) } else { Operand::int(0) };
+            let later = put!(e, "icmp ne i64 {}, {begins}", at.ranges[axis][0]);
+            goes_on = Some(match goes_on {
+                None => later,
+                Some(before) => put!(e, "or i1 {before}, {later}"),
+            });
+        }
+        let Some(goes_on) = goes_on else { return begun };
+        let types: Vec<String> = self.state(begun.clone()).0.into_iter().map(|(_, ty)| ty).collect();
+        e.if_then(&goes_on, &types, begun, |e, _| {
+            let mut so_far = Vec::new();
+            for offsets in copies {
+                self.bind(e, at, offsets);
+                let (start, stride) = self.place(e, first);
+                for (o, k) in self.folded() {
+                    so_far.extend(self.partial(e, self.sinks.outs[o].leaves[k], &start, stride.as_ref()));
+                }
+            }
+            so_far
+        })
+    }
+
+    /// Stores partial results.
+    fn end(&mut self, e: &mut Emitter<'a>, at: &At, copies: &[Vec<usize>], accs: Vec<Operand>) {
+        let mut accs = accs.into_iter();
+        for offsets in copies {
+            self.bind(e, at, offsets);
+            let (start, stride) = self.place(e, self.kernel.axes.len() - self.kernel.folded());
+            for (o, k) in self.folded() {
+                let parts: Parts = accs.by_ref().take(e.width.parts).collect();
+                self.store(e, self.sinks.outs[o].leaves[k], &parts, &start, stride.as_ref());
+            }
+        }
+    }
+
+    /// Writes the body for a point.
+    fn point(&mut self, e: &mut Emitter<'a>, at: &At, mut accs: Vec<Operand>) -> Vec<Operand> {
+        e.bail_out_on_fault();
+        let last = self.kernel.axes.len() - 1;
+        let (Axis::Uniform(t) | Axis::Lanes(t)) = e.axes[last].clone();
+        let mut own = at.copy * self.types.len();
+        for o in &self.sinks.outs {
+            let elements: Vec<Parts> = o.leaves.iter().map(|l| e.vectors(l.value)).collect();
+            if let Sink::Fold { .. } = o.output.sink {
+                let parts = e.width.parts;
+                let so_far: Vec<Parts> =
+                    (0..elements.len()).map(|k| accs[own + k * parts..][..parts].iter().cloned().collect()).collect();
+                for x in self.sinks.combine(e, o, &t, &so_far, &elements).into_iter().flatten() {
+                    accs[own] = x;
+                    own += 1;
+                }
+            } else if o.output.stored {
+                let (start, stride) = self.place(e, last + 1);
+                for (leaf, parts) in o.leaves.iter().zip(&elements) {
+                    self.store(e, *leaf, parts, &start, stride.as_ref());
+                }
+            }
+        }
+        accs
+    }
+
+    /// The position of a point's first lane in a result over the first axes, relative to its memory; and the stride
+    /// between lanes, unless they are contiguous.
+    fn place(&self, e: &mut Emitter<'a>, axes: usize) -> (Operand, Option<Operand>) {
+        let parallel = self.kernel.axes.iter().filter(|k| **k == AxisKind::Parallel).count();
+        let over = self.kernel.loops[self.lane].axis;
+        let mut position = Operand::int(0);
+        let mut stride: Option<Operand> = None;
+        for axis in 0..axes {
+            let (Axis::Uniform(at) | Axis::Lanes(at)) = e.axes[axis].clone();
+            let extent = e.arg(KernelArg::Extent(axis as u32));
+            let whole = put!(e, "mul i64 {position}, {extent}");
+            position = put!(e, "add i64 {whole}, {at}");
+            if axis > over {
+                let before = stride.unwrap_or_else(|| Operand::int(1));
+                stride = Some(put!(e, "mul i64 {before}, {extent}"));
+            }
+            if axis + 1 == parallel {
+                let base = e.arg(KernelArg::OutputStart);
+                position = put!(e, "sub i64 {position}, {base}");
+            }
+        }
+        (position, stride)
+    }
+
+    fn store(&self, e: &mut Emitter<'a>, leaf: Leaf, parts: &Parts, start: &Operand, stride: Option<&Operand>) {
+        match stride {
+            None => self.sinks.store_in(e, leaf, parts, start, &Operand::int(0)),
+            Some(stride) => {
+                let out = e.arg(KernelArg::Output(leaf.number));
+                e.store_strided(leaf.ty, parts, &out, start, stride);
+            }
+        }
+    }
+
+    /// Loads the partial result of a leaf.
+    fn partial(&self, e: &mut Emitter<'a>, leaf: Leaf, start: &Operand, stride: Option<&Operand>) -> Parts {
+        let out = e.arg(KernelArg::Output(leaf.number));
+        let Some(stride) = stride else {
+            return e.load_contiguous(leaf.ty, &out, start, 1, None, "");
+        };
+        let mut positions = e.strided_positions(start, stride);
+        if let Mask::Lanes(mask) = e.mask.clone() {
+            let (flags, ty, first) = (e.mask_type(), e.shape().of("i64"), e.splat(start, "i64"));
+            let all = positions.iter().zip(&mask);
+            positions = all.map(|(p, m)| put!(e, "select {flags} {m}, {ty} {p}, {ty} {first}")).collect();
+        }
+        match e.gather(leaf.ty, &out, &positions, "") {
+            Value::Varying(parts) => parts,
+            Value::Uniform(o) | Value::Affine(o, _) => smallvec::smallvec![o],
+        }
+    }
+}

@@ -1,0 +1,298 @@
+//! Scatters: elements are combined into targets of their own choosing, in row-major order.
+//!
+//! Positions and values of a step are vectors; then lanes are combined one by one, since two may have one target. Where
+//! new values replace old ones, vector scatters do: they write lanes in order. Cheap elements are scalar from the
+//! start.
+
+use crate::kernel::{Body, Kernel, Op, Record, Sink, Update};
+use crate::llvm::emit::sinks::sink::Leaf;
+use crate::llvm::emit::text::value::{Mask, Parts, Shape, Value};
+use crate::llvm::emit::text::{Operand, element, put, stored};
+use crate::llvm::emit::{Emitter, KernelArg, MAX_SMALL_BODY_NODES, Width};
+use acc_core::data::ScalarType;
+use acc_core::ir::Val;
+use std::fmt::Write;
+
+/// Iterations unrolled in the loop over lanes. (Fully unrolled, LLVM would extract lanes from registers, which takes
+/// ten times as long as loading them from the stack.)
+const LANES_PER_ITERATION: usize = 4;
+
+/// Elements per step of a scalar scatter: more would leave too few registers.
+const SCALAR_ELEMENTS_PER_STEP: usize = 8;
+
+/// The vector width of a scatter. Cheap elements are computed one by one, since extracting them from vectors costs
+/// more; but saturating conversions of floats to integers are cheap on vectors alone.
+pub(crate) fn width(kernel: &Kernel, size: usize, vectors: Width) -> Width {
+    let is_straight = kernel.element.region.nodes.iter().all(|n| n.op.regions().is_empty());
+    let is_known = kernel.outputs.iter().all(|o| matches!(o.sink, Sink::Scatter { builtin: Some(_), .. }));
+    let truncates = kernel.element.region.nodes.iter().any(|n| {
+        let is_float = |v: &Val| kernel.element.ty(*v).is_float();
+        matches!(&n.op, Op::Cast(v) if is_float(v) && !n.results.iter().any(is_float))
+    });
+    if is_straight && is_known && !truncates && size <= MAX_SMALL_BODY_NODES {
+        Width { lanes: 1, parts: SCALAR_ELEMENTS_PER_STEP }
+    } else {
+        vectors
+    }
+}
+
+/// The kernel that stores the keep flag, target and leaves of each element.
+pub(crate) fn located(kernel: &Kernel) -> Kernel {
+    let mut kernel = kernel.clone();
+    kernel.epilogue = None;
+    for o in &mut kernel.outputs {
+        o.sink = Sink::Store;
+    }
+    kernel
+}
+
+/// How elements are combined with the current values.
+pub(crate) enum Combining<'a> {
+    /// Leaf by leaf.
+    Known(&'a [Update]),
+    /// By a body over the leaves of the new and of the old element.
+    Body(&'a Body),
+    /// All leaves at once.
+    Record(Record),
+}
+
+/// The source of a leaf's lanes.
+enum Source {
+    /// Equal for all lanes.
+    One(Operand),
+    /// A stack buffer.
+    Buffer(Operand),
+}
+
+impl<'a> Emitter<'a> {
+    /// Combines the elements of a step. `keep` is 0 for elements that are dropped, `index` is the target.
+    pub(crate) fn scatter(&mut self, keep: Leaf, index: &[Leaf], leaves: &[Leaf], how: &Combining<'a>) {
+        let kept = self.kept(keep);
+        let outer = std::mem::replace(&mut self.mask, kept);
+        let positions = self.targets(index);
+        // Before anything is stored: tiles resume with this step.
+        self.bail_out_on_fault();
+        let all_new = matches!(how, Combining::Known(updates) if updates.iter().all(|u| *u == Update::New));
+        if let Combining::Record(record) = how {
+            self.scatter_records(*record, leaves, &positions);
+        } else if all_new && !self.is_alone() {
+            for leaf in leaves {
+                let values = self.vectors(leaf.value);
+                let out = self.arg(KernelArg::Output(leaf.number));
+                self.scatter_vectors(leaf.ty, &values, &out, &positions);
+            }
+        } else {
+            self.one_by_one(leaves, &positions, how);
+        }
+        self.mask = outer;
+    }
+
+    /// The lanes whose element is kept.
+    pub(crate) fn kept(&mut self, keep: Leaf) -> Mask {
+        match self.value(keep.value) {
+            Value::Uniform(Operand::Text(t)) if t.parse::<i64>().is_ok_and(|k| k != 0) => self.mask.clone(),
+            value => {
+                let bytes = self.shape().of("i8");
+                let flags = self.broadcast(&value, "i8");
+                let parts = (0..self.width.parts).map(|p| {
+                    let flag = put!(self, "icmp ne {bytes} {}, zeroinitializer", flags[p]);
+                    self.and_mask(p, &flag)
+                });
+                Mask::Lanes(parts.collect())
+            }
+        }
+    }
+
+    /// The row-major positions of targets; lanes out of bounds record a fault.
+    fn targets(&mut self, index: &[Leaf]) -> Parts {
+        let ty = self.shape().of("i64");
+        let mut positions: Option<Parts> = None;
+        for (d, leaf) in index.iter().enumerate() {
+            let extent = self.arg(KernelArg::TargetExtent(d as u32));
+            let n = self.splat(&extent, "i64");
+            let lanes = self.vectors(leaf.value);
+            for (part, i) in lanes.iter().enumerate() {
+                let outside = put!(self, "icmp uge {ty} {i}, {n}");
+                self.record_fault(part, &outside);
+            }
+            positions = Some(match positions {
+                None => lanes,
+                Some(before) => {
+                    let pairs = before.iter().zip(&lanes);
+                    pairs
+                        .map(|(p, i)| {
+                            let scaled = put!(self, "mul {ty} {p}, {n}");
+                            put!(self, "add {ty} {scaled}, {i}")
+                        })
+                        .collect()
+                }
+            });
+        }
+        positions.unwrap_or_else(|| smallvec::smallvec![Operand::text("zeroinitializer"); self.width.parts])
+    }
+
+    /// A stack buffer for so many values per lane of a step.
+    pub(crate) fn buffer(&mut self, element: &str, values: usize) -> Operand {
+        let k = self.buffers;
+        self.buffers += 1;
+        let n = self.width.step() * values;
+        // Writing to a string does not fail.
+        let _ = writeln!(self.entry, "  %buffer{k} = alloca [{n} x {element}], align 64");
+        Operand::text(format!("%buffer{k}"))
+    }
+
+    /// Stores the vectors of a step to the stack.
+    pub(crate) fn spill(&mut self, element: &str, parts: &Parts) -> Operand {
+        let buffer = self.buffer(element, 1);
+        let (vector, lanes) = (self.shape().of(element), self.width.lanes);
+        for (part, x) in parts.iter().enumerate() {
+            let p = put!(self, "getelementptr {element}, ptr {buffer}, i64 {}", part * lanes);
+            self.w.line(format_args!("store {vector} {x}, ptr {p}, align 8"));
+        }
+        buffer
+    }
+
+    /// Whether each lane of a step is a vector of its own, and active.
+    pub(crate) fn is_alone(&self) -> bool {
+        self.width.lanes == 1 && matches!(self.mask, Mask::All)
+    }
+
+    /// Combines the active lanes of a step one by one.
+    fn one_by_one(&mut self, leaves: &[Leaf], positions: &Parts, how: &Combining<'a>) {
+        if self.is_alone() {
+            let values: Vec<Parts> = leaves.iter().map(|l| self.vectors(l.value)).collect();
+            for (part, position) in positions.iter().enumerate() {
+                let position = put!(self, "extractelement <1 x i64> {position}, i64 0");
+                let of = leaves.iter().zip(&values).map(|(leaf, parts)| {
+                    let (ty, x) = (self.vector(leaf.ty), &parts[part]);
+                    put!(self, "extractelement {ty} {x}, i64 0")
+                });
+                let new = of.collect();
+                self.combine_lane(leaves, new, &position, how);
+            }
+            return;
+        }
+        let at = self.spill("i64", positions);
+        let values: Vec<Source> = leaves.iter().map(|l| self.source(*l)).collect();
+        let at_once = if matches!(how, Combining::Body(_)) { 1 } else { LANES_PER_ITERATION };
+        self.each_lane(at_once, &mut |e, k| {
+            let position = e.one_of("i64", &at, k);
+            let new = leaves.iter().zip(&values).map(|(leaf, values)| e.taken(*leaf, values, k)).collect();
+            e.combine_lane(leaves, new, &position, how);
+        });
+    }
+
+    /// A loop over the active lanes of a step, unrolled `at_once` times if all are active.
+    pub(crate) fn each_lane(&mut self, at_once: usize, write: &mut dyn FnMut(&mut Self, &Operand)) {
+        let flags = match self.mask.clone() {
+            Mask::All => None,
+            Mask::Lanes(m) => {
+                let (from, to) = (self.mask_type(), self.shape().of("i8"));
+                let bytes = m.iter().map(|m| put!(self, "zext {from} {m} to {to}")).collect();
+                Some(self.spill("i8", &bytes))
+            }
+        };
+        let stride = if flags.is_none() { at_once } else { 1 };
+        let (head, combine, next, done, before) =
+            (self.w.label(), self.w.label(), self.w.label(), self.w.label(), self.w.block);
+        self.w.jump(head);
+        self.w.start(head);
+        let k = self.w.reserve_register();
+        let mark = self.w.position();
+        match flags {
+            None => self.w.jump(combine),
+            Some(flags) => {
+                let flag = self.one_of("i8", &flags, &k);
+                let on = put!(self, "icmp ne i8 {flag}, 0");
+                self.w.branch(&on, combine, next);
+            }
+        }
+        self.w.start(combine);
+        write(self, &k);
+        for lane in 1..stride {
+            let k = put!(self, "add i64 {k}, {lane}");
+            write(self, &k);
+        }
+        self.w.jump(next);
+        self.w.start(next);
+        let following = put!(self, "add i64 {k}, {stride}");
+        let more = put!(self, "icmp slt i64 {following}, {}", self.width.step());
+        self.w.branch(&more, head, done);
+        self.w.insert(mark, &format!("  {k} = phi i64 [ 0, {before} ], [ {following}, {next} ]\n"));
+        self.w.start(done);
+    }
+
+    /// Loads value `k` of a buffer.
+    pub(crate) fn one_of(&mut self, element: &str, buffer: &Operand, k: &Operand) -> Operand {
+        let p = put!(self, "getelementptr {element}, ptr {buffer}, i64 {k}");
+        put!(self, "load {element}, ptr {p}")
+    }
+
+    /// The values of a leaf, for lanes one by one.
+    fn source(&mut self, leaf: Leaf) -> Source {
+        if let Value::Uniform(x) = self.value(leaf.value) {
+            return Source::One(x);
+        }
+        let lanes = self.vectors(leaf.value);
+        let lanes = self.memory_form(leaf.ty, &lanes);
+        Source::Buffer(self.spill(stored(leaf.ty), &lanes))
+    }
+
+    /// The value of lane `k`.
+    fn taken(&mut self, leaf: Leaf, values: &Source, k: &Operand) -> Operand {
+        match values {
+            Source::One(x) => x.clone(),
+            Source::Buffer(buffer) => {
+                let x = self.one_of(stored(leaf.ty), buffer, k);
+                self.one_in_register(leaf.ty, x)
+            }
+        }
+    }
+
+    /// Combines an element with the current value of its target.
+    fn combine_lane(&mut self, leaves: &[Leaf], new: Vec<Operand>, position: &Operand, how: &Combining<'a>) {
+        let mut old = Vec::new();
+        let mut places = Vec::new();
+        for leaf in leaves {
+            let (mem, size) = (stored(leaf.ty), leaf.ty.size());
+            let out = self.arg(KernelArg::Output(leaf.number));
+            let p = put!(self, "getelementptr {mem}, ptr {out}, i64 {position}");
+            let y = put!(self, "load {mem}, ptr {p}, align {size}, !noalias !2");
+            old.push(self.one_in_register(leaf.ty, y));
+            places.push(p);
+        }
+        let combined: Vec<Operand> = match how {
+            Combining::Known(updates) => {
+                let all = leaves.iter().zip(*updates).zip(new.iter().zip(&old));
+                all.map(|((leaf, u), (x, y))| match u {
+                    Update::New => x.clone(),
+                    Update::Old => y.clone(),
+                    // As in the tile executor: the operation is commutative if the old value stands first.
+                    Update::Prim(p) | Update::PrimOldFirst(p) => {
+                        self.operation(*p, leaf.ty, Shape::Scalar, &[x.clone(), y.clone()])
+                    }
+                })
+                .collect()
+            }
+            Combining::Body(body) => {
+                let args: Vec<Value> = new.into_iter().chain(old).map(Value::Uniform).collect();
+                let outer = std::mem::replace(&mut self.mask, Mask::All);
+                let results = self.inline_one(body, &args);
+                self.mask = outer;
+                results
+            }
+            // Handled elsewhere.
+            Combining::Record(_) => Vec::new(),
+        };
+        for ((leaf, x), p) in leaves.iter().zip(combined).zip(places) {
+            let (mem, size) = (stored(leaf.ty), leaf.ty.size());
+            let x = if leaf.ty == ScalarType::Bool { put!(self, "zext i1 {x} to i8") } else { x };
+            self.w.line(format_args!("store {mem} {x}, ptr {p}, align {size}, !noalias !2"));
+        }
+    }
+
+    fn one_in_register(&mut self, ty: ScalarType, x: Operand) -> Operand {
+        debug_assert_eq!(element(ty) == stored(ty), ty != ScalarType::Bool);
+        if ty == ScalarType::Bool { put!(self, "icmp ne i8 {x}, 0") } else { x }
+    }
+}

@@ -1,0 +1,402 @@
+//! Where the elements of a step go: stores, folds, scans.
+//!
+//! Folds and scans group elements as the tile executor does: see `tile::reduce`, `run::rows::chunks` and
+//! `run::rows::scan`.
+
+use crate::kernel::{AxisKind, Kernel, Node, Output, Sink, region_cost};
+use crate::llvm::emit::loops::loop_state::LoopState;
+use crate::llvm::emit::sinks::pairwise_fold::kept_elements;
+use crate::llvm::emit::sinks::scan::Carry;
+use crate::llvm::emit::sinks::scatter::Combining;
+use crate::llvm::emit::text::value::{Parts, Shape, Value};
+use crate::llvm::emit::text::{Label, Operand, element, literal, put, stored};
+use crate::llvm::emit::{Emitter, KernelArg, MAX_SMALL_BODY_NODES, Variant};
+use acc_core::data::{Lit, ScalarType};
+use acc_core::ir::{Dir, PrimOp, Val};
+use backend_native_lanes::reduce;
+
+/// Writes what a variant does with the elements, row by row and step by step.
+pub(crate) struct SinkEmitter<'a> {
+    pub variant: Variant,
+    pub kernel: &'a Kernel,
+    /// Whether scans run from the right.
+    pub right: bool,
+    pub outs: Vec<SinkOutput<'a>>,
+    /// The leaves of a scan's epilogue: number over all outputs, position in the body's results, type.
+    pub after: Vec<(u32, usize, ScalarType)>,
+    /// The first column of the current pairwise block.
+    pub block: Operand,
+    /// The position of the row's first column, relative to the results' memory.
+    pub row: Operand,
+    pub cost: usize,
+}
+
+/// An output and its state.
+pub(crate) struct SinkOutput<'a> {
+    pub output: &'a Output,
+    pub leaves: Vec<Leaf>,
+    /// The built-in operator of each leaf, if it has one.
+    pub builtin: Option<&'a [PrimOp]>,
+    /// The leaf with the flags of a segmented scan.
+    pub mark: Option<usize>,
+    /// Buffers in which a fold with a user's operator keeps the elements of a block, leaf by leaf.
+    pub kept: Vec<Operand>,
+}
+
+/// A leaf of an output: its number over all outputs, and the value of the element body that it takes.
+#[derive(Clone, Copy)]
+pub(crate) struct Leaf {
+    pub number: u32,
+    pub value: Val,
+    pub ty: ScalarType,
+}
+
+impl Leaf {
+    pub(crate) fn identity(self, op: PrimOp) -> Lit {
+        Lit { ty: self.ty, bits: reduce::identity(op, self.ty) }
+    }
+}
+
+impl SinkOutput<'_> {
+    pub(crate) fn is_scan(&self) -> bool {
+        matches!(self.output.sink, Sink::Scan { .. })
+    }
+
+    /// Whether steps carry a result without a neutral element.
+    fn carries(&self) -> bool {
+        self.builtin.is_none() && matches!(self.output.sink, Sink::Fold { .. } | Sink::Scan { .. })
+    }
+
+    pub(crate) fn types(&self) -> Vec<ScalarType> {
+        self.leaves.iter().map(|l| l.ty).collect()
+    }
+
+    /// Takes the carry from the loop state.
+    pub(crate) fn carried(&self, state: &mut impl Iterator<Item = (Operand, String)>) -> Option<Carry> {
+        let (there, _) = state.next()?;
+        Some(Carry { there, leaves: state.take(self.leaves.len()).map(|(o, _)| o).collect() })
+    }
+
+    pub(crate) fn carry(&self, e: &Emitter<'_>, next: Carry, state: &mut LoopState) {
+        state.0.push((next.there, "i1".to_string()));
+        let leaves = next.leaves.into_iter().zip(&self.leaves);
+        state.0.extend(leaves.map(|(o, leaf)| (o, e.vector(leaf.ty))));
+    }
+}
+
+impl<'a> SinkEmitter<'a> {
+    pub(crate) fn new(e: &mut Emitter<'a>, kernel: &'a Kernel, variant: Variant, row: Operand) -> SinkEmitter<'a> {
+        let mut number = 0;
+        let mut outs = Vec::new();
+        if variant.is_scatter() {
+            e.arg(KernelArg::Progress);
+        }
+        for output in &kernel.outputs {
+            let before = output.sink.lead() as u32;
+            let leaves = kernel.element.region.results[output.values.clone()].iter().zip(0..).map(|(&value, k)| {
+                let own = if k < before { 0 } else { number + k - before };
+                Leaf { number: own, value, ty: kernel.element.ty(value) }
+            });
+            let leaves: Vec<Leaf> = leaves.collect();
+            number += leaves.len() as u32 - before;
+            let segmented = output.sink.segmented();
+            let builtin = output.sink.builtin().or_else(|| segmented.map(|r| &r.ops[..]));
+            let mut out = SinkOutput { output, leaves, builtin, mark: segmented.map(|r| r.mark), kept: Vec::new() };
+            if variant.is_along() && out.carries() && !out.is_scan() {
+                out.kept = out.leaves.iter().map(|l| e.memory(kept_elements(e.width.parts) * l.ty.size())).collect();
+            }
+            outs.push(out);
+        }
+        let mut after = Vec::new();
+        for (epilogue, o) in kernel.epilogue.iter().flat_map(|e| e.outputs.iter().map(move |o| (e, o))) {
+            for k in o.values.clone() {
+                after.push((number, k, epilogue.body.ty(epilogue.body.region.results[k])));
+                number += 1;
+            }
+        }
+        let combines = kernel.outputs.iter().filter_map(|o| o.sink.combine());
+        let cost = combines.map(|c| region_cost(&c.region)).sum::<usize>() + region_cost(&kernel.element.region);
+        let right = kernel.axes.last() == Some(&AxisKind::Scan(Dir::Right));
+        SinkEmitter { variant, kernel, right, outs, after, block: Operand::int(0), row, cost }
+    }
+
+    /// Records the progress of a scatter: up to a column of the row.
+    pub(crate) fn progress(&self, e: &mut Emitter<'a>, column: &Operand) {
+        if self.variant.is_scatter() {
+            let (place, row) = (e.arg(KernelArg::Progress), &self.row);
+            let position = put!(e, "add i64 {row}, {column}");
+            e.w.line(format_args!("store i64 {position}, ptr {place}, align 8"));
+        }
+    }
+
+    /// Redirects the exits of a step that was just written through a record of the progress, to the former `exits`.
+    pub(crate) fn note(&self, e: &mut Emitter<'a>, column: &Operand, exits: [Label; 2]) {
+        let own = [e.bail_out, e.stop];
+        if own == exits {
+            return;
+        }
+        let go_on = e.w.label();
+        e.w.jump(go_on);
+        for (from, to) in own.into_iter().zip(exits) {
+            e.w.start(from);
+            self.progress(e, column);
+            e.w.jump(to);
+        }
+        e.w.start(go_on);
+        [e.bail_out, e.stop] = exits;
+    }
+
+    /// Whether the vectors of full steps are computed one after the other: where their partial results together would
+    /// take most registers.
+    pub(crate) fn steps_by_vector(&self, e: &Emitter<'_>) -> bool {
+        let are_folds = self.outs.iter().all(|o| o.builtin.is_some() && matches!(o.output.sink, Sink::Fold { .. }));
+        let partial = self.outs.iter().map(|o| o.leaves.len()).sum::<usize>() * e.width.parts;
+        self.variant.is_along()
+            && are_folds
+            && partial > e.target.registers() / 2
+            && e.body.region.nodes.len() > MAX_SMALL_BODY_NODES
+    }
+
+    /// Whether elements are kept, to be combined block by block.
+    pub(crate) fn by_blocks(&self) -> bool {
+        self.outs.iter().any(|o| !o.kept.is_empty())
+    }
+
+    /// Combines the `count` elements of a block.
+    pub(crate) fn end_block(&self, e: &mut Emitter<'a>, state: LoopState, count: &Operand) -> LoopState {
+        let (mut before, mut after) = (state.0.into_iter(), LoopState::default());
+        for o in &self.outs {
+            match &o.output.sink {
+                Sink::Fold { combine, .. } if !o.kept.is_empty() => {
+                    let Some(carry) = o.carried(&mut before) else { continue };
+                    let next = e.reduce_by(combine, &o.types(), &o.kept, &carry, count);
+                    o.carry(e, next, &mut after);
+                }
+                _ => after.0.extend(before.by_ref().take(self.carried_by(e, o))),
+            }
+        }
+        after
+    }
+
+    /// The number of loop-carried values of an output.
+    pub(crate) fn carried_by(&self, e: &Emitter<'a>, o: &SinkOutput<'a>) -> usize {
+        let each = usize::from(self.follows(o)) + if self.sums_up(o) { e.width.parts } else { 0 };
+        if o.carries() { 1 + o.leaves.len() } else { o.builtin.map_or(0, |ops| ops.len() * each) }
+    }
+
+    /// The initial loop state of a row.
+    pub(crate) fn begin(&mut self, e: &mut Emitter<'a>) -> LoopState {
+        let mut state = LoopState::default();
+        if matches!(self.variant, Variant::CompactCount | Variant::Compact) {
+            return LoopState(vec![(Operand::int(0), "i64".to_string())]);
+        }
+        let is_stateless = matches!(
+            self.variant,
+            Variant::Store { .. } | Variant::UnalignedStreaming | Variant::ScatterTargets | Variant::RowLanes
+        ) || matches!(self.variant, Variant::Scheduled | Variant::MultiRow);
+        if is_stateless || self.variant.is_scatter() {
+            return state;
+        }
+        for o in &self.outs {
+            if o.carries() {
+                state.0.push((Operand::text("false"), "i1".to_string()));
+                for leaf in &o.leaves {
+                    state.0.push((Operand::text("zeroinitializer"), e.vector(leaf.ty)));
+                }
+            }
+            for (leaf, &op) in o.leaves.iter().zip(o.builtin.unwrap_or_default()) {
+                let identity = literal(leaf.identity(op));
+                if self.follows(o) {
+                    state.0.push((Operand::text(identity.clone()), element(leaf.ty).to_string()));
+                }
+                if self.sums_up(o) {
+                    let constant = e.constant(e.shape(), element(leaf.ty), &identity);
+                    state.0.extend(vec![(constant, e.vector(leaf.ty)); e.width.parts]);
+                }
+            }
+        }
+        state
+    }
+
+    /// Writes the sinks of a step whose first lane is at column `first`; all nodes outside of an inner loop are
+    /// computed.
+    pub(crate) fn step(
+        &mut self,
+        e: &mut Emitter<'a>,
+        along: &[&'a Node],
+        first: &Operand,
+        state: LoopState,
+    ) -> LoopState {
+        match self.variant {
+            Variant::Store { .. } | Variant::UnalignedStreaming | Variant::ScatterTargets => {
+                for (o, k) in self.leaves() {
+                    let leaf = self.outs[o].leaves[k];
+                    let parts = e.vectors(leaf.value);
+                    self.store(e, leaf, &parts, first);
+                }
+                state
+            }
+            Variant::Scatter | Variant::AosScatter => {
+                self.scatter(e);
+                state
+            }
+            Variant::Chunk { .. } | Variant::ChunkTotals | Variant::BatchedRows => self.chunk(e, first, state),
+            Variant::CompactCount | Variant::Compact => self.kept(e, state),
+            Variant::RowLanes => {
+                self.rows(e, along, first);
+                state
+            }
+            // Their loops are written elsewhere.
+            Variant::Scheduled | Variant::MultiRow => state,
+        }
+    }
+
+    /// Finishes a row.
+    pub(crate) fn end(&mut self, e: &mut Emitter<'a>, state: LoopState) {
+        let mut rest = state.0.into_iter().map(|(o, _)| o);
+        if self.variant == Variant::CompactCount
+            && let Some(count) = rest.next()
+        {
+            let to = e.arg(KernelArg::Total(0));
+            e.w.line(format_args!("store i64 {count}, ptr {to}, align 8, !noalias !2"));
+        }
+        for o in &self.outs {
+            let mut totals: Vec<Operand> = Vec::new();
+            if o.carries() && self.variant.is_along() {
+                rest.next();
+                for (leaf, total) in o.leaves.iter().zip(rest.by_ref().take(o.leaves.len())) {
+                    let t = e.vector(leaf.ty);
+                    totals.push(put!(e, "extractelement {t} {total}, i64 0"));
+                }
+            }
+            for (leaf, &op) in o.leaves.iter().zip(o.builtin.unwrap_or_default()) {
+                if !self.variant.is_along() {
+                    continue;
+                }
+                let carry = if self.follows(o) { rest.next() } else { None };
+                if self.sums_up(o) {
+                    let parts: Parts = rest.by_ref().take(e.width.parts).collect();
+                    totals.push(e.reduce_lanes(op, leaf.ty, parts));
+                } else {
+                    totals.extend(carry);
+                }
+            }
+            if self.variant == Variant::BatchedRows {
+                self.fold(e, o, totals);
+                if o.is_scan() && o.output.stored && o.output.sink.has_init() {
+                    self.store_init(e, o);
+                }
+            } else {
+                o.leaves.iter().zip(&totals).for_each(|(leaf, total)| self.total(e, *leaf, total));
+            }
+        }
+    }
+
+    /// Stores the result of a row's fold, combined with the initial value.
+    fn fold(&self, e: &mut Emitter<'a>, o: &SinkOutput<'a>, mut totals: Vec<Operand>) {
+        let Sink::Fold { combine, init, .. } = &o.output.sink else { return };
+        if *init {
+            let before: Vec<Operand> = o.leaves.iter().map(|l| self.before(e, *l)).collect();
+            totals = match o.builtin {
+                Some(ops) => {
+                    let leaves = ops.iter().zip(&o.leaves).zip(before.into_iter().zip(totals));
+                    leaves.map(|((&op, leaf), (a, b))| e.operation(op, leaf.ty, Shape::Scalar, &[a, b])).collect()
+                }
+                None => {
+                    let args: Vec<Value> = before.into_iter().chain(totals).map(Value::Uniform).collect();
+                    e.inline_one(combine, &args)
+                }
+            };
+        }
+        let extent = e.arg(KernelArg::Extent(self.kernel.axes.len() as u32 - 1));
+        let row = put!(e, "udiv i64 {}, {extent}", self.row);
+        for (leaf, total) in o.leaves.iter().zip(&totals) {
+            let (out, mem) = (e.arg(KernelArg::Output(leaf.number)), stored(leaf.ty));
+            let to = put!(e, "getelementptr {mem}, ptr {out}, i64 {row}");
+            let total = if leaf.ty == ScalarType::Bool { put!(e, "zext i1 {total} to i8") } else { total.clone() };
+            e.w.line(format_args!("store {mem} {total}, ptr {to}, align {}, !noalias !2", leaf.ty.size()));
+        }
+    }
+
+    /// Stores the total of a chunk.
+    fn total(&self, e: &mut Emitter<'a>, leaf: Leaf, total: &Operand) {
+        let to = e.arg(KernelArg::Total(leaf.number));
+        let bits = e.to_bits(leaf.ty, total);
+        e.w.line(format_args!("store i64 {bits}, ptr {to}, align 8, !noalias !2"));
+    }
+
+    /// All leaves, as numbers of output and leaf.
+    pub(crate) fn leaves(&self) -> Vec<(usize, usize)> {
+        self.outs.iter().enumerate().flat_map(|(o, out)| (0..out.leaves.len()).map(move |k| (o, k))).collect()
+    }
+
+    /// The values of the element body that are stored or combined.
+    pub(crate) fn leaves_taken(&self) -> Vec<Val> {
+        self.outs.iter().flat_map(|o| o.leaves.iter().map(|l| l.value)).collect()
+    }
+
+    /// Stores consecutive elements of a row.
+    pub(crate) fn store(&self, e: &mut Emitter<'a>, leaf: Leaf, parts: &Parts, first: &Operand) {
+        self.store_in(e, leaf, parts, &self.row, first);
+    }
+
+    /// The same for the row whose first column is at a position.
+    pub(crate) fn store_in(&self, e: &mut Emitter<'a>, leaf: Leaf, parts: &Parts, row: &Operand, first: &Operand) {
+        let (out, mem) = (e.arg(KernelArg::Output(leaf.number)), stored(leaf.ty));
+        let start = put!(e, "getelementptr {mem}, ptr {out}, i64 {row}");
+        e.store(leaf.ty, parts, &start, first);
+    }
+
+    fn scatter(&self, e: &mut Emitter<'a>) {
+        for o in &self.outs {
+            let Sink::Scatter { combine, builtin, rank, .. } = &o.output.sink else { continue };
+            let record = self.kernel.record().filter(|_| self.variant == Variant::AosScatter);
+            let how = match (record, builtin) {
+                (Some(record), _) => Combining::Record(record),
+                (None, Some(updates)) => Combining::Known(updates),
+                (None, None) => Combining::Body(combine),
+            };
+            let (index, leaves) = o.leaves[1..].split_at(*rank);
+            e.scatter(o.leaves[0], index, leaves, &how);
+        }
+    }
+
+    /// Counts or stores the elements that are kept.
+    fn kept(&self, e: &mut Emitter<'a>, state: LoopState) -> LoopState {
+        let (at, _) = state.split();
+        let Some(o) = self.outs.first() else { return state };
+        let kept = e.kept(o.leaves[0]);
+        let outer = std::mem::replace(&mut e.mask, kept);
+        let next = if self.variant == Variant::CompactCount {
+            e.count_lanes(at)
+        } else {
+            let mut results: Vec<(Leaf, Parts)> = Vec::new();
+            if o.output.stored {
+                results.extend(o.leaves[1..].iter().map(|&leaf| (leaf, e.vectors(leaf.value))));
+            }
+            if let Some(epilogue) = &self.kernel.epilogue {
+                // The position is not used.
+                let leaves = o.leaves[1..].iter().map(|leaf| e.value(leaf.value));
+                let args: Vec<Value> = [Value::Uniform(Operand::int(0))].into_iter().chain(leaves).collect();
+                let values = e.inline(&epilogue.body, &args);
+                for &(number, k, ty) in &self.after {
+                    let leaf = Leaf { number, value: epilogue.body.region.results[k], ty };
+                    results.push((leaf, values[k].clone()));
+                }
+            }
+            e.compact(&results, at)
+        };
+        e.mask = outer;
+        LoopState(vec![(next, "i64".to_string())])
+    }
+
+    pub(crate) fn scans(&self) -> bool {
+        matches!(self.kernel.axes.last(), Some(AxisKind::Scan(_)))
+    }
+
+    /// The prefix of a chunk, of a leaf.
+    pub(crate) fn before(&self, e: &mut Emitter<'a>, leaf: Leaf) -> Operand {
+        let bits = e.arg(KernelArg::CarryIn(leaf.number));
+        e.from_bits(leaf.ty, &bits)
+    }
+}

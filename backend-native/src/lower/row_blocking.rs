@@ -1,0 +1,126 @@
+//! Finds steps for row blocking: consecutive kernels over the same rows, each of which reads only its own row of the
+//! results of the previous ones. (A normalisation folds its rows and then reads each element again.) A block of rows
+//! can go through all of them while it is in the second-level cache.
+
+use super::{BlockPlan, Closed, Launch, Materialization, Plan, Step, Work};
+use crate::kernel::{AxisKind, Ix, Kernel, Op, Sink};
+use acc_core::ir::ArrayId;
+use std::collections::HashSet;
+use std::ops::Range;
+
+/// Consecutive steps of a block with at least two such kernels; the steps between have extents only.
+pub(crate) struct RowBlocking {
+    /// Positions of the steps in the block; the first and the last one are kernels.
+    pub steps: Range<usize>,
+    /// The arrays that nothing else reads.
+    pub transient: Vec<ArrayId>,
+}
+
+/// The row blockings of a block; `is_used` tells whether an array is needed outside of a range of steps.
+pub(super) fn row_blockings(
+    plan: &Plan,
+    b: &BlockPlan,
+    is_used: impl Fn(ArrayId, &Range<usize>) -> bool,
+) -> Vec<RowBlocking> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    while at < b.steps.len() {
+        let steps = steps(plan, b, at);
+        at = steps.as_ref().map_or(at + 1, |s| s.end);
+        found.extend(steps.map(|steps| {
+            let computed = kernels(plan, &b.steps[steps.clone()]).flat_map(|(s, _)| s.results.iter().copied());
+            RowBlocking { transient: computed.filter(|a| !is_used(*a, &steps)).collect(), steps }
+        }));
+    }
+    found
+}
+
+/// The longest row blocking that begins at a step.
+fn steps(plan: &Plan, b: &BlockPlan, first: usize) -> Option<Range<usize>> {
+    let mut computed: HashSet<ArrayId> = HashSet::new();
+    let mut ends = Vec::new();
+    for (at, &s) in b.steps.iter().enumerate().skip(first) {
+        let step = &plan.steps[s];
+        match &step.work {
+            Work::Kernel { launch, parts } if goes_by_rows(launch) => {
+                let bodies = [&launch.kernel].into_iter().chain(launch.epilogue.iter().map(|after| &after.kernel));
+                let mut closed = parts.iter().flat_map(|p| &p.closed);
+                if !bodies.into_iter().all(|k| reads_own_rows(k, &computed)) || closed.any(|c| looks_at(c, &computed)) {
+                    break;
+                }
+                if launch.arrays.iter().any(|a| computed.contains(a)) {
+                    ends.push(at + 1);
+                }
+                computed.extend(&step.results);
+            }
+            Work::Array { closed, materialization: Materialization::Fused, .. }
+                if at > first && !closed.iter().any(|c| looks_at(c, &computed)) => {}
+            Work::Kernel { .. } | Work::Array { .. } | Work::If { .. } | Work::While { .. } | Work::Foreign { .. } => {
+                break;
+            }
+        }
+    }
+    ends.into_iter().rev().map(|end| first..end).find(|steps| are_certain(plan, b, steps.clone()))
+}
+
+/// Whether all kernels of these steps are certain to be evaluated if they have points: strict ones, and those that a
+/// strict one reads at each point.
+fn are_certain(plan: &Plan, b: &BlockPlan, steps: Range<usize>) -> bool {
+    let mut read: HashSet<ArrayId> = HashSet::new();
+    steps.rev().all(|at| {
+        let step = &plan.steps[b.steps[at]];
+        let Work::Kernel { launch, .. } = &step.work else { return true };
+        let certain = b.strict[at] || step.results.iter().any(|r| read.contains(r));
+        read.extend(launch.kernel.element.region.nodes.iter().filter_map(|n| match &n.op {
+            Op::Load(l) => Some(l.array),
+            _ => None,
+        }));
+        certain
+    })
+}
+
+/// Whether a launch is elementwise or folds rows.
+fn goes_by_rows(launch: &Launch) -> bool {
+    let kernel = &launch.kernel;
+    let Some(inner) = kernel.axes.len().checked_sub(1) else { return false };
+    let outer = kernel.axes.len() - kernel.folded();
+    let sinks = kernel.outputs.iter().all(|o| matches!(o.sink, Sink::Store | Sink::Fold { .. }));
+    let simple = launch.product.is_none() && launch.permuted.is_none() && !launch.fuses_epilogue;
+    let rows = outer >= 1 && kernel.folded() <= 1 && kernel.axes[..outer].iter().all(|a| *a == AxisKind::Parallel);
+    let across = kernel.has_strided_access(inner) || (kernel.folded() > 0 && launch.column_major);
+    sinks && simple && rows && !launch.combine_partial && !kernel.is_scheduled() && !across
+}
+
+/// Whether each point reads the given arrays only at its own index along the first axis.
+fn reads_own_rows(kernel: &Kernel, arrays: &HashSet<ArrayId>) -> bool {
+    let own = |ix: Option<&Ix>| matches!(ix, Some(Ix::Affine { axis: 0, scale: 1, offset: 0, base: None }));
+    let mut all = true;
+    let bodies = [&kernel.element].into_iter().chain(kernel.outputs.iter().filter_map(|o| o.sink.combine()));
+    for (k, body) in bodies.enumerate() {
+        body.region.visit(0, &mut |n, _| {
+            if let Op::Load(l) = &n.op {
+                all &= !arrays.contains(&l.array) || (k == 0 && own(l.index.first()));
+            }
+        });
+    }
+    all
+}
+
+/// Whether a closed function may load from the given arrays.
+fn looks_at(c: &Closed, arrays: &HashSet<ArrayId>) -> bool {
+    match c {
+        Closed::Known(_) => false,
+        Closed::Code(body) => body.arrays().iter().any(|a| arrays.contains(a)),
+    }
+}
+
+/// The kernels of a row blocking.
+pub(crate) fn kernels<'p, K, F>(
+    plan: &'p Plan<K, F>,
+    steps: &'p [usize],
+) -> impl Iterator<Item = (&'p Step<K, F>, &'p Launch<K>)> {
+    steps.iter().filter_map(|&s| match &plan.steps[s].work {
+        Work::Kernel { launch, .. } => Some((&plan.steps[s], &**launch)),
+        Work::Array { .. } | Work::If { .. } | Work::While { .. } | Work::Foreign { .. } => None,
+    })
+}

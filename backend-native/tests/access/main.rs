@@ -1,0 +1,11 @@
+//! Loads and stores by access pattern.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod interleaved;
+mod layout;
+mod multi_row;
+mod permuted_axes;
+mod subword_gather;
+mod wrapped_and_clamped;

@@ -1,0 +1,10 @@
+//! Folds and scans, with each of their strategies.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod column_blocks;
+mod fallible;
+mod pairwise_folds;
+mod scans;
+mod short_rows;
