@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 /// Allocations from this many bytes on may fail. Smaller ones do not grow with the data, or are a small part of what
 /// does.
-const LARGE: usize = 2 << 20;
+const LIMITED_BYTES: usize = 2 << 20;
 
 /// How many large allocations succeed before one fails; negative: all succeed.
 static ALLOWED: AtomicI64 = AtomicI64::new(-1);
@@ -26,7 +26,7 @@ struct Refusing;
 
 impl Refusing {
     fn refuses(bytes: usize) -> bool {
-        bytes >= LARGE && ALLOWED.load(Ordering::SeqCst) >= 0 && ALLOWED.fetch_sub(1, Ordering::SeqCst) == 0
+        bytes >= LIMITED_BYTES && ALLOWED.load(Ordering::SeqCst) >= 0 && ALLOWED.fetch_sub(1, Ordering::SeqCst) == 0
     }
 }
 

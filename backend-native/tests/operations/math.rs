@@ -62,12 +62,12 @@ macro_rules! one {
 fn functions() -> Vec<Function> {
     use Range::{Exponents, Line, Positive};
     const TINY: f64 = 1e-300;
-    const SMALL: f64 = 1e-37;
+    const MIN_SINGLE: f64 = 1e-37;
     vec![
         one!(
             "exp",
             exp,
-            [Line(-103.0, 88.7), Exponents(SMALL, 10.0)],
+            [Line(-103.0, 88.7), Exponents(MIN_SINGLE, 10.0)],
             [Line(-745.0, 709.7), Exponents(TINY, 10.0)],
             0.9,
             0.9
@@ -92,7 +92,7 @@ fn functions() -> Vec<Function> {
         one!(
             "sin",
             sin,
-            [Line(-10.0, 10.0), Exponents(SMALL, 3e38)],
+            [Line(-10.0, 10.0), Exponents(MIN_SINGLE, 3e38)],
             [Line(-10.0, 10.0), Exponents(TINY, 1e300)],
             1.4,
             0.8
@@ -100,7 +100,7 @@ fn functions() -> Vec<Function> {
         one!(
             "cos",
             cos,
-            [Line(-10.0, 10.0), Exponents(SMALL, 3e38)],
+            [Line(-10.0, 10.0), Exponents(MIN_SINGLE, 3e38)],
             [Line(-10.0, 10.0), Exponents(TINY, 1e300)],
             1.4,
             0.8
@@ -108,17 +108,17 @@ fn functions() -> Vec<Function> {
         one!(
             "tan",
             tan,
-            [Line(-10.0, 10.0), Exponents(SMALL, 3e38)],
+            [Line(-10.0, 10.0), Exponents(MIN_SINGLE, 3e38)],
             [Line(-10.0, 10.0), Exponents(TINY, 1e300)],
             2.5,
             1.8
         ),
-        one!("asin", asin, [Line(-1.0, 1.0), Exponents(SMALL, 1.0)], [Line(-1.0, 1.0), Exponents(TINY, 1.0)], 0.7, 0.6),
-        one!("acos", acos, [Line(-1.0, 1.0), Exponents(SMALL, 1.0)], [Line(-1.0, 1.0), Exponents(TINY, 1.0)], 0.7, 0.6),
+        one!("asin", asin, [Line(-1.0, 1.0), Exponents(MIN_SINGLE, 1.0)], [Line(-1.0, 1.0), Exponents(TINY, 1.0)], 0.7, 0.6),
+        one!("acos", acos, [Line(-1.0, 1.0), Exponents(MIN_SINGLE, 1.0)], [Line(-1.0, 1.0), Exponents(TINY, 1.0)], 0.7, 0.6),
         one!(
             "atan",
             atan,
-            [Line(-5.0, 5.0), Exponents(SMALL, 3e38)],
+            [Line(-5.0, 5.0), Exponents(MIN_SINGLE, 3e38)],
             [Line(-5.0, 5.0), Exponents(TINY, 1e300)],
             1.1,
             0.7
@@ -126,7 +126,7 @@ fn functions() -> Vec<Function> {
         one!(
             "sinh",
             sinh,
-            [Line(-89.0, 89.0), Exponents(SMALL, 10.0)],
+            [Line(-89.0, 89.0), Exponents(MIN_SINGLE, 10.0)],
             [Line(-710.0, 710.0), Exponents(TINY, 10.0)],
             1.3,
             1.2
@@ -134,7 +134,7 @@ fn functions() -> Vec<Function> {
         one!(
             "cosh",
             cosh,
-            [Line(-89.0, 89.0), Exponents(SMALL, 10.0)],
+            [Line(-89.0, 89.0), Exponents(MIN_SINGLE, 10.0)],
             [Line(-710.0, 710.0), Exponents(TINY, 10.0)],
             1.3,
             1.2
@@ -142,7 +142,7 @@ fn functions() -> Vec<Function> {
         one!(
             "tanh",
             tanh,
-            [Line(-10.0, 10.0), Exponents(SMALL, 50.0)],
+            [Line(-10.0, 10.0), Exponents(MIN_SINGLE, 50.0)],
             [Line(-20.0, 20.0), Exponents(TINY, 50.0)],
             1.1,
             1.1
@@ -150,7 +150,7 @@ fn functions() -> Vec<Function> {
         one!(
             "asinh",
             asinh,
-            [Line(-5.0, 5.0), Exponents(SMALL, 3e38)],
+            [Line(-5.0, 5.0), Exponents(MIN_SINGLE, 3e38)],
             [Line(-5.0, 5.0), Exponents(1e-50, 1e300)],
             1.3,
             1.4
@@ -159,7 +159,7 @@ fn functions() -> Vec<Function> {
         one!(
             "atanh",
             atanh,
-            [Line(-1.0, 1.0), Exponents(SMALL, 1.0)],
+            [Line(-1.0, 1.0), Exponents(MIN_SINGLE, 1.0)],
             [Line(-1.0, 1.0), Exponents(1e-50, 1.0)],
             0.9,
             1.5

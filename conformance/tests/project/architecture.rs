@@ -188,7 +188,7 @@ const LAYERS: &[(&str, &[&[&str]])] = &[
     (
         "conformance",
         &[
-            &["components", "executors", "laziness", "onnx", "progress", "runs", "tour"],
+            &["components", "executors", "laziness", "onnx", "progress", "runs", "structure", "tour"],
             &["headers"],
             &["suite"],
             &["fuzz", "inspect", "matrix"],

@@ -39,7 +39,7 @@ struct Word {
     continues: bool,
 }
 
-/// The words of a text, also those that names are made of: `TapeLength` and `tape_length` are two words each.
+/// The words of a text, also those that names are made of: `RowLength` and `row_length` are two words each.
 fn words(text: &str) -> Vec<Word> {
     let mut found: Vec<Word> = Vec::new();
     let (mut line, mut continues, mut previous) = (1, false, ' ');

@@ -19,7 +19,7 @@ use crate::tile::reduce::identity;
 use acc_core::data::{Column, ColumnSlice, ScalarType};
 use acc_core::ir::PrimOp;
 use acc_core::{Error, Meter, RunLimits};
-use acc_desugar::analysis::restart::Restart;
+use acc_desugar::analysis::segmented_operator::SegmentedOperator;
 use smallvec::SmallVec;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -236,7 +236,7 @@ impl JobOutput<'_> {
     }
 
     /// The segmented operator of a scan, if it has one.
-    pub(crate) fn segmented(&self) -> Option<&Restart> {
+    pub(crate) fn segmented(&self) -> Option<&SegmentedOperator> {
         self.output.sink.segmented()
     }
 
