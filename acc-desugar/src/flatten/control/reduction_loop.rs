@@ -270,7 +270,7 @@ impl Flattener<'_> {
         if let Some(known) = ReduceOp::of(op, self.b.scalar(v)) {
             // Of a sum of products, which will be a contraction, the factors alone are there.
             let light = contract::is_light(&self.b, known, rows, &|v| is_view(&self.b, v, inner));
-            return Reduced { with, value: self.b.reduce(known, rows), light };
+            return Reduced { with, value: contract::reduce(&mut self.b, known, rows), light };
         }
         let ty = self.b.ty(rows);
         self.open();

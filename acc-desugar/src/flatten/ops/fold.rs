@@ -6,6 +6,7 @@ use crate::flatten::Flattener;
 use crate::flatten::scalar::Scalar;
 use crate::flatten::scope::Flat;
 use crate::graph::builder::Builder;
+use crate::graph::rules::contract;
 use crate::graph::{Body, FaultKind, Op, ReduceOp, SizeOp, Type, Value, Values};
 use acc_core::data::ScalarType;
 use acc_core::ir::{ArrayId, Dir, Fun, PrimOp};
@@ -107,7 +108,9 @@ impl Flattener<'_> {
                 .iter()
                 .zip(columns)
                 .map(|(p, c)| match p {
-                    Component::Op(k) => self.reduce_split(*c, &mut |this, rows| this.b.reduce(*k, rows)),
+                    Component::Op(k) => {
+                        self.reduce_split(*c, &mut |this, rows| contract::reduce(&mut this.b, *k, rows))
+                    }
                     Component::First => self.b.select(*c, axis, zero),
                     Component::Second => self.b.select(*c, axis, last),
                 })
