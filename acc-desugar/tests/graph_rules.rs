@@ -141,11 +141,11 @@ fn what_looks_like_it_stays() {
     // Integers, and the greatest instead of a sum.
     let (table, ids) = (use_(&Vector::from([1i64, 2, 3])), use_(&Vector::from([2i64, 0, 1])));
     none(ids.map(|k| table.index(k)).fold_seg(&Vector::from([2i64, 1]), 0, |a, b| a + b), is_bag);
-    none(ids.map(|k| table.index(k)).map(|x| x.to::<f32>()).fold_seg(&Vector::from([2i64, 1]), 0.0, |a, b| a.max(b)), is_bag);
     none(
-        table.zip_with(&table, |x, y| x * y).sum(),
-        |op| matches!(op, Op::Contract(..)),
+        ids.map(|k| table.index(k)).map(|x| x.to::<f32>()).fold_seg(&Vector::from([2i64, 1]), 0.0, |a, b| a.max(b)),
+        is_bag,
     );
+    none(table.zip_with(&table, |x, y| x * y).sum(), |op| matches!(op, Op::Contract(..)));
 }
 
 /// Neither is a neutral element of the other's operation taken for a sum's.

@@ -149,7 +149,9 @@ fn choices_between_many_elements() {
 
 #[test]
 fn scans_that_restart_among_many_elements() {
-    for (every, n) in [(1i64, ELEMENTS), (2, ELEMENTS), (20, 65_536), (997, ELEMENTS), (40_000, ELEMENTS), (1_000_000, 65_543)] {
+    for (every, n) in
+        [(1i64, ELEMENTS), (2, ELEMENTS), (20, 65_536), (997, ELEMENTS), (40_000, ELEMENTS), (1_000_000, 65_543)]
+    {
         let marked = generate(n, |i| ((i % every).eq(every - 1), i));
         agree(marked.scanl1(|(m, a), (k, b)| (m | k, k.then_else(b, a + b))).map(|(_, x)| x));
         agree(marked.scanl1(|(m, a), (k, b)| (m | k, k.then_else(b, a.max(b)))).map(|(_, x)| x));

@@ -1,7 +1,7 @@
 //! Flattening within the limits of a run: what comes after a limit was reached becomes zeros, and the graph is dropped.
 
-use crate::flatten::scalar::Scalar;
 use crate::flatten::Flattener;
+use crate::flatten::scalar::Scalar;
 use crate::flatten::scope::Flat;
 use crate::graph::Values;
 use acc_core::data::{Lit, ScalarType};
@@ -55,7 +55,8 @@ impl Flattener<'_> {
     /// In the place of a node of scalar code with results of these types, if a limit is reached.
     pub(crate) fn stopped_node(&mut self, n: &Node, types: &[ScalarType]) -> Option<Vec<Scalar>> {
         self.watch.nodes += 1;
-        if !self.watch.nodes.is_multiple_of(NODES_BETWEEN_CHECKS) && self.watch.stopped.is_none() || !self.watch.look() {
+        if !self.watch.nodes.is_multiple_of(NODES_BETWEEN_CHECKS) && self.watch.stopped.is_none() || !self.watch.look()
+        {
             return None;
         }
         let zero = |v: &Val| Scalar::Tensor(self.b.constant(Lit::zero(types[v.index()])));

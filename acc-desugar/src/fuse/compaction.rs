@@ -42,7 +42,9 @@ pub(super) fn compaction(
     }
     let inside = Inside { program: p, defs };
     let point = extents.point(0);
-    let [keep, place] = extents.values(target, &[point], Some((&inside, MAX_FOLLOWED_STATEMENTS)))[..] else { return None };
+    let [keep, place] = extents.values(target, &[point], Some((&inside, MAX_FOLLOWED_STATEMENTS)))[..] else {
+        return None;
+    };
     let (kept, _) = extents.indicated(keep)?;
     let place = extents.under(place, kept);
     // The count that the place is, and what it counts.

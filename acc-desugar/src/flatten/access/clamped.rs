@@ -1,8 +1,11 @@
 //! Affine integers between bounds, as positions of neighbours at a border are: what is read at them is views, side by side.
 
 use crate::flatten::Flattener;
+use crate::flatten::access::Indices;
 use crate::flatten::access::affine::Term;
+use crate::flatten::access::affine::on_host_if_known;
 use crate::flatten::scalar::Scalar;
+use crate::graph::builder::Builder;
 use crate::graph::{SizeOp, Value};
 use acc_core::ir::PrimOp;
 
@@ -20,7 +23,7 @@ pub(crate) struct Clamped {
 }
 
 /// A part of the positions along an axis.
-pub(crate) enum Part {
+enum Part {
     /// `len` positions from `start` on.
     Run { start: Value, len: Value },
     /// `count` times this position.
@@ -37,13 +40,13 @@ impl Flattener<'_> {
         };
         let [a, b] = *operands else { return };
         let operands = [a, b].map(|s| match s {
-            Scalar::Tensor(v) => self.on_host_if_known(v),
+            Scalar::Tensor(v) => on_host_if_known(&mut self.b, v),
             s => s,
         });
         let ([x, Scalar::Size(bound)] | [Scalar::Size(bound), x]) = operands else { return };
         let inner = match x {
             Scalar::Tensor(v) => self.indices.clamped.get(&v).copied(),
-            x => self.affine_of(x).and_then(|a| {
+            x => self.indices.affine_of(x).and_then(|a| {
                 let [Term { axis, len, step }] = a.terms[..] else { return None };
                 // One that may wrap around is not found between its ends.
                 let base = self.b.const_size(a.base).filter(|b| i32::try_from(*b).is_ok())?;
@@ -58,96 +61,6 @@ impl Flattener<'_> {
             self.indices.clamped.insert(result, Clamped { low_last, ..c });
         }
     }
-
-    /// What a position is between, if it runs along an axis of this extent.
-    pub(crate) fn clamped(&self, position: Value, extent: Option<&Value>) -> Option<Clamped> {
-        self.indices.clamped.get(&position).copied().filter(|c| Some(&c.len) == extent)
-    }
-
-    /// Whether every position is certainly in bounds, since the bounds are the array's and there is an element for each lane.
-    pub(crate) fn is_clamped_inside(&mut self, c: &Clamped, extent: Value) -> bool {
-        let Some(more) = self.b.beyond(extent, c.len) else { return false };
-        let one = self.b.size(1);
-        let below = match c.low {
-            Some(low) => self.b.const_size(low) == Some(0),
-            None => c.base >= 0,
-        };
-        let above = match c.high {
-            Some(high) => {
-                let end = self.b.size_op(SizeOp::Add, high, one);
-                self.b.origin(end) == self.b.origin(extent)
-            }
-            None => c.base <= more,
-        };
-        below && above
-    }
-
-    /// Whether some lane's position is out of bounds: a size.
-    pub(crate) fn clamped_outside(&mut self, c: &Clamped, extent: Value) -> Value {
-        let zero = self.b.size(0);
-        if self.is_clamped_inside(c, extent) {
-            return zero;
-        }
-        let (low, high) = self.bounds(c);
-        let (one, base) = (self.b.size(1), self.b.size(c.base));
-        let end = self.b.size_op(SizeOp::Add, c.len, base);
-        let last = self.b.size_op(SizeOp::Sub, end, one);
-        let [first, last] = [base, last].map(|mut at| {
-            if let Some(low) = low {
-                at = self.b.size_op(SizeOp::Max, at, low);
-            }
-            match high {
-                Some(high) => self.b.size_op(SizeOp::Min, at, high),
-                None => at,
-            }
-        });
-        let before = self.b.size_op(SizeOp::Lt, first, zero);
-        let inside = self.b.size_op(SizeOp::Lt, last, extent);
-        let behind = self.b.not_size(inside);
-        let out = self.b.or_size(before, behind);
-        let some = self.b.size_op(SizeOp::Lt, zero, c.len);
-        self.b.size_op(SizeOp::Min, out, some)
-    }
-
-    /// The positions, one after the other.
-    pub(crate) fn parts(&mut self, c: &Clamped) -> Vec<Part> {
-        let (low, high) = self.bounds(c);
-        let (zero, one, base) = (self.b.size(0), self.b.size(1), self.b.size(c.base));
-        let mut parts = Vec::new();
-        let (mut start, mut len) = (base, c.len);
-        if let Some(at) = low {
-            let below = self.b.size_op(SizeOp::Sub, at, base);
-            let at_most = self.b.const_size(below);
-            let count = self.b.size_op(SizeOp::Min, below, c.len);
-            let count = self.b.size_op(SizeOp::Max, count, zero);
-            parts.extend(border(at, count, at_most));
-            start = self.b.size_op(SizeOp::Add, base, count);
-            len = self.b.size_op(SizeOp::Sub, len, count);
-        }
-        let run = parts.len();
-        if let Some(at) = high {
-            let end = self.b.size_op(SizeOp::Add, c.len, base);
-            let after = self.b.size_op(SizeOp::Add, at, one);
-            let above = self.b.size_op(SizeOp::Sub, end, after);
-            // Of a bound that is the greater of two either will do.
-            let after = self.b.size_op(SizeOp::Add, c.high.unwrap_or(at), one);
-            let at_most = self.b.beyond(after, c.len).map(|more| c.base - more);
-            let count = self.b.size_op(SizeOp::Min, above, c.len);
-            let count = self.b.size_op(SizeOp::Max, count, zero);
-            parts.extend(border(at, count, at_most));
-            len = self.b.size_op(SizeOp::Sub, len, count);
-        }
-        parts.insert(run, Part::Run { start, len });
-        parts
-    }
-
-    /// The bounds, the lower one no more than the upper one.
-    fn bounds(&mut self, c: &Clamped) -> (Option<Value>, Option<Value>) {
-        let (Some(low), Some(high)) = (c.low, c.high) else { return (c.low, c.high) };
-        let (op, keep) = if c.low_last { (SizeOp::Max, low) } else { (SizeOp::Min, high) };
-        let other = self.b.size_op(op, low, high);
-        if c.low_last { (Some(keep), Some(other)) } else { (Some(other), Some(keep)) }
-    }
 }
 
 /// A bound's positions, of which there are at most so many, if that is known.
@@ -156,5 +69,119 @@ fn border(at: Value, count: Value, at_most: Option<i64>) -> Option<Part> {
         Some(..=0) => None,
         Some(1) => Some(Part::Run { start: at, len: count }),
         _ => Some(Part::Repeated { at, count }),
+    }
+}
+
+impl Indices {
+    /// What a position is between, if it runs along an axis of this extent.
+    pub(crate) fn clamped(&self, position: Value, extent: Option<&Value>) -> Option<Clamped> {
+        self.clamped.get(&position).copied().filter(|c| Some(&c.len) == extent)
+    }
+}
+
+impl Clamped {
+    /// Whether every position is certainly in bounds, since the bounds are the array's and there is an element for each lane.
+    pub(crate) fn is_inside(&self, b: &mut Builder, extent: Value) -> bool {
+        let Some(more) = b.beyond(extent, self.len) else { return false };
+        let one = b.size(1);
+        let below = match self.low {
+            Some(low) => b.const_size(low) == Some(0),
+            None => self.base >= 0,
+        };
+        let above = match self.high {
+            Some(high) => {
+                let end = b.size_op(SizeOp::Add, high, one);
+                b.origin(end) == b.origin(extent)
+            }
+            None => self.base <= more,
+        };
+        below && above
+    }
+
+    /// Whether some lane's position is out of bounds: a size.
+    pub(crate) fn outside(&self, b: &mut Builder, extent: Value) -> Value {
+        let zero = b.size(0);
+        if self.is_inside(b, extent) {
+            return zero;
+        }
+        let (low, high) = self.bounds(b);
+        let (one, base) = (b.size(1), b.size(self.base));
+        let end = b.size_op(SizeOp::Add, self.len, base);
+        let last = b.size_op(SizeOp::Sub, end, one);
+        let [first, last] = [base, last].map(|mut at| {
+            if let Some(low) = low {
+                at = b.size_op(SizeOp::Max, at, low);
+            }
+            match high {
+                Some(high) => b.size_op(SizeOp::Min, at, high),
+                None => at,
+            }
+        });
+        let before = b.size_op(SizeOp::Lt, first, zero);
+        let inside = b.size_op(SizeOp::Lt, last, extent);
+        let behind = b.not_size(inside);
+        let out = b.or_size(before, behind);
+        let some = b.size_op(SizeOp::Lt, zero, self.len);
+        b.size_op(SizeOp::Min, out, some)
+    }
+
+    /// The positions, one after the other.
+    fn parts(&self, b: &mut Builder) -> Vec<Part> {
+        let (low, high) = self.bounds(b);
+        let (zero, one, base) = (b.size(0), b.size(1), b.size(self.base));
+        let mut parts = Vec::new();
+        let (mut start, mut len) = (base, self.len);
+        if let Some(at) = low {
+            let below = b.size_op(SizeOp::Sub, at, base);
+            let at_most = b.const_size(below);
+            let count = b.size_op(SizeOp::Min, below, self.len);
+            let count = b.size_op(SizeOp::Max, count, zero);
+            parts.extend(border(at, count, at_most));
+            start = b.size_op(SizeOp::Add, base, count);
+            len = b.size_op(SizeOp::Sub, len, count);
+        }
+        let run = parts.len();
+        if let Some(at) = high {
+            let end = b.size_op(SizeOp::Add, self.len, base);
+            let after = b.size_op(SizeOp::Add, at, one);
+            let above = b.size_op(SizeOp::Sub, end, after);
+            // Of a bound that is the greater of two either will do.
+            let after = b.size_op(SizeOp::Add, self.high.unwrap_or(at), one);
+            let at_most = b.beyond(after, self.len).map(|more| self.base - more);
+            let count = b.size_op(SizeOp::Min, above, self.len);
+            let count = b.size_op(SizeOp::Max, count, zero);
+            parts.extend(border(at, count, at_most));
+            len = b.size_op(SizeOp::Sub, len, count);
+        }
+        parts.insert(run, Part::Run { start, len });
+        parts
+    }
+
+    /// The bounds, the lower one no more than the upper one.
+    fn bounds(&self, b: &mut Builder) -> (Option<Value>, Option<Value>) {
+        let (Some(low), Some(high)) = (self.low, self.high) else { return (self.low, self.high) };
+        let (op, keep) = if self.low_last { (SizeOp::Max, low) } else { (SizeOp::Min, high) };
+        let other = b.size_op(op, low, high);
+        if self.low_last { (Some(keep), Some(other)) } else { (Some(other), Some(keep)) }
+    }
+
+    /// The elements at positions between bounds along an axis.
+    pub(crate) fn read(&self, b: &mut Builder, c: Value, axis: u32) -> Value {
+        let zero = b.size(0);
+        let parts: Vec<Value> = self
+            .parts(b)
+            .into_iter()
+            .map(|part| match part {
+                Part::Run { start, len } => b.slice(c, axis, start, len, 1),
+                Part::Repeated { at, count } => {
+                    let positions = b.iota_from(count, at, zero);
+                    b.take(c, axis, positions)
+                }
+            })
+            .collect();
+        match parts[..] {
+            [part] => part,
+            _ => b.concat(&parts, axis),
+        }
     }
 }

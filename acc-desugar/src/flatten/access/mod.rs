@@ -2,7 +2,7 @@
 
 pub(crate) mod affine;
 pub(crate) mod clamped;
-mod on_demand;
+pub(crate) mod on_demand;
 pub(crate) mod read;
 pub(crate) mod split_axis;
 pub(crate) mod wrapped;

@@ -1,8 +1,9 @@
 //! Arrays that lanes demand: evaluated on demand, unless nobody can tell.
 
-use crate::flatten::scalar::Lanes;
 use crate::flatten::Flattener;
+use crate::flatten::scalar::Lanes;
 use crate::flatten::scope::Flat;
+use crate::graph::builder::Builder;
 use crate::graph::{FaultKind, Op, SizeOp, Value, Values};
 use acc_core::data::Lit;
 use acc_core::ir::ArrayId;
@@ -20,12 +21,6 @@ struct Unchecked {
 }
 
 impl Flattener<'_> {
-    /// Whether a space has any lane.
-    pub(crate) fn some_lane(&mut self, space: &[Value]) -> Value {
-        let (n, zero) = (self.b.product(space), self.b.size(0));
-        self.b.size_op(SizeOp::Lt, zero, n)
-    }
-
     /// An array that lanes may read. One that nothing else needs is evaluated only if a lane demands it, or if that can
     /// do no harm.
     pub(crate) fn readable(&mut self, a: ArrayId, lanes: &Lanes<'_>, mask: Option<Value>) -> Flat {
@@ -34,13 +29,13 @@ impl Flattener<'_> {
             return flat;
         }
         if mask.is_none()
-            && let Some(flat) = self.where_lanes_are(&flat, &lanes.space)
+            && let Some(flat) = where_lanes_are(&mut self.b, &flat, &lanes.space)
         {
             return flat;
         }
         let cond = match mask {
             Some(m) => self.b.any(m),
-            None => self.some_lane(&lanes.space.clone()),
+            None => some_lane(&mut self.b, &lanes.space.clone()),
         };
         if self.b.const_size(cond).is_some_and(|c| c != 0) {
             return flat;
@@ -60,51 +55,57 @@ impl Flattener<'_> {
         let values = self.b.if_(cond, then, else_);
         self.flat_of(&ty, &values)
     }
+}
 
-    /// An array that can be computed though there is no lane, without its checks that an extent of the lanes' space is not
-    /// 0: where lanes are it is not.
-    fn where_lanes_are(&mut self, flat: &Flat, space: &[Value]) -> Option<Flat> {
-        let extents = space.iter().map(|n| self.b.origin(*n)).collect();
-        let mut at = Unchecked { extents, known: HashMap::new(), left: LOOKED_AT };
-        let mut all =
-            |values: &[Value]| -> Option<Values> { values.iter().map(|v| self.without_checks(*v, &mut at)).collect() };
-        Some(Flat { shape: all(&flat.shape)?, columns: all(&flat.columns)? })
+/// Whether a space has any lane.
+pub(crate) fn some_lane(b: &mut Builder, space: &[Value]) -> Value {
+    let (n, zero) = (b.product(space), b.size(0));
+    b.size_op(SizeOp::Lt, zero, n)
+}
+
+/// An array that can be computed though there is no lane, without its checks that an extent of the lanes' space is not
+/// 0: where lanes are it is not.
+fn where_lanes_are(b: &mut Builder, flat: &Flat, space: &[Value]) -> Option<Flat> {
+    let extents = space.iter().map(|n| b.origin(*n)).collect();
+    let mut at = Unchecked { extents, known: HashMap::new(), left: LOOKED_AT };
+    let mut all =
+        |values: &[Value]| -> Option<Values> { values.iter().map(|v| without_checks(b, *v, &mut at)).collect() };
+    Some(Flat { shape: all(&flat.shape)?, columns: all(&flat.columns)? })
+}
+
+/// A value without checks of emptiness, computed again if these come in between, if that cannot fail.
+fn without_checks(b: &mut Builder, v: Value, at: &mut Unchecked) -> Option<Value> {
+    if b.is_total(v) {
+        return Some(v);
     }
-
-    /// A value without checks of emptiness, computed again if these come in between, if that cannot fail.
-    fn without_checks(&mut self, v: Value, at: &mut Unchecked) -> Option<Value> {
-        if self.b.is_total(v) {
-            return Some(v);
-        }
-        if let Some(known) = at.known.get(&v) {
-            return Some(*known);
-        }
-        at.left = at.left.checked_sub(1)?;
-        let plain = match self.b.def(v)? {
-            Op::Checked { tokens, .. } => {
-                let empty = |t: &Value| self.emptiness(*t).is_some_and(|n| at.extents.contains(&n));
-                if !tokens.iter().all(empty) {
-                    return None;
-                }
-                self.without_checks(self.b.beneath_checks(v), at)?
-            }
-            _ => {
-                let op = self.b.harmless(v)?;
-                let operands: Option<HashMap<Value, Value>> =
-                    op.operands().into_iter().map(|x| Some((x, self.without_checks(x, at)?))).collect();
-                self.b.again(op, v, &operands?)
-            }
-        };
-        at.known.insert(v, plain);
-        Some(plain)
+    if let Some(known) = at.known.get(&v) {
+        return Some(*known);
     }
-
-    /// The extent that a check finds to be 0.
-    fn emptiness(&self, token: Value) -> Option<Value> {
-        let Some(Op::Fault { kind: FaultKind::EmptyFold, bad, .. }) = self.b.def(token) else { return None };
-        match self.b.def(*bad) {
-            Some(Op::SizeOp(SizeOp::Eq, n, zero)) if self.b.const_size(*zero) == Some(0) => Some(self.b.origin(*n)),
-            _ => None,
+    at.left = at.left.checked_sub(1)?;
+    let plain = match b.def(v)? {
+        Op::Checked { tokens, .. } => {
+            let empty = |t: &Value| emptiness(b, *t).is_some_and(|n| at.extents.contains(&n));
+            if !tokens.iter().all(empty) {
+                return None;
+            }
+            without_checks(b, b.beneath_checks(v), at)?
         }
+        _ => {
+            let op = b.harmless(v)?;
+            let operands: Option<HashMap<Value, Value>> =
+                op.operands().into_iter().map(|x| Some((x, without_checks(b, x, at)?))).collect();
+            b.again(op, v, &operands?)
+        }
+    };
+    at.known.insert(v, plain);
+    Some(plain)
+}
+
+/// The extent that a check finds to be 0.
+fn emptiness(b: &Builder, token: Value) -> Option<Value> {
+    let Some(Op::Fault { kind: FaultKind::EmptyFold, bad, .. }) = b.def(token) else { return None };
+    match b.def(*bad) {
+        Some(Op::SizeOp(SizeOp::Eq, n, zero)) if b.const_size(*zero) == Some(0) => Some(b.origin(*n)),
+        _ => None,
     }
 }

@@ -4,10 +4,14 @@
 //! read axis by axis; if all are affine, at once, as a strided view; else at linear positions.
 
 use crate::flatten::Flattener;
+use crate::flatten::access::Indices;
 use crate::flatten::access::affine::Affine;
-use crate::flatten::access::clamped::{Clamped, Part};
+use crate::flatten::access::affine::on_host_if_known;
+use crate::flatten::access::clamped::Clamped;
 use crate::flatten::access::wrapped::Wrapped;
 use crate::flatten::scalar::Scalar;
+use crate::flatten::scalar::spread;
+use crate::graph::builder::Builder;
 use crate::graph::{FaultKind, SizeOp, Value};
 use acc_core::data::{Prim, ScalarType};
 use acc_core::ir::{ArrayId, PrimOp};
@@ -45,80 +49,26 @@ impl Flattener<'_> {
         let index: Vec<Scalar> = index
             .iter()
             .map(|s| match *s {
-                Scalar::Tensor(v) if self.b.rank(v) == 0 => self.on_host_if_known(v),
+                Scalar::Tensor(v) if self.b.rank(v) == 0 => on_host_if_known(&mut self.b, v),
                 // What came out of a branch or loop may be the same for all lanes, or not.
-                Scalar::Tensor(v) if !self.b.is_settled(v) => Scalar::Tensor(self.spread(v, at.space)),
+                Scalar::Tensor(v) if !self.b.is_settled(v) => Scalar::Tensor(spread(&mut self.b, v, at.space)),
                 s => s,
             })
             .collect();
-        if self.faults().exact() && !self.is_whole(shape, &index) {
+        if self.faults().exact() && !self.indices.is_whole(&self.b, shape, &index) {
             return self.read_linear(at, shape, columns, &index);
         }
-        if let Some(sorted) = self.read_sorted(at, shape, columns, &index) {
+        if let Some(sorted) = self.indices.read_sorted(&mut self.b, at, shape, columns, &index) {
             return sorted;
         }
-        if let Some(axes) = self.separable(at, &index) {
+        if let Some(axes) = self.indices.separable(&self.b, at, &index) {
             return self.read_axes(at, shape, columns, &index, &axes);
         }
-        let affine: Option<Vec<Affine>> = index.iter().map(|s| self.affine_of(*s)).collect();
+        let affine: Option<Vec<Affine>> = index.iter().map(|s| self.indices.affine_of(*s)).collect();
         match affine {
             Some(parts) if at.mask.is_none() => self.read_strided(at, shape, columns, &parts),
             _ => self.read_linear(at, shape, columns, &index),
         }
-    }
-
-    /// Rows that are read at the positions that sort them.
-    fn read_sorted(
-        &mut self,
-        at: &Lookup<'_>,
-        shape: &[Value],
-        columns: &[Value],
-        index: &[Scalar],
-    ) -> Option<Vec<Value>> {
-        let (Scalar::Tensor(order), outer) = index.split_last()? else { return None };
-        let own = |(axis, (s, n)): (usize, (&Scalar, &Value))| {
-            self.affine_of(*s).is_some_and(|a| self.is_own_axis(&a, *n) && a.terms[0].axis == axis)
-        };
-        let rows = at.mask.is_none() && !outer.is_empty() && at.space.len() == index.len();
-        if !rows || !outer.iter().zip(shape).enumerate().all(own) {
-            return None;
-        }
-        columns.iter().map(|c| self.b.sorted(*c, *order)).collect()
-    }
-
-    /// Whether the index runs along whole axes, each another.
-    fn is_whole(&self, shape: &[Value], index: &[Scalar]) -> bool {
-        let mut axes = 0u32;
-        index.iter().zip(shape).all(|(s, n)| {
-            let Some(a) = self.affine_of(*s) else { return false };
-            let own = self.is_own_axis(&a, *n);
-            let bit = a.terms.first().map_or(0, |t| 1 << t.axis);
-            own && axes & bit == 0 && {
-                axes |= bit;
-                true
-            }
-        })
-    }
-
-    /// The axes of the lanes that each component varies along, if these are others each time; of the only component one at
-    /// most, and of one that is affine.
-    fn separable(&self, at: &Lookup<'_>, index: &[Scalar]) -> Option<Vec<Vec<usize>>> {
-        let (mut axes, mut seen) = (Vec::new(), 0u32);
-        for s in index {
-            let set = match *s {
-                Scalar::Size(_) => 0,
-                Scalar::Affine(_) => self.affine_of(*s)?.terms.iter().fold(0, |set, t| set | (1 << t.axis)),
-                Scalar::Tensor(v) if self.b.rank(v) == 0 => 0,
-                Scalar::Tensor(v) => self.b.axes(v),
-            };
-            let several = index.len() > 1 && matches!(s, Scalar::Tensor(_));
-            if set.count_ones() > 1 && !several || seen & set != 0 || set >> at.space.len() != 0 {
-                return None;
-            }
-            seen |= set;
-            axes.push((0..at.space.len()).filter(|k| set >> k & 1 != 0).collect());
-        }
-        Some(axes)
     }
 
     /// Reads axis by axis.
@@ -134,97 +84,15 @@ impl Flattener<'_> {
         let mut details = Vec::new();
         let mut accesses = Vec::new();
         for ((s, n), axis) in index.iter().zip(shape).zip(axes) {
-            let (access, out) = self.axis_access(at, *s, *n, axis);
+            let (access, out) = self.indices.axis_access(&mut self.b, at, *s, *n, axis);
             if let Some(out) = out {
-                bad = Some(self.either(bad, out));
+                bad = Some(self.indices.either(&mut self.b, bad, out));
             }
-            details.push(self.value(*s));
+            details.push(self.indices.value(&mut self.b, *s));
             accesses.push(access);
         }
         self.check_index(at, bad, details, shape);
         columns.iter().map(|c| self.read_column(*c, &accesses, at.space)).collect()
-    }
-
-    /// How to read along an axis of extent `n`, and what to check.
-    fn axis_access(&mut self, at: &Lookup<'_>, s: Scalar, n: Value, axes: &[usize]) -> (AxisAccess, Option<Scalar>) {
-        let masked = at.mask.is_some();
-        match (s, axes.first().copied()) {
-            (Scalar::Size(i), _) => {
-                let (out, safe) = self.clamp_size(i, n);
-                (AxisAccess::Position(safe), Some(Scalar::Size(out)))
-            }
-            (Scalar::Affine(id), Some(axis)) => {
-                let Some(a) = self.affine_of(s) else { return (AxisAccess::Whole(axis), None) };
-                if self.is_own_axis(&a, n) {
-                    return (AxisAccess::Whole(axis), None);
-                }
-                let term = a.terms[0];
-                let step = self.b.const_size(term.step).filter(|k| *k != i64::MIN);
-                match step {
-                    Some(step) if !masked || self.is_inside(&a, n) => {
-                        let out = self.outside(&a, n);
-                        (AxisAccess::Strided { axis, start: a.base, len: term.len, step }, Some(Scalar::Size(out)))
-                    }
-                    _ => {
-                        let positions = self.b.iota_from(term.len, a.base, term.step);
-                        if masked {
-                            let lanes = self.materialised(id);
-                            let (out, _) = self.clamp_at(lanes, n);
-                            let safe = self.b.clamp(positions, n);
-                            (AxisAccess::Positions(vec![axis], safe), Some(Scalar::Tensor(out)))
-                        } else {
-                            let out = self.outside(&a, n);
-                            (AxisAccess::Positions(vec![axis], positions), Some(Scalar::Size(out)))
-                        }
-                    }
-                }
-            }
-            // An affine integer without an axis is a size.
-            (Scalar::Affine(id), None) => {
-                let v = self.materialised(id);
-                (AxisAccess::Uniform(v), None)
-            }
-            (Scalar::Tensor(v), Some(axis))
-                if let Some(c) = self.clamped(v, at.space.get(axis))
-                    && (!masked || self.is_clamped_inside(&c, n)) =>
-            {
-                let out = self.clamped_outside(&c, n);
-                (AxisAccess::Clamped(c), Some(Scalar::Size(out)))
-            }
-            (Scalar::Tensor(v), Some(axis)) if let Some(r) = self.wrapped(v, at.space.get(axis), n) => {
-                (AxisAccess::Wrapped(r), None)
-            }
-            (Scalar::Tensor(v), _) => {
-                let (safe, out) = if masked {
-                    let (out, safe) = self.clamp_at(v, n);
-                    (safe, Some(Scalar::Tensor(out)))
-                } else {
-                    (self.b.in_bounds(v, n, true), None)
-                };
-                let line = self.along_axes(safe, axes, at.space);
-                match axes {
-                    [] => (AxisAccess::Uniform(line), out),
-                    axes => (AxisAccess::Positions(axes.to_vec(), line), out),
-                }
-            }
-        }
-    }
-
-    /// A tensor that varies along these axes at most: all of it in rank 1, or of rank 0 if there are none.
-    fn along_axes(&mut self, v: Value, axes: &[usize], space: &[Value]) -> Value {
-        let zero = self.b.size(0);
-        let mut v = v;
-        for k in (0..self.b.rank(v)).rev() {
-            if !axes.contains(&k) {
-                v = self.b.select(v, k as u32, zero);
-            }
-        }
-        if axes.len() < 2 {
-            return v;
-        }
-        let extents: Vec<Value> = axes.iter().map(|k| space[*k]).collect();
-        let (v, count) = (self.spread(v, &extents), self.b.product(&extents));
-        self.b.reshape(v, &[count])
     }
 
     fn read_column(&mut self, column: Value, accesses: &[AxisAccess], space: &[Value]) -> Value {
@@ -249,15 +117,15 @@ impl Flattener<'_> {
                 AxisAccess::Position(_) | AxisAccess::Uniform(_) => continue,
                 AxisAccess::Whole(axis) => lanes.push(*axis),
                 AxisAccess::Strided { axis, start, len, step } => {
-                    c = self.strided_axis(c, here, *start, *len, *step);
+                    c = strided_axis(&mut self.b, c, here, *start, *len, *step);
                     lanes.push(*axis);
                 }
                 AxisAccess::Clamped(clamped) => {
-                    c = self.clamped_axis(c, here, clamped);
+                    c = clamped.read(&mut self.b, c, here);
                     lanes.push(clamped.axis);
                 }
                 AxisAccess::Wrapped(wrapped) => {
-                    c = self.wrapped_axis(c, here, wrapped);
+                    c = wrapped.read(&mut self.b, c, here);
                     lanes.push(wrapped.axis);
                 }
                 AxisAccess::Positions(axes, at) => {
@@ -271,64 +139,7 @@ impl Flattener<'_> {
             let extents: Vec<Value> = lanes.iter().map(|k| space[*k]).collect();
             c = self.b.reshape(c, &extents);
         }
-        self.laid_out(c, &lanes, space.len())
-    }
-
-    /// `len` positions from `start` along an axis, `step` apart.
-    fn strided_axis(&mut self, c: Value, axis: u32, start: Value, len: Value, step: i64) -> Value {
-        match u32::try_from(step) {
-            Ok(step) => self.b.slice(c, axis, start, len, step),
-            Err(_) => {
-                // From the last one on, and then reversed.
-                let (one, steps) = (self.b.size(1), self.b.size(step));
-                let before = self.b.size_op(SizeOp::Sub, len, one);
-                let back = self.b.size_op(SizeOp::Mul, before, steps);
-                let first = self.b.size_op(SizeOp::Add, start, back);
-                match u32::try_from(step.unsigned_abs()) {
-                    Ok(step) => {
-                        let c = self.b.slice(c, axis, first, len, step);
-                        self.b.flip(c, axis)
-                    }
-                    Err(_) => {
-                        let at = self.b.iota_from(len, start, steps);
-                        self.b.take(c, axis, at)
-                    }
-                }
-            }
-        }
-    }
-
-    /// The elements at positions between bounds along an axis.
-    fn clamped_axis(&mut self, c: Value, axis: u32, clamped: &Clamped) -> Value {
-        let zero = self.b.size(0);
-        let parts: Vec<Value> = self
-            .parts(clamped)
-            .into_iter()
-            .map(|part| match part {
-                Part::Run { start, len } => self.b.slice(c, axis, start, len, 1),
-                Part::Repeated { at, count } => {
-                    let positions = self.b.iota_from(count, at, zero);
-                    self.b.take(c, axis, positions)
-                }
-            })
-            .collect();
-        match parts[..] {
-            [part] => part,
-            _ => self.b.concat(&parts, axis),
-        }
-    }
-
-    /// A tensor whose axis `i` runs along axis `lanes[i]`, with axes of extent 1 for the others.
-    fn laid_out(&mut self, c: Value, lanes: &[usize], rank: usize) -> Value {
-        // What is the same for all lanes stays of rank 0.
-        if lanes.is_empty() {
-            return c;
-        }
-        let mut order: Vec<u32> = (0..lanes.len() as u32).collect();
-        order.sort_by_key(|i| lanes[*i as usize]);
-        let c = self.b.transpose(c, &order);
-        let missing: SmallVec<[u32; 4]> = (0..rank as u32).filter(|a| !lanes.contains(&(*a as usize))).collect();
-        self.b.insert_axes(c, missing)
+        laid_out(&mut self.b, c, &lanes, space.len())
     }
 
     /// Reads at an index whose components are all affine: one strided view of the elements in row-major order.
@@ -336,8 +147,8 @@ impl Flattener<'_> {
         let mut bad: Option<Scalar> = None;
         let mut details = Vec::new();
         for (a, n) in index.iter().zip(shape) {
-            let out = self.outside(a, *n);
-            bad = Some(self.either(bad, Scalar::Size(out)));
+            let out = a.outside(&mut self.b, *n);
+            bad = Some(self.indices.either(&mut self.b, bad, Scalar::Size(out)));
             details.push(a.base);
         }
         self.check_index(at, bad, details, shape);
@@ -363,7 +174,7 @@ impl Flattener<'_> {
             .map(|c| {
                 let flat = self.b.reshape(*c, &[size]);
                 let view = self.b.unfold(flat, start, &lens, &steps);
-                self.laid_out(view, &lanes, at.space.len())
+                laid_out(&mut self.b, view, &lanes, at.space.len())
             })
             .collect()
     }
@@ -376,31 +187,31 @@ impl Flattener<'_> {
         let mut details = Vec::new();
         for (s, n) in index.iter().zip(shape) {
             let n_t = self.b.tensor_of_size(*n);
-            let safe = match (*s, self.affine_of(*s)) {
+            let safe = match (*s, self.indices.affine_of(*s)) {
                 (Scalar::Size(i), _) => {
                     details.push(i);
-                    let (out, safe) = self.clamp_size(i, *n);
-                    bad = Some(self.either(bad, Scalar::Size(out)));
+                    let (out, safe) = clamp_size(&mut self.b, i, *n);
+                    bad = Some(self.indices.either(&mut self.b, bad, Scalar::Size(out)));
                     self.b.tensor_of_size(safe)
                 }
-                (s, Some(a)) if self.is_own_axis(&a, *n) => {
-                    let v = self.value(s);
+                (s, Some(a)) if a.is_own_axis(&self.b, *n) => {
+                    let v = self.indices.value(&mut self.b, s);
                     details.push(v);
                     v
                 }
                 (s, Some(a)) if !guarded => {
-                    let v = self.value(s);
+                    let v = self.indices.value(&mut self.b, s);
                     details.push(v);
-                    let out = self.outside(&a, *n);
-                    bad = Some(self.either(bad, Scalar::Size(out)));
+                    let out = a.outside(&mut self.b, *n);
+                    bad = Some(self.indices.either(&mut self.b, bad, Scalar::Size(out)));
                     v
                 }
                 (s, _) => {
-                    let i = self.value(s);
+                    let i = self.indices.value(&mut self.b, s);
                     details.push(i);
                     if guarded {
-                        let (out, safe) = self.clamp_at(i, *n);
-                        bad = Some(self.either(bad, Scalar::Tensor(out)));
+                        let (out, safe) = clamp_at(&mut self.b, i, *n);
+                        bad = Some(self.indices.either(&mut self.b, bad, Scalar::Tensor(out)));
                         safe
                     } else {
                         // Of one dimension the gather finds it; of more, another lane's position may hide it.
@@ -454,33 +265,216 @@ impl Flattener<'_> {
     pub(crate) fn within(&mut self, at: Value, extent: Value, by_use: bool) -> Value {
         if by_use || self.faults().checked() { self.b.in_bounds(at, extent, by_use) } else { at }
     }
+}
 
-    /// Whether a position is out of an extent's bounds, and the nearest one in bounds, if there is one.
-    pub(crate) fn clamp_at(&mut self, i: Value, n: Value) -> (Value, Value) {
-        let safe = self.b.clamp(i, n);
-        (self.b.prim(PrimOp::NeP, &[i, safe]), safe)
+impl Indices {
+    /// Rows that are read at the positions that sort them.
+    pub(crate) fn read_sorted(
+        &self,
+        b: &mut Builder,
+        at: &Lookup<'_>,
+        shape: &[Value],
+        columns: &[Value],
+        index: &[Scalar],
+    ) -> Option<Vec<Value>> {
+        let (Scalar::Tensor(order), outer) = index.split_last()? else { return None };
+        let own = |(axis, (s, n)): (usize, (&Scalar, &Value))| {
+            self.affine_of(*s).is_some_and(|a| a.is_own_axis(b, *n) && a.terms[0].axis == axis)
+        };
+        let rows = at.mask.is_none() && !outer.is_empty() && at.space.len() == index.len();
+        if !rows || !outer.iter().zip(shape).enumerate().all(own) {
+            return None;
+        }
+        columns.iter().map(|c| b.sorted(*c, *order)).collect()
     }
 
-    /// The same of sizes.
-    pub(crate) fn clamp_size(&mut self, i: Value, n: Value) -> (Value, Value) {
-        let (zero, one) = (self.b.size(0), self.b.size(1));
-        let last = self.b.size_op(SizeOp::Sub, n, one);
-        let low = self.b.size_op(SizeOp::Lt, i, zero);
-        let high = self.b.size_op(SizeOp::Lt, last, i);
-        let out = self.b.or_size(low, high);
-        let i = self.b.size_op(SizeOp::Min, i, last);
-        (out, self.b.size_op(SizeOp::Max, i, zero))
+    /// Whether the index runs along whole axes, each another.
+    pub(crate) fn is_whole(&self, b: &Builder, shape: &[Value], index: &[Scalar]) -> bool {
+        let mut axes = 0u32;
+        index.iter().zip(shape).all(|(s, n)| {
+            let Some(a) = self.affine_of(*s) else { return false };
+            let own = a.is_own_axis(b, *n);
+            let bit = a.terms.first().map_or(0, |t| 1 << t.axis);
+            own && axes & bit == 0 && {
+                axes |= bit;
+                true
+            }
+        })
     }
 
-    /// Whether either condition holds.
-    pub(crate) fn either(&mut self, a: Option<Scalar>, b: Scalar) -> Scalar {
-        match (a, b) {
-            (None, b) => b,
-            (Some(Scalar::Size(a)), Scalar::Size(b)) => Scalar::Size(self.b.or_size(a, b)),
-            (Some(a), b) => {
-                let [a, b] = [a, b].map(|s| self.tensor(s, ScalarType::Bool));
-                Scalar::Tensor(self.b.prim(PrimOp::OrP, &[a, b]))
+    /// The axes of the lanes that each component varies along, if these are others each time; of the only component one at
+    /// most, and of one that is affine.
+    pub(crate) fn separable(&self, b: &Builder, at: &Lookup<'_>, index: &[Scalar]) -> Option<Vec<Vec<usize>>> {
+        let (mut axes, mut seen) = (Vec::new(), 0u32);
+        for s in index {
+            let set = match *s {
+                Scalar::Size(_) => 0,
+                Scalar::Affine(_) => self.affine_of(*s)?.terms.iter().fold(0, |set, t| set | (1 << t.axis)),
+                Scalar::Tensor(v) if b.rank(v) == 0 => 0,
+                Scalar::Tensor(v) => b.axes(v),
+            };
+            let several = index.len() > 1 && matches!(s, Scalar::Tensor(_));
+            if set.count_ones() > 1 && !several || seen & set != 0 || set >> at.space.len() != 0 {
+                return None;
+            }
+            seen |= set;
+            axes.push((0..at.space.len()).filter(|k| set >> k & 1 != 0).collect());
+        }
+        Some(axes)
+    }
+
+    /// How to read along an axis of extent `n`, and what to check.
+    fn axis_access(
+        &self,
+        b: &mut Builder,
+        at: &Lookup<'_>,
+        s: Scalar,
+        n: Value,
+        axes: &[usize],
+    ) -> (AxisAccess, Option<Scalar>) {
+        let masked = at.mask.is_some();
+        match (s, axes.first().copied()) {
+            (Scalar::Size(i), _) => {
+                let (out, safe) = clamp_size(b, i, n);
+                (AxisAccess::Position(safe), Some(Scalar::Size(out)))
+            }
+            (Scalar::Affine(id), Some(axis)) => {
+                let Some(a) = self.affine_of(s) else { return (AxisAccess::Whole(axis), None) };
+                if a.is_own_axis(b, n) {
+                    return (AxisAccess::Whole(axis), None);
+                }
+                let term = a.terms[0];
+                let step = b.const_size(term.step).filter(|k| *k != i64::MIN);
+                match step {
+                    Some(step) if !masked || a.is_inside(b, n) => {
+                        let out = a.outside(b, n);
+                        (AxisAccess::Strided { axis, start: a.base, len: term.len, step }, Some(Scalar::Size(out)))
+                    }
+                    _ => {
+                        let positions = b.iota_from(term.len, a.base, term.step);
+                        if masked {
+                            let lanes = self.materialised(b, id);
+                            let (out, _) = clamp_at(b, lanes, n);
+                            let safe = b.clamp(positions, n);
+                            (AxisAccess::Positions(vec![axis], safe), Some(Scalar::Tensor(out)))
+                        } else {
+                            let out = a.outside(b, n);
+                            (AxisAccess::Positions(vec![axis], positions), Some(Scalar::Size(out)))
+                        }
+                    }
+                }
+            }
+            // An affine integer without an axis is a size.
+            (Scalar::Affine(id), None) => {
+                let v = self.materialised(b, id);
+                (AxisAccess::Uniform(v), None)
+            }
+            (Scalar::Tensor(v), Some(axis))
+                if let Some(c) = self.clamped(v, at.space.get(axis))
+                    && (!masked || c.is_inside(b, n)) =>
+            {
+                let out = c.outside(b, n);
+                (AxisAccess::Clamped(c), Some(Scalar::Size(out)))
+            }
+            (Scalar::Tensor(v), Some(axis)) if let Some(r) = self.wrapped(b, v, at.space.get(axis), n) => {
+                (AxisAccess::Wrapped(r), None)
+            }
+            (Scalar::Tensor(v), _) => {
+                let (safe, out) = if masked {
+                    let (out, safe) = clamp_at(b, v, n);
+                    (safe, Some(Scalar::Tensor(out)))
+                } else {
+                    (b.in_bounds(v, n, true), None)
+                };
+                let line = along_axes(b, safe, axes, at.space);
+                match axes {
+                    [] => (AxisAccess::Uniform(line), out),
+                    axes => (AxisAccess::Positions(axes.to_vec(), line), out),
+                }
             }
         }
     }
+
+    /// Whether either condition holds.
+    pub(crate) fn either(&self, g: &mut Builder, a: Option<Scalar>, b: Scalar) -> Scalar {
+        match (a, b) {
+            (None, b) => b,
+            (Some(Scalar::Size(a)), Scalar::Size(b)) => Scalar::Size(g.or_size(a, b)),
+            (Some(a), b) => {
+                let [a, b] = [a, b].map(|s| self.tensor(g, s, ScalarType::Bool));
+                Scalar::Tensor(g.prim(PrimOp::OrP, &[a, b]))
+            }
+        }
+    }
+}
+
+/// A tensor that varies along these axes at most: all of it in rank 1, or of rank 0 if there are none.
+fn along_axes(b: &mut Builder, v: Value, axes: &[usize], space: &[Value]) -> Value {
+    let zero = b.size(0);
+    let mut v = v;
+    for k in (0..b.rank(v)).rev() {
+        if !axes.contains(&k) {
+            v = b.select(v, k as u32, zero);
+        }
+    }
+    if axes.len() < 2 {
+        return v;
+    }
+    let extents: Vec<Value> = axes.iter().map(|k| space[*k]).collect();
+    let (v, count) = (spread(b, v, &extents), b.product(&extents));
+    b.reshape(v, &[count])
+}
+
+/// `len` positions from `start` along an axis, `step` apart.
+fn strided_axis(b: &mut Builder, c: Value, axis: u32, start: Value, len: Value, step: i64) -> Value {
+    match u32::try_from(step) {
+        Ok(step) => b.slice(c, axis, start, len, step),
+        Err(_) => {
+            // From the last one on, and then reversed.
+            let (one, steps) = (b.size(1), b.size(step));
+            let before = b.size_op(SizeOp::Sub, len, one);
+            let back = b.size_op(SizeOp::Mul, before, steps);
+            let first = b.size_op(SizeOp::Add, start, back);
+            match u32::try_from(step.unsigned_abs()) {
+                Ok(step) => {
+                    let c = b.slice(c, axis, first, len, step);
+                    b.flip(c, axis)
+                }
+                Err(_) => {
+                    let at = b.iota_from(len, start, steps);
+                    b.take(c, axis, at)
+                }
+            }
+        }
+    }
+}
+
+/// A tensor whose axis `i` runs along axis `lanes[i]`, with axes of extent 1 for the others.
+fn laid_out(b: &mut Builder, c: Value, lanes: &[usize], rank: usize) -> Value {
+    // What is the same for all lanes stays of rank 0.
+    if lanes.is_empty() {
+        return c;
+    }
+    let mut order: Vec<u32> = (0..lanes.len() as u32).collect();
+    order.sort_by_key(|i| lanes[*i as usize]);
+    let c = b.transpose(c, &order);
+    let missing: SmallVec<[u32; 4]> = (0..rank as u32).filter(|a| !lanes.contains(&(*a as usize))).collect();
+    b.insert_axes(c, missing)
+}
+
+/// Whether a position is out of an extent's bounds, and the nearest one in bounds, if there is one.
+pub(crate) fn clamp_at(b: &mut Builder, i: Value, n: Value) -> (Value, Value) {
+    let safe = b.clamp(i, n);
+    (b.prim(PrimOp::NeP, &[i, safe]), safe)
+}
+
+/// The same of sizes.
+pub(crate) fn clamp_size(b: &mut Builder, i: Value, n: Value) -> (Value, Value) {
+    let (zero, one) = (b.size(0), b.size(1));
+    let last = b.size_op(SizeOp::Sub, n, one);
+    let low = b.size_op(SizeOp::Lt, i, zero);
+    let high = b.size_op(SizeOp::Lt, last, i);
+    let out = b.or_size(low, high);
+    let i = b.size_op(SizeOp::Min, i, last);
+    (out, b.size_op(SizeOp::Max, i, zero))
 }

@@ -8,8 +8,12 @@
 //! suspect, and repeats it.
 
 use crate::flatten::Flattener;
+use crate::flatten::access::Indices;
+use crate::flatten::access::affine::on_host_if_known;
 use crate::flatten::access::affine::{Affine, Term};
+use crate::flatten::scalar::spread;
 use crate::flatten::scalar::{Lanes, Scalar};
+use crate::graph::builder::Builder;
 use crate::graph::{FaultKind, Op, SizeOp, Value, Values};
 use acc_core::ir::{Fun, PrimOp, Region, ScalarOp, Val};
 use smallvec::SmallVec;
@@ -127,9 +131,9 @@ impl Flattener<'_> {
             // What was noted on the way was of the space before.
             self.checks.reset(mark);
             let Some(divided) = self.splits.space.clone() else { break };
-            let index = self.split_index(&divided);
+            let index = self.indices.split_index(&mut self.b, &divided);
             let inner = divided.space();
-            let args: Vec<Value> = args.iter().map(|a| self.to_split_space(*a, &divided)).collect();
+            let args: Vec<Value> = args.iter().map(|a| to_split_space(&mut self.b, *a, &divided)).collect();
             results = self.apply_at(f, index, &args, &inner, None);
         }
         let inner = self.splits.space.as_ref().map_or_else(|| space.into(), SplitSpace::space);
@@ -154,7 +158,7 @@ impl Flattener<'_> {
         });
         let done = requested.is_some_and(|(k, part, by)| {
             let (n, step) = (d.axes[k][part], d.steps[k][part]);
-            let (count, rest) = match self.ratio(n, by) {
+            let (count, rest) = match ratio(&mut self.b, n, by) {
                 Some(count) => (count, by),
                 // Only the outermost one may end between two multiples.
                 None if d.may_pad[k] && part == 0 => {
@@ -177,27 +181,6 @@ impl Flattener<'_> {
         });
         self.splits.space = Some(d);
         done
-    }
-
-    /// The index along each axis of a space in terms of the axes that these are split into.
-    fn split_index(&mut self, d: &SplitSpace) -> Vec<Scalar> {
-        let (zero, rank) = (self.b.size(0), d.space().len());
-        let mut axes = 0..rank;
-        let mut index = Vec::new();
-        for (parts, steps) in d.axes.iter().zip(&d.steps) {
-            let parts = parts.iter().zip(steps).zip(axes.by_ref());
-            let terms = parts.map(|((len, step), axis)| Term { axis, len: *len, step: *step }).collect();
-            index.push(self.affine(Affine { base: zero, terms, rank }));
-        }
-        index
-    }
-
-    /// A column of a space over the split one, which has as many lanes.
-    fn to_split_space(&mut self, column: Value, d: &SplitSpace) -> Value {
-        let whole = self.spread(column, &d.whole);
-        let parted = self.b.reshape(whole, &d.space());
-        self.b.set_full(parted);
-        parted
     }
 
     /// A column of a split space over the space itself.
@@ -254,13 +237,13 @@ impl Flattener<'_> {
         let ([Scalar::Affine(_), y], false) = (operands, self.faults().exact()) else { return None };
         let by = match *y {
             Scalar::Size(by) => by,
-            Scalar::Tensor(v) => match self.on_host_if_known(v) {
+            Scalar::Tensor(v) => match on_host_if_known(&mut self.b, v) {
                 Scalar::Size(by) => by,
                 Scalar::Tensor(_) | Scalar::Affine(_) => return None,
             },
             Scalar::Affine(_) => return None,
         };
-        let a = self.affine_of(operands[0])?;
+        let a = self.indices.affine_of(operands[0])?;
         if !self.scope.is_natural(&self.b, by) || self.b.const_size(by) == Some(0) {
             return None;
         }
@@ -270,7 +253,7 @@ impl Flattener<'_> {
             if !self.scope.is_natural(&self.b, t.step) {
                 return None;
             }
-            match self.ratio(t.step, by) {
+            match ratio(&mut self.b, t.step, by) {
                 Some(step) => split[0].push(Term { step, ..*t }),
                 None => split[1].push(*t),
             }
@@ -290,7 +273,7 @@ impl Flattener<'_> {
             self.check(FaultKind::DivisionByZero, bad, &space, vec![]);
         }
         let (base, terms) = if quotient { (high, above) } else { (self.b.size(rest), below) };
-        Some(self.affine(Affine { base, terms, rank: a.rank }))
+        Some(self.indices.affine(Affine { base, terms, rank: a.rank }))
     }
 
     /// The quotient and the remainder of the position of the first lane, if they are known well enough.
@@ -298,7 +281,7 @@ impl Flattener<'_> {
         match (self.b.const_size(base), self.b.const_size(by)) {
             (Some(0), _) => Some((base, 0)),
             (Some(base), Some(by)) if base > 0 => Some((self.b.size(base / by), base % by)),
-            _ if self.scope.is_natural(&self.b, base) => Some((self.ratio(base, by)?, 0)),
+            _ if self.scope.is_natural(&self.b, base) => Some((ratio(&mut self.b, base, by)?, 0)),
             _ => None,
         }
     }
@@ -306,7 +289,7 @@ impl Flattener<'_> {
     /// Whether a number plus multiples of indices is certainly less than `by`.
     fn is_below(&mut self, rest: i64, terms: &[Term], by: Value) -> bool {
         let constant = |s: &Self, t: &Term| {
-            let (step, len) = (s.b.const_size(t.step)?, s.b.const_size(s.at_most(t.len))?);
+            let (step, len) = (s.b.const_size(t.step)?, s.b.const_size(at_most(&s.b, t.len))?);
             step.checked_mul((len - 1).max(0))
         };
         let most = terms.iter().try_fold(rest, |sum, t| sum.checked_add(constant(self, t)?));
@@ -318,17 +301,9 @@ impl Flattener<'_> {
         let mut positions = self.b.size(1);
         while let Some(k) = terms.iter().position(|t| self.b.origin(t.step) == self.b.origin(positions)) {
             let t = terms.remove(k);
-            positions = self.b.size_op(SizeOp::Mul, self.at_most(t.len), positions);
+            positions = self.b.size_op(SizeOp::Mul, at_most(&self.b, t.len), positions);
         }
-        rest == 0 && terms.is_empty() && self.ratio(by, positions).is_some()
-    }
-
-    /// What an extent is no more than.
-    fn at_most(&self, extent: Value) -> Value {
-        match self.b.def(self.b.origin(extent)) {
-            Some(Op::SizeOp(SizeOp::Min, by, _)) => *by,
-            _ => extent,
-        }
+        rest == 0 && terms.is_empty() && ratio(&mut self.b, by, positions).is_some()
     }
 
     /// Asks for the division of the axis that a remainder runs along and leaves.
@@ -343,9 +318,9 @@ impl Flattener<'_> {
             return;
         }
         for t in below {
-            if let Some(part) = self.ratio(by, t.step)
+            if let Some(part) = ratio(&mut self.b, by, t.step)
                 && self.b.is_within(part, d.depth)
-                && self.b.origin(part) != self.b.origin(self.at_most(t.len))
+                && self.b.origin(part) != self.b.origin(at_most(&self.b, t.len))
                 && self.b.const_size(part) != Some(1)
             {
                 if let Some(d) = &mut self.splits.space {
@@ -354,22 +329,6 @@ impl Flattener<'_> {
                 return;
             }
         }
-    }
-
-    /// How many times a size is another one, if it certainly is a multiple.
-    fn ratio(&mut self, a: Value, b: Value) -> Option<Value> {
-        if self.b.origin(a) == self.b.origin(b) || self.b.const_size(b) == Some(1) {
-            return Some(if self.b.const_size(b) == Some(1) { a } else { self.b.size(1) });
-        }
-        if let (Some(x), Some(y)) = (self.b.const_size(a), self.b.const_size(b)) {
-            return (y > 0 && x % y == 0).then(|| self.b.size(x / y));
-        }
-        let Some(&Op::SizeOp(SizeOp::Mul | SizeOp::Count, x, y)) = self.b.def(self.b.origin(a)) else { return None };
-        if let Some(x) = self.ratio(x, b) {
-            return Some(self.b.size_op(SizeOp::Mul, x, y));
-        }
-        let y = self.ratio(y, b)?;
-        Some(self.b.size_op(SizeOp::Mul, x, y))
     }
 }
 
@@ -399,4 +358,51 @@ fn is_only_divided(f: &Fun, index: Val) -> bool {
         };
     });
     alone
+}
+
+impl Indices {
+    /// The index along each axis of a space in terms of the axes that these are split into.
+    pub(crate) fn split_index(&mut self, b: &mut Builder, d: &SplitSpace) -> Vec<Scalar> {
+        let (zero, rank) = (b.size(0), d.space().len());
+        let mut axes = 0..rank;
+        let mut index = Vec::new();
+        for (parts, steps) in d.axes.iter().zip(&d.steps) {
+            let parts = parts.iter().zip(steps).zip(axes.by_ref());
+            let terms = parts.map(|((len, step), axis)| Term { axis, len: *len, step: *step }).collect();
+            index.push(self.affine(Affine { base: zero, terms, rank }));
+        }
+        index
+    }
+}
+
+/// A column of a space over the split one, which has as many lanes.
+fn to_split_space(b: &mut Builder, column: Value, d: &SplitSpace) -> Value {
+    let whole = spread(b, column, &d.whole);
+    let parted = b.reshape(whole, &d.space());
+    b.set_full(parted);
+    parted
+}
+
+/// What an extent is no more than.
+fn at_most(b: &Builder, extent: Value) -> Value {
+    match b.def(b.origin(extent)) {
+        Some(Op::SizeOp(SizeOp::Min, by, _)) => *by,
+        _ => extent,
+    }
+}
+
+/// How many times a size is another one, if it certainly is a multiple.
+fn ratio(g: &mut Builder, a: Value, b: Value) -> Option<Value> {
+    if g.origin(a) == g.origin(b) || g.const_size(b) == Some(1) {
+        return Some(if g.const_size(b) == Some(1) { a } else { g.size(1) });
+    }
+    if let (Some(x), Some(y)) = (g.const_size(a), g.const_size(b)) {
+        return (y > 0 && x % y == 0).then(|| g.size(x / y));
+    }
+    let Some(&Op::SizeOp(SizeOp::Mul | SizeOp::Count, x, y)) = g.def(g.origin(a)) else { return None };
+    if let Some(x) = ratio(g, x, b) {
+        return Some(g.size_op(SizeOp::Mul, x, y));
+    }
+    let y = ratio(g, y, b)?;
+    Some(g.size_op(SizeOp::Mul, x, y))
 }

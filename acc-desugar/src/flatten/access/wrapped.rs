@@ -2,8 +2,10 @@
 //! read at them is two views, one after the other.
 
 use crate::flatten::Flattener;
+use crate::flatten::access::Indices;
 use crate::flatten::access::affine::Term;
 use crate::flatten::scalar::Scalar;
+use crate::graph::builder::Builder;
 use crate::graph::{Op, SizeOp, Value};
 use acc_core::ir::PrimOp;
 
@@ -25,7 +27,7 @@ impl Flattener<'_> {
             _ => return,
         };
         let [x, Scalar::Size(by)] = *operands else { return };
-        let Some(a) = self.affine_of(x) else { return };
+        let Some(a) = self.indices.affine_of(x) else { return };
         let [Term { axis, len, step }] = a.terms[..] else { return };
         if self.b.const_size(step) != Some(1) || self.b.origin(len) != self.b.origin(by) {
             return;
@@ -56,21 +58,31 @@ impl Flattener<'_> {
             _ => None,
         }
     }
+}
 
+impl Indices {
     /// What a position is a remainder of, if it runs along an axis of the lanes of this extent, and that is the array's: it
     /// is then in bounds.
-    pub(crate) fn wrapped(&self, position: Value, lanes: Option<&Value>, extent: Value) -> Option<Wrapped> {
-        let same = |r: &Wrapped| Some(&r.len) == lanes && self.b.origin(r.len) == self.b.origin(extent);
-        self.indices.wrapped.get(&position).copied().filter(same)
+    pub(crate) fn wrapped(
+        &self,
+        b: &Builder,
+        position: Value,
+        lanes: Option<&Value>,
+        extent: Value,
+    ) -> Option<Wrapped> {
+        let same = |r: &Wrapped| Some(&r.len) == lanes && b.origin(r.len) == b.origin(extent);
+        self.wrapped.get(&position).copied().filter(same)
     }
+}
 
+impl Wrapped {
     /// The elements at such positions along an axis.
-    pub(crate) fn wrapped_axis(&mut self, c: Value, axis: u32, r: &Wrapped) -> Value {
-        let (zero, offset) = (self.b.size(0), self.b.size(r.offset));
-        let start = self.b.size_op(SizeOp::Mod, offset, r.len);
-        let until_end = self.b.size_op(SizeOp::Sub, r.len, start);
-        let first = self.b.slice(c, axis, start, until_end, 1);
-        let rest = self.b.slice(c, axis, zero, start, 1);
-        self.b.concat(&[first, rest], axis)
+    pub(crate) fn read(&self, b: &mut Builder, c: Value, axis: u32) -> Value {
+        let (zero, offset) = (b.size(0), b.size(self.offset));
+        let start = b.size_op(SizeOp::Mod, offset, self.len);
+        let until_end = b.size_op(SizeOp::Sub, self.len, start);
+        let first = b.slice(c, axis, start, until_end, 1);
+        let rest = b.slice(c, axis, zero, start, 1);
+        b.concat(&[first, rest], axis)
     }
 }

@@ -1,10 +1,12 @@
 //! Loops over arrays. Integers and conditions of their state that the host can compute stay with the host: a counter is then
 //! a size, what is read at it a view, and nobody waits for the device to know whether the loop goes on.
 
+use crate::flatten::access::Indices;
 use crate::flatten::scalar::Scalar;
 use crate::flatten::scalar::uniformity::on_host;
 use crate::flatten::scope::Flat;
 use crate::flatten::{Flattener, flat_types};
+use crate::graph::builder::Builder;
 use crate::graph::{Body, Type, Value};
 use acc_core::data::ScalarType;
 use acc_core::ir::{ArrayId, ArrayOp, Block, Fun, Region, ScalarOp};
@@ -38,8 +40,12 @@ impl Flattener<'_> {
             .collect();
         let values = self.b.while_(&state, test_body, step_body);
         let types: Vec<Type> = results.iter().flat_map(|a| flat_types(self.program.ty(*a))).collect();
-        let values: Vec<Value> =
-            values.iter().zip(types).zip(&hosted).map(|((v, ty), host)| self.unhosted(*v, ty, *host)).collect();
+        let values: Vec<Value> = values
+            .iter()
+            .zip(types)
+            .zip(&hosted)
+            .map(|((v, ty), host)| self.indices.unhosted(&mut self.b, *v, ty, *host))
+            .collect();
         self.split(results, &values)
     }
 
@@ -58,14 +64,6 @@ impl Flattener<'_> {
             .collect()
     }
 
-    /// A value of the state as what it is outside of the loop.
-    fn unhosted(&mut self, v: Value, ty: Type, hosted: bool) -> Value {
-        match ty {
-            Type::Tensor { scalar, .. } if hosted => self.tensor(Scalar::Size(v), scalar),
-            _ => v,
-        }
-    }
-
     /// Adds the parameters of a block to the innermost body.
     fn state_params(&mut self, params: &[ArrayId], hosted: &[bool]) {
         let mut hosted = hosted.iter();
@@ -79,7 +77,7 @@ impl Flattener<'_> {
             let mut values = Vec::new();
             for (ty, host) in flat_types(&ty).into_iter().zip(own) {
                 let v = self.b.param(if host { Type::Size } else { ty });
-                values.push(self.unhosted(v, ty, host));
+                values.push(self.indices.unhosted(&mut self.b, v, ty, host));
             }
             let flat = self.flat_of(&ty, &values);
             self.scope.define(p, flat);
@@ -130,4 +128,14 @@ fn on_sizes(f: &Fun, r: &Region) -> bool {
         ScalarOp::If { .. } => n.op.regions().into_iter().all(|r| acc_core::grow_stack(|| on_sizes(f, r))),
         ScalarOp::Cast(_) | ScalarOp::Bitcast(_) | ScalarOp::Foreign { .. } | ScalarOp::While { .. } => false,
     })
+}
+
+impl Indices {
+    /// A value of the state as what it is outside of the loop.
+    pub(crate) fn unhosted(&self, b: &mut Builder, v: Value, ty: Type, hosted: bool) -> Value {
+        match ty {
+            Type::Tensor { scalar, .. } if hosted => self.tensor(b, Scalar::Size(v), scalar),
+            _ => v,
+        }
+    }
 }

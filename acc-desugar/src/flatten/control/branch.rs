@@ -1,8 +1,11 @@
 //! Conditionals: branches of the graph where the condition is the same for all lanes, masks where it varies.
 
 use crate::flatten::Flattener;
+use crate::flatten::access::Indices;
 use crate::flatten::scalar::uniformity::selects;
+use crate::flatten::scalar::val;
 use crate::flatten::scalar::{Lanes, Scalar};
+use crate::graph::builder::Builder;
 use crate::graph::{Type, Value, Values};
 use acc_core::data::{Lit, ScalarType};
 use acc_core::ir::{Node, Region, ScalarOp, Val};
@@ -21,7 +24,7 @@ impl Flattener<'_> {
         else_: &Region,
         mask: Option<Value>,
     ) -> SmallVec<[Scalar; 2]> {
-        let c = self.val(lanes, cond);
+        let c = val(&mut self.b, lanes, cond);
         if let Scalar::Size(c) = c
             && let Some(holds) = self.b.const_size(c)
         {
@@ -34,19 +37,19 @@ impl Flattener<'_> {
         let c = match c {
             Scalar::Size(v) => v,
             s => {
-                let v = self.value(s);
+                let v = self.indices.value(&mut self.b, s);
                 self.after_checks(v)
             }
         };
         let bodies = [then, else_].map(|r| {
             self.open();
             let results = self.region(lanes, r, mask);
-            let results = self.results_at(lanes, &n.results, results);
+            let results = self.indices.results_at(&mut self.b, lanes, &n.results, results);
             self.close(results, &lanes.space.clone())
         });
         let [t, e] = bodies;
         let results = self.b.if_(c, t, e);
-        self.scalars_of(&results)
+        scalars_of(&self.b, &results)
     }
 
     /// Both branches, each under its mask, joined.
@@ -59,7 +62,7 @@ impl Flattener<'_> {
         else_: &Region,
         mask: Option<Value>,
     ) -> SmallVec<[Scalar; 2]> {
-        let c = self.tensor(c, ScalarType::Bool);
+        let c = self.indices.tensor(&mut self.b, c, ScalarType::Bool);
         if let Some(results) = self.pieces(lanes, n, c, [then, else_], mask) {
             return results;
         }
@@ -77,10 +80,11 @@ impl Flattener<'_> {
         let mut out = SmallVec::new();
         for (k, v) in n.results.iter().enumerate() {
             let ty = lanes.fun.ty(*v);
-            let (t, e) = (self.tensor(sides[0][k], ty), self.tensor(sides[1][k], ty));
+            let (t, e) =
+                (self.indices.tensor(&mut self.b, sides[0][k], ty), self.indices.tensor(&mut self.b, sides[1][k], ty));
             let result = self.b.where_(c, t, e);
             if ty == ScalarType::Bool {
-                self.note_choice(c, [t, e], result);
+                self.indices.note_choice(&mut self.b, c, [t, e], result);
             }
             out.push(Scalar::Tensor(result));
         }
@@ -107,7 +111,7 @@ impl Flattener<'_> {
         let results = |this: &mut Self| {
             let results = this.region(lanes, branch, Some(mask));
             let lifted = results.into_iter().zip(&n.results).map(|(s, v)| {
-                let t = this.tensor(s, fun.ty(*v));
+                let t = this.indices.tensor(&mut this.b, s, fun.ty(*v));
                 this.b.lift(t, rank)
             });
             lifted.collect()
@@ -138,21 +142,29 @@ impl Flattener<'_> {
         let else_ = self.close(results, space);
         self.b.if_(cond, then, else_)
     }
+}
 
+impl Indices {
     /// Values as the uniformities of these results ask.
-    pub(crate) fn results_at(&mut self, lanes: &Lanes<'_>, results: &[Val], scalars: Vec<Scalar>) -> Vec<Value> {
+    pub(crate) fn results_at(
+        &self,
+        b: &mut Builder,
+        lanes: &Lanes<'_>,
+        results: &[Val],
+        scalars: Vec<Scalar>,
+    ) -> Vec<Value> {
         let rank = lanes.space.len();
         results
             .iter()
             .zip(scalars)
             .map(|(v, s)| {
-                let s = self.raise(s, lanes.fun.ty(*v), lanes.uniformities[v.index()], rank);
-                self.value(s)
+                let s = self.raise(b, s, lanes.fun.ty(*v), lanes.uniformities[v.index()], rank);
+                self.value(b, s)
             })
             .collect()
     }
+}
 
-    pub(crate) fn scalars_of(&self, values: &[Value]) -> SmallVec<[Scalar; 2]> {
-        values.iter().map(|v| if self.b.ty(*v) == Type::Size { Scalar::Size(*v) } else { Scalar::Tensor(*v) }).collect()
-    }
+pub(crate) fn scalars_of(b: &Builder, values: &[Value]) -> SmallVec<[Scalar; 2]> {
+    values.iter().map(|v| if b.ty(*v) == Type::Size { Scalar::Size(*v) } else { Scalar::Tensor(*v) }).collect()
 }

@@ -1,9 +1,13 @@
 //! Conditionals on where a lane is: each branch runs on its own part of the index space.
 
 use crate::flatten::Flattener;
+use crate::flatten::access::Indices;
 use crate::flatten::access::affine::{Affine, Term};
 use crate::flatten::control::loops::free_values;
+use crate::flatten::scalar::spread;
+use crate::flatten::scalar::val;
 use crate::flatten::scalar::{Lanes, Scalar};
+use crate::graph::builder::Builder;
 use crate::graph::{Op, SizeOp, Value};
 use acc_core::ir::{Node, PrimOp, Region, Val};
 use smallvec::{SmallVec, smallvec};
@@ -51,36 +55,6 @@ impl Borders {
 }
 
 impl Flattener<'_> {
-    /// Notes where a condition holds that is made of others.
-    pub(crate) fn note_borders(&mut self, p: PrimOp, operands: &[Scalar], result: Value) {
-        let of = |s: &Scalar| match s {
-            Scalar::Tensor(v) => self.indices.borders.get(v).cloned(),
-            Scalar::Size(_) | Scalar::Affine(_) => None,
-        };
-        let borders = match (p, operands) {
-            (PrimOp::NotP, [a]) => of(a).map(Borders::negated),
-            (PrimOp::AndP, [a, b]) => of(a).zip(of(b)).and_then(|(a, b)| a.and(&b)),
-            (PrimOp::OrP, [a, b]) => {
-                of(a).zip(of(b)).and_then(|(a, b)| a.negated().and(&b.negated())).map(Borders::negated)
-            }
-            _ => None,
-        };
-        if let Some(borders) = borders {
-            self.indices.borders.insert(result, borders);
-        }
-    }
-
-    /// The same of `c and t`, `c or e`, which are choices in programs: one is not evaluated if the other decides.
-    pub(crate) fn note_choice(&mut self, c: Value, [t, e]: [Value; 2], result: Value) {
-        let is = |v: Value, truth: bool| matches!(self.b.def(v), Some(Op::Const(l)) if l.get() == Some(truth));
-        let (p, other) = match () {
-            () if is(e, false) => (PrimOp::AndP, t),
-            () if is(t, true) => (PrimOp::OrP, e),
-            () => return,
-        };
-        self.note_borders(p, &[c, other].map(Scalar::Tensor), result);
-    }
-
     /// Notes that a comparison of the index along an axis with a size divides the space.
     pub(crate) fn note_border(&mut self, p: PrimOp, operands: &[Scalar], result: Value) {
         let [a, b] = *operands else { return };
@@ -114,7 +88,7 @@ impl Flattener<'_> {
 
     /// What is below a position of the axis that an index runs along, or the rest; `with` the position if that is below.
     fn border(&mut self, index: Scalar, at: Value, below: bool, with: bool) -> Option<Border> {
-        let Affine { base, terms, .. } = self.affine_of(index)?;
+        let Affine { base, terms, .. } = self.indices.affine_of(index)?;
         let [Term { axis, len, step }] = terms[..] else { return None };
         // A part of an axis begins further on. What may wrap around has no borders.
         let begins = self.b.const_size(base).is_some_and(|b| (0..=i64::from(i32::MAX)).contains(&b))
@@ -126,7 +100,7 @@ impl Flattener<'_> {
         if with {
             let (one, end) = (self.b.size(1), self.b.size_op(SizeOp::Add, base, len));
             // The greatest size has none after it.
-            if !self.is_last_of(at, end) {
+            if !is_last_of(&self.b, at, end) {
                 at = self.b.size_op(SizeOp::Min, at, end);
             }
             at = self.b.size_op(SizeOp::Add, at, one);
@@ -136,17 +110,6 @@ impl Flattener<'_> {
             at = self.b.size_op(SizeOp::Sub, after, base);
         }
         Some(Border { axis, len, at, below })
-    }
-
-    /// Whether a position is known to be no more than an extent, some before it.
-    fn is_last_of(&self, at: Value, extent: Value) -> bool {
-        match self.b.def(self.b.origin(at)) {
-            Some(Op::SizeOp(SizeOp::Sub, n, k)) => {
-                self.b.origin(*n) == self.b.origin(extent) && self.b.const_size(*k).is_some_and(|k| k >= 0)
-            }
-            Some(Op::Size(at)) => self.b.const_size(extent).is_some_and(|n| *at <= n),
-            _ => false,
-        }
     }
 
     /// Each branch on the lanes that take it, side by side, if the condition divides the space. Of several borders what is
@@ -165,7 +128,7 @@ impl Flattener<'_> {
         }
         let Borders { all, inside } = self.indices.borders.get(&cond)?.clone();
         let branches = if inside { [then, else_] } else { [else_, then] };
-        let (outer, outside) = (self.copies, self.outside_of(&all));
+        let (outer, outside) = (self.copies, outside_of(&mut self.b, &all));
         let copies = outer * outside.max(1);
         if outside > 1 && copies * size(branches[1]) > MAX_COPIED_NODES
             || all.iter().any(|b| lanes.space.get(b.axis) != Some(&b.len))
@@ -191,7 +154,7 @@ impl Flattener<'_> {
         let Some((border, others)) = borders.split_first() else { return self.region(lanes, branches[0], mask).into() };
         let len = lanes.space[border.axis];
         let zero = self.b.size(0);
-        let at = self.within_axis(border.at, len);
+        let at = within_axis(&mut self.b, border.at, len);
         let rest = self.b.size_op(SizeOp::Sub, len, at);
         self.scope.extents.extend([at, rest]);
         let captured: Vec<Val> = free_values(branches);
@@ -206,14 +169,14 @@ impl Flattener<'_> {
             let space = lanes.space.clone();
             let outside = lanes.vals.clone();
             for v in &captured {
-                let s = self.val(lanes, *v);
-                lanes.vals[v.index()] = Some(match self.holds_below(s, border) {
+                let s = val(&mut self.b, lanes, *v);
+                lanes.vals[v.index()] = Some(match self.indices.holds_below(s, border) {
                     Some(below) => Scalar::Size(self.b.size(i64::from(below == (inside == border.below)))),
-                    None => self.piece(s, &space, border.axis, start, len),
+                    None => self.indices.piece(&mut self.b, s, &space, border.axis, start, len),
                 });
             }
             lanes.space[border.axis] = len;
-            let mask = mask.map(|m| self.value_piece(m, &space, border.axis, start, len));
+            let mask = mask.map(|m| value_piece(&mut self.b, m, &space, border.axis, start, len));
             let results: SmallVec<[Scalar; 2]> = if inside {
                 let others: SmallVec<[Border; 4]> = others
                     .iter()
@@ -227,9 +190,9 @@ impl Flattener<'_> {
                 self.region(lanes, branches[1], mask).into()
             };
             for ((column, s), v) in columns.iter_mut().zip(results).zip(&n.results) {
-                let t = self.tensor(s, lanes.fun.ty(*v));
+                let t = self.indices.tensor(&mut self.b, s, lanes.fun.ty(*v));
                 let inner = lanes.space.clone();
-                column.push(self.spread(t, &inner));
+                column.push(spread(&mut self.b, t, &inner));
             }
             lanes.vals = outside;
             lanes.space = space;
@@ -244,61 +207,6 @@ impl Flattener<'_> {
         });
         joined.collect()
     }
-
-    /// Whether a condition with this border alone holds below it.
-    fn holds_below(&self, s: Scalar, border: &Border) -> Option<bool> {
-        let Scalar::Tensor(v) = s else { return None };
-        match self.indices.borders.get(&v)?.all[..] {
-            [b] => (b.axis == border.axis && b.at == border.at).then_some(b.below),
-            _ => None,
-        }
-    }
-
-    /// A position of an axis, or where it ends.
-    fn within_axis(&mut self, at: Value, len: Value) -> Value {
-        let zero = self.b.size(0);
-        if at == zero || self.b.origin(at) == self.b.origin(len) {
-            return if at == zero { at } else { len };
-        }
-        let at = self.b.size_op(SizeOp::Max, at, zero);
-        self.b.size_op(SizeOp::Min, at, len)
-    }
-
-    /// How many parts are outside of borders, but for those that are known to be empty.
-    fn outside_of(&mut self, borders: &[Border]) -> usize {
-        let mut parts = 0;
-        for b in borders {
-            let at = self.within_axis(b.at, b.len);
-            let empty = if b.below { at == b.len } else { self.b.const_size(at) == Some(0) };
-            parts += usize::from(!empty);
-        }
-        parts
-    }
-
-    /// A scalar on a part of an axis.
-    fn piece(&mut self, s: Scalar, space: &[Value], axis: usize, start: Value, len: Value) -> Scalar {
-        match s {
-            Scalar::Size(_) => s,
-            Scalar::Tensor(v) => Scalar::Tensor(self.value_piece(v, space, axis, start, len)),
-            Scalar::Affine(_) => {
-                let Some(mut a) = self.affine_of(s) else { return s };
-                for t in a.terms.iter_mut().filter(|t| t.axis == axis) {
-                    let way = self.b.size_op(SizeOp::Mul, t.step, start);
-                    a.base = self.b.size_op(SizeOp::Add, a.base, way);
-                    t.len = len;
-                }
-                self.affine(a)
-            }
-        }
-    }
-
-    fn value_piece(&mut self, v: Value, space: &[Value], axis: usize, start: Value, len: Value) -> Value {
-        if self.b.rank(v) == 0 || self.b.axes(v) >> axis & 1 == 0 {
-            return v;
-        }
-        let whole = self.spread(v, space);
-        self.b.slice(whole, axis as u32, start, len, 1)
-    }
 }
 
 /// How many nodes a region has, those of inner regions included.
@@ -306,4 +214,110 @@ fn size(r: &Region) -> usize {
     let mut nodes = 0;
     r.visit(0, &mut |_, _| nodes += 1);
     nodes
+}
+
+impl Indices {
+    /// Notes where a condition holds that is made of others.
+    pub(crate) fn note_borders(&mut self, p: PrimOp, operands: &[Scalar], result: Value) {
+        let of = |s: &Scalar| match s {
+            Scalar::Tensor(v) => self.borders.get(v).cloned(),
+            Scalar::Size(_) | Scalar::Affine(_) => None,
+        };
+        let borders = match (p, operands) {
+            (PrimOp::NotP, [a]) => of(a).map(Borders::negated),
+            (PrimOp::AndP, [a, b]) => of(a).zip(of(b)).and_then(|(a, b)| a.and(&b)),
+            (PrimOp::OrP, [a, b]) => {
+                of(a).zip(of(b)).and_then(|(a, b)| a.negated().and(&b.negated())).map(Borders::negated)
+            }
+            _ => None,
+        };
+        if let Some(borders) = borders {
+            self.borders.insert(result, borders);
+        }
+    }
+
+    /// The same of `c and t`, `c or e`, which are choices in programs: one is not evaluated if the other decides.
+    pub(crate) fn note_choice(&mut self, b: &mut Builder, c: Value, [t, e]: [Value; 2], result: Value) {
+        let is = |v: Value, truth: bool| matches!(b.def(v), Some(Op::Const(l)) if l.get() == Some(truth));
+        let (p, other) = match () {
+            () if is(e, false) => (PrimOp::AndP, t),
+            () if is(t, true) => (PrimOp::OrP, e),
+            () => return,
+        };
+        self.note_borders(p, &[c, other].map(Scalar::Tensor), result);
+    }
+
+    /// Whether a condition with this border alone holds below it.
+    pub(crate) fn holds_below(&self, s: Scalar, border: &Border) -> Option<bool> {
+        let Scalar::Tensor(v) = s else { return None };
+        match self.borders.get(&v)?.all[..] {
+            [b] => (b.axis == border.axis && b.at == border.at).then_some(b.below),
+            _ => None,
+        }
+    }
+
+    /// A scalar on a part of an axis.
+    pub(crate) fn piece(
+        &mut self,
+        b: &mut Builder,
+        s: Scalar,
+        space: &[Value],
+        axis: usize,
+        start: Value,
+        len: Value,
+    ) -> Scalar {
+        match s {
+            Scalar::Size(_) => s,
+            Scalar::Tensor(v) => Scalar::Tensor(value_piece(b, v, space, axis, start, len)),
+            Scalar::Affine(_) => {
+                let Some(mut a) = self.affine_of(s) else { return s };
+                for t in a.terms.iter_mut().filter(|t| t.axis == axis) {
+                    let way = b.size_op(SizeOp::Mul, t.step, start);
+                    a.base = b.size_op(SizeOp::Add, a.base, way);
+                    t.len = len;
+                }
+                self.affine(a)
+            }
+        }
+    }
+}
+
+/// Whether a position is known to be no more than an extent, some before it.
+fn is_last_of(b: &Builder, at: Value, extent: Value) -> bool {
+    match b.def(b.origin(at)) {
+        Some(Op::SizeOp(SizeOp::Sub, n, k)) => {
+            b.origin(*n) == b.origin(extent) && b.const_size(*k).is_some_and(|k| k >= 0)
+        }
+        Some(Op::Size(at)) => b.const_size(extent).is_some_and(|n| *at <= n),
+        _ => false,
+    }
+}
+
+/// A position of an axis, or where it ends.
+fn within_axis(b: &mut Builder, at: Value, len: Value) -> Value {
+    let zero = b.size(0);
+    if at == zero || b.origin(at) == b.origin(len) {
+        return if at == zero { at } else { len };
+    }
+    let at = b.size_op(SizeOp::Max, at, zero);
+    b.size_op(SizeOp::Min, at, len)
+}
+
+/// How many parts are outside of borders, but for those that are known to be empty.
+fn outside_of(g: &mut Builder, borders: &[Border]) -> usize {
+    let mut parts = 0;
+    for b in borders {
+        let at = within_axis(g, b.at, b.len);
+        let empty = if b.below { at == b.len } else { g.const_size(at) == Some(0) };
+        parts += usize::from(!empty);
+    }
+    parts
+}
+
+fn value_piece(b: &mut Builder, v: Value, space: &[Value], axis: usize, start: Value, len: Value) -> Value {
+    if b.rank(v) == 0 || b.axes(v) >> axis & 1 == 0 {
+        return v;
+    }
+    let whole = spread(b, v, space);
+    b.slice(whole, axis as u32, start, len, 1)
 }

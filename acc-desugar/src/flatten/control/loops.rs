@@ -1,8 +1,13 @@
 //! Scalar loops: loops of the graph where all lanes leave at once, loops on the lanes that are on where they do not.
 
 use crate::flatten::Flattener;
+use crate::flatten::access::on_demand::some_lane;
+use crate::flatten::control::branch::scalars_of;
+use crate::flatten::scalar::spread;
 use crate::flatten::scalar::uniformity::Uniformity;
+use crate::flatten::scalar::val;
 use crate::flatten::scalar::{Lanes, Scalar};
+use crate::graph::builder::Builder;
 use crate::graph::{Type, Value};
 use crate::settings::Faults;
 use acc_core::data::ScalarType;
@@ -35,25 +40,25 @@ impl Flattener<'_> {
         }
         let mut state = Vec::new();
         for (v, r) in init.iter().zip(&n.results) {
-            let s = self.val(lanes, *v);
-            let s = self.raise(s, lanes.fun.ty(*v), lanes.uniformities[r.index()], rank);
-            state.push(self.value(s));
+            let s = val(&mut self.b, lanes, *v);
+            let s = self.indices.raise(&mut self.b, s, lanes.fun.ty(*v), lanes.uniformities[r.index()], rank);
+            state.push(self.indices.value(&mut self.b, s));
         }
         if varying {
             return self.masked_loop(lanes, state, test, step, mask, varying);
         }
         // Without a lane there is no loop, even if it is the same for all.
-        let some = self.some_lane(&lanes.space.clone());
+        let some = some_lane(&mut self.b, &lanes.space.clone());
         if self.b.const_size(some).is_some_and(|c| c != 0) {
             return self.common_loop(lanes, n, state, test, step, mask);
         }
         let space = lanes.space.clone();
         let looped = |this: &mut Self| {
             let results = this.common_loop(lanes, n, state.clone(), test, step, mask);
-            results.into_iter().map(|s| this.value(s)).collect()
+            results.into_iter().map(|s| this.indices.value(&mut this.b, s)).collect()
         };
         let results = self.if_else(some, &space, looped, |_| state.clone());
-        self.scalars_of(&results)
+        scalars_of(&self.b, &results)
     }
 
     /// A loop that all lanes leave at the same time.
@@ -74,24 +79,18 @@ impl Flattener<'_> {
         let space = lanes.space.clone();
         self.open();
         let params = self.b.params(&types);
-        self.bind(lanes, &test.params, &params);
+        bind(&mut self.b, lanes, &test.params, &params);
         let t = self.region(lanes, test, None);
-        let t = self.value(t[0]);
+        let t = self.indices.value(&mut self.b, t[0]);
         let test_body = self.close(vec![t], &space);
         self.open();
         let params = self.b.params(&types);
-        self.bind(lanes, &step.params, &params);
+        bind(&mut self.b, lanes, &step.params, &params);
         let s = self.region(lanes, step, None);
-        let s = self.results_at(lanes, &n.results, s);
+        let s = self.indices.results_at(&mut self.b, lanes, &n.results, s);
         let step_body = self.close(s, &space);
         let results = self.b.while_(&state, test_body, step_body);
-        self.scalars_of(&results)
-    }
-
-    pub(crate) fn bind(&mut self, lanes: &mut Lanes<'_>, params: &[Val], values: &[Value]) {
-        for (p, s) in params.iter().zip(self.scalars_of(values)) {
-            lanes.vals[p.index()] = Some(s);
-        }
+        scalars_of(&self.b, &results)
     }
 
     /// A loop that lanes leave at different times.
@@ -105,18 +104,18 @@ impl Flattener<'_> {
         mask: Option<Value>,
     ) -> SmallVec<[Scalar; 2]> {
         let rank = lanes.space.len();
-        let init: Vec<Value> = init.iter().map(|v| self.val_tensor(lanes, *v)).collect();
+        let init: Vec<Value> = init.iter().map(|v| self.indices.val_tensor(&mut self.b, lanes, *v)).collect();
         // What lanes have of their own is given to the loop, so that it can drop lanes.
         let mut own: Vec<(Val, Value)> = Vec::new();
         for v in free_values([test, step]) {
-            let s = self.val(lanes, v);
+            let s = val(&mut self.b, lanes, v);
             let uniform = match s {
                 Scalar::Size(_) => true,
                 Scalar::Tensor(t) => self.b.rank(t) == 0,
                 Scalar::Affine(_) => false,
             };
             if !uniform {
-                own.push((v, self.value(s)));
+                own.push((v, self.indices.value(&mut self.b, s)));
             }
         }
         let captured: Vec<Value> = own.iter().map(|(_, t)| *t).collect();
@@ -139,7 +138,7 @@ impl Flattener<'_> {
             }
             let space = std::mem::replace(&mut lanes.space, [count].into_iter().collect());
             let outside = lanes.vals.clone();
-            self.bind(lanes, &region.params, &state);
+            bind(&mut self.b, lanes, &region.params, &state);
             for ((v, _), inside) in own.iter().zip(others) {
                 lanes.vals[v.index()] = Some(Scalar::Tensor(inside));
             }
@@ -148,9 +147,9 @@ impl Flattener<'_> {
                 .into_iter()
                 .zip(&region.results)
                 .map(|(s, v)| {
-                    let t = self.tensor(s, lanes.fun.ty(*v));
+                    let t = self.indices.tensor(&mut self.b, s, lanes.fun.ty(*v));
                     let t = if is_test { self.b.and(active, t) } else { t };
-                    self.spread(t, &[count])
+                    spread(&mut self.b, t, &[count])
                 })
                 .collect();
             lanes.vals = outside;
@@ -159,7 +158,7 @@ impl Flattener<'_> {
         });
         let space = lanes.space.clone();
         let results = self.b.lane_loop(on, &space, &init, &captured, kept, bodies);
-        self.scalars_of(&results)
+        scalars_of(&self.b, &results)
     }
 
     /// A loop on the lanes that are on and whose test holds, until there are none. Lanes with a fault, and those after
@@ -177,10 +176,10 @@ impl Flattener<'_> {
         if varying {
             // Lanes leave the loop at different times, so each has a state of its own.
             for v in &mut state {
-                let s = self.scalars_of(&[*v])[0];
+                let s = scalars_of(&self.b, &[*v])[0];
                 let ty = self.b.scalar(*v);
-                let t = self.tensor(s, ty);
-                *v = self.spread(t, &space);
+                let t = self.indices.tensor(&mut self.b, s, ty);
+                *v = spread(&mut self.b, t, &space);
             }
         }
         let on = mask.unwrap_or_else(|| self.b.bool(true));
@@ -198,7 +197,7 @@ impl Flattener<'_> {
         self.open();
         let active = self.b.param(Type::Tensor { scalar: ScalarType::Bool, rank });
         let params = self.b.params(&types);
-        self.bind(lanes, &step.params, &params);
+        bind(&mut self.b, lanes, &step.params, &params);
         let next = self.region(lanes, step, Some(active));
         let mut results = Vec::new();
         for ((old, new), ty) in params.iter().zip(next).zip(&types) {
@@ -206,7 +205,7 @@ impl Flattener<'_> {
                 (Type::Size, Scalar::Size(v)) => v,
                 _ => {
                     let scalar = self.b.scalar(*old);
-                    let new = self.tensor(new, scalar);
+                    let new = self.indices.tensor(&mut self.b, new, scalar);
                     let old_rank = self.b.rank(*old);
                     let new = self.b.lift(new, old_rank);
                     if varying { self.b.where_(active, new, *old) } else { new }
@@ -220,7 +219,7 @@ impl Flattener<'_> {
         debug_assert!(tokens.is_empty(), "the loop's test has taken the checks");
         let step_body = self.b.close(results);
         let results = self.b.while_(&init, test_body, step_body);
-        self.scalars_of(&results[1..])
+        scalars_of(&self.b, &results[1..])
     }
 
     /// The lanes of `on` without a fault so far for which the loop goes on.
@@ -233,9 +232,9 @@ impl Flattener<'_> {
         space: &[Value],
     ) -> Value {
         let on = self.checks.confined(&mut self.b, on, space);
-        self.bind(lanes, &test.params, state);
+        bind(&mut self.b, lanes, &test.params, state);
         let t = self.region(lanes, test, Some(on));
-        let t = self.tensor(t[0], ScalarType::Bool);
+        let t = self.indices.tensor(&mut self.b, t[0], ScalarType::Bool);
         let t = self.b.and(on, t);
         self.checks.confined(&mut self.b, t, space)
     }
@@ -269,4 +268,10 @@ fn used_values(f: &Fun) -> HashSet<Val> {
     let mut used = Vec::new();
     free_in(&f.body, &mut HashSet::new(), &mut used);
     used.into_iter().collect()
+}
+
+fn bind(b: &mut Builder, lanes: &mut Lanes<'_>, params: &[Val], values: &[Value]) {
+    for (p, s) in params.iter().zip(scalars_of(b, values)) {
+        lanes.vals[p.index()] = Some(s);
+    }
 }

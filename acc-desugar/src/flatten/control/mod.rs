@@ -1,8 +1,8 @@
 //! Conditionals and loops.
 
-mod array_loop;
-mod branch;
+pub(crate) mod array_loop;
+pub(crate) mod branch;
 pub(crate) mod index_set_splitting;
 pub(crate) mod loops;
-mod ragged_loop;
-mod reduction_loop;
+pub(crate) mod ragged_loop;
+pub(crate) mod reduction_loop;

@@ -6,10 +6,15 @@
 //! made, as in products of matrices, there is one block.
 
 use crate::flatten::Flattener;
+use crate::flatten::access::Indices;
 use crate::flatten::access::affine::{Affine, Term};
+use crate::flatten::access::on_demand::some_lane;
 use crate::flatten::control::loops::free_values;
+use crate::flatten::scalar::spread;
 use crate::flatten::scalar::uniformity::{self, Uniformity};
+use crate::flatten::scalar::val;
 use crate::flatten::scalar::{Lanes, Scalar};
+use crate::graph::builder::Builder;
 use crate::graph::builder::neutral;
 use crate::graph::rules::contract;
 use crate::graph::{Body, Op, ReduceOp, SizeOp, Type, Value, Values};
@@ -93,18 +98,19 @@ impl Flattener<'_> {
         let state: Vec<Value> = it
             .reductions()
             .map(|(k, _)| {
-                let v = self.val_tensor(lanes, it.init[k]);
+                let v = self.indices.val_tensor(&mut self.b, lanes, it.init[k]);
                 self.b.lift(v, it.outer.len())
             })
             .collect();
         let (body, light) = self.block_body(lanes, it, &state, start, steps);
         let mut totals = if light {
             let reduced = self.block(lanes, it, start, steps);
-            let begun: Values = it.reductions().map(|(k, _)| self.val_tensor(lanes, it.init[k])).collect();
-            self.begun_with(&begun, &state, reduced)
+            let begun: Values =
+                it.reductions().map(|(k, _)| self.indices.val_tensor(&mut self.b, lanes, it.init[k])).collect();
+            begun_with(&mut self.b, &begun, &state, reduced)
         } else {
             let types: Vec<Type> = state.iter().map(|v| self.b.ty(*v)).collect();
-            let end = self.end(lanes, start, steps);
+            let end = end(&mut self.b, lanes, start, steps);
             self.open();
             let k = self.b.param(Type::Size);
             self.b.params(&types);
@@ -117,10 +123,10 @@ impl Flattener<'_> {
         let mut results = SmallVec::new();
         for (k, (part, r)) in it.counted.parts.iter().zip(&n.results).enumerate() {
             results.push(match part {
-                Part::Same => self.val(lanes, it.init[k]),
+                Part::Same => val(&mut self.b, lanes, it.init[k]),
                 Part::Counter => {
                     let last = self.b.size_op(SizeOp::Add, start, steps);
-                    self.counter(last, lanes.fun.ty(*r))
+                    counter(&mut self.b, last, lanes.fun.ty(*r))
                 }
                 // There are as many as there are such parts.
                 Part::Reduces(_) => Scalar::Tensor(totals.next().unwrap_or(start)),
@@ -132,7 +138,7 @@ impl Flattener<'_> {
     /// The first value of the counter, and how many there are.
     fn counter_range(&mut self, lanes: &mut Lanes<'_>, test: &Region, it: &Counted<'_>) -> (Value, Value) {
         for (k, p) in test.params.iter().enumerate().filter(|(k, _)| it.counted.parts[*k] == Part::Same) {
-            lanes.vals[p.index()] = Some(self.val(lanes, it.init[k]));
+            lanes.vals[p.index()] = Some(val(&mut self.b, lanes, it.init[k]));
         }
         for n in test.nodes.iter().filter(|n| !n.results.contains(&test.results[0])) {
             self.b.at(&n.loc);
@@ -157,7 +163,7 @@ impl Flattener<'_> {
     /// A uniform integer of any type as a size.
     fn whole(&mut self, lanes: &Lanes<'_>, v: Val) -> Value {
         let ty = lanes.fun.ty(v);
-        match self.val(lanes, v) {
+        match val(&mut self.b, lanes, v) {
             Scalar::Tensor(t) if ty != ScalarType::I64 => match self.b.constant_of(t) {
                 Some(l) => self.b.size(l.bits as i64),
                 None => {
@@ -169,22 +175,6 @@ impl Flattener<'_> {
         }
     }
 
-    /// An integer of the counter's type.
-    fn counter(&mut self, n: Value, ty: ScalarType) -> Scalar {
-        if ty == ScalarType::I64 {
-            return Scalar::Size(n);
-        }
-        let wide = self.b.tensor_of_size(n);
-        Scalar::Tensor(self.b.cast(wide, ty))
-    }
-
-    /// Where the counter ends: at once if there is no lane.
-    fn end(&mut self, lanes: &Lanes<'_>, start: Value, steps: Value) -> Value {
-        let some = self.some_lane(&lanes.space.clone());
-        let steps = self.b.size_op(SizeOp::Mul, steps, some);
-        self.b.size_op(SizeOp::Add, start, steps)
-    }
-
     /// The body of the loop over blocks: from the counter and the state to the next ones; and whether one block would do.
     fn block_body(
         &mut self,
@@ -194,7 +184,7 @@ impl Flattener<'_> {
         start: Value,
         steps: Value,
     ) -> (Body, bool) {
-        let end = self.end(lanes, start, steps);
+        let end = end(&mut self.b, lanes, start, steps);
         let (block, one) = (self.b.size(MAX_ELEMENTS_PER_BLOCK), self.b.size(1));
         let count = self.b.product(&it.outer.clone());
         let most = self.b.size_op(SizeOp::Quot, block, count);
@@ -208,31 +198,16 @@ impl Flattener<'_> {
         let reduced = self.block(lanes, it, k, len);
         let light = reduced.iter().all(|r| r.light);
         let next = self.b.size_op(SizeOp::Add, k, len);
-        let results = std::iter::once(next).chain(self.combined(&state, reduced)).collect();
+        let results = std::iter::once(next).chain(combined(&mut self.b, &state, reduced)).collect();
         (self.close(results, &lanes.space.clone()), light)
-    }
-
-    /// Totals with the initial values, which are rank-0 tensors where they are the same for all lanes.
-    fn begun_with(&mut self, begun: &[Value], state: &[Value], reduced: Vec<Reduced>) -> Values {
-        let mut totals = Values::new();
-        for ((first, s), r) in begun.iter().zip(state).zip(reduced) {
-            let known = ReduceOp::of(r.with, self.b.scalar(r.value));
-            let none = known.is_some_and(|k| self.b.constant_of(*first) == Some(k.neutral(self.b.scalar(*first))));
-            totals.push(if none { r.value } else { self.b.prim(r.with, &[*s, r.value]) });
-        }
-        totals
-    }
-
-    fn combined(&mut self, state: &[Value], reduced: Vec<Reduced>) -> Values {
-        state.iter().zip(reduced).map(|(s, r)| self.b.prim(r.with, &[*s, r.value])).collect()
     }
 
     /// What `len` steps from a value of the counter on combine each reduced part of the state with.
     fn block(&mut self, lanes: &mut Lanes<'_>, it: &Counted<'_>, first: Value, len: Value) -> Vec<Reduced> {
         let outside = (lanes.vals.clone(), lanes.uniformities.clone(), lanes.space.clone());
         for v in &it.captured {
-            let s = self.val(lanes, *v);
-            lanes.vals[v.index()] = Some(self.with_first_axis(s));
+            let s = val(&mut self.b, lanes, *v);
+            lanes.vals[v.index()] = Some(self.indices.with_first_axis(&mut self.b, s));
         }
         let (one, rank) = (self.b.size(1), it.outer.len() + 1);
         for (k, (p, part)) in it.step.params.iter().zip(&it.counted.parts).enumerate() {
@@ -240,24 +215,24 @@ impl Flattener<'_> {
             let s = match part {
                 Part::Counter => {
                     let terms = SmallVec::from_iter([Term { axis: 0, len, step: one }]);
-                    match self.affine(Affine { base: first, terms, rank }) {
+                    match self.indices.affine(Affine { base: first, terms, rank }) {
                         s if ty == ScalarType::I64 => s,
                         s => {
-                            let wide = self.value(s);
+                            let wide = self.indices.value(&mut self.b, s);
                             Scalar::Tensor(self.b.cast(wide, ty))
                         }
                     }
                 }
                 Part::Same => {
-                    let s = self.val(lanes, it.init[k]);
-                    self.with_first_axis(s)
+                    let s = val(&mut self.b, lanes, it.init[k]);
+                    self.indices.with_first_axis(&mut self.b, s)
                 }
                 // What a step makes of the neutral element is what it combines with any.
                 Part::Reduces(op) => Scalar::Tensor(self.b.constant(neutral(*op, ty).unwrap_or(Lit::zero(ty)))),
             };
             lanes.vals[p.index()] = Some(s);
         }
-        let mask = it.mask.map(|m| match self.with_first_axis(Scalar::Tensor(m)) {
+        let mask = it.mask.map(|m| match self.indices.with_first_axis(&mut self.b, Scalar::Tensor(m)) {
             Scalar::Tensor(m) => m,
             Scalar::Size(_) | Scalar::Affine(_) => m,
         });
@@ -267,27 +242,12 @@ impl Flattener<'_> {
         let reduced = it
             .reductions()
             .map(|(k, op)| {
-                let v = self.tensor(results[k], lanes.fun.ty(it.init[k]));
+                let v = self.indices.tensor(&mut self.b, results[k], lanes.fun.ty(it.init[k]));
                 self.along_first_axis(op, v, first, &lanes.space.clone())
             })
             .collect();
         (lanes.vals, lanes.uniformities, lanes.space) = outside;
         reduced
-    }
-
-    /// A scalar of the lanes in the space that has one axis more, before the others.
-    fn with_first_axis(&mut self, s: Scalar) -> Scalar {
-        match s {
-            Scalar::Size(_) => s,
-            Scalar::Tensor(v) if self.b.rank(v) == 0 => s,
-            Scalar::Tensor(v) => Scalar::Tensor(self.b.insert_axes(v, SmallVec::from_iter([0]))),
-            Scalar::Affine(_) => {
-                let Some(mut a) = self.affine_of(s) else { return s };
-                a.terms.iter_mut().for_each(|t| t.axis += 1);
-                a.rank += 1;
-                self.affine(a)
-            }
-        }
     }
 
     /// A reduction along the first axis of a space. Values before `inner` are there anyway.
@@ -301,7 +261,7 @@ impl Flattener<'_> {
             (v, with) = (x[0], PrimOp::SubP);
         }
         if !self.b.is_settled(v) {
-            v = self.spread(v, space);
+            v = spread(&mut self.b, v, space);
         } else if self.b.axes(v) & 1 == 0 {
             v = self.b.broadcast_along(v, space, self.b.axes(v) | 1);
         }
@@ -309,8 +269,8 @@ impl Flattener<'_> {
         let rows = self.b.transpose(v, &order);
         if let Some(known) = ReduceOp::of(op, self.b.scalar(v)) {
             // Of a sum of products, which will be a contraction, the factors alone are there.
-            let light = contract::is_light(&self.b, known, rows, &|v| self.is_view(v, inner));
-            return Reduced { with, value: self.b.reduce(known, rows), light };
+            let light = contract::is_light(&self.b, known, rows, &|v| is_view(&self.b, v, inner));
+            return Reduced { with, value: contract::reduce(&mut self.b, known, rows), light };
         }
         let ty = self.b.ty(rows);
         self.open();
@@ -319,25 +279,6 @@ impl Flattener<'_> {
         let both = self.b.prim(op, &pair);
         let combine = self.close(vec![both], &[]);
         Reduced { with, value: self.b.fold(&[rows], combine)[0], light: false }
-    }
-
-    /// Whether a tensor is a view of one that was there before `inner`.
-    fn is_view(&self, v: Value, inner: Value) -> bool {
-        let mut v = v;
-        while v >= inner {
-            v = match self.b.def(v) {
-                Some(
-                    Op::Slice { x, .. }
-                    | Op::Select { x, .. }
-                    | Op::Transpose(x, _)
-                    | Op::InsertAxes(x, _)
-                    | Op::Unfold { x, .. }
-                    | Op::Reshape(x, _),
-                ) => *x,
-                _ => return false,
-            };
-        }
-        true
     }
 }
 
@@ -349,4 +290,71 @@ impl Counted<'_> {
             Part::Counter | Part::Same => None,
         })
     }
+}
+
+impl Indices {
+    /// A scalar of the lanes in the space that has one axis more, before the others.
+    pub(crate) fn with_first_axis(&mut self, b: &mut Builder, s: Scalar) -> Scalar {
+        match s {
+            Scalar::Size(_) => s,
+            Scalar::Tensor(v) if b.rank(v) == 0 => s,
+            Scalar::Tensor(v) => Scalar::Tensor(b.insert_axes(v, SmallVec::from_iter([0]))),
+            Scalar::Affine(_) => {
+                let Some(mut a) = self.affine_of(s) else { return s };
+                a.terms.iter_mut().for_each(|t| t.axis += 1);
+                a.rank += 1;
+                self.affine(a)
+            }
+        }
+    }
+}
+
+/// An integer of the counter's type.
+fn counter(b: &mut Builder, n: Value, ty: ScalarType) -> Scalar {
+    if ty == ScalarType::I64 {
+        return Scalar::Size(n);
+    }
+    let wide = b.tensor_of_size(n);
+    Scalar::Tensor(b.cast(wide, ty))
+}
+
+/// Where the counter ends: at once if there is no lane.
+pub(crate) fn end(b: &mut Builder, lanes: &Lanes<'_>, start: Value, steps: Value) -> Value {
+    let some = some_lane(b, &lanes.space.clone());
+    let steps = b.size_op(SizeOp::Mul, steps, some);
+    b.size_op(SizeOp::Add, start, steps)
+}
+
+/// Totals with the initial values, which are rank-0 tensors where they are the same for all lanes.
+fn begun_with(b: &mut Builder, begun: &[Value], state: &[Value], reduced: Vec<Reduced>) -> Values {
+    let mut totals = Values::new();
+    for ((first, s), r) in begun.iter().zip(state).zip(reduced) {
+        let known = ReduceOp::of(r.with, b.scalar(r.value));
+        let none = known.is_some_and(|k| b.constant_of(*first) == Some(k.neutral(b.scalar(*first))));
+        totals.push(if none { r.value } else { b.prim(r.with, &[*s, r.value]) });
+    }
+    totals
+}
+
+fn combined(b: &mut Builder, state: &[Value], reduced: Vec<Reduced>) -> Values {
+    state.iter().zip(reduced).map(|(s, r)| b.prim(r.with, &[*s, r.value])).collect()
+}
+
+/// Whether a tensor is a view of one that was there before `inner`.
+fn is_view(b: &Builder, v: Value, inner: Value) -> bool {
+    let mut v = v;
+    while v >= inner {
+        v = match b.def(v) {
+            Some(
+                Op::Slice { x, .. }
+                | Op::Select { x, .. }
+                | Op::Transpose(x, _)
+                | Op::InsertAxes(x, _)
+                | Op::Unfold { x, .. }
+                | Op::Reshape(x, _),
+            ) => *x,
+            _ => return false,
+        };
+    }
+    true
 }

@@ -2,9 +2,11 @@
 
 use crate::analysis::operators::{Component, built_in, built_in_components, built_in_reductions, extreme_element};
 use crate::analysis::segmented_operator::{SegmentedOperator, segmented_operator};
-use crate::flatten::scalar::Scalar;
 use crate::flatten::Flattener;
+use crate::flatten::scalar::Scalar;
 use crate::flatten::scope::Flat;
+use crate::graph::builder::Builder;
+use crate::graph::rules::contract;
 use crate::graph::{Body, FaultKind, Op, ReduceOp, SizeOp, Type, Value, Values};
 use acc_core::data::ScalarType;
 use acc_core::ir::{ArrayId, Dir, Fun, PrimOp};
@@ -50,7 +52,7 @@ impl Flattener<'_> {
         sums: Vec<Value>,
         space: &[Value],
     ) -> Vec<Value> {
-        if self.are_neutral(known, init) {
+        if are_neutral(&self.b, known, init) {
             return sums;
         }
         let init = init.iter().map(|v| self.b.lift(*v, space.len())).collect::<Vec<_>>();
@@ -58,16 +60,11 @@ impl Flattener<'_> {
         self.map_lanes(f, false, &args, space, None)
     }
 
-    /// Whether the leaves of an initial value change nothing.
-    fn are_neutral(&self, known: &[ReduceOp], init: &[Value]) -> bool {
-        known.iter().zip(init).all(|(k, v)| self.b.constant_of(*v) == Some(k.neutral(self.b.scalar(*v))))
-    }
-
     /// The leaves of an initial value, as rank-0 tensors.
     pub(crate) fn init(&mut self, init: &Fun) -> Vec<Value> {
         let types: Vec<ScalarType> = init.result_types().collect();
         let scalars: Vec<Scalar> = self.closed(init);
-        scalars.into_iter().zip(types).map(|(s, t)| self.tensor(s, t)).collect()
+        scalars.into_iter().zip(types).map(|(s, t)| self.indices.tensor(&mut self.b, s, t)).collect()
     }
 
     /// Columns with the initial value as one more element of each row, and the rows' new extent.
@@ -111,7 +108,9 @@ impl Flattener<'_> {
                 .iter()
                 .zip(columns)
                 .map(|(p, c)| match p {
-                    Component::Op(k) => self.reduce_split(*c, &mut |this, rows| this.b.reduce(*k, rows)),
+                    Component::Op(k) => {
+                        self.reduce_split(*c, &mut |this, rows| contract::reduce(&mut this.b, *k, rows))
+                    }
                     Component::First => self.b.select(*c, axis, zero),
                     Component::Second => self.b.select(*c, axis, last),
                 })
@@ -119,54 +118,10 @@ impl Flattener<'_> {
         }
         if let (Some(k), Some(first)) = (extreme_element(f), columns.first()) {
             let at = self.b.arg_extreme(k, *first);
-            return columns.iter().map(|c| self.at_positions(*c, at, outer, n)).collect();
+            return columns.iter().map(|c| at_positions(&mut self.b, *c, at, outer, n)).collect();
         }
         let combine = self.operator(f, columns, outer, Dir::Left);
         self.b.fold(columns, combine).to_vec()
-    }
-
-    /// Of each row the element at a position.
-    fn at_positions(&mut self, column: Value, at: Value, outer: &[Value], n: Value) -> Value {
-        let axis = outer.len() as u32;
-        if self.is_own_index(column, axis) {
-            return at;
-        }
-        if outer.is_empty() {
-            return self.b.gather(column, at);
-        }
-        let mut shape: Values = outer.into();
-        let rows = self.b.product(outer);
-        let row = self.b.iota(rows);
-        let row = self.b.reshape(row, &shape);
-        let n_t = self.b.tensor_of_size(n);
-        let start = self.b.prim(PrimOp::MulP, &[row, n_t]);
-        let at = self.b.prim(PrimOp::AddP, &[start, at]);
-        shape.push(n);
-        let count = self.b.product(&shape);
-        let flat = self.b.reshape(column, &[count]);
-        self.b.gather(flat, at)
-    }
-
-    /// Whether a column holds the index along an axis.
-    pub(crate) fn is_own_index(&self, column: Value, axis: u32) -> bool {
-        let mut v = self.b.origin(column);
-        loop {
-            match self.b.def(v) {
-                Some(Op::Broadcast(x, _)) => v = *x,
-                Some(Op::InsertAxes(x, at)) => {
-                    // The one axis that is not new is the one of the index.
-                    let kept = (0..self.b.rank(v) as u32).find(|k| !at.contains(k));
-                    if self.b.rank(*x) != 1 || kept != Some(axis) {
-                        return false;
-                    }
-                    v = *x;
-                }
-                Some(Op::Iota { start, step, ty: ScalarType::I64, .. }) => {
-                    return self.b.const_size(*start) == Some(0) && self.b.const_size(*step) == Some(1);
-                }
-                _ => return false,
-            }
-        }
     }
 
     /// An operator on many pairs at once. From the right, of columns that are flipped, what comes first is of greater
@@ -200,7 +155,7 @@ impl Flattener<'_> {
         let init = init.map(|init| self.init(init));
         let known = built_in_reductions(f);
         let (columns, n) = match (&init, &known) {
-            (Some(init), Some(known)) if self.are_neutral(known, init) => {
+            (Some(init), Some(known)) if are_neutral(&self.b, known, init) => {
                 let columns = flipped(self, from.columns.to_vec());
                 let scanned = known.iter().zip(columns).map(|(k, c)| self.b.exclusive(*k, c)).collect();
                 (scanned, self.one_more(n))
@@ -248,5 +203,54 @@ pub(crate) fn innermost(shape: &[Value]) -> (Values, Value) {
         Some((n, outer)) => (outer.into(), *n),
         // The verifier has seen that the rank is 1 or more.
         None => (Values::new(), Value(0)),
+    }
+}
+
+/// Whether the leaves of an initial value change nothing.
+fn are_neutral(b: &Builder, known: &[ReduceOp], init: &[Value]) -> bool {
+    known.iter().zip(init).all(|(k, v)| b.constant_of(*v) == Some(k.neutral(b.scalar(*v))))
+}
+
+/// Of each row the element at a position.
+fn at_positions(b: &mut Builder, column: Value, at: Value, outer: &[Value], n: Value) -> Value {
+    let axis = outer.len() as u32;
+    if is_own_index(b, column, axis) {
+        return at;
+    }
+    if outer.is_empty() {
+        return b.gather(column, at);
+    }
+    let mut shape: Values = outer.into();
+    let rows = b.product(outer);
+    let row = b.iota(rows);
+    let row = b.reshape(row, &shape);
+    let n_t = b.tensor_of_size(n);
+    let start = b.prim(PrimOp::MulP, &[row, n_t]);
+    let at = b.prim(PrimOp::AddP, &[start, at]);
+    shape.push(n);
+    let count = b.product(&shape);
+    let flat = b.reshape(column, &[count]);
+    b.gather(flat, at)
+}
+
+/// Whether a column holds the index along an axis.
+pub(crate) fn is_own_index(b: &Builder, column: Value, axis: u32) -> bool {
+    let mut v = b.origin(column);
+    loop {
+        match b.def(v) {
+            Some(Op::Broadcast(x, _)) => v = *x,
+            Some(Op::InsertAxes(x, at)) => {
+                // The one axis that is not new is the one of the index.
+                let kept = (0..b.rank(v) as u32).find(|k| !at.contains(k));
+                if b.rank(*x) != 1 || kept != Some(axis) {
+                    return false;
+                }
+                v = *x;
+            }
+            Some(Op::Iota { start, step, ty: ScalarType::I64, .. }) => {
+                return b.const_size(*start) == Some(0) && b.const_size(*step) == Some(1);
+            }
+            _ => return false,
+        }
     }
 }

@@ -1,17 +1,20 @@
 //! Statements.
 
 pub(crate) mod fold;
-mod permute;
+pub(crate) mod permute;
 pub(crate) mod permute_extreme;
-mod permute_in_order;
+pub(crate) mod permute_in_order;
 pub(crate) mod segments;
-mod sort;
-mod stencil;
+pub(crate) mod sort;
+pub(crate) mod stencil;
 
 use crate::flatten::access::read::Lookup;
+use crate::flatten::access::read::clamp_size;
 use crate::flatten::scalar::Scalar;
+use crate::flatten::scalar::spread;
 use crate::flatten::scope::Flat;
 use crate::flatten::{Faults, Flattener, flat_types};
+use crate::graph::builder::Builder;
 use crate::graph::{Body, FaultKind, Op, SizeOp, Type, Value, Values};
 use acc_core::ir::{
     ArrayId, ArrayOp, Axis, Block, Closed, Extents, ForeignFun, Fun, OpPart, Sizes, Stmt, result_extents,
@@ -104,7 +107,7 @@ impl Flattener<'_> {
                     let at = Lookup { array: *xs, space, mask: None };
                     this.b.at(&loc);
                     let columns = this.read(&at, &from.shape, &from.columns, &index);
-                    columns.into_iter().map(|c| this.spread(c, space)).collect()
+                    columns.into_iter().map(|c| spread(&mut this.b, c, space)).collect()
                 };
                 let columns = self.over_split_space(index, true, &[], &space, &mut read);
                 vec![Flat { shape: space, columns: columns.into() }]
@@ -153,7 +156,7 @@ impl Flattener<'_> {
             ArrayOp::If { cond, then, else_ } => {
                 let cond = match self.closed(cond)[..] {
                     [s] => {
-                        let v = self.value(s);
+                        let v = self.indices.value(&mut self.b, s);
                         self.after_raise(&[v])[0]
                     }
                     _ => self.b.bool(true),
@@ -170,7 +173,7 @@ impl Flattener<'_> {
     fn check_array(&mut self, ok: &Fun, message: &Arc<str>, xs: ArrayId) -> Flat {
         let from = self.array(xs);
         let answer = self.closed(ok);
-        let mut answer = answer.into_iter().map(|s| self.value(s)).collect::<Vec<_>>().into_iter();
+        let mut answer = answer.into_iter().map(|s| self.indices.value(&mut self.b, s)).collect::<Vec<_>>().into_iter();
         if let Some(ok) = answer.next() {
             let bad = if self.b.ty(ok) == Type::Size { self.b.not_size(ok) } else { self.b.not(ok) };
             self.check_stmt(FaultKind::CheckFailed { message: message.clone() }, bad, &[], answer.collect());
@@ -227,36 +230,12 @@ impl Flattener<'_> {
         let mut args = Vec::new();
         for f in &flats {
             for c in &f.columns {
-                let whole = self.narrow(*c);
-                args.push(if f.shape == space { whole } else { self.cut(*c, &f.shape, &space) });
+                let whole = narrow(&mut self.b, *c);
+                args.push(if f.shape == space { whole } else { cut(&mut self.b, *c, &f.shape, &space) });
             }
         }
         let columns = self.map_lanes(f, indexed, &args, &space, None);
         Flat { shape: space, columns: columns.into() }
-    }
-
-    /// What a column repeats, with extents of 1 where it does: as operand of element-wise code it is as good.
-    fn narrow(&mut self, column: Value) -> Value {
-        let inner = self.b.beneath_checks(column);
-        match self.b.def(inner) {
-            Some(Op::Broadcast(x, _)) if self.b.rank(*x) == self.b.rank(column) => {
-                let x = *x;
-                self.b.checked_with(column, &[x])[0]
-            }
-            _ => column,
-        }
-    }
-
-    /// The leading part of a column along every axis.
-    fn cut(&mut self, column: Value, from: &[Value], to: &[Value]) -> Value {
-        let zero = self.b.size(0);
-        let mut c = column;
-        for (axis, (a, b)) in from.iter().zip(to).enumerate() {
-            if a != b {
-                c = self.b.slice(c, axis as u32, zero, *b, 1);
-            }
-        }
-        c
     }
 
     fn replicate(&mut self, axes: &[Axis], xs: ArrayId, s: &Stmt) -> Flat {
@@ -285,7 +264,7 @@ impl Flattener<'_> {
             match (a, positions.clone().next()) {
                 (Axis::Fixed, Some(i)) => {
                     positions.next();
-                    let (out, safe) = self.clamp_size(*i, *n);
+                    let (out, safe) = clamp_size(&mut self.b, *i, *n);
                     bad = self.b.or_size(bad, out);
                     at.push((axis as u32, safe));
                     details.push(*i);
@@ -394,4 +373,28 @@ impl Sizes<'_> for Operands<'_, '_, '_> {
         let one = self.flattener.b.size(1);
         self.flattener.b.size_op(SizeOp::Sub, n, one)
     }
+}
+
+/// What a column repeats, with extents of 1 where it does: as operand of element-wise code it is as good.
+fn narrow(b: &mut Builder, column: Value) -> Value {
+    let inner = b.beneath_checks(column);
+    match b.def(inner) {
+        Some(Op::Broadcast(x, _)) if b.rank(*x) == b.rank(column) => {
+            let x = *x;
+            b.checked_with(column, &[x])[0]
+        }
+        _ => column,
+    }
+}
+
+/// The leading part of a column along every axis.
+fn cut(g: &mut Builder, column: Value, from: &[Value], to: &[Value]) -> Value {
+    let zero = g.size(0);
+    let mut c = column;
+    for (axis, (a, b)) in from.iter().zip(to).enumerate() {
+        if a != b {
+            c = g.slice(c, axis as u32, zero, *b, 1);
+        }
+    }
+    c
 }

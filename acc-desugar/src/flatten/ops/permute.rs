@@ -1,10 +1,15 @@
 //! Forward permutations.
 
 use crate::analysis::operators::{Component, built_in_components};
-use crate::flatten::ops::permute_extreme::Choice;
-use crate::flatten::scalar::Scalar;
 use crate::flatten::Flattener;
+use crate::flatten::access::read::clamp_at;
+use crate::flatten::ops::fold::is_own_index;
+use crate::flatten::ops::permute_extreme::Choice;
+use crate::flatten::ops::permute_extreme::permute_chosen;
+use crate::flatten::scalar::Scalar;
+use crate::flatten::scalar::spread;
 use crate::flatten::scope::Flat;
+use crate::graph::builder::Builder;
 use crate::graph::{FaultKind, Op, ReduceOp, ScatterMode, SizeOp, Value};
 use acc_core::data::{Prim, ScalarType};
 use acc_core::ir::{ArrayId, Fun, PrimOp};
@@ -54,7 +59,7 @@ impl Flattener<'_> {
             None => match Choice::of(combine) {
                 Some(choice) => {
                     let len = self.b.size_op(SizeOp::Add, slots, more);
-                    self.permute_chosen(choice, &base, at, &values, [count, len])
+                    permute_chosen(&mut self.b, choice, &base, at, &values, [count, len])
                 }
                 None => self.permute_in_order(combine, &base, at, &values, [slots, count]),
             },
@@ -79,7 +84,7 @@ impl Flattener<'_> {
         }
         let results = self.apply(target, true, &[], &from.shape.clone(), None);
         let [tag, Scalar::Tensor(at)] = results[..] else { return None };
-        let (tag, none) = (self.tensor(tag, ScalarType::U8), self.b.constant(0u8.lit()));
+        let (tag, none) = (self.indices.tensor(&mut self.b, tag, ScalarType::U8), self.b.constant(0u8.lit()));
         let keep = self.b.prim(PrimOp::NeP, &[tag, none]);
         let at = match self.b.def(at) {
             Some(Op::Where(c, x, _)) if *c == keep => *x,
@@ -93,44 +98,24 @@ impl Flattener<'_> {
         let counted = self.b.origin(counted);
         let Op::Exclusive(ReduceOp::Sum, kept) = *self.b.def(counted)? else { return None };
         let Op::Cast(mask, _) = *self.b.def(self.b.origin(kept))? else { return None };
-        if self.b.origin(mask) != self.b.origin(keep) || !self.is_last(*count, counted, *n) {
+        if self.b.origin(mask) != self.b.origin(keep) || !is_last(&self.b, *count, counted, *n) {
             return None;
         }
         let at = self.b.nonzero(keep);
         let count = self.b.extent(at, 0);
         self.scope.extents.insert(count);
-        let columns =
-            from.columns.iter().map(|c| if self.is_own_index(*c, 0) { at } else { self.b.gather(*c, at) }).collect();
+        let columns = from
+            .columns
+            .iter()
+            .map(|c| if is_own_index(&self.b, *c, 0) { at } else { self.b.gather(*c, at) })
+            .collect();
         Some(Flat { shape: [count].into_iter().collect(), columns })
-    }
-
-    /// Whether a size is the last of the counts, of which there are `n` and one.
-    fn is_last(&self, size: Value, counted: Value, n: Value) -> bool {
-        let Some(Op::ReadBack(last)) = self.b.def(self.b.origin(size)) else { return false };
-        match self.b.def(self.b.origin(*last)) {
-            Some(Op::Select { x, at, .. }) => self.b.origin(*x) == counted && self.is_extent(*at, n),
-            _ => false,
-        }
-    }
-
-    /// Whether a position is an extent, perhaps clamped to what is one longer.
-    fn is_extent(&self, at: Value, n: Value) -> bool {
-        let mut v = self.b.origin(at);
-        loop {
-            if v == self.b.origin(n) {
-                return true;
-            }
-            match self.b.def(v) {
-                Some(Op::SizeOp(SizeOp::Min, a, _) | Op::SizeOp(SizeOp::Max, a, _)) => v = self.b.origin(*a),
-                _ => return false,
-            }
-        }
     }
 
     /// The row-major target position of each source element, and whether some may be dropped: to position `slots`.
     fn targets(&mut self, target: &Fun, result: ArrayId, to: &Flat, space: &[Value], slots: Value) -> (Value, bool) {
         let results = self.apply(target, true, &[], space, None);
-        let tag = self.tensor(results[0], ScalarType::U8);
+        let tag = self.indices.tensor(&mut self.b, results[0], ScalarType::U8);
         let none = self.b.constant(0u8.lit());
         let all_kept = self.b.constant_of(tag).is_some_and(|l| l.bits != 0);
         let guarded = !all_kept || self.faults().exact();
@@ -139,19 +124,19 @@ impl Flattener<'_> {
         let mut linear: Option<Value> = None;
         let mut details = Vec::new();
         for (s, n) in results[1..].iter().zip(&to.shape) {
-            let i = self.tensor(*s, ScalarType::I64);
+            let i = self.indices.tensor(&mut self.b, *s, ScalarType::I64);
             details.push(i);
-            let affine = self.affine_of(*s);
+            let affine = self.indices.affine_of(*s);
             let i = match affine {
-                Some(a) if self.is_own_axis(&a, *n) => i,
+                Some(a) if a.is_own_axis(&self.b, *n) => i,
                 Some(a) if !guarded => {
-                    let out = self.outside(&a, *n);
-                    bad = Some(self.either(bad, Scalar::Size(out)));
+                    let out = a.outside(&mut self.b, *n);
+                    bad = Some(self.indices.either(&mut self.b, bad, Scalar::Size(out)));
                     i
                 }
                 _ if guarded && self.faults().exact() => {
-                    let (out, _) = self.clamp_at(i, *n);
-                    bad = Some(self.either(bad, Scalar::Tensor(out)));
+                    let (out, _) = clamp_at(&mut self.b, i, *n);
+                    bad = Some(self.indices.either(&mut self.b, bad, Scalar::Tensor(out)));
                     i
                 }
                 // Those that are dropped stand for the first position.
@@ -174,14 +159,14 @@ impl Flattener<'_> {
         if let Some(bad) = bad {
             details.extend(&to.shape);
             if guarded {
-                let bad = self.tensor(bad, ScalarType::Bool);
+                let bad = self.indices.tensor(&mut self.b, bad, ScalarType::Bool);
                 let fault = self.b.and(keep, bad);
                 self.check_stmt(FaultKind::IndexOutOfBounds { array: result.0 }, fault, space, details);
                 // A target out of bounds is dropped until the check ends the run.
                 let good = self.b.not(bad);
                 keep = self.b.and(keep, good);
             } else {
-                let bad = self.value(bad);
+                let bad = self.indices.value(&mut self.b, bad);
                 self.check_stmt(FaultKind::IndexOutOfBounds { array: result.0 }, bad, space, details);
             }
         }
@@ -197,8 +182,31 @@ impl Flattener<'_> {
         } else {
             linear
         };
-        let at = self.spread(at, space);
+        let at = spread(&mut self.b, at, space);
         let count = self.b.product(space);
         (self.b.reshape(at, &[count]), guarded)
+    }
+}
+
+/// Whether a size is the last of the counts, of which there are `n` and one.
+fn is_last(b: &Builder, size: Value, counted: Value, n: Value) -> bool {
+    let Some(Op::ReadBack(last)) = b.def(b.origin(size)) else { return false };
+    match b.def(b.origin(*last)) {
+        Some(Op::Select { x, at, .. }) => b.origin(*x) == counted && is_extent(b, *at, n),
+        _ => false,
+    }
+}
+
+/// Whether a position is an extent, perhaps clamped to what is one longer.
+pub(crate) fn is_extent(b: &Builder, at: Value, n: Value) -> bool {
+    let mut v = b.origin(at);
+    loop {
+        if v == b.origin(n) {
+            return true;
+        }
+        match b.def(v) {
+            Some(Op::SizeOp(SizeOp::Min, a, _) | Op::SizeOp(SizeOp::Max, a, _)) => v = b.origin(*a),
+            _ => return false,
+        }
     }
 }

@@ -5,7 +5,7 @@
 //! an extreme, then: of equal ones the first if only greater ones replace it, else the last. So the extreme of each target
 //! is found, then which element has it, and that one is read. No step depends on how many elements have one target.
 
-use crate::flatten::Flattener;
+use crate::graph::builder::Builder;
 use crate::graph::{ReduceOp, ScatterMode, Value};
 use acc_core::data::Prim;
 use acc_core::ir::{Fun, PrimOp, Region, ScalarOp, Val};
@@ -64,54 +64,52 @@ impl Choice {
     }
 }
 
-impl Flattener<'_> {
-    /// What is at `len` places after `n` elements, each at its position `at`, went there one after the other.
-    pub(crate) fn permute_chosen(
-        &mut self,
-        choice: Choice,
-        base: &[Value],
-        at: Value,
-        values: &[Value],
-        [n, len]: [Value; 2],
-    ) -> Vec<Value> {
-        let (key, old) = (values[choice.leaf], base[choice.leaf]);
-        let ty = self.b.scalar(key);
-        // A NaN takes nobody's place, and nothing takes that of one.
-        let (mut counted, mut open) = (key, None);
-        if ty.is_float() {
-            let nan = self.b.prim(PrimOp::IsNanP, &[key]);
-            let worst = self.b.constant(choice.best.neutral(ty));
-            counted = self.b.where_(nan, worst, key);
-            let nan = self.b.prim(PrimOp::IsNanP, &[old]);
-            open = Some(self.b.not(nan));
-        }
-        let best = self.b.scatter(old, at, counted, ScatterMode::Combine(choice.best));
-        let of_each = self.b.gather(best, at);
-        let has_it = self.b.prim(PrimOp::EqP, &[key, of_each]);
-        // The first that has it, or the last; where none has, a position that is none.
-        let positions = self.b.iota(n);
-        let (none, which) = match choice.strict {
-            true => (self.b.tensor_of_size(n), ReduceOp::Min),
-            false => (self.b.constant((-1i64).lit()), ReduceOp::Max),
-        };
-        let candidates = self.b.where_(has_it, positions, none);
-        let nobody = self.b.full(none, &[len]);
-        let found = self.b.scatter(nobody, at, candidates, ScatterMode::Combine(which));
-        let mut taken = self.b.prim(PrimOp::NeP, &[found, none]);
-        if choice.strict {
-            let better = self.b.prim(PrimOp::NeP, &[old, best]);
-            taken = self.b.and(taken, better);
-        }
-        if let Some(open) = open {
-            taken = self.b.and(taken, open);
-        }
-        let zero = self.b.constant(0i64.lit());
-        let from = self.b.where_(taken, found, zero);
-        let kept = base.iter().zip(values);
-        kept.map(|(b, v)| {
-            let new = self.b.gather(*v, from);
-            self.b.where_(taken, new, *b)
-        })
-        .collect()
+/// What is at `len` places after `n` elements, each at its position `at`, went there one after the other.
+pub(crate) fn permute_chosen(
+    g: &mut Builder,
+    choice: Choice,
+    base: &[Value],
+    at: Value,
+    values: &[Value],
+    [n, len]: [Value; 2],
+) -> Vec<Value> {
+    let (key, old) = (values[choice.leaf], base[choice.leaf]);
+    let ty = g.scalar(key);
+    // A NaN takes nobody's place, and nothing takes that of one.
+    let (mut counted, mut open) = (key, None);
+    if ty.is_float() {
+        let nan = g.prim(PrimOp::IsNanP, &[key]);
+        let worst = g.constant(choice.best.neutral(ty));
+        counted = g.where_(nan, worst, key);
+        let nan = g.prim(PrimOp::IsNanP, &[old]);
+        open = Some(g.not(nan));
     }
+    let best = g.scatter(old, at, counted, ScatterMode::Combine(choice.best));
+    let of_each = g.gather(best, at);
+    let has_it = g.prim(PrimOp::EqP, &[key, of_each]);
+    // The first that has it, or the last; where none has, a position that is none.
+    let positions = g.iota(n);
+    let (none, which) = match choice.strict {
+        true => (g.tensor_of_size(n), ReduceOp::Min),
+        false => (g.constant((-1i64).lit()), ReduceOp::Max),
+    };
+    let candidates = g.where_(has_it, positions, none);
+    let nobody = g.full(none, &[len]);
+    let found = g.scatter(nobody, at, candidates, ScatterMode::Combine(which));
+    let mut taken = g.prim(PrimOp::NeP, &[found, none]);
+    if choice.strict {
+        let better = g.prim(PrimOp::NeP, &[old, best]);
+        taken = g.and(taken, better);
+    }
+    if let Some(open) = open {
+        taken = g.and(taken, open);
+    }
+    let zero = g.constant(0i64.lit());
+    let from = g.where_(taken, found, zero);
+    let kept = base.iter().zip(values);
+    kept.map(|(b, v)| {
+        let new = g.gather(*v, from);
+        g.where_(taken, new, *b)
+    })
+    .collect()
 }

@@ -20,6 +20,7 @@
 
 use crate::analysis::operators;
 use crate::flatten::Flattener;
+use crate::graph::builder::Builder;
 use crate::graph::{ReduceOp, ScatterMode, SizeOp, Type, Value};
 use crate::settings::Faults;
 use acc_core::data::{Prim, ScalarType};
@@ -76,7 +77,7 @@ impl Flattener<'_> {
     ) -> Vec<Value> {
         let order = self.b.sort_permutation(at);
         let at = self.b.gather(at, order);
-        let values = self.at(values, order);
+        let values = gathered_at(&mut self.b, values, order);
         let (zero, one) = (self.b.size(0), self.b.size(1));
         let fewer = self.b.size_op(SizeOp::Sub, n, one);
         let fewer = self.b.size_op(SizeOp::Max, fewer, zero);
@@ -88,30 +89,19 @@ impl Flattener<'_> {
         let starts = self.b.concat(&[yes, change], 0);
         let ends = self.b.concat(&[change, yes], 0);
         let sorted = Sorted { at, values, starts, ends, len: n, base, slots };
-        let all = self.runs(&sorted, starts, ends);
+        let all = runs(&mut self.b, &sorted, starts, ends);
         let combined = self.after_all(combine, &sorted, &all);
         base.iter().zip(combined).map(|(b, v)| self.b.scatter(*b, all.targets, v, ScatterMode::Last)).collect()
-    }
-
-    /// The runs whose first and last elements are marked.
-    fn runs(&mut self, sorted: &Sorted<'_>, starts: Value, ends: Value) -> Runs {
-        let (first, last) = (self.b.nonzero(starts), self.b.nonzero(ends));
-        let targets = self.b.gather(sorted.at, last);
-        let slot = self.b.tensor_of_size(sorted.slots);
-        let kept = self.b.prim(PrimOp::LtP, &[targets, slot]);
-        let old = self.at(sorted.base, targets);
-        let count = self.b.extent(last, 0);
-        Runs { first, last, targets, kept, old, count }
     }
 
     /// What each target holds after all its elements.
     fn after_all(&mut self, combine: &Fun, sorted: &Sorted<'_>, all: &Runs) -> Vec<Value> {
         if operators::components(combine).is_some() {
             let scanned = self.segmented(combine, sorted.starts, &sorted.values);
-            let new = self.at(&scanned, all.last);
+            let new = gathered_at(&mut self.b, &scanned, all.last);
             return self.map_lanes(combine, false, &[new, all.old.clone()].concat(), &[all.count], Some(all.kept));
         }
-        let longest = self.longest(all);
+        let longest = longest(&mut self.b, all);
         let rounds = |this: &mut Self| this.rounds(combine, &sorted.values, all, &all.old, longest);
         // A report tells of the first fault.
         if self.faults().exact() {
@@ -130,18 +120,6 @@ impl Flattener<'_> {
             |_| std::iter::once(none).chain(all.old.iter().copied()).collect(),
         );
         self.if_else(guessed[0], &[], |_| guessed[1..].to_vec(), rounds).to_vec()
-    }
-
-    /// One less than the elements of the longest run, of those that are kept: of dropped elements there may be any number.
-    fn longest(&mut self, runs: &Runs) -> Value {
-        let lengths = self.b.prim(PrimOp::SubP, &[runs.last, runs.first]);
-        let none = self.b.constant((-1i64).lit());
-        let lengths = self.b.where_(runs.kept, lengths, none);
-        let one = self.b.size(1);
-        let none = self.b.full(none, &[one]);
-        let lengths = self.b.concat(&[lengths, none], 0);
-        let longest = self.b.reduce(ReduceOp::Max, lengths);
-        self.b.read_back(longest)
     }
 
     /// Combines the elements of each run with the current value one after the other, all runs side by side. `longest` is
@@ -164,11 +142,11 @@ impl Flattener<'_> {
         let more = self.b.prim(PrimOp::LeP, &[at, runs.last]);
         let on = self.b.and(runs.kept, more);
         let at = self.b.prim(PrimOp::MinP, &[at, runs.last]);
-        let new = self.at(values, at);
+        let new = gathered_at(&mut self.b, values, at);
         let combined = self.map_lanes(combine, false, &[new, stored.to_vec()].concat(), &[runs.count], Some(on));
         let one = self.b.size(1);
         let mut next = vec![self.b.size_op(SizeOp::Add, round, one)];
-        next.extend(self.choose(on, &combined, stored));
+        next.extend(choose(&mut self.b, on, &combined, stored));
         let step = self.close(next, &[]);
         self.b.while_(&state, test, step)[1..].to_vec()
     }
@@ -191,12 +169,12 @@ impl Flattener<'_> {
         let longest = self.b.size(MAX_CHUNK_ELEMENTS - 1);
         let faults = std::mem::replace(&mut self.checks.faults, Faults::Mend);
         let Scanned { chunks, starts, last, after } = self.scanned(combine, sorted);
-        let before = self.before(&chunks, starts, &after);
+        let before = before(&mut self.b, &chunks, starts, &after);
         let found = self.rounds(combine, &sorted.values, &chunks, &before, longest);
         self.checks.faults = faults;
         let mut wrong = self.b.bool(false);
         for (guess, found) in after.iter().zip(&found) {
-            let differ = self.differ(*guess, *found);
+            let differ = differ(&mut self.b, *guess, *found);
             wrong = self.b.prim(PrimOp::OrP, &[wrong, differ]);
         }
         let wrong = self.b.and(chunks.kept, wrong);
@@ -205,11 +183,11 @@ impl Flattener<'_> {
         let results = if faults.checked() && combine.body.is_partial() {
             let with_faults = |this: &mut Self| {
                 let found = this.rounds(combine, &sorted.values, &chunks, &before, longest);
-                this.at(&found, last)
+                gathered_at(&mut this.b, &found, last)
             };
             self.if_else(right, &[], with_faults, |_| all.old.clone()).to_vec()
         } else {
-            self.at(&found, last)
+            gathered_at(&mut self.b, &found, last)
         };
         std::iter::once(right).chain(results).collect()
     }
@@ -217,9 +195,9 @@ impl Flattener<'_> {
     /// Folds the elements in chunks, and scans the results.
     fn scanned(&mut self, combine: &Fun, sorted: &Sorted<'_>) -> Scanned {
         // Chunks begin at multiples of their length, and end before them.
-        let starts = self.or_multiples(sorted.starts, 0, sorted.len);
-        let ends = self.or_multiples(sorted.ends, 1, sorted.len);
-        let chunks = self.runs(sorted, starts, ends);
+        let starts = or_multiples(&mut self.b, sorted.starts, 0, sorted.len);
+        let ends = or_multiples(&mut self.b, sorted.ends, 1, sorted.len);
+        let chunks = runs(&mut self.b, sorted, starts, ends);
         let starts = self.b.gather(sorted.starts, chunks.first);
         let ends = self.b.gather(sorted.ends, chunks.last);
         let last = self.b.nonzero(ends);
@@ -227,53 +205,12 @@ impl Flattener<'_> {
         let one = self.b.constant(1i64.lit());
         let second = self.b.prim(PrimOp::AddP, &[chunks.first, one]);
         let first = self.b.where_(starts, chunks.first, second);
-        let own = self.at(&sorted.values, chunks.first);
-        let from = self.choose(starts, &chunks.old, &own);
+        let own = gathered_at(&mut self.b, &sorted.values, chunks.first);
+        let from = choose(&mut self.b, starts, &chunks.old, &own);
         let longest = self.b.size(MAX_CHUNK_ELEMENTS - 1);
         let folded = self.rounds(combine, &sorted.values, &Runs { first, ..chunks.clone() }, &from, longest);
         let after = self.segmented(combine, starts, &folded);
         Scanned { chunks, starts, last, after }
-    }
-
-    /// The marks, and one at each element whose position, counted from `start`, is a multiple of the length of chunks.
-    fn or_multiples(&mut self, marks: Value, start: i64, len: Value) -> Value {
-        let (start, step) = (self.b.size(start), self.b.size(1));
-        let position = self.b.iota_from(len, start, step);
-        let (mask, zero) = (self.b.constant((MAX_CHUNK_ELEMENTS - 1).lit()), self.b.constant(0i64.lit()));
-        let rest = self.b.prim(PrimOp::AndP, &[position, mask]);
-        let multiple = self.b.prim(PrimOp::EqP, &[rest, zero]);
-        self.b.prim(PrimOp::OrP, &[marks, multiple])
-    }
-
-    /// The value of each chunk's target before the chunk, from the values after each chunk.
-    fn before(&mut self, chunks: &Runs, starts: Value, after: &[Value]) -> Vec<Value> {
-        let (start, step) = (self.b.size(-1), self.b.size(1));
-        let previous = self.b.iota_from(chunks.count, start, step);
-        let zero = self.b.constant(0i64.lit());
-        let previous = self.b.prim(PrimOp::MaxP, &[previous, zero]);
-        let before = self.at(after, previous);
-        self.choose(starts, &chunks.old, &before)
-    }
-
-    /// Whether values have different bits.
-    fn differ(&mut self, a: Value, b: Value) -> Value {
-        let bits = match self.b.scalar(a) {
-            ScalarType::F16 => Some(ScalarType::U16),
-            ScalarType::F32 => Some(ScalarType::U32),
-            ScalarType::F64 => Some(ScalarType::U64),
-            _ => None,
-        };
-        let [a, b] = [a, b].map(|v| bits.map_or(v, |ty| self.b.bitcast(v, ty)));
-        self.b.prim(PrimOp::NeP, &[a, b])
-    }
-
-    /// The elements of columns at positions.
-    fn at(&mut self, columns: &[Value], positions: Value) -> Vec<Value> {
-        columns.iter().map(|c| self.b.gather(*c, positions)).collect()
-    }
-
-    fn choose(&mut self, cond: Value, then: &[Value], else_: &[Value]) -> Vec<Value> {
-        then.iter().zip(else_).map(|(t, e)| self.b.where_(cond, *t, *e)).collect()
     }
 
     /// An inclusive scan that restarts where `starts` is true; `combine` takes the later element first.
@@ -292,8 +229,72 @@ impl Flattener<'_> {
         let args = [&after[1..], &before[1..]].concat();
         let combined = self.map_lanes(combine, false, &args, &[len], Some(on));
         let mut next = vec![self.b.prim(PrimOp::OrP, &[before[0], starts_after])];
-        next.extend(self.choose(starts_after, &after[1..], &combined));
+        next.extend(choose(&mut self.b, starts_after, &after[1..], &combined));
         let body = self.close(next, &[]);
         self.b.scan(&state, body)[1..].to_vec()
     }
+}
+
+/// The runs whose first and last elements are marked.
+fn runs(b: &mut Builder, sorted: &Sorted<'_>, starts: Value, ends: Value) -> Runs {
+    let (first, last) = (b.nonzero(starts), b.nonzero(ends));
+    let targets = b.gather(sorted.at, last);
+    let slot = b.tensor_of_size(sorted.slots);
+    let kept = b.prim(PrimOp::LtP, &[targets, slot]);
+    let old = gathered_at(b, sorted.base, targets);
+    let count = b.extent(last, 0);
+    Runs { first, last, targets, kept, old, count }
+}
+
+/// One less than the elements of the longest run, of those that are kept: of dropped elements there may be any number.
+fn longest(b: &mut Builder, runs: &Runs) -> Value {
+    let lengths = b.prim(PrimOp::SubP, &[runs.last, runs.first]);
+    let none = b.constant((-1i64).lit());
+    let lengths = b.where_(runs.kept, lengths, none);
+    let one = b.size(1);
+    let none = b.full(none, &[one]);
+    let lengths = b.concat(&[lengths, none], 0);
+    let longest = b.reduce(ReduceOp::Max, lengths);
+    b.read_back(longest)
+}
+
+/// The marks, and one at each element whose position, counted from `start`, is a multiple of the length of chunks.
+fn or_multiples(b: &mut Builder, marks: Value, start: i64, len: Value) -> Value {
+    let (start, step) = (b.size(start), b.size(1));
+    let position = b.iota_from(len, start, step);
+    let (mask, zero) = (b.constant((MAX_CHUNK_ELEMENTS - 1).lit()), b.constant(0i64.lit()));
+    let rest = b.prim(PrimOp::AndP, &[position, mask]);
+    let multiple = b.prim(PrimOp::EqP, &[rest, zero]);
+    b.prim(PrimOp::OrP, &[marks, multiple])
+}
+
+/// The value of each chunk's target before the chunk, from the values after each chunk.
+fn before(b: &mut Builder, chunks: &Runs, starts: Value, after: &[Value]) -> Vec<Value> {
+    let (start, step) = (b.size(-1), b.size(1));
+    let previous = b.iota_from(chunks.count, start, step);
+    let zero = b.constant(0i64.lit());
+    let previous = b.prim(PrimOp::MaxP, &[previous, zero]);
+    let before = gathered_at(b, after, previous);
+    choose(b, starts, &chunks.old, &before)
+}
+
+/// Whether values have different bits.
+fn differ(g: &mut Builder, a: Value, b: Value) -> Value {
+    let bits = match g.scalar(a) {
+        ScalarType::F16 => Some(ScalarType::U16),
+        ScalarType::F32 => Some(ScalarType::U32),
+        ScalarType::F64 => Some(ScalarType::U64),
+        _ => None,
+    };
+    let [a, b] = [a, b].map(|v| bits.map_or(v, |ty| g.bitcast(v, ty)));
+    g.prim(PrimOp::NeP, &[a, b])
+}
+
+/// The elements of columns at positions.
+fn gathered_at(b: &mut Builder, columns: &[Value], positions: Value) -> Vec<Value> {
+    columns.iter().map(|c| b.gather(*c, positions)).collect()
+}
+
+fn choose(b: &mut Builder, cond: Value, then: &[Value], else_: &[Value]) -> Vec<Value> {
+    then.iter().zip(else_).map(|(t, e)| b.where_(cond, *t, *e)).collect()
 }

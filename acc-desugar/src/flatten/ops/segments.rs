@@ -2,8 +2,8 @@
 //! the others.
 
 use crate::analysis::operators::built_in_reductions;
-use crate::flatten::ops::fold::innermost;
 use crate::flatten::Flattener;
+use crate::flatten::ops::fold::innermost;
 use crate::flatten::scope::Flat;
 use crate::graph::{FaultKind, SizeOp, Value};
 use crate::settings::Faults;

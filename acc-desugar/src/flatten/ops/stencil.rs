@@ -2,6 +2,7 @@
 
 use crate::flatten::Flattener;
 use crate::flatten::scope::Flat;
+use crate::graph::builder::Builder;
 use crate::graph::{FaultKind, PadMode, SizeOp, Value, Values};
 use acc_core::data::Prim;
 use acc_core::ir::{Boundary, Fun, PrimOp, StencilInput, Stmt};
@@ -34,7 +35,7 @@ impl Flattener<'_> {
             Boundary::Wrap => PadMode::Wrap,
         };
         let mut padded: Vec<Value> = columns.iter().map(|c| self.b.pad(*c, widths.clone(), mode)).collect();
-        let shape: Values = from.shape.iter().zip(&widths).map(|(n, w)| self.padded_extent(*n, *w)).collect();
+        let shape: Values = from.shape.iter().zip(&widths).map(|(n, w)| padded_extent(&mut self.b, *n, *w)).collect();
         if let Boundary::Function(g) = boundary {
             padded = self.rim(g, window, &from.shape, &shape, padded);
         }
@@ -79,17 +80,10 @@ impl Flattener<'_> {
         self.check_stmt(FaultKind::StencilExtent { boundary: name }, bad, &[], details);
     }
 
-    /// The extent of a padded axis.
-    fn padded_extent(&mut self, n: Value, width: u32) -> Value {
-        let (one, both) = (self.b.size(1), self.b.size(2 * i64::from(width)));
-        let some = self.b.size_op(SizeOp::Min, n, one);
-        let more = self.b.size_op(SizeOp::Mul, some, both);
-        self.b.size_op(SizeOp::Add, n, more)
-    }
-
     /// Padded columns with a function of the index outside the array.
     fn rim(&mut self, g: &Fun, window: &[usize], inner: &[Value], shape: &[Value], padded: Vec<Value>) -> Vec<Value> {
-        let iotas: Vec<Value> = self.index_of(shape).into_iter().map(|s| self.value(s)).collect();
+        let iotas: Vec<Value> =
+            self.indices.index_of(&mut self.b, shape).into_iter().map(|s| self.indices.value(&mut self.b, s)).collect();
         let mut outside: Option<Value> = None;
         let mut index = Vec::new();
         for ((iota, n), w) in iotas.iter().zip(inner).zip(window) {
@@ -109,4 +103,12 @@ impl Flattener<'_> {
         let values = self.map_lanes(g, false, &index, shape, Some(outside));
         padded.into_iter().zip(values).map(|(p, v)| self.b.where_(outside, v, p)).collect()
     }
+}
+
+/// The extent of a padded axis.
+fn padded_extent(b: &mut Builder, n: Value, width: u32) -> Value {
+    let (one, both) = (b.size(1), b.size(2 * i64::from(width)));
+    let some = b.size_op(SizeOp::Min, n, one);
+    let more = b.size_op(SizeOp::Mul, some, both);
+    b.size_op(SizeOp::Add, n, more)
 }

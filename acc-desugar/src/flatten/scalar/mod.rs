@@ -3,9 +3,12 @@
 pub(crate) mod uniformity;
 
 use crate::flatten::Flattener;
+use crate::flatten::access::Indices;
 use crate::flatten::access::affine::AffineId;
+use crate::flatten::access::affine::on_host_if_known;
 use crate::flatten::access::read::Lookup;
 use crate::flatten::scalar::uniformity::{Uniformity, on_host, uniformities};
+use crate::graph::builder::Builder;
 use crate::graph::{FaultKind, SizeOp, Type, Value, Values};
 use acc_core::data::{Lit, Prim, ScalarType};
 use acc_core::ir::{Fun, Node, PrimOp, Region, ScalarOp, Val};
@@ -42,7 +45,7 @@ impl Flattener<'_> {
         space: &[Value],
         mask: Option<Value>,
     ) -> Vec<Scalar> {
-        let index = if indexed { self.index_of(space) } else { Vec::new() };
+        let index = if indexed { self.indices.index_of(&mut self.b, space) } else { Vec::new() };
         self.apply_at(f, index, args, space, mask)
     }
 
@@ -56,7 +59,7 @@ impl Flattener<'_> {
         mask: Option<Value>,
     ) -> Vec<Scalar> {
         let mut params = index;
-        params.extend(args.iter().map(|a| self.on_host_if_known(*a)).collect::<Vec<_>>());
+        params.extend(args.iter().map(|a| on_host_if_known(&mut self.b, *a)).collect::<Vec<_>>());
         let level = |s: &Scalar| if matches!(s, Scalar::Size(_)) { Uniformity::Host } else { Uniformity::Varying };
         let uniformities = uniformities(f, params.iter().map(level));
         let mut lanes = Lanes { fun: f, uniformities, vals: vec![None; f.types.len()], space: space.into() };
@@ -77,8 +80,8 @@ impl Flattener<'_> {
     ) -> Vec<Value> {
         let mut columns = |this: &mut Self, results: Vec<Scalar>, space: &[Value]| -> Vec<Value> {
             let columns = results.into_iter().zip(f.result_types()).map(|(s, ty)| {
-                let v = this.tensor(s, ty);
-                this.spread(v, space)
+                let v = this.indices.tensor(&mut this.b, s, ty);
+                spread(&mut this.b, v, space)
             });
             columns.collect()
         };
@@ -87,12 +90,6 @@ impl Flattener<'_> {
         }
         let results = self.apply(f, indexed, args, space, mask);
         columns(self, results, space)
-    }
-
-    /// A tensor of lanes with the whole space's extents.
-    pub(crate) fn spread(&mut self, v: Value, space: &[Value]) -> Value {
-        let v = self.b.lift(v, space.len());
-        if self.b.is_full(v) { v } else { self.b.broadcast(v, space) }
     }
 
     /// A closed function's results: on the host where that is possible.
@@ -110,36 +107,9 @@ impl Flattener<'_> {
         match s {
             Scalar::Size(v) => v,
             s => {
-                let v = self.value(s);
+                let v = self.indices.value(&mut self.b, s);
                 let v = self.after_checks(v);
                 self.b.read_back(v)
-            }
-        }
-    }
-
-    /// A scalar as a tensor; `ty` is its type.
-    pub(crate) fn tensor(&mut self, s: Scalar, ty: ScalarType) -> Value {
-        match s {
-            Scalar::Tensor(_) | Scalar::Affine(_) => self.value(s),
-            Scalar::Size(v) if ty == ScalarType::Bool => match self.b.const_size(v) {
-                Some(n) => self.b.bool(n != 0),
-                None => {
-                    let (x, zero) = (self.b.tensor_of_size(v), self.b.constant(0i64.lit()));
-                    self.b.prim(PrimOp::NeP, &[x, zero])
-                }
-            },
-            Scalar::Size(v) => self.b.tensor_of_size(v),
-        }
-    }
-
-    /// A scalar at a level, which is its own or above.
-    pub(crate) fn raise(&mut self, s: Scalar, ty: ScalarType, level: Uniformity, rank: usize) -> Scalar {
-        match level {
-            Uniformity::Host => s,
-            Uniformity::Uniform => Scalar::Tensor(self.tensor(s, ty)),
-            Uniformity::Varying => {
-                let v = self.tensor(s, ty);
-                Scalar::Tensor(self.b.lift(v, rank))
             }
         }
     }
@@ -161,7 +131,7 @@ impl Flattener<'_> {
                 self.b.if_(bad, then, else_)[0]
             }
             Some(m) if self.b.ty(bad) == Type::Size => {
-                let bad = self.tensor(Scalar::Size(bad), ScalarType::Bool);
+                let bad = self.indices.tensor(&mut self.b, Scalar::Size(bad), ScalarType::Bool);
                 self.b.and(m, bad)
             }
             Some(m) => self.b.and(m, bad),
@@ -180,20 +150,7 @@ impl Flattener<'_> {
                 lanes.vals[v.index()] = Some(s);
             }
         }
-        r.results.iter().map(|v| self.val(lanes, *v)).collect()
-    }
-
-    pub(crate) fn val(&mut self, lanes: &Lanes<'_>, v: Val) -> Scalar {
-        match lanes.vals[v.index()] {
-            Some(s) => s,
-            // The verifier has seen every use after its definition.
-            None => Scalar::Tensor(self.b.constant(Lit::zero(lanes.fun.ty(v)))),
-        }
-    }
-
-    pub(crate) fn val_tensor(&mut self, lanes: &Lanes<'_>, v: Val) -> Value {
-        let s = self.val(lanes, v);
-        self.tensor(s, lanes.fun.ty(v))
+        r.results.iter().map(|v| val(&mut self.b, lanes, *v)).collect()
     }
 
     pub(crate) fn node(&mut self, lanes: &mut Lanes<'_>, n: &Node, mask: Option<Value>) -> SmallVec<[Scalar; 2]> {
@@ -209,24 +166,26 @@ impl Flattener<'_> {
             }
             ScalarOp::Prim(p, args) => one(self.prim(lanes, *p, args, mask)),
             ScalarOp::Cast(a) => {
-                let x = self.val_tensor(lanes, *a);
+                let x = self.indices.val_tensor(&mut self.b, lanes, *a);
                 one(Scalar::Tensor(self.b.cast(x, lanes.fun.ty(n.results[0]))))
             }
             ScalarOp::Bitcast(a) => {
-                let x = self.val_tensor(lanes, *a);
+                let x = self.indices.val_tensor(&mut self.b, lanes, *a);
                 one(Scalar::Tensor(self.b.bitcast(x, lanes.fun.ty(n.results[0]))))
             }
             ScalarOp::Select { cond, then, else_ } => {
-                let [c, t, e] = [*cond, *then, *else_].map(|v| self.val(lanes, v));
+                let [c, t, e] = [*cond, *then, *else_].map(|v| val(&mut self.b, lanes, v));
                 one(match (c, t, e) {
                     (Scalar::Size(c), t, e) if self.b.const_size(c).is_some() => match self.b.const_size(c) {
                         Some(0) => e,
                         _ => t,
                     },
-                    (Scalar::Size(c), Scalar::Size(t), Scalar::Size(e)) => Scalar::Size(self.select_size(c, t, e)),
+                    (Scalar::Size(c), Scalar::Size(t), Scalar::Size(e)) => {
+                        Scalar::Size(select_size(&mut self.b, c, t, e))
+                    }
                     _ => {
-                        let c = self.tensor(c, ScalarType::Bool);
-                        let [t, e] = [*then, *else_].map(|v| self.val_tensor(lanes, v));
+                        let c = self.indices.tensor(&mut self.b, c, ScalarType::Bool);
+                        let [t, e] = [*then, *else_].map(|v| self.indices.val_tensor(&mut self.b, lanes, v));
                         Scalar::Tensor(self.b.where_(c, t, e))
                     }
                 })
@@ -240,34 +199,27 @@ impl Flattener<'_> {
             }
             ScalarOp::Foreign { args, fallback, .. } => {
                 for (p, a) in fallback.params.iter().zip(args) {
-                    lanes.vals[p.index()] = Some(self.val(lanes, *a));
+                    lanes.vals[p.index()] = Some(val(&mut self.b, lanes, *a));
                 }
                 self.region(lanes, fallback, mask).into()
             }
             ScalarOp::Index { array, leaves, index } => {
                 let flat = self.readable(*array, lanes, mask);
-                let index: Vec<Scalar> = index.iter().map(|v| self.val(lanes, *v)).collect();
+                let index: Vec<Scalar> = index.iter().map(|v| val(&mut self.b, lanes, *v)).collect();
                 let at = Lookup { array: *array, space: &lanes.space, mask };
                 let columns: Vec<Value> = leaves.iter().map(|l| flat.columns[*l as usize]).collect();
                 let read = self.read(&at, &flat.shape, &columns, &index);
-                read.into_iter().map(|v| self.on_host_if_known(v)).collect()
+                read.into_iter().map(|v| on_host_if_known(&mut self.b, v)).collect()
             }
         }
     }
 
-    pub(crate) fn select_size(&mut self, c: Value, t: Value, e: Value) -> Value {
-        // e + c (t - e), with c 0 or 1; wrapping, so any sizes will do.
-        let d = self.b.size_op(SizeOp::Sub, t, e);
-        let d = self.b.size_op(SizeOp::Mul, c, d);
-        self.b.size_op(SizeOp::Add, e, d)
-    }
-
     pub(crate) fn prim(&mut self, lanes: &Lanes<'_>, p: PrimOp, args: &[Val], mask: Option<Value>) -> Scalar {
-        let scalars: SmallVec<[Scalar; 2]> = args.iter().map(|v| self.val(lanes, *v)).collect();
+        let scalars: SmallVec<[Scalar; 2]> = args.iter().map(|v| val(&mut self.b, lanes, *v)).collect();
         let ty = lanes.fun.ty(args[0]);
         if on_host(p, ty) && scalars.iter().all(|s| matches!(s, Scalar::Size(_))) {
             let sizes: SmallVec<[Value; 2]> = scalars.iter().map(|s| self.size(*s)).collect();
-            return Scalar::Size(self.host_prim(p, &sizes));
+            return Scalar::Size(host_prim(&mut self.b, p, &sizes));
         }
         if ty == ScalarType::I64
             && let Some(divided) = self.affine_division(lanes, p, &scalars, mask)
@@ -290,7 +242,8 @@ impl Flattener<'_> {
             return decided;
         }
         let given = scalars.clone();
-        let mut tensors: SmallVec<[Value; 2]> = scalars.into_iter().map(|s| self.tensor(s, ty)).collect();
+        let mut tensors: SmallVec<[Value; 2]> =
+            scalars.into_iter().map(|s| self.indices.tensor(&mut self.b, s, ty)).collect();
         if p.is_partial() {
             tensors[1] = self.divisor(tensors[1], ty, lanes, mask);
         }
@@ -301,7 +254,7 @@ impl Flattener<'_> {
             self.note_wrapped(p, &given, result);
         }
         if ty == ScalarType::Bool {
-            self.note_borders(p, &given, result);
+            self.indices.note_borders(p, &given, result);
         }
         Scalar::Tensor(result)
     }
@@ -353,38 +306,6 @@ impl Flattener<'_> {
         Some(Scalar::Size(self.b.size_op(op, a, b)))
     }
 
-    pub(crate) fn host_prim(&mut self, p: PrimOp, v: &[Value]) -> Value {
-        let (a, b) = (v[0], *v.last().unwrap_or(&v[0]));
-        match p {
-            PrimOp::AddP => self.b.size_op(SizeOp::Add, a, b),
-            PrimOp::SubP => self.b.size_op(SizeOp::Sub, a, b),
-            PrimOp::MulP => self.b.size_op(SizeOp::Mul, a, b),
-            PrimOp::MinP | PrimOp::AndP => self.b.size_op(SizeOp::Min, a, b),
-            PrimOp::MaxP | PrimOp::OrP => self.b.size_op(SizeOp::Max, a, b),
-            PrimOp::EqP => self.b.size_op(SizeOp::Eq, a, b),
-            PrimOp::LtP => self.b.size_op(SizeOp::Lt, a, b),
-            PrimOp::GtP => self.b.size_op(SizeOp::Lt, b, a),
-            PrimOp::NeP => {
-                let eq = self.b.size_op(SizeOp::Eq, a, b);
-                self.b.not_size(eq)
-            }
-            PrimOp::LeP => {
-                let gt = self.b.size_op(SizeOp::Lt, b, a);
-                self.b.not_size(gt)
-            }
-            PrimOp::GeP => {
-                let lt = self.b.size_op(SizeOp::Lt, a, b);
-                self.b.not_size(lt)
-            }
-            PrimOp::NegP => {
-                let zero = self.b.size(0);
-                self.b.size_op(SizeOp::Sub, zero, a)
-            }
-            // `on_host` lets no other operation through; not is the last.
-            _ => self.b.not_size(a),
-        }
-    }
-
     /// A divisor that is never zero: where it was, a fault is noted for lanes that are on, or found by its use.
     pub(crate) fn divisor(&mut self, y: Value, ty: ScalarType, lanes: &Lanes<'_>, mask: Option<Value>) -> Value {
         let zero = Lit::zero(ty);
@@ -401,5 +322,92 @@ impl Flattener<'_> {
         let bad = self.masked(mask, is_zero);
         self.check(FaultKind::DivisionByZero, bad, &lanes.space.clone(), vec![]);
         self.b.where_(is_zero, one, y)
+    }
+}
+
+impl Indices {
+    /// A scalar as a tensor; `ty` is its type.
+    pub(crate) fn tensor(&self, b: &mut Builder, s: Scalar, ty: ScalarType) -> Value {
+        match s {
+            Scalar::Tensor(_) | Scalar::Affine(_) => self.value(b, s),
+            Scalar::Size(v) if ty == ScalarType::Bool => match b.const_size(v) {
+                Some(n) => b.bool(n != 0),
+                None => {
+                    let (x, zero) = (b.tensor_of_size(v), b.constant(0i64.lit()));
+                    b.prim(PrimOp::NeP, &[x, zero])
+                }
+            },
+            Scalar::Size(v) => b.tensor_of_size(v),
+        }
+    }
+
+    /// A scalar at a level, which is its own or above.
+    pub(crate) fn raise(&self, b: &mut Builder, s: Scalar, ty: ScalarType, level: Uniformity, rank: usize) -> Scalar {
+        match level {
+            Uniformity::Host => s,
+            Uniformity::Uniform => Scalar::Tensor(self.tensor(b, s, ty)),
+            Uniformity::Varying => {
+                let v = self.tensor(b, s, ty);
+                Scalar::Tensor(b.lift(v, rank))
+            }
+        }
+    }
+
+    pub(crate) fn val_tensor(&self, b: &mut Builder, lanes: &Lanes<'_>, v: Val) -> Value {
+        let s = val(b, lanes, v);
+        self.tensor(b, s, lanes.fun.ty(v))
+    }
+}
+
+/// A tensor of lanes with the whole space's extents.
+pub(crate) fn spread(b: &mut Builder, v: Value, space: &[Value]) -> Value {
+    let v = b.lift(v, space.len());
+    if b.is_full(v) { v } else { b.broadcast(v, space) }
+}
+
+pub(crate) fn val(b: &mut Builder, lanes: &Lanes<'_>, v: Val) -> Scalar {
+    match lanes.vals[v.index()] {
+        Some(s) => s,
+        // The verifier has seen every use after its definition.
+        None => Scalar::Tensor(b.constant(Lit::zero(lanes.fun.ty(v)))),
+    }
+}
+
+fn select_size(b: &mut Builder, c: Value, t: Value, e: Value) -> Value {
+    // e + c (t - e), with c 0 or 1; wrapping, so any sizes will do.
+    let d = b.size_op(SizeOp::Sub, t, e);
+    let d = b.size_op(SizeOp::Mul, c, d);
+    b.size_op(SizeOp::Add, e, d)
+}
+
+fn host_prim(g: &mut Builder, p: PrimOp, v: &[Value]) -> Value {
+    let (a, b) = (v[0], *v.last().unwrap_or(&v[0]));
+    match p {
+        PrimOp::AddP => g.size_op(SizeOp::Add, a, b),
+        PrimOp::SubP => g.size_op(SizeOp::Sub, a, b),
+        PrimOp::MulP => g.size_op(SizeOp::Mul, a, b),
+        PrimOp::MinP | PrimOp::AndP => g.size_op(SizeOp::Min, a, b),
+        PrimOp::MaxP | PrimOp::OrP => g.size_op(SizeOp::Max, a, b),
+        PrimOp::EqP => g.size_op(SizeOp::Eq, a, b),
+        PrimOp::LtP => g.size_op(SizeOp::Lt, a, b),
+        PrimOp::GtP => g.size_op(SizeOp::Lt, b, a),
+        PrimOp::NeP => {
+            let eq = g.size_op(SizeOp::Eq, a, b);
+            g.not_size(eq)
+        }
+        PrimOp::LeP => {
+            let gt = g.size_op(SizeOp::Lt, b, a);
+            g.not_size(gt)
+        }
+        PrimOp::GeP => {
+            let lt = g.size_op(SizeOp::Lt, a, b);
+            g.not_size(lt)
+        }
+        PrimOp::NegP => {
+            let zero = g.size(0);
+            g.size_op(SizeOp::Sub, zero, a)
+        }
+        // `on_host` lets no other operation through; not is the last.
+        _ => g.not_size(a),
     }
 }

@@ -70,6 +70,11 @@ impl Builder {
         self.facts.full[v.index()] = all_axes(&self.types[v.index()]);
     }
 
+    /// Says of a tensor that it may have an extent of 1 along any axis.
+    pub(crate) fn set_unsettled(&mut self, v: Value) {
+        self.facts.full[v.index()] = 0;
+    }
+
     /// Says of a tensor that it has the whole extents along these axes, and an extent of 1 along the others.
     pub(crate) fn set_along(&mut self, v: Value, axes: AxisSet) {
         self.facts.set(v, axes, axes);

@@ -26,6 +26,16 @@ pub(super) fn rule(b: &mut Builder, op: &Op) -> Option<Value> {
     })
 }
 
+/// A reduction of rows. One that will be a contraction is not known to have the whole extents, so that the graph says
+/// them where they are needed: factors are of other shapes.
+pub(crate) fn reduce(b: &mut Builder, with: ReduceOp, rows: Value) -> Value {
+    let reduced = b.reduce(with, rows);
+    if with == ReduceOp::Sum && terms(b, rows).is_some() {
+        b.set_unsettled(reduced);
+    }
+    reduced
+}
+
 /// Whether a sum of rows will be made of what `is_light` says of values: no tensor of the extents of rows is computed for
 /// it. `is_light` is asked about tensors that vary along each axis of the rows.
 pub(crate) fn is_light(b: &Builder, with: ReduceOp, rows: Value, is_light: &dyn Fn(Value) -> bool) -> bool {

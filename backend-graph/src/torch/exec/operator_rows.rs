@@ -58,7 +58,12 @@ impl Run<'_> {
     /// The inclusive scans of rows with an operator.
     pub(super) fn scanned(&mut self, combine: &Operator<'_>, columns: Columns) -> Result<Columns> {
         let (n, rows) = extents(&columns);
-        self.halved(combine, columns, n, if rows > 1 { MAX_DOUBLED_ELEMENTS_OF_MANY_ROWS } else { MAX_DOUBLED_ELEMENTS })
+        self.halved(
+            combine,
+            columns,
+            n,
+            if rows > 1 { MAX_DOUBLED_ELEMENTS_OF_MANY_ROWS } else { MAX_DOUBLED_ELEMENTS },
+        )
     }
 
     fn halved(&mut self, combine: &Operator<'_>, columns: Columns, n: i64, base: i64) -> Result<Columns> {

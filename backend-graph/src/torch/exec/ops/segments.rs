@@ -336,7 +336,8 @@ impl Segments {
     /// Of marks at first elements, of which there are some.
     fn new(starts: &Tensor) -> Result<Segments> {
         let size = starts.numel() as i64;
-        let marks = Tensor::f_empty([(size + WORD_BYTES - 1) / WORD_BYTES * WORD_BYTES], (Kind::Bool, starts.device()))?;
+        let marks =
+            Tensor::f_empty([(size + WORD_BYTES - 1) / WORD_BYTES * WORD_BYTES], (Kind::Bool, starts.device()))?;
         let _ = marks.f_narrow(0, size, marks.numel() as i64 - size)?.f_zero_()?;
         let mut rows = marks.f_narrow(0, 0, size)?.f_view(starts.size().as_slice())?;
         rows.f_copy_(starts)?;
