@@ -19,7 +19,9 @@
 mod access;
 mod analysis;
 mod arith;
+mod facts;
 mod loops;
+mod scope;
 mod sinks;
 mod text;
 mod variant;
@@ -28,26 +30,21 @@ use super::Target;
 use crate::kernel::{AxisKind, Body, Kernel, Op, Region, Sink, Uniformity};
 use acc_core::data::ScalarType;
 use acc_core::ir::{ArrayId, Dir, Val};
-use access::clamped::Clamped;
 pub(crate) use access::interleaved::reads_interleaved;
-use access::transposed_load::TransposedLoad;
 pub(crate) use access::transposed_load::{MAX_BLOCK_ROWS, MAX_PANEL_COLUMNS, axes_between, transposed_axis};
 pub(crate) use access::unaligned_streaming::can_stream_unaligned;
-use access::wrapped::Wrapped;
+use analysis::elementwise;
 pub(crate) use analysis::elementwise::is_elementwise;
-use analysis::{affine_bounds, elementwise};
 use arith::prim;
+use facts::Facts;
 pub(crate) use loops::multi_row::has_divergent_loop;
-use loops::narrow_induction::NarrowState;
-use loops::nest::{Axis, Proven};
 use loops::width::Width;
-use loops::{control, multi_row, scheduled};
+use loops::{multi_row, scheduled};
+use scope::Scope;
 use sinks::{compact, pairwise_fold, scatter};
-use std::collections::HashMap;
-use std::fmt::Write;
-use std::sync::Arc;
-use text::value::{Mask, Value};
-use text::{Label, Operand, Writer};
+use text::Operand;
+use text::function::Function;
+use text::vector_code::VectorCode;
 pub(crate) use variant::Variant;
 
 /// An argument of a function, one word each.
@@ -154,20 +151,20 @@ pub(crate) fn emit(kernel: &Kernel, variant: Variant, target: &Target) -> Result
         return emit(kernel, Variant::Store { flat: false, stream: false, transposed: false }, target);
     }
     let mut e = Emitter::new(&kernel.element, width, target);
-    e.stream = matches!(
+    e.hints.stream = matches!(
         variant,
         Variant::Store { stream: true, .. } | Variant::UnalignedStreaming | Variant::Chunk { stream: true }
     );
-    e.ahead = variant == Variant::Chunk { stream: true };
+    e.hints.ahead = variant == Variant::Chunk { stream: true };
     if variant.is_along() && kernel.axes.last() == Some(&AxisKind::Scan(Dir::Right)) {
-        e.lane_step = -1;
+        e.code.lane_step = -1;
     }
     match variant {
         Variant::Scheduled => e.scheduled(kernel, size >= MIN_NODES_COMPILED_ONCE),
         Variant::MultiRow => e.multi_row(kernel),
         _ => e.nest(kernel, variant, size >= MIN_NODES_COMPILED_ONCE),
     }
-    Ok(e.finish())
+    Ok(e.code.f.finish())
 }
 
 /// The vector width of a kernel's function, and the number of nodes in its element body; an error if it cannot be
@@ -256,161 +253,38 @@ fn supported(body: &Body) -> Result<usize, Unsupported> {
     }
 }
 
-/// Writes the function of one kernel.
+/// Writes the nodes of a kernel's bodies.
 struct Emitter<'a> {
-    w: Writer,
-    target: &'a Target,
-    width: Width,
-    /// The body being written: the element or the combination.
-    body: &'a Body,
-    uniformities: Vec<Uniformity>,
-    values: Vec<Option<Value>>,
-    /// Whether a value has any use.
-    used: Vec<bool>,
-    mask: Mask,
-    /// Lanes that faulted since the last check.
-    faults: Option<Operand>,
-    /// Where the function bails out.
-    bail_out: Label,
-    stop: Label,
-    args: Vec<KernelArg>,
-    arg_of: HashMap<KernelArg, Operand>,
-    /// Text before the first block: arguments and long constants.
-    entry: String,
-    constants: HashMap<(i64, usize), Operand>,
-    tables: Vec<Arc<[u64]>>,
-    /// Scalar registers whose broadcast vector exists already.
-    splats: HashMap<Operand, Operand>,
-    /// Values that are carried in 32 instead of 64 bits.
-    halved: NarrowState,
-    /// Stack buffers of the function.
-    buffers: usize,
-    strides: HashMap<(ArrayId, usize, usize), Operand>,
-    /// How the axes are bound at this point of the code.
-    axes: Vec<Axis>,
-    /// Integers of the body that are affine sums over axes.
-    affine_sums: HashMap<Val, affine_bounds::AffineSum>,
-    /// Indices proven in bounds: everywhere, or in steps of full vectors away from boundaries.
-    proven: Proven,
-    /// Whether the step being written is one of full vectors away from boundaries.
-    inner: bool,
+    code: VectorCode,
+    facts: Facts<'a>,
+    scope: Scope,
+    hints: StoreHints,
+}
+
+/// How results are stored.
+#[derive(Default)]
+struct StoreHints {
     /// Whether full vectors of results are stored non-temporally.
     stream: bool,
     /// A column at which a cache line of the result's row begins; the first one, if none is known.
     line: Option<Operand>,
     /// Whether the thread's next chunk is prefetched while results are stored.
     ahead: bool,
-    /// The step of the index along the lane axis from lane to lane: 1, or -1 for scans from the right, whose first lane
-    /// is the rightmost.
-    lane_step: i64,
-    /// Indices that wrap around at a divisor.
-    wrapped: HashMap<Val, Wrapped>,
-    /// Clamped indices.
-    clamped: HashMap<Val, Clamped>,
-    /// Loads whose values were transposed into stack buffers.
-    transposed: Vec<TransposedLoad>,
 }
 
 impl<'a> Emitter<'a> {
-    fn new(body: &'a Body, width: Width, target: &'a Target) -> Emitter<'a> {
-        let mut w = Writer::new();
-        let (bail_out, stop) = (w.label(), w.label());
+    fn new(body: &'a Body, width: Width, target: &Target) -> Emitter<'a> {
         Emitter {
-            w,
-            target,
-            width,
-            body,
-            uniformities: Vec::new(),
-            values: vec![None; body.types.len()],
-            used: body.used(),
-            mask: Mask::All,
-            faults: None,
-            bail_out,
-            stop,
-            args: Vec::new(),
-            arg_of: HashMap::new(),
-            entry: String::new(),
-            constants: HashMap::new(),
-            tables: Vec::new(),
-            splats: HashMap::new(),
-            halved: NarrowState::default(),
-            buffers: 0,
-            strides: HashMap::new(),
-            axes: Vec::new(),
-            affine_sums: affine_bounds::affine_sums(body),
-            proven: Proven::default(),
-            inner: false,
-            stream: false,
-            line: None,
-            ahead: false,
-            lane_step: 1,
-            wrapped: HashMap::new(),
-            clamped: HashMap::new(),
-            transposed: Vec::new(),
+            code: VectorCode::new(Function::new(*target), width, body.relaxed),
+            facts: Facts::new(body),
+            scope: Scope::new(body),
+            hints: StoreHints::default(),
         }
-    }
-
-    /// An argument of the function, loaded once, at entry.
-    fn arg(&mut self, arg: KernelArg) -> Operand {
-        if let Some(known) = self.arg_of.get(&arg) {
-            return known.clone();
-        }
-        let k = self.args.len();
-        let ty = match arg {
-            KernelArg::Poll
-            | KernelArg::PollContext
-            | KernelArg::Column(..)
-            | KernelArg::Output(_)
-            | KernelArg::Total(_)
-            | KernelArg::Progress => "ptr",
-            KernelArg::Extent(_) | KernelArg::ArrayExtent(..) | KernelArg::Evaluated(_) | KernelArg::Scalar(..) => {
-                "i64"
-            }
-            KernelArg::OutputStart
-            | KernelArg::RangeStart
-            | KernelArg::RangeEnd
-            | KernelArg::PrefetchDistance
-            | KernelArg::CarryIn(_)
-            | KernelArg::HasCarryIn(_) => "i64",
-            KernelArg::TargetExtent(_) | KernelArg::ReadableStart(_) | KernelArg::ReadableEnd(_) => "i64",
-        };
-        // Writing to a string does not fail.
-        let _ = writeln!(self.entry, "  %p{k} = getelementptr i64, ptr %args, i64 {k}");
-        let _ = writeln!(self.entry, "  %w{k} = load {ty}, ptr %p{k}, align 8");
-        self.args.push(arg);
-        let operand = Operand::text(format!("%w{k}"));
-        self.arg_of.insert(arg, operand.clone());
-        operand
-    }
-
-    /// The row-major stride of an array along an axis, of `rank` axes.
-    fn stride(&mut self, array: ArrayId, axis: usize, rank: usize) -> Operand {
-        if axis + 1 >= rank {
-            return Operand::int(1);
-        }
-        if let Some(known) = self.strides.get(&(array, axis, rank)) {
-            return known.clone();
-        }
-        let inner = self.stride(array, axis + 1, rank);
-        let extent = self.arg(KernelArg::ArrayExtent(array, axis as u32 + 1));
-        let k = self.strides.len();
-        let _ = writeln!(self.entry, "  %s{k} = mul i64 {inner}, {extent}");
-        let operand = Operand::text(format!("%s{k}"));
-        self.strides.insert((array, axis, rank), operand.clone());
-        operand
-    }
-
-    /// The number of a constant table of the module.
-    fn table_of(&mut self, args: &Arc<[u64]>) -> usize {
-        self.tables.iter().position(|t| t == args).unwrap_or_else(|| {
-            self.tables.push(args.clone());
-            self.tables.len() - 1
-        })
     }
 
     /// The type of the registers that hold a value.
     fn ty(&self, v: Val) -> ScalarType {
-        if self.halved.has(v) { ScalarType::I32 } else { self.body.ty(v) }
+        if self.scope.halved.has(v) { ScalarType::I32 } else { self.facts.body.ty(v) }
     }
 
     /// Writes the nodes of a region.
@@ -418,31 +292,6 @@ impl<'a> Emitter<'a> {
         for n in &r.nodes {
             acc_core::grow_stack(|| self.node(n));
         }
-        self.bail_out_on_fault();
-    }
-
-    fn finish(mut self) -> Emitted {
-        let first = "b0";
-        self.w.start(self.bail_out);
-        self.w.line(format_args!("ret i64 1"));
-        self.w.start(self.stop);
-        self.w.line(format_args!("ret i64 2"));
-        let mut tables = String::new();
-        for (k, args) in self.tables.iter().enumerate() {
-            let each: Vec<String> = args.iter().map(|w| format!("i64 {}", *w as i64)).collect();
-            let _ = writeln!(tables, "@t{k} = private constant [{} x i64] [{}]", args.len(), each.join(", "));
-        }
-        let text = format!(
-            "{tables}define i64 @{}(ptr noalias %args, i64 %r0, i64 %r1, i64 %c0, i64 %c1) nounwind {{\nentry:\n  %fuel = alloca i64, align 8\n  store i64 {}, ptr %fuel, align 8\n{}  br label %{first}\n{}}}\n{METADATA}",
-            super::c::ENTRY,
-            control::FUEL_PER_POLL,
-            self.entry,
-            self.w.finish(),
-        );
-        Emitted { text, args: self.args }
+        self.code.bail_out_on_fault();
     }
 }
-
-/// Alias scopes (arrays that are read never overlap results), branch weights of unlikely branches, and the mark of
-/// non-temporal stores.
-const METADATA: &str = "!0 = distinct !{!0}\n!1 = distinct !{!1, !0}\n!2 = !{!1}\n!3 = !{!\"branch_weights\", i32 1, i32 65536}\n!4 = !{i32 1}\n";

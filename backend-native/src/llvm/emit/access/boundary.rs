@@ -5,9 +5,10 @@
 //! gathered.
 
 use crate::kernel::{Edge, Ix, Load, Node};
-use crate::llvm::emit::access::load::{Address, INPUT_SCOPE};
+use crate::llvm::emit::access::address::{Address, INPUT_SCOPE};
 use crate::llvm::emit::loops::nest::Axis;
 use crate::llvm::emit::text::value::{Mask, Parts, Value};
+use crate::llvm::emit::text::vector_code::VectorCode;
 use crate::llvm::emit::text::{Operand, element, put};
 use crate::llvm::emit::{Emitter, KernelArg};
 
@@ -28,10 +29,10 @@ impl Emitter<'_> {
             return false;
         };
         // Narrow vectors have masked loads on AVX-512 alone.
-        let masks = self.target.has_mask_registers() || n.results.iter().all(|&r| self.ty(r).size() >= 4);
+        let masks = self.code.f.target.has_mask_registers() || n.results.iter().all(|&r| self.ty(r).size() >= 4);
         let follows = matches!(*last, Ix::Affine { axis, scale: 1, .. }
-            if self.lane_step == 1 && matches!(self.axes[axis as usize], Axis::Lanes(_)));
-        let lanes = matches!(self.mask, Mask::Lanes(_));
+            if self.code.lane_step == 1 && matches!(self.scope.axes[axis as usize], Axis::Lanes(_)));
+        let lanes = matches!(self.code.mask, Mask::Lanes(_));
         if !masks || !follows || !lanes || self.is_proven(l.array, outer.len(), last) {
             return false;
         }
@@ -41,78 +42,82 @@ impl Emitter<'_> {
         }
         let Value::Affine(first, _) = self.index(last) else { return false };
         let Some(row) = self.row_of(l, outer, edge) else { return false };
-        let extent = self.arg(KernelArg::ArrayExtent(l.array, outer.len() as u32));
-        let empty = put!(self, "icmp eq i64 {extent}, 0");
-        self.bail_out_if(&empty);
+        let extent = self.code.f.arg(KernelArg::ArrayExtent(l.array, outer.len() as u32));
+        let empty = put!(self.code.f, "icmp eq i64 {extent}, 0");
+        self.code.f.bail_out_if(&empty);
 
         // Lane numbers: those below `lower` are beyond the lower boundary, those from `upper` on beyond the upper one.
-        let lower = put!(self, "sub i64 0, {first}");
-        let upper = put!(self, "sub i64 {extent}, {first}");
-        let [below, before] = [&lower, &upper].map(|end| self.lanes_below(end));
-        let flags = self.mask_type();
-        let yes = self.constant(self.shape(), "i1", "true");
-        let not = |e: &mut Self, m: &Parts| -> Parts { m.iter().map(|m| put!(e, "xor {flags} {m}, {yes}")).collect() };
+        let lower = put!(self.code.f, "sub i64 0, {first}");
+        let upper = put!(self.code.f, "sub i64 {extent}, {first}");
+        let [below, before] = [&lower, &upper].map(|end| self.code.lanes_below(end));
+        let flags = self.code.mask_type();
+        let yes = self.code.f.constant(self.code.shape(), "i1", "true");
+        let not =
+            |e: &mut Self, m: &Parts| -> Parts { m.iter().map(|m| put!(e.code.f, "xor {flags} {m}, {yes}")).collect() };
         let (above, at_least) = (not(self, &before), not(self, &below));
-        let within = self.and_masks(&at_least, &before);
+        let within = self.code.and_masks(&at_least, &before);
         // Wrapped and mirrored indices are corrected once; those further out are a fault.
         let reach = match edge {
             Edge::Clamp | Edge::Any => None,
-            Edge::Wrap => Some([put!(self, "sub i64 {lower}, {extent}"), put!(self, "add i64 {upper}, {extent}")]),
+            Edge::Wrap => {
+                Some([put!(self.code.f, "sub i64 {lower}, {extent}"), put!(self.code.f, "add i64 {upper}, {extent}")])
+            }
             Edge::Mirror => {
-                let last = put!(self, "sub i64 {extent}, 1");
-                Some([put!(self, "sub i64 {lower}, {last}"), put!(self, "add i64 {upper}, {last}")])
+                let last = put!(self.code.f, "sub i64 {extent}, 1");
+                Some([put!(self.code.f, "sub i64 {lower}, {last}"), put!(self.code.f, "add i64 {upper}, {last}")])
             }
         };
         let (mut low, mut high) = (below.clone(), above.clone());
         if let Some([from, to]) = reach {
-            let [under, inside] = [&from, &to].map(|end| self.lanes_below(end));
+            let [under, inside] = [&from, &to].map(|end| self.code.lanes_below(end));
             let over = not(self, &inside);
-            for part in 0..self.width.parts {
-                self.record_fault(part, &under[part]);
-                self.record_fault(part, &over[part]);
+            for part in 0..self.code.width.parts {
+                self.code.record_fault(part, &under[part]);
+                self.code.record_fault(part, &over[part]);
             }
             let from = not(self, &under);
-            (low, high) = (self.and_masks(&below, &from), self.and_masks(&above, &inside));
+            (low, high) = (self.code.and_masks(&below, &from), self.code.and_masks(&above, &inside));
         }
 
-        let start = put!(self, "add i64 {row}, {first}");
+        let start = put!(self.code.f, "add i64 {row}, {first}");
         let (one, other) = match edge {
             Edge::Clamp | Edge::Any => {
-                let end = put!(self, "add i64 {row}, {extent}");
-                (BoundaryElements::One(row), BoundaryElements::One(put!(self, "sub i64 {end}, 1")))
+                let end = put!(self.code.f, "add i64 {row}, {extent}");
+                (BoundaryElements::One(row), BoundaryElements::One(put!(self.code.f, "sub i64 {end}, 1")))
             }
             Edge::Wrap => {
-                let ends = [put!(self, "add i64 {start}, {extent}"), put!(self, "sub i64 {start}, {extent}")];
+                let ends =
+                    [put!(self.code.f, "add i64 {start}, {extent}"), put!(self.code.f, "sub i64 {start}, {extent}")];
                 let [one, other] = ends.map(|at| BoundaryElements::Run(at, 1));
                 (one, other)
             }
             Edge::Mirror => {
-                let one = put!(self, "sub i64 {row}, {first}");
-                let twice = put!(self, "shl i64 {extent}, 1");
-                let other = put!(self, "add i64 {one}, {twice}");
-                (BoundaryElements::Run(one, -1), BoundaryElements::Run(put!(self, "sub i64 {other}, 2"), -1))
+                let one = put!(self.code.f, "sub i64 {row}, {first}");
+                let twice = put!(self.code.f, "shl i64 {extent}, 1");
+                let other = put!(self.code.f, "add i64 {one}, {twice}");
+                (BoundaryElements::Run(one, -1), BoundaryElements::Run(put!(self.code.f, "sub i64 {other}, 2"), -1))
             }
         };
         for (&leaf, &result) in l.leaves.iter().zip(&n.results) {
             let ty = self.ty(result);
-            let column = self.arg(KernelArg::Column(l.array, leaf));
-            let mut values = self.load_contiguous(ty, &column, &start, 1, Some(&within), INPUT_SCOPE);
+            let column = self.code.f.arg(KernelArg::Column(l.array, leaf));
+            let mut values = self.code.load_contiguous(ty, &column, &start, 1, Some(&within), INPUT_SCOPE);
             for (at, flags, good) in [(&one, &below, &low), (&other, &above, &high)] {
                 let beyond = match at {
                     BoundaryElements::Run(at, step) => {
-                        self.load_contiguous(ty, &column, at, *step, Some(good), INPUT_SCOPE)
+                        self.code.load_contiguous(ty, &column, at, *step, Some(good), INPUT_SCOPE)
                     }
                     BoundaryElements::One(at) => {
-                        let x = self.load_element(ty, &column, at);
-                        self.broadcast(&Value::Uniform(x), element(ty))
+                        let x = self.code.f.load_element(ty, &column, at);
+                        self.code.broadcast(&Value::Uniform(x), element(ty))
                     }
                 };
-                let (mask, vector) = (self.mask_type(), self.vector(ty));
+                let (mask, vector) = (self.code.mask_type(), self.code.vector(ty));
                 for ((v, x), m) in values.iter_mut().zip(&beyond).zip(flags) {
-                    *v = put!(self, "select {mask} {m}, {vector} {x}, {vector} {v}");
+                    *v = put!(self.code.f, "select {mask} {m}, {vector} {x}, {vector} {v}");
                 }
             }
-            self.set(result, Value::Varying(values));
+            self.scope.set(result, Value::Varying(values));
         }
         true
     }
@@ -124,22 +129,24 @@ impl Emitter<'_> {
         }
         let (mut index, _) = self.checked_index(l.array, outer, Some(edge));
         index.push(Value::Uniform(Operand::int(0)));
-        match self.address(l.array, &index) {
+        match self.code.address(l.array, &index) {
             Address::Uniform(at) => Some(at),
             Address::Contiguous(..) | Address::Strided(..) | Address::Gathered(_) => None,
         }
     }
+}
 
+impl VectorCode {
     /// The lanes whose number is less than a uniform one.
     pub(crate) fn lanes_below(&mut self, end: &Operand) -> Parts {
         let (lanes, step) = (self.width.lanes, self.width.step());
-        let end = put!(self, "call i64 @llvm.smin.i64(i64 {end}, i64 {step})");
-        let end = put!(self, "call i64 @llvm.smax.i64(i64 {end}, i64 0)");
-        let end = put!(self, "trunc i64 {end} to i32");
+        let end = put!(self.f, "call i64 @llvm.smin.i64(i64 {end}, i64 {step})");
+        let end = put!(self.f, "call i64 @llvm.smax.i64(i64 {end}, i64 0)");
+        let end = put!(self.f, "trunc i64 {end} to i32");
         let end = self.splat(&end, "i32");
         let parts = (0..self.width.parts).map(|p| {
             let numbers: Vec<String> = (0..lanes).map(|k| format!("i32 {}", p * lanes + k)).collect();
-            put!(self, "icmp slt <{lanes} x i32> <{}>, {end}", numbers.join(", "))
+            put!(self.f, "icmp slt <{lanes} x i32> <{}>, {end}", numbers.join(", "))
         });
         parts.collect()
     }

@@ -7,10 +7,11 @@
 //! with such short rows are stored in the same way.
 
 use crate::kernel::{Ix, Kernel, Load, Node, Op};
-use crate::llvm::emit::access::load::{Address, INPUT_SCOPE, Index, MAX_SHUFFLED_STRIDE};
+use crate::llvm::emit::access::address::{Address, INPUT_SCOPE, Index, MAX_SHUFFLED_STRIDE};
 use crate::llvm::emit::access::transposed_load::transposed_dims;
 use crate::llvm::emit::loops::nest::Axis;
 use crate::llvm::emit::text::value::{Mask, Parts, Value};
+use crate::llvm::emit::text::vector_code::VectorCode;
 use crate::llvm::emit::text::{Label, Operand, element, put, stored};
 use crate::llvm::emit::{Emitter, KernelArg, Uniformity};
 use acc_core::data::ScalarType;
@@ -50,25 +51,27 @@ impl Emitter<'_> {
         if let Value::Affine(at, _) = &index[lane] {
             first[lane] = Value::Uniform(at.clone());
         }
-        let Address::Uniform(start) = self.address(l.array, &first) else { return false };
-        let distance = self.stride(l.array, lane, index.len());
+        let Address::Uniform(start) = self.code.address(l.array, &first) else { return false };
+        let distance = self.code.f.stride(l.array, lane, index.len());
         // Pending faults must be checked before control flow splits: then all active lanes are in bounds.
-        self.bail_out_on_fault();
-        let there = match self.mask {
+        self.code.bail_out_on_fault();
+        let there = match self.code.mask {
             Mask::All => Operand::text("true"),
-            Mask::Lanes(_) => self.all_readable(l.array, &start, &distance),
+            Mask::Lanes(_) => self.code.all_readable(l.array, &start, &distance),
         };
 
-        let join = self.w.label();
+        let join = self.code.f.w.label();
         let mut ways = Vec::new();
         for step in 1..=MAX_SHUFFLED_STRIDE {
-            let [here, next] = [(); 2].map(|()| self.w.label());
-            let is = put!(self, "icmp eq i64 {distance}, {step}");
-            let is = put!(self, "and i1 {is}, {there}");
-            self.w.branch(&is, here, next);
-            self.w.start(here);
-            ways.push(self.load_path(n, l, join, |e, ty, column| e.strided_load(ty, column, &start, step as usize)));
-            self.w.start(next);
+            let [here, next] = [(); 2].map(|()| self.code.f.w.label());
+            let is = put!(self.code.f, "icmp eq i64 {distance}, {step}");
+            let is = put!(self.code.f, "and i1 {is}, {there}");
+            self.code.f.w.branch(&is, here, next);
+            self.code.f.w.start(here);
+            ways.push(
+                self.load_path(n, l, join, |e, ty, column| e.code.strided_load(ty, column, &start, step as usize)),
+            );
+            self.code.f.w.start(next);
         }
         let Some(any) = self.gather_path(n, l, join, &index) else { return false };
         ways.push(any);
@@ -78,7 +81,7 @@ impl Emitter<'_> {
 
     /// Writes a strided read under a mask; false if it is none.
     pub(crate) fn load_strided_masked(&mut self, n: &Node, l: &Load) -> bool {
-        if matches!(self.mask, Mask::All)
+        if matches!(self.code.mask, Mask::All)
             || !self.is_strided(l)
             || self.count_loads(Self::is_strided) > MAX_SPECIALISED_LOADS
         {
@@ -92,15 +95,15 @@ impl Emitter<'_> {
         let mut first = index.clone();
         let Some(Value::Affine(at, step)) = first.pop() else { return false };
         first.push(Value::Uniform(at));
-        let Address::Uniform(start) = self.address(l.array, &first) else { return false };
+        let Address::Uniform(start) = self.code.address(l.array, &first) else { return false };
         // Pending faults must be checked before control flow splits: then all active lanes are in bounds.
-        self.bail_out_on_fault();
-        let there = self.all_readable(l.array, &start, &Operand::int(step));
-        let [near, far, join] = [(); 3].map(|()| self.w.label());
-        self.w.branch(&there, near, far);
-        self.w.start(near);
-        let near = self.load_path(n, l, join, |e, ty, column| e.strided_load(ty, column, &start, step as usize));
-        self.w.start(far);
+        self.code.bail_out_on_fault();
+        let there = self.code.all_readable(l.array, &start, &Operand::int(step));
+        let [near, far, join] = [(); 3].map(|()| self.code.f.w.label());
+        self.code.f.w.branch(&there, near, far);
+        self.code.f.w.start(near);
+        let near = self.load_path(n, l, join, |e, ty, column| e.code.strided_load(ty, column, &start, step as usize));
+        self.code.f.w.start(far);
         let far = self.gather_path(n, l, join, &index);
         let Some(far) = far else { return false };
         self.join_paths(n, join, &[near, far]);
@@ -109,25 +112,12 @@ impl Emitter<'_> {
 
     /// The path of a read that gathers.
     fn gather_path(&mut self, n: &Node, l: &Load, join: Label, index: &Index) -> Option<(Vec<Parts>, Label)> {
-        let Address::Gathered(positions) = self.address(l.array, index) else { return None };
-        let positions = self.readable_positions(l.array, index.len(), positions);
+        let Address::Gathered(positions) = self.code.address(l.array, index) else { return None };
+        let positions = self.code.readable_positions(l.array, index.len(), positions);
         Some(self.load_path(n, l, join, |e, ty, column| {
-            let values = e.gather(ty, column, &positions, INPUT_SCOPE);
-            e.broadcast(&values, element(ty))
+            let values = e.code.gather(ty, column, &positions, INPUT_SCOPE);
+            e.code.broadcast(&values, element(ty))
         }))
-    }
-
-    /// Whether an array has elements at the positions of all lanes, at this distance, and between them, whether or not
-    /// the lanes are active.
-    fn all_readable(&mut self, array: ArrayId, start: &Operand, distance: &Operand) -> Operand {
-        let [first, end] = [KernelArg::ReadableStart(array), KernelArg::ReadableEnd(array)].map(|word| self.arg(word));
-        let last = put!(self, "mul i64 {distance}, {}", self.width.step() - 1);
-        let count = put!(self, "sub i64 {end}, {first}");
-        let most = put!(self, "sub i64 {count}, {last}");
-        let before = put!(self, "sub i64 {start}, {first}");
-        let some = put!(self, "icmp sgt i64 {most}, 0");
-        let below = put!(self, "icmp ult i64 {before}, {most}");
-        put!(self, "and i1 {some}, {below}")
     }
 
     /// Whether one outer index has lane step 1 and all others are uniform.
@@ -151,13 +141,29 @@ impl Emitter<'_> {
     /// How an index varies over the lanes.
     fn index_uniformity(&self, ix: &Ix) -> Uniformity {
         match *ix {
-            Ix::At(v) if self.halved.has(v) => Uniformity::Varying,
-            Ix::At(v) => self.uniformities[v.index()],
-            Ix::Affine { axis, scale, .. } => match self.axes[axis as usize] {
-                Axis::Lanes(_) if scale != 0 => Uniformity::Affine(scale * self.lane_step),
+            Ix::At(v) if self.scope.halved.has(v) => Uniformity::Varying,
+            Ix::At(v) => self.facts.uniformities[v.index()],
+            Ix::Affine { axis, scale, .. } => match self.scope.axes[axis as usize] {
+                Axis::Lanes(_) if scale != 0 => Uniformity::Affine(scale * self.code.lane_step),
                 Axis::Lanes(_) | Axis::Uniform(_) => Uniformity::Uniform,
             },
         }
+    }
+}
+
+impl VectorCode {
+    /// Whether an array has elements at the positions of all lanes, at this distance, and between them, whether or not
+    /// the lanes are active.
+    fn all_readable(&mut self, array: ArrayId, start: &Operand, distance: &Operand) -> Operand {
+        let [first, end] =
+            [KernelArg::ReadableStart(array), KernelArg::ReadableEnd(array)].map(|word| self.f.arg(word));
+        let last = put!(self.f, "mul i64 {distance}, {}", self.width.step() - 1);
+        let count = put!(self.f, "sub i64 {end}, {first}");
+        let most = put!(self.f, "sub i64 {count}, {last}");
+        let before = put!(self.f, "sub i64 {start}, {first}");
+        let some = put!(self.f, "icmp sgt i64 {most}, 0");
+        let below = put!(self.f, "icmp ult i64 {before}, {most}");
+        put!(self.f, "and i1 {some}, {below}")
     }
 
     /// Stores channels that are kept one after the other with the channels of each lane side by side.
@@ -171,8 +177,8 @@ impl Emitter<'_> {
                 let of = |l: usize| ((k * lanes + l) % channels, (k * lanes + l) / channels);
                 let mut all: Option<Operand> = None;
                 for channel in 0..channels {
-                    let p = put!(self, "getelementptr {mem}, ptr {kept}, i64 {}", (channel * parts + part) * lanes);
-                    let x = put!(self, "load {vector}, ptr {p}, align {size}");
+                    let p = put!(self.f, "getelementptr {mem}, ptr {kept}, i64 {}", (channel * parts + part) * lanes);
+                    let x = put!(self.f, "load {vector}, ptr {p}, align {size}");
                     all = Some(match all {
                         None => x,
                         Some(before) => {
@@ -184,7 +190,7 @@ impl Emitter<'_> {
                             };
                             let order: Vec<String> = (0..lanes).map(|l| format!("i32 {}", lane(l))).collect();
                             put!(
-                                self,
+                                self.f,
                                 "shufflevector {vector} {before}, {vector} {x}, <{lanes} x i32> <{}>",
                                 order.join(", ")
                             )
@@ -192,16 +198,18 @@ impl Emitter<'_> {
                     });
                 }
                 let Some(x) = all else { continue };
-                let p = put!(self, "getelementptr {mem}, ptr {to}, i64 {}", (part * channels + k) * lanes);
-                self.w.line(format_args!("store {vector} {x}, ptr {p}, align {size}, !noalias !2"));
+                let p = put!(self.f, "getelementptr {mem}, ptr {to}, i64 {}", (part * channels + k) * lanes);
+                self.f.w.line(format_args!("store {vector} {x}, ptr {p}, align {size}, !noalias !2"));
             }
         }
     }
+}
 
+impl Emitter<'_> {
     /// How many reads of the body satisfy a predicate.
     fn count_loads(&self, such: fn(&Self, &Load) -> bool) -> usize {
         let mut reads = 0;
-        self.body.region.visit(0, &mut |n, _| {
+        self.facts.body.region.visit(0, &mut |n, _| {
             reads += usize::from(matches!(&n.op, Op::Load(l) if such(self, l)));
         });
         reads

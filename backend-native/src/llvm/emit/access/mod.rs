@@ -1,5 +1,6 @@
 //! Reads and writes of memory: how addresses follow the lanes, and the instructions for each way.
 
+pub(crate) mod address;
 pub(crate) mod boundary;
 pub(crate) mod clamped;
 pub(crate) mod interleaved;

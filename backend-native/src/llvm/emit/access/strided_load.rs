@@ -1,27 +1,27 @@
 //! Loads with a small stride between lanes.
 
-use crate::llvm::emit::Emitter;
-use crate::llvm::emit::access::load::INPUT_SCOPE;
+use crate::llvm::emit::access::address::INPUT_SCOPE;
 use crate::llvm::emit::text::value::Parts;
+use crate::llvm::emit::text::vector_code::VectorCode;
 use crate::llvm::emit::text::{Operand, put, stored};
 use acc_core::data::ScalarType;
 
-impl Emitter<'_> {
+impl VectorCode {
     /// Every `step`-th element: loads the contiguous vectors that cover all lanes and shuffles the elements out; reads
     /// nothing beyond.
     pub(crate) fn strided_load(&mut self, ty: ScalarType, column: &Operand, first: &Operand, step: usize) -> Parts {
         let lanes = self.width.lanes;
         let (mem, size) = (stored(ty), ty.size());
         let vector = self.shape().of(mem);
-        let start = put!(self, "getelementptr {mem}, ptr {column}, i64 {first}");
+        let start = put!(self.f, "getelementptr {mem}, ptr {column}, i64 {first}");
         let mut parts = Parts::new();
         for part in 0..self.width.parts {
             // The last vector ends with the last element.
             let begins = |k: usize| if k + 1 < step { k * lanes } else { (lanes - 1) * step + 1 - lanes };
             let mut all: Option<Operand> = None;
             for k in 0..step {
-                let p = put!(self, "getelementptr {mem}, ptr {start}, i64 {}", part * lanes * step + begins(k));
-                let x = put!(self, "load {vector}, ptr {p}, align {size}{INPUT_SCOPE}");
+                let p = put!(self.f, "getelementptr {mem}, ptr {start}, i64 {}", part * lanes * step + begins(k));
+                let x = put!(self.f, "load {vector}, ptr {p}, align {size}{INPUT_SCOPE}");
                 all = Some(match all {
                     None => x,
                     Some(before) => {
@@ -33,7 +33,7 @@ impl Emitter<'_> {
                         };
                         let order: Vec<String> = (0..lanes).map(|l| format!("i32 {}", lane(l))).collect();
                         put!(
-                            self,
+                            self.f,
                             "shufflevector {vector} {before}, {vector} {x}, <{lanes} x i32> <{}>",
                             order.join(", ")
                         )

@@ -5,9 +5,11 @@
 //! more, because `n` is less than a step, elements are read one by one.
 
 use crate::kernel::{Ix, Load, Node, Op};
-use crate::llvm::emit::access::load::{Address, INPUT_SCOPE};
+use crate::llvm::emit::access::address::{Address, INPUT_SCOPE};
 use crate::llvm::emit::loops::loop_state::LoopState;
+use crate::llvm::emit::loops::structured::Structured;
 use crate::llvm::emit::text::value::{Mask, Parts, Shape, Value};
+use crate::llvm::emit::text::vector_code::VectorCode;
 use crate::llvm::emit::text::{Label, Operand, put, stored};
 use crate::llvm::emit::{Emitter, KernelArg, Uniformity};
 use acc_core::data::ScalarType;
@@ -26,10 +28,10 @@ impl Emitter<'_> {
     /// The remainders of the body whose only uses are innermost indices of reads.
     pub(crate) fn wrapped_indices(&self) -> HashMap<Val, Wrapped> {
         // All uses of each value, and those as such an index.
-        let mut uses = vec![[0; 2]; self.body.types.len()];
+        let mut uses = vec![[0; 2]; self.facts.body.types.len()];
         let mut found = HashMap::new();
-        self.body.region.results.iter().for_each(|v| uses[v.index()][0] += 1);
-        self.body.region.visit(0, &mut |n, _| {
+        self.facts.body.region.results.iter().for_each(|v| uses[v.index()][0] += 1);
+        self.facts.body.region.visit(0, &mut |n, _| {
             n.op.operands(&mut |v| uses[v.index()][0] += 1);
             n.op.regions().iter().flat_map(|r| &r.results).for_each(|v| uses[v.index()][0] += 1);
             match &n.op {
@@ -40,7 +42,7 @@ impl Emitter<'_> {
                 }
                 Op::Prim(op @ (PrimOp::RemP | PrimOp::ModFloorP), args) => {
                     let (index, by) = (args[0], args[1]);
-                    let uniformities = [index, by].map(|v| self.uniformities[v.index()]);
+                    let uniformities = [index, by].map(|v| self.facts.uniformities[v.index()]);
                     if self.ty(index) == ScalarType::I64 && uniformities == [Uniformity::Affine(1), Uniformity::Uniform]
                     {
                         found.insert(n.results[0], Wrapped { op: *op, index, by });
@@ -56,88 +58,92 @@ impl Emitter<'_> {
     /// Writes what remains to be done at the definition of such a remainder: the check for a zero divisor. False for
     /// other values.
     pub(crate) fn defines_wrapped(&mut self, v: Val) -> bool {
-        let Some(&Wrapped { by, .. }) = self.wrapped.get(&v) else { return false };
-        let by = self.scalar(by);
-        let zero = put!(self, "icmp eq i64 {by}, 0");
-        self.bail_out_if(&zero);
+        let Some(&Wrapped { by, .. }) = self.facts.wrapped.get(&v) else { return false };
+        let by = self.scope.scalar(by);
+        let zero = put!(self.code.f, "icmp eq i64 {by}, 0");
+        self.code.f.bail_out_if(&zero);
         true
     }
 
     /// Writes a read at a wrapped index; false if it is none.
     pub(crate) fn load_wrapped(&mut self, n: &Node, l: &Load) -> bool {
         let Some((Ix::At(v), outer)) = l.index.split_last() else { return false };
-        let Some(&Wrapped { op, index, by }) = self.wrapped.get(v) else { return false };
+        let Some(&Wrapped { op, index, by }) = self.facts.wrapped.get(v) else { return false };
         let rows: Vec<Value> = outer.iter().map(|i| self.index(i)).collect();
-        let (Value::Affine(first, _), true) = (self.value(index), rows.iter().all(|v| matches!(v, Value::Uniform(_))))
+        let (Value::Affine(first, _), true) =
+            (self.scope.value(index), rows.iter().all(|v| matches!(v, Value::Uniform(_))))
         else {
             // Lanes read different rows.
             let lanes = self.divide(op, ScalarType::I64, &[index, by]);
-            self.set(*v, lanes);
+            self.scope.set(*v, lanes);
             return false;
         };
         let mut at = if outer.is_empty() { Default::default() } else { self.checked_index(l.array, outer, None).0 };
         at.push(Value::Uniform(Operand::int(0)));
-        let Address::Uniform(row) = self.address(l.array, &at) else { return false };
+        let Address::Uniform(row) = self.code.address(l.array, &at) else { return false };
         // Pending faults must be checked before control flow splits.
-        self.bail_out_on_fault();
+        self.code.bail_out_on_fault();
 
-        let by = self.scalar(by);
-        let extent = self.arg(KernelArg::ArrayExtent(l.array, outer.len() as u32));
+        let by = self.scope.scalar(by);
+        let extent = self.code.f.arg(KernelArg::ArrayExtent(l.array, outer.len() as u32));
         // Remainders of other signs would be negative, and out of bounds; sums beyond the greatest integer wrap to the
         // least.
-        let step = self.width.step() as i64;
-        let negative = put!(self, "icmp slt i64 {by}, 0");
-        let high = put!(self, "icmp sgt i64 {first}, {}", i64::MAX - step);
-        let mut unusual = put!(self, "or i1 {negative}, {high}");
+        let step = self.code.width.step() as i64;
+        let negative = put!(self.code.f, "icmp slt i64 {by}, 0");
+        let high = put!(self.code.f, "icmp sgt i64 {first}, {}", i64::MAX - step);
+        let mut unusual = put!(self.code.f, "or i1 {negative}, {high}");
         if op == PrimOp::RemP {
-            let below = put!(self, "icmp slt i64 {first}, 0");
-            unusual = put!(self, "or i1 {unusual}, {below}");
+            let below = put!(self.code.f, "icmp slt i64 {first}, 0");
+            unusual = put!(self.code.f, "or i1 {unusual}, {below}");
         }
-        self.bail_out_if(&unusual);
-        let start = self.quotient(op, ScalarType::I64, Shape::Scalar, false, &first, &by);
-        let least = put!(self, "call i64 @llvm.smin.i64(i64 {by}, i64 {extent})");
-        let last = put!(self, "sub i64 {least}, {step}");
-        let fits = put!(self, "icmp sle i64 {start}, {last}");
-        let [one, other, two, each, join] = [(); 5].map(|()| self.w.label());
-        self.w.branch(&fits, one, other);
+        self.code.f.bail_out_if(&unusual);
+        let start = self.code.f.quotient(op, ScalarType::I64, Shape::Scalar, false, &first, &by);
+        let least = put!(self.code.f, "call i64 @llvm.smin.i64(i64 {by}, i64 {extent})");
+        let last = put!(self.code.f, "sub i64 {least}, {step}");
+        let fits = put!(self.code.f, "icmp sle i64 {start}, {last}");
+        let [one, other, two, each, join] = [(); 5].map(|()| self.code.f.w.label());
+        self.code.f.w.branch(&fits, one, other);
 
-        self.w.start(one);
-        let place = put!(self, "add i64 {row}, {start}");
-        let mut ways = vec![
-            self.load_path(n, l, join, |e, ty, column| e.load_contiguous(ty, column, &place, 1, None, INPUT_SCOPE)),
-        ];
+        self.code.f.w.start(one);
+        let place = put!(self.code.f, "add i64 {row}, {start}");
+        let mut ways =
+            vec![self.load_path(n, l, join, |e, ty, column| {
+                e.code.load_contiguous(ty, column, &place, 1, None, INPUT_SCOPE)
+            })];
 
-        self.w.start(other);
-        let beyond = put!(self, "icmp sgt i64 {by}, {extent}");
-        self.bail_out_if(&beyond);
+        self.code.f.w.start(other);
+        let beyond = put!(self.code.f, "icmp sgt i64 {by}, {extent}");
+        self.code.f.bail_out_if(&beyond);
         // Narrow vectors have masked loads on AVX-512 alone.
-        let masks = self.target.has_mask_registers() || n.results.iter().all(|&r| self.ty(r).size() >= 4);
+        let masks = self.code.f.target.has_mask_registers() || n.results.iter().all(|&r| self.ty(r).size() >= 4);
         if masks {
-            let twice = put!(self, "shl i64 {by}, 1");
-            let end = put!(self, "add i64 {start}, {step}");
-            let once = put!(self, "icmp sle i64 {end}, {twice}");
-            self.w.branch(&once, two, each);
-            self.w.start(two);
-            let left = put!(self, "sub i64 {by}, {start}");
-            let before = self.lanes_below(&left);
-            let flags = self.mask_type();
-            let yes = self.constant(self.shape(), "i1", "true");
-            let after: Parts = before.iter().map(|m| put!(self, "xor {flags} {m}, {yes}")).collect();
-            let place = put!(self, "add i64 {row}, {start}");
-            let again = put!(self, "sub i64 {place}, {by}");
+            let twice = put!(self.code.f, "shl i64 {by}, 1");
+            let end = put!(self.code.f, "add i64 {start}, {step}");
+            let once = put!(self.code.f, "icmp sle i64 {end}, {twice}");
+            self.code.f.w.branch(&once, two, each);
+            self.code.f.w.start(two);
+            let left = put!(self.code.f, "sub i64 {by}, {start}");
+            let before = self.code.lanes_below(&left);
+            let flags = self.code.mask_type();
+            let yes = self.code.f.constant(self.code.shape(), "i1", "true");
+            let after: Parts = before.iter().map(|m| put!(self.code.f, "xor {flags} {m}, {yes}")).collect();
+            let place = put!(self.code.f, "add i64 {row}, {start}");
+            let again = put!(self.code.f, "sub i64 {place}, {by}");
             ways.push(self.load_path(n, l, join, |e, ty, column| {
-                let x = e.load_contiguous(ty, column, &place, 1, Some(&before), INPUT_SCOPE);
-                let y = e.load_contiguous(ty, column, &again, 1, Some(&after), INPUT_SCOPE);
-                let (mask, vector) = (e.mask_type(), e.vector(ty));
+                let x = e.code.load_contiguous(ty, column, &place, 1, Some(&before), INPUT_SCOPE);
+                let y = e.code.load_contiguous(ty, column, &again, 1, Some(&after), INPUT_SCOPE);
+                let (mask, vector) = (e.code.mask_type(), e.code.vector(ty));
                 let all = x.iter().zip(&y).zip(&before);
-                all.map(|((x, y), m)| put!(e, "select {mask} {m}, {vector} {x}, {vector} {y}")).collect()
+                all.map(|((x, y), m)| put!(e.code.f, "select {mask} {m}, {vector} {x}, {vector} {y}")).collect()
             }));
         } else {
-            self.w.jump(each);
+            self.code.f.w.jump(each);
         }
 
-        self.w.start(each);
-        ways.push(self.load_path(n, l, join, |e, ty, column| e.load_wrapped_singly(ty, column, &row, &start, &by)));
+        self.code.f.w.start(each);
+        ways.push(
+            self.load_path(n, l, join, |e, ty, column| e.code.load_wrapped_singly(ty, column, &row, &start, &by)),
+        );
 
         self.join_paths(n, join, &ways);
         true
@@ -153,28 +159,30 @@ impl Emitter<'_> {
     ) -> (Vec<Parts>, Label) {
         let mut all = Vec::new();
         for (&leaf, &r) in l.leaves.iter().zip(&n.results) {
-            let (ty, column) = (self.ty(r), self.arg(KernelArg::Column(l.array, leaf)));
+            let (ty, column) = (self.ty(r), self.code.f.arg(KernelArg::Column(l.array, leaf)));
             all.push(read(self, ty, &column));
         }
-        let end = self.w.block;
-        self.w.jump(join);
+        let end = self.code.f.w.block;
+        self.code.f.w.jump(join);
         (all, end)
     }
 
     /// Joins the paths of a read.
     pub(crate) fn join_paths(&mut self, n: &Node, join: Label, ways: &[(Vec<Parts>, Label)]) {
-        self.w.start(join);
+        self.code.f.w.start(join);
         for (k, &r) in n.results.iter().enumerate() {
-            let vector = self.vector(self.ty(r));
-            let parts = (0..self.width.parts).map(|part| {
+            let vector = self.code.vector(self.ty(r));
+            let parts = (0..self.code.width.parts).map(|part| {
                 let ends: Vec<String> = ways.iter().map(|(v, from)| format!("[ {}, {from} ]", v[k][part])).collect();
-                put!(self, "phi {vector} {}", ends.join(", "))
+                put!(self.code.f, "phi {vector} {}", ends.join(", "))
             });
             let parts: Parts = parts.collect();
-            self.set(r, Value::Varying(parts));
+            self.scope.set(r, Value::Varying(parts));
         }
     }
+}
 
+impl VectorCode {
     /// Reads the lanes one by one, wrapping around at the divisor.
     fn load_wrapped_singly(
         &mut self,
@@ -185,19 +193,19 @@ impl Emitter<'_> {
         by: &Operand,
     ) -> Parts {
         let (mem, size, step) = (stored(ty), ty.size(), self.width.step());
-        let buffer = self.memory(step * size);
+        let buffer = self.f.memory(step * size);
         let (zero, end) = (Operand::int(0), Operand::int(step as i64));
         let carried = LoopState::default().with(start.clone(), "i64");
         self.counted_loop([&zero, &end], 1, carried, None, |e, lane, carried| {
             let at = carried.0[0].0.clone();
-            let place = put!(e, "add i64 {row}, {at}");
-            let p = put!(e, "getelementptr {mem}, ptr {column}, i64 {place}");
-            let x = put!(e, "load {mem}, ptr {p}, align {size}{INPUT_SCOPE}");
-            let p = put!(e, "getelementptr {mem}, ptr {buffer}, i64 {lane}");
-            e.w.line(format_args!("store {mem} {x}, ptr {p}, align {size}"));
-            let next = put!(e, "add i64 {at}, 1");
-            let over = put!(e, "icmp sge i64 {next}, {by}");
-            vec![put!(e, "select i1 {over}, i64 0, i64 {next}")]
+            let place = put!(e.f, "add i64 {row}, {at}");
+            let p = put!(e.f, "getelementptr {mem}, ptr {column}, i64 {place}");
+            let x = put!(e.f, "load {mem}, ptr {p}, align {size}{INPUT_SCOPE}");
+            let p = put!(e.f, "getelementptr {mem}, ptr {buffer}, i64 {lane}");
+            e.f.w.line(format_args!("store {mem} {x}, ptr {p}, align {size}"));
+            let next = put!(e.f, "add i64 {at}, 1");
+            let over = put!(e.f, "icmp sge i64 {next}, {by}");
+            vec![put!(e.f, "select i1 {over}, i64 0, i64 {next}")]
         });
         let mask = std::mem::replace(&mut self.mask, Mask::All);
         let parts = self.load_contiguous(ty, &buffer, &zero, 1, None, "");

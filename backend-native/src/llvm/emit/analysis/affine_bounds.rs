@@ -92,7 +92,7 @@ impl Emitter<'_> {
         v: Val,
         ranges: &dyn Fn(&mut Self, usize) -> Option<[Operand; 2]>,
     ) -> Option<[Operand; 2]> {
-        let sum = self.affine_sums.get(&v).filter(|s| !s.axes.is_empty())?.clone();
+        let sum = self.facts.affine_sums.get(&v).filter(|s| !s.axes.is_empty())?.clone();
         if !sum.bases.iter().all(|(v, _)| self.is_written(Some(*v))) {
             return None;
         }
@@ -100,24 +100,24 @@ impl Emitter<'_> {
         let mut add = |e: &mut Self, factor: i64, values: [Operand; 2]| {
             let values = if factor < 0 { [values[1].clone(), values[0].clone()] } else { values };
             for (end, value) in ends.iter_mut().zip(values) {
-                let term = put!(e, "mul i64 {value}, {factor}");
-                *end = put!(e, "add i64 {end}, {term}");
+                let term = put!(e.code.f, "mul i64 {value}, {factor}");
+                *end = put!(e.code.f, "add i64 {end}, {term}");
             }
         };
         for (v, factor) in sum.bases {
-            let value = self.scalar(v);
+            let value = self.scope.scalar(v);
             add(self, factor, [value.clone(), value]);
         }
         for (axis, factor) in sum.axes {
             match ranges(self, axis) {
                 Some([first, end]) => {
-                    let vast = put!(self, "icmp sgt i64 {end}, {EXTENT_LIMIT}");
-                    self.bail_out_if(&vast);
-                    let last = put!(self, "sub i64 {end}, 1");
+                    let vast = put!(self.code.f, "icmp sgt i64 {end}, {EXTENT_LIMIT}");
+                    self.code.f.bail_out_if(&vast);
+                    let last = put!(self.code.f, "sub i64 {end}, 1");
                     add(self, factor, [first, last]);
                 }
                 None => {
-                    let (Axis::Uniform(at) | Axis::Lanes(at)) = self.axes[axis].clone();
+                    let (Axis::Uniform(at) | Axis::Lanes(at)) = self.scope.axes[axis].clone();
                     add(self, factor, [at.clone(), at]);
                 }
             }

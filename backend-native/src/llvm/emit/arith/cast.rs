@@ -2,12 +2,13 @@
 
 use crate::llvm::emit::Emitter;
 use crate::llvm::emit::arith::prim::is_signed;
+use crate::llvm::emit::text::function::Function;
 use crate::llvm::emit::text::value::{Parts, Shape, Value};
 use crate::llvm::emit::text::{Operand, double_bits, element, put};
 use acc_core::data::ScalarType;
 use acc_core::ir::Val;
 
-impl Emitter<'_> {
+impl Function {
     /// Bits of an f16 to f32.
     pub(crate) fn widen(&mut self, shape: Shape, x: &Operand) -> Operand {
         let (bits, half, float) = (shape.of("i16"), shape.of("half"), shape.of("float"));
@@ -20,61 +21,6 @@ impl Emitter<'_> {
         let (bits, half, float) = (shape.of("i16"), shape.of("half"), shape.of("float"));
         let h = put!(self, "fptrunc {float} {x} to {half}");
         put!(self, "bitcast {half} {h} to {bits}")
-    }
-
-    pub(crate) fn cast(&mut self, v: Val, result: Val) -> Value {
-        let (from, to) = (self.ty(v), self.ty(result));
-        if let Value::Affine(first, step) = self.value(v)
-            && matches!(to, ScalarType::F32 | ScalarType::F64)
-            && step.unsigned_abs() <= 1 << 16
-            && !self.target.converts_i64()
-        {
-            return self.affine_as_floats(v, &first, step, to);
-        }
-        self.map_parts(&[v], &mut |e, shape, a| e.convert(from, to, shape, &a[0]))
-    }
-
-    pub(crate) fn bitcast(&mut self, v: Val, result: Val) -> Value {
-        let (from, to) = (element(self.ty(v)), element(self.ty(result)));
-        if from == to {
-            return self.value(v);
-        }
-        self.map_parts(&[v], &mut |e, shape, a| {
-            let (f, t, x) = (shape.of(from), shape.of(to), &a[0]);
-            put!(e, "bitcast {f} {x} to {t}")
-        })
-    }
-
-    /// Affine integers to floats: the first lane as a double, plus constant offsets, exact below 2^52. LLVM would
-    /// convert vectors of 64-bit integers lane by lane.
-    fn affine_as_floats(&mut self, v: Val, first: &Operand, step: i64, to: ScalarType) -> Value {
-        let (lanes, ty, double) = (self.width.lanes, self.vector(to), self.shape().of("double"));
-        let above = put!(self, "add i64 {first}, {}", 1i64 << 52);
-        let exact = put!(self, "icmp ult i64 {above}, {}", 1i64 << 53);
-        let (near, far, join) = (self.w.label(), self.w.label(), self.w.label());
-        self.w.branch(&exact, near, far);
-        self.w.start(near);
-        let first = put!(self, "sitofp i64 {first} to double");
-        let first = self.splat(&first, "double");
-        let fast: Parts = (0..self.width.parts)
-            .map(|part| {
-                let more = |lane: usize| ((part * lanes + lane) as i64 * step) as f64;
-                let more: Vec<_> = (0..lanes).map(|k| format!("double {}", double_bits(more(k)))).collect();
-                let sum = put!(self, "fadd {double} {first}, <{}>", more.join(", "));
-                self.convert(ScalarType::F64, to, self.shape(), &sum)
-            })
-            .collect();
-        let after_near = self.w.block;
-        self.w.jump(join);
-        self.w.start(far);
-        let slow: Vec<_> = self.vectors(v).iter().map(|x| self.convert(ScalarType::I64, to, self.shape(), x)).collect();
-        let after_far = self.w.block;
-        self.w.jump(join);
-        self.w.start(join);
-        let either = fast.iter().zip(&slow);
-        Value::Varying(
-            either.map(|(a, b)| put!(self, "phi {ty} [ {a}, {after_near} ], [ {b}, {after_far} ]")).collect(),
-        )
     }
 
     fn convert(&mut self, from: ScalarType, to: ScalarType, shape: Shape, x: &Operand) -> Operand {
@@ -211,5 +157,63 @@ impl Emitter<'_> {
         let inexact = put!(self, "fcmp one {double} {back}, {x}");
         let chosen = put!(self, "select {flags} {inexact}, {bits} {odd}, {bits} {raw}");
         put!(self, "bitcast {bits} {chosen} to {float}")
+    }
+}
+
+impl Emitter<'_> {
+    pub(crate) fn cast(&mut self, v: Val, result: Val) -> Value {
+        let (from, to) = (self.ty(v), self.ty(result));
+        if let Value::Affine(first, step) = self.scope.value(v)
+            && matches!(to, ScalarType::F32 | ScalarType::F64)
+            && step.unsigned_abs() <= 1 << 16
+            && !self.code.f.target.converts_i64()
+        {
+            return self.affine_as_floats(v, &first, step, to);
+        }
+        self.map_parts(&[v], &mut |e, shape, a| e.code.f.convert(from, to, shape, &a[0]))
+    }
+
+    pub(crate) fn bitcast(&mut self, v: Val, result: Val) -> Value {
+        let (from, to) = (element(self.ty(v)), element(self.ty(result)));
+        if from == to {
+            return self.scope.value(v);
+        }
+        self.map_parts(&[v], &mut |e, shape, a| {
+            let (f, t, x) = (shape.of(from), shape.of(to), &a[0]);
+            put!(e.code.f, "bitcast {f} {x} to {t}")
+        })
+    }
+
+    /// Affine integers to floats: the first lane as a double, plus constant offsets, exact below 2^52. LLVM would
+    /// convert vectors of 64-bit integers lane by lane.
+    fn affine_as_floats(&mut self, v: Val, first: &Operand, step: i64, to: ScalarType) -> Value {
+        let (lanes, ty, double) = (self.code.width.lanes, self.code.vector(to), self.code.shape().of("double"));
+        let above = put!(self.code.f, "add i64 {first}, {}", 1i64 << 52);
+        let exact = put!(self.code.f, "icmp ult i64 {above}, {}", 1i64 << 53);
+        let (near, far, join) = (self.code.f.w.label(), self.code.f.w.label(), self.code.f.w.label());
+        self.code.f.w.branch(&exact, near, far);
+        self.code.f.w.start(near);
+        let first = put!(self.code.f, "sitofp i64 {first} to double");
+        let first = self.code.splat(&first, "double");
+        let fast: Parts = (0..self.code.width.parts)
+            .map(|part| {
+                let more = |lane: usize| ((part * lanes + lane) as i64 * step) as f64;
+                let more: Vec<_> = (0..lanes).map(|k| format!("double {}", double_bits(more(k)))).collect();
+                let sum = put!(self.code.f, "fadd {double} {first}, <{}>", more.join(", "));
+                self.code.f.convert(ScalarType::F64, to, self.code.shape(), &sum)
+            })
+            .collect();
+        let after_near = self.code.f.w.block;
+        self.code.f.w.jump(join);
+        self.code.f.w.start(far);
+        let slow: Vec<_> =
+            self.vectors(v).iter().map(|x| self.code.f.convert(ScalarType::I64, to, self.code.shape(), x)).collect();
+        let after_far = self.code.f.w.block;
+        self.code.f.w.jump(join);
+        self.code.f.w.start(join);
+        let either = fast.iter().zip(&slow);
+        Value::Varying(
+            either.map(|(a, b)| put!(self.code.f, "phi {ty} [ {a}, {after_near} ], [ {b}, {after_far} ]")).collect(),
+        )
     }
 }

@@ -8,7 +8,9 @@
 use crate::kernel::divisor;
 use crate::llvm::emit::Emitter;
 use crate::llvm::emit::arith::prim::is_signed;
+use crate::llvm::emit::text::function::Function;
 use crate::llvm::emit::text::value::{Parts, Shape, Value};
+use crate::llvm::emit::text::vector_code::VectorCode;
 use crate::llvm::emit::text::{Operand, element, put};
 use acc_core::data::ScalarType;
 use acc_core::ir::{PrimOp, Val};
@@ -37,33 +39,35 @@ const MAX_LANE_SPREAD: i64 = 1 << 40;
 impl Emitter<'_> {
     /// An integer division or remainder; lanes with a zero divisor record a fault, unless the divisor is a constant.
     pub(crate) fn divide(&mut self, p: PrimOp, ty: ScalarType, args: &[Val]) -> Value {
-        let [x, y] = [0, 1].map(|k| self.value(args[k]));
-        let is_total = divisor(&self.body.consts, args[1]).is_some();
+        let [x, y] = [0, 1].map(|k| self.scope.value(args[k]));
+        let is_total = divisor(&self.facts.body.consts, args[1]).is_some();
         let known = match &y {
             Value::Uniform(Operand::Text(t)) => t.parse::<i64>().ok().filter(|&d| d != 0 && d != -1),
             Value::Uniform(Operand::Register(_)) | Value::Affine(..) | Value::Varying(_) => None,
         };
         if let (Value::Uniform(x), Value::Uniform(y)) = (&x, &y) {
             if !is_total {
-                let zero = put!(self, "icmp eq {} {y}, 0", element(ty));
-                self.bail_out_if(&zero);
+                let zero = put!(self.code.f, "icmp eq {} {y}, 0", element(ty));
+                self.code.f.bail_out_if(&zero);
             }
-            return Value::Uniform(self.quotient(p, ty, Shape::Scalar, known.is_some(), x, y));
+            return Value::Uniform(self.code.f.quotient(p, ty, Shape::Scalar, known.is_some(), x, y));
         }
         let (xs, ys) = (self.vectors(args[0]), self.vectors(args[1]));
-        let shape = self.shape();
+        let shape = self.code.shape();
         let mut parts = Parts::new();
-        for part in 0..self.width.parts {
+        for part in 0..self.code.width.parts {
             if !is_total {
                 let (t, y) = (shape.of(element(ty)), &ys[part]);
-                let zero = put!(self, "icmp eq {t} {y}, zeroinitializer");
-                self.record_fault(part, &zero);
+                let zero = put!(self.code.f, "icmp eq {t} {y}, zeroinitializer");
+                self.code.record_fault(part, &zero);
             }
-            parts.push(self.quotients(p, ty, known, [&x, &y], [&xs[part], &ys[part]]));
+            parts.push(self.code.quotients(p, ty, known, [&x, &y], [&xs[part], &ys[part]]));
         }
         Value::Varying(parts)
     }
+}
 
+impl VectorCode {
     /// One vector of them. A `known` divisor is neither 0 nor -1.
     fn quotients(
         &mut self,
@@ -77,27 +81,27 @@ impl Emitter<'_> {
         let t = shape.of(element(ty));
         match (ty.size(), known) {
             // LLVM replaces these by shifts and multiplications.
-            (..8, Some(_)) => return self.quotient(p, ty, shape, true, x, y),
-            (8, Some(d)) if d.unsigned_abs().is_power_of_two() => return self.quotient(p, ty, shape, true, x, y),
+            (..8, Some(_)) => return self.f.quotient(p, ty, shape, true, x, y),
+            (8, Some(d)) if d.unsigned_abs().is_power_of_two() => return self.f.quotient(p, ty, shape, true, x, y),
             (..4, None) => return self.divide_as_floats(p, ty, &SINGLE, values[1], [x, y]),
             (4, None) => return self.divide_as_floats(p, ty, &DOUBLE, values[1], [x, y]),
             (_, None | Some(_)) => {}
         }
         let small = [self.are_small(ty, values[0], x), self.are_small(ty, values[1], y)];
-        let small = put!(self, "and i1 {}, {}", small[0], small[1]);
+        let small = put!(self.f, "and i1 {}, {}", small[0], small[1]);
         // Speculated, so that a quotient and a remainder of the same operands share most of it.
         let fast = self.divide_as_floats(p, ty, &DOUBLE, values[1], [x, y]);
-        let (some, join, all) = (self.w.label(), self.w.label(), self.w.block);
-        self.w.branch(&small, join, some);
-        self.w.start(some);
+        let (some, join, all) = (self.f.w.label(), self.f.w.label(), self.f.w.block);
+        self.f.w.branch(&small, join, some);
+        self.f.w.start(some);
         let slow = match values[1] {
             Value::Uniform(divisor) => self.divide_by_reciprocal(p, ty, x, divisor),
-            Value::Affine(..) | Value::Varying(_) => self.quotient(p, ty, shape, known.is_some(), x, y),
+            Value::Affine(..) | Value::Varying(_) => self.f.quotient(p, ty, shape, known.is_some(), x, y),
         };
-        let after = self.w.block;
-        self.w.jump(join);
-        self.w.start(join);
-        put!(self, "phi {t} [ {fast}, {all} ], [ {slow}, {after} ]")
+        let after = self.f.w.block;
+        self.f.w.jump(join);
+        self.f.w.start(join);
+        put!(self.f, "phi {t} [ {fast}, {all} ], [ {slow}, {after} ]")
     }
 
     /// Whether all lanes of a 64-bit value are small enough for doubles.
@@ -113,15 +117,15 @@ impl Emitter<'_> {
         } else {
             (0, MAX_EXACT_DIVIDEND)
         };
-        let [least, count] = [least, count].map(|c| self.constant(shape, "i64", &c.to_string()));
+        let [least, count] = [least, count].map(|c| self.f.constant(shape, "i64", &c.to_string()));
         let t = shape.of("i64");
-        let above = put!(self, "sub {t} {v}, {least}");
-        let small = put!(self, "icmp ult {t} {above}, {count}");
+        let above = put!(self.f, "sub {t} {v}, {least}");
+        let small = put!(self.f, "icmp ult {t} {above}, {count}");
         match shape {
             Shape::Scalar => small,
             Shape::Vector(_) => {
                 let (flags, suffix) = (shape.of("i1"), shape.suffix("i1"));
-                put!(self, "call i1 @llvm.vector.reduce.and.{suffix}({flags} {small})")
+                put!(self.f, "call i1 @llvm.vector.reduce.and.{suffix}({flags} {small})")
             }
         }
     }
@@ -137,40 +141,40 @@ impl Emitter<'_> {
     ) -> Operand {
         let (shape, el, signed) = (self.shape(), element(ty), is_signed(ty));
         let (t, f, bits) = (shape.of(el), shape.of(float.name), shape.of(float.bits));
-        let shift = self.constant(shape, float.name, float.shift);
-        let shift_bits = self.constant(shape, float.bits, &float.shift_bits.to_string());
+        let shift = self.f.constant(shape, float.name, float.shift);
+        let shift_bits = self.f.constant(shape, float.bits, &float.shift_bits.to_string());
         let [x, y] = args.map(|v| {
             if ty.size() < 8 {
-                return put!(self, "{}itofp {t} {v} to {f}", if signed { "s" } else { "u" });
+                return put!(self.f, "{}itofp {t} {v} to {f}", if signed { "s" } else { "u" });
             }
-            let sum = put!(self, "add {t} {v}, {shift_bits}");
-            let sum = put!(self, "bitcast {bits} {sum} to {f}");
-            put!(self, "fsub {f} {sum}, {shift}")
+            let sum = put!(self.f, "add {t} {v}, {shift_bits}");
+            let sum = put!(self.f, "bitcast {bits} {sum} to {f}");
+            put!(self.f, "fsub {f} {sum}, {shift}")
         });
         let floor = matches!(p, PrimOp::DivFloorP | PrimOp::ModFloorP) || !signed;
         let suffix = shape.suffix(float.name);
         let mut result = match divisor {
             Value::Uniform(_) => {
                 let near = self.float_quotient(float, floor, [&x, &y]);
-                put!(self, "fadd {f} {near}, {shift}")
+                put!(self.f, "fadd {f} {near}, {shift}")
             }
             Value::Affine(..) | Value::Varying(_) => {
                 let round = if signed && floor { "floor" } else { "trunc" };
-                let q = put!(self, "fdiv {f} {x}, {y}");
-                let q = put!(self, "call {f} @llvm.{round}.{suffix}({f} {q})");
-                put!(self, "fadd {f} {q}, {shift}")
+                let q = put!(self.f, "fdiv {f} {x}, {y}");
+                let q = put!(self.f, "call {f} @llvm.{round}.{suffix}({f} {q})");
+                put!(self.f, "fadd {f} {q}, {shift}")
             }
         };
         if !matches!(p, PrimOp::QuotP | PrimOp::DivFloorP) {
             // Both the product and the difference are exact.
-            let q = put!(self, "fsub {f} {shift}, {result}");
-            let rest = put!(self, "call {f} @llvm.fma.{suffix}({f} {q}, {f} {y}, {f} {x})");
-            result = put!(self, "fadd {f} {rest}, {shift}");
+            let q = put!(self.f, "fsub {f} {shift}, {result}");
+            let rest = put!(self.f, "call {f} @llvm.fma.{suffix}({f} {q}, {f} {y}, {f} {x})");
+            result = put!(self.f, "fadd {f} {rest}, {shift}");
         }
-        let sum = put!(self, "bitcast {f} {result} to {bits}");
+        let sum = put!(self.f, "bitcast {f} {result} to {bits}");
         match ty.size() {
-            8 => put!(self, "sub {bits} {sum}, {shift_bits}"),
-            _ => put!(self, "trunc {bits} {sum} to {t}"),
+            8 => put!(self.f, "sub {bits} {sum}, {shift_bits}"),
+            _ => put!(self.f, "trunc {bits} {sum} to {t}"),
         }
     }
 
@@ -183,24 +187,26 @@ impl Emitter<'_> {
     fn float_quotient(&mut self, float: &Float, floor: bool, [x, y]: [&Operand; 2]) -> Operand {
         let shape = self.shape();
         let (f, flags, suffix) = (shape.of(float.name), shape.of("i1"), shape.suffix(float.name));
-        let [one, half] = ["1.0", "0.5"].map(|c| self.constant(shape, float.name, c));
-        let reciprocal = put!(self, "fdiv {f} {one}, {y}");
-        let unit = put!(self, "call {f} @llvm.fabs.{suffix}({f} {reciprocal})");
-        let less = put!(self, "fmul {f} {unit}, {half}");
-        let less = put!(self, "fsub {f} {less}, {half}");
+        let [one, half] = ["1.0", "0.5"].map(|c| self.f.constant(shape, float.name, c));
+        let reciprocal = put!(self.f, "fdiv {f} {one}, {y}");
+        let unit = put!(self.f, "call {f} @llvm.fabs.{suffix}({f} {reciprocal})");
+        let less = put!(self.f, "fmul {f} {unit}, {half}");
+        let less = put!(self.f, "fsub {f} {less}, {half}");
         if floor {
-            return put!(self, "call {f} @llvm.fma.{suffix}({f} {x}, {f} {reciprocal}, {f} {less})");
+            return put!(self.f, "call {f} @llvm.fma.{suffix}({f} {x}, {f} {reciprocal}, {f} {less})");
         }
         // Negative quotients are rounded up.
-        let opposite = put!(self, "fneg {f} {reciprocal}");
-        let above = put!(self, "call {f} @llvm.copysign.{suffix}({f} {less}, {f} {opposite})");
-        let below = put!(self, "fneg {f} {above}");
-        let zero = self.constant(shape, float.name, "0.0");
-        let negative = put!(self, "fcmp olt {f} {x}, {zero}");
-        let less = put!(self, "select {flags} {negative}, {f} {below}, {f} {above}");
-        put!(self, "call {f} @llvm.fma.{suffix}({f} {x}, {f} {reciprocal}, {f} {less})")
+        let opposite = put!(self.f, "fneg {f} {reciprocal}");
+        let above = put!(self.f, "call {f} @llvm.copysign.{suffix}({f} {less}, {f} {opposite})");
+        let below = put!(self.f, "fneg {f} {above}");
+        let zero = self.f.constant(shape, float.name, "0.0");
+        let negative = put!(self.f, "fcmp olt {f} {x}, {zero}");
+        let less = put!(self.f, "select {flags} {negative}, {f} {below}, {f} {above}");
+        put!(self.f, "call {f} @llvm.fma.{suffix}({f} {x}, {f} {reciprocal}, {f} {less})")
     }
+}
 
+impl Function {
     /// LLVM's own division, of scalars or vectors. The result is unspecified for a divisor of zero; a `safe` one is
     /// neither 0 nor -1.
     pub(crate) fn quotient(

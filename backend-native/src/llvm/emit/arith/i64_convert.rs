@@ -1,14 +1,14 @@
 //! Conversions between 64-bit integers and floats where processors have none on vectors (AVX2): each 32-bit half is
 //! placed into the low bits of a double.
 
-use crate::llvm::emit::Emitter;
 use crate::llvm::emit::arith::divide::DOUBLE;
 use crate::llvm::emit::arith::prim::is_signed;
+use crate::llvm::emit::text::function::Function;
 use crate::llvm::emit::text::value::Shape;
 use crate::llvm::emit::text::{Operand, double_bits, put};
 use acc_core::data::ScalarType;
 
-impl Emitter<'_> {
+impl Function {
     /// Whether values of this shape are converted by halves.
     pub(crate) fn converts_i64_by_halves(&self, shape: Shape) -> bool {
         shape != Shape::Scalar && !self.target.converts_i64()

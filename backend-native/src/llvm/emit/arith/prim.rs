@@ -1,6 +1,8 @@
 //! Primitive operations.
 
+use crate::llvm::emit::text::function::Function;
 use crate::llvm::emit::text::value::{Shape, Value};
+use crate::llvm::emit::text::vector_code::VectorCode;
 use crate::llvm::emit::text::{Operand, element, number, put};
 use crate::llvm::emit::{Emitter, Uniformity};
 use acc_core::data::ScalarType;
@@ -58,33 +60,35 @@ impl Emitter<'_> {
         if p.is_partial() {
             return self.divide(p, ty, args);
         }
-        let level = self.uniformities[result.index()];
+        let level = self.facts.uniformities[result.index()];
         if level == Uniformity::Varying {
             if let Some(root) = self.quotient_by_root(p, args) {
                 return root;
             }
-            return self.map_parts(args, &mut |e, shape, a| e.operation(p, ty, shape, a));
+            return self.map_parts(args, &mut |e, shape, a| e.code.operation(p, ty, shape, a));
         }
         // Affine operands are computed for the first lane; the result's step is known.
-        let firsts: Vec<Operand> = args.iter().map(|&v| self.scalar(v)).collect();
-        let first = self.operation(p, ty, Shape::Scalar, &firsts);
+        let firsts: Vec<Operand> = args.iter().map(|&v| self.scope.scalar(v)).collect();
+        let first = self.code.operation(p, ty, Shape::Scalar, &firsts);
         if let Uniformity::Affine(step) = level { Value::Affine(first, step) } else { Value::Uniform(first) }
     }
+}
 
+impl VectorCode {
     /// An operation on operands of one shape.
     pub(crate) fn operation(&mut self, p: PrimOp, ty: ScalarType, shape: Shape, a: &[Operand]) -> Operand {
         if ty == ScalarType::F16 {
-            let wide: Vec<Operand> = a.iter().map(|x| self.widen(shape, x)).collect();
+            let wide: Vec<Operand> = a.iter().map(|x| self.f.widen(shape, x)).collect();
             let result = self.operation(p, ScalarType::F32, shape, &wide);
-            return if p.result_type(ty) == ScalarType::F16 { self.narrow(shape, &result) } else { result };
+            return if p.result_type(ty) == ScalarType::F16 { self.f.narrow(shape, &result) } else { result };
         }
         if let Some(compare) = comparison(p, ty) {
             let (t, x, y) = (shape.of(element(ty)), &a[0], &a[1]);
-            return put!(self, "{compare} {t} {x}, {y}");
+            return put!(self.f, "{compare} {t} {x}, {y}");
         }
         match ty {
             ScalarType::F32 | ScalarType::F64 => self.float(p, ty, shape, a),
-            ScalarType::Bool => self.boolean(p, shape, a),
+            ScalarType::Bool => self.f.boolean(p, shape, a),
             // A `char` has comparisons, minimum and maximum alone.
             _ => self.int(p, ty, shape, a),
         }
@@ -95,7 +99,7 @@ impl Emitter<'_> {
         let (el, x) = (element(ty), &a[0]);
         let (t, flags, bits) = (shape.of(el), shape.of("i1"), ty.size() * 8);
         let y = a.get(1).unwrap_or(x);
-        let of = |e: &Self, text: &str| e.constant(shape, el, text);
+        let of = |e: &Self, text: &str| e.f.constant(shape, el, text);
         let name = match p {
             P::AddP => "add",
             P::SubP => "sub",
@@ -106,58 +110,58 @@ impl Emitter<'_> {
             P::MinP | P::MaxP => {
                 let less = if p == P::MinP { P::LtP } else { P::GtP };
                 let first = self.operation(less, ty, shape, &[x.clone(), y.clone()]);
-                return put!(self, "select {flags} {first}, {t} {x}, {t} {y}");
+                return put!(self.f, "select {flags} {first}, {t} {x}, {t} {y}");
             }
             P::ShlP | P::ShrP => {
                 // Amounts beyond the width, negative ones included, shift all bits out.
                 let (width, most, zero) =
                     (of(self, &bits.to_string()), of(self, &(bits - 1).to_string()), of(self, "0"));
-                let within = put!(self, "icmp ult {t} {y}, {width}");
+                let within = put!(self.f, "icmp ult {t} {y}, {width}");
                 if p == P::ShrP && is_signed(ty) {
-                    let by = put!(self, "select {flags} {within}, {t} {y}, {t} {most}");
-                    return put!(self, "ashr {t} {x}, {by}");
+                    let by = put!(self.f, "select {flags} {within}, {t} {y}, {t} {most}");
+                    return put!(self.f, "ashr {t} {x}, {by}");
                 }
-                let by = put!(self, "select {flags} {within}, {t} {y}, {t} {zero}");
+                let by = put!(self.f, "select {flags} {within}, {t} {y}, {t} {zero}");
                 let shift = if p == P::ShlP { "shl" } else { "lshr" };
-                let shifted = put!(self, "{shift} {t} {x}, {by}");
-                return put!(self, "select {flags} {within}, {t} {shifted}, {t} {zero}");
+                let shifted = put!(self.f, "{shift} {t} {x}, {by}");
+                return put!(self.f, "select {flags} {within}, {t} {shifted}, {t} {zero}");
             }
             P::NegP => {
                 let zero = of(self, "0");
-                return put!(self, "sub {t} {zero}, {x}");
+                return put!(self.f, "sub {t} {zero}, {x}");
             }
             P::AbsP if !is_signed(ty) => return x.clone(),
             P::AbsP => {
                 let suffix = shape.suffix(el);
-                return put!(self, "call {t} @llvm.abs.{suffix}({t} {x}, i1 false)");
+                return put!(self.f, "call {t} @llvm.abs.{suffix}({t} {x}, i1 false)");
             }
             P::SignumP => {
                 let zero = of(self, "0");
-                let some = put!(self, "icmp ne {t} {x}, {zero}");
-                let some = put!(self, "zext {flags} {some} to {t}");
+                let some = put!(self.f, "icmp ne {t} {x}, {zero}");
+                let some = put!(self.f, "zext {flags} {some} to {t}");
                 if !is_signed(ty) {
                     return some;
                 }
                 let most = of(self, &(bits - 1).to_string());
-                let sign = put!(self, "ashr {t} {x}, {most}");
-                return put!(self, "or {t} {sign}, {some}");
+                let sign = put!(self.f, "ashr {t} {x}, {most}");
+                return put!(self.f, "or {t} {sign}, {some}");
             }
             P::NotP => {
                 let ones = of(self, "-1");
-                return put!(self, "xor {t} {x}, {ones}");
+                return put!(self.f, "xor {t} {x}, {ones}");
             }
             P::PopCountP | P::LeadingZerosP | P::TrailingZerosP => {
                 let suffix = shape.suffix(el);
                 let count = match p {
-                    P::PopCountP => put!(self, "call {t} @llvm.ctpop.{suffix}({t} {x})"),
-                    P::LeadingZerosP => put!(self, "call {t} @llvm.ctlz.{suffix}({t} {x}, i1 false)"),
-                    _ => put!(self, "call {t} @llvm.cttz.{suffix}({t} {x}, i1 false)"),
+                    P::PopCountP => put!(self.f, "call {t} @llvm.ctpop.{suffix}({t} {x})"),
+                    P::LeadingZerosP => put!(self.f, "call {t} @llvm.ctlz.{suffix}({t} {x}, i1 false)"),
+                    _ => put!(self.f, "call {t} @llvm.cttz.{suffix}({t} {x}, i1 false)"),
                 };
                 let to = shape.of("i32");
                 return match bits.cmp(&32) {
-                    std::cmp::Ordering::Less => put!(self, "zext {t} {count} to {to}"),
+                    std::cmp::Ordering::Less => put!(self.f, "zext {t} {count} to {to}"),
                     std::cmp::Ordering::Equal => count,
-                    std::cmp::Ordering::Greater => put!(self, "trunc {t} {count} to {to}"),
+                    std::cmp::Ordering::Greater => put!(self.f, "trunc {t} {count} to {to}"),
                 };
             }
             _ => {
@@ -165,22 +169,7 @@ impl Emitter<'_> {
                 return x.clone();
             }
         };
-        put!(self, "{name} {t} {x}, {y}")
-    }
-
-    fn boolean(&mut self, p: PrimOp, shape: Shape, a: &[Operand]) -> Operand {
-        use PrimOp as P;
-        let (t, x) = (shape.of("i1"), &a[0]);
-        let y = a.get(1).unwrap_or(x);
-        match p {
-            P::AndP | P::MinP => put!(self, "and {t} {x}, {y}"),
-            P::OrP | P::MaxP => put!(self, "or {t} {x}, {y}"),
-            P::XorP => put!(self, "xor {t} {x}, {y}"),
-            _ => {
-                let yes = self.constant(shape, "i1", "true");
-                put!(self, "xor {t} {x}, {yes}")
-            }
-        }
+        put!(self.f, "{name} {t} {x}, {y}")
     }
 
     fn float(&mut self, p: PrimOp, ty: ScalarType, shape: Shape, a: &[Operand]) -> Operand {
@@ -190,17 +179,17 @@ impl Emitter<'_> {
         let y = a.get(1).unwrap_or(x);
         let once = self.contract_flag();
         match p {
-            P::AddP => put!(self, "fadd {once}{t} {x}, {y}"),
-            P::SubP => put!(self, "fsub {once}{t} {x}, {y}"),
-            P::MulP => put!(self, "fmul {once}{t} {x}, {y}"),
-            P::DivP => put!(self, "fdiv {t} {x}, {y}"),
-            P::NegP => put!(self, "fneg {t} {x}"),
+            P::AddP => put!(self.f, "fadd {once}{t} {x}, {y}"),
+            P::SubP => put!(self.f, "fsub {once}{t} {x}, {y}"),
+            P::MulP => put!(self.f, "fmul {once}{t} {x}, {y}"),
+            P::DivP => put!(self.f, "fdiv {t} {x}, {y}"),
+            P::NegP => put!(self.f, "fneg {t} {x}"),
             P::MinP | P::MaxP => {
                 // The second operand if it is less (or greater) or NaN, else the first.
                 let less = if p == P::MinP { "olt" } else { "ogt" };
                 let choose = |e: &mut Self, x: &Operand, y: &Operand| {
-                    let less = put!(e, "fcmp {less} {t} {x}, {y}");
-                    put!(e, "select {flags} {less}, {t} {x}, {t} {y}")
+                    let less = put!(e.f, "fcmp {less} {t} {x}, {y}");
+                    put!(e.f, "select {flags} {less}, {t} {x}, {t} {y}")
                 };
                 // This select is one min/max instruction, which yields its second operand if either is NaN.
                 match [x, y].map(number) {
@@ -208,11 +197,11 @@ impl Emitter<'_> {
                     // Equal numbers other than zeros are interchangeable.
                     [Some(k), _] if !k.is_nan() && k != 0.0 => choose(self, x, y),
                     _ => {
-                        let nan = put!(self, "fcmp uno {t} {y}, {y}");
+                        let nan = put!(self.f, "fcmp uno {t} {y}, {y}");
                         let lesser = choose(self, y, x);
                         // Frozen, so that it stays one instruction.
-                        let lesser = put!(self, "freeze {t} {lesser}");
-                        put!(self, "select {flags} {nan}, {t} {y}, {t} {lesser}")
+                        let lesser = put!(self.f, "freeze {t} {lesser}");
+                        put!(self.f, "select {flags} {nan}, {t} {y}, {t} {lesser}")
                     }
                 }
             }
@@ -225,24 +214,41 @@ impl Emitter<'_> {
                     P::RoundP => "roundeven",
                     _ => "trunc",
                 };
-                put!(self, "call {t} @llvm.{name}.{suffix}({t} {x})")
+                put!(self.f, "call {t} @llvm.{name}.{suffix}({t} {x})")
             }
             P::SignumP => {
-                let [zero, one, minus] = ["0.0", "1.0", "-1.0"].map(|c| self.constant(shape, el, c));
-                let above = put!(self, "fcmp ogt {t} {x}, {zero}");
-                let below = put!(self, "fcmp olt {t} {x}, {zero}");
-                let rest = put!(self, "select {flags} {below}, {t} {minus}, {t} {x}");
-                put!(self, "select {flags} {above}, {t} {one}, {t} {rest}")
+                let [zero, one, minus] = ["0.0", "1.0", "-1.0"].map(|c| self.f.constant(shape, el, c));
+                let above = put!(self.f, "fcmp ogt {t} {x}, {zero}");
+                let below = put!(self.f, "fcmp olt {t} {x}, {zero}");
+                let rest = put!(self.f, "select {flags} {below}, {t} {minus}, {t} {x}");
+                put!(self.f, "select {flags} {above}, {t} {one}, {t} {rest}")
             }
-            P::IsNanP => put!(self, "fcmp uno {t} {x}, {x}"),
+            P::IsNanP => put!(self.f, "fcmp uno {t} {x}, {x}"),
             P::IsInfiniteP => {
-                let infinity = self.constant(shape, el, "0x7FF0000000000000");
-                let magnitude = put!(self, "call {t} @llvm.fabs.{suffix}({t} {x})");
-                put!(self, "fcmp oeq {t} {magnitude}, {infinity}")
+                let infinity = self.f.constant(shape, el, "0x7FF0000000000000");
+                let magnitude = put!(self.f, "call {t} @llvm.fabs.{suffix}({t} {x})");
+                put!(self.f, "fcmp oeq {t} {magnitude}, {infinity}")
             }
             _ => {
                 debug_assert!(false, "{} of floats", p.name());
                 x.clone()
+            }
+        }
+    }
+}
+
+impl Function {
+    fn boolean(&mut self, p: PrimOp, shape: Shape, a: &[Operand]) -> Operand {
+        use PrimOp as P;
+        let (t, x) = (shape.of("i1"), &a[0]);
+        let y = a.get(1).unwrap_or(x);
+        match p {
+            P::AndP | P::MinP => put!(self, "and {t} {x}, {y}"),
+            P::OrP | P::MaxP => put!(self, "or {t} {x}, {y}"),
+            P::XorP => put!(self, "xor {t} {x}, {y}"),
+            _ => {
+                let yes = self.constant(shape, "i1", "true");
+                put!(self, "xor {t} {x}, {yes}")
             }
         }
     }

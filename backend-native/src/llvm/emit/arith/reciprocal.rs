@@ -5,8 +5,9 @@
 //! by invariant integers using multiplication", have a 65-bit multiplier that is never off). `m` itself is computed in
 //! floating point: LLVM hoists that out of loops, but never speculates an integer division.
 
-use crate::llvm::emit::Emitter;
 use crate::llvm::emit::arith::prim::is_signed;
+use crate::llvm::emit::text::function::Function;
+use crate::llvm::emit::text::vector_code::VectorCode;
 use crate::llvm::emit::text::{Operand, double_bits, put};
 use acc_core::data::ScalarType;
 use acc_core::ir::PrimOp;
@@ -22,7 +23,7 @@ fn literal(o: &Operand) -> Option<i64> {
     }
 }
 
-impl Emitter<'_> {
+impl VectorCode {
     /// Quotients or remainders of a vector. The result is unspecified for a divisor of zero.
     pub(crate) fn divide_by_reciprocal(
         &mut self,
@@ -39,60 +40,84 @@ impl Emitter<'_> {
         if signed {
             size = match literal(divisor) {
                 Some(d) => Operand::int(d.wrapping_abs()),
-                None => put!(self, "call i64 @llvm.abs.i64(i64 {divisor}, i1 false)"),
+                None => put!(self.f, "call i64 @llvm.abs.i64(i64 {divisor}, i1 false)"),
             };
-            magnitude = put!(self, "call {t} @llvm.abs.{suffix}({t} {x}, i1 false)");
+            magnitude = put!(self.f, "call {t} @llvm.abs.{suffix}({t} {x}, i1 false)");
         }
-        let reciprocal = self.reciprocal(&size);
+        let reciprocal = self.f.reciprocal(&size);
         let low = self.upper_half(&magnitude, &reciprocal);
         let size = self.splat(&size, "i64");
-        let product = put!(self, "mul {t} {low}, {size}");
-        let rest = put!(self, "sub {t} {magnitude}, {product}");
-        let is_less = put!(self, "icmp uge {t} {rest}, {size}");
+        let product = put!(self.f, "mul {t} {low}, {size}");
+        let rest = put!(self.f, "sub {t} {magnitude}, {product}");
+        let is_less = put!(self.f, "icmp uge {t} {rest}, {size}");
         let quotient = |e: &mut Self| {
-            let one = put!(e, "zext {flags} {is_less} to {t}");
-            put!(e, "add {t} {low}, {one}")
+            let one = put!(e.f, "zext {flags} {is_less} to {t}");
+            put!(e.f, "add {t} {low}, {one}")
         };
         let remainder = |e: &mut Self| {
             // Wraps around to a larger number unless `rest >= size`.
-            let below = put!(e, "sub {t} {rest}, {size}");
-            put!(e, "call {t} @llvm.umin.{suffix}({t} {rest}, {t} {below})")
+            let below = put!(e.f, "sub {t} {rest}, {size}");
+            put!(e.f, "call {t} @llvm.umin.{suffix}({t} {rest}, {t} {below})")
         };
         if !signed {
             return if wants_quotient { quotient(self) } else { remainder(self) };
         }
-        let last = self.constant(shape, "i64", "63");
+        let last = self.f.constant(shape, "i64", "63");
         let wide = self.splat(divisor, "i64");
-        let signs = put!(self, "xor {t} {x}, {wide}");
-        let opposite = put!(self, "ashr {t} {signs}, {last}");
+        let signs = put!(self.f, "xor {t} {x}, {wide}");
+        let opposite = put!(self.f, "ashr {t} {signs}, {last}");
         let is_below = |e: &mut Self| {
             let rest = remainder(e);
-            let inexact = put!(e, "icmp ne {t} {rest}, zeroinitializer");
-            let inexact = put!(e, "sext {flags} {inexact} to {t}");
-            put!(e, "and {t} {inexact}, {opposite}")
+            let inexact = put!(e.f, "icmp ne {t} {rest}, zeroinitializer");
+            let inexact = put!(e.f, "sext {flags} {inexact} to {t}");
+            put!(e.f, "and {t} {inexact}, {opposite}")
         };
         if wants_quotient {
             let q = quotient(self);
-            let complement = put!(self, "xor {t} {q}, {opposite}");
-            let q = put!(self, "sub {t} {complement}, {opposite}");
+            let complement = put!(self.f, "xor {t} {q}, {opposite}");
+            let q = put!(self.f, "sub {t} {complement}, {opposite}");
             if !floor {
                 return q;
             }
             let below = is_below(self);
-            return put!(self, "add {t} {q}, {below}");
+            return put!(self.f, "add {t} {q}, {below}");
         }
         let rest = remainder(self);
-        let sign = put!(self, "ashr {t} {x}, {last}");
-        let complement = put!(self, "xor {t} {rest}, {sign}");
-        let r = put!(self, "sub {t} {complement}, {sign}");
+        let sign = put!(self.f, "ashr {t} {x}, {last}");
+        let complement = put!(self.f, "xor {t} {rest}, {sign}");
+        let r = put!(self.f, "sub {t} {complement}, {sign}");
         if !floor {
             return r;
         }
         let below = is_below(self);
-        let more = put!(self, "and {t} {below}, {wide}");
-        put!(self, "add {t} {r}, {more}")
+        let more = put!(self.f, "and {t} {below}, {wide}");
+        put!(self.f, "add {t} {r}, {more}")
     }
 
+    /// The upper 64 bits of the products of a vector with a scalar, from 32-bit multiplications.
+    fn upper_half(&mut self, x: &Operand, y: &Operand) -> Operand {
+        let shape = self.shape();
+        let t = shape.of("i64");
+        let half = self.f.constant(shape, "i64", "32");
+        let low = self.f.constant(shape, "i64", &u32::MAX.to_string());
+        let y = self.splat(y, "i64");
+        let [x_low, y_low] = [x, &y].map(|v| self.f.w.put(format_args!("and {t} {v}, {low}")));
+        let [x_high, y_high] = [x, &y].map(|v| self.f.w.put(format_args!("lshr {t} {v}, {half}")));
+        let lows = put!(self.f, "mul {t} {x_low}, {y_low}");
+        let lows = put!(self.f, "lshr {t} {lows}, {half}");
+        let first = put!(self.f, "mul {t} {x_high}, {y_low}");
+        let first = put!(self.f, "add {t} {first}, {lows}");
+        let first_low = put!(self.f, "and {t} {first}, {low}");
+        let second = put!(self.f, "mul {t} {x_low}, {y_high}");
+        let second = put!(self.f, "add {t} {second}, {first_low}");
+        let highs = put!(self.f, "mul {t} {x_high}, {y_high}");
+        let [first, second] = [&first, &second].map(|v| self.f.w.put(format_args!("lshr {t} {v}, {half}")));
+        let highs = put!(self.f, "add {t} {highs}, {first}");
+        put!(self.f, "add {t} {highs}, {second}")
+    }
+}
+
+impl Function {
     /// `(2^64 - 1) / d`, rounded down, of an unsigned scalar; for 0 that of 1.
     fn reciprocal(&mut self, d: &Operand) -> Operand {
         if let Some(d) = literal(d) {
@@ -125,27 +150,5 @@ impl Emitter<'_> {
         let few = put!(self, "select i1 {is_third}, i64 3, i64 {few}");
         let is_small = put!(self, "icmp ult i64 {d}, {MIN_LARGE_DIVISOR}");
         put!(self, "select i1 {is_small}, i64 {near}, i64 {few}")
-    }
-
-    /// The upper 64 bits of the products of a vector with a scalar, from 32-bit multiplications.
-    fn upper_half(&mut self, x: &Operand, y: &Operand) -> Operand {
-        let shape = self.shape();
-        let t = shape.of("i64");
-        let half = self.constant(shape, "i64", "32");
-        let low = self.constant(shape, "i64", &u32::MAX.to_string());
-        let y = self.splat(y, "i64");
-        let [x_low, y_low] = [x, &y].map(|v| self.w.put(format_args!("and {t} {v}, {low}")));
-        let [x_high, y_high] = [x, &y].map(|v| self.w.put(format_args!("lshr {t} {v}, {half}")));
-        let lows = put!(self, "mul {t} {x_low}, {y_low}");
-        let lows = put!(self, "lshr {t} {lows}, {half}");
-        let first = put!(self, "mul {t} {x_high}, {y_low}");
-        let first = put!(self, "add {t} {first}, {lows}");
-        let first_low = put!(self, "and {t} {first}, {low}");
-        let second = put!(self, "mul {t} {x_low}, {y_high}");
-        let second = put!(self, "add {t} {second}, {first_low}");
-        let highs = put!(self, "mul {t} {x_high}, {y_high}");
-        let [first, second] = [&first, &second].map(|v| self.w.put(format_args!("lshr {t} {v}, {half}")));
-        let highs = put!(self, "add {t} {highs}, {first}");
-        put!(self, "add {t} {highs}, {second}")
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::llvm::emit::Emitter;
 use crate::llvm::emit::arith::divide::{DOUBLE, Float, SINGLE};
+use crate::llvm::emit::text::function::Function;
 use crate::llvm::emit::text::value::{Shape, Value};
 use crate::llvm::emit::text::{Operand, put};
 use acc_core::data::ScalarType;
@@ -12,9 +13,11 @@ impl Emitter<'_> {
     /// made of integer bits.
     pub(crate) fn scale(&mut self, x: Val, by: Val) -> Value {
         let ty = self.ty(x);
-        self.map_parts(&[x, by], &mut |e, shape, args| e.scaled(ty, shape, &args[0], &args[1]))
+        self.map_parts(&[x, by], &mut |e, shape, args| e.code.f.scaled(ty, shape, &args[0], &args[1]))
     }
+}
 
+impl Function {
     fn scaled(&mut self, ty: ScalarType, shape: Shape, x: &Operand, by: &Operand) -> Operand {
         let (float, name, bias, digits) =
             if ty == ScalarType::F64 { (&DOUBLE, "pd", 1023, 52) } else { (&SINGLE, "ps", 127, 23) };

@@ -1,7 +1,9 @@
 //! The nodes of a body in order: dispatch, conditionals and loops.
 
 use crate::kernel::{Body, Node, Op, Region, region_cost};
+use crate::llvm::emit::facts::Facts;
 use crate::llvm::emit::text::value::{Mask, Parts, Value};
+use crate::llvm::emit::text::vector_code::VectorCode;
 use crate::llvm::emit::text::{Operand, element, put};
 use crate::llvm::emit::{Emitter, KernelArg, Uniformity};
 use acc_core::data::ScalarType;
@@ -17,68 +19,68 @@ impl Emitter<'_> {
             Op::Prim(..) if self.defines_wrapped(n.results[0]) => {}
             Op::Prim(p, args) => {
                 let v = self.prim(*p, args, n.results[0]);
-                self.set(n.results[0], v);
+                self.scope.set(n.results[0], v);
             }
             Op::Cast(v) => {
                 let x = self.cast(*v, n.results[0]);
-                self.set(n.results[0], x);
+                self.scope.set(n.results[0], x);
             }
             Op::Bitcast(v) => {
                 let x = self.bitcast(*v, n.results[0]);
                 let x = self.as_uniformity(x, n.results[0]);
-                self.set(n.results[0], x);
+                self.scope.set(n.results[0], x);
             }
             Op::Fma(a, b, c) => {
                 let el = element(self.ty(*a));
                 let v = self.map_parts(&[*a, *b, *c], &mut |e, shape, a| {
                     let (t, suffix, [x, y, z]) = (shape.of(el), shape.suffix(el), [&a[0], &a[1], &a[2]]);
-                    put!(e, "call {t} @llvm.fma.{suffix}({t} {x}, {t} {y}, {t} {z})")
+                    put!(e.code.f, "call {t} @llvm.fma.{suffix}({t} {x}, {t} {y}, {t} {z})")
                 });
-                self.set(n.results[0], v);
+                self.scope.set(n.results[0], v);
             }
             Op::Scale(x, power) => {
                 let v = self.scale(*x, *power);
-                self.set(n.results[0], v);
+                self.scope.set(n.results[0], v);
             }
             Op::Table { words, index } => {
                 let v = self.table(words, *index);
-                self.set(n.results[0], v);
+                self.scope.set(n.results[0], v);
             }
             Op::Select { cond, then, else_ } => {
-                let halved = self.halved.has(n.results[0]);
+                let halved = self.scope.halved.has(n.results[0]);
                 let v =
                     if halved { self.narrow_select(*cond, [*then, *else_]) } else { self.select(*cond, *then, *else_) };
-                self.set(n.results[0], v);
+                self.scope.set(n.results[0], v);
             }
             Op::Scalar { array, position } => {
-                let word = self.arg(KernelArg::Scalar(*array, *position));
-                self.set(n.results[0], Value::Uniform(word));
+                let word = self.code.f.arg(KernelArg::Scalar(*array, *position));
+                self.scope.set(n.results[0], Value::Uniform(word));
             }
             Op::Extent { array, axis } => {
-                self.demand(*array);
-                let word = self.arg(KernelArg::ArrayExtent(*array, *axis));
-                self.set(n.results[0], Value::Uniform(word));
+                self.code.f.demand(*array);
+                let word = self.code.f.arg(KernelArg::ArrayExtent(*array, *axis));
+                self.scope.set(n.results[0], Value::Uniform(word));
             }
             Op::Load(l) => {
                 self.load(n, l);
                 for &r in &n.results {
-                    let v = self.value(r);
+                    let v = self.scope.value(r);
                     let v = self.as_uniformity(v, r);
-                    self.set(r, v);
+                    self.scope.set(r, v);
                 }
             }
             Op::Inside { array, index } => self.inside(n, *array, index),
             Op::Check { array, index } => self.check(*array, index),
             Op::If { cond, then, else_ } => {
-                self.bail_out_on_fault();
-                if self.uniformities[cond.index()] == Uniformity::Uniform {
+                self.code.bail_out_on_fault();
+                if self.facts.uniformities[cond.index()] == Uniformity::Uniform {
                     self.uniform_if(n, *cond, then, else_);
                 } else {
                     self.masked_if(n, *cond, then, else_);
                 }
             }
             Op::While { init, test, step } => {
-                self.bail_out_on_fault();
+                self.code.bail_out_on_fault();
                 self.while_loop(n, init, test, step);
             }
             // Bodies with calls are not compiled.
@@ -88,9 +90,9 @@ impl Emitter<'_> {
 
     /// Broadcasts a value if its uniformity says that it varies.
     fn as_uniformity(&mut self, value: Value, v: Val) -> Value {
-        match (self.uniformities[v.index()], &value) {
+        match (self.facts.uniformities[v.index()], &value) {
             (Uniformity::Varying, Value::Uniform(_) | Value::Affine(..)) => {
-                Value::Varying(self.broadcast(&value, element(self.ty(v))))
+                Value::Varying(self.code.broadcast(&value, element(self.ty(v))))
             }
             _ => value,
         }
@@ -98,17 +100,17 @@ impl Emitter<'_> {
 
     fn select(&mut self, cond: Val, then: Val, else_: Val) -> Value {
         let el = element(self.ty(then));
-        if self.uniformities[cond.index()] != Uniformity::Uniform {
+        if self.facts.uniformities[cond.index()] != Uniformity::Uniform {
             return self.map_parts(&[cond, then, else_], &mut |e, shape, a| {
                 let (t, flags, [c, x, y]) = (shape.of(el), shape.of("i1"), [&a[0], &a[1], &a[2]]);
-                put!(e, "select {flags} {c}, {t} {x}, {t} {y}")
+                put!(e.code.f, "select {flags} {c}, {t} {x}, {t} {y}")
             });
         }
         // A uniform condition selects whole vectors.
-        let c = self.scalar(cond);
+        let c = self.scope.scalar(cond);
         self.map_parts(&[then, else_], &mut |e, shape, a| {
             let (t, x, y) = (shape.of(el), &a[0], &a[1]);
-            put!(e, "select i1 {c}, {t} {x}, {t} {y}")
+            put!(e.code.f, "select i1 {c}, {t} {x}, {t} {y}")
         })
     }
 
@@ -116,165 +118,160 @@ impl Emitter<'_> {
     fn carried(&mut self, v: Val, level: Uniformity) -> (Parts, String) {
         let el = element(self.ty(v));
         match level {
-            Uniformity::Uniform | Uniformity::Affine(_) => (smallvec::smallvec![self.scalar(v)], el.to_string()),
-            Uniformity::Varying => (self.vectors(v), self.shape().of(el)),
-        }
-    }
-
-    /// The value of such operands.
-    fn from_operands(level: Uniformity, operands: Parts) -> Value {
-        match (level, operands.first()) {
-            (Uniformity::Uniform, Some(o)) => Value::Uniform(o.clone()),
-            (Uniformity::Affine(step), Some(o)) => Value::Affine(o.clone(), step),
-            _ => Value::Varying(operands),
+            Uniformity::Uniform | Uniformity::Affine(_) => (smallvec::smallvec![self.scope.scalar(v)], el.to_string()),
+            Uniformity::Varying => (self.vectors(v), self.code.shape().of(el)),
         }
     }
 
     /// A conditional with a uniform condition: a branch.
     fn uniform_if(&mut self, n: &Node, cond: Val, then: &Region, else_: &Region) {
-        let c = self.scalar(cond);
-        let (yes, no, join) = (self.w.label(), self.w.label(), self.w.label());
-        self.w.branch(&c, yes, no);
+        let c = self.scope.scalar(cond);
+        let (yes, no, join) = (self.code.f.w.label(), self.code.f.w.label(), self.code.f.w.label());
+        self.code.f.w.branch(&c, yes, no);
         let mut sides = Vec::new();
         for (start, region) in [(yes, then), (no, else_)] {
-            self.w.start(start);
+            self.code.f.w.start(start);
             self.region(region);
             let results = n.results.iter().zip(&region.results);
-            let carried: Vec<_> = results.map(|(r, &v)| self.carried(v, self.uniformities[r.index()])).collect();
-            sides.push((carried, self.w.block));
-            self.w.jump(join);
+            let carried: Vec<_> = results.map(|(r, &v)| self.carried(v, self.facts.uniformities[r.index()])).collect();
+            sides.push((carried, self.code.f.w.block));
+            self.code.f.w.jump(join);
         }
-        self.w.start(join);
+        self.code.f.w.start(join);
         for (k, &r) in n.results.iter().enumerate() {
             let ty = &sides[0].0[k].1;
             let operands = (0..sides[0].0[k].0.len()).map(|p| {
                 let [(a, from), (b, or)] = [0, 1].map(|s| (&sides[s].0[k].0[p], sides[s].1));
-                put!(self, "phi {ty} [ {a}, {from} ], [ {b}, {or} ]")
+                put!(self.code.f, "phi {ty} [ {a}, {from} ], [ {b}, {or} ]")
             });
             let operands: Parts = operands.collect();
-            self.set(r, Self::from_operands(self.uniformities[r.index()], operands));
+            self.scope.set(r, Value::from_operands(self.facts.uniformities[r.index()], operands));
         }
     }
 
     /// A conditional with a varying condition: each side runs under a mask, if any lane takes it.
     fn masked_if(&mut self, n: &Node, cond: Val, then: &Region, else_: &Region) {
-        let outer = self.mask.clone();
+        let outer = self.code.mask.clone();
         let conds = self.vectors(cond);
-        let (ty, yes) = (self.mask_type(), self.constant(self.shape(), "i1", "true"));
-        let nots: Parts = conds.iter().map(|c| put!(self, "xor {ty} {c}, {yes}")).collect();
+        let (ty, yes) = (self.code.mask_type(), self.code.f.constant(self.code.shape(), "i1", "true"));
+        let nots: Parts = conds.iter().map(|c| put!(self.code.f, "xor {ty} {c}, {yes}")).collect();
         let mut sides: Vec<Vec<Parts>> = Vec::new();
         for (region, flags) in [(then, &conds), (else_, &nots)] {
-            self.mask = outer.clone();
+            self.code.mask = outer.clone();
             if region.nodes.is_empty() {
                 let values = region.results.iter().map(|&v| self.vectors(v));
                 sides.push(values.collect());
                 continue;
             }
-            let mask: Parts = (0..self.width.parts).map(|p| self.and_mask(p, &flags[p])).collect();
-            let some = self.any_lane(&mask);
-            let (run, join, before) = (self.w.label(), self.w.label(), self.w.block);
-            self.w.branch(&some, run, join);
-            self.w.start(run);
-            self.mask = Mask::Lanes(mask);
+            let mask: Parts = (0..self.code.width.parts).map(|p| self.code.and_mask(p, &flags[p])).collect();
+            let some = self.code.any_lane(&mask);
+            let (run, join, before) = (self.code.f.w.label(), self.code.f.w.label(), self.code.f.w.block);
+            self.code.f.w.branch(&some, run, join);
+            self.code.f.w.start(run);
+            self.code.mask = Mask::Lanes(mask);
             self.region(region);
             let results: Vec<(Parts, String)> =
-                region.results.iter().map(|&v| (self.vectors(v), self.vector(self.ty(v)))).collect();
-            let after = self.w.block;
-            self.w.jump(join);
-            self.w.start(join);
+                region.results.iter().map(|&v| (self.vectors(v), self.code.vector(self.ty(v)))).collect();
+            let after = self.code.f.w.block;
+            self.code.f.w.jump(join);
+            self.code.f.w.start(join);
             let merged = results.iter().map(|(parts, t)| {
                 // Zero where no lane runs, never poison, which would spread through masks.
-                let phi = parts.iter().map(|x| put!(self, "phi {t} [ {x}, {after} ], [ zeroinitializer, {before} ]"));
+                let phi =
+                    parts.iter().map(|x| put!(self.code.f, "phi {t} [ {x}, {after} ], [ zeroinitializer, {before} ]"));
                 phi.collect()
             });
             let merged = merged.collect();
             sides.push(merged);
         }
-        self.mask = outer;
+        self.code.mask = outer;
         for (k, &r) in n.results.iter().enumerate() {
-            let t = self.vector(self.ty(r));
-            let parts = (0..self.width.parts).map(|p| {
+            let t = self.code.vector(self.ty(r));
+            let parts = (0..self.code.width.parts).map(|p| {
                 let (c, x, y) = (&conds[p], &sides[0][k][p], &sides[1][k][p]);
-                put!(self, "select {ty} {c}, {t} {x}, {t} {y}")
+                put!(self.code.f, "select {ty} {c}, {t} {x}, {t} {y}")
             });
             let parts = parts.collect();
-            self.set(r, Value::Varying(parts));
+            self.scope.set(r, Value::Varying(parts));
         }
     }
 
     fn while_loop(&mut self, n: &Node, init: &[Val], test: &Region, step: &Region) {
-        let outer = self.mask.clone();
-        let uniformities: Vec<Uniformity> = test.params.iter().map(|p| self.uniformities[p.index()]).collect();
-        let uniform = is_uniform(&self.uniformities, test);
-        let outer_halved = self.halved.clone();
+        let outer = self.code.mask.clone();
+        let uniformities: Vec<Uniformity> = test.params.iter().map(|p| self.facts.uniformities[p.index()]).collect();
+        let uniform = is_uniform(&self.facts.uniformities, test);
+        let outer_halved = self.scope.halved.clone();
         let halved: Vec<bool> = (0..init.len()).map(|k| self.narrow_state(init[k], k, test, step)).collect();
         let entering = init.iter().zip(&uniformities).zip(&halved).map(|((&v, &level), &halved)| match halved {
-            true => (self.broadcast_narrow(v), self.vector(ScalarType::I32)),
+            true => (self.broadcast_narrow(v), self.code.vector(ScalarType::I32)),
             false => self.carried(v, level),
         });
         let entering: Vec<_> = entering.collect();
-        let (kept_mask, all) = self.stored_mask();
+        let (kept_mask, all) = self.code.stored_mask();
         let entered: Parts = match &outer {
             _ if uniform => Parts::new(),
-            Mask::All => smallvec::smallvec![all; self.width.parts],
-            Mask::Lanes(m) => m.iter().map(|m| self.to_stored_mask(m)).collect(),
+            Mask::All => smallvec::smallvec![all; self.code.width.parts],
+            Mask::Lanes(m) => m.iter().map(|m| self.code.to_stored_mask(m)).collect(),
         };
-        let (head, exit, before) = (self.w.label(), self.w.label(), self.w.block);
+        let (head, exit, before) = (self.code.f.w.label(), self.code.f.w.label(), self.code.f.w.block);
         // Uniform loop state is carried as a broadcast vector, too, which LLVM would otherwise make anew at each use.
         let is_spread =
             |k: &usize| uniformities[*k] == Uniformity::Uniform && self.ty(test.params[*k]) != ScalarType::Bool;
         let both: Vec<usize> = (0..uniformities.len()).filter(is_spread).collect();
-        let first_spread: Vec<Operand> = both.iter().map(|&k| self.splat(&entering[k].0[0], &entering[k].1)).collect();
-        self.w.jump(head);
-        self.w.start(head);
-        let mark = self.w.position();
-        let state: Vec<Parts> =
-            entering.iter().map(|(parts, _)| parts.iter().map(|_| self.w.reserve_register()).collect()).collect();
-        let spread: Vec<Operand> = both.iter().map(|_| self.w.reserve_register()).collect();
-        self.splats.extend(both.iter().map(|&k| state[k][0].clone()).zip(spread.iter().cloned()));
+        let first_spread: Vec<Operand> =
+            both.iter().map(|&k| self.code.splat(&entering[k].0[0], &entering[k].1)).collect();
+        self.code.f.w.jump(head);
+        self.code.f.w.start(head);
+        let mark = self.code.f.w.position();
+        let state: Vec<Parts> = entering
+            .iter()
+            .map(|(parts, _)| parts.iter().map(|_| self.code.f.w.reserve_register()).collect())
+            .collect();
+        let spread: Vec<Operand> = both.iter().map(|_| self.code.f.w.reserve_register()).collect();
+        self.code.splats.extend(both.iter().map(|&k| state[k][0].clone()).zip(spread.iter().cloned()));
         for ((p, &level), s) in test.params.iter().zip(&uniformities).zip(&state) {
-            self.set(*p, Self::from_operands(level, s.clone()));
+            self.scope.set(*p, Value::from_operands(level, s.clone()));
         }
         for ((p, &level), s) in step.params.iter().zip(&uniformities).zip(&state) {
-            self.set(*p, Self::from_operands(level, s.clone()));
+            self.scope.set(*p, Value::from_operands(level, s.clone()));
         }
         // For loops that lanes leave at different iterations: the lanes that run, and the values with which the others
         // left.
-        let kept_running: Parts = entered.iter().map(|_| self.w.reserve_register()).collect();
-        let running: Parts = kept_running.iter().map(|m| self.from_stored_mask(m)).collect();
+        let kept_running: Parts = entered.iter().map(|_| self.code.f.w.reserve_register()).collect();
+        let running: Parts = kept_running.iter().map(|m| self.code.from_stored_mask(m)).collect();
         let mut left: Vec<(Parts, Parts)> = Vec::new();
         if !uniform {
-            self.mask = Mask::Lanes(running.clone());
-            let flags = self.mask_type();
+            self.code.mask = Mask::Lanes(running.clone());
+            let flags = self.code.mask_type();
             for (&p, r) in test.params.iter().zip(&n.results) {
-                if !self.used[r.index()] {
+                if !self.facts.used[r.index()] {
                     left.push((Parts::new(), Parts::new()));
                     continue;
                 }
                 let now = self.vectors(p);
-                let t = self.vector(self.ty(p));
-                let kept: Parts = now.iter().map(|_| self.w.reserve_register()).collect();
+                let t = self.code.vector(self.ty(p));
+                let kept: Parts = now.iter().map(|_| self.code.f.w.reserve_register()).collect();
                 let next = now.iter().zip(&kept).zip(&running).map(|((now, kept), m)| {
                     // A lane that runs may leave at this test.
-                    put!(self, "select {flags} {m}, {t} {now}, {t} {kept}")
+                    put!(self.code.f, "select {flags} {m}, {t} {now}, {t} {kept}")
                 });
                 let next = next.collect();
                 left.push((kept, next));
             }
         }
-        let ahead = is_computed_ahead(self.body, step);
+        let ahead = is_computed_ahead(self.facts.body, step);
         let cost = region_cost(test) + region_cost(step);
         if ahead {
-            self.count_fuel(cost);
+            self.code.count_fuel(cost);
         }
-        let (uniform_nodes, own) = self.conjuncts(test);
+        let (uniform_nodes, own) = self.facts.conjuncts(test);
         // Uniform conditions are not part of the mask: where one fails, the loop ends.
         let leave = |e: &mut Self| {
-            e.bail_out_on_fault();
+            e.code.bail_out_on_fault();
             for &v in &uniform_nodes {
-                let (c, go_on) = (e.scalar(v), e.w.label());
-                e.w.branch(&c, go_on, exit);
-                e.w.start(go_on);
+                let (c, go_on) = (e.scope.scalar(v), e.code.f.w.label());
+                e.code.f.w.branch(&c, go_on, exit);
+                e.code.f.w.start(go_on);
             }
         };
         let first = [test, step];
@@ -282,31 +279,31 @@ impl Emitter<'_> {
         let mut go = kept_running.clone();
         for v in own {
             for (go, c) in go.iter_mut().zip(&self.vectors(v)) {
-                let c = self.to_stored_mask(c);
-                *go = put!(self, "and {kept_mask} {go}, {c}");
+                let c = self.code.to_stored_mask(c);
+                *go = put!(self.code.f, "and {kept_mask} {go}, {c}");
             }
         }
         let some = (!uniform).then(|| {
-            let flags: Parts = go.iter().map(|m| self.from_stored_mask(m)).collect();
-            let some = self.any_lane(&flags);
-            self.mask = Mask::Lanes(flags);
+            let flags: Parts = go.iter().map(|m| self.code.from_stored_mask(m)).collect();
+            let some = self.code.any_lane(&flags);
+            self.code.mask = Mask::Lanes(flags);
             some
         });
         if !ahead {
             if let Some(some) = &some {
-                let body = self.w.label();
-                self.w.branch(some, body, exit);
-                self.w.start(body);
+                let body = self.code.f.w.label();
+                self.code.f.w.branch(some, body, exit);
+                self.code.f.w.start(body);
             }
             self.part_by_part(&[step], |_| ());
-            self.count_fuel(cost);
+            self.code.count_fuel(cost);
         }
         let next: Vec<_> = step.results.iter().zip(&uniformities).map(|(&v, &l)| self.carried(v, l)).collect();
-        let next_spread: Vec<Operand> = both.iter().map(|&k| self.splat(&next[k].0[0], &next[k].1)).collect();
-        let back = self.w.block;
+        let next_spread: Vec<Operand> = both.iter().map(|&k| self.code.splat(&next[k].0[0], &next[k].1)).collect();
+        let back = self.code.f.w.block;
         match some.filter(|_| ahead) {
-            Some(some) => self.w.branch(&some, head, exit),
-            None => self.w.jump(head),
+            Some(some) => self.code.f.w.branch(&some, head, exit),
+            None => self.code.f.w.jump(head),
         }
         // The phis of the loop header, now that both ends are known.
         let mut phis = String::new();
@@ -314,7 +311,7 @@ impl Emitter<'_> {
             phis.push_str(&format!("  {register} = phi {ty} [ {first}, {before} ], [ {next}, {back} ]\n"));
         };
         for ((&k, register), (first, next)) in both.iter().zip(&spread).zip(first_spread.iter().zip(&next_spread)) {
-            phi(register, &self.shape().of(&entering[k].1), first, next);
+            phi(register, &self.code.shape().of(&entering[k].1), first, next);
         }
         for (s, ((first, ty), (next, _))) in state.iter().zip(entering.iter().zip(&next)) {
             for (r, (a, b)) in s.iter().zip(first.iter().zip(next)) {
@@ -326,34 +323,36 @@ impl Emitter<'_> {
                 phi(r, &kept_mask, first, go);
             }
             for ((kept, next), &p) in left.iter().zip(&test.params) {
-                let ty = self.vector(self.ty(p));
+                let ty = self.code.vector(self.ty(p));
                 for (r, b) in kept.iter().zip(next) {
                     phi(r, &ty, &Operand::text("zeroinitializer"), b);
                 }
             }
         }
-        self.w.insert(mark, &phis);
-        self.w.start(exit);
-        self.mask = outer;
+        self.code.f.w.insert(mark, &phis);
+        self.code.f.w.start(exit);
+        self.code.mask = outer;
         for (k, &r) in n.results.iter().enumerate() {
             let carried = match uniform {
                 true => &state[k],
-                false if self.used[r.index()] => &left[k].1,
+                false if self.facts.used[r.index()] => &left[k].1,
                 false => continue,
             };
             let level = if uniform { uniformities[k] } else { Uniformity::Varying };
-            let result = if halved[k] { self.widen_narrow(carried) } else { carried.clone() };
-            self.set(r, Self::from_operands(level, result));
+            let result = if halved[k] { self.code.widen_narrow(carried) } else { carried.clone() };
+            self.scope.set(r, Value::from_operands(level, result));
         }
-        self.halved = outer_halved;
+        self.scope.halved = outer_halved;
     }
 
     /// Writes the regions of a loop one after the other, and calls `settled` after the uniform nodes. Loop-carried
     /// values take registers for all vectors of a step; temporaries take them for one, if the vectors are computed one
     /// after the other.
     fn part_by_part(&mut self, regions: &[&Region], settled: impl FnOnce(&mut Self)) {
-        let parts = self.width.parts;
-        let Some((own, uniform_nodes)) = by_lanes(self.body, &self.uniformities, regions).filter(|_| parts > 1) else {
+        let parts = self.code.width.parts;
+        let Some((own, uniform_nodes)) =
+            by_lanes(self.facts.body, &self.facts.uniformities, regions).filter(|_| parts > 1)
+        else {
             regions.iter().for_each(|r| self.region(r));
             return settled(self);
         };
@@ -363,38 +362,41 @@ impl Emitter<'_> {
         let mut taken: HashMap<Val, Parts> = HashMap::new();
         for n in &own {
             n.op.operands(&mut |v| {
-                if let Some(Value::Affine(..) | Value::Varying(_)) = self.values[v.index()] {
+                if let Some(Value::Affine(..) | Value::Varying(_)) = self.scope.values[v.index()] {
                     taken.entry(v).or_insert_with(|| self.vectors(v));
                 }
             });
         }
-        let before: Vec<(Val, Option<Value>)> = taken.keys().map(|v| (*v, self.values[v.index()].clone())).collect();
-        let mask = self.mask.clone();
+        let before: Vec<(Val, Option<Value>)> =
+            taken.keys().map(|v| (*v, self.scope.values[v.index()].clone())).collect();
+        let mask = self.code.mask.clone();
         let mut made: HashMap<Val, Parts> = HashMap::new();
-        self.width.parts = 1;
+        self.code.width.parts = 1;
         for part in 0..parts {
             for (v, all) in &taken {
-                self.set(*v, Value::Varying(smallvec::smallvec![all[part].clone()]));
+                self.scope.set(*v, Value::Varying(smallvec::smallvec![all[part].clone()]));
             }
             if let Mask::Lanes(m) = &mask {
-                self.mask = Mask::Lanes(smallvec::smallvec![m[part].clone()]);
+                self.code.mask = Mask::Lanes(smallvec::smallvec![m[part].clone()]);
             }
             own.iter().for_each(|n| self.node(n));
             for &r in own.iter().flat_map(|n| &n.results) {
                 made.entry(r).or_default().extend(self.vectors(r));
             }
         }
-        self.width.parts = parts;
-        self.mask = mask;
+        self.code.width.parts = parts;
+        self.code.mask = mask;
         for (v, value) in before {
-            self.values[v.index()] = value;
+            self.scope.values[v.index()] = value;
         }
         for (v, all) in made {
-            self.set(v, Value::Varying(all));
+            self.scope.set(v, Value::Varying(all));
         }
-        self.bail_out_on_fault();
+        self.code.bail_out_on_fault();
     }
+}
 
+impl Facts<'_> {
     /// The conditions of which a test is the conjunction: uniform ones, and others.
     fn conjuncts(&self, test: &Region) -> (Vec<Val>, Vec<Val>) {
         let (mut uniform_nodes, mut own, mut todo) = (Vec::new(), Vec::new(), vec![test.results[0]]);
@@ -408,23 +410,25 @@ impl Emitter<'_> {
         }
         (uniform_nodes, own)
     }
+}
 
+impl VectorCode {
     /// Charges the cost of a loop step, and polls the run's limits now and then.
     pub(crate) fn count_fuel(&mut self, cost: usize) {
         let cost = cost.max(1) * self.width.parts;
-        let fuel = put!(self, "load i64, ptr %fuel, align 8");
-        let rest = put!(self, "sub i64 {fuel}, {cost}");
-        self.w.line(format_args!("store i64 {rest}, ptr %fuel, align 8"));
-        let empty = put!(self, "icmp slt i64 {rest}, 0");
-        let (look, go_on) = (self.w.label(), self.w.label());
-        self.w.unlikely_branch(&empty, look, go_on);
-        self.w.start(look);
-        let (tick, ticker) = (self.arg(KernelArg::Poll), self.arg(KernelArg::PollContext));
-        let stop = put!(self, "call i32 {tick}(ptr {ticker})");
-        self.w.line(format_args!("store i64 {FUEL_PER_POLL}, ptr %fuel, align 8"));
-        let stop = put!(self, "icmp ne i32 {stop}, 0");
-        self.w.unlikely_branch(&stop, self.stop, go_on);
-        self.w.start(go_on);
+        let fuel = put!(self.f, "load i64, ptr %fuel, align 8");
+        let rest = put!(self.f, "sub i64 {fuel}, {cost}");
+        self.f.w.line(format_args!("store i64 {rest}, ptr %fuel, align 8"));
+        let empty = put!(self.f, "icmp slt i64 {rest}, 0");
+        let (look, go_on) = (self.f.w.label(), self.f.w.label());
+        self.f.w.unlikely_branch(&empty, look, go_on);
+        self.f.w.start(look);
+        let (tick, ticker) = (self.f.arg(KernelArg::Poll), self.f.arg(KernelArg::PollContext));
+        let stop = put!(self.f, "call i32 {tick}(ptr {ticker})");
+        self.f.w.line(format_args!("store i64 {FUEL_PER_POLL}, ptr %fuel, align 8"));
+        let stop = put!(self.f, "icmp ne i32 {stop}, 0");
+        self.f.w.unlikely_branch(&stop, self.f.stop, go_on);
+        self.f.w.start(go_on);
     }
 }
 

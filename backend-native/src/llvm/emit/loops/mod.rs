@@ -6,4 +6,5 @@ pub(crate) mod multi_row;
 pub(crate) mod narrow_induction;
 pub(crate) mod nest;
 pub(crate) mod scheduled;
+pub(crate) mod structured;
 pub(crate) mod width;

@@ -8,6 +8,7 @@ use crate::kernel::{Body, Ix, Kernel, Node, Op, uniformities};
 use crate::llvm::emit::loops::control::is_uniform;
 use crate::llvm::emit::loops::loop_state::LoopState;
 use crate::llvm::emit::loops::nest::depths;
+use crate::llvm::emit::loops::structured::Structured;
 use crate::llvm::emit::sinks::sink::SinkEmitter;
 use crate::llvm::emit::text::value::{Mask, Parts, Value};
 use crate::llvm::emit::text::{Operand, put};
@@ -41,67 +42,67 @@ pub(crate) fn has_divergent_loop(kernel: &Kernel) -> bool {
 impl<'a> Emitter<'a> {
     /// Writes the function's loops, over as many rows at a time as a step has vectors.
     pub(crate) fn multi_row(&mut self, kernel: &'a Kernel) {
-        let body = self.body;
+        let body = self.facts.body;
         let lane = kernel.axes.len() - 1;
-        self.uniformities = uniformities(body, &axes(body));
-        self.bind_constants(body);
+        self.facts.uniformities = uniformities(body, &axes(body));
+        self.scope.bind_constants(body);
         let depth = depths(&body.region, &|axis| if axis == lane { 2 } else { 1 });
         let of_depth = |d: usize| -> Vec<&'a Node> {
             body.region.nodes.iter().zip(&depth).filter(|(_, of)| **of == d).map(|(n, _)| n).collect()
         };
         of_depth(0).into_iter().for_each(|n| self.node(n));
-        self.bail_out_on_fault();
+        self.code.bail_out_on_fault();
         let sinks = SinkEmitter::new(self, kernel, Variant::MultiRow, Operand::int(0));
-        let (base, extent) = (self.arg(KernelArg::OutputStart), self.arg(KernelArg::Extent(lane as u32)));
-        let (width, nothing) = (self.width, LoopState::default);
+        let (base, extent) = (self.code.f.arg(KernelArg::OutputStart), self.code.f.arg(KernelArg::Extent(lane as u32)));
+        let (width, nothing) = (self.code.width, LoopState::default);
         let ends = ["%r0", "%r1", "%c0", "%c1"].map(Operand::text);
         let [r0, r1, c0, c1] = &ends;
-        let last_row = put!(self, "sub i64 {r1}, 1");
+        let last_row = put!(self.code.f, "sub i64 {r1}, 1");
         self.counted_loop([r0, r1], width.parts, nothing(), None, |e, r, _| {
-            let rows: Parts = (0..width.parts).map(|p| put!(e, "add i64 {r}, {p}")).collect();
-            let there: Parts = rows.iter().map(|row| put!(e, "icmp slt i64 {row}, {r1}")).collect();
-            let there: Parts = there.iter().map(|flag| e.splat(flag, "i1")).collect();
+            let rows: Parts = (0..width.parts).map(|p| put!(e.code.f, "add i64 {r}, {p}")).collect();
+            let there: Parts = rows.iter().map(|row| put!(e.code.f, "icmp slt i64 {row}, {r1}")).collect();
+            let there: Parts = there.iter().map(|flag| e.code.splat(flag, "i1")).collect();
             // Clamped to the last row: there may be no memory behind it, and masked stores to an invalid page are slow.
-            let within = |e: &mut Self, row| put!(e, "call i64 @llvm.smin.i64(i64 {row}, i64 {last_row})");
+            let within = |e: &mut Self, row| put!(e.code.f, "call i64 @llvm.smin.i64(i64 {row}, i64 {last_row})");
             let rows: Parts = rows.iter().map(|row| within(e, row)).collect();
-            let indices: Vec<_> = rows.iter().map(|row| e.outer_index(lane, row)).collect();
+            let indices: Vec<_> = rows.iter().map(|row| e.code.f.outer_index(lane, row)).collect();
             for axis in 0..lane {
-                let parts = indices.iter().map(|index| e.splat(&index[axis], "i64")).collect();
-                e.set(body.region.params[axis], Value::Varying(parts));
+                let parts = indices.iter().map(|index| e.code.splat(&index[axis], "i64")).collect();
+                e.scope.set(body.region.params[axis], Value::Varying(parts));
             }
-            e.mask = Mask::Lanes(there.clone());
+            e.code.mask = Mask::Lanes(there.clone());
             of_depth(1).into_iter().for_each(|n| e.node(n));
-            e.bail_out_on_fault();
+            e.code.bail_out_on_fault();
             e.counted_loop([c0, c1], width.lanes, nothing(), None, |e, c, _| {
-                let (ty, last) = (e.shape().of("i64"), e.splat(c1, "i64"));
-                let from = e.splat(c, "i64");
-                let offsets = e.offsets(1, 0);
-                let columns = put!(e, "add {ty} {from}, {offsets}");
-                let within = put!(e, "icmp slt {ty} {columns}, {last}");
-                let flags = e.mask_type();
-                let on: Parts = there.iter().map(|row| put!(e, "and {flags} {row}, {within}")).collect();
-                e.mask = Mask::Lanes(on.clone());
-                e.set(body.region.params[lane], Value::Varying(smallvec::smallvec![columns; width.parts]));
+                let (ty, last) = (e.code.shape().of("i64"), e.code.splat(c1, "i64"));
+                let from = e.code.splat(c, "i64");
+                let offsets = e.code.offsets(1, 0);
+                let columns = put!(e.code.f, "add {ty} {from}, {offsets}");
+                let within = put!(e.code.f, "icmp slt {ty} {columns}, {last}");
+                let flags = e.code.mask_type();
+                let on: Parts = there.iter().map(|row| put!(e.code.f, "and {flags} {row}, {within}")).collect();
+                e.code.mask = Mask::Lanes(on.clone());
+                e.scope.set(body.region.params[lane], Value::Varying(smallvec::smallvec![columns; width.parts]));
                 of_depth(2).into_iter().for_each(|n| e.node(n));
-                e.bail_out_on_fault();
+                e.code.bail_out_on_fault();
                 // Row by row, as results lie in memory.
                 let results: Vec<Parts> = sinks.leaves_taken().into_iter().map(|v| e.vectors(v)).collect();
-                e.width.parts = 1;
+                e.code.width.parts = 1;
                 for (p, row) in rows.iter().enumerate() {
-                    let start = put!(e, "mul i64 {row}, {extent}");
-                    let start = put!(e, "sub i64 {start}, {base}");
-                    e.mask = Mask::Lanes(smallvec::smallvec![on[p].clone()]);
+                    let start = put!(e.code.f, "mul i64 {row}, {extent}");
+                    let start = put!(e.code.f, "sub i64 {start}, {base}");
+                    e.code.mask = Mask::Lanes(smallvec::smallvec![on[p].clone()]);
                     for ((o, k), parts) in sinks.leaves().into_iter().zip(&results) {
                         let leaf = sinks.outs[o].leaves[k];
                         sinks.store_in(e, leaf, &smallvec::smallvec![parts[p].clone()], &start, c);
                     }
                 }
-                e.width.parts = width.parts;
+                e.code.width.parts = width.parts;
                 Vec::new()
             });
             Vec::new()
         });
-        self.mask = Mask::All;
-        self.w.line(format_args!("ret i64 0"));
+        self.code.mask = Mask::All;
+        self.code.f.w.line(format_args!("ret i64 0"));
     }
 }

@@ -7,7 +7,9 @@
 //! function bails out.
 
 use crate::kernel::{Node, Op, Region};
+use crate::llvm::emit::facts::Facts;
 use crate::llvm::emit::text::value::{Parts, Value};
+use crate::llvm::emit::text::vector_code::VectorCode;
 use crate::llvm::emit::text::{Operand, put};
 use crate::llvm::emit::{Emitter, Uniformity};
 use acc_core::data::{Prim, ScalarType};
@@ -31,17 +33,17 @@ impl NarrowState {
 
 impl Emitter<'_> {
     /// Whether the loop-carried value number `k` is only ever selected from uniform values; then it is carried in 32
-    /// bits from here on, and must be [widened](Emitter::widen_narrow) after the loop.
+    /// bits from here on, and must be [widened](VectorCode::widen_narrow) after the loop.
     pub(crate) fn narrow_state(&mut self, init: Val, k: usize, test: &Region, step: &Region) -> bool {
         let (param, result) = (step.params[k], step.results[k]);
         if self.ty(param) != ScalarType::I64
-            || self.uniformities[param.index()] != Uniformity::Varying
-            || !self.may_narrow(init)
+            || self.facts.uniformities[param.index()] != Uniformity::Varying
+            || !self.facts.may_narrow(init)
         {
             return false;
         }
         let mut choices = HashSet::from([param, test.params[k]]);
-        if result == param || !self.chooses(result, step, &mut choices) {
+        if result == param || !self.facts.chooses(result, step, &mut choices) {
             return false;
         }
         // The loop itself uses it once; any other use would need all 64 bits.
@@ -59,10 +61,57 @@ impl Emitter<'_> {
         if others != 1 {
             return false;
         }
-        self.halved.values.extend(choices);
+        self.scope.halved.values.extend(choices);
         true
     }
 
+    /// The low half of a uniform value; bails out if that is not all of it.
+    pub(crate) fn narrow_scalar(&mut self, v: Val) -> Operand {
+        if let Some(known) = self.scope.halved.halves.get(&v) {
+            return known.clone();
+        }
+        let whole = self.scope.scalar(v);
+        if self.facts.body.consts.iter().any(|(c, _)| *c == v) {
+            return whole;
+        }
+        let half = put!(self.code.f, "trunc i64 {whole} to i32");
+        let again = put!(self.code.f, "sext i32 {half} to i64");
+        let more = put!(self.code.f, "icmp ne i64 {again}, {whole}");
+        self.code.f.bail_out_if(&more);
+        self.scope.halved.halves.insert(v, half.clone());
+        half
+    }
+
+    /// Computes the low halves of a select's operands ahead of it.
+    pub(crate) fn narrow_operands(&mut self, n: &Node) {
+        let Op::Select { then, else_, .. } = n.op else { return };
+        if self.scope.halved.has(n.results[0]) {
+            for v in [then, else_] {
+                if !self.scope.halved.has(v) {
+                    self.narrow_scalar(v);
+                }
+            }
+        }
+    }
+
+    /// A select in 32 bits.
+    pub(crate) fn narrow_select(&mut self, cond: Val, sides: [Val; 2]) -> Value {
+        let conds = self.vectors(cond);
+        let [then, else_]: [Parts; 2] =
+            sides.map(|v| if self.scope.halved.has(v) { self.vectors(v) } else { self.broadcast_narrow(v) });
+        let (flags, t) = (self.code.mask_type(), self.code.vector(ScalarType::I32));
+        let parts = conds.iter().zip(then.iter().zip(&else_));
+        Value::Varying(parts.map(|(c, (x, y))| put!(self.code.f, "select {flags} {c}, {t} {x}, {t} {y}")).collect())
+    }
+
+    /// Broadcasts the low half of a uniform value.
+    pub(crate) fn broadcast_narrow(&mut self, v: Val) -> Parts {
+        let half = self.narrow_scalar(v);
+        self.code.broadcast(&Value::Uniform(half), "i32")
+    }
+}
+
+impl Facts<'_> {
     /// Whether a value is a select among `choices` and uniform values.
     fn chooses(&self, v: Val, step: &Region, choices: &mut HashSet<Val>) -> bool {
         if choices.contains(&v) {
@@ -84,55 +133,12 @@ impl Emitter<'_> {
         self.uniformities[v.index()] == Uniformity::Uniform
             && constant.is_none_or(|(_, l)| i32::try_from(i64::from_bits64(l.bits)).is_ok())
     }
+}
 
-    /// The low half of a uniform value; bails out if that is not all of it.
-    pub(crate) fn narrow_scalar(&mut self, v: Val) -> Operand {
-        if let Some(known) = self.halved.halves.get(&v) {
-            return known.clone();
-        }
-        let whole = self.scalar(v);
-        if self.body.consts.iter().any(|(c, _)| *c == v) {
-            return whole;
-        }
-        let half = put!(self, "trunc i64 {whole} to i32");
-        let again = put!(self, "sext i32 {half} to i64");
-        let more = put!(self, "icmp ne i64 {again}, {whole}");
-        self.bail_out_if(&more);
-        self.halved.halves.insert(v, half.clone());
-        half
-    }
-
-    /// Computes the low halves of a select's operands ahead of it.
-    pub(crate) fn narrow_operands(&mut self, n: &Node) {
-        let Op::Select { then, else_, .. } = n.op else { return };
-        if self.halved.has(n.results[0]) {
-            for v in [then, else_] {
-                if !self.halved.has(v) {
-                    self.narrow_scalar(v);
-                }
-            }
-        }
-    }
-
-    /// A select in 32 bits.
-    pub(crate) fn narrow_select(&mut self, cond: Val, sides: [Val; 2]) -> Value {
-        let conds = self.vectors(cond);
-        let [then, else_]: [Parts; 2] =
-            sides.map(|v| if self.halved.has(v) { self.vectors(v) } else { self.broadcast_narrow(v) });
-        let (flags, t) = (self.mask_type(), self.vector(ScalarType::I32));
-        let parts = conds.iter().zip(then.iter().zip(&else_));
-        Value::Varying(parts.map(|(c, (x, y))| put!(self, "select {flags} {c}, {t} {x}, {t} {y}")).collect())
-    }
-
-    /// Broadcasts the low half of a uniform value.
-    pub(crate) fn broadcast_narrow(&mut self, v: Val) -> Parts {
-        let half = self.narrow_scalar(v);
-        self.broadcast(&Value::Uniform(half), "i32")
-    }
-
+impl VectorCode {
     /// Extends values carried in 32 bits to 64.
     pub(crate) fn widen_narrow(&mut self, parts: &Parts) -> Parts {
         let [narrow, wide] = [ScalarType::I32, ScalarType::I64].map(|ty| self.vector(ty));
-        parts.iter().map(|x| put!(self, "sext {narrow} {x} to {wide}")).collect()
+        parts.iter().map(|x| put!(self.f, "sext {narrow} {x} to {wide}")).collect()
     }
 }

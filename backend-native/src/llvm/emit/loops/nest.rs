@@ -13,10 +13,14 @@
 
 use crate::kernel::{Body, Edge, Ix, Kernel, Node, Op, Region, uniformities};
 use crate::llvm::emit::access::transposed_load::{BlockedRows, MAX_PANEL_COLUMNS, transposed_axis};
+use crate::llvm::emit::access::unaligned_streaming;
 use crate::llvm::emit::loops::loop_state::{Columns, LoopState};
+use crate::llvm::emit::scope::Scope;
 use crate::llvm::emit::sinks::sink::SinkEmitter;
+use crate::llvm::emit::text::function::Function;
 use crate::llvm::emit::text::value::{Mask, Parts, Value};
-use crate::llvm::emit::text::{Operand, literal, put};
+use crate::llvm::emit::text::vector_code::VectorCode;
+use crate::llvm::emit::text::{Label, Operand, literal, put};
 use crate::llvm::emit::{Emitter, KernelArg, MAX_SMALL_BODY_NODES, Uniformity, Variant};
 use acc_core::ir::{ArrayId, Val};
 use std::collections::{HashMap, HashSet};
@@ -76,25 +80,20 @@ impl<'a> Emitter<'a> {
     /// Whether an index is known to be in bounds for every active lane.
     pub(crate) fn is_proven(&self, array: ArrayId, dim: usize, ix: &Ix) -> bool {
         let bound = Bound::of(array, dim, ix);
-        self.proven.rows.contains(&bound) || (self.inner && self.proven.inner.contains(&bound))
-    }
-
-    /// The corrected index, where it is the same for the whole row.
-    pub(crate) fn boundary_in_row(&self, array: ArrayId, dim: usize, ix: &Ix, edge: Edge) -> Option<Operand> {
-        self.proven.brought_back.get(&(Bound::of(array, dim, ix), edge)).cloned()
+        self.scope.proven.rows.contains(&bound) || (self.code.inner && self.scope.proven.inner.contains(&bound))
     }
 
     /// Writes the function's loops.
     pub(crate) fn nest(&mut self, kernel: &'a Kernel, variant: Variant, large: bool) {
         let (lane, along) = variant.axes(kernel.axes.len());
         let params: Vec<Uniformity> = (0..kernel.axes.len())
-            .map(|k| if k == lane { Uniformity::Affine(self.lane_step) } else { Uniformity::Uniform })
+            .map(|k| if k == lane { Uniformity::Affine(self.code.lane_step) } else { Uniformity::Uniform })
             .collect();
-        self.uniformities = uniformities(self.body, &params);
-        self.wrapped = self.wrapped_indices();
-        self.clamped = self.clamped_indices();
-        self.bind_constants(self.body);
-        let body = self.body;
+        self.facts.uniformities = uniformities(self.facts.body, &params);
+        self.facts.wrapped = self.wrapped_indices();
+        self.facts.clamped = self.facts.clamped_indices();
+        self.scope.bind_constants(self.facts.body);
+        let body = self.facts.body;
         let stages = depths(&body.region, &|axis| match axis.cmp(&lane) {
             std::cmp::Ordering::Less => STAGE_ROW,
             std::cmp::Ordering::Equal => STAGE_STEP,
@@ -105,63 +104,63 @@ impl<'a> Emitter<'a> {
             nodes.map(|(n, _)| n).collect::<Vec<&'a Node>>()
         };
         of_stage(STAGE_LAUNCH).into_iter().for_each(|n| self.node(n));
-        self.bail_out_on_fault();
+        self.code.bail_out_on_fault();
 
-        let (next_row, done) = (self.w.label(), self.w.label());
+        let (next_row, done) = (self.code.f.w.label(), self.code.f.w.label());
         let transposes = matches!(variant, Variant::Store { transposed: true, .. } | Variant::UnalignedStreaming);
         let transposed = transposed_axis(kernel).filter(|_| transposes);
         let rows = match transposed {
-            Some(axis) if axis + 1 < lane => Rows::InBlocks(self.begin_blocked_rows(kernel, axis)),
-            Some(_) | None => self.rows_in_order(),
+            Some(axis) if axis + 1 < lane => Rows::InBlocks(self.code.f.begin_blocked_rows(kernel, axis)),
+            Some(_) | None => self.code.f.rows_in_order(),
         };
-        let row = self.w.block;
+        let row = self.code.f.w.block;
         let r = rows.row().clone();
         self.outer_axes(lane, kernel.axes.len(), &r);
-        let (base, extent) = (self.arg(KernelArg::OutputStart), self.arg(KernelArg::Extent(lane as u32)));
-        let position = put!(self, "mul i64 {r}, {extent}");
-        let position = put!(self, "sub i64 {position}, {base}");
+        let (base, extent) = (self.code.f.arg(KernelArg::OutputStart), self.code.f.arg(KernelArg::Extent(lane as u32)));
+        let position = put!(self.code.f, "mul i64 {r}, {extent}");
+        let position = put!(self.code.f, "sub i64 {position}, {base}");
         let mut finish = SinkEmitter::new(self, kernel, variant, position);
         finish.progress(self, &Operand::text("%c0"));
         of_stage(STAGE_ROW).into_iter().for_each(|n| self.node(n));
-        self.bail_out_on_fault();
+        self.code.bail_out_on_fault();
         let (mut first, mut end) = (Operand::text("%c0"), Operand::text("%c1"));
         // Loads may cover more columns than are computed.
-        let read = [first.clone(), self.columns_loaded(kernel, variant, lane)];
+        let read = [first.clone(), self.code.f.columns_loaded(kernel, variant, lane)];
         for n in of_stage(STAGE_STEP).into_iter().chain(of_stage(STAGE_INNER)) {
             self.prove_in_bounds(n, &|e, axis| match axis {
                 _ if axis == lane => Some(read.clone()),
-                _ if Some(axis) == along => Some([Operand::int(0), e.arg(KernelArg::Extent(axis as u32))]),
+                _ if Some(axis) == along => Some([Operand::int(0), e.code.f.arg(KernelArg::Extent(axis as u32))]),
                 _ => None,
             });
         }
         if let Some(axis) = transposed {
             let begins = match &rows {
-                Rows::InOrder { .. } => put!(self, "icmp eq i64 {r}, %r0"),
+                Rows::InOrder { .. } => put!(self.code.f, "icmp eq i64 {r}, %r0"),
                 Rows::InBlocks(visit) => visit.begins.clone(),
             };
             self.transpose_loads(of_stage(STAGE_STEP).into_iter(), lane, axis, &read, &begins);
         }
-        if let Some(size) = self.unaligned_element_size(kernel, variant) {
+        if let Some(size) = unaligned_streaming::unaligned_element_size(kernel, variant) {
             [first, end] = self.whole_line_columns(&finish.row.clone(), &extent, size);
         }
         let edges = self.boundary_free_columns(&body.region, lane, [&first, &end], &|axis| axis < lane);
-        let edges = edges.or_else(|| self.line.is_some().then(|| (first.clone(), end.clone())));
+        let edges = edges.or_else(|| self.hints.line.is_some().then(|| (first.clone(), end.clone())));
         let (step, inside) = (of_stage(STAGE_STEP), of_stage(STAGE_INNER));
-        let [from, to] = self.step_numbers([first, end]);
-        let edges = edges.map(|(lo, hi)| self.step_numbers([lo, hi]).into());
+        let [from, to] = self.code.step_numbers([first, end]);
+        let edges = edges.map(|(lo, hi)| self.code.step_numbers([lo, hi]).into());
         let whole = variant.is_along();
         // Rows that lie across memory are walked once for all remaining columns.
         let across = variant == Variant::RowLanes && kernel.is_column_major();
-        let rest = if whole || large || across { self.width.parts } else { 1 };
+        let rest = if whole || large || across { self.code.width.parts } else { 1 };
         let few = if across { MAX_NARROW_REST_VECTORS.min(rest) } else { rest };
         let columns =
             Columns { from, to, edges, once: large, whole, by_vector: finish.steps_by_vector(self), rest, few };
         let state = finish.begin(self);
         let mut write = |e: &mut Self, finish: &mut SinkEmitter<'a>, first: &Operand, state: LoopState| {
-            let first = &e.column(first);
-            let exits = [e.bail_out, e.stop];
+            let first = &e.code.column(first);
+            let exits = [e.code.f.bail_out, e.code.f.stop];
             if variant.is_scatter() {
-                (e.bail_out, e.stop) = (e.w.label(), e.w.label());
+                (e.code.f.bail_out, e.code.f.stop) = (e.code.f.w.label(), e.code.f.w.label());
             }
             if variant.is_along() {
                 e.write_in_groups(&step, lane, first, &finish.leaves_taken());
@@ -170,7 +169,7 @@ impl<'a> Emitter<'a> {
                 step.iter().for_each(|n| e.node(n));
             }
             // Before anything is stored: after a bail-out the step runs again, and may read these elements.
-            e.bail_out_on_fault();
+            e.code.bail_out_on_fault();
             let state = finish.step(e, &inside, first, state);
             finish.note(e, first, exits);
             state
@@ -180,81 +179,182 @@ impl<'a> Emitter<'a> {
         } else {
             self.steps(&columns, state, next_row, &mut |e, first, state| write(e, &mut finish, first, state))
         };
-        self.w.start(next_row);
+        self.code.f.w.start(next_row);
         finish.end(self, state);
         match &rows {
             Rows::InOrder { before, mark, row: r } => {
-                let next = put!(self, "add i64 {r}, 1");
-                let more = put!(self, "icmp slt i64 {next}, %r1");
-                let last = self.w.block;
-                self.w.branch(&more, row, done);
-                self.w.insert(*mark, &format!("  {r} = phi i64 [ %r0, {before} ], [ {next}, {last} ]\n"));
+                let next = put!(self.code.f, "add i64 {r}, 1");
+                let more = put!(self.code.f, "icmp slt i64 {next}, %r1");
+                let last = self.code.f.w.block;
+                self.code.f.w.branch(&more, row, done);
+                self.code.f.w.insert(*mark, &format!("  {r} = phi i64 [ %r0, {before} ], [ {next}, {last} ]\n"));
             }
-            Rows::InBlocks(visit) => self.next_blocked_row(visit, row, done, finish.cost * MAX_PANEL_COLUMNS),
+            Rows::InBlocks(visit) => self.code.next_blocked_row(visit, row, done, finish.cost * MAX_PANEL_COLUMNS),
         }
-        self.w.start(done);
-        self.w.line(format_args!("ret i64 0"));
+        self.code.f.w.start(done);
+        self.code.f.w.line(format_args!("ret i64 0"));
     }
 
     /// Binds the lane axis in a step whose first lane is at a column.
     fn at_column(&mut self, lane: usize, first: Operand) {
-        self.axes[lane] = Axis::Lanes(first.clone());
-        self.set(self.body.region.params[lane], Value::Affine(first, self.lane_step));
+        self.scope.axes[lane] = Axis::Lanes(first.clone());
+        self.scope.set(self.facts.body.region.params[lane], Value::Affine(first, self.code.lane_step));
     }
 
     /// Writes the nodes of a step, of a long body a few vectors at a time, and puts the vectors of the `asked` values
     /// together.
     fn write_in_groups(&mut self, nodes: &[&'a Node], lane: usize, first: &Operand, asked: &[Val]) {
-        let (parts, lanes) = (self.width.parts, self.width.lanes);
+        let (parts, lanes) = (self.code.width.parts, self.code.width.lanes);
         let group = if nodes.len() > MAX_SMALL_BODY_NODES { VECTORS_PER_GROUP } else { parts };
         if parts <= group {
             self.at_column(lane, first.clone());
             return nodes.iter().for_each(|n| self.node(n));
         }
-        let mask = self.mask.clone();
+        let mask = self.code.mask.clone();
         // Values of other stages keep their vectors, which steps of other widths need.
         let asked: Vec<Val> = asked.iter().copied().filter(|v| nodes.iter().any(|n| n.results.contains(v))).collect();
         let mut made = vec![Parts::new(); asked.len()];
-        self.width.parts = group;
+        self.code.width.parts = group;
         for part in (0..parts).step_by(group) {
             let column = match part {
                 0 => first.clone(),
-                _ => put!(self, "add i64 {first}, {}", self.lane_step * (part * lanes) as i64),
+                _ => put!(self.code.f, "add i64 {first}, {}", self.code.lane_step * (part * lanes) as i64),
             };
             self.at_column(lane, column);
             if let Mask::Lanes(m) = &mask {
-                self.mask = Mask::Lanes(m[part..part + group].into());
+                self.code.mask = Mask::Lanes(m[part..part + group].into());
             }
             nodes.iter().for_each(|n| self.node(n));
             for (all, &v) in made.iter_mut().zip(&asked) {
                 all.extend(self.vectors(v));
             }
         }
-        self.width.parts = parts;
-        self.mask = mask;
+        self.code.width.parts = parts;
+        self.code.mask = mask;
         self.at_column(lane, first.clone());
-        asked.iter().zip(made).for_each(|(&v, all)| self.set(v, Value::Varying(all)));
+        asked.iter().zip(made).for_each(|(&v, all)| self.scope.set(v, Value::Varying(all)));
     }
 
-    /// Starts a loop over the rows of the function.
-    fn rows_in_order(&mut self) -> Rows {
-        let (head, before) = (self.w.label(), self.w.block);
-        self.w.jump(head);
-        self.w.start(head);
-        Rows::InOrder { before, mark: self.w.position(), row: self.w.reserve_register() }
-    }
-
-    /// Columns in the order of steps: for scans from the right, column `c` is number `-1 - c`.
-    fn step_numbers(&mut self, [from, to]: [Operand; 2]) -> [Operand; 2] {
-        if self.lane_step > 0 {
-            return [from, to];
+    /// Binds the outer axes for a row.
+    fn outer_axes(&mut self, lane: usize, rank: usize, row: &Operand) {
+        let at = self.code.f.outer_index(lane, row);
+        for (k, i) in at.iter().enumerate() {
+            self.scope.set(self.facts.body.region.params[k], Value::Uniform(i.clone()));
         }
-        [to, from].map(|end| put!(self, "sub i64 0, {end}"))
+        self.scope.axes = at.into_iter().map(Axis::Uniform).collect();
+        // Bound anew in every step.
+        self.scope.axes.push(Axis::Lanes(Operand::text("%c0")));
+        self.scope.axes.resize(rank, Axis::Uniform(Operand::int(0)));
     }
 
-    /// The column of such a number.
-    fn column(&mut self, number: &Operand) -> Operand {
-        if self.lane_step > 0 { number.clone() } else { put!(self, "xor i64 {number}, -1") }
+    /// Whether the base of an index is computed already, and uniform.
+    pub(crate) fn is_written(&self, base: Option<Val>) -> bool {
+        base.is_none_or(|v| {
+            self.scope.values[v.index()].is_some() && self.facts.uniformities[v.index()] == Uniformity::Uniform
+        })
+    }
+
+    /// Checks the indices of a node once for all following points, as far as possible. Axes that are not bound yet have
+    /// `ranges`: the first index and the one after the last.
+    pub(crate) fn prove_in_bounds(&mut self, n: &Node, ranges: &dyn Fn(&mut Self, usize) -> Option<[Operand; 2]>) {
+        let (array, index) = match &n.op {
+            Op::Load(l) if l.edge.is_none() => (l.array, &l.index),
+            Op::Check { array, index } => (*array, index),
+            _ => return,
+        };
+        for (dim, ix) in index.iter().enumerate() {
+            if self.is_proven(array, dim, ix) {
+                continue;
+            }
+            let ends = match *ix {
+                Ix::At(v) if self.is_written(Some(v)) => vec![self.scope.scalar(v)],
+                Ix::Affine { axis, scale, offset, base } if self.is_written(base) => {
+                    let base = base.map(|v| self.scope.scalar(v));
+                    match ranges(self, axis as usize) {
+                        // Both ends in bounds, so all in between: the constants are small (`kernel::build`).
+                        Some([first, end]) => {
+                            let ends = [first, put!(self.code.f, "sub i64 {end}, 1")];
+                            ends.iter().map(|at| self.code.f.affine(at, scale, offset, base.clone())).collect()
+                        }
+                        None => {
+                            let (Value::Uniform(i) | Value::Affine(i, _)) = self.index(ix) else { continue };
+                            vec![i]
+                        }
+                    }
+                }
+                Ix::At(v) => match self.bounds_of_affine(v, ranges) {
+                    Some(ends) => ends.into(),
+                    None => continue,
+                },
+                Ix::Affine { .. } => continue,
+            };
+            let extent = self.code.f.arg(KernelArg::ArrayExtent(array, dim as u32));
+            for i in ends {
+                let outside = put!(self.code.f, "icmp uge i64 {i}, {extent}");
+                self.code.f.bail_out_if(&outside);
+            }
+            self.scope.proven.rows.insert(Bound::of(array, dim, ix));
+        }
+    }
+
+    /// The columns of a row in which no index crosses a boundary; none if there are no boundaries. Indices along bound
+    /// axes are corrected for the whole row.
+    pub(crate) fn boundary_free_columns(
+        &mut self,
+        region: &Region,
+        lane: usize,
+        [from, to]: [&Operand; 2],
+        is_bound: &dyn Fn(usize) -> bool,
+    ) -> Option<(Operand, Operand)> {
+        self.scope.proven.inner.clear();
+        self.scope.proven.brought_back.clear();
+        let mut wanted: Vec<(ArrayId, &[Ix], Option<Edge>)> = Vec::new();
+        region.visit(0, &mut |n, _| match &n.op {
+            Op::Load(l) if l.edge.is_some() => wanted.push((l.array, &l.index, l.edge)),
+            Op::Inside { array, index } => wanted.push((*array, index, None)),
+            _ => {}
+        });
+        let mut range: Option<(Operand, Operand)> = None;
+        for (array, index, edge) in wanted {
+            for (dim, ix) in index.iter().enumerate() {
+                let Ix::Affine { axis, scale: 1, offset, base: None } = *ix else { continue };
+                let bound = Bound::of(array, dim, ix);
+                let extent = self.code.f.arg(KernelArg::ArrayExtent(array, dim as u32));
+                match edge {
+                    _ if axis as usize == lane => {
+                        if !self.scope.proven.inner.insert(bound) {
+                            continue;
+                        }
+                        let (lo, hi) = range.take().unwrap_or_else(|| (from.clone(), to.clone()));
+                        let first = -offset;
+                        let end = put!(self.code.f, "sub i64 {extent}, {offset}");
+                        range = Some((
+                            put!(self.code.f, "call i64 @llvm.smax.i64(i64 {lo}, i64 {first})"),
+                            put!(self.code.f, "call i64 @llvm.smin.i64(i64 {hi}, i64 {end})"),
+                        ));
+                    }
+                    // Without elements there is nothing to read: tiles decide.
+                    Some(edge)
+                        if is_bound(axis as usize) && !self.scope.proven.brought_back.contains_key(&(bound, edge)) =>
+                    {
+                        let Value::Uniform(i) = self.index(ix) else { continue };
+                        let i = self.code.boundary_operand(edge, "i64", "i1", &i, &extent);
+                        let outside = put!(self.code.f, "icmp uge i64 {i}, {extent}");
+                        self.code.f.bail_out_if(&outside);
+                        self.scope.proven.brought_back.insert((bound, edge), i);
+                    }
+                    Some(_) | None => {}
+                }
+            }
+        }
+        range
+    }
+}
+
+impl Scope {
+    /// The corrected index, where it is the same for the whole row.
+    pub(crate) fn boundary_in_row(&self, array: ArrayId, dim: usize, ix: &Ix, edge: Edge) -> Option<Operand> {
+        self.proven.brought_back.get(&(Bound::of(array, dim, ix), edge)).cloned()
     }
 
     /// Binds the constants of a body.
@@ -262,6 +362,16 @@ impl<'a> Emitter<'a> {
         for (v, l) in &body.consts {
             self.values[v.index()] = Some(Value::Uniform(Operand::text(literal(*l))));
         }
+    }
+}
+
+impl Function {
+    /// Starts a loop over the rows of the function.
+    fn rows_in_order(&mut self) -> Rows {
+        let (head, before) = (self.w.label(), self.w.block);
+        self.w.jump(head);
+        self.w.start(head);
+        Rows::InOrder { before, mark: self.w.position(), row: self.w.reserve_register() }
     }
 
     /// The indices along the axes outside of the lane axis, for a row.
@@ -280,123 +390,27 @@ impl<'a> Emitter<'a> {
         at.reverse();
         at
     }
+}
 
-    /// Binds the outer axes for a row.
-    fn outer_axes(&mut self, lane: usize, rank: usize, row: &Operand) {
-        let at = self.outer_index(lane, row);
-        for (k, i) in at.iter().enumerate() {
-            self.set(self.body.region.params[k], Value::Uniform(i.clone()));
+impl VectorCode {
+    /// Columns in the order of steps: for scans from the right, column `c` is number `-1 - c`.
+    fn step_numbers(&mut self, [from, to]: [Operand; 2]) -> [Operand; 2] {
+        if self.lane_step > 0 {
+            return [from, to];
         }
-        self.axes = at.into_iter().map(Axis::Uniform).collect();
-        // Bound anew in every step.
-        self.axes.push(Axis::Lanes(Operand::text("%c0")));
-        self.axes.resize(rank, Axis::Uniform(Operand::int(0)));
+        [to, from].map(|end| put!(self.f, "sub i64 0, {end}"))
     }
 
-    /// Whether the base of an index is computed already, and uniform.
-    pub(crate) fn is_written(&self, base: Option<Val>) -> bool {
-        base.is_none_or(|v| self.values[v.index()].is_some() && self.uniformities[v.index()] == Uniformity::Uniform)
-    }
-
-    /// Checks the indices of a node once for all following points, as far as possible. Axes that are not bound yet have
-    /// `ranges`: the first index and the one after the last.
-    pub(crate) fn prove_in_bounds(&mut self, n: &Node, ranges: &dyn Fn(&mut Self, usize) -> Option<[Operand; 2]>) {
-        let (array, index) = match &n.op {
-            Op::Load(l) if l.edge.is_none() => (l.array, &l.index),
-            Op::Check { array, index } => (*array, index),
-            _ => return,
-        };
-        for (dim, ix) in index.iter().enumerate() {
-            if self.is_proven(array, dim, ix) {
-                continue;
-            }
-            let ends = match *ix {
-                Ix::At(v) if self.is_written(Some(v)) => vec![self.scalar(v)],
-                Ix::Affine { axis, scale, offset, base } if self.is_written(base) => {
-                    let base = base.map(|v| self.scalar(v));
-                    match ranges(self, axis as usize) {
-                        // Both ends in bounds, so all in between: the constants are small (`kernel::build`).
-                        Some([first, end]) => {
-                            let ends = [first, put!(self, "sub i64 {end}, 1")];
-                            ends.iter().map(|at| self.affine(at, scale, offset, base.clone())).collect()
-                        }
-                        None => {
-                            let (Value::Uniform(i) | Value::Affine(i, _)) = self.index(ix) else { continue };
-                            vec![i]
-                        }
-                    }
-                }
-                Ix::At(v) => match self.bounds_of_affine(v, ranges) {
-                    Some(ends) => ends.into(),
-                    None => continue,
-                },
-                Ix::Affine { .. } => continue,
-            };
-            let extent = self.arg(KernelArg::ArrayExtent(array, dim as u32));
-            for i in ends {
-                let outside = put!(self, "icmp uge i64 {i}, {extent}");
-                self.bail_out_if(&outside);
-            }
-            self.proven.rows.insert(Bound::of(array, dim, ix));
-        }
-    }
-
-    /// The columns of a row in which no index crosses a boundary; none if there are no boundaries. Indices along bound
-    /// axes are corrected for the whole row.
-    pub(crate) fn boundary_free_columns(
-        &mut self,
-        region: &Region,
-        lane: usize,
-        [from, to]: [&Operand; 2],
-        is_bound: &dyn Fn(usize) -> bool,
-    ) -> Option<(Operand, Operand)> {
-        self.proven.inner.clear();
-        self.proven.brought_back.clear();
-        let mut wanted: Vec<(ArrayId, &[Ix], Option<Edge>)> = Vec::new();
-        region.visit(0, &mut |n, _| match &n.op {
-            Op::Load(l) if l.edge.is_some() => wanted.push((l.array, &l.index, l.edge)),
-            Op::Inside { array, index } => wanted.push((*array, index, None)),
-            _ => {}
-        });
-        let mut range: Option<(Operand, Operand)> = None;
-        for (array, index, edge) in wanted {
-            for (dim, ix) in index.iter().enumerate() {
-                let Ix::Affine { axis, scale: 1, offset, base: None } = *ix else { continue };
-                let bound = Bound::of(array, dim, ix);
-                let extent = self.arg(KernelArg::ArrayExtent(array, dim as u32));
-                match edge {
-                    _ if axis as usize == lane => {
-                        if !self.proven.inner.insert(bound) {
-                            continue;
-                        }
-                        let (lo, hi) = range.take().unwrap_or_else(|| (from.clone(), to.clone()));
-                        let first = -offset;
-                        let end = put!(self, "sub i64 {extent}, {offset}");
-                        range = Some((
-                            put!(self, "call i64 @llvm.smax.i64(i64 {lo}, i64 {first})"),
-                            put!(self, "call i64 @llvm.smin.i64(i64 {hi}, i64 {end})"),
-                        ));
-                    }
-                    // Without elements there is nothing to read: tiles decide.
-                    Some(edge) if is_bound(axis as usize) && !self.proven.brought_back.contains_key(&(bound, edge)) => {
-                        let Value::Uniform(i) = self.index(ix) else { continue };
-                        let i = self.boundary_operand(edge, "i64", "i1", &i, &extent);
-                        let outside = put!(self, "icmp uge i64 {i}, {extent}");
-                        self.bail_out_if(&outside);
-                        self.proven.brought_back.insert((bound, edge), i);
-                    }
-                    Some(_) | None => {}
-                }
-            }
-        }
-        range
+    /// The column of such a number.
+    fn column(&mut self, number: &Operand) -> Operand {
+        if self.lane_step > 0 { number.clone() } else { put!(self.f, "xor i64 {number}, -1") }
     }
 }
 
 /// The loop over the rows of a function; its phis are inserted when it ends.
 enum Rows {
     /// One after the other.
-    InOrder { before: crate::llvm::emit::Label, mark: usize, row: Operand },
+    InOrder { before: Label, mark: usize, row: Operand },
     /// See [`BlockedRows`].
     InBlocks(BlockedRows),
 }

@@ -10,6 +10,7 @@
 use crate::kernel::{AxisKind, Kernel, Node, Sink, uniformities};
 use crate::llvm::emit::loops::loop_state::{Columns, LoopState};
 use crate::llvm::emit::loops::nest::{Axis, depths};
+use crate::llvm::emit::loops::structured::Structured;
 use crate::llvm::emit::sinks::sink::{Leaf, SinkEmitter};
 use crate::llvm::emit::text::value::{Mask, Parts, Value};
 use crate::llvm::emit::text::{Operand, put};
@@ -79,24 +80,26 @@ impl<'a> Emitter<'a> {
         let Some(lane) = kernel.lane_loop() else { return };
         let over = kernel.loops[lane].axis;
         let params: Vec<_> = (0..rank).map(|k| crate::llvm::emit::Uniformity::affine(i64::from(k == over))).collect();
-        self.uniformities = uniformities(self.body, &params);
-        self.bind_constants(self.body);
-        let region = &self.body.region;
+        self.facts.uniformities = uniformities(self.facts.body, &params);
+        self.scope.bind_constants(self.facts.body);
+        let region = &self.facts.body.region;
         let known = |axis: usize| kernel.loops.iter().rposition(|l| l.axis == axis).map_or(0, |k| k + 1);
         let mut nodes: Vec<Vec<&Node>> = vec![Vec::new(); kernel.loops.len() + 1];
         for (n, depth) in region.nodes.iter().zip(depths(region, &known)) {
             nodes[depth].push(n);
         }
-        self.axes = vec![Axis::Uniform(Operand::int(0)); rank];
+        self.scope.axes = vec![Axis::Uniform(Operand::int(0)); rank];
         nodes[0].iter().for_each(|n| self.node(n));
-        self.bail_out_on_fault();
+        self.code.bail_out_on_fault();
         let mut ranges = Vec::new();
         for axis in 0..rank {
             ranges.push(match axis {
-                _ if axis == rank - kernel.folded() => [self.arg(KernelArg::RangeStart), self.arg(KernelArg::RangeEnd)],
+                _ if axis == rank - kernel.folded() => {
+                    [self.code.f.arg(KernelArg::RangeStart), self.code.f.arg(KernelArg::RangeEnd)]
+                }
                 0 => ["%r0", "%r1"].map(Operand::text),
                 1 if kernel.axes[1] == AxisKind::Parallel => ["%c0", "%c1"].map(Operand::text),
-                _ => [Operand::int(0), self.arg(KernelArg::Extent(axis as u32))],
+                _ => [Operand::int(0), self.code.f.arg(KernelArg::Extent(axis as u32))],
             });
         }
         for n in nodes[1..].iter().flatten() {
@@ -104,34 +107,15 @@ impl<'a> Emitter<'a> {
         }
         let sinks = SinkEmitter::new(self, kernel, Variant::Scheduled, Operand::int(0));
         let folds = sinks.outs.iter().filter(|o| matches!(o.output.sink, Sink::Fold { .. }));
-        let leaves = folds.flat_map(|o| &o.leaves).map(|l| self.vector(l.ty));
-        let types: Vec<String> = leaves.flat_map(|t| vec![t; self.width.parts]).collect();
+        let leaves = folds.flat_map(|o| &o.leaves).map(|l| self.code.vector(l.ty));
+        let types: Vec<String> = leaves.flat_map(|t| vec![t; self.code.width.parts]).collect();
         let stays = |l: &&crate::kernel::Loop| l.unrolled || kernel.axes[l.axis] == AxisKind::Reduction;
         let inner = kernel.loops[lane + 1..].iter().rev().take_while(stays).count();
         let registers = kernel.loops.len() - inner;
         let mut nest = Nest { kernel, sinks, nodes, lane, registers, types, once };
         let at = At { ranges, rest: vec![false; rank], copy: 0, in_registers: false };
         nest.inside(self, 0, &at, Vec::new());
-        self.w.line(format_args!("ret i64 0"));
-    }
-
-    /// Code under a scalar condition; returns the values after it.
-    pub(crate) fn if_then(
-        &mut self,
-        cond: &Operand,
-        types: &[String],
-        carried: Vec<Operand>,
-        write: impl FnOnce(&mut Self, Vec<Operand>) -> Vec<Operand>,
-    ) -> Vec<Operand> {
-        let (yes, join, from) = (self.w.label(), self.w.label(), self.w.block);
-        self.w.branch(cond, yes, join);
-        self.w.start(yes);
-        let after = write(self, carried.clone());
-        let last = self.w.block;
-        self.w.jump(join);
-        self.w.start(join);
-        let ends = carried.iter().zip(&after).zip(types);
-        ends.map(|((x, y), ty)| put!(self, "phi {ty} [ {x}, {from} ], [ {y}, {last} ]")).collect()
+        self.code.f.w.line(format_args!("ret i64 0"));
     }
 }
 
@@ -170,8 +154,8 @@ impl<'a> Nest<'a> {
     fn enter(&mut self, e: &mut Emitter<'a>, depth: usize, at: &mut At, first: Operand, end: Operand) {
         let l = self.kernel.loops[depth];
         if l.step == 1 {
-            e.axes[l.axis] = Axis::Uniform(first.clone());
-            e.set(e.body.region.params[l.axis], Value::Uniform(first.clone()));
+            e.scope.axes[l.axis] = Axis::Uniform(first.clone());
+            e.scope.set(e.facts.body.region.params[l.axis], Value::Uniform(first.clone()));
             self.nodes[depth + 1].iter().for_each(|n| e.node(n));
         }
         at.ranges[l.axis] = [first, end];
@@ -183,8 +167,8 @@ impl<'a> Nest<'a> {
         let axis = kernel.loops[depth].axis;
         let [from, to] = at.ranges[axis].clone();
         let is_bound = |axis| kernel.loops[..depth].iter().any(|l| l.axis == axis && l.step == 1);
-        let edges = e.boundary_free_columns(&e.body.region, axis, [&from, &to], &is_bound);
-        let done = e.w.label();
+        let edges = e.boundary_free_columns(&e.facts.body.region, axis, [&from, &to], &is_bound);
+        let done = e.code.f.w.label();
         let columns = Columns {
             from,
             to,
@@ -192,22 +176,22 @@ impl<'a> Nest<'a> {
             once: self.once,
             whole: false,
             by_vector: false,
-            rest: e.width.parts,
-            few: e.width.parts,
+            rest: e.code.width.parts,
+            few: e.code.width.parts,
         };
         let ticks = kernel.loops[depth + 1..].iter().any(|l| !l.unrolled);
         e.steps(&columns, LoopState::default(), done, &mut |e, first, state| {
-            e.axes[axis] = Axis::Lanes(first.clone());
-            e.set(e.body.region.params[axis], Value::Affine(first.clone(), 1));
+            e.scope.axes[axis] = Axis::Lanes(first.clone());
+            e.scope.set(e.facts.body.region.params[axis], Value::Affine(first.clone(), 1));
             self.nodes[depth + 1].iter().for_each(|n| e.node(n));
-            e.bail_out_on_fault();
+            e.code.bail_out_on_fault();
             if !ticks {
-                e.count_fuel(self.sinks.cost);
+                e.code.count_fuel(self.sinks.cost);
             }
             self.inside(e, depth + 1, at, Vec::new());
             state
         });
-        e.w.start(done);
+        e.code.f.w.start(done);
     }
 
     /// A loop, iteration after iteration.
@@ -219,14 +203,14 @@ impl<'a> Nest<'a> {
         if !written_out {
             return self.in_steps(e, depth, at, [&from, &to], l.step, accs);
         }
-        let all = put!(e, "sub i64 {to}, {from}");
-        let left = put!(e, "urem i64 {all}, {}", l.step);
-        let middle = put!(e, "sub i64 {to}, {left}");
+        let all = put!(e.code.f, "sub i64 {to}, {from}");
+        let left = put!(e.code.f, "urem i64 {all}, {}", l.step);
+        let middle = put!(e.code.f, "sub i64 {to}, {left}");
         let types = self.state(accs.clone()).0.into_iter().map(|(_, ty)| ty).collect::<Vec<_>>();
-        let some = put!(e, "icmp slt i64 {from}, {middle}");
+        let some = put!(e.code.f, "icmp slt i64 {from}, {middle}");
         let accs =
             e.if_then(&some, &types, accs, |e, accs| self.in_steps(e, depth, at, [&from, &middle], l.step, accs));
-        let rest = put!(e, "icmp ne i64 {left}, 0");
+        let rest = put!(e.code.f, "icmp ne i64 {left}, 0");
         let mut single = at.clone();
         single.rest[l.axis] = true;
         e.if_then(&rest, &types, accs, |e, accs| self.in_steps(e, depth, &single, [&middle, &to], 1, accs))
@@ -246,9 +230,9 @@ impl<'a> Nest<'a> {
         let cost = (depth > self.lane).then_some(self.sinks.cost * self.copies(at).len());
         let state = self.state(accs);
         e.counted_loop([from, to], step, state, cost, |e, first, carried| {
-            let mut end = put!(e, "add i64 {first}, {step}");
+            let mut end = put!(e.code.f, "add i64 {first}, {step}");
             if step > 1 {
-                end = put!(e, "call i64 @llvm.smin.i64(i64 {end}, i64 {to})");
+                end = put!(e.code.f, "call i64 @llvm.smin.i64(i64 {end}, i64 {to})");
             }
             let mut here = at.clone();
             self.enter(e, depth, &mut here, first.clone(), end);
@@ -262,9 +246,9 @@ impl<'a> Nest<'a> {
         let iterations = self.iterations(depth, at);
         let [from, to] = at.ranges[l.axis].clone();
         for iteration in 0..iterations {
-            let first = put!(e, "add i64 {from}, {}", iteration * l.step);
+            let first = put!(e.code.f, "add i64 {from}, {}", iteration * l.step);
             // A remainder iteration ends at the end of the axis.
-            let end = if at.rest[l.axis] { to.clone() } else { put!(e, "add i64 {first}, {}", l.step) };
+            let end = if at.rest[l.axis] { to.clone() } else { put!(e.code.f, "add i64 {first}, {}", l.step) };
             let mut here = at.clone();
             if self.kernel.axes[l.axis] == AxisKind::Parallel {
                 here.copy = at.copy * iterations + iteration;
@@ -300,8 +284,8 @@ impl<'a> Nest<'a> {
     fn bind(&self, e: &mut Emitter<'a>, at: &At, offsets: &[usize]) {
         for l in self.kernel.loops[self.registers..].iter().filter(|l| l.step == 1) {
             if self.kernel.axes[l.axis] == AxisKind::Parallel {
-                let index = put!(e, "add i64 {}, {}", at.ranges[l.axis][0], offsets[l.axis]);
-                e.axes[l.axis] = Axis::Uniform(index);
+                let index = put!(e.code.f, "add i64 {}, {}", at.ranges[l.axis][0], offsets[l.axis]);
+                e.scope.axes[l.axis] = Axis::Uniform(index);
             }
         }
     }
@@ -323,11 +307,11 @@ impl<'a> Nest<'a> {
         let first = rank - self.kernel.folded();
         let mut goes_on: Option<Operand> = None;
         for axis in (first..rank).filter(|k| outer.iter().any(|l| l.axis == *k)) {
-            let begins = if axis == first { e.arg(KernelArg::RangeStart) } else { Operand::int(0) };
-            let later = put!(e, "icmp ne i64 {}, {begins}", at.ranges[axis][0]);
+            let begins = if axis == first { e.code.f.arg(KernelArg::RangeStart) } else { Operand::int(0) };
+            let later = put!(e.code.f, "icmp ne i64 {}, {begins}", at.ranges[axis][0]);
             goes_on = Some(match goes_on {
                 None => later,
-                Some(before) => put!(e, "or i1 {before}, {later}"),
+                Some(before) => put!(e.code.f, "or i1 {before}, {later}"),
             });
         }
         let Some(goes_on) = goes_on else { return begun };
@@ -352,7 +336,7 @@ impl<'a> Nest<'a> {
             self.bind(e, at, offsets);
             let (start, stride) = self.place(e, self.kernel.axes.len() - self.kernel.folded());
             for (o, k) in self.folded() {
-                let parts: Parts = accs.by_ref().take(e.width.parts).collect();
+                let parts: Parts = accs.by_ref().take(e.code.width.parts).collect();
                 self.store(e, self.sinks.outs[o].leaves[k], &parts, &start, stride.as_ref());
             }
         }
@@ -360,14 +344,14 @@ impl<'a> Nest<'a> {
 
     /// Writes the body for a point.
     fn point(&mut self, e: &mut Emitter<'a>, at: &At, mut accs: Vec<Operand>) -> Vec<Operand> {
-        e.bail_out_on_fault();
+        e.code.bail_out_on_fault();
         let last = self.kernel.axes.len() - 1;
-        let (Axis::Uniform(t) | Axis::Lanes(t)) = e.axes[last].clone();
+        let (Axis::Uniform(t) | Axis::Lanes(t)) = e.scope.axes[last].clone();
         let mut own = at.copy * self.types.len();
         for o in &self.sinks.outs {
             let elements: Vec<Parts> = o.leaves.iter().map(|l| e.vectors(l.value)).collect();
             if let Sink::Fold { .. } = o.output.sink {
-                let parts = e.width.parts;
+                let parts = e.code.width.parts;
                 let so_far: Vec<Parts> =
                     (0..elements.len()).map(|k| accs[own + k * parts..][..parts].iter().cloned().collect()).collect();
                 for x in self.sinks.combine(e, o, &t, &so_far, &elements).into_iter().flatten() {
@@ -392,17 +376,17 @@ impl<'a> Nest<'a> {
         let mut position = Operand::int(0);
         let mut stride: Option<Operand> = None;
         for axis in 0..axes {
-            let (Axis::Uniform(at) | Axis::Lanes(at)) = e.axes[axis].clone();
-            let extent = e.arg(KernelArg::Extent(axis as u32));
-            let whole = put!(e, "mul i64 {position}, {extent}");
-            position = put!(e, "add i64 {whole}, {at}");
+            let (Axis::Uniform(at) | Axis::Lanes(at)) = e.scope.axes[axis].clone();
+            let extent = e.code.f.arg(KernelArg::Extent(axis as u32));
+            let whole = put!(e.code.f, "mul i64 {position}, {extent}");
+            position = put!(e.code.f, "add i64 {whole}, {at}");
             if axis > over {
                 let before = stride.unwrap_or_else(|| Operand::int(1));
-                stride = Some(put!(e, "mul i64 {before}, {extent}"));
+                stride = Some(put!(e.code.f, "mul i64 {before}, {extent}"));
             }
             if axis + 1 == parallel {
-                let base = e.arg(KernelArg::OutputStart);
-                position = put!(e, "sub i64 {position}, {base}");
+                let base = e.code.f.arg(KernelArg::OutputStart);
+                position = put!(e.code.f, "sub i64 {position}, {base}");
             }
         }
         (position, stride)
@@ -412,25 +396,25 @@ impl<'a> Nest<'a> {
         match stride {
             None => self.sinks.store_in(e, leaf, parts, start, &Operand::int(0)),
             Some(stride) => {
-                let out = e.arg(KernelArg::Output(leaf.number));
-                e.store_strided(leaf.ty, parts, &out, start, stride);
+                let out = e.code.f.arg(KernelArg::Output(leaf.number));
+                e.code.store_strided(leaf.ty, parts, &out, start, stride);
             }
         }
     }
 
     /// Loads the partial result of a leaf.
     fn partial(&self, e: &mut Emitter<'a>, leaf: Leaf, start: &Operand, stride: Option<&Operand>) -> Parts {
-        let out = e.arg(KernelArg::Output(leaf.number));
+        let out = e.code.f.arg(KernelArg::Output(leaf.number));
         let Some(stride) = stride else {
-            return e.load_contiguous(leaf.ty, &out, start, 1, None, "");
+            return e.code.load_contiguous(leaf.ty, &out, start, 1, None, "");
         };
-        let mut positions = e.strided_positions(start, stride);
-        if let Mask::Lanes(mask) = e.mask.clone() {
-            let (flags, ty, first) = (e.mask_type(), e.shape().of("i64"), e.splat(start, "i64"));
+        let mut positions = e.code.strided_positions(start, stride);
+        if let Mask::Lanes(mask) = e.code.mask.clone() {
+            let (flags, ty, first) = (e.code.mask_type(), e.code.shape().of("i64"), e.code.splat(start, "i64"));
             let all = positions.iter().zip(&mask);
-            positions = all.map(|(p, m)| put!(e, "select {flags} {m}, {ty} {p}, {ty} {first}")).collect();
+            positions = all.map(|(p, m)| put!(e.code.f, "select {flags} {m}, {ty} {p}, {ty} {first}")).collect();
         }
-        match e.gather(leaf.ty, &out, &positions, "") {
+        match e.code.gather(leaf.ty, &out, &positions, "") {
             Value::Varying(parts) => parts,
             Value::Uniform(o) | Value::Affine(o, _) => smallvec::smallvec![o],
         }

@@ -14,16 +14,16 @@ impl<'a> SinkEmitter<'a> {
     pub(crate) fn chunk(&self, e: &mut Emitter<'a>, first: &Operand, state: LoopState) -> LoopState {
         let mut before = state.0.into_iter();
         let mut after = LoopState::default();
-        let last = matches!(e.mask, Mask::Lanes(_)).then(|| {
+        let last = matches!(e.code.mask, Mask::Lanes(_)).then(|| {
             // The remaining columns in the order of the scan.
-            let left = if e.lane_step > 0 {
-                put!(e, "sub i64 %c1, {first}")
+            let left = if e.code.lane_step > 0 {
+                put!(e.code.f, "sub i64 %c1, {first}")
             } else {
-                let after = put!(e, "add i64 {first}, 1");
-                put!(e, "sub i64 {after}, %c0")
+                let after = put!(e.code.f, "add i64 {first}, 1");
+                put!(e.code.f, "sub i64 {after}, %c0")
             };
-            let count = put!(e, "call i64 @llvm.smin.i64(i64 {left}, i64 {})", e.width.step());
-            put!(e, "sub i64 {count}, 1")
+            let count = put!(e.code.f, "call i64 @llvm.smin.i64(i64 {left}, i64 {})", e.code.width.step());
+            put!(e.code.f, "sub i64 {count}, 1")
         });
         let mut results: Vec<(Leaf, Parts)> = Vec::new();
         let mut combined: Vec<Parts> = Vec::new();
@@ -34,13 +34,13 @@ impl<'a> SinkEmitter<'a> {
                     for ((leaf, &op), parts) in o.leaves.iter().zip(ops).zip(&elements) {
                         for (part, x) in parts.iter().enumerate() {
                             let Some((acc, ty)) = before.next() else { continue };
-                            after.0.push((e.accumulate(op, leaf.ty, part, &acc, x), ty));
+                            after.0.push((e.code.accumulate(op, leaf.ty, part, &acc, x), ty));
                         }
                     }
                 }
                 (Sink::Scan { .. }, Some(ops)) if let Some(mark) = o.mark => {
                     let carries = before.by_ref().take(ops.len()).map(|(carry, _)| carry).collect();
-                    let (scanned, carries) = e.segmented_scan(ops, &o.types(), mark, &elements, carries);
+                    let (scanned, carries) = e.code.segmented_scan(ops, &o.types(), mark, &elements, carries);
                     let types = o.leaves.iter().map(|l| element(l.ty).to_string());
                     after.0.extend(carries.into_iter().zip(types));
                     if self.variant == Variant::ChunkTotals {
@@ -50,8 +50,9 @@ impl<'a> SinkEmitter<'a> {
                         let marks = scanned[mark].clone();
                         for ((leaf, &op), parts) in o.leaves.iter().zip(ops).zip(&scanned) {
                             let chunk = self.before(e, *leaf);
-                            let chunk = e.splat(&chunk, element(leaf.ty));
-                            let all = parts.iter().zip(&marks).map(|(x, m)| e.segmented_op(op, leaf.ty, &chunk, x, m));
+                            let chunk = e.code.splat(&chunk, element(leaf.ty));
+                            let all =
+                                parts.iter().zip(&marks).map(|(x, m)| e.code.segmented_op(op, leaf.ty, &chunk, x, m));
                             combined.push(all.collect());
                         }
                     } else {
@@ -62,22 +63,22 @@ impl<'a> SinkEmitter<'a> {
                     for ((leaf, &op), parts) in o.leaves.iter().zip(ops).zip(&elements) {
                         let carry = if self.follows(o) { before.next() } else { None };
                         let scanned = carry.map(|(carry, ty)| {
-                            let (scanned, carry) = e.scan(op, leaf.ty, parts, carry);
+                            let (scanned, carry) = e.code.scan(op, leaf.ty, parts, carry);
                             after.0.push((carry, ty));
                             scanned
                         });
                         if self.sums_up(o) {
                             for (part, (x, (acc, ty))) in parts.iter().zip(before.by_ref()).enumerate() {
-                                after.0.push((e.accumulate(op, leaf.ty, part, &acc, x), ty));
+                                after.0.push((e.code.accumulate(op, leaf.ty, part, &acc, x), ty));
                             }
                         }
                         let Some(scanned) = scanned else { continue };
                         if self.is_preceded(o) {
                             let chunk = self.before(e, *leaf);
-                            let chunk = e.splat(&chunk, element(leaf.ty));
+                            let chunk = e.code.splat(&chunk, element(leaf.ty));
                             let all = scanned
                                 .iter()
-                                .map(|x| e.operation(op, leaf.ty, e.shape(), &[chunk.clone(), x.clone()]));
+                                .map(|x| e.code.operation(op, leaf.ty, e.code.shape(), &[chunk.clone(), x.clone()]));
                             combined.push(all.collect());
                         } else {
                             combined.push(scanned);
@@ -85,8 +86,8 @@ impl<'a> SinkEmitter<'a> {
                     }
                 }
                 (Sink::Fold { combine, .. }, None) => {
-                    let at = put!(e, "sub i64 {first}, {}", self.block);
-                    let at = put!(e, "udiv i64 {at}, {}", e.width.parts);
+                    let at = put!(e.code.f, "sub i64 {first}, {}", self.block);
+                    let at = put!(e.code.f, "udiv i64 {at}, {}", e.code.width.parts);
                     let gathered = e.reduce_to_vector(combine, &o.types(), elements, last.as_ref());
                     for ((leaf, parts), memory) in o.leaves.iter().zip(&gathered).zip(&o.kept) {
                         e.spill_lanes(leaf.ty, parts, memory, &at);
@@ -108,14 +109,14 @@ impl<'a> SinkEmitter<'a> {
                     }
                     let leaves = o.leaves.iter().map(|l| {
                         let before = self.before(e, *l);
-                        e.splat(&before, element(l.ty))
+                        e.code.splat(&before, element(l.ty))
                     });
                     let leaves = leaves.collect();
                     let there = if self.variant == Variant::BatchedRows {
                         Operand::text("true")
                     } else {
-                        let there = e.arg(KernelArg::HasCarryIn(o.leaves.first().map_or(0, |l| l.number)));
-                        put!(e, "icmp ne i64 {there}, 0")
+                        let there = e.code.f.arg(KernelArg::HasCarryIn(o.leaves.first().map_or(0, |l| l.number)));
+                        put!(e.code.f, "icmp ne i64 {there}, 0")
                     };
                     combined.extend(e.prepend_by(combine, &types, &Carry { there, leaves }, &scanned));
                 }
@@ -169,23 +170,27 @@ impl<'a> SinkEmitter<'a> {
         if self.variant != Variant::BatchedRows || !o.output.sink.has_init() {
             return self.row.clone();
         }
-        let extent = e.arg(KernelArg::Extent(self.kernel.axes.len() as u32 - 1));
-        let before = put!(e, "udiv i64 {}, {extent}", self.row);
-        let before = if self.right { before } else { put!(e, "add i64 {before}, 1") };
-        put!(e, "add i64 {}, {before}", self.row)
+        let extent = e.code.f.arg(KernelArg::Extent(self.kernel.axes.len() as u32 - 1));
+        let before = put!(e.code.f, "udiv i64 {}, {extent}", self.row);
+        let before = if self.right { before } else { put!(e.code.f, "add i64 {before}, 1") };
+        put!(e.code.f, "add i64 {}, {before}", self.row)
     }
 
     /// Stores the initial value of a whole row's scan: before the first result from the left, or behind the last one.
     pub(crate) fn store_init(&self, e: &mut Emitter<'a>, o: &SinkOutput<'a>) {
         let row = self.scanned_row(e, o);
-        let column =
-            if self.right { e.arg(KernelArg::Extent(self.kernel.axes.len() as u32 - 1)) } else { Operand::int(-1) };
+        let column = if self.right {
+            e.code.f.arg(KernelArg::Extent(self.kernel.axes.len() as u32 - 1))
+        } else {
+            Operand::int(-1)
+        };
         for &leaf in &o.leaves {
-            let (before, out, mem) = (self.before(e, leaf), e.arg(KernelArg::Output(leaf.number)), stored(leaf.ty));
-            let before = if leaf.ty == ScalarType::Bool { put!(e, "zext i1 {before} to i8") } else { before };
-            let to = put!(e, "getelementptr {mem}, ptr {out}, i64 {row}");
-            let to = put!(e, "getelementptr {mem}, ptr {to}, i64 {column}");
-            e.w.line(format_args!("store {mem} {before}, ptr {to}, align {}, !noalias !2", leaf.ty.size()));
+            let (before, out, mem) =
+                (self.before(e, leaf), e.code.f.arg(KernelArg::Output(leaf.number)), stored(leaf.ty));
+            let before = if leaf.ty == ScalarType::Bool { put!(e.code.f, "zext i1 {before} to i8") } else { before };
+            let to = put!(e.code.f, "getelementptr {mem}, ptr {out}, i64 {row}");
+            let to = put!(e.code.f, "getelementptr {mem}, ptr {to}, i64 {column}");
+            e.code.f.w.line(format_args!("store {mem} {before}, ptr {to}, align {}, !noalias !2", leaf.ty.size()));
         }
     }
 }

@@ -1,8 +1,12 @@
 //! Operators: built-in ones over lanes, and the bodies of users' operators.
 
 use crate::kernel::{Body, uniformities};
+use crate::llvm::emit::facts::Facts;
 use crate::llvm::emit::loops::nest::Axis;
+use crate::llvm::emit::scope::Scope;
+use crate::llvm::emit::text::function::Function;
 use crate::llvm::emit::text::value::{Mask, Parts, Shape, Value};
+use crate::llvm::emit::text::vector_code::VectorCode;
 use crate::llvm::emit::text::{Operand, element, put, stored};
 use crate::llvm::emit::{Emitter, Uniformity};
 use acc_core::data::ScalarType;
@@ -16,7 +20,7 @@ impl<'a> Emitter<'a> {
 
     /// The same with scalars.
     pub(crate) fn inline_one(&mut self, body: &'a Body, args: &[Value]) -> Vec<Operand> {
-        self.inlined(body, args, |e| body.region.results.iter().map(|&v| e.scalar(v)).collect(), Vec::new())
+        self.inlined(body, args, |e| body.region.results.iter().map(|&v| e.scope.scalar(v)).collect(), Vec::new())
     }
 
     /// Writes a body inline; `axes` are those that its indices follow.
@@ -35,28 +39,19 @@ impl<'a> Emitter<'a> {
                 Value::Varying(_) => Uniformity::Varying,
             })
             .collect();
-        let outer_body = std::mem::replace(&mut self.body, body);
-        let outer_levels = std::mem::replace(&mut self.uniformities, uniformities(body, &params));
-        let outer_wrapped = std::mem::take(&mut self.wrapped);
-        let outer_clamped = std::mem::take(&mut self.clamped);
-        let outer_values = std::mem::replace(&mut self.values, vec![None; body.types.len()]);
-        let outer_used = std::mem::replace(&mut self.used, body.used());
-        let outer_axes = std::mem::replace(&mut self.axes, axes);
-        let outer_proven = std::mem::take(&mut self.proven);
-        self.bind_constants(body);
+        let facts = Facts { uniformities: uniformities(body, &params), ..Facts::new(body) };
+        let outer_facts = std::mem::replace(&mut self.facts, facts);
+        let outer_scope = std::mem::replace(&mut self.scope, Scope { axes, ..Scope::new(body) });
+        let outer_relaxed = std::mem::replace(&mut self.code.relaxed, body.relaxed);
+        self.scope.bind_constants(body);
         for (&p, v) in body.region.params.iter().zip(args) {
-            self.set(p, v.clone());
+            self.scope.set(p, v.clone());
         }
         self.region(&body.region);
         let results = results(self);
-        self.body = outer_body;
-        self.uniformities = outer_levels;
-        self.wrapped = outer_wrapped;
-        self.clamped = outer_clamped;
-        self.values = outer_values;
-        self.used = outer_used;
-        self.axes = outer_axes;
-        self.proven = outer_proven;
+        self.facts = outer_facts;
+        self.scope = outer_scope;
+        self.code.relaxed = outer_relaxed;
         results
     }
 
@@ -75,13 +70,13 @@ impl<'a> Emitter<'a> {
             true => self.inline_if_any(body, types, args, flags),
             false => self.inline(body, args),
         };
-        let mask = self.mask_type();
+        let mask = self.code.mask_type();
         let chosen = |e: &mut Self, ty: ScalarType, flag: &Option<Operand>, both: &Operand, alone: &Operand| match flag
         {
             None => both.clone(),
             Some(flag) => {
-                let t = e.vector(ty);
-                put!(e, "select {mask} {flag}, {t} {both}, {t} {alone}")
+                let t = e.code.vector(ty);
+                put!(e.code.f, "select {mask} {flag}, {t} {both}, {t} {alone}")
             }
         };
         let leaves = combined.iter().zip(alone).zip(types);
@@ -101,31 +96,36 @@ impl<'a> Emitter<'a> {
         args: &[Value],
         flags: &[Option<Operand>],
     ) -> Vec<Parts> {
-        let all = self.constant(self.shape(), "i1", "true");
+        let all = self.code.f.constant(self.code.shape(), "i1", "true");
         let on = flags.iter().enumerate().map(|(part, flag)| match flag {
-            Some(flag) => self.and_mask(part, flag),
-            None => self.part_mask(part).unwrap_or_else(|| all.clone()),
+            Some(flag) => self.code.and_mask(part, flag),
+            None => self.code.part_mask(part).unwrap_or_else(|| all.clone()),
         });
         let on: Parts = on.collect();
-        let some = self.any_lane(&on);
-        let (run, join, before) = (self.w.label(), self.w.label(), self.w.block);
-        self.w.branch(&some, run, join);
-        self.w.start(run);
-        let outer = std::mem::replace(&mut self.mask, Mask::Lanes(on));
+        let some = self.code.any_lane(&on);
+        let (run, join, before) = (self.code.f.w.label(), self.code.f.w.label(), self.code.f.w.block);
+        self.code.f.w.branch(&some, run, join);
+        self.code.f.w.start(run);
+        let outer = std::mem::replace(&mut self.code.mask, Mask::Lanes(on));
         let combined = self.inline(body, args);
-        self.mask = outer;
-        let last = self.w.block;
-        self.w.jump(join);
-        self.w.start(join);
+        self.code.mask = outer;
+        let last = self.code.f.w.block;
+        self.code.f.w.jump(join);
+        self.code.f.w.start(join);
         let leaves = combined.iter().zip(types);
         leaves
             .map(|(parts, &ty)| {
-                let t = self.vector(ty);
-                parts.iter().map(|x| put!(self, "phi {t} [ {x}, {last} ], [ zeroinitializer, {before} ]")).collect()
+                let t = self.code.vector(ty);
+                parts
+                    .iter()
+                    .map(|x| put!(self.code.f, "phi {t} [ {x}, {last} ], [ zeroinitializer, {before} ]"))
+                    .collect()
             })
             .collect()
     }
+}
 
+impl VectorCode {
     /// `op(acc, x)` in the active lanes of a part, `acc` in the others.
     pub(crate) fn accumulate(
         &mut self,
@@ -140,7 +140,7 @@ impl<'a> Emitter<'a> {
             None => next,
             Some(m) => {
                 let (flags, t) = (self.mask_type(), self.vector(ty));
-                put!(self, "select {flags} {m}, {t} {next}, {t} {acc}")
+                put!(self.f, "select {flags} {m}, {t} {next}, {t} {acc}")
             }
         }
     }
@@ -158,16 +158,69 @@ impl<'a> Emitter<'a> {
             let (t, half) = (Shape::Vector(lanes).of(element(ty)), lanes / 2);
             let [lower, upper] = [0, half].map(|first| {
                 let order: Vec<String> = (first..first + half).map(|k| format!("i32 {k}")).collect();
-                put!(self, "shufflevector {t} {x}, {t} poison, <{half} x i32> <{}>", order.join(", "))
+                put!(self.f, "shufflevector {t} {x}, {t} poison, <{half} x i32> <{}>", order.join(", "))
             });
             x = self.operation(op, ty, Shape::Vector(half), &[lower, upper]);
             lanes = half;
         }
         let t = Shape::Vector(2).of(element(ty));
-        let [first, second] = [0, 1].map(|k| put!(self, "extractelement {t} {x}, i64 {k}"));
+        let [first, second] = [0, 1].map(|k| put!(self.f, "extractelement {t} {x}, i64 {k}"));
         self.operation(op, ty, Shape::Scalar, &[first, second])
     }
 
+    /// Stores the active lanes `stride` elements apart, from position `first` on.
+    pub(crate) fn store_strided(
+        &mut self,
+        ty: ScalarType,
+        parts: &Parts,
+        out: &Operand,
+        first: &Operand,
+        stride: &Operand,
+    ) {
+        let positions = self.strided_positions(first, stride);
+        self.scatter_vectors(ty, parts, out, &positions);
+    }
+
+    /// The positions of lanes that are so far apart.
+    pub(crate) fn strided_positions(&mut self, first: &Operand, stride: &Operand) -> Parts {
+        let indices = self.shape().of("i64");
+        let (start, by) = (self.splat(first, "i64"), self.splat(stride, "i64"));
+        let positions = (0..self.width.parts).map(|part| {
+            let numbers = self.offsets(1, part);
+            let offsets = put!(self.f, "mul {indices} {numbers}, {by}");
+            put!(self.f, "add {indices} {start}, {offsets}")
+        });
+        positions.collect()
+    }
+
+    /// Converts vectors to their type in memory.
+    pub(crate) fn memory_form(&mut self, ty: ScalarType, parts: &Parts) -> Parts {
+        if ty != ScalarType::Bool {
+            return parts.clone();
+        }
+        let (flags, bytes) = (self.mask_type(), self.shape().of("i8"));
+        parts.iter().map(|x| put!(self.f, "zext {flags} {x} to {bytes}")).collect()
+    }
+
+    /// Stores the active lanes at their own positions, in order.
+    pub(crate) fn scatter_vectors(&mut self, ty: ScalarType, parts: &Parts, out: &Operand, positions: &Parts) {
+        let (lanes, size, mem, indices) = (self.width.lanes, ty.size(), stored(ty), self.shape().of("i64"));
+        let (vector, suffix) = (self.shape().of(mem), self.shape().suffix(mem));
+        let parts = self.memory_form(ty, parts);
+        for (part, (x, at)) in parts.iter().zip(positions).enumerate() {
+            let p = put!(self.f, "getelementptr {mem}, ptr {out}, {indices} {at}");
+            let mask = match &self.mask {
+                Mask::All => self.f.constant(self.shape(), "i1", "true"),
+                Mask::Lanes(m) => m[part].clone(),
+            };
+            self.f.w.line(format_args!(
+                "call void @llvm.masked.scatter.{suffix}.v{lanes}p0({vector} {x}, <{lanes} x ptr> {p}, i32 {size}, <{lanes} x i1> {mask}), !noalias !2"
+            ));
+        }
+    }
+}
+
+impl Function {
     /// A scalar from its bits.
     pub(crate) fn from_bits(&mut self, ty: ScalarType, bits: &Operand) -> Operand {
         match ty {
@@ -192,57 +245,6 @@ impl<'a> Emitter<'a> {
             }
             ScalarType::I8 | ScalarType::I16 | ScalarType::I32 => put!(self, "sext {} {x} to i64", element(ty)),
             _ => put!(self, "zext {} {x} to i64", element(ty)),
-        }
-    }
-
-    /// Stores the active lanes `stride` elements apart, from position `first` on.
-    pub(crate) fn store_strided(
-        &mut self,
-        ty: ScalarType,
-        parts: &Parts,
-        out: &Operand,
-        first: &Operand,
-        stride: &Operand,
-    ) {
-        let positions = self.strided_positions(first, stride);
-        self.scatter_vectors(ty, parts, out, &positions);
-    }
-
-    /// The positions of lanes that are so far apart.
-    pub(crate) fn strided_positions(&mut self, first: &Operand, stride: &Operand) -> Parts {
-        let indices = self.shape().of("i64");
-        let (start, by) = (self.splat(first, "i64"), self.splat(stride, "i64"));
-        let positions = (0..self.width.parts).map(|part| {
-            let numbers = self.offsets(1, part);
-            let offsets = put!(self, "mul {indices} {numbers}, {by}");
-            put!(self, "add {indices} {start}, {offsets}")
-        });
-        positions.collect()
-    }
-
-    /// Converts vectors to their type in memory.
-    pub(crate) fn memory_form(&mut self, ty: ScalarType, parts: &Parts) -> Parts {
-        if ty != ScalarType::Bool {
-            return parts.clone();
-        }
-        let (flags, bytes) = (self.mask_type(), self.shape().of("i8"));
-        parts.iter().map(|x| put!(self, "zext {flags} {x} to {bytes}")).collect()
-    }
-
-    /// Stores the active lanes at their own positions, in order.
-    pub(crate) fn scatter_vectors(&mut self, ty: ScalarType, parts: &Parts, out: &Operand, positions: &Parts) {
-        let (lanes, size, mem, indices) = (self.width.lanes, ty.size(), stored(ty), self.shape().of("i64"));
-        let (vector, suffix) = (self.shape().of(mem), self.shape().suffix(mem));
-        let parts = self.memory_form(ty, parts);
-        for (part, (x, at)) in parts.iter().zip(positions).enumerate() {
-            let p = put!(self, "getelementptr {mem}, ptr {out}, {indices} {at}");
-            let mask = match &self.mask {
-                Mask::All => self.constant(self.shape(), "i1", "true"),
-                Mask::Lanes(m) => m[part].clone(),
-            };
-            self.w.line(format_args!(
-                "call void @llvm.masked.scatter.{suffix}.v{lanes}p0({vector} {x}, <{lanes} x ptr> {p}, i32 {size}, <{lanes} x i1> {mask}), !noalias !2"
-            ));
         }
     }
 }

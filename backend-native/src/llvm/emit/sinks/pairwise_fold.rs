@@ -9,8 +9,10 @@ use crate::kernel::grouping::PAIRWISE_BLOCK;
 use crate::kernel::{Body, Kernel, Sink};
 use crate::llvm::emit::Emitter;
 use crate::llvm::emit::loops::loop_state::{Columns, LoopState};
+use crate::llvm::emit::loops::structured::Structured;
 use crate::llvm::emit::sinks::scan::Carry;
 use crate::llvm::emit::sinks::sink::SinkEmitter;
+use crate::llvm::emit::text::function::Function;
 use crate::llvm::emit::text::value::{Mask, Parts, Value};
 use crate::llvm::emit::text::{Label, Operand, put};
 use acc_core::data::ScalarType;
@@ -28,23 +30,29 @@ pub(crate) fn spilled_bytes(kernel: &Kernel, parts: usize) -> usize {
     leaves.sum::<usize>() * kept_elements(parts)
 }
 
-impl<'a> Emitter<'a> {
+impl Function {
     /// A stack buffer.
     pub(crate) fn memory(&mut self, bytes: usize) -> Operand {
         let k = self.buffers;
         self.buffers += 1;
         // Writing to a string does not fail.
-        let _ = writeln!(self.entry, "  %buffer{k} = alloca [{bytes} x i8], align 64");
+        let _ = writeln!(self.prologue.text, "  %buffer{k} = alloca [{bytes} x i8], align 64");
         Operand::text(format!("%buffer{k}"))
     }
 
+    fn least(&mut self, a: &Operand, b: &Operand) -> Operand {
+        put!(self, "call i64 @llvm.smin.i64(i64 {a}, i64 {b})")
+    }
+}
+
+impl<'a> Emitter<'a> {
     /// Spills vectors; the buffer has room for all lanes.
     pub(crate) fn spill_lanes(&mut self, ty: ScalarType, parts: &Parts, memory: &Operand, first: &Operand) {
-        let mask = std::mem::replace(&mut self.mask, Mask::All);
-        let stream = std::mem::take(&mut self.stream);
+        let mask = std::mem::replace(&mut self.code.mask, Mask::All);
+        let stream = std::mem::take(&mut self.hints.stream);
         self.store(ty, parts, memory, first);
-        self.stream = stream;
-        self.mask = mask;
+        self.hints.stream = stream;
+        self.code.mask = mask;
     }
 
     /// Writes the steps of a row, block by block; each block ends with a reduction. Returns what they carry, valid in
@@ -57,37 +65,33 @@ impl<'a> Emitter<'a> {
         done: Label,
         write: &mut dyn FnMut(&mut Self, &mut SinkEmitter<'a>, &Operand, LoopState) -> LoopState,
     ) -> LoopState {
-        let (head, body, before) = (self.w.label(), self.w.label(), self.w.block);
+        let (head, body, before) = (self.code.f.w.label(), self.code.f.w.label(), self.code.f.w.block);
         let entry = state.with(columns.from.clone(), "i64");
-        self.w.jump(head);
-        self.w.start(head);
-        let here = entry.phi_registers(self);
-        let mark = self.w.position();
+        self.code.f.w.jump(head);
+        self.code.f.w.start(head);
+        let here = entry.phi_registers(&mut self.code.f.w);
+        let mark = self.code.f.w.position();
         let (first, carried) = here.split();
-        let more = put!(self, "icmp slt i64 {first}, {}", columns.to);
-        self.w.branch(&more, body, done);
-        self.w.start(body);
-        let end = put!(self, "add i64 {first}, {PAIRWISE_BLOCK}");
-        let end = put!(self, "call i64 @llvm.smin.i64(i64 {end}, i64 {})", columns.to);
-        let edges = columns.edges.clone().map(|(lo, hi)| (lo, self.least(&hi, &end)));
+        let more = put!(self.code.f, "icmp slt i64 {first}, {}", columns.to);
+        self.code.f.w.branch(&more, body, done);
+        self.code.f.w.start(body);
+        let end = put!(self.code.f, "add i64 {first}, {PAIRWISE_BLOCK}");
+        let end = put!(self.code.f, "call i64 @llvm.smin.i64(i64 {end}, i64 {})", columns.to);
+        let edges = columns.edges.clone().map(|(lo, hi)| (lo, self.code.f.least(&hi, &end)));
         let own = Columns { from: first.clone(), to: end.clone(), edges, ..*columns };
         sinks.block = first.clone();
-        let combine = self.w.label();
+        let combine = self.code.f.w.label();
         let state = self.steps(&own, carried.clone(), combine, &mut |e, column, state| write(e, sinks, column, state));
-        self.w.start(combine);
-        let parts = self.width.parts;
-        let count = put!(self, "sub i64 {end}, {first}");
-        let count = put!(self, "add i64 {count}, {}", parts - 1);
-        let count = put!(self, "udiv i64 {count}, {parts}");
+        self.code.f.w.start(combine);
+        let parts = self.code.width.parts;
+        let count = put!(self.code.f, "sub i64 {end}, {first}");
+        let count = put!(self.code.f, "add i64 {count}, {}", parts - 1);
+        let count = put!(self.code.f, "udiv i64 {count}, {parts}");
         let after = sinks.end_block(self, state, &count).with(end, "i64");
-        let last = self.w.block;
-        self.w.jump(head);
-        here.define_phis(self, mark, &[(entry, before), (after, last)]);
+        let last = self.code.f.w.block;
+        self.code.f.w.jump(head);
+        here.define_phis(&mut self.code.f.w, mark, &[(entry, before), (after, last)]);
         carried
-    }
-
-    fn least(&mut self, a: &Operand, b: &Operand) -> Operand {
-        put!(self, "call i64 @llvm.smin.i64(i64 {a}, i64 {b})")
     }
 
     /// Combines the first `count` elements of each leaf's buffer, after `carry`; the result is in the first lane.
@@ -100,39 +104,40 @@ impl<'a> Emitter<'a> {
         count: &Operand,
     ) -> Carry {
         self.on_parts(1, |e| {
-            let (head, level, root, before) = (e.w.label(), e.w.label(), e.w.label(), e.w.block);
-            e.w.jump(head);
-            e.w.start(head);
-            let (left, mark) = (e.w.reserve_register(), e.w.position());
-            let more = put!(e, "icmp sgt i64 {left}, 1");
-            e.w.branch(&more, level, root);
-            e.w.start(level);
-            let pairs = put!(e, "lshr i64 {left}, 1");
-            let next = put!(e, "sub i64 {left}, {pairs}");
-            let lanes = e.width.lanes;
+            let (head, level, root, before) =
+                (e.code.f.w.label(), e.code.f.w.label(), e.code.f.w.label(), e.code.f.w.block);
+            e.code.f.w.jump(head);
+            e.code.f.w.start(head);
+            let (left, mark) = (e.code.f.w.reserve_register(), e.code.f.w.position());
+            let more = put!(e.code.f, "icmp sgt i64 {left}, 1");
+            e.code.f.w.branch(&more, level, root);
+            e.code.f.w.start(level);
+            let pairs = put!(e.code.f, "lshr i64 {left}, 1");
+            let next = put!(e.code.f, "sub i64 {left}, {pairs}");
+            let lanes = e.code.width.lanes;
             e.counted_loop([&Operand::int(0), &next], lanes, LoopState::default(), None, |e, first, _| {
                 e.pairs(body, types, memory, first, &pairs);
                 Vec::new()
             });
-            let last = e.w.block;
-            e.w.jump(head);
-            e.w.insert(mark, &format!("  {left} = phi i64 [ {count}, {before} ], [ {next}, {last} ]\n"));
-            e.w.start(root);
+            let last = e.code.f.w.block;
+            e.code.f.w.jump(head);
+            e.code.f.w.insert(mark, &format!("  {left} = phi i64 [ {count}, {before} ], [ {next}, {last} ]\n"));
+            e.code.f.w.start(root);
             let zero = Operand::int(0);
             let kept = types.iter().zip(memory);
             let total: Vec<Operand> =
-                kept.map(|(&ty, m)| e.load_contiguous(ty, m, &zero, 1, None, "")[0].clone()).collect();
-            let leaves = e.after_carry(body, types, carry, &total, &e.lanes_until(1));
+                kept.map(|(&ty, m)| e.code.load_contiguous(ty, m, &zero, 1, None, "")[0].clone()).collect();
+            let leaves = e.after_carry(body, types, carry, &total, &e.code.lanes_until(1));
             Carry { leaves, there: Operand::text("true") }
         })
     }
 
     /// Combines a vector of pairs in memory, from pair `first` on, of those below `pairs`.
     fn pairs(&mut self, body: &'a Body, types: &[ScalarType], memory: &[Operand], first: &Operand, pairs: &Operand) {
-        let low = put!(self, "shl i64 {first}, 1");
-        let high = put!(self, "add i64 {low}, {}", self.width.lanes);
+        let low = put!(self.code.f, "shl i64 {first}, 1");
+        let high = put!(self.code.f, "add i64 {low}, {}", self.code.width.lanes);
         let read = |e: &mut Self, (&ty, m): (&ScalarType, &Operand)| {
-            [&low, &high].map(|at| e.load_contiguous(ty, m, at, 1, None, "")[0].clone()).into_iter().collect()
+            [&low, &high].map(|at| e.code.load_contiguous(ty, m, at, 1, None, "")[0].clone()).into_iter().collect()
         };
         let values: Vec<Parts> = types.iter().zip(memory).map(|leaf| read(self, leaf)).collect();
         let halved = self.combine_pairs(body, types, &values, Some((first, pairs)));
@@ -151,11 +156,11 @@ impl<'a> Emitter<'a> {
         last: Option<&Operand>,
     ) -> Vec<Parts> {
         let mut values = elements;
-        let mut count = last.map(|last| put!(self, "add i64 {last}, 1"));
+        let mut count = last.map(|last| put!(self.code.f, "add i64 {last}, 1"));
         while values.iter().any(|v| v.len() > 1) {
             let pairs = count.map(|count| {
-                let pairs = put!(self, "lshr i64 {count}, 1");
-                (put!(self, "sub i64 {count}, {pairs}"), pairs)
+                let pairs = put!(self.code.f, "lshr i64 {count}, 1");
+                (put!(self.code.f, "sub i64 {count}, {pairs}"), pairs)
             });
             let zero = Operand::int(0);
             values = self.combine_pairs(body, types, &values, pairs.as_ref().map(|(_, pairs)| (&zero, pairs)));
@@ -176,7 +181,7 @@ impl<'a> Emitter<'a> {
         let parts = values.first().map_or(0, Parts::len) / 2;
         let half = |e: &mut Self, odd: usize| -> Vec<Parts> {
             let leaf = |(v, &ty): (&Parts, &ScalarType)| {
-                v.chunks_exact(2).map(|pair| e.shuffle(ty, &pair[0], &pair[1], &|k| 2 * k + odd)).collect()
+                v.chunks_exact(2).map(|pair| e.code.shuffle(ty, &pair[0], &pair[1], &|k| 2 * k + odd)).collect()
             };
             values.iter().zip(types).map(leaf).collect()
         };
@@ -184,9 +189,9 @@ impl<'a> Emitter<'a> {
         let args: Vec<Value> = evens.iter().chain(&odds).cloned().map(Value::Varying).collect();
         self.on_parts(parts, |e| {
             if let Some((first, pairs)) = there {
-                e.mask = e.first_lanes(first, pairs);
+                e.code.mask = e.code.first_lanes(first, pairs);
             }
-            let paired: Vec<Option<Operand>> = (0..parts).map(|part| e.part_mask(part)).collect();
+            let paired: Vec<Option<Operand>> = (0..parts).map(|part| e.code.part_mask(part)).collect();
             e.inline_where(body, types, &args, &paired, &evens)
         })
     }

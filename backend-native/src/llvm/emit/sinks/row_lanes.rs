@@ -4,6 +4,7 @@ use crate::kernel::{Epilogue, Node, Sink};
 use crate::llvm::emit::access::row_lanes::{RowTarget, RowWalk};
 use crate::llvm::emit::loops::loop_state::LoopState;
 use crate::llvm::emit::loops::nest::Axis;
+use crate::llvm::emit::loops::structured::Structured;
 use crate::llvm::emit::sinks::sink::{Leaf, SinkEmitter, SinkOutput};
 use crate::llvm::emit::text::value::{Parts, Value};
 use crate::llvm::emit::text::{Operand, element, literal, put, stored};
@@ -13,17 +14,17 @@ impl<'a> SinkEmitter<'a> {
     /// Writes the loop along the rows.
     pub(crate) fn rows(&self, e: &mut Emitter<'a>, along: &[&'a Node], first: &Operand) {
         let axis = self.kernel.axes.len() - 1;
-        let row = e.arg(KernelArg::Extent(axis as u32));
+        let row = e.code.f.arg(KernelArg::Extent(axis as u32));
         let at = &self.row;
         // The position of the first lane's row, and the row lengths of the outputs.
-        let position = put!(e, "add i64 {at}, {first}");
+        let position = put!(e.code.f, "add i64 {at}, {first}");
         let widths: Vec<Operand> = self.outs.iter().map(|o| self.width(e, o, &row)).collect();
         // Scans resume from memory only if nothing but the permuted epilogue is stored.
         let transposed = self.kernel.epilogue.as_ref().and_then(|e| Some((e, e.order.as_deref()?)));
         let goes_on = !self.scans() || transposed.is_some();
         let (from, to) = match goes_on {
             false => (Operand::int(0), row.clone()),
-            true => (e.arg(KernelArg::RangeStart), e.arg(KernelArg::RangeEnd)),
+            true => (e.code.f.arg(KernelArg::RangeStart), e.code.f.arg(KernelArg::RangeEnd)),
         };
         let mut state = LoopState::default();
         let mut initial: Vec<Parts> = Vec::new();
@@ -31,7 +32,7 @@ impl<'a> SinkEmitter<'a> {
         for (o, width) in self.outs.iter().zip(&widths) {
             for (k, &leaf) in o.leaves.iter().enumerate() {
                 let Some(start) = self.start(e, o, k) else { continue };
-                let ty = e.vector(leaf.ty);
+                let ty = e.code.vector(leaf.ty);
                 state.0.extend(start.iter().map(|x| (x.clone(), ty.clone())));
                 if o.output.sink.has_init() && o.is_scan() {
                     if o.output.stored {
@@ -42,7 +43,7 @@ impl<'a> SinkEmitter<'a> {
             }
         }
         if let Some((epilogue, order)) = transposed.filter(|_| !initial.is_empty()) {
-            let begins = put!(e, "icmp eq i64 {from}, 0");
+            let begins = put!(e.code.f, "icmp eq i64 {from}, 0");
             e.if_then(&begins, &[], Vec::new(), |e, none| {
                 self.store_epilogue_permuted(e, epilogue, order, &initial, first, end);
                 none
@@ -54,20 +55,20 @@ impl<'a> SinkEmitter<'a> {
         let mut after: Vec<Parts> = Vec::new();
         e.counted_loop([&from, &to], 1, state, Some(self.cost), |e, t, accs| {
             let index = if self.right {
-                let last = put!(e, "sub i64 {row}, 1");
-                put!(e, "sub i64 {last}, {t}")
+                let last = put!(e.code.f, "sub i64 {row}, 1");
+                put!(e.code.f, "sub i64 {last}, {t}")
             } else {
                 t.clone()
             };
-            e.axes[axis] = Axis::Uniform(index.clone());
-            e.set(e.body.region.params[axis], Value::Uniform(index.clone()));
+            e.scope.axes[axis] = Axis::Uniform(index.clone());
+            e.scope.set(e.facts.body.region.params[axis], Value::Uniform(index.clone()));
             let walk = RowWalk { axes: [axis - 1, axis], ends: [&from, &to], t, down: self.right };
             e.transpose_reads(along, &walk);
             for n in along {
                 e.node(n);
             }
-            e.forget_transposed(&walk);
-            e.bail_out_on_fault();
+            e.scope.forget_transposed(&walk);
+            e.code.bail_out_on_fault();
             let mut before_accs = accs.0.into_iter().map(|(o, _)| o);
             let mut results: Vec<(Leaf, Parts, Operand, Operand)> = Vec::new();
             let mut scanned: Vec<Parts> = Vec::new();
@@ -88,8 +89,8 @@ impl<'a> SinkEmitter<'a> {
                     Sink::Store => index.clone(),
                     Sink::Scan { .. } if self.right => index.clone(),
                     Sink::Scan { .. } => {
-                        let lead = put!(e, "sub i64 {width}, {row}");
-                        put!(e, "add i64 {index}, {lead}")
+                        let lead = put!(e.code.f, "sub i64 {width}, {row}");
+                        put!(e.code.f, "add i64 {index}, {lead}")
                     }
                     Sink::Fold { .. } | Sink::Scatter { .. } | Sink::Segments { .. } | Sink::Compact => {
                         continue;
@@ -137,30 +138,30 @@ impl<'a> SinkEmitter<'a> {
 
     /// Folds or scans that do not begin at the start of their rows resume from the results in memory.
     fn resume(&self, e: &mut Emitter<'a>, from: &Operand, first: &Operand, state: &mut LoopState) {
-        let begins = put!(e, "icmp eq i64 {from}, 0");
-        let (so_far, join, begun) = (e.w.label(), e.w.label(), e.w.block);
-        e.w.branch(&begins, join, so_far);
-        e.w.start(so_far);
+        let begins = put!(e.code.f, "icmp eq i64 {from}, 0");
+        let (so_far, join, begun) = (e.code.f.w.label(), e.code.f.w.label(), e.code.f.w.block);
+        e.code.f.w.branch(&begins, join, so_far);
+        e.code.f.w.start(so_far);
         let mut parts: Vec<Operand> = Vec::new();
         for o in self.outs.iter().filter(|o| o.is_scan() || matches!(o.output.sink, Sink::Fold { .. })) {
             for leaf in &o.leaves {
-                let (out, mem, row) = (e.arg(KernelArg::Output(leaf.number)), stored(leaf.ty), &self.row);
-                let start = put!(e, "getelementptr {mem}, ptr {out}, i64 {row}");
-                parts.extend(e.load_contiguous(leaf.ty, &start, first, 1, None, ""));
+                let (out, mem, row) = (e.code.f.arg(KernelArg::Output(leaf.number)), stored(leaf.ty), &self.row);
+                let start = put!(e.code.f, "getelementptr {mem}, ptr {out}, i64 {row}");
+                parts.extend(e.code.load_contiguous(leaf.ty, &start, first, 1, None, ""));
             }
         }
-        let last = e.w.block;
-        e.w.jump(join);
-        e.w.start(join);
+        let last = e.code.f.w.block;
+        e.code.f.w.jump(join);
+        e.code.f.w.start(join);
         for ((x, ty), y) in state.0.iter_mut().zip(parts) {
-            *x = put!(e, "phi {ty} [ {x}, {begun} ], [ {y}, {last} ]");
+            *x = put!(e.code.f, "phi {ty} [ {x}, {begun} ], [ {y}, {last} ]");
         }
     }
 
     /// The elements of an output per row.
     fn width(&self, e: &mut Emitter<'a>, o: &SinkOutput<'a>, row: &Operand) -> Operand {
         match o.output.sink {
-            Sink::Scan { .. } if o.output.sink.has_init() => put!(e, "add i64 {row}, 1"),
+            Sink::Scan { .. } if o.output.sink.has_init() => put!(e.code.f, "add i64 {row}, 1"),
             Sink::Scan { .. } | Sink::Store => row.clone(),
             Sink::Fold { .. } | Sink::Scatter { .. } | Sink::Segments { .. } | Sink::Compact => Operand::int(1),
         }
@@ -173,16 +174,16 @@ impl<'a> SinkEmitter<'a> {
         let value = match o.output.sink {
             Sink::Store | Sink::Scatter { .. } | Sink::Segments { .. } | Sink::Compact => return None,
             Sink::Fold { init: true, .. } | Sink::Scan { init: true, .. } => {
-                let bits = e.arg(KernelArg::CarryIn(leaf.number));
-                e.from_bits(leaf.ty, &bits)
+                let bits = e.code.f.arg(KernelArg::CarryIn(leaf.number));
+                e.code.f.from_bits(leaf.ty, &bits)
             }
             Sink::Fold { .. } | Sink::Scan { .. } => {
                 let op = o.builtin.map(|ops| ops[k]);
                 Operand::text(op.map_or("zeroinitializer".to_string(), |op| literal(leaf.identity(op))))
             }
         };
-        let splat = e.splat(&value, element(leaf.ty));
-        Some(smallvec::smallvec![splat; e.width.parts])
+        let splat = e.code.splat(&value, element(leaf.ty));
+        Some(smallvec::smallvec![splat; e.code.width.parts])
     }
 
     /// Combines elements, lane by lane, with those before them; `t` counts iterations along the row.
@@ -199,7 +200,7 @@ impl<'a> SinkEmitter<'a> {
             return leaves
                 .map(|((accs, xs), (&op, leaf))| {
                     let pairs = accs.iter().zip(xs);
-                    pairs.map(|(a, x)| e.operation(op, leaf.ty, e.shape(), &[a.clone(), x.clone()])).collect()
+                    pairs.map(|(a, x)| e.code.operation(op, leaf.ty, e.code.shape(), &[a.clone(), x.clone()])).collect()
                 })
                 .collect();
         }
@@ -209,19 +210,19 @@ impl<'a> SinkEmitter<'a> {
         if o.output.sink.has_init() {
             return e.inline(body, &args);
         }
-        let is_first = put!(e, "icmp eq i64 {t}, 0");
-        let (rest, join, from) = (e.w.label(), e.w.label(), e.w.block);
-        e.w.branch(&is_first, join, rest);
-        e.w.start(rest);
+        let is_first = put!(e.code.f, "icmp eq i64 {t}, 0");
+        let (rest, join, from) = (e.code.f.w.label(), e.code.f.w.label(), e.code.f.w.block);
+        e.code.f.w.branch(&is_first, join, rest);
+        e.code.f.w.start(rest);
         let combined = e.inline(body, &args);
-        let last = e.w.block;
-        e.w.jump(join);
-        e.w.start(join);
+        let last = e.code.f.w.block;
+        e.code.f.w.jump(join);
+        e.code.f.w.start(join);
         let leaves = o.leaves.iter().zip(xs.iter().zip(&combined));
         leaves
             .map(|(leaf, (xs, ys))| {
-                let ty = e.vector(leaf.ty);
-                xs.iter().zip(ys).map(|(x, y)| put!(e, "phi {ty} [ {x}, {from} ], [ {y}, {last} ]")).collect()
+                let ty = e.code.vector(leaf.ty);
+                xs.iter().zip(ys).map(|(x, y)| put!(e.code.f, "phi {ty} [ {x}, {from} ], [ {y}, {last} ]")).collect()
             })
             .collect()
     }
@@ -237,8 +238,8 @@ impl<'a> SinkEmitter<'a> {
         place: Operand,
     ) {
         let axis = self.kernel.axes.len() - 1;
-        e.axes[axis] = Axis::Uniform(place.clone());
-        e.set(e.body.region.params[axis], Value::Uniform(place));
+        e.scope.axes[axis] = Axis::Uniform(place.clone());
+        e.scope.set(e.facts.body.region.params[axis], Value::Uniform(place));
         let values = e.inline_here(&epilogue.body, scanned);
         for &(number, k, ty) in &self.after {
             let leaf = Leaf { number, value: epilogue.body.region.results[k], ty };
@@ -248,31 +249,31 @@ impl<'a> SinkEmitter<'a> {
 
     /// Stores an element of each row, all of one column, in an array whose axes are permuted.
     fn store_permuted(&self, e: &mut Emitter<'a>, leaf: Leaf, parts: &Parts, order: &[usize], first: &Operand) {
-        let (out, mem) = (e.arg(KernelArg::Output(leaf.number)), stored(leaf.ty));
+        let (out, mem) = (e.code.f.arg(KernelArg::Output(leaf.number)), stored(leaf.ty));
         let lane = self.kernel.axes.len() - 2;
         let (mut start, mut stride, mut between) = (Operand::int(0), Operand::int(1), Operand::int(1));
         for &axis in order.iter().rev() {
-            let at = match &e.axes[axis] {
+            let at = match &e.scope.axes[axis] {
                 Axis::Uniform(at) => at.clone(),
                 Axis::Lanes(_) => first.clone(),
             };
             if axis == lane {
                 between = stride.clone();
             }
-            let term = put!(e, "mul i64 {at}, {stride}");
-            start = put!(e, "add i64 {start}, {term}");
-            let extent = e.arg(KernelArg::Extent(axis as u32));
+            let term = put!(e.code.f, "mul i64 {at}, {stride}");
+            start = put!(e.code.f, "add i64 {start}, {term}");
+            let extent = e.code.f.arg(KernelArg::Extent(axis as u32));
             let extent = match self.outs.first() {
                 Some(o) if axis > lane => self.width(e, o, &extent),
                 _ => extent,
             };
-            stride = put!(e, "mul i64 {stride}, {extent}");
+            stride = put!(e.code.f, "mul i64 {stride}, {extent}");
         }
         if order.last() == Some(&lane) {
-            let start = put!(e, "getelementptr {mem}, ptr {out}, i64 {start}");
+            let start = put!(e.code.f, "getelementptr {mem}, ptr {out}, i64 {start}");
             e.store(leaf.ty, parts, &start, &Operand::int(0));
         } else {
-            e.store_strided(leaf.ty, parts, &out, &start, &between);
+            e.code.store_strided(leaf.ty, parts, &out, &start, &between);
         }
     }
 
@@ -286,9 +287,9 @@ impl<'a> SinkEmitter<'a> {
         width: &Operand,
         place: &Operand,
     ) {
-        let out = e.arg(KernelArg::Output(leaf.number));
-        let start = put!(e, "mul i64 {position}, {width}");
-        let start = put!(e, "add i64 {start}, {place}");
-        e.store_strided(leaf.ty, parts, &out, &start, width);
+        let out = e.code.f.arg(KernelArg::Output(leaf.number));
+        let start = put!(e.code.f, "mul i64 {position}, {width}");
+        let start = put!(e.code.f, "add i64 {start}, {place}");
+        e.code.store_strided(leaf.ty, parts, &out, &start, width);
     }
 }

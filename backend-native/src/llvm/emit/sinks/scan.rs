@@ -7,7 +7,9 @@
 use crate::kernel::Body;
 use crate::kernel::grouping::{PARTIAL_RESULTS, SCAN_GROUP};
 use crate::llvm::emit::Emitter;
+use crate::llvm::emit::loops::structured::Structured;
 use crate::llvm::emit::text::value::{Mask, Parts, Shape, Value};
+use crate::llvm::emit::text::vector_code::VectorCode;
 use crate::llvm::emit::text::{Operand, element, literal, put};
 use acc_core::data::{Lit, ScalarType};
 use acc_core::ir::PrimOp;
@@ -38,7 +40,7 @@ struct Groups {
     there: Operand,
 }
 
-impl<'a> Emitter<'a> {
+impl VectorCode {
     /// Scans the elements of a step after `carry`, in groups of [`SCAN_GROUP`] lanes; returns the next carry.
     pub(crate) fn scan(&mut self, op: PrimOp, ty: ScalarType, parts: &Parts, carry: Operand) -> (Parts, Operand) {
         let (el, t, lanes, shape) = (element(ty), self.vector(ty), self.width.lanes, self.shape());
@@ -54,7 +56,7 @@ impl<'a> Emitter<'a> {
             // The prefix of each group.
             let mut before = self.splat(&carry, el);
             for group in 0..lanes / SCAN_GROUP {
-                let total = put!(self, "extractelement {t} {x}, i64 {}", group * SCAN_GROUP + SCAN_GROUP - 1);
+                let total = put!(self.f, "extractelement {t} {x}, i64 {}", group * SCAN_GROUP + SCAN_GROUP - 1);
                 carry = self.operation(op, ty, Shape::Scalar, &[carry, total]);
                 if group + 1 < lanes / SCAN_GROUP {
                     let next = self.splat(&carry, el);
@@ -87,13 +89,13 @@ impl<'a> Emitter<'a> {
                 let mut before = self.splat(&carries[k], el);
                 for group in 0..lanes / SCAN_GROUP - 1 {
                     let last = group * SCAN_GROUP + SCAN_GROUP - 1;
-                    let total = put!(self, "extractelement {t} {x}, i64 {last}");
+                    let total = put!(self.f, "extractelement {t} {x}, i64 {last}");
                     let both = self.operation(op, ty, Shape::Scalar, &[carries[k].clone(), total.clone()]);
                     carries[k] = if k == mark {
                         both
                     } else {
-                        let marked = put!(self, "extractelement <{lanes} x i1> {all}, i64 {last}");
-                        put!(self, "select i1 {marked}, {el} {total}, {el} {both}")
+                        let marked = put!(self.f, "extractelement <{lanes} x i1> {all}, i64 {last}");
+                        put!(self.f, "select i1 {marked}, {el} {total}, {el} {both}")
                     };
                     let next = self.splat(&carries[k], el);
                     before = self.shuffle(ty, &before, &next, &|k| if k / SCAN_GROUP <= group { k } else { lanes + k });
@@ -104,7 +106,7 @@ impl<'a> Emitter<'a> {
                     self.segmented_op(op, ty, &before, &x, &all)
                 };
                 // A scalar select would be a branch on some processors.
-                carries[k] = put!(self, "extractelement {t} {x}, i64 {}", lanes - 1);
+                carries[k] = put!(self.f, "extractelement {t} {x}, i64 {}", lanes - 1);
                 scanned[k].push(x);
             }
         }
@@ -122,7 +124,7 @@ impl<'a> Emitter<'a> {
     ) -> Operand {
         let (t, flags) = (self.vector(ty), self.mask_type());
         let both = self.operation(op, ty, self.shape(), &[before.clone(), x.clone()]);
-        put!(self, "select {flags} {marks}, {t} {x}, {t} {both}")
+        put!(self.f, "select {flags} {marks}, {t} {x}, {t} {both}")
     }
 
     /// Whether a flag is set among the lanes combined so far, before each doubling and at the end.
@@ -133,7 +135,7 @@ impl<'a> Emitter<'a> {
         let mut all = vec![on];
         for by in SCAN_DISTANCES {
             let earlier = self.shifted_lanes(flag, &last, &Operand::text("zeroinitializer"), by);
-            last = put!(self, "or {flags} {last}, {earlier}");
+            last = put!(self.f, "or {flags} {last}, {earlier}");
             all.push(self.from_stored_mask(&last));
         }
         all
@@ -165,7 +167,7 @@ impl<'a> Emitter<'a> {
 
     fn neutral(&self, op: PrimOp, ty: ScalarType) -> Operand {
         let neutral = literal(Lit { ty, bits: reduce::identity(op, ty) });
-        self.constant(self.shape(), element(ty), &neutral)
+        self.f.constant(self.shape(), element(ty), &neutral)
     }
 
     /// The active lanes of a part, neutral elements in the others.
@@ -174,85 +176,9 @@ impl<'a> Emitter<'a> {
             None => x.clone(),
             Some(m) => {
                 let (t, flags) = (self.vector(ty), self.mask_type());
-                put!(self, "select {flags} {m}, {t} {x}, {t} {neutral}")
+                put!(self.f, "select {flags} {m}, {t} {x}, {t} {neutral}")
             }
         }
-    }
-
-    /// Folds the elements of a step after `carry` with a user's operator; returns the next carry. `last` is the number
-    /// of the last active lane, if not all are active.
-    pub(crate) fn fold_by(
-        &mut self,
-        body: &'a Body,
-        types: &[ScalarType],
-        xs: &[Parts],
-        carry: &Carry,
-        last: Option<&Operand>,
-    ) -> Carry {
-        let groups = self.groups(body, types, xs, last);
-        let after = self.after_carry(body, types, carry, &groups.through, &groups.there);
-        self.carried_on(types, &after, last)
-    }
-
-    /// Scans the elements of a step after `carry`; returns the next carry.
-    pub(crate) fn scan_by(
-        &mut self,
-        body: &'a Body,
-        types: &[ScalarType],
-        xs: &[Parts],
-        carry: &Carry,
-        last: Option<&Operand>,
-    ) -> (Vec<Parts>, Carry) {
-        let Groups { scanned, through, there } = self.groups(body, types, xs, last);
-        let after = self.after_carry(body, types, carry, &through, &there);
-        // Each lane's prefix: the total through the group before it, or the carry.
-        let (lanes, parts) = (self.width.lanes, self.width.parts);
-        let mut before: Vec<Value> = Vec::new();
-        for ((after, carried), &ty) in after.iter().zip(&carry.leaves).zip(types) {
-            let all = (0..parts).map(|part| {
-                let group = |k: usize| (part * lanes + k) / SCAN_GROUP;
-                self.shuffle(ty, after, carried, &|k| if group(k) == 0 { lanes + k } else { group(k) - 1 })
-            });
-            before.push(Value::Varying(all.collect()));
-        }
-        // The first group of all has no prefix.
-        let flags = self.mask_type();
-        let later = self.lanes_where(|k| k >= SCAN_GROUP);
-        let there = self.splat(&carry.there, "i1");
-        let mut preceded = vec![None; parts];
-        preceded[0] = Some(put!(self, "or {flags} {there}, {later}"));
-        let combined = self.combined_where(body, types, before, &scanned, &preceded);
-        let next = self.carried_on(types, &after, last);
-        (combined, next)
-    }
-
-    /// Combines elements with the prefix of the chunk, if it has one.
-    pub(crate) fn prepend_by(
-        &mut self,
-        body: &'a Body,
-        types: &[ScalarType],
-        before: &Carry,
-        xs: &[Parts],
-    ) -> Vec<Parts> {
-        let parts = self.width.parts;
-        let firsts = before.leaves.iter().map(|b| Value::Varying(smallvec::smallvec![b.clone(); parts]));
-        let there = self.splat(&before.there, "i1");
-        self.combined_where(body, types, firsts.collect(), xs, &vec![Some(there); parts])
-    }
-
-    /// Combines, in the lanes with a flag, `first` with the elements after it in the order of the scan, which from the
-    /// right is the operator's right operand. The other lanes keep their elements.
-    fn combined_where(
-        &mut self,
-        body: &'a Body,
-        types: &[ScalarType],
-        first: Vec<Value>,
-        xs: &[Parts],
-        flags: &[Option<Operand>],
-    ) -> Vec<Parts> {
-        let second = xs.iter().cloned().map(Value::Varying).collect();
-        let (left, right) = if self.lane_step > 0 { (first, second) } else { (second, first) };
-        self.inline_where(body, types, &[left, right].concat(), flags, xs)
     }
 
     /// A constant mask of the lanes that satisfy a predicate.
@@ -266,46 +192,18 @@ impl<'a> Emitter<'a> {
         self.lanes_where(|k| k < count)
     }
 
-    /// The carry after each group, one lane per group; `groups` flags the groups with elements.
-    pub(crate) fn after_carry(
-        &mut self,
-        body: &'a Body,
-        types: &[ScalarType],
-        carry: &Carry,
-        through: &[Operand],
-        groups: &Operand,
-    ) -> Vec<Operand> {
-        let carried = carry.leaves.iter().map(|x| Value::Varying(smallvec::smallvec![x.clone()])).collect();
-        let own: Vec<Parts> = through.iter().map(|x| smallvec::smallvec![x.clone()]).collect();
-        let flags = self.mask_type();
-        let there = self.splat(&carry.there, "i1");
-        let there = put!(self, "and {flags} {there}, {groups}");
-        let combined = self.on_parts(1, |e| e.combined_where(body, types, carried, &own, &[Some(there)]));
-        combined.into_iter().flatten().collect()
-    }
-
     /// The carry after the last group with elements.
     fn carried_on(&mut self, types: &[ScalarType], after: &[Operand], last: Option<&Operand>) -> Carry {
         let leaves = after.iter().zip(types).map(|(after, &ty)| match last {
             None => self.shuffle(ty, after, after, &|_| GROUPS_PER_STEP - 1),
             Some(last) => {
                 let t = self.vector(ty);
-                let group = put!(self, "udiv i64 {last}, {SCAN_GROUP}");
-                let one = put!(self, "extractelement {t} {after}, i64 {group}");
+                let group = put!(self.f, "udiv i64 {last}, {SCAN_GROUP}");
+                let one = put!(self.f, "extractelement {t} {after}, i64 {group}");
                 self.splat(&one, element(ty))
             }
         });
         Carry { leaves: leaves.collect(), there: Operand::text("true") }
-    }
-
-    /// Writes code with so many vectors per value, all lanes active.
-    pub(crate) fn on_parts<T>(&mut self, parts: usize, write: impl FnOnce(&mut Self) -> T) -> T {
-        let parts = std::mem::replace(&mut self.width.parts, parts);
-        let mask = std::mem::replace(&mut self.mask, Mask::All);
-        let result = write(self);
-        self.width.parts = parts;
-        self.mask = mask;
-        result
     }
 
     /// Shuffles two vectors: lane `k` is number `from(k)` of both, one after the other.
@@ -320,53 +218,14 @@ impl<'a> Emitter<'a> {
         let order: Vec<String> = (0..lanes).map(|k| format!("i32 {}", from(k))).collect();
         let (t, order) = (self.vector(ty), order.join(", "));
         if ty != ScalarType::Bool {
-            return put!(self, "shufflevector {t} {a}, {t} {b}, <{lanes} x i32> <{order}>");
+            return put!(self.f, "shufflevector {t} {a}, {t} {b}, <{lanes} x i32> <{order}>");
         }
         // As integers that fill a register, like the vectors that the flags select from.
         let wide = format!("<{lanes} x i{}>", (256 / lanes).clamp(8, 64));
-        let a = put!(self, "sext {t} {a} to {wide}");
-        let b = put!(self, "sext {t} {b} to {wide}");
-        let x = put!(self, "shufflevector {wide} {a}, {wide} {b}, <{lanes} x i32> <{order}>");
-        put!(self, "icmp slt {wide} {x}, zeroinitializer")
-    }
-
-    /// Combines each lane of a group with the one `by` lanes before it, except the first `by`.
-    fn doubled(&mut self, body: &'a Body, types: &[ScalarType], xs: &[Parts], by: usize, group: usize) -> Vec<Parts> {
-        let mut before: Vec<Value> = Vec::new();
-        for (parts, &ty) in xs.iter().zip(types) {
-            let earlier = parts.iter().map(|x| self.shuffle(ty, x, x, &|k| if k % group >= by { k - by } else { k }));
-            before.push(Value::Varying(earlier.collect()));
-        }
-        let later = self.lanes_where(|k| k % group >= by);
-        self.combined_where(body, types, before, xs, &vec![Some(later); self.width.parts])
-    }
-
-    fn groups(&mut self, body: &'a Body, types: &[ScalarType], xs: &[Parts], last: Option<&Operand>) -> Groups {
-        let mut scanned = xs.to_vec();
-        let mut by = 1;
-        while by < SCAN_GROUP {
-            scanned = self.doubled(body, types, &scanned, by, SCAN_GROUP);
-            by *= 2;
-        }
-        let ends = scanned.iter().zip(types).map(|(parts, &ty)| smallvec::smallvec![self.ends(ty, parts, last)]);
-        let mut through: Vec<Parts> = ends.collect();
-        let there = match last {
-            None => self.lanes_until(GROUPS_PER_STEP),
-            Some(last) => {
-                let group = put!(self, "udiv i64 {last}, {SCAN_GROUP}");
-                let count = put!(self, "add i64 {group}, 1");
-                self.on_parts(1, |e| e.lanes_below(&count)[0].clone())
-            }
-        };
-        let mut by = 1;
-        while by < GROUPS_PER_STEP {
-            through = self.on_parts(1, |e| {
-                e.mask = Mask::Lanes(smallvec::smallvec![there.clone()]);
-                e.doubled(body, types, &through, by, GROUPS_PER_STEP)
-            });
-            by *= 2;
-        }
-        Groups { scanned, through: through.iter().map(|t| t[0].clone()).collect(), there }
+        let a = put!(self.f, "sext {t} {a} to {wide}");
+        let b = put!(self.f, "sext {t} {b} to {wide}");
+        let x = put!(self.f, "shufflevector {wide} {a}, {wide} {b}, <{lanes} x i32> <{order}>");
+        put!(self.f, "icmp slt {wide} {x}, zeroinitializer")
     }
 
     /// The last element of each group, one lane per group; unspecified for groups without elements.
@@ -387,19 +246,155 @@ impl<'a> Emitter<'a> {
         let (t, el) = (self.vector(ty), element(ty));
         (0..GROUPS_PER_STEP).fold(Operand::text("zeroinitializer"), |all, group| {
             let (part, lane) = end(group);
-            let lane = put!(self, "call i64 @llvm.smin.i64(i64 {last}, i64 {lane})");
-            let lane = put!(self, "sub i64 {lane}, {}", part * lanes);
-            let lane = put!(self, "call i64 @llvm.smax.i64(i64 {lane}, i64 0)");
-            let one = put!(self, "extractelement {t} {}, i64 {lane}", parts[part]);
-            put!(self, "insertelement {t} {all}, {el} {one}, i64 {group}")
+            let lane = put!(self.f, "call i64 @llvm.smin.i64(i64 {last}, i64 {lane})");
+            let lane = put!(self.f, "sub i64 {lane}, {}", part * lanes);
+            let lane = put!(self.f, "call i64 @llvm.smax.i64(i64 {lane}, i64 0)");
+            let one = put!(self.f, "extractelement {t} {}, i64 {lane}", parts[part]);
+            put!(self.f, "insertelement {t} {all}, {el} {one}, i64 {group}")
         })
+    }
+}
+
+impl<'a> Emitter<'a> {
+    /// Folds the elements of a step after `carry` with a user's operator; returns the next carry. `last` is the number
+    /// of the last active lane, if not all are active.
+    pub(crate) fn fold_by(
+        &mut self,
+        body: &'a Body,
+        types: &[ScalarType],
+        xs: &[Parts],
+        carry: &Carry,
+        last: Option<&Operand>,
+    ) -> Carry {
+        let groups = self.groups(body, types, xs, last);
+        let after = self.after_carry(body, types, carry, &groups.through, &groups.there);
+        self.code.carried_on(types, &after, last)
+    }
+
+    /// Scans the elements of a step after `carry`; returns the next carry.
+    pub(crate) fn scan_by(
+        &mut self,
+        body: &'a Body,
+        types: &[ScalarType],
+        xs: &[Parts],
+        carry: &Carry,
+        last: Option<&Operand>,
+    ) -> (Vec<Parts>, Carry) {
+        let Groups { scanned, through, there } = self.groups(body, types, xs, last);
+        let after = self.after_carry(body, types, carry, &through, &there);
+        // Each lane's prefix: the total through the group before it, or the carry.
+        let (lanes, parts) = (self.code.width.lanes, self.code.width.parts);
+        let mut before: Vec<Value> = Vec::new();
+        for ((after, carried), &ty) in after.iter().zip(&carry.leaves).zip(types) {
+            let all = (0..parts).map(|part| {
+                let group = |k: usize| (part * lanes + k) / SCAN_GROUP;
+                self.code.shuffle(ty, after, carried, &|k| if group(k) == 0 { lanes + k } else { group(k) - 1 })
+            });
+            before.push(Value::Varying(all.collect()));
+        }
+        // The first group of all has no prefix.
+        let flags = self.code.mask_type();
+        let later = self.code.lanes_where(|k| k >= SCAN_GROUP);
+        let there = self.code.splat(&carry.there, "i1");
+        let mut preceded = vec![None; parts];
+        preceded[0] = Some(put!(self.code.f, "or {flags} {there}, {later}"));
+        let combined = self.combined_where(body, types, before, &scanned, &preceded);
+        let next = self.code.carried_on(types, &after, last);
+        (combined, next)
+    }
+
+    /// Combines elements with the prefix of the chunk, if it has one.
+    pub(crate) fn prepend_by(
+        &mut self,
+        body: &'a Body,
+        types: &[ScalarType],
+        before: &Carry,
+        xs: &[Parts],
+    ) -> Vec<Parts> {
+        let parts = self.code.width.parts;
+        let firsts = before.leaves.iter().map(|b| Value::Varying(smallvec::smallvec![b.clone(); parts]));
+        let there = self.code.splat(&before.there, "i1");
+        self.combined_where(body, types, firsts.collect(), xs, &vec![Some(there); parts])
+    }
+
+    /// Combines, in the lanes with a flag, `first` with the elements after it in the order of the scan, which from the
+    /// right is the operator's right operand. The other lanes keep their elements.
+    fn combined_where(
+        &mut self,
+        body: &'a Body,
+        types: &[ScalarType],
+        first: Vec<Value>,
+        xs: &[Parts],
+        flags: &[Option<Operand>],
+    ) -> Vec<Parts> {
+        let second = xs.iter().cloned().map(Value::Varying).collect();
+        let (left, right) = if self.code.lane_step > 0 { (first, second) } else { (second, first) };
+        self.inline_where(body, types, &[left, right].concat(), flags, xs)
+    }
+
+    /// The carry after each group, one lane per group; `groups` flags the groups with elements.
+    pub(crate) fn after_carry(
+        &mut self,
+        body: &'a Body,
+        types: &[ScalarType],
+        carry: &Carry,
+        through: &[Operand],
+        groups: &Operand,
+    ) -> Vec<Operand> {
+        let carried = carry.leaves.iter().map(|x| Value::Varying(smallvec::smallvec![x.clone()])).collect();
+        let own: Vec<Parts> = through.iter().map(|x| smallvec::smallvec![x.clone()]).collect();
+        let flags = self.code.mask_type();
+        let there = self.code.splat(&carry.there, "i1");
+        let there = put!(self.code.f, "and {flags} {there}, {groups}");
+        let combined = self.on_parts(1, |e| e.combined_where(body, types, carried, &own, &[Some(there)]));
+        combined.into_iter().flatten().collect()
+    }
+
+    /// Combines each lane of a group with the one `by` lanes before it, except the first `by`.
+    fn doubled(&mut self, body: &'a Body, types: &[ScalarType], xs: &[Parts], by: usize, group: usize) -> Vec<Parts> {
+        let mut before: Vec<Value> = Vec::new();
+        for (parts, &ty) in xs.iter().zip(types) {
+            let earlier =
+                parts.iter().map(|x| self.code.shuffle(ty, x, x, &|k| if k % group >= by { k - by } else { k }));
+            before.push(Value::Varying(earlier.collect()));
+        }
+        let later = self.code.lanes_where(|k| k % group >= by);
+        self.combined_where(body, types, before, xs, &vec![Some(later); self.code.width.parts])
+    }
+
+    fn groups(&mut self, body: &'a Body, types: &[ScalarType], xs: &[Parts], last: Option<&Operand>) -> Groups {
+        let mut scanned = xs.to_vec();
+        let mut by = 1;
+        while by < SCAN_GROUP {
+            scanned = self.doubled(body, types, &scanned, by, SCAN_GROUP);
+            by *= 2;
+        }
+        let ends = scanned.iter().zip(types).map(|(parts, &ty)| smallvec::smallvec![self.code.ends(ty, parts, last)]);
+        let mut through: Vec<Parts> = ends.collect();
+        let there = match last {
+            None => self.code.lanes_until(GROUPS_PER_STEP),
+            Some(last) => {
+                let group = put!(self.code.f, "udiv i64 {last}, {SCAN_GROUP}");
+                let count = put!(self.code.f, "add i64 {group}, 1");
+                self.on_parts(1, |e| e.code.lanes_below(&count)[0].clone())
+            }
+        };
+        let mut by = 1;
+        while by < GROUPS_PER_STEP {
+            through = self.on_parts(1, |e| {
+                e.code.mask = Mask::Lanes(smallvec::smallvec![there.clone()]);
+                e.doubled(body, types, &through, by, GROUPS_PER_STEP)
+            });
+            by *= 2;
+        }
+        Groups { scanned, through: through.iter().map(|t| t[0].clone()).collect(), there }
     }
 
     /// Writes a body over the current point and some leaves.
     pub(crate) fn inline_here(&mut self, body: &'a Body, leaves: &[Parts]) -> Vec<Parts> {
-        let point = self.body.region.params.iter().map(|&p| self.value(p));
+        let point = self.facts.body.region.params.iter().map(|&p| self.scope.value(p));
         let args: Vec<Value> = point.chain(leaves.iter().cloned().map(Value::Varying)).collect();
-        let axes = self.axes.clone();
+        let axes = self.scope.axes.clone();
         self.inlined(body, &args, |e| body.region.results.iter().map(|&v| e.vectors(v)).collect(), axes)
     }
 }

@@ -5,8 +5,11 @@
 //! start.
 
 use crate::kernel::{Body, Kernel, Op, Record, Sink, Update};
+use crate::llvm::emit::loops::structured::Structured;
 use crate::llvm::emit::sinks::sink::Leaf;
+use crate::llvm::emit::text::function::Function;
 use crate::llvm::emit::text::value::{Mask, Parts, Shape, Value};
+use crate::llvm::emit::text::vector_code::VectorCode;
 use crate::llvm::emit::text::{Operand, element, put, stored};
 use crate::llvm::emit::{Emitter, KernelArg, MAX_SMALL_BODY_NODES, Width};
 use acc_core::data::ScalarType;
@@ -68,35 +71,35 @@ impl<'a> Emitter<'a> {
     /// Combines the elements of a step. `keep` is 0 for elements that are dropped, `index` is the target.
     pub(crate) fn scatter(&mut self, keep: Leaf, index: &[Leaf], leaves: &[Leaf], how: &Combining<'a>) {
         let kept = self.kept(keep);
-        let outer = std::mem::replace(&mut self.mask, kept);
+        let outer = std::mem::replace(&mut self.code.mask, kept);
         let positions = self.targets(index);
         // Before anything is stored: tiles resume with this step.
-        self.bail_out_on_fault();
+        self.code.bail_out_on_fault();
         let all_new = matches!(how, Combining::Known(updates) if updates.iter().all(|u| *u == Update::New));
         if let Combining::Record(record) = how {
             self.scatter_records(*record, leaves, &positions);
-        } else if all_new && !self.is_alone() {
+        } else if all_new && !self.code.is_alone() {
             for leaf in leaves {
                 let values = self.vectors(leaf.value);
-                let out = self.arg(KernelArg::Output(leaf.number));
-                self.scatter_vectors(leaf.ty, &values, &out, &positions);
+                let out = self.code.f.arg(KernelArg::Output(leaf.number));
+                self.code.scatter_vectors(leaf.ty, &values, &out, &positions);
             }
         } else {
             self.one_by_one(leaves, &positions, how);
         }
-        self.mask = outer;
+        self.code.mask = outer;
     }
 
     /// The lanes whose element is kept.
     pub(crate) fn kept(&mut self, keep: Leaf) -> Mask {
-        match self.value(keep.value) {
-            Value::Uniform(Operand::Text(t)) if t.parse::<i64>().is_ok_and(|k| k != 0) => self.mask.clone(),
+        match self.scope.value(keep.value) {
+            Value::Uniform(Operand::Text(t)) if t.parse::<i64>().is_ok_and(|k| k != 0) => self.code.mask.clone(),
             value => {
-                let bytes = self.shape().of("i8");
-                let flags = self.broadcast(&value, "i8");
-                let parts = (0..self.width.parts).map(|p| {
-                    let flag = put!(self, "icmp ne {bytes} {}, zeroinitializer", flags[p]);
-                    self.and_mask(p, &flag)
+                let bytes = self.code.shape().of("i8");
+                let flags = self.code.broadcast(&value, "i8");
+                let parts = (0..self.code.width.parts).map(|p| {
+                    let flag = put!(self.code.f, "icmp ne {bytes} {}, zeroinitializer", flags[p]);
+                    self.code.and_mask(p, &flag)
                 });
                 Mask::Lanes(parts.collect())
             }
@@ -105,15 +108,15 @@ impl<'a> Emitter<'a> {
 
     /// The row-major positions of targets; lanes out of bounds record a fault.
     fn targets(&mut self, index: &[Leaf]) -> Parts {
-        let ty = self.shape().of("i64");
+        let ty = self.code.shape().of("i64");
         let mut positions: Option<Parts> = None;
         for (d, leaf) in index.iter().enumerate() {
-            let extent = self.arg(KernelArg::TargetExtent(d as u32));
-            let n = self.splat(&extent, "i64");
+            let extent = self.code.f.arg(KernelArg::TargetExtent(d as u32));
+            let n = self.code.splat(&extent, "i64");
             let lanes = self.vectors(leaf.value);
             for (part, i) in lanes.iter().enumerate() {
-                let outside = put!(self, "icmp uge {ty} {i}, {n}");
-                self.record_fault(part, &outside);
+                let outside = put!(self.code.f, "icmp uge {ty} {i}, {n}");
+                self.code.record_fault(part, &outside);
             }
             positions = Some(match positions {
                 None => lanes,
@@ -121,132 +124,49 @@ impl<'a> Emitter<'a> {
                     let pairs = before.iter().zip(&lanes);
                     pairs
                         .map(|(p, i)| {
-                            let scaled = put!(self, "mul {ty} {p}, {n}");
-                            put!(self, "add {ty} {scaled}, {i}")
+                            let scaled = put!(self.code.f, "mul {ty} {p}, {n}");
+                            put!(self.code.f, "add {ty} {scaled}, {i}")
                         })
                         .collect()
                 }
             });
         }
-        positions.unwrap_or_else(|| smallvec::smallvec![Operand::text("zeroinitializer"); self.width.parts])
-    }
-
-    /// A stack buffer for so many values per lane of a step.
-    pub(crate) fn buffer(&mut self, element: &str, values: usize) -> Operand {
-        let k = self.buffers;
-        self.buffers += 1;
-        let n = self.width.step() * values;
-        // Writing to a string does not fail.
-        let _ = writeln!(self.entry, "  %buffer{k} = alloca [{n} x {element}], align 64");
-        Operand::text(format!("%buffer{k}"))
-    }
-
-    /// Stores the vectors of a step to the stack.
-    pub(crate) fn spill(&mut self, element: &str, parts: &Parts) -> Operand {
-        let buffer = self.buffer(element, 1);
-        let (vector, lanes) = (self.shape().of(element), self.width.lanes);
-        for (part, x) in parts.iter().enumerate() {
-            let p = put!(self, "getelementptr {element}, ptr {buffer}, i64 {}", part * lanes);
-            self.w.line(format_args!("store {vector} {x}, ptr {p}, align 8"));
-        }
-        buffer
-    }
-
-    /// Whether each lane of a step is a vector of its own, and active.
-    pub(crate) fn is_alone(&self) -> bool {
-        self.width.lanes == 1 && matches!(self.mask, Mask::All)
+        positions.unwrap_or_else(|| smallvec::smallvec![Operand::text("zeroinitializer"); self.code.width.parts])
     }
 
     /// Combines the active lanes of a step one by one.
     fn one_by_one(&mut self, leaves: &[Leaf], positions: &Parts, how: &Combining<'a>) {
-        if self.is_alone() {
+        if self.code.is_alone() {
             let values: Vec<Parts> = leaves.iter().map(|l| self.vectors(l.value)).collect();
             for (part, position) in positions.iter().enumerate() {
-                let position = put!(self, "extractelement <1 x i64> {position}, i64 0");
+                let position = put!(self.code.f, "extractelement <1 x i64> {position}, i64 0");
                 let of = leaves.iter().zip(&values).map(|(leaf, parts)| {
-                    let (ty, x) = (self.vector(leaf.ty), &parts[part]);
-                    put!(self, "extractelement {ty} {x}, i64 0")
+                    let (ty, x) = (self.code.vector(leaf.ty), &parts[part]);
+                    put!(self.code.f, "extractelement {ty} {x}, i64 0")
                 });
                 let new = of.collect();
                 self.combine_lane(leaves, new, &position, how);
             }
             return;
         }
-        let at = self.spill("i64", positions);
+        let at = self.code.spill("i64", positions);
         let values: Vec<Source> = leaves.iter().map(|l| self.source(*l)).collect();
         let at_once = if matches!(how, Combining::Body(_)) { 1 } else { LANES_PER_ITERATION };
         self.each_lane(at_once, &mut |e, k| {
-            let position = e.one_of("i64", &at, k);
-            let new = leaves.iter().zip(&values).map(|(leaf, values)| e.taken(*leaf, values, k)).collect();
+            let position = e.code.f.one_of("i64", &at, k);
+            let new = leaves.iter().zip(&values).map(|(leaf, values)| e.code.f.taken(*leaf, values, k)).collect();
             e.combine_lane(leaves, new, &position, how);
         });
     }
 
-    /// A loop over the active lanes of a step, unrolled `at_once` times if all are active.
-    pub(crate) fn each_lane(&mut self, at_once: usize, write: &mut dyn FnMut(&mut Self, &Operand)) {
-        let flags = match self.mask.clone() {
-            Mask::All => None,
-            Mask::Lanes(m) => {
-                let (from, to) = (self.mask_type(), self.shape().of("i8"));
-                let bytes = m.iter().map(|m| put!(self, "zext {from} {m} to {to}")).collect();
-                Some(self.spill("i8", &bytes))
-            }
-        };
-        let stride = if flags.is_none() { at_once } else { 1 };
-        let (head, combine, next, done, before) =
-            (self.w.label(), self.w.label(), self.w.label(), self.w.label(), self.w.block);
-        self.w.jump(head);
-        self.w.start(head);
-        let k = self.w.reserve_register();
-        let mark = self.w.position();
-        match flags {
-            None => self.w.jump(combine),
-            Some(flags) => {
-                let flag = self.one_of("i8", &flags, &k);
-                let on = put!(self, "icmp ne i8 {flag}, 0");
-                self.w.branch(&on, combine, next);
-            }
-        }
-        self.w.start(combine);
-        write(self, &k);
-        for lane in 1..stride {
-            let k = put!(self, "add i64 {k}, {lane}");
-            write(self, &k);
-        }
-        self.w.jump(next);
-        self.w.start(next);
-        let following = put!(self, "add i64 {k}, {stride}");
-        let more = put!(self, "icmp slt i64 {following}, {}", self.width.step());
-        self.w.branch(&more, head, done);
-        self.w.insert(mark, &format!("  {k} = phi i64 [ 0, {before} ], [ {following}, {next} ]\n"));
-        self.w.start(done);
-    }
-
-    /// Loads value `k` of a buffer.
-    pub(crate) fn one_of(&mut self, element: &str, buffer: &Operand, k: &Operand) -> Operand {
-        let p = put!(self, "getelementptr {element}, ptr {buffer}, i64 {k}");
-        put!(self, "load {element}, ptr {p}")
-    }
-
     /// The values of a leaf, for lanes one by one.
     fn source(&mut self, leaf: Leaf) -> Source {
-        if let Value::Uniform(x) = self.value(leaf.value) {
+        if let Value::Uniform(x) = self.scope.value(leaf.value) {
             return Source::One(x);
         }
         let lanes = self.vectors(leaf.value);
-        let lanes = self.memory_form(leaf.ty, &lanes);
-        Source::Buffer(self.spill(stored(leaf.ty), &lanes))
-    }
-
-    /// The value of lane `k`.
-    fn taken(&mut self, leaf: Leaf, values: &Source, k: &Operand) -> Operand {
-        match values {
-            Source::One(x) => x.clone(),
-            Source::Buffer(buffer) => {
-                let x = self.one_of(stored(leaf.ty), buffer, k);
-                self.one_in_register(leaf.ty, x)
-            }
-        }
+        let lanes = self.code.memory_form(leaf.ty, &lanes);
+        Source::Buffer(self.code.spill(stored(leaf.ty), &lanes))
     }
 
     /// Combines an element with the current value of its target.
@@ -255,10 +175,10 @@ impl<'a> Emitter<'a> {
         let mut places = Vec::new();
         for leaf in leaves {
             let (mem, size) = (stored(leaf.ty), leaf.ty.size());
-            let out = self.arg(KernelArg::Output(leaf.number));
-            let p = put!(self, "getelementptr {mem}, ptr {out}, i64 {position}");
-            let y = put!(self, "load {mem}, ptr {p}, align {size}, !noalias !2");
-            old.push(self.one_in_register(leaf.ty, y));
+            let out = self.code.f.arg(KernelArg::Output(leaf.number));
+            let p = put!(self.code.f, "getelementptr {mem}, ptr {out}, i64 {position}");
+            let y = put!(self.code.f, "load {mem}, ptr {p}, align {size}, !noalias !2");
+            old.push(self.code.f.one_in_register(leaf.ty, y));
             places.push(p);
         }
         let combined: Vec<Operand> = match how {
@@ -269,16 +189,16 @@ impl<'a> Emitter<'a> {
                     Update::Old => y.clone(),
                     // As in the tile executor: the operation is commutative if the old value stands first.
                     Update::Prim(p) | Update::PrimOldFirst(p) => {
-                        self.operation(*p, leaf.ty, Shape::Scalar, &[x.clone(), y.clone()])
+                        self.code.operation(*p, leaf.ty, Shape::Scalar, &[x.clone(), y.clone()])
                     }
                 })
                 .collect()
             }
             Combining::Body(body) => {
                 let args: Vec<Value> = new.into_iter().chain(old).map(Value::Uniform).collect();
-                let outer = std::mem::replace(&mut self.mask, Mask::All);
+                let outer = std::mem::replace(&mut self.code.mask, Mask::All);
                 let results = self.inline_one(body, &args);
-                self.mask = outer;
+                self.code.mask = outer;
                 results
             }
             // Handled elsewhere.
@@ -286,8 +206,55 @@ impl<'a> Emitter<'a> {
         };
         for ((leaf, x), p) in leaves.iter().zip(combined).zip(places) {
             let (mem, size) = (stored(leaf.ty), leaf.ty.size());
-            let x = if leaf.ty == ScalarType::Bool { put!(self, "zext i1 {x} to i8") } else { x };
-            self.w.line(format_args!("store {mem} {x}, ptr {p}, align {size}, !noalias !2"));
+            let x = if leaf.ty == ScalarType::Bool { put!(self.code.f, "zext i1 {x} to i8") } else { x };
+            self.code.f.w.line(format_args!("store {mem} {x}, ptr {p}, align {size}, !noalias !2"));
+        }
+    }
+}
+
+impl VectorCode {
+    /// A stack buffer for so many values per lane of a step.
+    pub(crate) fn buffer(&mut self, element: &str, values: usize) -> Operand {
+        let k = self.f.buffers;
+        self.f.buffers += 1;
+        let n = self.width.step() * values;
+        // Writing to a string does not fail.
+        let _ = writeln!(self.f.prologue.text, "  %buffer{k} = alloca [{n} x {element}], align 64");
+        Operand::text(format!("%buffer{k}"))
+    }
+
+    /// Stores the vectors of a step to the stack.
+    pub(crate) fn spill(&mut self, element: &str, parts: &Parts) -> Operand {
+        let buffer = self.buffer(element, 1);
+        let (vector, lanes) = (self.shape().of(element), self.width.lanes);
+        for (part, x) in parts.iter().enumerate() {
+            let p = put!(self.f, "getelementptr {element}, ptr {buffer}, i64 {}", part * lanes);
+            self.f.w.line(format_args!("store {vector} {x}, ptr {p}, align 8"));
+        }
+        buffer
+    }
+
+    /// Whether each lane of a step is a vector of its own, and active.
+    pub(crate) fn is_alone(&self) -> bool {
+        self.width.lanes == 1 && matches!(self.mask, Mask::All)
+    }
+}
+
+impl Function {
+    /// Loads value `k` of a buffer.
+    pub(crate) fn one_of(&mut self, element: &str, buffer: &Operand, k: &Operand) -> Operand {
+        let p = put!(self, "getelementptr {element}, ptr {buffer}, i64 {k}");
+        put!(self, "load {element}, ptr {p}")
+    }
+
+    /// The value of lane `k`.
+    fn taken(&mut self, leaf: Leaf, values: &Source, k: &Operand) -> Operand {
+        match values {
+            Source::One(x) => x.clone(),
+            Source::Buffer(buffer) => {
+                let x = self.one_of(stored(leaf.ty), buffer, k);
+                self.one_in_register(leaf.ty, x)
+            }
         }
     }
 

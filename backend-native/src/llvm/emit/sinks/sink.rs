@@ -80,7 +80,7 @@ impl SinkOutput<'_> {
     pub(crate) fn carry(&self, e: &Emitter<'_>, next: Carry, state: &mut LoopState) {
         state.0.push((next.there, "i1".to_string()));
         let leaves = next.leaves.into_iter().zip(&self.leaves);
-        state.0.extend(leaves.map(|(o, leaf)| (o, e.vector(leaf.ty))));
+        state.0.extend(leaves.map(|(o, leaf)| (o, e.code.vector(leaf.ty))));
     }
 }
 
@@ -89,7 +89,7 @@ impl<'a> SinkEmitter<'a> {
         let mut number = 0;
         let mut outs = Vec::new();
         if variant.is_scatter() {
-            e.arg(KernelArg::Progress);
+            e.code.f.arg(KernelArg::Progress);
         }
         for output in &kernel.outputs {
             let before = output.sink.lead() as u32;
@@ -103,7 +103,11 @@ impl<'a> SinkEmitter<'a> {
             let builtin = output.sink.builtin().or_else(|| segmented.map(|r| &r.ops[..]));
             let mut out = SinkOutput { output, leaves, builtin, mark: segmented.map(|r| r.mark), kept: Vec::new() };
             if variant.is_along() && out.carries() && !out.is_scan() {
-                out.kept = out.leaves.iter().map(|l| e.memory(kept_elements(e.width.parts) * l.ty.size())).collect();
+                out.kept = out
+                    .leaves
+                    .iter()
+                    .map(|l| e.code.f.memory(kept_elements(e.code.width.parts) * l.ty.size()))
+                    .collect();
             }
             outs.push(out);
         }
@@ -123,38 +127,38 @@ impl<'a> SinkEmitter<'a> {
     /// Records the progress of a scatter: up to a column of the row.
     pub(crate) fn progress(&self, e: &mut Emitter<'a>, column: &Operand) {
         if self.variant.is_scatter() {
-            let (place, row) = (e.arg(KernelArg::Progress), &self.row);
-            let position = put!(e, "add i64 {row}, {column}");
-            e.w.line(format_args!("store i64 {position}, ptr {place}, align 8"));
+            let (place, row) = (e.code.f.arg(KernelArg::Progress), &self.row);
+            let position = put!(e.code.f, "add i64 {row}, {column}");
+            e.code.f.w.line(format_args!("store i64 {position}, ptr {place}, align 8"));
         }
     }
 
     /// Redirects the exits of a step that was just written through a record of the progress, to the former `exits`.
     pub(crate) fn note(&self, e: &mut Emitter<'a>, column: &Operand, exits: [Label; 2]) {
-        let own = [e.bail_out, e.stop];
+        let own = [e.code.f.bail_out, e.code.f.stop];
         if own == exits {
             return;
         }
-        let go_on = e.w.label();
-        e.w.jump(go_on);
+        let go_on = e.code.f.w.label();
+        e.code.f.w.jump(go_on);
         for (from, to) in own.into_iter().zip(exits) {
-            e.w.start(from);
+            e.code.f.w.start(from);
             self.progress(e, column);
-            e.w.jump(to);
+            e.code.f.w.jump(to);
         }
-        e.w.start(go_on);
-        [e.bail_out, e.stop] = exits;
+        e.code.f.w.start(go_on);
+        [e.code.f.bail_out, e.code.f.stop] = exits;
     }
 
     /// Whether the vectors of full steps are computed one after the other: where their partial results together would
     /// take most registers.
     pub(crate) fn steps_by_vector(&self, e: &Emitter<'_>) -> bool {
         let are_folds = self.outs.iter().all(|o| o.builtin.is_some() && matches!(o.output.sink, Sink::Fold { .. }));
-        let partial = self.outs.iter().map(|o| o.leaves.len()).sum::<usize>() * e.width.parts;
+        let partial = self.outs.iter().map(|o| o.leaves.len()).sum::<usize>() * e.code.width.parts;
         self.variant.is_along()
             && are_folds
-            && partial > e.target.registers() / 2
-            && e.body.region.nodes.len() > MAX_SMALL_BODY_NODES
+            && partial > e.code.f.target.registers() / 2
+            && e.facts.body.region.nodes.len() > MAX_SMALL_BODY_NODES
     }
 
     /// Whether elements are kept, to be combined block by block.
@@ -180,7 +184,7 @@ impl<'a> SinkEmitter<'a> {
 
     /// The number of loop-carried values of an output.
     pub(crate) fn carried_by(&self, e: &Emitter<'a>, o: &SinkOutput<'a>) -> usize {
-        let each = usize::from(self.follows(o)) + if self.sums_up(o) { e.width.parts } else { 0 };
+        let each = usize::from(self.follows(o)) + if self.sums_up(o) { e.code.width.parts } else { 0 };
         if o.carries() { 1 + o.leaves.len() } else { o.builtin.map_or(0, |ops| ops.len() * each) }
     }
 
@@ -201,7 +205,7 @@ impl<'a> SinkEmitter<'a> {
             if o.carries() {
                 state.0.push((Operand::text("false"), "i1".to_string()));
                 for leaf in &o.leaves {
-                    state.0.push((Operand::text("zeroinitializer"), e.vector(leaf.ty)));
+                    state.0.push((Operand::text("zeroinitializer"), e.code.vector(leaf.ty)));
                 }
             }
             for (leaf, &op) in o.leaves.iter().zip(o.builtin.unwrap_or_default()) {
@@ -210,8 +214,8 @@ impl<'a> SinkEmitter<'a> {
                     state.0.push((Operand::text(identity.clone()), element(leaf.ty).to_string()));
                 }
                 if self.sums_up(o) {
-                    let constant = e.constant(e.shape(), element(leaf.ty), &identity);
-                    state.0.extend(vec![(constant, e.vector(leaf.ty)); e.width.parts]);
+                    let constant = e.code.f.constant(e.code.shape(), element(leaf.ty), &identity);
+                    state.0.extend(vec![(constant, e.code.vector(leaf.ty)); e.code.width.parts]);
                 }
             }
         }
@@ -257,16 +261,16 @@ impl<'a> SinkEmitter<'a> {
         if self.variant == Variant::CompactCount
             && let Some(count) = rest.next()
         {
-            let to = e.arg(KernelArg::Total(0));
-            e.w.line(format_args!("store i64 {count}, ptr {to}, align 8, !noalias !2"));
+            let to = e.code.f.arg(KernelArg::Total(0));
+            e.code.f.w.line(format_args!("store i64 {count}, ptr {to}, align 8, !noalias !2"));
         }
         for o in &self.outs {
             let mut totals: Vec<Operand> = Vec::new();
             if o.carries() && self.variant.is_along() {
                 rest.next();
                 for (leaf, total) in o.leaves.iter().zip(rest.by_ref().take(o.leaves.len())) {
-                    let t = e.vector(leaf.ty);
-                    totals.push(put!(e, "extractelement {t} {total}, i64 0"));
+                    let t = e.code.vector(leaf.ty);
+                    totals.push(put!(e.code.f, "extractelement {t} {total}, i64 0"));
                 }
             }
             for (leaf, &op) in o.leaves.iter().zip(o.builtin.unwrap_or_default()) {
@@ -275,8 +279,8 @@ impl<'a> SinkEmitter<'a> {
                 }
                 let carry = if self.follows(o) { rest.next() } else { None };
                 if self.sums_up(o) {
-                    let parts: Parts = rest.by_ref().take(e.width.parts).collect();
-                    totals.push(e.reduce_lanes(op, leaf.ty, parts));
+                    let parts: Parts = rest.by_ref().take(e.code.width.parts).collect();
+                    totals.push(e.code.reduce_lanes(op, leaf.ty, parts));
                 } else {
                     totals.extend(carry);
                 }
@@ -300,7 +304,7 @@ impl<'a> SinkEmitter<'a> {
             totals = match o.builtin {
                 Some(ops) => {
                     let leaves = ops.iter().zip(&o.leaves).zip(before.into_iter().zip(totals));
-                    leaves.map(|((&op, leaf), (a, b))| e.operation(op, leaf.ty, Shape::Scalar, &[a, b])).collect()
+                    leaves.map(|((&op, leaf), (a, b))| e.code.operation(op, leaf.ty, Shape::Scalar, &[a, b])).collect()
                 }
                 None => {
                     let args: Vec<Value> = before.into_iter().chain(totals).map(Value::Uniform).collect();
@@ -308,21 +312,22 @@ impl<'a> SinkEmitter<'a> {
                 }
             };
         }
-        let extent = e.arg(KernelArg::Extent(self.kernel.axes.len() as u32 - 1));
-        let row = put!(e, "udiv i64 {}, {extent}", self.row);
+        let extent = e.code.f.arg(KernelArg::Extent(self.kernel.axes.len() as u32 - 1));
+        let row = put!(e.code.f, "udiv i64 {}, {extent}", self.row);
         for (leaf, total) in o.leaves.iter().zip(&totals) {
-            let (out, mem) = (e.arg(KernelArg::Output(leaf.number)), stored(leaf.ty));
-            let to = put!(e, "getelementptr {mem}, ptr {out}, i64 {row}");
-            let total = if leaf.ty == ScalarType::Bool { put!(e, "zext i1 {total} to i8") } else { total.clone() };
-            e.w.line(format_args!("store {mem} {total}, ptr {to}, align {}, !noalias !2", leaf.ty.size()));
+            let (out, mem) = (e.code.f.arg(KernelArg::Output(leaf.number)), stored(leaf.ty));
+            let to = put!(e.code.f, "getelementptr {mem}, ptr {out}, i64 {row}");
+            let total =
+                if leaf.ty == ScalarType::Bool { put!(e.code.f, "zext i1 {total} to i8") } else { total.clone() };
+            e.code.f.w.line(format_args!("store {mem} {total}, ptr {to}, align {}, !noalias !2", leaf.ty.size()));
         }
     }
 
     /// Stores the total of a chunk.
     fn total(&self, e: &mut Emitter<'a>, leaf: Leaf, total: &Operand) {
-        let to = e.arg(KernelArg::Total(leaf.number));
-        let bits = e.to_bits(leaf.ty, total);
-        e.w.line(format_args!("store i64 {bits}, ptr {to}, align 8, !noalias !2"));
+        let to = e.code.f.arg(KernelArg::Total(leaf.number));
+        let bits = e.code.f.to_bits(leaf.ty, total);
+        e.code.f.w.line(format_args!("store i64 {bits}, ptr {to}, align 8, !noalias !2"));
     }
 
     /// All leaves, as numbers of output and leaf.
@@ -342,8 +347,8 @@ impl<'a> SinkEmitter<'a> {
 
     /// The same for the row whose first column is at a position.
     pub(crate) fn store_in(&self, e: &mut Emitter<'a>, leaf: Leaf, parts: &Parts, row: &Operand, first: &Operand) {
-        let (out, mem) = (e.arg(KernelArg::Output(leaf.number)), stored(leaf.ty));
-        let start = put!(e, "getelementptr {mem}, ptr {out}, i64 {row}");
+        let (out, mem) = (e.code.f.arg(KernelArg::Output(leaf.number)), stored(leaf.ty));
+        let start = put!(e.code.f, "getelementptr {mem}, ptr {out}, i64 {row}");
         e.store(leaf.ty, parts, &start, first);
     }
 
@@ -366,9 +371,9 @@ impl<'a> SinkEmitter<'a> {
         let (at, _) = state.split();
         let Some(o) = self.outs.first() else { return state };
         let kept = e.kept(o.leaves[0]);
-        let outer = std::mem::replace(&mut e.mask, kept);
+        let outer = std::mem::replace(&mut e.code.mask, kept);
         let next = if self.variant == Variant::CompactCount {
-            e.count_lanes(at)
+            e.code.count_lanes(at)
         } else {
             let mut results: Vec<(Leaf, Parts)> = Vec::new();
             if o.output.stored {
@@ -376,7 +381,7 @@ impl<'a> SinkEmitter<'a> {
             }
             if let Some(epilogue) = &self.kernel.epilogue {
                 // The position is not used.
-                let leaves = o.leaves[1..].iter().map(|leaf| e.value(leaf.value));
+                let leaves = o.leaves[1..].iter().map(|leaf| e.scope.value(leaf.value));
                 let args: Vec<Value> = [Value::Uniform(Operand::int(0))].into_iter().chain(leaves).collect();
                 let values = e.inline(&epilogue.body, &args);
                 for &(number, k, ty) in &self.after {
@@ -384,9 +389,9 @@ impl<'a> SinkEmitter<'a> {
                     results.push((leaf, values[k].clone()));
                 }
             }
-            e.compact(&results, at)
+            e.code.compact(&results, at)
         };
-        e.mask = outer;
+        e.code.mask = outer;
         LoopState(vec![(next, "i64".to_string())])
     }
 
@@ -396,7 +401,7 @@ impl<'a> SinkEmitter<'a> {
 
     /// The prefix of a chunk, of a leaf.
     pub(crate) fn before(&self, e: &mut Emitter<'a>, leaf: Leaf) -> Operand {
-        let bits = e.arg(KernelArg::CarryIn(leaf.number));
-        e.from_bits(leaf.ty, &bits)
+        let bits = e.code.f.arg(KernelArg::CarryIn(leaf.number));
+        e.code.f.from_bits(leaf.ty, &bits)
     }
 }

@@ -1,6 +1,8 @@
 //! LLVM's language as text: registers, blocks, types and constants.
 
+pub(crate) mod function;
 pub(crate) mod value;
+pub(crate) mod vector_code;
 
 use acc_core::data::{Lit, Prim, ScalarType};
 use std::fmt::{Arguments, Display, Formatter, Result, Write};
@@ -121,7 +123,7 @@ impl Writer {
     }
 }
 
-/// Writes an instruction of an [`Emitter`](crate::llvm::emit::Emitter), or of anything with a writer `w`.
+/// Writes an instruction of a [`Function`](function::Function), or of anything with a writer `w`.
 macro_rules! put {
     ($e:expr, $($text:tt)*) => { $e.w.put(format_args!($($text)*)) };
 }

@@ -1,0 +1,56 @@
+//! What the code written so far has defined for a body.
+
+use super::access::transposed_load::TransposedLoad;
+use super::loops::narrow_induction::NarrowState;
+use super::loops::nest::{Axis, Proven};
+use super::text::Operand;
+use super::text::value::Value;
+use crate::kernel::Body;
+use acc_core::ir::Val;
+
+/// The values of a body, and what holds at this point of the code.
+pub(crate) struct Scope {
+    pub values: Vec<Option<Value>>,
+    /// How the axes are bound.
+    pub axes: Vec<Axis>,
+    /// Indices proven in bounds: everywhere, or in steps of full vectors away from boundaries.
+    pub proven: Proven,
+    /// Values that are carried in 32 instead of 64 bits.
+    pub halved: NarrowState,
+    /// Loads whose values were transposed into stack buffers.
+    pub transposed: Vec<TransposedLoad>,
+}
+
+impl Scope {
+    /// The scope at the start of a body.
+    pub(crate) fn new(body: &Body) -> Scope {
+        Scope {
+            values: vec![None; body.types.len()],
+            axes: Vec::new(),
+            proven: Proven::default(),
+            halved: NarrowState::default(),
+            transposed: Vec::new(),
+        }
+    }
+
+    /// The value that was written for `v`. Verified bodies define values before their uses.
+    pub(crate) fn value(&self, v: Val) -> Value {
+        debug_assert!(self.values[v.index()].is_some(), "{v} is not written yet");
+        self.values[v.index()].clone().unwrap_or_else(|| Value::Uniform(Operand::text("0")))
+    }
+
+    pub(crate) fn set(&mut self, v: Val, value: Value) {
+        self.values[v.index()] = Some(value);
+    }
+
+    /// The scalar of a uniform value; of an affine one that of the first lane.
+    pub(crate) fn scalar(&self, v: Val) -> Operand {
+        match self.value(v) {
+            Value::Uniform(o) | Value::Affine(o, _) => o,
+            Value::Varying(parts) => {
+                debug_assert!(false, "{v} differs from lane to lane");
+                parts.first().cloned().unwrap_or_else(|| Operand::text("0"))
+            }
+        }
+    }
+}
