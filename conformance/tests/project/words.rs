@@ -39,7 +39,7 @@ struct Word {
     continues: bool,
 }
 
-/// The words of a text, also those that names are made of: `TapeLength` and `tape_length` are two words each.
+/// The words of a text, also those that names are made of: `RowLength` and `row_length` are two words each.
 fn words(text: &str) -> Vec<Word> {
     let mut found: Vec<Word> = Vec::new();
     let (mut line, mut continues, mut previous) = (1, false, ' ');
@@ -67,7 +67,7 @@ fn complaints(glossary: &Glossary, file: &str, text: &str) -> Vec<String> {
     let mut all = Vec::new();
     let found = words(text);
     for (at, word) in found.iter().enumerate() {
-        for (phrase, instead) in &glossary.instead {
+        for (phrase, instead) in glossary.instead.iter().filter(|(phrase, _)| phrase.first() == Some(&word.text)) {
             let end = at + phrase.len();
             let is_phrase = found
                 .get(at..end)
