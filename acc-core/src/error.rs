@@ -463,9 +463,9 @@ impl From<NoMemory> for Error {
 
 /// A message without the middle of a name or number that fills pages.
 fn shortened(message: &str) -> String {
-    const SHOWN: usize = 1000;
+    const CHARS_PER_END: usize = 1000;
     let mut chars = message.char_indices();
-    match (chars.nth(SHOWN), chars.nth_back(SHOWN)) {
+    match (chars.nth(CHARS_PER_END), chars.nth_back(CHARS_PER_END)) {
         (Some((head, _)), Some((tail, _))) => format!("{} ... {}", &message[..head], &message[tail..]),
         _ => message.into(),
     }
@@ -473,10 +473,10 @@ fn shortened(message: &str) -> String {
 
 /// The line with a caret under the column; of a long line, the part around it.
 fn caret(text: &str, line: u32, col: u32) -> String {
-    const SHOWN: usize = 120;
+    const MAX_CHARS: usize = 120;
     let at = col.saturating_sub(1) as usize;
-    let start = if at < SHOWN { 0 } else { at - SHOWN / 2 };
-    let shown: String = text.chars().skip(start).take(SHOWN.max(at - start + 1)).collect();
+    let start = if at < MAX_CHARS { 0 } else { at - MAX_CHARS / 2 };
+    let shown: String = text.chars().skip(start).take(MAX_CHARS.max(at - start + 1)).collect();
     let number = line.to_string();
     let pad = " ".repeat(number.len());
     let space: String = shown.chars().take(at - start).map(|c| if c == '\t' { '\t' } else { ' ' }).collect();

@@ -1,10 +1,6 @@
 //! Combinators as free functions, arguments in Accelerate's order.
 
-use crate::api::types::acc::{Acc, Arrays, IntoAcc};
-use crate::api::types::array::Array;
-use crate::api::types::elt::Elt;
-use crate::api::types::exp::{Exp, IntoExp};
-use crate::api::types::shape::{IntoIx, Reducible, Shape};
+use crate::api::{Acc, Array, Arrays, Elt, Exp, IntoAcc, IntoExp, IntoIx, Reducible, Shape};
 
 /// [`Acc::map`], the function first.
 ///

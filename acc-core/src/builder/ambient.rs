@@ -6,7 +6,7 @@
 //! * An expression is kept until the program after the one that last used it is built: what each program of a
 //!   loop uses is never lost.
 //! * After that it is kept as long as it costs nothing: as long as somebody else holds the arrays that it reads.
-//! * Expressions that read no array cost little. [`MOST_WITHOUT_ARRAYS`] of them are kept.
+//! * Expressions that read no array cost little. [`MAX_KEPT_WITHOUT_ARRAYS`] of them are kept.
 //!
 //! [`scope`](super::scope)s and closures free their expressions at their end, and combinators that are made of others open
 //! a scope of their own: these rules are for handles that users hold.
@@ -18,10 +18,10 @@ use crate::ir::Loc;
 use std::collections::{HashMap, HashSet, VecDeque};
 
 /// How many old expressions that read no array are kept: some megabytes at most.
-const MOST_WITHOUT_ARRAYS: usize = 1 << 14;
+const MAX_KEPT_WITHOUT_ARRAYS: usize = 1 << 14;
 
 /// How many freed expressions are remembered, for messages.
-const REMEMBERED: usize = 128;
+const MAX_FREED_REMEMBERED: usize = 128;
 
 /// What a program was built for.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -77,7 +77,7 @@ impl Age {
         let mut gone = frame.nodes.retain(|index| is_kept(serial, index));
         for entry in &gone {
             let at = ExpRef { frame: serial, index: entry.index };
-            remember(&mut self.freed, (at, entry.node.loc.clone()), REMEMBERED);
+            remember(&mut self.freed, (at, entry.node.loc.clone()), MAX_FREED_REMEMBERED);
         }
         for (&inner, nodes) in &mut frame.loops {
             gone.extend(nodes.retain(|index| is_kept(inner, index)));
@@ -118,7 +118,7 @@ impl<'a> Survey<'a> {
                 s.kept.extend(parts);
             }
         }
-        if light_count <= MOST_WITHOUT_ARRAYS {
+        if light_count <= MAX_KEPT_WITHOUT_ARRAYS {
             s.kept.extend(light);
         } else {
             // What stays keeps what it is made of.

@@ -98,7 +98,7 @@ pub(super) struct Builder {
 }
 
 /// How many closed frames are remembered.
-const HISTORY: usize = 1024;
+const MAX_CLOSED_REMEMBERED: usize = 1024;
 
 /// Adds to a list of at most `most` entries, the oldest of which go.
 pub(super) fn remember<T>(history: &mut VecDeque<T>, entry: T, most: usize) {
@@ -130,7 +130,7 @@ impl Builder {
         while self.frames.len() > 1
             && let Some(f) = self.frames.pop_if(|f| f.serial >= serial)
         {
-            remember(&mut self.history, (f.serial, f.loc), HISTORY);
+            remember(&mut self.history, (f.serial, f.loc), MAX_CLOSED_REMEMBERED);
             if f.kind == FrameKind::Loop
                 && let Some(parent) = self.frames.last_mut()
             {
@@ -378,7 +378,7 @@ pub fn reset_ambient() {
         let [ambient] = &mut b.frames[..] else { return None };
         let old = std::mem::replace(ambient, Frame::new(b.next, FrameKind::Ambient, Loc::unknown()));
         b.next += 1;
-        remember(&mut b.history, (old.serial, Loc::unknown()), HISTORY);
+        remember(&mut b.history, (old.serial, Loc::unknown()), MAX_CLOSED_REMEMBERED);
         Some(old)
     });
     // With no borrow of the builder held: the owner of an array's memory may build expressions as it is dropped.

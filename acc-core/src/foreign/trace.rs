@@ -14,7 +14,7 @@ pub type Sink = Arc<dyn Fn(&str) + Send + Sync>;
 static SINK: RwLock<Option<Sink>> = RwLock::new(None);
 
 /// How many elements of an array are shown.
-const SHOWN: usize = 1000;
+const MAX_ELEMENTS_SHOWN: usize = 1000;
 
 /// Sets where the messages of this process go, `None` for the standard error stream; returns what was set before.
 ///
@@ -37,7 +37,7 @@ pub fn set_sink(sink: Option<Sink>) -> Option<Sink> {
 /// executors.
 pub fn emit(message: &str, args: &[ArrayData], results: usize) {
     let shown = args.len().saturating_sub(results);
-    let arrays: Vec<String> = args.iter().take(shown).map(|a| show_array(a, SHOWN)).collect();
+    let arrays: Vec<String> = args.iter().take(shown).map(|a| show_array(a, MAX_ELEMENTS_SHOWN)).collect();
     let text = if arrays.is_empty() { message.to_string() } else { format!("{message}: {}", arrays.join(", ")) };
     // Not called under the lock: a sink may run programs.
     let sink = SINK.read().unwrap_or_else(PoisonError::into_inner).clone();

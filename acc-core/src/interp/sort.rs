@@ -30,7 +30,7 @@ pub(super) fn argsort<'p>(m: &mut Machine<'p>, s: &'p Stmt, xs: ArrayId) -> Resu
 }
 
 /// The longest run that is sorted without a look at the limits.
-const RUN: usize = 1 << 10;
+const MAX_UNCHECKED_RUN: usize = 1 << 10;
 
 /// Sorts by merging, stably; `merged` has the room of `order`.
 fn sort(
@@ -39,11 +39,11 @@ fn sort(
     compare: impl Fn(usize, usize) -> Ordering,
     host: &mut dyn Host,
 ) -> Result<(), Error> {
-    for run in order.chunks_mut(RUN) {
+    for run in order.chunks_mut(MAX_UNCHECKED_RUN) {
         host.pause()?;
         run.sort_by(|&a, &b| compare(a, b));
     }
-    let mut sorted = RUN;
+    let mut sorted = MAX_UNCHECKED_RUN;
     while sorted < order.len() {
         merged.clear();
         for pair in order.chunks(2 * sorted) {

@@ -20,7 +20,7 @@ struct Scope<'a> {
 }
 
 /// How many nodes are checked between two looks at the limits.
-const PAUSE: u32 = 1000;
+const NODES_PER_LIMIT_CHECK: u32 = 1000;
 
 /// Checks a function: its parameters' types must be `params`; returns its results' types.
 pub(super) fn fun<'a>(
@@ -33,7 +33,7 @@ pub(super) fn fun<'a>(
 ) -> Result<Vec<ScalarType>> {
     let n = f.types.len();
     let (visible, defined) = (vec![false; n], vec![false; n]);
-    let mut scope = Scope { fun: f, arrays, visible, defined, site: site.clone(), limits, left: PAUSE };
+    let mut scope = Scope { fun: f, arrays, visible, defined, site: site.clone(), limits, left: NODES_PER_LIMIT_CHECK };
     let got = scope.region_types(&f.body)?;
     site.types("V2", &format!("the parameters of `{what}`"), &got, params)?;
     scope.region(&f.body)?;
@@ -72,7 +72,7 @@ impl Scope<'_> {
     fn pause(&mut self) -> Result {
         self.left -= 1;
         if self.left == 0 {
-            self.left = PAUSE;
+            self.left = NODES_PER_LIMIT_CHECK;
             self.limits.check().map_err(Failure::Stopped)?;
         }
         Ok(())

@@ -12,10 +12,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How long a run may take that states no deadline: far beyond what any test needs, so that an endless one ends.
-const PATIENCE: Duration = Duration::from_secs(120);
+const DEFAULT_DEADLINE: Duration = Duration::from_secs(120);
 
 /// How much later than its deadline a run may stop: 50 ms are promised, and a machine under load is given more.
-const GRACE: Duration = Duration::from_millis(1000);
+const DEADLINE_GRACE: Duration = Duration::from_millis(1000);
 
 /// The outcome of a run.
 pub fn execute(executor: &dyn Executor, file: &TestFile, run: &Run) -> Result<Vec<ArrayData>, Error> {
@@ -30,7 +30,7 @@ pub fn run(
     args: &[ArrayData],
     deadline_ms: Option<u64>,
 ) -> Result<Vec<ArrayData>, Error> {
-    let patience = deadline_ms.map_or(PATIENCE, Duration::from_millis);
+    let patience = deadline_ms.map_or(DEFAULT_DEADLINE, Duration::from_millis);
     let limits = RunLimits::none().deadline(Instant::now() + patience);
     caught(|| executor.run_untyped(program, args, &limits))
         .unwrap_or_else(|message| Err(Error::defect("panic", message)))
@@ -91,7 +91,7 @@ pub fn judge(file: &TestFile, run: &Run, got: &Result<Vec<ArrayData>, Error>, ti
         (Expect::Fault { kind, .. }, Ok(_)) => Err(format!("the fault {kind} is expected, but the run succeeds")),
         (Expect::Stopped, Err(Error::Limit(LimitError::Deadline))) => {
             let deadline = Duration::from_millis(run.deadline_ms.unwrap_or(0));
-            if time <= deadline + GRACE {
+            if time <= deadline + DEADLINE_GRACE {
                 Ok(())
             } else {
                 Err(format!("stopped after {time:?}, long after its deadline of {deadline:?}"))

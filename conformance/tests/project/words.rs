@@ -67,7 +67,7 @@ fn complaints(glossary: &Glossary, file: &str, text: &str) -> Vec<String> {
     let mut all = Vec::new();
     let found = words(text);
     for (at, word) in found.iter().enumerate() {
-        for (phrase, instead) in &glossary.instead {
+        for (phrase, instead) in glossary.instead.iter().filter(|(phrase, _)| phrase.first() == Some(&word.text)) {
             let end = at + phrase.len();
             let is_phrase = found
                 .get(at..end)

@@ -1,14 +1,7 @@
 //! Operators on arrays of numbers, element by element, and products of matrices.
 
-use crate::api::elements::complex::Part;
-use crate::api::types::acc::{Acc, IntoAcc};
 use crate::api::types::access::only_element;
-use crate::api::types::array::{Array, Matrix};
-use crate::api::types::class::{HasRem, Num};
-use crate::api::types::elt::Elt;
-use crate::api::types::exp::{Exp, IntoExp};
-use crate::api::types::shape::Shape;
-use crate::api::types::slice::All;
+use crate::api::{Acc, All, Array, Elt, Exp, HasRem, IntoAcc, IntoExp, Matrix, Num, Part, Shape};
 use crate::builder::{self, AccOp, compose};
 use crate::ir::Loc;
 use half::f16;

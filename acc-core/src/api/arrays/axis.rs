@@ -3,12 +3,8 @@
 //! The methods `.._on::<AXIS>` work along any axis. Axes are counted from the innermost one, which is 1 (Accelerate's
 //! `_1`), so that a number means the same in every rank; one that does not exist is an error at compile time.
 
-use super::construct::generate;
-use crate::api::types::acc::{Acc, IntoAcc};
-use crate::api::types::array::{Array, Matrix};
-use crate::api::types::elt::Elt;
-use crate::api::types::exp::{Exp, lift};
-use crate::api::types::shape::{IxPart, Parts, Reducible, Shape, parts};
+use crate::api::types::shape::{Parts, parts};
+use crate::api::{Acc, Array, Elt, Exp, IntoAcc, IxPart, Matrix, Reducible, Shape, generate, lift};
 use crate::builder::compose;
 
 /// The position of an axis, counted from the innermost one, among the extents.

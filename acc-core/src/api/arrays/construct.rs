@@ -1,11 +1,7 @@
 //! Arrays from nothing: embedded data, generated and constant arrays.
 
-use crate::api::types::acc::{Acc, closed_exp, closed_ix, fun_ix};
-use crate::api::types::array::{Array, Scalar};
-use crate::api::types::class::NumScalar;
-use crate::api::types::elt::Elt;
-use crate::api::types::exp::{Exp, IntoExp, constant, lift};
-use crate::api::types::shape::{IntoIx, Shape};
+use crate::api::types::acc::{closed_exp, closed_ix, fun_ix};
+use crate::api::{Acc, Array, Elt, Exp, IntoExp, IntoIx, NumScalar, Scalar, Shape, constant, lift};
 use crate::builder::{AccOp, Frozen, compose};
 use crate::ir::{ArrayOp, Loc};
 

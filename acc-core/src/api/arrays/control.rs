@@ -1,9 +1,7 @@
 //! Control flow over arrays.
 
-use super::construct::unit;
-use crate::api::types::acc::{Acc, Arrays, IntoAcc, closed_exp};
-use crate::api::types::array::Scalar;
-use crate::api::types::exp::{Exp, IntoExp};
+use crate::api::types::acc::closed_exp;
+use crate::api::{Acc, Arrays, Exp, IntoAcc, IntoExp, Scalar, unit};
 use crate::builder::{self, AccFun, AccOp, AccRef};
 use crate::ir::{ArrayOp, Loc};
 

@@ -1,10 +1,6 @@
 //! Element-wise operations: map, zip, unzip.
 
-use crate::api::types::acc::{Acc, IntoAcc};
-use crate::api::types::array::Array;
-use crate::api::types::elt::Elt;
-use crate::api::types::exp::{Exp, IntoExp};
-use crate::api::types::shape::Shape;
+use crate::api::{Acc, Array, Elt, Exp, IntoAcc, IntoExp, Shape};
 use crate::builder::{self, AccOp, Frozen};
 use crate::data::EltType;
 use crate::ir::{ArrayOp, Loc};

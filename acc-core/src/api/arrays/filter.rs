@@ -1,11 +1,6 @@
 //! Operations whose results are as long as the data say: filter, compact, expand; gather and scatter under a condition.
 
-use super::construct::{fill, generate};
-use crate::api::types::acc::{Acc, IntoAcc};
-use crate::api::types::array::{Array, Vector};
-use crate::api::types::elt::Elt;
-use crate::api::types::exp::{Exp, IntoExp};
-use crate::api::types::shape::{DIM1, RankOne, Reducible, Shape};
+use crate::api::{Acc, Array, DIM1, Elt, Exp, IntoAcc, IntoExp, RankOne, Reducible, Shape, Vector, fill, generate};
 use crate::builder::compose;
 use crate::ir::Loc;
 use either::Either;

@@ -1,13 +1,7 @@
 //! What looks at other elements of the same row: differences, rotation, shifting, the greatest few, search in sorted rows.
 
-use crate::api::scalars::compare::ExpOrd;
-use crate::api::scalars::control::while_;
-use crate::api::types::acc::{Acc, IntoAcc};
-use crate::api::types::array::{Array, Vector};
-use crate::api::types::class::Num;
-use crate::api::types::elt::Elt;
-use crate::api::types::exp::{Exp, IntoExp, lift};
-use crate::api::types::shape::{IxPart, Reducible, Shape, innermost, with_innermost};
+use crate::api::types::shape::{innermost, with_innermost};
+use crate::api::{Acc, Array, Elt, Exp, ExpOrd, IntoAcc, IntoExp, IxPart, Num, Reducible, Shape, Vector, lift, while_};
 use crate::builder::compose;
 
 impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {

@@ -1,11 +1,9 @@
 //! Forward and backward permutations.
 
-use crate::api::types::acc::{Acc, IntoAcc, closed_ix, fun2};
-use crate::api::types::array::{Array, Vector};
-use crate::api::types::class::{Integral, NumScalar};
-use crate::api::types::elt::Elt;
-use crate::api::types::exp::{Exp, IntoExp, constant};
-use crate::api::types::shape::{DIM1, IntoIx, IxExp, Shape};
+use crate::api::types::acc::{closed_ix, fun2};
+use crate::api::{
+    Acc, Array, DIM1, Elt, Exp, Integral, IntoAcc, IntoExp, IntoIx, IxExp, NumScalar, Shape, Vector, constant,
+};
 use crate::builder::{self, AccOp, compose};
 use crate::data::EltType;
 use crate::ir::{ArrayOp, Loc};

@@ -3,15 +3,7 @@
 //! Salmon, Moraes, Dror, Shaw: *Parallel random numbers: as easy as 1, 2, 3*, SC '11. Integer operations alone, so that
 //! every executor gives the same bits, and every element is made on its own.
 
-use super::construct::enum_from;
-use crate::api::scalars::floating::pi;
-use crate::api::scalars::operators::bitcast;
-use crate::api::types::acc::Acc;
-use crate::api::types::array::Array;
-use crate::api::types::class::Integral;
-use crate::api::types::elt::Elt;
-use crate::api::types::exp::{Exp, IntoExp};
-use crate::api::types::shape::{IntoIx, Shape};
+use crate::api::{Acc, Array, Elt, Exp, Integral, IntoExp, IntoIx, Shape, bitcast, enum_from, pi};
 use crate::builder::compose;
 
 const ROUNDS: usize = 10;

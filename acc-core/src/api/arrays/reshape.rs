@@ -1,10 +1,8 @@
 //! Shapes changed: reshape, replicate, slice.
 
-use crate::api::types::acc::{Acc, closed_ix};
-use crate::api::types::array::Array;
-use crate::api::types::elt::Elt;
-use crate::api::types::shape::{IntoIx, Shape, index_of};
-use crate::api::types::slice::{ReplicateSpec, SliceParts, SliceSpec};
+use crate::api::types::acc::closed_ix;
+use crate::api::types::shape::index_of;
+use crate::api::{Acc, Array, Elt, IntoIx, ReplicateSpec, Shape, SliceParts, SliceSpec};
 use crate::builder::{self, AccOp};
 use crate::ir::{ArrayOp, Axis, Loc};
 

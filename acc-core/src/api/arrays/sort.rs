@@ -4,12 +4,8 @@
 //! before `Some`. Floats are ordered by value, with zeros of either sign equal, and every NaN after all numbers. All
 //! sorts are stable.
 
-use super::construct::generate;
-use crate::api::types::acc::{Acc, IntoAcc};
-use crate::api::types::array::{Array, Vector};
-use crate::api::types::elt::Elt;
-use crate::api::types::exp::{Exp, IntoExp, constant, lift};
-use crate::api::types::shape::{Reducible, Shape, with_innermost};
+use crate::api::types::shape::with_innermost;
+use crate::api::{Acc, Array, Elt, Exp, IntoAcc, IntoExp, Reducible, Shape, Vector, constant, generate, lift};
 use crate::builder::{self, AccOp, ExpRef, compose};
 use crate::data::{EltType, ScalarType};
 use crate::ir::{ArrayOp, Loc, PrimOp};

@@ -1,10 +1,7 @@
 //! Stencils: maps over a fixed neighbourhood of each element.
 
-use crate::api::types::acc::{Acc, IntoAcc, fun_ix};
-use crate::api::types::array::Array;
-use crate::api::types::elt::Elt;
-use crate::api::types::exp::{Exp, IntoExp, constant};
-use crate::api::types::shape::{DIM1, DIM2, DIM3, Reducible, Shape};
+use crate::api::types::acc::fun_ix;
+use crate::api::{Acc, Array, DIM1, DIM2, DIM3, Elt, Exp, IntoAcc, IntoExp, Reducible, Shape, constant};
 use crate::builder::{self, AccOp, Building, ExpRef, Frozen};
 use crate::data::unlinear_index;
 use crate::ir::{ArrayOp, Boundary, Loc, StencilInput};

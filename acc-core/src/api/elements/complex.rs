@@ -1,13 +1,12 @@
 //! `Complex` as an element type: real part, imaginary part.
 
-use super::complex_functions::{ComplexPart, Function, exchanged, over_i, times_i};
-use crate::api::scalars::compare::{ExpEq, choose};
-use crate::api::scalars::floating::Floating;
-use crate::api::scalars::operators::FromScalar;
-use crate::api::scalars::real_float::RealFloat;
-use crate::api::types::class::{Fractional, Num, NumScalar, Signed};
-use crate::api::types::elt::{Elt, ScalarElt};
-use crate::api::types::exp::{Exp, IntoExp, constant, tuple_exp};
+use super::complex_functions::{Function, exchanged, over_i, times_i};
+use crate::api::scalars::compare::choose;
+use crate::api::types::exp::tuple_exp;
+use crate::api::{
+    ComplexPart, Elt, Exp, ExpEq, Floating, Fractional, FromScalar, IntoExp, Num, NumScalar, RealFloat, ScalarElt,
+    Signed, constant,
+};
 use crate::data::{EltType, Lit};
 use half::f16;
 use num_complex::Complex;

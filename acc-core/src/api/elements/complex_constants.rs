@@ -3,9 +3,7 @@
 //! There is no `2.0 * z`, nor an operator of a real and a complex expression: with them `2.0 * pi()` and `z * x.to()` would
 //! not infer.
 
-use super::complex::{Part, complex};
-use crate::api::types::class::Num;
-use crate::api::types::exp::{Exp, constant};
+use crate::api::{Exp, Num, Part, complex, constant};
 use half::f16;
 use num_complex::Complex;
 use std::ops;

@@ -5,11 +5,8 @@
 //! handling" (ACM TOMS 23, 1997), and of Kahan, "Branch cuts for complex elementary functions" (1987), which also has the
 //! hyperbolic tangent.
 
-use super::complex::{Part, complex};
 use crate::api::scalars::compare::choose;
-use crate::api::scalars::real_float::RealFloat;
-use crate::api::types::class::Num;
-use crate::api::types::exp::{Exp, constant};
+use crate::api::{Exp, Num, Part, RealFloat, complex, constant};
 use half::f16;
 use num_complex::Complex;
 

@@ -1,10 +1,8 @@
 //! `Either` as an element type: a tag (`u8`, 0 for `Left`) and both sides, zero where not there.
 
-use super::option::{write_zeros, zero_exp};
-use super::sum_type::{Match, SumElt};
-use crate::api::scalars::compare::{ExpEq, ExpOrd};
-use crate::api::types::elt::Elt;
-use crate::api::types::exp::{Exp, IntoExp, constant, tuple_exp};
+use super::option::zero_exp;
+use crate::api::types::exp::tuple_exp;
+use crate::api::{Elt, Exp, ExpEq, ExpOrd, IntoExp, Match, SumElt, constant, write_zeros};
 use crate::data::{EltType, Lit};
 use either::Either;
 

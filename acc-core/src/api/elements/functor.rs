@@ -1,9 +1,6 @@
 //! Containers as elements: `Option`, `Either`, `Complex`, the monoid wrappers.
 
-use super::complex::complex;
-use crate::api::types::class::Num;
-use crate::api::types::elt::{Elt, ScalarElt};
-use crate::api::types::exp::{Exp, IntoExp, lift};
+use crate::api::{Elt, Exp, IntoExp, Num, ScalarElt, complex, lift};
 use either::Either;
 use num_complex::Complex;
 

@@ -1,10 +1,6 @@
 //! Monoids: element types with an associative way to combine them.
 
-use super::option::{none, some};
-use super::sum_type::Match;
-use crate::api::scalars::control::while_;
-use crate::api::types::elt::Elt;
-use crate::api::types::exp::{Exp, IntoExp, constant, lift};
+use crate::api::{Elt, Exp, IntoExp, Match, constant, lift, none, some, while_};
 use either::Either;
 use std::cmp::Ordering;
 

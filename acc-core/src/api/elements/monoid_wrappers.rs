@@ -1,11 +1,8 @@
 //! `Sum`, `Product`, `Min`, `Max`: numbers with a chosen way to combine them.
 
-use super::functor::Functor;
-use super::monoid::{Monoid, Semigroup};
-use crate::api::scalars::compare::{ExpEq, ExpOrd};
-use crate::api::types::class::{Extremes, Num, Signed};
-use crate::api::types::elt::{Elt, ScalarElt};
-use crate::api::types::exp::{Exp, IntoExp, constant};
+use crate::api::{
+    Elt, Exp, ExpEq, ExpOrd, Extremes, Functor, IntoExp, Monoid, Num, ScalarElt, Semigroup, Signed, constant,
+};
 use crate::data::{EltType, Lit};
 
 macro_rules! wrapper {

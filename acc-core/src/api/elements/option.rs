@@ -1,9 +1,7 @@
 //! `Option` as an element type: a tag (`u8`, 0 for `None`) and the payload, zero where there is none.
 
-use super::sum_type::{Match, SumElt};
-use crate::api::scalars::compare::{ExpEq, ExpOrd};
-use crate::api::types::elt::Elt;
-use crate::api::types::exp::{Exp, IntoExp, constant, tuple_exp};
+use crate::api::types::exp::tuple_exp;
+use crate::api::{Elt, Exp, ExpEq, ExpOrd, IntoExp, Match, SumElt, constant};
 use crate::builder;
 use crate::data::{EltType, Lit};
 use crate::ir::Loc;

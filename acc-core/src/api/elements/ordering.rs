@@ -1,9 +1,6 @@
 //! `Ordering` as an element type: a `u8`, 0 for `Less`, 1 for `Equal`, 2 for `Greater`.
 
-use super::sum_type::SumElt;
-use crate::api::scalars::compare::{ExpEq, ExpOrd};
-use crate::api::types::elt::Elt;
-use crate::api::types::exp::{Exp, IntoExp, constant};
+use crate::api::{Elt, Exp, ExpEq, ExpOrd, IntoExp, SumElt, constant};
 use crate::data::{EltType, Lit};
 use std::cmp::Ordering;
 

@@ -1,11 +1,8 @@
 //! `Ratio` as an element type: fractions of integers.
 
-use crate::api::scalars::compare::{ExpEq, ExpOrd, choose};
-use crate::api::scalars::real_float::RealFloat;
-use crate::api::scalars::rounding::RealFrac;
-use crate::api::types::class::{Fractional, Integral, Num, Signed};
-use crate::api::types::elt::Elt;
-use crate::api::types::exp::{Exp, IntoExp, constant, tuple_exp};
+use crate::api::scalars::compare::choose;
+use crate::api::types::exp::tuple_exp;
+use crate::api::{Elt, Exp, ExpEq, ExpOrd, Fractional, Integral, IntoExp, Num, RealFloat, RealFrac, Signed, constant};
 use crate::data::{EltType, Lit};
 use half::f16;
 use std::fmt;

@@ -1,8 +1,7 @@
 //! Short vectors of a fixed length as elements.
 
-use crate::api::types::class::{Num, Signed};
-use crate::api::types::elt::{Elt, ScalarElt};
-use crate::api::types::exp::{Exp, IntoExp, constant, tuple_exp};
+use crate::api::types::exp::tuple_exp;
+use crate::api::{Elt, Exp, IntoExp, Num, ScalarElt, Signed, constant};
 use crate::data::{EltType, Lit};
 
 /// `N` scalars of one type as one element, with lane-wise arithmetic: Accelerate's `Vec n a`.

@@ -1,7 +1,6 @@
 //! Sum types: case analysis that evaluates one arm alone.
 
-use crate::api::types::elt::Elt;
-use crate::api::types::exp::{Exp, IntoExp};
+use crate::api::{Elt, Exp, IntoExp};
 use crate::builder;
 use crate::ir::Loc;
 

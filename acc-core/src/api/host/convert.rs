@@ -1,8 +1,7 @@
 //! Host arrays: other ways to make them, look at them and hand them on.
 
-use crate::api::types::array::{Array, NdShape, Shaped, Vector};
-use crate::api::types::elt::{Elt, ScalarElt};
-use crate::api::types::shape::{IntoShape, Shape};
+use crate::api::types::array::Shaped;
+use crate::api::{Array, Elt, IntoShape, NdShape, ScalarElt, Shape, Vector};
 use crate::data::{Column, ColumnOwner, ShapeError, shape_size, unlinear_index};
 use smallvec::SmallVec;
 

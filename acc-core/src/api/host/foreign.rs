@@ -1,10 +1,7 @@
 //! Foreign functions and traces.
 
-use crate::api::arrays::construct::unit;
 use crate::api::arrays::control::function as function_of;
-use crate::api::types::acc::{Acc, Arrays, IntoAcc};
-use crate::api::types::elt::Elt;
-use crate::api::types::exp::{Exp, IntoExp};
+use crate::api::{Acc, Arrays, Elt, Exp, IntoAcc, IntoExp, unit};
 use crate::builder::{self, AccOp, AccRef, AccType};
 use crate::error::Cause;
 use crate::foreign;

@@ -3,9 +3,7 @@
 //! Types are those of NumPy's numbers and booleans, read in either byte order and written in the machine's; `f16`, `char` and
 //! elements of several columns have no form there. Formats: NEP 1 and the documentation of `numpy.savez`.
 
-use crate::api::types::array::Array;
-use crate::api::types::elt::ScalarElt;
-use crate::api::types::shape::Shape;
+use crate::api::{Array, ScalarElt, Shape};
 use ndarray_npy::{NpzWriter, ReadNpyError, ReadableElement, WritableElement, WriteNpyExt};
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Cursor, Read, Seek, Write};

@@ -1,7 +1,6 @@
 //! Running and compiling typed programs.
 
-use super::pending::Pending;
-use crate::api::types::acc::{Acc, Arrays, IntoAcc};
+use crate::api::{Acc, Arrays, IntoAcc, Pending};
 use crate::builder::{self, AccFun, AccOp, AccRef};
 use crate::data::ArrayData;
 use crate::error::Error;

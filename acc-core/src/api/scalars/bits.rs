@@ -1,9 +1,8 @@
 //! Bits of integers and `bool`.
 
 use super::compare::choose;
-use super::operators::bitcast;
-use crate::api::types::elt::ScalarElt;
-use crate::api::types::exp::{Exp, IntoExp, constant, prim1, prim2};
+use crate::api::types::exp::{prim1, prim2};
+use crate::api::{Exp, IntoExp, ScalarElt, bitcast, constant};
 use crate::builder;
 use crate::data::HasScalarType;
 use crate::ir::{Loc, PrimOp};

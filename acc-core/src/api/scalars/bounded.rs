@@ -1,9 +1,7 @@
 //! Least and greatest values, successors and predecessors.
 
 use super::compare::choose;
-use crate::api::types::class::Num;
-use crate::api::types::elt::Elt;
-use crate::api::types::exp::{Exp, constant};
+use crate::api::{Elt, Exp, Num, constant};
 
 /// Types with a least and a greatest value: integers, `bool`, `char`, and tuples of these.
 ///

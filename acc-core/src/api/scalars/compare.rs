@@ -1,7 +1,7 @@
 //! Comparisons.
 
-use crate::api::types::elt::Elt;
-use crate::api::types::exp::{Exp, IntoExp, constant, prim2};
+use crate::api::types::exp::prim2;
+use crate::api::{Elt, Exp, IntoExp, constant};
 use crate::ir::PrimOp;
 use half::f16;
 use std::cmp::Ordering;

@@ -1,11 +1,7 @@
 //! Scalar control flow: conditionals and loops.
 
-use crate::api::elements::option::{none, some};
-use crate::api::types::acc::Acc;
-use crate::api::types::array::Array;
-use crate::api::types::elt::Elt;
-use crate::api::types::exp::{Exp, IntoExp, constant};
-use crate::api::types::shape::{IntoIx, Reducible, Shape, index_of, parts_of};
+use crate::api::types::shape::{index_of, parts_of};
+use crate::api::{Acc, Array, Elt, Exp, IntoExp, IntoIx, Reducible, Shape, constant, none, some};
 use crate::builder;
 use crate::ir::Loc;
 

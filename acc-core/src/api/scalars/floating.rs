@@ -1,7 +1,7 @@
 //! Elementary functions, of floats and of complex numbers.
 
-use crate::api::types::class::{Fractional, Num, Signed};
-use crate::api::types::exp::{Exp, IntoExp, constant, prim1, prim2};
+use crate::api::types::exp::{prim1, prim2};
+use crate::api::{Exp, Fractional, IntoExp, Num, Signed, constant};
 use crate::data::nearest_f16;
 use crate::ir::PrimOp;
 use half::f16;

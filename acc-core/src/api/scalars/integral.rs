@@ -1,10 +1,8 @@
 //! Arithmetic of integers, and powers with integer exponents.
 
 use super::compare::choose;
-use super::control::while_;
-use super::operators::bitcast;
-use crate::api::types::class::{Fractional, Integral, Num};
-use crate::api::types::exp::{Exp, IntoExp, constant, prim2};
+use crate::api::types::exp::prim2;
+use crate::api::{Exp, Fractional, Integral, IntoExp, Num, bitcast, constant, while_};
 use crate::builder;
 use crate::ir::PrimOp;
 

@@ -1,9 +1,7 @@
 //! Operators and methods of scalar expressions.
 
-use super::bits::Bits;
-use crate::api::types::class::{HasRem, Integral, Num, NumScalar};
-use crate::api::types::elt::{Elt, ScalarElt};
-use crate::api::types::exp::{Exp, IntoExp, constant, prim1, prim2};
+use crate::api::types::exp::{prim1, prim2};
+use crate::api::{Bits, Elt, Exp, HasRem, Integral, IntoExp, Num, NumScalar, ScalarElt, constant};
 use crate::builder;
 use crate::data::HasScalarType;
 use crate::ir::{Loc, PrimOp};

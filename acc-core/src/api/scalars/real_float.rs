@@ -1,12 +1,8 @@
 //! Operations of floats alone, and their encoding.
 
-use super::bits::bit;
 use super::compare::choose;
-use super::floating::Floating;
-use super::operators::bitcast;
-use super::rounding::RealFrac;
-use crate::api::types::class::{Integral, NumScalar};
-use crate::api::types::exp::{Exp, IntoExp, constant, prim1, prim2};
+use crate::api::types::exp::{prim1, prim2};
+use crate::api::{Exp, Floating, Integral, IntoExp, NumScalar, RealFrac, bit, bitcast, constant};
 use crate::ir::PrimOp;
 use half::f16;
 

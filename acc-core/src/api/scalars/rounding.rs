@@ -1,8 +1,6 @@
 //! Rounding to integers.
 
-use super::compare::ExpOrd;
-use crate::api::types::class::{Fractional, Integral};
-use crate::api::types::exp::{Exp, IntoExp};
+use crate::api::{Exp, ExpOrd, Fractional, Integral, IntoExp};
 
 /// Numbers that can be rounded to integers: floats and `Ratio`.
 ///

@@ -1,9 +1,6 @@
 //! Array programs.
 
-use super::array::Array;
-use super::elt::Elt;
-use super::exp::{Exp, IntoExp};
-use super::shape::{IntoIx, Shape};
+use crate::api::{Array, Elt, Exp, IntoExp, IntoIx, Shape};
 use crate::builder::{self, AccFun, AccOp, AccRef, AccType, Frozen};
 use crate::data::ArrayData;
 use crate::error::Error;

@@ -1,11 +1,6 @@
 //! Extents and elements of arrays, in scalar code and at array level.
 
-use super::acc::Acc;
-use super::array::{Array, Scalar, Vector};
-use super::elt::Elt;
-use super::exp::{Exp, IntoExp};
-use super::shape::{IntoIx, IxPart, RankZero, Shape, ShapeOf};
-use crate::api::scalars::compare::ExpOrd;
+use crate::api::{Acc, Array, Elt, Exp, ExpOrd, IntoExp, IntoIx, IxPart, RankZero, Scalar, Shape, ShapeOf, Vector};
 use crate::builder::{self, AccOp};
 use crate::data::EltType;
 use crate::ir::{ArrayOp, Loc};

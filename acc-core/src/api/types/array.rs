@@ -1,7 +1,6 @@
 //! Typed host arrays.
 
-use super::elt::{Elt, ScalarElt};
-use super::shape::{DIM0, DIM1, DIM2, Dim, IntoShape, Shape};
+use crate::api::{DIM0, DIM1, DIM2, Dim, Elt, IntoShape, ScalarElt, Shape};
 use crate::data::{ArrayData, ColumnSlice, Lit, ShapeError};
 use smallvec::SmallVec;
 use std::fmt;

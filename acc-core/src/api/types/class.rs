@@ -4,11 +4,8 @@
 //! remainder, [`Floating`] the elementary functions, [`RealFrac`] rounding to integers, [`RealFloat`] an encoding of
 //! sign, exponent and mantissa.
 
-use super::elt::{Elt, ScalarElt};
-use super::exp::{Exp, IntoExp, prim1, prim2};
-use crate::api::scalars::bits::Bits;
-use crate::api::scalars::compare::ExpOrd;
-use crate::api::scalars::operators::FromScalar;
+use super::exp::{prim1, prim2};
+use crate::api::{Bits, Elt, Exp, ExpOrd, FromScalar, IntoExp, ScalarElt};
 use crate::data::nearest_f16;
 use crate::ir::PrimOp;
 use half::f16;

@@ -1,6 +1,7 @@
 //! Element types.
 
-use super::exp::{Exp, IntoExp, constant, tuple_exp};
+use super::exp::tuple_exp;
+use crate::api::{Exp, IntoExp, constant};
 use crate::data::{Column, ColumnElt, ColumnOwner, EltType, HasScalarType, Lit, Prim};
 use half::f16;
 

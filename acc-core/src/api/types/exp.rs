@@ -1,6 +1,6 @@
 //! Scalar expressions.
 
-use super::elt::Elt;
+use crate::api::Elt;
 use crate::builder::{self, ExpRef};
 use crate::ir::{Loc, PrimOp};
 use std::fmt;

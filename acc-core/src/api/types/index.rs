@@ -1,9 +1,8 @@
 //! Indices and shapes as scalar values: plain tuples of `Exp<i64>`, outermost component first.
 
-use super::exp::{Exp, IntoExp, constant};
-use super::shape::{DIM1, DIM2, DIM3, IntoIx, IxPart, Reducible, Shape, index_of, parts_of};
-use crate::api::arrays::construct::fill;
+use super::shape::{index_of, parts_of};
 use crate::api::scalars::compare::choose;
+use crate::api::{DIM1, DIM2, DIM3, Exp, IntoExp, IntoIx, IxPart, Reducible, Shape, constant, fill};
 
 /// The components of an index.
 #[track_caller]

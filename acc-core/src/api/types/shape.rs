@@ -1,9 +1,7 @@
 //! Shapes, indices and extents.
 
-use super::class::{Integral, NumScalar};
-use super::elt::Elt;
-use super::exp::{Exp, constant, tuple_exp};
-use super::slice::Count;
+use super::exp::tuple_exp;
+use crate::api::{Count, Elt, Exp, Integral, NumScalar, constant};
 use crate::builder::{self, AccRef, ExpRef};
 use crate::ir::Loc;
 use std::fmt::Debug;

@@ -1,7 +1,6 @@
 //! Slice specifications: tuples of [`All`] and integers, perhaps after [`Any`].
 
-use super::exp::Exp;
-use super::shape::{DIM0, DIM1, Dim, IxPart, Shape};
+use crate::api::{DIM0, DIM1, Dim, Exp, IxPart, Shape};
 use crate::ir::Axis;
 
 /// Keeps a whole axis.

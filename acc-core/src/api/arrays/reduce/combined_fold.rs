@@ -1,12 +1,6 @@
 //! Reductions that combine: several statistics in one traversal.
 
-use crate::api::elements::monoid::Monoid;
-use crate::api::types::acc::Acc;
-use crate::api::types::array::Array;
-use crate::api::types::class::Num;
-use crate::api::types::elt::{Elt, ScalarElt};
-use crate::api::types::exp::{Exp, IntoExp, constant, lift};
-use crate::api::types::shape::{Reducible, Shape};
+use crate::api::{Acc, Array, Elt, Exp, IntoExp, Monoid, Num, Reducible, ScalarElt, Shape, constant, lift};
 use std::ops;
 use std::rc::Rc;
 

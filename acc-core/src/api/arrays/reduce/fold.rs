@@ -1,13 +1,10 @@
 //! Folds along the innermost dimension.
 
-use crate::api::scalars::compare::ExpOrd;
-use crate::api::scalars::floating::Floating;
-use crate::api::types::acc::{Acc, closed_exp, fun2};
-use crate::api::types::array::{Array, Scalar};
-use crate::api::types::class::{Num, NumScalar};
-use crate::api::types::elt::Elt;
-use crate::api::types::exp::{Exp, IntoExp, lift};
-use crate::api::types::shape::{DIM1, Reducible, Shape, innermost};
+use crate::api::types::acc::{closed_exp, fun2};
+use crate::api::types::shape::innermost;
+use crate::api::{
+    Acc, Array, DIM1, Elt, Exp, ExpOrd, Floating, IntoExp, Num, NumScalar, Reducible, Scalar, Shape, lift,
+};
 use crate::builder::{AccOp, compose};
 use crate::ir::{ArrayOp, Loc};
 

@@ -1,10 +1,8 @@
 //! Scans along the innermost dimension.
 
-use crate::api::types::acc::{Acc, closed_exp, fun2};
-use crate::api::types::array::Array;
-use crate::api::types::elt::Elt;
-use crate::api::types::exp::{Exp, IntoExp, lift};
-use crate::api::types::shape::{Parts, Reducible, Shape, parts};
+use crate::api::types::acc::{closed_exp, fun2};
+use crate::api::types::shape::{Parts, parts};
+use crate::api::{Acc, Array, Elt, Exp, IntoExp, Reducible, Shape, lift};
 use crate::builder::{AccOp, compose};
 use crate::ir::{ArrayOp, Dir, Loc};
 

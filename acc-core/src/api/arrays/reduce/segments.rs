@@ -4,13 +4,9 @@
 //! positions where they begin, with the end of the last one. Elements after the last segment are ignored. A negative
 //! length, and segments with more elements than a row has, are faults.
 
-use crate::api::arrays::construct::{fill, generate};
-use crate::api::types::acc::{Acc, IntoAcc, closed_exp, fun2};
-use crate::api::types::array::{Array, Vector};
-use crate::api::types::class::Integral;
-use crate::api::types::elt::Elt;
-use crate::api::types::exp::{Exp, IntoExp};
-use crate::api::types::shape::{DIM1, Parts, Reducible, Shape, innermost, with_innermost};
+use crate::api::types::acc::{closed_exp, fun2};
+use crate::api::types::shape::{Parts, innermost, with_innermost};
+use crate::api::{Acc, Array, DIM1, Elt, Exp, Integral, IntoAcc, IntoExp, Reducible, Shape, Vector, fill, generate};
 use crate::builder::{AccOp, Frozen, compose};
 use crate::ir::{ArrayOp, Loc};
 

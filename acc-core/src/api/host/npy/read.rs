@@ -18,7 +18,7 @@ const MAX_HEADER: usize = 10_000;
 const MAX_NESTING: usize = 8;
 
 /// The bytes that are read at once.
-const PIECE: usize = 1 << 15;
+const BYTES_PER_READ: usize = 1 << 15;
 
 /// Reads an array of at most `max_bytes` bytes from contents of `length` bytes, where that is known.
 pub(super) fn array<Sh: Shape, E: ScalarElt + ReadableElement>(
@@ -116,10 +116,10 @@ fn elements<E: ScalarElt + ReadableElement>(
     let no_memory = |e: memory::NoMemory| place.contents(e);
     let data = |e: ReadDataError| place.unread(e.into(), E::ty());
     let mut values: Vec<E> = Vec::new();
-    let mut piece = memory::with_capacity(PIECE).map_err(no_memory)?;
-    piece.resize(PIECE, 0u8);
+    let mut piece = memory::with_capacity(BYTES_PER_READ).map_err(no_memory)?;
+    piece.resize(BYTES_PER_READ, 0u8);
     while values.len() < size {
-        let n = (size - values.len()).min(PIECE / size_of::<E>());
+        let n = (size - values.len()).min(BYTES_PER_READ / size_of::<E>());
         let bytes = &mut piece[..n * size_of::<E>()];
         file.read_exact(bytes).map_err(|e| data(e.into()))?;
         let some = E::read_to_end_exact_vec(&*bytes, &header.type_descriptor, n).map_err(data)?;
@@ -131,7 +131,7 @@ fn elements<E: ScalarElt + ReadableElement>(
         values.extend(some);
     }
     let mut extra = 0;
-    while extra < PIECE {
+    while extra < BYTES_PER_READ {
         match file.read(&mut piece).map_err(|e| place.file(e))? {
             0 => break,
             n => extra += n,
