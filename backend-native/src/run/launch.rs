@@ -17,7 +17,7 @@ use crate::tile::tape::Slot;
 use acc_core::data::{Column, ColumnSlice, ScalarType};
 use acc_core::ir::PrimOp;
 use acc_core::{Error, Meter, RunLimits};
-use acc_desugar::analysis::restart::Restart;
+use acc_desugar::analysis::segmented_operator::SegmentedOperator;
 use smallvec::SmallVec;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -233,7 +233,7 @@ impl JobOutput<'_> {
     }
 
     /// What the combination of a scan does, if it starts afresh at marks.
-    pub(crate) fn restart(&self) -> Option<&Restart> {
+    pub(crate) fn restart(&self) -> Option<&SegmentedOperator> {
         self.output.finish.restart()
     }
 
