@@ -2,6 +2,7 @@
 
 use acc_core::ir::{Block, Program, ScalarOp};
 use acc_desugar::{RULES, Rules, simplify_with};
+use backend_graph::graph_with;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
@@ -33,9 +34,11 @@ impl Statistics {
         let mut makers = vec![None; program.types.len()];
         self.block(&program.body, &mut makers);
         if rules {
-            let all = simplify_with(program, &Rules::all());
+            // Rules of simplification change programs, those of graphs what these become.
+            let made = |rules: &Rules| (simplify_with(program, rules), graph_with(program, rules, true).ok());
+            let all = made(&Rules::all());
             for rule in RULES {
-                let without = Rules::all().without(rule.name).map(|rules| simplify_with(program, &rules));
+                let without = Rules::all().without(rule.name).map(|rules| made(&rules));
                 *self.rules.entry(rule.name).or_default() += u64::from(without.is_some_and(|w| w != all));
             }
         }
