@@ -41,12 +41,12 @@ impl<'l, 'p> Elements<'l, 'p> {
     }
 
     /// Supplies the leaves of an array at the body's point.
-    pub(super) fn give(&mut self, array: ArrayId, leaves: Vec<Val>) {
-        self.give_at(array, self.point.clone(), leaves);
+    pub(super) fn bind(&mut self, array: ArrayId, leaves: Vec<Val>) {
+        self.bind_at(array, self.point.clone(), leaves);
     }
 
     /// Supplies the leaves of an array at an index.
-    pub(super) fn give_at(&mut self, array: ArrayId, index: Vec<Val>, leaves: Vec<Val>) {
+    pub(super) fn bind_at(&mut self, array: ArrayId, index: Vec<Val>, leaves: Vec<Val>) {
         self.given.insert(array, (index, leaves));
     }
 

@@ -16,12 +16,12 @@ impl Lowering<'_> {
         let mut read: HashSet<ArrayId> = HashSet::new();
         for step in &mut plan.steps {
             if let Work::Kernel { launch, .. } = &mut step.work {
-                launch.flags = self.read_in_step(launch);
+                launch.flags = self.flags_read(launch);
                 read.extend(&launch.flags);
             }
         }
-        let unfit: HashSet<ArrayId> = plan.steps.iter().flat_map(unfit).collect();
-        read.retain(|a| !unfit.contains(a));
+        let dense_uses: HashSet<ArrayId> = plan.steps.iter().flat_map(dense_uses).collect();
+        read.retain(|a| !dense_uses.contains(a));
         read.retain(|a| !plan.yielded().any(|r| r == *a));
         for k in 0..plan.steps.len() {
             let Work::Kernel { launch, .. } = &plan.steps[k].work else { continue };
@@ -34,7 +34,7 @@ impl Lowering<'_> {
     }
 
     /// The boolean arrays that each point of a scan reads at its own element only.
-    fn read_in_step(&self, launch: &Launch) -> Vec<ArrayId> {
+    fn flags_read(&self, launch: &Launch) -> Vec<ArrayId> {
         let kernel = &launch.kernel;
         let Some(AxisKind::Scan(_)) = kernel.axes.last() else { return Vec::new() };
         let inner = kernel.axes.len() as u32 - 1;
@@ -91,7 +91,7 @@ impl Plan {
 }
 
 /// The arrays that a step needs dense in memory.
-fn unfit(s: &Step) -> Vec<ArrayId> {
+fn dense_uses(s: &Step) -> Vec<ArrayId> {
     match &s.work {
         Work::Array { op, .. } => op.arrays().to_vec(),
         Work::Kernel { launch, .. } => {

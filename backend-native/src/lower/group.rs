@@ -128,7 +128,7 @@ impl Lowering<'_> {
                     for &count in compaction.iter().flat_map(|c| &c.counts) {
                         // The targets of a compaction follow from which elements are kept.
                         let zero = b.constant(Lit { ty: ScalarType::I64, bits: 0 });
-                        elements.give(count, vec![zero]);
+                        elements.bind(count, vec![zero]);
                     }
                     let mut values = b.inline(target, &point, &mut elements)?;
                     if compaction.is_some() {
@@ -275,7 +275,7 @@ impl Lowering<'_> {
         let mut elements = Elements::new(self, point.clone(), &group.epilogue);
         for o in combined {
             let (given, after) = rest.split_at(leaves(o).len());
-            elements.give_at(o.result, place.to_vec(), given.to_vec());
+            elements.bind_at(o.result, place.to_vec(), given.to_vec());
             rest = after;
         }
         let (results, outputs) = self.points(&mut b, &mut elements, &point, last)?;

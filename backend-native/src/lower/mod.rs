@@ -305,7 +305,7 @@ impl<'a> Lowering<'a> {
             }
             let mut needs: Vec<ArrayId> = stmts.iter().flat_map(|s| arrays_needed(s)).collect();
             needs.retain(|a| stmts.len() == 1 || !self.follows(*a, &results));
-            needs.retain(|a| results.iter().all(|r| !self.is_of_compaction(*r, *a)));
+            needs.retain(|a| results.iter().all(|r| !self.is_absorbed_by(*r, *a)));
             let (loc, op) = stmts.first().map_or((Loc::unknown(), ""), |s| (s.loc.clone(), s.operation()));
             steps.push(plan.steps.len());
             step_is_strict.push(unit.iter().any(|&k| strict[k]));
@@ -377,7 +377,7 @@ impl<'a> Lowering<'a> {
     }
 
     /// Whether an array is absorbed by the compaction with this result.
-    fn is_of_compaction(&self, result: ArrayId, a: ArrayId) -> bool {
+    fn is_absorbed_by(&self, result: ArrayId, a: ArrayId) -> bool {
         self.fusion.compaction(result).is_some_and(|c| c.defaults == a || c.absorbed.contains(&a))
     }
 
@@ -401,20 +401,20 @@ impl<'a> Lowering<'a> {
                 Work::Foreign { function: function.clone(), xs: xs.clone(), fallback: self.block(fallback, plan)? }
             }
             ArrayOp::Backpermute { .. } if self.fusion.is_sorted(s.results[0]) => {
-                self.apart(s, Materialization::Sort)?
+                self.without_kernel(s, Materialization::Sort)?
             }
             op => match op.class() {
-                Class::View => self.apart(s, Materialization::View)?,
-                _ if self.fusion.is_inlined(s.results[0]) => self.apart(s, Materialization::Fused)?,
-                Class::Sort => self.apart(s, Materialization::Argsort)?,
+                Class::View => self.without_kernel(s, Materialization::View)?,
+                _ if self.fusion.is_inlined(s.results[0]) => self.without_kernel(s, Materialization::Fused)?,
+                Class::Sort => self.without_kernel(s, Materialization::Argsort)?,
                 _ if self.fusion.kernel(s.results[0]).is_some() => self.kernel_of(&[s])?,
-                _ => self.apart(s, Materialization::View)?,
+                _ => self.without_kernel(s, Materialization::View)?,
             },
         })
     }
 
     /// A statement outside of any kernel.
-    fn apart(&self, s: &Stmt, materialization: Materialization) -> Result<Work, Error> {
+    fn without_kernel(&self, s: &Stmt, materialization: Materialization) -> Result<Work, Error> {
         Ok(Work::Array { op: s.op.clone(), closed: self.closed_functions(s)?, materialization })
     }
 

@@ -42,10 +42,10 @@ fn steps(plan: &Plan, b: &BlockPlan, first: usize) -> Option<Range<usize>> {
     for (at, &s) in b.steps.iter().enumerate().skip(first) {
         let step = &plan.steps[s];
         match &step.work {
-            Work::Kernel { launch, parts } if goes_by_rows(launch) => {
+            Work::Kernel { launch, parts } if is_row_wise(launch) => {
                 let bodies = [&launch.kernel].into_iter().chain(launch.epilogue.iter().map(|after| &after.kernel));
                 let mut closed = parts.iter().flat_map(|p| &p.closed);
-                if !bodies.into_iter().all(|k| reads_own_rows(k, &computed)) || closed.any(|c| looks_at(c, &computed)) {
+                if !bodies.into_iter().all(|k| reads_own_rows(k, &computed)) || closed.any(|c| may_load(c, &computed)) {
                     break;
                 }
                 if launch.arrays.iter().any(|a| computed.contains(a)) {
@@ -54,18 +54,18 @@ fn steps(plan: &Plan, b: &BlockPlan, first: usize) -> Option<Range<usize>> {
                 computed.extend(&step.results);
             }
             Work::Array { closed, materialization: Materialization::Fused, .. }
-                if at > first && !closed.iter().any(|c| looks_at(c, &computed)) => {}
+                if at > first && !closed.iter().any(|c| may_load(c, &computed)) => {}
             Work::Kernel { .. } | Work::Array { .. } | Work::If { .. } | Work::While { .. } | Work::Foreign { .. } => {
                 break;
             }
         }
     }
-    ends.into_iter().rev().map(|end| first..end).find(|steps| are_certain(plan, b, steps.clone()))
+    ends.into_iter().rev().map(|end| first..end).find(|steps| are_certainly_evaluated(plan, b, steps.clone()))
 }
 
 /// Whether all kernels of these steps are certain to be evaluated if they have points: strict ones, and those that a
 /// strict one reads at each point.
-fn are_certain(plan: &Plan, b: &BlockPlan, steps: Range<usize>) -> bool {
+fn are_certainly_evaluated(plan: &Plan, b: &BlockPlan, steps: Range<usize>) -> bool {
     let mut read: HashSet<ArrayId> = HashSet::new();
     steps.rev().all(|at| {
         let step = &plan.steps[b.steps[at]];
@@ -80,7 +80,7 @@ fn are_certain(plan: &Plan, b: &BlockPlan, steps: Range<usize>) -> bool {
 }
 
 /// Whether a launch is elementwise or folds rows.
-fn goes_by_rows(launch: &Launch) -> bool {
+fn is_row_wise(launch: &Launch) -> bool {
     let kernel = &launch.kernel;
     let Some(inner) = kernel.axes.len().checked_sub(1) else { return false };
     let outer = kernel.axes.len() - kernel.folded();
@@ -107,7 +107,7 @@ fn reads_own_rows(kernel: &Kernel, arrays: &HashSet<ArrayId>) -> bool {
 }
 
 /// Whether a closed function may load from the given arrays.
-fn looks_at(c: &Closed, arrays: &HashSet<ArrayId>) -> bool {
+fn may_load(c: &Closed, arrays: &HashSet<ArrayId>) -> bool {
     match c {
         Closed::Known(_) => false,
         Closed::Code(body) => body.arrays().iter().any(|a| arrays.contains(a)),

@@ -3,7 +3,7 @@
 //!
 //! An epilogue is computed for each element as it is written.
 
-use super::launch::{Columns, Job, JobEpilogue, JobOutput, Outs, finish, first_event, give, take};
+use super::launch::{Columns, Job, JobEpilogue, JobOutput, Outs, bind_leaves, finish, first_event, take};
 use crate::buffer::AnyBuffer;
 use crate::kernel::Epilogue;
 use crate::llvm::Variant;
@@ -132,23 +132,23 @@ pub(crate) fn compact(job: &Job<'_>, counts: &Counts) -> Result<Vec<Columns>, St
 }
 
 /// What a chunk hands to the next one: the number of elements kept before, and the remaining memory of the results.
-type Left<'o> = OnceLock<Mutex<(usize, Vec<Outs<'o>>)>>;
+type Handover<'o> = OnceLock<Mutex<(usize, Vec<Outs<'o>>)>>;
 
-fn hand_on<'o>(to: &Left<'o>, place: usize, rest: Vec<Outs<'o>>) {
+fn publish<'o>(to: &Handover<'o>, place: usize, rest: Vec<Outs<'o>>) {
     // Only this chunk sets it.
     let _ = to.set(Mutex::new((place, rest)));
 }
 
 /// The state of a thread that counts and writes in one pass.
-struct Own<'b> {
+struct ThreadState<'b> {
     writer: Writer<'b>,
     /// The results of a chunk, staged before they are copied to their final index.
-    aside: Vec<Vec<Lanes>>,
+    staged: Vec<Vec<Lanes>>,
 }
 
 /// Whether the epilogue, if there is one, may run before the count of elements kept is known and before all elements
 /// are computed: it cannot fault, since the faults of the compaction come first.
-fn is_free(job: &Job<'_>) -> bool {
+fn epilogue_may_run_early(job: &Job<'_>) -> bool {
     let free = |e: &Epilogue| e.is_placeless() && !e.body.is_partial();
     let bound = |e: &JobEpilogue<'_>| {
         e.body.code.bytecode.scalars.is_empty() && e.body.bound.inputs.iter().all(Option::is_some)
@@ -158,9 +158,9 @@ fn is_free(job: &Job<'_>) -> bool {
 
 /// Counts and writes in one pass, each chunk while its elements are in the second-level cache. None where counts must
 /// come first, where results as long as the input take too much memory, or where the input is too small to matter.
-pub(crate) fn at_once(job: &Job<'_>) -> Result<Option<(Counts, Vec<Columns>)>, Stop> {
+pub(crate) fn count_and_write(job: &Job<'_>) -> Result<Option<(Counts, Vec<Columns>)>, Stop> {
     let (n, space) = (points(job), space(job));
-    let Some(o) = job.outputs.first().filter(|_| is_free(job)) else { return Ok(None) };
+    let Some(o) = job.outputs.first().filter(|_| epilogue_may_run_early(job)) else { return Ok(None) };
     let after = job.epilogue.iter().flat_map(|e| e.outputs.iter().map(|(_, types)| &types[..]));
     let types: Vec<&[ScalarType]> =
         std::iter::once(if o.output.stored { &o.types[..] } else { &[] }).chain(after).collect();
@@ -177,19 +177,19 @@ pub(crate) fn at_once(job: &Job<'_>) -> Result<Option<(Counts, Vec<Columns>)>, S
     let Ok(mut out) = columns.collect::<Result<Vec<_>, _>>() else { return Ok(None) };
     let count = n.div_ceil(CACHED_CHUNK_ELEMENTS);
     let all: Vec<Outs<'_>> = out.iter_mut().map(|o| o.iter_mut().map(AnyBuffer::as_out).collect()).collect();
-    let chain: Vec<Left<'_>> = collected((0..=count).map(|_| OnceLock::new()))?;
-    hand_on(&chain[0], 0, all);
-    let aside =
+    let chain: Vec<Handover<'_>> = collected((0..=count).map(|_| OnceLock::new()))?;
+    publish(&chain[0], 0, all);
+    let staged =
         || types.iter().map(|types| types.iter().map(|&t| Lanes::new(t, CACHED_CHUNK_ELEMENTS)).collect()).collect();
     // The space of an upper bound: the epilogue does not depend on indices.
     let places = Space { extents: smallvec::smallvec![n], lo: 0, hi: 1 };
     let after = || job.epilogue.as_ref().map(|e| e.machine(&places));
-    let worker = || Own { writer: Writer::new(job, o, &space, after()), aside: aside() };
+    let worker = || ThreadState { writer: Writer::new(job, o, &space, after()), staged: staged() };
     job.cx.tasks_in_order(
         job.cx.parallel(n, job.launch.cost),
         collected(0..count)?,
         || None,
-        |own: &mut Option<Own<'_>>, task_order, k| {
+        |own: &mut Option<ThreadState<'_>>, task_order, k| {
             let (first, end) = (k * CACHED_CHUNK_ELEMENTS, n.min((k + 1) * CACHED_CHUNK_ELEMENTS));
             let counted = compiled_count(job, counting.as_ref(), first, end)?;
             let kept = match counted {
@@ -197,7 +197,7 @@ pub(crate) fn at_once(job: &Job<'_>) -> Result<Option<(Counts, Vec<Columns>)>, S
                 None => {
                     // The tile executor stages the results in its own buffers.
                     let own = own.get_or_insert_with(worker);
-                    let outs = own.aside.iter_mut().map(|o| o.iter_mut().map(Lanes::out).collect()).collect();
+                    let outs = own.staged.iter_mut().map(|o| o.iter_mut().map(Lanes::out).collect()).collect();
                     own.writer.write(job, o, &mut Chunk { first, place: 0, kept: CACHED_CHUNK_ELEMENTS, outs }, end)?
                 }
             };
@@ -206,10 +206,10 @@ pub(crate) fn at_once(job: &Job<'_>) -> Result<Option<(Counts, Vec<Columns>)>, S
             let (place, mut rest) = (before.0, std::mem::take(&mut before.1));
             let outs = rest.iter_mut().map(|rest| take(rest, kept)).collect();
             let mut chunk = Chunk { first, place, kept, outs };
-            hand_on(&chain[k + 1], place + kept, rest);
+            publish(&chain[k + 1], place + kept, rest);
             if counted.is_none() {
-                let aside = own.iter().flat_map(|own| &own.aside).flatten();
-                aside
+                let staged = own.iter().flat_map(|own| &own.staged).flatten();
+                staged
                     .zip(chunk.outs.iter_mut().flatten())
                     .for_each(|(from, to)| memory::stream(from.slice(kept), to.reborrow()));
                 memory::finish();
@@ -302,7 +302,7 @@ impl<'b> Writer<'b> {
             if let (Some(after), Some(e)) = (after.as_mut(), &job.epilogue) {
                 let place = chunk.place + written;
                 first_event(&mut *after, n, |m, n| {
-                    give(m, 1, kept.iter().map(|k| k.slice(n)));
+                    bind_leaves(m, 1, kept.iter().map(|k| k.slice(n)));
                     m.tile(place, n)
                 })?;
                 finished(e, after, n, written, others);

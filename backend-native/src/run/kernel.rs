@@ -150,7 +150,7 @@ impl Run<'_> {
         for a in parts.iter().take(1).flat_map(|p| &p.needs) {
             self.force(*a)?;
         }
-        let counted = |job: &Job<'_>| match compact::at_once(job)? {
+        let counted = |job: &Job<'_>| match compact::count_and_write(job)? {
             Some((counts, columns)) => Ok((counts, Some(columns))),
             None => compact::count(job).map(|counts| (counts, None)),
         };

@@ -270,7 +270,7 @@ impl JobEpilogue<'_> {
     }
 
     /// If the epilogue only permutes its inputs: the leaf that each result is. `axes` is the rank of its index.
-    pub(crate) fn hands_on(&self, axes: usize) -> Option<Vec<usize>> {
+    pub(crate) fn permuted_inputs(&self, axes: usize) -> Option<Vec<usize>> {
         let bytecode = &self.body.code.bytecode;
         let leaf = |r: usize| bytecode.params.iter().skip(axes).position(|p| *p == bytecode.results[r]);
         let leaves: Option<Vec<usize>> = self.outputs.iter().flat_map(|(values, _)| values.clone().map(leaf)).collect();
@@ -285,7 +285,7 @@ impl JobEpilogue<'_> {
 }
 
 /// Sets the parameters of an epilogue's machine: `n` elements of each leaf; `axes` is the rank of its index.
-pub(crate) fn give<'b>(m: &mut Machine<'_>, axes: usize, leaves: impl Iterator<Item = ColumnSlice<'b>>) {
+pub(crate) fn bind_leaves<'b>(m: &mut Machine<'_>, axes: usize, leaves: impl Iterator<Item = ColumnSlice<'b>>) {
     for (k, leaf) in leaves.enumerate() {
         let slot = m.bytecode.params[axes + k];
         let mut lanes = m.take(slot);
@@ -331,7 +331,7 @@ impl Job<'_> {
     }
 
     /// The initial values of folds and scans, leaf by leaf, where there are any.
-    pub(crate) fn begins_with(&self) -> Bits {
+    pub(crate) fn initial_values(&self) -> Bits {
         let values = |o: &JobOutput<'_>| o.init.clone().unwrap_or_else(|| smallvec::smallvec![0; o.types.len()]);
         self.outputs.iter().flat_map(values).collect()
     }

@@ -139,8 +139,8 @@ impl<'p> Run<'p> {
         let Some(&rows) = launches().next().and_then(|launch| extents(launch).first()) else { return Ok(None) };
         let all_rows = launches().all(|launch| extents(launch).first() == Some(&rows) && points(launch) > 0);
         let large = launches().any(|launch| self.cx.parallel(points(launch), launch.cost));
-        let pays = large && rows >= MIN_ROWS_PER_THREAD * self.cx.threads.count();
-        if !all_rows || !(pays || always()) {
+        let is_profitable = large && rows >= MIN_ROWS_PER_THREAD * self.cx.threads.count();
+        if !all_rows || !(is_profitable || always()) {
             return Ok(None);
         }
         let view = View { values: &self.values };
@@ -162,7 +162,7 @@ impl<'p> Run<'p> {
                 let elements = self.values[id.index()].as_ref().map_or(0, |v| v.shape.iter().product());
                 Array { id, types: o.types.to_vec(), width: elements / rows, kept: !transient.contains(&id) }
             }));
-            let Some(work) = way(job, &arrays[first..], &jobs) else { return Ok(None) };
+            let Some(work) = code_for(job, &arrays[first..], &jobs) else { return Ok(None) };
             let points = job.extents.iter().product::<usize>() / rows;
             stages.push(Stage { job, work, points, arrays: first..arrays.len() });
         }
@@ -212,7 +212,7 @@ impl<'p> Run<'p> {
 }
 
 /// The machine code for a range of rows of a launch, if there is any.
-fn way<'a>(job: &'a Job<'a>, own: &[Array], jobs: &[Job<'_>]) -> Option<StageCode<'a>> {
+fn code_for<'a>(job: &'a Job<'a>, own: &[Array], jobs: &[Job<'_>]) -> Option<StageCode<'a>> {
     if job.launch.kernel.folded() > 0 {
         return BatchedRows::new(job).map(StageCode::Fold);
     }

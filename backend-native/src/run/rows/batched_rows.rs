@@ -31,7 +31,7 @@ impl Rows<'_> {
 
     /// Folds and scans a block of rows, given rows of other results that are already `computed`.
     fn whole_rows(&self, call: &Call<'_>, block: &mut Block<'_>, computed: &[Computed]) -> Result<bool, Stop> {
-        let (job, before) = (self.job, self.job.begins_with());
+        let (job, before) = (self.job, self.job.initial_values());
         let most = (WORK_PER_CALL / job.launch.cost.max(1) / self.row).max(1) * self.row;
         let mut outs: Vec<_> = block.outs.iter_mut().flatten().map(|o| Some(o.reborrow())).collect();
         let positions = block.first * self.row..(block.first + block.count) * self.row;

@@ -11,7 +11,7 @@ use crate::kernel::grouping::PAIRWISE_BLOCK;
 use crate::llvm::Variant;
 use crate::llvm::call::{Call, Memory as Places, Part};
 use crate::run::launch::lists::{collected, filled};
-use crate::run::launch::{JobOutput, Outs, first_event, give, take};
+use crate::run::launch::{JobOutput, Outs, bind_leaves, first_event, take};
 use crate::tile::machine::{Space, Stop};
 use crate::tile::{lanes, memory};
 use acc_core::ir::Dir;
@@ -79,7 +79,7 @@ impl Rows<'_> {
         let mut totals = totals.collect::<Result<PerChunk, Stop>>()?;
         self.initial_values(out);
         if self.dir.is_none() || self.per_row() == 1 {
-            self.apart(parallel, out, &mut totals)?;
+            self.single_chunks(parallel, out, &mut totals)?;
         } else {
             self.decoupled_lookback(parallel, out, &mut totals)?;
         }
@@ -184,7 +184,7 @@ impl Rows<'_> {
     }
 
     /// Folds and scans rows of a single chunk.
-    fn apart(&self, parallel: bool, out: &mut [Vec<AnyBuffer>], totals: &mut PerChunk) -> Result<(), Stop> {
+    fn single_chunks(&self, parallel: bool, out: &mut [Vec<AnyBuffer>], totals: &mut PerChunk) -> Result<(), Stop> {
         let space = self.space();
         let count = self.count();
         let len = if parallel { (count / (self.job.cx.threads.count() * 4)).max(1) } else { count };
@@ -231,7 +231,7 @@ impl Rows<'_> {
         let Piece { chunk, span: (from, len), before, pass, stream, window } = piece;
         let job = self.job;
         let axis = row_axis(job);
-        let Worker { machine: m, accs, scratch, after, handed_on } = worker;
+        let Worker { machine: m, accs, scratch, after, permuted_leaves } = worker;
         let outer = acc_core::data::unlinear_index(&job.extents[..axis], chunk / self.per_row());
         m.fixed[..axis].copy_from_slice(&outer);
         match window {
@@ -257,11 +257,11 @@ impl Rows<'_> {
                     *out = scratch.iter_mut().map(|s| s.out().split_at(n).0).collect();
                 }
             }
-            let handed_on = handed_on.as_ref().filter(|_| pass.results);
-            if let Some(handed_on) = handed_on {
+            let permuted_leaves = permuted_leaves.as_ref().filter(|_| pass.results);
+            if let Some(permuted_leaves) = permuted_leaves {
                 // Directly into the results.
                 let (scanned, results) = outs.split_at_mut(job.outputs.len());
-                for (&leaf, result) in handed_on.iter().zip(results.iter_mut().flatten()) {
+                for (&leaf, result) in permuted_leaves.iter().zip(results.iter_mut().flatten()) {
                     let combined = job.outputs.iter().zip(&mut *scanned).filter(|(o, _)| o.is_combined());
                     if let Some(scanned) = combined.flat_map(|(_, outs)| outs).nth(leaf) {
                         std::mem::swap(scanned, result);
@@ -276,7 +276,7 @@ impl Rows<'_> {
                     Sink::Fold { .. } if pass.totals => acc.reduce(o, m, n, &mut scans[k].carry).map_err(|e| e.stop)?,
                     Sink::Scan { .. } => {
                         if pass.totals {
-                            acc.sum_up(o, m, n, dir);
+                            acc.reduce_scan(o, m, n, dir);
                         }
                         let to = pass.results.then_some(&mut outs[k][..]);
                         scans[k].tile(o, dir, acc, m, n, to).map_err(|e| e.stop)?;
@@ -285,11 +285,15 @@ impl Rows<'_> {
                     Sink::Scatter { .. } | Sink::Compact => {}
                 }
             }
-            let computed = pass.results && handed_on.is_none();
+            let computed = pass.results && permuted_leaves.is_none();
             if let (Some(after), Some(e), true) = (after.as_mut(), &job.epilogue, computed) {
                 let (scanned, results) = outs.split_at_mut(job.outputs.len());
                 let combined = job.outputs.iter().zip(&*scanned).filter(|(o, _)| o.is_combined());
-                give(after, job.extents.len(), combined.flat_map(|(_, outs)| outs.iter().map(OutSlice::as_slice)));
+                bind_leaves(
+                    after,
+                    job.extents.len(),
+                    combined.flat_map(|(_, outs)| outs.iter().map(OutSlice::as_slice)),
+                );
                 after.fixed[..axis].copy_from_slice(&outer);
                 first_event(&mut *after, n, |m, n| m.tile(from + at, n))?;
                 for ((values, _), outs) in e.outputs.iter().zip(results) {

@@ -94,7 +94,7 @@ impl Rows<'_> {
         outs: &mut [Outs<'_>],
     ) -> Result<bool, Stop> {
         let Some(call) = call else { return Ok(false) };
-        let (job, before) = (self.job, self.job.begins_with());
+        let (job, before) = (self.job, self.job.initial_values());
         // A block without an initial value continues from the values in memory: neutral elements if they are known,
         // else the first element.
         let mut along = along;

@@ -32,7 +32,7 @@ const MAX_RECOMPUTED_COST_IN_TILES: usize = 8;
 type Chain = Vec<OnceLock<Before>>;
 
 /// How chunks are scanned.
-struct Way<'a> {
+struct Strategy<'a> {
     chain: Chain,
     /// Whether several threads scan concurrently. If not, the prefix of a chunk is known when it starts.
     parallel: bool,
@@ -48,7 +48,7 @@ struct Way<'a> {
 }
 
 /// The state of a thread.
-struct Own<'b> {
+struct ThreadState<'b> {
     worker: Option<Worker<'b>>,
     accs: Vec<Acc<'b>>,
     window: FlagWindow,
@@ -78,7 +78,7 @@ impl Rows<'_> {
         let twice = self.restarts() || job.epilogue.is_some() || job.launch.cost <= cheap;
         // Results that are read again stay in the cache.
         let stream = self.streams() && (twice || !parallel);
-        let way = Way {
+        let strategy = Strategy {
             chain: collected(tasks.iter().map(begun))?,
             parallel,
             twice,
@@ -89,46 +89,48 @@ impl Rows<'_> {
             flags: self.flags(),
         };
         let accs = || job.outputs.iter().map(|o| Acc::new(o, job.lanes())).collect();
-        let own = || Own { worker: None, accs: accs(), window: FlagWindow::default() };
-        job.cx.tasks_in_order(parallel, tasks, own, |own, task_order, task| self.link(&way, own, task_order, task))
+        let own = || ThreadState { worker: None, accs: accs(), window: FlagWindow::default() };
+        job.cx.tasks_in_order(parallel, tasks, own, |own, task_order, task| {
+            self.scan_chunk(&strategy, own, task_order, task)
+        })
     }
 
     /// Scans a chunk and publishes its inclusive prefix.
-    fn link<'b>(
+    fn scan_chunk<'b>(
         &'b self,
-        way: &'b Way<'b>,
-        own: &mut Own<'b>,
+        strategy: &'b Strategy<'b>,
+        own: &mut ThreadState<'b>,
         task_order: &OrderedTask<'_>,
         mut task: Chunks<'_>,
     ) -> Result<(), Stop> {
         let (chunk, task) = (task.first, &mut task);
         let span = self.span(chunk);
         let nothing: Before = self.job.outputs.iter().map(|_| None).collect();
-        own.window.fill(&way.flags, span.0..span.0 + span.1);
-        let part = |own: &mut Own<'b>, task: &mut Chunks<'_>, span, before: &Before, pass: Pass| {
-            let call = if pass.results { &way.results } else { &way.totals };
-            let window = Some(&own.window).filter(|_| !way.flags.is_empty());
+        own.window.fill(&strategy.flags, span.0..span.0 + span.1);
+        let part = |own: &mut ThreadState<'b>, task: &mut Chunks<'_>, span, before: &Before, pass: Pass| {
+            let call = if pass.results { &strategy.results } else { &strategy.totals };
+            let window = Some(&own.window).filter(|_| !strategy.flags.is_empty());
             // The tile executor stores non-temporally only through scratch memory, which totals and the epilogue do not
             // read.
-            let stream = way.stream && !pass.totals && self.job.epilogue.is_none();
+            let stream = strategy.stream && !pass.totals && self.job.epilogue.is_none();
             self.part(
                 &mut own.worker,
-                way.space,
+                strategy.space,
                 call.as_ref(),
                 task,
                 Piece { chunk, span, before, pass, stream, window },
             )
         };
-        let place = &way.chain[task_order.number];
-        if !way.parallel {
+        let place = &strategy.chain[task_order.number];
+        if !strategy.parallel {
             let Some(before) = place.get() else { return Ok(()) };
             part(own, task, span, before, Pass::BOTH)?;
-            return self.hand_on(way, own, task_order, before, task);
+            return self.publish(strategy, own, task_order, before, task);
         }
-        if !way.twice {
+        if !strategy.twice {
             part(own, task, span, &nothing, Pass::BOTH)?;
             let Some(before) = task_order.wait(place) else { return Ok(()) };
-            self.hand_on(way, own, task_order, before, task)?;
+            self.publish(strategy, own, task_order, before, task)?;
             return self.prepend(own, task, before);
         }
         // Elements before a flag do not contribute to the total.
@@ -143,25 +145,25 @@ impl Rows<'_> {
             tail *= 8;
         };
         if marked {
-            self.hand_on(way, own, task_order, &nothing, task)?;
+            self.publish(strategy, own, task_order, &nothing, task)?;
         }
         let Some(before) = task_order.wait(place) else { return Ok(()) };
         if !marked {
-            self.hand_on(way, own, task_order, before, task)?;
+            self.publish(strategy, own, task_order, before, task)?;
         }
         part(own, task, span, before, Pass::RESULTS)
     }
 
     /// Publishes the prefix of the next chunk of the row: the prefix of this chunk combined with its total.
-    fn hand_on(
+    fn publish(
         &self,
-        way: &Way<'_>,
-        own: &mut Own<'_>,
+        strategy: &Strategy<'_>,
+        own: &mut ThreadState<'_>,
         task_order: &OrderedTask<'_>,
         before: &Before,
         task: &Chunks<'_>,
     ) -> Result<(), Stop> {
-        let Some(next) = way.chain.get(task_order.number + 1).filter(|next| next.get().is_none()) else {
+        let Some(next) = strategy.chain.get(task_order.number + 1).filter(|next| next.get().is_none()) else {
             return Ok(());
         };
         let mut after = Before::new();
@@ -186,7 +188,7 @@ impl Rows<'_> {
     }
 
     /// Combines a scanned chunk with its prefix.
-    fn prepend(&self, own: &mut Own<'_>, task: &mut Chunks<'_>, before: &Before) -> Result<(), Stop> {
+    fn prepend(&self, own: &mut ThreadState<'_>, task: &mut Chunks<'_>, before: &Before) -> Result<(), Stop> {
         let dir = if self.dir == Some(Dir::Right) { Dir::Right } else { Dir::Left };
         let len = self.span(task.first).1;
         let outputs = self.job.outputs.iter().zip(&mut own.accs).zip(&mut task.outs).zip(before);

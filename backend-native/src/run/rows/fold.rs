@@ -122,7 +122,7 @@ impl<'a> Acc<'a> {
     }
 
     /// Reduces a tile's elements of a scan into the chunk's total, in scan order, if the operator is built in.
-    pub(super) fn sum_up(&mut self, o: &JobOutput<'_>, m: &Machine<'_>, n: usize, dir: Dir) {
+    pub(super) fn reduce_scan(&mut self, o: &JobOutput<'_>, m: &Machine<'_>, n: usize, dir: Dir) {
         for (k, (a, &op)) in self.lanes.iter_mut().zip(o.builtin().into_iter().flatten()).enumerate() {
             let x = o.leaf(m, k, n);
             if dir == Dir::Left {

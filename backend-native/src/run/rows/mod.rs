@@ -26,7 +26,7 @@ use crate::kernel::{AxisKind, Sink};
 use crate::llvm::Variant;
 use crate::llvm::call::{Call, Computed, Memory as Places, Part};
 use crate::run::launch::{
-    Columns, Cut, Job, JobOutput, Outs, WORK_PER_CALL, finish, first_event, give, take, task_len,
+    Columns, Cut, Job, JobOutput, Outs, WORK_PER_CALL, bind_leaves, finish, first_event, take, task_len,
 };
 use crate::tile::lanes::{self, Lanes};
 use crate::tile::machine::{Machine, Outcome, Space, Stop};
@@ -160,7 +160,7 @@ pub(super) struct Worker<'b> {
     /// The epilogue of scans.
     pub after: Option<Machine<'b>>,
     /// If the epilogue only permutes scanned leaves, none of which is stored elsewhere: the leaf that each result is.
-    pub handed_on: Option<Vec<usize>>,
+    pub permuted_leaves: Option<Vec<usize>>,
 }
 
 /// A range of rows, with the memory of each array.
@@ -195,7 +195,7 @@ impl<'a> Rows<'a> {
             accs: job.outputs.iter().map(|o| Acc::new(o, lanes)).collect(),
             scratch: job.outputs.iter().map(scratch).collect(),
             after: after().map(|e| e.machine(space)),
-            handed_on: after().filter(|_| transient).and_then(|e| e.hands_on(job.extents.len())),
+            permuted_leaves: after().filter(|_| transient).and_then(|e| e.permuted_inputs(job.extents.len())),
         }
     }
 
@@ -256,7 +256,7 @@ impl<'a> Rows<'a> {
     /// bailed out.
     fn compiled_rows(&self, call: &Call<'_>, block: &mut Block<'_>, computed: &[Computed]) -> Result<bool, Stop> {
         let job = self.job;
-        let before = job.begins_with();
+        let before = job.initial_values();
         let mut outs: Vec<_> = block.outs.iter_mut().flatten().map(|o| Some(o.reborrow())).collect();
         let kernel = &job.launch.kernel;
         let across = job.launch.column_major && kernel.has_strided_access(row_axis(job));
@@ -294,7 +294,7 @@ impl<'a> Rows<'a> {
     /// Folds or scans `n` rows of a block, from row `done` on, as lanes of one tile.
     fn tile_of_rows(&self, worker: &mut Worker<'_>, block: &mut Block<'_>, done: usize, n: usize) -> Outcome {
         let (job, row, right) = (self.job, self.row, self.dir == Some(Dir::Right));
-        let Worker { machine: m, accs, after, scratch: _, handed_on: _ } = worker;
+        let Worker { machine: m, accs, after, scratch: _, permuted_leaves: _ } = worker;
         let start = block.first + done;
         for ((o, acc), outs) in job.outputs.iter().zip(&mut *accs).zip(&mut block.outs) {
             for (k, (a, &bits)) in acc.lanes.iter_mut().zip(o.init.iter().flatten()).enumerate() {
@@ -332,7 +332,11 @@ impl<'a> Rows<'a> {
             }
             if let (Some(after), Some(e)) = (after.as_mut(), &job.epilogue) {
                 let combined = job.outputs.iter().zip(&*accs).filter(|(o, _)| o.is_combined());
-                give(after, job.extents.len(), combined.flat_map(|(_, acc)| acc.lanes.iter().map(|a| a.slice(n))));
+                bind_leaves(
+                    after,
+                    job.extents.len(),
+                    combined.flat_map(|(_, acc)| acc.lanes.iter().map(|a| a.slice(n))),
+                );
                 after.fixed[row_axis(job)] = at as i64;
                 after.tile(start, n)?;
                 for ((values, _), outs) in e.outputs.iter().zip(&mut block.outs[job.outputs.len()..]) {

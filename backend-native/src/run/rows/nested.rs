@@ -35,7 +35,7 @@ pub(crate) fn nested(job: &Job<'_>) -> Result<Vec<Columns>, Stop> {
         let len = slice_len(points, inner);
         if len < inner[0] {
             in_slices(job, o, points, len, &mut out[0])?;
-        } else if !scheduled::run(job, &mut out, &[1], &job.begins_with())? {
+        } else if !scheduled::run(job, &mut out, &[1], &job.initial_values())? {
             by_tiles(job, o, points, &mut out[0])?;
         }
     }
@@ -56,7 +56,7 @@ fn slice_len(points: usize, inner: &[usize]) -> usize {
 /// Folds slices of the outermost folded axis, each for all points.
 fn in_slices(job: &Job<'_>, o: &JobOutput<'_>, points: usize, len: usize, out: &mut [AnyBuffer]) -> Result<(), Stop> {
     let extent = job.extents[job.extents.len() - job.launch.kernel.folded()];
-    let before = job.begins_with();
+    let before = job.initial_values();
     let zeros = || o.types.iter().map(|&t| Lanes::new(t, points)).collect::<Vec<_>>();
     let mut slices: Vec<(Range<usize>, Vec<Lanes>)> =
         (0..extent).step_by(len).map(|from| (from..extent.min(from + len), zeros())).collect();
@@ -131,14 +131,14 @@ impl<'b> Tiles<'b> {
         &mut self,
         points: Range<usize>,
         along: &Range<usize>,
-        mut give: impl FnMut(&Acc<'_>, usize, usize),
+        mut store: impl FnMut(&Acc<'_>, usize, usize),
     ) -> Result<(), Stop> {
         let cut = Cut::new(&self.space.extents[..self.space.hi], self.lanes);
         let mut done = 0;
         while done < points.len() {
             let n = cut.len(points.start + done, points.len() - done);
             first_event(self, n, |tiles, n| tiles.tile(points.start + done, n, along))?;
-            give(&self.acc, done, n);
+            store(&self.acc, done, n);
             done += n;
         }
         Ok(())

@@ -55,7 +55,7 @@ impl Rows<'_> {
         let types = job.outputs.iter().flat_map(|o| &o.types);
         let mut so_far: Vec<Lanes> = types.map(|&ty| Lanes::new(ty, rows.len())).collect();
         let mut outs: Vec<_> = so_far.iter_mut().map(|lanes| Some(lanes.out())).collect();
-        let before = job.begins_with();
+        let before = job.initial_values();
         let mut memory = Memory { outs: &mut outs, before: &before, shared: Some(shared), ..Memory::default() };
         self.in_strips(call, rows, 0..self.row, ROW_STRIP, &mut memory)
     }

@@ -37,13 +37,13 @@ pub(crate) fn scatter(
     let n: usize = job.extents.iter().product();
     let space = Space { extents: job.extents.clone(), lo: 0, hi: job.extents.len() };
     if let Some(updates) = builtin
-        && privatized::pays(job, updates, n, size)
+        && privatized::is_profitable(job, updates, n, size)
         && privatized::combine(job, o, shape, &space, updates, &mut out)?
     {
         return Ok(finish(out));
     }
     if let Some(updates) = builtin
-        && partition::pays(job, o, n, size)
+        && partition::is_profitable(job, o, n, size)
         && partition::partitioned(job, o, shape, updates, &mut out)?
     {
         return Ok(finish(out));

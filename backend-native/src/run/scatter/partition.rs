@@ -28,7 +28,7 @@ const MAX_RANGES: usize = 256;
 const MIN_PARTITIONED_BYTES: usize = 16 << 20;
 
 /// Whether a scatter of `n` elements into a result of `size` targets is faster with partitioning.
-pub(super) fn pays(job: &Job<'_>, o: &JobOutput<'_>, n: usize, size: usize) -> bool {
+pub(super) fn is_profitable(job: &Job<'_>, o: &JobOutput<'_>, n: usize, size: usize) -> bool {
     let bytes = o.types.iter().map(|t| t.size()).max().unwrap_or(0).saturating_mul(size);
     let threads = job.cx.threads.count();
     threads > 1

@@ -26,7 +26,7 @@ const MAX_PARTS: usize = 32;
 const MIN_PART_ELEMENTS: usize = 1 << 15;
 
 /// Whether a scatter of so many elements into so many targets is faster with privatization.
-pub(super) fn pays(job: &Job<'_>, updates: &[Update], n: usize, size: usize) -> bool {
+pub(super) fn is_profitable(job: &Job<'_>, updates: &[Update], n: usize, size: usize) -> bool {
     updates.iter().all(is_combination)
         && size.saturating_mul(MIN_ELEMENTS_PER_TARGET) <= n
         && is_large(n, job.launch.cost + 4)

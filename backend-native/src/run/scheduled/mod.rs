@@ -21,7 +21,7 @@ impl Rows<'_> {
             return Ok(false);
         }
         let widths: Vec<usize> = self.memories.iter().map(|m| m.width).collect();
-        run(job, out, &widths, &job.begins_with())
+        run(job, out, &widths, &job.initial_values())
     }
 }
 

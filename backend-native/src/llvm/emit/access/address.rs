@@ -215,7 +215,7 @@ impl VectorCode {
                 ),
             };
             let x = if step < 0 { self.reversed(&x, mem) } else { x };
-            parts.push(self.from_memory(ty, x));
+            parts.push(self.register_form(ty, x));
         }
         parts
     }
@@ -236,7 +236,7 @@ impl VectorCode {
     }
 
     /// Converts from the type in memory to the type in registers.
-    pub(crate) fn from_memory(&mut self, ty: ScalarType, x: Operand) -> Operand {
+    pub(crate) fn register_form(&mut self, ty: ScalarType, x: Operand) -> Operand {
         if ty != ScalarType::Bool {
             return x;
         }
@@ -271,7 +271,7 @@ impl VectorCode {
                 self.f,
                 "call {vector} @llvm.masked.gather.{suffix}.v{lanes}p0(<{lanes} x ptr> {p}, i32 {size}, <{lanes} x i1> {mask}, {vector} zeroinitializer){scope}"
             );
-            parts.push(self.from_memory(ty, x));
+            parts.push(self.register_form(ty, x));
         }
         Value::Varying(parts)
     }

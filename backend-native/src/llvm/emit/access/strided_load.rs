@@ -40,7 +40,7 @@ impl VectorCode {
                     }
                 });
             }
-            parts.extend(all.map(|x| self.from_memory(ty, x)));
+            parts.extend(all.map(|x| self.register_form(ty, x)));
         }
         parts
     }

@@ -52,7 +52,7 @@ impl VectorCode {
             let shift = put!(self.f, "shl {words} {byte}, {three}");
             let x = put!(self.f, "lshr {words} {x}, {shift}");
             let x = put!(self.f, "trunc {words} {x} to {element}");
-            parts.push(self.from_memory(ty, x));
+            parts.push(self.register_form(ty, x));
         }
         Value::Varying(parts)
     }

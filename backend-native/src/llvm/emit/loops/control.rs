@@ -211,7 +211,7 @@ impl Emitter<'_> {
         let entered: Parts = match &outer {
             _ if uniform => Parts::new(),
             Mask::All => smallvec::smallvec![all; self.code.width.parts],
-            Mask::Lanes(m) => m.iter().map(|m| self.code.to_stored_mask(m)).collect(),
+            Mask::Lanes(m) => m.iter().map(|m| self.code.pack_mask(m)).collect(),
         };
         let (head, exit, before) = (self.code.f.w.label(), self.code.f.w.label(), self.code.f.w.block);
         // Uniform loop state is carried as a broadcast vector, too, which LLVM would otherwise make anew at each use.
@@ -238,7 +238,7 @@ impl Emitter<'_> {
         // For loops that lanes leave at different iterations: the lanes that run, and the values with which the others
         // left.
         let kept_running: Parts = entered.iter().map(|_| self.code.f.w.reserve_register()).collect();
-        let running: Parts = kept_running.iter().map(|m| self.code.from_stored_mask(m)).collect();
+        let running: Parts = kept_running.iter().map(|m| self.code.unpack_mask(m)).collect();
         let mut left: Vec<(Parts, Parts)> = Vec::new();
         if !uniform {
             self.code.mask = Mask::Lanes(running.clone());
@@ -279,12 +279,12 @@ impl Emitter<'_> {
         let mut go = kept_running.clone();
         for v in own {
             for (go, c) in go.iter_mut().zip(&self.vectors(v)) {
-                let c = self.code.to_stored_mask(c);
+                let c = self.code.pack_mask(c);
                 *go = put!(self.code.f, "and {kept_mask} {go}, {c}");
             }
         }
         let some = (!uniform).then(|| {
-            let flags: Parts = go.iter().map(|m| self.code.from_stored_mask(m)).collect();
+            let flags: Parts = go.iter().map(|m| self.code.unpack_mask(m)).collect();
             let some = self.code.any_lane(&flags);
             self.code.mask = Mask::Lanes(flags);
             some

@@ -119,8 +119,8 @@ impl<'a> Emitter<'a> {
         let (base, extent) = (self.code.f.arg(KernelArg::OutputStart), self.code.f.arg(KernelArg::Extent(lane as u32)));
         let position = put!(self.code.f, "mul i64 {r}, {extent}");
         let position = put!(self.code.f, "sub i64 {position}, {base}");
-        let mut finish = SinkEmitter::new(self, kernel, variant, position);
-        finish.progress(self, &Operand::text("%c0"));
+        let mut sinks = SinkEmitter::new(self, kernel, variant, position);
+        sinks.progress(self, &Operand::text("%c0"));
         of_stage(STAGE_ROW).into_iter().for_each(|n| self.node(n));
         self.code.bail_out_on_fault();
         let (mut first, mut end) = (Operand::text("%c0"), Operand::text("%c1"));
@@ -141,7 +141,7 @@ impl<'a> Emitter<'a> {
             self.transpose_loads(of_stage(STAGE_STEP).into_iter(), lane, axis, &read, &begins);
         }
         if let Some(size) = unaligned_streaming::unaligned_element_size(kernel, variant) {
-            [first, end] = self.whole_line_columns(&finish.row.clone(), &extent, size);
+            [first, end] = self.whole_line_columns(&sinks.row.clone(), &extent, size);
         }
         let edges = self.boundary_free_columns(&body.region, lane, [&first, &end], &|axis| axis < lane);
         let edges = edges.or_else(|| self.hints.line.is_some().then(|| (first.clone(), end.clone())));
@@ -154,33 +154,33 @@ impl<'a> Emitter<'a> {
         let rest = if whole || large || across { self.code.width.parts } else { 1 };
         let few = if across { MAX_NARROW_REST_VECTORS.min(rest) } else { rest };
         let columns =
-            Columns { from, to, edges, once: large, whole, by_vector: finish.steps_by_vector(self), rest, few };
-        let state = finish.begin(self);
-        let mut write = |e: &mut Self, finish: &mut SinkEmitter<'a>, first: &Operand, state: LoopState| {
+            Columns { from, to, edges, once: large, whole, by_vector: sinks.steps_by_vector(self), rest, few };
+        let state = sinks.begin(self);
+        let mut write = |e: &mut Self, sinks: &mut SinkEmitter<'a>, first: &Operand, state: LoopState| {
             let first = &e.code.column(first);
             let exits = [e.code.f.bail_out, e.code.f.stop];
             if variant.is_scatter() {
                 (e.code.f.bail_out, e.code.f.stop) = (e.code.f.w.label(), e.code.f.w.label());
             }
             if variant.is_along() {
-                e.write_in_groups(&step, lane, first, &finish.leaves_taken());
+                e.write_in_groups(&step, lane, first, &sinks.leaves_taken());
             } else {
                 e.at_column(lane, first.clone());
                 step.iter().for_each(|n| e.node(n));
             }
             // Before anything is stored: after a bail-out the step runs again, and may read these elements.
             e.code.bail_out_on_fault();
-            let state = finish.step(e, &inside, first, state);
-            finish.note(e, first, exits);
+            let state = sinks.step(e, &inside, first, state);
+            sinks.note(e, first, exits);
             state
         };
-        let state = if finish.by_blocks() {
-            self.blocks(&columns, &mut finish, state, next_row, &mut write)
+        let state = if sinks.by_blocks() {
+            self.blocks(&columns, &mut sinks, state, next_row, &mut write)
         } else {
-            self.steps(&columns, state, next_row, &mut |e, first, state| write(e, &mut finish, first, state))
+            self.steps(&columns, state, next_row, &mut |e, first, state| write(e, &mut sinks, first, state))
         };
         self.code.f.w.start(next_row);
-        finish.end(self, state);
+        sinks.end(self, state);
         match &rows {
             Rows::InOrder { before, mark, row: r } => {
                 let next = put!(self.code.f, "add i64 {r}, 1");
@@ -189,7 +189,7 @@ impl<'a> Emitter<'a> {
                 self.code.f.w.branch(&more, row, done);
                 self.code.f.w.insert(*mark, &format!("  {r} = phi i64 [ %r0, {before} ], [ {next}, {last} ]\n"));
             }
-            Rows::InBlocks(visit) => self.code.next_blocked_row(visit, row, done, finish.cost * MAX_PANEL_COLUMNS),
+            Rows::InBlocks(visit) => self.code.next_blocked_row(visit, row, done, sinks.cost * MAX_PANEL_COLUMNS),
         }
         self.code.f.w.start(done);
         self.code.f.w.line(format_args!("ret i64 0"));

@@ -222,7 +222,7 @@ impl VectorCode {
 
 impl Function {
     /// A scalar from its bits.
-    pub(crate) fn from_bits(&mut self, ty: ScalarType, bits: &Operand) -> Operand {
+    pub(crate) fn scalar_of_bits(&mut self, ty: ScalarType, bits: &Operand) -> Operand {
         match ty {
             ScalarType::I64 | ScalarType::U64 => bits.clone(),
             ScalarType::F64 => put!(self, "bitcast i64 {bits} to double"),
@@ -235,7 +235,7 @@ impl Function {
     }
 
     /// The bits of a scalar.
-    pub(crate) fn to_bits(&mut self, ty: ScalarType, x: &Operand) -> Operand {
+    pub(crate) fn bits_of_scalar(&mut self, ty: ScalarType, x: &Operand) -> Operand {
         match ty {
             ScalarType::I64 | ScalarType::U64 => x.clone(),
             ScalarType::F64 => put!(self, "bitcast double {x} to i64"),

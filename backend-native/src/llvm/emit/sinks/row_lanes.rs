@@ -175,7 +175,7 @@ impl<'a> SinkEmitter<'a> {
             Sink::Store | Sink::Scatter { .. } | Sink::Segments { .. } | Sink::Compact => return None,
             Sink::Fold { init: true, .. } | Sink::Scan { init: true, .. } => {
                 let bits = e.code.f.arg(KernelArg::CarryIn(leaf.number));
-                e.code.f.from_bits(leaf.ty, &bits)
+                e.code.f.scalar_of_bits(leaf.ty, &bits)
             }
             Sink::Fold { .. } | Sink::Scan { .. } => {
                 let op = o.builtin.map(|ops| ops[k]);

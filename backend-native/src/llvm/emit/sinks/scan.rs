@@ -131,12 +131,12 @@ impl VectorCode {
     fn flags_by_distance(&mut self, part: usize, marks: &Operand) -> Vec<Operand> {
         let (flag, (flags, _)) = (self.stored_mask_type(), self.stored_mask());
         let on = self.and_mask(part, marks);
-        let mut last = self.to_stored_mask(&on);
+        let mut last = self.pack_mask(&on);
         let mut all = vec![on];
         for by in SCAN_DISTANCES {
             let earlier = self.shifted_lanes(flag, &last, &Operand::text("zeroinitializer"), by);
             last = put!(self.f, "or {flags} {last}, {earlier}");
-            all.push(self.from_stored_mask(&last));
+            all.push(self.unpack_mask(&last));
         }
         all
     }

@@ -326,7 +326,7 @@ impl<'a> SinkEmitter<'a> {
     /// Stores the total of a chunk.
     fn total(&self, e: &mut Emitter<'a>, leaf: Leaf, total: &Operand) {
         let to = e.code.f.arg(KernelArg::Total(leaf.number));
-        let bits = e.code.f.to_bits(leaf.ty, total);
+        let bits = e.code.f.bits_of_scalar(leaf.ty, total);
         e.code.f.w.line(format_args!("store i64 {bits}, ptr {to}, align 8, !noalias !2"));
     }
 
@@ -402,6 +402,6 @@ impl<'a> SinkEmitter<'a> {
     /// The prefix of a chunk, of a leaf.
     pub(crate) fn before(&self, e: &mut Emitter<'a>, leaf: Leaf) -> Operand {
         let bits = e.code.f.arg(KernelArg::CarryIn(leaf.number));
-        e.code.f.from_bits(leaf.ty, &bits)
+        e.code.f.scalar_of_bits(leaf.ty, &bits)
     }
 }

@@ -130,7 +130,7 @@ impl VectorCode {
     }
 
     /// Flags to a stored mask.
-    pub(crate) fn to_stored_mask(&mut self, flags: &Operand) -> Operand {
+    pub(crate) fn pack_mask(&mut self, flags: &Operand) -> Operand {
         match self.stored_mask_type() {
             ScalarType::Bool => flags.clone(),
             flag => put!(self.f, "sext {} {flags} to {}", self.mask_type(), self.vector(flag)),
@@ -138,7 +138,7 @@ impl VectorCode {
     }
 
     /// A stored mask to flags.
-    pub(crate) fn from_stored_mask(&mut self, kept: &Operand) -> Operand {
+    pub(crate) fn unpack_mask(&mut self, kept: &Operand) -> Operand {
         match self.stored_mask_type() {
             ScalarType::Bool => kept.clone(),
             flag => put!(self.f, "icmp slt {} {kept}, zeroinitializer", self.vector(flag)),
