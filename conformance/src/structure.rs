@@ -16,7 +16,10 @@ pub(crate) fn unknown(expected: &Structure) -> Option<((u32, u32), String)> {
     let name = &expected.executor;
     let Some((_, counted)) = COUNTED.iter().find(|(executor, _)| *executor == name.text) else {
         let names = COUNTED.map(|(executor, _)| executor).join(", ");
-        return Some(((name.line, name.col), format!("the code of `{}` has no structure; that of {names} has", name.text)));
+        return Some((
+            (name.line, name.col),
+            format!("the code of `{}` has no structure; that of {names} has", name.text),
+        ));
     };
     let (word, _) = expected.counts.iter().find(|(word, _)| !counted.contains(&&word.text[..]))?;
     Some(((word.line, word.col), format!("`{}` is not counted; what is: {}", word.text, counted.join(", "))))

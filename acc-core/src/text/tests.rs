@@ -335,7 +335,8 @@ fn headers_have_known_keys_and_words_with_places() {
 fn structures_read_back_and_are_compared() {
     let text = |structure: &str| format!("program(xs: [1]i64) {{ yield xs }}\n{structure}\n");
     let read = |structure: &str| parse_test_file("test.acc", &text(structure)).map(|f| f.structures);
-    let made = read("structure native { kernels 2; intermediates 1\n kernel map\n kernel map, fold over parallel, reduce }");
+    let made =
+        read("structure native { kernels 2; intermediates 1\n kernel map\n kernel map, fold over parallel, reduce }");
     let [made] = &made.unwrap()[..] else { panic!("one structure") };
     assert_eq!(
         made.to_string(),
@@ -344,7 +345,9 @@ fn structures_read_back_and_are_compared() {
     let compare = |expected: &str| read(expected).unwrap()[0].compare(made);
     assert_eq!(compare(&made.to_string()), Ok(()));
     assert_eq!(compare("structure native { kernels 2 }"), Ok(()));
-    assert!(compare("structure native { kernels 3 }").unwrap_err().starts_with("kernels 2, not 3; the program becomes"));
+    assert!(
+        compare("structure native { kernels 3 }").unwrap_err().starts_with("kernels 2, not 3; the program becomes")
+    );
     assert!(compare("structure native { loops 1 }").unwrap_err().contains("`loops` is not counted"));
     assert!(compare("structure native { kernel map }").unwrap_err().contains("other kernels"));
     let wrong = |structure: &str| read(structure).unwrap_err().to_string();

@@ -4,8 +4,9 @@ use crate::output::{read_program, say};
 use acc_core::ir::Program;
 use acc_core::{Backend, Error, RunLimits};
 use acc_desugar::pass::{self, Pass, Stage};
-use acc_desugar::{Faults, Rules, pipeline};
-use backend_native::Native;
+use acc_desugar::{Faults, RULES, Rules, pipeline};
+use backend_graph::Plan;
+use backend_native::{Native, Options};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -22,10 +23,13 @@ pub struct Args {
     /// After the passes of this executor. If not given, of the native one, or the one that has the pass.
     #[arg(long, value_name = "EXECUTOR")]
     executor: Option<Executor>,
+    /// Without this rule of simplification or of graphs; may be given several times. `acc print --passes` lists the rules, too.
+    #[arg(long, value_name = "RULE", requires = "after")]
+    without: Vec<String>,
     /// With the source location of every operation.
     #[arg(long)]
     locations: bool,
-    /// List the passes of each executor, in order, instead.
+    /// List the passes of each executor, in order, and the rules, instead.
     #[arg(long)]
     passes: bool,
 }
@@ -70,7 +74,7 @@ pub fn main(args: &Args) -> crate::Outcome {
         Some(name) => {
             let asked = args.executor.map_or(EXECUTORS.to_vec(), |e| vec![e]);
             let executor = asked.iter().copied().find(|e| e.has(name)).ok_or_else(|| unknown(name, &asked))?;
-            after(&program, executor, name, &show).map_err(|e| e.to_string())?
+            after(&program, executor, name, rules(&args.without)?, &show).map_err(|e| e.to_string())?
         }
     };
     say!("{}", text.trim_end());
@@ -82,9 +86,10 @@ fn after(
     program: &Arc<Program>,
     executor: Executor,
     name: &str,
+    rules: Rules,
     show: &dyn Fn(&Program) -> String,
 ) -> Result<String, Error> {
-    let (rules, limits) = (Rules::all(), RunLimits::none());
+    let limits = RunLimits::none();
     let settings = match executor {
         Executor::Native => backend_native::pass_settings(&rules, &limits),
         Executor::Graph => pipeline::graph_settings(&rules, Faults::Detect, &limits),
@@ -96,10 +101,26 @@ fn after(
         Some(Err(e)) => Err(e),
         // The executor's own pass.
         None => match executor {
-            Executor::Native => Ok(Native::new().prepare(program, &limits)?.explain().kernel_ir()),
-            Executor::Graph => Ok(backend_graph::plan_of(program)?.to_string()),
+            Executor::Native => {
+                let native = Native::with(Options::new().rules(rules))?;
+                Ok(native.prepare(program, &limits)?.explain().kernel_ir())
+            }
+            Executor::Graph => {
+                let graph = backend_graph::graph_with(program, &rules, true)?;
+                Ok(Plan::within(graph, &limits)?.to_string())
+            }
         },
     }
+}
+
+/// All rules but these.
+fn rules(without: &[String]) -> Result<Rules, String> {
+    without.iter().try_fold(Rules::all(), |rules, name| {
+        rules.without(name).ok_or_else(|| {
+            let names: Vec<&str> = RULES.iter().map(|r| r.name).collect();
+            format!("there is no rule `{name}`; there are: {}", names.join(", "))
+        })
+    })
 }
 
 fn unknown(name: &str, executors: &[Executor]) -> String {
@@ -121,6 +142,8 @@ fn list() {
             pass.parts().iter().for_each(|part| show_pass(part, "    "));
         }
     }
+    say!("rules, each of which `--without` leaves out:");
+    RULES.iter().for_each(|rule| say!("  {:<16} {}", rule.name, rule.what));
 }
 
 fn show_pass(pass: &Pass, indent: &str) {

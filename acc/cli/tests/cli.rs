@@ -55,6 +55,24 @@ fn a_program_runs_on_every_executor_that_is_there() {
 }
 
 #[test]
+fn the_structure_of_code_is_held_to_what_a_file_expects() {
+    let folder = TempDir::new().expect("a temporary folder");
+    let with = |structure: &str| file(&folder, "s.acc", format!("{DOUBLE}{structure}\n").as_bytes());
+    let made = text(&acc(&["explain", &with(""), "--structure"]).stdout);
+    assert_eq!(
+        made,
+        "structure native { kernels 1; intermediates 0\n  kernel generate over parallel\n}\n\
+         structure graph { launches 1; views 1; checks 1 }\n"
+    );
+    let out = acc(&["run", &with(&made)]);
+    assert!(out.status.success(), "{}", text(&out.stdout));
+    assert!(text(&out.stdout).contains("structure for graph: as expected"), "{}", text(&out.stdout));
+    let wrong = with("structure native { kernels 2 }");
+    let out = acc(&["run", &wrong]);
+    assert!(!out.status.success() && text(&out.stdout).contains("NOT as expected: kernels 1, not 2"), "{out:?}");
+}
+
+#[test]
 fn a_mismatch_is_a_failure() {
     let folder = TempDir::new().expect("a temporary folder");
     let f = file(&folder, "m.acc", double("xs = [2] i64 { 1, 2 } n = [] i64 { 2 } expect [2] i64 { 2, 5 }").as_bytes());
@@ -381,7 +399,6 @@ fn a_reader_that_has_seen_enough_is_no_error() {
     assert!(output.status.success() && stderr.is_empty(), "{stderr}");
 }
 
-/// Where standard error takes nothing, the exit status alone says what happened.
 /// Every pass of `--passes` can be printed, and a program after one that makes a program is one.
 #[test]
 fn a_program_is_printed_after_every_pass() {
@@ -389,7 +406,8 @@ fn a_program_is_printed_after_every_pass() {
     let listed = text(&acc(&["print", "--passes"]).stdout);
     let mut executor = String::new();
     let mut printed = Vec::new();
-    for line in listed.lines().filter(|l| !l.starts_with("       ")) {
+    let (passes, rules) = listed.split_once("rules, ").expect("passes, and rules");
+    for line in passes.lines().filter(|l| !l.starts_with("       ")) {
         if let Some(name) = line.strip_suffix(':') {
             executor = name.to_string();
             continue;
@@ -397,7 +415,7 @@ fn a_program_is_printed_after_every_pass() {
         let pass = line.split_whitespace().next().expect("a name");
         let out = acc(&["print", &program("fold/bags.acc"), "--after", pass, "--executor", &executor]);
         assert!(out.status.success(), "{executor}, {pass}: {}", text(&out.stderr));
-        if !["fuse", "lower", "flatten", "plan"].contains(&pass) {
+        if !["fuse", "lower", "flatten", "rewrite_graph", "plan"].contains(&pass) {
             let path = file(&folder, "after.acc", &out.stdout);
             let checked = acc(&["check", &path]);
             assert!(checked.status.success(), "{executor}, {pass}: {}", text(&checked.stderr));
@@ -409,10 +427,18 @@ fn a_program_is_printed_after_every_pass() {
     {
         assert!(printed.iter().any(|p| p == pass), "{listed}");
     }
+    // A rule that is left out is not applied.
+    let softmax = program("structure/graph/softmax-of-rows.acc");
+    let printed = |more: &[&str]| text(&acc(&[&["print", &softmax, "--after", "rewrite_graph"], more].concat()).stdout);
+    assert!(printed(&[]).contains("softmax("), "{}", printed(&[]));
+    assert!(!printed(&["--without", "softmax"]).contains("softmax("), "{}", printed(&["--without", "softmax"]));
+    assert!(rules.contains("softmax") && rules.contains("identities"), "{rules}");
+    fails(&["print", &softmax, "--after", "plan", "--without", "sofmax"], &["no rule `sofmax`", "softmax"]);
     let missing = ["no pass `flatten` of the native executor", "scan_segments, simplify, rewrite"];
     fails(&["print", &program("fold/sum.acc"), "--after", "flatten", "--executor", "native"], &missing);
 }
 
+/// Where standard error takes nothing, the exit status alone says what happened.
 #[cfg(target_os = "linux")]
 #[test]
 fn outputs_that_are_full_or_closed() {
