@@ -19,13 +19,13 @@ fn run(native: &Native, xs: &Vector<i64>, k: i64) -> Result<(), String> {
 
 /// Runs so many programs that all differ, and prints how the memory grows.
 pub fn memory(programs: usize) -> Result<(), String> {
-    const LOOKS: usize = 5;
+    const MEASUREMENTS: usize = 5;
     let (native, xs) = (Native::compiled(), Vector::from([1i64, 2, 3]));
     let start = Instant::now();
     let mut seen = Vec::new();
     for k in 0..programs {
         run(&native, &xs, k as i64)?;
-        if (k + 1) % programs.div_ceil(LOOKS) == 0 || k + 1 == programs {
+        if (k + 1) % programs.div_ceil(MEASUREMENTS) == 0 || k + 1 == programs {
             let memory = resident().map_or("unknown".to_string(), |m| format!("{m:.0}"));
             seen.push(format!("{memory} after {}", k + 1));
         }

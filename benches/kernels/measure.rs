@@ -29,13 +29,13 @@ pub struct Timed {
     pub contenders: Vec<(&'static str, Result<Vec<f64>, String>)>,
 }
 
-/// Longer than threads of what ran before watch for more work, on processors that the next one needs.
-const REST: Duration = Duration::from_millis(2);
+/// Longer than idle threads of the contender before watch for work, on processors that the next one needs.
+const REST_BEFORE_CALLS: Duration = Duration::from_millis(2);
 
 /// Seconds that one call takes, from `times` in a row, after a rest, and one that brings its threads and its memory back
 /// from what ran before.
 fn seconds(times: usize, call: &mut dyn FnMut()) -> f64 {
-    std::thread::sleep(REST);
+    std::thread::sleep(REST_BEFORE_CALLS);
     call();
     let start = Instant::now();
     for _ in 0..times {

@@ -9,7 +9,7 @@ use std::thread::Thread;
 type Job<'a> = &'a (dyn Fn(usize) + Sync);
 
 /// About a third of a millisecond.
-const SPINS: usize = 20_000;
+const SPINS_BEFORE_SLEEP: usize = 20_000;
 
 /// Alone in its lines of the cache, so that who waits for it is not disturbed by its neighbours.
 #[repr(align(128))]
@@ -68,7 +68,7 @@ fn work(
         let mut spins = 0;
         while pool.round.load(Ordering::Acquire) == round {
             spins += 1;
-            if spins < SPINS {
+            if spins < SPINS_BEFORE_SLEEP {
                 std::hint::spin_loop();
                 continue;
             }

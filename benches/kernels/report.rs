@@ -105,7 +105,7 @@ fn ratios<'a>(lines: &'a [Line], executor: &str) -> Vec<(f64, &'a Line)> {
 }
 
 /// Below this ratio a limit is too weak.
-const WEAK: f64 = 0.95;
+const MIN_RATIO: f64 = 0.95;
 
 /// The last line: the geometric mean of an executor's ratios, and the worst.
 pub fn summary(lines: &[Line], executor: &str) -> String {
@@ -170,7 +170,7 @@ pub fn markdown(lines: &[Line], roof: &Roofline, rounds: usize, about: &str) -> 
     }
     let under: Vec<String> = ratios(lines, FASTEST)
         .into_iter()
-        .filter(|(ratio, _)| *ratio < WEAK)
+        .filter(|(ratio, _)| *ratio < MIN_RATIO)
         .map(|(ratio, l)| format!("{} {} ({ratio:.2})", l.name, l.size))
         .collect();
     if !under.is_empty() {

@@ -18,7 +18,7 @@ pub struct Roofline {
     pub flops: f64,
 }
 
-const FLOATS: usize = 1 << 24;
+const VECTOR_LENGTH: usize = 1 << 24;
 const ROUNDS: usize = 7;
 
 fn best(work: f64, mut call: impl FnMut()) -> f64 {
@@ -36,11 +36,11 @@ fn best(work: f64, mut call: impl FnMut()) -> f64 {
 impl Roofline {
     /// Measures them.
     pub fn measure() -> Roofline {
-        let a = vec![1f32; FLOATS];
-        let mut b = vec![0f32; FLOATS];
-        let bytes = 4.0 * FLOATS as f64;
+        let a = vec![1f32; VECTOR_LENGTH];
+        let mut b = vec![0f32; VECTOR_LENGTH];
+        let bytes = 4.0 * VECTOR_LENGTH as f64;
         let read = best(bytes, || {
-            split(FLOATS, 64, |r| {
+            split(VECTOR_LENGTH, 64, |r| {
                 // SAFETY: the caller has seen the features.
                 black_box(unsafe { sum(&a[r]) });
             });
@@ -48,7 +48,7 @@ impl Roofline {
         let copy = best(2.0 * bytes, || {
             let b = Shared::new(&mut b);
             // SAFETY: the parts are disjoint; the caller has seen the features.
-            split(FLOATS, 64, |r| unsafe { streamed(b.part(r.clone()), &a[r]) });
+            split(VECTOR_LENGTH, 64, |r| unsafe { streamed(b.part(r.clone()), &a[r]) });
         });
         const STEPS: usize = 4_000_000;
         let flops = best((STEPS * 12 * 16 * threads()) as f64, || {

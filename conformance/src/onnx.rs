@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 const NAME: &str = "onnxruntime";
 
 /// How long a run may take that has no deadline.
-const PATIENCE: Duration = Duration::from_secs(30);
+const DEFAULT_DEADLINE: Duration = Duration::from_secs(30);
 
 /// Models that a worker keeps.
 const MAX_MODELS: usize = 64;
@@ -153,7 +153,7 @@ impl Worker {
             }
         }
         let left = limits.deadline.map(|end| end.saturating_duration_since(Instant::now()));
-        let seconds = left.unwrap_or(PATIENCE).min(PATIENCE).as_secs_f64();
+        let seconds = left.unwrap_or(DEFAULT_DEADLINE).min(DEFAULT_DEADLINE).as_secs_f64();
         let (head, body) = self.ask(&json!({ "run": id, "seconds": seconds, "inputs": inputs }), &body)?;
         if head.get("stopped").is_some() {
             return Err(Error::Limit(LimitError::Deadline));

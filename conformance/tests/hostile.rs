@@ -17,10 +17,10 @@ const CASES: u64 = 2000;
 
 /// The largest piece of memory that an input of a few kilobytes may take: beyond it, the allocator says no, which ends
 /// the process if the reader does not expect it.
-const PIECE: usize = 16 << 20;
+const MAX_ALLOCATION_BYTES: usize = 16 << 20;
 
 /// How long one input may take: far more than any takes, on a machine under load.
-const PATIENCE: Duration = Duration::from_secs(5);
+const MAX_TIME_PER_INPUT: Duration = Duration::from_secs(5);
 
 #[test]
 fn inputs_of_strangers() {
@@ -32,13 +32,20 @@ fn inputs_of_strangers() {
         for seed in 0..cases {
             let bytes = changed(&seeds, &mut Choices::seeded(seed));
             let start = Instant::now();
-            let (outcome, refused) =
-                allocator::refusing(PIECE, 0, || catch_unwind(AssertUnwindSafe(|| (reader.read)(&bytes))));
+            let (outcome, refused) = allocator::refusing(MAX_ALLOCATION_BYTES, 0, || {
+                catch_unwind(AssertUnwindSafe(|| (reader.read)(&bytes)))
+            });
             slowest = slowest.max(start.elapsed());
             large += refused;
             let shown = || String::from_utf8_lossy(&bytes).into_owned();
             assert!(outcome.is_ok(), "{}, case {seed}: a panic for\n{}", reader.name, shown());
-            assert!(start.elapsed() < PATIENCE, "{}, case {seed}: {:?} for\n{}", reader.name, start.elapsed(), shown());
+            assert!(
+                start.elapsed() < MAX_TIME_PER_INPUT,
+                "{}, case {seed}: {:?} for\n{}",
+                reader.name,
+                start.elapsed(),
+                shown()
+            );
         }
         println!("{}: {cases} inputs, the slowest {slowest:?}, {large} pieces of memory refused", reader.name);
     }

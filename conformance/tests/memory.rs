@@ -10,7 +10,7 @@ use std::sync::Arc;
 const RUNS: usize = 10_000;
 const PROGRAMS: usize = 1500;
 /// How much may be left over: caches of the allocator, of libtorch's threads.
-const MARGIN: usize = 24 << 20;
+const MARGIN_BYTES: usize = 24 << 20;
 
 /// The resident memory of the process, in bytes.
 fn resident() -> Option<usize> {
@@ -25,7 +25,7 @@ fn grows(what: &str, times: usize, mut step: impl FnMut(usize)) {
     (times..2 * times).for_each(&mut step);
     if let (Some(before), Some(after)) = (before, resident()) {
         println!("{what}: {} kB, then {} kB", before >> 10, after >> 10);
-        assert!(after < before + MARGIN, "{what} grew from {before} to {after} bytes");
+        assert!(after < before + MARGIN_BYTES, "{what} grew from {before} to {after} bytes");
     }
 }
 

@@ -18,7 +18,7 @@ const MIN_ROUNDS: usize = 5;
 /// if a row takes longer than this.
 const MAX_ROW_TIME: Duration = Duration::from_secs(5);
 /// How long one sample takes at least.
-const SAMPLE: Duration = Duration::from_millis(4);
+const MIN_SAMPLE_TIME: Duration = Duration::from_millis(4);
 
 /// The medians of a row.
 struct Measured {
@@ -89,7 +89,7 @@ impl<'a> Timed<'a> {
         let start = Instant::now();
         call();
         let once = start.elapsed().max(Duration::from_nanos(100));
-        let repeat = (SAMPLE.as_nanos() / once.as_nanos()).clamp(1, 10_000) as u32;
+        let repeat = (MIN_SAMPLE_TIME.as_nanos() / once.as_nanos()).clamp(1, 10_000) as u32;
         Timed { call, repeat, samples: Vec::new() }
     }
 

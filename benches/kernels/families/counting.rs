@@ -27,7 +27,7 @@ fn histogram(n: usize, bins: usize) -> Row {
         (&vector(&keys),).into_data(),
     );
     // Several for each thread, so that equal neighbours do not wait for each other; one where they are large.
-    let copies = if bins <= 4096 { COPIES } else { 1 };
+    let copies = if bins <= 4096 { COPIES_PER_THREAD } else { 1 };
     // Each thread's own, with no cache line in common with another thread's.
     let (own, apart) = (copies * bins, copies * bins + LINE);
     let mut counts = vec![0u32; apart * threads()];
@@ -71,7 +71,7 @@ fn histogram(n: usize, bins: usize) -> Row {
 const LINE: usize = 16;
 
 /// Counts of each bin that a thread has.
-const COPIES: usize = 2;
+const COPIES_PER_THREAD: usize = 2;
 
 /// Counts keys, read two at a time, one in each of the copies.
 ///
@@ -81,7 +81,7 @@ const COPIES: usize = 2;
 unsafe fn count_near(counts: &mut [u32], bins: usize, keys: &[u32]) {
     let (eights, rest) = keys.as_chunks::<8>();
     for keys in eights {
-        for pair in keys.as_chunks::<COPIES>().0 {
+        for pair in keys.as_chunks::<COPIES_PER_THREAD>().0 {
             // SAFETY: two keys can be read, and are below by the contract.
             unsafe {
                 let both = pair.as_ptr().cast::<u64>().read_unaligned();
@@ -101,9 +101,9 @@ unsafe fn count_near(counts: &mut [u32], bins: usize, keys: &[u32]) {
 ///
 /// There are so many bins, and keys are below.
 unsafe fn count_far(counts: &mut [u32], _: usize, keys: &[u32]) {
-    const AHEAD: usize = 32;
+    const PREFETCH_DISTANCE: usize = 32;
     for (k, key) in keys.iter().enumerate() {
-        let next = keys[(k + AHEAD).min(keys.len() - 1)];
+        let next = keys[(k + PREFETCH_DISTANCE).min(keys.len() - 1)];
         // SAFETY: by the contract.
         unsafe {
             _mm_prefetch::<_MM_HINT_T0>(counts.as_ptr().add(next as usize).cast());
@@ -114,7 +114,7 @@ unsafe fn count_far(counts: &mut [u32], _: usize, keys: &[u32]) {
 
 const CENTRES: usize = 16;
 /// Sums of each centre that a thread has, so that neighbours with one centre do not wait for each other.
-const PLACES: usize = 4;
+const SUMS_PER_CENTRE: usize = 4;
 
 /// The nearest of the centres for each point, and the mean of the points of each.
 fn kmeans(n: usize) -> Row {
@@ -142,7 +142,7 @@ fn kmeans(n: usize) -> Row {
         (&vector(&x), &vector(&y), &vector(&cx), &vector(&cy)).into_data(),
     );
     // Of each thread, no line of the cache with those of another: a number of centres more, which stay 0.
-    let (own, apart) = (PLACES * CENTRES, (PLACES + 1) * CENTRES);
+    let (own, apart) = (SUMS_PER_CENTRE * CENTRES, (SUMS_PER_CENTRE + 1) * CENTRES);
     let mut sums = vec![[0f32; 4]; apart * threads()];
     let hand = hand((vec![0f32; CENTRES], vec![0f32; CENTRES]), move |(mx, my)| {
         sums.fill([0.0; 4]);

@@ -8,10 +8,10 @@ use crate::vectors::{across, all, store};
 use acc_core::prelude::*;
 use std::arch::x86_64::*;
 
-/// Outputs from here on do not fit in the cache: they are written past it.
-const STREAMS: usize = 1 << 22;
-/// Below, a second thread costs more than it brings.
-const SERIAL: usize = 1 << 15;
+/// Outputs of so many elements do not fit in the cache, and are written by non-temporal stores.
+const MIN_STREAMED_ELEMENTS: usize = 1 << 22;
+/// With fewer, a second thread costs more than it gains.
+const MIN_PARALLEL_ELEMENTS: usize = 1 << 15;
 
 pub fn rows() -> Vec<Box<dyn Fn() -> Row>> {
     let mut out: Vec<Box<dyn Fn() -> Row>> = Vec::new();
@@ -27,7 +27,7 @@ pub fn rows() -> Vec<Box<dyn Fn() -> Row>> {
 
 /// Runs a kernel on parts of a vector, or on all of it if it is short.
 fn over(n: usize, kernel: impl Fn(std::ops::Range<usize>) + Sync) {
-    if n < SERIAL { kernel(0..n) } else { split(n, 64, kernel) }
+    if n < MIN_PARALLEL_ELEMENTS { kernel(0..n) } else { split(n, 64, kernel) }
 }
 
 fn saxpy(n: usize) -> Row {
@@ -39,7 +39,7 @@ fn saxpy(n: usize) -> Row {
     let hand = hand(vec![0f32; n], move |out| {
         let out = Shared::new(out);
         // SAFETY: the parts are disjoint; the caller has seen the features.
-        over(n, |r| unsafe { saxpy_part(out.part(r.clone()), &x[r.clone()], &y[r], n >= STREAMS) });
+        over(n, |r| unsafe { saxpy_part(out.part(r.clone()), &x[r.clone()], &y[r], n >= MIN_STREAMED_ELEMENTS) });
     });
     Row {
         name: "saxpy",
@@ -104,7 +104,7 @@ fn polynomial(n: usize) -> Row {
     let hand = hand(vec![0f32; n], move |out| {
         let out = Shared::new(out);
         // SAFETY: as for saxpy.
-        over(n, |r| unsafe { polynomial_part(out.part(r.clone()), &x[r], n >= STREAMS) });
+        over(n, |r| unsafe { polynomial_part(out.part(r.clone()), &x[r], n >= MIN_STREAMED_ELEMENTS) });
     });
     Row {
         name: "polynomial",

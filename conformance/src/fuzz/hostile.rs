@@ -48,10 +48,10 @@ pub fn text(bytes: &[u8]) {
 
 /// Runs what a file says within limits, and not at all if it says more than a little.
 fn run(file: &TestFile) {
-    const SCALARS: usize = 1 << 16;
+    const MAX_SCALARS: usize = 1 << 16;
     let Some(run) = file.runs.first() else { return };
     let size = |shape: &[usize]| shape.iter().fold(1usize, |n, &d| n.saturating_mul(d));
-    if run.args.iter().any(|a| size(a.shape()).saturating_mul(a.elt().leaf_count().max(1)) > SCALARS) {
+    if run.args.iter().any(|a| size(a.shape()).saturating_mul(a.elt().leaf_count().max(1)) > MAX_SCALARS) {
         return;
     }
     let Ok(args) = run.arrays() else { return };

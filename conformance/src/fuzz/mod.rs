@@ -139,7 +139,7 @@ fn one(oracle: &Oracle, seed: u64, statistics: &mut Statistics) -> Vec<Differenc
 /// The program of a difference made small, as a test file.
 pub fn minimised(oracle: &Oracle, d: &Difference) -> String {
     /// Enough for a program of the generator's size.
-    const ATTEMPTS: usize = 3000;
+    const MAX_ATTEMPTS: usize = 3000;
     let Ok(file) = parse_test_file("random.acc", &d.text) else { return d.text.clone() };
     let oracle = oracle.impatient();
     let differs = |file: &TestFile| {
@@ -162,7 +162,7 @@ pub fn minimised(oracle: &Oracle, d: &Difference) -> String {
     let samples =
         file.runs.iter().filter_map(|r| Some(Sample { program: file.program.clone(), args: r.arrays().ok()? }));
     match samples.into_iter().find(|s| differs(&alone(s))) {
-        Some(sample) => shrink::shrink(&sample, ATTEMPTS, |s| differs(&alone(s))).text(),
+        Some(sample) => shrink::shrink(&sample, MAX_ATTEMPTS, |s| differs(&alone(s))).text(),
         None => d.text.clone(),
     }
 }

@@ -9,9 +9,9 @@ use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write;
 
 /// The width of a letter, the height of a line, and the space around text.
-const LETTER: f64 = 6.7;
-const LINE: f64 = 15.0;
-const PAD: f64 = 8.0;
+const LETTER_WIDTH: f64 = 6.7;
+const LINE_HEIGHT: f64 = 15.0;
+const PADDING: f64 = 8.0;
 
 /// What a node shows.
 #[derive(Default)]
@@ -40,15 +40,15 @@ impl Card {
     fn text_size(&self) -> (f64, f64) {
         let longest = self.lines.iter().map(|l| l.chars().count()).max().unwrap_or(0);
         let bar = if self.share.is_some() { 6.0 } else { 0.0 };
-        (longest as f64 * LETTER + 2.0 * PAD, self.lines.len() as f64 * LINE + PAD + 3.0 + bar)
+        (longest as f64 * LETTER_WIDTH + 2.0 * PADDING, self.lines.len() as f64 * LINE_HEIGHT + PADDING + 3.0 + bar)
     }
 
     fn size(&self) -> (f64, f64) {
         let (mut width, mut height) = self.text_size();
         if !self.inner.is_empty() {
-            let widths: f64 = self.inner.iter().map(|(_, d)| d.size.0.max(40.0) + 2.0 * PAD).sum();
-            width = width.max(widths + PAD);
-            height += LINE + self.inner.iter().map(|(_, d)| d.size.1).fold(0.0, f64::max) + 2.0 * PAD;
+            let widths: f64 = self.inner.iter().map(|(_, d)| d.size.0.max(40.0) + 2.0 * PADDING).sum();
+            width = width.max(widths + PADDING);
+            height += LINE_HEIGHT + self.inner.iter().map(|(_, d)| d.size.1).fold(0.0, f64::max) + 2.0 * PADDING;
         }
         (width, height)
     }
@@ -79,32 +79,32 @@ impl Card {
         }
         for (k, line) in self.lines.iter().enumerate() {
             let class = if k == 0 { " class=\"title\"" } else { "" };
-            let at = y + PAD + LINE * (k as f64 + 0.7);
-            let _ = write!(out, "<text x=\"{:.1}\" y=\"{at:.1}\"{class}>{}</text>", x + PAD, escape(line));
+            let at = y + PADDING + LINE_HEIGHT * (k as f64 + 0.7);
+            let _ = write!(out, "<text x=\"{:.1}\" y=\"{at:.1}\"{class}>{}</text>", x + PADDING, escape(line));
         }
-        let mut left = x + PAD;
+        let mut left = x + PADDING;
         let top = y + self.text_size().1;
         for (title, d) in &self.inner {
-            let (w, h) = (d.size.0.max(40.0) + PAD, d.size.1 + PAD);
+            let (w, h) = (d.size.0.max(40.0) + PADDING, d.size.1 + PADDING);
             let _ = write!(
                 out,
                 "<text x=\"{left:.1}\" y=\"{:.1}\" class=\"role\">{}</text>",
-                top + LINE * 0.7,
+                top + LINE_HEIGHT * 0.7,
                 escape(title)
             );
             let _ = write!(
                 out,
                 "<rect class=\"inner\" x=\"{left:.1}\" y=\"{:.1}\" width=\"{w:.1}\" height=\"{h:.1}\" rx=\"4\"/>",
-                top + LINE
+                top + LINE_HEIGHT
             );
             let _ = write!(
                 out,
                 "<g transform=\"translate({:.1} {:.1})\">{}</g>",
-                left + PAD / 2.0,
-                top + LINE + PAD / 2.0,
+                left + PADDING / 2.0,
+                top + LINE_HEIGHT + PADDING / 2.0,
                 d.svg
             );
-            left += d.size.0.max(40.0) + 2.0 * PAD;
+            left += d.size.0.max(40.0) + 2.0 * PADDING;
         }
         out.push_str("</g>");
     }
@@ -138,10 +138,10 @@ pub fn draw(cards: &[Card], edges: &BTreeSet<(usize, usize)>) -> Drawn {
 impl Drawn {
     /// The drawing as an element of a page.
     pub fn element(&self, title: &str) -> String {
-        let (w, h) = (self.size.0 + 4.0 * PAD, self.size.1 + 4.0 * PAD);
+        let (w, h) = (self.size.0 + 4.0 * PADDING, self.size.1 + 4.0 * PADDING);
         format!(
             "<svg class=\"drawing\" width=\"{w:.0}\" height=\"{h:.0}\" viewBox=\"{0:.0} {0:.0} {w:.0} {h:.0}\" role=\"group\" aria-label=\"{1}\">{2}</svg>",
-            -2.0 * PAD,
+            -2.0 * PADDING,
             escape(title),
             self.svg
         )

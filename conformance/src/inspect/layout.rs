@@ -8,7 +8,7 @@ const LAYER_GAP: f64 = 34.0;
 /// How often the layers are ordered and moved.
 const SWEEPS: usize = 6;
 /// Turning points of long edges at most: with more of them such edges are drawn straight.
-const BENDS: usize = 20_000;
+const MAX_BENDS: usize = 20_000;
 
 /// Where everything is.
 #[derive(Debug, Default)]
@@ -42,7 +42,7 @@ pub fn layout(sizes: &[(f64, f64)], edges: &[(usize, usize)]) -> Layout {
     let bends: usize = edges.iter().filter(|e| is_edge(e)).map(|&(a, b)| layers[b].saturating_sub(layers[a] + 1)).sum();
     let paths: Vec<Vec<usize>> = edges
         .iter()
-        .map(|e| if is_edge(e) { path(&mut slots, &layers, *e, bends <= BENDS) } else { Vec::new() })
+        .map(|e| if is_edge(e) { path(&mut slots, &layers, *e, bends <= MAX_BENDS) } else { Vec::new() })
         .collect();
     let mut rows: Vec<Vec<usize>> = vec![Vec::new(); layers.iter().max().map_or(0, |m| m + 1)];
     for (k, s) in slots.iter().enumerate() {

@@ -62,7 +62,7 @@ pub struct Files {
 }
 
 /// Files up to this length are shown.
-const READABLE: u64 = 1 << 20;
+const MAX_SOURCE_BYTES: u64 = 1 << 20;
 
 impl Files {
     /// With the program's own file as the first.
@@ -88,7 +88,7 @@ impl Files {
             Some(file) => file,
             None => {
                 // A file of Rust, named from where it was compiled, may be elsewhere now: then its lines are not shown.
-                let is_small = fs::metadata(name).is_ok_and(|m| m.is_file() && m.len() <= READABLE);
+                let is_small = fs::metadata(name).is_ok_and(|m| m.is_file() && m.len() <= MAX_SOURCE_BYTES);
                 let text = if is_small { fs::read_to_string(name).unwrap_or_default() } else { String::new() };
                 self.names.push(name.to_string());
                 self.lines.push(text.lines().map(str::to_string).collect());

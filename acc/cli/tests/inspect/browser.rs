@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// How long a page may take until something is true of it.
-const PATIENCE: Duration = Duration::from_secs(30);
+const MAX_WAIT: Duration = Duration::from_secs(30);
 
 pub struct Browser {
     child: Child,
@@ -107,7 +107,7 @@ impl Browser {
     pub fn wait(&mut self, expression: &str) {
         let start = Instant::now();
         while self.value(expression) != true {
-            assert!(start.elapsed() < PATIENCE, "this does not become true: {expression}");
+            assert!(start.elapsed() < MAX_WAIT, "this does not become true: {expression}");
             std::thread::sleep(Duration::from_millis(20));
         }
     }
