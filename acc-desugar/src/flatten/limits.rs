@@ -1,4 +1,4 @@
-//! Flattening within the limits of a run: what comes after a limit was reached becomes zeros, and the graph is dropped.
+//! Flattening within the limits of a run: after a limit is reached everything becomes zeros, and the graph is dropped.
 
 use crate::flatten::Flattener;
 use crate::flatten::scalar::Scalar;

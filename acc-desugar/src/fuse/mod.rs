@@ -103,8 +103,8 @@ pub struct Group {
     pub epilogue: Vec<ArrayId>,
     /// Those of the main results that nothing but the epilogue reads: they are not stored.
     pub transient: Vec<ArrayId>,
-    /// The order of the epilogue's axes, if it is another one than that of the results which it is over: for each of them the
-    /// axis of these.
+    /// The permutation of the epilogue's axes: for each of them the axis of the results that it reads. `None` is the
+    /// identity.
     pub order: Option<Vec<usize>>,
 }
 

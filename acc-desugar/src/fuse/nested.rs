@@ -15,8 +15,8 @@ use std::collections::HashMap;
 /// How many statements a value is followed through.
 const MAX_FOLLOWED_STATEMENTS: usize = 32;
 
-/// Whether a fold and the one that its elements are, which nothing else needs, are one; `rank` is that of the result of
-/// all folds that are one with the outer one.
+/// Whether two nested folds can be one fold over the axes of both; the outer one is the inner one's only use. `rank` is that of
+/// the outermost fold's result.
 pub(super) fn nests(p: &Program, defs: &Definitions<'_>, outer: &Stmt, inner: &Stmt, rank: usize) -> bool {
     let (ArrayOp::Fold { f, init, .. }, ArrayOp::Fold { f: g, init: own, xs }) = (&outer.op, &inner.op) else {
         return false;

@@ -16,7 +16,7 @@ pub enum ScatterMode {
     Combine(ReduceOp),
 }
 
-/// Whether what reads and writes at positions takes them as this type: as integers that no more than the greatest half of
+/// Whether reads and writes at positions take them as this type: as integers that no more than the greatest half of
 /// `u32` makes negative ones of libtorch's types, which are out of bounds.
 pub(crate) fn is_position(ty: ScalarType) -> bool {
     use ScalarType::{I8, I16, I32, I64, U8, U32};
@@ -140,7 +140,7 @@ macro_rules! with_graph_ops {
             "cast" Cast(x: Value, to: ScalarType);
             /// The same bits as another scalar type.
             "bitcast" Bitcast(x: Value, to: ScalarType);
-            /// Numbers between two, the lower one first: what is below or above is that one, NaN stays.
+            /// Numbers clamped between two; NaN stays.
             "clip" Clip {
                 /// The operand.
                 x: Value,

@@ -95,7 +95,7 @@ struct Needs {
 #[derive(Default)]
 struct Open {
     nodes: Vec<Node>,
-    /// What those of them define that run whenever the body does, one each.
+    /// The first result of each unconditional node.
     results: Vec<Value>,
     launched: Vec<Value>,
     inner: usize,

@@ -1,4 +1,4 @@
-//! Integers that are affine in the lanes' index: what is read at them is a view.
+//! Integers that are affine in the lanes' index: reads at them are views.
 
 use crate::flatten::Flattener;
 use crate::flatten::access::Indices;

@@ -1,4 +1,4 @@
-//! Affine integers between bounds, as positions of neighbours at a border are: what is read at them is views, side by side.
+//! Affine integers between bounds, such as positions of neighbours at a border: reads at them are views, joined.
 
 use crate::flatten::Flattener;
 use crate::flatten::access::Indices;
@@ -63,7 +63,7 @@ impl Flattener<'_> {
     }
 }
 
-/// A bound's positions, of which there are at most so many, if that is known.
+/// The positions at a bound, and at most how many there are, if that is known.
 fn border(at: Value, count: Value, at_most: Option<i64>) -> Option<Part> {
     match at_most {
         Some(..=0) => None,

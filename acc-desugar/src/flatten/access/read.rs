@@ -38,7 +38,7 @@ enum AxisAccess {
     Clamped(Clamped),
     /// From some position to the end and then from the beginning, along an axis of the lanes.
     Wrapped(Wrapped),
-    /// At positions, of rank 1, along axes of the lanes: those of the last axis run first.
+    /// At positions (of rank 1) along axes of the lanes, in row-major order.
     Positions(Vec<usize>, Value),
 }
 
@@ -260,7 +260,7 @@ impl Flattener<'_> {
         }
     }
 
-    /// Positions that must be in bounds. Where faults do not count only what uses them as they are need find that they
+    /// Positions that must be in bounds. Without checks for faults only an operation that uses them directly finds that they
     /// are not.
     pub(crate) fn within(&mut self, at: Value, extent: Value, by_use: bool) -> Value {
         if by_use || self.faults().checked() { self.b.in_bounds(at, extent, by_use) } else { at }

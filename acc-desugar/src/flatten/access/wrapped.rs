@@ -1,5 +1,5 @@
-//! Remainders of affine integers by the extent that they run along, as positions of neighbours are where edges meet: what is
-//! read at them is two views, one after the other.
+//! Remainders of affine integers by the extent of their axis, such as positions of neighbours that wrap around: reads at
+//! them are two views, joined.
 
 use crate::flatten::Flattener;
 use crate::flatten::access::Indices;
@@ -40,7 +40,7 @@ impl Flattener<'_> {
         }
     }
 
-    /// A constant that a size is, or that it is more than an extent of at least 1; and what the size is at least.
+    /// The constant that a size is, or the one that it exceeds an extent (of at least 1) by; and the least that the size can be.
     fn offset(&self, size: Value, extent: Value) -> Option<(i64, i64)> {
         if let Some(c) = self.b.const_size(size) {
             return Some((c, c));

@@ -49,7 +49,7 @@ impl Flattener<'_> {
         self.split(results, &values)
     }
 
-    /// For each value of an array of the state whether the host may compute it, by what the next one is.
+    /// For each value of an array of the state whether the host may compute it, judging by how a step computes it.
     fn may_stay(&self, a: ArrayId, next: &ArrayId, step: &Block) -> Vec<bool> {
         let ty = self.program.ty(a);
         let function = step.stmts.iter().find(|s| s.results.contains(next)).and_then(|s| match &s.op {
@@ -119,7 +119,7 @@ impl Flattener<'_> {
     }
 }
 
-/// Whether a function does what the host does with sizes, and reads what may be one.
+/// Whether a function uses operations that the host has on sizes, and reads only arrays that may be sizes.
 fn on_sizes(f: &Fun, r: &Region) -> bool {
     r.nodes.iter().all(|n| match &n.op {
         ScalarOp::Const(_) | ScalarOp::Extent { .. } | ScalarOp::Select { .. } => true,
@@ -131,7 +131,7 @@ fn on_sizes(f: &Fun, r: &Region) -> bool {
 }
 
 impl Indices {
-    /// A value of the state as what it is outside of the loop.
+    /// A value of the state in the form that it has outside of the loop.
     pub(crate) fn unhosted(&self, b: &mut Builder, v: Value, ty: Type, hosted: bool) -> Value {
         match ty {
             Type::Tensor { scalar, .. } if hosted => self.tensor(b, Scalar::Size(v), scalar),

@@ -58,7 +58,7 @@ impl Flattener<'_> {
     /// Notes that a comparison of the index along an axis with a size divides the space.
     pub(crate) fn note_border(&mut self, p: PrimOp, operands: &[Scalar], result: Value) {
         let [a, b] = *operands else { return };
-        // Whether it holds below a size or from there on, and whether the size itself is with what is below.
+        // Whether it holds below a size or from there on, and whether the size itself counts as below.
         if let (PrimOp::EqP | PrimOp::NeP, Scalar::Affine(_), Scalar::Size(n))
         | (PrimOp::EqP | PrimOp::NeP, Scalar::Size(n), Scalar::Affine(_)) = (p, a, b)
         {

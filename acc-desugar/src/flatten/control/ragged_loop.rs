@@ -160,7 +160,7 @@ impl Flattener<'_> {
                     let s = val(&mut self.b, lanes, init[k]);
                     self.indices.of_step(&mut self.b, s, &space, it, lane)
                 }
-                // What a step makes of the neutral element is what it combines with any.
+                // From the neutral element a step yields what it combines any state with.
                 Part::Reduces(op) => Scalar::Tensor(self.b.constant(neutral(*op, ty).unwrap_or(Lit::zero(ty)))),
             });
             if *part != Part::Same {

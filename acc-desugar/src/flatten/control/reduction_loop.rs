@@ -50,7 +50,7 @@ struct Reduced {
 }
 
 impl Flattener<'_> {
-    /// A counted loop that reduces, with the counter as an axis; none if it is no such loop, or is better left as it is.
+    /// A counted loop that reduces, with the counter as an axis; none for other loops, and where that would be slower.
     pub(crate) fn counted_loop(
         &mut self,
         lanes: &mut Lanes<'_>,
@@ -227,7 +227,7 @@ impl Flattener<'_> {
                     let s = val(&mut self.b, lanes, it.init[k]);
                     self.indices.with_first_axis(&mut self.b, s)
                 }
-                // What a step makes of the neutral element is what it combines with any.
+                // From the neutral element a step yields what it combines any state with.
                 Part::Reduces(op) => Scalar::Tensor(self.b.constant(neutral(*op, ty).unwrap_or(Lit::zero(ty)))),
             };
             lanes.vals[p.index()] = Some(s);
@@ -268,7 +268,7 @@ impl Flattener<'_> {
         let order: Vec<u32> = (1..rank as u32).chain([0]).collect();
         let rows = self.b.transpose(v, &order);
         if let Some(known) = ReduceOp::of(op, self.b.scalar(v)) {
-            // Of a sum of products, which will be a contraction, the factors alone are there.
+            // A sum of products will be a contraction, which computes no products of the extents of `rows`.
             let light = contract::is_light(&self.b, known, rows, &|v| is_view(&self.b, v, inner));
             return Reduced { with, value: contract::reduce(&mut self.b, known, rows), light };
         }

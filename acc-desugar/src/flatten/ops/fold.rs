@@ -124,7 +124,7 @@ impl Flattener<'_> {
         self.b.fold(columns, combine).to_vec()
     }
 
-    /// An operator on many pairs at once. From the right, of columns that are flipped, what comes first is of greater
+    /// An operator on many pairs at once. Columns of a fold from the right are flipped, so that the first one is of greater
     /// index: the right operand.
     fn operator(&mut self, f: &Fun, columns: &[Value], outer: &[Value], dir: Dir) -> Body {
         let types: Vec<Type> = columns.iter().map(|c| self.b.ty(*c)).collect();

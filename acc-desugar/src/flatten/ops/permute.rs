@@ -188,7 +188,7 @@ impl Flattener<'_> {
     }
 }
 
-/// Whether a size is the last of the counts, of which there are `n` and one.
+/// Whether a size is the last of `n + 1` counts.
 fn is_last(b: &Builder, size: Value, counted: Value, n: Value) -> bool {
     let Some(Op::ReadBack(last)) = b.def(b.origin(size)) else { return false };
     match b.def(b.origin(*last)) {
@@ -197,7 +197,7 @@ fn is_last(b: &Builder, size: Value, counted: Value, n: Value) -> bool {
     }
 }
 
-/// Whether a position is an extent, perhaps clamped to what is one longer.
+/// Whether a position is an extent, perhaps clamped to an extent one greater.
 pub(crate) fn is_extent(b: &Builder, at: Value, n: Value) -> bool {
     let mut v = b.origin(at);
     loop {

@@ -9,7 +9,7 @@
 //!
 //! 1. The sorted elements are cut into chunks, of at most [`MAX_CHUNK_ELEMENTS`] elements of one target. Each chunk is folded by itself,
 //!    all chunks side by side.
-//! 2. A scan of these results guesses what is at the target after each chunk.
+//! 2. A scan of these results guesses the value of the target after each chunk.
 //! 3. Each chunk is folded once more, from the guess for the chunk before it, or from what was at the target at first. If
 //!    that yields the guess for the chunk itself, bit for bit and for all chunks, the guess is right, by induction over the
 //!    chunks of a target. If not, rounds combine all elements.
@@ -246,7 +246,7 @@ fn runs(b: &mut Builder, sorted: &Sorted<'_>, starts: Value, ends: Value) -> Run
     Runs { first, last, targets, kept, old, count }
 }
 
-/// One less than the elements of the longest run, of those that are kept: of dropped elements there may be any number.
+/// One less than the elements of the longest run, dropped elements left out.
 fn longest(b: &mut Builder, runs: &Runs) -> Value {
     let lengths = b.prim(PrimOp::SubP, &[runs.last, runs.first]);
     let none = b.constant((-1i64).lit());

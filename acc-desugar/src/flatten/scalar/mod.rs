@@ -259,7 +259,7 @@ impl Flattener<'_> {
         Scalar::Tensor(result)
     }
 
-    /// A conjunction or disjunction one side of which is known.
+    /// A conjunction or disjunction with one known side.
     fn decided(&self, p: PrimOp, operands: &[Scalar]) -> Option<Scalar> {
         let [a, b] = *operands else { return None };
         let known = |s: Scalar| match s {

@@ -1,4 +1,4 @@
-//! How much a scalar value varies: what need not be a tensor of the index space stays small.
+//! How much a scalar value varies over the index space: one that does not vary is no tensor of the space.
 
 use acc_core::data::ScalarType;
 use acc_core::ir::{Fun, PrimOp, Region, ScalarOp, Val};

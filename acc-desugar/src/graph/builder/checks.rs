@@ -27,8 +27,8 @@ impl Builder {
         }
     }
 
-    /// Values after the same checks as a checked one: what needs them in its place needs these, which are made, and end the
-    /// run, where they were. Those that were not defined there yet are checked here.
+    /// Values after the same checks as the checked value `v`, which they are to replace: the checks stay where they are. Values
+    /// that are defined after them are checked here.
     pub(crate) fn checked_with(&mut self, v: Value, values: &[Value]) -> Values {
         let Some((body, node)) = self.place(v) else { return values.into() };
         let Op::Checked { values: checked, tokens, raise } = self.bodies[body].nodes[node].op.clone() else {

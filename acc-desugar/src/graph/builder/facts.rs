@@ -11,7 +11,7 @@ pub(crate) type AxisSet = u32;
 pub(super) struct Facts {
     /// The axes of each tensor whose extent may be other than 1.
     pub(super) axes: Vec<AxisSet>,
-    /// The axes of each tensor that certainly have the extent of what it is a column of, or of the space of its lanes.
+    /// The axes along which each tensor certainly has the extent of its array, or of the space of its lanes.
     pub(super) full: Vec<AxisSet>,
     /// Whether computing a value can neither fail nor be seen, nor take forever.
     pub(super) total: Vec<bool>,
@@ -31,7 +31,7 @@ impl Facts {
         self.total.push(true);
     }
 
-    /// The axes of a value are those of another one.
+    /// Says of a value what is known of the axes of another one.
     pub(super) fn copy(&mut self, to: Value, from: Value) {
         let (to, from) = (to.index(), from.index());
         (self.axes[to], self.full[to]) = (self.axes[from], self.full[from]);
@@ -55,7 +55,7 @@ impl Builder {
         self.facts.axes[v.index()]
     }
 
-    /// Whether a tensor has the whole extents of what it is a column of, or of the space of its lanes.
+    /// Whether a tensor certainly has the extents of its array, or of the space of its lanes.
     pub(crate) fn is_full(&self, v: Value) -> bool {
         self.facts.full[v.index()] == all_axes(&self.types[v.index()])
     }
@@ -149,7 +149,7 @@ impl Builder {
             | Op::LaneLoop { .. }
             | Op::Trace { .. }
             | Op::Confine { .. } => return,
-            // With what they are known for already.
+            // Set above.
             Op::Checked { .. } | Op::Sort(_) => return,
             // Of rank 0, or no tensors.
             Op::Const(_)
@@ -195,7 +195,7 @@ impl Builder {
             Op::Extent(..) | Op::FromSize(_) | Op::Const(_) | Op::Iota { .. } => false,
             Op::Prim(..) | Op::Cast(..) | Op::Bitcast(..) | Op::Where(..) | Op::Clip { .. } | Op::Clamp(..) => false,
             Op::Reshape(..) | Op::Broadcast(..) | Op::Transpose(..) | Op::InsertAxes(..) | Op::Flip(..) => false,
-            // Of what is not there they have zeros.
+            // Out of bounds they have zeros.
             Op::Slice { .. } | Op::Select { .. } | Op::Unfold { .. } => false,
             Op::Pad { .. } | Op::Concat(..) | Op::Sort(_) | Op::Nonzero(_) | Op::AnyLane(_) => false,
             Op::Reduce(..) | Op::Contract(..) | Op::Softmax { .. } | Op::Normalize { .. } => false,

@@ -46,8 +46,8 @@ struct Open {
     number: u32,
     params: Vec<Value>,
     nodes: Vec<Node>,
-    /// What was computed before, but for what the nodes from `nodes_unseen` on compute: those of a graph that is rewritten
-    /// are looked at when a rule adds the first one.
+    /// The results of operations, those of the nodes from `nodes_unseen` on left out: a graph that is rewritten is indexed
+    /// only when a rule adds a node.
     computed: HashMap<Op, Values>,
     nodes_unseen: usize,
 }
@@ -59,7 +59,7 @@ impl Builder {
         b
     }
 
-    /// To add values to those of these types, which are still to be defined.
+    /// To rewrite a graph with values of these types.
     pub(crate) fn of(types: Vec<Type>, sources: Vec<Source>) -> Builder {
         let places = vec![Place { depth: 0, body: 0, node: None }; types.len()];
         let facts = Facts::of(&types);

@@ -107,7 +107,7 @@ impl Builder {
         }
         let origin = self.origin(x);
         if self.is_argument(origin) {
-            // The host has it, and it is what it is whatever checks come before.
+            // The host has it, whatever checks come before.
             return self.push1(Op::Argument(origin), Type::Size);
         }
         self.push1(Op::ReadBack(x), Type::Size)

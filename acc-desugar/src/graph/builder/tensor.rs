@@ -7,7 +7,8 @@ use acc_core::data::{Lit, Prim, ScalarType};
 use acc_core::ir::PrimOp;
 use smallvec::SmallVec;
 
-/// The right operand that leaves every other as it is, down to the sign of zeros; of what commutes the left one, too.
+/// The right operand that leaves every left one unchanged, down to the sign of zeros; of a commutative operation the left
+/// one, too.
 pub(crate) fn neutral(p: PrimOp, ty: ScalarType) -> Option<Lit> {
     Some(match (p, ty) {
         (PrimOp::AddP, ScalarType::F16) => Lit { ty, bits: 1 << 15 },

@@ -1,4 +1,4 @@
-//! Sums of segments of what is read at positions, as bags of a table's rows are: the rows are read where they are.
+//! Sums of segments of elements that are read at positions, such as bags of a table's rows: the sum reads them itself.
 
 use crate::graph::builder::Builder;
 use crate::graph::{Op, ReduceOp, Value};

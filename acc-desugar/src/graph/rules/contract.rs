@@ -10,7 +10,7 @@ use acc_core::ir::PrimOp;
 /// What sums of rows are made of.
 enum Terms {
     Product(Product<Value>),
-    /// Sums or differences of two products, behind the values that they were followed through.
+    /// Sums or differences of two products, and the views that they were followed through.
     Two(PrimOp, Vec<Value>, [Product<Value>; 2]),
 }
 
@@ -26,8 +26,8 @@ pub(super) fn rule(b: &mut Builder, op: &Op) -> Option<Value> {
     })
 }
 
-/// A reduction of rows. One that will be a contraction is not known to have the whole extents, so that the graph says
-/// them where they are needed: factors are of other shapes.
+/// A reduction of rows. One that will be a contraction does not count as having the whole extents, since its factors do not
+/// have them: where they are needed the graph repeats it to them.
 pub(crate) fn reduce(b: &mut Builder, with: ReduceOp, rows: Value) -> Value {
     let reduced = b.reduce(with, rows);
     if with == ReduceOp::Sum && terms(b, rows).is_some() {
@@ -36,21 +36,21 @@ pub(crate) fn reduce(b: &mut Builder, with: ReduceOp, rows: Value) -> Value {
     reduced
 }
 
-/// Whether a sum of rows will be made of what `is_light` says of values: no tensor of the extents of rows is computed for
-/// it. `is_light` is asked about tensors that vary along each axis of the rows.
-pub(crate) fn is_light(b: &Builder, with: ReduceOp, rows: Value, is_light: &dyn Fn(Value) -> bool) -> bool {
+/// Whether a reduction computes no tensor of the extents of `rows`: it is of views, or will be a contraction of factors that
+/// are. `is_view` is asked about tensors that vary along all axes of the rows.
+pub(crate) fn is_light(b: &Builder, with: ReduceOp, rows: Value, is_view: &dyn Fn(Value) -> bool) -> bool {
     let rank = b.rank(rows);
     let light = |path: &[Value], product: &Product<Value>| {
         let repeated = path.iter().chain(&product.path).any(|v| matches!(b.def(*v), Some(Op::Broadcast(..))));
         product.factors.iter().all(|x| {
             let varies = repeated || x.axes.iter().flatten().count() == rank;
-            !varies || !repeated && is_light(x.value)
+            !varies || !repeated && is_view(x.value)
         })
     };
     match (with == ReduceOp::Sum).then(|| terms(b, rows)).flatten() {
         Some(Terms::Product(product)) => light(&[], &product),
         Some(Terms::Two(_, path, products)) => products.iter().all(|product| light(&path, product)),
-        None => b.axes(rows) != (1 << rank) - 1 || is_light(rows),
+        None => b.axes(rows) != (1 << rank) - 1 || is_view(rows),
     }
 }
 
@@ -97,8 +97,7 @@ fn repeats(b: &Builder, mut v: Value) -> bool {
     }
 }
 
-/// The sum of a product to which was done what these values are of one another, the last one first: that is done to the
-/// factors instead.
+/// The sum of a product behind the views in `path`, the last one first: the factors are viewed in the same way instead.
 fn contracted(b: &mut Builder, path: &[Value], product: Product<Value>) -> Value {
     let mut factors: Values = product.factors.into_iter().map(|x| x.value).collect();
     // The checks first: these stand where they are, before the views that are made now.

@@ -1,10 +1,10 @@
-//! Rules over finished graphs: what several operations are together, as one that libraries have.
+//! Rules over finished graphs: several operations that together are one of a library become that one.
 //!
-//! The law that every rule obeys: where the graph has a value the result has it, too, up to rounding in the order in which
-//! the one operation computes; what waited for checks still does; and no operation is evaluated where it was not.
+//! The law that every rule obeys: results stay the same, up to the rounding of the one operation; values that waited for
+//! checks still do; and nothing is evaluated where it was not.
 //!
-//! A walk through the graph, once and in order, asks each rule about each node. Rules look at the node and at what it was
-//! computed from, and make what takes its place.
+//! One walk through the graph, in order, asks each rule about each node. A rule looks at the node and at what it was
+//! computed from, and adds the nodes that replace it. What nothing needs after that is removed.
 
 mod bags;
 mod clip;
@@ -19,7 +19,7 @@ use crate::settings::Settings;
 use acc_core::{Error, RunLimits};
 use std::collections::HashMap;
 
-/// From an operation with one result to what takes its place.
+/// From an operation with one result to the value that replaces it.
 type Rule = fn(&mut Builder, &Op) -> Option<Value>;
 
 /// The rules, by the names under which they are switched off.
@@ -53,7 +53,7 @@ pub(crate) fn pass(graph: Graph, settings: &Settings<'_>) -> Result<Graph, Error
 struct Rewriter<'a> {
     b: Builder,
     rules: Vec<Rule>,
-    /// What took the place of values.
+    /// The values that replaced others.
     replaced: HashMap<Value, Value>,
     limits: &'a RunLimits,
     nodes: u32,

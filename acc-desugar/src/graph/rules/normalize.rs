@@ -8,14 +8,13 @@ use crate::graph::{Numbers, Op, ReduceOp, SizeOp, Value};
 use acc_core::data::{Lit, ScalarType};
 use acc_core::ir::PrimOp;
 
-/// What a quotient or product is if it ends one of
+/// A quotient or product that ends one of
 ///
 /// - `(x - mean(x)) / sqrt(variance(x) + epsilon)`,
 /// - `(x - mean(x)) * (1 / sqrt(variance(x) + epsilon))`,
 ///
 /// with another number in place of the 1 as well, where the variance is the mean of squares of `x - mean(x)`, or the mean
-/// of squares of `x` less the square of the mean. What a product or sum is of one, if its other operand is a scale or a
-/// shift.
+/// of squares of `x` less the square of the mean. Also a product of a normalisation with a scale, or its sum with a shift.
 pub(super) fn rule(b: &mut Builder, op: &Op) -> Option<Value> {
     let Op::Prim(p @ (PrimOp::DivP | PrimOp::MulP | PrimOp::AddP), args) = op else { return None };
     let [left, right] = args[..] else { return None };
@@ -30,7 +29,7 @@ pub(super) fn rule(b: &mut Builder, op: &Op) -> Option<Value> {
     found.or_else(|| affine(b, *p, left, right)).or_else(|| affine(b, *p, right, left))
 }
 
-/// A difference over, or times, what it may be normalised by.
+/// The quotient or product of `less`, `x - mean(x)` perhaps, and `by`.
 fn normal(b: &mut Builder, less: Value, by: Value, over: bool) -> Option<Value> {
     let mut checked = Vec::new();
     let [x, mean] = operands(b, b.unchecked(less, &mut checked), PrimOp::SubP)?;
@@ -69,7 +68,7 @@ fn affine(b: &mut Builder, p: PrimOp, normal: Value, mut by: Value) -> Option<Va
     let (x, epsilon, scale, shift) = (*x, *epsilon, *scale, *shift);
     let axes: Numbers = (0..order.len() as u32).filter(|k| axes.contains(&order[*k as usize])).collect();
     let over = axes.iter().fold(0, |set, a| set | 1 << a);
-    // One that repeats, as what it repeats.
+    // A scale or shift that repeats, before it is repeated.
     while let Some(Op::Broadcast(inner, _)) = b.def(by) {
         by = *inner;
     }
@@ -86,7 +85,7 @@ fn affine(b: &mut Builder, p: PrimOp, normal: Value, mut by: Value) -> Option<Va
     Some(b.normalize(x, axes, epsilon, affine))
 }
 
-/// What is known so far of what may be one.
+/// A normalisation as far as it is matched.
 struct Found<'b> {
     b: &'b Builder,
     /// The rank of the result, over whose space all views are; axes from this one on are summed.
@@ -157,17 +156,17 @@ impl Found<'_> {
         self.b.constant_of(v).is_some_and(|l| l == Lit::one(l.ty))
     }
 
-    /// A value over the space of the result, as what its elements are those of.
+    /// A value over the space of the result, followed to where its elements come from.
     fn whole(&mut self, v: Value) -> View<Value> {
         self.followed(varying(self.b, v)).0
     }
 
-    /// An operand of what has these axes, likewise; one of rank 0 is the same for all elements.
+    /// The same of an operand of a value with these axes; one of rank 0 is the same for all elements.
     fn within(&mut self, v: Value, axes: &Axes) -> View<Value> {
         self.followed(varying(self.b, v).within(axes)).0
     }
 
-    /// What the elements of a value are those of, and the values in between, the first one first.
+    /// Where the elements of a value come from, and the values in between, the first one first.
     fn followed(&mut self, mut at: View<Value>) -> (View<Value>, Vec<Value>) {
         let mut path = Vec::new();
         while let Some(x) = self.elsewhere(&at) {
@@ -261,7 +260,7 @@ impl Found<'_> {
         Some(count.sorted())
     }
 
-    /// Whether what is summed is what is normalised, along axes that are the same in all sums.
+    /// Whether a sum is of what is normalised, along the same axes as all other sums.
     fn is_row_of(&mut self, summed: &View<Value>) -> bool {
         if summed.value != self.x.value || summed.axes.len() != self.x.axes.len() {
             return false;
@@ -352,7 +351,7 @@ impl Count {
                 Some(ExtentFrom::One) => return,
                 None => return self.extents.push(Extent::Of(v, axis)),
             };
-            // An extent of this tensor is what it is.
+            // The size may be read from this very tensor.
             match b.def(b.origin(size)) {
                 Some(Op::Extent(x, k)) if (*x, *k as usize) == (v, axis) => self.extents.push(Extent::Of(v, axis)),
                 _ => self.times(b, size),

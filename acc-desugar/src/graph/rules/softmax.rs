@@ -6,7 +6,7 @@ use crate::graph::{Op, ReduceOp, Value};
 use acc_core::data::ScalarType;
 use acc_core::ir::PrimOp;
 
-/// What a quotient or difference is if it ends one of
+/// A quotient or difference that ends one of
 ///
 /// - `e / sum(e)`, where `e = exp(x - max(x))`,
 /// - `(x - max(x)) - ln(sum(exp(x - max(x))))`,
@@ -29,7 +29,7 @@ pub(super) fn rule(b: &mut Builder, op: &Op) -> Option<Value> {
     Some(b.softmax(x, axis?, log))
 }
 
-/// What is known so far of what may be one.
+/// A softmax as far as it is matched.
 struct Found<'b> {
     b: &'b Builder,
     rank: usize,

@@ -38,7 +38,7 @@ pub(super) fn varying(b: &Builder, value: Value) -> View<Value> {
     View { value, axes }
 }
 
-/// Values of the shape of what a value's elements are those of, moved as these were.
+/// Moves values in the way that the view `v` moves its operand, whose shape they have.
 pub(super) fn moved_with(b: &mut Builder, v: Value, xs: &[Value]) -> Values {
     let op = b.def(v).cloned();
     if let Some(Op::Transpose(_, axes)) = op {

@@ -39,7 +39,7 @@ impl Flag {
 }
 
 /// How many flags are gathered before they are looked at.
-const MOST_FLAGS: usize = 256;
+const MAX_PENDING_FLAGS: usize = 256;
 
 impl Run<'_> {
     /// Looks at the flags gathered so far: the run stops if one tells of a fault.
@@ -54,7 +54,7 @@ impl Run<'_> {
 
     /// The same if they are many: a loop that the host counts gathers without end.
     pub(super) fn settle_many(&mut self) -> Result<(), Stop> {
-        if self.flags.len() >= MOST_FLAGS { self.settle() } else { Ok(()) }
+        if self.flags.len() >= MAX_PENDING_FLAGS { self.settle() } else { Ok(()) }
     }
 
     /// Gathers whether `bad` holds for some lane; what the host knows stops the run at once.

@@ -248,11 +248,11 @@ fn compare(ty: ScalarType, x: &Tensor, y: &Tensor, f: Comparison, into: Comparis
     }
 }
 
-/// From so many elements on it is faster to store what a comparison says as numbers of its operands' type first.
+/// From so many elements on comparing into numbers of the operands' type pays.
 const MIN_STORED_ELEMENTS: usize = 1 << 13;
 
-/// What a comparison says of each pair. libtorch compares element by element where it stores truth values, and vectors
-/// where it stores numbers, which it converts as vectors, too; of wider numbers there is nothing to be won.
+/// What a comparison says of each pair. libtorch vectorises a comparison only if its output has the operands' type, so
+/// narrow numbers are compared into such an output, which is then converted; wide ones gain nothing.
 fn holds(ty: ScalarType, x: &Tensor, y: &Tensor, f: Comparison, into: ComparisonInto) -> Result<Tensor> {
     let narrow = matches!(ty, ScalarType::F32 | ScalarType::I32 | ScalarType::U32);
     if !narrow || x.numel().max(y.numel()) < MIN_STORED_ELEMENTS || x.device() != tch::Device::Cpu {

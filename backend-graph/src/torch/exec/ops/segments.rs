@@ -305,7 +305,7 @@ impl Run<'_> {
     }
 }
 
-/// The one length that all segments have, if marks at first elements, of which there are some, say so.
+/// The common length of all segments, if there is one. At least one element is marked.
 fn even(starts: &Tensor) -> Result<Option<i64>> {
     let (size, row) = (starts.numel() as i64, starts.size().last().copied().unwrap_or(1));
     // Rows begin with a segment, whether or not they have a mark there.
@@ -316,7 +316,7 @@ fn even(starts: &Tensor) -> Result<Option<i64>> {
     if length * count != size || row % length != 0 {
         return Ok(None);
     }
-    // There are as many marks as there would be: none is elsewhere if all of these are there.
+    // The count fits, so if every expected position is marked no other one is.
     let later = starts.f_unflatten(-1, [-1, length])?.f_select(-1, 0)?.f_narrow(-1, 1, row / length - 1)?;
     Ok((later.f_count_nonzero(None)?.f_int64_value(&[])? == later.numel() as i64).then_some(length))
 }
