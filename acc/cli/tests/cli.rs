@@ -62,7 +62,7 @@ fn the_structure_of_code_is_held_to_what_a_file_expects() {
     assert_eq!(
         made,
         "structure native { kernels 1; intermediates 0\n  kernel generate over parallel\n}\n\
-         structure graph { launches 1; views 1; checks 1 }\n"
+         structure graph { launches 1; views 1; checks 0 }\n"
     );
     let out = acc(&["run", &with(&made)]);
     assert!(out.status.success(), "{}", text(&out.stdout));

@@ -97,10 +97,10 @@ fn reads_in_loops_and_what_stops_them() {
 }
 
 #[test]
-fn patches_are_taken_where_lanes_leave_apart_and_nothing_is_read_along_them() {
-    let forms = |text: &str| {
+fn several_rows_at_once_where_lanes_leave_at_different_iterations_and_nothing_is_read_along_them() {
+    let is_multi_row = |text: &str| {
         let ready = Ready::new(&Native::compiled(), &parse(text)).unwrap();
-        ready.prepared().listing().lines().any(|line| line == "Patches:")
+        ready.prepared().listing().lines().any(|line| line == "MultiRow:")
     };
     let text = |start: &str, test: &str| {
         format!(
@@ -115,7 +115,7 @@ fn patches_are_taken_where_lanes_leave_apart_and_nothing_is_read_along_them() {
              }}"
         )
     };
-    assert!(forms(&text("add(mul(%i, 1000i64), %j)", "gt(%x, 10i64)")));
-    assert!(!forms(&text("add(mul(%i, 1000i64), %j)", "lt(%k, 10i64)")), "all lanes leave at once");
-    assert!(!forms(&text("b[%i, %j]", "gt(%x, 10i64)")), "reads along rows");
+    assert!(is_multi_row(&text("add(mul(%i, 1000i64), %j)", "gt(%x, 10i64)")));
+    assert!(!is_multi_row(&text("add(mul(%i, 1000i64), %j)", "lt(%k, 10i64)")), "all lanes leave at once");
+    assert!(!is_multi_row(&text("b[%i, %j]", "gt(%x, 10i64)")), "reads along rows");
 }
