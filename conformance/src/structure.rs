@@ -41,7 +41,7 @@ pub fn of(executor: &str, program: &Arc<Program>) -> Result<Structure, Error> {
         let axes = kernel.axes.split(", ").filter(|axis| !axis.is_empty());
         out.kernels.push(KernelShape {
             stores: kernel.results.iter().map(|(_, op)| op.to_string()).collect(),
-            axes: axes.map(str::to_string).collect(),
+            axes: axes.map(|axis| axis.replace(' ', "_")).collect(),
         });
     }
     Ok(out)

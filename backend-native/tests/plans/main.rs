@@ -5,4 +5,3 @@ mod common;
 
 mod explain;
 mod fusion;
-mod structure;

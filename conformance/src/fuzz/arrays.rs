@@ -24,6 +24,7 @@ const OPERATIONS: &[(usize, Op)] = &[
     (3, Op::Acond),
     (2, Op::Awhile),
     (1, Op::Foreign),
+    (2, Op::Idiom),
 ];
 
 #[derive(Clone, Copy)]
@@ -46,6 +47,7 @@ enum Op {
     Acond,
     Awhile,
     Foreign,
+    Idiom,
 }
 
 /// The most elements an array gets, where the generator can know.
@@ -85,7 +87,8 @@ impl Generator {
             Op::Acond if self.blocks < 2 => return self.acond(arrays, text),
             Op::Awhile if self.blocks < 2 => return self.awhile(arrays, text),
             Op::Foreign if self.blocks < 2 => return self.foreign(arrays, text),
-            Op::Acond | Op::Awhile | Op::Foreign => None,
+            Op::Idiom if self.blocks == 0 => return self.idiom(text),
+            Op::Acond | Op::Awhile | Op::Foreign | Op::Idiom => None,
         };
         let Some((leaves, dims, operation)) = made else { return Vec::new() };
         let name = self.array_name();

@@ -12,6 +12,7 @@ mod arrays;
 mod blocks;
 mod generate;
 pub mod hostile;
+mod idioms;
 pub mod interval;
 mod literal;
 mod operators;

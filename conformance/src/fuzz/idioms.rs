@@ -1,0 +1,69 @@
+//! What rules over graphs recognise, as programs write it: random code hardly ever happens to be a softmax.
+
+use super::generate::{ArrayVar, Generator};
+use acc_core::data::ScalarType as T;
+use std::fmt::Write;
+
+impl Generator {
+    /// Several statements that a rule over graphs makes one operation of, over a small matrix.
+    pub(super) fn idiom(&mut self, text: &mut String) -> Vec<ArrayVar> {
+        let ty = *self.choices.pick(&[T::F32, T::F64]);
+        let t = ty.name();
+        let (rows, columns) = (*self.choices.pick(&[1, 2, 3, 5]), *self.choices.pick(&[1, 2, 4, 7]));
+        let numbers = format!("div(cast(rem(add(mul(%i, 5i64), mul(%j, 3i64)), 7i64), {t}), 4.0{t})");
+        let x = self.array_name();
+        let _ = writeln!(
+            text,
+            "  {x}: [2]{t} = generate(shape: || ({rows}i64, {columns}i64), f: |%i: i64, %j: i64| {numbers})"
+        );
+        let sum = format!("f: |%a: {t}, %b: {t}| add(%a, %b), init: || 0.0{t}");
+        let indexed = format!("f: |%i: i64, %j: i64, %x: {t}|");
+        let [a, b, c, out] = std::array::from_fn(|_| self.array_name());
+        let mut dims = vec![Some(rows), Some(columns)];
+        let statements = match self.choices.below(5) {
+            0 => format!("{out}: [2]{t} = map({x}, f: |%x: {t}| min(max(%x, 0.25{t}), 1.25{t}))\n"),
+            1 => format!(
+                "{a}: [1]{t} = fold1({x}, f: |%a: {t}, %b: {t}| max(%a, %b))\n  \
+                 {b}: [2]{t} = imap({x}, {indexed} exp(sub(%x, {a}[%i])))\n  \
+                 {c}: [1]{t} = fold({b}, {sum})\n  \
+                 {out}: [2]{t} = imap({b}, {indexed} div(%x, {c}[%i]))\n"
+            ),
+            2 => {
+                let mean = |of: &str| format!("map({of}, f: |%s: {t}| div(%s, cast(extent({x}, 1), {t})))");
+                let [sums, squares, variance] = std::array::from_fn(|_| self.array_name());
+                format!(
+                    "{sums}: [1]{t} = fold({x}, {sum})\n  {a}: [1]{t} = {}\n  \
+                     {b}: [2]{t} = imap({x}, {indexed} {{ %d: {t} = sub(%x, {a}[%i]) yield mul(%d, %d) }})\n  \
+                     {squares}: [1]{t} = fold({b}, {sum})\n  {variance}: [1]{t} = {}\n  \
+                     {out}: [2]{t} = imap({x}, {indexed} div(sub(%x, {a}[%i]), sqrt(add({variance}[%i], 0.5{t}))))\n",
+                    mean(&sums),
+                    mean(&squares)
+                )
+            }
+            3 => {
+                let others = *self.choices.pick(&[1, 2, 3]);
+                dims = vec![Some(rows), Some(others)];
+                format!(
+                    "{a}: [2]{t} = generate(shape: || ({columns}i64, {others}i64), f: |%i: i64, %j: i64| {numbers})\n  \
+                     {b}: [3]{t} = generate(shape: || ({rows}i64, {others}i64, {columns}i64), \
+                     f: |%i: i64, %j: i64, %k: i64| mul({x}[%i, %k], {a}[%k, %j]))\n  \
+                     {out}: [2]{t} = fold({b}, {sum})\n"
+                )
+            }
+            _ => {
+                let (members, bags) = (*self.choices.pick(&[1, 4, 9]), *self.choices.pick(&[1, 2, 3]));
+                dims = vec![Some(columns), Some(bags)];
+                format!(
+                    "{a}: [1]i64 = generate(shape: || {members}i64, f: |%i: i64| rem(mul(%i, 3i64), {rows}i64))\n  \
+                     {b}: [2]{t} = generate(shape: || ({columns}i64, {members}i64), \
+                     f: |%i: i64, %j: i64| {x}[{a}[%j], %i])\n  \
+                     {c}: [1]i64 = generate(shape: || {}i64, f: |%k: i64| quot(mul(%k, {members}i64), {bags}i64))\n  \
+                     {out}: [2]{t} = fold_seg({b}, offsets: {c}, {sum})\n",
+                    bags + 1
+                )
+            }
+        };
+        let _ = write!(text, "  {statements}");
+        vec![ArrayVar { name: out, leaves: vec![ty], dims }]
+    }
+}
