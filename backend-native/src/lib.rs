@@ -35,8 +35,8 @@ mod run;
 mod tile;
 
 use acc_core::data::ArrayData;
-use acc_core::ir::Program;
 use acc_core::exec::replay::{Ended, Replay};
+use acc_core::ir::Program;
 use acc_core::{Backend, Cause, Error, ProgramCache, RunLimits};
 pub use acc_desugar::Rules;
 use acc_desugar::pipeline;

@@ -113,8 +113,22 @@ fn functions() -> Vec<Function> {
             2.5,
             1.8
         ),
-        one!("asin", asin, [Line(-1.0, 1.0), Exponents(MIN_SINGLE, 1.0)], [Line(-1.0, 1.0), Exponents(TINY, 1.0)], 0.7, 0.6),
-        one!("acos", acos, [Line(-1.0, 1.0), Exponents(MIN_SINGLE, 1.0)], [Line(-1.0, 1.0), Exponents(TINY, 1.0)], 0.7, 0.6),
+        one!(
+            "asin",
+            asin,
+            [Line(-1.0, 1.0), Exponents(MIN_SINGLE, 1.0)],
+            [Line(-1.0, 1.0), Exponents(TINY, 1.0)],
+            0.7,
+            0.6
+        ),
+        one!(
+            "acos",
+            acos,
+            [Line(-1.0, 1.0), Exponents(MIN_SINGLE, 1.0)],
+            [Line(-1.0, 1.0), Exponents(TINY, 1.0)],
+            0.7,
+            0.6
+        ),
         one!(
             "atan",
             atan,
