@@ -1,6 +1,6 @@
 //! What rules over graphs recognise, as programs write it: random code hardly ever happens to be a softmax.
 
-use super::generate::{ArrayVar, Generator};
+use super::generate::{ArrayVar, Generator, Mode};
 use acc_core::data::ScalarType as T;
 use std::fmt::Write;
 
@@ -9,8 +9,10 @@ impl Generator {
     pub(super) fn idiom(&mut self, text: &mut String) -> Vec<ArrayVar> {
         let ty = *self.choices.pick(&[T::F32, T::F64]);
         let t = ty.name();
-        let (rows, columns) = (*self.choices.pick(&[1, 2, 3, 5]), *self.choices.pick(&[1, 2, 4, 7]));
-        let numbers = format!("div(cast(rem(add(mul(%i, 5i64), mul(%j, 3i64)), 7i64), {t}), 4.0{t})");
+        let (rows, columns) = (*self.choices.pick(&[1, 2, 3, 5]), *self.choices.pick(&[3, 4, 7]));
+        // Sums of quarters are exact, whatever their order; sums of others have room for each executor's own.
+        let (exact, unit) = if self.mode == Mode::Exact { (true, "0.25") } else { (false, "0.3") };
+        let numbers = format!("mul(cast(add(rem(add(mul(%i, 5i64), mul(%j, 3i64)), 7i64), 1i64), {t}), {unit}{t})");
         let x = self.array_name();
         let _ = writeln!(
             text,
@@ -20,7 +22,7 @@ impl Generator {
         let indexed = format!("f: |%i: i64, %j: i64, %x: {t}|");
         let [a, b, c, out] = std::array::from_fn(|_| self.array_name());
         let mut dims = vec![Some(rows), Some(columns)];
-        let statements = match self.choices.below(5) {
+        let statements = match *self.choices.pick(if exact { &[0, 3, 4] } else { &[0, 1, 1, 2, 2, 3, 4] }) {
             0 => format!("{out}: [2]{t} = map({x}, f: |%x: {t}| min(max(%x, 0.25{t}), 1.25{t}))\n"),
             1 => format!(
                 "{a}: [1]{t} = fold1({x}, f: |%a: {t}, %b: {t}| max(%a, %b))\n  \

@@ -142,7 +142,7 @@ impl Flattener<'_> {
         if divided.is_whole() {
             return columns;
         }
-        columns.into_iter().map(|c| self.from_split_space(c, &divided)).collect()
+        columns.into_iter().map(|c| self.undo_split(c, &divided)).collect()
     }
 
     /// Splits the axis that the last application of a function asked for.
@@ -184,7 +184,7 @@ impl Flattener<'_> {
     }
 
     /// A column of a split space over the space itself.
-    fn from_split_space(&mut self, value: Value, d: &SplitSpace) -> Value {
+    fn undo_split(&mut self, value: Value, d: &SplitSpace) -> Value {
         let lens: Vec<Value> = d
             .axes
             .iter()
@@ -217,7 +217,7 @@ impl Flattener<'_> {
         };
         let value = self.b.after_checks(value, checked);
         let reduced = reduce(self, value);
-        self.from_split_space(reduced, &outer)
+        self.undo_split(reduced, &outer)
     }
 
     /// A quotient or remainder of an affine index that is affine itself, or would be if an axis was split: then that is

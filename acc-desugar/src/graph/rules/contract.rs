@@ -11,7 +11,7 @@ use acc_core::ir::PrimOp;
 enum Terms {
     Product(Product<Value>),
     /// Sums or differences of two products, and the views that they were followed through.
-    Two(PrimOp, Vec<Value>, [Product<Value>; 2]),
+    Two(PrimOp, Vec<Value>, Box<[Product<Value>; 2]>),
 }
 
 /// A sum of products, or of sums or differences of two products.
@@ -20,7 +20,7 @@ pub(super) fn rule(b: &mut Builder, op: &Op) -> Option<Value> {
     Some(match terms(b, rows)? {
         Terms::Product(product) => contracted(b, &[], product),
         Terms::Two(p, path, products) => {
-            let sums = products.map(|product| contracted(b, &path, product));
+            let sums = (*products).map(|product| contracted(b, &path, product));
             b.prim(p, &sums)
         }
     })
@@ -81,7 +81,7 @@ fn two_products(b: &Builder, rows: Value) -> Option<Terms> {
     let [Some(left), Some(right)] = terms.map(|x| product(b, x)) else { return None };
     let mut factors = left.factors.iter().chain(&right.factors);
     let fewer = factors.all(|x| x.axes.iter().flatten().count() < rank || repeats(b, x.value));
-    fewer.then(|| Terms::Two(*p, path, [left, right]))
+    fewer.then(|| Terms::Two(*p, path, Box::new([left, right])))
 }
 
 /// Whether a tensor is a part of one that repeats along an axis.
