@@ -92,20 +92,8 @@ pub fn run<'p>(passes: &[Pass], program: &'p Program, settings: &Settings<'_>) -
         settings.limits.check()?;
         stage = match (&pass.run, stage) {
             (Run::Executor, stage) => return Ok(stage),
-            (Run::Translate(translate), Stage::Program(p)) => {
-                let made = timeline::pass(pass.name, || translate(p, settings))?;
-                if verifies() {
-                    made.verify(pass.name)?;
-                }
-                made
-            }
-            (Run::Graph(rewrite), Stage::Graph(g)) => {
-                let made = Stage::Graph(timeline::pass(pass.name, || rewrite(g, settings))?);
-                if verifies() {
-                    made.verify(pass.name)?;
-                }
-                made
-            }
+            (Run::Translate(translate), Stage::Program(p)) => pass.stage(|| translate(p, settings))?,
+            (Run::Graph(rewrite), Stage::Graph(g)) => pass.stage(|| rewrite(g, settings).map(Stage::Graph))?,
             (_, Stage::Program(p)) => Stage::Program(pass.program(p, settings)?),
             (_, _) => return Err(broken(pass.name, "its input is another representation")),
         };
@@ -135,6 +123,15 @@ impl Pass {
             Run::Repeat(passes, _) => passes,
             Run::Program(_) | Run::Translate(_) | Run::Graph(_) | Run::Executor => &[],
         }
+    }
+
+    /// Runs a pass to a representation other than a program.
+    fn stage<'p>(&self, run: impl FnOnce() -> Result<Stage<'p>, Error>) -> Result<Stage<'p>, Error> {
+        let made = timeline::pass(self.name, run)?;
+        if verifies() {
+            made.verify(self.name)?;
+        }
+        Ok(made)
     }
 
     /// Runs a pass from a program to a program.

@@ -15,7 +15,7 @@
 //! graphs (`graph/verify.rs`), P of their plans (`plan/verify.rs` of `backend-graph`).
 //!
 //! When a run meets a fault, a second one finds out which fault is the first in the order of the program
-//! ([`Replay`](acc_core::exec::replay::Replay)). What that one runs has been through the `.._EXACT` passes: nothing is simplified or fused.
+//! ([`Replay`](acc_core::exec::replay::Replay)). What that one runs has been through the `.._EXACT` passes: no program is simplified or fused.
 //!
 //! Segmented folds are replaced before simplification, since what replaces them is simplified, too.
 
