@@ -26,17 +26,23 @@ impl<'a> Settings<'a> {
     }
 }
 
-/// A rule's name and what it does.
+/// A rule's name, and what it does.
 #[derive(Clone, Copy, Debug)]
 pub struct Rule {
     /// The name by which it is switched off.
     pub name: &'static str,
     /// What it does.
     pub what: &'static str,
+    /// The pass that it belongs to: `simplify` or `rewrite_graph`.
+    pub pass: &'static str,
 }
 
 const fn rule(name: &'static str, what: &'static str) -> Rule {
-    Rule { name, what }
+    Rule { name, what, pass: "simplify" }
+}
+
+const fn graph_rule(name: &'static str, what: &'static str) -> Rule {
+    Rule { name, what, pass: "rewrite_graph" }
 }
 
 /// All rules.
@@ -55,11 +61,11 @@ pub const RULES: &[Rule] = &[
     ),
     rule("common_arrays", "an array operation done before is not done again"),
     rule("dead_arrays", "unused statements, results of branches and components of array loops go"),
-    rule("clip", "the least of a greatest of two literals, or the other way round, is one operation of graphs"),
-    rule("softmax", "so is a softmax, or its logarithm, as they are written without overflow"),
-    rule("normalize", "so are numbers less their mean over the root of their variance, with a scale and a shift"),
-    rule("contract", "so are sums of products, a matrix product of some kind"),
-    rule("bags", "sums of segments read rows of a table where they are"),
+    graph_rule("clip", "the least of a greatest of two literals, or the other way round, is one operation of graphs"),
+    graph_rule("softmax", "so is a softmax, or its logarithm, as they are written without overflow"),
+    graph_rule("normalize", "so are numbers less their mean over the root of their variance, with a scale and a shift"),
+    graph_rule("contract", "so are sums of products, a matrix product of some kind"),
+    graph_rule("bags", "sums of segments read rows of a table where they are"),
 ];
 
 /// Which rules are on.

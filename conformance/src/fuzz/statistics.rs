@@ -34,12 +34,14 @@ impl Statistics {
         let mut makers = vec![None; program.types.len()];
         self.block(&program.body, &mut makers);
         if rules {
-            // Rules of simplification change programs, those of graphs what these become.
-            let made = |rules: &Rules| (simplify_with(program, rules), graph_with(program, rules, true).ok());
-            let all = made(&Rules::all());
+            let graph = |rules: &Rules| graph_with(program, rules, true).ok();
+            let all = (simplify_with(program, &Rules::all()), graph(&Rules::all()));
             for rule in RULES {
-                let without = Rules::all().without(rule.name).map(|rules| made(&rules));
-                *self.rules.entry(rule.name).or_default() += u64::from(without.is_some_and(|w| w != all));
+                let changed = Rules::all().without(rule.name).is_some_and(|rules| match rule.pass {
+                    "rewrite_graph" => graph(&rules) != all.1,
+                    _ => simplify_with(program, &rules) != all.0,
+                });
+                *self.rules.entry(rule.name).or_default() += u64::from(changed);
             }
         }
     }
