@@ -58,7 +58,12 @@ pub(crate) fn flattened(passes: &[Pass], program: &Program, settings: &Settings<
 
 /// The plan of a run of the graph that a program becomes; verified.
 pub fn plan_of(program: &Program) -> Result<Plan, Error> {
-    planned(pipeline::GRAPH, program, &pipeline::graph_settings(&Rules::all(), Faults::Detect, &RunLimits::none()))
+    plan_with(program, &Rules::all())
+}
+
+/// The plan of a run of the graph that a program becomes by these rules; verified.
+pub fn plan_with(program: &Program, rules: &Rules) -> Result<Plan, Error> {
+    planned(pipeline::GRAPH, program, &pipeline::graph_settings(rules, Faults::Detect, &RunLimits::none()))
 }
 
 /// The plan of a run of what a program becomes by these passes.

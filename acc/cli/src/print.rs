@@ -5,7 +5,6 @@ use acc_core::ir::Program;
 use acc_core::{Backend, Error, RunLimits};
 use acc_desugar::pass::{self, Pass, Stage};
 use acc_desugar::{Faults, RULES, Rules, pipeline};
-use backend_graph::Plan;
 use backend_native::{Native, Options};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -105,10 +104,7 @@ fn after(
                 let native = Native::with(Options::new().rules(rules))?;
                 Ok(native.prepare(program, &limits)?.explain().kernel_ir())
             }
-            Executor::Graph => {
-                let graph = backend_graph::graph_with(program, &rules, true)?;
-                Ok(Plan::within(graph, &limits)?.to_string())
-            }
+            Executor::Graph => Ok(backend_graph::plan_with(program, &rules)?.to_string()),
         },
     }
 }

@@ -10,7 +10,7 @@ use acc_core::ir::{ArrayType, Program};
 use acc_core::{Backend, Error, ProgramCache, RunLimits};
 use acc_desugar::graph::Graph;
 use acc_desugar::pass::Pass;
-use acc_desugar::{Faults, Rules, pipeline};
+use acc_desugar::{Faults, pipeline};
 use std::sync::Arc;
 
 /// Runs programs, flattened to first-order tensor operations, with libtorch. A cheap handle: clones share their
@@ -109,7 +109,7 @@ impl Backend for Libtorch {
 
     fn prepare(&self, program: &Arc<Program>, limits: &RunLimits) -> Result<Prepared, Error> {
         let faults = if self.options.checks { Faults::Detect } else { Faults::Ignore };
-        let executable = self.executable(pipeline::GRAPH, program, &self.options.rules, faults, limits)?;
+        let executable = self.executable(pipeline::GRAPH, program, faults, limits)?;
         let results = program.result_types().cloned().collect();
         Ok(Prepared { executable: Replay::new(executable), program: program.clone(), results })
     }
@@ -119,7 +119,7 @@ impl Backend for Libtorch {
         program.executable.run(run, || {
             // Without checks it is no report, but a run that nothing stops.
             let faults = if self.options.checks { Faults::Report } else { Faults::Mend };
-            self.executable(pipeline::GRAPH_EXACT, &program.program, &self.options.rules, faults, limits)
+            self.executable(pipeline::GRAPH_EXACT, &program.program, faults, limits)
         })
     }
 }
@@ -129,11 +129,11 @@ impl Libtorch {
         &self,
         passes: &[Pass],
         program: &Program,
-        rules: &Rules,
         faults: Faults,
         limits: &RunLimits,
     ) -> Result<Executable, Error> {
-        let plan = crate::planned(passes, program, &pipeline::graph_settings(rules, faults, limits))?;
+        let settings = pipeline::graph_settings(&self.options.rules, faults, limits);
+        let plan = crate::planned(passes, program, &settings)?;
         let params: Vec<ArrayType> = program.param_types().cloned().collect();
         Executable::new(plan, self.options.device, faults, self.options.block_bytes, &params)
     }
