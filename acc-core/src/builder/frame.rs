@@ -219,7 +219,7 @@ impl Builder {
 impl ExpOp {
     /// Calls `f` on every handle that must be usable where the expression is made. The results of a loop's closures
     /// are of frames closed by then, and were checked when these closed.
-    fn operands(&self, f: &mut dyn FnMut(ExpRef)) {
+    pub(super) fn operands(&self, f: &mut dyn FnMut(ExpRef)) {
         match self {
             ExpOp::Const(_) | ExpOp::Param(_) | ExpOp::Extent(..) | ExpOp::Poison(_) => {}
             ExpOp::Tuple(v) => v.iter().for_each(|r| f(*r)),

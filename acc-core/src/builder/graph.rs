@@ -128,16 +128,15 @@ fn variant(nodes: &[GraphNode], kind: &Kind, this: NodeId) -> SmallVec<[NodeId; 
 impl ExpOp {
     /// Calls `f` on every expression that this one is made of.
     pub(super) fn children(&self, f: &mut dyn FnMut(ExpRef)) {
+        self.operands(f);
         match self {
             ExpOp::Const(_) | ExpOp::Param(_) | ExpOp::Extent(..) | ExpOp::Poison(_) => {}
-            ExpOp::Tuple(v) => v.iter().for_each(|r| f(*r)),
-            ExpOp::Prim(_, v) => v.iter().for_each(|r| f(*r)),
-            ExpOp::Proj(a, _) | ExpOp::Cast(a) | ExpOp::Bitcast(a) | ExpOp::Index(_, a) => f(*a),
-            ExpOp::Cond(c, t, e) => [c, t, e].into_iter().for_each(|r| f(*r)),
-            ExpOp::While { init, test, test_param, step, step_param } => {
-                [init, test_param, test, step_param, step].into_iter().for_each(|r| f(*r));
+            ExpOp::Tuple(_) | ExpOp::Prim(..) | ExpOp::Proj(..) | ExpOp::Cast(_) | ExpOp::Bitcast(_) => {}
+            ExpOp::Index(..) | ExpOp::Cond(..) => {}
+            ExpOp::While { init: _, test, test_param, step, step_param } => {
+                [test_param, test, step_param, step].into_iter().for_each(|r| f(*r));
             }
-            ExpOp::Foreign { arg, param, fallback, .. } => [arg, param, fallback].into_iter().for_each(|r| f(*r)),
+            ExpOp::Foreign { param, fallback, .. } => [param, fallback].into_iter().for_each(|r| f(*r)),
         }
     }
 
