@@ -29,8 +29,8 @@ pub struct Args {
 pub fn main(args: &Args) -> crate::Outcome {
     let program = read_program(&args.file)?.program;
     if args.structure {
-        for executor in ["native", "graph"] {
-            say!("{}", structure::of(executor, &program).map_err(|e| e.to_string())?);
+        for executor in structure::executors() {
+            say!("{}", structure::of(executor, &program)?);
         }
         return Ok(ExitCode::SUCCESS);
     }
