@@ -1,30 +1,16 @@
 //! The rules of docs/ARCHITECTURE.md that a test can check.
 
+use crate::{files, read, root};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
-}
-
-fn read(path: &Path) -> String {
-    fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
-}
-
-fn sources(folder: &Path, out: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display())).flatten() {
-        let path = entry.path();
-        if path.is_dir() {
-            sources(&path, out);
-        } else if path.extension().is_some_and(|e| e == "rs") {
-            out.push(path);
-        }
-    }
+fn sources(folder: impl AsRef<Path>) -> Vec<PathBuf> {
+    files(&root().join(folder), &["rs"])
 }
 
 /// The crates of the workspace that a crate's library depends on.
 fn dependencies(krate: &str) -> Vec<String> {
-    let manifest = read(&root().join(krate).join("Cargo.toml"));
+    let manifest = read(Path::new(krate).join("Cargo.toml"));
     let section = manifest.split("\n[dependencies]").nth(1).unwrap_or_default();
     let section = section.split("\n[").next().unwrap_or_default();
     let names = section.lines().filter_map(|l| l.split(['.', ' ', '=']).next());
@@ -69,7 +55,7 @@ fn dependencies_point_one_way() {
 #[test]
 fn the_front_and_the_middle_are_safe_code() {
     for krate in ["acc", "acc-core", "acc-desugar", "conformance", "conformance/cases"] {
-        let lib = read(&root().join(krate).join("src/lib.rs"));
+        let lib = read(Path::new(krate).join("src/lib.rs"));
         assert!(lib.contains("#![forbid(unsafe_code)]"), "{krate} must forbid unsafe code");
     }
 }
@@ -77,8 +63,7 @@ fn the_front_and_the_middle_are_safe_code() {
 #[test]
 fn one_module_names_libtorch() {
     for krate in ["acc-core", "acc-desugar", "backend-native", "backend-graph", "conformance", "benches"] {
-        let mut files = Vec::new();
-        sources(&root().join(krate), &mut files);
+        let files = sources(krate);
         assert!(!files.is_empty());
         // The programs written by hand, beside which the executor is timed, have to.
         let may = ["backend-graph/src/torch", "benches/graph"].map(|folder| root().join(folder));
@@ -100,7 +85,7 @@ fn one_module_names_libtorch() {
 /// What programs import by `acc_array::prelude::*`: few names, and traits for their methods without one.
 #[test]
 fn the_prelude_is_small() {
-    let text = read(&root().join("acc/src/prelude.rs"));
+    let text = read("acc/src/prelude.rs");
     let names: Vec<&str> = text
         .split("pub use ")
         .skip(1)
@@ -120,16 +105,13 @@ fn the_prelude_is_small() {
 fn an_array_operation_is_named_in_the_files_that_the_page_lists() {
     // That added last, and one without a pass of its own.
     for (name, pass) in [("FoldSeg", Some("acc-desugar/src/passes/scan_segments/mod.rs")), ("Argsort", None)] {
-        let mut files = Vec::new();
-        for krate in ["acc-core", "acc-desugar", "backend-graph", "backend-native", "conformance", "conformance/cases"]
-        {
-            sources(&root().join(krate).join("src"), &mut files);
-        }
+        let crates = ["acc-core", "acc-desugar", "backend-graph", "backend-native", "conformance", "conformance/cases"];
+        let files: Vec<PathBuf> = crates.iter().flat_map(|krate| sources(Path::new(krate).join("src"))).collect();
         let named = format!("ArrayOp::{name} {{");
         let files = files.iter().filter(|file| read(file).contains(&named));
         let files: Vec<String> = files.map(|f| f.strip_prefix(root()).unwrap_or(f).display().to_string()).collect();
         assert!(files.len() <= 8, "{name} is named in {files:#?}");
-        let page = read(&root().join("docs/ARCHITECTURE.md"));
+        let page = read("docs/ARCHITECTURE.md");
         let steps = page.split("## Adding a combinator").nth(1).expect("the section");
         for file in files.iter().filter(|file| Some(file.as_str()) != pass) {
             let mut folders = file.match_indices('/').map(|(end, _)| &file[..end]);
@@ -238,9 +220,7 @@ fn modules_import_those_of_layers_below() {
     for (krate, layers) in LAYERS {
         let layer = |module: &str| layers.iter().position(|l| l.contains(&module));
         let folder = root().join(krate).join("src");
-        let mut files = Vec::new();
-        sources(&folder, &mut files);
-        for file in files {
+        for file in sources(&folder) {
             let path = file.strip_prefix(&folder).unwrap_or(&file).with_extension("");
             let module =
                 path.components().next().map(|c| c.as_os_str().to_string_lossy().into_owned()).unwrap_or_default();

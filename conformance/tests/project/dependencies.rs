@@ -3,15 +3,12 @@
 //! `cargo deny check` says that, too, and reads a database of advisories from the network; `.ci/run` calls it where it is
 //! installed. This test needs nothing but cargo, which may fetch the manifests of packages for other systems.
 
+use crate::{read, root};
 use serde_json::Value as Json;
 use spdx::Expression;
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
-}
 
 /// Every package that is compiled with some features, as `cargo metadata` tells.
 fn packages() -> Vec<Json> {
@@ -27,7 +24,7 @@ fn packages() -> Vec<Json> {
 }
 
 fn allowed() -> BTreeSet<String> {
-    let text = std::fs::read_to_string(root().join("deny.toml")).expect("deny.toml is there");
+    let text = read("deny.toml");
     let deny: toml::Table = text.parse().expect("deny.toml is TOML");
     let allow = deny["licenses"]["allow"].as_array().expect("a list of licences");
     allow.iter().map(|l| l.as_str().expect("a licence").to_string()).collect()

@@ -1,12 +1,6 @@
 //! docs/ARCHITECTURE.md is a map: short, without measurements, and what it names exists.
 
-use std::fs;
-use std::path::Path;
-
-fn page(name: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(name);
-    fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
-}
+use crate::{read, root};
 
 /// The paths that a page names between backticks: `a/{b,c}.rs` is `a/b.rs` and `a/c.rs`.
 fn paths(text: &str) -> Vec<String> {
@@ -23,7 +17,7 @@ fn paths(text: &str) -> Vec<String> {
 
 #[test]
 fn the_map_is_short_and_says_nothing_of_times() {
-    let text = page("docs/ARCHITECTURE.md");
+    let text = read("docs/ARCHITECTURE.md");
     let lines = text.lines().count();
     assert!(lines <= 150, "{lines} lines");
     for line in text.lines() {
@@ -40,15 +34,14 @@ fn the_map_is_short_and_says_nothing_of_times() {
 #[test]
 fn pages_name_files_that_exist() {
     assert_eq!(paths("`a/{b,c}.rs`, `d`, `e/f`"), ["a/b.rs", "a/c.rs", "e/f"]);
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     // Paths are relative to the workspace, or to the sources of the crate that a table is about.
     let sources = ["", "acc-core/src", "acc-desugar/src", "backend-native/src", "backend-graph/src"];
     let mut missing = Vec::new();
     for name in ["docs/ARCHITECTURE.md", "docs/PERFORMANCE.md"] {
-        let found = paths(&page(name));
+        let found = paths(&read(name));
         assert!(found.len() > 20, "the test reads {name} wrongly: {found:?}");
         for path in found.iter().filter(|p| !p.starts_with("tests/")) {
-            if !sources.iter().any(|folder| root.join(folder).join(path).exists()) {
+            if !sources.iter().any(|folder| root().join(folder).join(path).exists()) {
                 missing.push(format!("{name}: {path}"));
             }
         }

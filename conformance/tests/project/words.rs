@@ -1,9 +1,7 @@
 //! Sources and pages use the words of docs/GLOSSARY.md: none of the table "Not our words" there, and no constant that is
 //! named by a size word alone.
 
-use std::fs;
-use std::path::Path;
-use std::process::Command;
+use crate::{files, read, root};
 
 /// Names that users write, and that say with their type what they are: the least value of a type, beside `GREATEST`.
 const PUBLIC_CONSTANTS: [(&str, &str); 1] = [("acc-core/src/api/types/class.rs", "LEAST")];
@@ -88,25 +86,17 @@ fn complaints(glossary: &Glossary, file: &str, text: &str) -> Vec<String> {
     all
 }
 
-/// The files under version control, and those that will be, but for links to others.
-fn files(root: &Path) -> Vec<String> {
-    let list = ["ls-files", "--cached", "--others", "--exclude-standard"];
-    let list = Command::new("git").current_dir(root).args(list).output().expect("git");
-    assert!(list.status.success(), "{}", String::from_utf8_lossy(&list.stderr));
-    let is_ours = |f: &&str| {
-        let (_, extension) = f.rsplit_once('.').unwrap_or_default();
-        let is_file = || root.join(f).symlink_metadata().is_ok_and(|m| m.is_file());
-        ["rs", "md", "acc", "toml", "sh", "py", "cpp"].contains(&extension) && *f != "docs/GLOSSARY.md" && is_file()
-    };
-    String::from_utf8_lossy(&list.stdout).lines().filter(is_ours).map(str::to_string).collect()
+/// Sources and pages, but for the one that lists the words.
+fn checked() -> Vec<String> {
+    let found = files(&root(), &["rs", "md", "acc", "toml", "sh", "py", "cpp"]);
+    let names = found.iter().filter_map(|f| Some(f.strip_prefix(root()).ok()?.display().to_string()));
+    names.filter(|f| f != "docs/GLOSSARY.md").collect()
 }
 
 #[test]
 fn sources_and_pages_use_the_words_of_the_glossary() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let read = |file: &str| fs::read_to_string(root.join(file)).unwrap_or_else(|e| panic!("{file}: {e}"));
     let glossary = glossary(&read("docs/GLOSSARY.md"));
-    let files = files(&root);
+    let files = checked();
     assert!(files.iter().any(|f| f == "conformance/tests/project/words.rs"), "the test lists files wrongly");
     let all: Vec<String> = files.iter().flat_map(|f| complaints(&glossary, f, &read(f))).collect();
     assert!(all.is_empty(), "docs/GLOSSARY.md says what to write:\n{}", all.join("\n"));
