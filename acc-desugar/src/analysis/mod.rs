@@ -1,5 +1,6 @@
 //! What passes find out about programs without changing them.
 
+pub mod access;
 pub mod contraction;
 pub(crate) mod extents;
 pub mod operators;

@@ -1,5 +1,6 @@
-//! Integers that are affine in the lanes' index: reads at them are views.
+//! The indices of lanes: reads at affine ones are views.
 
+use crate::analysis::access::{self, Axis, Index, Numbers};
 use crate::flatten::Flattener;
 use crate::flatten::access::Indices;
 use crate::flatten::scalar::Scalar;
@@ -9,71 +10,75 @@ use acc_core::data::ScalarType;
 use acc_core::ir::PrimOp;
 use smallvec::SmallVec;
 
-/// `base + Σ step·i`, over some axes of an index space. The arithmetic wraps, as that of `i64` does.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Affine {
-    /// A size.
-    pub(crate) base: Value,
-    /// At most one for each axis; the axes increase.
-    pub(crate) terms: SmallVec<[Term; 2]>,
-    /// The rank of the index space.
-    pub(crate) rank: usize,
-}
-
-/// The index along an axis, times a step.
+/// An axis of the lanes' space.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Term {
+pub(crate) struct LaneAxis {
     pub(crate) axis: usize,
     /// The extent of the axis.
     pub(crate) len: Value,
-    /// A size; not the constant 0.
-    pub(crate) step: Value,
+    /// The rank of the space.
+    pub(crate) rank: usize,
 }
+
+impl Axis for LaneAxis {
+    fn number(self) -> usize {
+        self.axis
+    }
+}
+
+/// An integer that is affine in the lanes' index; its numbers are sizes.
+pub(crate) type Affine = access::Affine<Value, LaneAxis>;
+
+/// The index along an axis of the lanes, times a step.
+pub(crate) type Term = access::Term<Value, LaneAxis>;
 
 /// The number of an [`Affine`] of a [`Flattener`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct AffineId(usize);
 
-impl Flattener<'_> {
-    /// A primitive operation on `i64` that keeps its operands, sizes or affine, affine.
-    pub(crate) fn affine_prim(&mut self, p: PrimOp, operands: &[Scalar]) -> Option<Scalar> {
-        if !operands.iter().any(|s| matches!(s, Scalar::Affine(_))) {
-            return None;
-        }
-        let mut parts: SmallVec<[Affine; 2]> = SmallVec::new();
-        for s in operands {
-            parts.push(match *s {
-                // A rank-0 tensor that the host has.
-                Scalar::Tensor(v) if self.b.rank(v) == 0 => {
-                    Affine { base: self.b.known_size(v)?, terms: SmallVec::new(), rank: 0 }
-                }
-                s => self.indices.affine_of(s)?,
-            });
-        }
-        let result = match (p, &parts[..]) {
-            (PrimOp::AddP, [a, b]) => combine(&mut self.b, SizeOp::Add, a, b),
-            (PrimOp::SubP, [a, b]) => combine(&mut self.b, SizeOp::Sub, a, b),
-            (PrimOp::MulP, [a, b]) if b.terms.is_empty() => self.scaled(a, b.base),
-            (PrimOp::MulP, [a, b]) if a.terms.is_empty() => self.scaled(b, a.base),
-            (PrimOp::NegP, [a]) => {
-                let minus_one = self.b.size(-1);
-                self.scaled(a, minus_one)
-            }
-            _ => return None,
-        };
-        Some(self.indices.affine(result))
+impl Numbers for Builder {
+    type Number = Value;
+    type Axis = LaneAxis;
+
+    fn literal(&mut self, n: i64) -> Value {
+        self.size(n)
     }
 
-    fn scaled(&mut self, a: &Affine, by: Value) -> Affine {
-        let base = self.b.size_op(SizeOp::Mul, a.base, by);
-        let mut terms = SmallVec::new();
-        for t in &a.terms {
-            let step = self.b.size_op(SizeOp::Mul, t.step, by);
-            if self.b.const_size(step) != Some(0) {
-                terms.push(Term { step, ..*t });
-            }
+    fn constant(&self, n: &Value) -> Option<i64> {
+        self.const_size(*n)
+    }
+
+    fn apply(&mut self, op: PrimOp, a: &Value, b: &Value) -> Option<Value> {
+        let op = match op {
+            PrimOp::AddP => SizeOp::Add,
+            PrimOp::SubP => SizeOp::Sub,
+            PrimOp::MulP => SizeOp::Mul,
+            _ => return None,
+        };
+        Some(self.size_op(op, *a, *b))
+    }
+}
+
+impl Flattener<'_> {
+    /// What a primitive operation on `i64` yields of an index.
+    pub(crate) fn index_prim(&mut self, p: PrimOp, operands: &[Scalar]) -> Option<Index<Value, LaneAxis>> {
+        let known = |s: &Scalar| match s {
+            Scalar::Size(_) => false,
+            Scalar::Affine(_) => true,
+            Scalar::Tensor(v) => self.indices.known.contains_key(v),
+        };
+        if !operands.iter().any(known) {
+            return None;
         }
-        Affine { base, terms, rank: a.rank }
+        let mut all: SmallVec<[Index<Value, LaneAxis>; 2]> = SmallVec::new();
+        for s in operands {
+            let s = match *s {
+                Scalar::Tensor(v) => on_host_if_known(&mut self.b, v),
+                s => s,
+            };
+            all.push(self.indices.of(s)?);
+        }
+        Index::prim(&mut self.b, p, &all)
     }
 }
 
@@ -82,14 +87,8 @@ impl Indices {
     pub(crate) fn index_of(&mut self, b: &mut Builder, space: &[Value]) -> Vec<Scalar> {
         let (zero, one) = (b.size(0), b.size(1));
         let rank = space.len();
-        space
-            .iter()
-            .enumerate()
-            .map(|(axis, len)| {
-                let terms = SmallVec::from_iter([Term { axis, len: *len, step: one }]);
-                self.affine(Affine { base: zero, terms, rank })
-            })
-            .collect()
+        let axes = space.iter().enumerate().map(|(axis, len)| LaneAxis { axis, len: *len, rank });
+        axes.map(|axis| self.affine(Affine::along(axis, zero, one))).collect()
     }
 
     pub(crate) fn affine(&mut self, a: Affine) -> Scalar {
@@ -103,9 +102,17 @@ impl Indices {
     /// The parts of a scalar that is a size or affine.
     pub(crate) fn affine_of(&self, s: Scalar) -> Option<Affine> {
         match s {
-            Scalar::Size(base) => Some(Affine { base, terms: SmallVec::new(), rank: 0 }),
+            Scalar::Size(base) => Some(Affine::uniform(base)),
             Scalar::Affine(id) => self.affines.get(id.0).cloned(),
             Scalar::Tensor(_) => None,
+        }
+    }
+
+    /// A scalar as an index, if it is one.
+    fn of(&self, s: Scalar) -> Option<Index<Value, LaneAxis>> {
+        match s {
+            Scalar::Tensor(v) => self.known.get(&v).cloned(),
+            s => self.affine_of(s).map(Index::Affine),
         }
     }
 
@@ -115,8 +122,9 @@ impl Indices {
         let mut start = a.base;
         let mut sum: Option<Value> = None;
         for t in &a.terms {
-            let iota = b.iota_from(t.len, start, t.step);
-            let others = (0..a.rank as u32).filter(|k| *k as usize != t.axis).collect();
+            let LaneAxis { axis, len, rank } = t.axis;
+            let iota = b.iota_from(len, start, t.step);
+            let others = (0..rank as u32).filter(|k| *k as usize != axis).collect();
             let iota = b.insert_axes(iota, others);
             sum = Some(match sum {
                 Some(sum) => b.prim(PrimOp::AddP, &[sum, iota]),
@@ -139,26 +147,6 @@ impl Indices {
     }
 }
 
-fn combine(g: &mut Builder, op: SizeOp, a: &Affine, b: &Affine) -> Affine {
-    let base = g.size_op(op, a.base, b.base);
-    let mut axes: SmallVec<[usize; 4]> = a.terms.iter().chain(&b.terms).map(|t| t.axis).collect();
-    axes.sort_unstable();
-    axes.dedup();
-    let zero = g.size(0);
-    let mut terms = SmallVec::new();
-    for axis in axes {
-        let of = |x: &Affine| x.terms.iter().find(|t| t.axis == axis).copied();
-        let (left, right) = (of(a), of(b));
-        let Some(some) = left.or(right) else { continue };
-        let [left, right] = [left, right].map(|t| t.map_or(zero, |t| t.step));
-        let step = g.size_op(op, left, right);
-        if g.const_size(step) != Some(0) {
-            terms.push(Term { step, ..some });
-        }
-    }
-    Affine { base, terms, rank: a.rank.max(b.rank) }
-}
-
 /// A uniform tensor of `i64` or `bool` that the host has, as a size.
 pub(crate) fn on_host_if_known(b: &mut Builder, v: Value) -> Scalar {
     let kind = matches!(b.scalar(v), ScalarType::I64 | ScalarType::Bool) && b.rank(v) == 0;
@@ -171,21 +159,14 @@ pub(crate) fn on_host_if_known(b: &mut Builder, v: Value) -> Scalar {
 impl Affine {
     /// Whether a position runs along a whole axis of this extent.
     pub(crate) fn is_own_axis(&self, b: &Builder, extent: Value) -> bool {
-        match self.terms[..] {
-            [t] => {
-                b.const_size(self.base) == Some(0)
-                    && b.const_size(t.step) == Some(1)
-                    && b.origin(t.len) == b.origin(extent)
-            }
-            _ => false,
-        }
+        let whole = |a: LaneAxis| b.const_size(self.base) == Some(0) && b.origin(a.len) == b.origin(extent);
+        self.shifted_axis(b).is_some_and(whole)
     }
 
     /// Whether every position is certainly in bounds: it runs along an axis, and the extent is that axis's and more.
     pub(crate) fn is_inside(&self, b: &Builder, extent: Value) -> bool {
-        let [t] = self.terms[..] else { return false };
-        let (Some(1), Some(base)) = (b.const_size(t.step), b.const_size(self.base)) else { return false };
-        let more = b.beyond(extent, t.len);
+        let (Some(axis), Some(base)) = (self.shifted_axis(b), b.const_size(self.base)) else { return false };
+        let more = b.beyond(extent, axis.len);
         base >= 0 && more.is_some_and(|more| base <= more)
     }
 
@@ -195,7 +176,7 @@ impl Affine {
             return b.size(0);
         }
         let steps = self.terms.iter().map(|t| t.step).collect();
-        let lens = self.terms.iter().map(|t| t.len).collect();
+        let lens = self.terms.iter().map(|t| t.axis.len).collect();
         b.outside(self.base, steps, lens, extent)
     }
 }

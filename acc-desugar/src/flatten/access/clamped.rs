@@ -1,13 +1,9 @@
 //! Affine integers between bounds, such as positions of neighbours at a border: reads at them are views, joined.
 
-use crate::flatten::Flattener;
+use crate::analysis::access::{Bound, Index};
 use crate::flatten::access::Indices;
-use crate::flatten::access::affine::Term;
-use crate::flatten::access::affine::on_host_if_known;
-use crate::flatten::scalar::Scalar;
 use crate::graph::builder::Builder;
 use crate::graph::{SizeOp, Value};
-use acc_core::ir::PrimOp;
 
 /// The index along an axis plus a constant, no less than `low` and no more than `high`; at least one of these is there.
 #[derive(Clone, Copy)]
@@ -30,39 +26,6 @@ enum Part {
     Repeated { at: Value, count: Value },
 }
 
-impl Flattener<'_> {
-    /// Notes that an operation keeps the index along an axis between bounds.
-    pub(crate) fn note_clamped(&mut self, p: PrimOp, operands: &[Scalar], result: Value) {
-        let low_last = match p {
-            PrimOp::MaxP => true,
-            PrimOp::MinP => false,
-            _ => return,
-        };
-        let [a, b] = *operands else { return };
-        let operands = [a, b].map(|s| match s {
-            Scalar::Tensor(v) => on_host_if_known(&mut self.b, v),
-            s => s,
-        });
-        let ([x, Scalar::Size(bound)] | [Scalar::Size(bound), x]) = operands else { return };
-        let inner = match x {
-            Scalar::Tensor(v) => self.indices.clamped.get(&v).copied(),
-            x => self.indices.affine_of(x).and_then(|a| {
-                let [Term { axis, len, step }] = a.terms[..] else { return None };
-                // One that may wrap around is not found between its ends.
-                let base = self.b.const_size(a.base).filter(|b| i32::try_from(*b).is_ok())?;
-                let along = self.b.const_size(step) == Some(1);
-                along.then_some(Clamped { axis, len, base, low: None, high: None, low_last })
-            }),
-        };
-        let Some(mut c) = inner else { return };
-        let side = if low_last { &mut c.low } else { &mut c.high };
-        if side.is_none() {
-            *side = Some(bound);
-            self.indices.clamped.insert(result, Clamped { low_last, ..c });
-        }
-    }
-}
-
 /// The positions at a bound, and at most how many there are, if that is known.
 fn border(at: Value, count: Value, at_most: Option<i64>) -> Option<Part> {
     match at_most {
@@ -74,8 +37,20 @@ fn border(at: Value, count: Value, at_most: Option<i64>) -> Option<Part> {
 
 impl Indices {
     /// What a position is between, if it runs along an axis of this extent.
-    pub(crate) fn clamped(&self, position: Value, extent: Option<&Value>) -> Option<Clamped> {
-        self.clamped.get(&position).copied().filter(|c| Some(&c.len) == extent)
+    pub(crate) fn clamped(&self, b: &Builder, position: Value, extent: Option<&Value>) -> Option<Clamped> {
+        let Index::Clamped(c) = self.known.get(&position)? else { return None };
+        let axis = c.of.shifted_axis(b)?;
+        // One that may wrap around is not found between its ends.
+        let base = b.const_size(c.of.base).filter(|b| i32::try_from(*b).is_ok())?;
+        let (low, high, low_last) = match c.bounds[..] {
+            [Bound::AtLeast(low)] => (Some(low), None, true),
+            [Bound::AtMost(high)] => (None, Some(high), false),
+            [Bound::AtMost(high), Bound::AtLeast(low)] => (Some(low), Some(high), true),
+            [Bound::AtLeast(low), Bound::AtMost(high)] => (Some(low), Some(high), false),
+            _ => return None,
+        };
+        let clamped = Clamped { axis: axis.axis, len: axis.len, base, low, high, low_last };
+        (Some(&axis.len) == extent).then_some(clamped)
     }
 }
 

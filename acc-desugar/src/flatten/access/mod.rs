@@ -7,6 +7,7 @@ pub(crate) mod read;
 pub(crate) mod split_axis;
 pub(crate) mod wrapped;
 
+use crate::analysis::access::Index;
 use crate::flatten::control::index_set_splitting::Borders;
 use crate::graph::Value;
 use std::collections::HashMap;
@@ -16,10 +17,8 @@ use std::collections::HashMap;
 pub(crate) struct Indices {
     /// The affine integers met so far.
     pub(crate) affines: Vec<affine::Affine>,
-    /// The integers that are an index between bounds.
-    pub(crate) clamped: HashMap<Value, clamped::Clamped>,
-    /// The remainders of an index by the extent of its axis.
-    pub(crate) wrapped: HashMap<Value, wrapped::Wrapped>,
+    /// The tensors that are known as an index: between bounds, or a remainder.
+    pub(crate) known: HashMap<Value, Index<Value, affine::LaneAxis>>,
     /// The conditions that hold up to a position of an axis, or from there on.
     pub(crate) borders: HashMap<Value, Borders>,
 }

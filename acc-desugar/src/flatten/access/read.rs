@@ -5,8 +5,7 @@
 
 use crate::flatten::Flattener;
 use crate::flatten::access::Indices;
-use crate::flatten::access::affine::Affine;
-use crate::flatten::access::affine::on_host_if_known;
+use crate::flatten::access::affine::{Affine, LaneAxis, Term, on_host_if_known};
 use crate::flatten::access::clamped::Clamped;
 use crate::flatten::access::wrapped::Wrapped;
 use crate::flatten::scalar::Scalar;
@@ -159,9 +158,10 @@ impl Flattener<'_> {
             start = self.b.size_op(SizeOp::Add, start, base);
             for t in &a.terms {
                 let step = self.b.size_op(SizeOp::Mul, t.step, stride);
-                steps[t.axis] = Some(match steps[t.axis] {
+                let LaneAxis { axis, len, .. } = t.axis;
+                steps[axis] = Some(match steps[axis] {
                     Some((len, sum)) => (len, self.b.size_op(SizeOp::Add, sum, step)),
-                    None => (t.len, step),
+                    None => (len, step),
                 });
             }
             stride = self.b.size_op(SizeOp::Mul, stride, *n);
@@ -279,7 +279,7 @@ impl Indices {
     ) -> Option<Vec<Value>> {
         let (Scalar::Tensor(order), outer) = index.split_last()? else { return None };
         let own = |(axis, (s, n)): (usize, (&Scalar, &Value))| {
-            self.affine_of(*s).is_some_and(|a| a.is_own_axis(b, *n) && a.terms[0].axis == axis)
+            self.affine_of(*s).is_some_and(|a| a.is_own_axis(b, *n) && a.terms[0].axis.axis == axis)
         };
         let rows = at.mask.is_none() && !outer.is_empty() && at.space.len() == index.len();
         if !rows || !outer.iter().zip(shape).enumerate().all(own) {
@@ -294,7 +294,7 @@ impl Indices {
         index.iter().zip(shape).all(|(s, n)| {
             let Some(a) = self.affine_of(*s) else { return false };
             let own = a.is_own_axis(b, *n);
-            let bit = a.terms.first().map_or(0, |t| 1 << t.axis);
+            let bit = a.terms.first().map_or(0, |t| 1 << t.axis.axis);
             own && axes & bit == 0 && {
                 axes |= bit;
                 true
@@ -309,7 +309,7 @@ impl Indices {
         for s in index {
             let set = match *s {
                 Scalar::Size(_) => 0,
-                Scalar::Affine(_) => self.affine_of(*s)?.terms.iter().fold(0, |set, t| set | (1 << t.axis)),
+                Scalar::Affine(_) => self.affine_of(*s)?.terms.iter().fold(0, |set, t| set | (1 << t.axis.axis)),
                 Scalar::Tensor(v) if b.rank(v) == 0 => 0,
                 Scalar::Tensor(v) => b.axes(v),
             };
@@ -343,15 +343,15 @@ impl Indices {
                 if a.is_own_axis(b, n) {
                     return (AxisAccess::Whole(axis), None);
                 }
-                let term = a.terms[0];
-                let step = b.const_size(term.step).filter(|k| *k != i64::MIN);
-                match step {
+                let Term { axis: LaneAxis { len, .. }, step } = a.terms[0];
+                let constant = b.const_size(step).filter(|k| *k != i64::MIN);
+                match constant {
                     Some(step) if !masked || a.is_inside(b, n) => {
                         let out = a.outside(b, n);
-                        (AxisAccess::Strided { axis, start: a.base, len: term.len, step }, Some(Scalar::Size(out)))
+                        (AxisAccess::Strided { axis, start: a.base, len, step }, Some(Scalar::Size(out)))
                     }
                     _ => {
-                        let positions = b.iota_from(term.len, a.base, term.step);
+                        let positions = b.iota_from(len, a.base, step);
                         if masked {
                             let lanes = self.materialised(b, id);
                             let (out, _) = clamp_at(b, lanes, n);
@@ -370,7 +370,7 @@ impl Indices {
                 (AxisAccess::Uniform(v), None)
             }
             (Scalar::Tensor(v), Some(axis))
-                if let Some(c) = self.clamped(v, at.space.get(axis))
+                if let Some(c) = self.clamped(b, v, at.space.get(axis))
                     && (!masked || c.is_inside(b, n)) =>
             {
                 let out = c.outside(b, n);

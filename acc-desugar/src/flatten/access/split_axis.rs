@@ -9,8 +9,7 @@
 
 use crate::flatten::Flattener;
 use crate::flatten::access::Indices;
-use crate::flatten::access::affine::on_host_if_known;
-use crate::flatten::access::affine::{Affine, Term};
+use crate::flatten::access::affine::{Affine, LaneAxis, Term, on_host_if_known};
 use crate::flatten::scalar::spread;
 use crate::flatten::scalar::{Lanes, Scalar};
 use crate::graph::builder::Builder;
@@ -273,7 +272,7 @@ impl Flattener<'_> {
             self.check(FaultKind::DivisionByZero, bad, &space, vec![]);
         }
         let (base, terms) = if quotient { (high, above) } else { (self.b.size(rest), below) };
-        Some(self.indices.affine(Affine { base, terms, rank: a.rank }))
+        Some(self.indices.affine(Affine { base, terms }))
     }
 
     /// The quotient and the remainder of the position of the first lane, if they are known well enough.
@@ -289,7 +288,7 @@ impl Flattener<'_> {
     /// Whether a number plus multiples of indices is certainly less than `by`.
     fn is_below(&mut self, rest: i64, terms: &[Term], by: Value) -> bool {
         let constant = |s: &Self, t: &Term| {
-            let (step, len) = (s.b.const_size(t.step)?, s.b.const_size(at_most(&s.b, t.len))?);
+            let (step, len) = (s.b.const_size(t.step)?, s.b.const_size(at_most(&s.b, t.axis.len))?);
             step.checked_mul((len - 1).max(0))
         };
         let most = terms.iter().try_fold(rest, |sum, t| sum.checked_add(constant(self, t)?));
@@ -301,7 +300,7 @@ impl Flattener<'_> {
         let mut positions = self.b.size(1);
         while let Some(k) = terms.iter().position(|t| self.b.origin(t.step) == self.b.origin(positions)) {
             let t = terms.remove(k);
-            positions = self.b.size_op(SizeOp::Mul, at_most(&self.b, t.len), positions);
+            positions = self.b.size_op(SizeOp::Mul, at_most(&self.b, t.axis.len), positions);
         }
         rest == 0 && terms.is_empty() && ratio(&mut self.b, by, positions).is_some()
     }
@@ -320,11 +319,11 @@ impl Flattener<'_> {
         for t in below {
             if let Some(part) = ratio(&mut self.b, by, t.step)
                 && self.b.is_within(part, d.depth)
-                && self.b.origin(part) != self.b.origin(at_most(&self.b, t.len))
+                && self.b.origin(part) != self.b.origin(at_most(&self.b, t.axis.len))
                 && self.b.const_size(part) != Some(1)
             {
                 if let Some(d) = &mut self.splits.space {
-                    d.requested = Some((t.axis, part));
+                    d.requested = Some((t.axis.axis, part));
                 }
                 return;
             }
@@ -368,8 +367,8 @@ impl Indices {
         let mut index = Vec::new();
         for (parts, steps) in d.axes.iter().zip(&d.steps) {
             let parts = parts.iter().zip(steps).zip(axes.by_ref());
-            let terms = parts.map(|((len, step), axis)| Term { axis, len: *len, step: *step }).collect();
-            index.push(self.affine(Affine { base: zero, terms, rank }));
+            let terms = parts.map(|((len, step), axis)| Term { axis: LaneAxis { axis, len: *len, rank }, step: *step });
+            index.push(self.affine(Affine { base: zero, terms: terms.collect() }));
         }
         index
     }

@@ -2,7 +2,7 @@
 
 use crate::flatten::Flattener;
 use crate::flatten::access::Indices;
-use crate::flatten::access::affine::{Affine, Term};
+use crate::flatten::access::affine::LaneAxis;
 use crate::flatten::control::loops::free_values;
 use crate::flatten::scalar::spread;
 use crate::flatten::scalar::val;
@@ -88,12 +88,13 @@ impl Flattener<'_> {
 
     /// What is below a position of the axis that an index runs along, or the rest; `with` the position if that is below.
     fn border(&mut self, index: Scalar, at: Value, below: bool, with: bool) -> Option<Border> {
-        let Affine { base, terms, .. } = self.indices.affine_of(index)?;
-        let [Term { axis, len, step }] = terms[..] else { return None };
+        let affine = self.indices.affine_of(index)?;
+        let LaneAxis { axis, len, .. } = affine.shifted_axis(&self.b)?;
+        let base = affine.base;
         // A part of an axis begins further on. What may wrap around has no borders.
         let begins = self.b.const_size(base).is_some_and(|b| (0..=i64::from(i32::MAX)).contains(&b))
             || self.scope.is_extent(&self.b, base);
-        if self.b.const_size(step) != Some(1) || !begins {
+        if !begins {
             return None;
         }
         let mut at = at;
@@ -271,10 +272,10 @@ impl Indices {
             Scalar::Tensor(v) => Scalar::Tensor(value_piece(b, v, space, axis, start, len)),
             Scalar::Affine(_) => {
                 let Some(mut a) = self.affine_of(s) else { return s };
-                for t in a.terms.iter_mut().filter(|t| t.axis == axis) {
+                for t in a.terms.iter_mut().filter(|t| t.axis.axis == axis) {
                     let way = b.size_op(SizeOp::Mul, t.step, start);
                     a.base = b.size_op(SizeOp::Add, a.base, way);
-                    t.len = len;
+                    t.axis.len = len;
                 }
                 self.affine(a)
             }

@@ -209,10 +209,12 @@ impl Indices {
         let shift = it.outer - 1;
         if let Scalar::Affine(_) = s
             && let Some(mut a) = self.affine_of(s)
-            && a.terms.iter().all(|t| t.axis >= it.outer)
+            && a.terms.iter().all(|t| t.axis.axis >= it.outer)
         {
-            a.terms.iter_mut().for_each(|t| t.axis -= shift);
-            a.rank -= shift;
+            a.terms.iter_mut().for_each(|t| {
+                t.axis.axis -= shift;
+                t.axis.rank -= shift;
+            });
             return self.affine(a);
         }
         let v = match s {

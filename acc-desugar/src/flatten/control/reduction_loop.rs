@@ -7,7 +7,7 @@
 
 use crate::flatten::Flattener;
 use crate::flatten::access::Indices;
-use crate::flatten::access::affine::{Affine, Term};
+use crate::flatten::access::affine::{Affine, LaneAxis};
 use crate::flatten::access::on_demand::some_lane;
 use crate::flatten::control::loops::free_values;
 use crate::flatten::scalar::spread;
@@ -214,8 +214,8 @@ impl Flattener<'_> {
             let ty = lanes.fun.ty(*p);
             let s = match part {
                 Part::Counter => {
-                    let terms = SmallVec::from_iter([Term { axis: 0, len, step: one }]);
-                    match self.indices.affine(Affine { base: first, terms, rank }) {
+                    let axis = LaneAxis { axis: 0, len, rank };
+                    match self.indices.affine(Affine::along(axis, first, one)) {
                         s if ty == ScalarType::I64 => s,
                         s => {
                             let wide = self.indices.value(&mut self.b, s);
@@ -301,8 +301,10 @@ impl Indices {
             Scalar::Tensor(v) => Scalar::Tensor(b.insert_axes(v, SmallVec::from_iter([0]))),
             Scalar::Affine(_) => {
                 let Some(mut a) = self.affine_of(s) else { return s };
-                a.terms.iter_mut().for_each(|t| t.axis += 1);
-                a.rank += 1;
+                a.terms.iter_mut().for_each(|t| {
+                    t.axis.axis += 1;
+                    t.axis.rank += 1;
+                });
                 self.affine(a)
             }
         }

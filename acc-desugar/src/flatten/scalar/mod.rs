@@ -2,6 +2,7 @@
 
 pub(crate) mod uniformity;
 
+use crate::analysis::access::Index;
 use crate::flatten::Flattener;
 use crate::flatten::access::Indices;
 use crate::flatten::access::affine::AffineId;
@@ -231,10 +232,9 @@ impl Flattener<'_> {
         {
             return quotient;
         }
-        if ty == ScalarType::I64
-            && let Some(affine) = self.affine_prim(p, &scalars)
-        {
-            return affine;
+        let index = if ty == ScalarType::I64 { self.index_prim(p, &scalars) } else { None };
+        if let Some(Index::Affine(a)) = index {
+            return self.indices.affine(a);
         }
         if ty == ScalarType::Bool
             && let Some(decided) = self.decided(p, &scalars)
@@ -250,8 +250,9 @@ impl Flattener<'_> {
         let result = self.b.prim(p, &tensors);
         if ty == ScalarType::I64 {
             self.note_border(p, &given, result);
-            self.note_clamped(p, &given, result);
-            self.note_wrapped(p, &given, result);
+        }
+        if let Some(index) = index {
+            self.indices.known.insert(result, index);
         }
         if ty == ScalarType::Bool {
             self.indices.note_borders(p, &given, result);
