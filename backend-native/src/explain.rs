@@ -142,7 +142,7 @@ impl KernelReport {
             }
         }
         k.element.region.visit(0, &mut |n, _| {
-            if let Op::Load(l) = &n.op {
+            if let Op::Index(l) = &n.op {
                 reads.insert(l.array);
                 let varies = |i: &Ix| match i {
                     Ix::Affine { .. } => true,

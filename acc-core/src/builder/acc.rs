@@ -1,15 +1,15 @@
 //! Array expressions: a DAG of reference-counted nodes.
 
-use crate::data::{ArrayData, EltType};
+use crate::data::{ArrayData, EltType, Lit};
 use crate::error::BuildError;
-use crate::ir::{ArrayOp, ArrayType, Fun, Loc, OpPart, Rep, ScalarOp};
+use crate::ir::{ArrayOp, ArrayType, Dialect, Foreign, Fun, Loc, OpPart, Read, Rep, ScalarOp, Val};
 use smallvec::SmallVec;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A scalar function over array expressions, or the mistake that prevents it.
-pub type Frozen = Result<Arc<Fun<AccRef>>, Arc<BuildError>>;
+pub type Frozen = Result<Arc<Fun<Building>>, Arc<BuildError>>;
 
 /// An array expression. Identity is sharing: a node used twice is computed once.
 #[derive(Clone, Debug)]
@@ -108,7 +108,7 @@ impl AccType {
 
 /// Operations over array expressions. The branches of a conditional and the state of a loop are expressions, too: tuples, if
 /// there are several arrays.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Building {}
 
 impl Rep for Building {
@@ -116,6 +116,14 @@ impl Rep for Building {
     type Arrays = AccRef;
     type Fun = Frozen;
     type Block = AccFun;
+}
+
+impl Dialect for Building {
+    type Array = AccRef;
+    type Literal = Lit;
+    type Index = Val;
+    type Edge = ();
+    type Own = Foreign<Building>;
 }
 
 /// The operation of an array expression.
@@ -186,7 +194,7 @@ impl AccOp {
             match part {
                 OpPart::Array(a) | OpPart::Arrays(a) => out.push(a.clone()),
                 OpPart::Fun(_, _, Ok(f)) => f.body.visit(0, &mut |node, _| {
-                    if let ScalarOp::Index { array, .. } | ScalarOp::Extent { array, .. } = &node.op {
+                    if let ScalarOp::Index(Read { array, .. }) | ScalarOp::Extent { array, .. } = &node.op {
                         read.push(array.clone());
                     }
                 }),

@@ -1,8 +1,8 @@
 //! Literal extents become arguments, so that a program is the same for all of them.
 
 use crate::data::{ArrayData, EltType, Lit, ScalarType};
-use crate::ir::{ArrayId, Fun, Node, ScalarOp, Val};
-use smallvec::smallvec;
+use crate::ir::{ArrayId, Fun, Node, Read, ScalarOp, Val};
+use smallvec::{SmallVec, smallvec};
 use std::collections::HashMap;
 
 /// The closed function `f` with a read of a new rank-0 array in place of each use of an `i64` literal.
@@ -56,7 +56,7 @@ fn read(
 ) -> Val {
     let Some((lit, node)) = literals.get(&v) else { return v };
     let result = f.new_val(ScalarType::I64);
-    let op = ScalarOp::Index { array: param(lit.bits as i64), leaves: smallvec![0], index: smallvec![] };
+    let op = ScalarOp::Index(Read::new(param(lit.bits as i64), [0].as_slice(), SmallVec::new()));
     nodes.push(Node { results: smallvec![result], op, loc: node.loc.clone() });
     result
 }

@@ -3,10 +3,10 @@
 use super::frame::{Builder, ExpRef};
 use super::graph::{Kind, ScalarGraph, collect};
 use super::schedule::{Needs, NodeId, Placer};
-use super::{AccRef, Frozen};
+use super::{Building, Frozen};
 use crate::data::{EltType, ScalarType};
 use crate::error::BuildError;
-use crate::ir::{Fun, Loc, Node, Region, ScalarOp, Val, Vals};
+use crate::ir::{Foreign, Fun, Loc, Node, Read, Region, ScalarOp, Val, Vals};
 use std::sync::Arc;
 
 /// How many times larger than written a function may become through copies of values into branches.
@@ -70,7 +70,7 @@ impl Freezer<'_> {
         self.vals[n].as_deref().unwrap_or_default()
     }
 
-    fn region(&mut self, result: NodeId, params: Vec<Val>) -> Region<AccRef> {
+    fn region(&mut self, result: NodeId, params: Vec<Val>) -> Region<Building> {
         if self.types.len() > self.limit {
             return Region { params, nodes: Vec::new(), results: Vec::new() };
         }
@@ -89,7 +89,7 @@ impl Freezer<'_> {
     }
 
     /// A region of a loop, with the loop's state as its parameters.
-    fn loop_region(&mut self, result: NodeId, param: NodeId) -> Region<AccRef> {
+    fn loop_region(&mut self, result: NodeId, param: NodeId) -> Region<Building> {
         let vals = self.fresh(&self.graph.nodes[param].ty);
         self.vals[param] = Some(vals.clone());
         self.loops.push(param);
@@ -99,7 +99,7 @@ impl Freezer<'_> {
         region
     }
 
-    fn emit(&mut self, n: NodeId, nodes: &mut Vec<Node<AccRef>>) -> Vals {
+    fn emit(&mut self, n: NodeId, nodes: &mut Vec<Node<Building>>) -> Vals {
         let graph = self.graph;
         let node = &graph.nodes[n];
         let op = match &node.kind {
@@ -111,11 +111,10 @@ impl Freezer<'_> {
             Kind::Prim(p, args) => ScalarOp::Prim(*p, args.iter().map(|a| self.leaves(*a)[0]).collect()),
             Kind::Cast(a) => ScalarOp::Cast(self.leaves(*a)[0]),
             Kind::Bitcast(a) => ScalarOp::Bitcast(self.leaves(*a)[0]),
-            Kind::Index(array, index) => ScalarOp::Index {
-                array: array.clone(),
-                leaves: (0..node.ty.leaf_count() as u32).collect(),
-                index: self.leaves(*index).iter().copied().collect(),
-            },
+            Kind::Index(array, index) => {
+                let leaves: Vec<u32> = (0..node.ty.leaf_count() as u32).collect();
+                ScalarOp::Index(Read::new(array.clone(), leaves, self.leaves(*index)))
+            }
             Kind::Extent(array, axis) => ScalarOp::Extent { array: array.clone(), axis: *axis },
             Kind::Cond(c, t, e) => {
                 let cond = self.leaves(*c)[0];
@@ -125,11 +124,11 @@ impl Freezer<'_> {
                 }
                 ScalarOp::If { cond, then, else_ }
             }
-            Kind::Foreign { name, arg, param, fallback } => ScalarOp::Foreign {
+            Kind::Foreign { name, arg, param, fallback } => ScalarOp::Own(Foreign {
                 name: name.clone(),
                 args: self.leaves(*arg).into(),
                 fallback: self.loop_region(*fallback, *param),
-            },
+            }),
             Kind::While { init, test, test_param, step, step_param } => ScalarOp::While {
                 init: self.leaves(*init).into(),
                 test: self.loop_region(*test, *test_param),
@@ -142,7 +141,7 @@ impl Freezer<'_> {
     }
 
     /// A conditional both of whose sides exist already.
-    fn selects(&mut self, n: NodeId, cond: Val, then: &[Val], else_: &[Val], nodes: &mut Vec<Node<AccRef>>) -> Vals {
+    fn selects(&mut self, n: NodeId, cond: Val, then: &[Val], else_: &[Val], nodes: &mut Vec<Node<Building>>) -> Vals {
         let node = &self.graph.nodes[n];
         let results = self.fresh(&node.ty);
         for ((&result, &then), &else_) in results.iter().zip(then).zip(else_) {

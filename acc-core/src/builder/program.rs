@@ -199,7 +199,7 @@ struct Numberer<'a> {
     /// The literal extents met so far, with the parameters that stand for them.
     extents: Vec<(i64, ArrayId)>,
     /// Extent functions done: one shared by two operations keeps its parameters.
-    lifted: HashMap<*const Fun<AccRef>, Fun>,
+    lifted: HashMap<*const Fun<Building>, Fun>,
     limits: &'a RunLimits,
 }
 

@@ -4,7 +4,7 @@
 //! results rounded once after.
 
 use crate::data::{EltType, Lit, Prim, ScalarType};
-use crate::ir::{Fun, Loc, Node, Region, ScalarOp, Val, Vals};
+use crate::ir::{Foreign, Fun, Loc, Node, Region, ScalarOp, Val, Vals};
 use half::f16;
 
 const NARROW: ScalarType = ScalarType::F16;
@@ -81,20 +81,19 @@ fn region(r: &Region, from: &Fun, to: &mut Fun) -> Region {
                 step: region(step, from, to),
             }),
             // A host function of `f16` is none of `f32`: the fallback runs.
-            ScalarOp::Foreign { name, args, fallback } => crate::grow_stack(|| ScalarOp::Foreign {
-                name: name.clone(),
-                args: args.clone(),
-                fallback: region(fallback, from, to),
-            }),
+            ScalarOp::Own(Foreign { name, args, fallback }) => {
+                let fallback = crate::grow_stack(|| region(fallback, from, to));
+                ScalarOp::Own(Foreign { name: name.clone(), args: args.clone(), fallback })
+            }
             ScalarOp::Const(Lit { .. })
             | ScalarOp::Prim(..)
             | ScalarOp::Cast(_)
             | ScalarOp::Bitcast(_)
             | ScalarOp::Select { .. }
-            | ScalarOp::Index { .. }
+            | ScalarOp::Index(_)
             | ScalarOp::Extent { .. } => n.op.clone(),
         };
-        if !matches!(n.op, ScalarOp::Bitcast(_) | ScalarOp::Index { .. }) {
+        if !matches!(n.op, ScalarOp::Bitcast(_) | ScalarOp::Index(_)) {
             nodes.push(Node { results: n.results.clone(), op, loc: n.loc.clone() });
             continue;
         }

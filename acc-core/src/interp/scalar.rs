@@ -5,7 +5,7 @@ use crate::data::{ArrayData, Lit};
 use crate::error::{Error, Fault};
 use crate::eval::{self, PrimError};
 use crate::grow_stack;
-use crate::ir::{ArrayId, Fun, Loc, Node, Region, ScalarOp, Val};
+use crate::ir::{ArrayId, Foreign, Fun, Loc, Node, Read, Region, ScalarOp, Val};
 use smallvec::SmallVec;
 
 /// A few scalars.
@@ -104,13 +104,13 @@ impl<'f> Launch<'f> {
                     state = self.get(&step.results);
                 }
             }
-            ScalarOp::Foreign { args, fallback, .. } => {
+            ScalarOp::Own(Foreign { args, fallback, .. }) => {
                 let args = self.get(args);
                 self.set(&fallback.params, &args);
                 self.region(fallback, host)?;
                 self.get(&fallback.results)
             }
-            ScalarOp::Index { array, leaves, index } => {
+            ScalarOp::Index(Read { array, leaves, index, .. }) => {
                 let index: SmallVec<[i64; 4]> = index.iter().map(|&v| self.values[v.index()].bits as i64).collect();
                 let k = self.array(*array, host)?;
                 let source = &self.arrays[k].1;
@@ -194,7 +194,7 @@ impl Uniformity {
             let mut least = self.of_all(&r.results);
             for n in &r.nodes {
                 let mut level = self.of_all(&n.op.operands());
-                let binds = matches!(n.op, ScalarOp::While { .. } | ScalarOp::Foreign { .. });
+                let binds = matches!(n.op, ScalarOp::While { .. } | ScalarOp::Own(_));
                 let inner = if binds { depth + 1 } else { depth };
                 for part in n.op.regions() {
                     for p in &part.params {

@@ -51,7 +51,7 @@ impl CountedLoop {
     /// assert_eq!(counted.parts, [Part::Counter, Part::Reduces(PrimOp::AddP)]);
     /// # Ok::<(), acc_core::Error>(())
     /// ```
-    pub fn of<A>(f: &Fun<A>, test: &Region<A>, step: &Region<A>) -> Option<CountedLoop> {
+    pub fn of(f: &Fun, test: &Region, step: &Region) -> Option<CountedLoop> {
         // Most other loops are rejected here, without a look at what is inside of them.
         if !step.params.iter().zip(&step.results).all(|(p, r)| p == r || may_combine(step, *r)) {
             return None;
@@ -108,25 +108,25 @@ impl CountedLoop {
 
 impl CountedLoop {
     /// Whether its results are rounded otherwise in another order: whether it adds up floats.
-    pub fn rounds<A>(&self, f: &Fun<A>, step: &Region<A>) -> bool {
+    pub fn rounds(&self, f: &Fun, step: &Region) -> bool {
         let mut parts = self.parts.iter().zip(&step.params);
         parts.any(|(part, p)| *part == Part::Reduces(PrimOp::AddP) && f.ty(*p).is_float())
     }
 }
 
 /// The nodes of a function by the values they define.
-struct Definitions<'f, A> {
-    of: HashMap<Val, (&'f Node<A>, usize)>,
+struct Definitions<'f> {
+    of: HashMap<Val, (&'f Node, usize)>,
 }
 
-impl<'f, A> Definitions<'f, A> {
-    fn new(f: &'f Fun<A>) -> Definitions<'f, A> {
+impl<'f> Definitions<'f> {
+    fn new(f: &'f Fun) -> Definitions<'f> {
         let mut of = HashMap::new();
         f.body.visit(0, &mut |n, _| of.extend(n.results.iter().enumerate().map(|(k, v)| (*v, (n, k)))));
         Definitions { of }
     }
 
-    fn op(&self, v: Val) -> Option<&'f ScalarOp<A>> {
+    fn op(&self, v: Val) -> Option<&'f ScalarOp> {
         self.of.get(&v).map(|(n, _)| &n.op)
     }
 
@@ -139,7 +139,7 @@ impl<'f, A> Definitions<'f, A> {
 }
 
 /// Whether a node of the region itself defines the value as a combination, at least on some path.
-fn may_combine<A>(step: &Region<A>, v: Val) -> bool {
+fn may_combine(step: &Region, v: Val) -> bool {
     let node = step.nodes.iter().find(|n| n.results.contains(&v));
     node.is_some_and(|n| match &n.op {
         ScalarOp::Prim(op, _) => op.is_reduction() || *op == PrimOp::SubP,
@@ -148,14 +148,14 @@ fn may_combine<A>(step: &Region<A>, v: Val) -> bool {
         | ScalarOp::Cast(_)
         | ScalarOp::Bitcast(_)
         | ScalarOp::While { .. }
-        | ScalarOp::Foreign { .. }
-        | ScalarOp::Index { .. }
+        | ScalarOp::Own(_)
+        | ScalarOp::Index(_)
         | ScalarOp::Extent { .. } => false,
     })
 }
 
 /// Which parameter of the test is compared with what, and whether they may be equal.
-fn compared<A>(f: &Fun<A>, defs: &Definitions<'_, A>, test: &Region<A>) -> Option<(usize, (Val, bool))> {
+fn compared(f: &Fun, defs: &Definitions<'_>, test: &Region) -> Option<(usize, (Val, bool))> {
     let ScalarOp::Prim(p, args) = defs.op(*test.results.first()?)? else { return None };
     let [a, b] = args[..] else { return None };
     let (less, more, inclusive) = match p {
@@ -173,7 +173,7 @@ fn compared<A>(f: &Fun<A>, defs: &Definitions<'_, A>, test: &Region<A>) -> Optio
 }
 
 /// Whether each step adds 1 to the counter.
-fn counts<A>(defs: &Definitions<'_, A>, step: &Region<A>, counter: usize) -> bool {
+fn counts(defs: &Definitions<'_>, step: &Region, counter: usize) -> bool {
     let Some(ScalarOp::Prim(PrimOp::AddP, args)) = defs.op(step.results[counter]) else { return false };
     let [a, b] = args[..] else { return false };
     let one = |v: Val| defs.literal(v).is_some_and(|l| l == 1i64.lit() || l == 1i32.lit());
@@ -182,13 +182,13 @@ fn counts<A>(defs: &Definitions<'_, A>, step: &Region<A>, counter: usize) -> boo
 }
 
 /// The values of a region that depend on `on`, these included.
-fn dependent<A>(region: &Region<A>, mut on: HashSet<Val>) -> HashSet<Val> {
-    fn walk<A>(region: &Region<A>, on: &mut HashSet<Val>) {
+fn dependent(region: &Region, mut on: HashSet<Val>) -> HashSet<Val> {
+    fn walk(region: &Region, on: &mut HashSet<Val>) {
         for n in &region.nodes {
             crate::grow_stack(|| node(n, on));
         }
     }
-    fn node<A>(n: &Node<A>, on: &mut HashSet<Val>) {
+    fn node(n: &Node, on: &mut HashSet<Val>) {
         let direct = n.op.operands().iter().any(|v| on.contains(v));
         match &n.op {
             ScalarOp::If { then, else_, .. } => {
@@ -200,7 +200,7 @@ fn dependent<A>(region: &Region<A>, mut on: HashSet<Val>) -> HashSet<Val> {
                     }
                 }
             }
-            ScalarOp::While { .. } | ScalarOp::Foreign { .. } => {
+            ScalarOp::While { .. } | ScalarOp::Own(_) => {
                 // Any part of a state may depend on any other after some steps.
                 let regions = n.op.regions();
                 let mut used = direct || regions.iter().any(|r| r.results.iter().any(|v| on.contains(v)));
@@ -226,7 +226,7 @@ fn dependent<A>(region: &Region<A>, mut on: HashSet<Val>) -> HashSet<Val> {
             | ScalarOp::Cast(_)
             | ScalarOp::Bitcast(_)
             | ScalarOp::Select { .. }
-            | ScalarOp::Index { .. }
+            | ScalarOp::Index(_)
             | ScalarOp::Extent { .. } => {
                 if direct {
                     on.extend(&n.results);
@@ -239,9 +239,9 @@ fn dependent<A>(region: &Region<A>, mut on: HashSet<Val>) -> HashSet<Val> {
 }
 
 /// The chains of operations that lead from a combined value of the state to its next value.
-struct Spines<'a, A> {
-    f: &'a Fun<A>,
-    defs: &'a Definitions<'a, A>,
+struct Spines<'a> {
+    f: &'a Fun,
+    defs: &'a Definitions<'a>,
     /// What depends on something that is combined.
     combined: &'a HashSet<Val>,
     /// What depends on the counter.
@@ -252,7 +252,7 @@ struct Spines<'a, A> {
     by_counter: bool,
 }
 
-impl<A> Spines<'_, A> {
+impl Spines<'_> {
     /// The one operation by which `v` combines `p` with values that do not depend on it; `None` inside if `v` is `p`.
     fn operation(&mut self, v: Val, p: Val) -> Option<Option<PrimOp>> {
         if v == p {
@@ -291,8 +291,8 @@ impl<A> Spines<'_, A> {
             | ScalarOp::Cast(_)
             | ScalarOp::Bitcast(_)
             | ScalarOp::While { .. }
-            | ScalarOp::Foreign { .. }
-            | ScalarOp::Index { .. }
+            | ScalarOp::Own(_)
+            | ScalarOp::Index(_)
             | ScalarOp::Extent { .. } => None,
         }
     }

@@ -1,6 +1,6 @@
 //! Which arrays an evaluation certainly needs, and which only on some paths.
 
-use super::{ArrayId, Block, Fun, ScalarOp, Stmt};
+use super::{ArrayId, Block, Fun, Read, ScalarOp, Stmt};
 use std::collections::HashSet;
 
 /// How a function uses an array.
@@ -16,7 +16,7 @@ pub enum Use {
 pub fn arrays_of_fun(f: &Fun) -> Vec<(ArrayId, Use)> {
     let mut out: Vec<(ArrayId, Use)> = Vec::new();
     f.body.visit(0, &mut |node, depth| {
-        if let ScalarOp::Index { array, .. } | ScalarOp::Extent { array, .. } = &node.op {
+        if let ScalarOp::Index(Read { array, .. }) | ScalarOp::Extent { array, .. } = &node.op {
             let how = if depth == 0 { Use::Always } else { Use::Sometimes };
             match out.iter_mut().find(|(a, _)| a == array) {
                 Some((_, u)) if how == Use::Always => *u = how,

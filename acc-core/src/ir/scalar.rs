@@ -1,11 +1,10 @@
 //! Scalar functions: SSA with regions, over scalar leaves.
 
-use super::{Loc, PrimOp};
-use crate::data::{Lit, ScalarType};
+use super::{Dialect, Index, Ir, Loc, OwnOp, PrimOp, Programs};
+use crate::data::ScalarType;
 use smallvec::SmallVec;
 use std::fmt;
 use std::hash::{Hash, Hasher};
-use std::sync::Arc;
 
 /// A scalar value of a [`Fun`]: a parameter, a result of a node, or a parameter of a loop's region.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -32,14 +31,12 @@ impl fmt::Display for Val {
 pub type Vals = SmallVec<[Val; 2]>;
 
 /// A scalar function. Tuples do not occur: parameters and results are the leaves of the element types around it.
-///
-/// `A` is the handle by which it reads arrays: an [`ArrayId`](super::ArrayId) in a program.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Fun<A = super::ArrayId> {
+pub struct Fun<D: Dialect = Ir> {
     /// The type of every value, by [`Val::index`]; each value is defined exactly once.
     pub types: Vec<ScalarType>,
     /// The body; its parameters are those of the function.
-    pub body: Region<A>,
+    pub body: Region<D>,
 }
 
 /// A straight-line piece of scalar code with parameters and results.
@@ -48,31 +45,31 @@ pub struct Fun<A = super::ArrayId> {
 /// it, and then all of it may be: a partial node stands in a region only if the region's results, or its partial
 /// nodes, need it whenever the region runs.
 #[derive(Debug)]
-pub struct Region<A = super::ArrayId> {
+pub struct Region<D: Dialect = Ir> {
     /// Values defined on entry.
     pub params: Vec<Val>,
     /// The nodes, in order of definition.
-    pub nodes: Vec<Node<A>>,
+    pub nodes: Vec<Node<D>>,
     /// What the region yields.
     pub results: Vec<Val>,
 }
 
 /// One operation and the values it defines.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Node<A = super::ArrayId> {
+pub struct Node<D: Dialect = Ir> {
     /// The values defined.
     pub results: Vals,
     /// The operation.
-    pub op: ScalarOp<A>,
+    pub op: ScalarOp<D>,
     /// Where the user wrote it.
     pub loc: Loc,
 }
 
 /// A scalar operation.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub enum ScalarOp<A = super::ArrayId> {
+pub enum ScalarOp<D: Dialect = Ir> {
     /// A literal.
-    Const(Lit),
+    Const(D::Literal),
     /// A primitive operation.
     Prim(PrimOp, Vals),
     /// A numeric conversion to the type of the result: see [`cast_exists`](super::cast_exists).
@@ -93,73 +90,136 @@ pub enum ScalarOp<A = super::ArrayId> {
         /// The condition.
         cond: Val,
         /// Evaluated if true.
-        then: Region<A>,
+        then: Region<D>,
         /// Evaluated if false.
-        else_: Region<A>,
+        else_: Region<D>,
     },
     /// A loop: while `test` yields true of the state, the state becomes what `step` yields.
     While {
         /// The initial state.
         init: Vals,
         /// From the state to one `bool`.
-        test: Region<A>,
+        test: Region<D>,
         /// From the state to the next state.
-        step: Region<A>,
+        step: Region<D>,
     },
-    /// A function that is not of the language, with one that is and means the same.
-    Foreign {
-        /// The host function defined under this name (see [`foreign`](crate::foreign)), where an executor can run it.
-        name: Arc<str>,
-        /// The arguments.
-        args: Vals,
-        /// The same function in the language: from the arguments to the results.
-        fallback: Region<A>,
-    },
-    /// Some leaves of an array element. An index out of bounds is a fault.
-    Index {
-        /// The array.
-        array: A,
-        /// Which columns to read, one per result.
-        leaves: SmallVec<[u32; 4]>,
-        /// The index: one `i64` per dimension.
-        index: SmallVec<[Val; 4]>,
-    },
+    /// Some leaves of an array element.
+    Index(Read<D>),
     /// The extent of an array along an axis, as `i64`; axis 0 is the outermost.
     Extent {
         /// The array.
-        array: A,
+        array: D::Array,
         /// The axis.
         axis: u32,
     },
+    /// An operation of the dialect alone: in programs, a foreign function.
+    Own(D::Own),
+}
+
+/// A read of an array element.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Read<D: Dialect = Ir> {
+    /// The array.
+    pub array: D::Array,
+    /// Which columns to read, one per result.
+    pub leaves: SmallVec<[u32; 4]>,
+    /// The index, one item per dimension.
+    pub index: SmallVec<[D::Index; 4]>,
+    /// What an index out of bounds reads, if that is no fault.
+    pub edge: D::Edge,
+}
+
+impl<D: Programs> Read<D> {
+    /// A read for which an index out of bounds is a fault.
+    pub fn new(
+        array: D::Array,
+        leaves: impl Into<SmallVec<[u32; 4]>>,
+        index: impl Into<SmallVec<[Val; 4]>>,
+    ) -> Read<D> {
+        Read { array, leaves: leaves.into(), index: index.into(), edge: () }
+    }
 }
 
 // What a region inside a region does recursively must not depend on the stack that is left.
-impl<A: Clone> Clone for Region<A> {
-    fn clone(&self) -> Region<A> {
+impl<D: Dialect> Clone for Region<D> {
+    fn clone(&self) -> Region<D> {
         let nodes = crate::grow_stack(|| self.nodes.clone());
         Region { params: self.params.clone(), nodes, results: self.results.clone() }
     }
 }
-impl<A: PartialEq> PartialEq for Region<A> {
-    fn eq(&self, other: &Region<A>) -> bool {
+impl<D: Dialect> PartialEq for Region<D> {
+    fn eq(&self, other: &Region<D>) -> bool {
         self.params == other.params && self.results == other.results && crate::grow_stack(|| self.nodes == other.nodes)
     }
 }
-impl<A: Eq> Eq for Region<A> {}
-impl<A: Hash> Hash for Region<A> {
+impl<D: Dialect> Eq for Region<D> {}
+impl<D: Dialect> Hash for Region<D> {
     fn hash<H: Hasher>(&self, h: &mut H) {
         self.params.hash(h);
         self.results.hash(h);
         crate::grow_stack(|| self.nodes.hash(h));
     }
 }
-impl<A> Drop for Region<A> {
+impl<D: Dialect> Drop for Region<D> {
     fn drop(&mut self) {
         crate::grow_stack(|| self.nodes.clear());
     }
 }
 
-impl<A> ScalarOp<A> {
+impl<D: Dialect> ScalarOp<D> {
+    /// The values used directly, not those used inside regions.
+    pub fn operands(&self) -> SmallVec<[Val; 4]> {
+        let mut out = SmallVec::new();
+        self.visit_operands(&mut |v| out.push(v));
+        out
+    }
+
+    /// Calls `f` on the values used directly, not those used inside regions.
+    pub fn visit_operands(&self, f: &mut dyn FnMut(Val)) {
+        match self {
+            ScalarOp::Const(_) | ScalarOp::Extent { .. } => {}
+            ScalarOp::Prim(_, v) | ScalarOp::While { init: v, .. } => v.iter().for_each(|&v| f(v)),
+            ScalarOp::Cast(v) | ScalarOp::Bitcast(v) | ScalarOp::If { cond: v, .. } => f(*v),
+            ScalarOp::Select { cond, then, else_ } => [cond, then, else_].into_iter().for_each(|&v| f(v)),
+            ScalarOp::Index(read) => read.index.iter().filter_map(Index::value).for_each(f),
+            ScalarOp::Own(op) => op.visit_operands(f),
+        }
+    }
+
+    /// The regions inside.
+    pub fn regions(&self) -> SmallVec<[&Region<D>; 2]> {
+        match self {
+            ScalarOp::If { then, else_, .. } => smallvec::smallvec![then, else_],
+            ScalarOp::While { test, step, .. } => smallvec::smallvec![test, step],
+            ScalarOp::Own(op) => op.region().into_iter().collect(),
+            ScalarOp::Const(_)
+            | ScalarOp::Prim(..)
+            | ScalarOp::Cast(_)
+            | ScalarOp::Bitcast(_)
+            | ScalarOp::Select { .. }
+            | ScalarOp::Index(_)
+            | ScalarOp::Extent { .. } => SmallVec::new(),
+        }
+    }
+
+    /// The regions inside, to be changed.
+    pub fn regions_mut(&mut self) -> SmallVec<[&mut Region<D>; 2]> {
+        match self {
+            ScalarOp::If { then, else_, .. } => smallvec::smallvec![then, else_],
+            ScalarOp::While { test, step, .. } => smallvec::smallvec![test, step],
+            ScalarOp::Own(op) => op.region_mut().into_iter().collect(),
+            ScalarOp::Const(_)
+            | ScalarOp::Prim(..)
+            | ScalarOp::Cast(_)
+            | ScalarOp::Bitcast(_)
+            | ScalarOp::Select { .. }
+            | ScalarOp::Index(_)
+            | ScalarOp::Extent { .. } => SmallVec::new(),
+        }
+    }
+}
+
+impl<D: Programs> ScalarOp<D> {
     /// Whether evaluating the node itself can fault or fail to end, regions included.
     pub fn is_partial(&self) -> bool {
         match self {
@@ -170,41 +230,16 @@ impl<A> ScalarOp<A> {
             | ScalarOp::Extent { .. } => false,
             ScalarOp::Prim(p, _) => p.is_partial(),
             ScalarOp::If { then, else_, .. } => then.is_partial() || else_.is_partial(),
-            ScalarOp::While { .. } | ScalarOp::Index { .. } | ScalarOp::Foreign { .. } => true,
-        }
-    }
-
-    /// The values used directly, not those used inside regions.
-    pub fn operands(&self) -> SmallVec<[Val; 4]> {
-        match self {
-            ScalarOp::Const(_) | ScalarOp::Extent { .. } => SmallVec::new(),
-            ScalarOp::Prim(_, v) | ScalarOp::Foreign { args: v, .. } => v.iter().copied().collect(),
-            ScalarOp::Cast(a) | ScalarOp::Bitcast(a) => smallvec::smallvec![*a],
-            ScalarOp::Select { cond, then, else_ } => smallvec::smallvec![*cond, *then, *else_],
-            ScalarOp::If { cond, .. } => smallvec::smallvec![*cond],
-            ScalarOp::While { init, .. } => init.iter().copied().collect(),
-            ScalarOp::Index { index, .. } => index.clone(),
-        }
-    }
-
-    /// The regions inside.
-    pub fn regions(&self) -> SmallVec<[&Region<A>; 2]> {
-        match self {
-            ScalarOp::If { then, else_, .. } => smallvec::smallvec![then, else_],
-            ScalarOp::While { test, step, .. } => smallvec::smallvec![test, step],
-            ScalarOp::Foreign { fallback, .. } => smallvec::smallvec![fallback],
-            ScalarOp::Const(_)
-            | ScalarOp::Prim(..)
-            | ScalarOp::Cast(_)
-            | ScalarOp::Bitcast(_)
-            | ScalarOp::Select { .. }
-            | ScalarOp::Index { .. }
-            | ScalarOp::Extent { .. } => SmallVec::new(),
+            ScalarOp::While { .. } | ScalarOp::Index(_) | ScalarOp::Own(_) => true,
         }
     }
 
     /// The same operation with other array handles and values; those inside regions are replaced too.
-    pub fn map<B>(&self, array: &mut dyn FnMut(&A) -> B, val: &mut dyn FnMut(Val) -> Val) -> ScalarOp<B> {
+    pub fn map<E: Programs>(
+        &self,
+        array: &mut dyn FnMut(&D::Array) -> E::Array,
+        val: &mut dyn FnMut(Val) -> Val,
+    ) -> ScalarOp<E> {
         match self {
             ScalarOp::Const(l) => ScalarOp::Const(*l),
             ScalarOp::Prim(p, v) => ScalarOp::Prim(*p, v.iter().map(|&x| val(x)).collect()),
@@ -221,30 +256,24 @@ impl<A> ScalarOp<A> {
                 test: test.map(array, val),
                 step: step.map(array, val),
             },
-            ScalarOp::Foreign { name, args, fallback } => ScalarOp::Foreign {
-                name: name.clone(),
-                args: args.iter().map(|&x| val(x)).collect(),
-                fallback: fallback.map(array, val),
-            },
-            ScalarOp::Index { array: a, leaves, index } => ScalarOp::Index {
-                array: array(a),
-                leaves: leaves.clone(),
-                index: index.iter().map(|&x| val(x)).collect(),
-            },
+            ScalarOp::Own(f) => ScalarOp::Own(super::Foreign {
+                name: f.name.clone(),
+                args: f.args.iter().map(|&x| val(x)).collect(),
+                fallback: f.fallback.map(array, val),
+            }),
+            ScalarOp::Index(read) => {
+                let index: SmallVec<_> = read.index.iter().map(|&x| val(x)).collect();
+                ScalarOp::Index(Read::new(array(&read.array), read.leaves.clone(), index))
+            }
             ScalarOp::Extent { array: a, axis } => ScalarOp::Extent { array: array(a), axis: *axis },
         }
     }
 }
 
-impl<A> Region<A> {
-    /// Whether any node is partial.
-    pub fn is_partial(&self) -> bool {
-        crate::grow_stack(|| self.nodes.iter().any(|n| n.op.is_partial()))
-    }
-
+impl<D: Dialect> Region<D> {
     /// Calls `f` on every node, those of inner regions included, with how deep in conditionals and loops it stands
     /// (0: evaluated whenever this region is).
-    pub fn visit<'a>(&'a self, depth: usize, f: &mut impl FnMut(&'a Node<A>, usize)) {
+    pub fn visit<'a>(&'a self, depth: usize, f: &mut impl FnMut(&'a Node<D>, usize)) {
         for n in &self.nodes {
             f(n, depth);
             for r in n.op.regions() {
@@ -252,9 +281,20 @@ impl<A> Region<A> {
             }
         }
     }
+}
+
+impl<D: Programs> Region<D> {
+    /// Whether any node is partial.
+    pub fn is_partial(&self) -> bool {
+        crate::grow_stack(|| self.nodes.iter().any(|n| n.op.is_partial()))
+    }
 
     /// The same code with other array handles and values, definitions included.
-    pub fn map<B>(&self, array: &mut dyn FnMut(&A) -> B, val: &mut dyn FnMut(Val) -> Val) -> Region<B> {
+    pub fn map<E: Programs>(
+        &self,
+        array: &mut dyn FnMut(&D::Array) -> E::Array,
+        val: &mut dyn FnMut(Val) -> Val,
+    ) -> Region<E> {
         Region {
             params: self.params.iter().map(|&v| val(v)).collect(),
             nodes: self
@@ -270,7 +310,7 @@ impl<A> Region<A> {
     }
 }
 
-impl<A> Fun<A> {
+impl<D: Dialect> Fun<D> {
     /// The type of a value.
     pub fn ty(&self, v: Val) -> ScalarType {
         self.types[v.index()]
@@ -288,8 +328,11 @@ impl<A> Fun<A> {
         self.types.push(ty);
         Val(self.types.len() as u32 - 1)
     }
+}
+
+impl<D: Programs> Fun<D> {
     /// The same function with other array handles.
-    pub fn map_arrays<B>(&self, f: &mut dyn FnMut(&A) -> B) -> Fun<B> {
+    pub fn map_arrays<E: Programs>(&self, f: &mut dyn FnMut(&D::Array) -> E::Array) -> Fun<E> {
         Fun { types: self.types.clone(), body: self.body.map(f, &mut |v| v) }
     }
 }

@@ -4,8 +4,8 @@ use super::literal::write_lit;
 use crate::data::ScalarType;
 use crate::grow_stack;
 use crate::ir::{
-    ArrayId, ArrayOp, Axis, Block, Boundary, ForeignFun, Fun, Loc, Node, Program, Region, ScalarOp, StencilInput, Val,
-    with_array_ops,
+    ArrayId, ArrayOp, Axis, Block, Boundary, Foreign, ForeignFun, Fun, Loc, Node, Program, Read, Region, ScalarOp,
+    StencilInput, Val, with_array_ops,
 };
 use std::fmt::{self, Write as _};
 
@@ -199,7 +199,7 @@ impl Printer<'_> {
                     self.region(r, f);
                 }
             }
-            ScalarOp::Foreign { name, args, fallback } => {
+            ScalarOp::Own(Foreign { name, args, fallback }) => {
                 self.put(format_args!("foreign {name:?} ("));
                 self.vals(args);
                 self.out.push_str(") |");
@@ -207,7 +207,7 @@ impl Printer<'_> {
                 self.out.push_str("| ");
                 self.region(fallback, f);
             }
-            ScalarOp::Index { array, leaves, index } => {
+            ScalarOp::Index(Read { array, leaves, index, .. }) => {
                 self.put(format_args!("{array}["));
                 self.vals(index);
                 self.out.push(']');

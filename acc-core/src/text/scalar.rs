@@ -7,7 +7,7 @@ use super::scopes::Scopes;
 use crate::data::ScalarType;
 use crate::error::Error;
 use crate::grow_stack;
-use crate::ir::{Fun, Node, PrimOp, Region, ScalarOp, Val, Vals};
+use crate::ir::{Foreign, Fun, Node, PrimOp, Read, Region, ScalarOp, Val, Vals};
 use smallvec::SmallVec;
 
 /// Parses `|params| body`.
@@ -240,7 +240,7 @@ impl FunParser<'_, '_> {
                 let args = self.operands(')', nodes)?;
                 let fallback = self.region_with_params(false)?;
                 let types = self.types_of(&fallback.results);
-                Ok((ScalarOp::Foreign { name: name.into(), args: args.into(), fallback }, types))
+                Ok((ScalarOp::Own(Foreign { name: name.into(), args: args.into(), fallback }), types))
             }
             "cast" | "bitcast" => {
                 self.c.expect('(')?;
@@ -299,8 +299,8 @@ impl FunParser<'_, '_> {
         let index: SmallVec<[Val; 4]> = self.operands(']', nodes)?.into();
         let all = self.arrays.ty(array).elt.leaves();
         if !self.c.eat('.') {
-            let leaves = (0..all.len() as u32).collect();
-            return Ok((ScalarOp::Index { array, leaves, index }, all.to_vec()));
+            let leaves: Vec<u32> = (0..all.len() as u32).collect();
+            return Ok((ScalarOp::Index(Read::new(array, leaves, index)), all.to_vec()));
         }
         self.c.expect('(')?;
         let mut types = Vec::new();
@@ -316,6 +316,6 @@ impl FunParser<'_, '_> {
             }
             Ok(leaf)
         })?;
-        Ok((ScalarOp::Index { array, leaves: leaves.into(), index }, types))
+        Ok((ScalarOp::Index(Read::new(array, leaves, index)), types))
     }
 }

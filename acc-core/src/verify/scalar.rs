@@ -2,7 +2,7 @@
 
 use super::{Checked as Result, Failure, Site};
 use crate::data::ScalarType;
-use crate::ir::{ArrayId, ArrayType, Fun, Node, Region, ScalarOp, Val, bitcast_exists, cast_exists};
+use crate::ir::{ArrayId, ArrayType, Foreign, Fun, Node, Read, Region, ScalarOp, Val, bitcast_exists, cast_exists};
 use crate::limits::RunLimits;
 
 /// What a function may read, and how its values are defined so far.
@@ -157,13 +157,13 @@ impl Scope<'_> {
                 }
                 Ok(())
             }
-            ScalarOp::Foreign { fallback, .. } => {
+            ScalarOp::Own(Foreign { fallback, .. }) => {
                 let params = self.region_types(fallback)?;
                 site.types("V5", "the parameters of a fallback", &params, &operands)?;
                 let got = self.region(fallback)?;
                 site.types("V5", "a fallback", &got, &results)
             }
-            ScalarOp::Index { array, leaves, .. } => {
+            ScalarOp::Index(Read { array, leaves, .. }) => {
                 let ty = self.array(*array)?;
                 let all = ty.elt.leaves();
                 site.types("V3", "an index", &operands, &vec![ScalarType::I64; ty.rank])?;

@@ -7,7 +7,7 @@ use acc_core::prelude::*;
 /// How often the function of elements reads an array.
 fn reads(p: &Program) -> usize {
     let mut n = 0;
-    function(p, "f").body.visit(0, &mut |node, _| n += usize::from(matches!(node.op, ScalarOp::Index { .. })));
+    function(p, "f").body.visit(0, &mut |node, _| n += usize::from(matches!(node.op, ScalarOp::Index(_))));
     n
 }
 

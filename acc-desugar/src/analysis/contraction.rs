@@ -9,7 +9,7 @@
 use super::extents::Extents;
 use crate::analysis::operators::reductions;
 use acc_core::data::ScalarType;
-use acc_core::ir::{ArrayId, ArrayOp, Axis, Block, Fun, PrimOp, Program, ScalarOp, Stmt, Val};
+use acc_core::ir::{ArrayId, ArrayOp, Axis, Block, Fun, PrimOp, Program, Read, ScalarOp, Stmt, Val};
 use smallvec::SmallVec;
 use std::cell::OnceCell;
 use std::collections::HashMap;
@@ -257,7 +257,7 @@ impl Definitions<'_> {
             return Some(Origin::Moved(View::whole(self.operand(a, k)?, rank)));
         }
         let node = f.body.nodes.iter().find(|n| n.results.contains(&v))?;
-        if let ScalarOp::Index { array, leaves, index } = &node.op {
+        if let ScalarOp::Index(Read { array, leaves, index, .. }) = &node.op {
             let leaf = *leaves.get(node.results.iter().position(|r| *r == v)?)?;
             return self.read(a, *array, leaf, f, index);
         }

@@ -2,7 +2,9 @@
 
 use crate::analysis::contraction::Definitions;
 use acc_core::data::{Lit, Prim, ScalarType};
-use acc_core::ir::{self, ArrayId, ArrayOp, Block, Fun, PrimOp, Program, Region, ScalarOp, Sizes, Val, result_extents};
+use acc_core::ir::{
+    self, ArrayId, ArrayOp, Block, Fun, PrimOp, Program, Read, Region, ScalarOp, Sizes, Val, result_extents,
+};
 use std::collections::{HashMap, HashSet};
 use std::convert::Infallible;
 
@@ -241,7 +243,7 @@ impl Extents {
                     }
                     continue;
                 }
-                ScalarOp::Index { array, leaves, index } => {
+                ScalarOp::Index(Read { array, leaves, index, .. }) => {
                     let Some(index) = values(index) else { continue };
                     let element = match inside {
                         Some((inside, depth)) if depth > 0 => self.element(inside, *array, &index, depth - 1),
@@ -261,7 +263,7 @@ impl Extents {
                     known.extend(n.results.iter().copied().zip(extent));
                     continue;
                 }
-                ScalarOp::While { .. } | ScalarOp::Foreign { .. } => None,
+                ScalarOp::While { .. } | ScalarOp::Own(_) => None,
             };
             if let (Some(expr), [v]) = (expr, &n.results[..]) {
                 let value = self.intern(expr);

@@ -10,7 +10,7 @@ use super::uses::{By, Read, Uses};
 use crate::analysis::contraction::Definitions;
 use crate::analysis::extents::{Extent, Extents, Inside};
 use acc_core::data::{Lit, Prim, ScalarType};
-use acc_core::ir::{ArrayId, ArrayOp, Dir, Fun, PrimOp, Program, ScalarOp};
+use acc_core::ir::{self, ArrayId, ArrayOp, Dir, Fun, PrimOp, Program, ScalarOp};
 use std::collections::HashSet;
 
 /// A permute that is a compaction.
@@ -50,7 +50,7 @@ pub(super) fn compaction(
     // The count that the place is, and what it counts.
     let mut reads: Vec<ArrayId> = Vec::new();
     target.body.visit(0, &mut |n, _| {
-        if let ScalarOp::Index { array, .. } = &n.op {
+        if let ScalarOp::Index(ir::Read { array, .. }) = &n.op {
             reads.push(*array);
         }
     });

@@ -88,7 +88,7 @@ fn add(f: &Fun, times: usize, out: &mut Facts) {
                 out.cost += times * prim_cost(*p);
                 out.can_fault |= p.is_partial();
             }
-            ScalarOp::Index { .. } => {
+            ScalarOp::Index(_) => {
                 out.cost += 4 * times;
                 out.can_fault = true;
             }
@@ -97,7 +97,7 @@ fn add(f: &Fun, times: usize, out: &mut Facts) {
                 out.loops = true;
             }
             // A host function may do anything, but is expected to end.
-            ScalarOp::Foreign { .. } => {
+            ScalarOp::Own(_) => {
                 out.cost += 100 * times;
                 out.can_fault = true;
             }

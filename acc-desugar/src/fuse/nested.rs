@@ -66,7 +66,7 @@ fn reads(p: &Program, defs: &Definitions<'_>, a: ArrayId, lane: usize, depth: us
     let of_function = |f: &Fun| {
         let moved = Moved::new(f, lane);
         let last = f.body.nodes.iter().filter_map(|n| match &n.op {
-            ScalarOp::Index { index, .. } => index.last(),
+            ScalarOp::Index(read) => read.index.last(),
             _ => None,
         });
         last.fold((0, 0), |sum, v| add(sum, one(moved.by(*v) != 0)))

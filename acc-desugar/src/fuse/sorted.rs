@@ -6,7 +6,7 @@
 use super::uses::{By, Read, Uses};
 use crate::analysis::contraction::Definitions;
 use crate::analysis::extents::Extents;
-use acc_core::ir::{ArrayId, ArrayOp, Program, ScalarOp};
+use acc_core::ir::{self, ArrayId, ArrayOp, Program, ScalarOp};
 
 /// The positions that a statement, by its number, reads an array at that they sort, if nothing else needs them.
 pub(super) fn positions(
@@ -20,7 +20,7 @@ pub(super) fn positions(
     let ArrayOp::Backpermute { index, xs, .. } = &s.op else { return None };
     let mut reads = Vec::new();
     index.body.visit(0, &mut |n, _| {
-        if let ScalarOp::Index { array, .. } = &n.op {
+        if let ScalarOp::Index(ir::Read { array, .. }) = &n.op {
             reads.push(*array);
         }
     });

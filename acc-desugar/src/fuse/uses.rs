@@ -220,8 +220,8 @@ fn point<'f>(op: &ArrayOp, role: &str, f: &'f Fun) -> Option<&'f [Val]> {
 /// Calls `f` on the arrays that a region reads, with the index and with how often it is taken to read them.
 fn indexed(r: &Region, times: usize, f: &mut dyn FnMut(ArrayId, &[Val], usize)) {
     for n in &r.nodes {
-        if let ScalarOp::Index { array, index, .. } = &n.op {
-            f(*array, index, times);
+        if let ScalarOp::Index(read) = &n.op {
+            f(read.array, &read.index, times);
         }
         let inner = if matches!(n.op, ScalarOp::While { .. }) { times.max(COPIES) } else { times };
         n.op.regions().into_iter().for_each(|r| acc_core::grow_stack(|| indexed(r, inner, f)));

@@ -1,9 +1,9 @@
 //! Builds bodies: inlines scalar functions, tracks which values are affine in an axis, removes dead nodes.
 
-use super::{Body, Ix, Load, Node, Op, Region};
+use super::{Body, Ix, KernelOp, Load, Node, Op, OpExt as _, Region};
 use acc_core::Error;
 use acc_core::data::{Lit, ScalarType};
-use acc_core::ir::{ArrayId, Fun, Loc, PrimOp, ScalarOp, Val, Vals};
+use acc_core::ir::{ArrayId, Foreign, Fun, Loc, PrimOp, Read, ScalarOp, Val, Vals};
 use acc_desugar::fuse::prim_cost;
 use smallvec::{SmallVec, smallvec};
 use std::collections::{HashMap, HashSet};
@@ -170,7 +170,7 @@ impl Builder {
 
     fn op_is_uniform(&self, op: &Op) -> bool {
         let mut uniform = op.index().iter().all(|i| matches!(i, Ix::At(_)));
-        op.operands(&mut |v| uniform &= self.uniform[v.index()]);
+        op.visit_operands(&mut |v| uniform &= self.uniform[v.index()]);
         let mut inside = HashSet::new();
         for r in op.regions() {
             if uniform {
@@ -188,7 +188,7 @@ impl Builder {
                 return;
             }
             *uniform &= n.op.index().iter().all(|i| matches!(i, Ix::At(_)));
-            n.op.operands(&mut |v| *uniform &= self.uniform[v.index()] || inside.contains(&v));
+            n.op.visit_operands(&mut |v| *uniform &= self.uniform[v.index()] || inside.contains(&v));
             for r in n.op.regions() {
                 acc_core::grow_stack(|| self.region_is_uniform(r, inside, uniform));
             }
@@ -269,7 +269,7 @@ impl Builder {
         edge: Option<super::Edge>,
     ) -> Vals {
         let index = index.iter().map(|&v| self.ix(v)).collect();
-        self.emit(Op::Load(Load { array, leaves: (0..types.len() as u32).collect(), index, edge }), types)
+        self.emit(Op::Index(Load { array, leaves: (0..types.len() as u32).collect(), index, edge }), types)
     }
 
     /// Opens a region.
@@ -346,7 +346,7 @@ impl Builder {
                     let step = self.copy_region(f, step, map, reads)?;
                     Op::While { init: init.iter().map(|x| map[x]).collect(), test, step }
                 }
-                ScalarOp::Foreign { name, args, fallback } => {
+                ScalarOp::Own(Foreign { name, args, fallback }) => {
                     let params: Vec<ScalarType> = args.iter().map(|&x| f.ty(x)).collect();
                     let args: Vals = args.iter().map(|x| map[x]).collect();
                     if acc_core::foreign::scalars(name, &params, &types).is_none() {
@@ -358,16 +358,16 @@ impl Builder {
                         self.loc = loc;
                         continue;
                     }
-                    Op::Call { name: name.clone(), args }
+                    Op::Own(KernelOp::Call { name: name.clone(), args })
                 }
-                ScalarOp::Index { array, leaves, index } => {
+                ScalarOp::Index(Read { array, leaves, index, .. }) => {
                     let index: Vec<Val> = index.iter().map(|x| map[x]).collect();
                     if let Some(all) = reads.element(self, *array, &index)? {
                         map.extend(n.results.iter().copied().zip(leaves.iter().map(|&k| all[k as usize])));
                         continue;
                     }
                     let index = index.into_iter().map(|v| self.ix(v)).collect();
-                    Op::Load(Load { array: *array, leaves: leaves.clone(), index, edge: None })
+                    Op::Index(Load { array: *array, leaves: leaves.clone(), index, edge: None })
                 }
                 ScalarOp::Extent { array, axis } => Op::Extent { array: *array, axis: *axis },
             };
@@ -450,7 +450,7 @@ fn eliminate_dead(r: &mut Region, live: &mut [bool], unused: Keep) {
         if !keep[k] {
             continue;
         }
-        if let Op::Load(l) = &mut n.op {
+        if let Op::Index(l) = &mut n.op {
             // Unused leaves are not read; one stays, for the check of bounds.
             let mut used: Vec<bool> = n.results.iter().map(|v| live[v.index()]).collect();
             if let Some(first) = used.first_mut()
@@ -466,7 +466,7 @@ fn eliminate_dead(r: &mut Region, live: &mut [bool], unused: Keep) {
         for inner in n.op.regions_mut() {
             acc_core::grow_stack(|| eliminate_dead(inner, live, unused));
         }
-        n.op.operands(&mut |v| live[v.index()] = true);
+        n.op.visit_operands(&mut |v| live[v.index()] = true);
     }
     let mut at = keep.into_iter();
     r.nodes.retain(|_| at.next().unwrap_or(true));
@@ -475,19 +475,15 @@ fn eliminate_dead(r: &mut Region, live: &mut [bool], unused: Keep) {
 /// Whether an operation can be reused.
 fn is_repeatable(op: &Op) -> bool {
     match op {
-        Op::Prim(..)
+        Op::If { .. } | Op::While { .. } | Op::Own(KernelOp::Call { .. }) => false,
+        Op::Const(_)
+        | Op::Prim(..)
         | Op::Cast(_)
         | Op::Bitcast(_)
         | Op::Select { .. }
-        | Op::Fma(..)
-        | Op::Scale(..)
-        | Op::Table { .. }
-        | Op::Scalar { .. }
         | Op::Extent { .. }
-        | Op::Load(_)
-        | Op::Inside { .. }
-        | Op::Check { .. } => true,
-        Op::If { .. } | Op::While { .. } | Op::Call { .. } => false,
+        | Op::Index(_)
+        | Op::Own(_) => true,
     }
 }
 
@@ -504,7 +500,7 @@ impl Keep {
     fn keeps(self, op: &Op) -> bool {
         let inside = |r: &Region| acc_core::grow_stack(|| r.nodes.iter().any(|n| self.keeps(&n.op)));
         match self {
-            Keep::Checks => matches!(op, Op::Check { .. }) || op.regions().into_iter().any(inside),
+            Keep::Checks => matches!(op, Op::Own(KernelOp::Check { .. })) || op.regions().into_iter().any(inside),
             Keep::Partial => op.is_partial(&[]),
         }
     }
@@ -514,13 +510,13 @@ impl Keep {
 fn op_cost(op: &Op) -> usize {
     match op {
         Op::Prim(p, _) => prim_cost(*p),
-        Op::Cast(_) | Op::Bitcast(_) | Op::Select { .. } | Op::Fma(..) => 1,
-        Op::Scale(..) | Op::Table { .. } => 4,
-        Op::Scalar { .. } | Op::Extent { .. } => 0,
-        Op::Load(l) => l.index.len().max(1) * if l.index.iter().any(|i| matches!(i, Ix::At(_))) { 4 } else { 1 },
-        Op::Inside { .. } | Op::Check { .. } => 2,
+        Op::Cast(_) | Op::Bitcast(_) | Op::Select { .. } | Op::Own(KernelOp::Fma(..)) => 1,
+        Op::Own(KernelOp::Scale(..) | KernelOp::Table { .. }) => 4,
+        Op::Const(_) | Op::Extent { .. } | Op::Own(KernelOp::Scalar { .. }) => 0,
+        Op::Index(l) => l.index.len().max(1) * if l.index.iter().any(|i| matches!(i, Ix::At(_))) { 4 } else { 1 },
+        Op::Own(KernelOp::Inside { .. } | KernelOp::Check { .. }) => 2,
         Op::If { then, else_, .. } => 4 + acc_core::grow_stack(|| region_cost(then) + region_cost(else_)),
-        Op::Call { .. } => 100,
+        Op::Own(KernelOp::Call { .. }) => 100,
         // How often a loop runs is unknown; any loop makes the body worth a thread.
         Op::While { test, step, .. } => {
             64usize.saturating_mul(1 + acc_core::grow_stack(|| region_cost(test) + region_cost(step)))

@@ -23,7 +23,7 @@ impl Kernel {
         let at = rest.params[1 + k];
         let mut carried: Vec<(Val, Val)> = Vec::new();
         rest.nodes.retain(|n| {
-            let Op::Load(l) = &n.op else { return true };
+            let Op::Index(l) = &n.op else { return true };
             if l.index[..] != [Ix::At(at)] || l.edge.is_some() {
                 return true;
             }
@@ -53,7 +53,7 @@ impl Kernel {
 fn read_at_point(nodes: &[super::Node], array: ArrayId, leaf: u32) -> Option<Val> {
     let here = [Ix::Affine { axis: 0, scale: 1, offset: 0, base: None }];
     nodes.iter().find_map(|n| match &n.op {
-        Op::Load(l) if l.array == array && l.index[..] == here && l.edge.is_none() => {
+        Op::Index(l) if l.array == array && l.index[..] == here && l.edge.is_none() => {
             l.leaves.iter().position(|k| *k == leaf).map(|k| n.results[k])
         }
         _ => None,

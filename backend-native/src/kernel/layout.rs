@@ -1,6 +1,6 @@
 //! How a kernel's axes relate to memory.
 
-use super::{Ix, Kernel, Op, Uniformity, uniformities};
+use super::{Ix, Kernel, Op, OpExt as _, Uniformity, uniformities};
 
 impl Kernel {
     /// Whether the kernel's rows are columns in memory: more reads are contiguous along the second innermost axis than
@@ -13,7 +13,7 @@ impl Kernel {
         let [along, across] = [inner, outer].map(|axis| self.steps_along(axis));
         let (mut of_inner, mut of_outer) = ([0; 2], [0; 2]);
         self.element.region.visit(0, &mut |n, _| {
-            let Op::Load(l) = &n.op else { return };
+            let Op::Index(l) = &n.op else { return };
             let Some((last, first)) = l.index.split_last() else { return };
             let moves = |with: &dyn Fn(&Ix) -> Option<i64>| l.index.iter().any(|i| with(i) != Some(0));
             if across(last) == Some(1) && first.iter().all(|i| across(i) == Some(0)) {
@@ -45,7 +45,7 @@ impl Kernel {
         let follows = |i: &Ix| matches!(i, Ix::Affine { axis: a, .. } if *a as usize == axis);
         let mut strides = false;
         self.element.region.visit(0, &mut |n, _| {
-            if let Op::Load(l) = &n.op
+            if let Op::Index(l) = &n.op
                 && let Some((last, outer)) = l.index.split_last()
             {
                 strides |= !follows(last) && outer.iter().any(follows);

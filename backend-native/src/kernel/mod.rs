@@ -41,29 +41,28 @@ pub(crate) mod grouping;
 mod layout;
 #[allow(clippy::excessive_precision, reason = "coefficients stand as they were published")]
 mod math;
+mod op;
 mod print;
 mod record;
 mod schedule;
 mod trivial;
 mod uniformity;
 mod verify;
-mod walk;
 
 pub(crate) use build::{Builder, Keep, Loads, Reads, only, region_cost};
 pub(crate) use math::{expand, without_scales};
+pub(crate) use op::{Edge, Ix, KernelOp, Load, Node, Op, OpExt, Region, divisor, is_partial};
 pub(crate) use record::Record;
 pub(crate) use schedule::{Loop, row_major};
 pub(crate) use trivial::TRIVIAL_NODES;
 pub(crate) use uniformity::{Uniformity, uniformities};
 pub(crate) use verify::verify;
-pub(crate) use walk::divisor;
 
 use acc_core::data::{Lit, ScalarType};
 use acc_core::ir::{ArrayId, Dir, Loc, PrimOp, Val, Vals};
 use acc_desugar::analysis::segmented_operator::SegmentedOperator;
 use smallvec::SmallVec;
 use std::ops::Range;
-use std::sync::Arc;
 
 /// Scalars as bits.
 pub(crate) type Bits = SmallVec<[u64; 4]>;
@@ -260,183 +259,6 @@ pub(crate) struct Body {
     pub region: Region,
 }
 
-/// A list of nodes.
-#[derive(Debug, Default)]
-pub(crate) struct Region {
-    /// Values defined on entry.
-    pub params: Vec<Val>,
-    /// The nodes, in order.
-    pub nodes: Vec<Node>,
-    /// What it yields.
-    pub results: Vec<Val>,
-}
-
-// Recursion over nested regions must not depend on the remaining stack.
-impl Clone for Region {
-    fn clone(&self) -> Region {
-        let nodes = acc_core::grow_stack(|| self.nodes.clone());
-        Region { params: self.params.clone(), nodes, results: self.results.clone() }
-    }
-}
-impl PartialEq for Region {
-    fn eq(&self, other: &Region) -> bool {
-        self.params == other.params
-            && self.results == other.results
-            && acc_core::grow_stack(|| self.nodes == other.nodes)
-    }
-}
-impl Eq for Region {}
-impl std::hash::Hash for Region {
-    fn hash<H: std::hash::Hasher>(&self, h: &mut H) {
-        self.params.hash(h);
-        self.results.hash(h);
-        acc_core::grow_stack(|| self.nodes.hash(h));
-    }
-}
-
-/// One operation and the values it defines.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(crate) struct Node {
-    /// The values defined.
-    pub results: Vals,
-    /// The operation.
-    pub op: Op,
-    /// Where the user wrote it.
-    pub loc: Loc,
-}
-
-/// An operation of a body.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(crate) enum Op {
-    /// A primitive operation.
-    Prim(PrimOp, Vals),
-    /// A numeric conversion.
-    Cast(Val),
-    /// The same bits as another type.
-    Bitcast(Val),
-    /// One of two values.
-    Select {
-        /// The condition.
-        cond: Val,
-        /// If true.
-        then: Val,
-        /// If false.
-        else_: Val,
-    },
-    /// The first times the second, plus the third, rounded once.
-    Fma(Val, Val, Val),
-    /// The first times 2 to the power of the second, an integral float, rounded once. The first is about 1, so that its
-    /// product with the square root of that power is exact, or NaN; the second is between -250 and 250 (-2000 and 2000
-    /// for `f64`).
-    Scale(Val, Val),
-    /// A word of a table of constants; an index beyond it reads the last one.
-    Table {
-        /// The table, not empty.
-        words: Arc<[u64]>,
-        /// Which word, an `i64`.
-        index: Val,
-    },
-    /// Only the region taken is evaluated.
-    If {
-        /// The condition.
-        cond: Val,
-        /// If true.
-        then: Region,
-        /// If false.
-        else_: Region,
-    },
-    /// While `test` yields true of the state, the state becomes what `step` yields.
-    While {
-        /// The initial state.
-        init: Vals,
-        /// From the state to one `bool`.
-        test: Region,
-        /// From the state to the next.
-        step: Region,
-    },
-    /// A host function, looked up by name when it is called; its types are those of the values.
-    Call {
-        /// The name.
-        name: Arc<str>,
-        /// The arguments.
-        args: Vals,
-    },
-    /// A scalar of the launch: the `position`-th value of the closed function of the statement defining `array`.
-    Scalar {
-        /// The array whose statement it is.
-        array: ArrayId,
-        /// Which.
-        position: u32,
-    },
-    /// An extent of an array, which may be fused and never stored.
-    Extent {
-        /// The array.
-        array: ArrayId,
-        /// The axis.
-        axis: u32,
-    },
-    /// Some leaves of an array element.
-    Load(Load),
-    /// Whether an index is in bounds.
-    Inside {
-        /// The array.
-        array: ArrayId,
-        /// The index.
-        index: SmallVec<[Ix; 4]>,
-    },
-    /// A fault if an index of a fused array is out of bounds.
-    Check {
-        /// The array.
-        array: ArrayId,
-        /// The index.
-        index: SmallVec<[Ix; 4]>,
-    },
-}
-
-/// A read of an array.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(crate) struct Load {
-    /// The array.
-    pub array: ArrayId,
-    /// Which leaves, one per result.
-    pub leaves: SmallVec<[u32; 4]>,
-    /// The index.
-    pub index: SmallVec<[Ix; 4]>,
-    /// What an index out of bounds reads; a fault if `None`.
-    pub edge: Option<Edge>,
-}
-
-/// What a stencil reads beyond a boundary, in each dimension.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) enum Edge {
-    /// The nearest element.
-    Clamp,
-    /// Reflected about the edge element.
-    Mirror,
-    /// From the other side.
-    Wrap,
-    /// Some element; zero if there is none. For reads without checks.
-    Any,
-}
-
-/// An index along one dimension.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) enum Ix {
-    /// `scale * axis + offset + base`, in exact arithmetic modulo 2^64.
-    Affine {
-        /// The axis.
-        axis: u32,
-        /// Constant factor.
-        scale: i64,
-        /// Constant term.
-        offset: i64,
-        /// Uniform term.
-        base: Option<Val>,
-    },
-    /// Any value.
-    At(Val),
-}
-
 impl Kernel {
     /// How many of the innermost axes are folded.
     pub(crate) fn folded(&self) -> usize {
@@ -511,7 +333,7 @@ impl Epilogue {
             let results: Vals = leaves.by_ref().take(o.values.len() - o.sink.lead()).collect();
             let index = (0..rank as u32).map(|axis| Ix::Affine { axis, scale: 1, offset: 0, base: None }).collect();
             let load = Load { array: o.result, leaves: (0..results.len() as u32).collect(), index, edge: None };
-            loads.push(Node { results, op: Op::Load(load), loc: o.loc.clone() });
+            loads.push(Node { results, op: Op::Index(load), loc: o.loc.clone() });
         }
         element.region.nodes.splice(0..0, loads);
         let (axes, loops) = (vec![AxisKind::Parallel; rank], row_major(rank));
@@ -524,7 +346,7 @@ impl Epilogue {
         let places = region.params.len() - self.leaves;
         let mut used = region.results.iter().any(|v| region.params[..places].contains(v));
         region.visit(0, &mut |n, _| {
-            n.op.operands(&mut |v| used |= region.params[..places].contains(&v));
+            n.op.visit_operands(&mut |v| used |= region.params[..places].contains(&v));
             used |= n.op.index().iter().any(|i| matches!(i, Ix::Affine { .. }));
             used |= n.op.regions().iter().any(|r| r.results.iter().any(|v| region.params[..places].contains(v)));
         });
@@ -535,7 +357,7 @@ impl Epilogue {
 impl Body {
     /// The body without checks: a read out of bounds reads some element.
     pub(crate) fn unchecked(mut self) -> Body {
-        self.region.unchecked();
+        op::unchecked(&mut self.region);
         self
     }
 
@@ -546,6 +368,17 @@ impl Body {
 
     /// Whether it can fault, demand an array, or fail to end.
     pub(crate) fn is_partial(&self) -> bool {
-        self.region.is_partial(&self.consts)
+        is_partial(&self.region, &self.consts)
+    }
+    /// For each value whether it has a use.
+    pub(crate) fn used(&self) -> Vec<bool> {
+        let mut used = vec![false; self.types.len()];
+        let results = |r: &Region, used: &mut Vec<bool>| r.results.iter().for_each(|v| used[v.index()] = true);
+        results(&self.region, &mut used);
+        self.region.visit(0, &mut |n, _| {
+            n.op.visit_operands(&mut |v| used[v.index()] = true);
+            n.op.regions().into_iter().for_each(|r| results(r, &mut used));
+        });
+        used
     }
 }

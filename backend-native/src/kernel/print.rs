@@ -1,6 +1,6 @@
 //! The text form of kernels.
 
-use super::{Body, Initial, Ix, Kernel, Op, Output, Region, Sink};
+use super::{Body, Initial, Ix, Kernel, KernelOp, Op, Output, Region, Sink};
 use acc_core::ir::Val;
 use std::fmt::{Display, Formatter, Result, Write};
 
@@ -134,20 +134,21 @@ fn region(f: &mut Formatter<'_>, b: &Body, r: &Region, indent: usize) -> Result 
             f.write_str("uniform ")?;
         }
         match &n.op {
+            Op::Const(none) => match *none {},
             Op::Prim(p, v) => {
                 write!(f, "{} ", p.name())?;
                 list(f, v)?;
             }
             Op::Cast(v) => write!(f, "cast {v} to {}", b.ty(n.results[0]))?,
-            Op::Call { name, args } => write!(f, "call {name:?} {args:?}")?,
+            Op::Own(KernelOp::Call { name, args }) => write!(f, "call {name:?} {args:?}")?,
             Op::Bitcast(v) => write!(f, "bitcast {v} to {}", b.ty(n.results[0]))?,
-            Op::Fma(x, y, z) => write!(f, "fma {x}, {y}, {z}")?,
-            Op::Scale(x, n) => write!(f, "scale {x}, {n}")?,
-            Op::Table { words, index } => write!(f, "word {index} of {}", words.len())?,
+            Op::Own(KernelOp::Fma(x, y, z)) => write!(f, "fma {x}, {y}, {z}")?,
+            Op::Own(KernelOp::Scale(x, n)) => write!(f, "scale {x}, {n}")?,
+            Op::Own(KernelOp::Table { words, index }) => write!(f, "word {index} of {}", words.len())?,
             Op::Select { cond, then, else_ } => write!(f, "select {cond}, {then}, {else_}")?,
-            Op::Scalar { array, position } => write!(f, "scalar {position} of {array}")?,
+            Op::Own(KernelOp::Scalar { array, position }) => write!(f, "scalar {position} of {array}")?,
             Op::Extent { array, axis } => write!(f, "extent {axis} of {array}")?,
-            Op::Load(l) => {
+            Op::Index(l) => {
                 write!(f, "load {}", l.array)?;
                 index(f, &l.index)?;
                 write!(f, ".{:?}", l.leaves)?;
@@ -155,11 +156,11 @@ fn region(f: &mut Formatter<'_>, b: &Body, r: &Region, indent: usize) -> Result 
                     write!(f, " {}", format!("{e:?}").to_lowercase())?;
                 }
             }
-            Op::Inside { array, index: ix } => {
+            Op::Own(KernelOp::Inside { array, index: ix }) => {
                 write!(f, "inside {array}")?;
                 index(f, ix)?;
             }
-            Op::Check { array, index: ix } => {
+            Op::Own(KernelOp::Check { array, index: ix }) => {
                 write!(f, "check {array}")?;
                 index(f, ix)?;
             }

@@ -9,7 +9,7 @@
 //! A rewrite changes no bit of a result: a fold or scan combines along its axis in the same order, whatever runs in
 //! between. A rewrite that would is [`Illegal`]. Executors may ignore the loops: tiles do.
 
-use super::{AxisKind, Ix, Kernel, Op, Region, Sink};
+use super::{AxisKind, Ix, Kernel, KernelOp, Op, OpExt as _, Region, Sink};
 use acc_core::ir::Val;
 use std::collections::HashSet;
 use std::fmt::{self, Display, Formatter};
@@ -178,8 +178,8 @@ impl Kernel {
         let lanes = self.axes.len().checked_sub(self.folded() + 1)?;
         let folds = self.outputs.iter().all(|o| matches!(o.sink, Sink::Fold { builtin: Some(_), .. }));
         let plain = region.nodes.iter().all(|n| match &n.op {
-            Op::Load(l) => l.edge.is_none(),
-            Op::Inside { .. } => false,
+            Op::Index(l) => l.edge.is_none(),
+            Op::Own(KernelOp::Inside { .. }) => false,
             op => op.regions().is_empty(),
         });
         let leaves: usize = self.outputs.iter().map(|o| o.values.len()).sum();
@@ -189,7 +189,7 @@ impl Kernel {
         let of_lanes = depends_on(region, lanes);
         let shared = |axis: usize| {
             let nodes = region.nodes.iter().zip(depends_on(region, axis)).zip(&of_lanes);
-            let loads = nodes.filter(|((n, depends), _)| matches!(n.op, Op::Load(_)) && !depends);
+            let loads = nodes.filter(|((n, depends), _)| matches!(n.op, Op::Index(_)) && !depends);
             // A shared vector saves more than a shared scalar.
             loads.map(|(_, of_lanes)| if *of_lanes { 2 } else { 1 }).sum::<usize>()
         };
@@ -203,7 +203,7 @@ fn depends_on(region: &Region, axis: usize) -> Vec<bool> {
     let mut of: HashSet<Val> = HashSet::from([region.params[axis]]);
     let nodes = region.nodes.iter().map(|n| {
         let mut depends = n.op.index().iter().any(|i| matches!(i, Ix::Affine { axis: a, .. } if *a as usize == axis));
-        n.op.operands(&mut |v| depends |= of.contains(&v));
+        n.op.visit_operands(&mut |v| depends |= of.contains(&v));
         if depends {
             of.extend(n.results.iter().copied());
         }

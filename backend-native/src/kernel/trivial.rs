@@ -1,6 +1,6 @@
 //! Trivial bodies, which are interpreted directly: setting up a tile machine or a call of machine code takes longer.
 
-use super::{Body, Ix, Node, Op};
+use super::{Body, Ix, KernelOp, Node, Op};
 use acc_core::ir::{ArrayId, Val};
 
 /// The most nodes of a trivial body.
@@ -14,13 +14,12 @@ impl Body {
             // Of floats there are comparisons alone.
             Op::Prim(..) => n.results.iter().all(|&v| whole(v)),
             Op::Cast(x) => whole(*x) && n.results.iter().all(|&v| whole(v)),
-            Op::Select { .. } | Op::Extent { .. } => true,
-            Op::Load(l) => {
+            Op::Const(_) | Op::Select { .. } | Op::Extent { .. } => true,
+            Op::Index(l) => {
                 l.edge.is_none()
                     && l.index.iter().all(|ix| !matches!(ix, Ix::Affine { scale: i64::MIN..=-1 | 1.., .. }))
             }
-            Op::Bitcast(_) | Op::Fma(..) | Op::Scale(..) | Op::Table { .. } | Op::If { .. } | Op::While { .. } => false,
-            Op::Call { .. } | Op::Scalar { .. } | Op::Inside { .. } | Op::Check { .. } => false,
+            Op::Bitcast(_) | Op::If { .. } | Op::While { .. } | Op::Own(_) => false,
         };
         self.region.params.is_empty() && self.region.nodes.len() <= TRIVIAL_NODES && self.region.nodes.iter().all(node)
     }
@@ -30,11 +29,14 @@ impl Body {
         let mut arrays: Vec<ArrayId> = Vec::new();
         self.region.visit(0, &mut |n, _| {
             let array = match &n.op {
-                Op::Load(l) => l.array,
-                Op::Extent { array, .. } | Op::Inside { array, .. } | Op::Check { array, .. } => *array,
-                Op::Prim(..) | Op::Cast(_) | Op::Bitcast(_) | Op::Select { .. } | Op::Table { .. } => return,
-                Op::Fma(..) | Op::Scale(..) | Op::If { .. } | Op::While { .. } | Op::Call { .. } => return,
-                Op::Scalar { .. } => return,
+                Op::Index(l) => l.array,
+                Op::Extent { array, .. } | Op::Own(KernelOp::Inside { array, .. } | KernelOp::Check { array, .. }) => {
+                    *array
+                }
+                Op::Const(_) | Op::Prim(..) | Op::Cast(_) | Op::Bitcast(_) | Op::Select { .. } => return,
+                Op::If { .. } | Op::While { .. } => return,
+                Op::Own(KernelOp::Fma(..) | KernelOp::Scale(..) | KernelOp::Table { .. }) => return,
+                Op::Own(KernelOp::Call { .. } | KernelOp::Scalar { .. }) => return,
             };
             if !arrays.contains(&array) {
                 arrays.push(array);

@@ -4,7 +4,7 @@
 //! uniformity of its own: lanes that run are all in the same iteration, so that a counter is one scalar even where
 //! lanes leave the loop at different iterations.
 
-use super::{Body, Ix, Node, Op, Region};
+use super::{Body, Ix, Node, Op, OpExt as _, Region};
 use acc_core::data::{Prim, ScalarType};
 use acc_core::ir::{PrimOp, Val};
 use std::collections::HashMap;
@@ -82,7 +82,7 @@ impl Analysis<'_> {
     /// Uniform if all operands are, else varying.
     fn plain(&self, op: &Op) -> Uniformity {
         let mut level = Uniformity::Uniform;
-        op.operands(&mut |v| {
+        op.visit_operands(&mut |v| {
             if self.of[v.index()] != Uniformity::Uniform {
                 level = Uniformity::Varying;
             }
@@ -124,18 +124,13 @@ impl Analysis<'_> {
                 Uniformity::Uniform => Uniformity::Uniform,
                 plain => self.prim(*p, v).unwrap_or(plain),
             },
-            Op::Cast(_)
-            | Op::Fma(..)
-            | Op::Scale(..)
-            | Op::Table { .. }
+            Op::Const(_)
+            | Op::Cast(_)
             | Op::Bitcast(_)
             | Op::Select { .. }
-            | Op::Call { .. }
-            | Op::Scalar { .. }
             | Op::Extent { .. }
-            | Op::Load(_)
-            | Op::Inside { .. }
-            | Op::Check { .. } => self.plain(&n.op),
+            | Op::Index(_)
+            | Op::Own(_) => self.plain(&n.op),
             Op::If { cond, then, else_ } => {
                 self.region(then);
                 self.region(else_);

@@ -9,7 +9,7 @@
 //! * **K7** An epilogue takes the index and the leaves of the outputs that are combined, and stores. Its results have axes in
 //!   another order only after a single scan, whose own results are not stored.
 
-use super::{AxisKind, Body, Epilogue, Initial, Ix, Kernel, Node, Op, Output, Region, Sink};
+use super::{AxisKind, Body, Epilogue, Initial, Ix, Kernel, KernelOp, Node, Op, Output, Region, Sink};
 use acc_core::data::ScalarType::{self, Bool, F32, F64, I64, U64};
 use acc_core::ir::{Dir, Val, bitcast_exists, cast_exists};
 
@@ -193,7 +193,7 @@ impl Checker<'_> {
         let results: Vec<ScalarType> = n.results.iter().map(|&v| self.b.ty(v)).collect();
         let mut operands = Vec::new();
         let mut uniform = true;
-        n.op.operands(&mut |v| {
+        n.op.visit_operands(&mut |v| {
             operands.push(v);
             uniform &= self.b.uniform.get(v.index()).copied().unwrap_or(false);
         });
@@ -203,6 +203,7 @@ impl Checker<'_> {
         }
         let wrong = || Err(format!("K2: {:?} of {types:?} yields {results:?}", n.op));
         match &n.op {
+            Op::Const(none) => match *none {},
             Op::Prim(p, _) => {
                 let ok = types.len() == p.arity()
                     && types.iter().all(|t| *t == types[0] && p.domain().contains(*t))
@@ -212,32 +213,32 @@ impl Checker<'_> {
             Op::Cast(_) if results.len() == 1 && cast_exists(types[0], results[0]) => Ok(()),
             Op::Bitcast(_) if results.len() == 1 && bitcast_exists(types[0], results[0]) => Ok(()),
             Op::Cast(_) | Op::Bitcast(_) => wrong(),
-            Op::Fma(..) if matches!(results[..], [F32 | F64]) && types == [results[0]; 3] => Ok(()),
-            Op::Scale(..) if matches!(results[..], [F32 | F64]) && types == [results[0]; 2] => Ok(()),
-            Op::Table { words, .. } if types == [I64] && results == [U64] && !words.is_empty() => Ok(()),
-            Op::Fma(..) | Op::Scale(..) | Op::Table { .. } => wrong(),
+            Op::Own(KernelOp::Fma(..)) if matches!(results[..], [F32 | F64]) && types == [results[0]; 3] => Ok(()),
+            Op::Own(KernelOp::Scale(..)) if matches!(results[..], [F32 | F64]) && types == [results[0]; 2] => Ok(()),
+            Op::Own(KernelOp::Table { words, .. }) if types == [I64] && results == [U64] && !words.is_empty() => Ok(()),
+            Op::Own(KernelOp::Fma(..) | KernelOp::Scale(..) | KernelOp::Table { .. }) => wrong(),
             Op::Select { .. } if types == [Bool, results[0], results[0]] => Ok(()),
             Op::Select { .. } => wrong(),
-            Op::Call { name, .. } => match acc_core::foreign::scalars(name, &types, &results) {
+            Op::Own(KernelOp::Call { name, .. }) => match acc_core::foreign::scalars(name, &types, &results) {
                 Some(_) => Ok(()),
                 None => wrong(),
             },
-            Op::Scalar { .. } | Op::Extent { .. } => {
+            Op::Own(KernelOp::Scalar { .. }) | Op::Extent { .. } => {
                 if results == [I64] {
                     Ok(())
                 } else {
                     wrong()
                 }
             }
-            Op::Load(l) => {
+            Op::Index(l) => {
                 self.index(&l.index)?;
                 if l.leaves.len() == results.len() { Ok(()) } else { wrong() }
             }
-            Op::Inside { index, .. } => {
+            Op::Own(KernelOp::Inside { index, .. }) => {
                 self.index(index)?;
                 if results == [Bool] { Ok(()) } else { wrong() }
             }
-            Op::Check { index, .. } => self.index(index),
+            Op::Own(KernelOp::Check { index, .. }) => self.index(index),
             Op::If { then, else_, .. } => {
                 if types != [Bool] {
                     return wrong();

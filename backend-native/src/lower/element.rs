@@ -1,7 +1,7 @@
 //! Bodies of kernels: the operation's function with fused producers inlined.
 
 use super::Lowering;
-use crate::kernel::{Builder, Edge, Op, Reads};
+use crate::kernel::{Builder, Edge, KernelOp, Op, Reads};
 use acc_core::Error;
 use acc_core::data::ScalarType;
 use acc_core::ir::{ArrayId, ArrayOp, Axis, Boundary, StencilInput, Stmt, Val};
@@ -57,7 +57,7 @@ impl<'l, 'p> Elements<'l, 'p> {
     /// Emits a bounds check where the producer may not load at this index, so that no load would fault.
     fn check(&self, b: &mut Builder, array: ArrayId, index: &[Val]) {
         let index = index.iter().map(|&v| b.ix(v)).collect();
-        b.emit(Op::Check { array, index }, &[]);
+        b.emit(Op::Own(KernelOp::Check { array, index }), &[]);
     }
 
     /// The leaves of an array element at an index: computed if the array is fused, loaded if it is stored.
@@ -135,7 +135,9 @@ impl<'l, 'p> Elements<'l, 'p> {
                     match a {
                         Axis::All => source.extend(all.next()),
                         Axis::Fixed => {
-                            source.push(b.emit1(Op::Scalar { array: s.results[0], position }, ScalarType::I64));
+                            source.push(
+                                b.emit1(Op::Own(KernelOp::Scalar { array: s.results[0], position }), ScalarType::I64),
+                            );
                             position += 1;
                         }
                     }
@@ -179,7 +181,7 @@ impl<'l, 'p> Elements<'l, 'p> {
             args.extend(match boundary {
                 Boundary::Function(f) if !centre => {
                     let ix = at.iter().map(|&v| b.ix(v)).collect();
-                    let cond = b.emit1(Op::Inside { array: xs, index: ix }, ScalarType::Bool);
+                    let cond = b.emit1(Op::Own(KernelOp::Inside { array: xs, index: ix }), ScalarType::Bool);
                     b.open();
                     let inside = self.read(b, xs, &at)?;
                     let then = b.close(Vec::new(), inside);

@@ -5,7 +5,7 @@
 //! first-level cache (`bind::flags`). Neither the dense flags nor their initial values go through memory.
 
 use super::{Launch, Lowering, Plan, Step, Work};
-use crate::kernel::{self, AxisKind, Initial, Ix, Kernel, Op, Output, Sink, Update, only};
+use crate::kernel::{self, AxisKind, Initial, Ix, Kernel, KernelOp, Op, Output, Sink, Update, only};
 use acc_core::data::{EltType, ScalarType};
 use acc_core::ir::{ArrayId, ArrayType, Val};
 use std::collections::HashSet;
@@ -49,7 +49,7 @@ impl Lowering<'_> {
         others.for_each(|b| b.region.visit(0, &mut |n, _| elsewhere.extend(element_of(&n.op))));
         kernel.element.region.visit(0, &mut |n, depth| {
             let own = |ix: &Ix| matches!(*ix, Ix::Affine { axis, scale: 1, offset: 0, base: None } if axis == inner);
-            let at_point = matches!(&n.op, Op::Load(l) if depth == 0 && l.edge.is_none() && l.index.iter().all(own));
+            let at_point = matches!(&n.op, Op::Index(l) if depth == 0 && l.edge.is_none() && l.index.iter().all(own));
             elsewhere.extend(element_of(&n.op).filter(|_| !at_point));
         });
         read.retain(|a| !elsewhere.contains(a));
@@ -69,11 +69,12 @@ impl Lowering<'_> {
 /// The array that an operation loads from or tests an index of.
 fn element_of(op: &Op) -> Option<ArrayId> {
     match op {
-        Op::Load(l) => Some(l.array),
-        Op::Inside { array, .. } | Op::Check { array, .. } => Some(*array),
-        Op::Prim(..) | Op::Cast(_) | Op::Bitcast(_) | Op::Select { .. } | Op::Table { .. } => None,
-        Op::Fma(..) | Op::Scale(..) => None,
-        Op::If { .. } | Op::While { .. } | Op::Call { .. } | Op::Scalar { .. } | Op::Extent { .. } => None,
+        Op::Index(l) => Some(l.array),
+        Op::Own(KernelOp::Inside { array, .. } | KernelOp::Check { array, .. }) => Some(*array),
+        Op::Const(_) | Op::Prim(..) | Op::Cast(_) | Op::Bitcast(_) | Op::Select { .. } => None,
+        Op::If { .. } | Op::While { .. } | Op::Extent { .. } => None,
+        Op::Own(KernelOp::Fma(..) | KernelOp::Scale(..) | KernelOp::Table { .. }) => None,
+        Op::Own(KernelOp::Call { .. } | KernelOp::Scalar { .. }) => None,
     }
 }
 

@@ -72,7 +72,7 @@ fn are_certainly_evaluated(plan: &Plan, b: &BlockPlan, steps: Range<usize>) -> b
         let Work::Kernel { launch, .. } = &step.work else { return true };
         let certain = b.strict[at] || step.results.iter().any(|r| read.contains(r));
         read.extend(launch.kernel.element.region.nodes.iter().filter_map(|n| match &n.op {
-            Op::Load(l) => Some(l.array),
+            Op::Index(l) => Some(l.array),
             _ => None,
         }));
         certain
@@ -98,7 +98,7 @@ fn reads_own_rows(kernel: &Kernel, arrays: &HashSet<ArrayId>) -> bool {
     let bodies = [&kernel.element].into_iter().chain(kernel.outputs.iter().filter_map(|o| o.sink.combine()));
     for (k, body) in bodies.enumerate() {
         body.region.visit(0, &mut |n, _| {
-            if let Op::Load(l) = &n.op {
+            if let Op::Index(l) = &n.op {
                 all &= !arrays.contains(&l.array) || (k == 0 && own(l.index.first()));
             }
         });

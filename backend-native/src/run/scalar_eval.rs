@@ -26,7 +26,7 @@ pub(crate) fn evaluate(body: &Body, arrays: &[Option<Value>]) -> Option<Bits> {
             Op::Cast(x) => eval_cast(lit(*x), body.ty(n.results[0])).ok()?.bits,
             Op::Select { cond, then, else_ } => values[if values[cond.index()] != 0 { then } else { else_ }.index()],
             Op::Extent { array, axis } => *arrays[array.index()].as_ref()?.shape.get(*axis as usize)? as u64,
-            Op::Load(l) => {
+            Op::Index(l) => {
                 let array = arrays[l.array.index()].as_ref()?;
                 let (columns, at) = (array.columns.as_ref()?, position(l, &array.shape, &values)?);
                 for (v, &leaf) in n.results.iter().zip(&l.leaves) {
@@ -34,10 +34,8 @@ pub(crate) fn evaluate(body: &Body, arrays: &[Option<Value>]) -> Option<Bits> {
                 }
                 continue;
             }
-            Op::Bitcast(_) | Op::Fma(..) | Op::Scale(..) | Op::Table { .. } | Op::If { .. } | Op::While { .. } => {
-                return None;
-            }
-            Op::Call { .. } | Op::Scalar { .. } | Op::Inside { .. } | Op::Check { .. } => return None,
+            Op::Const(none) => match *none {},
+            Op::Bitcast(_) | Op::If { .. } | Op::While { .. } | Op::Own(_) => return None,
         };
         values[n.results[0].index()] = bits;
     }

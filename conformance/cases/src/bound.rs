@@ -19,7 +19,9 @@
 
 use crate::compare::Near;
 use acc_core::data::{ArrayData, ScalarType};
-use acc_core::ir::{ArrayId, ArrayOp, Block, CountedLoop, Fun, PrimOp, Program, Region, ScalarOp, Stmt, Val};
+use acc_core::ir::{
+    ArrayId, ArrayOp, Block, CountedLoop, Foreign, Fun, PrimOp, Program, Read, Region, ScalarOp, Stmt, Val,
+};
 
 /// How near the results of a run must be; an error if the program has no bound of its own.
 pub fn of_program(program: &Program, args: &[ArrayData]) -> Result<Near, &'static str> {
@@ -122,9 +124,9 @@ impl Bounds {
                 }
                 ScalarOp::Cast(x) => n.results.first().map_or(operands, |r| cast_bound(operands, f.ty(*x), f.ty(*r))),
                 ScalarOp::Bitcast(_) | ScalarOp::Select { .. } => operands,
-                ScalarOp::Index { array, .. } => self.arrays[ArrayId::index(*array)],
+                ScalarOp::Index(Read { array, .. }) => self.arrays[ArrayId::index(*array)],
                 ScalarOp::If { then, else_, .. } => self.region(f, then, values).max(self.region(f, else_, values)),
-                ScalarOp::Foreign { args, fallback, .. } => {
+                ScalarOp::Own(Foreign { args, fallback, .. }) => {
                     for (p, a) in fallback.params.iter().zip(args) {
                         values[p.index()] = values[a.index()];
                     }

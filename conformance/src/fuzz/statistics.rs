@@ -1,6 +1,6 @@
 //! What random programs were made of.
 
-use acc_core::ir::{Block, Program, ScalarOp};
+use acc_core::ir::{Block, Program, Read, ScalarOp};
 use acc_desugar::{RULES, Rules, simplify_with};
 use backend_graph::graph_with;
 use std::collections::{BTreeMap, BTreeSet};
@@ -54,7 +54,7 @@ impl Statistics {
             for (_, f) in s.op.funs() {
                 f.body.visit(0, &mut |n, _| match &n.op {
                     ScalarOp::Prim(op, _) => *self.primitives.entry(op.name()).or_default() += 1,
-                    ScalarOp::Index { array, .. } | ScalarOp::Extent { array, .. } => {
+                    ScalarOp::Index(Read { array, .. }) | ScalarOp::Extent { array, .. } => {
                         self.pairs.extend(makers[array.index()].map(|maker| (maker, name)));
                     }
                     ScalarOp::Const(_)
@@ -63,7 +63,7 @@ impl Statistics {
                     | ScalarOp::Select { .. }
                     | ScalarOp::If { .. }
                     | ScalarOp::While { .. }
-                    | ScalarOp::Foreign { .. } => {}
+                    | ScalarOp::Own(_) => {}
                 });
             }
             s.results.iter().for_each(|r| makers[r.index()] = Some(name));

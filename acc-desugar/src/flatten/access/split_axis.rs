@@ -349,7 +349,7 @@ fn is_only_divided(f: &Fun, index: Val) -> bool {
     f.body.visit(0, &mut |n, _| {
         alone &= match &n.op {
             ScalarOp::Prim(p, args) if is_division(*p) => args[1] != index,
-            ScalarOp::While { .. } | ScalarOp::Foreign { .. } => false,
+            ScalarOp::While { .. } | ScalarOp::Own(_) => false,
             op => {
                 let yields = op.regions().into_iter().any(|r| r.results.contains(&index));
                 !yields && !op.operands().contains(&index)

@@ -124,9 +124,9 @@ fn on_sizes(f: &Fun, r: &Region) -> bool {
     r.nodes.iter().all(|n| match &n.op {
         ScalarOp::Const(_) | ScalarOp::Extent { .. } | ScalarOp::Select { .. } => true,
         ScalarOp::Prim(p, args) => on_host(*p, f.ty(args[0])) || (p.is_partial() && f.ty(args[0]) == ScalarType::I64),
-        ScalarOp::Index { index, .. } => index.is_empty(),
+        ScalarOp::Index(read) => read.index.is_empty(),
         ScalarOp::If { .. } => n.op.regions().into_iter().all(|r| acc_core::grow_stack(|| on_sizes(f, r))),
-        ScalarOp::Cast(_) | ScalarOp::Bitcast(_) | ScalarOp::Foreign { .. } | ScalarOp::While { .. } => false,
+        ScalarOp::Cast(_) | ScalarOp::Bitcast(_) | ScalarOp::Own(_) | ScalarOp::While { .. } => false,
     })
 }
 

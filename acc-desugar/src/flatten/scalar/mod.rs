@@ -12,7 +12,7 @@ use crate::flatten::scalar::uniformity::{Uniformity, on_host, uniformities};
 use crate::graph::builder::Builder;
 use crate::graph::{FaultKind, SizeOp, Type, Value, Values};
 use acc_core::data::{Lit, Prim, ScalarType};
-use acc_core::ir::{Fun, Node, PrimOp, Region, ScalarOp, Val};
+use acc_core::ir::{Foreign, Fun, Node, PrimOp, Read, Region, ScalarOp, Val};
 use smallvec::SmallVec;
 
 /// A scalar value in the graph.
@@ -198,13 +198,13 @@ impl Flattener<'_> {
                 self.loops -= 1;
                 results
             }
-            ScalarOp::Foreign { args, fallback, .. } => {
+            ScalarOp::Own(Foreign { args, fallback, .. }) => {
                 for (p, a) in fallback.params.iter().zip(args) {
                     lanes.vals[p.index()] = Some(val(&mut self.b, lanes, *a));
                 }
                 self.region(lanes, fallback, mask).into()
             }
-            ScalarOp::Index { array, leaves, index } => {
+            ScalarOp::Index(Read { array, leaves, index, .. }) => {
                 let flat = self.readable(*array, lanes, mask);
                 let index: Vec<Scalar> = index.iter().map(|v| val(&mut self.b, lanes, *v)).collect();
                 let at = Lookup { array: *array, space: &lanes.space, mask };

@@ -1,7 +1,7 @@
 //! How much a scalar value varies over the index space: one that does not vary is no tensor of the space.
 
 use acc_core::data::ScalarType;
-use acc_core::ir::{Fun, PrimOp, Region, ScalarOp, Val};
+use acc_core::ir::{Foreign, Fun, PrimOp, Region, ScalarOp, Val};
 
 /// Where a scalar value lives.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -81,7 +81,7 @@ pub(crate) fn region(f: &Fun, r: &Region, env: &mut Vec<Uniformity>) {
                 let host = matches!(f.ty(n.results[0]), ScalarType::I64 | ScalarType::Bool);
                 env[n.results[0].index()] = if host { operands } else { operands.max(Uniformity::Uniform) };
             }
-            ScalarOp::Cast(_) | ScalarOp::Bitcast(_) | ScalarOp::Index { .. } => {
+            ScalarOp::Cast(_) | ScalarOp::Bitcast(_) | ScalarOp::Index(_) => {
                 for v in &n.results {
                     env[v.index()] = operands.max(Uniformity::Uniform);
                 }
@@ -96,7 +96,7 @@ pub(crate) fn region(f: &Fun, r: &Region, env: &mut Vec<Uniformity>) {
                     env[v.index()] = join(env, [then.results[k], else_.results[k]]).max(least);
                 }
             }
-            ScalarOp::Foreign { args, fallback, .. } => {
+            ScalarOp::Own(Foreign { args, fallback, .. }) => {
                 for (p, a) in fallback.params.iter().zip(args) {
                     env[p.index()] = env[a.index()];
                 }

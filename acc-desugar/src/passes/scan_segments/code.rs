@@ -1,8 +1,7 @@
 //! Writing scalar functions node by node.
 
 use acc_core::data::{Lit, Prim, ScalarType};
-use acc_core::ir::{ArrayId, Fun, Loc, Node, PrimOp, Region, ScalarOp, Val, Vals};
-use smallvec::smallvec;
+use acc_core::ir::{ArrayId, Fun, Loc, Node, PrimOp, Read, Region, ScalarOp, Val, Vals};
 
 /// A scalar function in the making.
 pub(super) struct Code {
@@ -63,8 +62,7 @@ impl Code {
 
     /// An element of an array of `i64`.
     pub(super) fn element(&mut self, array: ArrayId, index: &[Val]) -> Val {
-        let index = index.iter().copied().collect();
-        self.emit(ScalarOp::Index { array, leaves: smallvec![0], index }, ScalarType::I64)
+        self.emit(ScalarOp::Index(Read::new(array, [0].as_slice(), index)), ScalarType::I64)
     }
 
     /// How many segments there are.

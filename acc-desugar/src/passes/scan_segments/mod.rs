@@ -10,7 +10,7 @@ use crate::settings::{Segmented, Settings};
 use acc_core::Error;
 use acc_core::data::{EltType, Prim, ScalarType};
 use acc_core::ir::{
-    ArrayId, ArrayOp, ArrayType, Block, Dir, Fun, Loc, PrimOp, Program, Region, SEGMENT_EMPTY, SEGMENTS_WRONG,
+    ArrayId, ArrayOp, ArrayType, Block, Dir, Fun, Loc, PrimOp, Program, Read, Region, SEGMENT_EMPTY, SEGMENTS_WRONG,
     ScalarOp, Stmt, Val,
 };
 use code::Code;
@@ -221,7 +221,7 @@ impl SegmentedFold<'_> {
         let mut c = Code::new(index.into_iter().chain(elt.leaves()), self.loc);
         let element = c.params().split_off(rank);
         let at = Val(rank as u32 - 1);
-        let head = ScalarOp::Index { array: heads, leaves: smallvec![0], index: smallvec![at] };
+        let head = ScalarOp::Index(Read::new(heads, [0].as_slice(), [at].as_slice()));
         let head = c.emit(head, ScalarType::Bool);
         let mark = if self.f.body.is_partial() {
             let (zero, count) = (c.int(0), c.count(offsets));
@@ -262,11 +262,7 @@ impl SegmentedFold<'_> {
         let one = c.int(1);
         let last = c.prim(PrimOp::SubP, [end, one]);
         index[rank - 1] = last;
-        let read = ScalarOp::Index {
-            array: scanned,
-            leaves: (1..=leaves.len() as u32).collect(),
-            index: index.into_iter().collect(),
-        };
+        let read = ScalarOp::Index(Read::new(scanned, (1..=leaves.len() as u32).collect::<Vec<_>>(), index));
         let Some(init) = self.init else {
             let sums = c.emit_all(read, &leaves);
             return ArrayOp::Generate { shape, f: c.done(sums) };

@@ -6,7 +6,7 @@ use super::walk::try_map_funs;
 use crate::settings::Settings;
 use acc_core::Error;
 use acc_core::grow_stack;
-use acc_core::ir::{Fun, Node, Program, Region, ScalarOp, Val};
+use acc_core::ir::{Foreign, Fun, Node, Program, Read, Region, ScalarOp, Val};
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
@@ -71,7 +71,7 @@ fn live_values(f: &Fun) -> HashSet<Val> {
                     todo.extend(step.params.get(*k));
                 }
                 // The host function wants all its arguments and gives all its results.
-                ScalarOp::Foreign { args, fallback, .. } => {
+                ScalarOp::Own(Foreign { args, fallback, .. }) => {
                     todo.extend(args);
                     todo.extend(&fallback.results);
                     todo.extend(&n.results);
@@ -82,7 +82,7 @@ fn live_values(f: &Fun) -> HashSet<Val> {
                 | ScalarOp::Cast(_)
                 | ScalarOp::Bitcast(_)
                 | ScalarOp::Select { .. }
-                | ScalarOp::Index { .. }
+                | ScalarOp::Index(_)
                 | ScalarOp::Extent { .. } => todo.extend(n.op.operands()),
             },
         }
@@ -107,16 +107,13 @@ fn sweep(r: &Region, live: &HashSet<Val>) -> Region {
                 step.params = kept(&step.params, &keep);
                 ScalarOp::While { init: kept(init, &keep).into_iter().collect(), test, step }
             }
-            ScalarOp::Foreign { name, args, fallback } => ScalarOp::Foreign {
-                name: name.clone(),
-                args: args.clone(),
-                fallback: grow_stack(|| sweep(fallback, live)),
-            },
-            ScalarOp::Index { array, leaves, index } => ScalarOp::Index {
-                array: *array,
-                leaves: kept(leaves, &keep).into_iter().collect(),
-                index: index.clone(),
-            },
+            ScalarOp::Own(Foreign { name, args, fallback }) => {
+                let fallback = grow_stack(|| sweep(fallback, live));
+                ScalarOp::Own(Foreign { name: name.clone(), args: args.clone(), fallback })
+            }
+            ScalarOp::Index(read) => {
+                ScalarOp::Index(Read::new(read.array, kept(&read.leaves, &keep), read.index.clone()))
+            }
             ScalarOp::Const(_)
             | ScalarOp::Prim(..)
             | ScalarOp::Cast(_)

@@ -4,7 +4,7 @@
 
 use super::walk::{is_speculable, try_map_funs};
 use crate::settings::Settings;
-use acc_core::ir::{Fun, Node, Program, Region, ScalarOp, Val};
+use acc_core::ir::{Foreign, Fun, Node, Program, Region, ScalarOp, Val};
 use acc_core::{Error, RunLimits};
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -40,15 +40,15 @@ fn region(r: &Region, limits: &RunLimits) -> Result<Region, Error> {
                 leave(&mut step, &mut nodes);
                 ScalarOp::While { init: init.clone(), test, step }
             }
-            ScalarOp::Foreign { name, args, fallback } => {
-                ScalarOp::Foreign { name: name.clone(), args: args.clone(), fallback: inner(fallback)? }
+            ScalarOp::Own(Foreign { name, args, fallback }) => {
+                ScalarOp::Own(Foreign { name: name.clone(), args: args.clone(), fallback: inner(fallback)? })
             }
             ScalarOp::Const(_)
             | ScalarOp::Prim(..)
             | ScalarOp::Cast(_)
             | ScalarOp::Bitcast(_)
             | ScalarOp::Select { .. }
-            | ScalarOp::Index { .. }
+            | ScalarOp::Index(_)
             | ScalarOp::Extent { .. } => n.op.clone(),
         };
         nodes.push(Node { results: n.results.clone(), op, loc: n.loc.clone() });

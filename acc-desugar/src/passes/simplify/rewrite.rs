@@ -7,7 +7,7 @@ use super::walk::{is_speculable, try_map_funs};
 use crate::settings::Rules;
 use crate::settings::Settings;
 use acc_core::data::{Lit, ScalarType};
-use acc_core::ir::{Fun, Loc, Node, PrimOp, Program, Region, ScalarOp, Val, Vals};
+use acc_core::ir::{Foreign, Fun, Loc, Node, PrimOp, Program, Region, ScalarOp, Val, Vals};
 use acc_core::{Error, RunLimits, grow_stack};
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -128,17 +128,17 @@ impl<'a> Rewriter<'a> {
                 let (test, step) = (self.region(test)?, self.region(step)?);
                 self.push(n, ScalarOp::While { init, test, step }, nodes)
             }
-            ScalarOp::Foreign { name, args, fallback } => {
+            ScalarOp::Own(Foreign { name, args, fallback }) => {
                 let args = args.iter().map(|v| self.vals[v]).collect();
                 let fallback = self.region(fallback)?;
-                self.push(n, ScalarOp::Foreign { name: name.clone(), args, fallback }, nodes)
+                self.push(n, ScalarOp::Own(Foreign { name: name.clone(), args, fallback }), nodes)
             }
             ScalarOp::Const(_)
             | ScalarOp::Prim(..)
             | ScalarOp::Cast(_)
             | ScalarOp::Bitcast(_)
             | ScalarOp::Select { .. }
-            | ScalarOp::Index { .. }
+            | ScalarOp::Index(_)
             | ScalarOp::Extent { .. } => {
                 let op = n.op.map(&mut |a| *a, &mut |v| self.vals[&v]);
                 let types = n.results.iter().map(|&v| self.old.ty(v)).collect();

@@ -4,7 +4,8 @@ use crate::{RULES, Rules, simplify, simplify_with};
 use acc_core::data::{ArrayData, EltType, Lit, Prim, ScalarType};
 use acc_core::interp::Interpreter;
 use acc_core::ir::{
-    ArrayId, ArrayOp, ArrayType, Block, Fun, Loc, Names, Node, PrimOp, Program, Region, ScalarOp, Stmt, Val, Vals,
+    ArrayId, ArrayOp, ArrayType, Block, Foreign, Fun, Loc, Names, Node, PrimOp, Program, Read, Region, ScalarOp, Stmt,
+    Val, Vals,
 };
 use acc_core::{Error, Executor, RunLimits};
 use smallvec::smallvec;
@@ -99,7 +100,7 @@ impl Maker<'_> {
             }
             6 => {
                 let index = self.value(ScalarType::I64, visible, nodes);
-                let op = ScalarOp::Index { array: ArrayId(0), leaves: smallvec![0, 1], index: smallvec![index] };
+                let op = ScalarOp::Index(Read::new(ArrayId(0), [0, 1].as_slice(), [index].as_slice()));
                 self.push(op, &[ScalarType::I32, ScalarType::F32], visible, nodes);
             }
             7 | 8 => {
@@ -114,7 +115,7 @@ impl Maker<'_> {
                 let args = types.iter().map(|&t| self.value(t, visible, nodes)).collect();
                 let params = types.iter().map(|&t| self.fresh(t)).collect();
                 let fallback = self.region(params, visible, &types, depth - 1);
-                self.push(ScalarOp::Foreign { name: "f".into(), args, fallback }, &types, visible, nodes);
+                self.push(ScalarOp::Own(Foreign { name: "f".into(), args, fallback }), &types, visible, nodes);
             }
             _ => self.counted_loop(ty, visible, nodes, depth),
         }

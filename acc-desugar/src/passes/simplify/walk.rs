@@ -11,8 +11,8 @@ pub(super) fn is_speculable(op: &ScalarOp) -> bool {
         ScalarOp::Prim(p, _) => !p.is_partial(),
         ScalarOp::If { .. }
         | ScalarOp::While { .. }
-        | ScalarOp::Foreign { .. }
-        | ScalarOp::Index { .. }
+        | ScalarOp::Own(_)
+        | ScalarOp::Index(_)
         | ScalarOp::Extent { .. } => false,
     }
 }

@@ -38,7 +38,7 @@ mod remainder;
 mod trigonometric;
 mod write;
 
-use super::{Body, Node, Op, Region};
+use super::{Body, KernelOp, Node, Op, Region};
 use acc_core::data::ScalarType;
 use acc_core::ir::{PrimOp, Val};
 use smallvec::smallvec;
@@ -54,23 +54,25 @@ pub(crate) fn expand(body: Body) -> Body {
     if !has(&body.region, &|n| function_of(n).is_some()) {
         return body;
     }
-    let (mut values, relaxed) = (Values::of(&body), body.relaxed);
-    let region = replaced(body.region, &mut values, &|n, values| match &n.op {
+    let (mut values, relaxed, mut region) = (Values::of(&body), body.relaxed, body.region);
+    replace(&mut region, &mut values, &|n, values| match &n.op {
         Op::Prim(_, args) => Some(written(function_of(n)?, args, n, values)),
         _ => None,
     });
     Body { types: values.types, uniform: values.uniform, consts: values.consts, relaxed, region }
 }
 
-/// The body with each [`Op::Scale`] written out, for executors that have no instruction for it.
+/// The body with each [`KernelOp::Scale`] written out, for executors that have no instruction for it.
 pub(crate) fn without_scales(body: &Body) -> Cow<'_, Body> {
-    let is_scale = |n: &Node| matches!(n.op, Op::Scale(..));
+    let is_scale = |n: &Node| matches!(n.op, Op::Own(KernelOp::Scale(..)));
     if !has(&body.region, &is_scale) {
         return Cow::Borrowed(body);
     }
-    let mut values = Values::of(body);
-    let region = replaced(body.region.clone(), &mut values, &|n, values| match n.op {
-        Op::Scale(x, by) => Some(written(Function::Two(|w, x, by| w.scale_written_out(x, by)), &[x, by], n, values)),
+    let (mut values, mut region) = (Values::of(body), body.region.clone());
+    replace(&mut region, &mut values, &|n, values| match n.op {
+        Op::Own(KernelOp::Scale(x, by)) => {
+            Some(written(Function::Two(|w, x, by| w.scale_written_out(x, by)), &[x, by], n, values))
+        }
         _ => None,
     });
     let Values { types, uniform, consts, .. } = values;
@@ -83,20 +85,20 @@ fn has(r: &Region, is: &dyn Fn(&Node) -> bool) -> bool {
     acc_core::grow_stack(|| r.nodes.iter().any(|n| is(n) || inside(n)))
 }
 
-/// A region with nodes replaced by other nodes, if any are.
-fn replaced(r: Region, values: &mut Values, by: &dyn Fn(&Node, &mut Values) -> Option<Vec<Node>>) -> Region {
-    let mut nodes = Vec::with_capacity(r.nodes.len());
-    for mut n in r.nodes {
+/// Replaces nodes of a region by other nodes, where there are some.
+fn replace(r: &mut Region, values: &mut Values, by: &dyn Fn(&Node, &mut Values) -> Option<Vec<Node>>) {
+    let nodes = std::mem::take(&mut r.nodes);
+    r.nodes.reserve(nodes.len());
+    for mut n in nodes {
         if let Some(written) = by(&n, values) {
-            nodes.extend(written);
+            r.nodes.extend(written);
             continue;
         }
         for inner in n.op.regions_mut() {
-            *inner = acc_core::grow_stack(|| replaced(std::mem::take(inner), values, by));
+            acc_core::grow_stack(|| replace(inner, values, by));
         }
-        nodes.push(n);
+        r.nodes.push(n);
     }
-    Region { params: r.params, nodes, results: r.results }
 }
 
 /// The code of a function; it defines the result of the node that it replaces.

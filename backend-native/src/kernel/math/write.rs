@@ -1,6 +1,6 @@
 //! Writing floating-point code as nodes of a body.
 
-use crate::kernel::{Body, Node, Op, Region};
+use crate::kernel::{Body, KernelOp, Node, Op, Region};
 use acc_core::data::{Lit, Prim, ScalarType};
 use acc_core::ir::{Loc, PrimOp, Val};
 use smallvec::smallvec;
@@ -154,7 +154,7 @@ impl Writer<'_> {
     /// `a * b + c`, rounded once.
     pub(super) fn fma(&mut self, a: Val, b: Val, c: Val) -> Val {
         let ty = self.ty(a);
-        self.emit(Op::Fma(a, b, c), ty)
+        self.emit(Op::Own(KernelOp::Fma(a, b, c)), ty)
     }
 
     /// `a * b + c` with a constant `c`.
@@ -205,7 +205,7 @@ impl Writer<'_> {
 
     /// A word of a table of constants; the index, an `i64`, is within it.
     pub(super) fn table(&mut self, words: &Arc<[u64]>, index: Val) -> Val {
-        self.emit(Op::Table { words: words.clone(), index }, ScalarType::U64)
+        self.emit(Op::Own(KernelOp::Table { words: words.clone(), index }), ScalarType::U64)
     }
 
     /// `c[0] + x * (c[1] + x * (c[2] + ...))`
@@ -237,7 +237,7 @@ impl Writer<'_> {
         self.scale_biased(x, biased)
     }
 
-    /// What [`Op::Scale`] stands for: `n` is a float.
+    /// What [`KernelOp::Scale`] stands for: `n` is a float.
     pub(super) fn scale_written_out(&mut self, x: Val, n: Val) -> Val {
         let magic = self.magic();
         let shifted = self.add_c(n, magic);
@@ -255,10 +255,10 @@ impl Writer<'_> {
         self.mul(y, b)
     }
 
-    /// `x * 2^n` for a float `n`, as [`Op::Scale`] has it.
+    /// `x * 2^n` for a float `n`, as [`KernelOp::Scale`] has it.
     pub(super) fn scale_float(&mut self, x: Val, n: Val) -> Val {
         let ty = self.ty(x);
-        self.emit(Op::Scale(x, n), ty)
+        self.emit(Op::Own(KernelOp::Scale(x, n)), ty)
     }
 
     /// The float that leaves no bits for fractions when it is added: the last bits of the sum are those of an integer.

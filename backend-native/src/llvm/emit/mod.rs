@@ -27,7 +27,7 @@ mod text;
 mod variant;
 
 use super::Target;
-use crate::kernel::{AxisKind, Body, Kernel, Op, Region, Sink, Uniformity};
+use crate::kernel::{AxisKind, Body, Kernel, KernelOp, Op, Region, Sink, Uniformity};
 use acc_core::data::ScalarType;
 use acc_core::ir::{ArrayId, Dir, Val};
 pub(crate) use access::interleaved::reads_interleaved;
@@ -240,7 +240,7 @@ fn supported(body: &Body) -> Result<usize, Unsupported> {
         size += 1;
         deepest = deepest.max(depth);
         match &n.op {
-            Op::Call { name, .. } => problem = Some(format!("a call of the host function `{name}`")),
+            Op::Own(KernelOp::Call { name, .. }) => problem = Some(format!("a call of the host function `{name}`")),
             Op::Prim(p, _) if !prim::is_written(*p) => problem = Some(p.name().to_string()),
             _ => {}
         }

@@ -1,6 +1,6 @@
 //! Which operations can be in chains, and the steps of chains.
 
-use crate::kernel::{Body, Node, Op};
+use crate::kernel::{Body, KernelOp, Node, Op};
 use crate::tile::bytecode::{Chain, Operand};
 use crate::tile::chain_ops::{NO_OPERAND, Step, StepOp, is_float, width};
 use acc_core::data::ScalarType;
@@ -21,12 +21,11 @@ pub(crate) fn chained(body: &Body, n: &Node) -> Option<usize> {
             };
             if known { width(from) } else { None }
         }
-        Op::Fma(..) => width(ty),
+        Op::Own(KernelOp::Fma(..)) => width(ty),
         Op::Select { .. } => width(ty),
         Op::Cast(v) => StepOp::cast(body.ty(*v), ty).and(width(ty)),
         Op::Bitcast(v) => width(body.ty(*v)).filter(|w| width(ty) == Some(*w)),
-        Op::Scale(..) | Op::Table { .. } | Op::Call { .. } | Op::Scalar { .. } | Op::Extent { .. } => None,
-        Op::Load(_) | Op::Inside { .. } | Op::Check { .. } | Op::If { .. } | Op::While { .. } => None,
+        Op::Const(_) | Op::Extent { .. } | Op::Index(_) | Op::If { .. } | Op::While { .. } | Op::Own(_) => None,
     }
 }
 
@@ -34,7 +33,7 @@ pub(crate) fn chained(body: &Body, n: &Node) -> Option<usize> {
 fn sums_of_products(body: &Body, nodes: &[&Node]) -> Vec<Option<usize>> {
     let mut used_by: HashMap<Val, Vec<usize>> = HashMap::new();
     for (k, n) in nodes.iter().enumerate() {
-        n.op.operands(&mut |v| used_by.entry(v).or_default().push(k));
+        n.op.visit_operands(&mut |v| used_by.entry(v).or_default().push(k));
     }
     let sum = |n: &Node| {
         let Op::Prim(PrimOp::MulP, factors) = &n.op else { return None };
@@ -174,7 +173,7 @@ impl<'b, B: Buffers> Writer<'b, B> {
                 self.binary((left, right), x, y);
                 self.define(result, left.makes_flags());
             }
-            Op::Fma(a, b, c) => {
+            Op::Own(KernelOp::Fma(a, b, c)) => {
                 let [a, b, c] = [a, b, c].map(|v| of(self, v));
                 let acc = self.acc;
                 if acc == Some(c) && acc != Some(a) && acc != Some(b) {

@@ -95,7 +95,7 @@ pub(crate) fn order(
             // Flags stay with the chain that computes them. Uniform ones are read by chains alone.
             Some(0) => used.iter().position(|&u| u).or_else(|| {
                 let mut any = false;
-                n.op.operands(&mut |v| any |= is_same(v));
+                n.op.visit_operands(&mut |v| any |= is_same(v));
                 any.then_some(0)
             }),
             width => CHAIN_LANE_BYTES.iter().position(|&w| width == Some(w)),

@@ -1,6 +1,6 @@
 //! Compiles bodies to bytecode: buffers for values, captures of regions.
 
-use crate::kernel::{Body, Edge, Ix, Node, Op, Region, without_scales};
+use crate::kernel::{Body, Edge, Ix, KernelOp, Node, Op, OpExt as _, Region, is_partial, without_scales};
 use crate::tile::bytecode::chain_builder::{Buffers, Writer};
 use crate::tile::bytecode::chain_order::{Item, order};
 use crate::tile::bytecode::loop_iteration::loop_iteration;
@@ -147,7 +147,7 @@ impl Compiler<'_> {
 
     /// The values a node uses, those that its regions use from outside included.
     fn uses(&mut self, n: &Node, nested: bool, f: &mut dyn FnMut(Val)) {
-        n.op.operands(f);
+        n.op.visit_operands(f);
         if nested {
             for i in n.op.index() {
                 if let Ix::Affine { axis, .. } = i {
@@ -344,6 +344,7 @@ impl Compiler<'_> {
     fn inst(&mut self, n: &Node, nested: bool) -> Inst {
         let loc = n.loc.clone();
         match &n.op {
+            Op::Const(none) => match *none {},
             Op::Prim(op, v) => {
                 let a = self.at(v[0]);
                 match v.get(1).map(|&b| self.at(b)) {
@@ -353,11 +354,11 @@ impl Compiler<'_> {
             }
             Op::Cast(v) => Inst::Cast { a: self.at(*v), out: self.define(n.results[0]) },
             Op::Bitcast(v) => Inst::Bitcast { a: self.at(*v), out: self.define(n.results[0]) },
-            Op::Fma(a, b, c) => {
+            Op::Own(KernelOp::Fma(a, b, c)) => {
                 let [a, b, c] = [a, b, c].map(|v| self.at(*v));
                 Inst::Fma { a, b, c, out: self.define(n.results[0]) }
             }
-            Op::Table { words, index } => {
+            Op::Own(KernelOp::Table { words, index }) => {
                 Inst::Table { words: words.clone(), a: self.at(*index), out: self.define(n.results[0]) }
             }
             Op::Select { cond, then, else_ } => Inst::Select {
@@ -366,14 +367,14 @@ impl Compiler<'_> {
                 b: self.at(*else_),
                 out: self.define(n.results[0]),
             },
-            Op::Call { name, args } => {
+            Op::Own(KernelOp::Call { name, args }) => {
                 let types = |v: &[Val]| v.iter().map(|&v| self.body.ty(v)).collect();
                 let (params, results) = (types(args), types(&n.results));
                 let args = args.iter().map(|&v| self.at(v)).collect();
                 let outs = n.results.iter().map(|&v| self.define(v)).collect();
                 Inst::Call(Box::new(Call { name: name.clone(), params, results, args, outs, loc }))
             }
-            Op::Scalar { array, position } => {
+            Op::Own(KernelOp::Scalar { array, position }) => {
                 let key = (*array, *position);
                 let scalar = self.scalars.iter().position(|&s| s == key).unwrap_or_else(|| {
                     self.scalars.push(key);
@@ -384,7 +385,7 @@ impl Compiler<'_> {
             Op::Extent { array, axis } => {
                 Inst::Extent { array: self.array(*array), axis: *axis, out: self.define(n.results[0]) }
             }
-            Op::Load(l) => {
+            Op::Index(l) => {
                 let mut access = self.access(l.array, &l.index, l.edge, nested, &loc);
                 access.for_chains = !self.in_group && n.results.iter().all(|v| !self.read_whole.contains(v));
                 if access.for_chains {
@@ -393,11 +394,13 @@ impl Compiler<'_> {
                 let outs = n.results.iter().map(|&v| self.define(v)).collect();
                 Inst::Load { access, leaves: l.leaves.clone(), outs }
             }
-            Op::Inside { array, index } => {
+            Op::Own(KernelOp::Inside { array, index }) => {
                 let access = self.access(*array, index, None, nested, &loc);
                 Inst::Inside { access, out: self.define(n.results[0]) }
             }
-            Op::Check { array, index } => Inst::Check { access: self.access(*array, index, None, nested, &loc) },
+            Op::Own(KernelOp::Check { array, index }) => {
+                Inst::Check { access: self.access(*array, index, None, nested, &loc) }
+            }
             Op::If { cond, then, else_ } => {
                 let cond = self.at(*cond);
                 let outs: Slots = n.results.iter().map(|&v| self.define(v)).collect();
@@ -406,7 +409,7 @@ impl Compiler<'_> {
                 Inst::If { cond, then, else_, outs }
             }
             Op::While { init, test, step } => self.loop_(n, init, test, step),
-            Op::Scale(x, _) => {
+            Op::Own(KernelOp::Scale(x, _)) => {
                 debug_assert!(false, "scales are written out before");
                 Inst::Bitcast { a: self.at(*x), out: self.define(n.results[0]) }
             }
@@ -493,7 +496,7 @@ impl Compiler<'_> {
         }
         self.restore(outer);
         let consts = &self.body.consts;
-        let total = !test.is_partial(consts) && !step.is_partial(consts);
+        let total = !is_partial(test, consts) && !is_partial(step, consts);
         let same = step.params.iter().map(|&v| self.same.has(v)).collect();
         let together = self.is_same(test.results[0]);
         Inst::While(Box::new(Loop {

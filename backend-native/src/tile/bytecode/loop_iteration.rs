@@ -3,7 +3,7 @@
 //! A lane that leaves computes one step in vain. What test and step both compute is computed once, and one chain covers
 //! both.
 
-use crate::kernel::{Body, Node, Op, Region};
+use crate::kernel::{Body, KernelOp, Node, Op, Region};
 use crate::tile::bytecode::chain_builder::chained;
 use acc_core::data::ScalarType;
 use acc_core::ir::Val;
@@ -44,12 +44,14 @@ fn with_operands(op: &Op, of: impl Fn(Val) -> Val) -> Option<Op> {
         Op::Prim(p, v) => Op::Prim(*p, v.iter().map(|&v| of(v)).collect()),
         Op::Cast(v) => Op::Cast(of(*v)),
         Op::Bitcast(v) => Op::Bitcast(of(*v)),
-        Op::Fma(a, b, c) => Op::Fma(of(*a), of(*b), of(*c)),
-        Op::Scale(a, b) => Op::Scale(of(*a), of(*b)),
+        Op::Own(KernelOp::Fma(a, b, c)) => Op::Own(KernelOp::Fma(of(*a), of(*b), of(*c))),
+        Op::Own(KernelOp::Scale(a, b)) => Op::Own(KernelOp::Scale(of(*a), of(*b))),
         Op::Select { cond, then, else_ } => Op::Select { cond: of(*cond), then: of(*then), else_: of(*else_) },
-        Op::Scalar { .. } => op.clone(),
-        Op::Table { .. } | Op::If { .. } | Op::While { .. } | Op::Call { .. } => return None,
-        Op::Extent { .. } | Op::Load(_) | Op::Inside { .. } | Op::Check { .. } => return None,
+        Op::Own(KernelOp::Scalar { .. }) => op.clone(),
+        Op::Const(none) => match *none {},
+        Op::If { .. } | Op::While { .. } | Op::Extent { .. } | Op::Index(_) => return None,
+        Op::Own(KernelOp::Table { .. } | KernelOp::Call { .. }) => return None,
+        Op::Own(KernelOp::Inside { .. } | KernelOp::Check { .. }) => return None,
     })
 }
 

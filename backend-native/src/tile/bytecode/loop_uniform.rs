@@ -4,7 +4,7 @@
 //! that starts uniform, and whose next value depends on uniform values alone, stays uniform: most often a counter, and
 //! what is read at it. It is computed for one lane.
 
-use crate::kernel::{Body, Ix, Node, Op, Region};
+use crate::kernel::{Body, Ix, KernelOp, Node, Op, Region};
 use crate::tile::bytecode::chain_builder::chained;
 use acc_core::ir::Val;
 use std::collections::HashSet;
@@ -88,22 +88,17 @@ impl LoopUniform {
 
 /// Whether uniform operands make a node's results uniform.
 fn keeps_uniform(n: &Node, same: impl Fn(Val) -> bool) -> bool {
+    let mut all = true;
     match &n.op {
-        Op::Prim(..)
-        | Op::Cast(_)
-        | Op::Bitcast(_)
-        | Op::Fma(..)
-        | Op::Scale(..)
-        | Op::Table { .. }
-        | Op::Select { .. } => {
-            let mut all = true;
-            n.op.operands(&mut |v| all &= same(v));
-            all
-        }
-        Op::Scalar { .. } | Op::Extent { .. } => true,
-        Op::Load(l) => l.index.iter().all(|i| matches!(i, Ix::At(v) if same(*v))),
-        Op::Inside { .. } | Op::Check { .. } | Op::If { .. } | Op::While { .. } | Op::Call { .. } => false,
+        Op::Const(_) | Op::Prim(..) | Op::Cast(_) | Op::Bitcast(_) | Op::Select { .. } => {}
+        Op::Own(KernelOp::Fma(..) | KernelOp::Scale(..) | KernelOp::Table { .. }) => {}
+        Op::Own(KernelOp::Scalar { .. }) | Op::Extent { .. } => {}
+        Op::Index(l) => return l.index.iter().all(|i| matches!(i, Ix::At(v) if same(*v))),
+        Op::Own(KernelOp::Inside { .. } | KernelOp::Check { .. } | KernelOp::Call { .. }) => return false,
+        Op::If { .. } | Op::While { .. } => return false,
     }
+    n.op.visit_operands(&mut |v| all &= same(v));
+    all
 }
 
 /// Whether a uniform operand is read in one lane: chains do.

@@ -4,7 +4,7 @@ use super::arrays::{Machine, Rounding, Sums};
 use super::value::{self, Near};
 use acc_core::data::{Prim, linear_index};
 use acc_core::grow_stack;
-use acc_core::ir::{CountedLoop, Fun, Node, Part, PrimOp, Region, ScalarOp, Val};
+use acc_core::ir::{CountedLoop, Foreign, Fun, Node, Part, PrimOp, Read, Region, ScalarOp, Val};
 
 /// The values of a function's call.
 struct Call<'f, 'm, 'p> {
@@ -96,12 +96,12 @@ impl Call<'_, '_, '_> {
                 }
                 self.decided(stable, state)
             }
-            ScalarOp::Foreign { args, fallback, .. } => {
+            ScalarOp::Own(Foreign { args, fallback, .. }) => {
                 let args = self.get(args)?;
                 self.set(&fallback.params, &args);
                 self.region(fallback)?
             }
-            ScalarOp::Index { array, leaves, index } => {
+            ScalarOp::Index(Read { array, leaves, index, .. }) => {
                 let index = self.get(index)?;
                 let source = self.machine.array(*array)?;
                 let at: Vec<i64> = index.iter().map(|i| i.lit.bits as i64).collect();

@@ -18,8 +18,8 @@ pub(super) fn rule(op: &ScalarOp, ty: ScalarType, defs: &Definitions) -> Option<
         | ScalarOp::Select { .. }
         | ScalarOp::If { .. }
         | ScalarOp::While { .. }
-        | ScalarOp::Foreign { .. }
-        | ScalarOp::Index { .. }
+        | ScalarOp::Own(_)
+        | ScalarOp::Index(_)
         | ScalarOp::Extent { .. } => return None,
     };
     Some(Replace::Op(ScalarOp::Const(value.ok()?)))

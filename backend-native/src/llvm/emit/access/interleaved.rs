@@ -31,7 +31,7 @@ pub(crate) fn reads_interleaved<'s>(kernel: &Kernel, extents: impl Fn(ArrayId) -
         follows && distance.is_some_and(|d| d <= MAX_SHUFFLED_STRIDE as usize)
     };
     let loads = kernel.element.region.nodes.iter().filter_map(|n| match &n.op {
-        Op::Load(l) => transposed_dims(l, lane).map(|(across, _)| few(l, across)),
+        Op::Index(l) => transposed_dims(l, lane).map(|(across, _)| few(l, across)),
         _ => None,
     });
     let (mut count, mut all) = (0, true);
@@ -210,7 +210,7 @@ impl Emitter<'_> {
     fn count_loads(&self, such: fn(&Self, &Load) -> bool) -> usize {
         let mut reads = 0;
         self.facts.body.region.visit(0, &mut |n, _| {
-            reads += usize::from(matches!(&n.op, Op::Load(l) if such(self, l)));
+            reads += usize::from(matches!(&n.op, Op::Index(l) if such(self, l)));
         });
         reads
     }

@@ -53,7 +53,7 @@ impl Emitter<'_> {
         let ([lane, axis], width) = (walk.axes, self.code.width.step());
         let begins = put!(self.code.f, "icmp eq i64 {}, {}", walk.t, walk.ends[0]);
         for n in nodes {
-            let Op::Load(l) = &n.op else { continue };
+            let Op::Index(l) = &n.op else { continue };
             let Some((across, _)) =
                 transposed_dims(l, lane).filter(|(_, side)| *side == axis && self.is_transposable(l))
             else {

@@ -68,7 +68,7 @@ pub(crate) fn transposed_dims(l: &Load, lane: usize) -> Option<(usize, usize)> {
 pub(crate) fn transposed_axis(kernel: &Kernel) -> Option<usize> {
     let lane = kernel.axes.len().checked_sub(1)?;
     let loads = kernel.element.region.nodes.iter().filter_map(|n| match &n.op {
-        Op::Load(l) => transposed_dims(l, lane),
+        Op::Index(l) => transposed_dims(l, lane),
         _ => None,
     });
     loads.map(|(_, side)| side).filter(|side| *side < lane).max()
@@ -226,7 +226,9 @@ impl Emitter<'_> {
         begins: &Operand,
     ) {
         let loads = nodes.filter_map(|n| match &n.op {
-            Op::Load(l) => transposed_dims(l, lane).filter(|(_, side)| *side == axis).map(|(across, _)| (n, l, across)),
+            Op::Index(l) => {
+                transposed_dims(l, lane).filter(|(_, side)| *side == axis).map(|(across, _)| (n, l, across))
+            }
             _ => None,
         });
         let (mut transposed, width) = (Vec::new(), MAX_PANEL_COLUMNS);

@@ -32,10 +32,10 @@ impl Emitter<'_> {
         let mut found = HashMap::new();
         self.facts.body.region.results.iter().for_each(|v| uses[v.index()][0] += 1);
         self.facts.body.region.visit(0, &mut |n, _| {
-            n.op.operands(&mut |v| uses[v.index()][0] += 1);
+            n.op.visit_operands(&mut |v| uses[v.index()][0] += 1);
             n.op.regions().iter().flat_map(|r| &r.results).for_each(|v| uses[v.index()][0] += 1);
             match &n.op {
-                Op::Load(Load { index, edge: None, .. }) => {
+                Op::Index(Load { index, edge: None, .. }) => {
                     if let Some(Ix::At(v)) = index.last() {
                         uses[v.index()][1] += 1;
                     }

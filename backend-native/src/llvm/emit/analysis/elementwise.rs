@@ -1,6 +1,6 @@
 //! Kernels that read arrays element by element, whose axes can be collapsed into one.
 
-use crate::kernel::{AxisKind, Ix, Kernel, Op, Region, Sink, row_major};
+use crate::kernel::{AxisKind, Ix, Kernel, KernelOp, Op, Region, Sink, row_major};
 use acc_core::data::ScalarType;
 use acc_core::ir::{ArrayId, Val};
 
@@ -11,22 +11,17 @@ pub(crate) fn is_elementwise(kernel: &Kernel, whole: impl Fn(ArrayId) -> bool) -
     let mut plain = kernel.outputs.iter().all(|o| matches!(o.sink, Sink::Store));
     plain &= !kernel.element.region.results.iter().any(|v| params.contains(v));
     kernel.element.region.visit(0, &mut |n, _| {
-        n.op.operands(&mut |v| plain &= !params.contains(&v));
+        n.op.visit_operands(&mut |v| plain &= !params.contains(&v));
         plain &= match &n.op {
-            Op::Load(l) => l.edge.is_none() && (l.index.is_empty() || (is_point(&l.index, rank) && whole(l.array))),
-            Op::Inside { .. } | Op::Check { .. } => false,
+            Op::Index(l) => l.edge.is_none() && (l.index.is_empty() || (is_point(&l.index, rank) && whole(l.array))),
+            Op::Own(KernelOp::Inside { .. } | KernelOp::Check { .. }) => false,
             // An extent belongs to one axis.
             Op::Extent { .. } => false,
             Op::If { then, else_, .. } => !yields(then, params) && !yields(else_, params),
             Op::While { test, step, .. } => !yields(test, params) && !yields(step, params),
-            Op::Prim(..)
-            | Op::Cast(_)
-            | Op::Bitcast(_)
-            | Op::Select { .. }
-            | Op::Fma(..)
-            | Op::Scale(..)
-            | Op::Table { .. } => true,
-            Op::Call { .. } | Op::Scalar { .. } => true,
+            Op::Const(_) | Op::Prim(..) | Op::Cast(_) | Op::Bitcast(_) | Op::Select { .. } => true,
+            Op::Own(KernelOp::Fma(..) | KernelOp::Scale(..) | KernelOp::Table { .. }) => true,
+            Op::Own(KernelOp::Call { .. } | KernelOp::Scalar { .. }) => true,
         };
     });
     plain
@@ -68,7 +63,7 @@ pub(crate) fn one_row(kernel: &Kernel) -> Kernel {
 
 fn flatten(r: &mut Region) {
     for n in &mut r.nodes {
-        if let Op::Load(l) = &mut n.op {
+        if let Op::Index(l) = &mut n.op {
             l.index.truncate(1);
         }
         for inner in n.op.regions_mut() {

@@ -9,7 +9,7 @@ use acc_core::data::ScalarType;
 use acc_core::ir::Val;
 
 impl Emitter<'_> {
-    /// [`Op::Scale`](crate::kernel::Op::Scale): one instruction on AVX-512, else two multiplications with powers of two
+    /// [`KernelOp::Scale`](crate::kernel::KernelOp::Scale): one instruction on AVX-512, else two multiplications with powers of two
     /// made of integer bits.
     pub(crate) fn scale(&mut self, x: Val, by: Val) -> Value {
         let ty = self.ty(x);

@@ -1,6 +1,6 @@
 //! The nodes of a body in order: dispatch, conditionals and loops.
 
-use crate::kernel::{Body, Node, Op, Region, region_cost};
+use crate::kernel::{Body, KernelOp, Node, Op, OpExt as _, Region, region_cost};
 use crate::llvm::emit::facts::Facts;
 use crate::llvm::emit::text::value::{Mask, Parts, Value};
 use crate::llvm::emit::text::vector_code::VectorCode;
@@ -16,6 +16,7 @@ pub(crate) const FUEL_PER_POLL: i64 = 1 << 19;
 impl Emitter<'_> {
     pub(crate) fn node(&mut self, n: &Node) {
         match &n.op {
+            Op::Const(none) => match *none {},
             Op::Prim(..) if self.defines_wrapped(n.results[0]) => {}
             Op::Prim(p, args) => {
                 let v = self.prim(*p, args, n.results[0]);
@@ -30,7 +31,7 @@ impl Emitter<'_> {
                 let x = self.as_uniformity(x, n.results[0]);
                 self.scope.set(n.results[0], x);
             }
-            Op::Fma(a, b, c) => {
+            Op::Own(KernelOp::Fma(a, b, c)) => {
                 let el = element(self.ty(*a));
                 let v = self.map_parts(&[*a, *b, *c], &mut |e, shape, a| {
                     let (t, suffix, [x, y, z]) = (shape.of(el), shape.suffix(el), [&a[0], &a[1], &a[2]]);
@@ -38,11 +39,11 @@ impl Emitter<'_> {
                 });
                 self.scope.set(n.results[0], v);
             }
-            Op::Scale(x, power) => {
+            Op::Own(KernelOp::Scale(x, power)) => {
                 let v = self.scale(*x, *power);
                 self.scope.set(n.results[0], v);
             }
-            Op::Table { words, index } => {
+            Op::Own(KernelOp::Table { words, index }) => {
                 let v = self.table(words, *index);
                 self.scope.set(n.results[0], v);
             }
@@ -52,7 +53,7 @@ impl Emitter<'_> {
                     if halved { self.narrow_select(*cond, [*then, *else_]) } else { self.select(*cond, *then, *else_) };
                 self.scope.set(n.results[0], v);
             }
-            Op::Scalar { array, position } => {
+            Op::Own(KernelOp::Scalar { array, position }) => {
                 let word = self.code.f.arg(KernelArg::Scalar(*array, *position));
                 self.scope.set(n.results[0], Value::Uniform(word));
             }
@@ -61,7 +62,7 @@ impl Emitter<'_> {
                 let word = self.code.f.arg(KernelArg::ArrayExtent(*array, *axis));
                 self.scope.set(n.results[0], Value::Uniform(word));
             }
-            Op::Load(l) => {
+            Op::Index(l) => {
                 self.load(n, l);
                 for &r in &n.results {
                     let v = self.scope.value(r);
@@ -69,8 +70,8 @@ impl Emitter<'_> {
                     self.scope.set(r, v);
                 }
             }
-            Op::Inside { array, index } => self.inside(n, *array, index),
-            Op::Check { array, index } => self.check(*array, index),
+            Op::Own(KernelOp::Inside { array, index }) => self.inside(n, *array, index),
+            Op::Own(KernelOp::Check { array, index }) => self.check(*array, index),
             Op::If { cond, then, else_ } => {
                 self.code.bail_out_on_fault();
                 if self.facts.uniformities[cond.index()] == Uniformity::Uniform {
@@ -84,7 +85,7 @@ impl Emitter<'_> {
                 self.while_loop(n, init, test, step);
             }
             // Bodies with calls are not compiled.
-            Op::Call { .. } => {}
+            Op::Own(KernelOp::Call { .. }) => {}
         }
     }
 
@@ -361,7 +362,7 @@ impl Emitter<'_> {
         own.iter().for_each(|n| self.narrow_operands(n));
         let mut taken: HashMap<Val, Parts> = HashMap::new();
         for n in &own {
-            n.op.operands(&mut |v| {
+            n.op.visit_operands(&mut |v| {
                 if let Some(Value::Affine(..) | Value::Varying(_)) = self.scope.values[v.index()] {
                     taken.entry(v).or_insert_with(|| self.vectors(v));
                 }
@@ -442,7 +443,14 @@ pub(crate) fn by_lanes<'r>(
     let own = |n: &&Node| n.results.iter().any(|r| uniformities[r.index()] == Uniformity::Varying);
     let (own, uniform_nodes): (Vec<&Node>, Vec<&Node>) = regions.iter().flat_map(|r| &r.nodes).partition(own);
     let is_arithmetic = |n: &&Node| {
-        matches!(n.op, Op::Prim(..) | Op::Cast(_) | Op::Bitcast(_) | Op::Select { .. } | Op::Fma(..) | Op::Scale(..))
+        matches!(
+            n.op,
+            Op::Prim(..)
+                | Op::Cast(_)
+                | Op::Bitcast(_)
+                | Op::Select { .. }
+                | Op::Own(KernelOp::Fma(..) | KernelOp::Scale(..))
+        )
     };
     // Uniform nodes come first: none depends on a varying one, as checks do and regions might.
     let takes_uniform = |n: &&Node| !n.results.is_empty() && n.op.regions().is_empty();

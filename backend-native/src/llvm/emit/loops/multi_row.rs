@@ -4,7 +4,7 @@
 //! at about the same time, and the points of a 4 by 16 patch are closer to each other than 64 points of one row: the
 //! Mandelbrot set takes 0.89 of the time.
 
-use crate::kernel::{Body, Ix, Kernel, Node, Op, uniformities};
+use crate::kernel::{Body, Ix, Kernel, Node, Op, OpExt as _, uniformities};
 use crate::llvm::emit::loops::control::is_uniform;
 use crate::llvm::emit::loops::loop_state::LoopState;
 use crate::llvm::emit::loops::nest::depths;

@@ -52,7 +52,7 @@ impl Emitter<'_> {
         for region in [test, step] {
             region.visit(0, &mut |n, _| {
                 if !is_choice(n) {
-                    n.op.operands(&mut |v| others += usize::from(choices.contains(&v)));
+                    n.op.visit_operands(&mut |v| others += usize::from(choices.contains(&v)));
                 }
                 let inner = n.op.regions();
                 others += inner.iter().flat_map(|r| &r.results).filter(|v| choices.contains(v)).count();

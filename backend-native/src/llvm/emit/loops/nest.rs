@@ -11,7 +11,7 @@
 //! What a step does with the elements is up to the [`Variant`]; where lanes are rows that are folded or scanned, a step
 //! contains a loop along that axis.
 
-use crate::kernel::{Body, Edge, Ix, Kernel, Node, Op, Region, uniformities};
+use crate::kernel::{Body, Edge, Ix, Kernel, KernelOp, Node, Op, OpExt as _, Region, uniformities};
 use crate::llvm::emit::access::transposed_load::{BlockedRows, MAX_PANEL_COLUMNS, transposed_axis};
 use crate::llvm::emit::access::unaligned_streaming;
 use crate::llvm::emit::loops::loop_state::{Columns, LoopState};
@@ -258,8 +258,8 @@ impl<'a> Emitter<'a> {
     /// `ranges`: the first index and the one after the last.
     pub(crate) fn prove_in_bounds(&mut self, n: &Node, ranges: &dyn Fn(&mut Self, usize) -> Option<[Operand; 2]>) {
         let (array, index) = match &n.op {
-            Op::Load(l) if l.edge.is_none() => (l.array, &l.index),
-            Op::Check { array, index } => (*array, index),
+            Op::Index(l) if l.edge.is_none() => (l.array, &l.index),
+            Op::Own(KernelOp::Check { array, index }) => (*array, index),
             _ => return,
         };
         for (dim, ix) in index.iter().enumerate() {
@@ -310,8 +310,8 @@ impl<'a> Emitter<'a> {
         self.scope.proven.brought_back.clear();
         let mut wanted: Vec<(ArrayId, &[Ix], Option<Edge>)> = Vec::new();
         region.visit(0, &mut |n, _| match &n.op {
-            Op::Load(l) if l.edge.is_some() => wanted.push((l.array, &l.index, l.edge)),
-            Op::Inside { array, index } => wanted.push((*array, index, None)),
+            Op::Index(l) if l.edge.is_some() => wanted.push((l.array, &l.index, l.edge)),
+            Op::Own(KernelOp::Inside { array, index }) => wanted.push((*array, index, None)),
             _ => {}
         });
         let mut range: Option<(Operand, Operand)> = None;
@@ -447,7 +447,7 @@ pub(crate) fn depths(region: &Region, of_axis: &dyn Fn(usize) -> usize) -> Vec<u
 /// Raises a depth to that of all values that a node uses, in its regions, too. Values of the regions themselves have no
 /// depth.
 fn uses(n: &Node, of: &HashMap<Val, usize>, axis: &dyn Fn(usize) -> usize, depth: &mut usize) {
-    n.op.operands(&mut |v| *depth = (*depth).max(of.get(&v).copied().unwrap_or(0)));
+    n.op.visit_operands(&mut |v| *depth = (*depth).max(of.get(&v).copied().unwrap_or(0)));
     for i in n.op.index() {
         if let Ix::Affine { axis: a, .. } = i {
             *depth = (*depth).max(axis(*a as usize));

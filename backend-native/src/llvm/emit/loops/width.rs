@@ -74,7 +74,7 @@ fn carried(body: &Body, axes: &[Uniformity]) -> Option<usize> {
         are_plain &= is_computed_ahead(body, step) && by_lanes(body, &uniformities, &[test, step]).is_some();
         let mut taken: HashSet<Val> = HashSet::new();
         let nodes = || test.nodes.iter().chain(&step.nodes);
-        nodes().for_each(|n| n.op.operands(&mut |v| taken.extend([v])));
+        nodes().for_each(|n| n.op.visit_operands(&mut |v| taken.extend([v])));
         let own = nodes().flat_map(|n| &n.results).chain(&test.params).chain(&step.params);
         let own: HashSet<Val> = own.copied().collect();
         let left = n.results.iter().filter(|r| used[r.index()]).filter(varies).count();
