@@ -1,27 +1,20 @@
 //! Builds bodies: inlines scalar functions, tracks which values are affine in an axis, removes dead nodes.
 
+use super::access::{Affine, Index, Sum, Sums};
 use super::{Body, Ix, KernelOp, Load, Node, Op, OpExt as _, Region};
 use acc_core::Error;
 use acc_core::data::{Lit, ScalarType};
 use acc_core::ir::{ArrayId, Foreign, Fun, Loc, PrimOp, Read, ScalarOp, Val, Vals};
+use acc_desugar::analysis::access::Numbers as _;
 use acc_desugar::fuse::prim_cost;
 use smallvec::{SmallVec, smallvec};
 use std::collections::{HashMap, HashSet};
 
-/// Larger constants are not folded into affine forms, so that folding never overflows.
+/// Larger constants are no part of the affine indices of loads, so that these do not overflow.
 const AFFINE_LIMIT: u64 = 1 << 31;
 
 fn is_small(c: i64) -> bool {
     c.unsigned_abs() < AFFINE_LIMIT
-}
-
-/// A value as `scale * axis + offset + base`.
-#[derive(Clone, Copy)]
-struct Affine {
-    axis: u32,
-    scale: i64,
-    offset: i64,
-    base: Option<Val>,
 }
 
 /// Arrays that are computed where they are read.
@@ -52,7 +45,7 @@ pub(crate) struct Builder {
     consts: Vec<(Val, Lit)>,
     const_of: HashMap<Lit, Val>,
     literal: HashMap<Val, Lit>,
-    affine: HashMap<Val, Affine>,
+    indices: HashMap<Val, Index>,
     stack: Vec<Open>,
     regions: usize,
     done: HashMap<(Op, SmallVec<[ScalarType; 4]>), (usize, Vals)>,
@@ -64,8 +57,8 @@ impl Builder {
     /// A body with one `i64` parameter per axis.
     pub(crate) fn over_axes(axes: usize, loc: Loc) -> Builder {
         let mut b = Builder::with_params(&vec![ScalarType::I64; axes], loc);
-        for (axis, v) in b.params.clone().into_iter().enumerate() {
-            b.affine.insert(v, Affine { axis: axis as u32, scale: 1, offset: 0, base: None });
+        for (axis, v) in (0..).zip(b.params.clone()) {
+            b.indices.insert(v, Index::Affine(Affine::along(axis, Sum::default(), Sums.literal(1))));
         }
         b
     }
@@ -88,7 +81,7 @@ impl Builder {
             consts: Vec::new(),
             const_of: HashMap::new(),
             literal: HashMap::new(),
-            affine: HashMap::new(),
+            indices: HashMap::new(),
             stack: vec![Open { id: 0, nodes: Vec::new() }],
             regions: 1,
             done: HashMap::new(),
@@ -139,9 +132,9 @@ impl Builder {
         let results: Vals = types.iter().map(|&t| self.value(t, uniform)).collect();
         if let (Op::Prim(p, v), [r]) = (&op, &results[..])
             && !uniform
-            && let Some(a) = self.affine_of(*p, v)
+            && let Some(index) = self.index_prim(*p, v)
         {
-            self.affine.insert(*r, a);
+            self.indices.insert(*r, index);
         }
         let node = Node { results: results.clone(), op, loc: self.loc.clone() };
         if let Some(top) = self.stack.last_mut() {
@@ -199,55 +192,35 @@ impl Builder {
         }
     }
 
-    fn affine_of(&self, p: PrimOp, v: &[Val]) -> Option<Affine> {
-        if self.types[v.first()?.index()] != ScalarType::I64 {
+    /// The index that a primitive operation yields.
+    fn index_prim(&self, p: PrimOp, args: &[Val]) -> Option<Index> {
+        if self.types[args.first()?.index()] != ScalarType::I64 {
             return None;
         }
-        let small = |v: &Val| self.literal.get(v).map(|l| l.bits as i64).filter(|&c| is_small(c));
-        let shift = |a: &Affine, by: i64| {
-            let offset = a.offset + by;
-            is_small(offset).then_some(Affine { offset, ..*a })
-        };
-        let based = |a: &Affine, v: Val| {
-            (a.base.is_none() && self.uniform[v.index()]).then_some(Affine { base: Some(v), ..*a })
-        };
-        match (p, v) {
-            (PrimOp::AddP, [x, y]) => match (self.affine.get(x), self.affine.get(y)) {
-                (Some(a), None) => small(y).map_or_else(|| based(a, *y), |c| shift(a, c)),
-                (None, Some(a)) => small(x).map_or_else(|| based(a, *x), |c| shift(a, c)),
-                _ => None,
-            },
-            (PrimOp::SubP, [x, y]) => match (self.affine.get(x), self.affine.get(y)) {
-                (Some(a), None) => shift(a, -small(y)?),
-                (None, Some(a)) if a.base.is_none() && self.uniform[x.index()] => {
-                    let negated = Affine { scale: -a.scale, offset: -a.offset, ..*a };
-                    small(x).map_or_else(|| based(&negated, *x), |c| shift(&negated, c))
-                }
-                _ => None,
-            },
-            (PrimOp::MulP, [x, y]) => {
-                let (a, c) = match (self.affine.get(x), self.affine.get(y)) {
-                    (Some(a), None) => (a, small(y)?),
-                    (None, Some(a)) => (a, small(x)?),
-                    _ => return None,
-                };
-                let (scale, offset) = (a.scale.checked_mul(c)?, a.offset.checked_mul(c)?);
-                let fits = is_small(scale) && is_small(offset) && a.base.is_none();
-                fits.then_some(Affine { scale, offset, ..*a })
+        let operand = |v: &Val| match (self.indices.get(v), self.literal.get(v)) {
+            (Some(index), _) => Some(index.clone()),
+            (None, Some(l)) if is_small(l.bits as i64) => {
+                Some(Index::Affine(Affine::uniform(Sums.literal(l.bits as i64))))
             }
-            (PrimOp::NegP, [x]) => {
-                let a = self.affine.get(x).filter(|a| a.base.is_none())?;
-                Some(Affine { scale: -a.scale, offset: -a.offset, ..*a })
-            }
-            _ => None,
-        }
+            (None, _) => self.uniform[v.index()].then(|| Index::Affine(Affine::uniform(Sum::value(*v)))),
+        };
+        let operands: SmallVec<[Index; 2]> = args.iter().map(operand).collect::<Option<_>>()?;
+        Index::prim(&mut Sums, p, &operands)
     }
 
     /// An index value in the form that loads take.
     pub(crate) fn ix(&self, v: Val) -> Ix {
-        match self.affine.get(&v) {
-            Some(&Affine { axis, scale, offset, base }) => Ix::Affine { axis, scale, offset, base },
-            None => Ix::At(v),
+        let Some(Index::Affine(a)) = self.indices.get(&v) else { return Ix::At(v) };
+        let base = match a.base.terms[..] {
+            [] => None,
+            [(base, 1)] => Some(base),
+            _ => return Ix::At(v),
+        };
+        match (&a.terms[..], a.base.offset) {
+            ([t], offset) if t.step.terms.is_empty() && is_small(t.step.offset) && is_small(offset) => {
+                Ix::Affine { axis: t.axis, scale: t.step.offset, offset, base }
+            }
+            _ => Ix::At(v),
         }
     }
 

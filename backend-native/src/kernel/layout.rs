@@ -1,6 +1,7 @@
 //! How a kernel's axes relate to memory.
 
-use super::{Ix, Kernel, Op, OpExt as _, Uniformity, uniformities};
+use super::{Accesses, Ix, Kernel, Op};
+use acc_desugar::analysis::access::Access;
 
 impl Kernel {
     /// Whether the kernel's rows are columns in memory: more reads are contiguous along the second innermost axis than
@@ -9,35 +10,20 @@ impl Kernel {
     pub(crate) fn is_column_major(&self) -> bool {
         let Some(outer) = self.axes.len().checked_sub(2) else { return false };
         let inner = outer + 1;
-        // How indices vary along each of the two.
-        let [along, across] = [inner, outer].map(|axis| self.steps_along(axis));
+        let accesses = Accesses::of(&self.element);
         let (mut of_inner, mut of_outer) = ([0; 2], [0; 2]);
         self.element.region.visit(0, &mut |n, _| {
             let Op::Index(l) = &n.op else { return };
-            let Some((last, first)) = l.index.split_last() else { return };
-            let moves = |with: &dyn Fn(&Ix) -> Option<i64>| l.index.iter().any(|i| with(i) != Some(0));
-            if across(last) == Some(1) && first.iter().all(|i| across(i) == Some(0)) {
-                of_outer[usize::from(!moves(&along))] += 1;
+            let [along, across] = [inner, outer].map(|axis| accesses.access(&l.index, axis));
+            if across == Access::Strided(1) {
+                of_outer[usize::from(along == Access::Uniform)] += 1;
             }
-            if along(last) == Some(1) && first.iter().all(|i| along(i) == Some(0)) {
-                of_inner[usize::from(!moves(&across))] += 1;
+            if along == Access::Strided(1) {
+                of_inner[usize::from(across == Access::Uniform)] += 1;
             }
         });
         let of = if of_inner[0] + of_outer[0] > 0 { 0 } else { 1 };
         of_outer[of] > 0 && of_outer[of] >= of_inner[of]
-    }
-
-    /// The step of an index along an axis, if it is constant.
-    fn steps_along(&self, axis: usize) -> impl Fn(&Ix) -> Option<i64> {
-        let mut computed = false;
-        self.element.region.visit(0, &mut |n, _| computed |= n.op.index().iter().any(|i| matches!(i, Ix::At(_))));
-        let level = |k| if k == axis { Uniformity::Affine(1) } else { Uniformity::Uniform };
-        let params: Vec<Uniformity> = (0..self.axes.len()).map(level).collect();
-        let uniformities = if computed { uniformities(&self.element, &params) } else { Vec::new() };
-        move |i| match i {
-            Ix::Affine { axis: a, scale, .. } => Some(if *a as usize == axis { *scale } else { 0 }),
-            Ix::At(v) => uniformities[v.index()].step(),
-        }
     }
 
     /// Whether a load has a stride along an axis, as in a transposition.

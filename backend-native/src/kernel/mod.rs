@@ -35,6 +35,7 @@
 //! * An array may be *unavailable* at launch: not evaluated, because nothing was known to need it. Reaching a load of
 //!   it stops the launch with a demand, in order with faults; the caller evaluates it and launches again.
 
+pub(crate) mod access;
 mod build;
 mod forward_loads;
 pub(crate) mod grouping;
@@ -46,16 +47,15 @@ mod print;
 mod record;
 mod schedule;
 mod trivial;
-mod uniformity;
 mod verify;
 
+pub(crate) use access::{Accesses, Uniformity};
 pub(crate) use build::{Builder, Keep, Loads, Reads, only, region_cost};
 pub(crate) use math::{expand, without_scales};
 pub(crate) use op::{Edge, Ix, KernelOp, Load, Node, Op, OpExt, Region, divisor, is_partial};
 pub(crate) use record::Record;
 pub(crate) use schedule::{Loop, row_major};
 pub(crate) use trivial::TRIVIAL_NODES;
-pub(crate) use uniformity::{Uniformity, uniformities};
 pub(crate) use verify::verify;
 
 use acc_core::data::{Lit, ScalarType};

@@ -6,7 +6,6 @@
 
 use crate::kernel::{Edge, Ix, Load, Node};
 use crate::llvm::emit::access::address::{Address, INPUT_SCOPE};
-use crate::llvm::emit::loops::nest::Axis;
 use crate::llvm::emit::text::value::{Mask, Parts, Value};
 use crate::llvm::emit::text::vector_code::VectorCode;
 use crate::llvm::emit::text::{Operand, element, put};
@@ -21,23 +20,14 @@ enum BoundaryElements {
 }
 
 impl Emitter<'_> {
-    /// Writes a read whose innermost index follows the lanes and may cross a boundary; false if it is none.
-    pub(crate) fn load_boundary(&mut self, n: &Node, l: &Load) -> bool {
-        let (Some(edge @ (Edge::Clamp | Edge::Mirror | Edge::Wrap)), Some((last, outer))) =
-            (l.edge, l.index.split_last())
-        else {
-            return false;
-        };
+    /// Writes a read whose innermost index follows the lanes and may cross a boundary; false if it is to be gathered, or
+    /// crosses none.
+    pub(crate) fn load_boundary(&mut self, n: &Node, l: &Load, edge: Edge) -> bool {
+        let Some((last, outer)) = l.index.split_last() else { return false };
         // Narrow vectors have masked loads on AVX-512 alone.
         let masks = self.code.f.target.has_mask_registers() || n.results.iter().all(|&r| self.ty(r).size() >= 4);
-        let follows = matches!(*last, Ix::Affine { axis, scale: 1, .. }
-            if self.code.lane_step == 1 && matches!(self.scope.axes[axis as usize], Axis::Lanes(_)));
         let lanes = matches!(self.code.mask, Mask::Lanes(_));
-        if !masks || !follows || !lanes || self.is_proven(l.array, outer.len(), last) {
-            return false;
-        }
-        let rows: Vec<Value> = outer.iter().map(|i| self.index(i)).collect();
-        if !rows.iter().all(|v| matches!(v, Value::Uniform(_))) {
+        if !masks || !lanes || self.is_proven(l.array, outer.len(), last) {
             return false;
         }
         let Value::Affine(first, _) = self.index(last) else { return false };

@@ -3,66 +3,22 @@
 //! As long as no lane of a step is clamped, such a read is contiguous, which two scalar comparisons tell. The few other
 //! steps, at the ends of rows, gather.
 
-use crate::kernel::{Ix, Load, Node, Op};
+use crate::kernel::access::Index;
+use crate::kernel::{Ix, Load, Node};
 use crate::llvm::emit::access::address::{Address, INPUT_SCOPE};
-use crate::llvm::emit::facts::Facts;
 use crate::llvm::emit::text::value::{Mask, Value};
 use crate::llvm::emit::text::{Operand, element, put};
-use crate::llvm::emit::{Emitter, KernelArg, Uniformity};
-use acc_core::data::ScalarType;
-use acc_core::ir::{PrimOp, Val};
-use std::collections::HashMap;
-
-/// An integer with lane step 1 that is clamped by uniform bounds.
-#[derive(Clone)]
-pub(crate) struct Clamped {
-    index: Val,
-    /// A minimum or maximum with each of these.
-    bounds: Vec<(PrimOp, Val)>,
-}
-
-impl Facts<'_> {
-    /// The clamped integers of the body.
-    pub(crate) fn clamped_indices(&self) -> HashMap<Val, Clamped> {
-        let mut found: HashMap<Val, Clamped> = HashMap::new();
-        self.body.region.visit(0, &mut |n, _| {
-            let Op::Prim(op @ (PrimOp::MinP | PrimOp::MaxP), args) = &n.op else { return };
-            let &[a, b] = &args[..] else { return };
-            if self.body.ty(a) != ScalarType::I64 {
-                return;
-            }
-            let clamped = |index: Val, bound: Val| {
-                let before = match self.uniformities[index.index()] {
-                    Uniformity::Affine(1) => Clamped { index, bounds: Vec::new() },
-                    Uniformity::Uniform | Uniformity::Affine(_) | Uniformity::Varying => found.get(&index)?.clone(),
-                };
-                let Clamped { index, mut bounds } = before;
-                bounds.push((*op, bound));
-                (self.uniformities[bound.index()] == Uniformity::Uniform).then_some(Clamped { index, bounds })
-            };
-            if let (Some(c), Some(&r)) = (clamped(a, b).or_else(|| clamped(b, a)), n.results.first()) {
-                found.insert(r, c);
-            }
-        });
-        found
-    }
-}
+use crate::llvm::emit::{Emitter, KernelArg};
+use acc_desugar::analysis::access::Bound;
 
 impl Emitter<'_> {
-    /// Writes a read at a clamped position; false if it is none.
+    /// Writes a read at a clamped position; false if it is to be gathered.
     pub(crate) fn load_clamped(&mut self, n: &Node, l: &Load) -> bool {
-        let (None, Some((Ix::At(v), outer))) = (l.edge, l.index.split_last()) else { return false };
-        let Some(Clamped { index, bounds }) = self.facts.clamped.get(v).cloned() else { return false };
+        let Some((Ix::At(v), outer)) = l.index.split_last() else { return false };
+        let Index::Clamped(clamped) = self.facts.accesses.index(*v) else { return false };
         // Narrow vectors have masked loads on AVX-512 alone.
         let masks = self.code.f.target.has_mask_registers() || n.results.iter().all(|&r| self.ty(r).size() >= 4);
-        if !masks && !matches!(self.code.mask, Mask::All) || self.scope.halved.has(*v) || self.scope.halved.has(index) {
-            return false;
-        }
-        let rows: Vec<Value> = outer.iter().map(|i| self.index(i)).collect();
-        let (Value::Affine(first, 1), Value::Varying(_)) = (self.scope.value(index), self.scope.value(*v)) else {
-            return false;
-        };
-        if !rows.iter().all(|v| matches!(v, Value::Uniform(_))) {
+        if !masks && !matches!(self.code.mask, Mask::All) || !self.is_whole(&clamped.of.base) {
             return false;
         }
         let mut at = if outer.is_empty() { Default::default() } else { self.checked_index(l.array, outer, None).0 };
@@ -73,15 +29,21 @@ impl Emitter<'_> {
 
         // All positions are within the row, those of inactive lanes included.
         let extent = self.code.f.arg(KernelArg::ArrayExtent(l.array, outer.len() as u32));
+        let first = self.first_of(&clamped.of);
         let last = put!(self.code.f, "add i64 {first}, {}", self.code.width.step() - 1);
         let from = put!(self.code.f, "icmp sge i64 {first}, 0");
         let to = put!(self.code.f, "icmp ult i64 {last}, {extent}");
         let mut free = put!(self.code.f, "and i1 {from}, {to}");
-        for (op, bound) in bounds {
-            let bound = self.scope.scalar(bound);
-            let within = match op {
-                PrimOp::MaxP => put!(self.code.f, "icmp sge i64 {first}, {bound}"),
-                _ => put!(self.code.f, "icmp sle i64 {last}, {bound}"),
+        for bound in &clamped.bounds {
+            let within = match bound {
+                Bound::AtLeast(n) => {
+                    let low = self.number(n);
+                    put!(self.code.f, "icmp sge i64 {first}, {low}")
+                }
+                Bound::AtMost(n) => {
+                    let high = self.number(n);
+                    put!(self.code.f, "icmp sle i64 {last}, {high}")
+                }
             };
             free = put!(self.code.f, "and i1 {free}, {within}");
         }

@@ -9,13 +9,13 @@
 use crate::kernel::{Ix, Kernel, Load, Node, Op};
 use crate::llvm::emit::access::address::{Address, INPUT_SCOPE, Index, MAX_SHUFFLED_STRIDE};
 use crate::llvm::emit::access::transposed_load::transposed_dims;
-use crate::llvm::emit::loops::nest::Axis;
 use crate::llvm::emit::text::value::{Mask, Parts, Value};
 use crate::llvm::emit::text::vector_code::VectorCode;
 use crate::llvm::emit::text::{Label, Operand, element, put, stored};
-use crate::llvm::emit::{Emitter, KernelArg, Uniformity};
+use crate::llvm::emit::{Emitter, KernelArg};
 use acc_core::data::ScalarType;
 use acc_core::ir::ArrayId;
+use acc_desugar::analysis::access::Access;
 
 /// More reads than this are gathered: each has code for every distance, which takes time to compile.
 const MAX_SPECIALISED_LOADS: usize = 8;
@@ -40,9 +40,9 @@ pub(crate) fn reads_interleaved<'s>(kernel: &Kernel, extents: impl Fn(ArrayId) -
 }
 
 impl Emitter<'_> {
-    /// Writes an interleaved read; false if it is none.
+    /// Writes an interleaved read; false if it is to be gathered.
     pub(crate) fn load_interleaved(&mut self, n: &Node, l: &Load) -> bool {
-        if !self.is_interleaved(l) || self.count_loads(Self::is_interleaved) > MAX_SPECIALISED_LOADS {
+        if self.count_loads(|access| matches!(access, Access::Across { step: 1, .. })) > MAX_SPECIALISED_LOADS {
             return false;
         }
         let (index, _) = self.checked_index(l.array, &l.index, None);
@@ -79,11 +79,11 @@ impl Emitter<'_> {
         true
     }
 
-    /// Writes a strided read under a mask; false if it is none.
+    /// Writes a strided read under a mask; false if there is no mask, or it is to be gathered.
     pub(crate) fn load_strided_masked(&mut self, n: &Node, l: &Load) -> bool {
         if matches!(self.code.mask, Mask::All)
-            || !self.is_strided(l)
-            || self.count_loads(Self::is_strided) > MAX_SPECIALISED_LOADS
+            || self.count_loads(|access| matches!(access, Access::Strided(2..=MAX_SHUFFLED_STRIDE)))
+                > MAX_SPECIALISED_LOADS
         {
             return false;
         }
@@ -120,34 +120,13 @@ impl Emitter<'_> {
         }))
     }
 
-    /// Whether one outer index has lane step 1 and all others are uniform.
-    fn is_interleaved(&self, l: &Load) -> bool {
-        let Some((last, outer)) = l.index.split_last() else { return false };
-        let mut lanes = outer.iter().map(|ix| self.index_uniformity(ix)).filter(|of| *of != Uniformity::Uniform);
-        l.edge.is_none()
-            && self.index_uniformity(last) == Uniformity::Uniform
-            && lanes.next() == Some(Uniformity::Affine(1))
-            && lanes.next().is_none()
-    }
-
-    /// Whether the last index has a small lane step other than 1, and the others are uniform.
-    fn is_strided(&self, l: &Load) -> bool {
-        let Some((last, outer)) = l.index.split_last() else { return false };
-        l.edge.is_none()
-            && matches!(self.index_uniformity(last), Uniformity::Affine(2..=MAX_SHUFFLED_STRIDE))
-            && outer.iter().all(|ix| self.index_uniformity(ix) == Uniformity::Uniform)
-    }
-
-    /// How an index varies over the lanes.
-    fn index_uniformity(&self, ix: &Ix) -> Uniformity {
-        match *ix {
-            Ix::At(v) if self.scope.halved.has(v) => Uniformity::Varying,
-            Ix::At(v) => self.facts.uniformities[v.index()],
-            Ix::Affine { axis, scale, .. } => match self.scope.axes[axis as usize] {
-                Axis::Lanes(_) if scale != 0 => Uniformity::Affine(scale * self.code.lane_step),
-                Axis::Lanes(_) | Axis::Uniform(_) => Uniformity::Uniform,
-            },
-        }
+    /// How many reads of the body, but those of stencils, have such an access.
+    fn count_loads(&self, such: fn(Access) -> bool) -> usize {
+        let mut reads = 0;
+        self.facts.body.region.visit(0, &mut |n, _| {
+            reads += usize::from(matches!(&n.op, Op::Index(l) if l.edge.is_none() && such(self.lane_access(l))));
+        });
+        reads
     }
 }
 
@@ -202,16 +181,5 @@ impl VectorCode {
                 self.f.w.line(format_args!("store {vector} {x}, ptr {p}, align {size}, !noalias !2"));
             }
         }
-    }
-}
-
-impl Emitter<'_> {
-    /// How many reads of the body satisfy a predicate.
-    fn count_loads(&self, such: fn(&Self, &Load) -> bool) -> usize {
-        let mut reads = 0;
-        self.facts.body.region.visit(0, &mut |n, _| {
-            reads += usize::from(matches!(&n.op, Op::Index(l) if such(self, l)));
-        });
-        reads
     }
 }

@@ -1,14 +1,17 @@
 //! Reads of arrays, checks of indices, and stores of results.
 
 use crate::buffer::CACHE_LINE_BYTES;
+use crate::kernel::access::{Affine, Sum};
 use crate::kernel::{Edge, Ix, Load, Node};
-use crate::llvm::emit::access::address::{Address, INPUT_SCOPE, Index};
+use crate::llvm::emit::access::address::{Address, INPUT_SCOPE, Index, MAX_SHUFFLED_STRIDE};
 use crate::llvm::emit::loops::nest::Axis;
 use crate::llvm::emit::text::value::{Mask, Parts, Shape, Value};
 use crate::llvm::emit::text::{Operand, put, stored};
-use crate::llvm::emit::{Emitter, KernelArg};
+use crate::llvm::emit::{Emitter, KernelArg, Uniformity};
 use acc_core::data::ScalarType;
 use acc_core::ir::{ArrayId, Val};
+use acc_desugar::analysis::access::{Access, Along};
+use smallvec::SmallVec;
 use std::sync::Arc;
 
 impl Emitter<'_> {
@@ -29,6 +32,37 @@ impl Emitter<'_> {
                 }
             }
         }
+    }
+
+    /// A number.
+    pub(crate) fn number(&mut self, n: &Sum) -> Operand {
+        self.affine(n, Vec::new())
+    }
+
+    /// An affine integer in the first lane.
+    pub(crate) fn first_of(&mut self, a: &Affine) -> Operand {
+        let axis = |axis: u32| match &self.scope.axes[axis as usize] {
+            Axis::Uniform(at) | Axis::Lanes(at) => at.clone(),
+        };
+        let terms = a.terms.iter().map(|t| (axis(t.axis), t.step.offset)).collect();
+        self.affine(&a.base, terms)
+    }
+
+    /// Whether the values of a number have all their bits.
+    pub(crate) fn is_whole(&self, n: &Sum) -> bool {
+        !n.terms.iter().any(|(v, _)| self.scope.halved.has(*v))
+    }
+
+    /// Terms, each a factor of a scalar, and a number.
+    fn affine(&mut self, n: &Sum, mut terms: Vec<(Operand, i64)>) -> Operand {
+        terms.extend(n.terms.iter().map(|&(v, factor)| (self.scope.scalar(v), factor)));
+        let Some((first, factor)) = terms.pop() else { return Operand::int(n.offset) };
+        let mut sum = self.code.f.affine(&first, factor, 0, None);
+        for (x, factor) in terms {
+            sum = self.code.f.affine(&x, factor, 0, Some(sum));
+        }
+        // The constant last, so that it becomes part of an address.
+        self.code.f.affine(&sum, 1, n.offset, None)
     }
 
     /// The indices of a read, corrected at boundaries and checked: lanes out of bounds record a fault, and the flags
@@ -101,12 +135,50 @@ impl Emitter<'_> {
             transposed.into_iter().for_each(|(r, v)| self.scope.set(r, v));
             return;
         }
-        if self.load_boundary(n, l) || self.load_wrapped(n, l) || self.load_clamped(n, l) {
-            return;
+        let is_done = match (l.edge, self.lane_access(l)) {
+            (Some(edge @ (Edge::Clamp | Edge::Mirror | Edge::Wrap)), Access::Strided(1)) => {
+                self.load_boundary(n, l, edge)
+            }
+            (None, Access::Wrapped) => self.load_wrapped(n, l),
+            (None, Access::Clamped) => self.load_clamped(n, l),
+            (None, Access::Across { step: 1, .. }) => self.load_interleaved(n, l),
+            (None, Access::Strided(2..=MAX_SHUFFLED_STRIDE)) => self.load_strided_masked(n, l),
+            _ => false,
+        };
+        if !is_done {
+            self.load_at(n, l);
         }
-        if self.load_interleaved(n, l) || self.load_strided_masked(n, l) {
-            return;
+    }
+
+    /// How a read moves through its array from lane to lane.
+    pub(crate) fn lane_access(&self, l: &Load) -> Access {
+        Access::of(&l.index.iter().map(|ix| self.along_lanes(ix)).collect::<SmallVec<[Along; 4]>>())
+    }
+
+    /// How an index changes from lane to lane.
+    fn along_lanes(&self, ix: &Ix) -> Along {
+        let v = match *ix {
+            Ix::Affine { axis, scale, .. } => {
+                let is_lane = matches!(self.scope.axes[axis as usize], Axis::Lanes(_));
+                return Along::Step(if is_lane { scale * self.code.lane_step } else { 0 });
+            }
+            Ix::At(v) if self.scope.halved.has(v) => return Along::Varying,
+            Ix::At(v) => v,
+        };
+        match self.facts.uniformities[v.index()] {
+            Uniformity::Uniform => Along::Step(0),
+            Uniformity::Affine(step) => Along::Step(step),
+            Uniformity::Varying => match self.facts.lane.map(|lane| self.facts.accesses.along(ix, lane)) {
+                Some(along @ (Along::Clamped | Along::Wrapped)) => along,
+                // Too large a step for an affine value.
+                Some(Along::Step(_) | Along::Varying) | None => Along::Varying,
+            },
         }
+    }
+
+    /// Reads leaves of an array at the address of each lane.
+    fn load_at(&mut self, n: &Node, l: &Load) {
+        self.compute_deferred(l);
         let (index, good) = self.checked_index(l.array, &l.index, l.edge);
         let place = self.code.address(l.array, &index);
         let place = match place {
@@ -187,7 +259,7 @@ impl Emitter<'_> {
                 }
             };
         }
-        if self.facts.uniformities[n.results[0].index()] == crate::llvm::emit::Uniformity::Varying {
+        if self.facts.uniformities[n.results[0].index()] == Uniformity::Varying {
             flags = Value::Varying(self.code.broadcast(&flags, "i1"));
         }
         self.scope.set(n.results[0], flags);

@@ -6,32 +6,26 @@
 
 use crate::kernel::{Ix, Load, Node, Op};
 use crate::llvm::emit::access::address::{Address, INPUT_SCOPE};
+use crate::llvm::emit::facts::{Deferred, Facts};
 use crate::llvm::emit::loops::loop_state::LoopState;
 use crate::llvm::emit::loops::structured::Structured;
 use crate::llvm::emit::text::value::{Mask, Parts, Shape, Value};
 use crate::llvm::emit::text::vector_code::VectorCode;
 use crate::llvm::emit::text::{Label, Operand, put, stored};
-use crate::llvm::emit::{Emitter, KernelArg, Uniformity};
+use crate::llvm::emit::{Emitter, KernelArg};
 use acc_core::data::ScalarType;
 use acc_core::ir::{PrimOp, Val};
+use acc_desugar::analysis::access::Along;
 use std::collections::HashMap;
 
-/// A remainder by a uniform divisor, of a dividend with lane step 1.
-#[derive(Clone, Copy)]
-pub(crate) struct Wrapped {
-    op: PrimOp,
-    index: Val,
-    by: Val,
-}
-
-impl Emitter<'_> {
-    /// The remainders of the body whose only uses are innermost indices of reads.
-    pub(crate) fn wrapped_indices(&self) -> HashMap<Val, Wrapped> {
+impl Facts<'_> {
+    /// The remainders of an index along the lanes that are used as the innermost index of reads alone.
+    pub(crate) fn deferred_remainders(&self) -> HashMap<Val, Deferred> {
         // All uses of each value, and those as such an index.
-        let mut uses = vec![[0; 2]; self.facts.body.types.len()];
+        let mut uses = vec![[0; 2]; self.body.types.len()];
         let mut found = HashMap::new();
-        self.facts.body.region.results.iter().for_each(|v| uses[v.index()][0] += 1);
-        self.facts.body.region.visit(0, &mut |n, _| {
+        self.body.region.results.iter().for_each(|v| uses[v.index()][0] += 1);
+        self.body.region.visit(0, &mut |n, _| {
             n.op.visit_operands(&mut |v| uses[v.index()][0] += 1);
             n.op.regions().iter().flat_map(|r| &r.results).for_each(|v| uses[v.index()][0] += 1);
             match &n.op {
@@ -41,11 +35,9 @@ impl Emitter<'_> {
                     }
                 }
                 Op::Prim(op @ (PrimOp::RemP | PrimOp::ModFloorP), args) => {
-                    let (index, by) = (args[0], args[1]);
-                    let uniformities = [index, by].map(|v| self.facts.uniformities[v.index()]);
-                    if self.ty(index) == ScalarType::I64 && uniformities == [Uniformity::Affine(1), Uniformity::Uniform]
-                    {
-                        found.insert(n.results[0], Wrapped { op: *op, index, by });
+                    let is_wrapped = |lane| self.accesses.along(&Ix::At(n.results[0]), lane) == Along::Wrapped;
+                    if self.lane.is_some_and(is_wrapped) {
+                        found.insert(n.results[0], Deferred { op: *op, index: args[0], by: args[1] });
                     }
                 }
                 _ => {}
@@ -54,30 +46,34 @@ impl Emitter<'_> {
         found.retain(|v, _| uses[v.index()][0] == uses[v.index()][1]);
         found
     }
+}
 
+impl Emitter<'_> {
     /// Writes what remains to be done at the definition of such a remainder: the check for a zero divisor. False for
     /// other values.
-    pub(crate) fn defines_wrapped(&mut self, v: Val) -> bool {
-        let Some(&Wrapped { by, .. }) = self.facts.wrapped.get(&v) else { return false };
+    pub(crate) fn defers(&mut self, v: Val) -> bool {
+        let Some(&Deferred { by, .. }) = self.facts.deferred.get(&v) else { return false };
         let by = self.scope.scalar(by);
         let zero = put!(self.code.f, "icmp eq i64 {by}, 0");
         self.code.f.bail_out_if(&zero);
         true
     }
 
-    /// Writes a read at a wrapped index; false if it is none.
-    pub(crate) fn load_wrapped(&mut self, n: &Node, l: &Load) -> bool {
-        let Some((Ix::At(v), outer)) = l.index.split_last() else { return false };
-        let Some(&Wrapped { op, index, by }) = self.facts.wrapped.get(v) else { return false };
-        let rows: Vec<Value> = outer.iter().map(|i| self.index(i)).collect();
-        let (Value::Affine(first, _), true) =
-            (self.scope.value(index), rows.iter().all(|v| matches!(v, Value::Uniform(_))))
-        else {
-            // Lanes read different rows.
+    /// Computes the innermost index of a read that is gathered, if that is such a remainder.
+    pub(crate) fn compute_deferred(&mut self, l: &Load) {
+        if let Some(Ix::At(v)) = l.index.last()
+            && let Some(&Deferred { op, index, by }) = self.facts.deferred.get(v)
+        {
             let lanes = self.divide(op, ScalarType::I64, &[index, by]);
             self.scope.set(*v, lanes);
-            return false;
-        };
+        }
+    }
+
+    /// Writes a read at a wrapped index; false if it is to be gathered.
+    pub(crate) fn load_wrapped(&mut self, n: &Node, l: &Load) -> bool {
+        let Some((Ix::At(v), outer)) = l.index.split_last() else { return false };
+        let Some(&Deferred { op, index, by }) = self.facts.deferred.get(v) else { return false };
+        let first = self.scope.scalar(index);
         let mut at = if outer.is_empty() { Default::default() } else { self.checked_index(l.array, outer, None).0 };
         at.push(Value::Uniform(Operand::int(0)));
         let Address::Uniform(row) = self.code.address(l.array, &at) else { return false };

@@ -17,7 +17,7 @@ impl Emitter<'_> {
     pub(crate) fn node(&mut self, n: &Node) {
         match &n.op {
             Op::Const(none) => match *none {},
-            Op::Prim(..) if self.defines_wrapped(n.results[0]) => {}
+            Op::Prim(..) if self.defers(n.results[0]) => {}
             Op::Prim(p, args) => {
                 let v = self.prim(*p, args, n.results[0]);
                 self.scope.set(n.results[0], v);

@@ -4,7 +4,7 @@
 //! at about the same time, and the points of a 4 by 16 patch are closer to each other than 64 points of one row: the
 //! Mandelbrot set takes 0.89 of the time.
 
-use crate::kernel::{Body, Ix, Kernel, Node, Op, OpExt as _, uniformities};
+use crate::kernel::{Accesses, Body, Ix, Kernel, Node, Op, OpExt as _};
 use crate::llvm::emit::loops::control::is_uniform;
 use crate::llvm::emit::loops::loop_state::LoopState;
 use crate::llvm::emit::loops::nest::depths;
@@ -30,7 +30,7 @@ pub(crate) fn has_divergent_loop(kernel: &Kernel) -> bool {
     if !loops || follows {
         return false;
     }
-    let (uniformities, mut diverges) = (uniformities(body, &axes(body)), false);
+    let (uniformities, mut diverges) = (Accesses::of(body).uniformities(&axes(body)), false);
     body.region.visit(0, &mut |n, _| {
         if let Op::While { test, .. } = &n.op {
             diverges |= !is_uniform(&uniformities, test);
@@ -44,7 +44,7 @@ impl<'a> Emitter<'a> {
     pub(crate) fn multi_row(&mut self, kernel: &'a Kernel) {
         let body = self.facts.body;
         let lane = kernel.axes.len() - 1;
-        self.facts.uniformities = uniformities(body, &axes(body));
+        self.facts.vary(&axes(body));
         self.scope.bind_constants(body);
         let depth = depths(&body.region, &|axis| if axis == lane { 2 } else { 1 });
         let of_depth = |d: usize| -> Vec<&'a Node> {

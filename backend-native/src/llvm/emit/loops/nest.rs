@@ -11,7 +11,7 @@
 //! What a step does with the elements is up to the [`Variant`]; where lanes are rows that are folded or scanned, a step
 //! contains a loop along that axis.
 
-use crate::kernel::{Body, Edge, Ix, Kernel, KernelOp, Node, Op, OpExt as _, Region, uniformities};
+use crate::kernel::{Body, Edge, Ix, Kernel, KernelOp, Node, Op, OpExt as _, Region};
 use crate::llvm::emit::access::transposed_load::{BlockedRows, MAX_PANEL_COLUMNS, transposed_axis};
 use crate::llvm::emit::access::unaligned_streaming;
 use crate::llvm::emit::loops::loop_state::{Columns, LoopState};
@@ -89,9 +89,9 @@ impl<'a> Emitter<'a> {
         let params: Vec<Uniformity> = (0..kernel.axes.len())
             .map(|k| if k == lane { Uniformity::Affine(self.code.lane_step) } else { Uniformity::Uniform })
             .collect();
-        self.facts.uniformities = uniformities(self.facts.body, &params);
-        self.facts.wrapped = self.wrapped_indices();
-        self.facts.clamped = self.facts.clamped_indices();
+        self.facts.vary(&params);
+        self.facts.lane = (self.code.lane_step == 1).then_some(lane);
+        self.facts.deferred = self.facts.deferred_remainders();
         self.scope.bind_constants(self.facts.body);
         let body = self.facts.body;
         let stages = depths(&body.region, &|axis| match axis.cmp(&lane) {

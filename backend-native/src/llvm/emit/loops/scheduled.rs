@@ -7,7 +7,7 @@
 //!
 //! A loop with unrolled tiles runs over the full tiles, and then over the rest point by point.
 
-use crate::kernel::{AxisKind, Kernel, Node, Sink, uniformities};
+use crate::kernel::{AxisKind, Kernel, Node, Sink};
 use crate::llvm::emit::loops::loop_state::{Columns, LoopState};
 use crate::llvm::emit::loops::nest::{Axis, depths};
 use crate::llvm::emit::loops::structured::Structured;
@@ -80,7 +80,7 @@ impl<'a> Emitter<'a> {
         let Some(lane) = kernel.lane_loop() else { return };
         let over = kernel.loops[lane].axis;
         let params: Vec<_> = (0..rank).map(|k| crate::llvm::emit::Uniformity::affine(i64::from(k == over))).collect();
-        self.facts.uniformities = uniformities(self.facts.body, &params);
+        self.facts.vary(&params);
         self.scope.bind_constants(self.facts.body);
         let region = &self.facts.body.region;
         let known = |axis: usize| kernel.loops.iter().rposition(|l| l.axis == axis).map_or(0, |k| k + 1);

@@ -1,6 +1,6 @@
 //! The number of elements per step.
 
-use crate::kernel::{Body, Op, uniformities};
+use crate::kernel::{Accesses, Body, Op};
 use crate::llvm::Target;
 use crate::llvm::emit::Uniformity;
 use crate::llvm::emit::loops::control::{by_lanes, is_computed_ahead};
@@ -66,7 +66,7 @@ impl Width {
 /// The vectors per part that loops carry in registers; none without loops, or for loops that are not written vector by
 /// vector.
 fn carried(body: &Body, axes: &[Uniformity]) -> Option<usize> {
-    let (uniformities, used) = (uniformities(body, axes), body.used());
+    let (uniformities, used) = (Accesses::of(body).uniformities(axes), body.used());
     let varies = |v: &&Val| uniformities[v.index()] == Uniformity::Varying;
     let (mut carried, mut are_plain) = (None, true);
     body.region.visit(0, &mut |n, _| {

@@ -1,6 +1,6 @@
 //! Operators: built-in ones over lanes, and the bodies of users' operators.
 
-use crate::kernel::{Body, uniformities};
+use crate::kernel::Body;
 use crate::llvm::emit::facts::Facts;
 use crate::llvm::emit::loops::nest::Axis;
 use crate::llvm::emit::scope::Scope;
@@ -39,8 +39,7 @@ impl<'a> Emitter<'a> {
                 Value::Varying(_) => Uniformity::Varying,
             })
             .collect();
-        let facts = Facts { uniformities: uniformities(body, &params), ..Facts::new(body) };
-        let outer_facts = std::mem::replace(&mut self.facts, facts);
+        let outer_facts = std::mem::replace(&mut self.facts, Facts::over_lanes(body, &params));
         let outer_scope = std::mem::replace(&mut self.scope, Scope { axes, ..Scope::new(body) });
         let outer_relaxed = std::mem::replace(&mut self.code.relaxed, body.relaxed);
         self.scope.bind_constants(body);
