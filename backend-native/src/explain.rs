@@ -4,11 +4,12 @@ mod steps;
 
 pub use steps::{StepKind, StepReport};
 
-use crate::kernel::{AxisKind, Initial, Ix, Kernel, Op, Output, Sink};
+use crate::kernel::{Accesses, AxisKind, Initial, Ix, Kernel, Op, Output, Sink};
 use crate::lower::{BlockPlan, Materialization};
 use crate::prepare::{Launch, Plan, Work};
 use acc_core::data::ScalarType;
 use acc_core::ir::{ArrayId, ArrayType, Loc, Names, Val};
+use acc_desugar::analysis::access::Access;
 use acc_desugar::fuse::Note;
 use std::collections::BTreeSet;
 use std::fmt::{self, Display, Formatter};
@@ -52,6 +53,8 @@ pub struct KernelReport {
     pub results: Vec<(ArrayId, &'static str)>,
     /// The arrays that it reads, including initial arrays.
     pub reads: BTreeSet<ArrayId>,
+    /// How each read moves through its array, in order.
+    pub accesses: Vec<ReadReport>,
     /// The arrays computed inside and never stored.
     pub fused: Vec<ArrayId>,
     /// The axes of its index space, such as `parallel, reduce`.
@@ -66,6 +69,15 @@ pub struct KernelReport {
     pub bytes_stored: usize,
     /// The kernel IR.
     pub ir: String,
+}
+
+/// A read of an array in a kernel.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ReadReport {
+    /// The array.
+    pub array: ArrayId,
+    /// How the read moves through it along each axis of the kernel, the outermost first.
+    pub along: Vec<Access>,
 }
 
 impl Explanation {
@@ -141,9 +153,12 @@ impl KernelReport {
                 reads.insert(offsets);
             }
         }
+        let (of, mut accesses) = (Accesses::of(&k.element), Vec::new());
         k.element.region.visit(0, &mut |n, _| {
             if let Op::Index(l) = &n.op {
                 reads.insert(l.array);
+                let along = (0..k.axes.len()).map(|axis| of.access(&l.index, axis)).collect();
+                accesses.push(ReadReport { array: l.array, along });
                 let varies = |i: &Ix| match i {
                     Ix::Affine { .. } => true,
                     Ix::At(v) => !k.element.uniform[v.index()],
@@ -169,6 +184,7 @@ impl KernelReport {
             results: k.stored().map(|o| (o.result, o.op)).collect(),
             locs: k.stored().map(|o| o.loc.clone()).collect(),
             reads,
+            accesses,
             fused: k.fused.iter().copied().chain(k.outputs.iter().filter(|o| !o.stored).map(|o| o.result)).collect(),
             axes: kinds.join(", "),
             manner: manner(launch),

@@ -41,7 +41,7 @@ use acc_core::{Backend, Cause, Error, ProgramCache, RunLimits};
 pub use acc_desugar::Rules;
 use acc_desugar::pipeline;
 use buffer::Pool;
-pub use explain::{Explanation, KernelReport, RowBlockingReport, StepKind, StepReport};
+pub use explain::{Explanation, KernelReport, ReadReport, RowBlockingReport, StepKind, StepReport};
 use lower::Settings;
 pub use options::Options;
 pub use prepare::pass_settings;

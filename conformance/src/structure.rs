@@ -60,6 +60,7 @@ fn native(program: &Arc<Program>) -> Result<(Vec<usize>, Vec<KernelShape>), Erro
         KernelShape {
             stores: kernel.results.iter().map(|(_, op)| op.to_string()).collect(),
             axes: axes.map(|axis| axis.replace(' ', "_")).collect(),
+            reads: kernel.accesses.iter().filter_map(|r| Some(r.along.last()?.name().to_string())).collect(),
         }
     });
     Ok((vec![explained.kernels.len(), explained.intermediates.len()], kernels.collect()))

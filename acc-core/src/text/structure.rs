@@ -17,13 +17,23 @@ pub struct Structure {
     pub kernels: Vec<KernelShape>,
 }
 
-/// What a kernel computes over which axes: `kernel map, fold over parallel, reduce`.
+/// What a kernel computes over which axes: `kernel map, fold over parallel, reduce reads contiguous, uniform`.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct KernelShape {
     /// The operations whose results it stores.
     pub stores: Vec<String>,
     /// Its axes, the outermost first.
     pub axes: Vec<String>,
+    /// How each of its reads moves through its array along the innermost axis; nothing is said of them if there are none.
+    pub reads: Vec<String>,
+}
+
+impl KernelShape {
+    /// Whether a kernel is as this one says.
+    fn describes(&self, made: &KernelShape) -> bool {
+        let reads = self.reads.is_empty() || self.reads == made.reads;
+        self.stores == made.stores && self.axes == made.axes && reads
+    }
 }
 
 /// A word and where it is, counted from 1.
@@ -62,7 +72,9 @@ impl Structure {
                 None => wrong.push(format!("`{}` is not counted", name.text)),
             }
         }
-        if !self.kernels.is_empty() && self.kernels != made.kernels {
+        let mut pairs = self.kernels.iter().zip(&made.kernels);
+        let same = self.kernels.len() == made.kernels.len() && pairs.all(|(want, got)| want.describes(got));
+        if !self.kernels.is_empty() && !same {
             wrong.push(format!("other kernels than expected, which are\n{self}"));
         }
         if wrong.is_empty() { Ok(()) } else { Err(format!("{}; the program becomes\n{made}", wrong.join("; "))) }
@@ -76,10 +88,13 @@ impl Display for Structure {
         for (n, (name, number)) in self.counts.iter().enumerate() {
             write!(f, "{}{} {number}", if n == 0 { " " } else { "; " }, name.text)?;
         }
-        for KernelShape { stores, axes } in &self.kernels {
+        for KernelShape { stores, axes, reads } in &self.kernels {
             write!(f, "\n  kernel {}", stores.join(", "))?;
             if !axes.is_empty() {
                 write!(f, " over {}", axes.join(", "))?;
+            }
+            if !reads.is_empty() {
+                write!(f, " reads {}", reads.join(", "))?;
             }
         }
         f.write_str(if self.kernels.is_empty() { " }" } else { "\n}" })
@@ -95,7 +110,8 @@ pub(super) fn structure(c: &mut Cursor<'_>) -> Result<Structure, Error> {
         if word == "kernel" {
             let stores = words(c)?;
             let axes = if c.eat_word("over") { words(c)? } else { Vec::new() };
-            out.kernels.push(KernelShape { stores, axes });
+            let reads = if c.eat_word("reads") { words(c)? } else { Vec::new() };
+            out.kernels.push(KernelShape { stores, axes, reads });
         } else if out.counts.iter().any(|(w, _)| w.text == word) {
             return c.error_at(&token, format!("there is a number of `{word}` already"));
         } else {

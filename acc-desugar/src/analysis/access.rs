@@ -250,18 +250,30 @@ impl Access {
     }
 }
 
+impl Access {
+    /// What it is, in one word.
+    pub fn name(self) -> &'static str {
+        match self {
+            Access::Uniform => "uniform",
+            Access::Strided(1) => "contiguous",
+            Access::Strided(-1) => "reversed",
+            Access::Strided(_) => "strided",
+            Access::Across { .. } => "across",
+            Access::Clamped => "clamped",
+            Access::Wrapped => "wrapped",
+            Access::Gathered => "gathered",
+        }
+    }
+}
+
 impl fmt::Display for Access {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())?;
         match self {
-            Access::Uniform => f.write_str("uniform"),
-            Access::Strided(1) => f.write_str("contiguous"),
-            Access::Strided(-1) => f.write_str("reversed"),
-            Access::Strided(step) => write!(f, "strided by {step}"),
-            Access::Across { dim, step: 1 } => write!(f, "across dimension {dim}"),
-            Access::Across { dim, step } => write!(f, "across dimension {dim} by {step}"),
-            Access::Clamped => f.write_str("clamped"),
-            Access::Wrapped => f.write_str("wrapped"),
-            Access::Gathered => f.write_str("gathered"),
+            Access::Strided(step) if step.unsigned_abs() != 1 => write!(f, " by {step}"),
+            Access::Across { dim, step: 1 } => write!(f, " dimension {dim}"),
+            Access::Across { dim, step } => write!(f, " dimension {dim} by {step}"),
+            _ => Ok(()),
         }
     }
 }

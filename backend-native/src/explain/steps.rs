@@ -1,6 +1,6 @@
 //! The steps of a program in order of execution: kernels, and steps without a kernel.
 
-use super::{Explanation, KernelReport};
+use super::{Explanation, KernelReport, ReadReport};
 use crate::lower::Materialization;
 use crate::prepare::{Step, Work};
 use acc_core::ir::{ArrayId, ForeignFun, Loc, Names};
@@ -110,6 +110,20 @@ fn show_kernel(f: &mut Formatter<'_>, indent: &str, number: usize, k: &KernelRep
             None => a.to_string(),
         });
         writeln!(f, "{indent}  with {}", named.collect::<Vec<_>>().join(", "))?;
+    }
+    let mut shown: Vec<&ReadReport> = Vec::new();
+    for read in &k.accesses {
+        if shown.contains(&read) {
+            continue;
+        }
+        shown.push(read);
+        let along: Vec<String> =
+            (0..).zip(&read.along).map(|(k, access): (u32, _)| format!("{access} along i{k}")).collect();
+        let times = match k.accesses.iter().filter(|r| *r == read).count() {
+            1 => String::new(),
+            n => format!(" {n} times"),
+        };
+        writeln!(f, "{indent}  reads {}{times}: {}", read.array, along.join(", "))?;
     }
     k.manner.iter().try_for_each(|way| writeln!(f, "{indent}  {way}"))?;
     if let Some(reason) = &k.on_tiles {
