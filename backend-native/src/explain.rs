@@ -4,7 +4,7 @@ mod steps;
 
 pub use steps::{StepKind, StepReport};
 
-use crate::kernel::{Accesses, AxisKind, Initial, Ix, Kernel, Op, Output, Sink};
+use crate::kernel::{Accesses, AxisKind, Initial, Ix, Kernel, Kernels, Op, Output, Sink};
 use crate::lower::{BlockPlan, Materialization};
 use crate::prepare::{Launch, Plan, Work};
 use acc_core::data::ScalarType;
@@ -68,7 +68,7 @@ pub struct KernelReport {
     /// Bytes stored per point; excludes results of folds and permutes.
     pub bytes_stored: usize,
     /// The kernel IR.
-    pub ir: String,
+    pub ir: Kernels,
 }
 
 /// A read of an array in a kernel.
@@ -128,9 +128,14 @@ impl Explanation {
         }));
     }
 
-    /// The kernel IR of all kernels.
+    /// The kernel IR of all kernels, as text without source locations.
     pub fn kernel_ir(&self) -> String {
-        self.kernels.iter().map(|k| k.ir.as_str()).collect()
+        format!("{:#}", self.all_kernels())
+    }
+
+    /// All kernels.
+    pub fn all_kernels(&self) -> Kernels {
+        self.kernels.iter().map(|k| k.ir.clone()).collect()
     }
 }
 
@@ -191,7 +196,7 @@ impl KernelReport {
             on_tiles: crate::llvm::left_to_tiles(k),
             bytes_read: columns.iter().map(leaf).sum(),
             bytes_stored: k.outputs.iter().map(stored).sum::<usize>() + after.sum::<usize>(),
-            ir: k.to_string(),
+            ir: k.clone().into(),
         }
     }
 }

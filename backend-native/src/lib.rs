@@ -42,6 +42,7 @@ pub use acc_desugar::Rules;
 use acc_desugar::pipeline;
 use buffer::Pool;
 pub use explain::{Explanation, KernelReport, ReadReport, RowBlockingReport, StepKind, StepReport};
+pub use kernel::Kernels;
 use lower::Settings;
 pub use options::Options;
 pub use prepare::pass_settings;

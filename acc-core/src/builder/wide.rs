@@ -3,8 +3,8 @@
 //! The operator is the same function with `f32` in the place of every `f16`; the elements are widened before, and the
 //! results rounded once after.
 
-use crate::data::{EltType, Lit, Prim, ScalarType};
-use crate::ir::{Foreign, Fun, Loc, Node, Region, ScalarOp, Val, Vals};
+use crate::data::{EltType, Prim, ScalarType};
+use crate::ir::{Fun, Loc, Node, Region, ScalarOp, Val, Vals};
 use half::f16;
 
 const NARROW: ScalarType = ScalarType::F16;
@@ -51,59 +51,40 @@ fn node(results: impl IntoIterator<Item = Val>, op: ScalarOp, loc: &Loc) -> Node
 
 /// The same function with `f32` for `f16`. What it reads from arrays, and what it looks at bit by bit, stays `f16`.
 pub(super) fn widened(f: &Fun) -> Fun {
-    let mut to = Fun {
-        types: f.types.iter().map(|&ty| wide(ty)).collect(),
-        body: Region { params: Vec::new(), nodes: Vec::new(), results: Vec::new() },
-    };
-    to.body = region(&f.body, f, &mut to);
-    to
+    let (mut types, mut body) = (f.types.iter().map(|&ty| wide(ty)).collect(), f.body.clone());
+    region(&mut body, f, &mut types);
+    Fun { types, body }
 }
 
-fn region(r: &Region, from: &Fun, to: &mut Fun) -> Region {
-    let mut nodes = Vec::with_capacity(r.nodes.len());
-    for n in &r.nodes {
-        let narrow = |v: Val| from.ty(v) == NARROW;
-        let op = match &n.op {
-            ScalarOp::Const(l) if l.ty == NARROW => ScalarOp::Const(f16::from_bits64(l.bits).to_f32().lit()),
-            ScalarOp::Bitcast(x) if narrow(*x) => {
-                let bits = to.new_val(NARROW);
-                nodes.push(node([bits], ScalarOp::Cast(*x), &n.loc));
-                ScalarOp::Bitcast(bits)
-            }
-            ScalarOp::If { cond, then, else_ } => crate::grow_stack(|| ScalarOp::If {
-                cond: *cond,
-                then: region(then, from, to),
-                else_: region(else_, from, to),
-            }),
-            ScalarOp::While { init, test, step } => crate::grow_stack(|| ScalarOp::While {
-                init: init.clone(),
-                test: region(test, from, to),
-                step: region(step, from, to),
-            }),
-            // A host function of `f16` is none of `f32`: the fallback runs.
-            ScalarOp::Own(Foreign { name, args, fallback }) => {
-                let fallback = crate::grow_stack(|| region(fallback, from, to));
-                ScalarOp::Own(Foreign { name: name.clone(), args: args.clone(), fallback })
-            }
-            ScalarOp::Const(Lit { .. })
-            | ScalarOp::Prim(..)
-            | ScalarOp::Cast(_)
-            | ScalarOp::Bitcast(_)
-            | ScalarOp::Select { .. }
-            | ScalarOp::Index(_)
-            | ScalarOp::Extent { .. } => n.op.clone(),
-        };
+fn region(r: &mut Region, from: &Fun, types: &mut Vec<ScalarType>) {
+    let narrow = |v: Val| from.ty(v) == NARROW;
+    let new = |types: &mut Vec<ScalarType>| {
+        types.push(NARROW);
+        Val(types.len() as u32 - 1)
+    };
+    for mut n in std::mem::take(&mut r.nodes) {
+        // A host function of `f16` is none of `f32`: the fallback runs.
+        n.op.regions_mut().into_iter().for_each(|inner| crate::grow_stack(|| region(inner, from, types)));
+        if let ScalarOp::Const(l) = &mut n.op
+            && l.ty == NARROW
+        {
+            *l = f16::from_bits64(l.bits).to_f32().lit();
+        }
+        if let ScalarOp::Bitcast(x) = &mut n.op
+            && narrow(*x)
+        {
+            let bits = new(types);
+            r.nodes.push(node([bits], ScalarOp::Cast(*x), &n.loc));
+            *x = bits;
+        }
         if !matches!(n.op, ScalarOp::Bitcast(_) | ScalarOp::Index(_)) {
-            nodes.push(Node { results: n.results.clone(), op, loc: n.loc.clone() });
+            r.nodes.push(n);
             continue;
         }
-        let results: Vals = n.results.iter().map(|&v| if narrow(v) { to.new_val(NARROW) } else { v }).collect();
-        nodes.push(node(results.iter().copied(), op, &n.loc));
-        for (&v, &read) in n.results.iter().zip(&results) {
-            if v != read {
-                nodes.push(node([v], ScalarOp::Cast(read), &n.loc));
-            }
-        }
+        let read: Vals = n.results.iter().map(|&v| if narrow(v) { new(types) } else { v }).collect();
+        let casts = n.results.iter().zip(&read).filter(|(v, read)| v != read);
+        let casts: Vec<Node> = casts.map(|(&v, &read)| node([v], ScalarOp::Cast(read), &n.loc)).collect();
+        r.nodes.push(Node { results: read, ..n });
+        r.nodes.extend(casts);
     }
-    Region { params: r.params.clone(), nodes, results: r.results.clone() }
 }

@@ -1,6 +1,7 @@
 //! Scalar types and literals.
 
 use half::f16;
+use std::convert::Infallible;
 use std::fmt;
 
 /// Calls `$mac!` with the list of (variant, Rust type) pairs of all scalar types.
@@ -209,6 +210,13 @@ impl Lit {
     /// The typed value, if the type is `T`.
     pub fn get<T: Prim>(self) -> Option<T> {
         (self.ty == T::TYPE).then(|| T::from_bits64(self.bits))
+    }
+}
+
+/// Where no node is a literal, there is none to be one.
+impl From<Infallible> for Lit {
+    fn from(none: Infallible) -> Lit {
+        match none {}
     }
 }
 

@@ -14,7 +14,7 @@ pub trait Dialect: Copy + Eq + Hash + Debug {
     /// The handle by which it reads arrays.
     type Array: Clone + Eq + Hash + Debug;
     /// A literal; [`Infallible`](std::convert::Infallible) where no node is one.
-    type Literal: Copy + Eq + Hash + Debug;
+    type Literal: Copy + Eq + Hash + Debug + Into<Lit>;
     /// A position along one dimension of an array.
     type Index: Index;
     /// What an index out of bounds reads; nothing where that is always a fault.
@@ -27,11 +27,18 @@ pub trait Dialect: Copy + Eq + Hash + Debug {
 pub trait Index: Copy + Eq + Hash + Debug {
     /// The scalar value that it is or is computed from.
     fn value(&self) -> Option<Val>;
+
+    /// The same, to be changed.
+    fn value_mut(&mut self) -> Option<&mut Val>;
 }
 
 impl Index for Val {
     fn value(&self) -> Option<Val> {
         Some(*self)
+    }
+
+    fn value_mut(&mut self) -> Option<&mut Val> {
+        Some(self)
     }
 }
 
@@ -40,7 +47,10 @@ pub trait OwnOp<D: Dialect>: Clone + Eq + Hash + Debug {
     /// Calls `f` on the values used directly.
     fn visit_operands(&self, f: &mut dyn FnMut(Val));
 
-    /// The region inside, if there is one.
+    /// Calls `f` on the values used directly, to be changed.
+    fn visit_operands_mut(&mut self, f: &mut dyn FnMut(&mut Val));
+
+    /// The region inside, from the operands to the results, if there is one.
     fn region(&self) -> Option<&Region<D>> {
         None
     }
@@ -78,6 +88,10 @@ pub struct Foreign<D: Dialect = Ir> {
 impl<D: Dialect> OwnOp<D> for Foreign<D> {
     fn visit_operands(&self, f: &mut dyn FnMut(Val)) {
         self.args.iter().for_each(|&v| f(v));
+    }
+
+    fn visit_operands_mut(&mut self, f: &mut dyn FnMut(&mut Val)) {
+        self.args.iter_mut().for_each(f);
     }
 
     fn region(&self) -> Option<&Region<D>> {

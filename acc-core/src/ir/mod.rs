@@ -32,4 +32,4 @@ pub use names::{ArrayName, Names};
 pub(crate) use op_table::with_array_ops;
 pub use ops::{ArrayOp, Boundary, Class, Closed, Ir, Mapper, OpPart, Rep, StencilInput};
 pub use prim::{Domain, PrimOp, Yields, bitcast_exists, cast_exists};
-pub use scalar::{Fun, Node, Read, Region, ScalarOp, Val, Vals};
+pub use scalar::{Fun, Node, Read, Region, Renumbering, ScalarOp, Val, Vals};

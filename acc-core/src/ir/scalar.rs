@@ -186,6 +186,18 @@ impl<D: Dialect> ScalarOp<D> {
         }
     }
 
+    /// Calls `f` on the values used directly, to be changed.
+    pub fn visit_operands_mut(&mut self, f: &mut dyn FnMut(&mut Val)) {
+        match self {
+            ScalarOp::Const(_) | ScalarOp::Extent { .. } => {}
+            ScalarOp::Prim(_, v) | ScalarOp::While { init: v, .. } => v.iter_mut().for_each(f),
+            ScalarOp::Cast(v) | ScalarOp::Bitcast(v) | ScalarOp::If { cond: v, .. } => f(v),
+            ScalarOp::Select { cond, then, else_ } => [cond, then, else_].into_iter().for_each(f),
+            ScalarOp::Index(read) => read.index.iter_mut().filter_map(Index::value_mut).for_each(f),
+            ScalarOp::Own(op) => op.visit_operands_mut(f),
+        }
+    }
+
     /// The regions inside.
     pub fn regions(&self) -> SmallVec<[&Region<D>; 2]> {
         match self {
@@ -283,6 +295,48 @@ impl<D: Dialect> Region<D> {
     }
 }
 
+impl<D: Dialect> Region<D> {
+    /// Calls `f` on every value where it is defined and where it is used, in the order of the text form.
+    pub fn visit_vals_mut(&mut self, f: &mut dyn FnMut(&mut Val)) {
+        self.params.iter_mut().for_each(&mut *f);
+        for n in &mut self.nodes {
+            n.results.iter_mut().for_each(&mut *f);
+            n.op.visit_operands_mut(f);
+            for r in n.op.regions_mut() {
+                crate::grow_stack(|| r.visit_vals_mut(f));
+            }
+        }
+        self.results.iter_mut().for_each(f);
+    }
+}
+
+/// Numbers values anew, in the order in which they are met.
+pub struct Renumbering {
+    new: Vec<Option<Val>>,
+    old: Vec<Val>,
+}
+
+impl Renumbering {
+    /// Of values below this number.
+    pub fn new(values: usize) -> Renumbering {
+        Renumbering { new: vec![None; values], old: Vec::new() }
+    }
+
+    /// Gives a value its new number. One that is in no table keeps its own, for the verifier to report.
+    pub fn renumber(&mut self, v: &mut Val) {
+        let Some(new) = self.new.get_mut(v.index()) else { return };
+        *v = *new.get_or_insert_with(|| {
+            self.old.push(*v);
+            Val(self.old.len() as u32 - 1)
+        });
+    }
+
+    /// A table by value, in the new order.
+    pub fn table<T: Copy>(&self, old: &[T]) -> Vec<T> {
+        self.old.iter().filter_map(|v| old.get(v.index()).copied()).collect()
+    }
+}
+
 impl<D: Programs> Region<D> {
     /// Whether any node is partial.
     pub fn is_partial(&self) -> bool {
@@ -322,6 +376,13 @@ impl<D: Dialect> Fun<D> {
     /// The types of the results.
     pub fn result_types(&self) -> impl ExactSizeIterator<Item = ScalarType> + '_ {
         self.body.results.iter().map(|&v| self.ty(v))
+    }
+    /// The same function with its values numbered in the order of the text form, and nothing unused in its table of types.
+    pub fn renumbered(mut self) -> Fun<D> {
+        let mut n = Renumbering::new(self.types.len());
+        self.body.visit_vals_mut(&mut |v| n.renumber(v));
+        self.types = n.table(&self.types);
+        self
     }
     /// A new value of this type.
     pub fn new_val(&mut self, ty: ScalarType) -> Val {

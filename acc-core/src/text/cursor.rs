@@ -13,7 +13,8 @@ use std::sync::Arc;
 /// How deep a text may nest: beyond it the passes' own recursion would be at risk.
 const MAX_DEPTH: usize = 4000;
 
-pub(super) struct Cursor<'a> {
+/// A position in the tokens of a text.
+pub struct Cursor<'a> {
     source: Source<'a>,
     tokens: Vec<Token>,
     at: usize,
@@ -27,7 +28,8 @@ impl<'a> Cursor<'a> {
         Ok(Cursor { source, tokens, at: 0, depth: 0 })
     }
 
-    pub(super) fn token(&self) -> &Token {
+    /// The next token, for messages about it.
+    pub fn token(&self) -> &Token {
         // The last token is the end of the text, and `at` never passes it.
         &self.tokens[self.at.min(self.tokens.len() - 1)]
     }
@@ -46,17 +48,18 @@ impl<'a> Cursor<'a> {
         t
     }
 
-    pub(super) fn error_at<T>(&self, t: &Token, message: impl Into<String>) -> Result<T, Error> {
+    /// An error at a token.
+    pub fn error_at<T>(&self, t: &Token, message: impl Into<String>) -> Result<T, Error> {
         Err(self.source.error(t.line, t.col, message))
     }
 
     /// An error at the next token, naming it and what was expected in its place.
-    pub(super) fn expected<T>(&self, what: &str) -> Result<T, Error> {
+    pub fn expected<T>(&self, what: &str) -> Result<T, Error> {
         self.error_at(self.token(), format!("expected {what}, found {}", self.peek().describe()))
     }
 
     /// Where the next token stands.
-    pub(super) fn here(&self) -> Loc {
+    pub fn here(&self) -> Loc {
         self.source.loc(self.token())
     }
 
@@ -82,11 +85,13 @@ impl<'a> Cursor<'a> {
         self.depth = self.depth.saturating_sub(1);
     }
 
-    pub(super) fn is(&self, c: char) -> bool {
+    /// Whether this character is next.
+    pub fn is(&self, c: char) -> bool {
         *self.peek() == Tok::Punct(c)
     }
 
-    pub(super) fn eat(&mut self, c: char) -> bool {
+    /// Passes over this character, if it is next.
+    pub fn eat(&mut self, c: char) -> bool {
         let found = self.is(c);
         if found {
             self.next();
@@ -94,20 +99,41 @@ impl<'a> Cursor<'a> {
         found
     }
 
-    pub(super) fn expect(&mut self, c: char) -> Result<(), Error> {
+    /// Passes over this character, which must be next.
+    pub fn expect(&mut self, c: char) -> Result<(), Error> {
         if self.eat(c) { Ok(()) } else { self.expected(&format!("`{c}`")) }
     }
 
-    pub(super) fn is_word(&self, word: &str) -> bool {
+    /// Whether this word is next.
+    pub fn is_word(&self, word: &str) -> bool {
         matches!(self.peek(), Tok::Word(w) if w == word)
     }
 
+    /// The next word.
+    pub fn peek_word(&self) -> Option<&str> {
+        match self.peek() {
+            Tok::Word(w) => Some(w),
+            Tok::Scalar(_) | Tok::Number(..) | Tok::Char(_) | Tok::Str(_) | Tok::Punct(_) | Tok::End => None,
+        }
+    }
+
+    /// Whether a number without a type is next.
+    pub fn is_number(&self) -> bool {
+        matches!(self.peek(), Tok::Number(_, None))
+    }
+
+    /// Whether the next token is a number, followed by this character.
+    pub fn is_number_before(&self, c: char) -> bool {
+        self.is_number() && *self.peek_second() == Tok::Punct(c)
+    }
+
     /// Whether the next token is a word, followed by this character.
-    pub(super) fn is_word_before(&self, c: char) -> bool {
+    pub fn is_word_before(&self, c: char) -> bool {
         matches!(self.peek(), Tok::Word(_)) && *self.peek_second() == Tok::Punct(c)
     }
 
-    pub(super) fn eat_word(&mut self, word: &str) -> bool {
+    /// Passes over this word, if it is next.
+    pub fn eat_word(&mut self, word: &str) -> bool {
         let found = self.is_word(word);
         if found {
             self.next();
@@ -115,11 +141,13 @@ impl<'a> Cursor<'a> {
         found
     }
 
-    pub(super) fn expect_word(&mut self, word: &str) -> Result<(), Error> {
+    /// Passes over this word, which must be next.
+    pub fn expect_word(&mut self, word: &str) -> Result<(), Error> {
         if self.eat_word(word) { Ok(()) } else { self.expected(&format!("`{word}`")) }
     }
 
-    pub(super) fn word(&mut self, what: &str) -> Result<(String, Token), Error> {
+    /// Reads a word; `what` says in the error which one was expected.
+    pub fn word(&mut self, what: &str) -> Result<(String, Token), Error> {
         let t = self.token().clone();
         match &t.tok {
             Tok::Word(w) => {
@@ -130,7 +158,8 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    pub(super) fn string(&mut self, what: &str) -> Result<String, Error> {
+    /// Reads a string.
+    pub fn string(&mut self, what: &str) -> Result<String, Error> {
         match self.peek().clone() {
             Tok::Str(s) => {
                 self.next();
@@ -140,7 +169,8 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    pub(super) fn natural<T: std::str::FromStr>(&mut self, what: &str) -> Result<T, Error> {
+    /// Reads a number.
+    pub fn natural<T: std::str::FromStr>(&mut self, what: &str) -> Result<T, Error> {
         let found = match self.peek() {
             Tok::Number(n, None) => n.parse().ok(),
             _ => None,
@@ -155,7 +185,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Items with commas between them and perhaps one at the end, up to and including `close`.
-    pub(super) fn list<T>(
+    pub fn list<T>(
         &mut self,
         close: char,
         mut item: impl FnMut(&mut Self) -> Result<T, Error>,
@@ -170,7 +200,8 @@ impl<'a> Cursor<'a> {
         Ok(out)
     }
 
-    pub(super) fn scalar_type(&mut self) -> Result<ScalarType, Error> {
+    /// Reads a scalar type.
+    pub fn scalar_type(&mut self) -> Result<ScalarType, Error> {
         let found = match self.peek() {
             Tok::Word(w) => ScalarType::from_name(w),
             _ => None,
@@ -273,7 +304,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// A source location, if one is written here.
-    pub(super) fn location(&mut self) -> Result<Option<Loc>, Error> {
+    pub fn location(&mut self) -> Result<Option<Loc>, Error> {
         if !self.eat('@') {
             return Ok(None);
         }

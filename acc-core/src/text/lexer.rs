@@ -41,7 +41,7 @@ impl Tok {
 
 /// A token and where it stands.
 #[derive(Clone, Debug)]
-pub(super) struct Token {
+pub struct Token {
     pub(super) tok: Tok,
     pub(super) line: u32,
     pub(super) col: u32,
@@ -167,7 +167,9 @@ impl Lexer {
                 self.at += 1;
                 Ok(Tok::Char(c))
             }
-            '(' | ')' | '[' | ']' | '{' | '}' | '|' | ',' | ':' | '=' | '.' | '@' | '?' | ';' => Ok(Tok::Punct(c)),
+            '(' | ')' | '[' | ']' | '{' | '}' | '|' | ',' | ':' | '=' | '.' | '@' | '?' | ';' | '*' | '+' => {
+                Ok(Tok::Punct(c))
+            }
             _ => Err((start, format!("unexpected character {c:?}"))),
         }
     }

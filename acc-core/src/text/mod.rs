@@ -1,5 +1,8 @@
 //! The text form of programs: printer, parser and test files. The grammar is in `docs/TEXT.md`.
 //!
+//! Scalar functions of any dialect are printed by [`Printer`] and read by [`FunParser`], what differs by the dialect's [`Syntax`]:
+//! the kernels of an executor have a text form by the same code.
+//!
 //! ```
 //! let program = acc_core::text::parse("double.acc", "
 //!     program(xs: [1]i64) {
@@ -30,12 +33,14 @@ use crate::data::{Lit, ScalarType};
 use crate::error::Error;
 use crate::ir::{ArrayType, Program};
 use crate::timeline;
-use cursor::Cursor;
 use lexer::Tok;
 
+pub use cursor::Cursor;
 pub use data::{Data, show_array};
 pub use header::HeaderWord;
+pub use lexer::Token;
 pub use number::canonical;
+pub use scalar::{FunParser, Parsed, Printer, Syntax, Tables};
 pub use structure::{KernelShape, Structure, Word};
 pub use test_file::{Expect, Run, TestFile, Tolerance, error_at, parse_test_file, verified_test_file};
 
@@ -43,11 +48,11 @@ pub use test_file::{Expect, Run, TestFile, Tolerance, error_at, parse_test_file,
 ///
 /// `file_name` is for messages, and for the source locations of operations that say none.
 pub fn parse(file_name: &str, text: &str) -> Result<Program, Error> {
-    timeline::pass("parse", || whole(file_name, text, "the program", |c| Ok(parser::program(c)?.0)))
+    timeline::pass("parse", || parse_whole(file_name, text, "the program", |c| Ok(parser::program(c)?.0)))
 }
 
-/// Reads a whole text.
-fn whole<T>(
+/// Reads a whole text: `what` is in it, and nothing else.
+pub fn parse_whole<T>(
     file_name: &str,
     text: &str,
     what: &str,
@@ -71,10 +76,10 @@ pub fn show_literal(literal: Lit) -> String {
 
 /// Reads a literal of a type: `1.5`, `-3`, `true`, `'x'`, `nan(0x7fc00001)`.
 pub fn parse_literal(ty: ScalarType, text: &str) -> Result<Lit, Error> {
-    whole("literal", text, "the literal", |c| c.literal(ty))
+    parse_whole("literal", text, "the literal", |c| c.literal(ty))
 }
 
 /// Reads the type of an array: `[2](f32, i64)`.
 pub fn parse_array_type(text: &str) -> Result<ArrayType, Error> {
-    whole("type", text, "the type", |c| c.array_type())
+    parse_whole("type", text, "the type", |c| c.array_type())
 }

@@ -1,7 +1,7 @@
 //! The canonical numbering of a program: arrays and scalars in the order in which the text form defines them.
 
 use crate::grow_stack;
-use crate::ir::{ArrayId, Block, Closed, Fun, Ir, Mapper, Names, Program, Region, Stmt, Val};
+use crate::ir::{ArrayId, Block, Closed, Fun, Ir, Mapper, Names, Program, Stmt};
 use std::convert::Infallible;
 
 /// The same program with arrays and scalar values numbered from 0 in the order in which its text defines them, and
@@ -20,19 +20,6 @@ pub fn canonical(program: &Program) -> Program {
         }
     }
     Program { types: types.into_iter().flatten().collect(), names: Names::new(names), body }
-}
-
-fn canonical_fun(f: &Fun, arrays: &mut Numbering) -> Fun {
-    let mut n = Numbering { new: vec![None; f.types.len()], next: 0 };
-    n.define_region(&f.body);
-    let mut types = vec![None; n.next as usize];
-    for (old, new) in n.new.iter().enumerate() {
-        if let Some(new) = new {
-            types[*new as usize] = f.types.get(old).copied();
-        }
-    }
-    let body = grow_stack(|| f.body.map(&mut |&a| arrays.id(a), &mut |v| Val(n.get(v.0))));
-    Fun { types: types.into_iter().flatten().collect(), body }
 }
 
 /// New numbers by old ones.
@@ -60,16 +47,6 @@ impl Numbering {
 
     fn ids(&self, all: &[ArrayId]) -> Vec<ArrayId> {
         all.iter().map(|&a| self.id(a)).collect()
-    }
-
-    fn define_region(&mut self, r: &Region) {
-        grow_stack(|| {
-            r.params.iter().for_each(|p| self.define(p.index()));
-            for n in &r.nodes {
-                n.results.iter().for_each(|v| self.define(v.index()));
-                n.op.regions().into_iter().for_each(|r| self.define_region(r));
-            }
-        });
     }
 
     fn define_block(&mut self, b: &Block) {
@@ -103,7 +80,7 @@ impl Mapper<Ir, Ir> for Numbering {
         Ok(self.ids(all))
     }
     fn fun(&mut self, _: Closed, f: &Fun) -> Result<Fun, Infallible> {
-        Ok(canonical_fun(f, self))
+        Ok(grow_stack(|| f.map_arrays(&mut |&a| self.id(a))).renumbered())
     }
     fn block(&mut self, b: &Block) -> Result<Block, Infallible> {
         Ok(self.renumbered(b))

@@ -2,7 +2,7 @@
 
 use super::cursor::Cursor;
 use super::lexer::{Tok, Token};
-use super::scalar;
+use super::scalar::program::fun;
 use super::scopes::Scopes;
 use crate::error::Error;
 use crate::ir::{
@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 /// The arrays of the program that is parsed, and the names that are visible.
 #[derive(Default)]
-pub(super) struct Arrays {
+pub struct Arrays {
     types: Vec<ArrayType>,
     names: Vec<Option<Arc<str>>>,
     scopes: Scopes<ArrayId>,
@@ -171,7 +171,7 @@ fn window(c: &mut Cursor<'_>) -> Result<Vec<usize>, Error> {
 
 fn boundary(c: &mut Cursor<'_>, arrays: &mut Arrays) -> Result<Boundary, Error> {
     if c.is('|') {
-        return Ok(Boundary::Function(scalar::fun(c, arrays)?));
+        return Ok(Boundary::Function(fun(c, arrays)?));
     }
     let (name, token) = c.word("a boundary")?;
     match &name[..] {
@@ -192,7 +192,7 @@ impl Args {
         let (key, token) = c.word("a name")?;
         c.expect(':')?;
         let arg = match self.kind(&key) {
-            Some(Kind::Fun) => Arg::Fun(scalar::fun(c, arrays)?),
+            Some(Kind::Fun) => Arg::Fun(fun(c, arrays)?),
             Some(Kind::Block) => Arg::Block(inner_block(c, arrays)?),
             Some(Kind::Text) => Arg::Text(c.string("a text")?.into()),
             Some(Kind::Array) => Arg::Array(arrays.reference(c)?),

@@ -1,19 +1,15 @@
 //! The printer of the text form.
 
-use super::literal::write_lit;
-use crate::data::ScalarType;
+use super::{Printer, Tables};
 use crate::grow_stack;
-use crate::ir::{
-    ArrayId, ArrayOp, Axis, Block, Boundary, Foreign, ForeignFun, Fun, Loc, Node, Program, Read, Region, ScalarOp,
-    StencilInput, Val, with_array_ops,
-};
-use std::fmt::{self, Write as _};
+use crate::ir::{ArrayId, ArrayOp, Axis, Block, Boundary, ForeignFun, Fun, Program, StencilInput, with_array_ops};
+use std::fmt;
 
 /// Prints the text form, numbered in order of definition. `{:#}` leaves out the source locations.
 impl fmt::Display for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let program = super::canonical(self);
-        let mut p = Printer { out: String::new(), program: &program, indent: 0, locations: !f.alternate() };
+        let mut p = Printer::new(&program, !f.alternate());
         p.out.push_str("program(");
         p.array_params(&program.body.params);
         p.out.push_str(") ");
@@ -23,38 +19,9 @@ impl fmt::Display for Program {
     }
 }
 
-/// Levels of indentation beyond which lines move no further: the length of a text stays linear in its program's.
-const MAX_INDENT: usize = 32;
-
-struct Printer<'p> {
-    out: String,
-    program: &'p Program,
-    indent: usize,
-    locations: bool,
-}
-
 impl Printer<'_> {
-    /// Writing to a string cannot fail.
-    fn put(&mut self, args: fmt::Arguments<'_>) {
-        let _ = self.out.write_fmt(args);
-    }
-
-    fn line(&mut self) {
-        self.out.push('\n');
-        self.out.extend(std::iter::repeat_n("  ", self.indent.min(MAX_INDENT)));
-    }
-
-    fn list<T>(&mut self, items: impl IntoIterator<Item = T>, mut one: impl FnMut(&mut Self, T)) {
-        for (i, item) in items.into_iter().enumerate() {
-            if i > 0 {
-                self.out.push_str(", ");
-            }
-            one(self, item);
-        }
-    }
-
     fn array_type(&mut self, a: ArrayId) {
-        match self.program.types.get(a.index()) {
+        match self.known.types.get(a.index()) {
             Some(t) => self.put(format_args!("{a}: {t}")),
             None => self.put(format_args!("{a}: ?")),
         }
@@ -64,35 +31,26 @@ impl Printer<'_> {
         self.list(params, |p, &a| p.array_type(a));
     }
 
-    fn loc(&mut self, loc: &Loc) {
-        match loc.file() {
-            _ if !self.locations => {}
-            Some(file) => self.put(format_args!(" @{file:?}:{}:{}", loc.line(), loc.col())),
-            None => self.out.push_str(" @?"),
-        }
-    }
-
     fn block(&mut self, b: &Block) {
         self.out.push('{');
-        self.indent += 1;
-        for s in &b.stmts {
-            self.line();
-            if s.results.is_empty() {
-                self.out.push_str("()");
+        self.indented(|p| {
+            for s in &b.stmts {
+                p.line();
+                if s.results.is_empty() {
+                    p.out.push_str("()");
+                }
+                p.list(&s.results, |p, &a| p.array_type(a));
+                p.out.push_str(" = ");
+                grow_stack(|| p.op(&s.op));
+                p.loc(&s.loc);
             }
-            self.list(&s.results, |p, &a| p.array_type(a));
-            self.out.push_str(" = ");
-            grow_stack(|| self.op(&s.op));
-            self.loc(&s.loc);
-        }
-        self.line();
-        self.out.push_str("yield");
-        if !b.results.is_empty() {
-            self.out.push(' ');
-        }
-        self.list(&b.results, |p, a| p.put(format_args!("{a}")));
-        self.indent -= 1;
-        self.line();
+            p.line();
+            p.out.push_str("yield");
+            if !b.results.is_empty() {
+                p.out.push(' ');
+            }
+            p.list(&b.results, |p, a| p.put(format_args!("{a}")));
+        });
         self.out.push('}');
     }
 
@@ -118,108 +76,7 @@ impl Printer<'_> {
     }
 
     fn fun(&mut self, f: &Fun) {
-        self.out.push('|');
-        self.vals_with_types(&f.body.params, f);
-        self.out.push_str("| ");
-        self.region(&f.body, f);
-    }
-
-    fn vals(&mut self, vals: &[Val]) {
-        self.list(vals, |p, v| p.put(format_args!("{v}")));
-    }
-
-    fn vals_with_types(&mut self, vals: &[Val], f: &Fun) {
-        self.list(vals, |p, &v| match f.types.get(v.index()) {
-            Some(t) => p.put(format_args!("{v}: {t}")),
-            None => p.put(format_args!("{v}: ?")),
-        });
-    }
-
-    fn region(&mut self, r: &Region, f: &Fun) {
-        self.out.push('{');
-        self.indent += 1;
-        for n in &r.nodes {
-            self.line();
-            if n.results.is_empty() {
-                self.out.push_str("()");
-            }
-            self.vals_with_types(&n.results, f);
-            self.out.push_str(" = ");
-            grow_stack(|| self.node(n, f));
-            self.loc(&n.loc);
-        }
-        if r.nodes.is_empty() {
-            self.out.push(' ')
-        } else {
-            self.line()
-        }
-        self.out.push_str("yield");
-        if !r.results.is_empty() {
-            self.out.push(' ');
-        }
-        self.vals(&r.results);
-        self.indent -= 1;
-        if r.nodes.is_empty() {
-            self.out.push(' ')
-        } else {
-            self.line()
-        }
-        self.out.push('}');
-    }
-
-    fn node(&mut self, n: &Node, f: &Fun) {
-        // The type that a conversion goes to is that of its result.
-        let to: Option<ScalarType> = n.results.first().and_then(|v| f.types.get(v.index()).copied());
-        let to = to.map_or("?", ScalarType::name);
-        match &n.op {
-            ScalarOp::Const(l) => {
-                let _ = write_lit(&mut self.out, *l);
-            }
-            ScalarOp::Prim(op, args) => {
-                self.put(format_args!("{}(", op.name()));
-                self.vals(args);
-                self.out.push(')');
-            }
-            ScalarOp::Cast(x) => self.put(format_args!("cast({x}, {to})")),
-            ScalarOp::Bitcast(x) => self.put(format_args!("bitcast({x}, {to})")),
-            ScalarOp::Select { cond, then, else_ } => self.put(format_args!("select({cond}, {then}, {else_})")),
-            ScalarOp::If { cond, then, else_ } => {
-                self.put(format_args!("if {cond} "));
-                self.region(then, f);
-                self.out.push_str(" else ");
-                self.region(else_, f);
-            }
-            ScalarOp::While { init, test, step } => {
-                self.out.push_str("while (");
-                self.vals(init);
-                for (name, r) in [(") test |", test), (" step |", step)] {
-                    self.out.push_str(name);
-                    self.vals_with_types(&r.params, f);
-                    self.out.push_str("| ");
-                    self.region(r, f);
-                }
-            }
-            ScalarOp::Own(Foreign { name, args, fallback }) => {
-                self.put(format_args!("foreign {name:?} ("));
-                self.vals(args);
-                self.out.push_str(") |");
-                self.vals_with_types(&fallback.params, f);
-                self.out.push_str("| ");
-                self.region(fallback, f);
-            }
-            ScalarOp::Index(Read { array, leaves, index, .. }) => {
-                self.put(format_args!("{array}["));
-                self.vals(index);
-                self.out.push(']');
-                let all = self.program.types.get(array.index()).map(|t| t.elt.leaf_count());
-                if all != Some(leaves.len()) || leaves.iter().enumerate().any(|(k, &l)| k != l as usize) {
-                    self.out.push_str(".(");
-                    self.list(leaves, |p, l| p.put(format_args!("{l}")));
-                    self.out.push(')');
-                }
-            }
-            ScalarOp::Extent { array, axis } => self.put(format_args!("extent({array}, {axis})")),
-        }
+        self.function(&f.body, &Tables { types: &f.types, ..Tables::default() });
     }
 }
 

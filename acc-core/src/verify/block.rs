@@ -1,6 +1,6 @@
 //! Rules V1, V2 and V4 to V8 for blocks and array statements.
 
-use super::{Checked as Result, Failure, MAX_RANK, MAX_WINDOW, Site, scalar};
+use super::{Checked as Result, Code, Failure, MAX_RANK, MAX_WINDOW, Params, Site, scalar};
 use crate::data::ScalarType::{self, Bool, I64, U8};
 use crate::ir::{ArrayId, ArrayOp, ArrayType, Axis, Block, Boundary, ForeignFun, Fun, Loc, Program, Stmt};
 use crate::limits::RunLimits;
@@ -74,7 +74,9 @@ impl<'a> Scope<'a> {
             Some(true) => Some(&self.program.types[a.index()]),
             _ => None,
         };
-        scalar::fun(f, params, what, site, &visible, self.limits)
+        let code = Code { types: &f.types, literals: &[], region: &f.body };
+        let params = Params { rule: "V2", of: what, types: params };
+        scalar::code(code, params, &scalar::Arrays(&visible), site, self.limits)
     }
 
     /// A closed function that yields integers; returns how many.

@@ -15,6 +15,8 @@
 mod block;
 mod scalar;
 
+pub use scalar::{Code, Params, Rules, code};
+
 use crate::data::ScalarType;
 use crate::error::{Error, VerifyError};
 use crate::ir::{ArrayId, Loc, Names, Program};
@@ -28,14 +30,18 @@ pub const MAX_WINDOW: usize = 1 << 20;
 
 /// Checks every rule; `pass` names the pass that made the program, if one did.
 pub fn verify(program: &Program, pass: Option<&'static str>) -> Result {
-    match block::program(program, &RunLimits::none()) {
-        Ok(()) => Ok(()),
-        Err(Failure::Broken(mut e)) => {
-            e.pass = pass;
-            Err(e)
-        }
-        Err(Failure::Stopped(e)) => unreachable!("there are no limits, but: {e}"),
-    }
+    unlimited(block::program(program, &RunLimits::none())).map_err(|mut e| {
+        e.pass = pass;
+        e
+    })
+}
+
+/// The outcome of a check without limits.
+pub fn unlimited<T>(checked: Checked<T>) -> Result<T> {
+    checked.map_err(|failure| match failure {
+        Failure::Broken(e) => e,
+        Failure::Stopped(e) => unreachable!("there are no limits, but: {e}"),
+    })
 }
 
 /// Checks every rule, until a deadline passes or the run is cancelled.
@@ -50,25 +56,33 @@ pub fn verify_within(program: &Program, limits: &RunLimits) -> std::result::Resu
 pub type Result<T = ()> = std::result::Result<T, Box<VerifyError>>;
 
 /// Why a check did not succeed.
-enum Failure {
+#[derive(Debug)]
+pub enum Failure {
+    /// A rule is broken.
     Broken(Box<VerifyError>),
     /// A limit was reached.
     Stopped(Error),
 }
 
 /// The outcome of a part of a check.
-type Checked<T = ()> = std::result::Result<T, Failure>;
+pub type Checked<T = ()> = std::result::Result<T, Failure>;
 
 /// Where a check stands: the statement that an error is reported for.
 #[derive(Clone)]
-pub(crate) struct Site {
+pub struct Site {
     op: &'static str,
     loc: Loc,
     names: Names,
 }
 
 impl Site {
-    fn fail<T>(&self, rule: &'static str, message: impl Into<String>) -> Checked<T> {
+    /// In an operation, of a program whose arrays have no names.
+    pub fn new(op: &'static str, loc: Loc) -> Site {
+        Site { op, loc, names: Names::default() }
+    }
+
+    /// An error: this rule is broken.
+    pub fn fail<T>(&self, rule: &'static str, message: impl Into<String>) -> Checked<T> {
         let error = VerifyError { rule, op: self.op, loc: self.loc.clone(), message: message.into(), pass: None };
         Err(Failure::Broken(Box::new(error)))
     }
@@ -76,10 +90,12 @@ impl Site {
     fn array(&self, a: ArrayId) -> String {
         self.names.show(a)
     }
-    fn check(&self, ok: bool, rule: &'static str, message: impl FnOnce() -> String) -> Checked {
+    /// An error of this rule unless it holds.
+    pub fn check(&self, ok: bool, rule: &'static str, message: impl FnOnce() -> String) -> Checked {
         if ok { Ok(()) } else { self.fail(rule, message()) }
     }
-    fn types(&self, rule: &'static str, what: &str, got: &[ScalarType], want: &[ScalarType]) -> Checked {
+    /// An error of this rule unless these types are those that are wanted.
+    pub fn types(&self, rule: &'static str, what: &str, got: &[ScalarType], want: &[ScalarType]) -> Checked {
         self.check(got == want, rule, || format!("{what}: types {got:?} where {want:?} are wanted"))
     }
 }

@@ -1,14 +1,90 @@
-//! Rules V1, V2, V3, V5 and V6 for scalar functions.
+//! The rules of scalar code, in any dialect.
 
 use super::{Checked as Result, Failure, Site};
-use crate::data::ScalarType;
-use crate::ir::{ArrayId, ArrayType, Foreign, Fun, Node, Read, Region, ScalarOp, Val, bitcast_exists, cast_exists};
+use crate::data::{Lit, ScalarType};
+use crate::ir::{
+    ArrayId, ArrayType, Dialect, Foreign, Ir, Node, OwnOp, Read, Region, ScalarOp, Val, bitcast_exists, cast_exists,
+};
 use crate::limits::RunLimits;
 
+/// What differs between the rules of dialects: their numbers, and what there is to check of reads and of the operations of a
+/// dialect alone.
+pub trait Rules {
+    /// The dialect.
+    type Dialect: Dialect;
+    /// The number of the rule that values are defined once, before their uses.
+    const DEFINED: &'static str;
+    /// The number of the rule that operands and results fit the operation.
+    const TYPED: &'static str;
+    /// The number of the rule that regions take and yield what is around them.
+    const REGIONS: &'static str;
+
+    /// Checks a read, given the types of operands and results.
+    fn read(&self, site: &Site, read: &Read<Self::Dialect>, operands: &[ScalarType], results: &[ScalarType]) -> Result;
+
+    /// Checks the axis of an extent.
+    fn extent(&self, site: &Site, array: &<Self::Dialect as Dialect>::Array, axis: u32) -> Result;
+
+    /// Checks an operation of the dialect alone, but for a region inside.
+    fn own(
+        &self,
+        site: &Site,
+        op: &<Self::Dialect as Dialect>::Own,
+        operands: &[ScalarType],
+        results: &[ScalarType],
+    ) -> Result;
+
+    /// Checks what all nodes obey.
+    fn node(&self, _: &Site, _: &Node<Self::Dialect>) -> Result {
+        Ok(())
+    }
+}
+
+/// A function to be checked.
+pub struct Code<'a, D: Dialect> {
+    /// The type of every value.
+    pub types: &'a [ScalarType],
+    /// Values that are literals and defined by no node.
+    pub literals: &'a [(Val, Lit)],
+    /// The body.
+    pub region: &'a Region<D>,
+}
+
+/// What the parameters of a function must be.
+pub struct Params<'a> {
+    /// The number of the rule.
+    pub rule: &'static str,
+    /// What the function is called.
+    pub of: &'a str,
+    /// Their types.
+    pub types: &'a [ScalarType],
+}
+
+/// Checks a function; returns the types of its results.
+pub fn code<R: Rules>(
+    code: Code<'_, R::Dialect>,
+    params: Params<'_>,
+    rules: &R,
+    site: &Site,
+    limits: &RunLimits,
+) -> Result<Vec<ScalarType>> {
+    let Code { types, literals, region } = code;
+    let (visible, defined) = (vec![false; types.len()], vec![false; types.len()]);
+    let left = NODES_PER_LIMIT_CHECK;
+    let mut scope = Scope { types, rules, visible, defined, site: site.clone(), limits, left };
+    let got = scope.types_of(&region.params)?;
+    site.types(params.rule, &format!("the parameters of `{}`", params.of), &got, params.types)?;
+    for (v, l) in literals {
+        scope.define(*v)?;
+        site.types(R::TYPED, "a constant", &scope.types_of(&[*v])?, &[l.ty])?;
+    }
+    scope.region(region)
+}
+
 /// What a function may read, and how its values are defined so far.
-struct Scope<'a> {
-    fun: &'a Fun,
-    arrays: &'a dyn Fn(ArrayId) -> Option<&'a ArrayType>,
+struct Scope<'a, R> {
+    types: &'a [ScalarType],
+    rules: &'a R,
     /// Whether a value is defined and visible.
     visible: Vec<bool>,
     /// Whether a value was ever defined.
@@ -22,45 +98,30 @@ struct Scope<'a> {
 /// How many nodes are checked between two looks at the limits.
 const NODES_PER_LIMIT_CHECK: u32 = 1000;
 
-/// Checks a function: its parameters' types must be `params`; returns its results' types.
-pub(super) fn fun<'a>(
-    f: &'a Fun,
-    params: &[ScalarType],
-    what: &str,
-    site: &Site,
-    arrays: &'a dyn Fn(ArrayId) -> Option<&'a ArrayType>,
-    limits: &'a RunLimits,
-) -> Result<Vec<ScalarType>> {
-    let n = f.types.len();
-    let (visible, defined) = (vec![false; n], vec![false; n]);
-    let mut scope = Scope { fun: f, arrays, visible, defined, site: site.clone(), limits, left: NODES_PER_LIMIT_CHECK };
-    let got = scope.region_types(&f.body)?;
-    site.types("V2", &format!("the parameters of `{what}`"), &got, params)?;
-    scope.region(&f.body)?;
-    f.body.results.iter().map(|&v| scope.ty(v)).collect()
-}
-
-impl Scope<'_> {
+impl<R: Rules> Scope<'_, R> {
     fn ty(&self, v: Val) -> Result<ScalarType> {
         match self.visible.get(v.index()) {
-            Some(true) => Ok(self.fun.types[v.index()]),
-            Some(false) => self.site.fail("V1", format!("{v} is used before it is defined, or outside its region")),
-            None => self.site.fail("V1", format!("{v} is not in the type table")),
+            Some(true) => Ok(self.types[v.index()]),
+            Some(false) => {
+                self.site.fail(R::DEFINED, format!("{v} is used before it is defined, or outside its region"))
+            }
+            None => self.site.fail(R::DEFINED, format!("{v} is not in the type table")),
         }
     }
 
-    fn region_types(&self, r: &Region) -> Result<Vec<ScalarType>> {
-        let ty = |v: &Val| match self.fun.types.get(v.index()) {
+    /// The types of values that need not be visible.
+    fn types_of(&self, vals: &[Val]) -> Result<Vec<ScalarType>> {
+        let ty = |v: &Val| match self.types.get(v.index()) {
             Some(t) => Ok(*t),
-            None => self.site.fail("V1", format!("{v} is not in the type table")),
+            None => self.site.fail(R::DEFINED, format!("{v} is not in the type table")),
         };
-        r.params.iter().map(ty).collect()
+        vals.iter().map(ty).collect()
     }
 
     fn define(&mut self, v: Val) -> Result {
         match self.defined.get(v.index()) {
-            None => return self.site.fail("V1", format!("{v} is not in the type table")),
-            Some(true) => return self.site.fail("V1", format!("{v} is defined twice")),
+            None => return self.site.fail(R::DEFINED, format!("{v} is not in the type table")),
+            Some(true) => return self.site.fail(R::DEFINED, format!("{v} is defined twice")),
             Some(false) => {}
         }
         self.defined[v.index()] = true;
@@ -79,7 +140,7 @@ impl Scope<'_> {
     }
 
     /// Checks a region and returns its results' types; its values are visible in it alone.
-    fn region(&mut self, r: &Region) -> Result<Vec<ScalarType>> {
+    fn region(&mut self, r: &Region<R::Dialect>) -> Result<Vec<ScalarType>> {
         for &p in &r.params {
             self.define(p)?;
         }
@@ -94,105 +155,117 @@ impl Scope<'_> {
             }
         }
         let types = r.results.iter().map(|&v| self.ty(v)).collect::<Result<Vec<_>>>()?;
-        // The outermost region stays visible, for the caller to look at its results.
-        if !std::ptr::eq(r, &self.fun.body) {
-            for &v in r.params.iter().chain(r.nodes.iter().flat_map(|n| &n.results)) {
-                self.visible[v.index()] = false;
-            }
+        for &v in r.params.iter().chain(r.nodes.iter().flat_map(|n| &n.results)) {
+            self.visible[v.index()] = false;
         }
         Ok(types)
     }
 
-    fn node(&mut self, n: &Node) -> Result {
+    fn node(&mut self, n: &Node<R::Dialect>) -> Result {
         let operands = n.op.operands().iter().map(|&v| self.ty(v)).collect::<Result<Vec<_>>>()?;
-        let mut results = Vec::new();
-        for v in &n.results {
-            match self.fun.types.get(v.index()) {
-                Some(t) => results.push(*t),
-                None => return self.site.fail("V1", format!("{v} is not in the type table")),
-            }
-        }
+        let results = self.types_of(&n.results)?;
         let site = self.site.clone();
+        self.rules.node(&site, n)?;
         let one = |rule| match results[..] {
             [t] => Ok(t),
             _ => site.fail(rule, format!("{:?} defines {} values, not one", n.op, results.len())),
         };
         match &n.op {
-            ScalarOp::Const(l) => site.types("V3", "a constant", &results, &[l.ty]),
+            ScalarOp::Const(l) => site.types(R::TYPED, "a constant", &results, &[(*l).into().ty]),
             ScalarOp::Prim(p, v) => {
-                site.check(v.len() == p.arity(), "V3", || format!("`{}` takes {} operands", p.name(), p.arity()))?;
+                site.check(v.len() == p.arity(), R::TYPED, || format!("`{}` takes {} operands", p.name(), p.arity()))?;
                 let t = operands[0];
-                site.check(p.domain().contains(t) && operands.iter().all(|&o| o == t), "V3", || {
+                site.check(p.domain().contains(t) && operands.iter().all(|&o| o == t), R::TYPED, || {
                     format!("`{}` does not take operands of types {operands:?}", p.name())
                 })?;
-                site.types("V3", p.name(), &results, &[p.result_type(t)])
+                site.types(R::TYPED, p.name(), &results, &[p.result_type(t)])
             }
             ScalarOp::Cast(_) => {
-                let to = one("V3")?;
-                site.check(cast_exists(operands[0], to), "V3", || format!("no cast from {} to {to}", operands[0]))
+                let to = one(R::TYPED)?;
+                site.check(cast_exists(operands[0], to), R::TYPED, || format!("no cast from {} to {to}", operands[0]))
             }
             ScalarOp::Bitcast(_) => {
-                let to = one("V3")?;
-                site.check(bitcast_exists(operands[0], to), "V3", || format!("no bitcast from {} to {to}", operands[0]))
+                let to = one(R::TYPED)?;
+                site.check(bitcast_exists(operands[0], to), R::TYPED, || {
+                    format!("no bitcast from {} to {to}", operands[0])
+                })
             }
             ScalarOp::Select { .. } => {
-                site.types("V3", "a select", &operands, &[ScalarType::Bool, operands[1], operands[1]])?;
-                site.types("V3", "a select", &results, &operands[1..2])
+                site.types(R::TYPED, "a select", &operands, &[ScalarType::Bool, operands[1], operands[1]])?;
+                site.types(R::TYPED, "a select", &results, &operands[1..2])
             }
             ScalarOp::If { then, else_, .. } => {
-                site.types("V5", "the condition of an `if`", &operands, &[ScalarType::Bool])?;
+                site.types(R::REGIONS, "the condition of an `if`", &operands, &[ScalarType::Bool])?;
                 for r in [then, else_] {
-                    site.check(r.params.is_empty(), "V5", || "a branch has parameters".into())?;
+                    site.check(r.params.is_empty(), R::REGIONS, || "a branch has parameters".into())?;
                     let got = self.region(r)?;
-                    site.types("V5", "a branch", &got, &results)?;
+                    site.types(R::REGIONS, "a branch", &got, &results)?;
                 }
                 Ok(())
             }
             ScalarOp::While { test, step, .. } => {
-                site.types("V5", "the state of a loop", &operands, &results)?;
+                site.types(R::REGIONS, "the state of a loop", &operands, &results)?;
                 for (r, want) in [(test, &[ScalarType::Bool][..]), (step, &results[..])] {
-                    site.types("V5", "a loop region's parameters", &self.region_types(r)?, &results)?;
+                    site.types(R::REGIONS, "a loop region's parameters", &self.types_of(&r.params)?, &results)?;
                     let got = self.region(r)?;
-                    site.types("V5", "a loop region", &got, want)?;
+                    site.types(R::REGIONS, "a loop region", &got, want)?;
                 }
                 Ok(())
             }
-            ScalarOp::Own(Foreign { fallback, .. }) => {
-                let params = self.region_types(fallback)?;
-                site.types("V5", "the parameters of a fallback", &params, &operands)?;
-                let got = self.region(fallback)?;
-                site.types("V5", "a fallback", &got, &results)
-            }
-            ScalarOp::Index(Read { array, leaves, .. }) => {
-                let ty = self.array(*array)?;
-                let all = ty.elt.leaves();
-                site.types("V3", "an index", &operands, &vec![ScalarType::I64; ty.rank])?;
-                let want = leaves.iter().map(|&l| all.get(l as usize).copied()).collect::<Option<Vec<_>>>();
-                match want {
-                    Some(want) => site.types("V3", "an array read", &results, &want),
-                    None => {
-                        let (array, leaf) = (site.array(*array), leaves.iter().max().unwrap_or(&0));
-                        site.fail("V3", format!("{array} of type {ty} has no leaf {leaf}"))
-                    }
-                }
-            }
+            ScalarOp::Index(read) => self.rules.read(&site, read, &operands, &results),
             ScalarOp::Extent { array, axis } => {
-                let rank = self.array(*array)?.rank;
-                site.check((*axis as usize) < rank, "V3", || {
-                    format!("{} of rank {rank} has no axis {axis}", site.array(*array))
-                })?;
-                site.types("V3", "an extent", &results, &[ScalarType::I64])
+                self.rules.extent(&site, array, *axis)?;
+                site.types(R::TYPED, "an extent", &results, &[ScalarType::I64])
+            }
+            ScalarOp::Own(op) => {
+                self.rules.own(&site, op, &operands, &results)?;
+                let Some(fallback) = op.region() else { return Ok(()) };
+                site.types(R::REGIONS, "the parameters of a fallback", &self.types_of(&fallback.params)?, &operands)?;
+                let got = self.region(fallback)?;
+                site.types(R::REGIONS, "a fallback", &got, &results)
+            }
+        }
+    }
+}
+
+/// The rules of programs, whose functions see these arrays.
+pub(super) struct Arrays<'a>(pub &'a dyn Fn(ArrayId) -> Option<&'a ArrayType>);
+
+impl<'a> Arrays<'a> {
+    fn ty(&self, site: &Site, a: ArrayId) -> Result<&'a ArrayType> {
+        match (self.0)(a) {
+            Some(t) => Ok(t),
+            None => site.fail("V1", format!("{} is used before it is defined, or outside its block", site.array(a))),
+        }
+    }
+}
+
+impl Rules for Arrays<'_> {
+    type Dialect = Ir;
+    const DEFINED: &'static str = "V1";
+    const TYPED: &'static str = "V3";
+    const REGIONS: &'static str = "V5";
+
+    fn read(&self, site: &Site, read: &Read, operands: &[ScalarType], results: &[ScalarType]) -> Result {
+        let ty = self.ty(site, read.array)?;
+        let all = ty.elt.leaves();
+        site.types("V3", "an index", operands, &vec![ScalarType::I64; ty.rank])?;
+        let want = read.leaves.iter().map(|&l| all.get(l as usize).copied()).collect::<Option<Vec<_>>>();
+        match want {
+            Some(want) => site.types("V3", "an array read", results, &want),
+            None => {
+                let (array, leaf) = (site.array(read.array), read.leaves.iter().max().unwrap_or(&0));
+                site.fail("V3", format!("{array} of type {ty} has no leaf {leaf}"))
             }
         }
     }
 
-    fn array(&self, a: ArrayId) -> Result<&ArrayType> {
-        match (self.arrays)(a) {
-            Some(t) => Ok(t),
-            None => {
-                let a = self.site.array(a);
-                self.site.fail("V1", format!("{a} is used before it is defined, or outside its block"))
-            }
-        }
+    fn extent(&self, site: &Site, array: &ArrayId, axis: u32) -> Result {
+        let rank = self.ty(site, *array)?.rank;
+        site.check((axis as usize) < rank, "V3", || format!("{} of rank {rank} has no axis {axis}", site.array(*array)))
+    }
+
+    fn own(&self, _: &Site, Foreign { .. }: &Foreign, _: &[ScalarType], _: &[ScalarType]) -> Result {
+        Ok(())
     }
 }

@@ -10,7 +10,7 @@ use std::process::ExitCode;
 /// Show what the native executor makes of a program.
 #[derive(clap::Args)]
 pub struct Args {
-    /// A program or test file in text form.
+    /// A program or test file in text form; `-` is standard input.
     file: PathBuf,
     /// With the simplified program, whose names the explanation uses.
     #[arg(long)]

@@ -37,7 +37,7 @@ struct Cli {
 enum Command {
     /// List the executors, test programs and components.
     List(list::Args),
-    /// Read a program and check that it is well formed.
+    /// Read a program or kernels and check that they are well formed.
     Check(check::Args),
     /// Run the program of a test file on its inputs and compare the results with what it expects.
     Run(run::Args),

@@ -2,7 +2,7 @@
 
 use acc_core::text::{TestFile, verified_test_file};
 use std::fs;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::Path;
 
 /// Prints a line to standard output.
@@ -47,14 +47,29 @@ pub fn read_program(path: &Path) -> Result<TestFile, String> {
 
 /// The same, with its text.
 pub fn read_program_text(path: &Path) -> Result<(TestFile, String), String> {
-    let name = path.display().to_string();
-    let bytes = fs::read(path).map_err(|e| format!("cannot read {name}: {e}\n  help: give the path of a program in text form; `acc list` shows those that come with acc"))?;
+    let (name, text) = read_text(path)?;
+    Ok((program_of(&name, &text)?, text))
+}
+
+/// The program of a text, verified.
+pub fn program_of(name: &str, text: &str) -> Result<TestFile, String> {
+    let file = verified_test_file(name, text).map_err(|e| e.to_string())?;
+    conformance::headers::check(&file, name, text).map_err(|e| e.to_string())?;
+    Ok(file)
+}
+
+/// Reads a text, from standard input if the path is `-`; also gives its name for messages.
+pub fn read_text(path: &Path) -> Result<(String, String), String> {
+    let input = path == Path::new("-");
+    let name = if input { "standard input".to_string() } else { path.display().to_string() };
+    let mut bytes = Vec::new();
+    let read =
+        if input { io::stdin().lock().read_to_end(&mut bytes).map(drop) } else { fs::read(path).map(|b| bytes = b) };
+    read.map_err(|e| format!("cannot read {name}: {e}\n  help: give the path of a program in text form; `acc list` shows those that come with acc"))?;
     let text = String::from_utf8(bytes).map_err(|_| {
         format!("{name} is not UTF-8 text\n  help: a program is a text file; docs/TEXT.md describes it")
     })?;
-    let file = verified_test_file(&name, &text).map_err(|e| e.to_string())?;
-    conformance::headers::check(&file, &name, &text).map_err(|e| e.to_string())?;
-    Ok((file, text))
+    Ok((name, text))
 }
 
 /// Writes a file whole or not at all: to a temporary one beside it, which then takes its name. What exists and is no file

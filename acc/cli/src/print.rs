@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// Print a program in text form.
 #[derive(clap::Args)]
 pub struct Args {
-    /// A program or test file in text form.
+    /// A program or test file in text form; `-` is standard input.
     #[arg(required_unless_present = "passes")]
     file: Option<PathBuf>,
     /// After this pass and those before it; `--passes` lists them.
@@ -67,17 +67,20 @@ pub fn main(args: &Args) -> crate::Outcome {
         return Ok(ExitCode::SUCCESS);
     };
     let program = read_program(file)?.program;
-    let show = |p: &Program| if args.locations { p.to_string() } else { format!("{p:#}") };
     let text = match &args.after {
-        None => show(&program),
+        None => show(&program, args.locations),
         Some(name) => {
             let asked = args.executor.map_or(EXECUTORS.to_vec(), |e| vec![e]);
             let executor = asked.iter().copied().find(|e| e.has(name)).ok_or_else(|| unknown(name, &asked))?;
-            after(&program, executor, name, rules(&args.without)?, &show).map_err(|e| e.to_string())?
+            after(&program, executor, name, rules(&args.without)?, args.locations).map_err(|e| e.to_string())?
         }
     };
     say!("{}", text.trim_end());
     Ok(ExitCode::SUCCESS)
+}
+
+fn show(p: &Program, locations: bool) -> String {
+    if locations { p.to_string() } else { format!("{p:#}") }
 }
 
 /// What a program is after a pass of an executor.
@@ -86,7 +89,7 @@ fn after(
     executor: Executor,
     name: &str,
     rules: Rules,
-    show: &dyn Fn(&Program) -> String,
+    locations: bool,
 ) -> Result<String, Error> {
     let limits = RunLimits::none();
     let settings = match executor {
@@ -94,15 +97,16 @@ fn after(
         Executor::Graph => pipeline::graph_settings(&rules, Faults::Detect, &limits),
     };
     match pass::until(executor.passes(), name, program, &settings) {
-        Some(Ok(Stage::Program(p))) => Ok(show(&p)),
-        Some(Ok(Stage::Fused(p, fusion))) => Ok(format!("{}{fusion}", show(&p))),
+        Some(Ok(Stage::Program(p))) => Ok(show(&p, locations)),
+        Some(Ok(Stage::Fused(p, fusion))) => Ok(format!("{}{fusion}", show(&p, locations))),
         Some(Ok(Stage::Graph(g))) => Ok(backend_graph::export(&g, backend_graph::Format::Text)),
         Some(Err(e)) => Err(e),
         // The executor's own pass.
         None => match executor {
             Executor::Native => {
                 let native = Native::with(Options::new().rules(rules))?;
-                Ok(native.prepare(program, &limits)?.explain().kernel_ir())
+                let kernels = native.prepare(program, &limits)?.explain().all_kernels();
+                Ok(if locations { kernels.to_string() } else { format!("{kernels:#}") })
             }
             Executor::Graph => Ok(backend_graph::plan_with(program, &rules)?.to_string()),
         },

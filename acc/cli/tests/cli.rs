@@ -1,7 +1,8 @@
 //! The command line: what it prints, and what it says when its input is wrong.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
 
 fn acc(args: &[&str]) -> Output {
@@ -70,6 +71,44 @@ fn the_structure_of_code_is_held_to_what_a_file_expects() {
     let wrong = with("structure native { kernels 2 }");
     let out = acc(&["run", &wrong]);
     assert!(!out.status.success() && text(&out.stdout).contains("NOT as expected: kernels 1, not 2"), "{out:?}");
+}
+
+/// What the command says with this text as its standard input.
+fn acc_of(args: &[&str], input: &[u8]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_acc"));
+    command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("acc starts");
+    child.stdin.take().expect("a pipe").write_all(input).expect("acc reads its input");
+    child.wait_with_output().expect("acc ends")
+}
+
+#[test]
+fn kernels_are_printed_and_checked() {
+    let kernels = |args: &[&str]| acc(&[&["print", "--after", "lower"], args].concat()).stdout;
+    for (name, wanted) in
+        [("fold/bags.acc", "kernels"), ("shape/E-SH-06-reshape.acc", "standard input: well formed: 0 kernels")]
+    {
+        for text_of in [kernels(&[&program(name)]), kernels(&[&program(name), "--locations"])] {
+            let checked = acc_of(&["check", "-"], &text_of);
+            assert!(checked.status.success(), "{}\n{}", text(&checked.stderr), text(&text_of));
+            assert!(text(&checked.stdout).contains(wanted), "{}", text(&checked.stdout));
+        }
+    }
+    let located = text(&kernels(&[&program("fold/sum.acc"), "--locations"]));
+    assert!(located.contains("fold/sum.acc\":"), "{located}");
+    let folder = TempDir::new().expect("a temporary folder");
+    let wrong = text(&kernels(&[&program("fold/sum.acc")])).replacen("parallel, reduce", "parallel, parallel", 1);
+    fails(&["check", &file(&folder, "k.acc", wrong.as_bytes())], &["k.acc:", "(rule K6)"]);
+    fails(
+        &["check", &file(&folder, "k.acc", b"kernel(parallel) {\n  element: |%i: i64|\n}")],
+        &["k.acc:3:1: expected `{`"],
+    );
+    // Every command reads a program from standard input.
+    let export = &["export", "-", "--format", "text"];
+    for args in [&["check", "-"][..], &["run", "-"], &["print", "-"], &["explain", "-"], export] {
+        let out = acc_of(args, double("xs = [2] i64 { 1, 2 } n = [] i64 { 2 } expect [2] i64 { 2, 4 }").as_bytes());
+        assert!(out.status.success(), "{args:?}: {}", text(&out.stderr));
+    }
 }
 
 #[test]
@@ -415,7 +454,7 @@ fn a_program_is_printed_after_every_pass() {
         let pass = line.split_whitespace().next().expect("a name");
         let out = acc(&["print", &program("fold/bags.acc"), "--after", pass, "--executor", &executor]);
         assert!(out.status.success(), "{executor}, {pass}: {}", text(&out.stderr));
-        if !["fuse", "lower", "flatten", "rewrite_graph", "plan"].contains(&pass) {
+        if !["fuse", "flatten", "rewrite_graph", "plan"].contains(&pass) {
             let path = file(&folder, "after.acc", &out.stdout);
             let checked = acc(&["check", &path]);
             assert!(checked.status.success(), "{executor}, {pass}: {}", text(&checked.stderr));

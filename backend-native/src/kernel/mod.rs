@@ -43,23 +43,24 @@ mod layout;
 #[allow(clippy::excessive_precision, reason = "coefficients stand as they were published")]
 mod math;
 mod op;
-mod print;
 mod record;
 mod schedule;
+mod text;
 mod trivial;
 mod verify;
 
 pub(crate) use access::{Accesses, Uniformity};
 pub(crate) use build::{Builder, Keep, Loads, Reads, only, region_cost};
 pub(crate) use math::{expand, without_scales};
-pub(crate) use op::{Edge, Ix, KernelOp, Load, Node, Op, OpExt, Region, divisor, is_partial};
+pub(crate) use op::{Edge, Ix, KernelIr, KernelOp, Load, Node, Op, OpExt, Region, divisor, is_partial};
 pub(crate) use record::Record;
 pub(crate) use schedule::{Loop, row_major};
+pub use text::Kernels;
 pub(crate) use trivial::TRIVIAL_NODES;
 pub(crate) use verify::verify;
 
 use acc_core::data::{Lit, ScalarType};
-use acc_core::ir::{ArrayId, Dir, Loc, PrimOp, Val, Vals};
+use acc_core::ir::{ArrayId, Dir, Loc, PrimOp, Renumbering, Val, Vals};
 use acc_desugar::analysis::segmented_operator::SegmentedOperator;
 use smallvec::SmallVec;
 use std::ops::Range;
@@ -68,7 +69,7 @@ use std::ops::Range;
 pub(crate) type Bits = SmallVec<[u64; 4]>;
 
 /// A loop nest that computes arrays over one index space.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Kernel {
     /// The axes, outermost first.
     pub axes: Vec<AxisKind>,
@@ -97,7 +98,7 @@ impl Kernel {
 }
 
 /// An array that a kernel computes.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Output {
     /// The array.
     pub result: ArrayId,
@@ -115,7 +116,7 @@ pub(crate) struct Output {
 
 /// Arrays over the index space of the results of folds, scans, a scatter or a compaction, which for folds lacks the
 /// folded axes.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Epilogue {
     /// From the index of an element and the leaves of that element of every output that is not a `Store`, in order, to
     /// the scalars that the epilogue's outputs take.
@@ -152,7 +153,7 @@ impl AxisKind {
 }
 
 /// Where the values of an output go.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Sink {
     /// Stored at their point.
     Store,
@@ -204,7 +205,7 @@ pub(crate) enum Sink {
 }
 
 /// The initial contents of a scatter's target.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Initial {
     /// A copy of an array, or its memory if nothing else needs it.
     Array(ArrayId),
@@ -245,7 +246,7 @@ impl Update {
 pub(crate) type Consts = [(Val, Lit)];
 
 /// A scalar function.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Body {
     /// The type of every value.
     pub types: Vec<ScalarType>,
@@ -265,6 +266,16 @@ impl Kernel {
         self.axes.iter().rev().take_while(|k| **k == AxisKind::Reduction).count()
     }
 
+    /// The rank of the index space of the results of folds, scans, a scatter or a compaction.
+    pub(crate) fn result_rank(&self) -> usize {
+        let rank = |o: &Output| match o.sink {
+            Sink::Fold { .. } => Some(self.axes.len().saturating_sub(self.folded().max(1))),
+            Sink::Scatter { rank, .. } => Some(rank),
+            Sink::Store | Sink::Scan { .. } | Sink::Segments { .. } | Sink::Compact => None,
+        };
+        self.outputs.iter().rev().find_map(rank).unwrap_or(self.axes.len())
+    }
+
     /// The results of the element body that an output takes.
     pub(crate) fn values(&self, o: &Output) -> &[Val] {
         self.element.region.results.get(o.values.clone()).unwrap_or(&[])
@@ -272,6 +283,18 @@ impl Kernel {
 }
 
 impl Sink {
+    /// Its name in the text form.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Sink::Store => "store",
+            Sink::Fold { .. } => "fold",
+            Sink::Scan { .. } => "scan",
+            Sink::Scatter { .. } => "scatter",
+            Sink::Segments { .. } => "segments",
+            Sink::Compact => "compact",
+        }
+    }
+
     /// The combination of a fold, scan or scatter.
     pub(crate) fn combine(&self) -> Option<&Body> {
         match self {
@@ -359,6 +382,16 @@ impl Body {
     pub(crate) fn unchecked(mut self) -> Body {
         op::unchecked(&mut self.region);
         self
+    }
+
+    /// The body with its values numbered in the order of the text form, and nothing unused in its tables.
+    pub(crate) fn canonical(&self) -> Body {
+        let (mut body, mut n) = (self.clone(), Renumbering::new(self.types.len()));
+        self.region.params.iter().for_each(|v| n.renumber(&mut v.clone()));
+        body.consts.iter_mut().for_each(|(v, _)| n.renumber(v));
+        body.region.visit_vals_mut(&mut |v| n.renumber(v));
+        (body.types, body.uniform) = (n.table(&self.types), n.table(&self.uniform));
+        body
     }
 
     /// The type of a value.

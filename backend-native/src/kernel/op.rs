@@ -9,9 +9,9 @@ use std::sync::Arc;
 
 /// The dialect of kernels. Literals are in a table of the body.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) enum Kernels {}
+pub(crate) enum KernelIr {}
 
-impl Dialect for Kernels {
+impl Dialect for KernelIr {
     type Array = ArrayId;
     type Literal = Infallible;
     type Index = Ix;
@@ -20,13 +20,13 @@ impl Dialect for Kernels {
 }
 
 /// A list of nodes.
-pub(crate) type Region = ir::Region<Kernels>;
+pub(crate) type Region = ir::Region<KernelIr>;
 /// One operation and the values it defines.
-pub(crate) type Node = ir::Node<Kernels>;
+pub(crate) type Node = ir::Node<KernelIr>;
 /// An operation of a body.
-pub(crate) type Op = ScalarOp<Kernels>;
+pub(crate) type Op = ScalarOp<KernelIr>;
 /// A read of an array.
-pub(crate) type Load = ir::Read<Kernels>;
+pub(crate) type Load = ir::Read<KernelIr>;
 
 /// An operation of kernels alone.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -74,7 +74,7 @@ pub(crate) enum KernelOp {
     },
 }
 
-impl OwnOp<Kernels> for KernelOp {
+impl OwnOp<KernelIr> for KernelOp {
     fn visit_operands(&self, f: &mut dyn FnMut(Val)) {
         match self {
             KernelOp::Fma(a, b, c) => [a, b, c].into_iter().for_each(|&v| f(v)),
@@ -84,6 +84,19 @@ impl OwnOp<Kernels> for KernelOp {
             KernelOp::Scalar { .. } => {}
             KernelOp::Inside { index, .. } | KernelOp::Check { index, .. } => {
                 index.iter().filter_map(ir::Index::value).for_each(f)
+            }
+        }
+    }
+
+    fn visit_operands_mut(&mut self, f: &mut dyn FnMut(&mut Val)) {
+        match self {
+            KernelOp::Fma(a, b, c) => [a, b, c].into_iter().for_each(f),
+            KernelOp::Scale(a, b) => [a, b].into_iter().for_each(f),
+            KernelOp::Table { index, .. } => f(index),
+            KernelOp::Call { args, .. } => args.iter_mut().for_each(f),
+            KernelOp::Scalar { .. } => {}
+            KernelOp::Inside { index, .. } | KernelOp::Check { index, .. } => {
+                index.iter_mut().filter_map(ir::Index::value_mut).for_each(f)
             }
         }
     }
@@ -124,6 +137,13 @@ impl ir::Index for Ix {
     fn value(&self) -> Option<Val> {
         match *self {
             Ix::Affine { base, .. } => base,
+            Ix::At(v) => Some(v),
+        }
+    }
+
+    fn value_mut(&mut self) -> Option<&mut Val> {
+        match self {
+            Ix::Affine { base, .. } => base.as_mut(),
             Ix::At(v) => Some(v),
         }
     }

@@ -240,7 +240,7 @@ mod tests {
 
     fn loops(kernel: &Kernel) -> String {
         let text = kernel.to_string();
-        let line = text.lines().find_map(|l| l.trim().strip_prefix("loops "));
+        let line = text.lines().find_map(|l| l.trim().strip_prefix("loops: [")?.strip_suffix(']'));
         line.unwrap_or("row-major").to_string()
     }
 

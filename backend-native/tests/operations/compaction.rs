@@ -242,7 +242,7 @@ fn what_is_read_of_an_element_to_keep_it_is_not_read_again() {
             let (tiles, compiled) = (Native::tiles().compile(f).unwrap(), Native::compiled().compile(f).unwrap());
             let ir = compiled.prepared().explain().kernel_ir();
             let (_, epilogue) = ir.split_once("epilogue").unwrap();
-            assert!(!epilogue.contains("load"), "{ir}");
+            assert!(!epilogue.contains("[i") && !epilogue.contains("[%"), "{ir}");
             for n in [0, 1, 31, 1000, 70_001] {
                 let mut r = Rng(n as u64 + 1);
                 let a = Vector::<$t>::from_fn([n], |_| $of(r.next())).unwrap();

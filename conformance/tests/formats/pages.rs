@@ -4,16 +4,17 @@ use acc_core::ir::PrimOp;
 use acc_core::text::parse_test_file;
 use acc_core::verify::verify;
 use acc_core::{Executor, Interpreter};
+use backend_native::Kernels;
 use conformance::runner;
 use std::path::Path;
 
-/// The blocks marked `acc`, each with its text moved to where it stands in the page.
-fn blocks(page: &str) -> Vec<String> {
+/// The blocks with this mark, each with its text moved to where it stands in the page.
+fn blocks(page: &str, mark: &str) -> Vec<String> {
     let mut out = Vec::new();
     let mut block: Option<String> = None;
     for (k, line) in page.lines().enumerate() {
         match (&mut block, line) {
-            (None, "```acc") => block = Some("\n".repeat(k + 1)),
+            (None, line) if line.strip_prefix("```") == Some(mark) => block = Some("\n".repeat(k + 1)),
             (Some(text), "```") => {
                 out.push(std::mem::take(text));
                 block = None;
@@ -29,7 +30,7 @@ fn blocks(page: &str) -> Vec<String> {
 fn the_programs_of_the_text_form_page_work() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/TEXT.md");
     let page = std::fs::read_to_string(&path).expect("docs/TEXT.md");
-    let blocks = blocks(&page);
+    let blocks = blocks(&page, "acc");
     assert!(blocks.len() >= 4);
     for text in blocks {
         let file = parse_test_file("docs/TEXT.md", &text).unwrap_or_else(|e| panic!("{e}"));
@@ -39,6 +40,18 @@ fn the_programs_of_the_text_form_page_work() {
         for run in &file.runs {
             runner::check(&interpreter, &file, run).unwrap_or_else(|e| panic!("docs/TEXT.md:{}: {e}", run.line));
         }
+    }
+}
+
+#[test]
+fn the_kernels_of_the_text_form_page_are_kernels() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/TEXT.md");
+    let blocks = blocks(&std::fs::read_to_string(&path).expect("docs/TEXT.md"), "kernel");
+    assert_eq!(blocks.len(), 1);
+    for text in blocks {
+        assert!(Kernels::are_in(&text));
+        let kernels = Kernels::parse("docs/TEXT.md", &text).unwrap_or_else(|e| panic!("{e}"));
+        kernels.verify().unwrap_or_else(|e| panic!("{e}"));
     }
 }
 

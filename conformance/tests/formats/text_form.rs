@@ -1,12 +1,14 @@
 //! What docs/TEXT.md says of programs that are written and read back, on random programs and what passes make of them.
 
-use acc_core::RunLimits;
 use acc_core::ir::Program;
 use acc_core::text::{canonical, parse, parse_test_file};
 use acc_core::verify::verify;
+use acc_core::{Backend, RunLimits};
 use acc_desugar::pass;
 use acc_desugar::{Rules, pipeline};
+use backend_native::{Kernels, Native, Options};
 use conformance::fuzz::{Choices, mode_of, program};
+use std::sync::Arc;
 
 const PROGRAMS: u64 = 1_000;
 
@@ -22,6 +24,34 @@ fn read_back(what: &str, p: &Program) -> Program {
     assert_eq!(full.0.to_string(), full.1, "{what}");
     assert_eq!(format!("{:#}", short.0), short.1, "{what}");
     full.0
+}
+
+/// Writes the kernels of a program and reads them back; gives their number.
+fn kernels_read_back(what: &str, native: &Native, p: &Arc<Program>) -> usize {
+    let prepared = native.prepare(p, &RunLimits::none()).unwrap_or_else(|e| panic!("{what}: {e}\n{p}"));
+    let kernels = prepared.explain().all_kernels();
+    for text in [kernels.to_string(), format!("{kernels:#}")] {
+        let read = Kernels::parse("kernels.acc", &text).unwrap_or_else(|e| panic!("{what}: {e}\n{text}"));
+        read.verify().unwrap_or_else(|e| panic!("{what}: {e}\n{text}"));
+        assert_eq!(format!("{read:#}"), format!("{kernels:#}"), "{what}");
+        // Equal but for the numbers of scalars: that of the text is the one in order of definition.
+        let again = Kernels::parse("kernels.acc", &read.to_string()).unwrap_or_else(|e| panic!("{what}: {e}\n{text}"));
+        assert_eq!((&again, again.to_string()), (&read, read.to_string()), "{what}");
+    }
+    kernels.count()
+}
+
+#[test]
+fn kernels_of_random_programs_read_back() {
+    let native = [Native::new(), Native::with(Options::new().checks(false).relaxed(true)).expect("threads")];
+    let (mut kernels, all) = (0, PROGRAMS / 2);
+    for seed in 0..all {
+        let text = program(Choices::seeded(seed), mode_of(seed));
+        let p = parse_test_file("random.acc", &text).unwrap_or_else(|e| panic!("seed {seed}: {e}\n{text}")).program;
+        kernels += native.iter().map(|native| kernels_read_back(&format!("seed {seed}"), native, &p)).sum::<usize>();
+    }
+    assert!(kernels as u64 > 2 * all, "{kernels}");
+    println!("{kernels} kernels");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use super::walk::try_map_funs;
 use crate::settings::Settings;
 use acc_core::Error;
 use acc_core::grow_stack;
-use acc_core::ir::{Foreign, Fun, Node, Program, Read, Region, ScalarOp, Val};
+use acc_core::ir::{Foreign, Fun, Node, Program, Region, ScalarOp, Val};
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
@@ -20,7 +20,10 @@ pub(crate) fn pass<'p>(
     try_map_funs(p, &mut |f| {
         limits.check()?;
         let live = live_values(f);
-        Ok(renumber(&Fun { types: f.types.clone(), body: sweep(&f.body, &live) }))
+        let mut f = f.clone();
+        sweep(&mut f.body, &live);
+        // Equal functions are equal, and the type table has no gaps.
+        Ok(f.renumbered())
     })
     .map(Cow::Owned)
 }
@@ -90,64 +93,39 @@ fn live_values(f: &Fun) -> HashSet<Val> {
     live
 }
 
-fn sweep(r: &Region, live: &HashSet<Val>) -> Region {
-    let mut nodes = Vec::new();
-    for n in &r.nodes {
+fn sweep(r: &mut Region, live: &HashSet<Val>) {
+    for mut n in std::mem::take(&mut r.nodes) {
         let keep: Vec<bool> = n.results.iter().map(|v| live.contains(v)).collect();
         if !keep.contains(&true) {
             continue;
         }
-        let op = match &n.op {
-            ScalarOp::If { cond, then, else_ } => {
-                ScalarOp::If { cond: *cond, then: branch(then, &keep, live), else_: branch(else_, &keep, live) }
+        n.op.regions_mut().into_iter().for_each(|inner| grow_stack(|| sweep(inner, live)));
+        match &mut n.op {
+            ScalarOp::If { then, else_, .. } => {
+                then.results = kept(&then.results, &keep);
+                else_.results = kept(&else_.results, &keep);
             }
             ScalarOp::While { init, test, step } => {
-                let (mut test, mut step) = (grow_stack(|| sweep(test, live)), branch(step, &keep, live));
+                *init = kept(init, &keep).into();
                 test.params = kept(&test.params, &keep);
                 step.params = kept(&step.params, &keep);
-                ScalarOp::While { init: kept(init, &keep).into_iter().collect(), test, step }
+                step.results = kept(&step.results, &keep);
             }
-            ScalarOp::Own(Foreign { name, args, fallback }) => {
-                let fallback = grow_stack(|| sweep(fallback, live));
-                ScalarOp::Own(Foreign { name: name.clone(), args: args.clone(), fallback })
-            }
-            ScalarOp::Index(read) => {
-                ScalarOp::Index(Read::new(read.array, kept(&read.leaves, &keep), read.index.clone()))
-            }
+            ScalarOp::Index(read) => read.leaves = kept(&read.leaves, &keep).into(),
+            // A host function gives all its results.
+            ScalarOp::Own(_) => {}
             ScalarOp::Const(_)
             | ScalarOp::Prim(..)
             | ScalarOp::Cast(_)
             | ScalarOp::Bitcast(_)
             | ScalarOp::Select { .. }
-            | ScalarOp::Extent { .. } => n.op.clone(),
-        };
-        nodes.push(Node { results: kept(&n.results, &keep).into_iter().collect(), op, loc: n.loc.clone() });
+            | ScalarOp::Extent { .. } => {}
+        }
+        n.results = kept(&n.results, &keep).into();
+        r.nodes.push(n);
     }
-    Region { params: r.params.clone(), nodes, results: r.results.clone() }
-}
-
-/// A region with fewer results.
-fn branch(r: &Region, keep: &[bool], live: &HashSet<Val>) -> Region {
-    let mut out = grow_stack(|| sweep(r, live));
-    out.results = kept(&out.results, keep);
-    out
 }
 
 fn kept<T: Copy>(all: &[T], keep: &[bool]) -> Vec<T> {
     all.iter().zip(keep).filter(|(_, k)| **k).map(|(x, _)| *x).collect()
-}
-
-/// Values numbered in order of definition, so that equal functions are equal, and the type table has no gaps.
-fn renumber(f: &Fun) -> Fun {
-    fn visit(r: &Region, order: &mut Vec<Val>) {
-        order.extend(&r.params);
-        for n in &r.nodes {
-            n.op.regions().into_iter().for_each(|inner| grow_stack(|| visit(inner, order)));
-            order.extend(n.results.iter().copied());
-        }
-    }
-    let mut order = Vec::new();
-    visit(&f.body, &mut order);
-    let number: HashMap<Val, Val> = order.iter().enumerate().map(|(i, v)| (*v, Val(i as u32))).collect();
-    Fun { types: order.iter().map(|v| f.ty(*v)).collect(), body: f.body.map(&mut |a| *a, &mut |v| number[&v]) }
 }

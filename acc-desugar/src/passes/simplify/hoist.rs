@@ -4,7 +4,7 @@
 
 use super::walk::{is_speculable, try_map_funs};
 use crate::settings::Settings;
-use acc_core::ir::{Foreign, Fun, Node, Program, Region, ScalarOp, Val};
+use acc_core::ir::{Node, Program, Region, ScalarOp, Val};
 use acc_core::{Error, RunLimits};
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -18,42 +18,26 @@ pub(crate) fn pass<'p>(
     }
     try_map_funs(p, &mut |f| {
         limits.check()?;
-        Ok(Fun { types: f.types.clone(), body: region(&f.body, limits)? })
+        let mut f = f.clone();
+        region(&mut f.body, limits)?;
+        Ok(f)
     })
     .map(Cow::Owned)
 }
 
-fn region(r: &Region, limits: &RunLimits) -> Result<Region, Error> {
-    let inner = |r| acc_core::grow_stack(|| region(r, limits));
-    let mut nodes = Vec::new();
-    for n in &r.nodes {
-        let op = match &n.op {
-            ScalarOp::If { cond, then, else_ } => {
-                ScalarOp::If { cond: *cond, then: inner(then)?, else_: inner(else_)? }
-            }
-            ScalarOp::While { init, test, step } => {
-                // Inner loops first: what leaves them may leave this one too.
-                let (mut test, mut step) = (inner(test)?, inner(step)?);
-                // Loops within loops are looked through once for each loop around them.
-                limits.check()?;
-                leave(&mut test, &mut nodes);
-                leave(&mut step, &mut nodes);
-                ScalarOp::While { init: init.clone(), test, step }
-            }
-            ScalarOp::Own(Foreign { name, args, fallback }) => {
-                ScalarOp::Own(Foreign { name: name.clone(), args: args.clone(), fallback: inner(fallback)? })
-            }
-            ScalarOp::Const(_)
-            | ScalarOp::Prim(..)
-            | ScalarOp::Cast(_)
-            | ScalarOp::Bitcast(_)
-            | ScalarOp::Select { .. }
-            | ScalarOp::Index(_)
-            | ScalarOp::Extent { .. } => n.op.clone(),
-        };
-        nodes.push(Node { results: n.results.clone(), op, loc: n.loc.clone() });
+fn region(r: &mut Region, limits: &RunLimits) -> Result<(), Error> {
+    for mut n in std::mem::take(&mut r.nodes) {
+        // Inner loops first: what leaves them may leave this one too.
+        n.op.regions_mut().into_iter().try_for_each(|inner| acc_core::grow_stack(|| region(inner, limits)))?;
+        if let ScalarOp::While { test, step, .. } = &mut n.op {
+            // Loops within loops are looked through once for each loop around them.
+            limits.check()?;
+            leave(test, &mut r.nodes);
+            leave(step, &mut r.nodes);
+        }
+        r.nodes.push(n);
     }
-    Ok(Region { params: r.params.clone(), nodes, results: r.results.clone() })
+    Ok(())
 }
 
 /// Moves the invariant nodes of a loop's region to the end of `before`.

@@ -40,19 +40,16 @@ pub(crate) fn loop_iteration(body: &Body, test: &Region, step: &Region) -> Optio
 
 /// The same scalar operation with other operands; none for other operations.
 fn with_operands(op: &Op, of: impl Fn(Val) -> Val) -> Option<Op> {
-    Some(match op {
-        Op::Prim(p, v) => Op::Prim(*p, v.iter().map(|&v| of(v)).collect()),
-        Op::Cast(v) => Op::Cast(of(*v)),
-        Op::Bitcast(v) => Op::Bitcast(of(*v)),
-        Op::Own(KernelOp::Fma(a, b, c)) => Op::Own(KernelOp::Fma(of(*a), of(*b), of(*c))),
-        Op::Own(KernelOp::Scale(a, b)) => Op::Own(KernelOp::Scale(of(*a), of(*b))),
-        Op::Select { cond, then, else_ } => Op::Select { cond: of(*cond), then: of(*then), else_: of(*else_) },
-        Op::Own(KernelOp::Scalar { .. }) => op.clone(),
-        Op::Const(none) => match *none {},
+    match op {
+        Op::Const(_) | Op::Prim(..) | Op::Cast(_) | Op::Bitcast(_) | Op::Select { .. } => {}
+        Op::Own(KernelOp::Fma(..) | KernelOp::Scale(..) | KernelOp::Scalar { .. }) => {}
         Op::If { .. } | Op::While { .. } | Op::Extent { .. } | Op::Index(_) => return None,
         Op::Own(KernelOp::Table { .. } | KernelOp::Call { .. }) => return None,
         Op::Own(KernelOp::Inside { .. } | KernelOp::Check { .. }) => return None,
-    })
+    }
+    let mut op = op.clone();
+    op.visit_operands_mut(&mut |v| *v = of(*v));
+    Some(op)
 }
 
 #[cfg(test)]
