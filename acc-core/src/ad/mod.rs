@@ -1,0 +1,12 @@
+//! What derivatives are made of: the partial derivatives of primitive operations, and how tangents go through them.
+//!
+//! One table serves the interpreter, which computes with it, and the passes that write the code of derivatives: both give
+//! an [`Arithmetic`].
+
+mod activity;
+mod partials;
+#[cfg(test)]
+mod tests;
+
+pub use activity::{ActiveValues, Activity, active_values, has_partials};
+pub use partials::{Arithmetic, Partial, float, partial, scaled, tangent};
