@@ -24,6 +24,16 @@ impl Activity {
         a
     }
 
+    /// The same for one more statement, whose operands are known.
+    pub fn add(&mut self, types: &[ArrayType], s: &Stmt) {
+        crate::grow_stack(|| self.stmt(types, s));
+    }
+
+    /// Makes an array active.
+    pub fn insert(&mut self, a: ArrayId) {
+        self.active.insert(a);
+    }
+
     /// Whether an array is.
     pub fn is_active(&self, a: ArrayId) -> bool {
         self.active.contains(&a)
@@ -153,7 +163,18 @@ pub struct ActiveValues {
 
 /// Which values of a scalar function are active, of the parameters and arrays that are.
 pub fn active_values(f: &Fun, params: &[bool], array: &dyn Fn(ArrayId) -> bool) -> ActiveValues {
-    let mut found = Scalars { f, array, values: ActiveValues { active: vec![false; f.types.len()], blocked: None } };
+    active_in_region(f, params, &|_| false, array)
+}
+
+/// The same for a function whose body may use values of code around it.
+pub fn active_in_region(
+    f: &Fun,
+    params: &[bool],
+    around: &dyn Fn(Val) -> bool,
+    array: &dyn Fn(ArrayId) -> bool,
+) -> ActiveValues {
+    let active = (0..f.types.len()).map(|k| around(Val(k as u32))).collect();
+    let mut found = Scalars { f, array, values: ActiveValues { active, blocked: None } };
     for (p, active) in f.body.params.iter().zip(params) {
         found.values.active[p.index()] = *active;
     }

@@ -7,6 +7,8 @@ mod activity;
 mod partials;
 #[cfg(test)]
 mod tests;
+mod whole;
 
-pub use activity::{ActiveValues, Activity, active_values, has_partials};
+pub use activity::{ActiveValues, Activity, active_in_region, active_values, has_partials};
 pub use partials::{Arithmetic, Partial, float, partial, scaled, tangent};
+pub use whole::derivative_of;
