@@ -123,7 +123,7 @@ impl Activity {
         let mut active = operands && !element_wise;
         for (key, f) in s.op.funs() {
             if !matches!(key, "shape" | "extents" | "index" | "target" | "ok") {
-                let values = active_values(f, &self.active_params(types, s, key, f), &|a| self.is_active(a));
+                let values = active_values(f, &self.active_params(types, s, key, f), &|a| self.is_active(*a));
                 active |= f.body.results.iter().any(|v| values.active[v.index()]);
                 if let (None, Some(loc)) = (&self.blocked, values.blocked) {
                     self.blocked = Some((loc.0, if loc.1.is_known() { loc.1 } else { s.loc.clone() }));
@@ -162,16 +162,16 @@ pub struct ActiveValues {
 }
 
 /// Which values of a scalar function are active, of the parameters and arrays that are.
-pub fn active_values(f: &Fun, params: &[bool], array: &dyn Fn(ArrayId) -> bool) -> ActiveValues {
+pub fn active_values<A>(f: &Fun<A>, params: &[bool], array: &dyn Fn(&A) -> bool) -> ActiveValues {
     active_in_region(f, params, &|_| false, array)
 }
 
 /// The same for a function whose body may use values of code around it.
-pub fn active_in_region(
-    f: &Fun,
+pub fn active_in_region<A>(
+    f: &Fun<A>,
     params: &[bool],
     around: &dyn Fn(Val) -> bool,
-    array: &dyn Fn(ArrayId) -> bool,
+    array: &dyn Fn(&A) -> bool,
 ) -> ActiveValues {
     let active = (0..f.types.len()).map(|k| around(Val(k as u32))).collect();
     let mut found = Scalars { f, array, values: ActiveValues { active, blocked: None } };
@@ -182,13 +182,13 @@ pub fn active_in_region(
     found.values
 }
 
-struct Scalars<'a> {
-    f: &'a Fun,
-    array: &'a dyn Fn(ArrayId) -> bool,
+struct Scalars<'a, A> {
+    f: &'a Fun<A>,
+    array: &'a dyn Fn(&A) -> bool,
     values: ActiveValues,
 }
 
-impl Scalars<'_> {
+impl<A> Scalars<'_, A> {
     fn is(&self, v: Val) -> bool {
         self.values.active[v.index()]
     }
@@ -205,11 +205,11 @@ impl Scalars<'_> {
         new
     }
 
-    fn region(&mut self, r: &Region) {
+    fn region(&mut self, r: &Region<A>) {
         crate::grow_stack(|| r.nodes.iter().for_each(|n| self.node(n)));
     }
 
-    fn node(&mut self, n: &crate::ir::Node) {
+    fn node(&mut self, n: &crate::ir::Node<A>) {
         match &n.op {
             ScalarOp::Const(_) | ScalarOp::Extent { .. } => {}
             ScalarOp::Prim(op, args) => {
@@ -248,7 +248,7 @@ impl Scalars<'_> {
                 self.pass_on(&fallback.results, &n.results);
             }
             ScalarOp::Index { array, .. } => {
-                if (self.array)(*array) {
+                if (self.array)(array) {
                     for v in &n.results {
                         self.values.active[v.index()] = self.f.ty(*v).is_float();
                     }
@@ -257,7 +257,7 @@ impl Scalars<'_> {
         }
     }
 
-    fn result(&mut self, n: &crate::ir::Node, active: bool, operand: bool, name: &'static str) {
+    fn result(&mut self, n: &crate::ir::Node<A>, active: bool, operand: bool, name: &'static str) {
         for v in &n.results {
             self.values.active[v.index()] = active;
         }

@@ -1,9 +1,36 @@
 //! What closures over scalars say about derivatives.
 
-use crate::api::{Acc, Array, Elt, Exp, IntoExp, Shape};
+use crate::api::{Acc, Array, Elt, Exp, IntoExp, Real, Shape, TangentElt};
 use crate::builder::{self, ExpOp, ExpRef};
 use crate::data::EltType;
 use crate::ir::Loc;
+
+/// A function of one float and its derivative, in a closure over scalars: what `f` yields at `x`, and how that changes with
+/// `x`. What `f` takes from around it is constant; in `f` another derivative may stand.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// // Newton's method for the cube root.
+/// let cube_roots = use_(&Vector::from([8.0f64, 27.0])).map(|a| {
+///     iterate(20, a, |x| {
+///         let (y, slope) = deriv(x, |x| x * x * x - a);
+///         x - y / slope
+///     })
+/// });
+/// let roots = Interpreter::new().run(cube_roots)?;
+/// assert!(roots.to_vec().iter().zip([2.0, 3.0]).all(|(x, root)| (x - root).abs() < 1e-12));
+/// # Ok::<(), acc_core::Error>(())
+/// ```
+#[track_caller]
+pub fn deriv<E: Real, T: TangentElt, R: IntoExp<T>>(
+    x: impl IntoExp<E>,
+    f: impl FnOnce(Exp<E>) -> R,
+) -> (T::Exp, <T::Tan as Elt>::Exp) {
+    let loc = Loc::caller();
+    let body = builder::loop_body(E::ty(), &loc, |x| f(Exp::raw(x)).into_exp().r);
+    let pair = builder::derivative(x.into_exp().r, body, <(T, T::Tan)>::ty(), &loc);
+    Exp::<(T, T::Tan)>::raw(pair).unlift()
+}
 
 impl<T: Elt> Exp<T> {
     /// The same value, which derivatives take for a constant.

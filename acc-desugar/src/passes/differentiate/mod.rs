@@ -7,18 +7,17 @@
 //!
 //! The interpreter computes derivatives of the program as it was written, by jets: the two must agree.
 
-mod code;
 mod dual;
 mod pullback;
 mod sweep;
 mod writer;
 
 use crate::settings::Settings;
+use acc_core::ad::Code;
 use acc_core::ir::{
     ArrayId, ArrayOp, Block, Closed, Fun, Ir, Mapper, Mode, PrimOp, Program, ScalarOp, Stmt, TANGENT_EXTENTS,
 };
 use acc_core::{Error, grow_stack};
-use code::Code;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::convert::Infallible;

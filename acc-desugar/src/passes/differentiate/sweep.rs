@@ -4,9 +4,9 @@
 //! a choice is *careful*: it may be the zero of a branch not taken, which multiplies nothing. Reads of active arrays are
 //! handed out as [`Site`]s; those of branches with whether the branch was taken.
 
-use super::code::{Code, defined, sure, used_from_around};
-use super::dual::scalar::{Dual, NoArrays, Tangent};
-use acc_core::ad::{self, ActiveValues, Partial, active_values};
+use acc_core::ad::{
+    self, ActiveValues, Code, Dual, NoArrays, Partial, Tangent, active_values, defined, sure, used_from_around,
+};
 use acc_core::data::ScalarType;
 use acc_core::ir::{ArrayId, Fun, Loc, Node, PrimOp, Region, ScalarOp, Val};
 use acc_core::{Error, grow_stack};
@@ -67,7 +67,7 @@ pub(super) fn sweep(
 ) -> Result<Swept, Error> {
     // The function, with its parameters' values in `code`.
     let f = inlined(f);
-    let values = active_values(&f, active, arrays);
+    let values = active_values(&f, active, &|a| arrays(*a));
     let mut names: HashMap<Val, Val> = f.body.params.iter().copied().zip(args.iter().copied()).collect();
     for (k, ty) in f.types.iter().enumerate() {
         names.entry(Val(k as u32)).or_insert_with(|| code.fresh(*ty));

@@ -1,6 +1,6 @@
 //! Writing statements.
 
-use super::code::Code;
+use acc_core::ad::Code;
 use acc_core::data::{EltType, Lit};
 use acc_core::ir::{ArrayId, ArrayOp, ArrayType, Fun, Loc, PrimOp, Stmt};
 use acc_core::{Error, RunLimits};

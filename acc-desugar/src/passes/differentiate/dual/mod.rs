@@ -7,17 +7,16 @@
 mod control;
 mod operators;
 mod points;
-pub(super) mod scalar;
 
 pub(super) use operators::sums;
 
-use super::code::Code;
 use super::writer::{Writer, float_leaves};
 use acc_core::Error;
 use acc_core::ad::Activity;
+use acc_core::ad::Code;
+use acc_core::ad::{ArrayTangents, Dual, Tangent};
 use acc_core::grow_stack;
 use acc_core::ir::{ArrayId, ArrayOp, Block, Fun, Stmt, Val};
-use scalar::{ArrayTangents, Dual, Tangent};
 use smallvec::smallvec;
 use std::collections::HashMap;
 
@@ -44,11 +43,11 @@ struct Forward<'w, 'a> {
 }
 
 impl ArrayTangents for Forward<'_, '_> {
-    fn tangent(&self, a: ArrayId) -> Option<ArrayId> {
-        self.tangents.get(&a).copied()
+    fn tangent(&self, a: &ArrayId) -> Option<ArrayId> {
+        self.tangents.get(a).copied()
     }
-    fn floats(&self, a: ArrayId) -> Vec<bool> {
-        self.w.elt(a).leaves().iter().map(|ty| ty.is_float()).collect()
+    fn floats(&self, a: &ArrayId) -> Vec<bool> {
+        self.w.elt(*a).leaves().iter().map(|ty| ty.is_float()).collect()
     }
 }
 

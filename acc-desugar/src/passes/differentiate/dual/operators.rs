@@ -1,10 +1,10 @@
 //! Tangents of folds, scans and permutes.
 
-use super::super::code::Code;
 use super::super::writer::adder;
 use super::Forward;
 use crate::analysis::operators::{Component, components};
 use acc_core::Error;
+use acc_core::ad::Code;
 use acc_core::data::EltType;
 use acc_core::ir::{ArrayId, ArrayOp, Closed, Fun, Ir, Mapper, PrimOp, Stmt, Val};
 use std::collections::HashMap;

@@ -5,10 +5,10 @@
 //! application, and that of `x` from the inner one. What lies left and right are scans (as in Bruun, Larsen, Munksgaard and
 //! Oancea, Reverse-mode AD of reduce-by-index and scan, IFL 2023).
 
-use super::super::code::Code;
 use super::super::dual::sums;
 use super::Reverse;
 use acc_core::Error;
+use acc_core::ad::Code;
 use acc_core::data::{EltType, Lit};
 use acc_core::ir::{ArrayId, ArrayOp, Dir, Fun, PrimOp, Val};
 

@@ -1,9 +1,9 @@
 //! Functions of the points of a statement: over one or more arrays of one rank, on the intersection of their extents.
 
-use super::super::code::Code;
 use super::super::sweep::{Swept, sweep};
 use super::Reverse;
 use acc_core::Error;
+use acc_core::ad::Code;
 use acc_core::data::EltType;
 use acc_core::ir::{ArrayId, ArrayOp, Fun, Region, ScalarOp, Val};
 use std::collections::HashSet;
@@ -69,7 +69,7 @@ impl Reverse<'_, '_> {
         let elt = self.w.elt(a).clone();
         let leaves = elt.leaves();
         self.over(like, elt, |c, index| {
-            let inside = c.within(a, index);
+            let inside = c.within(&a, index);
             c.branch(
                 inside,
                 &leaves,

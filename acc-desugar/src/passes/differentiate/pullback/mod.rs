@@ -16,10 +16,10 @@ mod shape;
 mod sites;
 mod stencil;
 
-use super::code::Code;
 use super::writer::Writer;
 use acc_core::Error;
 use acc_core::ad::Activity;
+use acc_core::ad::Code;
 use acc_core::data::EltType;
 use acc_core::grow_stack;
 use acc_core::ir::{ArrayId, ArrayOp, Block, Fun, Stmt, Val};

@@ -1,10 +1,10 @@
 //! Adjoints of permutes, by what is done with several elements at one target.
 
-use super::super::code::Code;
 use super::super::dual::sums;
 use super::Reverse;
 use crate::analysis::operators::{Component, components};
 use acc_core::Error;
+use acc_core::ad::Code;
 use acc_core::data::{EltType, Lit, ScalarType};
 use acc_core::ir::{ArrayId, ArrayOp, Fun, PrimOp, ScalarOp, Stmt, Val};
 

@@ -5,13 +5,13 @@
 //! one. Of sums `C` is 1, and the recurrence is a scan of sums; of any other operator it is a scan that composes such linear
 //! functions (Blelloch, Prefix sums and their applications, 1990).
 
-use super::super::code::Code;
 use super::super::dual::sums;
 use super::super::sweep::sweep;
 use super::super::writer::{adder, float_leaves};
 use super::Reverse;
 use super::fold::{Beside, floats_from};
 use acc_core::Error;
+use acc_core::ad::Code;
 use acc_core::data::{EltType, Lit, ScalarType};
 use acc_core::ir::{ArrayId, ArrayOp, Dir, Fun, PrimOp, Val};
 

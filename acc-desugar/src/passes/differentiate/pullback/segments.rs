@@ -5,6 +5,7 @@ use super::super::writer::adder;
 use super::Reverse;
 use crate::passes::scan_segments;
 use acc_core::Error;
+use acc_core::ad::Code;
 use acc_core::data::{EltType, Lit, ScalarType};
 use acc_core::ir::{ArrayId, ArrayOp, Dir, Fun, PrimOp, Stmt, Val};
 
@@ -62,7 +63,7 @@ impl Reverse<'_, '_> {
         let int = EltType::Scalar(ScalarType::I64);
         let axis = self.w.rank(xs) - 1;
         let constant = |w: &super::Writer<'_>, rank: usize, n: i64| {
-            let mut c = super::Code::of_index(rank, &w.loc);
+            let mut c = Code::of_index(rank, &w.loc);
             let n = c.int(n);
             c.done([n])
         };
@@ -74,7 +75,7 @@ impl Reverse<'_, '_> {
         let zeros = self.w.stmt(1, int.clone(), op);
         let op = ArrayOp::Generate { shape: self.w.extents_of(offsets), f: constant(self.w, 1, 1) };
         let ones = self.w.stmt(1, int.clone(), op);
-        let mut target = super::Code::of_index(1, &self.w.loc);
+        let mut target = Code::of_index(1, &self.w.loc);
         let k = target.params();
         let taken = target.literal(Lit::one(ScalarType::U8));
         let at = target.read(offsets, &[ScalarType::I64], &k)[0];

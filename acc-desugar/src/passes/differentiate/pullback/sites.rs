@@ -3,12 +3,12 @@
 //! A read whose index consists of coordinates of the point, each at most once, is solved: the adjoint at an index is the
 //! sum over the coordinates that do not occur. Any other is a permute that adds to the adjoint so far.
 
-use super::super::code::Code;
 use super::super::sweep::{Site, Swept};
 use super::super::writer::adder;
 use super::Reverse;
 use super::lanes::Lanes;
 use acc_core::Error;
+use acc_core::ad::Code;
 use acc_core::data::{Lit, ScalarType};
 use acc_core::ir::{ArrayId, ArrayOp, Val};
 

@@ -3,11 +3,11 @@
 //! The adjoints of all elements of a point's windows are computed at the point. An element of the array gathers them from the
 //! points that read it in their windows; what was read beyond an edge is scattered to where the boundary took it from.
 
-use super::super::code::Code;
 use super::super::sweep::{Site, Swept};
 use super::super::writer::float_leaves;
 use super::Reverse;
 use acc_core::Error;
+use acc_core::ad::Code;
 use acc_core::data::{EltType, Lit, ScalarType, unlinear_index};
 use acc_core::ir::{ArrayId, ArrayOp, Boundary, Fun, PrimOp, StencilInput, Stmt, Val};
 
@@ -99,7 +99,7 @@ impl Reverse<'_, '_> {
                 let mut sum: Option<Vec<Val>> = None;
                 for (k, offset) in offsets.iter().enumerate() {
                     let at = moved(c, index, offset, PrimOp::SubP);
-                    let inside = c.within(windows, &at);
+                    let inside = c.within(&windows, &at);
                     let own = c.branch(inside, &leaves, |c| part(c, k, &at), zeros);
                     sum = Some(match sum {
                         Some(s) => s.into_iter().zip(own).map(|(a, b)| c.two(PrimOp::AddP, a, b)).collect(),
@@ -113,7 +113,7 @@ impl Reverse<'_, '_> {
         for (k, offset) in offsets.iter().enumerate().filter(|(_, o)| o.iter().any(|d| *d != 0)) {
             let (mut code, lanes) = self.lanes(&[windows]);
             let at = moved(&mut code, &lanes.index, offset, PrimOp::AddP);
-            let inside = code.within(input.xs, &at);
+            let inside = code.within(&input.xs, &at);
             let beyond = code.op(PrimOp::NotP, &[inside]);
             let own = lanes.elements[0][k * width..(k + 1) * width].to_vec();
             if let Boundary::Function(b) = &input.boundary {
@@ -124,7 +124,7 @@ impl Reverse<'_, '_> {
                 let mut g = Code::of_index(lanes.index.len(), &self.w.loc);
                 let index = g.params();
                 let at = moved(&mut g, &index, offset, PrimOp::AddP);
-                let inside = g.within(input.xs, &at);
+                let inside = g.within(&input.xs, &at);
                 let results = g.branch(
                     inside,
                     &types,

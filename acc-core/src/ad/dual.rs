@@ -1,52 +1,57 @@
 //! Tangents of scalar functions, along any number of directions at once.
 
-use super::super::code::{Code, sure};
-use acc_core::ad::{self, active_in_region};
-use acc_core::grow_stack;
-use acc_core::ir::{ArrayId, Fun, Node, Region, ScalarOp, Val, Vals};
+use super::code::{Code, sure};
+use super::{active_in_region, tangent};
+use crate::grow_stack;
+use crate::ir::{ArrayId, Fun, Node, Region, ScalarOp, Val, Vals};
 use smallvec::SmallVec;
 use std::collections::HashMap;
 
 /// A tangent.
 #[derive(Clone, Copy)]
-pub(crate) struct Tangent {
-    pub(crate) value: Val,
+pub struct Tangent {
+    /// What it is.
+    pub value: Val,
     /// Whether it may be a zero that multiplies nothing: of a branch not taken, or of a constant.
-    pub(crate) careful: bool,
+    pub careful: bool,
 }
 
 /// The tangents of a value, by direction.
-pub(crate) type Tangents = SmallVec<[Option<Tangent>; 1]>;
+pub type Tangents = SmallVec<[Option<Tangent>; 1]>;
 
 /// The tangents of arrays: the leaves of an element that have one, and the array of them.
-pub(crate) trait ArrayTangents {
+pub trait ArrayTangents<A = ArrayId> {
     /// The array of tangents, if there is one.
-    fn tangent(&self, a: ArrayId) -> Option<ArrayId>;
+    fn tangent(&self, a: &A) -> Option<A>;
     /// Which leaves of its elements are floats.
-    fn floats(&self, a: ArrayId) -> Vec<bool>;
+    fn floats(&self, a: &A) -> Vec<bool>;
 }
 
 /// No array has one.
-pub(crate) struct NoArrays;
+pub struct NoArrays;
 
-impl ArrayTangents for NoArrays {
-    fn tangent(&self, _: ArrayId) -> Option<ArrayId> {
+impl<A> ArrayTangents<A> for NoArrays {
+    fn tangent(&self, _: &A) -> Option<A> {
         None
     }
-    fn floats(&self, _: ArrayId) -> Vec<bool> {
+    fn floats(&self, _: &A) -> Vec<bool> {
         Vec::new()
     }
 }
 
 /// Writes nodes together with their tangents.
-pub(crate) struct Dual<'a> {
-    pub(crate) code: &'a mut Code,
-    pub(crate) directions: usize,
-    pub(crate) arrays: &'a dyn ArrayTangents,
-    pub(crate) tangents: HashMap<Val, Tangents>,
+pub struct Dual<'a, A = ArrayId> {
+    /// Where they are written.
+    pub code: &'a mut Code<A>,
+    /// How many tangents a value has.
+    pub directions: usize,
+    /// The tangents of arrays.
+    pub arrays: &'a dyn ArrayTangents<A>,
+    /// Those of values, so far.
+    pub tangents: HashMap<Val, Tangents>,
 }
 
-impl Dual<'_> {
+impl<A: Clone> Dual<'_, A> {
     fn of(&self, v: Val, direction: usize) -> Option<Tangent> {
         self.tangents.get(&v)?.get(direction).copied().flatten()
     }
@@ -62,19 +67,20 @@ impl Dual<'_> {
     }
 
     /// The tangent of a value, 0 if it has none.
-    pub(crate) fn value(&mut self, v: Val, direction: usize) -> Val {
+    pub fn value(&mut self, v: Val, direction: usize) -> Val {
         match self.of(v, direction) {
             Some(t) => t.value,
             None => self.code.zero_like(v),
         }
     }
 
-    pub(crate) fn region(&mut self, r: &Region) {
+    /// Writes the nodes of a region and the tangents of what they yield.
+    pub fn region(&mut self, r: &Region<A>) {
         grow_stack(|| r.nodes.iter().for_each(|n| self.node(n)));
     }
 
     /// Writes a node and the tangents of what it yields.
-    pub(crate) fn node(&mut self, n: &Node) {
+    pub fn node(&mut self, n: &Node<A>) {
         let around = std::mem::replace(&mut self.code.loc, n.loc.clone());
         match &n.op {
             ScalarOp::Const(_) | ScalarOp::Extent { .. } | ScalarOp::Bitcast(_) => self.code.push(n.clone()),
@@ -88,7 +94,7 @@ impl Dual<'_> {
                     if tangents.iter().all(Option::is_none) {
                         return None;
                     }
-                    let value = sure(ad::tangent(self.code, *op, args, &y, &values, careful))?;
+                    let value = sure(tangent(self.code, *op, args, &y, &values, careful))?;
                     Some(Tangent { value, careful })
                 });
                 let all = all.collect();
@@ -98,7 +104,7 @@ impl Dual<'_> {
                 self.code.push(n.clone());
                 let (y, ty) = (n.results[0], self.code.ty(n.results[0]));
                 if ty.is_float() {
-                    let cast = |t: Tangent, code: &mut Code| Tangent { value: code.cast(t.value, ty), ..t };
+                    let cast = |t: Tangent, code: &mut Code<A>| Tangent { value: code.cast(t.value, ty), ..t };
                     let all = (0..self.directions).map(|d| self.of(*x, d).map(|t| cast(t, self.code)));
                     let all = all.collect();
                     self.set(y, all);
@@ -126,11 +132,11 @@ impl Dual<'_> {
             }
             ScalarOp::Index { array, leaves, index } => {
                 self.code.push(n.clone());
-                let Some(tangent) = self.arrays.tangent(*array) else {
+                let Some(tangent) = self.arrays.tangent(array) else {
                     self.code.loc = around;
                     return;
                 };
-                let floats = self.arrays.floats(*array);
+                let floats = self.arrays.floats(array);
                 // The position of a leaf among the floats.
                 let place = |leaf: u32| floats[..leaf as usize].iter().filter(|f| **f).count() as u32;
                 let read: Vec<(Val, u32)> = n.results.iter().copied().zip(leaves.iter().copied()).collect();
@@ -149,7 +155,7 @@ impl Dual<'_> {
         self.code.loc = around;
     }
 
-    fn branch(&mut self, n: &Node, cond: Val, then: &Region, else_: &Region) {
+    fn branch(&mut self, n: &Node<A>, cond: Val, then: &Region<A>, else_: &Region<A>) {
         self.code.open();
         self.region(then);
         // What is active in either branch has a tangent of both: the second is written before what both yield is known.
@@ -165,7 +171,7 @@ impl Dual<'_> {
                 }
             }
         }
-        let finish = |this: &mut Self, r: &Region, nodes: Region| {
+        let finish = |this: &mut Self, r: &Region<A>, nodes: Region<A>| {
             this.code.open();
             nodes.nodes.iter().for_each(|n| this.code.push(n.clone()));
             let mut results = r.results.clone();
@@ -193,7 +199,7 @@ impl Dual<'_> {
         all[direction] = Some(t);
     }
 
-    fn looped(&mut self, n: &Node, init: &Vals, test: &Region, step: &Region) {
+    fn looped(&mut self, n: &Node<A>, init: &Vals, test: &Region<A>, step: &Region<A>) {
         let active = self.active_state(init, step);
         if active.is_empty() {
             return self.code.push(n.clone());
@@ -231,7 +237,7 @@ impl Dual<'_> {
     }
 
     /// Which of a loop's state, and along which directions, has a tangent in some step.
-    fn active_state(&self, init: &Vals, step: &Region) -> Vec<(usize, usize)> {
+    fn active_state(&self, init: &Vals, step: &Region<A>) -> Vec<(usize, usize)> {
         let mut active = Vec::new();
         for d in 0..self.directions {
             // A function of the state: it is active as far as it depends on what is active around it.
@@ -254,7 +260,7 @@ impl Dual<'_> {
     }
 
     /// The tangents of a foreign function's results: of its fallback.
-    fn foreign(&mut self, n: &Node, args: &Vals, fallback: &Region) {
+    fn foreign(&mut self, n: &Node<A>, args: &Vals, fallback: &Region<A>) {
         let whole = self.code.copy(fallback);
         for (p, arg) in whole.params.iter().zip(args) {
             if let Some(t) = self.tangents.get(arg).cloned() {
@@ -262,7 +268,7 @@ impl Dual<'_> {
             }
         }
         let names: HashMap<Val, Val> = whole.params.iter().copied().zip(args.iter().copied()).collect();
-        let body = whole.map(&mut |a| *a, &mut |v| names.get(&v).copied().unwrap_or(v));
+        let body = whole.map(&mut |a| a.clone(), &mut |v| names.get(&v).copied().unwrap_or(v));
         self.region(&body);
         for (y, v) in n.results.iter().zip(&body.results) {
             if self.has(*v)

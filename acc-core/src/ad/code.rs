@@ -1,41 +1,42 @@
 //! Writing scalar functions.
 
-use acc_core::ad::Arithmetic;
-use acc_core::data::{Lit, Prim, ScalarType};
-use acc_core::eval::eval_cast;
-use acc_core::grow_stack;
-use acc_core::ir::{ArrayId, Fun, Loc, Node, PrimOp, Region, ScalarOp, Val, Vals};
+use super::Arithmetic;
+use crate::data::{Lit, Prim, ScalarType};
+use crate::eval::eval_cast;
+use crate::grow_stack;
+use crate::ir::{ArrayId, Fun, Loc, Node, PrimOp, Region, ScalarOp, Val, Vals};
 use std::collections::{HashMap, HashSet};
 use std::convert::Infallible;
 
 /// A scalar function in the making: regions inside one another, of which the innermost is written.
 #[derive(Clone)]
-pub(super) struct Code {
-    pub(super) types: Vec<ScalarType>,
+pub struct Code<A = ArrayId> {
+    /// The types of all values.
+    pub types: Vec<ScalarType>,
     params: Vec<Val>,
     /// The nodes of the region at hand, and of those around it.
-    nodes: Vec<Vec<Node>>,
+    nodes: Vec<Vec<Node<A>>>,
     /// Where the user wrote what is written.
-    pub(super) loc: Loc,
+    pub loc: Loc,
     /// Literals that are numbers other than 0 and the infinities.
     ordinary: HashSet<Val>,
 }
 
-impl Code {
+impl<A: Clone> Code<A> {
     /// A function of these parameters.
-    pub(super) fn new(params: impl IntoIterator<Item = ScalarType>, loc: &Loc) -> Code {
+    pub fn new(params: impl IntoIterator<Item = ScalarType>, loc: &Loc) -> Code<A> {
         let types: Vec<ScalarType> = params.into_iter().collect();
         let params = (0..types.len() as u32).map(Val).collect();
         Code { types, params, nodes: vec![Vec::new()], loc: loc.clone(), ordinary: HashSet::new() }
     }
 
     /// A function of an index.
-    pub(super) fn of_index(rank: usize, loc: &Loc) -> Code {
+    pub fn of_index(rank: usize, loc: &Loc) -> Code<A> {
         Code::new(vec![ScalarType::I64; rank], loc)
     }
 
     /// A function in the making with the values of this one, of which no node is written yet.
-    pub(super) fn of_function(f: &Fun, loc: &Loc) -> Code {
+    pub fn of_function(f: &Fun<A>, loc: &Loc) -> Code<A> {
         Code {
             types: f.types.clone(),
             params: f.body.params.clone(),
@@ -45,33 +46,46 @@ impl Code {
         }
     }
 
+    /// Nodes in the making, of a function with these values so far.
+    pub fn of_values(types: Vec<ScalarType>, loc: &Loc) -> Code<A> {
+        Code { types, params: Vec::new(), nodes: vec![Vec::new()], loc: loc.clone(), ordinary: HashSet::new() }
+    }
+
+    /// The nodes written.
+    pub fn take(&mut self) -> Vec<Node<A>> {
+        std::mem::replace(&mut self.nodes, vec![Vec::new()]).into_iter().flatten().collect()
+    }
+
     /// Takes these parameters in place of those so far.
-    pub(super) fn set_params(&mut self, params: Vec<Val>) {
+    pub fn set_params(&mut self, params: Vec<Val>) {
         self.params = params;
     }
 
-    pub(super) fn params(&self) -> Vec<Val> {
+    /// Its parameters.
+    pub fn params(&self) -> Vec<Val> {
         self.params.clone()
     }
 
     /// One more parameter.
-    pub(super) fn param(&mut self, ty: ScalarType) -> Val {
+    pub fn param(&mut self, ty: ScalarType) -> Val {
         let v = self.fresh(ty);
         self.params.push(v);
         v
     }
 
-    pub(super) fn fresh(&mut self, ty: ScalarType) -> Val {
+    /// A new value, which no node defines yet.
+    pub fn fresh(&mut self, ty: ScalarType) -> Val {
         self.types.push(ty);
         Val(self.types.len() as u32 - 1)
     }
 
-    pub(super) fn ty(&self, v: Val) -> ScalarType {
+    /// The type of a value.
+    pub fn ty(&self, v: Val) -> ScalarType {
         self.types[v.index()]
     }
 
     /// The function of these results, without what they do not need.
-    pub(super) fn done(self, results: impl IntoIterator<Item = Val>) -> Fun {
+    pub fn done(self, results: impl IntoIterator<Item = Val>) -> Fun<A> {
         let nodes = self.nodes.into_iter().flatten().collect();
         let mut body = Region { params: self.params, nodes, results: results.into_iter().collect() };
         prune(&mut body);
@@ -79,17 +93,17 @@ impl Code {
     }
 
     /// Starts a region inside.
-    pub(super) fn open(&mut self) {
+    pub fn open(&mut self) {
         self.nodes.push(Vec::new());
     }
 
     /// Ends it.
-    pub(super) fn close(&mut self, params: Vec<Val>, results: Vec<Val>) -> Region {
+    pub fn close(&mut self, params: Vec<Val>, results: Vec<Val>) -> Region<A> {
         Region { params, nodes: self.nodes.pop().unwrap_or_default(), results }
     }
 
     /// A node with results that exist already.
-    pub(super) fn push(&mut self, node: Node) {
+    pub fn push(&mut self, node: Node<A>) {
         if let (ScalarOp::Const(l), [v]) = (&node.op, &node.results[..])
             && is_ordinary(*l)
         {
@@ -100,56 +114,67 @@ impl Code {
         }
     }
 
-    pub(super) fn emit_all(&mut self, op: ScalarOp, types: &[ScalarType]) -> Vec<Val> {
+    /// A node with results of these types.
+    pub fn emit_all(&mut self, op: ScalarOp<A>, types: &[ScalarType]) -> Vec<Val> {
         let results: Vec<Val> = types.iter().map(|ty| self.fresh(*ty)).collect();
         self.push(Node { results: results.iter().copied().collect::<Vals>(), op, loc: self.loc.clone() });
         results
     }
 
-    pub(super) fn emit(&mut self, op: ScalarOp, ty: ScalarType) -> Val {
+    /// A node with one result.
+    pub fn emit(&mut self, op: ScalarOp<A>, ty: ScalarType) -> Val {
         self.emit_all(op, &[ty])[0]
     }
 
-    pub(super) fn literal(&mut self, l: Lit) -> Val {
+    /// A literal.
+    pub fn literal(&mut self, l: Lit) -> Val {
         self.emit(ScalarOp::Const(l), l.ty)
     }
 
-    pub(super) fn int(&mut self, n: i64) -> Val {
+    /// An integer literal.
+    pub fn int(&mut self, n: i64) -> Val {
         self.literal(n.lit())
     }
 
-    pub(super) fn truth(&mut self, b: bool) -> Val {
+    /// A boolean literal.
+    pub fn truth(&mut self, b: bool) -> Val {
         self.literal(b.lit())
     }
 
-    pub(super) fn zero_like(&mut self, v: Val) -> Val {
+    /// Zero, of a value's type.
+    pub fn zero_like(&mut self, v: Val) -> Val {
         self.literal(Lit::zero(self.ty(v)))
     }
 
-    pub(super) fn op(&mut self, op: PrimOp, args: &[Val]) -> Val {
+    /// A primitive operation.
+    pub fn op(&mut self, op: PrimOp, args: &[Val]) -> Val {
         let ty = op.result_type(self.ty(args[0]));
         self.emit(ScalarOp::Prim(op, args.iter().copied().collect()), ty)
     }
 
-    pub(super) fn two(&mut self, op: PrimOp, a: Val, b: Val) -> Val {
+    /// A primitive operation of two operands.
+    pub fn two(&mut self, op: PrimOp, a: Val, b: Val) -> Val {
         self.op(op, &[a, b])
     }
 
-    pub(super) fn choose(&mut self, cond: Val, then: Val, else_: Val) -> Val {
+    /// One of two values.
+    pub fn choose(&mut self, cond: Val, then: Val, else_: Val) -> Val {
         let ty = self.ty(then);
         self.emit(ScalarOp::Select { cond, then, else_ }, ty)
     }
 
-    pub(super) fn cast(&mut self, v: Val, ty: ScalarType) -> Val {
+    /// A value converted to a type, unless it is of that type.
+    pub fn cast(&mut self, v: Val, ty: ScalarType) -> Val {
         if self.ty(v) == ty { v } else { self.emit(ScalarOp::Cast(v), ty) }
     }
 
-    pub(super) fn extent(&mut self, array: ArrayId, axis: usize) -> Val {
+    /// The extent of an array along an axis.
+    pub fn extent(&mut self, array: A, axis: usize) -> Val {
         self.emit(ScalarOp::Extent { array, axis: axis as u32 }, ScalarType::I64)
     }
 
     /// All leaves of an element of an array.
-    pub(super) fn read(&mut self, array: ArrayId, leaves: &[ScalarType], index: &[Val]) -> Vec<Val> {
+    pub fn read(&mut self, array: A, leaves: &[ScalarType], index: &[Val]) -> Vec<Val> {
         let op = ScalarOp::Index {
             array,
             leaves: (0..leaves.len() as u32).collect(),
@@ -159,12 +184,12 @@ impl Code {
     }
 
     /// A conditional: `then` and `else_` write the branches and yield their results.
-    pub(super) fn branch(
+    pub fn branch(
         &mut self,
         cond: Val,
         types: &[ScalarType],
-        then: impl FnOnce(&mut Code) -> Vec<Val>,
-        else_: impl FnOnce(&mut Code) -> Vec<Val>,
+        then: impl FnOnce(&mut Code<A>) -> Vec<Val>,
+        else_: impl FnOnce(&mut Code<A>) -> Vec<Val>,
     ) -> Vec<Val> {
         self.open();
         let results = then(self);
@@ -176,10 +201,10 @@ impl Code {
     }
 
     /// Whether an index is within the extents of an array.
-    pub(super) fn within(&mut self, array: ArrayId, index: &[Val]) -> Val {
+    pub fn within(&mut self, array: &A, index: &[Val]) -> Val {
         let mut all = self.truth(true);
         for (axis, i) in index.iter().enumerate() {
-            let (n, zero) = (self.extent(array, axis), self.int(0));
+            let (n, zero) = (self.extent(array.clone(), axis), self.int(0));
             let (low, high) = (self.two(PrimOp::GeP, *i, zero), self.two(PrimOp::LtP, *i, n));
             let both = self.two(PrimOp::AndP, low, high);
             all = self.two(PrimOp::AndP, all, both);
@@ -188,7 +213,7 @@ impl Code {
     }
 
     /// The results of a function of these arguments, evaluated here.
-    pub(super) fn inline(&mut self, f: &Fun, args: &[Val]) -> Vec<Val> {
+    pub fn inline(&mut self, f: &Fun<A>, args: &[Val]) -> Vec<Val> {
         let mut names: HashMap<Val, Val> = f.body.params.iter().copied().zip(args.iter().copied()).collect();
         for (k, ty) in f.types.iter().enumerate() {
             names.entry(Val(k as u32)).or_insert_with(|| {
@@ -196,22 +221,22 @@ impl Code {
                 Val(self.types.len() as u32 - 1)
             });
         }
-        let body = f.body.map(&mut |a| *a, &mut |v| names.get(&v).copied().unwrap_or(v));
+        let body = f.body.map(&mut |a| a.clone(), &mut |v| names.get(&v).copied().unwrap_or(v));
         body.nodes.iter().for_each(|n| self.push(n.clone()));
         body.results.clone()
     }
 
     /// A copy of a region with new values for all that it defines.
-    pub(super) fn copy(&mut self, r: &Region) -> Region {
+    pub fn copy(&mut self, r: &Region<A>) -> Region<A> {
         let mut names: HashMap<Val, Val> = HashMap::new();
         for v in defined(r) {
             names.insert(v, self.fresh(self.ty(v)));
         }
-        r.map(&mut |a| *a, &mut |v| names.get(&v).copied().unwrap_or(v))
+        r.map(&mut |a| a.clone(), &mut |v| names.get(&v).copied().unwrap_or(v))
     }
 
     /// A copy of a node with new results, and new values for all that its regions define.
-    pub(super) fn copy_node(&mut self, n: &Node) -> Node {
+    pub fn copy_node(&mut self, n: &Node<A>) -> Node<A> {
         let whole = Region { params: Vec::new(), nodes: vec![n.clone()], results: Vec::new() };
         let mut copied = self.copy(&whole);
         copied.nodes.pop().unwrap_or_else(|| n.clone())
@@ -219,7 +244,7 @@ impl Code {
 }
 
 /// All values that a region defines, those of regions inside included.
-pub(super) fn defined(r: &Region) -> Vec<Val> {
+pub fn defined<A>(r: &Region<A>) -> Vec<Val> {
     let mut out = r.params.clone();
     r.visit(0, &mut |n, _| {
         out.extend(n.results.iter().copied());
@@ -229,7 +254,7 @@ pub(super) fn defined(r: &Region) -> Vec<Val> {
 }
 
 /// The values of the regions around that a region uses, each once.
-pub(super) fn used_from_around(r: &Region) -> Vec<Val> {
+pub fn used_from_around<A>(r: &Region<A>) -> Vec<Val> {
     let own: HashSet<Val> = defined(r).into_iter().collect();
     let mut seen = HashSet::new();
     let mut out = Vec::new();
@@ -247,8 +272,8 @@ pub(super) fn used_from_around(r: &Region) -> Vec<Val> {
 }
 
 /// Removes nodes that the results do not need.
-fn prune(r: &mut Region) {
-    fn uses(r: &Region, needed: &mut HashSet<Val>) {
+fn prune<A>(r: &mut Region<A>) {
+    fn uses<A>(r: &Region<A>, needed: &mut HashSet<Val>) {
         needed.extend(r.results.iter().copied());
         r.visit(0, &mut |n, _| {
             needed.extend(n.op.operands());
@@ -275,7 +300,7 @@ fn is_ordinary(l: Lit) -> bool {
     number.is_some_and(|x| x.is_finite() && x != 0.0)
 }
 
-impl Arithmetic for Code {
+impl<A: Clone> Arithmetic for Code<A> {
     type Value = Val;
     type Error = Infallible;
 
@@ -297,7 +322,7 @@ impl Arithmetic for Code {
 }
 
 /// What cannot fail.
-pub(super) fn sure<T>(r: Result<T, Infallible>) -> T {
+pub fn sure<T>(r: Result<T, Infallible>) -> T {
     match r {
         Ok(x) => x,
     }
