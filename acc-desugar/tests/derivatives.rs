@@ -273,7 +273,9 @@ fn segments() {
 
 #[test]
 fn permutes() {
-    for f in ["add(%a, %b)", "%a", "%b", "min(%a, %b)", "max(%a, %b)"] {
+    for f in
+        ["add(%a, %b)", "%a", "%b", "min(%a, %b)", "max(%a, %b)", "max(%b, %a)", "mul(%a, %b)", "sub(%a, mul(%b, %b))"]
+    {
         check_with(
             &format!(
                 "program(x: [1]f64, d: [1]f64) {{ y: [1]f64 = permute(x, into: d, combine: |%a: f64, %b: f64| {f},
@@ -282,6 +284,15 @@ fn permutes() {
             &[&[7], &[4]],
         );
     }
+}
+
+#[test]
+fn permutes_of_matrices() {
+    check_with(
+        "program(x: [2]f64, d: [2]f64) { y: [2]f64 = permute(x, into: d, combine: |%a: f64, %b: f64| mul(%a, sin(%b)),
+           target: |%i: i64, %j: i64| (cast(ne(%i, %j), u8), rem(%j, 2i64), rem(%i, 2i64))) yield y }",
+        &[&[3, 2], &[2, 3]],
+    );
 }
 
 #[test]
@@ -356,5 +367,76 @@ fn conditionals_and_functions() {
     check_with(
         "program(x: [1]f64) { y: [1]f64 = map(x, f: |%x: f64| foreign \"nobody\" (%x, 2.0f64) |%a: f64, %b: f64| { yield mul(%a, sin(mul(%a, %b))) }) yield y }",
         &[&[3]],
+    );
+}
+
+#[test]
+fn loops_of_arrays() {
+    // Whose number of steps the program computes; 0, 1 and more of them.
+    for steps in [0, 1, 2, 7, 30] {
+        check_with(
+            &format!(
+                "program(x: [1]f64, a: [1]f64, b: [0]f64) {{
+               zero: [0]i64 = generate(shape: || (), f: || 0i64)
+               n: [0]i64, y: [1]f64 = awhile(zero, x,
+                 test: |n: [0]i64, s: [1]f64| {{ c: [0]bool = map(n, f: |%n: i64| lt(%n, {steps}i64)) yield c }},
+                 step: |n: [0]i64, s: [1]f64| {{
+                   m: [0]i64 = map(n, f: |%n: i64| add(%n, 1i64))
+                   t: [1]f64 = zip_with(s, a, f: |%s: f64, %a: f64| add(mul(0.7f64, sin(mul(%s, %a))), b[]))
+                   yield m, t }})
+               yield y }}"
+            ),
+            &[&[3], &[4], &[]],
+        );
+    }
+    // Extents that change from step to step, and a loop in a loop.
+    check_with(
+        "program(x: [1]f64) {
+           zero: [0]i64 = generate(shape: || (), f: || 0i64)
+           y: [1]f64, n: [0]i64 = awhile(x, zero,
+             test: |s: [1]f64, n: [0]i64| { c: [0]bool = map(n, f: |%n: i64| lt(%n, 3i64)) yield c },
+             step: |s: [1]f64, n: [0]i64| {
+               t: [1]f64 = generate(shape: || mul(2i64, extent(s, 0)), f: |%i: i64| mul(s[rem(%i, extent(s, 0))], 0.9f64))
+               m: [0]i64 = map(n, f: |%n: i64| add(%n, 1i64))
+               u: [1]f64, k: [0]i64 = awhile(t, zero,
+                 test: |s: [1]f64, n: [0]i64| { c: [0]bool = map(n, f: |%n: i64| lt(%n, 2i64)) yield c },
+                 step: |s: [1]f64, n: [0]i64| {
+                   v: [1]f64 = map(s, f: |%s: f64| mul(%s, cos(%s)))
+                   m: [0]i64 = map(n, f: |%n: i64| add(%n, 1i64)) yield v, m })
+               yield u, m })
+           yield y }",
+        &[&[2]],
+    );
+}
+
+#[test]
+fn loops_of_scalars_that_read() {
+    check_with(
+        "program(a: [2]f64, x: [1]f64) { y: [1]f64 = generate(shape: || extent(a, 0), f: |%i: i64| {
+           %k, %s = while (0i64, 0.5f64) test |%k: i64, %s: f64| { yield lt(%k, extent(a, 1)) }
+             step |%k: i64, %s: f64| { yield add(%k, 1i64), add(mul(%s, 0.5f64), mul(a[%i, %k], x[%k])) }
+           yield mul(%s, x[%i]) }) yield y }",
+        &[&[2, 3], &[3]],
+    );
+    // Points leave the loop after different numbers of steps, some at once.
+    check_with(
+        "program(x: [1]f64, c: [1]f64) { y: [1]f64 = imap(x, f: |%i: i64, %x: f64| {
+           %k, %s = while (%i, %x) test |%k: i64, %s: f64| { yield lt(%k, 4i64) }
+             step |%k: i64, %s: f64| { yield add(%k, 1i64), mul(%s, c[%k]) }
+           yield add(%s, %x) }) yield y }",
+        &[&[6], &[4]],
+    );
+    // In a branch of a branch.
+    check_with(
+        "program(x: [1]f64, c: [1]f64) { y: [1]f64 = imap(x, f: |%i: i64, %x: f64| if gt(%x, -0.5f64) {
+           %z = mul(%x, %x)
+           yield if lt(%i, 4i64) {
+             %w = sin(%z)
+             %k, %s = while (0i64, %w) test |%k: i64, %s: f64| { yield lt(%k, 3i64) }
+               step |%k: i64, %s: f64| { yield add(%k, 1i64), add(mul(%s, c[%k]), %z) }
+             yield mul(%s, %w)
+           } else { yield %z }
+         } else { yield mul(%x, c[0i64]) }) yield y }",
+        &[&[6], &[4]],
     );
 }

@@ -94,20 +94,8 @@ impl Activity {
                     self.active.extend(floats);
                 }
             }
-            ArrayOp::Generate { .. }
-            | ArrayOp::Map { .. }
-            | ArrayOp::Fold { .. }
-            | ArrayOp::FoldSeg { .. }
-            | ArrayOp::Scan { .. }
-            | ArrayOp::Permute { .. }
-            | ArrayOp::Backpermute { .. }
-            | ArrayOp::Stencil { .. }
-            | ArrayOp::Argsort { .. }
-            | ArrayOp::Check { .. }
-            | ArrayOp::Reshape { .. }
-            | ArrayOp::Replicate { .. }
-            | ArrayOp::Slice { .. }
-            | ArrayOp::Compute { .. } => {
+            // Without blocks: what its operands and functions say.
+            _ => {
                 let Some(&result) = s.results.first() else { return };
                 if types[result.index()].elt.has_float() && self.yields_active(types, s) {
                     self.active.insert(result);

@@ -365,7 +365,7 @@ impl Site {
 }
 
 /// A function with the fallbacks of foreign functions in their place.
-fn inlined(f: &Fun) -> Fun {
+pub(super) fn inlined(f: &Fun) -> Fun {
     fn region(code: &mut Code, r: &Region, names: &mut HashMap<Val, Val>) {
         for n in &r.nodes {
             let name = |names: &HashMap<Val, Val>, v: Val| names.get(&v).copied().unwrap_or(v);

@@ -16,7 +16,7 @@ use acc_core::ad::Activity;
 use acc_core::ad::Code;
 use acc_core::ad::{ArrayTangents, Dual, Tangent};
 use acc_core::grow_stack;
-use acc_core::ir::{ArrayId, ArrayOp, Block, Fun, Stmt, Val};
+use acc_core::ir::{ArrayId, ArrayOp, Block, Class, Fun, Stmt, Val};
 use smallvec::smallvec;
 use std::collections::HashMap;
 
@@ -85,7 +85,6 @@ impl Forward<'_, '_> {
             ArrayOp::Generate { shape: _, f } => self.generate(y, f),
             ArrayOp::Map { xs, f, indexed } => self.map(y, xs, f, *indexed),
             ArrayOp::Stencil { f, inputs } => self.stencil(y, f, inputs),
-            ArrayOp::Fold { .. } | ArrayOp::FoldSeg { .. } | ArrayOp::Scan { .. } => self.reduction(s, y)?,
             ArrayOp::Permute { defaults, xs, combine, target } => self.permute(y, *defaults, *xs, combine, target),
             ArrayOp::Backpermute { xs, shape: _, index } => {
                 let op = ArrayOp::Backpermute {
@@ -112,11 +111,14 @@ impl Forward<'_, '_> {
                 self.like(y, op)
             }
             ArrayOp::Check { xs, .. } => self.tangent_of(*xs),
-            // Positions have no tangents.
-            ArrayOp::Argsort { .. } => return Ok(()),
-            ArrayOp::If { .. } | ArrayOp::While { .. } | ArrayOp::Foreign { .. } | ArrayOp::Derivative { .. } => {
-                return Err(Error::defect("differentiate", "blocks are handled before"));
-            }
+            op => match op.class() {
+                Class::Fold | Class::Segments | Class::Scan => self.reduction(s, y)?,
+                // Positions have no tangents.
+                Class::Sort => return Ok(()),
+                Class::Pointwise | Class::Scatter | Class::View | Class::Control => {
+                    return self.w.no_rule(op.name(), &s.loc);
+                }
+            },
         };
         self.tangents.insert(y, tangent);
         Ok(())

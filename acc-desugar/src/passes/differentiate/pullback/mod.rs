@@ -8,13 +8,17 @@
 mod control;
 mod fold;
 mod lanes;
+mod lift;
+mod loops;
 mod permute;
 mod points;
+mod rounds;
 mod scan;
 mod segments;
 mod shape;
 mod sites;
 mod stencil;
+mod unnest;
 
 use super::writer::Writer;
 use acc_core::Error;
@@ -22,7 +26,7 @@ use acc_core::ad::Activity;
 use acc_core::ad::Code;
 use acc_core::data::EltType;
 use acc_core::grow_stack;
-use acc_core::ir::{ArrayId, ArrayOp, Block, Fun, Stmt, Val};
+use acc_core::ir::{ArrayId, ArrayOp, Block, Class, Fun, Stmt, Val};
 use std::collections::HashMap;
 
 /// The results of a function whose statements are written already, and the adjoints of the point, of these of the results.
@@ -84,17 +88,21 @@ impl Reverse<'_, '_> {
     fn stmt(&mut self, s: &Stmt) -> Result<(), Error> {
         match &s.op {
             ArrayOp::If { cond, then, else_ } => return self.branch(s, cond, then, else_),
-            ArrayOp::While { .. } => return self.w.no_rule("the adjoint of an array loop", &s.loc),
+            ArrayOp::While { init, test, step } => return self.looped(s, init, test, step),
             ArrayOp::Foreign { function, xs, fallback } => return self.foreign(s, function, xs, fallback),
             _ => {}
         }
         let Some(by) = s.results.first().and_then(|y| self.adjoints.remove(y)) else { return Ok(()) };
+        if let ArrayOp::Generate { f, .. } | ArrayOp::Map { f, .. } = &s.op
+            && let Some((stmts, result)) = self.lifted(s, f)
+        {
+            return self.replaced(&stmts, &[(result, by)]);
+        }
         match &s.op {
             ArrayOp::Generate { shape: _, f } => self.generate(f, by),
             ArrayOp::Map { xs, f, indexed } => self.map(s, xs, f, *indexed, by),
             ArrayOp::Stencil { f, inputs } => self.stencil(s, f, inputs, by),
             ArrayOp::Fold { xs, f, init } => self.fold(*xs, f, init.as_ref(), by),
-            ArrayOp::FoldSeg { xs, offsets, f, .. } => self.fold_seg(s, *xs, *offsets, f, by),
             ArrayOp::Scan { dir, xs, f, init } => self.scan(s.results[0], *dir, *xs, f, init.as_ref(), by),
             ArrayOp::Permute { defaults, xs, combine, target } => self.permute(s, *defaults, *xs, combine, target, by),
             ArrayOp::Backpermute { xs, shape: _, index } => self.backpermute(*xs, index, by),
@@ -115,11 +123,14 @@ impl Reverse<'_, '_> {
                 self.contribute(*xs, by);
                 Ok(())
             }
-            // Positions have no adjoints.
-            ArrayOp::Argsort { .. } => Ok(()),
-            ArrayOp::If { .. } | ArrayOp::While { .. } | ArrayOp::Foreign { .. } | ArrayOp::Derivative { .. } => {
-                Err(Error::defect("differentiate", "blocks are handled before"))
-            }
+            op => match op.class() {
+                Class::Segments => self.fold_seg(s, by),
+                // Positions have no adjoints.
+                Class::Sort => Ok(()),
+                Class::Pointwise | Class::Fold | Class::Scan | Class::Scatter | Class::View | Class::Control => {
+                    self.w.no_rule(op.name(), &s.loc)
+                }
+            },
         }
     }
 

@@ -2,6 +2,7 @@
 
 use super::super::dual::sums;
 use super::Reverse;
+use super::rounds::Permute;
 use crate::analysis::operators::{Component, components};
 use acc_core::Error;
 use acc_core::ad::Code;
@@ -37,7 +38,10 @@ impl Reverse<'_, '_> {
         let winner = match extreme {
             _ if each(Component::First) => self.winners(defaults, xs, target, None),
             Some(_) => self.winners(defaults, xs, target, Some(y)),
-            None => return self.w.no_rule("the adjoint of a permute with this combining function", &s.loc),
+            None => {
+                let (stmts, result) = self.in_rounds(s, Permute { defaults, xs, combine, target });
+                return self.replaced(&stmts, &[(result, by)]);
+            }
         };
         self.gather(xs, target, by, |c, at, from| {
             let w = c.read(winner, &[ScalarType::I64], at)[0];
@@ -144,7 +148,7 @@ impl Reverse<'_, '_> {
 }
 
 /// The row-major position of an index.
-fn linear(c: &mut Code, a: ArrayId, index: &[Val]) -> Val {
+pub(super) fn linear(c: &mut Code, a: ArrayId, index: &[Val]) -> Val {
     let mut at = c.int(0);
     for (axis, i) in index.iter().enumerate() {
         let n = c.extent(a, axis);

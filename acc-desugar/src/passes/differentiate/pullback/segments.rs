@@ -7,19 +7,15 @@ use crate::passes::scan_segments;
 use acc_core::Error;
 use acc_core::ad::Code;
 use acc_core::data::{EltType, Lit, ScalarType};
-use acc_core::ir::{ArrayId, ArrayOp, Dir, Fun, PrimOp, Stmt, Val};
+use acc_core::ir::{ArrayId, ArrayOp, Dir, PrimOp, Stmt, Val};
 
 impl Reverse<'_, '_> {
-    pub(super) fn fold_seg(
-        &mut self,
-        s: &Stmt,
-        xs: ArrayId,
-        offsets: ArrayId,
-        f: &Fun,
-        by: ArrayId,
-    ) -> Result<(), Error> {
-        let init = s.op.funs().into_iter().find(|(key, _)| *key == "init").map(|(_, f)| f.clone());
-        if sums(f) {
+    pub(super) fn fold_seg(&mut self, s: &Stmt, by: ArrayId) -> Result<(), Error> {
+        let function = |name: &str| s.op.funs().into_iter().find(|(key, _)| *key == name).map(|(_, f)| f.clone());
+        let (&[xs, offsets], Some(f), init) = (&s.op.arrays()[..], function("f"), function("init")) else {
+            return self.w.no_rule(s.op.name(), &s.loc);
+        };
+        if sums(&f) {
             let number = self.segment_numbers(xs, offsets);
             let (elt, rank) = (self.w.tangent_elt(xs), self.w.rank(xs));
             let leaves = elt.leaves();
