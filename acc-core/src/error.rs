@@ -413,6 +413,17 @@ pub enum BuildError {
         /// The use.
         used: Loc,
     },
+    /// A derivative of a function that does not depend smoothly on its arguments.
+    #[error(
+        "the derivative is identically zero: {}\n  in the derivative at {used}\n  help: a derivative is by the arguments of its closure; what the closure takes from around it is constant",
+        .blocked.as_ref().map_or("no result depends on the point".into(), |(op, loc)| format!("the only path passes `{op}` at {loc}"))
+    )]
+    ZeroDerivative {
+        /// The first operation on the way through which no derivative goes.
+        blocked: Option<(&'static str, Loc)>,
+        /// The derivative.
+        used: Loc,
+    },
     /// An array of a function body was used outside of it.
     #[error(
         "array used outside the array function that made it\n  used at {used}\n  help: return the array from the function, or pass it in as an argument"

@@ -1,9 +1,9 @@
 //! The passes of each executor, in order.
 //!
 //! ```text
-//!                       ┌ sink_transposes ─ canonical ─ fuse ─ lower    native code and tiles
-//! scan_segments ─ simplify
-//!                       └ flatten ─ rewrite_graph ─ plan                graphs, run by libtorch
+//!                                       ┌ sink_transposes ─ canonical ─ fuse ─ lower    native code and tiles
+//! differentiate ─ scan_segments ─ simplify
+//!                                       └ flatten ─ rewrite_graph ─ plan                graphs, run by libtorch
 //! ```
 //!
 //! The interpreter runs programs as they are. A program that an executor gets has been verified; what each pass makes is
@@ -17,10 +17,10 @@
 //! When a run meets a fault, a second one finds out which fault is the first in the order of the program
 //! ([`Replay`](acc_core::exec::replay::Replay)). What that one runs has been through the `.._EXACT` passes: no program is simplified or fused.
 //!
-//! Segmented folds are replaced before simplification, since what replaces them is simplified, too.
+//! Derivatives are expanded first, so that nothing else knows of them. Segmented folds are replaced before simplification, since what replaces them is simplified, too.
 
 use crate::pass::{Pass, Run, Stage};
-use crate::passes::{scan_segments, simplify, sink_transposes};
+use crate::passes::{differentiate, scan_segments, simplify, sink_transposes};
 use crate::settings::{Faults, Rules, Settings};
 use crate::{flatten, fuse, graph};
 use acc_core::ir::Program;
@@ -28,29 +28,37 @@ use acc_core::{Error, RunLimits};
 use std::borrow::Cow;
 
 /// The passes of the native executor.
-pub const NATIVE: &[Pass] = &[SCAN_SEGMENTS, SIMPLIFY, SINK_TRANSPOSES, CANONICAL, FUSE, LOWER];
+pub const NATIVE: &[Pass] = &[DIFFERENTIATE, SCAN_SEGMENTS, SIMPLIFY, SINK_TRANSPOSES, CANONICAL, FUSE, LOWER];
 
 /// Those of its run after a fault.
-pub const NATIVE_EXACT: &[Pass] = &[SCAN_SEGMENTS, FUSE, LOWER];
+pub const NATIVE_EXACT: &[Pass] = &[DIFFERENTIATE, SCAN_SEGMENTS, FUSE, LOWER];
 
 /// The passes of the graph executor, and of exports of graphs.
-pub const GRAPH: &[Pass] = &[SCAN_SEGMENTS, SIMPLIFY, FLATTEN, REWRITE_GRAPH, PLAN];
+pub const GRAPH: &[Pass] = &[DIFFERENTIATE, SCAN_SEGMENTS, SIMPLIFY, FLATTEN, REWRITE_GRAPH, PLAN];
 
 /// Those of its run after a fault.
-pub const GRAPH_EXACT: &[Pass] = &[SCAN_SEGMENTS, FLATTEN, REWRITE_GRAPH, PLAN];
+pub const GRAPH_EXACT: &[Pass] = &[DIFFERENTIATE, SCAN_SEGMENTS, FLATTEN, REWRITE_GRAPH, PLAN];
 
 /// The rules of programs: `acc_core::verify`.
-const PROGRAMS: &str = "V1 to V8";
+const PROGRAMS: &str = "V1 to V9";
 /// The rules of fusion: `fuse/verify.rs`.
 const FUSIONS: &str = "F1 to F5";
 /// The rules of graphs: `graph/verify.rs`.
 const GRAPHS: &str = "G1 to G4";
 
+const DIFFERENTIATE: Pass = Pass {
+    name: "differentiate",
+    what: "derivatives become ordinary code",
+    before: PROGRAMS,
+    after: "V1 to V9; no derivative is left",
+    run: Run::Program(differentiate::pass),
+};
+
 const SCAN_SEGMENTS: Pass = Pass {
     name: "scan_segments",
     what: "segmented folds become scans with flags where the executor has nothing better for their operator",
     before: PROGRAMS,
-    after: "V1 to V8; the executor takes the operators of the segmented folds that are left",
+    after: "V1 to V9; the executor takes the operators of the segmented folds that are left",
     run: Run::Program(scan_segments::pass),
 };
 
@@ -94,7 +102,7 @@ const CANONICAL: Pass = Pass {
     name: "canonical",
     what: "arrays and values are numbered in the order of their definitions",
     before: PROGRAMS,
-    after: "V1 to V8; arrays and values have the numbers that they are printed with",
+    after: "V1 to V9; arrays and values have the numbers that they are printed with",
     run: Run::Program(|p, _| Ok(Cow::Owned(acc_core::text::canonical(p)))),
 };
 
@@ -120,7 +128,7 @@ const LOWER: Pass = Pass {
 const FLATTEN: Pass = Pass {
     name: "flatten",
     what: "functions over index spaces become operations on tensors",
-    before: "V1 to V8; the graph takes the operators of the segmented folds that are left",
+    before: "V1 to V9; the graph takes the operators of the segmented folds that are left",
     after: GRAPHS,
     run: Run::Translate(|p, settings| Ok(Stage::Graph(flatten::flatten(&p, settings)?))),
 };

@@ -36,6 +36,14 @@ pub mod control {
     pub use acc_core::api::{IntoTest, acond, awhile, cond, iterate, pipe, while_};
 }
 
+/// Derivatives: of losses `grad`, of functions of arrays `jvp` and `vjp`, of scalars `deriv`.
+pub mod derivative {
+    pub use acc_core::api::{
+        Diff, HasFloat, Linear, Point, Pullback, Real, TangentElt, Units, deriv, grad, hvp, jvp, linearize,
+        value_and_grad, vjp,
+    };
+}
+
 /// Stencils: windows and what lies beyond the edges.
 pub mod stencil {
     pub use acc_core::api::{

@@ -39,6 +39,7 @@
 //! | stencils | `stencil`, [`Edge`](stencil::Edge), windows | [`stencil`] |
 //! | sorting | `sort`, `sort_by_key`, `argsort`, `unique` | [`Acc`] |
 //! | branches and loops | `cond`, `while_`, `acond`, `awhile`, `match_` | [`control`] |
+//! | derivatives | `grad`, `jvp`, `vjp`, `hvp`, `deriv` | [`derivative`] |
 //! | scalars | arithmetic, comparisons, bits, mathematical functions, conversions | [`scalar`] |
 //! | elements | `#[derive(Elt)]`, options, complex numbers, fractions, `f16` | [`element`] |
 //! | random numbers | `random_f32`, `random_normal`, .. | [`random`] |
@@ -71,7 +72,7 @@ struct Readme;
 
 #[cfg(feature = "npy")]
 pub use families::npy;
-pub use families::{array, control, element, foreign, haskell, random, scalar, stencil};
+pub use families::{array, control, derivative, element, foreign, haskell, random, scalar, stencil};
 
 pub use acc_core::FacadeElt as Elt;
 pub use acc_core::api::Elt;

@@ -2,7 +2,7 @@
 
 use conformance::executors;
 use conformance::fuzz::oracle::Oracle;
-use conformance::fuzz::{minimised, run};
+use conformance::fuzz::{derivatives, minimised, run};
 
 /// Fixed seeds, so that the test says the same each time; about two minutes' worth on two cores where the graph
 /// executor is built, less where it is not. `acc fuzz` takes others.
@@ -22,6 +22,21 @@ fn executors_agree_on_random_programs() {
     let operations = statistics.operations.len();
     assert!(statistics.pairs.len() * 10 >= operations * operations * 9, "{statistics}");
     assert!(statistics.rules.values().all(|n| *n > 0), "{statistics}");
+}
+
+/// How many of the programs are differentiated.
+const DIFFERENTIATED: u64 = 400;
+
+#[test]
+fn executors_agree_on_derivatives_of_random_programs() {
+    let found = derivatives::run(&executors::all(), 0..DIFFERENTIATED);
+    for (seed, why) in &found.differences {
+        eprintln!("seed {seed} on {why}");
+    }
+    assert!(found.differences.is_empty(), "{found}");
+    assert!(found.derivatives > DIFFERENTIATED && found.without_rule * 10 < found.derivatives, "{found}");
+    let [compared, left_out] = found.elements;
+    assert!(left_out * 3 < compared, "{found}");
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! Enums: a tag and the fields of all variants side by side.
 
-use crate::{Parts, parts};
+use crate::{Parts, parts, tangents};
 use proc_macro2::TokenStream;
-use quote::{format_ident, quote};
+use quote::{ToTokens, format_ident, quote};
 use syn::{DataEnum, DeriveInput, Fields, Ident, Type, Variant};
 
 /// A variant with names for its fields.
@@ -49,8 +49,11 @@ fn cases(data: &DataEnum) -> Vec<Case<'_>> {
 }
 
 pub(crate) fn expand(input: &DeriveInput, data: &DataEnum, core: &TokenStream) -> syn::Result<TokenStream> {
-    let Parts { core, name, exp, vis, generics } = parts(input, core)?;
+    let common = parts(input, core)?;
     let cases = cases(data);
+    let components = cases.iter().flat_map(|c| c.types.iter().map(|t| t.to_token_stream()));
+    let tangents = tangents(&common, &std::iter::once(quote!(u8)).chain(components).collect::<Vec<_>>());
+    let Parts { core, name, exp, vis, generics } = common;
     let Some(last) = cases.len().checked_sub(1).filter(|last| *last < 256) else {
         let message = "an enum that is an array element has 1 to 256 variants: its tag is a `u8`";
         return Err(syn::Error::new_spanned(name, message));
@@ -113,6 +116,8 @@ pub(crate) fn expand(input: &DeriveInput, data: &DataEnum, core: &TokenStream) -
         #[doc = #docs]
         #[allow(missing_docs, reason = "the fields are those of the type")]
         #vis enum #exp #impl_generics #where_clause { #(#variants),* }
+
+        #tangents
 
         // Not derived: the fields are expressions, which are `Copy` whatever the type parameters are.
         impl #impl_generics ::core::clone::Clone for #exp #type_generics #where_clause {

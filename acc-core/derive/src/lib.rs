@@ -42,6 +42,28 @@ fn expand(input: &DeriveInput, core: &TokenStream) -> syn::Result<TokenStream> {
     }
 }
 
+/// The most components of a tuple of tangents.
+const MAX_TANGENTS: usize = 16;
+
+/// The type's tangents: a tuple of those of its components. A type with more components than tuples have has none.
+fn tangents(parts: &Parts<'_>, types: &[TokenStream]) -> TokenStream {
+    if types.is_empty() || types.len() > MAX_TANGENTS {
+        return TokenStream::new();
+    }
+    let Parts { core, name, generics, .. } = parts;
+    let mut generics = generics.clone();
+    for p in generics.type_params_mut() {
+        p.bounds.push(parse_quote!(#core::api::TangentElt));
+    }
+    let (impl_generics, type_generics, where_clause) = generics.split_for_impl();
+    quote! {
+        impl #impl_generics #core::api::TangentElt for #name #type_generics #where_clause {
+            type Tan = (#(<#types as #core::api::TangentElt>::Tan,)*);
+        }
+        impl #impl_generics #core::api::HasFloat for #name #type_generics #where_clause {}
+    }
+}
+
 /// What structs and enums have in common.
 struct Parts<'a> {
     /// The path of acc-core.

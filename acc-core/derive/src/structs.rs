@@ -1,12 +1,14 @@
 //! Structs: products of their fields.
 
-use crate::{Parts, parts};
+use crate::{Parts, parts, tangents};
 use proc_macro2::TokenStream;
-use quote::quote;
+use quote::{ToTokens, quote};
 use syn::{DataStruct, DeriveInput, Fields, Index, Member};
 
 pub(crate) fn expand(input: &DeriveInput, data: &DataStruct, core: &TokenStream) -> syn::Result<TokenStream> {
-    let Parts { core, name, exp, vis, generics } = parts(input, core)?;
+    let parts = parts(input, core)?;
+    let tangents = tangents(&parts, &data.fields.iter().map(|f| f.ty.to_token_stream()).collect::<Vec<_>>());
+    let Parts { core, name, exp, vis, generics } = parts;
     let members: Vec<Member> = data
         .fields
         .iter()
@@ -32,6 +34,8 @@ pub(crate) fn expand(input: &DeriveInput, data: &DataStruct, core: &TokenStream)
         #[doc = #docs]
         #[allow(missing_docs, reason = "the fields are those of the type")]
         #declaration
+
+        #tangents
 
         // Not derived: the fields are expressions, which are `Copy` whatever the type parameters are.
         impl #impl_generics ::core::clone::Clone for #exp #type_generics #where_clause {

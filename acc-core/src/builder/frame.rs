@@ -45,6 +45,12 @@ pub enum ExpOp {
         param: ExpRef,
         fallback: ExpRef,
     },
+    /// A function and its derivative by its one float; `result` is that of a loop frame.
+    Derivative {
+        arg: ExpRef,
+        param: ExpRef,
+        result: ExpRef,
+    },
     Index(AccRef, ExpRef),
     Extent(AccRef, u32),
     Poison(Arc<BuildError>),
@@ -227,7 +233,7 @@ impl ExpOp {
             ExpOp::Proj(a, _) | ExpOp::Cast(a) | ExpOp::Bitcast(a) | ExpOp::Index(_, a) => f(*a),
             ExpOp::Cond(c, t, e) => [c, t, e].into_iter().for_each(|r| f(*r)),
             ExpOp::While { init, .. } => f(*init),
-            ExpOp::Foreign { arg, .. } => f(*arg),
+            ExpOp::Foreign { arg, .. } | ExpOp::Derivative { arg, .. } => f(*arg),
         }
     }
 
@@ -245,6 +251,7 @@ impl ExpOp {
             | ExpOp::Cond(..)
             | ExpOp::While { .. }
             | ExpOp::Foreign { .. }
+            | ExpOp::Derivative { .. }
             | ExpOp::Poison(_) => None,
         }
     }
@@ -339,6 +346,11 @@ pub fn while_loop(
 /// A foreign function of `arg`, of result type `ty`, whose fallback was run by [`loop_body`].
 pub fn foreign(name: &str, arg: ExpRef, (param, fallback): (ExpRef, ExpRef), ty: EltType, loc: &Loc) -> ExpRef {
     push(ExpOp::Foreign { name: name.into(), arg, param, fallback }, ty, loc)
+}
+
+/// A function that was run by [`loop_body`] at `arg`, and its derivative there: a pair of this type.
+pub fn derivative(arg: ExpRef, (param, result): (ExpRef, ExpRef), ty: EltType, loc: &Loc) -> ExpRef {
+    push(ExpOp::Derivative { arg, param, result }, ty, loc)
 }
 
 /// A scope for array-level code: scalar expressions built inside are freed at its end.

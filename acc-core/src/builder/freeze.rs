@@ -4,9 +4,12 @@ use super::frame::{Builder, ExpRef};
 use super::graph::{Kind, ScalarGraph, collect};
 use super::schedule::{Needs, NodeId, Placer};
 use super::{Building, Frozen};
-use crate::data::{EltType, ScalarType};
+use crate::ad::{Code, Dual, NoArrays, Tangent};
+use crate::data::{EltType, Lit, ScalarType};
 use crate::error::BuildError;
 use crate::ir::{Foreign, Fun, Loc, Node, Read, Region, ScalarOp, Val, Vals};
+use smallvec::smallvec;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// How many times larger than written a function may become through copies of values into branches.
@@ -129,6 +132,7 @@ impl Freezer<'_> {
                 args: self.leaves(*arg).into(),
                 fallback: self.loop_region(*fallback, *param),
             }),
+            Kind::Derivative { arg, param, result } => return self.derivative(*arg, *param, *result, &node.loc, nodes),
             Kind::While { init, test, test_param, step, step_param } => ScalarOp::While {
                 init: self.leaves(*init).into(),
                 test: self.loop_region(*test, *test_param),
@@ -138,6 +142,38 @@ impl Freezer<'_> {
         let results = self.fresh(&node.ty);
         nodes.push(Node { results: results.clone(), op, loc: node.loc.clone() });
         results
+    }
+
+    /// A function of one float, written out with its tangent; the float's is 1.
+    fn derivative(
+        &mut self,
+        arg: NodeId,
+        param: NodeId,
+        result: NodeId,
+        loc: &Loc,
+        nodes: &mut Vec<Node<Building>>,
+    ) -> Vals {
+        let region = self.loop_region(result, param);
+        let mut code = Code::of_values(std::mem::take(&mut self.types), loc);
+        let mut tangents = HashMap::new();
+        for p in &region.params {
+            let value = code.literal(Lit::one(code.ty(*p)));
+            tangents.insert(*p, smallvec![Some(Tangent { value, careful: false })]);
+        }
+        let mut dual = Dual { code: &mut code, directions: 1, arrays: &NoArrays, tangents };
+        dual.region(&region);
+        let mut results = region.results.clone();
+        for v in region.results.iter().filter(|v| dual.code.ty(**v).is_float()).copied().collect::<Vec<_>>() {
+            results.push(dual.value(v, 0));
+        }
+        let written = Region { params: Vec::new(), nodes: code.take(), results };
+        self.types = code.types;
+        // The parameter is another value than the argument until here: what the function uses from around it is constant.
+        let args = region.params.iter().copied().zip(self.leaves(arg).iter().copied());
+        let args: HashMap<Val, Val> = args.collect();
+        let written = written.map(&mut |a| a.clone(), &mut |v| args.get(&v).copied().unwrap_or(v));
+        nodes.extend(written.nodes.iter().cloned());
+        written.results.iter().copied().collect()
     }
 
     /// A conditional both of whose sides exist already.

@@ -47,6 +47,11 @@ pub(super) enum Kind {
         param: NodeId,
         fallback: NodeId,
     },
+    Derivative {
+        arg: NodeId,
+        param: NodeId,
+        result: NodeId,
+    },
     Index(AccRef, NodeId),
     Extent(AccRef, u32),
 }
@@ -82,7 +87,7 @@ pub(super) fn collect(
             stack.push((r, true));
             match &node.op {
                 ExpOp::While { test_param, step_param, .. } => loop_params.extend([*test_param, *step_param]),
-                ExpOp::Foreign { param, .. } => {
+                ExpOp::Foreign { param, .. } | ExpOp::Derivative { param, .. } => {
                     loop_params.insert(*param);
                 }
                 ExpOp::Poison(e) => return Err(e.clone()),
@@ -117,7 +122,7 @@ fn variant(nodes: &[GraphNode], kind: &Kind, this: NodeId) -> SmallVec<[NodeId; 
     if let Kind::While { test_param, step_param, .. } = kind {
         out.retain(|p| p != test_param && p != step_param);
     }
-    if let Kind::Foreign { param, .. } = kind {
+    if let Kind::Foreign { param, .. } | Kind::Derivative { param, .. } = kind {
         out.retain(|p| p != param);
     }
     out.sort_unstable();
@@ -136,7 +141,9 @@ impl ExpOp {
             ExpOp::While { init: _, test, test_param, step, step_param } => {
                 [test_param, test, step_param, step].into_iter().for_each(|r| f(*r));
             }
-            ExpOp::Foreign { param, fallback, .. } => [param, fallback].into_iter().for_each(|r| f(*r)),
+            ExpOp::Foreign { param, fallback: result, .. } | ExpOp::Derivative { param, result, .. } => {
+                [param, result].into_iter().for_each(|r| f(*r));
+            }
         }
     }
 
@@ -162,6 +169,9 @@ impl ExpOp {
             ExpOp::Foreign { name, arg, param, fallback } => {
                 Kind::Foreign { name: name.clone(), arg: id(*arg), param: id(*param), fallback: id(*fallback) }
             }
+            ExpOp::Derivative { arg, param, result } => {
+                Kind::Derivative { arg: id(*arg), param: id(*param), result: id(*result) }
+            }
             ExpOp::Index(a, i) => Kind::Index(a.clone(), id(*i)),
             ExpOp::Extent(a, axis) => Kind::Extent(a.clone(), *axis),
         }
@@ -176,7 +186,7 @@ impl Kind {
             Kind::Proj(a, _) | Kind::Cast(a) | Kind::Bitcast(a) | Kind::Index(_, a) => smallvec![*a],
             Kind::Cond(c, ..) => smallvec![*c],
             Kind::While { init, .. } => smallvec![*init],
-            Kind::Foreign { arg, .. } => smallvec![*arg],
+            Kind::Foreign { arg, .. } | Kind::Derivative { arg, .. } => smallvec![*arg],
         }
     }
 
@@ -189,8 +199,8 @@ impl Kind {
                 Inner { result: *test, param: Some(*test_param), always: true },
                 Inner { result: *step, param: Some(*step_param), always: false },
             ],
-            Kind::Foreign { param, fallback, .. } => {
-                smallvec![Inner { result: *fallback, param: Some(*param), always: false }]
+            Kind::Foreign { param, fallback: result, .. } | Kind::Derivative { param, result, .. } => {
+                smallvec![Inner { result: *result, param: Some(*param), always: false }]
             }
             Kind::Const(_)
             | Kind::Param
@@ -219,7 +229,9 @@ impl Dag for ScalarGraph {
     fn harmless(&self, n: NodeId) -> bool {
         match &self.nodes[n].kind {
             Kind::Prim(p, _) => !p.is_partial(),
-            Kind::While { .. } | Kind::Foreign { .. } | Kind::Index(..) | Kind::LoopParam => false,
+            Kind::While { .. } | Kind::Foreign { .. } | Kind::Derivative { .. } | Kind::Index(..) | Kind::LoopParam => {
+                false
+            }
             Kind::Const(_)
             | Kind::Param
             | Kind::Tuple(_)

@@ -8,6 +8,7 @@
 
 mod acc;
 mod ambient;
+mod applied;
 mod expressions;
 mod extents;
 mod frame;
@@ -20,9 +21,11 @@ mod wide;
 
 pub use acc::{AccFun, AccNode, AccOp, AccRef, AccType, Building, Frozen, array_function, lambda_id};
 pub(crate) use ambient::Purpose;
+pub(crate) use applied::applied;
 pub use expressions::{cast, coerce, cond, constant, element, extent, literal, prim, proj, tuple, zero};
 pub use frame::{
-    ExpOp, ExpRef, FrameKind, closed, foreign, lambda, live_nodes, loop_body, push, reset_ambient, scope, while_loop,
+    ExpOp, ExpRef, FrameKind, closed, derivative, foreign, lambda, live_nodes, loop_body, push, reset_ambient, scope,
+    while_loop,
 };
 pub(crate) use frame::{compose, in_scalar_code, program_built};
 pub use program::{Built, build, build_within};

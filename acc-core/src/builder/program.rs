@@ -4,6 +4,7 @@ use super::extents::{extent_argument, lift_literals};
 use super::schedule::{Dag, Inner, Needs, NodeId, NodeIds, Placer};
 use super::wide::{cast_results, conversion, wide_elt, widened};
 use super::{AccFun, AccOp, AccRef, AccType, Building, Frozen};
+use crate::ad::Activity;
 use crate::data::{ArrayData, EltType, ScalarType};
 use crate::error::{BuildError, Error};
 use crate::ir::{ArrayId, ArrayOp, ArrayType, Block, Closed, Fun, Ir, Loc, Mapper, Names, Program, Stmt};
@@ -303,6 +304,9 @@ impl Numberer<'_> {
             }
             AccOp::Op(op) => op.try_map(self)?,
         };
+        if let ArrayOp::Derivative { f, .. } = &op {
+            self.check_smooth(f, &acc.loc)?;
+        }
         let types: Vec<ArrayType> = acc.ty.leaves().into_iter().cloned().collect();
         let reduced = op.operand().copied().filter(|_| op.class().reduces());
         let wide = reduced.and_then(|xs| Some((xs, wide_elt(&self.types[xs.index()].elt)?)));
@@ -310,6 +314,15 @@ impl Numberer<'_> {
             Some((xs, wide)) => self.accumulate_wide(&op, xs, wide, types, &acc.loc, out),
             None => self.statement(op, types, &acc.loc, out),
         })
+    }
+
+    /// A derivative that is zero wherever it is taken is a mistake.
+    fn check_smooth(&self, f: &Block, used: &Loc) -> Result<(), Error> {
+        let activity = Activity::of(&self.types, f, f.params.iter().copied());
+        if f.results.iter().any(|r| activity.is_active(*r)) {
+            return Ok(());
+        }
+        Err(Arc::new(BuildError::ZeroDerivative { blocked: activity.blocked().cloned(), used: used.clone() }).into())
     }
 
     /// A fold or scan of an array with `f16` in its elements, in `f32`.

@@ -52,6 +52,27 @@ impl EltType {
         out
     }
 
+    /// The type of its tangents and adjoints: floats as they are, nothing for other scalars, tuples part by part.
+    ///
+    /// ```
+    /// use acc_core::data::{EltType, ScalarType};
+    /// let element = EltType::tuple([ScalarType::F32.into(), ScalarType::I64.into()]);
+    /// assert_eq!(element.tangent().to_string(), "(f32, ())");
+    /// ```
+    #[must_use]
+    pub fn tangent(&self) -> EltType {
+        match self {
+            EltType::Scalar(s) if s.is_float() => self.clone(),
+            EltType::Scalar(_) => EltType::unit(),
+            EltType::Tuple(parts) => EltType::tuple(parts.iter().map(EltType::tangent)),
+        }
+    }
+
+    /// Whether it has a tangent: there is a float in it.
+    pub fn has_float(&self) -> bool {
+        self.leaves().iter().any(|s| s.is_float())
+    }
+
     /// The number of scalar leaves.
     pub fn leaf_count(&self) -> usize {
         match self {

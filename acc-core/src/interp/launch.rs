@@ -1,9 +1,11 @@
 //! Evaluation of array operations.
 
 use super::machine::Machine;
-use super::scalar::{Launch, Lits, out_of_bounds};
+use super::number::{Number, Values};
+pub(super) use super::scalar::Scalars;
+use super::scalar::{Launch, out_of_bounds};
 use super::{Host, fault, internal, sort, stencil};
-use crate::data::{ArrayData, ColumnBuf, EltType, Lit, ScalarType, linear_index, shape_size, unlinear_index};
+use crate::data::{ArrayData, ColumnBuf, EltType, ScalarType, linear_index, shape_size, unlinear_index};
 use crate::error::{Error, Fault};
 use crate::ir::{
     ArrayId, ArrayOp, Axis, Dir, Extents, Fun, Loc, SEGMENT_EMPTY, SEGMENTS_WRONG, Sizes, Stmt, result_extents,
@@ -14,21 +16,22 @@ use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// Evaluates a statement whose operands are evaluated.
-pub(super) fn stmt<'p>(m: &mut Machine<'p>, s: &'p Stmt) -> Result<Vec<ArrayData>, Error> {
+pub(super) fn stmt<'p, N: Number>(m: &mut Machine<'p, N>, s: &'p Stmt) -> Result<Vec<Values<N>>, Error> {
     let result = match &s.op {
         ArrayOp::Generate { f, shape: _ } => {
             let shape = extents(m, s)?;
             let mut f = launch(s, f);
-            each(m, s, shape, |m, _, index| f.call(index.iter().map(int), m))
+            each(m, s, shape, |m, _, index| f.call(index.iter().map(N::of_int), m))
         }
         ArrayOp::Map { f, xs, indexed } => {
             let xs = xs.iter().map(|&x| m.value(x)).collect::<Result<Vec<_>, _>>()?;
             let shape = extents(m, s)?;
             let mut f = launch(s, f);
             each(m, s, shape, |m, _, index| {
-                let mut args: Lits = if *indexed { index.iter().map(int).collect() } else { Lits::new() };
+                let mut args: Scalars<N> =
+                    if *indexed { index.iter().map(N::of_int).collect() } else { Scalars::new() };
                 for x in &xs {
-                    args.extend(read(x, index)?);
+                    args.extend(x.read(index)?);
                 }
                 f.call(args, m)
             })
@@ -43,9 +46,9 @@ pub(super) fn stmt<'p>(m: &mut Machine<'p>, s: &'p Stmt) -> Result<Vec<ArrayData
             let mut f = launch(s, f);
             each(m, s, shape, |m, _, index| {
                 let from: SmallVec<[i64; 4]> =
-                    f.call(index.iter().map(int), m)?.iter().map(|l| l.bits as i64).collect();
-                match source.position(&from) {
-                    Some(at) => element(&source, at),
+                    f.call(index.iter().map(N::of_int), m)?.iter().map(|l| l.int()).collect();
+                match source.data.position(&from) {
+                    Some(at) => source.element(at),
                     None => Err(fault(out_of_bounds(*xs, &from, source.shape()), s.operation(), &s.loc)),
                 }
             })
@@ -54,9 +57,11 @@ pub(super) fn stmt<'p>(m: &mut Machine<'p>, s: &'p Stmt) -> Result<Vec<ArrayData
         ArrayOp::Argsort { xs } => sort::argsort(m, s, *xs),
         ArrayOp::Check { ok, message, xs } => {
             let answer = closed(m, s, ok)?;
-            let numbers: Vec<i64> = answer.iter().skip(1).map(|l| l.bits as i64).collect();
+            let numbers: Vec<i64> = answer.iter().skip(1).map(|l| l.int()).collect();
             match answer.first() {
-                Some(ok) if ok.bits == 0 => Err(fault(Fault::check_failed(message, &numbers), s.operation(), &s.loc)),
+                Some(ok) if ok.lit().bits == 0 => {
+                    Err(fault(Fault::check_failed(message, &numbers), s.operation(), &s.loc))
+                }
                 _ => m.value(*xs),
             }
         }
@@ -74,25 +79,26 @@ pub(super) fn stmt<'p>(m: &mut Machine<'p>, s: &'p Stmt) -> Result<Vec<ArrayData
             each(m, s, shape, |_, _, index| {
                 let from: SmallVec<[i64; 4]> =
                     index.iter().zip(axes).filter(|(_, a)| **a == Axis::All).map(|(i, _)| *i).collect();
-                read(&source, &from)
+                source.read(&from)
             })
         }
         ArrayOp::Slice { axes, index, xs } => slice(m, s, axes, index, *xs),
         ArrayOp::Compute { xs } => m.value(*xs),
         ArrayOp::Foreign { function, xs, fallback } => return m.foreign(function, xs, fallback),
         ArrayOp::If { cond, then, else_ } => {
-            let holds = closed(m, s, cond)?.iter().all(|l| l.bits != 0);
+            let holds = closed(m, s, cond)?.iter().all(|l| l.lit().bits != 0);
             return m.block(if holds { then } else { else_ }, &[]);
         }
         ArrayOp::While { init, test, step } => return m.repeat(init, test, step),
+        ArrayOp::Derivative { .. } => return N::derivative(m, s),
     };
     Ok(vec![result?])
 }
 
 /// Whether the result of a loop's test is true.
-pub(super) fn is_true(results: &[ArrayData]) -> Result<bool, Error> {
+pub(super) fn is_true<N: Number>(results: &[Values<N>]) -> Result<bool, Error> {
     match results {
-        [one] => Ok(element(one, 0)?.iter().all(|l| l.bits != 0)),
+        [one] => Ok(one.element(0)?.iter().all(|l| l.lit().bits != 0)),
         _ => Err(internal("a loop's test does not yield one array")),
     }
 }
@@ -105,27 +111,27 @@ pub fn shape_of_extents(extents: &[i64], op: &'static str, loc: &Loc) -> Result<
     Ok(shape)
 }
 
-pub(super) fn launch<'f>(s: &'f Stmt, f: &'f Fun) -> Launch<'f> {
+pub(super) fn launch<'f, N: Number>(s: &'f Stmt, f: &'f Fun) -> Launch<'f, N> {
     Launch::new(f, s.operation(), &s.loc)
 }
 
-fn closed<'p>(m: &mut Machine<'p>, s: &'p Stmt, f: &'p Fun) -> Result<Lits, Error> {
+fn closed<'p, N: Number>(m: &mut Machine<'p, N>, s: &'p Stmt, f: &'p Fun) -> Result<Scalars<N>, Error> {
     launch(s, f).call([], m)
 }
 
 /// The extents of a statement's result.
-pub(super) fn extents<'p>(m: &mut Machine<'p>, s: &'p Stmt) -> Result<Vec<usize>, Error> {
+pub(super) fn extents<'p, N: Number>(m: &mut Machine<'p, N>, s: &'p Stmt) -> Result<Vec<usize>, Error> {
     let extents = result_extents(&s.op, &mut Operands { m, s })?;
     Ok(extents.ok_or_else(|| internal("the extents of an operation with blocks"))?.into_vec())
 }
 
 /// The extents of a statement's operands.
-struct Operands<'m, 'p> {
-    m: &'m mut Machine<'p>,
+struct Operands<'m, 'p, N: Number> {
+    m: &'m mut Machine<'p, N>,
     s: &'p Stmt,
 }
 
-impl<'p> Sizes<'p> for Operands<'_, 'p> {
+impl<'p, N: Number> Sizes<'p> for Operands<'_, 'p, N> {
     type Size = usize;
     type Error = Error;
 
@@ -133,7 +139,7 @@ impl<'p> Sizes<'p> for Operands<'_, 'p> {
         Ok(self.m.value(a)?.shape().into())
     }
     fn closed(&mut self, f: &'p Fun) -> Result<Extents<usize>, Error> {
-        let extents: Vec<i64> = closed(self.m, self.s, f)?.iter().map(|l| l.bits as i64).collect();
+        let extents: Vec<i64> = closed(self.m, self.s, f)?.iter().map(|l| l.int()).collect();
         Ok(shape_of_extents(&extents, self.s.operation(), &self.s.loc)?.into())
     }
     fn least(&mut self, sizes: &[usize]) -> usize {
@@ -147,27 +153,13 @@ impl<'p> Sizes<'p> for Operands<'_, 'p> {
     }
 }
 
-pub(super) fn int(i: &i64) -> Lit {
-    crate::data::Prim::lit(*i)
-}
-
-/// The element at a row-major position.
-pub(super) fn element(a: &ArrayData, at: usize) -> Result<Lits, Error> {
-    a.element(at).ok_or_else(|| internal("an element that is not there"))
-}
-
-/// The element at an index that is in bounds.
-pub(super) fn read(a: &ArrayData, index: &[i64]) -> Result<Lits, Error> {
-    a.position(index).ok_or_else(|| internal("an index that is not there")).and_then(|at| element(a, at))
-}
-
 /// Computes an array in row-major order; `f` gives each element from its position and index.
-pub(super) fn each<'p>(
-    m: &mut Machine<'p>,
+pub(super) fn each<'p, N: Number>(
+    m: &mut Machine<'p, N>,
     s: &'p Stmt,
     shape: Vec<usize>,
-    mut f: impl FnMut(&mut Machine<'p>, usize, &[i64]) -> Result<Lits, Error>,
-) -> Result<ArrayData, Error> {
+    mut f: impl FnMut(&mut Machine<'p, N>, usize, &[i64]) -> Result<Scalars<N>, Error>,
+) -> Result<Values<N>, Error> {
     let mut out = Output::new(shape.clone(), m.result_elt(s)?, s, &m.meter)?;
     for at in 0..out.size {
         m.tick()?;
@@ -178,30 +170,38 @@ pub(super) fn each<'p>(
 }
 
 /// An array in the making.
-pub(super) struct Output {
+pub(super) struct Output<N: Number> {
     shape: Vec<usize>,
     size: usize,
     elt: EltType,
     columns: Vec<ColumnBuf>,
+    beside: N::Beside,
+    /// How many elements there are so far.
+    pushed: usize,
     charge: Arc<Charge>,
 }
 
-impl Output {
-    pub(super) fn new(shape: Vec<usize>, elt: &EltType, s: &Stmt, meter: &Meter) -> Result<Output, Error> {
+impl<N: Number> Output<N> {
+    pub(super) fn new(shape: Vec<usize>, elt: &EltType, s: &Stmt, meter: &Meter) -> Result<Self, Error> {
         let overflow = || {
             let shape = shape.iter().map(|&n| i64::try_from(n).unwrap_or(i64::MAX)).collect();
             fault(Fault::ShapeOverflow { shape }, s.operation(), &s.loc)
         };
         let size = shape_size(&shape).map_err(|_| overflow())?;
-        let bytes = size.checked_mul(elt.size()).filter(|&b| b <= isize::MAX as usize).ok_or_else(overflow)?;
+        let floats = elt.leaves().iter().filter(|ty| ty.is_float()).count();
+        let bytes = size
+            .checked_mul(elt.size() + floats * N::BYTES_BESIDE)
+            .filter(|&b| b <= isize::MAX as usize)
+            .ok_or_else(overflow)?;
         let charge = Arc::new(meter.charge(bytes as u64)?);
         let column = |ty: ScalarType| ColumnBuf::with_capacity(ty, size).map_err(|_| Error::no_memory(size, ty.size()));
         let columns = elt.leaves().into_iter().map(column);
-        Ok(Output { shape, size, elt: elt.clone(), columns: columns.collect::<Result<_, _>>()?, charge })
+        let (columns, beside) = (columns.collect::<Result<_, _>>()?, N::Beside::default());
+        Ok(Output { shape, size, elt: elt.clone(), columns, beside, pushed: 0, charge })
     }
 
     /// Zeros everywhere, to be set in any order.
-    fn fill(&mut self, host: &mut dyn Host) -> Result<(), Error> {
+    fn fill(&mut self, host: &mut dyn Host<N>) -> Result<(), Error> {
         // In pieces, with a look at the limits after each: the system takes long to provide much memory.
         const ELEMENTS_PER_PIECE: usize = 1 << 16;
         for start in (0..self.size).step_by(ELEMENTS_PER_PIECE) {
@@ -214,23 +214,33 @@ impl Output {
     }
 
     /// Appends an element, given as its leaves.
-    pub(super) fn push(&mut self, leaves: &[Lit]) -> Result<(), Error> {
-        self.columns.iter_mut().zip(leaves).try_for_each(|(c, l)| Ok(c.push(l.bits)?))
+    pub(super) fn push(&mut self, leaves: &[N]) -> Result<(), Error> {
+        let first = self.pushed * self.columns.len();
+        self.pushed += 1;
+        for (k, (c, x)) in self.columns.iter_mut().zip(leaves).enumerate() {
+            c.push(x.lit().bits)?;
+            x.store(&mut self.beside, first + k);
+        }
+        Ok(())
     }
 
-    fn set(&mut self, at: usize, leaves: &[Lit]) {
-        for (c, l) in self.columns.iter_mut().zip(leaves) {
-            c.set(at, l.bits);
+    fn set(&mut self, at: usize, leaves: &[N]) {
+        let first = at * self.columns.len();
+        for (k, (c, x)) in self.columns.iter_mut().zip(leaves).enumerate() {
+            c.set(at, x.lit().bits);
+            x.store(&mut self.beside, first + k);
         }
     }
 
-    fn get(&self, at: usize) -> Lits {
-        self.columns.iter().map(|c| c.get(at)).collect()
+    fn get(&self, at: usize) -> Scalars<N> {
+        let first = at * self.columns.len();
+        self.columns.iter().enumerate().map(|(k, c)| N::load(c.get(at), &self.beside, first + k)).collect()
     }
 
-    pub(super) fn finish(self) -> Result<ArrayData, Error> {
+    pub(super) fn finish(self) -> Result<Values<N>, Error> {
         let columns: Vec<_> = self.columns.into_iter().map(|c| self.charge.of(c.finish())).collect();
-        ArrayData::new(self.shape, self.elt, columns).map_err(|e| internal(e.to_string()))
+        let data = ArrayData::new(self.shape, self.elt, columns).map_err(|e| internal(e.to_string()))?;
+        Ok(Values { data, beside: self.beside })
     }
 }
 
@@ -241,13 +251,13 @@ pub(super) fn rows(shape: &[usize]) -> Result<(Vec<usize>, usize), Error> {
     Ok((outer.to_vec(), inner))
 }
 
-fn fold<'p>(
-    m: &mut Machine<'p>,
+fn fold<'p, N: Number>(
+    m: &mut Machine<'p, N>,
     s: &'p Stmt,
     f: &'p Fun,
     init: Option<&'p Fun>,
     xs: ArrayId,
-) -> Result<ArrayData, Error> {
+) -> Result<Values<N>, Error> {
     let init = init.map(|i| closed(m, s, i)).transpose()?;
     let source = m.value(xs)?;
     let (_, inner) = rows(source.shape())?;
@@ -260,31 +270,31 @@ fn fold<'p>(
 }
 
 /// Combines the elements at these positions, from `init` or the first of them.
-fn reduce(
-    host: &mut dyn Host,
-    f: &mut Launch<'_>,
-    init: Option<&Lits>,
-    source: &ArrayData,
+fn reduce<N: Number>(
+    host: &mut dyn Host<N>,
+    f: &mut Launch<'_, N>,
+    init: Option<&Scalars<N>>,
+    source: &Values<N>,
     mut positions: impl Iterator<Item = usize>,
-) -> Result<Lits, Error> {
+) -> Result<Scalars<N>, Error> {
     let mut acc = match init {
         Some(init) => init.clone(),
-        None => element(source, positions.next().ok_or_else(|| internal("nothing to reduce"))?)?,
+        None => source.element(positions.next().ok_or_else(|| internal("nothing to reduce"))?)?,
     };
     for at in positions {
-        let x = element(source, at)?;
+        let x = source.element(at)?;
         acc = f.call(acc.into_iter().chain(x), host)?;
     }
     Ok(acc)
 }
 
-fn fold_seg<'p>(
-    m: &mut Machine<'p>,
+fn fold_seg<'p, N: Number>(
+    m: &mut Machine<'p, N>,
     s: &'p Stmt,
     f: &'p Fun,
     init: Option<&'p Fun>,
     [xs, offsets]: [ArrayId; 2],
-) -> Result<ArrayData, Error> {
+) -> Result<Values<N>, Error> {
     let (source, offsets) = (m.value(xs)?, m.value(offsets)?);
     let (_, inner) = rows(source.shape())?;
     let failed = |message: &str, numbers: &[i64]| fault(Fault::check_failed(message, numbers), s.operation(), &s.loc);
@@ -293,7 +303,7 @@ fn fold_seg<'p>(
     let mut bounds: Vec<usize> = memory::with_capacity(offsets.size())?;
     for k in 0..offsets.size() {
         m.tick()?;
-        let at = element(&offsets, k)?.first().map_or(-1, |o| o.bits as i64);
+        let at = offsets.element(k)?.first().map_or(-1, N::int);
         let least = bounds.last().copied().unwrap_or(0);
         match usize::try_from(at) {
             Ok(at) if (least..=inner).contains(&at) => bounds.push(at),
@@ -315,14 +325,14 @@ fn fold_seg<'p>(
     })
 }
 
-fn scan<'p>(
-    m: &mut Machine<'p>,
+fn scan<'p, N: Number>(
+    m: &mut Machine<'p, N>,
     s: &'p Stmt,
     dir: Dir,
     f: &'p Fun,
     init: Option<&'p Fun>,
     xs: ArrayId,
-) -> Result<ArrayData, Error> {
+) -> Result<Values<N>, Error> {
     let init = init.map(|i| closed(m, s, i)).transpose()?;
     let source = m.value(xs)?;
     let (outer, inner) = rows(source.shape())?;
@@ -339,16 +349,16 @@ fn scan<'p>(
         };
         let mut acc = match &init {
             Some(init) => Some(init.clone()),
-            None => order.next().map(|at| element(&source, at)).transpose()?,
+            None => order.next().map(|at| source.element(at)).transpose()?,
         };
         let mut states = 0..length;
         while let Some(state) = acc.take() {
             m.tick()?;
             if let Some(at) = order.next() {
-                let x = element(&source, at)?;
+                let x = source.element(at)?;
                 let next = match dir {
-                    Dir::Left => f.call(state.iter().copied().chain(x), m)?,
-                    Dir::Right => f.call(x.into_iter().chain(state.iter().copied()), m)?,
+                    Dir::Left => f.call(state.iter().cloned().chain(x), m)?,
+                    Dir::Right => f.call(x.into_iter().chain(state.iter().cloned()), m)?,
                 };
                 acc = Some(next);
             }
@@ -362,49 +372,49 @@ fn scan<'p>(
     out.finish()
 }
 
-fn permute<'p>(
-    m: &mut Machine<'p>,
+fn permute<'p, N: Number>(
+    m: &mut Machine<'p, N>,
     s: &'p Stmt,
     combine: &'p Fun,
     defaults: ArrayId,
     target: &'p Fun,
     xs: ArrayId,
-) -> Result<ArrayData, Error> {
+) -> Result<Values<N>, Error> {
     let (defaults, source) = (m.value(defaults)?, m.value(xs)?);
     let mut out = Output::new(defaults.shape().to_vec(), m.result_elt(s)?, s, &m.meter)?;
     for at in 0..defaults.size() {
         m.tick()?;
-        out.push(&element(&defaults, at)?)?;
+        out.push(&defaults.element(at)?)?;
     }
     let (mut combine, mut target) = (launch(s, combine), launch(s, target));
     for from in 0..source.size() {
         m.tick()?;
         let index = unlinear_index(source.shape(), from);
-        let answer = target.call(index.iter().map(int), m)?;
+        let answer = target.call(index.iter().map(N::of_int), m)?;
         let Some((tag, to)) = answer.split_first() else { return Err(internal("a target without a tag")) };
-        if tag.bits == 0 {
+        if tag.lit().bits == 0 {
             continue;
         }
-        let to: SmallVec<[i64; 4]> = to.iter().map(|l| l.bits as i64).collect();
+        let to: SmallVec<[i64; 4]> = to.iter().map(|l| l.int()).collect();
         let Some(at) = linear_index(defaults.shape(), &to) else {
             let result = s.results.first().copied().unwrap_or(xs);
             return Err(fault(out_of_bounds(result, &to, defaults.shape()), s.operation(), &s.loc));
         };
-        let (new, old) = (element(&source, from)?, out.get(at));
+        let (new, old) = (source.element(from)?, out.get(at));
         let combined = combine.call(new.into_iter().chain(old), m)?;
         out.set(at, &combined);
     }
     out.finish()
 }
 
-fn slice<'p>(
-    m: &mut Machine<'p>,
+fn slice<'p, N: Number>(
+    m: &mut Machine<'p, N>,
     s: &'p Stmt,
     axes: &'p [Axis],
     position: &'p Fun,
     xs: ArrayId,
-) -> Result<ArrayData, Error> {
-    let fixed: Vec<i64> = closed(m, s, position)?.iter().map(|l| l.bits as i64).collect();
+) -> Result<Values<N>, Error> {
+    let fixed: Vec<i64> = closed(m, s, position)?.iter().map(|l| l.int()).collect();
     let source = m.value(xs)?;
     // The fixed positions at their axes, 0 elsewhere.
     let mut fixed = fixed.into_iter();
@@ -427,6 +437,6 @@ fn slice<'p>(
             .zip(&first)
             .map(|(a, &i)| if *a == Axis::All { kept.next().copied().unwrap_or_default() } else { i })
             .collect();
-        read(&source, &from)
+        source.read(&from)
     })
 }

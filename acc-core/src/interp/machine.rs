@@ -1,7 +1,8 @@
 //! Evaluation of blocks on demand.
 
+use super::number::{Number, Values};
 use super::{Host, Ticker, internal, launch};
-use crate::data::ArrayData;
+use crate::data::{ArrayData, EltType};
 use crate::error::Error;
 use crate::grow_stack;
 use crate::ir::{ArrayId, Block, ForeignFun, Program, Stmt, arrays_needed};
@@ -9,19 +10,21 @@ use crate::limits::{Meter, RunLimits};
 use std::collections::BTreeMap;
 
 /// One run of a program.
-pub(super) struct Machine<'p> {
+pub(super) struct Machine<'p, N: Number> {
     program: &'p Program,
     /// For each array the statement that defines it, with its position in program order; none for parameters.
     definitions: Vec<Option<(usize, &'p Stmt)>>,
     /// The arrays evaluated so far, in the blocks that are running.
-    values: Vec<Option<ArrayData>>,
+    values: Vec<Option<Values<N>>>,
+    /// How many derivatives are being computed, one inside the other.
+    pub(super) derivatives: u32,
     limits: &'p RunLimits,
     pub(super) meter: Meter,
     ticker: Ticker<'p>,
 }
 
-impl<'p> Machine<'p> {
-    pub(super) fn new(program: &'p Program, limits: &'p RunLimits) -> Machine<'p> {
+impl<'p, N: Number> Machine<'p, N> {
+    pub(super) fn new(program: &'p Program, limits: &'p RunLimits) -> Self {
         let n = program.types.len();
         let mut definitions = vec![None; n];
         define(&program.body, &mut definitions, &mut 0);
@@ -29,6 +32,7 @@ impl<'p> Machine<'p> {
             program,
             definitions,
             values: vec![None; n],
+            derivatives: 0,
             limits,
             meter: limits.meter(),
             ticker: Ticker::new(limits),
@@ -36,11 +40,13 @@ impl<'p> Machine<'p> {
     }
 
     pub(super) fn run(mut self, args: &[ArrayData]) -> Result<Vec<ArrayData>, Error> {
-        self.block(&self.program.body, args)
+        let args: Vec<_> = args.iter().cloned().map(Values::plain).collect();
+        let results = self.block(&self.program.body, &args)?;
+        Ok(results.into_iter().map(|r| r.data).collect())
     }
 
     /// Runs a block on its parameters' values.
-    pub(super) fn block(&mut self, block: &'p Block, args: &[ArrayData]) -> Result<Vec<ArrayData>, Error> {
+    pub(super) fn block(&mut self, block: &'p Block, args: &[Values<N>]) -> Result<Vec<Values<N>>, Error> {
         for (p, arg) in block.params.iter().zip(args) {
             self.values[p.index()] = Some(arg.clone());
         }
@@ -78,7 +84,7 @@ impl<'p> Machine<'p> {
     }
 
     /// An array that is evaluated already.
-    pub(super) fn value(&self, a: ArrayId) -> Result<ArrayData, Error> {
+    pub(super) fn value(&self, a: ArrayId) -> Result<Values<N>, Error> {
         self.values[a.index()].clone().ok_or_else(|| internal(format!("{a} has no value")))
     }
 
@@ -97,7 +103,7 @@ impl<'p> Machine<'p> {
         init: &[ArrayId],
         test: &'p Block,
         step: &'p Block,
-    ) -> Result<Vec<ArrayData>, Error> {
+    ) -> Result<Vec<Values<N>>, Error> {
         let mut state = self.all(init)?;
         loop {
             self.limits.check()?;
@@ -115,34 +121,47 @@ impl<'p> Machine<'p> {
         function: &ForeignFun,
         xs: &[ArrayId],
         fallback: &'p Block,
-    ) -> Result<Vec<ArrayData>, Error> {
+    ) -> Result<Vec<Values<N>>, Error> {
         let args = self.all(xs)?;
         match function {
             // The interpreter runs no host functions: the fallback is what they mean.
             ForeignFun::Host(_) => {}
-            ForeignFun::Trace(message) => crate::foreign::trace::emit(message, &args, fallback.results.len()),
+            ForeignFun::Trace(message) => {
+                let shown: Vec<_> = args.iter().map(|a| a.data.clone()).collect();
+                crate::foreign::trace::emit(message, &shown, fallback.results.len());
+            }
         }
         self.block(fallback, &args)
     }
 
-    fn all(&self, xs: &[ArrayId]) -> Result<Vec<ArrayData>, Error> {
+    fn all(&self, xs: &[ArrayId]) -> Result<Vec<Values<N>>, Error> {
         xs.iter().map(|&a| self.value(a)).collect()
     }
 
+    /// The type of an array's elements.
+    pub(super) fn elt(&self, a: ArrayId) -> &'p EltType {
+        &self.program.types[a.index()].elt
+    }
+
     /// The type of the array that a statement with one result defines.
-    pub(super) fn result_elt(&self, stmt: &Stmt) -> Result<&'p crate::data::EltType, Error> {
+    pub(super) fn result_elt(&self, stmt: &Stmt) -> Result<&'p EltType, Error> {
         let r = stmt.results.first().ok_or_else(|| internal("an operation without a result"))?;
-        Ok(&self.program.types[r.index()].elt)
+        Ok(self.elt(*r))
+    }
+
+    /// Call for every step of work.
+    pub(super) fn step(&mut self) -> Result<(), Error> {
+        self.ticker.tick()
     }
 }
 
-impl Host for Machine<'_> {
-    fn array(&mut self, a: ArrayId) -> Result<ArrayData, Error> {
+impl<N: Number> Host<N> for Machine<'_, N> {
+    fn array(&mut self, a: ArrayId) -> Result<Values<N>, Error> {
         self.force(&[a])?;
         self.value(a)
     }
     fn tick(&mut self) -> Result<(), Error> {
-        self.ticker.tick()
+        self.step()
     }
     fn pause(&mut self) -> Result<(), Error> {
         self.limits.check()

@@ -6,10 +6,14 @@
 //!   evaluated in program order; what only a branch, a loop or an element needs is evaluated when it is first reached.
 //! * Elements are computed in row-major order (a scan from the right: from its last element), for each the scalar
 //!   nodes in their order. The first fault met ends the run.
+//! * A program with derivatives is computed with [jets](jet), numbers with tangents; any other with plain scalars.
 //! * Scalar code that depends on no parameter is evaluated once per launch, when it is first reached.
 
+mod derivative;
+mod jet;
 mod launch;
 mod machine;
+mod number;
 mod scalar;
 mod sort;
 mod stencil;
@@ -21,6 +25,7 @@ use crate::error::{Error, Fault};
 use crate::exec::{Backend, ProgramCache};
 use crate::ir::{ArrayId, Fun, Loc, Program};
 use crate::limits::RunLimits;
+use number::{Number, Values};
 use std::sync::Arc;
 
 pub use launch::shape_of_extents;
@@ -47,7 +52,11 @@ pub use launch::shape_of_extents;
 pub struct Interpreter(Arc<ProgramCache<Prepared>>);
 
 /// A program prepared for the interpreter: the program itself.
-pub struct Prepared(Arc<Program>);
+pub struct Prepared {
+    program: Arc<Program>,
+    /// Whether it has derivatives.
+    derivatives: bool,
+}
 
 impl Interpreter {
     /// An interpreter with an empty cache.
@@ -68,11 +77,16 @@ impl Backend for Interpreter {
     }
 
     fn prepare(&self, program: &Arc<Program>, _limits: &RunLimits) -> Result<Prepared, Error> {
-        Ok(Prepared(program.clone()))
+        Ok(Prepared { program: program.clone(), derivatives: program.has_derivatives() })
     }
 
     fn execute(&self, program: &Prepared, args: &[ArrayData], limits: &RunLimits) -> Result<Vec<ArrayData>, Error> {
-        machine::Machine::new(&program.0, limits).run(args)
+        // Programs without derivatives are computed without tangents.
+        if program.derivatives {
+            machine::Machine::<jet::Jet>::new(&program.program, limits).run(args)
+        } else {
+            machine::Machine::<Lit>::new(&program.program, limits).run(args)
+        }
     }
 }
 
@@ -91,9 +105,9 @@ pub fn eval_closed(
         arrays: &'a mut dyn FnMut(ArrayId) -> Result<ArrayData, Error>,
         ticker: Ticker<'a>,
     }
-    impl Host for Closed<'_> {
-        fn array(&mut self, a: ArrayId) -> Result<ArrayData, Error> {
-            (self.arrays)(a)
+    impl Host<Lit> for Closed<'_> {
+        fn array(&mut self, a: ArrayId) -> Result<Values<Lit>, Error> {
+            Ok(Values::plain((self.arrays)(a)?))
         }
         fn tick(&mut self) -> Result<(), Error> {
             self.ticker.tick()
@@ -109,9 +123,9 @@ pub fn eval_closed(
 const NAME: &str = "interpreter";
 
 /// What scalar code needs of the program around it.
-trait Host {
+trait Host<N: Number> {
     /// An array, evaluated now if nobody needed it before.
-    fn array(&mut self, a: ArrayId) -> Result<ArrayData, Error>;
+    fn array(&mut self, a: ArrayId) -> Result<Values<N>, Error>;
     /// Call for every step of work: looks at the limits every so many steps.
     fn tick(&mut self) -> Result<(), Error>;
     /// Call between long steps, of up to some milliseconds: looks at the limits.

@@ -1,7 +1,8 @@
 //! Evaluation of scalar functions.
 
+use super::number::{Number, Values};
 use super::{Host, internal};
-use crate::data::{ArrayData, Lit};
+use crate::data::Lit;
 use crate::error::{Error, Fault};
 use crate::eval::{self, PrimError};
 use crate::grow_stack;
@@ -9,36 +10,40 @@ use crate::ir::{ArrayId, Foreign, Fun, Loc, Node, Read, Region, ScalarOp, Val};
 use smallvec::SmallVec;
 
 /// A few scalars.
-pub(super) type Lits = SmallVec<[Lit; 4]>;
+pub(super) type Scalars<N> = SmallVec<[N; 4]>;
 
 /// One scalar function during one launch: the evaluation of one array statement, or of a closed function.
 ///
 /// Code that depends on no parameter is evaluated once per launch, when it is first reached: its values stay where
 /// they are from call to call. Values are indexed without a check of our own: the program is verified (rule V1).
-pub(super) struct Launch<'f> {
+pub(super) struct Launch<'f, N: Number> {
     fun: &'f Fun,
     op: &'static str,
     loc: &'f Loc,
     /// The values, by [`Val::index`].
-    values: Vec<Lit>,
+    values: Vec<N>,
     /// Whether a value depends on no parameter of the function.
     uniform: Vec<bool>,
     /// Whether a uniform value is computed already.
     ready: Vec<bool>,
     /// The arrays read so far.
-    arrays: Vec<(ArrayId, ArrayData)>,
+    arrays: Vec<(ArrayId, Values<N>)>,
 }
 
-impl<'f> Launch<'f> {
+impl<'f, N: Number> Launch<'f, N> {
     /// A launch of `fun` in the array operation `op` that stands at `loc`.
-    pub(super) fn new(fun: &'f Fun, op: &'static str, loc: &'f Loc) -> Launch<'f> {
-        let values = fun.types.iter().map(|&t| Lit::zero(t)).collect();
+    pub(super) fn new(fun: &'f Fun, op: &'static str, loc: &'f Loc) -> Self {
+        let values = fun.types.iter().map(|&t| N::plain(Lit::zero(t))).collect();
         let ready = vec![false; fun.types.len()];
         Launch { fun, op, loc, values, uniform: Uniformity::of(fun), ready, arrays: Vec::new() }
     }
 
     /// Calls the function.
-    pub(super) fn call(&mut self, args: impl IntoIterator<Item = Lit>, host: &mut dyn Host) -> Result<Lits, Error> {
+    pub(super) fn call(
+        &mut self,
+        args: impl IntoIterator<Item = N>,
+        host: &mut dyn Host<N>,
+    ) -> Result<Scalars<N>, Error> {
         for (&p, arg) in self.fun.body.params.iter().zip(args) {
             self.values[p.index()] = arg;
         }
@@ -46,43 +51,44 @@ impl<'f> Launch<'f> {
         Ok(self.get(&self.fun.body.results))
     }
 
-    fn get(&self, vals: &[Val]) -> Lits {
-        vals.iter().map(|&v| self.values[v.index()]).collect()
+    fn get(&self, vals: &[Val]) -> Scalars<N> {
+        vals.iter().map(|&v| self.values[v.index()].clone()).collect()
     }
 
-    fn set(&mut self, vals: &[Val], lits: &[Lit]) {
-        for (v, l) in vals.iter().zip(lits) {
-            self.values[v.index()] = *l;
+    fn set(&mut self, vals: &[Val], scalars: &[N]) {
+        for (v, x) in vals.iter().zip(scalars) {
+            self.values[v.index()] = x.clone();
         }
     }
 
     fn is_true(&self, v: Val) -> bool {
-        self.values[v.index()].bits != 0
+        self.values[v.index()].lit().bits != 0
     }
 
-    fn region(&mut self, region: &'f Region, host: &mut dyn Host) -> Result<(), Error> {
+    fn region(&mut self, region: &'f Region, host: &mut dyn Host<N>) -> Result<(), Error> {
         grow_stack(|| region.nodes.iter().try_for_each(|n| self.node(n, host)))
     }
 
-    fn node(&mut self, node: &'f Node, host: &mut dyn Host) -> Result<(), Error> {
+    fn node(&mut self, node: &'f Node, host: &mut dyn Host<N>) -> Result<(), Error> {
         let first = node.results.first().map(|v| v.index());
         if first.is_some_and(|v| self.uniform[v] && self.ready[v]) {
             return Ok(());
         }
         host.tick()?;
-        let results: Lits = match &node.op {
-            ScalarOp::Const(l) => smallvec::smallvec![*l],
+        let results: Scalars<N> = match &node.op {
+            ScalarOp::Const(l) => smallvec::smallvec![N::plain(*l)],
             ScalarOp::Prim(op, args) => {
                 let args = self.get(args);
-                smallvec::smallvec![eval::eval_prim(*op, &args).map_err(|e| self.prim_error(e, node))?]
+                smallvec::smallvec![N::prim(*op, &args).map_err(|e| self.prim_error(e, node))?]
             }
             ScalarOp::Cast(x) => {
-                let cast = eval::eval_cast(self.values[x.index()], self.fun.ty(node.results[0]));
+                let cast = self.values[x.index()].cast(self.fun.ty(node.results[0]));
                 smallvec::smallvec![cast.map_err(|e| self.prim_error(e, node))?]
             }
             ScalarOp::Bitcast(x) => {
-                let cast = eval::eval_bitcast(self.values[x.index()], self.fun.ty(node.results[0]));
-                smallvec::smallvec![cast.map_err(|e| self.prim_error(e, node))?]
+                // Bits have no tangents.
+                let cast = eval::eval_bitcast(self.values[x.index()].lit(), self.fun.ty(node.results[0]));
+                smallvec::smallvec![N::plain(cast.map_err(|e| self.prim_error(e, node))?)]
             }
             ScalarOp::Select { cond, then, else_ } => self.get(&[if self.is_true(*cond) { *then } else { *else_ }]),
             ScalarOp::If { cond, then, else_ } => {
@@ -111,14 +117,14 @@ impl<'f> Launch<'f> {
                 self.get(&fallback.results)
             }
             ScalarOp::Index(Read { array, leaves, index, .. }) => {
-                let index: SmallVec<[i64; 4]> = index.iter().map(|&v| self.values[v.index()].bits as i64).collect();
+                let index: SmallVec<[i64; 4]> = index.iter().map(|&v| self.values[v.index()].int()).collect();
                 let k = self.array(*array, host)?;
                 let source = &self.arrays[k].1;
-                match source.position(&index) {
+                match source.data.position(&index) {
                     Some(at) => leaves
                         .iter()
-                        .map(|&l| source.columns()[l as usize].slice().get(at))
-                        .collect::<Option<Lits>>()
+                        .map(|&l| source.leaf(l as usize, at))
+                        .collect::<Option<Scalars<N>>>()
                         .ok_or_else(|| internal("a column is shorter than its array"))?,
                     None => return Err(self.fault(out_of_bounds(*array, &index, source.shape()), node)),
                 }
@@ -126,7 +132,7 @@ impl<'f> Launch<'f> {
             ScalarOp::Extent { array, axis } => {
                 let k = self.array(*array, host)?;
                 let extent = self.arrays[k].1.shape()[*axis as usize];
-                smallvec::smallvec![crate::data::Prim::lit(extent as i64)]
+                smallvec::smallvec![N::of_int(&(extent as i64))]
             }
         };
         self.set(&node.results, &results);
@@ -137,7 +143,7 @@ impl<'f> Launch<'f> {
     }
 
     /// The position of an array in `self.arrays`; it is evaluated now if nobody needed it before.
-    fn array(&mut self, a: ArrayId, host: &mut dyn Host) -> Result<usize, Error> {
+    fn array(&mut self, a: ArrayId, host: &mut dyn Host<N>) -> Result<usize, Error> {
         if let Some(k) = self.arrays.iter().position(|(id, _)| *id == a) {
             return Ok(k);
         }
@@ -146,15 +152,23 @@ impl<'f> Launch<'f> {
     }
 
     fn fault(&self, fault: Fault, node: &Node) -> Error {
-        let loc = if node.loc.is_known() { &node.loc } else { self.loc };
-        Error::Fault { fault, op: self.op, loc: loc.clone() }
+        super::fault(fault, self.op, self.loc_of(node))
     }
 
     fn prim_error(&self, error: PrimError, node: &Node) -> Error {
-        match error {
-            PrimError::DivisionByZero => self.fault(Fault::DivisionByZero, node),
-            PrimError::IllTyped => internal(format!("{} at {}: {error}", self.op, node.loc)),
-        }
+        prim_error(error, self.op, self.loc_of(node))
+    }
+
+    fn loc_of<'a>(&'a self, node: &'a Node) -> &'a Loc {
+        if node.loc.is_known() { &node.loc } else { self.loc }
+    }
+}
+
+/// The error of a primitive operation in the array operation `op`.
+pub(super) fn prim_error(error: PrimError, op: &'static str, loc: &Loc) -> Error {
+    match error {
+        PrimError::DivisionByZero => super::fault(Fault::DivisionByZero, op, loc),
+        PrimError::IllTyped => internal(format!("{op} at {loc}: {error}")),
     }
 }
 

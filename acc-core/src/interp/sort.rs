@@ -1,16 +1,18 @@
 //! Sorting.
 
 use super::Host;
-use super::launch::{Output, int, rows};
+use super::launch::{Output, rows};
 use super::machine::Machine;
+use super::number::{Number, Values};
 use crate::data::ArrayData;
 use crate::error::Error;
 use crate::ir::{ArrayId, Stmt};
 use crate::memory;
 use std::cmp::Ordering;
 
-pub(super) fn argsort<'p>(m: &mut Machine<'p>, s: &'p Stmt, xs: ArrayId) -> Result<ArrayData, Error> {
-    let source = m.value(xs)?;
+pub(super) fn argsort<'p, N: Number>(m: &mut Machine<'p, N>, s: &'p Stmt, xs: ArrayId) -> Result<Values<N>, Error> {
+    // What is compared are the numbers, not their tangents.
+    let source = m.value(xs)?.data;
     let (outer, inner) = rows(source.shape())?;
     let mut out = Output::new(source.shape().to_vec(), m.result_elt(s)?, s, &m.meter)?;
     // The positions of one row, and room to merge them into.
@@ -23,7 +25,7 @@ pub(super) fn argsort<'p>(m: &mut Machine<'p>, s: &'p Stmt, xs: ArrayId) -> Resu
         sort(&mut order, &mut merged, |a, b| lexicographic(&source, start + a, start + b), m)?;
         for &k in &order {
             m.tick()?;
-            out.push(&[int(&(k as i64))])?;
+            out.push(&[N::of_int(&(k as i64))])?;
         }
     }
     out.finish()
@@ -33,11 +35,11 @@ pub(super) fn argsort<'p>(m: &mut Machine<'p>, s: &'p Stmt, xs: ArrayId) -> Resu
 const MAX_UNCHECKED_RUN: usize = 1 << 10;
 
 /// Sorts by merging, stably; `merged` has the room of `order`.
-fn sort(
+fn sort<N: Number>(
     order: &mut Vec<usize>,
     merged: &mut Vec<usize>,
     compare: impl Fn(usize, usize) -> Ordering,
-    host: &mut dyn Host,
+    host: &mut dyn Host<N>,
 ) -> Result<(), Error> {
     for run in order.chunks_mut(MAX_UNCHECKED_RUN) {
         host.pause()?;

@@ -1,20 +1,21 @@
 //! Stencils: neighbourhoods and what lies beyond the edges.
 
-use super::launch::{each, extents, int, launch, read};
+use super::launch::{Scalars, each, extents, launch};
 use super::machine::Machine;
-use super::scalar::{Launch, Lits};
+use super::number::{Number, Values};
+use super::scalar::Launch;
 use super::{Host, fault};
-use crate::data::{ArrayData, Lit, unlinear_index};
+use crate::data::unlinear_index;
 use crate::error::{Error, Fault};
 use crate::ir::{Boundary, Fun, StencilInput, Stmt};
 use smallvec::SmallVec;
 
-pub(super) fn stencil<'p>(
-    m: &mut Machine<'p>,
+pub(super) fn stencil<'p, N: Number>(
+    m: &mut Machine<'p, N>,
     s: &'p Stmt,
     f: &'p Fun,
     inputs: &'p [StencilInput],
-) -> Result<ArrayData, Error> {
+) -> Result<Values<N>, Error> {
     let sources = inputs.iter().map(|i| m.value(i.xs)).collect::<Result<Vec<_>, _>>()?;
     for (source, input) in sources.iter().zip(inputs) {
         if source.size() > 0 {
@@ -22,7 +23,7 @@ pub(super) fn stencil<'p>(
         }
     }
     let mut f = launch(s, f);
-    let mut edges: Vec<Edge<'_>> = inputs
+    let mut edges: Vec<Edge<'_, N>> = inputs
         .iter()
         .map(|i| match &i.boundary {
             Boundary::Clamp => Edge::Clamp,
@@ -33,7 +34,7 @@ pub(super) fn stencil<'p>(
         .collect();
     let shape = extents(m, s)?;
     each(m, s, shape, |m, _, index| {
-        let mut args: SmallVec<[Lit; 16]> = SmallVec::new();
+        let mut args: SmallVec<[N; 16]> = SmallVec::new();
         for ((source, input), edge) in sources.iter().zip(inputs).zip(&mut edges) {
             let window = &input.window;
             for k in 0..input.neighbours() {
@@ -48,27 +49,27 @@ pub(super) fn stencil<'p>(
 }
 
 /// What is read beyond the edges.
-enum Edge<'f> {
+enum Edge<'f, N: Number> {
     Clamp,
     Mirror,
     Wrap,
-    Function(Launch<'f>),
+    Function(Launch<'f, N>),
 }
 
-impl Edge<'_> {
-    fn read(&mut self, source: &ArrayData, at: &[i64], host: &mut dyn Host) -> Result<Lits, Error> {
-        if source.position(at).is_some() {
-            return read(source, at);
+impl<N: Number> Edge<'_, N> {
+    fn read(&mut self, source: &Values<N>, at: &[i64], host: &mut dyn Host<N>) -> Result<Scalars<N>, Error> {
+        if source.data.position(at).is_some() {
+            return source.read(at);
         }
         let inside: fn(i64, i64) -> i64 = match self {
-            Edge::Function(f) => return f.call(at.iter().map(int), host),
+            Edge::Function(f) => return f.call(at.iter().map(N::of_int), host),
             Edge::Clamp => |i, n| i.clamp(0, n - 1),
             // One reflection about the edge element.
             Edge::Mirror => |i, n| if i < 0 { -i } else { i.min(2 * (n - 1) - i) },
             Edge::Wrap => |i, n| i.rem_euclid(n),
         };
         let at: SmallVec<[i64; 4]> = at.iter().zip(source.shape()).map(|(&i, &n)| inside(i, n as i64)).collect();
-        read(source, &at)
+        source.read(&at)
     }
 }
 

@@ -290,3 +290,74 @@ fn a_fault_names_arrays_as_the_program_that_runs_does() {
     }";
     assert!(message(inner).contains("out of bounds for `ys` of"), "{}", message(inner));
 }
+
+fn f64s(xs: &[f64]) -> ArrayData {
+    ArrayData::from_leaves([xs.len()], ScalarType::F64.into(), xs.iter().map(|x| [x.lit()])).unwrap()
+}
+
+#[test]
+fn derivatives_of_derivatives_do_not_confuse_their_tangents() {
+    // The derivative of x * (the derivative of x + y by y at 1) by x is 1: x is a constant to the inner one.
+    let program = "program(x: [1]f64, one: [1]f64) {
+        y: [1]f64, d: [1]f64 = jvp(x, along: [one], f: |x: [1]f64| {
+          s: [1]f64, e: [1]f64 = jvp(one, along: [one], f: |y: [1]f64| {
+            z: [1]f64 = zip_with(x, y, f: |%x: f64, %y: f64| add(%x, %y))
+            yield z
+          })
+          p: [1]f64 = zip_with(x, e, f: |%x: f64, %e: f64| mul(%x, %e))
+          yield p
+        })
+        yield y, d
+    }";
+    assert_eq!(run(program, &[f64s(&[5.0]), f64s(&[1.0])]).unwrap(), [f64s(&[5.0]), f64s(&[1.0])]);
+}
+
+#[test]
+fn third_derivatives() {
+    // Of x^4: 24 x.
+    let program = "program(x: [1]f64, one: [1]f64) {
+        a: [1]f64, b: [1]f64 = jvp(x, along: [one], f: |x: [1]f64| {
+          c: [1]f64, d: [1]f64 = vjp(x, by: [one], f: |x: [1]f64| {
+            e: [1]f64, f: [1]f64 = vjp(x, by: [one], f: |x: [1]f64| {
+              g: [1]f64 = map(x, f: |%x: f64| mul(mul(%x, %x), mul(%x, %x)))
+              yield g
+            })
+            yield f
+          })
+          yield d
+        })
+        yield b
+    }";
+    assert_eq!(run(program, &[f64s(&[2.0]), f64s(&[1.0])]).unwrap(), [f64s(&[48.0])]);
+}
+
+#[test]
+fn a_tangent_of_other_extents_is_a_fault() {
+    for derivative in ["jvp(x, along: [t], f:", "vjp(x, by: [t], f:"] {
+        let program = format!(
+            "program(x: [1]f64, t: [1]f64) {{
+               y: [1]f64, d: [1]f64 = {derivative} |x: [1]f64| {{
+                 z: [1]f64 = map(x, f: |%x: f64| mul(%x, %x))
+                 yield z
+               }})
+               yield d
+            }}"
+        );
+        assert_eq!(fault(run(&program, &[f64s(&[5.0]), f64s(&[1.0, 2.0])])), ("check_failed", 2));
+    }
+}
+
+#[test]
+fn a_derivative_evaluates_what_the_function_evaluates() {
+    // The branch not taken would fault, and its array is not evaluated.
+    let program = "program(xs: [1]f64, one: [1]f64) {
+        bad: [1]i64 = map(xs, f: |%x: f64| quot(1i64, 0i64))
+        y: [1]f64, d: [1]f64 = vjp(xs, by: [one], f: |x: [1]f64| {
+          z: [1]f64 = map(x, f: |%x: f64| if lt(%x, 10.0f64) { yield mul(%x, %x) } else { yield mul(%x, cast(bad[0i64], f64)) })
+          yield z
+        })
+        yield d
+    }";
+    assert_eq!(run(program, &[f64s(&[3.0]), f64s(&[1.0])]).unwrap(), [f64s(&[6.0])]);
+    assert_eq!(fault(run(program, &[f64s(&[30.0]), f64s(&[1.0])])), ("division_by_zero", 2));
+}

@@ -37,6 +37,13 @@ pub struct ArrayType {
     pub elt: EltType,
 }
 
+impl ArrayType {
+    /// The type of its tangents and adjoints, if it has any: if there is a float in its elements.
+    pub fn tangent(&self) -> Option<ArrayType> {
+        self.elt.has_float().then(|| ArrayType { rank: self.rank, elt: self.elt.tangent() })
+    }
+}
+
 impl fmt::Display for ArrayType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "[{}]{}", self.rank, self.elt)
@@ -104,7 +111,7 @@ impl Drop for Block {
 /// One array operation and the arrays it defines.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Stmt {
-    /// The arrays defined: one, or for `If`, `While` and `Foreign` any number.
+    /// The arrays defined: one, or for operations with blocks any number.
     pub results: SmallVec<[ArrayId; 1]>,
     /// The operation.
     pub op: ArrayOp,
@@ -130,6 +137,15 @@ pub enum Dir {
     Right,
 }
 
+/// In which direction a derivative is taken (Griewank and Walther, Evaluating Derivatives, 2008).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Mode {
+    /// From tangents of the point to tangents of the results.
+    Forward,
+    /// From adjoints of the results to adjoints of the point.
+    Reverse,
+}
+
 /// A function that is not of the language.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum ForeignFun {
@@ -144,6 +160,9 @@ pub enum ForeignFun {
 /// rows' extent.
 pub const SEGMENTS_WRONG: &str =
     "offsets of segments are one more than segments, and ascend from 0 or more to at most {}";
+
+/// The fault of a tangent or adjoint of other extents than its array's.
+pub const TANGENT_EXTENTS: &str = "a tangent or adjoint has other extents than the array that it belongs to";
 
 /// The fault of a segment that has no value.
 pub const SEGMENT_EMPTY: &str = "a segment is empty, and there is no initial value";
@@ -180,6 +199,17 @@ impl Program {
         let mut out = Vec::new();
         block(&self.body, &mut out);
         out
+    }
+
+    /// Whether there is a derivative in it.
+    pub fn has_derivatives(&self) -> bool {
+        fn in_block(b: &Block) -> bool {
+            b.stmts.iter().any(|s| {
+                matches!(s.op, ArrayOp::Derivative { .. })
+                    || s.op.blocks().into_iter().any(|b| crate::grow_stack(|| in_block(b)))
+            })
+        }
+        in_block(&self.body)
     }
 
     /// The types of the results.

@@ -22,7 +22,10 @@ mod ops;
 mod prim;
 mod scalar;
 
-pub use array::{ArrayId, ArrayType, Axis, Block, Dir, ForeignFun, Program, SEGMENT_EMPTY, SEGMENTS_WRONG, Stmt};
+pub use array::{
+    ArrayId, ArrayType, Axis, Block, Dir, ForeignFun, Mode, Program, SEGMENT_EMPTY, SEGMENTS_WRONG, Stmt,
+    TANGENT_EXTENTS,
+};
 pub use counted::{CountedLoop, Part};
 pub use demand::{Use, arrays_needed, arrays_of_fun, arrays_on_demand, free_arrays, strict_statements};
 pub use dialect::{Dialect, Foreign, Index, OwnOp, Programs};

@@ -9,6 +9,7 @@
 /// | `operands [..]` | arrays; whether there are several | their names |
 /// | `arrays` | any number of arrays | their names |
 /// | `array "key"` | an array | `key: name` |
+/// | `keyed_arrays ["key", ..]` | any number of arrays, under a key for each of the names | `key: [names]` |
 /// | `inputs` | the arrays of a stencil | names, `window: ..`, `boundary: ..` |
 /// | `fun "key"` | a function with parameters | `key: function` |
 /// | `closed "key"`, `extents "key"` | a function without parameters | `key: function` |
@@ -168,6 +169,20 @@ macro_rules! with_array_ops {
                 test: R::Block = (block "test"),
                 /// From the state to the next state.
                 step: R::Block = (block "step"),
+            }
+            /// A function of arrays and its derivative: the function's results, then their tangents, or the adjoints of the
+            /// point. Arrays that the function uses from around it are constants. An array has a tangent, and an adjoint, if
+            /// there is a float in its elements: of its extents, with elements of
+            /// [`EltType::tangent`](crate::data::EltType::tangent).
+            Derivative Control ["jvp", "vjp"] {
+                /// Whether it yields the results' tangents, or the point's adjoints.
+                mode: Mode = (by_name [Mode::Forward, Mode::Reverse]),
+                /// The point: one array per parameter of the function.
+                at: R::Arrays = (arrays),
+                /// The tangents of the point's arrays, or the adjoints of the results: of those that have one, in their order.
+                along: R::Arrays = (keyed_arrays ["along", "by"]),
+                /// The function.
+                f: R::Block = (block "f"),
             }
         }
     };

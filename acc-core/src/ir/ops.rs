@@ -1,7 +1,7 @@
 //! The array operations: their type, names, parts, mapping and text form, all made from one table (`op_table`).
 
 use super::op_table::with_array_ops;
-use super::{Axis, Block, Dir, ForeignFun, Fun};
+use super::{Axis, Block, Dir, ForeignFun, Fun, Mode};
 use smallvec::SmallVec;
 use std::convert::Infallible;
 use std::fmt::Debug;
@@ -165,6 +165,9 @@ macro_rules! part_add {
     ($x:ident $out:ident, arrays) => {
         $out.push(OpPart::Arrays($x))
     };
+    ($x:ident $out:ident, keyed_arrays $keys:tt) => {
+        $out.push(OpPart::Arrays($x))
+    };
     ($x:ident $out:ident, inputs) => {
         for i in $x {
             $out.push(OpPart::Array(&i.xs));
@@ -207,6 +210,9 @@ macro_rules! part_map {
         $x.iter().map(|a| $m.array(a)).collect::<Result<_, _>>()?
     };
     ($x:ident $m:ident, arrays) => {
+        $m.arrays($x)?
+    };
+    ($x:ident $m:ident, keyed_arrays $keys:tt) => {
         $m.arrays($x)?
     };
     ($x:ident $m:ident, inputs) => {

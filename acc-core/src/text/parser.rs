@@ -6,7 +6,7 @@ use super::scalar::program::fun;
 use super::scopes::Scopes;
 use crate::error::Error;
 use crate::ir::{
-    ArrayId, ArrayOp, ArrayType, Axis, Block, Boundary, Dir, ForeignFun, Fun, Names, Program, StencilInput, Stmt,
+    ArrayId, ArrayOp, ArrayType, Axis, Block, Boundary, Dir, ForeignFun, Fun, Mode, Names, Program, StencilInput, Stmt,
     with_array_ops,
 };
 use crate::memory;
@@ -122,6 +122,7 @@ enum Arg {
     Fun(Fun),
     Block(Block),
     Array(ArrayId),
+    Arrays(Vec<ArrayId>),
     Windows(Vec<Vec<usize>>),
     Axes(Vec<Axis>),
     Boundaries(Vec<Boundary>),
@@ -134,6 +135,7 @@ enum Kind {
     Block,
     Text,
     Array,
+    Arrays,
     Axes,
     /// The windows or boundaries of a stencil.
     Inputs,
@@ -196,6 +198,10 @@ impl Args {
             Some(Kind::Block) => Arg::Block(inner_block(c, arrays)?),
             Some(Kind::Text) => Arg::Text(c.string("a text")?.into()),
             Some(Kind::Array) => Arg::Array(arrays.reference(c)?),
+            Some(Kind::Arrays) => {
+                c.expect('[')?;
+                Arg::Arrays(c.list(']', |c| arrays.reference(c))?)
+            }
             Some(Kind::Axes) => {
                 c.expect('[')?;
                 Arg::Axes(c.list(']', axis)?)
@@ -294,6 +300,13 @@ impl Args {
         }
     }
 
+    fn keyed_arrays(&mut self, c: &Cursor<'_>, key: &str) -> Result<Vec<ArrayId>, Error> {
+        match self.take(c, key)? {
+            Arg::Arrays(all) => Ok(all),
+            _ => self.wrong(c, key, "a list of arrays"),
+        }
+    }
+
     /// The one array without a key.
     fn array(&mut self, c: &Cursor<'_>) -> Result<ArrayId, Error> {
         match std::mem::take(&mut self.arrays)[..] {
@@ -317,6 +330,9 @@ impl Args {
 macro_rules! kind_of_part {
     ($key:ident, array $name:literal) => {
         ($key == $name).then_some(Kind::Array)
+    };
+    ($key:ident, keyed_arrays $names:tt) => {
+        $names.contains(&$key).then_some(Kind::Arrays)
     };
     ($key:ident, initial $name:literal $there:tt) => {
         ($key == $name).then_some(Kind::Fun)
@@ -361,6 +377,9 @@ macro_rules! parse_part {
     };
     ($args:ident $c:ident $at:ident, array $key:literal) => {
         $args.keyed_array($c, $key)?
+    };
+    ($args:ident $c:ident $at:ident, keyed_arrays $keys:tt) => {
+        $args.keyed_arrays($c, $keys[$at])?
     };
     ($args:ident $c:ident $at:ident, initial $key:literal $there:tt) => {
         if $there[$at] { Some($args.fun($c, $key)?) } else { None }

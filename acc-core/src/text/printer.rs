@@ -56,7 +56,7 @@ impl Printer<'_> {
 
     fn op(&mut self, op: &ArrayOp) {
         self.put(format_args!("{}(", op.name()));
-        print_op(op, Args { printer: self, first: true });
+        print_op(op, Args { printer: self, first: true, name_at: 0 });
         self.out.push(')');
     }
 
@@ -84,6 +84,8 @@ impl Printer<'_> {
 struct Args<'a, 'p> {
     printer: &'a mut Printer<'p>,
     first: bool,
+    /// Which of its names the operation has.
+    name_at: usize,
 }
 
 impl Args<'_, '_> {
@@ -191,6 +193,9 @@ macro_rules! print_keyed {
     ($args:ident $x:ident, array $key:literal) => {
         $args.keyed_array($key, *$x)
     };
+    ($args:ident $x:ident, keyed_arrays $keys:tt) => {
+        $args.list($keys[$args.name_at], $x, |p, a| p.put(format_args!("{a}")))
+    };
     ($args:ident $x:ident, initial $key:literal $there:tt) => {
         $x.iter().for_each(|f| $args.fun($key, f))
     };
@@ -224,6 +229,7 @@ macro_rules! define_print {
         fn print_op(op: &ArrayOp, mut args: Args<'_, '_>) {
             match op {
                 $(ArrayOp::$Op { $($part),* } => {
+                    args.name_at = $names.iter().position(|name| *name == op.name()).unwrap_or(0);
                     $(print_arrays!(args $part, $($kind)*);)*
                     $(print_keyed!(args $part, $($kind)*);)*
                 })*

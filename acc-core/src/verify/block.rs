@@ -1,14 +1,14 @@
-//! Rules V1, V2 and V4 to V8 for blocks and array statements.
+//! Rules V1, V2 and V4 to V9 for blocks and array statements.
 
-use super::{Checked as Result, Code, Failure, MAX_RANK, MAX_WINDOW, Params, Site, scalar};
+use super::{Checked as Result, Code, Failure, MAX_NESTED_DERIVATIVES, MAX_RANK, MAX_WINDOW, Params, Site, scalar};
 use crate::data::ScalarType::{self, Bool, I64, U8};
-use crate::ir::{ArrayId, ArrayOp, ArrayType, Axis, Block, Boundary, ForeignFun, Fun, Loc, Program, Stmt};
+use crate::ir::{ArrayId, ArrayOp, ArrayType, Axis, Block, Boundary, ForeignFun, Fun, Loc, Mode, Program, Stmt};
 use crate::limits::RunLimits;
 
 pub(super) fn program(p: &Program, limits: &RunLimits) -> Result {
     let site = Site { op: "program", loc: Loc::unknown(), names: p.names.clone() };
     let n = p.types.len();
-    let mut scope = Scope { program: p, visible: vec![false; n], defined: vec![false; n], limits };
+    let mut scope = Scope { program: p, visible: vec![false; n], defined: vec![false; n], derivatives: 0, limits };
     for t in &p.types {
         site.check(t.rank <= MAX_RANK, "V8", || format!("rank {} is above {MAX_RANK}", t.rank))?;
     }
@@ -19,6 +19,8 @@ struct Scope<'a> {
     program: &'a Program,
     visible: Vec<bool>,
     defined: Vec<bool>,
+    /// How many derivatives the block is in.
+    derivatives: usize,
     limits: &'a RunLimits,
 }
 
@@ -265,7 +267,37 @@ impl<'a> Scope<'a> {
                 }
                 Ok(state)
             }
+            ArrayOp::Derivative { mode, at, along, f } => self.derivative(*mode, at, along, f, site),
         }
+    }
+
+    /// Rule V9.
+    fn derivative(
+        &mut self,
+        mode: Mode,
+        at: &[ArrayId],
+        along: &[ArrayId],
+        f: &Block,
+        site: &Site,
+    ) -> Result<Vec<ArrayType>> {
+        self.derivatives += 1;
+        site.check(self.derivatives <= MAX_NESTED_DERIVATIVES, "V9", || {
+            format!("more than {MAX_NESTED_DERIVATIVES} derivatives inside one another")
+        })?;
+        let all =
+            |s: &Self, arrays: &[ArrayId]| arrays.iter().map(|&a| s.ty(a, site).cloned()).collect::<Result<Vec<_>>>();
+        let (point, along) = (all(self, at)?, all(self, along)?);
+        let results = self.block(f, site)?;
+        self.derivatives -= 1;
+        let params = f.params.iter().map(|&a| self.program.types[a.index()].clone()).collect::<Vec<_>>();
+        site.check(params == point, "V9", || format!("a function of {params:?} is differentiated at {point:?}"))?;
+        let tangents = |types: &[ArrayType]| types.iter().filter_map(ArrayType::tangent).collect::<Vec<_>>();
+        let (given, yielded) = match mode {
+            Mode::Forward => (tangents(&point), tangents(&results)),
+            Mode::Reverse => (tangents(&results), tangents(&point)),
+        };
+        site.check(along == given, "V9", || format!("{along:?} are given where {given:?} are wanted"))?;
+        Ok([results, yielded].concat())
     }
 
     fn fold_funs(&self, f: &Fun, init: Option<&Fun>, t: &ArrayType, site: &Site) -> Result {

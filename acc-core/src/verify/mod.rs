@@ -11,6 +11,9 @@
 //! * **V6** Extent, index and shape functions yield one `i64` per dimension; closed functions have no parameters.
 //! * **V7** Windows of stencils have one odd extent per dimension; slice specifications fit the ranks.
 //! * **V8** Ranks are at most [`MAX_RANK`].
+//! * **V9** A derivative: the point has the types of the function's parameters; tangents and adjoints are given and yielded
+//!   for the arrays with a float in their elements, of types [`ArrayType::tangent`](crate::ir::ArrayType::tangent); at most
+//!   [`MAX_NESTED_DERIVATIVES`] are inside one another.
 
 mod block;
 mod scalar;
@@ -24,6 +27,9 @@ use crate::limits::RunLimits;
 
 /// The highest rank of an array.
 pub const MAX_RANK: usize = 9;
+
+/// The most derivatives that may be inside one another: the work and the size of what they become double with each.
+pub const MAX_NESTED_DERIVATIVES: usize = 16;
 
 /// The most scalars that a stencil's window may hold.
 pub const MAX_WINDOW: usize = 1 << 20;

@@ -2,6 +2,7 @@
 
 mod caching;
 mod composed;
+mod derivatives;
 mod elements;
 mod forms;
 mod laziness;

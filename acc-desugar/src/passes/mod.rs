@@ -1,5 +1,6 @@
 //! Passes from programs to programs. [`pipeline`](crate::pipeline) says when each runs.
 
+pub(crate) mod differentiate;
 pub mod scan_segments;
 pub mod simplify;
 pub(crate) mod sink_transposes;

@@ -2,6 +2,7 @@
 //!
 //! * [`program`]: well-typed programs with two runs, from a seed or from the bytes of a fuzzing engine.
 //! * [`oracle`]: what must hold; [`interval`]: where floats may lie.
+//! * [`derivatives`]: what must hold of their derivatives.
 //! * [`shrink`]: a program that shows a difference made small.
 //! * [`statistics`]: what the programs were made of.
 //! * [`hostile`]: inputs that are nearly right, for everything that reads inputs from outside.
@@ -10,6 +11,7 @@
 
 mod arrays;
 mod blocks;
+pub mod derivatives;
 mod generate;
 pub mod hostile;
 mod idioms;

@@ -28,6 +28,14 @@ pub(crate) fn pass<'p>(program: &'p Program, settings: &Settings<'_>) -> Result<
     Ok(Cow::Owned(Program { types: p.types, names: program.names.clone(), body }))
 }
 
+/// A segmented fold as a scan with flags: statements of the same result, and checks of its segments before.
+pub(crate) fn as_scan(types: &mut Vec<ArrayType>, s: &Stmt) -> Vec<Stmt> {
+    let mut p = Pass { types: std::mem::take(types), fate: &|_, _| Segmented::Scan };
+    let block = p.block(&Block { params: Vec::new(), stmts: vec![s.clone()], results: Vec::new() });
+    *types = p.types;
+    block.stmts.clone()
+}
+
 fn any_folds(b: &Block, fate: &dyn Fn(&Fun, Option<&Fun>) -> Segmented) -> bool {
     b.stmts.iter().any(|s| match &s.op {
         ArrayOp::FoldSeg { f, init, .. } => fate(f, init.as_ref()) != Segmented::Kept,

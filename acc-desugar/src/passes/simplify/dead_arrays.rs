@@ -79,6 +79,13 @@ fn live_arrays(body: &Block) -> HashSet<ArrayId> {
                 }
                 todo.extend(&s.results);
             }
+            // What is differentiated is all of the function.
+            ArrayOp::Derivative { at, along, f, .. } => {
+                for part in [at, along, &f.results, &f.params] {
+                    todo.extend(part);
+                }
+                todo.extend(&s.results);
+            }
             // Without blocks: one result, of all operands.
             op => todo.extend(op.arrays()),
         }
@@ -113,6 +120,12 @@ fn sweep(b: &Block, live: &HashSet<ArrayId>) -> Block {
                 function: function.clone(),
                 xs: xs.clone(),
                 fallback: grow_stack(|| sweep(fallback, live)),
+            },
+            ArrayOp::Derivative { mode, at, along, f } => ArrayOp::Derivative {
+                mode: *mode,
+                at: at.clone(),
+                along: along.clone(),
+                f: grow_stack(|| sweep(f, live)),
             },
             without_blocks => without_blocks.clone(),
         };

@@ -102,6 +102,8 @@ impl<'p> Machine<'p> {
                 let args = xs.iter().map(|&a| self.array(a)).collect::<Option<Vec<_>>>()?;
                 return self.block(fallback, args);
             }
+            // How far rounding takes a derivative, the code that it is expanded to says.
+            ArrayOp::Derivative { .. } => return None,
             ArrayOp::Generate { shape, f } => {
                 let shape = self.extents(shape)?;
                 self.each(s, shape, |m, index| scalar::call(m, f, &ints(index)))?

@@ -1,0 +1,273 @@
+//! Activity: what depends smoothly on the point of a derivative.
+//!
+//! A scalar is active if a float and computed from an active one by operations with a partial derivative; an array is if a
+//! scalar of it may be. What is not active has no tangent and no adjoint. Activity is what may be in some run: branches
+//! count with both sides, loops with all their steps.
+
+use crate::ir::{
+    ArrayId, ArrayOp, ArrayType, Block, Foreign, Fun, Loc, PrimOp, Programs, Read, Region, ScalarOp, Stmt, Val,
+};
+use std::collections::HashSet;
+
+/// Which arrays of a program are active.
+#[derive(Clone, Default, Debug)]
+pub struct Activity {
+    active: HashSet<ArrayId>,
+    /// The first operation through which no derivative goes, of an active operand.
+    blocked: Option<(&'static str, Loc)>,
+}
+
+impl Activity {
+    /// What is active of a function of arrays where these parameters are.
+    pub fn of(types: &[ArrayType], f: &Block, params: impl IntoIterator<Item = ArrayId>) -> Activity {
+        let mut a = Activity { active: params.into_iter().collect(), blocked: None };
+        a.active.retain(|x| types[x.index()].elt.has_float());
+        a.block(types, f);
+        a
+    }
+
+    /// The same for one more statement, whose operands are known.
+    pub fn add(&mut self, types: &[ArrayType], s: &Stmt) {
+        crate::grow_stack(|| self.stmt(types, s));
+    }
+
+    /// Makes an array active.
+    pub fn insert(&mut self, a: ArrayId) {
+        self.active.insert(a);
+    }
+
+    /// Whether an array is.
+    pub fn is_active(&self, a: ArrayId) -> bool {
+        self.active.contains(&a)
+    }
+
+    /// The first operation of an active operand through which no derivative goes, and where it was written.
+    pub fn blocked(&self) -> Option<&(&'static str, Loc)> {
+        self.blocked.as_ref()
+    }
+
+    /// Makes `to` active where `from` is; whether that is new.
+    fn pass_on(&mut self, types: &[ArrayType], from: &[ArrayId], to: &[ArrayId]) -> bool {
+        let mut new = false;
+        for (from, to) in from.iter().zip(to) {
+            if self.is_active(*from) && types[to.index()].elt.has_float() {
+                new |= self.active.insert(*to);
+            }
+        }
+        new
+    }
+
+    fn block(&mut self, types: &[ArrayType], b: &Block) {
+        for s in &b.stmts {
+            crate::grow_stack(|| self.stmt(types, s));
+        }
+    }
+
+    fn stmt(&mut self, types: &[ArrayType], s: &Stmt) {
+        match &s.op {
+            ArrayOp::If { cond: _, then, else_ } => {
+                for b in [then, else_] {
+                    self.block(types, b);
+                    self.pass_on(types, &b.results, &s.results);
+                }
+            }
+            ArrayOp::While { init, test, step } => {
+                self.pass_on(types, init, &step.params);
+                loop {
+                    self.block(types, step);
+                    if !self.pass_on(types, &step.results, &step.params) {
+                        break;
+                    }
+                }
+                let state = step.params.clone();
+                self.pass_on(types, &state, &test.params);
+                self.pass_on(types, &state, &s.results);
+            }
+            ArrayOp::Foreign { xs, fallback, .. } => {
+                self.pass_on(types, xs, &fallback.params);
+                self.block(types, fallback);
+                self.pass_on(types, &fallback.results, &s.results);
+            }
+            ArrayOp::Derivative { at, along, f, .. } => {
+                // Each result may depend on all of the point, and on all that the function reads.
+                let reads = crate::ir::free_arrays(f);
+                if at.iter().chain(along).chain(&reads).any(|a| self.is_active(*a)) {
+                    let floats = s.results.iter().copied().filter(|r| types[r.index()].elt.has_float());
+                    self.active.extend(floats);
+                }
+            }
+            // Without blocks: what its operands and functions say.
+            _ => {
+                let Some(&result) = s.results.first() else { return };
+                if types[result.index()].elt.has_float() && self.yields_active(types, s) {
+                    self.active.insert(result);
+                }
+            }
+        }
+    }
+
+    /// Whether the one result of an operation without blocks is active.
+    fn yields_active(&mut self, types: &[ArrayType], s: &Stmt) -> bool {
+        let element_wise = matches!(s.op, ArrayOp::Generate { .. } | ArrayOp::Map { .. } | ArrayOp::Stencil { .. });
+        let operands = s.op.arrays().iter().any(|a| self.is_active(*a));
+        let mut active = operands && !element_wise;
+        for (key, f) in s.op.funs() {
+            if !matches!(key, "shape" | "extents" | "index" | "target" | "ok") {
+                let values = active_values(f, &self.active_params(types, s, key, f), &|a| self.is_active(*a));
+                active |= f.body.results.iter().any(|v| values.active[v.index()]);
+                if let (None, Some(loc)) = (&self.blocked, values.blocked) {
+                    self.blocked = Some((loc.0, if loc.1.is_known() { loc.1 } else { s.loc.clone() }));
+                }
+            }
+        }
+        active
+    }
+
+    /// Which parameters of a statement's function are active: floats of elements of an active operand.
+    pub fn active_params(&self, types: &[ArrayType], s: &Stmt, key: &str, f: &Fun) -> Vec<bool> {
+        let mut params = Vec::with_capacity(f.body.params.len());
+        let mut elements = |a: ArrayId, count: usize| {
+            let leaves = types[a.index()].elt.leaf_count() * count;
+            params.extend(std::iter::repeat_n(self.is_active(a), leaves));
+        };
+        match (&s.op, key) {
+            (ArrayOp::Map { xs, .. }, _) => xs.iter().for_each(|x| elements(*x, 1)),
+            (ArrayOp::Stencil { inputs, .. }, "f") => inputs.iter().for_each(|i| elements(i.xs, i.neighbours())),
+            (op, "f" | "combine") => op.arrays().iter().take(1).for_each(|x| elements(*x, 2)),
+            _ => {}
+        }
+        // Indices stand first.
+        let indices = f.body.params.len().saturating_sub(params.len());
+        let all = std::iter::repeat_n(false, indices).chain(params);
+        all.zip(f.param_types()).map(|(active, t)| active && t.is_float()).collect()
+    }
+}
+
+/// Which values of a scalar function are active.
+pub struct ActiveValues {
+    /// By [`Val::index`].
+    pub active: Vec<bool>,
+    /// The first operation of an active operand through which no derivative goes.
+    pub blocked: Option<(&'static str, Loc)>,
+}
+
+/// Which values of a scalar function are active, of the parameters and arrays that are.
+pub fn active_values<D: Programs>(f: &Fun<D>, params: &[bool], array: &dyn Fn(&D::Array) -> bool) -> ActiveValues {
+    active_in_region(f, params, &|_| false, array)
+}
+
+/// The same for a function whose body may use values of code around it.
+pub fn active_in_region<D: Programs>(
+    f: &Fun<D>,
+    params: &[bool],
+    around: &dyn Fn(Val) -> bool,
+    array: &dyn Fn(&D::Array) -> bool,
+) -> ActiveValues {
+    let active = (0..f.types.len()).map(|k| around(Val(k as u32))).collect();
+    let mut found = Scalars { f, array, values: ActiveValues { active, blocked: None } };
+    for (p, active) in f.body.params.iter().zip(params) {
+        found.values.active[p.index()] = *active;
+    }
+    found.region(&f.body);
+    found.values
+}
+
+struct Scalars<'a, D: Programs> {
+    f: &'a Fun<D>,
+    array: &'a dyn Fn(&D::Array) -> bool,
+    values: ActiveValues,
+}
+
+impl<D: Programs> Scalars<'_, D> {
+    fn is(&self, v: Val) -> bool {
+        self.values.active[v.index()]
+    }
+
+    /// Makes `to` active where `from` is; whether that is new.
+    fn pass_on(&mut self, from: &[Val], to: &[Val]) -> bool {
+        let mut new = false;
+        for (from, to) in from.iter().zip(to) {
+            if self.is(*from) && !self.is(*to) {
+                self.values.active[to.index()] = true;
+                new = true;
+            }
+        }
+        new
+    }
+
+    fn region(&mut self, r: &Region<D>) {
+        crate::grow_stack(|| r.nodes.iter().for_each(|n| self.node(n)));
+    }
+
+    fn node(&mut self, n: &crate::ir::Node<D>) {
+        match &n.op {
+            ScalarOp::Const(_) | ScalarOp::Extent { .. } => {}
+            ScalarOp::Prim(op, args) => {
+                let any = args.iter().any(|v| self.is(*v));
+                // A comparison is on no path of numbers.
+                let number = n.results.iter().all(|v| self.f.ty(*v).is_float());
+                self.result(n, any && has_partials(*op), any && number, op.name());
+            }
+            ScalarOp::Cast(x) => {
+                let (any, to_float) = (self.is(*x), n.results.iter().all(|v| self.f.ty(*v).is_float()));
+                self.result(n, any && to_float, any, "cast");
+            }
+            ScalarOp::Bitcast(x) => self.result(n, false, self.is(*x), "bitcast"),
+            ScalarOp::Select { then, else_, .. } => self.result(n, self.is(*then) || self.is(*else_), false, "select"),
+            ScalarOp::If { then, else_, .. } => {
+                for r in [then, else_] {
+                    self.region(r);
+                    self.pass_on(&r.results, &n.results);
+                }
+            }
+            ScalarOp::While { init, test, step } => {
+                self.pass_on(init, &step.params);
+                loop {
+                    self.region(step);
+                    if !self.pass_on(&step.results, &step.params) {
+                        break;
+                    }
+                }
+                self.pass_on(&step.params, &test.params);
+                self.pass_on(&step.params, &n.results);
+                self.region(test);
+            }
+            ScalarOp::Own(Foreign { args, fallback, .. }) => {
+                self.pass_on(args, &fallback.params);
+                self.region(fallback);
+                self.pass_on(&fallback.results, &n.results);
+            }
+            ScalarOp::Index(Read { array, .. }) => {
+                if (self.array)(array) {
+                    for v in &n.results {
+                        self.values.active[v.index()] = self.f.ty(*v).is_float();
+                    }
+                }
+            }
+        }
+    }
+
+    fn result(&mut self, n: &crate::ir::Node<D>, active: bool, operand: bool, name: &'static str) {
+        for v in &n.results {
+            self.values.active[v.index()] = active;
+        }
+        if operand && !active && self.values.blocked.is_none() {
+            self.values.blocked = Some((name, n.loc.clone()));
+        }
+    }
+}
+
+/// Whether an operation on floats has a partial derivative other than 0.
+pub fn has_partials(op: PrimOp) -> bool {
+    use PrimOp as P;
+    match op {
+        P::AddP | P::SubP | P::MulP | P::DivP | P::FmodP | P::MinP | P::MaxP | P::PowP | P::Atan2P => true,
+        P::NegP | P::AbsP | P::SqrtP | P::ExpP | P::LnP | P::Log2P | P::Log10P => true,
+        P::SinP | P::CosP | P::TanP | P::AsinP | P::AcosP | P::AtanP => true,
+        P::SinhP | P::CoshP | P::TanhP | P::AsinhP | P::AcoshP | P::AtanhP => true,
+        P::QuotP | P::RemP | P::DivFloorP | P::ModFloorP | P::AndP | P::OrP | P::XorP | P::ShlP | P::ShrP => false,
+        P::EqP | P::NeP | P::LtP | P::LeP | P::GtP | P::GeP | P::SignumP | P::NotP => false,
+        P::PopCountP | P::LeadingZerosP | P::TrailingZerosP => false,
+        P::FloorP | P::CeilP | P::RoundP | P::TruncP | P::IsNanP | P::IsInfiniteP => false,
+    }
+}

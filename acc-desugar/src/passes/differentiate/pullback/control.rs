@@ -1,0 +1,92 @@
+//! Adjoints of conditionals and foreign functions.
+
+use super::super::copy;
+use super::Reverse;
+use acc_core::Error;
+use acc_core::ir::{ArrayId, ArrayOp, ArrayType, Block, ForeignFun, Fun, Stmt};
+use std::collections::{HashMap, HashSet};
+
+/// A branch that was gone through.
+struct Side {
+    stmts: Vec<Stmt>,
+    /// The adjoints of arrays around.
+    adjoints: HashMap<ArrayId, ArrayId>,
+}
+
+impl Reverse<'_, '_> {
+    pub(super) fn branch(&mut self, s: &Stmt, cond: &Fun, then: &Block, else_: &Block) -> Result<(), Error> {
+        let by: Vec<Option<ArrayId>> = s.results.iter().map(|y| self.adjoints.remove(y)).collect();
+        let sides = [self.side(then, &by)?, self.side(else_, &by)?];
+        let mut around: Vec<ArrayId> = sides.iter().flat_map(|side| side.adjoints.keys().copied()).collect();
+        around.sort();
+        around.dedup();
+        if around.is_empty() {
+            return Ok(());
+        }
+        let mut blocks = Vec::new();
+        for side in sides {
+            let (zeros, results) = self.w.inner(|w| {
+                Ok(around.iter().map(|a| side.adjoints.get(a).copied().unwrap_or_else(|| w.zeros(*a))).collect())
+            })?;
+            let stmts = side.stmts.into_iter().chain(zeros).collect();
+            blocks.push(Block { params: Vec::new(), stmts, results });
+        }
+        let (Some(else_), Some(then)) = (blocks.pop(), blocks.pop()) else { return Ok(()) };
+        let mut results = Vec::new();
+        for a in &around {
+            let ty = ArrayType { rank: self.w.rank(*a), elt: self.w.tangent_elt(*a) };
+            results.push(self.w.array(ty));
+        }
+        self.w.stmts.push(Stmt {
+            results: results.iter().copied().collect(),
+            op: ArrayOp::If { cond: cond.clone(), then, else_ },
+            loc: s.loc.clone(),
+        });
+        for (a, adjoint) in around.into_iter().zip(results) {
+            self.contribute(a, adjoint);
+        }
+        Ok(())
+    }
+
+    /// A branch, evaluated once more and gone through.
+    fn side(&mut self, b: &Block, by: &[Option<ArrayId>]) -> Result<Side, Error> {
+        let same = copy(self.w, b, &[]);
+        let around = std::mem::take(&mut self.w.stmts);
+        let adjoints = std::mem::take(&mut self.adjoints);
+        let given: Vec<(ArrayId, ArrayId)> =
+            same.results.iter().zip(by).filter_map(|(y, by)| Some((*y, (*by)?))).collect();
+        let done = self.replaced(&same.stmts, &given);
+        let stmts = std::mem::replace(&mut self.w.stmts, around);
+        let mut found = std::mem::replace(&mut self.adjoints, adjoints);
+        done?;
+        let inside: HashSet<ArrayId> = same.stmts.iter().flat_map(|s| s.results.iter().copied()).collect();
+        found.retain(|a, _| !inside.contains(a));
+        Ok(Side { stmts, adjoints: found })
+    }
+
+    pub(super) fn foreign(
+        &mut self,
+        s: &Stmt,
+        function: &ForeignFun,
+        xs: &[ArrayId],
+        fallback: &Block,
+    ) -> Result<(), Error> {
+        let by: Vec<Option<ArrayId>> = s.results.iter().map(|y| self.adjoints.remove(y)).collect();
+        match function {
+            ForeignFun::Trace(_) => {
+                for (x, by) in xs[xs.len() - s.results.len()..].iter().zip(by) {
+                    if let Some(by) = by {
+                        self.contribute(*x, by);
+                    }
+                }
+                Ok(())
+            }
+            ForeignFun::Host(_) => {
+                let same = copy(self.w, fallback, xs);
+                let given: Vec<(ArrayId, ArrayId)> =
+                    same.results.iter().zip(by).filter_map(|(y, by)| Some((*y, by?))).collect();
+                self.replaced(&same.stmts, &given)
+            }
+        }
+    }
+}

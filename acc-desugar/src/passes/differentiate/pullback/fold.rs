@@ -1,0 +1,227 @@
+//! Adjoints of folds.
+//!
+//! Of a sum each element has the adjoint of the sum. For any other operator, with `l` what lies left of an element `x` in the
+//! row and `r` what lies right of it, the row's result is `(l ⊕ x) ⊕ r`: the adjoint of `l ⊕ x` is had from the outer
+//! application, and that of `x` from the inner one. What lies left and right are scans (as in Bruun, Larsen, Munksgaard and
+//! Oancea, Reverse-mode AD of reduce-by-index and scan, IFL 2023).
+
+use super::super::dual::sums;
+use super::Reverse;
+use acc_core::Error;
+use acc_core::ad::Code;
+use acc_core::data::{EltType, Lit};
+use acc_core::ir::{ArrayId, ArrayOp, Dir, Fun, PrimOp, Val};
+
+/// On which side of a neighbour's result an element stands, and where that is.
+#[derive(Clone, Copy)]
+pub(super) struct Beside {
+    /// The element is the operator's right operand: what is combined so far stands left.
+    pub(super) element_right: bool,
+    /// Whether there is an element with nothing to be combined with, at the end where the scan begins.
+    pub(super) alone_at_start: bool,
+}
+
+impl Reverse<'_, '_> {
+    pub(super) fn fold(&mut self, xs: ArrayId, f: &Fun, init: Option<&Fun>, by: ArrayId) -> Result<(), Error> {
+        if sums(f) {
+            if self.is_active(xs) {
+                let (elt, outer) = (self.w.tangent_elt(xs), self.w.rank(by));
+                let leaves = elt.leaves();
+                let adjoint = self.over(xs, elt, |c, index| c.read(by, &leaves, &index[..outer]));
+                self.contribute(xs, adjoint);
+            }
+            return self.initial(init, by);
+        }
+        let elt = self.w.elt(xs).clone();
+        let before = self.scanned(xs, Dir::Left, f, init);
+        let after = self.scanned(xs, Dir::Right, f, None);
+        // What is combined up to each element, itself included.
+        let up_to = if init.is_some() { self.shifted(before, xs, 1) } else { before };
+        let of_up_to = self.adjoint_left_of(up_to, after, f, by)?;
+        // What is combined before each element.
+        let (left, beside) = match init {
+            Some(_) => (before, Beside { element_right: true, alone_at_start: false }),
+            None => (self.shifted(before, xs, -1), Beside { element_right: true, alone_at_start: true }),
+        };
+        self.elements(xs, left, f, beside, of_up_to)?;
+        if let Some(init) = init
+            && self.reads_active(init)
+        {
+            let of_init = self.adjoint_of_first(&elt, init, after, f, by)?;
+            self.initial(Some(init), of_init)?;
+        }
+        Ok(())
+    }
+
+    fn scanned(&mut self, xs: ArrayId, dir: Dir, f: &Fun, init: Option<&Fun>) -> ArrayId {
+        let (rank, elt) = (self.w.rank(xs), self.w.elt(xs).clone());
+        let scanned = self.w.stmt(rank, elt, ArrayOp::Scan { dir, xs, f: f.clone(), init: init.cloned() });
+        if init.is_none() {
+            self.shapes.insert(scanned, self.shape(xs));
+        }
+        scanned
+    }
+
+    /// For each position of `like` the element of `a` so many places on along the rows, 0 where there is none.
+    pub(super) fn shifted(&mut self, a: ArrayId, like: ArrayId, by: i64) -> ArrayId {
+        let elt = self.w.elt(a).clone();
+        let leaves = elt.leaves();
+        self.over(like, elt, |c, index| {
+            let Some((k, outer)) = index.split_last() else { return Vec::new() };
+            let by = c.int(by);
+            let at = c.two(PrimOp::AddP, *k, by);
+            let there: Vec<Val> = outer.iter().copied().chain([at]).collect();
+            let (zero, n) = (c.int(0), c.extent(a, outer.len()));
+            let (low, high) = (c.two(PrimOp::GeP, at, zero), c.two(PrimOp::LtP, at, n));
+            let inside = c.two(PrimOp::AndP, low, high);
+            c.branch(
+                inside,
+                &leaves,
+                |c| c.read(a, &leaves, &there),
+                |c| leaves.iter().map(|ty| c.literal(Lit::zero(*ty))).collect(),
+            )
+        })
+    }
+
+    /// The adjoint of what is combined up to each element, of that of the rows' results.
+    fn adjoint_left_of(&mut self, up_to: ArrayId, after: ArrayId, f: &Fun, by: ArrayId) -> Result<ArrayId, Error> {
+        let elt = self.w.elt(up_to).clone();
+        let leaves = elt.leaves();
+        let (mut code, lanes) = self.lanes(&[up_to]);
+        let (k, outer) = split(&lanes.index);
+        let by = code.read(by, &elt.tangent().leaves(), outer);
+        // As a function of the point: the operator with what comes after, if something does.
+        let mut g = self.w.code(code.params().iter().map(|v| code.ty(*v)).collect::<Vec<_>>());
+        let params = g.params();
+        let rank = lanes.index.len();
+        let (n, one) = (g.extent(after, rank - 1), g.int(1));
+        let next = g.two(PrimOp::AddP, params[rank - 1], one);
+        let more = g.two(PrimOp::LtP, next, n);
+        let at: Vec<Val> = params[..rank - 1].iter().copied().chain([next]).collect();
+        let own = params[rank..rank + leaves.len()].to_vec();
+        let results = g.branch(
+            more,
+            &leaves,
+            |c| {
+                let rest = c.read(after, &leaves, &at);
+                c.inline(f, &[own.clone(), rest].concat())
+            },
+            |_| own.clone(),
+        );
+        let g = g.done(results);
+        let _ = k;
+        let args: Vec<Val> = lanes.index.iter().chain(&lanes.elements[0]).copied().collect();
+        let active = floats_from(&g, rank, leaves.len());
+        let swept = self.swept(code, &g, &args, &active, &by)?;
+        Ok(self.adjoint_of(&lanes, &swept, rank, &elt))
+    }
+
+    /// The adjoints of a row's elements and of what the operator reads, of those of each combined with what is beside it.
+    pub(super) fn elements(
+        &mut self,
+        xs: ArrayId,
+        beside: ArrayId,
+        f: &Fun,
+        how: Beside,
+        by: ArrayId,
+    ) -> Result<(), Error> {
+        let elt = self.w.elt(xs).clone();
+        let leaves = elt.leaves();
+        let (code, lanes) = self.lanes(&[xs, beside, by]);
+        let rank = lanes.index.len();
+        let mut g = self.w.code(
+            lanes
+                .index
+                .iter()
+                .chain(&lanes.elements[0])
+                .chain(&lanes.elements[1])
+                .map(|v| code.ty(*v))
+                .collect::<Vec<_>>(),
+        );
+        let params = g.params();
+        let (own, other) = params[rank..].split_at(leaves.len());
+        let apply = |c: &mut Code| {
+            let args = if how.element_right { [other, own].concat() } else { [own, other].concat() };
+            c.inline(f, &args)
+        };
+        let results = if how.alone_at_start {
+            let edge = if how.element_right {
+                g.int(0)
+            } else {
+                let (n, one) = (g.extent(xs, rank - 1), g.int(1));
+                g.two(PrimOp::SubP, n, one)
+            };
+            let alone = g.two(PrimOp::EqP, params[rank - 1], edge);
+            g.branch(alone, &leaves, |_| own.to_vec(), apply)
+        } else {
+            apply(&mut g)
+        };
+        let g = g.done(results);
+        let args: Vec<Val> = lanes.index.iter().chain(&lanes.elements[0]).chain(&lanes.elements[1]).copied().collect();
+        let active = floats_from(&g, rank, leaves.len());
+        let swept = self.swept(code, &g, &args, &active, &lanes.elements[2])?;
+        if self.is_active(xs) {
+            let adjoint = self.adjoint_of(&lanes, &swept, rank, &elt);
+            let adjoint = self.padded(adjoint, xs);
+            self.contribute(xs, adjoint);
+        }
+        self.sites(&lanes, &swept)
+    }
+
+    /// The adjoint of each row's initial value.
+    fn adjoint_of_first(
+        &mut self,
+        elt: &EltType,
+        init: &Fun,
+        after: ArrayId,
+        f: &Fun,
+        by: ArrayId,
+    ) -> Result<ArrayId, Error> {
+        let leaves = elt.leaves();
+        let (mut code, lanes) = self.lanes(&[by]);
+        let start = code.inline(init, &[]);
+        let rank = lanes.index.len();
+        let mut g = self.w.code(vec![acc_core::data::ScalarType::I64; rank].into_iter().chain(leaves.clone()));
+        let params = g.params();
+        let (zero, n) = (g.int(0), g.extent(after, rank));
+        let any = g.two(PrimOp::LtP, zero, n);
+        let at: Vec<Val> = params[..rank].iter().copied().chain([zero]).collect();
+        let own = params[rank..].to_vec();
+        let results = g.branch(
+            any,
+            &leaves,
+            |c| {
+                let rest = c.read(after, &leaves, &at);
+                c.inline(f, &[own.clone(), rest].concat())
+            },
+            |_| own.clone(),
+        );
+        let g = g.done(results);
+        let args: Vec<Val> = lanes.index.iter().chain(&start).copied().collect();
+        let active = floats_from(&g, rank, leaves.len());
+        let swept = self.swept(code, &g, &args, &active, &lanes.elements[0])?;
+        Ok(self.adjoint_of(&lanes, &swept, rank, elt))
+    }
+
+    /// What an initial value reads has the sum of the adjoints of all rows.
+    pub(super) fn initial(&mut self, init: Option<&Fun>, of_rows: ArrayId) -> Result<(), Error> {
+        let Some(init) = init.filter(|f| self.reads_active(f)) else { return Ok(()) };
+        let total = self.fold_axes(of_rows, &[]);
+        let (code, lanes) = self.lanes(&[total]);
+        let swept = self.swept(code, init, &[], &[], &lanes.elements[0])?;
+        self.sites(&lanes, &swept)
+    }
+}
+
+/// Which parameters of a function are active: the floats among `count` ones from this position on.
+pub(super) fn floats_from(f: &Fun, first: usize, count: usize) -> Vec<bool> {
+    f.param_types().enumerate().map(|(k, ty)| (first..first + count).contains(&k) && ty.is_float()).collect()
+}
+
+/// The last coordinate of an index, and those before.
+fn split(index: &[Val]) -> (Option<Val>, &[Val]) {
+    match index.split_last() {
+        Some((last, outer)) => (Some(*last), outer),
+        None => (None, index),
+    }
+}

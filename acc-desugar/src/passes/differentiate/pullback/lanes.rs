@@ -1,0 +1,97 @@
+//! Functions of the points of a statement: over one or more arrays of one rank, on the intersection of their extents.
+
+use super::super::sweep::{Swept, sweep};
+use super::Reverse;
+use acc_core::Error;
+use acc_core::ad::Code;
+use acc_core::data::EltType;
+use acc_core::ir::{ArrayId, ArrayOp, Fun, Region, ScalarOp, Val};
+use std::collections::HashSet;
+
+/// The parameters of a function of points.
+pub(super) struct Lanes {
+    pub(super) xs: Vec<ArrayId>,
+    pub(super) index: Vec<Val>,
+    /// The leaves of each array's element.
+    pub(super) elements: Vec<Vec<Val>>,
+}
+
+impl Reverse<'_, '_> {
+    /// A function of points over these arrays, of which nothing is written yet.
+    pub(super) fn lanes(&self, xs: &[ArrayId]) -> (Code, Lanes) {
+        let rank = xs.first().map_or(0, |x| self.w.rank(*x));
+        let mut code = Code::of_index(rank, &self.w.loc);
+        let index = code.params();
+        let of = |x: &ArrayId| self.w.elt(*x).leaves().iter().map(|ty| code.param(*ty)).collect::<Vec<Val>>();
+        let elements = xs.iter().map(of).collect();
+        (code, Lanes { xs: xs.to_vec(), index, elements })
+    }
+
+    /// What a function of points yields, as an array.
+    pub(super) fn at_points(&mut self, lanes: &Lanes, code: Code, results: Vec<Val>, elt: EltType) -> ArrayId {
+        let mut f = code.done(results);
+        let rank = lanes.index.len();
+        let indexed = uses(&f, &lanes.index);
+        if !indexed {
+            f.body.params.drain(..rank);
+        }
+        let made = self.w.stmt(rank, elt, ArrayOp::Map { xs: lanes.xs.clone(), f, indexed });
+        let shapes: Vec<ArrayId> = lanes.xs.iter().map(|x| self.shape(*x)).collect();
+        if let Some(first) = shapes.first().filter(|first| shapes.iter().all(|s| s == *first)) {
+            self.shapes.insert(made, *first);
+        }
+        made
+    }
+
+    /// Sweeps a function of points. `by` are the adjoints of the floats among its results.
+    pub(super) fn swept(&self, code: Code, f: &Fun, args: &[Val], active: &[bool], by: &[Val]) -> Result<Swept, Error> {
+        let floats: Vec<bool> = f.result_types().map(|ty| ty.is_float()).collect();
+        let of = |k: usize| {
+            let place = floats[..k].iter().filter(|float| **float).count();
+            by.get(place).copied().filter(|_| floats[k])
+        };
+        sweep(code, f, args, active, &|a| self.is_active(a), &|_, k| of(k))
+    }
+
+    /// The adjoints of these parameters, which are the leaves of an array's element, as an array of points.
+    pub(super) fn adjoint_of(&mut self, lanes: &Lanes, swept: &Swept, first: usize, element: &EltType) -> ArrayId {
+        let mut swept = swept.clone();
+        let floats = element.leaves().into_iter().enumerate().filter(|(_, ty)| ty.is_float());
+        let results: Vec<Val> = floats.map(|(leaf, ty)| swept.adjoint(first + leaf, ty)).collect();
+        self.at_points(lanes, swept.code, results, element.tangent())
+    }
+
+    /// An array of adjoints with zeros added where it has fewer points than `like`.
+    pub(super) fn padded(&mut self, a: ArrayId, like: ArrayId) -> ArrayId {
+        if self.shape(a) == self.shape(like) || self.w.rank(like) == 0 {
+            return a;
+        }
+        let elt = self.w.elt(a).clone();
+        let leaves = elt.leaves();
+        self.over(like, elt, |c, index| {
+            let inside = c.within(&a, index);
+            c.branch(
+                inside,
+                &leaves,
+                |c| c.read(a, &leaves, index),
+                |c| leaves.iter().map(|ty| c.literal(acc_core::data::Lit::zero(*ty))).collect(),
+            )
+        })
+    }
+}
+
+/// Whether a function uses one of these values.
+fn uses(f: &Fun, values: &[Val]) -> bool {
+    fn note(r: &Region, seen: &mut HashSet<Val>) {
+        seen.extend(r.results.iter().copied());
+        r.visit(0, &mut |n, _| {
+            seen.extend(n.op.operands());
+            if let ScalarOp::If { .. } | ScalarOp::While { .. } | ScalarOp::Own(_) = &n.op {
+                seen.extend(n.op.regions().into_iter().flat_map(|r| r.results.iter().copied()));
+            }
+        });
+    }
+    let mut seen = HashSet::new();
+    note(&f.body, &mut seen);
+    values.iter().any(|v| seen.contains(v))
+}

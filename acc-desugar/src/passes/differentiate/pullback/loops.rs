@@ -1,0 +1,230 @@
+//! Adjoints of array loops.
+//!
+//! The steps are gone through from the last to the first; each needs the state before it. States are not kept but computed
+//! again, from ones that are kept: the loop is cut into blocks and these into smaller ones, and while a block is gone through
+//! the state at its beginning is kept. With two sizes of blocks, near the two roots of the number of steps T, each step is
+//! computed 1.5 times the cube root of T on average, and at most four states are there at a time (as in Griewank, Achieving
+//! logarithmic growth of temporal and spatial complexity in reverse automatic differentiation, 1992, with fixed levels).
+
+use super::super::copy;
+use super::Reverse;
+use acc_core::Error;
+use acc_core::ad::Code;
+use acc_core::data::{Prim, ScalarType};
+use acc_core::grow_stack;
+use acc_core::ir::{ArrayId, ArrayOp, ArrayType, Block, PrimOp, Read, ScalarOp, Stmt, Val, free_arrays};
+use smallvec::SmallVec;
+
+/// How the sizes of blocks grow with the number of steps, from the largest blocks to the smallest.
+const EXPONENTS: [f64; 2] = [2.0 / 3.0, 1.0 / 3.0];
+
+/// A loop whose adjoints are taken.
+struct Loop<'s> {
+    step: &'s Block,
+    /// The active components of its state.
+    active: Vec<usize>,
+    /// The active arrays from around that a step uses.
+    around: Vec<ArrayId>,
+    /// The sizes of blocks.
+    sizes: Vec<ArrayId>,
+}
+
+impl Reverse<'_, '_> {
+    pub(super) fn looped(&mut self, s: &Stmt, init: &[ArrayId], test: &Block, step: &Block) -> Result<(), Error> {
+        let active: Vec<usize> = (0..init.len()).filter(|k| self.is_active(step.params[*k])).collect();
+        let by: Vec<Option<ArrayId>> = s.results.iter().map(|y| self.adjoints.remove(y)).collect();
+        let mut adjoints: Vec<ArrayId> = Vec::new();
+        for k in &active {
+            adjoints.push(by[*k].unwrap_or_else(|| self.w.zeros(s.results[*k])));
+        }
+        let around: Vec<ArrayId> = free_arrays(step).into_iter().filter(|a| self.is_active(*a)).collect();
+        for a in &around {
+            adjoints.push(self.w.zeros(*a));
+        }
+        let steps = self.steps(init, test, step)?;
+        let sizes = EXPONENTS.iter().map(|exponent| self.size_of_blocks(steps, *exponent)).collect();
+        let l = Loop { step, active, around, sizes };
+        let first = self.number(|c| c.int(0));
+        let found = self.back_through(&l, 0, init, (first, steps), &adjoints)?;
+        let (of_state, of_around) = found.split_at(l.active.len());
+        for (k, adjoint) in l.active.iter().zip(of_state) {
+            self.contribute(init[*k], *adjoint);
+        }
+        for (a, adjoint) in l.around.iter().zip(of_around) {
+            self.contribute(*a, *adjoint);
+        }
+        Ok(())
+    }
+
+    /// A number, as an array of rank 0.
+    fn number(&mut self, write: impl FnOnce(&mut Code) -> Val) -> ArrayId {
+        let mut c = self.w.code([]);
+        let v = write(&mut c);
+        let ty = c.ty(v);
+        let shape = self.w.code([]).done([]);
+        self.w.stmt(0, ty.into(), ArrayOp::Generate { shape, f: c.done([v]) })
+    }
+
+    /// About the number of steps to this power, and at least 1.
+    fn size_of_blocks(&mut self, steps: ArrayId, exponent: f64) -> ArrayId {
+        self.number(|c| {
+            let n = int(c, steps);
+            let (n, exponent) = (c.cast(n, ScalarType::F64), c.literal(exponent.lit()));
+            let size = c.two(PrimOp::PowP, n, exponent);
+            let (size, one) = (c.cast(size, ScalarType::I64), c.int(1));
+            c.two(PrimOp::MaxP, size, one)
+        })
+    }
+
+    /// A block of new parameters of these arrays' types, and the results of what `write` writes.
+    fn block(
+        &mut self,
+        like: &[ArrayId],
+        write: impl FnOnce(&mut Self, &[ArrayId]) -> Result<Vec<ArrayId>, Error>,
+    ) -> Result<Block, Error> {
+        let types: Vec<ArrayType> = like.iter().map(|a| self.w.ty(*a).clone()).collect();
+        let params: Vec<ArrayId> = types.into_iter().map(|ty| self.w.array(ty)).collect();
+        let around = std::mem::take(&mut self.w.stmts);
+        let results = grow_stack(|| write(self, &params));
+        let stmts = std::mem::replace(&mut self.w.stmts, around);
+        Ok(Block { params, stmts, results: results? })
+    }
+
+    fn while_(&mut self, init: Vec<ArrayId>, test: Block, step: Block) -> Vec<ArrayId> {
+        let types: Vec<ArrayType> = init.iter().map(|a| self.w.ty(*a).clone()).collect();
+        let results: Vec<ArrayId> = types.into_iter().map(|ty| self.w.array(ty)).collect();
+        let op = ArrayOp::While { init, test, step };
+        let loc = self.w.loc.clone();
+        self.w.stmts.push(Stmt { results: results.iter().copied().collect(), op, loc });
+        results
+    }
+
+    /// A copy of a block's statements at these arguments; its results.
+    fn once_more(&mut self, b: &Block, args: &[ArrayId]) -> Vec<ArrayId> {
+        let same = copy(self.w, b, args);
+        self.w.stmts.extend(same.stmts.iter().cloned());
+        same.results.clone()
+    }
+
+    fn next(&mut self, n: ArrayId) -> ArrayId {
+        self.number(|c| {
+            let (n, one) = (int(c, n), c.int(1));
+            c.two(PrimOp::AddP, n, one)
+        })
+    }
+
+    /// The number of steps of a loop.
+    fn steps(&mut self, init: &[ArrayId], test: &Block, step: &Block) -> Result<ArrayId, Error> {
+        let zero = self.number(|c| c.int(0));
+        let all: Vec<ArrayId> = init.iter().copied().chain([zero]).collect();
+        let test = self.block(&all, |this, params| Ok(this.once_more(test, &params[..init.len()])))?;
+        let step = self.block(&all, |this, params| {
+            let (state, n) = params.split_at(init.len());
+            let mut next = this.once_more(step, state);
+            next.push(this.next(n[0]));
+            Ok(next)
+        })?;
+        let end = self.while_(all, test, step);
+        Ok(end[init.len()])
+    }
+
+    /// The state so many steps after this one.
+    fn later(&mut self, step: &Block, state: &[ArrayId], steps: ArrayId) -> Result<Vec<ArrayId>, Error> {
+        let zero = self.number(|c| c.int(0));
+        let all: Vec<ArrayId> = state.iter().copied().chain([zero]).collect();
+        let test = self.block(&all, |this, params| {
+            let n = params[state.len()];
+            Ok(vec![this.number(|c| {
+                let (n, steps) = (int(c, n), int(c, steps));
+                c.two(PrimOp::LtP, n, steps)
+            })])
+        })?;
+        let step = self.block(&all, |this, params| {
+            let (own, n) = params.split_at(state.len());
+            let mut next = this.once_more(step, own);
+            next.push(this.next(n[0]));
+            Ok(next)
+        })?;
+        let mut end = self.while_(all, test, step);
+        end.truncate(state.len());
+        Ok(end)
+    }
+
+    /// From the adjoints after the steps from `low` to before `high` to those before them; `state` is the one at `low`.
+    fn back_through(
+        &mut self,
+        l: &Loop<'_>,
+        level: usize,
+        state: &[ArrayId],
+        (low, high): (ArrayId, ArrayId),
+        adjoints: &[ArrayId],
+    ) -> Result<Vec<ArrayId>, Error> {
+        let all: Vec<ArrayId> = std::iter::once(high).chain(adjoints.iter().copied()).collect();
+        let test = self.block(&all, |this, params| {
+            let at = params[0];
+            Ok(vec![this.number(|c| {
+                let (at, low) = (int(c, at), int(c, low));
+                c.two(PrimOp::GtP, at, low)
+            })])
+        })?;
+        let step = self.block(&all, |this, params| {
+            let (at, adjoints) = (params[0], &params[1..]);
+            let size = l.sizes.get(level).copied();
+            let start = this.number(|c| {
+                let at = int(c, at);
+                let size = match size {
+                    Some(size) => int(c, size),
+                    None => c.int(1),
+                };
+                let (start, low) = (c.two(PrimOp::SubP, at, size), int(c, low));
+                c.two(PrimOp::MaxP, start, low)
+            });
+            let steps = this.number(|c| {
+                let (start, low) = (int(c, start), int(c, low));
+                c.two(PrimOp::SubP, start, low)
+            });
+            let state = this.later(l.step, state, steps)?;
+            let mut next = vec![start];
+            next.extend(match size {
+                Some(_) => this.back_through(l, level + 1, &state, (start, at), adjoints)?,
+                None => this.back_step(l, &state, adjoints)?,
+            });
+            Ok(next)
+        })?;
+        let mut found = self.while_(all, test, step);
+        found.remove(0);
+        Ok(found)
+    }
+
+    /// From the adjoints after one step to those before it, where this is the state.
+    fn back_step(&mut self, l: &Loop<'_>, state: &[ArrayId], adjoints: &[ArrayId]) -> Result<Vec<ArrayId>, Error> {
+        let around = std::mem::take(&mut self.adjoints);
+        for k in &l.active {
+            self.activity.insert(state[*k]);
+        }
+        let same = copy(self.w, l.step, state);
+        let by: Vec<(ArrayId, ArrayId)> =
+            l.active.iter().map(|k| same.results[*k]).zip(adjoints.iter().copied()).collect();
+        let done = self.replaced(&same.stmts, &by);
+        let found = std::mem::replace(&mut self.adjoints, around);
+        done?;
+        let mut before = Vec::new();
+        for k in &l.active {
+            let own = found.get(&state[*k]).copied();
+            before.push(own.unwrap_or_else(|| self.w.zeros(state[*k])));
+        }
+        for (a, so_far) in l.around.iter().zip(&adjoints[l.active.len()..]) {
+            before.push(match found.get(a) {
+                Some(more) => self.w.sum(*so_far, *more),
+                None => *so_far,
+            });
+        }
+        Ok(before)
+    }
+}
+
+/// An integer in an array of rank 0.
+fn int(c: &mut Code, a: ArrayId) -> Val {
+    let op = ScalarOp::Index(Read::new(a, [0].as_slice(), SmallVec::new()));
+    c.emit(op, ScalarType::I64)
+}

@@ -1,0 +1,214 @@
+//! Reverse derivatives: from the last statement to the first, the adjoint of a result becomes contributions to the adjoints
+//! of what it was computed from.
+//!
+//! The adjoint of an array is an array of its extents, of the floats of its elements; of an array to which nothing
+//! contributes it is 0. Values of the function that an adjoint needs are those of the function's own statements; inside
+//! conditionals they are computed once more.
+
+mod control;
+mod fold;
+mod lanes;
+mod lift;
+mod loops;
+mod permute;
+mod points;
+mod rounds;
+mod scan;
+mod segments;
+mod shape;
+mod sites;
+mod stencil;
+mod unnest;
+
+use super::writer::Writer;
+use acc_core::Error;
+use acc_core::ad::Activity;
+use acc_core::ad::Code;
+use acc_core::data::EltType;
+use acc_core::grow_stack;
+use acc_core::ir::{ArrayId, ArrayOp, Block, Class, Fun, Stmt, Val};
+use std::collections::HashMap;
+
+/// The results of a function whose statements are written already, and the adjoints of the point, of these of the results.
+/// The function's parameters are the point.
+pub(super) fn derivative(w: &mut Writer<'_>, f: &Block, by: &[ArrayId]) -> Result<Vec<ArrayId>, Error> {
+    let activity = Activity::of(&w.types, f, f.params.iter().copied());
+    let mut r = Reverse { w, activity, adjoints: HashMap::new(), shapes: HashMap::new() };
+    r.note_shapes(&f.stmts);
+    let with_adjoint: Vec<ArrayId> = f.results.iter().copied().filter(|a| r.w.elt(*a).has_float()).collect();
+    for (y, by) in with_adjoint.into_iter().zip(by) {
+        r.contribute(y, *by);
+    }
+    r.statements(&f.stmts)?;
+    let mut results = f.results.clone();
+    for x in f.params.iter().copied().filter(|a| r.w.elt(*a).has_float()).collect::<Vec<_>>() {
+        let adjoint = r.adjoints.get(&x).copied();
+        results.push(adjoint.unwrap_or_else(|| r.w.zeros(x)));
+    }
+    Ok(results)
+}
+
+struct Reverse<'w, 'a> {
+    w: &'w mut Writer<'a>,
+    activity: Activity,
+    /// The adjoints so far.
+    adjoints: HashMap<ArrayId, ArrayId>,
+    /// Arrays whose extents are those of another one.
+    shapes: HashMap<ArrayId, ArrayId>,
+}
+
+impl Reverse<'_, '_> {
+    fn is_active(&self, a: ArrayId) -> bool {
+        self.activity.is_active(a)
+    }
+
+    /// Adds to the adjoint of an array, if it has one.
+    fn contribute(&mut self, a: ArrayId, adjoint: ArrayId) {
+        if !self.is_active(a) {
+            return;
+        }
+        let sum = match self.adjoints.get(&a) {
+            Some(old) => self.w.sum(*old, adjoint),
+            None => adjoint,
+        };
+        self.adjoints.insert(a, sum);
+    }
+
+    fn statements(&mut self, stmts: &[Stmt]) -> Result<(), Error> {
+        for s in stmts.iter().rev() {
+            self.w.limits.check()?;
+            if s.results.iter().any(|r| self.adjoints.contains_key(r)) {
+                self.w.loc = s.loc.clone();
+                grow_stack(|| self.stmt(s))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn stmt(&mut self, s: &Stmt) -> Result<(), Error> {
+        match &s.op {
+            ArrayOp::If { cond, then, else_ } => return self.branch(s, cond, then, else_),
+            ArrayOp::While { init, test, step } => return self.looped(s, init, test, step),
+            ArrayOp::Foreign { function, xs, fallback } => return self.foreign(s, function, xs, fallback),
+            _ => {}
+        }
+        let Some(by) = s.results.first().and_then(|y| self.adjoints.remove(y)) else { return Ok(()) };
+        if let ArrayOp::Generate { f, .. } | ArrayOp::Map { f, .. } = &s.op
+            && let Some((stmts, result)) = self.lifted(s, f)
+        {
+            return self.replaced(&stmts, &[(result, by)]);
+        }
+        match &s.op {
+            ArrayOp::Generate { shape: _, f } => self.generate(f, by),
+            ArrayOp::Map { xs, f, indexed } => self.map(s, xs, f, *indexed, by),
+            ArrayOp::Stencil { f, inputs } => self.stencil(s, f, inputs, by),
+            ArrayOp::Fold { xs, f, init } => self.fold(*xs, f, init.as_ref(), by),
+            ArrayOp::Scan { dir, xs, f, init } => self.scan(s.results[0], *dir, *xs, f, init.as_ref(), by),
+            ArrayOp::Permute { defaults, xs, combine, target } => self.permute(s, *defaults, *xs, combine, target, by),
+            ArrayOp::Backpermute { xs, shape: _, index } => self.backpermute(*xs, index, by),
+            ArrayOp::Reshape { xs, shape: _ } => {
+                let shape = self.w.extents_of(*xs);
+                self.contribute_like(*xs, ArrayOp::Reshape { xs: by, shape });
+                Ok(())
+            }
+            ArrayOp::Replicate { xs, axes, extents: _ } => {
+                self.replicate(*xs, axes, by);
+                Ok(())
+            }
+            ArrayOp::Slice { xs, axes, index } => {
+                self.slice(*xs, axes, index, by);
+                Ok(())
+            }
+            ArrayOp::Compute { xs } | ArrayOp::Check { xs, .. } => {
+                self.contribute(*xs, by);
+                Ok(())
+            }
+            op => match op.class() {
+                Class::Segments => self.fold_seg(s, by),
+                // Positions have no adjoints.
+                Class::Sort => Ok(()),
+                Class::Pointwise | Class::Fold | Class::Scan | Class::Scatter | Class::View | Class::Control => {
+                    self.w.no_rule(op.name(), &s.loc)
+                }
+            },
+        }
+    }
+
+    /// Adds what an operation yields to the adjoint of an array.
+    fn contribute_like(&mut self, a: ArrayId, op: ArrayOp) {
+        if self.is_active(a) {
+            let (rank, elt) = (self.w.rank(a), self.w.tangent_elt(a));
+            let adjoint = self.w.stmt(rank, elt, op);
+            self.contribute(a, adjoint);
+        }
+    }
+
+    /// An array of the extents of another one, each element from its index.
+    fn over(&mut self, a: ArrayId, elt: EltType, write: impl FnOnce(&mut Code, &[Val]) -> Vec<Val>) -> ArrayId {
+        let rank = self.w.rank(a);
+        let mut c = Code::of_index(rank, &self.w.loc);
+        let index = c.params();
+        let results = write(&mut c, &index);
+        let op = ArrayOp::Generate { shape: self.w.extents_of(a), f: c.done(results) };
+        let made = self.w.stmt(rank, elt, op);
+        self.shapes.insert(made, self.shape(a));
+        made
+    }
+
+    /// The array whose extents an array has.
+    fn shape(&self, a: ArrayId) -> ArrayId {
+        self.shapes.get(&a).copied().unwrap_or(a)
+    }
+
+    /// Notes which arrays have the extents of others.
+    fn note_shapes(&mut self, stmts: &[Stmt]) {
+        for s in stmts {
+            let Some(&y) = s.results.first() else { continue };
+            let like = match &s.op {
+                ArrayOp::Map { xs, .. } => {
+                    let shapes: Vec<ArrayId> = xs.iter().map(|x| self.shape(*x)).collect();
+                    shapes.first().copied().filter(|first| shapes.iter().all(|s| s == first))
+                }
+                ArrayOp::Scan { xs, init: None, .. }
+                | ArrayOp::Check { xs, .. }
+                | ArrayOp::Compute { xs }
+                | ArrayOp::Argsort { xs }
+                | ArrayOp::Permute { defaults: xs, .. } => Some(self.shape(*xs)),
+                _ => None,
+            };
+            if let Some(like) = like {
+                self.shapes.insert(y, like);
+            }
+        }
+    }
+
+    /// Whether a function reads an active array.
+    fn reads_active(&self, f: &Fun) -> bool {
+        acc_core::ir::arrays_of_fun(f).iter().any(|(a, _)| self.is_active(*a))
+    }
+
+    /// The sum of an array over all its axes but these, which become those of the result, in this order.
+    fn fold_axes(&mut self, mut a: ArrayId, kept: &[usize]) -> ArrayId {
+        let (rank, elt) = (self.w.rank(a), self.w.elt(a).clone());
+        let rest: Vec<usize> = (0..rank).filter(|axis| !kept.contains(axis)).collect();
+        let order: Vec<usize> = kept.iter().copied().chain(rest.iter().copied()).collect();
+        if order.iter().enumerate().any(|(k, axis)| k != *axis) {
+            let mut shape = self.w.code([]);
+            let extents: Vec<Val> = order.iter().map(|axis| shape.extent(a, *axis)).collect();
+            let c = Code::of_index(rank, &self.w.loc);
+            let index = c.params();
+            let place = |axis: usize| order.iter().position(|o| *o == axis).unwrap_or(axis);
+            let from: Vec<Val> = (0..rank).map(|axis| index[place(axis)]).collect();
+            let op = ArrayOp::Backpermute { xs: a, shape: shape.done(extents), index: c.done(from) };
+            a = self.w.stmt(rank, elt.clone(), op);
+        }
+        for k in 0..rest.len() {
+            let mut zero = self.w.code([]);
+            let zeros: Vec<Val> = elt.leaves().iter().map(|ty| zero.literal(acc_core::data::Lit::zero(*ty))).collect();
+            let f = super::writer::adder(&elt, &self.w.loc);
+            let op = ArrayOp::Fold { xs: a, f, init: Some(zero.done(zeros)) };
+            a = self.w.stmt(rank - k - 1, elt.clone(), op);
+        }
+        a
+    }
+}

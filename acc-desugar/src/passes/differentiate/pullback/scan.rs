@@ -1,0 +1,229 @@
+//! Adjoints of scans.
+//!
+//! A scan's result at a position goes into the next one, so its whole adjoint is its own plus what comes back from there: a
+//! linear recurrence `r[i] = v[i] + C[i] r[i + 1]` from the other end, with `C[i]` the derivatives of the next result by this
+//! one. Of sums `C` is 1, and the recurrence is a scan of sums; of any other operator it is a scan that composes such linear
+//! functions (Blelloch, Prefix sums and their applications, 1990).
+
+use super::super::dual::sums;
+use super::super::sweep::sweep;
+use super::super::writer::{adder, float_leaves};
+use super::Reverse;
+use super::fold::{Beside, floats_from};
+use acc_core::Error;
+use acc_core::ad::Code;
+use acc_core::data::{EltType, Lit, ScalarType};
+use acc_core::ir::{ArrayId, ArrayOp, Dir, Fun, PrimOp, Val};
+
+impl Reverse<'_, '_> {
+    pub(super) fn scan(
+        &mut self,
+        y: ArrayId,
+        dir: Dir,
+        xs: ArrayId,
+        f: &Fun,
+        init: Option<&Fun>,
+        by: ArrayId,
+    ) -> Result<(), Error> {
+        let back = match dir {
+            Dir::Left => Dir::Right,
+            Dir::Right => Dir::Left,
+        };
+        let whole = if sums(f) {
+            let (rank, elt) = (self.w.rank(by), self.w.elt(by).clone());
+            let op = ArrayOp::Scan { dir: back, xs: by, f: adder(&elt, &self.w.loc), init: None };
+            let whole = self.w.stmt(rank, elt, op);
+            self.shapes.insert(whole, self.shape(by));
+            whole
+        } else {
+            self.recurrence(y, dir, xs, f, init.is_some(), by)?
+        };
+        // The element at a position is combined with the result before it, into the result there: with an initial value
+        // from the left that one stands one place on.
+        let of_elements = match (dir, init) {
+            (Dir::Left, Some(_)) => self.shifted(whole, xs, 1),
+            (Dir::Left, None) | (Dir::Right, _) => whole,
+        };
+        if sums(f) {
+            let adjoint = match init {
+                Some(_) => self.first_of(of_elements, xs),
+                None => of_elements,
+            };
+            self.contribute(xs, adjoint);
+        } else {
+            let (before, alone_at_start) = match (dir, init) {
+                (Dir::Left, Some(_)) => (y, false),
+                (Dir::Left, None) => (self.shifted(y, xs, -1), true),
+                (Dir::Right, Some(_)) => (self.shifted(y, xs, 1), false),
+                (Dir::Right, None) => (self.shifted(y, xs, 1), true),
+            };
+            let how = Beside { element_right: dir == Dir::Left, alone_at_start };
+            self.elements(xs, before, f, how, of_elements)?;
+        }
+        match init {
+            Some(init) if self.reads_active(init) => {
+                let of_init = self.end_of_rows(whole, dir);
+                self.initial(Some(init), of_init)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// An array's elements at the positions that another one has.
+    fn first_of(&mut self, a: ArrayId, like: ArrayId) -> ArrayId {
+        if self.shape(a) == self.shape(like) {
+            return a;
+        }
+        let elt = self.w.elt(a).clone();
+        let leaves = elt.leaves();
+        self.over(like, elt, |c, index| c.read(a, &leaves, index))
+    }
+
+    /// The first element of each row, or from the right the last one.
+    fn end_of_rows(&mut self, a: ArrayId, dir: Dir) -> ArrayId {
+        let (rank, elt) = (self.w.rank(a), self.w.elt(a).clone());
+        let mut shape = self.w.code([]);
+        let extents: Vec<Val> = (0..rank - 1).map(|axis| shape.extent(a, axis)).collect();
+        let mut c = Code::of_index(rank - 1, &self.w.loc);
+        let mut at = c.params();
+        at.push(match dir {
+            Dir::Left => c.int(0),
+            Dir::Right => {
+                let (n, one) = (c.extent(a, rank - 1), c.int(1));
+                c.two(PrimOp::SubP, n, one)
+            }
+        });
+        let op = ArrayOp::Backpermute { xs: a, shape: shape.done(extents), index: c.done(at) };
+        self.w.stmt(rank - 1, elt, op)
+    }
+
+    /// The whole adjoints of a scan's results.
+    fn recurrence(
+        &mut self,
+        y: ArrayId,
+        dir: Dir,
+        xs: ArrayId,
+        f: &Fun,
+        initial: bool,
+        by: ArrayId,
+    ) -> Result<ArrayId, Error> {
+        let elt = self.w.elt(y).clone();
+        let (leaves, floats) = (elt.leaves(), float_leaves(&elt));
+        let step = self.step(y, dir, xs, f, initial);
+        // How the next result changes with each float of this one, row by row of the matrix.
+        let (mut code, lanes) = self.lanes(&[y, by]);
+        let rank = lanes.index.len();
+        let args: Vec<Val> = lanes.index.iter().chain(&lanes.elements[0]).copied().collect();
+        let active = floats_from(&step, rank, leaves.len());
+        let mut columns: Vec<Vec<Val>> = Vec::new();
+        for q in &floats {
+            let one = |c: &mut Code, k: usize| (k == *q).then(|| c.literal(Lit::one(leaves[k])));
+            let mut swept = sweep(code, &step, &args, &active, &|a| self.is_active(a), &one)?;
+            columns.push(floats.iter().map(|p| swept.adjoint(rank + p, leaves[*p])).collect());
+            code = swept.code;
+        }
+        let m = floats.len();
+        let matrix = (0..m).flat_map(|p| (0..m).map(move |q| (p, q))).map(|(p, q)| columns[q][p]);
+        let results: Vec<Val> = matrix.chain(lanes.elements[1].iter().copied()).collect();
+        let types: Vec<ScalarType> = floats.iter().map(|k| leaves[*k]).collect();
+        let linear = linear_elt(&types);
+        let functions = self.at_points(&lanes, code, results, linear.clone());
+        let back = match dir {
+            Dir::Left => Dir::Right,
+            Dir::Right => Dir::Left,
+        };
+        let op = ArrayOp::Scan { dir: back, xs: functions, f: self.composed(&types, dir), init: None };
+        let rank = self.w.rank(by);
+        let composed = self.w.stmt(rank, linear, op);
+        self.shapes.insert(composed, self.shape(functions));
+        let (code, lanes) = self.lanes(&[composed]);
+        let values = lanes.elements[0][m * m..].to_vec();
+        let elt = self.w.elt(by).clone();
+        Ok(self.at_points(&lanes, code, values, elt))
+    }
+
+    /// From the index and the leaves of a result to the next result, or zeros where there is none.
+    fn step(&self, y: ArrayId, dir: Dir, xs: ArrayId, f: &Fun, initial: bool) -> Fun {
+        let (rank, leaves) = (self.w.rank(y), self.w.elt(y).leaves());
+        let mut g = self.w.code(vec![ScalarType::I64; rank].into_iter().chain(leaves.clone()));
+        let params = g.params();
+        let (index, own) = params.split_at(rank);
+        let k = index[rank - 1];
+        let one = g.int(1);
+        let (more, at) = match dir {
+            Dir::Left => {
+                let n = g.extent(xs, rank - 1);
+                // With an initial value the results stand one place on.
+                let at = if initial { k } else { g.two(PrimOp::AddP, k, one) };
+                (g.two(PrimOp::LtP, at, n), at)
+            }
+            Dir::Right => {
+                let at = g.two(PrimOp::SubP, k, one);
+                let zero = g.int(0);
+                (g.two(PrimOp::GeP, at, zero), at)
+            }
+        };
+        let at: Vec<Val> = index[..rank - 1].iter().copied().chain([at]).collect();
+        let results = g.branch(
+            more,
+            &leaves,
+            |c| {
+                let x = c.read(xs, &leaves, &at);
+                let args = match dir {
+                    Dir::Left => [own, &x[..]].concat(),
+                    Dir::Right => [&x[..], own].concat(),
+                };
+                c.inline(f, &args)
+            },
+            |c| leaves.iter().map(|ty| c.literal(Lit::zero(*ty))).collect(),
+        );
+        g.done(results)
+    }
+
+    /// One linear function after the other: of that of a position and that of the position after it in the direction of the
+    /// recurrence.
+    fn composed(&self, types: &[ScalarType], dir: Dir) -> Fun {
+        let m = types.len();
+        let elt = linear_elt(types);
+        let leaves = elt.leaves();
+        let mut c = self.w.code([leaves.as_slice(), leaves.as_slice()].concat());
+        let params = c.params();
+        let (left, right) = params.split_at(leaves.len());
+        // A recurrence from the right applies the left one last.
+        let (outer, inner) = match dir {
+            Dir::Left => (left, right),
+            Dir::Right => (right, left),
+        };
+        let dot = |c: &mut Code, p: usize, column: &dyn Fn(usize) -> Val, plus: Option<Val>| {
+            let mut sum = plus;
+            for k in 0..m {
+                let other = column(k);
+                let ty = c.ty(outer[p * m + k]);
+                let other = c.cast(other, ty);
+                let product = c.two(PrimOp::MulP, outer[p * m + k], other);
+                sum = Some(match sum {
+                    Some(s) => c.two(PrimOp::AddP, s, product),
+                    None => product,
+                });
+            }
+            sum
+        };
+        let mut results = Vec::new();
+        for p in 0..m {
+            for q in 0..m {
+                results.extend(dot(&mut c, p, &|k| inner[k * m + q], None));
+            }
+        }
+        for p in 0..m {
+            results.extend(dot(&mut c, p, &|k| inner[m * m + k], Some(outer[m * m + p])));
+        }
+        c.done(results)
+    }
+}
+
+/// The type of a linear function of vectors with components of these types: a matrix, row by row, and a vector.
+fn linear_elt(types: &[ScalarType]) -> EltType {
+    let m = types.len();
+    let matrix = types.iter().flat_map(|ty| std::iter::repeat_n(EltType::Scalar(*ty), m));
+    EltType::tuple(matrix.chain(types.iter().map(|ty| EltType::Scalar(*ty))))
+}

@@ -1,0 +1,92 @@
+//! Adjoints of folds of segments.
+
+use super::super::dual::sums;
+use super::super::writer::adder;
+use super::Reverse;
+use crate::passes::scan_segments;
+use acc_core::Error;
+use acc_core::ad::Code;
+use acc_core::data::{EltType, Lit, ScalarType};
+use acc_core::ir::{ArrayId, ArrayOp, Dir, PrimOp, Stmt, Val};
+
+impl Reverse<'_, '_> {
+    pub(super) fn fold_seg(&mut self, s: &Stmt, by: ArrayId) -> Result<(), Error> {
+        let function = |name: &str| s.op.funs().into_iter().find(|(key, _)| *key == name).map(|(_, f)| f.clone());
+        let (&[xs, offsets], Some(f), init) = (&s.op.arrays()[..], function("f"), function("init")) else {
+            return self.w.no_rule(s.op.name(), &s.loc);
+        };
+        if sums(&f) {
+            let number = self.segment_numbers(xs, offsets);
+            let (elt, rank) = (self.w.tangent_elt(xs), self.w.rank(xs));
+            let leaves = elt.leaves();
+            let adjoint = self.over(xs, elt, |c, index| {
+                let k = c.read(number, &[ScalarType::I64], &index[rank - 1..])[0];
+                let (zero, count) = (c.int(0), c.extent(by, rank - 1));
+                let (low, high) = (c.two(PrimOp::GeP, k, zero), c.two(PrimOp::LtP, k, count));
+                let inside = c.two(PrimOp::AndP, low, high);
+                let at: Vec<Val> = index[..rank - 1].iter().copied().chain([k]).collect();
+                c.branch(
+                    inside,
+                    &leaves,
+                    |c| c.read(by, &leaves, &at),
+                    |c| leaves.iter().map(|ty| c.literal(Lit::zero(*ty))).collect(),
+                )
+            });
+            self.contribute(xs, adjoint);
+            return self.initial(init.as_ref(), by);
+        }
+        // As a scan with flags, of which adjoints are known.
+        let y = s.results[0];
+        let result = self.w.array(self.w.ty(y).clone());
+        let own = Stmt { results: [result].into_iter().collect(), op: s.op.clone(), loc: s.loc.clone() };
+        let stmts = scan_segments::as_scan(&mut self.w.types, &own);
+        self.replaced(&stmts, &[(result, by)])
+    }
+
+    /// Writes statements, and goes back through them with these adjoints of their results.
+    pub(super) fn replaced(&mut self, stmts: &[Stmt], by: &[(ArrayId, ArrayId)]) -> Result<(), Error> {
+        self.w.stmts.extend(stmts.iter().cloned());
+        stmts.iter().for_each(|s| self.activity.add(&self.w.types, s));
+        self.note_shapes(stmts);
+        for (y, by) in by {
+            self.contribute(*y, *by);
+        }
+        self.statements(stmts)
+    }
+
+    /// For each position of a row the number of its segment; -1 before the first one, and their number after the last one.
+    fn segment_numbers(&mut self, xs: ArrayId, offsets: ArrayId) -> ArrayId {
+        let int = EltType::Scalar(ScalarType::I64);
+        let axis = self.w.rank(xs) - 1;
+        let constant = |w: &super::Writer<'_>, rank: usize, n: i64| {
+            let mut c = Code::of_index(rank, &w.loc);
+            let n = c.int(n);
+            c.done([n])
+        };
+        // How many offsets there are at each position, of which one more may be an end.
+        let mut shape = self.w.code([]);
+        let (n, one) = (shape.extent(xs, axis), shape.int(1));
+        let more = shape.two(PrimOp::AddP, n, one);
+        let op = ArrayOp::Generate { shape: shape.done([more]), f: constant(self.w, 1, 0) };
+        let zeros = self.w.stmt(1, int.clone(), op);
+        let op = ArrayOp::Generate { shape: self.w.extents_of(offsets), f: constant(self.w, 1, 1) };
+        let ones = self.w.stmt(1, int.clone(), op);
+        let mut target = Code::of_index(1, &self.w.loc);
+        let k = target.params();
+        let taken = target.literal(Lit::one(ScalarType::U8));
+        let at = target.read(offsets, &[ScalarType::I64], &k)[0];
+        let op = ArrayOp::Permute {
+            defaults: zeros,
+            xs: ones,
+            combine: adder(&int, &self.w.loc),
+            target: target.done([taken, at]),
+        };
+        let starts = self.w.stmt(1, int.clone(), op);
+        let op = ArrayOp::Scan { dir: Dir::Left, xs: starts, f: adder(&int, &self.w.loc), init: None };
+        let counts = self.w.stmt(1, int.clone(), op);
+        let mut c = self.w.code([ScalarType::I64]);
+        let (count, one) = (c.params()[0], c.int(1));
+        let number = c.two(PrimOp::SubP, count, one);
+        self.w.stmt(1, int, ArrayOp::Map { xs: vec![counts], f: c.done([number]), indexed: false })
+    }
+}

@@ -1,0 +1,95 @@
+//! Adjoints of reads: gathers where the index can be solved for the points that read, else scatters.
+//!
+//! A read whose index consists of coordinates of the point, each at most once, is solved: the adjoint at an index is the
+//! sum over the coordinates that do not occur. Any other is a permute that adds to the adjoint so far.
+
+use super::super::sweep::{Site, Swept};
+use super::super::writer::adder;
+use super::Reverse;
+use super::lanes::Lanes;
+use acc_core::Error;
+use acc_core::ad::Code;
+use acc_core::data::{Lit, ScalarType};
+use acc_core::ir::{ArrayId, ArrayOp, Val};
+
+impl Reverse<'_, '_> {
+    /// The contributions of all reads of a function of points.
+    pub(super) fn sites(&mut self, lanes: &Lanes, swept: &Swept) -> Result<(), Error> {
+        for site in &swept.sites {
+            let around = std::mem::replace(&mut self.w.loc, site.loc.clone());
+            if !self.w.loc.is_known() {
+                self.w.loc = around.clone();
+            }
+            self.site(lanes, swept.code.clone(), site);
+            self.w.loc = around;
+        }
+        Ok(())
+    }
+
+    /// The contribution of a read of a function of points.
+    pub(super) fn site(&mut self, lanes: &Lanes, code: Code, site: &Site) {
+        let values = self.site_values(lanes, code.clone(), site);
+        match solved(&lanes.index, &site.index) {
+            Some(axes) => {
+                let folded = self.fold_axes(values, &axes);
+                let adjoint = self.padded(folded, site.array);
+                self.contribute(site.array, adjoint);
+            }
+            None => self.scatter(lanes, code, site, values),
+        }
+    }
+
+    /// The adjoints that the points have for the elements that they read, 0 where they read none.
+    fn site_values(&mut self, lanes: &Lanes, mut code: Code, site: &Site) -> ArrayId {
+        let elt = self.w.elt(site.array).clone();
+        let mut results = Vec::new();
+        for (leaf, ty) in elt.leaves().into_iter().enumerate().filter(|(_, ty)| ty.is_float()) {
+            let zero = code.literal(Lit::zero(ty));
+            let own = site.leaves.iter().filter(|(l, _)| *l as usize == leaf);
+            // A leaf may be read more than once.
+            let sum = own.map(|(_, v)| *v).reduce(|a, b| code.two(acc_core::ir::PrimOp::AddP, a, b));
+            results.push(match (site.guard, sum) {
+                (_, None) => zero,
+                (None, Some(v)) => v,
+                (Some(g), Some(v)) => code.choose(g, v, zero),
+            });
+        }
+        self.at_points(lanes, code, results, elt.tangent())
+    }
+
+    /// Adds what points have for elements at computed indices.
+    fn scatter(&mut self, lanes: &Lanes, code: Code, site: &Site, values: ArrayId) {
+        let rank = lanes.index.len();
+        // The target is a function of the point alone: elements are read.
+        let mut c = Code::of_index(rank, &self.w.loc);
+        let index = c.params();
+        let mut args = index.clone();
+        for x in &lanes.xs {
+            let leaves = self.w.elt(*x).leaves();
+            args.extend(c.read(*x, &leaves, &index));
+        }
+        let mut code = code;
+        let taken = match site.guard {
+            Some(g) => code.cast(g, ScalarType::U8),
+            None => code.literal(Lit::one(ScalarType::U8)),
+        };
+        let place = code.done(std::iter::once(taken).chain(site.index.iter().copied()));
+        let results: Vec<Val> = c.inline(&place, &args);
+        let target = c.done(results);
+        let defaults = match self.adjoints.get(&site.array) {
+            Some(so_far) => *so_far,
+            None => self.w.zeros(site.array),
+        };
+        let ty = self.w.ty(defaults).clone();
+        let combine = adder(&ty.elt, &self.w.loc);
+        let sum = self.w.add(ty, ArrayOp::Permute { defaults, xs: values, combine, target });
+        self.adjoints.insert(site.array, sum);
+    }
+}
+
+/// The coordinates of the point that an index consists of, if it is nothing else and none occurs twice.
+fn solved(point: &[Val], index: &[Val]) -> Option<Vec<usize>> {
+    let axes: Vec<usize> = index.iter().map(|v| point.iter().position(|p| p == v)).collect::<Option<_>>()?;
+    let once = |(k, axis): (usize, &usize)| !axes[..k].contains(axis);
+    axes.iter().enumerate().all(once).then_some(axes)
+}

@@ -1,0 +1,208 @@
+//! Adjoints of stencils.
+//!
+//! The adjoints of all elements of a point's windows are computed at the point. An element of the array gathers them from the
+//! points that read it in their windows; what was read beyond an edge is scattered to where the boundary took it from.
+
+use super::super::sweep::{Site, Swept};
+use super::super::writer::float_leaves;
+use super::Reverse;
+use acc_core::Error;
+use acc_core::ad::Code;
+use acc_core::data::{EltType, Lit, ScalarType, unlinear_index};
+use acc_core::ir::{ArrayId, ArrayOp, Boundary, Fun, PrimOp, Read, ScalarOp, StencilInput, Stmt, Val};
+use smallvec::SmallVec;
+
+impl Reverse<'_, '_> {
+    pub(super) fn stencil(&mut self, s: &Stmt, f: &Fun, inputs: &[StencilInput], by: ArrayId) -> Result<(), Error> {
+        let rank = self.w.rank(by);
+        let own = StencilInput { xs: by, window: vec![1; rank], boundary: Boundary::Clamp };
+        let mut types: Vec<ScalarType> = f.param_types().collect();
+        let count = types.len();
+        types.extend(self.w.elt(by).leaves());
+        let code = self.w.code(types);
+        let params = code.params();
+        // What is read beyond an edge by a function has adjoints even where the array has none.
+        let mut active = self.activity.active_params(&self.w.types, s, "f", f);
+        let mut first = 0;
+        for i in inputs {
+            let leaves = self.w.elt(i.xs).leaves();
+            if let Boundary::Function(b) = &i.boundary
+                && self.reads_active(b)
+            {
+                for k in 0..i.neighbours() * leaves.len() {
+                    active[first + k] |= leaves[k % leaves.len()].is_float();
+                }
+            }
+            first += i.neighbours() * leaves.len();
+        }
+        let swept = self.swept(code, f, &params[..count], &active, &params[count..])?;
+        let all: Vec<StencilInput> = inputs.iter().cloned().chain([own]).collect();
+        let mut first = 0;
+        for i in inputs {
+            let elt = self.w.elt(i.xs).clone();
+            let beyond = matches!(&i.boundary, Boundary::Function(b) if self.reads_active(b));
+            if self.is_active(i.xs) || beyond {
+                let windows = self.windows(&all, &swept, first, i, &elt);
+                self.spread(i, windows)?;
+            }
+            first += i.neighbours() * elt.leaf_count();
+        }
+        for site in &swept.sites {
+            self.stencil_site(&all, &swept, site);
+        }
+        Ok(())
+    }
+
+    /// The adjoints of the elements of each point's window, one after the other.
+    fn windows(
+        &mut self,
+        all: &[StencilInput],
+        swept: &Swept,
+        first: usize,
+        input: &StencilInput,
+        elt: &EltType,
+    ) -> ArrayId {
+        let mut swept = swept.clone();
+        let leaves = elt.leaves();
+        let mut results = Vec::new();
+        for k in 0..input.neighbours() {
+            for leaf in float_leaves(elt) {
+                results.push(swept.adjoint(first + k * leaves.len() + leaf, leaves[leaf]));
+            }
+        }
+        let parts = std::iter::repeat_n(elt.tangent(), input.neighbours());
+        let op = ArrayOp::Stencil { f: swept.code.done(results), inputs: all.to_vec() };
+        self.w.stmt(input.window.len(), EltType::tuple(parts), op)
+    }
+
+    /// From the adjoints of windows to those of what they hold.
+    fn spread(&mut self, input: &StencilInput, windows: ArrayId) -> Result<(), Error> {
+        let elt = self.w.tangent_elt(input.xs);
+        let leaves = elt.leaves();
+        let width = leaves.len();
+        let offsets: Vec<Vec<i64>> = (0..input.neighbours())
+            .map(|k| {
+                let at = unlinear_index(&input.window, k);
+                at.iter().zip(&input.window).map(|(o, w)| o - (*w / 2) as i64).collect()
+            })
+            .collect();
+        let part = |c: &mut Code, k: usize, at: &[Val]| {
+            let part: SmallVec<[u32; 4]> = (k * width..(k + 1) * width).map(|leaf| leaf as u32).collect();
+            let op = ScalarOp::Index(Read::new(windows, part, SmallVec::from(at)));
+            c.emit_all(op, &leaves)
+        };
+        let zeros = |c: &mut Code| leaves.iter().map(|ty| c.literal(Lit::zero(*ty))).collect::<Vec<Val>>();
+        if self.is_active(input.xs) {
+            let adjoint = self.over(input.xs, elt.clone(), |c, index| {
+                let mut sum: Option<Vec<Val>> = None;
+                for (k, offset) in offsets.iter().enumerate() {
+                    let at = moved(c, index, offset, PrimOp::SubP);
+                    let inside = c.within(&windows, &at);
+                    let own = c.branch(inside, &leaves, |c| part(c, k, &at), zeros);
+                    sum = Some(match sum {
+                        Some(s) => s.into_iter().zip(own).map(|(a, b)| c.two(PrimOp::AddP, a, b)).collect(),
+                        None => own,
+                    });
+                }
+                sum.unwrap_or_default()
+            });
+            self.contribute(input.xs, adjoint);
+        }
+        for (k, offset) in offsets.iter().enumerate().filter(|(_, o)| o.iter().any(|d| *d != 0)) {
+            let (mut code, lanes) = self.lanes(&[windows]);
+            let at = moved(&mut code, &lanes.index, offset, PrimOp::AddP);
+            let inside = code.within(&input.xs, &at);
+            let beyond = code.op(PrimOp::NotP, &[inside]);
+            let own = lanes.elements[0][k * width..(k + 1) * width].to_vec();
+            if let Boundary::Function(b) = &input.boundary {
+                if !self.reads_active(b) {
+                    continue;
+                }
+                let types: Vec<ScalarType> = self.w.elt(input.xs).leaves().to_vec();
+                let mut g = Code::of_index(lanes.index.len(), &self.w.loc);
+                let index = g.params();
+                let at = moved(&mut g, &index, offset, PrimOp::AddP);
+                let inside = g.within(&input.xs, &at);
+                let results = g.branch(
+                    inside,
+                    &types,
+                    |c| types.iter().map(|ty| c.literal(Lit::zero(*ty))).collect(),
+                    |c| c.inline(b, &at),
+                );
+                let g = g.done(results);
+                let swept = self.swept(code, &g, &lanes.index, &vec![false; lanes.index.len()], &own)?;
+                self.sites(&lanes, &swept)?;
+                continue;
+            }
+            if !self.is_active(input.xs) {
+                continue;
+            }
+            let from = at.iter().enumerate().map(|(axis, i)| taken_from(&mut code, input, axis, *i)).collect();
+            let floats = float_leaves(self.w.elt(input.xs)).into_iter().map(|leaf| leaf as u32);
+            let site = Site {
+                array: input.xs,
+                index: from,
+                guard: Some(beyond),
+                leaves: floats.zip(own).collect(),
+                loc: self.w.loc.clone(),
+            };
+            self.site(&lanes, code, &site);
+        }
+        Ok(())
+    }
+
+    /// A read of another array by the function: what it takes there is computed at the points, and then brought there.
+    fn stencil_site(&mut self, all: &[StencilInput], swept: &Swept, site: &Site) {
+        let mut code = swept.code.clone();
+        let taken = site.guard.unwrap_or_else(|| code.truth(true));
+        let results: Vec<Val> =
+            site.index.iter().copied().chain([taken]).chain(site.leaves.iter().map(|(_, v)| *v)).collect();
+        let elt = EltType::tuple(results.iter().map(|v| EltType::Scalar(code.ty(*v))));
+        let rank = self.w.rank(all[all.len() - 1].xs);
+        let op = ArrayOp::Stencil { f: code.done(results), inputs: all.to_vec() };
+        let made = self.w.stmt(rank, elt, op);
+        let (code, lanes) = self.lanes(&[made]);
+        let own = &lanes.elements[0];
+        let (index, rest) = own.split_at(site.index.len());
+        let leaves = site.leaves.iter().map(|(leaf, _)| *leaf).zip(rest[1..].iter().copied()).collect();
+        let site =
+            Site { array: site.array, index: index.to_vec(), guard: Some(rest[0]), leaves, loc: site.loc.clone() };
+        self.site(&lanes, code, &site);
+    }
+}
+
+/// An index, moved by an offset.
+fn moved(c: &mut Code, index: &[Val], offset: &[i64], by: PrimOp) -> Vec<Val> {
+    let of = |(i, o): (&Val, &i64)| {
+        if *o == 0 {
+            return *i;
+        }
+        let o = c.int(*o);
+        c.two(by, *i, o)
+    };
+    index.iter().zip(offset).map(of).collect()
+}
+
+/// Where a boundary takes an element from whose coordinate may be beyond an edge.
+fn taken_from(c: &mut Code, input: &StencilInput, axis: usize, i: Val) -> Val {
+    let (n, zero, one) = (c.extent(input.xs, axis), c.int(0), c.int(1));
+    let last = c.two(PrimOp::SubP, n, one);
+    match &input.boundary {
+        Boundary::Clamp | Boundary::Function(_) => {
+            let low = c.two(PrimOp::MaxP, i, zero);
+            c.two(PrimOp::MinP, low, last)
+        }
+        Boundary::Mirror => {
+            let low = c.op(PrimOp::AbsP, &[i]);
+            let twice = c.two(PrimOp::AddP, last, last);
+            let high = c.two(PrimOp::SubP, twice, low);
+            c.two(PrimOp::MinP, low, high)
+        }
+        Boundary::Wrap => {
+            let (more, less) = (c.two(PrimOp::AddP, i, n), c.two(PrimOp::SubP, i, n));
+            let (low, high) = (c.two(PrimOp::LtP, i, zero), c.two(PrimOp::GtP, i, last));
+            let inside = c.choose(high, less, i);
+            c.choose(low, more, inside)
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! Writing statements.
+
+use acc_core::ad::Code;
+use acc_core::data::{EltType, Lit};
+use acc_core::ir::{ArrayId, ArrayOp, ArrayType, Fun, Loc, PrimOp, Stmt};
+use acc_core::{Error, RunLimits};
+use smallvec::smallvec;
+
+/// Statements in the making.
+pub(super) struct Writer<'a> {
+    pub(super) types: Vec<ArrayType>,
+    /// Those of the block at hand.
+    pub(super) stmts: Vec<Stmt>,
+    /// Where the user wrote what they come from.
+    pub(super) loc: Loc,
+    pub(super) limits: &'a RunLimits,
+}
+
+impl<'a> Writer<'a> {
+    pub(super) fn new(types: Vec<ArrayType>, limits: &'a RunLimits) -> Writer<'a> {
+        Writer { types, stmts: Vec::new(), loc: Loc::unknown(), limits }
+    }
+
+    pub(super) fn ty(&self, a: ArrayId) -> &ArrayType {
+        &self.types[a.index()]
+    }
+
+    pub(super) fn rank(&self, a: ArrayId) -> usize {
+        self.ty(a).rank
+    }
+
+    pub(super) fn elt(&self, a: ArrayId) -> &EltType {
+        &self.ty(a).elt
+    }
+
+    /// The type of an array's tangents and adjoints.
+    pub(super) fn tangent_elt(&self, a: ArrayId) -> EltType {
+        self.elt(a).tangent()
+    }
+
+    /// A new array, which no statement defines yet.
+    pub(super) fn array(&mut self, ty: ArrayType) -> ArrayId {
+        self.types.push(ty);
+        ArrayId(self.types.len() as u32 - 1)
+    }
+
+    /// A statement with one result.
+    pub(super) fn add(&mut self, ty: ArrayType, op: ArrayOp) -> ArrayId {
+        let result = self.array(ty);
+        self.stmts.push(Stmt { results: smallvec![result], op, loc: self.loc.clone() });
+        result
+    }
+
+    /// The same, by rank and element type.
+    pub(super) fn stmt(&mut self, rank: usize, elt: EltType, op: ArrayOp) -> ArrayId {
+        self.add(ArrayType { rank, elt }, op)
+    }
+
+    /// What `write` writes, as the statements of a block.
+    pub(super) fn inner<T>(
+        &mut self,
+        write: impl FnOnce(&mut Writer<'a>) -> Result<T, Error>,
+    ) -> Result<(Vec<Stmt>, T), Error> {
+        let around = std::mem::take(&mut self.stmts);
+        let made = write(self);
+        let stmts = std::mem::replace(&mut self.stmts, around);
+        Ok((stmts, made?))
+    }
+
+    /// A new function in the place at hand.
+    pub(super) fn code(&self, params: impl IntoIterator<Item = acc_core::data::ScalarType>) -> Code {
+        Code::new(params, &self.loc)
+    }
+
+    /// The extents of an array, as a closed function.
+    pub(super) fn extents_of(&self, a: ArrayId) -> Fun {
+        let mut c = self.code([]);
+        let extents: Vec<_> = (0..self.rank(a)).map(|axis| c.extent(a, axis)).collect();
+        c.done(extents)
+    }
+
+    /// Tangents or adjoints of an array that are all 0.
+    pub(super) fn zeros(&mut self, of: ArrayId) -> ArrayId {
+        let (rank, elt) = (self.rank(of), self.tangent_elt(of));
+        let mut c = Code::of_index(rank, &self.loc);
+        let zeros: Vec<_> = elt.leaves().iter().map(|ty| c.literal(Lit::zero(*ty))).collect();
+        let op = ArrayOp::Generate { shape: self.extents_of(of), f: c.done(zeros) };
+        self.stmt(rank, elt, op)
+    }
+
+    /// The sum of two arrays of the same extents, of floats alone.
+    pub(super) fn sum(&mut self, a: ArrayId, b: ArrayId) -> ArrayId {
+        let ty = self.ty(a).clone();
+        let op = ArrayOp::Map { xs: vec![a, b], f: adder(&ty.elt, &self.loc), indexed: false };
+        self.add(ty, op)
+    }
+
+    /// An error for what there is no rule for.
+    pub(super) fn no_rule<T>(&self, what: &str, loc: &Loc) -> Result<T, Error> {
+        Err(Error::defect("differentiate", format!("no rule yet for {what}")).during("derivative", loc))
+    }
+}
+
+/// The sum of two elements, of floats alone.
+pub(super) fn adder(elt: &EltType, loc: &Loc) -> Fun {
+    let leaves = elt.leaves();
+    let mut c = Code::new([leaves.as_slice(), leaves.as_slice()].concat(), loc);
+    let params = c.params();
+    let (a, b) = params.split_at(leaves.len());
+    let sums: Vec<_> = a.iter().zip(b).map(|(a, b)| c.two(PrimOp::AddP, *a, *b)).collect();
+    c.done(sums)
+}
+
+/// The positions of the floats among the leaves of a type.
+pub(super) fn float_leaves(elt: &EltType) -> Vec<usize> {
+    elt.leaves().iter().enumerate().filter(|(_, ty)| ty.is_float()).map(|(k, _)| k).collect()
+}
