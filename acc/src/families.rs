@@ -39,7 +39,7 @@ pub mod control {
 /// Derivatives: of losses `grad`, of functions of arrays `jvp` and `vjp`, of scalars `deriv`.
 pub mod derivative {
     pub use acc_core::api::{
-        Diff, HasFloat, Linear, Point, Pullback, Real, TangentElt, Units, deriv, grad, hvp, jvp, linearize,
+        Diff, HasFloat, Linear, Point, Pullback, Real, TangentElt, TangentOf, deriv, grad, hvp, jvp, linearize,
         value_and_grad, vjp,
     };
 }

@@ -45,20 +45,22 @@ fn expand(input: &DeriveInput, core: &TokenStream) -> syn::Result<TokenStream> {
 /// The most components of a tuple of tangents.
 const MAX_TANGENTS: usize = 16;
 
-/// The type's tangents: a tuple of those of its components. A type with more components than tuples have has none.
+/// The type's tangents: a tuple of those of its components, if tuples have as many.
 fn tangents(parts: &Parts<'_>, types: &[TokenStream]) -> TokenStream {
-    if types.is_empty() || types.len() > MAX_TANGENTS {
-        return TokenStream::new();
-    }
     let Parts { core, name, generics, .. } = parts;
     let mut generics = generics.clone();
     for p in generics.type_params_mut() {
         p.bounds.push(parse_quote!(#core::api::TangentElt));
     }
     let (impl_generics, type_generics, where_clause) = generics.split_for_impl();
+    let tangent = if types.len() > MAX_TANGENTS {
+        quote!(#core::api::TangentOf<Self>)
+    } else {
+        quote!((#(<#types as #core::api::TangentElt>::Tan,)*))
+    };
     quote! {
         impl #impl_generics #core::api::TangentElt for #name #type_generics #where_clause {
-            type Tan = (#(<#types as #core::api::TangentElt>::Tan,)*);
+            type Tan = #tangent;
         }
         impl #impl_generics #core::api::HasFloat for #name #type_generics #where_clause {}
     }

@@ -24,7 +24,7 @@ pub use arrays::stencil::{
 pub use derivatives::grad::{grad, hvp, value_and_grad};
 pub use derivatives::modes::{Linear, Pullback, jvp, linearize, vjp};
 pub use derivatives::scalars::deriv;
-pub use derivatives::tangent::{Diff, HasFloat, Point, Real, TangentElt, Units};
+pub use derivatives::tangent::{Diff, HasFloat, Point, Real, TangentElt, TangentOf};
 pub use elements::complex::{Part, cis, complex, mk_polar};
 pub use elements::complex_functions::ComplexPart;
 pub use elements::either::{left, right};

@@ -98,7 +98,7 @@ fn gradients_of_gradients() {
 #[test]
 fn in_compiled_functions() {
     let f = Interpreter::new()
-        .compile(|(w, x): (Acc<Vector<f32>>, Acc<Vector<f32>>)| grad(w, |w| w.zip_with(&x, |w, x| w * x * x).sum()));
+        .compile(|w: Acc<Vector<f32>>, x: Acc<Vector<f32>>| grad(w, |w| w.zip_with(&x, |w, x| w * x * x).sum()));
     let f = f.unwrap();
     assert_eq!(f.call((&Vector::from([1.0f32, 1.0]), &Vector::from([2.0f32, 3.0]))).unwrap().to_vec(), [4.0, 9.0]);
 }

@@ -7,6 +7,8 @@ use either::Either;
 use half::f16;
 use num_complex::Complex;
 use std::cmp::Ordering;
+use std::fmt;
+use std::marker::PhantomData;
 
 /// Element types with a type of tangents, which is that of adjoints, too: of floats the floats themselves, of integers,
 /// `bool`, `char` and `Ordering` `()`, which no memory is needed for; of tuples, structs and enums part by part.
@@ -94,7 +96,7 @@ macro_rules! discrete {
             type Tan = ();
         }
         impl<const N: usize> TangentElt for Simd<$t, N> {
-            type Tan = Units<N>;
+            type Tan = TangentOf<Simd<$t, N>>;
         }
     )* };
 }
@@ -124,25 +126,60 @@ macro_rules! wrappers {
 }
 wrappers!(Sum, Product, Min, Max);
 
-/// The tangents of a [`Simd`] of integers: `N` times nothing.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Units<const N: usize>;
+/// The tangents of `T`, where no tuple has as many components: a struct of more than sixteen fields, a short vector of integers.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// let none: TangentOf<Simd<i32, 4>> = Interpreter::new().run(unit(undef()))?.value();
+/// assert_eq!(none, TangentOf::default());
+/// # Ok::<(), acc_core::Error>(())
+/// ```
+pub struct TangentOf<T> {
+    leaves: Vec<Lit>,
+    _of: PhantomData<fn() -> T>,
+}
 
-impl<const N: usize> Elt for Units<N> {
+impl<T: Elt> Elt for TangentOf<T> {
     type Exp = Exp<Self>;
     fn ty() -> EltType {
-        EltType::tuple((0..N).map(|_| EltType::unit()))
+        T::ty().tangent()
     }
     fn unlift(e: Exp<Self>) -> Exp<Self> {
         e
     }
-    fn write(&self, _: &mut dyn FnMut(Lit)) {}
-    fn read(_: &mut dyn FnMut() -> Lit) -> Self {
-        Units
+    fn write(&self, out: &mut dyn FnMut(Lit)) {
+        let types = Self::ty().leaves();
+        for (k, ty) in types.into_iter().enumerate() {
+            out(self.leaves.get(k).copied().unwrap_or(Lit::zero(ty)));
+        }
+    }
+    fn read(leaves: &mut dyn FnMut() -> Lit) -> Self {
+        TangentOf { leaves: Self::ty().leaves().iter().map(|_| leaves()).collect(), _of: PhantomData }
     }
 }
-impl<const N: usize> TangentElt for Units<N> {
-    type Tan = Units<N>;
+impl<T: Elt> TangentElt for TangentOf<T> {
+    type Tan = TangentOf<T>;
+}
+/// Zero.
+impl<T> Default for TangentOf<T> {
+    fn default() -> Self {
+        TangentOf { leaves: Vec::new(), _of: PhantomData }
+    }
+}
+impl<T> Clone for TangentOf<T> {
+    fn clone(&self) -> Self {
+        TangentOf { leaves: self.leaves.clone(), _of: PhantomData }
+    }
+}
+impl<T> PartialEq for TangentOf<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.leaves == other.leaves
+    }
+}
+impl<T> fmt::Debug for TangentOf<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(&self.leaves).finish()
+    }
 }
 
 /// Arrays, and tuples of arrays, with a type of tangents: what functions with derivatives yield.
