@@ -13,6 +13,9 @@ use std::fmt::{self, Display, Formatter};
 
 /// Kernels as text, as [`Explanation::kernel_ir`](crate::Explanation::kernel_ir) writes them.
 ///
+/// Those of a program in text form are read back. Those of one from the typed API may name combinators (`op: transpose`), where
+/// only array operations are read.
+///
 /// ```
 /// let kernels = backend_native::Kernels::parse("double.acc", "
 ///     kernel(parallel) {
