@@ -29,8 +29,10 @@ pub(crate) type Index = access::Index<Sum, u32>;
 /// An integer that is affine in the point.
 pub(crate) type Affine = access::Affine<Sum, u32>;
 
-/// Factors are below this limit, so that sums of them do not overflow.
-const FACTOR_LIMIT: u64 = 1 << 31;
+/// Whether sums of a few such factors do not overflow. Larger literals are values of their own in the affine indices of loads.
+pub(crate) fn is_small(factor: i64) -> bool {
+    factor.unsigned_abs() < 1 << 31
+}
 
 /// Values of a sum; a longer one is a value of its own.
 const MAX_TERMS: usize = 4;
@@ -62,7 +64,7 @@ impl Sum {
 
 /// A factor of a value: none where the value would vanish, since what is computed of it has still to follow it.
 fn factor(f: i64) -> Option<i64> {
-    (f != 0 && f.unsigned_abs() < FACTOR_LIMIT).then_some(f)
+    (f != 0 && is_small(f)).then_some(f)
 }
 
 impl Numbers for Sums {
@@ -107,7 +109,7 @@ impl Uniformity {
     pub(crate) fn affine(step: i64) -> Uniformity {
         match step {
             0 => Uniformity::Uniform,
-            s if s.unsigned_abs() < FACTOR_LIMIT => Uniformity::Affine(s),
+            s if is_small(s) => Uniformity::Affine(s),
             _ => Uniformity::Varying,
         }
     }

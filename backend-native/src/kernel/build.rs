@@ -1,6 +1,6 @@
 //! Builds bodies: inlines scalar functions, tracks which values are affine in an axis, removes dead nodes.
 
-use super::access::{Affine, Index, Sum, Sums};
+use super::access::{Affine, Index, Sum, Sums, is_small};
 use super::{Body, Ix, KernelOp, Load, Node, Op, OpExt as _, Region};
 use acc_core::Error;
 use acc_core::data::{Lit, ScalarType};
@@ -9,13 +9,6 @@ use acc_desugar::analysis::access::Numbers as _;
 use acc_desugar::fuse::prim_cost;
 use smallvec::{SmallVec, smallvec};
 use std::collections::{HashMap, HashSet};
-
-/// Larger constants are no part of the affine indices of loads, so that these do not overflow.
-const AFFINE_LIMIT: u64 = 1 << 31;
-
-fn is_small(c: i64) -> bool {
-    c.unsigned_abs() < AFFINE_LIMIT
-}
 
 /// Arrays that are computed where they are read.
 pub(crate) trait Reads {
