@@ -4,7 +4,7 @@
 //! positions over the outer axes, by columns along the axis whose points are the *lanes* of vectors. A step of the
 //! innermost loop evaluates the body for [`Width::parts`] vectors of [`Width::lanes`] lanes each:
 //!
-//! * uniform values are scalars ([`uniformities`]); loop-invariant ones are computed before the loops, those that
+//! * uniform values are scalars ([`Uniformity`]); loop-invariant ones are computed before the loops, those that
 //!   depend on outer axes alone once per row;
 //! * a conditional runs each side under a mask, if any lane takes it; a loop runs until no lane is active, and the
 //!   result of a lane is captured when it leaves;
