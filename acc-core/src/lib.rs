@@ -10,7 +10,6 @@ pub mod data;
 mod error;
 pub mod eval;
 pub mod exec;
-pub mod foreign;
 pub mod interp;
 pub mod ir;
 mod limits;
@@ -21,7 +20,7 @@ pub mod verify;
 
 pub use api::{Acc, Array, Dim, Elt, Exp, Matrix, Scalar, Vector};
 pub use error::{BuildError, Cause, Error, Fault, LimitError, ParseError, Site, VerifyError};
-pub use exec::{Backend, Executor, ProgramCache};
+pub use exec::{Backend, Executor, ProgramCache, foreign};
 pub use interp::Interpreter;
 pub use limits::{CancelToken, Charge, Meter, RunLimits};
 pub use memory::grow_stack;

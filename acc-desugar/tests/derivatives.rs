@@ -38,7 +38,7 @@ impl Numbers {
                 let leaf = |ty: &ScalarType| match ty {
                     ScalarType::F32 => ((self.next() as f64 / (1u64 << 30) as f64 - 1.0) as f32).lit(),
                     ScalarType::F64 => (self.next() as f64 / (1u64 << 30) as f64 - 1.0).lit(),
-                    ScalarType::Bool => (self.next() % 2 == 0).lit(),
+                    ScalarType::Bool => self.next().is_multiple_of(2).lit(),
                     ScalarType::I64 => ((self.next() % 3) as i64).lit(),
                     ty => Lit::zero(*ty),
                 };

@@ -93,7 +93,10 @@ pub fn partial<A: Arithmetic>(
             Partial::TimesSteep(c.neg(&whole)?)
         }
         P::MinP | P::MaxP => {
-            let wins = c.two(if op == P::MinP { P::LeP } else { P::GeP }, &args[0], &args[1])?;
+            // The first of equal numbers, and the first that is none: what the result is.
+            let before = c.two(if op == P::MinP { P::LeP } else { P::GeP }, &args[0], &args[1])?;
+            let no_number = c.one(P::IsNanP, &args[0])?;
+            let wins = c.two(P::OrP, &before, &no_number)?;
             if first { Partial::Where(wins) } else { Partial::WhereNot(wins) }
         }
         P::PowP if first => {
@@ -260,7 +263,6 @@ pub fn tangent<A: Arithmetic>(
 }
 
 /// A number whose square is finite, and so large that one more makes no difference.
-
 fn large_with_finite_square(ty: ScalarType) -> f64 {
     match ty {
         ScalarType::F16 => 128.0,

@@ -1,5 +1,6 @@
 //! What an executor provides, and the cache of prepared programs.
 
+pub mod foreign;
 pub mod replay;
 
 use crate::data::ArrayData;

@@ -2,7 +2,6 @@
 
 mod caching;
 mod composed;
-mod derivatives;
 mod elements;
 mod forms;
 mod laziness;

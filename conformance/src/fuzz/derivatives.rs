@@ -17,7 +17,7 @@ use std::time::Duration;
 
 /// The most floats among the inputs and results of a program whose reverse derivative is checked: the interpreter runs it once for
 /// each.
-const MAX_FLOATS: usize = 150;
+const MAX_FLOATS: usize = 60;
 
 /// How long one derivative may run.
 const TIME: Duration = Duration::from_secs(10);

@@ -208,7 +208,6 @@ pub trait Point: Diff {}
 impl<Sh: Shape, E: TangentElt> Diff for Array<Sh, E> {
     type Tan = Array<Sh, E::Tan>;
 }
-#[diagnostic::do_not_recommend]
 impl<Sh: Shape, E: HasFloat> Point for Array<Sh, E> {}
 
 macro_rules! tuples {

@@ -172,7 +172,6 @@ impl Reverse<'_, '_> {
                 ArrayOp::Scan { xs, init: None, .. }
                 | ArrayOp::Check { xs, .. }
                 | ArrayOp::Compute { xs }
-                | ArrayOp::Argsort { xs }
                 | ArrayOp::Permute { defaults: xs, .. } => Some(self.shape(*xs)),
                 _ => None,
             };

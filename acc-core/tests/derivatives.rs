@@ -1,7 +1,16 @@
 //! Derivatives in the typed API.
 
-use crate::support::{error_of, run};
 use acc_core::prelude::*;
+
+#[track_caller]
+fn run<A: Arrays>(p: impl IntoAcc<A>) -> A {
+    Interpreter::new().run(p).unwrap_or_else(|e| panic!("{e}"))
+}
+
+#[track_caller]
+fn error_of<A: Arrays>(p: impl IntoAcc<A>) -> Error {
+    Interpreter::new().run(p).err().expect("an error")
+}
 
 #[derive(Elt, Clone, Debug, PartialEq)]
 struct Particle {
@@ -82,12 +91,7 @@ fn results_without_a_float_have_no_tangents() {
 fn gradients_of_gradients() {
     let x = Scalar::scalar(2.0f64);
     // x^4, three times.
-    let third = grad(&x, |x| {
-        grad(x, |x| {
-            let first = grad(x, |x| x.map(|x| x * x * x * x));
-            first
-        })
-    });
+    let third = grad(&x, |x| grad(x, |x| grad(x, |x| x.map(|x| x * x * x * x))));
     assert_eq!(run(third).value(), 48.0);
     let v = Vector::from([1.0f64, 2.0]);
     let hv = hvp(&v, &v, |v| v.map(|v| v * v * v).fold(1.0, |a, b| a * b));
