@@ -62,15 +62,20 @@ fn the_structure_of_code_is_held_to_what_a_file_expects() {
     let made = text(&acc(&["explain", &with(""), "--structure"]).stdout);
     assert_eq!(
         made,
-        "structure native { kernels 1; intermediates 0\n  kernel generate over parallel\n}\n\
+        "structure native { kernels 1; intermediates 0\n  kernel generate over parallel reads contiguous\n}\n\
          structure graph { launches 1; views 1; checks 0 }\n"
     );
     let out = acc(&["run", &with(&made)]);
     assert!(out.status.success(), "{}", text(&out.stdout));
     assert!(text(&out.stdout).contains("structure for graph: as expected"), "{}", text(&out.stdout));
-    let wrong = with("structure native { kernels 2 }");
-    let out = acc(&["run", &wrong]);
-    assert!(!out.status.success() && text(&out.stdout).contains("NOT as expected: kernels 1, not 2"), "{out:?}");
+    for (wrong, what) in [
+        ("kernels 2", "kernels 1, not 2"),
+        ("kernel generate over parallel reads gathered", "other kernels than expected"),
+    ] {
+        let out = acc(&["run", &with(&format!("structure native {{ {wrong} }}"))]);
+        let said = text(&out.stdout);
+        assert!(!out.status.success() && said.contains(&format!("NOT as expected: {what}")), "{out:?}");
+    }
 }
 
 /// What the command says with this text as its standard input.
