@@ -335,16 +335,24 @@ fn headers_have_known_keys_and_words_with_places() {
 fn structures_read_back_and_are_compared() {
     let text = |structure: &str| format!("program(xs: [1]i64) {{ yield xs }}\n{structure}\n");
     let read = |structure: &str| parse_test_file("test.acc", &text(structure)).map(|f| f.structures);
-    let made =
-        read("structure native { kernels 2; intermediates 1\n kernel map\n kernel map, fold over parallel, reduce }");
+    let fold = "kernel map, fold over parallel, reduce";
+    let made = read(&format!(
+        "structure native {{ kernels 2; intermediates 1\n kernel map reads uniform\n {fold} reads contiguous, across }}"
+    ));
     let [made] = &made.unwrap()[..] else { panic!("one structure") };
     assert_eq!(
         made.to_string(),
-        "structure native { kernels 2; intermediates 1\n  kernel map\n  kernel map, fold over parallel, reduce\n}"
+        format!(
+            "structure native {{ kernels 2; intermediates 1\n  kernel map reads uniform\n  {fold} reads contiguous, across\n}}"
+        )
     );
     let compare = |expected: &str| read(expected).unwrap()[0].compare(made);
     assert_eq!(compare(&made.to_string()), Ok(()));
     assert_eq!(compare("structure native { kernels 2 }"), Ok(()));
+    // A file need not say how its kernels read.
+    assert_eq!(compare(&format!("structure native {{ kernel map {fold} }}")), Ok(()));
+    let gathers = format!("structure native {{ kernel map reads gathered {fold} }}");
+    assert!(compare(&gathers).unwrap_err().contains("other kernels"));
     assert!(
         compare("structure native { kernels 3 }").unwrap_err().starts_with("kernels 2, not 3; the program becomes")
     );

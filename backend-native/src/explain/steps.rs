@@ -113,7 +113,7 @@ fn show_kernel(f: &mut Formatter<'_>, indent: &str, number: usize, k: &KernelRep
     }
     let mut shown: Vec<&ReadReport> = Vec::new();
     for read in &k.accesses {
-        if shown.contains(&read) {
+        if read.along.is_empty() || shown.contains(&read) {
             continue;
         }
         shown.push(read);

@@ -148,8 +148,7 @@ impl Accesses {
 
     /// An integer as a function of the point: at least as itself.
     pub(crate) fn index(&self, v: Val) -> Index {
-        let itself = || Index::Affine(Affine::uniform(Sum::value(v)));
-        self.indices.get(&v).cloned().unwrap_or_else(itself)
+        self.indices.get(&v).cloned().unwrap_or_else(|| itself(v))
     }
 
     /// How an index changes along an axis.
@@ -197,6 +196,11 @@ impl Accesses {
             sum.checked_add(step_of(&self.follows[v.index()], axis as u32)?.checked_mul(*by)?)
         })
     }
+}
+
+/// An integer as the only term of a sum.
+fn itself(v: Val) -> Index {
+    Index::Affine(Affine::uniform(Sum::value(v)))
 }
 
 /// The step along a parameter; 0 where a value does not follow it, none where it is not known.
@@ -259,7 +263,12 @@ impl Analysis<'_> {
         if self.body.ty(*args.first()?) != ScalarType::I64 {
             return None;
         }
-        let operands: SmallVec<[Index; 2]> = args.iter().map(|v| self.of.index(*v)).collect();
+        // Bounds of bounds are bounds; in a sum what is clamped or wrapped is a value like any other.
+        let operand = |v: &Val| match self.of.index(*v) {
+            Index::Clamped(_) | Index::Wrapped(_) if !matches!(p, PrimOp::MinP | PrimOp::MaxP) => itself(*v),
+            index => index,
+        };
+        let operands: SmallVec<[Index; 2]> = args.iter().map(operand).collect();
         let index = Index::prim(&mut Sums, p, &operands)?;
         let constant = |a: &Affine| a.terms.iter().all(|t| t.step.terms.is_empty());
         let steps = match &index {

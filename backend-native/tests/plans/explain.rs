@@ -37,7 +37,9 @@ fn sorts_and_views_are_steps() {
     assert_eq!(
         steps(SORTS),
         "sort: a2 = argsort of a0\n\
-         kernel 0 over (parallel): a3 = backpermute\n\
+         kernel 0 over (parallel): a3 = backpermute\n  \
+           reads a2: contiguous along i0\n  \
+           reads a1: gathered along i0\n\
          sort: a5 = a1, sorted\n\
          no copy: a6 = reshape of a5"
     );
@@ -71,11 +73,11 @@ fn blocks_stand_where_their_steps_run_under_the_names_of_the_printed_program() {
         steps(text),
         "loop: a2 = awhile of a0\n  \
            test:\n    kernel 0 over (): a4 = generate\n  \
-           step:\n    kernel 1 over (parallel): a6 = generate\n\
+           step:\n    kernel 1 over (parallel): a6 = generate\n      reads a5: wrapped along i0\n\
          conditional: a7 = acond\n  \
-           then:\n    kernel 2 over (parallel): a8 = map\n\
+           then:\n    kernel 2 over (parallel): a8 = map\n      reads a2: contiguous along i0\n\
          host function \"g\": a9 = foreign of a7\n  \
-           without a host function of this name:\n    kernel 3 over (parallel): a11 = map\n\
+           without a host function of this name:\n    kernel 3 over (parallel): a11 = map\n      reads a10: contiguous along i0\n\
          message \"hi\": a12 = trace of a9, a9"
     );
     let printed = Ready::new(&Native::new(), &parse(text)).unwrap().prepared().simplified().to_string();
