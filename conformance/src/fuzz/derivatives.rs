@@ -65,7 +65,7 @@ fn one(executors: &[Registered], seed: u64, found: &mut Found) {
     let Ok(file) = parse_test_file("random.acc", &text) else { return };
     let Some(args) = file.runs.first().and_then(|r| r.arrays().ok()) else { return };
     let limits = || RunLimits::none().timeout(TIME);
-    let Ok(values) = Interpreter::new().run_untyped(&file.program.clone().into(), &args, &limits()) else { return };
+    let Ok(values) = Interpreter::new().run_untyped(&file.program.clone(), &args, &limits()) else { return };
     let floats = |all: &[ArrayData]| all.iter().filter(|a| a.elt().has_float()).map(ArrayData::size).sum::<usize>();
     if floats(&args) == 0 || floats(&values) == 0 || floats(&args) > MAX_FLOATS {
         return;
