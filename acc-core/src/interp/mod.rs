@@ -6,7 +6,7 @@
 //!   evaluated in program order; what only a branch, a loop or an element needs is evaluated when it is first reached.
 //! * Elements are computed in row-major order (a scan from the right: from its last element), for each the scalar
 //!   nodes in their order. The first fault met ends the run.
-//! * A program with derivatives is computed with [jets](jet), numbers with tangents; any other with plain scalars.
+//! * A program with derivatives is computed with jets (`jet.rs`), numbers with tangents; any other with plain scalars.
 //! * Scalar code that depends on no parameter is evaluated once per launch, when it is first reached.
 
 mod derivative;
