@@ -147,6 +147,11 @@ impl<D: Programs> Code<D> {
         self.literal(Lit::zero(self.ty(v)))
     }
 
+    /// Zeros of these types.
+    pub fn zeros(&mut self, types: &[ScalarType]) -> Vec<Val> {
+        types.iter().map(|ty| self.literal(Lit::zero(*ty))).collect()
+    }
+
     /// A primitive operation.
     pub fn op(&mut self, op: PrimOp, args: &[Val]) -> Val {
         let ty = op.result_type(self.ty(args[0]));
@@ -198,16 +203,26 @@ impl<D: Programs> Code<D> {
         self.emit_all(ScalarOp::If { cond, then, else_ }, types)
     }
 
+    /// All leaves of an element of an array where a condition holds, zeros elsewhere.
+    pub fn read_where(&mut self, cond: Val, array: D::Array, leaves: &[ScalarType], index: &[Val]) -> Vec<Val> {
+        self.branch(cond, leaves, |c| c.read(array, leaves, index), |c| c.zeros(leaves))
+    }
+
     /// Whether an index is within the extents of an array.
     pub fn within(&mut self, array: &D::Array, index: &[Val]) -> Val {
         let mut all = self.truth(true);
         for (axis, i) in index.iter().enumerate() {
-            let (n, zero) = (self.extent(array.clone(), axis), self.int(0));
-            let (low, high) = (self.two(PrimOp::GeP, *i, zero), self.two(PrimOp::LtP, *i, n));
-            let both = self.two(PrimOp::AndP, low, high);
+            let both = self.within_axis(array, axis, *i);
             all = self.two(PrimOp::AndP, all, both);
         }
         all
+    }
+
+    /// Whether a position is within the extent of an axis.
+    pub fn within_axis(&mut self, array: &D::Array, axis: usize, at: Val) -> Val {
+        let (n, zero) = (self.extent(array.clone(), axis), self.int(0));
+        let (low, high) = (self.two(PrimOp::GeP, at, zero), self.two(PrimOp::LtP, at, n));
+        self.two(PrimOp::AndP, low, high)
     }
 
     /// The results of a function of these arguments, evaluated here.

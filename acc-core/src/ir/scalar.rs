@@ -293,9 +293,7 @@ impl<D: Dialect> Region<D> {
             }
         }
     }
-}
 
-impl<D: Dialect> Region<D> {
     /// Calls `f` on every value where it is defined and where it is used, in the order of the text form.
     pub fn visit_vals_mut(&mut self, f: &mut dyn FnMut(&mut Val)) {
         self.params.iter_mut().for_each(&mut *f);

@@ -1,7 +1,7 @@
 //! Writing statements.
 
 use acc_core::ad::Code;
-use acc_core::data::{EltType, Lit};
+use acc_core::data::EltType;
 use acc_core::ir::{ArrayId, ArrayOp, ArrayType, Fun, Loc, PrimOp, Stmt};
 use acc_core::{Error, RunLimits};
 use smallvec::smallvec;
@@ -44,6 +44,11 @@ impl<'a> Writer<'a> {
         ArrayId(self.types.len() as u32 - 1)
     }
 
+    /// New arrays of the types of these.
+    pub(super) fn like(&mut self, arrays: &[ArrayId]) -> Vec<ArrayId> {
+        arrays.iter().map(|a| self.array(self.ty(*a).clone())).collect()
+    }
+
     /// A statement with one result.
     pub(super) fn add(&mut self, ty: ArrayType, op: ArrayOp) -> ArrayId {
         let result = self.array(ty);
@@ -54,17 +59,6 @@ impl<'a> Writer<'a> {
     /// The same, by rank and element type.
     pub(super) fn stmt(&mut self, rank: usize, elt: EltType, op: ArrayOp) -> ArrayId {
         self.add(ArrayType { rank, elt }, op)
-    }
-
-    /// What `write` writes, as the statements of a block.
-    pub(super) fn inner<T>(
-        &mut self,
-        write: impl FnOnce(&mut Writer<'a>) -> Result<T, Error>,
-    ) -> Result<(Vec<Stmt>, T), Error> {
-        let around = std::mem::take(&mut self.stmts);
-        let made = write(self);
-        let stmts = std::mem::replace(&mut self.stmts, around);
-        Ok((stmts, made?))
     }
 
     /// A new function in the place at hand.
@@ -83,7 +77,7 @@ impl<'a> Writer<'a> {
     pub(super) fn zeros(&mut self, of: ArrayId) -> ArrayId {
         let (rank, elt) = (self.rank(of), self.tangent_elt(of));
         let mut c = Code::of_index(rank, &self.loc);
-        let zeros: Vec<_> = elt.leaves().iter().map(|ty| c.literal(Lit::zero(*ty))).collect();
+        let zeros = c.zeros(&elt.leaves());
         let op = ArrayOp::Generate { shape: self.extents_of(of), f: c.done(zeros) };
         self.stmt(rank, elt, op)
     }

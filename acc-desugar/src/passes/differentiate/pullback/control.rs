@@ -25,9 +25,10 @@ impl Reverse<'_, '_> {
         }
         let mut blocks = Vec::new();
         for side in sides {
-            let (zeros, results) = self.w.inner(|w| {
-                Ok(around.iter().map(|a| side.adjoints.get(a).copied().unwrap_or_else(|| w.zeros(*a))).collect())
-            })?;
+            let (zeros, results) = self.inner(|this| {
+                let own = |a: &ArrayId| side.adjoints.get(a).copied().unwrap_or_else(|| this.w.zeros(*a));
+                around.iter().map(own).collect()
+            });
             let stmts = side.stmts.into_iter().chain(zeros).collect();
             blocks.push(Block { params: Vec::new(), stmts, results });
         }
@@ -51,12 +52,8 @@ impl Reverse<'_, '_> {
     /// A branch, evaluated once more and gone through.
     fn side(&mut self, b: &Block, by: &[Option<ArrayId>]) -> Result<Side, Error> {
         let same = copy(self.w, b, &[]);
-        let around = std::mem::take(&mut self.w.stmts);
         let adjoints = std::mem::take(&mut self.adjoints);
-        let given: Vec<(ArrayId, ArrayId)> =
-            same.results.iter().zip(by).filter_map(|(y, by)| Some((*y, (*by)?))).collect();
-        let done = self.replaced(&same.stmts, &given);
-        let stmts = std::mem::replace(&mut self.w.stmts, around);
+        let (stmts, done) = self.inner(|this| this.replaced(&same.stmts, &given(&same, by)));
         let mut found = std::mem::replace(&mut self.adjoints, adjoints);
         done?;
         let inside: HashSet<ArrayId> = same.stmts.iter().flat_map(|s| s.results.iter().copied()).collect();
@@ -83,10 +80,13 @@ impl Reverse<'_, '_> {
             }
             ForeignFun::Host(_) => {
                 let same = copy(self.w, fallback, xs);
-                let given: Vec<(ArrayId, ArrayId)> =
-                    same.results.iter().zip(by).filter_map(|(y, by)| Some((*y, by?))).collect();
-                self.replaced(&same.stmts, &given)
+                self.replaced(&same.stmts, &given(&same, &by))
             }
         }
     }
+}
+
+/// The results of a block that have an adjoint, and these.
+fn given(b: &Block, by: &[Option<ArrayId>]) -> Vec<(ArrayId, ArrayId)> {
+    b.results.iter().zip(by).filter_map(|(y, by)| Some((*y, (*by)?))).collect()
 }

@@ -9,7 +9,7 @@ use super::super::dual::sums;
 use super::Reverse;
 use acc_core::Error;
 use acc_core::ad::Code;
-use acc_core::data::{EltType, Lit};
+use acc_core::data::{EltType, ScalarType};
 use acc_core::ir::{ArrayId, ArrayOp, Dir, Fun, PrimOp, Val};
 
 /// On which side of a neighbour's result an element stands, and where that is.
@@ -71,15 +71,8 @@ impl Reverse<'_, '_> {
             let by = c.int(by);
             let at = c.two(PrimOp::AddP, *k, by);
             let there: Vec<Val> = outer.iter().copied().chain([at]).collect();
-            let (zero, n) = (c.int(0), c.extent(a, outer.len()));
-            let (low, high) = (c.two(PrimOp::GeP, at, zero), c.two(PrimOp::LtP, at, n));
-            let inside = c.two(PrimOp::AndP, low, high);
-            c.branch(
-                inside,
-                &leaves,
-                |c| c.read(a, &leaves, &there),
-                |c| leaves.iter().map(|ty| c.literal(Lit::zero(*ty))).collect(),
-            )
+            let inside = c.within_axis(&a, outer.len(), at);
+            c.read_where(inside, a, &leaves, &there)
         })
     }
 
@@ -88,28 +81,17 @@ impl Reverse<'_, '_> {
         let elt = self.w.elt(up_to).clone();
         let leaves = elt.leaves();
         let (mut code, lanes) = self.lanes(&[up_to]);
-        let (k, outer) = split(&lanes.index);
-        let by = code.read(by, &elt.tangent().leaves(), outer);
+        let rank = lanes.index.len();
+        let by = code.read(by, &elt.tangent().leaves(), &lanes.index[..rank - 1]);
         // As a function of the point: the operator with what comes after, if something does.
         let mut g = self.w.code(code.params().iter().map(|v| code.ty(*v)).collect::<Vec<_>>());
         let params = g.params();
-        let rank = lanes.index.len();
         let (n, one) = (g.extent(after, rank - 1), g.int(1));
         let next = g.two(PrimOp::AddP, params[rank - 1], one);
         let more = g.two(PrimOp::LtP, next, n);
         let at: Vec<Val> = params[..rank - 1].iter().copied().chain([next]).collect();
-        let own = params[rank..rank + leaves.len()].to_vec();
-        let results = g.branch(
-            more,
-            &leaves,
-            |c| {
-                let rest = c.read(after, &leaves, &at);
-                c.inline(f, &[own.clone(), rest].concat())
-            },
-            |_| own.clone(),
-        );
+        let results = with_rest(&mut g, f, &params[rank..rank + leaves.len()], (after, more, &at), &leaves);
         let g = g.done(results);
-        let _ = k;
         let args: Vec<Val> = lanes.index.iter().chain(&lanes.elements[0]).copied().collect();
         let active = floats_from(&g, rank, leaves.len());
         let swept = self.swept(code, &g, &args, &active, &by)?;
@@ -181,21 +163,12 @@ impl Reverse<'_, '_> {
         let (mut code, lanes) = self.lanes(&[by]);
         let start = code.inline(init, &[]);
         let rank = lanes.index.len();
-        let mut g = self.w.code(vec![acc_core::data::ScalarType::I64; rank].into_iter().chain(leaves.clone()));
+        let mut g = self.w.code(vec![ScalarType::I64; rank].into_iter().chain(leaves.clone()));
         let params = g.params();
         let (zero, n) = (g.int(0), g.extent(after, rank));
         let any = g.two(PrimOp::LtP, zero, n);
         let at: Vec<Val> = params[..rank].iter().copied().chain([zero]).collect();
-        let own = params[rank..].to_vec();
-        let results = g.branch(
-            any,
-            &leaves,
-            |c| {
-                let rest = c.read(after, &leaves, &at);
-                c.inline(f, &[own.clone(), rest].concat())
-            },
-            |_| own.clone(),
-        );
+        let results = with_rest(&mut g, f, &params[rank..], (after, any, &at), &leaves);
         let g = g.done(results);
         let args: Vec<Val> = lanes.index.iter().chain(&start).copied().collect();
         let active = floats_from(&g, rank, leaves.len());
@@ -218,10 +191,22 @@ pub(super) fn floats_from(f: &Fun, first: usize, count: usize) -> Vec<bool> {
     f.param_types().enumerate().map(|(k, ty)| (first..first + count).contains(&k) && ty.is_float()).collect()
 }
 
-/// The last coordinate of an index, and those before.
-fn split(index: &[Val]) -> (Option<Val>, &[Val]) {
-    match index.split_last() {
-        Some((last, outer)) => (Some(*last), outer),
-        None => (None, index),
-    }
+/// An element combined with what comes after it in its row: with the element there of the scan from the right, if there is
+/// one.
+fn with_rest(
+    c: &mut Code,
+    f: &Fun,
+    own: &[Val],
+    (after, there, at): (ArrayId, Val, &[Val]),
+    leaves: &[ScalarType],
+) -> Vec<Val> {
+    c.branch(
+        there,
+        leaves,
+        |c| {
+            let rest = c.read(after, leaves, at);
+            c.inline(f, &[own, &rest].concat())
+        },
+        |_| own.to_vec(),
+    )
 }

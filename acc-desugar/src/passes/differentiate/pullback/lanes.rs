@@ -70,12 +70,7 @@ impl Reverse<'_, '_> {
         let leaves = elt.leaves();
         self.over(like, elt, |c, index| {
             let inside = c.within(&a, index);
-            c.branch(
-                inside,
-                &leaves,
-                |c| c.read(a, &leaves, index),
-                |c| leaves.iter().map(|ty| c.literal(acc_core::data::Lit::zero(*ty))).collect(),
-            )
+            c.read_where(inside, a, &leaves, index)
         })
     }
 }

@@ -6,9 +6,10 @@
 use super::super::sweep::inlined;
 use super::Reverse;
 use super::unnest::unnested;
+use acc_core::Error;
 use acc_core::ad::{Code, used_from_around};
 use acc_core::data::{EltType, Prim, ScalarType};
-use acc_core::ir::{ArrayId, ArrayOp, Block, Fun, Node, PrimOp, Read, Region, ScalarOp, Stmt, Val, Vals};
+use acc_core::ir::{ArrayId, ArrayOp, Fun, Node, PrimOp, Read, Region, ScalarOp, Stmt, Val, Vals};
 use std::collections::{HashMap, HashSet};
 
 /// A function around a loop.
@@ -26,7 +27,7 @@ struct Around<'f> {
 
 impl Reverse<'_, '_> {
     /// The statements that an element-wise statement becomes whose function has such a loop, outside of branches.
-    pub(super) fn lifted(&mut self, s: &Stmt, f: &Fun) -> Option<(Vec<Stmt>, ArrayId)> {
+    pub(super) fn lifted(&mut self, s: &Stmt, f: &Fun) -> Result<Option<(Vec<Stmt>, ArrayId)>, Error> {
         let reads = |r: &Region| {
             let mut any = false;
             r.visit(0, &mut |n, _| {
@@ -34,6 +35,13 @@ impl Reverse<'_, '_> {
             });
             any
         };
+        let mut reading_loop = false;
+        f.body.visit(0, &mut |n, _| {
+            reading_loop |= matches!(n.op, ScalarOp::While { .. }) && n.op.regions().into_iter().any(reads);
+        });
+        if !reading_loop {
+            return Ok(None);
+        }
         let f = unnested(&inlined(f), &reads);
         let found = f.body.nodes.iter().enumerate().find_map(|(at, n)| match &n.op {
             ScalarOp::While { init, test, step } if reads(test) || reads(step) => {
@@ -41,17 +49,14 @@ impl Reverse<'_, '_> {
             }
             _ => None,
         });
-        let (at, results, init, test, step) = found?;
+        let (Some((at, results, init, test, step)), Some(&y)) = (found, s.results.first()) else { return Ok(None) };
         let mut around = Around { f: &f, at, results, init, test, step, kept: Vec::new() };
         around.kept = around.kept_values();
-        let y = *s.results.first()?;
-        let before = std::mem::take(&mut self.w.stmts);
-        let result = self.three_parts(s, y, &around);
-        let stmts = std::mem::replace(&mut self.w.stmts, before);
-        Some((stmts, result))
+        let (stmts, result) = self.inner(|this| this.three_parts(s, y, &around));
+        Ok(Some((stmts, result?)))
     }
 
-    fn three_parts(&mut self, s: &Stmt, y: ArrayId, around: &Around<'_>) -> ArrayId {
+    fn three_parts(&mut self, s: &Stmt, y: ArrayId, around: &Around<'_>) -> Result<ArrayId, Error> {
         let (rank, f) = (self.w.rank(y), around.f);
         let first: Vec<Val> = around.init.iter().chain(&around.kept).copied().collect();
         let elt = |vals: &[Val]| EltType::tuple(vals.iter().map(|v| EltType::Scalar(f.ty(*v))));
@@ -73,8 +78,8 @@ impl Reverse<'_, '_> {
         let state = part(self, around.init, 0);
         let kept = part(self, &around.kept, around.init.len());
         // The loop.
-        let test = self.all_points(state, |this, state| {
-            let go_on = ArrayOp::Map { xs: vec![state, kept], f: around.goes_on(), indexed: false };
+        let test = self.block(&[state], |this, state| {
+            let go_on = ArrayOp::Map { xs: vec![state[0], kept], f: around.goes_on(), indexed: false };
             let mut any = this.w.stmt(rank, ScalarType::Bool.into(), go_on);
             for axis in (0..rank).rev() {
                 let mut c = this.w.code([ScalarType::Bool, ScalarType::Bool]);
@@ -85,30 +90,16 @@ impl Reverse<'_, '_> {
                 let op = ArrayOp::Fold { xs: any, f: c.done([or]), init: Some(none.done([no])) };
                 any = this.w.stmt(axis, ScalarType::Bool.into(), op);
             }
-            any
-        });
-        let step = self.all_points(state, |this, state| {
-            let op = ArrayOp::Map { xs: vec![state, kept], f: around.steps(), indexed: false };
-            this.w.stmt(rank, elt(around.init), op)
-        });
-        let end = self.w.array(self.w.ty(state).clone());
-        self.w.stmts.push(Stmt {
-            results: [end].into_iter().collect(),
-            op: ArrayOp::While { init: vec![state], test, step },
-            loc: s.loc.clone(),
-        });
+            Ok(vec![any])
+        })?;
+        let step = self.block(&[state], |this, state| {
+            let op = ArrayOp::Map { xs: vec![state[0], kept], f: around.steps(), indexed: false };
+            Ok(vec![this.w.stmt(rank, elt(around.init), op)])
+        })?;
+        let end = self.while_(vec![state], test, step)[0];
         // After it.
         let ty = self.w.ty(y).clone();
-        self.w.add(ty, ArrayOp::Map { xs: vec![end, kept], f: around.after(), indexed: false })
-    }
-
-    /// A block of the state of all points.
-    fn all_points(&mut self, like: ArrayId, write: impl FnOnce(&mut Self, ArrayId) -> ArrayId) -> Block {
-        let param = self.w.array(self.w.ty(like).clone());
-        let around = std::mem::take(&mut self.w.stmts);
-        let result = write(self, param);
-        let stmts = std::mem::replace(&mut self.w.stmts, around);
-        Block { params: vec![param], stmts, results: vec![result] }
+        Ok(self.w.add(ty, ArrayOp::Map { xs: vec![end, kept], f: around.after(), indexed: false }))
     }
 }
 

@@ -11,8 +11,7 @@ use super::Reverse;
 use acc_core::Error;
 use acc_core::ad::Code;
 use acc_core::data::{Prim, ScalarType};
-use acc_core::grow_stack;
-use acc_core::ir::{ArrayId, ArrayOp, ArrayType, Block, PrimOp, Read, ScalarOp, Stmt, Val, free_arrays};
+use acc_core::ir::{ArrayId, ArrayOp, Block, PrimOp, Read, ScalarOp, Stmt, Val, free_arrays};
 use smallvec::SmallVec;
 
 /// How the sizes of blocks grow with the number of steps, from the largest blocks to the smallest.
@@ -57,7 +56,7 @@ impl Reverse<'_, '_> {
     }
 
     /// A number, as an array of rank 0.
-    fn number(&mut self, write: impl FnOnce(&mut Code) -> Val) -> ArrayId {
+    pub(super) fn number(&mut self, write: impl FnOnce(&mut Code) -> Val) -> ArrayId {
         let mut c = self.w.code([]);
         let v = write(&mut c);
         let ty = c.ty(v);
@@ -76,23 +75,8 @@ impl Reverse<'_, '_> {
         })
     }
 
-    /// A block of new parameters of these arrays' types, and the results of what `write` writes.
-    fn block(
-        &mut self,
-        like: &[ArrayId],
-        write: impl FnOnce(&mut Self, &[ArrayId]) -> Result<Vec<ArrayId>, Error>,
-    ) -> Result<Block, Error> {
-        let types: Vec<ArrayType> = like.iter().map(|a| self.w.ty(*a).clone()).collect();
-        let params: Vec<ArrayId> = types.into_iter().map(|ty| self.w.array(ty)).collect();
-        let around = std::mem::take(&mut self.w.stmts);
-        let results = grow_stack(|| write(self, &params));
-        let stmts = std::mem::replace(&mut self.w.stmts, around);
-        Ok(Block { params, stmts, results: results? })
-    }
-
-    fn while_(&mut self, init: Vec<ArrayId>, test: Block, step: Block) -> Vec<ArrayId> {
-        let types: Vec<ArrayType> = init.iter().map(|a| self.w.ty(*a).clone()).collect();
-        let results: Vec<ArrayId> = types.into_iter().map(|ty| self.w.array(ty)).collect();
+    pub(super) fn while_(&mut self, init: Vec<ArrayId>, test: Block, step: Block) -> Vec<ArrayId> {
+        let results = self.w.like(&init);
         let op = ArrayOp::While { init, test, step };
         let loc = self.w.loc.clone();
         self.w.stmts.push(Stmt { results: results.iter().copied().collect(), op, loc });
@@ -106,7 +90,7 @@ impl Reverse<'_, '_> {
         same.results.clone()
     }
 
-    fn next(&mut self, n: ArrayId) -> ArrayId {
+    pub(super) fn next(&mut self, n: ArrayId) -> ArrayId {
         self.number(|c| {
             let (n, one) = (int(c, n), c.int(1));
             c.two(PrimOp::AddP, n, one)
@@ -118,14 +102,19 @@ impl Reverse<'_, '_> {
         let zero = self.number(|c| c.int(0));
         let all: Vec<ArrayId> = init.iter().copied().chain([zero]).collect();
         let test = self.block(&all, |this, params| Ok(this.once_more(test, &params[..init.len()])))?;
-        let step = self.block(&all, |this, params| {
-            let (state, n) = params.split_at(init.len());
+        let step = self.counted(step, &all)?;
+        let end = self.while_(all, test, step);
+        Ok(end[init.len()])
+    }
+
+    /// A copy of a loop's step with a counter behind the state.
+    fn counted(&mut self, step: &Block, like: &[ArrayId]) -> Result<Block, Error> {
+        self.block(like, |this, params| {
+            let (state, n) = params.split_at(step.params.len());
             let mut next = this.once_more(step, state);
             next.push(this.next(n[0]));
             Ok(next)
-        })?;
-        let end = self.while_(all, test, step);
-        Ok(end[init.len()])
+        })
     }
 
     /// The state so many steps after this one.
@@ -139,12 +128,7 @@ impl Reverse<'_, '_> {
                 c.two(PrimOp::LtP, n, steps)
             })])
         })?;
-        let step = self.block(&all, |this, params| {
-            let (own, n) = params.split_at(state.len());
-            let mut next = this.once_more(step, own);
-            next.push(this.next(n[0]));
-            Ok(next)
-        })?;
+        let step = self.counted(step, &all)?;
         let mut end = self.while_(all, test, step);
         end.truncate(state.len());
         Ok(end)
@@ -224,7 +208,7 @@ impl Reverse<'_, '_> {
 }
 
 /// An integer in an array of rank 0.
-fn int(c: &mut Code, a: ArrayId) -> Val {
+pub(super) fn int(c: &mut Code, a: ArrayId) -> Val {
     let op = ScalarOp::Index(Read::new(a, [0].as_slice(), SmallVec::new()));
     c.emit(op, ScalarType::I64)
 }

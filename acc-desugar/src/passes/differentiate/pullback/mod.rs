@@ -94,7 +94,7 @@ impl Reverse<'_, '_> {
         }
         let Some(by) = s.results.first().and_then(|y| self.adjoints.remove(y)) else { return Ok(()) };
         if let ArrayOp::Generate { f, .. } | ArrayOp::Map { f, .. } = &s.op
-            && let Some((stmts, result)) = self.lifted(s, f)
+            && let Some((stmts, result)) = self.lifted(s, f)?
         {
             return self.replaced(&stmts, &[(result, by)]);
         }
@@ -155,6 +155,24 @@ impl Reverse<'_, '_> {
         made
     }
 
+    /// What `write` writes, as statements of their own.
+    fn inner<T>(&mut self, write: impl FnOnce(&mut Self) -> T) -> (Vec<Stmt>, T) {
+        let around = std::mem::take(&mut self.w.stmts);
+        let made = write(self);
+        (std::mem::replace(&mut self.w.stmts, around), made)
+    }
+
+    /// A block of new parameters of these arrays' types, and the results of what `write` writes.
+    fn block(
+        &mut self,
+        like: &[ArrayId],
+        write: impl FnOnce(&mut Self, &[ArrayId]) -> Result<Vec<ArrayId>, Error>,
+    ) -> Result<Block, Error> {
+        let params = self.w.like(like);
+        let (stmts, results) = self.inner(|this| grow_stack(|| write(this, &params)));
+        Ok(Block { params, stmts, results: results? })
+    }
+
     /// The array whose extents an array has.
     fn shape(&self, a: ArrayId) -> ArrayId {
         self.shapes.get(&a).copied().unwrap_or(a)
@@ -203,7 +221,7 @@ impl Reverse<'_, '_> {
         }
         for k in 0..rest.len() {
             let mut zero = self.w.code([]);
-            let zeros: Vec<Val> = elt.leaves().iter().map(|ty| zero.literal(acc_core::data::Lit::zero(*ty))).collect();
+            let zeros = zero.zeros(&elt.leaves());
             let f = super::writer::adder(&elt, &self.w.loc);
             let op = ArrayOp::Fold { xs: a, f, init: Some(zero.done(zeros)) };
             a = self.w.stmt(rank - k - 1, elt.clone(), op);

@@ -39,7 +39,7 @@ impl Reverse<'_, '_> {
             _ if each(Component::First) => self.winners(defaults, xs, target, None),
             Some(_) => self.winners(defaults, xs, target, Some(y)),
             None => {
-                let (stmts, result) = self.in_rounds(s, Permute { defaults, xs, combine, target });
+                let (stmts, result) = self.in_rounds(Permute { defaults, xs, combine, target })?;
                 return self.replaced(&stmts, &[(result, by)]);
             }
         };
@@ -54,12 +54,7 @@ impl Reverse<'_, '_> {
                 let w = c.read(winner, &[ScalarType::I64], index)[0];
                 let none = c.int(FROM_DEFAULT);
                 let kept = c.two(PrimOp::EqP, w, none);
-                c.branch(
-                    kept,
-                    &leaves,
-                    |c| c.read(by, &leaves, index),
-                    |c| leaves.iter().map(|ty| c.literal(Lit::zero(*ty))).collect(),
-                )
+                c.read_where(kept, by, &leaves, index)
             });
             self.contribute(defaults, adjoint);
         }
@@ -85,7 +80,6 @@ impl Reverse<'_, '_> {
             let Some((tag, at)) = place.split_first() else { return Vec::new() };
             let none = c.literal(Lit::zero(ScalarType::U8));
             let taken = c.two(PrimOp::NeP, *tag, none);
-            let zeros = |c: &mut Code| leaves.iter().map(|ty| c.literal(Lit::zero(*ty))).collect::<Vec<Val>>();
             c.branch(
                 taken,
                 &leaves,
@@ -93,10 +87,10 @@ impl Reverse<'_, '_> {
                     let from = linear(c, xs, index);
                     match counts(c, at, from) {
                         None => c.read(by, &leaves, at),
-                        Some(counts) => c.branch(counts, &leaves, |c| c.read(by, &leaves, at), zeros),
+                        Some(counts) => c.read_where(counts, by, &leaves, at),
                     }
                 },
-                zeros,
+                |c| c.zeros(&leaves),
             )
         });
         self.contribute(xs, adjoint);

@@ -4,10 +4,12 @@
 //! target takes the next of its elements, in the order of the source, which a stable sort by targets finds.
 
 use super::Reverse;
+use super::loops::int;
 use super::permute::linear;
+use acc_core::Error;
 use acc_core::ad::Code;
 use acc_core::data::{EltType, Lit, ScalarType};
-use acc_core::ir::{ArrayId, ArrayOp, Block, Dir, Fun, PrimOp, Stmt, Val};
+use acc_core::ir::{ArrayId, ArrayOp, Dir, Fun, PrimOp, Stmt, Val};
 
 /// A permute.
 #[derive(Clone, Copy)]
@@ -22,14 +24,12 @@ const INT: ScalarType = ScalarType::I64;
 
 impl Reverse<'_, '_> {
     /// The statements that a permute becomes, and the array of its results.
-    pub(super) fn in_rounds(&mut self, s: &Stmt, p: Permute<'_>) -> (Vec<Stmt>, ArrayId) {
-        let before = std::mem::take(&mut self.w.stmts);
-        let result = self.rounds(s, p);
-        let stmts = std::mem::replace(&mut self.w.stmts, before);
-        (stmts, result)
+    pub(super) fn in_rounds(&mut self, p: Permute<'_>) -> Result<(Vec<Stmt>, ArrayId), Error> {
+        let (stmts, result) = self.inner(|this| this.rounds(p));
+        Ok((stmts, result?))
     }
 
-    fn rounds(&mut self, s: &Stmt, p: Permute<'_>) -> ArrayId {
+    fn rounds(&mut self, p: Permute<'_>) -> Result<ArrayId, Error> {
         // The elements by targets: those that are dropped come last.
         let into = (p.defaults, self.w.rank(p.defaults));
         let targets = self.over(p.xs, INT.into(), |c, index| {
@@ -50,45 +50,28 @@ impl Reverse<'_, '_> {
         let rank = into.1;
         let counts = self.w.stmt(rank, INT.into(), op);
         let counts = self.flat(counts);
-        let zero = |w: &super::Writer<'_>| {
-            let mut c = w.code([]);
-            let zero = c.int(0);
-            c.done([zero])
-        };
-        let op = ArrayOp::Scan { dir: Dir::Left, xs: counts, f: add, init: Some(zero(self.w)) };
+        let mut zero = self.w.code([]);
+        let none = zero.int(0);
+        let zero = zero.done([none]);
+        let op = ArrayOp::Scan { dir: Dir::Left, xs: counts, f: add, init: Some(zero.clone()) };
         let starts = self.w.stmt(1, INT.into(), op);
         let mut max = self.w.code([INT, INT]);
         let both = max.params();
         let greater = max.two(PrimOp::MaxP, both[0], both[1]);
-        let op = ArrayOp::Fold { xs: counts, f: max.done([greater]), init: Some(zero(self.w)) };
+        let op = ArrayOp::Fold { xs: counts, f: max.done([greater]), init: Some(zero) };
         let most = self.w.stmt(0, INT.into(), op);
         // The loop.
-        let op = ArrayOp::Generate { shape: self.w.code([]).done([]), f: zero(self.w) };
-        let first = self.w.stmt(0, INT.into(), op);
-        let init = vec![first, p.defaults];
-        let test = self.of_state(&init, |this, state| {
-            let mut c = this.w.code([]);
-            let (n, most) = (c.read(state[0], &[INT], &[])[0], c.read(most, &[INT], &[])[0]);
-            let more = c.two(PrimOp::LtP, n, most);
-            let op = ArrayOp::Generate { shape: this.w.code([]).done([]), f: c.done([more]) };
-            vec![this.w.stmt(0, ScalarType::Bool.into(), op)]
-        });
-        let step = self.of_state(&init, |this, state| {
-            let mut c = this.w.code([INT]);
-            let (n, one) = (c.params()[0], c.int(1));
-            let next = c.two(PrimOp::AddP, n, one);
-            let op = ArrayOp::Map { xs: vec![state[0]], f: c.done([next]), indexed: false };
-            let next = this.w.stmt(0, INT.into(), op);
-            vec![next, this.round(p, state, [counts, starts, order])]
-        });
-        let types: Vec<_> = init.iter().map(|a| self.w.ty(*a).clone()).collect();
-        let results: Vec<ArrayId> = types.into_iter().map(|ty| self.w.array(ty)).collect();
-        self.w.stmts.push(Stmt {
-            results: results.iter().copied().collect(),
-            op: ArrayOp::While { init, test, step },
-            loc: s.loc.clone(),
-        });
-        results[1]
+        let init = vec![self.number(|c| c.int(0)), p.defaults];
+        let test = self.block(&init, |this, state| {
+            let more = this.number(|c| {
+                let (n, most) = (int(c, state[0]), int(c, most));
+                c.two(PrimOp::LtP, n, most)
+            });
+            Ok(vec![more])
+        })?;
+        let step = self
+            .block(&init, |this, state| Ok(vec![this.next(state[0]), this.round(p, state, [counts, starts, order])]))?;
+        Ok(self.while_(init, test, step)[1])
     }
 
     /// All targets, each combined with its next element if there is one.
@@ -98,7 +81,7 @@ impl Reverse<'_, '_> {
         let own = lanes.elements[0].clone();
         let elt = self.w.elt(so_far).clone();
         let leaves = elt.leaves();
-        let n = c.read(n, &[INT], &[])[0];
+        let n = int(&mut c, n);
         let at = linear(&mut c, p.defaults, &lanes.index);
         let count = c.read(counts, &[INT], &[at])[0];
         let more = c.two(PrimOp::LtP, n, count);
@@ -122,16 +105,6 @@ impl Reverse<'_, '_> {
             |_| own.clone(),
         );
         self.at_points(&lanes, c, next, elt)
-    }
-
-    /// A block of a loop's state.
-    fn of_state(&mut self, like: &[ArrayId], write: impl FnOnce(&mut Self, &[ArrayId]) -> Vec<ArrayId>) -> Block {
-        let types: Vec<_> = like.iter().map(|a| self.w.ty(*a).clone()).collect();
-        let params: Vec<ArrayId> = types.into_iter().map(|ty| self.w.array(ty)).collect();
-        let around = std::mem::take(&mut self.w.stmts);
-        let results = write(self, &params);
-        let stmts = std::mem::replace(&mut self.w.stmts, around);
-        Block { params, stmts, results }
     }
 
     /// The elements of an array of integers as a vector.

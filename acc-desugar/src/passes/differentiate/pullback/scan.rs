@@ -175,7 +175,7 @@ impl Reverse<'_, '_> {
                 };
                 c.inline(f, &args)
             },
-            |c| leaves.iter().map(|ty| c.literal(Lit::zero(*ty))).collect(),
+            |c| c.zeros(&leaves),
         );
         g.done(results)
     }

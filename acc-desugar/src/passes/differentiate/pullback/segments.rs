@@ -21,16 +21,9 @@ impl Reverse<'_, '_> {
             let leaves = elt.leaves();
             let adjoint = self.over(xs, elt, |c, index| {
                 let k = c.read(number, &[ScalarType::I64], &index[rank - 1..])[0];
-                let (zero, count) = (c.int(0), c.extent(by, rank - 1));
-                let (low, high) = (c.two(PrimOp::GeP, k, zero), c.two(PrimOp::LtP, k, count));
-                let inside = c.two(PrimOp::AndP, low, high);
+                let inside = c.within_axis(&by, rank - 1, k);
                 let at: Vec<Val> = index[..rank - 1].iter().copied().chain([k]).collect();
-                c.branch(
-                    inside,
-                    &leaves,
-                    |c| c.read(by, &leaves, &at),
-                    |c| leaves.iter().map(|ty| c.literal(Lit::zero(*ty))).collect(),
-                )
+                c.read_where(inside, by, &leaves, &at)
             });
             self.contribute(xs, adjoint);
             return self.initial(init.as_ref(), by);

@@ -3,7 +3,6 @@
 use super::super::sweep::Site;
 use super::Reverse;
 use acc_core::Error;
-use acc_core::data::Lit;
 use acc_core::ir::{ArrayId, Axis, Fun, PrimOp, Val};
 
 impl Reverse<'_, '_> {
@@ -48,12 +47,7 @@ impl Reverse<'_, '_> {
                     }
                 }
             }
-            c.branch(
-                there,
-                &leaves,
-                |c| c.read(by, &leaves, &kept),
-                |c| leaves.iter().map(|ty| c.literal(Lit::zero(*ty))).collect(),
-            )
+            c.read_where(there, by, &leaves, &kept)
         });
         self.contribute(xs, adjoint);
     }

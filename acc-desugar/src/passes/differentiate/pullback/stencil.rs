@@ -8,7 +8,7 @@ use super::super::writer::float_leaves;
 use super::Reverse;
 use acc_core::Error;
 use acc_core::ad::Code;
-use acc_core::data::{EltType, Lit, ScalarType, unlinear_index};
+use acc_core::data::{EltType, ScalarType, unlinear_index};
 use acc_core::ir::{ArrayId, ArrayOp, Boundary, Fun, PrimOp, Read, ScalarOp, StencilInput, Stmt, Val};
 use smallvec::SmallVec;
 
@@ -91,14 +91,13 @@ impl Reverse<'_, '_> {
             let op = ScalarOp::Index(Read::new(windows, part, SmallVec::from(at)));
             c.emit_all(op, &leaves)
         };
-        let zeros = |c: &mut Code| leaves.iter().map(|ty| c.literal(Lit::zero(*ty))).collect::<Vec<Val>>();
         if self.is_active(input.xs) {
             let adjoint = self.over(input.xs, elt.clone(), |c, index| {
                 let mut sum: Option<Vec<Val>> = None;
                 for (k, offset) in offsets.iter().enumerate() {
                     let at = moved(c, index, offset, PrimOp::SubP);
                     let inside = c.within(&windows, &at);
-                    let own = c.branch(inside, &leaves, |c| part(c, k, &at), zeros);
+                    let own = c.branch(inside, &leaves, |c| part(c, k, &at), |c| c.zeros(&leaves));
                     sum = Some(match sum {
                         Some(s) => s.into_iter().zip(own).map(|(a, b)| c.two(PrimOp::AddP, a, b)).collect(),
                         None => own,
@@ -123,12 +122,7 @@ impl Reverse<'_, '_> {
                 let index = g.params();
                 let at = moved(&mut g, &index, offset, PrimOp::AddP);
                 let inside = g.within(&input.xs, &at);
-                let results = g.branch(
-                    inside,
-                    &types,
-                    |c| types.iter().map(|ty| c.literal(Lit::zero(*ty))).collect(),
-                    |c| c.inline(b, &at),
-                );
+                let results = g.branch(inside, &types, |c| c.zeros(&types), |c| c.inline(b, &at));
                 let g = g.done(results);
                 let swept = self.swept(code, &g, &lanes.index, &vec![false; lanes.index.len()], &own)?;
                 self.sites(&lanes, &swept)?;

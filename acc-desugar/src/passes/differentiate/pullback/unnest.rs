@@ -4,7 +4,7 @@
 //! the branch is not taken, and a branch with what comes after it.
 
 use acc_core::ad::{Code, used_from_around};
-use acc_core::data::{Lit, Prim, ScalarType};
+use acc_core::data::{Prim, ScalarType};
 use acc_core::grow_stack;
 use acc_core::ir::{Fun, Node, PrimOp, Region, ScalarOp, Val, Vals};
 use std::collections::{HashMap, HashSet};
@@ -23,19 +23,10 @@ pub(super) fn unnested(f: &Fun, reads: &dyn Fn(&Region) -> bool) -> Fun {
 
 /// Whether a node is, or has in its branches, a loop that reads.
 fn holds_loop(n: &Node, reads: &dyn Fn(&Region) -> bool) -> bool {
+    let regions = n.op.regions();
     match &n.op {
-        ScalarOp::While { test, step, .. } => reads(test) || reads(step),
-        ScalarOp::If { then, else_, .. } => {
-            [then, else_].iter().any(|r| grow_stack(|| r.nodes.iter().any(|n| holds_loop(n, reads))))
-        }
-        ScalarOp::Const(_)
-        | ScalarOp::Prim(..)
-        | ScalarOp::Cast(_)
-        | ScalarOp::Bitcast(_)
-        | ScalarOp::Select { .. }
-        | ScalarOp::Own(_)
-        | ScalarOp::Index(_)
-        | ScalarOp::Extent { .. } => false,
+        ScalarOp::While { .. } => regions.into_iter().any(reads),
+        _ => regions.into_iter().any(|r| grow_stack(|| r.nodes.iter().any(|n| holds_loop(n, reads)))),
     }
 }
 
@@ -90,7 +81,7 @@ impl Unnest<'_> {
                 own.nodes[..at].iter().for_each(|n| c.push(n.clone()));
                 yields.clone()
             },
-            |c| types.iter().map(|ty| c.literal(Lit::zero(*ty))).collect(),
+            |c| c.zeros(&types),
         );
         let (init, values) = first.split_at(init.len());
         let names: HashMap<Val, Val> = kept.iter().copied().zip(values.iter().copied()).collect();
