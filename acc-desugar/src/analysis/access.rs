@@ -167,6 +167,15 @@ fn push_term<M: Numbers>(
     Some(())
 }
 
+impl<N, A> Index<N, A> {
+    /// The affine integer that it is, or that is between bounds, or divided.
+    pub fn affine(&self) -> &Affine<N, A> {
+        match self {
+            Index::Affine(of) | Index::Clamped(Clamped { of, .. }) | Index::Wrapped(Wrapped { of, .. }) => of,
+        }
+    }
+}
+
 impl<N: Clone + PartialEq, A: Axis> Index<N, A> {
     /// What a primitive operation on `i64` yields of these operands, if it is an index.
     pub fn prim<M: Numbers<Number = N, Axis = A>>(m: &mut M, op: PrimOp, operands: &[Index<N, A>]) -> Option<Self> {

@@ -120,7 +120,6 @@ impl Uniformity {
 type Follows = SmallVec<[(u32, Option<i64>); 2]>;
 
 /// How the values of a body follow its parameters.
-#[derive(Default)]
 pub(crate) struct Accesses {
     follows: Vec<Follows>,
     /// The integers that are more than a value of their own.
@@ -244,11 +243,10 @@ impl Analysis<'_> {
 
     /// What the results of an operation follow that is no arithmetic of indices.
     fn plain(&self, op: &Op) -> Follows {
-        let nothing = Follows::new();
         let computed = |all: &Follows, of: &Follows| {
             either(all, of, |k| (step_of(all, k) == Some(0) && step_of(of, k) == Some(0)).then_some(0))
         };
-        let mut all = nothing;
+        let mut all = Follows::new();
         op.visit_operands(&mut |v| all = computed(&all, self.follows(v)));
         for ix in op.index() {
             if let Ix::Affine { axis, .. } = ix {
@@ -270,13 +268,8 @@ impl Analysis<'_> {
         };
         let operands: SmallVec<[Index; 2]> = args.iter().map(operand).collect();
         let index = Index::prim(&mut Sums, p, &operands)?;
-        let constant = |a: &Affine| a.terms.iter().all(|t| t.step.terms.is_empty());
-        let steps = match &index {
-            Index::Affine(a) => constant(a),
-            Index::Clamped(c) => constant(&c.of),
-            Index::Wrapped(w) => constant(&w.of),
-        };
-        steps.then_some(index)
+        // A step that is no literal is none that lanes follow.
+        index.affine().terms.iter().all(|t| t.step.terms.is_empty()).then_some(index)
     }
 
     fn node(&mut self, n: &Node) {

@@ -45,24 +45,7 @@ pub(crate) enum Axis {
 pub(crate) struct Bound {
     array: ArrayId,
     dim: usize,
-    index: IndexKey,
-}
-
-/// The components of an index.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-enum IndexKey {
-    Affine(u32, i64, i64, Option<Val>),
-    At(Val),
-}
-
-impl Bound {
-    fn of(array: ArrayId, dim: usize, ix: &Ix) -> Bound {
-        let index = match *ix {
-            Ix::Affine { axis, scale, offset, base } => IndexKey::Affine(axis, scale, offset, base),
-            Ix::At(v) => IndexKey::At(v),
-        };
-        Bound { array, dim, index }
-    }
+    index: Ix,
 }
 
 /// What is known of indices before a step.
@@ -79,7 +62,7 @@ pub(crate) struct Proven {
 impl<'a> Emitter<'a> {
     /// Whether an index is known to be in bounds for every active lane.
     pub(crate) fn is_proven(&self, array: ArrayId, dim: usize, ix: &Ix) -> bool {
-        let bound = Bound::of(array, dim, ix);
+        let bound = Bound { array, dim, index: *ix };
         self.scope.proven.rows.contains(&bound) || (self.code.inner && self.scope.proven.inner.contains(&bound))
     }
 
@@ -293,7 +276,7 @@ impl<'a> Emitter<'a> {
                 let outside = put!(self.code.f, "icmp uge i64 {i}, {extent}");
                 self.code.f.bail_out_if(&outside);
             }
-            self.scope.proven.rows.insert(Bound::of(array, dim, ix));
+            self.scope.proven.rows.insert(Bound { array, dim, index: *ix });
         }
     }
 
@@ -318,7 +301,7 @@ impl<'a> Emitter<'a> {
         for (array, index, edge) in wanted {
             for (dim, ix) in index.iter().enumerate() {
                 let Ix::Affine { axis, scale: 1, offset, base: None } = *ix else { continue };
-                let bound = Bound::of(array, dim, ix);
+                let bound = Bound { array, dim, index: *ix };
                 let extent = self.code.f.arg(KernelArg::ArrayExtent(array, dim as u32));
                 match edge {
                     _ if axis as usize == lane => {
@@ -354,7 +337,7 @@ impl<'a> Emitter<'a> {
 impl Scope {
     /// The corrected index, where it is the same for the whole row.
     pub(crate) fn boundary_in_row(&self, array: ArrayId, dim: usize, ix: &Ix, edge: Edge) -> Option<Operand> {
-        self.proven.brought_back.get(&(Bound::of(array, dim, ix), edge)).cloned()
+        self.proven.brought_back.get(&(Bound { array, dim, index: *ix }, edge)).cloned()
     }
 
     /// Binds the constants of a body.
