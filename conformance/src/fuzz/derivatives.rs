@@ -13,6 +13,7 @@ use acc_core::ir::{Mode, Program};
 use acc_core::text::parse_test_file;
 use acc_core::{Error, Executor, Interpreter, RunLimits};
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The most floats among the inputs and results of a program whose reverse derivative is checked: the interpreter runs it once for
@@ -72,14 +73,14 @@ fn one(executors: &[Registered], seed: u64, found: &mut Found) {
     }
     let mut numbers = Choices::seeded(seed ^ 0x5eed);
     for (mode, of) in [(Mode::Forward, &args), (Mode::Reverse, &values)] {
-        let derivative = derivative_of(&file.program, mode);
+        let derivative = Arc::new(derivative_of(&file.program, mode));
         let along = of.iter().filter(|a| a.elt().has_float()).map(|a| small(a, &mut numbers));
         let all: Vec<ArrayData> = args.iter().cloned().chain(along).collect();
-        let Ok(want) = Interpreter::new().run_untyped(&derivative.clone().into(), &all, &limits()) else { continue };
+        let Ok(want) = Interpreter::new().run_untyped(&derivative, &all, &limits()) else { continue };
         for e in executors {
             let Some(executor) = e.present().filter(|_| e.name != crate::executors::REFERENCE) else { continue };
             found.derivatives += 1;
-            match executor.run_untyped(&derivative.clone().into(), &all, &limits()) {
+            match executor.run_untyped(&derivative, &all, &limits()) {
                 Err(Error::Defect { message, .. }) if message.contains("no rule yet") => found.without_rule += 1,
                 Err(Error::Limit(_)) => {}
                 Err(error) => {
