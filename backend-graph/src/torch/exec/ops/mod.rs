@@ -184,7 +184,7 @@ impl Run<'_> {
 
     /// A tensor sorted along its innermost axis, and the positions that the elements had.
     pub(crate) fn sort(&self, x: Value) -> Result<[Tensor; 2]> {
-        let keys = ordered(self.tensor(x)?, self.scalar(x))?;
+        let keys = with_one_nan(&ordered(self.tensor(x)?, self.scalar(x))?)?;
         let (sorted, at) = narrowed(&keys)?.f_sort_stable(true, -1, false)?;
         Ok([unordered(&sorted.f_to_kind(keys.f_kind()?)?, self.scalar(x))?, at])
     }
@@ -224,6 +224,15 @@ fn narrowed(keys: &Tensor) -> Result<Tensor> {
     })
 }
 
+/// On a CUDA device libtorch sorts floats by their bits, so that a NaN with its sign set comes before all numbers; every
+/// NaN becomes the one without sign, which comes after them, as on a CPU.
+fn with_one_nan(keys: &Tensor) -> Result<Tensor> {
+    if keys.device() == tch::Device::Cpu || !keys.is_floating_point() {
+        return Ok(keys.shallow_clone());
+    }
+    Ok(keys.f_masked_fill(&keys.f_isnan()?, f64::NAN)?)
+}
+
 /// Whether a tensor is one number repeated, as far as that is known without waiting for a device.
 fn is_all(t: &Tensor, number: i64) -> Result<bool> {
     let repeated = t.numel() > 0 && t.device() == tch::Device::Cpu && t.stride().iter().all(|step| *step == 0);
@@ -238,7 +247,17 @@ fn scatter(base: &Tensor, at: &Tensor, values: &Tensor, ty: ScalarType, mode: Sc
     }
     Ok(match mode {
         // On the CPU the last of several writers wins; that is so of no other indexed write of libtorch.
-        ScatterMode::Last => base.f_scatter(0, at, values)?,
+        ScatterMode::Last if base.device() == tch::Device::Cpu => base.f_scatter(0, at, values)?,
+        ScatterMode::Last => {
+            let writers = Tensor::f_arange(values.numel() as i64, (Kind::Int64, base.device()))?;
+            let nobody = Tensor::f_full([base.numel() as i64], -1, (Kind::Int64, base.device()))?;
+            let last = nobody.f_internal_scatter_reduce(0, &at.f_to_kind(Kind::Int64)?, &writers, "amax", true)?;
+            if writers.numel() == 0 {
+                return Ok(base.shallow_clone());
+            }
+            let written = values.f_index_select(0, &last.f_clamp_min(0)?)?;
+            written.f_where_self(&last.f_ge(0)?, base)?
+        }
         ScatterMode::Combine(ReduceOp::Sum) if is_all(base, 0)? && is_all(values, 1)? => {
             let outside = || TorchError::new("a position is out of bounds");
             // There are as many counts as the greatest position says, which takes much memory. To look first takes a quarter
