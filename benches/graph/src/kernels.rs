@@ -1,6 +1,6 @@
 //! The kernels of the native executor's benchmark.
 
-use crate::row::{Facts, row};
+use crate::row::{Facts, device, row};
 use crate::thesis::{Rows, below, floats, t, table, ti};
 use acc_core::prelude::*;
 use tch::{Kind, Tensor};
@@ -68,11 +68,11 @@ fn mandelbrot(side: i64, limit: i32) -> impl Fn(Acc<Scalar<i64>>) -> Acc<Matrix<
 }
 
 fn mandelbrot_by_hand(side: i64, limit: i64) -> Tensor {
-    let axis = || Tensor::arange(side, (Kind::Int64, tch::Device::Cpu)).to_kind(Kind::Float);
+    let axis = || Tensor::arange(side, (Kind::Int64, device())).to_kind(Kind::Float);
     let cx = (axis() * f64::from(3.0f32 / side as f32) - 2.0).unsqueeze(0).expand([side, side], false).contiguous();
     let cy = (axis() * f64::from(2.0f32 / side as f32) - 1.0).unsqueeze(1).expand([side, side], false).contiguous();
     let (mut x, mut y) = (cx.copy(), cy.copy());
-    let mut n = Tensor::zeros([side, side], (Kind::Int, tch::Device::Cpu));
+    let mut n = Tensor::zeros([side, side], (Kind::Int, device()));
     for _ in 0..limit {
         let (xx, yy) = (&x * &x, &y * &y);
         let inside = (&xx + &yy).lt(4.0);
@@ -155,7 +155,7 @@ pub(crate) fn rows() -> Rows {
         "kernel", "segmented scan", 1e-3, |n| { let xs = below(n, 100); let x = ti(&xs); let lens = vec![100i64; n / 100]; }
             |xs: Acc<Vector<i64>>, lens: Acc<Vector<i64>>| xs.scanl1_seg(&lens, |a, b| a + b), (Vector::from(xs), Vector::from(lens)),
             move || { let c = x.cumsum(0, Kind::Int64).view([-1, 100]);
-                let before = Tensor::cat(&[Tensor::zeros([1], (Kind::Int64, tch::Device::Cpu)), c.select(1, 99).narrow(0, 0, c.size()[0] - 1)], 0);
+                let before = Tensor::cat(&[Tensor::zeros([1], (Kind::Int64, device())), c.select(1, 99).narrow(0, 0, c.size()[0] - 1)], 0);
                 vec![(c - before.unsqueeze(1)).view(-1)] };
         "kernel", "histogram of 256", 0.0, |n| { let at = below(n, 256); let i = ti(&at); }
             |at: Acc<Vector<i64>>| fill(at.length(), 1i64).permute(fill(256, 0i64), |a, b| a + b, |i| Some(at.index(i))), (Vector::from(at),),

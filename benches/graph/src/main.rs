@@ -8,6 +8,7 @@ mod report;
 mod row;
 mod thesis;
 
+use backend_graph::Device;
 use row::Row;
 use std::time::{Duration, Instant};
 
@@ -26,7 +27,8 @@ struct Measured {
     checked: f64,
     unchecked: f64,
     hand: f64,
-    interpreter: f64,
+    /// The interpreter, or the copies.
+    reference: f64,
     /// The ratios to the code by hand, each of two samples of one round.
     checked_of_hand: f64,
     unchecked_of_hand: f64,
@@ -40,6 +42,10 @@ fn main() {
         let mut setup = backend_graph::torch::Setup::default();
         setup.threads = threads;
         setup.apply();
+    }
+    if let Some(device) = args.iter().position(|a| a == "--device").and_then(|i| args.get(i + 1)) {
+        let named = Device::available().into_iter().find(|d| d.to_string() == *device);
+        row::run_on(named.unwrap_or_else(|| panic!("this libtorch finds no device {device}")));
     }
     let mut all = Vec::new();
     for make in thesis::rows().into_iter().chain(kernels::rows()).chain(everyday::rows()) {
@@ -121,9 +127,9 @@ fn measure(row: &Row) -> Measured {
     let mut timed = [&row.hand, &row.checked, &row.unchecked].map(|c| Timed::new(c.as_ref()));
     // The interpreter is slow: it is timed fewer times.
     let start = Instant::now();
-    (row.interpreter)();
+    (row.reference)();
     let once = start.elapsed();
-    let mut interpreter = vec![once.as_nanos() as f64];
+    let mut reference = vec![once.as_nanos() as f64];
     let begun = Instant::now();
     for round in 0..ROUNDS {
         if round >= MIN_ROUNDS && begun.elapsed() > MAX_ROW_TIME {
@@ -135,8 +141,8 @@ fn measure(row: &Row) -> Measured {
         }
         if once < Duration::from_millis(200) && round < 5 {
             let start = Instant::now();
-            (row.interpreter)();
-            interpreter.push(start.elapsed().as_nanos() as f64);
+            (row.reference)();
+            reference.push(start.elapsed().as_nanos() as f64);
         }
     }
     let [hand, checked, unchecked] = &timed;
@@ -144,7 +150,7 @@ fn measure(row: &Row) -> Measured {
         checked: checked.median(),
         unchecked: unchecked.median(),
         hand: hand.median(),
-        interpreter: median(&interpreter),
+        reference: median(&reference),
         checked_of_hand: checked.of(hand),
         unchecked_of_hand: unchecked.of(hand),
     }

@@ -1,8 +1,9 @@
 //! What a cached call costs beside the calls of libtorch that it makes.
 
+use crate::row::{device, libtorch};
 use crate::{ROUNDS, Timed};
 use acc_core::prelude::*;
-use backend_graph::Libtorch;
+use backend_graph::Options;
 use std::fmt::Write;
 use tch::Tensor;
 
@@ -20,7 +21,7 @@ fn beyond_replay(operations: usize) -> f64 {
     let chain = move |xs: Acc<Vector<f32>>| {
         xs.map(|x| (0..operations).fold(x, |x, k| if k % 2 == 0 { x * operand(k) } else { x + operand(k) }))
     };
-    let compiled = Libtorch::cpu().compile(chain).unwrap_or_else(|e| panic!("{e}"));
+    let compiled = libtorch(Options::new()).compile(chain).unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(compiled.prepared().counts().launches, operations);
     let xs: Vector<f32> = (0..10).map(|k| k as f32).collect();
     let x = Tensor::from_slice(&(0..10).map(|k| k as f32).collect::<Vec<_>>());
@@ -31,11 +32,11 @@ fn beyond_replay(operations: usize) -> f64 {
     };
     let replay = || {
         let _guard = tch::no_grad_guard();
-        let mut y = &x * &constants[0];
+        let mut y = x.to_device(device()) * &constants[0];
         for (k, c) in constants.iter().enumerate().skip(1) {
             y = if k % 2 == 0 { y.mul_out(&y, c) } else { y.add_out(&y, c) };
         }
-        drop(std::hint::black_box(y));
+        drop(std::hint::black_box(y.to_device(tch::Device::Cpu)));
     };
     let (mut call, mut replay) = (Timed::new(&call), Timed::new(&replay));
     for round in 0..ROUNDS {

@@ -1,11 +1,18 @@
 //! The table.
 
-use crate::row::Row;
+use crate::row::{Row, on_cpu};
 use crate::{Measured, Summary};
 use std::fmt::Write;
 
-const BEGIN: &str = "<!-- bench-graph -->";
-const END: &str = "<!-- end of bench-graph -->";
+/// What a run has its own section for.
+fn section() -> &'static str {
+    if on_cpu() { "bench-graph" } else { "bench-graph-cuda" }
+}
+
+/// What is timed beside, as a heading and as a phrase.
+fn reference() -> &'static str {
+    if on_cpu() { "interpreter" } else { "copies" }
+}
 
 /// A row counts for the means if it has as many elements,
 const MIN_ELEMENTS: usize = 1_000_000;
@@ -15,7 +22,7 @@ const MIN_NANOSECONDS: f64 = 20_000.0;
 /// One row while it is measured.
 pub(crate) fn line(row: &Row, m: &Measured) -> String {
     format!(
-        "{:<28} {:>9}  hand {:>11.1} us  checked {:>11.1} us ({:.2})  unchecked {:>11.1} us ({:.2})  interpreter {:>12.1} us ({:.1})  {} launches, compiled in {:.1} ms",
+        "{:<28} {:>9}  hand {:>11.1} us  checked {:>11.1} us ({:.2})  unchecked {:>11.1} us ({:.2})  {} {:>12.1} us ({:.2})  {} launches, compiled in {:.1} ms",
         row.name,
         row.size,
         m.hand / 1e3,
@@ -23,8 +30,9 @@ pub(crate) fn line(row: &Row, m: &Measured) -> String {
         m.checked_of_hand,
         m.unchecked / 1e3,
         m.unchecked_of_hand,
-        m.interpreter / 1e3,
-        m.interpreter / m.checked,
+        reference(),
+        m.reference / 1e3,
+        m.reference / m.checked,
         row.launches,
         row.compile.as_secs_f64() * 1e3
     )
@@ -41,13 +49,14 @@ pub(crate) fn report(rows: &[(Summary, Measured)], overhead: &str) -> String {
     let mut out = String::new();
     let _ = writeln!(
         out,
-        "| program | elements | launches | by hand (µs) | checked | of hand | unchecked | of hand | interpreter / checked |"
+        "| program | elements | launches | by hand (µs) | checked | of hand | unchecked | of hand | {} / checked |",
+        reference()
     );
     let _ = writeln!(out, "|---|--:|--:|--:|--:|--:|--:|--:|--:|");
     for (s, m) in rows {
         let _ = writeln!(
             out,
-            "| {}: {} | {} | {} | {:.1} | {:.1} | {:.2} | {:.1} | {:.2} | {:.1} |",
+            "| {}: {} | {} | {} | {:.1} | {:.1} | {:.2} | {:.1} | {:.2} | {:.2} |",
             s.group,
             s.name,
             s.size,
@@ -57,7 +66,7 @@ pub(crate) fn report(rows: &[(Summary, Measured)], overhead: &str) -> String {
             m.checked_of_hand,
             m.unchecked / 1e3,
             m.unchecked_of_hand,
-            m.interpreter / m.checked
+            m.reference / m.checked
         );
     }
     let _ = writeln!(out, "\nBy hand:\n");
@@ -97,9 +106,11 @@ pub(crate) fn report(rows: &[(Summary, Measured)], overhead: &str) -> String {
     }
     let _ = writeln!(
         out,
-        "\nbench-graph: geometric mean {:.2} of hand-written tch, {:.1} of the interpreter",
+        "\n{}: geometric mean {:.2} of hand-written tch, {:.2} of the {}",
+        section(),
         geometric_mean(large().map(|(_, m)| m.checked_of_hand)),
-        geometric_mean(large().map(|(_, m)| m.interpreter / m.checked))
+        geometric_mean(large().map(|(_, m)| m.reference / m.checked)),
+        reference()
     );
     out
 }
@@ -107,10 +118,11 @@ pub(crate) fn report(rows: &[(Summary, Measured)], overhead: &str) -> String {
 /// Puts the section into a document, in place of the one before.
 pub(crate) fn write(file: &str, text: &str) {
     let old = std::fs::read_to_string(file).unwrap_or_default();
-    let section = format!("{BEGIN}\n{text}{END}\n");
-    let new = match (old.find(BEGIN), old.find(END)) {
+    let (begin, end) = (format!("<!-- {} -->", section()), format!("<!-- end of {} -->", section()));
+    let section = format!("{begin}\n{text}{end}\n");
+    let new = match (old.find(&begin), old.find(&end)) {
         (Some(a), Some(b)) if a < b => {
-            format!("{}{section}{}", &old[..a], old[b + END.len()..].trim_start_matches('\n'))
+            format!("{}{section}{}", &old[..a], old[b + end.len()..].trim_start_matches('\n'))
         }
         _ => format!("{old}\n{section}"),
     };

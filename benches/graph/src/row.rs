@@ -1,10 +1,38 @@
 //! One row of the table: a program, and the same by hand.
 
 use acc_core::api::{AccFn, Arrays, Compiled, HostArgs};
+use acc_core::data::ArrayData;
 use acc_core::prelude::*;
-use backend_graph::{HasGraph, Libtorch, Options};
+use backend_graph::{Device, HasGraph, Libtorch, Options};
+use std::rc::Rc;
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 use tch::Tensor;
+
+/// The device that all rows run on.
+static DEVICE: OnceLock<Device> = OnceLock::new();
+
+/// Chooses the device, which is the CPU if nobody does, before any row is made.
+pub(crate) fn run_on(device: Device) {
+    DEVICE.get_or_init(|| device);
+}
+
+pub(crate) fn on_cpu() -> bool {
+    *DEVICE.get_or_init(|| Device::Cpu) == Device::Cpu
+}
+
+/// The device, for code by hand.
+pub(crate) fn device() -> tch::Device {
+    match DEVICE.get_or_init(|| Device::Cpu) {
+        Device::Cpu => tch::Device::Cpu,
+        Device::Cuda(number) => tch::Device::Cuda(*number),
+    }
+}
+
+/// The graph executor on the device.
+pub(crate) fn libtorch(options: Options) -> Libtorch {
+    Libtorch::with(options.device(*DEVICE.get_or_init(|| Device::Cpu))).unwrap_or_else(|e| panic!("{e}"))
+}
 
 /// Something that is timed.
 type Call = Box<dyn Fn()>;
@@ -23,7 +51,8 @@ pub(crate) struct Row {
     pub(crate) checked: Call,
     pub(crate) unchecked: Call,
     pub(crate) hand: Call,
-    pub(crate) interpreter: Call,
+    /// The interpreter; on a CUDA device, where the host's arrays and the results have to be copied, those copies alone.
+    pub(crate) reference: Call,
 }
 
 /// The parts of a row beside its program.
@@ -58,15 +87,34 @@ where
     }
     let Facts { name, group, size, source, within } = facts;
     let start = Instant::now();
-    let checked = Libtorch::cpu().compile(program.clone()).unwrap_or_else(|e| panic!("{name}: {e}"));
+    let checked = libtorch(Options::new()).compile(program.clone()).unwrap_or_else(|e| panic!("{name}: {e}"));
     let compile = start.elapsed();
-    let unchecked = Libtorch::with(Options::new().checks(false))
-        .expect("the CPU")
-        .compile(program.clone())
-        .unwrap_or_else(|e| panic!("{e}"));
-    let interpreter = Interpreter::new().compile(program).unwrap_or_else(|e| panic!("{name}: {e}"));
+    let unchecked = libtorch(Options::new().checks(false)).compile(program.clone()).unwrap_or_else(|e| panic!("{e}"));
     let ours = checked.call(args.clone()).unwrap_or_else(|e| panic!("{name}: {e}"));
-    agree(name, &numbers((ours,).into_data()), &tensors(&hand()), within);
+    let ours = (ours,).into_data();
+    let bytes = |arrays: &[ArrayData]| arrays.iter().map(ArrayData::bytes).collect::<Vec<_>>();
+    let (sent, received) = (bytes(&args.clone().into_data()), bytes(&ours));
+    agree(name, &numbers(ours), &tensors(&hand()), within);
+    let hand = move || drop(std::hint::black_box(hand().into_iter().map(to_host).collect::<Vec<_>>()));
+    let (reference, hand): (Call, Call) = if on_cpu() {
+        let interpreter = Interpreter::new().compile(program).unwrap_or_else(|e| panic!("{name}: {e}"));
+        (call(interpreter, &args), Box::new(hand))
+    } else {
+        let host = |bytes: Vec<usize>| bytes.into_iter().map(|n| zeros(n, tch::Device::Cpu)).collect::<Vec<_>>();
+        let sent = Rc::new(host(sent));
+        let received: Vec<_> = received.into_iter().map(|n| zeros(n, device())).collect();
+        let send = move || drop(std::hint::black_box(sent.iter().map(|t| t.to_device(device())).collect::<Vec<_>>()));
+        let also = send.clone();
+        let copies = move || {
+            send();
+            drop(received.iter().map(|t| to_host(t.shallow_clone())).collect::<Vec<_>>());
+        };
+        let hand = move || {
+            also();
+            hand();
+        };
+        (Box::new(copies), Box::new(hand))
+    };
     let launches = checked.prepared().counts().launches;
     if std::env::var_os("SHOW").is_some_and(|s| s == name) {
         println!("{}", backend_graph::export(checked.graph(), backend_graph::Format::Text));
@@ -80,12 +128,21 @@ where
         compile,
         checked: call(checked, &args),
         unchecked: call(unchecked, &args),
-        interpreter: call(interpreter, &args),
-        hand: Box::new(move || drop(std::hint::black_box(hand()))),
+        reference,
+        hand,
     }
 }
 
-fn numbers(arrays: Vec<acc_core::data::ArrayData>) -> Vec<f64> {
+fn zeros(bytes: usize, device: tch::Device) -> Tensor {
+    Tensor::zeros([i64::try_from(bytes).unwrap_or(i64::MAX)], (tch::Kind::Uint8, device))
+}
+
+/// The results of a program are arrays of the host, so those of code by hand are, too.
+fn to_host(t: Tensor) -> Tensor {
+    t.to_device(tch::Device::Cpu)
+}
+
+fn numbers(arrays: Vec<ArrayData>) -> Vec<f64> {
     let mut out = Vec::new();
     for a in &arrays {
         for c in a.columns() {
@@ -111,7 +168,7 @@ fn number(l: acc_core::data::Lit) -> f64 {
 fn tensors(ts: &[Tensor]) -> Vec<f64> {
     ts.iter()
         .flat_map(|t| {
-            let flat = t.to_kind(tch::Kind::Double).contiguous().view(-1);
+            let flat = t.to_device(tch::Device::Cpu).to_kind(tch::Kind::Double).contiguous().view(-1);
             Vec::<f64>::try_from(flat).unwrap_or_else(|e| panic!("{e}"))
         })
         .collect()

@@ -1,7 +1,7 @@
 //! The categories of Accelerate's documentation that the thesis timed (its Table 4), at the size of the examples there
 //! and at a million elements.
 
-use crate::row::{Facts, Row, row};
+use crate::row::{Facts, Row, device, row};
 use acc_core::prelude::*;
 use tch::{Kind, Tensor};
 
@@ -22,11 +22,11 @@ pub(crate) fn below(n: usize, bound: usize) -> Vec<i64> {
 }
 
 pub(crate) fn t(xs: &[f32]) -> Tensor {
-    Tensor::from_slice(xs)
+    Tensor::from_slice(xs).to_device(device())
 }
 
 pub(crate) fn ti(xs: &[i64]) -> Tensor {
-    Tensor::from_slice(xs)
+    Tensor::from_slice(xs).to_device(device())
 }
 
 /// One row for each size: name, group, tolerance, the inputs' preparation, the program, its arguments, and the code by
@@ -54,13 +54,13 @@ pub(crate) fn rows() -> Rows {
             |xs: Acc<Vector<f32>>| xs, (Vector::from(xs),), move || vec![x.shallow_clone()];
         "Initialisation", "generate", 1e-6, |n| { let m = n as i64; }
             |n: Acc<Scalar<i64>>| generate(n.the(), |i| i.to::<f32>() * 0.5), (Scalar::scalar(m),),
-            move || vec![Tensor::arange(m, (Kind::Int64, tch::Device::Cpu)).to_kind(Kind::Float) * 0.5];
+            move || vec![Tensor::arange(m, (Kind::Int64, device())).to_kind(Kind::Float) * 0.5];
         "Initialisation", "fill", 0.0, |n| { let m = n as i64; }
             |n: Acc<Scalar<i64>>| fill(n.the(), 1.5f32), (Scalar::scalar(m),),
-            move || vec![Tensor::full([m], 1.5, (Kind::Float, tch::Device::Cpu))];
+            move || vec![Tensor::full([m], 1.5, (Kind::Float, device()))];
         "Enumeration", "enum_from_step", 1e-6, |n| { let m = n as i64; }
             |n: Acc<Scalar<i64>>| enum_from_step(n.the(), 3i64, 2i64), (Scalar::scalar(m),),
-            move || vec![Tensor::arange_start_step(3, 3 + 2 * m, 2, (Kind::Int64, tch::Device::Cpu))];
+            move || vec![Tensor::arange_start_step(3, 3 + 2 * m, 2, (Kind::Int64, device()))];
         "Composition", "acond", 0.0, |n| { let xs = floats(n); let x = t(&xs); }
             |xs: Acc<Vector<f32>>| acond(xs.length().gt(5), xs.map(|x| x * 2.0), xs.map(|x| x + 1.0)), (Vector::from(xs),),
             move || vec![if x.size()[0] > 5 { &x * 2.0 } else { &x + 1.0 }];
@@ -72,7 +72,7 @@ pub(crate) fn rows() -> Rows {
             |xs: Acc<Vector<f32>>| xs.map(|x| x * 2.0).compute().map(|x| x + 1.0), (Vector::from(xs),), move || vec![&x * 2.0 + 1.0];
         "Indexing", "imap", 1e-6, |n| { let xs = floats(n); let x = t(&xs); }
             |xs: Acc<Vector<f32>>| xs.imap(|i, x| x + i.to::<f32>()), (Vector::from(xs),),
-            move || vec![&x + Tensor::arange(x.size()[0], (Kind::Float, tch::Device::Cpu))];
+            move || vec![&x + Tensor::arange(x.size()[0], (Kind::Float, device()))];
         "Indexing", "zip_with_3", 1e-6, |n| { let xs = floats(n); let x = t(&xs); let v = Vector::from(xs); }
             |xs: Acc<Vector<f32>>, ys: Acc<Vector<f32>>, zs: Acc<Vector<f32>>| xs.zip(&ys).zip_with(&zs, |(x, y), z| x * y + z),
             (v.clone(), v.clone(), v), move || vec![&x * &x + &x];
@@ -97,7 +97,7 @@ pub(crate) fn rows() -> Rows {
             move || vec![x.index_select(0, &i)];
         "Permutations", "histogram", 1e-6, |n| { let at = below(n, 100); let i = ti(&at); }
             |at: Acc<Vector<i64>>| fill(at.length(), 1.0f32).permute(fill(100, 0.0f32), |a, b| a + b, |i| Some(at.index(i))), (Vector::from(at),),
-            move || vec![Tensor::zeros([100], (Kind::Float, tch::Device::Cpu)).scatter_add(0, &i, &Tensor::ones([1], (Kind::Float, tch::Device::Cpu)).expand_as(&i))];
+            move || vec![Tensor::zeros([100], (Kind::Float, device())).scatter_add(0, &i, &Tensor::ones([1], (Kind::Float, device())).expand_as(&i))];
         "Eq, Ord", "compare", 0.0, |n| { let xs = floats(n); let x = t(&xs); }
             |xs: Acc<Vector<f32>>| xs.map(|x| x.lt(0.5)), (Vector::from(xs),), move || vec![x.lt(0.5)];
         "Eq, Ord", "max", 0.0, |n| { let xs = floats(n); let x = t(&xs); }
@@ -119,7 +119,7 @@ pub(crate) fn rows() -> Rows {
             |xs: Acc<Vector<f32>>| xs.map(|x| (x * 10.0).floor()), (Vector::from(xs),), move || vec![(&x * 10.0).floor()];
         "Real", "atan2 + is_nan", 1e-5, |n| { let xs = floats(n); let x = t(&xs); }
             |xs: Acc<Vector<f32>>| xs.map(|x| (x.atan2(0.5), x.is_nan())), (Vector::from(xs),),
-            move || vec![x.atan2(&Tensor::from(0.5f32)), x.isnan()];
+            move || vec![x.atan2(&Tensor::from(0.5f32).to_device(device())), x.isnan()];
         "Scalar", "cond", 1e-6, |n| { let xs = floats(n); let x = t(&xs); }
             |xs: Acc<Vector<f32>>| xs.map(|x| x.gt(0.5).then_else(x * 2.0, x + 1.0)), (Vector::from(xs),),
             move || vec![(&x * 2.0).where_self(&x.gt(0.5), &(&x + 1.0))];
