@@ -90,6 +90,9 @@ pub fn run(tests: &[Test], executors: Vec<Registered>, mut progress: impl FnMut(
     }
 }
 
+/// What stands before the cells of the executors in a line of the table: nothing, the category, its rows, the thesis.
+const COLUMNS_BEFORE_EXECUTORS: usize = 4;
+
 impl Matrix {
     fn category<'a>(&'a self, letters: &'a str) -> impl Iterator<Item = &'a (Component, Vec<Cell>)> {
         self.components.iter().filter(move |(c, _)| c.id.starts_with(letters))
@@ -183,8 +186,13 @@ impl Matrix {
             && !self.edge_cases.iter().any(|(_, owed, cells)| *owed != Owed::Free && owing(cells, Cell::clean))
     }
 
-    /// The table of docs/MATRIX.md: a line for each category.
-    pub fn to_markdown(&self) -> String {
+    /// The table of docs/MATRIX.md: a line for each category. Of an executor that is not run here the cell is that of the
+    /// table before, which may be of another machine.
+    fn to_markdown(&self, before: &str) -> String {
+        let known = |name: &str, column: usize| {
+            let line = before.lines().find(|l| l.split('|').nth(1).is_some_and(|first| first.trim() == name))?;
+            Some(line.split('|').nth(COLUMNS_BEFORE_EXECUTORS + column)?.trim().to_string())
+        };
         let mut out = String::from("| category | rows | thesis |");
         for e in &self.executors {
             let _ = write!(out, " {} |", e.name);
@@ -203,7 +211,7 @@ impl Matrix {
                         let (ok, all) = Self::count(rows(), column);
                         format!("{ok}/{all}")
                     }
-                    State::Absent { what, .. } => what.to_string(),
+                    State::Absent { what, .. } => known(name, column).unwrap_or_else(|| what.to_string()),
                 };
                 let _ = write!(out, " {cell} |");
             }
@@ -219,8 +227,8 @@ impl Matrix {
     pub fn put_into(&self, text: &str) -> Option<String> {
         const MARKS: [&str; 2] = ["<!-- matrix -->\n", "<!-- end of the matrix -->\n"];
         let (before, rest) = text.split_once(MARKS[0])?;
-        let (_, after) = rest.split_once(MARKS[1])?;
-        Some(format!("{before}{}{}{}{after}", MARKS[0], self.to_markdown(), MARKS[1]))
+        let (table, after) = rest.split_once(MARKS[1])?;
+        Some(format!("{before}{}{}{}{after}", MARKS[0], self.to_markdown(table), MARKS[1]))
     }
 
     /// For programs.
