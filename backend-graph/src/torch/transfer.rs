@@ -104,10 +104,7 @@ impl Transfer {
         if found != kind(ty) {
             return Err(TorchError::new(format!("a tensor of {found:?} where {:?} holds {ty}", kind(ty))));
         }
-        let tensor = match tensor.device() {
-            tch::Device::Cpu => in_rows(&tensor)?,
-            _ => in_rows(&tensor.f_to_device(tch::Device::Cpu)?)?,
-        };
+        let tensor = in_rows(&tensor)?;
         let owner = TensorOwner::new(tensor, ty);
         if owner.length == 0 {
             return Ok(Column::from_lits(ty, []));
@@ -129,14 +126,14 @@ impl Transfer {
     }
 }
 
-/// A tensor on the CPU with its elements in row-major order.
+/// A tensor on the CPU with the elements in row-major order, into which their own device brings them.
 fn in_rows(tensor: &Tensor) -> Result<Tensor, TorchError> {
     let one = tensor.numel() > 1 && tensor.stride().iter().zip(tensor.size()).all(|(step, n)| *step == 0 || n == 1);
     if !one {
-        return Ok(tensor.f_contiguous()?);
+        return Ok(tensor.f_contiguous()?.f_to_device(tch::Device::Cpu)?);
     }
     // One element repeated: filling memory is faster than copying what is apart.
-    let element = tensor.f_as_strided([0i64; 0], [0i64; 0].as_slice(), None)?;
+    let element = tensor.f_as_strided([0i64; 0], [0i64; 0].as_slice(), None)?.f_to_device(tch::Device::Cpu)?;
     Ok(Tensor::f_empty(tensor.size(), (tensor.f_kind()?, tch::Device::Cpu))?.f_fill_tensor_(&element)?)
 }
 
