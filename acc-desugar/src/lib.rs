@@ -16,4 +16,4 @@ mod settings;
 
 pub use functions::{flatten, flatten_with, fuse, fuse_within, simplify, simplify_with, simplify_within};
 pub use passes::simplify::{map_funs, map_op};
-pub use settings::{Faults, RULES, Rule, Rules, Segmented, Settings};
+pub use settings::{Faults, KEPT_STATES, RULES, Rule, Rules, Segmented, Settings};

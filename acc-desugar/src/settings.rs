@@ -17,12 +17,24 @@ pub struct Settings<'a> {
     pub fuse: bool,
     /// What a graph does about faults.
     pub faults: Faults,
+    /// How many states of an array loop its reverse derivative keeps at a time, beside the first one.
+    pub kept_states: usize,
 }
+
+/// How many states of an array loop are kept if nobody says: a loop of a thousand steps is then run four times in all.
+pub const KEPT_STATES: usize = 8;
 
 impl<'a> Settings<'a> {
     /// All rules, fusion, detection of faults, and no limit; segmented folds stay.
     pub fn new(rules: &'a Rules, limits: &'a RunLimits) -> Settings<'a> {
-        Settings { rules, limits, segmented: |_, _, _| Segmented::Kept, fuse: true, faults: Faults::Detect }
+        Settings {
+            rules,
+            limits,
+            segmented: |_, _, _| Segmented::Kept,
+            fuse: true,
+            faults: Faults::Detect,
+            kept_states: KEPT_STATES,
+        }
     }
 }
 

@@ -5,12 +5,18 @@ use acc_core::data::{ArrayData, EltType, Lit, Prim, ScalarType};
 use acc_core::ir::{Mode, Program};
 use acc_core::{Executor, Interpreter, RunLimits, text, verify};
 use acc_desugar::pipeline::NATIVE;
-use acc_desugar::{Rules, Settings, pass};
+use acc_desugar::{KEPT_STATES, Rules, Settings, pass};
 
 /// The program with its derivatives expanded.
 fn expanded(p: &Program) -> Program {
+    expanded_with(p, KEPT_STATES)
+}
+
+/// The same, where loops keep so many states.
+fn expanded_with(p: &Program, kept_states: usize) -> Program {
     let (rules, limits) = (Rules::all(), RunLimits::none());
-    let stage = pass::until(NATIVE, "differentiate", p, &Settings::new(&rules, &limits)).expect("a pass");
+    let settings = Settings { kept_states, ..Settings::new(&rules, &limits) };
+    let stage = pass::until(NATIVE, "differentiate", p, &settings).expect("a pass");
     let made = stage.unwrap_or_else(|e| panic!("{e}\n{p:#}"));
     let made = made.into_program().expect("a program").into_owned();
     verify::verify(&made, Some("differentiate")).unwrap_or_else(|e| panic!("{e}\n{p:#}\n{made:#}"));
@@ -407,6 +413,69 @@ fn loops_of_arrays() {
            yield y }",
         &[&[2]],
     );
+}
+
+/// Results have the same bits however many states are kept, none but the first one included.
+#[test]
+fn kept_states_change_no_bit() {
+    let source = "program(x: [1]f64, a: [1]f64) {
+       zero: [0]i64 = generate(shape: || (), f: || 0i64)
+       y: [1]f64, n: [0]i64 = awhile(x, zero,
+         test: |s: [1]f64, n: [0]i64| { c: [0]bool = map(n, f: |%n: i64| lt(%n, 40i64)) yield c },
+         step: |s: [1]f64, n: [0]i64| {
+           t: [1]f64 = zip_with(s, a, f: |%s: f64, %a: f64| sin(mul(%s, %a)))
+           m: [0]i64 = map(n, f: |%n: i64| add(%n, 1i64))
+           yield t, m })
+       yield y }";
+    let p = text::parse("p.acc", source).unwrap_or_else(|e| panic!("{e}"));
+    let p = derivative_of(&p, Mode::Reverse);
+    let mut numbers = Numbers(7);
+    let args: Vec<ArrayData> = (0..3).map(|_| numbers.array(&[3], &ScalarType::F64.into())).collect();
+    let bits = |kept: usize| {
+        let found = run(&expanded_with(&p, kept), &args);
+        let all = found.iter().flat_map(|a| (0..a.size()).flat_map(|k| a.element(k).expect("one")));
+        all.map(|l| l.bits).collect::<Vec<u64>>()
+    };
+    let most = bits(64);
+    for kept in [0, 1, 2, 3, 8] {
+        assert_eq!(bits(kept), most, "{kept} states");
+    }
+}
+
+/// In operators of folds and scans, in their initial values, in stencils and beyond their edges.
+#[test]
+fn loops_that_read_in_functions_of_several_elements() {
+    // From a value, a loop of three steps that reads.
+    let walk = |v: &str| {
+        format!(
+            "%k, %s = while (0i64, {v}) test |%k: i64, %s: f64| {{ yield lt(%k, 3i64) }}
+               step |%k: i64, %s: f64| {{ yield add(%k, 1i64), add(mul(%s, c[%k]), mul(0.1f64, c[%k])) }}"
+        )
+    };
+    let operator = format!("|%a: f64, %b: f64| {{ {} yield mul(mul(%a, %b), %s) }}", walk("0.75f64"));
+    for (rank, op) in [
+        (0, format!("fold1(x, f: {operator})")),
+        (0, format!("fold(x, f: {operator}, init: || c[1i64])")),
+        (1, format!("scanl(x, f: {operator}, init: || c[1i64])")),
+        (1, format!("scanl1(x, f: {operator})")),
+        (1, format!("scanr(x, f: {operator}, init: || 0.5f64)")),
+        (1, format!("scanr1(x, f: {operator})")),
+        (0, format!("fold(x, f: |%a: f64, %b: f64| add(%a, %b), init: || {{ {} yield %s }})", walk("0.25f64"))),
+        (0, format!("fold(x, f: |%a: f64, %b: f64| mul(%a, %b), init: || {{ {} yield %s }})", walk("0.25f64"))),
+    ] {
+        check_with(&format!("program(x: [1]f64, c: [1]f64) {{ y: [{rank}]f64 = {op} yield y }}"), &[&[4], &[3]]);
+    }
+    for boundary in ["clamp".to_string(), format!("|%i: i64| {{ {} yield %s }}", walk("0.5f64"))] {
+        let function = format!("|%l: f64, %m: f64, %r: f64| {{ {} yield add(mul(%l, %m), mul(%s, %r)) }}", walk("%m"));
+        for f in [function.as_str(), "|%l: f64, %m: f64, %r: f64| mul(add(%l, %m), add(c[0i64], %r))"] {
+            check_with(
+                &format!(
+                    "program(x: [1]f64, c: [1]f64) {{ y: [1]f64 = stencil(x, window: [3], boundary: {boundary}, f: {f}) yield y }}"
+                ),
+                &[&[5], &[3]],
+            );
+        }
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use crate::Compile;
 use crate::lower::Settings;
-use acc_desugar::Rules;
+use acc_desugar::{KEPT_STATES, Rules};
 
 /// How a backend compiles and runs programs.
 ///
@@ -44,6 +44,9 @@ pub struct Options {
     pub relaxed: bool,
     /// Whether kernels are compiled to machine code.
     pub compile: Compile,
+    /// How many states of an array loop (`awhile`) its reverse derivative keeps at a time, beside the first one: 8, if nothing
+    /// else is said. With fewer, steps are computed again more often; results are the same.
+    pub kept_states: usize,
 }
 
 impl Options {
@@ -88,8 +91,15 @@ impl Options {
         Options { compile, ..self }
     }
 
+    /// With room for so many [states of loops](Options#structfield.kept_states).
+    #[must_use]
+    pub fn kept_states(self, kept_states: usize) -> Options {
+        Options { kept_states, ..self }
+    }
+
     pub(crate) fn settings(&self) -> Settings {
-        Settings { fuse: self.fuse, checks: self.checks, relaxed: self.relaxed }
+        let &Options { fuse, checks, relaxed, kept_states, .. } = self;
+        Settings { fuse, checks, relaxed, kept_states }
     }
 }
 
@@ -102,6 +112,7 @@ impl Default for Options {
             checks: true,
             relaxed: false,
             compile: Compile::default(),
+            kept_states: KEPT_STATES,
         }
     }
 }

@@ -203,6 +203,26 @@ impl<D: Programs> Code<D> {
         self.emit_all(ScalarOp::If { cond, then, else_ }, types)
     }
 
+    /// A loop: `test` and `step` write its regions, of the state, and yield whether it goes on and the next state.
+    pub fn while_(
+        &mut self,
+        init: &[Val],
+        test: impl FnOnce(&mut Code<D>, &[Val]) -> Val,
+        step: impl FnOnce(&mut Code<D>, &[Val]) -> Vec<Val>,
+    ) -> Vec<Val> {
+        let types: Vec<ScalarType> = init.iter().map(|v| self.ty(*v)).collect();
+        let state = |c: &mut Code<D>| types.iter().map(|ty| c.fresh(*ty)).collect::<Vec<Val>>();
+        let params = state(self);
+        self.open();
+        let more = test(self, &params);
+        let test = self.close(params, vec![more]);
+        let params = state(self);
+        self.open();
+        let next = step(self, &params);
+        let step = self.close(params, next);
+        self.emit_all(ScalarOp::While { init: init.iter().copied().collect(), test, step }, &types)
+    }
+
     /// All leaves of an element of an array where a condition holds, zeros elsewhere.
     pub fn read_where(&mut self, cond: Val, array: D::Array, leaves: &[ScalarType], index: &[Val]) -> Vec<Val> {
         self.branch(cond, leaves, |c| c.read(array, leaves, index), |c| c.zeros(leaves))

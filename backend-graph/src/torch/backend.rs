@@ -10,7 +10,7 @@ use acc_core::ir::{ArrayType, Program};
 use acc_core::{Backend, Error, ProgramCache, RunLimits};
 use acc_desugar::graph::Graph;
 use acc_desugar::pass::Pass;
-use acc_desugar::{Faults, pipeline};
+use acc_desugar::{Faults, Settings, pipeline};
 use std::sync::Arc;
 
 /// Runs programs, flattened to first-order tensor operations, with libtorch. A cheap handle: clones share their
@@ -133,6 +133,7 @@ impl Libtorch {
         limits: &RunLimits,
     ) -> Result<Executable, Error> {
         let settings = pipeline::graph_settings(&self.options.rules, faults, limits);
+        let settings = Settings { kept_states: self.options.kept_states, ..settings };
         let plan = crate::planned(passes, program, &settings)?;
         let params: Vec<ArrayType> = program.param_types().cloned().collect();
         Executable::new(plan, self.options.device, faults, self.options.block_bytes, &params)

@@ -1,7 +1,7 @@
 //! Options of the executor on libtorch.
 
 use super::Device;
-use acc_desugar::Rules;
+use acc_desugar::{KEPT_STATES, Rules};
 
 /// How the executor flattens and runs programs.
 ///
@@ -27,6 +27,9 @@ pub struct Options {
     /// more. It has about so many bytes of the widest array: 256 KiB, if nothing else is said; with 0 each operation goes
     /// through whole arrays.
     pub block_bytes: usize,
+    /// How many states of an array loop (`awhile`) its reverse derivative keeps at a time, beside the first one: 8, if nothing
+    /// else is said. With fewer, steps are computed again more often; results are the same.
+    pub kept_states: usize,
 }
 
 /// Several values of so many bytes fit L2, and libtorch's calls take little beside their work.
@@ -35,7 +38,13 @@ const BLOCK_BYTES: usize = 256 << 10;
 impl Options {
     /// On the CPU, as [`Libtorch::cpu`](super::Libtorch::cpu).
     pub fn new() -> Options {
-        Options { device: Device::Cpu, rules: Rules::all(), checks: true, block_bytes: BLOCK_BYTES }
+        Options {
+            device: Device::Cpu,
+            rules: Rules::all(),
+            checks: true,
+            block_bytes: BLOCK_BYTES,
+            kept_states: KEPT_STATES,
+        }
     }
 
     /// On a device.
@@ -60,6 +69,12 @@ impl Options {
     #[must_use]
     pub fn block_bytes(self, block_bytes: usize) -> Options {
         Options { block_bytes, ..self }
+    }
+
+    /// With room for so many [states of loops](Options#structfield.kept_states).
+    #[must_use]
+    pub fn kept_states(self, kept_states: usize) -> Options {
+        Options { kept_states, ..self }
     }
 }
 

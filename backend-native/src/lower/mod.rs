@@ -222,6 +222,7 @@ pub(crate) struct Settings {
     pub fuse: bool,
     pub checks: bool,
     pub relaxed: bool,
+    pub kept_states: usize,
 }
 
 /// Lowers a program after fusion, within the limits of a run.

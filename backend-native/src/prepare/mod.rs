@@ -36,7 +36,11 @@ impl Executable {
         settings: Settings,
         limits: &RunLimits,
     ) -> Result<Executable, Error> {
-        let told = acc_desugar::Settings { fuse: settings.fuse, ..pass_settings(rules, limits) };
+        let told = acc_desugar::Settings {
+            fuse: settings.fuse,
+            kept_states: settings.kept_states,
+            ..pass_settings(rules, limits)
+        };
         let Stage::Fused(program, fusion) = pass::run(passes, program, &told)? else {
             return Err(Error::defect(crate::NAME, "the passes before lowering do not end with fusion"));
         };

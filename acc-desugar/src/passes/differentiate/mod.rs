@@ -28,7 +28,7 @@ pub(crate) fn pass<'p>(program: &'p Program, settings: &Settings<'_>) -> Result<
     if !program.has_derivatives() {
         return Ok(Cow::Borrowed(program));
     }
-    let mut e = Expander { w: Writer::new(program.types.clone(), settings.limits), known: HashMap::new() };
+    let mut e = Expander { w: Writer::new(program.types.clone(), settings), known: HashMap::new() };
     let body = e.block(&program.body)?;
     Ok(Cow::Owned(Program { types: e.w.types, names: program.names.clone(), body }))
 }

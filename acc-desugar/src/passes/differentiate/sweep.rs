@@ -298,8 +298,8 @@ impl Sweep<'_> {
             });
         }
         if reads {
-            let what = "the adjoint of an array that a scalar loop reads";
-            return Err(Error::defect("differentiate", format!("no rule yet for {what}")).during("while", &n.loc));
+            let what = "a scalar loop that reads an array with an adjoint is not lifted out of its function";
+            return Err(Error::defect("differentiate", what).during("while", &n.loc));
         }
         let mut into: Vec<Val> = Vec::new();
         let captured = n.op.regions().into_iter().flat_map(used_from_around).collect::<Vec<_>>();

@@ -1,5 +1,6 @@
 //! Writing statements.
 
+use crate::settings::Settings;
 use acc_core::ad::Code;
 use acc_core::data::EltType;
 use acc_core::ir::{ArrayId, ArrayOp, ArrayType, Fun, Loc, PrimOp, Stmt};
@@ -14,11 +15,14 @@ pub(super) struct Writer<'a> {
     /// Where the user wrote what they come from.
     pub(super) loc: Loc,
     pub(super) limits: &'a RunLimits,
+    /// How many states of a loop are kept for its reverse derivative, beside the first one.
+    pub(super) kept_states: usize,
 }
 
 impl<'a> Writer<'a> {
-    pub(super) fn new(types: Vec<ArrayType>, limits: &'a RunLimits) -> Writer<'a> {
-        Writer { types, stmts: Vec::new(), loc: Loc::unknown(), limits }
+    pub(super) fn new(types: Vec<ArrayType>, settings: &Settings<'a>) -> Writer<'a> {
+        let &Settings { limits, kept_states, .. } = settings;
+        Writer { types, stmts: Vec::new(), loc: Loc::unknown(), limits, kept_states }
     }
 
     pub(super) fn ty(&self, a: ArrayId) -> &ArrayType {

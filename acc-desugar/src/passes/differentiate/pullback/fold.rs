@@ -10,7 +10,7 @@ use super::Reverse;
 use acc_core::Error;
 use acc_core::ad::Code;
 use acc_core::data::{EltType, ScalarType};
-use acc_core::ir::{ArrayId, ArrayOp, Dir, Fun, PrimOp, Val};
+use acc_core::ir::{ArrayId, ArrayOp, ArrayType, Dir, Fun, PrimOp, Val};
 
 /// On which side of a neighbour's result an element stands, and where that is.
 #[derive(Clone, Copy)]
@@ -94,7 +94,7 @@ impl Reverse<'_, '_> {
         let g = g.done(results);
         let args: Vec<Val> = lanes.index.iter().chain(&lanes.elements[0]).copied().collect();
         let active = floats_from(&g, rank, leaves.len());
-        let swept = self.swept(code, &g, &args, &active, &by)?;
+        let swept = self.swept_alone(code, &g, &args, &active, &by)?;
         Ok(self.adjoint_of(&lanes, &swept, rank, &elt))
     }
 
@@ -107,19 +107,10 @@ impl Reverse<'_, '_> {
         how: Beside,
         by: ArrayId,
     ) -> Result<(), Error> {
-        let elt = self.w.elt(xs).clone();
-        let leaves = elt.leaves();
-        let (code, lanes) = self.lanes(&[xs, beside, by]);
-        let rank = lanes.index.len();
-        let mut g = self.w.code(
-            lanes
-                .index
-                .iter()
-                .chain(&lanes.elements[0])
-                .chain(&lanes.elements[1])
-                .map(|v| code.ty(*v))
-                .collect::<Vec<_>>(),
-        );
+        let ty = self.w.ty(xs).clone();
+        let (rank, leaves) = (ty.rank, ty.elt.leaves());
+        let index = vec![ScalarType::I64; rank];
+        let mut g = self.w.code([&index[..], &leaves, &leaves].concat());
         let params = g.params();
         let (own, other) = params[rank..].split_at(leaves.len());
         let apply = |c: &mut Code| {
@@ -138,16 +129,9 @@ impl Reverse<'_, '_> {
         } else {
             apply(&mut g)
         };
-        let g = g.done(results);
-        let args: Vec<Val> = lanes.index.iter().chain(&lanes.elements[0]).chain(&lanes.elements[1]).copied().collect();
-        let active = floats_from(&g, rank, leaves.len());
-        let swept = self.swept(code, &g, &args, &active, &lanes.elements[2])?;
-        if self.is_active(xs) {
-            let adjoint = self.adjoint_of(&lanes, &swept, rank, &elt);
-            let adjoint = self.padded(adjoint, xs);
-            self.contribute(xs, adjoint);
-        }
-        self.sites(&lanes, &swept)
+        // As an element-wise statement, of which adjoints are known.
+        let xs = vec![xs, self.constant(beside)];
+        self.through(ty, ArrayOp::Map { xs, f: g.done(results), indexed: true }, by)
     }
 
     /// The adjoint of each row's initial value.
@@ -172,7 +156,7 @@ impl Reverse<'_, '_> {
         let g = g.done(results);
         let args: Vec<Val> = lanes.index.iter().chain(&start).copied().collect();
         let active = floats_from(&g, rank, leaves.len());
-        let swept = self.swept(code, &g, &args, &active, &lanes.elements[0])?;
+        let swept = self.swept_alone(code, &g, &args, &active, &lanes.elements[0])?;
         Ok(self.adjoint_of(&lanes, &swept, rank, elt))
     }
 
@@ -180,9 +164,9 @@ impl Reverse<'_, '_> {
     pub(super) fn initial(&mut self, init: Option<&Fun>, of_rows: ArrayId) -> Result<(), Error> {
         let Some(init) = init.filter(|f| self.reads_active(f)) else { return Ok(()) };
         let total = self.fold_axes(of_rows, &[]);
-        let (code, lanes) = self.lanes(&[total]);
-        let swept = self.swept(code, init, &[], &[], &lanes.elements[0])?;
-        self.sites(&lanes, &swept)
+        let elt = EltType::tuple(init.result_types().map(EltType::Scalar));
+        let op = ArrayOp::Generate { shape: self.w.code([]).done([]), f: init.clone() };
+        self.through(ArrayType { rank: 0, elt }, op, total)
     }
 }
 

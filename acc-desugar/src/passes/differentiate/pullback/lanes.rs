@@ -45,12 +45,35 @@ impl Reverse<'_, '_> {
 
     /// Sweeps a function of points. `by` are the adjoints of the floats among its results.
     pub(super) fn swept(&self, code: Code, f: &Fun, args: &[Val], active: &[bool], by: &[Val]) -> Result<Swept, Error> {
+        Self::sweep(code, f, args, active, by, &|a| self.is_active(a))
+    }
+
+    /// The same for the adjoints of its parameters alone, not for those of what it reads.
+    pub(super) fn swept_alone(
+        &self,
+        code: Code,
+        f: &Fun,
+        args: &[Val],
+        active: &[bool],
+        by: &[Val],
+    ) -> Result<Swept, Error> {
+        Self::sweep(code, f, args, active, by, &|_| false)
+    }
+
+    fn sweep(
+        code: Code,
+        f: &Fun,
+        args: &[Val],
+        active: &[bool],
+        by: &[Val],
+        arrays: &dyn Fn(ArrayId) -> bool,
+    ) -> Result<Swept, Error> {
         let floats: Vec<bool> = f.result_types().map(|ty| ty.is_float()).collect();
         let of = |k: usize| {
             let place = floats[..k].iter().filter(|float| **float).count();
             by.get(place).copied().filter(|_| floats[k])
         };
-        sweep(code, f, args, active, &|a| self.is_active(a), &|_, k| of(k))
+        sweep(code, f, args, active, arrays, &|_, k| of(k))
     }
 
     /// The adjoints of these parameters, which are the leaves of an array's element, as an array of points.

@@ -1,31 +1,25 @@
 //! Adjoints of array loops.
 //!
-//! The steps are gone through from the last to the first; each needs the state before it. States are not kept but computed
-//! again, from ones that are kept: the loop is cut into blocks and these into smaller ones, and while a block is gone through
-//! the state at its beginning is kept. With two sizes of blocks, near the two roots of the number of steps T, each step is
-//! computed 1.5 times the cube root of T on average, and at most four states are there at a time (as in Griewank, Achieving
-//! logarithmic growth of temporal and spatial complexity in reverse automatic differentiation, 1992, with fixed levels).
+//! The steps are gone through from the last to the first; each needs the state before it. Some states are kept ([`kept`]),
+//! the others are computed again from the newest kept one before them.
 
 use super::super::copy;
 use super::Reverse;
 use acc_core::Error;
 use acc_core::ad::Code;
-use acc_core::data::{Prim, ScalarType};
+use acc_core::data::ScalarType;
 use acc_core::ir::{ArrayId, ArrayOp, Block, PrimOp, Read, ScalarOp, Stmt, Val, free_arrays};
 use smallvec::SmallVec;
 
-/// How the sizes of blocks grow with the number of steps, from the largest blocks to the smallest.
-const EXPONENTS: [f64; 2] = [2.0 / 3.0, 1.0 / 3.0];
-
 /// A loop whose adjoints are taken.
-struct Loop<'s> {
-    step: &'s Block,
+pub(super) struct Loop<'s> {
+    /// The state before the first step.
+    pub(super) init: &'s [ArrayId],
+    pub(super) step: &'s Block,
     /// The active components of its state.
     active: Vec<usize>,
     /// The active arrays from around that a step uses.
     around: Vec<ArrayId>,
-    /// The sizes of blocks.
-    sizes: Vec<ArrayId>,
 }
 
 impl Reverse<'_, '_> {
@@ -41,10 +35,8 @@ impl Reverse<'_, '_> {
             adjoints.push(self.w.zeros(*a));
         }
         let steps = self.steps(init, test, step)?;
-        let sizes = EXPONENTS.iter().map(|exponent| self.size_of_blocks(steps, *exponent)).collect();
-        let l = Loop { step, active, around, sizes };
-        let first = self.number(|c| c.int(0));
-        let found = self.back_through(&l, 0, init, (first, steps), &adjoints)?;
+        let l = Loop { init, step, active, around };
+        let found = self.back_through(&l, steps, &adjoints)?;
         let (of_state, of_around) = found.split_at(l.active.len());
         for (k, adjoint) in l.active.iter().zip(of_state) {
             self.contribute(init[*k], *adjoint);
@@ -62,17 +54,6 @@ impl Reverse<'_, '_> {
         let ty = c.ty(v);
         let shape = self.w.code([]).done([]);
         self.w.stmt(0, ty.into(), ArrayOp::Generate { shape, f: c.done([v]) })
-    }
-
-    /// About the number of steps to this power, and at least 1.
-    fn size_of_blocks(&mut self, steps: ArrayId, exponent: f64) -> ArrayId {
-        self.number(|c| {
-            let n = int(c, steps);
-            let (n, exponent) = (c.cast(n, ScalarType::F64), c.literal(exponent.lit()));
-            let size = c.two(PrimOp::PowP, n, exponent);
-            let (size, one) = (c.cast(size, ScalarType::I64), c.int(1));
-            c.two(PrimOp::MaxP, size, one)
-        })
     }
 
     pub(super) fn while_(&mut self, init: Vec<ArrayId>, test: Block, step: Block) -> Vec<ArrayId> {
@@ -118,7 +99,7 @@ impl Reverse<'_, '_> {
     }
 
     /// The state so many steps after this one.
-    fn later(&mut self, step: &Block, state: &[ArrayId], steps: ArrayId) -> Result<Vec<ArrayId>, Error> {
+    pub(super) fn later(&mut self, step: &Block, state: &[ArrayId], steps: ArrayId) -> Result<Vec<ArrayId>, Error> {
         let zero = self.number(|c| c.int(0));
         let all: Vec<ArrayId> = state.iter().copied().chain([zero]).collect();
         let test = self.block(&all, |this, params| {
@@ -134,54 +115,13 @@ impl Reverse<'_, '_> {
         Ok(end)
     }
 
-    /// From the adjoints after the steps from `low` to before `high` to those before them; `state` is the one at `low`.
-    fn back_through(
+    /// From the adjoints after one step to those before it, where this is the state.
+    pub(super) fn back_step(
         &mut self,
         l: &Loop<'_>,
-        level: usize,
         state: &[ArrayId],
-        (low, high): (ArrayId, ArrayId),
         adjoints: &[ArrayId],
     ) -> Result<Vec<ArrayId>, Error> {
-        let all: Vec<ArrayId> = std::iter::once(high).chain(adjoints.iter().copied()).collect();
-        let test = self.block(&all, |this, params| {
-            let at = params[0];
-            Ok(vec![this.number(|c| {
-                let (at, low) = (int(c, at), int(c, low));
-                c.two(PrimOp::GtP, at, low)
-            })])
-        })?;
-        let step = self.block(&all, |this, params| {
-            let (at, adjoints) = (params[0], &params[1..]);
-            let size = l.sizes.get(level).copied();
-            let start = this.number(|c| {
-                let at = int(c, at);
-                let size = match size {
-                    Some(size) => int(c, size),
-                    None => c.int(1),
-                };
-                let (start, low) = (c.two(PrimOp::SubP, at, size), int(c, low));
-                c.two(PrimOp::MaxP, start, low)
-            });
-            let steps = this.number(|c| {
-                let (start, low) = (int(c, start), int(c, low));
-                c.two(PrimOp::SubP, start, low)
-            });
-            let state = this.later(l.step, state, steps)?;
-            let mut next = vec![start];
-            next.extend(match size {
-                Some(_) => this.back_through(l, level + 1, &state, (start, at), adjoints)?,
-                None => this.back_step(l, &state, adjoints)?,
-            });
-            Ok(next)
-        })?;
-        let mut found = self.while_(all, test, step);
-        found.remove(0);
-        Ok(found)
-    }
-
-    /// From the adjoints after one step to those before it, where this is the state.
-    fn back_step(&mut self, l: &Loop<'_>, state: &[ArrayId], adjoints: &[ArrayId]) -> Result<Vec<ArrayId>, Error> {
         let around = std::mem::take(&mut self.adjoints);
         for k in &l.active {
             self.activity.insert(state[*k]);

@@ -7,6 +7,7 @@
 
 mod control;
 mod fold;
+mod kept;
 mod lanes;
 mod lift;
 mod loops;
@@ -26,7 +27,7 @@ use acc_core::ad::Activity;
 use acc_core::ad::Code;
 use acc_core::data::EltType;
 use acc_core::grow_stack;
-use acc_core::ir::{ArrayId, ArrayOp, Block, Class, Fun, Stmt, Val};
+use acc_core::ir::{ArrayId, ArrayOp, ArrayType, Block, Class, Fun, Stmt, Val};
 use std::collections::HashMap;
 
 /// The results of a function whose statements are written already, and the adjoints of the point, of these of the results.
@@ -141,6 +142,34 @@ impl Reverse<'_, '_> {
             let adjoint = self.w.stmt(rank, elt, op);
             self.contribute(a, adjoint);
         }
+    }
+
+    /// Writes statements, and goes back through them with these adjoints of their results.
+    pub(super) fn replaced(&mut self, stmts: &[Stmt], by: &[(ArrayId, ArrayId)]) -> Result<(), Error> {
+        self.w.stmts.extend(stmts.iter().cloned());
+        stmts.iter().for_each(|s| self.activity.add(&self.w.types, s));
+        self.note_shapes(stmts);
+        for (y, by) in by {
+            self.contribute(*y, *by);
+        }
+        self.statements(stmts)
+    }
+
+    /// Goes back through an operation with this adjoint of its result.
+    fn through(&mut self, ty: ArrayType, op: ArrayOp, by: ArrayId) -> Result<(), Error> {
+        let result = self.w.array(ty);
+        let s = Stmt { results: [result].into_iter().collect(), op, loc: self.w.loc.clone() };
+        self.replaced(&[s], &[(result, by)])
+    }
+
+    /// The same array, which has no adjoint.
+    fn constant(&mut self, a: ArrayId) -> ArrayId {
+        if !self.is_active(a) {
+            return a;
+        }
+        let (c, lanes) = self.lanes(&[a]);
+        let (same, elt) = (lanes.elements[0].clone(), self.w.elt(a).clone());
+        self.at_points(&lanes, c, same, elt)
     }
 
     /// An array of the extents of another one, each element from its index.

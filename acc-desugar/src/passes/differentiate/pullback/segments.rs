@@ -36,17 +36,6 @@ impl Reverse<'_, '_> {
         self.replaced(&stmts, &[(result, by)])
     }
 
-    /// Writes statements, and goes back through them with these adjoints of their results.
-    pub(super) fn replaced(&mut self, stmts: &[Stmt], by: &[(ArrayId, ArrayId)]) -> Result<(), Error> {
-        self.w.stmts.extend(stmts.iter().cloned());
-        stmts.iter().for_each(|s| self.activity.add(&self.w.types, s));
-        self.note_shapes(stmts);
-        for (y, by) in by {
-            self.contribute(*y, *by);
-        }
-        self.statements(stmts)
-    }
-
     /// For each position of a row the number of its segment; -1 before the first one, and their number after the last one.
     fn segment_numbers(&mut self, xs: ArrayId, offsets: ArrayId) -> ArrayId {
         let int = EltType::Scalar(ScalarType::I64);

@@ -9,11 +9,14 @@ use super::Reverse;
 use acc_core::Error;
 use acc_core::ad::Code;
 use acc_core::data::{EltType, ScalarType, unlinear_index};
-use acc_core::ir::{ArrayId, ArrayOp, Boundary, Fun, PrimOp, Read, ScalarOp, StencilInput, Stmt, Val};
+use acc_core::ir::{ArrayId, ArrayOp, ArrayType, Boundary, Fun, PrimOp, Read, ScalarOp, StencilInput, Stmt, Val};
 use smallvec::SmallVec;
 
 impl Reverse<'_, '_> {
     pub(super) fn stencil(&mut self, s: &Stmt, f: &Fun, inputs: &[StencilInput], by: ArrayId) -> Result<(), Error> {
+        if self.reads_active(f) {
+            return self.windows_first(s, f, inputs, by);
+        }
         let rank = self.w.rank(by);
         let own = StencilInput { xs: by, window: vec![1; rank], boundary: Boundary::Clamp };
         let mut types: Vec<ScalarType> = f.param_types().collect();
@@ -46,9 +49,6 @@ impl Reverse<'_, '_> {
                 self.spread(i, windows)?;
             }
             first += i.neighbours() * elt.leaf_count();
-        }
-        for site in &swept.sites {
-            self.stencil_site(&all, &swept, site);
         }
         Ok(())
     }
@@ -123,9 +123,10 @@ impl Reverse<'_, '_> {
                 let at = moved(&mut g, &index, offset, PrimOp::AddP);
                 let inside = g.within(&input.xs, &at);
                 let results = g.branch(inside, &types, |c| c.zeros(&types), |c| c.inline(b, &at));
-                let g = g.done(results);
-                let swept = self.swept(code, &g, &lanes.index, &vec![false; lanes.index.len()], &own)?;
-                self.sites(&lanes, &swept)?;
+                let (shape, f) = (self.w.extents_of(windows), g.done(results));
+                let by = self.at_points(&lanes, code, own, elt.clone());
+                let ty = ArrayType { rank: index.len(), elt: self.w.elt(input.xs).clone() };
+                self.through(ty, ArrayOp::Generate { shape, f }, by)?;
                 continue;
             }
             if !self.is_active(input.xs) {
@@ -145,23 +146,20 @@ impl Reverse<'_, '_> {
         Ok(())
     }
 
-    /// A read of another array by the function: what it takes there is computed at the points, and then brought there.
-    fn stencil_site(&mut self, all: &[StencilInput], swept: &Swept, site: &Site) {
-        let mut code = swept.code.clone();
-        let taken = site.guard.unwrap_or_else(|| code.truth(true));
-        let results: Vec<Val> =
-            site.index.iter().copied().chain([taken]).chain(site.leaves.iter().map(|(_, v)| *v)).collect();
-        let elt = EltType::tuple(results.iter().map(|v| EltType::Scalar(code.ty(*v))));
-        let rank = self.w.rank(all[all.len() - 1].xs);
-        let op = ArrayOp::Stencil { f: code.done(results), inputs: all.to_vec() };
-        let made = self.w.stmt(rank, elt, op);
-        let (code, lanes) = self.lanes(&[made]);
-        let own = &lanes.elements[0];
-        let (index, rest) = own.split_at(site.index.len());
-        let leaves = site.leaves.iter().map(|(leaf, _)| *leaf).zip(rest[1..].iter().copied()).collect();
-        let site =
-            Site { array: site.array, index: index.to_vec(), guard: Some(rest[0]), leaves, loc: site.loc.clone() };
-        self.site(&lanes, code, &site);
+    /// A stencil whose function reads other arrays: the windows, and an element-wise function of them.
+    fn windows_first(&mut self, s: &Stmt, f: &Fun, inputs: &[StencilInput], by: ArrayId) -> Result<(), Error> {
+        let ty = self.w.ty(s.results[0]).clone();
+        let same = self.w.code(f.param_types());
+        let elt = EltType::tuple(f.param_types().map(EltType::Scalar));
+        let elements = same.params();
+        let windows = self.w.array(ArrayType { rank: ty.rank, elt });
+        let result = self.w.array(ty);
+        let stmt = |result, op| Stmt { results: [result].into_iter().collect(), op, loc: s.loc.clone() };
+        let stmts = [
+            stmt(windows, ArrayOp::Stencil { f: same.done(elements), inputs: inputs.to_vec() }),
+            stmt(result, ArrayOp::Map { xs: vec![windows], f: f.clone(), indexed: false }),
+        ];
+        self.replaced(&stmts, &[(result, by)])
     }
 }
 

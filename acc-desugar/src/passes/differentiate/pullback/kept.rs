@@ -1,0 +1,207 @@
+//! Which states of a loop are kept while its steps are gone through from the last to the first.
+//!
+//! There is room for a few states beside the first one, which is always there. The newest kept state is the last one at or
+//! before the step at hand. From it the loop runs either to that step, which is then gone back through, or to a state that
+//! is worth keeping, which becomes the newest. How far that is follows the binomial schedule, which needs the fewest
+//! evaluations of the step: with s states, the newest included, all steps of a loop of at most C(s + r, r) are computed at
+//! most r times (Griewank and Walther, Algorithm 799: revolve, 2000). The schedule is computed as the program runs, so that
+//! neither its size nor the time to compile it depends on the number of steps.
+
+use super::Reverse;
+use super::loops::{Loop, int};
+use acc_core::Error;
+use acc_core::ad::Code;
+use acc_core::data::ScalarType;
+use acc_core::ir::{ArrayId, ArrayOp, Block, Fun, PrimOp, Stmt, Val};
+
+const INT: ScalarType = ScalarType::I64;
+
+/// The state of going back, but for the adjoints: arrays in this order.
+struct Going<'a> {
+    /// How many steps are left to go back through.
+    left: ArrayId,
+    /// The number of the newest kept state: the first one has 0.
+    newest: ArrayId,
+    /// Before which step each kept state was.
+    at: ArrayId,
+    /// The kept states but the first one, component by component.
+    kept: &'a [ArrayId],
+    adjoints: &'a [ArrayId],
+}
+
+impl Going<'_> {
+    fn of<'a>(arrays: &'a [ArrayId], kept: usize) -> Going<'a> {
+        let (kept, adjoints) = arrays[3..].split_at(kept);
+        Going { left: arrays[0], newest: arrays[1], at: arrays[2], kept, adjoints }
+    }
+}
+
+impl Reverse<'_, '_> {
+    /// From the adjoints after so many steps of a loop to those before them.
+    pub(super) fn back_through(
+        &mut self,
+        l: &Loop<'_>,
+        steps: ArrayId,
+        adjoints: &[ArrayId],
+    ) -> Result<Vec<ArrayId>, Error> {
+        let room = self.w.kept_states;
+        let kept = room * l.init.len();
+        let newest = self.number(|c| c.int(0));
+        let at = self.positions(room, |c, _| c.int(0));
+        let mut all = vec![steps, newest, at];
+        for _ in 0..room {
+            all.extend(l.init);
+        }
+        all.extend(adjoints);
+        let test = self.block(&all, |this, params| {
+            let left = Going::of(params, kept).left;
+            Ok(vec![this.number(|c| {
+                let (left, zero) = (int(c, left), c.int(0));
+                c.two(PrimOp::GtP, left, zero)
+            })])
+        })?;
+        let step = self.block(&all, |this, params| this.go_back(l, &Going::of(params, kept)))?;
+        let end = self.while_(all, test, step);
+        Ok(Going::of(&end, kept).adjoints.to_vec())
+    }
+
+    /// Goes back through one step, or keeps one more state.
+    fn go_back(&mut self, l: &Loop<'_>, g: &Going<'_>) -> Result<Vec<ArrayId>, Error> {
+        let room = self.w.kept_states;
+        let begin = self.number(|c| {
+            let newest = int(c, g.newest);
+            c.read(g.at, &[INT], &[newest])[0]
+        });
+        let goal = self.number(|c| {
+            let (begin, left, newest) = (int(c, begin), int(c, g.left), int(c, g.newest));
+            next_goal(c, begin, left, newest, room)
+        });
+        let state = self.kept_state(l, g, 0..room + 1)?;
+        let steps = self.number(|c| {
+            let (goal, begin) = (int(c, goal), int(c, begin));
+            c.two(PrimOp::SubP, goal, begin)
+        });
+        let state = self.later(l.step, &state, steps)?;
+        let mut is_last = self.w.code([]);
+        let (goal_, left, one) = (int(&mut is_last, goal), int(&mut is_last, g.left), is_last.int(1));
+        let before = is_last.two(PrimOp::SubP, left, one);
+        let last = is_last.two(PrimOp::EqP, goal_, before);
+        let last = is_last.done([last]);
+        let back = self.block(&[], |this, _| {
+            // The newest state is of no use once its own step is done.
+            let newest = this.number(|c| {
+                let (newest, begin, goal, zero, one) =
+                    (int(c, g.newest), int(c, begin), int(c, goal), c.int(0), c.int(1));
+                let (own, other) = (c.two(PrimOp::EqP, begin, goal), c.two(PrimOp::GtP, newest, zero));
+                let done = c.two(PrimOp::AndP, own, other);
+                let before = c.two(PrimOp::SubP, newest, one);
+                c.choose(done, before, newest)
+            });
+            let adjoints = this.back_step(l, &state, g.adjoints)?;
+            Ok([&[goal, newest, g.at], g.kept, &adjoints].concat())
+        })?;
+        let keep = self.block(&[], |this, _| {
+            let newest = this.next(g.newest);
+            let at = this.positions(room, |c, k| {
+                let (newest, goal) = (int(c, newest), int(c, goal));
+                let (own, old) = (c.two(PrimOp::EqP, k, newest), c.read(g.at, &[INT], &[k])[0]);
+                c.choose(own, goal, old)
+            });
+            let mut results = vec![g.left, newest, at];
+            for (k, old) in g.kept.chunks(l.init.len().max(1)).enumerate() {
+                let is_new = this.compared(newest, PrimOp::EqP, k + 1);
+                let (new, old) = (this.yields(&state)?, this.yields(old)?);
+                results.extend(this.either(is_new, new, old));
+            }
+            results.extend(g.adjoints);
+            Ok(results)
+        })?;
+        Ok(self.either(last, back, keep))
+    }
+
+    /// The newest kept state, whose number is in this range.
+    fn kept_state(
+        &mut self,
+        l: &Loop<'_>,
+        g: &Going<'_>,
+        numbers: std::ops::Range<usize>,
+    ) -> Result<Vec<ArrayId>, Error> {
+        if numbers.len() <= 1 {
+            let components = l.init.len();
+            let from = numbers.start.checked_sub(1);
+            return Ok(from.map_or(l.init, |k| &g.kept[k * components..][..components]).to_vec());
+        }
+        let middle = numbers.start + numbers.len() / 2;
+        let is_low = self.compared(g.newest, PrimOp::LtP, middle);
+        let low = self.block(&[], |this, _| this.kept_state(l, g, numbers.start..middle))?;
+        let high = self.block(&[], |this, _| this.kept_state(l, g, middle..numbers.end))?;
+        Ok(self.either(is_low, low, high))
+    }
+
+    /// A number for each state that there is room for, the first one included.
+    fn positions(&mut self, room: usize, write: impl FnOnce(&mut Code, Val) -> Val) -> ArrayId {
+        let mut shape = self.w.code([]);
+        let size = shape.int(room as i64 + 1);
+        let mut c = Code::of_index(1, &self.w.loc);
+        let k = c.params()[0];
+        let number = write(&mut c, k);
+        let op = ArrayOp::Generate { shape: shape.done([size]), f: c.done([number]) };
+        self.w.stmt(1, INT.into(), op)
+    }
+
+    /// How a number in an array compares with a literal one, as a closed function.
+    fn compared(&mut self, n: ArrayId, how: PrimOp, with: usize) -> Fun {
+        let mut c = self.w.code([]);
+        let (n, with) = (int(&mut c, n), c.int(with as i64));
+        let result = c.two(how, n, with);
+        c.done([result])
+    }
+
+    /// A block that yields these arrays.
+    fn yields(&mut self, arrays: &[ArrayId]) -> Result<Block, Error> {
+        self.block(&[], |_, _| Ok(arrays.to_vec()))
+    }
+
+    /// The results of one of two blocks.
+    fn either(&mut self, cond: Fun, then: Block, else_: Block) -> Vec<ArrayId> {
+        let results = self.w.like(&then.results);
+        let (op, loc) = (ArrayOp::If { cond, then, else_ }, self.w.loc.clone());
+        self.w.stmts.push(Stmt { results: results.iter().copied().collect(), op, loc });
+        results
+    }
+}
+
+/// Before which step the state is to run to: the last one that is left, or one whose state is kept, between that one and the
+/// newest state, which is the one before step `begin`.
+fn next_goal(c: &mut Code, begin: Val, left: Val, newest: Val, room: usize) -> Val {
+    let (one, all) = (c.int(1), c.int(room as i64 + 1));
+    let (steps, last) = (c.two(PrimOp::SubP, left, begin), c.two(PrimOp::SubP, left, one));
+    let states = c.two(PrimOp::SubP, all, newest);
+    let (several, room) = (c.two(PrimOp::GtP, steps, one), c.two(PrimOp::GtP, states, one));
+    let divided = c.two(PrimOp::AndP, several, room);
+    let goal = c.branch(
+        divided,
+        &[INT],
+        |c| {
+            // C(s + r, r) of the least r for which it is as many as there are steps, and those of r - 1 and r - 2.
+            let zero = c.int(0);
+            let found = c.while_(
+                &[zero, one, zero, zero],
+                |c, state| c.two(PrimOp::LtP, state[1], steps),
+                |c, state| {
+                    let r = c.two(PrimOp::AddP, state[0], one);
+                    let above = c.two(PrimOp::AddP, states, r);
+                    let product = c.two(PrimOp::MulP, state[1], above);
+                    vec![r, c.two(PrimOp::QuotP, product, r), state[1], state[2]]
+                },
+            );
+            let difference = c.two(PrimOp::SubP, found[2], found[3]);
+            let rest = c.two(PrimOp::SubP, steps, difference);
+            let ahead = c.two(PrimOp::MinP, found[2], rest);
+            let ahead = c.two(PrimOp::MaxP, ahead, one);
+            vec![c.two(PrimOp::AddP, begin, ahead)]
+        },
+        |_| vec![last],
+    );
+    goal[0]
+}
