@@ -198,6 +198,75 @@ fn reads() {
     );
 }
 
+/// Reads at sums of coordinates: their adjoints are gathers.
+#[test]
+fn reads_at_sums_of_coordinates() {
+    for (points, index) in [
+        ("add(extent(x, 0), 2i64)", "%i: i64| if lt(%i, 2i64) { yield 0.5f64 } else { yield x[sub(%i, 2i64)] }"),
+        ("sub(extent(x, 0), 1i64)", "%i: i64| mul(x[%i], x[add(%i, 1i64)])"),
+        ("extent(x, 0)", "%i: i64| x[sub(sub(extent(x, 0), 1i64), %i)]"),
+        ("quot(extent(x, 0), 3i64)", "%i: i64| sin(x[add(mul(%i, 3i64), 1i64)])"),
+        ("5i64", "%i: i64| mul(x[2i64], x[add(mul(%i, -1i64), 6i64)])"),
+        ("0i64", "%i: i64| x[%i]"),
+    ] {
+        let source = format!("program(x: [1]f64) {{ y: [1]f64 = generate(shape: || {points}, f: |{index}) yield y }}");
+        check_with(&source, &[&[7]]);
+        let p = text::parse("p.acc", &source).unwrap_or_else(|e| panic!("{e}"));
+        let made = format!("{:#}", expanded(&derivative_of(&p, Mode::Reverse)));
+        assert!(!made.contains("permute"), "{made}");
+    }
+    // A convolution of two axes with a stride, and what is read at a place of one axis.
+    let source = "program(x: [3]f64, w: [4]f64) {
+       t: [5]f64 = generate(shape: || (2i64, 2i64, extent(w, 0), extent(w, 1), extent(w, 2)),
+         f: |%i: i64, %j: i64, %f: i64, %a: i64, %b: i64|
+           mul(x[add(mul(%i, 2i64), %a), add(%j, %b), 1i64], w[%f, %a, %b, 0i64]))
+       s: [4]f64 = fold(t, f: |%a: f64, %b: f64| add(%a, %b), init: || 0.0f64)
+       y: [3]f64 = fold(s, f: |%a: f64, %b: f64| add(%a, %b), init: || 0.0f64)
+       yield y }";
+    check_with(source, &[&[5, 4, 2], &[3, 3, 3, 2]]);
+    // Neither: the same coordinate twice, a coordinate that is divided.
+    check_with(
+        "program(x: [2]f64) { y: [1]f64 = generate(shape: || 3i64, f: |%i: i64| x[%i, sub(2i64, %i)]) yield y }",
+        &[&[3, 4]],
+    );
+    check_with(
+        "program(x: [1]f64) { y: [1]f64 = generate(shape: || 8i64, f: |%i: i64| x[quot(%i, 2i64)]) yield y }",
+        &[&[4]],
+    );
+}
+
+/// Of equal numbers one has the adjoint, and which one is as in the interpreter; also if the initial value is equal.
+#[test]
+fn extremes_of_equal_numbers() {
+    let numbers = |all: &[f64], shape: &[usize]| {
+        ArrayData::from_leaves(shape.iter().copied(), ScalarType::F64.into(), all.iter().map(|x| [x.lit()]))
+            .expect("an array")
+    };
+    let xs = numbers(&[1.0, 3.0, 3.0, -2.0, -2.0, 3.0, 1.0, 1.0], &[2, 4]);
+    for operands in ["%a, %b", "%b, %a"] {
+        for op in ["min", "max"] {
+            let f = format!("|%a: f64, %b: f64| {op}({operands})");
+            check(&format!("program(x: [2]f64) {{ y: [1]f64 = fold1(x, f: {f}) yield y }}"), &[xs.clone()]);
+            for start in [3.0, 0.0, -2.0] {
+                let source =
+                    format!("program(x: [2]f64, s: [0]f64) {{ y: [1]f64 = fold(x, f: {f}, init: || s[]) yield y }}");
+                check(&source, &[xs.clone(), numbers(&[start], &[])]);
+                let source = format!(
+                    "program(x: [2]f64, s: [0]f64) {{
+                       o: [1]i64 = generate(shape: || 4i64, f: |%i: i64| sub(add(%i, quot(%i, 2i64)), quot(%i, 3i64)))
+                       y: [2]f64 = fold_seg(x, offsets: o, f: {f}, init: || s[]) yield y }}"
+                );
+                check(&source, &[xs.clone(), numbers(&[start], &[])]);
+            }
+        }
+    }
+    // A sum beside an extreme.
+    let source = "program(x: [2](f64, f64, i64)) {
+       y: [1](f64, f64, i64) = fold1(x, f: |%a: f64, %b: f64, %c: i64, %d: f64, %e: f64, %f: i64|
+         (add(%a, %d), max(%b, %e), add(%c, %f))) yield y }";
+    check_with(source, &[&[2, 3]]);
+}
+
 #[test]
 fn folds() {
     check_with(

@@ -8,6 +8,7 @@
 //! The interpreter computes derivatives of the program as it was written, by jets: the two must agree.
 
 mod dual;
+mod indices;
 mod pullback;
 mod sweep;
 mod writer;

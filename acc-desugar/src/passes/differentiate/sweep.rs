@@ -4,6 +4,7 @@
 //! a choice is *careful*: it may be the zero of a branch not taken, which multiplies nothing. Reads of active arrays are
 //! handed out as [`Site`]s; those of branches with whether the branch was taken.
 
+use super::indices::{Indices, Sum};
 use acc_core::ad::{
     self, ActiveValues, Code, Dual, NoArrays, Partial, Tangent, active_values, defined, sure, used_from_around,
 };
@@ -29,6 +30,8 @@ type Adjoints = HashMap<Val, Adjoint>;
 pub(super) struct Site {
     pub(super) array: ArrayId,
     pub(super) index: Vec<Val>,
+    /// The index as sums of the point's coordinates, if it is made of nothing else.
+    pub(super) sums: Option<Vec<Sum>>,
     /// Whether the read takes place, where that is a question.
     pub(super) guard: Option<Val>,
     /// The leaves with their adjoints.
@@ -55,12 +58,13 @@ impl Swept {
     }
 }
 
-/// Goes through a function of these arguments, the values of `code`: `active` says which of them have adjoints, `arrays` which
+/// Goes through a function of these arguments, the values of `code`, at a point with these coordinates: `active` says which of them have adjoints, `arrays` which
 /// arrays do, and `by` gives the adjoints of its results, of those that have some.
 pub(super) fn sweep(
     mut code: Code,
     f: &Fun,
     args: &[Val],
+    point: &[Val],
     active: &[bool],
     arrays: &dyn Fn(ArrayId) -> bool,
     by: &dyn Fn(&mut Code, usize) -> Option<Val>,
@@ -80,7 +84,9 @@ pub(super) fn sweep(
     for n in &body.nodes {
         code.push(n.clone());
     }
-    let mut s = Sweep { code, active: active_vals, arrays, sites: Vec::new() };
+    let mut indices = Indices::new(point);
+    indices.note(&body);
+    let mut s = Sweep { code, active: active_vals, arrays, indices, sites: Vec::new() };
     let mut adjoints = Adjoints::new();
     for (k, v) in body.results.iter().enumerate() {
         if s.active.contains(v)
@@ -102,6 +108,7 @@ struct Sweep<'a> {
     code: Code,
     active: HashSet<Val>,
     arrays: &'a dyn Fn(ArrayId) -> bool,
+    indices: Indices,
     sites: Vec<Site>,
 }
 
@@ -165,9 +172,11 @@ impl Sweep<'_> {
             (ScalarOp::Index(Read { array, leaves, index, .. }), _) if (self.arrays)(*array) => {
                 let leaves = n.results.iter().zip(leaves);
                 let leaves = leaves.filter_map(|(v, leaf)| Some((*leaf, adjoints.get(v)?.value)));
+                let sums = self.indices.sums(index);
                 self.sites.push(Site {
                     array: *array,
                     index: index.to_vec(),
+                    sums,
                     guard: None,
                     leaves: leaves.collect(),
                     loc: n.loc.clone(),
@@ -280,6 +289,7 @@ impl Sweep<'_> {
     /// A copy of a region, in which the same values are active.
     fn copy(&mut self, r: &Region) -> Region {
         let copied = self.code.copy(r);
+        self.indices.note(&copied);
         for (old, new) in defined(r).into_iter().zip(defined(&copied)) {
             if self.active.contains(&old) {
                 self.active.insert(new);

@@ -1,12 +1,12 @@
 //! Adjoints of folds.
 //!
-//! Of a sum each element has the adjoint of the sum. For any other operator, with `l` what lies left of an element `x` in the
+//! Sums and extremes are in [`shares`](super::shares). For any other operator, with `l` what lies left of an element `x` in the
 //! row and `r` what lies right of it, the row's result is `(l ⊕ x) ⊕ r`: the adjoint of `l ⊕ x` is had from the outer
 //! application, and that of `x` from the inner one. What lies left and right are scans (as in Bruun, Larsen, Munksgaard and
 //! Oancea, Reverse-mode AD of reduce-by-index and scan, IFL 2023).
 
-use super::super::dual::sums;
 use super::Reverse;
+use super::shares::{Folded, shares};
 use acc_core::Error;
 use acc_core::ad::Code;
 use acc_core::data::{EltType, ScalarType};
@@ -22,15 +22,16 @@ pub(super) struct Beside {
 }
 
 impl Reverse<'_, '_> {
-    pub(super) fn fold(&mut self, xs: ArrayId, f: &Fun, init: Option<&Fun>, by: ArrayId) -> Result<(), Error> {
-        if sums(f) {
-            if self.is_active(xs) {
-                let (elt, outer) = (self.w.tangent_elt(xs), self.w.rank(by));
-                let leaves = elt.leaves();
-                let adjoint = self.over(xs, elt, |c, index| c.read(by, &leaves, &index[..outer]));
-                self.contribute(xs, adjoint);
-            }
-            return self.initial(init, by);
+    pub(super) fn fold(
+        &mut self,
+        y: ArrayId,
+        xs: ArrayId,
+        f: &Fun,
+        init: Option<&Fun>,
+        by: ArrayId,
+    ) -> Result<(), Error> {
+        if let Some(shares) = shares(f) {
+            return self.shared(Folded { xs, y, init, segments: None }, &shares, by);
         }
         let elt = self.w.elt(xs).clone();
         let before = self.scanned(xs, Dir::Left, f, init);

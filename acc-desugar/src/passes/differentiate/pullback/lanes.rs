@@ -43,9 +43,17 @@ impl Reverse<'_, '_> {
         made
     }
 
-    /// Sweeps a function of points. `by` are the adjoints of the floats among its results.
-    pub(super) fn swept(&self, code: Code, f: &Fun, args: &[Val], active: &[bool], by: &[Val]) -> Result<Swept, Error> {
-        Self::sweep(code, f, args, active, by, &|a| self.is_active(a))
+    /// Sweeps a function of points with these coordinates. `by` are the adjoints of the floats among its results.
+    pub(super) fn swept(
+        &self,
+        code: Code,
+        f: &Fun,
+        args: &[Val],
+        point: &[Val],
+        active: &[bool],
+        by: &[Val],
+    ) -> Result<Swept, Error> {
+        sweep(code, f, args, point, active, &|a| self.is_active(a), &of_floats(f, by))
     }
 
     /// The same for the adjoints of its parameters alone, not for those of what it reads.
@@ -57,23 +65,7 @@ impl Reverse<'_, '_> {
         active: &[bool],
         by: &[Val],
     ) -> Result<Swept, Error> {
-        Self::sweep(code, f, args, active, by, &|_| false)
-    }
-
-    fn sweep(
-        code: Code,
-        f: &Fun,
-        args: &[Val],
-        active: &[bool],
-        by: &[Val],
-        arrays: &dyn Fn(ArrayId) -> bool,
-    ) -> Result<Swept, Error> {
-        let floats: Vec<bool> = f.result_types().map(|ty| ty.is_float()).collect();
-        let of = |k: usize| {
-            let place = floats[..k].iter().filter(|float| **float).count();
-            by.get(place).copied().filter(|_| floats[k])
-        };
-        sweep(code, f, args, active, arrays, &|_, k| of(k))
+        sweep(code, f, args, &[], active, &|_| false, &of_floats(f, by))
     }
 
     /// The adjoints of these parameters, which are the leaves of an array's element, as an array of points.
@@ -96,6 +88,13 @@ impl Reverse<'_, '_> {
             c.read_where(inside, a, &leaves, index)
         })
     }
+}
+
+/// The adjoints of a function's results, by those of the floats among them.
+fn of_floats(f: &Fun, by: &[Val]) -> impl Fn(&mut Code, usize) -> Option<Val> {
+    let mut by = by.iter().copied();
+    let all: Vec<Option<Val>> = f.result_types().map(|ty| if ty.is_float() { by.next() } else { None }).collect();
+    move |_, k| all.get(k).copied().flatten()
 }
 
 /// Whether a function uses one of these values.

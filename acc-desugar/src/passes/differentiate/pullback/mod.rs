@@ -7,6 +7,7 @@
 
 mod control;
 mod fold;
+mod gather;
 mod kept;
 mod lanes;
 mod lift;
@@ -17,6 +18,7 @@ mod rounds;
 mod scan;
 mod segments;
 mod shape;
+mod shares;
 mod sites;
 mod stencil;
 mod unnest;
@@ -103,10 +105,10 @@ impl Reverse<'_, '_> {
             ArrayOp::Generate { shape: _, f } => self.generate(f, by),
             ArrayOp::Map { xs, f, indexed } => self.map(s, xs, f, *indexed, by),
             ArrayOp::Stencil { f, inputs } => self.stencil(s, f, inputs, by),
-            ArrayOp::Fold { xs, f, init } => self.fold(*xs, f, init.as_ref(), by),
+            ArrayOp::Fold { xs, f, init } => self.fold(s.results[0], *xs, f, init.as_ref(), by),
             ArrayOp::Scan { dir, xs, f, init } => self.scan(s.results[0], *dir, *xs, f, init.as_ref(), by),
             ArrayOp::Permute { defaults, xs, combine, target } => self.permute(s, *defaults, *xs, combine, target, by),
-            ArrayOp::Backpermute { xs, shape: _, index } => self.backpermute(*xs, index, by),
+            ArrayOp::Backpermute { xs, shape: _, index } => self.backpermute(s, *xs, index, by),
             ArrayOp::Reshape { xs, shape: _ } => {
                 let shape = self.w.extents_of(*xs);
                 self.contribute_like(*xs, ArrayOp::Reshape { xs: by, shape });

@@ -3,6 +3,7 @@
 use super::super::dual::sums;
 use super::Reverse;
 use super::rounds::Permute;
+use super::shares::alike;
 use crate::analysis::operators::{Component, components};
 use acc_core::Error;
 use acc_core::ad::Code;
@@ -116,14 +117,7 @@ impl Reverse<'_, '_> {
                     let (own, left) = (c.read(xs, &leaves, index), c.read(y, &leaves, at));
                     let mut same = c.truth(true);
                     for (a, b) in own.into_iter().zip(left) {
-                        let equal = c.two(PrimOp::EqP, a, b);
-                        let equal = if c.ty(a).is_float() {
-                            let (a, b) = (c.op(PrimOp::IsNanP, &[a]), c.op(PrimOp::IsNanP, &[b]));
-                            let both = c.two(PrimOp::AndP, a, b);
-                            c.two(PrimOp::OrP, equal, both)
-                        } else {
-                            equal
-                        };
+                        let equal = alike(c, a, b);
                         same = c.two(PrimOp::AndP, same, equal);
                     }
                     let none = c.int(FROM_DEFAULT);

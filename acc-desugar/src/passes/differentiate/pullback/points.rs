@@ -8,7 +8,7 @@ impl Reverse<'_, '_> {
     pub(super) fn generate(&mut self, f: &Fun, by: ArrayId) -> Result<(), Error> {
         let (code, lanes) = self.lanes(&[by]);
         let active = vec![false; lanes.index.len()];
-        let swept = self.swept(code, f, &lanes.index, &active, &lanes.elements[0])?;
+        let swept = self.swept(code, f, &lanes.index, &lanes.index, &active, &lanes.elements[0])?;
         self.sites(&lanes, &swept)
     }
 
@@ -18,7 +18,7 @@ impl Reverse<'_, '_> {
         let index = if indexed { lanes.index.clone() } else { Vec::new() };
         let args: Vec<Val> = index.iter().chain(own.iter().flatten()).copied().collect();
         let active = self.activity.active_params(&self.w.types, s, "f", f);
-        let swept = self.swept(code, f, &args, &active, &last[0])?;
+        let swept = self.swept(code, f, &args, &lanes.index, &active, &last[0])?;
         let mut first = index.len();
         for x in xs {
             let elt = self.w.elt(*x).clone();

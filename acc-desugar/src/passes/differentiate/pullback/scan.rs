@@ -118,7 +118,7 @@ impl Reverse<'_, '_> {
         let mut columns: Vec<Vec<Val>> = Vec::new();
         for q in &floats {
             let one = |c: &mut Code, k: usize| (k == *q).then(|| c.literal(Lit::one(leaves[k])));
-            let mut swept = sweep(code, &step, &args, &active, &|_| false, &one)?;
+            let mut swept = sweep(code, &step, &args, &[], &active, &|_| false, &one)?;
             columns.push(floats.iter().map(|p| swept.adjoint(rank + p, leaves[*p])).collect());
             code = swept.code;
         }

@@ -1,13 +1,13 @@
 //! Adjoints of folds of segments.
 
-use super::super::dual::sums;
 use super::super::writer::adder;
 use super::Reverse;
+use super::shares::{Folded, shares};
 use crate::passes::scan_segments;
 use acc_core::Error;
 use acc_core::ad::Code;
 use acc_core::data::{EltType, Lit, ScalarType};
-use acc_core::ir::{ArrayId, ArrayOp, Dir, PrimOp, Stmt, Val};
+use acc_core::ir::{ArrayId, ArrayOp, Dir, PrimOp, Stmt};
 
 impl Reverse<'_, '_> {
     pub(super) fn fold_seg(&mut self, s: &Stmt, by: ArrayId) -> Result<(), Error> {
@@ -15,18 +15,10 @@ impl Reverse<'_, '_> {
         let (&[xs, offsets], Some(f), init) = (&s.op.arrays()[..], function("f"), function("init")) else {
             return self.w.no_rule(s.op.name(), &s.loc);
         };
-        if sums(&f) {
-            let number = self.segment_numbers(xs, offsets);
-            let (elt, rank) = (self.w.tangent_elt(xs), self.w.rank(xs));
-            let leaves = elt.leaves();
-            let adjoint = self.over(xs, elt, |c, index| {
-                let k = c.read(number, &[ScalarType::I64], &index[rank - 1..])[0];
-                let inside = c.within_axis(&by, rank - 1, k);
-                let at: Vec<Val> = index[..rank - 1].iter().copied().chain([k]).collect();
-                c.read_where(inside, by, &leaves, &at)
-            });
-            self.contribute(xs, adjoint);
-            return self.initial(init.as_ref(), by);
+        if let Some(shares) = shares(&f) {
+            let segments = Some((offsets, self.segment_numbers(xs, offsets)));
+            let fold = Folded { xs, y: s.results[0], init: init.as_ref(), segments };
+            return self.shared(fold, &shares, by);
         }
         // As a scan with flags, of which adjoints are known.
         let y = s.results[0];

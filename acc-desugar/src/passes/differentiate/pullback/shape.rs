@@ -1,22 +1,19 @@
 //! Adjoints of operations that move elements.
 
-use super::super::sweep::Site;
 use super::Reverse;
 use acc_core::Error;
-use acc_core::ir::{ArrayId, Axis, Fun, PrimOp, Val};
+use acc_core::ad::Code;
+use acc_core::ir::{ArrayId, ArrayOp, Axis, Fun, PrimOp, Stmt, Val};
 
 impl Reverse<'_, '_> {
-    pub(super) fn backpermute(&mut self, xs: ArrayId, index: &Fun, by: ArrayId) -> Result<(), Error> {
-        if !self.is_active(xs) {
-            return Ok(());
-        }
-        let (mut code, lanes) = self.lanes(&[by]);
-        let at = code.inline(index, &lanes.index);
-        let floats = super::super::writer::float_leaves(self.w.elt(xs));
-        let leaves = floats.into_iter().map(|leaf| leaf as u32).zip(lanes.elements[0].iter().copied()).collect();
-        let site = Site { array: xs, index: at, guard: None, leaves, loc: self.w.loc.clone() };
-        self.site(&lanes, code, &site);
-        Ok(())
+    /// As a function of points that reads.
+    pub(super) fn backpermute(&mut self, s: &Stmt, xs: ArrayId, index: &Fun, by: ArrayId) -> Result<(), Error> {
+        let ty = self.w.ty(s.results[0]).clone();
+        let mut c = Code::of_index(ty.rank, &self.w.loc);
+        let at = c.inline(index, &c.params());
+        let element = c.read(xs, &ty.elt.leaves(), &at);
+        let op = ArrayOp::Generate { shape: self.w.extents_of(by), f: c.done(element) };
+        self.through(ty, op, by)
     }
 
     pub(super) fn replicate(&mut self, xs: ArrayId, axes: &[Axis], by: ArrayId) {

@@ -1,7 +1,7 @@
 //! Adjoints of reads: gathers where the index can be solved for the points that read, else scatters.
 //!
-//! A read whose index consists of coordinates of the point, each at most once, is solved: the adjoint at an index is the
-//! sum over the coordinates that do not occur. Any other is a permute that adds to the adjoint so far.
+//! An index of sums of the point's coordinates is solved for them ([`gather`](super::gather)). Any other read is a permute
+//! that adds to the adjoint so far.
 
 use super::super::sweep::{Site, Swept};
 use super::super::writer::adder;
@@ -29,12 +29,8 @@ impl Reverse<'_, '_> {
     /// The contribution of a read of a function of points.
     pub(super) fn site(&mut self, lanes: &Lanes, code: Code, site: &Site) {
         let values = self.site_values(lanes, code.clone(), site);
-        match solved(&lanes.index, &site.index) {
-            Some(axes) => {
-                let folded = self.fold_axes(values, &axes);
-                let adjoint = self.padded(folded, site.array);
-                self.contribute(site.array, adjoint);
-            }
+        match site.sums.as_deref().and_then(|sums| self.gathered(site.array, sums, values)) {
+            Some(adjoint) => self.contribute(site.array, adjoint),
             None => self.scatter(lanes, code, site, values),
         }
     }
@@ -85,11 +81,4 @@ impl Reverse<'_, '_> {
         let sum = self.w.add(ty, ArrayOp::Permute { defaults, xs: values, combine, target });
         self.adjoints.insert(site.array, sum);
     }
-}
-
-/// The coordinates of the point that an index consists of, if it is nothing else and none occurs twice.
-fn solved(point: &[Val], index: &[Val]) -> Option<Vec<usize>> {
-    let axes: Vec<usize> = index.iter().map(|v| point.iter().position(|p| p == v)).collect::<Option<_>>()?;
-    let once = |(k, axis): (usize, &usize)| !axes[..k].contains(axis);
-    axes.iter().enumerate().all(once).then_some(axes)
 }

@@ -38,7 +38,7 @@ impl Reverse<'_, '_> {
             }
             first += i.neighbours() * leaves.len();
         }
-        let swept = self.swept(code, f, &params[..count], &active, &params[count..])?;
+        let swept = self.swept(code, f, &params[..count], &[], &active, &params[count..])?;
         let all: Vec<StencilInput> = inputs.iter().cloned().chain([own]).collect();
         let mut first = 0;
         for i in inputs {
@@ -137,6 +137,7 @@ impl Reverse<'_, '_> {
             let site = Site {
                 array: input.xs,
                 index: from,
+                sums: None,
                 guard: Some(beyond),
                 leaves: floats.zip(own).collect(),
                 loc: self.w.loc.clone(),

@@ -1,0 +1,128 @@
+//! The indices of reads as functions of the point: sums of coordinates times literals, and of literals and extents.
+//!
+//! Where the index of a read is such a sum, the points that read an element can be found from its index.
+
+use crate::analysis::access::{Affine, Index, Numbers};
+use acc_core::ad::Code;
+use acc_core::data::ScalarType;
+use acc_core::grow_stack;
+use acc_core::ir::{ArrayId, PrimOp, Region, ScalarOp, Val};
+use std::collections::HashMap;
+
+/// An integer that is equal at all points.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) enum Uniform {
+    Literal(i64),
+    Extent(ArrayId, usize),
+    /// A sum, difference or product.
+    Of(PrimOp, Box<Uniform>, Box<Uniform>),
+}
+
+/// The index along one axis of an array, by the coordinates of the point, of which 0 is the outermost.
+pub(super) type Sum = Affine<Uniform, u32>;
+
+impl Uniform {
+    /// The integer in another function.
+    pub(super) fn write(&self, c: &mut Code) -> Val {
+        match self {
+            Uniform::Literal(n) => c.int(*n),
+            Uniform::Extent(a, axis) => c.extent(*a, *axis),
+            Uniform::Of(op, a, b) => {
+                let (a, b) = (a.write(c), b.write(c));
+                c.two(*op, a, b)
+            }
+        }
+    }
+}
+
+struct Uniforms;
+
+impl Numbers for Uniforms {
+    type Number = Uniform;
+    type Axis = u32;
+
+    fn literal(&mut self, n: i64) -> Uniform {
+        Uniform::Literal(n)
+    }
+
+    fn constant(&self, n: &Uniform) -> Option<i64> {
+        match n {
+            Uniform::Literal(n) => Some(*n),
+            Uniform::Extent(..) | Uniform::Of(..) => None,
+        }
+    }
+
+    fn apply(&mut self, op: PrimOp, a: &Uniform, b: &Uniform) -> Option<Uniform> {
+        use Uniform::Literal;
+        Some(match (op, a, b) {
+            (PrimOp::AddP, Literal(a), Literal(b)) => Literal(a.wrapping_add(*b)),
+            (PrimOp::SubP, Literal(a), Literal(b)) => Literal(a.wrapping_sub(*b)),
+            (PrimOp::MulP, Literal(a), Literal(b)) => Literal(a.wrapping_mul(*b)),
+            (PrimOp::AddP, n, Literal(0)) | (PrimOp::AddP, Literal(0), n) => n.clone(),
+            (PrimOp::SubP, n, Literal(0)) => n.clone(),
+            (PrimOp::MulP, n, Literal(1)) | (PrimOp::MulP, Literal(1), n) => n.clone(),
+            (PrimOp::MulP, _, Literal(0)) | (PrimOp::MulP, Literal(0), _) => Literal(0),
+            (op, a, b) => Uniform::Of(op, Box::new(a.clone()), Box::new(b.clone())),
+        })
+    }
+}
+
+/// What is known of the values of a function.
+pub(super) struct Indices {
+    /// The coordinates of the point.
+    point: Vec<Val>,
+    defined: HashMap<Val, ScalarOp>,
+    found: HashMap<Val, Option<Index<Uniform, u32>>>,
+}
+
+impl Indices {
+    pub(super) fn new(point: &[Val]) -> Indices {
+        Indices { point: point.to_vec(), defined: HashMap::new(), found: HashMap::new() }
+    }
+
+    /// Notes what the values of a region are.
+    pub(super) fn note(&mut self, r: &Region) {
+        r.visit(0, &mut |n, _| {
+            if let ([v], ScalarOp::Const(_) | ScalarOp::Extent { .. } | ScalarOp::Prim(..)) = (&n.results[..], &n.op) {
+                self.defined.insert(*v, n.op.clone());
+            }
+        });
+    }
+
+    /// The sums that an index consists of, if it is made of nothing else.
+    pub(super) fn sums(&mut self, index: &[Val]) -> Option<Vec<Sum>> {
+        let sum = |v: &Val| match self.index(*v)? {
+            Index::Affine(sum) => Some(sum),
+            Index::Clamped(_) | Index::Wrapped(_) => None,
+        };
+        index.iter().map(sum).collect()
+    }
+
+    fn index(&mut self, v: Val) -> Option<Index<Uniform, u32>> {
+        if let Some(found) = self.found.get(&v) {
+            return found.clone();
+        }
+        let found = grow_stack(|| self.find(v));
+        self.found.insert(v, found.clone());
+        found
+    }
+
+    fn find(&mut self, v: Val) -> Option<Index<Uniform, u32>> {
+        if let Some(axis) = self.point.iter().position(|p| *p == v) {
+            return Some(Index::Affine(Affine::along(axis as u32, Uniform::Literal(0), Uniform::Literal(1))));
+        }
+        match self.defined.get(&v)?.clone() {
+            ScalarOp::Const(l) if l.ty == ScalarType::I64 => {
+                Some(Index::Affine(Affine::uniform(Uniform::Literal(l.bits as i64))))
+            }
+            ScalarOp::Extent { array, axis } => {
+                Some(Index::Affine(Affine::uniform(Uniform::Extent(array, axis as usize))))
+            }
+            ScalarOp::Prim(op, args) => {
+                let args = args.iter().map(|a| self.index(*a)).collect::<Option<Vec<_>>>()?;
+                Index::prim(&mut Uniforms, op, &args)
+            }
+            _ => None,
+        }
+    }
+}
