@@ -418,6 +418,24 @@ fn stencils() {
             &[&[3], &[]],
         );
     }
+    // As small as they can be, and none at all.
+    for (boundary, window, extents) in [("clamp", 5, [0, 1, 2]), ("mirror", 3, [2, 3, 4]), ("wrap", 5, [2, 3, 4])] {
+        let params: Vec<String> = (0..window).map(|k| format!("%p{k}: f64")).collect();
+        let (params, last) = (params.join(", "), window - 1);
+        for n in extents {
+            check_with(
+                &format!(
+                    "program(x: [2]f64) {{ y: [2]f64 = stencil(x, window: [1, {window}], boundary: {boundary}, f: |{params}| mul(%p0, add(%p1, mul(%p{last}, %p{last})))) yield y }}"
+                ),
+                &[&[2, n]],
+            );
+        }
+    }
+    check_with(
+        "program(x: [2]f64) { y: [2]f64 = stencil(x, window: [3, 3], boundary: mirror,
+           f: |%a: f64, %b: f64, %c: f64, %d: f64, %e: f64, %f: f64, %g: f64, %h: f64, %i: f64| add(mul(%a, %e), mul(%i, sin(%c)))) yield y }",
+        &[&[3, 4]],
+    );
     check_with(
         "program(x: [2]f64, z: [2]f64) { y: [2]f64 = stencil(x, z, windows: [[1, 3], [3, 1]], boundaries: [clamp, wrap],
            f: |%a: f64, %b: f64, %c: f64, %d: f64, %e: f64, %f: f64| mul(add(%a, mul(%b, %c)), add(%d, mul(%e, %f)))) yield y }",

@@ -1,9 +1,10 @@
 //! Adjoints of stencils.
 //!
 //! The adjoints of all elements of a point's windows are computed at the point. An element of the array gathers them from the
-//! points that read it in their windows; what was read beyond an edge is scattered to where the boundary took it from.
+//! points that have it in their windows, and so does a border around the array, which is then added, axis by axis, to the elements
+//! from which the boundary took it.
 
-use super::super::sweep::{Site, Swept};
+use super::super::sweep::Swept;
 use super::super::writer::float_leaves;
 use super::Reverse;
 use acc_core::Error;
@@ -92,10 +93,16 @@ impl Reverse<'_, '_> {
             c.emit_all(op, &leaves)
         };
         if self.is_active(input.xs) {
-            let adjoint = self.over(input.xs, elt.clone(), |c, index| {
+            // With a border as wide as the windows reach, from which a function has taken nothing of the array.
+            let mut border: Vec<i64> = input.window.iter().map(|w| (*w / 2) as i64).collect();
+            if matches!(input.boundary, Boundary::Function(_)) {
+                border.fill(0);
+            }
+            let mut adjoint = self.bordered(input.xs, &border, elt.clone(), |c, index| {
                 let mut sum: Option<Vec<Val>> = None;
                 for (k, offset) in offsets.iter().enumerate() {
-                    let at = moved(c, index, offset, PrimOp::SubP);
+                    let from: Vec<i64> = offset.iter().zip(&border).map(|(o, b)| o + b).collect();
+                    let at = moved(c, index, &from, PrimOp::SubP);
                     let inside = c.within(&windows, &at);
                     let own = c.branch(inside, &leaves, |c| part(c, k, &at), |c| c.zeros(&leaves));
                     sum = Some(match sum {
@@ -105,46 +112,106 @@ impl Reverse<'_, '_> {
                 }
                 sum.unwrap_or_default()
             });
+            for axis in 0..border.len() {
+                let width = std::mem::take(&mut border[axis]);
+                if width > 0 {
+                    adjoint = self.folded_back(input, adjoint, (axis, width), &border);
+                }
+            }
+            self.shapes.insert(adjoint, self.shape(input.xs));
             self.contribute(input.xs, adjoint);
         }
+        let Boundary::Function(b) = &input.boundary else { return Ok(()) };
+        if !self.reads_active(b) {
+            return Ok(());
+        }
         for (k, offset) in offsets.iter().enumerate().filter(|(_, o)| o.iter().any(|d| *d != 0)) {
-            let (mut code, lanes) = self.lanes(&[windows]);
-            let at = moved(&mut code, &lanes.index, offset, PrimOp::AddP);
-            let inside = code.within(&input.xs, &at);
-            let beyond = code.op(PrimOp::NotP, &[inside]);
+            let (code, lanes) = self.lanes(&[windows]);
             let own = lanes.elements[0][k * width..(k + 1) * width].to_vec();
-            if let Boundary::Function(b) = &input.boundary {
-                if !self.reads_active(b) {
-                    continue;
-                }
-                let types: Vec<ScalarType> = self.w.elt(input.xs).leaves().to_vec();
-                let mut g = Code::of_index(lanes.index.len(), &self.w.loc);
-                let index = g.params();
-                let at = moved(&mut g, &index, offset, PrimOp::AddP);
-                let inside = g.within(&input.xs, &at);
-                let results = g.branch(inside, &types, |c| c.zeros(&types), |c| c.inline(b, &at));
-                let (shape, f) = (self.w.extents_of(windows), g.done(results));
-                let by = self.at_points(&lanes, code, own, elt.clone());
-                let ty = ArrayType { rank: index.len(), elt: self.w.elt(input.xs).clone() };
-                self.through(ty, ArrayOp::Generate { shape, f }, by)?;
-                continue;
-            }
-            if !self.is_active(input.xs) {
-                continue;
-            }
-            let from = at.iter().enumerate().map(|(axis, i)| taken_from(&mut code, input, axis, *i)).collect();
-            let floats = float_leaves(self.w.elt(input.xs)).into_iter().map(|leaf| leaf as u32);
-            let site = Site {
-                array: input.xs,
-                index: from,
-                sums: None,
-                guard: Some(beyond),
-                leaves: floats.zip(own).collect(),
-                loc: self.w.loc.clone(),
-            };
-            self.site(&lanes, code, &site);
+            let by = self.at_points(&lanes, code, own, elt.clone());
+            let types: Vec<ScalarType> = self.w.elt(input.xs).leaves().to_vec();
+            let mut g = Code::of_index(lanes.index.len(), &self.w.loc);
+            let index = g.params();
+            let at = moved(&mut g, &index, offset, PrimOp::AddP);
+            let inside = g.within(&input.xs, &at);
+            let results = g.branch(inside, &types, |c| c.zeros(&types), |c| c.inline(b, &at));
+            let (shape, f) = (self.w.extents_of(windows), g.done(results));
+            let ty = ArrayType { rank: index.len(), elt: self.w.elt(input.xs).clone() };
+            self.through(ty, ArrayOp::Generate { shape, f }, by)?;
         }
         Ok(())
+    }
+
+    /// An array of the extents of another one and a border on both sides of each axis, each element from its index.
+    fn bordered(
+        &mut self,
+        a: ArrayId,
+        border: &[i64],
+        elt: EltType,
+        write: impl FnOnce(&mut Code, &[Val]) -> Vec<Val>,
+    ) -> ArrayId {
+        let mut shape = self.w.code([]);
+        let mut extents = Vec::new();
+        for (axis, width) in border.iter().enumerate() {
+            let (n, both) = (shape.extent(a, axis), shape.int(2 * width));
+            extents.push(if *width == 0 { n } else { shape.two(PrimOp::AddP, n, both) });
+        }
+        let mut c = Code::of_index(border.len(), &self.w.loc);
+        let index = c.params();
+        let results = write(&mut c, &index);
+        let op = ArrayOp::Generate { shape: shape.done(extents), f: c.done(results) };
+        self.w.stmt(border.len(), elt, op)
+    }
+
+    /// Adds the border of an axis, of this width on either side, to the elements from which the boundary takes it. All of these
+    /// are near an edge.
+    fn folded_back(
+        &mut self,
+        input: &StencilInput,
+        a: ArrayId,
+        (axis, width): (usize, i64),
+        border: &[i64],
+    ) -> ArrayId {
+        let elt = self.w.elt(a).clone();
+        let leaves = elt.leaves();
+        self.bordered(input.xs, border, elt, |c, index| {
+            let read = |c: &mut Code, at: Val| {
+                let mut there = index.to_vec();
+                there[axis] = at;
+                c.read(a, &leaves, &there)
+            };
+            let (i, n, width_) = (index[axis], c.extent(input.xs, axis), c.int(width));
+            let own = c.two(PrimOp::AddP, i, width_);
+            let inner = read(c, own);
+            let last = c.int(width + 1);
+            let last = c.two(PrimOp::SubP, n, last);
+            let (low, high) = (c.two(PrimOp::LeP, i, width_), c.two(PrimOp::GeP, i, last));
+            let near = c.two(PrimOp::OrP, low, high);
+            let taken = c.branch(
+                near,
+                &leaves,
+                |c| {
+                    let mut sum = c.zeros(&leaves);
+                    for step in 0..2 * width {
+                        // Before the first element, then after the last one.
+                        let place = if step < width {
+                            c.int(step)
+                        } else {
+                            let step = c.int(step);
+                            c.two(PrimOp::AddP, n, step)
+                        };
+                        let position = c.two(PrimOp::SubP, place, width_);
+                        let from = taken_from(c, input, axis, position);
+                        let own = c.two(PrimOp::EqP, from, i);
+                        let value = c.branch(own, &leaves, |c| read(c, place), |c| c.zeros(&leaves));
+                        sum = sum.into_iter().zip(value).map(|(a, b)| c.two(PrimOp::AddP, a, b)).collect();
+                    }
+                    sum
+                },
+                |c| c.zeros(&leaves),
+            );
+            inner.into_iter().zip(taken).map(|(a, b)| c.two(PrimOp::AddP, a, b)).collect()
+        })
     }
 
     /// A stencil whose function reads other arrays: the windows, and an element-wise function of them.
