@@ -74,6 +74,7 @@ pub(crate) const SIMPLIFY: Pass = Pass {
 const MAX_ROUNDS: usize = 4;
 
 const SIMPLIFICATIONS: &[Pass] = &[
+    part("bounds", "comparisons of coordinates with the bounds of their axes go", simplify::bounds::pass),
     part("rewrite", "local rules", simplify::rewrite::pass),
     part("hoist", "invariants leave loops", simplify::hoist::pass),
     part("dead_scalars", "unused scalar values go", simplify::dead_scalars::pass),

@@ -59,6 +59,7 @@ const fn graph_rule(name: &'static str, what: &'static str) -> Rule {
 
 /// All rules.
 pub const RULES: &[Rule] = &[
+    rule("bounds", "a coordinate is at least 0 and less than the extent of its axis"),
     rule("constants", "operations on literals are computed"),
     rule("identities", "x + 0, x * 1, - - x, x & x and other identities that are exact"),
     rule("selects", "a choice between equal sides, by a constant, or of boolean literals"),
@@ -69,7 +70,7 @@ pub const RULES: &[Rule] = &[
     rule("dead_scalars", "unused scalar values, leaves of reads, results and components of loops go"),
     rule(
         "aliases",
-        "a map that changes nothing, a reshape to the array's own shape, a conditional whose branch is known",
+        "a map or generate that changes nothing, a reshape to the array's own shape, a conditional whose branch is known",
     ),
     rule("common_arrays", "an array operation done before is not done again"),
     rule("dead_arrays", "unused statements, results of branches and components of array loops go"),

@@ -1,13 +1,14 @@
 //! Rule `aliases`: operations whose result is an array that exists already, and conditionals decided in advance.
 //!
 //! * a map of one array by the identity;
-//! * a reshape to the extents of the array itself;
+//! * a reshape to the extents of the array itself, and its elements at all of its indices;
 //! * `acond` with a constant condition: its branch, in the block around.
 
 use super::walk::{Watch, map_op};
+use crate::analysis::extents::Extents;
 use crate::settings::Settings;
 use acc_core::Error;
-use acc_core::ir::{ArrayId, ArrayOp, Block, Fun, Program, ScalarOp, Stmt};
+use acc_core::ir::{ArrayId, ArrayOp, Block, Fun, Program, Read, ScalarOp, Stmt};
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -19,7 +20,7 @@ pub(crate) fn pass<'p>(
     if !rules.on("aliases") {
         return Ok(Cow::Borrowed(p));
     }
-    let mut a = Aliases { program: p, to: HashMap::new(), watch: Watch::new(limits) };
+    let mut a = Aliases { program: p, extents: None, to: HashMap::new(), watch: Watch::new(limits) };
     let body = a.block(&p.body);
     a.watch.end()?;
     Ok(Cow::Owned(Program { types: p.types.clone(), names: p.names.clone(), body }))
@@ -27,6 +28,8 @@ pub(crate) fn pass<'p>(
 
 struct Aliases<'a> {
     program: &'a Program,
+    /// Found where they are needed.
+    extents: Option<Extents>,
     to: HashMap<ArrayId, ArrayId>,
     watch: Watch<'a>,
 }
@@ -74,10 +77,16 @@ impl Aliases<'_> {
     }
 
     /// The array that the statement's result is equal to.
-    fn same_array(&self, s: &Stmt) -> Option<ArrayId> {
+    fn same_array(&mut self, s: &Stmt) -> Option<ArrayId> {
         let source = match &s.op {
             ArrayOp::Map { f, xs, indexed: false } if xs.len() == 1 && is_identity(f) => xs[0],
             ArrayOp::Reshape { shape, xs } if is_shape_of(shape, *xs) => *xs,
+            ArrayOp::Generate { f, .. } => {
+                let source = copied(f)?;
+                let program = self.program;
+                let extents = self.extents.get_or_insert_with(|| Extents::new(program));
+                (extents.of(source) == extents.of(*s.results.first()?)).then_some(source)?
+            }
             _ => return None,
         };
         let result = *s.results.first()?;
@@ -87,6 +96,14 @@ impl Aliases<'_> {
 
 fn is_identity(f: &Fun) -> bool {
     f.body.nodes.is_empty() && f.body.params == f.body.results
+}
+
+/// The array whose element at the same index a function of indices yields.
+fn copied(f: &Fun) -> Option<ArrayId> {
+    let [n] = &f.body.nodes[..] else { return None };
+    let ScalarOp::Index(Read { array, leaves, index, .. }) = &n.op else { return None };
+    let whole = leaves.iter().enumerate().all(|(k, leaf)| k == *leaf as usize);
+    (whole && index[..] == f.body.params[..] && n.results[..] == f.body.results[..]).then_some(*array)
 }
 
 fn is_shape_of(shape: &Fun, xs: ArrayId) -> bool {

@@ -13,6 +13,7 @@
 //! [`pipeline`](crate::pipeline) lists the passes, [`RULES`](crate::RULES) the rules by name, each of which can be switched off.
 
 pub(crate) mod aliases;
+pub(crate) mod bounds;
 pub(crate) mod common;
 pub(crate) mod dead_arrays;
 pub(crate) mod dead_scalars;
