@@ -82,8 +82,38 @@ impl Extents {
             s.op.blocks().into_iter().for_each(|b| acc_core::grow_stack(|| self.block(p, b)));
             for &r in &s.results {
                 let Ok(extents) = result_extents(&s.op, self);
-                let extents = extents.map(ir::Extents::into_vec).unwrap_or_else(|| self.own(p, r));
+                let mut extents = extents.map(ir::Extents::into_vec).unwrap_or_else(|| self.own(p, r));
+                if let ArrayOp::Check { xs, ok, .. } = &s.op {
+                    self.learn(*xs, ok, &mut extents);
+                }
                 self.of[r.index()] = extents;
+            }
+        }
+    }
+
+    /// What is checked holds wherever there is an element of the result: the extents of an array that must be those of another
+    /// one are those.
+    fn learn(&self, checked: ArrayId, ok: &Fun, extents: &mut [Extent]) {
+        let defined = |v: Val| ok.body.nodes.iter().find(|n| n.results.contains(&v)).map(|n| &n.op);
+        let mut conjuncts: Vec<Val> = ok.body.results.clone();
+        while let Some(v) = conjuncts.pop() {
+            let Some(ScalarOp::Prim(op, args)) = defined(v) else { continue };
+            match (op, args.iter().map(|a| defined(*a)).collect::<Vec<_>>().as_slice()) {
+                (PrimOp::AndP, _) => conjuncts.extend(args.iter().copied()),
+                (
+                    PrimOp::EqP,
+                    &[Some(ScalarOp::Extent { array: a, axis: i }), Some(ScalarOp::Extent { array: b, axis: j })],
+                ) => {
+                    for (own, axis, other, at) in [(a, i, b, j), (b, j, a, i)] {
+                        let known = self.of(*other).get(*at as usize);
+                        if let (true, Some(own), Some(known)) =
+                            (*own == checked, extents.get_mut(*axis as usize), known)
+                        {
+                            *own = *known;
+                        }
+                    }
+                }
+                _ => {}
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Rule `aliases`: operations whose result is an array that exists already, and conditionals decided in advance.
 //!
-//! * a map of one array by the identity;
+//! * a map that yields the elements of one of its arrays, at all of its indices;
 //! * a reshape to the extents of the array itself, and its elements at all of its indices;
 //! * `acond` with a constant condition: its branch, in the block around.
 
@@ -79,23 +79,38 @@ impl Aliases<'_> {
     /// The array that the statement's result is equal to.
     fn same_array(&mut self, s: &Stmt) -> Option<ArrayId> {
         let source = match &s.op {
-            ArrayOp::Map { f, xs, indexed: false } if xs.len() == 1 && is_identity(f) => xs[0],
+            ArrayOp::Map { f, xs, indexed } => {
+                let skipped = if *indexed { self.program.ty(*s.results.first()?).rank } else { 0 };
+                let source = self.operand(f, skipped, xs)?;
+                if xs.len() == 1 { source } else { self.of_same_extents(s, source)? }
+            }
             ArrayOp::Reshape { shape, xs } if is_shape_of(shape, *xs) => *xs,
             ArrayOp::Generate { f, .. } => {
                 let source = copied(f)?;
-                let program = self.program;
-                let extents = self.extents.get_or_insert_with(|| Extents::new(program));
-                (extents.of(source) == extents.of(*s.results.first()?)).then_some(source)?
+                self.of_same_extents(s, source)?
             }
             _ => return None,
         };
         let result = *s.results.first()?;
         (self.program.ty(result) == self.program.ty(source)).then_some(source)
     }
-}
 
-fn is_identity(f: &Fun) -> bool {
-    f.body.nodes.is_empty() && f.body.params == f.body.results
+    /// The operand whose element a function yields, of the elements of these behind so many other parameters.
+    fn operand(&self, f: &Fun, skipped: usize, xs: &[ArrayId]) -> Option<ArrayId> {
+        let mut first = skipped;
+        xs.iter().copied().find(|x| {
+            let own = first..first + self.program.ty(*x).elt.leaf_count();
+            first = own.end;
+            !own.is_empty() && f.body.params.get(own) == Some(&f.body.results)
+        })
+    }
+
+    /// An array, if its extents are those of the statement's result.
+    fn of_same_extents(&mut self, s: &Stmt, a: ArrayId) -> Option<ArrayId> {
+        let program = self.program;
+        let extents = self.extents.get_or_insert_with(|| Extents::new(program));
+        (extents.of(a) == extents.of(*s.results.first()?)).then_some(a)
+    }
 }
 
 /// The array whose element at the same index a function of indices yields.
