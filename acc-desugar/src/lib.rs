@@ -15,5 +15,6 @@ pub mod pipeline;
 mod settings;
 
 pub use functions::{flatten, flatten_with, fuse, fuse_within, simplify, simplify_with, simplify_within};
+pub use passes::differentiate::{Note, explain as explain_derivatives};
 pub use passes::simplify::{map_funs, map_op};
 pub use settings::{Faults, KEPT_STATES, RULES, Rule, Rules, Segmented, Settings};

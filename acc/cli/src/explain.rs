@@ -46,5 +46,13 @@ pub fn main(args: &Args) -> crate::Outcome {
         say!("{}", prepared.listing().trim_end());
     }
     say!("{}", explanation.to_string().trim_end());
+    if program.has_derivatives() {
+        say!("\nderivatives:");
+        let (rules, limits) = (acc_desugar::Rules::all(), RunLimits::none());
+        let settings = backend_native::pass_settings(&rules, &limits);
+        for note in acc_desugar::explain_derivatives(&program, &settings).map_err(|e| e.to_string())? {
+            say!("  {note}");
+        }
+    }
     Ok(ExitCode::SUCCESS)
 }

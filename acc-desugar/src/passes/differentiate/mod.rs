@@ -9,9 +9,12 @@
 
 mod dual;
 mod indices;
+mod notes;
 mod pullback;
 mod sweep;
 mod writer;
+
+pub use notes::Note;
 
 use crate::settings::Settings;
 use acc_core::ad::Code;
@@ -32,6 +35,30 @@ pub(crate) fn pass<'p>(program: &'p Program, settings: &Settings<'_>) -> Result<
     let mut e = Expander { w: Writer::new(program.types.clone(), settings), known: HashMap::new() };
     let body = e.block(&program.body)?;
     Ok(Cow::Owned(Program { types: e.w.types, names: program.names.clone(), body }))
+}
+
+/// How the derivatives of a verified program are computed: an entry for each operation that has tangents or adjoints, in the
+/// order in which they are computed.
+///
+/// ```
+/// use acc_core::{RunLimits, text};
+/// let program = text::parse("p.acc", "
+///     program(x: [1]f64, one: [0]f64) {
+///       y: [0]f64, g: [1]f64 = vjp(x, by: [one], f: |x: [1]f64| {
+///         m: [0]f64 = fold1(x, f: |%a: f64, %b: f64| max(%a, %b))
+///         yield m
+///       })
+///       yield g
+///     }")?;
+/// let (rules, limits) = (acc_desugar::Rules::all(), RunLimits::none());
+/// let notes = acc_desugar::explain_derivatives(&program, &acc_desugar::Settings::new(&rules, &limits))?;
+/// assert_eq!((notes[0].operation, notes[0].how.as_str()), ("fold1", "of each result, the element that it is"));
+/// # Ok::<(), acc_core::Error>(())
+/// ```
+pub fn explain(program: &Program, settings: &Settings<'_>) -> Result<Vec<Note>, Error> {
+    let mut e = Expander { w: Writer::new(program.types.clone(), settings), known: HashMap::new() };
+    e.block(&program.body)?;
+    Ok(e.w.into_notes())
 }
 
 struct Expander<'a> {

@@ -1,5 +1,6 @@
 //! Writing statements.
 
+use super::notes::Note;
 use crate::settings::Settings;
 use acc_core::ad::Code;
 use acc_core::data::EltType;
@@ -17,12 +18,13 @@ pub(super) struct Writer<'a> {
     pub(super) limits: &'a RunLimits,
     /// How many states of a loop are kept for its reverse derivative, beside the first one.
     pub(super) kept_states: usize,
+    notes: Vec<Note>,
 }
 
 impl<'a> Writer<'a> {
     pub(super) fn new(types: Vec<ArrayType>, settings: &Settings<'a>) -> Writer<'a> {
         let &Settings { limits, kept_states, .. } = settings;
-        Writer { types, stmts: Vec::new(), loc: Loc::unknown(), limits, kept_states }
+        Writer { types, stmts: Vec::new(), loc: Loc::unknown(), limits, kept_states, notes: Vec::new() }
     }
 
     pub(super) fn ty(&self, a: ArrayId) -> &ArrayType {
@@ -91,6 +93,19 @@ impl<'a> Writer<'a> {
         let ty = self.ty(a).clone();
         let op = ArrayOp::Map { xs: vec![a, b], f: adder(&ty.elt, &self.loc), indexed: false };
         self.add(ty, op)
+    }
+
+    /// Says how the tangents or adjoints of an operation are computed, once.
+    pub(super) fn note(&mut self, operation: &'static str, how: impl Into<String>) {
+        let note = Note { loc: self.loc.clone(), operation, how: how.into() };
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
+    }
+
+    /// What was said.
+    pub(super) fn into_notes(self) -> Vec<Note> {
+        self.notes
     }
 
     /// An error for what there is no rule for.

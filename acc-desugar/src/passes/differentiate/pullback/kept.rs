@@ -46,6 +46,10 @@ impl Reverse<'_, '_> {
     ) -> Result<Vec<ArrayId>, Error> {
         let room = self.w.kept_states;
         let kept = room * l.init.len();
+        let how = format!(
+            "its steps from the last one; {room} states are kept beside the first one, the others computed again"
+        );
+        self.w.note("awhile", how);
         let newest = self.number(|c| c.int(0));
         let at = self.positions(room, |c, _| c.int(0));
         let mut all = vec![steps, newest, at];

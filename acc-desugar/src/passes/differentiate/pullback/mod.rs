@@ -103,9 +103,12 @@ impl Reverse<'_, '_> {
         }
         match &s.op {
             ArrayOp::Generate { shape: _, f } => self.generate(f, by),
-            ArrayOp::Map { xs, f, indexed } => self.map(s, xs, f, *indexed, by),
+            ArrayOp::Map { xs, f, indexed } => {
+                self.w.note(s.op.name(), "at the same points, where the function is computed again");
+                self.map(s, xs, f, *indexed, by)
+            }
             ArrayOp::Stencil { f, inputs } => self.stencil(s, f, inputs, by),
-            ArrayOp::Fold { xs, f, init } => self.fold(s.results[0], *xs, f, init.as_ref(), by),
+            ArrayOp::Fold { xs, f, init } => self.fold((s.op.name(), s.results[0]), *xs, f, init.as_ref(), by),
             ArrayOp::Scan { dir, xs, f, init } => self.scan(s.results[0], *dir, *xs, f, init.as_ref(), by),
             ArrayOp::Permute { defaults, xs, combine, target } => self.permute(s, *defaults, *xs, combine, target, by),
             ArrayOp::Backpermute { xs, shape: _, index } => self.backpermute(s, *xs, index, by),

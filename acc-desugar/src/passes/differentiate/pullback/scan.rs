@@ -29,6 +29,9 @@ impl Reverse<'_, '_> {
             Dir::Left => Dir::Right,
             Dir::Right => Dir::Left,
         };
+        let how =
+            if sums(f) { "a scan of sums from the other end" } else { "a recurrence from the other end, as a scan" };
+        self.w.note("scan", how);
         let whole = if sums(f) {
             let (rank, elt) = (self.w.rank(by), self.w.elt(by).clone());
             let op = ArrayOp::Scan { dir: back, xs: by, f: adder(&elt, &self.w.loc), init: None };

@@ -17,10 +17,11 @@ impl Reverse<'_, '_> {
         };
         if let Some(shares) = shares(&f) {
             let segments = Some((offsets, self.segment_numbers(xs, offsets)));
-            let fold = Folded { xs, y: s.results[0], init: init.as_ref(), segments };
+            let fold = Folded { operation: s.op.name(), xs, y: s.results[0], init: init.as_ref(), segments };
             return self.shared(fold, &shares, by);
         }
         // As a scan with flags, of which adjoints are known.
+        self.w.note(s.op.name(), "as a scan with flags");
         let y = s.results[0];
         let result = self.w.array(self.w.ty(y).clone());
         let own = Stmt { results: [result].into_iter().collect(), op: s.op.clone(), loc: s.loc.clone() };

@@ -28,6 +28,8 @@ pub(super) enum Share {
 /// A fold.
 #[derive(Clone, Copy)]
 pub(super) struct Folded<'f> {
+    /// Its name.
+    pub(super) operation: &'static str,
     pub(super) xs: ArrayId,
     /// The result.
     pub(super) y: ArrayId,
@@ -58,6 +60,12 @@ pub(super) fn shares(f: &Fun) -> Option<Vec<(usize, Share)>> {
 impl Reverse<'_, '_> {
     /// The adjoints of what is folded and of the initial value, by that of the result.
     pub(super) fn shared(&mut self, fold: Folded<'_>, shares: &[(usize, Share)], by: ArrayId) -> Result<(), Error> {
+        let how = match shares.iter().filter(|(_, s)| *s != Share::All).count() {
+            0 => "every element has the adjoint of its sum",
+            n if n == shares.len() => "of each result, the element that it is",
+            _ => "every element has that of its sum, and one element that of its extreme",
+        };
+        self.w.note(fold.operation, how);
         let start = fold.init.filter(|_| shares.iter().any(|(_, s)| *s != Share::All)).map(|init| {
             let elt = self.w.elt(fold.y).clone();
             let op = ArrayOp::Generate { shape: self.w.code([]).done([]), f: init.clone() };

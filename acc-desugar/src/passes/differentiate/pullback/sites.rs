@@ -30,8 +30,14 @@ impl Reverse<'_, '_> {
     pub(super) fn site(&mut self, lanes: &Lanes, code: Code, site: &Site) {
         let values = self.site_values(lanes, code.clone(), site);
         match site.sums.as_deref().and_then(|sums| self.gathered(site.array, sums, values)) {
-            Some(adjoint) => self.contribute(site.array, adjoint),
-            None => self.scatter(lanes, code, site, values),
+            Some(adjoint) => {
+                self.w.note("read", "gathered: the index of an element says which points read it");
+                self.contribute(site.array, adjoint);
+            }
+            None => {
+                self.w.note("read", "scattered: the index is no sum of coordinates");
+                self.scatter(lanes, code, site, values);
+            }
         }
     }
 
