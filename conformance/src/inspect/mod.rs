@@ -11,6 +11,7 @@ use acc_core::ir::{ArrayId, Block, Loc, Program, Stmt};
 use acc_core::text::TestFile;
 use acc_core::{Backend, Error, RunLimits};
 use acc_desugar::graph::{Graph, Node};
+use acc_desugar::{Rules, pass, pipeline};
 use backend_graph::export::cost::{Cost, Costs};
 use backend_graph::{Counts, Format, Plan};
 use backend_native::{Explanation, KernelReport, Native};
@@ -38,6 +39,7 @@ pub fn page(file: &TestFile, name: &str, text: &str, run: Option<&str>) -> Resul
     let (simplified, explanation) = (prepared.simplified(), prepared.explain());
     let plan = backend_graph::plan_of(program).map_err(failed)?;
     let graph = backend_graph::graph_of(program).map_err(failed)?;
+    let derivatives = derivatives(program).map_err(failed)?;
     let run = measure::choose(file, run)?;
     let mut measured = Vec::new();
     let mut stopped = Vec::new();
@@ -58,6 +60,7 @@ pub fn page(file: &TestFile, name: &str, text: &str, run: Option<&str>) -> Resul
     }
     let mut p = Page {
         program,
+        derivatives,
         simplified,
         explanation: &explanation,
         graph: &graph,
@@ -82,6 +85,25 @@ pub fn page(file: &TestFile, name: &str, text: &str, run: Option<&str>) -> Resul
     Ok(Inspected { html: p.html(name), stopped: (!says.is_empty()).then(|| says.join("\n")) })
 }
 
+/// How each derivative of a program is computed, and the program with its derivatives as ordinary code.
+fn derivatives(program: &Program) -> Result<Option<String>, Error> {
+    if !program.has_derivatives() {
+        return Ok(None);
+    }
+    let (rules, limits) = (Rules::all(), RunLimits::none());
+    let settings = backend_native::pass_settings(&rules, &limits);
+    let mut text = String::new();
+    for note in acc_desugar::explain_derivatives(program, &settings)? {
+        text += &format!("// {note}\n");
+    }
+    if let Some(stage) = pass::until(pipeline::NATIVE, "differentiate", program, &settings)
+        && let Some(expanded) = stage?.into_program()
+    {
+        text += &expanded.to_string();
+    }
+    Ok(Some(text))
+}
+
 /// What stopped a run, on some of the executors.
 struct Stopped {
     executors: Vec<&'static str>,
@@ -102,6 +124,8 @@ const GRAPH: &str = "graph";
 
 struct Page<'a> {
     program: &'a Program,
+    /// How its derivatives are computed, and what they become, if it has some.
+    derivatives: Option<String>,
     simplified: &'a Program,
     explanation: &'a Explanation,
     graph: &'a Graph,
@@ -130,15 +154,17 @@ impl Page<'_> {
         let flattened = self.files.listing(&backend_graph::export(self.graph, Format::Text));
         let planned = self.files.listing(&self.plan.to_string());
         let simplified = self.files.listing(&self.simplified.to_string());
-        let tabs: [Tab; 7] = [
-            ("program", "Program", self.files.program()),
+        let derivatives = self.derivatives.as_ref().map(|text| self.files.listing(text));
+        let mut tabs: Vec<Tab> = vec![("program", "Program", self.files.program())];
+        tabs.extend(derivatives.map(|body| ("derivatives", "Derivatives", body)));
+        tabs.extend([
             ("simplified", "Simplified", simplified),
             ("fused", "Fused", kernels),
             ("flattened", "Flattened", flattened),
             ("planned", "Planned", planned),
             ("graph", "Graph", graph),
             ("runs", "Times", self.runs()),
-        ];
+        ]);
         let buttons = tabs.iter().map(|(id, title, _)| {
             format!("<button role=\"tab\" id=\"tab-{id}\" aria-controls=\"{id}\" type=\"button\">{title}</button>")
         });

@@ -70,6 +70,9 @@ impl Forward<'_, '_> {
 
     fn stmt(&mut self, s: &Stmt) -> Result<(), Error> {
         self.w.loc = s.loc.clone();
+        if s.results.iter().any(|y| self.activity.is_active(*y)) {
+            self.w.note(s.op.name(), "tangents beside the values");
+        }
         match &s.op {
             ArrayOp::If { cond, then, else_ } => return self.branch(s, cond, then, else_),
             ArrayOp::While { init, test, step } => return self.looped(s, init, test, step),
