@@ -1,11 +1,11 @@
-//! What rules over graphs recognise, as programs write it: random code hardly ever happens to be a softmax.
+//! What rules recognise, as programs write it: random code hardly ever happens to be a softmax.
 
 use super::generate::{ArrayVar, Generator, Mode};
 use acc_core::data::ScalarType as T;
 use std::fmt::Write;
 
 impl Generator {
-    /// Several statements that a rule over graphs makes one operation of, over a small matrix.
+    /// Statements that a rule makes something simpler of, over a small matrix.
     pub(super) fn idiom(&mut self, text: &mut String) -> Vec<ArrayVar> {
         let ty = *self.choices.pick(&[T::F32, T::F64]);
         let t = ty.name();
@@ -22,7 +22,7 @@ impl Generator {
         let indexed = format!("f: |%i: i64, %j: i64, %x: {t}|");
         let [a, b, c, out] = std::array::from_fn(|_| self.array_name());
         let mut dims = vec![Some(rows), Some(columns)];
-        let statements = match *self.choices.pick(if exact { &[0, 3, 4] } else { &[0, 1, 1, 2, 2, 3, 4] }) {
+        let statements = match *self.choices.pick(if exact { &[0, 3, 4, 5] } else { &[0, 1, 1, 2, 2, 3, 4, 5] }) {
             0 => format!("{out}: [2]{t} = map({x}, f: |%x: {t}| min(max(%x, 0.25{t}), 1.25{t}))\n"),
             1 => format!(
                 "{a}: [1]{t} = fold1({x}, f: |%a: {t}, %b: {t}| max(%a, %b))\n  \
@@ -52,7 +52,7 @@ impl Generator {
                      {out}: [2]{t} = fold({b}, {sum})\n"
                 )
             }
-            _ => {
+            4 => {
                 let (members, bags) = (*self.choices.pick(&[1, 4, 9]), *self.choices.pick(&[1, 2, 3]));
                 dims = vec![Some(columns), Some(bags)];
                 format!(
@@ -64,6 +64,10 @@ impl Generator {
                     bags + 1
                 )
             }
+            _ => format!(
+                "{out}: [2]{t} = generate(shape: || (extent({x}, 0), {columns}i64), f: |%i: i64, %j: i64| \
+                 if and(lt(%i, extent({x}, 0)), ge(%j, 0i64)) {{ yield {x}[%i, %j] }} else {{ yield 0.5{t} }})\n"
+            ),
         };
         let _ = write!(text, "  {statements}");
         vec![ArrayVar { name: out, leaves: vec![ty], dims }]
