@@ -424,6 +424,28 @@ pub enum BuildError {
         /// The derivative.
         used: Loc,
     },
+    /// A function with a rule for its derivative reads what the derivative is by, beside its arguments.
+    #[error(
+        "a rule without all of the point: the function with a rule at {used} reads, at {read}, what depends on the point of a derivative and is none of its arguments\n  help: pass it among the arguments, for the rule to give its part; or take it for a constant, by `stop_gradient`"
+    )]
+    ActiveCapture {
+        /// The function with the rule.
+        used: Loc,
+        /// The read.
+        read: Loc,
+    },
+    /// A rule for a derivative that is not linear.
+    #[error(
+        "a rule that is not linear: `{op}` at {at}, in the rule of the function at {used}\n  help: a rule adds up tangents or adjoints and multiplies them by what does not depend on them; what else it needs of the function are its arguments or residuals"
+    )]
+    NonlinearRule {
+        /// The first operation that is not linear.
+        op: &'static str,
+        /// Where it was written.
+        at: Loc,
+        /// The function with the rule.
+        used: Loc,
+    },
     /// An array of a function body was used outside of it.
     #[error(
         "array used outside the array function that made it\n  used at {used}\n  help: return the array from the function, or pass it in as an argument"

@@ -4,7 +4,7 @@ use super::extents::{extent_argument, lift_literals};
 use super::schedule::{Dag, Inner, Needs, NodeId, NodeIds, Placer};
 use super::wide::{cast_results, conversion, wide_elt, widened};
 use super::{AccFun, AccOp, AccRef, AccType, Building, Frozen};
-use crate::ad::Activity;
+use crate::ad::{self, Activity};
 use crate::data::{ArrayData, EltType, ScalarType};
 use crate::error::{BuildError, Error};
 use crate::ir::{ArrayId, ArrayOp, ArrayType, Block, Closed, Fun, Ir, Loc, Mapper, Names, Program, Stmt};
@@ -304,8 +304,12 @@ impl Numberer<'_> {
             }
             AccOp::Op(op) => op.try_map(self)?,
         };
-        if let ArrayOp::Derivative { f, .. } = &op {
-            self.check_smooth(f, &acc.loc)?;
+        match &op {
+            ArrayOp::Derivative { f, .. } => self.check_smooth(f, &acc.loc)?,
+            ArrayOp::Ruled { at, residuals, jvp, vjp, .. } => {
+                self.check_linear(at.len(), *residuals, [jvp.as_ref(), vjp.as_ref()], &acc.loc)?;
+            }
+            _ => {}
         }
         let types: Vec<ArrayType> = acc.ty.leaves().into_iter().cloned().collect();
         let reduced = op.operand().copied().filter(|_| op.class().reduces());
@@ -319,10 +323,32 @@ impl Numberer<'_> {
     /// A derivative that is zero wherever it is taken is a mistake.
     fn check_smooth(&self, f: &Block, used: &Loc) -> Result<(), Error> {
         let activity = Activity::of(&self.types, f, f.params.iter().copied());
+        if let Some(captured) = activity.captured() {
+            return Err(ad::captured(captured.clone()));
+        }
         if f.results.iter().any(|r| activity.is_active(*r)) {
             return Ok(());
         }
         Err(Arc::new(BuildError::ZeroDerivative { blocked: activity.blocked().cloned(), used: used.clone() }).into())
+    }
+
+    /// A rule that stands alone is transposed for the other mode: it must be linear.
+    fn check_linear(
+        &self,
+        args: usize,
+        residuals: usize,
+        rules: [Option<&Block>; 2],
+        used: &Loc,
+    ) -> Result<(), Error> {
+        let (rule, from) = match rules {
+            [Some(jvp), None] => (jvp, args + residuals),
+            [None, Some(vjp)] => (vjp, residuals),
+            _ => return Ok(()),
+        };
+        match ad::nonlinear(&self.types, rule, from) {
+            Some((op, at)) => Err(Arc::new(BuildError::NonlinearRule { op, at, used: used.clone() }).into()),
+            None => Ok(()),
+        }
     }
 
     /// A fold or scan of an array with `f16` in its elements, in `f32`.

@@ -236,6 +236,26 @@ macro_rules! tuple_arrays {
         }
     };
 }
+
+/// No array: a function without residuals, say.
+impl Arrays for () {
+    type Acc = ();
+    fn ty() -> AccType {
+        AccType::Tuple(Vec::new())
+    }
+    fn unlift(_: Acc<()>) {}
+    fn from_parts(_: &mut dyn Iterator<Item = ArrayData>) -> Result<(), Error> {
+        Ok(())
+    }
+    fn push_parts(&self, _: &mut Vec<ArrayData>) {}
+}
+#[diagnostic::do_not_recommend]
+impl IntoAcc<()> for () {
+    #[track_caller]
+    fn into_acc(self) -> Acc<()> {
+        Acc::new(AccOp::Tuple(Vec::new()), Loc::caller())
+    }
+}
 tuple_arrays!(A XA 0);
 tuple_arrays!(A XA 0, B XB 1);
 tuple_arrays!(A XA 0, B XB 1, C XC 2);
