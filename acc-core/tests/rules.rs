@@ -140,7 +140,7 @@ fn options_and_complex_numbers() {
     assert_eq!(run(grad(&xs, |xs| f(xs).sum())).to_vec(), [((), 2.0), ((), 2.0)]);
     let z = Vector::from([Complex::new(1.0f64, 2.0)]);
     let conj = |z: Acc<Vector<Complex<f64>>>| {
-        with_vjp(z, |z| (z.map(|z| z.conjugate()), ()), |(), zbar| zbar.map(|z| z.conjugate()))
+        with_vjp(z, |z| (z.map(|z| z.conj()), ()), |(), zbar| zbar.map(|z| z.conj()))
     };
     let g = grad(&z, |z| conj(z).map(|z| z.im()).sum());
     assert_eq!(run(g).to_vec(), [Complex::new(0.0, -1.0)]);

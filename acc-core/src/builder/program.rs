@@ -199,8 +199,9 @@ struct Numberer<'a> {
     known: HashMap<ArrayOp, Ids>,
     /// The literal extents met so far, with the parameters that stand for them.
     extents: Vec<(i64, ArrayId)>,
-    /// Extent functions done: one shared by two operations keeps its parameters.
-    lifted: HashMap<*const Fun<Building>, Fun>,
+    /// Extent functions done, before and after: one shared by two operations keeps its parameters. (A function of arrays that
+    /// stands twice has other arrays each time.)
+    lifted: HashMap<*const Fun<Building>, (Fun, Fun)>,
     limits: &'a RunLimits,
 }
 
@@ -264,17 +265,17 @@ impl Numberer<'_> {
             Ok(f) => Arc::as_ptr(f),
             Err(e) => return Err(e.clone().into()),
         };
-        if let Some(done) = self.lifted.get(&key) {
+        let plain = self.plain(f)?;
+        if let Some((_, done)) = self.lifted.get(&key).filter(|(before, _)| *before == plain) {
             return Ok(done.clone());
         }
-        let plain = self.plain(f)?;
         let (types, extents) = (&mut self.types, &mut self.extents);
         let lifted = lift_literals(&plain, &mut |value| {
             let id = new_array(types, ArrayType { rank: 0, elt: EltType::Scalar(ScalarType::I64) });
             extents.push((value, id));
             id
         });
-        self.lifted.insert(key, lifted.clone());
+        self.lifted.insert(key, (plain, lifted.clone()));
         Ok(lifted)
     }
 
