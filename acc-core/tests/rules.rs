@@ -342,3 +342,39 @@ fn fixed_points_of_several_arrays() {
     near(&run(gp).to_vec(), &[2.0 / 3.0, 2.0 / 3.0]);
     assert!((run(gq).value().0 - 4.0 / 3.0).abs() < 1e-5);
 }
+
+#[derive(Arrays)]
+struct Layer {
+    weights: Matrix<f64>,
+    bias: Vector<f64>,
+}
+
+#[derive(Arrays)]
+struct Model {
+    first: Layer,
+    scale: Scalar<f64>,
+    steps: (Scalar<i64>, Vector<f64>),
+}
+
+#[test]
+fn structs_of_arrays_are_points() {
+    let model = Model {
+        first: Layer { weights: Matrix::from([[1.0, 2.0], [3.0, 4.0]]), bias: Vector::from([0.5, 0.25]) },
+        scale: Scalar::scalar(2.0),
+        steps: (Scalar::scalar(7), Vector::from([1.0])),
+    };
+    let loss = |m: ModelAcc| {
+        let rows = m.first.weights.sum().zip_with(m.first.bias, |w, b| w * b);
+        let (n, _) = m.steps;
+        rows.sum().zip_with(m.scale, |x, s| x * s).zip_with(n, |x, n| x * n.to::<f64>())
+    };
+    let ((weights, bias), scale, (none, other)) = grad(&model, loss);
+    let (weights, bias, scale, none, other) = run((weights, bias, scale, none, other));
+    assert_eq!(weights.to_vec(), [7.0, 7.0, 3.5, 3.5]);
+    assert_eq!((bias.to_vec(), scale.value()), (vec![42.0, 98.0], 3.25 * 7.0));
+    assert_eq!((none.value(), other.to_vec()), ((), vec![0.0]));
+    // As arguments and results of rules and checkpoints, too.
+    let halved = checkpoint(&model, |m| ModelAcc { scale: m.scale.map(|s| s / 2.0), ..m });
+    let halved: Model = run(halved);
+    assert_eq!((halved.scale.value(), halved.first.bias.to_vec()), (1.0, vec![0.5, 0.25]));
+}

@@ -9,6 +9,7 @@ pub mod array {
         enum_from, enum_from_step, fill, from_index, generate, index_head, index_tail, index0, index1, index2, index3,
         intersect, shape_size, to_index, unindex1, unindex2, unindex3, unit, use_,
     };
+    pub use acc_core::FacadeArrays as Arrays;
 }
 
 /// Scalar expressions: numbers, comparisons, bits, conversions.

@@ -70,6 +70,10 @@ pub mod prelude;
 #[doc = include_str!("../../README.md")]
 struct Readme;
 
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/GRADIENTS.md")]
+struct Gradients;
+
 #[cfg(feature = "npy")]
 pub use families::npy;
 pub use families::{array, control, derivative, element, foreign, haskell, random, scalar, stencil};

@@ -185,7 +185,7 @@ impl Classes<'_> {
                 loop {
                     self.set_all(&step.params, state.clone());
                     self.block(step);
-                    let next = self.all_of(&step.results).into_iter().zip(state.iter().cloned());
+                    let next = state.iter().cloned().zip(self.all_of(&step.results));
                     let next: Vec<Leaves> = next.map(|(a, b)| joined(a, b, here)).collect();
                     if next == state {
                         break;

@@ -1,8 +1,9 @@
 //! Functions with rules of their own.
 
-use crate::support::check_with;
+use crate::support::{check_with, expanded, near, run};
 use acc_core::ad::derivative_of;
 use acc_core::ir::Mode;
+use acc_core::prelude::{Acc, Vector, fixpoint, grad, hvp, jvp};
 use acc_core::{RunLimits, text};
 use acc_desugar::pipeline::NATIVE;
 use acc_desugar::{Rules, Settings, pass};
@@ -184,5 +185,51 @@ fn rules_must_see_all_of_the_point() {
         let made = pass::until(NATIVE, "differentiate", &derivative, &Settings::new(&rules, &limits)).expect("a pass");
         let e = made.err().expect("an error").to_string();
         assert!(e.contains("a rule without all of the point") && e.contains("p.acc:2:") && e.contains("p.acc:3:"), "{e}");
+    }
+}
+
+#[test]
+fn rules_of_derivatives_inside_one_another() {
+    // To the inner derivative `k` is constant, to the outer one it is not: what the rule leaves out would be missing.
+    let inner = "y: [1]f64, g: [1]f64 = vjp(z, by: [z], f: |z: [1]f64| {
+        y: [1]f64 = custom_jvp(z, f: |a: [1]f64| { b: [1]f64 = zip_with(a, k, f: |%a: f64, %k: f64| mul(%a, %k)) yield b },
+        jvp: |a: [1]f64, t: [1]f64| { yield t }) yield y })";
+    let p = text::parse("p.acc", &format!("program(k: [1]f64, z: [1]f64) {{ {inner} yield g }}")).expect("a program");
+    let (rules, limits) = (Rules::all(), RunLimits::none());
+    let derivative = derivative_of(&p, Mode::Reverse);
+    let made = pass::until(NATIVE, "differentiate", &derivative, &Settings::new(&rules, &limits)).expect("a pass");
+    let e = made.err().expect("an error").to_string();
+    assert!(e.contains("a rule without all of the point"), "{e}");
+    // As an argument it has its part.
+    check_with(
+        "program(k: [1]f64, z: [1]f64) {
+           y: [1]f64, g: [1]f64, h: [1]f64 = vjp(z, k, by: [z], f: |z: [1]f64, k: [1]f64| {
+             y: [1]f64 = custom_jvp(z, k, f: |a: [1]f64, k: [1]f64| { b: [1]f64 = zip_with(a, k, f: |%a: f64, %k: f64| mul(%a, %k)) yield b },
+             jvp: |a: [1]f64, k: [1]f64, t: [1]f64, s: [1]f64| {
+               c: [1]f64 = zip_with(t, k, f: |%t: f64, %k: f64| mul(%t, mul(%k, %k)))
+               d: [1]f64 = zip_with(c, s, f: |%c: f64, %s: f64| add(%c, %s)) yield d }) yield y })
+           yield g, h }",
+        &[&[3], &[3]],
+    );
+}
+
+#[test]
+fn fixed_points() {
+    // In the typed API: the expanded program against the interpreter's derivative.
+    let a = Vector::from([0.5f64, 1.0]);
+    let f = |a: Acc<Vector<f64>>| fixpoint(a.map(|_| 0.0), a, |x, a| x.zip_with(a, |x, a| (a * x).cos()), 1e-13);
+    let loss = |a: Acc<Vector<f64>>| f(a).map(|x| x * x).sum();
+    let direction = Vector::from([1.0, -2.0]);
+    let programs = [
+        grad(&a, loss).program(),
+        jvp(&a, &direction, f).1.program(),
+        hvp(&a, &direction, loss).program(),
+        grad(&a, |a| grad(a, loss).sum()).program(),
+    ];
+    for built in programs {
+        let built = built.expect("a program");
+        let (want, made) = (run(&built.program, &built.embedded), expanded(&built.program));
+        let got = run(&made, &built.embedded);
+        assert!(want.iter().zip(&got).all(|(a, b)| near(a, b)), "{want:#?}\nand not\n{got:#?}");
     }
 }

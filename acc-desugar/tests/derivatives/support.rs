@@ -8,7 +8,7 @@ use acc_desugar::pipeline::NATIVE;
 use acc_desugar::{Rules, Settings, pass};
 
 /// The program with its derivatives expanded.
-fn expanded(p: &Program) -> Program {
+pub fn expanded(p: &Program) -> Program {
     let (rules, limits) = (Rules::all(), RunLimits::none());
     let stage = pass::until(NATIVE, "differentiate", p, &Settings::new(&rules, &limits)).expect("a pass");
     let made = stage.unwrap_or_else(|e| panic!("{e}\n{p:#}"));
@@ -18,7 +18,7 @@ fn expanded(p: &Program) -> Program {
     made
 }
 
-fn run(p: &Program, args: &[ArrayData]) -> Vec<ArrayData> {
+pub fn run(p: &Program, args: &[ArrayData]) -> Vec<ArrayData> {
     let result = Interpreter::new().run_untyped(&p.clone().into(), args, &RunLimits::none());
     result.unwrap_or_else(|e| panic!("{e}\n{p:#}"))
 }
@@ -49,7 +49,7 @@ impl Numbers {
     }
 }
 
-fn near(a: &ArrayData, b: &ArrayData) -> bool {
+pub fn near(a: &ArrayData, b: &ArrayData) -> bool {
     let float = |l: Lit| match l.ty {
         ScalarType::F32 => Some((f64::from(f32::from_bits64(l.bits)), 1e-4)),
         ScalarType::F64 => Some((f64::from_bits64(l.bits), 1e-9)),

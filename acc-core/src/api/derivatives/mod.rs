@@ -4,7 +4,7 @@ pub(crate) mod fixpoint;
 pub(crate) mod grad;
 pub(crate) mod modes;
 pub(crate) mod partials;
-mod parts;
+pub(crate) mod parts;
 pub(crate) mod rules;
 pub(crate) mod scalars;
 pub(crate) mod tangent;

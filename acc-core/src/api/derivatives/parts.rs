@@ -120,7 +120,7 @@ pub(super) fn leaves(a: &AccRef, loc: &Loc) -> Vec<AccRef> {
 }
 
 /// An expression of this type, of arrays from left to right.
-pub(super) fn rebuild(ty: &AccType, arrays: &mut dyn Iterator<Item = AccRef>, loc: &Loc) -> AccRef {
+pub(crate) fn rebuild(ty: &AccType, arrays: &mut dyn Iterator<Item = AccRef>, loc: &Loc) -> AccRef {
     match ty {
         // There is one array for each.
         AccType::Array(_) => arrays.next().unwrap_or_else(|| tuple(Vec::new(), loc)),

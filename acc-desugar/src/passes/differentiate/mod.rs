@@ -69,20 +69,19 @@ impl Expander<'_> {
                 jvp: None,
                 vjp: None,
             },
-            op => {
-                let inside = usize::from(matches!(op, ArrayOp::Derivative { .. }));
-                self.derivatives += inside;
-                let op = op.try_map(self);
-                self.derivatives -= inside;
-                op?
+            ArrayOp::Derivative { mode, at, along, f } => {
+                self.derivatives += 1;
+                let f = Expander::block(self, &pruned(f));
+                self.derivatives -= 1;
+                ArrayOp::Derivative { mode: *mode, at: self.arrays(at)?, along: self.arrays(along)?, f: f? }
             }
+            op => op.try_map(self)?,
         };
         self.w.loc = s.loc.clone();
         let ArrayOp::Derivative { mode, at, along, f } = op else {
             self.w.stmts.push(Stmt { results: s.results.clone(), op, loc: s.loc.clone() });
             return Ok(());
         };
-        let f = pruned(&f);
         // The parameters stay arrays of their own: the function may read the point's arrays, too, as constants.
         for (p, x) in f.params.iter().zip(&at) {
             let c = self.w.code(self.w.elt(*x).leaves());
