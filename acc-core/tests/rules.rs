@@ -131,17 +131,12 @@ fn functions_of_several_arrays_and_types() {
 fn options_and_complex_numbers() {
     let xs = Vector::from_elts([2], [Some(3.0f64), None]).unwrap();
     let f = |xs: Acc<Vector<Option<f64>>>| {
-        with_jvp(
-            xs,
-            |xs| xs.map(|x| x.match_(|x| x.unwrap_or(0.0.into()))),
-            |_, dxs| dxs.map(|((), dx)| dx * 2.0),
-        )
+        with_jvp(xs, |xs| xs.map(|x| x.match_(|x| x.unwrap_or(0.0.into()))), |_, dxs| dxs.map(|((), dx)| dx * 2.0))
     };
     assert_eq!(run(grad(&xs, |xs| f(xs).sum())).to_vec(), [((), 2.0), ((), 2.0)]);
     let z = Vector::from([Complex::new(1.0f64, 2.0)]);
-    let conj = |z: Acc<Vector<Complex<f64>>>| {
-        with_vjp(z, |z| (z.map(|z| z.conj()), ()), |(), zbar| zbar.map(|z| z.conj()))
-    };
+    let conj =
+        |z: Acc<Vector<Complex<f64>>>| with_vjp(z, |z| (z.map(|z| z.conj()), ()), |(), zbar| zbar.map(|z| z.conj()));
     let g = grad(&z, |z| conj(z).map(|z| z.im()).sum());
     assert_eq!(run(g).to_vec(), [Complex::new(0.0, -1.0)]);
 }
@@ -171,10 +166,8 @@ fn a_rule_makes_a_function_smooth() {
 #[test]
 fn what_a_rule_reads_from_around_must_be_constant() {
     let x = Vector::from([1.0f64, 2.0]);
-    let line = line!() + 2;
-    let e = error_of(grad(&x, |k| {
-        with_vjp(&k, |x| (x.sum(), ()), |(), ybar| k.map(|k| k * ybar.the()))
-    }));
+    let line = line!() + 1;
+    let e = error_of(grad(&x, |k| with_vjp(&k, |x| (x.sum(), ()), |(), ybar| k.map(|k| k * ybar.the()))));
     for part in ["a rule without all of the point", "help: pass it among the arguments", &format!("rules.rs:{line}:")] {
         assert!(e.contains(part), "{part:?} is not in:\n{e}");
     }
@@ -217,7 +210,8 @@ fn rules_must_be_linear() {
         |x, ybar| {
             let gated = x.zip_with(&ybar, |x, y| x.gt(0.0).then_else(y, 0.0));
             let summed = gated.scanl1(|a, b| a + b).reverse();
-            let (_, twice) = awhile((unit(0i64), summed), |(n, _)| n.the().lt(2), |(n, y)| (n.map(|n| n + 1), y.map(|y| y + y)));
+            let (_, twice) =
+                awhile((unit(0i64), summed), |(n, _)| n.the().lt(2), |(n, y)| (n.map(|n| n + 1), y.map(|y| y + y)));
             x.imap(|i, x| x * twice.index(i) / 4.0)
         },
     );
@@ -227,9 +221,8 @@ fn rules_must_be_linear() {
 #[test]
 fn partial_derivatives_of_ones_own() {
     let xs = Vector::from([3.0f64, 1.0]);
-    let f = |xs: Acc<Vector<f64>>| {
-        xs.map(|x| with_partials((x, x * 2.0), |(a, b)| a * b, |(a, _), y| (y, a * 10.0)) * x)
-    };
+    let f =
+        |xs: Acc<Vector<f64>>| xs.map(|x| with_partials((x, x * 2.0), |(a, b)| a * b, |(a, _), y| (y, a * 10.0)) * x);
     assert_eq!(run(f(use_(&xs))).to_vec(), [54.0, 2.0]);
     // y = ab = 2x², ∂a = y, ∂b = 10a, b' = 2: (2x² + 20x)x + 2x².
     let want: Vec<f64> = xs.iter().map(|x| (2.0 * x * x + 20.0 * x) * x + 2.0 * x * x).collect();
@@ -295,10 +288,9 @@ fn fixed_points() {
     let h = 1e-4;
     let at = |d: f64| run(grad(&Vector::from([0.5 + d, 1.0]), loss)).to_vec()[0];
     let second = (at(h) - at(-h)) / (2.0 * h);
-    for hv in [
-        run(hvp(&a, &Vector::from([1.0, 0.0]), loss)).to_vec(),
-        run(grad(&a, |a| grad(a, loss).map_first())).to_vec(),
-    ] {
+    for hv in
+        [run(hvp(&a, &Vector::from([1.0, 0.0]), loss)).to_vec(), run(grad(&a, |a| grad(a, loss).map_first())).to_vec()]
+    {
         assert!((hv[0] - second).abs() < 1e-6, "{hv:?}, not {second}");
     }
 }

@@ -28,7 +28,8 @@ pub(crate) fn expand(input: &DeriveInput, core: &TokenStream) -> syn::Result<Tok
     let types: Vec<_> = fields.iter().map(|f| &f.ty).collect();
     let visibilities: Vec<_> = fields.iter().map(|f| &f.vis).collect();
     let positions: Vec<usize> = (0..members.len()).collect();
-    let docs = format!("What array functions receive for arguments of type [`{name}`]: one array expression per field.");
+    let docs =
+        format!("What array functions receive for arguments of type [`{name}`]: one array expression per field.");
     Ok(quote! {
         #[doc = #docs]
         #[allow(missing_docs, reason = "the fields are those of the type")]

@@ -57,7 +57,9 @@ pub fn nonlinear(types: &[ArrayType], rule: &Block, from: usize) -> Option<Place
             Zero | Linear => None,
             Other(place) => Some(place),
             // Not 0 where what is mapped is.
-            Constant => Some(rule.stmts.iter().find(|s| s.results.contains(r)).map_or(("yield", Loc::unknown()), place)),
+            Constant => {
+                Some(rule.stmts.iter().find(|s| s.results.contains(r)).map_or(("yield", Loc::unknown()), place))
+            }
         })
     })
 }
@@ -109,9 +111,10 @@ impl Classes<'_> {
     /// Whether all that closed functions, indices and targets read is constant.
     fn places_are_constant(&self, s: &Stmt) -> bool {
         let place_of = |key: &str| matches!(key, "shape" | "extents" | "index" | "target" | "ok" | "cond");
-        s.op.funs().into_iter().filter(|(key, _)| place_of(key)).all(|(_, f)| {
-            self.fun(f, vec![Constant; f.body.params.len()], &place(s)).iter().all(Class::is_constant)
-        })
+        s.op.funs()
+            .into_iter()
+            .filter(|(key, _)| place_of(key))
+            .all(|(_, f)| self.fun(f, vec![Constant; f.body.params.len()], &place(s)).iter().all(Class::is_constant))
     }
 
     fn stmt(&mut self, s: &Stmt) {

@@ -70,6 +70,6 @@ pub use types::shape::{
     DIM0, DIM1, DIM2, DIM3, DIM4, DIM5, DIM6, DIM7, DIM8, DIM9, Dim, Extendable, IntoIx, IntoShape, IxExp, IxPart,
     RankOne, RankZero, Reducible, Shape, ShapeOf,
 };
+pub use types::slice::{All, Any, Count, NoRank, ReplicateSpec, SlicePart, SliceParts, SliceSpec};
 #[doc(hidden)]
 pub use types::struct_of_arrays::{ErasedAcc, build_arrays, component, embedded, erase_acc};
-pub use types::slice::{All, Any, Count, NoRank, ReplicateSpec, SlicePart, SliceParts, SliceSpec};

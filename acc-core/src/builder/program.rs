@@ -334,13 +334,7 @@ impl Numberer<'_> {
     }
 
     /// A rule that stands alone is transposed for the other mode: it must be linear.
-    fn check_linear(
-        &self,
-        args: usize,
-        residuals: usize,
-        rules: [Option<&Block>; 2],
-        used: &Loc,
-    ) -> Result<(), Error> {
+    fn check_linear(&self, args: usize, residuals: usize, rules: [Option<&Block>; 2], used: &Loc) -> Result<(), Error> {
         let (rule, from) = match rules {
             [Some(jvp), None] => (jvp, args + residuals),
             [None, Some(vjp)] => (vjp, residuals),

@@ -163,6 +163,11 @@ pub(super) fn without<'p>(
 }
 
 /// An array of this one's extents, of the type of another.
-pub(super) fn output<'p>(m: &Machine<'p, Jet>, s: &Stmt, ty: ArrayId, like: &Values<Jet>) -> Result<Output<Jet>, Error> {
+pub(super) fn output<'p>(
+    m: &Machine<'p, Jet>,
+    s: &Stmt,
+    ty: ArrayId,
+    like: &Values<Jet>,
+) -> Result<Output<Jet>, Error> {
     Output::new(like.shape().to_vec(), m.elt(ty), s, &m.meter)
 }

@@ -6,9 +6,9 @@
 //! [partial derivatives](crate::ad), which they compute with jets of the levels below: so derivatives nest to any depth
 //! (Siskind and Pearlmutter, Nesting forward-mode AD in a functional framework, 2008).
 
-use super::{derivative, ruled};
 use super::machine::Machine;
 use super::number::{Number, Values};
+use super::{derivative, ruled};
 use crate::ad::{self, Arithmetic, Partial};
 use crate::data::{Lit, ScalarType};
 use crate::error::Error;

@@ -1,7 +1,7 @@
 //! Rules V1, V2 and V4 to V10 for blocks and array statements.
 
-use crate::ad;
 use super::{Checked as Result, Code, Failure, MAX_NESTED_DERIVATIVES, MAX_RANK, MAX_WINDOW, Params, Site, scalar};
+use crate::ad;
 use crate::data::ScalarType::{self, Bool, I64, U8};
 use crate::ir::{ArrayId, ArrayOp, ArrayType, Axis, Block, Boundary, ForeignFun, Fun, Loc, Mode, Program, Stmt};
 use crate::limits::RunLimits;

@@ -22,7 +22,7 @@ use crate::ir::{ArrayOp, ArrayType, Loc, Mode, PrimOp};
 /// // The square root, by Heron's method.
 /// let a = Vector::from([4.0f64, 9.0]);
 /// let root = |a: Acc<Vector<f64>>| {
-///     fixpoint(a.map(|_| 1.0), a, |x, a| x.zip_with(a, |x, a| (x + a / x) * 0.5), 1e-12)
+///     fixpoint(a.map(|_| 1.0f64), a, |x, a| x.zip_with(a, |x, a| (x + a / x) * 0.5), 1e-12)
 /// };
 /// let (sum, g) = value_and_grad(&a, |a| root(a).sum());
 /// let (sum, g) = Interpreter::new().run((sum, g))?;

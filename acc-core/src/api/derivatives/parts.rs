@@ -85,7 +85,8 @@ pub(super) fn tangents<A: Diff>(
 ) -> <A::Tan as Arrays>::Acc {
     let mut without = without.filter(|a| a.ty.as_array().is_some_and(|ty| !ty.elt.has_float()));
     let mut given = given.into_iter();
-    let tangent = |ty: &ArrayType| if ty.elt.has_float() { given.next() } else { Some(nothings(&without.next()?, ty, loc)) };
+    let tangent =
+        |ty: &ArrayType| if ty.elt.has_float() { given.next() } else { Some(nothings(&without.next()?, ty, loc)) };
     let all: Vec<AccRef> = A::ty().leaves().into_iter().filter_map(tangent).collect();
     typed::<A::Tan>(&mut all.into_iter(), loc)
 }

@@ -89,9 +89,7 @@ pub fn with_jvp<A: Point, R: Diff, F: IntoAcc<R>, G: IntoAcc<R::Tan>>(
 ) -> R::Acc {
     let loc = Loc::caller();
     let args = array_types(&A::ty());
-    let f = function(&args, &loc, |args| {
-        leaves(&f(typed::<A>(&mut args.iter().cloned(), &loc)).into_acc().node, &loc)
-    });
+    let f = function(&args, &loc, |args| leaves(&f(typed::<A>(&mut args.iter().cloned(), &loc)).into_acc().node, &loc));
     let params: Vec<ArrayType> = args.iter().cloned().chain(tangent_types(&args)).collect();
     let jvp = function(&params, &loc, |all| {
         let (point, given) = all.split_at(args.len());

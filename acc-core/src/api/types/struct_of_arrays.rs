@@ -41,7 +41,6 @@ pub fn embedded<S: Arrays>(host: &S) -> Acc<S> {
     host.push_parts(&mut parts);
     let types = S::ty();
     let arrays = types.leaves().into_iter().zip(parts);
-    let mut arrays =
-        arrays.map(|(ty, data)| AccRef::new(AccOp::Use(data), AccType::Array(ty.clone()), loc.clone()));
+    let mut arrays = arrays.map(|(ty, data)| AccRef::new(AccOp::Use(data), AccType::Array(ty.clone()), loc.clone()));
     Acc::raw(rebuild(&S::ty(), &mut arrays, &loc))
 }

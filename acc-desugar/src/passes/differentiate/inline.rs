@@ -2,7 +2,9 @@
 
 use super::{Rename, renamed};
 use acc_core::ad::Code;
-use acc_core::ir::{ArrayId, ArrayOp, Block, Closed, Foreign, Fun, Ir, Loc, Mapper, Node, Program, Region, ScalarOp, Stmt, Val};
+use acc_core::ir::{
+    ArrayId, ArrayOp, Block, Closed, Foreign, Fun, Ir, Loc, Mapper, Node, Program, Region, ScalarOp, Stmt, Val,
+};
 use acc_core::{Error, RunLimits, grow_stack};
 use std::collections::HashMap;
 

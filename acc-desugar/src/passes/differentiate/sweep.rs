@@ -4,11 +4,11 @@
 //! a choice is *careful*: it may be the zero of a branch not taken, which multiplies nothing. Reads of active arrays are
 //! handed out as [`Site`]s; those of branches with whether the branch was taken.
 
+use super::inline::inlined;
 use acc_core::ad::{
     self, ActiveValues, Code, Dual, NoArrays, Partial, Tangent, active_values, defined, sure, used_from_around,
 };
 use acc_core::data::ScalarType;
-use super::inline::inlined;
 use acc_core::ir::{ArrayId, Foreign, Fun, Loc, Node, PrimOp, Read, Region, ScalarOp, Val};
 use acc_core::{Error, grow_stack};
 use smallvec::SmallVec;
@@ -161,7 +161,9 @@ impl Sweep<'_> {
                     self.add(adjoints, *else_, Adjoint { value, careful: true });
                 }
             }
-            (ScalarOp::Own(Foreign { args, partials: Some(partials), .. }), _) => self.partials(n, args, partials, adjoints),
+            (ScalarOp::Own(Foreign { args, partials: Some(partials), .. }), _) => {
+                self.partials(n, args, partials, adjoints)
+            }
             (ScalarOp::If { cond, then, else_ }, _) => self.branch(n, *cond, then, else_, adjoints)?,
             (ScalarOp::While { .. }, _) => self.looped(n, adjoints)?,
             (ScalarOp::Index(Read { array, leaves, index, .. }), _) if (self.arrays)(*array) => {
@@ -198,7 +200,9 @@ impl Sweep<'_> {
         for y in n.results.iter().filter(|v| self.code.ty(**v).is_float()).copied().collect::<Vec<_>>() {
             let by = adjoints.get(&y).copied();
             for x in args.iter().filter(|v| self.code.ty(**v).is_float()).copied().collect::<Vec<_>>() {
-                let (Some(slope), Some(by)) = (slopes.next(), by.filter(|_| self.active.contains(&x))) else { continue };
+                let (Some(slope), Some(by)) = (slopes.next(), by.filter(|_| self.active.contains(&x))) else {
+                    continue;
+                };
                 let value = self.code.cast(by.value, self.code.ty(x));
                 if let Some(value) = sure(ad::scaled(&mut self.code, Partial::TimesSteep(slope), &value, by.careful)) {
                     self.add(adjoints, x, Adjoint { value, ..by });

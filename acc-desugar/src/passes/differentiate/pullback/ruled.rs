@@ -48,7 +48,8 @@ impl Reverse<'_, '_> {
     fn again(&mut self, s: &Stmt, r: &Ruled<'_>) -> Result<(), Error> {
         let by: Vec<Option<ArrayId>> = s.results.iter().map(|y| self.adjoints.remove(y)).collect();
         let captured = free_arrays(r.f).into_iter().filter(|a| self.is_active(*a)).map(|a| (a, a));
-        let all: Vec<(ArrayId, ArrayId)> = r.f.params.iter().copied().zip(r.at.iter().copied()).chain(captured).collect();
+        let all: Vec<(ArrayId, ArrayId)> =
+            r.f.params.iter().copied().zip(r.at.iter().copied()).chain(captured).collect();
         let (mut stmts, mut names) = (Vec::new(), HashMap::new());
         for (name, xs) in all {
             let stored = self.w.array(self.w.ty(xs).clone());

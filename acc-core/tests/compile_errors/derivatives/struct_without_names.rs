@@ -1,9 +1,6 @@
 use acc_core::prelude::*;
 
 #[derive(Arrays)]
-struct Model {
-    weights: Vector<f64>,
-    steps: i64,
-}
+struct Model(Vector<f64>, Scalar<f64>);
 
 fn main() {}
