@@ -65,14 +65,14 @@ fn rules_of_both_modes() {
 #[test]
 fn rules_of_elements_with_integers() {
     check_with(
-        "program(x: [1](f32, i64), w: [0]f64) {
-           y: [1](f64, i64), n: [1]i64, p: [1](f32, i64), v: [0]f64 = custom_vjp(x, w, residuals: 2, f: |x: [1](f32, i64), w: [0]f64| {
-             y: [1](f64, i64) = map(x, f: |%x: f32, %n: i64| (mul(cast(%x, f64), mul(cast(%n, f64), w[])), %n))
-             n: [1]i64 = map(x, f: |%x: f32, %n: i64| %n)
+        "program(x: [1](f64, i64), w: [0]f64) {
+           y: [1](f64, i64), n: [1]i64, p: [1](f64, i64), v: [0]f64 = custom_vjp(x, w, residuals: 2, f: |x: [1](f64, i64), w: [0]f64| {
+             y: [1](f64, i64) = map(x, f: |%x: f64, %n: i64| (mul(%x, mul(cast(%n, f64), w[])), %n))
+             n: [1]i64 = map(x, f: |%x: f64, %n: i64| %n)
              yield y, n, x, w },
-           vjp: |p: [1](f32, i64), v: [0]f64, b: [1](f64, ())| {
-             xb: [1](f32, ()) = zip_with(p, b, f: |%x: f32, %n: i64, %b: f64| cast(mul(%b, mul(cast(%n, f64), v[])), f32))
-             s: [1]f64 = zip_with(p, b, f: |%x: f32, %n: i64, %b: f64| mul(%b, mul(cast(%n, f64), cast(%x, f64))))
+           vjp: |p: [1](f64, i64), v: [0]f64, b: [1](f64, ())| {
+             xb: [1](f64, ()) = zip_with(p, b, f: |%x: f64, %n: i64, %b: f64| mul(%b, mul(cast(%n, f64), v[])))
+             s: [1]f64 = zip_with(p, b, f: |%x: f64, %n: i64, %b: f64| mul(%b, mul(cast(%n, f64), %x)))
              wb: [0]f64 = fold(s, f: |%a: f64, %b: f64| add(%a, %b), init: || 0.0f64)
              yield xb, wb })
            z: [1]f64 = zip_with(y, n, f: |%y: f64, %k: i64, %n: i64| mul(%y, cast(%n, f64)))
@@ -118,12 +118,12 @@ fn rules_in_loops_and_branches() {
 
 #[test]
 fn partials() {
-    let f = "foreign \"\" (%a, %b) |%a: f64, %b: f32| { yield mul(%a, cast(%b, f64)), %b, 3i64 }
-             partials |%a: f64, %b: f32, %y: f64, %z: f32, %n: i64| { yield sin(%y), %b, %a, cast(%a, f32) }";
+    let f = "foreign \"\" (%a, %b) |%a: f64, %b: f64| { yield mul(%a, %b), %b, 3i64 }
+             partials |%a: f64, %b: f64, %y: f64, %z: f64, %n: i64| { yield sin(%y), %b, %a, %a }";
     check_with(
         &format!(
-            "program(x: [1]f64, w: [1]f32) {{ y: [1]f64 = zip_with(x, w, f: |%a: f64, %b: f32| {{
-               %y, %z, %n = {f} yield mul(%y, add(cast(%z, f64), cast(%n, f64))) }}) yield y }}"
+            "program(x: [1]f64, w: [1]f64) {{ y: [1]f64 = zip_with(x, w, f: |%a: f64, %b: f64| {{
+               %y, %z, %n = {f} yield mul(%y, add(%z, cast(%n, f64))) }}) yield y }}"
         ),
         &[&[4], &[4]],
     );
@@ -183,7 +183,8 @@ fn rules_must_see_all_of_the_point() {
         let (rules, limits) = (Rules::all(), RunLimits::none());
         let derivative = derivative_of(&p, mode);
         let made = pass::until(NATIVE, "differentiate", &derivative, &Settings::new(&rules, &limits)).expect("a pass");
-        let e = made.err().expect("an error").to_string();
+        let Err(e) = made else { panic!("no error") };
+        let e = e.to_string();
         assert!(
             e.contains("a rule without all of the point") && e.contains("p.acc:2:") && e.contains("p.acc:3:"),
             "{e}"
@@ -201,7 +202,8 @@ fn rules_of_derivatives_inside_one_another() {
     let (rules, limits) = (Rules::all(), RunLimits::none());
     let derivative = derivative_of(&p, Mode::Reverse);
     let made = pass::until(NATIVE, "differentiate", &derivative, &Settings::new(&rules, &limits)).expect("a pass");
-    let e = made.err().expect("an error").to_string();
+    let Err(e) = made else { panic!("no error") };
+    let e = e.to_string();
     assert!(e.contains("a rule without all of the point"), "{e}");
     // As an argument it has its part.
     check_with(

@@ -64,9 +64,7 @@ impl Mapper<Ir, Ir> for Inline<'_> {
         Ok(all.iter().map(|a| renamed(&self.known, *a)).collect())
     }
     fn fun(&mut self, closed: Closed, f: &Fun) -> Result<Fun, Error> {
-        let f = match Rename(&self.known).fun(closed, f) {
-            Ok(f) => f,
-        };
+        let Ok(f) = Rename(&self.known).fun(closed, f);
         if !f.body.has_rules() {
             return Ok(f);
         }
