@@ -370,3 +370,22 @@ fn structs_of_arrays_are_points() {
     let halved: Model = run(halved);
     assert_eq!((halved.scale.value(), halved.first.bias.to_vec()), (1.0, vec![0.5, 0.25]));
 }
+
+#[test]
+fn what_a_fixed_point_does_not_depend_on_smoothly_has_no_derivative() {
+    // Without parameters, and by a step that has no slope; nobody asks for its derivative.
+    let halves = fixpoint(unit(37.0f64), (), |x, ()| x.map(|x| (x / 2.0).floor()), 0.5);
+    assert_eq!(run(halves).value(), 0.0);
+    let n = Vector::from([3i64, 4]);
+    let g = grad(&Vector::from([1.0f64, 2.0]), |p| {
+        let x = fixpoint(
+            p.map(|_| 1.0),
+            (&p, &n),
+            |x, (p, n)| x.zip_with(p.zip_with(n, |p, n| p / n.to::<f64>()), |x, q| x / 2.0 + q),
+            1e-12,
+        );
+        x.sum()
+    });
+    // x = 2p/n.
+    near(&run(g).to_vec(), &[2.0 / 3.0, 0.5]);
+}

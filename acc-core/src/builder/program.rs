@@ -41,6 +41,7 @@ pub fn build_within(f: &AccFun, limits: &RunLimits) -> Result<Built, Error> {
         known: HashMap::new(),
         extents: Vec::new(),
         lifted: HashMap::new(),
+        rules: 0,
         limits,
     };
     let mut params = Vec::new();
@@ -202,6 +203,8 @@ struct Numberer<'a> {
     /// Extent functions done, before and after: one shared by two operations keeps its parameters. (A function of arrays that
     /// stands twice has other arrays each time.)
     lifted: HashMap<*const Fun<Building>, (Fun, Fun)>,
+    /// How many rules for derivatives the block is in.
+    rules: usize,
     limits: &'a RunLimits,
 }
 
@@ -303,6 +306,14 @@ impl Numberer<'_> {
                 });
                 return Ok(stored.collect());
             }
+            AccOp::Op(ArrayOp::Ruled { at, residuals, f, jvp, vjp }) => {
+                let (at, f) = (self.arrays(at)?, self.function(f)?);
+                self.rules += 1;
+                let mut rule = |f: &Option<AccFun>| f.as_ref().map(|f| self.function(f)).transpose();
+                let rules = (rule(jvp), rule(vjp));
+                self.rules -= 1;
+                ArrayOp::Ruled { at, residuals: *residuals, f, jvp: rules.0?, vjp: rules.1? }
+            }
             AccOp::Op(op) => op.try_map(self)?,
         };
         match &op {
@@ -327,7 +338,8 @@ impl Numberer<'_> {
         if let Some(captured) = activity.captured() {
             return Err(ad::captured(captured.clone()));
         }
-        if f.results.iter().any(|r| activity.is_active(*r)) {
+        // Nobody may ask for a rule.
+        if self.rules > 0 || f.results.iter().any(|r| activity.is_active(*r)) {
             return Ok(());
         }
         Err(Arc::new(BuildError::ZeroDerivative { blocked: activity.blocked().cloned(), used: used.clone() }).into())

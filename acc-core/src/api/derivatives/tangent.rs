@@ -249,6 +249,9 @@ macro_rules! tuples_of_one_or_more {
     )* };
 }
 tuples!();
+impl Diff for () {
+    type Tan = ();
+}
 tuples_of_one_or_more!((A)(A B)(A B C)(A B C D)(A B C D E)(A B C D E F)(A B C D E F G)(A B C D E F G H));
 tuples_of_one_or_more!((A B C D E F G H I)(A B C D E F G H I J)(A B C D E F G H I J K)(A B C D E F G H I J K L));
 tuples_of_one_or_more!((A B C D E F G H I J K L M)(A B C D E F G H I J K L M N)(A B C D E F G H I J K L M N O));
