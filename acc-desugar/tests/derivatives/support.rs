@@ -14,7 +14,7 @@ pub fn expanded(p: &Program) -> Program {
     let made = stage.unwrap_or_else(|e| panic!("{e}\n{p:#}"));
     let made = made.into_program().expect("a program").into_owned();
     verify::verify(&made, Some("differentiate")).unwrap_or_else(|e| panic!("{e}\n{p:#}\n{made:#}"));
-    assert!(!made.has_derivatives());
+    assert!(!made.has_derivatives() && !made.has_rules());
     made
 }
 
