@@ -26,7 +26,7 @@ pub use limits::{CancelToken, Charge, Meter, RunLimits};
 pub use memory::grow_stack;
 
 #[doc(hidden)]
-pub use acc_core_derive::FacadeElt;
+pub use acc_core_derive::{FacadeArrays, FacadeElt};
 
 /// What programs import.
 pub mod prelude {
@@ -35,7 +35,7 @@ pub mod prelude {
     pub use crate::exec::Backend;
     pub use crate::interp::Interpreter;
     pub use crate::limits::{CancelToken, RunLimits};
-    pub use acc_core_derive::Elt;
+    pub use acc_core_derive::{Arrays, Elt};
     pub use either::Either;
     pub use half::f16;
     pub use num_complex::Complex;

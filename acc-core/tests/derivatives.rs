@@ -148,3 +148,12 @@ fn a_derivative_that_is_zero_everywhere_is_a_mistake() {
     let e = error_of(grad(&xs, |_| xs.map(|x| x * x).sum())).to_string();
     assert!(e.contains("no result depends on the point") && e.contains("what the closure takes from around"), "{e}");
 }
+
+#[test]
+fn a_function_differentiated_twice_has_its_own_extents_each_time() {
+    let m = Matrix::from([[1.0f64, 2.0], [3.0, 4.0]]);
+    let (_, slope) = linearize(&m, |m| m.flatten().map(|x| x * x).sum());
+    let both = (slope.apply(&m), slope.apply(use_(&m).map(|x| x * 2.0)));
+    let (once, twice) = run(both);
+    assert_eq!((once.value(), twice.value()), (60.0, 120.0));
+}

@@ -40,7 +40,7 @@ pub const GRAPH: &[Pass] = &[DIFFERENTIATE, SCAN_SEGMENTS, SIMPLIFY, FLATTEN, RE
 pub const GRAPH_EXACT: &[Pass] = &[DIFFERENTIATE, SCAN_SEGMENTS, FLATTEN, REWRITE_GRAPH, PLAN];
 
 /// The rules of programs: `acc_core::verify`.
-const PROGRAMS: &str = "V1 to V9";
+const PROGRAMS: &str = "V1 to V10";
 /// The rules of fusion: `fuse/verify.rs`.
 const FUSIONS: &str = "F1 to F5";
 /// The rules of graphs: `graph/verify.rs`.
@@ -50,7 +50,7 @@ const DIFFERENTIATE: Pass = Pass {
     name: "differentiate",
     what: "derivatives become ordinary code",
     before: PROGRAMS,
-    after: "V1 to V9; no derivative is left",
+    after: "V1 to V10; no derivative is left",
     run: Run::Program(differentiate::pass),
 };
 
@@ -58,7 +58,7 @@ const SCAN_SEGMENTS: Pass = Pass {
     name: "scan_segments",
     what: "segmented folds become scans with flags where the executor has nothing better for their operator",
     before: PROGRAMS,
-    after: "V1 to V9; the executor takes the operators of the segmented folds that are left",
+    after: "V1 to V10; the executor takes the operators of the segmented folds that are left",
     run: Run::Program(scan_segments::pass),
 };
 
@@ -103,7 +103,7 @@ const CANONICAL: Pass = Pass {
     name: "canonical",
     what: "arrays and values are numbered in the order of their definitions",
     before: PROGRAMS,
-    after: "V1 to V9; arrays and values have the numbers that they are printed with",
+    after: "V1 to V10; arrays and values have the numbers that they are printed with",
     run: Run::Program(|p, _| Ok(Cow::Owned(acc_core::text::canonical(p)))),
 };
 
@@ -129,7 +129,7 @@ const LOWER: Pass = Pass {
 const FLATTEN: Pass = Pass {
     name: "flatten",
     what: "functions over index spaces become operations on tensors",
-    before: "V1 to V9; the graph takes the operators of the segmented folds that are left",
+    before: "V1 to V10; the graph takes the operators of the segmented folds that are left",
     after: GRAPHS,
     run: Run::Translate(|p, settings| Ok(Stage::Graph(flatten::flatten(&p, settings)?))),
 };

@@ -2,6 +2,7 @@
 
 /// Arrays: their types, construction, shapes and parts of them.
 pub mod array {
+    pub use acc_core::FacadeArrays as Arrays;
     pub use acc_core::api::{
         Acc, AccOf, All, Any, Array, ArrayOperand, Arrays, Count, DIM0, DIM1, DIM2, DIM3, DIM4, DIM5, DIM6, DIM7, DIM8,
         DIM9, Dim, Extendable, HostArgs, IntoAcc, IntoIx, IntoMaybeIx, IntoShape, IxExp, IxPart, Matrix, NdShape,
@@ -39,8 +40,8 @@ pub mod control {
 /// Derivatives: of losses `grad`, of functions of arrays `jvp` and `vjp`, of scalars `deriv`.
 pub mod derivative {
     pub use acc_core::api::{
-        Diff, HasFloat, Linear, Point, Pullback, Real, TangentElt, TangentOf, deriv, grad, hvp, jvp, linearize,
-        value_and_grad, vjp,
+        Diff, HasFloat, Linear, Point, Pullback, Real, Smooth, TangentElt, TangentOf, checkpoint, deriv, fixpoint,
+        grad, hvp, jvp, linearize, value_and_grad, vjp, with_jvp, with_partials, with_vjp,
     };
 }
 

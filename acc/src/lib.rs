@@ -39,7 +39,7 @@
 //! | stencils | `stencil`, [`Edge`](stencil::Edge), windows | [`stencil`] |
 //! | sorting | `sort`, `sort_by_key`, `argsort`, `unique` | [`Acc`] |
 //! | branches and loops | `cond`, `while_`, `acond`, `awhile`, `match_` | [`control`] |
-//! | derivatives | `grad`, `jvp`, `vjp`, `hvp`, `deriv` | [`derivative`] |
+//! | derivatives | `grad`, `jvp`, `vjp`, `hvp`, `deriv`, `with_vjp`, `checkpoint`, `fixpoint` | [`derivative`] |
 //! | scalars | arithmetic, comparisons, bits, mathematical functions, conversions | [`scalar`] |
 //! | elements | `#[derive(Elt)]`, options, complex numbers, fractions, `f16` | [`element`] |
 //! | random numbers | `random_f32`, `random_normal`, .. | [`random`] |
@@ -69,6 +69,10 @@ pub mod prelude;
 #[cfg(doctest)]
 #[doc = include_str!("../../README.md")]
 struct Readme;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/GRADIENTS.md")]
+struct Gradients;
 
 #[cfg(feature = "npy")]
 pub use families::npy;

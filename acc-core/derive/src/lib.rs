@@ -1,6 +1,7 @@
-//! `#[derive(Elt)]`: structs and enums as array elements.
+//! `#[derive(Elt)]`: structs and enums as array elements. `#[derive(Arrays)]`: structs of arrays.
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
+mod arrays;
 mod enums;
 mod structs;
 
@@ -19,6 +20,28 @@ use syn::{Data, DeriveInput, GenericParam, Generics, Ident, Visibility, parse_qu
 #[proc_macro_derive(Elt)]
 pub fn derive_elt(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
     derive(input, &quote!(::acc_core))
+}
+
+/// Makes a struct of arrays what array functions take and yield, as tuples of arrays are: the parameters of a model, say. It
+/// has 1 to 16 named fields, arrays or structs and tuples of them.
+///
+/// Beside the implementation it makes a struct `<Name>Acc` with the same fields as array expressions, which closures receive.
+/// It can be the point of a derivative; its tangents are a tuple of those of its fields.
+#[proc_macro_derive(Arrays)]
+pub fn derive_arrays(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
+    arrays_of(input, &quote!(::acc_core))
+}
+
+/// [`Arrays`](macro@Arrays) for crates that depend on `acc-array` alone.
+#[doc(hidden)]
+#[proc_macro_derive(FacadeArrays)]
+pub fn derive_facade_arrays(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
+    arrays_of(input, &quote!(::acc_array::__core))
+}
+
+fn arrays_of(input: proc_macro::TokenStream, core: &TokenStream) -> proc_macro::TokenStream {
+    let input = syn::parse_macro_input!(input as DeriveInput);
+    arrays::expand(&input, core).unwrap_or_else(syn::Error::into_compile_error).into()
 }
 
 /// [`Elt`](macro@Elt) for crates that depend on `acc-array` alone, which has it under that name.

@@ -4,6 +4,7 @@
 //! scalar of it may be. What is not active has no tangent and no adjoint. Activity is what may be in some run: branches
 //! count with both sides, loops with all their steps.
 
+use super::{active_capture, used_from_around};
 use crate::ir::{
     ArrayId, ArrayOp, ArrayType, Block, Foreign, Fun, Loc, PrimOp, Programs, Read, Region, ScalarOp, Stmt, Val,
 };
@@ -15,12 +16,14 @@ pub struct Activity {
     active: HashSet<ArrayId>,
     /// The first operation through which no derivative goes, of an active operand.
     blocked: Option<(&'static str, Loc)>,
+    /// The first function with a rule that reads an active array or number that is none of its arguments, and where it does.
+    captured: Option<(Loc, Loc)>,
 }
 
 impl Activity {
     /// What is active of a function of arrays where these parameters are.
     pub fn of(types: &[ArrayType], f: &Block, params: impl IntoIterator<Item = ArrayId>) -> Activity {
-        let mut a = Activity { active: params.into_iter().collect(), blocked: None };
+        let mut a = Activity { active: params.into_iter().collect(), blocked: None, captured: None };
         a.active.retain(|x| types[x.index()].elt.has_float());
         a.block(types, f);
         a
@@ -44,6 +47,11 @@ impl Activity {
     /// The first operation of an active operand through which no derivative goes, and where it was written.
     pub fn blocked(&self) -> Option<&(&'static str, Loc)> {
         self.blocked.as_ref()
+    }
+
+    /// The first function with a rule that reads what is active and none of its arguments, and where it does.
+    pub fn captured(&self) -> Option<&(Loc, Loc)> {
+        self.captured.as_ref()
     }
 
     /// Makes `to` active where `from` is; whether that is new.
@@ -88,6 +96,21 @@ impl Activity {
                 self.block(types, fallback);
                 self.pass_on(types, &fallback.results, &s.results);
             }
+            ArrayOp::Ruled { at, f, jvp: None, vjp: None, residuals: _ } => {
+                self.pass_on(types, at, &f.params);
+                self.block(types, f);
+                self.pass_on(types, &f.results, &s.results);
+            }
+            // A rule may make anything of the arguments.
+            ArrayOp::Ruled { at, .. } => {
+                let capture = active_capture(s, &|a| self.is_active(a));
+                if capture.is_some() || at.iter().any(|a| self.is_active(*a)) {
+                    self.active.extend(s.results.iter().filter(|r| types[r.index()].elt.has_float()));
+                }
+                if let (None, Some(read)) = (&self.captured, capture) {
+                    self.captured = Some((s.loc.clone(), read));
+                }
+            }
             ArrayOp::Derivative { at, along, f, .. } => {
                 // Each result may depend on all of the point, and on all that the function reads.
                 let reads = crate::ir::free_arrays(f);
@@ -115,6 +138,9 @@ impl Activity {
             if !matches!(key, "shape" | "extents" | "index" | "target" | "ok") {
                 let values = active_values(f, &self.active_params(types, s, key, f), &|a| self.is_active(*a));
                 active |= f.body.results.iter().any(|v| values.active[v.index()]);
+                if let (None, Some(loc)) = (&self.captured, values.captured) {
+                    self.captured = Some((loc.clone(), loc));
+                }
                 if let (None, Some(loc)) = (&self.blocked, values.blocked) {
                     self.blocked = Some((loc.0, if loc.1.is_known() { loc.1 } else { s.loc.clone() }));
                 }
@@ -149,6 +175,8 @@ pub struct ActiveValues {
     pub active: Vec<bool>,
     /// The first operation of an active operand through which no derivative goes.
     pub blocked: Option<(&'static str, Loc)>,
+    /// The first function with partial derivatives of its own that uses what is active and none of its arguments.
+    pub captured: Option<Loc>,
 }
 
 /// Which values of a scalar function are active, of the parameters and arrays that are.
@@ -164,7 +192,7 @@ pub fn active_in_region<D: Programs>(
     array: &dyn Fn(&D::Array) -> bool,
 ) -> ActiveValues {
     let active = (0..f.types.len()).map(|k| around(Val(k as u32))).collect();
-    let mut found = Scalars { f, array, values: ActiveValues { active, blocked: None } };
+    let mut found = Scalars { f, array, values: ActiveValues { active, blocked: None, captured: None } };
     for (p, active) in f.body.params.iter().zip(params) {
         found.values.active[p.index()] = *active;
     }
@@ -232,6 +260,16 @@ impl<D: Programs> Scalars<'_, D> {
                 self.pass_on(&step.params, &n.results);
                 self.region(test);
             }
+            ScalarOp::Own(Foreign { args, fallback, partials: Some(partials), .. }) => {
+                let any = args.iter().any(|v| self.is(*v));
+                let captured = [fallback, partials].into_iter().any(|r| self.uses_active(r));
+                if captured && self.values.captured.is_none() {
+                    self.values.captured = Some(n.loc.clone());
+                }
+                for v in &n.results {
+                    self.values.active[v.index()] = (any || captured) && self.f.ty(*v).is_float();
+                }
+            }
             ScalarOp::Own(Foreign { args, fallback, .. }) => {
                 self.pass_on(args, &fallback.params);
                 self.region(fallback);
@@ -245,6 +283,13 @@ impl<D: Programs> Scalars<'_, D> {
                 }
             }
         }
+    }
+
+    /// Whether a region uses active values or arrays from around it.
+    fn uses_active(&self, r: &Region<D>) -> bool {
+        let mut any = used_from_around(r).into_iter().any(|v| self.is(v));
+        r.visit(0, &mut |n, _| any |= matches!(&n.op, ScalarOp::Index(Read { array, .. }) if (self.array)(array)));
+        any
     }
 
     fn result(&mut self, n: &crate::ir::Node<D>, active: bool, operand: bool, name: &'static str) {

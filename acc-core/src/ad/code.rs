@@ -268,6 +268,15 @@ impl<D: Programs> Code<D> {
         r.map(&mut |a| a.clone(), &mut |v| names.get(&v).copied().unwrap_or(v))
     }
 
+    /// The results of a region of these arguments, evaluated here once more.
+    pub fn placed(&mut self, r: &Region<D>, args: &[Val]) -> Vec<Val> {
+        let copied = self.copy(r);
+        let names: HashMap<Val, Val> = copied.params.iter().copied().zip(args.iter().copied()).collect();
+        let body = copied.map(&mut |a| a.clone(), &mut |v| names.get(&v).copied().unwrap_or(v));
+        body.nodes.iter().for_each(|n| self.push(n.clone()));
+        body.results.clone()
+    }
+
     /// A copy of a node with new results, and new values for all that its regions define.
     pub fn copy_node(&mut self, n: &Node<D>) -> Node<D> {
         let whole = Region { params: Vec::new(), nodes: vec![n.clone()], results: Vec::new() };

@@ -1,9 +1,9 @@
 //! Tangents of scalar functions, along any number of directions at once.
 
 use super::code::{Code, sure};
-use super::{active_in_region, tangent};
+use super::{Partial, active_in_region, scaled, tangent};
 use crate::grow_stack;
-use crate::ir::{Foreign, Fun, Ir, Node, Programs, Read, Region, ScalarOp, Val, Vals};
+use crate::ir::{Foreign, Fun, Ir, Node, PrimOp, Programs, Read, Region, ScalarOp, Val, Vals};
 use smallvec::SmallVec;
 use std::collections::HashMap;
 
@@ -126,6 +126,10 @@ impl<D: Programs> Dual<'_, D> {
             }
             ScalarOp::If { cond, then, else_ } => self.branch(n, *cond, then, else_),
             ScalarOp::While { init, test, step } => self.looped(n, init, test, step),
+            ScalarOp::Own(Foreign { args, partials: Some(partials), .. }) => {
+                self.code.push(n.clone());
+                self.ruled(n, args, partials);
+            }
             ScalarOp::Own(Foreign { args, fallback, .. }) => {
                 self.code.push(n.clone());
                 self.foreign(n, args, fallback);
@@ -257,6 +261,36 @@ impl<D: Programs> Dual<'_, D> {
             active.extend(state.iter().enumerate().filter(|(_, a)| **a).map(|(k, _)| (k, d)));
         }
         active
+    }
+
+    /// The tangents of the results of a function with partial derivatives of its own.
+    fn ruled(&mut self, n: &Node<D>, args: &Vals, partials: &Region<D>) {
+        if !args.iter().any(|v| self.has(*v)) {
+            return;
+        }
+        let known: Vec<Val> = args.iter().chain(&n.results).copied().collect();
+        let mut slopes = self.code.placed(partials, &known).into_iter();
+        for y in n.results.iter().filter(|v| self.code.ty(**v).is_float()).copied().collect::<Vec<_>>() {
+            let ty = self.code.ty(y);
+            let mut tangents: Tangents = (0..self.directions).map(|_| None).collect();
+            for x in args.iter().filter(|v| self.code.ty(**v).is_float()).copied().collect::<Vec<_>>() {
+                let Some(slope) = slopes.next() else { return };
+                for (d, sum) in tangents.iter_mut().enumerate() {
+                    let Some(t) = self.of(x, d) else { continue };
+                    let part = sure(scaled(self.code, Partial::TimesSteep(slope), &t.value, t.careful));
+                    let Some(part) = part else { continue };
+                    let part = self.code.cast(part, ty);
+                    *sum = Some(match *sum {
+                        Some(s) => Tangent {
+                            value: self.code.two(PrimOp::AddP, s.value, part),
+                            careful: s.careful || t.careful,
+                        },
+                        None => Tangent { value: part, careful: t.careful },
+                    });
+                }
+            }
+            self.set(y, tangents);
+        }
     }
 
     /// The tangents of a foreign function's results: of its fallback.

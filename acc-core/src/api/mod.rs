@@ -21,10 +21,13 @@ pub use arrays::stencil::{
     Stencil5x5x5, Stencil5x7, Stencil5x9, Stencil7, Stencil7x3, Stencil7x5, Stencil7x7, Stencil7x9, Stencil9,
     Stencil9x3, Stencil9x5, Stencil9x7, Stencil9x9, Window1, Window2, Window3,
 };
+pub use derivatives::fixpoint::fixpoint;
 pub use derivatives::grad::{grad, hvp, value_and_grad};
 pub use derivatives::modes::{Linear, Pullback, jvp, linearize, vjp};
+pub use derivatives::partials::with_partials;
+pub use derivatives::rules::{checkpoint, with_jvp, with_vjp};
 pub use derivatives::scalars::deriv;
-pub use derivatives::tangent::{Diff, HasFloat, Point, Real, TangentElt, TangentOf};
+pub use derivatives::tangent::{Diff, HasFloat, Point, Real, Smooth, TangentElt, TangentOf};
 pub use elements::complex::{Part, cis, complex, mk_polar};
 pub use elements::complex_functions::ComplexPart;
 pub use elements::either::{left, right};
@@ -68,3 +71,5 @@ pub use types::shape::{
     RankOne, RankZero, Reducible, Shape, ShapeOf,
 };
 pub use types::slice::{All, Any, Count, NoRank, ReplicateSpec, SlicePart, SliceParts, SliceSpec};
+#[doc(hidden)]
+pub use types::struct_of_arrays::{ErasedAcc, build_arrays, component, embedded, erase_acc};

@@ -44,6 +44,8 @@ pub enum ExpOp {
         arg: ExpRef,
         param: ExpRef,
         fallback: ExpRef,
+        /// Its partial derivatives, if it has its own: their parameter and their result, of a loop frame, too.
+        partials: Option<(ExpRef, ExpRef)>,
     },
     /// A function and its derivative by its one float; `result` is that of a loop frame.
     Derivative {
@@ -345,7 +347,18 @@ pub fn while_loop(
 
 /// A foreign function of `arg`, of result type `ty`, whose fallback was run by [`loop_body`].
 pub fn foreign(name: &str, arg: ExpRef, (param, fallback): (ExpRef, ExpRef), ty: EltType, loc: &Loc) -> ExpRef {
-    push(ExpOp::Foreign { name: name.into(), arg, param, fallback }, ty, loc)
+    push(ExpOp::Foreign { name: name.into(), arg, param, fallback, partials: None }, ty, loc)
+}
+
+/// A function of `arg` that was run by [`loop_body`], and its partial derivatives, run by it, too.
+pub fn with_partials(
+    arg: ExpRef,
+    (param, fallback): (ExpRef, ExpRef),
+    partials: (ExpRef, ExpRef),
+    ty: EltType,
+    loc: &Loc,
+) -> ExpRef {
+    push(ExpOp::Foreign { name: "".into(), arg, param, fallback, partials: Some(partials) }, ty, loc)
 }
 
 /// A function that was run by [`loop_body`] at `arg`, and its derivative there: a pair of this type.

@@ -4,7 +4,7 @@ use super::frame::{Builder, ExpRef};
 use super::graph::{Kind, ScalarGraph, collect};
 use super::schedule::{Needs, NodeId, Placer};
 use super::{Building, Frozen};
-use crate::ad::{Code, Dual, NoArrays, Tangent};
+use crate::ad::{Code, Dual, NoArrays, Tangent, active_values};
 use crate::data::{EltType, Lit, ScalarType};
 use crate::error::BuildError;
 use crate::ir::{Foreign, Fun, Loc, Node, Read, Region, ScalarOp, Val, Vals};
@@ -27,6 +27,7 @@ pub(super) fn fun(b: &Builder, params: &[ExpRef], result: ExpRef, loc: &Loc) -> 
         vals: vec![None; len],
         loops: Vec::new(),
         limit,
+        mistake: None,
         needs,
         placer: Placer::new(len),
     };
@@ -41,7 +42,10 @@ pub(super) fn fun(b: &Builder, params: &[ExpRef], result: ExpRef, loc: &Loc) -> 
     if f.types.len() > limit {
         return Err(Arc::new(BuildError::TooManyCopies { used: loc.clone() }));
     }
-    Ok(Arc::new(Fun { types: f.types, body }))
+    match f.mistake {
+        Some(mistake) => Err(Arc::new(mistake)),
+        None => Ok(Arc::new(Fun { types: f.types, body })),
+    }
 }
 
 struct Freezer<'a> {
@@ -53,6 +57,8 @@ struct Freezer<'a> {
     loops: Vec<NodeId>,
     /// The most values: copies into branches can double at each of many levels.
     limit: usize,
+    /// The first mistake found.
+    mistake: Option<BuildError>,
     needs: Needs,
     placer: Placer,
 }
@@ -127,10 +133,11 @@ impl Freezer<'_> {
                 }
                 ScalarOp::If { cond, then, else_ }
             }
-            Kind::Foreign { name, arg, param, fallback } => ScalarOp::Own(Foreign {
+            Kind::Foreign { name, arg, param, fallback, partials } => ScalarOp::Own(Foreign {
                 name: name.clone(),
                 args: self.leaves(*arg).into(),
                 fallback: self.loop_region(*fallback, *param),
+                partials: partials.map(|(param, result)| self.loop_region(result, param)),
             }),
             Kind::Derivative { arg, param, result } => return self.derivative(*arg, *param, *result, &node.loc, nodes),
             Kind::While { init, test, test_param, step, step_param } => ScalarOp::While {
@@ -154,6 +161,10 @@ impl Freezer<'_> {
         nodes: &mut Vec<Node<Building>>,
     ) -> Vals {
         let region = self.loop_region(result, param);
+        let f = Fun { types: self.types.clone(), body: region.clone() };
+        if let Some(used) = active_values(&f, &vec![true; region.params.len()], &|_| false).captured {
+            self.mistake.get_or_insert(BuildError::ActiveCapture { read: used.clone(), used });
+        }
         let mut code = Code::of_values(std::mem::take(&mut self.types), loc);
         let mut tangents = HashMap::new();
         for p in &region.params {

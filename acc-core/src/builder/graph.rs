@@ -46,6 +46,7 @@ pub(super) enum Kind {
         arg: NodeId,
         param: NodeId,
         fallback: NodeId,
+        partials: Option<(NodeId, NodeId)>,
     },
     Derivative {
         arg: NodeId,
@@ -87,7 +88,11 @@ pub(super) fn collect(
             stack.push((r, true));
             match &node.op {
                 ExpOp::While { test_param, step_param, .. } => loop_params.extend([*test_param, *step_param]),
-                ExpOp::Foreign { param, .. } | ExpOp::Derivative { param, .. } => {
+                ExpOp::Foreign { param, partials, .. } => {
+                    loop_params.insert(*param);
+                    loop_params.extend(partials.map(|(param, _)| param));
+                }
+                ExpOp::Derivative { param, .. } => {
                     loop_params.insert(*param);
                 }
                 ExpOp::Poison(e) => return Err(e.clone()),
@@ -122,8 +127,8 @@ fn variant(nodes: &[GraphNode], kind: &Kind, this: NodeId) -> SmallVec<[NodeId; 
     if let Kind::While { test_param, step_param, .. } = kind {
         out.retain(|p| p != test_param && p != step_param);
     }
-    if let Kind::Foreign { param, .. } | Kind::Derivative { param, .. } = kind {
-        out.retain(|p| p != param);
+    if let Kind::Foreign { .. } | Kind::Derivative { .. } = kind {
+        out.retain(|p| kind.inner().iter().all(|i| i.param != Some(*p)));
     }
     out.sort_unstable();
     out.dedup();
@@ -141,9 +146,11 @@ impl ExpOp {
             ExpOp::While { init: _, test, test_param, step, step_param } => {
                 [test_param, test, step_param, step].into_iter().for_each(|r| f(*r));
             }
-            ExpOp::Foreign { param, fallback: result, .. } | ExpOp::Derivative { param, result, .. } => {
-                [param, result].into_iter().for_each(|r| f(*r));
+            ExpOp::Foreign { param, fallback, partials, .. } => {
+                [*param, *fallback].into_iter().for_each(&mut *f);
+                partials.iter().flat_map(|(param, result)| [*param, *result]).for_each(f);
             }
+            ExpOp::Derivative { param, result, .. } => [param, result].into_iter().for_each(|r| f(*r)),
         }
     }
 
@@ -166,9 +173,13 @@ impl ExpOp {
                 step: id(*step),
                 step_param: id(*step_param),
             },
-            ExpOp::Foreign { name, arg, param, fallback } => {
-                Kind::Foreign { name: name.clone(), arg: id(*arg), param: id(*param), fallback: id(*fallback) }
-            }
+            ExpOp::Foreign { name, arg, param, fallback, partials } => Kind::Foreign {
+                name: name.clone(),
+                arg: id(*arg),
+                param: id(*param),
+                fallback: id(*fallback),
+                partials: partials.map(|(param, result)| (id(param), id(result))),
+            },
             ExpOp::Derivative { arg, param, result } => {
                 Kind::Derivative { arg: id(*arg), param: id(*param), result: id(*result) }
             }
@@ -199,7 +210,11 @@ impl Kind {
                 Inner { result: *test, param: Some(*test_param), always: true },
                 Inner { result: *step, param: Some(*step_param), always: false },
             ],
-            Kind::Foreign { param, fallback: result, .. } | Kind::Derivative { param, result, .. } => {
+            Kind::Foreign { param, fallback, partials, .. } => {
+                let inner = |(param, result): (NodeId, NodeId)| Inner { result, param: Some(param), always: false };
+                std::iter::once((*param, *fallback)).chain(*partials).map(inner).collect()
+            }
+            Kind::Derivative { param, result, .. } => {
                 smallvec![Inner { result: *result, param: Some(*param), always: false }]
             }
             Kind::Const(_)

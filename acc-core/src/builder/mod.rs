@@ -25,7 +25,7 @@ pub(crate) use applied::applied;
 pub use expressions::{cast, coerce, cond, constant, element, extent, literal, prim, proj, tuple, zero};
 pub use frame::{
     ExpOp, ExpRef, FrameKind, closed, derivative, foreign, lambda, live_nodes, loop_body, push, reset_ambient, scope,
-    while_loop,
+    while_loop, with_partials,
 };
 pub(crate) use frame::{compose, in_scalar_code, program_built};
 pub use program::{Built, build, build_within};

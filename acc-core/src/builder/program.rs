@@ -4,7 +4,7 @@ use super::extents::{extent_argument, lift_literals};
 use super::schedule::{Dag, Inner, Needs, NodeId, NodeIds, Placer};
 use super::wide::{cast_results, conversion, wide_elt, widened};
 use super::{AccFun, AccOp, AccRef, AccType, Building, Frozen};
-use crate::ad::Activity;
+use crate::ad::{self, Activity};
 use crate::data::{ArrayData, EltType, ScalarType};
 use crate::error::{BuildError, Error};
 use crate::ir::{ArrayId, ArrayOp, ArrayType, Block, Closed, Fun, Ir, Loc, Mapper, Names, Program, Stmt};
@@ -41,6 +41,7 @@ pub fn build_within(f: &AccFun, limits: &RunLimits) -> Result<Built, Error> {
         known: HashMap::new(),
         extents: Vec::new(),
         lifted: HashMap::new(),
+        rules: 0,
         limits,
     };
     let mut params = Vec::new();
@@ -199,8 +200,11 @@ struct Numberer<'a> {
     known: HashMap<ArrayOp, Ids>,
     /// The literal extents met so far, with the parameters that stand for them.
     extents: Vec<(i64, ArrayId)>,
-    /// Extent functions done: one shared by two operations keeps its parameters.
-    lifted: HashMap<*const Fun<Building>, Fun>,
+    /// Extent functions done, before and after: one shared by two operations keeps its parameters. (A function of arrays that
+    /// stands twice has other arrays each time.)
+    lifted: HashMap<*const Fun<Building>, (Fun, Fun)>,
+    /// How many rules for derivatives the block is in.
+    rules: usize,
     limits: &'a RunLimits,
 }
 
@@ -264,17 +268,17 @@ impl Numberer<'_> {
             Ok(f) => Arc::as_ptr(f),
             Err(e) => return Err(e.clone().into()),
         };
-        if let Some(done) = self.lifted.get(&key) {
+        let plain = self.plain(f)?;
+        if let Some((_, done)) = self.lifted.get(&key).filter(|(before, _)| *before == plain) {
             return Ok(done.clone());
         }
-        let plain = self.plain(f)?;
         let (types, extents) = (&mut self.types, &mut self.extents);
         let lifted = lift_literals(&plain, &mut |value| {
             let id = new_array(types, ArrayType { rank: 0, elt: EltType::Scalar(ScalarType::I64) });
             extents.push((value, id));
             id
         });
-        self.lifted.insert(key, lifted.clone());
+        self.lifted.insert(key, (plain, lifted.clone()));
         Ok(lifted)
     }
 
@@ -302,10 +306,22 @@ impl Numberer<'_> {
                 });
                 return Ok(stored.collect());
             }
+            AccOp::Op(ArrayOp::Ruled { at, residuals, f, jvp, vjp }) => {
+                let (at, f) = (self.arrays(at)?, self.function(f)?);
+                self.rules += 1;
+                let mut rule = |f: &Option<AccFun>| f.as_ref().map(|f| self.function(f)).transpose();
+                let rules = (rule(jvp), rule(vjp));
+                self.rules -= 1;
+                ArrayOp::Ruled { at, residuals: *residuals, f, jvp: rules.0?, vjp: rules.1? }
+            }
             AccOp::Op(op) => op.try_map(self)?,
         };
-        if let ArrayOp::Derivative { f, .. } = &op {
-            self.check_smooth(f, &acc.loc)?;
+        match &op {
+            ArrayOp::Derivative { f, .. } => self.check_smooth(f, &acc.loc)?,
+            ArrayOp::Ruled { at, residuals, jvp, vjp, .. } => {
+                self.check_linear(at.len(), *residuals, [jvp.as_ref(), vjp.as_ref()], &acc.loc)?;
+            }
+            _ => {}
         }
         let types: Vec<ArrayType> = acc.ty.leaves().into_iter().cloned().collect();
         let reduced = op.operand().copied().filter(|_| op.class().reduces());
@@ -319,10 +335,27 @@ impl Numberer<'_> {
     /// A derivative that is zero wherever it is taken is a mistake.
     fn check_smooth(&self, f: &Block, used: &Loc) -> Result<(), Error> {
         let activity = Activity::of(&self.types, f, f.params.iter().copied());
-        if f.results.iter().any(|r| activity.is_active(*r)) {
+        if let Some(captured) = activity.captured() {
+            return Err(ad::captured(captured.clone()));
+        }
+        // Nobody may ask for a rule.
+        if self.rules > 0 || f.results.iter().any(|r| activity.is_active(*r)) {
             return Ok(());
         }
         Err(Arc::new(BuildError::ZeroDerivative { blocked: activity.blocked().cloned(), used: used.clone() }).into())
+    }
+
+    /// A rule that stands alone is transposed for the other mode: it must be linear.
+    fn check_linear(&self, args: usize, residuals: usize, rules: [Option<&Block>; 2], used: &Loc) -> Result<(), Error> {
+        let (rule, from) = match rules {
+            [Some(jvp), None] => (jvp, args + residuals),
+            [None, Some(vjp)] => (vjp, residuals),
+            _ => return Ok(()),
+        };
+        match ad::nonlinear(&self.types, rule, from) {
+            Some((op, at)) => Err(Arc::new(BuildError::NonlinearRule { op, at, used: used.clone() }).into()),
+            None => Ok(()),
+        }
     }
 
     /// A fold or scan of an array with `f16` in its elements, in `f32`.

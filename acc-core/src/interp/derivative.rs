@@ -115,7 +115,7 @@ fn reverse<'p>(
     Ok(results)
 }
 
-fn other_extents(s: &Stmt) -> Error {
+pub(super) fn other_extents(s: &Stmt) -> Error {
     fault(Fault::check_failed(TANGENT_EXTENTS, &[]), s.operation(), &s.loc)
 }
 
@@ -146,7 +146,7 @@ fn product<'p>(
 }
 
 /// An array without its tangents at a level.
-fn without<'p>(
+pub(super) fn without<'p>(
     m: &mut Machine<'p, Jet>,
     s: &Stmt,
     ty: ArrayId,
@@ -163,6 +163,11 @@ fn without<'p>(
 }
 
 /// An array of this one's extents, of the type of another.
-fn output<'p>(m: &Machine<'p, Jet>, s: &Stmt, ty: ArrayId, like: &Values<Jet>) -> Result<Output<Jet>, Error> {
+pub(super) fn output<'p>(
+    m: &Machine<'p, Jet>,
+    s: &Stmt,
+    ty: ArrayId,
+    like: &Values<Jet>,
+) -> Result<Output<Jet>, Error> {
     Output::new(like.shape().to_vec(), m.elt(ty), s, &m.meter)
 }

@@ -6,10 +6,10 @@
 //! [partial derivatives](crate::ad), which they compute with jets of the levels below: so derivatives nest to any depth
 //! (Siskind and Pearlmutter, Nesting forward-mode AD in a functional framework, 2008).
 
-use super::derivative;
 use super::machine::Machine;
 use super::number::{Number, Values};
-use crate::ad::{self, Arithmetic};
+use super::{derivative, ruled};
+use crate::ad::{self, Arithmetic, Partial};
 use crate::data::{Lit, ScalarType};
 use crate::error::Error;
 use crate::eval::{self, PrimError};
@@ -35,35 +35,6 @@ impl Jet {
     /// The highest level at which it has a tangent.
     fn level(&self) -> Option<u32> {
         self.tangents.last().map(|(levels, _)| levels.ilog2())
-    }
-
-    /// What it is without a level that no other is above, and its tangent there.
-    pub(super) fn split(&self, level: u32) -> (Jet, Option<Jet>) {
-        let bit = 1 << level;
-        let (with, without): (Tangents, Tangents) =
-            self.tangents.iter().copied().partition(|(levels, _)| levels & bit != 0);
-        let mut value = None;
-        let mut tangents = Tangents::new();
-        for (levels, t) in &with {
-            if *levels == bit {
-                value = Some(*t);
-            } else {
-                tangents.push((levels & !bit, *t));
-            }
-        }
-        let zero = Lit::zero(self.value.ty);
-        let tangent = (!with.is_empty()).then(|| Jet { value: value.unwrap_or(zero), tangents });
-        (Jet { value: self.value, tangents: without }, tangent)
-    }
-
-    /// A number of the levels below this one, with a tangent there.
-    pub(super) fn join(mut self, level: u32, tangent: Option<Jet>) -> Jet {
-        if let Some(t) = tangent {
-            let bit = 1 << level;
-            self.tangents.push((bit, t.value));
-            self.tangents.extend(t.tangents.iter().map(|(levels, l)| (levels | bit, *l)));
-        }
-        self
     }
 }
 
@@ -101,6 +72,41 @@ impl Number for Jet {
     }
     fn derivative<'p>(m: &mut Machine<'p, Jet>, s: &'p Stmt) -> Result<Vec<Values<Jet>>, Error> {
         derivative::derivative(m, s)
+    }
+    fn ruled<'p>(m: &mut Machine<'p, Jet>, s: &'p Stmt) -> Result<Vec<Values<Jet>>, Error> {
+        ruled::ruled(m, s)
+    }
+    fn levels(&self) -> u32 {
+        self.tangents.iter().fold(0, |all, (levels, _)| all | levels)
+    }
+    fn split(&self, level: u32) -> (Jet, Option<Jet>) {
+        let bit = 1 << level;
+        let (with, without): (Tangents, Tangents) =
+            self.tangents.iter().copied().partition(|(levels, _)| levels & bit != 0);
+        let mut value = None;
+        let mut tangents = Tangents::new();
+        for (levels, t) in &with {
+            if *levels == bit {
+                value = Some(*t);
+            } else {
+                tangents.push((levels & !bit, *t));
+            }
+        }
+        let zero = Lit::zero(self.value.ty);
+        let tangent = (!with.is_empty()).then(|| Jet { value: value.unwrap_or(zero), tangents });
+        (Jet { value: self.value, tangents: without }, tangent)
+    }
+    fn join(mut self, level: u32, tangent: Option<Jet>) -> Jet {
+        if let Some(t) = tangent {
+            let bit = 1 << level;
+            self.tangents.push((bit, t.value));
+            self.tangents.extend(t.tangents.iter().map(|(levels, l)| (levels | bit, *l)));
+        }
+        self
+    }
+    fn times_slope(tangent: &Jet, slope: Jet) -> Result<Jet, PrimError> {
+        let product = ad::scaled(&mut Jets, Partial::TimesSteep(slope), tangent, false)?;
+        Ok(product.unwrap_or_else(|| Jet::plain(Lit::zero(tangent.value.ty))))
     }
 }
 

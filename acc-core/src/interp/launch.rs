@@ -91,6 +91,7 @@ pub(super) fn stmt<'p, N: Number>(m: &mut Machine<'p, N>, s: &'p Stmt) -> Result
         }
         ArrayOp::While { init, test, step } => return m.repeat(init, test, step),
         ArrayOp::Derivative { .. } => return N::derivative(m, s),
+        ArrayOp::Ruled { .. } => return N::ruled(m, s),
     };
     Ok(vec![result?])
 }

@@ -47,8 +47,23 @@ impl<'p, N: Number> Machine<'p, N> {
 
     /// Runs a block on its parameters' values.
     pub(super) fn block(&mut self, block: &'p Block, args: &[Values<N>]) -> Result<Vec<Values<N>>, Error> {
+        self.block_where(block, args, &[])
+    }
+
+    /// The same, where some arrays that its statements define are known already.
+    pub(super) fn block_where(
+        &mut self,
+        block: &'p Block,
+        args: &[Values<N>],
+        known: &[(ArrayId, Values<N>)],
+    ) -> Result<Vec<Values<N>>, Error> {
         for (p, arg) in block.params.iter().zip(args) {
             self.values[p.index()] = Some(arg.clone());
+        }
+        for (a, value) in known {
+            if block.stmts.iter().any(|s| s.results.contains(a)) {
+                self.values[a.index()] = Some(value.clone());
+            }
         }
         self.force(&block.results)?;
         let results = block.results.iter().map(|&r| self.value(r)).collect();
@@ -92,7 +107,7 @@ impl<'p, N: Number> Machine<'p, N> {
         let results = launch::stmt(self, stmt)?;
         for (r, value) in stmt.results.iter().zip(results) {
             // A component of a conditional has the type that its branches agree on, which is the result's too.
-            self.values[r.index()] = Some(value);
+            self.values[r.index()].get_or_insert(value);
         }
         Ok(())
     }
@@ -134,7 +149,12 @@ impl<'p, N: Number> Machine<'p, N> {
         self.block(fallback, &args)
     }
 
-    fn all(&self, xs: &[ArrayId]) -> Result<Vec<Values<N>>, Error> {
+    /// An array, if it is evaluated.
+    pub(super) fn evaluated(&self, a: ArrayId) -> Option<&Values<N>> {
+        self.values[a.index()].as_ref()
+    }
+
+    pub(super) fn all(&self, xs: &[ArrayId]) -> Result<Vec<Values<N>>, Error> {
         xs.iter().map(|&a| self.value(a)).collect()
     }
 

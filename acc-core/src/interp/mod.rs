@@ -14,6 +14,7 @@ mod jet;
 mod launch;
 mod machine;
 mod number;
+mod ruled;
 mod scalar;
 mod sort;
 mod stencil;

@@ -6,7 +6,7 @@ use super::machine::Machine;
 use crate::data::{ArrayData, Lit, Prim, ScalarType, ShapeError};
 use crate::error::Error;
 use crate::eval::{self, PrimError};
-use crate::ir::Stmt;
+use crate::ir::{ArrayOp, Stmt};
 
 /// A scalar.
 pub(super) trait Number: Clone {
@@ -30,6 +30,17 @@ pub(super) trait Number: Clone {
     fn cast(&self, to: ScalarType) -> Result<Self, PrimError>;
     /// The results of a derivative.
     fn derivative<'p>(m: &mut Machine<'p, Self>, s: &'p Stmt) -> Result<Vec<Values<Self>>, Error>;
+
+    /// The results of a function with rules for its derivatives.
+    fn ruled<'p>(m: &mut Machine<'p, Self>, s: &'p Stmt) -> Result<Vec<Values<Self>>, Error>;
+    /// The levels of derivatives at which it has a tangent, one bit for each.
+    fn levels(&self) -> u32;
+    /// What it is without a level that no other is above, and its tangent there.
+    fn split(&self, level: u32) -> (Self, Option<Self>);
+    /// A number of the levels below this one, with a tangent there.
+    fn join(self, level: u32, tangent: Option<Self>) -> Self;
+    /// A tangent times a slope.
+    fn times_slope(tangent: &Self, slope: Self) -> Result<Self, PrimError>;
 
     /// An integer, as an index.
     fn int(&self) -> i64 {
@@ -63,6 +74,27 @@ impl Number for Lit {
     }
     fn derivative<'p>(_: &mut Machine<'p, Lit>, _: &'p Stmt) -> Result<Vec<Values<Lit>>, Error> {
         Err(internal("a derivative of numbers without tangents"))
+    }
+    fn ruled<'p>(m: &mut Machine<'p, Lit>, s: &'p Stmt) -> Result<Vec<Values<Lit>>, Error> {
+        match &s.op {
+            ArrayOp::Ruled { at, f, .. } => {
+                let args = m.all(at)?;
+                m.block(f, &args)
+            }
+            _ => Err(internal("no function with rules")),
+        }
+    }
+    fn levels(&self) -> u32 {
+        0
+    }
+    fn split(&self, _: u32) -> (Lit, Option<Lit>) {
+        (*self, None)
+    }
+    fn join(self, _: u32, _: Option<Lit>) -> Lit {
+        self
+    }
+    fn times_slope(tangent: &Lit, slope: Lit) -> Result<Lit, PrimError> {
+        eval::eval_prim(crate::ir::PrimOp::MulP, &[*tangent, slope])
     }
 }
 

@@ -6,7 +6,7 @@ use crate::data::Lit;
 use crate::error::{Error, Fault};
 use crate::eval::{self, PrimError};
 use crate::grow_stack;
-use crate::ir::{ArrayId, Foreign, Fun, Loc, Node, Read, Region, ScalarOp, Val};
+use crate::ir::{ArrayId, Foreign, Fun, Loc, Node, PrimOp, Read, Region, ScalarOp, Val};
 use smallvec::SmallVec;
 
 /// A few scalars.
@@ -110,11 +110,16 @@ impl<'f, N: Number> Launch<'f, N> {
                     state = self.get(&step.results);
                 }
             }
-            ScalarOp::Own(Foreign { args, fallback, .. }) => {
-                let args = self.get(args);
-                self.set(&fallback.params, &args);
-                self.region(fallback, host)?;
-                self.get(&fallback.results)
+            ScalarOp::Own(f) => {
+                let args = self.get(&f.args);
+                let levels = |all: &[N]| all.iter().fold(0, |levels, x| levels | x.levels());
+                let results = self.foreign(f, &args, node, host)?;
+                // Of the fallback, what it uses from around it has a part, too.
+                if f.partials.is_some() && levels(&results) & !levels(&args) != 0 {
+                    let loc = self.loc_of(node);
+                    return Err(crate::ad::captured((loc.clone(), loc.clone())));
+                }
+                results
             }
             ScalarOp::Index(Read { array, leaves, index, .. }) => {
                 let index: SmallVec<[i64; 4]> = index.iter().map(|&v| self.values[v.index()].int()).collect();
@@ -140,6 +145,46 @@ impl<'f, N: Number> Launch<'f, N> {
             self.ready[v] = true;
         }
         Ok(())
+    }
+
+    fn inner(&mut self, r: &'f Region, args: &[N], host: &mut dyn Host<N>) -> Result<Scalars<N>, Error> {
+        self.set(&r.params, args);
+        self.region(r, host)?;
+        Ok(self.get(&r.results))
+    }
+
+    /// The results of a foreign function: of its fallback, with tangents by its partial derivatives if it has its own. Those
+    /// of the highest level come of the numbers of the levels below, and these in the same way.
+    fn foreign(
+        &mut self,
+        f: &'f Foreign,
+        args: &[N],
+        node: &Node,
+        host: &mut dyn Host<N>,
+    ) -> Result<Scalars<N>, Error> {
+        let level = args.iter().fold(0, |levels, x| levels | x.levels()).checked_ilog2();
+        let (Some(partials), Some(level)) = (&f.partials, level) else { return self.inner(&f.fallback, args, host) };
+        let (below, tangents): (Vec<N>, Vec<Option<N>>) = args.iter().map(|x| x.split(level)).unzip();
+        let results = self.foreign(f, &below, node, host)?;
+        let all: Vec<N> = below.iter().chain(&results).cloned().collect();
+        let mut partials = self.inner(partials, &all, host)?.into_iter();
+        let failed = |e| prim_error(e, self.op, self.loc_of(node));
+        let mut joined = Scalars::new();
+        for y in results {
+            let ty = y.lit().ty;
+            let mut sum: Option<N> = None;
+            let floats = below.iter().zip(&tangents).filter(|(x, _)| ty.is_float() && x.lit().ty.is_float());
+            for (_, tangent) in floats {
+                let (Some(slope), Some(tangent)) = (partials.next(), tangent) else { continue };
+                let part = N::times_slope(tangent, slope).and_then(|t| t.cast(ty)).map_err(failed)?;
+                sum = Some(match sum {
+                    Some(sum) => N::prim(PrimOp::AddP, &[sum, part]).map_err(failed)?,
+                    None => part,
+                });
+            }
+            joined.push(y.join(level, sum));
+        }
+        Ok(joined)
     }
 
     /// The position of an array in `self.arrays`; it is evaluated now if nobody needed it before.

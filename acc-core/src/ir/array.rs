@@ -212,6 +212,18 @@ impl Program {
         in_block(&self.body)
     }
 
+    /// Whether there is a function with rules for its derivatives in it, of arrays or of scalars.
+    pub fn has_rules(&self) -> bool {
+        fn in_block(b: &Block) -> bool {
+            b.stmts.iter().any(|s| {
+                matches!(s.op, ArrayOp::Ruled { .. })
+                    || s.op.funs().into_iter().any(|(_, f)| f.body.has_rules())
+                    || s.op.blocks().into_iter().any(|b| crate::grow_stack(|| in_block(b)))
+            })
+        }
+        in_block(&self.body)
+    }
+
     /// The types of the results.
     pub fn result_types(&self) -> impl ExactSizeIterator<Item = &ArrayType> + '_ {
         self.body.results.iter().map(|&a| self.ty(a))

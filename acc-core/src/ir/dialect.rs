@@ -2,6 +2,7 @@
 
 use super::{ArrayId, Ir, Region, Val, Vals};
 use crate::data::Lit;
+use smallvec::SmallVec;
 use std::fmt::Debug;
 use std::hash::Hash;
 use std::sync::Arc;
@@ -50,14 +51,14 @@ pub trait OwnOp<D: Dialect>: Clone + Eq + Hash + Debug {
     /// Calls `f` on the values used directly, to be changed.
     fn visit_operands_mut(&mut self, f: &mut dyn FnMut(&mut Val));
 
-    /// The region inside, from the operands to the results, if there is one.
-    fn region(&self) -> Option<&Region<D>> {
-        None
+    /// The regions inside. The first one is from the operands to the results.
+    fn regions(&self) -> SmallVec<[&Region<D>; 2]> {
+        SmallVec::new()
     }
 
-    /// The region inside, to be changed.
-    fn region_mut(&mut self) -> Option<&mut Region<D>> {
-        None
+    /// The regions inside, to be changed.
+    fn regions_mut(&mut self) -> SmallVec<[&mut Region<D>; 2]> {
+        SmallVec::new()
     }
 }
 
@@ -77,12 +78,16 @@ impl Dialect for Ir {
 /// A function that is not of the language, with one that is and means the same.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Foreign<D: Dialect = Ir> {
-    /// The host function defined under this name (see [`foreign`](crate::foreign)), where an executor can run it.
+    /// The host function defined under this name (see [`foreign`](crate::foreign)), where an executor can run it; empty if
+    /// there is none, and the fallback is the function.
     pub name: Arc<str>,
     /// The arguments.
     pub args: Vals,
     /// The same function in the language: from the arguments to the results.
     pub fallback: Region<D>,
+    /// Its derivative, in place of that of the fallback: from the arguments and the results to the partial derivatives, for
+    /// each float of the results those by the floats of the arguments, each of the type of its argument.
+    pub partials: Option<Region<D>>,
 }
 
 impl<D: Dialect> OwnOp<D> for Foreign<D> {
@@ -94,11 +99,11 @@ impl<D: Dialect> OwnOp<D> for Foreign<D> {
         self.args.iter_mut().for_each(f);
     }
 
-    fn region(&self) -> Option<&Region<D>> {
-        Some(&self.fallback)
+    fn regions(&self) -> SmallVec<[&Region<D>; 2]> {
+        std::iter::once(&self.fallback).chain(&self.partials).collect()
     }
 
-    fn region_mut(&mut self) -> Option<&mut Region<D>> {
-        Some(&mut self.fallback)
+    fn regions_mut(&mut self) -> SmallVec<[&mut Region<D>; 2]> {
+        std::iter::once(&mut self.fallback).chain(&mut self.partials).collect()
     }
 }

@@ -63,9 +63,11 @@ pub fn result_extents<'p, S: Sizes<'p>>(op: &'p ArrayOp, sizes: &mut S) -> Resul
             let all = axes.iter().zip(sizes.of(*xs)?);
             all.filter(|(a, _)| **a == Axis::All).map(|(_, n)| n).collect()
         }
-        ArrayOp::Foreign { .. } | ArrayOp::If { .. } | ArrayOp::While { .. } | ArrayOp::Derivative { .. } => {
-            return Ok(None);
-        }
+        ArrayOp::Foreign { .. }
+        | ArrayOp::If { .. }
+        | ArrayOp::While { .. }
+        | ArrayOp::Derivative { .. }
+        | ArrayOp::Ruled { .. } => return Ok(None),
     }))
 }
 

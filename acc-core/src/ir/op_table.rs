@@ -15,6 +15,8 @@
 /// | `closed "key"`, `extents "key"` | a function without parameters | `key: function` |
 /// | `initial "key" [..]` | the same, or none; whether there is one | `key: function` |
 /// | `block "key"` | a block | `key: block` |
+/// | `rule "key" [..]` | a block, or none; whether there is one | `key: block` |
+/// | `count "key"` | a number | `key: number`, or nothing for 0 |
 /// | `axes "key"`, `message "key"`, `foreign` | values | `key: value` |
 /// | `by_name [..]` | the value for each of the names | the name |
 macro_rules! with_array_ops {
@@ -183,6 +185,24 @@ macro_rules! with_array_ops {
                 along: R::Arrays = (keyed_arrays ["along", "by"]),
                 /// The function.
                 f: R::Block = (block "f"),
+            }
+            /// A function of arrays with rules for its derivatives: its results. Where there is no rule at all, its derivatives
+            /// are the function's own, and going back through it computes it again (a checkpoint). A rule for one mode serves
+            /// the other mode, too, by its transpose; it is linear in what it maps.
+            ///
+            /// Only tangents and adjoints of arrays with a float in their elements are given and yielded. The last results
+            /// are *residuals*: what the rules need of the function.
+            Ruled Control ["checkpoint", "custom_jvp", "custom_vjp", "custom_derivative"] {
+                /// The arguments.
+                at: R::Arrays = (arrays),
+                /// How many of the results are residuals.
+                residuals: usize = (count "residuals"),
+                /// The function.
+                f: R::Block = (block "f"),
+                /// From the arguments, the residuals, and the arguments' tangents to the tangents of the other results.
+                jvp: Option<R::Block> = (rule "jvp" [false, true, false, true]),
+                /// From the residuals and the adjoints of the other results to the adjoints of the arguments.
+                vjp: Option<R::Block> = (rule "vjp" [false, false, true, true]),
             }
         }
     };

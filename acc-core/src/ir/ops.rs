@@ -135,6 +135,7 @@ pub trait Mapper<R: Rep, S: Rep> {
 macro_rules! part_has_name {
     ($x:ident $at:ident, operands [$($several:literal),*]) => { [$($several),*][$at] == ($x.len() > 1) };
     ($x:ident $at:ident, initial $key:literal [$($there:literal),*]) => { [$($there),*][$at] == $x.is_some() };
+    ($x:ident $at:ident, rule $key:literal [$($there:literal),*]) => { [$($there),*][$at] == $x.is_some() };
     ($x:ident $at:ident, by_name [$($value:expr),*]) => { [$($value),*][$at] == *$x };
     ($x:ident $at:ident, foreign) => { ($at == 0) == matches!($x, ForeignFun::Host(_)) };
     ($x:ident $at:ident, $($kind:tt)*) => { { let _ = ($x, $at); true } };
@@ -193,6 +194,9 @@ macro_rules! part_add {
     ($x:ident $out:ident, block $key:literal) => {
         $out.push(OpPart::Block($x))
     };
+    ($x:ident $out:ident, rule $key:literal $there:tt) => {
+        $out.extend($x.iter().map(OpPart::Block))
+    };
     ($x:ident $out:ident, $($kind:tt)*) => {{
         let _ = $x;
     }};
@@ -232,6 +236,9 @@ macro_rules! part_map {
     };
     ($x:ident $m:ident, block $key:literal) => {
         crate::grow_stack(|| $m.block($x))?
+    };
+    ($x:ident $m:ident, rule $key:literal $there:tt) => {
+        $x.as_ref().map(|b| crate::grow_stack(|| $m.block(b))).transpose()?
     };
     ($x:ident $m:ident, $($kind:tt)*) => {
         $x.clone()

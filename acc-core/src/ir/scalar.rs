@@ -203,7 +203,7 @@ impl<D: Dialect> ScalarOp<D> {
         match self {
             ScalarOp::If { then, else_, .. } => smallvec::smallvec![then, else_],
             ScalarOp::While { test, step, .. } => smallvec::smallvec![test, step],
-            ScalarOp::Own(op) => op.region().into_iter().collect(),
+            ScalarOp::Own(op) => op.regions(),
             ScalarOp::Const(_)
             | ScalarOp::Prim(..)
             | ScalarOp::Cast(_)
@@ -219,7 +219,7 @@ impl<D: Dialect> ScalarOp<D> {
         match self {
             ScalarOp::If { then, else_, .. } => smallvec::smallvec![then, else_],
             ScalarOp::While { test, step, .. } => smallvec::smallvec![test, step],
-            ScalarOp::Own(op) => op.region_mut().into_iter().collect(),
+            ScalarOp::Own(op) => op.regions_mut(),
             ScalarOp::Const(_)
             | ScalarOp::Prim(..)
             | ScalarOp::Cast(_)
@@ -272,6 +272,7 @@ impl<D: Programs> ScalarOp<D> {
                 name: f.name.clone(),
                 args: f.args.iter().map(|&x| val(x)).collect(),
                 fallback: f.fallback.map(array, val),
+                partials: f.partials.as_ref().map(|r| r.map(array, val)),
             }),
             ScalarOp::Index(read) => {
                 let index: SmallVec<_> = read.index.iter().map(|&x| val(x)).collect();
@@ -336,6 +337,16 @@ impl Renumbering {
 }
 
 impl<D: Programs> Region<D> {
+    /// Whether there is a function with partial derivatives of its own in it.
+    pub fn has_rules(&self) -> bool {
+        crate::grow_stack(|| {
+            self.nodes.iter().any(|n| {
+                matches!(&n.op, ScalarOp::Own(f) if f.partials.is_some() || f.name.is_empty())
+                    || n.op.regions().into_iter().any(Region::has_rules)
+            })
+        })
+    }
+
     /// Whether any node is partial.
     pub fn is_partial(&self) -> bool {
         crate::grow_stack(|| self.nodes.iter().any(|n| n.op.is_partial()))

@@ -127,6 +127,7 @@ enum Arg {
     Axes(Vec<Axis>),
     Boundaries(Vec<Boundary>),
     Text(Arc<str>),
+    Number(usize),
 }
 
 /// What stands after a key.
@@ -137,6 +138,7 @@ enum Kind {
     Array,
     Arrays,
     Axes,
+    Number,
     /// The windows or boundaries of a stencil.
     Inputs,
 }
@@ -197,6 +199,7 @@ impl Args {
             Some(Kind::Fun) => Arg::Fun(fun(c, arrays)?),
             Some(Kind::Block) => Arg::Block(inner_block(c, arrays)?),
             Some(Kind::Text) => Arg::Text(c.string("a text")?.into()),
+            Some(Kind::Number) => Arg::Number(c.natural("a number")?),
             Some(Kind::Array) => Arg::Array(arrays.reference(c)?),
             Some(Kind::Arrays) => {
                 c.expect('[')?;
@@ -248,6 +251,15 @@ impl Args {
         match self.take(c, key)? {
             Arg::Block(b) => Ok(b),
             _ => self.wrong(c, key, "a block"),
+        }
+    }
+
+    /// A number, 0 if it is not given.
+    fn count(&mut self, c: &Cursor<'_>, key: &str) -> Result<usize, Error> {
+        match self.keyed.remove(key) {
+            None => Ok(0),
+            Some(Arg::Number(n)) => Ok(n),
+            Some(_) => self.wrong(c, key, "a number"),
         }
     }
 
@@ -340,6 +352,12 @@ macro_rules! kind_of_part {
     ($key:ident, block $name:literal) => {
         ($key == $name).then_some(Kind::Block)
     };
+    ($key:ident, rule $name:literal $there:tt) => {
+        ($key == $name).then_some(Kind::Block)
+    };
+    ($key:ident, count $name:literal) => {
+        ($key == $name).then_some(Kind::Number)
+    };
     ($key:ident, axes $name:literal) => {
         ($key == $name).then_some(Kind::Axes)
     };
@@ -386,6 +404,12 @@ macro_rules! parse_part {
     };
     ($args:ident $c:ident $at:ident, block $key:literal) => {
         $args.block($c, $key)?
+    };
+    ($args:ident $c:ident $at:ident, rule $key:literal $there:tt) => {
+        if $there[$at] { Some($args.block($c, $key)?) } else { None }
+    };
+    ($args:ident $c:ident $at:ident, count $key:literal) => {
+        $args.count($c, $key)?
     };
     ($args:ident $c:ident $at:ident, axes $key:literal) => {
         $args.axes($c, $key)?

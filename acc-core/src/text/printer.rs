@@ -120,6 +120,14 @@ impl Args<'_, '_> {
         self.printer.put(format_args!("{text:?}"));
     }
 
+    /// A number other than 0.
+    fn count(&mut self, key: &str, n: usize) {
+        if n != 0 {
+            self.key(key);
+            self.printer.put(format_args!("{n}"));
+        }
+    }
+
     /// A list, each item printed by `f`.
     fn list<T>(&mut self, key: &str, items: &[T], f: impl Fn(&mut Printer<'_>, &T)) {
         self.key(key);
@@ -201,6 +209,12 @@ macro_rules! print_keyed {
     };
     ($args:ident $x:ident, block $key:literal) => {
         $args.block($key, $x)
+    };
+    ($args:ident $x:ident, rule $key:literal $there:tt) => {
+        $x.iter().for_each(|b| $args.block($key, b))
+    };
+    ($args:ident $x:ident, count $key:literal) => {
+        $args.count($key, *$x)
     };
     ($args:ident $x:ident, axes $key:literal) => {
         $args.axes($key, $x)

@@ -292,6 +292,41 @@ fn foreign_functions_are_kept_and_their_fallbacks_checked() {
 }
 
 #[test]
+fn rules_are_kept_and_checked() {
+    let program = |jvp: &str, vjp: &str, partials: &str| {
+        format!(
+            "program(xs: [1](f32, i32)) {{
+               a: [1]f32 = custom_jvp(xs, f: |p: [1](f32, i32)| {{ y: [1]f32 = map(p, f: |%x: f32, %n: i32| %x) yield y }},
+                 jvp: |p: [1](f32, i32), t: [1](f32, ())| {{ {jvp} yield u }})
+               b: [1]f32, r: [1]i32 = custom_vjp(a, residuals: 1, f: |p: [1]f32| {{
+                   r: [1]i32 = map(p, f: |%x: f32| cast(%x, i32)) yield p, r }},
+                 vjp: |r: [1]i32, b: [1]f32| {{ {vjp} yield u }})
+               c: [1]f32 = checkpoint(b, f: |p: [1]f32| {{ yield p }})
+               d: [1]f32 = custom_derivative(c, f: |p: [1]f32| {{ yield p }}, jvp: |p: [1]f32, t: [1]f32| {{ yield p }},
+                 vjp: |b: [1]f32| {{ yield b }})
+               e: [1]f32 = map(d, f: |%x: f32| foreign \"\" (%x, 1i32) |%x: f32, %n: i32| {{ yield %x }} partials {partials})
+               yield e
+             }}"
+        )
+    };
+    let (jvp, vjp) = ("u: [1]f32 = map(t, f: |%t: f32| %t)", "u: [1]f32 = map(b, f: |%b: f32| mul(%b, 2.0f32))");
+    let partials = "|%x: f32, %n: i32, %y: f32| { yield %y }";
+    round_trip(&program(jvp, vjp, partials));
+    for (jvp, vjp, partials, rule, message) in [
+        ("u: [1]i32 = map(t, f: |%t: f32| 1i32)", vjp, partials, "V10", "the rule `jvp` yields [[1]i32]"),
+        (jvp, "u: [1](f32, f32) = map(b, f: |%b: f32| (%b, %b))", partials, "V10", "the rule `vjp` yields"),
+        (jvp, "u: [1]f32 = map(b, f: |%b: f32| mul(%b, %b))", partials, "V10", "`vjp` is not linear: `mul` at"),
+        ("u: [1]f32 = map(p, f: |%x: f32, %n: i32| %x)", vjp, partials, "V10", "`jvp` is not linear: `map` at"),
+        (jvp, vjp, "|%x: f32, %y: f32| { yield %y }", "V5", "the parameters of partial derivatives"),
+        (jvp, vjp, "|%x: f32, %n: i32, %y: f32| { yield %y, %y }", "V5", "partial derivatives"),
+    ] {
+        let bad = parse("test.acc", &program(jvp, vjp, partials)).unwrap_or_else(|e| panic!("{e}"));
+        let e = verify(&bad, None).expect_err("a broken rule");
+        assert!(e.rule == rule && e.message.contains(message), "{e}");
+    }
+}
+
+#[test]
 fn a_byte_order_mark_is_passed_over() {
     let text = "\u{feff}component: FLD-01\nprogram() { yield }";
     assert_eq!(super::parse_test_file("test.acc", text).unwrap().components, ["FLD-01"]);

@@ -1,6 +1,7 @@
-//! Rules V1, V2 and V4 to V9 for blocks and array statements.
+//! Rules V1, V2 and V4 to V10 for blocks and array statements.
 
 use super::{Checked as Result, Code, Failure, MAX_NESTED_DERIVATIVES, MAX_RANK, MAX_WINDOW, Params, Site, scalar};
+use crate::ad;
 use crate::data::ScalarType::{self, Bool, I64, U8};
 use crate::ir::{ArrayId, ArrayOp, ArrayType, Axis, Block, Boundary, ForeignFun, Fun, Loc, Mode, Program, Stmt};
 use crate::limits::RunLimits;
@@ -268,6 +269,9 @@ impl<'a> Scope<'a> {
                 Ok(state)
             }
             ArrayOp::Derivative { mode, at, along, f } => self.derivative(*mode, at, along, f, site),
+            ArrayOp::Ruled { at, residuals, f, jvp, vjp } => {
+                self.ruled(at, *residuals, f, [jvp.as_ref(), vjp.as_ref()], site)
+            }
         }
     }
 
@@ -289,15 +293,54 @@ impl<'a> Scope<'a> {
         let (point, along) = (all(self, at)?, all(self, along)?);
         let results = self.block(f, site)?;
         self.derivatives -= 1;
-        let params = f.params.iter().map(|&a| self.program.types[a.index()].clone()).collect::<Vec<_>>();
+        let params = self.params(f);
         site.check(params == point, "V9", || format!("a function of {params:?} is differentiated at {point:?}"))?;
-        let tangents = |types: &[ArrayType]| types.iter().filter_map(ArrayType::tangent).collect::<Vec<_>>();
         let (given, yielded) = match mode {
             Mode::Forward => (tangents(&point), tangents(&results)),
             Mode::Reverse => (tangents(&results), tangents(&point)),
         };
         site.check(along == given, "V9", || format!("{along:?} are given where {given:?} are wanted"))?;
         Ok([results, yielded].concat())
+    }
+
+    /// The types of a block's parameters.
+    fn params(&self, b: &Block) -> Vec<ArrayType> {
+        b.params.iter().map(|&a| self.program.types[a.index()].clone()).collect()
+    }
+
+    /// Rule V10.
+    fn ruled(
+        &mut self,
+        at: &[ArrayId],
+        residuals: usize,
+        f: &Block,
+        [jvp, vjp]: [Option<&Block>; 2],
+        site: &Site,
+    ) -> Result<Vec<ArrayType>> {
+        let args = at.iter().map(|&a| self.ty(a, site).cloned()).collect::<Result<Vec<_>>>()?;
+        let results = self.block(f, site)?;
+        let params = self.params(f);
+        site.check(params == args, "V10", || format!("a function of {params:?} is given {args:?}"))?;
+        let Some((visible, hidden)) = results.len().checked_sub(residuals).map(|n| results.split_at(n)) else {
+            return site.fail("V10", format!("{residuals} residuals of {} results", results.len()));
+        };
+        for (name, rule, given, linear, yielded) in [
+            ("jvp", jvp, [&args[..], hidden].concat(), tangents(&args), tangents(visible)),
+            ("vjp", vjp, hidden.to_vec(), tangents(visible), tangents(&args)),
+        ] {
+            let Some(rule) = rule else { continue };
+            let got = self.block(rule, site)?;
+            let (params, want) = (self.params(rule), [&given[..], &linear].concat());
+            site.check(params == want, "V10", || format!("the rule `{name}` takes {params:?}, not {want:?}"))?;
+            site.check(got == yielded, "V10", || format!("the rule `{name}` yields {got:?}, not {yielded:?}"))?;
+            // One that stands alone is transposed for the other mode.
+            if (jvp.is_none() || vjp.is_none())
+                && let Some((op, loc)) = ad::nonlinear(&self.program.types, rule, given.len())
+            {
+                return site.fail("V10", format!("the rule `{name}` is not linear: `{op}` at {loc}"));
+            }
+        }
+        Ok(results)
     }
 
     fn fold_funs(&self, f: &Fun, init: Option<&Fun>, t: &ArrayType, site: &Site) -> Result {
@@ -317,4 +360,9 @@ impl<'a> Scope<'a> {
             format!("{axes:?} for an array of rank {all} with {fixed} fixed axes")
         })
     }
+}
+
+/// The types of the tangents of those that have some.
+fn tangents(types: &[ArrayType]) -> Vec<ArrayType> {
+    types.iter().filter_map(ArrayType::tangent).collect()
 }

@@ -14,6 +14,10 @@
 //! * **V9** A derivative: the point has the types of the function's parameters; tangents and adjoints are given and yielded
 //!   for the arrays with a float in their elements, of types [`ArrayType::tangent`](crate::ir::ArrayType::tangent); at most
 //!   [`MAX_NESTED_DERIVATIVES`] are inside one another.
+//! * **V10** A function with rules takes its arguments' types and yields the results'. A forward rule takes arguments, residuals and
+//!   tangents of arguments and yields tangents of the results; a reverse rule takes residuals and adjoints of the results and
+//!   yields adjoints of the arguments; one that stands alone is linear in them ([`nonlinear`](crate::ad::nonlinear)). Partial
+//!   derivatives of a scalar function are of arguments and results; there is one for each pair of a float result and argument.
 
 mod block;
 mod scalar;

@@ -34,10 +34,30 @@ pub trait Rules {
         results: &[ScalarType],
     ) -> Result;
 
+    /// What the regions of such an operation take and yield; the first one is from the operands to the results.
+    fn own_regions(
+        &self,
+        _: &<Self::Dialect as Dialect>::Own,
+        operands: &[ScalarType],
+        results: &[ScalarType],
+    ) -> Vec<OwnRegion> {
+        vec![OwnRegion { name: "a fallback", params: operands.to_vec(), results: results.to_vec() }]
+    }
+
     /// Checks what all nodes obey.
     fn node(&self, _: &Site, _: &Node<Self::Dialect>) -> Result {
         Ok(())
     }
+}
+
+/// What a region of an operation of one dialect takes and yields.
+pub struct OwnRegion {
+    /// What it is called.
+    pub name: &'static str,
+    /// The types of its parameters.
+    pub params: Vec<ScalarType>,
+    /// The types of its results.
+    pub results: Vec<ScalarType>,
 }
 
 /// A function to be checked.
@@ -219,10 +239,13 @@ impl<R: Rules> Scope<'_, R> {
             }
             ScalarOp::Own(op) => {
                 self.rules.own(&site, op, &operands, &results)?;
-                let Some(fallback) = op.region() else { return Ok(()) };
-                site.types(R::REGIONS, "the parameters of a fallback", &self.types_of(&fallback.params)?, &operands)?;
-                let got = self.region(fallback)?;
-                site.types(R::REGIONS, "a fallback", &got, &results)
+                for (r, want) in op.regions().into_iter().zip(self.rules.own_regions(op, &operands, &results)) {
+                    let params = format!("the parameters of {}", want.name);
+                    site.types(R::REGIONS, &params, &self.types_of(&r.params)?, &want.params)?;
+                    let got = self.region(r)?;
+                    site.types(R::REGIONS, want.name, &got, &want.results)?;
+                }
+                Ok(())
             }
         }
     }
@@ -267,5 +290,14 @@ impl Rules for Arrays<'_> {
 
     fn own(&self, _: &Site, Foreign { .. }: &Foreign, _: &[ScalarType], _: &[ScalarType]) -> Result {
         Ok(())
+    }
+
+    fn own_regions(&self, _: &Foreign, operands: &[ScalarType], results: &[ScalarType]) -> Vec<OwnRegion> {
+        let floats = |types: &[ScalarType]| types.iter().copied().filter(|t| t.is_float()).collect::<Vec<_>>();
+        let partials = floats(operands).repeat(floats(results).len());
+        vec![
+            OwnRegion { name: "a fallback", params: operands.to_vec(), results: results.to_vec() },
+            OwnRegion { name: "partial derivatives", params: [operands, results].concat(), results: partials },
+        ]
     }
 }

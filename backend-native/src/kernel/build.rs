@@ -312,7 +312,7 @@ impl Builder {
                     let step = self.copy_region(f, step, map, reads)?;
                     Op::While { init: init.iter().map(|x| map[x]).collect(), test, step }
                 }
-                ScalarOp::Own(Foreign { name, args, fallback }) => {
+                ScalarOp::Own(Foreign { name, args, fallback, .. }) => {
                     let params: Vec<ScalarType> = args.iter().map(|&x| f.ty(x)).collect();
                     let args: Vals = args.iter().map(|x| map[x]).collect();
                     if acc_core::foreign::scalars(name, &params, &types).is_none() {

@@ -91,7 +91,7 @@ impl Bounds {
                 self.unbounded |= after > operands;
                 bound = bound.max(after);
             }
-            ArrayOp::Foreign { xs, fallback, .. } => {
+            ArrayOp::Foreign { xs, fallback, .. } | ArrayOp::Ruled { at: xs, f: fallback, .. } => {
                 for (p, x) in fallback.params.iter().zip(xs) {
                     self.arrays[p.index()] = self.arrays[x.index()];
                 }

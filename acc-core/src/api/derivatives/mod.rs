@@ -1,7 +1,10 @@
 //! Derivatives of array functions and of scalar functions.
 
+pub(crate) mod fixpoint;
 pub(crate) mod grad;
 pub(crate) mod modes;
-mod parts;
+pub(crate) mod partials;
+pub(crate) mod parts;
+pub(crate) mod rules;
 pub(crate) mod scalars;
 pub(crate) mod tangent;

@@ -63,25 +63,36 @@ impl AtPoint {
     }
 
     fn typed<A: Arrays>(&self, arrays: &mut dyn Iterator<Item = AccRef>) -> A::Acc {
-        Acc::<A>::raw(rebuild(&A::ty(), arrays, &self.loc)).unlift()
+        typed::<A>(arrays, &self.loc)
     }
 
-    /// Tangents of these arrays: those given, and nothings where there is no float.
     fn tangents<A: Diff>(&self, of: &[AccRef], given: Vec<AccRef>) -> <A::Tan as Arrays>::Acc {
-        let mut given = given.into_iter();
-        let all: Vec<AccRef> = of
-            .iter()
-            .filter_map(|a| {
-                let ty = a.ty.as_array()?;
-                if ty.elt.has_float() { given.next() } else { Some(nothings(a, ty, &self.loc)) }
-            })
-            .collect();
-        self.typed::<A::Tan>(&mut all.into_iter())
+        tangents::<A>(&mut of.iter().cloned(), given, &self.loc)
     }
 }
 
+/// Arrays as the types say.
+pub(super) fn typed<A: Arrays>(arrays: &mut dyn Iterator<Item = AccRef>, loc: &Loc) -> A::Acc {
+    Acc::<A>::raw(rebuild(&A::ty(), arrays, loc)).unlift()
+}
+
+/// Tangents of arrays of this type: those given, and where there is no float nothings, like the next of `without`. (All of
+/// the arrays will do, too.)
+pub(super) fn tangents<A: Diff>(
+    without: &mut dyn Iterator<Item = AccRef>,
+    given: Vec<AccRef>,
+    loc: &Loc,
+) -> <A::Tan as Arrays>::Acc {
+    let mut without = without.filter(|a| a.ty.as_array().is_some_and(|ty| !ty.elt.has_float()));
+    let mut given = given.into_iter();
+    let tangent =
+        |ty: &ArrayType| if ty.elt.has_float() { given.next() } else { Some(nothings(&without.next()?, ty, loc)) };
+    let all: Vec<AccRef> = A::ty().leaves().into_iter().filter_map(tangent).collect();
+    typed::<A::Tan>(&mut all.into_iter(), loc)
+}
+
 /// An array of this one's extents, of elements without a leaf.
-fn nothings(a: &AccRef, ty: &ArrayType, loc: &Loc) -> AccRef {
+pub(super) fn nothings(a: &AccRef, ty: &ArrayType, loc: &Loc) -> AccRef {
     let elt = ty.elt.tangent();
     let f = builder::lambda(vec![ty.elt.clone()], loc.clone(), |_| builder::zero(&elt, loc));
     let op = ArrayOp::Map { xs: vec![a.clone()], f, indexed: false };
@@ -89,18 +100,18 @@ fn nothings(a: &AccRef, ty: &ArrayType, loc: &Loc) -> AccRef {
 }
 
 /// Of the tangents of arrays of this type those that are more than nothings.
-fn floats(ty: &AccType, tangents: Vec<AccRef>) -> Vec<AccRef> {
+pub(super) fn floats(ty: &AccType, tangents: Vec<AccRef>) -> Vec<AccRef> {
     let has_float = ty.leaves().into_iter().map(|a| a.elt.has_float());
     tangents.into_iter().zip(has_float).filter(|(_, has)| *has).map(|(a, _)| a).collect()
 }
 
-fn tuple(parts: Vec<AccRef>, loc: &Loc) -> AccRef {
+pub(super) fn tuple(parts: Vec<AccRef>, loc: &Loc) -> AccRef {
     let types = parts.iter().map(|a| a.ty.clone()).collect();
     AccRef::new(AccOp::Tuple(parts), AccType::Tuple(types), loc.clone())
 }
 
 /// The arrays of an expression, left to right.
-fn leaves(a: &AccRef, loc: &Loc) -> Vec<AccRef> {
+pub(super) fn leaves(a: &AccRef, loc: &Loc) -> Vec<AccRef> {
     let AccType::Tuple(types) = &a.ty else { return vec![a.clone()] };
     let parts = types.iter().enumerate().map(|(i, ty)| match &a.op {
         AccOp::Tuple(parts) => parts[i].clone(),
@@ -110,7 +121,7 @@ fn leaves(a: &AccRef, loc: &Loc) -> Vec<AccRef> {
 }
 
 /// An expression of this type, of arrays from left to right.
-fn rebuild(ty: &AccType, arrays: &mut dyn Iterator<Item = AccRef>, loc: &Loc) -> AccRef {
+pub(crate) fn rebuild(ty: &AccType, arrays: &mut dyn Iterator<Item = AccRef>, loc: &Loc) -> AccRef {
     match ty {
         // There is one array for each.
         AccType::Array(_) => arrays.next().unwrap_or_else(|| tuple(Vec::new(), loc)),

@@ -67,7 +67,7 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
 }
 
 /// The scalar with its floats read as bits, which have no tangents, and back.
-fn stopped(x: ExpRef, ty: &EltType, loc: &Loc) -> ExpRef {
+pub(super) fn stopped(x: ExpRef, ty: &EltType, loc: &Loc) -> ExpRef {
     match ty {
         EltType::Scalar(s) if s.is_float() => builder::push(ExpOp::Bitcast(x), ty.clone(), loc),
         EltType::Scalar(_) => x,

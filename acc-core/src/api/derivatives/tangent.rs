@@ -40,6 +40,22 @@ pub trait TangentElt: Elt {
 )]
 pub trait HasFloat: TangentElt {}
 
+/// Element types of floats alone: floats, complex numbers, short vectors and tuples of these.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// fn sum_of_tangents<E: Smooth>() -> usize {
+///     E::ty().leaf_count() // All of them are floats.
+/// }
+/// assert_eq!(sum_of_tangents::<(f32, Complex<f64>)>(), 3);
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no partial derivatives",
+    label = "not floats alone",
+    note = "take what is no float from around the closure: partial derivatives are by the arguments, floats"
+)]
+pub trait Smooth: HasFloat + TangentElt<Tan = Self> {}
+
 /// The types of losses: one float.
 ///
 /// ```
@@ -66,6 +82,9 @@ macro_rules! floats {
             type Tan = $t;
         }
         impl HasFloat for $t {}
+        impl Smooth for $t {}
+        impl Smooth for Complex<$t> {}
+        impl<const N: usize> Smooth for Simd<$t, N> {}
         impl Real for $t {
             const ONE: $t = $one;
         }
@@ -222,6 +241,7 @@ macro_rules! tuples_of_one_or_more {
         tuples!($($A)*);
         // Which of its parts has a float is not looked at.
         impl<$($A: TangentElt),*> HasFloat for ($($A,)*) {}
+        impl<$($A: Smooth),*> Smooth for ($($A,)*) {}
         impl<$($A: Diff),*> Diff for ($($A,)*) {
             type Tan = ($($A::Tan,)*);
         }
@@ -229,6 +249,9 @@ macro_rules! tuples_of_one_or_more {
     )* };
 }
 tuples!();
+impl Diff for () {
+    type Tan = ();
+}
 tuples_of_one_or_more!((A)(A B)(A B C)(A B C D)(A B C D E)(A B C D E F)(A B C D E F G)(A B C D E F G H));
 tuples_of_one_or_more!((A B C D E F G H I)(A B C D E F G H I J)(A B C D E F G H I J K)(A B C D E F G H I J K L));
 tuples_of_one_or_more!((A B C D E F G H I J K L M)(A B C D E F G H I J K L M N)(A B C D E F G H I J K L M N O));

@@ -102,7 +102,7 @@ impl<A: Arrays> fmt::Debug for Acc<A> {
     }
 }
 
-/// Types of program arguments and results: an array, or a tuple of these.
+/// Types of program arguments and results: an array, or a tuple or struct of these.
 ///
 /// ```
 /// use acc_core::prelude::*;
@@ -111,6 +111,26 @@ impl<A: Arrays> fmt::Debug for Acc<A> {
 /// }
 /// let (a, b) = Interpreter::new().run(twice(&use_(&Vector::from([1, 2]))))?;
 /// assert_eq!(a, b);
+/// # Ok::<(), acc_core::Error>(())
+/// ```
+///
+/// `#[derive(Arrays)]` makes a struct of arrays one:
+///
+/// ```
+/// use acc_core::prelude::*;
+/// #[derive(Arrays)]
+/// struct Line {
+///     slopes: Vector<f64>,
+///     height: Scalar<f64>,
+/// }
+/// let line = Line { slopes: Vector::from([1.0, 2.0]), height: Scalar::scalar(0.5) };
+/// // Closures receive a `LineAcc`, with the same fields.
+/// let (slopes, height) = grad(&line, |line| line.slopes.map(|s| s * s).sum().zip_with(line.height, |a, b| a * b));
+/// let (slopes, height) = Interpreter::new().run((slopes, height))?;
+/// assert_eq!((slopes.to_vec(), height.value()), (vec![1.0, 2.0], 5.0));
+/// let twice = |line: LineAcc| LineAcc { slopes: line.slopes.map(|s| s * 2.0), ..line };
+/// let line: Line = Interpreter::new().run(twice((&line).into_acc().unlift()))?;
+/// assert_eq!((line.slopes.to_vec(), line.height.value()), (vec![2.0, 4.0], 0.5));
 /// # Ok::<(), acc_core::Error>(())
 /// ```
 #[diagnostic::on_unimplemented(
@@ -235,6 +255,26 @@ macro_rules! tuple_arrays {
             }
         }
     };
+}
+
+/// No array: a function without residuals, say.
+impl Arrays for () {
+    type Acc = ();
+    fn ty() -> AccType {
+        AccType::Tuple(Vec::new())
+    }
+    fn unlift(_: Acc<()>) {}
+    fn from_parts(_: &mut dyn Iterator<Item = ArrayData>) -> Result<(), Error> {
+        Ok(())
+    }
+    fn push_parts(&self, _: &mut Vec<ArrayData>) {}
+}
+#[diagnostic::do_not_recommend]
+impl IntoAcc<()> for () {
+    #[track_caller]
+    fn into_acc(self) -> Acc<()> {
+        Acc::new(AccOp::Tuple(Vec::new()), Loc::caller())
+    }
 }
 tuple_arrays!(A XA 0);
 tuple_arrays!(A XA 0, B XB 1);

@@ -9,3 +9,4 @@ pub(in crate::api) mod exp;
 pub(in crate::api) mod index;
 pub(in crate::api) mod shape;
 pub(in crate::api) mod slice;
+pub(in crate::api) mod struct_of_arrays;

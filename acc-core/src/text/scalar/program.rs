@@ -18,11 +18,15 @@ impl Syntax for Ir {
 
     fn print_edge(_: &mut Printer<'_>, (): ()) {}
 
-    fn print_own(p: &mut Printer<'_>, Foreign { name, args, fallback }: &Foreign, tables: &Tables<'_>) {
+    fn print_own(p: &mut Printer<'_>, Foreign { name, args, fallback, partials }: &Foreign, tables: &Tables<'_>) {
         p.put(format_args!("foreign {name:?} ("));
         p.vals(args);
         p.out.push_str(") ");
         p.inner(fallback, tables);
+        if let Some(partials) = partials {
+            p.out.push_str(" partials ");
+            p.inner(partials, tables);
+        }
     }
 
     fn array(c: &mut Cursor<'_>, arrays: &Arrays) -> Result<ArrayId, Error> {
@@ -58,7 +62,8 @@ impl Syntax for Ir {
         let args = p.operands(nodes)?.into();
         let fallback = p.inner()?;
         let types = p.types_of(&fallback.results);
-        Ok(Some((Foreign { name, args, fallback }, types)))
+        let partials = if p.c.eat_word("partials") { Some(p.inner()?) } else { None };
+        Ok(Some((Foreign { name, args, fallback, partials }, types)))
     }
 }
 

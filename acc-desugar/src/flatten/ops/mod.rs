@@ -166,7 +166,7 @@ impl Flattener<'_> {
                 self.split(&s.results, &values)
             }
             ArrayOp::While { init, test, step } => self.array_loop(init, test, step, &s.results),
-            ArrayOp::Derivative { .. } => unreachable!("derivatives are expanded by the first pass"),
+            ArrayOp::Derivative { .. } | ArrayOp::Ruled { .. } => unreachable!("the first pass expands derivatives"),
         }
     }
 

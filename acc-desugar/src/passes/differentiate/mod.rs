@@ -5,36 +5,41 @@
 //! what takes the adjoint of a result to those of what it was computed from ([`pullback`]). What does not depend smoothly on
 //! the point ([`Activity`](acc_core::ad::Activity)) has neither. Statements keep the locations of what they come from.
 //!
+//! Functions with rules stay what they are until no derivative is left, so that each of those around them finds the rules
+//! ([`ruled`]); then they are written in their place ([`inline`]).
+//!
 //! The interpreter computes derivatives of the program as it was written, by jets: the two must agree.
 
 mod dual;
 mod indices;
+mod inline;
 mod notes;
 mod pullback;
+mod ruled;
 mod sweep;
 mod writer;
 
 pub use notes::Note;
 
 use crate::settings::Settings;
-use acc_core::ad::Code;
 use acc_core::ir::{
-    ArrayId, ArrayOp, Block, Closed, Fun, Ir, Mapper, Mode, PrimOp, Program, ScalarOp, Stmt, TANGENT_EXTENTS,
+    ArrayId, ArrayOp, Block, Closed, Fun, Ir, Mapper, Mode, Program, ScalarOp, Stmt, arrays_needed, arrays_on_demand,
 };
 use acc_core::{Error, grow_stack};
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::convert::Infallible;
 use writer::Writer;
 
 /// Expands all derivatives.
 pub(crate) fn pass<'p>(program: &'p Program, settings: &Settings<'_>) -> Result<Cow<'p, Program>, Error> {
-    if !program.has_derivatives() {
+    if !program.has_derivatives() && !program.has_rules() {
         return Ok(Cow::Borrowed(program));
     }
-    let mut e = Expander { w: Writer::new(program.types.clone(), settings), known: HashMap::new() };
+    let mut e = Expander::new(program, settings);
     let body = e.block(&program.body)?;
-    Ok(Cow::Owned(Program { types: e.w.types, names: program.names.clone(), body }))
+    let expanded = Program { types: e.w.types, names: program.names.clone(), body };
+    inline::pass(expanded, settings.limits).map(Cow::Owned)
 }
 
 /// How the derivatives of a verified program are computed: an entry for each operation that has tangents or adjoints, in the
@@ -56,7 +61,7 @@ pub(crate) fn pass<'p>(program: &'p Program, settings: &Settings<'_>) -> Result<
 /// # Ok::<(), acc_core::Error>(())
 /// ```
 pub fn explain(program: &Program, settings: &Settings<'_>) -> Result<Vec<Note>, Error> {
-    let mut e = Expander { w: Writer::new(program.types.clone(), settings), known: HashMap::new() };
+    let mut e = Expander::new(program, settings);
     e.block(&program.body)?;
     Ok(e.w.into_notes())
 }
@@ -65,6 +70,14 @@ struct Expander<'a> {
     w: Writer<'a>,
     /// What the results of derivatives are now.
     known: HashMap<ArrayId, ArrayId>,
+    /// How many derivatives the block is in.
+    derivatives: usize,
+}
+
+impl<'a> Expander<'a> {
+    fn new(program: &Program, settings: &Settings<'a>) -> Expander<'a> {
+        Expander { w: Writer::new(program.types.clone(), settings), known: HashMap::new(), derivatives: 0 }
+    }
 }
 
 impl Expander<'_> {
@@ -80,7 +93,23 @@ impl Expander<'_> {
     }
 
     fn stmt(&mut self, s: &Stmt) -> Result<(), Error> {
-        let op = s.op.try_map(self)?;
+        let op = match &s.op {
+            // Outside of derivatives nobody asks for rules.
+            ArrayOp::Ruled { at, f, .. } if self.derivatives == 0 => ArrayOp::Ruled {
+                at: self.arrays(at)?,
+                residuals: 0,
+                f: Expander::block(self, f)?,
+                jvp: None,
+                vjp: None,
+            },
+            ArrayOp::Derivative { mode, at, along, f } => {
+                self.derivatives += 1;
+                let f = Expander::block(self, &pruned(f));
+                self.derivatives -= 1;
+                ArrayOp::Derivative { mode: *mode, at: self.arrays(at)?, along: self.arrays(along)?, f: f? }
+            }
+            op => op.try_map(self)?,
+        };
         self.w.loc = s.loc.clone();
         let ArrayOp::Derivative { mode, at, along, f } = op else {
             self.w.stmts.push(Stmt { results: s.results.clone(), op, loc: s.loc.clone() });
@@ -96,38 +125,17 @@ impl Expander<'_> {
         let inside = |e: Error| e.during(s.operation(), &s.loc);
         let results = match mode {
             Mode::Forward => {
-                let along = self.given(&f.params, &along);
+                let along = self.w.given(&f.params, &along);
                 dual::derivative(&mut self.w, &f, &along).map_err(inside)?
             }
             Mode::Reverse => {
                 self.w.stmts.extend(f.stmts.iter().cloned());
-                let by = self.given(&f.results, &along);
+                let by = self.w.given(&f.results, &along);
                 pullback::derivative(&mut self.w, &f, &by).map_err(inside)?
             }
         };
         self.known.extend(s.results.iter().copied().zip(results));
         Ok(())
-    }
-
-    /// Tangents or adjoints of arrays that have one, with a check of their extents.
-    fn given(&mut self, of: &[ArrayId], tangents: &[ArrayId]) -> Vec<ArrayId> {
-        let floats: Vec<ArrayId> = of.iter().copied().filter(|a| self.w.ty(*a).elt.has_float()).collect();
-        let checked = |(a, t): (ArrayId, &ArrayId)| {
-            let ty = self.w.ty(*t).clone();
-            if ty.rank == 0 {
-                return *t;
-            }
-            let mut c = Code::new([], &self.w.loc);
-            let mut ok = c.truth(true);
-            for axis in 0..ty.rank {
-                let (n, m) = (c.extent(a, axis), c.extent(*t, axis));
-                let same = c.two(PrimOp::EqP, n, m);
-                ok = c.two(PrimOp::AndP, ok, same);
-            }
-            let op = ArrayOp::Check { xs: *t, ok: c.done([ok]), message: TANGENT_EXTENTS.into() };
-            self.w.add(ty, op)
-        };
-        floats.into_iter().zip(tangents).map(checked).collect()
     }
 }
 
@@ -182,8 +190,28 @@ impl Mapper<Ir, Ir> for Rename<'_> {
     }
 }
 
+/// A block without statements that its results do not need.
+fn pruned(b: &Block) -> Block {
+    let mut needed: HashSet<ArrayId> = b.results.iter().copied().collect();
+    let mut stmts = Vec::new();
+    for s in b.stmts.iter().rev() {
+        if s.results.iter().any(|r| needed.contains(r)) {
+            needed.extend(arrays_needed(s));
+            needed.extend(arrays_on_demand(s));
+            stmts.push(s.clone());
+        }
+    }
+    stmts.reverse();
+    Block { params: b.params.clone(), stmts, results: b.results.clone() }
+}
+
 /// A copy of a block with new arrays for all that it defines, but for its parameters, in whose place stand `args`.
 fn copy(w: &mut Writer<'_>, b: &Block, args: &[ArrayId]) -> Block {
+    copy_where(w, b, b.params.iter().copied().zip(args.iter().copied()).collect())
+}
+
+/// A copy of a block with new arrays for all that it defines, and other names for some that it uses.
+fn copy_where(w: &mut Writer<'_>, b: &Block, mut names: HashMap<ArrayId, ArrayId>) -> Block {
     fn define(w: &mut Writer<'_>, b: &Block, names: &mut HashMap<ArrayId, ArrayId>) {
         for s in &b.stmts {
             for inner in s.op.blocks() {
@@ -197,7 +225,6 @@ fn copy(w: &mut Writer<'_>, b: &Block, args: &[ArrayId]) -> Block {
             }
         }
     }
-    let mut names: HashMap<ArrayId, ArrayId> = b.params.iter().copied().zip(args.iter().copied()).collect();
     define(w, b, &mut names);
     rename(b, &names)
 }

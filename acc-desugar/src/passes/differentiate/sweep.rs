@@ -5,6 +5,7 @@
 //! handed out as [`Site`]s; those of branches with whether the branch was taken.
 
 use super::indices::{Indices, Sum};
+use super::inline::inlined;
 use acc_core::ad::{
     self, ActiveValues, Code, Dual, NoArrays, Partial, Tangent, active_values, defined, sure, used_from_around,
 };
@@ -70,7 +71,7 @@ pub(super) fn sweep(
     by: &dyn Fn(&mut Code, usize) -> Option<Val>,
 ) -> Result<Swept, Error> {
     // The function, with its parameters' values in `code`.
-    let f = inlined(f);
+    let f = without_fallbacks(f);
     let values = active_values(&f, active, &|a| arrays(*a));
     let mut names: HashMap<Val, Val> = f.body.params.iter().copied().zip(args.iter().copied()).collect();
     for (k, ty) in f.types.iter().enumerate() {
@@ -167,6 +168,9 @@ impl Sweep<'_> {
                     self.add(adjoints, *else_, Adjoint { value, careful: true });
                 }
             }
+            (ScalarOp::Own(Foreign { args, partials: Some(partials), .. }), _) => {
+                self.partials(n, args, partials, adjoints)
+            }
             (ScalarOp::If { cond, then, else_ }, _) => self.branch(n, *cond, then, else_, adjoints)?,
             (ScalarOp::While { .. }, _) => self.looped(n, adjoints)?,
             (ScalarOp::Index(Read { array, leaves, index, .. }), _) if (self.arrays)(*array) => {
@@ -182,7 +186,7 @@ impl Sweep<'_> {
                     loc: n.loc.clone(),
                 });
             }
-            // Foreign functions are their fallbacks here; the others depend on nothing that is active.
+            // Other foreign functions are their fallbacks here; the others depend on nothing that is active.
             (
                 ScalarOp::Const(_)
                 | ScalarOp::Prim(..)
@@ -196,6 +200,24 @@ impl Sweep<'_> {
             ) => {}
         }
         Ok(())
+    }
+
+    /// A function with partial derivatives of its own.
+    fn partials(&mut self, n: &Node, args: &[Val], partials: &Region, adjoints: &mut Adjoints) {
+        let known: Vec<Val> = args.iter().chain(&n.results).copied().collect();
+        let mut slopes = self.code.placed(partials, &known).into_iter();
+        for y in n.results.iter().filter(|v| self.code.ty(**v).is_float()).copied().collect::<Vec<_>>() {
+            let by = adjoints.get(&y).copied();
+            for x in args.iter().filter(|v| self.code.ty(**v).is_float()).copied().collect::<Vec<_>>() {
+                let (Some(slope), Some(by)) = (slopes.next(), by.filter(|_| self.active.contains(&x))) else {
+                    continue;
+                };
+                let value = self.code.cast(by.value, self.code.ty(x));
+                if let Some(value) = sure(ad::scaled(&mut self.code, Partial::TimesSteep(slope), &value, by.careful)) {
+                    self.add(adjoints, x, Adjoint { value, ..by });
+                }
+            }
+        }
     }
 
     /// A conditional: another one, in which each branch is evaluated and gone through once more.
@@ -374,51 +396,7 @@ impl Site {
     }
 }
 
-/// A function with the fallbacks of foreign functions in their place.
-pub(super) fn inlined(f: &Fun) -> Fun {
-    fn region(code: &mut Code, r: &Region, names: &mut HashMap<Val, Val>) {
-        for n in &r.nodes {
-            let name = |names: &HashMap<Val, Val>, v: Val| names.get(&v).copied().unwrap_or(v);
-            if let ScalarOp::Own(Foreign { args, fallback, .. }) = &n.op {
-                for (p, a) in fallback.params.iter().zip(args) {
-                    names.insert(*p, name(names, *a));
-                }
-                grow_stack(|| region(code, fallback, names));
-                for (v, r) in n.results.iter().zip(&fallback.results) {
-                    names.insert(*v, name(names, *r));
-                }
-                continue;
-            }
-            let op = match &n.op {
-                ScalarOp::If { cond, then, else_ } => ScalarOp::If {
-                    cond: name(names, *cond),
-                    then: grow_stack(|| inner(code, then, names)),
-                    else_: grow_stack(|| inner(code, else_, names)),
-                },
-                ScalarOp::While { init, test, step } => ScalarOp::While {
-                    init: init.iter().map(|v| name(names, *v)).collect(),
-                    test: grow_stack(|| inner(code, test, names)),
-                    step: grow_stack(|| inner(code, step, names)),
-                },
-                op => op.map(&mut |a| *a, &mut |v| name(names, v)),
-            };
-            code.push(Node { results: n.results.clone(), op, loc: n.loc.clone() });
-        }
-    }
-    fn inner(code: &mut Code, r: &Region, names: &mut HashMap<Val, Val>) -> Region {
-        code.open();
-        region(code, r, names);
-        let results = r.results.iter().map(|v| names.get(v).copied().unwrap_or(*v)).collect();
-        code.close(r.params.clone(), results)
-    }
-    let mut any = false;
-    f.body.visit(0, &mut |n, _| any |= matches!(n.op, ScalarOp::Own(_)));
-    if !any {
-        return f.clone();
-    }
-    let mut code = Code::of_function(f, &Loc::unknown());
-    let mut names = HashMap::new();
-    region(&mut code, &f.body, &mut names);
-    let results: Vec<Val> = f.body.results.iter().map(|v| names.get(v).copied().unwrap_or(*v)).collect();
-    code.done(results)
+/// A function with the fallbacks of foreign functions in their place, but for those with partial derivatives of their own.
+pub(super) fn without_fallbacks(f: &Fun) -> Fun {
+    inlined(f, &|f| f.partials.is_some().then(|| f.clone()))
 }

@@ -4,7 +4,7 @@ use super::notes::Note;
 use crate::settings::Settings;
 use acc_core::ad::Code;
 use acc_core::data::EltType;
-use acc_core::ir::{ArrayId, ArrayOp, ArrayType, Fun, Loc, PrimOp, Stmt};
+use acc_core::ir::{ArrayId, ArrayOp, ArrayType, Fun, Loc, PrimOp, Stmt, TANGENT_EXTENTS};
 use acc_core::{Error, RunLimits};
 use smallvec::smallvec;
 
@@ -86,6 +86,32 @@ impl<'a> Writer<'a> {
         let zeros = c.zeros(&elt.leaves());
         let op = ArrayOp::Generate { shape: self.extents_of(of), f: c.done(zeros) };
         self.stmt(rank, elt, op)
+    }
+
+    /// Those of these arrays with a float in their elements.
+    pub(super) fn with_float(&self, arrays: &[ArrayId]) -> Vec<ArrayId> {
+        arrays.iter().copied().filter(|a| self.elt(*a).has_float()).collect()
+    }
+
+    /// Tangents or adjoints of arrays that have one, with a check of their extents.
+    pub(super) fn given(&mut self, of: &[ArrayId], tangents: &[ArrayId]) -> Vec<ArrayId> {
+        let floats = self.with_float(of);
+        let checked = |(a, t): (ArrayId, &ArrayId)| {
+            let ty = self.ty(*t).clone();
+            if ty.rank == 0 {
+                return *t;
+            }
+            let mut c = Code::new([], &self.loc);
+            let mut ok = c.truth(true);
+            for axis in 0..ty.rank {
+                let (n, m) = (c.extent(a, axis), c.extent(*t, axis));
+                let same = c.two(PrimOp::EqP, n, m);
+                ok = c.two(PrimOp::AndP, ok, same);
+            }
+            let op = ArrayOp::Check { xs: *t, ok: c.done([ok]), message: TANGENT_EXTENTS.into() };
+            self.add(ty, op)
+        };
+        floats.into_iter().zip(tangents).map(checked).collect()
     }
 
     /// The sum of two arrays of the same extents, of floats alone.

@@ -86,6 +86,13 @@ fn live_arrays(body: &Block) -> HashSet<ArrayId> {
                 }
                 todo.extend(&s.results);
             }
+            ArrayOp::Ruled { at, f, jvp, vjp, .. } => {
+                todo.extend(at);
+                for b in std::iter::once(f).chain(jvp).chain(vjp) {
+                    todo.extend(b.results.iter().chain(&b.params));
+                }
+                todo.extend(&s.results);
+            }
             // Without blocks: one result, of all operands.
             op => todo.extend(op.arrays()),
         }
@@ -127,6 +134,16 @@ fn sweep(b: &Block, live: &HashSet<ArrayId>) -> Block {
                 along: along.clone(),
                 f: grow_stack(|| sweep(f, live)),
             },
+            ArrayOp::Ruled { at, residuals, f, jvp, vjp } => {
+                let swept = |b: &Block| grow_stack(|| sweep(b, live));
+                ArrayOp::Ruled {
+                    at: at.clone(),
+                    residuals: *residuals,
+                    f: swept(f),
+                    jvp: jvp.as_ref().map(swept),
+                    vjp: vjp.as_ref().map(swept),
+                }
+            }
             without_blocks => without_blocks.clone(),
         };
         stmts.push(Stmt { results: kept(&s.results).into_iter().collect(), op, loc: s.loc.clone() });

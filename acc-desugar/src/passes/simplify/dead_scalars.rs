@@ -74,11 +74,12 @@ fn live_values(f: &Fun) -> HashSet<Val> {
                     todo.extend(step.params.get(*k));
                 }
                 // The host function wants all its arguments and gives all its results.
-                ScalarOp::Own(Foreign { args, fallback, .. }) => {
+                ScalarOp::Own(Foreign { args, fallback, partials, .. }) => {
                     todo.extend(args);
-                    todo.extend(&fallback.results);
                     todo.extend(&n.results);
-                    todo.extend(&fallback.params);
+                    for r in std::iter::once(fallback).chain(partials) {
+                        todo.extend(r.results.iter().chain(&r.params));
+                    }
                 }
                 ScalarOp::Const(_)
                 | ScalarOp::Prim(..)

@@ -128,10 +128,11 @@ impl<'a> Rewriter<'a> {
                 let (test, step) = (self.region(test)?, self.region(step)?);
                 self.push(n, ScalarOp::While { init, test, step }, nodes)
             }
-            ScalarOp::Own(Foreign { name, args, fallback }) => {
+            ScalarOp::Own(Foreign { name, args, fallback, partials }) => {
                 let args = args.iter().map(|v| self.vals[v]).collect();
                 let fallback = self.region(fallback)?;
-                self.push(n, ScalarOp::Own(Foreign { name: name.clone(), args, fallback }), nodes)
+                let partials = partials.as_ref().map(|r| self.region(r)).transpose()?;
+                self.push(n, ScalarOp::Own(Foreign { name: name.clone(), args, fallback, partials }), nodes)
             }
             ScalarOp::Const(_)
             | ScalarOp::Prim(..)

@@ -115,7 +115,12 @@ impl Maker<'_> {
                 let args = types.iter().map(|&t| self.value(t, visible, nodes)).collect();
                 let params = types.iter().map(|&t| self.fresh(t)).collect();
                 let fallback = self.region(params, visible, &types, depth - 1);
-                self.push(ScalarOp::Own(Foreign { name: "f".into(), args, fallback }), &types, visible, nodes);
+                self.push(
+                    ScalarOp::Own(Foreign { name: "f".into(), args, fallback, partials: None }),
+                    &types,
+                    visible,
+                    nodes,
+                );
             }
             _ => self.counted_loop(ty, visible, nodes, depth),
         }

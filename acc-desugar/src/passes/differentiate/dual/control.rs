@@ -7,12 +7,12 @@ use acc_core::ir::{ArrayId, ArrayOp, Block, ForeignFun, Fun, Stmt};
 
 impl Forward<'_, '_> {
     /// The results of a statement that have a tangent.
-    fn active_results(&self, s: &Stmt) -> Vec<usize> {
+    pub(super) fn active_results(&self, s: &Stmt) -> Vec<usize> {
         (0..s.results.len()).filter(|k| self.activity.is_active(s.results[*k])).collect()
     }
 
     /// New arrays for the tangents of these results of a statement.
-    fn new_tangents(&mut self, s: &Stmt, active: &[usize]) -> Vec<ArrayId> {
+    pub(super) fn new_tangents(&mut self, s: &Stmt, active: &[usize]) -> Vec<ArrayId> {
         let mut new = Vec::new();
         for k in active {
             let y = s.results[*k];
@@ -36,7 +36,7 @@ impl Forward<'_, '_> {
     }
 
     /// A block that yields the tangents of these of its results, too; and takes those parameters more.
-    fn with_tangents(&mut self, b: &Block, active: &[usize], more: Vec<ArrayId>) -> Result<Block, Error> {
+    pub(super) fn with_tangents(&mut self, b: &Block, active: &[usize], more: Vec<ArrayId>) -> Result<Block, Error> {
         let around = std::mem::take(&mut self.w.stmts);
         let written = self.statements(&b.stmts);
         let mut results = b.results.clone();

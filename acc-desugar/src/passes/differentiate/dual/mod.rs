@@ -7,14 +7,13 @@
 mod control;
 mod operators;
 mod points;
+mod ruled;
 
 pub(super) use operators::sums;
 
 use super::writer::{Writer, float_leaves};
 use acc_core::Error;
-use acc_core::ad::Activity;
-use acc_core::ad::Code;
-use acc_core::ad::{ArrayTangents, Dual, Tangent};
+use acc_core::ad::{self, Activity, ArrayTangents, Code, Dual, Tangent};
 use acc_core::grow_stack;
 use acc_core::ir::{ArrayId, ArrayOp, Block, Class, Fun, Stmt, Val};
 use smallvec::smallvec;
@@ -27,6 +26,9 @@ pub(super) fn derivative(w: &mut Writer<'_>, f: &Block, along: &[ArrayId]) -> Re
     let activity = Activity::of(&w.types, f, f.params.iter().copied());
     let mut d = Forward { tangents: floats.zip(along.iter().copied()).collect(), activity, w };
     d.statements(&f.stmts)?;
+    if let Some(captured) = d.activity.captured() {
+        return Err(ad::captured(captured.clone()));
+    }
     let mut results = f.results.clone();
     for r in f.results.iter().filter(|r| d.w.elt(**r).has_float()).copied().collect::<Vec<_>>() {
         results.push(d.tangent_of(r));
@@ -77,6 +79,7 @@ impl Forward<'_, '_> {
             ArrayOp::If { cond, then, else_ } => return self.branch(s, cond, then, else_),
             ArrayOp::While { init, test, step } => return self.looped(s, init, test, step),
             ArrayOp::Foreign { function, xs, fallback } => return self.foreign(s, function, xs, fallback),
+            ArrayOp::Ruled { .. } => return self.ruled(s),
             _ => {}
         }
         self.w.stmts.push(s.clone());

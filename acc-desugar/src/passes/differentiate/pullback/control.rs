@@ -88,6 +88,6 @@ impl Reverse<'_, '_> {
 }
 
 /// The results of a block that have an adjoint, and these.
-fn given(b: &Block, by: &[Option<ArrayId>]) -> Vec<(ArrayId, ArrayId)> {
+pub(super) fn given(b: &Block, by: &[Option<ArrayId>]) -> Vec<(ArrayId, ArrayId)> {
     b.results.iter().zip(by).filter_map(|(y, by)| Some((*y, (*by)?))).collect()
 }

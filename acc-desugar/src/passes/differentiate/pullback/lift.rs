@@ -3,7 +3,7 @@
 //! The statement becomes three: what comes before the loop, at all points; the loop, in each step of which all points take a
 //! step that have not left it; and what comes after. The adjoints of loops of arrays are known.
 
-use super::super::sweep::inlined;
+use super::super::sweep::without_fallbacks;
 use super::Reverse;
 use super::unnest::unnested;
 use acc_core::Error;
@@ -42,7 +42,7 @@ impl Reverse<'_, '_> {
         if !reading_loop {
             return Ok(None);
         }
-        let f = unnested(&inlined(f), &reads);
+        let f = unnested(&without_fallbacks(f), &reads);
         let found = f.body.nodes.iter().enumerate().find_map(|(at, n)| match &n.op {
             ScalarOp::While { init, test, step } if reads(test) || reads(step) => {
                 Some((at, &n.results, init, test, step))

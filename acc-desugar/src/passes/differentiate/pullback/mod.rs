@@ -15,6 +15,7 @@ mod loops;
 mod permute;
 mod points;
 mod rounds;
+mod ruled;
 mod scan;
 mod segments;
 mod shape;
@@ -25,8 +26,7 @@ mod unnest;
 
 use super::writer::Writer;
 use acc_core::Error;
-use acc_core::ad::Activity;
-use acc_core::ad::Code;
+use acc_core::ad::{self, Activity, Code};
 use acc_core::data::EltType;
 use acc_core::grow_stack;
 use acc_core::ir::{ArrayId, ArrayOp, ArrayType, Block, Class, Fun, Stmt, Val};
@@ -43,6 +43,9 @@ pub(super) fn derivative(w: &mut Writer<'_>, f: &Block, by: &[ArrayId]) -> Resul
         r.contribute(y, *by);
     }
     r.statements(&f.stmts)?;
+    if let Some(captured) = r.activity.captured() {
+        return Err(ad::captured(captured.clone()));
+    }
     let mut results = f.results.clone();
     for x in f.params.iter().copied().filter(|a| r.w.elt(*a).has_float()).collect::<Vec<_>>() {
         let adjoint = r.adjoints.get(&x).copied();
@@ -93,6 +96,7 @@ impl Reverse<'_, '_> {
             ArrayOp::If { cond, then, else_ } => return self.branch(s, cond, then, else_),
             ArrayOp::While { init, test, step } => return self.looped(s, init, test, step),
             ArrayOp::Foreign { function, xs, fallback } => return self.foreign(s, function, xs, fallback),
+            ArrayOp::Ruled { .. } => return self.ruled(s),
             _ => {}
         }
         let Some(by) = s.results.first().and_then(|y| self.adjoints.remove(y)) else { return Ok(()) };
