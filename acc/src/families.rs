@@ -39,8 +39,8 @@ pub mod control {
 /// Derivatives: of losses `grad`, of functions of arrays `jvp` and `vjp`, of scalars `deriv`.
 pub mod derivative {
     pub use acc_core::api::{
-        Diff, HasFloat, Linear, Point, Pullback, Real, TangentElt, TangentOf, deriv, grad, hvp, jvp, linearize,
-        value_and_grad, vjp,
+        Diff, GradError, GradReport, HasFloat, Linear, Point, Pullback, Real, TangentElt, TangentOf, Worst, check_grad,
+        check_grad_of, deriv, grad, hvp, jvp, linearize, value_and_grad, vjp,
     };
 }
 

@@ -1,0 +1,35 @@
+//! What the code of derivatives is, without a clock: beside that of the functions they are of.
+
+use acc_core::ad::derivative_of;
+use acc_core::ir::Mode;
+use conformance::{structure, suite};
+use std::sync::Arc;
+
+/// Of so many programs the reverse derivative may have more kernels than twice the program's and one: operators without a
+/// rule of their own, and loops, of which each step has a program for its states.
+const MOST_WITH_MORE_KERNELS: usize = 0;
+
+fn kernels(program: &acc_core::ir::Program) -> Result<usize, String> {
+    structure::of("native", &Arc::new(program.clone())).map(|s| s.kernels.len())
+}
+
+#[test]
+fn a_reverse_derivative_has_few_kernels_more_than_its_function() {
+    let (mut seen, mut more) = (0, Vec::new());
+    for test in suite::load(None).unwrap_or_else(|e| panic!("{e}")) {
+        let Some(file) = test.file() else { continue };
+        let p = &file.program;
+        let has_float = |types: &mut dyn Iterator<Item = &acc_core::ir::ArrayType>| types.any(|t| t.elt.has_float());
+        if p.has_derivatives() || !has_float(&mut p.param_types()) || !has_float(&mut p.result_types()) {
+            continue;
+        }
+        // One that has no code has no more of it.
+        let (Ok(primal), Ok(derivative)) = (kernels(p), kernels(&derivative_of(p, Mode::Reverse))) else { continue };
+        seen += 1;
+        if derivative > 2 * primal + 1 {
+            more.push(format!("{}: {derivative} kernels, of {primal}", test.name));
+        }
+    }
+    assert!(seen > 100, "only {seen} programs");
+    assert!(more.len() <= MOST_WITH_MORE_KERNELS, "{} of {seen}:\n{}", more.len(), more.join("\n"));
+}
