@@ -1,7 +1,7 @@
 //! Logistic regression by gradient descent: a loss, its gradient, and a step that is compiled once.
 //!
 //! ```text
-//! loss 0.693 before, 0.089 after
+//! loss 0.693 before, 0.043 after
 //! points taken for the first class: [false, false, false, true, true, true]
 //! ```
 

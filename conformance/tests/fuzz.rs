@@ -38,7 +38,7 @@ fn executors_agree_on_derivatives_of_random_programs() {
     assert!(found.derivatives > DIFFERENTIATED && found.without_rule * 10 < found.derivatives, "{found}");
     assert!(found.second > 0 && found.exact * 10 > found.elements[0], "{found}");
     let mostly = |[compared, left_out]: [u64; 2], parts: u64| left_out * parts < compared;
-    assert!(mostly(found.elements, 4) && mostly(found.products, 1), "{found}");
+    assert!(mostly(found.elements, 2) && mostly(found.products, 4), "{found}");
     assert!(mostly(found.differences_of_values, 5), "{found}");
 }
 

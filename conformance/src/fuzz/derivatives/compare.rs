@@ -23,13 +23,15 @@ pub(super) struct Counted {
 pub(super) struct Differs {
     /// What differs.
     pub(super) why: String,
+    /// Which result it is in.
+    pub(super) result: usize,
     /// Whether it is that the executor has no number.
     pub(super) no_number: bool,
 }
 
 impl From<String> for Differs {
     fn from(why: String) -> Differs {
-        Differs { why, no_number: false }
+        Differs { why, result: 0, no_number: false }
     }
 }
 
@@ -62,14 +64,14 @@ pub(super) fn compare(kind: Kind, want: &[ArrayData], got: &[ArrayData]) -> Resu
                     counted.exact += 1;
                     counted.elements[0] += 1;
                     if x != y {
-                        return Err(Differs { why: why(), no_number: !y.is_finite() });
+                        return Err(Differs { why: why(), result: k, no_number: !y.is_finite() });
                     }
                     continue;
                 }
                 let compared = x.is_finite() && x.abs() < MAX_COMPARED;
                 counted.elements[usize::from(!compared)] += 1;
                 if compared && (y.is_nan() || (x - y).abs() > tolerance(w) * greatest.min(MAX_COMPARED)) {
-                    return Err(Differs { why: why(), no_number: !y.is_finite() });
+                    return Err(Differs { why: why(), result: k, no_number: !y.is_finite() });
                 }
             }
         }

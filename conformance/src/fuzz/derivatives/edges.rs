@@ -28,10 +28,9 @@ fn is_another(derivative: &Arc<Program>, all: &[ArrayData], point: usize, step: 
     let there: Vec<ArrayData> = nearby(&all[..point], step).into_iter().chain(all[point..].iter().cloned()).collect();
     let Ok(got) = interpreted(derivative, &there) else { return true };
     let greatest = want.iter().flat_map(numbers).map(f64::abs).filter(|x| x.is_finite()).fold(1.0, f64::max);
-    let pairs = want.iter().flat_map(numbers).zip(got.iter().flat_map(numbers));
+    let mut pairs = want.iter().flat_map(numbers).zip(got.iter().flat_map(numbers));
     let same_shapes = want.iter().map(ArrayData::shape).eq(got.iter().map(ArrayData::shape));
-    !same_shapes
-        || pairs.into_iter().any(|(x, y)| x.is_finite() && (!y.is_finite() || (x - y).abs() > MAX_CHANGE * greatest))
+    !same_shapes || pairs.any(|(x, y)| x.is_finite() && (!y.is_finite() || (x - y).abs() > MAX_CHANGE * greatest))
 }
 
 /// Whether an array of the program holds an infinity or a NaN at this point.
