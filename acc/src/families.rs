@@ -40,8 +40,9 @@ pub mod control {
 /// Derivatives: of losses `grad`, of functions of arrays `jvp` and `vjp`, of scalars `deriv`.
 pub mod derivative {
     pub use acc_core::api::{
-        Diff, HasFloat, Linear, Point, Pullback, Real, Smooth, TangentElt, TangentOf, checkpoint, deriv, fixpoint,
-        grad, hvp, jvp, linearize, value_and_grad, vjp, with_jvp, with_partials, with_vjp,
+        Diff, GradError, GradReport, HasFloat, Linear, Point, Pullback, Real, Smooth, TangentElt, TangentOf, Worst,
+        check_grad, check_grad_of, checkpoint, deriv, fixpoint, grad, hvp, jvp, linearize, value_and_grad, vjp,
+        with_jvp, with_partials, with_vjp,
     };
 }
 

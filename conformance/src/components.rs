@@ -1,11 +1,11 @@
-//! The components of the language and its edge cases: what the matrix has rows for.
+//! The components of the language, its derivatives and its edge cases: what the matrix has rows for.
 
-/// A component of Accelerate.
+/// A component of Accelerate, or a part of derivatives.
 #[derive(Clone, Copy, Debug)]
 pub struct Component {
     /// Its id, as in `FLD-01`.
     pub id: &'static str,
-    /// Its name in Accelerate.
+    /// Its name: of components that in Accelerate.
     pub name: &'static str,
     /// How the thesis reports on it.
     pub thesis: Thesis,
@@ -93,7 +93,23 @@ pub const CATEGORIES: [(&str, &str); 45] = [
     ("N14", "additions of Accelerate 1.4"),
 ];
 
+/// The same of derivatives, which Accelerate has not.
+pub const DERIVATIVES: [(&str, &str); 6] = [
+    ("AD-J", "forward derivatives"),
+    ("AD-V", "reverse derivatives"),
+    ("AD-H", "second derivatives"),
+    ("AD-S", "derivatives of scalar code"),
+    ("AD-P", "derivatives of primitives"),
+    ("AD-F", "functions of derivatives"),
+];
+
+/// All categories, in the order of the matrix.
+pub fn categories() -> impl Iterator<Item = (&'static str, &'static str)> {
+    CATEGORIES.into_iter().chain(DERIVATIVES)
+}
+
 const COMPONENTS: &str = include_str!("../components.tsv");
+const OF_DERIVATIVES: &str = include_str!("../derivatives.tsv");
 const WITHOUT_FORM: &str = include_str!("../without_form.tsv");
 const EDGE_CASES: &str = include_str!("../edge_cases.tsv");
 
@@ -101,11 +117,12 @@ fn rows(table: &'static str) -> impl Iterator<Item = std::str::Split<'static, ch
     table.lines().filter(|l| !l.starts_with('#')).map(|l| l.split('\t'))
 }
 
-/// The components, in the order of the reference.
+/// The components, in the order of the reference, and the rows of derivatives.
 pub fn components() -> Vec<Component> {
     let instead: std::collections::BTreeMap<&str, &str> =
         rows(WITHOUT_FORM).filter_map(|mut cells| Some((cells.next()?, cells.next()?))).collect();
     rows(COMPONENTS)
+        .chain(rows(OF_DERIVATIVES))
         .filter_map(|mut cells| {
             let (id, name) = (cells.next()?, cells.next()?);
             let thesis = match cells.next()? {
@@ -179,14 +196,32 @@ mod tests {
     #[test]
     fn the_tables_are_whole() {
         let all = components();
-        assert_eq!(all.len(), 462);
+        assert_eq!(all.len(), 462 + 124);
         assert_eq!(all.iter().filter(|c| c.thesis != Thesis::NoQuestion).count(), 372);
         let count = |t| all.iter().filter(|c| c.thesis == t).count();
         assert_eq!([Thesis::Passed, Thesis::Failed, Thesis::Untested, Thesis::Absent].map(count), [132, 53, 34, 153]);
         let ids: BTreeSet<&str> = all.iter().map(|c| c.id).collect();
         assert_eq!(ids.len(), all.len(), "every id once");
-        assert!(all.iter().all(|c| CATEGORIES.iter().any(|(letters, _)| c.id.starts_with(letters))));
+        assert!(all.iter().all(|c| categories().any(|(letters, _)| c.id.starts_with(letters))));
         assert_eq!(edge_cases().len(), 302 + 15 + 26);
+    }
+
+    #[test]
+    fn every_operation_and_every_primitive_has_its_rows_of_derivatives() {
+        let names = |letters: &'static str| -> Vec<&'static str> {
+            components().iter().filter(|c| c.id.starts_with(letters)).map(|c| c.name).collect()
+        };
+        // Of names for one operation the table has the first; a trace is a foreign function, and a derivative of a
+        // derivative a second one.
+        let others = ["zip_with", "imap", "izip_with", "fold1", "fold1_seg", "trace", "jvp", "vjp"];
+        let scans = ["scanl1", "scanr", "scanr1"];
+        let all = acc_core::ir::ArrayOp::NAMES.iter().filter(|n| !others.contains(n) && !scans.contains(n));
+        let all: Vec<&str> = all.map(|name| if *name == "scanl" { "scan" } else { name }).collect();
+        for letters in ["AD-J", "AD-V", "AD-H"] {
+            assert_eq!(names(letters), all, "{letters}");
+        }
+        let primitives: Vec<&str> = acc_core::ir::PrimOp::ALL.iter().map(|op| op.name()).collect();
+        assert_eq!(names("AD-P"), primitives);
     }
 
     #[test]

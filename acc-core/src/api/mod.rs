@@ -21,6 +21,7 @@ pub use arrays::stencil::{
     Stencil5x5x5, Stencil5x7, Stencil5x9, Stencil7, Stencil7x3, Stencil7x5, Stencil7x7, Stencil7x9, Stencil9,
     Stencil9x3, Stencil9x5, Stencil9x7, Stencil9x9, Window1, Window2, Window3,
 };
+pub use derivatives::check::{GradError, GradReport, Worst, check_grad, check_grad_of};
 pub use derivatives::fixpoint::fixpoint;
 pub use derivatives::grad::{grad, hvp, value_and_grad};
 pub use derivatives::modes::{Linear, Pullback, jvp, linearize, vjp};

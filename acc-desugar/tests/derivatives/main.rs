@@ -172,6 +172,16 @@ fn folds() {
     // Pairs that compose: the operator is associative.
     let affine = "|%a: f64, %b: f64, %c: f64, %d: f64| (mul(%a, %c), add(mul(%b, %c), %d))";
     check_with(&format!("program(x: [1](f64, f64)) {{ y: [0](f64, f64) = fold1(x, f: {affine}) yield y }}"), &[&[5]]);
+    // An initial value that yields one scalar twice.
+    let sums_and_products = "|%a: f64, %b: f64, %c: f64, %d: f64| (add(%a, %c), mul(%b, %d))";
+    for shape in [[2, 3], [2, 0]] {
+        check_with(
+            &format!(
+                "program(x: [2](f64, f64), s: [0]f64) {{ y: [1](f64, f64) = fold(x, f: {sums_and_products}, init: || {{ %s: f64 = s[] yield %s, %s }}) yield y }}"
+            ),
+            &[&shape, &[]],
+        );
+    }
     // What the operator reads is active, too.
     check_with(
         "program(x: [1]f64, s: [0]f64) { y: [0]f64 = fold1(x, f: |%a: f64, %b: f64| add(add(%a, %b), mul(s[], mul(%a, %b)))) yield y }",

@@ -15,6 +15,22 @@ pub enum Mode {
     Exact,
     /// Mathematical functions and sums of floats, too: results are held to intervals.
     Tolerant,
+    /// Floats are small integers, which sums, products and choices alone make larger: exact in any order.
+    Dyadic,
+    /// As [`Mode::Tolerant`], in double precision alone and at ordinary numbers, so that differences of values say what the
+    /// derivative is.
+    Smooth,
+}
+
+impl Mode {
+    /// Whether all floats are of type `f64`, most elements have one, and arrays are small.
+    pub(super) fn is_of_doubles(self) -> bool {
+        matches!(self, Mode::Dyadic | Mode::Smooth)
+    }
+    /// Whether the result of each operation is that of exact arithmetic, rounded once, or exact.
+    pub(super) fn is_exact(self) -> bool {
+        matches!(self, Mode::Exact | Mode::Dyadic)
+    }
 }
 
 /// An array that a program may use.
@@ -64,8 +80,11 @@ pub(super) struct Generator {
     pub(super) blocks: usize,
 }
 
-/// The extents of inputs.
+/// The extents of inputs, the small ones first.
 const EXTENTS: [usize; 14] = [0, 1, 1, 2, 2, 3, 3, 4, 5, 7, 8, 16, 33, 70];
+
+/// How many of them are small enough for the inputs of a program of doubles.
+const SMALL_EXTENTS: usize = 9;
 
 /// A test file with two runs on different extents that expect executors to agree.
 pub fn program(choices: Choices, mode: Mode) -> String {
@@ -130,11 +149,12 @@ impl Generator {
 
     fn input(&mut self, k: usize) -> ArrayVar {
         let rank = self.choices.weighted(&[(10, 0), (50, 1), (25, 2), (10, 3), (5, 4)]);
-        let large = rank == 1 && self.choices.chance(3);
+        let extents = if self.mode.is_of_doubles() { &EXTENTS[..SMALL_EXTENTS] } else { &EXTENTS[..] };
+        let large = rank == 1 && !self.mode.is_of_doubles() && self.choices.chance(3);
         let dims = match large {
             // Beyond a tile, and now and then beyond what one thread takes.
             true => vec![*self.choices.pick(&[255, 1024, 1025, 4099, 20_000])],
-            false => smaller((0..rank).map(|_| *self.choices.pick(&EXTENTS)).collect()),
+            false => smaller((0..rank).map(|_| *self.choices.pick(extents)).collect()),
         };
         let leaves = self.leaves();
         ArrayVar { name: format!("x{k}"), leaves, dims: dims.into_iter().map(Some).collect() }

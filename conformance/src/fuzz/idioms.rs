@@ -1,17 +1,17 @@
 //! What rules recognise, as programs write it: random code hardly ever happens to be a softmax.
 
-use super::generate::{ArrayVar, Generator, Mode};
+use super::generate::{ArrayVar, Generator};
 use acc_core::data::ScalarType as T;
 use std::fmt::Write;
 
 impl Generator {
     /// Statements that a rule makes something simpler of, over a small matrix.
     pub(super) fn idiom(&mut self, text: &mut String) -> Vec<ArrayVar> {
-        let ty = *self.choices.pick(&[T::F32, T::F64]);
+        let ty = if self.mode.is_of_doubles() { T::F64 } else { *self.choices.pick(&[T::F32, T::F64]) };
         let t = ty.name();
         let (rows, columns) = (*self.choices.pick(&[1, 2, 3, 5]), *self.choices.pick(&[3, 4, 7]));
         // Sums of quarters are exact, whatever their order; sums of others have room for each executor's own.
-        let (exact, unit) = if self.mode == Mode::Exact { (true, "0.25") } else { (false, "0.3") };
+        let (exact, unit) = if self.mode.is_exact() { (true, "0.25") } else { (false, "0.3") };
         let numbers = format!("mul(cast(add(rem(add(mul(%i, 5i64), mul(%j, 3i64)), 7i64), 1i64), {t}), {unit}{t})");
         let x = self.array_name();
         let _ = writeln!(

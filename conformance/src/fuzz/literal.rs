@@ -1,6 +1,6 @@
 //! Random values, extreme ones often.
 
-use super::generate::Generator;
+use super::generate::{Generator, Mode};
 use acc_core::data::ScalarType as T;
 
 /// Floats at which something happens: zeros, denormals, greatest, infinities, NaN, and what lies between.
@@ -20,6 +20,11 @@ impl Generator {
             T::Bool => (*self.choices.pick(&["true", "false"])).to_string(),
             T::Char => {
                 format!("{:?}", *self.choices.pick(&['\0', 'a', 'Z', '7', ' ', '\'', 'λ', '\u{ffff}', '\u{10ffff}']))
+            }
+            _ if ty.is_float() && self.mode == Mode::Dyadic => format!("{}.0", self.choices.below(5) as i64 - 2),
+            // Off the numbers at which functions have edges.
+            _ if ty.is_float() && self.mode == Mode::Smooth => {
+                format!("{:?}", self.choices.below(4001) as f64 / 1000.0 - 1.99973)
             }
             _ if ty.is_float() => match self.choices.below(12) {
                 0 => (*self.choices.pick(&["0.0", "-0.0", "1.0", "-1.0"])).to_string(),

@@ -4,11 +4,16 @@
 //! and of 2x2 matrices over wrapping integers, segmented lifting of these, tuples of these, and conjugation by a
 //! bijection; sums modulo a constant, and now and then `&` that faults where no bit is left, though not in segments: what is
 //! before the last flag would fault in some groupings alone. In the tolerant mode also `+` and `*` of floats, whose
-//! association is free.
+//! association is free, and in the dyadic mode exact.
 
 use super::generate::{Generator, Mode, list};
 use crate::bound::own_bound;
 use acc_core::data::ScalarType as T;
+use acc_core::ir::{PrimOp, Yields};
+
+/// The operations on floats that are exact on small integers, and yield small integers.
+const KEEP_INTEGERS: [PrimOp; 7] =
+    [PrimOp::AddP, PrimOp::SubP, PrimOp::MulP, PrimOp::MinP, PrimOp::MaxP, PrimOp::NegP, PrimOp::AbsP];
 
 /// An operator's text over the names of two operands' leaves: nodes, and their results.
 type Combined = (String, Vec<String>);
@@ -88,7 +93,7 @@ impl Generator {
             _ if ty.is_int() => vec!["add", "add", "mul", "min", "max", "and", "or", "xor"],
             _ => vec!["min", "max"],
         };
-        if ty.is_float() && self.mode == Mode::Tolerant {
+        if ty.is_float() && self.mode != Mode::Exact {
             ops.extend(["add", "add", "add", "mul"]);
         }
         if ty.is_int() && self.choices.chance(12) {
@@ -145,7 +150,11 @@ impl Generator {
     }
 
     /// Whether a primitive may be used in this mode.
-    pub(super) fn allows(&self, op: acc_core::ir::PrimOp) -> bool {
-        self.mode == Mode::Tolerant || own_bound(op, 0) == 0
+    pub(super) fn allows(&self, op: PrimOp, from: T) -> bool {
+        match self.mode {
+            Mode::Exact => own_bound(op, 0) == 0,
+            Mode::Tolerant | Mode::Smooth => true,
+            Mode::Dyadic => !from.is_float() || op.yields() == Yields::Bool || KEEP_INTEGERS.contains(&op),
+        }
     }
 }

@@ -39,10 +39,14 @@ impl Region {
 impl Generator {
     /// A scalar type, those of everyday programs more often.
     pub(super) fn scalar_type(&mut self) -> T {
-        match self.choices.below(10) {
+        let ty = match self.choices.below(10) {
             0..=3 => *self.choices.pick(&[T::I64, T::I32, T::F32, T::F64, T::Bool]),
             4 => T::U8,
             _ => *self.choices.pick(T::ALL),
+        };
+        match self.mode.is_of_doubles() && (ty.is_float() || self.choices.chance(60)) {
+            true => T::F64,
+            false => ty,
         }
     }
 
@@ -208,8 +212,18 @@ impl Generator {
     }
 
     fn converted(&mut self, ty: T, r: &mut Region, arrays: &[ArrayVar]) -> String {
-        let from: Vec<T> = T::ALL.iter().copied().filter(|&t| t != ty && cast_exists(t, ty)).collect();
-        let bits: Vec<T> = T::ALL.iter().copied().filter(|&t| t != ty && bitcast_exists(t, ty)).collect();
+        let doubles = self.mode.is_of_doubles();
+        let fits = |t: T| {
+            // Integers that become doubles are small, and floats are read as bits in the other modes alone.
+            let small = matches!(t, T::I8 | T::U8 | T::Bool);
+            t != ty && !(doubles && (t.is_float() && t != T::F64 || ty.is_float() && !small))
+        };
+        let from: Vec<T> = T::ALL.iter().copied().filter(|&t| fits(t) && cast_exists(t, ty)).collect();
+        let bits: Vec<T> = T::ALL
+            .iter()
+            .copied()
+            .filter(|&t| t != ty && !(doubles && (t.is_float() || ty.is_float())) && bitcast_exists(t, ty))
+            .collect();
         if !bits.is_empty() && self.choices.chance(30) {
             let from = *self.choices.pick(&bits);
             let x = self.value(from, r, arrays);
@@ -238,7 +252,7 @@ impl Generator {
 
     /// Primitives that yield this type from this one.
     fn primitives(&self, from: T, to: T) -> Vec<PrimOp> {
-        let fits = |op: &PrimOp| op.domain().contains(from) && op.result_type(from) == to && self.allows(*op);
+        let fits = |op: &PrimOp| op.domain().contains(from) && op.result_type(from) == to && self.allows(*op, from);
         PrimOp::ALL.iter().copied().filter(fits).collect()
     }
 

@@ -1,5 +1,6 @@
 //! What all executors have to do beside the test programs.
 
 mod compile_once;
+mod derivatives;
 mod matrix;
 mod without_checks;

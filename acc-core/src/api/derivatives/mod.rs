@@ -1,5 +1,6 @@
 //! Derivatives of array functions and of scalar functions.
 
+pub(crate) mod check;
 pub(crate) mod fixpoint;
 pub(crate) mod grad;
 pub(crate) mod modes;

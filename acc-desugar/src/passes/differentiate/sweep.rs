@@ -97,9 +97,11 @@ pub(super) fn sweep(
         }
     }
     s.back(&body.nodes, &mut adjoints)?;
+    // An argument that several parameters have has one adjoint, the sum of theirs: the first of them yields it.
+    let mut yielded = HashSet::new();
     let found = f.body.params.iter().zip(active).map(|(p, active)| {
         let v = name(*p);
-        adjoints.get(&v).filter(|_| *active).map(|a| a.value)
+        adjoints.get(&v).filter(|_| *active && yielded.insert(v)).map(|a| a.value)
     });
     let found = found.collect();
     Ok(Swept { adjoints: found, sites: s.sites, code: s.code })

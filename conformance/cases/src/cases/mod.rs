@@ -15,6 +15,7 @@ macro_rules! each {
 
 mod accelerate_suite;
 mod arrays;
+mod derivatives;
 mod elements;
 mod host;
 mod scalars;
@@ -48,5 +49,13 @@ fn host<Sh: Shape, E: Elt>(shape: impl IntoShape<Sh>, elements: impl IntoIterato
 
 /// Every case.
 pub fn all() -> Vec<Case> {
-    [accelerate_suite::cases(), arrays::cases(), elements::cases(), host::cases(), scalars::cases()].concat()
+    [
+        accelerate_suite::cases(),
+        arrays::cases(),
+        derivatives::cases(),
+        elements::cases(),
+        host::cases(),
+        scalars::cases(),
+    ]
+    .concat()
 }
