@@ -1,13 +1,15 @@
 //! Adjoints of scalar functions: a function is evaluated, and then gone through from its results to its parameters.
 //!
 //! The nodes are evaluated in the same code, so that what an adjoint needs of them is at hand. An adjoint that came through
-//! a choice is *careful*: it may be the zero of a branch not taken, which multiplies nothing. Reads of active arrays are
+//! a choice carries the condition under which it is *alive*: elsewhere it is the zero of a branch not taken, which multiplies
+//! nothing, in derivatives of the derivative neither. Reads of active arrays are
 //! handed out as [`Site`]s; those of branches with whether the branch was taken.
 
 use super::indices::{Indices, Sum};
 use super::inline::inlined;
 use acc_core::ad::{
-    self, ActiveValues, Code, Dual, NoArrays, Partial, Tangent, active_values, defined, sure, used_from_around,
+    self, ActiveValues, Arithmetic, Code, Dual, NoArrays, Partial, Tangent, active_values, defined, sure,
+    used_from_around,
 };
 use acc_core::data::ScalarType;
 use acc_core::ir::{ArrayId, Foreign, Fun, Loc, Node, PrimOp, Read, Region, ScalarOp, Val};
@@ -19,8 +21,8 @@ use std::collections::{HashMap, HashSet};
 #[derive(Clone, Copy)]
 struct Adjoint {
     value: Val,
-    /// Whether it may be a zero that multiplies nothing.
-    careful: bool,
+    /// The condition under which it is more than the zero of a branch not taken; always, if there is none.
+    alive: Option<Val>,
 }
 
 /// The adjoints of values.
@@ -93,7 +95,7 @@ pub(super) fn sweep(
         if s.active.contains(v)
             && let Some(value) = by(&mut s.code, k)
         {
-            s.add(&mut adjoints, *v, Adjoint { value, careful: false });
+            s.add(&mut adjoints, *v, Adjoint { value, alive: None });
         }
     }
     s.back(&body.nodes, &mut adjoints)?;
@@ -121,10 +123,40 @@ impl Sweep<'_> {
             None => a,
             Some(old) => {
                 let value = self.code.two(PrimOp::AddP, old.value, a.value);
-                Adjoint { value, careful: old.careful && a.careful }
+                let alive = match (old.alive, a.alive) {
+                    (Some(a), Some(b)) if a == b => Some(a),
+                    (Some(a), Some(b)) => Some(self.code.two(PrimOp::OrP, a, b)),
+                    _ => None,
+                };
+                Adjoint { value, alive }
             }
         };
         adjoints.insert(v, sum);
+    }
+
+    /// When what has the adjoint `by` is alive under a condition.
+    fn under(&mut self, by: Adjoint, cond: Val) -> Option<Val> {
+        Some(match by.alive {
+            Some(alive) => self.code.two(PrimOp::AndP, alive, cond),
+            None => cond,
+        })
+    }
+
+    /// An adjoint times a partial derivative, if it has one: 0 where the adjoint is not alive.
+    fn scaled(&mut self, p: Partial<Val>, by: Adjoint) -> Option<Val> {
+        let kept = match &p {
+            Partial::Times(v) | Partial::Over(v) => Arithmetic::is_ordinary(&self.code, v),
+            Partial::TimesSteep(_) => false,
+            _ => true,
+        };
+        let value = sure(ad::scaled(&mut self.code, p, &by.value, false))?;
+        Some(match by.alive.filter(|_| !kept) {
+            Some(alive) => {
+                let zero = self.code.zero_like(value);
+                self.code.choose(alive, value, zero)
+            }
+            None => value,
+        })
     }
 
     /// From the last node to the first.
@@ -148,9 +180,16 @@ impl Sweep<'_> {
                         continue;
                     }
                     let p = sure(ad::partial(&mut self.code, *op, args, &y, which));
-                    let choice = matches!(p, Partial::Where(_) | Partial::WhereNot(_));
-                    if let Some(value) = sure(ad::scaled(&mut self.code, p, &by.value, by.careful)) {
-                        self.add(adjoints, args[which], Adjoint { value, careful: by.careful || choice });
+                    let alive = match p {
+                        Partial::Where(cond) => self.under(by, cond),
+                        Partial::WhereNot(cond) => {
+                            let not = self.code.op(PrimOp::NotP, &[cond]);
+                            self.under(by, not)
+                        }
+                        _ => by.alive,
+                    };
+                    if let Some(value) = self.scaled(p, by) {
+                        self.add(adjoints, args[which], Adjoint { value, alive });
                     }
                 }
             }
@@ -163,11 +202,14 @@ impl Sweep<'_> {
                 let zero = self.code.zero_like(by.value);
                 if self.active.contains(then) {
                     let value = self.code.choose(*cond, by.value, zero);
-                    self.add(adjoints, *then, Adjoint { value, careful: true });
+                    let alive = self.under(by, *cond);
+                    self.add(adjoints, *then, Adjoint { value, alive });
                 }
                 if self.active.contains(else_) {
                     let value = self.code.choose(*cond, zero, by.value);
-                    self.add(adjoints, *else_, Adjoint { value, careful: true });
+                    let not = self.code.op(PrimOp::NotP, &[*cond]);
+                    let alive = self.under(by, not);
+                    self.add(adjoints, *else_, Adjoint { value, alive });
                 }
             }
             (ScalarOp::Own(Foreign { args, partials: Some(partials), .. }), _) => {
@@ -215,7 +257,7 @@ impl Sweep<'_> {
                     continue;
                 };
                 let value = self.code.cast(by.value, self.code.ty(x));
-                if let Some(value) = sure(ad::scaled(&mut self.code, Partial::TimesSteep(slope), &value, by.careful)) {
+                if let Some(value) = self.scaled(Partial::TimesSteep(slope), Adjoint { value, ..by }) {
                     self.add(adjoints, x, Adjoint { value, ..by });
                 }
             }
@@ -262,9 +304,22 @@ impl Sweep<'_> {
         }
         let (Some(else_), Some(then)) = (regions.pop(), regions.pop()) else { return Ok(()) };
         let mut values = self.code.emit_all(ScalarOp::If { cond, then, else_ }, &types).into_iter();
+        // What all results have in common.
+        let mut given = by.iter().flatten().map(|a| a.alive);
+        let first = given.next().flatten();
+        let common = Adjoint { value: cond, alive: first.filter(|_| given.all(|alive| alive == first)) };
         for v in around {
+            let [then, else_] = [0, 1].map(|k: usize| sides[k].adjoints.iter().any(|(u, _)| *u == v));
+            let alive = match (then, else_) {
+                (true, true) => common.alive,
+                (true, false) => self.under(common, cond),
+                _ => {
+                    let not = self.code.op(PrimOp::NotP, &[cond]);
+                    self.under(common, not)
+                }
+            };
             if let Some(value) = values.next() {
-                self.add(adjoints, v, Adjoint { value, careful: true });
+                self.add(adjoints, v, Adjoint { value, alive });
             }
         }
         for (k, side) in sides.into_iter().enumerate() {
@@ -359,11 +414,11 @@ impl Sweep<'_> {
                 let slope = tangents.get(result).and_then(|t| t.get(d).copied().flatten());
                 if let (Some(by), Some(slope)) = (adjoints.get(y).copied(), slope) {
                     // Of the type of the result; a conversion inside may have changed it.
-                    let p = Partial::Times(slope.value);
-                    if let Some(value) = sure(ad::scaled(&mut self.code, p, &by.value, true)) {
+                    let p = Partial::TimesSteep(slope.value);
+                    if let Some(value) = self.scaled(p, by) {
                         let ty = self.code.ty(v);
                         let value = self.code.cast(value, ty);
-                        self.add(adjoints, v, Adjoint { value, careful: true });
+                        self.add(adjoints, v, Adjoint { value, ..by });
                     }
                 }
             }
