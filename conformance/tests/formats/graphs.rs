@@ -1,10 +1,12 @@
 //! Every test program flattens to a well-formed graph, and the graph exports and comes back; no libtorch is needed for
 //! that.
 
+use acc_core::RunLimits;
 use acc_core::data::ScalarType;
 use acc_core::ir::{Block, Program};
 use acc_core::text::verified_test_file;
 use acc_desugar::analysis::contraction::{Contraction, Definitions, contraction};
+use acc_desugar::{Faults, Rules, pass, pipeline};
 use backend_graph::export::{json, onnx};
 use backend_graph::{Format, JsonError, Plan, from_json};
 use conformance::suite;
@@ -59,7 +61,11 @@ fn every_contraction_of_floats_is_one_of_tensors() {
     }
     let mut all = 0;
     for (name, program) in programs() {
-        let program = acc_desugar::simplify(&program);
+        let (rules, limits) = (Rules::all(), RunLimits::none());
+        let settings = pipeline::graph_settings(&rules, Faults::Report, &limits);
+        let stage = pass::until(pipeline::GRAPH, "simplify", &program, &settings).expect("a pass");
+        let program = stage.unwrap_or_else(|e| panic!("{name}: {e}"));
+        let program = program.into_program().expect("a program").into_owned();
         let found = contractions(&Definitions::new(&program), &program.body);
         let graph = acc_desugar::flatten(&program);
         let text = backend_graph::export(&graph, Format::Text);

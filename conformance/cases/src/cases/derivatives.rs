@@ -20,7 +20,7 @@ fn near<A: Arrays>(t: &mut Check<'_>, program: impl IntoAcc<A>, want: A) {
 }
 
 pub fn cases() -> Vec<Case> {
-    [losses(), functions(), scalars(), points()].concat()
+    [losses(), functions(), scalars(), points(), rules()].concat()
 }
 
 fn losses() -> Vec<Case> {
@@ -134,6 +134,47 @@ fn points() -> Vec<Case> {
             t.rejected(grad(&Vector::from([1.5, 2.5]), |xs: Acc<Vector<f64>>| xs.map(|x| x.floor()).sum()), zero);
             let around = use_(&Vector::from([1.5, 2.5]));
             t.rejected(grad(&around, |_: Acc<Vector<f64>>| around.sum()), zero);
+        }),
+    ]
+}
+
+/// Rules that say that the slope of a square is `7 x`.
+fn rules() -> Vec<Case> {
+    vec![
+        case("derivative/with-vjp", "AD-F13", |t| {
+            let f = |xs: Acc<Vector<f64>>| {
+                let square = |xs: Acc<Vector<f64>>| (xs.map(|x| x * x), xs);
+                with_vjp(xs, square, |xs, ybar: Acc<Vector<f64>>| xs.zip_with(ybar, |x, b| x * b * 7.0)).sum()
+            };
+            near(t, grad(&Vector::from([1.0, 2.0]), f), Vector::from([7.0, 14.0]));
+            near(t, grad(&none(), f), none());
+        }),
+        case("derivative/with-jvp", "AD-F14", |t| {
+            let f = |xs: Acc<Vector<f64>>| {
+                let rule = |xs: Acc<Vector<f64>>, dxs: Acc<Vector<f64>>| xs.zip_with(dxs, |x, d| x * d * 7.0);
+                with_jvp(xs, |xs: Acc<Vector<f64>>| xs.map(|x| x * x), rule).sum()
+            };
+            near(t, grad(&Vector::from([1.0, 2.0]), f), Vector::from([7.0, 14.0]));
+            near(t, grad(&none(), f), none());
+        }),
+        case("derivative/with-partials", "AD-F15", |t| {
+            let f = |xs: Acc<Vector<f64>>| xs.map(|x| with_partials(x, |x| x * x, |x, _| x * 7.0)).sum();
+            near(t, grad(&Vector::from([1.0, 2.0]), f), Vector::from([7.0, 14.0]));
+            near(t, grad(&none(), f), none());
+        }),
+        case("derivative/checkpoint", "AD-F16", |t| {
+            let f = |xs: Acc<Vector<f64>>| checkpoint(xs, |xs: Acc<Vector<f64>>| xs.map(|x| x * x)).sum();
+            near(t, grad(&Vector::from([1.0, 2.0]), f), Vector::from([2.0, 4.0]));
+            near(t, grad(&none(), f), none());
+        }),
+        case("derivative/fixpoint", "AD-F17", |t| {
+            // Where x = x / 2 + a: at 2 a.
+            let f = |a: Acc<Vector<f64>>| {
+                let step = |x: Acc<Vector<f64>>, a: Acc<Vector<f64>>| x.zip_with(a, |x, a| x * 0.5 + a);
+                fixpoint(a.map(|_| 0.0f64), a, step, 1e-14).sum()
+            };
+            near(t, grad(&Vector::from([1.0, 2.0]), f), Vector::from([2.0, 2.0]));
+            near(t, grad(&none(), f), none());
         }),
     ]
 }
