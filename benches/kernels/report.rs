@@ -75,7 +75,7 @@ fn as_now(mut peers: BTreeMap<String, f64>, timed: &Timed) -> BTreeMap<String, f
     }
 }
 
-fn cell(ms: f64) -> String {
+pub fn cell(ms: f64) -> String {
     match ms {
         ms if ms < 0.1 => format!("{ms:.4}"),
         ms if ms < 10.0 => format!("{ms:.3}"),
