@@ -5,7 +5,7 @@ use crate::data::floats;
 use crate::lanes::{Lanes, on_widest};
 use crate::pool::{Shared, each, part, run, split, threads};
 use crate::row::{Row, hand, program};
-use crate::vectors::all;
+use crate::vectors::transpose_eight;
 use acc_core::prelude::*;
 use std::arch::x86_64::*;
 

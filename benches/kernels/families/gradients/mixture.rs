@@ -1,7 +1,7 @@
 //! The log-likelihood of a mixture of Gaussians with diagonal covariances, as in ADBench (Srajer, Kukelova, Fitzgibbon: A
 //! benchmark of selected algorithmic differentiation tools, 2018), by its weights, means and covariances.
 
-use super::{What, both, label, rows_of, vector};
+use super::{What, both, rows_of, vector};
 use crate::data::floats;
 use crate::functions::{exp, ln};
 use crate::lanes::{Lanes, on_widest};

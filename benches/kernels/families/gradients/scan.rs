@@ -44,7 +44,7 @@ fn scan(what: What, n: usize) -> Row {
         program,
         args,
         hand,
-        tolerance: 1e-4,
+        tolerance: 1e-3,
     }
 }
 
