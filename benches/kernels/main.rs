@@ -119,34 +119,6 @@ fn main() -> Result<(), String> {
         if options.only.as_ref().is_some_and(|only| !id.contains(only.as_str())) {
             continue;
         }
-        // TEMPORARY-BEGIN
-        if std::env::var("ACC_DUMP").is_ok() {
-            use acc_core::Backend;
-            let native = Native::compiled();
-            let limits = acc_core::RunLimits::none();
-            let prepared = native.prepare(&row.program, &limits).map_err(|e| e.to_string())?;
-            println!("#### {id}\n## program\n{:#}\n## simplified\n{:#}\n## explain\n{}", row.program, prepared.simplified(), prepared.explain());
-            let ready = acc_core::exec::Ready::new(&native, &row.program).map_err(|e| e.to_string())?;
-            for _ in 0..2 {
-                ready.run(&row.args, &limits).map_err(|e| e.to_string())?;
-            }
-            let recording = acc_core::timeline::record();
-            let start = std::time::Instant::now();
-            ready.run(&row.args, &limits).map_err(|e| e.to_string())?;
-            let took = start.elapsed();
-            let timeline = recording.stop();
-            println!("## timeline {took:?}");
-            let mut spans: Vec<_> = timeline.spans.iter().collect();
-            spans.sort_by_key(|s| s.start);
-            for s in spans.iter().take(150) {
-                println!("{:>10.1} us +{:>10.1} {:?} {} {:?}", s.start as f64 / 1e3, s.duration as f64 / 1e3, s.kind, s.name, s.notes);
-            }
-            let start = std::time::Instant::now();
-            row.hand.run();
-            println!("## hand {:?}", start.elapsed());
-            continue;
-        }
-        // TEMPORARY-END
         let wanted = |name: &&str| options.executors.as_ref().is_none_or(|e| e.split(',').any(|e| e == *name));
         let contenders = executors().into_iter().filter(|(name, _)| wanted(name)).map(|(_, compile)| compile(&row));
         let contenders = contenders.collect::<Result<_, _>>().map_err(|e| format!("{id}: {e}"))?;

@@ -35,9 +35,7 @@ fn clusters(what: What, d: usize, k: usize, n: usize) -> Row {
     let (points, centres) = data(d, k, n);
     let arrays = (&rows_of(d, &points), &rows_of(d, &centres)).into_data();
     let (program, args) = match what {
-        What::Loss => {
-            program(|points: Acc<Matrix<f32>>, centres: Acc<Matrix<f32>>| loss(&points, &centres), arrays)
-        }
+        What::Loss => program(|points: Acc<Matrix<f32>>, centres: Acc<Matrix<f32>>| loss(&points, &centres), arrays),
         What::WithGradient => program(
             |points: Acc<Matrix<f32>>, centres: Acc<Matrix<f32>>| {
                 value_and_grad(&centres, |centres| loss(&points, &centres))
@@ -169,13 +167,7 @@ unsafe fn nearest<V: Lanes, const CENTRES: usize>(
 }
 
 #[inline(always)]
-unsafe fn block_in<V: Lanes>(
-    own: &mut Own,
-    centres: &[f32],
-    model: &[Vec<f32>; 2],
-    points: &[f32],
-    gradient: bool,
-) {
+unsafe fn block_in<V: Lanes>(own: &mut Own, centres: &[f32], model: &[Vec<f32>; 2], points: &[f32], gradient: bool) {
     let k = model[1].len();
     let d = centres.len() / k;
     let count = points.len() / d;
